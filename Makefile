@@ -1,0 +1,165 @@
+# Copyright 2026 The Docket Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+# Every check that runs anywhere is a target here: people and CI run the same ones.
+
+SHELL := /usr/bin/env bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+# No workspace: each module is built with the versions that its users get.
+export GOWORK := off
+# Binaries are static. Only the race detector needs C.
+export CGO_ENABLED := 0
+
+# Nested modules, as far as this checkout has them.
+NESTED := $(patsubst %/go.mod,%,$(wildcard controller/go.mod test/e2e/go.mod))
+MODULES := . $(NESTED)
+
+# Tools are built once from the versions in go.tools.mod.
+TOOLS := go tool -modfile=$(CURDIR)/go.tools.mod
+GOLANGCI := $(CURDIR)/bin/golangci-lint
+
+# Options of the targets.
+TIME ?= 30s
+BENCH ?= .
+COUNT ?= 6
+PKG ?= ./...
+RUN ?= .
+ARGS ?=
+
+##@ Work
+
+.PHONY: help
+help: ## Show this list
+	@awk 'BEGIN {FS = ":.*## "} \
+		/^##@/ {printf "\n%s\n", substr($$0, 5)} \
+		/^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: ## Build the commands into bin/
+	go build -trimpath -o bin/ ./cmd/...
+
+.PHONY: run
+run: ## Start everything for one person on this machine: docket up (ARGS= adds flags)
+	go run ./cmd/docket up $(ARGS)
+
+.PHONY: generate
+generate: ## Write the generated files anew
+	hack/generate.sh
+
+.PHONY: golden
+golden: ## Write the golden files of the tests anew; look at the difference before you commit
+	@packages=$$(grep -rlE 'flag\.Bool\("update"' --include='*_test.go' --exclude-dir=controller --exclude-dir=test . \
+		| xargs -r -n1 dirname | sort -u); \
+	if [ -z "$$packages" ]; then echo "no package has golden files"; else go test $$packages -update; fi
+
+.PHONY: fix
+fix: $(GOLANGCI) ## Format the code and repair what the linters can repair
+	@for module in $(MODULES); do (cd $$module && $(GOLANGCI) fmt && $(GOLANGCI) run --fix); done
+
+.PHONY: workspace
+workspace: ## Write a go.work for editors (ignored by Git and by all targets here)
+	GOWORK= go work init $(MODULES)
+
+.PHONY: clean
+clean: ## Remove what these targets built
+	rm -rf bin dist
+
+##@ Tests
+
+.PHONY: test
+test: test-root test-nested ## Run all tests: the root module with the race detector, then the nested modules
+
+.PHONY: test-root
+test-root: ## Run the tests of the root module with the race detector
+	@hack/need.sh cc gcc libc6-dev
+	CGO_ENABLED=1 go test -race -timeout 30m ./...
+
+.PHONY: test-nested
+test-nested: ## Run the tests of the nested modules: end to end, controller
+	@for module in $(NESTED); do echo "module $$module"; (cd $$module && go test -timeout 30m ./...); done
+
+.PHONY: test-short
+test-short: ## Run the quick tests: no race detector, no nested modules, no long ones
+	go test -short ./...
+
+.PHONY: deflake
+deflake: ## Repeat the tests of PKG= until one fails (RUN= chooses among them)
+	@hack/need.sh cc gcc libc6-dev
+	@for ((i = 1; ; i++)); do echo "round $$i"; CGO_ENABLED=1 go test -race -count=1 -run '$(RUN)' -shuffle=on $(PKG); done
+
+.PHONY: fuzz
+fuzz: ## Fuzz every target for TIME= each (default 30s)
+	@for package in $$(go list ./...); do \
+		for target in $$(go test -list '^Fuzz' $$package | grep '^Fuzz' || true); do \
+			echo "$$package $$target"; \
+			go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(TIME) $$package; \
+		done; \
+	done
+
+.PHONY: bench
+bench: ## Run benchmarks (PKG=, BENCH=, COUNT=) into bin/bench.txt; OLD= compares with an earlier file
+	@mkdir -p bin
+	go test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) $(PKG) | tee bin/bench.txt
+	@if [ -n "$(OLD)" ]; then $(TOOLS) benchstat "$(OLD)" bin/bench.txt; fi
+
+##@ Checks; none of them changes a file
+
+.PHONY: verify
+verify: verify-format vet depcheck verify-headers verify-licences verify-tidy verify-generated lint ## Run all of the following but vuln
+
+.PHONY: verify-format
+verify-format: ## Fail on Go files that gofmt would change
+	@files=$$(git ls-files --cached --others --exclude-standard '*.go' | while read -r f; do [ ! -e "$$f" ] || echo "$$f"; done | xargs -r gofmt -l); \
+	if [ -n "$$files" ]; then echo "not formatted, run make fix:"; echo "$$files"; exit 1; fi
+
+.PHONY: vet
+vet: ## Run go vet
+	@for module in $(MODULES); do echo "go vet in $$module"; (cd $$module && go vet ./...); done
+
+.PHONY: lint
+lint: $(GOLANGCI) ## Run golangci-lint with .golangci.yml
+	@for module in $(MODULES); do echo "golangci-lint in $$module"; (cd $$module && $(GOLANGCI) run); done
+
+.PHONY: depcheck
+depcheck: ## Compare the imports with the table in docs/architecture.md
+	go run ./internal/tools/depcheck $(addprefix --module=,$(MODULES))
+
+.PHONY: verify-headers
+verify-headers: ## Fail on source files without the licence header
+	go run ./internal/tools/headercheck
+
+.PHONY: verify-licences
+verify-licences: ## Fail if a command links a module whose licence is not an allowed one
+	go run ./internal/tools/licencecheck ./cmd/...
+
+.PHONY: verify-tidy
+verify-tidy: ## Fail if a go.mod is not tidy
+	@for module in $(MODULES); do echo "go mod tidy -diff in $$module"; (cd $$module && go mod tidy -diff); done
+
+.PHONY: verify-generated
+verify-generated: ## Fail if a generated file is out of date
+	hack/verify-generated.sh
+
+.PHONY: vuln
+vuln: ## Look for known vulnerabilities in what we call (needs vuln.go.dev, hence not in verify)
+	@for module in $(MODULES); do echo "govulncheck in $$module"; \
+		(cd $$module && $(CURDIR)/bin/govulncheck ./...) || { \
+			status=$$?; \
+			if [ $$status != 3 ]; then \
+				echo "make: govulncheck could not work (status $$status): it needs the database at https://vuln.go.dev" \
+					"or at another address in GOVULNDB. Nothing is known about vulnerabilities." >&2; \
+			fi; \
+			exit $$status; \
+		}; \
+	done
+vuln: $(CURDIR)/bin/govulncheck
+
+$(GOLANGCI): go.tools.mod go.tools.sum
+	@echo "building golangci-lint (once; some minutes)"
+	@go build -modfile=go.tools.mod -o $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+
+$(CURDIR)/bin/govulncheck: go.tools.mod go.tools.sum
+	@go build -modfile=go.tools.mod -o $@ golang.org/x/vuln/cmd/govulncheck

@@ -1,0 +1,42 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	cliflag "k8s.io/component-base/cli/flag"
+
+	"github.com/docket-project/docket/cmd/docket/internal/settings"
+)
+
+// withSettings gives a command its flags in sections, each also as environment
+// variable and key of the --config file, and a help text that shows them so.
+func withSettings(p process, command *cobra.Command, sections cliflag.NamedFlagSets) *cobra.Command {
+	settings.AddFlag(sections.FlagSet("settings"))
+	for _, name := range sections.Order {
+		command.Flags().AddFlagSet(sections.FlagSets[name])
+	}
+	inner := command.RunE
+	command.RunE = func(command *cobra.Command, args []string) error {
+		if err := settings.Apply(command.Flags(), p.lookupEnv); err != nil {
+			return usageError{err}
+		}
+		return inner(command, args)
+	}
+	command.SetHelpFunc(func(command *cobra.Command, _ []string) { printHelp(command, sections) })
+	return command
+}
+
+func printHelp(command *cobra.Command, sections cliflag.NamedFlagSets) {
+	out := command.OutOrStdout()
+	fmt.Fprintf(out, "%s\n\nUsage:\n  %s\n\nExamples:\n%s\n",
+		strings.TrimSpace(command.Long), command.UseLine(), command.Example)
+	cliflag.PrintSections(out, sections, terminalWidth(out))
+	fmt.Fprintf(out, "\nEvery flag can also be set by an environment variable (--watch-history by %s)\nor in the file of --%s. Flags win over the environment, the environment over the file.\n",
+		settings.EnvName("watch-history"), settings.FileFlag)
+}

@@ -1,0 +1,57 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	cliflag "k8s.io/component-base/cli/flag"
+
+	"github.com/docket-project/docket/internal/apiserver"
+	"github.com/docket-project/docket/internal/progress"
+)
+
+func newMigrate(p process) *cobra.Command {
+	command := &cobra.Command{
+		Use:   "migrate",
+		Short: "Change or move what is stored",
+		Long:  "Change or move what is stored. Each subcommand can be interrupted and started again.",
+		Args:  noArguments,
+		RunE:  func(command *cobra.Command, _ []string) error { return command.Help() },
+	}
+	command.AddCommand(newMigrateResults(p))
+	return command
+}
+
+func newMigrateResults(p process) *cobra.Command {
+	storage := apiserver.NewStorageOptions()
+	var sections cliflag.NamedFlagSets
+	storage.AddFlags(sections.FlagSet("reports"))
+	command := &cobra.Command{
+		Use:   "results --database URL",
+		Short: "Rebuild the rows for SQL users from the reports",
+		Long: `Rebuild the result rows, which the SQL views show, from the reports.
+
+Run it after a server ran with --result-rows=false, or when a release note says so.
+On PostgreSQL servers may go on working meanwhile.`,
+		Example: `  docket migrate results --database postgres://docket@db:5432/docket`,
+		Args:    noArguments,
+		RunE: func(command *cobra.Command, _ []string) error {
+			if errs := storage.Validate(); len(errs) > 0 {
+				return usageError{errors.Join(errs...)}
+			}
+			var bar *progress.Bar
+			defer func() { bar.Done() }()
+			return apiserver.RebuildResults(command.Context(), storage, func(done, total int64) {
+				if bar == nil {
+					bar = progress.New(p.errOut, total, "result rows")
+				}
+				bar.Add(done - bar.Count())
+			})
+		},
+	}
+	return withSettings(p, command, sections)
+}

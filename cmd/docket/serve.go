@@ -1,0 +1,64 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/docket-project/docket/internal/apiserver"
+)
+
+func newServe(p process) *cobra.Command {
+	options := apiserver.NewOptions()
+	command := &cobra.Command{
+		Use:   "serve --database URL [flags]",
+		Short: "Serve the reports of a cluster: the extension API server",
+		Long: `Serve the reports API to a cluster as an extension API server.
+
+The cluster's API server passes requests on, once an administrator has registered
+the API groups; this command registers nothing itself. Users are authenticated and
+authorized by the cluster. Any number of replicas can share one PostgreSQL; SQLite
+is for a single replica.`,
+		Example: `  # In a pod, with the credentials of its service account
+  docket serve --database postgres://docket@db:5432/docket --database-password-file /etc/docket/password \
+    --tls-cert-file /etc/docket/tls/tls.crt --tls-private-key-file /etc/docket/tls/tls.key
+
+  # Several clusters in one database, each with a name of its own
+  docket serve --database postgres://docket@db:5432/docket --cluster production
+
+  # Outside of the cluster
+  docket serve --database sqlite:///var/lib/docket/docket.db --kubeconfig ~/.kube/config`,
+		Args: noArguments,
+		RunE: func(command *cobra.Command, _ []string) error {
+			if err := options.ApplyProcess(); err != nil {
+				return usageError{err}
+			}
+			if errs := options.Validate(); len(errs) > 0 {
+				return usageError{errors.Join(errs...)}
+			}
+			limitMemory(p.lookupEnv)
+			return serve(command.Context(), options)
+		},
+	}
+	return withSettings(p, command, options.Flags())
+}
+
+func serve(ctx context.Context, options *apiserver.Options) error {
+	config, err := options.Complete().Config(ctx)
+	if err != nil {
+		return err
+	}
+	completed, err := config.Complete()
+	if err != nil {
+		return err
+	}
+	server, err := completed.New(ctx)
+	if err != nil {
+		return err
+	}
+	return server.Run(ctx)
+}

@@ -1,0 +1,52 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"k8s.io/utils/clock"
+
+	"github.com/docket-project/docket/internal/standalone"
+)
+
+func newUp(p process) *cobra.Command {
+	options, dirErr := standalone.NewOptions()
+	command := &cobra.Command{
+		Use:   "up [flags]",
+		Short: "Run everything on this machine, without a cluster",
+		Long: `Serve the reports API on this machine for one person, without a cluster.
+
+All that lasts is in one folder: the database, certificates, a token, and a
+kubeconfig for kubectl and other clients. Start it again and everything is as it
+was. Only who can read the folder can use the API.`,
+		Example: `  # Start with reports of an imaginary cluster to look at
+  docket up --demo
+  # ... and in another terminal
+  export KUBECONFIG=~/.docket/kubeconfig
+  kubectl get policyreports -A
+
+  # Keep the reports in PostgreSQL
+  docket up --database postgres://me@localhost:5432/reports
+
+  # A second one beside the first
+  docket up --dir /tmp/second --listen 127.0.0.1:0`,
+		Args: noArguments,
+		RunE: func(command *cobra.Command, _ []string) error {
+			// Without a home folder there is no default, and then --dir decides.
+			if dirErr != nil && options.Dir == "" {
+				return usageError{dirErr}
+			}
+			if err := options.ApplyProcess(); err != nil {
+				return usageError{err}
+			}
+			if err := options.Validate(); err != nil {
+				return usageError{err}
+			}
+			limitMemory(p.lookupEnv)
+			return options.Run(command.Context(), p.out, p.errOut, clock.RealClock{}, p.started)
+		},
+	}
+	return withSettings(p, command, options.Flags())
+}

@@ -1,0 +1,31 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/docket-project/docket/internal/apiserver/buildinfo"
+)
+
+func newVersion(p process) *cobra.Command {
+	return &cobra.Command{
+		Use:     "version",
+		Short:   "Print what this binary was built from",
+		Example: "  docket version",
+		Args:    noArguments,
+		RunE: func(*cobra.Command, []string) error {
+			_, err := fmt.Fprintln(p.out, versionText())
+			return err
+		},
+	}
+}
+
+func versionText() string {
+	build := buildinfo.Get()
+	return fmt.Sprintf("docket %s (commit %s of %s, Kubernetes library %s, %s, %s)",
+		build.Version, build.Commit, build.Date, build.Kubernetes, build.GoVersion, build.Platform)
+}

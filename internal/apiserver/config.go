@@ -1,0 +1,229 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package apiserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/admission"
+	genericapiserver "k8s.io/apiserver/pkg/server"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/docket-project/docket/api/openapi"
+	"github.com/docket-project/docket/internal/database"
+	"github.com/docket-project/docket/internal/registry"
+	"github.com/docket-project/docket/internal/store"
+)
+
+// Config is what a server is made of: plain values and built dependencies. The
+// only thing already under way is the listening socket.
+type Config struct {
+	// Generic is the configuration of the library's server.
+	Generic *genericapiserver.RecommendedConfig
+	// Scheme of the served kinds.
+	Scheme *runtime.Scheme
+	// APIGroups to serve.
+	APIGroups []string
+	// DatabaseURL and Database say where reports are kept.
+	DatabaseURL string
+	Database    database.Options
+	// Store without its engine, which New opens.
+	Store store.Options
+	// ResultRows turns the rows for SQL users on.
+	ResultRows bool
+	// Unmet are the admission plugins and other parts that were left out because the
+	// cluster does not offer what they need.
+	Unmet []Unmet
+
+	extraGroups []*genericapiserver.APIGroupInfo
+}
+
+// completedConfig can't be made elsewhere, so that nobody skips Complete.
+type completedConfig struct {
+	*Config
+}
+
+// CompletedConfig is a configuration that New accepts.
+type CompletedConfig struct {
+	*completedConfig
+}
+
+// Complete checks what whoever built the configuration had to set.
+func (c *Config) Complete() (CompletedConfig, error) {
+	switch {
+	case c.Generic.SecureServing == nil:
+		return CompletedConfig{}, errors.New("--secure-port: 0 turns HTTPS off, and there is nothing else to serve; give a port")
+	case c.Generic.Authentication.Authenticator == nil:
+		return CompletedConfig{}, errors.New("a server needs an authenticator")
+	case c.Generic.Authorization.Authorizer == nil:
+		return CompletedConfig{}, errors.New("a server needs an authorizer")
+	}
+	return CompletedConfig{&completedConfig{c}}, nil
+}
+
+// Config builds the configuration. With a cluster it asks the API server what it
+// offers, within the time that ctx gives. It opens the listening socket, which
+// belongs to the caller until the server runs.
+func (o CompletedOptions) Config(ctx context.Context) (*Config, error) {
+	c, err := o.newConfig()
+	if err != nil {
+		return nil, err
+	}
+	if err := o.applyServing(c); err != nil {
+		return nil, err
+	}
+	if err := o.applyCluster(ctx, c); err != nil {
+		c.closeListener()
+		return nil, err
+	}
+	return c, nil
+}
+
+func (c *Config) closeListener() {
+	if serving := c.Generic.SecureServing; serving != nil && serving.Listener != nil {
+		// Nothing was served yet: an error on closing tells nobody anything.
+		_ = serving.Listener.Close()
+	}
+}
+
+// newConfig sets what depends on the options alone.
+func (o CompletedOptions) newConfig() (*Config, error) {
+	scheme, err := registry.NewScheme()
+	if err != nil {
+		return nil, err
+	}
+	generic := genericapiserver.NewRecommendedConfig(registry.NewCodecs(scheme))
+	if err := o.Server.ApplyTo(&generic.Config); err != nil {
+		return nil, fmt.Errorf("server options: %w", err)
+	}
+	generic.EffectiveVersion = servedVersion{generic.EffectiveVersion}
+	// Both versions: v3 is what server-side apply works with, v2 is what older
+	// clients and the cluster's aggregator read.
+	namer, err := registry.NewDefinitionNamer()
+	if err != nil {
+		return nil, err
+	}
+	generic.OpenAPIConfig = genericapiserver.DefaultOpenAPIConfig(openapi.GetOpenAPIDefinitions, namer)
+	generic.OpenAPIV3Config = genericapiserver.DefaultOpenAPIV3Config(openapi.GetOpenAPIDefinitions, namer)
+	generic.OpenAPIConfig.Info.Title = "Docket"
+	generic.OpenAPIV3Config.Info.Title = "Docket"
+	storage := o.Storage
+	return &Config{
+		Generic:     generic,
+		Scheme:      scheme,
+		APIGroups:   storage.APIGroups,
+		DatabaseURL: storage.Database,
+		Database:    storage.databaseOptions(),
+		Store: store.Options{
+			History:      storage.WatchHistory,
+			HistoryBytes: storage.WatchHistoryBytes,
+			RingBytes:    storage.WatchRingBytes,
+			CacheBytes:   storage.CacheBytes,
+			// Without a cluster nobody would collect what foreground deletion leaves
+			// for the collector.
+			GarbageCollector: o.CoreAPI != nil,
+		},
+		ResultRows: storage.ResultRows,
+	}, nil
+}
+
+// applyServing opens the socket and loads certificates.
+func (o CompletedOptions) applyServing(c *Config) error {
+	generic := &c.Generic.Config
+	if o.Egress != nil {
+		if err := o.Egress.ApplyTo(generic); err != nil {
+			return fmt.Errorf("--egress-selector-config-file: %w", err)
+		}
+	}
+	if err := o.Traces.ApplyTo(generic.EgressSelector, generic); err != nil {
+		return fmt.Errorf("--tracing-config-file: %w", err)
+	}
+	// The library would replace a certificate in memory by its own.
+	if o.SecureServing.ServerCert.GeneratedCert == nil {
+		if err := o.SecureServing.MaybeDefaultWithSelfSignedCerts("localhost", nil, []net.IP{net.IPv4(127, 0, 0, 1)}); err != nil {
+			return fmt.Errorf("make a self-signed certificate: %w", err)
+		}
+	}
+	if err := o.SecureServing.ApplyToConfig(generic); err != nil {
+		return fmt.Errorf("serve HTTPS on --bind-address and --secure-port: %w", err)
+	}
+	if err := o.Audit.ApplyTo(generic); err != nil {
+		c.closeListener()
+		return fmt.Errorf("audit: %w", err)
+	}
+	return nil
+}
+
+// applyCluster connects the server to its cluster; without one it only sets the
+// features.
+func (o CompletedOptions) applyCluster(ctx context.Context, c *Config) error {
+	if o.CoreAPI == nil {
+		return o.Features.ApplyTo(&c.Generic.Config, nil, nil)
+	}
+	if err := o.CoreAPI.ApplyTo(c.Generic); err != nil {
+		if errors.Is(err, rest.ErrNotInCluster) {
+			return errors.New("--kubeconfig: is required outside of a cluster; give the file, or run `docket up`, which needs no cluster")
+		}
+		return fmt.Errorf("--kubeconfig: %w", err)
+	}
+	if err := o.applyAuth(c); err != nil {
+		return err
+	}
+	client, err := kubernetes.NewForConfig(c.Generic.ClientConfig)
+	if err != nil {
+		return fmt.Errorf("--kubeconfig: %w", err)
+	}
+	if c.Database.Cluster == ClusterAuto {
+		if c.Database.Cluster, err = clusterUID(ctx, client); err != nil {
+			return err
+		}
+	}
+	if c.Unmet, err = o.fitTo(ctx, client); err != nil {
+		return err
+	}
+	if err := o.Features.ApplyTo(&c.Generic.Config, client, c.Generic.SharedInformerFactory); err != nil {
+		return fmt.Errorf("--enable-priority-and-fairness: %w", err)
+	}
+	return o.applyAdmission(c, client)
+}
+
+// applyAuth sets who asks the cluster about users. It reads the cluster's
+// extension-apiserver-authentication ConfigMap.
+func (o CompletedOptions) applyAuth(c *Config) error {
+	generic := &c.Generic.Config
+	if o.Authentication != nil {
+		if err := o.Authentication.ApplyTo(&generic.Authentication, generic.SecureServing, generic.OpenAPIConfig); err != nil {
+			return fmt.Errorf("authentication by the cluster (--authentication-kubeconfig): %w", err)
+		}
+	}
+	if o.Authorization != nil {
+		if err := o.Authorization.ApplyTo(&generic.Authorization); err != nil {
+			return fmt.Errorf("authorization by the cluster (--authorization-kubeconfig): %w", err)
+		}
+	}
+	return nil
+}
+
+func (o CompletedOptions) applyAdmission(c *Config, client kubernetes.Interface) error {
+	if o.Admission == nil {
+		return nil
+	}
+	dynamicClient, err := dynamic.NewForConfig(c.Generic.ClientConfig)
+	if err != nil {
+		return fmt.Errorf("--kubeconfig: %w", err)
+	}
+	generic := &c.Generic.Config
+	var none []admission.PluginInitializer
+	if err := o.Admission.ApplyTo(generic, c.Generic.SharedInformerFactory, client, dynamicClient,
+		generic.FeatureGate, generic.EffectiveVersion, none...); err != nil {
+		return fmt.Errorf("--admission-control-config-file, --enable-admission-plugins: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,371 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package apiserver_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/apiserver/pkg/authentication/authenticatorfactory"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/authorization/authorizerfactory"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+
+	"github.com/docket-project/docket/internal/apiserver"
+	"github.com/docket-project/docket/internal/store/engine"
+	"github.com/docket-project/docket/internal/testenv"
+)
+
+const (
+	testToken = "test-token-of-the-in-process-server"
+	// patience is for things that happen at once on an idle machine.
+	patience = 30 * time.Second
+	// quiet is how long to listen for what must not come.
+	quiet = 300 * time.Millisecond
+)
+
+var (
+	policyReports        = schema.GroupVersionResource{Group: "wgpolicyk8s.io", Version: "v1alpha2", Resource: "policyreports"}
+	clusterPolicyReports = schema.GroupVersionResource{Group: "wgpolicyk8s.io", Version: "v1alpha2", Resource: "clusterpolicyreports"}
+)
+
+// testServer is a server in this process, with TLS, and clients of it.
+type testServer struct {
+	*apiserver.Server
+	config *rest.Config
+	client dynamic.Interface
+	http   *http.Client
+	// stop ends the server and waits for it; the end of the test does so, too.
+	stop func()
+}
+
+// startServer runs a server on a database until the test ends.
+func startServer(t testing.TB, databaseURL string, change ...func(*apiserver.Options)) *testServer {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	server, err := newServer(ctx, databaseURL, change...)
+	if err != nil {
+		cancel()
+		t.Fatalf("start a server: %v", err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- server.Run(ctx) }()
+	var stopped bool
+	s := &testServer{Server: server, config: clientConfig(server)}
+	s.stop = func() {
+		t.Helper()
+		if stopped {
+			return
+		}
+		stopped = true
+		s.http.CloseIdleConnections()
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("run the server: %v", err)
+		}
+	}
+	t.Cleanup(s.stop)
+	if s.http, err = rest.HTTPClientFor(s.config); err != nil {
+		t.Fatal(err)
+	}
+	if s.client, err = dynamic.NewForConfigAndClient(s.config, s.http); err != nil {
+		t.Fatal(err)
+	}
+	s.waitReady(t)
+	return s
+}
+
+func newServer(ctx context.Context, databaseURL string, change ...func(*apiserver.Options)) (*apiserver.Server, error) {
+	options := apiserver.NewLocalOptions()
+	options.Storage.Database = databaseURL
+	options.Server.ShutdownWatchTerminationGracePeriod = time.Second
+	options.Server.ShutdownDelayDuration = 0
+	options.Server.ShutdownSendRetryAfter = false
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	options.SecureServing.Listener = listener
+	for _, f := range change {
+		f(options)
+	}
+	if err := errors.Join(options.Validate()...); err != nil {
+		return nil, errors.Join(err, listener.Close())
+	}
+	config, err := options.Complete().Config(ctx)
+	if err != nil {
+		return nil, errors.Join(err, listener.Close())
+	}
+	config.Generic.Authentication.Authenticator = authenticatorfactory.NewFromTokens(
+		map[string]*user.DefaultInfo{testToken: {Name: "tester", Groups: []string{user.AllAuthenticated}}}, nil)
+	config.Generic.Authorization.Authorizer = authorizerfactory.NewAlwaysAllowAuthorizer()
+	completed, err := config.Complete()
+	if err != nil {
+		return nil, errors.Join(err, listener.Close())
+	}
+	server, err := completed.New(ctx)
+	if err != nil {
+		return nil, errors.Join(err, listener.Close())
+	}
+	return server, nil
+}
+
+func clientConfig(server *apiserver.Server) *rest.Config {
+	config := rest.CopyConfig(server.Generic.LoopbackClientConfig)
+	config.BearerToken = testToken
+	config.QPS = -1
+	config.Timeout = 0
+	return config
+}
+
+func (s *testServer) waitReady(t testing.TB) {
+	t.Helper()
+	var last string
+	err := wait.PollUntilContextTimeout(t.Context(), 5*time.Millisecond, patience, true, func(context.Context) (bool, error) {
+		response := s.do(t, http.MethodGet, "/readyz?verbose", nil)
+		last = string(response.body)
+		return response.StatusCode == http.StatusOK, nil
+	})
+	if err != nil {
+		t.Fatalf("the server does not get ready: %v\n%s", err, last)
+	}
+}
+
+// answer is a response that was read.
+type answer struct {
+	*http.Response
+	body []byte
+}
+
+// do sends a request with headers given as "Name: value". A body is JSON unless
+// they say otherwise.
+func (s *testServer) do(t testing.TB, method, path string, body []byte, headers ...string) answer {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), method, s.config.Host+path, bytes.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if body != nil {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	for _, header := range headers {
+		name, value, _ := strings.Cut(header, ": ")
+		request.Header.Set(name, value)
+	}
+	response, err := s.http.Do(request)
+	if err != nil {
+		t.Fatalf("%s %s: %v", method, path, err)
+	}
+	defer response.Body.Close()
+	data, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatalf("%s %s: read the answer: %v", method, path, err)
+	}
+	return answer{Response: response, body: data}
+}
+
+// want fails the test when the answer has another code.
+func (a answer) want(t testing.TB, code int) answer {
+	t.Helper()
+	if a.StatusCode != code {
+		t.Fatalf("%s %s: got %s, want %d:\n%.2000s", a.Request.Method, a.Request.URL.Path, a.Status, code, a.body)
+	}
+	return a
+}
+
+// reports is a client for one kind in one namespace.
+func (s *testServer) reports(namespace string) dynamic.ResourceInterface {
+	return s.client.Resource(policyReports).Namespace(namespace)
+}
+
+// path of the policy reports of a namespace, or of one of them.
+func reportsPath(namespace, name string) string {
+	p := "/apis/wgpolicyk8s.io/v1alpha2/namespaces/" + url.PathEscape(namespace) + "/policyreports"
+	if name != "" {
+		p += "/" + url.PathEscape(name)
+	}
+	return p
+}
+
+// report makes a policy report with n results.
+func report(name string, n int) *unstructured.Unstructured {
+	results := make([]any, n)
+	for i := range results {
+		results[i] = map[string]any{
+			"policy": fmt.Sprintf("policy-%d", i), "rule": "check", "result": "fail", "severity": "high", "source": "test",
+			"message": "the container runs as root and may write to its file system", "scored": true,
+		}
+	}
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "wgpolicyk8s.io/v1alpha2", "kind": "PolicyReport",
+		"metadata": map[string]any{"name": name},
+		"scope":    map[string]any{"apiVersion": "v1", "kind": "Pod", "name": "pod-" + name},
+		"summary":  map[string]any{"fail": int64(n)},
+		"results":  results,
+	}}
+}
+
+func labelled(object *unstructured.Unstructured, labels map[string]string) *unstructured.Unstructured {
+	object.SetLabels(labels)
+	return object
+}
+
+func mustCreate(t testing.TB, client dynamic.ResourceInterface, object *unstructured.Unstructured) *unstructured.Unstructured {
+	t.Helper()
+	created, err := client.Create(t.Context(), object, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatalf("create %s: %v", object.GetName(), err)
+	}
+	return created
+}
+
+func mustGet(t testing.TB, client dynamic.ResourceInterface, name string) *unstructured.Unstructured {
+	t.Helper()
+	object, err := client.Get(t.Context(), name, metav1.GetOptions{})
+	if err != nil {
+		t.Fatalf("get %s: %v", name, err)
+	}
+	return object
+}
+
+func mustUpdate(t testing.TB, client dynamic.ResourceInterface, object *unstructured.Unstructured) *unstructured.Unstructured {
+	t.Helper()
+	updated, err := client.Update(t.Context(), object, metav1.UpdateOptions{})
+	if err != nil {
+		t.Fatalf("update %s: %v", object.GetName(), err)
+	}
+	return updated
+}
+
+func mustDelete(t testing.TB, client dynamic.ResourceInterface, name string) {
+	t.Helper()
+	if err := client.Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
+		t.Fatalf("delete %s: %v", name, err)
+	}
+}
+
+func mustList(t testing.TB, client dynamic.ResourceInterface, options metav1.ListOptions) *unstructured.UnstructuredList {
+	t.Helper()
+	list, err := client.List(t.Context(), options)
+	if err != nil {
+		t.Fatalf("list: %v", err)
+	}
+	return list
+}
+
+func mustWatch(t testing.TB, client dynamic.ResourceInterface, options metav1.ListOptions) watch.Interface {
+	t.Helper()
+	w, err := client.Watch(t.Context(), options)
+	if err != nil {
+		t.Fatalf("watch: %v", err)
+	}
+	t.Cleanup(w.Stop)
+	return w
+}
+
+func names(list *unstructured.UnstructuredList) []string {
+	out := []string{}
+	for i := range list.Items {
+		out = append(out, list.Items[i].GetName())
+	}
+	return out
+}
+
+// next returns the next event that is no bookmark.
+func next(t testing.TB, w watch.Interface) watch.Event {
+	t.Helper()
+	for {
+		event := nextAny(t, w)
+		if event.Type != watch.Bookmark {
+			return event
+		}
+	}
+}
+
+func nextAny(t testing.TB, w watch.Interface) watch.Event {
+	t.Helper()
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	select {
+	case event, open := <-w.ResultChan():
+		if !open {
+			t.Fatal("the watch ended")
+		}
+		return event
+	case <-timer.C:
+		t.Fatal("no event came")
+	}
+	return watch.Event{}
+}
+
+// wantEvents reads as many events as are wanted, each given as "TYPE name".
+func wantEvents(t testing.TB, w watch.Interface, want ...string) {
+	t.Helper()
+	for i, expected := range want {
+		event := next(t, w)
+		got := string(event.Type)
+		if object, ok := event.Object.(metav1.Object); ok {
+			got += " " + object.GetName()
+		} else {
+			got += fmt.Sprintf(" %v", event.Object)
+		}
+		if got != expected {
+			t.Fatalf("event %d is %q, want %q", i, got, expected)
+		}
+	}
+}
+
+// wantQuiet fails when an event comes that is no bookmark.
+func wantQuiet(t testing.TB, w watch.Interface) {
+	t.Helper()
+	timer := time.NewTimer(quiet)
+	defer timer.Stop()
+	for {
+		select {
+		case event, open := <-w.ResultChan():
+			if !open {
+				t.Fatal("the watch ended")
+			}
+			if event.Type != watch.Bookmark {
+				t.Fatalf("unexpected event %s %v", event.Type, event.Object)
+			}
+		case <-timer.C:
+			return
+		}
+	}
+}
+
+// databases are the engines that tests run on, by name. Each call gives an empty
+// database.
+func databases() map[string]func(testing.TB) string {
+	return map[string]func(testing.TB) string{
+		"sqlite": func(t testing.TB) string {
+			return (&url.URL{Scheme: "sqlite", Path: filepath.Join(t.TempDir(), "docket.db")}).String()
+		},
+		"postgres": func(t testing.TB) string { return testenv.Postgres(t).Database(t) },
+	}
+}
+
+// asStatus is errors.As for the interface that carries a Status.
+func asStatus(err error, target *apierrors.APIStatus) bool { return errors.As(err, target) }
+
+// isLocked tells an error about a database that another process uses.
+func isLocked(err error) bool { return errors.Is(err, engine.ErrLocked) }

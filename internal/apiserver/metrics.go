@@ -1,0 +1,38 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package apiserver
+
+import (
+	"sync"
+
+	"k8s.io/component-base/metrics"
+	"k8s.io/component-base/metrics/legacyregistry"
+
+	"github.com/docket-project/docket/internal/apiserver/buildinfo"
+	"github.com/docket-project/docket/internal/store"
+)
+
+//nolint:gochecknoglobals // Metrics are global in the library.
+var (
+	buildInfo = metrics.NewGaugeVec(&metrics.GaugeOpts{
+		Name:           "docket_build_info",
+		Help:           "Always 1; the labels say what is running.",
+		StabilityLevel: metrics.ALPHA,
+	}, []string{"version", "commit", "go_version"})
+	unmetRequirements = metrics.NewGaugeVec(&metrics.GaugeOpts{
+		Name:           "docket_apiserver_unmet_requirement",
+		Help:           "1 for each part that was left out because the cluster does not offer or not allow what it needs.",
+		StabilityLevel: metrics.ALPHA,
+	}, []string{"part"})
+)
+
+// registerMetrics makes the metrics of the process visible, once.
+//
+//nolint:gochecknoglobals // The registry is global, too.
+var registerMetrics = sync.OnceFunc(func() {
+	legacyregistry.MustRegister(buildInfo, unmetRequirements)
+	build := buildinfo.Get()
+	buildInfo.WithLabelValues(build.Version, build.Commit, build.GoVersion).Set(1)
+	store.RegisterMetrics()
+})

@@ -1,0 +1,79 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package apiserver
+
+import (
+	"slices"
+
+	"github.com/spf13/pflag"
+
+	cliflag "k8s.io/component-base/cli/flag"
+	logsapi "k8s.io/component-base/logs/api/v1"
+)
+
+// DefaultMaxRequestBytes is room for a report of some 40,000 results. The usual
+// 3 MiB of Kubernetes come from etcd's limit, which does not exist here.
+const DefaultMaxRequestBytes = 16 << 20
+
+// minRequestBytes keeps one result with the longest allowed names possible.
+const minRequestBytes = 64 << 10
+
+// droppedServerFlags would do nothing in this server: they need --runtime-config,
+// or choose between versions of an API that has only one.
+//
+//nolint:gochecknoglobals // A constant list.
+var droppedServerFlags = []string{
+	"emulated-version", "min-compatibility-version",
+	"emulation-forward-compatible", "runtime-config-emulation-forward-compatible",
+}
+
+// droppedLogFlags are alpha and refused without a gate that is not offered.
+//
+//nolint:gochecknoglobals // A constant list.
+var droppedLogFlags = []string{
+	"log-text-split-stream", "log-text-info-buffer-size",
+	"log-json-split-stream", "log-json-info-buffer-size",
+}
+
+// adopt adds to fs the flags that add defines, without those in drop.
+func adopt(fs *pflag.FlagSet, add func(*pflag.FlagSet), drop []string) {
+	all := pflag.NewFlagSet("", pflag.ContinueOnError)
+	add(all)
+	all.VisitAll(func(flag *pflag.Flag) {
+		if !slices.Contains(drop, flag.Name) {
+			fs.AddFlag(flag)
+		}
+	})
+}
+
+func (o *Options) addServerFlags(sections *cliflag.NamedFlagSets) {
+	serving := sections.FlagSet("serving")
+	o.SecureServing.AddFlags(serving)
+
+	server := sections.FlagSet("server")
+	adopt(server, o.Server.AddUniversalFlags, droppedServerFlags)
+	if gates := server.Lookup("feature-gates"); gates != nil {
+		gates.Usage = "Comma-separated list of key=true|false pairs: feature gates of the Kubernetes library for API servers."
+	}
+	server.Var(newBytesValue(&o.Server.MaxRequestBodyBytes), "max-request-bytes",
+		"Largest body of a write request; larger ones are answered with 413. Reports with very many results need room: "+
+			"count 400 bytes a result. Memory for max-mutating-requests-inflight such bodies should be there.")
+	server.Var(newBytesValue(&o.Server.JSONPatchMaxCopyBytes), "max-json-patch-copy-bytes",
+		"Largest growth that the copy operations of one JSON patch may cause.")
+
+	features := sections.FlagSet("features")
+	adopt(features, o.Features.AddFlags, o.droppedFeatureFlags())
+}
+
+// droppedFeatureFlags: priority and fairness can't be had without a cluster.
+func (o *Options) droppedFeatureFlags() []string {
+	if o.CoreAPI == nil {
+		return []string{"enable-priority-and-fairness"}
+	}
+	return nil
+}
+
+func (o *Options) addLogFlags(fs *pflag.FlagSet) {
+	adopt(fs, func(all *pflag.FlagSet) { logsapi.AddFlags(o.Logs, all) }, droppedLogFlags)
+}

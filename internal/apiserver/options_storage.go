@@ -1,0 +1,163 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package apiserver
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/docket-project/docket/internal/database"
+	"github.com/docket-project/docket/internal/registry"
+	"github.com/docket-project/docket/internal/store"
+)
+
+// ClusterAuto is the value of --cluster that stands for the UID of the cluster's
+// kube-system namespace.
+const ClusterAuto = "auto"
+
+// DefaultCluster is the share of the database that is used unless --cluster says
+// otherwise.
+const DefaultCluster = "default"
+
+const (
+	maxClusterLength = 63
+	minWatchHistory  = time.Minute
+	minBytes         = 1 << 20
+)
+
+// StorageOptions are about reports and where they are kept.
+type StorageOptions struct {
+	// Database is the URL of the database.
+	Database string
+	// DatabasePasswordFile holds the password, when it is not in the URL.
+	DatabasePasswordFile string
+	// Cluster names the share of the database, or is ClusterAuto.
+	Cluster string
+	// APIGroups to serve.
+	APIGroups []string
+	// WatchHistory and WatchHistoryBytes bound the events that are kept for
+	// watches.
+	WatchHistory      time.Duration
+	WatchHistoryBytes int64
+	// WatchRingBytes bounds the newest events in memory.
+	WatchRingBytes int64
+	// CacheBytes bounds the decoded objects in memory.
+	CacheBytes int64
+	// ResultRows turns the rows for SQL users on.
+	ResultRows bool
+}
+
+// NewStorageOptions returns the defaults. There is none for the database.
+func NewStorageOptions() *StorageOptions {
+	return &StorageOptions{
+		Cluster:           DefaultCluster,
+		APIGroups:         registry.Groups(),
+		WatchHistory:      store.DefaultHistory,
+		WatchHistoryBytes: store.DefaultHistoryBytes,
+		WatchRingBytes:    store.DefaultRingBytes,
+		CacheBytes:        store.DefaultCacheBytes,
+		ResultRows:        true,
+	}
+}
+
+// AddFlags adds the flags to fs.
+func (o *StorageOptions) AddFlags(fs *pflag.FlagSet) {
+	fs.StringVar(&o.Database, "database", o.Database,
+		"Database for the reports: postgres://user@host:port/name or sqlite:///path/to/file.db.")
+	fs.StringVar(&o.DatabasePasswordFile, "database-password-file", o.DatabasePasswordFile,
+		"File with the password of the database user. It is read again for each new connection, so that passwords can be rotated.")
+	o.AddTuningFlags(fs)
+}
+
+// AddTuningFlags adds all flags but those that say where the database is.
+func (o *StorageOptions) AddTuningFlags(fs *pflag.FlagSet) {
+	fs.StringVar(&o.Cluster, "cluster", o.Cluster,
+		"Name of this cluster in the database, so that several clusters can share one. Replicas of one server use the same name. "+
+			`"`+ClusterAuto+`" takes the UID of the cluster's kube-system namespace.`)
+	fs.StringSliceVar(&o.APIGroups, "api-groups", o.APIGroups, "API groups to serve.")
+	fs.DurationVar(&o.WatchHistory, "watch-history", o.WatchHistory,
+		"How long changes are kept, so that watches and paged lists can continue where they were interrupted.")
+	fs.Var(newBytesValue(&o.WatchHistoryBytes), "watch-history-bytes",
+		"How many bytes of changes are kept at most, even if that is less than --watch-history.")
+	fs.Var(newBytesValue(&o.WatchRingBytes), "watch-ring-bytes",
+		"Memory for the newest changes. Watches that are further behind read from the database.")
+	fs.Var(newBytesValue(&o.CacheBytes), "cache-bytes", "Memory for decoded objects.")
+	fs.BoolVar(&o.ResultRows, "result-rows", o.ResultRows,
+		"Keep each result of a report as a row, for SQL queries on the views (docs/sql.md).")
+}
+
+func (o *StorageOptions) databaseOptions() database.Options {
+	return database.Options{Cluster: o.Cluster, PasswordFile: o.DatabasePasswordFile}
+}
+
+// Validate returns all that is wrong, with flag and remedy.
+func (o *StorageOptions) Validate() []error {
+	var errs []error
+	report := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	if o.Database == "" {
+		report("--database: is required; give postgres://user@host:port/name or sqlite:///path/to/file.db")
+	}
+	if err := validateCluster(o.Cluster); err != nil {
+		report("--cluster: %w", err)
+	}
+	if err := registry.ValidateGroups(o.APIGroups); err != nil {
+		report("--api-groups: %w", err)
+	}
+	if o.WatchHistory < minWatchHistory {
+		report("--watch-history: %s is too short for clients to come back; give at least %s", o.WatchHistory, minWatchHistory)
+	}
+	for flag, bytes := range map[string]int64{
+		"watch-history-bytes": o.WatchHistoryBytes, "watch-ring-bytes": o.WatchRingBytes, "cache-bytes": o.CacheBytes,
+	} {
+		if bytes < minBytes {
+			report("--%s: %d bytes is too little; give at least 1Mi", flag, bytes)
+		}
+	}
+	return errs
+}
+
+func validateCluster(name string) error {
+	if name == "" || len(name) > maxClusterLength {
+		return fmt.Errorf("must have 1 to %d characters", maxClusterLength)
+	}
+	for _, r := range name {
+		if r <= ' ' || r > '~' {
+			return errors.New("must consist of printable ASCII characters without spaces")
+		}
+	}
+	return nil
+}
+
+// bytesValue is a flag for a number of bytes, with the units of Kubernetes
+// quantities.
+type bytesValue struct{ target *int64 }
+
+func newBytesValue(target *int64) pflag.Value { return bytesValue{target} }
+
+func (v bytesValue) String() string {
+	if v.target == nil {
+		return ""
+	}
+	return resource.NewQuantity(*v.target, resource.BinarySI).String()
+}
+
+func (v bytesValue) Set(text string) error {
+	quantity, err := resource.ParseQuantity(text)
+	if err != nil {
+		return errors.New("must be a number of bytes such as 67108864, 64Mi or 2G")
+	}
+	n, ok := quantity.AsInt64()
+	if !ok {
+		return errors.New("must be a whole number of bytes")
+	}
+	*v.target = n
+	return nil
+}
+
+func (v bytesValue) Type() string { return "bytes" }

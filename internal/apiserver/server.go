@@ -1,0 +1,143 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package apiserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"golang.org/x/sync/errgroup"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	genericapiserver "k8s.io/apiserver/pkg/server"
+	"k8s.io/klog/v2"
+
+	"github.com/docket-project/docket/internal/database"
+	"github.com/docket-project/docket/internal/registry"
+	"github.com/docket-project/docket/internal/results"
+	"github.com/docket-project/docket/internal/store"
+	"github.com/docket-project/docket/internal/store/engine"
+)
+
+// errServerEnded and errStoreEnded are the causes with which one half of the
+// server tells the other to stop.
+var (
+	errServerEnded = errors.New("the HTTPS server has ended")
+	errStoreEnded  = errors.New("the store has ended")
+)
+
+// Server is a server with its database open. Exactly one of Run and Close is to
+// be called.
+type Server struct {
+	// Generic is the library's server.
+	Generic *genericapiserver.GenericAPIServer
+	// Store keeps the reports.
+	Store *store.Store
+
+	engine engine.Engine
+}
+
+// New opens the database and installs the API groups. Nothing is served yet. ctx
+// bounds the time that opening and migrating the database may take.
+func (c CompletedConfig) New(ctx context.Context) (*Server, error) {
+	registerMetrics()
+	opened, err := database.Open(ctx, c.DatabaseURL, c.Database)
+	if err != nil {
+		return nil, fmt.Errorf("--database: %w", err)
+	}
+	server, err := c.newOn(ctx, opened)
+	if err != nil {
+		return nil, errors.Join(err, opened.Close())
+	}
+	klog.InfoS("Opened the database", "url", database.Redacted(c.DatabaseURL), "cluster", c.Database.Cluster)
+	return server, nil
+}
+
+func (c CompletedConfig) newOn(ctx context.Context, opened engine.Engine) (*Server, error) {
+	options := c.Store
+	options.Engine = opened
+	options.IndexedFields = indexedFields()
+	reports, err := store.New(ctx, options)
+	if err != nil {
+		return nil, err
+	}
+	c.Generic.RESTOptionsGetter = reports.RESTOptionsGetter(storageCodec(c.Scheme), c.projector())
+	c.Generic.AddReadyzChecks(newStoreCheck(reports.Ready))
+	generic, err := c.Generic.Complete().New("docket", genericapiserver.NewEmptyDelegate())
+	if err != nil {
+		return nil, err
+	}
+	groups, err := registry.APIGroups(c.APIGroups, c.Scheme, c.Generic.RESTOptionsGetter)
+	if err != nil {
+		return nil, err
+	}
+	if err := generic.InstallAPIGroups(append(groups, c.extraGroups...)...); err != nil {
+		return nil, fmt.Errorf("install the API groups: %w", err)
+	}
+	return &Server{Generic: generic, Store: reports, engine: opened}, nil
+}
+
+// projector returns what makes result rows, nil if there are to be none.
+func (c CompletedConfig) projector() store.Projector {
+	if !c.ResultRows {
+		return nil
+	}
+	return results.Project
+}
+
+// storageCodec encodes objects in the versions in which they are stored.
+func storageCodec(scheme *runtime.Scheme) runtime.Codec {
+	var versions []schema.GroupVersion
+	for _, kind := range registry.Kinds() {
+		versions = append(versions, kind.GroupVersion())
+	}
+	return registry.NewCodecs(scheme).LegacyCodec(versions...)
+}
+
+// indexedFields are the fields that lists find through an index.
+func indexedFields() []string {
+	var names []string
+	for _, kind := range registry.Kinds() {
+		for _, field := range kind.SelectableFields {
+			names = append(names, field.Name)
+		}
+	}
+	return names
+}
+
+// Run serves until ctx ends or something fails, then lets requests under way
+// finish, ends watches in order, and closes the database.
+func (s *Server) Run(ctx context.Context) error {
+	// The store outlives the HTTPS server, which still serves after ctx ended.
+	storeCtx, stopStore := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer stopStore(nil)
+	serveCtx, stopServing := context.WithCancelCause(ctx)
+	defer stopServing(nil)
+
+	prepared := s.Generic.PrepareRun()
+	var group errgroup.Group
+	group.Go(func() error {
+		defer stopServing(errStoreEnded)
+		if err := s.Store.Run(storeCtx); err != nil && context.Cause(storeCtx) == nil {
+			return fmt.Errorf("store: %w", err)
+		}
+		return nil
+	})
+	group.Go(func() error {
+		defer stopStore(errServerEnded)
+		if err := prepared.RunWithContext(serveCtx); err != nil {
+			return fmt.Errorf("serve: %w", err)
+		}
+		return nil
+	})
+	return errors.Join(group.Wait(), s.engine.Close())
+}
+
+// Close gives back what New took, for a server that was never run.
+func (s *Server) Close() error {
+	s.Generic.Destroy()
+	return s.engine.Close()
+}

@@ -1,0 +1,14 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package registry says how the six report kinds are served: their names, fields
+// that can be selected, printed columns, validation and update rules. [Kinds] is
+// the one table of them; everything else in the package works on any of its rows,
+// so that no kind can drift away from the others.
+//
+// The rules are those of the custom resource definitions that the groups publish:
+// a client of these can't tell the difference.
+//
+// Entry points are [NewScheme] and [APIGroups]. Storage comes from the caller as a
+// generic.RESTOptionsGetter. The package keeps no state and starts no goroutine.
+package registry

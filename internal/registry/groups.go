@@ -1,0 +1,74 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package registry
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/registry/generic"
+	"k8s.io/apiserver/pkg/registry/rest"
+	genericapiserver "k8s.io/apiserver/pkg/server"
+)
+
+// APIGroups returns the chosen groups, ready for InstallAPIGroups of a generic API
+// server. The scheme is that of [NewScheme]; enabled holds names of [Groups]. On an
+// error nothing stays open.
+func APIGroups(
+	enabled []string, scheme *runtime.Scheme, optsGetter generic.RESTOptionsGetter,
+) ([]*genericapiserver.APIGroupInfo, error) {
+	if err := ValidateGroups(enabled); err != nil {
+		return nil, err
+	}
+	codecs := NewCodecs(scheme)
+	infos := map[string]*genericapiserver.APIGroupInfo{}
+	var opened []*REST
+	for _, kind := range Kinds() {
+		group, version := kind.GroupVersionKind.Group, kind.GroupVersionKind.Version
+		if !slices.Contains(enabled, group) {
+			continue
+		}
+		storage, err := NewREST(kind, scheme, optsGetter)
+		if err != nil {
+			for _, other := range opened {
+				other.Destroy()
+			}
+			return nil, err
+		}
+		opened = append(opened, storage)
+		if infos[group] == nil {
+			info := genericapiserver.NewDefaultAPIGroupInfo(group, scheme, runtime.NewParameterCodec(scheme), codecs)
+			info.NegotiatedSerializer = textSerializer{info.NegotiatedSerializer}
+			info.VersionedResourcesStorageMap[version] = map[string]rest.Storage{}
+			infos[group] = &info
+		}
+		infos[group].VersionedResourcesStorageMap[version][kind.Resource] = storage
+	}
+	var ordered []*genericapiserver.APIGroupInfo
+	for _, group := range Groups() {
+		if info, ok := infos[group]; ok {
+			ordered = append(ordered, info)
+		}
+	}
+	return ordered, nil
+}
+
+// ValidateGroups returns an error if enabled is empty or holds anything but names
+// of [Groups].
+func ValidateGroups(enabled []string) error {
+	known := strings.Join(Groups(), ", ")
+	if len(enabled) == 0 {
+		return fmt.Errorf("no API group is served: choose from %s", known)
+	}
+	var errs []error
+	for _, group := range enabled {
+		if !slices.Contains(Groups(), group) {
+			errs = append(errs, fmt.Errorf("API group %q is not known: choose from %s", group, known))
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,126 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package registry
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/kube-openapi/pkg/common"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/docket-project/docket/api/openapi"
+)
+
+// TestSchemas compares every field of every kind, with its type, enum and list
+// marker, to testdata/schema. These files state what the custom resource
+// definitions publish, so -update doesn't touch them.
+func TestSchemas(t *testing.T) {
+	t.Parallel()
+	definitions := newDefinitions()
+	scheme := newTestScheme(t)
+	for _, kind := range Kinds() {
+		t.Run(kind.Resource, func(t *testing.T) {
+			t.Parallel()
+			name, err := scheme.ToOpenAPIDefinitionName(kind.GroupVersionKind)
+			if err != nil {
+				t.Fatal(err)
+			}
+			lines := definitions.flatten(t, definitions[name].Schema, "", false)
+			slices.Sort(lines)
+			got := strings.Join(lines, "\n") + "\n"
+			if diff := cmp.Diff(readGolden(t, "schema/"+kind.Resource+".golden"), got); diff != "" {
+				t.Errorf("fields of %s (-published +ours):\n%s", kind.Resource, diff)
+			}
+		})
+	}
+}
+
+// TestFieldsAreDescribed holds what kubectl explain prints.
+func TestFieldsAreDescribed(t *testing.T) {
+	t.Parallel()
+	described := 0
+	for name, definition := range newDefinitions() {
+		if strings.HasPrefix(name, "io.k8s.") {
+			continue
+		}
+		if definition.Schema.Description == "" {
+			t.Errorf("%s has no description", name)
+		}
+		for property, schema := range definition.Schema.Properties {
+			if property == "metadata" {
+				continue
+			}
+			described++
+			if schema.Description == "" && !strings.HasSuffix(name, ".Counts") {
+				t.Errorf("%s.%s has no description", name, property)
+			}
+		}
+	}
+	if described == 0 {
+		t.Error("no fields found")
+	}
+}
+
+type definitions map[string]common.OpenAPIDefinition
+
+func newDefinitions() definitions {
+	return openapi.GetOpenAPIDefinitions(func(path string) spec.Ref { return spec.MustCreateRef(path) })
+}
+
+// flatten returns one line for each field under schema.
+func (d definitions) flatten(t *testing.T, schema spec.Schema, path string, required bool) []string {
+	t.Helper()
+	if ref := schema.Ref.String(); ref != "" {
+		target, ok := d[ref]
+		if !ok {
+			t.Fatalf("%s refers to unknown definition %s", path, ref)
+		}
+		schema = target.Schema
+	}
+	var lines []string
+	if path != "" {
+		lines = append(lines, describe(path, schema, required))
+	}
+	for name, property := range schema.Properties {
+		child := name
+		if path != "" {
+			child = path + "." + name
+		} else if name == "apiVersion" || name == "kind" || name == "metadata" {
+			continue
+		}
+		lines = append(lines, d.flatten(t, property, child, slices.Contains(schema.Required, name))...)
+	}
+	if schema.Items != nil {
+		lines = append(lines, d.flatten(t, *schema.Items.Schema, path+"[]", false)...)
+	}
+	return lines
+}
+
+func describe(path string, schema spec.Schema, required bool) string {
+	line := path + " " + strings.Join(schema.Type, ",")
+	if len(schema.Enum) > 0 {
+		var values []string
+		for _, value := range schema.Enum {
+			values = append(values, fmt.Sprint(value))
+		}
+		slices.Sort(values)
+		line += " enum=" + strings.Join(values, ",")
+	}
+	if schema.AdditionalProperties != nil {
+		line += " of " + strings.Join(schema.AdditionalProperties.Schema.Type, ",")
+	}
+	for _, extension := range []string{"x-kubernetes-map-type", "x-kubernetes-list-type"} {
+		if value, ok := schema.Extensions.GetString(extension); ok {
+			line += " " + value
+		}
+	}
+	if required {
+		line += " required"
+	}
+	return line
+}

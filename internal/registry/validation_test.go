@@ -1,0 +1,134 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package registry
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+func TestValidate(t *testing.T) {
+	t.Parallel()
+	const outcomes = `: supported values: "pass", "fail", "warn", "error", "skip"`
+	const severities = `: supported values: "critical", "high", "low", "medium", "info"`
+	for name, test := range map[string]struct {
+		resource string
+		body     string
+		want     []string
+	}{
+		"least":          {"policyreports", `{}`, nil},
+		"least, cluster": {"clusterreports", `{}`, nil},
+		"full": {"reports", `{"source":"s","scope":{"kind":"Pod"},"scopeSelector":{"matchExpressions":[{"key":"a","operator":"Exists"}]},
+			"configuration":{"limits":{"maxResults":1,"statusFilter":["pass","skip"]}},"summary":{"pass":1},
+			"results":[{"policy":"p","result":"pass","severity":"info","resourceSelector":{"matchLabels":{"a":"b"}}}]}`, nil},
+		"negative counts are published as valid": {"policyreports", `{"summary":{"pass":-1}}`, nil},
+		"unknown operators are published as valid": {"policyreports",
+			`{"scopeSelector":{"matchExpressions":[{"key":"a","operator":"Near"}]}}`, nil},
+		"policy": {"policyreports", `{"results":[{"policy":"p"},{"rule":"r"}]}`,
+			[]string{"results[1].policy: Required value: name the policy that was checked"}},
+		"severity": {"clusterpolicyreports", `{"results":[{"policy":"p","severity":"High"}]}`,
+			[]string{`results[0].severity: Unsupported value: "High"` + severities}},
+		"result": {"reports", `{"results":[{"policy":"p","result":"passed"}]}`,
+			[]string{`results[0].result: Unsupported value: "passed"` + outcomes}},
+		"several": {"policyreports", `{"results":[{"severity":"x","result":"y"}]}`, []string{
+			"results[0].policy: Required value: name the policy that was checked",
+			`results[0].severity: Unsupported value: "x"` + severities,
+			`results[0].result: Unsupported value: "y"` + outcomes,
+		}},
+		"selector of a result": {"policyreports",
+			`{"results":[{"policy":"p","resourceSelector":{"matchExpressions":[{"key":"a","operator":"In"},{}]}}]}`, []string{
+				"results[0].resourceSelector.matchExpressions[1].key: Required value: give the label that is compared",
+				"results[0].resourceSelector.matchExpressions[1].operator: Required value: give In, NotIn, Exists or DoesNotExist",
+			}},
+		"selector of the scope": {"clusterpolicyreports", `{"scopeSelector":{"matchExpressions":[{"operator":"Exists"}]}}`,
+			[]string{"scopeSelector.matchExpressions[0].key: Required value: give the label that is compared"}},
+		"limits": {"reports", `{"configuration":{}}`,
+			[]string{"configuration.limits: Required value: give the limits, or leave out configuration"}},
+		"status filter": {"clusterreports", `{"configuration":{"limits":{"statusFilter":["pass","bad",""]}}}`, []string{
+			`configuration.limits.statusFilter[1]: Unsupported value: "bad"` + outcomes,
+			`configuration.limits.statusFilter[2]: Unsupported value: ""` + outcomes,
+		}},
+		"owner": {"ephemeralreports", `{"spec":{}}`,
+			[]string{"spec.owner: Required value: name the object that the report is about"}},
+		"spec": {"clusterephemeralreports", `{}`,
+			[]string{"spec.owner: Required value: name the object that the report is about"}},
+		"empty owner": {"ephemeralreports", `{"spec":{"owner":{}}}`, []string{
+			"spec.owner.apiVersion: Required value: give the API version of the owner",
+			"spec.owner.kind: Required value: give the kind of the owner",
+		}},
+		"owner that is being created": {"ephemeralreports",
+			`{"spec":{"owner":{"apiVersion":"v1","kind":"Pod","name":"","uid":""}}}`, nil},
+		"result in a spec": {"ephemeralreports",
+			`{"spec":{"owner":{"apiVersion":"v1","kind":"Pod"},"results":[{"policy":"p"},{"policy":"p","result":"bad"}]}}`,
+			[]string{`spec.results[1].result: Unsupported value: "bad"` + outcomes}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			kind := kindOf(t, test.resource)
+			errs := newStrategy(kind, newTestScheme(t)).Validate(t.Context(), decodeReport(t, kind, test.body))
+			var got []string
+			for _, err := range errs {
+				got = append(got, err.Error())
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("errors (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestValidateNames(t *testing.T) {
+	t.Parallel()
+	for name, valid := range map[string]bool{
+		"a":                      true,
+		"polr-1.example":         true,
+		"Upper":                  false,
+		"a_b":                    false,
+		"a/b":                    false,
+		strings.Repeat("a", 253): true,
+		strings.Repeat("a", 254): false,
+	} {
+		kind := kindOf(t, "clusterreports")
+		object := decodeReport(t, kind, `{}`)
+		object.SetName(name)
+		errs := newStrategy(kind, newTestScheme(t)).Validate(t.Context(), object)
+		if got := len(errs) == 0; got != valid {
+			t.Errorf("name %q is valid: %v, want %v (%v)", name, got, valid, errs)
+		}
+		for _, err := range errs {
+			if err.Field != "metadata.name" {
+				t.Errorf("error for name %q is about %s", name, err.Field)
+			}
+		}
+	}
+}
+
+func TestValidateBoundsErrors(t *testing.T) {
+	t.Parallel()
+	kind := kindOf(t, "policyreports")
+	body := `{"results":[{}` + strings.Repeat(",{}", 9999) + `]}`
+	errs := newStrategy(kind, newTestScheme(t)).Validate(t.Context(), decodeReport(t, kind, body))
+	if len(errs) != maxFieldErrors {
+		t.Errorf("%d errors, want %d", len(errs), maxFieldErrors)
+	}
+}
+
+func TestValidateOtherObject(t *testing.T) {
+	t.Parallel()
+	kind := kindOf(t, "policyreports")
+	rules := newStrategy(kind, newTestScheme(t))
+	for _, errs := range []field.ErrorList{
+		rules.Validate(t.Context(), &runtime.Unknown{}),
+		rules.ValidateUpdate(t.Context(), &runtime.Unknown{}, kind.New()),
+		rules.ValidateUpdate(t.Context(), kind.New(), &runtime.Unknown{}),
+	} {
+		if len(errs) != 1 || errs[0].Type != field.ErrorTypeInternal {
+			t.Errorf("errors are %v, want an internal one", errs)
+		}
+	}
+}

@@ -1,0 +1,15 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package results turns a report object into the rows that the SQL views show:
+// [Project]. It is pure: no database, no clock, no goroutine. The store is handed
+// Project as a function, so that the rows join the transaction of the object.
+//
+// Reports hold whatever a producer wrote, but rows must never make a commit or a
+// query fail. What a database can't hold is therefore replaced here, in one place
+// for both engines: see docs/sql.md, "Odd values".
+//
+// The views themselves are migrations of the engines, and their contract is
+// docs/sql.md. The tests of this package run every question of that page on both
+// engines.
+package results

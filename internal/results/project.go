@@ -1,0 +1,98 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package results
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
+	openreports "github.com/docket-project/docket/api/openreports/v1alpha1"
+	"github.com/docket-project/docket/api/report"
+	ephemeral "github.com/docket-project/docket/api/reportskyverno/v1"
+	wgpolicy "github.com/docket-project/docket/api/wgpolicyk8s/v1alpha2"
+	"github.com/docket-project/docket/internal/store/engine"
+)
+
+// Project returns the rows of a report, and nil without an error for kinds that
+// have none: ephemeral reports are merged into others, so that their results
+// would count twice. Anything but a report is an error.
+//
+// The projection shares no memory with obj that obj's owner could change:
+// strings only. Within a projection equal verdicts and equal subjects are the
+// same pointer, so that a caller may remember their IDs by pointer.
+func Project(obj runtime.Object) (*engine.Projection, error) {
+	switch r := obj.(type) {
+	case *wgpolicy.PolicyReport:
+		return project(r, "PolicyReport", r == nil)
+	case *wgpolicy.ClusterPolicyReport:
+		return project(r, "ClusterPolicyReport", r == nil)
+	case *openreports.Report:
+		return project(r, "Report", r == nil)
+	case *openreports.ClusterReport:
+		return project(r, "ClusterReport", r == nil)
+	case *ephemeral.EphemeralReport, *ephemeral.ClusterEphemeralReport:
+		return nil, nil //nolint:nilnil // No rows is an answer.
+	}
+	return nil, fmt.Errorf("project result rows: %T is not a report", obj)
+}
+
+func project(r report.Accessor, kind string, missing bool) (*engine.Projection, error) {
+	if missing {
+		return nil, errors.New("project result rows: the report is nil")
+	}
+	counts := r.GetSummary().Counts()
+	created := r.GetCreationTimestamp()
+	p := &engine.Projection{
+		Namespace: text(r.GetNamespace()),
+		Name:      text(r.GetName()),
+		UID:       text(string(r.GetUID())),
+		Kind:      kind,
+		Source:    text(r.GetSource()),
+		Pass:      count(counts.Pass),
+		Fail:      count(counts.Fail),
+		Warn:      count(counts.Warn),
+		Error:     count(counts.Error),
+		Skip:      count(counts.Skip),
+	}
+	if !created.IsZero() {
+		p.CreatedAt = seconds(created.Unix())
+	}
+	entries := r.GetResults()
+	if len(entries) > math.MaxInt32 {
+		return nil, fmt.Errorf("project result rows of %s %s/%s: %d results are too many", kind, p.Namespace, p.Name, len(entries))
+	}
+	intern := newInterner(len(entries))
+	p.Scope = intern.subject(r.GetScope())
+	p.Results = make([]engine.Result, 0, len(entries))
+	for i := range entries {
+		p.Results = appendRows(p.Results, intern, int32(i), &entries[i], p.Source) //nolint:gosec // Bounded above.
+	}
+	return p, nil
+}
+
+// appendRows adds the rows of one entry: one for each resource that it names, or
+// one about the report's scope.
+func appendRows(
+	rows []engine.Result, intern *interner, index int32, entry *report.Result, reportSource string,
+) []engine.Result {
+	row := engine.Result{Index: index, Verdict: intern.verdict(entry, reportSource)}
+	if entry.Timestamp != nil {
+		row.Seconds = seconds(entry.Timestamp.Seconds)
+	}
+	named := len(rows)
+	for i := range entry.Resources {
+		row.Subject = intern.subject(&entry.Resources[i])
+		if row.Subject != nil {
+			rows = append(rows, row)
+		}
+	}
+	if len(rows) > named {
+		return rows
+	}
+	row.Subject = nil
+	return append(rows, row)
+}

@@ -1,0 +1,78 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package standalone
+
+import (
+	"context"
+	"slices"
+
+	"k8s.io/apiserver/pkg/authentication/authenticator"
+	"k8s.io/apiserver/pkg/authentication/authenticatorfactory"
+	"k8s.io/apiserver/pkg/authentication/request/anonymous"
+	"k8s.io/apiserver/pkg/authentication/request/union"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+	"k8s.io/apiserver/pkg/authorization/path"
+	authorizerunion "k8s.io/apiserver/pkg/authorization/union"
+)
+
+const (
+	ownerName  = "owner"
+	ownerGroup = "docket:owners"
+)
+
+// newAuthenticator knows the owner by the token and takes everybody else as
+// anonymous. A wrong token is an error, not anonymity.
+func newAuthenticator(token string) authenticator.Request {
+	owner := &user.DefaultInfo{Name: ownerName, Groups: []string{ownerGroup, user.AllAuthenticated}}
+	byToken := authenticatorfactory.NewFromTokens(map[string]*user.DefaultInfo{token: owner}, nil)
+	return union.NewFailOnError(byToken, anonymous.NewAuthenticator(nil))
+}
+
+// ownerRule lets the owner do everything, and the server's own loopback client,
+// whose group nobody else can have.
+type ownerRule struct{}
+
+// Authorize implements authorizer.Authorizer.
+func (ownerRule) Authorize(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
+	if mayAll(a.GetUser()) {
+		return authorizer.DecisionAllow, "", nil
+	}
+	return authorizer.DecisionNoOpinion, "only the owner may do that; the token is in the kubeconfig", nil
+}
+
+// RulesFor implements authorizer.RuleResolver.
+func (ownerRule) RulesFor(_ context.Context, who user.Info, _ string) ([]authorizer.ResourceRuleInfo, []authorizer.NonResourceRuleInfo, bool, error) {
+	all := []string{"*"}
+	if mayAll(who) {
+		return []authorizer.ResourceRuleInfo{&authorizer.DefaultResourceRuleInfo{Verbs: all, APIGroups: all, Resources: all}},
+			[]authorizer.NonResourceRuleInfo{&authorizer.DefaultNonResourceRuleInfo{Verbs: all, NonResourceURLs: all}}, false, nil
+	}
+	return nil, []authorizer.NonResourceRuleInfo{
+		&authorizer.DefaultNonResourceRuleInfo{Verbs: []string{"get"}, NonResourceURLs: publicPaths()},
+	}, false, nil
+}
+
+func mayAll(who user.Info) bool {
+	return slices.Contains(who.GetGroups(), ownerGroup) || slices.Contains(who.GetGroups(), user.SystemPrivilegedGroup)
+}
+
+// publicPaths are open to everybody who reaches the address.
+func publicPaths() []string {
+	return []string{"/healthz", "/healthz/*", "/livez", "/livez/*", "/readyz", "/readyz/*", "/version"}
+}
+
+func newAuthorizer() (authorizer.Authorizer, error) {
+	public, err := path.NewAuthorizer(publicPaths())
+	if err != nil {
+		return nil, err
+	}
+	readPublic := authorizer.AuthorizerFunc(func(ctx context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
+		if a.GetVerb() != "get" {
+			return authorizer.DecisionNoOpinion, "", nil
+		}
+		return public.Authorize(ctx, a)
+	})
+	return authorizerunion.New(ownerRule{}, readPublic), nil
+}

@@ -1,0 +1,129 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package standalone
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/pager"
+	"k8s.io/utils/clock"
+
+	"github.com/docket-project/docket/internal/progress"
+	"github.com/docket-project/docket/internal/registry"
+	"github.com/docket-project/docket/internal/sample"
+)
+
+const (
+	demoReports = 3000
+	demoSeed    = 1
+	// demoWriters at once let the store commit in batches.
+	demoWriters = 32
+)
+
+// identity of a report over all kinds.
+type identity struct {
+	resource        schema.GroupVersionResource
+	namespace, name string
+}
+
+// loadDemo creates the reports of the demo that are not there, in the groups that
+// are served. What was loaded before is left as it is, changes of the user
+// included.
+func loadDemo(ctx context.Context, config *rest.Config, groups []string, c clock.PassiveClock, w io.Writer) error {
+	config = rest.CopyConfig(config)
+	config.QPS = -1 // No limit: the server is this process.
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return fmt.Errorf("load the demo: %w", err)
+	}
+	present, err := presentReports(ctx, config, groups)
+	if err != nil {
+		return fmt.Errorf("load the demo: %w", err)
+	}
+	missing := map[identity]*unstructured.Unstructured{}
+	for _, report := range (sample.Cluster{Seed: demoSeed, Now: c.Now()}).Reports(demoReports) {
+		id, err := identify(report)
+		if err != nil {
+			return fmt.Errorf("load the demo: %w", err)
+		}
+		if slices.Contains(groups, id.resource.Group) && !present.Has(id) {
+			missing[id] = report
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	return createAll(ctx, client, missing, progress.New(w, int64(len(missing)), "demo reports"))
+}
+
+func createAll(ctx context.Context, client dynamic.Interface, reports map[identity]*unstructured.Unstructured, bar *progress.Bar) error {
+	defer bar.Done()
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(demoWriters)
+	for id, report := range reports {
+		group.Go(func() error {
+			_, err := client.Resource(id.resource).Namespace(id.namespace).Create(ctx, report, metav1.CreateOptions{FieldManager: "docket-demo"})
+			if err != nil && !apierrors.IsAlreadyExists(err) {
+				return fmt.Errorf("load the demo: create %s %s/%s: %w", id.resource.Resource, id.namespace, id.name, err)
+			}
+			bar.Add(1)
+			return nil
+		})
+	}
+	return group.Wait()
+}
+
+// presentReports returns the identities of all reports in the groups.
+func presentReports(ctx context.Context, config *rest.Config, groups []string) (sets.Set[identity], error) {
+	client, err := metadata.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	present := sets.New[identity]()
+	for _, kind := range registry.Kinds() {
+		resource := kind.GroupVersionResource()
+		if !slices.Contains(groups, resource.Group) {
+			continue
+		}
+		list := pager.New(pager.SimplePageFunc(func(options metav1.ListOptions) (runtime.Object, error) {
+			return client.Resource(resource).List(ctx, options)
+		}))
+		err := list.EachListItem(ctx, metav1.ListOptions{}, func(object runtime.Object) error {
+			item, err := meta.Accessor(object)
+			if err == nil {
+				present.Insert(identity{resource, item.GetNamespace(), item.GetName()})
+			}
+			return err
+		})
+		if err != nil {
+			return nil, fmt.Errorf("list %s: %w", resource.Resource, err)
+		}
+	}
+	return present, nil
+}
+
+func identify(report *unstructured.Unstructured) (identity, error) {
+	gvk := report.GroupVersionKind()
+	for _, kind := range registry.Kinds() {
+		if kind.GroupVersionKind == gvk {
+			return identity{kind.GroupVersionResource(), report.GetNamespace(), report.GetName()}, nil
+		}
+	}
+	return identity{}, fmt.Errorf("%s is not served", gvk)
+}

@@ -1,0 +1,34 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package standalone
+
+import (
+	"fmt"
+
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+)
+
+// contextName is the name of context, cluster and user in the kubeconfig.
+const contextName = "docket"
+
+// writeKubeconfig writes a file that needs nothing else: certificate and token are
+// inside. The user's own ~/.kube/config is left alone.
+func (s *state) writeKubeconfig(url string, ca *keyPair, token string) error {
+	data, err := clientcmd.Write(clientcmdapi.Config{
+		Clusters: map[string]*clientcmdapi.Cluster{
+			contextName: {Server: url, CertificateAuthorityData: ca.certificatePEM},
+		},
+		AuthInfos:      map[string]*clientcmdapi.AuthInfo{contextName: {Token: token}},
+		Contexts:       map[string]*clientcmdapi.Context{contextName: {Cluster: contextName, AuthInfo: contextName}},
+		CurrentContext: contextName,
+	})
+	if err != nil {
+		return fmt.Errorf("make the kubeconfig: %w", err)
+	}
+	if err := writeFile(s.path(kubeconfigFile), data); err != nil {
+		return fmt.Errorf("write the kubeconfig: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,116 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package standalone
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"slices"
+	"strconv"
+	"syscall"
+)
+
+// errInUse is returned for a folder that another process uses.
+var errInUse = errors.New("another `docket up` uses the folder")
+
+// endpoint is where the server listens and how clients find it.
+type endpoint struct {
+	listener net.Listener
+	// hosts are the names and addresses that the certificate is for.
+	hosts []string
+	// url is for clients on this machine.
+	url string
+}
+
+// listen opens the address host:port. Addresses that other machines reach are
+// refused unless they are allowed.
+func listen(ctx context.Context, address string, allowNonLoopback bool) (*endpoint, error) {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, fmt.Errorf("--listen: %w; give host:port such as %s", err, DefaultListen)
+	}
+	if n, err := strconv.ParseUint(port, 10, 16); err != nil {
+		return nil, fmt.Errorf("--listen: the port %q is not a number from 0 to 65535", port)
+	} else if n == 0 {
+		port = "0"
+	}
+	loopback, err := isLoopback(ctx, host)
+	if err != nil {
+		return nil, fmt.Errorf("--listen: %w", err)
+	}
+	if !loopback && !allowNonLoopback {
+		return nil, fmt.Errorf("--listen: other machines can reach %s; listen on 127.0.0.1, or confirm with --allow-non-loopback", address)
+	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort(host, port))
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, fmt.Errorf("--listen: another process listens on %s; stop it, or give another port (127.0.0.1:0 takes any free one)", address)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("--listen: %w", err)
+	}
+	return describe(listener, host, loopback)
+}
+
+// isLoopback tells whether all addresses of host are this machine's alone.
+func isLoopback(ctx context.Context, host string) (bool, error) {
+	if host == "" {
+		return false, nil
+	}
+	if ip, err := netip.ParseAddr(host); err == nil {
+		return ip.IsLoopback(), nil
+	}
+	addresses, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+	if err != nil {
+		return false, err
+	}
+	return !slices.ContainsFunc(addresses, func(ip netip.Addr) bool { return !ip.Unmap().IsLoopback() }), nil
+}
+
+func describe(listener net.Listener, host string, loopback bool) (*endpoint, error) {
+	bound, ok := listener.Addr().(*net.TCPAddr)
+	if !ok {
+		return nil, errors.Join(fmt.Errorf("--listen: %s is not a TCP address", listener.Addr()), listener.Close())
+	}
+	hosts := []string{"localhost", "127.0.0.1", "::1"}
+	add := func(name string) {
+		if name != "" && !slices.Contains(hosts, name) {
+			hosts = append(hosts, name)
+		}
+	}
+	contact := host
+	if bound.IP.IsUnspecified() {
+		contact = "127.0.0.1"
+	} else {
+		add(host)
+	}
+	if !loopback {
+		if err := eachAddress(add); err != nil {
+			return nil, errors.Join(err, listener.Close())
+		}
+	}
+	url := "https://" + net.JoinHostPort(contact, strconv.Itoa(bound.Port))
+	return &endpoint{listener: listener, hosts: hosts, url: url}, nil
+}
+
+// eachAddress calls add with the names and addresses under which other machines
+// may know this one.
+func eachAddress(add func(string)) error {
+	if name, err := os.Hostname(); err == nil {
+		add(name)
+	}
+	addresses, err := net.InterfaceAddrs()
+	if err != nil {
+		return fmt.Errorf("--listen: %w", err)
+	}
+	for _, address := range addresses {
+		if network, ok := address.(*net.IPNet); ok && !network.IP.IsLinkLocalUnicast() {
+			add(network.IP.String())
+		}
+	}
+	return nil
+}

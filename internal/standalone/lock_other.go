@@ -1,0 +1,17 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build !unix
+
+package standalone
+
+import (
+	"io"
+	"os"
+)
+
+// takeLock only opens the file: here the lock of the database alone keeps a second
+// process away.
+func takeLock(path string) (io.Closer, error) {
+	return os.OpenFile(path, os.O_CREATE|os.O_RDWR, fileMode)
+}

@@ -1,0 +1,38 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package standalone
+
+import (
+	"flag"
+	"fmt"
+
+	logsapi "k8s.io/component-base/logs/api/v1"
+	"k8s.io/klog/v2"
+)
+
+// quietLogs leaves informational lines out of a log that a person reads on a
+// terminal: what they should know is printed. -v=1 and other formats show all.
+func quietLogs(config *logsapi.LoggingConfiguration) error {
+	if config.Format != logsapi.DefaultLogFormat || config.Verbosity > 0 {
+		return nil
+	}
+	// The logger of the text format writes everything; klog itself has a threshold.
+	klog.ClearLogger()
+	flags := flag.NewFlagSet("", flag.ContinueOnError)
+	klog.InitFlags(flags)
+	for name, value := range map[string]string{
+		"logtostderr": "false", "alsologtostderr": "false", "stderrthreshold": "WARNING", "legacy_stderr_threshold_behavior": "false",
+	} {
+		if err := flags.Set(name, value); err != nil {
+			return fmt.Errorf("quiet the log: %w", err)
+		}
+	}
+	klog.SetOutput(nothing{})
+	return nil
+}
+
+// nothing is where lines below the threshold go.
+type nothing struct{}
+
+func (nothing) Write(p []byte) (int, error) { return len(p), nil }

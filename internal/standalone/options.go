@@ -1,0 +1,112 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package standalone
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	cliflag "k8s.io/component-base/cli/flag"
+
+	"github.com/docket-project/docket/internal/apiserver"
+)
+
+// DefaultListen is the same at each start, so that kubeconfigs stay good.
+const DefaultListen = "127.0.0.1:7443"
+
+// watchGrace is how long the end of a process waits for watches. Clients notice
+// at once; one person at one machine waits for nothing else.
+const watchGrace = time.Second
+
+// Options of `docket up`.
+type Options struct {
+	// Dir is the state folder.
+	Dir string
+	// Listen is the host:port of the API.
+	Listen string
+	// AllowNonLoopback confirms that other machines may reach it.
+	AllowNonLoopback bool
+	// Demo loads made-up reports.
+	Demo bool
+
+	server *apiserver.Options
+}
+
+// NewOptions returns the defaults.
+func NewOptions() (*Options, error) {
+	dir, err := DefaultDir()
+	server := apiserver.NewLocalOptions()
+	server.Server.ShutdownWatchTerminationGracePeriod = watchGrace
+	server.Server.ShutdownDelayDuration = 0
+	server.Server.ShutdownSendRetryAfter = false
+	return &Options{Dir: dir, Listen: DefaultListen, server: server}, err
+}
+
+// Flags returns the flags by section.
+func (o *Options) Flags() cliflag.NamedFlagSets {
+	var sections cliflag.NamedFlagSets
+	up := sections.FlagSet("up")
+	up.StringVar(&o.Dir, "dir", o.Dir, "Folder for the database, certificates, token and kubeconfig. Only its owner may enter it.")
+	up.StringVar(&o.Listen, "listen", o.Listen, "Address of the API as host:port. Port 0 takes any free port.")
+	up.BoolVar(&o.AllowNonLoopback, "allow-non-loopback", o.AllowNonLoopback,
+		"Confirm that --listen may be an address that other machines reach.")
+	up.BoolVar(&o.Demo, "demo", o.Demo, fmt.Sprintf("Load %d reports of an imaginary cluster to look at.", demoReports))
+
+	all := o.server.Flags()
+	reports := sections.FlagSet("reports")
+	reports.AddFlagSet(all.FlagSet("reports"))
+	if database := reports.Lookup("database"); database != nil {
+		database.Usage = "Database for the reports; " + databaseFile + " in --dir when empty. Several machines can share one PostgreSQL: postgres://user@host:port/name."
+	}
+	// Of the server's many other flags these are for one person at one machine.
+	server := sections.FlagSet("server")
+	for _, name := range []string{"feature-gates", "max-request-bytes", "request-timeout", "profiling"} {
+		server.AddFlag(find(&all, name))
+	}
+	sections.FlagSet("logs").AddFlagSet(all.FlagSet("logs"))
+	return sections
+}
+
+func find(sections *cliflag.NamedFlagSets, name string) *pflag.Flag {
+	for _, section := range sections.FlagSets {
+		if flag := section.Lookup(name); flag != nil {
+			return flag
+		}
+	}
+	return nil
+}
+
+// ApplyProcess applies what is global to the process: log format and feature
+// gates.
+func (o *Options) ApplyProcess() error {
+	if err := o.server.ApplyProcess(); err != nil {
+		return err
+	}
+	return quietLogs(o.server.Logs)
+}
+
+// Validate fills in what follows from other options, and returns all that is
+// wrong, each with flag and remedy.
+func (o *Options) Validate() error {
+	var errs []error
+	if o.Dir == "" {
+		errs = append(errs, errors.New("--dir: is required"))
+	}
+	if o.server.Storage.Cluster == apiserver.ClusterAuto {
+		errs = append(errs, fmt.Errorf("--cluster: %q needs a cluster; give a name", apiserver.ClusterAuto))
+	}
+	if o.server.Storage.Database == "" {
+		path, err := filepath.Abs(filepath.Join(o.Dir, databaseFile))
+		if err != nil {
+			errs = append(errs, fmt.Errorf("--dir: %w", err))
+		}
+		o.server.Storage.Database = (&url.URL{Scheme: "sqlite", Path: filepath.ToSlash(path)}).String()
+	}
+	return errors.Join(append(errs, o.server.Validate()...)...)
+}

@@ -1,0 +1,214 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package standalone
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apiserver/pkg/server/dynamiccertificates"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
+
+	"github.com/docket-project/docket/internal/apiserver"
+	"github.com/docket-project/docket/internal/standalone/review"
+)
+
+const (
+	// readyTimeout is how long a server may take from listening to ready.
+	readyTimeout = time.Minute
+	// readyInterval between two looks is short: a person is waiting.
+	readyInterval = 10 * time.Millisecond
+)
+
+// instance is a server that is about to run, with its folder.
+type instance struct {
+	state  *state
+	server *apiserver.Server
+	url    string
+}
+
+// Run serves until ctx ends. What the user should read goes to out, progress of
+// long work to progress. started is when the process began, for the time that is
+// printed.
+func (o *Options) Run(ctx context.Context, out, progress io.Writer, c clock.PassiveClock, started time.Time) (err error) {
+	if err := o.Validate(); err != nil {
+		return err
+	}
+	up, err := o.open(ctx, c.Now())
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, up.state.Close()) }()
+
+	group, groupCtx := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		if err := up.server.Run(groupCtx); err != nil {
+			return err
+		}
+		// Ends the other goroutine when the server stops without an error.
+		return errStopped
+	})
+	group.Go(func() error {
+		if err := up.waitUntilReady(groupCtx); err != nil {
+			return unlessEnded(groupCtx, err)
+		}
+		up.announce(out, c.Since(started))
+		if !o.Demo {
+			return nil
+		}
+		return unlessEnded(groupCtx, loadDemo(groupCtx, up.server.Generic.LoopbackClientConfig, o.server.Storage.APIGroups, c, progress))
+	})
+	if err := group.Wait(); err != nil && !errors.Is(err, errStopped) {
+		return err
+	}
+	_, err = fmt.Fprintln(out, "Docket has stopped. The reports are kept in", up.state.dir)
+	return err
+}
+
+var errStopped = errors.New("the server has stopped")
+
+// unlessEnded drops errors that only say that ctx ended.
+func unlessEnded(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// open does all that can fail before anything is served.
+func (o *Options) open(ctx context.Context, now time.Time) (_ *instance, err error) {
+	held, err := openState(o.Dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, held.Close())
+		}
+	}()
+	place, err := listen(ctx, o.Listen, o.AllowNonLoopback)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, place.listener.Close())
+		}
+	}()
+	token, err := held.token()
+	if err != nil {
+		return nil, err
+	}
+	ca, serving, err := held.certificates(place.hosts, now)
+	if err != nil {
+		return nil, err
+	}
+	server, err := o.newServer(ctx, place, serving, token)
+	if err != nil {
+		return nil, err
+	}
+	if err := held.writeKubeconfig(place.url, ca, token); err != nil {
+		return nil, errors.Join(err, server.Close())
+	}
+	return &instance{state: held, server: server, url: place.url}, nil
+}
+
+func (o *Options) newServer(ctx context.Context, place *endpoint, serving *keyPair, token string) (*apiserver.Server, error) {
+	content, err := dynamiccertificates.NewStaticCertKeyContent("docket up", serving.certificatePEM, serving.keyPEM)
+	if err != nil {
+		return nil, fmt.Errorf("load the serving certificate: %w", err)
+	}
+	o.server.SecureServing.Listener = place.listener
+	o.server.SecureServing.ServerCert.GeneratedCert = content
+	config, err := o.server.Complete().Config(ctx)
+	if err != nil {
+		return nil, err
+	}
+	authorizer, err := newAuthorizer()
+	if err != nil {
+		return nil, err
+	}
+	config.Generic.Authentication.Authenticator = newAuthenticator(token)
+	config.Generic.Authorization.Authorizer = authorizer
+	config.Generic.RuleResolver = ownerRule{}
+	reviews, err := review.New(authorizer, ownerRule{})
+	if err != nil {
+		return nil, err
+	}
+	config.AddAPIs(reviews)
+	completed, err := config.Complete()
+	if err != nil {
+		return nil, err
+	}
+	return completed.New(ctx)
+}
+
+// waitUntilReady asks the server as a client would.
+func (up *instance) waitUntilReady(ctx context.Context) error {
+	client, err := rest.HTTPClientFor(up.server.Generic.LoopbackClientConfig)
+	if err != nil {
+		return fmt.Errorf("wait until the server is ready: %w", err)
+	}
+	defer client.CloseIdleConnections()
+	var last error
+	err = wait.PollUntilContextTimeout(ctx, readyInterval, readyTimeout, true, func(ctx context.Context) (bool, error) {
+		last = askReady(ctx, client, up.server.Generic.LoopbackClientConfig.Host)
+		return last == nil, nil
+	})
+	if err != nil {
+		return fmt.Errorf("wait until the server is ready: %w", errors.Join(err, last))
+	}
+	return nil
+}
+
+func askReady(ctx context.Context, client *http.Client, host string) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, host+"/readyz", nil)
+	if err != nil {
+		return err
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		return err
+	}
+	body, err := io.ReadAll(io.LimitReader(response.Body, 1<<16))
+	if err = errors.Join(err, response.Body.Close()); err != nil {
+		return err
+	}
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("it answers %s: %s", response.Status, body)
+	}
+	return nil
+}
+
+// announce prints what to do next. Errors of out are ignored: whoever closed it
+// doesn't want to read, and the server works.
+func (up *instance) announce(out io.Writer, took time.Duration) {
+	_, _ = fmt.Fprintf(out, `Docket is ready at %s after %s. Stop it with Ctrl-C. In another terminal:
+
+  export KUBECONFIG=%s
+  kubectl get policyreports -A
+  kubectl api-resources
+
+`, up.url, took.Round(10*time.Millisecond), quote(up.state.path(kubeconfigFile)))
+}
+
+// quote makes a path safe to paste into a shell.
+func quote(path string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+@:", r)
+	}
+	if strings.IndexFunc(path, func(r rune) bool { return !plain(r) }) < 0 {
+		return path
+	}
+	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
+}

@@ -1,0 +1,159 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package standalone
+
+import (
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Names of the files in the state folder.
+const (
+	caCertificateFile      = "ca.crt"
+	caKeyFile              = "ca.key"
+	servingCertificateFile = "serving.crt"
+	servingKeyFile         = "serving.key"
+	tokenFile              = "token"
+	kubeconfigFile         = "kubeconfig"
+	databaseFile           = "docket.db"
+	lockFile               = "lock"
+)
+
+const (
+	folderMode = 0o700
+	fileMode   = 0o600
+	// tokenBytes of randomness: nobody guesses it, so that no limit on attempts is
+	// needed.
+	tokenBytes = 32
+	// minTokenLength refuses a token file that was cut short.
+	minTokenLength = 32
+)
+
+// state is the folder, held by this process alone.
+type state struct {
+	dir  string
+	lock io.Closer
+}
+
+// DefaultDir is $XDG_DATA_HOME/docket, or ~/.docket when that is not set.
+func DefaultDir() (string, error) {
+	if data := os.Getenv("XDG_DATA_HOME"); filepath.IsAbs(data) {
+		return filepath.Join(data, "docket"), nil
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "", fmt.Errorf("find a place for the state folder: %w; give one with --dir", err)
+	}
+	return filepath.Join(home, ".docket"), nil
+}
+
+// openState makes the folder if need be and takes its lock.
+func openState(dir string) (*state, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, fmt.Errorf("--dir: %w", err)
+	}
+	if err := os.MkdirAll(dir, folderMode); err != nil {
+		return nil, fmt.Errorf("--dir: make the state folder: %w", err)
+	}
+	if err := closeToOthers(dir); err != nil {
+		return nil, fmt.Errorf("--dir: %w", err)
+	}
+	lock, err := takeLock(filepath.Join(dir, lockFile))
+	if err != nil {
+		return nil, fmt.Errorf("--dir: %s: %w", dir, err)
+	}
+	return &state{dir: dir, lock: lock}, nil
+}
+
+func (s *state) Close() error { return s.lock.Close() }
+
+func (s *state) path(name string) string { return filepath.Join(s.dir, name) }
+
+// closeToOthers makes sure that only the owner may enter the folder. An empty
+// folder is changed; one with contents may be somebody's on purpose.
+func closeToOthers(dir string) error {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return err
+	}
+	if info.Mode().Perm()&0o077 == 0 {
+		return nil
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	if len(entries) > 0 {
+		return fmt.Errorf("%s has contents and is open to other users (mode %04o); close it with `chmod 700 %s`, or give another folder",
+			dir, info.Mode().Perm(), dir)
+	}
+	return os.Chmod(dir, folderMode)
+}
+
+// token returns the owner's token, made if there is none yet.
+func (s *state) token() (string, error) {
+	path := s.path(tokenFile)
+	data, err := readSecret(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		random := make([]byte, tokenBytes)
+		if _, err := rand.Read(random); err != nil {
+			return "", fmt.Errorf("make a token: %w", err)
+		}
+		token := base64.RawURLEncoding.EncodeToString(random)
+		return token, writeFile(path, []byte(token+"\n"))
+	}
+	if err != nil {
+		return "", err
+	}
+	token := strings.TrimSpace(string(data))
+	if len(token) < minTokenLength || strings.ContainsAny(token, " \t\r\n,\"") {
+		return "", fmt.Errorf("%s does not hold a token; remove the file and a new one is made", path)
+	}
+	return token, nil
+}
+
+// readSecret reads a file and closes it to other users if it was not.
+func readSecret(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if info.Mode().Perm()&0o077 != 0 {
+		if err := os.Chmod(path, fileMode); err != nil {
+			return nil, err
+		}
+	}
+	return os.ReadFile(path)
+}
+
+// writeFile replaces a file as a whole: readers see the old or the new contents,
+// after a crash, too.
+func writeFile(path string, data []byte) (err error) {
+	// CreateTemp gives the mode that all files here have.
+	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(file.Name()))
+		}
+	}()
+	_, err = file.Write(data)
+	if err == nil {
+		err = file.Sync()
+	}
+	if err = errors.Join(err, file.Close()); err != nil {
+		return err
+	}
+	return os.Rename(file.Name(), path)
+}

@@ -1,0 +1,84 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"hash"
+)
+
+// Projection is a report as rows: what the SQL views show of it.
+type Projection struct {
+	Namespace, Name, UID string
+	// Kind of the report, such as "PolicyReport".
+	Kind string
+	// Source that the report names itself; results have their own.
+	Source string
+	// CreatedAt is the creation time in Unix seconds.
+	CreatedAt int64
+	// Scope is the subject of all results that name none; nil for none.
+	Scope *Subject
+	// Summary as the report states it.
+	Pass, Fail, Warn, Error, Skip int64
+	Results                       []Result
+}
+
+// Result is an entry of a report's results about one subject. An entry about
+// several subjects gives several results of one Index.
+type Result struct {
+	// Index of the entry in the report.
+	Index   int32
+	Verdict *Verdict
+	// Subject, nil for the report's scope.
+	Subject *Subject
+	// Seconds is the timestamp in Unix seconds; 0 for none.
+	Seconds int64
+}
+
+// Verdict is the part of a result that many results share. It is stored once.
+type Verdict struct {
+	Source, Policy, Rule, Category, Severity, Result, Message string
+	Scored                                                    bool
+	// Properties as a JSON object with sorted keys; "" for none.
+	Properties string
+}
+
+// Subject is the resource that a result is about. It is stored once.
+type Subject struct {
+	APIVersion, Kind, Namespace, Name, UID string
+}
+
+// ID identifies a verdict within a database: 64 bits of a SHA-256 over its
+// fields, so that writers need not ask the database for it.
+func (v *Verdict) ID() int64 {
+	scored := "0"
+	if v.Scored {
+		scored = "1"
+	}
+	return identity(v.Source, v.Policy, v.Rule, v.Category, v.Severity, v.Result, v.Message, scored, v.Properties)
+}
+
+// ID identifies a subject within a database, like Verdict.ID.
+func (s *Subject) ID() int64 {
+	return identity(s.APIVersion, s.Kind, s.Namespace, s.Name, s.UID)
+}
+
+// identity hashes parts with their lengths, so that no two lists of parts
+// make the same input.
+func identity(parts ...string) int64 {
+	h := sha256.New()
+	for _, part := range parts {
+		writePart(h, part)
+	}
+	var sum [sha256.Size]byte
+	return int64(binary.BigEndian.Uint64(h.Sum(sum[:0])))
+}
+
+func writePart(h hash.Hash, part string) {
+	var length [8]byte
+	binary.BigEndian.PutUint64(length[:], uint64(len(part)))
+	h.Write(length[:])
+	h.Write([]byte(part))
+}

@@ -1,0 +1,107 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"slices"
+
+	"github.com/cespare/xxhash/v2"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
+	"k8s.io/apiserver/pkg/storage"
+
+	"github.com/docket-project/docket/internal/store/engine"
+)
+
+// indexer turns labels and indexed fields into index terms, and selectors into
+// conditions on them. Every selector is checked again on the decoded object:
+// the index only narrows.
+type indexer struct {
+	fields map[string]struct{}
+}
+
+func newIndexer(indexedFields []string) *indexer {
+	x := &indexer{fields: map[string]struct{}{}}
+	for _, f := range indexedFields {
+		x.fields[f] = struct{}{}
+	}
+	return x
+}
+
+// terms of an object. They are sorted, so that equal sets compare equal.
+func (x *indexer) terms(l labels.Set, f fields.Set) []engine.Term {
+	terms := make([]engine.Term, 0, len(l)+len(x.fields))
+	for name, value := range l {
+		terms = append(terms, engine.Term{Name: labelName(name), Value: hash(value)})
+	}
+	for name := range x.fields {
+		if value := f.Get(name); value != "" {
+			terms = append(terms, engine.Term{Name: fieldName(name), Value: hash(value)})
+		}
+	}
+	slices.SortFunc(terms, func(a, b engine.Term) int {
+		if a.Name != b.Name {
+			return compare(a.Name, b.Name)
+		}
+		return compare(a.Value, b.Value)
+	})
+	return slices.Compact(terms)
+}
+
+// conditions returns what of a predicate an index can serve.
+func (x *indexer) conditions(p storage.SelectionPredicate) []engine.Condition {
+	var conditions []engine.Condition
+	if p.Label != nil {
+		requirements, selectable := p.Label.Requirements()
+		if selectable {
+			for _, r := range requirements {
+				conditions = appendLabelCondition(conditions, r)
+			}
+		}
+	}
+	if p.Field != nil {
+		for _, r := range p.Field.Requirements() {
+			_, indexed := x.fields[r.Field]
+			equal := r.Operator == selection.Equals || r.Operator == selection.DoubleEquals
+			// A missing field equals "", and isn't in the index.
+			if indexed && equal && r.Value != "" {
+				conditions = append(conditions, engine.Condition{Name: fieldName(r.Field), Values: []int64{hash(r.Value)}})
+			}
+		}
+	}
+	return conditions
+}
+
+func appendLabelCondition(conditions []engine.Condition, r labels.Requirement) []engine.Condition {
+	switch r.Operator() {
+	case selection.Equals, selection.DoubleEquals, selection.In:
+		values := make([]int64, 0, r.Values().Len())
+		for value := range r.Values() {
+			values = append(values, hash(value))
+		}
+		return append(conditions, engine.Condition{Name: labelName(r.Key()), Values: values})
+	case selection.Exists:
+		return append(conditions, engine.Condition{Name: labelName(r.Key())})
+	}
+	// The others (!=, notin, !key, gt, lt) select most objects or need order.
+	return conditions
+}
+
+// labelName and fieldName keep labels and fields apart that are called alike.
+func labelName(name string) int64 { return hash("label\x00" + name) }
+func fieldName(name string) int64 { return hash("field\x00" + name) }
+
+// hash is stored: it must stay the same for ever.
+func hash(s string) int64 { return int64(xxhash.Sum64String(s)) }
+
+func compare(a, b int64) int {
+	if a < b {
+		return -1
+	}
+	if a > b {
+		return 1
+	}
+	return 0
+}

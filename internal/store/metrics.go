@@ -1,0 +1,89 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"sync"
+	"time"
+
+	"k8s.io/component-base/metrics"
+	"k8s.io/component-base/metrics/legacyregistry"
+
+	"github.com/docket-project/docket/internal/store/engine"
+	"github.com/docket-project/docket/internal/store/hub"
+	"github.com/docket-project/docket/internal/store/writer"
+)
+
+var (
+	operationSeconds = metrics.NewHistogramVec(&metrics.HistogramOpts{
+		Name:           "docket_store_operation_duration_seconds",
+		Help:           "Time that an operation of the store took, waiting for the database included, by operation, resource and result.",
+		Buckets:        metrics.ExponentialBuckets(0.0005, 2, 15),
+		StabilityLevel: metrics.ALPHA,
+	}, []string{"operation", "resource", "result"})
+	feedResets = metrics.NewCounter(&metrics.CounterOpts{
+		Name:           "docket_store_feed_resets_total",
+		Help:           "How often watches had to start anew because the database was restored, failed over, or ran ahead of this process.",
+		StabilityLevel: metrics.ALPHA,
+	})
+	housekeepingErrors = metrics.NewCounter(&metrics.CounterOpts{
+		Name:           "docket_store_housekeeping_errors_total",
+		Help:           "Failed attempts to drop history, delete expired objects, tidy up or measure the database.",
+		StabilityLevel: metrics.ALPHA,
+	})
+	tableReads = metrics.NewCounter(&metrics.CounterOpts{
+		Name:           "docket_store_watch_table_reads_total",
+		Help:           "Pages of events that watches read from the database because memory no longer held them.",
+		StabilityLevel: metrics.ALPHA,
+	})
+	cacheRequests = metrics.NewCounterVec(&metrics.CounterOpts{
+		Name:           "docket_store_object_cache_requests_total",
+		Help:           "Look-ups in the cache of decoded objects, by result (hit or miss).",
+		StabilityLevel: metrics.ALPHA,
+	}, []string{"result"})
+	gauges = metrics.NewGaugeVec(&metrics.GaugeOpts{
+		Name:           "docket_store_size",
+		Help:           "Sizes as of the last minute: watchers, ring_events, ring_bytes, cache_objects, cache_bytes, database_bytes, history_events, history_bytes, history_seconds, result_rows.",
+		StabilityLevel: metrics.ALPHA,
+	}, []string{"of"})
+)
+
+var registerOnce sync.Once
+
+// RegisterMetrics registers the metrics of the store and its parts. Calling it
+// again does no harm.
+func RegisterMetrics() {
+	registerOnce.Do(func() {
+		legacyregistry.MustRegister(operationSeconds, feedResets, housekeepingErrors, tableReads, cacheRequests, gauges)
+		writer.RegisterMetrics()
+	})
+}
+
+func observeOperation(operation, resource string, err error, took time.Duration) {
+	result := "success"
+	if err != nil {
+		result = "error"
+	}
+	operationSeconds.WithLabelValues(operation, resource, result).Observe(took.Seconds())
+}
+
+func observeUsage(u engine.Usage, now time.Time) {
+	gauges.WithLabelValues("database_bytes").Set(float64(u.DatabaseBytes))
+	gauges.WithLabelValues("history_events").Set(float64(u.Events))
+	gauges.WithLabelValues("history_bytes").Set(float64(u.HistoryBytes))
+	gauges.WithLabelValues("result_rows").Set(float64(u.Results))
+	var age float64
+	if !u.Oldest.IsZero() {
+		age = now.Sub(u.Oldest).Seconds()
+	}
+	gauges.WithLabelValues("history_seconds").Set(age)
+}
+
+func observeHub(h hub.Stats, c cacheStats) {
+	gauges.WithLabelValues("watchers").Set(float64(h.Watchers))
+	gauges.WithLabelValues("ring_events").Set(float64(h.Events))
+	gauges.WithLabelValues("ring_bytes").Set(float64(h.Bytes))
+	gauges.WithLabelValues("cache_objects").Set(float64(c.objects))
+	gauges.WithLabelValues("cache_bytes").Set(float64(c.bytes))
+}

@@ -1,0 +1,200 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package postgres_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/docket-project/docket/internal/store/engine"
+	"github.com/docket-project/docket/internal/store/postgres"
+	"github.com/docket-project/docket/internal/testenv"
+)
+
+const (
+	benchResource engine.Resource = "/wgpolicyk8s.io/policyreports/"
+	benchResults                  = 17
+	uidTerm                       = 1
+	engineTerm                    = 2
+)
+
+// benchOp creates a report as Kyverno writes them: a subject of its own, 17
+// results out of a few hundred verdicts, two labels.
+func benchOp(n int64) engine.Op {
+	random := rand.New(rand.NewPCG(uint64(n), 1)) //nolint:gosec // Not a secret.
+	data := make([]byte, 500)
+	for i := range data {
+		data[i] = byte(random.Uint32())
+	}
+	uid := fmt.Sprintf("%08x-1a2b-4c3d-8e4f-%012x", random.Uint32(), n)
+	namespace := fmt.Sprintf("team-%02d", n%40)
+	projection := &engine.Projection{
+		Namespace: namespace, Name: uid, UID: fmt.Sprintf("%08x-aaaa-4c3d-8e4f-%012x", random.Uint32(), n),
+		Kind: "PolicyReport", Source: "kyverno", CreatedAt: 1_700_000_000 + n, Pass: 15, Fail: 2,
+		Scope: &engine.Subject{APIVersion: "v1", Kind: "Pod", Namespace: namespace, Name: fmt.Sprintf("web-%010x-%05x", n/7, n%997), UID: uid},
+	}
+	for i := range benchResults {
+		verdict := &engine.Verdict{
+			Source: "kyverno", Policy: fmt.Sprintf("require-something-%d", i), Rule: "autogen-check", Category: "Pod Security Standards",
+			Severity: "medium", Result: "pass", Scored: true, Message: fmt.Sprintf("validation rule '%d' passed.", random.IntN(20)),
+		}
+		projection.Results = append(projection.Results, engine.Result{Index: int32(i), Verdict: verdict, Seconds: 1_700_000_000 + n})
+	}
+	return engine.Op{
+		Kind: engine.Create, Resource: benchResource, Key: namespace + "/" + uid,
+		Value:      engine.Value{Data: data, Codec: 1, Size: 6000},
+		Index:      []engine.Term{{Name: uidTerm, Value: n}, {Name: engineTerm, Value: 7}},
+		Projection: projection,
+	}
+}
+
+// next numbers the reports of this process.
+var next atomic.Int64 //nolint:gochecknoglobals // Shared by the replicas of a benchmark.
+
+func benchOps(n int) []engine.Op {
+	ops := make([]engine.Op, n)
+	for i := range ops {
+		ops[i] = benchOp(next.Add(1))
+	}
+	return ops
+}
+
+func BenchmarkCommit(b *testing.B) {
+	for _, replicas := range []int{1, 3} {
+		for _, size := range []int{1, 16, 128} {
+			b.Run(fmt.Sprintf("replicas=%d/ops=%d", replicas, size), func(b *testing.B) {
+				url := testenv.Postgres(b).Database(b)
+				engines := make([]*postgres.Engine, replicas)
+				for i := range engines {
+					engines[i] = open(b, url, "main")
+					commit(b, engines[i], benchOps(size))
+				}
+				var left atomic.Int64
+				left.Store(int64(b.N))
+				batches := make([][]engine.Op, b.N)
+				for i := range batches {
+					batches[i] = benchOps(size)
+				}
+				b.ResetTimer()
+				var group sync.WaitGroup
+				for _, e := range engines {
+					group.Go(func() {
+						for n := left.Add(-1); n >= 0; n = left.Add(-1) {
+							commit(b, e, batches[n])
+						}
+					})
+				}
+				group.Wait()
+				b.ReportMetric(float64(b.N*size)/b.Elapsed().Seconds(), "ops/s")
+			})
+		}
+	}
+}
+
+func commit(t testing.TB, e engine.Engine, ops []engine.Op) engine.Batch {
+	t.Helper()
+	batch, err := e.Commit(context.WithoutCancel(t.Context()), ops)
+	if err != nil {
+		t.Errorf("commit: %v", err)
+		return batch
+	}
+	for i, outcome := range batch.Outcomes {
+		if outcome.Revision == 0 {
+			t.Errorf("%s of %s did not apply: current row %v", ops[i].Kind, ops[i].Key, outcome.Current)
+		}
+	}
+	return batch
+}
+
+// BenchmarkRead reads from 100,000 reports that were loaded just now: no ANALYZE
+// has been run.
+func BenchmarkRead(b *testing.B) {
+	const objects = 100_000
+	url := testenv.Postgres(b).Database(b)
+	e := open(b, url, "main")
+	first := next.Load() + 1
+	for range objects / 500 {
+		commit(b, e, benchOps(500))
+	}
+	ctx := b.Context()
+	state, err := e.State(ctx)
+	if err != nil {
+		b.Fatal(err)
+	}
+	queries := map[string]engine.Query{
+		"List/500":            {Limit: 500, After: "team-20/"},
+		"List/500Count":       {Limit: 500, After: "team-20/", Count: true},
+		"List/Prefix":         {Prefix: "team-07/"},
+		"List/ConditionOne":   {Limit: 500, Conditions: []engine.Condition{{Name: uidTerm, Values: []int64{first + 77_777}}}},
+		"List/ConditionMany":  {Limit: 500, Conditions: []engine.Condition{{Name: engineTerm, Values: []int64{7}}}},
+		"List/ConditionsBoth": {Limit: 500, Conditions: []engine.Condition{{Name: engineTerm}, {Name: uidTerm, Values: []int64{first + 5}}}},
+		"List/OldNear":        {Limit: 500, After: "team-20/", At: state.Revision - 1000},
+		"List/OldFar":         {Limit: 500, After: "team-20/", At: state.Revision - 90_000},
+	}
+	for name, q := range queries {
+		q.Resource = benchResource
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				if _, err := e.List(ctx, q); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+	b.Run("Get", func(b *testing.B) {
+		key := benchOp(first + 5).Key
+		for b.Loop() {
+			row, _, err := e.Get(ctx, benchResource, key)
+			if err != nil || row == nil || bytes.Equal(row.Data, nil) {
+				b.Fatal(row, err)
+			}
+		}
+	})
+	b.Run("Events/100", func(b *testing.B) {
+		for b.Loop() {
+			if events, _, err := e.Events(ctx, state.Revision-5000, 100); err != nil || len(events) != 100 {
+				b.Fatal(len(events), err)
+			}
+		}
+	})
+	b.Run("State", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := e.State(ctx); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	reportSizes(b, url, objects)
+}
+
+// reportSizes prints bytes per report on disk, a table each.
+func reportSizes(b *testing.B, url string, objects int64) {
+	conn, err := pgx.Connect(b.Context(), url)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(b.Context())) }()
+	rows, err := conn.Query(b.Context(), `SELECT relname, pg_table_size(oid), pg_indexes_size(oid) FROM pg_class
+		WHERE relnamespace = 'docket'::regnamespace AND relkind = 'r' ORDER BY relname`)
+	if err != nil {
+		b.Fatal(err)
+	}
+	var name string
+	var table, indexes, sum int64
+	if _, err := pgx.ForEachRow(rows, []any{&name, &table, &indexes}, func() error {
+		sum += table + indexes
+		b.Logf("%-10s %6d bytes a report in the table, %6d in its indexes", name, table/objects, indexes/objects)
+		return nil
+	}); err != nil {
+		b.Fatal(err)
+	}
+	b.Logf("%-10s %6d bytes a report", "all", sum/objects)
+}

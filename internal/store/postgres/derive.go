@@ -1,0 +1,324 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/docket-project/docket/internal/store/engine"
+)
+
+// deriveCTEs replaces what follows from objects: index terms, reports, results,
+// and the sums of a resource. The parts before it must provide
+//
+//   - stale(resource, object, reports): objects whose rows go, and whether another
+//     report takes the place of the one that they may have,
+//   - fresh(objects): one array with the object that each op writes rows for, 0
+//     for none. Rows name their op by its place in that array. Why not a join:
+//     its cost would be ops times rows,
+//   - changes(resource, objects, bytes, results): what is added to the sums,
+//   - counter(valid): whether facts may be written.
+const deriveCTEs = `dropped_terms AS (
+	DELETE FROM docket.term t USING stale s WHERE t.cluster = $1 AND t.created = s.object
+), dropped_reports AS (
+	DELETE FROM docket.report p USING stale s WHERE p.cluster = $1 AND p.object = s.object AND NOT s.reports
+), dropped_results AS (
+	DELETE FROM docket.result r USING stale s WHERE r.cluster = $1 AND r.object = s.object RETURNING s.resource
+), added_terms AS (
+	INSERT INTO docket.term (cluster, resource, name, value, created)
+	SELECT $1, ($2::int2[])[t.op], t.name, t.value, (SELECT objects FROM fresh)[t.op]
+	FROM unnest($3::int4[], $4::int8[], $5::int8[]) AS t(op, name, value)
+	WHERE (SELECT objects FROM fresh)[t.op] > 0
+), added_reports AS (
+	INSERT INTO docket.report (cluster, resource, object, namespace, name, uid, kind, source, created_at, scope,
+		pass, fail, warn, error, skip)
+	SELECT $1, ($2::int2[])[p.op], (SELECT objects FROM fresh)[p.op], p.namespace, p.name, p.uid, p.kind, p.source,
+		p.created_at, p.scope, p.pass, p.fail, p.warn, p.error, p.skip
+	FROM unnest($6::int4[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::int8[], $13::int8[],
+		$14::int8[], $15::int8[], $16::int8[], $17::int8[], $18::int8[])
+		AS p(op, namespace, name, uid, kind, source, created_at, scope, pass, fail, warn, error, skip)
+	WHERE (SELECT objects FROM fresh)[p.op] > 0
+	ON CONFLICT (cluster, object) DO UPDATE SET namespace = excluded.namespace, name = excluded.name, uid = excluded.uid,
+		kind = excluded.kind, source = excluded.source, created_at = excluded.created_at, scope = excluded.scope,
+		pass = excluded.pass, fail = excluded.fail, warn = excluded.warn, error = excluded.error, skip = excluded.skip
+), added_results AS (
+	INSERT INTO docket.result (cluster, object, verdict, subject, seconds, idx)
+	SELECT $1, (SELECT objects FROM fresh)[r.op], r.verdict, r.subject, r.seconds, r.idx
+	FROM unnest($19::int4[], $20::int8[], $21::int8[], $22::int8[], $23::int4[]) AS r(op, verdict, subject, seconds, idx)
+	WHERE (SELECT objects FROM fresh)[r.op] > 0
+), added_verdicts AS (
+	INSERT INTO docket.verdict (cluster, id, source, policy, rule, category, severity, result, message, scored, properties)
+	SELECT $1, v.* FROM unnest($24::int8[], $25::text[], $26::text[], $27::text[], $28::text[], $29::text[], $30::text[],
+		$31::text[], $32::bool[], $33::text[]) AS v
+	WHERE (SELECT valid FROM counter)
+	ON CONFLICT DO NOTHING
+), added_subjects AS (
+	INSERT INTO docket.subject (cluster, id, api_version, kind, namespace, name, uid)
+	SELECT $1, s.* FROM unnest($34::int8[], $35::text[], $36::text[], $37::text[], $38::text[], $39::text[]) AS s
+	WHERE (SELECT valid FROM counter)
+	ON CONFLICT DO NOTHING
+), totals AS (
+	INSERT INTO docket.total AS t (cluster, resource, objects, bytes, results)
+	SELECT $1, resource, sum(objects), sum(bytes), sum(results)
+	FROM (
+		SELECT resource, objects, bytes, results FROM changes
+		UNION ALL SELECT resource, 0, 0, -1 FROM dropped_results
+	) c GROUP BY resource
+	ON CONFLICT (cluster, resource) DO UPDATE
+	SET objects = t.objects + excluded.objects, bytes = t.bytes + excluded.bytes, results = t.results + excluded.results
+)`
+
+// derivedArgs are $1 to $39: rows as arrays, a column each.
+type derivedArgs struct {
+	facts *factCache
+	// tidied is what facts knows; newFacts are ids that it doesn't know yet.
+	tidied   int64
+	newFacts []int64
+	batch    map[int64]struct{}
+
+	resources             []int16 // of each op
+	termOps               []int32
+	termNames, termValues []int64
+
+	reportOps                            []int32
+	namespaces, names, uids, kinds, from []string
+	createdAt                            []int64
+	scopes                               []pgtype.Int8
+	pass, fail, warn, errors, skip       []int64
+
+	resultOps         []int32
+	verdicts, seconds []int64
+	subjects          []pgtype.Int8
+	indexes           []int32
+
+	verdictIDs                                                                 []int64
+	sources, policies, rules, categories, severities, results, messages, props []string
+	scored                                                                     []bool
+
+	subjectIDs                                                                  []int64
+	subjectVersions, subjectKinds, subjectNamespaces, subjectNames, subjectUIDs []string
+}
+
+func (d *derivedArgs) start(facts *factCache, ops int) {
+	d.facts = facts
+	d.tidied = facts.generation()
+	d.batch = map[int64]struct{}{}
+	d.resources = make([]int16, ops)
+}
+
+// add takes the rows of the op at an index and returns the number of its results.
+func (d *derivedArgs) add(op int, index []engine.Term, p *engine.Projection) (int32, error) {
+	place, err := int32Count(op + 1) // SQL counts from 1.
+	if err != nil {
+		return 0, err
+	}
+	for _, term := range index {
+		d.termOps = append(d.termOps, place)
+		d.termNames = append(d.termNames, term.Name)
+		d.termValues = append(d.termValues, term.Value)
+	}
+	if p == nil {
+		return 0, nil
+	}
+	d.reportOps = append(d.reportOps, place)
+	d.namespaces = append(d.namespaces, text(p.Namespace))
+	d.names = append(d.names, text(p.Name))
+	d.uids = append(d.uids, text(p.UID))
+	d.kinds = append(d.kinds, text(p.Kind))
+	d.from = append(d.from, text(p.Source))
+	d.createdAt = append(d.createdAt, p.CreatedAt)
+	d.scopes = append(d.scopes, d.subject(p.Scope))
+	d.pass = append(d.pass, p.Pass)
+	d.fail = append(d.fail, p.Fail)
+	d.warn = append(d.warn, p.Warn)
+	d.errors = append(d.errors, p.Error)
+	d.skip = append(d.skip, p.Skip)
+	for i := range p.Results {
+		result := &p.Results[i]
+		d.resultOps = append(d.resultOps, place)
+		d.verdicts = append(d.verdicts, d.verdict(result.Verdict))
+		d.subjects = append(d.subjects, d.subject(result.Subject))
+		d.seconds = append(d.seconds, result.Seconds)
+		d.indexes = append(d.indexes, result.Index)
+	}
+	return int32Count(len(p.Results))
+}
+
+// isNew says whether a fact has to be written, and remembers it.
+func (d *derivedArgs) isNew(id int64) bool {
+	if _, ok := d.batch[id]; ok {
+		return false
+	}
+	d.batch[id] = struct{}{}
+	if d.facts.has(d.tidied, id) {
+		return false
+	}
+	d.newFacts = append(d.newFacts, id)
+	return true
+}
+
+func (d *derivedArgs) verdict(v *engine.Verdict) int64 {
+	id := v.ID()
+	if d.isNew(id) {
+		d.verdictIDs = append(d.verdictIDs, id)
+		d.sources = append(d.sources, text(v.Source))
+		d.policies = append(d.policies, text(v.Policy))
+		d.rules = append(d.rules, text(v.Rule))
+		d.categories = append(d.categories, text(v.Category))
+		d.severities = append(d.severities, text(v.Severity))
+		d.results = append(d.results, text(v.Result))
+		d.messages = append(d.messages, text(v.Message))
+		d.scored = append(d.scored, v.Scored)
+		d.props = append(d.props, jsonText(v.Properties))
+	}
+	return id
+}
+
+func (d *derivedArgs) subject(s *engine.Subject) pgtype.Int8 {
+	if s == nil {
+		return pgtype.Int8{}
+	}
+	id := s.ID()
+	if d.isNew(id) {
+		d.subjectIDs = append(d.subjectIDs, id)
+		d.subjectVersions = append(d.subjectVersions, text(s.APIVersion))
+		d.subjectKinds = append(d.subjectKinds, text(s.Kind))
+		d.subjectNamespaces = append(d.subjectNamespaces, text(s.Namespace))
+		d.subjectNames = append(d.subjectNames, text(s.Name))
+		d.subjectUIDs = append(d.subjectUIDs, text(s.UID))
+	}
+	return pgtype.Int8{Int64: id, Valid: true}
+}
+
+// values returns $1 to $39.
+func (d *derivedArgs) values(cluster int32) []any {
+	values := make([]any, 0, 50)
+	return append(values, cluster, d.resources, d.termOps, d.termNames, d.termValues,
+		d.reportOps, d.namespaces, d.names, d.uids, d.kinds, d.from, d.createdAt, d.scopes,
+		d.pass, d.fail, d.warn, d.errors, d.skip,
+		d.resultOps, d.verdicts, d.subjects, d.seconds, d.indexes,
+		d.verdictIDs, d.sources, d.policies, d.rules, d.categories, d.severities, d.results, d.messages, d.scored, d.props,
+		d.subjectIDs, d.subjectVersions, d.subjectKinds, d.subjectNamespaces, d.subjectNames, d.subjectUIDs)
+}
+
+// isText says whether PostgreSQL can store a string as it is.
+func isText(s string) bool {
+	return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0
+}
+
+// text returns what can be stored of a string in a result row. The object keeps
+// the string as it is.
+func text(s string) string {
+	if isText(s) {
+		return s
+	}
+	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
+}
+
+// jsonText is text for JSON, where NUL is an escape that jsonb refuses.
+func jsonText(s string) string {
+	s = text(s)
+	if !strings.Contains(s, `\u0000`) {
+		return s
+	}
+	var out strings.Builder
+	for {
+		i := strings.IndexByte(s, '\\')
+		if i < 0 || i+1 == len(s) {
+			out.WriteString(s)
+			return out.String()
+		}
+		out.WriteString(s[:i])
+		if s = s[i:]; strings.HasPrefix(s, `\u0000`) {
+			out.WriteString("\uFFFD")
+			s = s[len(`\u0000`):]
+			continue
+		}
+		// The escaped character may be a backslash, which escapes nothing.
+		out.WriteString(s[:2])
+		s = s[2:]
+	}
+}
+
+// deriveRowsSQL replaces the rows of objects that are still at a revision. $1 to
+// $39 are those of deriveCTEs, $40 keys, $41 revisions, $42 whether there is a
+// report, $43 counts of results, $44 what the cache of facts knows.
+const deriveRowsSQL = `
+WITH counter AS MATERIALIZED (
+	SELECT tidied = $44::int8 AS valid, tidied FROM docket.revision WHERE cluster = $1
+), decided AS MATERIALIZED (
+	SELECT i.*, o.created, (SELECT valid FROM counter) AND o.revision IS NOT NULL AS applies
+	FROM unnest($2::int2[], $40::text[], $41::int8[], $42::bool[], $43::int4[]) WITH ORDINALITY
+		AS i(resource, key, revision, reports, results, ordinal)
+	LEFT JOIN docket.object o
+		ON o.cluster = $1 AND o.resource = i.resource AND o.key = i.key AND o.revision = i.revision
+), stale AS MATERIALIZED (
+	SELECT resource, created AS object, reports FROM decided WHERE applies
+), fresh AS MATERIALIZED (
+	SELECT array_agg(CASE WHEN applies THEN created ELSE 0 END ORDER BY ordinal) AS objects FROM decided
+), changes AS (
+	SELECT resource, 0 AS objects, 0::int8 AS bytes, results FROM decided WHERE applies
+), ` + deriveCTEs + `
+SELECT valid, tidied FROM counter`
+
+// deriveSlice is how many objects Derive works on while it holds the counter.
+const deriveSlice = 200
+
+// Derive implements engine.Engine.
+func (e *Engine) Derive(ctx context.Context, items []engine.Derived) error {
+	for len(items) > 0 {
+		slice := items[:min(deriveSlice, len(items))]
+		items = items[len(slice):]
+		err := e.write(ctx, "derive rows", func(ctx context.Context, conn *pgx.Conn) error {
+			return e.derive(ctx, conn, slice)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *Engine) derive(ctx context.Context, conn *pgx.Conn, items []engine.Derived) error {
+	var args derivedArgs
+	args.start(&e.facts, len(items))
+	n := len(items)
+	keys, revisions, reports, counts := make([]string, n), make([]int64, n), make([]bool, n), make([]int32, n)
+	for i := range items {
+		item := &items[i]
+		resource, err := e.resources.find(ctx, conn, item.Resource)
+		if err != nil {
+			return err
+		}
+		if counts[i], err = args.add(i, item.Index, item.Projection); err != nil {
+			return fmt.Errorf("%s%s: %w", item.Resource, item.Key, err)
+		}
+		args.resources[i] = resource
+		keys[i], revisions[i], reports[i] = text(item.Key), int64(item.Revision), item.Projection != nil
+	}
+	var pipeline pgx.Batch
+	pipeline.Queue(lockCounter, e.cluster)
+	pipeline.Queue(deriveRows, append(args.values(e.cluster), keys, revisions, reports, counts, args.tidied)...)
+	results := conn.SendBatch(ctx, &pipeline)
+	var valid bool
+	var tidied int64
+	_, err := results.Exec()
+	if err == nil {
+		err = results.QueryRow().Scan(&valid, &tidied)
+	}
+	if closeErr := results.Close(); err == nil {
+		err = closeErr
+	}
+	if err == nil && !valid {
+		e.facts.reset(tidied)
+		err = errStale
+	}
+	return err
+}

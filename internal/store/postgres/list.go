@@ -1,0 +1,214 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/docket-project/docket/internal/store/engine"
+)
+
+const (
+	// conditionCap is how many candidates of a condition are looked up one by one.
+	// When there are more, keys are walked in order and each object is checked.
+	conditionCap = 10_000
+	// probedConditions is how many conditions are asked which one selects least.
+	// The others only filter.
+	probedConditions = 8
+	// undoByRevision is how far back an old snapshot may lie for the changes since
+	// to be read in the order of revisions. Beyond, they are read by key, where the
+	// history of other keys doesn't matter.
+	undoByRevision = 5_000
+)
+
+// List implements engine.Engine.
+func (e *Engine) List(ctx context.Context, q engine.Query) (engine.Page, error) {
+	if q.At < 0 {
+		return engine.Page{}, fmt.Errorf("list: revision %d is negative", q.At)
+	}
+	lower, upper, empty, err := keyBounds(q)
+	if err != nil {
+		return engine.Page{}, fmt.Errorf("list: %w", err)
+	}
+	var page engine.Page
+	err = e.read(ctx, "list", func(ctx context.Context, conn *pgx.Conn) (engine.State, error) {
+		page = engine.Page{Remaining: -1}
+		resource, err := e.resources.find(ctx, conn, q.Resource)
+		if err != nil {
+			return page.State, err
+		}
+		if empty {
+			resource = unknownResource
+		}
+		args := pgx.NamedArgs{"cluster": e.cluster, "resource": resource, "lower": lower, "upper": upper, "limit": nil}
+		if q.Limit > 0 {
+			args["limit"] = int64(q.Limit) + 1 // One more tells whether there are more.
+		}
+		shape := listShape{
+			conditions: len(q.Conditions), count: q.Count,
+			old: q.At > 0, longAgo: int64(q.At) < e.seen.Load()-undoByRevision,
+		}
+		if q.At > 0 {
+			args["at"] = int64(q.At)
+		}
+		if len(q.Conditions) > 0 {
+			if shape.anyValue, err = addConditions(ctx, conn, q.Conditions, args); err != nil {
+				return page.State, err
+			}
+		}
+		return page.State, readPage(ctx, conn, shape.sql(), args, &page)
+	})
+	if err != nil {
+		return engine.Page{}, err
+	}
+	switch {
+	case q.At > 0 && q.At < page.State.Compacted:
+		return engine.Page{}, fmt.Errorf("list at %d: %w up to %d", q.At, engine.ErrCompacted, page.State.Compacted)
+	case q.At > page.State.Revision:
+		return engine.Page{}, fmt.Errorf("list at %d: %w, the present one is %d", q.At, engine.ErrFuture, page.State.Revision)
+	}
+	if q.Limit > 0 && len(page.Rows) > q.Limit {
+		page.Rows, page.More = page.Rows[:q.Limit], true
+	}
+	return page, nil
+}
+
+// keyBounds turns prefix and after into a range of keys: from lower on, and below
+// upper unless it is nil. empty says that no key can be in it.
+func keyBounds(q engine.Query) (lower string, upper *string, empty bool, err error) {
+	if !isText(q.Prefix) {
+		return "", nil, true, nil
+	}
+	after, inclusive := q.After, q.Inclusive
+	if !utf8.ValidString(after) {
+		return "", nil, false, errors.New("the key to go on after is not UTF-8")
+	}
+	// Stored keys have no NUL: what is above "a\x00b" is what is above "a".
+	if before, _, found := strings.Cut(after, "\x00"); found {
+		after, inclusive = before, false
+	}
+	lower = q.Prefix
+	if q.After != "" {
+		if !inclusive {
+			after += "\x01" // The least that follows, again since there is no NUL.
+		}
+		lower = max(lower, after)
+	}
+	if end := successor(q.Prefix); end != "" {
+		upper = &end
+	}
+	return lower, upper, false, nil
+}
+
+// successor returns the least string above all that start with prefix; "" when
+// there is none. The order of UTF-8 is that of code points.
+func successor(prefix string) string {
+	for prefix != "" {
+		last, size := utf8.DecodeLastRuneInString(prefix)
+		prefix = prefix[:len(prefix)-size]
+		switch last {
+		case utf8.MaxRune:
+			continue
+		case 0xD7FF: // What follows are surrogates, which UTF-8 has not.
+			return prefix + "\uE000"
+		}
+		return prefix + string(last+1)
+	}
+	return ""
+}
+
+// addConditions adds the parameters of conditions, and says whether the driving
+// one takes any value. Planning is not left to statistics: the conditions are
+// asked which one selects least.
+func addConditions(
+	ctx context.Context, conn *pgx.Conn, conditions []engine.Condition, args pgx.NamedArgs,
+) (anyValue bool, err error) {
+	var numbers []int32
+	var names, values []int64
+	var anys []bool
+	add := func(number int, name, value int64, anyValue bool) {
+		numbers = append(numbers, int32(number)) //nolint:gosec // A selector has far fewer conditions.
+		names, values, anys = append(names, name), append(values, value), append(anys, anyValue)
+	}
+	for i, condition := range conditions {
+		if len(condition.Values) == 0 {
+			add(i, condition.Name, 0, true)
+		}
+		for _, value := range condition.Values {
+			add(i, condition.Name, value, false)
+		}
+	}
+	args["cap"] = int64(conditionCap)
+	args["numbers"], args["names"], args["values"], args["anys"] = numbers, names, values, anys
+	args["conditions"] = int64(len(conditions))
+	driving, err := mostSelective(ctx, conn, conditions, args)
+	if err != nil {
+		return false, err
+	}
+	args["name"], args["driving"] = driving.Name, driving.Values
+	return len(driving.Values) == 0, nil
+}
+
+// mostSelective asks in one round trip how many candidates each condition has.
+func mostSelective(ctx context.Context, conn *pgx.Conn, conditions []engine.Condition, args pgx.NamedArgs) (engine.Condition, error) {
+	if len(conditions) == 1 {
+		return conditions[0], nil
+	}
+	var pipeline pgx.Batch
+	conditions = conditions[:min(len(conditions), probedConditions)]
+	for _, condition := range conditions {
+		pipeline.Queue(`SELECT count(*) FROM (`+probeSQL(len(condition.Values) == 0)+`) t`, pgx.NamedArgs{
+			"cluster": args["cluster"], "resource": args["resource"], "name": condition.Name,
+			"driving": condition.Values, "cap": args["cap"],
+		})
+	}
+	results := conn.SendBatch(ctx, &pipeline)
+	best, least := 0, int64(conditionCap+2)
+	for i := range conditions {
+		var count int64
+		if err := results.QueryRow().Scan(&count); err != nil {
+			return engine.Condition{}, errors.Join(err, results.Close())
+		}
+		if count < least {
+			best, least = i, count
+		}
+	}
+	return conditions[best], results.Close()
+}
+
+// readPage runs a statement that listShape made.
+func readPage(ctx context.Context, conn *pgx.Conn, sql string, args pgx.NamedArgs, page *engine.Page) error {
+	rows, err := conn.Query(ctx, sql, args)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	var row maybeRow
+	targets := append(append(stateFields(&page.State), &page.Remaining), row.fields()...)
+	for rows.Next() {
+		row.data = nil // Each row gets bytes of its own.
+		if err := rows.Scan(targets...); err != nil {
+			return err
+		}
+		if row.key != nil {
+			page.Rows = append(page.Rows, row.row())
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	if rows.CommandTag().RowsAffected() == 0 {
+		return noCounter(pgx.ErrNoRows)
+	}
+	// SQL promises no order of what comes out of a join.
+	slices.SortFunc(page.Rows, func(a, b engine.Row) int { return strings.Compare(a.Key, b.Key) })
+	return nil
+}

@@ -1,0 +1,123 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/pressly/goose/v3"
+
+	"github.com/docket-project/docket/internal/store/engine"
+)
+
+//go:embed migrations/*.sql
+var migrationFiles embed.FS
+
+// versionTable is where goose notes which migrations were applied.
+const versionTable = "docket.migration"
+
+// migrate brings the schema up to date, or refuses one that is newer than this
+// program. Any number of processes may do so at the same time: one works, the
+// others wait.
+func migrate(ctx context.Context, conn *pgx.Conn, config *pgx.ConnConfig) error {
+	files, err := fs.Sub(migrationFiles, "migrations")
+	if err != nil {
+		return err
+	}
+	db := stdlib.OpenDB(*config.Copy())
+	defer func() { _ = db.Close() }()
+	provider, err := goose.NewProvider(goose.DialectPostgres, db, files,
+		goose.WithTableName(versionTable), goose.WithDisableGlobalRegistry(true), goose.WithSessionLocker(schemaLocker{}))
+	if err != nil {
+		return fmt.Errorf("read the migrations: %w", err)
+	}
+	sources := provider.ListSources()
+	newest := sources[len(sources)-1].Version
+	version, err := schemaVersion(ctx, conn)
+	switch {
+	case err != nil:
+		return fmt.Errorf("read the version of the schema: %w", err)
+	case version > newest:
+		return fmt.Errorf("%w: it has version %d, this program knows up to %d; run a newer one",
+			engine.ErrSchema, version, newest)
+	case version == newest:
+		return nil // Needs no more rights than to read and write.
+	}
+	if err := makeSchema(ctx, conn); err != nil {
+		return err
+	}
+	if _, err := provider.Up(ctx); err != nil {
+		if hasState(err, statePrivilege) {
+			return fmt.Errorf("migrate the schema: %w; let the role that owns the schema docket run this version once", err)
+		}
+		return fmt.Errorf("migrate the schema: %w", err)
+	}
+	return nil
+}
+
+// schemaVersion returns the newest migration that was applied; 0 for none.
+func schemaVersion(ctx context.Context, conn *pgx.Conn) (int64, error) {
+	var exists bool
+	err := conn.QueryRow(ctx, `SELECT EXISTS (
+		SELECT FROM pg_tables WHERE schemaname = 'docket' AND tablename = 'migration')`).Scan(&exists)
+	if err != nil || !exists {
+		return 0, err
+	}
+	var version int64
+	err = conn.QueryRow(ctx,
+		`SELECT coalesce(max(version_id), 0) FROM docket.migration WHERE is_applied`).Scan(&version)
+	return version, err
+}
+
+// makeSchema makes the schema where it is missing. An administrator may have made
+// it for a role that may not.
+func makeSchema(ctx context.Context, conn *pgx.Conn) error {
+	err := pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock($1, $2)`, lockSpace, lockSchema); err != nil {
+			return err
+		}
+		var exists bool
+		err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_namespace WHERE nspname = 'docket')`).Scan(&exists)
+		if err != nil || exists {
+			return err
+		}
+		_, err = tx.Exec(ctx, `CREATE SCHEMA docket`)
+		return err
+	})
+	if hasState(err, statePrivilege) {
+		return fmt.Errorf("make the schema docket: %w; grant the role CREATE on the database, or make the schema for it "+
+			"with CREATE SCHEMA docket AUTHORIZATION", err)
+	}
+	if err != nil {
+		return fmt.Errorf("make the schema docket: %w", err)
+	}
+	return nil
+}
+
+// schemaLocker lets one process migrate at a time. Unlike goose's own it waits in
+// the server, and not by asking every few seconds.
+type schemaLocker struct{}
+
+// SessionLock waits for the lock.
+func (schemaLocker) SessionLock(ctx context.Context, conn *sql.Conn) error {
+	_, err := conn.ExecContext(ctx, `SELECT pg_advisory_lock($1, $2)`, lockSpace, lockSchema)
+	return err
+}
+
+// SessionUnlock gives the lock back.
+func (schemaLocker) SessionUnlock(ctx context.Context, conn *sql.Conn) error {
+	var held bool
+	err := conn.QueryRowContext(ctx, `SELECT pg_advisory_unlock($1, $2)`, lockSpace, lockSchema).Scan(&held)
+	if err == nil && !held {
+		return errors.New("the lock on the schema was lost")
+	}
+	return err
+}

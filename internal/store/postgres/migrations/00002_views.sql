@@ -1,0 +1,104 @@
+-- +goose Up
+
+-- The SQL contract for people, version 1. Names, columns, their types and meaning
+-- are promised in docs/sql.md; everything else in this schema may change.
+--
+-- Why two branches: a result is about its own subject or, when it has none, about
+-- the report's scope. One query with COALESCE(result.subject, report.scope) could
+-- use no index to find a subject.
+--
+-- Why LEFT JOIN where a row always exists: the planner leaves out joins that no
+-- column of a question needs, but only outer ones. Conditions on such a column turn
+-- it into an inner join again.
+CREATE VIEW docket.policy_results AS
+SELECT
+    cluster.name                           AS cluster,
+    report.namespace                       AS namespace,
+    report.kind                            AS report_kind,
+    report.name                            AS report,
+    report.uid                             AS report_uid,
+    result.idx                             AS result_index,
+    verdict.source                         AS source,
+    verdict.policy                         AS policy,
+    verdict.rule                           AS rule,
+    verdict.category                       AS category,
+    verdict.severity                       AS severity,
+    verdict.result                         AS result,
+    verdict.scored                         AS scored,
+    subject.api_version                    AS subject_api_version,
+    subject.kind                           AS subject_kind,
+    subject.namespace                      AS subject_namespace,
+    subject.name                           AS subject_name,
+    subject.uid                            AS subject_uid,
+    verdict.message                        AS message,
+    to_timestamp(nullif(result.seconds, 0)) AS "timestamp",
+    nullif(verdict.properties, '')::jsonb  AS properties
+FROM docket.result
+JOIN docket.verdict ON verdict.cluster = result.cluster AND verdict.id = result.verdict
+LEFT JOIN docket.cluster ON cluster.id = result.cluster
+LEFT JOIN docket.report ON report.cluster = result.cluster AND report.object = result.object
+LEFT JOIN docket.subject ON subject.cluster = result.cluster AND subject.id = result.subject
+WHERE result.subject IS NOT NULL
+UNION ALL
+SELECT
+    cluster.name,
+    report.namespace,
+    report.kind,
+    report.name,
+    report.uid,
+    result.idx,
+    verdict.source,
+    verdict.policy,
+    verdict.rule,
+    verdict.category,
+    verdict.severity,
+    verdict.result,
+    verdict.scored,
+    subject.api_version,
+    subject.kind,
+    subject.namespace,
+    subject.name,
+    subject.uid,
+    verdict.message,
+    to_timestamp(nullif(result.seconds, 0)),
+    nullif(verdict.properties, '')::jsonb
+FROM docket.result
+JOIN docket.verdict ON verdict.cluster = result.cluster AND verdict.id = result.verdict
+LEFT JOIN docket.cluster ON cluster.id = result.cluster
+LEFT JOIN docket.report ON report.cluster = result.cluster AND report.object = result.object
+LEFT JOIN docket.subject ON subject.cluster = result.cluster AND subject.id = report.scope
+WHERE result.subject IS NULL;
+
+CREATE VIEW docket.policy_report_summaries AS
+SELECT
+    cluster.name                      AS cluster,
+    report.namespace                  AS namespace,
+    report.kind                       AS report_kind,
+    report.name                       AS report,
+    report.uid                        AS uid,
+    report.source                     AS source,
+    subject.api_version               AS scope_api_version,
+    subject.kind                      AS scope_kind,
+    subject.namespace                 AS scope_namespace,
+    subject.name                      AS scope_name,
+    subject.uid                       AS scope_uid,
+    report.pass                       AS pass,
+    report.fail                       AS fail,
+    report.warn                       AS warn,
+    report.error                      AS error,
+    report.skip                       AS skip,
+    report.pass + report.fail + report.warn + report.error + report.skip AS total,
+    to_timestamp(nullif(report.created_at, 0)) AS created_at
+FROM docket.report
+LEFT JOIN docket.cluster ON cluster.id = report.cluster
+LEFT JOIN docket.subject ON subject.cluster = report.cluster AND subject.id = report.scope;
+
+CREATE VIEW docket.clusters AS
+SELECT
+    cluster.name       AS name,
+    cluster.created_at AS first_seen,
+    (SELECT count(*) FROM docket.report WHERE report.cluster = cluster.id)                            AS reports,
+    (SELECT coalesce(sum(total.results), 0)::int8 FROM docket.total WHERE total.cluster = cluster.id) AS results
+FROM docket.cluster;
+
+CREATE VIEW docket.sql_contract AS SELECT 1 AS version;

@@ -1,0 +1,301 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/docket-project/docket/internal/store/engine"
+)
+
+// Options of an engine.
+type Options struct {
+	// URL of the database in libpq's format, postgres://user@host/name. What it
+	// leaves out comes from PGHOST, PGUSER, PGPASSWORD, PGPASSFILE and the like.
+	URL string
+	// PasswordFile names a file whose first line is the password. It is read again
+	// for each connection, so that the password may change. "" for none.
+	PasswordFile string
+	// Cluster whose objects the engine keeps. It is made if it is new.
+	Cluster string
+	// MaxConns is the largest number of connections that reads use; 0 means 8.
+	// Writes and LISTEN use up to 5 more.
+	MaxConns int
+	// SynchronousCommit is on, remote_write or remote_apply; "" means on.
+	SynchronousCommit string
+	// ConnectTimeout is how long Open waits for a server that doesn't answer; 0
+	// means as long as its context allows.
+	ConnectTimeout time.Duration
+	// Logger for what happens in the background; nil for silence.
+	Logger *slog.Logger
+}
+
+const (
+	defaultReadConns = 8
+	// writeConns serve one commit at a time, and compaction, tidying and deriving
+	// beside it.
+	writeConns = 4
+	// dialTimeout bounds one attempt to connect, where the URL doesn't say.
+	dialTimeout = 5 * time.Second
+	// openBackoff and its double, and so on, lie between attempts to connect.
+	openBackoff    = 100 * time.Millisecond
+	openBackoffMax = 3 * time.Second
+)
+
+// Engine keeps a cluster in a PostgreSQL database. Make one with Open.
+type Engine struct {
+	options Options
+	log     *slog.Logger
+	cluster int32
+	reads   *pgxpool.Pool
+	writes  *pgxpool.Pool
+
+	// seen is the highest revision that this process knows to be committed. A
+	// database that shows less was restored or failed over.
+	seen      atomic.Int64
+	resources resourceCache
+	facts     factCache
+	// pids are the backends of the writes pool, whose notifications are no news.
+	pids sync.Map
+
+	tidyMu sync.Mutex
+	tidy   tidyCursors
+
+	wake chan struct{}
+	// life ends with Close, and all calls with it.
+	life context.Context //nolint:containedctx // the engine's own lifetime, not a caller's
+	end  context.CancelFunc
+	// listener is closed when the listening goroutine has ended.
+	listener chan struct{}
+}
+
+var _ engine.Engine = (*Engine)(nil)
+
+// Open connects to the database, brings its schema up to date and returns an
+// engine for a cluster in it. A server that doesn't answer is tried again until
+// ConnectTimeout or ctx ends; one that refuses is an error at once.
+func Open(ctx context.Context, options Options) (*Engine, error) {
+	config, err := options.connConfig()
+	if err != nil {
+		return nil, err
+	}
+	e := &Engine{
+		options:  options,
+		log:      options.Logger,
+		wake:     make(chan struct{}, 1),
+		listener: make(chan struct{}),
+	}
+	if e.log == nil {
+		e.log = slog.New(slog.DiscardHandler)
+	}
+	// The engine outlives the call that opens it, and ends with Close.
+	e.life, e.end = context.WithCancel(context.WithoutCancel(ctx))
+	if err := e.openWithRetry(ctx, config); err != nil {
+		e.end()
+		return nil, fmt.Errorf("open database %s: %w", address(config), err)
+	}
+	if err := e.openPools(ctx, config); err != nil {
+		e.end()
+		return nil, fmt.Errorf("open database %s: %w", address(config), classify(err))
+	}
+	go e.listen(config)
+	return e, nil
+}
+
+// connConfig checks the options and makes the driver's configuration.
+func (o *Options) connConfig() (*pgx.ConnConfig, error) {
+	if o.Cluster == "" || !isText(o.Cluster) {
+		return nil, fmt.Errorf("cluster name %q: must not be empty and must be UTF-8", o.Cluster)
+	}
+	switch o.SynchronousCommit {
+	case "", "on", "remote_write", "remote_apply":
+	default:
+		return nil, fmt.Errorf(
+			"synchronous_commit %q: use on, remote_write or remote_apply; anything less loses acknowledged writes in a crash",
+			o.SynchronousCommit)
+	}
+	if o.MaxConns < 0 || o.MaxConns > math.MaxInt16 {
+		return nil, fmt.Errorf("maximum of %d connections: must be between 0 (the default, %d) and %d",
+			o.MaxConns, defaultReadConns, math.MaxInt16)
+	}
+	config, err := pgx.ParseConfig(o.URL)
+	if err != nil {
+		return nil, fmt.Errorf("database URL: %w", err) // pgx leaves the password out.
+	}
+	if config.ConnectTimeout == 0 {
+		config.ConnectTimeout = dialTimeout
+	}
+	if config.RuntimeParams["application_name"] == "" {
+		config.RuntimeParams["application_name"] = "docket"
+	}
+	if o.PasswordFile != "" {
+		if config.Password, err = readPassword(o.PasswordFile); err != nil {
+			return nil, err
+		}
+	}
+	return config, nil
+}
+
+// readPassword returns the first line of a file. Its errors don't show any of it.
+func readPassword(path string) (string, error) {
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return "", fmt.Errorf("password file: %w", err)
+	}
+	line, _, _ := strings.Cut(string(content), "\n")
+	line = strings.TrimSuffix(line, "\r")
+	if line == "" {
+		return "", fmt.Errorf("password file %s: its first line is empty", path)
+	}
+	return line, nil
+}
+
+// refreshPassword reads the password file again before a connection is made.
+func (e *Engine) refreshPassword(_ context.Context, config *pgx.ConnConfig) error {
+	if e.options.PasswordFile == "" {
+		return nil
+	}
+	password, err := readPassword(e.options.PasswordFile)
+	if err != nil {
+		return err
+	}
+	config.Password = password
+	return nil
+}
+
+// openWithRetry prepares the database, again and again while it is away.
+func (e *Engine) openWithRetry(ctx context.Context, config *pgx.ConnConfig) error {
+	caller := ctx
+	if e.options.ConnectTimeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, e.options.ConnectTimeout)
+		defer cancel()
+	}
+	wait := openBackoff
+	for {
+		err := e.prepare(ctx, config)
+		if err == nil {
+			return nil
+		}
+		if caller.Err() == nil && ctx.Err() == nil && isPermanent(err) {
+			return classify(err)
+		}
+		if pause(ctx, wait) != nil {
+			if caller.Err() != nil {
+				return fmt.Errorf("%w; %w", context.Cause(caller), classify(err))
+			}
+			return fmt.Errorf("%w: no success within %s: %w", engine.ErrUnavailable, e.options.ConnectTimeout, err)
+		}
+		e.log.Info("database is not there yet; trying again", "address", address(config), "error", err)
+		wait = min(2*wait, openBackoffMax)
+	}
+}
+
+// prepare checks the server, migrates the schema, and finds or makes the cluster,
+// over a connection of its own.
+func (e *Engine) prepare(ctx context.Context, config *pgx.ConnConfig) error {
+	conn, err := pgx.ConnectConfig(ctx, config.Copy())
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+	if err := checkServer(ctx, conn); err != nil {
+		return err
+	}
+	if err := migrate(ctx, conn, config); err != nil {
+		return err
+	}
+	if e.cluster, err = findCluster(ctx, conn, e.options.Cluster); err != nil {
+		return err
+	}
+	return e.verify(ctx, conn)
+}
+
+// openPools makes the two pools and tries one connection of each.
+func (e *Engine) openPools(ctx context.Context, config *pgx.ConnConfig) error {
+	var err error
+	reads := defaultReadConns
+	if e.options.MaxConns > 0 {
+		reads = e.options.MaxConns
+	}
+	if e.reads, err = e.newPool(ctx, config, reads, e.prepareReader); err != nil {
+		return err
+	}
+	if e.writes, err = e.newPool(ctx, config, writeConns, e.prepareWriter); err != nil {
+		e.reads.Close()
+		return err
+	}
+	return nil
+}
+
+func (e *Engine) newPool(
+	ctx context.Context, conn *pgx.ConnConfig, size int, prepare func(context.Context, *pgx.Conn) error,
+) (*pgxpool.Pool, error) {
+	config, err := pgxpool.ParseConfig("")
+	if err != nil {
+		return nil, err
+	}
+	config.ConnConfig = conn.Copy()
+	config.MaxConns = int32(size) //nolint:gosec // Checked by connConfig.
+	config.MinIdleConns = 1
+	config.PingTimeout = dialTimeout
+	config.BeforeConnect = e.refreshPassword
+	config.AfterConnect = prepare
+	config.BeforeClose = func(c *pgx.Conn) { e.pids.Delete(c.PgConn().PID()) }
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return nil, err
+	}
+	if err := pool.Ping(ctx); err != nil {
+		pool.Close()
+		return nil, err
+	}
+	return pool, nil
+}
+
+// Close implements engine.Engine.
+func (e *Engine) Close() error {
+	if e.life.Err() != nil {
+		<-e.listener
+		return nil
+	}
+	e.end()
+	<-e.listener
+	e.reads.Close()
+	e.writes.Close()
+	return nil
+}
+
+// address names a server and database for messages.
+func address(config *pgx.ConnConfig) string {
+	host := config.Host
+	if strings.HasPrefix(host, "/") {
+		return fmt.Sprintf("%s at socket %s/.s.PGSQL.%d", config.Database, host, config.Port)
+	}
+	return fmt.Sprintf("%s at %s:%d", config.Database, host, config.Port)
+}
+
+// pause waits, and returns an error when ctx ends before.
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return errors.New("interrupted")
+	}
+}

@@ -1,0 +1,351 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/docket-project/docket/internal/store/engine"
+)
+
+// Bounds of a commit.
+const (
+	// commitTimeout bounds a commit with its retries, waiting for the counter included.
+	commitTimeout = 15 * time.Second
+	// maxValueBytes is the largest value. A message to the server may have 1 GB.
+	maxValueBytes = 256 << 20
+	// maxKeyBytes is the longest key. An index entry must fit into a third of a page.
+	maxKeyBytes = 2000
+)
+
+// Names of the statements that each writing connection has prepared.
+const (
+	lockCounter = "lock_counter"
+	applyOps    = "apply_ops"
+	deriveRows  = "derive_rows"
+)
+
+// lockCounterSQL makes all writers of a cluster wait for each other. It is a
+// statement of its own, so that the next one sees what the writer before wrote.
+const lockCounterSQL = `SELECT FROM docket.revision WHERE cluster = $1 FOR NO KEY UPDATE`
+
+// applyOpsSQL is the whole commit: it decides which ops apply, numbers them and
+// writes them. $1 to $39 are those of deriveCTEs; $40 to $51 are the ops, as
+// arrays, the highest revision that this process knows, and the number of
+// removals that its cache of facts knows of.
+//
+//   - counter is the row that lockCounterSQL locked. It is not valid when the
+//     database went back in time, or facts were removed that the ops leave out
+//     because they were there. Nothing applies then.
+//   - input joins each op with the current row at its key (primary key).
+//   - decided numbers those that apply.
+//
+// All parts see the snapshot from before the statement, in whatever order they
+// run, so that op.old_data is the value that updated and deleted rows had.
+const applyOpsSQL = `
+WITH counter AS MATERIALIZED (
+	SELECT r.*, r.revision >= $50::int8 AND r.tidied = $51::int8 AS valid,
+		greatest(clock_timestamp(), r.committed_at) AS now
+	FROM docket.revision r WHERE r.cluster = $1
+), input AS MATERIALIZED (
+	SELECT i.*, o.revision AS old_revision, o.created AS old_created, o.expires_at AS old_expires_at,
+		o.size AS old_size, o.codec AS old_codec, o.data AS old_data,
+		c.valid AND CASE i.kind WHEN 1 THEN o.revision IS NULL ELSE o.revision = i.expect END IS TRUE AS applies
+	FROM counter c
+	CROSS JOIN unnest($40::int2[], $2::int2[], $41::text[], $42::int8[], $43::int8[], $44::int4[], $45::int2[],
+		$46::bytea[], $47::bool[], $48::bool[], $49::int4[]) WITH ORDINALITY
+		AS i(kind, resource, key, expect, expires_at, size, codec, data, keep, reports, results, ordinal)
+	LEFT JOIN docket.object o ON o.cluster = $1 AND o.resource = i.resource AND o.key = i.key
+), numbered AS MATERIALIZED (
+	SELECT i.*,
+		CASE WHEN i.applies THEN count(*) FILTER (WHERE i.applies) OVER w END AS number,
+		sum(CASE WHEN i.applies THEN octet_length(i.old_data) END) OVER w AS bytes
+	FROM input i WINDOW w AS (ORDER BY i.ordinal ROWS UNBOUNDED PRECEDING)
+), decided AS MATERIALIZED (
+	SELECT n.*, c.revision + n.number AS revision, coalesce(n.old_created, c.revision + n.number) AS created,
+		c.history_bytes + coalesce(n.bytes, 0) AS total_bytes, c.now
+	FROM numbered n CROSS JOIN counter c
+), inserted AS (
+	INSERT INTO docket.object (cluster, resource, key, revision, created, expires_at, size, codec, data)
+	SELECT $1, resource, key, revision, created, expires_at, size, codec, data FROM decided WHERE applies AND kind = 1
+), updated AS (
+	UPDATE docket.object o
+	SET revision = d.revision, expires_at = d.expires_at, size = d.size, codec = d.codec, data = d.data
+	FROM decided d
+	WHERE d.applies AND d.kind = 2 AND o.cluster = $1 AND o.resource = d.resource AND o.key = d.key
+), deleted AS (
+	DELETE FROM docket.object o USING decided d
+	WHERE d.applies AND d.kind = 3 AND o.cluster = $1 AND o.resource = d.resource AND o.key = d.key
+), logged AS (
+	INSERT INTO docket.event (cluster, revision, resource, key, kind, created, previous_revision, previous_codec,
+		previous_size, previous_data, committed_at, total_bytes)
+	SELECT $1, revision, resource, key, kind, created, coalesce(old_revision, 0), coalesce(old_codec, 0),
+		coalesce(old_size, 0), old_data, now, total_bytes
+	FROM decided WHERE applies
+), advanced AS (
+	UPDATE docket.revision r SET revision = s.revision, history_bytes = s.total_bytes, committed_at = s.now
+	FROM (SELECT max(revision) AS revision, max(total_bytes) AS total_bytes, max(now) AS now FROM decided WHERE applies) s
+	WHERE r.cluster = $1 AND s.revision IS NOT NULL
+), stale AS MATERIALIZED (
+	SELECT resource, created AS object, reports FROM decided WHERE applies AND (kind = 3 OR kind = 2 AND NOT keep)
+), fresh AS MATERIALIZED (
+	SELECT array_agg(CASE WHEN applies AND kind <> 3 AND NOT keep THEN created ELSE 0 END ORDER BY ordinal) AS objects
+	FROM decided
+), changes AS (
+	SELECT resource, CASE kind WHEN 1 THEN 1 WHEN 3 THEN -1 ELSE 0 END AS objects,
+		size - coalesce(old_size, 0)::int8 AS bytes, results
+	FROM decided WHERE applies
+), ` + deriveCTEs + `
+SELECT coalesce(d.revision, 0), CASE WHEN d.applies THEN d.created ELSE 0 END,
+	coalesce(d.old_revision, 0), coalesce(d.old_created, 0), coalesce(d.old_expires_at, 0), coalesce(d.old_size, 0),
+	coalesce(d.old_codec, 0), CASE WHEN NOT d.applies THEN d.old_data END,
+	c.revision, c.compacted, c.incarnation, c.tidied, c.now, c.valid,
+	(SELECT pg_notify('docket_' || $1, max(revision)::text)::text FROM decided HAVING max(revision) IS NOT NULL)
+FROM decided d CROSS JOIN counter c ORDER BY d.ordinal`
+
+// errStale says that nothing was applied, since what this process thought to be in
+// the database is not there.
+var errStale = errors.New("database changed behind this process")
+
+// Commit implements engine.Engine.
+func (e *Engine) Commit(ctx context.Context, ops []engine.Op) (engine.Batch, error) {
+	if len(ops) == 0 {
+		state, err := e.State(ctx)
+		return engine.Batch{State: state}, err
+	}
+	if err := checkOps(ops); err != nil {
+		return engine.Batch{}, fmt.Errorf("commit: %w", err)
+	}
+	var batch engine.Batch
+	err := e.write(ctx, "commit", func(ctx context.Context, conn *pgx.Conn) error {
+		var err error
+		batch, err = e.commit(ctx, conn, ops)
+		return err
+	})
+	return batch, err
+}
+
+// checkOps finds what no database could store.
+func checkOps(ops []engine.Op) error {
+	type place struct {
+		resource engine.Resource
+		key      string
+	}
+	seen := make(map[place]struct{}, len(ops))
+	for i := range ops {
+		op := &ops[i]
+		at := place{op.Resource, op.Key}
+		if _, ok := seen[at]; ok {
+			return fmt.Errorf("two ops for %s%s", op.Resource, op.Key)
+		}
+		seen[at] = struct{}{}
+		switch {
+		case op.Kind < engine.Create || op.Kind > engine.Delete:
+			return fmt.Errorf("unknown kind %d of the op for %s%s", op.Kind, op.Resource, op.Key)
+		case len(op.Key) > maxKeyBytes:
+			return fmt.Errorf("%w: key of %d bytes, at most %d are possible", engine.ErrTooLarge, len(op.Key), maxKeyBytes)
+		case !isText(op.Key) || !isText(string(op.Resource)):
+			return fmt.Errorf("key %q of %q: must be UTF-8 without NUL", op.Key, op.Resource)
+		case len(op.Value.Data) > maxValueBytes:
+			return fmt.Errorf("%w: %s%s has %d bytes, at most %d are possible",
+				engine.ErrTooLarge, op.Resource, op.Key, len(op.Value.Data), maxValueBytes)
+		}
+	}
+	return nil
+}
+
+// write runs work on a writing connection. It is run again where it surely had no
+// effect: when there was no connection, or the server refused because it was going
+// down, or errStale.
+func (e *Engine) write(ctx context.Context, what string, work func(ctx context.Context, conn *pgx.Conn) error) error {
+	callCtx, done, err := e.begin(ctx, commitTimeout)
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	defer done()
+	for attempt := 0; ; attempt++ {
+		err := e.writeOnce(callCtx, work)
+		if err == nil {
+			return nil
+		}
+		lost := isBroken(err) && !errors.Is(err, engine.ErrUnknownOutcome)
+		if attempt == len(retryPauses) || !lost && !errors.Is(err, errStale) {
+			return e.fail(ctx, what, err)
+		}
+		if lost {
+			e.writes.Reset()
+			if pause(callCtx, retryPauses[attempt]) != nil {
+				return e.fail(ctx, what, err)
+			}
+		}
+	}
+}
+
+func (e *Engine) writeOnce(ctx context.Context, work func(ctx context.Context, conn *pgx.Conn) error) error {
+	conn, err := e.writes.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Release()
+	return work(ctx, conn.Conn())
+}
+
+// commit makes one attempt.
+func (e *Engine) commit(ctx context.Context, conn *pgx.Conn, ops []engine.Op) (engine.Batch, error) {
+	args, err := e.opArgs(ctx, conn, ops)
+	if err != nil {
+		return engine.Batch{}, err
+	}
+	var pipeline pgx.Batch
+	pipeline.Queue(lockCounter, e.cluster)
+	pipeline.Queue(applyOps, args.values(e.cluster)...)
+	results := conn.SendBatch(ctx, &pipeline)
+	batch, reply, err := readCommit(results, ops)
+	if closeErr := results.Close(); err == nil {
+		err = closeErr
+	}
+	if err != nil {
+		return engine.Batch{}, outcomeOf(err)
+	}
+	if !reply.valid {
+		e.facts.reset(reply.tidied)
+		if reply.before < args.seen {
+			// Sessions outlived what happened, so that none has looked again yet.
+			return engine.Batch{}, errors.Join(errStale, e.verify(ctx, conn))
+		}
+		return engine.Batch{}, errStale
+	}
+	e.note(batch.State.Revision)
+	if batch.State.Revision > engine.Revision(reply.before) {
+		e.facts.add(reply.tidied, args.newFacts)
+	}
+	return batch, nil
+}
+
+// outcomeOf says whether a commit that ended with an error may have happened. The
+// server reports an error only when it has rolled back; without its word the
+// connection broke when everything had been sent.
+func outcomeOf(err error) error {
+	var server *pgconn.PgError
+	if errors.As(err, &server) || pgconn.SafeToRetry(err) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", engine.ErrUnknownOutcome, err)
+}
+
+// commitReply is what applyOpsSQL says about the counter.
+type commitReply struct {
+	before, tidied int64
+	valid          bool
+}
+
+func readCommit(results pgx.BatchResults, ops []engine.Op) (engine.Batch, commitReply, error) {
+	var reply commitReply
+	if _, err := results.Exec(); err != nil {
+		return engine.Batch{}, reply, err
+	}
+	rows, err := results.Query()
+	if err != nil {
+		return engine.Batch{}, reply, err
+	}
+	defer rows.Close()
+	batch := engine.Batch{Outcomes: make([]engine.Outcome, 0, len(ops))}
+	for rows.Next() {
+		var outcome engine.Outcome
+		var row engine.Row
+		var notified *string
+		err := rows.Scan(&outcome.Revision, &outcome.Created,
+			&row.Revision, &row.Created, &row.ExpiresAt, &row.Size, &row.Codec, &row.Data,
+			&reply.before, &batch.State.Compacted, &batch.State.Incarnation, &reply.tidied, &batch.Time, &reply.valid, &notified)
+		if err != nil {
+			return engine.Batch{}, reply, err
+		}
+		if outcome.Revision == 0 && row.Revision != 0 {
+			row.Key = ops[len(batch.Outcomes)].Key
+			outcome.Current = &row
+		}
+		batch.State.Revision = max(batch.State.Revision, outcome.Revision, engine.Revision(reply.before))
+		batch.Outcomes = append(batch.Outcomes, outcome)
+	}
+	if err := rows.Err(); err != nil {
+		return engine.Batch{}, reply, err
+	}
+	if len(batch.Outcomes) != len(ops) {
+		return engine.Batch{}, reply, fmt.Errorf("%w: counter row of the cluster is missing", engine.ErrCorrupt)
+	}
+	return batch, reply, nil
+}
+
+// opArgs are the parameters of applyOpsSQL.
+type opArgs struct {
+	derivedArgs
+	kinds, codecs    []int16
+	keys             []string
+	expects, expires []int64
+	sizes, results   []int32
+	datas            [][]byte
+	keeps, reports   []bool
+	seen             int64
+}
+
+func (e *Engine) opArgs(ctx context.Context, conn *pgx.Conn, ops []engine.Op) (*opArgs, error) {
+	n := len(ops)
+	args := &opArgs{
+		kinds: make([]int16, n), codecs: make([]int16, n), keys: make([]string, n), expects: make([]int64, n),
+		expires: make([]int64, n), sizes: make([]int32, n), results: make([]int32, n), datas: make([][]byte, n),
+		keeps: make([]bool, n), reports: make([]bool, n), seen: e.seen.Load(),
+	}
+	args.start(&e.facts, n)
+	for i := range ops {
+		op := &ops[i]
+		resource, err := e.resources.intern(ctx, conn, op.Resource)
+		if err != nil {
+			return nil, err
+		}
+		args.resources[i] = resource
+		args.kinds[i] = int16(op.Kind)
+		args.keys[i] = op.Key
+		args.expects[i] = int64(op.Expect)
+		if op.Kind == engine.Delete {
+			continue
+		}
+		args.expires[i] = op.ExpiresAt
+		args.sizes[i] = op.Value.Size
+		args.codecs[i] = int16(op.Value.Codec)
+		args.datas[i] = op.Value.Data
+		if op.Value.Data == nil {
+			args.datas[i] = []byte{} // nil is NULL.
+		}
+		if op.KeepDerived && op.Kind == engine.Update {
+			args.keeps[i] = true
+			continue
+		}
+		count, err := args.add(i, op.Index, op.Projection)
+		if err != nil {
+			return nil, fmt.Errorf("%s%s: %w", op.Resource, op.Key, err)
+		}
+		args.results[i], args.reports[i] = count, op.Projection != nil
+	}
+	return args, nil
+}
+
+func (a *opArgs) values(cluster int32) []any {
+	return append(a.derivedArgs.values(cluster),
+		a.kinds, a.keys, a.expects, a.expires, a.sizes, a.codecs, a.datas, a.keeps, a.reports, a.results, a.seen, a.tidied)
+}
+
+// int32Count checks a number of rows.
+func int32Count(n int) (int32, error) {
+	if n > math.MaxInt32 {
+		return 0, fmt.Errorf("%w: %d rows", engine.ErrTooLarge, n)
+	}
+	return int32(n), nil
+}

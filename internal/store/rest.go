@@ -1,0 +1,58 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/registry/generic"
+	"k8s.io/apiserver/pkg/storage"
+	"k8s.io/apiserver/pkg/storage/storagebackend"
+	"k8s.io/apiserver/pkg/storage/storagebackend/factory"
+	"k8s.io/client-go/tools/cache"
+)
+
+// deleteCollectionWorkers is how many objects of a collection are deleted at
+// once: enough for the writer to make batches of.
+const deleteCollectionWorkers = 16
+
+// RESTOptionsGetter returns what the generic registry needs to keep resources
+// in this store: objects are encoded as JSON with codec, whose internal version
+// must be the stored one, and their result rows made with project, which may be
+// nil.
+func (s *Store) RESTOptionsGetter(codec runtime.Codec, project Projector) generic.RESTOptionsGetter {
+	return &restOptionsGetter{store: s, codec: codec, project: project}
+}
+
+type restOptionsGetter struct {
+	store   *Store
+	codec   runtime.Codec
+	project Projector
+}
+
+// GetRESTOptions implements generic.RESTOptionsGetter.
+func (g *restOptionsGetter) GetRESTOptions(resource schema.GroupResource, _ runtime.Object) (generic.RESTOptions, error) {
+	prefix := "/" + resource.Group + "/" + resource.Resource
+	config := storagebackend.NewDefaultConfig(prefix, g.codec)
+	return generic.RESTOptions{
+		StorageConfig:           config.ForResource(resource),
+		Decorator:               g.decorator(resource),
+		DeleteCollectionWorkers: deleteCollectionWorkers,
+		EnableGarbageCollection: g.store.options.GarbageCollector,
+		ResourcePrefix:          prefix,
+		// Sizes come from the database (docket_store_size), not from polling.
+		CountMetricPollPeriod: 0,
+	}, nil
+}
+
+func (g *restOptionsGetter) decorator(resource schema.GroupResource) generic.StorageDecorator {
+	return func(_ *storagebackend.ConfigForResource, prefix string, _ func(runtime.Object) (string, error),
+		newFunc, newListFunc func() runtime.Object, attributes storage.AttrFunc, _ storage.IndexerFuncs, _ *cache.Indexers,
+	) (storage.Interface, factory.DestroyFunc, error) {
+		return g.store.Resource(ResourceConfig{
+			GroupResource: resource, Prefix: prefix, Codec: g.codec, OneVersion: true,
+			NewFunc: newFunc, NewListFunc: newListFunc, Attributes: attributes, Project: g.project,
+		}), func() {}, nil
+	}
+}

@@ -1,0 +1,113 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package sqlite
+
+import (
+	"context"
+	"fmt"
+)
+
+// The log grows until it was copied into the database as a whole while nobody
+// reads from it; then SQLite starts again at its front. Under load a copy beside
+// the writer may never catch up, so from walLimitBytes on writer and readers are
+// held up for the rest of it.
+
+const (
+	// checkpointEvery is the number of changes after which the log is copied;
+	// one makes some 50 kB of log.
+	checkpointEvery = 256
+	// walLimitBytes is the size of the log that is not accepted.
+	walLimitBytes = 64 << 20
+)
+
+// startCheckpointer starts the goroutine that copies the log.
+func (e *Engine) startCheckpointer(options Options) error {
+	c, err := connect(options.Path, append(commonPragmas(1<<20), "PRAGMA synchronous = "+string(options.Synchronous))...)
+	if err != nil {
+		return classify("open "+options.Path, err)
+	}
+	e.checkpointer = make(chan struct{})
+	go func() {
+		defer close(e.checkpointer)
+		e.runCheckpointer(c)
+		// Nothing is lost when it can't be closed.
+		_ = c.close()
+	}()
+	return nil
+}
+
+// wrote counts changes and asks for a copy of the log when there are many.
+func (e *Engine) wrote(w *writer, changes int64) {
+	w.changes += changes
+	if w.uncopied += changes; w.uncopied < checkpointEvery {
+		return
+	}
+	w.uncopied = 0
+	select {
+	case e.checkpoint <- struct{}{}:
+	default: // It is asked already.
+	}
+}
+
+// runCheckpointer copies the log whenever it is asked, until the engine closes.
+// An error is of no consequence but a longer log: it is met again by the next
+// commit, which reports it.
+func (e *Engine) runCheckpointer(c *conn) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	for {
+		select {
+		case <-e.closing:
+			return
+		case <-e.checkpoint:
+		}
+		// Passive: it waits for nobody and nobody waits for it.
+		log, err := checkpoint(c, "PASSIVE")
+		if err == nil && log*pageSize > walLimitBytes {
+			_ = e.write(ctx, func(w *writer) error { return e.truncateLog(ctx, w) })
+		}
+	}
+}
+
+// checkpoint copies the log and returns the number of pages in it.
+func checkpoint(c *conn, mode string) (pages int64, err error) {
+	columns, err := c.pragma(fmt.Sprintf("PRAGMA wal_checkpoint(%s)", mode))
+	if err != nil || len(columns) < 2 {
+		return 0, err
+	}
+	pages, _ = columns[1].(int64)
+	return pages, nil
+}
+
+// truncateLog copies all of the log and empties it. It keeps our readers out for
+// that; those of other processes are not waited for.
+func (e *Engine) truncateLog(ctx context.Context, w *writer) error {
+	var held []*conn
+	defer func() {
+		for _, c := range held {
+			e.readers <- c
+		}
+	}()
+	for range e.readerCount {
+		select {
+		case c := <-e.readers:
+			held = append(held, c)
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-e.closing:
+			return nil
+		}
+	}
+	if _, err := w.conn.pragma("PRAGMA busy_timeout = 0"); err != nil {
+		return err
+	}
+	_, err := checkpoint(w.conn, "TRUNCATE")
+	if err == nil {
+		w.truncated = w.changes
+	}
+	if _, failure := w.conn.pragma(fmt.Sprintf("PRAGMA busy_timeout = %d", busyTimeout.Milliseconds())); err == nil {
+		err = failure
+	}
+	return err
+}

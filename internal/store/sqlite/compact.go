@@ -1,0 +1,270 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package sqlite
+
+import (
+	"context"
+	"database/sql/driver"
+	"fmt"
+	"math/rand/v2"
+	"sort"
+	"time"
+
+	"github.com/docket-project/docket/internal/store/engine"
+)
+
+// Statements of compaction, by primary keys unless said otherwise.
+const (
+	markCompacted = "UPDATE revision SET compacted = ?2 WHERE cluster = ?1 AND compacted < ?2"
+	selectOldest  = "SELECT min(revision) FROM event WHERE cluster = ?"
+	// A range of eventSlice rows, and their entries in event_key.
+	deleteEvents    = "DELETE FROM event WHERE cluster = ? AND revision <= ?"
+	selectEventSums = "SELECT committed_at, total_bytes, length(previous_data) FROM event WHERE cluster = ? AND revision = ?"
+
+	// Ranges of tidySlice rows; result_verdict, result_subject and report_scope.
+	selectVerdicts = "SELECT id FROM verdict WHERE cluster = ? AND id > ? ORDER BY id LIMIT ?"
+	deleteVerdict  = `DELETE FROM verdict WHERE cluster = ?1 AND id = ?2
+AND NOT EXISTS (SELECT 1 FROM result INDEXED BY result_verdict WHERE cluster = ?1 AND verdict = ?2)`
+	selectSubjects = "SELECT id FROM subject WHERE cluster = ? AND id > ? ORDER BY id LIMIT ?"
+	deleteSubject  = `DELETE FROM subject WHERE cluster = ?1 AND id = ?2
+AND NOT EXISTS (SELECT 1 FROM result INDEXED BY result_subject WHERE cluster = ?1 AND subject = ?2 AND subject IS NOT NULL)
+AND NOT EXISTS (SELECT 1 FROM report INDEXED BY report_scope WHERE cluster = ?1 AND scope = ?2 AND scope IS NOT NULL)`
+)
+
+const (
+	// eventSlice is how many events are deleted in one transaction; writers wait
+	// that long.
+	eventSlice = 1000
+	// tidySlice is how many verdicts or subjects are looked at in one
+	// transaction, and tidySlices how many transactions a call of Tidy does.
+	tidySlice  = 1000
+	tidySlices = 4
+	// vacuumPages are given back to the file system at a time, when more than
+	// one page in vacuumShare is free.
+	vacuumPages = 2000
+	vacuumShare = 8
+)
+
+// Compact implements engine.Engine. The mark is committed before the first
+// event goes, so that no reader finds a hole.
+func (e *Engine) Compact(ctx context.Context, upTo engine.Revision) error {
+	var mark engine.Revision
+	err := e.write(ctx, func(w *writer) error {
+		return w.transaction(func() error {
+			c, err := readCounters(w.conn, e.cluster)
+			if err != nil {
+				return err
+			}
+			if upTo > c.state.Revision {
+				return fmt.Errorf("the current revision is %d: %w", c.state.Revision, engine.ErrFuture)
+			}
+			mark = max(upTo, c.state.Compacted)
+			_, err = w.conn.exec(markCompacted, e.cluster, int64(upTo))
+			return err
+		})
+	})
+	if err == nil {
+		err = e.dropEvents(ctx, mark)
+	}
+	return classify(fmt.Sprintf("compact up to %d", upTo), err)
+}
+
+// dropEvents deletes the events up to a mark in slices, between which other
+// writers get their turn.
+func (e *Engine) dropEvents(ctx context.Context, mark engine.Revision) error {
+	for done := false; !done; {
+		err := e.write(ctx, func(w *writer) error {
+			var deleted int64
+			err := w.transaction(func() error {
+				oldest, err := w.conn.number(ctx, selectOldest, e.cluster)
+				if err != nil {
+					return err
+				}
+				end := min(oldest+eventSlice-1, int64(mark))
+				if oldest == 0 || oldest > end {
+					done = true
+					return nil
+				}
+				done = end == int64(mark)
+				deleted, err = w.conn.exec(deleteEvents, e.cluster, end)
+				return err
+			})
+			e.wrote(w, deleted)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sums are what an event knows of all before it.
+type sums struct {
+	// time in Unix milliseconds.
+	time int64
+	// bytesBefore is the sum of previous values before this event's.
+	bytesBefore int64
+}
+
+// eventSums reads the sums of an event, nil when there is none.
+func (s *snapshot) eventSums(revision engine.Revision) (out *sums, err error) {
+	_, err = s.one(func(row []driver.Value) {
+		length, _ := row[2].(int64)
+		out = &sums{time: row[0].(int64), bytesBefore: row[1].(int64) - length}
+	}, selectEventSums, s.engine.cluster, int64(revision))
+	return out, err
+}
+
+// Horizon implements engine.Engine. Times and sums grow with revisions, so
+// both limits are found by bisection, in some twenty look-ups. When the clock was
+// set back in between, the answer is one of the revisions at which the limit is
+// crossed.
+func (e *Engine) Horizon(ctx context.Context, keep time.Duration, maxBytes int64) (engine.Revision, error) {
+	var horizon engine.Revision
+	err := e.read(ctx, func(s *snapshot) error {
+		oldest := e.now().Add(-keep).UnixMilli()
+		byTime, err := s.bisect(func(event *sums) bool { return event.time < oldest })
+		if err != nil {
+			return err
+		}
+		horizon = byTime
+		if maxBytes > 0 {
+			byBytes, err := s.bisect(func(event *sums) bool { return s.historyBytes-event.bytesBefore > maxBytes })
+			if err != nil {
+				return err
+			}
+			horizon = max(horizon, byBytes)
+		}
+		return nil
+	})
+	return horizon, classify("read the horizon", err)
+}
+
+// bisect returns the last revision whose event is beyond a limit; 0 for none.
+// Invariant: every revision above max(compacted, 1) has an event.
+func (s *snapshot) bisect(beyond func(*sums) bool) (engine.Revision, error) {
+	base := max(s.state.Compacted, 1)
+	var failure error
+	n := sort.Search(int(s.state.Revision-base), func(i int) bool {
+		event, err := s.eventSums(base + engine.Revision(i) + 1)
+		if err == nil && event == nil {
+			err = fmt.Errorf("%w: event %d is missing", engine.ErrCorrupt, base+engine.Revision(i)+1)
+		}
+		if err != nil {
+			failure = err
+			return true
+		}
+		return !beyond(event)
+	})
+	if failure != nil || n == 0 {
+		return 0, failure
+	}
+	return base + engine.Revision(n), nil
+}
+
+// tidyCursor is where a round over verdicts and subjects goes on. It starts
+// anywhere, so that all are reached even when the process never lives long
+// enough for a whole round.
+type tidyCursor struct {
+	started            bool
+	verdicts, subjects int64
+	// changes is writer.changes at the end of the last call.
+	changes int64
+}
+
+// Tidy implements engine.Engine.
+func (e *Engine) Tidy(ctx context.Context) error {
+	// What is below the mark is there when a compaction was cut short or after
+	// a jump of the revision.
+	state, err := e.State(ctx)
+	if err == nil {
+		err = e.dropEvents(ctx, state.Compacted)
+	}
+	for range tidySlices {
+		if err == nil {
+			err = e.write(ctx, func(w *writer) error { return e.tidySlice(ctx, w) })
+		}
+	}
+	if err == nil {
+		err = e.write(ctx, func(w *writer) error { return e.shrink(ctx, w) })
+	}
+	return classify("tidy", err)
+}
+
+// tidySlice removes unused verdicts and subjects among the next few. Nobody
+// else writes meanwhile, so nothing can start to use them.
+func (e *Engine) tidySlice(ctx context.Context, w *writer) error {
+	if !w.tidy.started {
+		w.tidy = tidyCursor{started: true, verdicts: int64(rand.Uint64()), subjects: int64(rand.Uint64()), changes: -1}
+	}
+	removed := int64(0)
+	err := w.transaction(func() error {
+		for _, t := range []struct {
+			cursor         *int64
+			query, removal string
+		}{
+			{&w.tidy.verdicts, selectVerdicts, deleteVerdict},
+			{&w.tidy.subjects, selectSubjects, deleteSubject},
+		} {
+			ids, err := w.ids(ctx, t.query, e.cluster, *t.cursor)
+			if err != nil {
+				return err
+			}
+			for _, id := range ids {
+				n, err := w.conn.exec(t.removal, e.cluster, id)
+				if err != nil {
+					return err
+				}
+				removed += n
+			}
+			*t.cursor = firstID
+			if len(ids) == tidySlice {
+				*t.cursor = ids[tidySlice-1]
+			}
+		}
+		return nil
+	})
+	if removed > 0 {
+		w.known.clear()
+	}
+	e.wrote(w, removed)
+	return err
+}
+
+// firstID is below all ids.
+const firstID = -1 << 63
+
+func (w *writer) ids(ctx context.Context, query string, cluster, after int64) (ids []int64, err error) {
+	err = w.conn.query(ctx, func(row []driver.Value) error {
+		ids = append(ids, row[0].(int64))
+		return nil
+	}, query, cluster, after, int64(tidySlice))
+	return ids, err
+}
+
+// shrink gives free pages back, and the log as well when nothing was written
+// since the last call.
+func (e *Engine) shrink(ctx context.Context, w *writer) error {
+	free, err := w.conn.pragmaNumber("PRAGMA freelist_count")
+	if err != nil {
+		return err
+	}
+	pages, err := w.conn.pragmaNumber("PRAGMA page_count")
+	if err != nil {
+		return err
+	}
+	if free > pages/vacuumShare {
+		if _, err := w.conn.pragma(fmt.Sprintf("PRAGMA incremental_vacuum(%d)", vacuumPages)); err != nil {
+			return err
+		}
+		e.wrote(w, free)
+	}
+	idle := w.changes == w.tidy.changes
+	w.tidy.changes = w.changes
+	if !idle || w.truncated == w.changes {
+		return nil
+	}
+	return e.truncateLog(ctx, w)
+}

@@ -1,0 +1,268 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package sqlite
+
+import (
+	"cmp"
+	"context"
+	"database/sql/driver"
+	"slices"
+
+	"github.com/docket-project/docket/internal/store/engine"
+)
+
+// Statements of derived rows: all go by a primary key, or by term_object.
+const (
+	insertTerm  = "INSERT INTO term (cluster, resource, name, value, created) VALUES (?, ?, ?, ?, ?)"
+	deleteTerm  = "DELETE FROM term WHERE cluster = ? AND resource = ? AND name = ? AND value = ? AND created = ?"
+	selectTerms = "SELECT name, value FROM term INDEXED BY term_object WHERE cluster = ? AND created = ?"
+
+	upsertReport = `INSERT INTO report (cluster, object, resource, namespace, name, uid, kind, source, created_at, scope,
+pass, fail, warn, error, skip) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (cluster, object) DO UPDATE SET (namespace, name, uid, kind, source, created_at, scope, pass, fail, warn, error, skip)
+= (excluded.namespace, excluded.name, excluded.uid, excluded.kind, excluded.source, excluded.created_at, excluded.scope,
+excluded.pass, excluded.fail, excluded.warn, excluded.error, excluded.skip)`
+	deleteReport = "DELETE FROM report WHERE cluster = ? AND object = ?"
+
+	upsertResult = `INSERT INTO result (cluster, object, position, idx, verdict, subject, seconds) VALUES (?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (cluster, object, position) DO UPDATE SET (idx, verdict, subject, seconds)
+= (excluded.idx, excluded.verdict, excluded.subject, excluded.seconds)`
+	selectResults = "SELECT idx, verdict, subject, seconds FROM result WHERE cluster = ? AND object = ? ORDER BY position"
+	deleteResults = "DELETE FROM result WHERE cluster = ? AND object = ? AND position >= ?"
+
+	insertVerdict = `INSERT INTO verdict (cluster, id, source, policy, rule, category, severity, result, message, scored, properties)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (cluster, id) DO NOTHING`
+	insertSubject = `INSERT INTO subject (cluster, id, api_version, kind, namespace, name, uid)
+VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (cluster, id) DO NOTHING`
+)
+
+// maxKnown bounds each set of known ids: about 3 MiB.
+const maxKnown = 1 << 16
+
+// known holds ids of verdicts and subjects that are in the database, so that
+// they needn't be written again and again. It holds because only this process
+// writes, and because it is emptied when a transaction fails or rows are removed.
+type known struct {
+	verdicts, subjects map[int64]struct{}
+}
+
+func (k *known) clear() { k.verdicts, k.subjects = nil, nil }
+
+// add says whether an id is new to a set, and adds it.
+func add(set *map[int64]struct{}, id int64) bool {
+	if _, ok := (*set)[id]; ok {
+		return false
+	}
+	if *set == nil || len(*set) >= maxKnown {
+		*set = map[int64]struct{}{}
+	}
+	(*set)[id] = struct{}{}
+	return true
+}
+
+// derivation is what the derived rows of an object shall be.
+type derivation struct {
+	resource, created int64
+	index             []engine.Term
+	projection        *engine.Projection
+	// fresh says that the object has no derived rows yet.
+	fresh bool
+}
+
+// derive writes the derived rows that differ from what is stored.
+func (c *change) derive(d derivation) error {
+	if err := c.deriveTerms(d); err != nil {
+		return err
+	}
+	results, err := c.resultsOf(d.projection)
+	if err != nil {
+		return err
+	}
+	if err := c.deriveResults(d, results); err != nil {
+		return err
+	}
+	if d.projection != nil {
+		return c.deriveReport(d)
+	}
+	if !d.fresh {
+		_, err = c.conn.exec(deleteReport, c.engine.cluster, d.created)
+	}
+	return err
+}
+
+func (c *change) deriveTerms(d derivation) error {
+	var old []engine.Term
+	if !d.fresh {
+		err := c.conn.query(context.Background(), func(row []driver.Value) error {
+			old = append(old, engine.Term{Name: row[0].(int64), Value: row[1].(int64)})
+			return nil
+		}, selectTerms, c.engine.cluster, d.created)
+		if err != nil {
+			return err
+		}
+	}
+	wanted := slices.Clone(d.index)
+	slices.SortFunc(wanted, func(a, b engine.Term) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Value, b.Value))
+	})
+	wanted = slices.Compact(wanted)
+	for _, term := range wanted {
+		if slices.Contains(old, term) {
+			continue
+		}
+		if _, err := c.conn.exec(insertTerm, c.engine.cluster, d.resource, term.Name, term.Value, d.created); err != nil {
+			return err
+		}
+	}
+	for _, term := range old {
+		if slices.Contains(wanted, term) {
+			continue
+		}
+		if _, err := c.conn.exec(deleteTerm, c.engine.cluster, d.resource, term.Name, term.Value, d.created); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *change) deriveReport(d derivation) error {
+	p := d.projection
+	scope, err := c.subject(p.Scope)
+	if err != nil {
+		return err
+	}
+	_, err = c.conn.exec(upsertReport, c.engine.cluster, d.created, d.resource, p.Namespace, p.Name, p.UID, p.Kind, p.Source,
+		p.CreatedAt, scope, p.Pass, p.Fail, p.Warn, p.Error, p.Skip)
+	return err
+}
+
+// result is a row of table result.
+type result struct {
+	index, verdict int64
+	// subject is an int64 or nil.
+	subject any
+	seconds int64
+}
+
+// resultsOf makes rows of a projection and stores what they refer to.
+func (c *change) resultsOf(p *engine.Projection) ([]result, error) {
+	if p == nil {
+		return nil, nil
+	}
+	rows := make([]result, 0, len(p.Results))
+	for i := range p.Results {
+		r := &p.Results[i]
+		verdict, err := c.verdict(r.Verdict)
+		if err != nil {
+			return nil, err
+		}
+		subject, err := c.subject(r.Subject)
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, result{index: int64(r.Index), verdict: verdict, subject: subject, seconds: r.Seconds})
+	}
+	return rows, nil
+}
+
+func (c *change) deriveResults(d derivation, wanted []result) error {
+	var old []result
+	if !d.fresh {
+		err := c.conn.query(context.Background(), func(row []driver.Value) error {
+			old = append(old, result{row[0].(int64), row[1].(int64), row[2], row[3].(int64)})
+			return nil
+		}, selectResults, c.engine.cluster, d.created)
+		if err != nil {
+			return err
+		}
+	}
+	for i, r := range wanted {
+		if i < len(old) && old[i] == r {
+			continue
+		}
+		_, err := c.conn.exec(upsertResult, c.engine.cluster, d.created, int64(i), r.index, r.verdict, r.subject, r.seconds)
+		if err != nil {
+			return err
+		}
+	}
+	if len(wanted) < len(old) {
+		if _, err := c.conn.exec(deleteResults, c.engine.cluster, d.created, int64(len(wanted))); err != nil {
+			return err
+		}
+	}
+	c.total(d.resource).results += int64(len(wanted) - len(old))
+	return nil
+}
+
+// verdict stores a verdict unless it is stored, and returns its id.
+func (c *change) verdict(v *engine.Verdict) (int64, error) {
+	id := v.ID()
+	if !add(&c.writer.known.verdicts, id) {
+		return id, nil
+	}
+	scored := int64(0)
+	if v.Scored {
+		scored = 1
+	}
+	_, err := c.conn.exec(insertVerdict, c.engine.cluster, id, v.Source, v.Policy, v.Rule, v.Category, v.Severity,
+		v.Result, v.Message, scored, v.Properties)
+	return id, err
+}
+
+// subject stores a subject unless it is stored, and returns its id or nil.
+func (c *change) subject(s *engine.Subject) (any, error) {
+	if s == nil {
+		return nil, nil
+	}
+	id := s.ID()
+	if !add(&c.writer.known.subjects, id) {
+		return id, nil
+	}
+	_, err := c.conn.exec(insertSubject, c.engine.cluster, id, s.APIVersion, s.Kind, s.Namespace, s.Name, s.UID)
+	return id, err
+}
+
+// deriveSlice is how many objects Derive does in one transaction.
+const deriveSlice = 64
+
+// Derive implements engine.Engine.
+func (e *Engine) Derive(ctx context.Context, items []engine.Derived) error {
+	for slice := range slices.Chunk(items, deriveSlice) {
+		err := e.write(ctx, func(w *writer) error {
+			c := change{engine: e, writer: w, conn: w.conn, totals: map[int64]*total{}}
+			if err := w.transaction(func() error { return c.deriveAll(slice) }); err != nil {
+				return err
+			}
+			e.wrote(w, int64(len(slice)))
+			return nil
+		})
+		if err != nil {
+			return classify("derive", err)
+		}
+	}
+	return nil
+}
+
+func (c *change) deriveAll(items []engine.Derived) error {
+	for _, item := range items {
+		resource, err := c.conn.number(context.Background(), selectResource, string(item.Resource))
+		if err != nil {
+			return err
+		}
+		row, err := selectRow(c.conn, c.engine.cluster, resource, item.Key)
+		if err != nil {
+			return err
+		}
+		if row == nil || row.Revision != item.Revision {
+			continue
+		}
+		err = c.derive(derivation{
+			resource: resource, created: int64(row.Created), index: item.Index, projection: item.Projection,
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return c.flushTotals()
+}

@@ -1,0 +1,59 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package sqlite_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/docket-project/docket/internal/store/engine"
+	"github.com/docket-project/docket/internal/store/enginetest"
+	"github.com/docket-project/docket/internal/store/sqlite"
+)
+
+func TestMain(m *testing.M) {
+	enginetest.Child(func(ctx context.Context, location, cluster string) (engine.Engine, error) {
+		return sqlite.Open(ctx, sqlite.Options{Path: location, Cluster: cluster})
+	})
+	os.Exit(m.Run())
+}
+
+// TestEngine runs the suite that all engines pass.
+func TestEngine(t *testing.T) {
+	t.Parallel()
+	enginetest.Run(t, enginetest.Target{New: func(t testing.TB) enginetest.Open {
+		return openAt(filepath.Join(t.TempDir(), "docket.db"))
+	}})
+}
+
+func TestKill(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "docket.db")
+	enginetest.RunKill(t, path, openAt(path))
+}
+
+// openAt opens engines on one file.
+func openAt(path string) enginetest.Open {
+	return func(t testing.TB, cluster string) engine.Engine {
+		t.Helper()
+		return open(t, sqlite.Options{Path: path, Cluster: cluster})
+	}
+}
+
+// open opens an engine that is closed at the end of the test.
+func open(t testing.TB, options sqlite.Options) *sqlite.Engine {
+	t.Helper()
+	e, err := sqlite.Open(t.Context(), options)
+	if err != nil {
+		t.Fatalf("open: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := e.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	return e
+}

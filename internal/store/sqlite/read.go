@@ -1,0 +1,222 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package sqlite
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/docket-project/docket/internal/store/engine"
+)
+
+// Statements of reads.
+const (
+	// Primary keys of revision and object. One statement is one snapshot, so
+	// that Get needs no transaction.
+	selectOne = `SELECT r.revision, r.compacted, r.incarnation,
+o.revision, o.created, o.expires_at, o.size, o.codec, o.data
+FROM revision r LEFT JOIN object o ON o.cluster = r.cluster AND o.resource = ?2 AND o.key = ?3 WHERE r.cluster = ?1`
+	// Primary key of total: one row, or one for each resource.
+	selectTotal = "SELECT objects, bytes FROM total WHERE cluster = ? AND resource = ?"
+	sumResults  = "SELECT sum(results) FROM total WHERE cluster = ?"
+	// object_expires; the resource by its row id.
+	selectExpired = `SELECT r.name, o.key, o.revision, o.created, o.expires_at FROM object o INDEXED BY object_expires
+CROSS JOIN resource r ON r.id = o.resource WHERE o.cluster = ? AND o.expires_at > 0 AND o.expires_at < ? ORDER BY o.expires_at LIMIT ?`
+)
+
+// snapshot is a read transaction.
+type snapshot struct {
+	*conn
+	ctx    context.Context //nolint:containedctx // a snapshot lives within one call
+	engine *Engine
+	counters
+}
+
+// read runs f on a connection of its own, in a transaction that sees one
+// state of the database.
+func (e *Engine) read(ctx context.Context, f func(s *snapshot) error) error {
+	return e.borrow(ctx, func(c *conn) (err error) {
+		if _, err := c.exec("BEGIN"); err != nil {
+			return err
+		}
+		defer func() {
+			_, end := c.exec("COMMIT")
+			err = errors.Join(err, end)
+		}()
+		s := &snapshot{conn: c, ctx: ctx, engine: e}
+		if s.counters, err = readCounters(c, e.cluster); err != nil {
+			return err
+		}
+		return f(s)
+	})
+}
+
+// borrow hands a reading connection to f when one is free.
+func (e *Engine) borrow(ctx context.Context, f func(c *conn) error) error {
+	if err := e.usable(ctx); err != nil {
+		return err
+	}
+	select {
+	case c := <-e.readers:
+		defer func() { e.readers <- c }()
+		if err := e.usable(ctx); err != nil {
+			return err
+		}
+		return f(c)
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-e.closing:
+		return engine.ErrClosed
+	}
+}
+
+// checkEvery is the number of rows after which a long scan asks whether it is
+// still wanted.
+const checkEvery = 128
+
+// scan is conn.query for answers that may be long: it ends with its context and
+// with the engine.
+func (s *snapshot) scan(each func(row []driver.Value) error, query string, args ...any) error {
+	n := 0
+	return s.query(s.ctx, func(row []driver.Value) error {
+		if n++; n%checkEvery == 0 {
+			if err := s.engine.usable(s.ctx); err != nil {
+				return err
+			}
+		}
+		return each(row)
+	}, query, args...)
+}
+
+// resource returns the id of a resource, 0 when nothing of it was ever stored.
+func (e *Engine) resource(c *conn, name engine.Resource) (int64, error) {
+	if id, ok := e.resources.Load(name); ok {
+		return id.(int64), nil
+	}
+	id, err := c.number(context.Background(), selectResource, string(name))
+	if err == nil && id != 0 {
+		e.resources.Store(name, id)
+	}
+	return id, err
+}
+
+// Get implements engine.Engine.
+func (e *Engine) Get(ctx context.Context, resource engine.Resource, key string) (*engine.Row, engine.State, error) {
+	var out *engine.Row
+	var state engine.State
+	err := e.borrow(ctx, func(c *conn) error {
+		id, err := e.resource(c, resource)
+		if err != nil {
+			return err
+		}
+		_, err = c.one(func(row []driver.Value) {
+			state = stateOf(row)
+			if row[3] != nil {
+				found := rowOf(key, row[3:])
+				out = &found
+			}
+		}, selectOne, e.cluster, id, key)
+		return err
+	})
+	if err != nil {
+		return nil, engine.State{}, classify(fmt.Sprintf("get %s%s", resource, key), err)
+	}
+	return out, state, nil
+}
+
+// stateOf reads the columns revision, compacted, incarnation.
+func stateOf(row []driver.Value) engine.State {
+	return engine.State{
+		Revision:    engine.Revision(row[0].(int64)),
+		Compacted:   engine.Revision(row[1].(int64)),
+		Incarnation: engine.Incarnation(row[2].(int64)),
+	}
+}
+
+// State implements engine.Engine.
+func (e *Engine) State(ctx context.Context) (engine.State, error) {
+	var c counters
+	err := e.borrow(ctx, func(conn *conn) (err error) {
+		c, err = readCounters(conn, e.cluster)
+		return err
+	})
+	return c.state, classify("read the state", err)
+}
+
+// Stats implements engine.Engine.
+func (e *Engine) Stats(ctx context.Context, resource engine.Resource) (engine.Stats, error) {
+	var stats engine.Stats
+	err := e.borrow(ctx, func(c *conn) error {
+		id, err := e.resource(c, resource)
+		if err != nil {
+			return err
+		}
+		_, err = c.one(func(row []driver.Value) {
+			stats = engine.Stats{Objects: row[0].(int64), Bytes: row[1].(int64)}
+		}, selectTotal, e.cluster, id)
+		return err
+	})
+	return stats, classify(fmt.Sprintf("stats of %s", resource), err)
+}
+
+// Expired implements engine.Engine.
+func (e *Engine) Expired(ctx context.Context, limit int) ([]engine.ResourceRow, error) {
+	var out []engine.ResourceRow
+	err := e.borrow(ctx, func(c *conn) error {
+		return c.query(ctx, func(row []driver.Value) error {
+			out = append(out, engine.ResourceRow{
+				Resource: engine.Resource(text(row[0])),
+				Row: engine.Row{
+					Key: text(row[1]), Revision: engine.Revision(row[2].(int64)),
+					Created: engine.Revision(row[3].(int64)), ExpiresAt: row[4].(int64),
+				},
+			})
+			return nil
+		}, selectExpired, e.cluster, e.now().Unix(), int64(limit))
+	})
+	return out, classify("read what has expired", err)
+}
+
+// Usage implements engine.Engine.
+func (e *Engine) Usage(ctx context.Context) (engine.Usage, error) {
+	var usage engine.Usage
+	err := e.read(ctx, func(s *snapshot) (err error) {
+		if usage.Results, err = s.number(ctx, sumResults, e.cluster); err != nil {
+			return err
+		}
+		// Revision 1 is no change, so it has no event.
+		first := max(s.state.Compacted, 1) + 1
+		usage.Events = int64(s.state.Revision - first + 1)
+		oldest, err := s.eventSums(first)
+		if err != nil {
+			return err
+		}
+		if oldest != nil {
+			usage.Oldest = time.UnixMilli(oldest.time)
+			usage.HistoryBytes = s.historyBytes - oldest.bytesBefore
+		}
+		return nil
+	})
+	if err == nil {
+		usage.DatabaseBytes, err = e.fileBytes()
+	}
+	return usage, classify("read usage", err)
+}
+
+// fileBytes is the size of the database with its log.
+func (e *Engine) fileBytes() (int64, error) {
+	info, err := os.Stat(e.path)
+	if err != nil {
+		return 0, err
+	}
+	bytes := info.Size()
+	if info, err := os.Stat(e.path + "-wal"); err == nil {
+		bytes += info.Size()
+	}
+	return bytes, nil
+}

@@ -1,0 +1,380 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package sqlite
+
+import (
+	"context"
+	"database/sql/driver"
+	"fmt"
+	"time"
+
+	"github.com/docket-project/docket/internal/store/engine"
+)
+
+// Statements of commits. All reach at most one row, by the index that is named.
+const (
+	// Primary key of revision.
+	selectCounters = "SELECT revision, compacted, incarnation, history_bytes FROM revision WHERE cluster = ?"
+	updateCounters = "UPDATE revision SET revision = ?2, history_bytes = ?3 WHERE cluster = ?1"
+	// Primary key of total.
+	addTotal = `INSERT INTO total (cluster, resource, objects, bytes, results) VALUES (?, ?, ?, ?, ?)
+ON CONFLICT (cluster, resource) DO UPDATE SET
+objects = objects + excluded.objects, bytes = bytes + excluded.bytes, results = results + excluded.results`
+	// Unique name of resource.
+	selectResource = "SELECT id FROM resource WHERE name = ?"
+	insertResource = "INSERT INTO resource (name) VALUES (?)"
+	// Primary key of object. A conflict of created is a bug and must raise.
+	insertObject = `INSERT INTO object (cluster, resource, key, revision, created, expires_at, size, codec, data)
+VALUES (?1, ?2, ?3, ?4, ?4, ?5, ?6, ?7, ?8) ON CONFLICT (cluster, resource, key) DO NOTHING`
+	selectObject = `SELECT rowid, revision, created, expires_at, size, codec, data FROM object
+WHERE cluster = ? AND resource = ? AND key = ?`
+	// Row id.
+	updateObject = "UPDATE object SET revision = ?2, expires_at = ?3, size = ?4, codec = ?5, data = ?6 WHERE rowid = ?1"
+	deleteObject = "DELETE FROM object WHERE rowid = ?"
+	// Primary key and event_key.
+	insertEvent = `INSERT INTO event (cluster, revision, resource, key, kind, created, previous_revision,
+previous_codec, previous_size, previous_data, committed_at, total_bytes) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+)
+
+// writer is the connection that writes, with what only its holder may touch.
+type writer struct {
+	conn   *conn
+	ledger *ledger
+	// known holds the ids of verdicts and subjects that are certainly stored.
+	known known
+	// tidy is where Tidy goes on.
+	tidy tidyCursor
+	// changes counts rows that were changed, roughly; truncated is that count
+	// when the log was last emptied.
+	changes, truncated int64
+	// uncopied counts the changes since the checkpointer was woken.
+	uncopied int64
+}
+
+func (w *writer) close() error {
+	err := w.conn.close()
+	if w.ledger != nil && err == nil {
+		err = w.ledger.close()
+	}
+	return err
+}
+
+// transaction runs f with the write lock of the file. When f or the commit fails
+// everything is undone.
+func (w *writer) transaction(f func() error) error {
+	if _, err := w.conn.exec("BEGIN IMMEDIATE"); err != nil {
+		return classify("begin", err)
+	}
+	err := f()
+	if err == nil {
+		if _, err = w.conn.exec("COMMIT"); err == nil {
+			return nil
+		}
+		err = classifyCommit(err)
+	}
+	w.known.clear()
+	// SQLite has rolled back already after some errors and says so; it doesn't
+	// matter which.
+	_, _ = w.conn.exec("ROLLBACK")
+	return err
+}
+
+// write hands the writer to f when it is this call's turn.
+func (e *Engine) write(ctx context.Context, f func(w *writer) error) error {
+	if err := e.usable(ctx); err != nil {
+		return err
+	}
+	select {
+	case w := <-e.writer:
+		defer func() { e.writer <- w }()
+		if err := e.usable(ctx); err != nil {
+			return err
+		}
+		return f(w)
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-e.closing:
+		return engine.ErrClosed
+	}
+}
+
+// usable says whether a call may go on.
+func (e *Engine) usable(ctx context.Context) error {
+	select {
+	case <-e.closing:
+		return engine.ErrClosed
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	default:
+		return nil
+	}
+}
+
+// counters are the row of table revision.
+type counters struct {
+	state        engine.State
+	historyBytes int64
+}
+
+func readCounters(c *conn, cluster int64) (out counters, err error) {
+	found, err := c.one(func(row []driver.Value) {
+		out.state = engine.State{
+			Revision:    engine.Revision(row[0].(int64)),
+			Compacted:   engine.Revision(row[1].(int64)),
+			Incarnation: engine.Incarnation(row[2].(int64)),
+		}
+		out.historyBytes = row[3].(int64)
+	}, selectCounters, cluster)
+	if err == nil && !found {
+		err = fmt.Errorf("%w: there is no row for cluster %d in table revision", engine.ErrCorrupt, cluster)
+	}
+	return out, err
+}
+
+// Commit implements engine.Engine.
+func (e *Engine) Commit(ctx context.Context, ops []engine.Op) (engine.Batch, error) {
+	if err := checkOps(ops); err != nil {
+		return engine.Batch{}, err
+	}
+	var batch engine.Batch
+	err := e.write(ctx, func(w *writer) error {
+		c := change{engine: e, writer: w, conn: w.conn, now: e.now().UnixMilli(), totals: map[int64]*total{}}
+		if err := w.transaction(func() error { return c.run(ops) }); err != nil {
+			return err
+		}
+		w.ledger.note(int64(c.state.Revision))
+		for name, id := range c.resources {
+			e.resources.Store(name, id)
+		}
+		e.wrote(w, int64(c.state.Revision-c.before))
+		batch = engine.Batch{Outcomes: c.outcomes, State: c.state, Time: time.UnixMilli(c.now)}
+		return nil
+	})
+	return batch, classify("commit", err)
+}
+
+// checkOps refuses what callers must not send.
+func checkOps(ops []engine.Op) error {
+	type place struct {
+		resource engine.Resource
+		key      string
+	}
+	seen := make(map[place]struct{}, len(ops))
+	for i := range ops {
+		op := &ops[i]
+		if op.Kind < engine.Create || op.Kind > engine.Delete {
+			return fmt.Errorf("commit: op %d has the unknown kind %d", i, op.Kind)
+		}
+		seen[place{op.Resource, op.Key}] = struct{}{}
+		if len(seen) == i {
+			return fmt.Errorf("commit: two ops of a batch name %s%s", op.Resource, op.Key)
+		}
+	}
+	return nil
+}
+
+// change is a commit under way.
+type change struct {
+	engine *Engine
+	writer *writer
+	conn   *conn
+	counters
+	// before is the revision that the commit started from.
+	before   engine.Revision
+	now      int64
+	outcomes []engine.Outcome
+	totals   map[int64]*total
+	// resources that got an id in this commit.
+	resources map[engine.Resource]int64
+}
+
+// total is what a commit adds to a row of table total.
+type total struct{ objects, bytes, results int64 }
+
+func (c *change) run(ops []engine.Op) (err error) {
+	if c.counters, err = readCounters(c.conn, c.engine.cluster); err != nil {
+		return err
+	}
+	c.before = c.state.Revision
+	c.outcomes = make([]engine.Outcome, 0, len(ops))
+	for i := range ops {
+		outcome, err := c.apply(&ops[i])
+		if err != nil {
+			return classify(fmt.Sprintf("%s %s%s", ops[i].Kind, ops[i].Resource, ops[i].Key), err)
+		}
+		c.outcomes = append(c.outcomes, outcome)
+	}
+	if c.state.Revision == c.before {
+		return nil
+	}
+	if err := c.flushTotals(); err != nil {
+		return err
+	}
+	if _, err := c.conn.exec(updateCounters, c.engine.cluster, int64(c.state.Revision), c.historyBytes); err != nil {
+		return err
+	}
+	return c.writer.ledger.reserve(int64(c.state.Revision))
+}
+
+// flushTotals adds what the commit changed to the sums.
+func (c *change) flushTotals() error {
+	for resource, t := range c.totals {
+		if _, err := c.conn.exec(addTotal, c.engine.cluster, resource, t.objects, t.bytes, t.results); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *change) total(resource int64) *total {
+	if c.totals[resource] == nil {
+		c.totals[resource] = &total{}
+	}
+	return c.totals[resource]
+}
+
+// stored is a row of table object.
+type stored struct {
+	id int64
+	engine.Row
+}
+
+// selectRow reads the current row of a key, nil when there is none.
+func selectRow(c *conn, cluster, resource int64, key string) (out *stored, err error) {
+	_, err = c.one(func(row []driver.Value) {
+		out = &stored{id: row[0].(int64)}
+		out.Row = rowOf(key, row[1:])
+	}, selectObject, cluster, resource, key)
+	return out, err
+}
+
+// rowOf reads the columns revision, created, expires_at, size, codec, data.
+func rowOf(key string, row []driver.Value) engine.Row {
+	return engine.Row{
+		Key:       key,
+		Revision:  engine.Revision(row[0].(int64)),
+		Created:   engine.Revision(row[1].(int64)),
+		ExpiresAt: row[2].(int64),
+		Value:     valueOf(row[3:]),
+	}
+}
+
+// valueOf reads the columns size, codec, data.
+func valueOf(row []driver.Value) engine.Value {
+	return engine.Value{Size: int32(row[0].(int64)), Codec: uint8(row[1].(int64)), Data: blob(row[2])}
+}
+
+// apply does one op when its condition holds.
+func (c *change) apply(op *engine.Op) (engine.Outcome, error) {
+	resource, err := c.resource(op.Resource)
+	if err != nil {
+		return engine.Outcome{}, err
+	}
+	if op.Kind == engine.Create {
+		done, err := c.create(resource, op)
+		if err != nil || done {
+			return engine.Outcome{Revision: c.state.Revision, Created: c.state.Revision}, err
+		}
+	}
+	current, err := selectRow(c.conn, c.engine.cluster, resource, op.Key)
+	if err != nil || current == nil {
+		return engine.Outcome{}, err
+	}
+	if op.Kind == engine.Create || current.Revision != op.Expect {
+		return engine.Outcome{Current: &current.Row}, nil
+	}
+	if err := c.replace(resource, op, current); err != nil {
+		return engine.Outcome{}, err
+	}
+	return engine.Outcome{Revision: c.state.Revision, Created: current.Created}, nil
+}
+
+// create writes a new row unless there is one at the key.
+func (c *change) create(resource int64, op *engine.Op) (bool, error) {
+	revision := c.state.Revision + 1
+	n, err := c.conn.exec(insertObject, c.engine.cluster, resource, op.Key, int64(revision),
+		op.ExpiresAt, int64(op.Value.Size), int64(op.Value.Codec), notNil(op.Value.Data))
+	if err != nil || n == 0 {
+		return false, err
+	}
+	c.state.Revision = revision
+	if err := c.event(resource, op, revision, nil); err != nil {
+		return false, err
+	}
+	t := c.total(resource)
+	t.objects++
+	t.bytes += int64(op.Value.Size)
+	return true, c.derive(derivation{
+		resource: resource, created: int64(revision), index: op.Index, projection: op.Projection, fresh: true,
+	})
+}
+
+// replace updates or deletes a row.
+func (c *change) replace(resource int64, op *engine.Op, current *stored) error {
+	c.state.Revision++
+	if err := c.event(resource, op, current.Created, current); err != nil {
+		return err
+	}
+	t := c.total(resource)
+	t.bytes -= int64(current.Size)
+	if op.Kind == engine.Delete {
+		t.objects--
+		if _, err := c.conn.exec(deleteObject, current.id); err != nil {
+			return err
+		}
+		return c.derive(derivation{resource: resource, created: int64(current.Created)})
+	}
+	t.bytes += int64(op.Value.Size)
+	_, err := c.conn.exec(updateObject, current.id, int64(c.state.Revision),
+		op.ExpiresAt, int64(op.Value.Size), int64(op.Value.Codec), notNil(op.Value.Data))
+	if err != nil || op.KeepDerived {
+		return err
+	}
+	return c.derive(derivation{
+		resource: resource, created: int64(current.Created), index: op.Index, projection: op.Projection,
+	})
+}
+
+// event writes the event of the present revision. previous is nil for Create.
+func (c *change) event(resource int64, op *engine.Op, created engine.Revision, previous *stored) error {
+	var old stored
+	var data any
+	if previous != nil {
+		old = *previous
+		data = notNil(old.Data)
+	}
+	c.historyBytes += int64(len(old.Data))
+	_, err := c.conn.exec(insertEvent, c.engine.cluster, int64(c.state.Revision), resource, op.Key, int64(op.Kind),
+		int64(created), int64(old.Revision), int64(old.Codec), int64(old.Size), data, c.now, c.historyBytes)
+	return err
+}
+
+// resource returns the id of a resource and gives it one when it has none.
+func (c *change) resource(name engine.Resource) (int64, error) {
+	if id, ok := c.engine.resources.Load(name); ok {
+		return id.(int64), nil
+	}
+	id, err := c.conn.number(context.Background(), selectResource, string(name))
+	if err == nil && id == 0 {
+		if _, err = c.conn.exec(insertResource, string(name)); err == nil {
+			id, err = c.conn.number(context.Background(), selectResource, string(name))
+		}
+	}
+	if err != nil {
+		return 0, err
+	}
+	if c.resources == nil {
+		c.resources = map[engine.Resource]int64{}
+	}
+	c.resources[name] = id
+	return id, nil
+}
+
+// notNil keeps an empty value from being stored as null.
+func notNil(data []byte) []byte {
+	if data == nil {
+		return []byte{}
+	}
+	return data
+}

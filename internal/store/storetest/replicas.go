@@ -1,0 +1,431 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/apiserver/pkg/apis/example"
+	"k8s.io/apiserver/pkg/storage"
+
+	"github.com/docket-project/docket/internal/store"
+	"github.com/docket-project/docket/internal/store/engine"
+)
+
+// Chaos describes a run of Replicas.
+type Chaos struct {
+	// Open opens one more engine on the same database.
+	Open func() (engine.Engine, error)
+	// Disturb breaks something of the database for a moment, for example cuts
+	// all its connections.
+	Disturb  func()
+	Replicas int
+	Duration time.Duration
+	Seed     uint64
+}
+
+const (
+	chaosWriters  = 6
+	chaosWatchers = 6
+	chaosKeys     = 20
+)
+
+// Replicas runs several stores on one database with writers and watchers on
+// all of them, while stores are killed and the database is disturbed. Then it
+// checks, against the event table:
+//
+//   - S1: revisions have no gap;
+//   - S2: every acknowledged write is there, at the revision it was given;
+//   - S3: every watcher saw every event that concerns it, once and in order,
+//     over all its reconnects;
+//   - S4: a list is the state that the events lead to.
+func Replicas(t *testing.T, chaos Chaos) {
+	c := &checker{t: t, chaos: chaos, slots: make([]*slot, chaos.Replicas)}
+	for i := range c.slots {
+		c.slots[i] = &slot{}
+		c.restart(i)
+	}
+	t.Cleanup(func() {
+		for i := range c.slots {
+			c.stop(i)
+		}
+	})
+	start := c.anyRevision()
+	watchCtx, stopWatches := context.WithTimeout(context.Background(), chaos.Duration+2*time.Minute)
+	defer stopWatches()
+	watchers := make([]*checkedWatcher, chaosWatchers)
+	var watching, writing sync.WaitGroup
+	for i := range watchers {
+		watchers[i] = &checkedWatcher{checker: c, number: i, last: start, selector: chaosSelector(i)}
+		watching.Go(func() { watchers[i].run(watchCtx) })
+	}
+	writeCtx, stopWrites := context.WithTimeout(context.Background(), chaos.Duration)
+	defer stopWrites()
+	for i := range chaosWriters {
+		writing.Go(func() { c.write(writeCtx, i) })
+	}
+	c.disturb(writeCtx)
+	writing.Wait()
+	c.finish()
+	watching.Wait()
+	c.check(start, watchers)
+}
+
+// slot is where a replica runs. It is empty while the replica is dead.
+type slot struct {
+	mu       sync.Mutex
+	resource *store.Resource
+	engine   engine.Engine
+	cancel   context.CancelFunc
+	done     chan struct{}
+}
+
+type checker struct {
+	t     *testing.T
+	chaos Chaos
+	slots []*slot
+
+	mu    sync.Mutex
+	acked []ack
+}
+
+// ack is a write that a client was told has happened.
+type ack struct {
+	key      string
+	revision string
+}
+
+// restart starts a replica, again and again until the database lets it.
+func (c *checker) restart(i int) {
+	s := c.slots[i]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var opened engine.Engine
+	var started *store.Store
+	ctx, cancel := context.WithCancel(context.Background())
+	deadline := time.Now().Add(time.Minute)
+	for started == nil {
+		var err error
+		if opened, err = c.chaos.Open(); err == nil {
+			if started, err = store.New(ctx, store.Options{Engine: opened, RingBytes: 64 << 10, BookmarkInterval: time.Second}); err != nil {
+				_ = opened.Close()
+			}
+		}
+		if err != nil && time.Now().After(deadline) {
+			cancel()
+			c.t.Errorf("replica %d doesn't start: %v", i, err)
+			return
+		}
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := started.Run(ctx); err != nil {
+			c.t.Errorf("replica %d: %v", i, err)
+		}
+	}()
+	s.engine, s.cancel, s.done = opened, cancel, done
+	s.resource = started.Resource(store.ResourceConfig{
+		GroupResource: schema.GroupResource{Resource: "pods"}, Prefix: podKeyRoot, Codec: podCodec,
+		NewFunc: func() runtime.Object { return &example.Pod{} }, NewListFunc: func() runtime.Object { return &example.PodList{} },
+		Attributes: podAttributes,
+	})
+}
+
+// stop kills a replica: what it was doing fails.
+func (c *checker) stop(i int) {
+	s := c.slots[i]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.resource == nil {
+		return
+	}
+	_ = s.engine.Close()
+	s.cancel()
+	<-s.done
+	s.resource = nil
+}
+
+// replica returns a random living replica, or nil.
+func (c *checker) replica(r *rand.Rand) *store.Resource {
+	s := c.slots[r.IntN(len(c.slots))]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.resource
+}
+
+func (c *checker) anyRevision() string {
+	revision, err := c.slots[0].resource.GetCurrentResourceVersion(context.Background())
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return fmt.Sprint(revision)
+}
+
+// disturb kills and disturbs until ctx ends.
+func (c *checker) disturb(ctx context.Context) {
+	r := rand.New(rand.NewPCG(c.chaos.Seed, 2))
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(time.Duration(200+r.IntN(400)) * time.Millisecond):
+		}
+		if c.chaos.Disturb != nil && r.IntN(2) == 0 {
+			c.chaos.Disturb()
+			continue
+		}
+		i := r.IntN(len(c.slots))
+		c.stop(i)
+		c.restart(i)
+	}
+}
+
+// write changes random pods through random replicas until ctx ends.
+func (c *checker) write(ctx context.Context, number int) {
+	r := rand.New(rand.NewPCG(c.chaos.Seed, uint64(100+number)))
+	for ctx.Err() == nil {
+		replica := c.replica(r)
+		if replica == nil {
+			continue
+		}
+		namespace, name := fmt.Sprint("ns", r.IntN(3)), fmt.Sprint("pod", r.IntN(chaosKeys))
+		key := podKeyRoot + namespace + "/" + name
+		pod := &example.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: map[string]string{"a": fmt.Sprint("v", r.IntN(2))}}}
+		// Writes that were begun are waited for: the answer counts.
+		opCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
+		out := &example.Pod{}
+		var err error
+		switch r.IntN(4) {
+		case 0:
+			err = replica.Delete(opCtx, key, out, nil, storage.ValidateAllObjectFunc, nil, storage.DeleteOptions{})
+		case 1:
+			err = replica.Create(opCtx, key, pod, out, 0)
+		default:
+			pod.Annotations = map[string]string{"n": fmt.Sprint(r.Uint64())}
+			err = replica.GuaranteedUpdate(opCtx, key, out, true, nil, storage.SimpleUpdate(func(runtime.Object) (runtime.Object, error) {
+				return pod.DeepCopy(), nil
+			}), nil)
+		}
+		cancel()
+		if err == nil {
+			c.mu.Lock()
+			c.acked = append(c.acked, ack{key, out.ResourceVersion})
+			c.mu.Unlock()
+		}
+	}
+}
+
+const endNamespace = "zz-end"
+
+// finish makes all replicas live and writes what tells the watchers to stop.
+func (c *checker) finish() {
+	for i := range c.slots {
+		c.stop(i)
+		c.restart(i)
+	}
+	for i := range 2 {
+		pod := &example.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: endNamespace, Name: fmt.Sprint("pod", i), Labels: map[string]string{"a": fmt.Sprint("v", i)}}}
+		if err := c.slots[0].resource.Create(context.Background(), podKeyRoot+pod.Namespace+"/"+pod.Name, pod, &example.Pod{}, 0); err != nil {
+			c.t.Fatalf("write the end: %v", err)
+		}
+	}
+}
+
+func chaosSelector(i int) string { return []string{"", "a=v0", "a!=v0"}[i%3] }
+
+// checkedWatcher watches over reconnects and remembers what it saw.
+type checkedWatcher struct {
+	checker  *checker
+	number   int
+	selector string
+	last     string
+	seen     []seenEvent
+}
+
+type seenEvent struct {
+	Type     watch.EventType
+	Key      string
+	Revision string
+}
+
+func predicateOf(selector string) storage.SelectionPredicate {
+	label, err := labels.Parse(selector)
+	if err != nil {
+		panic(err)
+	}
+	return storage.SelectionPredicate{Label: label, Field: fields.Everything(), GetAttrs: podAttributes, AllowWatchBookmarks: true}
+}
+
+func (w *checkedWatcher) run(ctx context.Context) {
+	r := rand.New(rand.NewPCG(w.checker.chaos.Seed, uint64(200+w.number)))
+	for ctx.Err() == nil {
+		replica := w.checker.replica(r)
+		if replica == nil {
+			continue
+		}
+		// Reconnects even where nothing breaks.
+		watchCtx, cancel := context.WithTimeout(ctx, time.Duration(300+r.IntN(3000))*time.Millisecond)
+		ended := w.watch(watchCtx, replica)
+		cancel()
+		if ended {
+			return
+		}
+	}
+	w.checker.t.Errorf("watcher %d (%q) never saw the end; its last revision is %s", w.number, w.selector, w.last)
+}
+
+// watch takes events until the stream ends, and reports whether it has seen
+// the last of all.
+func (w *checkedWatcher) watch(ctx context.Context, replica *store.Resource) bool {
+	stream, err := replica.Watch(ctx, podKeyRoot, storage.ListOptions{
+		Recursive: true, ResourceVersion: w.last, Predicate: predicateOf(w.selector),
+	})
+	if err != nil {
+		return false
+	}
+	defer stream.Stop()
+	for event := range stream.ResultChan() {
+		if status, ok := event.Object.(*metav1.Status); ok {
+			if status.Reason == metav1.StatusReasonExpired {
+				w.checker.t.Errorf("watcher %d: history is gone: %s", w.number, status.Message)
+				return true
+			}
+			return false
+		}
+		object := event.Object.(metav1.Object)
+		w.last = object.GetResourceVersion()
+		if event.Type == watch.Bookmark {
+			continue
+		}
+		if object.GetNamespace() == endNamespace {
+			return true
+		}
+		w.seen = append(w.seen, seenEvent{event.Type, object.GetNamespace() + "/" + object.GetName(), w.last})
+	}
+	return false
+}
+
+// check compares what was seen with the event table.
+func (c *checker) check(start string, watchers []*checkedWatcher) {
+	c.t.Helper()
+	history, err := c.history(start)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	byRevision := map[string]engine.Event{}
+	for _, event := range history {
+		byRevision[fmt.Sprint(event.Revision)] = event
+	}
+	for _, a := range c.acked {
+		// A write that changed nothing answers with the revision it found.
+		if event, ok := byRevision[a.revision]; !ok || podKeyRoot+event.Key != a.key {
+			c.t.Errorf("S2: the acknowledged write of %s at revision %s is not in history", a.key, a.revision)
+		}
+	}
+	for _, w := range watchers {
+		want := c.project(history, w.selector)
+		if diff := cmp.Diff(want, w.seen); diff != "" {
+			c.t.Errorf("S3: watcher %d (%q), %d events (-history +seen):\n%s", w.number, w.selector, len(want), diff)
+		}
+	}
+	c.checkList(history)
+	c.t.Logf("%d writes acknowledged, %d events in history", len(c.acked), len(history))
+}
+
+// history reads all events after start, and checks S1.
+func (c *checker) history(start string) ([]engine.Event, error) {
+	var after engine.Revision
+	if _, err := fmt.Sscan(start, &after); err != nil {
+		return nil, err
+	}
+	var history []engine.Event
+	for {
+		events, _, err := c.slots[0].engine.Events(context.Background(), after, 1000)
+		if err != nil || len(events) == 0 {
+			return history, err
+		}
+		for _, event := range events {
+			if event.Revision != after+1 {
+				c.t.Errorf("S1: revision %d follows %d", event.Revision, after)
+			}
+			after = event.Revision
+			history = append(history, event)
+		}
+	}
+}
+
+// project returns the events that a watch with a selector must show.
+func (c *checker) project(history []engine.Event, selector string) []seenEvent {
+	c.t.Helper()
+	label := predicateOf(selector).Label
+	var events []seenEvent
+	matched := map[string]bool{}
+	for _, event := range history {
+		if len(event.Key) > len(endNamespace) && event.Key[:len(endNamespace)] == endNamespace {
+			continue
+		}
+		is := event.Kind != engine.Delete && label.Matches(labels.Set(c.decode(event.Value).Labels))
+		was := matched[event.Key]
+		matched[event.Key] = is
+		kind := watch.Modified
+		switch {
+		case is && !was:
+			kind = watch.Added
+		case !is && was:
+			kind = watch.Deleted
+		case !is:
+			continue
+		}
+		events = append(events, seenEvent{kind, event.Key, fmt.Sprint(event.Revision)})
+	}
+	return events
+}
+
+// checkList compares a list with the state that history leads to.
+func (c *checker) checkList(history []engine.Event) {
+	want := map[string]string{}
+	for _, event := range history {
+		delete(want, event.Key)
+		if event.Kind != engine.Delete {
+			want[event.Key] = fmt.Sprint(event.Revision)
+		}
+	}
+	list := &example.PodList{}
+	if err := c.slots[0].resource.GetList(context.Background(), podKeyRoot, storage.ListOptions{Recursive: true, Predicate: predicateOf("")}, list); err != nil {
+		c.t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, pod := range list.Items {
+		got[pod.Namespace+"/"+pod.Name] = pod.ResourceVersion
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		c.t.Errorf("S4: list (-history +list):\n%s", diff)
+	}
+}
+
+func (c *checker) decode(v engine.Value) *example.Pod {
+	c.t.Helper()
+	data, err := packer().Unpack(v)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	object, err := runtime.Decode(podCodec, data)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return object.(*example.Pod)
+}

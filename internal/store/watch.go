@@ -1,0 +1,368 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/apiserver/pkg/storage"
+	utilflowcontrol "k8s.io/apiserver/pkg/util/flowcontrol"
+
+	"github.com/docket-project/docket/internal/store/engine"
+	"github.com/docket-project/docket/internal/store/hub"
+)
+
+const (
+	// watchBuffer is how many events a watcher may be ahead of its client.
+	watchBuffer = 100
+	// readAtOnce is how many events a watcher takes from the hub at once.
+	readAtOnce = 100
+)
+
+// Watch implements storage.Interface. What goes wrong after the options were
+// found good is told by an event in the stream, as clients that lose an open
+// watch expect it: some never recover from a watch that is refused.
+func (r *Resource) Watch(ctx context.Context, key string, opts storage.ListOptions) (watch.Interface, error) {
+	key, err := r.prepareKey(key, opts.Recursive)
+	if err != nil {
+		return nil, err
+	}
+	revision, err := r.versioner.ParseResourceVersion(opts.ResourceVersion)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	w := &watcher{
+		resource: r, key: r.rest(key), options: opts, ctx: ctx, cancel: cancel,
+		events: make(chan watch.Event, watchBuffer),
+		start:  engine.Revision(revision),
+	}
+	if opts.SendInitialEvents != nil && !*opts.SendInitialEvents && revision == 0 {
+		// From now on: what is written after Watch returned must be seen.
+		state, err := r.store.engine.State(ctx)
+		w.cursor, w.startError = state.Revision, err
+	}
+	go w.run()
+	return w, nil
+}
+
+// watcher is one watch: a cursor into the events of the cluster. Its goroutine
+// ends with ctx, that is with the request or Stop.
+type watcher struct {
+	resource *Resource
+	// key or, when recursive, prefix of the keys that are watched.
+	key     string
+	options storage.ListOptions
+	ctx     context.Context //nolint:containedctx // the watch is the request
+	cancel  context.CancelFunc
+	events  chan watch.Event
+
+	// start is the resource version that the client asked for.
+	start engine.Revision
+	// startError is what went wrong before the stream was open.
+	startError error
+	// cursor: all events up to it were looked at.
+	cursor engine.Revision
+	sub    *hub.Subscription
+}
+
+// Stop implements watch.Interface.
+func (w *watcher) Stop() { w.cancel() }
+
+// ResultChan implements watch.Interface.
+func (w *watcher) ResultChan() <-chan watch.Event { return w.events }
+
+var errLost = fmt.Errorf("%w: the database was restored or failed over", engine.ErrCompacted)
+
+func (w *watcher) run() {
+	defer close(w.events)
+	defer w.cancel()
+	w.sub = w.resource.store.hub.Subscribe(w.resource.resource, w.directory())
+	defer w.sub.Stop()
+	err := w.begin()
+	utilflowcontrol.WatchInitialized(w.ctx)
+	if err == nil {
+		err = w.follow()
+	}
+	if err != nil && w.ctx.Err() == nil {
+		status := watchError(err)
+		w.send(watch.Event{Type: watch.Error, Object: &status})
+	}
+}
+
+// directory is the prefix of keys that the hub is to wake the watcher for.
+func (w *watcher) directory() string {
+	return w.key[:strings.LastIndexByte(w.key, '/')+1]
+}
+
+// begin sends the initial events, if any, and sets the cursor.
+func (w *watcher) begin() error {
+	initial := w.options.SendInitialEvents
+	switch {
+	case initial != nil && *initial:
+		if err := w.checkNotFuture(); err != nil {
+			return err
+		}
+		if err := w.sendSnapshot(); err != nil {
+			return err
+		}
+		if w.options.Predicate.AllowWatchBookmarks {
+			return w.bookmark(true)
+		}
+		return nil
+	case w.start > 0:
+		w.cursor = w.start
+		if w.start < w.resource.store.hub.State().Compacted {
+			return engine.ErrCompacted
+		}
+		return nil
+	case initial == nil:
+		return w.sendSnapshot()
+	}
+	return w.startError
+}
+
+// checkNotFuture refuses initial events that should be newer than there are.
+func (w *watcher) checkNotFuture() error {
+	if w.start == 0 {
+		return nil
+	}
+	current, err := w.resource.GetCurrentResourceVersion(w.ctx)
+	if err == nil && uint64(w.start) > current {
+		err = storage.NewTooLargeResourceVersionError(uint64(w.start), current, retryAfterSeconds)
+	}
+	return err
+}
+
+// sendSnapshot sends an ADDED event for each object of one snapshot, reading
+// page by page, and sets the cursor to the snapshot's revision.
+func (w *watcher) sendSnapshot() error {
+	r := w.resource
+	q := engine.Query{Resource: r.resource, Prefix: w.key, Limit: listPage}
+	if w.options.Recursive {
+		q.Conditions = r.store.index.conditions(w.options.Predicate)
+	} else {
+		q.After, q.Inclusive, q.Limit = w.key, true, 1
+	}
+	for {
+		page, err := r.store.engine.List(w.ctx, q)
+		if err != nil {
+			return err
+		}
+		if q.At == 0 {
+			q.At = page.State.Revision
+		}
+		if !w.options.Recursive {
+			page.Rows, page.More = exactly(page.Rows, w.key), false
+		}
+		objects, err := r.objects(w.ctx, page.Rows)
+		if err != nil {
+			return err
+		}
+		for _, object := range objects {
+			if !w.matches(object) {
+				continue
+			}
+			if !w.send(watch.Event{Type: watch.Added, Object: object.DeepCopyObject()}) {
+				return w.ctx.Err()
+			}
+		}
+		if !page.More || len(page.Rows) == 0 {
+			w.cursor = q.At
+			return nil
+		}
+		q.After, q.Inclusive = page.Rows[len(page.Rows)-1].Key, false
+	}
+}
+
+// follow sends events after the cursor until the watch ends.
+func (w *watcher) follow() error {
+	clock := w.resource.store.options.Clock
+	var bookmarks <-chan time.Time
+	if w.options.Predicate.AllowWatchBookmarks || w.options.ProgressNotify {
+		ticker := clock.NewTicker(w.resource.store.options.BookmarkInterval)
+		defer ticker.Stop()
+		bookmarks = ticker.C()
+	}
+	buffer := make([]*hub.Entry, 0, readAtOnce)
+	due := false
+	for {
+		progress := w.progress()
+		if err := w.readAll(buffer); err != nil {
+			return err
+		}
+		if due {
+			due = false
+			if err := w.bookmark(false); err != nil {
+				return err
+			}
+		}
+		select {
+		case <-w.sub.Signal():
+		case <-bookmarks:
+			due = true
+		case <-progress:
+			due = true
+		case <-w.ctx.Done():
+			return nil
+		}
+	}
+}
+
+// progress returns a channel that is closed when bookmarks are asked for.
+func (w *watcher) progress() <-chan struct{} {
+	if !w.options.ProgressNotify {
+		return nil
+	}
+	return w.resource.progress.wait()
+}
+
+// readAll sends what there is after the cursor.
+func (w *watcher) readAll(buffer []*hub.Entry) error {
+	for w.ctx.Err() == nil {
+		entries, next, status := w.sub.Read(w.cursor, buffer[:0], readAtOnce)
+		switch status {
+		case hub.Lost:
+			return errLost
+		case hub.Behind:
+			if err := w.readTable(); err != nil {
+				return err
+			}
+			continue
+		case hub.Current:
+		}
+		for _, entry := range entries {
+			if err := w.handle(entry); err != nil {
+				return err
+			}
+		}
+		// Entries up to next were looked at, even those that the buffer had no
+		// room for: Read stops before them.
+		w.cursor = next
+		if len(entries) < readAtOnce {
+			return nil
+		}
+	}
+	return w.ctx.Err()
+}
+
+// readTable sends a page of events from the database: those that the hub no
+// longer has.
+func (w *watcher) readTable() error {
+	tableReads.Inc()
+	events, state, err := w.resource.store.engine.Events(w.ctx, w.cursor, eventPage)
+	if err != nil {
+		return err
+	}
+	for i := range events {
+		event := &events[i]
+		if event.Resource == w.resource.resource && strings.HasPrefix(event.Key, w.directory()) {
+			if err := w.handle(hub.NewEntry(*event)); err != nil {
+				return err
+			}
+		}
+		w.cursor = event.Revision
+	}
+	if len(events) == 0 && w.cursor < state.Revision {
+		return fmt.Errorf("%w: events after revision %d are missing", engine.ErrCorrupt, w.cursor)
+	}
+	return nil
+}
+
+// handle sends what an event means to this watch, if anything.
+func (w *watcher) handle(entry *hub.Entry) error {
+	if !w.options.Recursive && entry.Key != w.key || !strings.HasPrefix(entry.Key, w.key) {
+		return nil
+	}
+	shared := w.sub.Shared()
+	change := entry.Decoded(w.resource.newChange).(*change)
+	event, err := w.translate(change, shared)
+	if err != nil || event == nil {
+		return err
+	}
+	if !w.send(*event) {
+		return w.ctx.Err()
+	}
+	return nil
+}
+
+// translate says what a change is to somebody who sees only what matches: an
+// object that enters the selection is ADDED, one that leaves it is DELETED.
+func (w *watcher) translate(c *change, shared bool) (*watch.Event, error) {
+	everything := w.options.Predicate.Empty()
+	isNow, wasBefore := c.kind != engine.Delete, c.kind != engine.Create
+	var now, before *version
+	var err error
+	if isNow {
+		if now, err = c.now(w.ctx); err != nil {
+			return nil, err
+		}
+		isNow = everything || w.matches(now.object)
+	}
+	if wasBefore && (!everything || c.kind == engine.Delete) {
+		if before, err = c.before(w.ctx); err != nil {
+			if c.kind == engine.Delete {
+				err = deletedError(err)
+			}
+			return nil, err
+		}
+		wasBefore = everything || w.matches(before.object)
+	}
+	switch {
+	case isNow && wasBefore:
+		return &watch.Event{Type: watch.Modified, Object: now.forWatcher(shared)}, nil
+	case isNow:
+		return &watch.Event{Type: watch.Added, Object: now.forWatcher(shared)}, nil
+	case wasBefore:
+		return &watch.Event{Type: watch.Deleted, Object: before.forWatcher(shared)}, nil
+	}
+	return nil, nil
+}
+
+func deletedError(err error) error {
+	var corrupt *corruptError
+	if errors.As(err, &corrupt) {
+		return &corruptDeletedError{err}
+	}
+	return err
+}
+
+func (w *watcher) matches(object runtime.Object) bool {
+	if w.options.Predicate.Empty() {
+		return true
+	}
+	matched, err := w.options.Predicate.Matches(object)
+	return err == nil && matched
+}
+
+// bookmark tells the client the revision up to which it has seen everything.
+func (w *watcher) bookmark(endOfInitial bool) error {
+	object := w.resource.config.NewFunc()
+	if err := w.resource.versioner.UpdateObject(object, uint64(w.cursor)); err != nil {
+		return fmt.Errorf("set the resource version of a bookmark: %w", err)
+	}
+	if endOfInitial {
+		if err := storage.AnnotateInitialEventsEndBookmark(object); err != nil {
+			return fmt.Errorf("mark the end of the initial events: %w", err)
+		}
+	}
+	w.send(watch.Event{Type: watch.Bookmark, Object: object})
+	return nil
+}
+
+// send delivers an event, or returns false when the watch has ended.
+func (w *watcher) send(event watch.Event) bool {
+	select {
+	case w.events <- event:
+		return true
+	case <-w.ctx.Done():
+		return false
+	}
+}

@@ -1,0 +1,340 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/conversion"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/features"
+	"k8s.io/apiserver/pkg/storage"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
+
+	"github.com/docket-project/docket/internal/store/engine"
+)
+
+// state is a stored object as a write sees it.
+type state struct {
+	object runtime.Object
+	meta   storage.ResponseMeta
+	// revision is 0 when there is no object.
+	revision engine.Revision
+	data     []byte
+	value    engine.Value
+	// stale: the transformer wants the object to be written even if unchanged.
+	stale bool
+	// current: read from the database, not suggested by the caller.
+	current bool
+}
+
+// Create implements storage.Interface.
+func (r *Resource) Create(ctx context.Context, key string, obj, out runtime.Object, ttl uint64) (err error) {
+	key, err = r.prepareKey(key, false)
+	if err != nil {
+		return err
+	}
+	defer r.observe("create", &err)()
+	if version, err := r.versioner.ObjectResourceVersion(obj); err == nil && version != 0 {
+		return storage.ErrResourceVersionSetOnCreate
+	}
+	if err := r.versioner.PrepareObjectForStorage(obj); err != nil {
+		return fmt.Errorf("prepare the object for storage: %w", err)
+	}
+	data, op, err := r.op(ctx, engine.Create, r.rest(key), obj, ttl)
+	if err != nil {
+		return err
+	}
+	outcome, err := r.store.writer.Submit(ctx, op, engine.Value{})
+	if err != nil {
+		return apiError("create "+r.label, err)
+	}
+	if outcome.Revision == 0 {
+		return storage.NewKeyExistsError(key, 0)
+	}
+	if out == nil {
+		return nil
+	}
+	return r.answer(out, obj, data, op, outcome.Revision)
+}
+
+// op returns the change that writes an object, and the object's encoding.
+func (r *Resource) op(ctx context.Context, kind engine.OpKind, key string, object runtime.Object, ttl uint64) ([]byte, engine.Op, error) {
+	data, err := runtime.Encode(r.config.Codec, object)
+	if err != nil {
+		return nil, engine.Op{}, err
+	}
+	value, err := r.pack(ctx, key, data)
+	if err != nil {
+		return nil, engine.Op{}, err
+	}
+	op := engine.Op{Kind: kind, Resource: r.resource, Key: key, Value: value, ExpiresAt: r.expiry(ttl)}
+	return data, op, r.derive(&op, object)
+}
+
+// answer puts what was written into out, and into the cache. written is the
+// object that data is the encoding of.
+func (r *Resource) answer(out, written runtime.Object, data []byte, op engine.Op, revision engine.Revision) error {
+	object, err := r.asStored(written, data, revision)
+	if err != nil {
+		return err
+	}
+	if r.cacheable() {
+		r.store.cache.put(cacheKey{r.resource, op.Key}, revision, object, op.Value.Size)
+	}
+	return copyInto(out, object)
+}
+
+// asStored returns the object that reading data would give.
+func (r *Resource) asStored(written runtime.Object, data []byte, revision engine.Revision) (runtime.Object, error) {
+	if !r.config.OneVersion {
+		return r.decode(data, revision)
+	}
+	object := written.DeepCopyObject()
+	if err := r.versioner.UpdateObject(object, uint64(revision)); err != nil {
+		return nil, fmt.Errorf("set the resource version: %w", err)
+	}
+	return object, nil
+}
+
+// GuaranteedUpdate implements storage.Interface.
+func (r *Resource) GuaranteedUpdate(ctx context.Context, key string, destination runtime.Object, ignoreNotFound bool,
+	preconditions *storage.Preconditions, tryUpdate storage.UpdateFunc, cachedExistingObject runtime.Object,
+) (err error) {
+	key, err = r.prepareKey(key, false)
+	if err != nil {
+		return err
+	}
+	if _, err := conversion.EnforcePtr(destination); err != nil {
+		return fmt.Errorf("output object: %w", err)
+	}
+	defer r.observe("update", &err)()
+	read := func() (*state, error) { return r.read(ctx, key, ignoreNotFound, false) }
+	original, err := r.startWith(ctx, r.rest(key), cachedExistingObject, read)
+	if err != nil {
+		return err
+	}
+	for {
+		next, done, err := r.tryUpdate(ctx, key, destination, preconditions, tryUpdate, original, ignoreNotFound)
+		if done {
+			return err
+		}
+		if err != nil {
+			// What the caller suggested may be old: look before believing the error.
+			if next, err = reread(original, err, read); err != nil {
+				return err
+			}
+		}
+		original = next
+	}
+}
+
+// tryUpdate tries once. It returns done, or the state to try again with, or an
+// error that is final if original is current.
+func (r *Resource) tryUpdate(ctx context.Context, key string, destination runtime.Object, preconditions *storage.Preconditions,
+	update storage.UpdateFunc, original *state, ignoreNotFound bool,
+) (next *state, done bool, err error) {
+	if err := preconditions.Check(key, original.object); err != nil {
+		return nil, false, err
+	}
+	// update may change the object that it is given.
+	before, projectionBefore, err := r.derived(original.object)
+	if err != nil {
+		return nil, false, finalError{err}
+	}
+	updated, ttl, err := update(original.object, original.meta)
+	if err != nil {
+		return nil, false, err
+	}
+	if err := r.versioner.PrepareObjectForStorage(updated); err != nil {
+		return nil, false, finalError{fmt.Errorf("prepare the object for storage: %w", err)}
+	}
+	var seconds uint64
+	if ttl != nil {
+		seconds = *ttl
+	}
+	kind := engine.Update
+	if original.revision == 0 {
+		kind = engine.Create
+	}
+	data, op, err := r.op(ctx, kind, r.rest(key), updated, seconds)
+	if err != nil {
+		return nil, false, finalError{err}
+	}
+	if !original.stale && original.revision != 0 && bytes.Equal(data, original.data) {
+		return r.unchanged(ctx, key, destination, original, ignoreNotFound)
+	}
+	op.Expect = original.revision
+	op.KeepDerived = kind == engine.Update && slices.Equal(before, op.Index) && reflect.DeepEqual(projectionBefore, op.Projection)
+	outcome, err := r.store.writer.Submit(ctx, op, original.value)
+	if err != nil {
+		return nil, false, finalError{apiError("update "+r.label, err)}
+	}
+	if outcome.Revision == 0 {
+		next, err = r.state(ctx, key, outcome.Current, ignoreNotFound, false)
+		return next, false, final(err)
+	}
+	return nil, true, r.answer(destination, updated, data, op, outcome.Revision)
+}
+
+// unchanged answers an update that changes nothing without writing, once it is
+// sure that the database holds the very same.
+func (r *Resource) unchanged(ctx context.Context, key string, destination runtime.Object, original *state, ignoreNotFound bool) (*state, bool, error) {
+	if !original.current {
+		next, err := r.read(ctx, key, ignoreNotFound, false)
+		return next, false, final(err)
+	}
+	object, err := r.decode(original.data, original.revision)
+	if err != nil {
+		return nil, false, finalError{err}
+	}
+	return nil, true, copyInto(destination, object)
+}
+
+// Delete implements storage.Interface.
+func (r *Resource) Delete(ctx context.Context, key string, out runtime.Object, preconditions *storage.Preconditions,
+	validateDeletion storage.ValidateObjectFunc, cachedExistingObject runtime.Object, opts storage.DeleteOptions,
+) (err error) {
+	key, err = r.prepareKey(key, false)
+	if err != nil {
+		return err
+	}
+	if _, err := conversion.EnforcePtr(out); err != nil {
+		return fmt.Errorf("output object: %w", err)
+	}
+	defer r.observe("delete", &err)()
+	unread := opts.IgnoreStoreReadError && utilfeature.DefaultFeatureGate.Enabled(features.AllowUnsafeMalformedObjectDeletion)
+	read := func() (*state, error) { return r.read(ctx, key, false, unread) }
+	original, err := r.startWith(ctx, r.rest(key), cachedExistingObject, read)
+	if err != nil {
+		return err
+	}
+	for {
+		err := preconditions.Check(key, original.object)
+		if err == nil {
+			err = validateDeletion(ctx, original.object)
+		}
+		if err != nil {
+			if original, err = reread(original, err, read); err != nil {
+				return err
+			}
+			continue
+		}
+		op := engine.Op{Kind: engine.Delete, Resource: r.resource, Key: r.rest(key), Expect: original.revision}
+		outcome, err := r.store.writer.Submit(ctx, op, original.value)
+		if err != nil {
+			return apiError("delete "+r.label, err)
+		}
+		if outcome.Revision == 0 {
+			if original, err = r.state(ctx, key, outcome.Current, false, unread); err != nil {
+				return err
+			}
+			continue
+		}
+		if unread {
+			return nil
+		}
+		object, err := r.decode(original.data, outcome.Revision)
+		if err != nil {
+			return err
+		}
+		return copyInto(out, object)
+	}
+}
+
+// finalError marks an error that reading the object anew wouldn't cure.
+type finalError struct{ error }
+
+func (e finalError) Unwrap() error { return e.error }
+
+func final(err error) error {
+	if err == nil {
+		return nil
+	}
+	return finalError{err}
+}
+
+// reread returns the object as it is now, if the one that led to err was
+// only suggested and has changed since. Otherwise it returns err.
+func reread(original *state, err error, read func() (*state, error)) (*state, error) {
+	var last finalError
+	if errors.As(err, &last) {
+		return nil, last.error
+	}
+	if original.current {
+		return nil, err
+	}
+	now, readErr := read()
+	if readErr != nil {
+		return nil, readErr
+	}
+	if now.revision == original.revision {
+		return nil, err
+	}
+	return now, nil
+}
+
+// startWith returns the state of a suggested object, or reads it.
+func (r *Resource) startWith(ctx context.Context, rest string, suggested runtime.Object, read func() (*state, error)) (*state, error) {
+	if suggested == nil {
+		return read()
+	}
+	version, err := r.versioner.ObjectResourceVersion(suggested)
+	if err != nil {
+		return nil, fmt.Errorf("resource version of the suggested object: %w", err)
+	}
+	s := &state{object: suggested, revision: engine.Revision(version), meta: storage.ResponseMeta{ResourceVersion: version}}
+	// Resource versions aren't stored, so take it off while encoding.
+	if err := r.versioner.PrepareObjectForStorage(suggested); err != nil {
+		return nil, fmt.Errorf("prepare the object for storage: %w", err)
+	}
+	if s.data, err = runtime.Encode(r.config.Codec, suggested); err != nil {
+		return nil, err
+	}
+	if s.value, err = r.pack(ctx, rest, s.data); err != nil {
+		return nil, err
+	}
+	if err := r.versioner.UpdateObject(suggested, version); err != nil {
+		return nil, fmt.Errorf("set the resource version: %w", err)
+	}
+	return s, nil
+}
+
+// read returns the object as the database has it.
+func (r *Resource) read(ctx context.Context, key string, ignoreNotFound, unread bool) (*state, error) {
+	row, _, err := r.store.engine.Get(ctx, r.resource, r.rest(key))
+	if err != nil {
+		return nil, apiError("read "+r.label, err)
+	}
+	return r.state(ctx, key, row, ignoreNotFound, unread)
+}
+
+// state of a row; nil is no object. With unread the value isn't looked at.
+func (r *Resource) state(ctx context.Context, key string, row *engine.Row, ignoreNotFound, unread bool) (*state, error) {
+	if row == nil {
+		if !ignoreNotFound {
+			return nil, storage.NewKeyNotFoundError(key, 0)
+		}
+		return &state{object: r.config.NewFunc(), current: true}, nil
+	}
+	s := &state{
+		revision: row.Revision, meta: storage.ResponseMeta{ResourceVersion: uint64(row.Revision)},
+		value: row.Value, current: true,
+	}
+	if unread {
+		s.stale = true
+		return s, nil
+	}
+	var err error
+	if s.data, s.stale, err = r.unpack(ctx, row.Key, row.Value); err != nil {
+		return nil, err
+	}
+	s.object, err = r.decode(s.data, row.Revision)
+	return s, err
+}

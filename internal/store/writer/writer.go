@@ -1,0 +1,223 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package writer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"k8s.io/utils/clock"
+
+	"github.com/docket-project/docket/internal/store/engine"
+	"github.com/docket-project/docket/internal/store/hub"
+)
+
+// Limits of a batch and of the queue before it.
+const (
+	// maxOps bounds the latency of a batch: its first op waits for the last.
+	maxOps = 128
+	// maxBytes of values in a batch, unless a single op is larger.
+	maxBytes = 4 << 20
+	// queueLength is how many changes may wait. Submit blocks when it is full.
+	queueLength = 1024
+)
+
+// commitTimeout bounds one commit, so that a database that hangs fails the
+// changes that wait for it.
+const commitTimeout = 20 * time.Second
+
+// ErrStopped is returned for changes that came too late.
+var ErrStopped = errors.New("writer has stopped")
+
+// Committer is the part of engine.Engine that the writer uses.
+type Committer interface {
+	Commit(ctx context.Context, ops []engine.Op) (engine.Batch, error)
+}
+
+// Feed receives the events of committed batches, in order. It must not block.
+type Feed func(events []*hub.Entry, state engine.State)
+
+// Writer is a queue of changes. Safe for concurrent use.
+type Writer struct {
+	engine Committer
+	feed   Feed
+	clock  clock.PassiveClock
+	queue  chan *change
+	done   chan struct{}
+
+	// waiting holds changes that were taken from the queue but have to wait for
+	// a later batch: another change of their key goes first, or the batch is
+	// full. Only Run touches it.
+	waiting []*change
+}
+
+// change is an op on its way through the writer.
+type change struct {
+	ctx      context.Context //nolint:containedctx // the context of the one who waits for this change, asked only whether it has ended
+	op       engine.Op
+	previous engine.Value
+	result   chan result
+}
+
+type result struct {
+	outcome engine.Outcome
+	err     error
+}
+
+type resourceKey struct {
+	resource engine.Resource
+	key      string
+}
+
+// New returns a writer whose Run commits with committer and tells feed of
+// what was committed.
+func New(committer Committer, feed Feed, c clock.PassiveClock) *Writer {
+	return &Writer{engine: committer, feed: feed, clock: c, queue: make(chan *change, queueLength), done: make(chan struct{})}
+}
+
+// Submit commits an op with whatever else is waiting and returns its outcome.
+// previous is the value that the op replaces or deletes: events carry it. When
+// ctx ends before the outcome is known, the op may or may not happen.
+func (w *Writer) Submit(ctx context.Context, op engine.Op, previous engine.Value) (engine.Outcome, error) {
+	c := &change{ctx: ctx, op: op, previous: previous, result: make(chan result, 1)}
+	select {
+	case w.queue <- c:
+	case <-ctx.Done():
+		return engine.Outcome{}, context.Cause(ctx)
+	case <-w.done:
+		return engine.Outcome{}, ErrStopped
+	}
+	select {
+	case r := <-c.result:
+		return r.outcome, r.err
+	case <-ctx.Done():
+		return engine.Outcome{}, fmt.Errorf("%w: %w", engine.ErrUnknownOutcome, context.Cause(ctx))
+	case <-w.done:
+		// Run answers all that it has seen before it closes done.
+		select {
+		case r := <-c.result:
+			return r.outcome, r.err
+		default:
+			return engine.Outcome{}, ErrStopped
+		}
+	}
+}
+
+// Run commits batches until ctx ends. A batch under way is finished first.
+func (w *Writer) Run(ctx context.Context) error {
+	defer close(w.done)
+	for {
+		if len(w.waiting) == 0 {
+			select {
+			case c := <-w.queue:
+				w.waiting = append(w.waiting, c)
+			case <-ctx.Done():
+				return nil
+			}
+		}
+		if ctx.Err() != nil {
+			w.refuse()
+			return nil
+		}
+		w.drain()
+		w.commit(ctx, w.gather())
+	}
+}
+
+// drain moves what is in the queue to waiting, without blocking.
+func (w *Writer) drain() {
+	for len(w.waiting) < queueLength {
+		select {
+		case c := <-w.queue:
+			w.waiting = append(w.waiting, c)
+		default:
+			return
+		}
+	}
+}
+
+// gather takes the next batch out of waiting.
+func (w *Writer) gather() []*change {
+	var batch, later []*change
+	taken := map[resourceKey]struct{}{}
+	size := 0
+	for i, c := range w.waiting {
+		if len(batch) == maxOps || (size > 0 && size+len(c.op.Value.Data) > maxBytes) {
+			later = append(later, w.waiting[i:]...)
+			break
+		}
+		key := resourceKey{c.op.Resource, c.op.Key}
+		if _, ok := taken[key]; ok {
+			later = append(later, c)
+			continue
+		}
+		if c.ctx.Err() != nil {
+			c.result <- result{err: context.Cause(c.ctx)}
+			continue
+		}
+		taken[key] = struct{}{}
+		batch = append(batch, c)
+		size += len(c.op.Value.Data)
+	}
+	w.waiting = later
+	return batch
+}
+
+func (w *Writer) commit(ctx context.Context, batch []*change) {
+	if len(batch) == 0 {
+		return
+	}
+	ops := make([]engine.Op, len(batch))
+	for i, c := range batch {
+		ops[i] = c.op
+	}
+	// A batch that has begun is finished even while the server stops, and no
+	// change is given up because another's client went away.
+	commitCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTimeout)
+	defer cancel()
+	start := w.clock.Now()
+	committed, err := w.engine.Commit(commitCtx, ops)
+	observeBatch(len(ops), w.clock.Since(start), err)
+	if err != nil {
+		for _, c := range batch {
+			c.result <- result{err: err}
+		}
+		return
+	}
+	w.feed(entries(batch, committed), committed.State)
+	for i, c := range batch {
+		c.result <- result{outcome: committed.Outcomes[i]}
+	}
+}
+
+// entries makes the events of a batch, as the event table would return them.
+func entries(batch []*change, committed engine.Batch) []*hub.Entry {
+	var events []*hub.Entry
+	for i, c := range batch {
+		outcome := committed.Outcomes[i]
+		if outcome.Revision == 0 {
+			continue
+		}
+		event := engine.Event{
+			Revision: outcome.Revision, Kind: c.op.Kind, Resource: c.op.Resource, Key: c.op.Key,
+			Created: outcome.Created, PreviousRevision: c.op.Expect, Previous: c.previous, Time: committed.Time,
+		}
+		if c.op.Kind != engine.Delete {
+			event.Value = c.op.Value
+		}
+		events = append(events, hub.NewEntry(event))
+	}
+	return events
+}
+
+// refuse answers changes that are still waiting when the writer stops.
+func (w *Writer) refuse() {
+	w.drain()
+	for _, c := range w.waiting {
+		c.result <- result{err: ErrStopped}
+	}
+	w.waiting = nil
+}

@@ -1,0 +1,168 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package writer_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"k8s.io/utils/clock"
+
+	"github.com/docket-project/docket/internal/store/engine"
+	"github.com/docket-project/docket/internal/store/hub"
+	"github.com/docket-project/docket/internal/store/writer"
+)
+
+// committer records batches. It blocks in a commit until release is called.
+type committer struct {
+	mu      sync.Mutex
+	batches [][]engine.Op
+	next    engine.Revision
+	err     error
+	gate    chan struct{}
+}
+
+func (c *committer) Commit(_ context.Context, ops []engine.Op) (engine.Batch, error) {
+	if c.gate != nil {
+		<-c.gate
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.batches = append(c.batches, ops)
+	if c.err != nil {
+		return engine.Batch{}, c.err
+	}
+	var batch engine.Batch
+	for _, op := range ops {
+		if op.Key == "conflict" {
+			batch.Outcomes = append(batch.Outcomes, engine.Outcome{Current: &engine.Row{Key: op.Key}})
+			continue
+		}
+		c.next++
+		batch.Outcomes = append(batch.Outcomes, engine.Outcome{Revision: c.next})
+	}
+	batch.State.Revision = c.next
+	return batch, nil
+}
+
+func op(key string) engine.Op { return engine.Op{Kind: engine.Create, Resource: "/r/", Key: key} }
+
+// start runs a writer in the bubble of t until it ends.
+func start(t *testing.T, c *committer) (*writer.Writer, *[]engine.Revision) {
+	t.Helper()
+	fed := &[]engine.Revision{}
+	w := writer.New(c, func(events []*hub.Entry, _ engine.State) {
+		for _, e := range events {
+			*fed = append(*fed, e.Revision)
+		}
+	}, clock.RealClock{})
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() { defer close(done); _ = w.Run(ctx) }()
+	t.Cleanup(func() { cancel(); <-done })
+	return w, fed
+}
+
+func TestGathersWhileCommitting(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := &committer{gate: make(chan struct{})}
+		w, fed := start(t, c)
+		var group sync.WaitGroup
+		submit := func(key string) {
+			group.Go(func() {
+				if _, err := w.Submit(t.Context(), op(key), engine.Value{}); err != nil {
+					t.Errorf("submit %s: %v", key, err)
+				}
+			})
+			synctest.Wait()
+		}
+		submit("first")
+		for i := range 5 {
+			submit(fmt.Sprint("later", i))
+		}
+		// A second change of a key that waits goes to a batch of its own.
+		submit("later0")
+		close(c.gate)
+		group.Wait()
+		if got := []int{len(c.batches[0]), len(c.batches[1]), len(c.batches[2])}; got[0] != 1 || got[1] != 5 || got[2] != 1 {
+			t.Errorf("batches of %v ops, want 1, 5 and 1", got)
+		}
+		if len(*fed) != 7 || (*fed)[6] != 7 {
+			t.Errorf("fed revisions %v, want 1 to 7", *fed)
+		}
+	})
+}
+
+func TestFailureOfOneIsItsOwn(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w, fed := start(t, &committer{})
+		lost, err := w.Submit(t.Context(), op("conflict"), engine.Value{})
+		if err != nil || lost.Revision != 0 || lost.Current == nil {
+			t.Errorf("conflict: %+v, %v; want the current row", lost, err)
+		}
+		won, err := w.Submit(t.Context(), op("fine"), engine.Value{})
+		if err != nil || won.Revision != 1 || len(*fed) != 1 {
+			t.Errorf("neighbour: %+v, %v, fed %v", won, err, *fed)
+		}
+	})
+}
+
+func TestBatchErrorReachesAll(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w, fed := start(t, &committer{err: engine.ErrUnavailable})
+		if _, err := w.Submit(t.Context(), op("a"), engine.Value{}); !errors.Is(err, engine.ErrUnavailable) || len(*fed) != 0 {
+			t.Errorf("error %v, fed %v; want ErrUnavailable and nothing", err, *fed)
+		}
+	})
+}
+
+func TestGivenUpBeforeItsTurn(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := &committer{gate: make(chan struct{})}
+		w, _ := start(t, c)
+		var group sync.WaitGroup
+		group.Go(func() { _, _ = w.Submit(t.Context(), op("first"), engine.Value{}) })
+		synctest.Wait()
+		ctx, cancel := context.WithCancel(t.Context())
+		group.Go(func() {
+			if _, err := w.Submit(ctx, op("given up"), engine.Value{}); !errors.Is(err, context.Canceled) {
+				t.Errorf("error %v, want Canceled", err)
+			}
+		})
+		synctest.Wait()
+		cancel()
+		group.Go(func() { _, _ = w.Submit(t.Context(), op("last"), engine.Value{}) })
+		synctest.Wait()
+		close(c.gate)
+		group.Wait()
+		for _, batch := range c.batches {
+			for _, o := range batch {
+				if o.Key == "given up" {
+					t.Error("a change that nobody waits for was committed")
+				}
+			}
+		}
+	})
+}
+
+func TestStopped(t *testing.T) {
+	t.Parallel()
+	w := writer.New(&committer{}, func([]*hub.Entry, engine.State) {}, clock.RealClock{})
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := w.Run(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Submit(context.Background(), op("late"), engine.Value{}); !errors.Is(err, writer.ErrStopped) {
+		t.Errorf("error %v, want ErrStopped", err)
+	}
+}

@@ -1,0 +1,82 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package harness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// buildTimeout is for a cold cache on a small machine.
+const buildTimeout = 20 * time.Minute
+
+// binaries are the paths of what is under test.
+type binaries struct{ docket, kubectl string }
+
+//nolint:gochecknoglobals // One build a process is the purpose of this variable.
+var build = sync.OnceValues(buildBinaries)
+
+// Docket returns the path of the docket binary, built from this work tree.
+func Docket(t testing.TB) string {
+	t.Helper()
+	return built(t).docket
+}
+
+func built(t testing.TB) binaries {
+	t.Helper()
+	b, err := build()
+	if err != nil {
+		t.Fatalf("build the binaries: %v", err)
+	}
+	return b
+}
+
+func buildBinaries() (binaries, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), buildTimeout)
+	defer cancel()
+	root, err := moduleRoot(ctx, "github.com/docket-project/docket")
+	if err != nil {
+		return binaries{}, err
+	}
+	here, err := moduleRoot(ctx, "github.com/docket-project/docket/test/e2e")
+	if err != nil {
+		return binaries{}, err
+	}
+	b := binaries{
+		docket:  filepath.Join(root, "bin", "docket"),
+		kubectl: filepath.Join(root, "bin", "kubectl"),
+	}
+	return b, errors.Join(
+		// With the versions of its own go.mod, which are those that users get.
+		goBuild(ctx, root, b.docket, "./cmd/docket"),
+		goBuild(ctx, here, b.kubectl, "./cmd/kubectl"),
+	)
+}
+
+func moduleRoot(ctx context.Context, module string) (string, error) {
+	cmd := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", module)
+	output, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("find module %s: %w", module, err)
+	}
+	return strings.TrimSpace(string(output)), nil
+}
+
+func goBuild(ctx context.Context, dir, target, pkg string) error {
+	cmd := exec.CommandContext(ctx, "go", "build", "-o", target, pkg)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if output, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("go build %s: %w\n%s", pkg, err, output)
+	}
+	return nil
+}

@@ -1,0 +1,264 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/docket-project/docket/internal/sample"
+)
+
+// flags of a quick run against url.
+func flags(url string, more ...string) []string {
+	return append([]string{
+		"--server=" + url, "--objects=40", "--namespaces=3", "--clients=4", "--results=2", "--repeat=2",
+		"--page-size=15", "--selector-size=2", "--watchers=3", "--watch-rate=200", "--duration=100ms",
+		"--idle-watchers=5", "--output=json",
+	}, more...)
+}
+
+func measure(t *testing.T, arguments ...string) (map[string]result, error) {
+	t.Helper()
+	var out bytes.Buffer
+	err := run(t.Context(), arguments, &out, io.Discard)
+	var results []result
+	if jsonErr := json.Unmarshal(out.Bytes(), &results); jsonErr != nil {
+		t.Fatalf("no results: %v (%v)", jsonErr, err)
+	}
+	byPhase := map[string]result{}
+	for _, r := range results {
+		byPhase[r.Phase] = r
+	}
+	return byPhase, err
+}
+
+func TestAllPhases(t *testing.T) {
+	t.Parallel()
+	server := &fakeServer{}
+	results, err := measure(t, flags(server.start(t), "--phases="+strings.Join(phaseNames(), ","))...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]int{}
+	for phase, r := range results {
+		got[phase] = r.Operations
+	}
+	want := map[string]int{
+		"create": 40, "update": 40, "get": 40, "list": 2, "pages": 6, "selector": 20,
+		"watch": 60, "idle-watch": 5, "delete": 40,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("operations (-want +got):\n%s", diff)
+	}
+	if len(server.objects) != 0 {
+		t.Errorf("%d objects are left", len(server.objects))
+	}
+}
+
+func TestKeepLeavesObjectsForTheNextRun(t *testing.T) {
+	t.Parallel()
+	server := &fakeServer{}
+	url := server.start(t)
+	if _, err := measure(t, flags(url, "--keep", "--phases=create,delete")...); err != nil {
+		t.Fatal(err)
+	}
+	if len(server.objects) != 40 {
+		t.Fatalf("%d objects were kept, want 40", len(server.objects))
+	}
+	if _, err := measure(t, flags(url, "--phases=get,delete")...); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestWrongAnswersAreFailures(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name   string
+		server *fakeServer
+		phases string
+		want   map[string]int // failures of the last phase
+	}{
+		{"short list", &fakeServer{dropFromLists: 1}, "create,list", map[string]int{"wrong answer": 2}},
+		{"short pages", &fakeServer{dropFromLists: 1}, "create,pages", map[string]int{"wrong answer": 2}},
+		{"short selection", &fakeServer{dropFromLists: 1}, "create,selector", map[string]int{"wrong answer": 20}},
+		{"event twice", &fakeServer{repeatEvents: true}, "create,watch", nil},
+		{"status", &fakeServer{failMethod: "PUT"}, "create,update", map[string]int{"500 Internal Server Error": 40}},
+		{"missing objects", &fakeServer{}, "get", map[string]int{"404 Not Found": 40}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			results, err := measure(t, flags(test.server.start(t), "--phases="+test.phases)...)
+			if err == nil || !strings.Contains(err.Error(), "failure(s)") {
+				t.Fatalf("got the error %v, want one about failures", err)
+			}
+			phases := strings.Split(test.phases, ",")
+			got := results[phases[len(phases)-1]].Errors
+			if test.want == nil && len(got) == 0 {
+				t.Error("no failure in the results")
+			} else if test.want != nil && !cmp.Equal(test.want, got) {
+				t.Errorf("failures (-want +got):\n%s", cmp.Diff(test.want, got))
+			}
+		})
+	}
+}
+
+func TestLostEventsAreMissed(t *testing.T) {
+	t.Parallel()
+	s := newSightings()
+	r := newRecorder()
+	event := func(sent int64) []byte { return appendSent(sentKey(), time.Unix(0, sent)) }
+	for _, sent := range []int64{1, 3} {
+		if err := s.add(event(sent), r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if missing := s.wait(t.Context(), []int64{1, 3}); missing != 0 {
+		t.Errorf("%d missing, want 0", missing)
+	}
+	go func() { _ = s.add(event(2), r) }()
+	if missing := s.wait(t.Context(), []int64{1, 2, 3}); missing != 0 {
+		t.Errorf("%d missing after the late one, want 0", missing)
+	}
+	close(s.ended)
+	if missing := s.wait(t.Context(), []int64{1, 4, 5}); missing != 2 {
+		t.Errorf("%d missing when the watch ended, want 2", missing)
+	}
+	if err := s.add(event(3), r); err == nil {
+		t.Error("a repeated event gave no error")
+	}
+}
+
+func TestBodiesAreDifferentObjects(t *testing.T) {
+	t.Parallel()
+	for _, kind := range sample.Kinds() {
+		o := &options{kind: kind, results: 3, namespaces: 4, groupSize: 5, seed: 9}
+		b := newBodies(o)
+		names := map[string]bool{}
+		for i := range 2 * variants {
+			var object unstructured.Unstructured
+			if err := object.UnmarshalJSON(b.body(i, time.Unix(0, 42), nil)); err != nil {
+				t.Fatalf("%s %d: %v", kind.Kind, i, err)
+			}
+			names[object.GetName()] = true
+			checkBody(t, b, i, &object)
+		}
+		if len(names) != 2*variants {
+			t.Errorf("%s: %d names for %d objects", kind.Kind, len(names), 2*variants)
+		}
+	}
+}
+
+func checkBody(t *testing.T, b *bodies, i int, object *unstructured.Unstructured) {
+	t.Helper()
+	namespace := ""
+	if b.options.kind.Namespaced {
+		namespace = b.namespace(i)
+	}
+	got := []string{
+		object.GetKind(), object.GetName(), object.GetNamespace(),
+		object.GetLabels()[subjectLabel], object.GetAnnotations()[sentAnnotation],
+	}
+	want := []string{b.options.kind.Kind, b.name(i), namespace, b.group(i), "00000000000000000042"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("object %d (-want +got):\n%s", i, diff)
+	}
+	if data, err := object.MarshalJSON(); err != nil || bytes.Contains(data, []byte("@@")) {
+		t.Errorf("object %d has an empty slot (%v): %s", i, err, data)
+	}
+	if len(object.GetOwnerReferences()) > 0 {
+		t.Errorf("object %d has an owner: a garbage collector would delete it", i)
+	}
+}
+
+func TestSentIsReplacedInPlace(t *testing.T) {
+	t.Parallel()
+	o := &options{kind: sample.Kinds()[0], results: 1, namespaces: 1, groupSize: 1}
+	body := newBodies(o).body(0, time.Unix(0, 1), nil)
+	if err := setSent(body, time.Unix(0, 2)); err != nil {
+		t.Fatal(err)
+	}
+	if nanos, ok := sentOf(body); !ok || nanos != 2 {
+		t.Errorf("sentOf = %d, %v, want 2", nanos, ok)
+	}
+	if n := countObjects(body); n != 1 {
+		t.Errorf("countObjects = %d, want 1", n)
+	}
+	if err := setSent([]byte(`{"kind":"Status"}`), time.Now()); err == nil {
+		t.Error("setSent on another object gave no error")
+	}
+}
+
+func TestContinueOf(t *testing.T) {
+	t.Parallel()
+	for list, want := range map[string]string{
+		`{"metadata":{"continue":"abc","resourceVersion":"1"},"items":[]}`: "abc",
+		`{"items":[{"metadata":{}}],"metadata":{"continue":"xyz"}}`:        "xyz",
+		`{"items":[],"metadata":{"continue":""}}`:                          "",
+		`{"items":[],"metadata":{}}`:                                       "",
+	} {
+		if got := continueOf([]byte(list)); got != want {
+			t.Errorf("continueOf(%s) = %q, want %q", list, got, want)
+		}
+	}
+}
+
+func TestPercentile(t *testing.T) {
+	t.Parallel()
+	hundred := make([]time.Duration, 100)
+	for i := range hundred {
+		hundred[i] = time.Duration(i + 1)
+	}
+	for _, test := range []struct {
+		sorted []time.Duration
+		p      int
+		want   time.Duration
+	}{
+		{nil, 50, 0},
+		{[]time.Duration{7}, 0, 7},
+		{[]time.Duration{7}, 99, 7},
+		{[]time.Duration{1, 2}, 50, 1},
+		{[]time.Duration{1, 2}, 51, 2},
+		{hundred, 50, 50},
+		{hundred, 99, 99},
+		{hundred, 100, 100},
+	} {
+		if got := percentile(test.sorted, test.p); got != test.want {
+			t.Errorf("percentile of %d values, %d = %d, want %d", len(test.sorted), test.p, got, test.want)
+		}
+	}
+}
+
+func TestParseNamesAllMistakes(t *testing.T) {
+	t.Parallel()
+	_, err := parse([]string{
+		"--kind=pods", "--objects=0", "--phases=fly", "--output=xml", "--server=http://x", "--kubeconfig=y", "--rate=-1",
+	}, io.Discard)
+	if err == nil {
+		t.Fatal("no error")
+	}
+	for _, want := range []string{"--kind", "--objects=0", `"fly"`, "--output=xml", "--kubeconfig", "--rate"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("the error does not mention %s:\n%v", want, err)
+		}
+	}
+}
+
+func TestHelpNamesThePhases(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	if err := run(t.Context(), []string{"--help"}, &out, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(out.String(), "idle-watch, delete") || !strings.Contains(out.String(), "--watch-rate") {
+		t.Errorf("help:\n%s", out.String())
+	}
+}

@@ -1,0 +1,155 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/docket-project/docket/internal/sample"
+)
+
+// options is what the flags say.
+type options struct {
+	kubeconfig, context, server, token, ca string
+	insecure, gzip                         bool
+	connections                            int
+
+	kind       sample.Kind
+	kindName   string
+	objects    int
+	namespaces int
+	results    int
+	seed       uint64
+	groupSize  int
+
+	phases   []string
+	keep     bool
+	clients  int
+	rate     float64
+	repeat   int
+	pageSize int
+
+	watchers     int
+	watchRate    float64
+	duration     time.Duration
+	idleWatchers int
+
+	output string
+}
+
+func parse(arguments []string, help io.Writer) (*options, error) {
+	o := &options{}
+	flags := pflag.NewFlagSet("load", pflag.ContinueOnError)
+	flags.SortFlags = false
+	flags.SetOutput(help)
+	flags.Usage = func() {
+		fmt.Fprintf(help, "Usage: go run ./test/load [flags]\n\n"+
+			"Measures a server of the reports APIs.\n\nPhases, in the order given: %s.\n"+
+			"Objects have fixed names: a later run with the same --seed, --kind, --objects and\n"+
+			"--namespaces can work on those that an earlier run with --keep left.\n\nFlags:\n%s",
+			strings.Join(phaseNames(), ", "), flags.FlagUsages())
+	}
+	o.register(flags)
+	if err := flags.Parse(arguments); err != nil {
+		return nil, err
+	}
+	if flags.NArg() > 0 {
+		return nil, fmt.Errorf("unexpected argument %q: see --help", flags.Arg(0))
+	}
+	var err error
+	o.kind, err = sample.KindOf(o.kindName)
+	if err != nil {
+		err = fmt.Errorf("--kind: %w", err)
+	}
+	return o, errors.Join(err, o.validate())
+}
+
+func (o *options) register(flags *pflag.FlagSet) {
+	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "how to reach the server; default is KUBECONFIG, then ~/.kube/config")
+	flags.StringVar(&o.context, "context", "", "context of the kubeconfig")
+	flags.StringVar(&o.server, "server", "", "URL of the server, in place of a kubeconfig")
+	flags.StringVar(&o.token, "token", "", "bearer token, with --server")
+	flags.StringVar(&o.ca, "ca", "", "file with the certificate authority, with --server")
+	flags.BoolVar(&o.insecure, "insecure-skip-tls-verify", false, "do not check the server's certificate, with --server")
+	flags.BoolVar(&o.gzip, "gzip", false, "let the server compress answers; costs both sides CPU")
+	flags.IntVar(&o.connections, "connections", 4, "connections that the clients share; watches beyond the limit of HTTP/2 open more")
+
+	flags.StringVar(&o.kindName, "kind", "PolicyReport", "kind of the reports")
+	flags.IntVar(&o.objects, "objects", 1000, "number of reports")
+	flags.IntVar(&o.namespaces, "namespaces", 10, "namespaces that the reports are spread over")
+	flags.IntVar(&o.results, "results", 17, "results in a report; 17 make about 7 KB")
+	flags.Uint64Var(&o.seed, "seed", 1, "makes names and contents differ between runs")
+	flags.IntVar(&o.groupSize, "selector-size", 1, "how many reports share the label value that phase selector asks for")
+
+	flags.StringSliceVar(&o.phases, "phases", defaultPhases(), "what to do, in this order")
+	flags.BoolVar(&o.keep, "keep", false, "leave the reports: skip phase delete")
+	flags.IntVar(&o.clients, "clients", 16, "requests under way at once")
+	flags.Float64Var(&o.rate, "rate", 0, "most operations a second of phases create, update, get, selector and delete; 0: as many as go")
+	flags.IntVar(&o.repeat, "repeat", 5, "how often phases list and pages read everything")
+	flags.IntVar(&o.pageSize, "page-size", 500, "limit of phase pages")
+
+	flags.IntVar(&o.watchers, "watchers", 10, "watches of phase watch")
+	flags.Float64Var(&o.watchRate, "watch-rate", 50, "updates a second in phase watch")
+	flags.DurationVar(&o.duration, "duration", 20*time.Second, "how long phases watch and idle-watch go on")
+	flags.IntVar(&o.idleWatchers, "idle-watchers", 1000, "watches of phase idle-watch")
+
+	flags.StringVar(&o.output, "output", "text", "text or json")
+}
+
+// validate returns all errors at once.
+func (o *options) validate() error {
+	var errs []error
+	for _, number := range []struct {
+		flag  string
+		value int
+	}{
+		{"connections", o.connections},
+		{"objects", o.objects},
+		{"namespaces", o.namespaces},
+		{"selector-size", o.groupSize},
+		{"clients", o.clients},
+		{"repeat", o.repeat},
+		{"page-size", o.pageSize},
+		{"watchers", o.watchers},
+		{"idle-watchers", o.idleWatchers},
+	} {
+		if number.value < 1 {
+			errs = append(errs, fmt.Errorf("--%s=%d: use 1 or more", number.flag, number.value))
+		}
+	}
+	if o.results < 0 {
+		errs = append(errs, fmt.Errorf("--results=%d: use 0 or more", o.results))
+	}
+	if o.rate < 0 {
+		errs = append(errs, fmt.Errorf("--rate=%g: use 0 for no limit, or more", o.rate))
+	}
+	if o.watchRate <= 0 {
+		errs = append(errs, fmt.Errorf("--watch-rate=%g: use more than 0", o.watchRate))
+	}
+	if o.duration <= 0 {
+		errs = append(errs, fmt.Errorf("--duration=%v: use more than 0", o.duration))
+	}
+	for _, phase := range o.phases {
+		if !slices.Contains(phaseNames(), phase) {
+			errs = append(errs, fmt.Errorf("--phases: unknown phase %q: use some of %s", phase, strings.Join(phaseNames(), ", ")))
+		}
+	}
+	if o.output != outputText && o.output != outputJSON {
+		errs = append(errs, fmt.Errorf("--output=%s: use %s or %s", o.output, outputText, outputJSON))
+	}
+	if o.server == "" && (o.token != "" || o.ca != "" || o.insecure) {
+		errs = append(errs, errors.New("--token, --ca and --insecure-skip-tls-verify go with --server"))
+	}
+	if o.server != "" && (o.kubeconfig != "" || o.context != "") {
+		errs = append(errs, errors.New("--server goes without --kubeconfig and --context"))
+	}
+	return errors.Join(errs...)
+}
