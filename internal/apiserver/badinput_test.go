@@ -160,10 +160,10 @@ func badNames() map[string]badRequest {
 func badMediaTypes() map[string]badRequest {
 	collection := reportsPath("ns", "")
 	return map[string]badRequest{
-		"accept XML":      {method: http.MethodGet, path: collection, headers: []string{"Accept: application/xml"}, wantCode: http.StatusNotAcceptable},
-		"send XML":        {method: http.MethodPost, path: collection, body: "<a/>", headers: []string{"Content-Type: application/xml"}, wantCode: http.StatusUnsupportedMediaType},
-		"send protobuf":   {method: http.MethodPost, path: collection, body: "k8s\x00", headers: []string{"Content-Type: application/vnd.kubernetes.protobuf"}, wantCode: http.StatusUnsupportedMediaType},
-		"patch as JSON":   {method: http.MethodPatch, path: reportsPath("ns", "there"), body: "{}", wantCode: http.StatusUnsupportedMediaType},
+		"accept XML":    {method: http.MethodGet, path: collection, headers: []string{"Accept: application/xml"}, wantCode: http.StatusNotAcceptable},
+		"send XML":      {method: http.MethodPost, path: collection, body: "<a/>", headers: []string{"Content-Type: application/xml"}, wantCode: http.StatusUnsupportedMediaType},
+		"send protobuf": {method: http.MethodPost, path: collection, body: "k8s\x00", headers: []string{"Content-Type: application/vnd.kubernetes.protobuf"}, wantCode: http.StatusUnsupportedMediaType},
+		"patch as JSON": {method: http.MethodPatch, path: reportsPath("ns", "there"), body: "{}", wantCode: http.StatusUnsupportedMediaType},
 	}
 }
 

@@ -54,7 +54,7 @@ func (o *Options) addServerFlags(sections *cliflag.NamedFlagSets) {
 	server := sections.FlagSet("server")
 	adopt(server, o.Server.AddUniversalFlags, droppedServerFlags)
 	if gates := server.Lookup("feature-gates"); gates != nil {
-		gates.Usage = "Comma-separated list of key=true|false pairs: feature gates of the Kubernetes library for API servers."
+		gates.Usage = "Comma-separated list of `name=bool` pairs: feature gates of the Kubernetes library for API servers."
 	}
 	server.Var(newBytesValue(&o.Server.MaxRequestBodyBytes), "max-request-bytes",
 		"Largest body of a write request; larger ones are answered with 413. Reports with very many results need room: "+

@@ -102,6 +102,8 @@ func (o *StorageOptions) Validate() []error {
 	report := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	if o.Database == "" {
 		report("--database: is required; give postgres://user@host:port/name or sqlite:///path/to/file.db")
+	} else if err := database.Validate(o.Database); err != nil {
+		report("--database: %w", err)
 	}
 	if err := validateCluster(o.Cluster); err != nil {
 		report("--cluster: %w", err)

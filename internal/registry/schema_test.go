@@ -52,9 +52,6 @@ func TestFieldsAreDescribed(t *testing.T) {
 			t.Errorf("%s has no description", name)
 		}
 		for property, schema := range definition.Schema.Properties {
-			if property == "metadata" {
-				continue
-			}
 			described++
 			if schema.Description == "" && !strings.HasSuffix(name, ".Counts") {
 				t.Errorf("%s.%s has no description", name, property)

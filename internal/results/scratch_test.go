@@ -1,6 +1,7 @@
 package results
 
 import (
+"syscall"
 	"context"
 	"bufio"
 	"database/sql"
@@ -20,7 +21,7 @@ func TestScratch(t *testing.T) {
 		t.Skip()
 	}
 	os.Remove(dir + "/b.db")
-	db, err := sql.Open("sqlite", dir+"/b.db?_pragma=page_size(8192)&_pragma=synchronous(off)&_pragma=journal_mode(wal)")
+	db, err := sql.Open("sqlite", dir+"/b.db?_pragma=page_size(4096)&_pragma=synchronous(off)&_pragma=journal_mode(wal)")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,6 +142,7 @@ func TestQ(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
 		start := time.Now()
+		c0 := cpu()
 		rows, err := db.QueryContext(ctx, q)
 		n := 0
 		if err == nil {
@@ -151,7 +153,7 @@ func TestQ(t *testing.T) {
 			rows.Close()
 		}
 		cancel()
-		fmt.Println(name, time.Since(start).Milliseconds(), "ms", n, err)
+		fmt.Println(name, time.Since(start).Milliseconds(), "ms cpu", cpu()-c0, n, err)
 		if os.Getenv("QPLAN") != "" {
 			rows, err := db.Query("EXPLAIN QUERY PLAN " + q)
 			if err != nil {
@@ -166,4 +168,10 @@ func TestQ(t *testing.T) {
 			rows.Close()
 		}
 	}
+}
+
+func cpu() int64 {
+	var u syscall.Rusage
+	syscall.Getrusage(0, &u)
+	return (u.Utime.Nano() + u.Stime.Nano()) / 1e6
 }

@@ -7,7 +7,9 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"runtime/debug"
 	"slices"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -34,6 +36,8 @@ const (
 	demoSeed    = 1
 	// demoWriters at once let the store commit in batches.
 	demoWriters = 32
+	// demoRequestTimeout of one report.
+	demoRequestTimeout = time.Minute
 )
 
 // identity of a report over all kinds.
@@ -56,29 +60,48 @@ func loadDemo(ctx context.Context, config *rest.Config, groups []string, c clock
 	if err != nil {
 		return fmt.Errorf("load the demo: %w", err)
 	}
-	missing := map[identity]*unstructured.Unstructured{}
+	var missing []pending
 	for _, report := range (sample.Cluster{Seed: demoSeed, Now: c.Now()}).Reports(demoReports) {
 		id, err := identify(report)
 		if err != nil {
 			return fmt.Errorf("load the demo: %w", err)
 		}
 		if slices.Contains(groups, id.resource.Group) && !present.Has(id) {
-			missing[id] = report
+			missing = append(missing, pending{id, report})
 		}
 	}
 	if len(missing) == 0 {
 		return nil
 	}
-	return createAll(ctx, client, missing, progress.New(w, int64(len(missing)), "demo reports"))
+	err = createAll(ctx, client, missing, progress.New(w, int64(len(missing)), "demo reports"))
+	// The server's memory is small beside what the demo took: give that back.
+	debug.FreeOSMemory()
+	return err
 }
 
-func createAll(ctx context.Context, client dynamic.Interface, reports map[identity]*unstructured.Unstructured, bar *progress.Bar) error {
+// pending is a report that is to be created.
+type pending struct {
+	id     identity
+	report *unstructured.Unstructured
+}
+
+// createAll creates reports and forgets each when it is done.
+func createAll(ctx context.Context, client dynamic.Interface, reports []pending, bar *progress.Bar) error {
 	defer bar.Done()
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(demoWriters)
-	for id, report := range reports {
+	for i := range reports {
+		id, report := reports[i].id, reports[i].report
+		reports[i].report = nil
 		group.Go(func() error {
-			_, err := client.Resource(id.resource).Namespace(id.namespace).Create(ctx, report, metav1.CreateOptions{FieldManager: "docket-demo"})
+			if ctx.Err() != nil {
+				return nil
+			}
+			// A request that was sent is waited for: the server finishes it anyway before
+			// it ends.
+			requestCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), demoRequestTimeout)
+			defer cancel()
+			_, err := client.Resource(id.resource).Namespace(id.namespace).Create(requestCtx, report, metav1.CreateOptions{FieldManager: "docket-demo"})
 			if err != nil && !apierrors.IsAlreadyExists(err) {
 				return fmt.Errorf("load the demo: create %s %s/%s: %w", id.resource.Resource, id.namespace, id.name, err)
 			}

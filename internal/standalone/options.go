@@ -20,6 +20,12 @@ import (
 // DefaultListen is the same at each start, so that kubeconfigs stay good.
 const DefaultListen = "127.0.0.1:7443"
 
+// Memory for what a server of many clients would want more of.
+const (
+	ringBytes  = 8 << 20
+	cacheBytes = 16 << 20
+)
+
 // watchGrace is how long the end of a process waits for watches. Clients notice
 // at once; one person at one machine waits for nothing else.
 const watchGrace = time.Second
@@ -42,6 +48,8 @@ type Options struct {
 func NewOptions() (*Options, error) {
 	dir, err := DefaultDir()
 	server := apiserver.NewLocalOptions()
+	server.Storage.WatchRingBytes = ringBytes
+	server.Storage.CacheBytes = cacheBytes
 	server.Server.ShutdownWatchTerminationGracePeriod = watchGrace
 	server.Server.ShutdownDelayDuration = 0
 	server.Server.ShutdownSendRetryAfter = false
@@ -53,6 +61,8 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 	var sections cliflag.NamedFlagSets
 	up := sections.FlagSet("up")
 	up.StringVar(&o.Dir, "dir", o.Dir, "Folder for the database, certificates, token and kubeconfig. Only its owner may enter it.")
+	// The same on every machine, so that documentation can show it.
+	up.Lookup("dir").DefValue = "docket in $XDG_DATA_HOME, or ~/.docket"
 	up.StringVar(&o.Listen, "listen", o.Listen, "Address of the API as host:port. Port 0 takes any free port.")
 	up.BoolVar(&o.AllowNonLoopback, "allow-non-loopback", o.AllowNonLoopback,
 		"Confirm that --listen may be an address that other machines reach.")

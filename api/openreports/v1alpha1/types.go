@@ -85,7 +85,10 @@ func (b *ReportBody) GetConfiguration() *ReportConfiguration { return b.Configur
 
 // Report tells how the objects of one namespace fare under policies.
 type Report struct {
-	metav1.TypeMeta   `json:",inline"`
+	metav1.TypeMeta `json:",inline"`
+
+	// Name, namespace, labels and whatever else any object has.
+	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
 	ReportBody `json:",inline"`
@@ -96,6 +99,9 @@ type Report struct {
 // ReportList is a list of Reports.
 type ReportList struct {
 	metav1.TypeMeta `json:",inline"`
+
+	// Revision of the list, and where to continue it.
+	// +optional
 	metav1.ListMeta `json:"metadata,omitempty"`
 
 	// The reports.
@@ -106,7 +112,10 @@ type ReportList struct {
 
 // ClusterReport tells how cluster-scoped objects fare under policies.
 type ClusterReport struct {
-	metav1.TypeMeta   `json:",inline"`
+	metav1.TypeMeta `json:",inline"`
+
+	// Name, namespace, labels and whatever else any object has.
+	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
 	ReportBody `json:",inline"`
@@ -117,6 +126,9 @@ type ClusterReport struct {
 // ClusterReportList is a list of ClusterReports.
 type ClusterReportList struct {
 	metav1.TypeMeta `json:",inline"`
+
+	// Revision of the list, and where to continue it.
+	// +optional
 	metav1.ListMeta `json:"metadata,omitempty"`
 
 	// The reports.

@@ -62,7 +62,10 @@ func (b *ReportBody) GetOwner() *metav1.OwnerReference { return b.Spec.Owner }
 
 // EphemeralReport is the outcome of one scan or request for a namespaced object.
 type EphemeralReport struct {
-	metav1.TypeMeta   `json:",inline"`
+	metav1.TypeMeta `json:",inline"`
+
+	// Name, namespace, labels and whatever else any object has.
+	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
 	ReportBody `json:",inline"`
@@ -76,6 +79,9 @@ func (r *EphemeralReport) GetScope() *report.ObjectReference { return r.Spec.sco
 // EphemeralReportList is a list of EphemeralReports.
 type EphemeralReportList struct {
 	metav1.TypeMeta `json:",inline"`
+
+	// Revision of the list, and where to continue it.
+	// +optional
 	metav1.ListMeta `json:"metadata,omitempty"`
 
 	// The reports.
@@ -87,7 +93,10 @@ type EphemeralReportList struct {
 // ClusterEphemeralReport is the outcome of one scan or request for a
 // cluster-scoped object.
 type ClusterEphemeralReport struct {
-	metav1.TypeMeta   `json:",inline"`
+	metav1.TypeMeta `json:",inline"`
+
+	// Name, namespace, labels and whatever else any object has.
+	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
 	ReportBody `json:",inline"`
@@ -101,6 +110,9 @@ func (r *ClusterEphemeralReport) GetScope() *report.ObjectReference { return r.S
 // ClusterEphemeralReportList is a list of ClusterEphemeralReports.
 type ClusterEphemeralReportList struct {
 	metav1.TypeMeta `json:",inline"`
+
+	// Revision of the list, and where to continue it.
+	// +optional
 	metav1.ListMeta `json:"metadata,omitempty"`
 
 	// The reports.

@@ -52,7 +52,10 @@ func (b *ReportBody) GetScopeSelector() *metav1.LabelSelector { return b.ScopeSe
 
 // PolicyReport tells how the objects of one namespace fare under policies.
 type PolicyReport struct {
-	metav1.TypeMeta   `json:",inline"`
+	metav1.TypeMeta `json:",inline"`
+
+	// Name, namespace, labels and whatever else any object has.
+	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
 	ReportBody `json:",inline"`
@@ -63,6 +66,9 @@ type PolicyReport struct {
 // PolicyReportList is a list of PolicyReports.
 type PolicyReportList struct {
 	metav1.TypeMeta `json:",inline"`
+
+	// Revision of the list, and where to continue it.
+	// +optional
 	metav1.ListMeta `json:"metadata,omitempty"`
 
 	// The reports.
@@ -73,7 +79,10 @@ type PolicyReportList struct {
 
 // ClusterPolicyReport tells how cluster-scoped objects fare under policies.
 type ClusterPolicyReport struct {
-	metav1.TypeMeta   `json:",inline"`
+	metav1.TypeMeta `json:",inline"`
+
+	// Name, namespace, labels and whatever else any object has.
+	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
 	ReportBody `json:",inline"`
@@ -84,6 +93,9 @@ type ClusterPolicyReport struct {
 // ClusterPolicyReportList is a list of ClusterPolicyReports.
 type ClusterPolicyReportList struct {
 	metav1.TypeMeta `json:",inline"`
+
+	// Revision of the list, and where to continue it.
+	// +optional
 	metav1.ListMeta `json:"metadata,omitempty"`
 
 	// The reports.

@@ -38,6 +38,7 @@ func Run(t *testing.T, target Target) {
 		{"Events", eventCases},
 		{"History", historyCases},
 		{"Derived", derivedCases},
+		{"Large", largeCases},
 		{"Concurrent", concurrentCases},
 		{"Reopen", reopenCases},
 		{"Random", randomCases},

@@ -8,9 +8,12 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -83,6 +86,7 @@ func BenchmarkCommit(b *testing.B) {
 				for i := range batches {
 					batches[i] = benchOps(size)
 				}
+				before := cpuTimes(b, url)
 				b.ResetTimer()
 				var group sync.WaitGroup
 				for _, e := range engines {
@@ -93,10 +97,54 @@ func BenchmarkCommit(b *testing.B) {
 					})
 				}
 				group.Wait()
-				b.ReportMetric(float64(b.N*size)/b.Elapsed().Seconds(), "ops/s")
+				b.StopTimer()
+				after := cpuTimes(b, url)
+				ops := float64(b.N * size)
+				b.ReportMetric(ops/b.Elapsed().Seconds(), "ops/s")
+				b.ReportMetric(float64((after.server-before.server).Microseconds())/ops, "server-cpu-µs/op")
+				b.ReportMetric(float64((after.client-before.client).Microseconds())/ops, "client-cpu-µs/op")
 			})
 		}
 	}
+}
+
+// cpu is processor time, which says more than the clock on a busy machine.
+type cpu struct{ server, client time.Duration }
+
+// cpuTimes returns what the sessions of a database and this process have used.
+func cpuTimes(b *testing.B, url string) cpu {
+	b.Helper()
+	var own syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &own); err != nil {
+		b.Fatal(err)
+	}
+	used := cpu{client: time.Duration(own.Utime.Nano() + own.Stime.Nano())}
+	conn, err := pgx.Connect(b.Context(), url)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(b.Context())) }()
+	rows, err := conn.Query(b.Context(), `SELECT pid FROM pg_stat_activity
+		WHERE datname = current_database() AND application_name LIKE 'docket%'`)
+	if err != nil {
+		b.Fatal(err)
+	}
+	pids, err := pgx.CollectRows(rows, pgx.RowTo[int])
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, pid := range pids {
+		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/schedstat", pid))
+		if err != nil {
+			continue // Not Linux, or gone.
+		}
+		var nanoseconds int64
+		if _, err := fmt.Sscan(string(stat), &nanoseconds); err != nil {
+			b.Fatal(err)
+		}
+		used.server += time.Duration(nanoseconds)
+	}
+	return used
 }
 
 func commit(t testing.TB, e engine.Engine, ops []engine.Op) engine.Batch {

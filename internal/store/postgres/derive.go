@@ -257,8 +257,9 @@ WITH counter AS MATERIALIZED (
 	SELECT i.*, o.created, (SELECT valid FROM counter) AND o.revision IS NOT NULL AS applies
 	FROM unnest($2::int2[], $40::text[], $41::int8[], $42::bool[], $43::int4[]) WITH ORDINALITY
 		AS i(resource, key, revision, reports, results, ordinal)
-	LEFT JOIN docket.object o
-		ON o.cluster = $1 AND o.resource = i.resource AND o.key = i.key AND o.revision = i.revision
+	LEFT JOIN LATERAL (
+		SELECT * FROM docket.object WHERE cluster = $1 AND resource = i.resource AND key = i.key LIMIT 1
+	) o ON o.revision = i.revision
 ), stale AS MATERIALIZED (
 	SELECT resource, created AS object, reports FROM decided WHERE applies
 ), fresh AS MATERIALIZED (

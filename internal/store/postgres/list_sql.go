@@ -36,11 +36,13 @@ const (
 		WHERE t.cluster = @cluster AND t.created = o.created
 	) = @conditions`
 
-	// probeTerms reads the index term_value only.
+	// probeTerms reads the index term_value only, a range for each value. Why not
+	// value = ANY: without statistics that becomes a filter of all of a name.
 	probeTerms = `SELECT created FROM docket.term WHERE cluster = @cluster AND resource = @resource AND name = @name`
-	oneOf      = ` AND value = ANY(@driving::int8[])`
-	upToCap    = ` LIMIT @cap::int8 + 1`
-	few        = `(SELECT count(*) <= @cap FROM probe)`
+	probeOneOf = `SELECT t.created FROM unnest(@driving::int8[]) AS v(value)
+	CROSS JOIN LATERAL (` + probeTerms + ` AND value = v.value` + upToCap + `) t`
+	upToCap = ` LIMIT @cap::int8 + 1`
+	few     = `(SELECT count(*) <= @cap FROM probe)`
 
 	// candidates looks each one up by the index object_created. OFFSET 0 keeps the
 	// planner from turning the join around.
@@ -145,5 +147,5 @@ func probeSQL(anyValue bool) string {
 	if anyValue {
 		return probeTerms + upToCap
 	}
-	return probeTerms + oneOf + upToCap
+	return probeOneOf + upToCap
 }

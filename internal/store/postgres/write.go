@@ -45,7 +45,8 @@ const lockCounterSQL = `SELECT FROM docket.revision WHERE cluster = $1 FOR NO KE
 //   - counter is the row that lockCounterSQL locked. It is not valid when the
 //     database went back in time, or facts were removed that the ops leave out
 //     because they were there. Nothing applies then.
-//   - input joins each op with the current row at its key (primary key).
+//   - input joins each op with the current row at its key (primary key; LIMIT
+//     keeps the planner from reading all rows once).
 //   - decided numbers those that apply.
 //
 // All parts see the snapshot from before the statement, in whatever order they
@@ -63,7 +64,9 @@ WITH counter AS MATERIALIZED (
 	CROSS JOIN unnest($40::int2[], $2::int2[], $41::text[], $42::int8[], $43::int8[], $44::int4[], $45::int2[],
 		$46::bytea[], $47::bool[], $48::bool[], $49::int4[]) WITH ORDINALITY
 		AS i(kind, resource, key, expect, expires_at, size, codec, data, keep, reports, results, ordinal)
-	LEFT JOIN docket.object o ON o.cluster = $1 AND o.resource = i.resource AND o.key = i.key
+	LEFT JOIN LATERAL (
+		SELECT * FROM docket.object WHERE cluster = $1 AND resource = i.resource AND key = i.key LIMIT 1
+	) o ON true
 ), numbered AS MATERIALIZED (
 	SELECT i.*,
 		CASE WHEN i.applies THEN count(*) FILTER (WHERE i.applies) OVER w END AS number,
@@ -209,11 +212,18 @@ func (e *Engine) commit(ctx context.Context, conn *pgx.Conn, ops []engine.Op) (e
 	pipeline.Queue(applyOps, args.values(e.cluster)...)
 	results := conn.SendBatch(ctx, &pipeline)
 	batch, reply, err := readCommit(results, ops)
-	if closeErr := results.Close(); err == nil {
-		err = closeErr
+	closeErr := results.Close()
+	switch {
+	case err != nil:
+		err = statementOutcome(err)
+	case closeErr != nil:
+		err = commitOutcome(closeErr)
 	}
 	if err != nil {
-		return engine.Batch{}, outcomeOf(err)
+		if errors.Is(err, engine.ErrUnknownOutcome) {
+			e.signal() // The listener takes notifications of this process for no news.
+		}
+		return engine.Batch{}, err
 	}
 	if !reply.valid {
 		e.facts.reset(reply.tidied)
@@ -230,12 +240,22 @@ func (e *Engine) commit(ctx context.Context, conn *pgx.Conn, ops []engine.Op) (e
 	return batch, nil
 }
 
-// outcomeOf says whether a commit that ended with an error may have happened. The
-// server reports an error only when it has rolled back; without its word the
-// connection broke when everything had been sent.
-func outcomeOf(err error) error {
+// statementOutcome says whether a commit may have happened although a statement
+// ended with an error. The server's word for one means that it rolls back; without
+// it the connection broke when everything had been sent.
+func statementOutcome(err error) error {
 	var server *pgconn.PgError
-	if errors.As(err, &server) || pgconn.SafeToRetry(err) {
+	if errors.As(err, &server) || pgconn.SafeToRetry(err) || isClassified(err) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", engine.ErrUnknownOutcome, err)
+}
+
+// commitOutcome is the same for an error after the last statement. An ordinary
+// one is that of the commit; a fatal one ends the session, before it or after.
+func commitOutcome(err error) error {
+	var server *pgconn.PgError
+	if errors.As(err, &server) && server.SeverityUnlocalized == "ERROR" {
 		return err
 	}
 	return fmt.Errorf("%w: %w", engine.ErrUnknownOutcome, err)

@@ -23,7 +23,7 @@ func lockFile(path string) (*os.File, error) {
 	name := path + ".lock"
 	file, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return nil, classify("lock the database", err)
+		return nil, fmt.Errorf("%w: make the folder writable for user %d", classify("lock "+path, err), os.Getuid())
 	}
 	if err := tryLock(file); err != nil {
 		defer file.Close()

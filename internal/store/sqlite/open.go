@@ -52,7 +52,7 @@ type Options struct {
 }
 
 const (
-	pageSize          = 8192
+	pageSize          = 4096
 	defaultCacheBytes = 64 << 20
 	minReaders        = 4
 )

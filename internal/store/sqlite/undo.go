@@ -4,7 +4,6 @@
 package sqlite
 
 import (
-	"database/sql/driver"
 	"fmt"
 	"slices"
 	"strings"
@@ -17,15 +16,15 @@ import (
 
 // Statements of old snapshots.
 const (
-	// A range of event_key, grouped as it comes: the history of the keys.
-	selectFirstEvents = `SELECT key, min(revision) FROM event INDEXED BY event_key
-WHERE cluster = ? AND resource = ? AND key >= ? AND key < ? AND revision > ? GROUP BY key ORDER BY key LIMIT ?`
+	// A range of event_key, grouped as it comes: the history of the keys. Then
+	// the first events by primary key.
+	selectFirstEvents = `SELECT changed.key, e.previous_revision, e.created, 0, e.previous_size, e.previous_codec, e.previous_data
+FROM (SELECT key, min(revision) AS revision FROM event INDEXED BY event_key
+WHERE cluster = ?1 AND resource = ?2 AND key >= ?3 AND key < ?4 AND revision > ?5 GROUP BY key ORDER BY key LIMIT ?6) AS changed
+CROSS JOIN event AS e ON e.cluster = ?1 AND e.revision = changed.revision ORDER BY changed.key`
 	// A range of the primary key of event: what happened since.
-	selectRecentEvents = `SELECT key, revision FROM event NOT INDEXED
-WHERE cluster = ? AND revision > ? AND resource = ? AND key >= ? AND key < ? ORDER BY revision`
-	// Primary key of event.
-	selectPrevious = `SELECT previous_revision, created, 0, previous_size, previous_codec, previous_data FROM event
-WHERE cluster = ? AND revision = ?`
+	selectRecentEvents = `SELECT key, previous_revision, created, 0, previous_size, previous_codec, previous_data FROM event NOT INDEXED
+WHERE cluster = ?1 AND resource = ?2 AND key >= ?3 AND key < ?4 AND revision > ?5 ORDER BY revision`
 	// A range of event_key; for each key its first and last event: how many keys
 	// there were then and are not now.
 	countGone = `SELECT sum((first.kind <> 1) - (last.kind <> 3))
@@ -51,11 +50,11 @@ const (
 // it even when everything was changed since.
 func (s *snapshot) undo(w window, find finder, limit int) ([]engine.Row, error) {
 	var rows []engine.Row
-	step := undoStep
-	if limit != noLimit {
-		step = max(limit, minUndoStep)
-	}
 	for {
+		step := undoStep
+		if limit != noLimit {
+			step = max(limit-len(rows), minUndoStep)
+		}
 		current, err := find(w, step)
 		if err != nil {
 			return nil, err
@@ -64,15 +63,15 @@ func (s *snapshot) undo(w window, find finder, limit int) ([]engine.Row, error) 
 		if len(current) == step {
 			part.to = behindKey(current[step-1].Key)
 		}
-		changed, err := s.firstEvents(part, step)
+		changed, err := s.changed(part, step)
 		if err != nil {
 			return nil, err
 		}
 		if len(changed) == step {
 			// There may be more changes before the last current row.
-			part.to = behindKey(changed[step-1].key)
+			part.to = behindKey(changed[step-1].Key)
 		}
-		if rows, err = s.merge(rows, part, current, changed); err != nil {
+		if rows, err = merge(rows, part, current, changed); err != nil {
 			return nil, err
 		}
 		if limit != noLimit && len(rows) >= limit {
@@ -85,83 +84,45 @@ func (s *snapshot) undo(w window, find finder, limit int) ([]engine.Row, error) 
 	}
 }
 
-// firstEvent is the first event of a key after the revision of a window.
-type firstEvent struct {
-	key      string
-	revision int64
-}
-
-// firstEvents returns the keys of a window that were changed after its
-// revision, in order, at most limit of them.
-func (s *snapshot) firstEvents(w window, limit int) ([]firstEvent, error) {
-	var out []firstEvent
+// changed returns the keys of a window that were changed after its revision, in
+// order, at most limit of them, as they were: with a revision of 0 when they did
+// not exist.
+func (s *snapshot) changed(w window, limit int) ([]engine.Row, error) {
+	args := []any{s.engine.cluster, w.resource, w.from, w.to, int64(w.at)}
 	if s.state.Revision-w.at > recentEvents {
-		err := s.scan(func(row []driver.Value) error {
-			out = append(out, firstEvent{text(row[0]), row[1].(int64)})
-			return nil
-		}, selectFirstEvents, s.engine.cluster, w.resource, w.from, w.to, int64(w.at), int64(limit))
-		return out, err
+		return s.find(selectFirstEvents, append(args, int64(limit))...)
 	}
-	seen := map[string]bool{}
-	err := s.scan(func(row []driver.Value) error {
-		if key := text(row[0]); !seen[key] {
-			seen[key] = true
-			out = append(out, firstEvent{key, row[1].(int64)})
-		}
-		return nil
-	}, selectRecentEvents, s.engine.cluster, int64(w.at), w.resource, w.from, w.to)
-	slices.SortFunc(out, func(a, b firstEvent) int { return strings.Compare(a.key, b.key) })
-	return out[:min(limit, len(out))], err
+	rows, err := s.find(selectRecentEvents, args...)
+	slices.SortStableFunc(rows, func(a, b engine.Row) int { return strings.Compare(a.Key, b.Key) })
+	rows = slices.CompactFunc(rows, func(a, b engine.Row) bool { return a.Key == b.Key })
+	return rows[:min(limit, len(rows))], err
 }
 
 // merge appends to rows those of a window: the current ones that are as old as
 // its revision, and the changed ones as they were.
-func (s *snapshot) merge(rows []engine.Row, w window, current []engine.Row, changed []firstEvent) ([]engine.Row, error) {
-	within := func(key string) bool {
-		to, bounded := w.to.(string)
-		return !bounded || key < to
-	}
-	appendCurrent := func(row engine.Row) error {
-		if row.Revision > w.at {
-			return fmt.Errorf("%w: revision %d changed %s without an event", engine.ErrCorrupt, row.Revision, row.Key)
-		}
-		rows = append(rows, row)
-		return nil
-	}
+func merge(rows []engine.Row, w window, current, changed []engine.Row) ([]engine.Row, error) {
+	to, bounded := w.to.(string)
 	for len(changed) > 0 || len(current) > 0 {
-		if len(current) > 0 && (len(changed) == 0 || current[0].Key < changed[0].key) {
-			if !within(current[0].Key) {
-				return rows, nil
-			}
-			if err := appendCurrent(current[0]); err != nil {
-				return nil, err
-			}
-			current = current[1:]
-			continue
+		from := &current
+		if len(current) == 0 || len(changed) > 0 && changed[0].Key <= current[0].Key {
+			from = &changed
 		}
-		if !within(changed[0].key) {
+		next := (*from)[0]
+		if bounded && next.Key >= to {
 			return rows, nil
 		}
-		previous, err := s.previous(changed[0])
-		if err != nil {
-			return nil, err
+		if next.Revision > w.at {
+			return nil, fmt.Errorf("%w: revision %d changed %s without an event", engine.ErrCorrupt, next.Revision, next.Key)
 		}
-		if previous.Revision != 0 {
-			rows = append(rows, previous)
+		if next.Revision != 0 {
+			rows = append(rows, next)
 		}
-		if len(current) > 0 && current[0].Key == changed[0].key {
+		if from == &changed && len(current) > 0 && current[0].Key == next.Key {
 			current = current[1:]
 		}
-		changed = changed[1:]
+		*from = (*from)[1:]
 	}
 	return rows, nil
-}
-
-// previous returns the row that an event replaced; its revision is 0 when
-// there was none.
-func (s *snapshot) previous(event firstEvent) (out engine.Row, err error) {
-	_, err = s.one(func(row []driver.Value) { out = rowOf(event.key, row) }, selectPrevious, s.engine.cluster, event.revision)
-	return out, err
 }
 
 // countGone returns how many more keys a window had at its revision than now.

@@ -1,0 +1,185 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// TestMain lets the test binary stand in for the command, for what needs a process:
+// signals and exit codes.
+func TestMain(m *testing.M) {
+	if os.Getenv("TEST_RUN_DOCKET") != "" {
+		os.Exit(run(time.Now()))
+	}
+	os.Exit(m.Run())
+}
+
+func TestExitCodes(t *testing.T) {
+	t.Parallel()
+	state := filepath.Join(t.TempDir(), "state")
+	tests := map[string]struct {
+		args     []string
+		env      map[string]string
+		want     int
+		wantText string
+	}{
+		"help":                    {args: []string{"--help"}, want: exitOK, wantText: "docket up --demo"},
+		"nothing":                 {want: exitOK, wantText: "Available Commands"},
+		"help of a command":       {args: []string{"serve", "--help"}, want: exitOK, wantText: "--authentication-kubeconfig"},
+		"version":                 {args: []string{"version"}, want: exitOK, wantText: "Kubernetes library v1."},
+		"version flag":            {args: []string{"--version"}, want: exitOK, wantText: "Kubernetes library v1."},
+		"completion":              {args: []string{"completion", "bash"}, want: exitOK, wantText: "__start_docket"},
+		"unknown command":         {args: []string{"upp"}, want: exitUsage, wantText: `upp`},
+		"unknown flag":            {args: []string{"up", "--lisen=x"}, want: exitUsage, wantText: "--lisen"},
+		"argument":                {args: []string{"serve", "x"}, want: exitUsage, wantText: `no argument "x"`},
+		"no database":             {args: []string{"serve"}, want: exitUsage, wantText: "--database: is required"},
+		"several mistakes":        {args: []string{"serve", "--watch-history=1s", "--api-groups=x", "--cache-bytes=1"}, want: exitUsage, wantText: "--cache-bytes"},
+		"bad value":               {args: []string{"up", "--watch-history=soon"}, want: exitUsage, wantText: "--watch-history"},
+		"bad bytes":               {args: []string{"up", "--cache-bytes=many"}, want: exitUsage, wantText: "64Mi"},
+		"bad environment":         {args: []string{"up"}, env: map[string]string{"DOCKET_WATCH_HISTORY": "soon"}, want: exitUsage, wantText: "DOCKET_WATCH_HISTORY"},
+		"no such file":            {args: []string{"up", "--config=/nonexistent.yaml"}, want: exitUsage, wantText: "/nonexistent.yaml"},
+		"open to others":          {args: []string{"up", "--dir=" + state, "--listen=0.0.0.0:0"}, want: exitFailure, wantText: "--allow-non-loopback"},
+		"no port":                 {args: []string{"up", "--dir=" + state, "--listen=localhost"}, want: exitFailure, wantText: "--listen"},
+		"not in a cluster":        {args: []string{"serve", "--database=sqlite:///x.db", "--secure-port=0"}, want: exitFailure, wantText: "--kubeconfig"},
+		"database of no kind":     {args: []string{"up", "--dir=" + state, "--listen=127.0.0.1:0", "--database=mysql://x"}, want: exitUsage, wantText: "--database"},
+		"password is not shown":   {args: []string{"up", "--dir=" + state, "--listen=127.0.0.1:0", "--database=mysql://u:hunter2@x"}, want: exitUsage, wantText: "mysql"},
+		"unknown feature gate":    {args: []string{"up", "--feature-gates=Nonsense=true"}, want: exitUsage, wantText: "Nonsense"},
+		"migrate without a place": {args: []string{"migrate", "results"}, want: exitUsage, wantText: "--database: is required"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			command := docket(ctx, t, test.args...)
+			for key, value := range test.env {
+				command.Env = append(command.Env, key+"="+value)
+			}
+			output, _ := command.CombinedOutput()
+			if got := command.ProcessState.ExitCode(); got != test.want || !strings.Contains(string(output), test.wantText) {
+				t.Errorf("exit code %d and this text, want %d and %q in it:\n%s", got, test.want, test.wantText, output)
+			}
+			if strings.Contains(string(output), "hunter2") {
+				t.Errorf("the password is shown:\n%s", output)
+			}
+		})
+	}
+}
+
+// docket is the command as a process, with a home folder of its own.
+func docket(ctx context.Context, t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	command := exec.CommandContext(ctx, os.Args[0], args...)
+	command.Env = []string{"TEST_RUN_DOCKET=1", "HOME=" + t.TempDir(), "PATH=" + os.Getenv("PATH"), "TMPDIR=" + os.Getenv("TMPDIR")}
+	return command
+}
+
+// TestSignals: the first signal ends `docket up` in order, and it says where the
+// reports are; a kubeconfig that was there before works again after a restart.
+func TestSignals(t *testing.T) {
+	t.Parallel()
+	state := filepath.Join(t.TempDir(), "state with space")
+	address := "127.0.0.1:0"
+	for range 2 {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		command := docket(ctx, t, "up", "--dir", state, "--listen", address)
+		out := newLines(t)
+		command.Stdout, command.Stderr = out, os.Stderr
+		if err := command.Start(); err != nil {
+			t.Fatal(err)
+		}
+		line := out.wait(t, "Docket is ready")
+		address = regexp.MustCompile(`https://(\S+)`).FindStringSubmatch(line)[1]
+		if export := out.wait(t, "export KUBECONFIG="); !strings.Contains(export, "'"+state+"/kubeconfig'") {
+			t.Errorf("the path is not quoted: %s", export)
+		}
+		askVersion(t, filepath.Join(state, "kubeconfig"))
+		if err := command.Process.Signal(syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+		if err := command.Wait(); err != nil {
+			t.Errorf("docket up ended with %v", err)
+		}
+		out.wait(t, "Docket has stopped")
+		cancel()
+	}
+}
+
+func askVersion(t *testing.T, kubeconfig string) {
+	t.Helper()
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := rest.HTTPClientFor(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.CloseIdleConnections()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, config.Host+"/apis/wgpolicyk8s.io/v1alpha2/policyreports", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := response.Body.Close(); err != nil || response.StatusCode != http.StatusOK {
+		t.Fatalf("list reports with the kubeconfig: %s %v", response.Status, err)
+	}
+}
+
+// lines is an output that tests wait on.
+type lines struct {
+	text chan string
+	rest bytes.Buffer
+}
+
+func newLines(t *testing.T) *lines {
+	t.Helper()
+	return &lines{text: make(chan string, 1000)}
+}
+
+// Write implements io.Writer for one goroutine.
+func (l *lines) Write(p []byte) (int, error) {
+	l.rest.Write(p)
+	for {
+		line, err := l.rest.ReadString('\n')
+		if err != nil {
+			l.rest.WriteString(line)
+			return len(p), nil
+		}
+		l.text <- line
+	}
+}
+
+func (l *lines) wait(t *testing.T, part string) string {
+	t.Helper()
+	timer := time.NewTimer(time.Minute)
+	defer timer.Stop()
+	for {
+		select {
+		case line := <-l.text:
+			if strings.Contains(line, part) {
+				return line
+			}
+		case <-timer.C:
+			t.Fatalf("no line with %q came", part)
+		}
+	}
+}

@@ -1,0 +1,288 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package postgres_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/docket-project/docket/internal/store/engine"
+	"github.com/docket-project/docket/internal/store/postgres"
+	"github.com/docket-project/docket/internal/testenv"
+)
+
+const reports engine.Resource = "/wgpolicyk8s.io/policyreports/"
+
+func create(key string) engine.Op {
+	return engine.Op{
+		Kind: engine.Create, Resource: reports, Key: key, Value: engine.Value{Data: []byte(key), Codec: 1, Size: 9},
+		Index: []engine.Term{{Name: 1, Value: 2}},
+		Projection: &engine.Projection{Name: key, Kind: "PolicyReport", Results: []engine.Result{
+			{Verdict: &engine.Verdict{Policy: key, Result: "fail"}},
+		}},
+	}
+}
+
+// exec runs a statement as an administrator would, beside the engines.
+func exec(t testing.TB, url, sql string, args ...any) {
+	t.Helper()
+	conn := connect(t, url)
+	if _, err := conn.Exec(t.Context(), sql, args...); err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+}
+
+func connect(t testing.TB, url string) *pgx.Conn {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close(context.WithoutCancel(t.Context())) })
+	return conn
+}
+
+// TestCommitsOfAnotherReplica checks that a replica is woken by the other's
+// commits, and not by its own, and reads their events.
+func TestCommitsOfAnotherReplica(t *testing.T) {
+	t.Parallel()
+	url := testenv.Postgres(t).Database(t)
+	a, b := open(t, url, "main"), open(t, url, "main")
+	stranger := open(t, url, "other")
+	for _, e := range []*postgres.Engine{a, b, stranger} {
+		<-e.Wake() // The session has begun to listen.
+	}
+	for i := range 20 {
+		start := time.Now()
+		commit(t, a, []engine.Op{create(fmt.Sprint(i))})
+		select {
+		case <-b.Wake():
+		case <-time.After(10 * time.Second):
+			t.Fatal("the other replica was not woken")
+		}
+		t.Logf("commit and wake took %s", time.Since(start))
+		events, state, err := b.Events(t.Context(), engine.Revision(i+1), 10)
+		if err != nil || len(events) != 1 || state.Revision != engine.Revision(i+2) || events[0].Key != fmt.Sprint(i) {
+			t.Fatalf("events: %+v, %+v, %v", events, state, err)
+		}
+	}
+	// Sessions hear notifications in order: b's commit comes after all of a's own.
+	commit(t, b, []engine.Op{create("last")})
+	<-a.Wake()
+	select {
+	case <-a.Wake():
+		t.Error("a replica was woken by its own commits")
+	case <-stranger.Wake():
+		t.Error("a cluster was woken by commits of another one")
+	default:
+	}
+}
+
+// TestLostListener checks that a replica listens again, and wakes up since it may
+// have missed something, when its session was ended.
+func TestLostListener(t *testing.T) {
+	t.Parallel()
+	url := testenv.Postgres(t).Database(t)
+	a, b := open(t, url, "main"), open(t, url, "main")
+	<-a.Wake()
+	<-b.Wake()
+	exec(t, url, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+		WHERE datname = current_database() AND application_name = 'docket listen'`)
+	<-a.Wake()
+	<-b.Wake()
+	commit(t, a, []engine.Op{create("a")})
+	<-b.Wake()
+}
+
+// acknowledged collects what commits promised.
+type acknowledged struct {
+	mu        sync.Mutex
+	revisions map[string]engine.Revision
+	unknown   map[string]bool
+}
+
+// load commits with several engines until ctx ends or each has done its share.
+// Errors that the contract knows are part of the game.
+func load(ctx context.Context, t *testing.T, engines []*postgres.Engine, name string, each int) *acknowledged {
+	t.Helper()
+	known := &acknowledged{revisions: map[string]engine.Revision{}, unknown: map[string]bool{}}
+	var group sync.WaitGroup
+	for i, e := range engines {
+		group.Go(func() {
+			for n := 0; n < each && ctx.Err() == nil; n++ {
+				key := fmt.Sprintf("%s/%d/%06d", name, i, n)
+				batch, err := e.Commit(ctx, []engine.Op{create(key), create(key + "-twin")})
+				known.mu.Lock()
+				switch {
+				case err == nil:
+					known.revisions[key] = batch.Outcomes[0].Revision
+				case errors.Is(err, engine.ErrUnknownOutcome):
+					known.unknown[key] = true
+				case !errors.Is(err, engine.ErrUnavailable) && ctx.Err() == nil:
+					t.Errorf("commit: %v", err)
+				}
+				known.mu.Unlock()
+			}
+		})
+	}
+	group.Wait()
+	return known
+}
+
+// check reads everything back: what was acknowledged is there at its revision,
+// nothing is there that nobody wrote, batches are whole, and events have no gap.
+func (known *acknowledged) check(t *testing.T, e engine.Engine) {
+	t.Helper()
+	found := map[string]engine.Revision{}
+	for after := engine.Revision(1); ; {
+		events, _, err := e.Events(t.Context(), after, 500)
+		if err != nil {
+			t.Fatalf("events: %v", err)
+		}
+		if len(events) == 0 {
+			break
+		}
+		for _, event := range events {
+			found[event.Key] = event.Revision
+			after = event.Revision
+		}
+	}
+	for key, revision := range known.revisions {
+		if found[key] != revision || found[key+"-twin"] != revision+1 {
+			t.Errorf("%s was acknowledged at %d, its event is at %d, its twin's at %d", key, revision, found[key], found[key+"-twin"])
+		}
+	}
+	for key := range known.unknown {
+		if (found[key] == 0) != (found[key+"-twin"] == 0) {
+			t.Errorf("half of the batch of %s is there", key)
+		}
+		if found[key] != 0 {
+			known.revisions[key] = found[key]
+		}
+	}
+	if len(found) != 2*len(known.revisions) {
+		t.Errorf("%d events for %d commits of two", len(found), len(known.revisions))
+	}
+	usage, err := e.Usage(t.Context())
+	if err != nil || usage.Results != int64(len(found)) {
+		t.Errorf("%d results for %d objects: %v", usage.Results, len(found), err)
+	}
+}
+
+// TestTerminatedConnections ends all sessions again and again under load.
+func TestTerminatedConnections(t *testing.T) {
+	t.Parallel()
+	url := testenv.Postgres(t).Database(t)
+	engines := []*postgres.Engine{open(t, url, "main"), open(t, url, "main"), open(t, url, "main")}
+	admin := connect(t, url)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var group sync.WaitGroup
+	group.Go(func() {
+		defer cancel()
+		for range 15 {
+			_, err := admin.Exec(ctx, `SELECT pg_terminate_backend(pid), pg_sleep(0.02) FROM pg_stat_activity
+				WHERE datname = current_database() AND pid <> pg_backend_pid()`)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+		}
+	})
+	known := load(ctx, t, engines, "load", 1<<30)
+	group.Wait()
+	t.Logf("%d acknowledged, %d unknown", len(known.revisions), len(known.unknown))
+	if len(known.revisions) == 0 {
+		t.Error("nothing was committed")
+	}
+	known.check(t, engines[0])
+}
+
+// TestKilledServer kills the server under load and starts it again, with engines
+// that stay open.
+func TestKilledServer(t *testing.T) {
+	t.Parallel()
+	server := testenv.NewPostgres(t)
+	url := server.Database(t)
+	engines := []*postgres.Engine{open(t, url, "main"), open(t, url, "main")}
+	all := &acknowledged{revisions: map[string]engine.Revision{}, unknown: map[string]bool{}}
+	for round := range 3 {
+		ctx, cancel := context.WithCancel(t.Context())
+		var group sync.WaitGroup
+		group.Go(func() {
+			defer cancel()
+			// After some commits of this round, whoever makes them.
+			for target := engine.Revision(len(all.revisions)*2 + 40); ; {
+				state, err := engines[0].State(ctx)
+				if err != nil || state.Revision >= target {
+					break
+				}
+			}
+			server.Kill(t)
+		})
+		known := load(ctx, t, engines, fmt.Sprint(round), 1<<30)
+		group.Wait()
+		server.Start(t)
+		start := time.Now()
+		for _, e := range engines {
+			if _, err := e.State(t.Context()); err != nil {
+				t.Errorf("read right after the start: %v", err)
+			}
+			commit(t, e, nil)
+		}
+		t.Logf("round %d: %d acknowledged, %d unknown; first reads after %s",
+			round, len(known.revisions), len(known.unknown), time.Since(start))
+		for key, revision := range known.revisions {
+			all.revisions[key] = revision
+		}
+		for key := range known.unknown {
+			all.unknown[key] = true
+		}
+	}
+	all.check(t, engines[1])
+	state, err := engines[0].State(t.Context())
+	if err != nil || state.Compacted != 0 {
+		t.Errorf("a crash is no failover: %+v, %v", state, err)
+	}
+}
+
+// TestServerAway checks that calls end with ErrUnavailable while there is no
+// server, and soon.
+func TestServerAway(t *testing.T) {
+	t.Parallel()
+	server := testenv.NewPostgres(t)
+	url := server.Database(t)
+	e := open(t, url, "main")
+	commit(t, e, []engine.Op{create("a")})
+	server.Stop(t)
+	calls := map[string]func() error{
+		"commit": func() error { _, err := e.Commit(t.Context(), []engine.Op{create("b")}); return err },
+		"get":    func() error { _, _, err := e.Get(t.Context(), reports, "a"); return err },
+		"list":   func() error { _, err := e.List(t.Context(), engine.Query{Resource: reports}); return err },
+		"events": func() error { _, _, err := e.Events(t.Context(), 1, 10); return err },
+		"state":  func() error { _, err := e.State(t.Context()); return err },
+		"tidy":   func() error { return e.Tidy(t.Context()) },
+	}
+	for name, call := range calls {
+		start := time.Now()
+		if err := call(); !errors.Is(err, engine.ErrUnavailable) {
+			t.Errorf("%s: got %v, want %v", name, err, engine.ErrUnavailable)
+		}
+		if took := time.Since(start); took > 10*time.Second {
+			t.Errorf("%s took %s", name, took)
+		}
+	}
+	server.Start(t)
+	commit(t, e, []engine.Op{create("b")})
+	page, err := e.List(t.Context(), engine.Query{Resource: reports})
+	if err != nil || len(page.Rows) != 2 {
+		t.Errorf("list after the restart: %+v, %v", page.Rows, err)
+	}
+}
