@@ -63,7 +63,7 @@ func cell(text string) string {
 }
 
 func code(text string) string {
-	if text == "" || text == "[]" {
+	if text == "" || text == "[]" || text == "<nil>" {
 		return ""
 	}
 	return "`" + cell(text) + "`"

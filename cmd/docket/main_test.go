@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 
 func TestExitCodes(t *testing.T) {
 	t.Parallel()
-	state := filepath.Join(t.TempDir(), "state")
+	state := func(name string) string { return "--dir=" + filepath.Join(t.TempDir(), name) }
 	tests := map[string]struct {
 		args     []string
 		env      map[string]string
@@ -53,11 +53,11 @@ func TestExitCodes(t *testing.T) {
 		"bad bytes":               {args: []string{"up", "--cache-bytes=many"}, want: exitUsage, wantText: "64Mi"},
 		"bad environment":         {args: []string{"up"}, env: map[string]string{"DOCKET_WATCH_HISTORY": "soon"}, want: exitUsage, wantText: "DOCKET_WATCH_HISTORY"},
 		"no such file":            {args: []string{"up", "--config=/nonexistent.yaml"}, want: exitUsage, wantText: "/nonexistent.yaml"},
-		"open to others":          {args: []string{"up", "--dir=" + state, "--listen=0.0.0.0:0"}, want: exitFailure, wantText: "--allow-non-loopback"},
-		"no port":                 {args: []string{"up", "--dir=" + state, "--listen=localhost"}, want: exitFailure, wantText: "--listen"},
+		"open to others":          {args: []string{"up", state("1"), "--listen=0.0.0.0:0"}, want: exitFailure, wantText: "--allow-non-loopback"},
+		"no port":                 {args: []string{"up", state("2"), "--listen=localhost"}, want: exitFailure, wantText: "--listen"},
 		"not in a cluster":        {args: []string{"serve", "--database=sqlite:///x.db", "--secure-port=0"}, want: exitFailure, wantText: "--kubeconfig"},
-		"database of no kind":     {args: []string{"up", "--dir=" + state, "--listen=127.0.0.1:0", "--database=mysql://x"}, want: exitUsage, wantText: "--database"},
-		"password is not shown":   {args: []string{"up", "--dir=" + state, "--listen=127.0.0.1:0", "--database=mysql://u:hunter2@x"}, want: exitUsage, wantText: "mysql"},
+		"database of no kind":     {args: []string{"up", state("3"), "--listen=127.0.0.1:0", "--database=mysql://x"}, want: exitUsage, wantText: "--database"},
+		"password is not shown":   {args: []string{"up", state("4"), "--listen=127.0.0.1:0", "--database=mysql://u:hunter2@x"}, want: exitUsage, wantText: "mysql"},
 		"unknown feature gate":    {args: []string{"up", "--feature-gates=Nonsense=true"}, want: exitUsage, wantText: "Nonsense"},
 		"migrate without a place": {args: []string{"migrate", "results"}, want: exitUsage, wantText: "--database: is required"},
 	}

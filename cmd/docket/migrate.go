@@ -29,7 +29,7 @@ func newMigrate(p process) *cobra.Command {
 func newMigrateResults(p process) *cobra.Command {
 	storage := apiserver.NewStorageOptions()
 	var sections cliflag.NamedFlagSets
-	storage.AddFlags(sections.FlagSet("reports"))
+	storage.AddDatabaseFlags(sections.FlagSet("reports"))
 	command := &cobra.Command{
 		Use:   "results --database URL",
 		Short: "Rebuild the rows for SQL users from the reports",

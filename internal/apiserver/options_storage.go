@@ -66,21 +66,9 @@ func NewStorageOptions() *StorageOptions {
 	}
 }
 
-// AddFlags adds the flags to fs.
+// AddFlags adds all flags to fs.
 func (o *StorageOptions) AddFlags(fs *pflag.FlagSet) {
-	fs.StringVar(&o.Database, "database", o.Database,
-		"Database for the reports: postgres://user@host:port/name or sqlite:///path/to/file.db.")
-	fs.StringVar(&o.DatabasePasswordFile, "database-password-file", o.DatabasePasswordFile,
-		"File with the password of the database user. It is read again for each new connection, so that passwords can be rotated.")
-	o.AddTuningFlags(fs)
-}
-
-// AddTuningFlags adds all flags but those that say where the database is.
-func (o *StorageOptions) AddTuningFlags(fs *pflag.FlagSet) {
-	fs.StringVar(&o.Cluster, "cluster", o.Cluster,
-		"Name of this cluster in the database, so that several clusters can share one. Replicas of one server use the same name. "+
-			`"`+ClusterAuto+`" takes the UID of the cluster's kube-system namespace.`)
-	fs.StringSliceVar(&o.APIGroups, "api-groups", o.APIGroups, "API groups to serve.")
+	o.AddDatabaseFlags(fs)
 	fs.DurationVar(&o.WatchHistory, "watch-history", o.WatchHistory,
 		"How long changes are kept, so that watches and paged lists can continue where they were interrupted.")
 	fs.Var(newBytesValue(&o.WatchHistoryBytes), "watch-history-bytes",
@@ -90,6 +78,18 @@ func (o *StorageOptions) AddTuningFlags(fs *pflag.FlagSet) {
 	fs.Var(newBytesValue(&o.CacheBytes), "cache-bytes", "Memory for decoded objects.")
 	fs.BoolVar(&o.ResultRows, "result-rows", o.ResultRows,
 		"Keep each result of a report as a row, for SQL queries on the views (docs/sql.md).")
+}
+
+// AddDatabaseFlags adds the flags that say where the reports are, to fs.
+func (o *StorageOptions) AddDatabaseFlags(fs *pflag.FlagSet) {
+	fs.StringVar(&o.Database, "database", o.Database,
+		"Database for the reports: postgres://user@host:port/name or sqlite:///path/to/file.db.")
+	fs.StringVar(&o.DatabasePasswordFile, "database-password-file", o.DatabasePasswordFile,
+		"File with the password of the database user. It is read again for each new connection, so that passwords can be rotated.")
+	fs.StringVar(&o.Cluster, "cluster", o.Cluster,
+		"Name of this cluster in the database, so that several clusters can share one. Replicas of one server use the same name. "+
+			`"`+ClusterAuto+`" takes the UID of the cluster's kube-system namespace.`)
+	fs.StringSliceVar(&o.APIGroups, "api-groups", o.APIGroups, "API groups to serve.")
 }
 
 func (o *StorageOptions) databaseOptions() database.Options {

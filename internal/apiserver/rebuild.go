@@ -19,6 +19,9 @@ import (
 // changes has its rows from that change. report is called now and then with the
 // number of finished objects and of all.
 func RebuildResults(ctx context.Context, storage *StorageOptions, report func(done, total int64)) (err error) {
+	if storage.Cluster == ClusterAuto {
+		return fmt.Errorf("--cluster: %q is for servers; give the UID of the cluster's kube-system namespace", ClusterAuto)
+	}
 	scheme, err := registry.NewScheme()
 	if err != nil {
 		return err

@@ -120,11 +120,11 @@ FROM made`, name)
 }
 
 // identity tells one history of a database from another. A physical restore and
-// a failover change the timeline, a restored dump the relation, an upgrade the
-// system identifier. What the role may not read is zero.
+// a failover change the timeline, a restored dump or a copied database the
+// relation, an upgrade the system identifier. What the role may not read is zero.
 type identity struct {
 	system   int64
-	relation int64
+	relation int64 // oids of the database and of the table
 	timeline int32
 }
 
@@ -132,7 +132,7 @@ const mayIdentifySQL = `SELECT
 	has_function_privilege('pg_catalog.pg_control_system()', 'EXECUTE'),
 	has_function_privilege('pg_catalog.pg_walfile_name(pg_lsn)', 'EXECUTE')
 		AND has_function_privilege('pg_catalog.pg_current_wal_lsn()', 'EXECUTE'),
-	'docket.revision'::regclass::oid::int8`
+	(SELECT oid::int8 << 32 FROM pg_database WHERE datname = current_database()) + 'docket.revision'::regclass::oid::int8`
 
 // identify asks the server who it is. Why pg_walfile_name: pg_control_checkpoint
 // knows a new timeline only after the first checkpoint on it.

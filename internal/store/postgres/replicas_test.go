@@ -30,8 +30,8 @@ func create(key string) engine.Op {
 	}
 }
 
-// exec runs a statement as an administrator would, beside the engines.
-func exec(t testing.TB, url, sql string, args ...any) {
+// execute runs a statement as an administrator would, beside the engines.
+func execute(t testing.TB, url, sql string, args ...any) {
 	t.Helper()
 	conn := connect(t, url)
 	if _, err := conn.Exec(t.Context(), sql, args...); err != nil {
@@ -93,7 +93,7 @@ func TestLostListener(t *testing.T) {
 	a, b := open(t, url, "main"), open(t, url, "main")
 	<-a.Wake()
 	<-b.Wake()
-	exec(t, url, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+	execute(t, url, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
 		WHERE datname = current_database() AND application_name = 'docket listen'`)
 	<-a.Wake()
 	<-b.Wake()

@@ -23,8 +23,8 @@ FROM (SELECT key, min(revision) AS revision FROM event INDEXED BY event_key
 WHERE cluster = ?1 AND resource = ?2 AND key >= ?3 AND key < ?4 AND revision > ?5 GROUP BY key ORDER BY key LIMIT ?6) AS changed
 CROSS JOIN event AS e ON e.cluster = ?1 AND e.revision = changed.revision ORDER BY changed.key`
 	// A range of the primary key of event: what happened since.
-	selectRecentEvents = `SELECT key, previous_revision, created, 0, previous_size, previous_codec, previous_data FROM event NOT INDEXED
-WHERE cluster = ?1 AND resource = ?2 AND key >= ?3 AND key < ?4 AND revision > ?5 ORDER BY revision`
+	selectRecentEvents = `SELECT key, previous_revision, created, 0, previous_size, previous_codec, previous_data FROM event
+WHERE cluster = ?1 AND +resource = ?2 AND +key >= ?3 AND +key < ?4 AND revision > ?5 ORDER BY revision`
 	// A range of event_key; for each key its first and last event: how many keys
 	// there were then and are not now.
 	countGone = `SELECT sum((first.kind <> 1) - (last.kind <> 3))

@@ -26,7 +26,7 @@ CREATE TABLE docket.revision (
     committed_at      timestamptz NOT NULL, -- time of the last change; never goes back
     tidied            int8 NOT NULL, -- counts removals of verdicts and subjects
     system_identifier int8 NOT NULL, -- of the server that was written to last; 0 is unknown
-    relation          int8 NOT NULL, -- oid of this table: another one after a restored dump
+    relation          int8 NOT NULL, -- oids of database and table: others after a restored dump
     timeline          int4 NOT NULL, -- of the server; 0 is unknown
     cluster           int4 NOT NULL PRIMARY KEY
 ) WITH (fillfactor = 10, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_scale_factor = 0);

@@ -1,5 +1,10 @@
 -- +goose Up
 
+-- People look for a resource by its name or by its UID. Hash indexes, because these
+-- texts are as long as a producer likes, and a B-tree refuses long ones.
+CREATE INDEX subject_name ON docket.subject USING hash (name);
+CREATE INDEX subject_uid ON docket.subject USING hash (uid);
+
 -- The SQL contract for people, version 1. Names, columns, their types and meaning
 -- are promised in docs/sql.md; everything else in this schema may change.
 --
@@ -124,3 +129,43 @@ SELECT
 FROM docket.cluster;
 
 CREATE VIEW docket.sql_contract AS SELECT 1 AS version;
+
+COMMENT ON VIEW docket.policy_results IS 'One row for each result and subject. Contract: docs/sql.md';
+COMMENT ON VIEW docket.policy_report_summaries IS 'One row for each report, with the counts that it states. Contract: docs/sql.md';
+COMMENT ON VIEW docket.policy_result_counts IS 'How many results say the same. Contract: docs/sql.md';
+COMMENT ON VIEW docket.clusters IS 'The clusters in this database. Contract: docs/sql.md';
+COMMENT ON VIEW docket.sql_contract IS 'The version of the contract in docs/sql.md';
+
+-- The role that may read the views and nothing else. Roles belong to the server,
+-- not to the database: it may exist, another database's migration may be making it
+-- right now, and this user may not be allowed to make it. None of that stops the
+-- migration: an administrator can run these statements later.
+-- +goose StatementBegin
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_catalog.pg_roles WHERE rolname = 'docket_reader') THEN
+        CREATE ROLE docket_reader NOLOGIN;
+    END IF;
+EXCEPTION
+    WHEN insufficient_privilege THEN
+        RAISE NOTICE 'role docket_reader was not made: this user may not create roles; docs/sql.md says how to make it';
+    WHEN duplicate_object OR unique_violation THEN
+        NULL;
+END
+$$;
+-- +goose StatementEnd
+
+-- +goose StatementBegin
+DO $$
+BEGIN
+    GRANT USAGE ON SCHEMA docket TO docket_reader;
+    GRANT SELECT ON docket.policy_results, docket.policy_report_summaries, docket.policy_result_counts,
+        docket.clusters, docket.sql_contract TO docket_reader;
+EXCEPTION
+    WHEN undefined_object THEN
+        NULL; -- The role is missing: there was a notice above.
+    WHEN insufficient_privilege THEN
+        RAISE NOTICE 'role docket_reader got no rights: this user does not own schema docket; docs/sql.md says how to grant them';
+END
+$$;
+-- +goose StatementEnd

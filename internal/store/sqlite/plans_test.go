@@ -1,0 +1,108 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package sqlite
+
+import (
+	"context"
+	"database/sql/driver"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/docket-project/docket/internal/store/engine"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files") //nolint:gochecknoglobals // a flag
+
+// statements are all that run while the engine works.
+func statements(t *testing.T) map[string]string {
+	t.Helper()
+	all := map[string]string{
+		"selectCounters": selectCounters, "updateCounters": updateCounters, "markCompacted": markCompacted,
+		"addTotal": addTotal, "selectTotal": selectTotal, "sumResults": sumResults,
+		"selectResource": selectResource, "insertObject": insertObject, "selectObject": selectObject,
+		"updateObject": updateObject, "deleteObject": deleteObject, "insertEvent": insertEvent,
+		"insertTerm": insertTerm, "deleteTerm": deleteTerm, "selectTerms": selectTerms,
+		"upsertReport": upsertReport, "deleteReport": deleteReport,
+		"upsertResult": upsertResult, "selectResults": selectResults, "deleteResults": deleteResults,
+		"insertVerdict": insertVerdict, "insertSubject": insertSubject,
+		"selectOne": selectOne, "selectExpired": selectExpired,
+		"selectEvents": selectEvents, "selectNextEvent": selectNextEvent, "selectEventSums": selectEventSums,
+		"selectRange": selectRange, "countRange": countRange,
+		"selectFirstEvents": selectFirstEvents, "selectRecentEvents": selectRecentEvents, "countGone": countGone,
+		"selectOldest": selectOldest, "deleteEvents": deleteEvents,
+		"selectVerdicts": selectVerdicts, "deleteVerdict": deleteVerdict,
+		"selectSubjects": selectSubjects, "deleteSubject": deleteSubject,
+	}
+	for name, values := range map[string][]int64{"Name": nil, "Value": {1}, "Values": {1, 2}} {
+		c, err := conditionOf(1, 1, engine.Condition{Name: 1, Values: values})
+		if err != nil {
+			t.Fatal(err)
+		}
+		all["countTerms"+name] = fmt.Sprintf(countTerms, c.terms)
+		all["checkObjects"+name] = fmt.Sprintf(checkObjects, c.exists)
+		all["gatherObjects"+name] = fmt.Sprintf(gatherObjects, c.terms, c.exists)
+	}
+	return all
+}
+
+// fullScan matches a step that reads a whole table or all that a cluster has in
+// it. Subqueries and the values of a condition may be scanned.
+var fullScan = regexp.MustCompile(
+	`SCAN (o|k|e|r|object|event|term|report|result|verdict|subject|first|last|resource|revision|total|cluster)\b|\(cluster=\?\)`)
+
+// fewRows are statements that read all that a cluster has in a small table, or
+// only the first of it.
+var fewRows = []string{"sumResults", "selectOldest"}
+
+// TestPlans: each statement goes by the index that is named above it. The golden
+// file shows how; -update rewrites it.
+func TestPlans(t *testing.T) {
+	t.Parallel()
+	e, err := Open(t.Context(), Options{Path: filepath.Join(t.TempDir(), "docket.db"), Cluster: "main"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	all := statements(t)
+	var got strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		fmt.Fprintf(&got, "%s\n", name)
+		err := e.borrow(t.Context(), func(c *conn) error {
+			args := make([]any, strings.Count(all[name], "?"))
+			return c.query(context.Background(), func(row []driver.Value) error {
+				step := text(row[3])
+				fmt.Fprintf(&got, "\t%s\n", step)
+				if fullScan.MatchString(step) && !slices.Contains(fewRows, name) {
+					t.Errorf("%s: %s", name, step)
+				}
+				return nil
+			}, "EXPLAIN QUERY PLAN "+all[name], args...)
+		})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	golden := filepath.Join("testdata", "plans.golden")
+	if *update {
+		if err := os.WriteFile(golden, []byte(got.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got.String()); diff != "" {
+		t.Errorf("plans have changed; look at them and run with -update (-want +got):\n%s", diff)
+	}
+}

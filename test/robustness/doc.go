@@ -1,0 +1,7 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package robustness kills real servers and databases under load, and checks
+// afterwards that nothing acknowledged was lost and that no watcher missed or
+// repeated an event (docs/guarantees.md, S1 to S3). Tests only.
+package robustness

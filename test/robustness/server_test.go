@@ -1,0 +1,138 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package robustness_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// binary is the docket command, built once.
+var binary = sync.OnceValues(func() (string, error) {
+	folder, err := os.MkdirTemp("", "docket-robustness-")
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(folder, "docket")
+	build := exec.Command("go", "build", "-o", path, "github.com/docket-project/docket/cmd/docket")
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build docket: %w\n%s", err, out)
+	}
+	return path, nil
+})
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if path, err := binary(); err == nil {
+		_ = os.RemoveAll(filepath.Dir(path))
+	}
+	os.Exit(code)
+}
+
+// server is a `docket up` in a process of its own, at one address for all its
+// lives.
+type server struct {
+	t        *testing.T
+	dir      string
+	address  string
+	database string
+
+	mu      sync.Mutex
+	process *exec.Cmd
+	client  dynamic.Interface
+}
+
+func newServer(t *testing.T, database string) *server {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := listener.Addr().String()
+	if err := listener.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s := &server{t: t, dir: t.TempDir(), address: address, database: database}
+	s.start()
+	t.Cleanup(s.kill)
+	config, err := clientcmd.BuildConfigFromFlags("", filepath.Join(s.dir, "kubeconfig"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.QPS, config.Burst = -1, -1
+	config.Timeout = 0
+	if s.client, err = dynamic.NewForConfig(config); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// start starts the server and waits until it says that it is ready.
+func (s *server) start() {
+	s.t.Helper()
+	path, err := binary()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	args := []string{"up", "--dir", s.dir, "--listen", s.address}
+	if s.database != "" {
+		args = append(args, "--database", s.database)
+	}
+	process := exec.Command(path, args...)
+	process.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	var log strings.Builder
+	process.Stderr = &log
+	stdout, err := process.StdoutPipe()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if err := process.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	s.mu.Lock()
+	s.process = process
+	s.mu.Unlock()
+	lines := bufio.NewScanner(stdout)
+	for lines.Scan() {
+		if strings.HasPrefix(lines.Text(), "Docket is ready") {
+			return
+		}
+	}
+	_ = process.Wait()
+	s.t.Errorf("the server ended before it was ready: %s", log.String())
+}
+
+// kill ends the server at once, as a power cut would.
+func (s *server) kill() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.process == nil {
+		return
+	}
+	_ = s.process.Process.Kill()
+	_ = s.process.Wait()
+	s.process = nil
+}
+
+// sleep waits a random time up to most, or until ctx ends.
+func sleep(ctx context.Context, r *rand.Rand, most time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(time.Duration(r.Int64N(int64(most)))):
+	}
+}
