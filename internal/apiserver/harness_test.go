@@ -60,12 +60,17 @@ type testServer struct {
 // startServer runs a server on a database until the test ends.
 func startServer(t testing.TB, databaseURL string, change ...func(*apiserver.Options)) *testServer {
 	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
-	server, err := newServer(ctx, databaseURL, change...)
+	server, err := newServer(t.Context(), databaseURL, change...)
 	if err != nil {
-		cancel()
 		t.Fatalf("start a server: %v", err)
 	}
+	return runServer(t, server)
+}
+
+// runServer runs a server until the test ends.
+func runServer(t testing.TB, server *apiserver.Server) *testServer {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- server.Run(ctx) }()
 	var stopped bool
@@ -83,6 +88,7 @@ func startServer(t testing.TB, databaseURL string, change ...func(*apiserver.Opt
 		}
 	}
 	t.Cleanup(s.stop)
+	var err error
 	if s.http, err = rest.HTTPClientFor(s.config); err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +105,7 @@ func newServer(ctx context.Context, databaseURL string, change ...func(*apiserve
 	options.Server.ShutdownWatchTerminationGracePeriod = time.Second
 	options.Server.ShutdownDelayDuration = 0
 	options.Server.ShutdownSendRetryAfter = false
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
@@ -126,6 +132,27 @@ func newServer(ctx context.Context, databaseURL string, change ...func(*apiserve
 		return nil, errors.Join(err, listener.Close())
 	}
 	return server, nil
+}
+
+func listenLoopback(t testing.TB) net.Listener {
+	t.Helper()
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = listener.Close() }) // Closed by the server, if one ran.
+	return listener
+}
+
+// anonymousClient trusts the server and has no token.
+func anonymousClient(t testing.TB, server *apiserver.Server) *http.Client {
+	t.Helper()
+	client, err := rest.HTTPClientFor(rest.AnonymousClientConfig(server.Generic.LoopbackClientConfig))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.CloseIdleConnections)
+	return client
 }
 
 func clientConfig(server *apiserver.Server) *rest.Config {

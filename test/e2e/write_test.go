@@ -11,8 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// testApply is client-side apply: kubectl computes a merge patch, since the server does
-// not claim to know strategic merge patches.
+// testApply is client-side apply, where kubectl computes the patch.
 func testApply(t *testing.T, r *resource) {
 	changed := func(report *unstructured.Unstructured) { setLabel(report, "step", "2") }
 	for _, step := range []struct {
@@ -87,20 +86,20 @@ func testPatch(t *testing.T, r *resource) {
 		return []string{"patch", r.Resource, r.name("a"), "--type", kind, "--patch", body}
 	}
 	r.kubectl.Run(t, patch("merge", `{"metadata":{"labels":{"merged":"yes","e2e":null}}}`)...)
+	// kubectl's default. A CustomResourceDefinition would answer 415.
+	r.kubectl.Run(t, patch("strategic", `{"metadata":{"labels":{"strategic":"yes"}}}`)...)
 	r.kubectl.Run(t, patch("json", `[{"op":"add","path":"/metadata/labels/added","value":"yes"}]`)...)
 	for _, test := range []struct{ path, want string }{
 		{".metadata.labels.merged", "yes"},
 		{".metadata.labels.e2e", ""},
+		{".metadata.labels.strategic", "yes"},
 		{".metadata.labels.added", "yes"},
 	} {
 		if got := r.field(t, "a", test.path); got != test.want {
 			t.Errorf("%s is %q, want %q", test.path, got, test.want)
 		}
 	}
-	// As for a CustomResourceDefinition: 415, with the types that would do.
-	r.kubectl.Refused(t, "", []string{"UnsupportedMediaType", "strategic-merge-patch"},
-		patch("strategic", `{"metadata":{"labels":{"strategic":"yes"}}}`)...)
-	r.kubectl.Refused(t, "", []string{"Invalid"},
+	r.kubectl.Refused(t, "", []string{"invalid"},
 		patch("json", `[{"op":"test","path":"/metadata/labels/added","value":"no"}]`)...)
 }
 
@@ -130,7 +129,7 @@ func testRefusals(t *testing.T, r *resource) {
 		{"unknown field", unknown, []string{"bogusField"}, []string{"create", "-f", "-"}},
 		{"stale version", stale, []string{"Conflict"}, []string{"replace", "-f", "-"}},
 		{"missing object", r.report(t, "z", nil), []string{"NotFound"}, []string{"replace", "-f", "-"}},
-		{"unknown name", "", []string{"NotFound", r.name("z")}, []string{"get", r.Resource, r.name("z")}},
+		{"unknown name", "", []string{"NotFound"}, []string{"get", r.Resource, r.name("z")}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			r.kubectl.Refused(t, test.input, test.want, test.arguments...)

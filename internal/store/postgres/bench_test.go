@@ -220,29 +220,4 @@ func BenchmarkRead(b *testing.B) {
 			}
 		}
 	})
-	reportSizes(b, url, objects)
-}
-
-// reportSizes prints bytes per report on disk, a table each.
-func reportSizes(b *testing.B, url string, objects int64) {
-	conn, err := pgx.Connect(b.Context(), url)
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer func() { _ = conn.Close(context.WithoutCancel(b.Context())) }()
-	rows, err := conn.Query(b.Context(), `SELECT relname, pg_table_size(oid), pg_indexes_size(oid) FROM pg_class
-		WHERE relnamespace = 'docket'::regnamespace AND relkind = 'r' ORDER BY relname`)
-	if err != nil {
-		b.Fatal(err)
-	}
-	var name string
-	var table, indexes, sum int64
-	if _, err := pgx.ForEachRow(rows, []any{&name, &table, &indexes}, func() error {
-		sum += table + indexes
-		b.Logf("%-10s %6d bytes a report in the table, %6d in its indexes", name, table/objects, indexes/objects)
-		return nil
-	}); err != nil {
-		b.Fatal(err)
-	}
-	b.Logf("%-10s %6d bytes a report", "all", sum/objects)
 }

@@ -43,12 +43,10 @@ func built(t testing.TB) binaries {
 func buildBinaries() (binaries, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), buildTimeout)
 	defer cancel()
-	root, err := moduleRoot(ctx, "github.com/docket-project/docket")
-	if err != nil {
-		return binaries{}, err
-	}
-	here, err := moduleRoot(ctx, "github.com/docket-project/docket/test/e2e")
-	if err != nil {
+	root, rootErr := goList(ctx, "", "-m", "-f", "{{.Dir}}", "github.com/docket-project/docket")
+	here, hereErr := goList(ctx, "", "-m", "-f", "{{.Dir}}", "github.com/docket-project/docket/test/e2e")
+	version, versionErr := kubectlVersion(ctx, here)
+	if err := errors.Join(rootErr, hereErr, versionErr); err != nil {
 		return binaries{}, err
 	}
 	b := binaries{
@@ -58,21 +56,30 @@ func buildBinaries() (binaries, error) {
 	return b, errors.Join(
 		// With the versions of its own go.mod, which are those that users get.
 		goBuild(ctx, root, b.docket, "./cmd/docket"),
-		goBuild(ctx, here, b.kubectl, "./cmd/kubectl"),
+		goBuild(ctx, here, b.kubectl, "./cmd/kubectl", "-ldflags", "-X k8s.io/component-base/version.gitVersion="+version),
 	)
 }
 
-func moduleRoot(ctx context.Context, module string) (string, error) {
-	cmd := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", module)
+// kubectlVersion returns the version that kubectl's library is of: v0.36.3 is v1.36.3.
+// kubectl compares it with the server's.
+func kubectlVersion(ctx context.Context, here string) (string, error) {
+	version, err := goList(ctx, here, "-m", "-f", "{{.Version}}", "k8s.io/kubectl")
+	return strings.Replace(version, "v0.", "v1.", 1), err
+}
+
+func goList(ctx context.Context, dir string, arguments ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, "go", append([]string{"list"}, arguments...)...)
+	cmd.Dir = dir
 	output, err := cmd.Output()
 	if err != nil {
-		return "", fmt.Errorf("find module %s: %w", module, err)
+		return "", fmt.Errorf("go list %s: %w", strings.Join(arguments, " "), err)
 	}
 	return strings.TrimSpace(string(output)), nil
 }
 
-func goBuild(ctx context.Context, dir, target, pkg string) error {
-	cmd := exec.CommandContext(ctx, "go", "build", "-o", target, pkg)
+func goBuild(ctx context.Context, dir, target, pkg string, flags ...string) error {
+	arguments := append(append([]string{"build", "-o", target}, flags...), pkg)
+	cmd := exec.CommandContext(ctx, "go", arguments...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if output, err := cmd.CombinedOutput(); err != nil {

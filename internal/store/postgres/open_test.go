@@ -1,0 +1,288 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package postgres_test
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/docket-project/docket/internal/store/engine"
+	"github.com/docket-project/docket/internal/store/postgres"
+	"github.com/docket-project/docket/internal/testenv"
+)
+
+// edit returns a database URL with a change.
+func edit(t *testing.T, databaseURL string, change func(*url.URL)) string {
+	t.Helper()
+	u, err := url.Parse(databaseURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	change(u)
+	return u.String()
+}
+
+// refused opens what can't be opened, and returns the error. It must be there
+// soon, since waiting would not help.
+func refused(t *testing.T, options postgres.Options) error {
+	t.Helper()
+	if options.Cluster == "" {
+		options.Cluster = "main"
+	}
+	start := time.Now()
+	e, err := postgres.Open(t.Context(), options)
+	if err == nil {
+		_ = e.Close()
+		t.Fatal("open succeeded")
+	}
+	if took := time.Since(start); took > 20*time.Second {
+		t.Errorf("the error took %s", took)
+	}
+	return err
+}
+
+func wantWords(t *testing.T, err error, words ...string) {
+	t.Helper()
+	for _, word := range words {
+		if !strings.Contains(err.Error(), word) {
+			t.Errorf("error %q doesn't say %q", err, word)
+		}
+	}
+}
+
+func TestOpenRefusesOptions(t *testing.T) {
+	t.Parallel()
+	const database = "postgres://user:s3cret@127.0.0.1:1/reports"
+	for name, c := range map[string]struct {
+		options postgres.Options
+		words   []string
+	}{
+		"no cluster":       {postgres.Options{URL: database}, []string{"cluster"}},
+		"cluster not text": {postgres.Options{URL: database, Cluster: "a\x00b"}, []string{"cluster", "UTF-8"}},
+		"asynchronous":     {postgres.Options{URL: database, Cluster: "a", SynchronousCommit: "off"}, []string{"off", "remote_apply"}},
+		"connections":      {postgres.Options{URL: database, Cluster: "a", MaxConns: -1}, []string{"-1"}},
+		"URL":              {postgres.Options{URL: database + "?sslmode=maybe", Cluster: "a"}, []string{"sslmode"}},
+		"no file":          {postgres.Options{URL: database, Cluster: "a", PasswordFile: "/nowhere/password"}, []string{"/nowhere/password"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := postgres.Open(t.Context(), c.options)
+			if err == nil {
+				t.Fatal("open succeeded")
+			}
+			wantWords(t, err, c.words...)
+			if strings.Contains(err.Error(), "s3cret") {
+				t.Errorf("error %q shows the password", err)
+			}
+		})
+	}
+}
+
+func TestOpenWithPasswords(t *testing.T) {
+	t.Parallel()
+	server := testenv.Postgres(t)
+	socket := server.Database(t)
+	good := testenv.WithAddr(t, socket, server.Addr())
+	parsed, err := url.Parse(good)
+	if err != nil {
+		t.Fatal(err)
+	}
+	password, _ := parsed.User.Password()
+	file := filepath.Join(t.TempDir(), "password")
+	if err := os.WriteFile(file, []byte(password+"\r\nmore\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	bad := edit(t, good, func(u *url.URL) { u.User = url.UserPassword(u.User.Username(), "wr0ng") })
+
+	err = refused(t, postgres.Options{URL: bad})
+	wantWords(t, err, server.Addr(), "password authentication failed")
+	if strings.Contains(err.Error(), "wr0ng") {
+		t.Errorf("error %q shows the password", err)
+	}
+	for name, options := range map[string]postgres.Options{
+		"in the URL": {URL: good},
+		"in a file":  {URL: bad, PasswordFile: file},
+	} {
+		options.Cluster = "main"
+		e, err := postgres.Open(t.Context(), options)
+		if err != nil {
+			t.Errorf("password %s: %v", name, err)
+			continue
+		}
+		commit(t, e, []engine.Op{create(name)})
+		if err := e.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestOpenRefusesDatabases(t *testing.T) {
+	t.Parallel()
+	server := testenv.NewPostgres(t)
+	databaseURL := server.Database(t)
+	other := func(name string) string { return edit(t, databaseURL, func(u *url.URL) { u.Path = "/" + name }) }
+
+	wantWords(t, refused(t, postgres.Options{URL: other("missing")}), "missing", "does not exist")
+
+	execute(t, databaseURL, `CREATE DATABASE latin ENCODING 'LATIN1' LOCALE_PROVIDER libc LOCALE 'C' TEMPLATE template0`)
+	wantWords(t, refused(t, postgres.Options{URL: other("latin")}), "LATIN1", "UTF8")
+
+	e := open(t, databaseURL, "main")
+	commit(t, e, []engine.Op{create("a")})
+	execute(t, databaseURL, `INSERT INTO docket.migration (version_id, is_applied) VALUES (9999, true)`)
+	err := refused(t, postgres.Options{URL: databaseURL})
+	if !errors.Is(err, engine.ErrSchema) {
+		t.Errorf("newer schema: got %v, want %v", err, engine.ErrSchema)
+	}
+	wantWords(t, err, "9999")
+}
+
+// TestOpenAsPlainRole opens with a role that may do nothing special, on a server
+// that keeps its identity secret, and without the right to make the schema.
+func TestOpenAsPlainRole(t *testing.T) {
+	t.Parallel()
+	server := testenv.NewPostgres(t)
+	admin := server.Database(t)
+	execute(t, admin, `CREATE ROLE app LOGIN`)
+	for _, function := range []string{"pg_control_system()", "pg_walfile_name(pg_lsn)"} {
+		execute(t, admin, `REVOKE EXECUTE ON FUNCTION `+function+` FROM PUBLIC`)
+	}
+	plain := edit(t, admin, func(u *url.URL) { u.User = url.User("app") })
+
+	wantWords(t, refused(t, postgres.Options{URL: plain}), "CREATE SCHEMA docket AUTHORIZATION")
+
+	execute(t, admin, `CREATE SCHEMA docket AUTHORIZATION app`)
+	e := open(t, plain, "main")
+	commit(t, e, []engine.Op{create("a")})
+	before := present(t, e)
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+	e = open(t, plain, "main")
+	if state := present(t, e); state != before {
+		t.Errorf("state was %+v and is %+v", before, state)
+	}
+	if _, err := e.Usage(t.Context()); err != nil {
+		t.Errorf("usage: %v", err)
+	}
+
+	// What the server says when it has no connection left is no reason to give up.
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+	name := connect(t, admin).Config().Database
+	execute(t, admin, `ALTER DATABASE `+name+` CONNECTION LIMIT 0`)
+	err := refused(t, postgres.Options{URL: plain, ConnectTimeout: 300 * time.Millisecond})
+	if !errors.Is(err, engine.ErrUnavailable) {
+		t.Errorf("no connections: got %v, want %v", err, engine.ErrUnavailable)
+	}
+	wantWords(t, err, "too many connections")
+}
+
+func TestOpenWaitsForTheServer(t *testing.T) {
+	t.Parallel()
+	server := testenv.NewPostgres(t)
+	databaseURL := testenv.WithAddr(t, server.Database(t), server.Addr())
+	server.Stop(t)
+	err := refused(t, postgres.Options{URL: databaseURL, ConnectTimeout: 300 * time.Millisecond})
+	if !errors.Is(err, engine.ErrUnavailable) {
+		t.Errorf("no server: got %v, want %v", err, engine.ErrUnavailable)
+	}
+	wantWords(t, err, server.Addr())
+
+	var group sync.WaitGroup
+	group.Go(func() {
+		e, err := postgres.Open(t.Context(), postgres.Options{URL: databaseURL, Cluster: "main"})
+		if err != nil {
+			t.Errorf("open while the server starts: %v", err)
+			return
+		}
+		commit(t, e, []engine.Op{create("a")})
+		if err := e.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	server.Start(t)
+	group.Wait()
+}
+
+// TestOpenTogether starts several replicas on an empty database at once.
+func TestOpenTogether(t *testing.T) {
+	t.Parallel()
+	databaseURL := testenv.Postgres(t).Database(t)
+	var group sync.WaitGroup
+	for i := range 6 {
+		group.Go(func() {
+			e, err := postgres.Open(t.Context(), postgres.Options{URL: databaseURL, Cluster: "main"})
+			if err != nil {
+				t.Errorf("replica %d: %v", i, err)
+				return
+			}
+			commit(t, e, []engine.Op{create(fmt.Sprint(i))})
+			if err := e.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+	e := open(t, databaseURL, "main")
+	if state := present(t, e); state.Revision != 7 {
+		t.Errorf("state after a commit of each replica: %+v", state)
+	}
+}
+
+// TestSizeOnDisk holds the size of a report in the tables to what docs promise.
+func TestSizeOnDisk(t *testing.T) {
+	t.Parallel()
+	const objects, limit = 10_000, 2400
+	databaseURL := testenv.Postgres(t).Database(t)
+	e := open(t, databaseURL, "main")
+	for range objects / 500 {
+		commit(t, e, benchOps(500))
+	}
+	var sum int64
+	for _, size := range tableSizes(t, databaseURL) {
+		t.Logf("%-9s %5d bytes a report in the table, %4d in its indexes", size.name, size.table/objects, size.indexes/objects)
+		if size.name != "event" { // History is bounded, and not part of a report.
+			sum += size.table + size.indexes
+		}
+	}
+	t.Logf("%d bytes a report", sum/objects)
+	if sum/objects > limit {
+		t.Errorf("a report takes %d bytes, at most %d are allowed", sum/objects, limit)
+	}
+}
+
+type tableSize struct {
+	name           string
+	table, indexes int64
+}
+
+func tableSizes(t *testing.T, databaseURL string) []tableSize {
+	t.Helper()
+	rows, err := connect(t, databaseURL).Query(t.Context(), `SELECT relname, pg_table_size(oid), pg_indexes_size(oid)
+		FROM pg_class WHERE relnamespace = 'docket'::regnamespace AND relkind = 'r' ORDER BY relname`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sizes []tableSize
+	for rows.Next() {
+		var size tableSize
+		if err := rows.Scan(&size.name, &size.table, &size.indexes); err != nil {
+			t.Fatal(err)
+		}
+		sizes = append(sizes, size)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return sizes
+}
