@@ -10,15 +10,18 @@ import (
 
 // The log grows until it was copied into the database as a whole while nobody
 // reads from it; then SQLite starts again at its front. Under load a copy beside
-// the writer may never catch up, so from walLimitBytes on writer and readers are
-// held up for the rest of it.
+// the writer may never catch up, so from walLimit on writer and readers are held
+// up for the rest of it.
 
 const (
-	// checkpointEvery is the number of changes after which the log is copied;
-	// one makes some 50 kB of log.
-	checkpointEvery = 256
-	// walLimitBytes is the size of the log that is not accepted.
-	walLimitBytes = 64 << 20
+	// checkpointBytes is the growth of the log after which it is copied. Pages
+	// that were written several times in between are copied once.
+	checkpointBytes = 24 << 20
+	// walLimit is the size of the log from which on it is emptied by force.
+	walLimit = 96 << 20
+	// changeBytes is about what a report with 17 results adds to the log: 40 kB
+	// in a large batch, 180 kB alone.
+	changeBytes = 100 << 10
 )
 
 // startCheckpointer starts the goroutine that copies the log.
@@ -37,10 +40,11 @@ func (e *Engine) startCheckpointer(options Options) error {
 	return nil
 }
 
-// wrote counts changes and asks for a copy of the log when there are many.
-func (e *Engine) wrote(w *writer, changes int64) {
+// wrote notes changes and asks for a copy of the log when there were many.
+// bytes is what values add to what changes usually take.
+func (e *Engine) wrote(w *writer, changes, bytes int64) {
 	w.changes += changes
-	if w.uncopied += changes; w.uncopied < checkpointEvery {
+	if w.uncopied += changes*changeBytes + bytes; w.uncopied < checkpointBytes {
 		return
 	}
 	w.uncopied = 0
@@ -54,17 +58,18 @@ func (e *Engine) wrote(w *writer, changes int64) {
 // An error is of no consequence but a longer log: it is met again by the next
 // commit, which reports it.
 func (e *Engine) runCheckpointer(c *conn) {
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
 	for {
 		select {
 		case <-e.closing:
 			return
 		case <-e.checkpoint:
 		}
+		e.copying.Lock()
 		// Passive: it waits for nobody and nobody waits for it.
 		log, err := checkpoint(c, "PASSIVE")
-		if err == nil && log*pageSize > walLimitBytes {
+		e.copying.Unlock()
+		if err == nil && log*pageSize > e.walLimit {
+			ctx := context.Background()
 			_ = e.write(ctx, func(w *writer) error { return e.truncateLog(ctx, w) })
 		}
 	}
@@ -99,6 +104,8 @@ func (e *Engine) truncateLog(ctx context.Context, w *writer) error {
 			return nil
 		}
 	}
+	e.copying.Lock()
+	defer e.copying.Unlock()
 	if _, err := w.conn.pragma("PRAGMA busy_timeout = 0"); err != nil {
 		return err
 	}

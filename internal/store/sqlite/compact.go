@@ -36,6 +36,8 @@ const (
 	// eventSlice is how many events are deleted in one transaction; writers wait
 	// that long.
 	eventSlice = 1000
+	// eventsAPage of the log are about as many as one other change.
+	eventsAPage = 20
 	// tidySlice is how many verdicts or subjects are looked at in one
 	// transaction, and tidySlices how many transactions a call of Tidy does.
 	tidySlice  = 1000
@@ -90,7 +92,7 @@ func (e *Engine) dropEvents(ctx context.Context, mark engine.Revision) error {
 				deleted, err = w.conn.exec(deleteEvents, e.cluster, end)
 				return err
 			})
-			e.wrote(w, deleted)
+			e.wrote(w, deleted/eventsAPage, 0)
 			return err
 		})
 		if err != nil {
@@ -229,7 +231,7 @@ func (e *Engine) tidySlice(ctx context.Context, w *writer) error {
 	if removed > 0 {
 		w.known.clear()
 	}
-	e.wrote(w, removed)
+	e.wrote(w, removed, 0)
 	return err
 }
 
@@ -259,7 +261,7 @@ func (e *Engine) shrink(ctx context.Context, w *writer) error {
 		if _, err := w.conn.pragma(fmt.Sprintf("PRAGMA incremental_vacuum(%d)", vacuumPages)); err != nil {
 			return err
 		}
-		e.wrote(w, free)
+		e.wrote(w, free, 0)
 	}
 	idle := w.changes == w.tidy.changes
 	w.tidy.changes = w.changes

@@ -234,7 +234,7 @@ func (e *Engine) Derive(ctx context.Context, items []engine.Derived) error {
 			if err := w.transaction(func() error { return c.deriveAll(slice) }); err != nil {
 				return err
 			}
-			e.wrote(w, int64(len(slice)))
+			e.wrote(w, int64(len(slice)), 0)
 			return nil
 		})
 		if err != nil {

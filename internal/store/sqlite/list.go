@@ -109,10 +109,17 @@ func (s *snapshot) list(q engine.Query) (engine.Page, error) {
 		page.Rows = slices.Delete(page.Rows, q.Limit, len(page.Rows))
 		page.More = true
 	}
-	if q.Count && len(page.Rows) > 0 {
-		w.from = behindKey(page.Rows[len(page.Rows)-1].Key)
-		page.Remaining, err = s.count(w)
+	if !q.Count || len(page.Rows) == 0 {
+		return page, nil
 	}
+	if w == (window{resource: resource, to: w.to, at: s.state.Revision}) && len(q.Conditions) == 0 {
+		// The first page of everything: the sums know it.
+		objects, err := s.number(s.ctx, selectTotal, s.engine.cluster, resource)
+		page.Remaining = objects - int64(len(page.Rows))
+		return page, err
+	}
+	w.from = behindKey(page.Rows[len(page.Rows)-1].Key)
+	page.Remaining, err = s.count(w)
 	return page, err
 }
 

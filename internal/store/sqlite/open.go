@@ -80,6 +80,11 @@ type Engine struct {
 	// has ended.
 	checkpoint   chan struct{}
 	checkpointer chan struct{}
+	// copying is held while the log is copied. Lock order: after writer and
+	// readers.
+	copying sync.Mutex
+	// walLimit is the constant, but for tests.
+	walLimit int64
 
 	// resources holds the ids of resources, which never change: engine.Resource
 	// to int64.
@@ -105,7 +110,7 @@ func Open(ctx context.Context, options Options) (*Engine, error) {
 	e := &Engine{
 		path: options.Path, now: options.Now, lock: lock,
 		closing: make(chan struct{}), writer: make(chan *writer, 1),
-		readers: make(chan *conn, options.Readers), checkpoint: make(chan struct{}, 1),
+		readers: make(chan *conn, options.Readers), checkpoint: make(chan struct{}, 1), walLimit: walLimit,
 	}
 	if err := e.start(ctx, options); err != nil {
 		return nil, errors.Join(err, e.Close())
@@ -232,7 +237,7 @@ func connectWriter(options Options) (*conn, error) {
 		"PRAGMA synchronous = "+string(options.Synchronous),
 		// The checkpointer does it beside the writer.
 		"PRAGMA wal_autocheckpoint = 0",
-		fmt.Sprintf("PRAGMA journal_size_limit = %d", walLimitBytes),
+		fmt.Sprintf("PRAGMA journal_size_limit = %d", walLimit),
 	)
 	if options.MaxBytes > 0 {
 		pragmas = append(pragmas, fmt.Sprintf("PRAGMA max_page_count = %d", max(1, options.MaxBytes/pageSize)))

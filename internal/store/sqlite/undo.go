@@ -25,13 +25,16 @@ CROSS JOIN event AS e ON e.cluster = ?1 AND e.revision = changed.revision ORDER 
 	// A range of the primary key of event: what happened since.
 	selectRecentEvents = `SELECT key, previous_revision, created, 0, previous_size, previous_codec, previous_data FROM event
 WHERE cluster = ?1 AND +resource = ?2 AND +key >= ?3 AND +key < ?4 AND revision > ?5 ORDER BY revision`
-	// A range of event_key; for each key its first and last event: how many keys
-	// there were then and are not now.
-	countGone = `SELECT sum((first.kind <> 1) - (last.kind <> 3))
-FROM (SELECT min(revision) AS low, max(revision) AS high FROM event INDEXED BY event_key
-WHERE cluster = ?1 AND resource = ?2 AND key >= ?3 AND key < ?4 AND revision > ?5 GROUP BY key) AS changed
+	// For each changed key its first and last event, by primary key: how many
+	// keys there were then and are not now.
+	countGone = `SELECT sum((first.kind <> 1) - (last.kind <> 3)) FROM (%s) AS changed
 CROSS JOIN event AS first ON first.cluster = ?1 AND first.revision = changed.low
 CROSS JOIN event AS last ON last.cluster = ?1 AND last.revision = changed.high`
+	// Changed keys, found as in selectFirstEvents or in selectRecentEvents.
+	changedKeys = `SELECT min(revision) AS low, max(revision) AS high FROM event INDEXED BY event_key
+WHERE cluster = ?1 AND resource = ?2 AND key >= ?3 AND key < ?4 AND revision > ?5 GROUP BY key`
+	recentKeys = `SELECT min(revision) AS low, max(revision) AS high FROM event
+WHERE cluster = ?1 AND +resource = ?2 AND +key >= ?3 AND +key < ?4 AND revision > ?5 GROUP BY +key`
 )
 
 // recentEvents is how many revisions are better read one after the other than
@@ -127,5 +130,9 @@ func merge(rows []engine.Row, w window, current, changed []engine.Row) ([]engine
 
 // countGone returns how many more keys a window had at its revision than now.
 func (s *snapshot) countGone(w window) (int64, error) {
-	return s.number(s.ctx, countGone, s.engine.cluster, w.resource, w.from, w.to, int64(w.at))
+	keys := recentKeys
+	if s.state.Revision-w.at > recentEvents {
+		keys = changedKeys
+	}
+	return s.number(s.ctx, fmt.Sprintf(countGone, keys), s.engine.cluster, w.resource, w.from, w.to, int64(w.at))
 }

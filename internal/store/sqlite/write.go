@@ -48,7 +48,7 @@ type writer struct {
 	// changes counts rows that were changed, roughly; truncated is that count
 	// when the log was last emptied.
 	changes, truncated int64
-	// uncopied counts the changes since the checkpointer was woken.
+	// uncopied is about what the log grew since the checkpointer was woken.
 	uncopied int64
 }
 
@@ -147,11 +147,19 @@ func (e *Engine) Commit(ctx context.Context, ops []engine.Op) (engine.Batch, err
 		for name, id := range c.resources {
 			e.resources.Store(name, id)
 		}
-		e.wrote(w, int64(c.state.Revision-c.before))
+		e.wrote(w, int64(c.state.Revision-c.before), valueBytes(ops))
 		batch = engine.Batch{Outcomes: c.outcomes, State: c.state, Time: time.UnixMilli(c.now)}
 		return nil
 	})
 	return batch, classify("commit", err)
+}
+
+// valueBytes is the size of the values of ops.
+func valueBytes(ops []engine.Op) (sum int64) {
+	for i := range ops {
+		sum += int64(len(ops[i].Value.Data))
+	}
+	return sum
 }
 
 // checkOps refuses what callers must not send.

@@ -1,0 +1,214 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package results
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/docket-project/docket/internal/store/engine"
+	"github.com/docket-project/docket/internal/store/postgres"
+	"github.com/docket-project/docket/internal/store/sqlite"
+	"github.com/docket-project/docket/internal/testenv"
+)
+
+// database is an engine's database as Docket and as a reader see it.
+type database struct {
+	// name is what docs/sql.md calls the engine.
+	name string
+	open func(t testing.TB, cluster string) engine.Engine
+	// connect returns a connection that may only read the views.
+	connect func(t testing.TB) *sql.DB
+	// explain is what stands before a statement to get its plan.
+	explain string
+}
+
+func databases(t testing.TB) []database {
+	return []database{sqliteDatabase(t), postgresDatabase(t)}
+}
+
+func sqliteDatabase(t testing.TB) database {
+	path := filepath.Join(t.TempDir(), "docket.db")
+	return database{
+		name:    "sqlite",
+		explain: "EXPLAIN QUERY PLAN ",
+		open: func(t testing.TB, cluster string) engine.Engine {
+			t.Helper()
+			e, err := sqlite.Open(t.Context(), sqlite.Options{Path: path, Cluster: cluster})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return e
+		},
+		connect: func(t testing.TB) *sql.DB {
+			t.Helper()
+			uri := url.URL{Scheme: "file", Path: path, RawQuery: "mode=ro"}
+			db, err := sql.Open("sqlite", uri.String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = db.Close() })
+			return db
+		},
+	}
+}
+
+func postgresDatabase(t testing.TB) database {
+	location := testenv.Postgres(t).Database(t)
+	return database{
+		name:    "postgresql",
+		explain: "EXPLAIN ANALYZE ",
+		open: func(t testing.TB, cluster string) engine.Engine {
+			t.Helper()
+			e, err := postgres.Open(t.Context(), postgres.Options{URL: location, Cluster: cluster, MaxConns: 2})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return e
+		},
+		connect: func(t testing.TB) *sql.DB {
+			t.Helper()
+			config, err := pgx.ParseConfig(location)
+			if err != nil {
+				t.Fatal(err)
+			}
+			config.RuntimeParams["role"] = "docket_reader"
+			config.RuntimeParams["search_path"] = "docket"
+			config.RuntimeParams["default_transaction_read_only"] = "on"
+			db := stdlib.OpenDB(*config)
+			t.Cleanup(func() { _ = db.Close() })
+			return db
+		},
+	}
+}
+
+// load stores a data set through the engine and leaves the engine open, as it is
+// while people ask.
+func load(t testing.TB, db database, data dataset) {
+	t.Helper()
+	var (
+		current engine.Engine
+		cluster string
+		batch   []engine.Op
+	)
+	shut := func() {
+		if current == nil {
+			return
+		}
+		if err := current.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+		current = nil
+	}
+	t.Cleanup(shut)
+	flush := func() {
+		commit(t, current, batch)
+		batch = batch[:0]
+	}
+	for it := range data.all() {
+		if it.cluster != cluster {
+			if current != nil {
+				flush()
+			}
+			shut()
+			cluster, current = it.cluster, db.open(t, it.cluster)
+		}
+		batch = append(batch, operation(t, it))
+		if len(batch) == cap(batch) && len(batch) >= 100 {
+			flush()
+		}
+	}
+	flush()
+}
+
+func operation(t testing.TB, it item) engine.Op {
+	t.Helper()
+	p, err := Project(it.report)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The views don't read the value.
+	value := engine.Value{Data: []byte("{}"), Size: 2}
+	key := it.report.GetNamespace() + "/" + it.report.GetName()
+	return engine.Op{Kind: engine.Create, Resource: it.resource, Key: key, Value: value, Projection: p}
+}
+
+func commit(t testing.TB, e engine.Engine, ops []engine.Op) {
+	t.Helper()
+	if len(ops) == 0 {
+		return
+	}
+	batch, err := e.Commit(t.Context(), ops)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, outcome := range batch.Outcomes {
+		if outcome.Revision == 0 {
+			t.Fatalf("%s was not created", ops[i].Key)
+		}
+	}
+}
+
+// ask returns the rows of a query as texts that don't depend on the engine.
+func ask(ctx context.Context, db *sql.DB, query string) (columns []string, answer [][]string, err error) {
+	rows, err := db.QueryContext(ctx, query)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	if columns, err = rows.Columns(); err != nil {
+		return nil, nil, err
+	}
+	for rows.Next() {
+		values := make([]any, len(columns))
+		pointers := make([]any, len(columns))
+		for i := range values {
+			pointers[i] = &values[i]
+		}
+		if err := rows.Scan(pointers...); err != nil {
+			return nil, nil, err
+		}
+		row := make([]string, len(values))
+		for i, value := range values {
+			row[i] = cell(value)
+		}
+		answer = append(answer, row)
+	}
+	return columns, answer, rows.Err()
+}
+
+func cell(value any) string {
+	switch v := value.(type) {
+	case nil:
+		return "NULL"
+	case []byte:
+		return cell(string(v))
+	case time.Time:
+		return v.UTC().Format(time.RFC3339)
+	case bool:
+		if v {
+			return "1"
+		}
+		return "0"
+	default:
+		return number(fmt.Sprint(v))
+	}
+}
+
+// number writes 40.0, 40 and 4e1 alike, and leaves other texts alone.
+func number(s string) string {
+	var f float64
+	if n, err := fmt.Sscanf(s+"\n", "%g\n", &f); err != nil || n != 1 {
+		return s
+	}
+	return fmt.Sprintf("%.10g", f)
+}

@@ -1,0 +1,201 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package results
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// question is one of docs/sql.md, with its statement for each engine.
+type question struct {
+	number    int
+	title     string
+	statement map[string]string
+}
+
+var (
+	headingPattern = regexp.MustCompile(`^### (\d+)\. (.+)$`)
+	fencePattern   = regexp.MustCompile("^```(.*)$")
+)
+
+// questions reads docs/sql.md.
+func questions(t testing.TB) []question {
+	t.Helper()
+	page, err := os.ReadFile("../../docs/sql.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var (
+		found []question
+		fence string
+		block []string
+	)
+	for line := range strings.Lines(string(page)) {
+		line = strings.TrimRight(line, "\n")
+		if match := headingPattern.FindStringSubmatch(line); match != nil {
+			found = append(found, question{number: len(found) + 1, title: match[2], statement: map[string]string{}})
+			if match[1] != fmt.Sprint(len(found)) {
+				t.Fatalf("docs/sql.md: %q is question %d", line, len(found))
+			}
+			continue
+		}
+		match := fencePattern.FindStringSubmatch(line)
+		switch {
+		case match == nil:
+			block = append(block, line)
+		case fence == "":
+			fence, block = match[1], nil
+		default:
+			if strings.HasPrefix(fence, "sql") {
+				keep(t, found, fence, strings.Join(block, "\n"))
+			}
+			fence = ""
+		}
+	}
+	for _, q := range found {
+		if len(q.statement) != 2 {
+			t.Fatalf("docs/sql.md: question %d has statements for %d engines", q.number, len(q.statement))
+		}
+	}
+	return found
+}
+
+func keep(t testing.TB, found []question, fence, text string) {
+	t.Helper()
+	engines, ok := map[string][]string{
+		"sql": {"sqlite", "postgresql"}, "sql sqlite": {"sqlite"}, "sql postgresql": {"postgresql"},
+	}[fence]
+	if !ok || len(found) == 0 {
+		t.Fatalf("docs/sql.md: unexpected block %q", fence)
+	}
+	for _, name := range engines {
+		q := found[len(found)-1]
+		if q.statement[name] != "" {
+			t.Fatalf("docs/sql.md: question %d has two statements for %s", q.number, name)
+		}
+		q.statement[name] = text
+	}
+}
+
+func TestQuestions(t *testing.T) {
+	t.Parallel()
+	data := dataset{workloads: 800, now: time.Now().UTC().Truncate(time.Second)}
+	facts := gather(data)
+	asked := questions(t)
+	if len(asked) != len(answers()) {
+		t.Fatalf("docs/sql.md has %d questions, the tests answer %d", len(asked), len(answers()))
+	}
+	for _, db := range databases(t) {
+		t.Run(db.name, func(t *testing.T) {
+			t.Parallel()
+			load(t, db, data)
+			reader := db.connect(t)
+			for i, q := range asked {
+				t.Run(fmt.Sprint(q.number), func(t *testing.T) {
+					_, got, err := ask(t.Context(), reader, q.statement[db.name])
+					if err != nil {
+						t.Fatalf("%s: %v", q.title, err)
+					}
+					want := answers()[i](facts)
+					if len(want) == 0 {
+						t.Fatalf("%s: the data set has no answer: the test would prove nothing", q.title)
+					}
+					if diff := cmp.Diff(want, got); diff != "" {
+						t.Errorf("%s (-want +got):\n%s", q.title, diff)
+					}
+				})
+			}
+			testWholeViews(t, db, facts)
+		})
+	}
+}
+
+// testWholeViews compares every column of every row with the objects.
+func testWholeViews(t *testing.T, db database, facts *facts) {
+	reader := db.connect(t)
+	for _, test := range []struct {
+		view    string
+		columns string
+		want    [][]string
+	}{
+		{
+			"policy_results",
+			"cluster namespace report_kind report report_uid result_index source policy rule category severity result scored " +
+				"subject_api_version subject_kind subject_namespace subject_name subject_uid message timestamp properties",
+			facts.resultRows(),
+		},
+		{
+			"policy_report_summaries",
+			"cluster namespace report_kind report uid source scope_api_version scope_kind scope_namespace scope_name scope_uid " +
+				"pass fail warn error skip total created_at",
+			facts.summaryRows(),
+		},
+		{
+			"policy_result_counts",
+			"cluster source policy rule category severity result scored message results",
+			facts.countRows(),
+		},
+	} {
+		t.Run(test.view, func(t *testing.T) {
+			columns, got, err := ask(t.Context(), reader, "SELECT * FROM "+test.view)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(strings.Fields(test.columns), columns); diff != "" {
+				t.Fatalf("columns (-want +got):\n%s", diff)
+			}
+			if test.view == "policy_result_counts" {
+				got = summed(got)
+			}
+			if properties := len(columns) - 1; columns[properties] == "properties" {
+				for _, row := range got {
+					row[properties] = compactJSON(t, row[properties])
+				}
+			}
+			compareSets(t, test.want, got)
+		})
+	}
+	t.Run("clusters", func(t *testing.T) {
+		_, got, err := ask(t.Context(), reader, "SELECT name, reports, results FROM clusters ORDER BY name")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(facts.clusterRows(), got); diff != "" {
+			t.Errorf("clusters (-want +got):\n%s", diff)
+		}
+		_, got, err = ask(t.Context(), reader, "SELECT count(*) FROM clusters WHERE first_seen IS NULL")
+		if err != nil || got[0][0] != "0" {
+			t.Errorf("%v clusters were never seen, %v", got, err)
+		}
+	})
+	t.Run("version", func(t *testing.T) {
+		_, got, err := ask(t.Context(), reader, "SELECT version FROM sql_contract")
+		if diff := cmp.Diff([][]string{{"1"}}, got); err != nil || diff != "" {
+			t.Errorf("%v, version (-want +got):\n%s", err, diff)
+		}
+	})
+}
+
+// compareSets compares rows without regard to their order.
+func compareSets(t *testing.T, want, got [][]string) {
+	t.Helper()
+	if len(want) != len(got) {
+		t.Errorf("%d rows; want %d", len(got), len(want))
+	}
+	slices.SortFunc(want, slices.Compare)
+	slices.SortFunc(got, slices.Compare)
+	for i := range min(len(want), len(got)) {
+		if diff := cmp.Diff(want[i], got[i]); diff != "" {
+			t.Fatalf("row %d (-want +got):\n%s", i, diff)
+		}
+	}
+}
