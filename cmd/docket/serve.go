@@ -40,7 +40,6 @@ is for a single replica.`,
 			if errs := options.Validate(); len(errs) > 0 {
 				return usageError{errors.Join(errs...)}
 			}
-			limitMemory(p.lookupEnv)
 			return serve(command.Context(), options)
 		},
 	}

@@ -34,10 +34,9 @@ type badRequest struct {
 	wantText string
 }
 
-// TestBadInput sends what clients get wrong, or send on purpose (line 18 of
-// docs/api.md). Each is refused with a Status that says what is wrong, and the
+// TestSemantics18BadInput sends what clients get wrong, or send on purpose. Each is refused with a Status that says what is wrong, and the
 // server works on.
-func TestBadInput(t *testing.T) {
+func TestSemantics18BadInput(t *testing.T) {
 	t.Parallel()
 	s := startServer(t, databases()["sqlite"](t), func(o *apiserver.Options) {
 		o.Server.MaxRequestBodyBytes = 1 << 20

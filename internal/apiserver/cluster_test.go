@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -22,7 +23,9 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
@@ -105,6 +108,18 @@ func reply(w http.ResponseWriter, object any) {
 	}
 }
 
+// decode reads what a client sends, in whichever form it likes.
+func decode(w http.ResponseWriter, r *http.Request, into runtime.Object) bool {
+	data, err := io.ReadAll(r.Body)
+	if err == nil {
+		_, _, err = scheme.Codecs.UniversalDeserializer().Decode(data, nil, into)
+	}
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+	}
+	return err == nil
+}
+
 func (c *fakeCluster) discover(w http.ResponseWriter, gv string) {
 	resources, ok := c.served[gv]
 	if !ok {
@@ -120,20 +135,16 @@ func (c *fakeCluster) discover(w http.ResponseWriter, gv string) {
 
 func (c *fakeCluster) review(w http.ResponseWriter, r *http.Request) {
 	var review authorizationv1.SelfSubjectAccessReview
-	if err := json.NewDecoder(r.Body).Decode(&review); err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
+	if !decode(w, r, &review) {
 		return
 	}
 	review.Status.Allowed = !slices.Contains(c.denied, review.Spec.ResourceAttributes.Resource)
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(http.StatusCreated)
-	_ = json.NewEncoder(w).Encode(review)
+	reply(w, review)
 }
 
 func (c *fakeCluster) token(w http.ResponseWriter, r *http.Request) {
 	var review authenticationv1.TokenReview
-	if err := json.NewDecoder(r.Body).Decode(&review); err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
+	if !decode(w, r, &review) {
 		return
 	}
 	review.Status = authenticationv1.TokenReviewStatus{Authenticated: review.Spec.Token == testToken, User: authenticationv1.UserInfo{Username: "alice"}}
@@ -142,8 +153,7 @@ func (c *fakeCluster) token(w http.ResponseWriter, r *http.Request) {
 
 func (c *fakeCluster) allow(w http.ResponseWriter, r *http.Request) {
 	var review authorizationv1.SubjectAccessReview
-	if err := json.NewDecoder(r.Body).Decode(&review); err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
+	if !decode(w, r, &review) {
 		return
 	}
 	review.Status.Allowed = review.Spec.User == "alice"

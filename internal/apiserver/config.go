@@ -22,6 +22,12 @@ import (
 	"github.com/docket-project/docket/internal/store"
 )
 
+// Limits of requests to the cluster's API server.
+const (
+	clusterQPS   = 50
+	clusterBurst = 100
+)
+
 // Config is what a server is made of: plain values and built dependencies. The
 // only thing already under way is the listening socket.
 type Config struct {
@@ -173,6 +179,9 @@ func (o CompletedOptions) applyCluster(ctx context.Context, c *Config) error {
 		}
 		return fmt.Errorf("--kubeconfig: %w", err)
 	}
+	// The library's 5 requests a second would make the questions at start take
+	// seconds.
+	c.Generic.ClientConfig.QPS, c.Generic.ClientConfig.Burst = clusterQPS, clusterBurst
 	if err := o.applyAuth(c); err != nil {
 		return err
 	}

@@ -103,8 +103,6 @@ func newServer(ctx context.Context, databaseURL string, change ...func(*apiserve
 	options := apiserver.NewLocalOptions()
 	options.Storage.Database = databaseURL
 	options.Server.ShutdownWatchTerminationGracePeriod = time.Second
-	options.Server.ShutdownDelayDuration = 0
-	options.Server.ShutdownSendRetryAfter = false
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err

@@ -5,6 +5,7 @@ package apiserver
 
 import (
 	"fmt"
+	"time"
 
 	genericoptions "k8s.io/apiserver/pkg/server/options"
 	"k8s.io/apiserver/pkg/util/compatibility"
@@ -24,6 +25,14 @@ const DefaultPort = 8443
 // usually one kube-apiserver that sends everybody's requests, watches included,
 // over one connection.
 const http2Streams = 1000
+
+const (
+	// shutdownDelay lets the cluster take a replica out of its Service before it
+	// stops taking requests.
+	shutdownDelay = 5 * time.Second
+	// watchGrace is how long an ending server waits for watches to be told so.
+	watchGrace = 10 * time.Second
+)
 
 // Options of the server. Parts that are nil are left out: their flags don't
 // exist and the configuration keeps its default.
@@ -52,6 +61,8 @@ func NewOptions() *Options {
 	o.Admission = genericoptions.NewAdmissionOptions()
 	o.Egress = genericoptions.NewEgressSelectorOptions()
 	o.Features.EnablePriorityAndFairness = true
+	o.Server.ShutdownDelayDuration = shutdownDelay
+	o.Server.ShutdownSendRetryAfter = true
 	return o
 }
 
@@ -73,6 +84,7 @@ func NewLocalOptions() *Options {
 	server := genericoptions.NewServerRunOptions()
 	server.MaxRequestBodyBytes = DefaultMaxRequestBytes
 	server.JSONPatchMaxCopyBytes = DefaultMaxRequestBytes
+	server.ShutdownWatchTerminationGracePeriod = watchGrace
 	return &Options{
 		Storage:       NewStorageOptions(),
 		Server:        server,

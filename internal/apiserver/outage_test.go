@@ -16,10 +16,10 @@ import (
 	"github.com/docket-project/docket/internal/testenv"
 )
 
-// TestOutage is line 14 of docs/api.md: a database that is away gives 5xx with
+// TestSemantics14Outage: a database that is away gives 5xx with
 // Retry-After, never 404 and never a short list, and all is well when it is back.
 // It needs a database that can be away: PostgreSQL.
-func TestOutage(t *testing.T) {
+func TestSemantics14Outage(t *testing.T) {
 	t.Parallel()
 	database := testenv.NewPostgres(t)
 	s := startServer(t, database.Database(t))

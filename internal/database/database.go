@@ -36,53 +36,81 @@ type Options struct {
 
 // Open opens the database that a URL names:
 //
-//	sqlite:///path/to/file.db?synchronous=full|normal
-//	postgres://user@host:port/name?sslmode=verify-full
+//	sqlite:///path/to/file.db?synchronous=full&cache_bytes=…&max_bytes=…&readers=…
+//	postgres://user@host:port/name?sslmode=verify-full&max_conns=…&synchronous_commit=…
 //
-// Its errors name no password. The engine must be closed.
+// A postgres URL may have the parameters of libpq; what it leaves out comes from
+// PGHOST, PGPASSWORD, PGPASSFILE and their like. Other parameters are errors. No
+// error names a password. The engine must be closed.
 func Open(ctx context.Context, rawURL string, options Options) (engine.Engine, error) {
 	u, err := parse(rawURL)
 	if err != nil {
 		return nil, err
 	}
-	if u.Scheme == "sqlite" {
+	if u.Scheme == schemeSQLite {
 		o, err := sqliteOptions(u, options)
 		if err != nil {
 			return nil, err
 		}
-		return sqlite.Open(ctx, o)
+		opened, err := sqlite.Open(ctx, o)
+		if err != nil {
+			return nil, err // And not an interface that holds a nil pointer.
+		}
+		return opened, nil
 	}
-	return postgres.Open(ctx, postgres.Options{
-		URL: rawURL, PasswordFile: options.PasswordFile, Cluster: options.Cluster, MaxConns: options.MaxConns,
-		ConnectTimeout: options.ConnectTimeout, Logger: options.Logger,
-	})
+	o, err := postgresOptions(u, options)
+	if err != nil {
+		return nil, err
+	}
+	opened, err := postgres.Open(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	return opened, nil
 }
 
 // Validate says what is wrong with a URL, without opening anything.
 func Validate(rawURL string) error {
 	u, err := parse(rawURL)
-	if err != nil || u.Scheme != "sqlite" {
+	if err != nil {
 		return err
 	}
-	_, err = sqliteOptions(u, Options{})
+	if u.Scheme == schemeSQLite {
+		_, err = sqliteOptions(u, Options{})
+	} else {
+		_, err = postgresOptions(u, Options{})
+	}
 	return err
 }
+
+// hidden takes the place of a password.
+const hidden = "xxxxx"
 
 // Redacted returns a URL without its password, for messages.
 func Redacted(rawURL string) string {
 	u, err := url.Parse(rawURL)
-	if err != nil {
+	if err != nil || u.Scheme == "" {
 		return "(not a URL)"
 	}
-	query := u.Query()
+	query, err := url.ParseQuery(u.RawQuery)
+	if err != nil {
+		u.RawQuery = hidden
+		return u.Redacted()
+	}
+	secret := false
 	for name := range query {
 		if strings.Contains(strings.ToLower(name), "password") {
-			query.Set(name, "xxxxx")
+			query.Set(name, hidden)
+			secret = true
 		}
 	}
-	u.RawQuery = query.Encode()
+	if secret {
+		u.RawQuery = query.Encode()
+	}
 	return u.Redacted()
 }
+
+const schemeSQLite = "sqlite"
 
 func parse(rawURL string) (*url.URL, error) {
 	if rawURL == "" {
@@ -94,37 +122,13 @@ func parse(rawURL string) (*url.URL, error) {
 		return nil, errors.New("the database URL can't be parsed: percent-encode special characters in user and password")
 	}
 	switch u.Scheme {
-	case "sqlite", "postgres", "postgresql":
+	case schemeSQLite, "postgres", "postgresql":
 		return u, nil
 	case "etcd":
-		return nil, errors.New("etcd:// is not supported yet: use sqlite:///path/to/file.db or postgres://user@host/name")
+		return nil, errors.New("etcd:// is not supported: use sqlite:///path/to/file.db or postgres://user@host/name")
 	case "":
-		return nil, fmt.Errorf("database %q has no scheme: use sqlite:///path/to/file.db or postgres://user@host/name", Redacted(rawURL))
+		// Not quoted: it may be a connection string with a password in it.
+		return nil, errors.New("the database URL has no scheme: use sqlite:///path/to/file.db or postgres://user@host/name")
 	}
 	return nil, fmt.Errorf("unknown database scheme %q: use sqlite:///path/to/file.db or postgres://user@host/name", u.Scheme)
-}
-
-func sqliteOptions(u *url.URL, options Options) (sqlite.Options, error) {
-	path := u.Path
-	if u.Host != "" {
-		return sqlite.Options{}, fmt.Errorf("sqlite://%s%s names a host: a path needs three slashes, sqlite:///%s%s", u.Host, path, u.Host, path)
-	}
-	if path == "" || strings.HasSuffix(path, "/") {
-		return sqlite.Options{}, errors.New("the sqlite URL names no file: use sqlite:///path/to/file.db")
-	}
-	o := sqlite.Options{Path: path, Cluster: options.Cluster}
-	for name, values := range u.Query() {
-		if name != "synchronous" {
-			return sqlite.Options{}, fmt.Errorf("unknown parameter %q in the sqlite URL: only synchronous=full or synchronous=normal is known", name)
-		}
-		switch strings.ToLower(values[0]) {
-		case "full":
-			o.Synchronous = sqlite.Full
-		case "normal":
-			o.Synchronous = sqlite.Normal
-		default:
-			return sqlite.Options{}, fmt.Errorf("synchronous=%s in the sqlite URL: use full or normal", values[0])
-		}
-	}
-	return o, nil
 }

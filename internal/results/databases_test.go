@@ -7,8 +7,10 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"maps"
 	"net/url"
 	"path/filepath"
+	"strconv"
 	"testing"
 	"time"
 
@@ -28,6 +30,8 @@ type database struct {
 	open func(t testing.TB, cluster string) engine.Engine
 	// connect returns a connection that may only read the views.
 	connect func(t testing.TB) *sql.DB
+	// settle does what happens by itself within minutes after a load.
+	settle func(t testing.TB)
 	// explain is what stands before a statement to get its plan.
 	explain string
 }
@@ -41,6 +45,7 @@ func sqliteDatabase(t testing.TB) database {
 	return database{
 		name:    "sqlite",
 		explain: "EXPLAIN QUERY PLAN ",
+		settle:  func(testing.TB) {},
 		open: func(t testing.TB, cluster string) engine.Engine {
 			t.Helper()
 			e, err := sqlite.Open(t.Context(), sqlite.Options{Path: path, Cluster: cluster})
@@ -75,21 +80,35 @@ func postgresDatabase(t testing.TB) database {
 			}
 			return e
 		},
-		connect: func(t testing.TB) *sql.DB {
+		settle: func(t testing.TB) {
 			t.Helper()
-			config, err := pgx.ParseConfig(location)
-			if err != nil {
+			if _, err := connectPostgres(t, location, nil).ExecContext(t.Context(), "VACUUM (ANALYZE)"); err != nil {
 				t.Fatal(err)
 			}
-			config.RuntimeParams["role"] = "docket_reader"
-			config.RuntimeParams["search_path"] = "docket"
-			config.RuntimeParams["default_transaction_read_only"] = "on"
-			db := stdlib.OpenDB(*config)
-			t.Cleanup(func() { _ = db.Close() })
-			return db
+		},
+		connect: func(t testing.TB) *sql.DB {
+			t.Helper()
+			return connectPostgres(t, location, map[string]string{
+				"role": "docket_reader", "search_path": "docket", "default_transaction_read_only": "on",
+			})
 		},
 	}
 }
+
+func connectPostgres(t testing.TB, location string, parameters map[string]string) *sql.DB {
+	t.Helper()
+	config, err := pgx.ParseConfig(location)
+	if err != nil {
+		t.Fatal(err)
+	}
+	maps.Copy(config.RuntimeParams, parameters)
+	db := stdlib.OpenDB(*config)
+	t.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+// batchSize is how many reports a commit of load writes.
+const batchSize = 100
 
 // load stores a data set through the engine and leaves the engine open, as it is
 // while people ask.
@@ -123,7 +142,7 @@ func load(t testing.TB, db database, data dataset) {
 			cluster, current = it.cluster, db.open(t, it.cluster)
 		}
 		batch = append(batch, operation(t, it))
-		if len(batch) == cap(batch) && len(batch) >= 100 {
+		if len(batch) == batchSize {
 			flush()
 		}
 	}
@@ -206,9 +225,9 @@ func cell(value any) string {
 
 // number writes 40.0, 40 and 4e1 alike, and leaves other texts alone.
 func number(s string) string {
-	var f float64
-	if n, err := fmt.Sscanf(s+"\n", "%g\n", &f); err != nil || n != 1 {
+	f, err := strconv.ParseFloat(s, 64)
+	if err != nil {
 		return s
 	}
-	return fmt.Sprintf("%.10g", f)
+	return strconv.FormatFloat(f, 'g', 10, 64)
 }

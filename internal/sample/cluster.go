@@ -162,7 +162,6 @@ func (c Cluster) random(purpose string, i int) *rand.Rand {
 	for _, b := range []byte(purpose) {
 		hash = (hash ^ uint64(b)) * fnvPrime
 	}
-	//nolint:gosec // Made-up data has to be reproducible, not unpredictable.
 	return rand.New(rand.NewPCG(c.Seed^hash, uint64(i)))
 }
 

@@ -51,8 +51,6 @@ func NewOptions() (*Options, error) {
 	server.Storage.WatchRingBytes = ringBytes
 	server.Storage.CacheBytes = cacheBytes
 	server.Server.ShutdownWatchTerminationGracePeriod = watchGrace
-	server.Server.ShutdownDelayDuration = 0
-	server.Server.ShutdownSendRetryAfter = false
 	return &Options{Dir: dir, Listen: DefaultListen, server: server}, err
 }
 

@@ -102,7 +102,6 @@ func TestDatabasesAreEmptyAndApart(t *testing.T) {
 	}
 }
 
-//nolint:tparallel // The end of the inner test is what the rest waits for.
 func TestDatabaseIsDroppedAtTestEnd(t *testing.T) {
 	t.Parallel()
 	server := Postgres(t)

@@ -225,6 +225,7 @@ func (l *loader) idleWatch(ctx context.Context, r *recorder) error {
 	defer release()
 	var bookmarks atomic.Int64
 	var watchers sync.WaitGroup
+	started := time.Now()
 	l.each(ctx, r, "open idle watches", l.options.idleWatchers, func(w *worker, i int) error {
 		w.answer.Reset()
 		events, err := l.openWatch(holding, i, runLabel+"=nobody", revision)
@@ -239,6 +240,7 @@ func (l *loader) idleWatch(ctx context.Context, r *recorder) error {
 		})
 		return nil
 	})
+	r.ran(time.Since(started))
 	held := time.NewTimer(l.options.duration)
 	defer held.Stop()
 	select {

@@ -27,7 +27,6 @@ const (
 	stateIdleInTx       = "25P03"
 	stateDeadlock       = "40P01"
 	stateSerialization  = "40001"
-	stateUndefinedTable = "42P01"
 	stateDataCorrupted  = "XX001"
 	stateIndexCorrupted = "XX002"
 )

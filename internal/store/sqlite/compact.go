@@ -92,7 +92,7 @@ func (e *Engine) dropEvents(ctx context.Context, mark engine.Revision) error {
 				deleted, err = w.conn.exec(deleteEvents, e.cluster, end)
 				return err
 			})
-			e.wrote(w, deleted/eventsAPage, 0)
+			e.wrote(w, (deleted+eventsAPage-1)/eventsAPage, 0)
 			return err
 		})
 		if err != nil {

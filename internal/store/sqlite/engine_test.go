@@ -24,9 +24,19 @@ func TestMain(m *testing.M) {
 // TestEngine runs the suite that all engines pass.
 func TestEngine(t *testing.T) {
 	t.Parallel()
-	enginetest.Run(t, enginetest.Target{New: func(t testing.TB) enginetest.Open {
-		return openAt(filepath.Join(t.TempDir(), "docket.db"))
-	}})
+	enginetest.Run(t, target)
+}
+
+// target makes databases in files of their own.
+var target = enginetest.Target{New: func(t testing.TB) enginetest.Open {
+	return openAt(filepath.Join(t.TempDir(), "docket.db"))
+}}
+
+// FuzzRandom compares the engine with the model on calls that follow from a
+// seed.
+func FuzzRandom(f *testing.F) {
+	f.Add(uint64(100), uint8(50))
+	f.Fuzz(func(t *testing.T, seed uint64, steps uint8) { enginetest.RunRandom(t, target, seed, int(steps)) })
 }
 
 func TestKill(t *testing.T) {

@@ -34,3 +34,47 @@ func Exec(t testing.TB, path, query string) {
 		t.Fatalf("%s: %v", query, err)
 	}
 }
+
+// SetWALLimit makes the log small enough for a test.
+func (e *Engine) SetWALLimit(bytes int64) { e.walLimit = bytes }
+
+// CountRows counts the rows of a table.
+func (e *Engine) CountRows(ctx context.Context, table string) (n int64, err error) {
+	err = e.borrow(ctx, func(c *conn) error {
+		n, err = c.number(ctx, "SELECT count(*) FROM "+table)
+		return err
+	})
+	return n, err
+}
+
+// Dangling counts references of derived rows to rows that don't exist.
+func (e *Engine) Dangling(ctx context.Context) (n int64, err error) {
+	err = e.borrow(ctx, func(c *conn) error {
+		n, err = c.number(ctx, `SELECT
+(SELECT count(*) FROM result r WHERE NOT EXISTS (SELECT 1 FROM verdict v WHERE v.cluster = r.cluster AND v.id = r.verdict)) +
+(SELECT count(*) FROM result r WHERE r.subject IS NOT NULL
+ AND NOT EXISTS (SELECT 1 FROM subject s WHERE s.cluster = r.cluster AND s.id = r.subject)) +
+(SELECT count(*) FROM report r WHERE r.scope IS NOT NULL
+ AND NOT EXISTS (SELECT 1 FROM subject s WHERE s.cluster = r.cluster AND s.id = r.scope)) +
+(SELECT count(*) FROM result r WHERE NOT EXISTS (SELECT 1 FROM report p WHERE p.cluster = r.cluster AND p.object = r.object)) +
+(SELECT count(*) FROM report r WHERE NOT EXISTS (SELECT 1 FROM object o WHERE o.cluster = r.cluster AND o.created = r.object)) +
+(SELECT count(*) FROM term t WHERE NOT EXISTS (SELECT 1 FROM object o WHERE o.cluster = t.cluster AND o.created = t.created))`)
+		return err
+	})
+	return n, err
+}
+
+// ErrScanCancelled is the cause that ScanWhile ends its context with.
+var ErrScanCancelled = errors.New("enough")
+
+// ScanWhile scans without end and ends its context after the first row.
+func (e *Engine) ScanWhile(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	return e.read(ctx, func(s *snapshot) error {
+		return s.scan(func([]driver.Value) error {
+			cancel(ErrScanCancelled)
+			return nil
+		}, "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n")
+	})
+}

@@ -112,7 +112,7 @@ func (s *snapshot) list(q engine.Query) (engine.Page, error) {
 	if !q.Count || len(page.Rows) == 0 {
 		return page, nil
 	}
-	if w == (window{resource: resource, to: w.to, at: s.state.Revision}) && len(q.Conditions) == 0 {
+	if q.Prefix == "" && w.from == "" && w.at == s.state.Revision && len(q.Conditions) == 0 {
 		// The first page of everything: the sums know it.
 		objects, err := s.number(s.ctx, selectTotal, s.engine.cluster, resource)
 		page.Remaining = objects - int64(len(page.Rows))

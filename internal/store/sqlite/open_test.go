@@ -230,4 +230,7 @@ func checkAll(t testing.TB, e *sqlite.Engine, n int64) {
 	if int64(len(page.Rows)) != n || page.State.Revision != engine.Revision(n+1) || usage.Results != 17*n || usage.Events != n {
 		t.Errorf("%d reports, state %+v, usage %+v; want %d reports", len(page.Rows), page.State, usage, n)
 	}
+	if dangling, err := e.Dangling(t.Context()); err != nil || dangling != 0 {
+		t.Errorf("%d rows refer to nothing; %v", dangling, err)
+	}
 }

@@ -70,13 +70,15 @@ func TestLicenceOf(t *testing.T) {
 func TestRunFindsTheModulesOfThisTest(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	if err := run(t.Context(), []string{"github.com/google/go-cmp/cmp"}, &out); err != nil {
+	if err := run(t.Context(), []string{"--list", "github.com/google/go-cmp/cmp"}, &out); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.HasPrefix(out.String(), "github.com/google/go-cmp ") || !strings.Contains(out.String(), " BSD\n") {
 		t.Errorf("got %q", out.String())
 	}
-	if err := run(t.Context(), nil, &out); err == nil {
-		t.Error("no error without packages")
+	for _, arguments := range [][]string{nil, {"--list"}} {
+		if err := run(t.Context(), arguments, &out); err == nil {
+			t.Errorf("no error without packages, for %q", arguments)
+		}
 	}
 }

@@ -3,7 +3,7 @@
 
 // Command licencecheck fails when one of the given commands links a module whose
 // licence is missing, unknown, or not one that we can pass on in a binary under
-// Apache-2.0. It prints the licence of every module.
+// Apache-2.0. With --list it prints the licence of every module.
 //
 //	go run ./internal/tools/licencecheck ./cmd/...
 package main
@@ -32,6 +32,10 @@ func main() {
 }
 
 func run(ctx context.Context, packages []string, out io.Writer) error {
+	list := len(packages) > 0 && packages[0] == "--list"
+	if list {
+		packages = packages[1:]
+	}
 	if len(packages) == 0 {
 		return errors.New("pass the packages to check, such as ./cmd/... of this module")
 	}
@@ -46,11 +50,14 @@ func run(ctx context.Context, packages []string, out io.Writer) error {
 			bad++
 			licence = "NOT ALLOWED: " + err.Error()
 		}
-		fmt.Fprintf(out, "%-60s %s\n", path, licence)
+		if list || err != nil {
+			fmt.Fprintf(out, "%-60s %s\n", path, licence)
+		}
 	}
 	if bad > 0 {
 		return fmt.Errorf("%d module(s) need another look: replace them, or teach this check their licence", bad)
 	}
+	fmt.Fprintf(out, "the licences of %d modules are fine\n", len(modules))
 	return nil
 }
 

@@ -1,0 +1,279 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package standalone
+
+import (
+	"crypto/x509"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+func openTestState(t *testing.T, dir string) *state {
+	t.Helper()
+	s, err := openState(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() }) // Some tests close it earlier.
+	return s
+}
+
+func mode(t *testing.T, path string) fs.FileMode {
+	t.Helper()
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info.Mode().Perm()
+}
+
+func TestStateFolder(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		prepare func(t *testing.T, dir string)
+		wantErr string
+	}{
+		"made, with its parents": {prepare: func(*testing.T, string) {}},
+		"empty and open is closed": {prepare: func(t *testing.T, dir string) {
+			t.Helper()
+			if err := os.MkdirAll(dir, 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}},
+		"with contents and open is refused": {
+			prepare: func(t *testing.T, dir string) {
+				t.Helper()
+				if err := errors.Join(os.MkdirAll(dir, 0o755), os.WriteFile(filepath.Join(dir, "x"), nil, 0o600)); err != nil {
+					t.Fatal(err)
+				}
+			},
+			wantErr: "chmod 700",
+		},
+		"a file is refused": {
+			prepare: func(t *testing.T, dir string) {
+				t.Helper()
+				if err := errors.Join(os.MkdirAll(filepath.Dir(dir), 0o700), os.WriteFile(dir, nil, 0o600)); err != nil {
+					t.Fatal(err)
+				}
+			},
+			wantErr: "--dir",
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := filepath.Join(t.TempDir(), "parent", "state")
+			test.prepare(t, dir)
+			s, err := openState(dir)
+			if test.wantErr != "" {
+				if err == nil || !strings.Contains(err.Error(), test.wantErr) {
+					t.Fatalf("got error %v, want %q", err, test.wantErr)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := mode(t, dir); got != folderMode {
+				t.Errorf("the folder has mode %o", got)
+			}
+			if _, err := openState(dir); !errors.Is(err, errInUse) || !strings.Contains(err.Error(), "process") {
+				t.Errorf("a second use: got %v, want that it is in use, and by whom", err)
+			}
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+			openTestState(t, dir)
+		})
+	}
+}
+
+func TestToken(t *testing.T) {
+	t.Parallel()
+	s := openTestState(t, filepath.Join(t.TempDir(), "state"))
+	first, err := s.token()
+	if err != nil || len(first) < minTokenLength {
+		t.Fatalf("new token %q: %v", first, err)
+	}
+	if got := mode(t, s.path(tokenFile)); got != fileMode {
+		t.Errorf("the token file has mode %o", got)
+	}
+	if err := os.Chmod(s.path(tokenFile), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if again, err := s.token(); err != nil || again != first {
+		t.Errorf("the second start has token %q and error %v, want the first token", again, err)
+	}
+	if got := mode(t, s.path(tokenFile)); got != fileMode {
+		t.Errorf("an open token file was left at mode %o", got)
+	}
+	for _, damaged := range []string{"", "short", strings.Repeat("a b", 20)} {
+		if err := writeFile(s.path(tokenFile), []byte(damaged)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.token(); err == nil || !strings.Contains(err.Error(), "remove the file") {
+			t.Errorf("token file %q: got %v, want an error with a remedy", damaged, err)
+		}
+	}
+}
+
+func TestCertificates(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
+	hosts := []string{"localhost", "127.0.0.1", "::1"}
+	s := openTestState(t, filepath.Join(t.TempDir(), "state"))
+	certificates := func(hosts []string, now time.Time) (ca, serving *keyPair) {
+		t.Helper()
+		ca, serving, err := s.certificates(hosts, now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		roots := x509.NewCertPool()
+		roots.AddCert(ca.certificate)
+		for _, host := range hosts {
+			if _, err := serving.certificate.Verify(x509.VerifyOptions{Roots: roots, DNSName: host, CurrentTime: now}); err != nil {
+				t.Errorf("the serving certificate is not good for %s: %v", host, err)
+			}
+		}
+		return ca, serving
+	}
+	ca, serving := certificates(hosts, now)
+	for _, name := range []string{caKeyFile, servingKeyFile, caCertificateFile, servingCertificateFile} {
+		if got := mode(t, s.path(name)); got != fileMode {
+			t.Errorf("%s has mode %o", name, got)
+		}
+	}
+	sameCA, sameServing := certificates(hosts, now.Add(24*time.Hour))
+	if !sameCA.certificate.Equal(ca.certificate) || !sameServing.certificate.Equal(serving.certificate) {
+		t.Error("good certificates were made anew")
+	}
+	otherCA, other := certificates(append(hosts, "10.1.2.3", "box.example"), now)
+	if !otherCA.certificate.Equal(ca.certificate) || other.certificate.Equal(serving.certificate) {
+		t.Error("another address must change the serving certificate, and it only")
+	}
+	laterCA, later := certificates(hosts, now.Add(servingLifetime-renewBefore+time.Hour))
+	if !laterCA.certificate.Equal(ca.certificate) || later.certificate.Equal(other.certificate) {
+		t.Error("the end of the serving certificate must change it, and it only")
+	}
+	newCA, _ := certificates(hosts, now.Add(caLifetime))
+	if newCA.certificate.Equal(ca.certificate) {
+		t.Error("an authority at its end was kept")
+	}
+	if err := os.Remove(s.path(servingKeyFile)); err != nil {
+		t.Fatal(err)
+	}
+	certificates(hosts, now.Add(caLifetime))
+	if err := writeFile(s.path(caKeyFile), []byte("garbage")); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := s.certificates(hosts, now); err == nil || !strings.Contains(err.Error(), "remove both") {
+		t.Errorf("a damaged key: got %v, want an error with a remedy", err)
+	}
+}
+
+func TestKubeconfig(t *testing.T) {
+	t.Parallel()
+	s := openTestState(t, filepath.Join(t.TempDir(), "state"))
+	ca, err := newAuthority(time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, url := range []string{"https://127.0.0.1:1", "https://127.0.0.1:2"} {
+		if err := s.writeKubeconfig(url, ca, "the-token"); err != nil {
+			t.Fatal(err)
+		}
+		config, err := clientcmd.LoadFromFile(s.path(kubeconfigFile))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if config.CurrentContext != contextName || config.Clusters[contextName].Server != url || config.AuthInfos[contextName].Token != "the-token" {
+			t.Errorf("kubeconfig: %+v", config)
+		}
+		if got := mode(t, s.path(kubeconfigFile)); got != fileMode {
+			t.Errorf("the kubeconfig has mode %o", got)
+		}
+	}
+	entries, err := os.ReadDir(s.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range entries {
+		if strings.HasPrefix(entry.Name(), ".") {
+			t.Errorf("the temporary file %s was left", entry.Name())
+		}
+	}
+}
+
+func TestDefaultDir(t *testing.T) {
+	t.Setenv("HOME", "/home/somebody")
+	for data, want := range map[string]string{"": "/home/somebody/.docket", "/data": "/data/docket", "relative": "/home/somebody/.docket"} {
+		t.Setenv("XDG_DATA_HOME", data)
+		if got, err := DefaultDir(); err != nil || got != want {
+			t.Errorf("XDG_DATA_HOME=%q gives %q and error %v, want %q", data, got, err, want)
+		}
+	}
+}
+
+func TestListen(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		address string
+		allow   bool
+		wantURL string
+		wantErr string
+	}{
+		"loopback":                  {address: "127.0.0.1:0", wantURL: "https://127.0.0.1:"},
+		"a loopback name":           {address: "localhost:0", wantURL: "https://localhost:"},
+		"all addresses":             {address: "0.0.0.0:0", wantErr: "--allow-non-loopback"},
+		"no host":                   {address: ":0", wantErr: "--allow-non-loopback"},
+		"all addresses, confirmed":  {address: "0.0.0.0:0", allow: true, wantURL: "https://127.0.0.1:"},
+		"no port":                   {address: "127.0.0.1", wantErr: DefaultListen},
+		"a port that is no number":  {address: "127.0.0.1:https", wantErr: "0 to 65535"},
+		"a port beyond the largest": {address: "127.0.0.1:65536", wantErr: "0 to 65535"},
+		"somebody else's address":   {address: "192.0.2.1:0", allow: true, wantErr: "--listen"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, err := listen(t.Context(), test.address, test.allow)
+			if test.wantErr != "" {
+				if err == nil || !strings.Contains(err.Error(), test.wantErr) {
+					t.Fatalf("got error %v, want %q", err, test.wantErr)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer got.listener.Close()
+			if !strings.HasPrefix(got.url, test.wantURL) {
+				t.Errorf("URL %s, want %s…", got.url, test.wantURL)
+			}
+			taken := got.listener.Addr().String()
+			if _, err := listen(t.Context(), taken, true); err == nil || !strings.Contains(err.Error(), "another process listens") {
+				t.Errorf("an address in use: got %v", err)
+			}
+		})
+	}
+}
+
+func TestQuote(t *testing.T) {
+	t.Parallel()
+	for path, want := range map[string]string{
+		"/home/u/.docket/kubeconfig": "/home/u/.docket/kubeconfig",
+		"/with space/k":              "'/with space/k'",
+		"/it's/$HOME":                `'/it'\''s/$HOME'`,
+	} {
+		if got := quote(path); got != want {
+			t.Errorf("quote(%q) is %s, want %s", path, got, want)
+		}
+	}
+}
