@@ -158,14 +158,14 @@ func newLines(t *testing.T) *lines {
 // Write implements io.Writer for one goroutine.
 func (l *lines) Write(p []byte) (int, error) {
 	l.rest.Write(p)
-	for {
+	for bytes.ContainsRune(l.rest.Bytes(), '\n') {
 		line, err := l.rest.ReadString('\n')
 		if err != nil {
-			l.rest.WriteString(line)
-			return len(p), nil
+			return 0, err
 		}
 		l.text <- line
 	}
+	return len(p), nil
 }
 
 func (l *lines) wait(t *testing.T, part string) string {

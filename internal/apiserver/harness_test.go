@@ -42,10 +42,7 @@ const (
 	quiet = 300 * time.Millisecond
 )
 
-var (
-	policyReports        = schema.GroupVersionResource{Group: "wgpolicyk8s.io", Version: "v1alpha2", Resource: "policyreports"}
-	clusterPolicyReports = schema.GroupVersionResource{Group: "wgpolicyk8s.io", Version: "v1alpha2", Resource: "clusterpolicyreports"}
-)
+var policyReports = schema.GroupVersionResource{Group: "wgpolicyk8s.io", Version: "v1alpha2", Resource: "policyreports"}
 
 // testServer is a server in this process, with TLS, and clients of it.
 type testServer struct {
@@ -199,9 +196,8 @@ func (s *testServer) do(t testing.TB, method, path string, body []byte, headers 
 	if err != nil {
 		t.Fatalf("%s %s: %v", method, path, err)
 	}
-	defer response.Body.Close()
 	data, err := io.ReadAll(response.Body)
-	if err != nil {
+	if err = errors.Join(err, response.Body.Close()); err != nil {
 		t.Fatalf("%s %s: read the answer: %v", method, path, err)
 	}
 	return answer{Response: response, body: data}

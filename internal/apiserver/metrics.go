@@ -13,7 +13,6 @@ import (
 	"github.com/docket-project/docket/internal/store"
 )
 
-//nolint:gochecknoglobals // Metrics are global in the library.
 var (
 	buildInfo = metrics.NewGaugeVec(&metrics.GaugeOpts{
 		Name:           "docket_build_info",
@@ -28,8 +27,6 @@ var (
 )
 
 // registerMetrics makes the metrics of the process visible, once.
-//
-//nolint:gochecknoglobals // The registry is global, too.
 var registerMetrics = sync.OnceFunc(func() {
 	legacyregistry.MustRegister(buildInfo, unmetRequirements)
 	build := buildinfo.Get()

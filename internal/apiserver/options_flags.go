@@ -21,16 +21,12 @@ const minRequestBytes = 64 << 10
 
 // droppedServerFlags would do nothing in this server: they need --runtime-config,
 // or choose between versions of an API that has only one.
-//
-//nolint:gochecknoglobals // A constant list.
 var droppedServerFlags = []string{
 	"emulated-version", "min-compatibility-version",
 	"emulation-forward-compatible", "runtime-config-emulation-forward-compatible",
 }
 
 // droppedLogFlags are alpha and refused without a gate that is not offered.
-//
-//nolint:gochecknoglobals // A constant list.
 var droppedLogFlags = []string{
 	"log-text-split-stream", "log-text-info-buffer-size",
 	"log-json-split-stream", "log-json-info-buffer-size",

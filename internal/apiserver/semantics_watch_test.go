@@ -178,7 +178,7 @@ func stalledWatcher(t *testing.T, w world) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer response.Body.Close()
+	defer func() { _ = response.Body.Close() }() // It was never read to its end.
 	reader := mustWatch(t, w.reports(w.namespace), metav1.ListOptions{})
 
 	object := mustCreate(t, w.reports(w.namespace), report("a", 1000))

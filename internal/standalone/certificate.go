@@ -81,14 +81,14 @@ func (s *state) keep(certificateName, keyName string, good func(*keyPair) bool, 
 func (s *state) load(certificateName, keyName string) (*keyPair, error) {
 	certificatePEM, err := os.ReadFile(s.path(certificateName))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil //nolint:nilnil // None is an answer.
+		return nil, nil // None is an answer.
 	}
 	if err != nil {
 		return nil, err
 	}
 	keyPEM, err := readSecret(s.path(keyName))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil //nolint:nilnil // None is an answer.
+		return nil, nil // None is an answer.
 	}
 	if err != nil {
 		return nil, err
@@ -98,7 +98,7 @@ func (s *state) load(certificateName, keyName string) (*keyPair, error) {
 		return nil, fmt.Errorf("%s and %s: %w; remove both and they are made anew", s.path(certificateName), s.path(keyName), err)
 	}
 	if public, ok := pair.key.Public().(*ecdsa.PublicKey); !ok || !public.Equal(pair.certificate.PublicKey) {
-		return nil, nil //nolint:nilnil // Useless halves are like none.
+		return nil, nil // Useless halves are like none.
 	}
 	return pair, nil
 }

@@ -59,14 +59,13 @@ func (o *Options) Run(ctx context.Context, out, progress io.Writer, c clock.Pass
 		return errStopped
 	})
 	group.Go(func() error {
-		if err := up.waitUntilReady(groupCtx); err != nil {
-			return unlessEnded(groupCtx, err)
+		err := up.greet(groupCtx, o, out, progress, c, started)
+		select {
+		case <-groupCtx.Done():
+			return nil // Whatever err is, it only says that the end came.
+		default:
+			return err
 		}
-		up.announce(out, c.Since(started))
-		if !o.Demo {
-			return nil
-		}
-		return unlessEnded(groupCtx, loadDemo(groupCtx, up.server.Generic.LoopbackClientConfig, o.server.Storage.APIGroups, c, progress))
 	})
 	if err := group.Wait(); err != nil && !errors.Is(err, errStopped) {
 		return err
@@ -77,12 +76,16 @@ func (o *Options) Run(ctx context.Context, out, progress io.Writer, c clock.Pass
 
 var errStopped = errors.New("the server has stopped")
 
-// unlessEnded drops errors that only say that ctx ended.
-func unlessEnded(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
+// greet waits until the server is ready, prints what to do next and loads the demo.
+func (up *instance) greet(ctx context.Context, o *Options, out, progress io.Writer, c clock.PassiveClock, started time.Time) error {
+	if err := up.waitUntilReady(ctx); err != nil {
+		return err
+	}
+	up.announce(out, c.Since(started))
+	if !o.Demo {
 		return nil
 	}
-	return err
+	return loadDemo(ctx, up.server.Generic.LoopbackClientConfig, o.server.Storage.APIGroups, c, progress)
 }
 
 // open does all that can fail before anything is served.

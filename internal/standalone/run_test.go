@@ -155,9 +155,8 @@ func (r *running) do(t *testing.T, token, method, path, body string) (int, strin
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer response.Body.Close()
 	data, err := io.ReadAll(response.Body)
-	if err != nil {
+	if err = errors.Join(err, response.Body.Close()); err != nil {
 		t.Fatal(err)
 	}
 	return response.StatusCode, string(data)

@@ -253,7 +253,7 @@ func TestListen(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer got.listener.Close()
+			t.Cleanup(func() { _ = got.listener.Close() })
 			if !strings.HasPrefix(got.url, test.wantURL) {
 				t.Errorf("URL %s, want %s…", got.url, test.wantURL)
 			}

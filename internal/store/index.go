@@ -84,8 +84,11 @@ func appendLabelCondition(conditions []engine.Condition, r labels.Requirement) [
 		return append(conditions, engine.Condition{Name: labelName(r.Key()), Values: values})
 	case selection.Exists:
 		return append(conditions, engine.Condition{Name: labelName(r.Key())})
+	case selection.NotEquals, selection.NotIn, selection.DoesNotExist:
+		// They select most objects.
+	case selection.GreaterThan, selection.LessThan:
+		// Hashes have no order.
 	}
-	// The others (!=, notin, !key, gt, lt) select most objects or need order.
 	return conditions
 }
 

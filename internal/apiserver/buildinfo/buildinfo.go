@@ -36,8 +36,6 @@ type Info struct {
 }
 
 // Get returns the build of the running binary. It is cheap.
-//
-//nolint:gochecknoglobals // A constant that has to be read once.
 var Get = sync.OnceValue(func() Info {
 	info, _ := debug.ReadBuildInfo()
 	return fromBuild(info)

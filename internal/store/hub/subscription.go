@@ -13,12 +13,12 @@ import (
 type Status int
 
 const (
-	// Current: the entries are all there is up to the returned revision.
+	// Current says that the entries are all there is up to the returned revision.
 	Current Status = iota
-	// Behind: the ring no longer reaches back to the cursor; read the event
+	// Behind says that the ring no longer reaches back to the cursor; read the event
 	// table from there.
 	Behind
-	// Lost: the revisions that the watcher knows mean nothing any more.
+	// Lost says that the revisions which the watcher knows mean nothing any more.
 	Lost
 )
 

@@ -26,7 +26,7 @@ func lockFile(path string) (*os.File, error) {
 		return nil, fmt.Errorf("%w: make the folder writable for user %d", classify("lock "+path, err), os.Getuid())
 	}
 	if err := tryLock(file); err != nil {
-		defer file.Close()
+		defer func() { _ = file.Close() }()
 		if !errors.Is(err, errHeld) {
 			return nil, classify("lock "+name, err)
 		}

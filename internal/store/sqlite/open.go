@@ -212,7 +212,7 @@ func checkFile(path string) error {
 	if err != nil {
 		return fmt.Errorf("%w: make the file and its folder writable for user %d", classify("open "+path, err), os.Getuid())
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }()
 	header := make([]byte, len(fileHeader))
 	n, err := io.ReadFull(file, header)
 	switch {

@@ -178,7 +178,7 @@ func TestCorrupt(t *testing.T) {
 	}
 	e, err = sqlite.Open(t.Context(), sqlite.Options{Path: path, Cluster: "main"})
 	if err == nil {
-		defer e.Close()
+		defer func() { _ = e.Close() }()
 		_, err = e.List(t.Context(), engine.Query{Resource: reportsResource})
 	}
 	wantError(t, err, engine.ErrCorrupt)

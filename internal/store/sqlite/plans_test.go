@@ -21,7 +21,7 @@ import (
 	"github.com/docket-project/docket/internal/store/engine"
 )
 
-var update = flag.Bool("update", false, "rewrite the golden files") //nolint:gochecknoglobals // a flag
+var update = flag.Bool("update", false, "rewrite the golden files")
 
 // statements are all that run while the engine works.
 func statements(t *testing.T) map[string]string {
@@ -73,7 +73,7 @@ func TestPlans(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer e.Close()
+	defer func() { _ = e.Close() }()
 	all := statements(t)
 	var got strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(all)) {

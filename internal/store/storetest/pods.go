@@ -160,8 +160,8 @@ func (p *pods) checkStored(ctx context.Context, t *testing.T, key string) {
 	if err != nil {
 		t.Fatalf("decode what is stored at %s: %v", key, err)
 	}
-	if pod := object.(*example.Pod); pod.ResourceVersion != "" || pod.SelfLink != "" {
-		t.Errorf("stored object has resourceVersion %q and selfLink %q, want none", pod.ResourceVersion, pod.SelfLink)
+	if pod := object.(*example.Pod); pod.ResourceVersion != "" {
+		t.Errorf("stored object has resourceVersion %q, want none", pod.ResourceVersion)
 	}
 }
 

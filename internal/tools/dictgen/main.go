@@ -123,7 +123,7 @@ func asServed(object runtime.Object) error {
 	accessor.SetManagedFields([]metav1.ManagedFieldsEntry{{
 		Manager: "kyverno-reports-controller", Operation: metav1.ManagedFieldsOperationUpdate,
 		APIVersion: object.GetObjectKind().GroupVersionKind().GroupVersion().String(), Time: &now,
-		FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{Raw: []byte(managed)},
+		FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(managed),
 	}})
 	return nil
 }

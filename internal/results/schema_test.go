@@ -1,0 +1,93 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package results
+
+import (
+	"database/sql"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/docket-project/docket/internal/store/postgres"
+	"github.com/docket-project/docket/internal/store/sqlite"
+	"github.com/docket-project/docket/internal/testenv"
+)
+
+// TestSchemaPage: docs/formats/schema.md has the tables and columns of both engines.
+func TestSchemaPage(t *testing.T) {
+	t.Parallel()
+	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel()
+		path := t.TempDir() + "/docket.db"
+		e, err := sqlite.Open(t.Context(), sqlite.Options{Path: path, Cluster: "c"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = e.Close() })
+		db, err := sql.Open("sqlite", path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = db.Close() })
+		compareSchema(t, 1, db, `SELECT t.name || '.' || c.name, c.type
+			FROM sqlite_schema AS t, pragma_table_info(t.name) AS c
+			WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite_%' AND t.name <> 'goose_db_version'`)
+	})
+	t.Run("postgresql", func(t *testing.T) {
+		t.Parallel()
+		location := testenv.Postgres(t).Database(t)
+		e, err := postgres.Open(t.Context(), postgres.Options{URL: location, Cluster: "c"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = e.Close() })
+		compareSchema(t, 2, connectPostgres(t, location, nil), `SELECT c.relname || '.' || a.attname, y.typname
+			FROM pg_class AS c JOIN pg_attribute AS a ON a.attrelid = c.oid JOIN pg_type AS y ON y.oid = a.atttypid
+			WHERE c.relnamespace = 'docket'::regnamespace AND c.relkind = 'r' AND a.attnum > 0 AND NOT a.attisdropped
+			AND c.relname <> 'migration'`)
+	})
+}
+
+// compareSchema compares rows of column and type with a column of the page's tables.
+func compareSchema(t *testing.T, column int, db *sql.DB, query string) {
+	t.Helper()
+	_, rows, err := ask(t.Context(), db, query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, row := range rows {
+		got = append(got, strings.Join(row, " "))
+	}
+	page, err := os.ReadFile("../../docs/formats/schema.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	table := ""
+	for line := range strings.Lines(string(page)) {
+		if name, ok := strings.CutPrefix(line, "###"); ok {
+			table = strings.TrimSpace(name)
+		}
+		if strings.HasPrefix(line, "## ") {
+			table = ""
+		}
+		cells := strings.Split(line, "|")
+		if table == "" || len(cells) != 6 {
+			continue
+		}
+		name, kind := strings.TrimSpace(cells[1]), strings.TrimSpace(cells[1+column])
+		if name != "column" && !strings.HasPrefix(name, "--") && kind != "–" {
+			want = append(want, table+"."+name+" "+kind)
+		}
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if diff := cmp.Diff(got, want); diff != "" {
+		t.Errorf("docs/formats/schema.md (-database +page):\n%s", diff)
+	}
+}

@@ -1,0 +1,329 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package store_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/apiserver/pkg/storage"
+
+	wgpolicy "github.com/docket-project/docket/api/wgpolicyk8s/v1alpha2"
+	"github.com/docket-project/docket/internal/registry"
+	"github.com/docket-project/docket/internal/store"
+	"github.com/docket-project/docket/internal/store/engine"
+	"github.com/docket-project/docket/internal/store/storetest"
+)
+
+// faulty is an engine that fails when it is told to.
+type faulty struct {
+	engine.Engine
+
+	mu sync.Mutex
+	// fail returns the error of a call, by the name of the method.
+	fail func(method string) error
+	// jump is added to revisions and incarnation: what a restore looks like.
+	jump engine.Revision
+}
+
+func (f *faulty) set(fail func(method string) error, jump engine.Revision) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.fail, f.jump = fail, jump
+}
+
+func (f *faulty) check(method string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.fail == nil {
+		return nil
+	}
+	return f.fail(method)
+}
+
+func (f *faulty) jumped(s engine.State) engine.State {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.jump > 0 {
+		s.Revision += f.jump
+		s.Compacted, s.Incarnation = s.Revision, s.Incarnation+1
+	}
+	return s
+}
+
+func (f *faulty) Commit(ctx context.Context, ops []engine.Op) (engine.Batch, error) {
+	if err := f.check("Commit"); err != nil {
+		return engine.Batch{}, err
+	}
+	return f.Engine.Commit(ctx, ops)
+}
+
+func (f *faulty) Get(ctx context.Context, resource engine.Resource, key string) (*engine.Row, engine.State, error) {
+	if err := f.check("Get"); err != nil {
+		return nil, engine.State{}, err
+	}
+	return f.Engine.Get(ctx, resource, key)
+}
+
+func (f *faulty) List(ctx context.Context, q engine.Query) (engine.Page, error) {
+	if err := f.check("List"); err != nil {
+		return engine.Page{}, err
+	}
+	return f.Engine.List(ctx, q)
+}
+
+func (f *faulty) State(ctx context.Context) (engine.State, error) {
+	if err := f.check("State"); err != nil {
+		return engine.State{}, err
+	}
+	state, err := f.Engine.State(ctx)
+	return f.jumped(state), err
+}
+
+func (f *faulty) Events(ctx context.Context, after engine.Revision, limit int) ([]engine.Event, engine.State, error) {
+	if err := f.check("Events"); err != nil {
+		return nil, engine.State{}, err
+	}
+	f.mu.Lock()
+	jumped := f.jump > 0
+	f.mu.Unlock()
+	if jumped {
+		state, err := f.State(ctx)
+		return nil, state, err
+	}
+	return f.Engine.Events(ctx, after, limit)
+}
+
+// reports is a store of PolicyReports, the way the API server makes it.
+type reports struct {
+	*store.Resource
+	store  *store.Store
+	engine *faulty
+}
+
+func newReports(t *testing.T) *reports {
+	t.Helper()
+	f := &faulty{Engine: openModel(t)}
+	s := storetest.Start(t, store.Options{Engine: f})
+	scheme, err := registry.NewScheme()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &reports{store: s, engine: f, Resource: s.Resource(store.ResourceConfig{
+		GroupResource: schema.GroupResource{Group: wgpolicy.SchemeGroupVersion.Group, Resource: "policyreports"},
+		Prefix:        "/wgpolicyk8s.io/policyreports", OneVersion: true,
+		Codec:       registry.NewCodecs(scheme).LegacyCodec(wgpolicy.SchemeGroupVersion),
+		NewFunc:     func() runtime.Object { return &wgpolicy.PolicyReport{} },
+		NewListFunc: func() runtime.Object { return &wgpolicy.PolicyReportList{} },
+	})}
+}
+
+func key(name string) string { return "/wgpolicyk8s.io/policyreports/ns/" + name }
+
+func (r *reports) create(t *testing.T, name string) *wgpolicy.PolicyReport {
+	t.Helper()
+	out := &wgpolicy.PolicyReport{}
+	in := &wgpolicy.PolicyReport{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}}
+	if err := r.Create(t.Context(), key(name), in, out, 0); err != nil {
+		t.Fatalf("create %s: %v", name, err)
+	}
+	return out
+}
+
+var everything = storage.SelectionPredicate{Label: labels.Everything(), Field: fields.Everything()}
+
+// Guarantee S9: what a client gets for each class of failure.
+func TestErrorsForClients(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		err        error
+		code       int32
+		retryAfter int
+	}{
+		{engine.ErrUnavailable, http.StatusServiceUnavailable, 1},
+		{engine.ErrClosed, http.StatusServiceUnavailable, 1},
+		{engine.ErrReadOnly, http.StatusServiceUnavailable, 1},
+		{engine.ErrUnknownOutcome, http.StatusGatewayTimeout, 0},
+		{context.DeadlineExceeded, http.StatusGatewayTimeout, 0},
+		{engine.ErrFull, http.StatusInsufficientStorage, 0},
+		{engine.ErrTooLarge, http.StatusRequestEntityTooLarge, 0},
+		{engine.ErrCorrupt, http.StatusInternalServerError, 0},
+	} {
+		t.Run(c.err.Error(), func(t *testing.T) {
+			t.Parallel()
+			r := newReports(t)
+			r.create(t, "there")
+			r.engine.set(func(string) error { return fmt.Errorf("SELECT secret: %w", c.err) }, 0)
+			out := &wgpolicy.PolicyReport{}
+			for operation, err := range map[string]error{
+				"get":    r.Get(t.Context(), key("there"), storage.GetOptions{}, out),
+				"create": r.Create(t.Context(), key("new"), &wgpolicy.PolicyReport{}, out, 0),
+				"delete": r.Delete(t.Context(), key("there"), out, nil, storage.ValidateAllObjectFunc, nil, storage.DeleteOptions{}),
+				"list":   r.GetList(t.Context(), "/wgpolicyk8s.io/policyreports", storage.ListOptions{Recursive: true, Predicate: everything}, &wgpolicy.PolicyReportList{}),
+			} {
+				var status apierrors.APIStatus
+				if !errors.As(err, &status) || status.Status().Code != c.code {
+					t.Errorf("%s: %v, want code %d", operation, err, c.code)
+					continue
+				}
+				if seconds, _ := apierrors.SuggestsClientDelay(err); seconds != c.retryAfter {
+					t.Errorf("%s: Retry-After %d, want %d", operation, seconds, c.retryAfter)
+				}
+				if message := status.Status().Message; message == "" || strings.Contains(message, "secret") {
+					t.Errorf("%s: message %q is empty or tells SQL", operation, message)
+				}
+			}
+		})
+	}
+}
+
+// Guarantee S9: a database that goes away in mid-list gives an error, not the
+// pages that were read.
+func TestListFailsWhole(t *testing.T) {
+	t.Parallel()
+	r := newReports(t)
+	for i := range 1500 {
+		r.create(t, fmt.Sprintf("report-%04d", i))
+	}
+	calls := 0
+	r.engine.set(func(method string) error {
+		if method == "List" {
+			if calls++; calls == 2 {
+				return engine.ErrUnavailable
+			}
+		}
+		return nil
+	}, 0)
+	list := &wgpolicy.PolicyReportList{}
+	err := r.GetList(t.Context(), "/wgpolicyk8s.io/policyreports", storage.ListOptions{Recursive: true, Predicate: everything}, list)
+	if !apierrors.IsServiceUnavailable(err) {
+		t.Errorf("list of %d items, %v; want 503", len(list.Items), err)
+	}
+}
+
+// Guarantee S8: after a restore, open watches end with 410 in the stream.
+func TestRestoreEndsWatches(t *testing.T) {
+	t.Parallel()
+	r := newReports(t)
+	created := r.create(t, "before")
+	w, err := r.Watch(t.Context(), "/wgpolicyk8s.io/policyreports", storage.ListOptions{
+		Recursive: true, Predicate: everything, ResourceVersion: created.ResourceVersion,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Stop()
+	r.engine.set(nil, 1_000_000)
+	if _, err := r.GetCurrentResourceVersion(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	expectExpired(t, w)
+	late, err := r.Watch(t.Context(), "/wgpolicyk8s.io/policyreports", storage.ListOptions{
+		Recursive: true, Predicate: everything, ResourceVersion: created.ResourceVersion,
+	})
+	if err != nil {
+		t.Fatalf("watch from before the restore: %v; want an open stream that tells 410", err)
+	}
+	defer late.Stop()
+	expectExpired(t, late)
+}
+
+func expectExpired(t *testing.T, w watch.Interface) {
+	t.Helper()
+	select {
+	case event := <-w.ResultChan():
+		status, ok := event.Object.(*metav1.Status)
+		if !ok || status.Code != http.StatusGone || status.Reason != metav1.StatusReasonExpired {
+			t.Errorf("got %s %v, want 410 Expired", event.Type, event.Object)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("the watch goes on after the restore")
+	}
+}
+
+// A database that is away when a watch starts is told in the stream: some
+// clients never recover from a watch that is refused.
+func TestWatchOfDatabaseThatIsAway(t *testing.T) {
+	t.Parallel()
+	r := newReports(t)
+	r.engine.set(func(string) error { return engine.ErrUnavailable }, 0)
+	w, err := r.Watch(t.Context(), "/wgpolicyk8s.io/policyreports", storage.ListOptions{Recursive: true, Predicate: everything})
+	if err != nil {
+		t.Fatalf("watch was refused: %v", err)
+	}
+	defer w.Stop()
+	event := <-w.ResultChan()
+	status, ok := event.Object.(*metav1.Status)
+	if !ok || status.Code != http.StatusServiceUnavailable {
+		t.Errorf("got %s %v, want 503 in the stream", event.Type, event.Object)
+	}
+}
+
+func TestReady(t *testing.T) {
+	t.Parallel()
+	r := newReports(t)
+	r.create(t, "x") // the store runs now
+	if err := r.store.Ready(t.Context()); err != nil {
+		t.Errorf("a store that works isn't ready: %v", err)
+	}
+	r.engine.set(func(string) error { return engine.ErrUnavailable }, 0)
+	if err := r.store.Ready(t.Context()); !errors.Is(err, engine.ErrUnavailable) {
+		t.Errorf("ready without a database: %v", err)
+	}
+	idle, err := store.New(t.Context(), store.Options{Engine: openModel(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if idle.Ready(t.Context()) == nil {
+		t.Error("a store that doesn't run says it is ready")
+	}
+}
+
+// What the cache holds is never changed by those who got it.
+func TestCacheIsNotShared(t *testing.T) {
+	t.Parallel()
+	r := newReports(t)
+	first := r.create(t, "x")
+	first.Labels = map[string]string{"changed": "by the creator"}
+	second := &wgpolicy.PolicyReport{}
+	if err := r.Get(t.Context(), key("x"), storage.GetOptions{}, second); err != nil {
+		t.Fatal(err)
+	}
+	second.Labels = map[string]string{"changed": "by a reader"}
+	third := &wgpolicy.PolicyReport{}
+	if err := r.Get(t.Context(), key("x"), storage.GetOptions{}, third); err != nil {
+		t.Fatal(err)
+	}
+	if len(third.Labels) != 0 {
+		t.Errorf("labels %v came from the cache, want none", third.Labels)
+	}
+}
+
+func TestRebuildResults(t *testing.T) {
+	t.Parallel()
+	r := newReports(t)
+	for i := range 250 {
+		r.create(t, fmt.Sprintf("report-%03d", i))
+	}
+	var last, total int64
+	if err := r.store.RebuildResults(t.Context(), func(done, of int64) { last, total = done, of }); err != nil {
+		t.Fatal(err)
+	}
+	if last != 250 || total != 250 {
+		t.Errorf("rebuilt %d of %d, want 250 of 250", last, total)
+	}
+}
