@@ -36,7 +36,7 @@ func (r *Resource) Watch(ctx context.Context, key string, opts storage.ListOptio
 	}
 	revision, err := r.versioner.ParseResourceVersion(opts.ResourceVersion)
 	if err != nil {
-		return nil, err
+		return nil, badResourceVersion(err)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	w := &watcher{

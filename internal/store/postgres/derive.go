@@ -249,10 +249,11 @@ func jsonText(s string) string {
 
 // deriveRowsSQL replaces the rows of objects that are still at a revision. $1 to
 // $39 are those of deriveCTEs, $40 keys, $41 revisions, $42 whether there is a
-// report, $43 counts of results, $44 what the cache of facts knows.
+// report, $43 counts of results, $44 what the cache of facts knows, $45 the
+// incarnation.
 const deriveRowsSQL = `
 WITH counter AS MATERIALIZED (
-	SELECT tidied = $44::int8 AS valid, tidied FROM docket.revision WHERE cluster = $1
+	SELECT incarnation = $45::int8 AND $44::int8 IN (-1, tidied) AS valid, incarnation FROM docket.revision WHERE cluster = $1
 ), decided AS MATERIALIZED (
 	SELECT i.*, o.created, (SELECT valid FROM counter) AND o.revision IS NOT NULL AS applies
 	FROM unnest($2::int2[], $40::text[], $41::int8[], $42::bool[], $43::int4[]) WITH ORDINALITY
@@ -267,7 +268,7 @@ WITH counter AS MATERIALIZED (
 ), changes AS (
 	SELECT resource, 0 AS objects, 0::int8 AS bytes, results FROM decided WHERE applies
 ), ` + deriveCTEs + `
-SELECT valid, tidied FROM counter`
+SELECT valid, incarnation FROM counter`
 
 // deriveSlice is how many objects Derive works on while it holds the counter.
 const deriveSlice = 200
@@ -289,6 +290,7 @@ func (e *Engine) Derive(ctx context.Context, items []engine.Derived) error {
 
 func (e *Engine) derive(ctx context.Context, conn *pgx.Conn, items []engine.Derived) error {
 	var args derivedArgs
+	incarnation := e.incarnation.Load()
 	args.start(&e.facts, len(items))
 	n := len(items)
 	keys, revisions, reports, counts := make([]string, n), make([]int64, n), make([]bool, n), make([]int32, n)
@@ -306,19 +308,19 @@ func (e *Engine) derive(ctx context.Context, conn *pgx.Conn, items []engine.Deri
 	}
 	var pipeline pgx.Batch
 	pipeline.Queue(lockCounter, e.cluster)
-	pipeline.Queue(deriveRows, append(args.values(e.cluster), keys, revisions, reports, counts, args.tidied)...)
+	pipeline.Queue(deriveRows, append(args.values(e.cluster), keys, revisions, reports, counts, args.tidied, incarnation)...)
 	results := conn.SendBatch(ctx, &pipeline)
 	var valid bool
-	var tidied int64
 	_, err := results.Exec()
 	if err == nil {
-		err = results.QueryRow().Scan(&valid, &tidied)
+		err = results.QueryRow().Scan(&valid, &incarnation)
 	}
 	if closeErr := results.Close(); err == nil {
 		err = closeErr
 	}
 	if err == nil && !valid {
-		e.facts.reset(tidied)
+		e.sameIncarnation(engine.Incarnation(incarnation))
+		e.facts.clear()
 		err = errStale
 	}
 	return err

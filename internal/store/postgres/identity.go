@@ -25,11 +25,14 @@ const (
 	// save planning, which would cost more than execution.
 	planSettings = `SET jit = off; SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off;
 SET enable_bitmapscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off;
-SET default_transaction_isolation = 'read committed'; SET idle_in_transaction_session_timeout = '5s';`
+SET default_transaction_isolation = 'read committed'; SET idle_in_transaction_session_timeout = '5s';
+SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 3; SET tcp_keepalives_count = 3;`
 
 	readerSettings = planSettings + `SET default_transaction_read_only = on; SET statement_timeout = '60s';`
 
-	// A writer that hangs holds the counter, and with it all other writers.
+	// A writer that hangs holds the counter, and with it all other writers. That is
+	// also why the server looks early whether its client still lives: the timeouts
+	// don't run while it waits for the rest of a commit.
 	writerSettings = planSettings + `SET lock_timeout = '5s'; SET statement_timeout = '10s';`
 )
 
@@ -159,11 +162,11 @@ func identify(ctx context.Context, conn *pgx.Conn) (identity, error) {
 const repairSQL = `UPDATE docket.revision SET
 	revision = greatest(revision, @seen) + 1000000 + @rate * (extract(epoch FROM greatest(clock_timestamp() - committed_at, '0')))::int8,
 	compacted = greatest(revision, @seen) + 1000000 + @rate * (extract(epoch FROM greatest(clock_timestamp() - committed_at, '0')))::int8,
-	incarnation = greatest(incarnation + 1, (extract(epoch FROM clock_timestamp()) * 1000000)::int8),
+	incarnation = greatest(incarnation + 1, @incarnation::int8 + 1, (extract(epoch FROM clock_timestamp()) * 1000000)::int8),
 	committed_at = greatest(clock_timestamp(), committed_at),
 	tidied = tidied + 1, system_identifier = @system, timeline = @timeline, relation = @relation
-WHERE cluster = @cluster AND (revision < @seen OR ` + otherHistory + `)
-RETURNING revision`
+WHERE cluster = @cluster AND (revision < @seen OR incarnation < @incarnation OR ` + otherHistory + `)
+RETURNING revision, incarnation`
 
 // otherHistory is true of a row that was written to in another history.
 const otherHistory = `(relation <> 0 AND relation <> @relation
@@ -187,14 +190,14 @@ func (e *Engine) verify(ctx context.Context, conn *pgx.Conn) error {
 	}
 	seen := e.seen.Load()
 	args := pgx.NamedArgs{
-		"cluster": e.cluster, "seen": seen, "rate": int64(repairRate),
+		"cluster": e.cluster, "seen": seen, "incarnation": e.incarnation.Load(), "rate": int64(repairRate),
 		"system": id.system, "timeline": id.timeline, "relation": id.relation,
 	}
-	var revision int64
+	var revision, incarnation int64
 	var other, known bool
-	err = conn.QueryRow(ctx, `SELECT revision, `+otherHistory+`,
+	err = conn.QueryRow(ctx, `SELECT revision, incarnation, `+otherHistory+`,
 		system_identifier = @system AND timeline = @timeline AND relation = @relation
-		FROM docket.revision WHERE cluster = @cluster`, args).Scan(&revision, &other, &known)
+		FROM docket.revision WHERE cluster = @cluster`, args).Scan(&revision, &incarnation, &other, &known)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return fmt.Errorf("%w: cluster %s is gone from the database; start again to make it anew",
 			engine.ErrUnavailable, e.options.Cluster)
@@ -203,34 +206,57 @@ func (e *Engine) verify(ctx context.Context, conn *pgx.Conn) error {
 		return fmt.Errorf("read the revision: %w", err)
 	}
 	switch {
-	case other || revision < seen:
+	case other || e.wentBack(revision, seen, engine.Incarnation(incarnation)):
 		return e.repair(ctx, conn, args)
 	case !known:
 		if _, err := conn.Exec(ctx, adoptSQL, args); err != nil {
 			return fmt.Errorf("note the server's identity: %w", err)
 		}
 	}
+	e.sameIncarnation(engine.Incarnation(incarnation))
 	e.note(engine.Revision(revision))
 	return nil
 }
 
 func (e *Engine) repair(ctx context.Context, conn *pgx.Conn, args pgx.NamedArgs) error {
-	// What was cached may have been lost with the history.
-	e.resources.clear()
-	e.facts.clear()
-	var revision int64
-	err := conn.QueryRow(ctx, repairSQL, args).Scan(&revision)
+	var revision, incarnation int64
+	err := conn.QueryRow(ctx, repairSQL, args).Scan(&revision, &incarnation)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return nil // Another process was faster.
+		return nil // Another process was faster. The next call sees its incarnation.
 	}
 	if err != nil {
 		return fmt.Errorf("start a new incarnation after a failover or restore: %w", err)
 	}
+	e.sameIncarnation(engine.Incarnation(incarnation))
 	e.note(engine.Revision(revision))
 	e.log.Warn("database was restored or failed over; revisions start anew far ahead",
 		"cluster", e.options.Cluster, "seen", args["seen"], "revision", revision)
 	e.signal()
 	return nil
+}
+
+// sameIncarnation says whether the caches were filled under an incarnation. When
+// it is a newer one it empties them: what they hold may have been lost with the
+// history.
+func (e *Engine) sameIncarnation(incarnation engine.Incarnation) bool {
+	known := e.incarnation.Load()
+	for int64(incarnation) > known {
+		// Before too: who sees the new number must not find what is old.
+		e.resources.clear()
+		e.facts.clear()
+		if e.incarnation.CompareAndSwap(known, int64(incarnation)) {
+			e.resources.clear()
+			e.facts.clear()
+			return false
+		}
+		known = e.incarnation.Load()
+	}
+	return int64(incarnation) == known
+}
+
+// wentBack says whether a state lies before what this process knew already.
+func (e *Engine) wentBack(revision, seen int64, incarnation engine.Incarnation) bool {
+	return revision < seen || int64(incarnation) < e.incarnation.Load()
 }
 
 // note records that a revision is known to be committed.

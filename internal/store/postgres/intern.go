@@ -117,30 +117,37 @@ func (c *resourceCache) load(ctx context.Context, conn *pgx.Conn) error {
 // maxFacts is how many ids a generation of the cache of facts holds: 2 MB.
 const maxFacts = 1 << 16
 
+// allFacts takes the place of a number of removals where nothing is known: all
+// facts are sent then, and removals don't matter.
+const allFacts int64 = -1
+
 // factCache knows verdicts and subjects that are in the database, so that they
 // need not be sent again. Each removal of facts by any process raises
 // revision.tidied and voids what caches know of before. Safe for concurrent use.
 type factCache struct {
-	mu     sync.Mutex
+	mu sync.Mutex
+	// tidied is the number of removals up to which the cache knows; when there is
+	// nothing in it, it doesn't matter.
 	tidied int64
 	// Ids move from old to recent when they are used; when recent is full it
 	// becomes old.
 	recent, old map[int64]struct{}
 }
 
+// generation returns what has is to be asked with, allFacts for an empty cache.
 func (c *factCache) generation() int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if len(c.recent)+len(c.old) == 0 {
+		return allFacts
+	}
 	return c.tidied
 }
 
-func (c *factCache) clear() { c.reset(-1) }
-
-// reset forgets everything, in favour of what will be there after tidied removals.
-func (c *factCache) reset(tidied int64) {
+func (c *factCache) clear() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.tidied, c.recent, c.old = tidied, nil, nil
+	c.recent, c.old = nil, nil
 }
 
 // has says whether a fact is in the database as of tidied removals.
@@ -160,12 +167,16 @@ func (c *factCache) has(tidied, id int64) bool {
 	return false
 }
 
-// add notes facts that are in the database as of tidied removals.
+// add notes facts that are in the database as of tidied removals. What is known
+// as of fewer is forgotten.
 func (c *factCache) add(tidied int64, ids []int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.tidied != tidied {
+	if tidied < c.tidied && len(c.recent) > 0 {
 		return
+	}
+	if tidied != c.tidied {
+		c.tidied, c.recent, c.old = tidied, nil, nil
 	}
 	for _, id := range ids {
 		c.addLocked(id)

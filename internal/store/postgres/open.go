@@ -65,9 +65,11 @@ type Engine struct {
 
 	// seen is the highest revision that this process knows to be committed. A
 	// database that shows less was restored or failed over.
-	seen      atomic.Int64
-	resources resourceCache
-	facts     factCache
+	seen atomic.Int64
+	// incarnation is the one under which resources and facts were read.
+	incarnation atomic.Int64
+	resources   resourceCache
+	facts       factCache
 	// pids are the backends of the writes pool, whose notifications are no news.
 	pids sync.Map
 

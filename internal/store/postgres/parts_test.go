@@ -171,13 +171,12 @@ func TestClasses(t *testing.T) {
 func TestFactCache(t *testing.T) {
 	t.Parallel()
 	var c factCache
-	c.reset(3)
-	c.add(2, []int64{1})
-	if c.has(3, 1) {
-		t.Error("a fact of before a removal is known")
+	if c.generation() != allFacts {
+		t.Error("an empty cache lets facts be left out")
 	}
 	c.add(3, []int64{1})
-	if !c.has(3, 1) || c.has(4, 1) || c.has(3, 2) {
+	c.add(2, []int64{2})
+	if c.generation() != 3 || !c.has(3, 1) || c.has(4, 1) || c.has(3, 2) || c.has(allFacts, 1) {
 		t.Error("facts are not those that were added")
 	}
 	for i := range int64(maxFacts) {
@@ -186,8 +185,12 @@ func TestFactCache(t *testing.T) {
 	if !c.has(3, 1) {
 		t.Error("a fact was forgotten before its generation")
 	}
+	c.add(4, []int64{5})
+	if c.generation() != 4 || c.has(4, 1) || !c.has(4, 5) {
+		t.Error("facts of before a removal are known after it")
+	}
 	c.clear()
-	if c.has(3, 1) || c.has(-1, 1) {
+	if c.has(4, 5) || c.generation() != allFacts {
 		t.Error("facts are known after clear")
 	}
 }

@@ -37,7 +37,8 @@ func (e *Engine) begin(ctx context.Context, timeout time.Duration) (callCtx cont
 
 // read runs work, which reads a state and more from one snapshot, on a reading
 // connection. It is run again when the connection breaks, and when the state lies
-// before what was known already: that is not the database it was.
+// before what was known already or is of another incarnation: that is not the
+// database it was.
 func (e *Engine) read(ctx context.Context, what string, work func(ctx context.Context, conn *pgx.Conn) (engine.State, error)) error {
 	callCtx, done, err := e.begin(ctx, readTimeout)
 	if err != nil {
@@ -67,13 +68,16 @@ func (e *Engine) readOnce(ctx context.Context, work func(ctx context.Context, co
 		return err
 	}
 	defer conn.Release()
-	seen := e.seen.Load()
+	seen, incarnation := e.seen.Load(), e.incarnation.Load()
 	state, err := work(ctx, conn.Conn())
 	if err != nil {
 		return err
 	}
-	if int64(state.Revision) < seen {
+	if int64(state.Revision) < seen || int64(state.Incarnation) < incarnation {
 		return errors.Join(errStale, e.writeOnce(ctx, e.verify))
+	}
+	if !e.sameIncarnation(state.Incarnation) {
+		return errStale
 	}
 	e.note(state.Revision)
 	return nil

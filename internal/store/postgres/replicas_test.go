@@ -286,3 +286,74 @@ func TestServerAway(t *testing.T) {
 		t.Errorf("list after the restart: %+v, %v", page.Rows, err)
 	}
 }
+
+// TestTidyUnderLoad removes verdicts and subjects while two replicas use them, each
+// with a memory of its own of what is in the tables.
+func TestTidyUnderLoad(t *testing.T) {
+	t.Parallel()
+	url := testenv.Postgres(t).Database(t)
+	writers := []*postgres.Engine{open(t, url, "main"), open(t, url, "main")}
+	tidier := open(t, url, "main")
+	var writing, tidying sync.WaitGroup
+	done := make(chan struct{})
+	tidying.Go(func() {
+		for {
+			if err := tidier.Tidy(t.Context()); err != nil {
+				t.Errorf("tidy: %v", err)
+				return
+			}
+			select {
+			case <-done:
+				return
+			default:
+			}
+		}
+	})
+	for i, e := range writers {
+		writing.Go(func() {
+			for n := range 60 {
+				op := create(fmt.Sprint(i))
+				// Few facts, so that they come and go, and both replicas share them.
+				subject := &engine.Subject{Kind: "Pod", Name: fmt.Sprint(n % 3)}
+				op.Projection.Scope = subject
+				op.Projection.Results = []engine.Result{
+					{Verdict: &engine.Verdict{Policy: fmt.Sprint(n % 4)}}, {Verdict: &engine.Verdict{Policy: "own " + op.Key}, Subject: subject},
+				}
+				created := commit(t, e, []engine.Op{op}).Outcomes[0].Revision
+				execute(t, url, `SELECT 1 / (count(*) = 0)::int FROM docket.result r
+					LEFT JOIN docket.verdict v ON v.id = r.verdict AND v.cluster = r.cluster
+					LEFT JOIN docket.subject s ON s.id = r.subject AND s.cluster = r.cluster
+					LEFT JOIN docket.report p ON p.object = r.object AND p.cluster = r.cluster
+					LEFT JOIN docket.subject scope ON scope.id = p.scope AND scope.cluster = p.cluster
+					WHERE v.id IS NULL OR scope.id IS NULL OR r.subject IS NOT NULL AND s.id IS NULL`)
+				commit(t, e, []engine.Op{{Kind: engine.Delete, Resource: reports, Key: op.Key, Expect: created}})
+			}
+		})
+	}
+	writing.Wait()
+	close(done)
+	tidying.Wait()
+	for range 2 { // The first may go on in the middle of a table.
+		if err := tidier.Tidy(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	execute(t, url, `SELECT 1 / ((SELECT count(*) FROM docket.verdict) + (SELECT count(*) FROM docket.subject) = 0)::int`)
+}
+
+// TestNULInResults checks that people can query results whose texts PostgreSQL
+// can't store as they are.
+func TestNULInResults(t *testing.T) {
+	t.Parallel()
+	url := testenv.Postgres(t).Database(t)
+	e := open(t, url, "main")
+	op := create("a")
+	op.Projection.Results[0].Verdict = &engine.Verdict{Message: "a\x00b", Properties: `{"a":"\u0000","b":"\\u0000"}`}
+	commit(t, e, []engine.Op{op})
+	var message, a, b string
+	err := connect(t, url).QueryRow(t.Context(),
+		`SELECT message, properties ->> 'a', properties ->> 'b' FROM docket.policy_results`).Scan(&message, &a, &b)
+	if err != nil || message != "a\uFFFDb" || a != "\uFFFD" || b != `\u0000` {
+		t.Errorf("message %q, properties %q and %q, %v", message, a, b, err)
+	}
+}

@@ -38,9 +38,10 @@ const (
 const lockCounterSQL = `SELECT FROM docket.revision WHERE cluster = $1 FOR NO KEY UPDATE`
 
 // applyOpsSQL is the whole commit: it decides which ops apply, numbers them and
-// writes them. $1 to $39 are those of deriveCTEs; $40 to $51 are the ops, as
-// arrays, the highest revision that this process knows, and the number of
-// removals that its cache of facts knows of.
+// writes them. $1 to $39 are those of deriveCTEs; $40 to $52 are the ops, as
+// arrays, the highest revision and the incarnation that this process knows, and
+// the number of removals that its cache of facts knows of, -1 when it left no fact
+// out.
 //
 //   - counter is the row that lockCounterSQL locked. It is not valid when the
 //     database went back in time, or facts were removed that the ops leave out
@@ -53,7 +54,7 @@ const lockCounterSQL = `SELECT FROM docket.revision WHERE cluster = $1 FOR NO KE
 // run, so that op.old_data is the value that updated and deleted rows had.
 const applyOpsSQL = `
 WITH counter AS MATERIALIZED (
-	SELECT r.*, r.revision >= $50::int8 AND r.tidied = $51::int8 AS valid,
+	SELECT r.*, r.revision >= $50::int8 AND r.incarnation = $51::int8 AND $52::int8 IN (-1, r.tidied) AS valid,
 		greatest(clock_timestamp(), r.committed_at) AS now
 	FROM docket.revision r WHERE r.cluster = $1
 ), input AS MATERIALIZED (
@@ -226,8 +227,9 @@ func (e *Engine) commit(ctx context.Context, conn *pgx.Conn, ops []engine.Op) (e
 		return engine.Batch{}, err
 	}
 	if !reply.valid {
-		e.facts.reset(reply.tidied)
-		if reply.before < args.seen {
+		e.sameIncarnation(batch.State.Incarnation)
+		e.facts.clear() // The next attempt leaves nothing out.
+		if e.wentBack(reply.before, args.seen, batch.State.Incarnation) {
 			// Sessions outlived what happened, so that none has looked again yet.
 			return engine.Batch{}, errors.Join(errStale, e.verify(ctx, conn))
 		}
@@ -307,13 +309,13 @@ func readCommit(results pgx.BatchResults, ops []engine.Op) (engine.Batch, commit
 // opArgs are the parameters of applyOpsSQL.
 type opArgs struct {
 	derivedArgs
-	kinds, codecs    []int16
-	keys             []string
-	expects, expires []int64
-	sizes, results   []int32
-	datas            [][]byte
-	keeps, reports   []bool
-	seen             int64
+	kinds, codecs     []int16
+	keys              []string
+	expects, expires  []int64
+	sizes, results    []int32
+	datas             [][]byte
+	keeps, reports    []bool
+	seen, incarnation int64
 }
 
 func (e *Engine) opArgs(ctx context.Context, conn *pgx.Conn, ops []engine.Op) (*opArgs, error) {
@@ -321,7 +323,7 @@ func (e *Engine) opArgs(ctx context.Context, conn *pgx.Conn, ops []engine.Op) (*
 	args := &opArgs{
 		kinds: make([]int16, n), codecs: make([]int16, n), keys: make([]string, n), expects: make([]int64, n),
 		expires: make([]int64, n), sizes: make([]int32, n), results: make([]int32, n), datas: make([][]byte, n),
-		keeps: make([]bool, n), reports: make([]bool, n), seen: e.seen.Load(),
+		keeps: make([]bool, n), reports: make([]bool, n), seen: e.seen.Load(), incarnation: e.incarnation.Load(),
 	}
 	args.start(&e.facts, n)
 	for i := range ops {
@@ -359,7 +361,7 @@ func (e *Engine) opArgs(ctx context.Context, conn *pgx.Conn, ops []engine.Op) (*
 
 func (a *opArgs) values(cluster int32) []any {
 	return append(a.derivedArgs.values(cluster),
-		a.kinds, a.keys, a.expects, a.expires, a.sizes, a.codecs, a.datas, a.keeps, a.reports, a.results, a.seen, a.tidied)
+		a.kinds, a.keys, a.expects, a.expires, a.sizes, a.codecs, a.datas, a.keeps, a.reports, a.results, a.seen, a.incarnation, a.tidied)
 }
 
 // int32Count checks a number of rows.
