@@ -30,6 +30,10 @@ const (
 // at once; one person at one machine waits for nothing else.
 const watchGrace = time.Second
 
+// databaseCache is the memory for pages of the database in the state folder: a
+// quarter of what a server gets.
+const databaseCache = "cache_bytes=16777216"
+
 // Options of `docket up`.
 type Options struct {
 	// Dir is the state folder.
@@ -114,7 +118,7 @@ func (o *Options) Validate() error {
 		if err != nil {
 			errs = append(errs, fmt.Errorf("--dir: %w", err))
 		}
-		o.server.Storage.Database = (&url.URL{Scheme: "sqlite", Path: filepath.ToSlash(path)}).String()
+		o.server.Storage.Database = (&url.URL{Scheme: "sqlite", Path: filepath.ToSlash(path), RawQuery: databaseCache}).String()
 	}
 	return errors.Join(append(errs, o.server.Validate()...)...)
 }

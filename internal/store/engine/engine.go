@@ -30,8 +30,9 @@ type Engine interface {
 	List(ctx context.Context, q Query) (Page, error)
 
 	// Events returns events with a revision above after, in order and without
-	// gaps, at most limit of them (fewer when they are large), and the state of
-	// the snapshot. ErrCompacted when events above after are gone.
+	// gaps, at most limit of them (fewer when they are large, but one at least),
+	// and the state of the snapshot. limit is positive. ErrCompacted when events
+	// above after are gone.
 	Events(ctx context.Context, after Revision, limit int) ([]Event, State, error)
 
 	// State returns the committed state, never a cached one.
@@ -96,7 +97,8 @@ type Usage struct {
 	// DatabaseBytes is the size of the whole database on disk, other clusters
 	// included.
 	DatabaseBytes int64
-	// Events is the number of events in history, HistoryBytes their values' sum.
+	// Events is the number of events in history, HistoryBytes the sum of their
+	// previous values as they are stored: of len(Previous.Data).
 	Events       int64
 	HistoryBytes int64
 	// Oldest is the time of the oldest event; zero without events.

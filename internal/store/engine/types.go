@@ -181,7 +181,7 @@ type Page struct {
 	// More says that rows beyond the last one may exist.
 	More bool
 	// Remaining is the number of keys in the prefix after the last row, without
-	// regard to Conditions; -1 when it wasn't asked for.
+	// regard to Conditions; 0 when there are no rows, -1 when it wasn't asked for.
 	Remaining int64
 	// State of the snapshot that the rows were read from, as of now: with
 	// Query.At its Revision is the present one, not At.

@@ -50,7 +50,7 @@ func Child(open func(ctx context.Context, location, cluster string) (engine.Engi
 
 // RunKill kills a process in the middle of its commits, several times, and
 // checks that nothing acknowledged is lost, that no batch is half there and
-// that no revision is given out twice. location is passed to Child's open;
+// that no revision is given out twice: guarantees S2 and S8. location is passed to Child's open;
 // open opens the same database in this process.
 func RunKill(t *testing.T, location string, open Open) {
 	for round := range 3 {

@@ -33,15 +33,15 @@ func Run(t *testing.T, target Target) {
 		name  string
 		cases []testCase
 	}{
-		{"Commit", commitCases},
-		{"Read", readCases},
-		{"Events", eventCases},
-		{"History", historyCases},
-		{"Derived", derivedCases},
+		{"Commit", commitCases},   // Guarantees S1, S5, S6.
+		{"Read", readCases},       // Guarantee S7.
+		{"Events", eventCases},    // Guarantee S3.
+		{"History", historyCases}, // Guarantees S3, S4.
+		{"Derived", derivedCases}, // Guarantee S10.
 		{"Large", largeCases},
-		{"Concurrent", concurrentCases},
-		{"Reopen", reopenCases},
-		{"Random", randomCases},
+		{"Concurrent", concurrentCases}, // Guarantees S1, S3, S4.
+		{"Reopen", reopenCases},         // Guarantee S2.
+		{"Random", randomCases},         // All of them.
 	}
 	for _, group := range groups {
 		t.Run(group.name, func(t *testing.T) {

@@ -154,6 +154,7 @@ func TestOddPaths(t *testing.T) {
 }
 
 // TestCorrupt overwrites the middle of a database: reads fail and say so.
+// Guarantee S9.
 func TestCorrupt(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "docket.db")

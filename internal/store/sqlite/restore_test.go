@@ -45,7 +45,7 @@ func at(t *testing.T, options sqlite.Options) (*sqlite.Engine, engine.State) {
 }
 
 // TestRestore goes through what can happen to the files between two runs: 10
-// objects were saved, 20 were given out.
+// objects were saved, 20 were given out. Guarantee S8.
 func TestRestore(t *testing.T) {
 	t.Parallel()
 	const saved, given = 11, 21
