@@ -53,7 +53,7 @@ func (r *Resource) GetList(ctx context.Context, key string, opts storage.ListOpt
 	}
 	l := &lister{
 		resource: r, keyPrefix: key, options: opts, items: items,
-		revision: engine.Revision(withRev), continueKey: continueKey,
+		revision: engine.Revision(withRev), continueKey: continueKey, before: -1,
 	}
 	if err := l.run(ctx); err != nil {
 		return err
@@ -100,6 +100,9 @@ type lister struct {
 	more    bool
 	// remaining rows after lastKey; only with an empty predicate and a limit.
 	remaining int64
+	// before is how many rows were left before this page, as far as it is known
+	// from the page before; else -1.
+	before int64
 }
 
 func (l *lister) limit() int64 { return l.options.Predicate.Limit }
@@ -123,6 +126,9 @@ func (l *lister) run(ctx context.Context) error {
 			l.revision = page.State.Revision
 		}
 		l.more, l.remaining = page.More, page.Remaining
+		if l.before >= 0 {
+			l.remaining = l.before - int64(len(page.Rows))
+		}
 		if err := l.take(ctx, page.Rows); err != nil {
 			return err
 		}
@@ -151,7 +157,15 @@ func (l *lister) query() engine.Query {
 	if l.continueKey != "" {
 		q.After, q.Inclusive = startKey(r.rest(l.continueKey))
 	}
+	if q.Count && !q.Inclusive && q.Limit == int(l.limit()) {
+		l.before = r.store.counts.get(l.place(q.At, q.After))
+		q.Count = l.before < 0
+	}
 	return q
+}
+
+func (l *lister) place(at engine.Revision, after string) countKey {
+	return countKey{l.resource.resource, l.resource.rest(l.keyPrefix), after, at}
 }
 
 // next returns the query of the page after q. Pages grow while selectors drop
@@ -260,6 +274,9 @@ func (l *lister) continueKeyFor(q engine.Query) string {
 }
 
 func (l *lister) continueToken() (string, *int64, error) {
+	if l.more && l.options.Predicate.Empty() {
+		l.resource.store.counts.put(l.place(l.revision, l.lastKey), l.remaining)
+	}
 	// Without a limit the list goes on to its end, so more is never left.
 	count := l.remaining + l.limit()
 	return storage.PrepareContinueToken(l.resource.config.Prefix+l.lastKey, l.keyPrefix, int64(l.revision), count, l.more, l.options)

@@ -80,6 +80,7 @@ type Store struct {
 	hub     *hub.Hub
 	writer  *writer.Writer
 	cache   *objectCache
+	counts  pageCounts
 	index   *indexer
 
 	// resources are those that were made with Resource.

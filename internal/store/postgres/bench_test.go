@@ -23,16 +23,15 @@ import (
 )
 
 const (
-	benchResource engine.Resource = "/wgpolicyk8s.io/policyreports/"
-	benchResults                  = 17
-	uidTerm                       = 1
-	engineTerm                    = 2
+	benchResults = 17
+	uidTerm      = 1
+	engineTerm   = 2
 )
 
 // benchOp creates a report as Kyverno writes them: a subject of its own, 17
 // results out of a few hundred verdicts, two labels.
 func benchOp(n int64) engine.Op {
-	random := rand.New(rand.NewPCG(uint64(n), 1)) //nolint:gosec // Not a secret.
+	random := rand.New(rand.NewPCG(uint64(n), 1))
 	data := make([]byte, 500)
 	for i := range data {
 		data[i] = byte(random.Uint32())
@@ -52,7 +51,7 @@ func benchOp(n int64) engine.Op {
 		projection.Results = append(projection.Results, engine.Result{Index: int32(i), Verdict: verdict, Seconds: 1_700_000_000 + n})
 	}
 	return engine.Op{
-		Kind: engine.Create, Resource: benchResource, Key: namespace + "/" + uid,
+		Kind: engine.Create, Resource: reports, Key: namespace + "/" + uid,
 		Value:      engine.Value{Data: data, Codec: 1, Size: 6000},
 		Index:      []engine.Term{{Name: uidTerm, Value: n}, {Name: engineTerm, Value: 7}},
 		Projection: projection,
@@ -188,7 +187,7 @@ func BenchmarkRead(b *testing.B) {
 		"List/OldFar":         {Limit: 500, After: "team-20/", At: state.Revision - 90_000},
 	}
 	for name, q := range queries {
-		q.Resource = benchResource
+		q.Resource = reports
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
 				if _, err := e.List(ctx, q); err != nil {
@@ -200,7 +199,7 @@ func BenchmarkRead(b *testing.B) {
 	b.Run("Get", func(b *testing.B) {
 		key := benchOp(first + 5).Key
 		for b.Loop() {
-			row, _, err := e.Get(ctx, benchResource, key)
+			row, _, err := e.Get(ctx, reports, key)
 			if err != nil || row == nil || bytes.Equal(row.Data, nil) {
 				b.Fatal(row, err)
 			}

@@ -135,7 +135,7 @@ func addConditions(
 	var names, values []int64
 	var anys []bool
 	add := func(number int, name, value int64, anyValue bool) {
-		numbers = append(numbers, int32(number)) //nolint:gosec // A selector has far fewer conditions.
+		numbers = append(numbers, int32(number))
 		names, values, anys = append(names, name), append(values, value), append(anys, anyValue)
 	}
 	for i, condition := range conditions {

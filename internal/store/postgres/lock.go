@@ -33,7 +33,7 @@ func (e *Engine) alone(ctx context.Context, kind int32, work func(conn *pgx.Conn
 	}
 	defer pooled.Release()
 	conn := pooled.Conn()
-	number := int32((int64(e.cluster)*int64(workKinds) + int64(kind)) % maxLockableNumber) //nolint:gosec // Bounded by the remainder.
+	number := int32((int64(e.cluster)*int64(workKinds) + int64(kind)) % maxLockableNumber)
 	var locked bool
 	if err := conn.QueryRow(ctx, `SELECT pg_try_advisory_lock($1, $2)`, lockSpace, number).Scan(&locked); err != nil {
 		return err

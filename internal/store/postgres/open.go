@@ -80,6 +80,8 @@ type Engine struct {
 	// life ends with Close, and all calls with it.
 	life context.Context //nolint:containedctx // the engine's own lifetime, not a caller's
 	end  context.CancelFunc
+	// close makes repeated calls of Close wait for the first.
+	close sync.Once
 	// listener is closed when the listening goroutine has ended.
 	listener chan struct{}
 }
@@ -251,7 +253,7 @@ func (e *Engine) newPool(
 		return nil, err
 	}
 	config.ConnConfig = conn.Copy()
-	config.MaxConns = int32(size) //nolint:gosec // Checked by connConfig.
+	config.MaxConns = int32(size)
 	config.MinIdleConns = 1
 	config.PingTimeout = dialTimeout
 	config.BeforeConnect = e.refreshPassword
@@ -270,14 +272,12 @@ func (e *Engine) newPool(
 
 // Close implements engine.Engine.
 func (e *Engine) Close() error {
-	if e.life.Err() != nil {
+	e.close.Do(func() {
+		e.end()
 		<-e.listener
-		return nil
-	}
-	e.end()
-	<-e.listener
-	e.reads.Close()
-	e.writes.Close()
+		e.reads.Close()
+		e.writes.Close()
+	})
 	return nil
 }
 

@@ -102,7 +102,7 @@ func (r *maybeRow) fields() []any {
 func (r *maybeRow) row() engine.Row {
 	return engine.Row{
 		Key: *r.key, Revision: engine.Revision(*r.revision), Created: engine.Revision(*r.created), ExpiresAt: *r.expiresAt,
-		Value: engine.Value{Data: r.data, Codec: uint8(*r.codec), Size: *r.size}, //nolint:gosec // Was a uint8 when it was stored.
+		Value: engine.Value{Data: r.data, Codec: uint8(*r.codec), Size: *r.size},
 	}
 }
 

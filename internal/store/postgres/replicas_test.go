@@ -31,10 +31,10 @@ func create(key string) engine.Op {
 }
 
 // execute runs a statement as an administrator would, beside the engines.
-func execute(t testing.TB, url, sql string, args ...any) {
+func execute(t testing.TB, url, sql string) {
 	t.Helper()
 	conn := connect(t, url)
-	if _, err := conn.Exec(t.Context(), sql, args...); err != nil {
+	if _, err := conn.Exec(t.Context(), sql); err != nil {
 		t.Fatalf("%s: %v", sql, err)
 	}
 }

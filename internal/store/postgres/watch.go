@@ -97,7 +97,7 @@ func scanEvents(rows pgx.Rows, state *engine.State) ([]engine.Event, []int16, er
 		if revision == nil {
 			return nil
 		}
-		event.Revision, event.Kind = engine.Revision(*revision), engine.OpKind(*kind) //nolint:gosec // 1 to 3.
+		event.Revision, event.Kind = engine.Revision(*revision), engine.OpKind(*kind)
 		event.Key, event.Created, event.Time = *key, engine.Revision(*created), *at
 		event.PreviousRevision = engine.Revision(*previous)
 		if event.Kind != engine.Delete && (written == nil || *written != *revision) {

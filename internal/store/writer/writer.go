@@ -166,10 +166,47 @@ func (w *Writer) gather() []*change {
 	return batch
 }
 
+// commit commits a batch and answers all its changes. When the database has no
+// fault but refuses what one of them asks for, each is tried by itself, so
+// that one bad change doesn't fail its neighbours.
 func (w *Writer) commit(ctx context.Context, batch []*change) {
 	if len(batch) == 0 {
 		return
 	}
+	committed, err := w.try(ctx, batch)
+	if err != nil && len(batch) > 1 && !concernsAll(err) {
+		for _, c := range batch {
+			w.commit(ctx, []*change{c})
+		}
+		return
+	}
+	if err == nil {
+		w.feed(entries(batch, committed), committed.State)
+	}
+	for i, c := range batch {
+		r := result{err: err}
+		if err == nil {
+			r.outcome = committed.Outcomes[i]
+		}
+		c.result <- r
+	}
+}
+
+// concernsAll reports whether an error is about the database rather than about
+// one of the changes.
+func concernsAll(err error) bool {
+	for _, class := range []error{
+		engine.ErrUnavailable, engine.ErrUnknownOutcome, engine.ErrFull, engine.ErrReadOnly, engine.ErrCorrupt,
+		engine.ErrLocked, engine.ErrClosed, context.Canceled, context.DeadlineExceeded,
+	} {
+		if errors.Is(err, class) {
+			return true
+		}
+	}
+	return false
+}
+
+func (w *Writer) try(ctx context.Context, batch []*change) (engine.Batch, error) {
 	ops := make([]engine.Op, len(batch))
 	for i, c := range batch {
 		ops[i] = c.op
@@ -181,16 +218,7 @@ func (w *Writer) commit(ctx context.Context, batch []*change) {
 	start := w.clock.Now()
 	committed, err := w.engine.Commit(commitCtx, ops)
 	observeBatch(len(ops), w.clock.Since(start), err)
-	if err != nil {
-		for _, c := range batch {
-			c.result <- result{err: err}
-		}
-		return
-	}
-	w.feed(entries(batch, committed), committed.State)
-	for i, c := range batch {
-		c.result <- result{outcome: committed.Outcomes[i]}
-	}
+	return committed, err
 }
 
 // entries makes the events of a batch, as the event table would return them.

@@ -39,6 +39,11 @@ func (c *committer) Commit(_ context.Context, ops []engine.Op) (engine.Batch, er
 	}
 	var batch engine.Batch
 	for _, op := range ops {
+		if op.Key == "bad" {
+			return engine.Batch{}, engine.ErrTooLarge
+		}
+	}
+	for _, op := range ops {
 		if op.Key == "conflict" {
 			batch.Outcomes = append(batch.Outcomes, engine.Outcome{Current: &engine.Row{Key: op.Key}})
 			continue
@@ -110,6 +115,30 @@ func TestFailureOfOneIsItsOwn(t *testing.T) {
 		won, err := w.Submit(t.Context(), op("fine"), engine.Value{})
 		if err != nil || won.Revision != 1 || len(*fed) != 1 {
 			t.Errorf("neighbour: %+v, %v, fed %v", won, err, *fed)
+		}
+	})
+}
+
+// Guarantee S6: a change that the database can't take fails alone.
+func TestBadChangeFailsAlone(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := &committer{gate: make(chan struct{})}
+		w, fed := start(t, c)
+		var group sync.WaitGroup
+		for _, key := range []string{"first", "a", "bad", "b"} {
+			group.Go(func() {
+				_, err := w.Submit(t.Context(), op(key), engine.Value{})
+				if bad := key == "bad"; bad != errors.Is(err, engine.ErrTooLarge) || !bad && err != nil {
+					t.Errorf("%s: %v", key, err)
+				}
+			})
+			synctest.Wait()
+		}
+		close(c.gate)
+		group.Wait()
+		if len(*fed) != 3 {
+			t.Errorf("fed revisions %v, want 3", *fed)
 		}
 	})
 }

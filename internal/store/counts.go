@@ -1,0 +1,51 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"sync"
+
+	"github.com/docket-project/docket/internal/store/engine"
+)
+
+// maxCounts is how many places in lists are remembered: each belongs to a
+// client that is reading pages.
+const maxCounts = 1024
+
+// pageCounts remembers how many objects were left after the pages that were
+// handed out, so that only the first page of a list has to count them: counting
+// costs as much as the rest of the list is long. Snapshots don't change, so
+// what it holds is always right.
+type pageCounts struct {
+	mu     sync.Mutex
+	counts map[countKey]int64
+}
+
+// countKey is a place in a snapshot: behind a key.
+type countKey struct {
+	resource engine.Resource
+	prefix   string
+	after    string
+	at       engine.Revision
+}
+
+// get returns how many objects come after a place, -1 if that isn't known.
+func (c *pageCounts) get(key countKey) int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if count, ok := c.counts[key]; ok {
+		return count
+	}
+	return -1
+}
+
+func (c *pageCounts) put(key countKey, count int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.counts == nil || len(c.counts) >= maxCounts {
+		// Whoever is in the middle of a list counts once more.
+		c.counts = map[countKey]int64{}
+	}
+	c.counts[key] = count
+}

@@ -1,0 +1,178 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Command fill writes many PolicyReports straight into a database, past the
+// API server, to measure at a size that would take long to reach through it:
+//
+//	go run ./test/fill --database sqlite:///tmp/big.db --objects 1000000
+//
+// The reports have 17 results, differ like those of real pods, and carry what
+// an API server adds. No server may use an SQLite database meanwhile.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/google/uuid"
+	"golang.org/x/sync/errgroup"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+
+	wgpolicy "github.com/docket-project/docket/api/wgpolicyk8s/v1alpha2"
+	"github.com/docket-project/docket/internal/database"
+	"github.com/docket-project/docket/internal/progress"
+	"github.com/docket-project/docket/internal/registry"
+	"github.com/docket-project/docket/internal/results"
+	"github.com/docket-project/docket/internal/sample"
+	"github.com/docket-project/docket/internal/store"
+)
+
+// writers at once: enough for the store to make full batches.
+const writers = 128
+
+// variants is how many different contents there are.
+const variants = 64
+
+// managedFields as an API server keeps them for a report that one client
+// writes whole.
+const managedFields = `{"f:metadata":{"f:labels":{".":{},"f:app.kubernetes.io/managed-by":{},"f:audit.kyverno.io/resource.uid":{}},` +
+	`"f:ownerReferences":{".":{},"k:{\"uid\":\"%s\"}":{}}},"f:results":{},"f:scope":{},` +
+	`"f:summary":{".":{},"f:error":{},"f:fail":{},"f:pass":{},"f:skip":{},"f:warn":{}}}`
+
+func main() {
+	url := flag.String("database", "", "URL of the database: sqlite:///path or postgres://…")
+	cluster := flag.String("cluster", "default", "identity of the cluster in the database")
+	objects := flag.Int("objects", 100_000, "number of reports")
+	namespaces := flag.Int("namespaces", 100, "namespaces that they are spread over")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, *url, *cluster, *objects, *namespaces)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "fill:", err)
+		os.Exit(2)
+	}
+}
+
+func run(ctx context.Context, url, cluster string, objects, namespaces int) (err error) {
+	opened, err := database.Open(ctx, url, database.Options{Cluster: cluster})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, opened.Close()) }()
+	s, err := store.New(ctx, store.Options{Engine: opened})
+	if err != nil {
+		return err
+	}
+	reports, err := resource(s)
+	if err != nil {
+		return err
+	}
+	templates, err := templates()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var group errgroup.Group
+	group.Go(func() error { return s.Run(ctx) })
+	group.Go(func() error {
+		defer cancel()
+		return write(ctx, reports, templates, objects, namespaces)
+	})
+	return group.Wait()
+}
+
+func resource(s *store.Store) (*store.Resource, error) {
+	scheme, err := registry.NewScheme()
+	if err != nil {
+		return nil, err
+	}
+	group := wgpolicy.Resource("policyreports")
+	kind, err := registry.KindOf(group)
+	if err != nil {
+		return nil, err
+	}
+	return s.Resource(store.ResourceConfig{
+		GroupResource: group, Prefix: "/" + group.Group + "/" + group.Resource, OneVersion: true,
+		Codec:   registry.NewCodecs(scheme).LegacyCodec(wgpolicy.SchemeGroupVersion),
+		NewFunc: kind.New, NewListFunc: kind.NewList, Attributes: kind.GetAttrs, Project: results.Project,
+	}), nil
+}
+
+func templates() ([]*wgpolicy.PolicyReport, error) {
+	kind, err := sample.KindOf("PolicyReport")
+	if err != nil {
+		return nil, err
+	}
+	reports := make([]*wgpolicy.PolicyReport, variants)
+	for i := range reports {
+		data, err := json.Marshal(sample.Cluster{Seed: 1, Now: time.Now()}.Report(kind, i, 17))
+		if err != nil {
+			return nil, err
+		}
+		reports[i] = &wgpolicy.PolicyReport{}
+		if err := json.Unmarshal(data, reports[i]); err != nil {
+			return nil, err
+		}
+	}
+	return reports, nil
+}
+
+func write(ctx context.Context, reports *store.Resource, templates []*wgpolicy.PolicyReport, objects, namespaces int) error {
+	bar := progress.New(os.Stderr, int64(objects), "reports")
+	defer bar.Done()
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(writers)
+	for i := range objects {
+		if ctx.Err() != nil {
+			break
+		}
+		group.Go(func() error {
+			report := individual(templates[i%len(templates)], i, namespaces)
+			var out runtime.Object = &wgpolicy.PolicyReport{}
+			key := fmt.Sprintf("/wgpolicyk8s.io/policyreports/%s/%s", report.Namespace, report.Name)
+			if err := reports.Create(ctx, key, report, out, 0); err != nil {
+				return fmt.Errorf("create %s: %w", key, err)
+			}
+			bar.Add(1)
+			return nil
+		})
+	}
+	return group.Wait()
+}
+
+// individual returns the i-th report: that of a pod of its own.
+func individual(template *wgpolicy.PolicyReport, i, namespaces int) *wgpolicy.PolicyReport {
+	report := template.DeepCopy()
+	subject := uuid.NewString()
+	now := metav1.Now().Rfc3339Copy()
+	report.Namespace, report.Name = fmt.Sprintf("team-%03d", i%namespaces), subject
+	report.UID, report.CreationTimestamp, report.Generation = types.UID(uuid.NewString()), now, 1
+	report.Labels["audit.kyverno.io/resource.uid"] = subject
+	if report.Scope != nil {
+		report.Scope.UID, report.Scope.Namespace = types.UID(subject), report.Namespace
+		report.Scope.Name = fmt.Sprintf("app-%07d", i)
+	}
+	for j := range report.OwnerReferences {
+		report.OwnerReferences[j].UID = types.UID(subject)
+	}
+	for j := range report.Results {
+		if timestamp := report.Results[j].Timestamp; timestamp != nil {
+			timestamp.Seconds = now.Unix()
+		}
+	}
+	report.ManagedFields = []metav1.ManagedFieldsEntry{{
+		Manager: "reports-controller", Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "wgpolicyk8s.io/v1alpha2",
+		Time: &now, FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(fmt.Sprintf(managedFields, subject)),
+	}}
+	return report
+}
