@@ -143,60 +143,6 @@ func TestProjectResults(t *testing.T) {
 				}
 			},
 		},
-		{
-			name: "one row for each resource",
-			body: openreports.ReportBody{
-				Scope: &pod,
-				Results: []report.Result{
-					{Policy: "a", Resources: []report.ObjectReference{pod, {}, service}},
-					{Policy: "b", Resources: []report.ObjectReference{{}}},
-					{Policy: "c", ResourceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}},
-					{Policy: "d", Resources: []report.ObjectReference{{ResourceVersion: "1", FieldPath: "spec"}}},
-				},
-			},
-			change: func(p *engine.Projection) {
-				p.Scope = &engine.Subject{APIVersion: "v1", Kind: "Pod", Namespace: "team-a", Name: "web-0", UID: "pod-1"}
-				p.Results = []engine.Result{
-					{Index: 0, Verdict: &engine.Verdict{Policy: "a"}, Subject: p.Scope},
-					{Index: 0, Verdict: &engine.Verdict{Policy: "a"}, Subject: &engine.Subject{
-						APIVersion: "v1", Kind: "Service", Namespace: "team-a", Name: "web", UID: "svc-1",
-					}},
-					{Index: 1, Verdict: &engine.Verdict{Policy: "b"}},
-					{Index: 2, Verdict: &engine.Verdict{Policy: "c"}},
-					{Index: 3, Verdict: &engine.Verdict{Policy: "d"}},
-				}
-			},
-		},
-		{
-			name: "odd values",
-			body: openreports.ReportBody{
-				Scope:   &report.ObjectReference{},
-				Summary: &report.Summary{Pass: new(int64(math.MaxInt64)), Fail: new(int64(math.MinInt64))},
-				Results: []report.Result{
-					{
-						Policy: "a\x00b", Message: "\xff\xfeé", Severity: "\x00", Timestamp: &metav1.Timestamp{Seconds: math.MaxInt64},
-						Properties: map[string]string{"k\x00": "1", "k\xff": "2", "\u2028": "\x01\x00\n"},
-					},
-					{Timestamp: &metav1.Timestamp{Seconds: math.MinInt64, Nanos: -1}, Properties: map[string]string{}},
-					{Timestamp: &metav1.Timestamp{Seconds: minSeconds}},
-					{Timestamp: &metav1.Timestamp{Seconds: maxSeconds}},
-				},
-			},
-			change: func(p *engine.Projection) {
-				p.Pass, p.Fail = maxCount, -maxCount
-				p.Results = []engine.Result{
-					{Index: 0, Verdict: &engine.Verdict{
-						Policy: "a\uFFFDb", Message: "\uFFFDé", Severity: "\uFFFD",
-						Properties: "{\"k\uFFFD\":\"2\",\"\u2028\":\"\\u0001\uFFFD\\n\"}",
-					}},
-					{Index: 1, Verdict: &engine.Verdict{}},
-					{Index: 2, Verdict: &engine.Verdict{}, Seconds: minSeconds},
-					{Index: 3, Verdict: &engine.Verdict{}, Seconds: maxSeconds},
-				}
-				// Sorted bytewise: U+2028 comes before U+FFFD.
-				p.Results[0].Verdict.Properties = "{\"k\uFFFD\":\"2\",\"\u2028\":\"\\u0001\uFFFD\\n\"}"
-			},
-		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -205,6 +151,60 @@ func TestProjectResults(t *testing.T) {
 			check(t, &openreports.Report{ObjectMeta: meta(), ReportBody: test.body}, &want)
 		})
 	}
+}
+
+func TestProjectSubjects(t *testing.T) {
+	t.Parallel()
+	body := openreports.ReportBody{
+		Scope: &pod,
+		Results: []report.Result{
+			{Policy: "a", Resources: []report.ObjectReference{pod, {}, service}},
+			{Policy: "b", Resources: []report.ObjectReference{{}}},
+			{Policy: "c", ResourceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}},
+			{Policy: "d", Resources: []report.ObjectReference{{ResourceVersion: "1", FieldPath: "spec"}}},
+		},
+	}
+	want := head("Report")
+	want.Scope = &engine.Subject{APIVersion: "v1", Kind: "Pod", Namespace: "team-a", Name: "web-0", UID: "pod-1"}
+	want.Results = []engine.Result{
+		{Index: 0, Verdict: &engine.Verdict{Policy: "a"}, Subject: want.Scope},
+		{Index: 0, Verdict: &engine.Verdict{Policy: "a"}, Subject: &engine.Subject{
+			APIVersion: "v1", Kind: "Service", Namespace: "team-a", Name: "web", UID: "svc-1",
+		}},
+		{Index: 1, Verdict: &engine.Verdict{Policy: "b"}},
+		{Index: 2, Verdict: &engine.Verdict{Policy: "c"}},
+		{Index: 3, Verdict: &engine.Verdict{Policy: "d"}},
+	}
+	check(t, &openreports.Report{ObjectMeta: meta(), ReportBody: body}, &want)
+}
+
+func TestProjectOddValues(t *testing.T) {
+	t.Parallel()
+	body := openreports.ReportBody{
+		Scope:   &report.ObjectReference{},
+		Summary: &report.Summary{Pass: new(int64(math.MaxInt64)), Fail: new(int64(math.MinInt64))},
+		Results: []report.Result{
+			{
+				Policy: "a\x00b", Message: "\xff\xfeé", Severity: "\x00", Timestamp: &metav1.Timestamp{Seconds: math.MaxInt64},
+				Properties: map[string]string{"k\x00": "1", "k\xff": "2", "\u2028": "\x01\x00\n"},
+			},
+			{Timestamp: &metav1.Timestamp{Seconds: math.MinInt64, Nanos: -1}, Properties: map[string]string{}},
+			{Timestamp: &metav1.Timestamp{Seconds: minSeconds}},
+			{Timestamp: &metav1.Timestamp{Seconds: maxSeconds}},
+		},
+	}
+	want := head("Report")
+	want.Pass, want.Fail = maxCount, -maxCount
+	want.Results = []engine.Result{
+		{Index: 0, Verdict: &engine.Verdict{
+			Policy: "a\uFFFDb", Message: "\uFFFDé", Severity: "\uFFFD",
+			Properties: "{\"k\uFFFD\":\"2\",\"\u2028\":\"\\u0001\uFFFD\\n\"}",
+		}},
+		{Index: 1, Verdict: &engine.Verdict{}},
+		{Index: 2, Verdict: &engine.Verdict{}, Seconds: minSeconds},
+		{Index: 3, Verdict: &engine.Verdict{}, Seconds: maxSeconds},
+	}
+	check(t, &openreports.Report{ObjectMeta: meta(), ReportBody: body}, &want)
 }
 
 // check projects obj, compares, and asserts what holds for every projection.
@@ -282,7 +282,7 @@ func TestProjectShares(t *testing.T) {
 
 func TestEqual(t *testing.T) {
 	t.Parallel()
-	make1 := func() *engine.Projection {
+	fresh := func() *engine.Projection {
 		return &engine.Projection{
 			Namespace: "ns", Name: "n", UID: "u", Kind: "k", Source: "s", CreatedAt: 1,
 			Scope: &engine.Subject{Name: "scope"}, Pass: 1, Fail: 2, Warn: 3, Error: 4, Skip: 5,
@@ -292,8 +292,8 @@ func TestEqual(t *testing.T) {
 			},
 		}
 	}
-	a := make1()
-	if !Equal(a, make1()) || !Equal(a, a) || !Equal(nil, nil) {
+	a := fresh()
+	if !Equal(a, fresh()) || !Equal(a, a) || !Equal(nil, nil) {
 		t.Error("equal projections are told apart")
 	}
 	if Equal(a, nil) || Equal(nil, a) {
@@ -319,7 +319,7 @@ func TestEqual(t *testing.T) {
 		"subject":   func(p *engine.Projection) { p.Results[0].Subject = &engine.Subject{} },
 		"seconds":   func(p *engine.Projection) { p.Results[1].Seconds = 2 },
 	} {
-		b := make1()
+		b := fresh()
 		change(b)
 		if Equal(a, b) || Equal(b, a) {
 			t.Errorf("a change of %s is not seen", name)

@@ -115,6 +115,7 @@ func TestQuestions(t *testing.T) {
 				})
 			}
 			testWholeViews(t, db, facts)
+			testSmallViews(t, db, facts)
 		})
 	}
 }
@@ -164,6 +165,11 @@ func testWholeViews(t *testing.T, db database, facts *facts) {
 			compareSets(t, test.want, got)
 		})
 	}
+}
+
+// testSmallViews compares the views with few rows.
+func testSmallViews(t *testing.T, db database, facts *facts) {
+	reader := db.connect(t)
 	t.Run("clusters", func(t *testing.T) {
 		_, got, err := ask(t.Context(), reader, "SELECT name, reports, results FROM clusters ORDER BY name")
 		if err != nil {

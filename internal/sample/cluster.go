@@ -5,6 +5,7 @@ package sample
 
 import (
 	"fmt"
+	"iter"
 	"math/rand/v2"
 	"time"
 
@@ -76,17 +77,20 @@ func demo() []struct {
 	}
 }
 
-// Reports returns n reports: a mixture of all sources and both of the groups that
-// people read, and some ephemeral ones. The first reports of a greater n are the same.
-func (c Cluster) Reports(n int) []*unstructured.Unstructured {
-	reports := make([]*unstructured.Unstructured, 0, n)
-	made := map[string]int{}
-	for len(reports) < n {
-		next := demo()[len(reports)%len(demo())]
-		reports = append(reports, next.make(c, made[next.source]))
-		made[next.source]++
+// Reports makes n reports, one after the other: a mixture of all sources and both of
+// the groups that people read, and some ephemeral ones. The first reports of a
+// greater n are the same.
+func (c Cluster) Reports(n int) iter.Seq[*unstructured.Unstructured] {
+	return func(yield func(*unstructured.Unstructured) bool) {
+		made := map[string]int{}
+		for i := range n {
+			next := demo()[i%len(demo())]
+			if !yield(next.make(c, made[next.source])) {
+				return
+			}
+			made[next.source]++
+		}
 	}
-	return reports
 }
 
 // Report returns the i-th report of a kind as Kyverno writes them, with the given

@@ -5,6 +5,7 @@ package sample
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -20,13 +21,13 @@ func testCluster() Cluster {
 
 func TestEqualCallsGiveEqualReports(t *testing.T) {
 	t.Parallel()
-	long, short := testCluster().Reports(200), testCluster().Reports(50)
+	long, short := slices.Collect(testCluster().Reports(200)), slices.Collect(testCluster().Reports(50))
 	if diff := cmp.Diff(long[:50], short); diff != "" {
 		t.Errorf("the first reports depend on the number (-of 200 +of 50):\n%s", diff)
 	}
 	other := testCluster()
 	other.Seed++
-	if cmp.Equal(other.Reports(50), short) {
+	if cmp.Equal(slices.Collect(other.Reports(50)), short) {
 		t.Error("another seed gives the same reports")
 	}
 }
@@ -34,7 +35,7 @@ func TestEqualCallsGiveEqualReports(t *testing.T) {
 func TestReportsCoverSourcesAndKinds(t *testing.T) {
 	t.Parallel()
 	sources, kinds := map[string]bool{}, map[string]bool{}
-	for _, report := range testCluster().Reports(20) {
+	for report := range testCluster().Reports(20) {
 		kinds[report.GetKind()] = true
 		for _, entry := range results(t, report) {
 			sources[entry["source"].(string)] = true
@@ -57,7 +58,7 @@ func TestReportsCoverSourcesAndKinds(t *testing.T) {
 func TestReportsAreValid(t *testing.T) {
 	t.Parallel()
 	cluster := testCluster()
-	all := cluster.Reports(1000)
+	all := slices.Collect(cluster.Reports(1000))
 	for _, kind := range Kinds() {
 		for i := range 50 {
 			all = append(all, cluster.Report(kind, 10_000+i, 3))
@@ -141,7 +142,7 @@ func results(t *testing.T, report *unstructured.Unstructured) []map[string]any {
 func TestSourcesShareSubjects(t *testing.T) {
 	t.Parallel()
 	sources := map[string]map[string]bool{} // by the subject's UID
-	for _, report := range testCluster().Reports(100) {
+	for report := range testCluster().Reports(100) {
 		id, found, err := unstructured.NestedString(report.Object, "scope", "uid")
 		if err != nil {
 			t.Fatal(err)

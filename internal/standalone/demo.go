@@ -5,8 +5,10 @@ package standalone
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"runtime/debug"
 	"slices"
 	"time"
@@ -60,20 +62,27 @@ func loadDemo(ctx context.Context, config *rest.Config, groups []string, c clock
 	if err != nil {
 		return fmt.Errorf("load the demo: %w", err)
 	}
-	var missing []pending
-	for _, report := range (sample.Cluster{Seed: demoSeed, Now: c.Now()}).Reports(demoReports) {
-		id, err := identify(report)
-		if err != nil {
-			return fmt.Errorf("load the demo: %w", err)
-		}
-		if slices.Contains(groups, id.resource.Group) && !present.Has(id) {
-			missing = append(missing, pending{id, report})
+	cluster := sample.Cluster{Seed: demoSeed, Now: c.Now()}
+	var unknown error
+	missing := func(yield func(pending) bool) {
+		for report := range cluster.Reports(demoReports) {
+			id, err := identify(report)
+			unknown = errors.Join(unknown, err)
+			if slices.Contains(groups, id.resource.Group) && !present.Has(id) && !yield(pending{id, report}) {
+				return
+			}
 		}
 	}
-	if len(missing) == 0 {
-		return nil
+	// Made twice rather than kept: all of them at once take more memory than the
+	// server does.
+	count := 0
+	for range missing {
+		count++
 	}
-	err = createAll(ctx, client, missing, progress.New(w, int64(len(missing)), "demo reports"))
+	if count == 0 || unknown != nil {
+		return unknown
+	}
+	err = createAll(ctx, client, missing, progress.New(w, int64(count), "demo reports"))
 	// The server's memory is small beside what the demo took: give that back.
 	debug.FreeOSMemory()
 	return err
@@ -85,23 +94,22 @@ type pending struct {
 	report *unstructured.Unstructured
 }
 
-// createAll creates reports and forgets each when it is done.
-func createAll(ctx context.Context, client dynamic.Interface, reports []pending, bar *progress.Bar) error {
+// createAll creates reports.
+func createAll(ctx context.Context, client dynamic.Interface, reports iter.Seq[pending], bar *progress.Bar) error {
 	defer bar.Done()
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(demoWriters)
-	for i := range reports {
-		id, report := reports[i].id, reports[i].report
-		reports[i].report = nil
+	for next := range reports {
+		if ctx.Err() != nil {
+			break
+		}
 		group.Go(func() error {
-			if ctx.Err() != nil {
-				return nil
-			}
 			// A request that was sent is waited for: the server finishes it anyway before
 			// it ends.
 			requestCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), demoRequestTimeout)
 			defer cancel()
-			_, err := client.Resource(id.resource).Namespace(id.namespace).Create(requestCtx, report, metav1.CreateOptions{FieldManager: "docket-demo"})
+			id := next.id
+			_, err := client.Resource(id.resource).Namespace(id.namespace).Create(requestCtx, next.report, metav1.CreateOptions{FieldManager: "docket-demo"})
 			if err != nil && !apierrors.IsAlreadyExists(err) {
 				return fmt.Errorf("load the demo: create %s %s/%s: %w", id.resource.Resource, id.namespace, id.name, err)
 			}
