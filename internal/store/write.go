@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/conversion"
@@ -171,7 +170,7 @@ func (r *Resource) tryUpdate(ctx context.Context, key string, destination runtim
 		return r.unchanged(ctx, key, destination, original, ignoreNotFound)
 	}
 	op.Expect = original.revision
-	op.KeepDerived = kind == engine.Update && slices.Equal(before, op.Index) && reflect.DeepEqual(projectionBefore, op.Projection)
+	op.KeepDerived = kind == engine.Update && slices.Equal(before, op.Index) && projectionBefore.Equal(op.Projection)
 	outcome, err := r.store.writer.Submit(ctx, op, original.value)
 	if err != nil {
 		return nil, false, finalError{apiError("update "+r.label, err)}
