@@ -37,7 +37,7 @@ import (
 const (
 	testToken = "test-token-of-the-in-process-server"
 	// patience is for things that happen at once on an idle machine.
-	patience = 30 * time.Second
+	patience = 2 * time.Minute
 	// quiet is how long to listen for what must not come.
 	quiet = 300 * time.Millisecond
 )

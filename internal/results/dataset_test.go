@@ -73,7 +73,7 @@ func (d dataset) all() iter.Seq[item] {
 		}{{"east", d.workloads}, {"west", d.workloads / 4}} {
 			maker := &maker{
 				dataset: d, cluster: cluster.name, workloads: cluster.workloads,
-				random: rand.New(rand.NewPCG(42, uint64(number))), //nolint:gosec // Has to be reproducible.
+				random: rand.New(rand.NewPCG(42, uint64(number))),
 			}
 			if !maker.make(yield) {
 				return

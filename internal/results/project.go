@@ -69,7 +69,7 @@ func project(r report.Accessor, kind string, missing bool) (*engine.Projection, 
 	p.Scope = intern.subject(r.GetScope())
 	p.Results = make([]engine.Result, 0, len(entries))
 	for i := range entries {
-		p.Results = appendRows(p.Results, intern, int32(i), &entries[i], p.Source) //nolint:gosec // Bounded above.
+		p.Results = appendRows(p.Results, intern, int32(i), &entries[i], p.Source)
 	}
 	return p, nil
 }

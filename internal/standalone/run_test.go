@@ -30,7 +30,7 @@ import (
 	"github.com/docket-project/docket/internal/testenv"
 )
 
-const patience = time.Minute
+const patience = 3 * time.Minute
 
 // running is a `docket up` in this process.
 type running struct {

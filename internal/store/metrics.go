@@ -32,6 +32,11 @@ var (
 		Help:           "Failed attempts to drop history, delete expired objects, tidy up or measure the database.",
 		StabilityLevel: metrics.ALPHA,
 	})
+	watchLag = metrics.NewGauge(&metrics.GaugeOpts{
+		Name:           "docket_store_watch_lag_seconds",
+		Help:           "How long ago watches last had everything that the database holds; about a second at most while all is well.",
+		StabilityLevel: metrics.ALPHA,
+	})
 	tableReads = metrics.NewCounter(&metrics.CounterOpts{
 		Name:           "docket_store_watch_table_reads_total",
 		Help:           "Pages of events that watches read from the database because memory no longer held them.",
@@ -55,7 +60,7 @@ var registerOnce sync.Once
 // again does no harm.
 func RegisterMetrics() {
 	registerOnce.Do(func() {
-		legacyregistry.MustRegister(operationSeconds, feedResets, housekeepingErrors, tableReads, cacheRequests, gauges)
+		legacyregistry.MustRegister(operationSeconds, feedResets, watchLag, housekeepingErrors, tableReads, cacheRequests, gauges)
 		writer.RegisterMetrics()
 	})
 }

@@ -146,10 +146,15 @@ func (s *Store) Ready(ctx context.Context) error {
 	if _, err := s.engine.State(ctx); err != nil {
 		return fmt.Errorf("the database doesn't answer: %w", err)
 	}
-	if lag := s.options.Clock.Since(time.Unix(0, s.followed.Load())); lag > maxLag {
+	if lag := s.lag(); lag > maxLag {
 		return fmt.Errorf("watches are %s behind the database", lag.Round(time.Second))
 	}
 	return nil
+}
+
+// lag is how long ago the follower last knew the hub to be up to date.
+func (s *Store) lag() time.Duration {
+	return s.options.Clock.Since(time.Unix(0, s.followed.Load()))
 }
 
 // feed takes the events of this process's commits.
@@ -190,6 +195,7 @@ func (s *Store) follow(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return nil
 		}
+		watchLag.Set(s.lag().Seconds())
 		if (err != nil) != failing {
 			failing = err != nil
 			logFollowing(err)
