@@ -183,7 +183,7 @@ func stalledWatcher(t *testing.T, w world) {
 
 	object := mustCreate(t, w.reports(w.namespace), report("a", 1000))
 	started := time.Now()
-	const writes = 100
+	const writes = 25 // of half a megabyte each
 	for i := range writes {
 		object = mustUpdate(t, w.reports(w.namespace), labelled(object, map[string]string{"i": strconv.Itoa(i)}))
 	}
