@@ -44,7 +44,6 @@ was. Only who can read the folder can use the API.`,
 			if err := options.Validate(); err != nil {
 				return usageError{err}
 			}
-			limitMemory(p.lookupEnv)
 			return options.Run(command.Context(), p.out, p.errOut, clock.RealClock{}, p.started)
 		},
 	}

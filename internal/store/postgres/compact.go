@@ -127,16 +127,22 @@ type tidyCursors struct {
 
 // What Tidy does with a table: a slice of ids with those that nothing refers to,
 // and the deletion of some that nothing refers to still. References are looked up
-// by the indexes result_verdict, result_subject and report_scope.
+// by the indexes result_verdict, report_verdicts, result_subject and report_scope.
 const (
+	// allowBitmaps lets the transaction use report_verdicts, which can be read in no
+	// other way. What hides cluster from the planner keeps it from the primary key.
+	allowBitmaps = `SELECT set_config('enable_bitmapscan', 'on', true)`
+
 	idleVerdictsSQL = `WITH slice AS MATERIALIZED (
 	SELECT id FROM docket.verdict WHERE cluster = $1 AND id > $2 ORDER BY id LIMIT $3
 )
 SELECT count(*), max(id), array_agg(id) FILTER (WHERE NOT EXISTS (
-	SELECT FROM docket.result r WHERE r.cluster = $1 AND r.verdict = slice.id))
+	SELECT FROM docket.result r WHERE r.cluster = $1 AND r.verdict = slice.id) AND NOT EXISTS (
+	SELECT FROM docket.report p WHERE p.cluster + 0 = $1 AND p.verdicts @> ARRAY[slice.id]))
 FROM slice`
 	dropVerdictsSQL = `DELETE FROM docket.verdict v WHERE cluster = $1 AND id = ANY($2)
-	AND NOT EXISTS (SELECT FROM docket.result r WHERE r.cluster = $1 AND r.verdict = v.id)`
+	AND NOT EXISTS (SELECT FROM docket.result r WHERE r.cluster = $1 AND r.verdict = v.id)
+	AND NOT EXISTS (SELECT FROM docket.report p WHERE p.cluster + 0 = $1 AND p.verdicts @> ARRAY[v.id])`
 
 	idleSubjectsSQL = `WITH slice AS MATERIALIZED (
 	SELECT id FROM docket.subject WHERE cluster = $1 AND id > $2 ORDER BY id LIMIT $3
@@ -178,13 +184,19 @@ func (e *Engine) tidyTable(ctx context.Context, conn *pgx.Conn, cursor *int64, i
 		var count int
 		var last *int64
 		var idle []int64
-		if err := conn.QueryRow(ctx, idleSQL, e.cluster, *cursor, tidySlice).Scan(&count, &last, &idle); err != nil {
+		var search pgx.Batch
+		search.Queue(allowBitmaps)
+		search.Queue(idleSQL, e.cluster, *cursor, tidySlice).QueryRow(func(row pgx.Row) error {
+			return row.Scan(&count, &last, &idle)
+		})
+		if err := conn.SendBatch(ctx, &search).Close(); err != nil {
 			return err
 		}
 		if len(idle) > 0 {
 			// Under the counter no commit can be about to refer to them.
 			var pipeline pgx.Batch
 			pipeline.Queue(lockCounter, e.cluster)
+			pipeline.Queue(allowBitmaps)
 			pipeline.Queue(dropSQL, e.cluster, idle)
 			pipeline.Queue(countRemovalSQL, e.cluster)
 			if err := conn.SendBatch(ctx, &pipeline).Close(); err != nil {

@@ -31,6 +31,9 @@ const deriveCTEs = `dropped_terms AS (
 	DELETE FROM docket.report p USING stale s WHERE p.cluster = $1 AND p.object = s.object AND NOT s.reports
 ), dropped_results AS (
 	DELETE FROM docket.result r USING stale s WHERE r.cluster = $1 AND r.object = s.object RETURNING s.resource
+), dropped_entries AS (
+	SELECT s.resource, cardinality(p.verdicts) - cardinality(array_positions(p.verdicts, 0)) AS results
+	FROM stale s JOIN docket.report p ON p.cluster = $1 AND p.object = s.object WHERE p.verdicts IS NOT NULL
 ), added_terms AS (
 	INSERT INTO docket.term (cluster, resource, name, value, created)
 	SELECT $1, ($2::int2[])[t.op], t.name, t.value, (SELECT objects FROM fresh)[t.op]
@@ -38,30 +41,34 @@ const deriveCTEs = `dropped_terms AS (
 	WHERE (SELECT objects FROM fresh)[t.op] > 0
 ), added_reports AS (
 	INSERT INTO docket.report (cluster, resource, object, namespace, name, uid, kind, source, created_at, scope,
-		pass, fail, warn, error, skip)
+		pass, fail, warn, error, skip, verdicts, result_seconds, seconds)
 	SELECT $1, ($2::int2[])[p.op], (SELECT objects FROM fresh)[p.op], p.namespace, p.name, p.uid, p.kind, p.source,
-		p.created_at, p.scope, p.pass, p.fail, p.warn, p.error, p.skip
+		p.created_at, p.scope, p.pass, p.fail, p.warn, p.error, p.skip,
+		CASE WHEN p.entries > 0 THEN ($22::int8[])[p.first_verdict : p.first_verdict + p.entries - 1] END, p.result_seconds,
+		CASE WHEN p.first_second > 0 THEN ($24::int8[])[p.first_second : p.first_second + p.entries - 1] END
 	FROM unnest($6::int4[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::int8[], $13::int8[],
-		$14::int8[], $15::int8[], $16::int8[], $17::int8[], $18::int8[])
-		AS p(op, namespace, name, uid, kind, source, created_at, scope, pass, fail, warn, error, skip)
+		$14::int8[], $15::int8[], $16::int8[], $17::int8[], $18::int8[], $19::int4[], $20::int4[], $21::int8[], $23::int4[])
+		AS p(op, namespace, name, uid, kind, source, created_at, scope, pass, fail, warn, error, skip,
+			entries, first_verdict, result_seconds, first_second)
 	WHERE (SELECT objects FROM fresh)[p.op] > 0
 	ON CONFLICT (cluster, object) DO UPDATE SET namespace = excluded.namespace, name = excluded.name, uid = excluded.uid,
 		kind = excluded.kind, source = excluded.source, created_at = excluded.created_at, scope = excluded.scope,
-		pass = excluded.pass, fail = excluded.fail, warn = excluded.warn, error = excluded.error, skip = excluded.skip
+		pass = excluded.pass, fail = excluded.fail, warn = excluded.warn, error = excluded.error, skip = excluded.skip,
+		verdicts = excluded.verdicts, result_seconds = excluded.result_seconds, seconds = excluded.seconds
 ), added_results AS (
 	INSERT INTO docket.result (cluster, object, verdict, subject, seconds, idx)
 	SELECT $1, (SELECT objects FROM fresh)[r.op], r.verdict, r.subject, r.seconds, r.idx
-	FROM unnest($19::int4[], $20::int8[], $21::int8[], $22::int8[], $23::int4[]) AS r(op, verdict, subject, seconds, idx)
+	FROM unnest($25::int4[], $26::int8[], $27::int8[], $28::int8[], $29::int4[]) AS r(op, verdict, subject, seconds, idx)
 	WHERE (SELECT objects FROM fresh)[r.op] > 0
 ), added_verdicts AS (
 	INSERT INTO docket.verdict (cluster, id, source, policy, rule, category, severity, result, message, scored, properties)
-	SELECT $1, v.* FROM unnest($24::int8[], $25::text[], $26::text[], $27::text[], $28::text[], $29::text[], $30::text[],
-		$31::text[], $32::bool[], $33::text[]) AS v
+	SELECT $1, v.* FROM unnest($30::int8[], $31::text[], $32::text[], $33::text[], $34::text[], $35::text[], $36::text[],
+		$37::text[], $38::bool[], $39::text[]) AS v
 	WHERE (SELECT valid FROM counter)
 	ON CONFLICT DO NOTHING
 ), added_subjects AS (
 	INSERT INTO docket.subject (cluster, id, api_version, kind, namespace, name, uid)
-	SELECT $1, s.* FROM unnest($34::int8[], $35::text[], $36::text[], $37::text[], $38::text[], $39::text[]) AS s
+	SELECT $1, s.* FROM unnest($40::int8[], $41::text[], $42::text[], $43::text[], $44::text[], $45::text[]) AS s
 	WHERE (SELECT valid FROM counter)
 	ON CONFLICT DO NOTHING
 ), totals AS (
@@ -70,12 +77,13 @@ const deriveCTEs = `dropped_terms AS (
 	FROM (
 		SELECT resource, objects, bytes, results FROM changes
 		UNION ALL SELECT resource, 0, 0, -1 FROM dropped_results
+		UNION ALL SELECT resource, 0, 0, -results FROM dropped_entries
 	) c GROUP BY resource
 	ON CONFLICT (cluster, resource) DO UPDATE
 	SET objects = t.objects + excluded.objects, bytes = t.bytes + excluded.bytes, results = t.results + excluded.results
 )`
 
-// derivedArgs are $1 to $39: rows as arrays, a column each.
+// derivedArgs are $1 to $45: rows as arrays, a column each.
 type derivedArgs struct {
 	facts *factCache
 	// tidied is what facts knows; newFacts are ids that it doesn't know yet.
@@ -92,6 +100,7 @@ type derivedArgs struct {
 	createdAt                            []int64
 	scopes                               []pgtype.Int8
 	pass, fail, warn, errors, skip       []int64
+	entries                              entryArgs
 
 	resultOps         []int32
 	verdicts, seconds []int64
@@ -140,13 +149,24 @@ func (d *derivedArgs) add(op int, index []engine.Term, p *engine.Projection) (in
 	d.warn = append(d.warn, p.Warn)
 	d.errors = append(d.errors, p.Error)
 	d.skip = append(d.skip, p.Skip)
+	d.entries.start(len(p.Results))
 	for i := range p.Results {
 		result := &p.Results[i]
+		verdict, subject := d.verdict(result.Verdict), result.Subject
+		if subject == nil {
+			if d.entries.take(result, verdict) {
+				continue
+			}
+			subject = p.Scope // A row has no report to take it from.
+		}
 		d.resultOps = append(d.resultOps, place)
-		d.verdicts = append(d.verdicts, d.verdict(result.Verdict))
-		d.subjects = append(d.subjects, d.subject(result.Subject))
+		d.verdicts = append(d.verdicts, verdict)
+		d.subjects = append(d.subjects, d.subject(subject))
 		d.seconds = append(d.seconds, result.Seconds)
 		d.indexes = append(d.indexes, result.Index)
+	}
+	if err := d.entries.finish(); err != nil {
+		return 0, err
 	}
 	return int32Count(len(p.Results))
 }
@@ -197,12 +217,14 @@ func (d *derivedArgs) subject(s *engine.Subject) pgtype.Int8 {
 	return pgtype.Int8{Int64: id, Valid: true}
 }
 
-// values returns $1 to $39.
+// values returns $1 to $45.
 func (d *derivedArgs) values(cluster int32) []any {
-	values := make([]any, 0, 50)
+	values := make([]any, 0, 60)
 	return append(values, cluster, d.resources, d.termOps, d.termNames, d.termValues,
 		d.reportOps, d.namespaces, d.names, d.uids, d.kinds, d.from, d.createdAt, d.scopes,
 		d.pass, d.fail, d.warn, d.errors, d.skip,
+		d.entries.counts, d.entries.firstVerdicts, d.entries.defaults, d.entries.verdicts,
+		d.entries.firstSeconds, d.entries.seconds,
 		d.resultOps, d.verdicts, d.subjects, d.seconds, d.indexes,
 		d.verdictIDs, d.sources, d.policies, d.rules, d.categories, d.severities, d.results, d.messages, d.scored, d.props,
 		d.subjectIDs, d.subjectVersions, d.subjectKinds, d.subjectNamespaces, d.subjectNames, d.subjectUIDs)
@@ -248,15 +270,15 @@ func jsonText(s string) string {
 }
 
 // deriveRowsSQL replaces the rows of objects that are still at a revision. $1 to
-// $39 are those of deriveCTEs, $40 keys, $41 revisions, $42 whether there is a
-// report, $43 counts of results, $44 what the cache of facts knows, $45 the
+// $45 are those of deriveCTEs, $46 keys, $47 revisions, $48 whether there is a
+// report, $49 counts of results, $50 what the cache of facts knows, $51 the
 // incarnation.
 const deriveRowsSQL = `
 WITH counter AS MATERIALIZED (
-	SELECT incarnation = $45::int8 AND $44::int8 IN (-1, tidied) AS valid, incarnation FROM docket.revision WHERE cluster = $1
+	SELECT incarnation = $51::int8 AND $50::int8 IN (-1, tidied) AS valid, incarnation FROM docket.revision WHERE cluster = $1
 ), decided AS MATERIALIZED (
 	SELECT i.*, o.created, (SELECT valid FROM counter) AND o.revision IS NOT NULL AS applies
-	FROM unnest($2::int2[], $40::text[], $41::int8[], $42::bool[], $43::int4[]) WITH ORDINALITY
+	FROM unnest($2::int2[], $46::text[], $47::int8[], $48::bool[], $49::int4[]) WITH ORDINALITY
 		AS i(resource, key, revision, reports, results, ordinal)
 	LEFT JOIN LATERAL (
 		SELECT * FROM docket.object WHERE cluster = $1 AND resource = i.resource AND key = i.key LIMIT 1

@@ -244,7 +244,7 @@ func TestSizeOnDisk(t *testing.T) {
 	t.Parallel()
 	// Of these, 500 are the object's compressed JSON and 120 the hash indexes for
 	// people who look for a subject.
-	const objects, limit = 10_000, 3100
+	const objects, limit = 10_000, 2100
 	databaseURL := testenv.Postgres(t).Database(t)
 	e := open(t, databaseURL, "main")
 	for range objects / 500 {

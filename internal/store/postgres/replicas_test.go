@@ -320,7 +320,10 @@ func TestTidyUnderLoad(t *testing.T) {
 					{Verdict: &engine.Verdict{Policy: fmt.Sprint(n % 4)}}, {Verdict: &engine.Verdict{Policy: "own " + op.Key}, Subject: subject},
 				}
 				created := commit(t, e, []engine.Op{op}).Outcomes[0].Revision
-				execute(t, url, `SELECT 1 / (count(*) = 0)::int FROM docket.result r
+				execute(t, url, `SELECT 1 / (count(*) = 0)::int FROM (
+						SELECT object, cluster, verdict, subject FROM docket.result
+						UNION ALL SELECT object, cluster, nullif(unnest(verdicts), 0), NULL FROM docket.report
+					) r
 					LEFT JOIN docket.verdict v ON v.id = r.verdict AND v.cluster = r.cluster
 					LEFT JOIN docket.subject s ON s.id = r.subject AND s.cluster = r.cluster
 					LEFT JOIN docket.report p ON p.object = r.object AND p.cluster = r.cluster

@@ -38,7 +38,7 @@ const (
 const lockCounterSQL = `SELECT FROM docket.revision WHERE cluster = $1 FOR NO KEY UPDATE`
 
 // applyOpsSQL is the whole commit: it decides which ops apply, numbers them and
-// writes them. $1 to $39 are those of deriveCTEs; $40 to $52 are the ops, as
+// writes them. $1 to $45 are those of deriveCTEs; $46 to $58 are the ops, as
 // arrays, the highest revision and the incarnation that this process knows, and
 // the number of removals that its cache of facts knows of, -1 when it left no fact
 // out.
@@ -54,7 +54,7 @@ const lockCounterSQL = `SELECT FROM docket.revision WHERE cluster = $1 FOR NO KE
 // run, so that op.old_data is the value that updated and deleted rows had.
 const applyOpsSQL = `
 WITH counter AS MATERIALIZED (
-	SELECT r.*, r.revision >= $50::int8 AND r.incarnation = $51::int8 AND $52::int8 IN (-1, r.tidied) AS valid,
+	SELECT r.*, r.revision >= $56::int8 AND r.incarnation = $57::int8 AND $58::int8 IN (-1, r.tidied) AS valid,
 		greatest(clock_timestamp(), r.committed_at) AS now
 	FROM docket.revision r WHERE r.cluster = $1
 ), input AS MATERIALIZED (
@@ -62,8 +62,8 @@ WITH counter AS MATERIALIZED (
 		o.size AS old_size, o.codec AS old_codec, o.data AS old_data,
 		c.valid AND CASE i.kind WHEN 1 THEN o.revision IS NULL ELSE o.revision = i.expect END IS TRUE AS applies
 	FROM counter c
-	CROSS JOIN unnest($40::int2[], $2::int2[], $41::text[], $42::int8[], $43::int8[], $44::int4[], $45::int2[],
-		$46::bytea[], $47::bool[], $48::bool[], $49::int4[]) WITH ORDINALITY
+	CROSS JOIN unnest($46::int2[], $2::int2[], $47::text[], $48::int8[], $49::int8[], $50::int4[], $51::int2[],
+		$52::bytea[], $53::bool[], $54::bool[], $55::int4[]) WITH ORDINALITY
 		AS i(kind, resource, key, expect, expires_at, size, codec, data, keep, reports, results, ordinal)
 	LEFT JOIN LATERAL (
 		SELECT * FROM docket.object WHERE cluster = $1 AND resource = i.resource AND key = i.key LIMIT 1

@@ -42,7 +42,7 @@ CREATE TABLE docket.resource (
 CREATE TABLE docket.total (
     objects  int8 NOT NULL,
     bytes    int8 NOT NULL, -- sum of object.size
-    results  int8 NOT NULL, -- rows in result
+    results  int8 NOT NULL, -- entries in report.verdicts and rows in result
     cluster  int4 NOT NULL,
     resource int2 NOT NULL,
     PRIMARY KEY (cluster, resource)
@@ -102,33 +102,39 @@ CREATE TABLE docket.term (
 CREATE INDEX term_value ON docket.term (cluster, resource, name, value, created);
 CREATE INDEX term_object ON docket.term (created, cluster);
 
--- Reports as rows: rebuilt from objects, never the reverse.
+-- Reports as rows: rebuilt from objects, never the reverse. Entries that name no
+-- subject of their own are in their report's row: a row for each of them would be
+-- five times as large.
 CREATE TABLE docket.report (
-    object     int8 NOT NULL, -- object.created
-    scope      int8,          -- subject.id
-    created_at int8 NOT NULL, -- Unix seconds
-    pass       int8 NOT NULL,
-    fail       int8 NOT NULL,
-    warn       int8 NOT NULL,
-    error      int8 NOT NULL,
-    skip       int8 NOT NULL,
-    cluster    int4 NOT NULL,
-    resource   int2 NOT NULL,
-    namespace  text NOT NULL,
-    name       text NOT NULL,
-    uid        text NOT NULL,
-    kind       text NOT NULL,
-    source     text NOT NULL,
+    object         int8 NOT NULL, -- object.created
+    scope          int8,          -- subject.id
+    created_at     int8 NOT NULL, -- Unix seconds
+    result_seconds int8 NOT NULL, -- time of all entries in verdicts, in Unix seconds, when seconds is null
+    pass           int8 NOT NULL,
+    fail           int8 NOT NULL,
+    warn           int8 NOT NULL,
+    error          int8 NOT NULL,
+    skip           int8 NOT NULL,
+    cluster        int4 NOT NULL,
+    resource       int2 NOT NULL,
+    namespace      text NOT NULL,
+    name           text NOT NULL,
+    uid            text NOT NULL,
+    kind           text NOT NULL,
+    source         text NOT NULL,
+    verdicts       int8[],        -- verdict.id of entry i at i + 1, 0 for one that has rows in result; null for none
+    seconds        int8[],        -- their times, where they differ
     PRIMARY KEY (object, cluster)
 ) WITH (autovacuum_vacuum_scale_factor = 0.05);
 CREATE INDEX report_scope ON docket.report (scope, cluster) WHERE scope IS NOT NULL;
+CREATE INDEX report_verdicts ON docket.report USING gin (verdicts) WITH (fastupdate = on, gin_pending_list_limit = 64) WHERE verdicts IS NOT NULL;
 
--- Entries of reports, one row for each subject that an entry names. No index is
--- unique, so that they store each indexed value once for many rows.
+-- The other entries of reports, one row for each subject that an entry names. No
+-- index is unique, so that they store each indexed value once for many rows.
 CREATE TABLE docket.result (
     object  int8 NOT NULL, -- report.object
     verdict int8 NOT NULL, -- verdict.id
-    subject int8,          -- subject.id; null for report.scope
+    subject int8,          -- subject.id; null for none
     seconds int8 NOT NULL, -- Unix time; 0 for none
     cluster int4 NOT NULL,
     idx     int4 NOT NULL  -- of the entry in the report

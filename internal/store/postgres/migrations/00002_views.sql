@@ -8,9 +8,10 @@ CREATE INDEX subject_uid ON docket.subject USING hash (uid);
 -- The SQL contract for people, version 1. Names, columns, their types and meaning
 -- are promised in docs/sql.md; everything else in this schema may change.
 --
--- Why two branches: a result is about its own subject or, when it has none, about
--- the report's scope. One query with COALESCE(result.subject, report.scope) could
--- use no index to find a subject.
+-- Why two branches: entries that name subjects are rows of result, the others are
+-- elements of report.verdicts. Those are joined with verdict by their value, which
+-- can be a hash join of everything; the condition with @> says the same again, for
+-- the index report_verdicts, which leads from few verdicts to their reports.
 --
 -- Why LEFT JOIN where a row always exists: the planner leaves out joins that no
 -- column of a question needs, but only outer ones. Conditions on such a column turn
@@ -43,7 +44,6 @@ JOIN docket.verdict ON verdict.cluster = result.cluster AND verdict.id = result.
 LEFT JOIN docket.cluster ON cluster.id = result.cluster
 LEFT JOIN docket.report ON report.cluster = result.cluster AND report.object = result.object
 LEFT JOIN docket.subject ON subject.cluster = result.cluster AND subject.id = result.subject
-WHERE result.subject IS NOT NULL
 UNION ALL
 SELECT
     cluster.name,
@@ -51,7 +51,7 @@ SELECT
     report.kind,
     report.name,
     report.uid,
-    result.idx,
+    (entry.place - 1)::int4,
     verdict.source,
     verdict.policy,
     verdict.rule,
@@ -65,14 +65,14 @@ SELECT
     subject.name,
     subject.uid,
     verdict.message,
-    to_timestamp(nullif(result.seconds, 0)),
+    to_timestamp(nullif(coalesce(report.seconds[entry.place], report.result_seconds), 0)),
     nullif(verdict.properties, '')::jsonb
-FROM docket.result
-JOIN docket.verdict ON verdict.cluster = result.cluster AND verdict.id = result.verdict
-LEFT JOIN docket.cluster ON cluster.id = result.cluster
-LEFT JOIN docket.report ON report.cluster = result.cluster AND report.object = result.object
-LEFT JOIN docket.subject ON subject.cluster = result.cluster AND subject.id = report.scope
-WHERE result.subject IS NULL;
+FROM docket.report
+CROSS JOIN LATERAL unnest(report.verdicts) WITH ORDINALITY AS entry (verdict, place)
+JOIN docket.verdict ON verdict.cluster = report.cluster AND verdict.id = entry.verdict
+    AND report.verdicts @> ARRAY[verdict.id]
+LEFT JOIN docket.cluster ON cluster.id = report.cluster
+LEFT JOIN docket.subject ON subject.cluster = report.cluster AND subject.id = report.scope;
 
 CREATE VIEW docket.policy_report_summaries AS
 SELECT
@@ -99,8 +99,11 @@ LEFT JOIN docket.cluster ON cluster.id = report.cluster
 LEFT JOIN docket.subject ON subject.cluster = report.cluster AND subject.id = report.scope;
 
 -- How often each verdict was reached. The same as a count over policy_results, but
--- it reads one index and no report. Grouped by keys, on which all columns depend:
--- so conditions on them choose verdicts before anything is counted.
+-- it makes no row for each result. Rows of result are grouped by keys, on which all
+-- columns depend: so conditions on them choose verdicts before anything is counted.
+-- Elements of arrays are all counted before: with the index report_verdicts one
+-- verdict is counted ten times as fast, and all of them three times as slowly. A
+-- verdict that is in both places has two rows.
 CREATE VIEW docket.policy_result_counts AS
 SELECT
     cluster.name     AS cluster,
@@ -116,7 +119,26 @@ SELECT
 FROM docket.result
 JOIN docket.verdict ON verdict.cluster = result.cluster AND verdict.id = result.verdict
 LEFT JOIN docket.cluster ON cluster.id = verdict.cluster
-GROUP BY verdict.id, verdict.cluster, cluster.id;
+GROUP BY verdict.id, verdict.cluster, cluster.id
+UNION ALL
+SELECT
+    cluster.name,
+    verdict.source,
+    verdict.policy,
+    verdict.rule,
+    verdict.category,
+    verdict.severity,
+    verdict.result,
+    verdict.scored,
+    verdict.message,
+    entry.results
+FROM (
+    SELECT e.cluster, e.verdict, count(*) AS results
+    FROM (SELECT report.cluster, unnest(report.verdicts) AS verdict FROM docket.report) AS e
+    GROUP BY e.cluster, e.verdict
+) AS entry
+JOIN docket.verdict ON verdict.cluster = entry.cluster AND verdict.id = entry.verdict
+LEFT JOIN docket.cluster ON cluster.id = verdict.cluster;
 
 CREATE VIEW docket.clusters AS
 SELECT
