@@ -27,11 +27,23 @@ type client struct {
 	transports []http.RoundTripper
 }
 
-func newClient(o *options) (*client, error) {
+// newClients returns the client of all requests, and that of watches.
+func newClients(o *options) (requests, watches *client, err error) {
 	config, err := restConfig(o)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
+	if requests, err = newClient(o, config); err != nil || o.watchKubeconfig == "" {
+		return requests, requests, err
+	}
+	if config, err = kubeconfig(o.watchKubeconfig, ""); err != nil {
+		return nil, nil, fmt.Errorf("--watch-kubeconfig: %w", err)
+	}
+	watches, err = newClient(o, config)
+	return requests, watches, err
+}
+
+func newClient(o *options, config *rest.Config) (*client, error) {
 	config.UserAgent = "docket-load"
 	config.DisableCompression = !o.gzip
 	c := &client{base: strings.TrimSuffix(config.Host, "/")}
@@ -58,10 +70,14 @@ func restConfig(o *options) (*rest.Config, error) {
 			TLSClientConfig: rest.TLSClientConfig{CAFile: o.ca, Insecure: o.insecure},
 		}, nil
 	}
+	return kubeconfig(o.kubeconfig, o.context)
+}
+
+func kubeconfig(path, context string) (*rest.Config, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = o.kubeconfig
+	rules.ExplicitPath = path
 	return clientcmd.NewNonInteractiveDeferredLoadingClientConfig(
-		rules, &clientcmd.ConfigOverrides{CurrentContext: o.context}).ClientConfig()
+		rules, &clientcmd.ConfigOverrides{CurrentContext: context}).ClientConfig()
 }
 
 // statusError is an answer with a status that the caller did not expect.

@@ -34,11 +34,11 @@ func run(ctx context.Context, arguments []string, out, progressOut io.Writer) er
 	if err != nil {
 		return err
 	}
-	target, err := newClient(o)
+	requests, watches, err := newClients(o)
 	if err != nil {
 		return err
 	}
-	load := &loader{options: o, client: target, bodies: newBodies(o), progressOut: progressOut}
+	load := &loader{options: o, client: requests, watchClient: watches, bodies: newBodies(o), progressOut: progressOut}
 	results, err := load.runPhases(ctx)
 	if printErr := printResults(out, o.output, results); err == nil {
 		err = printErr

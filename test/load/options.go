@@ -37,6 +37,8 @@ type options struct {
 	repeat   int
 	pageSize int
 
+	watchKubeconfig string
+
 	watchers     int
 	watchRate    float64
 	duration     time.Duration
@@ -96,6 +98,7 @@ func (o *options) register(flags *pflag.FlagSet) {
 	flags.IntVar(&o.repeat, "repeat", 5, "how often phases list and pages read everything")
 	flags.IntVar(&o.pageSize, "page-size", 500, "limit of phase pages")
 
+	flags.StringVar(&o.watchKubeconfig, "watch-kubeconfig", "", "how watches reach the server, where they are to go to another replica than writes")
 	flags.IntVar(&o.watchers, "watchers", 10, "watches of phase watch")
 	flags.Float64Var(&o.watchRate, "watch-rate", 50, "updates a second in phase watch")
 	flags.DurationVar(&o.duration, "duration", 20*time.Second, "how long phases watch and idle-watch go on")

@@ -23,8 +23,10 @@ import (
 
 // loader runs phases against one server.
 type loader struct {
-	options     *options
-	client      *client
+	options *options
+	client  *client
+	// watchClient opens watches.
+	watchClient *client
 	bodies      *bodies
 	progressOut io.Writer
 }

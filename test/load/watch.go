@@ -188,7 +188,7 @@ func (l *loader) openWatch(ctx context.Context, number int, selector, revision s
 		"labelSelector":       {selector},
 		"timeoutSeconds":      {fmt.Sprint(int((l.options.duration + time.Hour).Seconds()))},
 	}
-	body, err := l.client.open(ctx, number, http.MethodGet, l.bodies.collection("")+"?"+query.Encode(), nil, http.StatusOK)
+	body, err := l.watchClient.open(ctx, number, http.MethodGet, l.bodies.collection("")+"?"+query.Encode(), nil, http.StatusOK)
 	if err != nil {
 		return nil, err
 	}
