@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -18,45 +17,10 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/docket-project/docket/internal/store/engine"
+	"github.com/docket-project/docket/internal/store/enginetest"
 	"github.com/docket-project/docket/internal/store/postgres"
 	"github.com/docket-project/docket/internal/testenv"
 )
-
-const (
-	benchResults = 17
-	uidTerm      = 1
-	engineTerm   = 2
-)
-
-// benchOp creates a report as Kyverno writes them: a subject of its own, 17
-// results out of a few hundred verdicts, two labels.
-func benchOp(n int64) engine.Op {
-	random := rand.New(rand.NewPCG(uint64(n), 1))
-	data := make([]byte, 500)
-	for i := range data {
-		data[i] = byte(random.Uint32())
-	}
-	uid := fmt.Sprintf("%08x-1a2b-4c3d-8e4f-%012x", random.Uint32(), n)
-	namespace := fmt.Sprintf("team-%02d", n%40)
-	projection := &engine.Projection{
-		Namespace: namespace, Name: uid, UID: fmt.Sprintf("%08x-aaaa-4c3d-8e4f-%012x", random.Uint32(), n),
-		Kind: "PolicyReport", Source: "kyverno", CreatedAt: 1_700_000_000 + n, Pass: 15, Fail: 2,
-		Scope: &engine.Subject{APIVersion: "v1", Kind: "Pod", Namespace: namespace, Name: fmt.Sprintf("web-%010x-%05x", n/7, n%997), UID: uid},
-	}
-	for i := range benchResults {
-		verdict := &engine.Verdict{
-			Source: "kyverno", Policy: fmt.Sprintf("require-something-%d", i), Rule: "autogen-check", Category: "Pod Security Standards",
-			Severity: "medium", Result: "pass", Scored: true, Message: fmt.Sprintf("validation rule '%d' passed.", random.IntN(20)),
-		}
-		projection.Results = append(projection.Results, engine.Result{Index: int32(i), Verdict: verdict, Seconds: 1_700_000_000 + n})
-	}
-	return engine.Op{
-		Kind: engine.Create, Resource: reports, Key: namespace + "/" + uid,
-		Value:      engine.Value{Data: data, Codec: 1, Size: 6000},
-		Index:      []engine.Term{{Name: uidTerm, Value: n}, {Name: engineTerm, Value: 7}},
-		Projection: projection,
-	}
-}
 
 // next numbers the reports of this process.
 var next atomic.Int64 //nolint:gochecknoglobals // Shared by the replicas of a benchmark.
@@ -64,7 +28,7 @@ var next atomic.Int64 //nolint:gochecknoglobals // Shared by the replicas of a b
 func benchOps(n int) []engine.Op {
 	ops := make([]engine.Op, n)
 	for i := range ops {
-		ops[i] = benchOp(next.Add(1))
+		ops[i] = enginetest.Report(next.Add(1))
 	}
 	return ops
 }
@@ -180,9 +144,9 @@ func BenchmarkRead(b *testing.B) {
 		"List/500":            {Limit: 500, After: "team-20/"},
 		"List/500Count":       {Limit: 500, After: "team-20/", Count: true},
 		"List/Prefix":         {Prefix: "team-07/"},
-		"List/ConditionOne":   {Limit: 500, Conditions: []engine.Condition{{Name: uidTerm, Values: []int64{first + 77_777}}}},
-		"List/ConditionMany":  {Limit: 500, Conditions: []engine.Condition{{Name: engineTerm, Values: []int64{7}}}},
-		"List/ConditionsBoth": {Limit: 500, Conditions: []engine.Condition{{Name: engineTerm}, {Name: uidTerm, Values: []int64{first + 5}}}},
+		"List/ConditionOne":   {Limit: 500, Conditions: []engine.Condition{{Name: enginetest.UIDTerm, Values: []int64{first + 77_777}}}},
+		"List/ConditionMany":  {Limit: 500, Conditions: []engine.Condition{{Name: enginetest.EngineTerm, Values: []int64{7}}}},
+		"List/ConditionsBoth": {Limit: 500, Conditions: []engine.Condition{{Name: enginetest.EngineTerm}, {Name: enginetest.UIDTerm, Values: []int64{first + 5}}}},
 		"List/OldNear":        {Limit: 500, After: "team-20/", At: state.Revision - 1000},
 		"List/OldFar":         {Limit: 500, After: "team-20/", At: state.Revision - 90_000},
 	}
@@ -197,7 +161,7 @@ func BenchmarkRead(b *testing.B) {
 		})
 	}
 	b.Run("Get", func(b *testing.B) {
-		key := benchOp(first + 5).Key
+		key := enginetest.Report(first + 5).Key
 		for b.Loop() {
 			row, _, err := e.Get(ctx, reports, key)
 			if err != nil || row == nil || bytes.Equal(row.Data, nil) {

@@ -7,16 +7,15 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/docket-project/docket/internal/store/enginetest"
 	"github.com/docket-project/docket/internal/testenv"
 )
 
@@ -79,19 +78,7 @@ func TestPlans(t *testing.T) {
 		plan := explain(t, conn, name, statements[name])
 		fmt.Fprintf(&got, "%s\n%s\n", name, scans(plan))
 	}
-	golden := filepath.Join("testdata", "plans.txt")
-	if *update {
-		if err := os.WriteFile(golden, []byte(got.String()), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got.String()); diff != "" {
-		t.Errorf("plans changed (-want +got); -update writes them anew:\n%s", diff)
-	}
+	enginetest.Golden(t, filepath.Join("testdata", "plans.txt"), got.String(), *update)
 }
 
 // named numbers the parameters of a statement that names them.

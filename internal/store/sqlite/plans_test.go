@@ -9,16 +9,14 @@ import (
 	"flag"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/docket-project/docket/internal/store/engine"
+	"github.com/docket-project/docket/internal/store/enginetest"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -93,17 +91,5 @@ func TestPlans(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	golden := filepath.Join("testdata", "plans.golden")
-	if *update {
-		if err := os.WriteFile(golden, []byte(got.String()), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got.String()); diff != "" {
-		t.Errorf("plans have changed; look at them and run with -update (-want +got):\n%s", diff)
-	}
+	enginetest.Golden(t, filepath.Join("testdata", "plans.golden"), got.String(), *update)
 }
