@@ -4,7 +4,6 @@
 package hub
 
 import (
-	"context"
 	"strings"
 	"sync"
 
@@ -46,12 +45,10 @@ type Hub struct {
 
 	mu sync.RWMutex
 	// ring holds consecutive events; the last has revision state.Revision.
-	ring   []*Entry
-	bytes  int64
-	state  engine.State
-	topics map[topicKey]*topic
-	// advanced is closed and replaced whenever state changes.
-	advanced chan struct{}
+	ring     []*Entry
+	bytes    int64
+	state    engine.State
+	topics   map[topicKey]*topic
 	watchers int
 }
 
@@ -70,7 +67,7 @@ type topic struct {
 // New returns a hub whose feed starts after state. The ring holds events worth
 // limit bytes.
 func New(limit int64, state engine.State) *Hub {
-	return &Hub{limit: limit, state: state, topics: map[topicKey]*topic{}, advanced: make(chan struct{})}
+	return &Hub{limit: limit, state: state, topics: map[topicKey]*topic{}}
 }
 
 // Append adds events that follow each other. Those that the hub has are left
@@ -97,7 +94,6 @@ func (h *Hub) Append(events []*Entry, state engine.State) bool {
 	}
 	h.state.Compacted = max(h.state.Compacted, state.Compacted)
 	h.evictLocked()
-	h.announceLocked()
 	return true
 }
 
@@ -114,7 +110,6 @@ func (h *Hub) Reset(state engine.State) {
 			s.wake()
 		}
 	}
-	h.announceLocked()
 }
 
 // State returns how far the feed has come.
@@ -129,23 +124,6 @@ func (h *Hub) Compacted(revision engine.Revision) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.state.Compacted = max(h.state.Compacted, revision)
-}
-
-// WaitFor returns when the feed has reached revision, or ctx has ended.
-func (h *Hub) WaitFor(ctx context.Context, revision engine.Revision) error {
-	for {
-		h.mu.RLock()
-		reached, advanced := h.state.Revision >= revision, h.advanced
-		h.mu.RUnlock()
-		if reached {
-			return nil
-		}
-		select {
-		case <-advanced:
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-	}
 }
 
 // Stats are figures for metrics.
@@ -198,9 +176,4 @@ func (h *Hub) evictLocked() {
 		drop++
 	}
 	h.ring = h.ring[drop:]
-}
-
-func (h *Hub) announceLocked() {
-	close(h.advanced)
-	h.advanced = make(chan struct{})
 }

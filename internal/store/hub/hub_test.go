@@ -4,12 +4,8 @@
 package hub_test
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -169,29 +165,4 @@ func TestDecodedOnce(t *testing.T) {
 	if calls != 1 {
 		t.Errorf("decoded %d times, want once", calls)
 	}
-}
-
-func TestWaitFor(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h := hub.New(1<<20, state(1))
-		reached := make(chan error, 1)
-		go func() { reached <- h.WaitFor(t.Context(), 3) }()
-		appendTo(t, h, entries(2, "a"))
-		synctest.Wait()
-		select {
-		case err := <-reached:
-			t.Fatalf("WaitFor(3) returned %v at revision 2", err)
-		default:
-		}
-		appendTo(t, h, entries(3, "a"))
-		if err := <-reached; err != nil {
-			t.Errorf("WaitFor: %v", err)
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		if err := h.WaitFor(ctx, 99); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("WaitFor a revision that never comes: %v", err)
-		}
-	})
 }
