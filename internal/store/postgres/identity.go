@@ -156,12 +156,13 @@ func identify(ctx context.Context, conn *pgx.Conn) (identity, error) {
 // repairSQL moves a cluster to a new incarnation. Numbers that were given out in
 // the history that is lost must not be given out again. They lie below what this
 // process saw, or else below what could have been committed at 10,000 a second
-// since the last change that the database knows of, whatever was restored how
+// since the last change that the database knows of (parts of a second count: the
+// same dump may be restored twice in one), whatever was restored how
 // often; a million more allows for clocks that differ. The condition is checked
 // again under the row's lock, so that of several processes one does it.
 const repairSQL = `UPDATE docket.revision SET
-	revision = greatest(revision, @seen) + 1000000 + @rate * (extract(epoch FROM greatest(clock_timestamp() - committed_at, '0')))::int8,
-	compacted = greatest(revision, @seen) + 1000000 + @rate * (extract(epoch FROM greatest(clock_timestamp() - committed_at, '0')))::int8,
+	revision = greatest(revision, @seen) + 1000000 + ceil(@rate::int8 * extract(epoch FROM greatest(statement_timestamp() - committed_at, '0')))::int8,
+	compacted = greatest(revision, @seen) + 1000000 + ceil(@rate::int8 * extract(epoch FROM greatest(statement_timestamp() - committed_at, '0')))::int8,
 	incarnation = greatest(incarnation + 1, @incarnation::int8 + 1, (extract(epoch FROM clock_timestamp()) * 1000000)::int8),
 	committed_at = greatest(clock_timestamp(), committed_at),
 	tidied = tidied + 1, system_identifier = @system, timeline = @timeline, relation = @relation
