@@ -51,6 +51,10 @@ type StorageOptions struct {
 	CacheBytes int64
 	// ResultRows turns the rows for SQL users on.
 	ResultRows bool
+	// ConnectTimeout is how long to wait at start for a database that doesn't
+	// answer; 0 is for ever. No flag: a cluster restarts what gives up, a person
+	// wants to know.
+	ConnectTimeout time.Duration
 }
 
 // NewStorageOptions returns the defaults. There is none for the database.
@@ -93,7 +97,10 @@ func (o *StorageOptions) AddDatabaseFlags(fs *pflag.FlagSet) {
 }
 
 func (o *StorageOptions) databaseOptions() database.Options {
-	return database.Options{Cluster: o.Cluster, PasswordFile: o.DatabasePasswordFile}
+	return database.Options{
+		Cluster: o.Cluster, PasswordFile: o.DatabasePasswordFile,
+		ConnectTimeout: o.ConnectTimeout, Logger: databaseLogger(),
+	}
 }
 
 // Validate returns all that is wrong, with flag and remedy.

@@ -34,6 +34,9 @@ const watchGrace = time.Second
 // quarter of what a server gets.
 const databaseCache = "cache_bytes=16777216"
 
+// connectTimeout is how long to wait for a database that doesn't answer.
+const connectTimeout = 20 * time.Second
+
 // Options of `docket up`.
 type Options struct {
 	// Dir is the state folder.
@@ -54,6 +57,7 @@ func NewOptions() (*Options, error) {
 	server := apiserver.NewLocalOptions()
 	server.Storage.WatchRingBytes = ringBytes
 	server.Storage.CacheBytes = cacheBytes
+	server.Storage.ConnectTimeout = connectTimeout
 	server.Server.ShutdownWatchTerminationGracePeriod = watchGrace
 	return &Options{Dir: dir, Listen: DefaultListen, server: server}, err
 }

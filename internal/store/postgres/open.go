@@ -203,7 +203,7 @@ func (e *Engine) openWithRetry(ctx context.Context, config *pgx.ConnConfig) erro
 			}
 			return fmt.Errorf("%w: no success within %s: %w", engine.ErrUnavailable, e.options.ConnectTimeout, err)
 		}
-		e.log.Info("database is not there yet; trying again", "address", address(config), "error", err)
+		e.log.Warn("database is not there yet; trying again", "address", address(config), "error", err)
 		wait = min(2*wait, openBackoffMax)
 	}
 }
