@@ -25,15 +25,6 @@ type Cluster struct {
 
 const defaultNamespaceCount = 8
 
-// Namespaces returns the names of all namespaces.
-func (c Cluster) Namespaces() []string {
-	names := make([]string, c.namespaceCount())
-	for i := range names {
-		names[i] = namespaceName(i)
-	}
-	return names
-}
-
 func (c Cluster) namespaceCount() int {
 	if c.NamespaceCount <= 0 {
 		return defaultNamespaceCount

@@ -6,8 +6,6 @@ package sample
 import (
 	"fmt"
 	"strings"
-
-	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 const (
@@ -46,12 +44,6 @@ func KindOf(name string) (Kind, error) {
 		known = append(known, kind.Kind)
 	}
 	return Kind{}, fmt.Errorf("unknown kind %q: use one of %s", name, strings.Join(known, ", "))
-}
-
-// GroupVersionResource returns where the kind is served.
-func (k Kind) GroupVersionResource() schema.GroupVersionResource {
-	group, version, _ := strings.Cut(k.APIVersion, "/")
-	return schema.GroupVersionResource{Group: group, Version: version, Resource: k.Resource}
 }
 
 func (k Kind) ephemeral() bool { return k.APIVersion == ephemeralVersion }

@@ -37,8 +37,8 @@ func apiError(operation string, err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, engine.ErrUnknownOutcome):
-		return apierrors.NewTimeoutError(operation+": the connection to the database was lost before it confirmed the change; "+
-			"the change may or may not have happened", 0)
+		return apierrors.NewTimeoutError(operation+": the request ended or the connection to the database was lost before the change was confirmed; "+
+			"it may or may not have happened", 0)
 	case errors.Is(err, engine.ErrFull):
 		return failure(http.StatusInsufficientStorage, metav1.StatusReasonInternalError, operation+": the database has no space left; free some and try again", 0)
 	case errors.Is(err, engine.ErrTooLarge):

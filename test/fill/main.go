@@ -130,24 +130,28 @@ func templates() ([]*wgpolicy.PolicyReport, error) {
 func write(ctx context.Context, reports *store.Resource, templates []*wgpolicy.PolicyReport, objects, namespaces int) error {
 	bar := progress.New(os.Stderr, int64(objects), "reports")
 	defer bar.Done()
-	group, ctx := errgroup.WithContext(ctx)
+	group, groupCtx := errgroup.WithContext(ctx)
 	group.SetLimit(writers)
 	for i := range objects {
-		if ctx.Err() != nil {
+		if groupCtx.Err() != nil {
 			break
 		}
 		group.Go(func() error {
 			report := individual(templates[i%len(templates)], i, namespaces)
 			var out runtime.Object = &wgpolicy.PolicyReport{}
 			key := fmt.Sprintf("/wgpolicyk8s.io/policyreports/%s/%s", report.Namespace, report.Name)
-			if err := reports.Create(ctx, key, report, out, 0); err != nil {
+			if err := reports.Create(groupCtx, key, report, out, 0); err != nil {
 				return fmt.Errorf("create %s: %w", key, err)
 			}
 			bar.Add(1)
 			return nil
 		})
 	}
-	return group.Wait()
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	// Interrupted between two reports: not all were written.
+	return context.Cause(ctx)
 }
 
 // individual returns the i-th report: that of a pod of its own.
