@@ -116,7 +116,7 @@ ordinary Kubernetes objects: kubectl, Kyverno and other clients see no differenc
 	root.Flags().Bool("version", false, "Print what this binary was built from")
 	root.SetGlobalNormalizationFunc(cliflag.WordSepNormalizeFunc)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(newUp(p), newServe(p), newMigrate(p), newVersion(p))
+	root.AddCommand(newUp(p), newServe(p), newBootstrap(p), newMigrate(p), newVersion(p))
 	return root
 }
 

@@ -22,7 +22,7 @@ func newMigrate(p process) *cobra.Command {
 		Args:  noArguments,
 		RunE:  func(command *cobra.Command, _ []string) error { return command.Help() },
 	}
-	command.AddCommand(newMigrateResults(p))
+	command.AddCommand(newMigrateCrds(p), newMigrateDatabase(p), newMigrateReportsServer(p), newMigrateResults(p))
 	return command
 }
 

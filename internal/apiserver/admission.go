@@ -23,6 +23,7 @@ import (
 	"k8s.io/apiserver/pkg/admission/plugin/namespace/lifecycle"
 	mutatingpolicy "k8s.io/apiserver/pkg/admission/plugin/policy/mutating"
 	validatingpolicy "k8s.io/apiserver/pkg/admission/plugin/policy/validating"
+	"k8s.io/apiserver/pkg/admission/plugin/resourcequota"
 	mutatingwebhook "k8s.io/apiserver/pkg/admission/plugin/webhook/mutating"
 	validatingwebhook "k8s.io/apiserver/pkg/admission/plugin/webhook/validating"
 	"k8s.io/client-go/kubernetes"
@@ -47,6 +48,8 @@ const (
 type requirement struct {
 	part      string
 	resources []schema.GroupVersionResource
+	// updates are the resources that the part also writes, as resource/subresource.
+	updates []schema.GroupVersionResource
 }
 
 func requirements() []requirement {
@@ -54,22 +57,27 @@ func requirements() []requirement {
 	admission := admissionv1.SchemeGroupVersion
 	flow := flowcontrolv1.SchemeGroupVersion
 	return []requirement{
-		{lifecycle.PluginName, []schema.GroupVersionResource{namespaces}},
+		{lifecycle.PluginName, []schema.GroupVersionResource{namespaces}, nil},
 		{mutatingwebhook.PluginName, []schema.GroupVersionResource{
 			namespaces, admission.WithResource("mutatingwebhookconfigurations"),
-		}},
+		}, nil},
 		{validatingwebhook.PluginName, []schema.GroupVersionResource{
 			namespaces, admission.WithResource("validatingwebhookconfigurations"),
-		}},
+		}, nil},
 		{validatingpolicy.PluginName, []schema.GroupVersionResource{
 			namespaces, admission.WithResource("validatingadmissionpolicies"), admission.WithResource("validatingadmissionpolicybindings"),
-		}},
+		}, nil},
 		{mutatingpolicy.PluginName, []schema.GroupVersionResource{
 			namespaces, admission.WithResource("mutatingadmissionpolicies"), admission.WithResource("mutatingadmissionpolicybindings"),
-		}},
+		}, nil},
+		{
+			resourcequota.PluginName,
+			[]schema.GroupVersionResource{corev1.SchemeGroupVersion.WithResource("resourcequotas")},
+			[]schema.GroupVersionResource{corev1.SchemeGroupVersion.WithResource("resourcequotas/status")},
+		},
 		{priorityAndFairness, []schema.GroupVersionResource{
 			flow.WithResource("flowschemas"), flow.WithResource("prioritylevelconfigurations"),
-		}},
+		}, nil},
 	}
 }
 
@@ -123,6 +131,7 @@ func logUnmet(unmet []Unmet) {
 	if len(unmet) == 0 {
 		return
 	}
+	registerMetrics() // What is set before it is registered is lost.
 	parts := make([]string, len(unmet))
 	for i, u := range unmet {
 		parts[i] = u.Part + ": " + u.Reason
@@ -150,15 +159,12 @@ func probeOnce(ctx context.Context, client kubernetes.Interface, wanted []requir
 	p := prober{client: client, served: map[schema.GroupVersion]sets.Set[string]{}, answers: map[schema.GroupVersionResource]string{}}
 	var unmet []Unmet
 	for _, r := range wanted {
-		for _, resource := range r.resources {
-			reason, err := p.lacks(ctx, resource)
-			if err != nil {
-				return nil, err
-			}
-			if reason != "" {
-				unmet = append(unmet, Unmet{Part: r.part, Reason: reason})
-				break
-			}
+		reason, err := p.reason(ctx, r)
+		if err != nil {
+			return nil, err
+		}
+		if reason != "" {
+			unmet = append(unmet, Unmet{Part: r.part, Reason: reason})
 		}
 	}
 	return unmet, nil
@@ -169,6 +175,25 @@ type prober struct {
 	client  kubernetes.Interface
 	served  map[schema.GroupVersion]sets.Set[string]
 	answers map[schema.GroupVersionResource]string
+}
+
+// reason returns the first one why the part would not work, "" if it would.
+func (p *prober) reason(ctx context.Context, r requirement) (string, error) {
+	for _, resource := range r.resources {
+		if reason, err := p.lacks(ctx, resource); err != nil || reason != "" {
+			return reason, err
+		}
+	}
+	for _, resource := range r.updates {
+		allowed, err := p.may(ctx, "update", resource)
+		if err != nil {
+			return "", err
+		}
+		if !allowed {
+			return "this server may not update " + resource.Resource + " in " + resource.GroupVersion().String(), nil
+		}
+	}
+	return "", nil
 }
 
 // lacks returns why an informer on the resource would not work, "" if it would.
@@ -230,10 +255,11 @@ func (p *prober) resources(gv schema.GroupVersion) (sets.Set[string], error) {
 }
 
 func (p *prober) may(ctx context.Context, verb string, resource schema.GroupVersionResource) (bool, error) {
+	name, subresource, _ := strings.Cut(resource.Resource, "/")
 	review, err := p.client.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, &authorizationv1.SelfSubjectAccessReview{
 		Spec: authorizationv1.SelfSubjectAccessReviewSpec{
 			ResourceAttributes: &authorizationv1.ResourceAttributes{
-				Verb: verb, Group: resource.Group, Version: resource.Version, Resource: resource.Resource,
+				Verb: verb, Group: resource.Group, Version: resource.Version, Resource: name, Subresource: subresource,
 			},
 		},
 	}, metav1.CreateOptions{})

@@ -50,7 +50,7 @@ type fakeCluster struct {
 // newestCluster serves everything.
 func newestCluster() *fakeCluster {
 	return &fakeCluster{served: map[string][]string{
-		"v1": {"namespaces"},
+		"v1": {"namespaces", "resourcequotas"},
 		"admissionregistration.k8s.io/v1": {
 			"mutatingwebhookconfigurations", "validatingwebhookconfigurations",
 			"validatingadmissionpolicies", "validatingadmissionpolicybindings",
@@ -138,7 +138,11 @@ func (c *fakeCluster) review(w http.ResponseWriter, r *http.Request) {
 	if !decode(w, r, &review) {
 		return
 	}
-	review.Status.Allowed = !slices.Contains(c.denied, review.Spec.ResourceAttributes.Resource)
+	asked := review.Spec.ResourceAttributes.Resource
+	if sub := review.Spec.ResourceAttributes.Subresource; sub != "" {
+		asked += "/" + sub
+	}
+	review.Status.Allowed = !slices.Contains(c.denied, asked)
 	reply(w, review)
 }
 
@@ -180,7 +184,7 @@ func (c *fakeCluster) list(w http.ResponseWriter, r *http.Request, gv, resource 
 
 func kindOf(resource string) string {
 	return map[string]string{
-		"namespaces": "Namespace", "mutatingwebhookconfigurations": "MutatingWebhookConfiguration",
+		"namespaces": "Namespace", "resourcequotas": "ResourceQuota", "mutatingwebhookconfigurations": "MutatingWebhookConfiguration",
 		"validatingwebhookconfigurations": "ValidatingWebhookConfiguration", "validatingadmissionpolicies": "ValidatingAdmissionPolicy",
 		"validatingadmissionpolicybindings": "ValidatingAdmissionPolicyBinding", "mutatingadmissionpolicies": "MutatingAdmissionPolicy",
 		"mutatingadmissionpolicybindings": "MutatingAdmissionPolicyBinding", "flowschemas": "FlowSchema",
@@ -243,6 +247,10 @@ func TestAdmissionProbe(t *testing.T) {
 				{Part: "ValidatingAdmissionPolicy", Reason: "this server may not list and watch validatingadmissionpolicies in " + admission},
 				{Part: "MutatingAdmissionPolicy", Reason: "this server may not list and watch mutatingadmissionpolicybindings in " + admission},
 			},
+		},
+		"no right to charge a quota": {
+			cluster: &fakeCluster{served: newestCluster().served, denied: []string{"resourcequotas/status"}},
+			want:    []apiserver.Unmet{{Part: "ResourceQuota", Reason: "this server may not update resourcequotas/status in v1"}},
 		},
 		"before 1.29 there is no v1 of flowschemas": {
 			cluster: newestCluster().without(flow, "flowschemas", "prioritylevelconfigurations"),

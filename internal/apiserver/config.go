@@ -10,7 +10,6 @@ import (
 	"net"
 
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apiserver/pkg/admission"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
@@ -42,6 +41,8 @@ type Config struct {
 	Database    database.Options
 	// Store without its engine, which New opens.
 	Store store.Options
+	// BootstrapCAFile has the authority that /bootstrap shows; "" for none.
+	BootstrapCAFile string
 	// ResultRows turns the rows for SQL users on.
 	ResultRows bool
 	// Unmet are the admission plugins and other parts that were left out because the
@@ -110,6 +111,7 @@ func (o CompletedOptions) newConfig() (*Config, error) {
 		return nil, fmt.Errorf("server options: %w", err)
 	}
 	generic.EffectiveVersion = servedVersion{generic.EffectiveVersion}
+	generic.BuildHandlerChainFunc = buildHandlerChain
 	// Both versions: v3 is what server-side apply works with, v2 is what older
 	// clients and the cluster's aggregator read.
 	namer, err := registry.NewDefinitionNamer()
@@ -136,7 +138,8 @@ func (o CompletedOptions) newConfig() (*Config, error) {
 			// for the collector.
 			GarbageCollector: o.CoreAPI != nil,
 		},
-		ResultRows: storage.ResultRows,
+		ResultRows:      storage.ResultRows,
+		BootstrapCAFile: o.BootstrapCAFile,
 	}, nil
 }
 
@@ -229,9 +232,8 @@ func (o CompletedOptions) applyAdmission(c *Config, client kubernetes.Interface)
 		return fmt.Errorf("--kubeconfig: %w", err)
 	}
 	generic := &c.Generic.Config
-	var none []admission.PluginInitializer
 	if err := o.Admission.ApplyTo(generic, c.Generic.SharedInformerFactory, client, dynamicClient,
-		generic.FeatureGate, generic.EffectiveVersion, none...); err != nil {
+		generic.FeatureGate, generic.EffectiveVersion, quotaInitializer{}); err != nil {
 		return fmt.Errorf("--admission-control-config-file, --enable-admission-plugins: %w", err)
 	}
 	return nil

@@ -382,6 +382,7 @@ func databases() map[string]func(testing.TB) string {
 			return (&url.URL{Scheme: "sqlite", Path: filepath.Join(t.TempDir(), "docket.db")}).String()
 		},
 		"postgres": func(t testing.TB) string { return testenv.Postgres(t).Database(t) },
+		"etcd":     func(t testing.TB) string { return newEtcd(t).url() },
 	}
 }
 

@@ -50,6 +50,9 @@ type Options struct {
 	Traces         *genericoptions.TracingOptions
 	Metrics        *metrics.Options
 	Logs           *logsapi.LoggingConfiguration
+	// BootstrapCAFile names a PEM file with the authority of the serving certificate,
+	// for the APIServices that /bootstrap shows.
+	BootstrapCAFile string
 }
 
 // NewOptions returns the defaults of a server that belongs to a cluster.
@@ -59,6 +62,7 @@ func NewOptions() *Options {
 	o.Authorization = genericoptions.NewDelegatingAuthorizationOptions()
 	o.CoreAPI = genericoptions.NewCoreAPIOptions()
 	o.Admission = genericoptions.NewAdmissionOptions()
+	addQuota(o.Admission)
 	o.Egress = genericoptions.NewEgressSelectorOptions()
 	o.Features.EnablePriorityAndFairness = true
 	o.Server.ShutdownDelayDuration = shutdownDelay
@@ -135,6 +139,7 @@ func (o *Options) Validate() []error {
 		errs = append(errs, fmt.Errorf("--max-request-bytes: %d is too little for a report; give at least %d, or leave the default", o.Server.MaxRequestBodyBytes, minRequestBytes))
 	}
 	errs = append(errs, o.SecureServing.Validate()...)
+	errs = append(errs, o.validateBootstrap()...)
 	errs = append(errs, o.Authentication.Validate()...)
 	errs = append(errs, o.Authorization.Validate()...)
 	errs = append(errs, o.Audit.Validate()...)

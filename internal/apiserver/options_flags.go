@@ -46,6 +46,8 @@ func adopt(fs *pflag.FlagSet, add func(*pflag.FlagSet), drop []string) {
 func (o *Options) addServerFlags(sections *cliflag.NamedFlagSets) {
 	serving := sections.FlagSet("serving")
 	o.SecureServing.AddFlags(serving)
+	serving.StringVar(&o.BootstrapCAFile, bootstrapCAFlag, o.BootstrapCAFile,
+		"File with the authority of the serving certificate, which /bootstrap puts into the APIServices that it shows. It is read at each request.")
 
 	server := sections.FlagSet("server")
 	adopt(server, o.Server.AddUniversalFlags, droppedServerFlags)

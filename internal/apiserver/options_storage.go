@@ -6,6 +6,8 @@ package apiserver
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -13,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/docket-project/docket/internal/database"
+	"github.com/docket-project/docket/internal/etcdstore"
 	"github.com/docket-project/docket/internal/registry"
 	"github.com/docket-project/docket/internal/store"
 )
@@ -24,6 +27,9 @@ const ClusterAuto = "auto"
 // DefaultCluster is the share of the database that is used unless --cluster says
 // otherwise.
 const DefaultCluster = "default"
+
+// databaseForms shows what --database takes.
+const databaseForms = "postgres://user@host:port/name, sqlite:///path/to/file.db, or etcd://host:port/prefix"
 
 const (
 	maxClusterLength = 63
@@ -55,6 +61,9 @@ type StorageOptions struct {
 	// answer; 0 is for ever. No flag: a cluster restarts what gives up, a person
 	// wants to know.
 	ConnectTimeout time.Duration
+
+	// flags tell which options were set on purpose; nil when there are no flags.
+	flags *pflag.FlagSet
 }
 
 // NewStorageOptions returns the defaults. There is none for the database.
@@ -73,6 +82,7 @@ func NewStorageOptions() *StorageOptions {
 // AddFlags adds all flags to fs.
 func (o *StorageOptions) AddFlags(fs *pflag.FlagSet) {
 	o.AddDatabaseFlags(fs)
+	o.flags = fs
 	fs.DurationVar(&o.WatchHistory, "watch-history", o.WatchHistory,
 		"How long changes are kept, so that watches and paged lists can continue where they were interrupted.")
 	fs.Var(newBytesValue(&o.WatchHistoryBytes), "watch-history-bytes",
@@ -87,7 +97,7 @@ func (o *StorageOptions) AddFlags(fs *pflag.FlagSet) {
 // AddDatabaseFlags adds the flags that say where the reports are, to fs.
 func (o *StorageOptions) AddDatabaseFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.Database, "database", o.Database,
-		"Database for the reports: postgres://user@host:port/name or sqlite:///path/to/file.db.")
+		"Database for the reports: "+databaseForms+".")
 	fs.StringVar(&o.DatabasePasswordFile, "database-password-file", o.DatabasePasswordFile,
 		"File with the password of the database user. It is read again for each new connection, so that passwords can be rotated.")
 	fs.StringVar(&o.Cluster, "cluster", o.Cluster,
@@ -108,12 +118,14 @@ func (o *StorageOptions) Validate() []error {
 	var errs []error
 	report := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	if o.Database == "" {
-		report("--database: is required; give postgres://user@host:port/name or sqlite:///path/to/file.db")
+		report("--database: is required; give %s", databaseForms)
 	} else if err := database.Validate(o.Database); err != nil {
 		report("--database: %w", err)
 	}
 	if err := validateCluster(o.Cluster); err != nil {
 		report("--cluster: %w", err)
+	} else if database.IsEtcd(o.Database) {
+		errs = append(errs, o.validateEtcd()...)
 	}
 	if err := registry.ValidateGroups(o.APIGroups); err != nil {
 		report("--api-groups: %w", err)
@@ -130,6 +142,39 @@ func (o *StorageOptions) Validate() []error {
 	}
 	return errs
 }
+
+// sqlFlags are the flags that the storage for etcd has no use for. Refused rather
+// than ignored: whoever sets one expects something from it.
+var sqlFlags = map[string]string{
+	"watch-history":       "compaction_interval=… in the URL says how long etcd keeps changes",
+	"watch-history-bytes": "compaction_interval=… in the URL says how long etcd keeps changes",
+	"watch-ring-bytes":    "the watch cache sizes itself",
+	"cache-bytes":         "the watch cache holds all reports",
+}
+
+// validateEtcd returns what can't be had with an etcd URL.
+func (o *StorageOptions) validateEtcd() []error {
+	var errs []error
+	if o.DatabasePasswordFile != "" {
+		errs = append(errs, errors.New("--database-password-file: has no use with etcd, where a certificate says who you are; "+
+			"leave it out, and give cert=… and key=… in an etcds:// URL"))
+	}
+	if err := etcdstore.ValidateCluster(o.Cluster); err != nil {
+		errs = append(errs, fmt.Errorf("--cluster: %w", err))
+	}
+	if o.ResultRows && o.given("result-rows") {
+		errs = append(errs, errors.New("--result-rows: there are none in etcd; leave it out, or use PostgreSQL or SQLite"))
+	}
+	for _, name := range slices.Sorted(maps.Keys(sqlFlags)) {
+		if o.given(name) {
+			errs = append(errs, fmt.Errorf("--%s: has no meaning with etcd; leave it out (%s)", name, sqlFlags[name]))
+		}
+	}
+	return errs
+}
+
+// given tells whether an option was set by its flag, the environment or a file.
+func (o *StorageOptions) given(name string) bool { return o.flags != nil && o.flags.Changed(name) }
 
 func validateCluster(name string) error {
 	if name == "" || len(name) > maxClusterLength {

@@ -78,6 +78,7 @@ func effects(t *testing.T) map[string]effect {
 				authorizer.AttributesRecord{User: &user.DefaultInfo{Name: "bob"}, Verb: "get", Path: "/open"})
 			return decision
 		}),
+		"bootstrap-ca-file":             of(ca, ca, func(c *config) any { return c.BootstrapCAFile }),
 		"kubeconfig":                    missing("--kubeconfig"),
 		"admission-control-config-file": missing("--admission-control-config-file"),
 		"audit-policy-file":             missing("audit: "),

@@ -16,20 +16,49 @@ import (
 	"github.com/docket-project/docket/internal/testenv"
 )
 
+// absence is a database that can be away.
+type absence struct {
+	url         string
+	kill, start func()
+	// noticed says that the server needs a moment to notice. Requests of that moment
+	// may wait for it, and writes may get 504 then.
+	noticed bool
+}
+
 // TestSemantics14Outage: a database that is away gives 5xx with
 // Retry-After, never 404 and never a short list, and all is well when it is back.
-// It needs a database that can be away: PostgreSQL.
+// It needs a database that can be away, so not SQLite.
 func TestSemantics14Outage(t *testing.T) {
 	t.Parallel()
-	database := testenv.NewPostgres(t)
-	s := startServer(t, database.Database(t))
+	for name, open := range map[string]func(testing.TB) absence{
+		"postgres": func(t testing.TB) absence {
+			database := testenv.NewPostgres(t)
+			return absence{url: database.Database(t), kill: func() { database.Kill(t) }, start: func() { database.Start(t) }}
+		},
+		"etcd": func(t testing.TB) absence {
+			database := newEtcd(t)
+			return absence{url: database.url(), kill: database.stop, start: func() { database.start(t) }, noticed: true}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			testOutage(t, open(t))
+		})
+	}
+}
+
+func testOutage(t *testing.T, database absence) {
+	s := startServer(t, database.url)
 	for _, name := range []string{"a", "b", "c"} {
 		mustCreate(t, s.reports("ns"), report(name, 1))
 	}
 	page := mustList(t, s.reports("ns"), metav1.ListOptions{Limit: 1})
 	stream := mustWatch(t, s.reports("ns"), metav1.ListOptions{ResourceVersion: page.GetResourceVersion()})
 
-	database.Kill(t)
+	database.kill()
+	if database.noticed {
+		waitUnready(t, s)
+	}
 	put := marshal(t, labelled(&page.Items[0], map[string]string{"x": "y"}))
 	for name, r := range map[string]badRequest{
 		"get":              {method: http.MethodGet, path: reportsPath("ns", "b")},
@@ -53,7 +82,7 @@ func TestSemantics14Outage(t *testing.T) {
 	}
 	s.do(t, http.MethodGet, "/livez", nil).want(t, http.StatusOK)
 
-	database.Start(t)
+	database.start()
 	err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, patience, true, func(context.Context) (bool, error) {
 		return s.do(t, http.MethodGet, "/readyz", nil).StatusCode == http.StatusOK, nil
 	})
@@ -65,4 +94,15 @@ func TestSemantics14Outage(t *testing.T) {
 	}
 	mustCreate(t, s.reports("ns"), report("after", 1))
 	wantEvents(t, stream, "ADDED after")
+}
+
+// waitUnready returns when the server says that it can't serve.
+func waitUnready(t *testing.T, s *testServer) {
+	t.Helper()
+	err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, patience, true, func(context.Context) (bool, error) {
+		return s.do(t, http.MethodGet, "/readyz", nil).StatusCode == http.StatusInternalServerError, nil
+	})
+	if err != nil {
+		t.Fatalf("ready without a database: %v", err)
+	}
 }

@@ -20,7 +20,6 @@ import (
 	"github.com/docket-project/docket/internal/registry"
 	"github.com/docket-project/docket/internal/results"
 	"github.com/docket-project/docket/internal/store"
-	"github.com/docket-project/docket/internal/store/engine"
 )
 
 // errServerEnded and errStoreEnded are the causes with which one half of the
@@ -35,21 +34,23 @@ var (
 type Server struct {
 	// Generic is the library's server.
 	Generic *genericapiserver.GenericAPIServer
-	// Store keeps the reports.
+	// Store keeps the reports; nil when they are in etcd.
 	Store *store.Store
 
-	engine engine.Engine
+	backend backend
+	// holds is nil when reports are in etcd.
+	holds *holds
 }
 
 // New opens the database and installs the API groups. Nothing is served yet. ctx
 // bounds the time that opening and migrating the database may take.
 func (c CompletedConfig) New(ctx context.Context) (*Server, error) {
 	registerMetrics()
-	opened, err := database.Open(ctx, c.DatabaseURL, c.Database)
+	opened, err := c.openBackend(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("--database: %w", err)
+		return nil, err
 	}
-	server, err := c.newOn(ctx, opened)
+	server, err := c.newOn(opened)
 	if err != nil {
 		return nil, errors.Join(err, opened.Close())
 	}
@@ -57,16 +58,10 @@ func (c CompletedConfig) New(ctx context.Context) (*Server, error) {
 	return server, nil
 }
 
-func (c CompletedConfig) newOn(ctx context.Context, opened engine.Engine) (*Server, error) {
-	options := c.Store
-	options.Engine = opened
-	options.IndexedFields = indexedFields()
-	reports, err := store.New(ctx, options)
-	if err != nil {
-		return nil, err
-	}
-	c.Generic.RESTOptionsGetter = reports.RESTOptionsGetter(storageCodec(c.Scheme), c.projector())
-	c.Generic.AddReadyzChecks(newStoreCheck(reports.Ready))
+func (c CompletedConfig) newOn(opened backend) (*Server, error) {
+	c.Generic.RESTOptionsGetter = opened.RESTOptionsGetter()
+	c.Generic.AddReadyzChecks(newStoreCheck(opened.Ready))
+	held := c.obeyHolds(storeOf(opened))
 	generic, err := c.Generic.Complete().New("docket", genericapiserver.NewEmptyDelegate())
 	if err != nil {
 		return nil, err
@@ -78,7 +73,9 @@ func (c CompletedConfig) newOn(ctx context.Context, opened engine.Engine) (*Serv
 	if err := generic.InstallAPIGroups(append(groups, c.extraGroups...)...); err != nil {
 		return nil, fmt.Errorf("install the API groups: %w", err)
 	}
-	return &Server{Generic: generic, Store: reports, engine: opened}, nil
+	c.newBootstrapHandler().install(generic.Handler.NonGoRestfulMux)
+	installImports(generic.Handler.NonGoRestfulMux, groups, held, storeOf(opened))
+	return &Server{Generic: generic, Store: storeOf(opened), backend: opened, holds: held}, nil
 }
 
 // projector returns what makes result rows, nil if there are to be none.
@@ -126,11 +123,12 @@ func (s *Server) Run(ctx context.Context) error {
 	var group errgroup.Group
 	group.Go(func() error {
 		defer stopServing(errStoreEnded)
-		if err := s.Store.Run(storeCtx); err != nil && context.Cause(storeCtx) == nil {
+		if err := s.backend.Run(storeCtx); err != nil && context.Cause(storeCtx) == nil {
 			return fmt.Errorf("store: %w", err)
 		}
 		return nil
 	})
+	group.Go(func() error { return s.holds.run(storeCtx) })
 	group.Go(func() error {
 		defer stopStore(errServerEnded)
 		if err := prepared.RunWithContext(serveCtx); err != nil {
@@ -138,11 +136,11 @@ func (s *Server) Run(ctx context.Context) error {
 		}
 		return nil
 	})
-	return errors.Join(group.Wait(), s.engine.Close())
+	return errors.Join(group.Wait(), s.backend.Close())
 }
 
 // Close gives back what New took, for a server that was never run.
 func (s *Server) Close() error {
 	s.Generic.Destroy()
-	return s.engine.Close()
+	return s.backend.Close()
 }

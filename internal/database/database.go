@@ -41,8 +41,15 @@ type Options struct {
 //
 // A postgres URL may have the parameters of libpq; what it leaves out comes from
 // PGHOST, PGPASSWORD, PGPASSFILE and their like. Other parameters are errors. No
-// error names a password. The engine must be closed.
+// error names a password. An etcd URL is refused: see [ParseEtcd]. The engine must
+// be closed.
 func Open(ctx context.Context, rawURL string, options Options) (engine.Engine, error) {
+	if IsEtcd(rawURL) {
+		if _, err := ParseEtcd(rawURL); err != nil {
+			return nil, err
+		}
+		return nil, errors.New("etcd keeps reports without result rows, for docket serve and docket up only: " + urlForm)
+	}
 	u, err := parse(rawURL)
 	if err != nil {
 		return nil, err
@@ -71,6 +78,10 @@ func Open(ctx context.Context, rawURL string, options Options) (engine.Engine, e
 
 // Validate says what is wrong with a URL, without opening anything.
 func Validate(rawURL string) error {
+	if IsEtcd(rawURL) {
+		_, err := ParseEtcd(rawURL)
+		return err
+	}
 	u, err := parse(rawURL)
 	if err != nil {
 		return err
@@ -88,6 +99,9 @@ const hidden = "xxxxx"
 
 // Redacted returns a URL without its password, for messages.
 func Redacted(rawURL string) string {
+	if IsEtcd(rawURL) {
+		return redactedEtcd(rawURL)
+	}
 	u, err := url.Parse(rawURL)
 	if err != nil || u.Scheme == "" {
 		return "(not a URL)"
@@ -110,11 +124,18 @@ func Redacted(rawURL string) string {
 	return u.Redacted()
 }
 
-const schemeSQLite = "sqlite"
+const (
+	schemeSQLite  = "sqlite"
+	schemeEtcd    = "etcd"
+	schemeEtcdTLS = "etcds"
+)
+
+// urlForm is the remedy in errors about URLs.
+const urlForm = "use sqlite:///path/to/file.db or postgres://user@host/name"
 
 func parse(rawURL string) (*url.URL, error) {
 	if rawURL == "" {
-		return nil, errors.New("no database was named: use sqlite:///path/to/file.db or postgres://user@host/name")
+		return nil, errors.New("no database was named: " + urlForm)
 	}
 	u, err := url.Parse(rawURL)
 	if err != nil {
@@ -124,11 +145,9 @@ func parse(rawURL string) (*url.URL, error) {
 	switch u.Scheme {
 	case schemeSQLite, "postgres", "postgresql":
 		return u, nil
-	case "etcd":
-		return nil, errors.New("etcd:// is not supported: use sqlite:///path/to/file.db or postgres://user@host/name")
 	case "":
 		// Not quoted: it may be a connection string with a password in it.
-		return nil, errors.New("the database URL has no scheme: use sqlite:///path/to/file.db or postgres://user@host/name")
+		return nil, errors.New("the database URL has no scheme: " + urlForm)
 	}
-	return nil, fmt.Errorf("unknown database scheme %q: use sqlite:///path/to/file.db or postgres://user@host/name", u.Scheme)
+	return nil, fmt.Errorf("unknown database scheme %q: "+urlForm, u.Scheme)
 }

@@ -16,7 +16,6 @@ func TestOpenRefusesBadURLs(t *testing.T) {
 		{"", "no database was named"},
 		{"/var/lib/docket.db", "has no scheme"},
 		{"mysql://x/y", `unknown database scheme "mysql"`},
-		{"etcd://localhost:2379", "not supported"},
 		{"sqlite://docket.db", "needs three slashes"},
 		{"sqlite:///", "names no file"},
 		{"sqlite:///x.db?mode=ro", `unknown parameter "mode"`},

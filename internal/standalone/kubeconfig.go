@@ -8,6 +8,9 @@ import (
 
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/docket-project/docket/internal/atomicfile"
+	"github.com/docket-project/docket/internal/certificate"
 )
 
 // contextName is the name of context, cluster and user in the kubeconfig.
@@ -15,10 +18,10 @@ const contextName = "docket"
 
 // writeKubeconfig writes a file that needs nothing else: certificate and token are
 // inside. The user's own ~/.kube/config is left alone.
-func (s *state) writeKubeconfig(url string, ca *keyPair, token string) error {
+func (s *state) writeKubeconfig(url string, ca *certificate.Pair, token string) error {
 	data, err := clientcmd.Write(clientcmdapi.Config{
 		Clusters: map[string]*clientcmdapi.Cluster{
-			contextName: {Server: url, CertificateAuthorityData: ca.certificatePEM},
+			contextName: {Server: url, CertificateAuthorityData: ca.CertificatePEM},
 		},
 		AuthInfos:      map[string]*clientcmdapi.AuthInfo{contextName: {Token: token}},
 		Contexts:       map[string]*clientcmdapi.Context{contextName: {Cluster: contextName, AuthInfo: contextName}},
@@ -27,7 +30,7 @@ func (s *state) writeKubeconfig(url string, ca *keyPair, token string) error {
 	if err != nil {
 		return fmt.Errorf("make the kubeconfig: %w", err)
 	}
-	if err := writeFile(s.path(kubeconfigFile), data); err != nil {
+	if err := atomicfile.Write(s.path(kubeconfigFile), data); err != nil {
 		return fmt.Errorf("write the kubeconfig: %w", err)
 	}
 	return nil

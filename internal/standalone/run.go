@@ -20,6 +20,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/docket-project/docket/internal/apiserver"
+	"github.com/docket-project/docket/internal/certificate"
 	"github.com/docket-project/docket/internal/standalone/review"
 )
 
@@ -126,8 +127,8 @@ func (o *Options) open(ctx context.Context, now time.Time) (_ *instance, err err
 	return &instance{state: held, server: server, url: place.url}, nil
 }
 
-func (o *Options) newServer(ctx context.Context, place *endpoint, serving *keyPair, token string) (*apiserver.Server, error) {
-	content, err := dynamiccertificates.NewStaticCertKeyContent("docket up", serving.certificatePEM, serving.keyPEM)
+func (o *Options) newServer(ctx context.Context, place *endpoint, serving *certificate.Pair, token string) (*apiserver.Server, error) {
+	content, err := dynamiccertificates.NewStaticCertKeyContent("docket up", serving.CertificatePEM, serving.KeyPEM)
 	if err != nil {
 		return nil, fmt.Errorf("load the serving certificate: %w", err)
 	}

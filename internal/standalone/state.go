@@ -13,6 +13,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/docket-project/docket/internal/atomicfile"
 )
 
 // Names of the files in the state folder.
@@ -109,7 +111,7 @@ func (s *state) token() (string, error) {
 			return "", fmt.Errorf("make a token: %w", err)
 		}
 		token := base64.RawURLEncoding.EncodeToString(random)
-		return token, writeFile(path, []byte(token+"\n"))
+		return token, atomicfile.Write(path, []byte(token+"\n"))
 	}
 	if err != nil {
 		return "", err
@@ -133,27 +135,4 @@ func readSecret(path string) ([]byte, error) {
 		}
 	}
 	return os.ReadFile(path)
-}
-
-// writeFile replaces a file as a whole: readers see the old or the new contents,
-// after a crash, too.
-func writeFile(path string, data []byte) (err error) {
-	// CreateTemp gives the mode that all files here have.
-	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(file.Name()))
-		}
-	}()
-	_, err = file.Write(data)
-	if err == nil {
-		err = file.Sync()
-	}
-	if err = errors.Join(err, file.Close()); err != nil {
-		return err
-	}
-	return os.Rename(file.Name(), path)
 }

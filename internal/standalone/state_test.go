@@ -14,6 +14,9 @@ import (
 	"time"
 
 	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/docket-project/docket/internal/atomicfile"
+	"github.com/docket-project/docket/internal/certificate"
 )
 
 func openTestState(t *testing.T, dir string) *state {
@@ -116,7 +119,7 @@ func TestToken(t *testing.T) {
 		t.Errorf("an open token file was left at mode %o", got)
 	}
 	for _, damaged := range []string{"", "short", strings.Repeat("a b", 20)} {
-		if err := writeFile(s.path(tokenFile), []byte(damaged)); err != nil {
+		if err := atomicfile.Write(s.path(tokenFile), []byte(damaged)); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := s.token(); err == nil || !strings.Contains(err.Error(), "remove the file") {
@@ -130,16 +133,16 @@ func TestCertificates(t *testing.T) {
 	now := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
 	hosts := []string{"localhost", "127.0.0.1", "::1"}
 	s := openTestState(t, filepath.Join(t.TempDir(), "state"))
-	certificates := func(hosts []string, now time.Time) (ca, serving *keyPair) {
+	certificates := func(hosts []string, now time.Time) (ca, serving *certificate.Pair) {
 		t.Helper()
 		ca, serving, err := s.certificates(hosts, now)
 		if err != nil {
 			t.Fatal(err)
 		}
 		roots := x509.NewCertPool()
-		roots.AddCert(ca.certificate)
+		roots.AddCert(ca.Certificate)
 		for _, host := range hosts {
-			if _, err := serving.certificate.Verify(x509.VerifyOptions{Roots: roots, DNSName: host, CurrentTime: now}); err != nil {
+			if _, err := serving.Certificate.Verify(x509.VerifyOptions{Roots: roots, DNSName: host, CurrentTime: now}); err != nil {
 				t.Errorf("the serving certificate is not good for %s: %v", host, err)
 			}
 		}
@@ -152,26 +155,26 @@ func TestCertificates(t *testing.T) {
 		}
 	}
 	sameCA, sameServing := certificates(hosts, now.Add(24*time.Hour))
-	if !sameCA.certificate.Equal(ca.certificate) || !sameServing.certificate.Equal(serving.certificate) {
+	if !sameCA.Certificate.Equal(ca.Certificate) || !sameServing.Certificate.Equal(serving.Certificate) {
 		t.Error("good certificates were made anew")
 	}
 	otherCA, other := certificates(append(hosts, "10.1.2.3", "box.example"), now)
-	if !otherCA.certificate.Equal(ca.certificate) || other.certificate.Equal(serving.certificate) {
+	if !otherCA.Certificate.Equal(ca.Certificate) || other.Certificate.Equal(serving.Certificate) {
 		t.Error("another address must change the serving certificate, and it only")
 	}
 	laterCA, later := certificates(hosts, now.Add(servingLifetime-renewBefore+time.Hour))
-	if !laterCA.certificate.Equal(ca.certificate) || later.certificate.Equal(other.certificate) {
+	if !laterCA.Certificate.Equal(ca.Certificate) || later.Certificate.Equal(other.Certificate) {
 		t.Error("the end of the serving certificate must change it, and it only")
 	}
 	newCA, _ := certificates(hosts, now.Add(caLifetime))
-	if newCA.certificate.Equal(ca.certificate) {
+	if newCA.Certificate.Equal(ca.Certificate) {
 		t.Error("an authority at its end was kept")
 	}
 	if err := os.Remove(s.path(servingKeyFile)); err != nil {
 		t.Fatal(err)
 	}
 	certificates(hosts, now.Add(caLifetime))
-	if err := writeFile(s.path(caKeyFile), []byte("garbage")); err != nil {
+	if err := atomicfile.Write(s.path(caKeyFile), []byte("garbage")); err != nil {
 		t.Fatal(err)
 	}
 	if _, _, err := s.certificates(hosts, now); err == nil || !strings.Contains(err.Error(), "remove both") {
@@ -182,7 +185,7 @@ func TestCertificates(t *testing.T) {
 func TestKubeconfig(t *testing.T) {
 	t.Parallel()
 	s := openTestState(t, filepath.Join(t.TempDir(), "state"))
-	ca, err := newAuthority(time.Now())
+	ca, err := certificate.NewAuthority("test", time.Now(), caLifetime)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@
 package testenv
 
 import (
+	"errors"
 	"net"
 	"os"
 	"path/filepath"
@@ -28,14 +29,33 @@ func FreePort(t testing.TB) int {
 	return port
 }
 
+// FreePorts returns n different ports of which the same holds as of FreePort's.
+func FreePorts(n int) ([]int, error) {
+	var ports []int
+	var listeners []net.Listener
+	var errs []error
+	for range n {
+		//nolint:noctx // Loopback only; it does not block.
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			errs = append(errs, err)
+			break
+		}
+		listeners = append(listeners, listener)
+		ports = append(ports, listener.Addr().(*net.TCPAddr).Port) //nolint:forcetypeassert // It listens on TCP.
+	}
+	for _, listener := range listeners {
+		errs = append(errs, listener.Close())
+	}
+	return ports, errors.Join(errs...)
+}
+
 func freePort() (int, error) {
-	//nolint:noctx // Loopback only; it does not block.
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	ports, err := FreePorts(1)
 	if err != nil {
 		return 0, err
 	}
-	port := listener.Addr().(*net.TCPAddr).Port //nolint:forcetypeassert // It listens on TCP.
-	return port, listener.Close()
+	return ports[0], nil
 }
 
 // SocketDir returns a new folder whose path is short enough for unix sockets, which

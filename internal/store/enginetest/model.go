@@ -21,8 +21,7 @@ type Model struct {
 	closed  bool
 	state   engine.State
 	objects map[place]object
-	// events of all time, those that were compacted too; the one of revision N
-	// is at index N-2, since the first change takes revision 2.
+	// events of all time, those that were compacted too, in order.
 	events []engine.Event
 }
 
@@ -243,4 +242,17 @@ func cloneRow(row engine.Row) engine.Row {
 func cloneValue(v engine.Value) engine.Value {
 	v.Data = slices.Clone(v.Data)
 	return v
+}
+
+// Advance implements engine.Advancer.
+func (m *Model) Advance(ctx context.Context, to engine.Revision) (engine.State, error) {
+	unlock, err := m.enter(ctx)
+	if err != nil {
+		return engine.State{}, err
+	}
+	defer unlock()
+	m.state.Revision = max(to, m.state.Revision+1)
+	m.state.Compacted = m.state.Revision
+	m.state.Incarnation++
+	return m.state, nil
 }

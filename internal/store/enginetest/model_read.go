@@ -75,7 +75,10 @@ func (m *Model) snapshot(q engine.Query) (all []string, selected []engine.Row) {
 		}
 	}
 	undone := map[string]bool{}
-	for _, event := range m.events[at-1:] {
+	later, _ := slices.BinarySearchFunc(m.events, at+1, func(event engine.Event, revision engine.Revision) int {
+		return cmp.Compare(event.Revision, revision)
+	})
+	for _, event := range m.events[later:] {
 		if event.Resource != q.Resource || !strings.HasPrefix(event.Key, q.Prefix) || undone[event.Key] {
 			continue
 		}

@@ -38,6 +38,7 @@ func Run(t *testing.T, target Target) {
 		{"Events", eventCases},    // Guarantee S3.
 		{"History", historyCases}, // Guarantees S3, S4.
 		{"Derived", derivedCases}, // Guarantee S10.
+		{"Advance", advanceCases}, // Guarantees S3, S8.
 		{"Large", largeCases},
 		{"Concurrent", concurrentCases}, // Guarantees S1, S3, S4.
 		{"Reopen", reopenCases},         // Guarantee S2.

@@ -1,0 +1,218 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	cliflag "k8s.io/component-base/cli/flag"
+
+	"github.com/docket-project/docket/internal/atomicfile"
+	"github.com/docket-project/docket/internal/bootstrap"
+	"github.com/docket-project/docket/internal/certificate"
+	"github.com/docket-project/docket/internal/registry"
+)
+
+// caFileFlag names the file of authorities, in both commands.
+const caFileFlag = "ca-file"
+
+func newBootstrap(p process) *cobra.Command {
+	parameters := bootstrap.NewParameters()
+	var caFile, output string
+	var sections cliflag.NamedFlagSets
+	flags := sections.FlagSet("bootstrap")
+	addServiceFlags(flags, &parameters.Namespace, &parameters.Service, &output)
+	flags.BoolVar(&parameters.CreateNamespace, bootstrap.CreateNamespaceParameter, false, "Print the namespace of the server, too.")
+	flags.Int32Var(&parameters.HTTPSPort, bootstrap.HTTPSPortParameter, parameters.HTTPSPort, "Port of the Service.")
+	flags.StringVar(&caFile, caFileFlag, "", "PEM file with the certificate of the authority that signed the server's certificate; several while it is rotated.")
+	command := &cobra.Command{
+		Use:   "bootstrap [group...] [flags]",
+		Short: "Print the objects with which an administrator registers a server",
+		Long: `Print the objects with which an administrator registers a server of Docket in a
+cluster: its ServiceAccount and rights, its Service, roles for people, and one
+APIService for each API group (all groups unless some are named).
+
+The server registers nothing itself. What is printed is one List without any secret,
+to be read, kept in version control, and given to kubectl; the same List removes
+everything again. The server shows it, too: GET /bootstrap/<group>.
+
+` + "`docket bootstrap certificate`" + ` makes the certificate of the server.`,
+		Example: `  # Read it first
+  docket bootstrap --ca-file ca.crt
+  # Create it, or bring it up to date
+  docket bootstrap --ca-file ca.crt --create-namespace | kubectl apply -f -
+  # Remove it
+  docket bootstrap | kubectl delete --ignore-not-found -f -
+
+  # One API group only
+  docket bootstrap wgpolicyk8s.io --ca-file ca.crt | kubectl create -f -`,
+		ValidArgsFunction: completeGroups,
+		Args:              cobra.ArbitraryArgs,
+		RunE: func(_ *cobra.Command, groups []string) error {
+			if len(groups) > 0 {
+				parameters.Groups = groups
+			}
+			format, err := readBootstrap(&parameters, caFile, output, p.started)
+			if err != nil {
+				return usageError{err}
+			}
+			if caFile == "" {
+				fmt.Fprintf(p.errOut, "Warning: %s; give --%s\n", bootstrap.NoCABundle, caFileFlag)
+			}
+			data, err := bootstrap.Print(parameters, format)
+			return write(p.out, data, err)
+		},
+	}
+	command.AddCommand(newBootstrapCertificate(p))
+	return withSettings(p, completeFormats(command, flags), sections)
+}
+
+func newBootstrapCertificate(p process) *cobra.Command {
+	parameters := bootstrap.NewCertificateParameters()
+	var caFile, output, out string
+	var sections cliflag.NamedFlagSets
+	flags := sections.FlagSet("certificate")
+	addServiceFlags(flags, &parameters.Namespace, &parameters.Service, &output)
+	flags.StringVar(&parameters.Secret, bootstrap.SecretParameter, parameters.Secret, "Name of the Secret.")
+	flags.DurationVar(&parameters.Lifetime, bootstrap.LifetimeParameter, parameters.Lifetime, "How long the certificate is valid.")
+	flags.StringVar(&caFile, caFileFlag, "", "File to which the certificate of the new authority is added; it is made if there is none. "+
+		"Others in it are kept until their end, so that a running server stays trusted.")
+	flags.StringVar(&out, "out", "", "File for the Secret, which nobody else can read, instead of standard output.")
+	command := &cobra.Command{
+		Use:   "certificate --ca-file FILE [flags]",
+		Short: "Make a serving certificate and print it as a Secret",
+		Long: `Make a certificate for the server, and print it with its private key as a Secret.
+
+An authority is made for this certificate alone. Its certificate is added to
+--ca-file, which ` + "`docket bootstrap`" + ` puts into the APIServices; its key is
+forgotten. Run the command again before the certificate ends: the file then holds
+the old and the new authority, and nothing is interrupted as long as the
+APIServices come before the Secret.`,
+		Example: `  # The first time, and again to replace it
+  docket bootstrap certificate --ca-file ca.crt --out docket-tls.yaml
+  docket bootstrap --ca-file ca.crt --create-namespace | kubectl apply -f -
+  kubectl apply -f docket-tls.yaml && rm docket-tls.yaml
+
+  # Without the file ca.crt of last time: the cluster has it
+  kubectl get secret -n docket-system docket-tls -o jsonpath='{.data.ca\.crt}' | base64 -d > ca.crt`,
+		Args: noArguments,
+		RunE: func(*cobra.Command, []string) error {
+			format, trusted, err := readCertificate(parameters, caFile, output)
+			if err != nil {
+				return usageError{err}
+			}
+			secret, bundle, err := bootstrap.Certificate(parameters, trusted, p.started, format)
+			if err != nil {
+				return err
+			}
+			if err := writeBundle(caFile, bundle); err != nil {
+				return err
+			}
+			fmt.Fprintf(p.errOut, "Authorities in %s: %d. The certificate is valid until %s.\n",
+				caFile, len(bundle), bundle[len(bundle)-1].NotAfter.UTC().Format(time.RFC3339))
+			if out == "" {
+				return write(p.out, secret, nil)
+			}
+			if err := atomicfile.Write(out, secret); err != nil {
+				return fmt.Errorf("--out: %w", err)
+			}
+			return nil
+		},
+	}
+	return withSettings(p, completeFormats(command, flags), sections)
+}
+
+// addServiceFlags adds what both commands have in common.
+func addServiceFlags(flags *pflag.FlagSet, namespace, service, output *string) {
+	flags.StringVar(namespace, bootstrap.NamespaceParameter, *namespace, "Namespace of the server.")
+	flags.StringVar(service, bootstrap.ServiceParameter, *service, "Name of the Service in front of the server.")
+	flags.StringVarP(output, bootstrap.OutputParameter, "o", bootstrap.Formats()[0], "Format: `yaml|json`.")
+}
+
+func completeFormats(command *cobra.Command, flags *pflag.FlagSet) *cobra.Command {
+	command.Flags().AddFlag(flags.Lookup(bootstrap.OutputParameter))
+	// It fails only for flags that don't exist.
+	_ = command.RegisterFlagCompletionFunc(bootstrap.OutputParameter,
+		cobra.FixedCompletions(bootstrap.Formats(), cobra.ShellCompDirectiveNoFileComp))
+	return command
+}
+
+// completeGroups offers the groups that are not there yet.
+func completeGroups(_ *cobra.Command, have []string, _ string) ([]string, cobra.ShellCompDirective) {
+	left := slices.DeleteFunc(registry.Groups(), func(group string) bool { return slices.Contains(have, group) })
+	return left, cobra.ShellCompDirectiveNoFileComp
+}
+
+// readBootstrap finishes and checks the parameters. All that is wrong is said at once.
+func readBootstrap(parameters *bootstrap.Parameters, caFile, output string, now time.Time) (bootstrap.Format, error) {
+	format, err := bootstrap.ParseFormat(output)
+	errs := append(asFlags(parameters.Validate()), asFlags([]error{err})...)
+	if caFile != "" {
+		if parameters.CABundle, err = bootstrap.ReadCABundle(caFile, now); err != nil {
+			errs = append(errs, fmt.Errorf("--%s: %w", caFileFlag, err))
+		}
+	}
+	return format, errors.Join(errs...)
+}
+
+// readCertificate checks the parameters and reads the authorities of last time.
+func readCertificate(parameters bootstrap.CertificateParameters, caFile, output string) (bootstrap.Format, certificate.Bundle, error) {
+	format, err := bootstrap.ParseFormat(output)
+	errs := append(asFlags(parameters.Validate()), asFlags([]error{err})...)
+	if caFile == "" {
+		errs = append(errs, fmt.Errorf("--%s: is required; name the file for the certificate of the new authority", caFileFlag))
+		return format, nil, errors.Join(errs...)
+	}
+	data, err := os.ReadFile(caFile)
+	var trusted certificate.Bundle
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		errs = append(errs, fmt.Errorf("--%s: %w", caFileFlag, err))
+	default:
+		if trusted, err = certificate.ParseBundle(data); err != nil {
+			errs = append(errs, fmt.Errorf("--%s: %s: %w", caFileFlag, caFile, err))
+		}
+	}
+	return format, trusted, errors.Join(errs...)
+}
+
+// asFlags puts the dashes in front of the names of parameters.
+func asFlags(errs []error) []error {
+	for i, err := range errs {
+		var parameter *bootstrap.ParameterError
+		if errors.As(err, &parameter) {
+			errs[i] = fmt.Errorf("--%w", err)
+		}
+	}
+	return errs
+}
+
+func writeBundle(path string, bundle certificate.Bundle) error {
+	data, err := bundle.PEM()
+	if err == nil {
+		err = atomicfile.Write(path, data)
+	}
+	if err != nil {
+		return fmt.Errorf("--%s: %w", caFileFlag, err)
+	}
+	return nil
+}
+
+// write prints what was made, unless that failed.
+func write(out io.Writer, data []byte, err error) error {
+	if err == nil {
+		_, err = out.Write(data)
+	}
+	return err
+}

@@ -1,0 +1,165 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	cliflag "k8s.io/component-base/cli/flag"
+
+	"github.com/docket-project/docket/internal/migrate"
+	"github.com/docket-project/docket/internal/registry"
+)
+
+// serverFlags say how to reach a Docket server directly.
+type serverFlags struct {
+	kubeconfig, server, serverCA, serverName string
+}
+
+func (f *serverFlags) add(fs *pflag.FlagSet) {
+	fs.StringVar(&f.kubeconfig, "kubeconfig", "", "Kubeconfig of an administrator of the cluster; empty for $KUBECONFIG, ~/.kube/config or, in a pod, its service account.")
+	fs.StringVar(&f.server, "server", "", "URL at which Docket itself is reached, past the cluster, such as https://docket.docket.svc or a forwarded port. The credentials are those of --kubeconfig.")
+	fs.StringVar(&f.serverCA, "server-ca", "", "PEM file with the authority that signed the certificate of --server.")
+	fs.StringVar(&f.serverName, "server-name", "", "Name in the certificate of --server, where it is not that in the URL: docket.docket.svc for a forwarded port.")
+}
+
+// configs returns how to reach the cluster, and Docket with the same credentials.
+func (f *serverFlags) configs() (cluster, docket *rest.Config, err error) {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = f.kubeconfig
+	cluster, err = clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{}).ClientConfig()
+	if err != nil {
+		return nil, nil, usageError{fmt.Errorf("--kubeconfig: %w", err)}
+	}
+	if f.server == "" {
+		return nil, nil, usageError{errors.New("--server: is required; give the URL of Docket itself, such as https://docket.docket.svc")}
+	}
+	docket = rest.CopyConfig(cluster)
+	docket.Host, docket.APIPath = f.server, ""
+	docket.TLSClientConfig.CAFile, docket.TLSClientConfig.CAData = f.serverCA, nil
+	docket.TLSClientConfig.Insecure, docket.TLSClientConfig.ServerName = false, f.serverName
+	if u, err := url.Parse(f.server); err != nil || u.Scheme != "https" || u.Host == "" {
+		return nil, nil, usageError{fmt.Errorf("--server: %q is not the URL of a server; give one such as https://docket.docket.svc", f.server)}
+	}
+	return cluster, docket, nil
+}
+
+// crdsFlags are those of `docket migrate crds`.
+type crdsFlags struct {
+	serverFlags
+
+	options             migrate.Options
+	services            string
+	toCluster           bool
+	verify, free, abort bool
+}
+
+func newMigrateCrds(p process) *cobra.Command {
+	f := crdsFlags{options: migrate.Options{
+		Groups: registry.Groups(), Namespace: "docket", Settle: migrate.DefaultSettle, Out: p.out, Err: p.errOut,
+	}}
+	var sections cliflag.NamedFlagSets
+	f.serverFlags.add(sections.FlagSet("connections"))
+	f.add(sections.FlagSet("migration"))
+	command := &cobra.Command{
+		Use:   "crds --server URL [flags]",
+		Short: "Move reports from the custom resources of a cluster into Docket, or back",
+		Long: `Move the reports of a cluster from its custom resources, in etcd, into Docket, while
+clients go on working; with --to-cluster, move them back.
+
+It copies all reports with their metadata, follows what changes, lets requests wait
+during the switch until the last change is over, and compares both sides. Nothing is
+deleted from etcd before --delete-from-cluster. It can be interrupted at any moment,
+also by kill -9: the same command goes on. docs/migrate.md is the run-book.`,
+		Example: `  # Copy, follow, and switch with what docket bootstrap prints
+  docket bootstrap --ca-file ca.crt > docket.yaml
+  docket migrate crds --server https://docket.docket.svc --server-ca ca.crt --switch --api-services docket.yaml
+
+  # Compare both sides; then free the space in etcd
+  docket migrate crds --server https://docket.docket.svc --server-ca ca.crt --verify
+  docket migrate crds --server https://docket.docket.svc --server-ca ca.crt --delete-from-cluster
+
+  # Back to custom resources
+  docket migrate crds --server https://docket.docket.svc --server-ca ca.crt --to-cluster --switch`,
+		Args: noArguments,
+		RunE: func(command *cobra.Command, _ []string) error { return f.run(command.Context()) },
+	}
+	return withSettings(p, command, sections)
+}
+
+func (f *crdsFlags) add(fs *pflag.FlagSet) {
+	fs.StringSliceVar(&f.options.Groups, "api-groups", f.options.Groups, "API groups to migrate. Those without CustomResourceDefinitions are left out.")
+	fs.StringVar(&f.options.Namespace, "namespace", f.options.Namespace, "Namespace of the ConfigMap "+migrate.ConfigMapName+", which keeps how far the migration has come.")
+	fs.BoolVar(&f.toCluster, "to-cluster", false, "Move the reports from Docket back into custom resources.")
+	fs.BoolVar(&f.options.Switch, "switch", false, "Change the APIServices when everything is copied. Otherwise the migration waits until somebody does; with --to-cluster it ends then.")
+	fs.StringVar(&f.services, "api-services", "", "File with the APIServices for --switch, as docket bootstrap prints them.")
+	fs.BoolVar(&f.options.Overwrite, "overwrite", false, "Make Docket equal to the cluster although it holds reports that came from no migration.")
+	fs.DurationVar(&f.options.Settle, "settle", f.options.Settle, "How long to wait until all API servers of the cluster and all replicas of Docket have seen a change.")
+	fs.BoolVar(&f.verify, "verify", false, "Only compare both sides, report by report. Writes no report.")
+	fs.BoolVar(&f.free, "delete-from-cluster", false, "Delete the custom resources of a migration that is done, after comparing once more.")
+	fs.BoolVar(&f.abort, "abort", false, "End a migration before the switch: undo its changes to CustomResourceDefinitions, and forget its state.")
+}
+
+func (f *crdsFlags) validate() error {
+	modes := 0
+	for _, set := range []bool{f.toCluster, f.verify, f.free, f.abort} {
+		if set {
+			modes++
+		}
+	}
+	switch {
+	case modes > 1:
+		return errors.New("--to-cluster, --verify, --delete-from-cluster and --abort exclude each other: give one")
+	case f.options.Switch && !f.toCluster && f.services == "":
+		return errors.New("--switch needs --api-services: give the file with the output of `docket bootstrap`")
+	}
+	if err := registry.ValidateGroups(f.options.Groups); err != nil {
+		return fmt.Errorf("--api-groups: %w", err)
+	}
+	return nil
+}
+
+func (f *crdsFlags) run(ctx context.Context) error {
+	if err := f.validate(); err != nil {
+		return usageError{err}
+	}
+	var err error
+	if f.options.Cluster, f.options.Docket, err = f.configs(); err != nil {
+		return err
+	}
+	if f.services != "" {
+		file, err := os.Open(f.services)
+		if err != nil {
+			return usageError{fmt.Errorf("--api-services: %w", err)}
+		}
+		f.options.APIServices, err = migrate.ReadAPIServices(file)
+		if err = errors.Join(err, file.Close()); err != nil {
+			return usageError{fmt.Errorf("--api-services: %s: %w", f.services, err)}
+		}
+	}
+	m, err := migrate.NewCrds(f.options)
+	if err != nil {
+		return err
+	}
+	switch {
+	case f.verify:
+		return m.Verify(ctx)
+	case f.free:
+		return m.DeleteFromCluster(ctx)
+	case f.abort:
+		return m.Abort(ctx)
+	case f.toCluster:
+		return m.ToCluster(ctx)
+	}
+	return m.ToDocket(ctx)
+}

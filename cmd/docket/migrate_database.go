@@ -1,0 +1,137 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	cliflag "k8s.io/component-base/cli/flag"
+
+	"github.com/docket-project/docket/internal/apiserver"
+	"github.com/docket-project/docket/internal/migrate"
+	"github.com/docket-project/docket/internal/registry"
+)
+
+// addCopyFlags adds what all copies have.
+func addCopyFlags(fs *pflag.FlagSet, c *migrate.Copy) {
+	fs.StringSliceVar(&c.Groups, "api-groups", c.Groups, "API groups whose reports are copied.")
+	fs.BoolVar(&c.Replace, "replace", false, "Make the destination equal to the source: overwrite reports that differ, delete those that the source does not have.")
+	fs.BoolVar(&c.Verify, "verify", false, "Only compare both sides, report by report. Writes nothing.")
+}
+
+func newMigrateDatabase(p process) *cobra.Command {
+	to, from := apiserver.NewStorageOptions(), apiserver.NewStorageOptions()
+	what := migrate.Copy{Groups: registry.Groups(), Out: p.out, Err: p.errOut}
+	var sections cliflag.NamedFlagSets
+	to.AddDatabaseFlags(sections.FlagSet("reports"))
+	flags := sections.FlagSet("source")
+	flags.StringVar(&from.Database, "from", "", "Database to copy from. No server may be writing to it: an SQLite file must not be in use at all.")
+	flags.StringVar(&from.DatabasePasswordFile, "from-password-file", "", "File with the password for --from.")
+	flags.StringVar(&from.Cluster, "from-cluster", from.Cluster, "Share of --from; see --cluster.")
+	addCopyFlags(sections.FlagSet("copy"), &what)
+	command := &cobra.Command{
+		Use:   "database --from URL --database URL",
+		Short: "Copy the reports of one database into another, such as SQLite into PostgreSQL",
+		Long: `Copy the reports of one database into another, with all metadata, and compare them.
+
+It can be interrupted at any moment and started again. Reports that the destination
+has already are left alone unless --replace is given.`,
+		Example: `  docket migrate database --from sqlite:///var/lib/docket/docket.db --database postgres://docket@db:5432/docket`,
+		Args:    noArguments,
+		RunE: func(command *cobra.Command, _ []string) error {
+			if from.Database == "" {
+				return usageError{errors.New("--from: is required; give the URL of the database to copy from")}
+			}
+			if from.Database == to.Database && from.Cluster == to.Cluster {
+				return usageError{errors.New("--from and --database are the same: there is nothing to copy")}
+			}
+			if errs := to.Validate(); len(errs) > 0 {
+				return usageError{errors.Join(errs...)}
+			}
+			from.APIGroups, to.APIGroups = what.Groups, what.Groups
+			return copyDatabase(command.Context(), what, from, to)
+		},
+	}
+	return withSettings(p, command, sections)
+}
+
+func copyDatabase(ctx context.Context, what migrate.Copy, from, to *apiserver.StorageOptions) error {
+	return withPlace(ctx, from, func(source migrate.Place) error {
+		return withPlace(ctx, to, func(destination migrate.Place) error {
+			return what.Database(ctx, source, destination)
+		})
+	})
+}
+
+// withPlace opens a database for the time of a call.
+func withPlace(ctx context.Context, storage *apiserver.StorageOptions, f func(migrate.Place) error) error {
+	reports, err := apiserver.OpenReports(ctx, storage)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f(migrate.Place{Store: reports.Store, Storage: reports.Storage()}), reports.Close())
+}
+
+func newMigrateReportsServer(p process) *cobra.Command {
+	what := migrate.ReportsServer{Copy: migrate.Copy{Groups: registry.Groups(), Out: p.out, Err: p.errOut}}
+	to := apiserver.NewStorageOptions()
+	var server serverFlags
+	var sections cliflag.NamedFlagSets
+	flags := sections.FlagSet("source")
+	flags.StringVar(&what.URL, "from", "", "Database of reports-server: postgres://user@host:port/name. Passwords are better in PGPASSWORD or PGPASSFILE. It is only read.")
+	flags.StringVar(&what.Cluster, "source-cluster", "", "Id of the cluster whose reports are copied, where the database has several: the UID of its kube-system namespace.")
+	server.add(sections.FlagSet("running server"))
+	to.AddDatabaseFlags(sections.FlagSet("database of a server that does not run"))
+	addCopyFlags(sections.FlagSet("copy"), &what.Copy)
+	command := &cobra.Command{
+		Use:   "reports-server --from URL (--server URL | --database URL)",
+		Short: "Copy the reports out of the PostgreSQL tables of kyverno/reports-server",
+		Long: `Copy the reports of a cluster out of the PostgreSQL tables of kyverno/reports-server,
+with the metadata that it kept, into a running Docket or into the database of one.
+
+It only reads from the tables, at one moment, and can be started again: with --server,
+reports that clients have changed in Docket since are left alone.`,
+		Example: `  PGPASSWORD=… docket migrate reports-server --from postgres://reports@db:5432/reportsdb \
+    --server https://docket.docket.svc --server-ca ca.crt`,
+		Args: noArguments,
+		RunE: func(command *cobra.Command, _ []string) error {
+			return copyReportsServer(command.Context(), what, server, to)
+		},
+	}
+	return withSettings(p, command, sections)
+}
+
+func copyReportsServer(ctx context.Context, what migrate.ReportsServer, server serverFlags, to *apiserver.StorageOptions) error {
+	if what.URL == "" {
+		return usageError{errors.New("--from: is required; give the URL of the database of reports-server")}
+	}
+	if (server.server == "") == (to.Database == "") {
+		return usageError{errors.New("give either --server, for a Docket that runs, or --database")}
+	}
+	if server.server != "" {
+		if what.Replace {
+			return usageError{errors.New("--replace: is for --database; a running server keeps what its clients wrote")}
+		}
+		_, docket, err := server.configs()
+		if err != nil {
+			return err
+		}
+		return what.ToServer(ctx, docket)
+	}
+	to.APIGroups = what.Groups
+	if errs := to.Validate(); len(errs) > 0 {
+		return usageError{errors.Join(errs...)}
+	}
+	return withPlace(ctx, to, func(place migrate.Place) error {
+		if err := what.ToDatabase(ctx, place); err != nil {
+			return fmt.Errorf("reports-server: %w", err)
+		}
+		return nil
+	})
+}

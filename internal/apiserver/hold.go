@@ -1,0 +1,271 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package apiserver
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
+	genericapiserver "k8s.io/apiserver/pkg/server"
+	"k8s.io/apiserver/pkg/storage"
+	"k8s.io/klog/v2"
+
+	"github.com/docket-project/docket/internal/imports"
+	"github.com/docket-project/docket/internal/registry"
+	"github.com/docket-project/docket/internal/store"
+)
+
+const (
+	// holdPatience is how long a request waits for a hold to end: less than the
+	// minute that clients and kube-apiserver give it.
+	holdPatience = 20 * time.Second
+	// holdRetry is when to look again after the holds could not be read.
+	holdRetry = time.Second
+	// holdsKey is the one object that holds are kept in.
+	holdsKey = "/docket.dev/holds/all"
+)
+
+// holds are kept in the database, so that all replicas obey them, and so that a
+// restart doesn't end them. A server that doesn't know them yet lets requests wait.
+type holds struct {
+	storage storage.Interface
+
+	mu      sync.Mutex
+	byGroup map[string]imports.Hold
+	known   bool
+	// changed is closed with each change of the fields above.
+	changed chan struct{}
+}
+
+func newHolds(reports *store.Store) *holds {
+	resource := schema.GroupResource{Group: "docket.dev", Resource: "holds"}
+	return &holds{
+		storage: reports.Resource(store.ResourceConfig{
+			GroupResource: resource, Prefix: "/docket.dev/holds", Codec: unstructured.UnstructuredJSONScheme,
+			NewFunc:     func() runtime.Object { return &unstructured.Unstructured{} },
+			NewListFunc: func() runtime.Object { return &unstructured.UnstructuredList{} },
+		}),
+		changed: make(chan struct{}),
+	}
+}
+
+// obeyHolds makes the server obey the holds in the database. It returns nil for a
+// database that has none.
+func (c CompletedConfig) obeyHolds(reports *store.Store) *holds {
+	if reports == nil {
+		return nil
+	}
+	held := newHolds(reports)
+	build := c.Generic.BuildHandlerChainFunc
+	c.Generic.BuildHandlerChainFunc = func(handler http.Handler, config *genericapiserver.Config) http.Handler {
+		return held.wrap(build(handler, config))
+	}
+	return held
+}
+
+// run follows the holds until ctx ends. The nil holds have nothing to follow.
+func (h *holds) run(ctx context.Context) error {
+	if h == nil {
+		return nil
+	}
+	failing := false
+	wait.UntilWithContext(ctx, func(ctx context.Context) {
+		err := h.follow(ctx)
+		if ctx.Err() != nil || (err != nil) == failing {
+			return
+		}
+		// The first failure only: readiness shows the rest.
+		if failing = err != nil; failing {
+			klog.ErrorS(err, "Can't read which groups are being migrated; trying again every second")
+		}
+	}, holdRetry)
+	return nil
+}
+
+// follow reads the holds and then again whenever they change, until the watch ends.
+func (h *holds) follow(ctx context.Context) error {
+	version, err := h.load(ctx)
+	if err != nil {
+		return err
+	}
+	events, err := h.storage.Watch(ctx, holdsKey, storage.ListOptions{
+		ResourceVersion: version, Predicate: storage.Everything,
+	})
+	if err != nil {
+		return err
+	}
+	defer events.Stop()
+	for range events.ResultChan() {
+		if _, err := h.load(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// load reads the holds as they are now, and returns the resource version from which
+// to watch them.
+func (h *holds) load(ctx context.Context) (string, error) {
+	now, err := h.storage.GetCurrentResourceVersion(ctx)
+	if err != nil {
+		return "", err
+	}
+	var object unstructured.Unstructured
+	if err := h.storage.Get(ctx, holdsKey, storage.GetOptions{IgnoreNotFound: true}, &object); err != nil {
+		return "", err
+	}
+	byGroup := map[string]imports.Hold{}
+	for group, hold := range object.GetAnnotations() {
+		byGroup[group] = imports.Hold(hold)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.known || !maps.Equal(h.byGroup, byGroup) {
+		h.known, h.byGroup = true, byGroup
+		close(h.changed)
+		h.changed = make(chan struct{})
+	}
+	return fmt.Sprint(now), nil
+}
+
+// set changes the hold of groups and returns when this process obeys it.
+func (h *holds) set(ctx context.Context, request imports.HoldRequest) error {
+	err := h.storage.GuaranteedUpdate(ctx, holdsKey, &unstructured.Unstructured{}, true, nil,
+		func(stored runtime.Object, _ storage.ResponseMeta) (runtime.Object, *uint64, error) {
+			object, ok := stored.(*unstructured.Unstructured)
+			if !ok {
+				return nil, nil, fmt.Errorf("holds are a %T", stored)
+			}
+			if object.Object == nil {
+				object.Object = map[string]any{}
+			}
+			object.SetAPIVersion("docket.dev/v1")
+			object.SetKind("Holds")
+			object.SetName("all")
+			byGroup := object.GetAnnotations()
+			if byGroup == nil {
+				byGroup = map[string]string{}
+			}
+			for _, group := range request.Groups {
+				if request.Hold == imports.NoHold {
+					delete(byGroup, group)
+				} else {
+					byGroup[group] = string(request.Hold)
+				}
+			}
+			object.SetAnnotations(byGroup)
+			return object, nil, nil
+		}, nil)
+	if err != nil {
+		return err
+	}
+	_, err = h.load(ctx)
+	return err
+}
+
+// of returns the hold of a group, and what is closed when it may be another.
+func (h *holds) of(group string) (imports.Hold, <-chan struct{}) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.known {
+		return imports.HoldWait, h.changed
+	}
+	return h.byGroup[group], h.changed
+}
+
+// wrap makes requests for reports obey the holds. It comes before all other filters,
+// so that requests which wait take no seat from those of the migration.
+func (h *holds) wrap(inner http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		group := reportsGroup(r.URL.Path)
+		if group == "" || r.Header.Get(imports.HoldHeader) != "" {
+			inner.ServeHTTP(w, r)
+			return
+		}
+		switch h.wait(r.Context(), group) {
+		case imports.NoHold:
+			inner.ServeHTTP(w, r)
+		case imports.HoldMoved:
+			refuseMoved(w, r, group)
+		case imports.HoldWait:
+			refuse(w, http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable,
+				"the reports of "+group+" are being migrated; if `docket migrate` was interrupted, start it again")
+		}
+	})
+}
+
+// wait returns when a hold ends, or with what it is after holdPatience.
+func (h *holds) wait(ctx context.Context, group string) imports.Hold {
+	ctx, cancel := context.WithTimeout(ctx, holdPatience)
+	defer cancel()
+	for {
+		hold, changed := h.of(group)
+		if hold != imports.HoldWait {
+			return hold
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return hold
+		}
+	}
+}
+
+// reportsGroup returns the group whose reports a path is about; "" for discovery and
+// for everything else.
+func reportsGroup(path string) string {
+	parts := strings.SplitN(strings.TrimPrefix(path, "/apis/"), "/", 3)
+	if !strings.HasPrefix(path, "/apis/") || len(parts) < 3 || parts[2] == "" {
+		return ""
+	}
+	for _, group := range registry.Groups() {
+		if parts[0] == group {
+			return group
+		}
+	}
+	return ""
+}
+
+// refuseMoved sends a client elsewhere. A watch is told in its stream that it is too
+// old: clients list again then, and leave out the revision that only means something
+// here.
+func refuseMoved(w http.ResponseWriter, r *http.Request, group string) {
+	message := "the reports of " + group + " have been moved back into the cluster"
+	if watch := r.URL.Query().Get("watch"); watch == "true" || watch == "1" {
+		status := apierrors.NewResourceExpired(message).Status()
+		status.TypeMeta = metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}
+		writeJSON(w, http.StatusOK, map[string]any{"type": "ERROR", "object": status})
+		return
+	}
+	refuse(w, http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests, message)
+}
+
+func refuse(w http.ResponseWriter, code int32, reason metav1.StatusReason, message string) {
+	w.Header().Set("Retry-After", "1")
+	writeJSON(w, int(code), metav1.Status{
+		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"},
+		Status:   metav1.StatusFailure, Code: code, Reason: reason, Message: message,
+		Details: &metav1.StatusDetails{RetryAfterSeconds: 1},
+	})
+}
+
+func writeJSON(w http.ResponseWriter, code int, content any) {
+	w.Header().Set("Content-Type", runtime.ContentTypeJSON)
+	w.WriteHeader(code)
+	if err := json.NewEncoder(w).Encode(content); err != nil {
+		klog.V(4).InfoS("A client went away before its answer", "err", err)
+	}
+}

@@ -1,0 +1,111 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package bootstrap
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/docket-project/docket/internal/registry"
+)
+
+// Defaults of the parameters; they are those of deploy/base.
+const (
+	DefaultNamespace = "docket-system"
+	DefaultService   = "docket"
+	DefaultHTTPSPort = 443
+)
+
+// NoCABundle says what it means when there is no CABundle.
+const NoCABundle = "no caBundle: kube-apiserver will accept the serving certificate only if its own host trusts who signed it"
+
+// Names of the parameters: flags of the command, and keys in the query of the
+// endpoint.
+const (
+	NamespaceParameter       = "namespace"
+	CreateNamespaceParameter = "create-namespace"
+	ServiceParameter         = "service"
+	HTTPSPortParameter       = "https-port"
+	OutputParameter          = "output"
+)
+
+// Format of the printed List.
+type Format string
+
+// Formats that kubectl reads.
+const (
+	YAML Format = "yaml"
+	JSON Format = "json"
+)
+
+// Formats returns the names of all formats, the default first.
+func Formats() []string { return []string{string(YAML), string(JSON)} }
+
+// Parameters of the objects.
+type Parameters struct {
+	// Groups are the API groups to register: names of registry.Groups, at least one.
+	Groups []string
+	// Namespace of the server, and whether to create it, too.
+	Namespace       string
+	CreateNamespace bool
+	// Service in front of the server, and its port.
+	Service   string
+	HTTPSPort int32
+	// CABundle has the authorities, as PEM, by one of which the serving certificate is
+	// signed. Without it the cluster accepts what its host's operating system does.
+	CABundle []byte
+}
+
+// NewParameters returns the defaults: all groups, and no CABundle.
+func NewParameters() Parameters {
+	return Parameters{
+		Groups: registry.Groups(), Namespace: DefaultNamespace, Service: DefaultService, HTTPSPort: DefaultHTTPSPort,
+	}
+}
+
+// ParameterError is a parameter that can't be used. Its text begins with the name.
+type ParameterError struct {
+	Name, Reason string
+}
+
+// Error implements error.
+func (e *ParameterError) Error() string { return e.Name + ": " + e.Reason }
+
+// Validate returns all that is wrong with the parameters: errors of
+// registry.ValidateGroups, and ParameterErrors.
+func (p Parameters) Validate() []error {
+	var errs []error
+	if err := registry.ValidateGroups(p.Groups); err != nil {
+		errs = append(errs, err)
+	}
+	check := func(name string, value any, problems []string) {
+		if len(problems) > 0 {
+			errs = append(errs, &ParameterError{name, fmt.Sprintf("%q can't be used: %s", fmt.Sprint(value), strings.Join(problems, "; "))})
+		}
+	}
+	check(NamespaceParameter, p.Namespace, validation.IsDNS1123Label(p.Namespace))
+	check(ServiceParameter, p.Service, validation.IsDNS1035Label(p.Service))
+	check(HTTPSPortParameter, p.HTTPSPort, validation.IsValidPortNum(int(p.HTTPSPort)))
+	return errs
+}
+
+// ParseFormat returns the format of the given name.
+func ParseFormat(name string) (Format, error) {
+	if !slices.Contains(Formats(), name) {
+		return "", &ParameterError{OutputParameter, fmt.Sprintf("%q is no format; give one of %s", name, strings.Join(Formats(), ", "))}
+	}
+	return Format(name), nil
+}
+
+// kinds returns the rows of the chosen groups, in the order of the registry.
+func (p Parameters) kinds() []registry.Kind {
+	return slices.DeleteFunc(registry.Kinds(), func(k registry.Kind) bool { return !slices.Contains(p.Groups, k.GroupVersionKind.Group) })
+}
+
+// validated is Validate as one error.
+func (p Parameters) validated() error { return errors.Join(p.Validate()...) }

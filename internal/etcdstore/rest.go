@@ -1,0 +1,58 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package etcdstore
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/registry/generic"
+	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
+	"k8s.io/apiserver/pkg/storage"
+	"k8s.io/apiserver/pkg/storage/storagebackend"
+	"k8s.io/apiserver/pkg/storage/storagebackend/factory"
+	"k8s.io/client-go/tools/cache"
+)
+
+const (
+	// deleteCollectionWorkers is how many objects of a collection are deleted at
+	// once.
+	deleteCollectionWorkers = 16
+	// countInterval is how often objects are counted for metrics, as in
+	// kube-apiserver.
+	countInterval = time.Minute
+)
+
+type restOptionsGetter struct{ store *Store }
+
+// GetRESTOptions implements generic.RESTOptionsGetter.
+func (g restOptionsGetter) GetRESTOptions(resource schema.GroupResource, _ runtime.Object) (generic.RESTOptions, error) {
+	options := g.store.options
+	config := storagebackend.NewDefaultConfig(options.Prefix+"/"+options.Cluster, options.Codec)
+	config.Transport = options.Transport
+	config.CompactionInterval = options.CompactionInterval
+	config.CountMetricPollPeriod = countInterval
+	config.DBMetricPollInterval = 0 // Another metric says it: see showSize.
+	return generic.RESTOptions{
+		StorageConfig:           config.ForResource(resource),
+		Decorator:               g.store.decorate,
+		DeleteCollectionWorkers: deleteCollectionWorkers,
+		EnableGarbageCollection: options.GarbageCollector,
+		ResourcePrefix:          "/" + resource.Group + "/" + resource.Resource,
+		CountMetricPollPeriod:   countInterval,
+	}, nil
+}
+
+// decorate puts the watch cache before the storage (docs/adr/0012), and the errors
+// that clients get before both.
+func (s *Store) decorate(config *storagebackend.ConfigForResource, prefix string, keyOf func(runtime.Object) (string, error),
+	newFunc, newListFunc func() runtime.Object, attributes storage.AttrFunc, triggers storage.IndexerFuncs, indexers *cache.Indexers,
+) (storage.Interface, factory.DestroyFunc, error) {
+	cached, destroy, err := genericregistry.StorageWithCacher()(config, prefix, keyOf, newFunc, newListFunc, attributes, triggers, indexers)
+	if err != nil {
+		return nil, nil, explained(err)
+	}
+	return &resource{Interface: cached, label: config.GroupResource.String(), presence: s.presence}, destroy, nil
+}

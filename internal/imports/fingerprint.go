@@ -1,0 +1,100 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package imports
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// Annotation is on reports that were imported: "version,fingerprint", the resource
+// version at the source and the fingerprint of what was written.
+const Annotation = "docket.dev/imported"
+
+// Scope says which metadata a fingerprint covers.
+type Scope int
+
+const (
+	// Exact covers all but the resource version.
+	Exact Scope = iota
+	// Portable also leaves out what an API server decides by itself when an object is
+	// created: UID, times, generation, managed fields.
+	Portable
+)
+
+// assigned are the fields of the metadata that an API server sets.
+func assigned() []string {
+	return []string{"uid", "creationTimestamp", "generation", "managedFields", "deletionTimestamp", "deletionGracePeriodSeconds"}
+}
+
+// fingerprintBytes is how much of the SHA-256 is kept: enough that no two contents
+// of one report share it.
+const fingerprintBytes = 16
+
+// Fingerprint identifies the content of a report: half of a SHA-256 over its JSON
+// with sorted keys, without the resource version and without Annotation. It depends
+// on nothing else, so that two releases agree about it.
+func Fingerprint(object runtime.Object, scope Scope) (string, error) {
+	data, err := json.Marshal(object)
+	if err != nil {
+		return "", fmt.Errorf("encode for the fingerprint: %w", err)
+	}
+	var content map[string]any
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.UseNumber()
+	if err := decoder.Decode(&content); err != nil {
+		return "", fmt.Errorf("decode for the fingerprint: %w", err)
+	}
+	// The version in which it was read is not part of it.
+	delete(content, "apiVersion")
+	if metadata, ok := content["metadata"].(map[string]any); ok {
+		delete(metadata, "resourceVersion")
+		delete(metadata, "selfLink")
+		if annotations, ok := metadata["annotations"].(map[string]any); ok {
+			delete(annotations, Annotation)
+			if len(annotations) == 0 {
+				delete(metadata, "annotations")
+			}
+		}
+		if scope == Portable {
+			for _, field := range assigned() {
+				delete(metadata, field)
+			}
+		}
+	}
+	canonical, err := json.Marshal(content)
+	if err != nil {
+		return "", fmt.Errorf("encode for the fingerprint: %w", err)
+	}
+	sum := sha256.Sum256(canonical)
+	return hex.EncodeToString(sum[:fingerprintBytes]), nil
+}
+
+// Mark is what Annotation says.
+type Mark struct {
+	// Version at the source when the report was imported; 0 if it has none.
+	Version uint64
+	// Fingerprint of what was written.
+	Fingerprint string
+}
+
+// String is the value of the annotation.
+func (m Mark) String() string { return strconv.FormatUint(m.Version, 10) + "," + m.Fingerprint }
+
+// ReadMark reads the annotations of a report. ok is false without a valid mark.
+func ReadMark(annotations map[string]string) (mark Mark, ok bool) {
+	version, fingerprint, ok := strings.Cut(annotations[Annotation], ",")
+	if !ok {
+		return Mark{}, false
+	}
+	number, err := strconv.ParseUint(version, 10, 64)
+	return Mark{number, fingerprint}, err == nil && len(fingerprint) == hex.EncodedLen(fingerprintBytes)
+}

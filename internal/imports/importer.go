@@ -1,0 +1,278 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package imports
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/uuid"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/json"
+
+	"github.com/docket-project/docket/api/report"
+	"github.com/docket-project/docket/internal/registry"
+)
+
+// ErrChanged is returned by a Place when an object is not in the state any more that
+// the caller saw.
+var ErrChanged = errors.New("the object has changed")
+
+// Place is where reports are written to. Its errors are those of the Kubernetes API,
+// or ErrChanged. Safe for concurrent use.
+type Place interface {
+	// Get returns a report with its resource version, nil if there is none.
+	Get(ctx context.Context, kind registry.Kind, namespace, name string) (report.Accessor, error)
+	// Create writes a report that isn't there, else ErrChanged.
+	Create(ctx context.Context, kind registry.Kind, object report.Accessor) error
+	// Update replaces the report current, or returns ErrChanged.
+	Update(ctx context.Context, kind registry.Kind, current, object report.Accessor) error
+	// Delete deletes the report current, or returns ErrChanged.
+	Delete(ctx context.Context, kind registry.Kind, current report.Accessor) error
+}
+
+// Importer imports reports into a place.
+type Importer struct {
+	place Place
+	scope Scope
+	clock clock.PassiveClock
+}
+
+// New returns an importer. scope says which part of a report the place can keep as
+// it was.
+func New(place Place, scope Scope, c clock.PassiveClock) *Importer {
+	return &Importer{place: place, scope: scope, clock: c}
+}
+
+// parallel is how many reports of a batch are written at once: enough for the store
+// to make large transactions of them.
+const parallel = 64
+
+// attempts to write a report that others change at the same time.
+const attempts = 10
+
+// Import does what a request asks for and returns an outcome for each item. Items
+// about one report are done in their order.
+func (i *Importer) Import(ctx context.Context, request Request) Response {
+	type target struct{ group, resource, namespace, name string }
+	outcomes := make([]Outcome, len(request.Items))
+	queues := map[target][]func(){}
+	for n := range request.Items {
+		item := &request.Items[n]
+		work, err := i.prepare(request.Mode, item)
+		if err != nil {
+			outcomes[n] = Outcome{Result: Failed, Message: err.Error()}
+			continue
+		}
+		at := target{item.Group, item.Resource, work.namespace, work.name}
+		queues[at] = append(queues[at], func() { outcomes[n] = i.do(ctx, work) })
+	}
+	var group errgroup.Group
+	group.SetLimit(parallel)
+	for _, queue := range queues {
+		group.Go(func() error {
+			for _, do := range queue {
+				do()
+			}
+			return nil
+		})
+	}
+	_ = group.Wait() // The functions return no errors.
+	return Response{Outcomes: outcomes}
+}
+
+// work is an item that was understood.
+type work struct {
+	kind            registry.Kind
+	mode            Mode
+	namespace, name string
+	// object to write; nil to delete.
+	object  report.Accessor
+	want    wanted
+	deleted *Deletion
+	outcome Outcome
+	// newTime says that the object came without a time of creation.
+	newTime bool
+	// absent says that it need not be looked for before it is created.
+	absent bool
+}
+
+func (i *Importer) prepare(mode Mode, item *Item) (*work, error) {
+	switch mode {
+	case Mirror, Tail, Fill, Replace:
+	default:
+		return nil, fmt.Errorf("unknown mode %q", mode)
+	}
+	kind, err := registry.KindOf(schema.GroupResource{Group: item.Group, Resource: item.Resource})
+	if err != nil {
+		return nil, err
+	}
+	w := &work{kind: kind, mode: mode}
+	if item.Delete != nil {
+		w.namespace, w.name, w.deleted = item.Delete.Namespace, item.Delete.Name, item.Delete
+		w.want.version = item.Version
+		return w, w.checkName()
+	}
+	if w.object, w.outcome.Unknown, err = Decode(kind, item.Object); err != nil {
+		return nil, err
+	}
+	w.namespace, w.name = w.object.GetNamespace(), w.object.GetName()
+	if err := w.checkName(); err != nil {
+		return nil, err
+	}
+	w.want = wanted{version: item.Version, known: item.Known}
+	w.absent = item.Absent && !item.Known
+	w.object.SetResourceVersion("")
+	w.outcome.NewUID = w.object.GetUID() == ""
+	created := w.object.GetCreationTimestamp()
+	w.newTime = created.IsZero()
+	if w.outcome.NewUID {
+		w.object.SetUID(uuid.NewUUID())
+	}
+	if w.newTime {
+		w.object.SetCreationTimestamp(metav1.NewTime(i.clock.Now().UTC().Truncate(time.Second)))
+	}
+	return w, i.mark(w)
+}
+
+// mark fingerprints the object, and writes the annotation if there is to be one.
+func (i *Importer) mark(w *work) error {
+	annotations := w.object.GetAnnotations()
+	delete(annotations, Annotation)
+	fingerprint, err := Fingerprint(w.object, i.scope)
+	if err != nil {
+		return err
+	}
+	w.want.uid, w.want.fingerprint = string(w.object.GetUID()), fingerprint
+	if w.mode.annotates() {
+		if annotations == nil {
+			annotations = map[string]string{}
+		}
+		annotations[Annotation] = Mark{w.want.version, fingerprint}.String()
+	}
+	w.object.SetAnnotations(annotations)
+	return nil
+}
+
+func (w *work) checkName() error {
+	if w.name == "" {
+		return errors.New("metadata.name is missing")
+	}
+	if (w.namespace != "") != w.kind.Namespaced {
+		return fmt.Errorf("metadata.namespace is %q, but %s are namespaced: %t", w.namespace, w.kind.Resource, w.kind.Namespaced)
+	}
+	return nil
+}
+
+// Decode returns a report of a kind from JSON, with the kind's own version, and the
+// fields that the kind doesn't have.
+func Decode(kind registry.Kind, data []byte) (object report.Accessor, unknown []string, err error) {
+	object, ok := report.Of(kind.New())
+	if !ok {
+		return nil, nil, fmt.Errorf("%s is not a report", kind.GroupVersionKind)
+	}
+	strict, err := json.UnmarshalStrict(data, object)
+	if err != nil {
+		return nil, nil, fmt.Errorf("the object is not a %s: %w", kind.GroupVersionKind.Kind, err)
+	}
+	for _, e := range strict {
+		unknown = append(unknown, e.Error())
+	}
+	object.GetObjectKind().SetGroupVersionKind(kind.GroupVersionKind)
+	return object, unknown, nil
+}
+
+// do writes one report, and looks again when others are faster.
+func (i *Importer) do(ctx context.Context, w *work) Outcome {
+	outcome := w.outcome
+	var err error
+	for range attempts {
+		if outcome.Result, err = i.try(ctx, w); !errors.Is(err, ErrChanged) {
+			break
+		}
+	}
+	if err != nil {
+		outcome.Message = err.Error()
+		outcome.Result = Again
+		if permanent(err) {
+			outcome.Result = Failed
+		}
+	}
+	return outcome
+}
+
+// permanent says that an error will come again whenever this is tried.
+func permanent(err error) bool {
+	return apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsRequestEntityTooLargeError(err) || apierrors.IsForbidden(err)
+}
+
+func (i *Importer) try(ctx context.Context, w *work) (Result, error) {
+	if w.absent {
+		w.absent = false
+		return Created, i.place.Create(ctx, w.kind, w.object)
+	}
+	stored, err := i.place.Get(ctx, w.kind, w.namespace, w.name)
+	if err != nil {
+		return "", err
+	}
+	var current *present
+	if stored != nil {
+		if current, err = i.look(stored); err != nil {
+			return "", err
+		}
+	}
+	if w.deleted != nil {
+		do, result := decideDelete(w.mode, i.scope, w.deleted.UID, w.want.version, current)
+		if do == doDelete {
+			err = i.place.Delete(ctx, w.kind, stored)
+		}
+		return result, err
+	}
+	if err := i.adopt(w, stored); err != nil {
+		return "", err
+	}
+	do, result := decidePut(w.mode, i.scope, w.want, current)
+	switch do {
+	case doCreate:
+		err = i.place.Create(ctx, w.kind, w.object)
+	case doUpdate:
+		err = i.place.Update(ctx, w.kind, stored, w.object)
+	case doReplace:
+		if err = i.place.Delete(ctx, w.kind, stored); err == nil {
+			err = i.place.Create(ctx, w.kind, w.object)
+		}
+	case doNothing, doDelete:
+	}
+	return result, err
+}
+
+// adopt takes what the object came without from the one that is stored, so that an
+// import that is repeated gives the same.
+func (i *Importer) adopt(w *work, stored report.Accessor) error {
+	if stored == nil || i.scope == Portable || !w.outcome.NewUID && !w.newTime {
+		return nil
+	}
+	if w.outcome.NewUID {
+		w.object.SetUID(stored.GetUID())
+	}
+	if w.newTime {
+		w.object.SetCreationTimestamp(stored.GetCreationTimestamp())
+	}
+	return i.mark(w)
+}
+
+func (i *Importer) look(stored report.Accessor) (*present, error) {
+	fingerprint, err := Fingerprint(stored, i.scope)
+	if err != nil {
+		return nil, err
+	}
+	mark, _ := ReadMark(stored.GetAnnotations())
+	return &present{uid: string(stored.GetUID()), mark: mark, fingerprint: fingerprint}, nil
+}

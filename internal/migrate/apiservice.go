@@ -1,0 +1,175 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package migrate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/docket-project/docket/internal/registry"
+)
+
+// automanaged is the label of APIServices that kube-apiserver makes for CRDs, and
+// changes back when somebody else changes them.
+const automanaged = "kube-aggregator.kubernetes.io/automanaged"
+
+// apiServices says who serves a group in the cluster.
+type apiServices struct {
+	client dynamic.ResourceInterface
+	retry  *retrier
+}
+
+func newAPIServices(client dynamic.Interface, retry *retrier) *apiServices {
+	return &apiServices{client.Resource(schema.GroupVersionResource{
+		Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices",
+	}), retry}
+}
+
+// apiServiceName of the version of a group that Docket serves.
+func apiServiceName(group string) string { return versionOf(group) + "." + group }
+
+func versionOf(group string) string {
+	for _, kind := range registry.Kinds() {
+		if kind.GroupVersionKind.Group == group {
+			return kind.GroupVersionKind.Version
+		}
+	}
+	return ""
+}
+
+// serving is who serves a group.
+type serving struct {
+	// extension says that it is a service, such as Docket, and not the cluster itself.
+	extension bool
+	available bool
+	// why it is not available.
+	why string
+}
+
+func (a *apiServices) of(ctx context.Context, group string) (s serving, err error) {
+	err = a.retry.do(ctx, "read APIServices", func() error {
+		object, err := a.client.Get(ctx, apiServiceName(group), metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			s = serving{}
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		s = servingOf(object)
+		return nil
+	})
+	if err != nil {
+		return s, fmt.Errorf("read APIService %s: %w", apiServiceName(group), explain(err, "the cluster"))
+	}
+	return s, nil
+}
+
+func servingOf(object *unstructured.Unstructured) serving {
+	service, _, _ := unstructured.NestedMap(object.Object, "spec", "service")
+	s := serving{extension: service != nil, why: "it has no condition yet"}
+	conditions, _, _ := unstructured.NestedSlice(object.Object, "status", "conditions")
+	for _, c := range conditions {
+		condition, ok := c.(map[string]any)
+		if !ok || condition["type"] != "Available" {
+			continue
+		}
+		s.available = condition["status"] == "True"
+		s.why = fmt.Sprintf("%v: %v", condition["reason"], condition["message"])
+		if s.extension && condition["reason"] == "Local" {
+			// The condition is that of before.
+			s.available, s.why = false, ""
+		}
+	}
+	return s
+}
+
+// put makes an APIService as desired: in one step when it is there, so that the group
+// is always served by somebody.
+func (a *apiServices) put(ctx context.Context, desired *unstructured.Unstructured) error {
+	err := a.retry.do(ctx, "change APIServices", func() error {
+		now, err := a.client.Get(ctx, desired.GetName(), metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			_, err = a.client.Create(ctx, desired.DeepCopy(), metav1.CreateOptions{FieldManager: fieldManager})
+			if apierrors.IsAlreadyExists(err) {
+				return errAgain
+			}
+			return err
+		}
+		if err != nil {
+			return err
+		}
+		now.Object["spec"] = desired.DeepCopy().Object["spec"]
+		now.SetLabels(desired.GetLabels())
+		now.SetAnnotations(desired.GetAnnotations())
+		_, err = a.client.Update(ctx, now, metav1.UpdateOptions{FieldManager: fieldManager})
+		if apierrors.IsConflict(err) {
+			return errAgain
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("change APIService %s: %w", desired.GetName(), explain(err, "the cluster"))
+	}
+	return nil
+}
+
+// makeLocal gives a group back to the cluster. The APIService becomes the one that
+// kube-apiserver makes for a CRD; it looks after it from then on.
+func (a *apiServices) makeLocal(ctx context.Context, group string) error {
+	const groupPriority, versionPriority = 1000, 100 // As kube-apiserver's own.
+	return a.put(ctx, &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService",
+		"metadata": map[string]any{"name": apiServiceName(group), "labels": map[string]any{automanaged: "true"}},
+		"spec": map[string]any{
+			"group": group, "version": versionOf(group),
+			"groupPriorityMinimum": int64(groupPriority), "versionPriority": int64(versionPriority),
+		},
+	}})
+}
+
+// ReadAPIServices reads the APIServices out of manifests, such as those that `docket
+// bootstrap` prints, as YAML or JSON.
+func ReadAPIServices(manifests io.Reader) ([]*unstructured.Unstructured, error) {
+	const buffer = 4096
+	decoder := yaml.NewYAMLOrJSONDecoder(manifests, buffer)
+	var found []*unstructured.Unstructured
+	for {
+		var object unstructured.Unstructured
+		if err := decoder.Decode(&object.Object); err != nil {
+			if errors.Is(err, io.EOF) {
+				return found, nil
+			}
+			return nil, fmt.Errorf("read manifests: %w", err)
+		}
+		objects := []any{object.Object}
+		if items, ok := object.Object["items"].([]any); ok {
+			objects = items
+		}
+		for _, o := range objects {
+			if content, ok := o.(map[string]any); ok && content["kind"] == "APIService" {
+				found = append(found, &unstructured.Unstructured{Object: content})
+			}
+		}
+	}
+}
+
+// forGroup returns the APIService of a group, nil if there is none.
+func forGroup(services []*unstructured.Unstructured, group string) *unstructured.Unstructured {
+	for _, service := range services {
+		if service.GetName() == apiServiceName(group) {
+			return service
+		}
+	}
+	return nil
+}

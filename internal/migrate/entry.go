@@ -1,0 +1,166 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package migrate
+
+import (
+	"encoding/json"
+	"fmt"
+	"iter"
+	"strconv"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/docket-project/docket/internal/imports"
+	"github.com/docket-project/docket/internal/registry"
+)
+
+// entry is a report on one side.
+type entry struct {
+	namespace, name, uid string
+	// version is the resource version; 0 where the side has none.
+	version uint64
+	mark    imports.Mark
+	marked  bool
+	// finalizers: something waits for its deletion.
+	finalizers bool
+	// object is the whole report as JSON; nil if only metadata was asked for.
+	object json.RawMessage
+}
+
+// key orders entries as storage does: bytewise by "namespace/name".
+func (e *entry) key() string {
+	if e.namespace == "" {
+		return e.name
+	}
+	return e.namespace + "/" + e.name
+}
+
+// parseEntry reads an object; its JSON is kept if whole.
+func parseEntry(data json.RawMessage, whole bool) (*entry, error) {
+	var object metav1.PartialObjectMetadata
+	if err := json.Unmarshal(data, &object); err != nil {
+		return nil, fmt.Errorf("read an object: %w", err)
+	}
+	e := &entry{
+		namespace: object.Namespace, name: object.Name, uid: string(object.UID), finalizers: len(object.Finalizers) > 0,
+	}
+	if object.ResourceVersion != "" {
+		var err error
+		if e.version, err = strconv.ParseUint(object.ResourceVersion, 10, 64); err != nil {
+			return nil, fmt.Errorf("resource version of %s: %w", e.key(), err)
+		}
+	}
+	e.mark, e.marked = imports.ReadMark(object.Annotations)
+	if whole {
+		e.object = data
+	}
+	return e, nil
+}
+
+// fingerprint of the whole report, by which the two sides are compared. What it was
+// never given, and got from Docket, it takes from like, unless that is nil.
+func (e *entry) fingerprint(kind registry.Kind, scope imports.Scope, like *entry) (string, error) {
+	object, _, err := imports.Decode(kind, e.object)
+	if err != nil {
+		return "", err
+	}
+	created := object.GetCreationTimestamp()
+	if like != nil && (object.GetUID() == "" || created.IsZero()) {
+		other, _, err := imports.Decode(kind, like.object)
+		if err != nil {
+			return "", err
+		}
+		if object.GetUID() == "" {
+			object.SetUID(other.GetUID())
+		}
+		if created.IsZero() {
+			object.SetCreationTimestamp(other.GetCreationTimestamp())
+		}
+	}
+	return imports.Fingerprint(object, scope)
+}
+
+// item returns what imports the report.
+func (e *entry) item(kind registry.Kind, known bool) imports.Item {
+	return imports.Item{
+		Group: kind.GroupVersionKind.Group, Resource: kind.Resource,
+		Version: e.version, Known: known, Object: e.object,
+	}
+}
+
+// deletion returns what deletes the report.
+func (e *entry) deletion(kind registry.Kind, version uint64) imports.Item {
+	return imports.Item{
+		Group: kind.GroupVersionKind.Group, Resource: kind.Resource, Version: version,
+		Delete: &imports.Deletion{Namespace: e.namespace, Name: e.name, UID: e.uid},
+	}
+}
+
+// entries of a side in the order of their keys, up to the first error.
+type entries = iter.Seq2[*entry, error]
+
+// join pairs the entries of two sides by key: each pair has one or both. It holds one
+// entry of each side in memory. It fails when a side is out of order.
+func join(a, b entries) iter.Seq2[[2]*entry, error] {
+	return func(yield func([2]*entry, error) bool) {
+		left, right := newCursor(a), newCursor(b)
+		defer left.stop()
+		defer right.stop()
+		for {
+			if err := left.err; err != nil {
+				yield([2]*entry{}, err)
+				return
+			}
+			if err := right.err; err != nil {
+				yield([2]*entry{}, err)
+				return
+			}
+			if left.at == nil && right.at == nil {
+				return
+			}
+			var pair [2]*entry
+			takeLeft := right.at == nil || left.at != nil && left.at.key() <= right.at.key()
+			takeRight := left.at == nil || right.at != nil && right.at.key() <= left.at.key()
+			if takeLeft {
+				pair[0] = left.at
+				left.advance()
+			}
+			if takeRight {
+				pair[1] = right.at
+				right.advance()
+			}
+			if !yield(pair, nil) {
+				return
+			}
+		}
+	}
+}
+
+// cursor reads entries one by one.
+type cursor struct {
+	next func() (*entry, error, bool)
+	stop func()
+	at   *entry
+	err  error
+}
+
+func newCursor(all entries) *cursor {
+	c := &cursor{}
+	c.next, c.stop = iter.Pull2(all)
+	c.advance()
+	return c
+}
+
+func (c *cursor) advance() {
+	before := c.at
+	at, err, ok := c.next()
+	c.at, c.err = at, err
+	if !ok || err != nil {
+		c.at = nil
+		return
+	}
+	if before != nil && at.key() <= before.key() {
+		c.at, c.err = nil, fmt.Errorf("a list is out of order: %s comes after %s", at.key(), before.key())
+	}
+}

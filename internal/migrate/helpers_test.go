@@ -1,0 +1,161 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package migrate
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+
+	"github.com/docket-project/docket/api/report"
+	"github.com/docket-project/docket/internal/apiserver"
+	"github.com/docket-project/docket/internal/imports"
+	"github.com/docket-project/docket/internal/registry"
+	"github.com/docket-project/docket/internal/sample"
+	"github.com/docket-project/docket/internal/testenv"
+)
+
+// databases returns an empty database of each engine.
+func databases(t *testing.T) map[string]string {
+	t.Helper()
+	return map[string]string{
+		"sqlite":   "sqlite://" + filepath.Join(t.TempDir(), "a.db"),
+		"postgres": testenv.Postgres(t).Database(t),
+	}
+}
+
+// open opens a database until the returned function is called.
+func open(t *testing.T, url string) (Place, func()) {
+	t.Helper()
+	options := apiserver.NewStorageOptions()
+	options.Database = url
+	reports, err := apiserver.OpenReports(t.Context(), options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Place{reports.Store, reports.Storage()}, func() {
+		if err := reports.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// opened is open until the end of the test.
+func opened(t *testing.T, url string) Place {
+	t.Helper()
+	place, closePlace := open(t, url)
+	t.Cleanup(closePlace)
+	return place
+}
+
+func testRetrier() *retrier {
+	return &retrier{clock: clock.RealClock{}, tell: func(string, error) {}}
+}
+
+// made returns the i-th made-up report of any kind, as an API server would have
+// stored it.
+func made(t testing.TB, i int) (registry.Kind, report.Accessor) {
+	t.Helper()
+	kinds := sample.Kinds()
+	object := sample.Cluster{Seed: 7, Now: time.Unix(1_800_000_000, 0)}.Report(kinds[i%len(kinds)], i, 1+i%5)
+	data, err := json.Marshal(object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, kind := range registry.Kinds() {
+		if kind.GroupVersionKind.Kind != kinds[i%len(kinds)].Kind {
+			continue
+		}
+		decoded, _, err := imports.Decode(kind, data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		decoded.SetUID(types.UID(fmt.Sprintf("00000000-0000-4000-8000-%012d", i)))
+		decoded.SetCreationTimestamp(metav1.Unix(1_700_000_000+int64(i), 0))
+		decoded.SetGeneration(int64(1 + i%4))
+		decoded.SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: "kyverno", Operation: "Update", APIVersion: "v1"}})
+		return kind, decoded
+	}
+	t.Fatal("there is no such kind")
+	return registry.Kind{}, nil
+}
+
+// fill writes n reports.
+func fill(t *testing.T, place Place, n int) {
+	t.Helper()
+	request := imports.Request{Mode: imports.Fill}
+	for i := range n {
+		kind, object := made(t, i)
+		request.Items = append(request.Items, itemFor(t, kind, object, 0))
+	}
+	for i, outcome := range importInto(t, place, request) {
+		if outcome.Result != imports.Created {
+			t.Fatalf("report %d: %+v", i, outcome)
+		}
+	}
+}
+
+func itemFor(t testing.TB, kind registry.Kind, object report.Accessor, version uint64) imports.Item {
+	t.Helper()
+	data, err := json.Marshal(object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return imports.Item{Group: kind.GroupVersionKind.Group, Resource: kind.Resource, Version: version, Object: data}
+}
+
+func importInto(t *testing.T, place Place, request imports.Request) []imports.Outcome {
+	t.Helper()
+	return imports.New(place.Storage, imports.Exact, clock.RealClock{}).Import(t.Context(), request).Outcomes
+}
+
+// contents returns all reports of a place by kind and key, without their resource
+// versions.
+func contents(t *testing.T, place Place) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	for _, kind := range registry.Kinds() {
+		for e, err := range newLocal(place.Storage, testRetrier()).list(t.Context(), kind, true) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			object, _, err := imports.Decode(kind, e.object)
+			if err != nil {
+				t.Fatal(err)
+			}
+			object.SetResourceVersion("")
+			data, err := json.Marshal(object)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all[kind.Resource+" "+e.key()] = string(data)
+		}
+	}
+	return all
+}
+
+func copyAll() Copy { return Copy{Groups: registry.Groups(), Out: io.Discard, Err: io.Discard} }
+
+// listOf returns entries with the given keys, all in one namespace.
+func listOf(keys ...string) entries {
+	return func(yield func(*entry, error) bool) {
+		for _, key := range keys {
+			if key == "error" {
+				yield(nil, errors.New("broken"))
+				return
+			}
+			if !yield(&entry{name: key}, nil) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,245 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package migrate
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/docket-project/docket/internal/imports"
+	"github.com/docket-project/docket/internal/testenv"
+)
+
+// Clusters in the tables.
+const (
+	ours   = "0a8f3d5e-0000-4000-8000-000000000001"
+	theirs = "0a8f3d5e-0000-4000-8000-000000000002"
+)
+
+// tables makes the tables of reports-server, as its present and its earlier versions
+// have them.
+func tables(t *testing.T, withCluster bool) (url string, conn *pgx.Conn) {
+	t.Helper()
+	url = testenv.Postgres(t).Database(t)
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close(t.Context()) }) // Its server ends with the test process.
+	cluster, key := "", ""
+	if withCluster {
+		cluster, key = ", cluster_id uuid NOT NULL DEFAULT '00000000-0000-0000-0000-000000000000'", "cluster_id, "
+	}
+	for _, kind := range []string{"policyreports", "reports", "ephemeralreports"} {
+		run(t, conn, fmt.Sprintf("CREATE TABLE %s (name varchar NOT NULL, namespace varchar NOT NULL, report jsonb NOT NULL%s, PRIMARY KEY (%sname, namespace))", kind, cluster, key))
+		run(t, conn, fmt.Sprintf("CREATE TABLE cluster%s (name varchar NOT NULL, report jsonb NOT NULL%s, PRIMARY KEY (%sname))", kind, cluster, key))
+	}
+	return url, conn
+}
+
+func run(t *testing.T, conn *pgx.Conn, sql string, args ...any) {
+	t.Helper()
+	if _, err := conn.Exec(t.Context(), sql, args...); err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+}
+
+// insert writes the i-th report into its table, in the form of reports-server, and
+// returns what it is to be in Docket.
+func insert(t *testing.T, conn *pgx.Conn, i int, cluster string) (key, content string) {
+	t.Helper()
+	kind, object := made(t, i)
+	want, err := json.Marshal(object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	annotations := object.GetAnnotations()
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[servedBy] = "reports-server"
+	object.SetAnnotations(annotations)
+	object.SetResourceVersion("7") // It gives several reports the same one.
+	data, err := json.Marshal(object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	columns, values, args := "name, report", "$1, $2", []any{object.GetName(), string(data)}
+	if kind.Namespaced {
+		columns, values, args = columns+", namespace", values+", $3", append(args, object.GetNamespace())
+	}
+	if cluster != "" {
+		columns, values = columns+", cluster_id", fmt.Sprintf("%s, $%d", values, len(args)+1)
+		args = append(args, cluster)
+	}
+	run(t, conn, fmt.Sprintf("INSERT INTO %s (%s) VALUES (%s)", kind.Resource, columns, values), args...)
+	e := entry{namespace: object.GetNamespace(), name: object.GetName()}
+	return kind.Resource + " " + e.key(), string(want)
+}
+
+func TestReportsServer(t *testing.T) {
+	t.Parallel()
+	for name, cluster := range map[string]string{"several clusters": ours, "before there were clusters": ""} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			url, conn := tables(t, cluster != "")
+			want := map[string]string{}
+			for i := range 60 {
+				key, content := insert(t, conn, i, cluster)
+				want[key] = content
+			}
+			if cluster != "" {
+				insert(t, conn, 60, theirs)
+			}
+			place := opened(t, databases(t)["sqlite"])
+			migration := ReportsServer{Copy: copyAll(), URL: url}
+			if cluster != "" {
+				err := migration.ToDatabase(t.Context(), place)
+				if err == nil || !strings.Contains(err.Error(), theirs) || !strings.Contains(err.Error(), "--source-cluster") {
+					t.Errorf("without a choice of the cluster: %v", err)
+				}
+				migration.Cluster = cluster
+			}
+			for range 2 { // Again is no different.
+				if err := migration.ToDatabase(t.Context(), place); err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(want, contents(t, place)); diff != "" {
+					t.Fatalf("(-want +got):\n%.3000s", diff)
+				}
+			}
+		})
+	}
+}
+
+// TestReportsServerWithoutUID: what was written without a UID gets one, and keeps it.
+func TestReportsServerWithoutUID(t *testing.T) {
+	t.Parallel()
+	url, conn := tables(t, true)
+	run(t, conn, "INSERT INTO policyreports (name, namespace, report, cluster_id) VALUES ('a', 'ns', $1, $2)",
+		`{"metadata":{"name":"a","labels":{"x":"y"}},"summary":{"pass":1}}`, ours)
+	place := opened(t, databases(t)["sqlite"])
+	var out bytes.Buffer
+	migration := ReportsServer{Copy: copyAll(), URL: url}
+	migration.Out = &out
+	if err := migration.ToDatabase(t.Context(), place); err != nil {
+		t.Fatal(err)
+	}
+	first := contents(t, place)["policyreports ns/a"]
+	if !strings.Contains(out.String(), "1 reports had no UID") || !strings.Contains(first, `"uid":"`) {
+		t.Errorf("%s\n%s", out.String(), first)
+	}
+	if err := migration.ToDatabase(t.Context(), place); err != nil {
+		t.Fatal(err)
+	}
+	if again := contents(t, place)["policyreports ns/a"]; again != first {
+		t.Errorf("the second time it became %s, it was %s", again, first)
+	}
+}
+
+func TestReportsServerRefuses(t *testing.T) {
+	t.Parallel()
+	place := opened(t, databases(t)["sqlite"])
+	err := ReportsServer{Copy: copyAll(), URL: testenv.Postgres(t).Database(t)}.ToDatabase(t.Context(), place)
+	if err == nil || !strings.Contains(err.Error(), "none of the tables") {
+		t.Errorf("a database without tables: %v", err)
+	}
+}
+
+// TestVerifier finds each kind of difference, and tells which of them clients made.
+func TestVerifier(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		switched bool
+		known    uint64
+		// change the destination, which was imported from the source.
+		change func(t *testing.T, place Place)
+		want   Difference
+	}{
+		"missing":       {false, 0, drop, Missing},
+		"deleted since": {true, 1000, drop, DeletedSince},
+		"never came":    {true, 1, drop, Missing},
+		"differs":       {false, 0, relabel, Differs},
+		"changed since": {true, 1000, relabel, ChangedSince},
+		"extra":         {false, 0, addOne, Extra},
+		"created since": {true, 1000, addOne, CreatedSince},
+		"tampered with, under the mark of the import": {true, 1000, tamper, Differs},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			source, place := opened(t, databases(t)["sqlite"]), opened(t, databases(t)["sqlite"])
+			kind, object := made(t, 0)
+			for i := range 3 {
+				object.SetName(fmt.Sprint("r", i))
+				item := itemFor(t, kind, object, 2)
+				importInto(t, source, imports.Request{Mode: imports.Fill, Items: []imports.Item{item}})
+				importInto(t, place, imports.Request{Mode: imports.Mirror, Items: []imports.Item{item}})
+			}
+			c.change(t, place)
+			v := Verification{Counts: map[Difference]int{}}
+			check := &verifier{
+				kind: kind, from: localSource{newLocal(source.Storage, testRetrier())}, to: newLocal(place.Storage, testRetrier()),
+				switched: c.switched, known: c.known, retry: testRetrier(),
+			}
+			if err := check.run(t.Context(), &v); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(map[Difference]int{c.want: 1}, v.Counts); diff != "" || v.OK() != c.want.explained() {
+				t.Errorf("listed %v (-want +got):\n%s", v.Listed, diff)
+			}
+		})
+	}
+}
+
+// The report r1 is changed as clients would, past the import.
+func drop(t *testing.T, place Place) {
+	t.Helper()
+	kind, object := made(t, 0)
+	current, err := place.Storage.Get(t.Context(), kind, object.GetNamespace(), "r1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := place.Storage.Delete(t.Context(), kind, current); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func relabel(t *testing.T, place Place) {
+	t.Helper()
+	kind, object := made(t, 0)
+	current, err := place.Storage.Get(t.Context(), kind, object.GetNamespace(), "r1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed, _, err := imports.Decode(kind, itemFor(t, kind, current, 0).Object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed.SetLabels(map[string]string{"changed": "here"})
+	if err := place.Storage.Update(t.Context(), kind, current, changed); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// tamper imports another content than the source has.
+func tamper(t *testing.T, place Place) {
+	t.Helper()
+	kind, object := made(t, 0)
+	object.SetName("r1")
+	object.SetLabels(map[string]string{"changed": "in transit"})
+	importInto(t, place, imports.Request{Mode: imports.Mirror, Items: []imports.Item{itemFor(t, kind, object, 2)}})
+}
+
+func addOne(t *testing.T, place Place) {
+	t.Helper()
+	kind, object := made(t, 0)
+	object.SetName("r9")
+	importInto(t, place, imports.Request{Mode: imports.Fill, Items: []imports.Item{itemFor(t, kind, object, 0)}})
+}

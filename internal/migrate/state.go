@@ -1,0 +1,269 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package migrate
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/uuid"
+	"k8s.io/client-go/kubernetes"
+)
+
+// ConfigMapName is where the state of a migration is kept.
+const ConfigMapName = "docket-migration"
+
+const stateKey = "state.json"
+
+// Direction of a migration.
+type Direction string
+
+// The directions.
+const (
+	ToDocket  Direction = "to-docket"
+	ToCluster Direction = "to-cluster"
+)
+
+// stateData is what survives kill -9. Each fact is saved before the next step relies
+// on it.
+type stateData struct {
+	Direction Direction `json:"direction"`
+	// Groups that are being migrated.
+	Groups map[string]*groupState `json:"groups"`
+	// Checkpoints are the revisions of the source up to which reports were imported,
+	// by resource.
+	Checkpoints map[string]string `json:"checkpoints"`
+	// Process is the one that works on it.
+	Process string `json:"process"`
+}
+
+// groupState is how far a group has come.
+type groupState struct {
+	// Held: the server holds back requests for the group.
+	Held bool `json:"held,omitempty"`
+	// Released: all that the source had at the switch was imported. From here on
+	// clients write to the destination.
+	Released bool `json:"released,omitempty"`
+	// Done: nothing more can come from the source.
+	Done bool `json:"done,omitempty"`
+}
+
+// State of a migration, kept in a ConfigMap. Safe for concurrent use.
+type State struct {
+	client    kubernetes.Interface
+	namespace string
+	retry     *retrier
+
+	mu   sync.Mutex
+	data stateData
+	// dirty says that data was changed since it was saved.
+	dirty bool
+
+	// saving is held while the ConfigMap is written.
+	saving sync.Mutex
+	stored *corev1.ConfigMap
+}
+
+// errOther says that another process has taken over.
+var errOther = errors.New("another `docket migrate` works on this cluster; end one of them")
+
+// loadState reads the state; found is false when there is none.
+func loadState(ctx context.Context, client kubernetes.Interface, namespace string, retry *retrier) (s *State, found bool, err error) {
+	s = &State{client: client, namespace: namespace, retry: retry}
+	err = retry.do(ctx, "read the state", func() (err error) {
+		s.stored, err = client.CoreV1().ConfigMaps(namespace).Get(ctx, ConfigMapName, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			s.stored = nil
+			return nil
+		}
+		return err
+	})
+	if err != nil {
+		return nil, false, fmt.Errorf("read ConfigMap %s/%s: %w", namespace, ConfigMapName, explain(err, "the cluster"))
+	}
+	if s.stored != nil {
+		if err := json.Unmarshal([]byte(s.stored.Data[stateKey]), &s.data); err != nil {
+			return nil, false, fmt.Errorf("ConfigMap %s/%s can't be understood; --abort removes it: %w", namespace, ConfigMapName, err)
+		}
+	}
+	found = s.stored != nil
+	if s.data.Groups == nil {
+		s.data.Groups = map[string]*groupState{}
+	}
+	if s.data.Checkpoints == nil {
+		s.data.Checkpoints = map[string]string{}
+	}
+	return s, found, nil
+}
+
+// begin makes this process the one that works on the migration.
+func (s *State) begin(ctx context.Context, direction Direction, groups []string) error {
+	s.mu.Lock()
+	s.data.Direction, s.data.Process = direction, string(uuid.NewUUID())
+	for _, group := range groups {
+		if s.data.Groups[group] == nil {
+			s.data.Groups[group] = &groupState{}
+		}
+	}
+	s.dirty = true
+	s.mu.Unlock()
+	return s.save(ctx)
+}
+
+// restart forgets a migration that was done, so that one in the other direction
+// can begin.
+func (s *State) restart() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.data.Groups, s.data.Checkpoints, s.dirty = map[string]*groupState{}, map[string]string{}, true
+}
+
+func (s *State) direction() Direction {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.data.Direction
+}
+
+func (s *State) groups() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Sorted(maps.Keys(s.data.Groups))
+}
+
+// group returns how far a group has come.
+func (s *State) group(name string) groupState {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if g := s.data.Groups[name]; g != nil {
+		return *g
+	}
+	return groupState{}
+}
+
+// allDone says that there is a migration, and nothing left to do in it.
+func (s *State) allDone() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, g := range s.data.Groups {
+		if !g.Done {
+			return false
+		}
+	}
+	return len(s.data.Groups) > 0
+}
+
+// advance changes how far a group has come, and returns when that is saved.
+func (s *State) advance(ctx context.Context, group string, change func(*groupState)) error {
+	s.mu.Lock()
+	if s.data.Groups[group] == nil {
+		s.data.Groups[group] = &groupState{}
+	}
+	change(s.data.Groups[group])
+	s.dirty = true
+	s.mu.Unlock()
+	return s.save(ctx)
+}
+
+func (s *State) checkpoint(name string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.data.Checkpoints[name]
+}
+
+func (s *State) setCheckpoint(name, version string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.data.Checkpoints[name] != version {
+		s.data.Checkpoints[name], s.dirty = version, true
+	}
+}
+
+// save writes the state if it was changed.
+func (s *State) save(ctx context.Context) error {
+	s.saving.Lock()
+	defer s.saving.Unlock()
+	s.mu.Lock()
+	data, err := json.Marshal(s.data)
+	process, dirty := s.data.Process, s.dirty
+	s.dirty = false
+	s.mu.Unlock()
+	if err != nil || !dirty {
+		return err
+	}
+	err = s.retry.do(ctx, "save the state", func() error { return s.write(ctx, string(data), process) })
+	if err != nil && !errors.Is(err, errOther) {
+		return fmt.Errorf("save ConfigMap %s/%s: %w", s.namespace, ConfigMapName, explain(err, "the cluster"))
+	}
+	return err
+}
+
+// write makes one attempt. After a conflict it looks whether the change is its own,
+// from an attempt whose answer was lost.
+func (s *State) write(ctx context.Context, data, process string) error {
+	maps := s.client.CoreV1().ConfigMaps(s.namespace)
+	if s.stored == nil {
+		created, err := maps.Create(ctx, &corev1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{Name: ConfigMapName, Namespace: s.namespace, Labels: map[string]string{"app.kubernetes.io/part-of": "docket"}},
+			Data:       map[string]string{stateKey: data},
+		}, metav1.CreateOptions{})
+		if err == nil {
+			s.stored = created
+		}
+		return err
+	}
+	desired := s.stored.DeepCopy()
+	desired.Data = map[string]string{stateKey: data}
+	updated, err := maps.Update(ctx, desired, metav1.UpdateOptions{})
+	if err == nil {
+		s.stored = updated
+		return nil
+	}
+	if !apierrors.IsConflict(err) {
+		return err
+	}
+	now, err := maps.Get(ctx, ConfigMapName, metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	var other stateData
+	if err := json.Unmarshal([]byte(now.Data[stateKey]), &other); err != nil || other.Process != process {
+		return errOther
+	}
+	s.stored = now
+	return errAgain
+}
+
+// keepSaving saves the state every second until the context ends.
+func (s *State) keepSaving(ctx context.Context) error {
+	for {
+		if err := s.retry.sleep(ctx, saveInterval); err != nil {
+			return nil //nolint:nilerr // It was told to end.
+		}
+		if err := s.save(ctx); err != nil {
+			if ctx.Err() != nil {
+				return nil //nolint:nilerr // It was told to end.
+			}
+			return err
+		}
+	}
+}
+
+// remove deletes the state.
+func (s *State) remove(ctx context.Context) error {
+	return s.retry.do(ctx, "delete the state", func() error {
+		err := s.client.CoreV1().ConfigMaps(s.namespace).Delete(ctx, ConfigMapName, metav1.DeleteOptions{})
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		return err
+	})
+}

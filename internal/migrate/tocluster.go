@@ -1,0 +1,191 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package migrate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/docket-project/docket/internal/imports"
+	"github.com/docket-project/docket/internal/registry"
+)
+
+// ToCluster migrates the reports from Docket back into custom resources: it makes
+// these equal to what Docket has, verifies that and, with Options.Switch, gives the
+// groups back to the cluster. It can be interrupted at any moment and called again.
+func (m *Crds) ToCluster(ctx context.Context) error {
+	found, err := m.begin(ctx, ToCluster)
+	if err != nil {
+		return err
+	}
+	if m.state.allDone() {
+		m.out.say("This migration is done already: the reports are in the cluster.")
+		return nil
+	}
+	kinds := all(found)
+	if err := m.checkServedByDocket(ctx); err != nil {
+		return err
+	}
+	if err := m.addVersions(ctx, kinds); err != nil {
+		return err
+	}
+	copiers := m.copiers(kinds, m.inDocket, newCluster(m.inCluster))
+	if !m.released() {
+		if err := m.copyBack(ctx, copiers, kinds); err != nil || !m.options.Switch {
+			return err
+		}
+	}
+	if err := m.giveBack(ctx, copiers); err != nil {
+		return err
+	}
+	m.tally.print(m.options.Out)
+	if err := m.tally.failures(); err != nil {
+		return err
+	}
+	if err := m.verify(ctx, kinds); err != nil {
+		return err
+	}
+	for group := range found {
+		if err := m.state.advance(ctx, group, func(g *groupState) { g.Done = true }); err != nil {
+			return err
+		}
+	}
+	if err := m.removeVersions(ctx, kinds); err != nil {
+		return err
+	}
+	m.out.say("Done: the reports are in the cluster, and Docket answers that they have moved.")
+	return nil
+}
+
+// released says that clients are back at the custom resources, or about to be.
+func (m *Crds) released() bool {
+	for _, group := range m.options.Groups {
+		if !m.state.group(group).Released {
+			return false
+		}
+	}
+	return true
+}
+
+// checkServedByDocket refuses to overwrite custom resources that clients use.
+func (m *Crds) checkServedByDocket(ctx context.Context) error {
+	for _, group := range m.options.Groups {
+		serving, err := m.services.of(ctx, group)
+		if err != nil {
+			return err
+		}
+		if !serving.extension && !m.state.group(group).Released {
+			return fmt.Errorf("the cluster serves %s by itself: there is nothing to bring back, and its reports would be overwritten", group)
+		}
+	}
+	return nil
+}
+
+// copyBack makes the custom resources equal to the reports in Docket, and keeps them
+// so until the switch.
+func (m *Crds) copyBack(ctx context.Context, copiers []*copier, kinds []registry.Kind) error {
+	// One that was interrupted may have left requests waiting, with much to copy yet.
+	if _, err := m.hold(ctx, imports.NoHold, m.options.Groups...); err != nil {
+		return err
+	}
+	total, err := count(ctx, m.inDocket, kinds)
+	if err != nil {
+		return err
+	}
+	stopBar := m.bar(total, "copy")
+	err = reconcileAll(ctx, copiers, imports.Mirror)
+	stopBar()
+	if err != nil {
+		return err
+	}
+	if err := m.state.save(ctx); err != nil {
+		return err
+	}
+	m.tally.print(m.options.Out)
+	if !m.options.Switch {
+		m.out.say("The custom resources are as Docket was a moment ago. With --switch the same command brings the cluster back to them.")
+		return nil
+	}
+	m.out.say("Switching %s back to the cluster. Requests wait for some seconds.", strings.Join(m.options.Groups, ", "))
+	followCtx, stop := context.WithCancel(ctx)
+	defer stop()
+	following, followCtx := errgroup.WithContext(followCtx)
+	for _, c := range copiers {
+		following.Go(func() error { return describe(c.kind, c.keepFollowing(followCtx, imports.Mirror)) })
+	}
+	err = m.stopClients(followCtx, copiers)
+	stop()
+	if err := errors.Join(following.Wait(), ignoreEnd(ctx, err)); err != nil {
+		return err
+	}
+	// All that was acknowledged is in Docket's lists now, and nothing can follow.
+	if err := reconcileAll(ctx, copiers, imports.Mirror); err != nil {
+		return err
+	}
+	for _, group := range m.options.Groups {
+		if err := m.state.advance(ctx, group, func(g *groupState) { g.Released = true }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stopClients lets requests wait at Docket, and returns when those that did not wait
+// are over and all replicas know.
+func (m *Crds) stopClients(ctx context.Context, copiers []*copier) error {
+	for _, c := range copiers {
+		if err := m.crds.setServed(ctx, c.kind, true); err != nil {
+			return err
+		}
+	}
+	if err := m.retry.sleep(ctx, m.options.Settle); err != nil {
+		return err
+	}
+	if _, err := m.hold(ctx, imports.HoldWait, m.options.Groups...); err != nil {
+		return err
+	}
+	return m.retry.sleep(ctx, m.options.Settle)
+}
+
+// giveBack makes the cluster serve the groups again. Watches at Docket end with 410
+// first, while nobody can open one: their clients list next, and that request is
+// sent to the cluster.
+func (m *Crds) giveBack(ctx context.Context, copiers []*copier) error {
+	for _, c := range copiers {
+		if err := m.crds.setServed(ctx, c.kind, true); err != nil {
+			return err
+		}
+	}
+	if err := m.raiseFloor(ctx, imports.FloorRequest{Force: true}); err != nil {
+		return err
+	}
+	if err := m.retry.sleep(ctx, m.options.Settle/2); err != nil {
+		return err
+	}
+	for _, group := range m.options.Groups {
+		if err := m.services.makeLocal(ctx, group); err != nil {
+			return err
+		}
+		err := m.retry.until(ctx, "wait for "+group, func() (bool, error) {
+			serving, err := m.services.of(ctx, group)
+			return !serving.extension && serving.available, err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if _, err := m.hold(ctx, imports.HoldMoved, m.options.Groups...); err != nil {
+		return err
+	}
+	m.out.say("%s: served by the cluster again.", strings.Join(m.options.Groups, ", "))
+	// A commit that took longer than the wait, if there was one.
+	if err := m.retry.sleep(ctx, m.options.Settle); err != nil {
+		return err
+	}
+	return reconcileAll(ctx, copiers, imports.Tail)
+}

@@ -1,0 +1,378 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package migrate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/docket-project/docket/internal/imports"
+	"github.com/docket-project/docket/internal/registry"
+)
+
+// ToDocket migrates the custom resources into Docket: it copies and follows them,
+// waits for the switch (or makes it), brings the last changes over, and verifies. It
+// can be interrupted at any moment and called again.
+func (m *Crds) ToDocket(ctx context.Context) error {
+	found, err := m.begin(ctx, ToDocket)
+	if err != nil {
+		return err
+	}
+	if m.state.allDone() {
+		m.out.say("This migration is done already. --verify compares again, --delete-from-cluster frees the space in etcd.")
+		return nil
+	}
+	kinds := all(found)
+	if err := m.prepareDocket(ctx, found); err != nil {
+		return err
+	}
+	if err := m.copyAndSwitch(ctx, found, kinds); err != nil {
+		return err
+	}
+	m.tally.print(m.options.Out)
+	if err := m.tally.failures(); err != nil {
+		return err
+	}
+	if err := m.verify(ctx, kinds); err != nil {
+		return err
+	}
+	for group := range found {
+		if err := m.state.advance(ctx, group, func(g *groupState) { g.Done = true }); err != nil {
+			return err
+		}
+	}
+	if err := m.removeVersions(ctx, kinds); err != nil {
+		return err
+	}
+	m.out.say("Done: the reports are in Docket. Those in etcd are not used any more; --delete-from-cluster deletes them.")
+	return nil
+}
+
+// begin finds out what is there and takes over the state.
+func (m *Crds) begin(ctx context.Context, direction Direction) (map[string][]registry.Kind, error) {
+	state, known, err := loadState(ctx, m.kube, m.options.Namespace, m.retry)
+	if err != nil {
+		return nil, err
+	}
+	m.state = state
+	if known && state.direction() != direction {
+		if !state.allDone() {
+			return nil, fmt.Errorf("a migration %s is under way: finish it with the same command, or end it with --abort", state.direction())
+		}
+		state.restart()
+		known = false
+	}
+	found, err := m.find(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if known {
+		m.out.say("Going on with the migration of %s.", strings.Join(state.groups(), ", "))
+	}
+	if err := state.begin(ctx, direction, m.options.Groups); err != nil || state.allDone() {
+		return found, err
+	}
+	maps.DeleteFunc(found, func(group string, _ []registry.Kind) bool { return state.group(group).Done })
+	m.options.Groups = slices.Sorted(maps.Keys(found))
+	return found, nil
+}
+
+func all(found map[string][]registry.Kind) (kinds []registry.Kind) {
+	for _, group := range slices.Sorted(maps.Keys(found)) {
+		kinds = append(kinds, found[group]...)
+	}
+	return kinds
+}
+
+// prepareDocket makes both sides ready for a copy.
+func (m *Crds) prepareDocket(ctx context.Context, found map[string][]registry.Kind) error {
+	kinds := all(found)
+	if err := m.addVersions(ctx, kinds); err != nil {
+		return err
+	}
+	for _, group := range m.options.Groups {
+		serving, err := m.services.of(ctx, group)
+		if err != nil {
+			return err
+		}
+		if err := m.takeHold(ctx, group, serving, found[group]); err != nil {
+			return err
+		}
+	}
+	list, err := m.inCluster.head(ctx, kinds[0])
+	if err != nil {
+		return err
+	}
+	above, err := strconv.ParseInt(list.Metadata.ResourceVersion, 10, 64)
+	if err != nil {
+		return fmt.Errorf("resource version of the cluster: %w", err)
+	}
+	return m.raiseFloor(ctx, imports.FloorRequest{Above: above})
+}
+
+// takeHold makes Docket hold back requests for a group until all was copied. If
+// clients reach Docket already it is too late for that: they work with what is there,
+// and nothing that they write is overwritten.
+func (m *Crds) takeHold(ctx context.Context, group string, serving serving, kinds []registry.Kind) error {
+	g := m.state.group(group)
+	if g.Released || g.Held {
+		return m.holdAgain(ctx, group, g)
+	}
+	if serving.extension {
+		m.out.say("%s is served by an extension server already: reports that clients have changed there are left as they are.", group)
+		return m.state.advance(ctx, group, func(g *groupState) { g.Released = true })
+	}
+	if err := m.checkEmpty(ctx, kinds); err != nil {
+		return err
+	}
+	held, err := m.hold(ctx, imports.HoldWait, group)
+	if err != nil || !held {
+		return err
+	}
+	return m.state.advance(ctx, group, func(g *groupState) { g.Held = true })
+}
+
+// holdAgain sets the hold that an interrupted process set, or was about to end.
+func (m *Crds) holdAgain(ctx context.Context, group string, g groupState) error {
+	hold := imports.HoldWait
+	if g.Released {
+		hold = imports.NoHold
+	}
+	_, err := m.hold(ctx, hold, group)
+	return err
+}
+
+// checkEmpty refuses to overwrite reports in Docket that came from no migration.
+func (m *Crds) checkEmpty(ctx context.Context, kinds []registry.Kind) error {
+	if m.options.Overwrite {
+		return nil
+	}
+	for _, kind := range kinds {
+		for e, err := range m.inDocket.list(ctx, kind, false, nil) {
+			if err != nil {
+				return err
+			}
+			if !e.marked {
+				return fmt.Errorf("there are %s in Docket already that came from no migration, such as %s: if they are not needed, --overwrite makes Docket equal to the cluster",
+					kind.GroupResource(), e.key())
+			}
+		}
+	}
+	return nil
+}
+
+// copyAndSwitch brings all groups over.
+func (m *Crds) copyAndSwitch(ctx context.Context, found map[string][]registry.Kind, kinds []registry.Kind) error {
+	total, err := count(ctx, m.inCluster, kinds)
+	if err != nil {
+		return err
+	}
+	stopBar := m.bar(total, "copy")
+	saveCtx, stopSaving := context.WithCancel(ctx)
+	defer stopSaving()
+	var saver errgroup.Group
+	saver.Go(func() error { return m.state.keepSaving(saveCtx) })
+
+	copied := newGate(len(found), func() {
+		stopBar()
+		m.announce()
+	})
+	group, groupCtx := errgroup.WithContext(ctx)
+	for name, kinds := range found {
+		group.Go(func() error { return m.moveGroup(groupCtx, name, kinds, copied) })
+	}
+	err = group.Wait()
+	stopBar()
+	stopSaving()
+	return errors.Join(err, saver.Wait(), m.state.save(ctx))
+}
+
+// announce says that it is time for the switch.
+func (m *Crds) announce() {
+	waiting := slices.DeleteFunc(slices.Clone(m.options.Groups), func(g string) bool { return m.state.group(g).Released })
+	if len(waiting) == 0 {
+		return
+	}
+	m.tally.print(m.options.Out)
+	if m.options.Switch {
+		m.out.say("All reports are copied. Switching %s to Docket.", strings.Join(waiting, ", "))
+		return
+	}
+	m.out.say("All reports are copied, and changes follow. Switch now: apply the APIServices that `docket bootstrap %s` prints.",
+		strings.Join(waiting, " "))
+}
+
+// moveGroup brings one group over.
+func (m *Crds) moveGroup(ctx context.Context, name string, kinds []registry.Kind, copied *gate) error {
+	copiers := m.copiers(kinds, m.inCluster, docketServer{m.inDocket})
+	if !m.state.group(name).Released {
+		if err := m.copyUntilSwitch(ctx, name, copiers, copied); err != nil {
+			return err
+		}
+		// Nobody but this process has written to Docket so far. From here on clients do.
+		if err := m.state.advance(ctx, name, func(g *groupState) { g.Released = true }); err != nil {
+			return err
+		}
+		if _, err := m.hold(ctx, imports.NoHold, name); err != nil {
+			return err
+		}
+		m.out.say("%s is served by Docket now.", name)
+	} else {
+		if err := reconcileAll(ctx, copiers, imports.Tail); err != nil {
+			return err
+		}
+		copied.done()
+	}
+	return m.drain(ctx, copiers)
+}
+
+// copyUntilSwitch copies and follows a group until the cluster sends its clients to
+// Docket, and then brings over what is left. Clients wait meanwhile.
+func (m *Crds) copyUntilSwitch(ctx context.Context, name string, copiers []*copier, copied *gate) error {
+	if err := reconcileAll(ctx, copiers, imports.Mirror); err != nil {
+		return err
+	}
+	if err := m.state.save(ctx); err != nil {
+		return err
+	}
+	copied.done()
+	followCtx, stop := context.WithCancel(ctx)
+	defer stop()
+	mode := imports.Tail // Without a hold clients write as soon as there is the switch.
+	if m.state.group(name).Held {
+		mode = imports.Mirror
+	}
+	following, followCtx := errgroup.WithContext(followCtx)
+	for _, c := range copiers {
+		following.Go(func() error { return describe(c.kind, c.keepFollowing(followCtx, mode)) })
+	}
+	// The end of following, by an error, ends the wait too.
+	err := m.waitForSwitch(followCtx, name, copied)
+	stop()
+	if err := errors.Join(following.Wait(), ignoreEnd(ctx, err)); err != nil {
+		return err
+	}
+	return reconcileAll(ctx, copiers, mode)
+}
+
+// ignoreEnd drops errors that only say that a part of the work was told to end.
+func ignoreEnd(ctx context.Context, err error) error {
+	if ctx.Err() == nil && errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}
+
+// waitForSwitch returns when a group is served by Docket. With Options.Switch it sees
+// to that, once all groups are copied.
+func (m *Crds) waitForSwitch(ctx context.Context, name string, copied *gate) error {
+	if m.options.Switch {
+		if err := copied.wait(ctx); err != nil {
+			return err
+		}
+		service := forGroup(m.options.APIServices, name)
+		if service == nil {
+			return fmt.Errorf("--api-services: there is no APIService %s in the file", apiServiceName(name))
+		}
+		if err := m.services.put(ctx, service); err != nil {
+			return err
+		}
+	}
+	told := ""
+	return m.retry.until(ctx, "wait for the switch of "+name, func() (bool, error) {
+		serving, err := m.services.of(ctx, name)
+		if err != nil || !serving.extension {
+			return false, err
+		}
+		if !serving.available && serving.why != "" && serving.why != told {
+			told = serving.why
+			m.out.say("APIService %s is not available yet: %s", apiServiceName(name), told)
+		}
+		return serving.available, nil
+	})
+}
+
+// drain imports what still comes to etcd after the switch: from servers of the
+// control plane that saw it late, and from writes that were under way. It takes the
+// real version away from the CRDs, so that nothing more can come: that also ends the
+// watches that clients still had there.
+func (m *Crds) drain(ctx context.Context, copiers []*copier) error {
+	followCtx, stop := context.WithCancel(ctx)
+	defer stop()
+	following, followCtx := errgroup.WithContext(followCtx)
+	for _, c := range copiers {
+		following.Go(func() error { return describe(c.kind, c.keepFollowing(followCtx, imports.Tail)) })
+	}
+	err := m.retry.sleep(followCtx, m.options.Settle)
+	for _, c := range copiers {
+		if err == nil {
+			err = m.crds.setServed(followCtx, c.kind, false)
+		}
+	}
+	if err == nil {
+		err = m.retry.sleep(followCtx, m.options.Settle)
+	}
+	stop()
+	if err := errors.Join(following.Wait(), ignoreEnd(ctx, err)); err != nil {
+		return err
+	}
+	return reconcileAll(ctx, copiers, imports.Tail)
+}
+
+func (m *Crds) copiers(kinds []registry.Kind, from source, to destination) []*copier {
+	var copiers []*copier
+	for _, kind := range kinds {
+		copiers = append(copiers, &copier{
+			kind: kind, from: from, to: to, tally: m.tally, clock: m.options.Clock,
+			checkpoint: &Checkpoint{m.state, kind.GroupResource().String()},
+		})
+	}
+	return copiers
+}
+
+func reconcileAll(ctx context.Context, copiers []*copier, mode imports.Mode) error {
+	group, ctx := errgroup.WithContext(ctx)
+	for _, c := range copiers {
+		group.Go(func() error { return describe(c.kind, c.reconcile(ctx, mode)) })
+	}
+	return group.Wait()
+}
+
+// gate opens when a number of parts have come to it.
+type gate struct {
+	left   atomic.Int64
+	opened chan struct{}
+	// open is called then.
+	open func()
+}
+
+func newGate(parts int, open func()) *gate {
+	g := &gate{opened: make(chan struct{}), open: open}
+	g.left.Store(int64(parts))
+	return g
+}
+
+func (g *gate) done() {
+	if g.left.Add(-1) == 0 {
+		g.open()
+		close(g.opened)
+	}
+}
+
+func (g *gate) wait(ctx context.Context) error {
+	select {
+	case <-g.opened:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
