@@ -67,6 +67,10 @@ fix: $(GOLANGCI) ## Format the code and repair what the linters can repair
 workspace: ## Write a go.work for editors (ignored by Git and by all targets here)
 	GOWORK= go work init $(MODULES)
 
+.PHONY: release
+release: ## Build archives, bills of materials, chart and checksums into dist/ (PLATFORMS= chooses some)
+	hack/release.sh
+
 .PHONY: clean
 clean: ## Remove what these targets built
 	rm -rf bin dist
@@ -77,13 +81,23 @@ clean: ## Remove what these targets built
 test: test-root test-nested ## Run all tests: the root module with the race detector, then the nested modules
 
 .PHONY: test-root
-test-root: ## Run the tests of the root module with the race detector
+test-root: deploy-tools ## Run the tests of the root module with the race detector
 	@hack/need.sh cc gcc libc6-dev
 	CGO_ENABLED=1 go test $(RACE) -timeout 30m ./...
 
+.PHONY: deploy-tools
+deploy-tools: ## Build or fetch what the tests of deploy/ run: helm, kustomize, promtool
+	@go build -C hack/helm -o $(CURDIR)/bin/ helm.sh/helm/v4/cmd/helm sigs.k8s.io/kustomize/kustomize/v5
+	@hack/promtool.sh >/dev/null
+
 .PHONY: test-nested
-test-nested: ## Run the tests of the nested modules: end to end, controller
-	@for module in $(NESTED); do echo "module $$module"; (cd $$module && go test -timeout 30m ./...); done
+test-nested: e2e ## Run the tests of the nested modules: end to end, controller
+	@for module in $(filter-out test/e2e,$(NESTED)); do echo "module $$module"; (cd $$module && go test -timeout 30m ./...); done
+
+# Never from the cache: go test does not know what the binaries under test were built from.
+.PHONY: e2e
+e2e: ## Run the tests on a real control plane, which is built first (RUN= chooses among them)
+	cd test/e2e && go test -v -count=1 -timeout 45m -run '$(RUN)' ./...
 
 .PHONY: test-short
 test-short: ## Run the quick tests: no race detector, no nested modules, no long ones
@@ -108,6 +122,10 @@ bench: ## Run benchmarks (PKG=, BENCH=, COUNT=) into bin/bench.txt; OLD= compare
 	@mkdir -p bin
 	go test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) $(PKG) | tee bin/bench.txt
 	@if [ -n "$(OLD)" ]; then $(TOOLS) benchstat "$(OLD)" bin/bench.txt; fi
+
+.PHONY: bench-cluster
+bench-cluster: ## Compare with CRDs in etcd through kube-apiserver, and print the tables of docs/benchmarks.md
+	cd test/e2e && go test -run '^$$' -bench Cluster -benchtime 1x -count=1 -timeout 60m ./bench
 
 ##@ Checks; none of them changes a file
 

@@ -1,0 +1,36 @@
+{{/*
+Copyright 2026 The Docket Authors.
+SPDX-License-Identifier: Apache-2.0
+*/}}
+
+{{/* Labels that pods are selected by. */}}
+{{- define "docket.selector" -}}
+app.kubernetes.io/name: docket
+app.kubernetes.io/component: server
+{{- end }}
+
+{{/* Labels of everything. One Docket a cluster: the APIs exist once. */}}
+{{- define "docket.labels" -}}
+app.kubernetes.io/name: docket
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
+{{- end }}
+
+{{- define "docket.image" -}}
+{{- if .Values.image.digest -}}
+{{ .Values.image.repository }}@{{ .Values.image.digest }}
+{{- else -}}
+{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
+{{- end -}}
+{{- end }}
+
+{{/* Versions of the groups. */}}
+{{- define "docket.version" -}}
+{{- get (dict "openreports.io" "v1alpha1" "reports.kyverno.io" "v1" "wgpolicyk8s.io" "v1alpha2") . -}}
+{{- end }}
+
+{{- define "docket.allGroups" -}}
+{{- eq (len .Values.apiServices.groups) 3 -}}
+{{- end }}

@@ -1,0 +1,171 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package deploy_test
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+)
+
+// TestChartLint runs helm lint with each variant's values.
+func TestChartLint(t *testing.T) {
+	t.Parallel()
+	for name, v := range variants() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			arguments := []string{"lint", "--strict", "chart"}
+			for _, value := range v.values {
+				arguments = append(arguments, "--set", value)
+			}
+			run(t, helmTool, arguments...)
+		})
+	}
+}
+
+// TestChartRefuses gives values that can't be right; the error names each.
+func TestChartRefuses(t *testing.T) {
+	t.Parallel()
+	path, err := helmTool()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for values, want := range map[string]string{
+		"database.type=mysql":                          "/database/type",
+		"database.typ=sqlite":                          "typ",
+		"replicas=0":                                   "/replicas",
+		"apiServices.groups={apps}":                    "/apiServices/groups/0",
+		"certificate.caBundle=-----BEGIN CERTIFICATE-": "/certificate/caBundle",
+		"extraArgs={watch-history=2h}":                 "/extraArgs/0",
+		"goMemLimit=400Mi":                             "/goMemLimit",
+		"terminationGracePeriodSeconds=5":              "/terminationGracePeriodSeconds",
+		"monitoring.enabled=true,monitoring.prometheus.serviceAccount=x": "monitoring.prometheus.namespace",
+	} {
+		_, err := command(t.Context(), path, "template", "docket", "chart", "--set", values)
+		if err == nil || !strings.Contains(strings.ReplaceAll(err.Error(), "'", ""), want) {
+			t.Errorf("%s: %v, want an error with %q", values, err, want)
+		}
+	}
+}
+
+// TestChartValues sets what has no place in the variants.
+func TestChartValues(t *testing.T) {
+	t.Parallel()
+	all := helm(t, "reports", "image.repository=mirror/docket", "image.tag=v1", "imagePullSecrets={pull}", "priorityClassName=high",
+		"extraArgs={--watch-history=2h}", "cluster=auto", "networkPolicy.enabled=false", "rbac.aggregate=false",
+		"apiServices.groups={openreports.io,wgpolicyk8s.io}", "podAnnotations.a=b", "nodeSelector.disk=ssd",
+		"database.sqlite.storageClassName=fast", "database.sqlite.size=1Gi")
+	pod := podOf(t, all)
+	container := pod.Containers[0]
+	wantArgs := []string{
+		"serve", "--tls-cert-file=/etc/docket/tls/tls.crt", "--tls-private-key-file=/etc/docket/tls/tls.key",
+		"--database=sqlite:///var/lib/docket/docket.db", "--api-groups=openreports.io,wgpolicyk8s.io", "--cluster=auto", "--watch-history=2h",
+	}
+	if diff := gocmp.Diff(wantArgs, container.Args); diff != "" {
+		t.Errorf("arguments (-want +got):\n%s", diff)
+	}
+	checkArguments(t, pod)
+	got := []string{container.Image, pod.ImagePullSecrets[0].Name, pod.PriorityClassName, pod.NodeSelector["disk"]}
+	if diff := gocmp.Diff([]string{"mirror/docket:v1", "pull", "high", "ssd"}, got); diff != "" {
+		t.Errorf("pod (-want +got):\n%s", diff)
+	}
+	if all["NetworkPolicy docket"] != nil {
+		t.Error("there is a NetworkPolicy")
+	}
+	for label := range all["ClusterRole docket:reports-view"].GetLabels() {
+		if strings.Contains(label, "aggregate-to") {
+			t.Errorf("label %s", label)
+		}
+	}
+	digest := "sha256:" + strings.Repeat("0", 64)
+	if image := podOf(t, helm(t, "reports", "image.digest="+digest)).Containers[0].Image; image != "docket@"+digest {
+		t.Errorf("image %s", image)
+	}
+}
+
+// TestChartReadme finds values that README.md does not list, or lists wrongly.
+func TestChartReadme(t *testing.T) {
+	t.Parallel()
+	var values map[string]any
+	read(t, "chart/values.yaml", &values)
+	want := map[string]string{}
+	flatten("", values, want)
+	page, err := os.ReadFile("chart/README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	row := regexp.MustCompile("(?m)^\\| `([^`]+)` \\| `([^`]*)` \\| .+ \\|$")
+	for _, match := range row.FindAllStringSubmatch(string(page), -1) {
+		got[match[1]] = match[2]
+	}
+	if diff := gocmp.Diff(want, got); diff != "" {
+		t.Errorf("values.yaml (-) and README.md (+) differ:\n%s", diff)
+	}
+}
+
+// flatten collects the leaves; resources and the like are leaves as a whole.
+func flatten(prefix string, values map[string]any, into map[string]string) {
+	for key, value := range values {
+		path := prefix + key
+		nested, isMap := value.(map[string]any)
+		if isMap && len(nested) > 0 && !slices.Contains([]string{"resources"}, path) {
+			flatten(path+".", nested, into)
+			continue
+		}
+		switch value := value.(type) {
+		case map[string]any:
+			into[path] = "{}"
+			if len(value) > 0 {
+				into[path] = "…"
+			}
+		case []any:
+			into[path] = strings.ReplaceAll(fmt.Sprint(value), " ", ", ")
+		case string:
+			into[path] = value
+			if value == "" {
+				into[path] = `""`
+			}
+		default:
+			into[path] = fmt.Sprint(value)
+		}
+	}
+}
+
+// TestDockerfile compares the image with the rest: same Go, same user as the pods.
+func TestDockerfile(t *testing.T) {
+	t.Parallel()
+	text := func(path string) string {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	match := func(pattern, in string) string {
+		found := regexp.MustCompile(pattern).FindStringSubmatch(in)
+		if found == nil {
+			t.Fatalf("nothing matches %s", pattern)
+		}
+		return found[1]
+	}
+	dockerfile := text("Dockerfile")
+	if got, want := match(`(?m)^ARG GO_VERSION=(\S+)$`, dockerfile), match(`(?m)^go (\S+)$`, text(root+"/go.mod")); got != want {
+		t.Errorf("the image is built with Go %s, want %s of go.mod", got, want)
+	}
+	user := fmt.Sprint(*podOf(t, kustomize(t, "overlays/sqlite")).SecurityContext.RunAsUser)
+	if got := match(`(?m)^USER (\d+):\d+$`, dockerfile); got != user {
+		t.Errorf("the image runs as %s, the pods as %s", got, user)
+	}
+	// hack/release.sh and the image hold the same binary.
+	build := match(`go build (-buildvcs=true .*) -o `, dockerfile)
+	if !strings.Contains(text(root+"/hack/release.sh"), "go build "+build+" ") {
+		t.Errorf("hack/release.sh does not build with %s", build)
+	}
+}

@@ -1,0 +1,171 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package deploy_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apiserver/pkg/authentication/authenticatorfactory"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/authorization/authorizerfactory"
+	"k8s.io/client-go/rest"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/docket-project/docket/internal/apiserver"
+)
+
+const (
+	patience     = 2 * time.Minute
+	pollInterval = 50 * time.Millisecond
+)
+
+// reports is a path of the API, and what is posted to it.
+const (
+	reports    = "/apis/wgpolicyk8s.io/v1alpha2/namespaces/team-a/policyreports"
+	someReport = `{"apiVersion":"wgpolicyk8s.io/v1alpha2","kind":"PolicyReport","metadata":{"name":"a"}}`
+)
+
+// measured is a server in this process whose metrics the test reads.
+type measured struct {
+	url    string
+	client *http.Client
+}
+
+// servedMetrics returns the names of all series of a server that did some work.
+func servedMetrics(t *testing.T) map[string]bool {
+	t.Helper()
+	// Sizes are measured each minute of this clock.
+	clock := clocktesting.NewFakeClock(time.Now())
+	s := startMeasured(t, clock)
+	s.do(t, http.MethodPost, reports, someReport, http.StatusCreated)
+	s.do(t, http.MethodGet, reports+"/a", "", http.StatusOK)
+	s.do(t, http.MethodGet, reports+"/a", "", http.StatusOK)
+	var names map[string]bool
+	s.until(t, "sizes among the metrics", func() bool {
+		clock.Step(time.Minute)
+		names = seriesNames(s.do(t, http.MethodGet, "/metrics", "", http.StatusOK))
+		return names["docket_store_size"]
+	})
+	return names
+}
+
+var seriesName = regexp.MustCompile(`(?m)^[a-zA-Z_:][a-zA-Z0-9_:]*`)
+
+func seriesNames(text string) map[string]bool {
+	names := map[string]bool{}
+	for _, name := range seriesName.FindAllString(text, -1) {
+		names[name] = true
+	}
+	return names
+}
+
+func startMeasured(t *testing.T, clock *clocktesting.FakeClock) *measured {
+	t.Helper()
+	server, err := newMeasured(t.Context(), filepath.Join(t.TempDir(), "docket.db"), clock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	loopback := server.Generic.LoopbackClientConfig
+	client, err := rest.HTTPClientFor(rest.AnonymousClientConfig(loopback))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- server.Run(ctx) }()
+	t.Cleanup(func() {
+		client.CloseIdleConnections()
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("run the server: %v", err)
+		}
+	})
+	s := &measured{url: loopback.Host, client: client}
+	s.until(t, "a server that is ready", func() bool {
+		status, _, err := s.request(t.Context(), http.MethodGet, "/readyz", "")
+		return err == nil && status == http.StatusOK
+	})
+	return s
+}
+
+func newMeasured(ctx context.Context, path string, clock *clocktesting.FakeClock) (*apiserver.Server, error) {
+	options := apiserver.NewLocalOptions()
+	options.Storage.Database = "sqlite://" + path
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	options.SecureServing.Listener = listener
+	config, err := options.Complete().Config(ctx)
+	if err != nil {
+		return nil, errors.Join(err, listener.Close())
+	}
+	config.Store.Clock = clock
+	config.Generic.Authentication.Authenticator = authenticatorfactory.NewFromTokens(
+		map[string]*user.DefaultInfo{token: {Name: "tester", Groups: []string{user.AllAuthenticated}}}, nil)
+	config.Generic.Authorization.Authorizer = authorizerfactory.NewAlwaysAllowAuthorizer()
+	completed, err := config.Complete()
+	if err != nil {
+		return nil, errors.Join(err, listener.Close())
+	}
+	server, err := completed.New(ctx)
+	if err != nil {
+		return nil, errors.Join(err, listener.Close())
+	}
+	return server, nil
+}
+
+const token = "token-of-the-test"
+
+func (s *measured) request(ctx context.Context, method, path, body string) (int, string, error) {
+	request, err := http.NewRequestWithContext(ctx, method, s.url+path, strings.NewReader(body))
+	if err != nil {
+		return 0, "", err
+	}
+	request.Header.Set("Authorization", "Bearer "+token)
+	request.Header.Set("Content-Type", "application/json")
+	response, err := s.client.Do(request)
+	if err != nil {
+		return 0, "", err
+	}
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		err = fmt.Errorf("read %s: %w", path, err)
+	}
+	return response.StatusCode, string(text), errors.Join(err, response.Body.Close())
+}
+
+func (s *measured) do(t *testing.T, method, path, body string, want int) string {
+	t.Helper()
+	status, text, err := s.request(t.Context(), method, path, body)
+	if err != nil || status != want {
+		t.Fatalf("%s %s: status %d, want %d: %v\n%s", method, path, status, want, err, text)
+	}
+	return text
+}
+
+func (s *measured) until(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	deadline := time.NewTimer(patience)
+	defer deadline.Stop()
+	tick := time.NewTicker(pollInterval)
+	defer tick.Stop()
+	for !done() {
+		select {
+		case <-tick.C:
+		case <-deadline.C:
+			t.Fatalf("no %s after %s", what, patience)
+		}
+	}
+}

@@ -1,0 +1,269 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package deploy_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+)
+
+// rule is an alert.
+type rule struct {
+	Alert, Expr         string
+	Labels, Annotations map[string]string
+}
+
+type ruleGroups struct {
+	Groups []struct {
+		Name  string
+		Rules []rule
+	}
+}
+
+// alerts returns the alerts, and the file that Prometheus itself would read.
+func alerts(t testing.TB) (rules []rule, file []byte) {
+	t.Helper()
+	var object struct{ Spec json.RawMessage }
+	read(t, "chart/monitoring/prometheusrule.yaml", &object)
+	var groups ruleGroups
+	if err := json.Unmarshal(object.Spec, &groups); err != nil {
+		t.Fatal(err)
+	}
+	for _, group := range groups.Groups {
+		rules = append(rules, group.Rules...)
+	}
+	if len(rules) < 10 {
+		t.Fatalf("%d alerts only", len(rules))
+	}
+	return rules, object.Spec
+}
+
+func read(t testing.TB, path string, into any) {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := yaml.Unmarshal(data, into); err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+}
+
+// TestAlerts runs promtool's checks, and its tests of alerts in testdata.
+func TestAlerts(t *testing.T) {
+	t.Parallel()
+	_, rules := alerts(t)
+	tests, err := os.ReadFile("testdata/alerts.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for name, content := range map[string][]byte{"rules.yaml": rules, "tests.yaml": tests} {
+		if err := os.WriteFile(filepath.Join(dir, name), content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run(t, promTool, "check", "rules", filepath.Join(dir, "rules.yaml"))
+	run(t, promTool, "test", "rules", filepath.Join(dir, "tests.yaml"))
+}
+
+// TestAlertsAreExplained wants texts, and a section for each alert in docs/alerts.md.
+func TestAlertsAreExplained(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile(filepath.Join(root, "docs", "alerts.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rules, _ := alerts(t)
+	for _, r := range rules {
+		for _, annotation := range []string{"summary", "description"} {
+			if r.Annotations[annotation] == "" {
+				t.Errorf("%s has no %s", r.Alert, annotation)
+			}
+		}
+		if want := "docs/alerts.md#" + strings.ToLower(r.Alert); r.Annotations["runbook"] != want {
+			t.Errorf("%s: runbook %q, want %q", r.Alert, r.Annotations["runbook"], want)
+		}
+		if !strings.Contains(string(page), "\n### "+r.Alert+"\n") {
+			t.Errorf("docs/alerts.md has no section %s", r.Alert)
+		}
+		if !slices.Contains([]string{"critical", "warning"}, r.Labels["severity"]) {
+			t.Errorf("%s: severity %q", r.Alert, r.Labels["severity"])
+		}
+	}
+	if sections := strings.Count(string(page), "\n### "); sections != len(rules) {
+		t.Errorf("docs/alerts.md has %d sections for %d alerts", sections, len(rules))
+	}
+}
+
+// panel of a Grafana dashboard.
+type panel struct {
+	ID          int
+	Type, Title string
+	Description string
+	GridPos     struct{ H, W, X, Y int }
+	Targets     []struct{ Expr, RefID string }
+}
+
+type dashboard struct {
+	UID, Title    string
+	SchemaVersion int
+	Panels        []panel
+	Templating    struct {
+		List []struct{ Name, Type, Definition string }
+	}
+}
+
+func readDashboard(t testing.TB) dashboard {
+	t.Helper()
+	var d dashboard
+	read(t, "chart/monitoring/dashboard.json", &d)
+	if d.UID == "" || d.Title == "" || d.SchemaVersion < 39 || len(d.Panels) < 10 {
+		t.Fatalf("uid %q, title %q, schema %d, %d panels", d.UID, d.Title, d.SchemaVersion, len(d.Panels))
+	}
+	return d
+}
+
+// TestDashboard checks the layout, and each query with promtool.
+func TestDashboard(t *testing.T) {
+	t.Parallel()
+	d := readDashboard(t)
+	ids, cells := map[int]bool{}, map[[2]int]string{}
+	for _, p := range d.Panels {
+		if ids[p.ID] {
+			t.Errorf("%s: id %d is another panel's", p.Title, p.ID)
+		}
+		ids[p.ID] = true
+		for x := p.GridPos.X; x < p.GridPos.X+p.GridPos.W; x++ {
+			for y := p.GridPos.Y; y < p.GridPos.Y+p.GridPos.H; y++ {
+				if other := cells[[2]int{x, y}]; other != "" || x >= 24 {
+					t.Fatalf("%q overlaps %q, or is beyond the edge", p.Title, other)
+				}
+				cells[[2]int{x, y}] = p.Title
+			}
+		}
+		if p.Type != "row" && (len(p.Targets) == 0 || p.Description == "") {
+			t.Errorf("%s has no query, or no description", p.Title)
+		}
+	}
+	// Rules with the same expressions; promtool parses these.
+	var records []map[string]string
+	for i, query := range queries(d) {
+		records = append(records, map[string]string{"record": fmt.Sprintf("q%d", i), "expr": query})
+	}
+	rules, err := yaml.Marshal(map[string]any{"groups": []any{map[string]any{"name": "queries", "rules": records}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "queries.yaml")
+	if err := os.WriteFile(path, rules, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run(t, promTool, "check", "rules", path)
+}
+
+// queries returns all expressions with Grafana's variables filled in.
+func queries(d dashboard) []string {
+	fill := strings.NewReplacer("$__rate_interval", "5m", "$job", "docket", "$instance", ".*")
+	var all []string
+	for _, p := range d.Panels {
+		for _, target := range p.Targets {
+			all = append(all, fill.Replace(target.Expr))
+		}
+	}
+	return all
+}
+
+// elsewhere are metrics of others, and those that a server shows only beside a
+// cluster. Those that test/e2e can see, it looks for.
+func elsewhere() []string {
+	return []string{
+		"up",                                   // Prometheus itself
+		"aggregator_unavailable_apiservice",    // kube-apiserver; test/e2e
+		"docket_apiserver_unmet_requirement",   // a server whose cluster lacks something; test/e2e
+		"kubelet_volume_stats_available_bytes", // kubelet
+		"kubelet_volume_stats_capacity_bytes",  // kubelet
+	}
+}
+
+// TestMetricsExist compares the metrics that alerts and dashboard name with those of a
+// server.
+func TestMetricsExist(t *testing.T) {
+	t.Parallel()
+	served := servedMetrics(t)
+	rules, _ := alerts(t)
+	d := readDashboard(t)
+	expressions := queries(d)
+	for _, r := range rules {
+		expressions = append(expressions, r.Expr)
+	}
+	for _, variable := range d.Templating.List {
+		if inner, ok := strings.CutPrefix(variable.Definition, "label_values("); ok {
+			expressions = append(expressions, strings.Split(inner, ",")[0])
+		}
+	}
+	used := map[string]bool{}
+	for _, expression := range expressions {
+		names := metricNames(expression)
+		if len(names) == 0 {
+			t.Errorf("no metric in %s", expression)
+		}
+		for _, name := range names {
+			used[name] = true
+			if !served[name] && !slices.Contains(elsewhere(), name) {
+				t.Errorf("no server has the metric %s of %s", name, expression)
+			}
+		}
+	}
+	for _, name := range elsewhere() {
+		if !used[name] {
+			t.Errorf("%s is not used: take it off the list", name)
+		}
+	}
+}
+
+var (
+	promStrings  = regexp.MustCompile(`"[^"]*"|'[^']*'`)
+	promMatchers = regexp.MustCompile(`\{[^}]*\}|\[[^\]]*\]`)
+	promLabels   = regexp.MustCompile(`\b(by|without|on|ignoring|group_left|group_right)\s*\([^)]*\)`)
+	promNames    = regexp.MustCompile(`[a-zA-Z_:][a-zA-Z0-9_:]*\s*\(?`)
+)
+
+// metricNames returns the metrics in an expression: identifiers that are neither
+// functions nor labels nor operators.
+func metricNames(expression string) []string {
+	for _, part := range []*regexp.Regexp{promStrings, promMatchers, promLabels} {
+		expression = part.ReplaceAllString(expression, " ")
+	}
+	var names []string
+	for _, name := range promNames.FindAllString(expression, -1) {
+		name = strings.TrimSpace(name)
+		if !strings.HasSuffix(name, "(") && !slices.Contains([]string{"and", "or", "unless", "bool", "offset"}, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func TestMetricNames(t *testing.T) {
+	t.Parallel()
+	for expression, want := range map[string]string{
+		`up`:                            "up",
+		`absent(up{job="docket"} == 1)`: "up",
+		`histogram_quantile(0.99, sum by (le, verb) (rate(a_bucket{verb=~"GET|{x}"}[5m]))) > 1`: "a_bucket",
+		`sum(rate(a{code=~"5.."}[$__rate_interval])) / sum by (x) (rate(b[5m])) and on (x) c`:   "a b c",
+	} {
+		if got := strings.Join(metricNames(expression), " "); got != want {
+			t.Errorf("%s: %q, want %q", expression, got, want)
+		}
+	}
+}

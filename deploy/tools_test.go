@@ -1,0 +1,137 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package deploy_test checks what is in this folder: that kustomize and Helm make the
+// same objects, that pods and roles are as narrow as docs/install.md says, and that
+// alerts and dashboard name metrics that exist. test/e2e shows the manifests to a real
+// kube-apiserver.
+package deploy_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+)
+
+// toolTimeout is for building Helm with a cold cache on a small machine.
+const toolTimeout = 15 * time.Minute
+
+// root of the repository.
+const root = ".."
+
+//nolint:gochecknoglobals // One build a process is the purpose of these.
+var (
+	helmTool      = sync.OnceValues(func() (string, error) { return buildTool("helm", "helm.sh/helm/v4/cmd/helm") })
+	kustomizeTool = sync.OnceValues(func() (string, error) { return buildTool("kustomize", "sigs.k8s.io/kustomize/kustomize/v5") })
+	promTool      = sync.OnceValues(func() (string, error) {
+		output, err := command(context.Background(), filepath.Join(root, "hack", "promtool.sh"))
+		return strings.TrimSpace(string(output)), err
+	})
+)
+
+// buildTool builds a command of the module hack/helm into bin/, which costs nothing
+// when it is there already.
+func buildTool(name, pkg string) (string, error) {
+	path, err := filepath.Abs(filepath.Join(root, "bin", name))
+	if err != nil {
+		return "", err
+	}
+	_, err = command(context.Background(), "go", "build", "-C", filepath.Join(root, "hack", "helm"), "-o", path, pkg)
+	return path, err
+}
+
+// command runs a program and returns its standard output; the error holds the rest.
+func command(ctx context.Context, name string, arguments ...string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, toolTimeout)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, name, arguments...)
+	// The race detector of the tests needs C; tools don't.
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=")
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	output, err := cmd.Output()
+	if err != nil {
+		return output, fmt.Errorf("%s %s: %w\n%s%s", filepath.Base(name), strings.Join(arguments, " "), err, output, stderr.Bytes())
+	}
+	return output, nil
+}
+
+// run runs one of the tools, and fails the test unless it succeeds.
+func run(t testing.TB, tool func() (string, error), arguments ...string) []byte {
+	t.Helper()
+	path, err := tool()
+	if err != nil {
+		t.Fatal(err)
+	}
+	output, err := command(t.Context(), path, arguments...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return output
+}
+
+// objects are rendered manifests by kind and name.
+type objects map[string]*unstructured.Unstructured
+
+func kustomize(t testing.TB, folder string) objects {
+	t.Helper()
+	return parse(t, run(t, kustomizeTool, "build", folder))
+}
+
+// helm renders the chart with --set arguments.
+func helm(t testing.TB, namespace string, values ...string) objects {
+	t.Helper()
+	arguments := []string{"template", "docket", "chart", "--namespace", namespace}
+	for _, value := range values {
+		arguments = append(arguments, "--set", value)
+	}
+	return parse(t, run(t, helmTool, arguments...))
+}
+
+func parse(t testing.TB, manifests []byte) objects {
+	t.Helper()
+	all := objects{}
+	decoder := utilyaml.NewYAMLOrJSONDecoder(bytes.NewReader(manifests), 4096)
+	for {
+		var object unstructured.Unstructured
+		err := decoder.Decode(&object.Object)
+		if errors.Is(err, io.EOF) {
+			return all
+		}
+		if err != nil {
+			t.Fatalf("%v in\n%s", err, manifests)
+		}
+		if len(object.Object) == 0 {
+			continue // Comments only.
+		}
+		key := object.GetKind() + " " + object.GetName()
+		if all[key] != nil {
+			t.Fatalf("there are two of %s", key)
+		}
+		all[key] = &object
+	}
+}
+
+// workload is the StatefulSet or Deployment.
+func (o objects) workload(t testing.TB) *unstructured.Unstructured {
+	t.Helper()
+	for _, kind := range []string{"StatefulSet", "Deployment"} {
+		if found := o[kind+" docket"]; found != nil {
+			return found
+		}
+	}
+	t.Fatal("there is neither a StatefulSet nor a Deployment")
+	return nil
+}

@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# Copyright 2026 The Docket Authors.
+# SPDX-License-Identifier: Apache-2.0
+#
+# Prints the path of promtool. Where it is missing, it is taken out of Debian's package
+# prometheus into bin/; nothing is installed, so that no Prometheus starts.
+
+set -euo pipefail
+
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+if command -v promtool; then
+	exit 0
+fi
+tool=${PWD}/bin/promtool
+mkdir -p bin
+# Tests run side by side, and apt-get waits for no lock on its lists.
+exec 9>"${TMPDIR:-/tmp}/docket-testenv-apt.lock"
+flock 9
+if [ ! -x "${tool}" ]; then
+	for command in apt-get dpkg-deb; do
+		if ! command -v "${command}" >/dev/null; then
+			echo "promtool is missing, and so is ${command} to get it: put promtool of a Prometheus release into PATH" >&2
+			exit 1
+		fi
+	done
+	echo "promtool is missing: taking it out of the package prometheus" >&2
+	work=$(mktemp -d)
+	trap 'rm -rf "${work}"' EXIT
+	(
+		cd "${work}"
+		if ! apt-get -q download prometheus >&2; then
+			apt-get -q update >&2
+			apt-get -q download prometheus >&2
+		fi
+		dpkg-deb -x prometheus_*.deb .
+	)
+	mv "${work}/usr/bin/promtool" "${tool}.new"
+	mv "${tool}.new" "${tool}"
+fi
+echo "${tool}"
