@@ -29,29 +29,35 @@ func TestUpWithKubectl(t *testing.T) {
 			t.Run("server", func(t *testing.T) { testDiscovery(t, server) })
 			for _, kind := range sample.Kinds() {
 				t.Run(kind.Kind, func(t *testing.T) {
-					for _, test := range []struct {
-						name string
-						run  func(*testing.T, *resource)
-					}{
-						{"apply", testApply},
-						{"server-side-apply", testServerSideApply},
-						{"get", testGet},
-						{"selectors", testSelectors},
-						{"pages", testPages},
-						{"watch", testWatch},
-						{"describe", testDescribe},
-						{"explain", testExplain},
-						{"edit", testEdit},
-						{"patch", testPatch},
-						{"refusals", testRefusals},
-						{"delete", testDelete},
-					} {
-						t.Run(test.name, func(t *testing.T) {
-							test.run(t, newResource(t, server, kind, test.name))
-						})
-					}
+					testKind(t, server, kind)
 				})
 			}
+		})
+	}
+}
+
+// testKind does what people do with kubectl to one kind.
+func testKind(t *testing.T, server *harness.Server, kind sample.Kind) {
+	t.Helper()
+	for _, test := range []struct {
+		name string
+		run  func(*testing.T, *resource)
+	}{
+		{"apply", testApply},
+		{"server-side-apply", testServerSideApply},
+		{"get", testGet},
+		{"selectors", testSelectors},
+		{"pages", testPages},
+		{"watch", testWatch},
+		{"describe", testDescribe},
+		{"explain", testExplain},
+		{"edit", testEdit},
+		{"patch", testPatch},
+		{"refusals", testRefusals},
+		{"delete", testDelete},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			test.run(t, newResource(t, server, kind, test.name))
 		})
 	}
 }

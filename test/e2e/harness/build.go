@@ -19,8 +19,10 @@ import (
 // buildTimeout is for a cold cache on a small machine.
 const buildTimeout = 20 * time.Minute
 
-// binaries are the paths of what is under test.
-type binaries struct{ docket, kubectl string }
+// binaries are the paths of what is under test, and of what it is tested with.
+type binaries struct {
+	docket, load, kubectl, etcd, kine, apiserver, controllerManager string
+}
 
 //nolint:gochecknoglobals // One build a process is the purpose of this variable.
 var build = sync.OnceValues(buildBinaries)
@@ -29,6 +31,12 @@ var build = sync.OnceValues(buildBinaries)
 func Docket(t testing.TB) string {
 	t.Helper()
 	return built(t).docket
+}
+
+// Load returns the path of the load command.
+func Load(t testing.TB) string {
+	t.Helper()
+	return built(t).load
 }
 
 func built(t testing.TB) binaries {
@@ -40,31 +48,60 @@ func built(t testing.TB) binaries {
 	return b
 }
 
+// buildBinaries builds everything from the modules in go.mod. Kubernetes alone takes
+// minutes the first time; the go command's cache keeps it.
 func buildBinaries() (binaries, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), buildTimeout)
 	defer cancel()
 	root, rootErr := goList(ctx, "", "-m", "-f", "{{.Dir}}", "github.com/docket-project/docket")
 	here, hereErr := goList(ctx, "", "-m", "-f", "{{.Dir}}", "github.com/docket-project/docket/test/e2e")
-	version, versionErr := kubectlVersion(ctx, here)
+	version, versionErr := kubernetesVersion(ctx, here)
 	if err := errors.Join(rootErr, hereErr, versionErr); err != nil {
 		return binaries{}, err
 	}
+	bin := filepath.Join(root, "bin")
 	b := binaries{
-		docket:  filepath.Join(root, "bin", "docket"),
-		kubectl: filepath.Join(root, "bin", "kubectl"),
+		docket:            filepath.Join(bin, "docket"),
+		load:              filepath.Join(bin, "load"),
+		kubectl:           filepath.Join(bin, "kubectl"),
+		etcd:              filepath.Join(bin, "etcd"),
+		kine:              filepath.Join(bin, "kine"),
+		apiserver:         filepath.Join(bin, "kube-apiserver"),
+		controllerManager: filepath.Join(bin, "kube-controller-manager"),
 	}
-	return b, errors.Join(
-		// With the versions of its own go.mod, which are those that users get.
+	// With the versions of its own go.mod, which are those that users get.
+	if err := errors.Join(
 		goBuild(ctx, root, b.docket, "./cmd/docket"),
-		goBuild(ctx, here, b.kubectl, "./cmd/kubectl", "-ldflags", "-X k8s.io/component-base/version.gitVersion="+version),
-	)
+		goBuild(ctx, root, b.load, "./test/load"),
+	); err != nil {
+		return binaries{}, err
+	}
+	for _, target := range []struct{ path, pkg string }{
+		{b.kubectl, "./cmd/kubectl"},
+		{b.etcd, "go.etcd.io/etcd/server/v3"},
+		{b.kine, "github.com/k3s-io/kine"},
+		{b.apiserver, "k8s.io/kubernetes/cmd/kube-apiserver"},
+		{b.controllerManager, "k8s.io/kubernetes/cmd/kube-controller-manager"},
+	} {
+		if err := goBuild(ctx, here, target.path, target.pkg, "-ldflags", version); err != nil {
+			return binaries{}, err
+		}
+	}
+	return b, nil
 }
 
-// kubectlVersion returns the version that kubectl's library is of: v0.36.3 is v1.36.3.
-// kubectl compares it with the server's.
-func kubectlVersion(ctx context.Context, here string) (string, error) {
-	version, err := goList(ctx, here, "-m", "-f", "{{.Version}}", "k8s.io/kubectl")
-	return strings.Replace(version, "v0.", "v1.", 1), err
+// kubernetesVersion returns linker flags that tell Kubernetes' programs their version,
+// which they compare with each other's: v0.36.3 of the libraries is v1.36.3.
+func kubernetesVersion(ctx context.Context, here string) (string, error) {
+	library, err := goList(ctx, here, "-m", "-f", "{{.Version}}", "k8s.io/kubectl")
+	if err != nil {
+		return "", err
+	}
+	version := strings.Replace(library, "v0.", "v1.", 1)
+	_, minor, _ := strings.Cut(version, ".")
+	minor, _, _ = strings.Cut(minor, ".")
+	const pkg = "-X k8s.io/component-base/version."
+	return pkg + "gitVersion=" + version + " " + pkg + "gitMajor=1 " + pkg + "gitMinor=" + minor, nil
 }
 
 func goList(ctx context.Context, dir string, arguments ...string) (string, error) {

@@ -22,16 +22,32 @@ const kubectlTimeout = time.Minute
 
 // Kubectl is kubectl with the kubeconfig of one server.
 type Kubectl struct {
-	server    *Server
-	home      string // of its caches
-	namespace string
-	env       []string
+	kubeconfig string
+	home       string // of its caches
+	namespace  string
+	global     []string // flags before all others
+	env        []string
 }
 
 // Kubectl returns a kubectl that works in the given namespace unless told otherwise.
 func (s *Server) Kubectl(t testing.TB, namespace string) *Kubectl {
 	t.Helper()
-	return &Kubectl{server: s, home: t.TempDir(), namespace: namespace}
+	return newKubectl(t, s.Kubeconfig(), namespace)
+}
+
+func newKubectl(t testing.TB, kubeconfig, namespace string) *Kubectl {
+	t.Helper()
+	return &Kubectl{kubeconfig: kubeconfig, home: t.TempDir(), namespace: namespace}
+}
+
+// As returns a copy that works as another user, by impersonation.
+func (k *Kubectl) As(user string, groups ...string) *Kubectl {
+	copied := *k
+	copied.global = []string{"--as", user}
+	for _, group := range append([]string{"system:authenticated"}, groups...) {
+		copied.global = append(copied.global, "--as-group", group)
+	}
+	return &copied
 }
 
 // WithEnv returns a copy with more environment variables, such as KUBE_EDITOR=….
@@ -98,7 +114,8 @@ func (k *Kubectl) Refused(t testing.TB, stdin string, want []string, arguments .
 
 func (k *Kubectl) command(ctx context.Context, t testing.TB, arguments []string) *exec.Cmd {
 	t.Helper()
-	all := append([]string{"--kubeconfig", k.server.Kubeconfig(), "--namespace", k.namespace}, arguments...)
+	all := append([]string{"--kubeconfig", k.kubeconfig, "--namespace", k.namespace}, k.global...)
+	all = append(all, arguments...)
 	cmd := exec.CommandContext(ctx, built(t).kubectl, all...)
 	cmd.Env = append([]string{"HOME=" + k.home, "PATH=" + os.Getenv("PATH")}, k.env...)
 	return cmd

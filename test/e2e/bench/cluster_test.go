@@ -1,0 +1,212 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package bench
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/docket-project/docket/internal/testenv"
+	"github.com/docket-project/docket/test/e2e/harness"
+)
+
+// chunks add up to the 10,000 reports that all variants get, with a look at sizes after
+// each.
+func chunks() []int { return []int{1000, 1000, 3000, 5000} }
+
+const (
+	namespaces   = 10
+	selectorSize = 100
+)
+
+// variant is one way to keep reports.
+type variant struct {
+	name  string
+	start func(*testing.B, *harness.Cluster) *harness.Replica // nil: CRDs
+}
+
+func variants() []variant {
+	return []variant{
+		{"CRDs in etcd", func(b *testing.B, c *harness.Cluster) *harness.Replica {
+			b.Helper()
+			c.InstallCRDs(b)
+			return nil
+		}},
+		{"Docket, SQLite", func(b *testing.B, c *harness.Cluster) *harness.Replica {
+			b.Helper()
+			return registered(b, c)
+		}},
+		{"Docket, PostgreSQL", func(b *testing.B, c *harness.Cluster) *harness.Replica {
+			b.Helper()
+			return registered(b, c, "--database", testenv.NewPostgres(b).Database(b))
+		}},
+	}
+}
+
+func registered(b *testing.B, c *harness.Cluster, arguments ...string) *harness.Replica {
+	b.Helper()
+	replica := c.Serve(b, arguments...)
+	c.Register(b, replica.Port)
+	return replica
+}
+
+// BenchmarkCluster prints both tables of docs/benchmarks.md.
+func BenchmarkCluster(b *testing.B) {
+	for b.Loop() {
+		var measured []measurement
+		for _, v := range variants() {
+			b.Run(v.name, func(b *testing.B) { measured = append(measured, measure(b, v)) })
+		}
+		if !b.Failed() {
+			fmt.Print(speedTable(measured), "\n", sizeTable(measured))
+		}
+	}
+}
+
+// measurement of one variant.
+type measurement struct {
+	name   string
+	phases map[string]phase
+	sizes  []size // before the first report, then after each chunk
+	end    size   // after all phases
+	peak   int64  // bytes of kube-apiserver
+	docket int64  // bytes of docket's peak, 0 without
+}
+
+// phase is what the load command prints about one.
+type phase struct {
+	Phase      string            `json:"phase"`
+	PerSecond  float64           `json:"perSecond"`
+	P50Millis  float64           `json:"p50Millis"`
+	P99Millis  float64           `json:"p99Millis"`
+	Operations int               `json:"operations"`
+	Seconds    float64           `json:"seconds"`
+	Errors     map[string]int    `json:"errors"`
+	First      map[string]string `json:"firstErrors"`
+}
+
+// size is what reports cost a control plane.
+type size struct {
+	reports              int
+	etcdFile, etcdInUse  int64 // bytes
+	apiserver, apiHeaped int64 // bytes resident, and in the Go heap
+}
+
+func measure(b *testing.B, v variant) measurement {
+	b.Helper()
+	c := harness.StartCluster(b, harness.Durable)
+	replica := v.start(b, c)
+	k := c.Kubectl(b, "default")
+	for seed := range chunks() {
+		for n := range namespaces {
+			k.Run(b, "create", "namespace", fmt.Sprintf("load-%d-%03d", seed+1, n))
+		}
+	}
+	m := measurement{name: v.name, phases: map[string]phase{}}
+	m.sizes = append(m.sizes, look(b, c, 0))
+	total := 0
+	for seed, objects := range chunks() {
+		m.add(load(b, c, seed+1, objects, "create"))
+		total += objects
+		m.sizes = append(m.sizes, look(b, c, total))
+	}
+	last := len(chunks())
+	m.add(load(b, c, last, chunks()[last-1], "get", "update", "list", "pages", "selector", "watch"))
+	m.end = look(b, c, total)
+	m.peak = status(b, c.APIServerPID(), "VmHWM")
+	if replica != nil {
+		m.docket = status(b, replica.PID(), "VmHWM")
+	}
+	return m
+}
+
+// add keeps results; of creates, which come in chunks, the sum.
+func (m *measurement) add(phases []phase) {
+	for _, p := range phases {
+		have := m.phases[p.Phase]
+		if have.Operations > 0 {
+			p.Operations += have.Operations
+			p.Seconds += have.Seconds
+			p.PerSecond = float64(p.Operations) / p.Seconds
+		}
+		m.phases[p.Phase] = p
+	}
+}
+
+// load runs the load command through kube-apiserver.
+func load(b *testing.B, c *harness.Cluster, seed, objects int, phases ...string) []phase {
+	b.Helper()
+	cmd := exec.CommandContext(b.Context(), harness.Load(b),
+		"--kubeconfig", c.Kubeconfig(), "--seed", strconv.Itoa(seed), "--objects", strconv.Itoa(objects),
+		"--namespaces", strconv.Itoa(namespaces), "--selector-size", strconv.Itoa(selectorSize),
+		"--phases", strings.Join(phases, ","), "--keep", "--output", "json")
+	cmd.Stderr = os.Stderr
+	output, err := cmd.Output()
+	if err != nil {
+		b.Fatalf("load: %v\n%s", err, output)
+	}
+	var results []phase
+	if err := json.Unmarshal(output, &results); err != nil {
+		b.Fatalf("load: %v\n%s", err, output)
+	}
+	return results
+}
+
+// look measures the control plane at rest: garbage is collected first, so that the
+// numbers are of what it keeps.
+func look(b *testing.B, c *harness.Cluster, reports int) size {
+	b.Helper()
+	k := c.Kubectl(b, "default")
+	etcd := c.EtcdMetrics(b)
+	// Its heap profile with gc=1 runs a collection.
+	k.Run(b, "get", "--raw", "/debug/pprof/heap?gc=1&debug=1")
+	api := k.Run(b, "get", "--raw", "/metrics")
+	return size{
+		reports:   reports,
+		etcdFile:  metric(b, etcd, "etcd_mvcc_db_total_size_in_bytes"),
+		etcdInUse: metric(b, etcd, "etcd_mvcc_db_total_size_in_use_in_bytes"),
+		apiserver: status(b, c.APIServerPID(), "VmRSS"),
+		apiHeaped: metric(b, api, "go_memstats_heap_alloc_bytes"),
+	}
+}
+
+func metric(b *testing.B, metrics, name string) int64 {
+	b.Helper()
+	for line := range strings.Lines(metrics) {
+		if value, ok := strings.CutPrefix(line, name+" "); ok {
+			number, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
+			if err != nil {
+				b.Fatalf("metric %s: %v", name, err)
+			}
+			return int64(number)
+		}
+	}
+	b.Fatalf("no metric %s", name)
+	return 0
+}
+
+// status reads a number of kilobytes about a process from the kernel.
+func status(b *testing.B, pid int, field string) int64 {
+	b.Helper()
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		b.Fatal(err)
+	}
+	for line := range strings.Lines(string(data)) {
+		if value, ok := strings.CutPrefix(line, field+":"); ok {
+			number, err := strconv.ParseInt(strings.Fields(value)[0], 10, 64)
+			if err != nil {
+				b.Fatal(err)
+			}
+			return number << 10
+		}
+	}
+	b.Fatalf("no %s of process %d", field, pid)
+	return 0
+}

@@ -1,0 +1,186 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strconv"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/docket-project/docket/internal/sample"
+)
+
+// all returns the reports that nobody changes, as clients see them: by kind and key,
+// without what is about storage.
+func (m *migration) all(t *testing.T) map[string]map[string]any {
+	t.Helper()
+	found := map[string]map[string]any{}
+	for _, kind := range migratedKinds() {
+		list := m.list(t, kind)
+		for i := range list.Items {
+			object := &list.Items[i]
+			if object.GetNamespace() == writtenNamespace {
+				continue
+			}
+			object.SetResourceVersion("")
+			annotations := object.GetAnnotations()
+			delete(annotations, "docket.dev/imported")
+			if len(annotations) == 0 {
+				annotations = nil
+			}
+			object.SetAnnotations(annotations)
+			found[kind.Kind+" "+object.GetNamespace()+"/"+object.GetName()] = object.Object
+		}
+	}
+	return found
+}
+
+// list lists a kind. A kube-apiserver that has just seen a change of a CRD asks clients
+// to come again.
+func (m *migration) list(t *testing.T, kind sample.Kind) *unstructured.UnstructuredList {
+	t.Helper()
+	var list *unstructured.UnstructuredList
+	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
+		var err error
+		list, err = m.client(t).Resource(resourceOf(kind)).List(ctx, metav1.ListOptions{})
+		if err != nil && retriable(err) {
+			return false, nil
+		}
+		return err == nil, err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+// withoutAssigned drops what an API server decides about new objects.
+func withoutAssigned(all map[string]map[string]any) map[string]map[string]any {
+	for _, content := range all {
+		object := &unstructured.Unstructured{Object: content}
+		object.SetUID("")
+		object.SetCreationTimestamp(metav1.Time{})
+		object.SetGeneration(0)
+		object.SetManagedFields(nil)
+	}
+	return all
+}
+
+// count returns the number of reports that clients see.
+func (m *migration) count(t *testing.T) int {
+	t.Helper()
+	n := 0
+	for _, kind := range migratedKinds() {
+		list := m.list(t, kind)
+		n += len(list.Items)
+	}
+	return n
+}
+
+// wantCounts compares the numbers of reports that nobody changes.
+func (m *migration) wantCounts(t *testing.T, want int) {
+	t.Helper()
+	if n := len(m.all(t)); n != want {
+		t.Errorf("%d reports, want %d", n, want)
+	}
+}
+
+// inEtcd counts the reports in etcd itself.
+func (m *migration) inEtcd(t *testing.T) int {
+	t.Helper()
+	var answer struct {
+		Count string `json:"count"`
+	}
+	// The range of all keys that begin with the prefix.
+	m.etcd(t, "/v3/kv/range", map[string]any{
+		"key": []byte("/registry/wgpolicyk8s.io/"), "range_end": []byte("/registry/wgpolicyk8s.io0"), "count_only": true,
+	}, &answer)
+	if answer.Count == "" {
+		return 0
+	}
+	n, err := strconv.Atoi(answer.Count)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// etcdInUse compacts etcd and returns how many bytes it has in use then.
+func (m *migration) etcdInUse(t *testing.T) int64 {
+	t.Helper()
+	var status struct {
+		InUse  string `json:"dbSizeInUse"`
+		Header struct {
+			Revision string `json:"revision"`
+		} `json:"header"`
+	}
+	m.etcd(t, "/v3/maintenance/status", map[string]any{}, &status)
+	m.etcd(t, "/v3/kv/compaction", map[string]any{"revision": status.Header.Revision, "physical": true}, &struct{}{})
+	m.etcd(t, "/v3/maintenance/defragment", map[string]any{}, &struct{}{})
+	m.etcd(t, "/v3/maintenance/status", map[string]any{}, &status)
+	size, err := strconv.ParseInt(status.InUse, 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return size
+}
+
+func mebibytes(n int64) float64 { return float64(n) / (1 << 20) }
+
+// etcd calls its JSON API.
+func (m *migration) etcd(t *testing.T, path string, body, into any) {
+	t.Helper()
+	data, err := json.Marshal(body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, m.cluster.EtcdURL()+path, bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }() // It was read to its end.
+	answer, err := io.ReadAll(response.Body)
+	if err == nil && response.StatusCode == http.StatusOK {
+		err = json.Unmarshal(answer, into)
+	}
+	if err != nil || response.StatusCode != http.StatusOK {
+		t.Fatalf("etcd %s: %s %s %v", path, response.Status, answer, err)
+	}
+}
+
+// wantLocal wants the APIService to be the cluster's own again.
+func (m *migration) wantLocal(t *testing.T) {
+	t.Helper()
+	service, err := m.cluster.Aggregator(t).ApiregistrationV1().APIServices().Get(t.Context(), "v1alpha2.wgpolicyk8s.io", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if service.Spec.Service != nil || service.Labels["kube-aggregator.kubernetes.io/automanaged"] != "true" {
+		t.Errorf("the APIService is %+v", service)
+	}
+}
+
+// wantVersions wants the CRDs to have these versions only.
+func (m *migration) wantVersions(t *testing.T, want string) {
+	t.Helper()
+	for _, kind := range migratedKinds() {
+		versions := m.cluster.Kubectl(t, "default").Run(t, "get", "crd", kind.Resource+".wgpolicyk8s.io", "-o", "jsonpath={.spec.versions[*].name}")
+		if versions != want {
+			t.Errorf("CRD of %s has versions %s, want %s", kind.Resource, versions, want)
+		}
+	}
+}

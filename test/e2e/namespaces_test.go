@@ -1,0 +1,401 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apiresource "k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/docket-project/docket/internal/sample"
+	"github.com/docket-project/docket/internal/testenv"
+	"github.com/docket-project/docket/test/e2e/harness"
+)
+
+// settleTimeout bounds what kube-controller-manager does now and then: it looks for
+// new resources every 30 s.
+const settleTimeout = 3 * time.Minute
+
+// TestGlobalPolicies is about what belongs to the whole cluster and must hold for
+// reports although they are stored elsewhere: namespaces, quota, garbage, finalizers.
+func TestGlobalPolicies(t *testing.T) {
+	t.Parallel()
+	c := harness.StartCluster(t)
+	replica := c.Serve(t, "--database", testenv.Postgres(t).Database(t))
+	c.Register(t, replica.Port)
+	for name, test := range map[string]func(*testing.T, *harness.Cluster){
+		"missing namespace":     testMissingNamespace,
+		"terminating namespace": testTerminatingNamespace,
+		"deleted namespace":     testDeletedNamespace,
+		"quota":                 testQuota,
+		"garbage":               testGarbage,
+		"finalizers":            testFinalizers,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, c)
+		})
+	}
+}
+
+// TestServeOnEtcd is the same server on the etcd engine, in the cluster's own etcd.
+func TestServeOnEtcd(t *testing.T) {
+	t.Parallel()
+	c := harness.StartCluster(t)
+	replica := c.Serve(t, "--database", strings.Replace(c.EtcdURL(), "http://", "etcd://", 1)+"/docket")
+	c.Register(t, replica.Port)
+	t.Run("missing namespace", func(t *testing.T) { testMissingNamespace(t, c) })
+	t.Run("deleted namespace", func(t *testing.T) { testDeletedNamespace(t, c) })
+	t.Run("finalizers", func(t *testing.T) { testFinalizers(t, c) })
+	t.Run("garbage", func(t *testing.T) { testGarbage(t, c) })
+}
+
+// reports is a client for one kind in one namespace of a cluster.
+type reports struct {
+	dynamic.ResourceInterface
+	kind      sample.Kind
+	namespace string
+}
+
+func newReports(t testing.TB, c *harness.Cluster, kind sample.Kind, namespace string) reports {
+	t.Helper()
+	client, err := dynamic.NewForConfig(c.RESTConfig(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	version, err := schema.ParseGroupVersion(kind.APIVersion)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resource := client.Resource(version.WithResource(kind.Resource))
+	if !kind.Namespaced {
+		return reports{resource, kind, ""}
+	}
+	return reports{resource.Namespace(namespace), kind, namespace}
+}
+
+// object is a report of the kind with two results.
+func (r reports) object(name string) *unstructured.Unstructured {
+	object := sample.Cluster{Now: time.Now()}.Report(r.kind, 1, 2)
+	object.SetName(name)
+	object.SetNamespace(r.namespace)
+	object.SetOwnerReferences(nil)
+	return object
+}
+
+func (r reports) create(t testing.TB, name string, change ...func(*unstructured.Unstructured)) *unstructured.Unstructured {
+	t.Helper()
+	object := r.object(name)
+	for _, f := range change {
+		f(object)
+	}
+	created, err := r.Create(t.Context(), object, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatalf("create %s %s: %v", r.kind.Kind, name, err)
+	}
+	return created
+}
+
+// waitGone returns when the object is gone.
+func (r reports) waitGone(t testing.TB, name string) {
+	t.Helper()
+	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, settleTimeout, true, func(ctx context.Context) (bool, error) {
+		_, err := r.Get(ctx, name, metav1.GetOptions{})
+		return apierrors.IsNotFound(err), nil
+	})
+	if err != nil {
+		t.Errorf("%s %s is still there: %v", r.kind.Kind, name, err)
+	}
+}
+
+func policyReports(t testing.TB, c *harness.Cluster, namespace string) reports {
+	t.Helper()
+	kind, err := sample.KindOf("policyreports")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return newReports(t, c, kind, namespace)
+}
+
+func testMissingNamespace(t *testing.T, c *harness.Cluster) {
+	r := policyReports(t, c, "nowhere")
+	_, err := r.Create(t.Context(), r.object("a"), metav1.CreateOptions{})
+	if !apierrors.IsNotFound(err) || !strings.Contains(err.Error(), `namespaces "nowhere" not found`) {
+		t.Errorf("create in a missing namespace: got %v, want 404 that names the namespace", err)
+	}
+}
+
+// testTerminatingNamespace holds a namespace in its last moments by an object of ours
+// with a finalizer.
+func testTerminatingNamespace(t *testing.T, c *harness.Cluster) {
+	c.EnsureNamespace(t, "ending")
+	r := policyReports(t, c, "ending")
+	r.create(t, "held", func(o *unstructured.Unstructured) { o.SetFinalizers([]string{"example.com/hold"}) })
+	deleteNamespace(t, c, "ending")
+	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, settleTimeout, true, func(ctx context.Context) (bool, error) {
+		_, err := r.Create(ctx, r.object("late"), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		return apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) && apierrors.IsForbidden(err), nil
+	})
+	if err != nil {
+		t.Errorf("creating in a terminating namespace is not refused with 403 and its cause: %v", err)
+	}
+	waitNamespaceSays(t, c, "ending", corev1.NamespaceFinalizersRemaining, "example.com/hold")
+	if _, err := r.Patch(t.Context(), "held", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	waitNamespaceGone(t, c, "ending")
+}
+
+func deleteNamespace(t testing.TB, c *harness.Cluster, name string) {
+	t.Helper()
+	if err := c.Client(t).CoreV1().Namespaces().Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
+		t.Fatalf("delete namespace %s: %v", name, err)
+	}
+}
+
+// waitNamespaceSays returns when a condition of the namespace is true and its message
+// contains the text.
+func waitNamespaceSays(t testing.TB, c *harness.Cluster, name string, condition corev1.NamespaceConditionType, text string) {
+	t.Helper()
+	var last []corev1.NamespaceCondition
+	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, settleTimeout, true, func(ctx context.Context) (bool, error) {
+		namespace, err := c.Client(t).CoreV1().Namespaces().Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return false, err
+		}
+		last = namespace.Status.Conditions
+		for _, have := range last {
+			if have.Type == condition && have.Status == corev1.ConditionTrue && strings.Contains(have.Message, text) {
+				return true, nil
+			}
+		}
+		return false, nil
+	})
+	if err != nil {
+		t.Errorf("namespace %s does not say %s with %q (%v); it says %+v", name, condition, text, err, last)
+	}
+}
+
+func waitNamespaceGone(t testing.TB, c *harness.Cluster, name string) {
+	t.Helper()
+	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, settleTimeout, true, func(ctx context.Context) (bool, error) {
+		_, err := c.Client(t).CoreV1().Namespaces().Get(ctx, name, metav1.GetOptions{})
+		return apierrors.IsNotFound(err), nil
+	})
+	if err != nil {
+		t.Errorf("namespace %s is still there: %v", name, err)
+	}
+}
+
+// testDeletedNamespace: all reports of a namespace go with it, those of others stay.
+func testDeletedNamespace(t *testing.T, c *harness.Cluster) {
+	c.EnsureNamespace(t, "left")
+	c.EnsureNamespace(t, "kept")
+	for _, kind := range sample.Kinds() {
+		for i := range 25 {
+			name := fmt.Sprintf("%s-%d", strings.ToLower(kind.Kind), i)
+			if newReports(t, c, kind, "left").namespace == "" {
+				continue
+			}
+			newReports(t, c, kind, "left").create(t, name)
+			newReports(t, c, kind, "kept").create(t, name)
+		}
+	}
+	deleteNamespace(t, c, "left")
+	waitNamespaceGone(t, c, "left")
+	for _, kind := range sample.Kinds() {
+		for namespace, want := range map[string]int{"left": 0, "kept": 25} {
+			r := newReports(t, c, kind, namespace)
+			if r.namespace == "" {
+				continue
+			}
+			list, err := r.List(t.Context(), metav1.ListOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(list.Items) != want {
+				t.Errorf("%d %s in namespace %s, want %d", len(list.Items), kind.Kind, namespace, want)
+			}
+		}
+	}
+}
+
+// testQuota: an object-count quota is enforced, and what is deleted is given back.
+func testQuota(t *testing.T, c *harness.Cluster) {
+	c.EnsureNamespace(t, "bounded")
+	const counted = "count/policyreports.wgpolicyk8s.io"
+	quotas := c.Client(t).CoreV1().ResourceQuotas("bounded")
+	_, err := quotas.Create(t.Context(), &corev1.ResourceQuota{
+		ObjectMeta: metav1.ObjectMeta{Name: "reports"},
+		Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{counted: *apiresource.NewQuantity(2, apiresource.DecimalSI)}},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	waitUsed(t, c, counted, 0)
+	r := policyReports(t, c, "bounded")
+	r.create(t, "a")
+	r.create(t, "b")
+	_, err = r.Create(t.Context(), r.object("c"), metav1.CreateOptions{})
+	if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "exceeded quota: reports") {
+		t.Errorf("the third report of two: got %v, want 403 that names the quota", err)
+	}
+	waitUsed(t, c, counted, 2)
+	if err := r.Delete(t.Context(), "a", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	waitUsed(t, c, counted, 1)
+	// The server hears of it by an informer, a moment later than we do.
+	err = wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, settleTimeout, true, func(ctx context.Context) (bool, error) {
+		_, err := r.Create(ctx, r.object("c"), metav1.CreateOptions{})
+		if apierrors.IsForbidden(err) {
+			return false, nil
+		}
+		return err == nil, err
+	})
+	if err != nil {
+		t.Errorf("what was deleted is not given back: %v", err)
+	}
+}
+
+func waitUsed(t testing.TB, c *harness.Cluster, counted corev1.ResourceName, want int64) {
+	t.Helper()
+	var last corev1.ResourceList
+	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, settleTimeout, true, func(ctx context.Context) (bool, error) {
+		quota, err := c.Client(t).CoreV1().ResourceQuotas("bounded").Get(ctx, "reports", metav1.GetOptions{})
+		if err != nil {
+			return false, err
+		}
+		last = quota.Status.Used
+		used, ok := last[counted]
+		return ok && used.Value() == want, nil
+	})
+	if err != nil {
+		t.Fatalf("the quota says %v is used, want %d: %v", last, want, err)
+	}
+}
+
+// testGarbage: reports go with their owners, and own others.
+func testGarbage(t *testing.T, c *harness.Cluster) {
+	const namespace = "owners"
+	c.EnsureNamespace(t, namespace)
+	r := policyReports(t, c, namespace)
+	maps := c.Client(t).CoreV1().ConfigMaps(namespace)
+	owner, err := maps.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "owner"}}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.create(t, "owned", ownedBy("v1", "ConfigMap", owner.Name, owner.UID))
+	r.create(t, "free")
+	other := r.create(t, "owning")
+	_, err = maps.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "dependent", OwnerReferences: []metav1.OwnerReference{
+		{APIVersion: other.GetAPIVersion(), Kind: other.GetKind(), Name: other.GetName(), UID: other.GetUID()},
+	}}}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.create(t, "orphan", ownedBy("v1", "ConfigMap", "never", "00000000-0000-4000-8000-000000000000"))
+	waitGarbageKnown(t, r)
+
+	if err := maps.Delete(t.Context(), "owner", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	r.waitGone(t, "owned")
+	if err := r.Delete(t.Context(), "owning", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	err = wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, settleTimeout, true, func(ctx context.Context) (bool, error) {
+		_, err := maps.Get(ctx, "dependent", metav1.GetOptions{})
+		return apierrors.IsNotFound(err), nil
+	})
+	if err != nil {
+		t.Errorf("the ConfigMap that a report owned is still there: %v", err)
+	}
+	if _, err := r.Get(t.Context(), "free", metav1.GetOptions{}); err != nil {
+		t.Errorf("the report without an owner: %v", err)
+	}
+	testForeground(t, r)
+}
+
+// waitGarbageKnown returns when the collector has seen our resources: it has then
+// removed the report whose owner never was.
+func waitGarbageKnown(t *testing.T, r reports) {
+	t.Helper()
+	r.waitGone(t, "orphan")
+}
+
+// testForeground: an owner goes after what it owns.
+func testForeground(t *testing.T, r reports) {
+	t.Helper()
+	first := r.create(t, "first")
+	r.create(t, "second", ownedBy(first.GetAPIVersion(), first.GetKind(), first.GetName(), first.GetUID()),
+		func(o *unstructured.Unstructured) {
+			owners := o.GetOwnerReferences()
+			blocks := true
+			owners[0].BlockOwnerDeletion = &blocks
+			o.SetOwnerReferences(owners)
+		})
+	foreground := metav1.DeletePropagationForeground
+	if err := r.Delete(t.Context(), "first", metav1.DeleteOptions{PropagationPolicy: &foreground}); err != nil {
+		t.Fatal(err)
+	}
+	r.waitGone(t, "first")
+	if _, err := r.Get(t.Context(), "second", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+		t.Errorf("the dependent outlived its owner: %v", err)
+	}
+}
+
+func ownedBy(apiVersion, kind, name string, uid types.UID) func(*unstructured.Unstructured) {
+	return func(o *unstructured.Unstructured) {
+		o.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: apiVersion, Kind: kind, Name: name, UID: uid}})
+	}
+}
+
+// testFinalizers: an object with a finalizer stays until it is removed, and can't be
+// brought back.
+func testFinalizers(t *testing.T, c *harness.Cluster) {
+	c.EnsureNamespace(t, "finalizers")
+	r := policyReports(t, c, "finalizers")
+	r.create(t, "a", func(o *unstructured.Unstructured) { o.SetFinalizers([]string{"example.com/hold"}) })
+	if err := r.Delete(t.Context(), "a", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	got, err := r.Get(t.Context(), "a", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.GetDeletionTimestamp() == nil {
+		t.Error("a deleted object with a finalizer has no deletionTimestamp")
+	}
+	patched, err := r.Patch(t.Context(), "a", types.MergePatchType, []byte(`{"metadata":{"deletionTimestamp":null}}`), metav1.PatchOptions{})
+	if err != nil || patched.GetDeletionTimestamp() == nil {
+		t.Errorf("the deletion was taken back (%v)", err)
+	}
+	if _, err := r.Patch(t.Context(), "a", types.MergePatchType, mustJSON(t, map[string]any{"metadata": map[string]any{"finalizers": nil}}), metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	r.waitGone(t, "a")
+}
+
+func mustJSON(t testing.TB, value any) []byte {
+	t.Helper()
+	data, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
