@@ -2,8 +2,10 @@
 # Copyright 2026 The Docket Authors.
 # SPDX-License-Identifier: Apache-2.0
 #
-# Writes the generated Go files under api/: deep copies, OpenAPI definitions and
-# their names. Run it after every change of the types there.
+# Writes the generated Go files: under api/ deep copies, OpenAPI definitions and their
+# names, to be run after every change of the types there; under internal/core/openapi
+# the OpenAPI definitions of Kubernetes' types, to be run after every change of the
+# version of k8s.io/api. Running it twice changes nothing.
 
 set -euo pipefail
 
@@ -27,18 +29,50 @@ tool deepcopy-gen \
 	--output-file zz_generated.deepcopy.go \
 	"${packages[@]}"
 
+# openapi FOLDER PACKAGE... writes the OpenAPI definitions of the packages to a folder.
+# Names of Kubernetes' types are there already, and the module cache can't be written.
 # The API linter's remarks are about upstream names, which are not ours to change.
-tool openapi-gen \
-	--go-header-file "${header}" \
-	--output-dir api/openapi \
-	--output-pkg "${module}/api/openapi" \
-	--output-file zz_generated.openapi.go \
-	--output-model-name-file zz_generated.model_name.go \
-	--readonly-pkg "${apimachinery}/apis/meta/v1" \
-	--readonly-pkg "${apimachinery}/runtime" \
-	--readonly-pkg "${apimachinery}/version" \
-	--report-filename /dev/null \
+openapi() {
+	local folder=$1 package readonly=()
+	shift
+	for package in "$@"; do
+		case "${package}" in
+		k8s.io/*) readonly+=(--readonly-pkg "${package}") ;;
+		esac
+	done
+	tool openapi-gen \
+		--go-header-file "${header}" \
+		--output-dir "${folder}" \
+		--output-pkg "${module}/${folder}" \
+		--output-file zz_generated.openapi.go \
+		--output-model-name-file zz_generated.model_name.go \
+		"${readonly[@]}" \
+		--report-filename /dev/null \
+		"$@"
+}
+
+openapi api/openapi \
 	"${apimachinery}/apis/meta/v1" \
 	"${apimachinery}/runtime" \
 	"${apimachinery}/version" \
 	"${packages[@]}"
+
+# The groups of the small core API, and what their types refer to.
+openapi internal/core/openapi \
+	k8s.io/api/admissionregistration/v1 \
+	k8s.io/api/apps/v1 \
+	k8s.io/api/authentication/v1 \
+	k8s.io/api/authorization/v1 \
+	k8s.io/api/batch/v1 \
+	k8s.io/api/coordination/v1 \
+	k8s.io/api/core/v1 \
+	k8s.io/api/discovery/v1 \
+	k8s.io/api/flowcontrol/v1 \
+	k8s.io/api/networking/v1 \
+	k8s.io/api/policy/v1 \
+	k8s.io/api/rbac/v1 \
+	"${apimachinery}/api/resource" \
+	"${apimachinery}/apis/meta/v1" \
+	"${apimachinery}/runtime" \
+	"${apimachinery}/util/intstr" \
+	"${apimachinery}/version"

@@ -8,11 +8,14 @@ import (
 	"errors"
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/registry/generic"
 	"k8s.io/apiserver/pkg/storage/storagebackend"
 
 	"github.com/docket-project/docket/internal/database"
 	"github.com/docket-project/docket/internal/etcdstore"
+	"github.com/docket-project/docket/internal/registry"
 	"github.com/docket-project/docket/internal/store"
 	"github.com/docket-project/docket/internal/store/engine"
 )
@@ -21,6 +24,10 @@ import (
 type backend interface {
 	// RESTOptionsGetter returns what the registry needs to keep resources there.
 	RESTOptionsGetter() generic.RESTOptionsGetter
+	// ObjectsGetter is the same for objects of any kind, encoded with codec.
+	ObjectsGetter(codec runtime.Codec) generic.RESTOptionsGetter
+	// Namespaces returns the namespaces that have reports.
+	Namespaces(ctx context.Context) ([]string, error)
 	// Ready returns nil when reports can be read and written now.
 	Ready(ctx context.Context) error
 	// Run works until ctx ends.
@@ -95,5 +102,19 @@ func (c CompletedConfig) openEtcd(ctx context.Context) (backend, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--database: %w", err)
 	}
-	return opened, nil
+	return etcdBackend{opened}, nil
+}
+
+// etcdBackend is the store on etcd.
+type etcdBackend struct{ *etcdstore.Store }
+
+// Namespaces implements backend.
+func (b etcdBackend) Namespaces(ctx context.Context) ([]string, error) {
+	var namespaced []schema.GroupResource
+	for _, kind := range registry.Kinds() {
+		if kind.Namespaced {
+			namespaced = append(namespaced, kind.GroupResource())
+		}
+	}
+	return b.Store.Namespaces(ctx, namespaced)
 }

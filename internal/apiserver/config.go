@@ -8,10 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
@@ -26,6 +28,10 @@ const (
 	clusterQPS   = 50
 	clusterBurst = 100
 )
+
+// informerResync is how often informers of a server's own core API look through what
+// they have, as in kube-apiserver.
+const informerResync = 10 * time.Minute
 
 // Config is what a server is made of: plain values and built dependencies. The
 // only thing already under way is the listening socket.
@@ -48,8 +54,6 @@ type Config struct {
 	// Unmet are the admission plugins and other parts that were left out because the
 	// cluster does not offer what they need.
 	Unmet []Unmet
-
-	extraGroups []*genericapiserver.APIGroupInfo
 }
 
 // completedConfig can't be made elsewhere, so that nobody skips Complete.
@@ -221,6 +225,19 @@ func (o CompletedOptions) applyAuth(c *Config) error {
 		}
 	}
 	return nil
+}
+
+// AdmitByItself turns admission on for a server that serves the core API itself, as
+// a part of a chain: plugins read namespaces, webhooks, policies and quotas from there.
+// Informers are set up, and start with the server.
+func (c *Config) AdmitByItself() error {
+	c.Generic.ClientConfig = rest.CopyConfig(c.Generic.LoopbackClientConfig)
+	client, err := kubernetes.NewForConfig(c.Generic.ClientConfig)
+	if err != nil {
+		return fmt.Errorf("client of the server itself: %w", err)
+	}
+	c.Generic.SharedInformerFactory = informers.NewSharedInformerFactory(client, informerResync)
+	return (&Options{Admission: newAdmissionOptions()}).Complete().applyAdmission(c, client)
 }
 
 func (o CompletedOptions) applyAdmission(c *Config, client kubernetes.Interface) error {

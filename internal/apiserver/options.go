@@ -61,8 +61,7 @@ func NewOptions() *Options {
 	o.Authentication = genericoptions.NewDelegatingAuthenticationOptions()
 	o.Authorization = genericoptions.NewDelegatingAuthorizationOptions()
 	o.CoreAPI = genericoptions.NewCoreAPIOptions()
-	o.Admission = genericoptions.NewAdmissionOptions()
-	addQuota(o.Admission)
+	o.Admission = newAdmissionOptions()
 	o.Egress = genericoptions.NewEgressSelectorOptions()
 	o.Features.EnablePriorityAndFairness = true
 	o.Server.ShutdownDelayDuration = shutdownDelay

@@ -11,6 +11,13 @@ import (
 	genericoptions "k8s.io/apiserver/pkg/server/options"
 )
 
+// newAdmissionOptions returns all plugins, quotas included.
+func newAdmissionOptions() *genericoptions.AdmissionOptions {
+	o := genericoptions.NewAdmissionOptions()
+	addQuota(o)
+	return o
+}
+
 // addQuota makes ResourceQuotas hold for reports: kube-apiserver enforces them for
 // what it stores itself only, although kube-controller-manager counts the objects of
 // every server. The plugin comes last, as in kube-apiserver: what another plugin

@@ -13,6 +13,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/registry/generic"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/klog/v2"
 
@@ -45,12 +46,18 @@ type Server struct {
 // New opens the database and installs the API groups. Nothing is served yet. ctx
 // bounds the time that opening and migrating the database may take.
 func (c CompletedConfig) New(ctx context.Context) (*Server, error) {
+	return c.NewWithDelegate(ctx, genericapiserver.NewEmptyDelegate())
+}
+
+// NewWithDelegate is New for a server that is a part of a chain: what it doesn't serve
+// goes on to delegate.
+func (c CompletedConfig) NewWithDelegate(ctx context.Context, delegate genericapiserver.DelegationTarget) (*Server, error) {
 	registerMetrics()
 	opened, err := c.openBackend(ctx)
 	if err != nil {
 		return nil, err
 	}
-	server, err := c.newOn(opened)
+	server, err := c.newOn(opened, delegate)
 	if err != nil {
 		return nil, errors.Join(err, opened.Close())
 	}
@@ -58,11 +65,11 @@ func (c CompletedConfig) New(ctx context.Context) (*Server, error) {
 	return server, nil
 }
 
-func (c CompletedConfig) newOn(opened backend) (*Server, error) {
+func (c CompletedConfig) newOn(opened backend, delegate genericapiserver.DelegationTarget) (*Server, error) {
 	c.Generic.RESTOptionsGetter = opened.RESTOptionsGetter()
 	c.Generic.AddReadyzChecks(newStoreCheck(opened.Ready))
 	held := c.obeyHolds(storeOf(opened))
-	generic, err := c.Generic.Complete().New("docket", genericapiserver.NewEmptyDelegate())
+	generic, err := c.Generic.Complete().New("docket", delegate)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +77,7 @@ func (c CompletedConfig) newOn(opened backend) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := generic.InstallAPIGroups(append(groups, c.extraGroups...)...); err != nil {
+	if err := generic.InstallAPIGroups(groups...); err != nil {
 		return nil, fmt.Errorf("install the API groups: %w", err)
 	}
 	c.newBootstrapHandler().install(generic.Handler.NonGoRestfulMux)
@@ -110,16 +117,30 @@ func indexedFields() []string {
 	return names
 }
 
+// ObjectsGetter returns what the generic registry needs to keep objects of other kinds
+// beside the reports, encoded with codec.
+func (s *Server) ObjectsGetter(codec runtime.Codec) generic.RESTOptionsGetter {
+	return s.backend.ObjectsGetter(codec)
+}
+
+// Namespaces returns the namespaces that have reports, in order.
+func (s *Server) Namespaces(ctx context.Context) ([]string, error) { return s.backend.Namespaces(ctx) }
+
 // Run serves until ctx ends or something fails, then lets requests under way
 // finish, ends watches in order, and closes the database.
 func (s *Server) Run(ctx context.Context) error {
+	return s.RunBehind(ctx, s.Generic.PrepareRun().RunWithContext)
+}
+
+// RunBehind is Run for a server that is a part of a chain, whose first server serves:
+// until ctx ends or something fails.
+func (s *Server) RunBehind(ctx context.Context, serve func(context.Context) error) error {
 	// The store outlives the HTTPS server, which still serves after ctx ended.
 	storeCtx, stopStore := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer stopStore(nil)
 	serveCtx, stopServing := context.WithCancelCause(ctx)
 	defer stopServing(nil)
 
-	prepared := s.Generic.PrepareRun()
 	var group errgroup.Group
 	group.Go(func() error {
 		defer stopServing(errStoreEnded)
@@ -131,7 +152,7 @@ func (s *Server) Run(ctx context.Context) error {
 	group.Go(func() error { return s.holds.run(storeCtx) })
 	group.Go(func() error {
 		defer stopStore(errServerEnded)
-		if err := prepared.RunWithContext(serveCtx); err != nil {
+		if err := serve(serveCtx); err != nil {
 			return fmt.Errorf("serve: %w", err)
 		}
 		return nil

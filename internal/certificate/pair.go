@@ -102,6 +102,18 @@ func NewServing(authority *Pair, hosts []string, now time.Time, lifetime time.Du
 	return sign(template, authority)
 }
 
+// NewClient makes a certificate with which a client proves that it is commonName. It is
+// signed by authority, and valid from now on for the given time.
+func NewClient(authority *Pair, commonName string, now time.Time, lifetime time.Duration) (*Pair, error) {
+	return sign(&x509.Certificate{
+		Subject:     pkix.Name{CommonName: commonName},
+		NotBefore:   now.Add(-backdate),
+		NotAfter:    now.Add(lifetime),
+		KeyUsage:    x509.KeyUsageDigitalSignature,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+	}, authority)
+}
+
 // sign makes a key and a certificate for it, signed by issuer, or by itself when
 // that is nil.
 func sign(template *x509.Certificate, issuer *Pair) (*Pair, error) {

@@ -25,12 +25,15 @@ const (
 	countInterval = time.Minute
 )
 
-type restOptionsGetter struct{ store *Store }
+type restOptionsGetter struct {
+	store *Store
+	codec runtime.Codec
+}
 
 // GetRESTOptions implements generic.RESTOptionsGetter.
 func (g restOptionsGetter) GetRESTOptions(resource schema.GroupResource, _ runtime.Object) (generic.RESTOptions, error) {
 	options := g.store.options
-	config := storagebackend.NewDefaultConfig(options.Prefix+"/"+options.Cluster, options.Codec)
+	config := storagebackend.NewDefaultConfig(g.store.root(), g.codec)
 	config.Transport = options.Transport
 	config.CompactionInterval = options.CompactionInterval
 	config.CountMetricPollPeriod = countInterval
@@ -40,9 +43,17 @@ func (g restOptionsGetter) GetRESTOptions(resource schema.GroupResource, _ runti
 		Decorator:               g.store.decorate,
 		DeleteCollectionWorkers: deleteCollectionWorkers,
 		EnableGarbageCollection: options.GarbageCollector,
-		ResourcePrefix:          "/" + resource.Group + "/" + resource.Resource,
+		ResourcePrefix:          resourcePrefix(resource),
 		CountMetricPollPeriod:   countInterval,
 	}, nil
+}
+
+// root is what the keys of the cluster begin with.
+func (s *Store) root() string { return s.options.Prefix + "/" + s.options.Cluster }
+
+// resourcePrefix follows the root in the keys of a resource.
+func resourcePrefix(resource schema.GroupResource) string {
+	return "/" + resource.Group + "/" + resource.Resource
 }
 
 // decorate puts the watch cache before the storage (docs/adr/0012), and the errors

@@ -197,4 +197,12 @@ func (s *Store) Close() error {
 
 // RESTOptionsGetter returns what the generic registry needs to keep resources in
 // this store.
-func (s *Store) RESTOptionsGetter() generic.RESTOptionsGetter { return restOptionsGetter{s} }
+func (s *Store) RESTOptionsGetter() generic.RESTOptionsGetter {
+	return s.ObjectsGetter(s.options.Codec)
+}
+
+// ObjectsGetter is RESTOptionsGetter for resources whose objects are encoded with
+// another codec.
+func (s *Store) ObjectsGetter(codec runtime.Codec) generic.RESTOptionsGetter {
+	return restOptionsGetter{s, codec}
+}

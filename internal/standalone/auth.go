@@ -5,12 +5,14 @@ package standalone
 
 import (
 	"context"
+	"crypto/subtle"
 	"slices"
 
 	"k8s.io/apiserver/pkg/authentication/authenticator"
-	"k8s.io/apiserver/pkg/authentication/authenticatorfactory"
 	"k8s.io/apiserver/pkg/authentication/request/anonymous"
+	"k8s.io/apiserver/pkg/authentication/request/bearertoken"
 	"k8s.io/apiserver/pkg/authentication/request/union"
+	"k8s.io/apiserver/pkg/authentication/request/websocket"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/apiserver/pkg/authorization/path"
@@ -22,12 +24,19 @@ const (
 	ownerGroup = "docket:owners"
 )
 
-// newAuthenticator knows the owner by the token and takes everybody else as
-// anonymous. A wrong token is an error, not anonymity.
-func newAuthenticator(token string) authenticator.Request {
+// newAuthenticators know the owner by the token: of requests, where everybody else is
+// anonymous, and of TokenReviews. A wrong token is an error, not anonymity.
+func newAuthenticators(ownerToken string) (authenticator.Request, authenticator.Token) {
 	owner := &user.DefaultInfo{Name: ownerName, Groups: []string{ownerGroup, user.AllAuthenticated}}
-	byToken := authenticatorfactory.NewFromTokens(map[string]*user.DefaultInfo{token: owner}, nil)
-	return union.NewFailOnError(byToken, anonymous.NewAuthenticator(nil))
+	tokens := authenticator.TokenFunc(func(_ context.Context, token string) (*authenticator.Response, bool, error) {
+		if subtle.ConstantTimeCompare([]byte(token), []byte(ownerToken)) != 1 {
+			return nil, false, nil
+		}
+		return &authenticator.Response{User: owner}, true, nil
+	})
+	// Browsers can't set headers of WebSocket requests; they give the token as a
+	// subprotocol.
+	return union.NewFailOnError(bearertoken.New(tokens), websocket.NewProtocolAuthenticator(tokens), anonymous.NewAuthenticator(nil)), tokens
 }
 
 // ownerRule lets the owner do everything, and the server's own loopback client,

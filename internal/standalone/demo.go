@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -35,6 +36,7 @@ import (
 
 const (
 	demoReports = 3000
+	demoManager = "docket-demo"
 	demoSeed    = 1
 	// demoWriters at once let the store commit in batches.
 	demoWriters = 32
@@ -75,17 +77,35 @@ func loadDemo(ctx context.Context, config *rest.Config, groups []string, c clock
 	}
 	// Made twice rather than kept: all of them at once take more memory than the
 	// server does.
-	count := 0
-	for range missing {
+	count, namespaces := 0, sets.New[string]()
+	for report := range missing {
+		namespaces.Insert(report.id.namespace)
 		count++
 	}
 	if count == 0 || unknown != nil {
 		return unknown
 	}
+	if err := createNamespaces(ctx, client, namespaces.Delete("")); err != nil {
+		return fmt.Errorf("load the demo: %w", err)
+	}
 	err = createAll(ctx, client, missing, progress.New(w, int64(count), "demo reports"))
 	// The server's memory is small beside what the demo took: give that back.
 	debug.FreeOSMemory()
 	return err
+}
+
+// createNamespaces creates those that are missing.
+func createNamespaces(ctx context.Context, client dynamic.Interface, names sets.Set[string]) error {
+	resource := client.Resource(corev1.SchemeGroupVersion.WithResource("namespaces"))
+	for _, name := range sets.List(names) {
+		namespace := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace"}}
+		namespace.SetName(name)
+		_, err := resource.Create(ctx, namespace, metav1.CreateOptions{FieldManager: demoManager})
+		if err != nil && !apierrors.IsAlreadyExists(err) {
+			return fmt.Errorf("create namespace %s: %w", name, err)
+		}
+	}
+	return nil
 }
 
 // pending is a report that is to be created.
@@ -109,7 +129,7 @@ func createAll(ctx context.Context, client dynamic.Interface, reports iter.Seq[p
 			requestCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), demoRequestTimeout)
 			defer cancel()
 			id := next.id
-			_, err := client.Resource(id.resource).Namespace(id.namespace).Create(requestCtx, next.report, metav1.CreateOptions{FieldManager: "docket-demo"})
+			_, err := client.Resource(id.resource).Namespace(id.namespace).Create(requestCtx, next.report, metav1.CreateOptions{FieldManager: demoManager})
 			if err != nil && !apierrors.IsAlreadyExists(err) {
 				return fmt.Errorf("load the demo: create %s %s/%s: %w", id.resource.Resource, id.namespace, id.name, err)
 			}

@@ -11,8 +11,9 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// quietLogs leaves informational lines out of a log that a person reads on a
-// terminal: what they should know is printed. -v=1 and other formats show all.
+// quietLogs leaves all but errors out of a log that a person reads on a terminal: what
+// they should know is printed, and the libraries' warnings are for administrators of
+// clusters. -v=1 and other formats show all.
 func quietLogs(config *logsapi.LoggingConfiguration) error {
 	if config.Format != logsapi.DefaultLogFormat || config.Verbosity > 0 {
 		return nil
@@ -22,7 +23,7 @@ func quietLogs(config *logsapi.LoggingConfiguration) error {
 	flags := flag.NewFlagSet("", flag.ContinueOnError)
 	klog.InitFlags(flags)
 	for name, value := range map[string]string{
-		"logtostderr": "false", "alsologtostderr": "false", "stderrthreshold": "WARNING", "legacy_stderr_threshold_behavior": "false",
+		"logtostderr": "false", "alsologtostderr": "false", "stderrthreshold": "ERROR", "legacy_stderr_threshold_behavior": "false",
 	} {
 		if err := flags.Set(name, value); err != nil {
 			return fmt.Errorf("quiet the log: %w", err)

@@ -15,6 +15,7 @@ import (
 	cliflag "k8s.io/component-base/cli/flag"
 
 	"github.com/docket-project/docket/internal/apiserver"
+	"github.com/docket-project/docket/internal/home"
 )
 
 // DefaultListen is the same at each start, so that kubeconfigs stay good.
@@ -53,7 +54,7 @@ type Options struct {
 
 // NewOptions returns the defaults.
 func NewOptions() (*Options, error) {
-	dir, err := DefaultDir()
+	dir, err := home.DefaultDir("docket")
 	server := apiserver.NewLocalOptions()
 	server.Storage.WatchRingBytes = ringBytes
 	server.Storage.CacheBytes = cacheBytes
@@ -78,7 +79,7 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 	reports := sections.FlagSet("reports")
 	reports.AddFlagSet(all.FlagSet("reports"))
 	if database := reports.Lookup("database"); database != nil {
-		database.Usage = "Database for the reports; " + databaseFile + " in --dir when empty. Several machines can share one PostgreSQL: postgres://user@host:port/name."
+		database.Usage = "Database for the reports; " + home.DatabaseFile + " in --dir when empty. Several machines can share one PostgreSQL: postgres://user@host:port/name."
 	}
 	// Of the server's many other flags these are for one person at one machine.
 	server := sections.FlagSet("server")
@@ -118,7 +119,7 @@ func (o *Options) Validate() error {
 		errs = append(errs, fmt.Errorf("--cluster: %q needs a cluster; give a name", apiserver.ClusterAuto))
 	}
 	if o.server.Storage.Database == "" {
-		path, err := filepath.Abs(filepath.Join(o.Dir, databaseFile))
+		path, err := filepath.Abs(filepath.Join(o.Dir, home.DatabaseFile))
 		if err != nil {
 			errs = append(errs, fmt.Errorf("--dir: %w", err))
 		}

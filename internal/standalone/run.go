@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -19,9 +20,9 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 
-	"github.com/docket-project/docket/internal/apiserver"
 	"github.com/docket-project/docket/internal/certificate"
-	"github.com/docket-project/docket/internal/standalone/review"
+	"github.com/docket-project/docket/internal/controlplane"
+	"github.com/docket-project/docket/internal/home"
 )
 
 const (
@@ -29,12 +30,14 @@ const (
 	readyTimeout = time.Minute
 	// readyInterval between two looks is short: a person is waiting.
 	readyInterval = 10 * time.Millisecond
+	// proxyName is what extension servers see of the aggregator.
+	proxyName = "docket-front-proxy"
 )
 
 // instance is a server that is about to run, with its folder.
 type instance struct {
-	state  *state
-	server *apiserver.Server
+	home   *home.Home
+	server *controlplane.Server
 	url    string
 }
 
@@ -49,7 +52,7 @@ func (o *Options) Run(ctx context.Context, out, progress io.Writer, c clock.Pass
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, up.state.Close()) }()
+	defer func() { err = errors.Join(err, up.home.Close()) }()
 
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.Go(func() error {
@@ -71,7 +74,7 @@ func (o *Options) Run(ctx context.Context, out, progress io.Writer, c clock.Pass
 	if err := group.Wait(); err != nil && !errors.Is(err, errStopped) {
 		return err
 	}
-	_, err = fmt.Fprintln(out, "Docket has stopped. The reports are kept in", up.state.dir)
+	_, err = fmt.Fprintln(out, "Docket has stopped. The reports are kept in", up.home.Dir)
 	return err
 }
 
@@ -83,15 +86,18 @@ func (up *instance) greet(ctx context.Context, o *Options, out, progress io.Writ
 		return err
 	}
 	up.announce(out, c.Since(started))
+	// Building the OpenAPI documents takes three times the memory that serving does: give
+	// that back.
+	debug.FreeOSMemory()
 	if !o.Demo {
 		return nil
 	}
-	return loadDemo(ctx, up.server.Generic.LoopbackClientConfig, o.server.Storage.APIGroups, c, progress)
+	return loadDemo(ctx, up.server.Loopback, o.server.Storage.APIGroups, c, progress)
 }
 
 // open does all that can fail before anything is served.
 func (o *Options) open(ctx context.Context, now time.Time) (_ *instance, err error) {
-	held, err := openState(o.Dir)
+	held, err := home.Open(o.Dir)
 	if err != nil {
 		return nil, err
 	}
@@ -100,39 +106,43 @@ func (o *Options) open(ctx context.Context, now time.Time) (_ *instance, err err
 			err = errors.Join(err, held.Close())
 		}
 	}()
-	place, err := listen(ctx, o.Listen, o.AllowNonLoopback)
+	place, err := home.Listen(ctx, o.Listen, o.AllowNonLoopback)
 	if err != nil {
 		return nil, err
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, place.listener.Close())
+			err = errors.Join(err, place.Listener.Close())
 		}
 	}()
-	token, err := held.token()
+	token, err := held.Token()
 	if err != nil {
 		return nil, err
 	}
-	ca, serving, err := held.certificates(place.hosts, now)
+	ca, serving, err := held.Certificates(place.Hosts, now)
 	if err != nil {
 		return nil, err
 	}
-	server, err := o.newServer(ctx, place, serving, token)
+	proxy, err := held.ProxyCertificate(proxyName, now)
 	if err != nil {
 		return nil, err
 	}
-	if err := held.writeKubeconfig(place.url, ca, token); err != nil {
+	server, err := o.newServer(ctx, place, serving, proxy, token)
+	if err != nil {
+		return nil, err
+	}
+	if err := held.WriteKubeconfig(place.URL, ca, token); err != nil {
 		return nil, errors.Join(err, server.Close())
 	}
-	return &instance{state: held, server: server, url: place.url}, nil
+	return &instance{home: held, server: server, url: place.URL}, nil
 }
 
-func (o *Options) newServer(ctx context.Context, place *endpoint, serving *certificate.Pair, token string) (*apiserver.Server, error) {
+func (o *Options) newServer(ctx context.Context, place *home.Endpoint, serving *certificate.Pair, proxy *home.ProxyCertificate, token string) (*controlplane.Server, error) {
 	content, err := dynamiccertificates.NewStaticCertKeyContent("docket up", serving.CertificatePEM, serving.KeyPEM)
 	if err != nil {
 		return nil, fmt.Errorf("load the serving certificate: %w", err)
 	}
-	o.server.SecureServing.Listener = place.listener
+	o.server.SecureServing.Listener = place.Listener
 	o.server.SecureServing.ServerCert.GeneratedCert = content
 	config, err := o.server.Complete().Config(ctx)
 	if err != nil {
@@ -142,31 +152,26 @@ func (o *Options) newServer(ctx context.Context, place *endpoint, serving *certi
 	if err != nil {
 		return nil, err
 	}
-	config.Generic.Authentication.Authenticator = newAuthenticator(token)
+	requests, tokens := newAuthenticators(token)
+	config.Generic.Authentication.Authenticator = requests
 	config.Generic.Authorization.Authorizer = authorizer
 	config.Generic.RuleResolver = ownerRule{}
-	reviews, err := review.New(authorizer, ownerRule{})
-	if err != nil {
-		return nil, err
-	}
-	config.AddAPIs(reviews)
-	completed, err := config.Complete()
-	if err != nil {
-		return nil, err
-	}
-	return completed.New(ctx)
+	return controlplane.New(ctx, controlplane.Config{
+		Reports: config, Tokens: tokens, Rules: ownerRule{}, Proxy: *proxy,
+		Address: strings.TrimPrefix(place.URL, "https://"),
+	})
 }
 
 // waitUntilReady asks the server as a client would.
 func (up *instance) waitUntilReady(ctx context.Context) error {
-	client, err := rest.HTTPClientFor(up.server.Generic.LoopbackClientConfig)
+	client, err := rest.HTTPClientFor(up.server.Loopback)
 	if err != nil {
 		return fmt.Errorf("wait until the server is ready: %w", err)
 	}
 	defer client.CloseIdleConnections()
 	var last error
 	err = wait.PollUntilContextTimeout(ctx, readyInterval, readyTimeout, true, func(ctx context.Context) (bool, error) {
-		last = askReady(ctx, client, up.server.Generic.LoopbackClientConfig.Host)
+		last = askReady(ctx, client, up.server.Loopback.Host)
 		return last == nil, nil
 	})
 	if err != nil {
@@ -200,10 +205,10 @@ func (up *instance) announce(out io.Writer, took time.Duration) {
 	_, _ = fmt.Fprintf(out, `Docket is ready at %s after %s. Stop it with Ctrl-C. In another terminal:
 
   export KUBECONFIG=%s
-  kubectl get policyreports -A
   kubectl api-resources
+  kubectl get policyreports -A
 
-`, up.url, took.Round(10*time.Millisecond), quote(up.state.path(kubeconfigFile)))
+`, up.url, took.Round(10*time.Millisecond), quote(up.home.Path(home.KubeconfigFile)))
 }
 
 // quote makes a path safe to paste into a shell.

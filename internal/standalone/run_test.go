@@ -10,6 +10,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -26,6 +28,10 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/utils/clock"
 
+	"github.com/docket-project/docket/api/report"
+	"github.com/docket-project/docket/internal/apiserver"
+	"github.com/docket-project/docket/internal/home"
+	"github.com/docket-project/docket/internal/registry"
 	"github.com/docket-project/docket/internal/store/engine"
 	"github.com/docket-project/docket/internal/testenv"
 )
@@ -119,7 +125,7 @@ func tryStart(t *testing.T, options *Options, text string) (*running, error) {
 			t.Errorf("docket up: %v", err)
 		}
 	})
-	config, err := clientcmd.BuildConfigFromFlags("", filepath.Join(options.Dir, kubeconfigFile))
+	config, err := clientcmd.BuildConfigFromFlags("", filepath.Join(options.Dir, home.KubeconfigFile))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,7 +195,7 @@ func TestWhoMayWhat(t *testing.T) {
 		"/healthz":                     {200, 200, 401},
 		"/version":                     {200, 200, 401},
 		"/versionx":                    {404, 403, 401},
-		"/api/v1/namespaces/a/secrets": {404, 403, 401},
+		"/api/v1/namespaces/a/secrets": {200, 403, 401},
 	} {
 		for token, code := range map[string]int{owner: want.owner, "": want.anonymous, "wrong": want.stranger} {
 			if got, body := up.do(t, token, http.MethodGet, path, ""); got != code {
@@ -246,14 +252,14 @@ func TestRestart(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "state")
 	first := start(t, testOptions(t, dir))
-	if _, err := first.client(t).Resource(policyReports).Namespace("a").Create(t.Context(), testReport("kept"), metav1.CreateOptions{}); err != nil {
+	if _, err := first.client(t).Resource(policyReports).Namespace("default").Create(t.Context(), testReport("kept"), metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := tryStart(t, testOptions(t, dir), "Docket is ready"); !errors.Is(err, errInUse) {
+	if _, err := tryStart(t, testOptions(t, dir), "Docket is ready"); !errors.Is(err, home.ErrInUse) {
 		t.Errorf("a second process on the folder: got %v", err)
 	}
 	beside := testOptions(t, dir+"2")
-	beside.server.Storage.Database = "sqlite://" + filepath.ToSlash(filepath.Join(dir, databaseFile))
+	beside.server.Storage.Database = "sqlite://" + filepath.ToSlash(filepath.Join(dir, home.DatabaseFile))
 	if _, err := tryStart(t, beside, "Docket is ready"); !errors.Is(err, engine.ErrLocked) || !strings.Contains(err.Error(), "--database") {
 		t.Errorf("a second process on the database: got %v", err)
 	}
@@ -267,7 +273,7 @@ func TestRestart(t *testing.T) {
 	if second.config.BearerToken != first.config.BearerToken || !bytes.Equal(second.config.CAData, first.config.CAData) {
 		t.Error("a restart changed token or authority")
 	}
-	if _, err := second.client(t).Resource(policyReports).Namespace("a").Get(t.Context(), "kept", metav1.GetOptions{}); err != nil {
+	if _, err := second.client(t).Resource(policyReports).Namespace("default").Get(t.Context(), "kept", metav1.GetOptions{}); err != nil {
 		t.Errorf("a restart lost a report: %v", err)
 	}
 }
@@ -324,12 +330,12 @@ func TestTwoOnOnePostgreSQL(t *testing.T) {
 		options.server.Storage.Database = database
 		clients = append(clients, start(t, options).client(t).Resource(policyReports))
 	}
-	watched, err := clients[1].Namespace("a").Watch(t.Context(), metav1.ListOptions{})
+	watched, err := clients[1].Namespace("default").Watch(t.Context(), metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer watched.Stop()
-	if _, err := clients[0].Namespace("a").Create(t.Context(), testReport("shared"), metav1.CreateOptions{}); err != nil {
+	if _, err := clients[0].Namespace("default").Create(t.Context(), testReport("shared"), metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	timer := time.NewTimer(patience)
@@ -341,5 +347,50 @@ func TestTwoOnOnePostgreSQL(t *testing.T) {
 		}
 	case <-timer.C:
 		t.Error("the other replica saw nothing")
+	}
+}
+
+// TestEarlierReports: a folder of a version that knew no namespaces has reports in some,
+// which are there from the first moment.
+func TestEarlierReports(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "state")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	options := testOptions(t, dir)
+	if err := options.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	reports, err := apiserver.OpenReports(t.Context(), options.server.Storage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kind, err := registry.KindOf(policyReports.GroupResource())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, namespace := range []string{"earlier", "team-a"} {
+		object, ok := report.Of(kind.New())
+		if !ok {
+			t.Fatal("no report")
+		}
+		object.SetNamespace(namespace)
+		object.SetName("kept")
+		if err := reports.Storage().Create(t.Context(), kind, object); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := reports.Close(); err != nil {
+		t.Fatal(err)
+	}
+	client := start(t, options).client(t)
+	for _, namespace := range []string{"earlier", "team-a"} {
+		if _, err := client.Resource(corev1.SchemeGroupVersion.WithResource("namespaces")).Get(t.Context(), namespace, metav1.GetOptions{}); err != nil {
+			t.Error(err)
+		}
+		if _, err := client.Resource(policyReports).Namespace(namespace).Get(t.Context(), "kept", metav1.GetOptions{}); err != nil {
+			t.Error(err)
+		}
 	}
 }

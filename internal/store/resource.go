@@ -39,6 +39,11 @@ type ResourceConfig struct {
 	// decodes. Decoding is then twice as fast, and what was written needn't be
 	// decoded to know what was stored.
 	OneVersion bool
+	// ManyVersions says that there may be further Resources of the same objects whose
+	// codecs decode them as other versions, and that such come and go. Decoded objects
+	// are then neither kept nor shared between watchers, and the store forgets the
+	// Resource.
+	ManyVersions bool
 	// Transformer of encoded objects; none when nil.
 	Transformer value.Transformer
 	NewFunc     func() runtime.Object
@@ -77,6 +82,9 @@ func (s *Store) Resource(config ResourceConfig) *Resource {
 		label: config.GroupResource.String(),
 	}
 	r.progress.init()
+	if config.ManyVersions {
+		return r
+	}
 	s.resourcesMu.Lock()
 	defer s.resourcesMu.Unlock()
 	s.resources = append(s.resources, r)
@@ -218,8 +226,9 @@ func (r *Resource) object(ctx context.Context, row engine.Row, keep keepFunc) (r
 	return object, nil
 }
 
-// cacheable: what a transformer says may change from one read to the next.
-func (r *Resource) cacheable() bool { return r.transformer == nil }
+// cacheable: what a transformer says may change from one read to the next, and the
+// cache knows objects by key only.
+func (r *Resource) cacheable() bool { return r.transformer == nil && !r.config.ManyVersions }
 
 // unpack returns the encoded object of a value, and whether the transformer
 // wants it to be written anew.

@@ -25,10 +25,18 @@ func (s *Store) RESTOptionsGetter(codec runtime.Codec, project Projector) generi
 	return &restOptionsGetter{store: s, codec: codec, project: project}
 }
 
+// ObjectsGetter returns what the generic registry needs to keep resources of any kind
+// in this store. Objects are encoded with codec, unless whoever asks for a resource
+// brings another one, as the server of custom resources does for each of their versions.
+func (s *Store) ObjectsGetter(codec runtime.Codec) generic.RESTOptionsGetter {
+	return &restOptionsGetter{store: s, codec: codec, manyVersions: true}
+}
+
 type restOptionsGetter struct {
-	store   *Store
-	codec   runtime.Codec
-	project Projector
+	store        *Store
+	codec        runtime.Codec
+	project      Projector
+	manyVersions bool
 }
 
 // GetRESTOptions implements generic.RESTOptionsGetter.
@@ -47,11 +55,11 @@ func (g *restOptionsGetter) GetRESTOptions(resource schema.GroupResource, _ runt
 }
 
 func (g *restOptionsGetter) decorator(resource schema.GroupResource) generic.StorageDecorator {
-	return func(_ *storagebackend.ConfigForResource, prefix string, _ func(runtime.Object) (string, error),
+	return func(config *storagebackend.ConfigForResource, prefix string, _ func(runtime.Object) (string, error),
 		newFunc, newListFunc func() runtime.Object, attributes storage.AttrFunc, _ storage.IndexerFuncs, _ *cache.Indexers,
 	) (storage.Interface, factory.DestroyFunc, error) {
 		return g.store.Resource(ResourceConfig{
-			GroupResource: resource, Prefix: prefix, Codec: g.codec, OneVersion: true,
+			GroupResource: resource, Prefix: prefix, Codec: config.Codec, OneVersion: !g.manyVersions, ManyVersions: g.manyVersions,
 			NewFunc: newFunc, NewListFunc: newListFunc, Attributes: attributes, Project: g.project,
 		}), func() {}, nil
 	}

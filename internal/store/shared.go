@@ -29,7 +29,7 @@ type change struct {
 	beforeErr           error
 }
 
-func (r *Resource) newChange(event *engine.Event) any {
+func (r *Resource) newChange(event *engine.Event) *change {
 	return &change{resource: r, kind: event.Kind, event: event}
 }
 

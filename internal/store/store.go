@@ -83,7 +83,7 @@ type Store struct {
 	counts  pageCounts
 	index   *indexer
 
-	// resources are those that were made with Resource.
+	// resources are those that were made with Resource, without those of ManyVersions.
 	resourcesMu sync.Mutex
 	resources   []*Resource
 

@@ -281,9 +281,14 @@ func (w *watcher) handle(entry *hub.Entry) error {
 	if !w.options.Recursive && entry.Key != w.key || !strings.HasPrefix(entry.Key, w.key) {
 		return nil
 	}
-	shared := w.sub.Shared()
-	change := entry.Decoded(w.resource.newChange).(*change)
-	event, err := w.translate(change, shared)
+	shared := w.sub.Shared() && !w.resource.config.ManyVersions
+	var c *change
+	if w.resource.config.ManyVersions {
+		c = w.resource.newChange(&entry.Event)
+	} else {
+		c = entry.Decoded(func(event *engine.Event) any { return w.resource.newChange(event) }).(*change)
+	}
+	event, err := w.translate(c, shared)
 	if err != nil || event == nil {
 		return err
 	}

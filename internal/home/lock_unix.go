@@ -3,7 +3,7 @@
 
 //go:build unix
 
-package standalone
+package home
 
 import (
 	"errors"
@@ -25,7 +25,7 @@ func takeLock(path string) (io.Closer, error) {
 	if errors.Is(err, syscall.EWOULDBLOCK) {
 		holder, _ := io.ReadAll(file)
 		return nil, errors.Join(fmt.Errorf("%w (process %s); stop it, or give another folder",
-			errInUse, strings.TrimSpace(string(holder))), file.Close())
+			ErrInUse, strings.TrimSpace(string(holder))), file.Close())
 	}
 	if err == nil {
 		err = file.Truncate(0)

@@ -1,7 +1,7 @@
 // Copyright 2026 The Docket Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package standalone
+package home
 
 import (
 	"crypto/x509"
@@ -19,9 +19,9 @@ import (
 	"github.com/docket-project/docket/internal/certificate"
 )
 
-func openTestState(t *testing.T, dir string) *state {
+func openTestHome(t *testing.T, dir string) *Home {
 	t.Helper()
-	s, err := openState(dir)
+	s, err := Open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func TestStateFolder(t *testing.T) {
 			t.Parallel()
 			dir := filepath.Join(t.TempDir(), "parent", "state")
 			test.prepare(t, dir)
-			s, err := openState(dir)
+			s, err := Open(dir)
 			if test.wantErr != "" {
 				if err == nil || !strings.Contains(err.Error(), test.wantErr) {
 					t.Fatalf("got error %v, want %q", err, test.wantErr)
@@ -88,41 +88,41 @@ func TestStateFolder(t *testing.T) {
 			if got := mode(t, dir); got != folderMode {
 				t.Errorf("the folder has mode %o", got)
 			}
-			if _, err := openState(dir); !errors.Is(err, errInUse) || !strings.Contains(err.Error(), "process") {
+			if _, err := Open(dir); !errors.Is(err, ErrInUse) || !strings.Contains(err.Error(), "process") {
 				t.Errorf("a second use: got %v, want that it is in use, and by whom", err)
 			}
 			if err := s.Close(); err != nil {
 				t.Fatal(err)
 			}
-			openTestState(t, dir)
+			openTestHome(t, dir)
 		})
 	}
 }
 
 func TestToken(t *testing.T) {
 	t.Parallel()
-	s := openTestState(t, filepath.Join(t.TempDir(), "state"))
-	first, err := s.token()
+	s := openTestHome(t, filepath.Join(t.TempDir(), "state"))
+	first, err := s.Token()
 	if err != nil || len(first) < minTokenLength {
 		t.Fatalf("new token %q: %v", first, err)
 	}
-	if got := mode(t, s.path(tokenFile)); got != fileMode {
+	if got := mode(t, s.Path(tokenFile)); got != fileMode {
 		t.Errorf("the token file has mode %o", got)
 	}
-	if err := os.Chmod(s.path(tokenFile), 0o644); err != nil {
+	if err := os.Chmod(s.Path(tokenFile), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if again, err := s.token(); err != nil || again != first {
+	if again, err := s.Token(); err != nil || again != first {
 		t.Errorf("the second start has token %q and error %v, want the first token", again, err)
 	}
-	if got := mode(t, s.path(tokenFile)); got != fileMode {
+	if got := mode(t, s.Path(tokenFile)); got != fileMode {
 		t.Errorf("an open token file was left at mode %o", got)
 	}
 	for _, damaged := range []string{"", "short", strings.Repeat("a b", 20)} {
-		if err := atomicfile.Write(s.path(tokenFile), []byte(damaged)); err != nil {
+		if err := atomicfile.Write(s.Path(tokenFile), []byte(damaged)); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.token(); err == nil || !strings.Contains(err.Error(), "remove the file") {
+		if _, err := s.Token(); err == nil || !strings.Contains(err.Error(), "remove the file") {
 			t.Errorf("token file %q: got %v, want an error with a remedy", damaged, err)
 		}
 	}
@@ -132,10 +132,10 @@ func TestCertificates(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
 	hosts := []string{"localhost", "127.0.0.1", "::1"}
-	s := openTestState(t, filepath.Join(t.TempDir(), "state"))
+	s := openTestHome(t, filepath.Join(t.TempDir(), "state"))
 	certificates := func(hosts []string, now time.Time) (ca, serving *certificate.Pair) {
 		t.Helper()
-		ca, serving, err := s.certificates(hosts, now)
+		ca, serving, err := s.Certificates(hosts, now)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -150,7 +150,7 @@ func TestCertificates(t *testing.T) {
 	}
 	ca, serving := certificates(hosts, now)
 	for _, name := range []string{caKeyFile, servingKeyFile, caCertificateFile, servingCertificateFile} {
-		if got := mode(t, s.path(name)); got != fileMode {
+		if got := mode(t, s.Path(name)); got != fileMode {
 			t.Errorf("%s has mode %o", name, got)
 		}
 	}
@@ -170,41 +170,41 @@ func TestCertificates(t *testing.T) {
 	if newCA.Certificate.Equal(ca.Certificate) {
 		t.Error("an authority at its end was kept")
 	}
-	if err := os.Remove(s.path(servingKeyFile)); err != nil {
+	if err := os.Remove(s.Path(servingKeyFile)); err != nil {
 		t.Fatal(err)
 	}
 	certificates(hosts, now.Add(caLifetime))
-	if err := atomicfile.Write(s.path(caKeyFile), []byte("garbage")); err != nil {
+	if err := atomicfile.Write(s.Path(caKeyFile), []byte("garbage")); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := s.certificates(hosts, now); err == nil || !strings.Contains(err.Error(), "remove both") {
+	if _, _, err := s.Certificates(hosts, now); err == nil || !strings.Contains(err.Error(), "remove both") {
 		t.Errorf("a damaged key: got %v, want an error with a remedy", err)
 	}
 }
 
 func TestKubeconfig(t *testing.T) {
 	t.Parallel()
-	s := openTestState(t, filepath.Join(t.TempDir(), "state"))
+	s := openTestHome(t, filepath.Join(t.TempDir(), "state"))
 	ca, err := certificate.NewAuthority("test", time.Now(), caLifetime)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, url := range []string{"https://127.0.0.1:1", "https://127.0.0.1:2"} {
-		if err := s.writeKubeconfig(url, ca, "the-token"); err != nil {
+		if err := s.WriteKubeconfig(url, ca, "the-token"); err != nil {
 			t.Fatal(err)
 		}
-		config, err := clientcmd.LoadFromFile(s.path(kubeconfigFile))
+		config, err := clientcmd.LoadFromFile(s.Path(KubeconfigFile))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if config.CurrentContext != contextName || config.Clusters[contextName].Server != url || config.AuthInfos[contextName].Token != "the-token" {
 			t.Errorf("kubeconfig: %+v", config)
 		}
-		if got := mode(t, s.path(kubeconfigFile)); got != fileMode {
+		if got := mode(t, s.Path(KubeconfigFile)); got != fileMode {
 			t.Errorf("the kubeconfig has mode %o", got)
 		}
 	}
-	entries, err := os.ReadDir(s.dir)
+	entries, err := os.ReadDir(s.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,11 +215,52 @@ func TestKubeconfig(t *testing.T) {
 	}
 }
 
+// TestProxyCertificate: kept, readable by its owner only, and signed by an authority of
+// its own.
+func TestProxyCertificate(t *testing.T) {
+	t.Parallel()
+	s, now := openTestHome(t, filepath.Join(t.TempDir(), "state")), time.Now()
+	first, err := s.ProxyCertificate("aggregator", now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept, err := os.ReadFile(first.CertFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.ProxyCertificate("aggregator", now); err != nil {
+		t.Fatal(err)
+	}
+	again, err := os.ReadFile(first.CertFile)
+	if err != nil || string(again) != string(kept) {
+		t.Errorf("the certificate was made anew: %v", err)
+	}
+	client, err := certificate.Parse(kept, first.CA.KeyPEM)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := x509.NewCertPool()
+	pool.AddCert(first.CA.Certificate)
+	_, err = client.Certificate.Verify(x509.VerifyOptions{Roots: pool, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}})
+	if err != nil || client.Certificate.Subject.CommonName != "aggregator" {
+		t.Errorf("the certificate of %s: %v", client.Certificate.Subject.CommonName, err)
+	}
+	if got := mode(t, first.KeyFile); got != fileMode {
+		t.Errorf("the key has mode %o", got)
+	}
+	if err := os.Remove(first.CertFile); err != nil {
+		t.Fatal(err)
+	}
+	if other, err := s.ProxyCertificate("another", now); err != nil || other.CommonName != "another" {
+		t.Errorf("another name: %v", err)
+	}
+}
+
 func TestDefaultDir(t *testing.T) {
 	t.Setenv("HOME", "/home/somebody")
 	for data, want := range map[string]string{"": "/home/somebody/.docket", "/data": "/data/docket", "relative": "/home/somebody/.docket"} {
 		t.Setenv("XDG_DATA_HOME", data)
-		if got, err := DefaultDir(); err != nil || got != want {
+		if got, err := DefaultDir("docket"); err != nil || got != want {
 			t.Errorf("XDG_DATA_HOME=%q gives %q and error %v, want %q", data, got, err, want)
 		}
 	}
@@ -238,7 +279,7 @@ func TestListen(t *testing.T) {
 		"all addresses":             {address: "0.0.0.0:0", wantErr: "--allow-non-loopback"},
 		"no host":                   {address: ":0", wantErr: "--allow-non-loopback"},
 		"all addresses, confirmed":  {address: "0.0.0.0:0", allow: true, wantURL: "https://127.0.0.1:"},
-		"no port":                   {address: "127.0.0.1", wantErr: DefaultListen},
+		"no port":                   {address: "127.0.0.1", wantErr: "127.0.0.1:7443"},
 		"a port that is no number":  {address: "127.0.0.1:https", wantErr: "0 to 65535"},
 		"a port beyond the largest": {address: "127.0.0.1:65536", wantErr: "0 to 65535"},
 		"somebody else's address":   {address: "192.0.2.1:0", allow: true, wantErr: "--listen"},
@@ -246,7 +287,7 @@ func TestListen(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, err := listen(t.Context(), test.address, test.allow)
+			got, err := Listen(t.Context(), test.address, test.allow)
 			if test.wantErr != "" {
 				if err == nil || !strings.Contains(err.Error(), test.wantErr) {
 					t.Fatalf("got error %v, want %q", err, test.wantErr)
@@ -256,27 +297,14 @@ func TestListen(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			t.Cleanup(func() { _ = got.listener.Close() })
-			if !strings.HasPrefix(got.url, test.wantURL) {
-				t.Errorf("URL %s, want %s…", got.url, test.wantURL)
+			t.Cleanup(func() { _ = got.Listener.Close() })
+			if !strings.HasPrefix(got.URL, test.wantURL) {
+				t.Errorf("URL %s, want %s…", got.URL, test.wantURL)
 			}
-			taken := got.listener.Addr().String()
-			if _, err := listen(t.Context(), taken, true); err == nil || !strings.Contains(err.Error(), "another process listens") {
+			taken := got.Listener.Addr().String()
+			if _, err := Listen(t.Context(), taken, true); err == nil || !strings.Contains(err.Error(), "another process listens") {
 				t.Errorf("an address in use: got %v", err)
 			}
 		})
-	}
-}
-
-func TestQuote(t *testing.T) {
-	t.Parallel()
-	for path, want := range map[string]string{
-		"/home/u/.docket/kubeconfig": "/home/u/.docket/kubeconfig",
-		"/with space/k":              "'/with space/k'",
-		"/it's/$HOME":                `'/it'\''s/$HOME'`,
-	} {
-		if got := quote(path); got != want {
-			t.Errorf("quote(%q) is %s, want %s", path, got, want)
-		}
 	}
 }

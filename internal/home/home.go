@@ -1,7 +1,7 @@
 // Copyright 2026 The Docket Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package standalone
+package home
 
 import (
 	"crypto/rand"
@@ -17,15 +17,21 @@ import (
 	"github.com/docket-project/docket/internal/atomicfile"
 )
 
-// Names of the files in the state folder.
+// Names of the files in the folder.
 const (
+	// KubeconfigFile and DatabaseFile are for their users to find.
+	KubeconfigFile = "kubeconfig"
+	DatabaseFile   = "docket.db"
+
 	caCertificateFile      = "ca.crt"
 	caKeyFile              = "ca.key"
 	servingCertificateFile = "serving.crt"
 	servingKeyFile         = "serving.key"
+	proxyCAFile            = "front-proxy-ca.crt"
+	proxyCAKeyFile         = "front-proxy-ca.key"
+	proxyCertificateFile   = "front-proxy-client.crt"
+	proxyKeyFile           = "front-proxy-client.key"
 	tokenFile              = "token"
-	kubeconfigFile         = "kubeconfig"
-	databaseFile           = "docket.db"
 	lockFile               = "lock"
 )
 
@@ -39,26 +45,28 @@ const (
 	minTokenLength = 32
 )
 
-// state is the folder, held by this process alone.
-type state struct {
-	dir  string
+// Home is the folder, held by this process alone until Close.
+type Home struct {
+	// Dir is its absolute path.
+	Dir string
+
 	lock io.Closer
 }
 
-// DefaultDir is $XDG_DATA_HOME/docket, or ~/.docket when that is not set.
-func DefaultDir() (string, error) {
+// DefaultDir is $XDG_DATA_HOME/name, or ~/.name when that is not set.
+func DefaultDir(name string) (string, error) {
 	if data := os.Getenv("XDG_DATA_HOME"); filepath.IsAbs(data) {
-		return filepath.Join(data, "docket"), nil
+		return filepath.Join(data, name), nil
 	}
 	home, err := os.UserHomeDir()
 	if err != nil {
 		return "", fmt.Errorf("find a place for the state folder: %w; give one with --dir", err)
 	}
-	return filepath.Join(home, ".docket"), nil
+	return filepath.Join(home, "."+name), nil
 }
 
-// openState makes the folder if need be and takes its lock.
-func openState(dir string) (*state, error) {
+// Open makes the folder if need be and takes its lock.
+func Open(dir string) (*Home, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, fmt.Errorf("--dir: %w", err)
@@ -73,12 +81,14 @@ func openState(dir string) (*state, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--dir: %s: %w", dir, err)
 	}
-	return &state{dir: dir, lock: lock}, nil
+	return &Home{Dir: dir, lock: lock}, nil
 }
 
-func (s *state) Close() error { return s.lock.Close() }
+// Close lets other processes have the folder.
+func (h *Home) Close() error { return h.lock.Close() }
 
-func (s *state) path(name string) string { return filepath.Join(s.dir, name) }
+// Path returns the path of a file in the folder.
+func (h *Home) Path(name string) string { return filepath.Join(h.Dir, name) }
 
 // closeToOthers makes sure that only the owner may enter the folder. An empty
 // folder is changed; one with contents may be somebody's on purpose.
@@ -101,9 +111,9 @@ func closeToOthers(dir string) error {
 	return os.Chmod(dir, folderMode)
 }
 
-// token returns the owner's token, made if there is none yet.
-func (s *state) token() (string, error) {
-	path := s.path(tokenFile)
+// Token returns the owner's token, made if there is none yet.
+func (h *Home) Token() (string, error) {
+	path := h.Path(tokenFile)
 	data, err := readSecret(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		random := make([]byte, tokenBytes)

@@ -1,7 +1,7 @@
 // Copyright 2026 The Docket Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package standalone
+package home
 
 import (
 	"context"
@@ -15,24 +15,25 @@ import (
 	"syscall"
 )
 
-// errInUse is returned for a folder that another process uses.
-var errInUse = errors.New("another `docket up` uses the folder")
+// ErrInUse is returned for a folder that another process uses.
+var ErrInUse = errors.New("another process of docket uses the folder")
 
-// endpoint is where the server listens and how clients find it.
-type endpoint struct {
-	listener net.Listener
-	// hosts are the names and addresses that the certificate is for.
-	hosts []string
-	// url is for clients on this machine.
-	url string
+// Endpoint is where the server listens and how clients find it.
+type Endpoint struct {
+	// Listener is open, and belongs to whoever called Listen.
+	Listener net.Listener
+	// Hosts are the names and addresses that the certificate is for.
+	Hosts []string
+	// URL is for clients on this machine.
+	URL string
 }
 
-// listen opens the address host:port. Addresses that other machines reach are
+// Listen opens the address host:port. Addresses that other machines reach are
 // refused unless they are allowed.
-func listen(ctx context.Context, address string, allowNonLoopback bool) (*endpoint, error) {
+func Listen(ctx context.Context, address string, allowNonLoopback bool) (*Endpoint, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
-		return nil, fmt.Errorf("--listen: %w; give host:port such as %s", err, DefaultListen)
+		return nil, fmt.Errorf("--listen: %w; give host:port such as 127.0.0.1:7443", err)
 	}
 	if n, err := strconv.ParseUint(port, 10, 16); err != nil {
 		return nil, fmt.Errorf("--listen: the port %q is not a number from 0 to 65535", port)
@@ -71,7 +72,7 @@ func isLoopback(ctx context.Context, host string) (bool, error) {
 	return !slices.ContainsFunc(addresses, func(ip netip.Addr) bool { return !ip.Unmap().IsLoopback() }), nil
 }
 
-func describe(listener net.Listener, host string, loopback bool) (*endpoint, error) {
+func describe(listener net.Listener, host string, loopback bool) (*Endpoint, error) {
 	bound, ok := listener.Addr().(*net.TCPAddr)
 	if !ok {
 		return nil, errors.Join(fmt.Errorf("--listen: %s is not a TCP address", listener.Addr()), listener.Close())
@@ -94,7 +95,7 @@ func describe(listener net.Listener, host string, loopback bool) (*endpoint, err
 		}
 	}
 	url := "https://" + net.JoinHostPort(contact, strconv.Itoa(bound.Port))
-	return &endpoint{listener: listener, hosts: hosts, url: url}, nil
+	return &Endpoint{Listener: listener, Hosts: hosts, URL: url}, nil
 }
 
 // eachAddress calls add with the names and addresses under which other machines

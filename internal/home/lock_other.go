@@ -3,7 +3,7 @@
 
 //go:build !unix
 
-package standalone
+package home
 
 import (
 	"io"

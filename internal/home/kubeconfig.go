@@ -1,7 +1,7 @@
 // Copyright 2026 The Docket Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package standalone
+package home
 
 import (
 	"fmt"
@@ -16,9 +16,9 @@ import (
 // contextName is the name of context, cluster and user in the kubeconfig.
 const contextName = "docket"
 
-// writeKubeconfig writes a file that needs nothing else: certificate and token are
+// WriteKubeconfig writes a file that needs nothing else: certificate and token are
 // inside. The user's own ~/.kube/config is left alone.
-func (s *state) writeKubeconfig(url string, ca *certificate.Pair, token string) error {
+func (h *Home) WriteKubeconfig(url string, ca *certificate.Pair, token string) error {
 	data, err := clientcmd.Write(clientcmdapi.Config{
 		Clusters: map[string]*clientcmdapi.Cluster{
 			contextName: {Server: url, CertificateAuthorityData: ca.CertificatePEM},
@@ -30,7 +30,7 @@ func (s *state) writeKubeconfig(url string, ca *certificate.Pair, token string) 
 	if err != nil {
 		return fmt.Errorf("make the kubeconfig: %w", err)
 	}
-	if err := atomicfile.Write(s.path(kubeconfigFile), data); err != nil {
+	if err := atomicfile.Write(h.Path(KubeconfigFile), data); err != nil {
 		return fmt.Errorf("write the kubeconfig: %w", err)
 	}
 	return nil

@@ -1,0 +1,102 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package aggregator
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	apiregistration "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+	"k8s.io/kube-aggregator/pkg/apis/apiregistration/v1/helper"
+)
+
+const healthPath = "/apiservers/healthz"
+
+// health is what one APIService says about itself.
+type health struct {
+	Name               string       `json:"name"`
+	Service            string       `json:"service,omitempty"`
+	Available          bool         `json:"available"`
+	Reason             string       `json:"reason"`
+	Message            string       `json:"message"`
+	LastTransitionTime *metav1.Time `json:"lastTransitionTime,omitempty"`
+	Local              bool         `json:"local"`
+}
+
+func healthOf(service *apiregistration.APIService) health {
+	h := health{Name: service.Name, Local: service.Spec.Service == nil}
+	if !h.Local {
+		h.Service = service.Spec.Service.Namespace + "/" + service.Spec.Service.Name
+	}
+	condition := helper.GetAPIServiceConditionByType(service, apiregistration.Available)
+	if condition == nil {
+		// What this process serves is there before its APIService says so.
+		h.Available, h.Reason, h.Message = h.Local, "NotChecked", "it has not been checked yet"
+		return h
+	}
+	h.Available = h.Local || condition.Status == apiregistration.ConditionTrue
+	h.Reason, h.Message, h.LastTransitionTime = condition.Reason, condition.Message, &condition.LastTransitionTime
+	return h
+}
+
+// serveHealth serves the health of all APIServices, or of that which the path names.
+func (a *Aggregator) serveHealth(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		writeError(w, r, apierrors.NewMethodNotSupported(schema.GroupResource{Resource: "apiservers"}, r.Method))
+		return
+	}
+	name := strings.Trim(strings.TrimPrefix(r.URL.Path, healthPath), "/")
+	list := []health{} // Never null in JSON.
+	ok := true
+	for _, service := range a.registry.all() {
+		if name == "" || name == service.Name {
+			h := healthOf(service)
+			ok = ok && h.Available
+			list = append(list, h)
+		}
+	}
+	if name != "" && len(list) == 0 {
+		writeError(w, r, apierrors.NewNotFound(apiregistration.Resource("apiservices"), name))
+		return
+	}
+	slices.SortFunc(list, func(x, y health) int { return strings.Compare(x.Name, y.Name) })
+	contentType, body := "text/plain; charset=utf-8", healthText(list, ok)
+	if r.URL.Query().Get("format") == "json" || strings.Contains(r.Header.Get("Accept"), "application/json") {
+		data, err := json.Marshal(list)
+		if err != nil {
+			writeError(w, r, apierrors.NewInternalError(err))
+			return
+		}
+		contentType, body = "application/json", string(data)
+	}
+	w.Header().Set("Content-Type", contentType)
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	if !ok {
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}
+	fmt.Fprint(w, body)
+}
+
+func healthText(list []health, ok bool) string {
+	var text strings.Builder
+	for _, h := range list {
+		if h.Available {
+			fmt.Fprintf(&text, "[+]%s ok\n", h.Name)
+		} else {
+			fmt.Fprintf(&text, "[-]%s failed: %s: %s\n", h.Name, h.Reason, h.Message)
+		}
+	}
+	if ok {
+		text.WriteString("healthz check passed\n")
+	} else {
+		text.WriteString("healthz check failed\n")
+	}
+	return text.String()
+}

@@ -1,0 +1,87 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package aggregator
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apiserver/pkg/authentication/user"
+)
+
+const (
+	probeTimeout = 5 * time.Second
+	// maxDiscoveryBytes is some hundred times what a group version with many resources has.
+	maxDiscoveryBytes = 4 << 20
+	aggregatorUser    = "system:kube-aggregator"
+)
+
+var (
+	errTooLarge = errors.New("the answer is too large")
+	errNotFound = errors.New("not found")
+)
+
+// fetch gets a document from an extension server, as the aggregator. The document is at most
+// limit bytes, and redirects are not followed.
+func (b *backend) fetch(ctx context.Context, resolver Resolver, path string, limit int64) ([]byte, error) {
+	target, err := b.address(resolver)
+	if err != nil {
+		return nil, err
+	}
+	u := *target
+	u.Path = path
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+	r.Header.Set("Accept", "application/json")
+	setCaller(r, &user.DefaultInfo{Name: aggregatorUser, Groups: []string{user.SystemPrivilegedGroup}})
+	answer, err := b.transport.requests.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = answer.Body.Close() }() // Whatever is left is not wanted.
+	switch {
+	case answer.StatusCode == http.StatusNotFound:
+		return nil, errNotFound
+	case answer.StatusCode != http.StatusOK:
+		return nil, fmt.Errorf("answers with status %d", answer.StatusCode)
+	case answer.ContentLength > limit:
+		return nil, fmt.Errorf("%w: %d bytes, at most %d are read", errTooLarge, answer.ContentLength, limit)
+	}
+	data, err := io.ReadAll(io.LimitReader(answer.Body, limit+1))
+	if err != nil {
+		return nil, err
+	}
+	if int64(len(data)) > limit {
+		return nil, fmt.Errorf("%w: at most %d bytes are read", errTooLarge, limit)
+	}
+	return data, nil
+}
+
+// probe asks an extension server for the resources of its group version. That is what every
+// client asks first, and what discovery is made of.
+func (b *backend) probe(ctx context.Context, resolver Resolver) ([]metav1.APIResource, error) {
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	data, err := b.fetch(ctx, resolver, b.path(), maxDiscoveryBytes)
+	if err != nil {
+		return nil, err
+	}
+	var list metav1.APIResourceList
+	if err := json.Unmarshal(data, &list); err != nil {
+		return nil, fmt.Errorf("does not answer with an APIResourceList in JSON: %w", err)
+	}
+	if list.Kind != "APIResourceList" || list.GroupVersion != b.groupVersion().String() {
+		return nil, fmt.Errorf("answers with kind %.60q, group version %.60q, not with the APIResourceList of %s",
+			list.Kind, list.GroupVersion, b.groupVersion())
+	}
+	return list.APIResources, nil
+}

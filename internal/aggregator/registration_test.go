@@ -1,0 +1,148 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package aggregator_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/discovery"
+	apiregistration "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+)
+
+// TestRegisteredServerIsServed: an APIService makes a server available, listed in both forms
+// of discovery with its address, and healthy.
+func TestRegisteredServerIsServed(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	b := w.serving(t, "wardle.example.com/v1")
+	client, err := discovery.NewDiscoveryClientForConfig(w.config)
+	must(t, err)
+	eventually(t, func() string {
+		lists, err := client.ServerPreferredResources()
+		if err != nil {
+			return err.Error()
+		}
+		for _, list := range lists {
+			if list.GroupVersion == b.gv && len(list.APIResources) == 1 && list.APIResources[0].Kind == "Widget" {
+				return ""
+			}
+		}
+		return "not listed"
+	})
+	code, body, _ := w.get(t, "/apis/wardle.example.com", "Accept", "application/json")
+	var group metav1.APIGroup
+	if err := json.Unmarshal([]byte(body), &group); err != nil || code != http.StatusOK {
+		t.Fatalf("%d %s", code, body)
+	}
+	want := strings.TrimPrefix(b.URL, "https://")
+	if got := group.ServerAddressByClientCIDRs; len(got) != 1 || got[0].ServerAddress != want || got[0].ClientCIDR != "0.0.0.0/0" {
+		t.Errorf("address %v, want %s", got, want)
+	}
+	_, body, _ = w.get(t, "/apis", "Accept", "application/json")
+	var list metav1.APIGroupList
+	must(t, json.Unmarshal([]byte(body), &list))
+	if len(list.Groups) != 3 || list.Groups[0].Name != "apiregistration.k8s.io" || list.Groups[1].ServerAddressByClientCIDRs[0].ServerAddress != self {
+		t.Errorf("groups %+v", list.Groups)
+	}
+	for _, accept := range []string{"application/vnd.kubernetes.protobuf", "application/yaml"} {
+		if code, _, header := w.get(t, "/apis", "Accept", accept); code != http.StatusOK || header.Get("Content-Type") != accept {
+			t.Errorf("%s: %d %s", accept, code, header.Get("Content-Type"))
+		}
+	}
+}
+
+// TestRemovedServerIsGone: nothing of a server is left when its APIService is deleted.
+func TestRemovedServerIsGone(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	b := w.serving(t, "wardle.example.com/v1")
+	must(t, w.client.ApiregistrationV1().APIServices().Delete(t.Context(), b.service().Name, metav1.DeleteOptions{}))
+	eventually(t, func() string {
+		code, body, _ := w.get(t, "/apis/"+b.gv)
+		if code != http.StatusNotFound {
+			return body
+		}
+		for _, accept := range []string{"application/json", "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"} {
+			if _, body, _ := w.get(t, "/apis", "Accept", accept); strings.Contains(body, "wardle") {
+				return body
+			}
+		}
+		return ""
+	})
+}
+
+// TestLocalRegistrations: what SetLocals names is listed at once, gets an APIService, and
+// loses it again.
+func TestLocalRegistrations(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	service, err := w.client.ApiregistrationV1().APIServices().Get(t.Context(), "v1.apiextensions.k8s.io", metav1.GetOptions{})
+	eventually(t, func() string {
+		service, err = w.client.ApiregistrationV1().APIServices().Get(t.Context(), "v1.apiextensions.k8s.io", metav1.GetOptions{})
+		if err != nil {
+			return err.Error()
+		}
+		return ""
+	})
+	if service.Spec.Service != nil || service.Labels["kube-aggregator.kubernetes.io/automanaged"] != "true" || service.Spec.GroupPriorityMinimum != 16700 {
+		t.Errorf("%+v", service)
+	}
+	w.aggregator.SetLocals("core", nil)
+	eventually(t, func() string {
+		if _, err := w.client.ApiregistrationV1().APIServices().Get(t.Context(), "v1.apiextensions.k8s.io", metav1.GetOptions{}); err == nil {
+			return "still there"
+		}
+		return ""
+	})
+}
+
+// TestHealthz: text and JSON, all and one, with the status code that monitoring looks at.
+func TestHealthz(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.serving(t, "good.example.com/v1")
+	eventually(t, func() string {
+		code, body, _ := w.get(t, "/apiservers/healthz")
+		if code != http.StatusOK || !strings.Contains(body, "[+]v1.good.example.com ok\n") || !strings.Contains(body, "[+]v1.apiextensions.k8s.io ok\n") ||
+			!strings.HasSuffix(body, "healthz check passed\n") {
+			return body
+		}
+		return ""
+	})
+	bad := newBackend(t, w, "bad.example.com/v1", echoHost)
+	service := bad.service()
+	bad.CloseClientConnections()
+	bad.Close()
+	_, err := w.client.ApiregistrationV1().APIServices().Create(t.Context(), service, metav1.CreateOptions{})
+	must(t, err)
+	w.available(t, service.Name, apiregistration.ConditionFalse)
+	code, body, _ := w.get(t, "/apiservers/healthz")
+	if code != http.StatusServiceUnavailable || !strings.Contains(body, "[-]v1.bad.example.com failed: FailedDiscoveryCheck: the server can't connect to ") ||
+		!strings.HasSuffix(body, "healthz check failed\n") {
+		t.Errorf("%d %s", code, body)
+	}
+	for _, request := range [][]string{{"/apiservers/healthz", "Accept", "application/json"}, {"/apiservers/healthz?format=json"}} {
+		code, body, _ := w.get(t, request[0], request[1:]...)
+		var list []struct {
+			Name, Service, Reason, LastTransitionTime string
+			Available, Local                          bool
+		}
+		if err := json.Unmarshal([]byte(body), &list); err != nil || code != http.StatusServiceUnavailable {
+			t.Fatalf("%d %s", code, body)
+		}
+		if len(list) != 3 || list[1].Service != "default/echo" || list[1].Available || list[1].LastTransitionTime == "" || !list[0].Local || !list[2].Available {
+			t.Errorf("%+v", list)
+		}
+	}
+	if code, _, _ := w.get(t, "/apiservers/healthz/v1.good.example.com"); code != http.StatusOK {
+		t.Errorf("one good server: %d", code)
+	}
+	if code, body, _ := w.get(t, "/apiservers/healthz/v1.none"); code != http.StatusNotFound || status(t, body).Reason != metav1.StatusReasonNotFound {
+		t.Errorf("no such server: %d %s", code, body)
+	}
+}

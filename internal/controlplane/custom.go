@@ -1,0 +1,51 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controlplane
+
+import (
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apiextensionsserver "k8s.io/apiextensions-apiserver/pkg/apiserver"
+	apiextensionsopenapi "k8s.io/apiextensions-apiserver/pkg/generated/openapi"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	openapinamer "k8s.io/apiserver/pkg/endpoints/openapi"
+	"k8s.io/apiserver/pkg/registry/generic"
+	genericapiserver "k8s.io/apiserver/pkg/server"
+	"k8s.io/apiserver/pkg/util/notfoundhandler"
+	"k8s.io/apiserver/pkg/util/webhook"
+	clientscheme "k8s.io/client-go/kubernetes/scheme"
+
+	genericfilters "k8s.io/apiserver/pkg/endpoints/filters"
+)
+
+//nolint:gochecknoglobals // A name.
+var apiextensionsGroup = apiextensionsv1.SchemeGroupVersion
+
+// newNotFound returns the end of the chain. Until everything is known to be served it
+// answers 503 rather than 404: controllers act on a 404.
+func newNotFound(config *genericapiserver.RecommendedConfig) genericapiserver.DelegationTarget {
+	return genericapiserver.NewEmptyDelegateWithCustomHandler(
+		notfoundhandler.New(config.Serializer, genericfilters.NoMuxAndDiscoveryIncompleteKey))
+}
+
+// newCustom returns the server of CustomResourceDefinitions and of their objects.
+func newCustom(config *genericapiserver.RecommendedConfig, storage func(runtime.Codec) generic.RESTOptionsGetter, next genericapiserver.DelegationTarget) (*apiextensionsserver.CustomResourceDefinitions, error) {
+	config.Serializer = apiextensionsserver.Codecs
+	config.RESTOptionsGetter = storage(apiextensionsserver.Codecs.LegacyCodec(apiextensionsGroup))
+	config.MergedResourceConfig = apiextensionsserver.DefaultAPIResourceConfigSource()
+	namer := openapinamer.NewDefinitionNamer(apiextensionsserver.Scheme, clientscheme.Scheme)
+	config.OpenAPIConfig = genericapiserver.DefaultOpenAPIConfig(apiextensionsopenapi.GetOpenAPIDefinitions, namer)
+	config.OpenAPIV3Config = genericapiserver.DefaultOpenAPIV3Config(apiextensionsopenapi.GetOpenAPIDefinitions, namer)
+	config.OpenAPIConfig.Info.Title, config.OpenAPIV3Config.Info.Title = "Docket", "Docket"
+	complete := (&apiextensionsserver.Config{
+		GenericConfig: config,
+		ExtraConfig: apiextensionsserver.ExtraConfig{
+			CRDRESTOptionsGetter: storage(unstructured.UnstructuredJSONScheme),
+			MasterCount:          1,
+			ServiceResolver:      webhook.NewDefaultServiceResolver(),
+			AuthResolverWrapper:  webhook.NewDefaultAuthenticationInfoResolverWrapper(nil, nil, config.LoopbackClientConfig, config.TracerProvider),
+		},
+	}).Complete()
+	return complete.New(next)
+}

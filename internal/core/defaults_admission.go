@@ -1,0 +1,88 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package core
+
+import (
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Defaults of webhooks, as in Kubernetes.
+const (
+	webhookTimeout int32 = 10
+	webhookPort    int32 = 443
+)
+
+// The defaults here aren't cosmetic: admission takes an empty selector for one that
+// matches everything, and a missing one for one that matches nothing.
+
+func prepareValidatingWebhooks(configuration, _ *admissionregistrationv1.ValidatingWebhookConfiguration) {
+	for i := range configuration.Webhooks {
+		hook := &configuration.Webhooks[i]
+		orDefault(&hook.FailurePolicy, admissionregistrationv1.Fail)
+		orDefault(&hook.TimeoutSeconds, webhookTimeout)
+		prepareMatch(&hook.MatchPolicy, &hook.NamespaceSelector, &hook.ObjectSelector)
+		prepareClient(&hook.ClientConfig)
+		for j := range hook.Rules {
+			orDefault(&hook.Rules[j].Scope, admissionregistrationv1.AllScopes)
+		}
+	}
+}
+
+func prepareMutatingWebhooks(configuration, _ *admissionregistrationv1.MutatingWebhookConfiguration) {
+	for i := range configuration.Webhooks {
+		hook := &configuration.Webhooks[i]
+		orDefault(&hook.FailurePolicy, admissionregistrationv1.Fail)
+		orDefault(&hook.TimeoutSeconds, webhookTimeout)
+		orDefault(&hook.ReinvocationPolicy, admissionregistrationv1.NeverReinvocationPolicy)
+		prepareMatch(&hook.MatchPolicy, &hook.NamespaceSelector, &hook.ObjectSelector)
+		prepareClient(&hook.ClientConfig)
+		for j := range hook.Rules {
+			orDefault(&hook.Rules[j].Scope, admissionregistrationv1.AllScopes)
+		}
+	}
+}
+
+func prepareValidatingPolicy(policy, _ *admissionregistrationv1.ValidatingAdmissionPolicy) {
+	orDefault(&policy.Spec.FailurePolicy, admissionregistrationv1.Fail)
+	prepareResources(policy.Spec.MatchConstraints)
+}
+
+func prepareMutatingPolicy(policy, _ *admissionregistrationv1.MutatingAdmissionPolicy) {
+	orDefault(&policy.Spec.FailurePolicy, admissionregistrationv1.Fail)
+	orValue(&policy.Spec.ReinvocationPolicy, admissionregistrationv1.NeverReinvocationPolicy)
+	prepareResources(policy.Spec.MatchConstraints)
+}
+
+func prepareValidatingBinding(binding, _ *admissionregistrationv1.ValidatingAdmissionPolicyBinding) {
+	prepareResources(binding.Spec.MatchResources)
+}
+
+func prepareMutatingBinding(binding, _ *admissionregistrationv1.MutatingAdmissionPolicyBinding) {
+	prepareResources(binding.Spec.MatchResources)
+}
+
+func prepareResources(resources *admissionregistrationv1.MatchResources) {
+	if resources == nil {
+		return
+	}
+	prepareMatch(&resources.MatchPolicy, &resources.NamespaceSelector, &resources.ObjectSelector)
+	for _, rules := range [][]admissionregistrationv1.NamedRuleWithOperations{resources.ResourceRules, resources.ExcludeResourceRules} {
+		for i := range rules {
+			orDefault(&rules[i].Scope, admissionregistrationv1.AllScopes)
+		}
+	}
+}
+
+func prepareMatch(policy **admissionregistrationv1.MatchPolicyType, namespaces, objects **metav1.LabelSelector) {
+	orDefault(policy, admissionregistrationv1.Equivalent)
+	orDefault(namespaces, metav1.LabelSelector{})
+	orDefault(objects, metav1.LabelSelector{})
+}
+
+func prepareClient(client *admissionregistrationv1.WebhookClientConfig) {
+	if client.Service != nil {
+		orDefault(&client.Service.Port, webhookPort)
+	}
+}

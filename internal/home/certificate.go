@@ -1,0 +1,119 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package home
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/docket-project/docket/internal/atomicfile"
+	"github.com/docket-project/docket/internal/certificate"
+)
+
+const (
+	caLifetime      = 10 * 365 * 24 * time.Hour
+	servingLifetime = 365 * 24 * time.Hour
+	// renewBefore the end a certificate is made anew at the next start.
+	renewBefore = 30 * 24 * time.Hour
+)
+
+// Certificates returns the authority and the serving certificate for hosts, both
+// kept from earlier runs as far as they are still good.
+func (h *Home) Certificates(hosts []string, now time.Time) (ca, serving *certificate.Pair, err error) {
+	ca, err = h.keep(caCertificateFile, caKeyFile,
+		func(have *certificate.Pair) bool { return have.GoodFor(now, renewBefore) },
+		func() (*certificate.Pair, error) { return certificate.NewAuthority("docket", now, caLifetime) })
+	if err != nil {
+		return nil, nil, err
+	}
+	serving, err = h.keep(servingCertificateFile, servingKeyFile,
+		func(have *certificate.Pair) bool {
+			return have.GoodFor(now, renewBefore) && have.Certificate.CheckSignatureFrom(ca.Certificate) == nil && have.Covers(hosts)
+		},
+		func() (*certificate.Pair, error) { return certificate.NewServing(ca, hosts, now, servingLifetime) })
+	return ca, serving, err
+}
+
+// ProxyCertificate is what identifies an aggregator to the servers behind it.
+type ProxyCertificate struct {
+	CertFile, KeyFile string
+	// CA is the authority of the certificate.
+	CA *certificate.Pair
+	// CommonName is the subject of the certificate.
+	CommonName string
+}
+
+// ProxyCertificate returns the client certificate of an aggregator, with an authority
+// that signs nothing else: whoever has such a certificate can be anybody to the servers
+// that trust it.
+func (h *Home) ProxyCertificate(commonName string, now time.Time) (*ProxyCertificate, error) {
+	ca, err := h.keep(proxyCAFile, proxyCAKeyFile,
+		func(have *certificate.Pair) bool { return have.GoodFor(now, renewBefore) },
+		func() (*certificate.Pair, error) { return certificate.NewAuthority("docket front proxy", now, caLifetime) })
+	if err != nil {
+		return nil, err
+	}
+	_, err = h.keep(proxyCertificateFile, proxyKeyFile,
+		func(have *certificate.Pair) bool {
+			return have.GoodFor(now, renewBefore) && have.Certificate.CheckSignatureFrom(ca.Certificate) == nil &&
+				have.Certificate.Subject.CommonName == commonName
+		},
+		func() (*certificate.Pair, error) { return certificate.NewClient(ca, commonName, now, servingLifetime) })
+	if err != nil {
+		return nil, err
+	}
+	return &ProxyCertificate{
+		CertFile: h.Path(proxyCertificateFile), KeyFile: h.Path(proxyKeyFile), CA: ca, CommonName: commonName,
+	}, nil
+}
+
+// keep returns the stored pair if it is good, else a new one, stored.
+func (h *Home) keep(certificateName, keyName string, good func(*certificate.Pair) bool, create func() (*certificate.Pair, error)) (*certificate.Pair, error) {
+	have, err := h.load(certificateName, keyName)
+	if err != nil {
+		return nil, err
+	}
+	if have != nil && good(have) {
+		return have, nil
+	}
+	pair, err := create()
+	if err != nil {
+		return nil, fmt.Errorf("make %s: %w", certificateName, err)
+	}
+	// Key first: a crash in between leaves a pair that does not match, and that is
+	// made anew.
+	if err := atomicfile.Write(h.Path(keyName), pair.KeyPEM); err != nil {
+		return nil, err
+	}
+	return pair, atomicfile.Write(h.Path(certificateName), pair.CertificatePEM)
+}
+
+// load returns a stored pair, nil if there is none or its halves do not match.
+func (h *Home) load(certificateName, keyName string) (*certificate.Pair, error) {
+	certificatePEM, err := os.ReadFile(h.Path(certificateName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil // None is an answer.
+	}
+	if err != nil {
+		return nil, err
+	}
+	keyPEM, err := readSecret(h.Path(keyName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil // None is an answer.
+	}
+	if err != nil {
+		return nil, err
+	}
+	pair, err := certificate.Parse(certificatePEM, keyPEM)
+	if err != nil {
+		return nil, fmt.Errorf("%s and %s: %w; remove both and they are made anew", h.Path(certificateName), h.Path(keyName), err)
+	}
+	if !pair.Matches() {
+		return nil, nil // Useless halves are like none.
+	}
+	return pair, nil
+}

@@ -1,0 +1,15 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package home is what a server of one person has on a machine: an address, and a
+// folder that only its owner may enter, with everything that has to last:
+//
+//	ca.crt ca.key                  authority for the serving certificate; made once
+//	serving.crt serving.key        made anew when they expire or the address changes
+//	front-proxy-ca.crt .key        authority for the next; made once
+//	front-proxy-client.crt .key    shown to the servers behind an aggregator
+//	token                          the owner's bearer token; made once
+//	kubeconfig                     address, authority and token; written at each start
+//	docket.db                      the database, unless another one is used
+//	lock                           held while a process uses the folder
+package home

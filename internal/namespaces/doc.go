@@ -1,0 +1,14 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package namespaces ends the life of namespaces: what is in a namespace that is being
+// deleted is deleted, in every group that the server knows, and then the namespace goes.
+// A namespace that can't go says why in its conditions, with the reasons that
+// Kubernetes' own controller gives.
+//
+// [Controller] does that for a whole server. [Empty] does the part about objects, for
+// somebody else's namespaces. [EnsureSystem] makes the namespaces that are always there.
+//
+// Goroutines: Run owns an informer of namespaces and a few workers, and returns when all
+// of them have ended. They end with its context.
+package namespaces

@@ -1,0 +1,46 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/docket-project/docket/internal/store/engine"
+)
+
+// lastName is above all names that an object can have, which are ASCII.
+const lastName = "\x7f"
+
+// Namespaces returns the namespaces in which the store's resources (those of
+// ManyVersions left out) have objects, in order. It reads one row a namespace and
+// resource, not all.
+func (s *Store) Namespaces(ctx context.Context) ([]string, error) {
+	s.resourcesMu.Lock()
+	resources := s.resources
+	s.resourcesMu.Unlock()
+	found := map[string]bool{}
+	for _, r := range resources {
+		q := engine.Query{Resource: r.resource, Limit: 1}
+		for {
+			page, err := s.engine.List(ctx, q)
+			if err != nil {
+				return nil, fmt.Errorf("namespaces of %s: %w", r.label, err)
+			}
+			if len(page.Rows) == 0 {
+				break
+			}
+			namespace, _, namespaced := strings.Cut(page.Rows[0].Key, "/")
+			if !namespaced {
+				break // The kind lives outside of namespaces.
+			}
+			found[namespace] = true
+			q.After = namespace + "/" + lastName
+		}
+	}
+	return slices.Sorted(maps.Keys(found)), nil
+}
