@@ -39,6 +39,9 @@ type Config struct {
 	Rules authorizer.RuleResolver
 	// Proxy is the client certificate with which extension servers are asked.
 	Proxy home.ProxyCertificate
+	// ClientCA is the authority, in PEM, of users' certificates. Extension servers complain
+	// without one, even where users have none.
+	ClientCA []byte
 	// Address is the host:port that discovery names for what is served here.
 	Address string
 }

@@ -94,5 +94,6 @@ func (s *Server) ensureSystem(ctx context.Context, client kubernetes.Interface) 
 	}
 	return authtrust.Publish(ctx, client, authtrust.Trust{
 		ProxyCA: s.config.Proxy.CA.CertificatePEM, ProxyNames: []string{s.config.Proxy.CommonName},
+		ClientCA: s.config.ClientCA,
 	})
 }

@@ -53,7 +53,9 @@ type ProxyCertificate struct {
 func (h *Home) ProxyCertificate(commonName string, now time.Time) (*ProxyCertificate, error) {
 	ca, err := h.keep(proxyCAFile, proxyCAKeyFile,
 		func(have *certificate.Pair) bool { return have.GoodFor(now, renewBefore) },
-		func() (*certificate.Pair, error) { return certificate.NewAuthority("docket front proxy", now, caLifetime) })
+		func() (*certificate.Pair, error) {
+			return certificate.NewAuthority("docket front proxy", now, caLifetime)
+		})
 	if err != nil {
 		return nil, err
 	}

@@ -127,7 +127,7 @@ func (o *Options) open(ctx context.Context, now time.Time) (_ *instance, err err
 	if err != nil {
 		return nil, err
 	}
-	server, err := o.newServer(ctx, place, serving, proxy, token)
+	server, err := o.newServer(ctx, place, ca, serving, proxy, token)
 	if err != nil {
 		return nil, err
 	}
@@ -137,7 +137,7 @@ func (o *Options) open(ctx context.Context, now time.Time) (_ *instance, err err
 	return &instance{home: held, server: server, url: place.URL}, nil
 }
 
-func (o *Options) newServer(ctx context.Context, place *home.Endpoint, serving *certificate.Pair, proxy *home.ProxyCertificate, token string) (*controlplane.Server, error) {
+func (o *Options) newServer(ctx context.Context, place *home.Endpoint, ca, serving *certificate.Pair, proxy *home.ProxyCertificate, token string) (*controlplane.Server, error) {
 	content, err := dynamiccertificates.NewStaticCertKeyContent("docket up", serving.CertificatePEM, serving.KeyPEM)
 	if err != nil {
 		return nil, fmt.Errorf("load the serving certificate: %w", err)
@@ -158,7 +158,8 @@ func (o *Options) newServer(ctx context.Context, place *home.Endpoint, serving *
 	config.Generic.RuleResolver = ownerRule{}
 	return controlplane.New(ctx, controlplane.Config{
 		Reports: config, Tokens: tokens, Rules: ownerRule{}, Proxy: *proxy,
-		Address: strings.TrimPrefix(place.URL, "https://"),
+		ClientCA: ca.CertificatePEM, // It signs no client's.
+		Address:  strings.TrimPrefix(place.URL, "https://"),
 	})
 }
 
