@@ -25,6 +25,7 @@ const (
 	probeWorkers  = 20
 	probeInterval = 30 * time.Second
 	firstRetry    = time.Second
+	conflictRetry = 100 * time.Millisecond
 
 	// shadowing is the condition of an APIService that takes a group version from another owner.
 	shadowing apiregistration.APIServiceConditionType = "Shadowing"
@@ -154,7 +155,7 @@ func (c *availability) write(ctx context.Context, old *apiregistration.APIServic
 	}
 	_, err := c.client.APIServices().UpdateStatus(ctx, service, metav1.UpdateOptions{})
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
-		c.queue.Add(old.Name) // The informer brings what is there now.
+		c.queue.AddAfter(old.Name, conflictRetry) // By then the informer has what is there now.
 		return nil
 	}
 	return err

@@ -163,6 +163,8 @@ func (a *Aggregator) install(c *Config) error {
 	paths.HandleFunc(healthPath, a.serveHealth)
 	paths.UnlistedHandlePrefix(healthPath+"/", http.HandlerFunc(a.serveHealth))
 	a.availability = newAvailability(a)
-	a.proxy = newProxy(a.resolver, a.availability.queue.Add)
+	ctx, end := context.WithCancel(context.Background()) // Ended by start's context.
+	a.end = end
+	a.proxy = newProxy(ctx, a.resolver, a.availability.queue.Add)
 	return a.addHooks()
 }

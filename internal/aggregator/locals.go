@@ -67,6 +67,9 @@ type locals struct {
 	changed  func()
 	// yielded are names of APIServices that come back after a while.
 	yielded workqueue.TypedRateLimitingInterface[string]
+	// named is closed when a source has said for the first time what it serves.
+	named     chan struct{}
+	namedOnce sync.Once
 
 	mu      sync.RWMutex
 	sources map[string][]ownedLocal
@@ -77,6 +80,7 @@ func newLocals(register register, manager aggregated.ResourceManager, changed fu
 	return &locals{
 		register: register, manager: manager.WithSource(aggregated.BuiltinSource), changed: changed,
 		yielded: workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[string]()),
+		named:   make(chan struct{}),
 		sources: map[string][]ownedLocal{}, union: map[string]ownedLocal{},
 	}
 }
@@ -111,6 +115,7 @@ func (l *locals) set(source string, list []ownedLocal) {
 	}
 	l.union = union
 	l.changed()
+	l.namedOnce.Do(func() { close(l.named) })
 }
 
 // owner tells who serves "group/version" in this process, "" if nobody.
@@ -138,6 +143,16 @@ func (l *locals) yield(name string) {
 	l.yielded.AddAfter(name, yieldTime)
 }
 
+// runRegister waits for a first source: APIServices of an earlier run would be deleted, and come
+// again.
+func (l *locals) runRegister(ctx context.Context) {
+	select {
+	case <-l.named:
+		l.register.Run(registrationWorkers, ctx.Done())
+	case <-ctx.Done():
+	}
+}
+
 func (l *locals) run(ctx context.Context) {
 	work(ctx, l.yielded, 1, func(_ context.Context, name string) {
 		l.mu.RLock()
@@ -152,8 +167,8 @@ func (l *locals) run(ctx context.Context) {
 
 // SetLocals replaces the set of group versions that the delegate serves, as far as one source
 // knows them; the sets of all sources are united. Each gets an APIService without a service,
-// which is kept as it is here. It may be called at any time. Call it before Run where
-// possible: APIServices of an earlier run that no source has named are deleted.
+// which is kept as it is here. It may be called at any time. APIServices of an earlier run are
+// kept until the first call; then those that no source names are deleted.
 //
 // Source names the owner in messages: "upstream" is the upstream cluster, any other is this
 // server.

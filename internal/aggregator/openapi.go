@@ -144,7 +144,9 @@ func (d *documents) merge(b *backend, second, third []byte, hash [sha256.Size]by
 	v2, errV2 := checkV2(second, b.path())
 	v3, errV3 := checkV3(third, b.path())
 	if v3 == nil && v2 != nil {
-		v3 = convert(v2.spec)
+		var err error
+		v3, err = convert(v2.spec, b.path())
+		errV3 = errors.Join(errV3, err)
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -153,7 +155,7 @@ func (d *documents) merge(b *backend, second, third []byte, hash [sha256.Size]by
 	}
 	d.seen[b.name()] = hash
 	if v2 != nil {
-		errV2 = d.mergeV2(b, v2.data)
+		errV2 = errors.Join(errV2, d.mergeV2(b, v2.data))
 	}
 	if v3 != nil {
 		d.remote.UpdateGroupVersion("apis/"+b.groupVersion().String(), v3)

@@ -15,11 +15,14 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
-// kindExtension tells which kinds a definition is for. Merging fails altogether, for all
-// servers, if one of two definitions of the same name has it wrong.
-const kindExtension = "x-kubernetes-group-version-kind"
+const (
+	// kindExtension tells which kinds a definition is for.
+	kindExtension = "x-kubernetes-group-version-kind"
+	// marker is on each definition of an extension server in the merged document of version 2.
+	marker = "x-docket-extension-server"
+)
 
-// documentV2 is what is left of a document of version 2, parsed and as JSON.
+// documentV2 is what is left of a document of version 2: as it was, and as JSON to be merged.
 type documentV2 struct {
 	spec *spec.Swagger
 	data []byte
@@ -43,16 +46,12 @@ func checkV2(data []byte, path string) (document *documentV2, err error) {
 	if len(cut.Paths.Paths) == 0 {
 		return nil, nil
 	}
-	group, _, _ := strings.Cut(strings.TrimPrefix(path, "/apis/"), "/")
-	for _, definition := range cut.Definitions {
-		if kinds, ok := definition.Extensions[kindExtension]; ok && !ownKinds(kinds, group) {
-			delete(definition.Extensions, kindExtension)
-		}
-	}
-	if err := aggregator.MergeSpecsIgnorePathConflictRenamingDefinitionsAndParameters(&spec.Swagger{}, cut); err != nil {
+	merged := *cut
+	merged.Definitions = marked(cut.Definitions)
+	if err := aggregator.MergeSpecsIgnorePathConflictRenamingDefinitionsAndParameters(&spec.Swagger{}, &merged); err != nil {
 		return nil, fmt.Errorf("/openapi/v2: %w", err)
 	}
-	data, err = cut.MarshalJSON()
+	data, err = merged.MarshalJSON()
 	if err != nil {
 		return nil, fmt.Errorf("/openapi/v2: %w", err)
 	}
@@ -62,14 +61,22 @@ func checkV2(data []byte, path string) (document *documentV2, err error) {
 	return &documentV2{spec: cut, data: data}, nil
 }
 
-// ownKinds reports whether a definition is for kinds of group and no other.
-func ownKinds(kinds any, group string) bool {
-	list, ok := kinds.([]any)
-	for _, item := range list {
-		kind, isMap := item.(map[string]any)
-		ok = ok && isMap && kind["group"] == group
+// marked returns definitions without kinds and with marker. The library merges the kinds of equal
+// definitions of two servers: it fails for all servers if one has them wrong, and ends the process
+// if only one has them. No definition is equal to one of this process any more, and none has kinds.
+func marked(definitions spec.Definitions) spec.Definitions {
+	result := make(spec.Definitions, len(definitions))
+	for name, definition := range definitions {
+		extensions := spec.Extensions{marker: true}
+		for key, value := range definition.Extensions {
+			if !strings.EqualFold(key, kindExtension) {
+				extensions[key] = value
+			}
+		}
+		definition.Extensions = extensions
+		result[name] = definition
 	}
-	return ok && len(list) > 0
+	return result
 }
 
 // checkV3 cuts a document down to path, and makes sure that it can be served in each form. It
@@ -104,11 +111,14 @@ func checkV3(data []byte, path string) (document *spec3.OpenAPI, err error) {
 	return &parsed, nil
 }
 
-// convert makes a document of version 3 for servers that have none, or nil.
-func convert(v2 *spec.Swagger) (document *spec3.OpenAPI) {
-	var err error
+// convert makes a document of version 3 for servers that have none.
+func convert(v2 *spec.Swagger, path string) (document *spec3.OpenAPI, err error) {
 	defer rescue(&document, &err)
-	return openapiconv.ConvertV2ToV3(v2)
+	data, err := openapiconv.ConvertV2ToV3(v2).MarshalJSON()
+	if err != nil {
+		return nil, fmt.Errorf("/openapi/v2: %w", err)
+	}
+	return checkV3(data, path)
 }
 
 // rescue turns a panic into an error: the libraries were not made for documents from

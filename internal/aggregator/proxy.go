@@ -38,18 +38,27 @@ const (
 	bearerSubprotocol         = "base64url.bearer.authorization.k8s.io."
 )
 
+var errEnding = errors.New("the server is shutting down")
+
 // proxy sends requests to extension servers, in the name of the user.
 type proxy struct {
 	resolver Resolver
 	// failed is told about servers that can't be reached.
-	failed  func(apiService string)
+	failed func(apiService string)
+	// atEnd has a function called when the server ends; it returns how to take that back.
+	atEnd   func(func()) (takeBack func() bool)
 	buffers buffers
 	silent  *log.Logger
 }
 
-func newProxy(resolver Resolver, failed func(apiService string)) *proxy {
-	// The error handler tells the client; what breaks later is told by the broken stream.
-	return &proxy{resolver: resolver, failed: failed, silent: log.New(io.Discard, "", 0)}
+// newProxy returns a proxy whose long-running requests end with ctx.
+func newProxy(ctx context.Context, resolver Resolver, failed func(apiService string)) *proxy {
+	return &proxy{
+		resolver: resolver, failed: failed,
+		atEnd: func(f func()) func() bool { return context.AfterFunc(ctx, f) },
+		// The error handler tells the client; what breaks later is told by the broken stream.
+		silent: log.New(io.Discard, "", 0),
+	}
 }
 
 func (p *proxy) serve(w http.ResponseWriter, r *http.Request, b *backend) {
@@ -59,7 +68,7 @@ func (p *proxy) serve(w http.ResponseWriter, r *http.Request, b *backend) {
 		writeError(w, r, err)
 		return
 	}
-	ctx, cancel := deadline(r, b)
+	ctx, cancel := p.deadline(r, b)
 	defer cancel()
 	flowcontrol.RequestDelegated(ctx)
 	e := &exchange{proxy: p, backend: b, caller: caller, target: target, ours: w.Header()}
@@ -96,8 +105,8 @@ func (p *proxy) admit(r *http.Request, b *backend) (*url.URL, user.Info, error) 
 }
 
 // deadline bounds a request. The filters of the server have already set the time that all
-// but long-running requests have.
-func deadline(r *http.Request, b *backend) (context.Context, context.CancelFunc) {
+// but long-running requests have; those end with the server.
+func (p *proxy) deadline(r *http.Request, b *backend) (context.Context, context.CancelFunc) {
 	ctx := r.Context()
 	if r.Method == http.MethodGet && len(r.URL.Path) == len(b.path()) {
 		return context.WithTimeout(ctx, discoveryTimeout)
@@ -105,7 +114,12 @@ func deadline(r *http.Request, b *backend) (context.Context, context.CancelFunc)
 	if end, ok := ctx.Deadline(); ok {
 		return context.WithDeadline(ctx, end.Add(-answerTime))
 	}
-	return context.WithCancel(ctx)
+	ctx, cancel := context.WithCancelCause(ctx)
+	takeBack := p.atEnd(func() { cancel(errEnding) })
+	return ctx, func() {
+		takeBack()
+		cancel(nil)
+	}
 }
 
 // exchange is one request and its answer.
@@ -184,7 +198,10 @@ func (e *exchange) check(answer *http.Response) error {
 
 // fail answers when there is no answer to pass on.
 func (e *exchange) fail(w http.ResponseWriter, r *http.Request, err error) {
-	if errors.Is(r.Context().Err(), context.Canceled) {
+	switch cause := context.Cause(r.Context()); {
+	case errors.Is(cause, errEnding):
+		err = apierrors.NewServiceUnavailable(errEnding.Error())
+	case errors.Is(cause, context.Canceled):
 		proxied.WithLabelValues(strconv.Itoa(statusClientClosedRequest)).Inc()
 		w.WriteHeader(statusClientClosedRequest)
 		return

@@ -146,3 +146,46 @@ func TestHealthz(t *testing.T) {
 		t.Errorf("no such server: %d %s", code, body)
 	}
 }
+
+// TestRegistrationsOutliveARestart: what was registered is served again by another aggregator on
+// the same database, and local APIServices are not made anew.
+func TestRegistrationsOutliveARestart(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	first := newWorldIn(t, folder)
+	b := first.serving(t, "wardle.example.com/v1")
+	first.available(t, "v1.apiextensions.k8s.io", apiregistration.ConditionTrue)
+	before, err := first.client.ApiregistrationV1().APIServices().Get(t.Context(), "v1.apiextensions.k8s.io", metav1.GetOptions{})
+	must(t, err)
+	first.stop()
+	second := newWorldIn(t, folder)
+	second.available(t, "v1.wardle.example.com", apiregistration.ConditionTrue)
+	if code, body, _ := second.get(t, "/apis/"+b.gv+"/echo"); code != http.StatusOK {
+		t.Errorf("%d %s", code, body)
+	}
+	after, err := second.client.ApiregistrationV1().APIServices().Get(t.Context(), "v1.apiextensions.k8s.io", metav1.GetOptions{})
+	must(t, err)
+	if before.UID != after.UID {
+		t.Error("the local APIService was deleted and made anew")
+	}
+}
+
+// TestMetrics: what the aggregator counts is there, by the names that alerts use.
+func TestMetrics(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	b := w.serving(t, "metrics.example.com/v1")
+	if code, body, _ := w.get(t, "/apis/"+b.gv+"/echo"); code != http.StatusOK {
+		t.Fatalf("%d %s", code, body)
+	}
+	_, body, _ := w.get(t, "/metrics")
+	for _, want := range []string{
+		`docket_aggregator_apiservice_available{apiservice="v1.metrics.example.com"} 1`,
+		`docket_aggregator_probes_total{reason="Passed"} `,
+		`docket_aggregator_proxied_requests_total{code="200"} `,
+	} {
+		if !strings.Contains(body, want) {
+			t.Errorf("no %s", want)
+		}
+	}
+}

@@ -114,7 +114,7 @@ func ReadTable(path string) (map[string]string, error) {
 func endpointOf(service *apiregistration.APIService) (*url.URL, error) {
 	address, ok := service.Annotations[EndpointAnnotation]
 	if !ok {
-		return nil, nil //nolint:nilnil // No annotation is neither an endpoint nor an error.
+		return nil, nil // No annotation is neither an endpoint nor an error.
 	}
 	endpoint, err := parseEndpoint(address)
 	if err != nil {

@@ -53,6 +53,7 @@ type Aggregator struct {
 	v3           *openapiv3.AggregationController // From PrepareRun on.
 
 	ready chan struct{} // Closed when all registrations are known.
+	end   func()        // Ends the proxy's long-running requests.
 	work  sync.WaitGroup
 }
 
@@ -112,6 +113,7 @@ func (a *Aggregator) addHooks() error {
 
 // start returns when all registrations are known. What it starts ends with ctx.
 func (a *Aggregator) start(ctx context.Context) error {
+	context.AfterFunc(ctx, a.end)
 	local, err := localavailability.New(a.informer, a.client.ApiregistrationV1(), availabilitymetrics.New())
 	if err != nil {
 		return err
@@ -138,7 +140,7 @@ func (a *Aggregator) start(ctx context.Context) error {
 	a.work.Go(func() { a.availability.run(ctx) })
 	a.work.Go(func() { a.documents.run(ctx) })
 	a.work.Go(func() { a.locals.run(ctx) })
-	register := func() { a.work.Go(func() { a.locals.register.Run(registrationWorkers, ctx.Done()) }) }
+	register := func() { a.work.Go(func() { a.locals.runRegister(ctx) }) }
 	if a.crds == nil {
 		register()
 		return nil

@@ -8,6 +8,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -16,6 +17,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -26,6 +28,7 @@ import (
 	apiextensionsopenapi "k8s.io/apiextensions-apiserver/pkg/generated/openapi"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/authentication/authenticator"
 	"k8s.io/apiserver/pkg/authentication/request/bearertoken"
@@ -52,7 +55,6 @@ import (
 	"github.com/docket-project/docket/internal/certificate"
 	"github.com/docket-project/docket/internal/database"
 	"github.com/docket-project/docket/internal/store"
-	"github.com/docket-project/docket/internal/store/storetest"
 )
 
 const (
@@ -68,7 +70,6 @@ type world struct {
 	client     clientset.Interface
 	custom     apiextensionsclient.Interface
 	authority  *certificate.Pair // Of the proxy's client certificate.
-	requests   time.Duration
 	stop       func()
 }
 
@@ -76,15 +77,23 @@ type option func(*aggregator.Config)
 
 func newWorld(t testing.TB, options ...option) *world {
 	t.Helper()
+	return newWorldIn(t, t.TempDir(), options...)
+}
+
+// newWorldIn keeps the database and the authority of the proxy in folder.
+func newWorldIn(t testing.TB, folder string, options ...option) *world {
+	t.Helper()
 	w := &world{}
 	ctx, cancel := context.WithCancel(context.Background())
-	engine, err := database.Open(t.Context(), "sqlite://"+filepath.Join(t.TempDir(), "docket.db"), database.Options{Cluster: "test"})
+	engine, err := database.Open(t.Context(), "sqlite://"+filepath.Join(folder, "docket.db"), database.Options{Cluster: "test"})
 	must(t, err)
-	t.Cleanup(func() { _ = engine.Close() })
-	kept := storetest.Start(t, store.Options{Engine: engine})
+	storeCtx, stopStore := context.WithCancel(context.Background())
+	kept, err := store.New(storeCtx, store.Options{Engine: engine})
+	must(t, err)
+	stored := make(chan error, 1)
+	go func() { stored <- kept.Run(storeCtx) }()
 	now := time.Now()
-	w.authority, err = certificate.NewAuthority("proxy", now, time.Hour)
-	must(t, err)
+	w.authority = proxyAuthority(t, folder)
 	pair, err := certificate.NewClient(w.authority, "docket-proxy", now, time.Hour)
 	must(t, err)
 	certFile, keyFile := filepath.Join(t.TempDir(), "proxy.crt"), filepath.Join(t.TempDir(), "proxy.key")
@@ -115,18 +124,21 @@ func newWorld(t testing.TB, options ...option) *world {
 	must(t, err)
 	done := make(chan error, 1)
 	go func() { done <- prepared.RunWithContext(ctx) }()
-	w.stop = func() {
+	w.stop = sync.OnceFunc(func() {
 		cancel()
 		select {
 		case err := <-done:
-			done <- err
 			if err != nil {
 				t.Errorf("aggregator: %v", err)
 			}
 		case <-time.After(patience):
 			t.Error("the aggregator does not end")
 		}
-	}
+		stopStore()
+		if err := errors.Join(<-stored, engine.Close()); err != nil {
+			t.Errorf("store: %v", err)
+		}
+	})
 	t.Cleanup(func() { w.stop() })
 	w.config = rest.CopyConfig(base.LoopbackClientConfig)
 	w.config.QPS = -1
@@ -141,6 +153,24 @@ func newWorld(t testing.TB, options ...option) *world {
 		return ""
 	})
 	return w
+}
+
+// proxyAuthority is the same for each use of folder.
+func proxyAuthority(t testing.TB, folder string) *certificate.Pair {
+	t.Helper()
+	certFile, keyFile := filepath.Join(folder, "ca.crt"), filepath.Join(folder, "ca.key")
+	if certPEM, err := os.ReadFile(certFile); err == nil {
+		keyPEM, err := os.ReadFile(keyFile)
+		must(t, err)
+		pair, err := certificate.Parse(certPEM, keyPEM)
+		must(t, err)
+		return pair
+	}
+	pair, err := certificate.NewAuthority("proxy", time.Now(), time.Hour)
+	must(t, err)
+	must(t, os.WriteFile(keyFile, pair.KeyPEM, 0o600))
+	must(t, os.WriteFile(certFile, pair.CertificatePEM, 0o600))
+	return pair
 }
 
 func newBase(t testing.TB, manager aggregated.ResourceManager) *genericapiserver.RecommendedConfig {
@@ -346,16 +376,12 @@ func (w *world) serving(t testing.TB, gv string) *backend {
 
 func eventually(t testing.TB, check func() string) {
 	t.Helper()
-	end := time.Now().Add(patience)
-	for {
-		problem := check()
-		if problem == "" {
-			return
-		}
-		if time.Now().After(end) {
-			t.Fatalf("still: %s", problem)
-		}
-		time.Sleep(20 * time.Millisecond)
+	problem := ""
+	if err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, patience, true, func(context.Context) (bool, error) {
+		problem = check()
+		return problem == "", nil
+	}); err != nil {
+		t.Fatalf("still: %s", problem)
 	}
 }
 

@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apiserver/pkg/storage"
 )
 
 // Fields that can be selected in every kind.
@@ -62,10 +61,6 @@ func (r resource) attributes(object runtime.Object) (labels.Set, fields.Set, err
 		set[selectable.name] = selectable.value(object)
 	}
 	return accessor.GetLabels(), set, nil
-}
-
-func (r resource) predicate(label labels.Selector, field fields.Selector) storage.SelectionPredicate {
-	return storage.SelectionPredicate{Label: label, Field: field, GetAttrs: r.attributes}
 }
 
 // convertField accepts the fields that can be selected. An unknown field must be an

@@ -92,6 +92,7 @@ func coreMachinery() []resource {
 		row[corev1.LimitRange, corev1.LimitRangeList](group, "LimitRange", "limitranges", "limitrange").with(func(r *resource) {
 			r.shortNames, r.createOnUpdate = []string{"limits"}, true
 		}),
+		//nolint:staticcheck // Deprecated for clients, who are still served.
 		row[corev1.Endpoints, corev1.EndpointsList](group, "Endpoints", "endpoints", "endpoints").with(func(r *resource) {
 			r.shortNames, r.createOnUpdate = []string{"ep"}, true
 		}),

@@ -8,7 +8,7 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
-	"k8s.io/apimachinery/pkg/api/validation/path"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 )
 
 func rbacResources() []resource {
@@ -30,7 +30,7 @@ func rbacResources() []resource {
 	}
 	for i := range rows {
 		rows[i].createOnUpdate = true
-		rows[i].validateName = func(name string, _ bool) []string { return path.IsValidPathSegmentName(name) }
+		rows[i].validateName = func(name string, _ bool) []string { return content.IsPathSegmentName(name) }
 	}
 	return rows
 }

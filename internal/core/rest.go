@@ -30,9 +30,8 @@ var (
 func newStored(row resource, scheme *runtime.Scheme, getter generic.RESTOptionsGetter) (*stored, error) {
 	rules := newStrategy(row, scheme)
 	store := &genericregistry.Store{
-		NewFunc:       row.newObject,
-		NewListFunc:   row.newList,
-		PredicateFunc: row.predicate,
+		NewFunc:     row.newObject,
+		NewListFunc: row.newList,
 
 		DefaultQualifiedResource:  row.groupResource(),
 		SingularQualifiedResource: schema.GroupResource{Group: row.kind.Group, Resource: row.singular},

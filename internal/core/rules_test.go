@@ -130,7 +130,7 @@ func TestDefaults(t *testing.T) {
 			`"failurePolicy":"Fail"`},
 		{"admissionregistration.k8s.io/v1/validatingadmissionpolicies",
 			`"spec":{"validations":[{"expression":"true"}],"matchConstraints":{"resourceRules":` + rule + `}}`,
-			`"matchConstraints":{"namespaceSelector":{},"objectSelector":{},"resourceRules":[{"apiGroups":[""],"apiVersions":["v1"],"operations":["*"],"resources":["pods"],"scope":"*"}],"matchPolicy":"Equivalent"}`},
+			`"matchConstraints":{"namespaceSelector":{},"objectSelector":{},"resourceRules":[{"operations":["*"],"apiGroups":[""],"apiVersions":["v1"],"resources":["pods"],"scope":"*"}],"matchPolicy":"Equivalent"}`},
 		{"rbac.authorization.k8s.io/v1/rolebindings", `"roleRef":{"kind":"Role","name":"r"},"subjects":[{"kind":"User","name":"u"}]`,
 			`"subjects":[{"kind":"User","apiGroup":"rbac.authorization.k8s.io","name":"u"}],"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"Role","name":"r"}`},
 	} {

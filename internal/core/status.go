@@ -5,6 +5,7 @@ package core
 
 import (
 	"context"
+	"reflect"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -30,15 +31,15 @@ func (s statusStrategy) PrepareForUpdate(_ context.Context, object, old runtime.
 	if err != nil {
 		return
 	}
-	version, managers := incoming.GetResourceVersion(), incoming.GetManagedFields()
 	kept := old.DeepCopyObject()
-	copyPart(kept, object, s.changes)
-	part(object, metadataPart).Set(part(kept, metadataPart))
-	for _, name := range []string{specPart, statusPart} {
-		copyPart(object, kept, name)
+	metadata, err := meta.Accessor(kept)
+	if err != nil {
+		return
 	}
-	incoming.SetResourceVersion(version)
-	incoming.SetManagedFields(managers)
+	metadata.SetResourceVersion(incoming.GetResourceVersion())
+	metadata.SetManagedFields(incoming.GetManagedFields())
+	part(kept, s.changes).Set(part(object, s.changes))
+	reflect.ValueOf(object).Elem().Set(reflect.ValueOf(kept).Elem())
 }
 
 // ValidateUpdate implements rest.RESTUpdateStrategy. Who writes a status is trusted.

@@ -26,6 +26,7 @@ const (
 type content struct {
 	objects    int
 	finalizers map[string]int // how many of the objects each one holds
+	undeleted  []string       // names of those that nobody has deleted yet
 }
 
 // Empty deletes all objects of the resources in a namespace and returns how many are
@@ -45,48 +46,71 @@ func Empty(ctx context.Context, client metadata.Interface, namespace string, res
 }
 
 // empty deletes all objects of one resource in a namespace and returns what is left.
+//
+// What counts is what a list shows afterwards: some servers delete what they were told
+// to, and then fail to answer, since they offer an encoding that their types lack.
 func empty(ctx context.Context, client metadata.Interface, namespace string, resource schema.GroupVersionResource) (content, error) {
 	objects := client.Resource(resource).Namespace(namespace)
-	background := metav1.DeletePropagationBackground
-	options := metav1.DeleteOptions{PropagationPolicy: &background}
-
-	err := withTimeout(ctx, func(ctx context.Context) error {
-		return objects.DeleteCollection(ctx, options, metav1.ListOptions{})
+	refused := withTimeout(ctx, func(ctx context.Context) error {
+		return objects.DeleteCollection(ctx, deleteOptions(), metav1.ListOptions{})
 	})
-	switch {
-	case apierrors.IsMethodNotSupported(err):
-		err = eachObject(ctx, objects, func(object *metav1.PartialObjectMetadata) error {
-			if object.DeletionTimestamp != nil {
-				return nil
-			}
-			err := withTimeout(ctx, func(ctx context.Context) error { return objects.Delete(ctx, object.Name, options) })
-			if apierrors.IsNotFound(err) {
-				return nil // Somebody was faster.
-			}
-			return err
-		})
-	case apierrors.IsNotFound(err):
+	if apierrors.IsNotFound(refused) {
 		return content{}, nil // The resource itself is gone, and its objects with it.
 	}
-	if err != nil {
-		return content{}, fmt.Errorf("delete %s: %w", resource.GroupResource(), err)
+	left, err := look(ctx, objects)
+	if err == nil && refused != nil && len(left.undeleted) > 0 {
+		// The server can't delete many at once, or not now.
+		refused = deleteEach(ctx, objects, left.undeleted)
+		left, err = look(ctx, objects)
 	}
-	left := content{finalizers: map[string]int{}}
-	err = eachObject(ctx, objects, func(object *metav1.PartialObjectMetadata) error {
-		left.objects++
-		for _, finalizer := range object.Finalizers {
-			left.finalizers[finalizer]++
-		}
-		return nil
-	})
-	if err != nil && !apierrors.IsNotFound(err) {
+	switch {
+	case apierrors.IsNotFound(err):
+		return content{}, nil
+	case err != nil:
 		return left, fmt.Errorf("list %s: %w", resource.GroupResource(), err)
+	case refused != nil && len(left.undeleted) > 0:
+		return left, fmt.Errorf("delete %s: %w", resource.GroupResource(), refused)
 	}
 	return left, nil
 }
 
+func deleteOptions() metav1.DeleteOptions {
+	background := metav1.DeletePropagationBackground
+	return metav1.DeleteOptions{PropagationPolicy: &background}
+}
+
+// deleteEach deletes objects one by one, and returns the first error.
+func deleteEach(ctx context.Context, objects metadata.ResourceInterface, names []string) error {
+	var first error
+	for _, name := range names {
+		err := withTimeout(ctx, func(ctx context.Context) error { return objects.Delete(ctx, name, deleteOptions()) })
+		if err != nil && !apierrors.IsNotFound(err) && first == nil {
+			first = err
+		}
+		if ctx.Err() != nil {
+			return first
+		}
+	}
+	return first
+}
+
+// look returns what is there now.
+func look(ctx context.Context, objects metadata.ResourceInterface) (content, error) {
+	left := content{finalizers: map[string]int{}}
+	err := eachObject(ctx, objects, func(object *metav1.PartialObjectMetadata) {
+		left.objects++
+		if object.DeletionTimestamp == nil {
+			left.undeleted = append(left.undeleted, object.Name)
+		}
+		for _, finalizer := range object.Finalizers {
+			left.finalizers[finalizer]++
+		}
+	})
+	return left, err
+}
+
 // eachObject calls do with every object, page by page.
-func eachObject(ctx context.Context, objects metadata.ResourceInterface, do func(*metav1.PartialObjectMetadata) error) error {
+func eachObject(ctx context.Context, objects metadata.ResourceInterface, do func(*metav1.PartialObjectMetadata)) error {
 	for options := (metav1.ListOptions{Limit: pageSize}); ; {
 		var page *metav1.PartialObjectMetadataList
 		err := withTimeout(ctx, func(ctx context.Context) (err error) {
@@ -97,9 +121,7 @@ func eachObject(ctx context.Context, objects metadata.ResourceInterface, do func
 			return err
 		}
 		for i := range page.Items {
-			if err := do(&page.Items[i]); err != nil {
-				return err
-			}
+			do(&page.Items[i])
 		}
 		if page.Continue == "" {
 			return nil

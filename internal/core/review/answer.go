@@ -144,16 +144,15 @@ func tokenReview(tokens authenticator.Token) answer {
 		if len(review.Spec.Audiences) > 0 {
 			ctx = authenticator.WithAudiences(ctx, review.Spec.Audiences)
 		}
-		response, ok, err := tokens.AuthenticateToken(ctx, review.Spec.Token)
-		if err != nil {
+		switch response, ok, err := tokens.AuthenticateToken(ctx, review.Spec.Token); {
+		case err != nil:
+			// An answer, too: who asks is told why nothing is known.
 			review.Status.Error = err.Error()
+		case ok && response != nil && response.User != nil:
+			review.Status.Authenticated = true
+			review.Status.User = userInfo(response.User)
+			review.Status.Audiences = response.Audiences
 		}
-		if err != nil || !ok || response == nil || response.User == nil {
-			return nil
-		}
-		review.Status.Authenticated = true
-		review.Status.User = userInfo(response.User)
-		review.Status.Audiences = response.Audiences
 		return nil
 	}
 }
