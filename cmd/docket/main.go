@@ -25,6 +25,7 @@ import (
 	"k8s.io/component-base/logs"
 
 	"github.com/docket-project/docket/internal/apiserver/buildinfo"
+	"github.com/docket-project/docket/internal/extension"
 )
 
 const (
@@ -82,6 +83,10 @@ func execute(ctx context.Context, root *cobra.Command, args []string) int {
 		return exitOK
 	}
 	fmt.Fprintln(root.ErrOrStderr(), "Error:", err)
+	var exit *extension.ExitError
+	if errors.As(err, &exit) {
+		return exit.Code // The command that docket run started.
+	}
 	var usage usageError
 	if !errors.As(err, &usage) {
 		return exitFailure
@@ -116,7 +121,7 @@ ordinary Kubernetes objects: kubectl, Kyverno and other clients see no differenc
 	root.Flags().Bool("version", false, "Print what this binary was built from")
 	root.SetGlobalNormalizationFunc(cliflag.WordSepNormalizeFunc)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(newUp(p), newServe(p), newBootstrap(p), newMigrate(p), newVersion(p))
+	root.AddCommand(newUp(p), newServe(p), newRun(p), newGateway(p), newBootstrap(p), newMigrate(p), newVersion(p))
 	return root
 }
 

@@ -46,7 +46,7 @@ type Trust struct {
 // Publish writes the ConfigMap, or changes what is different in it. It is for the only
 // writer: authorities that were there before are replaced.
 func Publish(ctx context.Context, client kubernetes.Interface, trust Trust) error {
-	data, err := trust.data()
+	data, err := trust.Data()
 	if err != nil {
 		return err
 	}
@@ -91,7 +91,8 @@ func update(have *corev1.ConfigMap, data map[string]string) bool {
 	return true
 }
 
-func (t *Trust) data() (map[string]string, error) {
+// Data returns the contents of the ConfigMap.
+func (t *Trust) Data() (map[string]string, error) {
 	data := map[string]string{proxyCAKey: string(t.ProxyCA)}
 	if len(t.ClientCA) > 0 {
 		data[clientCAKey] = string(t.ClientCA)

@@ -51,7 +51,7 @@ type ProxyCertificate struct {
 // that signs nothing else: whoever has such a certificate can be anybody to the servers
 // that trust it.
 func (h *Home) ProxyCertificate(commonName string, now time.Time) (*ProxyCertificate, error) {
-	ca, err := h.keep(proxyCAFile, proxyCAKeyFile,
+	ca, err := h.keep(ProxyCAFile, proxyCAKeyFile,
 		func(have *certificate.Pair) bool { return have.GoodFor(now, renewBefore) },
 		func() (*certificate.Pair, error) {
 			return certificate.NewAuthority("docket front proxy", now, caLifetime)
@@ -59,7 +59,7 @@ func (h *Home) ProxyCertificate(commonName string, now time.Time) (*ProxyCertifi
 	if err != nil {
 		return nil, err
 	}
-	_, err = h.keep(proxyCertificateFile, proxyKeyFile,
+	_, err = h.keep(ProxyCertificateFile, ProxyKeyFile,
 		func(have *certificate.Pair) bool {
 			return have.GoodFor(now, renewBefore) && have.Certificate.CheckSignatureFrom(ca.Certificate) == nil &&
 				have.Certificate.Subject.CommonName == commonName
@@ -69,7 +69,7 @@ func (h *Home) ProxyCertificate(commonName string, now time.Time) (*ProxyCertifi
 		return nil, err
 	}
 	return &ProxyCertificate{
-		CertFile: h.Path(proxyCertificateFile), KeyFile: h.Path(proxyKeyFile), CA: ca, CommonName: commonName,
+		CertFile: h.Path(ProxyCertificateFile), KeyFile: h.Path(ProxyKeyFile), CA: ca, CommonName: commonName,
 	}, nil
 }
 

@@ -19,18 +19,18 @@ import (
 
 // Names of the files in the folder.
 const (
-	// KubeconfigFile and DatabaseFile are for their users to find.
-	KubeconfigFile = "kubeconfig"
-	DatabaseFile   = "docket.db"
+	// These are for their users to find.
+	KubeconfigFile       = "kubeconfig"
+	DatabaseFile         = "docket.db"
+	ProxyCAFile          = "front-proxy-ca.crt"
+	ProxyCertificateFile = "front-proxy-client.crt"
+	ProxyKeyFile         = "front-proxy-client.key"
 
 	caCertificateFile      = "ca.crt"
 	caKeyFile              = "ca.key"
 	servingCertificateFile = "serving.crt"
 	servingKeyFile         = "serving.key"
-	proxyCAFile            = "front-proxy-ca.crt"
 	proxyCAKeyFile         = "front-proxy-ca.key"
-	proxyCertificateFile   = "front-proxy-client.crt"
-	proxyKeyFile           = "front-proxy-client.key"
 	tokenFile              = "token"
 	lockFile               = "lock"
 )

@@ -111,7 +111,7 @@ func (c *Controller) Run(ctx context.Context) error {
 	})
 	group.Go(func() error {
 		if err := c.waitUntilReady(ctx); err != nil {
-			return nil //nolint:nilerr // Told to end.
+			return nil // Told to end.
 		}
 		c.informers.StartWithContext(ctx)
 		// Its goroutines end with ctx, too, and are waited for.

@@ -114,7 +114,7 @@ func (o *Options) ApplyProcess() error {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(garbagePercent)
 	}
-	return quietLogs(o.server.Logs)
+	return home.QuietLogs(o.server.Logs)
 }
 
 // Validate fills in what follows from other options, and returns all that is

@@ -209,16 +209,5 @@ func (up *instance) announce(out io.Writer, took time.Duration) {
   kubectl api-resources
   kubectl get policyreports -A
 
-`, up.url, took.Round(10*time.Millisecond), quote(up.home.Path(home.KubeconfigFile)))
-}
-
-// quote makes a path safe to paste into a shell.
-func quote(path string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+@:", r)
-	}
-	if strings.IndexFunc(path, func(r rune) bool { return !plain(r) }) < 0 {
-		return path
-	}
-	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
+`, up.url, took.Round(10*time.Millisecond), home.Quote(up.home.Path(home.KubeconfigFile)))
 }

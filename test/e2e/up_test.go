@@ -72,7 +72,9 @@ type resource struct {
 func newResource(t *testing.T, server *harness.Server, kind sample.Kind, test string) *resource {
 	t.Helper()
 	namespace := test + "-" + strings.ToLower(kind.Kind)
-	return &resource{Kind: kind, kubectl: server.Kubectl(t, namespace), namespace: namespace}
+	kubectl := server.Kubectl(t, namespace)
+	kubectl.Run(t, "create", "namespace", namespace)
+	return &resource{Kind: kind, kubectl: kubectl, namespace: namespace}
 }
 
 // name returns a name that no other test uses, since the reports of all tests on a

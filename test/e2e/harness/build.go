@@ -53,13 +53,15 @@ func built(t testing.TB) binaries {
 func buildBinaries() (binaries, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), buildTimeout)
 	defer cancel()
-	root, rootErr := goList(ctx, "", "-m", "-f", "{{.Dir}}", "github.com/docket-project/docket")
-	here, hereErr := goList(ctx, "", "-m", "-f", "{{.Dir}}", "github.com/docket-project/docket/test/e2e")
-	version, versionErr := kubernetesVersion(ctx, here)
-	if err := errors.Join(rootErr, hereErr, versionErr); err != nil {
+	dirs, err := findFolders(ctx)
+	if err != nil {
 		return binaries{}, err
 	}
-	bin := filepath.Join(root, "bin")
+	root, here, bin := dirs.root, dirs.here, dirs.bin
+	version, err := kubernetesVersion(ctx, here)
+	if err != nil {
+		return binaries{}, err
+	}
 	b := binaries{
 		docket:            filepath.Join(bin, "docket"),
 		load:              filepath.Join(bin, "load"),
@@ -88,6 +90,15 @@ func buildBinaries() (binaries, error) {
 		}
 	}
 	return b, nil
+}
+
+// folders are where modules are and binaries go.
+type folders struct{ root, here, bin string }
+
+func findFolders(ctx context.Context) (folders, error) {
+	root, rootErr := goList(ctx, "", "-m", "-f", "{{.Dir}}", "github.com/docket-project/docket")
+	here, hereErr := goList(ctx, "", "-m", "-f", "{{.Dir}}", "github.com/docket-project/docket/test/e2e")
+	return folders{root, here, filepath.Join(root, "bin")}, errors.Join(rootErr, hereErr)
 }
 
 // kubernetesVersion returns linker flags that tell Kubernetes' programs their version,

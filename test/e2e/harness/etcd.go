@@ -59,6 +59,11 @@ func startEtcdAPI(t testing.TB, address, ready string, p process) *EtcdAPI {
 	return e
 }
 
+// URL is what other programs take.
+func (e *EtcdAPI) URL() string {
+	return "http://" + strings.TrimSuffix(strings.TrimPrefix(e.Database, "etcd://"), "/docket")
+}
+
 // Start starts it again on its data, after Kill.
 func (e *EtcdAPI) Start(t testing.TB) {
 	t.Helper()

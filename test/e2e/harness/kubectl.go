@@ -12,9 +12,12 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"k8s.io/client-go/tools/clientcmd"
 )
 
 // kubectlTimeout bounds one call.
@@ -33,6 +36,23 @@ type Kubectl struct {
 func (s *Server) Kubectl(t testing.TB, namespace string) *Kubectl {
 	t.Helper()
 	return newKubectl(t, s.Kubeconfig(), namespace)
+}
+
+// KubectlOf is Kubectl for the user of another kubeconfig. A gateway for several people
+// writes none.
+func (s *Server) KubectlOf(t testing.TB, namespace, kubeconfig string) *Kubectl {
+	t.Helper()
+	config, err := clientcmd.LoadFromFile(kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cluster := config.Clusters[config.Contexts[config.CurrentContext].Cluster]
+	cluster.Server, cluster.CertificateAuthority, cluster.CertificateAuthorityData = s.URL(t), filepath.Join(s.Dir, "ca.crt"), nil
+	path := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := clientcmd.WriteToFile(*config, path); err != nil {
+		t.Fatal(err)
+	}
+	return newKubectl(t, path, namespace)
 }
 
 func newKubectl(t testing.TB, kubeconfig, namespace string) *Kubectl {

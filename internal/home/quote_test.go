@@ -1,7 +1,7 @@
 // Copyright 2026 The Docket Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package standalone
+package home
 
 import "testing"
 
@@ -12,8 +12,8 @@ func TestQuote(t *testing.T) {
 		"/with space/k":              "'/with space/k'",
 		"/it's/$HOME":                `'/it'\''s/$HOME'`,
 	} {
-		if got := quote(path); got != want {
-			t.Errorf("quote(%q) is %s, want %s", path, got, want)
+		if got := Quote(path); got != want {
+			t.Errorf("Quote(%q) is %s, want %s", path, got, want)
 		}
 	}
 }

@@ -1,7 +1,7 @@
 // Copyright 2026 The Docket Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package standalone
+package home
 
 import (
 	"flag"
@@ -11,10 +11,10 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// quietLogs leaves all but errors out of a log that a person reads on a terminal: what
+// QuietLogs leaves all but errors out of a log that a person reads on a terminal: what
 // they should know is printed, and the libraries' warnings are for administrators of
 // clusters. -v=1 and other formats show all.
-func quietLogs(config *logsapi.LoggingConfiguration) error {
+func QuietLogs(config *logsapi.LoggingConfiguration) error {
 	if config.Format != logsapi.DefaultLogFormat || config.Verbosity > 0 {
 		return nil
 	}

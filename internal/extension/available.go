@@ -1,0 +1,88 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package extension
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+
+	"github.com/docket-project/docket/internal/home"
+)
+
+// waitAvailable returns when the endpoint calls all group versions available and lists
+// their resources. Each change of what it says is a line of the notes.
+func (r *registration) waitAvailable(ctx context.Context) error {
+	for _, version := range r.versions {
+		said := "the endpoint has not tried yet"
+		err := wait.PollUntilContextCancel(ctx, askInterval, true, func(ctx context.Context) (bool, error) {
+			now, err := r.availability(ctx, version)
+			if err != nil && ctx.Err() == nil {
+				now = err.Error() // It may be back in a moment.
+			}
+			if now != "" && now != said && ctx.Err() == nil {
+				said = now
+				fmt.Fprintf(r.notes, "docket run: waiting for %s: %s\n", version, said)
+			}
+			return now == "" && err == nil, nil
+		})
+		if err != nil {
+			return errors.Join(fmt.Errorf("%s: %s", version, said), err)
+		}
+	}
+	return nil
+}
+
+// availability returns why a group version is not available, "" if it is.
+func (r *registration) availability(ctx context.Context, version schema.GroupVersion) (string, error) {
+	service, err := r.endpoint.services.ApiregistrationV1().APIServices().Get(ctx, nameOfAPIService(version), metav1.GetOptions{})
+	if err != nil {
+		return "", err
+	}
+	i := slices.IndexFunc(service.Status.Conditions, func(c apiregistrationv1.APIServiceCondition) bool { return c.Type == apiregistrationv1.Available })
+	if i < 0 {
+		return "the endpoint has not tried yet", nil
+	}
+	condition := service.Status.Conditions[i]
+	if condition.Status != apiregistrationv1.ConditionTrue {
+		return condition.Reason + ": " + condition.Message, nil
+	}
+	return "", nil
+}
+
+// announce says what is served and how to look at it.
+func (r *registration) announce() error {
+	var text strings.Builder
+	var groups []string
+	for _, version := range r.versions {
+		list, err := r.endpoint.core.Discovery().ServerResourcesForGroupVersion(version.String())
+		if err != nil {
+			return fmt.Errorf("%s is available, but its resources can't be listed: %w", version, err)
+		}
+		var names []string
+		for _, resource := range list.APIResources {
+			if !strings.Contains(resource.Name, "/") {
+				names = append(names, resource.Name)
+			}
+		}
+		fmt.Fprintf(&text, "docket run: serving %s: %s\n", version, strings.Join(names, ", "))
+		if !slices.Contains(groups, version.Group) {
+			groups = append(groups, version.Group)
+		}
+	}
+	fmt.Fprintf(&text, "\nThe server listens at https://%s. Stop it with Ctrl-C. In another terminal:\n\n  export KUBECONFIG=%s\n",
+		r.place.address(), home.Quote(r.endpoint.kubeconfig))
+	for _, group := range groups {
+		fmt.Fprintf(&text, "  kubectl api-resources --api-group=%s\n", group)
+	}
+	_, err := fmt.Fprintln(r.notes, text.String())
+	return err
+}

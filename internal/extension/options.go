@@ -1,0 +1,139 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package extension
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation"
+	cliflag "k8s.io/component-base/cli/flag"
+)
+
+// Values of --flags.
+const (
+	flagsAuto        = "auto"
+	flagsRecommended = "recommended"
+	flagsNone        = "none"
+)
+
+// Options of `docket run`.
+type Options struct {
+	// Kubeconfig of the endpoint; empty for the one that KUBECONFIG or Dir leads to.
+	Kubeconfig string
+	// Dir is the state folder of the endpoint; empty for that of `docket up`.
+	Dir string
+	// Name and Namespace of the Service. An empty name is made from the command.
+	Name, Namespace string
+	// Port of the server; 0 for a free one.
+	Port int
+	// GroupVersions to register, as group/version; empty to ask the server.
+	GroupVersions []string
+	// AddFlags says which flags the command gets: auto, recommended or none.
+	AddFlags string
+	// Keep leaves the registration at the end.
+	Keep bool
+	// Timeout bounds the time from the start of the command until it is available.
+	Timeout time.Duration
+}
+
+// NewOptions returns the defaults.
+func NewOptions() *Options {
+	return &Options{Namespace: "docket-run", AddFlags: flagsAuto, Timeout: 2 * time.Minute}
+}
+
+// Flags returns the flags by section.
+func (o *Options) Flags() cliflag.NamedFlagSets {
+	var sections cliflag.NamedFlagSets
+	o.addEndpointFlags(sections.FlagSet("endpoint"))
+	server := sections.FlagSet("server")
+	server.StringVar(&o.Name, "name", o.Name, "Name of the server's Service. The command's own name when empty.")
+	server.StringVar(&o.Namespace, "namespace", o.Namespace, "Namespace of the Service. It is made if it is not there, and stays.")
+	server.IntVar(&o.Port, "server-port", o.Port, "Port of the server on 127.0.0.1. Any free one when 0.")
+	server.StringSliceVar(&o.GroupVersions, "group-version", o.GroupVersions,
+		"What the server serves, as group/version; repeat it for several. The server is asked when it is left out.")
+	server.StringVar(&o.AddFlags, "flags", o.AddFlags,
+		"Flags that are appended to the command: recommended (those of servers built on Kubernetes' RecommendedOptions), none, or auto: recommended unless the command has a placeholder.")
+	server.BoolVar(&o.Keep, "keep", o.Keep, "Leave the registration when the server ends.")
+	server.DurationVar(&o.Timeout, "timeout", o.Timeout, "How long the server may take from its start until it is available.")
+	return sections
+}
+
+func (o *Options) addEndpointFlags(endpoint *pflag.FlagSet) {
+	endpoint.StringVar(&o.Kubeconfig, "kubeconfig", o.Kubeconfig,
+		"Kubeconfig of the endpoint, as docket up or docket gateway wrote it. When empty: that in --dir if it is given, else $KUBECONFIG, else that of docket up.")
+	endpoint.StringVar(&o.Dir, "dir", o.Dir, "State folder of the endpoint.")
+	// The same on every machine, so that documentation can show it.
+	endpoint.Lookup("dir").DefValue = "docket in $XDG_DATA_HOME, or ~/.docket"
+}
+
+// Validate fills in what follows from the command, and returns all that is wrong, each
+// with flag and remedy.
+func (o *Options) Validate(command []string) error {
+	var errs []error
+	if len(command) == 0 {
+		return errors.New("give the command of the server after --, as in `docket run -- ./server --etcd-servers=http://127.0.0.1:2379`")
+	}
+	if o.Name == "" {
+		o.Name = nameOf(command[0])
+	}
+	for _, problem := range validation.IsDNS1035Label(o.Name) {
+		errs = append(errs, fmt.Errorf("--name: %q: %s", o.Name, problem))
+	}
+	for _, problem := range validation.IsDNS1123Label(o.Namespace) {
+		errs = append(errs, fmt.Errorf("--namespace: %q: %s", o.Namespace, problem))
+	}
+	if o.Port < 0 || o.Port > 65535 {
+		errs = append(errs, fmt.Errorf("--server-port: %d: must be 0 for a free one, or from 1 to 65535", o.Port))
+	}
+	switch o.AddFlags {
+	case flagsAuto, flagsRecommended, flagsNone:
+	default:
+		errs = append(errs, fmt.Errorf("--flags: %q: must be %s, %s or %s", o.AddFlags, flagsAuto, flagsRecommended, flagsNone))
+	}
+	if o.Timeout <= 0 {
+		errs = append(errs, fmt.Errorf("--timeout: %v: must be more than 0", o.Timeout))
+	}
+	_, err := o.groupVersions()
+	return errors.Join(append(errs, err)...)
+}
+
+// groupVersions parses --group-version.
+func (o *Options) groupVersions() ([]schema.GroupVersion, error) {
+	var versions []schema.GroupVersion
+	var errs []error
+	for _, text := range o.GroupVersions {
+		version, err := schema.ParseGroupVersion(text)
+		if err != nil || version.Group == "" || version.Version == "" {
+			errs = append(errs, fmt.Errorf("--group-version: %q: must be group/version, as in wardle.example.com/v1", text))
+			continue
+		}
+		versions = append(versions, version)
+	}
+	return versions, errors.Join(errs...)
+}
+
+// nameOf makes the name of a Service from that of a program.
+func nameOf(command string) string {
+	const most = 63
+	base := strings.TrimSuffix(filepath.Base(command), ".exe")
+	name := strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
+			return r
+		case r >= 'A' && r <= 'Z':
+			return r - 'A' + 'a'
+		default:
+			return '-'
+		}
+	}, base)
+	name = strings.TrimLeft(name, "-0123456789")
+	return strings.TrimRight(name[:min(len(name), most)], "-")
+}

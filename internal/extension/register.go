@@ -1,0 +1,211 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package extension
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/util/retry"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+)
+
+const (
+	// managedBy marks the objects that this package may change and delete.
+	managedByLabel = "app.kubernetes.io/managed-by"
+	managedBy      = "docket-run"
+	// endpointAnnotation leads Docket's aggregator past the Service.
+	endpointAnnotation = "docket.dev/endpoint"
+	// runAnnotation tells apart the runs of one server, so that the end of an earlier one
+	// doesn't take away what a later one has registered.
+	runAnnotation = "docket.dev/run"
+
+	groupPriority   = 1000
+	versionPriority = 15
+)
+
+// registration is what one run has at the endpoint.
+type registration struct {
+	endpoint        *endpoint
+	place           *place
+	name, namespace string // of the Service
+	run             string // unique
+	versions        []schema.GroupVersion
+	notes           io.Writer
+}
+
+// register makes the Service and an APIService for each group version.
+func (r *registration) register(ctx context.Context) error {
+	if err := r.putNamespace(ctx); err != nil {
+		return err
+	}
+	if err := r.putService(ctx); err != nil {
+		return err
+	}
+	for _, version := range r.versions {
+		if err := r.putAPIService(ctx, version); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *registration) putNamespace(ctx context.Context) error {
+	client := r.endpoint.core.CoreV1().Namespaces()
+	_, err := client.Get(ctx, r.namespace, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		_, err = client.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: r.namespace}}, metav1.CreateOptions{})
+	}
+	switch {
+	case err == nil, apierrors.IsAlreadyExists(err):
+		return nil
+	case apierrors.IsForbidden(err):
+		return nil // The Service shows whether it is there.
+	}
+	return fmt.Errorf("make namespace %s: %w", r.namespace, explained(err))
+}
+
+// putService makes the Service. Who may not make one can do without at an endpoint of
+// Docket's, which follows the annotation of the APIService.
+func (r *registration) putService(ctx context.Context) error {
+	client := r.endpoint.core.CoreV1().Services(r.namespace)
+	wanted := &corev1.Service{
+		ObjectMeta: r.meta(r.name),
+		Spec: corev1.ServiceSpec{
+			// The aggregator is on this machine, too.
+			Type: corev1.ServiceTypeExternalName, ExternalName: "localhost",
+			Ports: []corev1.ServicePort{{Name: "https", Port: int32(r.place.port), Protocol: corev1.ProtocolTCP}},
+		},
+	}
+	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		have, err := client.Get(ctx, r.name, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			_, err = client.Create(ctx, wanted, metav1.CreateOptions{})
+			return err
+		}
+		if err != nil {
+			return err
+		}
+		if have.Labels[managedByLabel] != managedBy {
+			return fmt.Errorf("it exists and is not docket run's; choose another with --name or --namespace, or delete it with `kubectl delete service -n %s %s`", r.namespace, r.name)
+		}
+		r.mark(&have.ObjectMeta)
+		have.Spec = wanted.Spec
+		_, err = client.Update(ctx, have, metav1.UpdateOptions{})
+		return err
+	})
+	if apierrors.IsForbidden(err) {
+		_, err = fmt.Fprintf(r.notes, "docket run: no right to make Service %s in namespace %s; going on without, which only Docket's own endpoints can do\n", r.name, r.namespace)
+		return err
+	}
+	if err != nil {
+		return fmt.Errorf("make Service %s in namespace %s: %w", r.name, r.namespace, err)
+	}
+	return nil
+}
+
+func (r *registration) putAPIService(ctx context.Context, version schema.GroupVersion) error {
+	client := r.endpoint.services.ApiregistrationV1().APIServices()
+	port := int32(r.place.port)
+	wanted := &apiregistrationv1.APIService{
+		ObjectMeta: r.meta(nameOfAPIService(version)),
+		Spec: apiregistrationv1.APIServiceSpec{
+			Service: &apiregistrationv1.ServiceReference{Namespace: r.namespace, Name: r.name, Port: &port},
+			Group:   version.Group, Version: version.Version,
+			CABundle:             r.place.ca.CertificatePEM,
+			GroupPriorityMinimum: groupPriority, VersionPriority: versionPriority,
+		},
+	}
+	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		have, err := client.Get(ctx, wanted.Name, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			_, err = client.Create(ctx, wanted, metav1.CreateOptions{})
+			return err
+		}
+		if err != nil {
+			return err
+		}
+		if err := r.mine(have); err != nil {
+			return err
+		}
+		r.mark(&have.ObjectMeta)
+		have.Spec = wanted.Spec
+		_, err = client.Update(ctx, have, metav1.UpdateOptions{})
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("register %s: %w", version, explained(err))
+	}
+	return nil
+}
+
+// mine refuses an APIService that is not of an earlier run of this server.
+func (r *registration) mine(have *apiregistrationv1.APIService) error {
+	service := have.Spec.Service
+	switch {
+	case service == nil:
+		return errors.New("the endpoint serves this group version itself, for a CustomResourceDefinition say; one server has one group version")
+	case have.Labels[managedByLabel] != managedBy:
+		return fmt.Errorf("APIService %s leads to Service %s in namespace %s and is not docket run's; if that server is not needed any more, delete it with `kubectl delete apiservice %s`",
+			have.Name, service.Name, service.Namespace, have.Name)
+	case service.Name != r.name || service.Namespace != r.namespace:
+		return fmt.Errorf("APIService %s is that of another docket run, with --name=%s --namespace=%s; stop that, or delete it with `kubectl delete apiservice %s`",
+			have.Name, service.Name, service.Namespace, have.Name)
+	}
+	return nil
+}
+
+// meta is that of a new object.
+func (r *registration) meta(name string) metav1.ObjectMeta {
+	meta := metav1.ObjectMeta{Name: name}
+	r.mark(&meta)
+	return meta
+}
+
+// mark says that an object belongs to this run.
+func (r *registration) mark(meta *metav1.ObjectMeta) {
+	metav1.SetMetaDataLabel(meta, managedByLabel, managedBy)
+	metav1.SetMetaDataAnnotation(meta, endpointAnnotation, "https://"+r.place.address())
+	metav1.SetMetaDataAnnotation(meta, runAnnotation, r.run)
+}
+
+// unregister deletes what this run has made and no later run has taken over. All errors
+// are returned together.
+func (r *registration) unregister(ctx context.Context) error {
+	var errs []error
+	apiServices := r.endpoint.services.ApiregistrationV1().APIServices()
+	for _, version := range r.versions {
+		name := nameOfAPIService(version)
+		have, err := apiServices.Get(ctx, name, metav1.GetOptions{})
+		if err == nil && have.Annotations[runAnnotation] == r.run {
+			err = apiServices.Delete(ctx, name, *metav1.NewPreconditionDeleteOptions(string(have.UID)))
+		}
+		if err != nil && !apierrors.IsNotFound(err) {
+			errs = append(errs, fmt.Errorf("APIService %s: %w", name, err))
+		}
+	}
+	services := r.endpoint.core.CoreV1().Services(r.namespace)
+	have, err := services.Get(ctx, r.name, metav1.GetOptions{})
+	if err == nil && have.Annotations[runAnnotation] == r.run {
+		err = services.Delete(ctx, r.name, *metav1.NewPreconditionDeleteOptions(string(have.UID)))
+	}
+	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err) {
+		errs = append(errs, fmt.Errorf("service %s/%s: %w", r.namespace, r.name, err))
+	}
+	if len(errs) > 0 {
+		return fmt.Errorf("take the registration back: %w; delete what is left with `kubectl delete apiservices -l %s=%s`", errors.Join(errs...), managedByLabel, managedBy)
+	}
+	return nil
+}
+
+func nameOfAPIService(version schema.GroupVersion) string {
+	return strings.Join([]string{version.Version, version.Group}, ".")
+}

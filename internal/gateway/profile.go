@@ -1,0 +1,103 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package gateway
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"reflect"
+	"slices"
+
+	"k8s.io/apiserver/pkg/authentication/authenticator"
+	"k8s.io/apiserver/pkg/authentication/request/anonymous"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+	"k8s.io/apiserver/pkg/authorization/path"
+	"k8s.io/apiserver/pkg/authorization/union"
+	"k8s.io/client-go/rest"
+)
+
+// profile decides who callers are, what they may do with registered group versions, and
+// what the cluster sees of them.
+type profile interface {
+	// caller returns who makes a request for the gateway itself or for a registered group
+	// version; nil without credentials. Its errors are Statuses.
+	caller(r *http.Request) (*caller, error)
+	// pass decides whether a request may go to the cluster, and returns what changes its
+	// headers on the way.
+	pass(r *http.Request) (func(http.Header), error)
+	// upstream is the configuration of the transport of these requests.
+	upstream() *rest.Config
+	authorizer.Authorizer
+}
+
+// reasonNoCredentials says what to do to somebody who gave none.
+const reasonNoCredentials = "docket gateway: this path needs credentials; give a bearer token, as the kubeconfig of the gateway does"
+
+// newAuthenticator returns what the filters of k8s.io/apiserver ask: the router has
+// looked already. Only public paths are reached by nobody.
+func newAuthenticator() authenticator.Request {
+	nobody := anonymous.NewAuthenticator(nil)
+	return authenticator.RequestFunc(func(r *http.Request) (*authenticator.Response, bool, error) {
+		if c := callerFrom(r.Context()); c != nil {
+			return &authenticator.Response{User: c.user}, true, nil
+		}
+		return nobody.AuthenticateRequest(r)
+	})
+}
+
+// publicPaths are open to everybody who reaches the address.
+func publicPaths() []string {
+	return []string{"/healthz", "/healthz/*", "/livez", "/livez/*", "/readyz", "/readyz/*"}
+}
+
+// newAuthorizer lets everybody read public paths, and asks the profile about the rest.
+func newAuthorizer(p profile) (authorizer.Authorizer, error) {
+	public, err := path.NewAuthorizer(publicPaths())
+	if err != nil {
+		return nil, fmt.Errorf("public paths: %w", err)
+	}
+	read := authorizer.AuthorizerFunc(func(ctx context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
+		if a.GetVerb() != "get" {
+			return authorizer.DecisionNoOpinion, "", nil
+		}
+		return public.Authorize(ctx, a)
+	})
+	// What has no caller is a public path, or this process, whose token the filters know.
+	process := authorizer.AuthorizerFunc(func(ctx context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
+		if callerFrom(ctx) == nil && a.GetUser() != nil && slices.Contains(a.GetUser().GetGroups(), user.SystemPrivilegedGroup) {
+			return authorizer.DecisionAllow, "", nil
+		}
+		return authorizer.DecisionNoOpinion, "", nil
+	})
+	return union.New(process, read, p), nil
+}
+
+// authorizeSelf asks the cluster in the caller's own name. Somebody whom the caller
+// impersonates is asked about in the same way: the cluster decides about both.
+func authorizeSelf(ctx context.Context, ask *asker, a authorizer.Attributes) (authorizer.Decision, string, error) {
+	c := callerFrom(ctx)
+	if c == nil {
+		return authorizer.DecisionNoOpinion, reasonNoCredentials, nil
+	}
+	var other user.Info
+	if !sameUser(a.GetUser(), c.user) {
+		other = a.GetUser()
+	}
+	answer, err := ask.may(ctx, c.token, other, reviewSpec(a))
+	return decision(answer), answer.reason, err
+}
+
+func decision(v verdict) authorizer.Decision {
+	if v.allowed {
+		return authorizer.DecisionAllow
+	}
+	return authorizer.DecisionNoOpinion
+}
+
+func sameUser(a, b user.Info) bool {
+	return a.GetName() == b.GetName() && a.GetUID() == b.GetUID() && reflect.DeepEqual(a.GetGroups(), b.GetGroups()) &&
+		reflect.DeepEqual(a.GetExtra(), b.GetExtra())
+}

@@ -1,0 +1,71 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package gateway
+
+import (
+	"context"
+	"crypto/subtle"
+	"net/http"
+
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+	"k8s.io/client-go/rest"
+)
+
+// single is the profile of one person: who has the gateway's token acts with the
+// kubeconfig of its owner, and may do what the owner may do.
+type single struct {
+	token  string
+	config *rest.Config
+	ask    *asker
+}
+
+var _ profile = &single{}
+
+func newSingle(token string, config *rest.Config) (*single, error) {
+	ask, err := newAsker(config)
+	return &single{token: token, config: config, ask: ask}, err
+}
+
+// admit returns nil for requests of the owner.
+func (s *single) admit(r *http.Request) error {
+	switch given := bearerToken(r); {
+	case given == "" && hasCertificate(r):
+		return unauthorized("docket gateway: a client certificate is of no use here; give the bearer token of the gateway's kubeconfig")
+	case given == "":
+		return unauthorized(reasonNoCredentials)
+	case subtle.ConstantTimeCompare([]byte(given), []byte(s.token)) != 1:
+		return unauthorized("docket gateway: this is not its token; use the kubeconfig that it wrote at its start")
+	}
+	return nil
+}
+
+func (s *single) caller(r *http.Request) (*caller, error) {
+	if err := s.admit(r); err != nil {
+		return nil, err
+	}
+	owner, err := s.owner(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	return &caller{user: owner}, nil
+}
+
+// owner is who the cluster takes the kubeconfig's user for.
+func (s *single) owner(ctx context.Context) (user.Info, error) { return s.ask.whoAmI(ctx, "") }
+
+func (s *single) pass(r *http.Request) (func(http.Header), error) { return dropToken, s.admit(r) }
+
+func (s *single) upstream() *rest.Config { return s.config }
+
+// Authorize implements authorizer.Authorizer. The gateway itself is its owner's, whatever
+// the cluster says: its registrations, health and documents. About the resources of
+// registered servers the cluster decides.
+func (s *single) Authorize(ctx context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
+	own := !a.IsResourceRequest() || a.GetAPIGroup() == registrationGroup
+	if c := callerFrom(ctx); own && c != nil && sameUser(a.GetUser(), c.user) {
+		return authorizer.DecisionAllow, "", nil
+	}
+	return authorizeSelf(ctx, s.ask, a)
+}

@@ -1,0 +1,242 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apiserver/pkg/server/dynamiccertificates"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/utils/clock"
+
+	"github.com/docket-project/docket/internal/database"
+	"github.com/docket-project/docket/internal/home"
+)
+
+const (
+	// proxyName is what extension servers see of the gateway.
+	proxyName = "docket-gateway"
+	// readyInterval between two looks is short: a person is waiting.
+	readyInterval = 50 * time.Millisecond
+	// patience is how long nothing is said about a cluster that does not answer.
+	patience = 5 * time.Second
+)
+
+var errStopped = errors.New("the server has stopped")
+
+// Run serves until ctx ends. What the user should read goes to out.
+func (o *Options) Run(ctx context.Context, out io.Writer, c clock.WithTicker) (err error) {
+	if err := o.Validate(); err != nil {
+		return err
+	}
+	held, err := home.Open(o.Dir)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, held.Close()) }()
+	server, config, err := o.open(ctx, held, c)
+	if err != nil {
+		return err
+	}
+	group, groupCtx := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		if err := server.Run(groupCtx); err != nil {
+			return err
+		}
+		return errStopped // Ends the other goroutine.
+	})
+	group.Go(func() error {
+		err := o.greet(groupCtx, server, config, held, out, c)
+		select {
+		case <-groupCtx.Done():
+			return nil // Whatever err is, it only says that the end came.
+		default:
+			return err
+		}
+	})
+	if err := group.Wait(); err != nil && !errors.Is(err, errStopped) {
+		return err
+	}
+	_, err = fmt.Fprintln(out, "The gateway has stopped. The registrations are kept.")
+	return err
+}
+
+// open does all that can fail before anything is served.
+func (o *Options) open(ctx context.Context, held *home.Home, c clock.WithTicker) (_ *Server, _ *Config, err error) {
+	shared := o.Profile != ProfileSingleUser
+	place, err := home.Listen(ctx, o.Listen, o.AllowNonLoopback || shared)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, place.Listener.Close())
+		}
+	}()
+	config := &Config{
+		Place: Place{Endpoint: place}, Profile: o.Profile, Delegated: o.Reviews == reviewsDelegated, Groups: o.Groups,
+		DatabaseURL:       o.Database,
+		Database:          database.Options{Cluster: o.Cluster, PasswordFile: o.PasswordFile, ConnectTimeout: connectTimeout},
+		DiscoveryInterval: o.DiscoveryInterval, NamespaceInterval: o.NamespaceInterval, Services: o.table, Clock: c,
+	}
+	if config.Cluster, err = o.clusterConfig(place.URL); err != nil {
+		return nil, nil, err
+	}
+	if err := sameCluster(held, config.Cluster); err != nil {
+		return nil, nil, err
+	}
+	if err := o.identify(config, held, c.Now()); err != nil {
+		return nil, nil, err
+	}
+	server, err := New(ctx, *config)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !shared {
+		if err := held.WriteKubeconfig(place.URL, config.Place.CA, config.Place.Token); err != nil {
+			return nil, nil, errors.Join(err, server.Close())
+		}
+	}
+	return server, config, nil
+}
+
+// clusterConfig returns how the cluster is reached, from the places where kubectl looks.
+func (o *Options) clusterConfig(self string) (*rest.Config, error) {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = o.Kubeconfig
+	own, err := filepath.Abs(filepath.Join(o.Dir, home.KubeconfigFile))
+	if err != nil {
+		return nil, fmt.Errorf("--dir: %w", err)
+	}
+	for _, file := range append(rules.GetLoadingPrecedence(), o.Kubeconfig) {
+		if absolute, err := filepath.Abs(file); err == nil && absolute == own {
+			return nil, fmt.Errorf("--kubeconfig: %s is the gateway's own; name that of the cluster (KUBECONFIG is still set?)", own)
+		}
+	}
+	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: o.Context})
+	config, err := loader.ClientConfig()
+	if err != nil {
+		return nil, fmt.Errorf("--kubeconfig, --context: %w; name a kubeconfig with which kubectl reaches the cluster", err)
+	}
+	if strings.TrimSuffix(config.Host, "/") == self {
+		return nil, fmt.Errorf("--kubeconfig: names the gateway itself (%s); name that of the cluster", self)
+	}
+	return config, nil
+}
+
+// identify sets what proves who the gateway is, and which certificates it accepts.
+func (o *Options) identify(c *Config, held *home.Home, now time.Time) error {
+	ca, serving, err := held.Certificates(c.Place.Hosts, now)
+	if err != nil {
+		return err
+	}
+	c.Place.CA = ca
+	if c.Place.Proxy, err = held.ProxyCertificate(proxyName, now); err != nil {
+		return err
+	}
+	if o.Profile == ProfileSingleUser {
+		if c.Place.Token, err = held.Token(); err != nil {
+			return err
+		}
+	}
+	if o.CertFile != "" {
+		c.Place.Serving, err = dynamiccertificates.NewDynamicServingContentFromFiles("docket gateway", o.CertFile, o.KeyFile)
+	} else {
+		c.Place.Serving, err = dynamiccertificates.NewStaticCertKeyContent("docket gateway", serving.CertificatePEM, serving.KeyPEM)
+	}
+	if err != nil {
+		return fmt.Errorf("load the serving certificate (--tls-cert-file): %w", err)
+	}
+	if o.ClientCAFile != "" {
+		if c.ClientCA, err = dynamiccertificates.NewDynamicCAContentFromFile("client-ca", o.ClientCAFile); err != nil {
+			return fmt.Errorf("--client-ca-file: %w", err)
+		}
+	}
+	return nil
+}
+
+// greet registers what the files say once the server answers, waits until the cluster
+// answers, and prints what to do next.
+func (o *Options) greet(ctx context.Context, server *Server, c *Config, held *home.Home, out io.Writer, watch clock.WithTicker) error {
+	client, err := rest.HTTPClientFor(server.Loopback)
+	if err != nil {
+		return fmt.Errorf("wait until the gateway is ready: %w", err)
+	}
+	defer client.CloseIdleConnections()
+	if err := o.register(ctx, server); err != nil {
+		return err
+	}
+	began, told := watch.Now(), false
+	err = wait.PollUntilContextCancel(ctx, readyInterval, true, func(ctx context.Context) (bool, error) {
+		if askReady(ctx, client, server.Loopback.Host) {
+			return true, nil
+		}
+		if err := server.mirror.ready(); err != nil && !told && watch.Since(began) > patience {
+			told = true
+			_, _ = fmt.Fprintf(out, "Waiting for the cluster at %s: %v\n", c.Cluster.Host, err)
+		}
+		return false, nil
+	})
+	if err != nil {
+		return fmt.Errorf("wait until the gateway is ready: %w", err)
+	}
+	o.announce(out, c, held)
+	return nil
+}
+
+func askReady(ctx context.Context, client *http.Client, host string) bool {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, host+"/readyz", nil)
+	if err != nil {
+		return false
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		return false
+	}
+	_, err = io.Copy(io.Discard, io.LimitReader(response.Body, 1<<16))
+	return errors.Join(err, response.Body.Close()) == nil && response.StatusCode == http.StatusOK
+}
+
+// register makes the registrations of the files. While the server starts, it tries again.
+func (o *Options) register(ctx context.Context, server *Server) error {
+	if len(o.registrations) == 0 {
+		return nil
+	}
+	client, err := dynamic.NewForConfig(unlimited(server.Loopback))
+	if err != nil {
+		return fmt.Errorf("--apiservice: %w", err)
+	}
+	var last error
+	err = wait.PollUntilContextTimeout(ctx, readyInterval, connectTimeout, true, func(ctx context.Context) (bool, error) {
+		last = register(ctx, client, o.registrations)
+		return last == nil, nil
+	})
+	if err != nil {
+		return errors.Join(last, err)
+	}
+	return nil
+}
+
+// announce prints what to do next. Errors of out are ignored: whoever closed it doesn't
+// want to read, and the server works.
+func (o *Options) announce(out io.Writer, c *Config, held *home.Home) {
+	_, _ = fmt.Fprintf(out, "The gateway is ready at %s, in front of %s (profile %s). Stop it with Ctrl-C.\n", c.Place.URL, c.Cluster.Host, o.Profile)
+	if o.Profile == ProfileSingleUser {
+		_, _ = fmt.Fprintf(out, "In another terminal:\n\n  export KUBECONFIG=%s\n  kubectl api-resources\n\n", home.Quote(held.Path(home.KubeconfigFile)))
+	}
+	_, _ = fmt.Fprintf(out, "Extension servers trust it with\n\n  --requestheader-client-ca-file=%s --requestheader-allowed-names=%s\n\n",
+		home.Quote(held.Path(home.ProxyCAFile)), c.Place.Proxy.CommonName)
+}

@@ -1,0 +1,171 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/docket-project/docket/test/e2e/harness"
+)
+
+// rightsInOneNamespace are those of somebody who owns a namespace and nothing else. The
+// rights on reports are for an extension that the cluster doesn't know.
+const rightsInOneNamespace = `
+apiVersion: v1
+kind: Namespace
+metadata: {name: apps}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: owner, namespace: apps}
+rules:
+- {apiGroups: ["", apps, batch], resources: ["*"], verbs: ["*"]}
+- {apiGroups: [wgpolicyk8s.io], resources: [policyreports], verbs: ["*"]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: owner, namespace: apps}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: owner}
+subjects: [{kind: ServiceAccount, name: gina, namespace: others}]
+`
+
+const gina = "system:serviceaccount:others:gina"
+
+// oneNamespace makes the namespace and returns the kubeconfig of its owner, whose account
+// is in another one and outlives it.
+func oneNamespace(t *testing.T, c *harness.Cluster) string {
+	t.Helper()
+	others := c.Kubectl(t, "others")
+	others.Run(t, "create", "namespace", "others")
+	others.Run(t, "create", "serviceaccount", "gina")
+	c.Kubectl(t, "apps").RunInput(t, rightsInOneNamespace, "apply", "-f", "-")
+	return c.KubeconfigOf(t, "gina", strings.TrimSpace(others.Run(t, "create", "token", "gina", "--duration=1h")))
+}
+
+// serveReports starts `docket serve` behind a gateway by `docket run`.
+func serveReports(t *testing.T, gateway *harness.Server) *harness.Extension {
+	t.Helper()
+	return harness.RunExtension(t, gateway.Kubeconfig(), gateway.Dir, harness.Docket(t), "serve",
+		"--database=sqlite://"+t.TempDir()+"/reports.db", "--cluster=behind-the-gateway")
+}
+
+// TestGatewayWithRightsInOneNamespace: whoever may do something directly may do it
+// through the gateway, and may do no more; and an extension that the cluster does not
+// know is there beside it.
+func TestGatewayWithRightsInOneNamespace(t *testing.T) {
+	t.Parallel()
+	c := harness.StartCluster(t)
+	kubelet := c.StartKubelet(t, "node-1")
+	mine := oneNamespace(t, c)
+	gateway := harness.Gateway(t, mine, "--namespace-interval=1s", "--discovery-interval=1s")
+	kubectl := gateway.Kubectl(t, "apps")
+	kubelet.RunPod(t, "apps", "web")
+
+	t.Run("as in the cluster", func(t *testing.T) { testGatewayPassesOn(t, c, kubectl) })
+	for name, webSocket := range streams {
+		t.Run(name, func(t *testing.T) {
+			kubectl := kubectl.WithEnv("KUBECTL_REMOTE_COMMAND_WEBSOCKETS="+webSocket, "KUBECTL_PORT_FORWARD_WEBSOCKETS="+webSocket)
+			testExec(t, kubectl, "web")
+			testAttach(t, kubectl, "web")
+			testPortForward(t, kubectl, "web")
+			pod := "logs-" + name
+			kubelet.RunPod(t, "apps", pod)
+			testLogs(t, kubectl, kubelet, pod)
+		})
+	}
+	serveReports(t, gateway)
+	t.Run("an extension", func(t *testing.T) { testGatewayExtension(t, c, kubectl) })
+}
+
+func testGatewayPassesOn(t *testing.T, c *harness.Cluster, kubectl *harness.Kubectl) {
+	t.Helper()
+	wantOutput(t, kubectl.Run(t, "auth", "whoami"), gina)
+	kubectl.Run(t, "create", "configmap", "first", "--from-literal=a=b")
+	kubectl.RunInput(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: second}\ndata: {a: c}\n", "apply", "--server-side", "-f", "-")
+	kubectl.RunInput(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: second}\ndata: {a: d}\n", "apply", "--server-side", "-f", "-")
+	events := kubectl.Watch(t, "configmaps")
+	for range 2 { // What is there.
+		harness.Next(t, events)
+	}
+	kubectl.Run(t, "patch", "configmap", "first", "--type=merge", "-p", `{"data":{"a":"e"}}`)
+	harness.Next(t, events)
+	wantOutput(t, c.Kubectl(t, "apps").Run(t, "get", "configmap", "first", "second", "-o", "jsonpath={.items[*].data.a}"), "e d")
+	wantOutput(t, kubectl.Run(t, "describe", "pod", "web"), "node-1")
+	wantOutput(t, kubectl.Run(t, "explain", "deployment.spec.replicas"), "desired pods")
+	wantOutput(t, kubectl.Run(t, "version"), "Server Version: v1.36")
+	wantOutput(t, kubectl.Run(t, "auth", "can-i", "delete", "pods"), "yes")
+	kubectl.Refused(t, "", []string{"forbidden", gina}, "get", "secrets", "-n", "others")
+	kubectl.Refused(t, "", []string{"forbidden", gina}, "get", "nodes")
+	kubectl.Run(t, "delete", "configmap", "first")
+}
+
+func testGatewayExtension(t *testing.T, c *harness.Cluster, kubectl *harness.Kubectl) {
+	t.Helper()
+	wantOutput(t, kubectl.Run(t, "api-resources", "-o", "name"), "policyreports.wgpolicyk8s.io", "deployments.apps", "pods")
+	kubectl.RunInput(t, smallReport, "apply", "-f", "-")
+	kubectl.RunInput(t, smallReport, "apply", "--server-side", "--field-manager=other", "--force-conflicts", "-f", "-")
+	wantOutput(t, kubectl.Run(t, "get", "polr"), "first")
+	wantOutput(t, kubectl.Run(t, "explain", "policyreports.results"), "results")
+	wantOutput(t, kubectl.Run(t, "auth", "can-i", "create", "policyreports"), "yes")
+	kubectl.Refused(t, "", []string{"forbidden", gina}, "get", "polr", "-n", "others")
+	kubectl.Refused(t, "", []string{"forbidden", gina}, "get", "cpolr")
+	if direct := c.Kubectl(t, "apps").Run(t, "api-resources", "-o", "name"); strings.Contains(direct, "policyreports") {
+		t.Error("the cluster itself knows the extension")
+	}
+
+	// A custom resource comes and goes in the cluster.
+	admin := c.Kubectl(t, "apps")
+	admin.RunInput(t, widgetDefinition, "apply", "-f", "-")
+	served := func() bool {
+		return strings.Contains(kubectl.Run(t, "api-resources", "-o", "name", "--cached=false"), "widgets")
+	}
+	waitUntil(t, "the gateway knows the custom resource", served)
+	admin.Run(t, "delete", "crd", "widgets.example.com")
+	waitUntil(t, "the gateway forgets the custom resource", func() bool { return !served() })
+
+	// The cluster doesn't know what is to go with the namespace; the gateway does.
+	admin.Run(t, "delete", "pods", "--all", "--force", "--grace-period=0") // There is no kubelet that ends them.
+	admin.Run(t, "delete", "namespace", "apps")
+	admin.RunInput(t, rightsInOneNamespace, "apply", "-f", "-")
+	waitUntil(t, "the reports of the earlier namespace are gone", func() bool {
+		return kubectl.Run(t, "get", "polr", "-o", "name") == ""
+	})
+}
+
+// TestGatewayMetricsServer: metrics-server, unmodified, in front of a cluster whose
+// APIServices nobody touched.
+func TestGatewayMetricsServer(t *testing.T) {
+	t.Parallel()
+	c := harness.StartCluster(t)
+	kubelet := c.StartKubelet(t, "node-1")
+	c.EnsureNamespace(t, "apps")
+	kubelet.RunPod(t, "apps", "web")
+	gateway := harness.Gateway(t, c.Kubeconfig())
+	harness.RunExtension(t, gateway.Kubeconfig(), gateway.Dir, harness.MetricsServer(t),
+		"--kubelet-insecure-tls", "--kubelet-use-node-status-port", "--kubelet-preferred-address-types=InternalIP", "--metric-resolution=15s")
+	kubectl := gateway.Kubectl(t, "apps")
+	waitUntil(t, "there are metrics of the pod", func() bool { return kubectl.Try(t, "", "top", "pod", "web").Code == 0 })
+	wantOutput(t, kubectl.Run(t, "top", "node"), "node-1")
+	if direct := c.Kubectl(t, "apps").Try(t, "", "top", "pod", "web"); direct.Code == 0 {
+		t.Error("the cluster itself knows metrics-server")
+	}
+}
+
+// TestGatewayToken: a gateway for a team passes each caller's own token on, and has no
+// right of its own that a caller could borrow.
+func TestGatewayToken(t *testing.T) {
+	t.Parallel()
+	c := harness.StartCluster(t)
+	mine := oneNamespace(t, c)
+	nobody := c.KubeconfigOf(t, "gateway", strings.TrimSpace(c.Kubectl(t, "others").Run(t, "create", "token", "default", "--duration=1h")))
+	gateway := harness.Gateway(t, nobody, "--profile=token")
+	asGina, asAdmin := gateway.KubectlOf(t, "apps", mine), gateway.KubectlOf(t, "apps", c.Kubeconfig())
+	wantOutput(t, asGina.Run(t, "auth", "whoami"), gina)
+	asGina.Run(t, "create", "configmap", "first")
+	asGina.Refused(t, "", []string{"forbidden", gina}, "get", "configmaps", "-n", "others")
+	asGina.Refused(t, "", []string{"forbidden"}, "get", "apiservices")
+	wantOutput(t, asAdmin.Run(t, "get", "serviceaccounts", "-n", "others"), "gina")
+	wantOutput(t, asAdmin.Run(t, "get", "apiservices"), "v1.apps", "Local")
+}

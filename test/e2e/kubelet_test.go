@@ -1,0 +1,131 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/docket-project/docket/test/e2e/harness"
+)
+
+// streams are all ways in which kubectl can speak with a container.
+var streams = map[string]string{"websocket": "true", "spdy": "false"}
+
+// TestKubelet proves the kubelet of the harness, so that what fails behind a gateway
+// is the gateway's fault: commands, logs, attached streams and forwarded ports through
+// the plain control plane.
+func TestKubelet(t *testing.T) {
+	t.Parallel()
+	c := harness.StartCluster(t)
+	kubelet := c.StartKubelet(t, "node-1")
+	c.EnsureNamespace(t, "apps")
+	kubelet.RunPod(t, "apps", "web")
+	for name, webSocket := range streams {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			kubectl := c.Kubectl(t, "apps").WithEnv("KUBECTL_REMOTE_COMMAND_WEBSOCKETS="+webSocket, "KUBECTL_PORT_FORWARD_WEBSOCKETS="+webSocket)
+			t.Run("exec", func(t *testing.T) { testExec(t, kubectl, "web") })
+			t.Run("attach", func(t *testing.T) { testAttach(t, kubectl, "web") })
+			t.Run("port-forward", func(t *testing.T) { testPortForward(t, kubectl, "web") })
+			t.Run("logs", func(t *testing.T) {
+				pod := "logs-" + name
+				kubelet.RunPod(t, "apps", pod)
+				testLogs(t, kubectl, kubelet, pod)
+			})
+		})
+	}
+}
+
+// testExec: output, input, errors and exit code of a command arrive, while it runs.
+func testExec(t *testing.T, kubectl *harness.Kubectl, pod string) {
+	t.Helper()
+	if got := kubectl.Run(t, "exec", pod, "--", "echo", "hello"); got != "hello\n" {
+		t.Errorf("echo printed %q", got)
+	}
+	if got := kubectl.RunInput(t, "some input", "exec", "-i", pod, "--", "cat"); got != "some input" {
+		t.Errorf("cat of the input printed %q", got)
+	}
+	result := kubectl.Try(t, "", "exec", pod, "--", "sh", "-c", "echo trouble >&2; exit 7")
+	if result.Code != 7 || !strings.Contains(result.Stderr, "trouble") {
+		t.Errorf("a command with exit code 7: got %+v", result)
+	}
+	running := kubectl.Start(t, "exec", "-i", pod, "--", "cat")
+	for i := range 3 {
+		line := fmt.Sprintf("line %d", i)
+		if _, err := fmt.Fprintln(running.Stdin, line); err != nil {
+			t.Fatal(err)
+		}
+		if got := running.Line(t); got != line {
+			t.Errorf("cat answered %q to %q", got, line)
+		}
+	}
+}
+
+// testAttach: a container that runs hears and answers.
+func testAttach(t *testing.T, kubectl *harness.Kubectl, pod string) {
+	t.Helper()
+	running := kubectl.Start(t, "attach", "-i", "-q", pod)
+	if got := running.Line(t); got != "this is "+pod {
+		t.Errorf("the container said %q", got)
+	}
+	if _, err := fmt.Fprintln(running.Stdin, "ping"); err != nil {
+		t.Fatal(err)
+	}
+	if got := running.Line(t); got != "ping" {
+		t.Errorf("the container answered %q", got)
+	}
+}
+
+// testLogs: what was written before and what is written later arrive in order.
+func testLogs(t *testing.T, kubectl *harness.Kubectl, kubelet *harness.Kubelet, pod string) {
+	t.Helper()
+	for i := range 3 {
+		kubelet.Log(t, "apps", pod, fmt.Sprintf("line %d", i))
+	}
+	if got := kubectl.Run(t, "logs", pod); got != "line 0\nline 1\nline 2\n" {
+		t.Errorf("logs printed %q", got)
+	}
+	if got := kubectl.Run(t, "logs", "--tail=2", pod); got != "line 1\nline 2\n" {
+		t.Errorf("the last two lines are %q", got)
+	}
+	following := kubectl.Start(t, "logs", "-f", pod)
+	for i := range 5 {
+		if i >= 3 { // After kubectl has seen all before.
+			kubelet.Log(t, "apps", pod, fmt.Sprintf("line %d", i))
+		}
+		if got, want := following.Line(t), fmt.Sprintf("line %d", i); got != want {
+			t.Errorf("logs -f printed %q, want %q", got, want)
+		}
+	}
+}
+
+// testPortForward: several connections through one forwarded port.
+func testPortForward(t *testing.T, kubectl *harness.Kubectl, pod string) {
+	t.Helper()
+	running := kubectl.Start(t, "port-forward", pod, ":8080")
+	found := regexp.MustCompile(`^Forwarding from (\S+) -> 8080$`).FindStringSubmatch(running.Line(t))
+	if found == nil {
+		t.Fatal("kubectl port-forward does not say from where it forwards")
+	}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: time.Minute}
+	for i := range 3 {
+		response, err := client.Get(fmt.Sprintf("http://%s/%d", found[1], i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(response.Body)
+		if closeErr := response.Body.Close(); err != nil || closeErr != nil {
+			t.Fatal(err, closeErr)
+		}
+		if want := fmt.Sprintf("this is /%d", i); string(body) != want {
+			t.Errorf("the web server in the pod said %q, want %q", body, want)
+		}
+	}
+}
