@@ -34,8 +34,8 @@ const (
 	// bufferBytes is small because every watch holds a buffer for as long as it lives.
 	bufferBytes = 8 << 10
 
-	statusClientClosedRequest = 499 // As nginx has it. Nobody sees it but metrics and logs.
-	bearerSubprotocol         = "base64url.bearer.authorization.k8s.io."
+	statusClientClosedRequest = 499                                      // As nginx has it. Nobody sees it but metrics and logs.
+	bearerSubprotocol         = "base64url.bearer.authorization.k8s.io." //nolint:gosec // What tokens come after.
 )
 
 var errEnding = errors.New("the server is shutting down")

@@ -29,7 +29,7 @@ func TestHeadersFromOutsideAreNotTrusted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	b := w.serving(t, "wardle.example.com/v1")
-	code, body, answer := w.as(t, userToken, http.MethodGet, "/apis/"+b.gv+"/echo",
+	code, body, answer := w.as(t, userToken, "/apis/"+b.gv+"/echo",
 		"X-Remote-User", "admin", "x-remote-group", "system:masters", "X-Remote-Extra-Scopes", "all", "X-Remote-Uid", "0",
 		"X-Remote-Groups", "system:masters", "Impersonate-Uid", "", "X-Forwarded-For", "10.0.0.1", "X-Forwarded-Host", "evil")
 	got := http.Header{}
@@ -66,7 +66,7 @@ func TestImpersonationIsNotPassedOn(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	b := w.serving(t, "wardle.example.com/v1")
-	code, body, _ := w.as(t, userToken, http.MethodGet, "/apis/"+b.gv+"/echo", "Impersonate-User", "bob", "Impersonate-Group", "ops")
+	code, body, _ := w.as(t, userToken, "/apis/"+b.gv+"/echo", "Impersonate-User", "bob", "Impersonate-Group", "ops")
 	got := http.Header{}
 	if err := json.Unmarshal([]byte(body), &got); err != nil || code != http.StatusOK || got.Get("X-Remote-User") != "bob" {
 		t.Fatalf("%d %s", code, body)
@@ -81,7 +81,7 @@ func TestDotSegmentsAreRefused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	b := w.serving(t, "wardle.example.com/v1")
-	code, body, _ := w.as(t, userToken, http.MethodGet, "/apis/"+b.gv+"/namespaces/a/%2e%2e/b/widgets")
+	code, body, _ := w.as(t, userToken, "/apis/"+b.gv+"/namespaces/a/%2e%2e/b/widgets")
 	if code != http.StatusBadRequest || status(t, body).Code != http.StatusBadRequest {
 		t.Errorf("%d %s", code, body)
 	}
