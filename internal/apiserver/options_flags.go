@@ -10,6 +10,8 @@ import (
 
 	cliflag "k8s.io/component-base/cli/flag"
 	logsapi "k8s.io/component-base/logs/api/v1"
+
+	"github.com/docket-project/docket/internal/bootstrap/handler"
 )
 
 // DefaultMaxRequestBytes is room for a report of some 40,000 results. The usual
@@ -46,7 +48,7 @@ func adopt(fs *pflag.FlagSet, add func(*pflag.FlagSet), drop []string) {
 func (o *Options) addServerFlags(sections *cliflag.NamedFlagSets) {
 	serving := sections.FlagSet("serving")
 	o.SecureServing.AddFlags(serving)
-	serving.StringVar(&o.BootstrapCAFile, bootstrapCAFlag, o.BootstrapCAFile,
+	serving.StringVar(&o.BootstrapCAFile, handler.CAFlag, o.BootstrapCAFile,
 		"File with the authority of the serving certificate, which /bootstrap puts into the APIServices that it shows. It is read at each request.")
 
 	server := sections.FlagSet("server")

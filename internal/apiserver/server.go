@@ -17,6 +17,7 @@ import (
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/klog/v2"
 
+	"github.com/docket-project/docket/internal/bootstrap/handler"
 	"github.com/docket-project/docket/internal/database"
 	"github.com/docket-project/docket/internal/registry"
 	"github.com/docket-project/docket/internal/results"
@@ -80,7 +81,7 @@ func (c CompletedConfig) newOn(opened backend, delegate genericapiserver.Delegat
 	if err := generic.InstallAPIGroups(groups...); err != nil {
 		return nil, fmt.Errorf("install the API groups: %w", err)
 	}
-	c.newBootstrapHandler().install(generic.Handler.NonGoRestfulMux)
+	handler.Install(generic.Handler.NonGoRestfulMux, c.APIGroups, c.BootstrapCAFile, c.Generic.Serializer)
 	installImports(generic.Handler.NonGoRestfulMux, groups, held, storeOf(opened))
 	return &Server{Generic: generic, Store: storeOf(opened), backend: opened, holds: held}, nil
 }

@@ -30,9 +30,11 @@ import (
 
 	"github.com/docket-project/docket/internal/aggregator"
 	"github.com/docket-project/docket/internal/authtrust"
+	"github.com/docket-project/docket/internal/bootstrap/handler"
 	"github.com/docket-project/docket/internal/certificate"
 	"github.com/docket-project/docket/internal/database"
 	"github.com/docket-project/docket/internal/home"
+	"github.com/docket-project/docket/internal/registry"
 	"github.com/docket-project/docket/internal/store"
 	"github.com/docket-project/docket/internal/store/engine"
 )
@@ -207,6 +209,7 @@ func (s *Server) build(c Config, generic *genericapiserver.RecommendedConfig) er
 	if err != nil {
 		return fmt.Errorf("aggregator: %w", err)
 	}
+	handler.Install(s.front.Generic.Handler.NonGoRestfulMux, registry.Groups(), "", s.front.Generic.Serializer)
 	return s.newSweeper(c)
 }
 

@@ -85,7 +85,9 @@ func TestUpIsAControlPlane(t *testing.T) {
 	wantOutput(t, kubectl.Run(t, "get", "apiservices", "v1alpha1.wardle.example.com"), "True")
 	wantOutput(t, kubectl.Run(t, "get", "--raw", "/apiservers/healthz/v1alpha1.wardle.example.com"), `"available":true`)
 
-	kubectl.Run(t, "delete", "namespace", "demo", "--timeout=90s")
+	wantOutput(t, kubectl.Run(t, "get", "--raw", "/bootstrap/wgpolicyk8s.io"), "APIService", "ClusterRole")
+
+	kubectl.Run(t, "delete", "namespace", "demo", "--timeout=50s")
 	kubectl.Run(t, "create", "namespace", "demo")
 	for _, resource := range []string{"widgets", "policyreports", "flunders"} {
 		if left := kubectl.Run(t, "get", resource, "-o", "name"); left != "" {

@@ -111,6 +111,8 @@ func testGatewayExtension(t *testing.T, c *harness.Cluster, kubectl *harness.Kub
 	wantOutput(t, kubectl.Run(t, "auth", "can-i", "create", "policyreports"), "yes")
 	kubectl.Refused(t, "", []string{"forbidden", gina}, "get", "polr", "-n", "others")
 	kubectl.Refused(t, "", []string{"forbidden", gina}, "get", "cpolr")
+	wantOutput(t, kubectl.Run(t, "get", "--raw", "/apiservers/healthz/v1alpha2.wgpolicyk8s.io"), `"available":true`)
+	wantOutput(t, kubectl.Run(t, "get", "--raw", "/bootstrap/wgpolicyk8s.io"), "APIService", "ClusterRole")
 	if direct := c.Kubectl(t, "apps").Run(t, "api-resources", "-o", "name"); strings.Contains(direct, "policyreports") {
 		t.Error("the cluster itself knows the extension")
 	}

@@ -142,10 +142,15 @@ func (m *measurement) add(phases []phase) {
 // load runs the load command through kube-apiserver.
 func load(b *testing.B, c *harness.Cluster, seed, objects int, phases ...string) []phase {
 	b.Helper()
-	cmd := exec.CommandContext(b.Context(), harness.Load(b),
-		"--kubeconfig", c.Kubeconfig(), "--seed", strconv.Itoa(seed), "--objects", strconv.Itoa(objects),
-		"--namespaces", strconv.Itoa(namespaces), "--selector-size", strconv.Itoa(selectorSize),
-		"--phases", strings.Join(phases, ","), "--keep", "--output", "json")
+	return loadAt(b, c.Kubeconfig(), "--seed", strconv.Itoa(seed), "--objects", strconv.Itoa(objects), "--phases", strings.Join(phases, ","))
+}
+
+// loadAt runs the load command with a kubeconfig.
+func loadAt(b *testing.B, kubeconfig string, arguments ...string) []phase {
+	b.Helper()
+	cmd := exec.CommandContext(b.Context(), harness.Load(b), append([]string{
+		"--kubeconfig", kubeconfig, "--namespaces", strconv.Itoa(namespaces), "--selector-size", strconv.Itoa(selectorSize), "--keep", "--output", "json",
+	}, arguments...)...)
 	cmd.Stderr = os.Stderr
 	output, err := cmd.Output()
 	if err != nil {

@@ -56,6 +56,9 @@ func startServer(t testing.TB, command, ready string, arguments []string) *Serve
 // Kubeconfig is the path of the file that it writes.
 func (s *Server) Kubeconfig() string { return filepath.Join(s.Dir, "kubeconfig") }
 
+// PID is the number of its process, for its memory.
+func (s *Server) PID() int { return s.process.pid() }
+
 // URL is where it listens, as it says itself.
 func (s *Server) URL(t testing.TB) string {
 	t.Helper()
