@@ -1,0 +1,186 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/base64"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gorilla/websocket"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/clientcmd"
+	watchtools "k8s.io/client-go/tools/watch"
+
+	"github.com/docket-project/docket/internal/testenv"
+	"github.com/docket-project/docket/test/e2e/harness"
+)
+
+// TestGatewayClients: what other clients than kubectl do, at a gateway that is killed and
+// comes back in between.
+func TestGatewayClients(t *testing.T) {
+	t.Parallel()
+	c := harness.StartCluster(t)
+	c.EnsureNamespace(t, "apps")
+	gateway := harness.Gateway(t, c.Kubeconfig(), "--listen", "127.0.0.1:"+strconv.Itoa(testenv.FreePort(t)))
+	config, err := clientcmd.BuildConfigFromFlags("", gateway.Kubeconfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// What happens in the cluster is seen through the gateway.
+	maps := c.Client(t).CoreV1().ConfigMaps("apps")
+	create := func(name string) {
+		t.Helper()
+		if _, err := maps.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list, err := client.CoreV1().ConfigMaps("apps").List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	retrying, err := watchtools.NewRetryWatcherWithContext(t.Context(), list.ResourceVersion, &cache.ListWatch{
+		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+			return client.CoreV1().ConfigMaps("apps").Watch(ctx, options)
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(retrying.Stop)
+	factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithNamespace("apps"))
+	lister := factory.Core().V1().ConfigMaps().Lister().ConfigMaps("apps")
+	factory.Core().V1().ConfigMaps().Informer()
+	factory.Start(t.Context().Done())
+
+	for i, name := range []string{"first", "second", "third"} {
+		if i > 0 {
+			gateway.Kill(t)
+			create(name) // While it is away.
+			gateway.Start(t)
+		} else {
+			create(name)
+		}
+		wantAdded(t, retrying.ResultChan(), name)
+		waitUntil(t, "the informer has "+name, func() bool {
+			_, err := lister.Get(name)
+			return err == nil
+		})
+	}
+	t.Run("kubectl proxy", func(t *testing.T) { testProxy(t, gateway.Kubectl(t, "apps")) })
+}
+
+func wantAdded(t *testing.T, events <-chan watch.Event, name string) {
+	t.Helper()
+	timeout := time.NewTimer(settleTimeout)
+	defer timeout.Stop()
+	select {
+	case event := <-events:
+		added, ok := event.Object.(*corev1.ConfigMap)
+		if !ok || event.Type != watch.Added || added.Name != name {
+			t.Fatalf("the watch got %s %v, want %s", event.Type, describe(event.Object), name)
+		}
+	case <-timeout.C:
+		t.Fatalf("the watch did not get %s", name)
+	}
+}
+
+func describe(object runtime.Object) string { return fmt.Sprintf("%T %.300v", object, object) }
+
+// testProxy asks through kubectl proxy, which is how many dashboards do it.
+func testProxy(t *testing.T, kubectl *harness.Kubectl) {
+	t.Helper()
+	line := kubectl.Start(t, "proxy", "--port=0").Line(t)
+	address, found := strings.CutPrefix(line, "Starting to serve on ")
+	if !found {
+		t.Fatalf("kubectl proxy says %q", line)
+	}
+	for path, want := range map[string]string{
+		"/api/v1/namespaces/apps/configmaps/first": `"name":"first"`,
+		"/apis":               "apiregistration.k8s.io",
+		"/apiservers/healthz": "",
+	} {
+		response, err := http.Get("http://" + strings.TrimSpace(address) + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(response.Body)
+		_ = response.Body.Close()
+		if err != nil || response.StatusCode != http.StatusOK || !strings.Contains(strings.ReplaceAll(string(body), `": "`, `":"`), want) {
+			t.Errorf("%s: %s %v: %.300s", path, response.Status, err, body)
+		}
+	}
+}
+
+// TestGatewayWebSocket: a browser can't set headers, so that its token is a subprotocol,
+// which reaches the cluster through a gateway for several people.
+func TestGatewayWebSocket(t *testing.T) {
+	t.Parallel()
+	c := harness.StartCluster(t)
+	kubelet := c.StartKubelet(t, "node-1")
+	mine := oneNamespace(t, c)
+	kubelet.RunPod(t, "apps", "web")
+	gateway := harness.Gateway(t, mine, "--profile=token")
+	config, err := clientcmd.BuildConfigFromFlags("", mine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	authority, err := os.ReadFile(filepath.Join(gateway.Dir, "ca.crt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(authority)
+	exec := strings.Replace(gateway.URL(t), "https://", "wss://", 1) + "/api/v1/namespaces/apps/pods/web/exec?" +
+		url.Values{"command": {"echo", "hello"}, "stdout": {"true"}}.Encode()
+	for token, code := range map[string]int{config.BearerToken: http.StatusSwitchingProtocols, "wrong": http.StatusUnauthorized} {
+		dialer := websocket.Dialer{
+			TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
+			Subprotocols:    []string{"v4.channel.k8s.io", "base64url.bearer.authorization.k8s.io." + base64.RawURLEncoding.EncodeToString([]byte(token))},
+		}
+		connection, response, err := dialer.DialContext(t.Context(), exec, nil)
+		if response == nil || response.StatusCode != code {
+			t.Fatalf("the answer is %v, %v, want code %d", response, err, code)
+		}
+		if err != nil {
+			continue
+		}
+		var output strings.Builder
+		for {
+			_, message, err := connection.ReadMessage()
+			if err != nil {
+				break // Closed by the other side, when the command has ended.
+			}
+			if len(message) > 0 && message[0] == 1 {
+				output.Write(message[1:])
+			}
+		}
+		_ = connection.Close()
+		if output.String() != "hello\n" {
+			t.Errorf("the command printed %q", output.String())
+		}
+	}
+}
