@@ -85,8 +85,8 @@ func newLocals(register register, manager aggregated.ResourceManager, changed fu
 	}
 }
 
-// set replaces what one source serves.
-func (l *locals) set(source string, list []ownedLocal) {
+// set replaces what one source serves, and returns which "group/version" came or went.
+func (l *locals) set(source string, list []ownedLocal) (changed []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.sources[source] = list
@@ -100,7 +100,11 @@ func (l *locals) set(source string, list []ownedLocal) {
 		}
 	}
 	for key, local := range union {
-		if old, known := l.union[key]; known && old.Local == local.Local {
+		old, known := l.union[key]
+		if !known {
+			changed = append(changed, key)
+		}
+		if known && old.Local == local.Local {
 			continue
 		}
 		service := local.apiService()
@@ -110,12 +114,14 @@ func (l *locals) set(source string, list []ownedLocal) {
 	}
 	for key, local := range l.union {
 		if _, kept := union[key]; !kept {
+			changed = append(changed, key)
 			l.register.RemoveAPIServiceToSync(local.apiService().Name)
 		}
 	}
 	l.union = union
 	l.changed()
 	l.namedOnce.Do(func() { close(l.named) })
+	return changed
 }
 
 // owner tells who serves "group/version" in this process, "" if nobody.
@@ -181,5 +187,9 @@ func (a *Aggregator) SetLocals(source string, list []Local) {
 	for _, local := range list {
 		owned = append(owned, ownedLocal{Local: local, owner: owner})
 	}
-	a.locals.set(source, owned)
+	for _, groupVersion := range a.locals.set(source, owned) {
+		if b := a.registry.find(groupVersion); b != nil {
+			a.availability.queue.Add(b.name()) // Its condition Shadowing is another one now.
+		}
+	}
 }
