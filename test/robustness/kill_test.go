@@ -122,7 +122,7 @@ func (l *load) create(ctx context.Context, s *server, name string) *unstructured
 	l.t.Helper()
 	deadline := time.Now().Add(time.Minute)
 	for {
-		created, err := s.client.Resource(policyReports).Namespace("load").Create(ctx, report("load", name), metav1.CreateOptions{})
+		created, err := s.client.Resource(policyReports).Namespace("default").Create(ctx, report("default", name), metav1.CreateOptions{})
 		if err == nil {
 			return created
 		}
@@ -137,14 +137,14 @@ func (l *load) create(ctx context.Context, s *server, name string) *unstructured
 func (l *load) write(ctx context.Context, number int) {
 	r := rand.New(rand.NewPCG(2, uint64(number)))
 	for ctx.Err() == nil {
-		client := l.client(r).Namespace("load")
+		client := l.client(r).Namespace("default")
 		name := fmt.Sprintf("writer%d-%d", number, r.IntN(keys))
 		opCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
 		var written *unstructured.Unstructured
 		var err error
 		switch r.IntN(5) {
 		case 0, 1:
-			written, err = client.Create(opCtx, report("load", name), metav1.CreateOptions{})
+			written, err = client.Create(opCtx, report("default", name), metav1.CreateOptions{})
 		case 2:
 			// The answer to a delete doesn't tell its resource version.
 			_ = client.Delete(opCtx, name, metav1.DeleteOptions{})
