@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"path/filepath"
 	"strings"
 	"time"
@@ -181,7 +180,7 @@ func (o *Options) greet(ctx context.Context, server *Server, c *Config, held *ho
 	}
 	began, told := watch.Now(), false
 	err = wait.PollUntilContextCancel(ctx, readyInterval, true, func(ctx context.Context) (bool, error) {
-		if askReady(ctx, client, server.Loopback.Host) {
+		if home.AskReady(ctx, client, server.Loopback.Host) == nil {
 			return true, nil
 		}
 		if err := server.mirror.ready(); err != nil && !told && watch.Since(began) > patience {
@@ -195,19 +194,6 @@ func (o *Options) greet(ctx context.Context, server *Server, c *Config, held *ho
 	}
 	o.announce(out, c, held)
 	return nil
-}
-
-func askReady(ctx context.Context, client *http.Client, host string) bool {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, host+"/readyz", nil)
-	if err != nil {
-		return false
-	}
-	response, err := client.Do(request)
-	if err != nil {
-		return false
-	}
-	_, err = io.Copy(io.Discard, io.LimitReader(response.Body, 1<<16))
-	return errors.Join(err, response.Body.Close()) == nil && response.StatusCode == http.StatusOK
 }
 
 // register makes the registrations of the files. While the server starts, it tries again.

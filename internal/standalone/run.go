@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -172,30 +171,11 @@ func (up *instance) waitUntilReady(ctx context.Context) error {
 	defer client.CloseIdleConnections()
 	var last error
 	err = wait.PollUntilContextTimeout(ctx, readyInterval, readyTimeout, true, func(ctx context.Context) (bool, error) {
-		last = askReady(ctx, client, up.server.Loopback.Host)
+		last = home.AskReady(ctx, client, up.server.Loopback.Host)
 		return last == nil, nil
 	})
 	if err != nil {
 		return fmt.Errorf("wait until the server is ready: %w", errors.Join(err, last))
-	}
-	return nil
-}
-
-func askReady(ctx context.Context, client *http.Client, host string) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, host+"/readyz", nil)
-	if err != nil {
-		return err
-	}
-	response, err := client.Do(request)
-	if err != nil {
-		return err
-	}
-	body, err := io.ReadAll(io.LimitReader(response.Body, 1<<16))
-	if err = errors.Join(err, response.Body.Close()); err != nil {
-		return err
-	}
-	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("it answers %s: %s", response.Status, body)
 	}
 	return nil
 }
