@@ -140,7 +140,7 @@ func TestKineDatabaseAway(t *testing.T) {
 	defer client.CloseIdleConnections()
 
 	database.Kill(t)
-	const path = "/apis/wgpolicyk8s.io/v1alpha2/namespaces/killed/policyreports"
+	const path = "/apis/wgpolicyk8s.io/v1alpha2/namespaces/default/policyreports"
 	for _, r := range []struct{ method, path string }{
 		{http.MethodGet, path + "/" + acknowledged[0]},
 		{http.MethodGet, path + "/missing"},
@@ -230,7 +230,7 @@ func createReports(ctx context.Context, client dynamic.Interface, prefix string,
 			"apiVersion": followedReports.GroupVersion().String(), "kind": "PolicyReport",
 			"metadata": map[string]any{"name": fmt.Sprintf("%s-%d", prefix, i)},
 		}}
-		_, err := client.Resource(followedReports).Namespace("killed").Create(ctx, report, metav1.CreateOptions{})
+		_, err := client.Resource(followedReports).Namespace("default").Create(ctx, report, metav1.CreateOptions{})
 		switch {
 		case err == nil:
 			acknowledged = append(acknowledged, report.GetName())

@@ -149,7 +149,7 @@ func TestGatewayMetricsServer(t *testing.T) {
 		"--kubelet-insecure-tls", "--kubelet-use-node-status-port", "--kubelet-preferred-address-types=InternalIP", "--metric-resolution=15s")
 	kubectl := gateway.Kubectl(t, "apps")
 	waitUntil(t, "there are metrics of the pod", func() bool { return kubectl.Try(t, "", "top", "pod", "web").Code == 0 })
-	wantOutput(t, kubectl.Run(t, "top", "node"), "node-1")
+	waitUntil(t, "there are metrics of the node", func() bool { return kubectl.Try(t, "", "top", "node", "node-1").Code == 0 })
 	if direct := c.Kubectl(t, "apps").Try(t, "", "top", "pod", "web"); direct.Code == 0 {
 		t.Error("the cluster itself knows metrics-server")
 	}
