@@ -161,7 +161,7 @@ func TestGatewayWebSocket(t *testing.T) {
 			TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
 			Subprotocols:    []string{"v4.channel.k8s.io", "base64url.bearer.authorization.k8s.io." + base64.RawURLEncoding.EncodeToString([]byte(token))},
 		}
-		connection, response, err := dialer.DialContext(t.Context(), exec, nil)
+		connection, response, err := dialer.DialContext(t.Context(), exec, nil) //nolint:bodyclose // The library has read and replaced it.
 		if response == nil || response.StatusCode != code {
 			t.Fatalf("the answer is %v, %v, want code %d", response, err, code)
 		}
