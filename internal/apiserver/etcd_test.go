@@ -157,6 +157,28 @@ func TestEtcdKeys(t *testing.T) {
 	}
 }
 
+// TestEtcdNamespaces: each namespace with reports once, also those whose names begin alike,
+// and none of another cluster.
+func TestEtcdNamespaces(t *testing.T) {
+	t.Parallel()
+	etcd := newEtcd(t)
+	other := startServer(t, etcd.url(), func(o *apiserver.Options) { o.Storage.Cluster = "other" })
+	mustCreate(t, other.reports("elsewhere"), report("x", 1))
+	s := startServer(t, etcd.url())
+	want := []string{"a", "a-b", "a0", "z"}
+	for _, namespace := range want {
+		mustCreate(t, s.reports(namespace), report("x", 1))
+		mustCreate(t, s.reports(namespace), report("z.9", 1))
+	}
+	got, err := s.Namespaces(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("namespaces (-want +got):\n%s", diff)
+	}
+}
+
 // TestEtcdKeepsReports: a server without its process's memory.
 func TestEtcdKeepsReports(t *testing.T) {
 	t.Parallel()

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"slices"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apiextensionsserver "k8s.io/apiextensions-apiserver/pkg/apiserver"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/authentication/authenticator"
@@ -94,8 +95,10 @@ func (s *Server) chain(checks *owners) error {
 	if err != nil {
 		return fmt.Errorf("core API: %w", err)
 	}
+	config := s.copyOfConfig()
+	config.AdmissionControl = checks.then // The aggregator adds its own.
 	front := aggregator.Config{
-		Generic: s.copyOfConfig(), Storage: storage, Delegate: small,
+		Generic: config, Storage: storage, Delegate: small,
 		ProxyCertFile: s.config.Proxy.CertFile, ProxyKeyFile: s.config.Proxy.KeyFile,
 		Resolver: aggregator.NewResolver(aggregator.ResolverConfig{Services: s.informers().Core().V1().Services().Lister()}),
 		Services: s.informers().Core().V1().Services(),
@@ -106,7 +109,7 @@ func (s *Server) chain(checks *owners) error {
 	}
 	admit := s.aggregator.Admission()
 	checks.by.Store(&admit)
-	s.aggregator.SetLocals("core", localsOf(core.GroupVersions()))
+	s.aggregator.SetLocals("core", coreLocals())
 	s.aggregator.SetLocals("reports", s.reportLocals())
 	s.aggregator.WatchCRDs(s.custom.Informers.Apiextensions().V1().CustomResourceDefinitions())
 	return s.addHooks()
@@ -142,29 +145,26 @@ func (s *Server) newCore(storage func(runtime.Codec) generic.RESTOptionsGetter) 
 	return server, core.Install(server, storage, reviews)
 }
 
-// reportLocals are the group versions of the reports, below those of Kubernetes in
-// discovery, where custom resources would be.
+// reportLocals are the group versions of the reports, with the priorities that custom
+// resources have.
 func (s *Server) reportLocals() []aggregator.Local {
-	const groupPriority, versionPriority = 1000, 100
 	var locals []aggregator.Local
 	for _, kind := range registry.Kinds() {
 		if slices.Contains(s.config.Reports.APIGroups, kind.GroupVersionKind.Group) {
-			locals = append(locals, aggregator.Local{
-				GroupVersion: kind.GroupVersion(), GroupPriorityMinimum: groupPriority, VersionPriority: versionPriority,
-			})
+			locals = append(locals, aggregator.Local{GroupVersion: kind.GroupVersion()})
 		}
 	}
 	return slices.Compact(locals)
 }
 
-func localsOf(served []core.Served) []aggregator.Local {
+// coreLocals are the group versions of Kubernetes, with the priorities that they have
+// there.
+func coreLocals() []aggregator.Local {
 	locals := []aggregator.Local{{
-		GroupVersion: apiextensionsGroup, GroupPriorityMinimum: 16700, VersionPriority: 15, // As in Kubernetes.
+		GroupVersion: apiextensionsv1.SchemeGroupVersion, GroupPriorityMinimum: 16700, VersionPriority: 15,
 	}}
-	for _, g := range served {
-		locals = append(locals, aggregator.Local{
-			GroupVersion: g.GroupVersion, GroupPriorityMinimum: g.GroupPriorityMinimum, VersionPriority: g.VersionPriority,
-		})
+	for _, served := range core.GroupVersions() {
+		locals = append(locals, aggregator.Local(served))
 	}
 	return locals
 }

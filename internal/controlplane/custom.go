@@ -9,18 +9,14 @@ import (
 	apiextensionsopenapi "k8s.io/apiextensions-apiserver/pkg/generated/openapi"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	genericfilters "k8s.io/apiserver/pkg/endpoints/filters"
 	openapinamer "k8s.io/apiserver/pkg/endpoints/openapi"
 	"k8s.io/apiserver/pkg/registry/generic"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/apiserver/pkg/util/notfoundhandler"
 	"k8s.io/apiserver/pkg/util/webhook"
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
-
-	genericfilters "k8s.io/apiserver/pkg/endpoints/filters"
 )
-
-//nolint:gochecknoglobals // A name.
-var apiextensionsGroup = apiextensionsv1.SchemeGroupVersion
 
 // newNotFound returns the end of the chain. Until everything is known to be served it
 // answers 503 rather than 404: controllers act on a 404.
@@ -32,7 +28,7 @@ func newNotFound(config *genericapiserver.RecommendedConfig) genericapiserver.De
 // newCustom returns the server of CustomResourceDefinitions and of their objects.
 func newCustom(config *genericapiserver.RecommendedConfig, storage func(runtime.Codec) generic.RESTOptionsGetter, next genericapiserver.DelegationTarget) (*apiextensionsserver.CustomResourceDefinitions, error) {
 	config.Serializer = apiextensionsserver.Codecs
-	config.RESTOptionsGetter = storage(apiextensionsserver.Codecs.LegacyCodec(apiextensionsGroup))
+	config.RESTOptionsGetter = storage(apiextensionsserver.Codecs.LegacyCodec(apiextensionsv1.SchemeGroupVersion))
 	config.MergedResourceConfig = apiextensionsserver.DefaultAPIResourceConfigSource()
 	namer := openapinamer.NewDefinitionNamer(apiextensionsserver.Scheme, clientscheme.Scheme)
 	config.OpenAPIConfig = genericapiserver.DefaultOpenAPIConfig(apiextensionsopenapi.GetOpenAPIDefinitions, namer)

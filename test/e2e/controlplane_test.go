@@ -86,6 +86,8 @@ func TestUpIsAControlPlane(t *testing.T) {
 	wantOutput(t, kubectl.Run(t, "get", "--raw", "/apiservers/healthz/v1alpha1.wardle.example.com"), `"available":true`)
 
 	wantOutput(t, kubectl.Run(t, "get", "--raw", "/bootstrap/wgpolicyk8s.io"), "APIService", "ClusterRole")
+	clash := strings.NewReplacer("example.com", "wardle.example.com", "name: v1\n", "name: v1alpha1\n").Replace(widgetDefinition)
+	kubectl.Refused(t, clash, []string{"v1alpha1.wardle.example.com"}, "create", "-f", "-")
 
 	kubectl.Run(t, "delete", "namespace", "demo", "--timeout=50s")
 	kubectl.Run(t, "create", "namespace", "demo")
