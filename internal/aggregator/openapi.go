@@ -50,6 +50,7 @@ type documents struct {
 	parsing sync.Mutex
 	mu      sync.Mutex
 	seen    map[string][sha256.Size]byte // Of what was merged last, by APIService.
+	merged  map[string]*memoryDocument   // What the v2 library reads, by APIService.
 }
 
 func newDocuments(registry *registry, resolver Resolver, v2 openapiaggregator.SpecAggregator, v3 openapiv3aggregator.SpecProxier) (*documents, error) {
@@ -58,7 +59,8 @@ func newDocuments(registry *registry, resolver Resolver, v2 openapiaggregator.Sp
 		queue: workqueue.NewTypedRateLimitingQueueWithConfig(
 			workqueue.NewTypedItemExponentialFailureRateLimiter[string](documentRetry, documentMaxRetry),
 			workqueue.TypedRateLimitingQueueConfig[string]{Name: "docket_apiservice_openapi"}),
-		seen: map[string][sha256.Size]byte{},
+		seen:   map[string][sha256.Size]byte{},
+		merged: map[string]*memoryDocument{},
 	}
 	handler := mux.NewPathRecorderMux(remoteDocuments)
 	if err := d.remote.RegisterOpenAPIV3VersionedService("/openapi/v3", handler); err != nil {
@@ -107,6 +109,7 @@ func (d *documents) remove(name string) {
 		return
 	}
 	delete(d.seen, name)
+	delete(d.merged, name)
 	d.v2.RemoveAPIService(name)
 	d.remote.DeleteGroupVersion("apis/" + helper.APIServiceNameToGroupVersion(name).String())
 	documentErrors.DeleteLabelValues(name)
@@ -164,16 +167,26 @@ func (d *documents) merge(b *backend, second, third []byte, hash [sha256.Size]by
 	return errors.Join(errV2, errV3)
 }
 
-// mergeV2 lets the library download a document from memory.
+// mergeV2 lets the library download a document from memory. Each APIService is added once: the
+// library reads what it was given without the lock under which it would write an update.
 func (d *documents) mergeV2(b *backend, data []byte) error {
-	document := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write(data) // Into memory.
-	})
-	if err := d.v2.AddUpdateAPIService(b.service, document); err != nil {
-		return err
+	document := d.merged[b.name()]
+	if document == nil {
+		document = &memoryDocument{}
+		if err := d.v2.AddUpdateAPIService(b.service, document); err != nil {
+			return err
+		}
+		d.merged[b.name()] = document
 	}
-	err := d.v2.UpdateAPIServiceSpec(b.name())
-	// It keeps what it has parsed; the bytes may go.
-	return errors.Join(err, d.v2.AddUpdateAPIService(b.service, http.NotFoundHandler()))
+	document.data = data
+	defer func() { document.data = nil }() // It keeps what it has parsed; the bytes may go.
+	return d.v2.UpdateAPIServiceSpec(b.name())
+}
+
+// memoryDocument answers with data, which only mergeV2 sets and only while it waits.
+type memoryDocument struct{ data []byte }
+
+func (m *memoryDocument) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(m.data) // Into memory.
 }
