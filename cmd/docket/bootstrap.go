@@ -20,13 +20,14 @@ import (
 	"github.com/docket-project/docket/internal/atomicfile"
 	"github.com/docket-project/docket/internal/bootstrap"
 	"github.com/docket-project/docket/internal/certificate"
+	"github.com/docket-project/docket/internal/cli"
 	"github.com/docket-project/docket/internal/registry"
 )
 
 // caFileFlag names the file of authorities, in both commands.
 const caFileFlag = "ca-file"
 
-func newBootstrap(p process) *cobra.Command {
+func newBootstrap(p cli.Process) *cobra.Command {
 	parameters := bootstrap.NewParameters()
 	var caFile, output string
 	var sections cliflag.NamedFlagSets
@@ -62,22 +63,22 @@ everything again. The server shows it, too: GET /bootstrap/<group>.
 			if len(groups) > 0 {
 				parameters.Groups = groups
 			}
-			format, err := readBootstrap(&parameters, caFile, output, p.started)
+			format, err := readBootstrap(&parameters, caFile, output, p.Started)
 			if err != nil {
-				return usageError{err}
+				return cli.Usage(err)
 			}
 			if caFile == "" {
-				fmt.Fprintf(p.errOut, "Warning: %s; give --%s\n", bootstrap.NoCABundle, caFileFlag)
+				fmt.Fprintf(p.ErrOut, "Warning: %s; give --%s\n", bootstrap.NoCABundle, caFileFlag)
 			}
 			data, err := bootstrap.Print(parameters, format)
-			return write(p.out, data, err)
+			return write(p.Out, data, err)
 		},
 	}
 	command.AddCommand(newBootstrapCertificate(p))
-	return withSettings(p, completeFormats(command, flags), sections)
+	return cli.WithSettings(p, completeFormats(command, flags), sections)
 }
 
-func newBootstrapCertificate(p process) *cobra.Command {
+func newBootstrapCertificate(p cli.Process) *cobra.Command {
 	parameters := bootstrap.NewCertificateParameters()
 	var caFile, output, out string
 	var sections cliflag.NamedFlagSets
@@ -105,23 +106,23 @@ APIServices come before the Secret.`,
 
   # Without the file ca.crt of last time: the cluster has it
   kubectl get secret -n docket-system docket-tls -o jsonpath='{.data.ca\.crt}' | base64 -d > ca.crt`,
-		Args: noArguments,
+		Args: cli.NoArguments,
 		RunE: func(*cobra.Command, []string) error {
 			format, trusted, err := readCertificate(parameters, caFile, output)
 			if err != nil {
-				return usageError{err}
+				return cli.Usage(err)
 			}
-			secret, bundle, err := bootstrap.Certificate(parameters, trusted, p.started, format)
+			secret, bundle, err := bootstrap.Certificate(parameters, trusted, p.Started, format)
 			if err != nil {
 				return err
 			}
 			if err := writeBundle(caFile, bundle); err != nil {
 				return err
 			}
-			fmt.Fprintf(p.errOut, "Authorities in %s: %d. The certificate is valid until %s.\n",
+			fmt.Fprintf(p.ErrOut, "Authorities in %s: %d. The certificate is valid until %s.\n",
 				caFile, len(bundle), bundle[len(bundle)-1].NotAfter.UTC().Format(time.RFC3339))
 			if out == "" {
-				return write(p.out, secret, nil)
+				return write(p.Out, secret, nil)
 			}
 			if err := atomicfile.Write(out, secret); err != nil {
 				return fmt.Errorf("--out: %w", err)
@@ -129,7 +130,7 @@ APIServices come before the Secret.`,
 			return nil
 		},
 	}
-	return withSettings(p, completeFormats(command, flags), sections)
+	return cli.WithSettings(p, completeFormats(command, flags), sections)
 }
 
 // addServiceFlags adds what both commands have in common.

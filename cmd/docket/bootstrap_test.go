@@ -11,17 +11,19 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/docket-project/docket/internal/cli"
 )
 
 // called runs the command in this process, at the given time.
 func called(t *testing.T, now time.Time, args ...string) (code int, out, errOut string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	root := newRoot(process{
-		out: &stdout, errOut: &stderr, started: now,
-		lookupEnv: func(string) (string, bool) { return "", false },
+	root := newRoot(cli.Process{
+		Out: &stdout, ErrOut: &stderr, Started: now,
+		LookupEnv: func(string) (string, bool) { return "", false },
 	})
-	code = execute(t.Context(), root, args)
+	code = cli.Execute(t.Context(), root, args)
 	return code, stdout.String(), stderr.String()
 }
 
@@ -31,7 +33,7 @@ func TestBootstrap(t *testing.T) {
 	now := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
 	ca, secret := filepath.Join(t.TempDir(), "ca.crt"), filepath.Join(t.TempDir(), "secret.yaml")
 	code, out, errOut := called(t, now, "bootstrap", "certificate", "--ca-file", ca, "--out", secret)
-	if code != exitOK || out != "" || !strings.Contains(errOut, "2027-11-01") {
+	if code != cli.ExitOK || out != "" || !strings.Contains(errOut, "2027-11-01") {
 		t.Fatalf("make a certificate: code %d, %q, %q", code, out, errOut)
 	}
 	for _, path := range []string{ca, secret} {
@@ -48,20 +50,20 @@ func TestBootstrap(t *testing.T) {
 	}
 
 	code, list, errOut := called(t, now, "bootstrap", "--ca-file", ca)
-	if code != exitOK || errOut != "" || strings.Count(list, "caBundle: ") != 3 || !strings.HasPrefix(list, "apiVersion: v1\nitems:\n") {
+	if code != cli.ExitOK || errOut != "" || strings.Count(list, "caBundle: ") != 3 || !strings.HasPrefix(list, "apiVersion: v1\nitems:\n") {
 		t.Errorf("the List: code %d, %q\n%.200s", code, errOut, list)
 	}
 
 	// Again: to standard output, and the first authority stays.
 	code, out, errOut = called(t, now.Add(time.Hour), "bootstrap", "certificate", "--ca-file", ca)
-	if code != exitOK || !strings.Contains(out, "kind: Secret") || !strings.Contains(errOut, "2") {
+	if code != cli.ExitOK || !strings.Contains(out, "kind: Secret") || !strings.Contains(errOut, "2") {
 		t.Errorf("make another: code %d, %q\n%.200s", code, errOut, out)
 	}
 	if both, err := os.ReadFile(ca); err != nil || !bytes.HasPrefix(both, first) || bytes.Count(both, []byte("BEGIN")) != 2 {
 		t.Errorf("the file of authorities: %v\n%s", err, both)
 	}
 	code, _, errOut = called(t, now.AddDate(2, 0, 0), "bootstrap", "--ca-file", ca)
-	if code != exitUsage || !strings.Contains(errOut, "--ca-file: ") || !strings.Contains(errOut, "is expired") {
+	if code != cli.ExitUsage || !strings.Contains(errOut, "--ca-file: ") || !strings.Contains(errOut, "is expired") {
 		t.Errorf("after the end of both: code %d, %q", code, errOut)
 	}
 }
@@ -83,17 +85,17 @@ func TestBootstrapCalls(t *testing.T) {
 		"one group":            {args: []string{"wgpolicyk8s.io"}, out: "v1alpha2.wgpolicyk8s.io", absent: "openreports.io", errOut: "Warning"},
 		"JSON":                 {args: []string{"-o", "json"}, first: "{\n", errOut: "Warning"},
 		"elsewhere":            {args: []string{"--namespace", "reports", "--service=archive", "--create-namespace", "--https-port=8443"}, out: "name: archive", absent: "docket-system", errOut: "Warning"},
-		"unknown group":        {args: []string{"apps"}, code: exitUsage, errOut: `"apps" is not known: choose from openreports.io`},
-		"unknown format":       {args: []string{"-o", "xml"}, code: exitUsage, errOut: "--output: "},
-		"several mistakes":     {args: []string{"--namespace=A", "--https-port=0"}, code: exitUsage, errOut: "--https-port: "},
-		"no such file":         {args: []string{"--ca-file", "/nonexistent"}, code: exitUsage, errOut: "--ca-file: open /nonexistent"},
-		"a private key":        {args: []string{"--ca-file", key}, code: exitUsage, errOut: "private key"},
-		"no file named":        {args: []string{"certificate"}, code: exitUsage, errOut: "--ca-file: is required"},
-		"key for authorities":  {args: []string{"certificate", "--ca-file", key}, code: exitUsage, errOut: "private key"},
-		"folder for a file":    {args: []string{"certificate", "--ca-file", folder}, code: exitUsage, errOut: "--ca-file: "},
-		"short life":           {args: []string{"certificate", "--ca-file", key + "x", "--valid-for=1h"}, code: exitUsage, errOut: "--valid-for: "},
-		"nowhere to write":     {args: []string{"certificate", "--ca-file", "/nonexistent/ca.crt"}, code: exitFailure, errOut: "--ca-file: "},
-		"group of certificate": {args: []string{"certificate", "wgpolicyk8s.io"}, code: exitUsage, errOut: "no argument"},
+		"unknown group":        {args: []string{"apps"}, code: cli.ExitUsage, errOut: `"apps" is not known: choose from openreports.io`},
+		"unknown format":       {args: []string{"-o", "xml"}, code: cli.ExitUsage, errOut: "--output: "},
+		"several mistakes":     {args: []string{"--namespace=A", "--https-port=0"}, code: cli.ExitUsage, errOut: "--https-port: "},
+		"no such file":         {args: []string{"--ca-file", "/nonexistent"}, code: cli.ExitUsage, errOut: "--ca-file: open /nonexistent"},
+		"a private key":        {args: []string{"--ca-file", key}, code: cli.ExitUsage, errOut: "private key"},
+		"no file named":        {args: []string{"certificate"}, code: cli.ExitUsage, errOut: "--ca-file: is required"},
+		"key for authorities":  {args: []string{"certificate", "--ca-file", key}, code: cli.ExitUsage, errOut: "private key"},
+		"folder for a file":    {args: []string{"certificate", "--ca-file", folder}, code: cli.ExitUsage, errOut: "--ca-file: "},
+		"short life":           {args: []string{"certificate", "--ca-file", key + "x", "--valid-for=1h"}, code: cli.ExitUsage, errOut: "--valid-for: "},
+		"nowhere to write":     {args: []string{"certificate", "--ca-file", "/nonexistent/ca.crt"}, code: cli.ExitFailure, errOut: "--ca-file: "},
+		"group of certificate": {args: []string{"certificate", "wgpolicyk8s.io"}, code: cli.ExitUsage, errOut: "no argument"},
 	} {
 		code, out, errOut := called(t, time.Now(), append([]string{"bootstrap"}, test.args...)...)
 		if code != test.code || !strings.Contains(out, test.out) || !strings.Contains(errOut, test.errOut) || !strings.HasPrefix(out, test.first) {
@@ -102,7 +104,7 @@ func TestBootstrapCalls(t *testing.T) {
 		if test.absent != "" && strings.Contains(out, test.absent) {
 			t.Errorf("%s: %s is in the List", name, test.absent)
 		}
-		if code != exitOK && out != "" {
+		if code != cli.ExitOK && out != "" {
 			t.Errorf("%s: printed something in spite of the error:\n%.300s", name, out)
 		}
 	}
@@ -122,7 +124,7 @@ func TestBootstrapCompletion(t *testing.T) {
 		"formats":       {[]string{"-o", ""}, "yaml\njson\n:4\n"},
 	} {
 		code, out, errOut := called(t, time.Now(), append([]string{"__complete", "bootstrap"}, test.args...)...)
-		if code != exitOK || out != test.want {
+		if code != cli.ExitOK || out != test.want {
 			t.Errorf("%s: code %d, got %q, want %q\n%s", name, code, out, test.want, errOut)
 		}
 	}

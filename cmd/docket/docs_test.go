@@ -17,14 +17,15 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/docket-project/docket/cmd/docket/internal/settings"
+	"github.com/docket-project/docket/internal/cli"
+	"github.com/docket-project/docket/internal/settings"
 )
 
 var update = flag.Bool("update", false, "write golden files anew")
 
 func testRoot() *cobra.Command {
 	var out bytes.Buffer
-	return newRoot(process{out: &out, errOut: &out, lookupEnv: func(string) (string, bool) { return "", false }})
+	return newRoot(cli.Process{Out: &out, ErrOut: &out, LookupEnv: func(string) (string, bool) { return "", false }})
 }
 
 // TestFlagReference keeps docs/reference/flags.md equal to the flags. A flag that

@@ -8,10 +8,11 @@ import (
 
 	"k8s.io/utils/clock"
 
+	"github.com/docket-project/docket/internal/cli"
 	"github.com/docket-project/docket/internal/gateway"
 )
 
-func newGateway(p process) *cobra.Command {
+func newGateway(p cli.Process) *cobra.Command {
 	options, dirErr := gateway.NewOptions()
 	command := &cobra.Command{
 		Use:   "gateway [flags]",
@@ -37,20 +38,20 @@ rights in the cluster. If you may create APIServices there, you need no gateway.
   # For a team, in a pod: each caller's own token goes to the cluster
   docket gateway --profile token --listen 0.0.0.0:8443 --dir /var/lib/docket-gateway \
     --tls-cert-file /etc/docket/tls/tls.crt --tls-private-key-file /etc/docket/tls/tls.key`,
-		Args: noArguments,
+		Args: cli.NoArguments,
 		RunE: func(command *cobra.Command, _ []string) error {
 			// Without a home folder there is no default, and then --dir decides.
 			if dirErr != nil && options.Dir == "" {
-				return usageError{dirErr}
+				return cli.Usage(dirErr)
 			}
 			if err := options.ApplyProcess(); err != nil {
-				return usageError{err}
+				return cli.Usage(err)
 			}
 			if err := options.Validate(); err != nil {
-				return usageError{err}
+				return cli.Usage(err)
 			}
-			return options.Run(command.Context(), p.out, clock.RealClock{})
+			return options.Run(command.Context(), p.Out, clock.RealClock{})
 		},
 	}
-	return withSettings(p, command, options.Flags())
+	return cli.WithSettings(p, command, options.Flags())
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/docket-project/docket/internal/cli"
 )
 
 // TestGatewayCommand: mistakes are told with their flag and the exit code of wrong use, and
@@ -21,12 +23,12 @@ func TestGatewayCommand(t *testing.T) {
 		want     int
 		wantText string
 	}{
-		"help":              {[]string{"--help"}, exitOK, "docket gateway --context staging"},
-		"unknown profile":   {[]string{"--dir", dir, "--profile=all"}, exitUsage, "--profile"},
-		"impersonate all":   {[]string{"--dir", dir, "--profile=impersonate", "--impersonate-groups=*"}, exitUsage, "name each one"},
-		"no such cluster":   {[]string{"--dir", dir, "--listen=127.0.0.1:0", "--kubeconfig=/nonexistent"}, exitFailure, "--kubeconfig"},
-		"not this machine":  {[]string{"--dir", dir + "2", "--listen=0.0.0.0:0"}, exitFailure, "--allow-non-loopback"},
-		"bad manifest file": {[]string{"--dir", dir, "--apiservice=/nonexistent.yaml"}, exitUsage, "/nonexistent.yaml"},
+		"help":              {[]string{"--help"}, cli.ExitOK, "docket gateway --context staging"},
+		"unknown profile":   {[]string{"--dir", dir, "--profile=all"}, cli.ExitUsage, "--profile"},
+		"impersonate all":   {[]string{"--dir", dir, "--profile=impersonate", "--impersonate-groups=*"}, cli.ExitUsage, "name each one"},
+		"no such cluster":   {[]string{"--dir", dir, "--listen=127.0.0.1:0", "--kubeconfig=/nonexistent"}, cli.ExitFailure, "--kubeconfig"},
+		"not this machine":  {[]string{"--dir", dir + "2", "--listen=0.0.0.0:0"}, cli.ExitFailure, "--allow-non-loopback"},
+		"bad manifest file": {[]string{"--dir", dir, "--apiservice=/nonexistent.yaml"}, cli.ExitUsage, "/nonexistent.yaml"},
 	} {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		command := docket(ctx, t, append([]string{"gateway"}, test.args...)...)

@@ -18,13 +18,15 @@ import (
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/docket-project/docket/internal/cli"
 )
 
 // TestMain lets the test binary stand in for the command, for what needs a process:
 // signals and exit codes.
 func TestMain(m *testing.M) {
 	if os.Getenv("TEST_RUN_DOCKET") != "" {
-		os.Exit(run(time.Now()))
+		os.Exit(cli.Main(time.Now(), newRoot))
 	}
 	os.Exit(m.Run())
 }
@@ -38,28 +40,28 @@ func TestExitCodes(t *testing.T) {
 		want     int
 		wantText string
 	}{
-		"help":                    {args: []string{"--help"}, want: exitOK, wantText: "docket up --demo"},
-		"nothing":                 {want: exitOK, wantText: "Available Commands"},
-		"help of a command":       {args: []string{"serve", "--help"}, want: exitOK, wantText: "--authentication-kubeconfig"},
-		"version":                 {args: []string{"version"}, want: exitOK, wantText: "Kubernetes library v1."},
-		"version flag":            {args: []string{"--version"}, want: exitOK, wantText: "Kubernetes library v1."},
-		"completion":              {args: []string{"completion", "bash"}, want: exitOK, wantText: "__start_docket"},
-		"unknown command":         {args: []string{"upp"}, want: exitUsage, wantText: `upp`},
-		"unknown flag":            {args: []string{"up", "--lisen=x"}, want: exitUsage, wantText: "--lisen"},
-		"argument":                {args: []string{"serve", "x"}, want: exitUsage, wantText: `no argument "x"`},
-		"no database":             {args: []string{"serve"}, want: exitUsage, wantText: "--database: is required"},
-		"several mistakes":        {args: []string{"serve", "--watch-history=1s", "--api-groups=x", "--cache-bytes=1"}, want: exitUsage, wantText: "--cache-bytes"},
-		"bad value":               {args: []string{"up", "--watch-history=soon"}, want: exitUsage, wantText: "--watch-history"},
-		"bad bytes":               {args: []string{"up", "--cache-bytes=many"}, want: exitUsage, wantText: "64Mi"},
-		"bad environment":         {args: []string{"up"}, env: map[string]string{"DOCKET_WATCH_HISTORY": "soon"}, want: exitUsage, wantText: "DOCKET_WATCH_HISTORY"},
-		"no such file":            {args: []string{"up", "--config=/nonexistent.yaml"}, want: exitUsage, wantText: "/nonexistent.yaml"},
-		"open to others":          {args: []string{"up", state("1"), "--listen=0.0.0.0:0"}, want: exitFailure, wantText: "--allow-non-loopback"},
-		"no port":                 {args: []string{"up", state("2"), "--listen=localhost"}, want: exitFailure, wantText: "--listen"},
-		"not in a cluster":        {args: []string{"serve", "--database=sqlite:///x.db", "--secure-port=0"}, want: exitFailure, wantText: "--kubeconfig"},
-		"database of no kind":     {args: []string{"up", state("3"), "--listen=127.0.0.1:0", "--database=mysql://x"}, want: exitUsage, wantText: "--database"},
-		"password is not shown":   {args: []string{"up", state("4"), "--listen=127.0.0.1:0", "--database=mysql://u:hunter2@x"}, want: exitUsage, wantText: "mysql"},
-		"unknown feature gate":    {args: []string{"up", "--feature-gates=Nonsense=true"}, want: exitUsage, wantText: "Nonsense"},
-		"migrate without a place": {args: []string{"migrate", "results"}, want: exitUsage, wantText: "--database: is required"},
+		"help":                    {args: []string{"--help"}, want: cli.ExitOK, wantText: "docket up --demo"},
+		"nothing":                 {want: cli.ExitOK, wantText: "Available Commands"},
+		"help of a command":       {args: []string{"serve", "--help"}, want: cli.ExitOK, wantText: "--authentication-kubeconfig"},
+		"version":                 {args: []string{"version"}, want: cli.ExitOK, wantText: "Kubernetes library v1."},
+		"version flag":            {args: []string{"--version"}, want: cli.ExitOK, wantText: "Kubernetes library v1."},
+		"completion":              {args: []string{"completion", "bash"}, want: cli.ExitOK, wantText: "__start_docket"},
+		"unknown command":         {args: []string{"upp"}, want: cli.ExitUsage, wantText: `upp`},
+		"unknown flag":            {args: []string{"up", "--lisen=x"}, want: cli.ExitUsage, wantText: "--lisen"},
+		"argument":                {args: []string{"serve", "x"}, want: cli.ExitUsage, wantText: `no argument "x"`},
+		"no database":             {args: []string{"serve"}, want: cli.ExitUsage, wantText: "--database: is required"},
+		"several mistakes":        {args: []string{"serve", "--watch-history=1s", "--api-groups=x", "--cache-bytes=1"}, want: cli.ExitUsage, wantText: "--cache-bytes"},
+		"bad value":               {args: []string{"up", "--watch-history=soon"}, want: cli.ExitUsage, wantText: "--watch-history"},
+		"bad bytes":               {args: []string{"up", "--cache-bytes=many"}, want: cli.ExitUsage, wantText: "64Mi"},
+		"bad environment":         {args: []string{"up"}, env: map[string]string{"DOCKET_WATCH_HISTORY": "soon"}, want: cli.ExitUsage, wantText: "DOCKET_WATCH_HISTORY"},
+		"no such file":            {args: []string{"up", "--config=/nonexistent.yaml"}, want: cli.ExitUsage, wantText: "/nonexistent.yaml"},
+		"open to others":          {args: []string{"up", state("1"), "--listen=0.0.0.0:0"}, want: cli.ExitFailure, wantText: "--allow-non-loopback"},
+		"no port":                 {args: []string{"up", state("2"), "--listen=localhost"}, want: cli.ExitFailure, wantText: "--listen"},
+		"not in a cluster":        {args: []string{"serve", "--database=sqlite:///x.db", "--secure-port=0"}, want: cli.ExitFailure, wantText: "--kubeconfig"},
+		"database of no kind":     {args: []string{"up", state("3"), "--listen=127.0.0.1:0", "--database=mysql://x"}, want: cli.ExitUsage, wantText: "--database"},
+		"password is not shown":   {args: []string{"up", state("4"), "--listen=127.0.0.1:0", "--database=mysql://u:hunter2@x"}, want: cli.ExitUsage, wantText: "mysql"},
+		"unknown feature gate":    {args: []string{"up", "--feature-gates=Nonsense=true"}, want: cli.ExitUsage, wantText: "Nonsense"},
+		"migrate without a place": {args: []string{"migrate", "results"}, want: cli.ExitUsage, wantText: "--database: is required"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -11,22 +11,23 @@ import (
 	cliflag "k8s.io/component-base/cli/flag"
 
 	"github.com/docket-project/docket/internal/apiserver"
+	"github.com/docket-project/docket/internal/cli"
 	"github.com/docket-project/docket/internal/progress"
 )
 
-func newMigrate(p process) *cobra.Command {
+func newMigrate(p cli.Process) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "migrate",
 		Short: "Change or move what is stored",
 		Long:  "Change or move what is stored. Each subcommand can be interrupted and started again.",
-		Args:  noArguments,
+		Args:  cli.NoArguments,
 		RunE:  func(command *cobra.Command, _ []string) error { return command.Help() },
 	}
 	command.AddCommand(newMigrateCrds(p), newMigrateDatabase(p), newMigrateReportsServer(p), newMigrateResults(p))
 	return command
 }
 
-func newMigrateResults(p process) *cobra.Command {
+func newMigrateResults(p cli.Process) *cobra.Command {
 	storage := apiserver.NewStorageOptions()
 	var sections cliflag.NamedFlagSets
 	storage.AddDatabaseFlags(sections.FlagSet("reports"))
@@ -38,20 +39,20 @@ func newMigrateResults(p process) *cobra.Command {
 Run it after a server ran with --result-rows=false, or when a release note says so.
 On PostgreSQL servers may go on working meanwhile.`,
 		Example: `  docket migrate results --database postgres://docket@db:5432/docket`,
-		Args:    noArguments,
+		Args:    cli.NoArguments,
 		RunE: func(command *cobra.Command, _ []string) error {
 			if errs := storage.Validate(); len(errs) > 0 {
-				return usageError{errors.Join(errs...)}
+				return cli.Usage(errors.Join(errs...))
 			}
 			var bar *progress.Bar
 			defer func() { bar.Done() }()
 			return apiserver.RebuildResults(command.Context(), storage, func(done, total int64) {
 				if bar == nil {
-					bar = progress.New(p.errOut, total, "result rows")
+					bar = progress.New(p.ErrOut, total, "result rows")
 				}
 				bar.Add(done - bar.Count())
 			})
 		},
 	}
-	return withSettings(p, command, sections)
+	return cli.WithSettings(p, command, sections)
 }

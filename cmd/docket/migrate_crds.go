@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	cliflag "k8s.io/component-base/cli/flag"
 
+	"github.com/docket-project/docket/internal/cli"
 	"github.com/docket-project/docket/internal/migrate"
 	"github.com/docket-project/docket/internal/registry"
 )
@@ -39,17 +40,17 @@ func (f *serverFlags) configs() (cluster, docket *rest.Config, err error) {
 	rules.ExplicitPath = f.kubeconfig
 	cluster, err = clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{}).ClientConfig()
 	if err != nil {
-		return nil, nil, usageError{fmt.Errorf("--kubeconfig: %w", err)}
+		return nil, nil, cli.Usage(fmt.Errorf("--kubeconfig: %w", err))
 	}
 	if f.server == "" {
-		return nil, nil, usageError{errors.New("--server: is required; give the URL of Docket itself, such as https://docket.docket.svc")}
+		return nil, nil, cli.Usage(errors.New("--server: is required; give the URL of Docket itself, such as https://docket.docket.svc"))
 	}
 	docket = rest.CopyConfig(cluster)
 	docket.Host, docket.APIPath = f.server, ""
 	docket.TLSClientConfig.CAFile, docket.TLSClientConfig.CAData = f.serverCA, nil
 	docket.TLSClientConfig.Insecure, docket.TLSClientConfig.ServerName = false, f.serverName
 	if u, err := url.Parse(f.server); err != nil || u.Scheme != "https" || u.Host == "" {
-		return nil, nil, usageError{fmt.Errorf("--server: %q is not the URL of a server; give one such as https://docket.docket.svc", f.server)}
+		return nil, nil, cli.Usage(fmt.Errorf("--server: %q is not the URL of a server; give one such as https://docket.docket.svc", f.server))
 	}
 	return cluster, docket, nil
 }
@@ -64,9 +65,9 @@ type crdsFlags struct {
 	verify, free, abort bool
 }
 
-func newMigrateCrds(p process) *cobra.Command {
+func newMigrateCrds(p cli.Process) *cobra.Command {
 	f := crdsFlags{options: migrate.Options{
-		Groups: registry.Groups(), Namespace: "docket", Settle: migrate.DefaultSettle, Out: p.out, Err: p.errOut,
+		Groups: registry.Groups(), Namespace: "docket", Settle: migrate.DefaultSettle, Out: p.Out, Err: p.ErrOut,
 	}}
 	var sections cliflag.NamedFlagSets
 	f.serverFlags.add(sections.FlagSet("connections"))
@@ -91,10 +92,10 @@ also by kill -9: the same command goes on. docs/migrate.md is the run-book.`,
 
   # Back to custom resources
   docket migrate crds --server https://docket.docket.svc --server-ca ca.crt --to-cluster --switch`,
-		Args: noArguments,
+		Args: cli.NoArguments,
 		RunE: func(command *cobra.Command, _ []string) error { return f.run(command.Context()) },
 	}
-	return withSettings(p, command, sections)
+	return cli.WithSettings(p, command, sections)
 }
 
 func (f *crdsFlags) add(fs *pflag.FlagSet) {
@@ -131,7 +132,7 @@ func (f *crdsFlags) validate() error {
 
 func (f *crdsFlags) run(ctx context.Context) error {
 	if err := f.validate(); err != nil {
-		return usageError{err}
+		return cli.Usage(err)
 	}
 	var err error
 	if f.options.Cluster, f.options.Docket, err = f.configs(); err != nil {
@@ -140,11 +141,11 @@ func (f *crdsFlags) run(ctx context.Context) error {
 	if f.services != "" {
 		file, err := os.Open(f.services)
 		if err != nil {
-			return usageError{fmt.Errorf("--api-services: %w", err)}
+			return cli.Usage(fmt.Errorf("--api-services: %w", err))
 		}
 		f.options.APIServices, err = migrate.ReadAPIServices(file)
 		if err = errors.Join(err, file.Close()); err != nil {
-			return usageError{fmt.Errorf("--api-services: %s: %w", f.services, err)}
+			return cli.Usage(fmt.Errorf("--api-services: %s: %w", f.services, err))
 		}
 	}
 	m, err := migrate.NewCrds(f.options)

@@ -14,6 +14,7 @@ import (
 	cliflag "k8s.io/component-base/cli/flag"
 
 	"github.com/docket-project/docket/internal/apiserver"
+	"github.com/docket-project/docket/internal/cli"
 	"github.com/docket-project/docket/internal/migrate"
 	"github.com/docket-project/docket/internal/registry"
 )
@@ -25,9 +26,9 @@ func addCopyFlags(fs *pflag.FlagSet, c *migrate.Copy) {
 	fs.BoolVar(&c.Verify, "verify", false, "Only compare both sides, report by report. Writes nothing.")
 }
 
-func newMigrateDatabase(p process) *cobra.Command {
+func newMigrateDatabase(p cli.Process) *cobra.Command {
 	to, from := apiserver.NewStorageOptions(), apiserver.NewStorageOptions()
-	what := migrate.Copy{Groups: registry.Groups(), Out: p.out, Err: p.errOut}
+	what := migrate.Copy{Groups: registry.Groups(), Out: p.Out, Err: p.ErrOut}
 	var sections cliflag.NamedFlagSets
 	to.AddDatabaseFlags(sections.FlagSet("reports"))
 	flags := sections.FlagSet("source")
@@ -43,22 +44,22 @@ func newMigrateDatabase(p process) *cobra.Command {
 It can be interrupted at any moment and started again. Reports that the destination
 has already are left alone unless --replace is given.`,
 		Example: `  docket migrate database --from sqlite:///var/lib/docket/docket.db --database postgres://docket@db:5432/docket`,
-		Args:    noArguments,
+		Args:    cli.NoArguments,
 		RunE: func(command *cobra.Command, _ []string) error {
 			if from.Database == "" {
-				return usageError{errors.New("--from: is required; give the URL of the database to copy from")}
+				return cli.Usage(errors.New("--from: is required; give the URL of the database to copy from"))
 			}
 			if from.Database == to.Database && from.Cluster == to.Cluster {
-				return usageError{errors.New("--from and --database are the same: there is nothing to copy")}
+				return cli.Usage(errors.New("--from and --database are the same: there is nothing to copy"))
 			}
 			if errs := to.Validate(); len(errs) > 0 {
-				return usageError{errors.Join(errs...)}
+				return cli.Usage(errors.Join(errs...))
 			}
 			from.APIGroups, to.APIGroups = what.Groups, what.Groups
 			return copyDatabase(command.Context(), what, from, to)
 		},
 	}
-	return withSettings(p, command, sections)
+	return cli.WithSettings(p, command, sections)
 }
 
 func copyDatabase(ctx context.Context, what migrate.Copy, from, to *apiserver.StorageOptions) error {
@@ -78,8 +79,8 @@ func withPlace(ctx context.Context, storage *apiserver.StorageOptions, f func(mi
 	return errors.Join(f(migrate.Place{Store: reports.Store, Storage: reports.Storage()}), reports.Close())
 }
 
-func newMigrateReportsServer(p process) *cobra.Command {
-	what := migrate.ReportsServer{Copy: migrate.Copy{Groups: registry.Groups(), Out: p.out, Err: p.errOut}}
+func newMigrateReportsServer(p cli.Process) *cobra.Command {
+	what := migrate.ReportsServer{Copy: migrate.Copy{Groups: registry.Groups(), Out: p.Out, Err: p.ErrOut}}
 	to := apiserver.NewStorageOptions()
 	var server serverFlags
 	var sections cliflag.NamedFlagSets
@@ -99,24 +100,24 @@ It only reads from the tables, at one moment, and can be started again: with --s
 reports that clients have changed in Docket since are left alone.`,
 		Example: `  PGPASSWORD=… docket migrate reports-server --from postgres://reports@db:5432/reportsdb \
     --server https://docket.docket.svc --server-ca ca.crt`,
-		Args: noArguments,
+		Args: cli.NoArguments,
 		RunE: func(command *cobra.Command, _ []string) error {
 			return copyReportsServer(command.Context(), what, server, to)
 		},
 	}
-	return withSettings(p, command, sections)
+	return cli.WithSettings(p, command, sections)
 }
 
 func copyReportsServer(ctx context.Context, what migrate.ReportsServer, server serverFlags, to *apiserver.StorageOptions) error {
 	if what.URL == "" {
-		return usageError{errors.New("--from: is required; give the URL of the database of reports-server")}
+		return cli.Usage(errors.New("--from: is required; give the URL of the database of reports-server"))
 	}
 	if (server.server == "") == (to.Database == "") {
-		return usageError{errors.New("give either --server, for a Docket that runs, or --database")}
+		return cli.Usage(errors.New("give either --server, for a Docket that runs, or --database"))
 	}
 	if server.server != "" {
 		if what.Replace {
-			return usageError{errors.New("--replace: is for --database; a running server keeps what its clients wrote")}
+			return cli.Usage(errors.New("--replace: is for --database; a running server keeps what its clients wrote"))
 		}
 		_, docket, err := server.configs()
 		if err != nil {
@@ -126,7 +127,7 @@ func copyReportsServer(ctx context.Context, what migrate.ReportsServer, server s
 	}
 	to.APIGroups = what.Groups
 	if errs := to.Validate(); len(errs) > 0 {
-		return usageError{errors.Join(errs...)}
+		return cli.Usage(errors.Join(errs...))
 	}
 	return withPlace(ctx, to, func(place migrate.Place) error {
 		if err := what.ToDatabase(ctx, place); err != nil {

@@ -8,10 +8,11 @@ import (
 
 	"k8s.io/utils/clock"
 
+	"github.com/docket-project/docket/internal/cli"
 	"github.com/docket-project/docket/internal/extension"
 )
 
-func newRun(p process) *cobra.Command {
+func newRun(p cli.Process) *cobra.Command {
 	options := extension.NewOptions()
 	command := &cobra.Command{
 		Use:   "run [flags] -- COMMAND [ARGUMENT...]",
@@ -45,12 +46,12 @@ placeholders into the arguments, and nothing is appended:
 		Args: cobra.ArbitraryArgs,
 		RunE: func(command *cobra.Command, args []string) error {
 			if err := options.Validate(args); err != nil {
-				return usageError{err}
+				return cli.Usage(err)
 			}
-			return options.Run(command.Context(), args, p.out, p.errOut, clock.RealClock{})
+			return options.Run(command.Context(), args, p.Out, p.ErrOut, clock.RealClock{})
 		},
 	}
 	// What comes after the command's name is the command's, with or without --.
 	command.Flags().SetInterspersed(false)
-	return withSettings(p, command, options.Flags())
+	return cli.WithSettings(p, command, options.Flags())
 }

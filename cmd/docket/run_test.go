@@ -7,6 +7,8 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+
+	"github.com/docket-project/docket/internal/cli"
 )
 
 // TestRunCommandLine: what follows the command's name is the command's own, and a
@@ -18,19 +20,19 @@ func TestRunCommandLine(t *testing.T) {
 		want int
 		text string
 	}{
-		"help":            {[]string{"--help"}, exitOK, "{proxy-ca}"},
-		"no command":      {nil, exitUsage, "docket run --"},
-		"bad name":        {[]string{"--name=A", "--", "x"}, exitUsage, "--name"},
-		"with dashes":     {[]string{"--dir=/nonexistent", "--", "x", "--help"}, exitFailure, "/nonexistent/kubeconfig"},
-		"without dashes":  {[]string{"--dir=/nonexistent", "x", "--help"}, exitFailure, "/nonexistent/kubeconfig"},
-		"several at once": {[]string{"--server-port=-1", "--flags=x", "x"}, exitUsage, "--flags"},
+		"help":            {[]string{"--help"}, cli.ExitOK, "{proxy-ca}"},
+		"no command":      {nil, cli.ExitUsage, "docket run --"},
+		"bad name":        {[]string{"--name=A", "--", "x"}, cli.ExitUsage, "--name"},
+		"with dashes":     {[]string{"--dir=/nonexistent", "--", "x", "--help"}, cli.ExitFailure, "/nonexistent/kubeconfig"},
+		"without dashes":  {[]string{"--dir=/nonexistent", "x", "--help"}, cli.ExitFailure, "/nonexistent/kubeconfig"},
+		"several at once": {[]string{"--server-port=-1", "--flags=x", "x"}, cli.ExitUsage, "--flags"},
 	} {
 		var out bytes.Buffer
-		command := newRun(process{out: &out, errOut: &out, lookupEnv: func(string) (string, bool) { return "", false }})
+		command := newRun(cli.Process{Out: &out, ErrOut: &out, LookupEnv: func(string) (string, bool) { return "", false }})
 		command.SilenceUsage, command.SilenceErrors = true, true
 		command.SetOut(&out)
 		command.SetErr(&out)
-		if got := execute(t.Context(), command, append([]string{}, test.args...)); got != test.want || !strings.Contains(out.String(), test.text) {
+		if got := cli.Execute(t.Context(), command, append([]string{}, test.args...)); got != test.want || !strings.Contains(out.String(), test.text) {
 			t.Errorf("%s: exit code %d and this text, want %d and %q in it:\n%s", name, got, test.want, test.text, out.String())
 		}
 	}

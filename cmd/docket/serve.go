@@ -10,9 +10,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/docket-project/docket/internal/apiserver"
+	"github.com/docket-project/docket/internal/cli"
 )
 
-func newServe(p process) *cobra.Command {
+func newServe(p cli.Process) *cobra.Command {
 	options := apiserver.NewOptions()
 	command := &cobra.Command{
 		Use:   "serve --database URL [flags]",
@@ -32,18 +33,18 @@ is for a single replica.`,
 
   # Outside of the cluster
   docket serve --database sqlite:///var/lib/docket/docket.db --kubeconfig ~/.kube/config`,
-		Args: noArguments,
+		Args: cli.NoArguments,
 		RunE: func(command *cobra.Command, _ []string) error {
 			if err := options.ApplyProcess(); err != nil {
-				return usageError{err}
+				return cli.Usage(err)
 			}
 			if errs := options.Validate(); len(errs) > 0 {
-				return usageError{errors.Join(errs...)}
+				return cli.Usage(errors.Join(errs...))
 			}
 			return serve(command.Context(), options)
 		},
 	}
-	return withSettings(p, command, options.Flags())
+	return cli.WithSettings(p, command, options.Flags())
 }
 
 func serve(ctx context.Context, options *apiserver.Options) error {

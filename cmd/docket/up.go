@@ -8,10 +8,11 @@ import (
 
 	"k8s.io/utils/clock"
 
+	"github.com/docket-project/docket/internal/cli"
 	"github.com/docket-project/docket/internal/standalone"
 )
 
-func newUp(p process) *cobra.Command {
+func newUp(p cli.Process) *cobra.Command {
 	options, dirErr := standalone.NewOptions()
 	command := &cobra.Command{
 		Use:   "up [flags]",
@@ -32,20 +33,20 @@ was. Only who can read the folder can use the API.`,
 
   # A second one beside the first
   docket up --dir /tmp/second --listen 127.0.0.1:0`,
-		Args: noArguments,
+		Args: cli.NoArguments,
 		RunE: func(command *cobra.Command, _ []string) error {
 			// Without a home folder there is no default, and then --dir decides.
 			if dirErr != nil && options.Dir == "" {
-				return usageError{dirErr}
+				return cli.Usage(dirErr)
 			}
 			if err := options.ApplyProcess(); err != nil {
-				return usageError{err}
+				return cli.Usage(err)
 			}
 			if err := options.Validate(); err != nil {
-				return usageError{err}
+				return cli.Usage(err)
 			}
-			return options.Run(command.Context(), p.out, p.errOut, clock.RealClock{}, p.started)
+			return options.Run(command.Context(), p.Out, p.ErrOut, clock.RealClock{}, p.Started)
 		},
 	}
-	return withSettings(p, command, options.Flags())
+	return cli.WithSettings(p, command, options.Flags())
 }

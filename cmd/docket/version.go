@@ -9,16 +9,17 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/docket-project/docket/internal/apiserver/buildinfo"
+	"github.com/docket-project/docket/internal/cli"
 )
 
-func newVersion(p process) *cobra.Command {
+func newVersion(p cli.Process) *cobra.Command {
 	return &cobra.Command{
 		Use:     "version",
 		Short:   "Print what this binary was built from",
 		Example: "  docket version",
-		Args:    noArguments,
+		Args:    cli.NoArguments,
 		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintln(p.out, versionText())
+			_, err := fmt.Fprintln(p.Out, versionText())
 			return err
 		},
 	}

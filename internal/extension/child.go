@@ -37,6 +37,9 @@ type ExitError struct {
 // Error implements error.
 func (e *ExitError) Error() string { return e.message }
 
+// ExitCode is what the command that started the server ends with, too.
+func (e *ExitError) ExitCode() int { return e.Code }
+
 // child is the server's process.
 type child struct {
 	cmd   *exec.Cmd

@@ -1,7 +1,7 @@
 // Copyright 2026 The Docket Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package cli
 
 import (
 	"fmt"
@@ -11,20 +11,20 @@ import (
 
 	cliflag "k8s.io/component-base/cli/flag"
 
-	"github.com/docket-project/docket/cmd/docket/internal/settings"
+	"github.com/docket-project/docket/internal/settings"
 )
 
-// withSettings gives a command its flags in sections, each also as environment
+// WithSettings gives a command its flags in sections, each also as environment
 // variable and key of the --config file, and a help text that shows them so.
-func withSettings(p process, command *cobra.Command, sections cliflag.NamedFlagSets) *cobra.Command {
+func WithSettings(p Process, command *cobra.Command, sections cliflag.NamedFlagSets) *cobra.Command {
 	settings.AddFlag(sections.FlagSet("settings"))
 	for _, name := range sections.Order {
 		command.Flags().AddFlagSet(sections.FlagSets[name])
 	}
 	inner := command.RunE
 	command.RunE = func(command *cobra.Command, args []string) error {
-		if err := settings.Apply(command.Flags(), p.lookupEnv); err != nil {
-			return usageError{err}
+		if err := settings.Apply(command.Flags(), p.LookupEnv); err != nil {
+			return Usage(err)
 		}
 		return inner(command, args)
 	}

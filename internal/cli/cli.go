@@ -1,0 +1,128 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	cliflag "k8s.io/component-base/cli/flag"
+	"k8s.io/component-base/logs"
+)
+
+// The exit codes of every command, unless an error has its own: see [Execute].
+const (
+	ExitOK      = 0
+	ExitFailure = 1
+	ExitUsage   = 2
+)
+
+// Process is what commands see of the process that they run in.
+type Process struct {
+	Out, ErrOut io.Writer
+	LookupEnv   func(string) (string, bool)
+	Started     time.Time
+}
+
+// Main runs the command that newRoot returns with the arguments of the process, until the first
+// SIGINT or SIGTERM, and returns the exit code.
+func Main(started time.Time, newRoot func(Process) *cobra.Command) int {
+	defer logs.FlushLogs()
+	ctx, stop := untilSignal()
+	defer stop()
+	return Execute(ctx, newRoot(Process{
+		Out: os.Stdout, ErrOut: os.Stderr, LookupEnv: os.LookupEnv, Started: started,
+	}), os.Args[1:])
+}
+
+// untilSignal returns a context that ends with the first SIGINT or SIGTERM. The
+// second one ends the process at once.
+func untilSignal() (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(context.Background())
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-signals
+		cancel()
+		<-signals
+		os.Exit(ExitFailure)
+	}()
+	return ctx, cancel
+}
+
+// usageError is an error about how the command was called.
+type usageError struct{ error }
+
+// Usage marks err as one about how the command was called.
+func Usage(err error) error { return usageError{err} }
+
+// Unwrap returns the error itself.
+func (e usageError) Unwrap() error { return e.error }
+
+// Execute runs a command and returns the exit code: 0 after success, what the method
+// ExitCode() int of the error says if it has one, 2 for one of [Usage] and 1 for any other.
+func Execute(ctx context.Context, root *cobra.Command, args []string) int {
+	root.SetArgs(args)
+	command, err := root.ExecuteContextC(ctx)
+	if err == nil {
+		return ExitOK
+	}
+	fmt.Fprintln(root.ErrOrStderr(), "Error:", err)
+	var exit interface{ ExitCode() int }
+	if errors.As(err, &exit) {
+		return exit.ExitCode()
+	}
+	var usage usageError
+	if !errors.As(err, &usage) {
+		return ExitFailure
+	}
+	fmt.Fprintf(root.ErrOrStderr(), "See `%s --help`.\n", command.CommandPath())
+	return ExitUsage
+}
+
+// PrepareRoot gives a root command what all have in common. versionText is the answer to
+// --version, without the end of the line.
+func PrepareRoot(p Process, root *cobra.Command, versionText string) {
+	root.Args = NoArguments
+	root.SilenceErrors, root.SilenceUsage = true, true
+	root.RunE = func(command *cobra.Command, _ []string) error { return command.Help() }
+	root.SetOut(p.Out)
+	root.SetErr(p.ErrOut)
+	root.SetVersionTemplate(versionText + "\n")
+	// Without the library's -v, which means verbosity elsewhere.
+	root.Flags().Bool("version", false, "Print what this binary was built from")
+	root.SetGlobalNormalizationFunc(cliflag.WordSepNormalizeFunc)
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return Usage(err) })
+}
+
+// NoArguments refuses arguments, so that a forgotten dash is not ignored.
+func NoArguments(command *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return Usage(fmt.Errorf("`%s` takes no argument %q", command.CommandPath(), args[0]))
+	}
+	return nil
+}
+
+// terminalWidth for help texts; 80 where there is no terminal.
+func terminalWidth(w io.Writer) int {
+	const usual = 80
+	file, ok := w.(*os.File)
+	if !ok {
+		return usual
+	}
+	width, _, err := term.GetSize(int(file.Fd()))
+	if err != nil || width < usual {
+		return usual
+	}
+	return width
+}
