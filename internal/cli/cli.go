@@ -29,6 +29,7 @@ const (
 
 // Process is what commands see of the process that they run in.
 type Process struct {
+	In          io.Reader
 	Out, ErrOut io.Writer
 	LookupEnv   func(string) (string, bool)
 	Started     time.Time
@@ -41,7 +42,7 @@ func Main(started time.Time, newRoot func(Process) *cobra.Command) int {
 	ctx, stop := untilSignal()
 	defer stop()
 	return Execute(ctx, newRoot(Process{
-		Out: os.Stdout, ErrOut: os.Stderr, LookupEnv: os.LookupEnv, Started: started,
+		In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr, LookupEnv: os.LookupEnv, Started: started,
 	}), os.Args[1:])
 }
 
@@ -69,6 +70,25 @@ func Usage(err error) error { return usageError{err} }
 // Unwrap returns the error itself.
 func (e usageError) Unwrap() error { return e.error }
 
+// IsUsage tells whether err is one of [Usage].
+func IsUsage(err error) bool {
+	var usage usageError
+	return errors.As(err, &usage)
+}
+
+// Finding is the end of a command that did its work and found something: no error, but an exit
+// code of its own.
+type Finding struct {
+	Text string
+	Code int
+}
+
+// Error returns the text.
+func (f *Finding) Error() string { return f.Text }
+
+// ExitCode is what the process ends with.
+func (f *Finding) ExitCode() int { return f.Code }
+
 // Execute runs a command and returns the exit code: 0 after success, what the method
 // ExitCode() int of the error says if it has one, 2 for one of [Usage] and 1 for any other.
 func Execute(ctx context.Context, root *cobra.Command, args []string) int {
@@ -77,13 +97,17 @@ func Execute(ctx context.Context, root *cobra.Command, args []string) int {
 	if err == nil {
 		return ExitOK
 	}
+	var finding *Finding
+	if errors.As(err, &finding) {
+		fmt.Fprintln(root.ErrOrStderr(), finding)
+		return finding.Code
+	}
 	fmt.Fprintln(root.ErrOrStderr(), "Error:", err)
 	var exit interface{ ExitCode() int }
 	if errors.As(err, &exit) {
 		return exit.ExitCode()
 	}
-	var usage usageError
-	if !errors.As(err, &usage) {
+	if !IsUsage(err) {
 		return ExitFailure
 	}
 	fmt.Fprintf(root.ErrOrStderr(), "See `%s --help`.\n", command.CommandPath())
@@ -96,6 +120,7 @@ func PrepareRoot(p Process, root *cobra.Command, versionText string) {
 	root.Args = NoArguments
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.RunE = func(command *cobra.Command, _ []string) error { return command.Help() }
+	root.SetIn(p.In)
 	root.SetOut(p.Out)
 	root.SetErr(p.ErrOut)
 	root.SetVersionTemplate(versionText + "\n")

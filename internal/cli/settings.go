@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	cliflag "k8s.io/component-base/cli/flag"
 
@@ -37,6 +38,8 @@ func printHelp(command *cobra.Command, sections cliflag.NamedFlagSets) {
 	fmt.Fprintf(out, "%s\n\nUsage:\n  %s\n\nExamples:\n%s\n",
 		strings.TrimSpace(command.Long), command.UseLine(), command.Example)
 	cliflag.PrintSections(out, sections, terminalWidth(out))
-	fmt.Fprintf(out, "\nEvery flag can also be set by an environment variable (--watch-history by %s)\nor in the file of --%s. Flags win over the environment, the environment over the file.\n",
-		settings.EnvName("watch-history"), settings.FileFlag)
+	example := ""
+	sections.FlagSet(sections.Order[0]).VisitAll(func(flag *pflag.Flag) { example = max(example, flag.Name) })
+	fmt.Fprintf(out, "\nEvery flag can also be set by an environment variable (--%s by %s)\nor in the file of --%s. Flags win over the environment, the environment over the file.\n",
+		example, settings.EnvName(example), settings.FileFlag)
 }
