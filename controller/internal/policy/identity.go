@@ -1,0 +1,88 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package policy
+
+import (
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// The kinds of policies.
+const (
+	ClusterPolicy              = "ClusterPolicy"
+	NamespacedPolicy           = "Policy"
+	ValidatingPolicy           = "ValidatingPolicy"
+	NamespacedValidatingPolicy = "NamespacedValidatingPolicy"
+	// Exception is the kind of the objects that except resources, in both groups.
+	Exception = "PolicyException"
+)
+
+// The API groups of policies and their exceptions.
+const (
+	KyvernoGroup = "kyverno.io"
+	CELGroup     = "policies.kyverno.io"
+)
+
+// Kinds lists the kinds of policies with the plural names of their resources.
+func Kinds() map[schema.GroupKind]string {
+	return map[schema.GroupKind]string{
+		{Group: KyvernoGroup, Kind: ClusterPolicy}:          "clusterpolicies",
+		{Group: KyvernoGroup, Kind: NamespacedPolicy}:       "policies",
+		{Group: CELGroup, Kind: ValidatingPolicy}:           "validatingpolicies",
+		{Group: CELGroup, Kind: NamespacedValidatingPolicy}: "namespacedvalidatingpolicies",
+	}
+}
+
+// ExceptionKinds lists the kinds of exceptions with the plural names of their resources.
+func ExceptionKinds() map[schema.GroupKind]string {
+	return map[schema.GroupKind]string{
+		{Group: KyvernoGroup, Kind: Exception}: "policyexceptions",
+		{Group: CELGroup, Kind: Exception}:     "policyexceptions",
+	}
+}
+
+// Identity names a policy among all policies of a cluster. Kinds are unique without their group.
+type Identity struct {
+	Kind string
+	// Namespace is empty for cluster-scoped kinds.
+	Namespace string
+	Name      string
+}
+
+// String returns kind/name or kind/namespace/name, which [ParseIdentity] reads.
+func (i Identity) String() string {
+	if i.Namespace == "" {
+		return i.Kind + "/" + i.Name
+	}
+	return i.Kind + "/" + i.Namespace + "/" + i.Name
+}
+
+// ResultName is how results name the policy: name or namespace/name, as Kyverno has it.
+func (i Identity) ResultName() string {
+	if i.Namespace == "" {
+		return i.Name
+	}
+	return i.Namespace + "/" + i.Name
+}
+
+// ParseIdentity reads what [Identity.String] wrote.
+func ParseIdentity(text string) (Identity, error) {
+	parts := strings.Split(text, "/")
+	for _, part := range parts {
+		if part == "" {
+			parts = nil
+			break
+		}
+	}
+	switch len(parts) {
+	case 2:
+		return Identity{Kind: parts[0], Name: parts[1]}, nil
+	case 3:
+		return Identity{Kind: parts[0], Namespace: parts[1], Name: parts[2]}, nil
+	default:
+		return Identity{}, fmt.Errorf("%q is not kind/name or kind/namespace/name of a policy", text)
+	}
+}

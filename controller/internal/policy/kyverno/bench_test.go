@@ -1,0 +1,174 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package kyverno
+
+import (
+	"fmt"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/docket-project/docket/controller/internal/policy"
+)
+
+// benchmarkPod is of the size of a real one.
+const benchmarkPod = `
+apiVersion: v1
+kind: Pod
+metadata:
+  name: web-5d8f7
+  namespace: team
+  uid: 5c1e0a0e-0000-4000-8000-000000000000
+  labels: {app: web, tier: front, pod-template-hash: 5d8f7}
+  ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: web-5d8f, uid: u, controller: true}]
+spec:
+  nodeName: node-1
+  serviceAccountName: web
+  securityContext: {runAsNonRoot: true, seccompProfile: {type: RuntimeDefault}}
+  volumes: [{name: data, emptyDir: {}}, {name: settings, configMap: {name: web}}]
+  containers:
+  - name: main
+    image: registry.test/web:1.2
+    ports: [{containerPort: 8080}]
+    env: [{name: A, value: a}, {name: B, value: b}]
+    resources: {requests: {cpu: 10m, memory: 64Mi}, limits: {memory: 64Mi}}
+    volumeMounts: [{name: data, mountPath: /data}, {name: settings, mountPath: /etc/web}]
+    securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}
+  - name: side
+    image: registry.test/side:1
+    securityContext: {privileged: true}
+status:
+  phase: Running
+  podIP: 192.0.2.1
+  conditions: [{type: Ready, status: "True"}, {type: Initialized, status: "True"}]
+  containerStatuses: [{name: main, ready: true, image: "registry.test/web:1.2"}, {name: side, ready: true, image: "registry.test/side:1"}]
+`
+
+// podSecurityRules are like the policies that come with Kyverno: most are patterns over all kinds
+// of containers, some deny or loop.
+func podSecurityRules() []string {
+	var rules []string
+	for _, field := range []string{
+		`=(privileged): "false"`, `=(procMount): Default`, `=(runAsUser): ">0"`, `=(allowPrivilegeEscalation): "false"`,
+		`=(windowsOptions): {=(hostProcess): "false"}`, `=(seLinuxOptions): {=(type): "container_t | container_init_t"}`,
+		`=(seccompProfile): {=(type): "RuntimeDefault | Localhost"}`,
+	} {
+		context := "{=(securityContext): {" + field + "}}"
+		rules = append(rules, `
+validate:
+  message: >-
+    This is disallowed. The fields spec.containers[*].securityContext and
+    spec.initContainers[*].securityContext must be unset or right.
+  pattern:
+    spec:
+      =(ephemeralContainers): [`+context+`]
+      =(initContainers): [`+context+`]
+      containers: [`+context+`]
+`)
+	}
+	for _, field := range []string{`=(hostNetwork): "false"`, `=(volumes): [{X(hostPath): "null"}]`, `=(securityContext): {=(sysctls): [{=(name): "net.*"}]}`} {
+		rules = append(rules, "validate: {message: Not allowed., pattern: {spec: {"+field+"}}}")
+	}
+	for _, key := range []string{
+		"request.object.spec.[ephemeralContainers, initContainers, containers][].securityContext.capabilities.add[]",
+		"request.object.spec.volumes[].keys(@)[] | []", "request.object.spec.containers[].ports[].hostPort",
+	} {
+		rules = append(rules, `
+preconditions: {all: [{key: "{{ request.operation || 'BACKGROUND' }}", operator: NotEquals, value: DELETE}]}
+validate:
+  message: Not in the list.
+  deny: {conditions: {all: [{key: "{{ `+key+` || `+"`[]`"+` }}", operator: AnyNotIn, value: [name, emptyDir, configMap]}]}}
+`)
+	}
+	for range 4 {
+		rules = append(rules, `
+validate:
+  message: Drop all.
+  foreach:
+  - list: request.object.spec.[ephemeralContainers, initContainers, containers][]
+    deny: {conditions: {all: [{key: ALL, operator: AnyNotIn, value: "{{ element.securityContext.capabilities.drop[] || `+"`[]`"+` }}"}]}}
+`)
+	}
+	return rules
+}
+
+func benchmark(b *testing.B, s policy.Subject, policies ...policy.Policy) {
+	b.Helper()
+	b.ReportAllocs()
+	before := processorTime(b)
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			for _, p := range policies {
+				if _, err := p.Evaluate(b.Context(), s); err != nil {
+					b.Error(err)
+				}
+			}
+		}
+	})
+	b.ReportMetric(float64(processorTime(b)-before)/float64(b.N), "cpu-ns/op")
+}
+
+// processorTime says more than the clock on a machine that has other work.
+func processorTime(b *testing.B) time.Duration {
+	b.Helper()
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+}
+
+// BenchmarkPattern evaluates one policy for one Pod.
+func BenchmarkPattern(b *testing.B) {
+	benchmark(b, subject(b, benchmarkPod), compile(b, clusterPolicy(podRule(unprivileged))))
+}
+
+// BenchmarkOtherKind evaluates a policy for what it is not about.
+func BenchmarkOtherKind(b *testing.B) {
+	benchmark(b, subject(b, configMap), compile(b, clusterPolicy(podRule(unprivileged))), compile(b, validatingPolicy))
+}
+
+// BenchmarkPodSecurity evaluates 17 policies for one Pod.
+func BenchmarkPodSecurity(b *testing.B) {
+	var policies []policy.Policy
+	for i, rule := range podSecurityRules() {
+		policies = append(policies, compile(b, strings.Replace(clusterPolicy(podRule(rule)), "name: p", fmt.Sprintf("name: p%d", i), 1)))
+	}
+	benchmark(b, subject(b, benchmarkPod), policies...)
+}
+
+// BenchmarkCEL evaluates a CEL policy for one Pod, with and without use of the request.
+func BenchmarkCEL(b *testing.B) {
+	b.Run("object", func(b *testing.B) { benchmark(b, subject(b, benchmarkPod), compile(b, validatingPolicy)) })
+	b.Run("request", func(b *testing.B) {
+		benchmark(b, subject(b, benchmarkPod), compile(b, strings.Replace(validatingPolicy, "'skip' in object", "'skip' in request.object", 1)))
+	})
+}
+
+// BenchmarkCELRule evaluates a CEL rule of a ClusterPolicy, here and in the engine.
+func BenchmarkCELRule(b *testing.B) {
+	text := clusterPolicy(podRule(`
+validate: {cel: {expressions: [{expression: "object.spec.containers.all(c, c.image.contains(':'))"}]}}
+`))
+	b.Run("here", func(b *testing.B) { benchmark(b, subject(b, benchmarkPod), compile(b, text)) })
+	b.Run("engine", func(b *testing.B) {
+		p, s := compile(b, text), subject(b, benchmarkPod)
+		leaveToEngine(p, s)
+		benchmark(b, s, p)
+	})
+}
+
+// BenchmarkCompile compiles one policy of each engine.
+func BenchmarkCompile(b *testing.B) {
+	for name, text := range map[string]string{"classic": clusterPolicy(podRule(unprivileged)), "CEL": validatingPolicy} {
+		b.Run(name, func(b *testing.B) {
+			c, o := compiler(b), object(b, text)
+			b.ReportAllocs()
+			for b.Loop() {
+				c.Compile(o, nil)
+			}
+		})
+	}
+}

@@ -1,0 +1,237 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package kyverno
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+
+	policieskyvernoio "github.com/kyverno/api/api/policies.kyverno.io"
+	policiesv1beta1 "github.com/kyverno/api/api/policies.kyverno.io/v1beta1"
+	celengine "github.com/kyverno/kyverno/pkg/cel/engine"
+	"github.com/kyverno/kyverno/pkg/cel/libs"
+	"github.com/kyverno/kyverno/pkg/cel/matching"
+	vpolcompiler "github.com/kyverno/kyverno/pkg/cel/policies/vpol/compiler"
+	vpolengine "github.com/kyverno/kyverno/pkg/cel/policies/vpol/engine"
+	engineapi "github.com/kyverno/kyverno/pkg/engine/api"
+	admissionv1 "k8s.io/api/admission/v1"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/docket-project/docket/controller/internal/policy"
+)
+
+// celPolicy is a ValidatingPolicy or a NamespacedValidatingPolicy.
+type celPolicy struct {
+	common
+	compiler *Compiler
+	limits   limits
+	// compiled has the policy and those that Kyverno generates of it for workloads.
+	compiled vpolengine.ProviderFunc
+	// readsRequest tells whether an expression may look at the request.
+	readsRequest bool
+}
+
+func (c *Compiler) compileCEL(object *unstructured.Unstructured, all []*unstructured.Unstructured) policy.Policy {
+	referring := celExceptions(object, all)
+	described := describe(object, referring)
+	decoded, err := decodeCEL(object)
+	if err != nil {
+		return described.broken(rawResources(object), err)
+	}
+	spec := decoded.GetValidatingPolicySpec()
+	if spec.EvaluationMode() == policieskyvernoio.EvaluationModeJSON {
+		// It is about JSON documents that are no resources: nothing matches, which is no problem.
+		described.background = false
+		return &celPolicy{common: described, compiler: c, compiled: noPolicies}
+	}
+	targets := unique(constraintTargets(spec.MatchConstraints))
+	if err := checkCEL(spec); err != nil {
+		return described.broken(targets, err)
+	}
+	exceptions, err := decodeCELExceptions(referring)
+	if err != nil {
+		return described.broken(targets, err)
+	}
+	var compiled vpolengine.ProviderFunc
+	err = protect(func() error {
+		compiled, err = c.compilePrograms(decoded, exceptions)
+		return err
+	})
+	if err != nil {
+		return described.broken(targets, err)
+	}
+	out := &celPolicy{
+		common: described, compiler: c, limits: limits{timeout: c.timeout}, compiled: compiled,
+		readsRequest: mentions("request", append(referring, object)),
+	}
+	if out.targets, err = compiledTargets(compiled); err != nil {
+		return described.broken(targets, err)
+	}
+	return out
+}
+
+func noPolicies(context.Context) ([]vpolengine.Policy, error) { return nil, nil }
+
+// decodeCEL reads any version of a CEL policy: they have one schema.
+func decodeCEL(object *unstructured.Unstructured) (policiesv1beta1.ValidatingPolicyLike, error) {
+	if object.GetKind() == policy.NamespacedValidatingPolicy {
+		decoded := &policiesv1beta1.NamespacedValidatingPolicy{}
+		return decoded, decode(object, decoded)
+	}
+	decoded := &policiesv1beta1.ValidatingPolicy{}
+	return decoded, decode(object, decoded)
+}
+
+func checkCEL(spec *policiesv1beta1.ValidatingPolicySpec) error {
+	if spec.MatchConstraints == nil || len(spec.MatchConstraints.ResourceRules) == 0 {
+		return errors.New("spec.matchConstraints.resourceRules is empty: name the resources that the policy is about")
+	}
+	if len(spec.Validations) == 0 && len(spec.AuditAnnotations) == 0 {
+		return errors.New("spec.validations is empty: give the policy a validation")
+	}
+	return nil
+}
+
+// libraryLock is held while a policy is compiled: Kyverno's compiler takes the library context from
+// a variable of its package, and binds it to the programs.
+var libraryLock sync.Mutex
+
+func (c *Compiler) compilePrograms(
+	decoded policiesv1beta1.ValidatingPolicyLike, exceptions []*policiesv1beta1.PolicyException,
+) (vpolengine.ProviderFunc, error) {
+	libraryLock.Lock()
+	defer libraryLock.Unlock()
+	before := libs.LibraryContext
+	libs.LibraryContext = c.library
+	defer func() { libs.LibraryContext = before }()
+	return vpolengine.NewProvider(vpolcompiler.NewCompiler(), []policiesv1beta1.ValidatingPolicyLike{decoded}, exceptions)
+}
+
+func compiledTargets(compiled vpolengine.ProviderFunc) ([]policy.Target, error) {
+	policies, err := compiled(context.Background())
+	if err != nil {
+		return nil, err
+	}
+	var targets []policy.Target
+	for _, one := range policies {
+		targets = append(targets, constraintTargets(one.CompiledPolicy.MatchConstraints())...)
+	}
+	return unique(targets), nil
+}
+
+// rawResources returns the targets of a policy that can't be decoded, as far as they can be.
+func rawResources(object *unstructured.Unstructured) []policy.Target {
+	constraints, _, err := unstructured.NestedMap(object.Object, "spec", "matchConstraints")
+	if err != nil {
+		return nil
+	}
+	only := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"matchConstraints": constraints}}}
+	decoded := &policiesv1beta1.ValidatingPolicy{}
+	if err := decode(only, decoded); err != nil || len(constraints) == 0 {
+		return nil
+	}
+	return unique(constraintTargets(decoded.Spec.MatchConstraints))
+}
+
+// Evaluate is that of [policy.Policy].
+func (p *celPolicy) Evaluate(ctx context.Context, subject policy.Subject) ([]policy.Result, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if !p.inScope(subject) {
+		return nil, nil
+	}
+	if subject.Resource.Resource == "" {
+		subject.Resource = p.compiler.resourceOf(subject.Object.GroupVersionKind())
+	}
+	if !matchesAny(p.targets, subject) {
+		return nil, nil
+	}
+	return p.limits.run(ctx, &celEvaluation{policy: p, subject: subject})
+}
+
+// resourceOf finds the resource of a kind, and guesses it from the word if there is no mapper that
+// knows it.
+func (c *Compiler) resourceOf(kind schema.GroupVersionKind) schema.GroupVersionResource {
+	if c.mapper != nil {
+		if mapping, err := c.mapper.RESTMapping(kind.GroupKind(), kind.Version); err == nil {
+			return mapping.Resource
+		}
+	}
+	plural, _ := meta.UnsafeGuessKindToResource(kind)
+	return plural
+}
+
+// celEvaluation is the evaluation of one subject, in one step.
+type celEvaluation struct {
+	policy  *celPolicy
+	subject policy.Subject
+}
+
+func (e *celEvaluation) steps() int { return 1 }
+
+func (e *celEvaluation) step(ctx context.Context, _ int) ([]policy.Result, error) {
+	object := e.subject.Object
+	namespace := namespaceOf(e.subject)
+	engine := vpolengine.NewEngine(e.policy.compiled, func(string) *corev1.Namespace { return namespace }, matching.NewMatcher())
+	var shown runtime.Object = object
+	if !e.policy.readsRequest {
+		shown = unwritten{object}
+	}
+	request := celengine.Request(
+		e.policy.compiler.library, object.GroupVersionKind(), e.subject.Resource, "", object.GetName(), object.GetNamespace(),
+		admissionv1.Create, authenticationv1.UserInfo{}, shown, nil, false, nil,
+	)
+	response, err := engine.Handle(ctx, request, nil)
+	if err != nil {
+		return nil, fmt.Errorf("cannot evaluate the policy: %w", err)
+	}
+	var results []policy.Result
+	for _, one := range response.Policies {
+		for i := range one.Rules {
+			rule := &one.Rules[i]
+			// The policy is not about the subject.
+			if rule.Status() == engineapi.RuleStatusSkip && rule.SkipReason() == engineapi.SkipReasonMatchConditions {
+				continue
+			}
+			results = append(results, toResult(rule))
+		}
+	}
+	return results, nil
+}
+
+func (e *celEvaluation) fail(_ int, cause error) []policy.Result {
+	return []policy.Result{errorResult("", cause)}
+}
+
+func (e *celEvaluation) forget() {}
+
+// unwritten is an object that is null as JSON. The engine writes the whole request as JSON and
+// reads it again, for the variable "request"; that is more than half of the work. The variable
+// "object" does not come from there.
+type unwritten struct{ *unstructured.Unstructured }
+
+// MarshalJSON is that of JSON's marshalers.
+func (unwritten) MarshalJSON() ([]byte, error) { return []byte("null"), nil }
+
+// mentions tells whether the word occurs in the specs of the objects. CEL has no way to make a
+// name of parts, so that a policy without the word does not use the variable.
+func mentions(word string, objects []*unstructured.Unstructured) bool {
+	for _, object := range objects {
+		data, err := json.Marshal(object.Object["spec"])
+		if err != nil || bytes.Contains(data, []byte(word)) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,266 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package kyverno
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/kyverno/kyverno/api/kyverno"
+	kyvernov1 "github.com/kyverno/kyverno/api/kyverno/v1"
+	"github.com/kyverno/kyverno/pkg/autogen"
+	engineapi "github.com/kyverno/kyverno/pkg/engine/api"
+	policyvalidation "github.com/kyverno/kyverno/pkg/validation/policy"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/klog/v2"
+
+	"github.com/docket-project/docket/controller/internal/policy"
+)
+
+// classicPolicy is a ClusterPolicy or a Policy.
+type classicPolicy struct {
+	common
+	compiler *Compiler
+	limits   limits
+	// exceptions may be a nil interface, which costs nothing.
+	exceptions engineapi.PolicyExceptionSelector
+	applyOne   bool
+	decoded    kyvernov1.PolicyInterface
+	// rules are those that the user has written.
+	rules []*rule
+	// byKind remembers, for each schema.GroupVersionKind, the []*rule that can match it. A cluster
+	// has a few hundred kinds.
+	byKind sync.Map
+}
+
+// writesSubject tells whether the engine sets the kind of the object that it is given, which others
+// may be reading: it does for the match conditions of webhooks.
+func (p *classicPolicy) writesSubject() bool {
+	return p.decoded.GetSpec().GetMatchConditions() != nil
+}
+
+// rule is a rule in a policy of its own: so a panic or a timeout is that of one rule, and the
+// engine does not generate rules again in each evaluation.
+type rule struct {
+	kyvernov1.Rule
+	policy  kyvernov1.PolicyInterface
+	targets []policy.Target
+	// cel is set if this package evaluates the rule and not the engine.
+	cel *celRule
+}
+
+func (c *Compiler) compileClassic(object *unstructured.Unstructured, all []*unstructured.Unstructured) policy.Policy {
+	referring := classicExceptions(object, all)
+	described := describe(object, referring)
+	decoded, err := decodeClassic(object)
+	if err != nil {
+		return described.broken(unique(kindTargets(rawKinds(object))), err)
+	}
+	out := &classicPolicy{
+		common: described, compiler: c, limits: limits{timeout: c.timeout}, decoded: decoded,
+		applyOne: decoded.GetSpec().GetApplyRules() == kyvernov1.ApplyOne,
+	}
+	problem := protect(func() error { return check(decoded) })
+	if err := protect(out.split); err != nil {
+		return described.broken(unique(kindTargets(rawKinds(object))), fmt.Errorf("cannot generate the rules for workloads: %w", err))
+	}
+	if out.exceptions, err = newSelector(referring); err != nil {
+		problem = errors.Join(problem, err)
+	}
+	out.problem = errors.Join(problem, protect(func() error { return out.compileRules(out.rules) }))
+	return out
+}
+
+// decodeClassic returns a policy as the API server would store it.
+func decodeClassic(object *unstructured.Unstructured) (kyvernov1.PolicyInterface, error) {
+	object = object.DeepCopy()
+	setMethods(object.Object["spec"])
+	if object.GetKind() == policy.NamespacedPolicy {
+		decoded := &kyvernov1.Policy{}
+		return decoded, decode(object, decoded)
+	}
+	decoded := &kyvernov1.ClusterPolicy{}
+	return decoded, decode(object, decoded)
+}
+
+// setMethods gives API calls the method that is the default in Kyverno's schema, without which the
+// engine refuses them. It is the only default there that the engine itself does not know.
+func setMethods(value any) {
+	switch typed := value.(type) {
+	case []any:
+		for _, item := range typed {
+			setMethods(item)
+		}
+	case map[string]any:
+		for _, item := range typed {
+			setMethods(item)
+		}
+		entries, _ := typed["context"].([]any)
+		for _, item := range entries {
+			entry, _ := item.(map[string]any)
+			if call, ok := entry["apiCall"].(map[string]any); ok && call["method"] == nil {
+				call["method"] = "GET"
+			}
+		}
+	}
+}
+
+// check applies Kyverno's own validation, as its admission webhook and its command line tool do.
+// A policy that only breaks a rule about policies, not one about what can be evaluated, passes:
+// it may have been stored before the rule existed.
+func check(decoded kyvernov1.PolicyInterface) error {
+	spec := decoded.GetSpec()
+	if len(spec.Rules) == 0 {
+		return errors.New("spec.rules is empty: give the policy a rule")
+	}
+	if conditions := spec.GetMatchConditions(); conditions != nil {
+		if err := policyvalidation.ValidateCustomWebhookMatchConditions(conditions); err != nil {
+			return fmt.Errorf("spec.webhookConfiguration.matchConditions: %w", err)
+		}
+	}
+	tolerant := decoded.CreateDeepCopy()
+	// Long names, variables of requests, and kinds that can only be seen at admission.
+	tolerant.SetName("policy")
+	off, on := false, true
+	content := tolerant.GetSpec()
+	content.Background, content.Admission, content.WebhookConfiguration = &off, &on, nil
+	var kept []kyvernov1.Rule
+	for _, rule := range content.Rules {
+		if evaluated(&rule) {
+			kept = append(kept, rule)
+		}
+	}
+	if len(kept) == 0 {
+		return nil
+	}
+	content.Rules = kept
+	// The last argument names an account and switches the validation of patterns on.
+	if _, err := policyvalidation.Validate(tolerant, nil, nil, true, "", "docket"); err != nil {
+		return fmt.Errorf("the policy is invalid: %w", err)
+	}
+	return nil
+}
+
+// evaluated tells whether this package evaluates rules of this type.
+func evaluated(rule *kyvernov1.Rule) bool { return rule.HasValidate() }
+
+// split makes a policy of each rule. Those that Kyverno generates for workloads follow when there
+// is a workload; their targets are known before.
+func (p *classicPolicy) split() error {
+	written := p.decoded.GetSpec().Rules
+	p.rules = separate(p.decoded, written)
+	var targets []policy.Target
+	for _, rule := range p.rules {
+		targets = append(targets, rule.targets...)
+	}
+	all := autogen.Default.ComputeRules(p.decoded, "")
+	for i := range all {
+		if evaluated(&all[i]) {
+			targets = append(targets, ruleTargets(all[i].MatchResources)...)
+		}
+	}
+	p.targets = unique(targets)
+	return nil
+}
+
+// compileRules compiles the checks that are in CEL. The rules whose evaluation is left to the engine
+// are compiled for the errors only: the engine reports them as failures of the resource.
+func (p *classicPolicy) compileRules(rules []*rule) error {
+	var problems []error
+	alone := p.exceptions == nil && !p.writesSubject()
+	for _, rule := range rules {
+		if rule.Validation == nil || !rule.HasValidateCEL() {
+			continue
+		}
+		compiled, err := newCELRule(&rule.Rule, p.identity.Kind, p.identity.Name)
+		if err != nil {
+			problems = append(problems, err)
+		} else if alone && soleCEL(&rule.Rule) {
+			rule.cel = compiled
+		}
+	}
+	return errors.Join(problems...)
+}
+
+// sameRules compares names: rules are generated with a name of their own.
+func sameRules(a, b []kyvernov1.Rule) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i].Name != b[i].Name {
+			return false
+		}
+	}
+	return true
+}
+
+// separate makes a policy of each rule that is evaluated.
+func separate(decoded kyvernov1.PolicyInterface, rules []kyvernov1.Rule) []*rule {
+	meta := metav1.ObjectMeta{
+		Name: decoded.GetName(), Namespace: decoded.GetNamespace(),
+		// The rules are generated already.
+		Annotations: map[string]string{kyverno.AnnotationAutogenControllers: "none"},
+	}
+	out := make([]*rule, 0, len(rules))
+	for i := range rules {
+		if !evaluated(&rules[i]) {
+			continue
+		}
+		one := rules[i].DeepCopy()
+		fillMessages(one)
+		spec := *decoded.GetSpec()
+		spec.Rules = []kyvernov1.Rule{*one}
+		var alone kyvernov1.PolicyInterface = &kyvernov1.ClusterPolicy{ObjectMeta: meta, Spec: spec}
+		if decoded.IsNamespaced() {
+			alone = &kyvernov1.Policy{ObjectMeta: meta, Spec: spec}
+		}
+		out = append(out, &rule{Rule: *one, policy: alone, targets: unique(ruleTargets(one.MatchResources))})
+	}
+	return out
+}
+
+// fillMessages does what the engine does in each evaluation, which would be a race: it gives CEL
+// expressions without a message that of the rule. A message of one space counts as none later.
+func fillMessages(rule *kyvernov1.Rule) {
+	if rule.Validation == nil || rule.Validation.CEL == nil {
+		return
+	}
+	message := rule.Validation.Message
+	if message == "" {
+		message = " "
+	}
+	for i := range rule.Validation.CEL.Expressions {
+		if expression := &rule.Validation.CEL.Expressions[i]; expression.Message == "" {
+			expression.Message = message
+		}
+	}
+}
+
+// candidates returns the rules that can match objects of a kind.
+func (p *classicPolicy) candidates(kind schema.GroupVersionKind) []*rule {
+	if known, ok := p.byKind.Load(kind); ok {
+		return known.([]*rule)
+	}
+	rules := p.rules
+	if all := autogen.Default.ComputeRules(p.decoded, kind.Kind); !sameRules(all, p.decoded.GetSpec().Rules) {
+		rules = separate(p.decoded, all)
+		// What does not compile is left to the engine, which says so in its results.
+		if err := protect(func() error { return p.compileRules(rules) }); err != nil {
+			klog.V(verboseLevel).InfoS("A generated rule does not compile", "policy", p.identity.String(), "err", err)
+		}
+	}
+	var out []*rule
+	for _, rule := range rules {
+		if slices.ContainsFunc(rule.targets, func(target policy.Target) bool { return target.Matches(kind, "") }) {
+			out = append(out, rule)
+		}
+	}
+	p.byKind.Store(kind, out)
+	return out
+}

@@ -1,0 +1,247 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package kyverno
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/docket-project/docket/api/report"
+	"github.com/docket-project/docket/controller/internal/policy"
+)
+
+// TestRuleTypes says for each type of rule what the good and the bad Pod get.
+func TestRuleTypes(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct{ rule, good, bad, message string }{
+		"pattern": {unprivileged, "pass", "fail", "No privileged containers. rule r failed at path /spec/containers/0/securityContext/privileged/"},
+		"anyPattern": {`
+validate:
+  message: Tags.
+  anyPattern:
+  - {spec: {containers: [{image: "*:1.2"}]}}
+  - {metadata: {labels: {untagged: "?*"}}}
+`, "pass", "fail", "Tags."},
+		"deny with preconditions": {`
+preconditions: {all: [{key: "{{ request.operation }}", operator: Equals, value: CREATE}]}
+validate:
+  message: "{{ request.object.metadata.name }} has no app."
+  deny: {conditions: {any: [{key: "{{ request.object.metadata.labels.app || '' }}", operator: Equals, value: ""}]}}
+`, "pass", "fail", "bad has no app."},
+		"preconditions that are not met": {`
+preconditions: {all: [{key: "{{ request.object.metadata.name }}", operator: Equals, value: bad}]}
+validate: {message: never, deny: {}}
+`, "skip", "fail", "never"},
+		"foreach": {`
+validate:
+  foreach:
+  - list: request.object.spec.containers
+    deny: {conditions: {any: [{key: "{{ element.image }}", operator: AnyNotIn, value: ["*:*"]}]}}
+`, "pass", "fail", "validation failure"},
+		"images": {`
+validate:
+  message: latest
+  deny: {conditions: {any: [{key: latest, operator: AnyIn, value: "{{ images.containers.*.tag }}"}]}}
+`, "pass", "fail", "latest"},
+		"variable": {`
+context: [{name: first, variable: {jmesPath: "request.object.spec.containers[0].image"}}]
+validate:
+  message: tag
+  deny: {conditions: {any: [{key: "{{ contains(first, ':') }}", operator: Equals, value: false}]}}
+`, "pass", "fail", "tag"},
+		"podSecurity": {`
+validate: {podSecurity: {level: baseline, version: latest}}
+`, "pass", "fail", `It violates PodSecurity "baseline:latest"`},
+		"cel": {`
+validate:
+  cel:
+    expressions:
+    - {expression: "object.spec.containers.all(c, c.image.contains(':'))", message: Tag them.}
+`, "pass", "fail", "Tag them."},
+		"cel without a message": {`
+validate:
+  cel: {expressions: [{expression: "has(object.metadata.labels)"}]}
+`, "pass", "fail", "failed expression: has(object.metadata.labels)"},
+		"missing variable": {`
+validate: {pattern: {metadata: {name: "{{ request.object.metadata.annotations.none }}"}}}
+`, "error", "error", "annotations"},
+		"mutate": {`mutate: {patchStrategicMerge: {metadata: {labels: {a: b}}}}`, "", "", ""},
+		"generate": {`
+generate: {apiVersion: v1, kind: ConfigMap, name: c, namespace: d, data: {data: {a: b}}}
+`, "", "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := compile(t, clusterPolicy(podRule(test.rule)))
+			for text, outcome := range map[string]string{goodPod: test.good, badPod: test.bad} {
+				var outcomes []string
+				if outcome != "" {
+					outcomes = []string{"r:" + outcome}
+				}
+				results := want(t, p, subject(t, text), outcomes...)
+				if text == badPod && len(results) == 1 && !strings.Contains(results[0].Message, test.message) {
+					t.Errorf("message %q lacks %q", results[0].Message, test.message)
+				}
+			}
+			want(t, p, subject(t, configMap))
+		})
+	}
+}
+
+func TestGeneratedRules(t *testing.T) {
+	t.Parallel()
+	p := compile(t, clusterPolicy(podRule(unprivileged)))
+	want(t, p, subject(t, badPod), "r:fail")
+	want(t, p, subject(t, badDeployment), "autogen-r:fail")
+	want(t, p, subject(t, badCronJob), "autogen-cronjob-r:fail")
+
+	limited := compile(t, strings.Replace(clusterPolicy(podRule(unprivileged)), "{name: p}",
+		"{name: p, annotations: {pod-policies.kyverno.io/autogen-controllers: CronJob}}", 1))
+	want(t, limited, subject(t, badDeployment))
+	want(t, limited, subject(t, badCronJob), "autogen-cronjob-r:fail")
+}
+
+func TestNamespaceSelector(t *testing.T) {
+	t.Parallel()
+	p := compile(t, clusterPolicy(`
+- name: r
+  match: {any: [{resources: {kinds: [Pod], namespaceSelector: {matchLabels: {env: prod}}}}]}
+`+indent(unprivileged)))
+	s := subject(t, badPod)
+	want(t, p, s)
+	s.NamespaceLabels = map[string]string{"env": "prod"}
+	want(t, p, s, "r:fail")
+}
+
+// TestNamespaceOfCELRules promises that validate.cel sees the labels of the subject.
+func TestNamespaceOfCELRules(t *testing.T) {
+	t.Parallel()
+	p := compile(t, clusterPolicy(podRule(`
+validate: {cel: {expressions: [{expression: "namespaceObject.metadata.labels['env'] == 'prod'"}]}}
+`)))
+	s := subject(t, goodPod)
+	s.NamespaceLabels = map[string]string{"env": "prod"}
+	want(t, p, s, "r:pass")
+	s.NamespaceLabels = map[string]string{"env": "test"}
+	want(t, p, s, "r:fail")
+}
+
+func TestPolicyInNamespace(t *testing.T) {
+	t.Parallel()
+	text := strings.Replace(clusterPolicy(podRule(unprivileged)), "kind: ClusterPolicy\nmetadata: {name: p}", "kind: Policy\nmetadata: {name: p, namespace: team}", 1)
+	p := compile(t, text)
+	want(t, p, subject(t, badPod), "r:fail")
+	want(t, p, subject(t, strings.Replace(badPod, "namespace: team", "namespace: other", 1)))
+	want(t, p, subject(t, "apiVersion: v1\nkind: Pod\nmetadata: {name: none}\n"))
+
+	cluster := compile(t, clusterPolicy(podRule(unprivileged)))
+	if p.Identity() == cluster.Identity() || p.Fingerprint() == cluster.Fingerprint() {
+		t.Errorf("%s and %s can't be told apart", p.Identity(), cluster.Identity())
+	}
+	wantEqual(t, "identity", policy.Identity{Kind: policy.NamespacedPolicy, Namespace: "team", Name: "p"}, p.Identity())
+}
+
+func TestApplyOne(t *testing.T) {
+	t.Parallel()
+	second := strings.Replace(podRule(unprivileged), "name: r", "name: second", 1)
+	text := clusterPolicy(podRule(unprivileged) + second)
+	want(t, compile(t, text), subject(t, badPod), "r:fail", "second:fail")
+	want(t, compile(t, strings.Replace(text, "spec:\n", "spec:\n  applyRules: One\n", 1)), subject(t, badPod), "r:fail")
+}
+
+func TestMatchConditions(t *testing.T) {
+	t.Parallel()
+	p := compile(t, withMatchCondition)
+	want(t, p, subject(t, badPod), "r:fail")
+	want(t, p, subject(t, goodPod))
+	broken := compileAny(t, strings.Replace(withMatchCondition, "!= 'good'", "!=", 1))
+	wantError(t, broken, subject(t, badPod), "r", "spec.webhookConfiguration.matchConditions")
+}
+
+// TestUserInfoIsIgnored promises what Kyverno's background scan does: nobody creates the subject.
+func TestUserInfoIsIgnored(t *testing.T) {
+	t.Parallel()
+	p := compile(t, clusterPolicy(`
+- name: r
+  match: {any: [{resources: {kinds: [Pod]}, clusterRoles: [someone]}]}
+`+indent(unprivileged)))
+	want(t, p, subject(t, badPod), "r:fail")
+	asks := compile(t, clusterPolicy(podRule(`
+validate:
+  deny: {conditions: {any: [{key: "{{ request.userInfo.username }}", operator: Equals, value: eve}]}}
+`)))
+	wantError(t, asks, subject(t, badPod), "r", "userInfo")
+}
+
+func TestMessagesAndProperties(t *testing.T) {
+	t.Parallel()
+	p := compile(t, clusterPolicy(podRule(`
+reportProperties: {failMessage: "told {{ request.object.metadata.name }}", team: blue}
+`+unprivileged)))
+	results := want(t, p, subject(t, badPod), "r:fail")
+	wantEqual(t, "message", "told bad", results[0].Message)
+	wantEqual(t, "properties", map[string]string{"failMessage": "told bad", "team": "blue"}, results[0].Properties)
+
+	standard := compile(t, clusterPolicy(podRule(`validate: {podSecurity: {level: baseline, version: latest}}`)))
+	results = want(t, standard, subject(t, badPod), "r:fail")
+	wantEqual(t, "properties", map[string]string{
+		"standard": "baseline", "version": "latest", "controls": "privileged",
+		"controlsJSON": `[{"ID":"privileged","Name":"Privileged Containers","Images":["registry.test/web:latest"]}]`,
+	}, results[0].Properties)
+}
+
+func TestManyRules(t *testing.T) {
+	t.Parallel()
+	const rules = 2000
+	var text strings.Builder
+	for i := range rules {
+		text.WriteString(strings.Replace(podRule(unprivileged), "name: r", fmt.Sprintf("name: r%d", i), 1))
+	}
+	results, _ := evaluate(t, compile(t, clusterPolicy(text.String())), subject(t, badPod))
+	if len(results) != rules {
+		t.Fatalf("%d results for %d rules", len(results), rules)
+	}
+	for i, result := range results {
+		if result.Rule != fmt.Sprintf("r%d", i) || result.Outcome != report.OutcomeFail {
+			t.Fatalf("result %d is %+v", i, result)
+		}
+	}
+}
+
+func TestLargeResource(t *testing.T) {
+	t.Parallel()
+	p := compile(t, clusterPolicy(`
+- name: r
+  match: {any: [{resources: {kinds: [ConfigMap]}}]}
+  context: [{name: copied, variable: {jmesPath: request.object}}]
+  validate:
+    deny: {conditions: {any: [{key: "{{ length(copied.data.big) }}", operator: LessThan, value: 1000000}]}}
+`))
+	s := subject(t, configMap)
+	s.Object.Object["data"] = map[string]any{"big": strings.Repeat("x", 3<<20)}
+	want(t, p, s, "r:pass")
+}
+
+// TestSubjectIsNotChanged uses a context entry that writes into the request.
+func TestSubjectIsNotChanged(t *testing.T) {
+	t.Parallel()
+	s := subject(t, badPod)
+	before := s.Object.DeepCopy()
+	for _, rule := range []string{
+		unprivileged, `validate: {podSecurity: {level: baseline, version: latest}}`,
+		`validate: {cel: {expressions: [{expression: "object.metadata.name == 'x'"}]}}`, `
+validate:
+  foreach:
+  - list: request.object.spec.containers
+    context: [{name: request, variable: {value: {object: {metadata: {name: changed}}}}}]
+    deny: {conditions: {any: [{key: "{{ request.object.metadata.name }}", operator: Equals, value: changed}]}}
+`,
+	} {
+		evaluate(t, compile(t, clusterPolicy(podRule(rule))), s)
+	}
+	evaluate(t, compile(t, withMatchCondition), s)
+	evaluate(t, compile(t, validatingPolicy), s)
+	wantEqual(t, "subject", before, s.Object)
+}

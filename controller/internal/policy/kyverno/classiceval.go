@@ -1,0 +1,173 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package kyverno
+
+import (
+	"context"
+	"errors"
+
+	kyvernov1 "github.com/kyverno/kyverno/api/kyverno/v1"
+	kyvernov2 "github.com/kyverno/kyverno/api/kyverno/v2"
+	"github.com/kyverno/kyverno/pkg/engine"
+	engineapi "github.com/kyverno/kyverno/pkg/engine/api"
+	enginecontext "github.com/kyverno/kyverno/pkg/engine/context"
+	engineutils "github.com/kyverno/kyverno/pkg/engine/utils"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/docket-project/docket/api/report"
+	"github.com/docket-project/docket/controller/internal/policy"
+)
+
+// Evaluate is that of [policy.Policy].
+func (p *classicPolicy) Evaluate(ctx context.Context, subject policy.Subject) ([]policy.Result, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if !p.inScope(subject) {
+		return nil, nil
+	}
+	rules := p.candidates(subject.Object.GroupVersionKind())
+	if len(rules) == 0 {
+		return nil, nil
+	}
+	evaluation := &classicEvaluation{policy: p, subject: subject, rules: rules}
+	if p.evaluable() {
+		return p.limits.run(ctx, evaluation)
+	}
+	return failFrom(evaluation, 0, nil, p.problem), nil
+}
+
+// classicEvaluation is the evaluation of one subject, one step a rule. One goroutine runs its
+// steps; fail is safe beside them.
+type classicEvaluation struct {
+	policy  *classicPolicy
+	subject policy.Subject
+	rules   []*rule
+	applied bool
+	// The engine and what it sees are made for the first rule that needs them.
+	engine   engineapi.Engine
+	shown    policy.Subject
+	document *document
+}
+
+func (e *classicEvaluation) steps() int { return len(e.rules) }
+
+func (e *classicEvaluation) step(ctx context.Context, i int) ([]policy.Result, error) {
+	if e.applied && e.policy.applyOne {
+		return nil, nil
+	}
+	rule := e.rules[i]
+	if rule.cel != nil {
+		return e.stepCEL(ctx, rule)
+	}
+	if e.engine == nil {
+		e.prepare()
+	}
+	e.document.missing = nil
+	response := e.engine.Validate(ctx, &policyContext{policy: rule.policy, subject: &e.shown, document: e.document})
+	e.applied = e.applied || response.PolicyResponse.RulesAppliedCount() > 0
+	results := make([]policy.Result, 0, len(response.PolicyResponse.Rules))
+	for j := range response.PolicyResponse.Rules {
+		results = append(results, toResult(&response.PolicyResponse.Rules[j]))
+	}
+	if e.document.missing != nil && e.matches(rule) {
+		return withoutContext(results, rule.Name, e.document.missing), nil
+	}
+	return results, nil
+}
+
+func (e *classicEvaluation) stepCEL(ctx context.Context, rule *rule) ([]policy.Result, error) {
+	if !e.matches(rule) {
+		return nil, nil
+	}
+	result, err := rule.cel.evaluate(ctx, e.subject)
+	if err != nil {
+		return nil, err
+	}
+	e.applied = e.applied || result.Outcome == report.OutcomePass || result.Outcome == report.OutcomeFail
+	return []policy.Result{result}, nil
+}
+
+func (e *classicEvaluation) prepare() {
+	c := e.policy.compiler
+	e.shown = e.subject
+	if e.policy.writesSubject() {
+		e.shown.Object = e.subject.Object.DeepCopy()
+	}
+	e.document = &document{query: c.jmespath, settings: c.settings, object: e.shown.Object}
+	cluster := true
+	e.engine = engine.NewEngine(
+		c.settings, c.jmespath, &subjectClient{Client: c.client, namespace: namespaceOf(e.subject)},
+		nil, nil, c.contexts, e.policy.exceptions, &cluster,
+	)
+}
+
+// fail returns the results of a rule that could not be evaluated: none if it does not match.
+func (e *classicEvaluation) fail(i int, cause error) []policy.Result {
+	if !e.matches(e.rules[i]) {
+		return nil
+	}
+	return []policy.Result{errorResult(e.rules[i].Name, cause)}
+}
+
+// forget drops what a panic may have left in disorder.
+func (e *classicEvaluation) forget() { e.engine = nil }
+
+// matches asks the engine whether a rule is about the subject. A rule whose match block can't be
+// read counts as one that is.
+func (e *classicEvaluation) matches(rule *rule) bool {
+	matched := true
+	err := protect(func() error {
+		matched = engineutils.MatchesResourceDescription(
+			*e.subject.Object, rule.Rule, kyvernov2.RequestInfo{}, e.subject.NamespaceLabels,
+			e.policy.identity.Namespace, e.subject.Object.GroupVersionKind(), "", kyvernov1.Create,
+		) == nil
+		return nil
+	})
+	return matched || err != nil
+}
+
+// policyContext is the engine's view of an evaluation: the subject is being created by nobody.
+type policyContext struct {
+	policy   kyvernov1.PolicyInterface
+	subject  *policy.Subject
+	document *document
+	element  unstructured.Unstructured
+}
+
+// Policy is that of the engine's policy context, as are the next ones.
+func (c *policyContext) Policy() kyvernov1.PolicyInterface       { return c.policy }
+func (c *policyContext) NewResource() unstructured.Unstructured  { return *c.subject.Object }
+func (c *policyContext) OldResource() unstructured.Unstructured  { return unstructured.Unstructured{} }
+func (c *policyContext) AdmissionInfo() kyvernov2.RequestInfo    { return kyvernov2.RequestInfo{} }
+func (c *policyContext) Operation() kyvernov1.AdmissionOperation { return kyvernov1.Create }
+func (c *policyContext) NamespaceLabels() map[string]string      { return c.subject.NamespaceLabels }
+func (c *policyContext) RequestResource() metav1.GroupVersionResource {
+	return metav1.GroupVersionResource{}
+}
+func (c *policyContext) AdmissionOperation() bool                     { return false }
+func (c *policyContext) Element() unstructured.Unstructured           { return c.element }
+func (c *policyContext) SetElement(element unstructured.Unstructured) { c.element = element }
+func (c *policyContext) JSONContext() enginecontext.Interface         { return c.document }
+func (c *policyContext) ResourceKind() (schema.GroupVersionKind, string) {
+	return c.subject.Object.GroupVersionKind(), ""
+}
+
+// Copy is that of the engine's policy context.
+func (c *policyContext) Copy() engineapi.PolicyContext {
+	out := *c
+	return &out
+}
+
+var errNoUpdate = errors.New("the subject of an evaluation can't be replaced")
+
+// SetResources is that of the engine's policy context. It is only called for updates.
+func (c *policyContext) SetResources(unstructured.Unstructured, unstructured.Unstructured) error {
+	return errNoUpdate
+}
+
+// SetOperation is that of the engine's policy context. It is only called for updates.
+func (c *policyContext) SetOperation(kyvernov1.AdmissionOperation) error { return errNoUpdate }

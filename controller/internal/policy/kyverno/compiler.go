@@ -1,0 +1,138 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package kyverno
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/kyverno/kyverno/pkg/cel/libs"
+	"github.com/kyverno/kyverno/pkg/config"
+	engineapi "github.com/kyverno/kyverno/pkg/engine/api"
+	"github.com/kyverno/kyverno/pkg/engine/jmespath"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/klog/v2"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/docket-project/docket/controller/internal/policy"
+)
+
+const (
+	// defaultTimeout is much longer than any honest evaluation takes, API calls included.
+	defaultTimeout = 30 * time.Second
+	// maxContextBytes bounds what a rule loads into its context, and the answer of one API
+	// call. Kyverno allows 2 MiB, which a list of a few thousand objects exceeds. The subject
+	// does not count.
+	maxContextBytes = 16 << 20
+	// verboseLevel is the verbosity of klog that lets Kyverno's engines log.
+	verboseLevel = 8
+)
+
+// Config is what a [Compiler] works with. The zero Config is for evaluation from files: context
+// that needs a cluster gives the outcome error. With a cluster, the first three are required.
+type Config struct {
+	// Client reads what policies ask for.
+	Client dynamic.Interface
+	// Kubernetes does the same, where Kyverno needs types, discovery or raw paths.
+	Kubernetes kubernetes.Interface
+	// Mapper tells the resources of kinds.
+	Mapper meta.RESTMapper
+	// Timeout limits one evaluation; 30 s if zero.
+	Timeout time.Duration
+}
+
+// Compiler makes policies that Kyverno's engines evaluate. It is safe for concurrent use.
+type Compiler struct {
+	settings config.Configuration
+	jmespath jmespath.Interface
+	// client and contexts answer with errors if there is no cluster.
+	client   engineapi.Client
+	contexts engineapi.ContextLoaderFactory
+	library  libs.Context
+	mapper   meta.RESTMapper
+	timeout  time.Duration
+}
+
+var _ policy.Compiler = (*Compiler)(nil)
+
+// NewCompiler returns a compiler. The first one in a process silences the logger of Kyverno's
+// engines, which is that of controller-runtime, unless klog's verbosity is 8 or higher.
+func NewCompiler(config Config) (*Compiler, error) {
+	quiet.Do(silence)
+	return newCompiler(config)
+}
+
+var quiet sync.Once
+
+// silence has a second reason: until it has a sink, that logger remembers every logger made from
+// it, and the engines make several in each evaluation.
+func silence() {
+	if klog.V(verboseLevel).Enabled() {
+		log.SetLogger(klog.Background().WithName("kyverno"))
+		return
+	}
+	log.SetLogger(logr.Discard())
+}
+
+func newCompiler(c Config) (*Compiler, error) {
+	if c.Timeout < 0 {
+		return nil, fmt.Errorf("the timeout %s is negative: set Timeout to a positive duration, or to 0 for %s", c.Timeout, defaultTimeout)
+	}
+	settings := config.NewDefaultConfiguration(false)
+	compiler := &Compiler{
+		settings: settings, jmespath: jmespath.New(settings), mapper: c.Mapper, timeout: c.Timeout,
+	}
+	if c.Timeout == 0 {
+		compiler.timeout = defaultTimeout
+	}
+	if c.Client == nil && c.Kubernetes == nil {
+		compiler.client, compiler.contexts, compiler.library = absentClient{}, absentContexts(), newLibrary(nil, nil)
+		return compiler, nil
+	}
+	if c.Client == nil || c.Kubernetes == nil || c.Mapper == nil {
+		return nil, errors.New("a cluster needs all of Client, Kubernetes and Mapper: set the missing ones, or none for evaluation from files")
+	}
+	var err error
+	if compiler.client, err = newClient(c); err != nil {
+		return nil, err
+	}
+	if compiler.contexts, err = clusterContexts(c.Kubernetes); err != nil {
+		return nil, err
+	}
+	compiler.library = newLibrary(c.Client, c.Mapper)
+	return compiler, nil
+}
+
+// Compile returns the policy that object describes, with those of exceptions that refer to it.
+// Exceptions for CEL policies that have expired are left out: compile again when one expires.
+func (c *Compiler) Compile(object *unstructured.Unstructured, exceptions []*unstructured.Unstructured) policy.Policy {
+	var out policy.Policy
+	problem := protect(func() error {
+		out = c.compile(object, exceptions)
+		return nil
+	})
+	if problem == nil {
+		return out
+	}
+	described := describe(object, nil)
+	return described.broken(nil, problem)
+}
+
+func (c *Compiler) compile(object *unstructured.Unstructured, exceptions []*unstructured.Unstructured) policy.Policy {
+	kind := object.GroupVersionKind()
+	switch {
+	case kind.Group == policy.KyvernoGroup && (kind.Kind == policy.ClusterPolicy || kind.Kind == policy.NamespacedPolicy):
+		return c.compileClassic(object, exceptions)
+	case kind.Group == policy.CELGroup && (kind.Kind == policy.ValidatingPolicy || kind.Kind == policy.NamespacedValidatingPolicy):
+		return c.compileCEL(object, exceptions)
+	}
+	described := describe(object, nil)
+	return described.broken(nil, fmt.Errorf("%s %s is no kind of policy that can be evaluated", kind.GroupVersion(), kind.Kind))
+}

@@ -1,0 +1,197 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package kyverno
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/docket-project/docket/api/report"
+	"github.com/docket-project/docket/controller/internal/policy"
+)
+
+func TestPresentation(t *testing.T) {
+	t.Parallel()
+	text := strings.Replace(clusterPolicy(podRule(unprivileged)), "{name: p}", `
+  name: p
+  annotations: {policies.kyverno.io/category: Pods, policies.kyverno.io/severity: high, policies.kyverno.io/scored: "false"}`, 1)
+	wantEqual(t, "presentation", policy.Presentation{
+		Source: "kyverno", Category: "Pods", Severity: report.SeverityHigh, Process: "background scan",
+	}, compile(t, text).Presentation())
+	text = strings.Replace(text, "spec:\n", "spec:\n  background: false\n", 1)
+	text = strings.Replace(text, "severity: high", "severity: terrible", 1)
+	p := compile(t, text)
+	wantEqual(t, "presentation", policy.Presentation{Source: "kyverno", Category: "Pods", Process: "admission review"}, p.Presentation())
+	if p.Background() {
+		t.Error("background false is not seen")
+	}
+
+	cel := compile(t, validatingPolicy)
+	wantEqual(t, "presentation", policy.Presentation{Source: "KyvernoValidatingPolicy", Scored: true, Process: "background scan"}, cel.Presentation())
+	cel = compile(t, strings.Replace(validatingPolicy, "spec:\n", "spec:\n  evaluation: {background: {enabled: false}}\n", 1))
+	if cel.Background() || cel.Presentation().Process != "admission review" {
+		t.Errorf("background %v, %+v", cel.Background(), cel.Presentation())
+	}
+}
+
+func TestFingerprint(t *testing.T) {
+	t.Parallel()
+	base := clusterPolicy(podRule(unprivileged))
+	annotated := func(annotation string) string {
+		return strings.Replace(base, "{name: p}", "{name: p, annotations: {"+annotation+"}}", 1)
+	}
+	unchanged := compile(t, base).Fingerprint()
+	for name, text := range map[string]string{
+		"title":    annotated("policies.kyverno.io/title: A title"),
+		"severity": annotated("policies.kyverno.io/severity: high"),
+		"argocd":   annotated("argocd.argoproj.io/tracking-id: x"),
+		"status":   base + "status: {ready: true, validatingadmissionpolicy: {generated: true}}\n",
+		"labels":   strings.Replace(base, "{name: p}", "{name: p, resourceVersion: \"7\", labels: {a: b}}", 1),
+	} {
+		if compile(t, text).Fingerprint() != unchanged {
+			t.Errorf("%s changes the fingerprint", name)
+		}
+	}
+	other := strings.Replace(exception, "policyName: p", "policyName: other", 1)
+	if compile(t, base, other).Fingerprint() != unchanged {
+		t.Error("an exception for another policy changes the fingerprint")
+	}
+	seen := map[string]string{unchanged: "base"}
+	add := func(name, fingerprint string) {
+		if before, ok := seen[fingerprint]; ok {
+			t.Errorf("%s has the fingerprint of %s", name, before)
+		}
+		seen[fingerprint] = name
+	}
+	add("autogen", compile(t, annotated("pod-policies.kyverno.io/autogen-controllers: none")).Fingerprint())
+	add("name", compile(t, strings.Replace(base, "{name: p}", "{name: q}", 1)).Fingerprint())
+	add("spec", compile(t, strings.Replace(base, "No privileged", "Not one privileged", 1)).Fingerprint())
+	add("exception", compile(t, base, exception).Fingerprint())
+	add("other spec of an exception", compile(t, base, strings.Replace(exception, "[bad]", "[bad, worse]", 1)).Fingerprint())
+	add("other name of an exception", compile(t, base, strings.Replace(exception, "name: e,", "name: f,", 1)).Fingerprint())
+	add("CEL", compile(t, validatingPolicy).Fingerprint())
+	add("CEL exception", compile(t, validatingPolicy, celException).Fingerprint())
+}
+
+func TestTargets(t *testing.T) {
+	t.Parallel()
+	none := "metadata: {name: p, annotations: {pod-policies.kyverno.io/autogen-controllers: none}}"
+	for name, test := range map[string]struct {
+		match string
+		want  []policy.Target
+	}{
+		"kinds": {`any: [{resources: {kinds: [Pod, apps/v1/Deployment, v1/Secret]}}]`, []policy.Target{
+			{Group: "*", Version: "*", Kind: "Pod"}, {Group: "*", Version: "v1", Kind: "Secret"}, {Group: "apps", Version: "v1", Kind: "Deployment"},
+		}},
+		"subresources": {`any: [{resources: {kinds: [Deployment/scale, Pod.status, "*/*/Pod/exec"]}}]`, []policy.Target{
+			{Group: "*", Version: "*", Kind: "Deployment", Subresource: "scale"}, {Group: "*", Version: "*", Kind: "Pod", Subresource: "exec"},
+			{Group: "*", Version: "*", Kind: "Pod", Subresource: "status"},
+		}},
+		"wildcards": {`any: [{resources: {kinds: ["*Set", "apps/*/Depl?yment"]}}]`, []policy.Target{
+			{Group: "*", Version: "*", Kind: "*Set"}, {Group: "apps", Version: "*", Kind: "Depl?yment"},
+		}},
+		"all":           {`all: [{resources: {kinds: [Pod]}}, {resources: {names: ["a*"]}}]`, []policy.Target{{Group: "*", Version: "*", Kind: "Pod"}}},
+		"without kinds": {`any: [{resources: {kinds: [Pod]}}, {resources: {names: ["a*"]}}]`, []policy.Target{everything()}},
+		"old form":      {`resources: {kinds: [Pod]}`, []policy.Target{{Group: "*", Version: "*", Kind: "Pod"}}},
+	} {
+		text := strings.Replace(clusterPolicy("- name: r\n  match: {"+test.match+"}\n"+indent(`validate: {deny: {}}`)), "metadata: {name: p}", none, 1)
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			wantEqual(t, "targets", test.want, compileAny(t, text).Targets())
+		})
+	}
+}
+
+func TestTargetsOfGeneratedRules(t *testing.T) {
+	t.Parallel()
+	for name, p := range map[string]policy.Policy{
+		"classic": compile(t, clusterPolicy(podRule(unprivileged))), "CEL": compile(t, validatingPolicy),
+	} {
+		for _, text := range []string{goodPod, badDeployment, badCronJob} {
+			if s := subject(t, text); !matchesAny(p.Targets(), s) {
+				t.Errorf("%s: %v have no %s", name, p.Targets(), s.Object.GetKind())
+			}
+		}
+		if matchesAny(p.Targets(), subject(t, configMap)) {
+			t.Errorf("%s: %v have ConfigMap", name, p.Targets())
+		}
+	}
+	if targets := compile(t, clusterPolicy(podRule(`mutate: {patchStrategicMerge: {metadata: {labels: {a: b}}}}`))).Targets(); len(targets) != 0 {
+		t.Errorf("a policy that only mutates has the targets %v", targets)
+	}
+}
+
+func TestTargetsOfConstraints(t *testing.T) {
+	t.Parallel()
+	p := compile(t, strings.Replace(validatingPolicy, `{apiGroups: [""], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [pods]}`,
+		`{apiGroups: ["", apps], apiVersions: ["*"], operations: ["*"], resources: [pods/exec, "things/*"]}, {apiGroups: [x], apiVersions: [v1], operations: [DELETE], resources: [gone]}`, 1))
+	var expected []policy.Target
+	for _, group := range []string{"", "apps"} {
+		expected = append(expected, policy.Target{Group: group, Version: "*", Resource: "pods", Subresource: "exec"},
+			policy.Target{Group: group, Version: "*", Resource: "things"}, policy.Target{Group: group, Version: "*", Resource: "things", Subresource: "*"})
+	}
+	wantEqual(t, "targets", expected, p.Targets())
+}
+
+func TestProblems(t *testing.T) {
+	t.Parallel()
+	base := clusterPolicy(podRule(unprivileged))
+	for name, test := range map[string]struct{ text, rule, problem string }{
+		"no rules":          {"apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata: {name: p}\nspec: {rules: []}\n", "none", "spec.rules"},
+		"no spec":           {"apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata: {name: p}\n", "none", "spec.rules"},
+		"wrong type":        {strings.Replace(base, "message: No privileged containers.", "message: {no: text}", 1), "", "spec.rules.validate.message"},
+		"wrong type above":  {strings.Replace(base, "spec:\n", "spec:\n  background: perhaps\n", 1), "", "spec.background"},
+		"invalid pattern":   {clusterPolicy(podRule(`validate: {pattern: {spec: {+(x): y}}}`)), "r", "pattern"},
+		"broken JMESPath":   {clusterPolicy(podRule(`validate: {pattern: {metadata: {name: "{{ request.object.[ }}"}}}`)), "r", "request.object.["},
+		"unknown variable":  {clusterPolicy(podRule(`validate: {pattern: {metadata: {name: "{{ surprise }}"}}}`)), "r", "surprise"},
+		"two types":         {clusterPolicy(podRule("validate: {deny: {}}\nmutate: {patchStrategicMerge: {a: b}}")), "r", "r"},
+		"broken CEL rule":   {clusterPolicy(podRule(`validate: {cel: {expressions: [{expression: "object.metadata."}]}}`)), "r", "Syntax error"},
+		"unknown kind":      {"apiVersion: kyverno.io/v1\nkind: Nonsense\nmetadata: {name: p}\n", "none", "Nonsense"},
+		"broken CEL":        {strings.Replace(validatingPolicy, "variables.tagged, m", "'object.', m", 1), "", "spec.validations[0].expression"},
+		"CEL variable":      {strings.Replace(validatingPolicy, "variables.tagged, m", "variables.other, m", 1), "", "other"},
+		"wrong type in CEL": {strings.Replace(validatingPolicy, "variables.tagged, m", "7, m", 1), "", "spec.validations.expression"},
+		"no constraints":    {"apiVersion: policies.kyverno.io/v1\nkind: ValidatingPolicy\nmetadata: {name: v}\nspec: {validations: [{expression: 'true'}]}\n", "none", "spec.matchConstraints"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := compileAny(t, test.text)
+			if p.Problem() == nil || !strings.Contains(p.Problem().Error(), test.problem) {
+				t.Fatalf("problem %v, want one about %q", p.Problem(), test.problem)
+			}
+			want(t, p, subject(t, configMap))
+			if test.rule == "none" {
+				want(t, p, subject(t, badPod))
+				return
+			}
+			wantError(t, p, subject(t, badPod), test.rule, test.problem)
+		})
+	}
+}
+
+// TestStrangeObjects promises that Compile survives what JSON does not have.
+func TestStrangeObjects(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{clusterPolicy(podRule(unprivileged)), validatingPolicy} {
+		strange := object(t, text)
+		strange.Object["spec"].(map[string]any)["background"] = make(chan int)
+		if p := compiler(t).Compile(strange, nil); p.Problem() == nil || p.Fingerprint() == "" {
+			t.Errorf("%s: problem %v", p.Identity(), p.Problem())
+		}
+	}
+}
+
+// TestUnknownFields promises that a policy of a newer Kyverno is evaluated as the API server would
+// have stored it.
+func TestUnknownFields(t *testing.T) {
+	t.Parallel()
+	want(t, compile(t, strings.Replace(clusterPolicy(podRule(unprivileged)), "spec:\n", "spec:\n  surprise: true\n", 1)), subject(t, badPod), "r:fail")
+	want(t, compile(t, strings.Replace(clusterPolicy(podRule(unprivileged)), "kyverno.io/v1", "kyverno.io/v2beta1", 1)), subject(t, badPod), "r:fail")
+}
+
+// TestLongNames promises that Kyverno's limit for names, which is about its own labels, is none here.
+func TestLongNames(t *testing.T) {
+	t.Parallel()
+	p := compile(t, strings.Replace(clusterPolicy(podRule(unprivileged)), "{name: p}", "{name: "+strings.Repeat("p", 253)+"}", 1))
+	want(t, p, subject(t, badPod), "r:fail")
+}

@@ -1,0 +1,203 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package kyverno
+
+import (
+	"fmt"
+
+	kyvernov1 "github.com/kyverno/kyverno/api/kyverno/v1"
+	kyvernov2 "github.com/kyverno/kyverno/api/kyverno/v2"
+	"github.com/kyverno/kyverno/pkg/config"
+	enginecontext "github.com/kyverno/kyverno/pkg/engine/context"
+	"github.com/kyverno/kyverno/pkg/engine/jmespath"
+	apiutils "github.com/kyverno/kyverno/pkg/utils/api"
+	admissionv1 "k8s.io/api/admission/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// document is the JSON document that the expressions of a rule see. Kyverno copies the whole of it
+// twice for each rule; many rules have no expression and never look. So it is made when it is
+// first used, of a copy of the subject (Kyverno's functions may change it in place), and the
+// checkpoints before that are only counted. The outermost one, around all rules of a policy, is
+// never taken: each rule has its own, and after it there is nothing to undo.
+type document struct {
+	// Interface is nil until the document is used.
+	enginecontext.Interface
+
+	query    jmespath.Interface
+	settings config.Configuration
+	object   *unstructured.Unstructured
+	depth    int
+	// missing is the first cause for which an entry could not be loaded.
+	missing error
+}
+
+// use makes the document. A failure is kept for those who ask for data.
+func (d *document) use() (enginecontext.Interface, error) {
+	if d.Interface != nil {
+		return d.Interface, nil
+	}
+	made := enginecontext.NewContextWithMaxSize(d.query, maxContextBytes)
+	object := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(d.object.Object)}
+	if err := made.AddResource(object.Object); err != nil {
+		return nil, fmt.Errorf("cannot show the resource to expressions: %w", err)
+	}
+	if err := made.AddNamespace(object.GetNamespace()); err != nil {
+		return nil, fmt.Errorf("cannot show the namespace to expressions: %w", err)
+	}
+	if err := made.AddImageInfos(object, d.settings); err != nil {
+		return nil, fmt.Errorf("cannot show the images to expressions: %w", err)
+	}
+	if err := made.AddOperation(string(kyvernov1.Create)); err != nil {
+		return nil, fmt.Errorf("cannot show the operation to expressions: %w", err)
+	}
+	for range d.depth - 1 {
+		made.Checkpoint()
+	}
+	d.Interface = made
+	return made, nil
+}
+
+// Checkpoint is that of the engine's context.
+func (d *document) Checkpoint() {
+	if d.depth++; d.Interface != nil && d.depth > 1 {
+		d.Interface.Checkpoint()
+	}
+}
+
+// Restore is that of the engine's context.
+func (d *document) Restore() {
+	if d.depth--; d.Interface != nil && d.depth > 0 {
+		d.Interface.Restore()
+	}
+}
+
+// Reset is that of the engine's context.
+func (d *document) Reset() {
+	if d.Interface != nil && d.depth > 1 {
+		d.Interface.Reset()
+	}
+}
+
+// AddResource does nothing. The engine calls it after each rule with what the rule has made of the
+// resource, and rules that validate make nothing of it.
+func (d *document) AddResource(map[string]any) error { return nil }
+
+// AddOldResource does nothing: there is no old resource.
+func (d *document) AddOldResource(map[string]any) error { return nil }
+
+// QueryOperation is that of the engine's context.
+func (d *document) QueryOperation() string { return string(kyvernov1.Create) }
+
+// Query is that of the engine's context.
+func (d *document) Query(query string) (any, error) {
+	made, err := d.use()
+	if err != nil {
+		return nil, err
+	}
+	return made.Query(query)
+}
+
+// HasChanged is that of the engine's context.
+func (d *document) HasChanged(path string) (bool, error) {
+	made, err := d.use()
+	if err != nil {
+		return false, err
+	}
+	return made.HasChanged(path)
+}
+
+// AddVariable is that of the engine's context.
+func (d *document) AddVariable(key string, value any) error {
+	return d.add(func(made enginecontext.Interface) error { return made.AddVariable(key, value) })
+}
+
+// AddContextEntry is that of the engine's context.
+func (d *document) AddContextEntry(name string, data []byte) error {
+	return d.add(func(made enginecontext.Interface) error { return made.AddContextEntry(name, data) })
+}
+
+// ReplaceContextEntry is that of the engine's context.
+func (d *document) ReplaceContextEntry(name string, data []byte) error {
+	return d.add(func(made enginecontext.Interface) error { return made.ReplaceContextEntry(name, data) })
+}
+
+// AddElement is that of the engine's context.
+func (d *document) AddElement(data any, index, nesting int) error {
+	return d.add(func(made enginecontext.Interface) error { return made.AddElement(data, index, nesting) })
+}
+
+// AddDeferredLoader is that of the engine's context.
+func (d *document) AddDeferredLoader(loader enginecontext.DeferredLoader) error {
+	return d.add(func(made enginecontext.Interface) error { return made.AddDeferredLoader(loader) })
+}
+
+// SetTargetResource is that of the engine's context.
+func (d *document) SetTargetResource(data map[string]any) error {
+	return d.add(func(made enginecontext.Interface) error { return made.SetTargetResource(data) })
+}
+
+// AddUserInfo is that of the engine's context.
+func (d *document) AddUserInfo(info kyvernov2.RequestInfo) error {
+	return d.add(func(made enginecontext.Interface) error { return made.AddUserInfo(info) })
+}
+
+// AddServiceAccount is that of the engine's context.
+func (d *document) AddServiceAccount(user string) error {
+	return d.add(func(made enginecontext.Interface) error { return made.AddServiceAccount(user) })
+}
+
+// AddOperation is that of the engine's context.
+func (d *document) AddOperation(operation string) error {
+	return d.add(func(made enginecontext.Interface) error { return made.AddOperation(operation) })
+}
+
+// AddNamespace is that of the engine's context.
+func (d *document) AddNamespace(namespace string) error {
+	return d.add(func(made enginecontext.Interface) error { return made.AddNamespace(namespace) })
+}
+
+// AddImageInfo is that of the engine's context.
+func (d *document) AddImageInfo(info apiutils.ImageInfo, settings config.Configuration) error {
+	return d.add(func(made enginecontext.Interface) error { return made.AddImageInfo(info, settings) })
+}
+
+// AddImageInfos is that of the engine's context.
+func (d *document) AddImageInfos(object *unstructured.Unstructured, settings config.Configuration) error {
+	return d.add(func(made enginecontext.Interface) error { return made.AddImageInfos(object, settings) })
+}
+
+// AddRequest is that of the engine's context.
+func (d *document) AddRequest(request admissionv1.AdmissionRequest) error {
+	return d.add(func(made enginecontext.Interface) error { return made.AddRequest(request) })
+}
+
+// GenerateCustomImageInfo is that of the engine's context.
+func (d *document) GenerateCustomImageInfo(
+	object *unstructured.Unstructured, extractors kyvernov1.ImageExtractorConfigs, settings config.Configuration,
+) (map[string]map[string]apiutils.ImageInfo, error) {
+	made, err := d.use()
+	if err != nil {
+		return nil, err
+	}
+	return made.GenerateCustomImageInfo(object, extractors, settings)
+}
+
+// ImageInfo is that of the engine's context.
+func (d *document) ImageInfo() map[string]map[string]apiutils.ImageInfo {
+	made, err := d.use()
+	if err != nil {
+		return nil
+	}
+	return made.ImageInfo()
+}
+
+func (d *document) add(change func(enginecontext.Interface) error) error {
+	made, err := d.use()
+	if err != nil {
+		return err
+	}
+	return change(made)
+}

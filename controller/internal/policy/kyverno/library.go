@@ -1,0 +1,132 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package kyverno
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+	"github.com/kyverno/kyverno/pkg/cel/libs"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+)
+
+var errReadOnly = errors.New("a validating policy can't generate resources")
+
+// library is what CEL expressions can ask beside the subject. Unlike Kyverno's it fails on what is
+// not there, where that one answers null, and limits each request.
+type library struct {
+	client dynamic.Interface
+	mapper meta.RESTMapper
+}
+
+var _ libs.Context = (*library)(nil)
+
+// newLibrary returns the library of a cluster, or, with nil, of none.
+func newLibrary(client dynamic.Interface, mapper meta.RESTMapper) *library {
+	return &library{client: client, mapper: mapper}
+}
+
+func (l *library) resources(apiVersion, resource, namespace string) (dynamic.ResourceInterface, error) {
+	if l.client == nil {
+		return nil, errNoCluster
+	}
+	version, err := schema.ParseGroupVersion(apiVersion)
+	if err != nil {
+		return nil, err
+	}
+	client := l.client.Resource(version.WithResource(resource))
+	if namespace == "" {
+		return client, nil
+	}
+	return client.Namespace(namespace), nil
+}
+
+// limited has no caller's context: CEL's functions don't get one.
+func limited() (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.Background(), defaultTimeout)
+}
+
+// ListResources is that of Kyverno's library, as are the next ones.
+func (l *library) ListResources(apiVersion, resource, namespace string, selector map[string]string) (*unstructured.UnstructuredList, error) {
+	client, err := l.resources(apiVersion, resource, namespace)
+	if err != nil {
+		return nil, fmt.Errorf("cannot list %s: %w", resource, err)
+	}
+	ctx, cancel := limited()
+	defer cancel()
+	return client.List(ctx, metav1.ListOptions{LabelSelector: labels.SelectorFromSet(selector).String()})
+}
+
+// GetResource reads one resource.
+func (l *library) GetResource(apiVersion, resource, namespace, name string) (*unstructured.Unstructured, error) {
+	client, err := l.resources(apiVersion, resource, namespace)
+	if err != nil {
+		return nil, fmt.Errorf("cannot get %s %s: %w", resource, name, err)
+	}
+	ctx, cancel := limited()
+	defer cancel()
+	return client.Get(ctx, name, metav1.GetOptions{})
+}
+
+// PostResource creates a resource. Policies do this to ask for access reviews.
+func (l *library) PostResource(apiVersion, resource, namespace string, data map[string]any) (*unstructured.Unstructured, error) {
+	client, err := l.resources(apiVersion, resource, namespace)
+	if err != nil {
+		return nil, fmt.Errorf("cannot post %s: %w", resource, err)
+	}
+	ctx, cancel := limited()
+	defer cancel()
+	return client.Create(ctx, &unstructured.Unstructured{Object: data}, metav1.CreateOptions{})
+}
+
+// ToGVR finds the resource of a kind.
+func (l *library) ToGVR(apiVersion, kind string) (*schema.GroupVersionResource, error) {
+	if l.mapper == nil {
+		return nil, fmt.Errorf("cannot find the resource of %s: %w", kind, errNoCluster)
+	}
+	version, err := schema.ParseGroupVersion(apiVersion)
+	if err != nil {
+		return nil, err
+	}
+	mapping, err := l.mapper.RESTMapping(schema.GroupKind{Group: version.Group, Kind: kind}, version.Version)
+	if err != nil {
+		return nil, err
+	}
+	return &mapping.Resource, nil
+}
+
+// GetGlobalReference fails.
+func (l *library) GetGlobalReference(name, _ string) (any, error) {
+	return nil, fmt.Errorf("global context entry %s: %w", name, errNoGlobalContext)
+}
+
+// GetImageData fails.
+func (l *library) GetImageData(image string, _ []remote.Option) (map[string]any, error) {
+	return nil, fmt.Errorf("image %s: %w", image, errNoRegistry)
+}
+
+// GetHTTPMocks has none: requests go out as Kyverno sends them.
+func (l *library) GetHTTPMocks() map[string]any { return nil }
+
+// GenerateResources fails.
+func (l *library) GenerateResources(string, []map[string]any) error { return errReadOnly }
+
+// GetGeneratedResources returns nothing.
+func (l *library) GetGeneratedResources() []*unstructured.Unstructured { return nil }
+
+// ClearGeneratedResources has nothing to clear.
+func (l *library) ClearGeneratedResources() {}
+
+// SetGenerateContext is for policies that generate.
+func (l *library) SetGenerateContext(_, _, _, _, _, _, _, _ string, _, _ bool) {}
+
+// Clone returns the library itself, which never changes.
+func (l *library) Clone() libs.Context { return l }

@@ -1,0 +1,33 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package policy
+
+import (
+	"path"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// Target is a set of resources. In each field "*" stands for any text and "?" for any character;
+// an empty Group is the core group, an empty Kind or Resource is any.
+type Target struct {
+	Group, Version string
+	// Policies name either kinds (Pod) or resources (pods).
+	Kind, Resource string
+	// Subresource is empty for the object itself.
+	Subresource string
+}
+
+// Matches tells whether the set has the resource itself, without any subresource.
+func (t Target) Matches(kind schema.GroupVersionKind, resource string) bool {
+	return t.Subresource == "" && matches(t.Group, kind.Group) && matches(t.Version, kind.Version) &&
+		(t.Kind == "" || matches(t.Kind, kind.Kind)) && (t.Resource == "" || matches(t.Resource, resource))
+}
+
+// matches has no error: names of kinds and groups have no brackets or backslashes, and a pattern
+// with one matches nothing.
+func matches(pattern, text string) bool {
+	ok, err := path.Match(pattern, text)
+	return err == nil && ok
+}
