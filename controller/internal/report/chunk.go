@@ -1,0 +1,203 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"cmp"
+	"slices"
+)
+
+// reportKey names a report of a layout. Without a namespace it is of cluster-scoped subjects.
+type reportKey struct {
+	namespace, name string
+}
+
+func (k reportKey) String() string {
+	if k.namespace == "" {
+		return k.name
+	}
+	return k.namespace + "/" + k.name
+}
+
+// groupKey names the reports on one policy in one namespace. In the layout per namespace the
+// owner is nil.
+type groupKey struct {
+	owner     *policyState
+	namespace string
+}
+
+// group is one report, cut in chunks.
+type group struct {
+	key groupKey
+	// capacity is the room for results in a chunk, in bytes.
+	capacity, maxResults int
+	// chunks are sorted by number; numbers are missing where chunks became empty.
+	chunks []*chunk
+	// open is the first chunk that may have room.
+	open         int
+	count, bytes int
+}
+
+// chunk is a report with results.
+type chunk struct {
+	key     reportKey
+	group   *group
+	number  int
+	records []*record
+	// bytes bounds the JSON of the results, with the presentations of their policies.
+	bytes int
+	// owners counts the results of each policy; nil in split reports, which have one.
+	owners map[*policyState]int
+}
+
+// smallest is about the size of the smallest result.
+const smallest = frame + 100
+
+func (c *chunk) full() bool {
+	return len(c.records) >= c.group.maxResults || c.bytes+smallest > c.group.capacity
+}
+
+// cost is what a record adds to the chunk.
+func (c *chunk) cost(r *record) int {
+	cost := int(r.size) + r.owner.size
+	if c.owners != nil && c.owners[r.owner] == 0 {
+		cost += c.listing(r.owner)
+	}
+	return cost
+}
+
+// listing is what a policy adds to a chunk that names all its policies.
+func (c *chunk) listing(owner *policyState) int {
+	if c.owners == nil {
+		return 0
+	}
+	return len(owner.id.String()) + quoted(listedSource(owner.presentation.Source))
+}
+
+func (c *chunk) fits(r *record) bool {
+	return len(c.records) < c.group.maxResults && (len(c.records) == 0 || c.bytes+c.cost(r) <= c.group.capacity)
+}
+
+func (c *chunk) add(r *record) {
+	cost := c.cost(r)
+	r.chunk, r.index = c, int32(len(c.records))
+	c.records = append(c.records, r)
+	c.grow(cost)
+	c.group.count++
+	if c.owners != nil {
+		c.owners[r.owner]++
+	}
+}
+
+// remove leaves an empty chunk where it is, for [group.tidy].
+func (c *chunk) remove(r *record) {
+	last := len(c.records) - 1
+	c.records[r.index] = c.records[last]
+	c.records[r.index].index = r.index
+	c.records[last] = nil
+	c.records = c.records[:last]
+	r.chunk = nil
+	cost := int(r.size) + r.owner.size
+	if c.owners != nil {
+		if c.owners[r.owner]--; c.owners[r.owner] == 0 {
+			delete(c.owners, r.owner)
+			cost += c.listing(r.owner)
+		}
+	}
+	c.grow(-cost)
+	c.group.count--
+	c.group.reopen(c)
+}
+
+// grow takes a change of the size of the results.
+func (c *chunk) grow(by int) {
+	c.bytes += by
+	c.group.bytes += by
+}
+
+func (g *group) position(number int) (int, bool) {
+	return slices.BinarySearchFunc(g.chunks, number, func(c *chunk, number int) int { return cmp.Compare(c.number, number) })
+}
+
+// reopen lets new results look for room in c again.
+func (g *group) reopen(c *chunk) {
+	if at, ok := g.position(c.number); ok {
+		g.open = min(g.open, at)
+	}
+}
+
+// room returns the first chunk that takes the record, or nil.
+func (g *group) room(r *record, except *chunk) *chunk {
+	for at := g.open; at < len(g.chunks); at++ {
+		c := g.chunks[at]
+		if at == g.open && c.full() {
+			g.open++
+			continue
+		}
+		if c != except && c.fits(r) {
+			return c
+		}
+	}
+	return nil
+}
+
+// chunkNumber returns the chunk with the number, which it makes if need be.
+func (g *group) chunkNumber(number int) *chunk {
+	at, ok := g.position(number)
+	if ok {
+		return g.chunks[at]
+	}
+	c := &chunk{group: g, number: number, key: reportKey{namespace: g.key.namespace}}
+	if g.key.owner == nil {
+		c.owners = map[*policyState]int{}
+	}
+	c.key.name = g.name(number)
+	g.chunks = slices.Insert(g.chunks, at, c)
+	g.open = min(g.open, at)
+	return c
+}
+
+func (g *group) name(number int) string {
+	if g.key.owner == nil {
+		return reportName(noPolicy, g.key.namespace, number)
+	}
+	return reportName(g.key.owner.id, g.key.namespace, number)
+}
+
+// free returns the lowest number that no chunk has.
+func (g *group) free() int {
+	for at, c := range g.chunks {
+		if c.number != at {
+			return at
+		}
+	}
+	return len(g.chunks)
+}
+
+// drop removes an empty chunk.
+func (g *group) drop(c *chunk) {
+	if at, ok := g.position(c.number); ok {
+		g.chunks = slices.Delete(g.chunks, at, at+1)
+		if g.open > at {
+			g.open--
+		}
+	}
+}
+
+// sparse tells whether half of the chunks would do.
+func (g *group) sparse() bool {
+	half := len(g.chunks) / 2
+	return half > 0 && g.count <= half*g.maxResults && g.bytes <= half*g.capacity
+}
+
+// emptiest returns the chunk with the fewest results, of several the last.
+func (g *group) emptiest() *chunk {
+	best := g.chunks[0]
+	for _, c := range g.chunks[1:] {
+		if len(c.records) <= len(best.records) {
+			best = c
+		}
+	}
+	return best
+}

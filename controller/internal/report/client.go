@@ -1,0 +1,144 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
+
+	"github.com/docket-project/docket/api/report"
+)
+
+const (
+	// maxObject bounds a report that is read: servers store less.
+	maxObject = 8 << 20
+	// defaultQPS and defaultBurst hold where the user of the package gives no limit.
+	defaultQPS, defaultBurst = 100, 200
+	// metadataOnly asks for an answer without the report that was sent.
+	metadataOnly = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
+	jsonType     = "application/json"
+)
+
+// remote is the server's side: reports as JSON, without a detour by untyped maps.
+type remote struct {
+	groups   map[API]rest.Interface
+	metadata metadata.Interface
+}
+
+// identity is what a server adds to a report.
+type identity struct {
+	UID             types.UID `json:"uid"`
+	ResourceVersion string    `json:"resourceVersion"`
+}
+
+func newRemote(config *rest.Config) (*remote, error) {
+	config = rest.CopyConfig(config)
+	if config.QPS == 0 && config.RateLimiter == nil {
+		config.QPS, config.Burst = defaultQPS, defaultBurst
+	}
+	client, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return nil, fmt.Errorf("client for reports: %w", err)
+	}
+	r := &remote{groups: map[API]rest.Interface{}}
+	if r.metadata, err = metadata.NewForConfigAndClient(config, client); err != nil {
+		return nil, fmt.Errorf("client for the metadata of reports: %w", err)
+	}
+	scheme := runtime.NewScheme()
+	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"}) // For what errors say.
+	for _, api := range []API{WGPolicy, OpenReports} {
+		group := rest.CopyConfig(config)
+		group.APIPath, group.GroupVersion = "/apis", new(kindOf(api, true).version)
+		group.ContentType, group.AcceptContentTypes = jsonType, jsonType
+		group.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
+		if r.groups[api], err = rest.RESTClientForConfigAndClient(group, client); err != nil {
+			return nil, fmt.Errorf("client for %s: %w", api, err)
+		}
+	}
+	return r, nil
+}
+
+// at directs a request to a report, or, without a name, to all of its namespace.
+func at(request *rest.Request, k kind, key reportKey) *rest.Request {
+	request = request.Resource(k.resource).NamespaceIfScoped(key.namespace, k.namespaced)
+	if key.name != "" {
+		request = request.Name(key.name)
+	}
+	return request
+}
+
+// get reads a report.
+func (r *remote) get(ctx context.Context, api API, key reportKey) (_ report.Accessor, err error) {
+	k := kindOf(api, key.namespace != "")
+	body, err := at(r.groups[api].Get(), k, key).Stream(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, body.Close()) }()
+	object := k.empty()
+	if err := json.NewDecoder(io.LimitReader(body, maxObject)).Decode(object); err != nil {
+		return nil, fmt.Errorf("decode %s %s: %w", k.name, key, err)
+	}
+	return object, nil
+}
+
+// create writes a new report.
+func (r *remote) create(ctx context.Context, api API, key reportKey, data []byte) (identity, error) {
+	k := kindOf(api, key.namespace != "")
+	return send(ctx, at(r.groups[api].Post(), k, reportKey{namespace: key.namespace}), data)
+}
+
+// update writes a report that exists; data has its resource version.
+func (r *remote) update(ctx context.Context, api API, key reportKey, data []byte) (identity, error) {
+	return send(ctx, at(r.groups[api].Put(), kindOf(api, key.namespace != ""), key), data)
+}
+
+func send(ctx context.Context, request *rest.Request, data []byte) (identity, error) {
+	answer, err := do(ctx, request.SetHeader("Accept", metadataOnly), data)
+	if err != nil {
+		return identity{}, err
+	}
+	var object struct {
+		Metadata identity `json:"metadata"`
+	}
+	if err := json.NewDecoder(bytes.NewReader(answer)).Decode(&object); err != nil {
+		return identity{}, fmt.Errorf("decode the answer to a write: %w", err)
+	}
+	return object.Metadata, nil
+}
+
+// remove deletes a report if it is still the one that is meant.
+func (r *remote) remove(ctx context.Context, api API, key reportKey, id identity) error {
+	options := metav1.DeleteOptions{
+		TypeMeta:      metav1.TypeMeta{APIVersion: "v1", Kind: "DeleteOptions"},
+		Preconditions: &metav1.Preconditions{UID: &id.UID, ResourceVersion: &id.ResourceVersion},
+	}
+	data, err := json.Marshal(options)
+	if err != nil {
+		return fmt.Errorf("encode the options of a deletion: %w", err)
+	}
+	_, err = do(ctx, at(r.groups[api].Delete(), kindOf(api, key.namespace != ""), key), data)
+	return err
+}
+
+// do sends a request. Its error is what the server says.
+func do(ctx context.Context, request *rest.Request, data []byte) ([]byte, error) {
+	result := request.SetHeader("Content-Type", jsonType).Body(data).Do(ctx)
+	if err := result.Error(); err != nil {
+		return nil, err
+	}
+	return result.Raw()
+}

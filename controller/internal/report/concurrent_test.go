@@ -1,0 +1,82 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"k8s.io/component-base/metrics/legacyregistry"
+
+	"github.com/docket-project/docket/controller/internal/policy"
+)
+
+// TestConcurrentUse: several scanners and readers at a time end where one would.
+func TestConcurrentUse(t *testing.T) {
+	t.Parallel()
+	l := NewLayout(Options{Split: true, MaxResults: 20})
+	var all sync.WaitGroup
+	for worker := range 4 {
+		all.Go(func() {
+			for i := range 300 {
+				id := clusterPolicy(fmt.Sprint("policy-", worker))
+				l.Present(id, presentation())
+				l.Set(id, pod("default", fmt.Sprint(i)), []policy.Result{fail("r", fmt.Sprint(i%7)), pass("s")})
+				l.Set(id, pod("default", fmt.Sprint(i/2)), []policy.Result{pass("r")})
+				l.RemovePolicy(clusterPolicy("other"))
+			}
+		})
+		all.Go(func() {
+			for range 10 {
+				l.Settle(func(policy.Identity, policy.Reference) bool { return false })
+				l.take()
+				l.dissolve()
+				for object := range l.Reports() {
+					if len(object.GetResults()) == 0 {
+						t.Error("an empty report")
+					}
+				}
+			}
+		})
+	}
+	all.Wait()
+	n := 0
+	for object := range l.Reports() {
+		n += len(object.GetResults())
+	}
+	if want := 4 * (150 + 150*2); n != want {
+		t.Errorf("%d results, want %d", n, want)
+	}
+}
+
+// TestMetrics pins the names of the metrics.
+func TestMetrics(t *testing.T) {
+	t.Parallel()
+	RegisterMetrics()
+	RegisterMetrics()
+	observeWrite(opCreate, nil, time.Second, 1)
+	observeWrite(opUpdate, errors.New("away"), time.Second, 1)
+	countForeign()
+	observeReports(0)
+	observePending(0)
+	NewLayout(Options{}).observe()
+	families, err := legacyregistry.DefaultGatherer.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, family := range families {
+		if name, ours := strings.CutPrefix(family.GetName(), "docket_controller_"); ours {
+			names = append(names, name)
+		}
+	}
+	const want = "report_pending report_write_duration_seconds report_writes_total report_written_bytes_total reports results"
+	if got := strings.Join(names, " "); got != want {
+		t.Errorf("the metrics are %s", got)
+	}
+}

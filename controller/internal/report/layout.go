@@ -1,0 +1,360 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"sync"
+
+	"k8s.io/utils/clock"
+
+	"github.com/docket-project/docket/api/report"
+	"github.com/docket-project/docket/controller/internal/policy"
+)
+
+// API is the group that reports are written in.
+type API string
+
+// The groups of reports, by their names.
+const (
+	WGPolicy    API = "wgpolicyk8s.io"
+	OpenReports API = "openreports.io"
+)
+
+// Defaults of [Options].
+const (
+	DefaultMaxResults = 500
+	DefaultMaxBytes   = 256 << 10
+	// leastBytes has room for the largest names and a message.
+	leastBytes = 32 << 10
+)
+
+// Options of a [Layout].
+type Options struct {
+	// Split makes a report per policy and namespace instead of one per namespace.
+	Split bool
+	// API is WGPolicy if empty.
+	API API
+	// MaxResults is the greatest number of results in a report; DefaultMaxResults if zero.
+	MaxResults int
+	// MaxBytes is the greatest size of a report as JSON; DefaultMaxBytes if zero, and at
+	// least 32 KiB.
+	MaxBytes int
+	// Clock says when a result changed; the real one if nil.
+	Clock clock.PassiveClock
+}
+
+func (o *Options) complete() {
+	if o.API == "" {
+		o.API = WGPolicy
+	}
+	if o.MaxResults <= 0 {
+		o.MaxResults = DefaultMaxResults
+	}
+	if o.MaxBytes <= 0 {
+		o.MaxBytes = DefaultMaxBytes
+	}
+	o.MaxBytes = max(o.MaxBytes, leastBytes)
+	if o.Clock == nil {
+		o.Clock = clock.RealClock{}
+	}
+}
+
+// noPolicy is the policy of reports on all policies.
+var noPolicy policy.Identity //nolint:gochecknoglobals // A zero value with a name.
+
+// Layout knows all current results and the report that each is in. It is safe for concurrent
+// use.
+type Layout struct {
+	options Options
+	// changed has an element while there are changes that a writer has not taken.
+	changed chan struct{}
+
+	mu       sync.Mutex
+	policies map[policy.Identity]*policyState
+	subjects map[policy.Reference]*subject
+	groups   map[groupKey]*group
+	chunks   map[reportKey]*chunk
+	// counts has the number of results by outcome as shown.
+	counts  map[report.Outcome]int
+	changes changes
+	settled bool
+	// old is for the records of a policy and a subject; it is kept for the next call.
+	old []*record
+}
+
+// NewLayout returns a layout without results.
+func NewLayout(options Options) *Layout {
+	options.complete()
+	return &Layout{
+		options: options, changed: make(chan struct{}, 1),
+		policies: map[policy.Identity]*policyState{}, subjects: map[policy.Reference]*subject{},
+		groups: map[groupKey]*group{}, chunks: map[reportKey]*chunk{},
+		counts: map[report.Outcome]int{}, changes: newChanges(),
+	}
+}
+
+// Present says what the results of a policy say beside their outcome. If that is something
+// new, all reports with results of the policy change. It comes before Set: until then
+// failures are scored and have no source.
+func (l *Layout) Present(id policy.Identity, presentation policy.Presentation) {
+	presentation = fitPresentation(presentation)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	p := l.policy(id)
+	p.presented = true
+	if p.presentation != presentation {
+		l.present(p, presentation)
+	}
+}
+
+// present changes what the records of p look like, and moves those that don't fit any more.
+func (l *Layout) present(p *policyState, presentation policy.Presentation) {
+	affected := l.chunksOf(p)
+	for _, c := range affected {
+		l.recount(c, p, -1)
+	}
+	p.present(presentation)
+	for _, c := range affected {
+		l.recount(c, p, 1)
+		l.touch(c)
+	}
+	for _, c := range affected {
+		for len(c.records) > 1 && c.bytes > c.group.capacity {
+			r := c.records[len(c.records)-1]
+			l.unplace(r)
+			l.place(r, c)
+		}
+	}
+}
+
+// recount adds or, with -1, takes away what depends on the presentation of p.
+func (l *Layout) recount(c *chunk, p *policyState, sign int) {
+	size := c.listing(p)
+	for _, r := range c.records {
+		if r.owner == p {
+			size += p.size
+			l.counts[p.shown(r.outcome)] += sign
+		}
+	}
+	c.grow(sign * size)
+	c.group.reopen(c)
+}
+
+// chunksOf returns the chunks with results of p.
+func (l *Layout) chunksOf(p *policyState) []*chunk {
+	var chunks []*chunk
+	for key, g := range l.groups {
+		if key.owner == p {
+			chunks = append(chunks, g.chunks...)
+			continue
+		}
+		for _, c := range g.chunks {
+			if c.owners[p] > 0 {
+				chunks = append(chunks, c)
+			}
+		}
+	}
+	return chunks
+}
+
+// Set replaces the results of a policy for a subject; none removes them. A result that says
+// what it said keeps its time, and the report that it is in does not change.
+func (l *Layout) Set(id policy.Identity, reference policy.Reference, results []policy.Result) {
+	reference = fitReference(reference)
+	now := l.options.Clock.Now().Unix()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	p, s := l.policies[id], l.subjects[reference]
+	if len(results) == 0 && (p == nil || s == nil) {
+		return
+	}
+	if p == nil {
+		p = l.policy(id)
+	}
+	if s == nil {
+		s = newSubject(reference)
+		l.subjects[reference] = s
+	}
+	l.replace(p, s, results, now)
+}
+
+// replace pairs new results with old ones by rule, nth with nth where one has several.
+func (l *Layout) replace(p *policyState, s *subject, results []policy.Result, now int64) {
+	old := l.old[:0]
+	for _, r := range s.records {
+		if r.owner == p {
+			old = append(old, r)
+		}
+	}
+	stays := len(s.records) - len(old)
+	var added []*record
+	kept, hint := 0, 0
+	for i := range results {
+		t := fitText(results[i], l.options.MaxBytes)
+		at := find(old, t, hint)
+		if at < 0 {
+			r := &record{text: t, owner: p, subject: s, changed: now}
+			r.size = r.measure()
+			l.place(r, nil)
+			added = append(added, r)
+			continue
+		}
+		l.update(old[at], t, now)
+		old[at] = nil
+		kept, hint = kept+1, at+1
+	}
+	if kept < len(old) {
+		for _, r := range old {
+			if r != nil {
+				l.unplace(r)
+			}
+		}
+		s.records = compact(s.records, stays+kept)
+	}
+	clear(old)
+	l.old = old[:0]
+	s.records = append(s.records, added...)
+	if len(s.records) == 0 {
+		delete(l.subjects, s.reference)
+	}
+}
+
+// find looks for the rule of t, from hint on and around: results keep their order mostly.
+func find(records []*record, t text, hint int) int {
+	for i := range records {
+		at := (hint + i) % len(records)
+		if r := records[at]; r != nil && r.rule == t.rule {
+			return at
+		}
+	}
+	return -1
+}
+
+// compact leaves out the records that are in no chunk any more.
+func compact(records []*record, length int) []*record {
+	rest := make([]*record, 0, length)
+	for _, r := range records {
+		if r.chunk != nil {
+			rest = append(rest, r)
+		}
+	}
+	return rest
+}
+
+// update gives a record a new text. It stays in its chunk while it fits.
+func (l *Layout) update(r *record, t text, now int64) {
+	r.origin = set
+	before, after := r.owner.shown(r.outcome), r.owner.shown(t.outcome)
+	same := r.says(t)
+	if same && before == after {
+		r.text, r.unscored = t, false
+		return
+	}
+	l.counts[before]--
+	l.counts[after]++
+	if !same {
+		r.changed = now
+	}
+	r.text, r.unscored = t, false
+	l.resize(r)
+}
+
+// resize measures a record again, and moves it if its chunk has no room for it any more.
+func (l *Layout) resize(r *record) {
+	c := r.chunk
+	size := r.measure()
+	if grown := int(size - r.size); len(c.records) == 1 || c.bytes+grown <= c.group.capacity {
+		r.size = size
+		c.grow(grown)
+		c.group.reopen(c)
+		l.touch(c)
+		return
+	}
+	l.unplace(r)
+	r.size = size
+	l.place(r, c)
+}
+
+// RemovePolicy removes all results of a policy.
+func (l *Layout) RemovePolicy(id policy.Identity) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	p := l.policies[id]
+	if p == nil {
+		return
+	}
+	var gone []*record
+	for _, c := range l.chunksOf(p) {
+		for _, r := range c.records {
+			if r.owner == p {
+				gone = append(gone, r)
+			}
+		}
+	}
+	l.forget(gone)
+	delete(l.policies, id)
+}
+
+// Settle removes results that were loaded from stored reports, that nobody has set since and
+// that keep does not ask to keep. It may be called several times. Obsolete reports are
+// deleted only after the first call.
+func (l *Layout) Settle(keep func(policy.Identity, policy.Reference) bool) {
+	var gone []*record
+	// Without the lock, since keep may wait for somebody who calls Set.
+	for _, r := range l.unset() {
+		if !keep(r.owner.id, r.subject.reference) {
+			gone = append(gone, r)
+		}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	stale := gone[:0]
+	for _, r := range gone {
+		if r.origin != set && r.chunk != nil {
+			stale = append(stale, r)
+		}
+	}
+	l.forget(stale)
+	l.settled = true
+	l.wake()
+}
+
+// unset returns the loaded records that nobody has set.
+func (l *Layout) unset() []*record {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var records []*record
+	for _, s := range l.subjects {
+		for _, r := range s.records {
+			if r.origin != set {
+				records = append(records, r)
+			}
+		}
+	}
+	return records
+}
+
+// forget removes records.
+func (l *Layout) forget(records []*record) {
+	affected := map[*subject]int{}
+	for _, r := range records {
+		l.unplace(r)
+		affected[r.subject]++
+	}
+	for s, n := range affected {
+		if s.records = compact(s.records, len(s.records)-n); len(s.records) == 0 {
+			delete(l.subjects, s.reference)
+		}
+	}
+}
+
+// policy returns the state of a policy, which it makes if need be.
+func (l *Layout) policy(id policy.Identity) *policyState {
+	p := l.policies[id]
+	if p == nil {
+		p = newPolicyState(id)
+		l.policies[id] = p
+	}
+	return p
+}

@@ -1,0 +1,114 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/docket-project/docket/controller/internal/policy"
+)
+
+// Labels and annotations of reports. They, and not names, say what a report is about.
+const (
+	// ManagedByLabel has the value Manager at every report that is ours. No other report is
+	// ever changed.
+	ManagedByLabel = "app.kubernetes.io/managed-by"
+	Manager        = "docket-controller"
+	// PolicyKindLabel, PolicyNameLabel and PolicyNamespaceLabel are for selectors; a name too
+	// long for a label ends in a hash there.
+	PolicyKindLabel      = "docket.dev/policy-kind"
+	PolicyNameLabel      = "docket.dev/policy-name"
+	PolicyNamespaceLabel = "docket.dev/policy-namespace"
+	// LayoutLabel is LayoutSplit, or LayoutNamespace for reports on all policies.
+	LayoutLabel     = "docket.dev/layout"
+	LayoutSplit     = "split"
+	LayoutNamespace = "namespace"
+	// ChunkLabel is the number of the report among those on the same policy and namespace.
+	ChunkLabel = "docket.dev/chunk"
+	// PolicyAnnotation is the policy of a split report, as [policy.Identity.String] has it.
+	PolicyAnnotation = "docket.dev/policy"
+	// PoliciesAnnotation lists the policies of a report on all of them: identity=source,
+	// joined by commas.
+	PoliciesAnnotation = "docket.dev/policies"
+)
+
+// Selector matches the reports that are ours.
+const Selector = ManagedByLabel + "=" + Manager
+
+// label is the value of LayoutLabel.
+func (o *Options) label() string {
+	if o.Split {
+		return LayoutSplit
+	}
+	return LayoutNamespace
+}
+
+// marks are the labels and annotations of a chunk.
+func (c *chunk) marks() (labels, annotations map[string]string) {
+	labels = map[string]string{ManagedByLabel: Manager, ChunkLabel: strconv.Itoa(c.number)}
+	owner := c.group.key.owner
+	if owner == nil {
+		labels[LayoutLabel] = LayoutNamespace
+		return labels, map[string]string{PoliciesAnnotation: c.policies()}
+	}
+	id := owner.id
+	labels[LayoutLabel] = LayoutSplit
+	labels[PolicyKindLabel] = id.Kind
+	labels[PolicyNameLabel] = shorten(id.Name, validation.LabelValueMaxLength)
+	if id.Namespace != "" {
+		labels[PolicyNamespaceLabel] = id.Namespace
+	}
+	return labels, map[string]string{PolicyAnnotation: id.String()}
+}
+
+func (c *chunk) policies() string {
+	entries := make([]string, 0, len(c.owners))
+	for owner := range c.owners {
+		entries = append(entries, owner.id.String()+"="+listedSource(owner.presentation.Source))
+	}
+	slices.Sort(entries)
+	return strings.Join(entries, ",")
+}
+
+// listedSource is the source in [PoliciesAnnotation], where a comma ends it.
+func listedSource(source string) string {
+	return strings.ReplaceAll(source, ",", " ")
+}
+
+// named is how results name a policy.
+type named struct {
+	source, policy string
+}
+
+// parsePolicies reads a [PoliciesAnnotation]; entries that are none are left out.
+func parsePolicies(text string) map[named]policy.Identity {
+	result := map[named]policy.Identity{}
+	for entry := range strings.SplitSeq(text, ",") {
+		identity, source, _ := strings.Cut(entry, "=")
+		if id, err := policy.ParseIdentity(identity); err == nil {
+			result[named{source: source, policy: id.ResultName()}] = id
+		}
+	}
+	return result
+}
+
+// keepOurs removes all keys but those that reports are written with: others may add theirs.
+func keepOurs(all map[string]string) map[string]string {
+	ours := maps.Clone(all)
+	maps.DeleteFunc(ours, func(key, _ string) bool {
+		switch key {
+		case ManagedByLabel, PolicyKindLabel, PolicyNameLabel, PolicyNamespaceLabel, LayoutLabel, ChunkLabel,
+			PolicyAnnotation, PoliciesAnnotation:
+			return false
+		default:
+			return true
+		}
+	})
+	return ours
+}

@@ -1,0 +1,97 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/component-base/metrics"
+	"k8s.io/component-base/metrics/legacyregistry"
+
+	"github.com/docket-project/docket/api/report"
+)
+
+const (
+	opCreate = "create"
+	opUpdate = "update"
+	opDelete = "delete"
+)
+
+var (
+	writesTotal = metrics.NewCounterVec(&metrics.CounterOpts{
+		Name:           "docket_controller_report_writes_total",
+		Help:           "Writes of reports, by operation (create, update, delete) and result (success, conflict, foreign, forbidden, not_found, error).",
+		StabilityLevel: metrics.ALPHA,
+	}, []string{"operation", "result"})
+	writtenBytes = metrics.NewCounter(&metrics.CounterOpts{
+		Name:           "docket_controller_report_written_bytes_total",
+		Help:           "Bytes of JSON of the reports that were created or updated.",
+		StabilityLevel: metrics.ALPHA,
+	})
+	writeSeconds = metrics.NewHistogramVec(&metrics.HistogramOpts{
+		Name:           "docket_controller_report_write_duration_seconds",
+		Help:           "Time that the server took for one write of a report, by operation.",
+		Buckets:        metrics.ExponentialBuckets(0.001, 2, 15),
+		StabilityLevel: metrics.ALPHA,
+	}, []string{"operation"})
+	reportsGauge = metrics.NewGauge(&metrics.GaugeOpts{
+		Name:           "docket_controller_reports",
+		Help:           "Reports that the server has or should have.",
+		StabilityLevel: metrics.ALPHA,
+	})
+	resultsGauge = metrics.NewGaugeVec(&metrics.GaugeOpts{
+		Name:           "docket_controller_results",
+		Help:           "Current results, by outcome.",
+		StabilityLevel: metrics.ALPHA,
+	}, []string{"outcome"})
+	pendingGauge = metrics.NewGauge(&metrics.GaugeOpts{
+		Name:           "docket_controller_report_pending",
+		Help:           "Reports that wait to be written or looked at.",
+		StabilityLevel: metrics.ALPHA,
+	})
+)
+
+var registerOnce sync.Once
+
+// RegisterMetrics registers the metrics of reports. Calling it again does no harm.
+func RegisterMetrics() {
+	registerOnce.Do(func() {
+		legacyregistry.MustRegister(writesTotal, writtenBytes, writeSeconds, reportsGauge, resultsGauge, pendingGauge)
+	})
+}
+
+func observeWrite(operation string, err error, took time.Duration, size int) {
+	result := "error"
+	switch {
+	case err == nil:
+		result = "success"
+		writtenBytes.Add(float64(size))
+	case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err):
+		result = "conflict"
+	case apierrors.IsForbidden(err):
+		result = "forbidden"
+	case apierrors.IsNotFound(err):
+		result = "not_found"
+	}
+	writesTotal.WithLabelValues(operation, result).Inc()
+	writeSeconds.WithLabelValues(operation).Observe(took.Seconds())
+}
+
+// countForeign counts a report that is not written because one of its name is not ours.
+func countForeign() { writesTotal.WithLabelValues(opCreate, "foreign").Inc() }
+
+func observeReports(n int) { reportsGauge.Set(float64(n)) }
+
+func observePending(n int) { pendingGauge.Set(float64(n)) }
+
+// observe sets the numbers of results by outcome.
+func (l *Layout) observe() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, outcome := range report.Outcomes() {
+		resultsGauge.WithLabelValues(string(outcome)).Set(float64(l.counts[outcome]))
+	}
+}

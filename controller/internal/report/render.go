@@ -1,0 +1,184 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"cmp"
+	"encoding/json"
+	"iter"
+	"slices"
+	"unique"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	openreports "github.com/docket-project/docket/api/openreports/v1alpha1"
+	"github.com/docket-project/docket/api/report"
+	wgpolicy "github.com/docket-project/docket/api/wgpolicyk8s/v1alpha2"
+)
+
+// Reports returns all reports as they are now, by namespace and name; those of
+// cluster-scoped subjects come first. Each is finished but for what a server adds.
+func (l *Layout) Reports() iter.Seq[report.Accessor] {
+	return func(yield func(report.Accessor) bool) {
+		for _, key := range l.keys() {
+			if finished, ok := l.report(key); ok && !yield(finished) {
+				return
+			}
+		}
+	}
+}
+
+func (l *Layout) keys() []reportKey {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	keys := make([]reportKey, 0, len(l.chunks))
+	for key := range l.chunks {
+		keys = append(keys, key)
+	}
+	slices.SortFunc(keys, func(a, b reportKey) int {
+		return cmp.Or(cmp.Compare(a.namespace, b.namespace), cmp.Compare(a.name, b.name))
+	})
+	return keys
+}
+
+// report returns a report as it is now; false if there is none of that name.
+func (l *Layout) report(key reportKey) (report.Accessor, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c := l.chunks[key]
+	if c == nil {
+		return nil, false
+	}
+	return c.render(l.options.API), true
+}
+
+func (l *Layout) has(key reportKey) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.chunks[key] != nil
+}
+
+func (l *Layout) isSettled() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.settled
+}
+
+// overhead is the size of a report of a group without results.
+func (l *Layout) overhead(g *group) int {
+	const high = 1 << 30 // A chunk whose number is long and whose name has a hash.
+	probe := &chunk{group: g, number: high, key: reportKey{namespace: g.key.namespace, name: g.name(high)}}
+	data, err := json.Marshal(probe.render(l.options.API))
+	if err != nil {
+		return reserve // It is never more.
+	}
+	const source, counts = longText, 5 * 10 // A source of the whole report; digits of the summary.
+	return len(data) + source + counts + serverBytes
+}
+
+// render makes the report. Nothing in it is shared with the chunk.
+func (c *chunk) render(api API) report.Accessor {
+	labels, annotations := c.marks()
+	meta := metav1.ObjectMeta{Namespace: c.key.namespace, Name: c.key.name, Labels: labels, Annotations: annotations}
+	var scope *report.ObjectReference
+	if meta.Namespace != "" {
+		scope = &report.ObjectReference{APIVersion: "v1", Kind: "Namespace", Name: meta.Namespace}
+	}
+	results := c.results()
+	summary := report.Count(results).Summary()
+	kind := kindOf(api, meta.Namespace != "")
+	if api == OpenReports {
+		body := openreports.ReportBody{Scope: scope, Summary: summary, Results: results}
+		if source := report.CommonSource(results); source != "" {
+			body.Source = &source
+		}
+		if meta.Namespace == "" {
+			return &openreports.ClusterReport{TypeMeta: kind.typeMeta(), ObjectMeta: meta, ReportBody: body}
+		}
+		return &openreports.Report{TypeMeta: kind.typeMeta(), ObjectMeta: meta, ReportBody: body}
+	}
+	body := wgpolicy.ReportBody{Scope: scope, Summary: summary, Results: results}
+	if meta.Namespace == "" {
+		return &wgpolicy.ClusterPolicyReport{TypeMeta: kind.typeMeta(), ObjectMeta: meta, ReportBody: body}
+	}
+	return &wgpolicy.PolicyReport{TypeMeta: kind.typeMeta(), ObjectMeta: meta, ReportBody: body}
+}
+
+// results returns the results by policy, rule and subject.
+func (c *chunk) results() []report.Result {
+	records := slices.SortedFunc(slices.Values(c.records), compareRecords)
+	shared := sharing{}
+	results := make([]report.Result, len(records))
+	for i, r := range records {
+		results[i] = r.render(shared)
+	}
+	return results
+}
+
+func compareRecords(a, b *record) int {
+	x, y := &a.subject.reference, &b.subject.reference
+	return cmp.Or(
+		cmp.Compare(a.owner.resultName, b.owner.resultName), cmp.Compare(a.owner.id.Kind, b.owner.id.Kind),
+		cmp.Compare(a.rule.Value(), b.rule.Value()),
+		cmp.Compare(x.Kind, y.Kind), cmp.Compare(x.Name, y.Name), cmp.Compare(x.UID, y.UID), cmp.Compare(x.APIVersion, y.APIVersion),
+		// Several results of one rule.
+		cmp.Compare(a.outcome, b.outcome), cmp.Compare(a.message.Value(), b.message.Value()),
+		cmp.Compare(a.properties.Value(), b.properties.Value()), cmp.Compare(a.changed, b.changed),
+	)
+}
+
+// sharing has the properties of results with the process of their policy: most results of a
+// report have the same ones.
+type sharing map[sharedProperties]map[string]string
+
+type sharedProperties struct {
+	process string
+	data    unique.Handle[string]
+}
+
+func (s sharing) properties(r *record) map[string]string {
+	key := sharedProperties{process: r.owner.presentation.Process, data: r.properties}
+	properties, known := s[key]
+	if known {
+		return properties
+	}
+	properties = decode(r.properties.Value())
+	if key.process != "" {
+		if properties == nil {
+			properties = map[string]string{}
+		}
+		properties[processProperty] = key.process
+	}
+	s[key] = properties
+	return properties
+}
+
+// decode reads what encode wrote.
+func decode(data string) map[string]string {
+	if data == "" {
+		return nil
+	}
+	var properties map[string]string
+	if err := json.Unmarshal([]byte(data), &properties); err != nil {
+		return nil
+	}
+	return properties
+}
+
+func (r *record) render(shared sharing) report.Result {
+	shown, reference := &r.owner.presentation, &r.subject.reference
+	result := report.Result{
+		Policy: r.owner.resultName, Rule: r.rule.Value(), Category: shown.Category, Severity: shown.Severity,
+		Timestamp: &metav1.Timestamp{Seconds: r.changed}, Result: r.owner.shown(r.outcome), Scored: new(shown.Scored),
+		Message: r.message.Value(), Properties: shared.properties(r),
+		Resources: []report.ObjectReference{{
+			APIVersion: reference.APIVersion, Kind: reference.Kind,
+			Namespace: reference.Namespace, Name: reference.Name, UID: reference.UID,
+		}},
+	}
+	if shown.Source != "" {
+		result.Source = new(shown.Source)
+	}
+	return result
+}

@@ -1,0 +1,358 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
+
+	"github.com/docket-project/docket/api/report"
+)
+
+const (
+	// DefaultGather is the default of [Config].
+	DefaultGather = 5 * time.Second
+	// parallel is the number of writes at a time.
+	parallel = 4
+	// ticks is how often within a gather time the changes of the layout are looked at.
+	ticks = 50
+	// shownErrors is how many reports an error names.
+	shownErrors = 5
+)
+
+// Config says what a [Writer] writes, and where.
+type Config struct {
+	// Layout has what the server is to have. Required. It has no other writer.
+	Layout *Layout
+	// REST reaches the server. Required. The writer makes its own clients of it; without a
+	// limit of requests there, it takes 100 a second.
+	REST *rest.Config
+	// Gather is the time that changes of one report are gathered for; DefaultGather if zero. A
+	// report that was quiet for a fifth of it is written at once, and one that never is quiet
+	// is written ever less often, down to twice a minute.
+	Gather time.Duration
+	// Clock is the real one if nil.
+	Clock clock.Clock
+}
+
+// Writer makes a server have what a layout says. It is safe for concurrent use.
+type Writer struct {
+	layout *Layout
+	api    API
+	remote *remote
+	gather time.Duration
+	clock  clock.Clock
+
+	mu      sync.Mutex
+	entries map[entryKey]*entry
+	dirty   map[*entry]struct{}
+	// busy is the number of writes under way.
+	busy    int
+	settled bool
+	// pause is when the server is asked again after outages that came one after the other.
+	pause   time.Time
+	outages int
+	// dissolveAt is when the next chunk may be dissolved; zero is at once.
+	dissolveAt time.Time
+	// news is closed when the plan has changed.
+	news chan struct{}
+}
+
+// NewWriter returns a writer. It does not reach the server yet.
+func NewWriter(config Config) (*Writer, error) {
+	if config.Layout == nil || config.REST == nil {
+		return nil, errors.New("a report writer needs a layout and a server")
+	}
+	client, err := newRemote(config.REST)
+	if err != nil {
+		return nil, err
+	}
+	if config.Clock == nil {
+		config.Clock = clock.RealClock{}
+	}
+	return &Writer{
+		layout: config.Layout, api: config.Layout.options.API, remote: client,
+		gather: cmp.Or(config.Gather, DefaultGather), clock: config.Clock,
+		entries: map[entryKey]*entry{}, dirty: map[*entry]struct{}{}, news: make(chan struct{}),
+	}, nil
+}
+
+// Load reads the reports that the server has and gives their results to the layout: times and
+// places stay as they are, and what does not change is not written. It comes before Run and
+// Flush. Reports of the other layout and of the other API are read, too; they are deleted
+// when the layout is settled and has taken their place.
+func (w *Writer) Load(ctx context.Context) error {
+	mine := LayoutLabel + "=" + w.layout.options.label()
+	others := LayoutLabel + "!=" + w.layout.options.label()
+	for _, source := range []struct {
+		api      API
+		selector string
+	}{{w.api, Selector + "," + mine}, {w.api, Selector + "," + others}, {otherAPI(w.api), Selector}} {
+		for _, namespaced := range []bool{false, true} {
+			k := kindOf(source.api, namespaced)
+			err := w.remote.list(ctx, source.api, k, source.selector, func(object report.Accessor) error {
+				return w.load(source.api, k, object)
+			})
+			if source.api != w.api && apierrors.IsNotFound(err) {
+				continue // The server does not have that API.
+			}
+			if err != nil {
+				return fmt.Errorf("load the %s of %s: %w", k.resource, source.api, err)
+			}
+		}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.absorb()
+	for _, e := range w.entries {
+		// Reports of the right name, but without any result that can be read.
+		e.unwanted = e.unwanted || e.exists && w.goes(e)
+	}
+	observeReports(len(w.entries))
+	return nil
+}
+
+func otherAPI(api API) API {
+	if api == OpenReports {
+		return WGPolicy
+	}
+	return OpenReports
+}
+
+func (w *Writer) load(api API, k kind, object report.Accessor) error {
+	sum, err := hashOf(k, object)
+	if err != nil {
+		return err
+	}
+	current := w.layout.load(object, api)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	e := w.entryFor(entryKey{api: api, reportKey: keyOf(object)})
+	e.unwanted = !current
+	e.has(object, sum)
+	return nil
+}
+
+func keyOf(object report.Accessor) reportKey {
+	return reportKey{namespace: object.GetNamespace(), name: object.GetName()}
+}
+
+// has notes what the server has.
+func (e *entry) has(object report.Accessor, sum hash) {
+	e.exists, e.hash = true, sum
+	e.identity = identity{UID: object.GetUID(), ResourceVersion: object.GetResourceVersion()}
+}
+
+// Run writes changes of the layout until ctx ends, and repairs reports that somebody else
+// changed or deleted. What can't be written is tried again, ever less often. What is
+// unwritten at the end is for Flush.
+func (w *Writer) Run(ctx context.Context) error {
+	group, ctx := errgroup.WithContext(ctx)
+	for _, namespaced := range []bool{false, true} {
+		group.Go(func() error {
+			w.watch(ctx, kindOf(w.api, namespaced))
+			return nil
+		})
+	}
+	group.Go(func() error {
+		w.writeChanges(ctx)
+		return nil
+	})
+	return group.Wait()
+}
+
+// writeChanges returns when ctx has ended and no write is under way.
+func (w *Writer) writeChanges(ctx context.Context) {
+	var writes errgroup.Group
+	defer func() { _ = writes.Wait() }() // They return no error.
+	tick := w.clock.Now()
+	for ctx.Err() == nil {
+		e, generation, next, news := w.plan()
+		if e != nil {
+			writes.Go(func() error {
+				w.write(ctx, e, generation)
+				return nil
+			})
+			continue
+		}
+		tick = w.wait(ctx, next, tick, news)
+	}
+}
+
+// plan returns what is to be written now, or when to look again.
+func (w *Writer) plan() (*entry, uint64, time.Time, <-chan struct{}) {
+	now := w.clock.Now()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.dissolve(now)
+	w.absorb()
+	if w.busy >= parallel {
+		return nil, 0, time.Time{}, w.news
+	}
+	e, next := w.pick(now)
+	if e == nil {
+		return nil, 0, earliest(next, w.dissolveAt), w.news
+	}
+	w.start(e)
+	return e, e.generation, next, w.news
+}
+
+// dissolve takes one chunk that is not needed out of the layout, at most every gather time.
+func (w *Writer) dissolve(now time.Time) {
+	if now.Before(w.dissolveAt) {
+		return
+	}
+	w.layout.dissolve()
+	w.dissolveAt = time.Time{}
+	if w.layout.sparse() {
+		w.dissolveAt = now.Add(w.gather)
+	}
+}
+
+// earliest returns the earlier of two times, of which the zero one is none.
+func earliest(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// wait returns when the plan may have changed, but not for a change of the layout before tick:
+// a scan makes many. It returns the next tick.
+func (w *Writer) wait(ctx context.Context, next, tick time.Time, news <-chan struct{}) time.Time {
+	changed := w.layout.changed
+	now := w.clock.Now()
+	if now.Before(tick) {
+		changed, next = nil, earliest(next, tick)
+	}
+	var due <-chan time.Time
+	if !next.IsZero() {
+		timer := w.clock.NewTimer(next.Sub(now))
+		defer timer.Stop()
+		due = timer.C()
+	}
+	select {
+	case <-ctx.Done():
+	case <-changed:
+		return w.clock.Now().Add(w.gather / ticks)
+	case <-news:
+	case <-due:
+	}
+	return tick
+}
+
+// Flush writes all that is unwritten now, each report once, and returns when the server has
+// it. The error says what it does not have. It gives up early if the server does not answer.
+func (w *Writer) Flush(ctx context.Context) error {
+	tried := map[*entry]bool{}
+	w.layout.dissolve()
+	for {
+		batch, news := w.nextBatch(tried)
+		if len(batch) == 0 {
+			if news == nil {
+				break
+			}
+			select { // Run is writing something.
+			case <-ctx.Done():
+				return errors.Join(ctx.Err(), w.failed(tried))
+			case <-news:
+			}
+			continue
+		}
+		var writes errgroup.Group
+		for e, generation := range batch {
+			tried[e] = true
+			writes.Go(func() error {
+				w.write(ctx, e, generation)
+				return nil
+			})
+		}
+		_ = writes.Wait() // They return no error.
+		if err := ctx.Err(); err != nil || w.isAway() {
+			return errors.Join(err, w.failed(tried))
+		}
+	}
+	return w.failed(tried)
+}
+
+// nextBatch takes entries for writing. Without any, the channel tells when there may be some;
+// it is nil if nothing is left.
+func (w *Writer) nextBatch(tried map[*entry]bool) (map[*entry]uint64, <-chan struct{}) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.absorb()
+	batch := map[*entry]uint64{}
+	for len(batch) < parallel {
+		e := w.pickUntried(tried)
+		if e == nil {
+			break
+		}
+		w.start(e)
+		batch[e] = e.generation
+	}
+	if len(batch) == 0 && w.busy == 0 {
+		return nil, nil
+	}
+	return batch, w.news
+}
+
+// isAway tells whether the server has not answered for a whole batch.
+func (w *Writer) isAway() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.outages >= parallel
+}
+
+// failed returns the errors of those entries that could not be written, and names those that
+// had to wait for them.
+func (w *Writer) failed(tried map[*entry]bool) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var failures []*entry
+	for e := range w.dirty {
+		if e.err != nil && tried[e] {
+			failures = append(failures, e)
+		}
+	}
+	return describe(failures)
+}
+
+// Pending returns the number of reports that are to be written or looked at, and why those
+// that can't be written can't.
+func (w *Writer) Pending() (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.absorb()
+	var failures []*entry
+	for e := range w.dirty {
+		if e.err != nil {
+			failures = append(failures, e)
+		}
+	}
+	return len(w.dirty) + w.busy, describe(failures)
+}
+
+func describe(failures []*entry) error {
+	slices.SortFunc(failures, func(a, b *entry) int { return cmp.Compare(a.key.String(), b.key.String()) })
+	var errs []error
+	for i, e := range failures {
+		if i == shownErrors {
+			errs = append(errs, fmt.Errorf("and %d more reports", len(failures)-i))
+			break
+		}
+		errs = append(errs, fmt.Errorf("report %s: %w", e.key.reportKey, e.err))
+	}
+	return errors.Join(errs...)
+}
