@@ -1,0 +1,214 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"sigs.k8s.io/yaml"
+)
+
+// maxDepth of lists in lists: nobody needs a second level, and nobody can exhaust the stack.
+const maxDepth = 4
+
+// split returns the documents of a file that are not empty. A file that begins as JSON is a
+// sequence of JSON values, else it is YAML.
+func split(data []byte) [][]byte {
+	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
+	trimmed := bytes.TrimLeft(data, " \t\r\n")
+	if len(trimmed) == 0 || trimmed[0] != '{' {
+		return splitYAML(data)
+	}
+	decoder := json.NewDecoder(bytes.NewReader(trimmed))
+	var documents [][]byte
+	for {
+		var raw json.RawMessage
+		err := decoder.Decode(&raw)
+		if errors.Is(err, io.EOF) {
+			return documents
+		}
+		if err != nil {
+			// YAML's flow style looks like JSON and is none. If it is neither, the YAML decoder
+			// says where.
+			return splitYAML(data)
+		}
+		documents = append(documents, raw)
+	}
+}
+
+// splitYAML cuts at the lines that begin with "---" or "...". Those of the Kubernetes libraries
+// must have nothing behind it: a comment there would hide all documents after the first.
+func splitYAML(data []byte) [][]byte {
+	var documents [][]byte
+	var current []byte
+	end := func() {
+		if !blank(current) {
+			documents = append(documents, current)
+		}
+		current = nil
+	}
+	for line := range bytes.Lines(data) {
+		rest, isStart := marker(line, "---")
+		_, isEnd := marker(line, "...")
+		switch {
+		case isStart:
+			end()
+			current = append(current, rest...)
+		case isEnd:
+			end()
+		case len(current) == 0 && line[0] == '%':
+			// A directive such as %YAML 1.2 says nothing that matters here.
+		default:
+			current = append(current, line...)
+		}
+	}
+	end()
+	return documents
+}
+
+// marker tells whether the line is a marker between documents, and what stands behind it.
+func marker(line []byte, mark string) ([]byte, bool) {
+	rest, ok := bytes.CutPrefix(line, []byte(mark))
+	return rest, ok && (len(rest) == 0 || strings.ContainsRune(" \t\r\n", rune(rest[0])))
+}
+
+// blank tells whether a document has nothing but comments.
+func blank(document []byte) bool {
+	for line := range bytes.Lines(document) {
+		if text := bytes.TrimSpace(line); len(text) > 0 && text[0] != '#' {
+			return false
+		}
+	}
+	return true
+}
+
+// decode returns the value of a document with the types that Kubernetes' libraries expect:
+// int64 and float64 for numbers.
+func decode(document []byte) (any, error) {
+	asJSON := document
+	if !json.Valid(document) {
+		var err error
+		if asJSON, err = yaml.YAMLToJSON(document); err != nil {
+			return nil, err
+		}
+	}
+	var value any
+	if err := utiljson.Unmarshal(asJSON, &value); err != nil {
+		return nil, err
+	}
+	return value, nil
+}
+
+// notAnObjectError says that a document is something else than a Kubernetes object.
+type notAnObjectError struct{ reason string }
+
+func (e notAnObjectError) Error() string { return e.reason }
+
+// objectsOf returns the object, or those in the list, that a document holds.
+func objectsOf(value any) ([]*unstructured.Unstructured, error) {
+	if value == nil {
+		return nil, nil
+	}
+	content, ok := value.(map[string]any)
+	if !ok {
+		return nil, notAnObjectError{"is no Kubernetes object: it must be a map with apiVersion, kind and metadata"}
+	}
+	if field := missingType(content); field != "" {
+		return nil, notAnObjectError{fmt.Sprintf("is no Kubernetes object: %s is missing or not a text", field)}
+	}
+	object := unstructured.Unstructured{Object: content}
+	if object.GetKind() == "Kustomization" && object.GroupVersionKind().Group == "kustomize.config.k8s.io" {
+		return nil, notAnObjectError{"is no Kubernetes object but input of kustomize; give the output of `kubectl kustomize` instead"}
+	}
+	return expand(content, maxDepth)
+}
+
+// missingType returns which of the fields that say what an object is is no text.
+func missingType(content map[string]any) string {
+	for _, field := range []string{"apiVersion", "kind"} {
+		if text, ok := content[field].(string); !ok || text == "" {
+			return field
+		}
+	}
+	return ""
+}
+
+// expand returns the object, or those of the list that it is.
+func expand(content map[string]any, depth int) ([]*unstructured.Unstructured, error) {
+	object := &unstructured.Unstructured{Object: content}
+	items, isList := content["items"].([]any)
+	itemKind, named := strings.CutSuffix(object.GetKind(), "List")
+	if !isList || !named {
+		return []*unstructured.Unstructured{object}, check(content)
+	}
+	if depth == 0 {
+		return nil, errors.New("items: lists in lists in lists are not read; give one list")
+	}
+	var objects []*unstructured.Unstructured
+	for i, item := range items {
+		inner, ok := item.(map[string]any)
+		if !ok {
+			return nil, fmt.Errorf("items[%d]: must be an object", i)
+		}
+		// The API leaves these two out in the items of a typed list, such as a PodList.
+		if inner["kind"] == nil && inner["apiVersion"] == nil && itemKind != "" {
+			inner["kind"], inner["apiVersion"] = itemKind, object.GetAPIVersion()
+		}
+		found, err := expand(inner, depth-1)
+		if err != nil {
+			return nil, fmt.Errorf("items[%d]: %w", i, err)
+		}
+		objects = append(objects, found...)
+	}
+	return objects, nil
+}
+
+// check makes sure of the fields that everything reads without looking.
+func check(content map[string]any) error {
+	if field := missingType(content); field != "" {
+		return fmt.Errorf("%s: is missing or not a text", field)
+	}
+	metadata, ok := content["metadata"].(map[string]any)
+	if !ok {
+		return errors.New("metadata: is missing or not a map")
+	}
+	if name, ok := metadata["name"].(string); !ok || name == "" {
+		return errors.New("metadata.name: is missing or not a text; give the object a name (generateName is not enough)")
+	}
+	if namespace, ok := metadata["namespace"]; ok && namespace != nil {
+		if _, ok := namespace.(string); !ok {
+			return fmt.Errorf("metadata.namespace: must be a text and is %v", namespace)
+		}
+	}
+	for _, field := range []string{"labels", "annotations"} {
+		if err := checkTexts(metadata[field]); err != nil {
+			return fmt.Errorf("metadata.%s%w", field, err)
+		}
+	}
+	return nil
+}
+
+// checkTexts refuses what the libraries would silently drop with all labels beside it.
+func checkTexts(value any) error {
+	if value == nil {
+		return nil
+	}
+	texts, ok := value.(map[string]any)
+	if !ok {
+		return errors.New(": must be a map of texts")
+	}
+	for key, text := range texts {
+		if _, ok := text.(string); !ok && text != nil {
+			return fmt.Errorf("[%s]: must be a text and is %v; put it in quotes", key, text)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,186 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// Stdin is the path that stands for standard input.
+const Stdin = "-"
+
+// Object is one object and where it comes from.
+type Object struct {
+	*unstructured.Unstructured
+
+	// Origin is the path and, if the file has several documents, the number of the document.
+	Origin string
+}
+
+// Set is what was read.
+type Set struct {
+	Objects []Object
+	// LeftOut says what in folders is no object, and why; for people.
+	LeftOut []string
+}
+
+// Limits bound what is read.
+type Limits struct {
+	// File is the largest size of one file in bytes, Total that of all together.
+	File, Total int64
+}
+
+// DefaultLimits are far above what people keep in files, and below what hurts.
+func DefaultLimits() Limits {
+	return Limits{File: 256 << 20, Total: 256 << 20}
+}
+
+// Loader reads objects. Its methods are not safe for concurrent use.
+type Loader struct {
+	// Stdin is what the path "-" reads; nil if that path is not allowed.
+	Stdin  io.Reader
+	Limits Limits
+
+	read      int64
+	stdinRead bool
+}
+
+// Load reads all objects of the paths: files, folders with all that is below them, and [Stdin].
+// Of a folder it takes the files that end in .yaml, .yml and .json, in the order of their names,
+// but none whose name, or the name of whose folder, begins with a dot.
+func (l *Loader) Load(paths ...string) (Set, error) {
+	var set Set
+	var errs []error
+	for _, path := range paths {
+		if err := l.loadPath(path, &set); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return set, errors.Join(errs...)
+}
+
+func (l *Loader) loadPath(path string, set *Set) error {
+	if path == Stdin {
+		return l.loadStdin(set)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	if !info.IsDir() {
+		return l.loadFile(path, set, false)
+	}
+	var errs []error
+	before := len(set.Objects)
+	err = filepath.WalkDir(path, func(name string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case name != path && strings.HasPrefix(entry.Name(), "."):
+			if entry.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		case isManifest(name) && isFile(name, entry):
+			errs = append(errs, l.loadFile(name, set, true))
+		}
+		return nil
+	})
+	if err = errors.Join(append(errs, err)...); err != nil {
+		return err
+	}
+	if len(set.Objects) == before {
+		return fmt.Errorf("%s: has no Kubernetes objects in files that end in .yaml, .yml or .json; name a file, or another folder", path)
+	}
+	return nil
+}
+
+// isFile follows symbolic links to files, since mounted ConfigMaps consist of them. Links to
+// folders are not followed: they may lead in circles.
+func isFile(name string, entry fs.DirEntry) bool {
+	if entry.Type()&fs.ModeSymlink == 0 {
+		return entry.Type().IsRegular()
+	}
+	info, err := os.Stat(name)
+	return err == nil && info.Mode().IsRegular()
+}
+
+func isManifest(name string) bool {
+	return slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(filepath.Ext(name)))
+}
+
+func (l *Loader) loadStdin(set *Set) error {
+	if l.Stdin == nil || l.stdinRead {
+		return errors.New("standard input (-) can be read only once: give one - or files")
+	}
+	l.stdinRead = true
+	return l.load("standard input", l.Stdin, set, false)
+}
+
+func (l *Loader) loadFile(path string, set *Set, lenient bool) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(l.load(path, file, set, lenient), file.Close())
+}
+
+// load reads one file. A lenient one may hold what is no object.
+func (l *Loader) load(origin string, r io.Reader, set *Set, lenient bool) error {
+	limits := l.Limits
+	if limits == (Limits{}) {
+		limits = DefaultLimits()
+	}
+	// One byte more tells a file of the very limit from a larger one.
+	data, err := io.ReadAll(io.LimitReader(r, min(limits.File, limits.Total-l.read)+1))
+	if err != nil {
+		return fmt.Errorf("%s: %w", origin, err)
+	}
+	l.read += int64(len(data))
+	switch {
+	case int64(len(data)) > limits.File:
+		return fmt.Errorf("%s: has more than the %d bytes that a file may have; split it", origin, limits.File)
+	case l.read > limits.Total:
+		return fmt.Errorf("%s: all files together have more than %d bytes; give fewer files at a time", origin, limits.Total)
+	}
+	documents := split(data)
+	var errs []error
+	for i, document := range documents {
+		place := origin
+		if len(documents) > 1 {
+			place = fmt.Sprintf("%s: document %d", origin, i+1)
+		}
+		errs = append(errs, set.add(place, document, lenient))
+	}
+	return errors.Join(errs...)
+}
+
+func (s *Set) add(place string, document []byte, lenient bool) error {
+	value, err := decode(document)
+	if err != nil {
+		return fmt.Errorf("%s: %w", place, err)
+	}
+	objects, err := objectsOf(value)
+	var foreign notAnObjectError
+	if lenient && errors.As(err, &foreign) {
+		s.LeftOut = append(s.LeftOut, fmt.Sprintf("%s: %v", place, err))
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", place, err)
+	}
+	for _, object := range objects {
+		s.Objects = append(s.Objects, Object{Unstructured: object, Origin: place})
+	}
+	return nil
+}

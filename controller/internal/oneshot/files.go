@@ -1,0 +1,134 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package oneshot
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/docket-project/docket/controller/internal/manifest"
+	"github.com/docket-project/docket/controller/internal/policy"
+)
+
+// Item is a resource and the policies to evaluate for it.
+type Item struct {
+	Subject  policy.Subject
+	Policies []policy.Policy
+}
+
+// Source has the resources of a scan.
+type Source interface {
+	// Each calls visit for each resource that policies may match, from one goroutine, until
+	// visit returns an error or ctx ends.
+	Each(ctx context.Context, policies []policy.Policy, visit func(Item) error) error
+}
+
+// Files is the source for objects that were read from files.
+type Files struct {
+	subjects   []policy.Subject
+	namespaces map[string]bool
+}
+
+// FilesOptions are what files don't say.
+type FilesOptions struct {
+	// Namespace of the namespaced objects that have none; empty for default.
+	Namespace string
+	// NamespaceLabels are those of namespaces that are not among the objects, by name.
+	NamespaceLabels map[string]map[string]string
+	// AllowDuplicates lets two objects have one kind and name.
+	AllowDuplicates bool
+}
+
+// defaultNamespace is where kubectl puts objects that name none.
+const defaultNamespace = "default"
+
+// metadataName is the label that every namespace has in a cluster.
+const metadataName = "kubernetes.io/metadata.name"
+
+// NewFiles makes a source of objects as a cluster would hold them: in a namespace, if their
+// kind has namespaces. The objects are changed for that and belong to the source from then on.
+// The labels of a namespace are those of the Namespace among the objects.
+func NewFiles(objects []manifest.Object, options FilesOptions) (*Files, error) {
+	if options.Namespace == "" {
+		options.Namespace = defaultNamespace
+	}
+	known := newKinds(objects)
+	labels := make(map[string]map[string]string, len(options.NamespaceLabels))
+	for name, given := range options.NamespaceLabels {
+		labels[name] = withName(name, given)
+	}
+	for _, object := range objects {
+		gvr, namespaced := known.of(object.GroupVersionKind())
+		switch {
+		case namespaced && object.GetNamespace() == "":
+			object.SetNamespace(options.Namespace)
+		case gvr.Group == "" && gvr.Resource == "namespaces":
+			labels[object.GetName()] = withName(object.GetName(), object.GetLabels())
+		}
+	}
+	if !options.AllowDuplicates {
+		if err := unique(objects); err != nil {
+			return nil, err
+		}
+	}
+	files := &Files{subjects: make([]policy.Subject, len(objects)), namespaces: map[string]bool{}}
+	for i, object := range objects {
+		gvr, _ := known.of(object.GroupVersionKind())
+		files.namespaces[object.GetNamespace()] = true
+		files.subjects[i] = policy.Subject{
+			Object: object.Unstructured, Resource: gvr, NamespaceLabels: labelsOf(object.Unstructured, labels),
+		}
+	}
+	return files, nil
+}
+
+// withName returns the labels with the one that the API server would add.
+func withName(name string, labels map[string]string) map[string]string {
+	all := map[string]string{metadataName: name}
+	for key, value := range labels {
+		all[key] = value
+	}
+	return all
+}
+
+// labelsOf returns the labels of the namespace that policies see for an object.
+func labelsOf(object *unstructured.Unstructured, labels map[string]map[string]string) map[string]string {
+	namespace := object.GetNamespace()
+	if namespace == "" && object.GroupVersionKind().Group == "" && object.GetKind() == "Namespace" {
+		namespace = object.GetName()
+	}
+	if namespace == "" {
+		return nil
+	}
+	if found, ok := labels[namespace]; ok {
+		return found
+	}
+	return withName(namespace, nil)
+}
+
+// Covers tells whether the files say what there is in the namespace of a subject, or outside of
+// namespaces: they do if they have anything there.
+func (f *Files) Covers(subject policy.Reference) bool {
+	return f.namespaces[subject.Namespace]
+}
+
+// Complete is false: other files may have other resources.
+func (f *Files) Complete() bool { return false }
+
+// Len returns the number of resources.
+func (f *Files) Len() int { return len(f.subjects) }
+
+// Each implements [Source]: every policy is evaluated for every object.
+func (f *Files) Each(ctx context.Context, policies []policy.Policy, visit func(Item) error) error {
+	for _, subject := range f.subjects {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := visit(Item{Subject: subject, Policies: policies}); err != nil {
+			return err
+		}
+	}
+	return nil
+}

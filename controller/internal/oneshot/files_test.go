@@ -1,0 +1,224 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package oneshot_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/docket-project/docket/controller/internal/manifest"
+	"github.com/docket-project/docket/controller/internal/oneshot"
+	"github.com/docket-project/docket/controller/internal/oneshot/labelpolicy"
+	"github.com/docket-project/docket/controller/internal/policy"
+)
+
+// parse reads objects from YAML.
+func parse(t *testing.T, text string) []manifest.Object {
+	t.Helper()
+	set, err := (&manifest.Loader{Stdin: strings.NewReader(text)}).Load(manifest.Stdin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return set.Objects
+}
+
+// compile compiles the policies and exceptions in YAML.
+func compile(t *testing.T, text string) []policy.Policy {
+	t.Helper()
+	sorted := oneshot.Sort(parse(t, text), "")
+	policies, err := oneshot.Compile(labelpolicy.Compiler{}, sorted.Policies, sorted.Exceptions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return policies
+}
+
+// lines describes what was found.
+func lines(findings *oneshot.Findings) []string {
+	var all []string
+	for _, f := range findings.Kept() {
+		all = append(all, strings.Join([]string{f.Policy.ResultName(), f.Rule, f.Subject.Kind, f.Subject.Namespace + "/" + f.Subject.Name, string(f.Outcome)}, " "))
+	}
+	return all
+}
+
+// scanFiles evaluates policies for objects and returns all results.
+func scanFiles(t *testing.T, policies, objects string, options oneshot.FilesOptions) *oneshot.Findings {
+	t.Helper()
+	source, err := oneshot.NewFiles(parse(t, objects), options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	findings := oneshot.NewFindings(true)
+	if err := oneshot.Run(t.Context(), source, compile(t, policies), oneshot.Options{Findings: findings}); err != nil {
+		t.Fatal(err)
+	}
+	return findings
+}
+
+const ownerPolicy = "apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata: {name: owner}\nspec: {kinds: ['*'], label: owner}\n"
+
+func TestObjectsAreAsInACluster(t *testing.T) {
+	t.Parallel()
+	const objects = `
+{apiVersion: v1, kind: Pod, metadata: {name: without}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: with, namespace: shop, labels: {owner: me}}}
+---
+{apiVersion: v1, kind: Namespace, metadata: {name: shop}}
+---
+{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: reader}}
+---
+{apiVersion: example.com/v1, kind: Fleet, metadata: {name: a}}
+---
+{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: fleets.example.com}, spec: {group: example.com, scope: Cluster, names: {kind: Fleet, plural: fleets}}}
+---
+{apiVersion: example.com/v1, kind: Unknown, metadata: {name: a}}
+`
+	for namespace, in := range map[string]string{"": "default", "team": "team"} {
+		got := lines(scanFiles(t, ownerPolicy, objects, oneshot.FilesOptions{Namespace: namespace}))
+		want := []string{
+			"owner r ClusterRole /reader fail", "owner r CustomResourceDefinition /fleets.example.com fail",
+			"owner r Fleet /a fail", "owner r Namespace /shop fail",
+		}
+		there := []string{"owner r Pod " + in + "/without fail", "owner r Unknown " + in + "/a fail"}
+		shop := []string{"owner r Pod shop/with pass"}
+		if in > "shop" {
+			want = append(append(want, shop...), there...)
+		} else {
+			want = append(append(want, there...), shop...)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("namespace %q (-want +got):\n%s", namespace, diff)
+		}
+	}
+}
+
+// TestNamespaceLabels: they come from Namespaces among the objects, those from the API server are
+// added, and a Namespace has its own.
+func TestNamespaceLabels(t *testing.T) {
+	t.Parallel()
+	const objects = `
+{apiVersion: v1, kind: Namespace, metadata: {name: shop, labels: {env: prod}}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: a, namespace: shop}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: b, namespace: other}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: c, namespace: given}}
+---
+{apiVersion: v1, kind: Node, metadata: {name: d}}
+`
+	options := oneshot.FilesOptions{NamespaceLabels: map[string]map[string]string{"given": {"env": "x"}, "shop": {"env": "hidden"}}}
+	for label, want := range map[string][]string{
+		"env":                         {"owner r Namespace /shop fail", "owner r Pod given/c fail", "owner r Pod shop/a fail"},
+		"kubernetes.io/metadata.name": {"owner r Namespace /shop fail", "owner r Pod given/c fail", "owner r Pod other/b fail", "owner r Pod shop/a fail"},
+	} {
+		policies := strings.Replace(ownerPolicy, "label: owner", "label: owner, namespaceLabel: "+label, 1)
+		if diff := cmp.Diff(want, lines(scanFiles(t, policies, objects, options))); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", label, diff)
+		}
+	}
+}
+
+// plurals shows the resource under which policies see each kind.
+type plurals struct {
+	policy.Policy
+
+	seen map[string]string
+}
+
+func (p *plurals) Evaluate(_ context.Context, subject policy.Subject) ([]policy.Result, error) {
+	p.seen[subject.Object.GetKind()] = subject.Resource.String()
+	return nil, nil
+}
+
+func TestPlurals(t *testing.T) {
+	t.Parallel()
+	want := map[string]string{
+		"Pod": "/v1, Resource=pods", "Endpoints": "/v1, Resource=endpoints", "Ingress": "networking.k8s.io/v1, Resource=ingresses",
+		"NetworkPolicy": "networking.k8s.io/v1, Resource=networkpolicies", "Gateway": "gateway.networking.k8s.io/v1, Resource=gateways",
+		"StorageClass": "storage.k8s.io/v1, Resource=storageclasses", "Mouse": "example.com/v1, Resource=mice", "Patch": "example.com/v1, Resource=patches",
+		"CustomResourceDefinition": "apiextensions.k8s.io/v1, Resource=customresourcedefinitions",
+	}
+	text := "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: x}, spec: {group: example.com, scope: Namespaced, names: {kind: Mouse, plural: mice}}}\n"
+	for kind, resource := range want {
+		if group, _, _ := strings.Cut(resource, ","); kind != "CustomResourceDefinition" {
+			text += "---\n{apiVersion: " + strings.TrimPrefix(group, "/") + ", kind: " + kind + ", metadata: {name: x}}\n"
+		}
+	}
+	source, err := oneshot.NewFiles(parse(t, text), oneshot.FilesOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	recorder := &plurals{Policy: compile(t, ownerPolicy)[0], seen: map[string]string{}}
+	if err := oneshot.Run(t.Context(), source, []policy.Policy{recorder}, oneshot.Options{Workers: 1}); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, recorder.seen); diff != "" {
+		t.Errorf("resources (-want +got):\n%s", diff)
+	}
+}
+
+func TestDuplicatesAreRefusedWithBothPlaces(t *testing.T) {
+	t.Parallel()
+	const twice = "{apiVersion: v1, kind: Pod, metadata: {name: a}}\n---\n{apiVersion: v1, kind: Pod, metadata: {name: a, namespace: default}}\n"
+	_, err := oneshot.NewFiles(parse(t, twice), oneshot.FilesOptions{})
+	for _, part := range []string{"document 1", "document 2", "Pod default/a"} {
+		if err == nil || !strings.Contains(err.Error(), part) {
+			t.Errorf("resources: error %v, want %q in it", err, part)
+		}
+	}
+	if _, err := oneshot.NewFiles(parse(t, twice), oneshot.FilesOptions{AllowDuplicates: true}); err != nil {
+		t.Errorf("allowed duplicates: %v", err)
+	}
+	if _, err := oneshot.Compile(labelpolicy.Compiler{}, parse(t, ownerPolicy+"---\n"+ownerPolicy), nil); err == nil || !strings.Contains(err.Error(), "ClusterPolicy owner") {
+		t.Errorf("policies: error %v", err)
+	}
+}
+
+// TestSort: policies and exceptions of both groups; those that need a namespace get one; a kind
+// of the same name in another group is neither.
+func TestSort(t *testing.T) {
+	t.Parallel()
+	sorted := oneshot.Sort(parse(t, `
+{apiVersion: kyverno.io/v1, kind: ClusterPolicy, metadata: {name: a}}
+---
+{apiVersion: kyverno.io/v1, kind: Policy, metadata: {name: b}}
+---
+{apiVersion: policies.kyverno.io/v1beta1, kind: ValidatingPolicy, metadata: {name: c}}
+---
+{apiVersion: policies.kyverno.io/v1, kind: NamespacedValidatingPolicy, metadata: {name: d, namespace: own}}
+---
+{apiVersion: kyverno.io/v2, kind: PolicyException, metadata: {name: e}}
+---
+{apiVersion: policies.kyverno.io/v1, kind: PolicyException, metadata: {name: f}}
+---
+{apiVersion: policies.kyverno.io/v1, kind: MutatingPolicy, metadata: {name: g}}
+---
+{apiVersion: policy.example.com/v1, kind: Policy, metadata: {name: h}}
+`), "team")
+	var got []string
+	for prefix, list := range map[string][]manifest.Object{"p": sorted.Policies, "e": sorted.Exceptions, "o": sorted.Others} {
+		for _, o := range list {
+			got = append(got, prefix+" "+o.GetKind()+" "+o.GetNamespace()+"/"+o.GetName())
+		}
+	}
+	want := map[string]bool{
+		"p ClusterPolicy /a": true, "p Policy team/b": true, "p ValidatingPolicy /c": true, "p NamespacedValidatingPolicy own/d": true,
+		"e PolicyException team/e": true, "e PolicyException team/f": true, "o MutatingPolicy /g": true, "o Policy /h": true,
+	}
+	for _, line := range got {
+		if !want[line] {
+			t.Errorf("unexpected %q", line)
+		}
+		delete(want, line)
+	}
+	if len(want) > 0 {
+		t.Errorf("not there: %v", want)
+	}
+}

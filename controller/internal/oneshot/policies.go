@@ -1,0 +1,98 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package oneshot
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+
+	"golang.org/x/sync/errgroup"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/docket-project/docket/controller/internal/manifest"
+	"github.com/docket-project/docket/controller/internal/policy"
+)
+
+// namespacedPolicies are the kinds of policies that have a namespace.
+var namespacedPolicies = map[string]bool{policy.NamespacedPolicy: true, policy.NamespacedValidatingPolicy: true}
+
+// Sorted is a set of objects, told apart by what a scan does with them.
+type Sorted struct {
+	Policies, Exceptions []manifest.Object
+	// Others are neither.
+	Others []manifest.Object
+}
+
+// Sort tells policies and exceptions from other objects. Those that belong into a namespace and
+// have none get the given one; empty for default.
+func Sort(objects []manifest.Object, namespace string) Sorted {
+	if namespace == "" {
+		namespace = defaultNamespace
+	}
+	var sorted Sorted
+	policies, exceptions := policy.Kinds(), policy.ExceptionKinds()
+	for _, object := range objects {
+		kind := object.GroupVersionKind().GroupKind()
+		if (namespacedPolicies[kind.Kind] && policies[kind] != "" || exceptions[kind] != "") && object.GetNamespace() == "" {
+			object.SetNamespace(namespace)
+		}
+		switch {
+		case policies[kind] != "":
+			sorted.Policies = append(sorted.Policies, object)
+		case exceptions[kind] != "":
+			sorted.Exceptions = append(sorted.Exceptions, object)
+		default:
+			sorted.Others = append(sorted.Others, object)
+		}
+	}
+	return sorted
+}
+
+// Compile compiles all policies with the exceptions that concern them. Policies that can't be
+// evaluated are among them and give error results; two policies of one kind and name are an
+// error, since nobody could tell their results apart.
+func Compile(compiler policy.Compiler, policies, exceptions []manifest.Object) ([]policy.Policy, error) {
+	if err := unique(policies); err != nil {
+		return nil, err
+	}
+	plain := make([]*unstructured.Unstructured, len(exceptions))
+	for i, exception := range exceptions {
+		plain[i] = exception.Unstructured
+	}
+	compiled := make([]policy.Policy, len(policies))
+	var group errgroup.Group
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for i, object := range policies {
+		group.Go(func() error {
+			compiled[i] = compiler.Compile(object.Unstructured, plain)
+			return nil
+		})
+	}
+	return compiled, group.Wait()
+}
+
+// unique refuses two objects of one kind, namespace and name.
+func unique(objects []manifest.Object) error {
+	type key struct{ group, kind, namespace, name string }
+	first := make(map[key]string, len(objects))
+	var errs []error
+	for _, object := range objects {
+		k := key{object.GroupVersionKind().Group, object.GetKind(), object.GetNamespace(), object.GetName()}
+		if other, ok := first[k]; ok {
+			errs = append(errs, fmt.Errorf("%s: has the %s %s, which %s has as well; give one of them", object.Origin, k.kind, nameOf(object.Unstructured), other))
+			continue
+		}
+		first[k] = object.Origin
+	}
+	return errors.Join(errs...)
+}
+
+// nameOf is namespace/name, or just the name without a namespace.
+func nameOf(object *unstructured.Unstructured) string {
+	if object.GetNamespace() == "" {
+		return object.GetName()
+	}
+	return object.GetNamespace() + "/" + object.GetName()
+}

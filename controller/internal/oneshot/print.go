@@ -1,0 +1,125 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package oneshot
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"iter"
+	"strings"
+	"text/tabwriter"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/docket-project/docket/api/report"
+)
+
+// PrintTable writes what was kept, one line each, and the numbers of all policies.
+func (f *Findings) PrintTable(w io.Writer) error {
+	table := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
+	kept := f.Kept()
+	if len(kept) > 0 {
+		fmt.Fprintln(table, "NAMESPACE\tPOLICY\tRULE\tRESOURCE\tRESULT\tMESSAGE")
+	}
+	for _, finding := range kept {
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s/%s\t%s\t%s\n", finding.Subject.Namespace, finding.Policy.ResultName(), finding.Rule,
+			finding.Subject.Kind, finding.Subject.Name, finding.Outcome, oneLine(finding.Message))
+	}
+	if len(kept) > 0 {
+		fmt.Fprintln(table)
+	}
+	// Another table: the columns of the one above are not its business.
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintln(table, "POLICY\tPASS\tFAIL\tWARN\tERROR\tSKIP")
+	for _, one := range f.Counts() {
+		printCounts(table, one.Policy.String(), one.Counts)
+	}
+	printCounts(table, "TOTAL", f.Total())
+	return table.Flush()
+}
+
+func printCounts(w io.Writer, name string, c report.Counts) {
+	fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\n", name, c.Pass, c.Fail, c.Warn, c.Error, c.Skip)
+}
+
+// Summary is one line with the numbers.
+func (f *Findings) Summary() string {
+	total := f.Total()
+	return fmt.Sprintf("%d policies, %d resources: %d pass, %d fail, %d warn, %d error, %d skip",
+		len(f.Counts()), f.Resources(), total.Pass, total.Fail, total.Warn, total.Error, total.Skip)
+}
+
+// oneLine keeps a table a table. Control characters come from policies and resources that
+// somebody else wrote, and could tell a terminal to do things.
+func oneLine(text string) string {
+	clean := strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 {
+			return ' '
+		}
+		return r
+	}, text)
+	return strings.Join(strings.Fields(clean), " ")
+}
+
+// PrintReports writes the reports as one list that kubectl apply reads, in JSON or YAML, one
+// report at a time: all of them may be much larger than what they are made of.
+func PrintReports(w io.Writer, reports iter.Seq[report.Accessor], asJSON bool) error {
+	begin, between, end, encode := "apiVersion: v1\nkind: List\nitems:\n", "", "", encodeYAML
+	if asJSON {
+		begin, between, end, encode = "{\n  \"apiVersion\": \"v1\",\n  \"kind\": \"List\",\n  \"items\": [\n", ",\n", "\n  ]\n}\n", encodeJSON
+	}
+	buffered := bufio.NewWriter(w)
+	first := true
+	for one := range reports {
+		text, err := encode(one)
+		if err != nil {
+			return fmt.Errorf("encode the report %s: %w", one.GetName(), err)
+		}
+		before := between
+		if first {
+			before, first = begin, false
+		}
+		// The writer keeps its first error for Flush.
+		_, _ = buffered.WriteString(before)
+		_, _ = buffered.Write(text)
+	}
+	switch {
+	case first && asJSON:
+		_, _ = buffered.WriteString(begin + end)
+	case first:
+		_, _ = buffered.WriteString("apiVersion: v1\nkind: List\nitems: []\n")
+	default:
+		_, _ = buffered.WriteString(end)
+	}
+	return buffered.Flush()
+}
+
+func encodeJSON(one report.Accessor) ([]byte, error) {
+	const indent = "    "
+	text, err := json.MarshalIndent(one, indent, "  ")
+	return append([]byte(indent), text...), err
+}
+
+// encodeYAML returns the report as an item of a list: all lines move to the right.
+func encodeYAML(one report.Accessor) ([]byte, error) {
+	text, err := yaml.Marshal(one)
+	if err != nil {
+		return nil, err
+	}
+	var item []byte
+	mark := "- "
+	for line := range bytes.Lines(text) {
+		if len(line) > 1 { // Empty lines belong to texts that have them.
+			item = append(item, mark...)
+		}
+		item = append(item, line...)
+		mark = "  "
+	}
+	return item, nil
+}
