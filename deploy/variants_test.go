@@ -31,6 +31,10 @@ func variants() map[string]variant {
 		"postgres":              {"overlays/postgres", []string{"database.type=postgres"}},
 		"postgres-cert-manager": {"overlays/postgres-cert-manager", []string{"database.type=postgres", "certificate.certManager=true"}},
 		"monitoring":            {"testdata/monitoring", []string{"database.type=postgres", "certificate.certManager=true", "monitoring.enabled=true"}},
+		"controller":            {"testdata/controller", []string{"controller.enabled=true"}},
+		"controller-monitoring": {"testdata/controller-monitoring", []string{
+			"database.type=postgres", "certificate.certManager=true", "monitoring.enabled=true", "controller.enabled=true",
+		}},
 	}
 }
 

@@ -3,8 +3,12 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Builds what a release consists of into dist/: for each platform an archive and a bill
-# of materials (CycloneDX), the Helm chart, the manifests, and checksums of all. Two runs
-# at one commit make the same bytes. PLATFORMS="linux/amd64" builds some only.
+# of materials (CycloneDX) of docket and of docket-controller, the Helm chart, the manifests
+# with the examples, and checksums of all. Two runs at one commit make the same bytes.
+# PLATFORMS="linux/amd64" builds some only; the controller takes minutes for each.
+#
+# A release has two tags on one commit, because Go asks a nested module for a tag of its own:
+# v1.2.3 and controller/v1.2.3.
 
 set -euo pipefail
 
@@ -21,11 +25,16 @@ esac
 
 platforms=${PLATFORMS:-linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64}
 # The version is the tag of this commit; between tags it says how far from the last.
-version=$(git describe --tags --always --dirty)
+version=$(git describe --tags --match='v[0-9]*' --always --dirty)
 case ${version} in
 v[0-9]*) ;;
 *) version=v0.0.0-${version} ;;
 esac
+tag=$(git tag --points-at HEAD 'v[0-9]*' | tail -n 1)
+if [ -n "${tag}" ] && ! git tag --points-at HEAD | grep -qxF "controller/${tag}"; then
+	echo "release: ${tag} is here without controller/${tag}: docket-controller would not know its version" >&2
+	exit 1
+fi
 epoch=$(git log -1 --format=%ct)
 
 if command -v zip >/dev/null; then zips=yes; else zips=no; fi
@@ -40,32 +49,58 @@ pack() {
 		gzip --no-name --best >"dist/$1.tar.gz"
 }
 
-for platform in ${platforms}; do
-	os=${platform%/*} arch=${platform#*/}
-	name=docket-${version}-${os}-${arch}
-	binary=docket
-	if [ "${os}" = windows ]; then binary=docket.exe; fi
-	mkdir -p "dist/work/${name}"
-	echo "building ${name}"
-	GOOS=${os} GOARCH=${arch} go build -buildvcs=true -trimpath -ldflags="-s -w" -o "dist/work/${name}/${binary}" ./cmd/docket
-	cp LICENSE README.md CHANGELOG.md "dist/work/${name}/"
-	dist/work/sbom "dist/work/${name}/${binary}" >"dist/${name}.cdx.json"
-	if [ "${os}" = windows ] && [ "${zips}" = yes ]; then
-		find "dist/work/${name}" -exec touch --no-dereference --date="@${epoch}" {} +
-		(cd dist/work && find "${name}" -type f | sort | zip --quiet -X "../${name}.zip" -@)
+# notices FOLDER PACKAGE: what the licences of linked modules ask to be passed on.
+notices() {
+	go -C "$1" list -deps -f '{{with .Module}}{{if .Version}}{{.Path}} {{.Version}} {{.Dir}}{{end}}{{end}}' "$2" | sort -u |
+		while read -r module linked folder; do
+			for file in "${folder}"/NOTICE*; do
+				if [ -f "${file}" ]; then
+					printf '== %s %s\n\n' "${module}" "${linked}"
+					cat "${file}"
+					printf '\n'
+				fi
+			done
+		done
+}
+
+# archive NAME BINARY FOLDER PACKAGE: the binary is in dist/work/NAME already.
+archive() {
+	cp LICENSE README.md CHANGELOG.md "dist/work/$1/"
+	notices "$3" "$4" >"dist/work/$1/NOTICES"
+	dist/work/sbom "dist/work/$1/$2" >"dist/$1.cdx.json"
+	if [ "${GOOS}" = windows ] && [ "${zips}" = yes ]; then
+		find "dist/work/$1" -exec touch --no-dereference --date="@${epoch}" {} +
+		(cd dist/work && find "$1" -type f | sort | zip --quiet -X "../$1.zip" -@)
 	else
-		pack "${name}" "${name}"
+		pack "$1" "$1"
 	fi
+}
+
+for platform in ${platforms}; do
+	export GOOS=${platform%/*} GOARCH=${platform#*/}
+	suffix=
+	if [ "${GOOS}" = windows ]; then suffix=.exe; fi
+
+	name=docket-${version}-${GOOS}-${GOARCH}
+	echo "building ${name}"
+	go build -buildvcs=true -trimpath -ldflags="-s -w" -o "dist/work/${name}/docket${suffix}" ./cmd/docket
+	archive "${name}" "docket${suffix}" . ./cmd/docket
+
+	name=docket-controller-${version}-${GOOS}-${GOARCH}
+	echo "building ${name}"
+	go -C controller build -buildvcs=true -trimpath -ldflags="-s -w" -o "${PWD}/dist/work/${name}/docket-controller${suffix}" ./cmd/docket-controller
+	archive "${name}" "docket-controller${suffix}" controller ./cmd/docket-controller
 done
+unset GOOS GOARCH
 
 # The chart with the version of this commit; the manifests as they are.
 cp -R deploy/chart dist/work/docket
-rm dist/work/docket/monitoring/kustomization.yaml
+find dist/work/docket -name kustomization.yaml -delete
 sed -i "s/^version: .*/version: ${version#v}/; s/^appVersion: .*/appVersion: ${version}/" dist/work/docket/Chart.yaml
 dist/work/helm lint --quiet --strict dist/work/docket
 pack "docket-chart-${version#v}" docket
 mkdir -p "dist/work/docket-deploy-${version}"
-cp -R deploy/base deploy/chart deploy/components deploy/overlays "dist/work/docket-deploy-${version}/"
+cp -R deploy/base deploy/chart deploy/components deploy/controller deploy/overlays examples "dist/work/docket-deploy-${version}/"
 pack "docket-deploy-${version}" "docket-deploy-${version}"
 
 rm -rf dist/work

@@ -46,6 +46,9 @@ func run(ctx context.Context, packages []string, out io.Writer) error {
 	bad := 0
 	for _, path := range slices.Sorted(maps.Keys(modules)) {
 		licence, err := licenceOf(modules[path])
+		if known := elsewhere[path]; known != "" && errors.Is(err, errNoFile) {
+			licence, err = known, nil
+		}
 		if err != nil {
 			bad++
 			licence = "NOT ALLOWED: " + err.Error()
@@ -95,9 +98,17 @@ func linked(ctx context.Context, packages []string) (map[string]string, error) {
 var (
 	licenceFile = regexp.MustCompile(`(?i)^(licen[cs]e|copying|unlicense)([.-].*)?$`)
 
-	// artwork is not linked into anything.
-	artwork = regexp.MustCompile(`(?i)-logo$`)
+	// notLinked is what a licence file of that name is about: pictures, texts; or it is source.
+	notLinked = regexp.MustCompile(`(?i)(-logo|\.docs|\.go)$`)
+
+	// elsewhere are modules without a licence file that name their licence in another place.
+	elsewhere = map[string]string{
+		"github.com/alibabacloud-go/cr-20160607": "Apache-2.0", // README.md
+		"github.com/openreports/reports-api":     "Apache-2.0", // The header of each source file.
+	}
 )
+
+var errNoFile = errors.New("no licence file")
 
 // licenceOf names the licences in a module's root folder. All of them must be allowed.
 func licenceOf(dir string) (string, error) {
@@ -107,7 +118,7 @@ func licenceOf(dir string) (string, error) {
 	}
 	var names []string
 	for _, entry := range entries {
-		if !entry.Type().IsRegular() || !licenceFile.MatchString(entry.Name()) || artwork.MatchString(entry.Name()) {
+		if !entry.Type().IsRegular() || !licenceFile.MatchString(entry.Name()) || notLinked.MatchString(entry.Name()) {
 			continue
 		}
 		text, err := os.ReadFile(filepath.Join(dir, entry.Name()))
@@ -123,14 +134,17 @@ func licenceOf(dir string) (string, error) {
 		}
 	}
 	if len(names) == 0 {
-		return "", errors.New("no licence file")
+		return "", errNoFile
 	}
 	return strings.Join(names, " and "), nil
 }
 
+// quotes that printers prefer.
+var quotes = strings.NewReplacer("“", `"`, "”", `"`)
+
 // classify names an allowed licence by phrases that only it has; "" for all others.
 func classify(text string) string {
-	flat := strings.ToLower(strings.Join(strings.Fields(text), " "))
+	flat := strings.ToLower(strings.Join(strings.Fields(quotes.Replace(text)), " "))
 	for _, licence := range []struct {
 		name    string
 		phrases []string

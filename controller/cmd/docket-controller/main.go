@@ -1,0 +1,70 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Command docket-controller evaluates policies and writes policy reports. Run
+// `docket-controller --help` for its subcommands.
+//
+// It exits with 0 after success, 1 when what it was asked to check is not as it should be, and
+// 2 when it could not find out, or was called in a wrong way.
+package main
+
+import (
+	"errors"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/docket-project/docket/internal/apiserver/buildinfo"
+	"github.com/docket-project/docket/internal/cli"
+)
+
+// exitFindings is the code of a command that did its work and found what should not be; exitTrouble
+// that of one that could not do it.
+const (
+	exitFindings = 1
+	exitTrouble  = 2
+)
+
+func main() {
+	os.Exit(cli.Main(time.Now(), newRoot))
+}
+
+func newRoot(p cli.Process) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "docket-controller",
+		Short: "Evaluate policies and write policy reports",
+		Long: `Evaluate the policies of Kyverno (ClusterPolicy, Policy, ValidatingPolicy,
+NamespacedValidatingPolicy) for resources, and write policy reports: one for each
+policy and namespace.`,
+		Example: `  # Check manifests before they go anywhere
+  docket-controller scan --policy policies/ --resource app/
+
+  # Look at the reports with kubectl, without a cluster: docket up serves them
+  docket-controller scan --policy policies/ --resource app/ --to ~/.docket/kubeconfig --create-namespaces
+  kubectl --kubeconfig ~/.docket/kubeconfig get policyreports -A`,
+		Version: buildinfo.Get().Version,
+	}
+	cli.PrepareRoot(p, root, versionText())
+	root.AddCommand(newScan(p), newRun(p), newTest(p), newVersion(p))
+	for _, command := range root.Commands() {
+		run := command.RunE
+		command.RunE = func(command *cobra.Command, args []string) error { return trouble(run(command, args)) }
+	}
+	return root
+}
+
+// troubleError is an error with the exit code of trouble.
+type troubleError struct{ error }
+
+func (e troubleError) Unwrap() error { return e.error }
+func (troubleError) ExitCode() int   { return exitTrouble }
+
+// trouble gives err the exit code of trouble, unless it is a finding or about the call.
+func trouble(err error) error {
+	var finding *cli.Finding
+	if err == nil || errors.As(err, &finding) || cli.IsUsage(err) {
+		return err
+	}
+	return troubleError{err}
+}

@@ -1,0 +1,199 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"k8s.io/klog/v2"
+
+	"github.com/docket-project/docket/internal/cli"
+)
+
+// TestMain lets the test binary stand in for the command, for what needs a process: signals and
+// exit codes. It ends the server that tests may have started.
+func TestMain(m *testing.M) {
+	if os.Getenv("TEST_RUN_DOCKET_CONTROLLER") != "" {
+		os.Exit(cli.Main(time.Now(), newRoot))
+	}
+	klog.LogToStderr(false)
+	klog.SetOutput(io.Discard)
+	code := m.Run()
+	if up.stop != nil {
+		if err := up.stop(); err != nil {
+			fmt.Fprintln(os.Stderr, "docket up:", err)
+			code = 1
+		}
+	}
+	os.Exit(code)
+}
+
+// answer is what came of a command.
+type answer struct {
+	code     int
+	out, err string
+}
+
+// command runs a command in this process; input is its standard input.
+func command(t *testing.T, input string, args ...string) answer {
+	t.Helper()
+	return commandWith(t, nil, input, args...)
+}
+
+func commandWith(t *testing.T, environment map[string]string, input string, args ...string) answer {
+	t.Helper()
+	var out, errOut bytes.Buffer
+	code := cli.Execute(t.Context(), newRoot(cli.Process{
+		In: strings.NewReader(input), Out: &out, ErrOut: &errOut,
+		LookupEnv: func(name string) (string, bool) {
+			value, ok := environment[name]
+			return value, ok
+		},
+	}), args)
+	return answer{code, out.String(), errOut.String()}
+}
+
+// writeFiles makes files in a new folder.
+func writeFiles(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func TestHelpAndUsage(t *testing.T) {
+	t.Parallel()
+	dir := writeFiles(t, map[string]string{"p.yaml": labelPolicy, "config.yaml": "output: tabel\n"})
+	policy, resource := "--policy="+dir+"/p.yaml", "--resource="+dir+"/p.yaml"
+	for name, test := range map[string]struct {
+		args []string
+		env  map[string]string
+		want int
+		text string
+	}{
+		"help":                   {args: []string{"--help"}, text: "docket-controller scan --policy"},
+		"nothing":                {text: "Available Commands"},
+		"help of scan":           {args: []string{"scan", "--help"}, text: "Exit codes:"},
+		"help of test":           {args: []string{"test", "--help"}, text: "DOCKET_WORKERS"},
+		"version":                {args: []string{"version"}, text: "engine of Kyverno"},
+		"version flag":           {args: []string{"--version"}, text: "engine of Kyverno"},
+		"completion":             {args: []string{"completion", "bash"}, text: "__start_docket-controller"},
+		"unknown command":        {args: []string{"scann"}, want: exitTrouble, text: "scann"},
+		"unknown flag":           {args: []string{"scan", "--polcy=x"}, want: exitTrouble, text: "--polcy"},
+		"what a shell expands":   {args: []string{"scan", "--policy", "a.yaml", "b.yaml"}, want: exitTrouble, text: "name the folder"},
+		"no policy":              {args: []string{"scan", resource}, want: exitTrouble, text: "--policy: is required"},
+		"no resource":            {args: []string{"scan", policy}, want: exitTrouble, text: "--resource: is required"},
+		"two sources":            {args: []string{"scan", policy, resource, "--kubeconfig=x"}, want: exitTrouble, text: "exclude each other"},
+		"exceptions of nothing":  {args: []string{"scan", "--kubeconfig=x", "--exception=x"}, want: exitTrouble, text: "--exception needs --policy"},
+		"context of nothing":     {args: []string{"scan", policy, resource, "--context=x"}, want: exitTrouble, text: "--context needs"},
+		"several namespaces":     {args: []string{"scan", policy, resource, "--namespace=a,b"}, want: exitTrouble, text: "--namespace"},
+		"namespaces of nothing":  {args: []string{"scan", policy, resource, "--create-namespaces"}, want: exitTrouble, text: "needs --to"},
+		"bad output":             {args: []string{"scan", policy, resource, "--output=xml"}, want: exitTrouble, text: `--output: "xml"`},
+		"bad API":                {args: []string{"scan", policy, resource, "--reports-api=x"}, want: exitTrouble, text: "--reports-api"},
+		"negative workers":       {args: []string{"scan", policy, resource, "--workers=-1"}, want: exitTrouble, text: "--workers"},
+		"several mistakes":       {args: []string{"scan", "--output=xml"}, want: exitTrouble, text: "--output"},
+		"environment":            {args: []string{"scan", policy, resource}, env: map[string]string{"DOCKET_OUTPUT": "xml"}, want: exitTrouble, text: `--output: "xml"`},
+		"file of settings":       {args: []string{"scan", policy, resource, "--config=" + dir + "/config.yaml"}, want: exitTrouble, text: `"tabel"`},
+		"no such kubeconfig":     {args: []string{"scan", policy, "--kubeconfig=/nonexistent"}, want: exitTrouble, text: "--kubeconfig"},
+		"no such server":         {args: []string{"scan", policy, resource, "--to=/nonexistent"}, want: exitTrouble, text: "--to"},
+		"no such policy":         {args: []string{"scan", "--policy=/nonexistent", resource}, want: exitTrouble, text: "--policy: stat /nonexistent"},
+		"no such resource":       {args: []string{"scan", policy, "--resource=/nonexistent"}, want: exitTrouble, text: "--resource: stat /nonexistent"},
+		"tests without a folder": {args: []string{"test"}, want: exitTrouble, text: "--policies-dir: is required"},
+		"no such folder":         {args: []string{"test", "--policies-dir=/nonexistent"}, want: exitTrouble, text: "/nonexistent"},
+		"no such list":           {args: []string{"test", "--policies-dir=" + dir, "--allow=/nonexistent"}, want: exitTrouble, text: "--allow"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := commandWith(t, test.env, "", test.args...)
+			if got.code != test.want || !strings.Contains(got.out+got.err, test.text) {
+				t.Errorf("exit code %d, want %d, and %q in the text:\n%s%s", got.code, test.want, test.text, got.out, got.err)
+			}
+		})
+	}
+}
+
+// TestProcess: exit codes and output of a real process.
+func TestProcess(t *testing.T) {
+	t.Parallel()
+	dir := writeFiles(t, map[string]string{"policy.yaml": labelPolicy, "bad.yaml": badPod, "good.yaml": goodPod})
+	for resource, want := range map[string]int{"good.yaml": cli.ExitOK, "bad.yaml": exitFindings, "absent.yaml": exitTrouble} {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		output, err := controller(ctx, t, "scan", "--policy="+dir+"/policy.yaml", "--resource="+dir+"/"+resource).CombinedOutput()
+		cancel()
+		code := 0
+		var exit *exec.ExitError
+		if errors.As(err, &exit) {
+			code = exit.ExitCode()
+		}
+		if code != want {
+			t.Errorf("%s: exit code %d, want %d:\n%s", resource, code, want, output)
+		}
+	}
+}
+
+// TestSignal: the first signal ends a command that waits for its input, in order.
+func TestSignal(t *testing.T) {
+	t.Parallel()
+	dir := writeFiles(t, map[string]string{"policy.yaml": endlessPolicy(), "good.yaml": goodPod})
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	process := controller(ctx, t, "scan", "--policy="+dir+"/policy.yaml", "--resource=-")
+	input, err := process.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	errOut, err := process.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := process.Start(); err != nil {
+		t.Fatal(err)
+	}
+	// The pipe takes more than its buffer only once the process reads, which is after it has
+	// begun to listen for signals.
+	if _, err := io.WriteString(input, strings.Repeat("# comment\n", 1<<16)+manyPods(20_000)); err != nil {
+		t.Fatal(err)
+	}
+	if err := input.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := process.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(errOut)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = process.Wait()
+	if code := process.ProcessState.ExitCode(); code != exitTrouble || !strings.Contains(string(text), "canceled") {
+		t.Errorf("exit code %d:\n%s", code, text)
+	}
+}
+
+// controller is the command as a process.
+func controller(ctx context.Context, t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	command := exec.CommandContext(ctx, os.Args[0], args...)
+	command.Env = []string{"TEST_RUN_DOCKET_CONTROLLER=1", "HOME=" + t.TempDir(), "PATH=" + os.Getenv("PATH"), "TMPDIR=" + os.Getenv("TMPDIR")}
+	return command
+}

@@ -1,0 +1,61 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"k8s.io/client-go/rest"
+	logsapi "k8s.io/component-base/logs/api/v1"
+
+	"github.com/docket-project/docket/controller/internal/manager"
+	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/internal/apiserver/buildinfo"
+	"github.com/docket-project/docket/internal/cli"
+)
+
+func newRun(p cli.Process) *cobra.Command {
+	options := manager.NewOptions()
+	command := &cobra.Command{
+		Use:   "run [flags]",
+		Short: "Scan a cluster in the background and keep its reports up to date",
+		Long: `Evaluate the policies of a cluster for its resources, whenever one of them changes,
+and keep policy reports that say what is true now: one for each policy and namespace.
+
+Several replicas elect a leader, which works; the others stand by. A report is written
+only if a result in it has changed. Only reports with the label
+app.kubernetes.io/managed-by=docket-controller are ever touched.`,
+		Example: `  # In a pod, with the service account of deploy/controller
+  docket-controller run
+
+  # On a laptop, beside a cluster or "docket up"
+  docket-controller run --kubeconfig ~/.kube/config --leader-elect=false`,
+		Args: cli.NoArguments,
+		RunE: func(command *cobra.Command, _ []string) error {
+			if errs := options.Validate(); len(errs) > 0 {
+				return cli.Usage(errors.Join(errs...))
+			}
+			if err := logsapi.ValidateAndApply(options.Logs, nil); err != nil {
+				return cli.Usage(err)
+			}
+			config, err := manager.RESTConfig(options.Kubeconfig, "docket-controller/"+buildinfo.Get().Version)
+			if err != nil {
+				return cli.Usage(err)
+			}
+			return manager.New(options, config, clusterCompiler).Run(command.Context())
+		},
+	}
+	return cli.WithSettings(p, command, options.Flags())
+}
+
+// clusterCompiler lets policies look things up in the cluster.
+func clusterCompiler(config *rest.Config) (policy.Compiler, error) {
+	access, err := newClusterAccess(config)
+	if err != nil {
+		return nil, err
+	}
+	return newCompiler(access)
+}

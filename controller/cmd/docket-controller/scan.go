@@ -1,0 +1,326 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	cliflag "k8s.io/component-base/cli/flag"
+
+	"github.com/docket-project/docket/controller/internal/manifest"
+	"github.com/docket-project/docket/controller/internal/oneshot"
+	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/controller/internal/report"
+	"github.com/docket-project/docket/internal/cli"
+	"github.com/docket-project/docket/internal/progress"
+)
+
+// The forms of output.
+const (
+	outputTable = "table"
+	outputYAML  = "yaml"
+	outputJSON  = "json"
+)
+
+// scanFlags are those of `docket-controller scan`.
+type scanFlags struct {
+	process cli.Process
+
+	policies, exceptions, resources []string
+
+	kubeconfig, context string
+	namespaces          []string
+
+	output string
+	all    bool
+	split  bool
+	api    string
+
+	to               string
+	createNamespaces bool
+
+	workers int
+}
+
+func newScan(p cli.Process) *cobra.Command {
+	f := scanFlags{process: p, output: outputTable, split: true, api: string(report.WGPolicy)}
+	var sections cliflag.NamedFlagSets
+	f.addInput(sections.FlagSet("what to evaluate"))
+	f.addOutput(sections.FlagSet("results"))
+	command := &cobra.Command{
+		Use:   "scan --policy FILE|DIR... (--resource FILE|DIR... | --kubeconfig FILE) [flags]",
+		Short: "Evaluate policies once, for files or for a cluster",
+		Long: `Evaluate policies once: for resources in files, or for those of a cluster.
+
+It prints a table, or the reports as YAML or JSON; with --to it also writes the reports
+into a server. All policies that --policy names are evaluated, also those for admission
+only (background: false). Without --policy they are those of the cluster that are for
+existing resources, with their exceptions.
+
+Files hold YAML or JSON, with as many objects as they like; of a folder all files below it
+that end in .yaml, .yml or .json are read, - is standard input. Namespaced resources without
+a namespace are in that of --namespace, or in default. The labels of a namespace are those
+of the Namespace among the resources. Scopes and plurals of custom resources are
+those of the CustomResourceDefinition among the resources; without one they are guessed.
+
+Reports in a server: the scan replaces what it is about, as a whole. From files, it is about
+its policies in all namespaces that its resources are in, and outside of namespaces if it
+has resources there. From a cluster, it is about its policies everywhere, or in the namespaces of
+--namespace; without --policy and --namespace about all reports that docket-controller
+wrote. What docket-controller wrote with other values of --split-policy-report or
+--reports-api is moved. Reports of others are never touched. Don't use --to with a server
+whose reports ` + "`docket-controller run`" + ` keeps.
+
+Exit codes: 0 all results are pass, skip or warn; 1 something fails; 2 something could not
+be evaluated, read or written (also if other things fail).`,
+		Example: `  # Check manifests; the exit code says whether anything fails
+  docket-controller scan --policy policies/ --resource app/
+  kubectl kustomize overlays/prod | docket-controller scan --policy policies/ --resource -
+
+  # The reports, as kubectl would show them
+  docket-controller scan --policy policies/ --resource app/ --output yaml
+
+  # Into the server of docket up on this machine
+  docket-controller scan --policy policies/ --resource app/ --to ~/.docket/kubeconfig --create-namespaces
+
+  # What would new policies say about a cluster?
+  docket-controller scan --policy policies/ --kubeconfig ~/.kube/config`,
+		Args: func(command *cobra.Command, args []string) error {
+			if err := cli.NoArguments(command, args); err != nil { // What a shell makes of policies/*.yaml.
+				return cli.Usage(fmt.Errorf("%w; repeat the flag for each file, or name the folder", err))
+			}
+			return nil
+		},
+		RunE: func(command *cobra.Command, _ []string) error {
+			if err := f.validate(); err != nil {
+				return cli.Usage(err)
+			}
+			return f.run(command.Context())
+		},
+	}
+	return cli.WithSettings(p, command, sections)
+}
+
+func (f *scanFlags) addInput(fs *pflag.FlagSet) {
+	fs.StringSliceVar(&f.policies, "policy", nil, "Files and folders with policies; exceptions among them count as well. Repeat it or separate them by commas. Without it, the policies are those of the cluster.")
+	fs.StringSliceVar(&f.exceptions, "exception", nil, "Files and folders with exceptions (PolicyException) for the policies of --policy.")
+	fs.StringSliceVar(&f.resources, "resource", nil, "Files and folders with the resources to evaluate; - is standard input.")
+	fs.StringVar(&f.kubeconfig, "kubeconfig", "", "Kubeconfig of the cluster whose resources are evaluated, instead of --resource. Policies may then look things up in it.")
+	fs.StringVar(&f.context, "context", "", "Context in --kubeconfig; empty for its current one.")
+	fs.StringSliceVar(&f.namespaces, "namespace", nil, "With --kubeconfig, the namespaces to which the scan is limited. With --resource, the namespace of resources that name none.")
+	fs.IntVar(&f.workers, "workers", 0, "Resources that are evaluated at a time; 0 for one for each core.")
+}
+
+func (f *scanFlags) addOutput(fs *pflag.FlagSet) {
+	fs.StringVar(&f.output, "output", f.output, "What is printed: table, or the reports as yaml or json.")
+	fs.BoolVar(&f.all, "all", false, "Show all results in the table, not only failures, warnings and errors.")
+	fs.StringVar(&f.to, "to", "", "Kubeconfig of a server to write the reports into.")
+	fs.BoolVar(&f.createNamespaces, "create-namespaces", false, "Create the namespaces of reports that the server of --to does not have.")
+	fs.BoolVar(&f.split, "split-policy-report", f.split, "Make a report for each policy and namespace. If false, one for each namespace.")
+	fs.StringVar(&f.api, "reports-api", f.api, "API group of the reports: "+string(report.WGPolicy)+" or "+string(report.OpenReports)+".")
+}
+
+func (f *scanFlags) validate() error {
+	var errs []error
+	add := func(wrong bool, text string) {
+		if wrong {
+			errs = append(errs, errors.New(text))
+		}
+	}
+	add(len(f.resources) == 0 && f.kubeconfig == "", "--resource: is required; give files with resources, or --kubeconfig for those of a cluster")
+	add(len(f.resources) > 0 && f.kubeconfig != "", "--resource and --kubeconfig exclude each other: give one")
+	add(len(f.policies) == 0 && f.kubeconfig == "", "--policy: is required; give files with policies")
+	add(len(f.exceptions) > 0 && len(f.policies) == 0, "--exception needs --policy: exceptions of a cluster's policies are those of the cluster")
+	add(f.createNamespaces && f.to == "", "--create-namespaces needs --to")
+	add(f.context != "" && f.kubeconfig == "", "--context needs --kubeconfig")
+	add(len(f.resources) > 0 && len(f.namespaces) > 1, "--namespace: with --resource give one, for the resources that name none")
+	add(slices.Contains(f.namespaces, ""), "--namespace: must not be empty")
+	add(!slices.Contains([]string{outputTable, outputYAML, outputJSON}, f.output), fmt.Sprintf("--output: %q is none of table, yaml and json", f.output))
+	add(f.api != string(report.WGPolicy) && f.api != string(report.OpenReports), fmt.Sprintf("--reports-api: %q is neither %s nor %s", f.api, report.WGPolicy, report.OpenReports))
+	add(f.workers < 0, "--workers: must not be negative")
+	return errors.Join(errs...)
+}
+
+// scan is one run of the command.
+type scan struct {
+	flags    *scanFlags
+	policies []policy.Policy
+	source   source
+	findings *oneshot.Findings
+	// layout is nil if nobody wants reports.
+	layout *report.Layout
+	server *reportServer
+}
+
+// source has the resources, and knows what it has seen.
+type source interface {
+	oneshot.Source
+	oneshot.Extent
+}
+
+func (f *scanFlags) run(ctx context.Context) error {
+	s := scan{flags: f, findings: oneshot.NewFindings(f.all)}
+	if f.output != outputTable || f.to != "" {
+		s.layout = report.NewLayout(report.Options{Split: f.split, API: report.API(f.api)})
+	}
+	var total int64
+	var err error
+	if f.kubeconfig != "" {
+		err = s.fromCluster(ctx)
+	} else {
+		total, err = s.fromFiles()
+	}
+	if err != nil {
+		return err
+	}
+	// Before anything is evaluated: the layout keeps what has not changed.
+	if f.to != "" {
+		if s.server, err = openReports(ctx, f.to, s.layout); err != nil {
+			return err
+		}
+	}
+	options := oneshot.Options{Workers: f.workers, Findings: s.findings}
+	if s.layout != nil {
+		options.Reports = s.layout
+	}
+	bar := progress.New(f.process.ErrOut, total, "scan")
+	options.Progress = bar
+	incomplete := oneshot.Run(ctx, s.source, s.policies, options)
+	bar.Done()
+	var partial *oneshot.IncompleteError
+	if incomplete != nil && !errors.As(incomplete, &partial) {
+		return incomplete
+	}
+	if err := errors.Join(s.print(), s.write(ctx), incomplete); err != nil {
+		// Not the verdict: half of the truth may look like all of it.
+		return err
+	}
+	return s.verdict()
+}
+
+// fromFiles reads policies and resources, and returns the number of resources.
+func (s *scan) fromFiles() (int64, error) {
+	loader := manifest.Loader{Stdin: s.flags.process.In}
+	if err := s.compileFiles(&loader, nil); err != nil {
+		return 0, err
+	}
+	set, err := loader.Load(s.flags.resources...)
+	if err != nil {
+		return 0, fmt.Errorf("--resource: %w", err)
+	}
+	s.note(set.LeftOut)
+	files, err := oneshot.NewFiles(set.Objects, oneshot.FilesOptions{Namespace: s.flags.namespace()})
+	if err != nil {
+		return 0, fmt.Errorf("--resource: %w", err)
+	}
+	s.source = files
+	return int64(files.Len()), nil
+}
+
+// namespace of resources in files that name none.
+func (f *scanFlags) namespace() string {
+	if len(f.namespaces) == 0 {
+		return ""
+	}
+	return f.namespaces[0]
+}
+
+// compileFiles compiles the policies of --policy. A nil access is for evaluation without a
+// cluster.
+func (s *scan) compileFiles(loader *manifest.Loader, access *clusterAccess) error {
+	set, err := loader.Load(s.flags.policies...)
+	if err != nil {
+		return fmt.Errorf("--policy: %w", err)
+	}
+	s.note(set.LeftOut)
+	exceptions, err := loader.Load(s.flags.exceptions...)
+	if err != nil {
+		return fmt.Errorf("--exception: %w", err)
+	}
+	s.note(exceptions.LeftOut)
+	found := oneshot.Sort(set.Objects, s.flags.namespace())
+	more := oneshot.Sort(exceptions.Objects, s.flags.namespace())
+	for _, other := range slices.Concat(found.Others, more.Others, more.Policies) {
+		s.note([]string{fmt.Sprintf("%s: a %s of %s is not evaluated", other.Origin, other.GetKind(), other.GetAPIVersion())})
+	}
+	if len(found.Policies) == 0 {
+		return errors.New("--policy: there is no ClusterPolicy, Policy, ValidatingPolicy or NamespacedValidatingPolicy in it; give files with some")
+	}
+	return s.compile(access, found.Policies, append(found.Exceptions, more.Exceptions...))
+}
+
+// compile compiles policies for the evaluation with or without a cluster.
+func (s *scan) compile(access *clusterAccess, policies, exceptions []manifest.Object) error {
+	compiler, err := newCompiler(access)
+	if err != nil {
+		return err
+	}
+	s.policies, err = oneshot.Compile(compiler, policies, exceptions)
+	return err
+}
+
+// note tells what was left out. It is no error, and must not be silent.
+func (s *scan) note(leftOut []string) {
+	for _, text := range leftOut {
+		fmt.Fprintln(s.flags.process.ErrOut, "Left out:", text)
+	}
+}
+
+// write writes the reports into the server, if that was asked for.
+func (s *scan) write(ctx context.Context) error {
+	if s.server == nil {
+		return nil
+	}
+	if s.flags.createNamespaces {
+		if err := s.server.createNamespaces(ctx, s.findings.Namespaces()); err != nil {
+			return fmt.Errorf("--to: %w", err)
+		}
+	}
+	s.layout.Settle(oneshot.Keep(s.policies, s.source, len(s.flags.policies) == 0))
+	written, err := s.server.flush(ctx)
+	fmt.Fprintln(s.flags.process.ErrOut, written)
+	switch {
+	case apierrors.IsNotFound(err) && !s.flags.createNamespaces:
+		return fmt.Errorf("--to: write reports: %w\nCreate the namespaces that are missing, or give --create-namespaces", err)
+	case err != nil:
+		return fmt.Errorf("--to: write reports: %w", err)
+	}
+	return nil
+}
+
+func (s *scan) print() error {
+	if s.flags.output == outputTable {
+		return s.findings.PrintTable(s.flags.process.Out)
+	}
+	return oneshot.PrintReports(s.flags.process.Out, s.layout.Reports(), s.flags.output == outputJSON)
+}
+
+// verdict says by its error what the exit code is to be.
+func (s *scan) verdict() error {
+	var problems []error
+	for _, p := range s.policies {
+		if err := p.Problem(); err != nil {
+			problems = append(problems, fmt.Errorf("%s can't be evaluated: %w", p.Identity(), err))
+		}
+	}
+	if err := errors.Join(problems...); err != nil {
+		return err
+	}
+	switch total := s.findings.Total(); {
+	case total.Error > 0:
+		return fmt.Errorf("%d rules could not be evaluated (%s)", total.Error, s.findings.Summary())
+	case total.Fail > 0:
+		return &cli.Finding{Text: s.findings.Summary(), Code: exitFindings}
+	default:
+		fmt.Fprintln(s.flags.process.ErrOut, s.findings.Summary())
+		return nil
+	}
+}

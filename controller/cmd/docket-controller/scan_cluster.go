@@ -1,0 +1,206 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync/atomic"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/discovery/cached/memory"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/restmapper"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/klog/v2"
+
+	"github.com/docket-project/docket/controller/internal/manifest"
+	"github.com/docket-project/docket/controller/internal/oneshot"
+	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/controller/internal/policy/kyverno"
+	"github.com/docket-project/docket/controller/internal/report"
+	"github.com/docket-project/docket/internal/cli"
+)
+
+// Requests a second and at once: client-go's own limit is for controllers that run all day.
+const (
+	clientQPS   = 100
+	clientBurst = 200
+)
+
+// clusterAccess are the clients for a cluster whose resources are evaluated.
+type clusterAccess struct {
+	dynamic    dynamic.Interface
+	kubernetes kubernetes.Interface
+	discovery  discovery.CachedDiscoveryInterface
+}
+
+// restConfig reads a kubeconfig that a flag names.
+func restConfig(flag, path, contextName string) (*rest.Config, error) {
+	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(
+		&clientcmd.ClientConfigLoadingRules{ExplicitPath: path},
+		&clientcmd.ConfigOverrides{CurrentContext: contextName}).ClientConfig()
+	if err != nil {
+		return nil, fmt.Errorf("--%s: %w", flag, err)
+	}
+	config.QPS, config.Burst = clientQPS, clientBurst
+	// Which versions are listed is the policies' choice; warnings help nobody.
+	config.WarningHandler = rest.NoWarnings{}
+	return config, nil
+}
+
+func newClusterAccess(config *rest.Config) (*clusterAccess, error) {
+	client, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return nil, err
+	}
+	access := &clusterAccess{}
+	var errs [2]error
+	access.dynamic, errs[0] = dynamic.NewForConfigAndClient(config, client)
+	access.kubernetes, errs[1] = kubernetes.NewForConfigAndClient(config, client)
+	if err := errors.Join(errs[:]...); err != nil {
+		return nil, err
+	}
+	access.discovery = memory.NewMemCacheClient(access.kubernetes.Discovery())
+	return access, nil
+}
+
+// newCompiler returns a compiler for policies that may look things up in a cluster, or, without
+// one, for evaluation from files.
+func newCompiler(access *clusterAccess) (policy.Compiler, error) {
+	if access == nil {
+		return kyverno.NewCompiler(kyverno.Config{})
+	}
+	return kyverno.NewCompiler(kyverno.Config{
+		Client: access.dynamic, Kubernetes: access.kubernetes,
+		Mapper: restmapper.NewDeferredDiscoveryRESTMapper(access.discovery),
+	})
+}
+
+// fromCluster takes the resources of a cluster, and its policies if none are given.
+func (s *scan) fromCluster(ctx context.Context) error {
+	config, err := restConfig("kubeconfig", s.flags.kubeconfig, s.flags.context)
+	if err != nil {
+		return cli.Usage(err)
+	}
+	access, err := newClusterAccess(config)
+	if err != nil {
+		return fmt.Errorf("--kubeconfig: %w", err)
+	}
+	cluster, err := oneshot.NewCluster(access.dynamic, access.discovery, s.flags.namespaces)
+	if err != nil {
+		return err
+	}
+	s.source = cluster
+	if len(s.flags.policies) > 0 {
+		loader := manifest.Loader{Stdin: s.flags.process.In}
+		return s.compileFiles(&loader, access)
+	}
+	policies, err := cluster.Objects(ctx, policy.Kinds())
+	if err != nil {
+		return err
+	}
+	exceptions, err := cluster.Objects(ctx, policy.ExceptionKinds())
+	if err != nil {
+		return err
+	}
+	if len(policies) == 0 {
+		return errors.New("the cluster has no policies; give some with --policy")
+	}
+	if err := s.compile(access, policies, exceptions); err != nil {
+		return err
+	}
+	s.policies = slices.DeleteFunc(s.policies, func(p policy.Policy) bool { return !p.Background() })
+	return nil
+}
+
+// reportServer is where --to writes reports.
+type reportServer struct {
+	writer     *report.Writer
+	counts     *writeCounts
+	namespaces corev1client.NamespaceInterface
+}
+
+// openReports reads the reports that the server has into the layout.
+func openReports(ctx context.Context, kubeconfig string, layout *report.Layout) (*reportServer, error) {
+	config, err := restConfig("to", kubeconfig, "")
+	if err != nil {
+		return nil, cli.Usage(err)
+	}
+	server := &reportServer{counts: &writeCounts{}}
+	core, err := corev1client.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("--to: %w", err)
+	}
+	server.namespaces = core.Namespaces()
+	config = rest.CopyConfig(config)
+	config.Wrap(server.counts.wrap)
+	if server.writer, err = report.NewWriter(report.Config{Layout: layout, REST: config}); err != nil {
+		return nil, fmt.Errorf("--to: %w", err)
+	}
+	if err := server.writer.Load(ctx); err != nil {
+		return nil, fmt.Errorf("--to: read the reports that are there: %w", err)
+	}
+	return server, nil
+}
+
+// createNamespaces creates the namespaces that the server does not have.
+func (s *reportServer) createNamespaces(ctx context.Context, names []string) error {
+	for _, name := range names {
+		_, err := s.namespaces.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+		if err != nil && !apierrors.IsAlreadyExists(err) {
+			return fmt.Errorf("create the namespace %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// flush writes what has changed and says what that was.
+func (s *reportServer) flush(ctx context.Context) (string, error) {
+	// The error says all that the log would.
+	err := s.writer.Flush(klog.NewContext(ctx, klog.Logger{}))
+	return s.counts.String(), err
+}
+
+// writeCounts counts the writes that the server accepted.
+type writeCounts struct {
+	created, updated, deleted atomic.Int64
+}
+
+// String is for people.
+func (c *writeCounts) String() string {
+	return fmt.Sprintf("reports: %d created, %d updated, %d deleted", c.created.Load(), c.updated.Load(), c.deleted.Load())
+}
+
+func (c *writeCounts) wrap(next http.RoundTripper) http.RoundTripper {
+	return roundTripper(func(request *http.Request) (*http.Response, error) {
+		response, err := next.RoundTrip(request)
+		if err != nil || response.StatusCode >= http.StatusMultipleChoices {
+			return response, err
+		}
+		switch request.Method {
+		case http.MethodPost:
+			c.created.Add(1)
+		case http.MethodPut, http.MethodPatch:
+			c.updated.Add(1)
+		case http.MethodDelete:
+			c.deleted.Add(1)
+		}
+		return response, nil
+	})
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+// RoundTrip implements http.RoundTripper.
+func (f roundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return f(request) }

@@ -1,0 +1,264 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+
+	openreports "github.com/docket-project/docket/api/openreports/v1alpha1"
+	"github.com/docket-project/docket/api/report"
+	wgpolicy "github.com/docket-project/docket/api/wgpolicyk8s/v1alpha2"
+	"github.com/docket-project/docket/internal/cli"
+)
+
+const (
+	labelPolicy = `apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: owner}
+spec:
+  rules:
+  - name: label
+    match: {any: [{resources: {kinds: [Pod]}}]}
+    validate:
+      message: Who owns it?
+      pattern: {metadata: {labels: {owner: "?*"}}}
+`
+	celPolicy = `apiVersion: policies.kyverno.io/v1
+kind: ValidatingPolicy
+metadata: {name: named}
+spec:
+  evaluation: {background: {enabled: false}}
+  matchConstraints:
+    resourceRules: [{apiGroups: [apps], apiVersions: [v1], operations: [CREATE], resources: [deployments]}]
+  validations: [{expression: "object.metadata.name != 'web'", message: Find a better name.}]
+`
+	brokenPolicy = `apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: broken}
+spec:
+  rules:
+  - name: lookup
+    match: {any: [{resources: {kinds: [Pod]}}]}
+    context: [{name: all, apiCall: {urlPath: /api/v1/pods}}]
+    validate: {message: "{{ all }}", deny: {conditions: {any: [{key: "{{ all.items[] | length(@) }}", operator: GreaterThan, value: 1}]}}}
+`
+	exception = `apiVersion: kyverno.io/v2
+kind: PolicyException
+metadata: {name: e}
+spec:
+  exceptions: [{policyName: owner, ruleNames: [label, autogen-label]}]
+  match: {any: [{resources: {kinds: [Pod], names: [bad]}}]}
+`
+	badPod     = "apiVersion: v1\nkind: Pod\nmetadata: {name: bad}\nspec: {containers: [{name: c, image: nginx}]}\n"
+	goodPod    = "apiVersion: v1\nkind: Pod\nmetadata: {name: good, namespace: shop, labels: {owner: me}}\nspec: {containers: [{name: c, image: nginx}]}\n"
+	deployment = `apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: shop, labels: {owner: me}}
+spec:
+  selector: {matchLabels: {app: web}}
+  template: {metadata: {labels: {app: web, owner: me}}, spec: {containers: [{name: c, image: nginx}]}}
+`
+)
+
+// endlessPolicy has so many rules that a few thousand pods take long.
+func endlessPolicy() string {
+	rules := []string{strings.TrimSuffix(labelPolicy, "\n")}
+	_, rule, _ := strings.Cut(labelPolicy, "rules:\n")
+	for i := range 200 {
+		rules = append(rules, strings.Replace(strings.TrimSuffix(rule, "\n"), "name: label", fmt.Sprintf("name: r%d", i), 1))
+	}
+	return strings.Join(rules, "\n") + "\n"
+}
+
+func manyPods(count int) string {
+	var text strings.Builder
+	for i := range count {
+		fmt.Fprintf(&text, `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p%d"},"spec":{"containers":[{"name":"c","image":"nginx"}]}}`+"\n---\n", i)
+	}
+	return text.String()
+}
+
+// TestScanOfFiles: what it prints and how it exits, with the real evaluator.
+func TestScanOfFiles(t *testing.T) {
+	t.Parallel()
+	dir := writeFiles(t, map[string]string{
+		"policies/owner.yaml": labelPolicy, "policies/sub/named.yaml": celPolicy, "policies/other.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n",
+		"policies/package.yml": "name: owner\nversion: 1\n",
+		"app/bad.yaml":         badPod, "app/good.yaml": goodPod + "---\n" + deployment,
+		"exception.yaml": exception, "broken.yaml": brokenPolicy, "good.yaml": goodPod,
+		"invalid.yaml":  strings.Replace(labelPolicy, "pattern: {", "pattern: {^(x): y, ", 1),
+		"unscored.yaml": strings.Replace(labelPolicy, "{name: owner}", "{name: owner, annotations: {policies.kyverno.io/scored: \"false\"}}", 1),
+	})
+	in := func(flag string, names ...string) []string {
+		var args []string
+		for _, name := range names {
+			args = append(args, "--"+flag, dir+"/"+name)
+		}
+		return args
+	}
+	for name, test := range map[string]struct {
+		args []string
+		want int
+		out  []string
+		err  []string
+	}{
+		"something fails": {
+			slices.Concat(in("policy", "policies"), in("resource", "app")), exitFindings,
+			[]string{"default     owner    label   Pod/bad          fail     validation error: Who owns it?", "shop        named            Deployment/web   fail     Find a better name.", "TOTAL"},
+			[]string{"3 resources: 2 pass, 2 fail", "Left out: " + dir + "/policies/other.yaml: a ConfigMap", "package.yml: is no Kubernetes object"},
+		},
+		"all pass":                 {slices.Concat(in("policy", "policies"), in("resource", "good.yaml")), cli.ExitOK, []string{"ClusterPolicy/owner      1"}, []string{"1 pass, 0 fail"}},
+		"exception":                {slices.Concat(in("policy", "policies/owner.yaml"), in("resource", "app"), in("exception", "exception.yaml")), cli.ExitOK, nil, []string{"1 skip"}},
+		"exception among policies": {slices.Concat(in("policy", "policies/owner.yaml", "exception.yaml"), in("resource", "app")), cli.ExitOK, nil, []string{"1 skip"}},
+		"not scored":               {slices.Concat(in("policy", "unscored.yaml"), in("resource", "app")), cli.ExitOK, []string{"warn"}, []string{"0 fail, 1 warn"}},
+		"context without cluster":  {slices.Concat(in("policy", "broken.yaml", "policies"), in("resource", "app")), exitTrouble, []string{"error"}, []string{"could not be evaluated"}},
+		"invalid policy":           {slices.Concat(in("policy", "invalid.yaml"), in("resource", "good.yaml")), exitTrouble, nil, []string{"ClusterPolicy/owner can't be evaluated"}},
+		"no policies":              {slices.Concat(in("policy", "policies/other.yaml"), in("resource", "app")), exitTrouble, nil, []string{"--policy: there is no ClusterPolicy"}},
+		"policy twice":             {slices.Concat(in("policy", "policies", "unscored.yaml"), in("resource", "app")), exitTrouble, nil, []string{"unscored.yaml: has the ClusterPolicy owner"}},
+		"resource twice":           {slices.Concat(in("policy", "policies"), in("resource", "app", "good.yaml")), exitTrouble, nil, []string{"has the Pod shop/good"}},
+		"all results":              {slices.Concat(in("policy", "policies/owner.yaml"), in("resource", "app"), []string{"--all"}), exitFindings, []string{"Pod/good", "pass"}, nil},
+		"another namespace":        {slices.Concat(in("policy", "policies"), in("resource", "app/bad.yaml"), []string{"--namespace=team"}), exitFindings, []string{"team        owner"}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := command(t, "", append([]string{"scan"}, test.args...)...)
+			if got.code != test.want {
+				t.Errorf("exit code %d, want %d", got.code, test.want)
+			}
+			for _, text := range test.out {
+				if !strings.Contains(got.out, text) {
+					t.Errorf("%q is not in the output", text)
+				}
+			}
+			for _, text := range test.err {
+				if !strings.Contains(got.err, text) {
+					t.Errorf("%q is not in the errors", text)
+				}
+			}
+			if t.Failed() {
+				t.Logf("output:\n%s\nerrors:\n%s", got.out, got.err)
+			}
+		})
+	}
+}
+
+// TestScanPrintsReports: as YAML and JSON, of both groups, split and not; nothing else is on
+// standard output.
+func TestScanPrintsReports(t *testing.T) {
+	t.Parallel()
+	dir := writeFiles(t, map[string]string{"policy.yaml": labelPolicy + "---\n" + celPolicy, "app.yaml": badPod + "---\n" + goodPod + "---\n" + deployment})
+	for name, test := range map[string]struct {
+		args []string
+		want []string
+	}{
+		"split": {[]string{"--output=yaml"}, []string{
+			"default/polr-ns-default-owner pass 0 fail 1", "shop/polr-ns-shop-named-… pass 0 fail 1", "shop/polr-ns-shop-owner pass 2 fail 0",
+		}},
+		"by namespace": {[]string{"--output=json", "--split-policy-report=false"}, []string{
+			"default/polr-ns-default pass 0 fail 1", "shop/polr-ns-shop pass 2 fail 1",
+		}},
+		"openreports": {[]string{"--output=json", "--split-policy-report=false", "--reports-api=openreports.io"}, []string{
+			"default/polr-ns-default pass 0 fail 1", "shop/polr-ns-shop pass 2 fail 1",
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := command(t, "", append([]string{"scan", "--policy", dir + "/policy.yaml", "--resource", dir + "/app.yaml"}, test.args...)...)
+			if got.code != exitFindings {
+				t.Errorf("exit code %d:\n%s", got.code, got.err)
+			}
+			if asJSON := slices.Contains(test.args, "--output=json"); json.Valid([]byte(got.out)) != asJSON {
+				t.Errorf("the output is JSON: %v", !asJSON)
+			}
+			if diff := cmp.Diff(test.want, reportsIn(t, got.out)); diff != "" {
+				t.Errorf("reports (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// reportsIn reads a list of reports, with the hashes of names cut off.
+func reportsIn(t *testing.T, text string) []string {
+	t.Helper()
+	var list struct{ Items []json.RawMessage }
+	asJSON, err := yaml.YAMLToJSON([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(asJSON, &list); err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for _, raw := range list.Items {
+		var accessor report.Accessor = &wgpolicy.PolicyReport{}
+		if strings.Contains(string(raw), "openreports.io") {
+			accessor = &openreports.Report{}
+		}
+		if err := yaml.UnmarshalStrict(raw, accessor); err != nil {
+			t.Fatal(err)
+		}
+		name := accessor.GetName()
+		if i := strings.LastIndex(name, "-"); len(name)-i == 11 {
+			name = name[:i] + "-…"
+		}
+		counts := accessor.GetSummary().Counts()
+		lines = append(lines, fmt.Sprintf("%s/%s pass %d fail %d", accessor.GetNamespace(), name, counts.Pass, counts.Fail))
+	}
+	return lines
+}
+
+func TestScanOfStandardInput(t *testing.T) {
+	t.Parallel()
+	dir := writeFiles(t, map[string]string{"policy.yaml": labelPolicy})
+	if got := command(t, badPod, "scan", "--policy", dir, "--resource", "-"); got.code != exitFindings || !strings.Contains(got.out, "Pod/bad") {
+		t.Errorf("exit code %d:\n%s%s", got.code, got.out, got.err)
+	}
+	if got := command(t, labelPolicy, "scan", "--policy", "-", "--resource", "-"); got.code != exitTrouble || !strings.Contains(got.err, "only once") {
+		t.Errorf("exit code %d:\n%s%s", got.code, got.out, got.err)
+	}
+}
+
+// TestTestCommand: exit codes of a collection with the real evaluator.
+func TestTestCommand(t *testing.T) {
+	t.Parallel()
+	const head = "apiVersion: cli.kyverno.io/v1alpha1\nkind: Test\nmetadata: {name: t}\npolicies: [policy.yaml]\nresources: [pods.yaml]\nresults:\n"
+	const agrees = "- {policy: owner, rule: label, kind: Pod, resources: [bad], result: fail}\n- {policy: owner, rule: label, kind: Pod, resources: [good], result: pass}\n" +
+		"- {policy: owner, rule: label, kind: Deployment, resources: [web], result: pass}\n"
+	const missing = "- {policy: owner, rule: lable, kind: Pod, resources: [bad], result: fail}\n"
+	for name, test := range map[string]struct {
+		results string
+		allow   bool
+		want    int
+		text    string
+	}{
+		"agrees":    {agrees, false, cli.ExitOK, "ClusterPolicy   1       3         3"},
+		"disagrees": {strings.Replace(agrees, "fail", "pass", 1), false, exitFindings, "Disagree: kyverno-test.yaml, owner, label, Pod bad: want pass, got fail: validation error: Who owns it?"},
+		"missing":   {agrees + missing, false, exitFindings, "Missing: kyverno-test.yaml, owner, lable, Pod bad"},
+		"allowed":   {agrees + missing, true, cli.ExitOK, "(misspelled)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := writeFiles(t, map[string]string{
+				"policy.yaml": labelPolicy, "pods.yaml": badPod + "---\n" + goodPod + "---\n" + deployment,
+				"kyverno-test.yaml": head + test.results, "allow": "kyverno-test.yaml, owner, lable, Pod bad: misspelled\n",
+			})
+			for _, args := range [][]string{nil, {"--through-reports"}} {
+				args = append([]string{"test", "--policies-dir", dir}, args...)
+				if test.allow {
+					args = append(args, "--allow", dir+"/allow")
+				}
+				if got := command(t, "", args...); got.code != test.want || !strings.Contains(got.out, test.text) {
+					t.Errorf("%v: exit code %d, want %d, and %q in the output:\n%s%s", args, got.code, test.want, test.text, got.out, got.err)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,77 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package manager
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/tools/record"
+
+	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/controller/internal/report"
+	"github.com/docket-project/docket/controller/internal/scan"
+)
+
+// discoveryTimeout also bounds how long the end of a scanner may take.
+const discoveryTimeout = 5 * time.Second
+
+// RESTConfig returns the way to the cluster: by a kubeconfig, or as the service account of the
+// pod if the file is empty.
+func RESTConfig(kubeconfig, userAgent string) (*rest.Config, error) {
+	config, err := clusterConfig(kubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	config.UserAgent = userAgent
+	// The cluster's own priority and fairness limits us, and knows what it can take.
+	config.QPS = -1
+	return config, nil
+}
+
+func clusterConfig(kubeconfig string) (*rest.Config, error) {
+	if kubeconfig == "" {
+		config, err := rest.InClusterConfig()
+		if errors.Is(err, rest.ErrNotInCluster) {
+			return nil, errors.New("--kubeconfig: is required outside of a pod")
+		}
+		return config, err
+	}
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		return nil, fmt.Errorf("--kubeconfig: %w", err)
+	}
+	return config, nil
+}
+
+func (m *Manager) writerConfig(layout *report.Layout) report.Config {
+	return report.Config{Layout: layout, REST: m.config, Gather: m.options.ReportInterval}
+}
+
+func (m *Manager) scanConfig(compiler policy.Compiler, layout *report.Layout, recorder record.EventRecorder) (scan.Config, error) {
+	client, err := dynamic.NewForConfig(m.config)
+	if err != nil {
+		return scan.Config{}, err
+	}
+	short := rest.CopyConfig(m.config)
+	short.Timeout = discoveryTimeout
+	kinds, err := discovery.NewDiscoveryClientForConfig(short)
+	if err != nil {
+		return scan.Config{}, err
+	}
+	exclude := make([]schema.GroupResource, 0, len(m.options.ExcludeKinds))
+	for _, kind := range m.options.ExcludeKinds {
+		exclude = append(exclude, schema.ParseGroupResource(kind))
+	}
+	return scan.Config{
+		Client: client, Discovery: kinds, Compiler: compiler, Results: layout, Recorder: recorder,
+		Workers: m.options.Workers, Interval: m.options.ScanInterval, Exclude: exclude, EventsPerPolicy: m.options.EventsPerPolicy,
+	}, nil
+}

@@ -1,0 +1,186 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package manager
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/client-go/tools/record"
+)
+
+func TestOptionsSayWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	if errs := NewOptions().Validate(); len(errs) != 0 {
+		t.Errorf("the defaults are refused: %v", errs)
+	}
+	for flag, change := range map[string]func(*Options){
+		"--reports-api":              func(o *Options) { o.ReportsAPI = "example.com" },
+		"--report-interval":          func(o *Options) { o.ReportInterval = time.Millisecond },
+		"--background-scan-interval": func(o *Options) { o.ScanInterval = time.Second },
+		"--workers":                  func(o *Options) { o.Workers = -1 },
+		"--events-per-policy":        func(o *Options) { o.EventsPerPolicy = 1000 },
+		"--exclude-kinds":            func(o *Options) { o.ExcludeKinds = []string{"Pod/exec"} },
+		"--leader-elect-namespace":   func(o *Options) { o.LeaderElectNamespace = "a.b" },
+		"--metrics-bind-address":     func(o *Options) { o.MetricsBindAddress = "8080" },
+	} {
+		options := NewOptions()
+		change(options)
+		if errs := options.Validate(); len(errs) != 1 || !strings.HasPrefix(errs[0].Error(), flag+": ") {
+			t.Errorf("%s: %v", flag, errs)
+		}
+	}
+	never := NewOptions()
+	never.ScanInterval, never.MetricsBindAddress = 0, "0"
+	if errs := never.Validate(); len(errs) != 0 || never.serves() {
+		t.Errorf("0 does not switch off: %v", errs)
+	}
+}
+
+func TestHealth(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	h, err := newHealth(ctx, "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := make(chan error, 1)
+	go func() { served <- h.serve(ctx) }()
+	want := func(path string, code int, text string) {
+		t.Helper()
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+h.listener.Addr().String()+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = answer.Body.Close() }()
+		body, err := io.ReadAll(answer.Body)
+		if err != nil || answer.StatusCode != code || !strings.Contains(string(body), text) {
+			t.Errorf("%s: %d %.200s %v, want %d %s", path, answer.StatusCode, body, err, code, text)
+		}
+	}
+	want("/healthz", http.StatusOK, "ok")
+	want("/readyz", http.StatusServiceUnavailable, "starting")
+	h.setReady(func() error { return errors.New("not yet") })
+	want("/readyz", http.StatusServiceUnavailable, "not yet")
+	h.setReady(func() error { return nil })
+	want("/readyz", http.StatusOK, "ok")
+	want("/metrics", http.StatusOK, "go_goroutines")
+	if _, err := newHealth(ctx, h.listener.Addr().String()); err == nil || !strings.Contains(err.Error(), "--metrics-bind-address") {
+		t.Errorf("an address in use: %v", err)
+	}
+	cancel()
+	if err := <-served; err != nil {
+		t.Error(err)
+	}
+}
+
+func holder(t *testing.T, client *fake.Clientset) string {
+	t.Helper()
+	lease, err := client.CoordinationV1().Leases("default").Get(context.WithoutCancel(t.Context()), leaseName, metav1.GetOptions{})
+	if err != nil || lease.Spec.HolderIdentity == nil {
+		t.Fatalf("lease: %v %v", lease, err)
+	}
+	return *lease.Spec.HolderIdentity
+}
+
+// TestLeaseIsHeldUntilTheLeaderHasEnded: the next one finds all that it wrote.
+func TestLeaseIsHeldUntilTheLeaderHasEnded(t *testing.T) {
+	t.Parallel()
+	client := fake.NewClientset()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	led := false
+	err := elect(ctx, client, record.NewFakeRecorder(10), "default", func(leading context.Context) error {
+		cancel()
+		<-leading.Done()
+		if !errors.Is(context.Cause(leading), errEnding) {
+			t.Errorf("the cause of the end is %v", context.Cause(leading))
+		}
+		if holder(t, client) == "" {
+			t.Error("the lease was given back while the leader worked")
+		}
+		led = true
+		return nil
+	})
+	if err != nil || !led {
+		t.Errorf("led: %v, error: %v", led, err)
+	}
+	if got := holder(t, client); got != "" {
+		t.Errorf("the lease is still held by %q", got)
+	}
+}
+
+func TestLeaderThatFailsEnds(t *testing.T) {
+	t.Parallel()
+	client := fake.NewClientset()
+	broken := errors.New("broken")
+	if err := elect(t.Context(), client, record.NewFakeRecorder(10), "default", func(context.Context) error { return broken }); !errors.Is(err, broken) {
+		t.Errorf("error: %v", err)
+	}
+	if got := holder(t, client); got != "" {
+		t.Errorf("the lease is still held by %q", got)
+	}
+}
+
+// TestLostLease: the leader's context ends, and not as if the process did.
+func TestLostLease(t *testing.T) {
+	t.Parallel()
+	client := fake.NewClientset()
+	var away atomic.Bool
+	client.PrependReactor("update", "leases", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return away.Load(), nil, errors.New("the cluster is away")
+	})
+	err := elect(t.Context(), client, record.NewFakeRecorder(10), "default", func(leading context.Context) error {
+		away.Store(true)
+		<-leading.Done()
+		if errors.Is(context.Cause(leading), errEnding) {
+			t.Error("a lost lease looks like the end of the process")
+		}
+		return nil
+	})
+	if !errors.Is(err, errLeaseLost) {
+		t.Errorf("error: %v", err)
+	}
+}
+
+// TestStandbyEnds: a replica that never leads ends with its context.
+func TestStandbyEnds(t *testing.T) {
+	t.Parallel()
+	client := fake.NewClientset()
+	client.PrependReactor("create", "leases", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return true, nil, errors.New("somebody else leads")
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	if err := elect(ctx, client, record.NewFakeRecorder(10), "default", func(context.Context) error {
+		t.Error("leads without a lease")
+		return nil
+	}); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestLeaseNamespaceIsAskedForOutsideOfAPod(t *testing.T) {
+	t.Parallel()
+	if _, err := leaseNamespace(""); err == nil || !strings.Contains(err.Error(), "--leader-elect-namespace") {
+		t.Errorf("error: %v", err)
+	}
+	if got, err := leaseNamespace("a"); err != nil || got != "a" {
+		t.Errorf("%q, %v", got, err)
+	}
+}

@@ -1,0 +1,130 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package manager
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+	cliflag "k8s.io/component-base/cli/flag"
+	"k8s.io/component-base/logs"
+	logsapi "k8s.io/component-base/logs/api/v1"
+
+	"github.com/docket-project/docket/controller/internal/report"
+)
+
+const (
+	leaseName = "docket-controller"
+
+	defaultReportInterval = 5 * time.Second
+	minReportInterval     = time.Second
+	defaultScanInterval   = time.Hour
+	minScanInterval       = time.Minute
+	maxEventsPerPolicy    = 100
+)
+
+// Options are the flags of the command. Make them with [NewOptions].
+type Options struct {
+	Kubeconfig string
+
+	Split          bool
+	ReportsAPI     string
+	ReportInterval time.Duration
+
+	ScanInterval    time.Duration
+	Workers         int
+	EventsPerPolicy int
+	ExcludeKinds    []string
+
+	LeaderElect          bool
+	LeaderElectNamespace string
+
+	MetricsBindAddress string
+
+	Logs *logs.Options
+}
+
+// NewOptions returns the defaults.
+func NewOptions() *Options {
+	return &Options{
+		Split:          true,
+		ReportsAPI:     string(report.WGPolicy),
+		ReportInterval: defaultReportInterval,
+		ScanInterval:   defaultScanInterval,
+
+		LeaderElect:        true,
+		MetricsBindAddress: ":8080",
+		Logs:               logs.NewOptions(),
+	}
+}
+
+// Flags returns the flags in sections. They set o.
+func (o *Options) Flags() cliflag.NamedFlagSets {
+	var sections cliflag.NamedFlagSets
+	fs := sections.FlagSet("cluster")
+	fs.StringVar(&o.Kubeconfig, "kubeconfig", o.Kubeconfig, "File with the address of the cluster and credentials. Without it, the service account of the pod is used")
+	fs = sections.FlagSet("reports")
+	fs.BoolVar(&o.Split, "split-policy-report", o.Split, "Write one report for each policy and namespace. If false, one for each namespace. A change replaces the old reports once the new ones are there")
+	fs.StringVar(&o.ReportsAPI, "reports-api", o.ReportsAPI, fmt.Sprintf("API group of the reports: %s or %s", report.WGPolicy, report.OpenReports))
+	fs.DurationVar(&o.ReportInterval, "report-interval", o.ReportInterval, "How long changes of a report are gathered before it is written. One that was quiet for a fifth of it is written at once")
+	fs = sections.FlagSet("scan")
+	fs.DurationVar(&o.ScanInterval, "background-scan-interval", o.ScanInterval, "How often everything is evaluated again without a known reason, for policies that look at more than the resource. 0 means never")
+	fs.IntVar(&o.Workers, "workers", o.Workers, "How many resources are evaluated at a time. 0 means one for each core")
+	fs.IntVar(&o.EventsPerPolicy, "events-per-policy", o.EventsPerPolicy, "How many Events tell of a policy's failures in an interval, with counts. 0 means none")
+	fs.StringSliceVar(&o.ExcludeKinds, "exclude-kinds", o.ExcludeKinds, "Kinds that are never evaluated, as RESOURCE.GROUP such as replicasets.apps; for the core group the resource alone")
+	fs = sections.FlagSet("leader election")
+	fs.BoolVar(&o.LeaderElect, "leader-elect", o.LeaderElect, "Hold a Lease while working, so that one replica of several works")
+	fs.StringVar(&o.LeaderElectNamespace, "leader-elect-namespace", o.LeaderElectNamespace, "Namespace of the Lease. Without it, that of the pod")
+	fs = sections.FlagSet("metrics")
+	fs.StringVar(&o.MetricsBindAddress, "metrics-bind-address", o.MetricsBindAddress, "Address for /metrics, /healthz and /readyz over HTTP. 0 means none")
+	logsapi.AddFlags(o.Logs, sections.FlagSet("logs"))
+	return sections
+}
+
+// Validate returns one error for each flag that is wrong.
+func (o *Options) Validate() []error {
+	var errs []error
+	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	if !slices.Contains([]report.API{report.WGPolicy, report.OpenReports}, report.API(o.ReportsAPI)) {
+		bad("--reports-api: %q is not %s or %s", o.ReportsAPI, report.WGPolicy, report.OpenReports)
+	}
+	if o.ReportInterval < minReportInterval {
+		bad("--report-interval: %v is too short; give %v or more", o.ReportInterval, minReportInterval)
+	}
+	if o.ScanInterval != 0 && o.ScanInterval < minScanInterval {
+		bad("--background-scan-interval: %v is too short; give %v or more, or 0 for never", o.ScanInterval, minScanInterval)
+	}
+	if o.Workers < 0 {
+		bad("--workers: %d is negative; give 0 for one a core", o.Workers)
+	}
+	if o.EventsPerPolicy < 0 || o.EventsPerPolicy > maxEventsPerPolicy {
+		bad("--events-per-policy: %d is not between 0 and %d", o.EventsPerPolicy, maxEventsPerPolicy)
+	}
+	for _, kind := range o.ExcludeKinds {
+		if problems := validation.IsDNS1123Subdomain(kind); len(problems) > 0 {
+			bad("--exclude-kinds: %q is not like replicasets.apps", kind)
+		}
+	}
+	if o.LeaderElectNamespace != "" {
+		if problems := validation.IsDNS1123Label(o.LeaderElectNamespace); len(problems) > 0 {
+			bad("--leader-elect-namespace: %q is not the name of a namespace", o.LeaderElectNamespace)
+		}
+	}
+	if o.serves() {
+		if _, _, err := net.SplitHostPort(o.MetricsBindAddress); err != nil {
+			bad("--metrics-bind-address: %w; give one such as :8080, or 0 for none", err)
+		}
+	}
+	if err := errors.Join(logsapi.Validate(o.Logs, nil, nil).ToAggregate()); err != nil {
+		errs = append(errs, err)
+	}
+	return errs
+}
+
+// serves tells whether there is an address for metrics.
+func (o *Options) serves() bool { return o.MetricsBindAddress != "0" && o.MetricsBindAddress != "" }

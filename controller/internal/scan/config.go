@@ -1,0 +1,104 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package scan
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/utils/clock"
+
+	"github.com/docket-project/docket/controller/internal/policy"
+)
+
+const (
+	minWorkers = 2
+	// defaultDiscoveryInterval is how long a kind may exist before it is noticed. A poll costs
+	// two requests; watching the definitions of kinds would miss those of other API servers.
+	defaultDiscoveryInterval = 15 * time.Second
+	// defaultEventInterval is that of [Config.EventsPerPolicy] if nothing is scanned periodically.
+	defaultEventInterval = time.Hour
+)
+
+// Results takes what was found. Its methods return quickly and are safe for concurrent use.
+type Results interface {
+	// Present says how results of a policy are shown. It comes before the first Set of a policy.
+	Present(id policy.Identity, presentation policy.Presentation)
+	// Set replaces the results of a policy for a subject; none removes them.
+	Set(id policy.Identity, subject policy.Reference, results []policy.Result)
+	// RemovePolicy removes all results of a policy.
+	RemovePolicy(id policy.Identity)
+	// Settle removes the results that an earlier process left, that were not Set since, and
+	// that keep doesn't want.
+	Settle(keep func(policy.Identity, policy.Reference) bool)
+}
+
+// Config is what a [Scanner] needs. Client, Discovery, Compiler and Results are required.
+type Config struct {
+	Client dynamic.Interface
+	// Discovery must not cache. Give its client a timeout of few seconds: a request that the
+	// server doesn't answer outlives [Scanner.Run] by that time.
+	Discovery discovery.DiscoveryInterface
+	Compiler  policy.Compiler
+	Results   Results
+	// Recorder takes Events on policies; nil for none.
+	Recorder record.EventRecorder
+	// Workers is how many resources are evaluated at a time; 0 means one a core, at least 2.
+	Workers int
+	// Interval is how often everything is evaluated once more, spread over the interval; 0
+	// means never.
+	Interval time.Duration
+	// DiscoveryInterval is how often kinds are looked up; 0 means every 15 s.
+	DiscoveryInterval time.Duration
+	// Exclude lists resources that are never scanned, beside those that never make sense. A
+	// group "*" stands for any.
+	Exclude []schema.GroupResource
+	// EventsPerPolicy is how many Events a policy gets in an interval for the subjects that
+	// fail it; 0 means none.
+	EventsPerPolicy int
+	// Clock is the real one if nil.
+	Clock clock.WithTicker
+}
+
+func (c *Config) complete() error {
+	var errs []error
+	for name, missing := range map[string]bool{
+		"Client": c.Client == nil, "Discovery": c.Discovery == nil, "Compiler": c.Compiler == nil, "Results": c.Results == nil,
+	} {
+		if missing {
+			errs = append(errs, fmt.Errorf("scan: config: %s is required", name))
+		}
+	}
+	for name, negative := range map[string]bool{
+		"Workers": c.Workers < 0, "Interval": c.Interval < 0, "DiscoveryInterval": c.DiscoveryInterval < 0, "EventsPerPolicy": c.EventsPerPolicy < 0,
+	} {
+		if negative {
+			errs = append(errs, fmt.Errorf("scan: config: %s is negative; give 0 for the default", name))
+		}
+	}
+	if c.Workers == 0 {
+		c.Workers = max(runtime.GOMAXPROCS(0), minWorkers)
+	}
+	if c.DiscoveryInterval == 0 {
+		c.DiscoveryInterval = defaultDiscoveryInterval
+	}
+	if c.Clock == nil {
+		c.Clock = clock.RealClock{}
+	}
+	return errors.Join(errs...)
+}
+
+// eventInterval is the interval of [Config.EventsPerPolicy].
+func (c *Config) eventInterval() time.Duration {
+	if c.Interval == 0 {
+		return defaultEventInterval
+	}
+	return c.Interval
+}

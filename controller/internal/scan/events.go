@@ -1,0 +1,116 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package scan
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/docket-project/docket/controller/internal/policy"
+)
+
+// Reasons of Events on policies.
+const (
+	reasonNotEvaluated = "PolicyNotEvaluated"
+	reasonNotListed    = "ResourcesNotListed"
+	reasonViolation    = "PolicyViolation"
+)
+
+const (
+	// maxEventMessage is what the API takes.
+	maxEventMessage = 1000
+	// maxEventPolicies is how many policies are told of the same trouble.
+	maxEventPolicies = 10
+	// eventGather is how long failures are counted at least, so that the first Event doesn't
+	// tell of the first subject alone.
+	eventGather = 10 * time.Second
+)
+
+// event sends a warning about a policy.
+func (s *Scanner) event(about *slot, reason, format string, args ...any) {
+	if s.config.Recorder == nil {
+		return
+	}
+	message := fmt.Sprintf(format, args...)
+	if len(message) > maxEventMessage {
+		message = message[:maxEventMessage] + "…"
+	}
+	s.config.Recorder.Event(&corev1.ObjectReference{
+		APIVersion: about.object.GetAPIVersion(), Kind: about.object.GetKind(),
+		Namespace: about.object.GetNamespace(), Name: about.object.GetName(), UID: about.object.GetUID(),
+	}, corev1.EventTypeWarning, reason, message)
+}
+
+// eventToPoliciesOf tells some of the policies that match a kind.
+func (s *Scanner) eventToPoliciesOf(gvr schema.GroupVersionResource, message string) {
+	told := 0
+	for _, id := range slices.SortedFunc(maps.Keys(s.slots), compareIdentities) {
+		at := s.slots[id]
+		if at.current == nil || told >= maxEventPolicies {
+			continue
+		}
+		if slices.ContainsFunc(at.current.kinds, func(r resource) bool { return r.GroupVersionResource == gvr }) {
+			s.event(at, reasonNotListed, "%s", message)
+			told++
+		}
+	}
+}
+
+// sendViolations sends an Event for each policy that subjects failed, at most
+// [Config.EventsPerPolicy] in an interval: that often divided by their number.
+func (s *Scanner) sendViolations() {
+	if s.config.EventsPerPolicy == 0 || s.config.Recorder == nil {
+		return
+	}
+	pause := s.config.eventInterval() / time.Duration(s.config.EventsPerPolicy)
+	now := s.config.Clock.Now()
+	for _, at := range s.slots {
+		if count, example, ok := at.failures.take(now, pause); ok {
+			s.event(at, reasonViolation, "%d evaluations found resources that break the policy or can't be checked, such as %s %s; the policy reports have all",
+				count, example.Kind, subjectName(example))
+		}
+	}
+}
+
+func subjectName(subject policy.Reference) string {
+	if subject.Namespace == "" {
+		return subject.Name
+	}
+	return subject.Namespace + "/" + subject.Name
+}
+
+// failures counts the subjects that failed a policy since its last Event.
+type failures struct {
+	mu      sync.Mutex
+	count   int
+	example policy.Reference
+	// first is when count became 1, last when the last Event was sent.
+	first, last time.Time
+}
+
+func (f *failures) add(subject policy.Reference, now time.Time) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.count == 0 {
+		f.example, f.first = subject, now
+	}
+	f.count++
+}
+
+// take returns what was counted if it is time to tell, and counts anew.
+func (f *failures) take(now time.Time, pause time.Duration) (count int, example policy.Reference, ok bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.count == 0 || now.Sub(f.first) < eventGather || now.Sub(f.last) < pause {
+		return 0, policy.Reference{}, false
+	}
+	count, f.count, f.last = f.count, 0, now
+	return count, f.example, true
+}

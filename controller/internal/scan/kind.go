@@ -1,0 +1,398 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package scan
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/docket-project/docket/controller/internal/policy"
+)
+
+// buckets is into how many parts a periodic scan is divided.
+const buckets = 60
+
+// kind has all resources of a kind and knows which of them have been evaluated by which
+// policies. Its source calls it as its store.
+//
+// Lock order: kind.mu, then one of slot.mu and queue.mu.
+type kind struct {
+	resource resource
+	queue    *queue
+	// seen, if not nil, is told of each object that came or changed, or is gone. It is called
+	// without a lock.
+	seen func(p *packed, gone bool)
+	// source is nil while the kind is not watched. Only the planner uses it.
+	source *source
+
+	mu sync.Mutex
+	// objects are the entries by namespace and name, those that are to be cleared included.
+	objects map[string]map[string]*entry
+	// live is how many of them exist.
+	live int
+	// listed tells whether the entries have been complete since the start of the source.
+	listed bool
+	// policies are to evaluate the kind; current has their revisions.
+	policies []*compiled
+	current  *generation
+	// withStatus tells whether a change of status alone is one.
+	withStatus bool
+	// step is the last answer of the function due: at a change of policies most entries ask the
+	// same.
+	step struct {
+		from *generation
+		task task
+	}
+	// next is the bucket of the next entry.
+	next uint8
+}
+
+// entry is a resource, by its UID: one that was deleted and created again has two. What is in
+// place belongs to the queue, all else is guarded by the mutex of the kind.
+type entry struct {
+	kind   *kind
+	packed *packed
+	// done are the revisions whose results were set, whether the resource changed since or not.
+	done *generation
+	// stale tells that results of done are no longer those of the resource.
+	stale bool
+	// deleted tells that the results of done are to go.
+	deleted bool
+	// bucket spreads periodic scans.
+	bucket uint8
+	place  place
+}
+
+// generation is a set of revisions of policies. It never changes, and entries share it.
+type generation struct {
+	revisions []*revision
+}
+
+// task is what a worker has to do for an entry.
+type task struct {
+	packed *packed
+	// due are to be evaluated, the results of dropped are to go.
+	due     []*compiled
+	dropped []*slot
+	// after are the revisions whose results are set afterwards.
+	after *generation
+}
+
+func newKind(r resource, q *queue) *kind {
+	return &kind{resource: r, queue: q, objects: map[string]map[string]*entry{}, current: &generation{}}
+}
+
+// Transformer has the reflector keep what it collects as small as this store does.
+func (k *kind) Transformer() cache.TransformFunc {
+	return func(object any) (any, error) { return k.pack(object) }
+}
+
+func (k *kind) pack(object any) (*packed, error) {
+	switch object := object.(type) {
+	case *packed:
+		return object, nil
+	case *unstructured.Unstructured:
+		p, err := pack(object)
+		if err == nil && k.resource.GroupResource() == namespacesResource {
+			p.labels = object.GetLabels()
+		}
+		return p, err
+	default:
+		return nil, fmt.Errorf("%s: object of the type %T", k.resource.GroupResource(), object)
+	}
+}
+
+// Add is called for an object that is new.
+func (k *kind) Add(object any) error { return k.Update(object) }
+
+// Update is called for an object that changed.
+func (k *kind) Update(object any) error {
+	p, err := k.pack(object)
+	if err != nil {
+		return err
+	}
+	k.mu.Lock()
+	k.put(p, true)
+	k.mu.Unlock()
+	k.tell(p, false)
+	return nil
+}
+
+// Delete is called for an object that is gone.
+func (k *kind) Delete(object any) error {
+	p, err := k.pack(object)
+	if err != nil {
+		return err
+	}
+	k.mu.Lock()
+	if e := k.objects[p.namespace][p.name]; e != nil {
+		k.remove(e, true)
+	}
+	k.mu.Unlock()
+	k.tell(p, true)
+	return nil
+}
+
+// Replace is called with all objects, at the start and whenever changes may have been missed.
+func (k *kind) Replace(objects []any, _ string) error {
+	list := make([]*packed, 0, len(objects))
+	for _, object := range objects {
+		p, err := k.pack(object)
+		if err != nil {
+			return err
+		}
+		list = append(list, p)
+	}
+	gone := k.replace(list)
+	for _, p := range list {
+		k.tell(p, false)
+	}
+	for _, p := range gone {
+		k.tell(p, true)
+	}
+	k.source.setListed()
+	return nil
+}
+
+// Resync does nothing: the scanner has its own periodic scan.
+func (k *kind) Resync() error { return nil }
+
+func (k *kind) tell(p *packed, gone bool) {
+	if k.seen != nil {
+		k.seen(p, gone)
+	}
+}
+
+// replace returns what is gone.
+func (k *kind) replace(list []*packed) (gone []*packed) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	exist := make(map[*entry]bool, len(list))
+	for _, p := range list {
+		exist[k.put(p, k.listed)] = true
+	}
+	for _, names := range k.objects {
+		for _, e := range names {
+			if !exist[e] && !e.deleted {
+				k.remove(e, true)
+				gone = append(gone, e.packed)
+			}
+		}
+	}
+	k.listed = true
+	return gone
+}
+
+// put is called with the mutex.
+func (k *kind) put(p *packed, urgent bool) *entry {
+	names := k.objects[p.namespace]
+	if names == nil {
+		names = map[string]*entry{}
+		k.objects[p.namespace] = names
+	}
+	e := names[p.name]
+	if e != nil && e.packed.uid != p.uid {
+		k.remove(e, urgent)
+		e = nil
+	}
+	if e == nil {
+		e = &entry{kind: k, packed: p, bucket: k.next}
+		k.next = (k.next + 1) % buckets
+		k.live++
+		names[p.name] = e
+		k.enqueue(e, urgent)
+		return e
+	}
+	changed := e.deleted || e.packed.content != p.content || (k.withStatus && e.packed.status != p.status)
+	if e.deleted {
+		// It was to be cleared because nobody watched its kind.
+		e.deleted = false
+		k.live++
+	}
+	e.packed = p
+	if changed {
+		e.stale = true
+		k.enqueue(e, urgent)
+	}
+	return e
+}
+
+// remove is called with the mutex.
+func (k *kind) remove(e *entry, urgent bool) {
+	if !e.deleted {
+		e.deleted = true
+		k.live--
+	}
+	k.queue.add(e, urgent)
+}
+
+// enqueue is called with the mutex. An entry of a kind without policies waits until there are
+// some; what their predecessors left is cleared as soon as they go.
+func (k *kind) enqueue(e *entry, urgent bool) {
+	if len(k.policies) > 0 {
+		k.queue.add(e, urgent)
+	}
+}
+
+// setPolicies has the kind evaluated by policies from now on.
+func (k *kind) setPolicies(policies []*compiled, withStatus bool) {
+	next := &generation{revisions: make([]*revision, 0, len(policies))}
+	for _, c := range policies {
+		next.revisions = append(next.revisions, c.revision)
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.withStatus = withStatus
+	if slices.Equal(next.revisions, k.current.revisions) {
+		return
+	}
+	work := due(k.current, next, policies)
+	k.policies, k.current = policies, next
+	if len(work.due) == 0 && len(work.dropped) == 0 {
+		return // Only policies that don't exist any more have gone, and their results with them.
+	}
+	k.each(func(e *entry) { k.queue.add(e, false) })
+}
+
+// clear has the results of all resources go. The source is stopped.
+func (k *kind) clear() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.listed, k.policies, k.current = false, nil, &generation{}
+	k.each(func(e *entry) { k.remove(e, false) })
+}
+
+// touch has a part of the resources evaluated again: those of a namespace.
+func (k *kind) touch(namespace string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, e := range k.objects[namespace] {
+		if !e.deleted {
+			e.stale = true
+			k.enqueue(e, false)
+		}
+	}
+}
+
+// rescan has a part of the resources evaluated again: those of a bucket.
+func (k *kind) rescan(bucket uint8) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.each(func(e *entry) {
+		if e.bucket == bucket {
+			e.stale = true
+			k.enqueue(e, false)
+		}
+	})
+}
+
+// each is called with the mutex, and calls do for the entries that exist.
+func (k *kind) each(do func(*entry)) {
+	for _, names := range k.objects {
+		for _, e := range names {
+			if !e.deleted {
+				do(e)
+			}
+		}
+	}
+}
+
+// size returns how many resources exist.
+func (k *kind) size() int {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.live
+}
+
+// unused tells whether nothing is or has to be evaluated or cleared.
+func (k *kind) unused() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return len(k.policies) == 0 && len(k.objects) == 0
+}
+
+// begin returns what is to be done for an entry. finish follows unless the scanner ends.
+func (k *kind) begin(e *entry) task {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if e.deleted {
+		return task{packed: e.packed, dropped: slotsOf(e.done)}
+	}
+	if k.step.task.after != k.current || k.step.from != e.done {
+		k.step.from, k.step.task = e.done, due(e.done, k.current, k.policies)
+	}
+	result := k.step.task
+	if e.stale {
+		result.due = k.policies
+	}
+	result.packed = e.packed
+	e.stale = false
+	return result
+}
+
+// finish notes that a task is done.
+func (k *kind) finish(e *entry, done task) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	e.done = done.after
+	if done.after != nil || !e.deleted {
+		return // If it was revived meanwhile it is in the queue, and has no results now.
+	}
+	names := k.objects[e.packed.namespace]
+	if names[e.packed.name] != e {
+		return // Another one has its name now.
+	}
+	delete(names, e.packed.name)
+	if len(names) == 0 {
+		delete(k.objects, e.packed.namespace)
+	}
+}
+
+// due returns what has to be done for a resource with the results of before, which may be nil,
+// so that it has those of after.
+func due(before, after *generation, policies []*compiled) task {
+	result := task{after: after}
+	known := map[*revision]bool{}
+	if before != nil {
+		for _, r := range before.revisions {
+			known[r] = true
+		}
+	}
+	slots := make(map[*slot]bool, len(policies))
+	for i, r := range after.revisions {
+		slots[r.slot] = true
+		if !known[r] {
+			result.due = append(result.due, policies[i])
+		}
+	}
+	for _, s := range slotsOf(before) {
+		if !slots[s] && s.exists() {
+			result.dropped = append(result.dropped, s)
+		}
+	}
+	return result
+}
+
+func slotsOf(g *generation) []*slot {
+	if g == nil {
+		return nil
+	}
+	slots := make([]*slot, 0, len(g.revisions))
+	for _, r := range g.revisions {
+		slots = append(slots, r.slot)
+	}
+	return slots
+}
+
+// reference is how reports name a resource of the kind.
+func (k *kind) reference(p *packed) policy.Reference {
+	return policy.Reference{
+		APIVersion: k.resource.GroupVersion().String(), Kind: k.resource.kind,
+		Namespace: p.namespace, Name: p.name, UID: p.uid,
+	}
+}

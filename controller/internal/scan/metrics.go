@@ -1,0 +1,138 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package scan
+
+import (
+	"sync"
+
+	"k8s.io/component-base/metrics"
+	"k8s.io/component-base/metrics/legacyregistry"
+
+	"github.com/docket-project/docket/controller/internal/policy"
+)
+
+// Values of the label outcome of evaluations: that of the worst result.
+const outcomeNone = "none"
+
+// Values of the label operation of errors.
+const (
+	operationDiscovery = "discovery"
+	operationList      = "list"
+	operationWatch     = "watch"
+	operationEvaluate  = "evaluate"
+)
+
+var (
+	evaluations = metrics.NewCounterVec(&metrics.CounterOpts{
+		Name: "docket_controller_evaluations_total", StabilityLevel: metrics.ALPHA,
+		Help: "Evaluations of one policy for one resource by the worst outcome of their rules; none if the policy did not match.",
+	}, []string{"outcome"})
+	evaluationSeconds = metrics.NewHistogram(&metrics.HistogramOpts{
+		Name: "docket_controller_evaluation_duration_seconds", StabilityLevel: metrics.ALPHA,
+		Help:    "Time of one evaluation of one policy for one resource.",
+		Buckets: []float64{0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25, 1, 5, 30},
+	})
+	queueLength = metrics.NewGaugeVec(&metrics.GaugeOpts{
+		Name: "docket_controller_scan_queue", StabilityLevel: metrics.ALPHA,
+		Help: "Resources that wait for evaluation: high priority if the resource changed, low if policies did, at the start, and for periodic scans.",
+	}, []string{"priority"})
+	lagSeconds = metrics.NewGauge(&metrics.GaugeOpts{
+		Name: "docket_controller_scan_lag_seconds", StabilityLevel: metrics.ALPHA,
+		Help: "Age of what waits longest for evaluation.",
+	})
+	policyCount = metrics.NewGaugeVec(&metrics.GaugeOpts{
+		Name: "docket_controller_policies", StabilityLevel: metrics.ALPHA,
+		Help: "Policies by kind and state: evaluated, problem if they can't be and give error results, or admission if they are not for existing resources.",
+	}, []string{"kind", "state"})
+	resourceCount = metrics.NewGauge(&metrics.GaugeOpts{
+		Name: "docket_controller_resources", StabilityLevel: metrics.ALPHA,
+		Help: "Resources of the kinds that policies match.",
+	})
+	informerCount = metrics.NewGaugeVec(&metrics.GaugeOpts{
+		Name: "docket_controller_informers", StabilityLevel: metrics.ALPHA,
+		Help: "Kinds that are watched, those of policies included, by state: listed, waiting for the list, or failing to list or watch.",
+	}, []string{"state"})
+	scanErrors = metrics.NewCounterVec(&metrics.CounterOpts{
+		Name: "docket_controller_scan_errors_total", StabilityLevel: metrics.ALPHA,
+		Help: "Errors of the scanner by operation: discovery, list, watch, evaluate.",
+	}, []string{"operation"})
+)
+
+// Register adds the metrics of scanners to the registry of the process. Further calls do nothing.
+//
+//nolint:gochecknoglobals // As in the other packages: the registry is global.
+var Register = sync.OnceFunc(func() {
+	legacyregistry.MustRegister(evaluations, evaluationSeconds, queueLength, lagSeconds, policyCount, resourceCount, informerCount, scanErrors)
+})
+
+// States of policies and informers.
+const (
+	stateEvaluated = "evaluated"
+	stateProblem   = "problem"
+	stateAdmission = "admission"
+
+	stateListed  = "listed"
+	stateWaiting = "waiting"
+	stateFailing = "failing"
+)
+
+// observe updates the gauges. The planner calls it.
+func (s *Scanner) observe() {
+	low, high, lag := s.queue.lengths()
+	queueLength.WithLabelValues("low").Set(float64(low))
+	queueLength.WithLabelValues("high").Set(float64(high))
+	lagSeconds.Set(lag.Seconds())
+	resources := 0
+	for _, k := range s.allKinds() {
+		resources += k.size()
+	}
+	resourceCount.Set(float64(resources))
+	s.observePolicies()
+	informers := map[string]int{stateListed: 0, stateWaiting: 0, stateFailing: 0}
+	for _, watched := range s.sources() {
+		listed, err := watched.state()
+		switch {
+		case err != nil:
+			informers[stateFailing]++
+		case listed:
+			informers[stateListed]++
+		default:
+			informers[stateWaiting]++
+		}
+	}
+	for state, count := range informers {
+		informerCount.WithLabelValues(state).Set(float64(count))
+	}
+}
+
+func (s *Scanner) observePolicies() {
+	counts := map[[2]string]int{}
+	for group := range policy.Kinds() {
+		for _, state := range []string{stateEvaluated, stateProblem, stateAdmission} {
+			counts[[2]string{group.Kind, state}] = 0
+		}
+	}
+	for id, at := range s.slots {
+		state := stateEvaluated
+		switch {
+		case !at.background:
+			state = stateAdmission
+		case at.problem != nil:
+			state = stateProblem
+		}
+		counts[[2]string{id.Kind, state}]++
+	}
+	for labels, count := range counts {
+		policyCount.WithLabelValues(labels[0], labels[1]).Set(float64(count))
+	}
+}
+
+// forgetGauges is called when nothing is scanned any more: another process may do it now.
+func forgetGauges() {
+	queueLength.Reset()
+	lagSeconds.Set(0)
+	policyCount.Reset()
+	resourceCount.Set(0)
+	informerCount.Reset()
+}

@@ -1,0 +1,130 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package scan_test
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+
+	"github.com/docket-project/docket/controller/internal/scan"
+)
+
+// running is a scanner at work.
+type running struct {
+	scanner  *scan.Scanner
+	compiler *compiler
+	results  *results
+	stop     func()
+	// via, if not nil, is how the scanner talks to the control plane.
+	via *rest.Config
+}
+
+// scan starts a scanner that ends with the test.
+func (w *world) scan(tb testing.TB, changes ...func(*scan.Config)) *running {
+	tb.Helper()
+	r := newRunning()
+	w.start(tb, r, changes...)
+	return r
+}
+
+func newRunning() *running { return &running{compiler: newCompiler(), results: newResults()} }
+
+// start starts the scanner of r.
+func (w *world) start(tb testing.TB, r *running, changes ...func(*scan.Config)) {
+	tb.Helper()
+	scanner, err := scan.New(w.scanConfig(tb, r, changes...))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	r.scanner = scanner
+	ctx, cancel := context.WithCancel(context.WithoutCancel(tb.Context()))
+	ended := make(chan error, 1)
+	go func() { ended <- scanner.Run(ctx) }()
+	r.stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			tb.Errorf("scan: %v", err)
+		}
+		r.results.mu.Lock()
+		defer r.results.mu.Unlock()
+		for _, fault := range r.results.faults {
+			tb.Error(fault)
+		}
+	})
+	tb.Cleanup(r.stop)
+}
+
+func (w *world) scanConfig(tb testing.TB, r *running, changes ...func(*scan.Config)) scan.Config {
+	tb.Helper()
+	via := r.via
+	if via == nil {
+		via = w.config
+	}
+	client, err := dynamic.NewForConfig(via)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	kinds, err := discovery.NewDiscoveryClientForConfig(via)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	config := scan.Config{
+		Client: client, Discovery: kinds, Compiler: r.compiler, Results: r.results,
+		DiscoveryInterval: 200 * time.Millisecond,
+	}
+	for _, change := range changes {
+		change(&config)
+	}
+	return config
+}
+
+// rest waits until the first scan is over and nothing is to be done.
+func (r *running) rest(tb testing.TB) {
+	tb.Helper()
+	eventually(tb, func() string {
+		if err := r.scanner.Ready(); err != nil {
+			return err.Error()
+		}
+		if !r.scanner.Idle() {
+			return "not idle"
+		}
+		return ""
+	})
+}
+
+// want waits until the results with a prefix are these.
+func (r *running) want(tb testing.TB, prefix string, want ...string) {
+	tb.Helper()
+	slices.Sort(want)
+	eventually(tb, func() string { return cmp.Diff(want, r.results.lines(prefix)) })
+}
+
+// eventually waits until problem returns nothing.
+func eventually(tb testing.TB, problem func() string) {
+	tb.Helper()
+	deadline := time.NewTimer(patience)
+	defer deadline.Stop()
+	ticker := time.NewTicker(5 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		text := problem()
+		if text == "" {
+			return
+		}
+		select {
+		case <-ticker.C:
+		case <-deadline.C:
+			tb.Fatalf("after %v: %s", patience, text)
+		}
+	}
+}

@@ -1,0 +1,188 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package scan
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/docket-project/docket/controller/internal/policy"
+)
+
+// tick is how often metrics are updated, Events sent, and whatever waits for a time limit looked
+// at.
+const tick = time.Second
+
+// Scanner evaluates resources. Make one with [New] for each call of [Scanner.Run].
+type Scanner struct {
+	config   Config
+	excluded exclusion
+	queue    *queue
+	// namespaces are the labels that workers need.
+	namespaces *namespaces
+	// catalog is nil until the API has said what it serves.
+	catalog atomic.Pointer[catalog]
+	// ready has what the first scan waits for; nil once it is over.
+	ready atomic.Pointer[error]
+
+	// woken counts what the planner has to look at, planned what it has looked at.
+	woken, planned atomic.Int64
+	wakes          chan struct{}
+	// onIdle tells whether the planner waits for the queue to become empty.
+	onIdle atomic.Bool
+	// rediscover asks for the catalog before its time.
+	rediscover chan struct{}
+
+	// What follows belongs to the planner.
+	shelves    []*shelf
+	slots      map[policy.Identity]*slot
+	exceptions *exceptionSet
+	// assigned and namespacesWere are what assign was called with last.
+	assigned       *catalog
+	namespacesWere bool
+	// undecided tells that something waits for a time limit.
+	undecided bool
+	// settled tells whether the first scan is over; settledBut is what could not be learned.
+	settled    bool
+	settledBut string
+	// refusals are the resources whose refusal was reported.
+	refusals map[schema.GroupVersionResource]bool
+
+	mu sync.RWMutex
+	// kinds are those that policies match, and former ones as long as they have results. Only
+	// the planner changes it.
+	kinds map[schema.GroupVersionResource]*kind
+}
+
+// New returns a scanner that does nothing until [Scanner.Run].
+func New(config Config) (*Scanner, error) {
+	if err := config.complete(); err != nil {
+		return nil, err
+	}
+	s := &Scanner{
+		config: config, excluded: newExclusion(config.Exclude),
+		wakes: make(chan struct{}, 1), rediscover: make(chan struct{}, 1),
+		slots: map[policy.Identity]*slot{}, refusals: map[schema.GroupVersionResource]bool{},
+		kinds: map[schema.GroupVersionResource]*kind{},
+	}
+	s.queue = newQueue(config.Clock, s.queueIdle)
+	s.namespaces = &namespaces{changed: s.namespaceChanged, labels: map[string]map[string]string{}}
+	s.shelves = newShelves(s.wake)
+	s.waitFor("the list of kinds that the API serves")
+	return s, nil
+}
+
+// Run scans until ctx is done. All its goroutines have ended when it returns, and nothing calls
+// Results any more. It must be called once only.
+func (s *Scanner) Run(ctx context.Context) error {
+	defer context.AfterFunc(ctx, s.queue.close)()
+	var workers sync.WaitGroup
+	for range s.config.Workers {
+		workers.Go(func() { s.work(ctx) })
+	}
+	workers.Go(func() { s.followDiscovery(ctx) })
+	if s.config.Interval > 0 {
+		workers.Go(func() { s.rescan(ctx) })
+	}
+	s.loop(ctx)
+	// All sources end with ctx.
+	for _, watched := range s.sources() {
+		watched.stop()
+	}
+	workers.Wait()
+	forgetGauges()
+	return nil
+}
+
+// loop is the planner.
+func (s *Scanner) loop(ctx context.Context) {
+	ticker := s.config.Clock.NewTicker(tick)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C():
+			s.observe()
+			s.sendViolations()
+			if !s.undecided {
+				continue
+			}
+		case <-s.wakes:
+		}
+		s.plan(ctx)
+	}
+}
+
+// wake has the planner look at what has changed.
+func (s *Scanner) wake() {
+	s.woken.Add(1)
+	select {
+	case s.wakes <- struct{}{}:
+	default: // It has still to look.
+	}
+}
+
+// queueIdle is called when nothing waits for a worker or is with one.
+func (s *Scanner) queueIdle() {
+	if s.onIdle.Load() {
+		s.wake()
+	}
+}
+
+// Ready returns nil once everything that could be listed has been evaluated, and else what is
+// still missing. Once nil, it stays so.
+func (s *Scanner) Ready() error {
+	if missing := s.ready.Load(); missing != nil {
+		return *missing
+	}
+	return nil
+}
+
+// Idle tells whether nothing that is known of waits for evaluation, is evaluated, or has to be
+// compiled.
+func (s *Scanner) Idle() bool {
+	return s.planned.Load() == s.woken.Load() && s.queue.idle()
+}
+
+// sourceChanged is called when a kind is listed, fails or works again.
+func (s *Scanner) sourceChanged(err error) {
+	if missing(err) {
+		select {
+		case s.rediscover <- struct{}{}:
+		default:
+		}
+	}
+	s.wake()
+}
+
+// namespaceChanged has the subjects in a namespace evaluated again.
+func (s *Scanner) namespaceChanged(name string) {
+	for _, k := range s.allKinds() {
+		if k.resource.namespaced {
+			k.touch(name)
+		}
+	}
+}
+
+// rescan has everything evaluated once in each interval, a part at a time, whatever policies see
+// of the world beside the resource.
+func (s *Scanner) rescan(ctx context.Context) {
+	ticker := s.config.Clock.NewTicker(max(s.config.Interval/buckets, time.Millisecond))
+	defer ticker.Stop()
+	for bucket := uint8(0); ; bucket = (bucket + 1) % buckets {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C():
+		}
+		for _, k := range s.allKinds() {
+			k.rescan(bucket)
+		}
+	}
+}

@@ -1,0 +1,109 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package scan
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/docket-project/docket/controller/internal/policy"
+)
+
+// unknown is what could not be learned, whose stored results have to stay.
+type unknown struct {
+	policyKinds  map[string]bool
+	subjectKinds map[schema.GroupKind]bool
+	// groups didn't say which kinds they have; those of known are known nevertheless.
+	groups map[string]bool
+	known  map[schema.GroupKind]bool
+}
+
+// settle has stored results go that are of nothing which still exists. It does so once everything
+// that can be listed has been evaluated, and again when some of the rest has been, too.
+func (s *Scanner) settle(served *catalog, woken int64) {
+	for _, k := range s.allKinds() {
+		switch {
+		case k.source == nil && !k.unused():
+			s.waitFor("the list of namespaces")
+			return
+		case k.source != nil && !k.source.decided():
+			s.waitFor("the list of %s", k.resource.GroupResource())
+			return
+		}
+	}
+	s.undecided = false
+	if s.woken.Load() != woken || !s.queue.idle() {
+		s.waitFor("the evaluation of all resources")
+		return // The end of that wakes the planner.
+	}
+	rest := s.unknown(served)
+	summary := rest.String()
+	if s.settled && (s.settledBut == "" || s.settledBut == summary) {
+		return
+	}
+	s.config.Results.Settle(rest.has)
+	s.settled, s.settledBut = true, summary
+	s.ready.Store(nil)
+}
+
+// waitFor has Ready say what is missing, until it is ready once.
+func (s *Scanner) waitFor(format string, args ...any) {
+	if !s.settled {
+		err := fmt.Errorf("the first scan waits for "+format, args...)
+		s.ready.Store(&err)
+	}
+}
+
+func (s *Scanner) unknown(served *catalog) *unknown {
+	rest := &unknown{policyKinds: map[string]bool{}, subjectKinds: map[schema.GroupKind]bool{}, groups: map[string]bool{}, known: map[schema.GroupKind]bool{}}
+	for version := range served.failed {
+		rest.groups[version.Group] = true
+	}
+	for _, shelf := range s.shelves {
+		if shelf.exception {
+			continue
+		}
+		listed := !rest.groups[shelf.kind.Group]
+		if shelf.source != nil {
+			listed, _ = shelf.source.state()
+		}
+		if !listed {
+			rest.policyKinds[shelf.kind.Kind] = true
+		}
+	}
+	for _, k := range s.allKinds() {
+		if k.source == nil {
+			continue
+		}
+		kind := k.resource.gvk().GroupKind()
+		if listed, _ := k.source.state(); listed {
+			rest.known[kind] = true
+		} else {
+			rest.subjectKinds[kind] = true
+		}
+	}
+	return rest
+}
+
+// has tells whether it is not known what a policy says about a subject.
+func (u *unknown) has(id policy.Identity, subject policy.Reference) bool {
+	kind := schema.FromAPIVersionAndKind(subject.APIVersion, subject.Kind).GroupKind()
+	return u.policyKinds[id.Kind] || u.subjectKinds[kind] || (u.groups[kind.Group] && !u.known[kind])
+}
+
+// String is empty if nothing is unknown, and the same for the same.
+func (u *unknown) String() string {
+	if len(u.policyKinds)+len(u.subjectKinds)+len(u.groups) == 0 {
+		return ""
+	}
+	kinds := make([]string, 0, len(u.subjectKinds))
+	for kind := range u.subjectKinds {
+		kinds = append(kinds, kind.String())
+	}
+	slices.Sort(kinds)
+	return fmt.Sprint(slices.Sorted(maps.Keys(u.policyKinds)), kinds, slices.Sorted(maps.Keys(u.groups)))
+}

@@ -1,0 +1,101 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package scan
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/klog/v2"
+
+	"github.com/docket-project/docket/api/report"
+	"github.com/docket-project/docket/controller/internal/policy"
+)
+
+// work evaluates what is in the queue until that is closed.
+func (s *Scanner) work(ctx context.Context) {
+	for {
+		e, ok := s.queue.get()
+		if !ok {
+			return
+		}
+		if err := s.process(ctx, e); err != nil && ctx.Err() == nil {
+			scanErrors.WithLabelValues(operationEvaluate).Inc()
+			klog.FromContext(ctx).Error(err, "Resource not evaluated", "resource", e.kind.resource.GroupResource())
+		}
+		s.queue.done(e)
+	}
+}
+
+// process does what is to be done for an entry. The end of ctx ends it between two policies.
+func (s *Scanner) process(ctx context.Context, e *entry) error {
+	todo := e.kind.begin(e)
+	reference := e.kind.reference(todo.packed)
+	if len(todo.due) > 0 {
+		object, err := todo.packed.unpack()
+		if err != nil {
+			return err
+		}
+		subject := policy.Subject{Object: object, Resource: e.kind.resource.GroupVersionResource}
+		// After begin: a change of the labels from here on has the entry come again.
+		if e.kind.resource.GroupResource() == namespacesResource {
+			subject.NamespaceLabels = object.GetLabels()
+		} else if e.kind.resource.namespaced {
+			subject.NamespaceLabels = s.namespaces.of(todo.packed.namespace)
+		}
+		for _, c := range todo.due {
+			if err := s.evaluate(ctx, c, subject, reference); err != nil {
+				return err
+			}
+		}
+	}
+	for _, gone := range todo.dropped {
+		gone.clear(reference)
+	}
+	e.kind.finish(e, todo)
+	return nil
+}
+
+// evaluate fails only if ctx is done.
+func (s *Scanner) evaluate(ctx context.Context, c *compiled, subject policy.Subject, reference policy.Reference) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	start := s.config.Clock.Now()
+	results, err := c.policy.Evaluate(ctx, subject)
+	if ctx.Err() != nil {
+		return ctx.Err() // The results may be incomplete.
+	}
+	if err != nil {
+		// Engines promise not to. Silence would look like a policy that doesn't match.
+		scanErrors.WithLabelValues(operationEvaluate).Inc()
+		results = []policy.Result{{Outcome: report.OutcomeError, Message: fmt.Sprintf("evaluate: %v", err)}}
+	}
+	evaluationSeconds.Observe(s.config.Clock.Since(start).Seconds())
+	outcome := worst(results)
+	evaluations.WithLabelValues(outcome).Inc()
+	owner := c.revision.slot
+	owner.set(c, reference, results)
+	if s.config.EventsPerPolicy > 0 && (outcome == string(report.OutcomeFail) || outcome == string(report.OutcomeError)) {
+		owner.failures.add(reference, s.config.Clock.Now())
+	}
+	return nil
+}
+
+// worst returns the outcome that matters most.
+func worst(results []policy.Result) string {
+	order := []report.Outcome{report.OutcomeSkip, report.OutcomePass, report.OutcomeWarn, report.OutcomeFail, report.OutcomeError}
+	best := -1
+	for i := range results {
+		for rank, outcome := range order {
+			if results[i].Outcome == outcome {
+				best = max(best, rank)
+			}
+		}
+	}
+	if best < 0 {
+		return outcomeNone
+	}
+	return string(order[best])
+}
