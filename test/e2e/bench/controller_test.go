@@ -1,0 +1,326 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package bench
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/docket-project/docket/test/e2e/harness"
+)
+
+const (
+	podNamespaces = 10
+	podWriters    = 16
+	// settled is how long a controller must not have written for its work to count as done.
+	settled = 10 * time.Second
+	// patience for one step of a measurement.
+	patience = 10 * time.Minute
+)
+
+// scanned is a controller on a cluster whose reports are in Docket.
+type scanned struct {
+	b          *testing.B
+	cluster    *harness.Cluster
+	kubectl    *harness.Kubectl
+	core       kubernetes.Interface
+	dynamic    dynamic.Interface
+	controller *harness.Controller
+}
+
+// BenchmarkController prints the tables about docket-controller in docs/benchmarks.md.
+func BenchmarkController(b *testing.B) {
+	for b.Loop() {
+		b.Run("1,000 pods", benchThousand)
+		b.Run("10,000 pods", benchTenThousand)
+		b.Run("10,000 pods and 20 CEL policies", benchCEL)
+		b.Run("100,000 results", benchHundredThousandResults)
+	}
+}
+
+func newScanned(b *testing.B) *scanned {
+	b.Helper()
+	c := harness.StartCluster(b)
+	c.Register(b, c.Serve(b).Port)
+	s := &scanned{b: b, cluster: c, kubectl: c.Kubectl(b, "default"), controller: harness.NewController(b, c.Kubeconfig(), "--leader-elect=false")}
+	s.connect()
+	s.kubectl.Run(b, "apply", "-k", harness.PolicyCRDs(b))
+	return s
+}
+
+// connect makes clients without a limit of their own.
+func (s *scanned) connect() {
+	s.b.Helper()
+	config := s.cluster.RESTConfig(s.b)
+	config.QPS = -1
+	var errs [2]error
+	s.core, errs[0] = kubernetes.NewForConfig(config)
+	s.dynamic, errs[1] = dynamic.NewForConfig(config)
+	if err := errors.Join(errs[:]...); err != nil {
+		s.b.Fatal(err)
+	}
+}
+
+// pods makes n pods in ten namespaces and returns when the last one is there. Of four, one meets
+// every policy and one breaks many.
+func (s *scanned) pods(n int) time.Duration {
+	s.b.Helper()
+	for i := range podNamespaces {
+		s.cluster.EnsureNamespace(s.b, podNamespace(i))
+	}
+	started := time.Now()
+	group, ctx := errgroup.WithContext(s.b.Context())
+	group.SetLimit(podWriters)
+	for i := range n {
+		group.Go(func() error {
+			pod := newPod(i)
+			_, err := s.core.CoreV1().Pods(pod.Namespace).Create(ctx, pod, metav1.CreateOptions{})
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		s.b.Fatal(err)
+	}
+	return time.Since(started)
+}
+
+func podNamespace(i int) string { return fmt.Sprintf("team-%02d", i) }
+
+func newPod(i int) *corev1.Pod {
+	yes, no := true, false
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("app-%05d", i), Namespace: podNamespace(i % podNamespaces), Labels: map[string]string{"app": fmt.Sprintf("app-%d", i%50)}},
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "registry.k8s.io/pause:3.10"}}, AutomountServiceAccountToken: &no},
+	}
+	switch (i / podNamespaces) % 4 {
+	case 0:
+		pod.Spec.SecurityContext = &corev1.PodSecurityContext{RunAsNonRoot: &yes, SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}}
+		pod.Spec.Containers[0].SecurityContext = &corev1.SecurityContext{AllowPrivilegeEscalation: &no, Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}}
+	case 1:
+		pod.Spec.HostNetwork, pod.Spec.HostPID = true, true
+		pod.Spec.Volumes = []corev1.Volume{{Name: "host", VolumeSource: corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/"}}}}
+		pod.Spec.Containers[0].SecurityContext = &corev1.SecurityContext{Capabilities: &corev1.Capabilities{Add: []corev1.Capability{"SYS_ADMIN"}}}
+	}
+	return pod
+}
+
+// tally is what the reports say in all, and how many there are.
+type tally struct{ reports, results, fail int64 }
+
+// look reads the summaries of all namespaced reports.
+func (s *scanned) look() tally { return s.lookAt("app.kubernetes.io/managed-by=docket-controller") }
+
+func (s *scanned) lookAt(selector string) tally {
+	s.b.Helper()
+	list, err := s.dynamic.Resource(schema.GroupVersionResource{Group: "wgpolicyk8s.io", Version: "v1alpha2", Resource: "policyreports"}).
+		List(s.b.Context(), metav1.ListOptions{LabelSelector: selector})
+	if err != nil {
+		s.b.Fatal(err)
+	}
+	var t tally
+	for _, report := range list.Items {
+		t.reports++
+		counts, _, _ := unstructured.NestedMap(report.Object, "summary")
+		for name, count := range counts {
+			n, _ := count.(int64)
+			t.results += n
+			if name == "fail" {
+				t.fail += n
+			}
+		}
+	}
+	return t
+}
+
+// until waits for the reports to say something and returns how long it took.
+func (s *scanned) until(what string, done func(tally) bool) time.Duration {
+	s.b.Helper()
+	return s.untilLook(what, s.look, done)
+}
+
+func (s *scanned) untilLook(what string, look func() tally, done func(tally) bool) time.Duration {
+	s.b.Helper()
+	started := time.Now()
+	for !done(look()) {
+		if time.Since(started) > patience {
+			s.b.Fatalf("%s: not after %v: %+v", what, patience, look())
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	return time.Since(started)
+}
+
+// addedRule is a JSON patch of a policy.
+const addedRule = `[{"op":"add","path":"/spec/rules/-","value":{"name":"bench","match":{"any":[{"resources":{"kinds":["Pod"]}}]},"validate":{"message":"app","pattern":{"metadata":{"labels":{"app":"?*"}}}}}}]`
+
+// work is what a controller has done since it started.
+type work struct{ writes, bytes, evaluations, requests float64 }
+
+func (s *scanned) work() work {
+	s.b.Helper()
+	sum := func(name string) float64 { return s.controller.Metric(s.b, name, nil) }
+	return work{
+		writes: s.controller.Metric(s.b, "docket_controller_report_writes_total", map[string]string{"result": "success"}), bytes: sum("docket_controller_report_written_bytes_total"),
+		evaluations: sum("docket_controller_evaluations_total"), requests: sum("rest_client_requests_total"),
+	}
+}
+
+// since returns the work after the controller has been quiet for a while.
+func (s *scanned) since(before work) work {
+	s.b.Helper()
+	last, quiet := s.work(), time.Now()
+	for time.Since(quiet) < settled {
+		time.Sleep(time.Second)
+		if now := s.work(); now.writes != last.writes || now.evaluations != last.evaluations {
+			last, quiet = now, time.Now()
+		}
+	}
+	now := s.work()
+	return work{now.writes - before.writes, now.bytes - before.bytes, now.evaluations - before.evaluations, now.requests - before.requests}
+}
+
+func (w work) String() string {
+	return fmt.Sprintf("%.0f evaluations, %.0f report writes (%.0f KiB), %.0f requests", w.evaluations, w.writes, w.bytes/1024, w.requests)
+}
+
+func row(name, format string, arguments ...any) {
+	fmt.Printf("| %s | %s |\n", name, fmt.Sprintf(format, arguments...))
+}
+
+func benchThousand(b *testing.B) {
+	const n = 1000
+	s := newScanned(b)
+	s.kubectl.RunInput(b, podSecurity(b), "apply", "-f", "-")
+	s.controller.Start(b)
+	before := s.work()
+	creation := s.pods(n)
+	complete := s.until("first scan", func(t tally) bool { return t.results == n*rulesPerPod })
+	first := s.since(before)
+	all := s.look()
+	row("1,000 pods made in", "%.1f s", creation.Seconds())
+	row("reports complete after the last pod", "%.1f s", complete.Seconds())
+	row("first scan", "%v; %d reports, %d results, %d fail", first, all.reports, all.results, all.fail)
+
+	before = s.work()
+	for i := range 50 {
+		s.patchPod(i, map[string]any{"metadata": map[string]any{"labels": map[string]any{"bench": "label"}}})
+	}
+	row("label on 50 pods", "%v", s.since(before))
+
+	policies := strings.Fields(s.kubectl.Run(b, "get", "clusterpolicies", "-o", "name"))
+	before = s.work()
+	s.kubectl.Run(b, "annotate", policies[0], "example.com/bench=1")
+	row("annotation of a policy", "%v", s.since(before))
+
+	before = s.work()
+	s.kubectl.Run(b, "patch", policies[0], "--type=json", "--patch", addedRule)
+	took := s.until("rule", func(t tally) bool { return t.results == n*(rulesPerPod+1) })
+	row("rule added: complete after", "%.1f s; %v", took.Seconds(), s.since(before))
+
+	before = s.work()
+	s.patchPod(0, map[string]any{"metadata": map[string]any{"labels": map[string]any{"app": nil}}})
+	took = s.until("flip", func(t tally) bool { return t.fail == all.fail+1 })
+	row("one pod begins to fail that rule: reported after", "%.1f s; %v", took.Seconds(), s.since(before))
+
+	s.controller.Stop(b)
+	s.controller.Start(b)
+	row("restart", "%v", s.since(work{}))
+	row("memory", "%s, peak %s", megabytes(status(b, s.controller.PID(), "VmRSS")), megabytes(status(b, s.controller.PID(), "VmHWM")))
+}
+
+func (s *scanned) patchPod(i int, patch map[string]any) {
+	s.b.Helper()
+	data, err := json.Marshal(patch)
+	if err != nil {
+		s.b.Fatal(err)
+	}
+	pod := newPod(i)
+	if _, err := s.core.CoreV1().Pods(pod.Namespace).Patch(s.b.Context(), pod.Name, types.MergePatchType, data, metav1.PatchOptions{}); err != nil {
+		s.b.Fatal(err)
+	}
+}
+
+// benchTenThousand starts the controller when the pods are there.
+func benchTenThousand(b *testing.B) {
+	const n = 10_000
+	s := newScanned(b)
+	s.kubectl.RunInput(b, podSecurity(b), "apply", "-f", "-")
+	s.pods(n)
+	s.controller.Start(b)
+	took := s.until("first scan", func(t tally) bool { return t.results == n*rulesPerPod })
+	row("10,000 pods: complete after the start", "%.1f s; %v", took.Seconds(), s.since(work{}))
+	row("memory", "%s, peak %s", megabytes(status(b, s.controller.PID(), "VmRSS")), megabytes(status(b, s.controller.PID(), "VmHWM")))
+}
+
+func benchCEL(b *testing.B) {
+	const n, policies = 10_000, 20
+	s := newScanned(b)
+	var text strings.Builder
+	for i := range policies {
+		fmt.Fprintf(&text, `---
+apiVersion: policies.kyverno.io/v1
+kind: ValidatingPolicy
+metadata: {name: cel-%02d}
+spec:
+  matchConstraints: {resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [pods]}]}
+  variables: [{name: all, expression: "object.spec.containers + object.spec.?initContainers.orValue([])"}]
+  validations: [{expression: "variables.all.all(c, !has(c.securityContext) || c.securityContext.?privileged.orValue(false) == false) && object.metadata.name != 'x%d'", message: privileged}]
+`, i, i)
+	}
+	s.kubectl.RunInput(b, text.String(), "apply", "-f", "-")
+	s.pods(n)
+	s.controller.Start(b)
+	took := s.until("first scan", func(t tally) bool { return t.results == n*policies })
+	row("20 CEL policies, 10,000 pods: complete after the start", "%.1f s; %v", took.Seconds(), s.since(work{}))
+	row("memory", "%s, peak %s", megabytes(status(b, s.controller.PID(), "VmRSS")), megabytes(status(b, s.controller.PID(), "VmHWM")))
+}
+
+// benchHundredThousandResults has one policy with ten rules about 10,000 ConfigMaps of one
+// namespace.
+func benchHundredThousandResults(b *testing.B) {
+	const n, rules = 10_000, 10
+	s := newScanned(b)
+	s.cluster.EnsureNamespace(b, "big")
+	group, ctx := errgroup.WithContext(b.Context())
+	group.SetLimit(podWriters)
+	for i := range n {
+		group.Go(func() error { return s.configMap(ctx, i) })
+	}
+	if err := group.Wait(); err != nil {
+		b.Fatal(err)
+	}
+	var policy strings.Builder
+	policy.WriteString("apiVersion: kyverno.io/v1\nkind: Policy\nmetadata: {name: many, namespace: big}\nspec:\n  rules:\n")
+	for i := range rules {
+		fmt.Fprintf(&policy, "  - {name: rule-%d, match: {any: [{resources: {kinds: [ConfigMap], selector: {matchLabels: {bench: \"1\"}}}}]}, validate: {message: label, pattern: {metadata: {labels: {l%d: \"?*\"}}}}}\n", i, i)
+	}
+	s.kubectl.RunInput(b, policy.String(), "apply", "-n", "big", "-f", "-")
+	s.controller.Start(b)
+	took := s.until("first scan", func(t tally) bool { return t.results == n*rules })
+	row("100,000 results of one policy in one namespace: complete after the start", "%.1f s; %v", took.Seconds(), s.since(work{}))
+	all, before := s.look(), s.work()
+	s.kubectl.Run(b, "label", "-n", "big", "configmap", "map-05000", "l3=yes")
+	took = s.until("flip", func(t tally) bool { return t.fail == all.fail-1 })
+	row("one flipped result: right after", "%.1f s; %v", took.Seconds(), s.since(before))
+}
+
+func (s *scanned) configMap(ctx context.Context, i int) error {
+	object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("map-%05d", i), Namespace: "big", Labels: map[string]string{"bench": "1"}}}
+	_, err := s.core.CoreV1().ConfigMaps("big").Create(ctx, object, metav1.CreateOptions{})
+	return err
+}

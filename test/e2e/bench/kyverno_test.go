@@ -1,0 +1,119 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package bench
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/docket-project/docket/test/e2e/harness"
+)
+
+// BenchmarkKyverno does to Kyverno's own reports controller, with its reports in etcd, what
+// BenchmarkController does to ours with 1,000 pods.
+func BenchmarkKyverno(b *testing.B) {
+	for b.Loop() {
+		b.Run("1,000 pods", benchKyverno)
+	}
+}
+
+// peer is Kyverno's controller on a cluster.
+type peer struct {
+	scanned
+	kyverno *harness.Kyverno
+}
+
+func benchKyverno(b *testing.B) {
+	const n = 1000
+	c := harness.StartCluster(b)
+	p := &peer{scanned: scanned{b: b, cluster: c, kubectl: c.Kubectl(b, "default")}, kyverno: harness.NewKyverno(b, c)}
+	p.connect()
+	p.kubectl.RunInput(b, podSecurity(b), "apply", "-f", "-")
+	p.kyverno.Start(b)
+	time.Sleep(settled) // It has no probe.
+	before := p.requests()
+	creation := p.pods(n)
+	complete := p.untilKyverno("first scan", func(t tally) bool { return t.results == n*rulesPerPod })
+	all := p.lookKyverno()
+	row("Kyverno: 1,000 pods made in", "%.1f s", creation.Seconds())
+	row("Kyverno: reports complete after the last pod", "%.1f s", complete.Seconds())
+	row("Kyverno: first scan", "%s; %d reports, %d results, %d fail", p.since(before), all.reports, all.results, all.fail)
+
+	before = p.requests()
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"labels": map[string]any{"bench": "label"}}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for i := range 50 {
+		pod := newPod(i)
+		if _, err := p.core.CoreV1().Pods(pod.Namespace).Patch(b.Context(), pod.Name, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	row("Kyverno: label on 50 pods", "%s", p.since(before))
+
+	policies := strings.Fields(p.kubectl.Run(b, "get", "clusterpolicies", "-o", "name"))
+	before = p.requests()
+	p.kubectl.Run(b, "annotate", policies[0], "example.com/bench=1")
+	row("Kyverno: annotation of a policy", "%s", p.since(before))
+
+	before = p.requests()
+	p.kubectl.Run(b, "patch", policies[0], "--type=json", "--patch", addedRule)
+	took := p.untilKyverno("rule", func(t tally) bool { return t.results == n*(rulesPerPod+1) })
+	row("Kyverno: rule added: complete after", "%.1f s; %s", took.Seconds(), p.since(before))
+
+	p.kyverno.Kill(b)
+	before = p.requests()
+	p.kyverno.Start(b)
+	row("Kyverno: restart", "%s", p.since(before))
+	row("Kyverno: memory", "%s, peak %s", megabytes(status(b, p.kyverno.PID(), "VmRSS")), megabytes(status(b, p.kyverno.PID(), "VmHWM")))
+}
+
+// lookKyverno is look for reports that Kyverno wrote, in pages since each pod has one.
+func (p *peer) lookKyverno() tally { return p.lookAt("app.kubernetes.io/managed-by=kyverno") }
+
+func (p *peer) untilKyverno(what string, done func(tally) bool) time.Duration {
+	p.b.Helper()
+	return p.untilLook(what, p.lookKyverno, done)
+}
+
+// requests are those that kube-apiserver answered, which are also those of this benchmark.
+type requests struct{ reports, ephemeral, events, all float64 }
+
+func (p *peer) requests() requests {
+	p.b.Helper()
+	text := p.kubectl.Run(p.b, "get", "--raw", "/metrics")
+	var r requests
+	for _, verb := range []string{"POST", "PUT", "PATCH", "DELETE"} {
+		sum := func(resource string) float64 {
+			return harness.SumMetric(p.b, text, "apiserver_request_total", map[string]string{"resource": resource, "verb": verb})
+		}
+		r.reports += sum("policyreports")
+		r.ephemeral += sum("ephemeralreports")
+		r.events += sum("events")
+	}
+	r.all = harness.SumMetric(p.b, text, "apiserver_request_total", nil)
+	return r
+}
+
+// since returns what was asked since then, after reports have not been written for 50 s: Kyverno
+// waits for 30 s before it looks at a changed resource, and for 10 s before it writes.
+func (p *peer) since(before requests) string {
+	p.b.Helper()
+	started, last, quiet := time.Now(), p.requests(), time.Now()
+	for time.Since(quiet) < 5*settled {
+		time.Sleep(2 * time.Second)
+		if now := p.requests(); now.reports != last.reports || now.ephemeral != last.ephemeral {
+			last, quiet = now, time.Now()
+		}
+	}
+	return fmt.Sprintf("%.0f report writes, %.0f writes of ephemeral reports, %.0f Events, %.0f requests in all, the last after %.0f s",
+		last.reports-before.reports, last.ephemeral-before.ephemeral, last.events-before.events, last.all-before.all, quiet.Sub(started).Seconds())
+}

@@ -1,0 +1,179 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package harness
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+
+	"github.com/docket-project/docket/internal/testenv"
+)
+
+//nolint:gochecknoglobals // One build a process is the purpose of this variable.
+var buildController = sync.OnceValues(func() (string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), buildTimeout)
+	defer cancel()
+	dirs, err := findFolders(ctx)
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dirs.bin, "docket-controller")
+	// In its own module: Kyverno decides about versions there.
+	return path, goBuild(ctx, filepath.Join(dirs.root, "controller"), path, "./cmd/docket-controller")
+})
+
+// ControllerBinary returns the path of docket-controller, which is built when the first test
+// asks.
+func ControllerBinary(t testing.TB) string {
+	t.Helper()
+	path, err := buildController()
+	if err != nil {
+		t.Fatalf("build docket-controller: %v", err)
+	}
+	return path
+}
+
+// PolicyCRDs returns the folder with the definitions of the kinds of policies.
+func PolicyCRDs(t testing.TB) string {
+	t.Helper()
+	dirs, err := findFolders(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(dirs.root, "deploy", "controller", "crds")
+}
+
+// Controller is a `docket-controller run`.
+type Controller struct {
+	process process
+	url     string
+	client  *http.Client
+}
+
+// NewController prepares a controller of the cluster that a kubeconfig points to; it does not
+// run yet, and ends with the test.
+func NewController(t testing.TB, kubeconfig string, arguments ...string) *Controller {
+	t.Helper()
+	address := fmt.Sprintf("127.0.0.1:%d", testenv.FreePort(t))
+	c := &Controller{
+		url:    "http://" + address,
+		client: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 10 * time.Second},
+		process: process{path: ControllerBinary(t), arguments: append([]string{
+			"run", "--kubeconfig", kubeconfig, "--metrics-bind-address", address,
+		}, arguments...)},
+	}
+	t.Cleanup(func() {
+		if err := c.process.end(syscall.SIGKILL); err != nil {
+			t.Error(err)
+		}
+		c.process.log(t)
+	})
+	return c
+}
+
+// RunController is NewController and Start.
+func RunController(t testing.TB, kubeconfig string, arguments ...string) *Controller {
+	t.Helper()
+	c := NewController(t, kubeconfig, arguments...)
+	c.Start(t)
+	return c
+}
+
+// Start starts the controller, again if need be, and returns when it is ready.
+func (c *Controller) Start(t testing.TB, more ...string) {
+	t.Helper()
+	c.process.arguments = append(c.process.arguments, more...) // The last value of a flag counts.
+	if err := c.process.start(t.Context(), func(ctx context.Context, _ *output) bool {
+		r, err := http.NewRequestWithContext(ctx, http.MethodGet, c.url+"/readyz", nil)
+		if err != nil {
+			return false
+		}
+		answer, err := c.client.Do(r)
+		if err != nil {
+			return false
+		}
+		return answer.Body.Close() == nil && answer.StatusCode == http.StatusOK
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Stop ends the controller in order.
+func (c *Controller) Stop(t testing.TB) {
+	t.Helper()
+	if err := c.process.end(syscall.SIGTERM); err != nil {
+		t.Error(err)
+	}
+}
+
+// Kill ends the controller with SIGKILL.
+func (c *Controller) Kill(t testing.TB) {
+	t.Helper()
+	if err := c.process.end(syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// PID is the process number, for its memory.
+func (c *Controller) PID() int { return c.process.pid() }
+
+// Log is what the controller wrote last.
+func (c *Controller) Log() string { return c.process.output.text() }
+
+// Metric returns the sum of all series of a metric whose labels have the given values, and 0
+// if there is none.
+func (c *Controller) Metric(t testing.TB, name string, labels map[string]string) float64 {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, c.url+"/metrics", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := c.client.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = answer.Body.Close() }()
+	text, err := io.ReadAll(io.LimitReader(answer.Body, 16<<20))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return SumMetric(t, string(text), name, labels)
+}
+
+// SumMetric returns the sum of all series of a metric whose labels have the given values, and 0
+// if there is none. text is an answer of /metrics; of histograms the observations are counted.
+func SumMetric(t testing.TB, text, name string, labels map[string]string) float64 {
+	t.Helper()
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	families, err := parser.TextToMetricFamilies(strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sum float64
+series:
+	for _, metric := range families[name].GetMetric() {
+		has := map[string]string{}
+		for _, label := range metric.GetLabel() {
+			has[label.GetName()] = label.GetValue()
+		}
+		for key, value := range labels {
+			if has[key] != value {
+				continue series
+			}
+		}
+		sum += metric.GetCounter().GetValue() + metric.GetGauge().GetValue() + float64(metric.GetHistogram().GetSampleCount())
+	}
+	return sum
+}

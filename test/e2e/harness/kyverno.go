@@ -1,0 +1,83 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package harness
+
+import (
+	"context"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/docket-project/docket/internal/testenv"
+)
+
+// kyvernoModFile has a version of Kyverno; its modules would raise those of the control plane.
+const kyvernoModFile = "go.kyverno.mod"
+
+//nolint:gochecknoglobals // One build a process is the purpose of this variable.
+var buildKyverno = sync.OnceValues(func() (string, error) {
+	return buildExtension("kyverno-reports-controller", "github.com/kyverno/kyverno/cmd/reports-controller", "-modfile="+kyvernoModFile)
+})
+
+// Kyverno is Kyverno's own reports controller, unmodified.
+type Kyverno struct{ process process }
+
+// NewKyverno prepares Kyverno's reports controller for a cluster, with all its CRDs. It does not
+// run yet, and ends with the test. Its reports are custom resources in etcd.
+func NewKyverno(t testing.TB, c *Cluster) *Kyverno {
+	t.Helper()
+	const namespace = "kyverno"
+	path := extensionServer(t, buildKyverno)
+	dirs, err := findFolders(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	source, err := goList(t.Context(), dirs.here, "-m", "-modfile="+kyvernoModFile, "-f", "{{.Dir}}", "github.com/kyverno/kyverno")
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := c.Kubectl(t, namespace)
+	c.EnsureNamespace(t, namespace)
+	k.Run(t, "apply", "--server-side", "--recursive", "-f", filepath.Join(source, "config", "crds"))
+	for _, name := range []string{"kyverno", "kyverno-metrics"} {
+		k.Run(t, "create", "configmap", name, "-n", namespace)
+	}
+	port := func() string { return strconv.Itoa(testenv.FreePort(t)) }
+	p := &Kyverno{process: process{
+		path:      path,
+		arguments: []string{"--kubeconfig", c.Kubeconfig(), "--metricsPort", port(), "--loggingFormat", "text", "--clientRateLimitQPS", "300", "--clientRateLimitBurst", "300"},
+		env: []string{
+			"KYVERNO_NAMESPACE=" + namespace, "KYVERNO_SERVICEACCOUNT_NAME=kyverno-reports-controller", "KYVERNO_DEPLOYMENT=kyverno-reports-controller",
+			"KYVERNO_POD_NAME=kyverno-reports-controller", "INIT_CONFIG=kyverno", "METRICS_CONFIG=kyverno-metrics",
+		},
+	}}
+	t.Cleanup(func() {
+		if err := p.process.end(syscall.SIGKILL); err != nil {
+			t.Error(err)
+		}
+		p.process.log(t)
+	})
+	return p
+}
+
+// Start starts it, again if need be. It has no probe: what it writes shows that it works.
+func (k *Kyverno) Start(t testing.TB) {
+	t.Helper()
+	if err := k.process.start(t.Context(), func(_ context.Context, o *output) bool { return len(o.copied()) > 0 }); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Kill ends it with SIGKILL.
+func (k *Kyverno) Kill(t testing.TB) {
+	t.Helper()
+	if err := k.process.end(syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// PID is the process number, for its memory.
+func (k *Kyverno) PID() int { return k.process.pid() }
