@@ -56,7 +56,7 @@ func untilSignal() (context.Context, context.CancelFunc) {
 		<-signals
 		cancel()
 		<-signals
-		os.Exit(ExitFailure)
+		os.Exit(ExitFailure) //nolint:forbidigo // The person insists.
 	}()
 	return ctx, cancel
 }
@@ -76,18 +76,18 @@ func IsUsage(err error) bool {
 	return errors.As(err, &usage)
 }
 
-// Finding is the end of a command that did its work and found something: no error, but an exit
+// FindingError is the end of a command that did its work and found something: no error, but an exit
 // code of its own.
-type Finding struct {
+type FindingError struct {
 	Text string
 	Code int
 }
 
 // Error returns the text.
-func (f *Finding) Error() string { return f.Text }
+func (f *FindingError) Error() string { return f.Text }
 
 // ExitCode is what the process ends with.
-func (f *Finding) ExitCode() int { return f.Code }
+func (f *FindingError) ExitCode() int { return f.Code }
 
 // Execute runs a command and returns the exit code: 0 after success, what the method
 // ExitCode() int of the error says if it has one, 2 for one of [Usage] and 1 for any other.
@@ -97,7 +97,7 @@ func Execute(ctx context.Context, root *cobra.Command, args []string) int {
 	if err == nil {
 		return ExitOK
 	}
-	var finding *Finding
+	var finding *FindingError
 	if errors.As(err, &finding) {
 		fmt.Fprintln(root.ErrOrStderr(), finding)
 		return finding.Code

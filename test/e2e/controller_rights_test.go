@@ -27,8 +27,8 @@ func TestControllerRights(t *testing.T) {
 	c.controller = controller
 
 	c.cluster.EnsureNamespace(t, "shop")
-	c.kubectl.RunInput(t, configMaps("shop", nil, "one"), "apply", "-n", "shop", "-f", "-")
-	c.kubectl.RunInput(t, labelPolicy("", "labels", nil, rule{"a", "ConfigMap", "a"}, rule{"b", "Secret", "b"}), "apply", "-f", "-")
+	c.kubectl.RunInput(t, configMaps("shop", "one"), "apply", "-n", "shop", "-f", "-")
+	c.kubectl.RunInput(t, labelPolicy("", "labels", rule{"a", "ConfigMap", "a"}, rule{"b", "Secret", "b"}), "apply", "-f", "-")
 	c.wantResults(t, "shop", map[string]string{"labels a ConfigMap/one": "pass"})
 	// Secrets are not among the kinds that it may read: it says so, and the others go on.
 	waitUntil(t, "an Event names the kind", func() bool {

@@ -17,7 +17,7 @@ func TestControllerQuestions(t *testing.T) {
 	c := startControlled(t)
 	c.cluster.EnsureNamespace(t, "shop")
 	c.cluster.EnsureNamespace(t, "other")
-	c.kubectl.RunInput(t, configMaps("shop", nil, "one", "two"), "apply", "-n", "shop", "-f", "-")
+	c.kubectl.RunInput(t, configMaps("shop", "one", "two"), "apply", "-n", "shop", "-f", "-")
 	c.controller.Start(t)
 	c.barrier(t, 0)
 
@@ -51,7 +51,7 @@ func inShop(policy string, rules map[string]string, outcomes map[string]string) 
 }
 
 func questionPolicyCreated(t *testing.T, c *controlled) {
-	c.kubectl.RunInput(t, labelPolicy("", "labels", nil, rule{"first", "ConfigMap", "a"}), "apply", "-f", "-")
+	c.kubectl.RunInput(t, labelPolicy("", "labels", rule{"first", "ConfigMap", "a"}), "apply", "-f", "-")
 	c.wantResults(t, "shop", inShop("labels", map[string]string{"first": "a"}, map[string]string{"one": "a", "two": "a"}))
 	if got := c.namesOf(t, "shop"); !slices.Equal(got, []string{"polr-ns-shop-labels"}) {
 		t.Errorf("the reports are called %v", got)
@@ -60,7 +60,7 @@ func questionPolicyCreated(t *testing.T, c *controlled) {
 
 func questionRuleAdded(t *testing.T, c *controlled) {
 	before, evaluated := c.versions(t), c.evaluations(t)
-	c.kubectl.RunInput(t, labelPolicy("", "labels", nil, rule{"first", "ConfigMap", "a"}, rule{"second", "ConfigMap", "b"}), "apply", "-f", "-")
+	c.kubectl.RunInput(t, labelPolicy("", "labels", rule{"first", "ConfigMap", "a"}, rule{"second", "ConfigMap", "b"}), "apply", "-f", "-")
 	c.wantResults(t, "shop", inShop("labels", map[string]string{"first": "a", "second": "b"}, map[string]string{"one": "a", "two": "a"}))
 	marker := c.barrier(t, 1)
 	for _, name := range changed(before, c.versions(t)) {
@@ -75,7 +75,7 @@ func questionRuleAdded(t *testing.T, c *controlled) {
 }
 
 func questionRuleRemoved(t *testing.T, c *controlled) {
-	c.kubectl.RunInput(t, labelPolicy("", "labels", nil, rule{"second", "ConfigMap", "b"}), "apply", "-f", "-")
+	c.kubectl.RunInput(t, labelPolicy("", "labels", rule{"second", "ConfigMap", "b"}), "apply", "-f", "-")
 	c.wantResults(t, "shop", inShop("labels", map[string]string{"second": "b"}, map[string]string{"one": "a", "two": "a"}))
 }
 
@@ -121,7 +121,7 @@ func questionLabel(t *testing.T, c *controlled) {
 }
 
 func questionRenamed(t *testing.T, c *controlled) {
-	c.kubectl.RunInput(t, labelPolicy("", "tags", nil, rule{"second", "ConfigMap", "b"}), "apply", "-f", "-")
+	c.kubectl.RunInput(t, labelPolicy("", "tags", rule{"second", "ConfigMap", "b"}), "apply", "-f", "-")
 	c.kubectl.Run(t, "delete", "clusterpolicy", "labels")
 	c.wantResults(t, "shop", inShop("tags", map[string]string{"second": "b"}, map[string]string{"one": "a b", "two": "a"}))
 	if got := c.namesOf(t, "shop"); !slices.Equal(got, []string{"polr-ns-shop-tags"}) {
@@ -132,7 +132,7 @@ func questionRenamed(t *testing.T, c *controlled) {
 // questionAutogen: a rule about Pods is also one about what makes them, in the report of its
 // policy under a name of its own.
 func questionAutogen(t *testing.T, c *controlled) {
-	c.kubectl.RunInput(t, labelPolicy("shop", "pods", nil, rule{"owner", "Pod", "owner"}), "apply", "-n", "shop", "-f", "-")
+	c.kubectl.RunInput(t, labelPolicy("shop", "pods", rule{"owner", "Pod", "owner"}), "apply", "-n", "shop", "-f", "-")
 	c.kubectl.Run(t, "create", "deployment", "web", "-n", "shop", "--image=example.com/web", "--replicas=0")
 	c.kubectl.Run(t, "create", "cronjob", "nightly", "-n", "shop", "--image=example.com/job", "--schedule=0 0 1 1 *")
 	want := inShop("tags", map[string]string{"second": "b"}, map[string]string{"one": "a b", "two": "a"})
@@ -161,8 +161,8 @@ func questionResourceDeleted(t *testing.T, c *controlled) {
 
 // questionDeletedWhileDown: a resource, and a policy.
 func questionDeletedWhileDown(t *testing.T, c *controlled) {
-	c.kubectl.RunInput(t, configMaps("shop", nil, "three"), "apply", "-n", "shop", "-f", "-")
-	c.kubectl.RunInput(t, labelPolicy("shop", "gone", nil, rule{"a", "ConfigMap", "a"}), "apply", "-n", "shop", "-f", "-")
+	c.kubectl.RunInput(t, configMaps("shop", "three"), "apply", "-n", "shop", "-f", "-")
+	c.kubectl.RunInput(t, labelPolicy("shop", "gone", rule{"a", "ConfigMap", "a"}), "apply", "-n", "shop", "-f", "-")
 	waitUntil(t, "both are reported", func() bool { return c.results(t, "shop")["shop/gone a ConfigMap/three"] == "pass" })
 	c.controller.Stop(t)
 	c.kubectl.Run(t, "delete", "-n", "shop", "configmap/three", "policy.kyverno.io/gone")
@@ -186,7 +186,7 @@ func questionRestart(t *testing.T, c *controlled) {
 
 // questionEqualNames: a Policy and a ClusterPolicy of one name have a report each.
 func questionEqualNames(t *testing.T, c *controlled) {
-	c.kubectl.RunInput(t, labelPolicy("shop", "tags", nil, rule{"second", "ConfigMap", "b"}), "apply", "-n", "shop", "-f", "-")
+	c.kubectl.RunInput(t, labelPolicy("shop", "tags", rule{"second", "ConfigMap", "b"}), "apply", "-n", "shop", "-f", "-")
 	want := inShop("tags", map[string]string{"second": "b"}, map[string]string{"one": "a b"})
 	for key, outcome := range inShop("shop/tags", map[string]string{"second": "b"}, map[string]string{"one": "a b"}) {
 		want[key] = outcome

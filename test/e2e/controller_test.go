@@ -31,15 +31,15 @@ type controlled struct {
 
 // startControlled returns a cluster whose reports are in Docket and whose controller has not
 // been started.
-func startControlled(t *testing.T, arguments ...string) *controlled {
+func startControlled(t *testing.T) *controlled {
 	t.Helper()
 	cluster := harness.StartCluster(t)
 	cluster.Register(t, cluster.Serve(t).Port)
-	return startControlledOn(t, cluster, arguments...)
+	return startControlledOn(t, cluster)
 }
 
 // startControlledOn is startControlled for a cluster that has Docket.
-func startControlledOn(t *testing.T, cluster *harness.Cluster, arguments ...string) *controlled {
+func startControlledOn(t *testing.T, cluster *harness.Cluster) *controlled {
 	t.Helper()
 	kubectl := cluster.Kubectl(t, "default")
 	kubectl.Run(t, "apply", "-k", harness.PolicyCRDs(t))
@@ -47,15 +47,14 @@ func startControlledOn(t *testing.T, cluster *harness.Cluster, arguments ...stri
 	if err != nil {
 		t.Fatal(err)
 	}
-	arguments = append([]string{"--leader-elect=false"}, arguments...)
-	return &controlled{cluster, kubectl, client, harness.NewController(t, cluster.Kubeconfig(), arguments...)}
+	return &controlled{cluster, kubectl, client, harness.NewController(t, cluster.Kubeconfig(), "--leader-elect=false")}
 }
 
 // rule is a rule of a policy that wants a label on resources of a kind.
 type rule struct{ name, kind, label string }
 
 // labelPolicy is a ClusterPolicy, or a Policy if it has a namespace.
-func labelPolicy(namespace, name string, annotations map[string]string, rules ...rule) string {
+func labelPolicy(namespace, name string, rules ...rule) string {
 	var b strings.Builder
 	kind := "ClusterPolicy"
 	if namespace != "" {
@@ -66,9 +65,6 @@ func labelPolicy(namespace, name string, annotations map[string]string, rules ..
 		fmt.Fprintf(&b, "  namespace: %s\n", namespace)
 	}
 	b.WriteString("  annotations:\n    policies.kyverno.io/category: Labels\n    policies.kyverno.io/severity: medium\n")
-	for _, key := range slices.Sorted(maps.Keys(annotations)) {
-		fmt.Fprintf(&b, "    %s: %q\n", key, annotations[key])
-	}
 	b.WriteString("spec:\n  background: true\n  rules:\n")
 	for _, r := range rules {
 		fmt.Fprintf(&b, `  - name: %s
@@ -81,15 +77,11 @@ func labelPolicy(namespace, name string, annotations map[string]string, rules ..
 	return b.String()
 }
 
-// configMaps are made with labels a=1 and others as given.
-func configMaps(namespace string, labels map[string]string, names ...string) string {
+// configMaps have the label a.
+func configMaps(namespace string, names ...string) string {
 	var b strings.Builder
 	for _, name := range names {
-		fmt.Fprintf(&b, "---\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: %s\n  namespace: %s\n  labels: {a: \"1\"", name, namespace)
-		for _, key := range slices.Sorted(maps.Keys(labels)) {
-			fmt.Fprintf(&b, ", %s: %q", key, labels[key])
-		}
-		b.WriteString("}\n")
+		fmt.Fprintf(&b, "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s, namespace: %s, labels: {a: \"1\"}}\n", name, namespace)
 	}
 	return b.String()
 }
@@ -225,7 +217,7 @@ func (c *controlled) barrier(t *testing.T, n int) string {
 	const namespace = "barrier"
 	if n == 0 {
 		c.cluster.EnsureNamespace(t, namespace)
-		c.kubectl.RunInput(t, labelPolicy(namespace, "barrier", nil, rule{"there", "Service", "a"}), "apply", "-n", namespace, "-f", "-")
+		c.kubectl.RunInput(t, labelPolicy(namespace, "barrier", rule{"there", "Service", "a"}), "apply", "-n", namespace, "-f", "-")
 	}
 	name := fmt.Sprintf("barrier-%d", n)
 	c.kubectl.RunInput(t, fmt.Sprintf(`{"apiVersion":"v1","kind":"Service","metadata":{"name":%q,"namespace":%q,"labels":{"a":"1"}},"spec":{"ports":[{"port":80}]}}`, name, namespace), "create", "-n", namespace, "-f", "-")

@@ -62,7 +62,7 @@ func (troubleError) ExitCode() int   { return exitTrouble }
 
 // trouble gives err the exit code of trouble, unless it is a finding or about the call.
 func trouble(err error) error {
-	var finding *cli.Finding
+	var finding *cli.FindingError
 	if err == nil || errors.As(err, &finding) || cli.IsUsage(err) {
 		return err
 	}

@@ -318,7 +318,7 @@ func (s *scan) verdict() error {
 	case total.Error > 0:
 		return fmt.Errorf("%d rules could not be evaluated (%s)", total.Error, s.findings.Summary())
 	case total.Fail > 0:
-		return &cli.Finding{Text: s.findings.Summary(), Code: exitFindings}
+		return &cli.FindingError{Text: s.findings.Summary(), Code: exitFindings}
 	default:
 		fmt.Fprintln(s.flags.process.ErrOut, s.findings.Summary())
 		return nil

@@ -88,7 +88,7 @@ func (f *testFlags) run(ctx context.Context) error {
 		return err
 	}
 	if !outcome.Good() {
-		return &cli.Finding{Text: "the results are not all as the tests expect", Code: exitFindings}
+		return &cli.FindingError{Text: "the results are not all as the tests expect", Code: exitFindings}
 	}
 	return nil
 }

@@ -79,6 +79,13 @@ func (h *health) serve(ctx context.Context) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = h.server.Close()
 	}
-	<-served
+	return errors.Join(err, ignoreClosed(<-served))
+}
+
+// ignoreClosed drops the error that a server ends with when it is told to.
+func ignoreClosed(err error) error {
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
 	return err
 }

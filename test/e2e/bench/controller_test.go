@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 
@@ -156,11 +157,12 @@ func (s *scanned) until(what string, done func(tally) bool) time.Duration {
 func (s *scanned) untilLook(what string, look func() tally, done func(tally) bool) time.Duration {
 	s.b.Helper()
 	started := time.Now()
-	for !done(look()) {
-		if time.Since(started) > patience {
-			s.b.Fatalf("%s: not after %v: %+v", what, patience, look())
-		}
-		time.Sleep(100 * time.Millisecond)
+	var last tally
+	if err := wait.PollUntilContextTimeout(s.b.Context(), 100*time.Millisecond, patience, true, func(context.Context) (bool, error) {
+		last = look()
+		return done(last), nil
+	}); err != nil {
+		s.b.Fatalf("%s: %v: %+v", what, err, last)
 	}
 	return time.Since(started)
 }
@@ -183,15 +185,28 @@ func (s *scanned) work() work {
 // since returns the work after the controller has been quiet for a while.
 func (s *scanned) since(before work) work {
 	s.b.Helper()
-	last, quiet := s.work(), time.Now()
-	for time.Since(quiet) < settled {
-		time.Sleep(time.Second)
-		if now := s.work(); now.writes != last.writes || now.evaluations != last.evaluations {
-			last, quiet = now, time.Now()
-		}
-	}
+	untilQuiet(s.b, settled, func() [2]float64 {
+		now := s.work()
+		return [2]float64{now.writes, now.evaluations}
+	})
 	now := s.work()
 	return work{now.writes - before.writes, now.bytes - before.bytes, now.evaluations - before.evaluations, now.requests - before.requests}
+}
+
+// untilQuiet waits until what look returns has not changed for a time, and returns when it changed
+// last.
+func untilQuiet[T comparable](b *testing.B, quiet time.Duration, look func() T) time.Time {
+	b.Helper()
+	last, changed := look(), time.Now()
+	if err := wait.PollUntilContextTimeout(b.Context(), time.Second, patience, false, func(context.Context) (bool, error) {
+		if now := look(); now != last {
+			last, changed = now, time.Now()
+		}
+		return time.Since(changed) >= quiet, nil
+	}); err != nil {
+		b.Fatal(err)
+	}
+	return changed
 }
 
 func (w work) String() string {

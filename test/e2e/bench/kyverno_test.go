@@ -37,7 +37,7 @@ func benchKyverno(b *testing.B) {
 	p.connect()
 	p.kubectl.RunInput(b, podSecurity(b), "apply", "-f", "-")
 	p.kyverno.Start(b)
-	time.Sleep(settled) // It has no probe.
+	untilQuiet(b, settled, p.requestsOfReports) // It has no probe.
 	before := p.requests()
 	creation := p.pods(n)
 	complete := p.untilKyverno("first scan", func(t tally) bool { return t.results == n*rulesPerPod })
@@ -107,13 +107,14 @@ func (p *peer) requests() requests {
 // waits for 30 s before it looks at a changed resource, and for 10 s before it writes.
 func (p *peer) since(before requests) string {
 	p.b.Helper()
-	started, last, quiet := time.Now(), p.requests(), time.Now()
-	for time.Since(quiet) < 5*settled {
-		time.Sleep(2 * time.Second)
-		if now := p.requests(); now.reports != last.reports || now.ephemeral != last.ephemeral {
-			last, quiet = now, time.Now()
-		}
-	}
+	started := time.Now()
+	changed := untilQuiet(p.b, 5*settled, p.requestsOfReports)
+	last := p.requests()
 	return fmt.Sprintf("%.0f report writes, %.0f writes of ephemeral reports, %.0f Events, %.0f requests in all, the last after %.0f s",
-		last.reports-before.reports, last.ephemeral-before.ephemeral, last.events-before.events, last.all-before.all, quiet.Sub(started).Seconds())
+		last.reports-before.reports, last.ephemeral-before.ephemeral, last.events-before.events, last.all-before.all, changed.Sub(started).Seconds())
+}
+
+func (p *peer) requestsOfReports() [2]float64 {
+	now := p.requests()
+	return [2]float64{now.reports, now.ephemeral}
 }
