@@ -17,7 +17,8 @@ import (
 type Compiler interface {
 	// Compile returns the policy that object describes, with those of exceptions that refer to
 	// it. It never fails: a policy that can't be evaluated has a [Policy.Problem] and gives
-	// error results for all that its targets name.
+	// error results for all that its targets name. Exceptions that have expired ([ExpiryOf]) don't
+	// count: compile again when one does.
 	Compile(object *unstructured.Unstructured, exceptions []*unstructured.Unstructured) Policy
 }
 
@@ -53,7 +54,7 @@ type Subject struct {
 // Result is the outcome of one rule for one subject.
 type Result struct {
 	// Rule is its name; rules that were generated for workloads begin with "autogen-". CEL
-	// policies have one result and no rule.
+	// policies have one result and no rule, unless an exception applies or they can't be evaluated.
 	Rule    string
 	Outcome report.Outcome
 	Message string

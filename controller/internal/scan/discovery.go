@@ -14,7 +14,7 @@ import (
 // firstDiscovery is how often the catalog is asked for until there is one.
 const firstDiscovery = time.Second
 
-// followDiscovery keeps the catalog up to date. While the API doesn't answer, it stays as it is:
+// followDiscovery keeps the catalog up to date, and has the planner look when an exception has expired. While the API doesn't answer, it stays as it is:
 // a kind is gone only if the API says so.
 func (s *Scanner) followDiscovery(ctx context.Context) {
 	timer := s.config.Clock.NewTimer(0)
@@ -28,6 +28,9 @@ func (s *Scanner) followDiscovery(ctx context.Context) {
 		case <-timer.C():
 		}
 		s.discoverOnce(ctx)
+		if at := s.expiry.Load(); at != nil && !at.IsZero() && !s.config.Clock.Now().Before(*at) {
+			s.wake()
+		}
 		pause := s.config.DiscoveryInterval
 		if s.catalog.Load() == nil {
 			pause = min(pause, firstDiscovery)

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -103,13 +104,28 @@ func (s *Scanner) compile(ctx context.Context) (changed bool) {
 	return changed
 }
 
+// currentExceptions are those that have not expired. It has the planner look again when the next
+// one does.
 func (s *Scanner) currentExceptions() *exceptionSet {
 	next := &exceptionSet{}
+	var expiry time.Time
+	now := s.config.Clock.Now()
 	for _, shelf := range s.shelves {
-		if shelf.exception {
-			next.list = append(next.list, shelf.list()...)
+		if !shelf.exception {
+			continue
+		}
+		for _, exception := range shelf.list() {
+			at := policy.ExpiryOf(exception)
+			if !at.IsZero() && !at.After(now) {
+				continue
+			}
+			if !at.IsZero() && (expiry.IsZero() || at.Before(expiry)) {
+				expiry = at
+			}
+			next.list = append(next.list, exception)
 		}
 	}
+	s.expiry.Store(&expiry)
 	// An object that is equal is the same one.
 	if s.exceptions == nil || !slices.Equal(s.exceptions.list, next.list) {
 		s.exceptions = next

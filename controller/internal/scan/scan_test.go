@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -219,6 +220,24 @@ func TestException(t *testing.T) {
 	r.want(t, "ClusterPolicy/exception ConfigMap/exception/", line+"fail")
 	if n := r.compiler.count("ClusterPolicy/exception-not", "ConfigMap/exception/"); n != 0 {
 		t.Errorf("another policy was evaluated %d times", n)
+	}
+}
+
+// TestExceptionExpires: by time alone.
+func TestExceptionExpires(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.namespace(t, "expiry")
+	w.configMap(t, "expiry", "a")
+	w.policy(t, "expiry", spec{Targets: targets("ConfigMap"), Rules: asking("team")})
+	exception := object("kyverno.io/v1", "PolicyException", "expiry", "e")
+	end := time.Now().Add(5 * time.Second).Truncate(time.Second)
+	exception.Object["spec"] = map[string]any{"policy": "expiry", "name": "a", "expiresAt": end.Format(time.RFC3339)}
+	w.create(t, exceptions, exception)
+	r := w.scan(t)
+	r.want(t, "ClusterPolicy/expiry ConfigMap/expiry/", "ClusterPolicy/expiry ConfigMap/expiry/a has-team=fail")
+	if now := time.Now(); now.Before(end) {
+		t.Errorf("the exception ended %v too early", end.Sub(now))
 	}
 }
 

@@ -30,6 +30,9 @@ type Scanner struct {
 	// ready has what the first scan waits for; nil once it is over.
 	ready atomic.Pointer[error]
 
+	// expiry is when the next exception expires; zero for never.
+	expiry atomic.Pointer[time.Time]
+
 	// woken counts what the planner has to look at, planned what it has looked at.
 	woken, planned atomic.Int64
 	wakes          chan struct{}

@@ -39,12 +39,8 @@ func celExceptions(object *unstructured.Unstructured, all []*unstructured.Unstru
 }
 
 func expired(exception *unstructured.Unstructured) bool {
-	text, _, err := unstructured.NestedString(exception.Object, "spec", "expiresAt")
-	if err != nil || text == "" {
-		return false
-	}
-	at, err := time.Parse(time.RFC3339, text)
-	return err == nil && time.Now().After(at)
+	at := policy.ExpiryOf(exception)
+	return !at.IsZero() && time.Now().After(at)
 }
 
 func referring(
