@@ -262,3 +262,13 @@ func TestTestCommand(t *testing.T) {
 		})
 	}
 }
+
+// TestExamples: what the README shows.
+func TestExamples(t *testing.T) {
+	t.Parallel()
+	const examples = "../../../examples"
+	got := command(t, "", "scan", "--policy", examples+"/policies", "--resource", examples+"/app")
+	if got.code != exitFindings || !strings.Contains(got.err, "5 pass, 7 fail, 0 warn, 0 error") {
+		t.Errorf("%d\n%s%s", got.code, got.out, got.err)
+	}
+}

@@ -28,25 +28,6 @@ type target struct {
 	policies []policy.Policy
 }
 
-// neverScanned are resources that change all the time, that are copies of others, or that
-// hold results of scans. A policy for all kinds does not mean them.
-var neverScanned = []schema.GroupResource{
-	{Resource: "events"}, {Group: "events.k8s.io", Resource: "events"},
-	{Resource: "endpoints"}, {Group: "discovery.k8s.io", Resource: "endpointslices"},
-	{Resource: "componentstatuses"},
-	{Group: "coordination.k8s.io", Resource: "leases"},
-	{Group: policy.KyvernoGroup, Resource: "updaterequests"},
-	{Group: policy.KyvernoGroup, Resource: "admissionreports"}, {Group: policy.KyvernoGroup, Resource: "clusteradmissionreports"},
-	{Group: policy.KyvernoGroup, Resource: "backgroundscanreports"}, {Group: policy.KyvernoGroup, Resource: "clusterbackgroundscanreports"},
-}
-
-// groupsNeverScanned hold measurements and results.
-var groupsNeverScanned = []string{"metrics.k8s.io", "wgpolicyk8s.io", "openreports.io", "reports.kyverno.io"}
-
-func scanned(resource schema.GroupResource) bool {
-	return !slices.Contains(groupsNeverScanned, resource.Group) && !slices.Contains(neverScanned, resource)
-}
-
 // servedResources returns what can be listed; of each group the preferred version first.
 func servedResources(groups []*metav1.APIGroup, lists []*metav1.APIResourceList) []servedResource {
 	rank := map[string]int{}
@@ -101,8 +82,9 @@ func (c *Cluster) plan(policies []policy.Policy) []target {
 		resource schema.GroupResource
 	}
 	done := map[seen]bool{}
+	excluded := policy.NewExclusion()
 	for _, served := range c.served {
-		if !scanned(served.resource.GroupResource()) || len(c.namespaces) > 0 && !served.namespaced {
+		if excluded.Has(served.resource.GroupResource()) || len(c.namespaces) > 0 && !served.namespaced {
 			continue
 		}
 		for i, p := range policies {

@@ -48,3 +48,24 @@ func TestTargetMatches(t *testing.T) {
 		}
 	}
 }
+
+func TestExclusion(t *testing.T) {
+	t.Parallel()
+	excluded := policy.NewExclusion(schema.GroupResource{Group: "*", Resource: "gadgets"}, schema.GroupResource{Resource: "secrets"})
+	for resource, want := range map[schema.GroupResource]bool{
+		{Resource: "pods"}:                                    false,
+		{Resource: "secrets"}:                                 true,
+		{Resource: "events"}:                                  true,
+		{Group: "example.com", Resource: "gadgets"}:           true,
+		{Group: "example.com", Resource: "events"}:            false,
+		{Group: "wgpolicyk8s.io", Resource: "policyreports"}:  true,
+		{Group: "reports.kyverno.io", Resource: "whatever"}:   true,
+		{Group: policy.KyvernoGroup, Resource: "policies"}:    false,
+		{Group: "coordination.k8s.io", Resource: "leases"}:    true,
+		{Group: "discovery.k8s.io", Resource: "endpointlice"}: false,
+	} {
+		if got := excluded.Has(resource); got != want {
+			t.Errorf("%s: %v", resource, got)
+		}
+	}
+}

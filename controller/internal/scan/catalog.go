@@ -139,7 +139,7 @@ func (c *catalog) groupFailed(group string) bool {
 
 // matching returns the resources that a target means: of each its preferred version, and of
 // those that the target names in another version only, that one.
-func (c *catalog) matching(target policy.Target, excluded exclusion) []resource {
+func (c *catalog) matching(target policy.Target, excluded policy.Exclusion) []resource {
 	result := matchingOf(c.preferred, target, excluded)
 	for _, r := range matchingOf(c.others, target, excluded) {
 		known := func(other resource) bool { return other.GroupResource() == r.GroupResource() }
@@ -150,45 +150,12 @@ func (c *catalog) matching(target policy.Target, excluded exclusion) []resource 
 	return result
 }
 
-func matchingOf(list []resource, target policy.Target, excluded exclusion) []resource {
+func matchingOf(list []resource, target policy.Target, excluded policy.Exclusion) []resource {
 	var result []resource
 	for _, r := range list {
-		if target.Matches(r.gvk(), r.Resource) && !excluded.has(r.GroupResource()) {
+		if target.Matches(r.gvk(), r.Resource) && !excluded.Has(r.GroupResource()) {
 			result = append(result, r)
 		}
 	}
 	return result
-}
-
-// exclusion is a set of resources that are never scanned; a group "*" stands for any, and so
-// does a resource "*".
-type exclusion map[schema.GroupResource]bool
-
-func newExclusion(more []schema.GroupResource) exclusion {
-	excluded := exclusion{
-		// They change all the time, are many, and describe no workload.
-		{Resource: "events"}:                                     true,
-		{Group: "events.k8s.io", Resource: "events"}:             true,
-		{Group: "coordination.k8s.io", Resource: "leases"}:       true,
-		{Resource: "endpoints"}:                                  true,
-		{Group: "discovery.k8s.io", Resource: "endpointslices"}:  true,
-		{Resource: "componentstatuses"}:                          true,
-		{Group: policy.KyvernoGroup, Resource: "updaterequests"}: true,
-		// Reports on reports would never end.
-		{Group: "wgpolicyk8s.io", Resource: "*"}:                               true,
-		{Group: "openreports.io", Resource: "*"}:                               true,
-		{Group: "reports.kyverno.io", Resource: "*"}:                           true,
-		{Group: policy.KyvernoGroup, Resource: "admissionreports"}:             true,
-		{Group: policy.KyvernoGroup, Resource: "clusteradmissionreports"}:      true,
-		{Group: policy.KyvernoGroup, Resource: "backgroundscanreports"}:        true,
-		{Group: policy.KyvernoGroup, Resource: "clusterbackgroundscanreports"}: true,
-	}
-	for _, r := range more {
-		excluded[r] = true
-	}
-	return excluded
-}
-
-func (e exclusion) has(r schema.GroupResource) bool {
-	return e[r] || e[schema.GroupResource{Group: "*", Resource: r.Resource}] || e[schema.GroupResource{Group: r.Group, Resource: "*"}]
 }

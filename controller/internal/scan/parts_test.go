@@ -151,7 +151,7 @@ func TestCatalogMatching(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	excluded := newExclusion([]schema.GroupResource{{Group: "none", Resource: "pods"}})
+	excluded := policy.NewExclusion(schema.GroupResource{Group: "none", Resource: "pods"})
 	for name, test := range map[string]struct {
 		target policy.Target
 		want   []string
@@ -170,7 +170,7 @@ func TestCatalogMatching(t *testing.T) {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}
-	if got := served.matching(policy.Target{Version: "*", Kind: "Pod"}, newExclusion([]schema.GroupResource{{Group: "*", Resource: "pods"}})); len(got) != 0 {
+	if got := served.matching(policy.Target{Version: "*", Kind: "Pod"}, policy.NewExclusion(schema.GroupResource{Group: "*", Resource: "pods"})); len(got) != 0 {
 		t.Errorf("excluded: %v", names(got))
 	}
 }

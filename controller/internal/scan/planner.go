@@ -224,7 +224,7 @@ func (s *Scanner) wishes(served *catalog) map[schema.GroupVersionResource]*wish 
 func compareIdentities(a, b policy.Identity) int { return strings.Compare(a.String(), b.String()) }
 
 // kindsOf returns what targets mean, each resource once.
-func kindsOf(targets []policy.Target, served *catalog, excluded exclusion) []resource {
+func kindsOf(targets []policy.Target, served *catalog, excluded policy.Exclusion) []resource {
 	var kinds []resource
 	for _, target := range targets {
 		for _, r := range served.matching(target, excluded) {

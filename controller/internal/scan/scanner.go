@@ -21,7 +21,7 @@ const tick = time.Second
 // Scanner evaluates resources. Make one with [New] for each call of [Scanner.Run].
 type Scanner struct {
 	config   Config
-	excluded exclusion
+	excluded policy.Exclusion
 	queue    *queue
 	// namespaces are the labels that workers need.
 	namespaces *namespaces
@@ -68,7 +68,7 @@ func New(config Config) (*Scanner, error) {
 		return nil, err
 	}
 	s := &Scanner{
-		config: config, excluded: newExclusion(config.Exclude),
+		config: config, excluded: policy.NewExclusion(config.Exclude...),
 		wakes: make(chan struct{}, 1), rediscover: make(chan struct{}, 1),
 		slots: map[policy.Identity]*slot{}, refusals: map[schema.GroupVersionResource]bool{},
 		kinds: map[schema.GroupVersionResource]*kind{},
