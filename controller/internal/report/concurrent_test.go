@@ -6,6 +6,7 @@ package report
 import (
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -15,6 +16,13 @@ import (
 
 	"github.com/docket-project/docket/controller/internal/policy"
 )
+
+// TestMain registers the metrics as a command does: before anything counts, which the library
+// needs.
+func TestMain(m *testing.M) {
+	RegisterMetrics()
+	os.Exit(m.Run())
+}
 
 // TestConcurrentUse: several scanners and readers at a time end where one would.
 func TestConcurrentUse(t *testing.T) {
@@ -57,8 +65,7 @@ func TestConcurrentUse(t *testing.T) {
 // TestMetrics pins the names of the metrics.
 func TestMetrics(t *testing.T) {
 	t.Parallel()
-	RegisterMetrics()
-	RegisterMetrics()
+	RegisterMetrics() // Again: TestMain has done so.
 	observeWrite(opCreate, nil, time.Second, 1)
 	observeWrite(opUpdate, errors.New("away"), time.Second, 1)
 	countForeign()

@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -29,6 +30,7 @@ type reader struct {
 // read starts a reader of APIs. Results may go from one that is read to one that is read later.
 func (s *server) read(t *testing.T, want map[string]bool, apis ...API) *reader {
 	t.Helper()
+	want = maps.Clone(want) // The caller's may be written to meanwhile.
 	ctx, cancel := context.WithCancel(t.Context())
 	var polling sync.WaitGroup
 	r := &reader{}
