@@ -36,6 +36,6 @@ ordinary Kubernetes objects: kubectl, Kyverno and other clients see no differenc
 		Version: buildinfo.Get().Version,
 	}
 	cli.PrepareRoot(p, root, versionText())
-	root.AddCommand(newUp(p), newServe(p), newRun(p), newGateway(p), newBootstrap(p), newMigrate(p), newVersion(p))
+	root.AddCommand(newUp(p), newServe(p), newRun(p), newGateway(p), newBootstrap(p), newMigrate(p), cli.NewVersion(p, "docket", versionText()))
 	return root
 }

@@ -6,24 +6,8 @@ package main
 import (
 	"fmt"
 
-	"github.com/spf13/cobra"
-
 	"github.com/docket-project/docket/internal/apiserver/buildinfo"
-	"github.com/docket-project/docket/internal/cli"
 )
-
-func newVersion(p cli.Process) *cobra.Command {
-	return &cobra.Command{
-		Use:     "version",
-		Short:   "Print what this binary was built from",
-		Example: "  docket version",
-		Args:    cli.NoArguments,
-		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintln(p.Out, versionText())
-			return err
-		},
-	}
-}
 
 func versionText() string {
 	build := buildinfo.Get()

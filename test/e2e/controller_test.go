@@ -86,19 +86,18 @@ func configMaps(namespace string, names ...string) string {
 	return b.String()
 }
 
-// reportKinds are where the controller may write.
+// reportKinds are where the controller may write. Those of one group come twice, so that the old
+// group is read before the new one, whichever is which: no result is missed between two lists.
 func reportKinds() []schema.GroupVersionResource {
-	var kinds []schema.GroupVersionResource
-	for group, version := range map[string]string{"wgpolicyk8s.io": "v1alpha2", "openreports.io": "v1alpha1"} {
-		names := []string{"policyreports", "clusterpolicyreports"}
-		if group == "openreports.io" {
-			names = []string{"reports", "clusterreports"}
+	kinds := func(group, version string, resources ...string) []schema.GroupVersionResource {
+		var all []schema.GroupVersionResource
+		for _, name := range resources {
+			all = append(all, schema.GroupVersionResource{Group: group, Version: version, Resource: name})
 		}
-		for _, name := range names {
-			kinds = append(kinds, schema.GroupVersionResource{Group: group, Version: version, Resource: name})
-		}
+		return all
 	}
-	return kinds
+	wgpolicy := kinds("wgpolicyk8s.io", "v1alpha2", "policyreports", "clusterpolicyreports")
+	return slices.Concat(wgpolicy, kinds("openreports.io", "v1alpha1", "reports", "clusterreports"), wgpolicy)
 }
 
 // reports lists what the controller has written, by namespace/name.

@@ -7,27 +7,11 @@ import (
 	"fmt"
 	"runtime/debug"
 
-	"github.com/spf13/cobra"
-
 	"github.com/docket-project/docket/internal/apiserver/buildinfo"
-	"github.com/docket-project/docket/internal/cli"
 )
 
 // engine is the module that evaluates policies.
 const engine = "github.com/kyverno/kyverno"
-
-func newVersion(p cli.Process) *cobra.Command {
-	return &cobra.Command{
-		Use:     "version",
-		Short:   "Print what this binary was built from",
-		Example: "  docket-controller version",
-		Args:    cli.NoArguments,
-		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintln(p.Out, versionText())
-			return err
-		},
-	}
-}
 
 func versionText() string {
 	build := buildinfo.Get()

@@ -124,13 +124,13 @@ func FuzzNames(f *testing.F) {
 	f.Add("a", "a-0123456789", "default", uint8(0), uint8(0), uint8(0))
 	f.Fuzz(func(t *testing.T, one, two, namespace string, kindOne, kindTwo, chunks uint8) {
 		if len(validation.IsDNS1123Label(namespace)) > 0 {
-			t.Skip()
+			t.Skip() // No namespace has such a name.
 		}
 		names := map[string]string{}
 		kinds := []string{policy.ClusterPolicy, policy.NamespacedPolicy, policy.ValidatingPolicy, policy.NamespacedValidatingPolicy}
 		for i, name := range []string{one, two} {
 			if len(validation.IsDNS1123Subdomain(name)) > 0 {
-				t.Skip()
+				t.Skip() // No policy has such a name.
 			}
 			id := policy.Identity{Kind: kinds[[]uint8{kindOne, kindTwo}[i]%4], Name: name}
 			if strings.HasPrefix(id.Kind, "Namespaced") || id.Kind == policy.NamespacedPolicy {
