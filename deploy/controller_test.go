@@ -92,7 +92,10 @@ func everyFlag() []string {
 		"controller.enabled=true", "controller.replicas=1", "controller.splitPolicyReport=false", "controller.reportsAPI=openreports.io",
 		"controller.reportInterval=10s", "controller.backgroundScanInterval=0s", "controller.workers=3", "controller.eventsPerPolicy=2",
 		"controller.excludeKinds={replicasets.apps,jobs.batch}", "controller.leaderElect=false", "controller.logLevel=4",
-		"controller.extraArgs={--logging-format=json}",
+		"controller.extraArgs={--logging-format=json}", "controller.contextCache.memory=1Gi", "controller.contextCache.allowRanges={10.0.0.0/8}",
+		"controller.contextCache.blockRanges={10.1.0.0/16}", "controller.admission.enabled=true", "controller.admission.policies=all",
+		"controller.admission.excludeNamespaces={a,b}", "controller.admission.excludeUsers={system:node:*}", "controller.admission.timeout=5s",
+		"controller.admission.certManager=true",
 	}
 }
 
@@ -108,23 +111,27 @@ func TestControllerFlags(t *testing.T) {
 	want := []string{
 		"run", "--metrics-bind-address=:8080", "--split-policy-report=false", "--reports-api=openreports.io", "--report-interval=10s",
 		"--background-scan-interval=0s", "--workers=3", "--events-per-policy=2", "--exclude-kinds=replicasets.apps,jobs.batch",
+		"--context-cache-memory=1Gi", "--context-cache-allow-ranges=10.0.0.0/8", "--context-cache-block-ranges=10.1.0.0/16",
+		"--admission", "--admission-policies=all", "--admission-exclude-namespaces=a,b", "--admission-exclude-users=system:node:*", "--webhook-timeout=5s",
+		"--webhook-cert-dir=/etc/docket/webhook", "--webhook-inject-from=reports/docket-controller-webhook",
 		"--leader-elect=false", "-v=4", "--logging-format=json",
 	}
 	if diff := gocmp.Diff(want, got); diff != "" {
 		t.Fatalf("arguments (-want +got):\n%s", diff)
 	}
 	// The controller is another module: its flags are read as text.
-	options := text(t, filepath.Join(root, "controller", "internal", "manager", "options.go"))
+	options := controllerOptions(t)
 	for _, argument := range got[1:] {
 		name, ours := strings.CutPrefix(argument, "--")
 		name, _, _ = strings.Cut(name, "=")
-		if ours && name != "logging-format" && !strings.Contains(options, `, "`+name+`", o.`) {
+		if ours && name != "logging-format" && !strings.Contains(options, `, "`+name+`", `) {
 			t.Errorf("docket-controller run has no flag --%s", name)
 		}
 	}
 	for _, line := range []string{
 		`LeaderElect: +true,`, `Split: +true,`, `MetricsBindAddress: ":8080",`, `defaultReportInterval += 5 \* time.Second`,
-		`defaultScanInterval += time.Hour`, `leaseName = "docket-controller"`, `maxEventsPerPolicy += 100`,
+		`defaultScanInterval += time.Hour`, `defaultCacheMemory += "256Mi"`, `AdmissionPolicies: neededPolicies, AdmissionExcludeNamespaces: \[\]string\{"kube-system"\}`,
+		`webhookName += "docket-controller-webhook"`, `WebhookBindAddress: ":9443"`, `leaseName = "docket-controller"`, `maxEventsPerPolicy += 100`,
 	} {
 		if !regexp.MustCompile(line).MatchString(options) {
 			t.Errorf("the default %q of the command is another one: change values.yaml, templates and roles", line)
@@ -135,9 +142,8 @@ func TestControllerFlags(t *testing.T) {
 // TestControllerFlagsAreExplained looks for each flag of the command in docs/controller.md.
 func TestControllerFlagsAreExplained(t *testing.T) {
 	t.Parallel()
-	flags := regexp.MustCompile(`Var\(&o\.\w+, "([a-z-]+)", o\.`).FindAllStringSubmatch(
-		text(t, filepath.Join(root, "controller", "internal", "manager", "options.go")), -1)
-	if len(flags) < 10 {
+	flags := regexp.MustCompile(`Var\(&o\.\w+, "([a-z-]+)", `).FindAllStringSubmatch(controllerOptions(t), -1)
+	if len(flags) < 25 {
 		t.Fatalf("%d flags only", len(flags))
 	}
 	page := text(t, filepath.Join(root, "docs", "controller.md"))
@@ -146,6 +152,13 @@ func TestControllerFlagsAreExplained(t *testing.T) {
 			t.Errorf("docs/controller.md does not have --%s", flag[1])
 		}
 	}
+}
+
+// controllerOptions are the files with the flags of the command.
+func controllerOptions(t *testing.T) string {
+	t.Helper()
+	folder := filepath.Join(root, "controller", "internal", "manager")
+	return text(t, filepath.Join(folder, "options.go")) + text(t, filepath.Join(folder, "options_admission.go"))
 }
 
 func text(t *testing.T, path string) string {

@@ -32,6 +32,10 @@ func variants() map[string]variant {
 		"postgres-cert-manager": {"overlays/postgres-cert-manager", []string{"database.type=postgres", "certificate.certManager=true"}},
 		"monitoring":            {"testdata/monitoring", []string{"database.type=postgres", "certificate.certManager=true", "monitoring.enabled=true"}},
 		"controller":            {"testdata/controller", []string{"controller.enabled=true"}},
+		"controller-admission":  {"testdata/controller-admission", []string{"controller.enabled=true", "controller.admission.enabled=true"}},
+		"controller-admission-cert-manager": {"testdata/controller-admission-cert-manager", []string{
+			"certificate.certManager=true", "controller.enabled=true", "controller.admission.enabled=true", "controller.admission.certManager=true",
+		}},
 		"controller-monitoring": {"testdata/controller-monitoring", []string{
 			"database.type=postgres", "certificate.certManager=true", "monitoring.enabled=true", "controller.enabled=true",
 		}},
@@ -158,6 +162,13 @@ func normal(object *unstructured.Unstructured) any {
 		delete(labels, own)
 	}
 	object.SetLabels(labels)
+	if annotations := object.GetAnnotations(); annotations["helm.sh/resource-policy"] != "" {
+		delete(annotations, "helm.sh/resource-policy")
+		if len(annotations) == 0 {
+			annotations = nil
+		}
+		object.SetAnnotations(annotations)
+	}
 	sortLists(object.Object)
 	return object.Object
 }

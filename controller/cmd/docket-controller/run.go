@@ -45,17 +45,17 @@ app.kubernetes.io/managed-by=docket-controller are ever touched.`,
 			if err != nil {
 				return cli.Usage(err)
 			}
-			return manager.New(options, config, clusterCompiler).Run(command.Context())
+			return manager.New(options, config, manager.Engines{Expressions: newEngine, Compiler: clusterCompiler}).Run(command.Context())
 		},
 	}
 	return cli.WithSettings(p, command, options.Flags())
 }
 
-// clusterCompiler lets policies look things up in the cluster.
-func clusterCompiler(config *rest.Config) (policy.Compiler, error) {
+// clusterCompiler lets policies look things up in the cluster, and in what is cached of it.
+func clusterCompiler(config *rest.Config, entries policy.Entries) (policy.Compiler, error) {
 	access, err := newClusterAccess(config)
 	if err != nil {
 		return nil, err
 	}
-	return newCompiler(access)
+	return newCompiler(access, entries)
 }

@@ -8,16 +8,21 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	cliflag "k8s.io/component-base/cli/flag"
 
+	"github.com/docket-project/docket/controller/internal/contextcache"
+	"github.com/docket-project/docket/controller/internal/manager"
 	"github.com/docket-project/docket/controller/internal/manifest"
 	"github.com/docket-project/docket/controller/internal/oneshot"
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/controller/internal/policy/kyverno"
 	"github.com/docket-project/docket/controller/internal/report"
 	"github.com/docket-project/docket/internal/cli"
 	"github.com/docket-project/docket/internal/progress"
@@ -48,13 +53,15 @@ type scanFlags struct {
 	createNamespaces bool
 
 	workers int
+	cache   manager.CacheOptions
 }
 
 func newScan(p cli.Process) *cobra.Command {
-	f := scanFlags{process: p, output: outputTable, split: true, api: string(report.WGPolicy)}
+	f := scanFlags{process: p, output: outputTable, split: true, api: string(report.WGPolicy), cache: manager.NewCacheOptions()}
 	var sections cliflag.NamedFlagSets
 	f.addInput(sections.FlagSet("what to evaluate"))
 	f.addOutput(sections.FlagSet("results"))
+	f.cache.AddFlags(sections.FlagSet("context cache"))
 	command := &cobra.Command{
 		Use:   "scan --policy FILE|DIR... (--resource FILE|DIR... | --kubeconfig FILE) [flags]",
 		Short: "Evaluate policies once, for files or for a cluster",
@@ -146,7 +153,7 @@ func (f *scanFlags) validate() error {
 	add(!slices.Contains([]string{outputTable, outputYAML, outputJSON}, f.output), fmt.Sprintf("--output: %q is none of table, yaml and json", f.output))
 	add(f.api != string(report.WGPolicy) && f.api != string(report.OpenReports), fmt.Sprintf("--reports-api: %q is neither %s nor %s", f.api, report.WGPolicy, report.OpenReports))
 	add(f.workers < 0, "--workers: must not be negative")
-	return errors.Join(errs...)
+	return errors.Join(append(errs, f.cache.Validate()...)...)
 }
 
 // scan is one run of the command.
@@ -158,6 +165,8 @@ type scan struct {
 	// layout is nil if nobody wants reports.
 	layout *report.Layout
 	server *reportServer
+	// ended waits for what runs beside the scan.
+	ended sync.WaitGroup
 }
 
 // source has the resources, and knows what it has seen.
@@ -171,6 +180,10 @@ func (f *scanFlags) run(ctx context.Context) error {
 	if f.output != outputTable || f.to != "" {
 		s.layout = report.NewLayout(report.Options{Split: f.split, API: report.API(f.api)})
 	}
+	// What supports the evaluation, such as watches, ends with it.
+	ctx, cancel := context.WithCancel(ctx)
+	defer s.ended.Wait()
+	defer cancel()
 	var total int64
 	var err error
 	if f.kubeconfig != "" {
@@ -209,7 +222,8 @@ func (f *scanFlags) run(ctx context.Context) error {
 // fromFiles reads policies and resources, and returns the number of resources.
 func (s *scan) fromFiles() (int64, error) {
 	loader := manifest.Loader{Stdin: s.flags.process.In}
-	if err := s.compileFiles(&loader, nil); err != nil {
+	input, err := s.load(&loader)
+	if err != nil {
 		return 0, err
 	}
 	set, err := loader.Load(s.flags.resources...)
@@ -217,12 +231,44 @@ func (s *scan) fromFiles() (int64, error) {
 		return 0, fmt.Errorf("--resource: %w", err)
 	}
 	s.note(set.LeftOut)
+	entries := append(input.Entries, oneshot.Sort(set.Objects, s.flags.namespace()).Entries...)
 	files, err := oneshot.NewFiles(set.Objects, oneshot.FilesOptions{Namespace: s.flags.namespace()})
 	if err != nil {
 		return 0, fmt.Errorf("--resource: %w", err)
 	}
 	s.source = files
+	compiler, err := s.fileCompiler(entries, set.Objects)
+	if err != nil {
+		return 0, err
+	}
+	if s.policies, err = oneshot.Compile(compiler, input.Policies, input.Exceptions); err != nil {
+		return 0, err
+	}
 	return int64(files.Len()), nil
+}
+
+// fileCompiler returns a compiler for policies to which the resources are all there is.
+func (s *scan) fileCompiler(entries, resources []manifest.Object) (policy.Compiler, error) {
+	var config contextcache.Config
+	if err := s.flags.cache.Apply(&config); err != nil {
+		return nil, err
+	}
+	cached, err := contextcache.NewStatic(contextcache.StaticConfig{
+		Engine: newEngine(), Entries: plain(entries), Resources: plain(resources),
+		CallTimeout: config.CallTimeout, AllowRanges: config.AllowRanges, BlockRanges: config.BlockRanges,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return kyverno.NewCompiler(kyverno.Config{Entries: cached})
+}
+
+func plain(objects []manifest.Object) []*unstructured.Unstructured {
+	list := make([]*unstructured.Unstructured, 0, len(objects))
+	for _, object := range objects {
+		list = append(list, object.Unstructured)
+	}
+	return list
 }
 
 // namespace of resources in files that name none.
@@ -233,38 +279,28 @@ func (f *scanFlags) namespace() string {
 	return f.namespaces[0]
 }
 
-// compileFiles compiles the policies of --policy. A nil access is for evaluation without a
-// cluster.
-func (s *scan) compileFiles(loader *manifest.Loader, access *clusterAccess) error {
+// load reads the files of --policy and --exception.
+func (s *scan) load(loader *manifest.Loader) (oneshot.Sorted, error) {
 	set, err := loader.Load(s.flags.policies...)
 	if err != nil {
-		return fmt.Errorf("--policy: %w", err)
+		return oneshot.Sorted{}, fmt.Errorf("--policy: %w", err)
 	}
 	s.note(set.LeftOut)
 	exceptions, err := loader.Load(s.flags.exceptions...)
 	if err != nil {
-		return fmt.Errorf("--exception: %w", err)
+		return oneshot.Sorted{}, fmt.Errorf("--exception: %w", err)
 	}
 	s.note(exceptions.LeftOut)
 	found := oneshot.Sort(set.Objects, s.flags.namespace())
 	more := oneshot.Sort(exceptions.Objects, s.flags.namespace())
-	for _, other := range slices.Concat(found.Others, more.Others, more.Policies) {
+	for _, other := range slices.Concat(found.Others, more.Others, more.Policies, more.Entries) {
 		s.note([]string{fmt.Sprintf("%s: a %s of %s is not evaluated", other.Origin, other.GetKind(), other.GetAPIVersion())})
 	}
 	if len(found.Policies) == 0 {
-		return errors.New("--policy: there is no ClusterPolicy, Policy, ValidatingPolicy or NamespacedValidatingPolicy in it; give files with some")
+		return oneshot.Sorted{}, errors.New("--policy: there is no ClusterPolicy, Policy, ValidatingPolicy or NamespacedValidatingPolicy in it; give files with some")
 	}
-	return s.compile(access, found.Policies, append(found.Exceptions, more.Exceptions...))
-}
-
-// compile compiles policies for the evaluation with or without a cluster.
-func (s *scan) compile(access *clusterAccess, policies, exceptions []manifest.Object) error {
-	compiler, err := newCompiler(access)
-	if err != nil {
-		return err
-	}
-	s.policies, err = oneshot.Compile(compiler, policies, exceptions)
-	return err
+	found.Exceptions = append(found.Exceptions, more.Exceptions...)
+	return found, nil
 }
 
 // note tells what was left out. It is no error, and must not be silent.

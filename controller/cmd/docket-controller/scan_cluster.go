@@ -24,11 +24,14 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/klog/v2"
 
+	"github.com/docket-project/docket/controller/internal/contextcache"
+	"github.com/docket-project/docket/controller/internal/contextcache/table"
 	"github.com/docket-project/docket/controller/internal/manifest"
 	"github.com/docket-project/docket/controller/internal/oneshot"
 	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/controller/internal/policy/kyverno"
 	"github.com/docket-project/docket/controller/internal/report"
+	"github.com/docket-project/docket/controller/internal/served"
 	"github.com/docket-project/docket/internal/cli"
 )
 
@@ -75,15 +78,18 @@ func newClusterAccess(config *rest.Config) (*clusterAccess, error) {
 	return access, nil
 }
 
-// newCompiler returns a compiler for policies that may look things up in a cluster, or, without
-// one, for evaluation from files.
-func newCompiler(access *clusterAccess) (policy.Compiler, error) {
-	if access == nil {
-		return kyverno.NewCompiler(kyverno.Config{})
-	}
+// newEngine returns what evaluates expressions over cached data, with the functions that policies know.
+func newEngine() *table.Engine {
+	functions, impure := kyverno.Functions()
+	return table.NewEngine(functions, impure...)
+}
+
+// newCompiler returns a compiler for policies that may look things up in a cluster and in cached
+// data of it.
+func newCompiler(access *clusterAccess, entries policy.Entries) (policy.Compiler, error) {
 	return kyverno.NewCompiler(kyverno.Config{
 		Client: access.dynamic, Kubernetes: access.kubernetes,
-		Mapper: restmapper.NewDeferredDiscoveryRESTMapper(access.discovery),
+		Mapper: restmapper.NewDeferredDiscoveryRESTMapper(access.discovery), Entries: entries,
 	})
 }
 
@@ -102,26 +108,72 @@ func (s *scan) fromCluster(ctx context.Context) error {
 		return err
 	}
 	s.source = cluster
+	input, err := s.clusterInput(ctx, cluster)
+	if err != nil {
+		return err
+	}
+	cache, err := s.cacheOf(ctx, access)
+	if err != nil {
+		return err
+	}
+	compiler, err := newCompiler(access, cache)
+	if err != nil {
+		return err
+	}
+	if s.policies, err = oneshot.Compile(compiler, input.Policies, input.Exceptions); err != nil {
+		return err
+	}
+	if len(s.flags.policies) == 0 {
+		s.policies = slices.DeleteFunc(s.policies, func(p policy.Policy) bool { return !p.Background() })
+	}
+	var entries []policy.Entry
+	for _, p := range s.policies {
+		entries = append(entries, p.Entries()...)
+	}
+	cache.Want(entries)
+	return nil
+}
+
+// clusterInput reads the policies of --policy, or else those of the cluster.
+func (s *scan) clusterInput(ctx context.Context, cluster *oneshot.Cluster) (oneshot.Sorted, error) {
 	if len(s.flags.policies) > 0 {
 		loader := manifest.Loader{Stdin: s.flags.process.In}
-		return s.compileFiles(&loader, access)
+		input, err := s.load(&loader)
+		for _, entry := range input.Entries {
+			s.note([]string{fmt.Sprintf("%s: the %s is not used; policies that are evaluated for a cluster use the entries of the cluster", entry.Origin, entry.GetKind())})
+		}
+		return input, err
 	}
 	policies, err := cluster.Objects(ctx, policy.Kinds())
 	if err != nil {
-		return err
+		return oneshot.Sorted{}, err
 	}
 	exceptions, err := cluster.Objects(ctx, policy.ExceptionKinds())
 	if err != nil {
-		return err
+		return oneshot.Sorted{}, err
 	}
 	if len(policies) == 0 {
-		return errors.New("the cluster has no policies; give some with --policy")
+		return oneshot.Sorted{}, errors.New("the cluster has no policies; give some with --policy")
 	}
-	if err := s.compile(access, policies, exceptions); err != nil {
-		return err
+	return oneshot.Sorted{Policies: policies, Exceptions: exceptions}, nil
+}
+
+// cacheOf keeps data of the cluster until ctx is done.
+func (s *scan) cacheOf(ctx context.Context, access *clusterAccess) (*contextcache.Cache, error) {
+	watcher := served.NewWatcher(served.Config{Discovery: access.kubernetes.Discovery()})
+	config := contextcache.Config{Client: access.dynamic, REST: access.kubernetes.Discovery().RESTClient(), Served: watcher, Engine: newEngine()}
+	if err := s.flags.cache.Apply(&config); err != nil {
+		return nil, err
 	}
-	s.policies = slices.DeleteFunc(s.policies, func(p policy.Policy) bool { return !p.Background() })
-	return nil
+	cache, err := contextcache.New(config)
+	if err != nil {
+		return nil, err
+	}
+	// What goes wrong is said by the policies that it concerns.
+	quiet := klog.NewContext(ctx, klog.Logger{})
+	s.ended.Go(func() { watcher.Run(quiet) })
+	s.ended.Go(func() { _ = cache.Run(quiet) }) // It returns when ctx is done.
+	return cache, nil
 }
 
 // reportServer is where --to writes reports.

@@ -13,6 +13,7 @@ import (
 	cliflag "k8s.io/component-base/cli/flag"
 
 	"github.com/docket-project/docket/controller/internal/collection"
+	"github.com/docket-project/docket/controller/internal/policy/kyverno"
 	"github.com/docket-project/docket/internal/cli"
 	"github.com/docket-project/docket/internal/progress"
 )
@@ -67,7 +68,7 @@ is broken; 2 trouble.`,
 }
 
 func (f *testFlags) run(ctx context.Context) error {
-	compiler, err := newCompiler(nil)
+	compiler, err := kyverno.NewCompiler(kyverno.Config{})
 	if err != nil {
 		return err
 	}

@@ -8,14 +8,10 @@ import (
 	"fmt"
 	"time"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/discovery"
-	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/record"
 
-	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/controller/internal/report"
 	"github.com/docket-project/docket/controller/internal/scan"
 )
@@ -55,23 +51,9 @@ func (m *Manager) writerConfig(layout *report.Layout) report.Config {
 	return report.Config{Layout: layout, REST: m.config, Gather: m.options.ReportInterval}
 }
 
-func (m *Manager) scanConfig(compiler policy.Compiler, layout *report.Layout, recorder record.EventRecorder) (scan.Config, error) {
-	client, err := dynamic.NewForConfig(m.config)
-	if err != nil {
-		return scan.Config{}, err
-	}
-	short := rest.CopyConfig(m.config)
-	short.Timeout = discoveryTimeout
-	kinds, err := discovery.NewDiscoveryClientForConfig(short)
-	if err != nil {
-		return scan.Config{}, err
-	}
-	exclude := make([]schema.GroupResource, 0, len(m.options.ExcludeKinds))
-	for _, kind := range m.options.ExcludeKinds {
-		exclude = append(exclude, schema.ParseGroupResource(kind))
-	}
+func (m *Manager) scanConfig(r *replica, layout *report.Layout, recorder record.EventRecorder) scan.Config {
 	return scan.Config{
-		Client: client, Discovery: kinds, Compiler: compiler, Results: layout, Recorder: recorder,
-		Workers: m.options.Workers, Interval: m.options.ScanInterval, Exclude: exclude, EventsPerPolicy: m.options.EventsPerPolicy,
-	}, nil
+		Client: r.client, Served: r.served, Policies: r.policies, Results: layout, Recorder: recorder,
+		Workers: m.options.Workers, Interval: m.options.ScanInterval, Exclude: m.excluded(), EventsPerPolicy: m.options.EventsPerPolicy,
+	}
 }

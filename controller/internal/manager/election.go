@@ -123,14 +123,14 @@ func (t *term) result() error {
 	return nil
 }
 
-// leaseNamespace is that of the flag or else of the pod.
-func leaseNamespace(flag string) (string, error) {
-	if flag != "" {
-		return flag, nil
+// podNamespace is the value of a flag, or else the namespace of the pod.
+func podNamespace(flag, value string) (string, error) {
+	if value != "" {
+		return value, nil
 	}
 	text, err := os.ReadFile(namespaceFile)
 	if err != nil {
-		return "", fmt.Errorf("--leader-elect-namespace: is required outside of a pod; or give --leader-elect=false for a single replica: %w", err)
+		return "", fmt.Errorf("--%s: is required outside of a pod; for a single replica without admission, --leader-elect=false will do: %w", flag, err)
 	}
 	return strings.TrimSpace(string(text)), nil
 }

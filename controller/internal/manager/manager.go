@@ -11,7 +11,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/client-go/kubernetes"
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
@@ -19,34 +18,45 @@ import (
 	_ "k8s.io/component-base/metrics/prometheus/clientgo" // Metrics of requests, the lease and queues.
 	"k8s.io/klog/v2"
 
+	"github.com/docket-project/docket/controller/internal/admission"
+	"github.com/docket-project/docket/controller/internal/admission/handoff"
+	"github.com/docket-project/docket/controller/internal/contextcache"
+	"github.com/docket-project/docket/controller/internal/contextcache/table"
 	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/controller/internal/report"
 	"github.com/docket-project/docket/controller/internal/scan"
+	"github.com/docket-project/docket/controller/internal/webhook"
 )
 
 // lastFlush is how long the end of the process may wait for reports to be written.
 const lastFlush = 10 * time.Second
 
+// Engines evaluate.
+type Engines struct {
+	// Expressions returns what evaluates expressions over cached data.
+	Expressions func() *table.Engine
+	// Compiler returns what compiles policies, which read a cluster and cached data.
+	Compiler func(config *rest.Config, entries policy.Entries) (policy.Compiler, error)
+}
+
 // Manager runs the controller.
 type Manager struct {
 	options *Options
 	config  *rest.Config
-	// newCompiler is called with the clients of a leader.
-	newCompiler func(*rest.Config) (policy.Compiler, error)
+	engines Engines
 }
 
-// New returns a manager for the cluster of config. The engine comes from newCompiler.
-func New(options *Options, config *rest.Config, newCompiler func(*rest.Config) (policy.Compiler, error)) *Manager {
-	return &Manager{options: options, config: config, newCompiler: newCompiler}
+// New returns a manager for the cluster of config.
+func New(options *Options, config *rest.Config, engines Engines) *Manager {
+	return &Manager{options: options, config: config, engines: engines}
 }
 
 // Run returns when ctx is done, the lease is lost, or something fails that a new start may mend.
 func (m *Manager) Run(ctx context.Context) error {
-	report.RegisterMetrics()
-	scan.Register()
-	client, err := kubernetes.NewForConfig(m.config)
+	registerMetrics()
+	replica, err := m.newReplica(ctx)
 	if err != nil {
-		return fmt.Errorf("--kubeconfig: %w", err)
+		return err
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	var health *health
@@ -56,60 +66,85 @@ func (m *Manager) Run(ctx context.Context) error {
 		}
 		group.Go(func() error { return health.serve(ctx) })
 	}
-	group.Go(func() error { return m.work(ctx, client, health) })
+	// Requests and the leader end first, and may need policies and data until then.
+	supporting, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	group.Go(func() error { return replica.support(supporting) })
+	group.Go(func() error {
+		defer stop()
+		front, ctx := errgroup.WithContext(ctx)
+		front.Go(func() error { return replica.serve(ctx) })
+		front.Go(func() error { return m.work(ctx, replica, health) })
+		return front.Wait()
+	})
 	return group.Wait()
 }
 
-func (m *Manager) work(ctx context.Context, client kubernetes.Interface, health *health) error {
+func registerMetrics() {
+	report.RegisterMetrics()
+	scan.Register()
+	contextcache.RegisterMetrics()
+	admission.RegisterMetrics()
+	webhook.RegisterMetrics()
+}
+
+func (m *Manager) work(ctx context.Context, replica *replica, health *health) error {
 	// Not bound to ctx: the end of a leader is an Event, too.
 	broadcaster := record.NewBroadcaster()
 	defer broadcaster.Shutdown()
-	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")})
+	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: replica.kubernetes.CoreV1().Events("")})
 	recorder := broadcaster.NewRecorder(clientscheme.Scheme, corev1.EventSource{Component: leaseName})
-	lead := func(ctx context.Context) error { return m.lead(ctx, recorder, health) }
+	lead := func(ctx context.Context) error { return m.lead(ctx, replica, recorder, health) }
 	if !m.options.LeaderElect {
 		leading, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 		defer stop(nil)
 		defer context.AfterFunc(ctx, func() { stop(errEnding) })()
 		return lead(leading)
 	}
-	namespace, err := leaseNamespace(m.options.LeaderElectNamespace)
+	namespace, err := podNamespace("leader-elect-namespace", m.options.LeaderElectNamespace)
 	if err != nil {
 		return err
 	}
-	health.setReady(func() error { return nil }) // Standing by is being ready.
-	return elect(ctx, client, recorder, namespace, lead)
+	health.setReady(replica.ready)
+	return elect(ctx, replica.kubernetes, recorder, namespace, lead)
 }
 
 // lead scans and writes reports until ctx is done. If that is because the process ends, and not
 // because another replica leads now, what is known is written first.
-func (m *Manager) lead(ctx context.Context, recorder record.EventRecorder, health *health) error {
-	compiler, err := m.newCompiler(m.config)
-	if err != nil {
-		return err
-	}
+func (m *Manager) lead(ctx context.Context, replica *replica, recorder record.EventRecorder, health *health) error {
 	layout := report.NewLayout(report.Options{Split: m.options.Split, API: report.API(m.options.ReportsAPI)})
 	writer, err := report.NewWriter(m.writerConfig(layout))
 	if err != nil {
 		return err
 	}
-	config, err := m.scanConfig(compiler, layout, recorder)
+	scanner, err := scan.New(m.scanConfig(replica, layout, recorder))
 	if err != nil {
 		return err
 	}
-	scanner, err := scan.New(config)
-	if err != nil {
-		return err
-	}
-	health.setReady(scanner.Ready)
+	health.setReady(func() error {
+		if replica.webhook != nil {
+			return replica.ready() // Who asks about a request does not wait for the first scan.
+		}
+		return errors.Join(replica.ready(), scanner.Ready())
+	})
 	logger := klog.FromContext(ctx)
 	logger.Info("Leading: reading the reports that exist")
 	if err := writer.Load(ctx); err != nil {
 		return errUnlessDone(ctx, err)
 	}
+	parts := []func(context.Context) error{writer.Run, scanner.Run, replica.cache.MaintainStatus}
+	if replica.webhook != nil {
+		registrar, inbox, err := m.leadAdmission(replica, scanner, writer)
+		if err != nil {
+			return err
+		}
+		parts = append(parts, registrar.Run, inbox.Run)
+	}
+	defer replica.cache.Subscribe(scanner.EntriesChanged)()
 	group, working := errgroup.WithContext(ctx)
-	group.Go(func() error { return writer.Run(working) })
-	group.Go(func() error { return scanner.Run(working) })
+	for _, run := range parts {
+		group.Go(func() error { return run(working) })
+	}
 	if err := errUnlessDone(ctx, group.Wait()); err != nil {
 		return err
 	}
@@ -122,6 +157,16 @@ func (m *Manager) lead(ctx context.Context, recorder record.EventRecorder, healt
 		return fmt.Errorf("reports that changed last are not written, the next start does it: %w", err)
 	}
 	return nil
+}
+
+// leadAdmission returns what registers the webhook, and what takes the results of the replicas.
+func (m *Manager) leadAdmission(replica *replica, scanner *scan.Scanner, writer *report.Writer) (*webhook.Registrar, *handoff.Inbox, error) {
+	registrar, err := m.registrar(replica)
+	if err != nil {
+		return nil, nil, err
+	}
+	inbox, err := handoff.NewInbox(handoff.InboxConfig{Client: replica.client, Sink: scanner.Admit, Flushed: writer.Barrier})
+	return registrar, inbox, err
 }
 
 // errUnlessDone is for errors that come from the end of ctx.

@@ -177,10 +177,10 @@ func TestStandbyEnds(t *testing.T) {
 
 func TestLeaseNamespaceIsAskedForOutsideOfAPod(t *testing.T) {
 	t.Parallel()
-	if _, err := leaseNamespace(""); err == nil || !strings.Contains(err.Error(), "--leader-elect-namespace") {
+	if _, err := podNamespace("leader-elect-namespace", ""); err == nil || !strings.Contains(err.Error(), "--leader-elect-namespace") {
 		t.Errorf("error: %v", err)
 	}
-	if got, err := leaseNamespace("a"); err != nil || got != "a" {
+	if got, err := podNamespace("leader-elect-namespace", "a"); err != nil || got != "a" {
 		t.Errorf("%q, %v", got, err)
 	}
 }

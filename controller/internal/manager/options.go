@@ -42,6 +42,9 @@ type Options struct {
 	EventsPerPolicy int
 	ExcludeKinds    []string
 
+	CacheOptions
+	AdmissionOptions
+
 	LeaderElect          bool
 	LeaderElectNamespace string
 
@@ -57,6 +60,9 @@ func NewOptions() *Options {
 		ReportsAPI:     string(report.WGPolicy),
 		ReportInterval: defaultReportInterval,
 		ScanInterval:   defaultScanInterval,
+
+		CacheOptions:     NewCacheOptions(),
+		AdmissionOptions: newAdmissionOptions(),
 
 		LeaderElect:        true,
 		MetricsBindAddress: ":8080",
@@ -78,6 +84,8 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 	fs.IntVar(&o.Workers, "workers", o.Workers, "How many resources are evaluated at a time. 0 means one for each core")
 	fs.IntVar(&o.EventsPerPolicy, "events-per-policy", o.EventsPerPolicy, "How many Events tell of a policy's failures in an interval, with counts. 0 means none")
 	fs.StringSliceVar(&o.ExcludeKinds, "exclude-kinds", o.ExcludeKinds, "Kinds that are never evaluated, as RESOURCE.GROUP such as replicasets.apps; for the core group the resource alone")
+	o.CacheOptions.AddFlags(sections.FlagSet("context cache"))
+	o.AdmissionOptions.addFlags(sections.FlagSet("admission"))
 	fs = sections.FlagSet("leader election")
 	fs.BoolVar(&o.LeaderElect, "leader-elect", o.LeaderElect, "Hold a Lease while working, so that one replica of several works")
 	fs.StringVar(&o.LeaderElectNamespace, "leader-elect-namespace", o.LeaderElectNamespace, "Namespace of the Lease. Without it, that of the pod")
@@ -111,6 +119,8 @@ func (o *Options) Validate() []error {
 			bad("--exclude-kinds: %q is not like replicasets.apps", kind)
 		}
 	}
+	errs = append(errs, o.CacheOptions.Validate()...)
+	errs = append(errs, o.AdmissionOptions.validate()...)
 	if o.LeaderElectNamespace != "" {
 		if problems := validation.IsDNS1123Label(o.LeaderElectNamespace); len(problems) > 0 {
 			bad("--leader-elect-namespace: %q is not the name of a namespace", o.LeaderElectNamespace)

@@ -21,11 +21,13 @@ var namespacedPolicies = map[string]bool{policy.NamespacedPolicy: true, policy.N
 // Sorted is a set of objects, told apart by what a scan does with them.
 type Sorted struct {
 	Policies, Exceptions []manifest.Object
-	// Others are neither.
+	// Entries declare what the context cache holds.
+	Entries []manifest.Object
+	// Others are none of these.
 	Others []manifest.Object
 }
 
-// Sort tells policies and exceptions from other objects. Those that belong into a namespace and
+// Sort tells policies, exceptions and entries of the context cache from other objects. Those that belong into a namespace and
 // have none get the given one; empty for default.
 func Sort(objects []manifest.Object, namespace string) Sorted {
 	if namespace == "" {
@@ -43,6 +45,8 @@ func Sort(objects []manifest.Object, namespace string) Sorted {
 			sorted.Policies = append(sorted.Policies, object)
 		case exceptions[kind] != "":
 			sorted.Exceptions = append(sorted.Exceptions, object)
+		case kind.Group == policy.KyvernoGroup && (kind.Kind == policy.CachedContextEntry || kind.Kind == policy.GlobalContextEntry):
+			sorted.Entries = append(sorted.Entries, object)
 		default:
 			sorted.Others = append(sorted.Others, object)
 		}

@@ -37,6 +37,29 @@ func NewExclusion(more ...schema.GroupResource) Exclusion {
 	return excluded
 }
 
+// NeverReviewed has the resources about which no admission request is evaluated, even if a policy
+// names them: reports, since each request could lead to another one; what the API server itself asks
+// while it answers a request; the leases that say that nodes are alive; the configurations of
+// webhooks, which the API server never sends; and what the caller adds.
+func NeverReviewed(more ...schema.GroupResource) Exclusion {
+	excluded := Exclusion{
+		{Group: "coordination.k8s.io", Resource: "leases"}:                                   true,
+		{Group: "authentication.k8s.io", Resource: "*"}:                                      true,
+		{Group: "authorization.k8s.io", Resource: "*"}:                                       true,
+		{Group: "admissionregistration.k8s.io", Resource: "mutatingwebhookconfigurations"}:   true,
+		{Group: "admissionregistration.k8s.io", Resource: "validatingwebhookconfigurations"}: true,
+	}
+	for resource := range NewExclusion() {
+		if resource.Resource == "*" && resource.Group != "metrics.k8s.io" || resource.Group == KyvernoGroup {
+			excluded[resource] = true
+		}
+	}
+	for _, r := range more {
+		excluded[r] = true
+	}
+	return excluded
+}
+
 // Has tells whether the resource is in the set.
 func (e Exclusion) Has(r schema.GroupResource) bool {
 	return e[r] || e[schema.GroupResource{Group: "*", Resource: r.Resource}] || e[schema.GroupResource{Group: r.Group, Resource: "*"}]

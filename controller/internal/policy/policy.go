@@ -33,6 +33,10 @@ type Policy interface {
 	Fingerprint() string
 	// Background tells whether existing resources are to be evaluated.
 	Background() bool
+	// Admission says what it wants of admission requests.
+	Admission() Admission
+	// Entries are what it reads from the context cache.
+	Entries() []Entry
 	// Targets name all resources that the policy can match, those of generated rules included.
 	Targets() []Target
 	// Problem says why the policy can't be evaluated; nil if it can.
@@ -41,6 +45,10 @@ type Policy interface {
 	// does not match it. A rule that can't be evaluated gives a result with the outcome error.
 	// The error is that of ctx and no other.
 	Evaluate(ctx context.Context, subject Subject) ([]Result, error)
+	// Review is Evaluate for an admission request. A rule that can't be evaluated, also for lack of
+	// time, gives a verdict with the outcome error, which denies if the policy is closed. A deletion
+	// gives verdicts only for policies that match deletions.
+	Review(ctx context.Context, request *Request) ([]Verdict, error)
 }
 
 // Subject is a resource under evaluation. Nothing in it is changed by an evaluation.

@@ -21,7 +21,12 @@ type Target struct {
 
 // Matches tells whether the set has the resource itself, without any subresource.
 func (t Target) Matches(kind schema.GroupVersionKind, resource string) bool {
-	return t.Subresource == "" && matches(t.Group, kind.Group) && matches(t.Version, kind.Version) &&
+	return t.Subresource == "" && t.MatchesResource(kind, resource)
+}
+
+// MatchesResource tells the same whatever subresource the set is about.
+func (t Target) MatchesResource(kind schema.GroupVersionKind, resource string) bool {
+	return matches(t.Group, kind.Group) && matches(t.Version, kind.Version) &&
 		(t.Kind == "" || matches(t.Kind, kind.Kind)) && (t.Resource == "" || matches(t.Resource, resource))
 }
 

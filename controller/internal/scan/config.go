@@ -10,21 +10,23 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/utils/clock"
 
+	"github.com/docket-project/docket/controller/internal/policies"
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/controller/internal/served"
 )
 
 const (
 	minWorkers = 2
-	// defaultDiscoveryInterval is how long a kind may exist before it is noticed. A poll costs
-	// two requests; watching the definitions of kinds would miss those of other API servers.
-	defaultDiscoveryInterval = 15 * time.Second
 	// defaultEventInterval is that of [Config.EventsPerPolicy] if nothing is scanned periodically.
 	defaultEventInterval = time.Hour
+	// defaultEntryInterval is that of [Config.EntryInterval], lazyEntryInterval that of changes that
+	// are not urgent.
+	defaultEntryInterval = 5 * time.Second
+	lazyEntryInterval    = time.Minute
 )
 
 // Results takes what was found. Its methods return quickly and are safe for concurrent use.
@@ -40,14 +42,13 @@ type Results interface {
 	Settle(keep func(policy.Identity, policy.Reference) bool)
 }
 
-// Config is what a [Scanner] needs. Client, Discovery, Compiler and Results are required.
+// Config is what a [Scanner] needs. Client, Served, Policies and Results are required.
 type Config struct {
 	Client dynamic.Interface
-	// Discovery must not cache. Give its client a timeout of few seconds: a request that the
-	// server doesn't answer outlives [Scanner.Run] by that time.
-	Discovery discovery.DiscoveryInterface
-	Compiler  policy.Compiler
-	Results   Results
+	// Served and Policies are run by their owner, and may have been for long.
+	Served   *served.Watcher
+	Policies *policies.Set
+	Results  Results
 	// Recorder takes Events on policies; nil for none.
 	Recorder record.EventRecorder
 	// Workers is how many resources are evaluated at a time; 0 means one a core, at least 2.
@@ -55,8 +56,9 @@ type Config struct {
 	// Interval is how often everything is evaluated once more, spread over the interval; 0
 	// means never.
 	Interval time.Duration
-	// DiscoveryInterval is how often kinds are looked up; 0 means every 15 s.
-	DiscoveryInterval time.Duration
+	// EntryInterval is how often a policy is evaluated again, at most, because of urgent changes of
+	// the context cache; 0 means every 5 s.
+	EntryInterval time.Duration
 	// Exclude lists resources that are never scanned, beside those that never make sense. A
 	// group "*" stands for any.
 	Exclude []schema.GroupResource
@@ -70,14 +72,14 @@ type Config struct {
 func (c *Config) complete() error {
 	var errs []error
 	for name, missing := range map[string]bool{
-		"Client": c.Client == nil, "Discovery": c.Discovery == nil, "Compiler": c.Compiler == nil, "Results": c.Results == nil,
+		"Client": c.Client == nil, "Served": c.Served == nil, "Policies": c.Policies == nil, "Results": c.Results == nil,
 	} {
 		if missing {
 			errs = append(errs, fmt.Errorf("scan: config: %s is required", name))
 		}
 	}
 	for name, negative := range map[string]bool{
-		"Workers": c.Workers < 0, "Interval": c.Interval < 0, "DiscoveryInterval": c.DiscoveryInterval < 0, "EventsPerPolicy": c.EventsPerPolicy < 0,
+		"Workers": c.Workers < 0, "Interval": c.Interval < 0, "EntryInterval": c.EntryInterval < 0, "EventsPerPolicy": c.EventsPerPolicy < 0,
 	} {
 		if negative {
 			errs = append(errs, fmt.Errorf("scan: config: %s is negative; give 0 for the default", name))
@@ -86,8 +88,8 @@ func (c *Config) complete() error {
 	if c.Workers == 0 {
 		c.Workers = max(runtime.GOMAXPROCS(0), minWorkers)
 	}
-	if c.DiscoveryInterval == 0 {
-		c.DiscoveryInterval = defaultDiscoveryInterval
+	if c.EntryInterval == 0 {
+		c.EntryInterval = defaultEntryInterval
 	}
 	if c.Clock == nil {
 		c.Clock = clock.RealClock{}

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/controller/internal/served"
 )
 
 // Reasons of Events on policies.
@@ -43,8 +44,8 @@ func (s *Scanner) event(about *slot, reason, format string, args ...any) {
 		message = message[:maxEventMessage] + "…"
 	}
 	s.config.Recorder.Event(&corev1.ObjectReference{
-		APIVersion: about.object.GetAPIVersion(), Kind: about.object.GetKind(),
-		Namespace: about.object.GetNamespace(), Name: about.object.GetName(), UID: about.object.GetUID(),
+		APIVersion: about.item.Object.GetAPIVersion(), Kind: about.item.Object.GetKind(),
+		Namespace: about.item.Object.GetNamespace(), Name: about.item.Object.GetName(), UID: about.item.Object.GetUID(),
 	}, corev1.EventTypeWarning, reason, message)
 }
 
@@ -56,7 +57,7 @@ func (s *Scanner) eventToPoliciesOf(gvr schema.GroupVersionResource, message str
 		if at.current == nil || told >= maxEventPolicies {
 			continue
 		}
-		if slices.ContainsFunc(at.current.kinds, func(r resource) bool { return r.GroupVersionResource == gvr }) {
+		if slices.ContainsFunc(at.current.kinds, func(r served.Resource) bool { return r.GroupVersionResource == gvr }) {
 			s.event(at, reasonNotListed, "%s", message)
 			told++
 		}

@@ -26,8 +26,12 @@ type spec struct {
 	Rules   []rule          `json:"rules"`
 	// NamespaceLabel has the policy match only in namespaces with that label.
 	NamespaceLabel string `json:"namespaceLabel,omitempty"`
-	Admission      bool   `json:"admission,omitempty"`
-	Problem        string `json:"problem,omitempty"`
+	// Admission has the policy not be for existing resources, Requests be for admission requests.
+	Admission bool `json:"admission,omitempty"`
+	Requests  bool `json:"requests,omitempty"`
+	// Entries are what the policy reads.
+	Entries []policy.Entry `json:"entries,omitempty"`
+	Problem string         `json:"problem,omitempty"`
 }
 
 type rule struct {
@@ -128,6 +132,13 @@ func (p *fakePolicy) Fingerprint() string               { return p.fingerprint }
 func (p *fakePolicy) Background() bool                  { return !p.spec.Admission }
 func (p *fakePolicy) Targets() []policy.Target          { return p.spec.Targets }
 func (p *fakePolicy) Problem() error                    { return p.problem }
+func (p *fakePolicy) Admission() policy.Admission {
+	return policy.Admission{Enabled: p.spec.Requests}
+}
+func (p *fakePolicy) Entries() []policy.Entry { return p.spec.Entries }
+func (p *fakePolicy) Review(context.Context, *policy.Request) ([]policy.Verdict, error) {
+	return nil, errors.New("not for requests")
+}
 
 func (p *fakePolicy) Evaluate(ctx context.Context, subject policy.Subject) ([]policy.Result, error) {
 	if p.compiler.hold != nil && p.id.Name == p.compiler.heldPolicy {

@@ -12,6 +12,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/controller/internal/served"
+	"github.com/docket-project/docket/controller/internal/source"
 )
 
 // buckets is into how many parts a periodic scan is divided.
@@ -22,13 +24,15 @@ const buckets = 60
 //
 // Lock order: kind.mu, then one of slot.mu and queue.mu.
 type kind struct {
-	resource resource
+	resource served.Resource
 	queue    *queue
 	// seen, if not nil, is told of each object that came or changed, or is gone. It is called
 	// without a lock.
 	seen func(p *packed, gone bool)
 	// source is nil while the kind is not watched. Only the planner uses it.
-	source *source
+	source *source.Source
+	// lean kinds keep no data: nothing is evaluated. It is changed only while there is no source.
+	lean bool
 
 	mu sync.Mutex
 	// objects are the entries by namespace and name, those that are to be cleared included.
@@ -42,6 +46,10 @@ type kind struct {
 	current  *generation
 	// withStatus tells whether a change of status alone is one.
 	withStatus bool
+	// partial tells that the kind was lean, and its data are still missing.
+	partial bool
+	// history has what resources were until lately, if policies give results at admission.
+	history history
 	// step is the last answer of the function due: at a change of policies most entries ask the
 	// same.
 	step struct {
@@ -68,22 +76,7 @@ type entry struct {
 	place  place
 }
 
-// generation is a set of revisions of policies. It never changes, and entries share it.
-type generation struct {
-	revisions []*revision
-}
-
-// task is what a worker has to do for an entry.
-type task struct {
-	packed *packed
-	// due are to be evaluated, the results of dropped are to go.
-	due     []*compiled
-	dropped []*slot
-	// after are the revisions whose results are set afterwards.
-	after *generation
-}
-
-func newKind(r resource, q *queue) *kind {
+func newKind(r served.Resource, q *queue) *kind {
 	return &kind{resource: r, queue: q, objects: map[string]map[string]*entry{}, current: &generation{}}
 }
 
@@ -97,7 +90,7 @@ func (k *kind) pack(object any) (*packed, error) {
 	case *packed:
 		return object, nil
 	case *unstructured.Unstructured:
-		p, err := pack(object)
+		p, err := pack(object, !k.lean)
 		if err == nil && k.resource.GroupResource() == namespacesResource {
 			p.labels = object.GetLabels()
 		}
@@ -155,7 +148,7 @@ func (k *kind) Replace(objects []any, _ string) error {
 	for _, p := range gone {
 		k.tell(p, true)
 	}
-	k.source.setListed()
+	k.source.SetListed()
 	return nil
 }
 
@@ -184,7 +177,7 @@ func (k *kind) replace(list []*packed) (gone []*packed) {
 			}
 		}
 	}
-	k.listed = true
+	k.listed, k.partial = true, false
 	return gone
 }
 
@@ -213,6 +206,10 @@ func (k *kind) put(p *packed, urgent bool) *entry {
 		// It was to be cleared because nobody watched its kind.
 		e.deleted = false
 		k.live++
+		k.history.forget(e.packed.uid)
+	}
+	if e.packed.content != p.content {
+		k.remember(e, e.packed.content)
 	}
 	e.packed = p
 	if changed {
@@ -227,6 +224,7 @@ func (k *kind) remove(e *entry, urgent bool) {
 	if !e.deleted {
 		e.deleted = true
 		k.live--
+		k.remember(e, noContent)
 	}
 	k.queue.add(e, urgent)
 }
@@ -249,6 +247,7 @@ func (k *kind) setPolicies(policies []*compiled, withStatus bool) {
 	defer k.mu.Unlock()
 	k.withStatus = withStatus
 	if slices.Equal(next.revisions, k.current.revisions) {
+		k.policies = policies // One for admission may be another one with the same revision.
 		return
 	}
 	work := due(k.current, next, policies)
@@ -263,7 +262,7 @@ func (k *kind) setPolicies(policies []*compiled, withStatus bool) {
 func (k *kind) clear() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.listed, k.policies, k.current = false, nil, &generation{}
+	k.listed, k.partial, k.policies, k.current = false, false, nil, &generation{}
 	k.each(func(e *entry) { k.remove(e, false) })
 }
 
@@ -321,7 +320,7 @@ func (k *kind) begin(e *entry) task {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if e.deleted {
-		return task{packed: e.packed, dropped: slotsOf(e.done)}
+		return task{packed: e.packed, before: e.done, dropped: slotsOf(e.done)}
 	}
 	if k.step.task.after != k.current || k.step.from != e.done {
 		k.step.from, k.step.task = e.done, due(e.done, k.current, k.policies)
@@ -339,7 +338,16 @@ func (k *kind) begin(e *entry) task {
 func (k *kind) finish(e *entry, done task) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	before := e.done
 	e.done = done.after
+	if done.after != nil && before != done.before {
+		// Results of requests were set meanwhile.
+		for _, r := range before.revisions {
+			if !done.before.has(r) && !done.after.has(r) {
+				e.done = e.done.with(r)
+			}
+		}
+	}
 	if done.after != nil || !e.deleted {
 		return // If it was revived meanwhile it is in the queue, and has no results now.
 	}
@@ -353,46 +361,10 @@ func (k *kind) finish(e *entry, done task) {
 	}
 }
 
-// due returns what has to be done for a resource with the results of before, which may be nil,
-// so that it has those of after.
-func due(before, after *generation, policies []*compiled) task {
-	result := task{after: after}
-	known := map[*revision]bool{}
-	if before != nil {
-		for _, r := range before.revisions {
-			known[r] = true
-		}
-	}
-	slots := make(map[*slot]bool, len(policies))
-	for i, r := range after.revisions {
-		slots[r.slot] = true
-		if !known[r] {
-			result.due = append(result.due, policies[i])
-		}
-	}
-	for _, s := range slotsOf(before) {
-		if !slots[s] && s.exists() {
-			result.dropped = append(result.dropped, s)
-		}
-	}
-	return result
-}
-
-func slotsOf(g *generation) []*slot {
-	if g == nil {
-		return nil
-	}
-	slots := make([]*slot, 0, len(g.revisions))
-	for _, r := range g.revisions {
-		slots = append(slots, r.slot)
-	}
-	return slots
-}
-
 // reference is how reports name a resource of the kind.
 func (k *kind) reference(p *packed) policy.Reference {
 	return policy.Reference{
-		APIVersion: k.resource.GroupVersion().String(), Kind: k.resource.kind,
+		APIVersion: k.resource.GroupVersion().String(), Kind: k.resource.Kind,
 		Namespace: p.namespace, Name: p.name, UID: p.uid,
 	}
 }

@@ -167,7 +167,8 @@ func TestOneListAKind(t *testing.T) {
 	r := newRunning()
 	seen := &requests{}
 	r.via = w.hooked(seen.see)
-	w.start(t, r, func(c *scan.Config) { c.DiscoveryInterval = time.Hour })
+	r.discoveryInterval = time.Hour
+	w.start(t, r)
 	r.rest(t)
 	if n := len(r.results.lines("ClusterPolicy/lists-")); n < 5 {
 		t.Errorf("%d results", n)

@@ -4,6 +4,7 @@
 package scan
 
 import (
+	"slices"
 	"sync"
 
 	"k8s.io/component-base/metrics"
@@ -15,13 +16,18 @@ import (
 // Values of the label outcome of evaluations: that of the worst result.
 const outcomeNone = "none"
 
-// Values of the label operation of errors.
+// Values of the label operation of errors; those of lists and watches are in package source.
 const (
 	operationDiscovery = "discovery"
-	operationList      = "list"
-	operationWatch     = "watch"
 	operationEvaluate  = "evaluate"
 )
+
+// DiscoveryFailed counts an error of the list of kinds that the API serves, for its owner.
+func DiscoveryFailed() { scanErrors.WithLabelValues(operationDiscovery).Inc() }
+
+// RequestFailed counts an error of a list or watch by its operation, for whom policies are watched
+// by.
+func RequestFailed(operation string) { scanErrors.WithLabelValues(operation).Inc() }
 
 var (
 	evaluations = metrics.NewCounterVec(&metrics.CounterOpts{
@@ -57,13 +63,29 @@ var (
 		Name: "docket_controller_scan_errors_total", StabilityLevel: metrics.ALPHA,
 		Help: "Errors of the scanner by operation: discovery, list, watch, evaluate.",
 	}, []string{"operation"})
+	entryRescans = metrics.NewCounter(&metrics.CounterOpts{
+		Name: "docket_controller_entry_rescans_total", StabilityLevel: metrics.ALPHA,
+		Help: "How often a policy was evaluated again for all its resources because entries of the context cache that it reads have changed.",
+	})
+	admittedResults = metrics.NewCounterVec(&metrics.CounterOpts{
+		Name: "docket_controller_admitted_results_total", StabilityLevel: metrics.ALPHA,
+		Help: "What became of the results of one policy for one admission request: applied; ignored because there are later ones, the policy has changed or gone, or the background scan finds them; expired because no such resource came to exist; overflow if too many waited for that.",
+	}, []string{"outcome"})
+)
+
+// Values of the label outcome of admitted results.
+const (
+	admittedApplied  = "applied"
+	admittedIgnored  = "ignored"
+	admittedExpired  = "expired"
+	admittedOverflow = "overflow"
 )
 
 // Register adds the metrics of scanners to the registry of the process. Further calls do nothing.
 //
 //nolint:gochecknoglobals // As in the other packages: the registry is global.
 var Register = sync.OnceFunc(func() {
-	legacyregistry.MustRegister(evaluations, evaluationSeconds, queueLength, lagSeconds, policyCount, resourceCount, informerCount, scanErrors)
+	legacyregistry.MustRegister(evaluations, evaluationSeconds, queueLength, lagSeconds, policyCount, resourceCount, informerCount, scanErrors, entryRescans, admittedResults)
 })
 
 // States of policies and informers.
@@ -90,8 +112,8 @@ func (s *Scanner) observe() {
 	resourceCount.Set(float64(resources))
 	s.observePolicies()
 	informers := map[string]int{stateListed: 0, stateWaiting: 0, stateFailing: 0}
-	for _, watched := range s.sources() {
-		listed, err := watched.state()
+	for _, watched := range slices.Concat(s.config.Policies.Sources(), s.sources()) {
+		listed, err := watched.State()
 		switch {
 		case err != nil:
 			informers[stateFailing]++
@@ -116,9 +138,9 @@ func (s *Scanner) observePolicies() {
 	for id, at := range s.slots {
 		state := stateEvaluated
 		switch {
-		case !at.background:
+		case !at.item.Policy.Background():
 			state = stateAdmission
-		case at.problem != nil:
+		case at.item.Policy.Problem() != nil:
 			state = stateProblem
 		}
 		counts[[2]string{id.Kind, state}]++

@@ -4,33 +4,27 @@
 package scan
 
 import (
-	"crypto/sha256"
 	"encoding/json"
 	"fmt"
-	"maps"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/docket-project/docket/controller/internal/policy"
 )
-
-// lastApplied is as large as the object and says nothing about it.
-const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
-
-// hash is enough of a SHA-256 to tell contents apart, also those that somebody chose.
-type hash [16]byte
 
 // packed is a resource as it is kept: its JSON, because the same as Go maps takes four times the
 // memory, and unpacking it costs little beside evaluating it. It never changes.
 type packed struct {
 	namespace, name string
 	uid             types.UID
-	data            []byte
-	// content is the hash of what a change has to change to matter: as in Kyverno, labels,
-	// annotations, and all that is not metadata, status, or the node of a pod.
-	content hash
+	// data is nil in a lean kind.
+	data []byte
+	// content is the hash of what a change has to change to matter.
+	content policy.Content
 	// status is the hash of the status, for kinds whose status policies target.
-	status hash
+	status policy.Content
 	// labels are kept of namespaces only.
 	labels map[string]string
 }
@@ -41,22 +35,25 @@ func (p *packed) GetObjectMeta() metav1.Object {
 }
 
 // pack keeps what policies can see of an object: all but managed fields and the last applied
-// configuration. It changes object.
-func pack(object *unstructured.Unstructured) (*packed, error) {
+// configuration; without data if it is never evaluated. It changes object.
+func pack(object *unstructured.Unstructured, withData bool) (*packed, error) {
 	object.SetManagedFields(nil)
-	unstructured.RemoveNestedField(object.Object, "metadata", "annotations", lastApplied)
+	unstructured.RemoveNestedField(object.Object, "metadata", "annotations", policy.LastApplied)
 	if len(object.GetAnnotations()) == 0 {
 		object.SetAnnotations(nil) // Equal whether it was there or not.
 	}
-	data, err := json.Marshal(object.Object)
-	if err != nil {
-		return nil, fmt.Errorf("pack %s %s/%s: %w", object.GetKind(), object.GetNamespace(), object.GetName(), err)
+	var data []byte
+	if withData {
+		var err error
+		if data, err = json.Marshal(object.Object); err != nil {
+			return nil, fmt.Errorf("pack %s %s/%s: %w", object.GetKind(), object.GetNamespace(), object.GetName(), err)
+		}
 	}
-	content, err := hashOf(contentOf(object))
+	content, err := policy.ContentOf(object)
 	if err != nil {
 		return nil, err
 	}
-	status, err := hashOf(object.Object["status"])
+	status, err := policy.HashOf(object.Object["status"])
 	if err != nil {
 		return nil, err
 	}
@@ -64,30 +61,6 @@ func pack(object *unstructured.Unstructured) (*packed, error) {
 		namespace: object.GetNamespace(), name: object.GetName(), uid: object.GetUID(),
 		data: data, content: content, status: status,
 	}, nil
-}
-
-// contentOf shares values with object.
-func contentOf(object *unstructured.Unstructured) []any {
-	content := maps.Clone(object.Object)
-	delete(content, "metadata")
-	delete(content, "status")
-	if spec, ok := content["spec"].(map[string]any); ok {
-		if _, ok := spec["nodeName"]; ok {
-			spec = maps.Clone(spec)
-			delete(spec, "nodeName")
-			content["spec"] = spec
-		}
-	}
-	return []any{object.GetLabels(), object.GetAnnotations(), content}
-}
-
-func hashOf(value any) (hash, error) {
-	data, err := json.Marshal(value)
-	if err != nil {
-		return hash{}, fmt.Errorf("hash of a resource: %w", err)
-	}
-	sum := sha256.Sum256(data)
-	return hash(sum[:len(hash{})]), nil
 }
 
 // unpack returns an object of the caller's own.

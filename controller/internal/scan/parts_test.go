@@ -4,22 +4,15 @@
 package scan
 
 import (
-	"context"
-	"errors"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/discovery"
-	"k8s.io/utils/clock"
-	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/docket-project/docket/controller/internal/policy"
 )
@@ -59,15 +52,15 @@ func TestPackHash(t *testing.T) {
 		"resource version": {set("6", "metadata", "resourceVersion"), false, false},
 		"finalizers":       {set([]any{"a"}, "metadata", "finalizers"), false, false},
 		"managed fields":   {set([]any{map[string]any{"manager": "a"}}, "metadata", "managedFields"), false, false},
-		"last applied":     {set("{}", "metadata", "annotations", lastApplied), false, false},
+		"last applied":     {set("{}", "metadata", "annotations", policy.LastApplied), false, false},
 	} {
-		before, err := pack(testPod(t))
+		before, err := pack(testPod(t), true)
 		if err != nil {
 			t.Fatal(err)
 		}
 		changed := testPod(t)
 		test.change(changed)
-		after, err := pack(changed)
+		after, err := pack(changed, true)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -82,8 +75,8 @@ func TestPackRoundTrip(t *testing.T) {
 	t.Parallel()
 	want, object := testPod(t), testPod(t)
 	object.SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: "a"}})
-	object.SetAnnotations(map[string]string{"c": "d", lastApplied: "{}"})
-	p, err := pack(object)
+	object.SetAnnotations(map[string]string{"c": "d", policy.LastApplied: "{}"})
+	p, err := pack(object, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,123 +86,6 @@ func TestPackRoundTrip(t *testing.T) {
 	}
 	if diff := cmp.Diff(want.Object, got.Object); diff != "" {
 		t.Error(diff)
-	}
-}
-
-// fakeDiscovery answers one question.
-type fakeDiscovery struct {
-	discovery.DiscoveryInterface
-	groups []*metav1.APIGroup
-	lists  []*metav1.APIResourceList
-	err    error
-}
-
-func (f *fakeDiscovery) ServerGroupsAndResources() ([]*metav1.APIGroup, []*metav1.APIResourceList, error) {
-	return f.groups, f.lists, f.err
-}
-
-func group(name string, versions ...string) *metav1.APIGroup {
-	g := &metav1.APIGroup{Name: name}
-	for _, version := range versions {
-		g.Versions = append(g.Versions, metav1.GroupVersionForDiscovery{GroupVersion: schema.GroupVersion{Group: name, Version: version}.String(), Version: version})
-	}
-	g.PreferredVersion = g.Versions[0]
-	return g
-}
-
-func serving(version string, kinds ...string) *metav1.APIResourceList {
-	plurals := map[string]string{"Scaler": "scalers", "Old": "olds", "Event": "events", "Pod": "pods", "Review": "reviews"}
-	list := &metav1.APIResourceList{GroupVersion: version}
-	for _, kind := range kinds {
-		verbs := metav1.Verbs{"get", "list", "watch"}
-		if kind == "Review" {
-			verbs = metav1.Verbs{"create"}
-		}
-		list.APIResources = append(list.APIResources,
-			metav1.APIResource{Name: plurals[kind], Kind: kind, Verbs: verbs},
-			metav1.APIResource{Name: plurals[kind] + "/status", Kind: kind, Verbs: metav1.Verbs{"get"}})
-	}
-	return list
-}
-
-func names(list []resource) []string {
-	var result []string
-	for _, r := range list {
-		result = append(result, r.GroupVersion().String()+" "+r.Resource)
-	}
-	return result
-}
-
-// TestCatalogMatching: wildcards mean preferred versions, and a version that is named is meant.
-func TestCatalogMatching(t *testing.T) {
-	t.Parallel()
-	client := &fakeDiscovery{
-		groups: []*metav1.APIGroup{group("", "v1"), group("scale", "v2", "v1")},
-		lists:  []*metav1.APIResourceList{serving("v1", "Pod", "Event", "Review"), serving("scale/v2", "Scaler"), serving("scale/v1", "Scaler", "Old")},
-	}
-	served, err := discover(client, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	excluded := policy.NewExclusion(schema.GroupResource{Group: "none", Resource: "pods"})
-	for name, test := range map[string]struct {
-		target policy.Target
-		want   []string
-	}{
-		"all":                {policy.Target{Group: "*", Version: "*", Kind: "*"}, []string{"v1 pods", "scale/v2 scalers", "scale/v1 olds"}},
-		"preferred":          {policy.Target{Group: "*", Version: "*", Kind: "Scaler"}, []string{"scale/v2 scalers"}},
-		"named version":      {policy.Target{Group: "scale", Version: "v1", Kind: "Scaler"}, []string{"scale/v1 scalers"}},
-		"all of a version":   {policy.Target{Group: "scale", Version: "v1", Resource: "*"}, []string{"scale/v1 olds", "scale/v1 scalers"}},
-		"never":              {policy.Target{Group: "*", Version: "*", Kind: "Event"}, nil},
-		"not listable":       {policy.Target{Group: "*", Version: "*", Kind: "Review"}, nil},
-		"subresource":        {policy.Target{Group: "*", Version: "*", Kind: "Pod", Subresource: "status"}, nil},
-		"unknown":            {policy.Target{Group: "*", Version: "*", Kind: "Widget"}, nil},
-		"group of exclusion": {policy.Target{Version: "*", Kind: "Pod"}, []string{"v1 pods"}},
-	} {
-		if diff := cmp.Diff(test.want, names(served.matching(test.target, excluded))); diff != "" {
-			t.Errorf("%s: %s", name, diff)
-		}
-	}
-	if got := served.matching(policy.Target{Version: "*", Kind: "Pod"}, policy.NewExclusion(schema.GroupResource{Group: "*", Resource: "pods"})); len(got) != 0 {
-		t.Errorf("excluded: %v", names(got))
-	}
-}
-
-// TestCatalogKeepsWhatDoesNotAnswer: a group that fails has the kinds that it had, one that is
-// gone has none, and an API that doesn't answer at all is an error.
-func TestCatalogKeepsWhatDoesNotAnswer(t *testing.T) {
-	t.Parallel()
-	client := &fakeDiscovery{
-		groups: []*metav1.APIGroup{group("", "v1"), group("scale", "v2"), group("gone", "v1")},
-		lists:  []*metav1.APIResourceList{serving("v1", "Pod"), serving("scale/v2", "Scaler"), serving("gone/v1", "Old")},
-	}
-	before, err := discover(client, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	failed := schema.GroupVersion{Group: "scale", Version: "v2"}
-	partial := &fakeDiscovery{
-		groups: client.groups[:2], lists: client.lists[:1],
-		err: &discovery.ErrGroupDiscoveryFailed{Groups: map[schema.GroupVersion]error{failed: errors.New("away")}},
-	}
-	after, err := discover(partial, before)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]string{"v1 pods", "scale/v2 scalers"}, names(after.preferred)); diff != "" {
-		t.Error(diff)
-	}
-	if !after.groupFailed("scale") || after.groupFailed("") {
-		t.Errorf("failed: %v", after.failed)
-	}
-	first, err := discover(partial, nil)
-	if err != nil || !first.groupFailed("scale") || len(first.preferred) != 1 {
-		t.Errorf("at the start: %v, %v", first, err)
-	}
-	for _, bad := range []*fakeDiscovery{{err: errors.New("refused")}, {}} {
-		if got, err := discover(bad, before); err == nil {
-			t.Errorf("no answer: %v", got)
-		}
 	}
 }
 
@@ -241,36 +117,6 @@ func TestUnknownResultsStay(t *testing.T) {
 	}
 	if rest.String() == "" || (&unknown{}).String() != "" {
 		t.Errorf("%q, %q", rest, &unknown{})
-	}
-}
-
-// TestShelfNoise: what says nothing to a policy is no change of it.
-func TestShelfNoise(t *testing.T) {
-	t.Parallel()
-	changes := 0
-	s := newShelves(func() { changes++ })[0]
-	s.source = newSource(resource{}, nil, nil, func(error) {})
-	object := func(rule, status, version string) *unstructured.Unstructured {
-		o := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"rule": rule}, "status": map[string]any{"ready": status}}}
-		o.SetName("p")
-		o.SetResourceVersion(version)
-		o.SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: version}})
-		return o
-	}
-	for i, step := range []struct {
-		object *unstructured.Unstructured
-		want   int
-	}{{object("a", "no", "1"), 1}, {object("a", "yes", "2"), 1}, {object("b", "yes", "3"), 2}} {
-		if err := s.Update(step.object); err != nil || changes != step.want {
-			t.Errorf("step %d: %d changes, %v", i, changes, err)
-		}
-	}
-	kept := s.list()[0]
-	if err := s.Replace([]any{object("b", "again", "4")}, ""); err != nil || changes != 2 || s.list()[0] != kept {
-		t.Errorf("list of the same: %d changes, %v", changes, err)
-	}
-	if err := s.Replace(nil, ""); err != nil || changes != 3 || len(s.list()) != 0 {
-		t.Errorf("empty list: %d changes, %v", changes, err)
 	}
 }
 
@@ -312,61 +158,9 @@ func TestConfigErrors(t *testing.T) {
 	if err == nil {
 		t.Fatal("no error")
 	}
-	for _, field := range []string{"Client", "Discovery", "Compiler", "Results", "Workers"} {
+	for _, field := range []string{"Client", "Served", "Policies", "Results", "Workers"} {
 		if !strings.Contains(err.Error(), field) {
 			t.Errorf("%s is missing in %q", field, err)
-		}
-	}
-}
-
-// TestContextClock: what waits for time doesn't outlive the context.
-func TestContextClock(t *testing.T) {
-	t.Parallel()
-	ctx, cancel := context.WithCancel(t.Context())
-	c := contextClock{WithTicker: clock.RealClock{}, ctx: ctx}
-	<-c.After(time.Millisecond)
-	forever := c.After(1000 * time.Hour)
-	select {
-	case <-forever:
-		t.Error("no time has passed")
-	default:
-	}
-	cancel()
-	<-forever
-}
-
-// TestSourceDecides: a refusal decides at once, passing trouble after a while, and silence after
-// a longer one.
-func TestSourceDecides(t *testing.T) {
-	t.Parallel()
-	gr := schema.GroupResource{Resource: "pods"}
-	for name, test := range map[string]struct {
-		err  error
-		wait time.Duration
-		want bool
-	}{
-		"at the start":        {nil, 0, false},
-		"forbidden":           {apierrors.NewForbidden(gr, "", errors.New("no")), 0, true},
-		"gone":                {apierrors.NewNotFound(gr, ""), 0, true},
-		"refused connections": {syscall.ECONNREFUSED, patience - time.Second, false},
-		"for long":            {syscall.ECONNREFUSED, patience, true},
-		"silence":             {nil, patience, false},
-		"silence for long":    {nil, patienceWithSilence, true},
-		"expired list":        {apierrors.NewResourceExpired("old"), patience, false},
-	} {
-		fake, changes := clocktesting.NewFakeClock(time.Unix(1000, 0)), 0
-		s := newSource(resource{}, nil, fake, func(error) { changes++ })
-		s.since = fake.Now()
-		s.note(t.Context(), operationList, test.err)
-		fake.Step(test.wait)
-		if got := s.decided(); got != test.want {
-			t.Errorf("%s: %v", name, got)
-		}
-		s.setListed()
-		s.note(t.Context(), operationWatch, errors.New("away"))
-		fake.Step(time.Hour)
-		if listed, err := s.state(); !listed || err == nil || !s.decided() {
-			t.Errorf("%s: a list is forgotten", name)
 		}
 	}
 }

@@ -9,20 +9,16 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/klog/v2"
 
+	"github.com/docket-project/docket/controller/internal/policies"
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/controller/internal/served"
+	"github.com/docket-project/docket/controller/internal/source"
 )
-
-// exceptionSet is all exceptions at a time. It never changes, and has its own address.
-type exceptionSet struct {
-	list []*unstructured.Unstructured
-}
 
 // plan makes watches and queue what policies and kinds ask for, and settles the results once
 // everything has been evaluated. It is called by one goroutine, whenever anything has changed,
@@ -32,142 +28,117 @@ func (s *Scanner) plan(ctx context.Context) {
 	defer s.planned.Store(woken)
 	s.undecided = true
 	s.onIdle.Store(true) // Before looking at the queue.
-	served := s.catalog.Load()
-	if served == nil {
+	catalog := s.config.Served.Current()
+	if catalog == nil {
 		return // What the API serves is not known yet.
 	}
-	s.planShelves(ctx, served)
-	s.reportRefused(ctx)
-	for _, shelf := range s.shelves {
-		if shelf.source != nil && !shelf.source.decided() {
-			s.waitFor("the list of %s", shelf.plural)
-			return // Without all exceptions, results would be wrong.
+	// In this order: the snapshot has all that the set had seen.
+	complete := s.config.Policies.Idle()
+	snapshot := s.config.Policies.Current()
+	if snapshot == nil {
+		if err := s.config.Policies.Ready(); err != nil {
+			s.waitFor("policies: %w", err)
 		}
-	}
-	changed := s.compile(ctx)
-	if ctx.Err() != nil {
 		return
 	}
-	if namespaces := s.namespacesListed(served); changed || served != s.assigned || namespaces != s.namespacesWere {
-		s.assigned, s.namespacesWere = served, namespaces
-		s.assign(ctx, served, namespaces)
+	changed := s.adopt(snapshot)
+	changed = s.renew() || changed
+	if namespaces := s.namespacesListed(catalog); changed || s.partial || catalog != s.assigned || namespaces != s.namespacesWere {
+		s.assigned, s.namespacesWere = catalog, namespaces
+		s.assign(ctx, catalog, namespaces)
 	}
+	s.reportRefused(ctx)
 	s.forgetKinds()
-	s.settle(served, woken)
+	if !complete {
+		s.waitFor("the policies")
+		return
+	}
+	s.settle(catalog, snapshot, woken)
 	s.onIdle.Store(!s.settled || s.settledBut != "" || s.clearing())
 }
 
-// planShelves watches the kinds of policies and exceptions that are served.
-func (s *Scanner) planShelves(ctx context.Context, served *catalog) {
-	for _, shelf := range s.shelves {
-		found, ok := served.lookup(shelf.plural, shelf.kind.Kind)
-		if shelf.source != nil && (!ok || shelf.source.resource != found) {
-			shelf.source.stop()
-			shelf.source = nil
-		}
-		switch {
-		case !ok:
-			shelf.clear()
-		case shelf.source == nil:
-			// What it had of another version remains until the new list is there.
-			shelf.source = newSource(found, s.config.Client, s.config.Clock, s.sourceChanged)
-			shelf.source.start(ctx, shelf)
-		}
+// adopt has the policies of a snapshot give results, and returns whether kinds have to be
+// evaluated by other policies than before. Policies that are gone go last, so that one that was
+// renamed is not without results if the new one is evaluated soon.
+func (s *Scanner) adopt(snapshot *policies.Snapshot) (changed bool) {
+	if snapshot == s.snapshot {
+		return false
 	}
-}
-
-// compile compiles what has changed, and returns whether kinds have to be evaluated by other
-// policies than before. Policies that are gone go last, so that one that was renamed is not
-// without results if the new one is evaluated soon.
-func (s *Scanner) compile(ctx context.Context) (changed bool) {
-	exceptions := s.currentExceptions()
-	exist := map[policy.Identity]bool{}
-	for _, shelf := range s.shelves {
-		if shelf.exception {
-			continue
-		}
-		for _, object := range shelf.list() {
-			if ctx.Err() != nil {
-				return changed
-			}
-			id := policy.Identity{Kind: shelf.kind.Kind, Namespace: object.GetNamespace(), Name: object.GetName()}
-			exist[id] = true
-			changed = s.compileOne(id, object, exceptions) || changed
-		}
+	s.snapshot = snapshot
+	exist := make(map[policy.Identity]bool, len(snapshot.Items))
+	for _, item := range snapshot.Items {
+		exist[item.Policy.Identity()] = true
+		changed = s.adoptOne(item) || changed
 	}
 	for id, gone := range s.slots {
 		if !exist[id] {
 			changed = gone.retire() || changed
-			delete(s.slots, id)
+			s.removeSlot(id)
 		}
 	}
+	s.adopted.Store(true)
 	return changed
 }
 
-// currentExceptions are those that have not expired. It has the planner look again when the next
-// one does.
-func (s *Scanner) currentExceptions() *exceptionSet {
-	next := &exceptionSet{}
-	var expiry time.Time
-	now := s.config.Clock.Now()
-	for _, shelf := range s.shelves {
-		if !shelf.exception {
-			continue
-		}
-		for _, exception := range shelf.list() {
-			at := policy.ExpiryOf(exception)
-			if !at.IsZero() && !at.After(now) {
-				continue
-			}
-			if !at.IsZero() && (expiry.IsZero() || at.Before(expiry)) {
-				expiry = at
-			}
-			next.list = append(next.list, exception)
-		}
-	}
-	s.expiry.Store(&expiry)
-	// An object that is equal is the same one.
-	if s.exceptions == nil || !slices.Equal(s.exceptions.list, next.list) {
-		s.exceptions = next
-	}
-	return s.exceptions
-}
-
-func (s *Scanner) compileOne(id policy.Identity, object *unstructured.Unstructured, exceptions *exceptionSet) (changed bool) {
+func (s *Scanner) adoptOne(item *policies.Item) (changed bool) {
+	id := item.Policy.Identity()
 	at := s.slots[id]
-	if at != nil && at.object == object && at.exceptions == exceptions {
+	if at != nil && at.item == item {
 		return false
 	}
 	if at == nil {
 		at = &slot{id: id, results: s.config.Results}
-		s.slots[id] = at
+		s.addSlot(at)
 	}
-	p := s.config.Compiler.Compile(object, exceptions.list)
-	at.object, at.exceptions = object, exceptions
-	at.background, at.problem = p.Background(), p.Problem()
-	if !at.background {
+	at.item = item
+	if !item.Policy.Background() && !item.Policy.Admission().Enabled {
 		return at.retire()
 	}
-	changed = at.adopt(p)
-	if changed && at.problem != nil {
-		s.event(at, reasonNotEvaluated, "The policy can't be evaluated, its results are errors: %v", at.problem)
+	changed = at.adopt(item.Policy)
+	if problem := item.Policy.Problem(); changed && problem != nil {
+		s.event(at, reasonNotEvaluated, "The policy can't be evaluated, its results are errors: %v", problem)
 	}
 	return changed
 }
 
+// addSlot and removeSlot are for the planner, which alone changes slots and reads them without
+// the mutex.
+func (s *Scanner) addSlot(at *slot) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.slots[at.id] = at
+}
+
+func (s *Scanner) removeSlot(id policy.Identity) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.slots, id)
+}
+
+// slot returns that of a policy; nil if there is none. Anybody may call it.
+func (s *Scanner) slot(id policy.Identity) *slot {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.slots[id]
+}
+
 // wish is what a kind should be.
 type wish struct {
-	resource   resource
+	resource   served.Resource
 	policies   []*compiled
 	withStatus bool
 }
 
+// lean tells whether nothing is evaluated. Namespaces are few, and soon are.
+func (w *wish) lean() bool { return len(w.policies) > 0 && allAdmission(w.policies) }
+
 // assign gives each kind its policies, and watches those that have some.
-func (s *Scanner) assign(ctx context.Context, served *catalog, namespacesListed bool) {
-	wishes := s.wishes(served)
+func (s *Scanner) assign(ctx context.Context, catalog *served.Catalog, namespacesListed bool) {
+	wishes := s.wishes(catalog)
+	s.partial = false
 	for gvr, k := range s.allKinds() {
 		if w, ok := wishes[gvr]; k.source != nil && (!ok || w.resource != k.resource) {
-			k.source.stop()
+			k.source.Stop()
 			k.source = nil
 			k.clear()
 		}
@@ -177,16 +148,22 @@ func (s *Scanner) assign(ctx context.Context, served *catalog, namespacesListed 
 		if k.resource != w.resource {
 			continue // Its other self has results to clear; then plan is called again.
 		}
-		k.setPolicies(w.policies, w.withStatus)
-		if k.source == nil && (!w.resource.namespaced || namespacesListed) {
-			k.source = newSource(k.resource, s.config.Client, s.config.Clock, s.sourceChanged)
-			k.source.start(ctx, k)
+		if k.source != nil && k.fatten(w) {
+			k.source.Stop()
+			k.source = nil
+		}
+		k.setPolicies(k.possible(w.policies), w.withStatus)
+		s.partial = s.partial || k.isPartial()
+		if k.source == nil && (!w.resource.Namespaced || namespacesListed) {
+			k.setLean(w.lean())
+			k.source = s.newSource(k.resource)
+			k.source.Start(ctx, k)
 		}
 	}
 }
 
 // wishes returns the kinds that policies match, and namespaces if there are any policies.
-func (s *Scanner) wishes(served *catalog) map[schema.GroupVersionResource]*wish {
+func (s *Scanner) wishes(catalog *served.Catalog) map[schema.GroupVersionResource]*wish {
 	wishes := map[schema.GroupVersionResource]*wish{}
 	var status []policy.Target
 	for _, id := range slices.SortedFunc(maps.Keys(s.slots), compareIdentities) {
@@ -194,8 +171,8 @@ func (s *Scanner) wishes(served *catalog) map[schema.GroupVersionResource]*wish 
 		if c == nil {
 			continue
 		}
-		if c.catalog != served {
-			c.catalog, c.kinds = served, kindsOf(c.targets, served, s.excluded)
+		if c.catalog != catalog {
+			c.catalog, c.kinds = catalog, kindsOf(c.targets, catalog, s.excluded)
 		}
 		for _, r := range c.kinds {
 			w := wishes[r.GroupVersionResource]
@@ -213,9 +190,9 @@ func (s *Scanner) wishes(served *catalog) map[schema.GroupVersionResource]*wish 
 		}
 	}
 	for _, w := range wishes {
-		w.withStatus = slices.ContainsFunc(status, func(t policy.Target) bool { return t.Matches(w.resource.gvk(), w.resource.Resource) })
+		w.withStatus = slices.ContainsFunc(status, func(t policy.Target) bool { return t.Matches(w.resource.GVK(), w.resource.Resource) })
 	}
-	if r, ok := served.lookup(namespacesResource, "Namespace"); ok && len(wishes) > 0 && wishes[r.GroupVersionResource] == nil {
+	if r, ok := catalog.Lookup(namespacesResource, "Namespace"); ok && len(wishes) > 0 && wishes[r.GroupVersionResource] == nil {
 		wishes[r.GroupVersionResource] = &wish{resource: r}
 	}
 	return wishes
@@ -224,10 +201,10 @@ func (s *Scanner) wishes(served *catalog) map[schema.GroupVersionResource]*wish 
 func compareIdentities(a, b policy.Identity) int { return strings.Compare(a.String(), b.String()) }
 
 // kindsOf returns what targets mean, each resource once.
-func kindsOf(targets []policy.Target, served *catalog, excluded policy.Exclusion) []resource {
-	var kinds []resource
+func kindsOf(targets []policy.Target, catalog *served.Catalog, excluded policy.Exclusion) []served.Resource {
+	var kinds []served.Resource
 	for _, target := range targets {
-		for _, r := range served.matching(target, excluded) {
+		for _, r := range catalog.Matching(target, excluded) {
 			if !slices.Contains(kinds, r) {
 				kinds = append(kinds, r)
 			}
@@ -237,8 +214,8 @@ func kindsOf(targets []policy.Target, served *catalog, excluded policy.Exclusion
 }
 
 // namespacesListed tells whether the labels of namespaces are known, or there are no namespaces.
-func (s *Scanner) namespacesListed(served *catalog) bool {
-	r, ok := served.lookup(namespacesResource, "Namespace")
+func (s *Scanner) namespacesListed(catalog *served.Catalog) bool {
+	r, ok := catalog.Lookup(namespacesResource, "Namespace")
 	if !ok {
 		return true
 	}
@@ -246,7 +223,7 @@ func (s *Scanner) namespacesListed(served *catalog) bool {
 	if k == nil || k.source == nil {
 		return false
 	}
-	listed, _ := k.source.state()
+	listed, _ := k.source.State()
 	return listed
 }
 
@@ -257,7 +234,7 @@ func (s *Scanner) allKinds() map[schema.GroupVersionResource]*kind {
 }
 
 // kindOf returns what is known of a resource, also if that has another kind or scope.
-func (s *Scanner) kindOf(gvr schema.GroupVersionResource, r resource) *kind {
+func (s *Scanner) kindOf(gvr schema.GroupVersionResource, r served.Resource) *kind {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	k := s.kinds[gvr]
@@ -295,14 +272,9 @@ func (s *Scanner) clearing() bool {
 	return false
 }
 
-// sources returns all that is watched. Kinds of policies that policies match are in it twice.
-func (s *Scanner) sources() []*source {
-	var watched []*source
-	for _, shelf := range s.shelves {
-		if shelf.source != nil {
-			watched = append(watched, shelf.source)
-		}
-	}
+// sources returns all resources that are watched.
+func (s *Scanner) sources() []*source.Source {
+	var watched []*source.Source
 	for _, k := range s.allKinds() {
 		if k.source != nil {
 			watched = append(watched, k.source)
@@ -315,8 +287,8 @@ func (s *Scanner) sources() []*source {
 // are not, each attempt works at first.
 func (s *Scanner) reportRefused(ctx context.Context) {
 	for _, watched := range s.sources() {
-		gvr := watched.resource.GroupVersionResource
-		_, err := watched.state()
+		gvr := watched.Resource().GroupVersionResource
+		_, err := watched.State()
 		if !apierrors.IsForbidden(err) || s.refusals[gvr] {
 			continue
 		}

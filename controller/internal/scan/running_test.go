@@ -11,22 +11,28 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sync/errgroup"
 
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
+	"github.com/docket-project/docket/controller/internal/policies"
 	"github.com/docket-project/docket/controller/internal/scan"
+	"github.com/docket-project/docket/controller/internal/served"
 )
 
 // running is a scanner at work.
 type running struct {
 	scanner  *scan.Scanner
+	policies *policies.Set
 	compiler *compiler
 	results  *results
 	stop     func()
 	// via, if not nil, is how the scanner talks to the control plane.
 	via *rest.Config
+	// discoveryInterval is how often kinds are looked up.
+	discoveryInterval time.Duration
 }
 
 // scan starts a scanner that ends with the test.
@@ -37,12 +43,51 @@ func (w *world) scan(tb testing.TB, changes ...func(*scan.Config)) *running {
 	return r
 }
 
-func newRunning() *running { return &running{compiler: newCompiler(), results: newResults()} }
+func newRunning() *running {
+	return &running{compiler: newCompiler(), results: newResults(), discoveryInterval: 200 * time.Millisecond}
+}
 
 // start starts the scanner of r.
 func (w *world) start(tb testing.TB, r *running, changes ...func(*scan.Config)) {
 	tb.Helper()
-	scanner, err := scan.New(w.scanConfig(tb, r, changes...))
+	config, end := w.support(tb, r)
+	r.lead(tb, config, changes...)
+	endLead := r.stop
+	r.stop = sync.OnceFunc(func() {
+		endLead()
+		end()
+	})
+	tb.Cleanup(r.stop)
+}
+
+// support runs what a scanner needs.
+func (w *world) support(tb testing.TB, r *running) (config scan.Config, end func()) {
+	tb.Helper()
+	ctx, cancel := context.WithCancel(context.WithoutCancel(tb.Context()))
+	var parts errgroup.Group
+	config = w.scanConfig(tb, r)
+	parts.Go(func() error {
+		config.Served.Run(ctx)
+		return nil
+	})
+	parts.Go(func() error { return config.Policies.Run(ctx) })
+	end = sync.OnceFunc(func() {
+		cancel()
+		if err := parts.Wait(); err != nil {
+			tb.Error(err)
+		}
+	})
+	tb.Cleanup(end)
+	return config, end
+}
+
+// lead starts a scanner while all else runs.
+func (r *running) lead(tb testing.TB, config scan.Config, changes ...func(*scan.Config)) {
+	tb.Helper()
+	for _, change := range changes {
+		change(&config)
+	}
+	scanner, err := scan.New(config)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -64,7 +109,7 @@ func (w *world) start(tb testing.TB, r *running, changes ...func(*scan.Config)) 
 	tb.Cleanup(r.stop)
 }
 
-func (w *world) scanConfig(tb testing.TB, r *running, changes ...func(*scan.Config)) scan.Config {
+func (w *world) scanConfig(tb testing.TB, r *running) scan.Config {
 	tb.Helper()
 	via := r.via
 	if via == nil {
@@ -78,14 +123,13 @@ func (w *world) scanConfig(tb testing.TB, r *running, changes ...func(*scan.Conf
 	if err != nil {
 		tb.Fatal(err)
 	}
-	config := scan.Config{
-		Client: client, Discovery: kinds, Compiler: r.compiler, Results: r.results,
-		DiscoveryInterval: 200 * time.Millisecond,
+	watcher := served.NewWatcher(served.Config{Discovery: kinds, Interval: r.discoveryInterval, Failed: scan.DiscoveryFailed})
+	set, err := policies.New(policies.Config{Client: client, Served: watcher, Compiler: r.compiler, Failed: scan.RequestFailed})
+	if err != nil {
+		tb.Fatal(err)
 	}
-	for _, change := range changes {
-		change(&config)
-	}
-	return config
+	r.policies = set
+	return scan.Config{Client: client, Served: watcher, Policies: set, Results: r.results}
 }
 
 // rest waits until the first scan is over and nothing is to be done.

@@ -11,7 +11,10 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/docket-project/docket/controller/internal/policies"
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/controller/internal/served"
+	"github.com/docket-project/docket/controller/internal/source"
 )
 
 // tick is how often metrics are updated, Events sent, and whatever waits for a time limit looked
@@ -25,29 +28,31 @@ type Scanner struct {
 	queue    *queue
 	// namespaces are the labels that workers need.
 	namespaces *namespaces
-	// catalog is nil until the API has said what it serves.
-	catalog atomic.Pointer[catalog]
 	// ready has what the first scan waits for; nil once it is over.
 	ready atomic.Pointer[error]
 
-	// expiry is when the next exception expires; zero for never.
-	expiry atomic.Pointer[time.Time]
+	// adopted tells whether the policies are known.
+	adopted atomic.Bool
+	// changes are entries of the context cache that have changed.
+	changes changes
+	// waiting are results of admission requests that wait for their subject.
+	waiting waiting
 
 	// woken counts what the planner has to look at, planned what it has looked at.
 	woken, planned atomic.Int64
 	wakes          chan struct{}
 	// onIdle tells whether the planner waits for the queue to become empty.
 	onIdle atomic.Bool
-	// rediscover asks for the catalog before its time.
-	rediscover chan struct{}
 
 	// What follows belongs to the planner.
-	shelves    []*shelf
-	slots      map[policy.Identity]*slot
-	exceptions *exceptionSet
+	slots map[policy.Identity]*slot
+	// snapshot is what the slots were made of.
+	snapshot *policies.Snapshot
 	// assigned and namespacesWere are what assign was called with last.
-	assigned       *catalog
+	assigned       *served.Catalog
 	namespacesWere bool
+	// partial tells that a kind waits for the data of its resources.
+	partial bool
 	// undecided tells that something waits for a time limit.
 	undecided bool
 	// settled tells whether the first scan is over; settledBut is what could not be learned.
@@ -69,13 +74,12 @@ func New(config Config) (*Scanner, error) {
 	}
 	s := &Scanner{
 		config: config, excluded: policy.NewExclusion(config.Exclude...),
-		wakes: make(chan struct{}, 1), rediscover: make(chan struct{}, 1),
+		wakes: make(chan struct{}, 1),
 		slots: map[policy.Identity]*slot{}, refusals: map[schema.GroupVersionResource]bool{},
 		kinds: map[schema.GroupVersionResource]*kind{},
 	}
 	s.queue = newQueue(config.Clock, s.queueIdle)
 	s.namespaces = &namespaces{changed: s.namespaceChanged, labels: map[string]map[string]string{}}
-	s.shelves = newShelves(s.wake)
 	s.waitFor("the list of kinds that the API serves")
 	return s, nil
 }
@@ -88,14 +92,19 @@ func (s *Scanner) Run(ctx context.Context) error {
 	for range s.config.Workers {
 		workers.Go(func() { s.work(ctx) })
 	}
-	workers.Go(func() { s.followDiscovery(ctx) })
+	defer s.config.Served.Subscribe(s.wake)()
+	defer s.config.Policies.Subscribe(s.wake)()
 	if s.config.Interval > 0 {
 		workers.Go(func() { s.rescan(ctx) })
 	}
+	s.wake() // All else may have been known for long.
 	s.loop(ctx)
+	s.waiting.close()
 	// All sources end with ctx.
-	for _, watched := range s.sources() {
-		watched.stop()
+	for _, k := range s.allKinds() {
+		if k.source != nil {
+			k.source.Stop()
+		}
 	}
 	workers.Wait()
 	forgetGauges()
@@ -113,7 +122,8 @@ func (s *Scanner) loop(ctx context.Context) {
 		case <-ticker.C():
 			s.observe()
 			s.sendViolations()
-			if !s.undecided {
+			s.retryAdmitted()
+			if !s.undecided && !s.wantsRenewal() {
 				continue
 			}
 		case <-s.wakes:
@@ -148,26 +158,31 @@ func (s *Scanner) Ready() error {
 }
 
 // Idle tells whether nothing that is known of waits for evaluation, is evaluated, or has to be
-// compiled.
+// compiled. Changed entries of the context cache whose time has not come don't count, nor do
+// results of admission requests that wait for their subject.
 func (s *Scanner) Idle() bool {
-	return s.planned.Load() == s.woken.Load() && s.queue.idle()
+	return s.config.Policies.Idle() && s.planned.Load() == s.woken.Load() && s.queue.idle()
 }
 
 // sourceChanged is called when a kind is listed, fails or works again.
 func (s *Scanner) sourceChanged(err error) {
-	if missing(err) {
-		select {
-		case s.rediscover <- struct{}{}:
-		default:
-		}
+	if source.Missing(err) {
+		s.config.Served.Refresh()
 	}
 	s.wake()
+}
+
+func (s *Scanner) newSource(resource served.Resource) *source.Source {
+	return source.New(source.Config{
+		Resource: resource, Client: s.config.Client, Clock: s.config.Clock, Changed: s.sourceChanged,
+		Failed: RequestFailed,
+	})
 }
 
 // namespaceChanged has the subjects in a namespace evaluated again.
 func (s *Scanner) namespaceChanged(name string) {
 	for _, k := range s.allKinds() {
-		if k.resource.namespaced {
+		if k.resource.Namespaced {
 			k.touch(name)
 		}
 	}

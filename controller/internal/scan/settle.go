@@ -10,7 +10,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/docket-project/docket/controller/internal/policies"
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/controller/internal/served"
 )
 
 // unknown is what could not be learned, whose stored results have to stay.
@@ -24,13 +26,13 @@ type unknown struct {
 
 // settle has stored results go that are of nothing which still exists. It does so once everything
 // that can be listed has been evaluated, and again when some of the rest has been, too.
-func (s *Scanner) settle(served *catalog, woken int64) {
+func (s *Scanner) settle(catalog *served.Catalog, snapshot *policies.Snapshot, woken int64) {
 	for _, k := range s.allKinds() {
 		switch {
 		case k.source == nil && !k.unused():
 			s.waitFor("the list of namespaces")
 			return
-		case k.source != nil && !k.source.decided():
+		case k.source != nil && !k.source.Decided():
 			s.waitFor("the list of %s", k.resource.GroupResource())
 			return
 		}
@@ -40,12 +42,18 @@ func (s *Scanner) settle(served *catalog, woken int64) {
 		s.waitFor("the evaluation of all resources")
 		return // The end of that wakes the planner.
 	}
-	rest := s.unknown(served)
+	rest := s.unknown(catalog, snapshot)
 	summary := rest.String()
 	if s.settled && (s.settledBut == "" || s.settledBut == summary) {
 		return
 	}
-	s.config.Results.Settle(rest.has)
+	kinds := map[schema.GroupVersionKind]*kind{}
+	for _, k := range s.allKinds() {
+		kinds[k.resource.GVK()] = k
+	}
+	s.config.Results.Settle(func(id policy.Identity, subject policy.Reference) bool {
+		return rest.has(id, subject) || s.admits(kinds, id, subject)
+	})
 	s.settled, s.settledBut = true, summary
 	s.ready.Store(nil)
 }
@@ -58,29 +66,22 @@ func (s *Scanner) waitFor(format string, args ...any) {
 	}
 }
 
-func (s *Scanner) unknown(served *catalog) *unknown {
+func (s *Scanner) unknown(catalog *served.Catalog, snapshot *policies.Snapshot) *unknown {
 	rest := &unknown{policyKinds: map[string]bool{}, subjectKinds: map[schema.GroupKind]bool{}, groups: map[string]bool{}, known: map[schema.GroupKind]bool{}}
-	for version := range served.failed {
+	for version := range catalog.Failed() {
 		rest.groups[version.Group] = true
 	}
-	for _, shelf := range s.shelves {
-		if shelf.exception {
-			continue
-		}
-		listed := !rest.groups[shelf.kind.Group]
-		if shelf.source != nil {
-			listed, _ = shelf.source.state()
-		}
-		if !listed {
-			rest.policyKinds[shelf.kind.Kind] = true
+	for kind := range snapshot.Missing {
+		if _, ok := policy.Kinds()[kind]; ok {
+			rest.policyKinds[kind.Kind] = true
 		}
 	}
 	for _, k := range s.allKinds() {
 		if k.source == nil {
 			continue
 		}
-		kind := k.resource.gvk().GroupKind()
-		if listed, _ := k.source.state(); listed {
+		kind := k.resource.GVK().GroupKind()
+		if listed, _ := k.source.State(); listed {
 			rest.known[kind] = true
 		} else {
 			rest.subjectKinds[kind] = true

@@ -5,10 +5,13 @@ package scan
 
 import (
 	"sync"
+	"time"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/docket-project/docket/controller/internal/policies"
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/controller/internal/served"
 )
 
 // slot is a policy of one name, as long as it exists. It has results only while it is current.
@@ -16,11 +19,10 @@ type slot struct {
 	id      policy.Identity
 	results Results
 
-	// What the planner has compiled last; only it uses these.
-	object     *unstructured.Unstructured
-	exceptions *exceptionSet
-	background bool
-	problem    error
+	// item and wanted are the planner's own: what the policy is, and when it is to be evaluated
+	// again because of what it reads.
+	item   *policies.Item
+	wanted wanted
 
 	// failures counts subjects for Events.
 	failures failures
@@ -30,6 +32,8 @@ type slot struct {
 	mu           sync.RWMutex
 	current      *compiled
 	presentation policy.Presentation
+	// admitted is when the requests came whose results were set last, by subject.
+	admitted map[types.UID]time.Time
 }
 
 // compiled is a version of a policy that gives other results than the one before.
@@ -39,21 +43,32 @@ type compiled struct {
 	// fingerprint and targets are those of the policy.
 	fingerprint string
 	targets     []policy.Target
+	// admission tells that results come from admission requests alone.
+	admission bool
 	// kinds are what targets means in catalog.
-	catalog *catalog
-	kinds   []resource
+	catalog *served.Catalog
+	kinds   []served.Resource
 }
 
-// revision stands for a compiled policy where the policy itself must not be kept.
+// isAdmission is for lists.
+func (c *compiled) isAdmission() bool { return c.admission }
+
+// revision stands for a compiled policy where the policy itself must not be kept. What it gives to
+// a resource has to be computed once, or, at admission, is what requests have given.
 type revision struct {
 	slot *slot
 }
 
-// adopt has the policy evaluate from now on. It returns false if results stay what they are.
+// adopt has the policy give results from now on. It returns false if results stay what they are.
 func (s *slot) adopt(p policy.Policy) bool {
 	presentation, fingerprint := p.Presentation(), p.Fingerprint()
+	admission := !p.Background()
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.current != nil && s.current.admission != admission {
+		// Nobody would know whose results are whose.
+		s.remove()
+	}
 	if s.current == nil || s.presentation != presentation {
 		s.presentation = presentation
 		s.results.Present(s.id, presentation)
@@ -61,8 +76,26 @@ func (s *slot) adopt(p policy.Policy) bool {
 	if s.current != nil && s.current.fingerprint == fingerprint {
 		return false
 	}
-	s.current = &compiled{policy: p, revision: &revision{slot: s}, fingerprint: fingerprint, targets: p.Targets()}
+	next := &compiled{policy: p, fingerprint: fingerprint, targets: p.Targets(), admission: admission}
+	if admission {
+		next.targets = ofSubjects(next.targets)
+	}
+	if admission && s.current != nil {
+		next.revision = s.current.revision // Results stay until the next request.
+	} else {
+		next.revision = &revision{slot: s}
+	}
+	s.current = next
 	return true
+}
+
+// renew has the policy evaluated again for all its resources.
+func (s *slot) renew() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	next := *s.current
+	next.revision = &revision{slot: s}
+	s.current = &next
 }
 
 // retire removes all results, and has none come back. It returns false if there are none anyway.
@@ -72,16 +105,24 @@ func (s *slot) retire() bool {
 	if s.current == nil {
 		return false
 	}
-	s.current = nil
-	s.results.RemovePolicy(s.id)
+	s.remove()
 	return true
 }
 
+// remove is called with the mutex.
+func (s *slot) remove() {
+	s.current, s.admitted = nil, nil
+	s.results.RemovePolicy(s.id)
+}
+
 // exists tells whether the policy may have results.
-func (s *slot) exists() bool {
+func (s *slot) exists() bool { return s.version() != nil }
+
+// version returns what the policy is now; nil if it can't have results.
+func (s *slot) version() *compiled {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return s.current != nil
+	return s.current
 }
 
 // set sets the results of c unless it has been replaced.
@@ -93,10 +134,27 @@ func (s *slot) set(c *compiled, subject policy.Reference, results []policy.Resul
 	}
 }
 
+// admit sets the results of a request to c, unless c has been replaced or a later request has set
+// some. It returns whether it has.
+func (s *slot) admit(c *compiled, subject policy.Reference, results []policy.Result, at time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.current != c || at.Before(s.admitted[subject.UID]) {
+		return false
+	}
+	if s.admitted == nil {
+		s.admitted = map[types.UID]time.Time{}
+	}
+	s.admitted[subject.UID] = at
+	s.results.Set(s.id, subject, results)
+	return true
+}
+
 // clear removes the results for a subject.
 func (s *slot) clear(subject policy.Reference) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.admitted, subject.UID)
 	if s.current != nil {
 		s.results.Set(s.id, subject, nil)
 	}

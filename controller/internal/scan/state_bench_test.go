@@ -15,6 +15,8 @@ import (
 
 	"github.com/docket-project/docket/api/report"
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/controller/internal/served"
+	"github.com/docket-project/docket/controller/internal/source"
 )
 
 const benchPod = `{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web-%[1]d", "namespace": "team-%[2]d", "uid": "7f1c8a0e-0000-4000-8000-%012[1]d",
@@ -50,7 +52,12 @@ func (p benchPolicy) Background() bool                  { return true }
 func (p benchPolicy) Targets() []policy.Target {
 	return []policy.Target{{Version: "v1", Kind: "Pod"}}
 }
-func (p benchPolicy) Problem() error { return nil }
+func (p benchPolicy) Admission() policy.Admission { return policy.Admission{} }
+func (p benchPolicy) Entries() []policy.Entry     { return nil }
+func (p benchPolicy) Problem() error              { return nil }
+func (p benchPolicy) Review(context.Context, *policy.Request) ([]policy.Verdict, error) {
+	return nil, nil
+}
 func (p benchPolicy) Evaluate(context.Context, policy.Subject) ([]policy.Result, error) {
 	return []policy.Result{{Rule: "rule", Outcome: report.OutcomePass}}, nil
 }
@@ -73,8 +80,8 @@ func BenchmarkState(b *testing.B) {
 		s := &Scanner{config: Config{Clock: clock.RealClock{}, Results: countResults{}}}
 		s.queue = newQueue(clock.RealClock{}, func() {})
 		s.namespaces = &namespaces{labels: map[string]map[string]string{}}
-		k := newKind(resource{GroupVersionResource: schema.GroupVersionResource{Version: "v1", Resource: "pods"}, kind: "Pod", namespaced: true}, s.queue)
-		k.source = newSource(k.resource, nil, clock.RealClock{}, func(error) {})
+		k := newKind(served.Resource{GroupVersionResource: schema.GroupVersionResource{Version: "v1", Resource: "pods"}, Kind: "Pod", Namespaced: true}, s.queue)
+		k.source = source.New(source.Config{Resource: k.resource, Clock: clock.RealClock{}, Changed: func(error) {}})
 		var list []*compiled
 		for i := range policies {
 			at := &slot{id: policy.Identity{Kind: policy.ClusterPolicy, Name: fmt.Sprint("p", i)}, results: s.config.Results}

@@ -32,7 +32,7 @@ func (s *Scanner) work(ctx context.Context) {
 func (s *Scanner) process(ctx context.Context, e *entry) error {
 	todo := e.kind.begin(e)
 	reference := e.kind.reference(todo.packed)
-	if len(todo.due) > 0 {
+	if !allAdmission(todo.due) {
 		object, err := todo.packed.unpack()
 		if err != nil {
 			return err
@@ -41,10 +41,13 @@ func (s *Scanner) process(ctx context.Context, e *entry) error {
 		// After begin: a change of the labels from here on has the entry come again.
 		if e.kind.resource.GroupResource() == namespacesResource {
 			subject.NamespaceLabels = object.GetLabels()
-		} else if e.kind.resource.namespaced {
+		} else if e.kind.resource.Namespaced {
 			subject.NamespaceLabels = s.namespaces.of(todo.packed.namespace)
 		}
 		for _, c := range todo.due {
+			if c.admission {
+				continue // Its results stay.
+			}
 			if err := s.evaluate(ctx, c, subject, reference); err != nil {
 				return err
 			}
@@ -55,6 +58,16 @@ func (s *Scanner) process(ctx context.Context, e *entry) error {
 	}
 	e.kind.finish(e, todo)
 	return nil
+}
+
+// allAdmission tells whether there is nothing to evaluate.
+func allAdmission(due []*compiled) bool {
+	for _, c := range due {
+		if !c.admission {
+			return false
+		}
+	}
+	return true
 }
 
 // evaluate fails only if ctx is done.

@@ -43,9 +43,9 @@ var (
 	spaces     = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
 	crds       = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 
-	clusterPolicies = schema.GroupVersionResource{Group: "kyverno.io", Version: "v1", Resource: "clusterpolicies"}
-	policies        = schema.GroupVersionResource{Group: "kyverno.io", Version: "v1", Resource: "policies"}
-	exceptions      = schema.GroupVersionResource{Group: "kyverno.io", Version: "v1", Resource: "policyexceptions"}
+	clusterPolicies    = schema.GroupVersionResource{Group: "kyverno.io", Version: "v1", Resource: "clusterpolicies"}
+	namespacedPolicies = schema.GroupVersionResource{Group: "kyverno.io", Version: "v1", Resource: "policies"}
+	exceptions         = schema.GroupVersionResource{Group: "kyverno.io", Version: "v1", Resource: "policyexceptions"}
 )
 
 // world is a control plane with the kinds of policies.
@@ -144,12 +144,12 @@ func (s *server) start() (*world, error) {
 		return nil, err
 	}
 	w := &world{config: config, client: client}
-	for _, gvr := range []schema.GroupVersionResource{clusterPolicies, policies, exceptions} {
+	for _, gvr := range []schema.GroupVersionResource{clusterPolicies, namespacedPolicies, exceptions} {
 		if err := w.define(ctx, gvr); err != nil {
 			return nil, err
 		}
 	}
-	for _, gvr := range []schema.GroupVersionResource{clusterPolicies, policies, exceptions} {
+	for _, gvr := range []schema.GroupVersionResource{clusterPolicies, namespacedPolicies, exceptions} {
 		if err := w.awaitKind(ctx, gvr); err != nil {
 			return nil, err
 		}
@@ -161,7 +161,7 @@ func (s *server) start() (*world, error) {
 // or Validating.
 var kindNames = map[string]string{
 	"clusterpolicies": "ClusterPolicy", "policies": "Policy", "policyexceptions": "PolicyException",
-	"validatingpolicies": "ValidatingPolicy", "widgets": "Widget",
+	"validatingpolicies": "ValidatingPolicy", "namespacedvalidatingpolicies": "NamespacedValidatingPolicy", "widgets": "Widget",
 }
 
 // define adds a kind, after one of the same name has gone.

@@ -159,3 +159,14 @@ func (p *compiled) matches(subject policy.Subject) bool {
 	}
 	return false
 }
+
+// Admission implements [policy.Policy]: these policies want nothing of requests.
+func (p *compiled) Admission() policy.Admission { return policy.Admission{} }
+
+// Entries implements [policy.Policy]: these policies read no context.
+func (p *compiled) Entries() []policy.Entry { return nil }
+
+// Review implements [policy.Policy].
+func (p *compiled) Review(ctx context.Context, _ *policy.Request) ([]policy.Verdict, error) {
+	return nil, ctx.Err()
+}

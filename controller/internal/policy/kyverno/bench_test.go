@@ -4,11 +4,14 @@
 package kyverno
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	admissionv1 "k8s.io/api/admission/v1"
 
 	"github.com/docket-project/docket/controller/internal/policy"
 )
@@ -108,6 +111,43 @@ func benchmark(b *testing.B, s policy.Subject, policies ...policy.Policy) {
 		}
 	})
 	b.ReportMetric(float64(processorTime(b)-before)/float64(b.N), "cpu-ns/op")
+}
+
+// benchmarkReview reviews the same Pod as a scan evaluates it, by each policy.
+func benchmarkReview(b *testing.B, r *policy.Request, policies ...policy.Policy) {
+	b.Helper()
+	b.ReportAllocs()
+	before := processorTime(b)
+	b.RunParallel(func(pb *testing.PB) {
+		ctx, cancel := context.WithTimeout(b.Context(), time.Hour)
+		defer cancel()
+		for pb.Next() {
+			for _, p := range policies {
+				if _, err := p.Review(ctx, r); err != nil {
+					b.Error(err)
+				}
+			}
+		}
+	})
+	b.ReportMetric(float64(processorTime(b)-before)/float64(b.N), "cpu-ns/op")
+}
+
+// BenchmarkReview reviews one request, by the policies of the other benchmarks.
+func BenchmarkReview(b *testing.B) {
+	var podSecurity []policy.Policy
+	for i, rule := range podSecurityRules() {
+		podSecurity = append(podSecurity, compile(b, strings.Replace(enforcing(clusterPolicy(podRule(rule))), "name: p", fmt.Sprintf("name: p%d", i), 1)))
+	}
+	pattern := compile(b, enforced)
+	usesRequest := strings.Replace(validatingPolicy, "'skip' in object", "'skip' in request.object", 1)
+	b.Run("pattern", func(b *testing.B) { benchmarkReview(b, create(b, benchmarkPod), pattern) })
+	b.Run("pattern, update", func(b *testing.B) {
+		benchmarkReview(b, request(b, admissionv1.Update, benchmarkPod, benchmarkPod), pattern)
+	})
+	b.Run("other kind", func(b *testing.B) { benchmarkReview(b, create(b, configMap), pattern, compile(b, validatingPolicy)) })
+	b.Run("pod security", func(b *testing.B) { benchmarkReview(b, create(b, benchmarkPod), podSecurity...) })
+	b.Run("CEL", func(b *testing.B) { benchmarkReview(b, create(b, benchmarkPod), compile(b, validatingPolicy)) })
+	b.Run("CEL, request", func(b *testing.B) { benchmarkReview(b, create(b, benchmarkPod), compile(b, usesRequest)) })
 }
 
 // processorTime says more than the clock on a machine that has other work.

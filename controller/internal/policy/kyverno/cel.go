@@ -20,6 +20,7 @@ import (
 	vpolengine "github.com/kyverno/kyverno/pkg/cel/policies/vpol/engine"
 	engineapi "github.com/kyverno/kyverno/pkg/engine/api"
 	admissionv1 "k8s.io/api/admission/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -46,12 +47,15 @@ func (c *Compiler) compileCEL(object *unstructured.Unstructured, all []*unstruct
 	described := describe(object, referring)
 	decoded, err := decodeCEL(object)
 	if err != nil {
-		return described.broken(rawResources(object), err)
+		described.constraints = rawConstraints(object)
+		described.admission.Targets = requestedConstraints(described.constraints)
+		return described.broken(unique(constraintTargets(described.constraints)), err)
 	}
 	spec := decoded.GetValidatingPolicySpec()
+	described.constraints, described.admission = spec.MatchConstraints, celAdmission(spec)
 	if spec.EvaluationMode() == policieskyvernoio.EvaluationModeJSON {
 		// It is about JSON documents that are no resources: nothing matches, which is no problem.
-		described.background = false
+		described.background, described.admission = false, policy.Admission{}
 		return &celPolicy{common: described, compiler: c, compiled: noPolicies}
 	}
 	targets := unique(constraintTargets(spec.MatchConstraints))
@@ -74,9 +78,15 @@ func (c *Compiler) compileCEL(object *unstructured.Unstructured, all []*unstruct
 		common: described, compiler: c, limits: limits{timeout: c.timeout}, compiled: compiled,
 		readsRequest: mentions("request", append(referring, object)),
 	}
-	if out.targets, err = compiledTargets(compiled); err != nil {
+	if out.identity.Namespace == "" {
+		out.entries = globalEntries(append(referring, object))
+	}
+	policies, err := compiled(context.Background())
+	if err != nil {
 		return described.broken(targets, err)
 	}
+	out.targets = compiledTargets(policies)
+	widen(&out.admission, policies)
 	return out
 }
 
@@ -117,20 +127,16 @@ func (c *Compiler) compilePrograms(
 	return vpolengine.NewProvider(vpolcompiler.NewCompiler(), []policiesv1beta1.ValidatingPolicyLike{decoded}, exceptions)
 }
 
-func compiledTargets(compiled vpolengine.ProviderFunc) ([]policy.Target, error) {
-	policies, err := compiled(context.Background())
-	if err != nil {
-		return nil, err
-	}
+func compiledTargets(policies []vpolengine.Policy) []policy.Target {
 	var targets []policy.Target
 	for _, one := range policies {
 		targets = append(targets, constraintTargets(one.CompiledPolicy.MatchConstraints())...)
 	}
-	return unique(targets), nil
+	return unique(targets)
 }
 
-// rawResources returns the targets of a policy that can't be decoded, as far as they can be.
-func rawResources(object *unstructured.Unstructured) []policy.Target {
+// rawConstraints returns the match constraints of a policy that can't be decoded, if they can be.
+func rawConstraints(object *unstructured.Unstructured) *admissionregistrationv1.MatchResources {
 	constraints, _, err := unstructured.NestedMap(object.Object, "spec", "matchConstraints")
 	if err != nil {
 		return nil
@@ -140,7 +146,7 @@ func rawResources(object *unstructured.Unstructured) []policy.Target {
 	if err := decode(only, decoded); err != nil || len(constraints) == 0 {
 		return nil
 	}
-	return unique(constraintTargets(decoded.Spec.MatchConstraints))
+	return decoded.Spec.MatchConstraints
 }
 
 // Evaluate is that of [policy.Policy].
@@ -192,6 +198,10 @@ func (e *celEvaluation) step(ctx context.Context, _ int) ([]policy.Result, error
 		e.policy.compiler.library, object.GroupVersionKind(), e.subject.Resource, "", object.GetName(), object.GetNamespace(),
 		admissionv1.Create, authenticationv1.UserInfo{}, shown, nil, false, nil,
 	)
+	return handle(ctx, engine, request)
+}
+
+func handle(ctx context.Context, engine vpolengine.Engine, request vpolengine.EngineRequest) ([]policy.Result, error) {
 	response, err := engine.Handle(ctx, request, nil)
 	if err != nil {
 		return nil, fmt.Errorf("cannot evaluate the policy: %w", err)

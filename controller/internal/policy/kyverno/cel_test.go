@@ -91,7 +91,7 @@ func TestErrorsOfCELPolicies(t *testing.T) {
 	for function, cause := range map[string]string{
 		"resource.Get('v1', 'configmaps', 'team', 'c').data.x == 'y'":         "no cluster",
 		"resource.List('v1', 'configmaps', 'team').items.size() == 0":         "no cluster",
-		"globalContext.Get('entry', '') == null":                              "no global context entries",
+		"globalContext.Get('entry', '') == null":                              "there is no context cache here",
 		"image.GetMetadata('registry.test/web:1').config.architecture == 'x'": "registries are not asked",
 	} {
 		p := compileAny(t, strings.Replace(validatingPolicy, "variables.tagged, m", `"`+function+`", m`, 1))

@@ -13,6 +13,7 @@ import (
 	kyvernov1 "github.com/kyverno/kyverno/api/kyverno/v1"
 	"github.com/kyverno/kyverno/pkg/admissionpolicy"
 	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/admission"
@@ -82,14 +83,20 @@ func (r *celRule) evaluate(ctx context.Context, subject policy.Subject) (policy.
 	user := admissionpolicy.NewUser(authenticationv1.UserInfo{})
 	// Kyverno's scan does not tell the resource either.
 	var resource schema.GroupVersionResource
-	attributes := admission.NewAttributesRecord(
+	return r.evaluateFor(ctx, admission.NewAttributesRecord(
 		object, nil, object.GroupVersionKind(), object.GetNamespace(), object.GetName(), resource, "", admission.Create, nil, false, &user,
-	)
+	), namespaceOf(subject))
+}
+
+// evaluateFor is the same for any request.
+func (r *celRule) evaluateFor(ctx context.Context, attributes admission.Attributes, namespace *corev1.Namespace) (policy.Result, error) {
 	versioned, err := admission.NewVersionedAttributes(attributes, attributes.GetKind(), r.interfaces)
 	if err != nil {
 		return policy.Result{}, fmt.Errorf("cannot show the resource to CEL: %w", err)
 	}
-	return r.conclude(r.validator.Validate(ctx, resource, versioned, nil, namespaceOf(subject), celconfig.RuntimeCELCostBudget, nil)), nil
+	return r.conclude(r.validator.Validate(
+		ctx, attributes.GetResource(), versioned, nil, namespace, celconfig.RuntimeCELCostBudget, nil,
+	)), nil
 }
 
 // conclude words what the validator says as Kyverno does: the first expression that is not met

@@ -6,7 +6,7 @@ package kyverno
 import (
 	"errors"
 	"fmt"
-	"slices"
+	"strings"
 	"sync"
 
 	"github.com/kyverno/kyverno/api/kyverno"
@@ -14,6 +14,7 @@ import (
 	"github.com/kyverno/kyverno/pkg/autogen"
 	engineapi "github.com/kyverno/kyverno/pkg/engine/api"
 	policyvalidation "github.com/kyverno/kyverno/pkg/validation/policy"
+	admissionv1 "k8s.io/api/admission/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -33,8 +34,8 @@ type classicPolicy struct {
 	decoded    kyvernov1.PolicyInterface
 	// rules are those that the user has written.
 	rules []*rule
-	// byKind remembers, for each schema.GroupVersionKind, the []*rule that can match it. A cluster
-	// has a few hundred kinds.
+	// byKind remembers, for each servedKind, the []*rule that can match it. A cluster has a few
+	// hundred of them.
 	byKind sync.Map
 }
 
@@ -50,29 +51,43 @@ type rule struct {
 	kyvernov1.Rule
 	policy  kyvernov1.PolicyInterface
 	targets []policy.Target
+	// operations are those at which the rule can say something.
+	operations []admissionv1.Operation
 	// cel is set if this package evaluates the rule and not the engine.
 	cel *celRule
+	// texts gives messages the user's words for what [narrow] has written; nil if it has not.
+	texts *strings.Replacer
 }
 
 func (c *Compiler) compileClassic(object *unstructured.Unstructured, all []*unstructured.Unstructured) policy.Policy {
 	referring := classicExceptions(object, all)
 	described := describe(object, referring)
-	decoded, err := decodeClassic(object)
+	known := object.DeepCopy()
+	problem := translate(known)
+	named := unique(kindTargets(rawKinds(object)))
+	described.admission.Targets = requestTargets(named)
+	decoded, err := decodeClassic(known)
 	if err != nil {
-		return described.broken(unique(kindTargets(rawKinds(object))), err)
+		return described.broken(named, errors.Join(problem, err))
 	}
 	out := &classicPolicy{
 		common: described, compiler: c, limits: limits{timeout: c.timeout}, decoded: decoded,
 		applyOne: decoded.GetSpec().GetApplyRules() == kyvernov1.ApplyOne,
 	}
-	problem := protect(func() error { return check(decoded) })
+	out.admission.Roles = readsRoles(append(referring, object))
+	if problem == nil {
+		problem = protect(func() error { return check(decoded) })
+	}
 	if err := protect(out.split); err != nil {
-		return described.broken(unique(kindTargets(rawKinds(object))), fmt.Errorf("cannot generate the rules for workloads: %w", err))
+		return described.broken(named, fmt.Errorf("cannot generate the rules for workloads: %w", err))
 	}
 	if out.exceptions, err = newSelector(referring); err != nil {
 		problem = errors.Join(problem, err)
 	}
 	out.problem = errors.Join(problem, protect(func() error { return out.compileRules(out.rules) }))
+	if out.problem == nil {
+		out.entries = entriesOf(decoded.GetSpec().Rules)
+	}
 	return out
 }
 
@@ -165,6 +180,7 @@ func (p *classicPolicy) split() error {
 		}
 	}
 	p.targets = unique(targets)
+	p.admission = p.admissionOf(all)
 	return nil
 }
 
@@ -214,13 +230,16 @@ func separate(decoded kyvernov1.PolicyInterface, rules []kyvernov1.Rule) []*rule
 		}
 		one := rules[i].DeepCopy()
 		fillMessages(one)
+		texts := narrow(one)
 		spec := *decoded.GetSpec()
 		spec.Rules = []kyvernov1.Rule{*one}
 		var alone kyvernov1.PolicyInterface = &kyvernov1.ClusterPolicy{ObjectMeta: meta, Spec: spec}
 		if decoded.IsNamespaced() {
 			alone = &kyvernov1.Policy{ObjectMeta: meta, Spec: spec}
 		}
-		out = append(out, &rule{Rule: *one, policy: alone, targets: unique(ruleTargets(one.MatchResources))})
+		out = append(out, &rule{
+			Rule: *one, policy: alone, texts: texts, targets: unique(ruleTargets(one.MatchResources)), operations: ruleOperations(one),
+		})
 	}
 	return out
 }
@@ -242,9 +261,16 @@ func fillMessages(rule *kyvernov1.Rule) {
 	}
 }
 
-// candidates returns the rules that can match objects of a kind.
-func (p *classicPolicy) candidates(kind schema.GroupVersionKind) []*rule {
-	if known, ok := p.byKind.Load(kind); ok {
+// servedKind is a kind, or one of its subresources, which may have objects of another kind.
+type servedKind struct {
+	schema.GroupVersionKind
+	subresource string
+}
+
+// candidates returns the rules that can match a kind, or a subresource of it.
+func (p *classicPolicy) candidates(kind schema.GroupVersionKind, subresource string) []*rule {
+	key := servedKind{kind, subresource}
+	if known, ok := p.byKind.Load(key); ok {
 		return known.([]*rule)
 	}
 	rules := p.rules
@@ -257,10 +283,10 @@ func (p *classicPolicy) candidates(kind schema.GroupVersionKind) []*rule {
 	}
 	var out []*rule
 	for _, rule := range rules {
-		if slices.ContainsFunc(rule.targets, func(target policy.Target) bool { return target.Matches(kind, "") }) {
+		if requested(requestTargets(rule.targets), kind, "", subresource) {
 			out = append(out, rule)
 		}
 	}
-	p.byKind.Store(kind, out)
+	p.byKind.Store(key, out)
 	return out
 }

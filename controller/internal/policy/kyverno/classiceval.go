@@ -13,6 +13,7 @@ import (
 	engineapi "github.com/kyverno/kyverno/pkg/engine/api"
 	enginecontext "github.com/kyverno/kyverno/pkg/engine/context"
 	engineutils "github.com/kyverno/kyverno/pkg/engine/utils"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -29,31 +30,46 @@ func (p *classicPolicy) Evaluate(ctx context.Context, subject policy.Subject) ([
 	if !p.inScope(subject) {
 		return nil, nil
 	}
-	rules := p.candidates(subject.Object.GroupVersionKind())
+	rules := p.candidates(subject.Object.GroupVersionKind(), "")
 	if len(rules) == 0 {
 		return nil, nil
 	}
-	evaluation := &classicEvaluation{policy: p, subject: subject, rules: rules}
+	evaluation := &classicEvaluation{policy: p, view: &subjectView{policy: p, subject: subject}, rules: rules}
 	if p.evaluable() {
 		return p.limits.run(ctx, evaluation)
 	}
 	return failFrom(evaluation, 0, nil, p.problem), nil
 }
 
-// classicEvaluation is the evaluation of one subject, one step a rule. One goroutine runs its
-// steps; fail is safe beside them.
+// view is what a classic policy is evaluated for: a [subjectView] or a [requestView].
+type view interface {
+	// document prepares what the engine sees. It is called again after a panic.
+	document() *document
+	// context is the engine's view, for one rule.
+	context(rule *rule, document *document) engineapi.PolicyContext
+	// matches tells whether a rule is about it. It may be called beside the other methods.
+	matches(rule *rule) bool
+	// namespace is its namespace as far as it is known, nil if it has none.
+	namespace() *corev1.Namespace
+	// evaluateCEL evaluates a rule that matches and is not the engine's.
+	evaluateCEL(ctx context.Context, rule *celRule) (policy.Result, error)
+}
+
+// classicEvaluation is the evaluation of one view, one step a rule. One goroutine runs its steps;
+// fail is safe beside them.
 type classicEvaluation struct {
 	policy  *classicPolicy
-	subject policy.Subject
+	view    view
 	rules   []*rule
 	applied bool
 	// The engine and what it sees are made for the first rule that needs them.
 	engine   engineapi.Engine
-	shown    policy.Subject
 	document *document
 }
 
 func (e *classicEvaluation) steps() int { return len(e.rules) }
+
+func (e *classicEvaluation) name(i int) string { return e.rules[i].Name }
 
 func (e *classicEvaluation) step(ctx context.Context, i int) ([]policy.Result, error) {
 	if e.applied && e.policy.applyOne {
@@ -67,23 +83,23 @@ func (e *classicEvaluation) step(ctx context.Context, i int) ([]policy.Result, e
 		e.prepare()
 	}
 	e.document.missing = nil
-	response := e.engine.Validate(ctx, &policyContext{policy: rule.policy, subject: &e.shown, document: e.document})
+	response := e.engine.Validate(ctx, e.view.context(rule, e.document))
 	e.applied = e.applied || response.PolicyResponse.RulesAppliedCount() > 0
 	results := make([]policy.Result, 0, len(response.PolicyResponse.Rules))
 	for j := range response.PolicyResponse.Rules {
-		results = append(results, toResult(&response.PolicyResponse.Rules[j]))
+		results = append(results, rule.worded(toResult(&response.PolicyResponse.Rules[j])))
 	}
-	if e.document.missing != nil && e.matches(rule) {
+	if e.document.missing != nil && e.view.matches(rule) {
 		return withoutContext(results, rule.Name, e.document.missing), nil
 	}
 	return results, nil
 }
 
 func (e *classicEvaluation) stepCEL(ctx context.Context, rule *rule) ([]policy.Result, error) {
-	if !e.matches(rule) {
+	if !e.view.matches(rule) {
 		return nil, nil
 	}
-	result, err := rule.cel.evaluate(ctx, e.subject)
+	result, err := e.view.evaluateCEL(ctx, rule.cel)
 	if err != nil {
 		return nil, err
 	}
@@ -93,21 +109,17 @@ func (e *classicEvaluation) stepCEL(ctx context.Context, rule *rule) ([]policy.R
 
 func (e *classicEvaluation) prepare() {
 	c := e.policy.compiler
-	e.shown = e.subject
-	if e.policy.writesSubject() {
-		e.shown.Object = e.subject.Object.DeepCopy()
-	}
-	e.document = &document{query: c.jmespath, settings: c.settings, object: e.shown.Object}
+	e.document = e.view.document()
 	cluster := true
 	e.engine = engine.NewEngine(
-		c.settings, c.jmespath, &subjectClient{Client: c.client, namespace: namespaceOf(e.subject)},
+		c.settings, c.jmespath, &subjectClient{Client: c.client, namespace: e.view.namespace()},
 		nil, nil, c.contexts, e.policy.exceptions, &cluster,
 	)
 }
 
 // fail returns the results of a rule that could not be evaluated: none if it does not match.
 func (e *classicEvaluation) fail(i int, cause error) []policy.Result {
-	if !e.matches(e.rules[i]) {
+	if !e.view.matches(e.rules[i]) {
 		return nil
 	}
 	return []policy.Result{errorResult(e.rules[i].Name, cause)}
@@ -116,14 +128,41 @@ func (e *classicEvaluation) fail(i int, cause error) []policy.Result {
 // forget drops what a panic may have left in disorder.
 func (e *classicEvaluation) forget() { e.engine = nil }
 
+// subjectView is a subject, for which it stands that somebody is creating it.
+type subjectView struct {
+	policy  *classicPolicy
+	subject policy.Subject
+	// shown is a copy of the subject if the engine writes it.
+	shown policy.Subject
+}
+
+func (v *subjectView) document() *document {
+	v.shown = v.subject
+	if v.policy.writesSubject() {
+		v.shown.Object = v.subject.Object.DeepCopy()
+	}
+	c := v.policy.compiler
+	return &document{query: c.jmespath, settings: c.settings, object: v.shown.Object}
+}
+
+func (v *subjectView) context(rule *rule, document *document) engineapi.PolicyContext {
+	return &policyContext{policy: rule.policy, subject: &v.shown, document: document}
+}
+
+func (v *subjectView) namespace() *corev1.Namespace { return namespaceOf(v.subject) }
+
+func (v *subjectView) evaluateCEL(ctx context.Context, rule *celRule) (policy.Result, error) {
+	return rule.evaluate(ctx, v.subject)
+}
+
 // matches asks the engine whether a rule is about the subject. A rule whose match block can't be
 // read counts as one that is.
-func (e *classicEvaluation) matches(rule *rule) bool {
+func (v *subjectView) matches(rule *rule) bool {
 	matched := true
 	err := protect(func() error {
 		matched = engineutils.MatchesResourceDescription(
-			*e.subject.Object, rule.Rule, kyvernov2.RequestInfo{}, e.subject.NamespaceLabels,
-			e.policy.identity.Namespace, e.subject.Object.GroupVersionKind(), "", kyvernov1.Create,
+			*v.subject.Object, rule.Rule, kyvernov2.RequestInfo{}, v.subject.NamespaceLabels,
+			v.policy.identity.Namespace, v.subject.Object.GroupVersionKind(), "", kyvernov1.Create,
 		) == nil
 		return nil
 	})

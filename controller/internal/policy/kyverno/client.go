@@ -52,13 +52,16 @@ func (c *subjectClient) GetNamespace(ctx context.Context, name string, options m
 
 // namespaceOf returns the namespace of a subject as far as it is known, nil if it has none.
 func namespaceOf(subject policy.Subject) *corev1.Namespace {
-	name := subject.Object.GetNamespace()
+	return namespaceNamed(subject.Object.GetNamespace(), subject.NamespaceLabels)
+}
+
+func namespaceNamed(name string, labels map[string]string) *corev1.Namespace {
 	if name == "" {
 		return nil
 	}
 	return &corev1.Namespace{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"},
-		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: subject.NamespaceLabels},
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels},
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/kyverno/kyverno/api/kyverno"
 	reportutils "github.com/kyverno/kyverno/pkg/utils/report"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/docket-project/docket/api/report"
@@ -28,8 +29,12 @@ type common struct {
 	presentation policy.Presentation
 	fingerprint  string
 	background   bool
+	admission    policy.Admission
+	entries      []policy.Entry
 	targets      []policy.Target
 	problem      error
+	// constraints are those of a CEL policy that can be read.
+	constraints *admissionregistrationv1.MatchResources
 }
 
 // Identity is that of [policy.Policy].
@@ -49,6 +54,12 @@ func (c *common) Targets() []policy.Target { return c.targets }
 
 // Problem is that of [policy.Policy].
 func (c *common) Problem() error { return c.problem }
+
+// Admission is that of [policy.Policy].
+func (c *common) Admission() policy.Admission { return c.admission }
+
+// Entries is that of [policy.Policy].
+func (c *common) Entries() []policy.Entry { return c.entries }
 
 func (c *common) evaluable() bool { return c.problem == nil }
 
@@ -80,6 +91,7 @@ func describe(object *unstructured.Unstructured, exceptions []*unstructured.Unst
 		},
 		fingerprint: fingerprint(identity, object, exceptions),
 		background:  background,
+		admission:   rawAdmission(object, admission),
 	}
 }
 
@@ -139,6 +151,7 @@ func fingerprint(identity policy.Identity, object *unstructured.Unstructured, ex
 func (c *common) broken(targets []policy.Target, problem error) policy.Policy {
 	out := &brokenPolicy{common: *c}
 	out.targets, out.problem = targets, problem
+	out.admission.Enabled = out.admission.Enabled && len(out.admission.Targets) > 0
 	return out
 }
 

@@ -29,7 +29,7 @@ const (
 	defaultTimeout = 30 * time.Second
 	// maxContextBytes bounds what a rule loads into its context, and the answer of one API
 	// call. Kyverno allows 2 MiB, which a list of a few thousand objects exceeds. The subject
-	// does not count.
+	// does not count, and neither does what the context cache shares (see [sharedVariables]).
 	maxContextBytes = 16 << 20
 	// verboseLevel is the verbosity of klog that lets Kyverno's engines log.
 	verboseLevel = 8
@@ -44,6 +44,8 @@ type Config struct {
 	Kubernetes kubernetes.Interface
 	// Mapper tells the resources of kinds.
 	Mapper meta.RESTMapper
+	// Entries is the context cache; without it, policies that read it get errors.
+	Entries policy.Entries
 	// Timeout limits one evaluation; 30 s if zero.
 	Timeout time.Duration
 }
@@ -87,13 +89,13 @@ func newCompiler(c Config) (*Compiler, error) {
 	}
 	settings := config.NewDefaultConfiguration(false)
 	compiler := &Compiler{
-		settings: settings, jmespath: jmespath.New(settings), mapper: c.Mapper, timeout: c.Timeout,
+		settings: settings, jmespath: newExpressions(settings), mapper: c.Mapper, timeout: c.Timeout,
 	}
 	if c.Timeout == 0 {
 		compiler.timeout = defaultTimeout
 	}
 	if c.Client == nil && c.Kubernetes == nil {
-		compiler.client, compiler.contexts, compiler.library = absentClient{}, absentContexts(), newLibrary(nil, nil)
+		compiler.client, compiler.contexts, compiler.library = absentClient{}, absentContexts(c.Entries), newLibrary(nil, nil, c.Entries)
 		return compiler, nil
 	}
 	if c.Client == nil || c.Kubernetes == nil || c.Mapper == nil {
@@ -103,10 +105,10 @@ func newCompiler(c Config) (*Compiler, error) {
 	if compiler.client, err = newClient(c); err != nil {
 		return nil, err
 	}
-	if compiler.contexts, err = clusterContexts(c.Kubernetes); err != nil {
+	if compiler.contexts, err = clusterContexts(c.Kubernetes, c.Entries); err != nil {
 		return nil, err
 	}
-	compiler.library = newLibrary(c.Client, c.Mapper)
+	compiler.library = newLibrary(c.Client, c.Mapper, c.Entries)
 	return compiler, nil
 }
 

@@ -11,19 +11,50 @@
 //   - Rules that mutate, generate or verify images give no results.
 //   - A policy that Kyverno's admission would refuse, or whose CEL does not compile, gives the
 //     outcome error for all that it matches. User info, roles and long names are no reason.
-//   - A context that needs what is not there (a cluster, a registry, a global context entry)
+//   - A context that needs what is not there (a cluster, a registry, an entry of the context cache)
 //     gives the outcome error; Kyverno leaves the variable out, which may end in a pass.
 //   - A panic, and an evaluation that runs longer than [Config.Timeout], give the outcome error.
 //   - The status of a policy is not read: a rule whose check Kyverno has handed to a generated
 //     ValidatingAdmissionPolicy is evaluated here.
 //   - The namespace of a resource has the name and labels of the subject and nothing else.
 //
+// # Context cache
+//
+// Rules read [Config.Entries] by cachedContextEntry, resourceCache, apiCall with cache: true, and
+// globalReference, the last one also in namespaced policies, where Kyverno refuses it. Kyverno's
+// types know none of the first three, so that such an entry travels through its code as an API call
+// with a method of its own. The values are not copied on their way into expressions: a document has
+// them beside those that Kyverno's own JSON document keeps, without a limit for their size.
+// Conditions that compare with a long list see the members that matter. In CEL policies
+// globalContext.Get reads the same entries, except in namespaced ones, where Kyverno's library
+// refuses it.
+//
+// # Admission
+//
+// Verdicts are those of Kyverno's webhook: the engine sees the request, both objects, the user, and
+// the kind of the resource where the objects of a subresource have another one. A failure denies if
+// the action of the rule, or an override for the namespace, says so; an update of an object that
+// violated a rule before is let through as Kyverno does. Differences:
+//
+//   - An error of a CEL policy with failurePolicy Ignore does not deny. In Kyverno it does.
+//   - An error denies under failurePolicy Fail only if the rule is to be enforced here.
+//   - Rules without operations are asked at all of them, as in Kyverno, but those with patterns or
+//     pod security not at deletions, at which Kyverno would only find errors in their variables, and
+//     those without subresources not at connections.
+//   - A policy that can't be evaluated denies what it matches, whoever asks, if it is to be enforced
+//     and its failurePolicy is Fail, with its problem as the message. One that can't even be decoded
+//     does so for the kinds that it names, never at deletions. One that names no kinds gets no
+//     requests.
+//   - A policy in a namespace never reviews the Namespace itself.
+//   - Numbers in "request.object" are integers where they can be, as in scans.
+//
 // # Goroutines
 //
-// Each evaluation runs in a goroutine that its Evaluate waits for. Go can't stop it: after a
-// timeout it goes on, with a canceled context, until the engine returns, and reads the subject
-// meanwhile. A policy that has left several behind gives errors at once until they end. Nothing
-// else is started.
+// Each evaluation runs in a goroutine that its Evaluate or Review waits for. Go can't stop it: after
+// a timeout it goes on, with a canceled context, until the engine returns, and reads the subject or
+// the request meanwhile. A policy that has left several behind gives errors at once until they end.
+// When a Review runs out of time, a second goroutine finds out whether the rules match at all, for a
+// moment; of these, too, only several may be left behind. Nothing else is started.
 //
 // # Process-wide state
 //

@@ -5,6 +5,7 @@ package kyverno
 
 import (
 	"fmt"
+	"strings"
 
 	kyvernov1 "github.com/kyverno/kyverno/api/kyverno/v1"
 	kyvernov2 "github.com/kyverno/kyverno/api/kyverno/v2"
@@ -30,6 +31,10 @@ type document struct {
 	settings config.Configuration
 	object   *unstructured.Unstructured
 	depth    int
+	// shared is restored before the Interface, which may then add to it.
+	shared sharedVariables
+	// request fills the document instead of the object if it is about a request.
+	request *requestDocument
 	// missing is the first cause for which an entry could not be loaded.
 	missing error
 }
@@ -39,36 +44,57 @@ func (d *document) use() (enginecontext.Interface, error) {
 	if d.Interface != nil {
 		return d.Interface, nil
 	}
-	made := enginecontext.NewContextWithMaxSize(d.query, maxContextBytes)
-	object := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(d.object.Object)}
-	if err := made.AddResource(object.Object); err != nil {
-		return nil, fmt.Errorf("cannot show the resource to expressions: %w", err)
+	made := enginecontext.NewContextWithMaxSize(overlaid{d.query, d}, maxContextBytes)
+	fill := d.fill
+	if d.request != nil {
+		fill = d.request.fill
 	}
-	if err := made.AddNamespace(object.GetNamespace()); err != nil {
-		return nil, fmt.Errorf("cannot show the namespace to expressions: %w", err)
-	}
-	if err := made.AddImageInfos(object, d.settings); err != nil {
-		return nil, fmt.Errorf("cannot show the images to expressions: %w", err)
-	}
-	if err := made.AddOperation(string(kyvernov1.Create)); err != nil {
-		return nil, fmt.Errorf("cannot show the operation to expressions: %w", err)
+	if err := fill(made, d.settings); err != nil {
+		return nil, err
 	}
 	for range d.depth - 1 {
 		made.Checkpoint()
+	}
+	if d.request != nil {
+		if err := d.request.replay(made); err != nil {
+			return nil, err
+		}
 	}
 	d.Interface = made
 	return made, nil
 }
 
+// fill shows the object as something that is being created.
+func (d *document) fill(made enginecontext.Interface, settings config.Configuration) error {
+	object := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(d.object.Object)}
+	if err := made.AddResource(object.Object); err != nil {
+		return fmt.Errorf("cannot show the resource to expressions: %w", err)
+	}
+	if err := made.AddNamespace(object.GetNamespace()); err != nil {
+		return fmt.Errorf("cannot show the namespace to expressions: %w", err)
+	}
+	if err := made.AddImageInfos(object, settings); err != nil {
+		return fmt.Errorf("cannot show the images to expressions: %w", err)
+	}
+	if err := made.AddOperation(string(kyvernov1.Create)); err != nil {
+		return fmt.Errorf("cannot show the operation to expressions: %w", err)
+	}
+	return nil
+}
+
 // Checkpoint is that of the engine's context.
 func (d *document) Checkpoint() {
-	if d.depth++; d.Interface != nil && d.depth > 1 {
+	if d.depth++; d.depth > 1 {
+		d.shared.checkpoint()
+	}
+	if d.Interface != nil && d.depth > 1 {
 		d.Interface.Checkpoint()
 	}
 }
 
 // Restore is that of the engine's context.
 func (d *document) Restore() {
+	d.shared.restore()
 	if d.depth--; d.Interface != nil && d.depth > 0 {
 		d.Interface.Restore()
 	}
@@ -76,6 +102,7 @@ func (d *document) Restore() {
 
 // Reset is that of the engine's context.
 func (d *document) Reset() {
+	d.shared.reset()
 	if d.Interface != nil && d.depth > 1 {
 		d.Interface.Reset()
 	}
@@ -85,11 +112,16 @@ func (d *document) Reset() {
 // resource, and rules that validate make nothing of it.
 func (d *document) AddResource(map[string]any) error { return nil }
 
-// AddOldResource does nothing: there is no old resource.
+// AddOldResource does nothing: the engine only calls it through the policy context, which knows.
 func (d *document) AddOldResource(map[string]any) error { return nil }
 
 // QueryOperation is that of the engine's context.
-func (d *document) QueryOperation() string { return string(kyvernov1.Create) }
+func (d *document) QueryOperation() string {
+	if d.request != nil {
+		return string(d.request.operation)
+	}
+	return string(kyvernov1.Create)
+}
 
 // Query is that of the engine's context.
 func (d *document) Query(query string) (any, error) {
@@ -111,17 +143,18 @@ func (d *document) HasChanged(path string) (bool, error) {
 
 // AddVariable is that of the engine's context.
 func (d *document) AddVariable(key string, value any) error {
-	return d.add(func(made enginecontext.Interface) error { return made.AddVariable(key, value) })
+	name, _, _ := strings.Cut(key, ".")
+	return d.change(strings.Trim(name, `"`), func(made enginecontext.Interface) error { return made.AddVariable(key, value) })
 }
 
 // AddContextEntry is that of the engine's context.
 func (d *document) AddContextEntry(name string, data []byte) error {
-	return d.add(func(made enginecontext.Interface) error { return made.AddContextEntry(name, data) })
+	return d.change(name, func(made enginecontext.Interface) error { return made.AddContextEntry(name, data) })
 }
 
 // ReplaceContextEntry is that of the engine's context.
 func (d *document) ReplaceContextEntry(name string, data []byte) error {
-	return d.add(func(made enginecontext.Interface) error { return made.ReplaceContextEntry(name, data) })
+	return d.change(name, func(made enginecontext.Interface) error { return made.ReplaceContextEntry(name, data) })
 }
 
 // AddElement is that of the engine's context.
@@ -200,4 +233,14 @@ func (d *document) add(change func(enginecontext.Interface) error) error {
 		return err
 	}
 	return change(made)
+}
+
+// change is add for one variable.
+func (d *document) change(name string, change func(enginecontext.Interface) error) error {
+	return d.add(func(made enginecontext.Interface) error {
+		if err := d.own(name); err != nil {
+			return err
+		}
+		return change(made)
+	})
 }

@@ -16,6 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
+
+	"github.com/docket-project/docket/controller/internal/policy"
 )
 
 var errReadOnly = errors.New("a validating policy can't generate resources")
@@ -25,13 +27,15 @@ var errReadOnly = errors.New("a validating policy can't generate resources")
 type library struct {
 	client dynamic.Interface
 	mapper meta.RESTMapper
+	// entries may be nil.
+	entries policy.Entries
 }
 
 var _ libs.Context = (*library)(nil)
 
 // newLibrary returns the library of a cluster, or, with nil, of none.
-func newLibrary(client dynamic.Interface, mapper meta.RESTMapper) *library {
-	return &library{client: client, mapper: mapper}
+func newLibrary(client dynamic.Interface, mapper meta.RESTMapper, entries policy.Entries) *library {
+	return &library{client: client, mapper: mapper, entries: entries}
 }
 
 func (l *library) resources(apiVersion, resource, namespace string) (dynamic.ResourceInterface, error) {
@@ -103,9 +107,21 @@ func (l *library) ToGVR(apiVersion, kind string) (*schema.GroupVersionResource, 
 	return &mapping.Resource, nil
 }
 
-// GetGlobalReference fails.
-func (l *library) GetGlobalReference(name, _ string) (any, error) {
-	return nil, fmt.Errorf("global context entry %s: %w", name, errNoGlobalContext)
+// GetGlobalReference returns the data of a GlobalContextEntry, or those of a projection. They are
+// shared: CEL has no way to change them.
+func (l *library) GetGlobalReference(name, projection string) (any, error) {
+	if l.entries == nil {
+		return nil, fmt.Errorf("global context entry %s: %w", name, errNoEntries)
+	}
+	ctx, cancel := limited()
+	defer cancel()
+	data, err := l.entries.Query(ctx, policy.Query{
+		Entry: policy.Entry{Kind: policy.GlobalContextEntry, Name: name}, Projection: projection,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("global context entry %s: %w", name, err)
+	}
+	return data, nil
 }
 
 // GetImageData fails.

@@ -31,18 +31,25 @@ type evaluation interface {
 	forget()
 }
 
-// limits keep a policy from doing harm. The zero abandoned is right.
+// limits keep a policy from doing harm. The zero counters are right.
 type limits struct {
 	timeout   time.Duration
 	abandoned atomic.Int32
+	// undecided counts the goroutines that still look for what rules are about.
+	undecided atomic.Int32
 }
 
 // run returns the results of all steps. The steps that don't end in time, or panic, fail.
 func (l *limits) run(ctx context.Context, work evaluation) ([]policy.Result, error) {
+	return l.runFor(ctx, l.timeout, work)
+}
+
+// runFor is run with another limit.
+func (l *limits) runFor(ctx context.Context, timeout time.Duration, work evaluation) ([]policy.Result, error) {
 	if l.abandoned.Load() >= maxAbandoned {
 		return failFrom(work, 0, nil, errBusy), nil
 	}
-	limited, cancel := context.WithTimeout(ctx, l.timeout)
+	limited, cancel := context.WithTimeout(ctx, timeout)
 	p := &progress{done: make(chan struct{})}
 	go l.follow(limited, cancel, work, p)
 	select {
@@ -61,7 +68,7 @@ func (l *limits) run(ctx context.Context, work evaluation) ([]policy.Result, err
 	if ended {
 		return results, nil
 	}
-	return failFrom(work, finished, results, fmt.Errorf("the evaluation takes longer than %s", l.timeout)), nil
+	return failFrom(work, finished, results, fmt.Errorf("the evaluation takes longer than %s", timeout)), nil
 }
 
 func failFrom(work evaluation, first int, results []policy.Result, cause error) []policy.Result {

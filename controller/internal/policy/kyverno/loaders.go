@@ -17,64 +17,89 @@ import (
 	"github.com/kyverno/kyverno/pkg/engine/factories"
 	"github.com/kyverno/kyverno/pkg/engine/jmespath"
 	"k8s.io/client-go/kubernetes"
+
+	"github.com/docket-project/docket/controller/internal/policy"
 )
 
-var (
-	errNoRegistry      = errors.New("image registries are not asked")
-	errNoGlobalContext = errors.New("there are no global context entries")
-)
+var errNoRegistry = errors.New("image registries are not asked")
 
 // clusterContexts loads the contexts of rules from a cluster.
-func clusterContexts(client kubernetes.Interface) (engineapi.ContextLoaderFactory, error) {
+func clusterContexts(client kubernetes.Interface, entries policy.Entries) (engineapi.ContextLoaderFactory, error) {
 	resolver, err := resolvers.NewClientBasedResolver(client)
 	if err != nil {
 		return nil, fmt.Errorf("cannot make the resolver of ConfigMaps: %w", err)
 	}
 	calls := apicall.NewAPICallConfiguration(maxContextBytes, defaultTimeout)
-	return refusing(factories.DefaultContextLoaderFactory(resolver, factories.WithAPICallConfig(calls)), true), nil
+	return refusing(factories.DefaultContextLoaderFactory(resolver, factories.WithAPICallConfig(calls)), true, entries), nil
 }
 
-// absentContexts refuses all contexts but variables.
-func absentContexts() engineapi.ContextLoaderFactory {
-	return refusing(factories.DefaultContextLoaderFactory(nil), false)
+// absentContexts refuses all contexts but variables and those from the context cache.
+func absentContexts(entries policy.Entries) engineapi.ContextLoaderFactory {
+	return refusing(factories.DefaultContextLoaderFactory(nil), false, entries)
 }
 
 // refusing makes loaders that fail, when they are read, on entries whose source is not there.
 // Kyverno's own loader leaves such an entry out.
-func refusing(inner engineapi.ContextLoaderFactory, cluster bool) engineapi.ContextLoaderFactory {
+func refusing(inner engineapi.ContextLoaderFactory, cluster bool, entries policy.Entries) engineapi.ContextLoaderFactory {
 	return func(policy kyvernov1.PolicyInterface, rule kyvernov1.Rule) engineapi.ContextLoader {
-		return &contextLoader{inner: inner(policy, rule), cluster: cluster}
+		out := &contextLoader{inner: inner(policy, rule), cluster: cluster, entries: entries}
+		if policy.IsNamespaced() {
+			out.namespace = policy.GetNamespace()
+		}
+		return out
 	}
 }
 
 type contextLoader struct {
 	inner   engineapi.ContextLoader
 	cluster bool
+	entries policy.Entries
+	// namespace is that of the policy.
+	namespace string
 }
 
 // Load is that of the engine's context loaders. Entries may use earlier ones: it keeps their order.
 func (l *contextLoader) Load(
 	ctx context.Context, query jmespath.Interface, client engineapi.RawClient, registries engineapi.RegistryClientFactory,
-	entries []kyvernov1.ContextEntry, document enginecontext.Interface,
+	entries []kyvernov1.ContextEntry, target enginecontext.Interface,
 ) error {
 	for i := range entries {
-		cause := l.missing(&entries[i])
-		if cause == nil {
-			if err := l.inner.Load(ctx, query, client, registries, entries[i:i+1], document); err != nil {
+		if declared, ok := declaredBy(&entries[i]); ok {
+			if err := l.loadCached(ctx, entries[i].Name, declared, target); err != nil {
 				return err
 			}
 			continue
 		}
-		failing := &failingLoader{document: document, cause: fmt.Errorf("context entry %s: %w", entries[i].Name, cause)}
+		cause := l.missing(&entries[i])
+		if cause == nil {
+			if err := l.inner.Load(ctx, query, client, registries, entries[i:i+1], target); err != nil {
+				return err
+			}
+			continue
+		}
+		failing := &failingLoader{document: target, cause: fmt.Errorf("context entry %s: %w", entries[i].Name, cause)}
 		deferred, err := enginecontext.NewDeferredLoader(entries[i].Name, failing, logr.Discard())
 		if err != nil {
 			return fmt.Errorf("context entry %s: %w", entries[i].Name, err)
 		}
-		if err := document.AddDeferredLoader(deferred); err != nil {
+		if err := target.AddDeferredLoader(deferred); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+var errForeignDocument = errors.New("the context cache has no way into this document")
+
+func (l *contextLoader) loadCached(ctx context.Context, variable string, declared declaration, target enginecontext.Interface) error {
+	into, ok := target.(*document)
+	if !ok {
+		return fmt.Errorf("context entry %s: %w", variable, errForeignDocument)
+	}
+	loader := &cachedLoader{
+		ctx: ctx, entries: l.entries, document: into, variable: variable, declared: declared, namespace: l.namespace,
+	}
+	return loader.add()
 }
 
 // missing says why an entry can't be loaded; nil if it can be tried.
@@ -84,8 +109,6 @@ func (l *contextLoader) missing(entry *kyvernov1.ContextEntry) error {
 		return fmt.Errorf("configMap: %w", errNoCluster)
 	case entry.APICall != nil && !l.cluster:
 		return fmt.Errorf("apiCall: %w", errNoCluster)
-	case entry.GlobalReference != nil:
-		return fmt.Errorf("globalReference: %w", errNoGlobalContext)
 	case entry.ImageRegistry != nil:
 		return fmt.Errorf("imageRegistry: %w", errNoRegistry)
 	default:

@@ -88,12 +88,19 @@ func constraintTargets(constraints *admissionregistrationv1.MatchResources) []po
 		if !slices.Contains(rule.Operations, admissionregistrationv1.Create) && !slices.Contains(rule.Operations, admissionregistrationv1.OperationAll) {
 			continue
 		}
-		for _, group := range rule.APIGroups {
-			for _, version := range rule.APIVersions {
-				for _, resource := range rule.Resources {
-					resource, subresource, _ := strings.Cut(resource, "/")
-					targets = append(targets, withSubresource(policy.Target{Group: group, Version: version, Resource: resource}, subresource)...)
-				}
+		targets = append(targets, ruleResources(rule.Rule)...)
+	}
+	return targets
+}
+
+// ruleResources returns what a rule of match constraints names.
+func ruleResources(rule admissionregistrationv1.Rule) []policy.Target {
+	var targets []policy.Target
+	for _, group := range rule.APIGroups {
+		for _, version := range rule.APIVersions {
+			for _, resource := range rule.Resources {
+				resource, subresource, _ := strings.Cut(resource, "/")
+				targets = append(targets, withSubresource(policy.Target{Group: group, Version: version, Resource: resource}, subresource)...)
 			}
 		}
 	}

@@ -1,7 +1,7 @@
 // Copyright 2026 The Docket Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package scan
+package policies
 
 import (
 	"fmt"
@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/controller/internal/source"
 )
 
 // shelf has all objects of a kind of policies or exceptions. Its source calls it as its store.
@@ -27,7 +28,7 @@ type shelf struct {
 	// changed is called, without a lock, when an object has changed.
 	changed func()
 	// source is nil while the API doesn't serve the kind. Only the planner uses it.
-	source *source
+	source *source.Source
 
 	mu sync.Mutex
 	// objects never change: an object that does is another one.
@@ -65,7 +66,7 @@ func (s *shelf) strip(object any) (*unstructured.Unstructured, error) {
 	u.SetManagedFields(nil)
 	u.SetResourceVersion("")
 	delete(u.Object, "status")
-	unstructured.RemoveNestedField(u.Object, "metadata", "annotations", lastApplied)
+	unstructured.RemoveNestedField(u.Object, "metadata", "annotations", policy.LastApplied)
 	return u, nil
 }
 
@@ -131,7 +132,7 @@ func (s *shelf) Replace(objects []any, _ string) error {
 	if s.replace(list) {
 		s.changed()
 	}
-	s.source.setListed()
+	s.source.SetListed()
 	return nil
 }
 

@@ -1,0 +1,144 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package admission
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/docket-project/docket/api/report"
+	"github.com/docket-project/docket/controller/internal/policy"
+)
+
+const (
+	// The API server cuts warnings beyond these sizes, or drops them.
+	maxWarning, maxWarnings = 256, 4096
+	// Denials are for people: they bound a message, and all of them.
+	maxMessage, maxDenial = 4 << 10, 32 << 10
+	ellipsis              = "…"
+)
+
+// answer says what follows from findings for a request.
+func answer(request *policy.Request, findings []finding) *admissionv1.AdmissionResponse {
+	response := &admissionv1.AdmissionResponse{UID: request.UID, Allowed: true, Warnings: warnings(findings)}
+	if denied := denials(findings); len(denied) > 0 {
+		response.Allowed = false
+		response.Result = &metav1.Status{
+			Status: metav1.StatusFailure, Code: http.StatusForbidden, Reason: metav1.StatusReasonForbidden,
+			Message: denial(request, denied),
+		}
+	}
+	return response
+}
+
+// denials returns the messages that deny, by policy and rule.
+func denials(findings []finding) map[string]any {
+	denied := map[string]any{}
+	for i := range findings {
+		f := &findings[i]
+		rules := map[string]string{}
+		for _, v := range f.verdicts {
+			if v.Deny {
+				rules[v.Rule] = joined(rules[v.Rule], clean(v.Message, maxMessage))
+			}
+		}
+		if len(rules) == 0 {
+			continue
+		}
+		name := f.id.ResultName()
+		if _, taken := denied[name]; taken {
+			name = f.id.String()
+		}
+		if message, only := rules[""]; only && len(rules) == 1 {
+			denied[name] = message // Of a policy without rules.
+		} else {
+			denied[name] = rules
+		}
+	}
+	return denied
+}
+
+// joined is for several results of one rule.
+func joined(before, message string) string {
+	if before == "" || before == message {
+		return message
+	}
+	return cut(before+"; "+message, maxMessage)
+}
+
+func denial(request *policy.Request, denied map[string]any) string {
+	text, err := yaml.Marshal(denied)
+	if err != nil {
+		text = []byte(fmt.Sprint(denied)) // It takes all maps of texts.
+	}
+	return cut("resource "+title(request)+" was blocked due to the following policies\n\n"+string(text), maxDenial)
+}
+
+// title names the object of a request.
+func title(request *policy.Request) string {
+	kind, name := request.Kind.Kind, request.Name
+	if subject := request.Subject(); subject != nil {
+		kind = subject.GetKind()
+		if subject.GetName() != "" {
+			name = subject.GetName()
+		} else if subject.GetGenerateName() != "" {
+			name = subject.GetGenerateName() + "*"
+		}
+	}
+	if namespace := namespaceOf(request.AdmissionRequest); namespace != "" {
+		return kind + "/" + namespace + "/" + name
+	}
+	return kind + "/" + name
+}
+
+// warnings tell of what warns, and of what could not be evaluated and denies nothing.
+func warnings(findings []finding) []string {
+	var list []string
+	size := 0
+	for i := range findings {
+		for _, v := range findings[i].verdicts {
+			if v.Deny || !v.Warn && v.Outcome != report.OutcomeError {
+				continue
+			}
+			name := "policy " + findings[i].id.ResultName()
+			if v.Rule != "" {
+				name += "." + v.Rule
+			}
+			text := clean(name+": "+v.Message, maxWarning)
+			if size += len(text); size > maxWarnings {
+				return list
+			}
+			list = append(list, text)
+		}
+	}
+	return list
+}
+
+// clean makes a line of at most limit bytes.
+func clean(text string, limit int) string {
+	if strings.ContainsFunc(text, unicode.IsControl) {
+		text = strings.Join(strings.FieldsFunc(text, unicode.IsControl), " ")
+	}
+	return cut(text, limit)
+}
+
+// cut makes text valid and at most limit bytes long.
+func cut(text string, limit int) string {
+	text = strings.ToValidUTF8(text, string(utf8.RuneError))
+	if len(text) <= limit {
+		return text
+	}
+	end := limit - len(ellipsis)
+	for end > 0 && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end] + ellipsis
+}

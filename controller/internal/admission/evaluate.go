@@ -1,0 +1,159 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package admission
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/klog/v2"
+
+	"github.com/docket-project/docket/api/report"
+	"github.com/docket-project/docket/controller/internal/policy"
+)
+
+// parallel is how many policies are evaluated at a time for one request: one that is slow does not
+// eat up the time of the others.
+const parallel = 4
+
+// errLate is that of a policy that does not even notice that its time is over.
+var errLate = errors.New("the evaluation takes longer than the request may")
+
+// finding is what a policy says about a request.
+type finding struct {
+	candidate
+
+	verdicts []policy.Verdict
+}
+
+// evaluation is that of one request. Those who evaluate and the one who waits share it.
+type evaluation struct {
+	request *policy.Request
+	begin   time.Time
+	// ended is called once nobody works on it any more.
+	ended func()
+	next  atomic.Int64
+	left  atomic.Int64
+	done  chan struct{}
+
+	mu       sync.Mutex
+	findings []finding
+	answered []bool
+	// over is set when the answer is made: what comes later is of no use.
+	over bool
+}
+
+// evaluate returns what policies say, in their order. Who has not answered when late is done, which is a
+// little later than ctx, has failed. It calls ended, once, when all that it started has ended.
+func evaluate(ctx, late context.Context, request *policy.Request, begin time.Time, candidates []candidate, ended func()) []finding {
+	e := &evaluation{
+		request: request, begin: begin, ended: ended, done: make(chan struct{}),
+		findings: make([]finding, len(candidates)), answered: make([]bool, len(candidates)),
+	}
+	for i := range candidates {
+		e.findings[i].candidate = candidates[i]
+	}
+	workers := min(parallel, len(candidates))
+	e.left.Store(int64(workers))
+	for range workers {
+		go e.work(ctx)
+	}
+	select {
+	case <-e.done:
+	case <-late.Done():
+	}
+	return e.finish()
+}
+
+// work asks one policy after the other.
+func (e *evaluation) work(ctx context.Context) {
+	defer func() {
+		if e.left.Add(-1) == 0 {
+			close(e.done)
+			e.ended()
+		}
+	}()
+	for {
+		i := int(e.next.Add(1)) - 1
+		if i >= len(e.findings) || e.isOver() {
+			return
+		}
+		c := &e.findings[i].candidate // It does not change.
+		verdicts, err := ask(ctx, c, e.request, e.begin)
+		e.set(i, verdicts, err)
+	}
+}
+
+func (e *evaluation) isOver() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.over
+}
+
+func (e *evaluation) set(i int, verdicts []policy.Verdict, err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if !e.over {
+		e.setLocked(i, verdicts, err)
+	}
+}
+
+// setLocked is called with e.mu.
+func (e *evaluation) setLocked(i int, verdicts []policy.Verdict, err error) {
+	f := &e.findings[i]
+	e.answered[i] = true
+	f.verdicts = verdicts
+	if err != nil {
+		f.verdicts = []policy.Verdict{failure(&f.candidate, err)}
+	}
+}
+
+// finish returns what there is when it is too late for more.
+func (e *evaluation) finish() []finding {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.over = true
+	for i, answered := range e.answered {
+		if !answered {
+			e.setLocked(i, nil, errLate)
+		}
+	}
+	return e.findings
+}
+
+// failure is the verdict of a policy that could not be asked.
+func failure(c *candidate, err error) policy.Verdict {
+	return policy.Verdict{
+		Result: policy.Result{Outcome: report.OutcomeError, Message: err.Error()},
+		Deny:   c.admission.Closed,
+	}
+}
+
+// ask has one policy review the request, within the time that the policy has set itself.
+func ask(ctx context.Context, c *candidate, request *policy.Request, begin time.Time) (_ []policy.Verdict, err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			klog.FromContext(ctx).Error(nil, "A policy has panicked", "policy", c.id, "cause", cause, "stack", string(debug.Stack()))
+			err = fmt.Errorf("the evaluation has panicked: %v", cause)
+		}
+	}()
+	if c.admission.Timeout > 0 {
+		limited, cancel := context.WithDeadline(ctx, begin.Add(c.admission.Timeout))
+		defer cancel()
+		ctx = limited
+	}
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("no time is left to evaluate it: %w", context.Cause(ctx))
+	}
+	verdicts, err := c.Review(ctx, request)
+	if err != nil {
+		return nil, fmt.Errorf("the evaluation has failed: %w", err)
+	}
+	return verdicts, nil
+}

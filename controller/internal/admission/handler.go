@@ -1,0 +1,167 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package admission
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/klog/v2"
+)
+
+const jsonType = "application/json"
+
+// webhook answers one of the two paths.
+type webhook struct {
+	server *Server
+	// name is the value of the label webhook.
+	name   string
+	closed bool
+	gate   *gate
+}
+
+func newWebhook(s *Server, closed bool) *webhook {
+	w := &webhook{server: s, name: webhookIgnore, closed: closed, gate: newGate(s.config.Concurrency)}
+	if closed {
+		w.name = webhookFail
+	}
+	return w
+}
+
+// problem is an answer that is none: the failurePolicy of the webhook decides.
+type problem struct {
+	code int
+	// reason is the value of the label reason.
+	reason string
+	err    error
+}
+
+func malformed(code int, err error) *problem { return &problem{code, refusedMalformed, err} }
+
+// ServeHTTP answers one AdmissionReview.
+func (w *webhook) ServeHTTP(to http.ResponseWriter, r *http.Request) {
+	begin := time.Now()
+	response, operation, trouble := w.serve(to, r, begin)
+	if trouble != nil {
+		refusedTotal.WithLabelValues(w.name, trouble.reason).Inc()
+		http.Error(to, trouble.err.Error(), trouble.code)
+		return
+	}
+	to.Header().Set("Content-Type", jsonType)
+	review := admissionv1.AdmissionReview{
+		TypeMeta: metav1.TypeMeta{APIVersion: admissionv1.SchemeGroupVersion.String(), Kind: reviewKind}, Response: response,
+	}
+	if err := json.NewEncoder(to).Encode(review); err != nil {
+		klog.FromContext(r.Context()).V(1).Info("The answer to an admission request could not be sent", "err", err)
+	}
+	requestsTotal.WithLabelValues(w.name, string(operation), strconv.FormatBool(response.Allowed)).Inc()
+	requestSeconds.WithLabelValues(w.name).Observe(time.Since(begin).Seconds())
+}
+
+// serve takes a place before it reads anything.
+func (w *webhook) serve(to http.ResponseWriter, r *http.Request, begin time.Time) (*admissionv1.AdmissionResponse, admissionv1.Operation, *problem) {
+	limit, late, trouble := precheck(r)
+	if trouble != nil {
+		return nil, "", trouble
+	}
+	index := w.server.index()
+	if index == nil {
+		return nil, "", &problem{http.StatusServiceUnavailable, refusedNotReady, errors.New("the policies of the cluster are not known yet")}
+	}
+	if err := w.gate.enter(r.Context(), limit/waitPart); err != nil {
+		return nil, "", &problem{http.StatusServiceUnavailable, refusedOverload, fmt.Errorf("%w; add replicas or processors, or raise the concurrency", err)}
+	}
+	place := w.newPlace()
+	defer place.release()
+	body, trouble := readBody(to, r, begin.Add(limit))
+	if trouble != nil {
+		return nil, "", trouble
+	}
+	request, err := parseReview(body)
+	if err != nil {
+		return nil, "", malformed(http.StatusBadRequest, err)
+	}
+	evaluating, cancel := context.WithDeadline(r.Context(), begin.Add(limit))
+	defer cancel()
+	waiting, cancelWaiting := context.WithDeadline(r.Context(), begin.Add(late))
+	defer cancelWaiting()
+	at := moment{begin: begin, evaluating: evaluating, waiting: waiting}
+	response, err := w.server.review(at, index, request, w, place)
+	if err != nil {
+		return nil, "", malformed(http.StatusBadRequest, err)
+	}
+	return response, request.Operation, nil
+}
+
+// place is that of a request among those that are evaluated. Who works for the request holds it.
+type place struct {
+	webhook *webhook
+	holders atomic.Int32
+}
+
+func (w *webhook) newPlace() *place {
+	requestsInFlight.WithLabelValues(w.name).Inc()
+	p := &place{webhook: w}
+	p.hold()
+	return p
+}
+
+func (p *place) hold() { p.holders.Add(1) }
+
+func (p *place) release() {
+	if p.holders.Add(-1) == 0 {
+		requestsInFlight.WithLabelValues(p.webhook.name).Dec()
+		p.webhook.gate.leave()
+	}
+}
+
+// precheck looks at all but the body. It returns the times of [parseTimeout].
+func precheck(r *http.Request) (limit, late time.Duration, _ *problem) {
+	if r.Method != http.MethodPost {
+		return 0, 0, malformed(http.StatusMethodNotAllowed, fmt.Errorf("method %s: send an %s by POST", r.Method, reviewKind))
+	}
+	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil || !strings.EqualFold(kind, jsonType) {
+		return 0, 0, malformed(http.StatusUnsupportedMediaType, fmt.Errorf("Content-Type %q: send %s", r.Header.Get("Content-Type"), jsonType))
+	}
+	limit, late, err = parseTimeout(r.URL.Query().Get("timeout"))
+	if err != nil {
+		return 0, 0, malformed(http.StatusBadRequest, err)
+	}
+	return limit, late, nil
+}
+
+// readBody reads the body, within the time of the request.
+func readBody(to http.ResponseWriter, r *http.Request, deadline time.Time) ([]byte, *problem) {
+	if r.ContentLength > maxBody {
+		return nil, malformed(http.StatusRequestEntityTooLarge, fmt.Errorf("the body has %d bytes; at most %d are read", r.ContentLength, maxBody))
+	}
+	control := http.NewResponseController(to)
+	bounded := control.SetReadDeadline(deadline) == nil // Tests have no connection.
+	body, err := io.ReadAll(http.MaxBytesReader(to, r.Body, maxBody))
+	if bounded && err == nil {
+		err = control.SetReadDeadline(time.Time{}) // The server looks whether the client goes.
+	}
+	tooLarge := &http.MaxBytesError{}
+	switch {
+	case errors.As(err, &tooLarge):
+		return nil, malformed(http.StatusRequestEntityTooLarge, fmt.Errorf("the body has more than %d bytes", maxBody))
+	case err != nil:
+		return nil, malformed(http.StatusBadRequest, fmt.Errorf("read the body: %w", err))
+	case len(body) == 0:
+		return nil, malformed(http.StatusBadRequest, errors.New("the body is empty"))
+	}
+	return body, nil
+}

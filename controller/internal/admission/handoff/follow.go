@@ -1,0 +1,131 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package handoff
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/klog/v2"
+
+	"github.com/docket-project/docket/controller/internal/source"
+)
+
+const (
+	// pageSize is how many EphemeralReports are in memory with all they say.
+	pageSize = 100
+	// watchTime is when the server ends a watch.
+	watchTime = 5 * time.Minute
+)
+
+// errEnded is that of a watch that the server has ended as it should.
+var errEnded = errors.New("the watch has ended")
+
+// follow takes all EphemeralReports of a resource, and new ones as they come, whatever
+// fails. It keeps none: those that are there already are read in pages.
+func (i *Inbox) follow(ctx context.Context, resource schema.GroupVersionResource) {
+	pause, told := firstPause, false
+	for ctx.Err() == nil {
+		begin, operation := i.config.Clock.Now(), "list"
+		version, err := i.list(ctx, resource)
+		if err == nil {
+			operation = "watch"
+			err = i.watchFrom(ctx, resource, version)
+		}
+		if i.config.Clock.Since(begin) > longestPause {
+			pause, told = firstPause, false // It has worked.
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		if !apierrors.IsResourceExpired(err) && !apierrors.IsGone(err) {
+			readErrors.WithLabelValues(operation).Inc()
+			if !told {
+				told = true
+				klog.FromContext(ctx).Error(err, "EphemeralReports can't be read; it is tried again", "resource", resource.GroupResource(), "served", !source.Missing(err))
+			}
+		}
+		timer := i.config.Clock.NewTimer(pause)
+		select {
+		case <-ctx.Done():
+		case <-timer.C():
+		}
+		timer.Stop()
+		pause = min(2*pause, longestPause)
+	}
+}
+
+// list takes all that exist, and returns since when to watch.
+func (i *Inbox) list(ctx context.Context, resource schema.GroupVersionResource) (string, error) {
+	options := metav1.ListOptions{LabelSelector: Selector, Limit: pageSize}
+	for {
+		page, err := i.page(ctx, resource, options)
+		if err != nil {
+			return "", fmt.Errorf("list %s: %w", resource.GroupResource(), err)
+		}
+		for k := range page.Items {
+			i.take(ctx, &page.Items[k])
+		}
+		if ctx.Err() != nil {
+			return "", ctx.Err()
+		}
+		if options.Continue = page.GetContinue(); options.Continue == "" {
+			return page.GetResourceVersion(), nil
+		}
+	}
+}
+
+func (i *Inbox) page(ctx context.Context, resource schema.GroupVersionResource, options metav1.ListOptions) (*unstructured.UnstructuredList, error) {
+	ctx, cancel := context.WithTimeout(ctx, 3*requestTimeout)
+	defer cancel()
+	return i.config.Client.Resource(resource).List(ctx, options)
+}
+
+// watchFrom takes what comes after a version, until that can't go on.
+func (i *Inbox) watchFrom(ctx context.Context, resource schema.GroupVersionResource, version string) error {
+	for {
+		begin := i.config.Clock.Now()
+		watcher, err := i.config.Client.Resource(resource).Watch(ctx, metav1.ListOptions{
+			LabelSelector: Selector, ResourceVersion: version, AllowWatchBookmarks: true, TimeoutSeconds: new(int64(watchTime.Seconds())),
+		})
+		if err == nil {
+			version, err = i.events(ctx, watcher, version)
+			watcher.Stop()
+		}
+		if !errors.Is(err, errEnded) || i.config.Clock.Since(begin) < time.Second {
+			return fmt.Errorf("watch %s: %w", resource.GroupResource(), err)
+		}
+	}
+}
+
+// events takes what a watch says, and returns the version that it came to.
+func (i *Inbox) events(ctx context.Context, watcher watch.Interface, version string) (string, error) {
+	for {
+		select {
+		case <-ctx.Done():
+			return version, ctx.Err()
+		case event, ok := <-watcher.ResultChan():
+			if !ok {
+				return version, errEnded
+			}
+			object, isObject := event.Object.(*unstructured.Unstructured)
+			switch {
+			case event.Type == watch.Error:
+				return version, apierrors.FromObject(event.Object)
+			case !isObject:
+				return version, fmt.Errorf("an event has an object of the type %T", event.Object)
+			case event.Type == watch.Added || event.Type == watch.Modified:
+				i.take(ctx, object)
+			}
+			version = object.GetResourceVersion()
+		}
+	}
+}

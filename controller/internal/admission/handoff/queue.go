@@ -1,0 +1,161 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package handoff
+
+import (
+	"container/list"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/docket-project/docket/controller/internal/policy"
+)
+
+// Item is what a policy has said about an object, and how that is shown.
+type Item struct {
+	policy.Admitted
+	Presentation policy.Presentation
+}
+
+// size is about what an item takes in memory.
+func (i *Item) size() int {
+	size := 512
+	for _, r := range i.Results {
+		size += 128 + len(r.Rule) + len(r.Message)
+		for key, value := range r.Properties {
+			size += 32 + len(key) + len(value)
+		}
+	}
+	return size
+}
+
+// waiting has what is to be written about a subject: of each policy, what it said last.
+type waiting struct {
+	subject types.UID
+	items   map[policy.Identity]Item
+	size    int
+	since   time.Time
+}
+
+// add keeps the later one of two items of a policy.
+func (w *waiting) add(item Item) {
+	before, known := w.items[item.Policy]
+	if known && before.Time.After(item.Time) {
+		return
+	}
+	if known {
+		w.size -= before.size()
+	}
+	w.size += item.size()
+	w.items[item.Policy] = item
+}
+
+// sorted returns the items by policy.
+func (w *waiting) sorted() []Item {
+	return slices.SortedFunc(maps.Values(w.items), func(a, b Item) int { return strings.Compare(a.Policy.String(), b.Policy.String()) })
+}
+
+// queue has subjects, the one that waits longest first. It is bounded in number and in size:
+// the oldest are dropped.
+type queue struct {
+	capacity, maxBytes int
+	// news has an element while there may be something to take.
+	news chan struct{}
+
+	mu     sync.Mutex
+	order  *list.List // Of *waiting, the oldest in front.
+	places map[types.UID]*list.Element
+	bytes  int
+	closed bool
+}
+
+func newQueue(capacity, maxBytes int) *queue {
+	return &queue{
+		capacity: capacity, maxBytes: maxBytes, news: make(chan struct{}, 1),
+		order: list.New(), places: map[types.UID]*list.Element{},
+	}
+}
+
+// put adds items about one subject.
+func (q *queue) put(items []Item, now time.Time) {
+	if len(items) == 0 {
+		return
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.closed {
+		dropped.WithLabelValues(dropShutdown).Inc()
+		return
+	}
+	subject := items[0].Subject.UID
+	place, known := q.places[subject]
+	if !known {
+		place = q.order.PushBack(&waiting{subject: subject, items: map[policy.Identity]Item{}, since: now})
+		q.places[subject] = place
+	}
+	q.merge(place, items)
+	select {
+	case q.news <- struct{}{}:
+	default:
+	}
+}
+
+// giveBack puts in front what could not be written, below what came since.
+func (q *queue) giveBack(w *waiting) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	place, known := q.places[w.subject]
+	if !known {
+		place = q.order.PushFront(&waiting{subject: w.subject, items: map[policy.Identity]Item{}, since: w.since})
+		q.places[w.subject] = place
+	}
+	q.merge(place, w.sorted())
+}
+
+// merge is called with q.mu.
+func (q *queue) merge(place *list.Element, items []Item) {
+	w := place.Value.(*waiting)
+	q.bytes -= w.size
+	for _, item := range items {
+		w.add(item)
+	}
+	q.bytes += w.size
+	for q.order.Len() > q.capacity || q.bytes > q.maxBytes && q.order.Len() > 1 {
+		q.remove(q.order.Front())
+		dropped.WithLabelValues(dropOverflow).Inc()
+	}
+	queueLength.Set(float64(q.order.Len()))
+}
+
+// remove is called with q.mu.
+func (q *queue) remove(place *list.Element) *waiting {
+	w := q.order.Remove(place).(*waiting)
+	delete(q.places, w.subject)
+	q.bytes -= w.size
+	return w
+}
+
+// take returns the subject that waits longest; nil if none does.
+func (q *queue) take() *waiting {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	place := q.order.Front()
+	if place == nil {
+		return nil
+	}
+	w := q.remove(place)
+	queueLength.Set(float64(q.order.Len()))
+	return w
+}
+
+// close has further items dropped.
+func (q *queue) close() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.closed = true
+}

@@ -1,0 +1,216 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package handoff
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+)
+
+const (
+	// DefaultCapacity is the default of [SenderConfig].
+	DefaultCapacity = 10_000
+	// maxQueueBytes bounds the results in the queue whatever their number.
+	maxQueueBytes = 64 << 20
+	// parallel is how many requests are sent at a time.
+	parallel = 4
+	// gather is how long the first news wait for others on the same subject: the two webhooks
+	// are asked at the same time.
+	gather = 100 * time.Millisecond
+	// requestTimeout bounds one request.
+	requestTimeout = 10 * time.Second
+	// lastSend bounds what is sent at the end of the process.
+	lastSend = 5 * time.Second
+	// maxAge is for how long an API that is away is waited for.
+	maxAge = 10 * time.Minute
+	// Pauses between attempts to reach it.
+	firstPause, longestPause = 500 * time.Millisecond, 30 * time.Second
+)
+
+// SenderConfig is what a [Sender] needs. Client is required.
+type SenderConfig struct {
+	// Client creates EphemeralReports.
+	Client dynamic.Interface
+	// Capacity is how many subjects wait at most; 0 means DefaultCapacity.
+	Capacity int
+	// Clock is the real one if nil.
+	Clock clock.WithTicker
+}
+
+// Sender writes what policies say at admission as EphemeralReports. It is safe for concurrent use.
+type Sender struct {
+	client dynamic.Interface
+	clock  clock.WithTicker
+	queue  *queue
+	// told is set once it is logged that results can't be written, and until they can.
+	told atomic.Bool
+}
+
+// NewSender returns a sender that only queues until [Sender.Run].
+func NewSender(config SenderConfig) (*Sender, error) {
+	if config.Client == nil {
+		return nil, errors.New("handoff: config of the sender: Client is required")
+	}
+	if config.Capacity <= 0 {
+		config.Capacity = DefaultCapacity
+	}
+	if config.Clock == nil {
+		config.Clock = clock.RealClock{}
+	}
+	return &Sender{client: config.Client, clock: config.Clock, queue: newQueue(config.Capacity, maxQueueBytes)}, nil
+}
+
+// Send queues what policies say about one subject, which must have a UID. It returns at once.
+func (s *Sender) Send(items []Item) { s.queue.put(items, s.clock.Now()) }
+
+// Run writes what is queued until ctx is done, and then, for a few seconds, what is left.
+func (s *Sender) Run(ctx context.Context) error {
+	pause := firstPause
+	for s.wait(ctx, gather) {
+		if s.drain(ctx) {
+			pause = firstPause
+			continue
+		}
+		s.sleep(ctx, pause)
+		pause = min(2*pause, longestPause)
+	}
+	s.queue.close()
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastSend)
+	defer cancel()
+	s.drain(last)
+	for s.queue.take() != nil {
+		dropped.WithLabelValues(dropShutdown).Inc()
+	}
+	return nil
+}
+
+// wait returns some time after there is something to write; false if ctx is done.
+func (s *Sender) wait(ctx context.Context, after time.Duration) bool {
+	select {
+	case <-ctx.Done():
+	case <-s.queue.news:
+		s.sleep(ctx, after)
+	}
+	return ctx.Err() == nil
+}
+
+func (s *Sender) sleep(ctx context.Context, d time.Duration) {
+	timer := s.clock.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C():
+	}
+}
+
+// drain writes until the queue is empty; false if the API could not take something that it may take
+// later.
+func (s *Sender) drain(ctx context.Context) bool {
+	var group sync.WaitGroup
+	var failed atomic.Bool
+	for range parallel {
+		group.Go(func() {
+			for !failed.Load() && ctx.Err() == nil {
+				w := s.queue.take()
+				if w == nil {
+					return
+				}
+				if !s.write(ctx, w) {
+					failed.Store(true)
+					s.queue.giveBack(w)
+				}
+			}
+		})
+	}
+	group.Wait()
+	if failed.Load() {
+		select { // There is something to do after the pause.
+		case s.queue.news <- struct{}{}:
+		default:
+		}
+	}
+	return !failed.Load()
+}
+
+// write writes what is known about a subject; false if it is to be tried again.
+func (s *Sender) write(ctx context.Context, w *waiting) bool {
+	if s.clock.Since(w.since) > maxAge {
+		dropped.WithLabelValues(dropExpired).Inc()
+		return true
+	}
+	objects, left := encode(w.sorted())
+	if left > 0 {
+		dropped.WithLabelValues(dropTooLarge).Inc()
+	}
+	for _, object := range objects {
+		err := s.create(ctx, object)
+		reason, again := classify(err)
+		switch {
+		case err == nil:
+			written.WithLabelValues("success").Inc()
+			s.told.Store(false)
+		case again:
+			written.WithLabelValues("retry").Inc()
+			s.tell(ctx, err, "Results of admission requests can't be handed on; it is tried again")
+			return false
+		default:
+			written.WithLabelValues("dropped").Inc()
+			dropped.WithLabelValues(reason).Inc()
+			if reason != dropNamespace {
+				s.tell(ctx, err, "Results of admission requests can't be handed on and are dropped")
+			}
+			return true
+		}
+	}
+	return true
+}
+
+// tell logs the first of a row of failures.
+func (s *Sender) tell(ctx context.Context, err error, text string) {
+	if ctx.Err() == nil && !s.told.Swap(true) {
+		klog.FromContext(ctx).Error(err, text)
+	}
+}
+
+func (s *Sender) create(ctx context.Context, object *unstructured.Unstructured) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	_, err := at(s.client, object.GetNamespace()).Create(ctx, object, metav1.CreateOptions{})
+	if err != nil {
+		return fmt.Errorf("create an EphemeralReport: %w", err)
+	}
+	return nil
+}
+
+// classify returns why results are dropped after an error, or whether they are to be written again.
+func classify(err error) (reason string, again bool) {
+	var status apierrors.APIStatus
+	switch {
+	case err == nil:
+		return "", false
+	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
+		return dropNamespace, false
+	case apierrors.IsNotFound(err):
+		if errors.As(err, &status) && status.Status().Details != nil && status.Status().Details.Kind == "namespaces" {
+			return dropNamespace, false
+		}
+		return dropNotServed, false
+	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsRequestEntityTooLargeError(err), apierrors.IsMethodNotSupported(err):
+		return dropRefused, false
+	default: // Also a refusal for lack of rights: they may be given.
+		return "", true
+	}
+}

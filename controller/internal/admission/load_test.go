@@ -1,0 +1,204 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package admission
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/docket-project/docket/controller/internal/policy"
+)
+
+// slowly has a policy take its time, as far as the request has it.
+func slowly(d time.Duration) func(*fakePolicy) {
+	return func(p *fakePolicy) {
+		p.review = func(ctx context.Context, _ *policy.Request) ([]policy.Verdict, error) {
+			timer := time.NewTimer(d)
+			defer timer.Stop()
+			select {
+			case <-timer.C:
+			case <-ctx.Done():
+			}
+			return nil, nil
+		}
+	}
+}
+
+// TestFlood: of 2,000 requests a second for a policy that can take 160, those that find no place are
+// told so at once, and memory does not grow. It can't run beside others, which it measures.
+func TestFlood(t *testing.T) { //nolint:paralleltest // See above.
+	const places = 8
+	u := newUnit(t, func(c *Config) { c.Concurrency = places }, newPolicy("slow", slowly(50*time.Millisecond)))
+	body := encodeReview(t, request(pod("default", "a")))
+	heap := func() uint64 {
+		runtime.GC()
+		var stats runtime.MemStats
+		runtime.ReadMemStats(&stats)
+		return stats.HeapAlloc
+	}
+	var requests sync.WaitGroup
+	var answered, refused, other atomic.Int64
+	var most int
+	flood := func(seconds float64) {
+		tick := time.NewTicker(time.Millisecond)
+		defer tick.Stop()
+		for end := time.Now().Add(time.Duration(seconds * float64(time.Second))); time.Now().Before(end); <-tick.C {
+			for range 2 {
+				requests.Go(func() {
+					switch u.post(t, PathIgnore+"?timeout=2s", body).Code {
+					case http.StatusOK:
+						answered.Add(1)
+					case http.StatusServiceUnavailable:
+						refused.Add(1)
+					default:
+						other.Add(1)
+					}
+				})
+			}
+			most = max(most, runtime.NumGoroutine())
+		}
+	}
+	quiet := runtime.NumGoroutine()
+	flood(0.5)
+	before := heap()
+	flood(2)
+	after := heap()
+	requests.Wait()
+	if answered.Load() < 50 || refused.Load() < 500 || other.Load() != 0 {
+		t.Errorf("%d answered, %d refused, %d otherwise", answered.Load(), refused.Load(), other.Load())
+	}
+	// Each place has a request and a policy; requests that wait have no more than themselves.
+	if limit := quiet + places*(2+waitingEach) + 100; most > limit {
+		t.Errorf("%d goroutines, want at most %d", most, limit)
+	}
+	if after > before+8<<20 {
+		t.Errorf("the heap has grown from %d to %d bytes", before, after)
+	}
+	eventually(t, "all places are free", func() bool { return len(u.webhooks[PathIgnore].gate.places) == 0 })
+}
+
+// TestPolicyThatNeverEndsKeepsItsPlaces: what it holds does not grow with requests, the other webhook
+// goes on, and once it ends all is well.
+func TestPolicyThatNeverEndsKeepsItsPlaces(t *testing.T) {
+	t.Parallel()
+	release := make(chan struct{})
+	free := sync.OnceFunc(func() { close(release) })
+	defer free()
+	var running atomic.Int64
+	stuck := newPolicy("stuck", func(p *fakePolicy) {
+		p.review = func(context.Context, *policy.Request) ([]policy.Verdict, error) {
+			running.Add(1)
+			defer running.Add(-1)
+			<-release
+			return nil, nil
+		}
+	})
+	u := newUnit(t, func(c *Config) { c.Concurrency = 2 }, stuck, newPolicy("closed", closed))
+	body := encodeReview(t, request(pod("default", "a")))
+	for i := range 6 {
+		answer := u.post(t, PathIgnore+"?timeout=200ms", body)
+		want := http.StatusOK
+		if i >= 2 {
+			want = http.StatusServiceUnavailable
+		}
+		if answer.Code != want || i >= 2 && !strings.Contains(answer.Body.String(), errOverload.Error()) {
+			t.Errorf("request %d: %d %s", i, answer.Code, answer.Body)
+		}
+	}
+	if running.Load() != 2 {
+		t.Errorf("%d evaluations", running.Load())
+	}
+	if answer := u.post(t, PathFail, body); answer.Code != http.StatusOK {
+		t.Errorf("the other webhook: %d %s", answer.Code, answer.Body)
+	}
+	free()
+	eventually(t, "requests find a place again", func() bool { return u.post(t, PathIgnore, body).Code == http.StatusOK })
+}
+
+func TestGate(t *testing.T) {
+	t.Parallel()
+	g := newGate(1)
+	if err := g.enter(t.Context(), time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	if err := g.enter(t.Context(), time.Millisecond); !errors.Is(err, errOverload) {
+		t.Errorf("without a place: %v", err)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := g.enter(ended, time.Minute); err == nil {
+		t.Error("a request whose client has gone gets a place")
+	}
+	entered := make(chan error)
+	for range waitingEach {
+		go func() { entered <- g.enter(t.Context(), time.Minute) }()
+	}
+	eventually(t, "all wait", func() bool { return len(g.waiting) == waitingEach })
+	if err := g.enter(t.Context(), time.Minute); !errors.Is(err, errOverload) {
+		t.Errorf("without a place to wait: %v", err)
+	}
+	for range waitingEach {
+		g.leave()
+		if err := <-entered; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestPoliciesAreEvaluatedSideBySide, but not more than a few.
+func TestPoliciesAreEvaluatedSideBySide(t *testing.T) {
+	t.Parallel()
+	var running, most atomic.Int64
+	together := make(chan struct{})
+	policies := make([]policy.Policy, 0, 3*parallel)
+	for range 3 * parallel {
+		policies = append(policies, newPolicy("p", func(p *fakePolicy) {
+			p.review = func(ctx context.Context, _ *policy.Request) ([]policy.Verdict, error) {
+				now := running.Add(1)
+				defer running.Add(-1)
+				for m := most.Load(); now > m && !most.CompareAndSwap(m, now); m = most.Load() {
+				}
+				if now == parallel {
+					select {
+					case <-together:
+					default:
+						close(together)
+					}
+				}
+				select {
+				case <-together:
+				case <-ctx.Done():
+				}
+				return nil, ctx.Err()
+			}
+		}))
+	}
+	u := newUnit(t, nil, policies...)
+	if got := u.ask(t, PathIgnore+"?timeout=30s", request(pod("default", "a"))); len(got.Warnings) > 0 || most.Load() != parallel {
+		t.Errorf("%d at a time, warnings: %q", most.Load(), got.Warnings)
+	}
+}
+
+// BenchmarkRequest is a request with one trivial policy, as kube-apiserver sends it.
+func BenchmarkRequest(b *testing.B) {
+	u := newUnit(b, nil, newPolicy("p", background, enforces))
+	u.namespaces.labels["default"] = map[string]string{"team": "a"}
+	body := encodeReview(b, request(pod("default", "a")))
+	b.ReportAllocs()
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			if answer := u.post(b, PathIgnore, body); answer.Code != http.StatusOK {
+				b.Errorf("%d %s", answer.Code, answer.Body)
+			}
+		}
+	})
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "requests/s")
+}

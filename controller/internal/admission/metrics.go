@@ -1,0 +1,59 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package admission
+
+import (
+	"sync"
+
+	"k8s.io/component-base/metrics"
+	"k8s.io/component-base/metrics/legacyregistry"
+
+	"github.com/docket-project/docket/controller/internal/admission/handoff"
+)
+
+// Values of the label webhook.
+const (
+	webhookFail   = "fail"
+	webhookIgnore = "ignore"
+)
+
+// Values of the label reason of requests without an answer.
+const (
+	refusedOverload  = "overload"
+	refusedNotReady  = "not_ready"
+	refusedMalformed = "malformed"
+)
+
+var (
+	requestsTotal = metrics.NewCounterVec(&metrics.CounterOpts{
+		Name: "docket_controller_admission_requests_total", StabilityLevel: metrics.ALPHA,
+		Help: "Admission requests that were answered, by webhook (fail, ignore), operation, and whether they were allowed.",
+	}, []string{"webhook", "operation", "allowed"})
+	refusedTotal = metrics.NewCounterVec(&metrics.CounterOpts{
+		Name: "docket_controller_admission_refused_total", StabilityLevel: metrics.ALPHA,
+		Help: "Admission requests without an answer, for which the failurePolicy of the webhook decides, by webhook and reason: overload, not_ready, malformed.",
+	}, []string{"webhook", "reason"})
+	requestSeconds = metrics.NewHistogramVec(&metrics.HistogramOpts{
+		Name: "docket_controller_admission_duration_seconds", StabilityLevel: metrics.ALPHA,
+		Help:    "Time from an admission request to its answer, by webhook.",
+		Buckets: []float64{0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30},
+	}, []string{"webhook"})
+	policyErrors = metrics.NewCounterVec(&metrics.CounterOpts{
+		Name: "docket_controller_admission_policy_errors_total", StabilityLevel: metrics.ALPHA,
+		Help: "Policies that could not be evaluated for an admission request, by webhook: with a rule in error, or at all.",
+	}, []string{"webhook"})
+	requestsInFlight = metrics.NewGaugeVec(&metrics.GaugeOpts{
+		Name: "docket_controller_admission_in_flight", StabilityLevel: metrics.ALPHA,
+		Help: "Admission requests that hold a place, by webhook, with those that a policy goes on with after their answer.",
+	}, []string{"webhook"})
+)
+
+// RegisterMetrics adds the metrics of admission to the registry of the process. Further calls do
+// nothing.
+//
+//nolint:gochecknoglobals // As in the other packages: the registry is global.
+var RegisterMetrics = sync.OnceFunc(func() {
+	legacyregistry.MustRegister(requestsTotal, refusedTotal, requestSeconds, policyErrors, requestsInFlight)
+	handoff.RegisterMetrics()
+})

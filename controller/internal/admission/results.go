@@ -1,0 +1,100 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package admission
+
+import (
+	"time"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/docket-project/docket/controller/internal/admission/handoff"
+	"github.com/docket-project/docket/controller/internal/policy"
+)
+
+// statusSubresource is the one whose requests say nothing that results are about. They are many.
+const statusSubresource = "status"
+
+// handOver queues what only admission finds about an object, if an object with this content can be
+// told from others. Results of a request that fails later do no harm: they are of a content that
+// never comes to be.
+func (s *Server) handOver(request *policy.Request, m *match, findings []finding, begin time.Time) error {
+	items, err := itemsOf(request, m, findings, begin)
+	if len(items) > 0 {
+		s.sender.Send(items)
+	}
+	return err
+}
+
+func itemsOf(request *policy.Request, m *match, findings []finding, begin time.Time) ([]handoff.Item, error) {
+	subject := request.Subject()
+	if request.DryRun != nil && *request.DryRun || subject == nil || !m.parent || request.SubResource == statusSubresource ||
+		request.Operation == admissionv1.Connect || subject.GetUID() == "" || subject.GetName() == "" {
+		return nil, nil
+	}
+	resource := schema.GroupVersionResource(request.Resource)
+	var items []handoff.Item
+	add := func(c *candidate, results []policy.Result) {
+		items = append(items, handoff.Item{Presentation: c.Presentation(), Admitted: policy.Admitted{
+			Policy: c.id, Fingerprint: c.Fingerprint(), Resource: resource, Subject: policy.ReferenceTo(subject),
+			Results: results, Time: begin,
+		}})
+	}
+	for i := range findings {
+		f := &findings[i]
+		if !f.reports {
+			continue
+		}
+		if request.Operation == admissionv1.Delete {
+			add(&f.candidate, nil) // What is being deleted has no results.
+			continue
+		}
+		// Rules that are for the object itself have no say in a request for a subresource: without
+		// results, those of before stay.
+		if results := resultsOf(f.verdicts); len(results) > 0 || request.SubResource == "" {
+			add(&f.candidate, results)
+		}
+	}
+	for i := range m.cleared {
+		if m.cleared[i].inNamespace(request.AdmissionRequest) {
+			add(&m.cleared[i], nil)
+		}
+	}
+	if len(items) == 0 {
+		return nil, nil
+	}
+	content, err := policy.ContentOf(subject)
+	if err != nil {
+		return nil, err
+	}
+	for i := range items {
+		items[i].Content = content
+	}
+	return items, nil
+}
+
+func resultsOf(verdicts []policy.Verdict) []policy.Result {
+	var results []policy.Result
+	for _, v := range verdicts {
+		results = append(results, v.Result)
+	}
+	return results
+}
+
+// inNamespace tells whether the policy is for the namespace of the request.
+func (c *candidate) inNamespace(request *admissionv1.AdmissionRequest) bool {
+	return c.id.Namespace == "" || c.id.Namespace == namespaceOf(request)
+}
+
+// namespaceOf returns the namespace that the object is in; a namespace is in none.
+func namespaceOf(request *admissionv1.AdmissionRequest) string {
+	if isNamespace(request) {
+		return ""
+	}
+	return request.Namespace
+}
+
+func isNamespace(request *admissionv1.AdmissionRequest) bool {
+	return request.Resource.Group == "" && request.Resource.Resource == namespaceResource.Resource
+}

@@ -1,0 +1,237 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package admission
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	"k8s.io/klog/v2"
+
+	"github.com/docket-project/docket/api/report"
+	"github.com/docket-project/docket/controller/internal/admission/handoff"
+	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/controller/internal/source"
+)
+
+// tick is how often it is looked whether role bindings are needed now.
+const tick = time.Second
+
+// Server is the admission webhook of a replica without its TLS. Make one with [NewServer].
+type Server struct {
+	config     Config
+	excluded   policy.Exclusion
+	sender     *handoff.Sender
+	namespaces *namespaces
+	// webhooks are by path.
+	webhooks map[string]*webhook
+
+	current atomic.Pointer[index]
+	// building has one index made at a time.
+	building sync.Mutex
+	// bindings are nil as long as no policy reads roles.
+	bindings atomic.Pointer[[]*bindings]
+}
+
+// NewServer returns a server that knows nothing until [Server.Run].
+func NewServer(config Config) (*Server, error) {
+	if err := config.complete(); err != nil {
+		return nil, err
+	}
+	sender, err := handoff.NewSender(handoff.SenderConfig{Client: config.Client, Capacity: config.QueueLength, Clock: config.Clock})
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{
+		config: config, excluded: policy.NeverReviewed(config.Exclude...), sender: sender,
+		namespaces: &namespaces{client: config.Client, labels: map[string]map[string]string{}},
+	}
+	s.namespaces.source = source.New(source.Config{
+		Resource: namespaceResource, Client: config.Client, Clock: config.Clock, Changed: func(error) {},
+	})
+	s.webhooks = map[string]*webhook{PathFail: newWebhook(s, true), PathIgnore: newWebhook(s, false)}
+	return s, nil
+}
+
+// Handler answers [PathFail] and [PathIgnore].
+func (s *Server) Handler() http.Handler {
+	mux := http.NewServeMux()
+	for path, w := range s.webhooks {
+		mux.Handle(path, w)
+	}
+	return mux
+}
+
+// Run keeps what requests need until ctx is done, and then hands on what is queued, within a bounded
+// time. End it after the last request: results that come later are dropped.
+func (s *Server) Run(ctx context.Context) error {
+	s.namespaces.source.Start(ctx, s.namespaces)
+	defer s.namespaces.source.Stop()
+	var group sync.WaitGroup
+	group.Go(func() { s.followRoles(ctx) })
+	err := s.sender.Run(ctx)
+	group.Wait()
+	return err
+}
+
+// followRoles watches role bindings from when a policy reads roles, until ctx is done.
+func (s *Server) followRoles(ctx context.Context) {
+	ticker := s.config.Clock.NewTicker(tick)
+	defer ticker.Stop()
+	for {
+		if x := s.index(); x != nil && x.roles {
+			break
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C():
+		}
+	}
+	var all []*bindings
+	for _, resource := range bindingResources {
+		b := newBindings()
+		b.source = source.New(source.Config{Resource: resource, Client: s.config.Client, Clock: s.config.Clock, Changed: func(err error) {
+			if err != nil {
+				klog.FromContext(ctx).Error(err, "Roles of users may not be known")
+			}
+		}})
+		b.source.Start(ctx, b)
+		all = append(all, b)
+	}
+	s.bindings.Store(&all)
+	<-ctx.Done()
+	for _, b := range all {
+		b.source.Stop()
+	}
+}
+
+// Ready returns what is still missing for requests to be answered; nil if nothing is.
+func (s *Server) Ready() error {
+	x := s.index()
+	if x == nil {
+		return errors.New("waits for the policies of the cluster")
+	}
+	if listed, err := s.namespaces.source.State(); !listed {
+		return errors.Join(errors.New("waits for the list of namespaces"), err)
+	}
+	if !x.roles {
+		return nil
+	}
+	all := s.bindings.Load()
+	if all == nil {
+		return errors.New("waits for role bindings")
+	}
+	for _, b := range *all {
+		if !b.source.Decided() {
+			return fmt.Errorf("waits for the list of %s", b.source.Resource().GroupResource())
+		}
+	}
+	return nil
+}
+
+// index returns the policies as they are now; nil if they are not known.
+func (s *Server) index() *index {
+	policies, catalog := s.config.Policies(), s.config.Catalogs.Current()
+	if policies == nil {
+		return nil
+	}
+	if x := s.current.Load(); x.same(policies, catalog) {
+		return x
+	}
+	s.building.Lock()
+	defer s.building.Unlock()
+	// Another request may have been faster, and known more.
+	policies, catalog = s.config.Policies(), s.config.Catalogs.Current()
+	x := s.current.Load()
+	if !x.same(policies, catalog) {
+		x = newIndex(policies, catalog, s.excluded, s.config.All)
+		s.current.Store(x)
+	}
+	return x
+}
+
+// moment says when a request came, and how long it may be evaluated and waited for.
+type moment struct {
+	begin               time.Time
+	evaluating, waiting context.Context //nolint:containedctx // Two contexts of one call.
+}
+
+// review evaluates a request. Its error is about the request.
+func (s *Server) review(at moment, x *index, request *admissionv1.AdmissionRequest, w *webhook, place *place) (*admissionv1.AdmissionResponse, error) {
+	m := x.match(request, w.closed)
+	candidates := slices.DeleteFunc(slices.Clone(m.reviewed), func(c candidate) bool { return !c.inNamespace(request) })
+	if len(candidates) == 0 && len(m.cleared) == 0 {
+		return &admissionv1.AdmissionResponse{UID: request.UID, Allowed: true}, nil
+	}
+	parsed, err := parseObjects(request)
+	if err != nil {
+		return nil, err
+	}
+	parsed.Roles = s.rolesOf(request)
+	var findings []finding
+	if parsed.NamespaceLabels, err = s.labelsFor(at.evaluating, parsed); err != nil {
+		findings = allFailed(candidates, err)
+	} else if len(candidates) > 0 {
+		place.hold()
+		findings = evaluate(at.evaluating, at.waiting, parsed, at.begin, candidates, place.release)
+	}
+	for i := range findings {
+		if slices.ContainsFunc(findings[i].verdicts, func(v policy.Verdict) bool { return v.Outcome == report.OutcomeError }) {
+			policyErrors.WithLabelValues(w.name).Inc()
+		}
+	}
+	response := answer(parsed, findings)
+	// A client that has gone took nothing from this answer, for which policies had no time.
+	if response.Allowed && !errors.Is(at.waiting.Err(), context.Canceled) {
+		if err := s.handOver(parsed, m, findings, at.begin); err != nil {
+			return nil, err
+		}
+	}
+	return response, nil
+}
+
+// allFailed is for what no policy can be asked without.
+func allFailed(candidates []candidate, err error) []finding {
+	findings := make([]finding, len(candidates))
+	for i := range candidates {
+		findings[i] = finding{candidate: candidates[i], verdicts: []policy.Verdict{failure(&candidates[i], err)}}
+	}
+	return findings
+}
+
+// labelsFor returns the labels of the namespace that a request is in, or of the one that it is about.
+func (s *Server) labelsFor(ctx context.Context, request *policy.Request) (map[string]string, error) {
+	if !isNamespace(request.AdmissionRequest) {
+		return s.namespaces.of(ctx, request.Namespace)
+	}
+	if subject := request.Subject(); subject != nil {
+		return subject.GetLabels(), nil
+	}
+	return nil, nil
+}
+
+// rolesOf returns what is asked once at most, and only by policies that read it.
+func (s *Server) rolesOf(request *admissionv1.AdmissionRequest) func() (roles, clusterRoles []string, err error) {
+	type answer struct{ roles, clusterRoles []string }
+	once := sync.OnceValues(func() (answer, error) {
+		var all []*bindings
+		if known := s.bindings.Load(); known != nil {
+			all = *known
+		}
+		roles, clusterRoles, err := rolesOf(all, &request.UserInfo, request.Namespace)
+		return answer{roles, clusterRoles}, err
+	})
+	return func() ([]string, []string, error) {
+		a, err := once()
+		return a.roles, a.clusterRoles, err
+	}
+}

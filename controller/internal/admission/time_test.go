@@ -1,0 +1,152 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package admission
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/docket-project/docket/api/report"
+	"github.com/docket-project/docket/controller/internal/policy"
+)
+
+// TestTimeouts: the answer comes in time whatever policies do, others are evaluated all the same, and
+// a policy has no more time than it asks for.
+func TestTimeouts(t *testing.T) {
+	t.Parallel()
+	release := make(chan struct{})
+	defer close(release)
+	stuck := func(p *fakePolicy) {
+		p.review = func(context.Context, *policy.Request) ([]policy.Verdict, error) {
+			<-release
+			return nil, nil
+		}
+	}
+	patient := func(p *fakePolicy) {
+		p.admission.Timeout = 50 * time.Millisecond
+		p.review = func(ctx context.Context, _ *policy.Request) ([]policy.Verdict, error) {
+			<-ctx.Done()
+			return []policy.Verdict{{Result: policy.Result{Rule: "r", Outcome: report.OutcomeError, Message: "in time"}}}, nil
+		}
+	}
+	u := newUnit(t, nil, newPolicy("stuck", stuck), newPolicy("patient", patient), newPolicy("warns", says(policy.Verdict{Warn: true, Result: policy.Result{Rule: "r"}})),
+		newPolicy("closed", closed, stuck))
+	begin := time.Now()
+	got := u.ask(t, PathIgnore+"?timeout=1s", request(pod("default", "a")))
+	if took := time.Since(begin); took > 10*time.Second || took < 900*time.Millisecond {
+		t.Errorf("the answer took %v", took)
+	}
+	text := strings.Join(got.Warnings, "\n")
+	if !got.Allowed || len(got.Warnings) != 3 || !strings.Contains(text, errLate.Error()) || !strings.Contains(text, "in time") || !strings.Contains(text, "policy warns.r") {
+		t.Errorf("the answer is %+v", got)
+	}
+	got = u.ask(t, PathFail+"?timeout=200ms", request(pod("default", "a")))
+	if got.Allowed || !strings.Contains(got.Result.Message, errLate.Error()) {
+		t.Errorf("the answer of a policy that is closed: %+v", got)
+	}
+}
+
+func TestParseTimeout(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string][2]time.Duration{
+		"":      {9 * time.Second, 9500 * time.Millisecond},
+		"10s":   {9 * time.Second, 9500 * time.Millisecond},
+		"500ms": {400 * time.Millisecond, 450 * time.Millisecond},
+		"100ms": {50 * time.Millisecond, 75 * time.Millisecond},
+		"10h":   {27 * time.Second, 28500 * time.Millisecond},
+	} {
+		if limit, late, err := parseTimeout(text); limit != want[0] || late != want[1] || err != nil {
+			t.Errorf("%q: %v, %v, %v", text, limit, late, err)
+		}
+	}
+}
+
+// TestClientThatGoesAway leaves nothing behind: neither a place that is taken nor results.
+func TestClientThatGoesAway(t *testing.T) {
+	t.Parallel()
+	u := newUnit(t, nil, newPolicy("p", func(p *fakePolicy) {
+		p.review = func(ctx context.Context, r *policy.Request) ([]policy.Verdict, error) {
+			if r.Name == "gone" {
+				<-ctx.Done()
+			}
+			return nil, ctx.Err()
+		}
+	}))
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- u.sender.Run(ctx) }()
+	u.post(t, PathIgnore, encodeReview(t, request(pod("default", "gone"))), func(r *http.Request) {
+		gone, leave := context.WithCancel(r.Context())
+		time.AfterFunc(50*time.Millisecond, leave)
+		*r = *r.WithContext(gone)
+	})
+	u.ask(t, PathIgnore, request(pod("default", "stays")))
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	var owners []string
+	for _, action := range u.client.Actions() {
+		if create, ok := action.(clienttesting.CreateAction); ok {
+			object := create.GetObject().(*unstructured.Unstructured)
+			name, _, _ := unstructured.NestedString(object.Object, "spec", "owner", "name")
+			owners = append(owners, name)
+		}
+	}
+	if strings.Join(owners, " ") != "stays" {
+		t.Errorf("handed over are the results of %q", owners)
+	}
+	eventually(t, "the places are free", func() bool { return len(u.webhooks[PathIgnore].gate.places) == 0 })
+}
+
+// TestSlowBody: a client that does not send all of its request has a place for no longer than the
+// request may take.
+func TestSlowBody(t *testing.T) {
+	t.Parallel()
+	u := newUnit(t, nil, newPolicy("p"))
+	server := httptest.NewServer(u.handler)
+	t.Cleanup(server.Close)
+	reader, writer := io.Pipe()
+	t.Cleanup(func() { _ = writer.Close() })
+	go func() { _, _ = writer.Write([]byte(`{"apiVersion":`)) }()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL+PathIgnore+"?timeout=500ms", reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	answer, err := http.DefaultClient.Do(r)
+	if err == nil {
+		if answer.StatusCode != http.StatusBadRequest {
+			t.Errorf("the answer is %s", answer.Status)
+		}
+		_ = answer.Body.Close()
+	}
+	eventually(t, "the place is free", func() bool { return len(u.webhooks[PathIgnore].gate.places) == 0 })
+
+	// A connection serves one request after the other.
+	for range 3 {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL+PathIgnore+"?timeout=30s", bytes.NewReader(encodeReview(t, request(pod("default", "a")))))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Content-Type", "application/json")
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if body, err := io.ReadAll(answer.Body); err != nil || answer.StatusCode != http.StatusOK || !strings.Contains(string(body), `"allowed":true`) {
+			t.Errorf("%s %s %v", answer.Status, body, err)
+		}
+		_ = answer.Body.Close()
+	}
+}

@@ -1,0 +1,150 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package contextcache
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"k8s.io/utils/clock"
+
+	"github.com/docket-project/docket/controller/internal/contextcache/table"
+	"github.com/docket-project/docket/controller/internal/policy"
+)
+
+// gather is how long changes are collected before subscribers are told.
+const gather = 200 * time.Millisecond
+
+// changes collects what changed, and tells subscribers.
+type changes struct {
+	clock clock.WithTicker
+	// names returns the entries that show a dataset.
+	names func(*dataset) []policy.Entry
+	woken chan struct{}
+
+	mu sync.Mutex
+	// datasets and entries have what changed, and whether that is urgent.
+	datasets    map[*dataset]bool
+	entries     map[policy.Entry]bool
+	subscribers map[*subscriber]bool
+}
+
+type subscriber struct {
+	changed func([]policy.Entry, bool)
+}
+
+func newChanges(c clock.WithTicker, names func(*dataset) []policy.Entry) *changes {
+	return &changes{
+		clock: c, names: names, woken: make(chan struct{}, 1),
+		datasets: map[*dataset]bool{}, entries: map[policy.Entry]bool{}, subscribers: map[*subscriber]bool{},
+	}
+}
+
+func (c *changes) subscribe(changed func([]policy.Entry, bool)) func() {
+	s := &subscriber{changed}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.subscribers[s] = true
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.subscribers, s)
+	}
+}
+
+// note collects a change of objects.
+func (c *changes) note(d *dataset, change table.Change) {
+	if change != table.None {
+		c.add(d, change == table.Content)
+	}
+}
+
+func (c *changes) add(d *dataset, urgent bool) {
+	c.mu.Lock()
+	c.datasets[d] = c.datasets[d] || urgent
+	c.mu.Unlock()
+	c.wake()
+}
+
+func (c *changes) addEntries(ids ...policy.Entry) {
+	c.mu.Lock()
+	for _, id := range ids {
+		c.entries[id] = true
+	}
+	c.mu.Unlock()
+	c.wake()
+}
+
+func (c *changes) wake() {
+	select {
+	case c.woken <- struct{}{}:
+	default:
+	}
+}
+
+// run tells subscribers until ctx is done.
+func (c *changes) run(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-c.woken:
+		}
+		timer := c.clock.NewTimer(gather)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		case <-timer.C():
+		}
+		c.tell()
+	}
+}
+
+func (c *changes) tell() {
+	c.mu.Lock()
+	datasets, entries := c.datasets, c.entries
+	c.datasets, c.entries = map[*dataset]bool{}, map[policy.Entry]bool{}
+	subscribers := slices.Collect(maps.Keys(c.subscribers))
+	c.mu.Unlock()
+	for d, urgent := range datasets {
+		for _, id := range c.names(d) {
+			entries[id] = entries[id] || urgent
+		}
+	}
+	// What is urgent is told apart from what is not: one busy status doesn't hurry everything.
+	byHurry := map[bool][]policy.Entry{}
+	for id, urgent := range entries {
+		byHurry[urgent] = append(byHurry[urgent], id)
+	}
+	for _, urgent := range []bool{true, false} {
+		list := withAnyName(byHurry[urgent])
+		if len(list) == 0 {
+			continue
+		}
+		for _, s := range subscribers {
+			s.changed(list, urgent)
+		}
+	}
+}
+
+// withAnyName adds the ways in which policies may refer to entries: an object by either kind, and by
+// a name that they compute.
+func withAnyName(ids []policy.Entry) []policy.Entry {
+	all := map[policy.Entry]bool{}
+	for _, id := range ids {
+		if id.Kind == "" {
+			all[id] = true
+			continue
+		}
+		for _, kind := range entryKinds {
+			all[policy.Entry{Kind: kind, Name: id.Name}] = true
+			all[policy.Entry{Kind: kind, Name: policy.AnyName}] = true
+		}
+	}
+	return slices.Collect(maps.Keys(all))
+}

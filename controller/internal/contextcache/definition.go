@@ -1,0 +1,80 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package contextcache
+
+import (
+	"time"
+
+	"github.com/docket-project/docket/controller/internal/contextcache/call"
+	"github.com/docket-project/docket/controller/internal/policy"
+)
+
+const (
+	// defaultInterval is how often a call is repeated if its entry does not say.
+	defaultInterval = 10 * time.Minute
+	// pathInterval is how often a policy's path is asked that can't be watched.
+	pathInterval = time.Minute
+	// minInterval keeps an entry from being a load test.
+	minInterval = time.Second
+)
+
+// definition is what an entry asks for. It never changes. One of resource, call, and path is set
+// unless err says what is wrong with it.
+type definition struct {
+	// id is how policies refer to it.
+	id policy.Entry
+	// err is why the definition can't work, whatever the cluster has.
+	err error
+
+	resource *wanted
+	call     *call.Request
+	interval time.Duration
+	path     *apiPath
+	// projections are expressions by name.
+	projections map[string]string
+}
+
+// wanted is a resource as users name it, in a form to look up.
+type wanted struct {
+	// group is that of the resource if exact; any if it is not.
+	group string
+	exact bool
+	// version is empty for the preferred one.
+	version string
+	// kind is a kind, a plural, a singular or a short name.
+	kind      string
+	namespace string
+}
+
+// title is how errors call an entry.
+func title(id policy.Entry) string {
+	switch {
+	case id.Kind != "":
+		return id.Kind + " " + id.Name
+	case id.Path != "":
+		return "apiCall " + id.Path
+	default:
+		r := id.Resource
+		text := "resourceCache " + r.Kind
+		if r.Group != "" {
+			text += " of group " + r.Group
+		}
+		if r.Namespace != "" {
+			text += " in namespace " + r.Namespace
+		}
+		return text
+	}
+}
+
+// defineInline returns the definition of an entry that a policy declares.
+func defineInline(id policy.Entry) *definition {
+	d := &definition{id: id}
+	if id.Path != "" {
+		d.path, d.err = parsePath(id.Path)
+		d.interval = pathInterval
+		return d
+	}
+	d.resource, d.err = parseResource("resourceCache", id.Resource)
+	return d
+}

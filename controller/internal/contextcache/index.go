@@ -1,0 +1,124 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package contextcache
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/docket-project/docket/controller/internal/policy"
+)
+
+// index has all entries at one time. It never changes.
+type index struct {
+	entries map[policy.Entry]*entry
+	// names has the entries that show a dataset.
+	names map[*dataset][]policy.Entry
+	kinds map[string]kindState
+	// revision is that of the inputs of the cache that the index is made of.
+	revision uint64
+	// changed is closed when there is a next index.
+	changed chan struct{}
+}
+
+// entry is a definition and what came of it: data, or the reason why there can't be any; neither
+// until it is known what the API serves.
+type entry struct {
+	definition *definition
+	data       *dataset
+	err        error
+	// selection is what a resource is resolved to; nil for calls.
+	selection *selection
+}
+
+// kindState is what is known of a kind of objects that declare entries.
+type kindState struct {
+	// decided tells that there is no point in waiting for its objects.
+	decided bool
+	// absent tells that the kind is not served.
+	absent bool
+	err    error
+}
+
+// verdict is what policies get of an entry.
+func (e *entry) verdict() verdict {
+	switch {
+	case e == nil || e.err != nil:
+		return fails
+	case e.data == nil:
+		return undecided
+	default:
+		return e.data.state.Load().verdict()
+	}
+}
+
+// find returns the entry that a policy refers to; neither an entry nor an error while that is not
+// known.
+func (x *index) find(id policy.Entry) (*entry, error) {
+	if e := x.entries[id]; e != nil || id.Kind == "" {
+		return e, nil
+	}
+	for _, kind := range entryKinds {
+		if e := x.entries[policy.Entry{Kind: kind, Name: id.Name}]; e != nil {
+			return e, nil
+		}
+	}
+	for _, kind := range entryKinds {
+		if state, known := x.kinds[kind]; !known || !state.decided {
+			return nil, nil //nolint:nilnil // Not known.
+		}
+	}
+	return nil, x.unknown(id)
+}
+
+// unknown says that there is no object with a name, or that nobody can tell.
+func (x *index) unknown(id policy.Entry) error {
+	var errs []error
+	for _, kind := range entryKinds {
+		if err := x.kinds[kind].err; err != nil {
+			errs = append(errs, err)
+		}
+	}
+	if len(errs) > 0 {
+		return fmt.Errorf("can't be found: %w", errors.Join(errs...))
+	}
+	hint := "create it, or correct the name in the policy"
+	if x.kinds[policy.CachedContextEntry].absent && x.kinds[policy.GlobalContextEntry].absent {
+		hint = "the cluster has no such kind; install its definition, and create it"
+	}
+	return fmt.Errorf("there is no CachedContextEntry or GlobalContextEntry of the name %q: %s", id.Name, hint)
+}
+
+// compare returns the entries that tell policies something else in the next index.
+func (x *index) compare(next *index) []policy.Entry {
+	var changed []policy.Entry
+	for id, was := range x.entries {
+		is := next.entries[id]
+		if is == nil || (!was.equal(is) && is.verdict() != undecided) {
+			changed = append(changed, id)
+		}
+	}
+	for id, is := range next.entries {
+		if x.entries[id] == nil && is.verdict() != undecided {
+			changed = append(changed, id)
+		}
+	}
+	return changed
+}
+
+func (e *entry) equal(other *entry) bool {
+	if e.definition != other.definition || e.data != other.data {
+		return false
+	}
+	return (e.err == nil) == (other.err == nil) && (e.err == nil || e.err.Error() == other.err.Error())
+}
+
+// asked is an entry that a query asked for and that nobody has said to be in use: that of a policy
+// which has just come, or is just going.
+type asked struct {
+	// used and at are when it was used last.
+	used int64
+	at   time.Time
+}

@@ -1,0 +1,77 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package contextcache_test
+
+import (
+	"fmt"
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/docket-project/docket/controller/internal/contextcache"
+	"github.com/docket-project/docket/controller/internal/policy"
+)
+
+var secrets = schema.GroupVersionResource{Version: "v1", Resource: "secrets"}
+
+func TestLimitSmallerThanOneEntry(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for i := range 4 {
+		w.large(t, configMaps, fmt.Sprint("m", i), 20_000)
+	}
+	id := w.entry(t, cachedEntries, "e", w.maps("configmaps"))
+	small := w.entry(t, cachedEntries, "small", w.maps("secrets"))
+	before := metric(t, "failures_total", "too_large")
+	cache := w.cache(t, func(c *contextcache.Config) { c.MemoryLimit = 50_000 })
+	refuses(t, cache, policy.Query{Entry: id, Expression: "length(items)"}, "too large", "may take 50000", "--context-cache-memory", "bytes or more")
+	w.shows(t, cachedEntries, id, contextcache.ReasonTooLarge, "--context-cache-memory")
+	grows(t, before, "failures_total", "too_large")
+	isReady(t, cache)
+	gets(t, cache, policy.Query{Entry: small, Expression: "length(items)"}, 0.0)
+	// It is not tried again and again, however often it is asked for.
+	var requests atomic.Int64
+	w.gate.set("/configmaps", func(*http.Request) error {
+		requests.Add(1)
+		return nil
+	})
+	began := time.Now()
+	eventually(t, func() error {
+		if _, err := query(t, cache, policy.Query{Entry: id}); err == nil {
+			t.Fatal("it was loaded")
+		}
+		if passed := time.Since(began); passed < 2500*time.Millisecond {
+			return fmt.Errorf("only %s have passed", passed)
+		}
+		return nil
+	})
+	if requests.Load() > 0 {
+		t.Errorf("%d requests", requests.Load())
+	}
+}
+
+func TestLeastRecentlyUsedEntryIsEvictedAndComesBack(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for i := range 3 {
+		w.large(t, configMaps, fmt.Sprint("m", i), 20_000)
+		w.large(t, secrets, fmt.Sprint("s", i), 15_000)
+	}
+	maps := w.entry(t, cachedEntries, "maps", w.maps("configmaps"))
+	cache := w.cache(t, func(c *contextcache.Config) { c.MemoryLimit = 100_000 })
+	count := func(id policy.Entry) policy.Query { return policy.Query{Entry: id, Expression: "length(items)"} }
+	gets(t, cache, count(maps), 3.0)
+	before := metric(t, "evictions_total")
+	hidden := w.entry(t, cachedEntries, "secrets", w.maps("secrets"))
+	gets(t, cache, count(hidden), 3.0)
+	w.shows(t, cachedEntries, maps, contextcache.ReasonEvicted, "--context-cache-memory", "loaded again")
+	grows(t, before, "evictions_total")
+	refuses(t, cache, count(maps), "evicted", "--context-cache-memory", "loaded again")
+	gets(t, cache, count(maps), 3.0) // The first one asked for it.
+	w.shows(t, cachedEntries, hidden, contextcache.ReasonEvicted)
+	isReady(t, cache)
+}

@@ -1,0 +1,146 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package contextcache
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"k8s.io/component-base/metrics"
+	"k8s.io/component-base/metrics/legacyregistry"
+
+	"github.com/docket-project/docket/controller/internal/policy"
+)
+
+// Values of labels.
+const (
+	kindResource  = "resource"
+	kindCall      = "call"
+	resultSuccess = "success"
+	resultFailure = "failure"
+
+	// maxLabeled is how many entries have metrics of their own.
+	maxLabeled = 100
+)
+
+var (
+	entriesGauge = metrics.NewGaugeVec(&metrics.GaugeOpts{
+		Name: "docket_controller_context_cache_entries", StabilityLevel: metrics.ALPHA,
+		Help: "Entries of the context cache by state: loaded, loading, invalid, forbidden, stale, failing, evicted, toolarge.",
+	}, []string{"state"})
+	objectsGauge = metrics.NewGauge(&metrics.GaugeOpts{
+		Name: "docket_controller_context_cache_objects", StabilityLevel: metrics.ALPHA,
+		Help: "Objects and answers of calls that the context cache holds.",
+	})
+	bytesGauge = metrics.NewGauge(&metrics.GaugeOpts{
+		Name: "docket_controller_context_cache_bytes", StabilityLevel: metrics.ALPHA,
+		Help: "Estimated memory of the data in the context cache, lists that are being loaded included.",
+	})
+	limitGauge = metrics.NewGauge(&metrics.GaugeOpts{
+		Name: "docket_controller_context_cache_limit_bytes", StabilityLevel: metrics.ALPHA,
+		Help: "What the data in the context cache may take; 0 if there is no limit.",
+	})
+	queries = metrics.NewCounterVec(&metrics.CounterOpts{
+		Name: "docket_controller_context_cache_queries_total", StabilityLevel: metrics.ALPHA,
+		Help: "Queries by result: hit if the data were there, miss if they had to be waited for, error.",
+	}, []string{"result"})
+	evictions = metrics.NewCounter(&metrics.CounterOpts{
+		Name: "docket_controller_context_cache_evictions_total", StabilityLevel: metrics.ALPHA,
+		Help: "Evictions of data because of the memory limit.",
+	})
+	refreshes = metrics.NewCounterVec(&metrics.CounterOpts{
+		Name: "docket_controller_context_cache_refreshes_total", StabilityLevel: metrics.ALPHA,
+		Help: "Complete lists and calls by kind of entry (resource, call) and result (success, failure); watches that fail count as failures.",
+	}, []string{"kind", "result"})
+	failures = metrics.NewCounterVec(&metrics.CounterOpts{
+		Name: "docket_controller_context_cache_failures_total", StabilityLevel: metrics.ALPHA,
+		Help: "Failures by reason: timeout, connect, blocked, tls, redirect, status, forbidden, not_found, size, content, too_large, other.",
+	}, []string{"reason"})
+	ageGauge = metrics.NewGaugeVec(&metrics.GaugeOpts{
+		Name: "docket_controller_context_cache_age_seconds", StabilityLevel: metrics.ALPHA,
+		Help: "Time since the data of a named entry were complete last: a list, or an answer. A watch keeps a list right without a new one. At most 100 entries.",
+	}, []string{"kind", "entry"})
+	staleGauge = metrics.NewGaugeVec(&metrics.GaugeOpts{
+		Name: "docket_controller_context_cache_staleness_seconds", StabilityLevel: metrics.ALPHA,
+		Help: "Time since the data of a named entry were known to be right; 0 while they are. At most 100 entries.",
+	}, []string{"kind", "entry"})
+)
+
+// RegisterMetrics adds the metrics of context caches to the registry of the process. Further calls
+// do nothing.
+//
+//nolint:gochecknoglobals // As in the other packages: the registry is global.
+var RegisterMetrics = sync.OnceFunc(func() {
+	legacyregistry.MustRegister(entriesGauge, objectsGauge, bytesGauge, limitGauge, queries, evictions, refreshes, failures, ageGauge, staleGauge)
+})
+
+// observe updates the gauges. The planner calls it.
+func (c *Cache) observe() {
+	index, now := c.index.Load(), c.config.Clock.Now()
+	counts := map[string]int{}
+	for _, reason := range reasons {
+		counts[stateLabel(reason)] = 0
+	}
+	objects := 0
+	for _, d := range c.datasets {
+		if s := d.state.Load(); s.data != nil {
+			objects += s.data.Len()
+		}
+	}
+	labeled := map[policy.Entry]bool{}
+	for _, id := range slices.SortedFunc(maps.Keys(index.entries), compareEntries) {
+		e := index.entries[id]
+		counts[stateLabel(e.condition().reason)]++
+		if id.Kind == "" || len(labeled) == maxLabeled {
+			continue
+		}
+		labeled[id] = true
+		staleness := 0.0
+		if e.data != nil {
+			s := e.data.state.Load()
+			if !s.refreshed.IsZero() {
+				ageGauge.WithLabelValues(id.Kind, id.Name).Set(now.Sub(s.refreshed).Seconds())
+			}
+			if s.err != nil {
+				staleness = now.Sub(s.since).Seconds()
+			}
+		}
+		staleGauge.WithLabelValues(id.Kind, id.Name).Set(staleness)
+	}
+	for id := range c.labeled {
+		if !labeled[id] {
+			ageGauge.DeleteLabelValues(id.Kind, id.Name)
+			staleGauge.DeleteLabelValues(id.Kind, id.Name)
+		}
+	}
+	c.labeled = labeled
+	for state, count := range counts {
+		entriesGauge.WithLabelValues(state).Set(float64(count))
+	}
+	objectsGauge.Set(float64(objects))
+	bytesGauge.Set(float64(c.bytes()))
+	limitGauge.Set(float64(c.config.MemoryLimit))
+	queries.WithLabelValues("hit").Add(float64(c.tally.hits.Swap(0)))
+	queries.WithLabelValues("miss").Add(float64(c.tally.misses.Swap(0)))
+	queries.WithLabelValues("error").Add(float64(c.tally.errors.Swap(0)))
+}
+
+func compareEntries(a, b policy.Entry) int {
+	if a.Kind != b.Kind {
+		return strings.Compare(a.Kind, b.Kind)
+	}
+	return strings.Compare(a.Name, b.Name)
+}
+
+// forgetGauges is called when nothing is held any more.
+func forgetGauges() {
+	for _, gauge := range []*metrics.GaugeVec{entriesGauge, ageGauge, staleGauge} {
+		gauge.Reset()
+	}
+	for _, gauge := range []*metrics.Gauge{objectsGauge, bytesGauge} {
+		gauge.Set(0)
+	}
+}

@@ -1,0 +1,110 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package contextcache
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/docket-project/docket/controller/internal/contextcache/table"
+	"github.com/docket-project/docket/controller/internal/policy"
+)
+
+// tally counts queries. The planner hands it on to the metrics.
+type tally struct{ hits, misses, errors atomic.Int64 }
+
+// Query implements [policy.Entries]. An entry that was evicted gives an error, and is loaded again.
+func (c *Cache) Query(ctx context.Context, query policy.Query) (any, error) {
+	count := &c.tally.hits
+	for {
+		index := c.index.Load()
+		e, err := index.find(query.Entry)
+		if err != nil {
+			return c.failed(query, err)
+		}
+		if e == nil && query.Entry.Kind == "" {
+			if err := c.ask(query.Entry); err != nil {
+				return c.failed(query, err)
+			}
+		}
+		if e != nil && e.err != nil {
+			return c.failed(query, e.err)
+		}
+		var last *state
+		var changed <-chan struct{}
+		if e != nil && e.data != nil {
+			e.data.touch()
+			last = e.data.state.Load()
+			switch last.verdict() {
+			case answers:
+				count.Add(1)
+				return c.search(ctx, e.definition, last.data, query)
+			case fails:
+				if last.phase == evicted {
+					e.data.missed.Store(true)
+					c.enforceSoon() // Which loads it again.
+				}
+				return c.failed(query, last.failure())
+			case undecided:
+				changed = last.changed
+			}
+		}
+		count = &c.tally.misses
+		select {
+		case <-changed:
+		case <-index.changed:
+		case <-ctx.Done():
+			return c.failed(query, waited(last, context.Cause(ctx)))
+		}
+	}
+}
+
+// waited says that data were not there in time, and what may be the reason.
+func waited(last *state, cause error) error {
+	if last == nil || last.err == nil {
+		return fmt.Errorf("still loading: %w", cause)
+	}
+	return fmt.Errorf("still loading: %w, after: %w", cause, last.err)
+}
+
+func (c *Cache) failed(query policy.Query, err error) (any, error) {
+	c.tally.errors.Add(1)
+	return nil, fmt.Errorf("%s: %w", title(query.Entry), err)
+}
+
+func (c *Cache) search(ctx context.Context, d *definition, from data, query policy.Query) (any, error) {
+	result, err := search(ctx, d, from, query)
+	if err != nil {
+		return c.failed(query, err)
+	}
+	return result, nil
+}
+
+// search evaluates the expression of a query. Resources are a bare array for a globalReference, and
+// for projections, which are written for one; the answer of a call is what it is.
+func search(ctx context.Context, d *definition, from data, query policy.Query) (any, error) {
+	shape := table.List
+	if d.resource != nil && (query.Entry.Kind == policy.GlobalContextEntry || query.Projection != "") {
+		shape = table.Array
+	}
+	if query.Projection == "" {
+		if query.Alias == "" {
+			return from.Search(ctx, shape, query.Expression)
+		}
+		return from.Search(ctx, shape, query.Expression, query.Alias)
+	}
+	expression, found := d.projections[query.Projection]
+	if !found {
+		return nil, fmt.Errorf("has no projection %q: add it to spec.projections, or correct the name in the policy", query.Projection)
+	}
+	if query.Expression != "" {
+		expression = fmt.Sprintf("(%s) | (%s)", expression, query.Expression)
+	}
+	return from.Search(ctx, shape, expression)
+}
+
+// errNotKnown is what [Cache.Ready] says before the API has said what it serves.
+var errNotKnown = errors.New("the API has not said yet what it serves")

@@ -1,0 +1,131 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package table
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"unicode/utf8"
+)
+
+// Document is one JSON value, such as the answer of an API. It is immutable and safe for concurrent
+// use.
+type Document struct {
+	engine *Engine
+	value  any
+	bytes  int64
+
+	mu      sync.Mutex
+	results *recent[*Expression, *memo]
+}
+
+// NewDocument decodes JSON. It keeps no part of data.
+func NewDocument(engine *Engine, data []byte) (*Document, error) {
+	d := &Document{engine: engine, results: newRecent[*Expression, *memo](maxResultBytes)}
+	var err error
+	if utf8.Valid(data) {
+		var compact bytes.Buffer
+		if err = json.Compact(&compact, data); err == nil {
+			d.value, err = decode(compact.String(), nil)
+		}
+	} else { // It replaces what can't be read.
+		err = json.Unmarshal(data, &d.value)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("document is no JSON: %w", err)
+	}
+	d.bytes = sizeOf(d.value, unlimited).memory + int64(len(data))
+	return d, nil
+}
+
+// Search returns the result of an expression, which may call the data by any of aliases. The result
+// belongs to all: nobody may change it. It waits for others who compute the same as long as ctx
+// lasts.
+func (d *Document) Search(ctx context.Context, expression string, aliases ...string) (any, error) {
+	x, err := d.engine.Compile(expression, aliases...)
+	if err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, x.failed(err)
+	}
+	whole := func() *result { return d.evaluate(x) }
+	if calls(x.parsed, d.engine.impure) {
+		r := whole()
+		return r.value, r.err
+	}
+	m := d.memo(x)
+	r := m.last.Load()
+	if r == nil {
+		if err := m.turn.take(ctx); err != nil {
+			return nil, x.failed(err)
+		}
+		defer m.turn.give()
+		if r = m.last.Load(); r == nil {
+			r = whole()
+			m.last.Store(r)
+			d.mu.Lock()
+			d.results.charge(x, resultKey{expression: x}.bytes()+r.cost)
+			d.mu.Unlock()
+		}
+	}
+	return r.value, r.err
+}
+
+func (d *Document) memo(x *Expression) *memo {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	m, ok := d.results.get(x)
+	if !ok {
+		m = &memo{turn: newTurn()}
+		d.results.put(x, m, resultKey{expression: x}.bytes())
+	}
+	return m
+}
+
+func (d *Document) evaluate(x *Expression) *result {
+	fields, _ := d.value.(map[string]any)
+	n := resolve(x.parsed, x.aliases, func(name string) bool {
+		_, ok := fields[name]
+		return ok
+	})
+	r := &result{}
+	if r.value, r.err = execute(n, d.value, d.engine.caller); r.err != nil {
+		r.value, r.err = nil, x.failed(r.err)
+		return r
+	}
+	size := sizeOf(r.value, d.engine.MaxResult)
+	if size.text > d.engine.MaxResult {
+		r.value, r.err = nil, x.failed(tooLarge("the result", d.engine.MaxResult))
+		return r
+	}
+	if !isCurrent(n) {
+		r.cost += size.memory
+	}
+	return r
+}
+
+// Bytes estimates the memory that it takes with all results that are known.
+func (d *Document) Bytes() int64 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.bytes + d.results.cost
+}
+
+// Trim drops results that nobody has asked for since the Trim before.
+func (d *Document) Trim() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.results.sweep()
+}
+
+// Shrink drops all results.
+func (d *Document) Shrink() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.results = newRecent[*Expression, *memo](maxResultBytes)
+}

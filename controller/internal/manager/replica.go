@@ -1,0 +1,209 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package manager
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"slices"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/docket-project/docket/controller/internal/admission"
+	"github.com/docket-project/docket/controller/internal/contextcache"
+	"github.com/docket-project/docket/controller/internal/policies"
+	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/controller/internal/scan"
+	"github.com/docket-project/docket/controller/internal/served"
+	"github.com/docket-project/docket/controller/internal/webhook"
+)
+
+// replica is what every replica has, whether it leads or not: the policies, the data that they
+// read, and the webhook.
+type replica struct {
+	client     dynamic.Interface
+	kubernetes kubernetes.Interface
+	served     *served.Watcher
+	cache      *contextcache.Cache
+	policies   *policies.Set
+	// admission and webhook are nil unless requests are to be answered.
+	admission *admission.Server
+	webhook   *webhook.Server
+
+	// current is the policies of a snapshot as the webhook takes them.
+	current atomic.Pointer[currentPolicies]
+}
+
+type currentPolicies struct {
+	snapshot *policies.Snapshot
+	list     []policy.Policy
+}
+
+// newReplica makes all parts. None of them works before support and serve.
+func (m *Manager) newReplica(ctx context.Context) (*replica, error) {
+	r := &replica{}
+	var err error
+	if r.kubernetes, err = kubernetes.NewForConfig(m.config); err != nil {
+		return nil, err
+	}
+	if r.client, err = dynamic.NewForConfig(m.config); err != nil {
+		return nil, err
+	}
+	short := rest.CopyConfig(m.config)
+	short.Timeout = discoveryTimeout
+	kinds, err := discovery.NewDiscoveryClientForConfig(short)
+	if err != nil {
+		return nil, err
+	}
+	r.served = served.NewWatcher(served.Config{Discovery: kinds, Failed: scan.DiscoveryFailed})
+	config := contextcache.Config{Client: r.client, REST: r.kubernetes.Discovery().RESTClient(), Served: r.served, Engine: m.engines.Expressions()}
+	if err := m.options.CacheOptions.Apply(&config); err != nil {
+		return nil, err
+	}
+	if r.cache, err = contextcache.New(config); err != nil {
+		return nil, err
+	}
+	compiler, err := m.engines.Compiler(m.config, r.cache)
+	if err != nil {
+		return nil, err
+	}
+	if r.policies, err = policies.New(policies.Config{Client: r.client, Served: r.served, Compiler: compiler, Failed: scan.RequestFailed}); err != nil {
+		return nil, err
+	}
+	if m.options.Admission {
+		err = m.addWebhook(ctx, r)
+	}
+	return r, err
+}
+
+func (m *Manager) addWebhook(ctx context.Context, r *replica) error {
+	namespace, err := podNamespace("webhook-namespace", m.options.WebhookNamespace)
+	if err != nil {
+		return err
+	}
+	r.admission, err = admission.NewServer(admission.Config{
+		Client: r.client, Catalogs: r.served, Policies: r.policyList, All: m.options.AdmissionPolicies == allPolicies, Exclude: m.excluded(),
+	})
+	if err != nil {
+		return err
+	}
+	config := webhook.Config{
+		Address: m.options.WebhookBindAddress, Handler: r.admission.Handler(), CertDir: m.options.WebhookCertDir,
+		Client: r.kubernetes, Namespace: namespace, Secret: m.options.WebhookSecret, Service: m.options.WebhookService,
+		Trusted: webhook.TrustedBy(r.kubernetes, webhook.DefaultName),
+	}
+	if m.options.WebhookURL != "" {
+		parsed, err := url.Parse(m.options.WebhookURL)
+		if err != nil {
+			return err
+		}
+		config.Hosts = []string{parsed.Hostname()}
+	}
+	r.webhook, err = webhook.NewServer(ctx, config)
+	return err
+}
+
+// policyList is nil until the policies are known. It is the same list until they change.
+func (r *replica) policyList() []policy.Policy {
+	snapshot := r.policies.Current()
+	if snapshot == nil {
+		return nil
+	}
+	if current := r.current.Load(); current != nil && current.snapshot == snapshot {
+		return current.list
+	}
+	next := &currentPolicies{snapshot: snapshot, list: make([]policy.Policy, 0, len(snapshot.Items))}
+	for _, item := range snapshot.Items {
+		next.list = append(next.list, item.Policy)
+	}
+	r.current.Store(next)
+	return next.list
+}
+
+// support keeps what requests and the leader need until ctx is done.
+func (r *replica) support(ctx context.Context) error {
+	defer r.policies.Subscribe(r.wantEntries)()
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		r.served.Run(ctx)
+		return nil
+	})
+	group.Go(func() error { return r.cache.Run(ctx) })
+	group.Go(func() error { return r.policies.Run(ctx) })
+	if r.admission != nil {
+		group.Go(func() error { return r.admission.Run(ctx) })
+	}
+	return group.Wait()
+}
+
+// wantEntries has the cache keep what policies declare themselves.
+func (r *replica) wantEntries() {
+	var entries []policy.Entry
+	for _, p := range r.policyList() {
+		entries = append(entries, p.Entries()...)
+	}
+	r.cache.Want(entries)
+}
+
+// serve answers admission requests until some time after the end of ctx, if that is wanted.
+func (r *replica) serve(ctx context.Context) error {
+	if r.webhook == nil {
+		return nil
+	}
+	return r.webhook.Run(ctx)
+}
+
+// ready says why requests can't be answered, or policies can't be evaluated.
+func (r *replica) ready() error {
+	checks := []func() error{r.policies.Ready, r.cache.Ready}
+	if r.admission != nil {
+		checks = append(checks, r.admission.Ready, r.webhook.Ready)
+	}
+	var errs []error
+	for _, check := range checks {
+		errs = append(errs, check())
+	}
+	return errors.Join(errs...)
+}
+
+// registrar keeps kube-apiserver asking; nil if requests are not to be answered.
+func (m *Manager) registrar(r *replica) (*webhook.Registrar, error) {
+	namespace, err := podNamespace("webhook-namespace", m.options.WebhookNamespace)
+	if err != nil {
+		return nil, err
+	}
+	config := webhook.RegistrarConfig{
+		Client: r.kubernetes, URL: m.options.WebhookURL, FailPath: admission.PathFail, IgnorePath: admission.PathIgnore,
+		CABundle: r.webhook.CABundle, InjectFrom: m.options.WebhookInjectFrom,
+		Policies:  func() ([]policy.Policy, bool) { return r.policyList(), r.policies.Current() != nil },
+		Catalog:   r.served.Current,
+		Subscribe: []func(func()) func(){r.policies.Subscribe, r.served.Subscribe, r.webhook.Subscribe},
+		Serving:   r.ready,
+		All:       m.options.AdmissionPolicies == allPolicies, Timeout: m.options.WebhookTimeout, Exclude: policy.NewExclusion(m.excluded()...),
+		ExcludeNamespaces: append(slices.Clone(m.options.AdmissionExcludeNamespaces), namespace),
+		ExcludeUsers:      append(slices.Clone(m.options.AdmissionExcludeUsers), "system:serviceaccount:"+namespace+":docket-controller"),
+		OwnerClusterRole:  "docket:controller",
+	}
+	if config.URL == "" {
+		config.Service = &webhook.Service{Namespace: namespace, Name: m.options.WebhookService}
+	}
+	return webhook.NewRegistrar(config)
+}
+
+// excluded are kinds that are neither scanned nor asked about.
+func (m *Manager) excluded() []schema.GroupResource {
+	excluded := make([]schema.GroupResource, 0, len(m.options.ExcludeKinds))
+	for _, kind := range m.options.ExcludeKinds {
+		excluded = append(excluded, schema.ParseGroupResource(kind))
+	}
+	return excluded
+}

@@ -1,0 +1,190 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package policies
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/klog/v2"
+
+	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/controller/internal/served"
+	"github.com/docket-project/docket/controller/internal/source"
+)
+
+// exceptionSet is all exceptions at a time. It never changes, and has its own address.
+type exceptionSet struct {
+	list []*unstructured.Unstructured
+}
+
+// plan makes watches and policies what the API has now. It is called by one goroutine, whenever
+// anything has changed, and costs little when nothing has.
+func (s *Set) plan(ctx context.Context) {
+	woken := s.woken.Load()
+	s.undecided = true
+	catalog := s.config.Served.Current()
+	if catalog == nil {
+		return // What the API serves is not known yet.
+	}
+	s.planShelves(ctx, catalog)
+	s.reportRefused(ctx)
+	for _, shelf := range s.shelves {
+		if shelf.source != nil && !shelf.source.Decided() {
+			s.waitFor("the list of %s", shelf.plural)
+			return // Without all exceptions, results would be wrong.
+		}
+	}
+	s.undecided = false
+	// Before the objects: a kind is listed once they are there.
+	missing := s.missing(catalog)
+	items, ok := s.compile(ctx)
+	if !ok {
+		return
+	}
+	before := s.Current()
+	if before == nil || !slices.Equal(before.Items, items) || !maps.Equal(before.Missing, missing) {
+		s.publish(&Snapshot{Items: items, Missing: missing})
+	}
+	s.planned.Store(woken) // After the subscribers know.
+}
+
+// planShelves watches the kinds that are served.
+func (s *Set) planShelves(ctx context.Context, catalog *served.Catalog) {
+	changed := false
+	for _, shelf := range s.shelves {
+		found, ok := catalog.Lookup(shelf.plural, shelf.kind.Kind)
+		if shelf.source != nil && (!ok || shelf.source.Resource() != found) {
+			shelf.source.Stop()
+			shelf.source, changed = nil, true
+		}
+		switch {
+		case !ok:
+			shelf.clear()
+		case shelf.source == nil:
+			// What it had of another version remains until the new list is there.
+			shelf.source, changed = source.New(source.Config{
+				Resource: found, Client: s.config.Client, Clock: s.config.Clock,
+				Changed: s.sourceChanged, Failed: s.config.Failed,
+			}), true
+			shelf.source.Start(ctx, shelf)
+		}
+	}
+	if changed {
+		s.shareSources()
+	}
+}
+
+func (s *Set) shareSources() {
+	var watched []*source.Source
+	for _, shelf := range s.shelves {
+		if shelf.source != nil {
+			watched = append(watched, shelf.source)
+		}
+	}
+	s.sources.Store(&watched)
+}
+
+// reportRefused tells of kinds that the API refuses. Once: where lists are allowed and watches are
+// not, each attempt works at first.
+func (s *Set) reportRefused(ctx context.Context) {
+	for _, watched := range s.Sources() {
+		gvr := watched.Resource().GroupVersionResource
+		_, err := watched.State()
+		if !apierrors.IsForbidden(err) || s.refusals[gvr] {
+			continue
+		}
+		s.refusals[gvr] = true
+		klog.FromContext(ctx).Error(err, fmt.Sprintf(
+			`Not allowed: %s can't be listed and watched, and what is known of them stays as it was: give the controller a rule with apiGroups: [%q], resources: [%q], verbs: ["get", "list", "watch"]`,
+			gvr.GroupResource(), gvr.Group, gvr.Resource))
+	}
+}
+
+// missing returns the kinds that are not known.
+func (s *Set) missing(catalog *served.Catalog) map[schema.GroupKind]bool {
+	kinds := map[schema.GroupKind]bool{}
+	for _, shelf := range s.shelves {
+		listed := !catalog.GroupFailed(shelf.kind.Group)
+		if shelf.source != nil {
+			listed, _ = shelf.source.State()
+		}
+		if !listed {
+			kinds[shelf.kind] = true
+		}
+	}
+	return kinds
+}
+
+// compile returns all policies, those that have changed compiled anew. It returns false if ctx is
+// done.
+func (s *Set) compile(ctx context.Context) ([]*Item, bool) {
+	exceptions := s.currentExceptions()
+	known, items := make(map[policy.Identity]*Item, len(s.known)), make([]*Item, 0, len(s.known))
+	for _, shelf := range s.shelves {
+		if shelf.exception {
+			continue
+		}
+		for _, object := range shelf.list() {
+			if ctx.Err() != nil {
+				return nil, false
+			}
+			id := policy.Identity{Kind: shelf.kind.Kind, Namespace: object.GetNamespace(), Name: object.GetName()}
+			known[id] = s.compileOne(s.known[id], object, exceptions)
+			items = append(items, known[id])
+		}
+	}
+	s.known, s.exceptions = known, exceptions
+	slices.SortFunc(items, func(a, b *Item) int {
+		return strings.Compare(a.Policy.Identity().String(), b.Policy.Identity().String())
+	})
+	return items, true
+}
+
+// compileOne returns before if the object and the results that it gives are the same.
+func (s *Set) compileOne(before *Item, object *unstructured.Unstructured, exceptions *exceptionSet) *Item {
+	// An object that is equal is the same one.
+	same := before != nil && before.Object == object
+	if same && exceptions == s.exceptions {
+		return before
+	}
+	next := &Item{Policy: s.config.Compiler.Compile(object, exceptions.list), Object: object}
+	if same && next.Policy.Fingerprint() == before.Policy.Fingerprint() {
+		return before
+	}
+	return next
+}
+
+// currentExceptions are those that have not expired, and those of before if they are the same.
+func (s *Set) currentExceptions() *exceptionSet {
+	next := &exceptionSet{}
+	s.expiry = time.Time{}
+	now := s.config.Clock.Now()
+	for _, shelf := range s.shelves {
+		if !shelf.exception {
+			continue
+		}
+		for _, exception := range shelf.list() {
+			at := policy.ExpiryOf(exception)
+			if !at.IsZero() && !at.After(now) {
+				continue
+			}
+			if !at.IsZero() && (s.expiry.IsZero() || at.Before(s.expiry)) {
+				s.expiry = at
+			}
+			next.list = append(next.list, exception)
+		}
+	}
+	if s.exceptions != nil && slices.Equal(s.exceptions.list, next.list) {
+		return s.exceptions
+	}
+	return next
+}

@@ -1,0 +1,197 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package policies
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/utils/clock"
+
+	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/controller/internal/served"
+	"github.com/docket-project/docket/controller/internal/source"
+)
+
+// tick is how often whatever waits for a time limit is looked at.
+const tick = time.Second
+
+// Config is what a [Set] needs. Client, Served and Compiler are required.
+type Config struct {
+	Client dynamic.Interface
+	// Served is run by its owner.
+	Served   *served.Watcher
+	Compiler policy.Compiler
+	// Failed, if not nil, is told of each list or watch that fails, by its operation.
+	Failed func(operation string)
+	// Clock is the real one if nil.
+	Clock clock.WithTicker
+}
+
+func (c *Config) complete() error {
+	var errs []error
+	for _, field := range []struct {
+		name    string
+		missing bool
+	}{{"Client", c.Client == nil}, {"Served", c.Served == nil}, {"Compiler", c.Compiler == nil}} {
+		if field.missing {
+			errs = append(errs, fmt.Errorf("policies: config: %s is required", field.name))
+		}
+	}
+	if c.Clock == nil {
+		c.Clock = clock.RealClock{}
+	}
+	return errors.Join(errs...)
+}
+
+// Set keeps all policies compiled. Make one with [New] for each call of [Set.Run].
+type Set struct {
+	config  Config
+	current atomic.Pointer[Snapshot]
+	// waiting is what the first snapshot waits for; nil once it is there.
+	waiting atomic.Pointer[error]
+	// sources are those of the shelves.
+	sources atomic.Pointer[[]*source.Source]
+
+	// woken counts what the planner has to look at, planned what it has dealt with.
+	woken, planned atomic.Int64
+	wakes          chan struct{}
+
+	// What follows belongs to the planner.
+	shelves    []*shelf
+	known      map[policy.Identity]*Item
+	exceptions *exceptionSet
+	// undecided tells that something waits for a time limit.
+	undecided bool
+	// expiry is when the next exception expires; zero for never.
+	expiry time.Time
+	// refusals are the resources whose refusal was reported.
+	refusals map[schema.GroupVersionResource]bool
+
+	mu          sync.Mutex
+	subscribers map[*func()]bool
+}
+
+// New returns a set that knows nothing until [Set.Run].
+func New(config Config) (*Set, error) {
+	if err := config.complete(); err != nil {
+		return nil, err
+	}
+	s := &Set{
+		config: config, wakes: make(chan struct{}, 1), known: map[policy.Identity]*Item{},
+		refusals: map[schema.GroupVersionResource]bool{}, subscribers: map[*func()]bool{},
+	}
+	s.shelves = newShelves(s.wake)
+	s.sources.Store(&[]*source.Source{})
+	s.wake() // Nothing is known before the planner has looked once.
+	s.waitFor("the list of kinds that the API serves")
+	return s, nil
+}
+
+// Current returns the policies; nil until all their kinds have been listed once, or it was clear
+// that they can't be.
+func (s *Set) Current() *Snapshot { return s.current.Load() }
+
+// Subscribe has changed called after each change of [Set.Current], by one goroutine, until the
+// returned function is called. It must return quickly.
+func (s *Set) Subscribe(changed func()) (unsubscribe func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.subscribers[&changed] = true
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.subscribers, &changed)
+	}
+}
+
+// Ready returns nil once there is a snapshot, and else what it waits for. Once nil, it stays so.
+func (s *Set) Ready() error {
+	if missing := s.waiting.Load(); missing != nil {
+		return *missing
+	}
+	return nil
+}
+
+// Idle tells whether all that was seen is in [Set.Current], and its subscribers know.
+func (s *Set) Idle() bool { return s.planned.Load() == s.woken.Load() }
+
+// Sources returns what is watched.
+func (s *Set) Sources() []*source.Source { return *s.sources.Load() }
+
+// Run keeps the policies up to date until ctx is done. All its goroutines have ended when it
+// returns; the last snapshot stays. It must be called once only.
+func (s *Set) Run(ctx context.Context) error {
+	defer s.config.Served.Subscribe(s.wake)()
+	ticker := s.config.Clock.NewTicker(tick)
+	defer ticker.Stop()
+	defer s.stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C():
+			if !s.undecided && !s.expired() {
+				continue
+			}
+			s.woken.Add(1)
+		case <-s.wakes:
+		}
+		s.plan(ctx)
+	}
+}
+
+// stop ends what is watched.
+func (s *Set) stop() {
+	for _, shelf := range s.shelves {
+		if shelf.source != nil {
+			shelf.source.Stop()
+		}
+	}
+}
+
+// expired tells whether an exception has expired.
+func (s *Set) expired() bool { return !s.expiry.IsZero() && !s.config.Clock.Now().Before(s.expiry) }
+
+// wake has the planner look at what has changed.
+func (s *Set) wake() {
+	s.woken.Add(1)
+	select {
+	case s.wakes <- struct{}{}:
+	default: // It has still to look.
+	}
+}
+
+// waitFor has Ready say what is missing, until there is a snapshot.
+func (s *Set) waitFor(format string, args ...any) {
+	if s.Current() == nil {
+		err := fmt.Errorf("the policies wait for "+format, args...)
+		s.waiting.Store(&err)
+	}
+}
+
+// publish makes a snapshot the current one.
+func (s *Set) publish(next *Snapshot) {
+	s.current.Store(next)
+	s.waiting.Store(nil)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for changed := range s.subscribers {
+		(*changed)()
+	}
+}
+
+// sourceChanged is called when a kind is listed, fails or works again.
+func (s *Set) sourceChanged(err error) {
+	if source.Missing(err) {
+		s.config.Served.Refresh()
+	}
+	s.wake()
+}

@@ -1,0 +1,56 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package policy
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// LastApplied is the annotation of kubectl apply. It is as large as the object and says nothing
+// about it.
+const LastApplied = "kubectl.kubernetes.io/last-applied-configuration"
+
+// Content is the hash of what a change of a resource has to change to matter: as in Kyverno,
+// labels, annotations, and all that is not metadata, status, or the node of a pod. It is enough of
+// a SHA-256 to tell contents apart, also those that somebody chose.
+type Content [16]byte
+
+// String returns it in hexadecimal digits.
+func (c Content) String() string { return hex.EncodeToString(c[:]) }
+
+// ContentOf returns the hash of an object, which it doesn't change.
+func ContentOf(object *unstructured.Unstructured) (Content, error) {
+	content := maps.Clone(object.Object)
+	delete(content, "metadata")
+	delete(content, "status")
+	if spec, ok := content["spec"].(map[string]any); ok {
+		if _, ok := spec["nodeName"]; ok {
+			spec = maps.Clone(spec)
+			delete(spec, "nodeName")
+			content["spec"] = spec
+		}
+	}
+	annotations := object.GetAnnotations()
+	delete(annotations, LastApplied) // A copy.
+	if len(annotations) == 0 {
+		annotations = nil // Equal whether it was there or not.
+	}
+	return HashOf([]any{object.GetLabels(), annotations, content})
+}
+
+// HashOf returns the hash of any JSON value.
+func HashOf(value any) (Content, error) {
+	data, err := json.Marshal(value)
+	if err != nil {
+		return Content{}, fmt.Errorf("hash of a resource: %w", err)
+	}
+	sum := sha256.Sum256(data)
+	return Content(sum[:len(Content{})]), nil
+}

@@ -1,0 +1,97 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package kyverno
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/ast"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/docket-project/docket/controller/internal/policy"
+)
+
+// globalContext is the variable by which CEL expressions read the context cache.
+const globalContext = "globalContext"
+
+// globalEntries returns what the expressions of objects read from the context cache, each once. In
+// namespaced policies that is an error of Kyverno's library.
+func globalEntries(objects []*unstructured.Unstructured) []policy.Entry {
+	var out []policy.Entry
+	add := func(name string) {
+		if entry := (policy.Entry{Kind: policy.GlobalContextEntry, Name: name}); !slices.Contains(out, entry) {
+			out = append(out, entry)
+		}
+	}
+	for _, object := range objects {
+		eachText(object.Object["spec"], func(text string) {
+			if strings.Contains(text, globalContext) {
+				for _, name := range globalNames(text) {
+					add(name)
+				}
+			}
+		})
+	}
+	return out
+}
+
+func eachText(value any, visit func(string)) {
+	switch typed := value.(type) {
+	case string:
+		visit(typed)
+	case []any:
+		for _, item := range typed {
+			eachText(item, visit)
+		}
+	case map[string]any:
+		for _, item := range typed {
+			eachText(item, visit)
+		}
+	}
+}
+
+// globalNames returns the names in calls such as globalContext.Get("name", ""). All else that an
+// expression does with the variable may ask for any name.
+func globalNames(expression string) []string {
+	environment, err := cel.NewEnv(cel.OptionalTypes())
+	if err != nil {
+		return []string{policy.AnyName}
+	}
+	parsed, issues := environment.Parse(expression)
+	if issues.Err() != nil {
+		return []string{policy.AnyName}
+	}
+	var names []string
+	uses, known := 0, 0
+	ast.PostOrderVisit(parsed.NativeRep().Expr(), ast.NewExprVisitor(func(expr ast.Expr) {
+		if expr.Kind() == ast.IdentKind && expr.AsIdent() == globalContext {
+			uses++
+		}
+		if expr.Kind() != ast.CallKind {
+			return
+		}
+		if name, ok := literalGet(expr.AsCall()); ok {
+			known++
+			names = append(names, name)
+		}
+	}))
+	if uses > known {
+		names = append(names, policy.AnyName)
+	}
+	return names
+}
+
+func literalGet(call ast.CallExpr) (name string, ok bool) {
+	if !call.IsMemberFunction() || !strings.EqualFold(call.FunctionName(), "get") || len(call.Args()) == 0 {
+		return "", false
+	}
+	target, first := call.Target(), call.Args()[0]
+	if target.Kind() != ast.IdentKind || target.AsIdent() != globalContext || first.Kind() != ast.LiteralKind {
+		return "", false
+	}
+	name, ok = first.AsLiteral().Value().(string)
+	return name, ok
+}

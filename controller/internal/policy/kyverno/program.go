@@ -1,0 +1,73 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package kyverno
+
+import (
+	gojmespath "github.com/kyverno/go-jmespath"
+	"github.com/kyverno/kyverno/pkg/engine/jmespath"
+)
+
+// program is a compiled JMESPath expression. It is safe for concurrent use.
+type program struct {
+	ast       gojmespath.ASTNode
+	functions *gojmespath.FunctionCaller
+	// narrowed is the function that [narrow] has written around it; empty if it has not.
+	narrowed string
+}
+
+func newProgram(ast gojmespath.ASTNode, functions *gojmespath.FunctionCaller) *program {
+	out := &program{ast: ast, functions: functions}
+	name, _ := ast.Value.(string)
+	if ast.NodeType == gojmespath.ASTFunctionExpression && len(ast.Children) == 2 && (name == membersFunction || name == pairsFunction) {
+		out.narrowed = name
+	}
+	return out
+}
+
+// Search is that of Kyverno's interface.
+func (p *program) Search(data any) (any, error) {
+	if p.narrowed == "" {
+		return p.execute(p.ast, data)
+	}
+	// These are no functions of the library: those see null in the place of what is missing, which
+	// is an error of the condition.
+	list, err := p.execute(p.ast.Children[0], data)
+	if err != nil {
+		return nil, err
+	}
+	others, err := p.execute(p.ast.Children[1], data)
+	if _, isList := others.([]any); err != nil || p.narrowed == pairsFunction && !isList {
+		return list, nil //nolint:nilerr // The engine evaluates the other one for itself; a whole list is always right.
+	}
+	return membersOf(list, others), nil
+}
+
+func (p *program) execute(ast gojmespath.ASTNode, data any) (any, error) {
+	return gojmespath.NewInterpreter().Execute(ast, data, gojmespath.WithFunctionCaller(p.functions))
+}
+
+// overlaid compiles the expressions of one document, which see what it shares.
+type overlaid struct {
+	jmespath.Interface
+	document *document
+}
+
+// Query is that of Kyverno's interface.
+func (o overlaid) Query(text string) (jmespath.Query, error) {
+	compiled, err := o.Interface.Query(text)
+	if err != nil {
+		return nil, err
+	}
+	return overlaidQuery{compiled, o.document}, nil
+}
+
+type overlaidQuery struct {
+	jmespath.Query
+	document *document
+}
+
+// Search is that of Kyverno's interface. The data are those of the whole document.
+func (q overlaidQuery) Search(data any) (any, error) {
+	return q.Query.Search(q.document.shared.over(data))
+}

@@ -1,0 +1,134 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package kyverno
+
+import (
+	"context"
+	"slices"
+
+	"github.com/kyverno/kyverno/pkg/admissionpolicy"
+	celengine "github.com/kyverno/kyverno/pkg/cel/engine"
+	"github.com/kyverno/kyverno/pkg/cel/matching"
+	vpolengine "github.com/kyverno/kyverno/pkg/cel/policies/vpol/engine"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/admission"
+
+	"github.com/docket-project/docket/api/report"
+	"github.com/docket-project/docket/controller/internal/policy"
+)
+
+// Review is that of [policy.Policy].
+func (p *celPolicy) Review(ctx context.Context, request *policy.Request) ([]policy.Verdict, error) {
+	if !p.inScopeOf(request) || !slices.Contains(p.admission.Operations, request.Operation) {
+		return nil, nil
+	}
+	kind := schema.GroupVersionResource(request.Resource).GroupVersion().WithKind(request.Kind.Kind)
+	if !requested(p.admission.Targets, kind, request.Resource.Resource, request.SubResource) {
+		return nil, nil
+	}
+	results, err := p.limits.review(ctx, p.admission.Timeout, &celReview{policy: p, request: request})
+	if err != nil {
+		return nil, err
+	}
+	var verdicts []policy.Verdict
+	for _, result := range results {
+		verdicts = append(verdicts, policy.Verdict{
+			Result: result, Warn: p.admission.Warns && failed(result.Outcome),
+			Deny: result.Outcome == report.OutcomeFail && p.admission.Enforces ||
+				result.Outcome == report.OutcomeError && p.admission.Closed,
+		})
+	}
+	return verdicts, nil
+}
+
+// celReview is the evaluation of one request, in one step.
+type celReview struct {
+	policy  *celPolicy
+	request *policy.Request
+}
+
+func (e *celReview) steps() int { return 1 }
+
+func (e *celReview) name(int) string { return "" }
+
+func (e *celReview) step(ctx context.Context, _ int) ([]policy.Result, error) {
+	namespace := requestNamespace(e.request)
+	engine := vpolengine.NewEngine(e.policy.compiled, func(string) *corev1.Namespace { return namespace }, matching.NewMatcher())
+	request := *e.request.AdmissionRequest
+	request.Object = e.show(e.request.New, request.Object.Raw)
+	request.OldObject = e.show(e.request.Old, request.OldObject.Raw)
+	return handle(ctx, engine, celengine.RequestFromAdmission(e.policy.compiler.library, request))
+}
+
+// show returns an object for the engine, which does not read it from JSON once more. For the
+// variable "request" it does write it as JSON.
+func (e *celReview) show(object *unstructured.Unstructured, raw []byte) runtime.RawExtension {
+	shown := asRequested(e.request, object)
+	switch {
+	case shown == nil:
+		return runtime.RawExtension{}
+	case !e.policy.readsRequest:
+		return runtime.RawExtension{Object: unwritten{shown}}
+	case len(raw) > 0:
+		return runtime.RawExtension{Object: written{shown, raw}}
+	default:
+		return runtime.RawExtension{Object: shown}
+	}
+}
+
+// fail returns an error if the request is one that the policy names.
+func (e *celReview) fail(_ int, cause error) []policy.Result {
+	matched := true
+	err := protect(func() error {
+		policies, err := e.policy.compiled(context.Background())
+		matched = slices.ContainsFunc(policies, func(one vpolengine.Policy) bool {
+			return constrained(one.CompiledPolicy.MatchConstraints(), e.request)
+		})
+		return err
+	})
+	if !matched && err == nil {
+		return nil
+	}
+	return []policy.Result{errorResult("", cause)}
+}
+
+func (e *celReview) forget() {}
+
+// written is an object whose JSON is known.
+type written struct {
+	*unstructured.Unstructured
+	data []byte
+}
+
+// MarshalJSON is that of JSON's marshalers.
+func (w written) MarshalJSON() ([]byte, error) { return w.data, nil }
+
+// constrained tells whether match constraints have a request. Those that can't be read have it.
+func constrained(constraints *admissionregistrationv1.MatchResources, request *policy.Request) bool {
+	if constraints == nil {
+		return true
+	}
+	matched := true
+	err := protect(func() error {
+		object, old := value(asRequested(request, request.New)), value(asRequested(request, request.Old))
+		user := admissionpolicy.NewUser(request.UserInfo)
+		attributes := admission.NewAttributesRecord(
+			&object, &old, schema.GroupVersionKind(request.Kind), request.Namespace, request.Name,
+			schema.GroupVersionResource(request.Resource), request.SubResource, admission.Operation(request.Operation), nil,
+			request.DryRun != nil && *request.DryRun, user,
+		)
+		var namespace runtime.Object
+		if known := requestNamespace(request); known != nil {
+			namespace = known
+		}
+		var err error
+		matched, err = matching.NewMatcher().Match(&matching.MatchCriteria{Constraints: constraints}, attributes, namespace)
+		return err
+	})
+	return matched || err != nil
+}

@@ -1,0 +1,63 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/docket-project/docket/controller/internal/policy"
+)
+
+// TestBarrier: after it the server has what was set before, whatever is set meanwhile; an outage is
+// waited for, a refusal is not.
+func TestBarrier(t *testing.T) {
+	t.Parallel()
+	w := startServer(t).world(t, Options{Split: true})
+	w.load(t)
+	w.settle()
+	w.run(t)
+	w.layout.Present(clusterPolicy("a"), presentation())
+	has := func(name string) bool {
+		found, err := w.results(t.Context(), WGPolicy)
+		return err == nil && found["a r default/"+name]
+	}
+	w.layout.Set(clusterPolicy("a"), pod("default", "one"), []policy.Result{pass("r")})
+	if err := w.writer.Barrier(t.Context()); err != nil || !has("one") {
+		t.Fatalf("after the barrier the server has it: %v, error: %v", has("one"), err)
+	}
+
+	w.gateway.set(func(r *http.Request) (*http.Response, error) {
+		if r.Method == http.MethodPut {
+			return nil, errors.New("the server is away")
+		}
+		return nil, nil //nolint:nilnil // The server answers.
+	})
+	w.layout.Set(clusterPolicy("a"), pod("default", "two"), []policy.Result{pass("r")})
+	short, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	defer cancel()
+	if err := w.writer.Barrier(short); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("while the server is away: %v", err)
+	}
+	w.gateway.set(nil)
+	if err := w.writer.Barrier(t.Context()); err != nil || !has("two") {
+		t.Errorf("after the outage the server has it: %v, error: %v", has("two"), err)
+	}
+
+	w.gateway.set(func(r *http.Request) (*http.Response, error) {
+		if r.Method == http.MethodPut {
+			return refusal(r, http.StatusForbidden, metav1.StatusReasonForbidden, "no"), nil
+		}
+		return nil, nil //nolint:nilnil // The server answers.
+	})
+	w.layout.Set(clusterPolicy("a"), pod("default", "three"), []policy.Result{pass("r")})
+	if err := w.writer.Barrier(t.Context()); err != nil || has("three") {
+		t.Errorf("a report that is refused: %v", err)
+	}
+}

@@ -1,0 +1,72 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package scan
+
+import "slices"
+
+// generation is a set of revisions of policies. It never changes, and entries share it.
+type generation struct {
+	revisions []*revision
+}
+
+// task is what a worker has to do for an entry.
+type task struct {
+	packed *packed
+	// before are the revisions whose results were set.
+	before *generation
+	// due are to be evaluated, but for those that give results at admission; the results of dropped
+	// are to go.
+	due     []*compiled
+	dropped []*slot
+	// after are the revisions whose results are set afterwards.
+	after *generation
+}
+
+// has tells whether the set has a revision. It may be nil.
+func (g *generation) has(r *revision) bool { return g != nil && slices.Contains(g.revisions, r) }
+
+// with returns the set with one more revision. The set may be nil.
+func (g *generation) with(r *revision) *generation {
+	next := &generation{revisions: []*revision{r}}
+	if g != nil {
+		next.revisions = append(next.revisions, g.revisions...)
+	}
+	return next
+}
+
+// due returns what has to be done for a resource with the results of before, which may be nil,
+// so that it has those of after.
+func due(before, after *generation, policies []*compiled) task {
+	result := task{before: before, after: after}
+	known := map[*revision]bool{}
+	if before != nil {
+		for _, r := range before.revisions {
+			known[r] = true
+		}
+	}
+	slots := make(map[*slot]bool, len(policies))
+	for i, r := range after.revisions {
+		slots[r.slot] = true
+		if !known[r] {
+			result.due = append(result.due, policies[i])
+		}
+	}
+	for _, s := range slotsOf(before) {
+		if !slots[s] && s.exists() {
+			result.dropped = append(result.dropped, s)
+		}
+	}
+	return result
+}
+
+func slotsOf(g *generation) []*slot {
+	if g == nil {
+		return nil
+	}
+	slots := make([]*slot, 0, len(g.revisions))
+	for _, r := range g.revisions {
+		slots = append(slots, r.slot)
+	}
+	return slots
+}

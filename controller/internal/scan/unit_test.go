@@ -1,0 +1,222 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package scan
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	dynamicfake "k8s.io/client-go/dynamic/fake"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/docket-project/docket/api/report"
+	"github.com/docket-project/docket/controller/internal/policies"
+	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/controller/internal/served"
+	"github.com/docket-project/docket/controller/internal/source"
+)
+
+// unitPolicy says what it is told to say.
+type unitPolicy struct {
+	benchPolicy
+
+	fingerprint string
+	admission   bool
+	entries     []policy.Entry
+	targets     []policy.Target
+}
+
+func (p unitPolicy) Fingerprint() string         { return p.fingerprint }
+func (p unitPolicy) Background() bool            { return !p.admission }
+func (p unitPolicy) Admission() policy.Admission { return policy.Admission{Enabled: p.admission} }
+func (p unitPolicy) Entries() []policy.Entry     { return p.entries }
+func (p unitPolicy) Targets() []policy.Target {
+	if p.targets != nil {
+		return p.targets
+	}
+	return p.benchPolicy.Targets()
+}
+
+// noKinds is a compiler and a list of kinds that nobody asks.
+type noKinds struct {
+	policy.Compiler
+	served.Lister
+}
+
+// unitResults has results as "policy subject outcome …".
+type unitResults struct {
+	mu      sync.Mutex
+	current map[policy.Identity]map[policy.Reference][]policy.Result
+}
+
+func (r *unitResults) Present(policy.Identity, policy.Presentation)               {}
+func (r *unitResults) Settle(func(policy.Identity, policy.Reference) (keep bool)) {}
+
+func (r *unitResults) Set(id policy.Identity, subject policy.Reference, results []policy.Result) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.current[id] == nil {
+		r.current[id] = map[policy.Reference][]policy.Result{}
+	}
+	r.current[id][subject] = results
+	if len(results) == 0 {
+		delete(r.current[id], subject)
+	}
+}
+
+func (r *unitResults) RemovePolicy(id policy.Identity) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.current, id)
+}
+
+func (r *unitResults) lines() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	lines := []string{}
+	for id, subjects := range r.current {
+		for subject, results := range subjects {
+			line := id.Name + " " + subject.Name
+			for _, result := range results {
+				line += " " + string(result.Outcome)
+			}
+			lines = append(lines, line)
+		}
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+// unit is a scanner without an API, which does what a test says.
+type unit struct {
+	*Scanner
+
+	clock   *clocktesting.FakeClock
+	results *unitResults
+	pods    *kind
+}
+
+var unitPods = served.Resource{GroupVersionResource: schema.GroupVersionResource{Version: "v1", Resource: "pods"}, Kind: "Pod", Namespaced: true}
+
+func newUnit(t *testing.T) *unit {
+	t.Helper()
+	u := &unit{
+		clock:   clocktesting.NewFakeClock(time.Unix(1_000_000, 0)),
+		results: &unitResults{current: map[policy.Identity]map[policy.Reference][]policy.Result{}},
+	}
+	watcher, client := served.NewWatcher(served.Config{Discovery: noKinds{}}), dynamicfake.NewSimpleDynamicClient(runtime.NewScheme())
+	set, err := policies.New(policies.Config{Client: client, Served: watcher, Compiler: noKinds{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.Scanner, err = New(Config{Client: client, Served: watcher, Policies: set, Results: u.results, Clock: u.clock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.settled = true
+	u.pods = u.kindOf(unitPods.GroupVersionResource, unitPods)
+	u.pods.source = source.New(source.Config{Clock: u.clock, Changed: func(error) {}})
+	return u
+}
+
+// are has these policies be all that there are.
+func (u *unit) are(list ...unitPolicy) {
+	snapshot := &policies.Snapshot{}
+	for _, p := range list {
+		snapshot.Items = append(snapshot.Items, &policies.Item{Policy: p, Object: &unstructured.Unstructured{Object: map[string]any{}}})
+	}
+	u.adopt(snapshot)
+	u.assignPods()
+}
+
+// assignPods gives the policies to the kind, as the planner does.
+func (u *unit) assignPods() {
+	var current []*compiled
+	for _, id := range slices.SortedFunc(func(yield func(policy.Identity) bool) {
+		for id := range u.slots {
+			if !yield(id) {
+				return
+			}
+		}
+	}, compareIdentities) {
+		c := u.slots[id].current
+		if c != nil && slices.ContainsFunc(c.targets, func(t policy.Target) bool { return t.Matches(unitPods.GVK(), unitPods.Resource) }) {
+			current = append(current, c)
+		}
+	}
+	u.pods.setPolicies(current, false)
+}
+
+// work has everything done that waits, and returns how many resources that was.
+func (u *unit) drain(t *testing.T) (count int) {
+	t.Helper()
+	for !u.queue.idle() {
+		e, ok := u.queue.get()
+		if !ok {
+			t.Fatal("closed")
+		}
+		if err := u.process(context.WithoutCancel(t.Context()), e); err != nil {
+			t.Fatal(err)
+		}
+		u.queue.done(e)
+		count++
+	}
+	return count
+}
+
+func unitPod(name, uid, label string) *unstructured.Unstructured {
+	o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Pod", "spec": map[string]any{}}}
+	o.SetNamespace("n")
+	o.SetName(name)
+	o.SetUID(types.UID(uid))
+	o.SetLabels(map[string]string{"a": label})
+	return o
+}
+
+func (u *unit) list(t *testing.T, objects ...*unstructured.Unstructured) {
+	t.Helper()
+	list := make([]any, 0, len(objects))
+	for _, o := range objects {
+		list = append(list, o.DeepCopy())
+	}
+	if err := u.pods.Replace(list, ""); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (u *unit) update(t *testing.T, o *unstructured.Unstructured) {
+	t.Helper()
+	if err := u.pods.Update(o.DeepCopy()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func unitNamed(name string, admission bool) unitPolicy {
+	return unitPolicy{benchPolicy: benchPolicy{policy.Identity{Kind: policy.ClusterPolicy, Name: name}}, fingerprint: "1", admission: admission}
+}
+
+// admitted is what a policy has said about a pod, second seconds after the start.
+func admitted(t *testing.T, p unitPolicy, o *unstructured.Unstructured, second int, outcomes ...report.Outcome) policy.Admitted {
+	t.Helper()
+	content, err := policy.ContentOf(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := policy.Admitted{
+		Policy: p.Identity(), Fingerprint: p.fingerprint, Resource: unitPods.GroupVersionResource,
+		Subject: policy.ReferenceTo(o), Content: content, Time: time.Unix(int64(1_000_000+second), 0),
+	}
+	for i, outcome := range outcomes {
+		a.Results = append(a.Results, policy.Result{Rule: fmt.Sprint("r", i), Outcome: outcome})
+	}
+	return a
+}

@@ -1,0 +1,207 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package source
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+
+	"github.com/docket-project/docket/controller/internal/served"
+)
+
+const (
+	// patience is how long a kind may fail to be listed for a passing reason, and
+	// patienceWithSilence how long its list may take, before it no longer holds up what waits
+	// for all kinds.
+	patience            = 30 * time.Second
+	patienceWithSilence = 2 * time.Minute
+	// The shortest and longest time between two attempts. Shorter at the end than a reflector's
+	// default: the scan should go on soon after an API server is back.
+	minBackoff, maxBackoff = 800 * time.Millisecond, 15 * time.Second
+)
+
+// The operations that [Config.Failed] is told of.
+const (
+	OperationList  = "list"
+	OperationWatch = "watch"
+)
+
+// Config is what a [Source] works with.
+type Config struct {
+	Resource served.Resource
+	// Namespace limits it to one; empty for all.
+	Namespace string
+	Client    dynamic.Interface
+	Clock     clock.WithTicker
+	// Changed is called when the source is listed, fails in another way, or works again, with
+	// the error if there is one.
+	Changed func(error)
+	// Failed, if not nil, is told of each request that fails.
+	Failed func(operation string)
+}
+
+// Source keeps a store like the objects of one resource, until it is stopped. A failure is tried
+// again for ever.
+type Source struct {
+	config Config
+
+	cancel context.CancelFunc
+	ended  sync.WaitGroup
+
+	mu sync.Mutex
+	// listed stays true: what is known remains known while the API server is away.
+	listed bool
+	// err is what the last request came to, since when requests fail or the source started.
+	err   error
+	since time.Time
+}
+
+// New returns a source that does nothing until [Source.Start].
+func New(config Config) *Source { return &Source{config: config} }
+
+// Resource returns what the source is of.
+func (s *Source) Resource() served.Resource { return s.config.Resource }
+
+// Start fills the store until Stop or the end of ctx. The store calls [Source.SetListed] when it
+// has everything.
+func (s *Source) Start(ctx context.Context, store cache.ReflectorStore) {
+	ctx, s.cancel = context.WithCancel(ctx)
+	s.since = s.config.Clock.Now()
+	resource := s.config.Resource
+	logger := klog.LoggerWithValues(klog.FromContext(ctx), "resource", resource.GroupVersionResource)
+	reflector := cache.NewReflectorWithOptions(
+		cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{ListWithContextFunc: s.list, WatchFuncWithContext: s.watch}, s.config.Client),
+		nil, store,
+		cache.ReflectorOptions{
+			Logger: &logger, Name: resource.GroupResource().String(), TypeDescription: resource.GVK().String(),
+			Clock: contextClock{WithTicker: s.config.Clock, ctx: ctx},
+			Backoff: &wait.Backoff{
+				Duration: minBackoff, Cap: maxBackoff, Factor: 2, Jitter: 1,
+				Steps: int(math.Ceil(float64(maxBackoff) / float64(minBackoff))),
+			},
+		})
+	s.ended.Go(func() { reflector.RunWithContext(klog.NewContext(ctx, logger)) })
+}
+
+// Stop returns when nothing is added to the store any more.
+func (s *Source) Stop() {
+	s.cancel()
+	s.ended.Wait()
+}
+
+func (s *Source) list(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+	list, err := s.client().List(ctx, options)
+	if s.note(ctx, OperationList, err); err != nil {
+		return nil, err // Not a list that is nil and yet an object.
+	}
+	return list, nil
+}
+
+func (s *Source) watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+	watcher, err := s.client().Watch(ctx, options)
+	s.note(ctx, OperationWatch, err)
+	return watcher, err
+}
+
+func (s *Source) client() dynamic.ResourceInterface {
+	client := s.config.Client.Resource(s.config.Resource.GroupVersionResource)
+	if s.config.Namespace == "" {
+		return client
+	}
+	return client.Namespace(s.config.Namespace)
+}
+
+// note keeps the outcome of a request.
+func (s *Source) note(ctx context.Context, operation string, err error) {
+	if ctx.Err() != nil || apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
+		return // Neither says anything about the resource: the latter asks for a new list.
+	}
+	if err != nil {
+		if s.config.Failed != nil {
+			s.config.Failed(operation)
+		}
+		err = fmt.Errorf("%s %s: %w", operation, s.config.Resource.GroupResource(), err)
+	}
+	s.mu.Lock()
+	news := (err == nil) != (s.err == nil) || apierrors.ReasonForError(err) != apierrors.ReasonForError(s.err)
+	if err != nil && s.err == nil {
+		s.since = s.config.Clock.Now()
+	}
+	s.err = err
+	s.mu.Unlock()
+	if news {
+		s.config.Changed(err)
+	}
+}
+
+// SetListed is called by the store once it has everything.
+func (s *Source) SetListed() {
+	s.mu.Lock()
+	news := !s.listed
+	s.listed = true
+	s.mu.Unlock()
+	if news {
+		s.config.Changed(nil)
+	}
+}
+
+// State returns whether the store has everything, and the error of the last request.
+func (s *Source) State() (listed bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.listed, s.err
+}
+
+// Decided tells whether there is no point in waiting for the list: it is there, is refused, or
+// has failed for long.
+func (s *Source) Decided() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	waited := s.config.Clock.Since(s.since)
+	return s.listed || Refused(s.err) || waited >= patienceWithSilence || (s.err != nil && waited >= patience)
+}
+
+// Missing tells whether the API doesn't have what it was asked for.
+func Missing(err error) bool { return apierrors.IsNotFound(err) }
+
+// Refused tells whether an error is an answer that a retry will hardly change.
+func Refused(err error) bool {
+	return apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) || Missing(err) || apierrors.IsMethodNotSupported(err)
+}
+
+// contextClock is a clock whose After ends with a context: the reflector waits for that alone
+// before it repeats a watch.
+type contextClock struct {
+	clock.WithTicker
+	ctx context.Context //nolint:containedctx // After has no parameter for it.
+}
+
+// After returns a channel that has a value once d has passed or the context is done.
+func (c contextClock) After(d time.Duration) <-chan time.Time {
+	fired := make(chan time.Time, 1)
+	timer := c.NewTimer(d)
+	go func() {
+		defer timer.Stop()
+		select {
+		case now := <-timer.C():
+			fired <- now
+		case <-c.ctx.Done():
+			fired <- c.Now()
+		}
+	}()
+	return fired
+}

@@ -1,0 +1,91 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package webhook
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/utils/clock"
+)
+
+// The defaults of a [Config].
+const (
+	DefaultDrain = 5 * time.Second
+	// DefaultSecret is the Secret of the manifests.
+	DefaultSecret = "docket-controller-webhook"
+)
+
+// Config is what a [Server] needs. Required are Handler, and either CertDir or Client, Namespace, and
+// Service or Hosts.
+type Config struct {
+	// Address is host:port to listen at; the host may be empty and the port 0
+	// (--webhook-bind-address).
+	Address string
+	Handler http.Handler
+
+	// CertDir has tls.crt, tls.key and, if the registrar is to write it, ca.crt; they are read
+	// again when they change (--webhook-cert-dir). Without it the certificates are in Secret.
+	CertDir string
+
+	// Client reads and writes the Secret.
+	Client kubernetes.Interface
+	// Namespace is that of the Secret and the Service: the own one.
+	Namespace string
+	// Secret is [DefaultSecret] if empty (--webhook-secret).
+	Secret string
+	// Service is the name that kube-apiserver calls (--webhook-service).
+	Service string
+	// Hosts are further names and IP addresses that are called, such as that of --webhook-url.
+	Hosts []string
+	// Trusted tells whether an authority may begin to sign: whether those who call know it. It
+	// is nil if nobody has to be asked; else see [TrustedBy].
+	Trusted func(ctx context.Context, authority *x509.Certificate) (bool, error)
+
+	// Drain is how long requests are still served after the end of the process was asked for:
+	// kube-apiserver learns of it a little later. It is [DefaultDrain] if 0, none if negative.
+	Drain time.Duration
+	// Clock is the real one if nil.
+	Clock clock.WithTicker
+}
+
+func (c *Config) complete() error {
+	if c.Handler == nil {
+		return errors.New("webhook: a handler is required")
+	}
+	if c.CertDir == "" {
+		switch {
+		case c.Client == nil:
+			return errors.New("webhook: a client is required for certificates in a Secret")
+		case c.Namespace == "":
+			return errors.New("webhook: the own namespace is required for certificates in a Secret; or give files with --webhook-cert-dir")
+		case c.Service == "" && len(c.Hosts) == 0:
+			return errors.New("--webhook-service: is required for certificates in a Secret; or give files with --webhook-cert-dir")
+		}
+	}
+	if c.Secret == "" {
+		c.Secret = DefaultSecret
+	}
+	if c.Drain == 0 {
+		c.Drain = DefaultDrain
+	}
+	if c.Clock == nil {
+		c.Clock = clock.RealClock{}
+	}
+	return nil
+}
+
+// hosts are the names that kube-apiserver may call.
+func (c *Config) hosts() []string {
+	if c.Service == "" {
+		return c.Hosts
+	}
+	name := fmt.Sprintf("%s.%s.svc", c.Service, c.Namespace)
+	return append([]string{name, name + ".cluster.local"}, c.Hosts...)
+}

@@ -1,0 +1,298 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package webhook
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/retry"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/ptr"
+)
+
+const (
+	// gather is how long changes wait for others: at the start policies come one by one.
+	gather = 500 * time.Millisecond
+	// contest is how long it matters that others changed the configuration.
+	contest = time.Minute
+	// again is when what failed is tried once more.
+	again = 5 * time.Second
+)
+
+var (
+	errForeign = errors.New("exists and is not docket-controller's; delete it, or choose another name")
+	errWaiting = errors.New("requests can't be answered yet")
+	errDropped = errors.New("the API server does not keep all fields; it is too old for matchConditions")
+)
+
+// Registrar keeps a ValidatingWebhookConfiguration right.
+type Registrar struct {
+	config  RegistrarConfig
+	trigger chan struct{}
+
+	// answered is what the API server made of what was written last, and written is that: a
+	// server that drops fields is not written to again and again. Run's goroutine has them.
+	written, answered *admissionregistrationv1.ValidatingWebhookConfiguration
+	// contested is how often others changed it of late, and contestedAt when they did last.
+	contested   int
+	contestedAt time.Time
+}
+
+// NewRegistrar returns one that does nothing until [Registrar.Run].
+func NewRegistrar(config RegistrarConfig) (*Registrar, error) {
+	if err := config.complete(); err != nil {
+		return nil, err
+	}
+	return &Registrar{config: config, trigger: make(chan struct{}, 1)}, nil
+}
+
+// Run keeps the configuration right until ctx is done. What goes wrong is logged, counted, and
+// tried again. The configuration stays when Run ends: another replica may go on.
+func (r *Registrar) Run(ctx context.Context) error {
+	for _, subscribe := range r.config.Subscribe {
+		defer subscribe(r.wake)()
+	}
+	var watching sync.WaitGroup
+	defer watching.Wait()
+	watch, stop := context.WithCancel(ctx)
+	defer stop()
+	watching.Go(func() { r.watch(watch) })
+	defer ruleCount.Reset()
+
+	for last := ""; ; {
+		err := r.reconcile(ctx)
+		if ctx.Err() != nil {
+			return nil
+		}
+		last = r.report(ctx, err, last)
+		if !r.wait(ctx, r.nextLook(err)) {
+			return nil
+		}
+	}
+}
+
+func (r *Registrar) nextLook(err error) time.Duration {
+	if err != nil {
+		return min(again, r.config.Interval)
+	}
+	return r.config.Interval
+}
+
+// report counts an error, and logs it if it says something new.
+func (r *Registrar) report(ctx context.Context, err error, last string) string {
+	if err == nil {
+		return ""
+	}
+	reason := reasonAPI
+	switch {
+	case errors.Is(err, errForeign):
+		reason = reasonForeign
+	case errors.Is(err, errWaiting):
+		reason = reasonWaiting
+	case errors.Is(err, errDropped):
+		reason = reasonDropped
+	}
+	configurationErrors.WithLabelValues(reason).Inc()
+	text, logger := err.Error(), klog.FromContext(ctx)
+	switch {
+	case text == last:
+	case reason == reasonWaiting:
+		logger.Info("The ValidatingWebhookConfiguration has to wait", "name", r.config.Name, "for", text)
+	default:
+		logger.Error(err, "The ValidatingWebhookConfiguration is not as it should be", "name", r.config.Name)
+	}
+	return text
+}
+
+// wake has the configuration looked at soon.
+func (r *Registrar) wake() {
+	select {
+	case r.trigger <- struct{}{}:
+	default:
+	}
+}
+
+// wait returns after that time or, if something has changed, soon. It tells whether ctx is still
+// alive.
+func (r *Registrar) wait(ctx context.Context, length time.Duration) bool {
+	timer := r.config.Clock.NewTimer(length)
+	defer timer.Stop()
+	trigger := r.trigger
+	for {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-trigger:
+			trigger = nil // What comes now has its turn afterwards.
+			timer.Reset(r.soon())
+		case <-timer.C():
+			return true
+		}
+	}
+}
+
+// soon grows while somebody else keeps changing the configuration back: two that disagree must not
+// keep the API server busy.
+func (r *Registrar) soon() time.Duration {
+	if r.contested == 0 || r.config.Clock.Since(r.contestedAt) > contest {
+		return gather
+	}
+	return min(gather<<min(r.contested, 10), contest/2)
+}
+
+// contend is called before a write.
+func (r *Registrar) contend(wanted *admissionregistrationv1.ValidatingWebhookConfiguration) {
+	if r.written == nil || !equality.Semantic.DeepEqual(wanted.Webhooks, r.written.Webhooks) {
+		return
+	}
+	if r.config.Clock.Since(r.contestedAt) > contest {
+		r.contested = 0
+	}
+	r.contested++
+	r.contestedAt = r.config.Clock.Now()
+}
+
+// reconcile makes the configuration what it should be. It does nothing while policies or kinds are
+// not known.
+func (r *Registrar) reconcile(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTime)
+	defer cancel()
+	policies, known := r.config.Policies()
+	catalog := r.config.Catalog()
+	if !known || catalog == nil {
+		return nil
+	}
+	chosen := r.config.selectRules(policies, catalog)
+	return retry.RetryOnConflict(retry.DefaultRetry, func() error { return r.once(ctx, chosen) })
+}
+
+func (r *Registrar) once(ctx context.Context, chosen selection) error {
+	client := r.config.Client.AdmissionregistrationV1().ValidatingWebhookConfigurations()
+	have, err := client.Get(ctx, r.config.Name, metav1.GetOptions{})
+	missing := apierrors.IsNotFound(err)
+	switch {
+	case missing:
+		have = &admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: r.config.Name}}
+	case err != nil:
+		return fmt.Errorf("read it: %w", err)
+	case have.Labels[managedByLabel] != managedBy:
+		return errForeign
+	}
+	wanted := have.DeepCopy()
+	hooks := r.config.webhooks(chosen, have)
+	if missing && len(hooks) == 0 {
+		observeRules(nil)
+		return nil
+	}
+	owner, err := r.owner(ctx)
+	if err != nil {
+		return err
+	}
+	changed := r.config.apply(wanted, hooks, owner)
+	if !changed {
+		observeRules(hooks)
+		return nil
+	}
+	if r.dropped(have, wanted) {
+		return errDropped
+	}
+	if err := r.mayServe(ctx, have, wanted); err != nil {
+		return err
+	}
+	return r.put(ctx, wanted, missing)
+}
+
+func (r *Registrar) put(ctx context.Context, wanted *admissionregistrationv1.ValidatingWebhookConfiguration, missing bool) error {
+	r.contend(wanted)
+	client := r.config.Client.AdmissionregistrationV1().ValidatingWebhookConfigurations()
+	var got *admissionregistrationv1.ValidatingWebhookConfiguration
+	var err error
+	if missing {
+		got, err = client.Create(ctx, wanted, metav1.CreateOptions{})
+	} else {
+		got, err = client.Update(ctx, wanted, metav1.UpdateOptions{})
+	}
+	if apierrors.IsConflict(err) {
+		return err
+	}
+	if err != nil {
+		return fmt.Errorf("write it: %w", err)
+	}
+	r.written, r.answered = wanted, got
+	observeRules(got.Webhooks)
+	configurationWrites.Inc()
+	klog.FromContext(ctx).Info("Wrote the ValidatingWebhookConfiguration", "name", r.config.Name, "webhooks", len(got.Webhooks), "changedByOthers", r.contested > 0)
+	return nil
+}
+
+// dropped tells whether what would be written is what was written last, and what there is is what
+// the API server made of it.
+func (r *Registrar) dropped(have, wanted *admissionregistrationv1.ValidatingWebhookConfiguration) bool {
+	return r.written != nil && have.UID == r.answered.UID && have.ResourceVersion == r.answered.ResourceVersion &&
+		equality.Semantic.DeepEqual(wanted.Webhooks, r.written.Webhooks) && !equality.Semantic.DeepEqual(have.Webhooks, wanted.Webhooks)
+}
+
+// mayServe tells whether requests can be answered. Who has to be waited for are the endpoints of
+// the Service only before requests are denied for the first time: later they come and go.
+func (r *Registrar) mayServe(ctx context.Context, have, wanted *admissionregistrationv1.ValidatingWebhookConfiguration) error {
+	if len(wanted.Webhooks) == 0 {
+		return nil
+	}
+	if err := r.config.Serving(); err != nil {
+		return fmt.Errorf("%w: %w", errWaiting, err)
+	}
+	if r.config.Service == nil || !fails(wanted.Webhooks) || fails(have.Webhooks) {
+		return nil
+	}
+	slices, err := r.config.Client.DiscoveryV1().EndpointSlices(r.config.Service.Namespace).List(ctx, metav1.ListOptions{
+		LabelSelector: discoveryv1.LabelServiceName + "=" + r.config.Service.Name,
+	})
+	if err != nil {
+		return fmt.Errorf("look for endpoints of service %s/%s: %w", r.config.Service.Namespace, r.config.Service.Name, err)
+	}
+	for i := range slices.Items {
+		for _, endpoint := range slices.Items[i].Endpoints {
+			if ptr.Deref(endpoint.Conditions.Ready, true) {
+				return nil
+			}
+		}
+	}
+	return fmt.Errorf("%w: service %s/%s has no ready endpoint", errWaiting, r.config.Service.Namespace, r.config.Service.Name)
+}
+
+// owner returns who takes the configuration along; nil if there is nobody. It is looked up each
+// time: an owner that was made anew has another UID, and one that is gone would take the
+// configuration with it.
+func (r *Registrar) owner(ctx context.Context) (*metav1.OwnerReference, error) {
+	if r.config.OwnerClusterRole == "" {
+		return nil, nil //nolint:nilnil // Nobody.
+	}
+	role, err := r.config.Client.RbacV1().ClusterRoles().Get(ctx, r.config.OwnerClusterRole, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, nil //nolint:nilnil // Nobody.
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read its owner, ClusterRole %s: %w", r.config.OwnerClusterRole, err)
+	}
+	return &metav1.OwnerReference{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "ClusterRole", Name: role.Name, UID: role.UID}, nil
+}
+
+func observeRules(hooks []admissionregistrationv1.ValidatingWebhook) {
+	counts := map[string]int{FailWebhook: 0, IgnoreWebhook: 0}
+	for i := range hooks {
+		counts[hooks[i].Name] = len(hooks[i].Rules)
+	}
+	ruleCount.WithLabelValues(webhookFail).Set(float64(counts[FailWebhook]))
+	ruleCount.WithLabelValues(webhookIgnore).Set(float64(counts[IgnoreWebhook]))
+}

@@ -1,0 +1,370 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package webhook
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/docket-project/docket/controller/internal/policy"
+)
+
+func TestConfigurationFollowsPoliciesAndIsPutRight(t *testing.T) {
+	t.Parallel()
+	const name, group = "follows", "follows"
+	client := cluster(t)
+	s := newSituation(t, enforcing(true, gadgets(group)))
+	s.known = false
+	background(t, newTestRegistrar(t, s.config(client, name)).Run)
+	s.set(func(s *situation) { s.known = true })
+	const rule = "follows.example.com/v1 gadgets CREATE,UPDATE"
+	awaitHooks(t, client, name, is("fail Fail "+rule))
+
+	s.set(func(s *situation) {
+		s.policies = []policy.Policy{enforcing(true, gadgets(group)), enforcing(false, gadgets("other"))}
+	})
+	both := "fail Fail " + rule + " | igno Ignore other.example.com/v1 gadgets CREATE,UPDATE"
+	awaitHooks(t, client, name, is(both))
+
+	// Others change and delete it.
+	have, err := read(t.Context(), client, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wanted := have.DeepCopy()
+	have.Labels["others"], have.Webhooks[0].ClientConfig.CABundle = "stay", nil
+	have.Webhooks[0].FailurePolicy = new(admissionregistrationv1.Ignore)
+	have.Webhooks = append(have.Webhooks, *have.Webhooks[0].DeepCopy())
+	have.Webhooks[2].Name = "third.example.com"
+	hooks := client.AdmissionregistrationV1().ValidatingWebhookConfigurations()
+	if _, err := hooks.Update(t.Context(), have, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	awaitHooks(t, client, name, func(have *admissionregistrationv1.ValidatingWebhookConfiguration) string {
+		if have.Labels["others"] != "stay" {
+			return "a label of others is gone"
+		}
+		return cmp.Diff(wanted.Webhooks, have.Webhooks)
+	})
+	if err := hooks.Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	awaitHooks(t, client, name, is(both))
+
+	bundle := testBundle(t)
+	s.set(func(s *situation) { s.bundle = bundle })
+	awaitHooks(t, client, name, func(have *admissionregistrationv1.ValidatingWebhookConfiguration) string {
+		if !bytes.Equal(have.Webhooks[0].ClientConfig.CABundle, bundle) || !bytes.Equal(have.Webhooks[1].ClientConfig.CABundle, bundle) {
+			return "the bundle is still the old one"
+		}
+		return ""
+	})
+	s.set(func(s *situation) { s.policies = nil })
+	awaitHooks(t, client, name, is(""))
+}
+
+// TestUnchangedConfigurationIsNotWritten: the server's defaults are no difference, and neither do
+// two registrars of one mind take turns.
+func TestUnchangedConfigurationIsNotWritten(t *testing.T) {
+	t.Parallel()
+	client := cluster(t)
+	p := enforcing(true, gadgets("unchanged"), policy.Target{Group: "z.example.com", Version: "*", Resource: "gadgets", Subresource: "*"})
+	q := p
+	q.admission.Closed, q.background = false, false
+	s, s2 := newSituation(t, p, q), newSituation(t, p, q)
+	s2.bundle = s.bundle
+	config := s.config(client, "unchanged")
+	config.URL, config.ExcludeNamespaces, config.ExcludeUsers, config.ExcludeGroups = "", []string{"b", "a", "a"}, []string{"me", "system:node:*"}, []string{"us"}
+	config.Service = &Service{Namespace: "a", Name: "s"}
+	second := s2.config(client, "unchanged")
+	second.URL, second.ExcludeNamespaces, second.ExcludeUsers, second.ExcludeGroups, second.Service = "", config.ExcludeNamespaces, config.ExcludeUsers, config.ExcludeGroups, config.Service
+	slice := &discoveryv1.EndpointSlice{
+		ObjectMeta:  metav1.ObjectMeta{Namespace: "a", Name: "s-1", Labels: map[string]string{discoveryv1.LabelServiceName: "s"}},
+		AddressType: discoveryv1.AddressTypeIPv4, Endpoints: []discoveryv1.Endpoint{{Addresses: []string{"10.0.0.1"}}},
+	}
+	namespace(t, client, "a")
+	if _, err := client.DiscoveryV1().EndpointSlices("a").Create(t.Context(), slice, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	one, other := newTestRegistrar(t, config), newTestRegistrar(t, second)
+	if err := one.reconcile(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	before, err := read(t.Context(), client, "unchanged")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range []*Registrar{one, other, one} {
+		if err := r.reconcile(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	after, err := read(t.Context(), client, "unchanged")
+	if err != nil || after.ResourceVersion != before.ResourceVersion || len(after.Webhooks) != 2 {
+		t.Errorf("%d webhooks, version %s instead of %s, %v", len(after.Webhooks), after.ResourceVersion, before.ResourceVersion, err)
+	}
+}
+
+func TestForeignConfigurationIsNotTouched(t *testing.T) {
+	t.Parallel()
+	client := fake.NewClientset(&admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: "theirs"}})
+	s := newSituation(t, enforcing(true, gadgets("foreign")))
+	err := newTestRegistrar(t, s.config(client, "theirs")).reconcile(t.Context())
+	if !errors.Is(err, errForeign) {
+		t.Errorf("error %v", err)
+	}
+	if have, err := read(t.Context(), client, "theirs"); err != nil || len(have.Webhooks)+len(have.Labels) != 0 {
+		t.Errorf("it is now %+v, %v", have, err)
+	}
+}
+
+// TestNothingIsRegisteredBeforeSomebodyAnswers: and nothing before what there is is known.
+func TestNothingIsRegisteredBeforeSomebodyAnswers(t *testing.T) {
+	t.Parallel()
+	client := fake.NewClientset()
+	s := newSituation(t, enforcing(true, gadgets("early")))
+	config := s.config(client, "early")
+	config.URL, config.Service, config.ExcludeNamespaces = "", &Service{Namespace: "n", Name: "s"}, []string{"n"}
+	r := newTestRegistrar(t, config)
+	nothing := func(when string, want error) {
+		t.Helper()
+		if err := r.reconcile(t.Context()); !errors.Is(err, want) {
+			t.Errorf("%s: error %v", when, err)
+		}
+		if _, err := read(t.Context(), client, "early"); !apierrors.IsNotFound(err) {
+			t.Errorf("%s: it was written, or %v", when, err)
+		}
+	}
+	s.known = false
+	nothing("policies are not known", nil)
+	s.known, s.catalog = true, nil
+	nothing("kinds are not known", nil)
+	s.catalog, s.serving = testCatalog(t), errors.New("no certificate")
+	nothing("no certificate", errWaiting)
+	s.serving = nil
+	nothing("no endpoint", errWaiting)
+	slice := &discoveryv1.EndpointSlice{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "s-1", Labels: map[string]string{discoveryv1.LabelServiceName: "s"}},
+		Endpoints:  []discoveryv1.Endpoint{{Conditions: discoveryv1.EndpointConditions{Ready: new(false)}}},
+	}
+	if _, err := client.DiscoveryV1().EndpointSlices("n").Create(t.Context(), slice, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	nothing("endpoint not ready", errWaiting)
+	slice.Endpoints[0].Conditions.Ready = new(true)
+	if _, err := client.DiscoveryV1().EndpointSlices("n").Update(t.Context(), slice, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.reconcile(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	awaitHooks(t, client, "early", is("fail Fail early.example.com/v1 gadgets CREATE,UPDATE"))
+
+	// Once it is there, a replica that does not serve can still take all away, and nothing else.
+	s.policies, s.serving = []policy.Policy{enforcing(true, gadgets("more"))}, errors.New("ending")
+	if err := r.reconcile(t.Context()); !errors.Is(err, errWaiting) {
+		t.Errorf("error %v", err)
+	}
+	s.policies = nil
+	if err := r.reconcile(t.Context()); err != nil {
+		t.Error(err)
+	}
+	awaitHooks(t, client, "early", is(""))
+}
+
+func TestNothingIsCreatedForNoPolicies(t *testing.T) {
+	t.Parallel()
+	client := fake.NewClientset()
+	if err := newTestRegistrar(t, newSituation(t).config(client, "none")).reconcile(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if _, err := read(t.Context(), client, "none"); !apierrors.IsNotFound(err) {
+		t.Errorf("it exists, or %v", err)
+	}
+}
+
+// TestBundleOfOthersStays: where somebody else writes it, it is left alone and serves new webhooks,
+// and requests are denied only once it is there.
+func TestBundleOfOthersStays(t *testing.T) {
+	t.Parallel()
+	client := fake.NewClientset()
+	s := newSituation(t, enforcing(true, gadgets("inject")))
+	s.bundle = nil
+	config := s.config(client, "inject")
+	config.InjectFrom = "docket-system/webhook"
+	r := newTestRegistrar(t, config)
+	reconcile := func(want string) *admissionregistrationv1.ValidatingWebhookConfiguration {
+		t.Helper()
+		if err := r.reconcile(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		awaitHooks(t, client, "inject", is(want))
+		have, err := read(t.Context(), client, "inject")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return have
+	}
+	const rule = "inject.example.com/v1 gadgets CREATE,UPDATE"
+	have := reconcile("fail Ignore " + rule)
+	if have.Annotations[injectAnnotation] != "docket-system/webhook" {
+		t.Error("cert-manager is not asked for a bundle")
+	}
+	have.Webhooks[0].ClientConfig.CABundle = []byte("injected")
+	if _, err := client.AdmissionregistrationV1().ValidatingWebhookConfigurations().Update(t.Context(), have, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	reconcile("fail Fail " + rule)
+	s.policies = append(s.policies, enforcing(false, gadgets("inject")))
+	have = reconcile("fail Fail " + rule + " | igno Ignore " + rule)
+	for _, hook := range have.Webhooks {
+		if string(hook.ClientConfig.CABundle) != "injected" {
+			t.Errorf("%s has the bundle %q", hook.Name, hook.ClientConfig.CABundle)
+		}
+	}
+}
+
+// TestQuarrelIsSlow: with one who changes back all that is put right, the API server is written to
+// less and less often, until there is peace.
+func TestQuarrelIsSlow(t *testing.T) {
+	t.Parallel()
+	client, now := fake.NewClientset(), clocktesting.NewFakeClock(time.Now())
+	s := newSituation(t, enforcing(true, gadgets("quarrel")))
+	config := s.config(client, "quarrel")
+	config.Clock = now
+	r := newTestRegistrar(t, config)
+	var pauses []string
+	for i := range 8 {
+		if err := r.reconcile(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		pauses = append(pauses, r.soon().String())
+		now.Step(r.soon())
+		have, err := read(t.Context(), client, "quarrel")
+		if err != nil {
+			t.Fatal(err)
+		}
+		have.Webhooks[0].FailurePolicy, have.ResourceVersion = new(admissionregistrationv1.Ignore), fmt.Sprint(i)
+		if _, err := client.AdmissionregistrationV1().ValidatingWebhookConfigurations().Update(t.Context(), have, metav1.UpdateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := strings.Join(pauses, " "); got != "500ms 1s 2s 4s 8s 16s 30s 30s" {
+		t.Error(got)
+	}
+	now.Step(2 * contest)
+	if got := r.soon(); got != gather {
+		t.Errorf("after the quarrel: %s", got)
+	}
+}
+
+func TestOwner(t *testing.T) {
+	t.Parallel()
+	other := metav1.OwnerReference{APIVersion: "v1", Kind: "Node", Name: "n", UID: "u"}
+	client := fake.NewClientset(&admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{
+		Name: "owned", Labels: map[string]string{managedByLabel: managedBy}, OwnerReferences: []metav1.OwnerReference{other},
+	}})
+	config := newSituation(t, enforcing(true, gadgets("owned"))).config(client, "owned")
+	config.OwnerClusterRole = "docket:controller"
+	r := newTestRegistrar(t, config)
+	for _, uid := range []types.UID{"", "first", "second"} {
+		if uid != "" {
+			role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "docket:controller", UID: uid}}
+			_ = client.Tracker().Delete(rbacv1.SchemeGroupVersion.WithResource("clusterroles"), "", role.Name)
+			if err := client.Tracker().Add(role); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := r.reconcile(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		want := []metav1.OwnerReference{other}
+		if uid != "" {
+			want = append(want, metav1.OwnerReference{APIVersion: "rbac.authorization.k8s.io/v1", Kind: "ClusterRole", Name: "docket:controller", UID: uid})
+		}
+		have, err := read(t.Context(), client, "owned")
+		if diff := cmp.Diff(want, have.OwnerReferences); err != nil || diff != "" {
+			t.Errorf("owner %q: %v\n%s", uid, err, diff)
+		}
+	}
+}
+
+// TestOldServerIsNotWrittenToForEver: one that drops fields would look different each time.
+func TestOldServerIsNotWrittenToForEver(t *testing.T) {
+	t.Parallel()
+	client := fake.NewClientset()
+	var writes atomic.Int32
+	drop := func(action clienttesting.Action) (bool, runtime.Object, error) {
+		object := action.(interface{ GetObject() runtime.Object }).GetObject().(*admissionregistrationv1.ValidatingWebhookConfiguration)
+		for i := range object.Webhooks {
+			object.Webhooks[i].MatchConditions = nil
+		}
+		object.ResourceVersion = fmt.Sprint(writes.Add(1))
+		return false, nil, nil
+	}
+	client.PrependReactor("create", "validatingwebhookconfigurations", drop)
+	client.PrependReactor("update", "validatingwebhookconfigurations", drop)
+	s := newSituation(t, enforcing(true, gadgets("old")))
+	config := s.config(client, "old")
+	config.ExcludeUsers = []string{"me"}
+	r := newTestRegistrar(t, config)
+	if err := r.reconcile(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	before := writes.Load()
+	for range 3 {
+		if err := r.reconcile(t.Context()); !errors.Is(err, errDropped) {
+			t.Errorf("error %v", err)
+		}
+	}
+	if got := writes.Load(); got != before {
+		t.Errorf("%d more writes", got-before)
+	}
+	s.policies = nil
+	if err := r.reconcile(t.Context()); err != nil {
+		t.Errorf("a real change: %v", err)
+	}
+}
+
+func TestRegistrarSaysWhatIsMissing(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		change func(*RegistrarConfig)
+		want   string
+	}{
+		"client":                  {func(c *RegistrarConfig) { c.Client = nil }, "client"},
+		"neither service nor URL": {func(c *RegistrarConfig) { c.URL = "" }, "--webhook-service"},
+		"both":                    {func(c *RegistrarConfig) { c.Service = &Service{Namespace: "a", Name: "b"} }, "--webhook-url"},
+		"http":                    {func(c *RegistrarConfig) { c.URL = "http://localhost" }, "https://"},
+		"password":                {func(c *RegistrarConfig) { c.URL = "https://me:secret@localhost" }, "without user"},
+		"same paths":              {func(c *RegistrarConfig) { c.IgnorePath = "/fail" }, "paths"},
+		"own namespace":           {func(c *RegistrarConfig) { c.URL, c.Service = "", &Service{Namespace: "a", Name: "b"} }, "namespace a"},
+		"timeout":                 {func(c *RegistrarConfig) { c.Timeout = time.Minute }, "--webhook-timeout"},
+		"certificate":             {func(c *RegistrarConfig) { c.InjectFrom = "x" }, "namespace/name"},
+		"everybody":               {func(c *RegistrarConfig) { c.ExcludeUsers = []string{"*"} }, "--admission-exclude-users"},
+	} {
+		config := newSituation(t).config(fake.NewClientset(), "x")
+		test.change(&config)
+		if _, err := NewRegistrar(config); err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: error %v, want %q", name, err, test.want)
+		}
+	}
+}

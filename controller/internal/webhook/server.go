@@ -1,0 +1,149 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package webhook
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/klog/v2"
+)
+
+const (
+	readHeaderTime = 10 * time.Second
+	// requestLimit bounds a request with its answer: kube-apiserver waits for 30 s at most.
+	requestLimit = 35 * time.Second
+	// idleTime is longer than Kubernetes' clients keep connections without requests: the side
+	// that sends should be the one that closes.
+	idleTime      = 2 * time.Minute
+	maxHeader     = 64 << 10
+	shutdownLimit = 10 * time.Second
+)
+
+// Server is the TLS server of the webhook.
+type Server struct {
+	config   Config
+	keeper   *keeper
+	listener net.Listener
+	server   *http.Server
+	ending   atomic.Bool
+}
+
+// NewServer listens; requests are answered once [Server.Run] runs.
+func NewServer(ctx context.Context, config Config) (*Server, error) {
+	if err := config.complete(); err != nil {
+		return nil, err
+	}
+	s := &Server{config: config}
+	if config.CertDir != "" {
+		s.keeper = newKeeper(files{config.CertDir}, config.Clock)
+	} else {
+		s.keeper = newKeeper(newShared(&s.config), config.Clock)
+	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", config.Address)
+	if err != nil {
+		return nil, fmt.Errorf("--webhook-bind-address: %w", err)
+	}
+	s.listener = listener
+	s.server = &http.Server{
+		Handler:           config.Handler,
+		TLSConfig:         &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: s.keeper.certificate},
+		ReadHeaderTimeout: readHeaderTime, ReadTimeout: requestLimit, WriteTimeout: requestLimit,
+		IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
+		ErrorLog: log.New(errorLog{klog.FromContext(ctx)}, "", 0),
+	}
+	return s, nil
+}
+
+// Run serves until ctx is done, then for Config.Drain, and then waits for requests that are being
+// answered, for ten seconds at most. The handler must live as long. Call it once.
+func (s *Server) Run(ctx context.Context) error {
+	// Also while draining: new connections need a certificate that is good.
+	following, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var group sync.WaitGroup
+	defer group.Wait()
+	defer stop()
+	group.Go(func() { s.keeper.run(following) })
+	served := make(chan error, 1)
+	group.Go(func() { served <- s.server.ServeTLS(s.listener, "", "") })
+	select {
+	case err := <-served:
+		return fmt.Errorf("serve the webhook: %w", err)
+	case <-ctx.Done():
+	}
+	s.ending.Store(true)
+	if err := s.drain(served); err != nil {
+		return err
+	}
+	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownLimit)
+	defer cancel()
+	err := s.server.Shutdown(grace)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = s.server.Close()
+	}
+	if serveErr := <-served; !errors.Is(serveErr, http.ErrServerClosed) {
+		err = errors.Join(err, serveErr)
+	}
+	return err
+}
+
+// drain waits while requests still come.
+func (s *Server) drain(served <-chan error) error {
+	if s.config.Drain < 0 {
+		return nil
+	}
+	timer := s.config.Clock.NewTimer(s.config.Drain)
+	defer timer.Stop()
+	select {
+	case err := <-served:
+		return fmt.Errorf("serve the webhook: %w", err)
+	case <-timer.C():
+		return nil
+	}
+}
+
+// Ready says why requests can't be answered; nil if they can.
+func (s *Server) Ready() error {
+	if s.ending.Load() {
+		return errors.New("the webhook is ending")
+	}
+	return s.keeper.ready()
+}
+
+// Address is where the server listens.
+func (s *Server) Address() string { return s.listener.Addr().String() }
+
+// CABundle returns the authorities to trust, as PEM; nil if they are not known here.
+func (s *Server) CABundle() []byte { return s.keeper.bundle() }
+
+// Subscribe has changed called after each change of the bundle until the returned function is
+// called. It must return quickly.
+func (s *Server) Subscribe(changed func()) (unsubscribe func()) { return s.keeper.subscribe(changed) }
+
+// errorLog takes what net/http has to say: of callers that don't trust the certificate above all,
+// which can be many a second, and of panics.
+type errorLog struct{ logger klog.Logger }
+
+func (e errorLog) Write(line []byte) (int, error) {
+	text := string(bytes.TrimSpace(line))
+	if bytes.HasPrefix(line, []byte("http: TLS handshake error")) {
+		// Probes that only connect end with EOF.
+		if !bytes.HasSuffix(bytes.TrimSpace(line), []byte(": EOF")) {
+			handshakeErrors.Inc()
+		}
+		e.logger.V(2).Info("A connection to the webhook failed", "cause", text)
+		return len(line), nil
+	}
+	e.logger.Info("The webhook's server says", "message", text)
+	return len(line), nil
+}
