@@ -18,12 +18,7 @@ import (
 func TestControllerRights(t *testing.T) {
 	t.Parallel()
 	c := startControlled(t)
-	base := filepath.Dir(harness.PolicyCRDs(t))
-	kubectl := c.cluster.Kubectl(t, deployNamespace)
-	c.cluster.EnsureNamespace(t, deployNamespace)
-	kubectl.Run(t, "apply", "-k", base)
-	token := strings.TrimSpace(kubectl.Run(t, "create", "token", "docket-controller"))
-	controller := harness.RunController(t, c.cluster.KubeconfigOf(t, "docket-controller", token), "--leader-elect-namespace", deployNamespace)
+	controller := startLimited(t, c)
 	c.controller = controller
 
 	c.cluster.EnsureNamespace(t, "shop")

@@ -38,6 +38,14 @@ func startControlled(t *testing.T) *controlled {
 	return startControlledOn(t, cluster)
 }
 
+// startControlledEverywhere is startControlled with a kubectl that takes namespaces from manifests.
+func startControlledEverywhere(t *testing.T) *controlled {
+	t.Helper()
+	c := startControlled(t)
+	c.kubectl = c.cluster.Kubectl(t, "")
+	return c
+}
+
 // startControlledOn is startControlled for a cluster that has Docket.
 func startControlledOn(t *testing.T, cluster *harness.Cluster) *controlled {
 	t.Helper()

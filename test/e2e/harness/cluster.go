@@ -277,6 +277,17 @@ func (c *Cluster) EtcdURL() string { return c.etcdURL }
 // AuthorityFile is the path of the certificate that signed the API server's.
 func (c *Cluster) AuthorityFile() string { return c.authority.file }
 
+// RestartAPIServer ends kube-apiserver without a word and starts it again.
+func (c *Cluster) RestartAPIServer(t testing.TB) {
+	t.Helper()
+	if err := c.apiserver.end(syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.apiserver.start(t.Context(), c.apiserverReady); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // APIServerPID is the process number of kube-apiserver, for its memory.
 func (c *Cluster) APIServerPID() int { return c.apiserver.pid() }
 
