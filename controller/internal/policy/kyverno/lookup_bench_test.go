@@ -1,0 +1,171 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package kyverno
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	kyvernov1 "github.com/kyverno/kyverno/api/kyverno/v1"
+	"github.com/kyverno/kyverno/pkg/engine"
+	"github.com/kyverno/kyverno/pkg/engine/factories"
+	"github.com/kyverno/kyverno/pkg/engine/policycontext"
+	"github.com/kyverno/kyverno/pkg/globalcontext/store"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/docket-project/docket/api/report"
+	"github.com/docket-project/docket/controller/internal/contextcache"
+	"github.com/docket-project/docket/controller/internal/contextcache/table"
+	"github.com/docket-project/docket/controller/internal/policy"
+)
+
+// ingressList is 1.6 KB each, without managed fields.
+func ingressList() []any {
+	items := make([]any, 0, manyIngresses)
+	for i, host := range ingressHosts() {
+		labels := map[string]any{}
+		for j := range 6 {
+			labels[fmt.Sprintf("app.kubernetes.io/label-%d", j)] = fmt.Sprintf("value-%d-of-ingress-%d", j, i)
+		}
+		items = append(items, map[string]any{
+			"apiVersion": "networking.k8s.io/v1", "kind": "Ingress",
+			"metadata": map[string]any{
+				"name": fmt.Sprintf("ingress-%d", i), "namespace": fmt.Sprintf("team-%d", i%40), "uid": fmt.Sprintf("uid-%d", i),
+				"resourceVersion": fmt.Sprint(i), "creationTimestamp": "2026-01-01T00:00:00Z", "labels": labels,
+				"annotations": map[string]any{"cert-manager.io/cluster-issuer": "main", "nginx.ingress.kubernetes.io/proxy-body-size": "8m"},
+			},
+			"spec": map[string]any{
+				"ingressClassName": "nginx", "tls": []any{map[string]any{"hosts": []any{host}, "secretName": fmt.Sprintf("tls-%d", i)}},
+				"rules": []any{map[string]any{"host": host, "http": map[string]any{"paths": []any{map[string]any{
+					"path": "/", "pathType": "Prefix", "backend": map[string]any{"service": map[string]any{"name": "web", "port": map[string]any{"number": int64(80)}}},
+				}}}}},
+			},
+			"status": map[string]any{"loadBalancer": map[string]any{"ingress": []any{map[string]any{"ip": "192.0.2.1"}}}},
+		})
+	}
+	return items
+}
+
+// lookups are contexts of Kyverno's form, which both can read.
+var lookups = []struct{ name, context string }{
+	{"list", `[{name: x, globalReference: {name: ingresses}}]`},
+	{"hosts", `[{name: x, globalReference: {name: ingresses, jmesPath: "[].spec.rules[].host"}}]`},
+	{"projection", `[{name: x, globalReference: {name: ingresses.hosts}}]`},
+	{"own name", `[{name: x, globalReference: {name: ingresses, jmesPath: "[?spec.rules[?host=='{{ request.object.spec.rules[0].host }}']]"}}]`},
+	{"names of services", `[{name: x, globalReference: {name: services, jmesPath: "[].join('/', [metadata.namespace, metadata.name])"}}]`},
+}
+
+// lister is what Kyverno's cache gives for resources: the objects of an informer, and projections that
+// were computed when the last one changed.
+type lister struct {
+	objects     []any
+	projections map[string]any
+}
+
+// Get is that of Kyverno's entries.
+func (l *lister) Get(projection string) (any, error) {
+	if projection != "" {
+		return l.projections[projection], nil
+	}
+	return slices.Clone(l.objects), nil
+}
+
+// Stop is that of Kyverno's entries.
+func (l *lister) Stop() {}
+
+// BenchmarkLookup evaluates a rule that reads cached data, here and in Kyverno's engine with its own
+// loader and a GlobalContextEntry of the same objects. docs/benchmarks.md has the table.
+func BenchmarkLookup(b *testing.B) {
+	ingresses, services := ingressList(), serviceList().(map[string]any)["items"].([]any)
+	here := staticEntries(b, ingresses, services)
+	there := store.New(0)
+	for name, entry := range map[string]*lister{"ingresses": {ingresses, map[string]any{"hosts": ingressHosts()}}, "services": {objects: services}} {
+		if err := there.Set(name, entry); err != nil {
+			b.Fatal(err)
+		}
+	}
+	for _, lookup := range lookups {
+		text := ingressRule("context: " + lookup.context + "\nvalidate: {message: never, deny: {conditions: {any: [{key: \"{{ length(x) }}\", operator: Equals, value: -1}]}}}\n")
+		b.Run(lookup.name+"/docket", func(b *testing.B) { lookupHere(b, text, here) })
+		b.Run(lookup.name+"/kyverno", func(b *testing.B) { lookupThere(b, text, there) })
+	}
+}
+
+// staticEntries returns a context cache with both lists.
+func staticEntries(b *testing.B, lists ...[]any) policy.Entries {
+	b.Helper()
+	config := contextcache.StaticConfig{Entries: []*unstructured.Unstructured{
+		object(b, "{apiVersion: kyverno.io/v2, kind: GlobalContextEntry, metadata: {name: services}, spec: {kubernetesResource: {version: v1, resource: services}}}"),
+		object(b, "{apiVersion: kyverno.io/v2, kind: GlobalContextEntry, metadata: {name: ingresses}, spec: {kubernetesResource: {group: networking.k8s.io, version: v1, resource: ingresses}, projections: [{name: hosts, jmesPath: '[].spec.rules[].host'}]}}"),
+	}}
+	functions, impure := Functions()
+	config.Engine = table.NewEngine(functions, impure...)
+	for _, list := range lists {
+		for _, item := range list {
+			config.Resources = append(config.Resources, &unstructured.Unstructured{Object: item.(map[string]any)})
+		}
+	}
+	entries, err := contextcache.NewStatic(config)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return entries
+}
+
+func lookupHere(b *testing.B, text string, entries policy.Entries) {
+	b.Helper()
+	c, err := newCompiler(Config{Entries: entries})
+	if err != nil {
+		b.Fatal(err)
+	}
+	compiled := c.Compile(object(b, text), nil)
+	s := subject(b, benchmarkIngress)
+	measure(b, func() {
+		results, err := compiled.Evaluate(b.Context(), s)
+		if err != nil || len(results) != 1 || results[0].Outcome != report.OutcomePass {
+			b.Fatalf("%v %v", results, err)
+		}
+	})
+}
+
+func lookupThere(b *testing.B, text string, entries store.Store) {
+	b.Helper()
+	c := compiler(b)
+	off := false
+	stock := engine.NewEngine(c.settings, c.jmespath, nil, nil, nil, factories.DefaultContextLoaderFactory(nil, factories.WithGlobalContextStore(entries)), nil, &off)
+	decoded, err := decodeClassic(object(b, text))
+	if err != nil {
+		b.Fatal(err)
+	}
+	measure(b, func() {
+		made, err := policycontext.NewPolicyContext(c.jmespath, *object(b, benchmarkIngress), kyvernov1.Create, nil, c.settings)
+		if err != nil {
+			b.Fatal(err)
+		}
+		response := stock.Validate(b.Context(), made.WithPolicy(decoded))
+		if rules := response.PolicyResponse.Rules; len(rules) != 1 || rules[0].Status() != "pass" {
+			b.Fatalf("Kyverno: %s", rules[0].Message())
+		}
+	})
+}
+
+// measure reports quantiles beside the mean. The first call pays for what is kept.
+func measure(b *testing.B, call func()) {
+	b.Helper()
+	call()
+	times := make([]time.Duration, 0, b.N)
+	for b.Loop() {
+		started := time.Now()
+		call()
+		times = append(times, time.Since(started))
+	}
+	slices.Sort(times)
+	at := func(q float64) float64 {
+		return float64(times[min(int(q*float64(len(times))), len(times)-1)].Microseconds()) / 1e3
+	}
+	b.ReportMetric(at(0.5), "p50-ms")
+	b.ReportMetric(at(0.99), "p99-ms")
+}
