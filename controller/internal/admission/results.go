@@ -35,10 +35,11 @@ func itemsOf(request *policy.Request, m *match, findings []finding, begin time.T
 	}
 	resource := schema.GroupVersionResource(request.Resource)
 	var items []handoff.Item
+	deleted := request.Operation == admissionv1.Delete
 	add := func(c *candidate, results []policy.Result) {
 		items = append(items, handoff.Item{Presentation: c.Presentation(), Admitted: policy.Admitted{
 			Policy: c.id, Fingerprint: c.Fingerprint(), Resource: resource, Subject: policy.ReferenceTo(subject),
-			Results: results, Time: begin,
+			Results: results, Deleted: deleted, Time: begin,
 		}})
 	}
 	for i := range findings {
@@ -46,7 +47,7 @@ func itemsOf(request *policy.Request, m *match, findings []finding, begin time.T
 		if !f.reports {
 			continue
 		}
-		if request.Operation == admissionv1.Delete {
+		if deleted {
 			add(&f.candidate, nil) // What is being deleted has no results.
 			continue
 		}

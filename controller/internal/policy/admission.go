@@ -73,6 +73,9 @@ type Admitted struct {
 	Content     Content
 	// Results are none if the policy has nothing to say, and then remove those of before.
 	Results []Result
+	// Deleted tells that the request deletes the subject: the results of before go with it, and stay
+	// if it does.
+	Deleted bool
 	// Time is when the request came.
 	Time time.Time
 }

@@ -78,9 +78,10 @@ func (w *waiting) decide(item *waiter, outcome string) {
 // Admit takes what policies have said about admission requests. It counts for policies that are
 // for admission alone, as soon as an object with the same UID and content exists or has existed
 // lately; of several, those of the latest request. Results of all others are ignored, and so are
-// those of policies that say something else now, and of objects that are gone. What doesn't come to exist within two minutes is
-// dropped, and so is what waits longest when there are too many. Then, when nothing of items waits
-// any more, decided is called, by any goroutine; it must return quickly. It is never called if the
+// those of policies that say something else now, and of objects that are gone. A deletion removes
+// nothing before the object is gone: it may yet be refused. What doesn't come to exist, or to end,
+// within two minutes is dropped, and so is what waits longest when there are too many. Then, when
+// nothing of items waits any more, decided is called, by any goroutine; it must return quickly. It is never called if the
 // scanner ends before. Admit returns quickly.
 func (s *Scanner) Admit(items []policy.Admitted, decided func()) {
 	w := &s.waiting
@@ -190,10 +191,15 @@ func (k *kind) admit(c *compiled, admitted *policy.Admitted) (outcome string, pa
 		return "", scanPatience
 	}
 	e := k.objects[admitted.Subject.Namespace][admitted.Subject.Name]
+	exists := e != nil && !e.deleted && e.packed.uid == admitted.Subject.UID
 	switch {
+	case admitted.Deleted && !exists:
+		return admittedApplied, 0 // The results went with it.
+	case admitted.Deleted:
+		return "", subjectPatience // Somebody may have refused that, or has to finish something first.
 	case k.history.has(admitted.Subject.UID, noContent):
 		return admittedIgnored, 0
-	case e == nil || e.deleted || e.packed.uid != admitted.Subject.UID:
+	case !exists:
 		return "", subjectPatience
 	case k.resource.GroupVersionResource == admitted.Resource && !k.had(e, admitted.Content):
 		return "", subjectPatience

@@ -133,6 +133,33 @@ func TestAdmittedGoesWithItsSubject(t *testing.T) {
 	}
 }
 
+// TestAdmittedDeletion: a deletion that is refused later removes nothing, and one that takes place
+// is decided.
+func TestAdmittedDeletion(t *testing.T) {
+	t.Parallel()
+	u, p := newUnit(t), unitNamed("p", true)
+	pod := unitPod("a", "1", "x")
+	u.are(p)
+	u.list(t, pod)
+	u.admit(admitted(t, p, pod, 0, report.OutcomeFail))
+	deletion := admitted(t, p, pod, 1)
+	deletion.Deleted = true
+	decided := u.admit(deletion)
+	u.want(t, "while it exists", "p a fail")
+	if decided() {
+		t.Error("a deletion that has not taken place is decided")
+	}
+	if err := u.pods.Delete(pod); err != nil {
+		t.Fatal(err)
+	}
+	u.drain(t)
+	u.retryAdmitted()
+	u.want(t, "after its end")
+	if !decided() {
+		t.Error("a deletion that has taken place waits")
+	}
+}
+
 // TestAdmittedWhileEvaluated: what comes while a worker has the subject is not forgotten.
 func TestAdmittedWhileEvaluated(t *testing.T) {
 	t.Parallel()

@@ -45,6 +45,7 @@ func TestRoundTrip(t *testing.T) {
 	namespaced := item("c", "default", "x", fails("r"), policy.Result{Rule: "s", Outcome: report.OutcomePass})
 	namespaced.Policy = policy.Identity{Kind: policy.NamespacedPolicy, Namespace: "default", Name: "c"}
 	items := []Item{item("a", "default", "x", fails("r")), item("b", "default", "x"), namespaced}
+	items[1].Deleted = true
 	objects, left := encode(items)
 	if len(objects) != 1 || left != 0 {
 		t.Fatalf("%d objects, %d items left", len(objects), left)

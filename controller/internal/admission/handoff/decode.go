@@ -96,11 +96,13 @@ func (a *admitted) decode(now time.Time) (policy.Admitted, error) {
 	if err != nil {
 		return policy.Admitted{}, err
 	}
-	item := policy.Admitted{Policy: id, Fingerprint: a.Fingerprint, Time: a.Time}
+	item := policy.Admitted{Policy: id, Fingerprint: a.Fingerprint, Deleted: a.Deleted, Time: a.Time}
 	content, err := hex.DecodeString(a.Content)
 	switch {
 	case err != nil || len(content) != len(item.Content):
 		return item, fmt.Errorf("%q is not the hash of a content", a.Content)
+	case a.Deleted && a.Results > 0:
+		return item, errors.New("what is deleted has no results")
 	case a.Fingerprint == "":
 		return item, errors.New("there is no fingerprint")
 	case a.Time.IsZero() || a.Time.After(now.Add(maxAhead)):

@@ -68,6 +68,7 @@ type admitted struct {
 	Content     string    `json:"content"`
 	Time        time.Time `json:"time"`
 	Results     int       `json:"results"`
+	Deleted     bool      `json:"deleted,omitempty"`
 }
 
 // resourceOf returns where reports on subjects of a namespace, or on cluster-scoped ones, are.
@@ -122,7 +123,7 @@ func encodeBatch(items []Item) *unstructured.Unstructured {
 		item := &items[i]
 		note.Policies = append(note.Policies, admitted{
 			Policy: item.Policy.String(), Fingerprint: item.Fingerprint, Content: item.Content.String(),
-			Time: item.Time.UTC(), Results: len(item.Results),
+			Time: item.Time.UTC(), Results: len(item.Results), Deleted: item.Deleted,
 		})
 		for _, r := range item.Results {
 			results = append(results, render(item, r))
