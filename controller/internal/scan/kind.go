@@ -308,6 +308,13 @@ func (k *kind) size() int {
 	return k.live
 }
 
+// hasPolicies tells whether policies are to evaluate the kind.
+func (k *kind) hasPolicies() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return len(k.policies) > 0
+}
+
 // unused tells whether nothing is or has to be evaluated or cleared.
 func (k *kind) unused() bool {
 	k.mu.Lock()

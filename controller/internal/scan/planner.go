@@ -137,10 +137,16 @@ func (s *Scanner) assign(ctx context.Context, catalog *served.Catalog, namespace
 	wishes := s.wishes(catalog)
 	s.partial = false
 	for gvr, k := range s.allKinds() {
-		if w, ok := wishes[gvr]; k.source != nil && (!ok || w.resource != k.resource) {
+		if w, ok := wishes[gvr]; ok && w.resource == k.resource {
+			continue
+		}
+		switch {
+		case k.source != nil:
 			k.source.Stop()
 			k.source = nil
 			k.clear()
+		case k.hasPolicies():
+			k.clear() // It was never watched: it was to be once namespaces are listed.
 		}
 	}
 	for gvr, w := range wishes {

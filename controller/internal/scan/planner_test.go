@@ -1,0 +1,51 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package scan
+
+import (
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	dynamicfake "k8s.io/client-go/dynamic/fake"
+
+	"github.com/docket-project/docket/controller/internal/policies"
+	"github.com/docket-project/docket/controller/internal/served"
+)
+
+// podsAndNamespaces is an API with two kinds.
+type podsAndNamespaces struct{}
+
+func (podsAndNamespaces) ServerGroupsAndResources() ([]*metav1.APIGroup, []*metav1.APIResourceList, error) {
+	version := metav1.GroupVersionForDiscovery{GroupVersion: "v1", Version: "v1"}
+	verbs := metav1.Verbs{"list", "watch"}
+	return []*metav1.APIGroup{{Versions: []metav1.GroupVersionForDiscovery{version}, PreferredVersion: version}},
+		[]*metav1.APIResourceList{{GroupVersion: "v1", APIResources: []metav1.APIResource{
+			{Name: "pods", Kind: "Pod", Namespaced: true, Verbs: verbs}, {Name: "namespaces", Kind: "Namespace", Verbs: verbs},
+		}}}, nil
+}
+
+// TestKindThatWaitedForNamespaces: one that was matched, could not be watched yet, and is matched no
+// more, is forgotten. Otherwise the first scan would wait for it for ever.
+func TestKindThatWaitedForNamespaces(t *testing.T) {
+	t.Parallel()
+	u := newUnit(t)
+	u.config.Client = dynamicfake.NewSimpleDynamicClient(runtime.NewScheme())
+	clear(u.kinds)
+	catalog, err := served.Discover(podsAndNamespaces{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.adopt(&policies.Snapshot{Items: []*policies.Item{{Policy: unitNamed("p", false)}}})
+	u.assign(t.Context(), catalog, false)
+	if pods := u.kinds[unitPods.GroupVersionResource]; pods == nil || pods.source != nil || !pods.hasPolicies() {
+		t.Fatal("pods don't wait for namespaces")
+	}
+	u.adopt(&policies.Snapshot{})
+	u.assign(t.Context(), catalog, false)
+	u.forgetKinds()
+	if kinds := u.allKinds(); len(kinds) != 0 {
+		t.Errorf("there still are %v", kinds)
+	}
+}
