@@ -27,7 +27,13 @@ and keep policy reports that say what is true now: one for each policy and names
 
 Several replicas elect a leader, which works; the others stand by. A report is written
 only if a result in it has changed. Only reports with the label
-app.kubernetes.io/managed-by=docket-controller are ever touched.`,
+app.kubernetes.io/managed-by=docket-controller are ever touched.
+
+What policies look at beside the resource (CachedContextEntry, GlobalContextEntry, and what
+policies declare themselves) is kept in memory by every replica: docs/context-cache.md.
+
+With --admission, every replica answers admission requests: policies with Enforce or Deny deny,
+and those for admission only are reported: docs/admission.md.`,
 		Example: `  # In a pod, with the service account of deploy/controller
   docket-controller run
 

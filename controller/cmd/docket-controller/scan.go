@@ -77,6 +77,9 @@ that end in .yaml, .yml or .json are read, - is standard input. Namespaced resou
 a namespace are in that of --namespace, or in default. The labels of a namespace are those
 of the Namespace among the resources. Scopes and plurals of custom resources are
 those of the CustomResourceDefinition among the resources; without one they are guessed.
+Entries of the context cache (CachedContextEntry, GlobalContextEntry) among the policies or
+resources hold the resources of the files, and the answers of services; from a cluster they
+are those of the cluster.
 
 Reports in a server: the scan replaces what it is about, as a whole. From files, it is about
 its policies in all namespaces that its resources are in, and outside of namespaces if it
