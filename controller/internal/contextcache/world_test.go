@@ -8,11 +8,9 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
-	"fmt"
 	"io"
 	"net/http"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -26,17 +24,13 @@ import (
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
-	"k8s.io/klog/v2"
-	"k8s.io/utils/clock"
 	"sigs.k8s.io/yaml"
 
 	"github.com/docket-project/docket/controller/internal/contextcache"
 	"github.com/docket-project/docket/controller/internal/contextcache/table"
 	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/controller/internal/served"
-	"github.com/docket-project/docket/internal/home"
-	"github.com/docket-project/docket/internal/standalone"
+	"github.com/docket-project/docket/controller/internal/uptest"
 )
 
 // patience is for a slow machine; nothing waits that long if all is well.
@@ -51,87 +45,35 @@ var (
 	globalEntries = schema.GroupVersionResource{Group: "kyverno.io", Version: "v2beta1", Resource: "globalcontextentries"}
 )
 
-// output waits for the line that says that the server is ready.
-type output struct {
-	once  sync.Once
-	ready chan struct{}
-}
-
-func (o *output) Write(p []byte) (int, error) {
-	if strings.Contains(string(p), "Docket is ready at") {
-		o.once.Do(func() { close(o.ready) })
-	}
-	return len(p), nil
-}
-
 // shared is the one control plane of all tests: each has entries with a label of its own, which are
 // all that its caches see.
-var shared = &server{}
+var shared = &uptest.Server{}
 
+// server is the way to it.
 type server struct {
-	once   sync.Once
 	config *rest.Config
 	client dynamic.Interface
-	err    error
-	stop   func() error
 }
 
-// TestMain ends the control plane if a test has started it.
 func TestMain(m *testing.M) {
-	quiet := flag.NewFlagSet("", flag.PanicOnError)
-	klog.InitFlags(quiet)
-	for name, value := range map[string]string{"logtostderr": "false", "stderrthreshold": "FATAL"} {
-		if err := quiet.Set(name, value); err != nil {
-			panic(err)
-		}
-	}
-	klog.SetOutput(io.Discard)
 	flag.Parse()
 	// Most of the time they wait.
 	if err := flag.Set("test.parallel", "8"); err != nil {
 		panic(err)
 	}
 	contextcache.RegisterMetrics()
-	code := m.Run()
-	if shared.stop != nil {
-		if err := shared.stop(); err != nil {
-			fmt.Fprintln(os.Stderr, "docket up:", err)
-			code = 1
-		}
-	}
-	os.Exit(code)
+	os.Exit(uptest.Run(m, shared))
 }
 
-func (s *server) start() error {
-	options, err := standalone.NewOptions()
+func newServer(config *rest.Config) (*server, error) {
+	client, err := dynamic.NewForConfig(config)
+	return &server{config: config, client: client}, err
+}
+
+// defineKinds makes the kinds of entries.
+func defineKinds(ctx context.Context, config *rest.Config) error {
+	s, err := newServer(config)
 	if err != nil {
-		return err
-	}
-	dir, err := os.MkdirTemp("", "docket-contextcache-test-")
-	if err != nil {
-		return err
-	}
-	options.Dir, options.Listen = filepath.Join(dir, "state"), "127.0.0.1:0"
-	ctx, cancel := context.WithCancel(context.Background())
-	out, ended := &output{ready: make(chan struct{})}, make(chan error, 1)
-	go func() { ended <- options.Run(ctx, out, out, clock.RealClock{}, time.Now()) }()
-	s.stop = func() error {
-		cancel()
-		return errors.Join(<-ended, os.RemoveAll(dir))
-	}
-	select {
-	case <-out.ready:
-	case err := <-ended:
-		ended <- err
-		return fmt.Errorf("docket up ended: %w", err)
-	case <-time.After(patience):
-		return fmt.Errorf("docket up is not ready after %v", patience)
-	}
-	if s.config, err = clientcmd.BuildConfigFromFlags("", filepath.Join(options.Dir, home.KubeconfigFile)); err != nil {
-		return err
-	}
-	s.config.QPS = -1
-	if s.client, err = dynamic.NewForConfig(s.config); err != nil {
 		return err
 	}
 	return s.defineAll(ctx)
@@ -207,13 +149,17 @@ type world struct {
 
 func newWorld(tb testing.TB) *world {
 	tb.Helper()
-	shared.once.Do(func() { shared.err = shared.start() })
-	if shared.err != nil {
-		tb.Fatal(shared.err)
+	config, err := shared.Config(defineKinds)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	server, err := newServer(config)
+	if err != nil {
+		tb.Fatal(err)
 	}
 	name := strings.ToLower(strings.NewReplacer("/", "-", "_", "-").Replace(tb.Name()))
 	name = strings.TrimRight(name[:min(len(name), 60)], "-")
-	w := &world{server: shared, name: name, gate: &gate{label: name}}
+	w := &world{server: server, name: name, gate: &gate{label: name}}
 	w.create(tb, namespaces, &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": w.name},
 	}})

@@ -5,14 +5,9 @@ package scan_test
 
 import (
 	"context"
-	"errors"
-	"flag"
 	"fmt"
-	"io"
 	"os"
-	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -23,14 +18,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
-	"k8s.io/klog/v2"
-	"k8s.io/utils/clock"
 
 	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/controller/internal/scan"
-	"github.com/docket-project/docket/internal/home"
-	"github.com/docket-project/docket/internal/standalone"
+	"github.com/docket-project/docket/controller/internal/uptest"
 )
 
 // patience is for a slow machine; nothing waits that long if all is well.
@@ -54,107 +45,47 @@ type world struct {
 	client dynamic.Interface
 }
 
-// output waits for the line that says that the server is ready.
-type output struct {
-	once  sync.Once
-	ready chan struct{}
-}
-
-func (o *output) Write(p []byte) (int, error) {
-	if strings.Contains(string(p), "Docket is ready at") {
-		o.once.Do(func() { close(o.ready) })
-	}
-	return len(p), nil
-}
-
 // shared is the one control plane of all tests: each has its own scanner, and policies and
 // namespaces of its own names.
-var shared = &server{}
+var shared = &uptest.Server{}
 
-type server struct {
-	once  sync.Once
-	world *world
-	err   error
-	stop  func() error
-}
-
-// TestMain ends the control plane if a test has started it.
 func TestMain(m *testing.M) {
-	quiet := flag.NewFlagSet("", flag.PanicOnError)
-	klog.InitFlags(quiet)
-	for name, value := range map[string]string{"logtostderr": "false", "stderrthreshold": "FATAL"} {
-		if err := quiet.Set(name, value); err != nil {
-			panic(err)
-		}
-	}
-	klog.SetOutput(io.Discard)
 	scan.Register()
-	code := m.Run()
-	if shared.stop != nil {
-		if err := shared.stop(); err != nil {
-			fmt.Fprintln(os.Stderr, "docket up:", err)
-			code = 1
-		}
-	}
-	os.Exit(code)
+	os.Exit(uptest.Run(m, shared))
 }
 
 // newWorld returns the control plane.
 func newWorld(tb testing.TB) *world {
 	tb.Helper()
-	shared.once.Do(func() { shared.world, shared.err = shared.start() })
-	if shared.err != nil {
-		tb.Fatal(shared.err)
-	}
-	return shared.world
-}
-
-func (s *server) start() (*world, error) {
-	options, err := standalone.NewOptions()
+	config, err := shared.Config(defineKinds)
 	if err != nil {
-		return nil, err
+		tb.Fatal(err)
 	}
-	dir, err := os.MkdirTemp("", "docket-scan-test-")
-	if err != nil {
-		return nil, err
-	}
-	options.Dir, options.Listen = filepath.Join(dir, "state"), "127.0.0.1:0"
-	ctx, cancel := context.WithCancel(context.Background())
-	out, ended := &output{ready: make(chan struct{})}, make(chan error, 1)
-	go func() { ended <- options.Run(ctx, out, out, clock.RealClock{}, time.Now()) }()
-	s.stop = func() error {
-		cancel()
-		return errors.Join(<-ended, os.RemoveAll(dir))
-	}
-	select {
-	case <-out.ready:
-	case err := <-ended:
-		ended <- err
-		return nil, fmt.Errorf("docket up ended: %w", err)
-	case <-time.After(patience):
-		return nil, fmt.Errorf("docket up is not ready after %v", patience)
-	}
-	config, err := clientcmd.BuildConfigFromFlags("", filepath.Join(options.Dir, home.KubeconfigFile))
-	if err != nil {
-		return nil, err
-	}
-	config.QPS = -1
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
-		return nil, err
+		tb.Fatal(err)
+	}
+	return &world{config: config, client: client}
+}
+
+// defineKinds makes the kinds of policies.
+func defineKinds(ctx context.Context, config *rest.Config) error {
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return err
 	}
 	w := &world{config: config, client: client}
 	for _, gvr := range []schema.GroupVersionResource{clusterPolicies, namespacedPolicies, exceptions} {
 		if err := w.define(ctx, gvr); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	for _, gvr := range []schema.GroupVersionResource{clusterPolicies, namespacedPolicies, exceptions} {
 		if err := w.awaitKind(ctx, gvr); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return w, nil
+	return nil
 }
 
 // kindNames are the kinds of test definitions; those that are cluster-scoped begin with Cluster

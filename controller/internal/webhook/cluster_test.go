@@ -146,7 +146,7 @@ func TestConditionsAreUnderstood(t *testing.T) {
 
 	as := func(user string, groups ...string) kubernetes.Interface {
 		t.Helper()
-		config := rest.CopyConfig(controlPlane.config)
+		config := clusterConfig(t)
 		config.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: append(groups, "system:masters")}
 		client, err := kubernetes.NewForConfig(config)
 		if err != nil {

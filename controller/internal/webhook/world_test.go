@@ -5,13 +5,7 @@ package webhook
 
 import (
 	"context"
-	"errors"
-	"flag"
-	"fmt"
-	"io"
 	"os"
-	"path/filepath"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -20,105 +14,40 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
-	"k8s.io/klog/v2"
-	"k8s.io/utils/clock"
 
 	"github.com/docket-project/docket/controller/internal/policy"
-	"github.com/docket-project/docket/internal/home"
-	"github.com/docket-project/docket/internal/standalone"
+	"github.com/docket-project/docket/controller/internal/uptest"
 )
 
 // patience is for a slow machine; nothing waits that long if all is well.
 const patience = time.Minute
 
 // controlPlane is the one control plane of all tests, which use names of their own.
-var controlPlane = &plane{}
+var controlPlane = &uptest.Server{}
 
-type plane struct {
-	once   sync.Once
-	client kubernetes.Interface
-	config *rest.Config
-	err    error
-	stop   func() error
+func TestMain(m *testing.M) {
+	RegisterMetrics()
+	os.Exit(uptest.Run(m, controlPlane))
 }
 
-// TestMain ends the control plane if a test has started it.
-func TestMain(m *testing.M) {
-	quiet := flag.NewFlagSet("", flag.PanicOnError)
-	klog.InitFlags(quiet)
-	for name, value := range map[string]string{"logtostderr": "false", "stderrthreshold": "FATAL"} {
-		if err := quiet.Set(name, value); err != nil {
-			panic(err)
-		}
+// clusterConfig returns the way to the control plane.
+func clusterConfig(tb testing.TB) *rest.Config {
+	tb.Helper()
+	config, err := controlPlane.Config(nil)
+	if err != nil {
+		tb.Fatal(err)
 	}
-	klog.SetOutput(io.Discard)
-	RegisterMetrics()
-	code := m.Run()
-	if controlPlane.stop != nil {
-		if err := controlPlane.stop(); err != nil {
-			fmt.Fprintln(os.Stderr, "docket up:", err)
-			code = 1
-		}
-	}
-	os.Exit(code)
+	return rest.CopyConfig(config)
 }
 
 // cluster returns a client of the control plane.
 func cluster(tb testing.TB) kubernetes.Interface {
 	tb.Helper()
-	controlPlane.once.Do(func() { controlPlane.client, controlPlane.err = controlPlane.start() })
-	if controlPlane.err != nil {
-		tb.Fatal(controlPlane.err)
-	}
-	return controlPlane.client
-}
-
-// output waits for the line that says that the server is ready.
-type output struct {
-	once  sync.Once
-	ready chan struct{}
-}
-
-func (o *output) Write(p []byte) (int, error) {
-	if strings.Contains(string(p), "Docket is ready at") {
-		o.once.Do(func() { close(o.ready) })
-	}
-	return len(p), nil
-}
-
-func (s *plane) start() (kubernetes.Interface, error) {
-	options, err := standalone.NewOptions()
+	client, err := kubernetes.NewForConfig(clusterConfig(tb))
 	if err != nil {
-		return nil, err
+		tb.Fatal(err)
 	}
-	dir, err := os.MkdirTemp("", "docket-webhook-test-")
-	if err != nil {
-		return nil, err
-	}
-	options.Dir, options.Listen = filepath.Join(dir, "state"), "127.0.0.1:0"
-	ctx, cancel := context.WithCancel(context.Background())
-	out, ended := &output{ready: make(chan struct{})}, make(chan error, 1)
-	go func() { ended <- options.Run(ctx, out, out, clock.RealClock{}, time.Now()) }()
-	s.stop = func() error {
-		cancel()
-		return errors.Join(<-ended, os.RemoveAll(dir))
-	}
-	select {
-	case <-out.ready:
-	case err := <-ended:
-		ended <- err
-		return nil, fmt.Errorf("docket up ended: %w", err)
-	case <-time.After(patience):
-		return nil, fmt.Errorf("docket up is not ready after %v", patience)
-	}
-	config, err := clientcmd.BuildConfigFromFlags("", filepath.Join(options.Dir, home.KubeconfigFile))
-	if err != nil {
-		return nil, err
-	}
-	config.QPS = -1
-	s.config = config
-	return kubernetes.NewForConfig(config)
+	return client
 }
 
 // eventually waits until check has no complaint.
