@@ -81,7 +81,7 @@ func (w *webhook) serve(to http.ResponseWriter, r *http.Request, begin time.Time
 		return nil, "", &problem{http.StatusServiceUnavailable, refusedNotReady, errors.New("the policies of the cluster are not known yet")}
 	}
 	if err := w.gate.enter(r.Context(), limit/waitPart); err != nil {
-		return nil, "", &problem{http.StatusServiceUnavailable, refusedOverload, fmt.Errorf("%w; add replicas or processors, or raise the concurrency", err)}
+		return nil, "", &problem{http.StatusServiceUnavailable, refusedOverload, fmt.Errorf("%w; add replicas or processors", err)}
 	}
 	place := w.newPlace()
 	defer place.release()

@@ -41,6 +41,8 @@ type replica struct {
 
 	// current is the policies of a snapshot as the webhook takes them.
 	current atomic.Pointer[currentPolicies]
+	// wanted tells whether the cache knows what the policies declare.
+	wanted atomic.Bool
 }
 
 type currentPolicies struct {
@@ -152,6 +154,7 @@ func (r *replica) wantEntries() {
 		entries = append(entries, p.Entries()...)
 	}
 	r.cache.Want(entries)
+	r.wanted.Store(true)
 }
 
 // serve answers admission requests until some time after the end of ctx, if that is wanted.
@@ -162,15 +165,20 @@ func (r *replica) serve(ctx context.Context) error {
 	return r.webhook.Run(ctx)
 }
 
-// ready says why requests can't be answered, or policies can't be evaluated.
+var errEntriesUnknown = errors.New("the context cache does not know yet what policies read")
+
+// ready says why requests can't be answered, or policies can't be evaluated. The cache is asked
+// last of what it depends on: once it has been ready, it stays so.
 func (r *replica) ready() error {
-	checks := []func() error{r.policies.Ready, r.cache.Ready}
-	if r.admission != nil {
-		checks = append(checks, r.admission.Ready, r.webhook.Ready)
+	if err := r.policies.Ready(); err != nil {
+		return err
 	}
-	var errs []error
-	for _, check := range checks {
-		errs = append(errs, check())
+	if !r.wanted.Load() {
+		return errEntriesUnknown
+	}
+	errs := []error{r.cache.Ready()}
+	if r.admission != nil {
+		errs = append(errs, r.admission.Ready(), r.webhook.Ready())
 	}
 	return errors.Join(errs...)
 }
