@@ -26,6 +26,8 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/yaml"
 
+	"github.com/kyverno/go-jmespath"
+
 	"github.com/docket-project/docket/controller/internal/contextcache"
 	"github.com/docket-project/docket/controller/internal/contextcache/table"
 	"github.com/docket-project/docket/controller/internal/policy"
@@ -263,7 +265,7 @@ func forbidden(resource schema.GroupVersionResource) error {
 	return apierrors.NewForbidden(resource.GroupResource(), "", errors.New("the test says so"))
 }
 
-func engine() *table.Engine { return table.NewPlainEngine() }
+func engine() *table.Engine { return table.NewEngine(jmespath.NewFunctionCaller()) }
 
 // cache starts a cache that ends with the test.
 func (w *world) cache(tb testing.TB, change ...func(*contextcache.Config)) *contextcache.Cache {

@@ -4,11 +4,9 @@
 package report
 
 import (
-	"bytes"
 	"context"
 	"io"
 	"net/http"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -20,13 +18,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
-	"k8s.io/utils/clock"
 
 	"github.com/docket-project/docket/api/report"
 	"github.com/docket-project/docket/controller/internal/policy"
-	"github.com/docket-project/docket/internal/home"
-	"github.com/docket-project/docket/internal/standalone"
+	"github.com/docket-project/docket/controller/internal/uptest"
 )
 
 // patience is for what takes a moment on a quick machine.
@@ -43,33 +38,17 @@ type server struct {
 // label.
 func startServer(t *testing.T) *server {
 	t.Helper()
-	options, err := standalone.NewOptions()
+	up := &uptest.Server{}
+	config, err := up.Config(nil)
+	t.Cleanup(func() {
+		if err := up.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	options.Dir, options.Listen = filepath.Join(t.TempDir(), "state"), "127.0.0.1:0"
-	ctx, cancel := context.WithCancel(context.Background()) // It outlives t.Context, for clean-ups.
-	ready, ended := &announcement{seen: make(chan struct{})}, make(chan error, 1)
-	go func() { ended <- options.Run(ctx, ready, io.Discard, clock.RealClock{}, time.Now()) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-ended; err != nil {
-			t.Errorf("the server: %v", err)
-		}
-	})
-	select {
-	case <-ready.seen:
-	case err := <-ended:
-		ended <- nil
-		t.Fatalf("the server ended: %v", err)
-	case <-time.After(patience):
-		t.Fatal("the server does not start")
-	}
-	s := &server{}
-	if s.config, err = clientcmd.BuildConfigFromFlags("", filepath.Join(options.Dir, home.KubeconfigFile)); err != nil {
-		t.Fatal(err)
-	}
-	s.config.QPS = -1
+	s := &server{config: config}
 	if s.client, err = dynamic.NewForConfig(s.config); err != nil {
 		t.Fatal(err)
 	}
@@ -77,24 +56,6 @@ func startServer(t *testing.T) *server {
 		t.Fatal(err)
 	}
 	return s
-}
-
-// announcement notices that a server is ready.
-type announcement struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-	once sync.Once
-	seen chan struct{}
-}
-
-func (a *announcement) Write(p []byte) (int, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	n, err := a.text.Write(p)
-	if strings.Contains(a.text.String(), "Docket is ready") {
-		a.once.Do(func() { close(a.seen) })
-	}
-	return n, err
 }
 
 func (s *server) namespace(t *testing.T, name string) {

@@ -4,7 +4,7 @@
 // Package uptest is the control plane of tests: a `docket up` in their process, which stores and
 // serves what it is given as a cluster does. Only tests import it.
 //
-// Goroutines: the server, from the first call of [Server.Config] to the end of [Run].
+// Goroutines: the server, from the first call of [Server.Config] to [Server.Stop].
 package uptest
 
 import (
@@ -31,8 +31,8 @@ import (
 // patience is for a slow machine.
 const patience = time.Minute
 
-// Server is the one control plane of a package's tests, which use names of their own. The zero
-// Server is ready to use; give it to [Run].
+// Server is the one control plane of a package's tests, which use names of their own, or that of one
+// test. The zero Server is ready to use; give it to [Run], or call [Server.Stop].
 type Server struct {
 	once   sync.Once
 	config *rest.Config
@@ -86,6 +86,17 @@ func (s *Server) start(ctx context.Context) error {
 	return nil
 }
 
+// Stop ends the server if it was started.
+func (s *Server) Stop() error {
+	if s.stop == nil {
+		return nil
+	}
+	if err := s.stop(); err != nil {
+		return fmt.Errorf("docket up: %w", err)
+	}
+	return nil
+}
+
 // output waits for the line that says that the server is ready.
 type output struct {
 	once  sync.Once
@@ -111,11 +122,9 @@ func Run(tests interface{ Run() int }, s *Server) (code int) {
 	}
 	klog.SetOutput(io.Discard)
 	code = tests.Run()
-	if s.stop != nil {
-		if err := s.stop(); err != nil {
-			fmt.Fprintln(os.Stderr, "docket up:", err)
-			code = 1
-		}
+	if err := s.Stop(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
 	}
 	return code
 }

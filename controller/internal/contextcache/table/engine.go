@@ -57,9 +57,6 @@ func NewEngine(caller *jmespath.FunctionCaller, impure ...string) *Engine {
 	return e
 }
 
-// NewPlainEngine returns an engine that knows no functions but those of JMESPath.
-func NewPlainEngine() *Engine { return NewEngine(jmespath.NewFunctionCaller()) }
-
 // Expression is a compiled expression. It is immutable.
 type Expression struct {
 	text    string
