@@ -154,6 +154,10 @@ spec:
 	c.waitRegistered(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: evil, namespace: strict}}")
 	precious := "{apiVersion: v1, kind: ConfigMap, metadata: {name: precious, namespace: strict}}"
 	c.kubectl.RunInput(t, precious, "create", "-f", "-")
+	// What was registered for the policy before this one, creations, may still be there.
+	waitUntil(t, "the webhook is asked about deletions", func() bool {
+		return c.kubectl.Try(t, precious, "delete", "--dry-run=server", "-f", "-").Code != 0
+	})
 	c.kubectl.Refused(t, precious, []string{"no DELETE by admin"}, "delete", "-f", "-")
 	c.kubectl.Run(t, "delete", "validatingpolicies.policies.kyverno.io", "not-by-name")
 	waitUntil(t, "it can be deleted", func() bool { return c.kubectl.Try(t, precious, "delete", "-f", "-").Code == 0 })
