@@ -32,7 +32,7 @@ import (
 	"github.com/docket-project/docket/controller/internal/contextcache/table"
 	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/controller/internal/served"
-	"github.com/docket-project/docket/controller/internal/uptest"
+	"github.com/docket-project/docket/internal/uptest"
 )
 
 // patience is for a slow machine; nothing waits that long if all is well.

@@ -21,7 +21,7 @@ import (
 
 	"github.com/docket-project/docket/api/report"
 	"github.com/docket-project/docket/controller/internal/policy"
-	"github.com/docket-project/docket/controller/internal/uptest"
+	"github.com/docket-project/docket/internal/uptest"
 )
 
 // patience is for what takes a moment on a quick machine.

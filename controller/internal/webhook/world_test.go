@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/docket-project/docket/controller/internal/policy"
-	"github.com/docket-project/docket/controller/internal/uptest"
+	"github.com/docket-project/docket/internal/uptest"
 )
 
 // patience is for a slow machine; nothing waits that long if all is well.
