@@ -2,10 +2,11 @@
 # Copyright 2026 The Docket Authors.
 # SPDX-License-Identifier: Apache-2.0
 #
-# Writes the generated Go files: under api/ deep copies, OpenAPI definitions and their
+# Writes the generated files: under api/ deep copies, OpenAPI definitions and their
 # names, to be run after every change of the types there; under internal/core/openapi
 # the OpenAPI definitions of Kubernetes' types, to be run after every change of the
-# version of k8s.io/api. Running it twice changes nothing.
+# version of k8s.io/api. And the page docs/conformance.md, to be run after every change
+# of the checks of `docket conformance`. Running it twice changes nothing.
 
 set -euo pipefail
 
@@ -76,3 +77,7 @@ openapi internal/core/openapi \
 	"${apimachinery}/runtime" \
 	"${apimachinery}/util/intstr" \
 	"${apimachinery}/version"
+
+# Not into the file at once: it stays as it is if the command fails.
+page=$(go run ./cmd/docket conformance list --output markdown)
+printf '%s\n' "${page}" >docs/conformance.md

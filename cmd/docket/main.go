@@ -5,7 +5,7 @@
 // as ordinary Kubernetes objects. Run `docket --help` for its subcommands.
 //
 // It exits with 0 after success, 1 after a failure, and 2 when it was called in a
-// wrong way.
+// wrong way; `docket conformance` also with 2 when it could not find out what it was to.
 package main
 
 import (
@@ -36,6 +36,6 @@ ordinary Kubernetes objects: kubectl, Kyverno and other clients see no differenc
 		Version: buildinfo.Get().Version,
 	}
 	cli.PrepareRoot(p, root, versionText())
-	root.AddCommand(newUp(p), newServe(p), newRun(p), newGateway(p), newBootstrap(p), newMigrate(p), cli.NewVersion(p, "docket", versionText()))
+	root.AddCommand(newUp(p), newServe(p), newRun(p), newGateway(p), newBootstrap(p), newMigrate(p), newConformance(p), cli.NewVersion(p, "docket", versionText()))
 	return root
 }

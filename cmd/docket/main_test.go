@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/docket-project/docket/internal/cli"
+	"github.com/docket-project/docket/internal/uptest"
 )
 
 // TestMain lets the test binary stand in for the command, for what needs a process:
@@ -28,7 +29,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv("TEST_RUN_DOCKET") != "" {
 		os.Exit(cli.Main(time.Now(), newRoot))
 	}
-	os.Exit(m.Run())
+	os.Exit(uptest.Run(m, &up))
 }
 
 func TestExitCodes(t *testing.T) {

@@ -27,6 +27,7 @@ spec:
     additionalPrinterColumns: [{name: Size, type: integer, jsonPath: .spec.size}]
     schema:
       openAPIV3Schema:
+        description: Widget is a kind for tests.
         type: object
         properties:
           spec:
@@ -39,7 +40,7 @@ spec:
                 x-kubernetes-list-type: map
                 x-kubernetes-list-map-keys: [name]
                 items: {type: object, required: [name], properties: {name: {type: string}, port: {type: integer}}}
-          status: {type: object, properties: {ready: {type: boolean}}}
+          status: {description: What the widget is., type: object, properties: {ready: {type: boolean}}}
 `
 
 const widget = `

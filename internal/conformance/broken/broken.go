@@ -1,0 +1,34 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package broken
+
+import (
+	"net/http"
+	"slices"
+)
+
+// Breakage is a way to break a server.
+type Breakage struct {
+	// Check is the identifier of the check that fails then.
+	Check string
+	// What the server does wrong.
+	What string
+	// Break returns the handler that breaks what next answers. State that requests share must be
+	// safe for concurrent use.
+	Break func(next http.Handler) http.Handler
+}
+
+// All returns the breakages of all checks, in the order of the checks.
+func All() []Breakage {
+	return slices.Concat(
+		discovery(), openapi(), reads(), creates(), updates(), statuses(), patches(), applies(), dryRuns(), bodies(), deletes(),
+		lists(), watches(), formats(), versions(), namespaces(), dependents(), access(), health(),
+	)
+}
+
+// NeedControllers returns the checks that apply only where the garbage collector and the quota
+// controller of Kubernetes run.
+func NeedControllers() []string {
+	return []string{"dependents-collected", "owners-collected", "dependents-kept", "quota-counted", "quota-enforced"}
+}

@@ -1,0 +1,103 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package broken
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+func deletes() []Breakage { return slices.Concat(deletesOfOne(), deletesOfHeld(), deletesOfMany()) }
+
+func deletesOfOne() []Breakage {
+	return []Breakage{
+		{
+			Check: "delete-removes", What: "does nothing when an object is deleted without options, and says that it has",
+			Break: instead(method(http.MethodDelete, single), func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+				if len(bodyOf(r)) > 0 || r.URL.RawQuery != "" {
+					next.ServeHTTP(w, r)
+					return
+				}
+				a := &answer{code: http.StatusOK, header: http.Header{"Content-Type": {"application/json"}}}
+				a.set(map[string]any{"kind": "Status", "apiVersion": "v1", "metadata": map[string]any{}, "status": "Success"})
+				a.send(w)
+			}),
+		},
+		{
+			Check: "delete-missing", What: "answers 200 when what does not exist is deleted",
+			Break: onAnswer(method(http.MethodDelete, single), func(_ *http.Request, a *answer) {
+				if a.code == http.StatusNotFound {
+					a.code = http.StatusOK
+					a.set(map[string]any{"kind": "Status", "apiVersion": "v1", "metadata": map[string]any{}, "status": "Success"})
+				}
+			}),
+		},
+		{
+			Check: "delete-answer", What: "answers DELETE with an object that has no kind",
+			Break: onAnswered(all(method(http.MethodDelete), single, isReal), func(object map[string]any) { clear(object) }),
+		},
+		{
+			Check: "delete-uid-precondition", What: "ignores preconditions.uid",
+			Break: onSentObject(method(http.MethodDelete, single), withoutPrecondition("uid")),
+		},
+		{
+			Check: "delete-version-precondition", What: "ignores preconditions.resourceVersion",
+			Break: onSentObject(method(http.MethodDelete, single), withoutPrecondition("resourceVersion")),
+		},
+		{
+			Check: "delete-propagation-unknown", What: "takes a propagationPolicy that it does not know for the default",
+			Break: onSentObject(method(http.MethodDelete, single), func(options map[string]any) {
+				if !slices.Contains([]any{nil, "Orphan", "Background", "Foreground"}, options["propagationPolicy"]) {
+					delete(options, "propagationPolicy")
+				}
+			}),
+		},
+	}
+}
+
+// isReal matches requests that are no dry runs.
+func isReal(r *http.Request) bool {
+	var options map[string]any
+	return !r.URL.Query().Has("dryRun") && (json.Unmarshal(bodyOf(r), &options) != nil || options["dryRun"] == nil)
+}
+
+func withoutPrecondition(name string) func(options map[string]any) {
+	return func(options map[string]any) {
+		if preconditions, ok := options["preconditions"].(map[string]any); ok {
+			delete(preconditions, name)
+		}
+	}
+}
+
+func deletesOfMany() []Breakage {
+	many := method(http.MethodDelete, collection)
+	return []Breakage{
+		{
+			Check: "deletecollection-selector", What: "ignores the fieldSelector when it deletes a collection",
+			Break: onRequest(many, func(r *http.Request) {
+				if strings.HasPrefix(r.URL.Query().Get("fieldSelector"), "metadata.name=") {
+					setQuery(r, "fieldSelector", "")
+				}
+			}),
+		},
+		{
+			Check: "deletecollection-selector-invalid", What: "deletes everything if it does not know the field of the fieldSelector",
+			Break: againIf(many, isBadRequest, "fieldSelector"),
+		},
+		{
+			Check: "deletecollection-dry-run", What: "ignores dryRun in the body when it deletes a collection",
+			Break: onSentObject(many, func(options map[string]any) { delete(options, "dryRun") }),
+		},
+		{
+			Check: "deletecollection-answer", What: "answers DELETE of a collection with a number",
+			Break: onAnswered(all(method(http.MethodDelete), collection, isReal), func(object map[string]any) {
+				items, _ := object["items"].([]any)
+				clear(object)
+				object["deleted"] = len(items)
+			}),
+		},
+	}
+}

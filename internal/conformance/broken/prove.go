@@ -1,0 +1,52 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package broken
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/docket-project/docket/internal/conformance"
+)
+
+// Prove runs checks on a good server that is broken in this way. The error is not nil unless the check
+// of the breakage fails, for each resource to which it applies, and no other one does.
+func (b *Breakage) Prove(ctx context.Context, options conformance.Options) error {
+	proxy, err := NewProxy(options.Config, b.Break)
+	if err != nil {
+		return err
+	}
+	defer proxy.Close()
+	options.Config = proxy.Config
+	report, err := conformance.Run(ctx, options)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	failed := false
+	for i := range report.Results {
+		result := &report.Results[i]
+		own := result.Check.ID == b.Check
+		failed = failed || own && result.Outcome == conformance.Failed
+		switch {
+		case result.Outcome == conformance.Undecided:
+			errs = append(errs, fmt.Errorf("%s (%s) is undecided: %s %v", result.Check.ID, result.Resource, result.Reason, result.Exchange))
+		case result.Outcome == conformance.Failed && !own:
+			errs = append(errs, fmt.Errorf("%s (%s) fails, too: %w", result.Check.ID, result.Resource, result.Failure))
+		case result.Outcome == conformance.Passed && own:
+			errs = append(errs, fmt.Errorf("%s (%s) passes", result.Check.ID, result.Resource))
+		}
+	}
+	if !failed {
+		errs = append(errs, fmt.Errorf("%s does not fail", b.Check))
+	}
+	for _, trouble := range report.Troubles {
+		errs = append(errs, fmt.Errorf("trouble: %s %s %v", trouble.Resource, trouble.Reason, trouble.Exchange))
+	}
+	for _, left := range report.Left {
+		errs = append(errs, fmt.Errorf("not removed: %s", left))
+	}
+	return errors.Join(errs...)
+}

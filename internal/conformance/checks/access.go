@@ -1,0 +1,302 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package checks
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/docket-project/docket/internal/conformance"
+)
+
+const (
+	areaAccess = "Access"
+	// nobody is a user who has the rights of everybody only.
+	nobody = "docket-conformance-nobody"
+	// strangers is the header of a request with a token that nobody has.
+	strangers = "Bearer docket-conformance-no-such-token"
+)
+
+func access() []conformance.Check {
+	const authentication, impersonation = "https://kubernetes.io/docs/reference/access-authn-authz/authentication/", "https://kubernetes.io/docs/reference/access-authn-authz/user-impersonation/"
+	const authorization = "https://kubernetes.io/docs/reference/access-authn-authz/authorization/"
+	return []conformance.Check{
+		{
+			ID: "access-anonymous", Area: areaAccess,
+			Rule:        "Requests for objects without credentials are answered with 401 or 403.",
+			Detail:      "Lists objects and deletes one that does not exist, without credentials. It is left out if a SubjectAccessReview says that everybody may do so.",
+			Reference:   authentication + "#anonymous-requests",
+			PerResource: true, Verbs: []string{"list"},
+			Run: accessAnonymous,
+		},
+		{
+			ID: "access-bad-token", Area: areaAccess,
+			Rule:      "A request with a bearer token that is nobody's is answered with 401 and a Status whose reason is Unauthorized.",
+			Detail:    "Gets an object that does not exist, with a made-up token.",
+			Reference: authentication + "#authentication-strategies",
+			Run:       accessBadToken,
+		},
+		{
+			ID: "access-spoofed-headers", Area: areaAccess,
+			Rule:      "The headers X-Remote-User and X-Remote-Group give rights to nobody but a proxy that shows its certificate.",
+			Detail:    "Gets an object without credentials and, if the server allows that, as a user without rights, with these headers. Both are refused without them.",
+			Reference: authentication + "#authenticating-proxy",
+			Run:       accessSpoofedHeaders,
+		},
+		{
+			ID: "access-impersonation", Area: areaAccess,
+			Rule:        "A request with the header Impersonate-User has the rights of that user: it is answered with 403 and a message that names the user and the resource if the user may not do it.",
+			Detail:      "Gets an object as a user who does not exist. It is left out if the user of the kubeconfig may not do that, or if a SubjectAccessReview says that everybody may get the object.",
+			Reference:   impersonation,
+			PerResource: true, Verbs: []string{"get"},
+			Run: accessImpersonation,
+		},
+		{
+			ID: "access-review", Area: areaAccess,
+			Rule:        "The server does what it says in a SelfSubjectAccessReview or a SubjectAccessReview: it refuses what is not allowed there, and nothing else.",
+			Detail:      "Asks whether an object may be got and gets it: as the user of the kubeconfig and, if the server allows that, as a user without rights.",
+			Reference:   authorization,
+			PerResource: true, Verbs: []string{"get"},
+			Run: accessReview,
+		},
+		{
+			ID: "forbidden-answer", Area: areaAccess,
+			Rule:        "What a user may not do is answered with a Status whose code is 403, whose reason is Forbidden, and whose details name the resource.",
+			Detail:      "Gets an object as a user without rights, or without credentials.",
+			Reference:   authorization,
+			PerResource: true, Verbs: []string{"get"},
+			Run: forbiddenAnswer,
+		},
+	}
+}
+
+// asNobody returns a request in the name of the user without rights.
+func asNobody(r conformance.Request) conformance.Request {
+	return r.With("Impersonate-User", nobody).MayBeRefused()
+}
+
+// withoutUser returns a request without credentials.
+func withoutUser(r conformance.Request) conformance.Request {
+	r.Anonymous = true
+	return r
+}
+
+// noRights tells whether the answer is that somebody may not do this.
+func noRights(response *conformance.Response) bool {
+	return response.Code == http.StatusUnauthorized || response.Code == http.StatusForbidden
+}
+
+// refusedNobody tells whether the user without rights was refused, not we who asked in that name.
+func refusedNobody(response *conformance.Response) bool {
+	return response.Code == http.StatusForbidden && !bytes.Contains(response.Body, []byte("impersonat"))
+}
+
+// someObject is the path of an object of any resource that does not exist.
+func someObject(p *conformance.Probe) (string, error) {
+	for _, resource := range p.Resources {
+		if resource.Has("get") {
+			return resource.ObjectPath(p.Namespace, p.Name()), nil
+		}
+	}
+	return "", conformance.Leave("no resource has the verb get")
+}
+
+func accessAnonymous(ctx context.Context, p *conformance.Probe) error {
+	if !p.HasCredentials {
+		return conformance.Leave("the kubeconfig has no credentials, so that every request is without them")
+	}
+	name := p.Name()
+	for _, try := range []struct {
+		verb, name string
+		request    conformance.Request
+	}{
+		{"list", "", conformance.Get(p.Collection(), "limit", "1")},
+		{"delete", name, conformance.Delete(p.Path(name), conformance.DeleteNow())},
+	} {
+		if !p.Resource.Has(try.verb) {
+			continue
+		}
+		response, err := p.Send(ctx, withoutUser(try.request))
+		if err != nil {
+			return err
+		}
+		if noRights(response) {
+			continue
+		}
+		review, err := askFor(ctx, p, "system:anonymous", "system:unauthenticated", try.verb, try.name)
+		if err != nil {
+			return err
+		}
+		if review != nil && review.allowed {
+			return conformance.Leave("the server says that everybody has the right to %s objects", try.verb)
+		}
+		return response.Want(http.StatusUnauthorized, http.StatusForbidden)
+	}
+	return nil
+}
+
+func accessBadToken(ctx context.Context, p *conformance.Probe) error {
+	path, err := someObject(p)
+	if err != nil {
+		return err
+	}
+	response, err := p.Send(ctx, withoutUser(conformance.Get(path).With("Authorization", strangers)))
+	if err != nil {
+		return err
+	}
+	return response.WantStatus(metav1.StatusReasonUnauthorized, http.StatusUnauthorized)
+}
+
+func accessSpoofedHeaders(ctx context.Context, p *conformance.Probe) error {
+	path, err := someObject(p)
+	if err != nil {
+		return err
+	}
+	tried := false
+	for _, request := range []conformance.Request{withoutUser(conformance.Get(path)), asNobody(conformance.Get(path))} {
+		response, err := p.Send(ctx, request)
+		if err != nil {
+			return err
+		}
+		if !noRights(response) {
+			continue // There is nothing to win.
+		}
+		tried = true
+		request = request.With("X-Remote-User", "admin").With("X-Remote-Group", "system:masters")
+		if response, err = p.Send(ctx, request); err != nil {
+			return err
+		}
+		if !noRights(response) {
+			return response.Fail("401 Unauthorized or 403 Forbidden, as without the headers X-Remote-User and X-Remote-Group")
+		}
+	}
+	if !tried {
+		return conformance.Leave("the server lets everybody get objects")
+	}
+	return nil
+}
+
+func accessImpersonation(ctx context.Context, p *conformance.Probe) error {
+	if !p.HasCore {
+		return conformance.Leave("the server has no core API: users come from the server in front of it")
+	}
+	name := p.Name()
+	response, err := p.Send(ctx, asNobody(conformance.Get(p.Path(name))))
+	switch {
+	case err != nil:
+		return err
+	case response.Code == http.StatusForbidden && !refusedNobody(response):
+		return conformance.Leave("not allowed: impersonate users")
+	case response.Code != http.StatusForbidden:
+		review, err := askFor(ctx, p, nobody, "system:authenticated", "get", name)
+		switch {
+		case err != nil:
+			return err
+		case review == nil:
+			return conformance.Leave("the server does not say whether everybody may get objects")
+		case review.allowed:
+			return conformance.Leave("the server says that everybody has the right to get objects")
+		}
+		return response.Fail("403 Forbidden: the user %s has no right to get objects", nobody)
+	}
+	for _, word := range []string{nobody, p.Resource.Name} {
+		if !bytes.Contains(response.Body, []byte(word)) {
+			return response.Fail("a message that names the user %s and the resource %s", nobody, p.Resource.Name)
+		}
+	}
+	return nil
+}
+
+func forbiddenAnswer(ctx context.Context, p *conformance.Probe) error {
+	request := conformance.Get(p.Path(p.Name()))
+	response, err := p.Send(ctx, asNobody(request))
+	if err == nil && !refusedNobody(response) {
+		response, err = p.Send(ctx, withoutUser(request))
+	}
+	if err != nil {
+		return err
+	}
+	if response.Code != http.StatusForbidden {
+		return conformance.Leave("nobody is known who may not get objects")
+	}
+	if err := response.WantStatus(metav1.StatusReasonForbidden, http.StatusForbidden); err != nil {
+		return err
+	}
+	status, _ := response.Status()
+	if d := status.Details; d == nil || d.Kind != p.Resource.Name || d.Group != p.GroupVersion.Group {
+		return response.Fail("a Status whose details.kind is %q and whose details.group is %q", p.Resource.Name, p.GroupVersion.Group)
+	}
+	return nil
+}
+
+func accessReview(ctx context.Context, p *conformance.Probe) error {
+	name := p.Name()
+	request := conformance.Get(p.Path(name)).MayBeRefused()
+	review, err := askFor(ctx, p, "", "", "get", name)
+	if err != nil {
+		return err
+	}
+	if review == nil {
+		return conformance.Leave("the server does not answer a SelfSubjectAccessReview")
+	}
+	response, err := p.Send(ctx, request)
+	if err != nil {
+		return err
+	}
+	if review.allowed == (response.Code == http.StatusForbidden) {
+		return review.wrong(response)
+	}
+	// If nobody is not refused, that may be because the header is ignored, which is another rule.
+	response, err = p.Send(ctx, asNobody(request))
+	if err != nil || !refusedNobody(response) {
+		return err
+	}
+	review, err = askFor(ctx, p, nobody, "system:authenticated", "get", name)
+	if err == nil && review != nil && review.allowed {
+		err = review.wrong(response)
+	}
+	return err
+}
+
+// verdict is what a server says about rights.
+type verdict struct {
+	*conformance.Response
+
+	allowed bool
+}
+
+// wrong returns the failure of a server that does something else.
+func (v *verdict) wrong(done *conformance.Response) error {
+	return v.FailBecause(fmt.Sprintf("%s is answered with %d", done.Sent.Method+" "+done.Sent.URL, done.Code), "status.allowed to be %t", !v.allowed)
+}
+
+// askFor asks the server whether a user of a group, or we if the user is empty, may do something to
+// an object of the resource. It returns nil if the server does not say.
+func askFor(ctx context.Context, p *conformance.Probe, user, group, verb, name string) (*verdict, error) {
+	attributes := map[string]any{"verb": verb, "group": p.GroupVersion.Group, "version": p.GroupVersion.Version, "resource": p.Resource.Name, "namespace": p.Namespace, "name": name}
+	kind, resource, spec := "SelfSubjectAccessReview", "selfsubjectaccessreviews", map[string]any{"resourceAttributes": attributes}
+	if user != "" {
+		kind, resource = "SubjectAccessReview", "subjectaccessreviews"
+		spec["user"], spec["groups"] = user, []string{group}
+	}
+	review := map[string]any{"apiVersion": "authorization.k8s.io/v1", "kind": kind, "spec": spec}
+	response, err := p.Send(ctx, conformance.Post("/apis/authorization.k8s.io/v1/"+resource, review).MayBeRefused())
+	if err != nil || !response.OK() {
+		return nil, err
+	}
+	answer, err := response.JSON()
+	if err != nil {
+		return nil, nil //nolint:nilerr,nilnil // It does not say.
+	}
+	allowed, _, err := unstructured.NestedBool(answer, "status", "allowed")
+	if err != nil {
+		return nil, nil //nolint:nilerr,nilnil // It does not say.
+	}
+	return &verdict{response, allowed}, nil
+}

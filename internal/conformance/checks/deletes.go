@@ -1,0 +1,292 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package checks
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/uuid"
+
+	"github.com/docket-project/docket/internal/conformance"
+)
+
+const (
+	areaDeletes = "Deleting"
+
+	deleteOptionsPage = "https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/delete-options/"
+
+	// deletePatience is how long what was deleted may still be shown.
+	deletePatience = 10 * time.Second
+	deletePoll     = 50 * time.Millisecond
+)
+
+func deletes() []conformance.Check {
+	return slices.Concat(deletesOfOne(), deletesOfHeld(), deletesOfMany())
+}
+
+func deletesOfOne() []conformance.Check {
+	return []conformance.Check{
+		{
+			ID: "delete-removes", Area: areaDeletes,
+			Rule:        "An object that nothing holds is gone within seconds after DELETE was answered with success.",
+			Detail:      "Deletes an object with options and one without, and waits until GET answers 404. Finalizers and grace periods may hold objects longer.",
+			Reference:   apiConcepts + "#resource-deletion",
+			PerResource: true, Verbs: []string{"create", "get", "delete"},
+			Run: deleteRemoves,
+		},
+		{
+			ID: "delete-missing", Area: areaDeletes,
+			Rule:        "DELETE of an object that does not exist is answered with 404 and a Status whose reason is NotFound.",
+			Detail:      "Deletes a name that nobody has.",
+			Reference:   apiConventions + "#http-status-codes",
+			PerResource: true, Verbs: []string{"delete"},
+			Run: deleteMissing,
+		},
+		{
+			ID: "delete-answer", Area: areaDeletes,
+			Rule:        "DELETE is answered with a Status of success or with the object.",
+			Detail:      "Deletes an object. Whether the object is gone then is none of its business.",
+			Reference:   apiConventions + "#response-status-kind",
+			PerResource: true, Verbs: []string{"create", "get", "delete"},
+			Run: deleteAnswer,
+		},
+		{
+			ID: "delete-uid-precondition", Area: areaDeletes,
+			Rule:        "DELETE with the uid of another object as precondition is answered with 409 and changes nothing.",
+			Detail:      "Deletes an object with a uid that nobody has in preconditions.uid, and then with its own, which has to succeed.",
+			Reference:   deleteOptionsPage,
+			PerResource: true, Verbs: []string{"create", "get", "delete"},
+			Run: deleteUIDPrecondition,
+		},
+		{
+			ID: "delete-version-precondition", Area: areaDeletes,
+			Rule:        "DELETE with an old resourceVersion as precondition is answered with 409 and changes nothing.",
+			Detail:      "Changes a label, deletes with the resourceVersion of before in preconditions.resourceVersion, and then with the present one, which has to succeed.",
+			Reference:   deleteOptionsPage,
+			PerResource: true, Verbs: []string{"create", "get", "update", "delete"},
+			Run: deleteVersionPrecondition,
+		},
+		{
+			ID: "delete-propagation-unknown", Area: areaDeletes,
+			Rule:        "DELETE with a propagationPolicy that does not exist is refused with 400 or 422, and changes nothing.",
+			Detail:      "Sends propagationPolicy: Sideways. A server that takes it for the default deletes what was to be kept.",
+			Reference:   deleteOptionsPage,
+			PerResource: true, Verbs: []string{"create", "get", "delete"},
+			Run: deletePropagationUnknown,
+		},
+	}
+}
+
+// deleteWith returns options that do not give pods and their like time to end, with one more.
+func deleteWith(option string, value any) map[string]any {
+	options := conformance.DeleteNow()
+	options[option] = value
+	return options
+}
+
+func deleteRemoves(ctx context.Context, p *conformance.Probe) error {
+	for _, options := range []any{conformance.DeleteNow(), nil} {
+		object, err := p.Make(ctx)
+		if err != nil {
+			return err
+		}
+		name := object.GetName()
+		if _, err := p.Prepare(ctx, "delete the object", conformance.Delete(p.Path(name), options)); err != nil {
+			return err
+		}
+		last, err := outlives(ctx, p, name)
+		if err != nil {
+			return err
+		}
+		if last == nil || holder(last) == graceHolder {
+			continue // Whoever runs it may take its time.
+		}
+		if by := holder(last); by != "" {
+			return conformance.Leave("objects of the resource are held when they are deleted: %s", by)
+		}
+		return last.Fail("404 Not Found within %s, because the object was deleted and nothing holds it", deletePatience)
+	}
+	return nil
+}
+
+// outlives waits for an object to go. It returns what GET answers at last if the object stays or is
+// in a grace period, and nil if it is gone.
+func outlives(ctx context.Context, p *conformance.Probe, name string) (*conformance.Response, error) {
+	patience, cancel := context.WithTimeout(ctx, deletePatience)
+	defer cancel()
+	for {
+		response, object, err := look(ctx, p, name)
+		if err != nil || object == nil {
+			return nil, err
+		}
+		if holder(response) == graceHolder {
+			return response, nil
+		}
+		if p.Pause(patience, deletePoll) != nil {
+			return response, ctx.Err()
+		}
+	}
+}
+
+const graceHolder = "a grace period"
+
+// holder says what keeps an object that is being deleted; empty if nothing does.
+func holder(response *conformance.Response) string {
+	object, err := response.Object()
+	if err != nil || object.GetDeletionTimestamp() == nil {
+		return ""
+	}
+	ofNamespace, _, _ := unstructured.NestedSlice(object.Object, "spec", "finalizers")
+	if len(object.GetFinalizers()) > 0 || len(ofNamespace) > 0 {
+		return "finalizers"
+	}
+	period, _, _ := unstructured.NestedFieldNoCopy(object.Object, "metadata", "deletionGracePeriodSeconds")
+	if number, _ := numberIn(period); number > 0 {
+		return graceHolder
+	}
+	return ""
+}
+
+func deleteMissing(ctx context.Context, p *conformance.Probe) error {
+	response, err := p.Send(ctx, conformance.Delete(p.Path(p.Name()), conformance.DeleteNow()))
+	if err != nil {
+		return err
+	}
+	return response.WantStatus(metav1.StatusReasonNotFound, http.StatusNotFound)
+}
+
+func deleteAnswer(ctx context.Context, p *conformance.Probe) error {
+	made, err := p.Make(ctx)
+	if err != nil {
+		return err
+	}
+	response, err := p.Prepare(ctx, "delete the object", conformance.Delete(p.Path(made.GetName()), conformance.DeleteNow()))
+	if err != nil {
+		return err
+	}
+	const expected = "a Status whose status is Success, or the object that was deleted"
+	if status, _ := response.Status(); status != nil {
+		if status.Status != metav1.StatusSuccess {
+			return response.Fail(expected)
+		}
+		return nil
+	}
+	value, err := response.JSON()
+	if err != nil {
+		return response.Fail(expected)
+	}
+	answered := &unstructured.Unstructured{Object: value}
+	if answered.GroupVersionKind() != p.Resource.GVK() || answered.GetName() != made.GetName() || answered.GetUID() != made.GetUID() {
+		return response.Fail(expected)
+	}
+	return nil
+}
+
+// keeps returns a failure unless an object is there and not being deleted.
+func keeps(ctx context.Context, p *conformance.Probe, name, because string) error {
+	response, object, err := look(ctx, p, name)
+	switch {
+	case err != nil:
+		return err
+	case object == nil:
+		return response.Fail("the object, %s", because)
+	case object.GetDeletionTimestamp() != nil:
+		return response.Fail("the object without metadata.deletionTimestamp, %s", because)
+	}
+	return nil
+}
+
+const afterRefusal = "because its deletion was refused"
+
+func deleteUIDPrecondition(ctx context.Context, p *conformance.Probe) error {
+	object, err := p.Make(ctx)
+	if err != nil {
+		return err
+	}
+	name := object.GetName()
+	if err := deleteConflicts(ctx, p, name, map[string]any{"uid": uuid.NewUUID()}); err != nil {
+		return err
+	}
+	if object.GetUID() == "" {
+		return nil
+	}
+	own := map[string]any{"uid": object.GetUID()}
+	response, err := p.Send(ctx, conformance.Delete(p.Path(name), deleteWith("preconditions", own)))
+	if err != nil {
+		return err
+	}
+	if !response.OK() {
+		return response.Fail("success, because the uid of the precondition is that of the object")
+	}
+	return nil
+}
+
+// deleteConflicts deletes an object with preconditions that do not hold.
+func deleteConflicts(ctx context.Context, p *conformance.Probe, name string, preconditions map[string]any) error {
+	response, err := p.Send(ctx, conformance.Delete(p.Path(name), deleteWith("preconditions", preconditions)))
+	if err != nil {
+		return err
+	}
+	if err := response.WantStatus(metav1.StatusReasonConflict, http.StatusConflict); err != nil {
+		return err
+	}
+	return keeps(ctx, p, name, afterRefusal)
+}
+
+func deleteVersionPrecondition(ctx context.Context, p *conformance.Probe) error {
+	object, err := p.Make(ctx)
+	if err != nil {
+		return err
+	}
+	name, old := object.GetName(), object.GetResourceVersion()
+	changed, err := p.Label(ctx, name, colorLabel, "red")
+	if err != nil {
+		return err
+	}
+	if old == "" || changed.GetResourceVersion() == old {
+		return conformance.Leave("the resourceVersion of an object does not tell whether it was changed")
+	}
+	if err := deleteConflicts(ctx, p, name, map[string]any{"resourceVersion": old}); err != nil {
+		return err
+	}
+	for try := 1; ; try++ {
+		present, err := p.Read(ctx, name)
+		if err != nil {
+			return err
+		}
+		version := map[string]any{"resourceVersion": present.GetResourceVersion()}
+		response, err := p.Send(ctx, conformance.Delete(p.Path(name), deleteWith("preconditions", version)))
+		if err != nil || response.OK() {
+			return err
+		}
+		after, err := p.Read(ctx, name)
+		if err != nil {
+			return err
+		}
+		if after.GetResourceVersion() == present.GetResourceVersion() || try == attempts {
+			return response.Fail("success, because the resourceVersion of the precondition is that of the object")
+		}
+	}
+}
+
+func deletePropagationUnknown(ctx context.Context, p *conformance.Probe) error {
+	object, err := p.Make(ctx)
+	if err != nil {
+		return err
+	}
+	name := object.GetName()
+	response, err := p.Send(ctx, conformance.Delete(p.Path(name), deleteWith("propagationPolicy", "Sideways")))
+	if err != nil {
+		return err
+	}
+	if err := response.WantStatus("", http.StatusBadRequest, http.StatusUnprocessableEntity); err != nil {
+		return err
+	}
+	return keeps(ctx, p, name, afterRefusal)
+}

@@ -1,0 +1,169 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package checks
+
+import (
+	"context"
+	"net/http"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/docket-project/docket/internal/conformance"
+)
+
+func deletesOfMany() []conformance.Check {
+	verbs := []string{"create", "get", "delete", "deletecollection"}
+	return []conformance.Check{
+		{
+			ID: "deletecollection-selector", Area: areaDeletes,
+			Rule:        "DELETE of a collection deletes what labelSelector and fieldSelector select, and nothing else.",
+			Detail:      "Deletes by a label, then by metadata.name, and looks at what is left.",
+			Reference:   apiConventions + "#verbs-on-resources",
+			PerResource: true, Verbs: verbs, Isolated: true,
+			Run: deleteCollectionSelector,
+		},
+		{
+			ID: "deletecollection-selector-invalid", Area: areaDeletes,
+			Rule:        "DELETE of a collection with a selector that the server does not understand is refused with 400 or 422, and deletes nothing.",
+			Detail:      "Sends a fieldSelector about a field that does not exist, and a labelSelector that can't be parsed. A server that ignores them deletes everything.",
+			Reference:   "https://kubernetes.io/docs/concepts/overview/working-with-objects/field-selectors/#supported-fields",
+			PerResource: true, Verbs: verbs, Isolated: true,
+			Run: deleteCollectionSelectorInvalid,
+		},
+		{
+			ID: "deletecollection-dry-run", Area: areaDeletes,
+			Rule:        "DELETE of a collection with dryRun=All deletes nothing.",
+			Detail:      "Sends dryRun in the body, and as a parameter. The server may refuse dry runs.",
+			Reference:   apiConcepts + "#dry-run",
+			PerResource: true, Verbs: verbs, Isolated: true,
+			Run: deleteCollectionDryRun,
+		},
+		{
+			ID: "deletecollection-answer", Area: areaDeletes,
+			Rule:        "DELETE of a collection is answered with a Status of success or with a list.",
+			Detail:      "Deletes two objects at once. What of them the list has is none of its business.",
+			Reference:   apiConventions + "#response-status-kind",
+			PerResource: true, Verbs: verbs, Isolated: true,
+			Run: deleteCollectionAnswer,
+		},
+	}
+}
+
+// deleteOurs deletes what is selected of what the probe has made.
+func deleteOurs(ctx context.Context, p *conformance.Probe, options any, query ...string) (*conformance.Response, error) {
+	return p.Send(ctx, conformance.Delete(p.Collection(), options, ours(p, query...)...))
+}
+
+func deleteCollectionSelector(ctx context.Context, p *conformance.Probe) error {
+	red, err := makeLabelled(ctx, p, map[string]string{colorLabel: "red"})
+	if err != nil {
+		return err
+	}
+	blue, err := makeLabelled(ctx, p, map[string]string{colorLabel: "blue"})
+	if err != nil {
+		return err
+	}
+	plain, err := makeSome(ctx, p, 2)
+	if err != nil {
+		return err
+	}
+	byLabel := p.Selector() + "," + colorLabel + "=red"
+	if _, err := p.Prepare(ctx, "delete by label", conformance.Delete(p.Collection(), conformance.DeleteNow(), "labelSelector", byLabel)); err != nil {
+		return err
+	}
+	if err := goesAlone(ctx, p, red, blue, plain[0], plain[1]); err != nil {
+		return err
+	}
+	byName := ours(p, "fieldSelector", "metadata.name="+plain[0])
+	if _, err := p.Prepare(ctx, "delete by name", conformance.Delete(p.Collection(), conformance.DeleteNow(), byName...)); err != nil {
+		return err
+	}
+	return goesAlone(ctx, p, plain[0], blue, plain[1])
+}
+
+// goesAlone returns a failure unless one object goes and the others stay.
+func goesAlone(ctx context.Context, p *conformance.Probe, one string, others ...string) error {
+	for _, other := range others {
+		if err := keeps(ctx, p, other, "because the selector does not select it"); err != nil {
+			return err
+		}
+	}
+	last, err := outlives(ctx, p, one)
+	if err != nil || last == nil || holder(last) != "" {
+		return err
+	}
+	return last.Fail("404 Not Found, because the selector selects the object")
+}
+
+func deleteCollectionSelectorInvalid(ctx context.Context, p *conformance.Probe) error {
+	object, err := p.Make(ctx)
+	if err != nil {
+		return err
+	}
+	for _, query := range [][]string{ours(p, "fieldSelector", noSuchField+"=1"), {"labelSelector", p.Selector() + "," + malformedSelectors[0]}} {
+		response, err := p.Send(ctx, conformance.Delete(p.Collection(), conformance.DeleteNow(), query...))
+		if err != nil {
+			return err
+		}
+		if err := response.WantStatus("", http.StatusBadRequest, http.StatusUnprocessableEntity); err != nil {
+			return err
+		}
+		if err := keeps(ctx, p, object.GetName(), afterRefusal); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func deleteCollectionDryRun(ctx context.Context, p *conformance.Probe) error {
+	names, err := makeSome(ctx, p, 2)
+	if err != nil {
+		return err
+	}
+	dry := []string{metav1.DryRunAll}
+	for _, send := range []func() (*conformance.Response, error){
+		func() (*conformance.Response, error) { return deleteOurs(ctx, p, deleteWith("dryRun", dry)) },
+		func() (*conformance.Response, error) { return deleteOurs(ctx, p, nil, "dryRun", metav1.DryRunAll) },
+	} {
+		if _, err := send(); err != nil {
+			return err
+		}
+		for _, name := range names {
+			if err := keeps(ctx, p, name, "because it was deleted in a dry run only"); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func deleteCollectionAnswer(ctx context.Context, p *conformance.Probe) error {
+	if _, err := makeSome(ctx, p, 2); err != nil {
+		return err
+	}
+	response, err := deleteOurs(ctx, p, conformance.DeleteNow())
+	if err != nil {
+		return err
+	}
+	if !response.OK() {
+		return &conformance.SetupError{Wanted: "delete two objects", Exchange: response.Exchange}
+	}
+	const expected = "a Status whose status is Success, or a list"
+	if status, _ := response.Status(); status != nil {
+		if status.Status != metav1.StatusSuccess {
+			return response.Fail(expected)
+		}
+		return nil
+	}
+	value, err := response.JSON()
+	if err != nil {
+		return response.Fail(expected)
+	}
+	kind, _ := value["kind"].(string)
+	if _, isList := value["items"].([]any); !isList || !strings.HasSuffix(kind, "List") {
+		return response.Fail(expected)
+	}
+	return nil
+}

@@ -1,0 +1,221 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package checks
+
+import (
+	"context"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/uuid"
+
+	"github.com/docket-project/docket/internal/conformance"
+)
+
+const (
+	areaDependents = "Garbage collection"
+	collectorName  = "garbage collector"
+	// collecting is what a collector that knows a resource needs at most, so that a check may judge it.
+	collecting = 10 * time.Second
+)
+
+func dependents() []conformance.Check {
+	return []conformance.Check{
+		{
+			ID: "dependents-collected", Area: areaDependents,
+			Rule:        "An object is removed when the owner that it names in ownerReferences is deleted.",
+			Detail:      "Makes an object that a ConfigMap owns and deletes the ConfigMap. It is left out if another ConfigMap with that owner stays, too.",
+			Reference:   "https://kubernetes.io/docs/concepts/architecture/garbage-collection/#owners-dependents",
+			PerResource: true, Verbs: []string{"create", "get", "list", "watch", "delete"}, Slow: true, Applies: notEvents,
+			Run: dependentsCollected,
+		},
+		{
+			ID: "owners-collected", Area: areaDependents,
+			Rule:        "What names an object in ownerReferences stays as long as the object is there, and is removed when the object is deleted.",
+			Detail:      "Makes a ConfigMap that an object owns and deletes the object, as soon as it is clear that a garbage collector runs and knows the resource; else it is left out.",
+			Reference:   "https://kubernetes.io/docs/concepts/architecture/garbage-collection/#owners-dependents",
+			PerResource: true, Verbs: []string{"create", "get", "list", "watch", "delete"}, Slow: true, Applies: notEvents,
+			Run: ownersCollected,
+		},
+		{
+			ID: "dependents-kept", Area: areaDependents,
+			Rule:        "Deleting an object with the propagationPolicy Orphan keeps what it owns, and removes the reference to it.",
+			Detail:      "As owners-collected, with that policy.",
+			Reference:   "https://kubernetes.io/docs/concepts/architecture/garbage-collection/#orphaned-dependents",
+			PerResource: true, Verbs: []string{"create", "get", "list", "watch", "patch", "delete"}, Slow: true, Applies: notEvents,
+			Run: dependentsKept,
+		},
+	}
+}
+
+func dependentsCollected(ctx context.Context, p *conformance.Probe) error {
+	if err := needsCluster(p); err != nil {
+		return err
+	}
+	owner, err := makeProp(ctx, p)
+	if err != nil {
+		return err
+	}
+	defer owner.remove(ctx, p)
+	control, err := makeProp(ctx, p, owner.reference)
+	if err != nil {
+		return err
+	}
+	defer control.remove(ctx, p)
+	dependent := p.New()
+	dependent.SetOwnerReferences([]metav1.OwnerReference{owner.reference})
+	if _, err := p.Create(ctx, dependent); err != nil {
+		return err
+	}
+	if err := namesOwner(ctx, p, dependent.GetName(), owner.reference); err != nil {
+		return err
+	}
+	if _, err := p.Prepare(ctx, "delete the owner", conformance.Delete(owner.path, conformance.DeleteNow())); err != nil {
+		return err
+	}
+	if err := awaitController(ctx, p, collectorName, func() (bool, error) { return isGone(ctx, p, control.path) }); err != nil {
+		return err
+	}
+	begin := time.Now()
+	gone, err := await(ctx, p, learning, func() (bool, error) { return isGone(ctx, p, p.Path(dependent.GetName())) })
+	if gone || err != nil {
+		return err
+	}
+	waited := time.Since(begin)
+	response, err := p.Send(ctx, conformance.Get(p.Path(dependent.GetName())))
+	switch {
+	case err != nil || !response.OK():
+		return err
+	case waited < learning-lookAgain:
+		return conformance.Leave("the garbage collector is slow: no time was left to wait until it knows the resource")
+	}
+	return response.FailBecause("a ConfigMap with the same owner is gone for "+seconds(waited), "404 Not Found: the owner of the object is deleted")
+}
+
+// namesOwner looks whether an object has kept its owner, without which it will never be removed.
+func namesOwner(ctx context.Context, p *conformance.Probe, name string, owner metav1.OwnerReference) error {
+	response, err := p.Send(ctx, conformance.Get(p.Path(name)))
+	if err != nil {
+		return err
+	}
+	object, err := response.Object()
+	if err != nil {
+		return &conformance.SetupError{Wanted: "read the object", Exchange: response.Exchange}
+	}
+	if !refersTo(object, owner) {
+		return response.Fail("the object with the owner in metadata.ownerReferences with which it was created: %s %s", owner.Kind, owner.Name)
+	}
+	return nil
+}
+
+func ownersCollected(ctx context.Context, p *conformance.Probe) error {
+	owner, dependent, err := ownedProp(ctx, p)
+	if dependent != nil {
+		defer dependent.remove(ctx, p)
+	}
+	if err != nil {
+		return err
+	}
+	response, err := p.Send(ctx, conformance.Get(dependent.path))
+	if err != nil {
+		return err
+	}
+	if !response.OK() {
+		return response.Fail("the ConfigMap that was created with %s %s as its owner: the owner is there", owner.GetKind(), owner.GetName())
+	}
+	if err := p.Remove(ctx, owner.GetName()); err != nil {
+		return err
+	}
+	gone, err := await(ctx, p, learning, func() (bool, error) { return isGone(ctx, p, dependent.path) })
+	if gone || err != nil {
+		return err
+	}
+	if response, err = p.Send(ctx, conformance.Get(dependent.path)); err != nil || !response.OK() {
+		return err
+	}
+	return response.Fail("404 Not Found: %s %s, which owned it, is deleted", owner.GetKind(), owner.GetName())
+}
+
+func dependentsKept(ctx context.Context, p *conformance.Probe) error {
+	owner, dependent, err := ownedProp(ctx, p)
+	if dependent != nil {
+		defer dependent.remove(ctx, p)
+	}
+	if err != nil {
+		return err
+	}
+	options := conformance.DeleteNow()
+	options["propagationPolicy"] = metav1.DeletePropagationOrphan
+	if _, err := p.Prepare(ctx, "delete the owner", conformance.Delete(p.Path(owner.GetName()), options)); err != nil {
+		return err
+	}
+	gone, err := await(ctx, p, learning, func() (bool, error) { return isGone(ctx, p, p.Path(owner.GetName())) })
+	if err != nil {
+		return err
+	}
+	if !gone {
+		response, err := p.Send(ctx, conformance.Get(p.Path(owner.GetName())))
+		if err != nil {
+			return err
+		}
+		if response.OK() {
+			return response.Fail("404 Not Found: the object was deleted, and there was time to remove the reference to it")
+		}
+	}
+	response, err := p.Send(ctx, conformance.Get(dependent.path))
+	if err != nil {
+		return err
+	}
+	kept, err := response.Object()
+	if err != nil {
+		return response.Fail("the ConfigMap: %s %s, which owned it, was deleted with the propagationPolicy Orphan", owner.GetKind(), owner.GetName())
+	}
+	if refersTo(kept, referenceTo(owner)) {
+		return response.Fail("the ConfigMap without the reference to %s %s, which is gone", owner.GetKind(), owner.GetName())
+	}
+	return nil
+}
+
+// ownedProp makes an object and a ConfigMap that it owns, which may be returned even if there is an
+// error. The garbage collector has seen the ConfigMap and knows the resource then: otherwise it might
+// not know what to do when the owner goes.
+func ownedProp(ctx context.Context, p *conformance.Probe) (*unstructured.Unstructured, *prop, error) {
+	if err := needsCluster(p); err != nil {
+		return nil, nil, err
+	}
+	owner, err := p.Make(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	dependent, err := makeProp(ctx, p, referenceTo(owner))
+	if err != nil {
+		return nil, nil, err
+	}
+	return owner, dependent, awaitCollector(ctx, p)
+}
+
+// awaitCollector returns when a garbage collector has removed a ConfigMap and an object of the
+// resource whose owners do not exist. The check is left out if that does not happen.
+func awaitCollector(ctx context.Context, p *conformance.Probe) error {
+	absent := metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: p.Name(), UID: uuid.NewUUID()}
+	lost := p.New()
+	lost.SetOwnerReferences([]metav1.OwnerReference{absent})
+	if _, err := p.Prepare(ctx, "create an object", conformance.Post(p.Collection(), lost)); err != nil {
+		return err
+	}
+	control, err := makeProp(ctx, p, absent)
+	if err != nil {
+		return err
+	}
+	defer control.remove(ctx, p)
+	if err := awaitController(ctx, p, collectorName, func() (bool, error) { return isGone(ctx, p, control.path) }); err != nil {
+		return err
+	}
+	gone, err := await(ctx, p, timeLeft(ctx)-collecting, func() (bool, error) { return isGone(ctx, p, p.Path(lost.GetName())) })
+	if err == nil && !gone {
+		err = conformance.Leave("the garbage collector does not remove objects of the resource, or not fast enough; see dependents-collected")
+	}
+	return err
+}

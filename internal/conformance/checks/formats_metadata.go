@@ -1,0 +1,178 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package checks
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"reflect"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/docket-project/docket/internal/conformance"
+)
+
+const (
+	asMetadata     = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"
+	asMetadataList = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
+	// metadataTries is how often an object is read again because somebody has changed it meanwhile.
+	metadataTries = 5
+)
+
+// annotated returns a new object whose metadata is not only labels.
+func annotated(p *conformance.Probe) *unstructured.Unstructured {
+	object := p.New()
+	annotations := object.GetAnnotations()
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[stepLabel] = "first"
+	object.SetAnnotations(annotations)
+	return object
+}
+
+// getMetadata sends a GET for metadata. The check is left out if the server refuses that.
+func getMetadata(ctx context.Context, p *conformance.Probe, accept, kind, path string, query ...string) (map[string]any, *conformance.Response, error) {
+	response, err := p.Send(ctx, conformance.Get(path, query...).With("Accept", accept))
+	if err != nil {
+		return nil, nil, err
+	}
+	if response.Code == http.StatusNotAcceptable {
+		return nil, nil, conformance.Leave("the server does not answer with metadata only: it answers 406")
+	}
+	if !response.OK() {
+		return nil, nil, response.Fail("a %s, or 406 Not Acceptable from a server that has none", kind)
+	}
+	value, err := response.JSON()
+	if err != nil {
+		return nil, nil, err
+	}
+	if value["kind"] != kind || value["apiVersion"] != metav1.SchemeGroupVersion.String() {
+		return nil, nil, response.Fail("the kind %s of meta.k8s.io/v1", kind)
+	}
+	return value, response, nil
+}
+
+// besidesMetadata says what an object has that is not metadata.
+func besidesMetadata(value map[string]any) string {
+	for name := range value {
+		if name != "kind" && name != "apiVersion" && name != "metadata" {
+			return fmt.Sprintf("there is %s, too", name)
+		}
+	}
+	return ""
+}
+
+// sameMetadata compares the metadata of two objects. Of their annotations, it looks at that of annotated
+// only: there are servers that add others when they convert an object, which metadata is not.
+func sameMetadata(a, b map[string]any) bool {
+	fieldsA, okA := a["metadata"].(map[string]any)
+	fieldsB, okB := b["metadata"].(map[string]any)
+	if !okA || !okB {
+		return false
+	}
+	fieldsA, fieldsB = maps.Clone(fieldsA), maps.Clone(fieldsB)
+	for _, fields := range []map[string]any{fieldsA, fieldsB} {
+		value, _, _ := unstructured.NestedFieldNoCopy(fields, "annotations", stepLabel)
+		fields["annotations"] = value
+	}
+	return reflect.DeepEqual(fieldsA, fieldsB)
+}
+
+func metadataObject(ctx context.Context, p *conformance.Probe) error {
+	made, err := p.Create(ctx, annotated(p))
+	if err != nil {
+		return err
+	}
+	for try := 1; ; try++ {
+		value, response, err := getMetadata(ctx, p, asMetadata, "PartialObjectMetadata", p.Path(made.GetName()))
+		if err != nil {
+			return err
+		}
+		if found := besidesMetadata(value); found != "" {
+			return response.FailBecause(found, "metadata only")
+		}
+		if sameMetadata(value, made.Object) {
+			return nil
+		}
+		partial := &unstructured.Unstructured{Object: value}
+		if partial.GetResourceVersion() == made.GetResourceVersion() || try == metadataTries {
+			return response.FailBecause("the metadata is another", "the metadata of the object: %v", made.Object["metadata"])
+		}
+		if made, err = p.Read(ctx, made.GetName()); err != nil {
+			return err
+		}
+	}
+}
+
+func metadataList(ctx context.Context, p *conformance.Probe) error {
+	missing := map[string]*unstructured.Unstructured{}
+	for range 2 {
+		made, err := p.Create(ctx, annotated(p))
+		if err != nil {
+			return err
+		}
+		missing[made.GetName()] = made
+	}
+	value, response, err := getMetadata(ctx, p, asMetadataList, "PartialObjectMetadataList", p.Collection(), "labelSelector", p.Selector())
+	if err != nil {
+		return err
+	}
+	items, _ := value["items"].([]any)
+	for _, item := range items {
+		fields, _ := item.(map[string]any)
+		if found := besidesMetadata(fields); found != "" {
+			return response.FailBecause(found, "items with metadata only")
+		}
+		partial := &unstructured.Unstructured{Object: fields}
+		made := missing[partial.GetName()]
+		if made != nil && partial.GetResourceVersion() == made.GetResourceVersion() && !sameMetadata(fields, made.Object) {
+			return response.FailBecause("the metadata of "+made.GetName()+" is another", "the metadata of the object: %v", made.Object["metadata"])
+		}
+		delete(missing, partial.GetName())
+	}
+	for name := range missing {
+		return response.FailBecause("there is none for "+name, "an item for each object")
+	}
+	return nil
+}
+
+func metadataWatch(ctx context.Context, p *conformance.Probe) error {
+	stream, err := watchAs(ctx, p, asMetadata)
+	if err != nil {
+		return err
+	}
+	defer stream.Close()
+	states, err := changed(ctx, p)
+	if err != nil {
+		return err
+	}
+	if err := p.Remove(ctx, states[0].GetName()); err != nil {
+		return err
+	}
+	end, err := p.Make(ctx)
+	if err != nil {
+		return err
+	}
+	for {
+		event, err := nextAbout(ctx, stream, "events about two objects, up to that of "+end.GetName(), states[0].GetName(), end.GetName())
+		if err != nil {
+			return err
+		}
+		object := event.Object
+		found := besidesMetadata(object.Object)
+		if object.GetKind() != "PartialObjectMetadata" || object.GetAPIVersion() != metav1.SchemeGroupVersion.String() {
+			found = fmt.Sprintf("an event has apiVersion %q and kind %q", object.GetAPIVersion(), object.GetKind())
+		}
+		if found != "" {
+			return stream.Fail(found, "events with PartialObjectMetadata of meta.k8s.io/v1, which has metadata only")
+		}
+		if object.GetName() == end.GetName() {
+			return nil
+		}
+	}
+}

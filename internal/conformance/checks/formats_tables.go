@@ -1,0 +1,276 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package checks
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/docket-project/docket/internal/conformance"
+)
+
+const (
+	asTable = "application/json;as=Table;v=v1;g=meta.k8s.io"
+	// asNoTable asks for a Table of a version that does not exist, or else for plain JSON.
+	asNoTable = "application/json;as=Table;v=v9;g=meta.k8s.io,application/json"
+)
+
+// table is a Table as servers send it.
+type table struct {
+	metav1.TypeMeta   `json:",inline"`
+	ColumnDefinitions []metav1.TableColumnDefinition `json:"columnDefinitions"`
+	Rows              []row                          `json:"rows"`
+}
+
+type row struct {
+	Cells  []any          `json:"cells"`
+	Object map[string]any `json:"object"`
+}
+
+func (r *row) object() *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: r.Object}
+}
+
+// readTable returns the Table that a document is, or what it is instead.
+func readTable(document []byte) (t *table, found string) {
+	t = &table{}
+	if err := json.Unmarshal(document, t); err != nil {
+		return nil, fmt.Sprintf("it can't be read as a Table: %v", err)
+	}
+	if t.Kind != "Table" || t.APIVersion != metav1.SchemeGroupVersion.String() {
+		return nil, fmt.Sprintf("it has apiVersion %q and kind %q", t.APIVersion, t.Kind)
+	}
+	return t, ""
+}
+
+// getTable sends a GET for a Table. The check is left out if the server refuses tables.
+func getTable(ctx context.Context, p *conformance.Probe, path string, query ...string) (*table, *conformance.Response, error) {
+	response, err := p.Send(ctx, conformance.Get(path, query...).With("Accept", asTable))
+	if err != nil {
+		return nil, nil, err
+	}
+	if response.Code == http.StatusNotAcceptable {
+		return nil, nil, conformance.Leave("the server has no tables for the resource: it answers 406")
+	}
+	const expected = "a Table of meta.k8s.io/v1, or 406 Not Acceptable from a server without tables"
+	if !response.OK() {
+		return nil, nil, response.Fail(expected)
+	}
+	t, found := readTable(response.Body)
+	if t == nil {
+		return nil, nil, response.FailBecause(found, expected)
+	}
+	return t, response, nil
+}
+
+// wrongRow says what is wrong with a row of a Table with so many columns.
+func wrongRow(r *row, columns int) string {
+	if len(r.Cells) != columns {
+		return fmt.Sprintf("a row has %d cells, and there are %d columns", len(r.Cells), columns)
+	}
+	if object := r.object(); object.GetKind() != "PartialObjectMetadata" || object.GetName() == "" {
+		return fmt.Sprintf("the object of a row has the kind %q and the name %q", object.GetKind(), object.GetName())
+	}
+	return ""
+}
+
+const rowsExpected = "rows with a cell for each column, and with the PartialObjectMetadata of their objects"
+
+func tableList(ctx context.Context, p *conformance.Probe) error {
+	missing := map[string]bool{}
+	for range 2 {
+		made, err := p.Make(ctx)
+		if err != nil {
+			return err
+		}
+		missing[made.GetName()] = true
+	}
+	list, response, err := getTable(ctx, p, p.Collection(), "labelSelector", p.Selector())
+	if err != nil {
+		return err
+	}
+	names := -1
+	for i, column := range list.ColumnDefinitions {
+		if strings.EqualFold(column.Name, "Name") && column.Type == "string" && column.Format == "name" {
+			names = i
+		}
+	}
+	if names < 0 {
+		return response.Fail(`a column Name of the type "string" and the format "name"`)
+	}
+	for i := range list.Rows {
+		one := &list.Rows[i]
+		if found := wrongRow(one, len(list.ColumnDefinitions)); found != "" {
+			return response.FailBecause(found, rowsExpected)
+		}
+		name := one.object().GetName()
+		if one.Cells[names] != name {
+			return response.FailBecause(fmt.Sprintf("the row of %s has %v", name, one.Cells[names]), "the names of the objects in the column Name")
+		}
+		delete(missing, name)
+	}
+	for name := range missing {
+		return response.FailBecause("there is none for "+name, "a row for each object")
+	}
+	return nil
+}
+
+func tableObject(ctx context.Context, p *conformance.Probe) error {
+	made, err := p.Make(ctx)
+	if err != nil {
+		return err
+	}
+	single, response, err := getTable(ctx, p, p.Path(made.GetName()))
+	if err != nil {
+		return err
+	}
+	if len(single.Rows) != 1 {
+		return response.FailBecause(fmt.Sprintf("it has %d rows", len(single.Rows)), "a Table with one row, that of the object")
+	}
+	if found := wrongRow(&single.Rows[0], len(single.ColumnDefinitions)); found != "" {
+		return response.FailBecause(found, rowsExpected)
+	}
+	if name := single.Rows[0].object().GetName(); name != made.GetName() {
+		return response.FailBecause("the row is that of "+name, "the row of %s", made.GetName())
+	}
+	return nil
+}
+
+func tableIncludeObject(ctx context.Context, p *conformance.Probe) error {
+	made, err := p.Make(ctx)
+	if err != nil {
+		return err
+	}
+	none, response, err := getTable(ctx, p, p.Collection(), "labelSelector", p.Selector(), "includeObject", string(metav1.IncludeNone))
+	if err != nil {
+		return err
+	}
+	for i := range none.Rows {
+		if none.Rows[i].Object != nil {
+			return response.Fail("rows without objects")
+		}
+	}
+	whole, response, err := getTable(ctx, p, p.Collection(), "labelSelector", p.Selector(), "includeObject", string(metav1.IncludeObject))
+	if err != nil {
+		return err
+	}
+	for i := range whole.Rows {
+		object := whole.Rows[i].object()
+		if object.GetName() != made.GetName() {
+			continue
+		}
+		gvk := object.GroupVersionKind()
+		unchanged := object.GetResourceVersion() == made.GetResourceVersion()
+		if gvk != p.Resource.GVK() || unchanged && !sameContent(object, made) {
+			return response.FailBecause("the object of the row is another", "a row with the whole %s, as GET answers it", p.Resource.Kind)
+		}
+		return nil
+	}
+	return response.FailBecause("no row has its object", "a row with the whole object %s", made.GetName())
+}
+
+func tableWatch(ctx context.Context, p *conformance.Probe) error {
+	stream, err := watchAs(ctx, p, asTable)
+	if err != nil {
+		return err
+	}
+	defer stream.Close()
+	made, err := p.Make(ctx)
+	if err != nil {
+		return err
+	}
+	if err := p.Remove(ctx, made.GetName()); err != nil {
+		return err
+	}
+	end, err := p.Make(ctx)
+	if err != nil {
+		return err
+	}
+	columns := 0
+	for {
+		event, err := nextThat(ctx, stream, func(event *conformance.Event) bool {
+			return event.Type != eventBookmark && event.Type != eventError
+		}, "events with Tables, up to that of "+end.GetName())
+		if err != nil {
+			return err
+		}
+		one, found := rowOfEvent(event, &columns)
+		if found != "" {
+			return stream.Fail(found, "events with a Table each, which has one row with a cell for each column; the first one has the columns")
+		}
+		if one.object().GetName() == end.GetName() {
+			return nil
+		}
+	}
+}
+
+// rowOfEvent returns the row of the Table of an event, or what is wrong with it. The number of columns
+// is that of the last Table that had any.
+func rowOfEvent(event *conformance.Event, columns *int) (r *row, found string) {
+	document, err := json.Marshal(event.Object.Object)
+	if err != nil {
+		return nil, err.Error()
+	}
+	t, found := readTable(document)
+	if t == nil {
+		return nil, "the object of an event is another: " + found
+	}
+	if n := len(t.ColumnDefinitions); n > 0 {
+		*columns = n
+	}
+	if *columns == 0 {
+		return nil, "the first Table has no columns"
+	}
+	if len(t.Rows) != 1 {
+		return nil, fmt.Sprintf("a Table has %d rows", len(t.Rows))
+	}
+	return &t.Rows[0], wrongRow(&t.Rows[0], *columns)
+}
+
+// watchAs starts a watch of what the probe makes from now on, in a format. The check is left out if
+// the server refuses it.
+func watchAs(ctx context.Context, p *conformance.Probe, format string) (*conformance.Stream, error) {
+	version, err := listVersion(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	request := conformance.Get(p.Collection(), "labelSelector", p.Selector(), "resourceVersion", version)
+	stream, response, err := p.WatchWith(ctx, request.With("Accept", format))
+	switch {
+	case err != nil:
+		return nil, err
+	case stream != nil:
+		return stream, nil
+	case response.Code == http.StatusNotAcceptable:
+		return nil, conformance.Leave("the server has no watches of the resource in this format: it answers 406")
+	}
+	return nil, response.Fail("a watch with %s, or 406 Not Acceptable from a server without this format", format)
+}
+
+func tableFallback(ctx context.Context, p *conformance.Probe) error {
+	for _, accept := range []string{asTable + ",application/json", asNoTable} {
+		response, err := p.Send(ctx, conformance.Get(p.Collection(), "labelSelector", p.Selector()).With("Accept", accept))
+		if err != nil {
+			return err
+		}
+		const expected = "a list in plain JSON, or a Table"
+		if !response.OK() {
+			return response.Fail(expected)
+		}
+		var value struct {
+			Items []any `json:"items"`
+		}
+		t, _ := readTable(response.Body)
+		if err := json.Unmarshal(response.Body, &value); t == nil && (err != nil || value.Items == nil) {
+			return response.Fail(expected)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,191 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package checks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"github.com/docket-project/docket/internal/conformance"
+)
+
+const (
+	pagedObjects = 5
+	pageSize     = 2
+	// mostPages is more than a server needs that has empty pages, too.
+	mostPages = 20
+)
+
+// errNoPages is why checks of pages are left out.
+var errNoPages = conformance.Leave("the server shows everything at once, whatever limit says")
+
+// firstPage asks for the first page of what the probe has made.
+func firstPage(ctx context.Context, p *conformance.Probe) (*listed, error) {
+	return readOurs(ctx, p, "limit", fmt.Sprint(pageSize))
+}
+
+// pageAfter returns the next page. It is nil if the server has the state of the list no more.
+func pageAfter(ctx context.Context, p *conformance.Probe, page *listed) (*listed, error) {
+	response, err := p.Send(ctx, conformance.Get(p.Collection(), ours(p, "limit", fmt.Sprint(pageSize), "continue", page.token())...))
+	switch {
+	case err != nil:
+		return nil, err
+	case response.Code == http.StatusGone:
+		return nil, nil //nolint:nilnil // None.
+	case !response.OK():
+		return nil, response.Fail("the next page, or 410 Gone")
+	}
+	return listOf(response)
+}
+
+func listPages(ctx context.Context, p *conformance.Probe) error {
+	names, err := makeSome(ctx, p, pagedObjects)
+	if err != nil {
+		return err
+	}
+	page, err := firstPage(ctx, p)
+	if err != nil {
+		return err
+	}
+	if page.token() == "" && slices.Equal(page.names(), names) {
+		return errNoPages
+	}
+	var seen []string
+	for count := 1; ; count++ {
+		if len(page.items) > pageSize {
+			return page.FailBecause(fmt.Sprintf("it has %d", len(page.items)), "a page of at most %d items", pageSize)
+		}
+		for _, name := range page.names() {
+			if slices.Contains(seen, name) {
+				return page.Fail("a page without %s, which was on a page before", name)
+			}
+			seen = append(seen, name)
+		}
+		if page.token() == "" {
+			break
+		}
+		if count == mostPages {
+			return page.Fail("a page without metadata.continue: %d pages have shown %d objects", count, len(seen))
+		}
+		if page, err = pageAfter(ctx, p, page); err != nil {
+			return err
+		}
+		if page == nil {
+			return conformance.Leave("the continue token has expired")
+		}
+	}
+	for _, name := range names {
+		if !slices.Contains(seen, name) {
+			return page.Fail("%s on one of the pages; this is the last one", name)
+		}
+	}
+	return nil
+}
+
+func listSnapshot(ctx context.Context, p *conformance.Probe) error {
+	names, err := makeSome(ctx, p, pagedObjects)
+	if err != nil {
+		return err
+	}
+	first, err := firstPage(ctx, p)
+	if err != nil {
+		return err
+	}
+	later := slices.DeleteFunc(names, func(name string) bool { return first.item(name) != nil })
+	if first.token() == "" || len(later) == 0 {
+		return errNoPages
+	}
+	deleted := later[len(later)-1]
+	if _, err := p.Prepare(ctx, "delete the object", conformance.Delete(p.Path(deleted), conformance.DeleteNow())); err != nil {
+		return err
+	}
+	created, err := p.Make(ctx)
+	if err != nil {
+		return err
+	}
+	shown := false
+	page := first
+	for count := 1; page.token() != "" && count < mostPages; count++ {
+		if page, err = pageAfter(ctx, p, page); err != nil || page == nil {
+			return snapshotError(err)
+		}
+		if page.version() != first.version() {
+			return page.FailBecause(fmt.Sprintf("it is %q", page.version()), "a page with the metadata.resourceVersion of the first one, %s", first.version())
+		}
+		if page.item(created.GetName()) != nil {
+			return page.Fail("a page without %s, which was created after the first page was shown", created.GetName())
+		}
+		shown = shown || page.item(deleted) != nil
+	}
+	if !shown && page.token() == "" {
+		return page.Fail("%s on one of the pages, because it was deleted after the first page was shown; this is the last one", deleted)
+	}
+	return nil
+}
+
+// snapshotError leaves out what another check finds wrong with pages.
+func snapshotError(err error) error {
+	var failure *conformance.Failure
+	if errors.As(err, &failure) {
+		return conformance.Leave("there is no further page: %s", failure)
+	}
+	return err
+}
+
+func listRemaining(ctx context.Context, p *conformance.Probe) error {
+	if _, err := makeSome(ctx, p, 2); err != nil {
+		return err
+	}
+	for _, query := range [][]string{nil, {"limit", "1"}} {
+		selected, err := readOurs(ctx, p, query...)
+		if err != nil {
+			return err
+		}
+		if count, ok := selected.metadata["remainingItemCount"]; ok && count != nil {
+			return selected.FailBecause(fmt.Sprintf("it is %v", count), "a list without metadata.remainingItemCount, because it has selected objects only")
+		}
+	}
+	all, err := readList(ctx, p, p.Collection(), "limit", "1")
+	if err != nil {
+		return err
+	}
+	count, ok := all.metadata["remainingItemCount"]
+	if !ok || count == nil {
+		return nil
+	}
+	if all.token() == "" {
+		return all.FailBecause(fmt.Sprintf("it is %v", count), "a list without metadata.remainingItemCount, because there is no metadata.continue")
+	}
+	if number, isNumber := numberIn(count); !isNumber || number < 1 {
+		return all.FailBecause(fmt.Sprintf("it is %v", count), "a list whose metadata.remainingItemCount is a number of at least 1, because there is metadata.continue")
+	}
+	return nil
+}
+
+func listContinueInvalid(ctx context.Context, p *conformance.Probe) error {
+	if _, err := makeSome(ctx, p, pageSize+1); err != nil {
+		return err
+	}
+	first, err := firstPage(ctx, p)
+	if err != nil {
+		return err
+	}
+	if first.token() == "" {
+		return errNoPages
+	}
+	// The second one is {} in base64.
+	for _, token := range []string{"conformance", "e30"} {
+		response, err := p.Send(ctx, conformance.Get(p.Collection(), ours(p, "limit", fmt.Sprint(pageSize), "continue", token)...))
+		if err != nil {
+			return err
+		}
+		if err := response.WantStatus("", http.StatusBadRequest, http.StatusGone, http.StatusUnprocessableEntity); err != nil {
+			return err
+		}
+	}
+	return nil
+}

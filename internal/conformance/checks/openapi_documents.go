@@ -1,0 +1,154 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package checks
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/docket-project/docket/internal/conformance"
+)
+
+// openAPIAddress returns where /openapi/v3 says that the document of the group version is; empty if
+// it does not list it.
+func openAPIAddress(ctx context.Context, p *conformance.Probe) (*conformance.Response, string, error) {
+	var index struct {
+		Paths map[string]struct {
+			ServerRelativeURL string `json:"serverRelativeURL"`
+		} `json:"paths"`
+	}
+	response, err := wantDocument(ctx, p, "/openapi/v3", "the list of documents", &index)
+	return response, index.Paths[openAPIPath(p)].ServerRelativeURL, err
+}
+
+func openAPIPath(p *conformance.Probe) string {
+	return strings.TrimPrefix(conformance.GroupVersionPath(p.GroupVersion), "/")
+}
+
+func openAPIV3Index(ctx context.Context, p *conformance.Probe) error {
+	return whenSettled(ctx, p, func(ctx context.Context) error {
+		response, address, err := openAPIAddress(ctx, p)
+		if err == nil && address == "" {
+			err = response.Fail("the path %s with a serverRelativeURL", openAPIPath(p))
+		}
+		return err
+	})
+}
+
+func openAPIV3Hash(ctx context.Context, p *conformance.Probe) error {
+	// Between two requests the document may change: other versions of its kinds do that, too.
+	return whenSettled(ctx, p, func(ctx context.Context) error {
+		index, address, err := openAPIAddress(ctx, p)
+		var failure *conformance.Failure
+		if err != nil && !errors.As(err, &failure) {
+			return err
+		}
+		if address == "" {
+			return conformance.Leave("/openapi/v3 does not list the group version, which is another check's business")
+		}
+		target, err := url.Parse(address)
+		if err != nil || !strings.HasPrefix(target.Path, "/") || target.Query().Get("hash") == "" {
+			return index.FailBecause(fmt.Sprintf("it is %q", address), "the serverRelativeURL of %s to be an absolute path with the parameter hash", openAPIPath(p))
+		}
+		return openAPIKept(ctx, p, conformance.Request{Method: http.MethodGet, Path: target.Path, Query: target.Query(), Header: http.Header{}}.With("Accept", conformance.JSON))
+	})
+}
+
+// openAPIKept gets a document twice.
+func openAPIKept(ctx context.Context, p *conformance.Probe, request conformance.Request) error {
+	response, err := p.Send(ctx, request)
+	if err != nil {
+		return err
+	}
+	var document struct {
+		OpenAPI string `json:"openapi"`
+	}
+	err = json.Unmarshal(response.Body, &document)
+	switch {
+	case response.Code != http.StatusOK || err != nil || !strings.HasPrefix(document.OpenAPI, "3."):
+		return response.Fail("an OpenAPI document of version 3 at the address that /openapi/v3 has for it")
+	case !mayBeKept(response.Header):
+		return response.FailBecause(fmt.Sprintf("Cache-Control is %q, Expires %q", response.Header.Values("Cache-Control"), response.Header.Get("Expires")),
+			"a document that clients may keep: Cache-Control with immutable or max-age, or Expires in the future")
+	case response.Header.Get("ETag") == "":
+		return response.Fail("an ETag")
+	}
+	again, err := p.Send(ctx, request.With("If-None-Match", response.Header.Get("ETag")))
+	if err != nil {
+		return err
+	}
+	return again.Want(http.StatusNotModified)
+}
+
+// mayBeKept looks for what allows a client to keep an answer. An aggregator may add headers of its own
+// to those of the server behind it.
+func mayBeKept(header http.Header) bool {
+	for directive := range strings.SplitSeq(strings.ToLower(strings.Join(header.Values("Cache-Control"), ",")), ",") {
+		name, value, _ := strings.Cut(strings.TrimSpace(directive), "=")
+		seconds, err := strconv.Atoi(strings.Trim(value, `"`))
+		if name == "immutable" || name == "max-age" && err == nil && seconds > 0 {
+			return true
+		}
+	}
+	for _, layout := range []string{http.TimeFormat, time.RFC1123} {
+		if end, err := time.Parse(layout, header.Get("Expires")); err == nil && end.After(time.Now()) {
+			return true
+		}
+	}
+	return false
+}
+
+func openAPIV2(ctx context.Context, p *conformance.Probe) error {
+	return whenSettled(ctx, p, func(ctx context.Context) error {
+		var document struct {
+			Swagger     string                     `json:"swagger"`
+			Definitions map[string]json.RawMessage `json:"definitions"`
+		}
+		response, err := wantDocument(ctx, p, "/openapi/v2", "the OpenAPI v2 document", &document)
+		if err != nil {
+			return err
+		}
+		if document.Swagger != "2.0" {
+			return response.FailBecause(fmt.Sprintf("swagger is %q", document.Swagger), "an OpenAPI document of version 2.0")
+		}
+		found := map[schema.GroupVersionKind]bool{}
+		for _, definition := range document.Definitions {
+			if !isOfKind(definition) {
+				continue
+			}
+			for _, kind := range readSchema(definition).kinds() {
+				found[kind] = true
+			}
+		}
+		return failIfAny(response, missingKinds(p, found), "a definition with x-kubernetes-group-version-kind for each kind of "+p.GroupVersion.String())
+	})
+}
+
+// missingKinds names the kinds of the resources that are not found.
+func missingKinds(p *conformance.Probe, found map[schema.GroupVersionKind]bool) []string {
+	var missing []string
+	for _, resource := range p.Resources {
+		if kind := kindOf(resource); !found[kind] {
+			missing = append(missing, kind.Kind+" is missing")
+		}
+	}
+	return missing
+}
+
+// kindOf returns the kind of a resource, which discovery may say to be of another group version.
+func kindOf(resource *conformance.Resource) schema.GroupVersionKind {
+	if resource.APIResource.Group == "" && resource.Version == "" {
+		return resource.GVK()
+	}
+	return schema.GroupVersionKind{Group: resource.APIResource.Group, Version: resource.Version, Kind: resource.Kind}
+}

@@ -1,0 +1,84 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package checks
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strings"
+
+	"github.com/docket-project/docket/internal/conformance"
+)
+
+// pathParameter is a part of a path that each request has its own value for.
+var pathParameter = regexp.MustCompile(`\{[^{}]*\}`)
+
+// verbOperation is how OpenAPI documents have a verb of discovery.
+type verbOperation struct {
+	verb, method, action string
+	single               bool // It is about one object, which has a name.
+}
+
+func verbOperations() []verbOperation {
+	return []verbOperation{
+		{"get", http.MethodGet, "get", true},
+		{"list", http.MethodGet, "list", false},
+		{"create", http.MethodPost, "post", false},
+		{"update", http.MethodPut, "put", true},
+		{"patch", http.MethodPatch, "patch", true},
+		{"delete", http.MethodDelete, "delete", true},
+		{"deletecollection", http.MethodDelete, "deletecollection", false},
+	}
+}
+
+func openAPIPaths(ctx context.Context, p *conformance.Probe) error {
+	document, err := readOpenAPI(ctx, p)
+	if err != nil {
+		return err
+	}
+	if document == nil {
+		return errNoSchemas
+	}
+	paths := map[string]openAPISchema{}
+	for path, item := range document.paths {
+		paths[pathParameter.ReplaceAllString(path, "{}")] = readSchema(item)
+	}
+	var wrong []string
+	for _, resource := range p.Resources {
+		for _, operation := range verbOperations() {
+			if !resource.Has(operation.verb) {
+				continue
+			}
+			if problem := operation.problem(resource, paths); problem != "" {
+				wrong = append(wrong, problem)
+			}
+		}
+	}
+	return failIfAny(document.Response, wrong, "an operation for each verb of each resource, with its x-kubernetes-action and x-kubernetes-group-version-kind")
+}
+
+// problem says what is wrong with the operation of a resource; empty if nothing.
+func (o verbOperation) problem(resource *conformance.Resource, paths map[string]openAPISchema) string {
+	path := conformance.GroupVersionPath(resource.GroupVersion)
+	if resource.Namespaced {
+		path += "/namespaces/{}"
+	}
+	path += "/" + resource.Name
+	if o.single {
+		path += "/{}"
+	}
+	operation := paths[path].schema(strings.ToLower(o.method))
+	if operation == nil {
+		return fmt.Sprintf("%s: there is no %s %s for the verb %s", resource.Name, o.method, path, o.verb)
+	}
+	if action := operation.text("x-kubernetes-action"); action != o.action {
+		return fmt.Sprintf("%s: the x-kubernetes-action of %s %s is %q, not %q", resource.Name, o.method, path, action, o.action)
+	}
+	if kind := operation.schema("x-kubernetes-group-version-kind").kind(); kind != kindOf(resource) {
+		return fmt.Sprintf("%s: the x-kubernetes-group-version-kind of %s %s is %q, not %q", resource.Name, o.method, path, kind, kindOf(resource))
+	}
+	return ""
+}

@@ -1,0 +1,241 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package checks
+
+import (
+	"context"
+	"net/http"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/docket-project/docket/internal/conformance"
+)
+
+const (
+	areaUpdates = "Updating"
+
+	// otherUID is that of no object.
+	otherUID = "11111111-2222-4333-8444-555555555555"
+)
+
+func updates() []conformance.Check {
+	list := slices.Concat(updatesDone(), updatesVersions())
+	for i := range list {
+		list[i].Area, list[i].PerResource, list[i].Verbs = areaUpdates, true, []string{"create", "get", "update"}
+	}
+	return list
+}
+
+func updatesDone() []conformance.Check {
+	return []conformance.Check{
+		{
+			ID:        "update-status-code",
+			Rule:      "PUT of an object that exists is answered with 200.",
+			Detail:    "Changes a label. Only the code is looked at.",
+			Reference: apiConventions + "#success-codes",
+			Run:       updateStatusCode,
+		},
+		{
+			ID:        "update-answer",
+			Rule:      "The answer to PUT is the object as it is then.",
+			Detail:    "Changes a label. The answer has to have it, and the kind, apiVersion, name, and namespace of the object.",
+			Reference: apiConventions + "#resources",
+			Run:       updateAnswer,
+		},
+		{
+			ID:        "update-conflict",
+			Rule:      "PUT with a resourceVersion that is not the latest is answered with 409 and a Status whose reason is Conflict, and changes nothing.",
+			Detail:    "Changes an object, and then sends it as it was before, with another label.",
+			Reference: apiConventions + "#concurrency-control-and-consistency",
+			Run:       updateConflict,
+		},
+		{
+			ID:        "update-missing",
+			Rule:      "PUT with the uid and the resourceVersion of an object that is not there creates none.",
+			Detail:    "Sends an object under a name that nobody has. It has to be answered with 404, or with 409 because of the uid. Whether PUT without them may create objects is not looked at.",
+			Reference: apiConventions + "#verbs-on-resources",
+			Run:       updateMissing,
+		},
+		{
+			ID:        "update-name-mismatch",
+			Rule:      "PUT of an object whose name is not that of the URL is answered with 400.",
+			Detail:    "Changes a label of an object and sends it with another name.",
+			Reference: apiConventions + "#error-codes",
+			Run:       updateNameMismatch,
+		},
+		{
+			ID:        "update-uid",
+			Rule:      "PUT with the uid of another object is refused, and the object keeps its own.",
+			Detail:    "Changes a label of an object and sends it with another uid. The answer has to be 409 or 422.",
+			Reference: "https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#uids",
+			Run:       updateUID,
+		},
+		{
+			ID:        "update-immutable-metadata",
+			Rule:      "A client can't set creationTimestamp, generation, and deletionTimestamp of an object with PUT.",
+			Detail:    "Sends an object with others, one at a time. The server may refuse or ignore them.",
+			Reference: apiConventions + "#metadata",
+			Run:       updateImmutableMetadata,
+		},
+	}
+}
+
+// makeAndLabel makes an object and sets a label with the PUT that a check is about. It returns the
+// object as it was before.
+func makeAndLabel(ctx context.Context, p *conformance.Probe) (*unstructured.Unstructured, *conformance.Response, error) {
+	object, err := p.Make(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	return sendChanged(ctx, p, object.GetName(), setLabel("changed"))
+}
+
+func updateStatusCode(ctx context.Context, p *conformance.Probe) error {
+	_, response, err := makeAndLabel(ctx, p)
+	if err != nil {
+		return err
+	}
+	return response.Want(http.StatusOK)
+}
+
+func updateAnswer(ctx context.Context, p *conformance.Probe) error {
+	before, response, err := makeAndLabel(ctx, p)
+	if err != nil {
+		return err
+	}
+	if err := response.WantOK(); err != nil {
+		return err
+	}
+	if err := wantIdentity(p, response, before.GetName()); err != nil {
+		return err
+	}
+	answer, err := response.JSON()
+	if err != nil {
+		return err
+	}
+	if (&unstructured.Unstructured{Object: answer}).GetLabels()[testLabel] != "changed" {
+		return response.Fail("the object with the label %s=changed", testLabel)
+	}
+	return nil
+}
+
+func updateConflict(ctx context.Context, p *conformance.Probe) error {
+	stale, err := p.Make(ctx)
+	if err != nil {
+		return err
+	}
+	if _, err := p.Label(ctx, stale.GetName(), testLabel, "first"); err != nil {
+		return err
+	}
+	setLabel("second")(stale)
+	response, err := p.Send(ctx, conformance.Put(p.Path(stale.GetName()), stale))
+	if err != nil {
+		return err
+	}
+	if err := response.WantStatus(metav1.StatusReasonConflict, http.StatusConflict); err != nil {
+		return err
+	}
+	after, err := p.Read(ctx, stale.GetName())
+	if err == nil && after.GetLabels()[testLabel] == "second" {
+		err = response.FailBecause("the object has been changed", "that the object stays as it is")
+	}
+	return err
+}
+
+func updateMissing(ctx context.Context, p *conformance.Probe) error {
+	object, err := p.Make(ctx)
+	if err != nil {
+		return err
+	}
+	name := p.Name()
+	object.SetName(name)
+	response, err := p.Send(ctx, conformance.Put(p.Path(name), object))
+	if err != nil {
+		return err
+	}
+	if err := response.WantStatus("", http.StatusNotFound, http.StatusConflict); err != nil {
+		return err
+	}
+	exists, err := p.Exists(ctx, name)
+	if err == nil && exists {
+		err = response.FailBecause("it has been created", "that no object is created")
+	}
+	return err
+}
+
+func updateNameMismatch(ctx context.Context, p *conformance.Probe) error {
+	object, err := p.Make(ctx)
+	if err != nil {
+		return err
+	}
+	path := p.Path(object.GetName())
+	object.SetName(p.Name())
+	setLabel("changed")(object)
+	response, err := p.Send(ctx, conformance.Put(path, object))
+	if err != nil {
+		return err
+	}
+	return response.WantStatus(metav1.StatusReasonBadRequest, http.StatusBadRequest)
+}
+
+func updateUID(ctx context.Context, p *conformance.Probe) error {
+	object, err := p.Make(ctx)
+	if err != nil {
+		return err
+	}
+	name := object.GetName()
+	object.SetUID(otherUID)
+	setLabel("changed")(object)
+	response, err := p.Send(ctx, conformance.Put(p.Path(name), object))
+	if err != nil {
+		return err
+	}
+	if err := response.WantStatus("", http.StatusConflict, http.StatusUnprocessableEntity); err != nil {
+		return err
+	}
+	after, err := p.Read(ctx, name)
+	if err == nil && after.GetUID() == otherUID {
+		err = response.FailBecause("the object has the uid of the client", "that the object keeps its uid")
+	}
+	return err
+}
+
+func updateImmutableMetadata(ctx context.Context, p *conformance.Probe) error {
+	object, err := p.Make(ctx)
+	if err != nil {
+		return err
+	}
+	past := "2001-02-03T04:05:06Z"
+	for _, set := range []struct {
+		field string
+		value any
+	}{{"creationTimestamp", past}, {"generation", int64(1 << 20)}, {"deletionTimestamp", past}} {
+		_, response, err := sendChanged(ctx, p, object.GetName(), func(object *unstructured.Unstructured) {
+			unstructured.SetNestedField(object.Object, set.value, "metadata", set.field) //nolint:errcheck // Objects have metadata.
+		})
+		if err != nil {
+			return err
+		}
+		if !declined(response) && !response.OK() {
+			return response.Fail("that metadata.%s is refused or ignored", set.field)
+		}
+		after, err := p.Send(ctx, conformance.Get(p.Path(object.GetName())))
+		if err != nil {
+			return err
+		}
+		if after.Code == http.StatusNotFound {
+			return response.FailBecause("the object is gone", "that metadata.%s is refused or ignored", set.field)
+		}
+		read, err := after.JSON()
+		if err != nil {
+			return err
+		}
+		if metadataOf(read, set.field) == jsonOf(set.value) {
+			return response.FailBecause("the object has that of the client", "that metadata.%s is refused or ignored", set.field)
+		}
+	}
+	return nil
+}

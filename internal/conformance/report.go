@@ -1,0 +1,62 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package conformance
+
+import "time"
+
+// Result is how a check ended, for one resource if it is about resources.
+type Result struct {
+	Check    *Check
+	Resource string // empty if the check is not about one
+	Outcome  Outcome
+	// Reason says why a check was skipped or undecided.
+	Reason string
+	// Failure is that of a check that failed.
+	Failure *Failure
+	// Exchange is that at which an undecided check ended, if there was one.
+	Exchange *Exchange
+	Duration time.Duration
+}
+
+// Trouble is something that kept more than one check from its work.
+type Trouble struct {
+	// Resource is empty if it is not about one.
+	Resource string
+	Reason   string
+	Exchange *Exchange
+}
+
+// Report is what a run has found.
+type Report struct {
+	// Server is its address.
+	Server       string
+	GroupVersion string
+	// Resources are the names of those that were checked.
+	Resources []string
+	Started   time.Time
+	Duration  time.Duration
+	// Results are in the order of the checks, those of one check in the order of the resources.
+	Results  []Result
+	Troubles []Trouble
+	// Interrupted tells that the run was ended from outside.
+	Interrupted bool
+	// Left is what could not be removed, as arguments of kubectl delete.
+	Left []string
+}
+
+// Count returns how many results have an outcome.
+func (r *Report) Count(outcome Outcome) int {
+	count := 0
+	for i := range r.Results {
+		if r.Results[i].Outcome == outcome {
+			count++
+		}
+	}
+	return count
+}
+
+// Troubled tells whether the run could not find out all that it was to.
+func (r *Report) Troubled() bool {
+	return r.Interrupted || len(r.Troubles) > 0 || len(r.Left) > 0 || r.Count(Undecided) > 0
+}
