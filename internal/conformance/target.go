@@ -4,6 +4,7 @@
 package conformance
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -18,6 +20,9 @@ import (
 
 	"github.com/docket-project/docket/internal/conformance/object"
 )
+
+// schemaPatience is how long the schema of a kind may be missing that the server already has.
+const schemaPatience = 5 * time.Second
 
 const onlyNamed = "objects without a namespace are made only of resources that --resource names"
 
@@ -121,24 +126,40 @@ func (r *run) makeMakers(ctx context.Context) error {
 	return nil
 }
 
-// readSchemas returns nil if the server has no schema that can be read: a check says so.
+// readSchemas returns nil if the server has no schema that can be read: a check says so. The schemas
+// of kinds that are new to a server come a little later than the kinds.
 func (r *run) readSchemas(ctx context.Context) (*object.Schemas, error) {
-	response, err := r.client.do(ctx, Get("/openapi/v3"+GroupVersionPath(r.options.GroupVersion)))
-	var left *LeftOut
-	if errors.As(err, &left) {
-		return nil, nil //nolint:nilnil // None.
+	for begin := time.Now(); ; {
+		response, err := r.client.do(ctx, Get("/openapi/v3"+GroupVersionPath(r.options.GroupVersion)))
+		var left *LeftOut
+		if errors.As(err, &left) {
+			return nil, nil //nolint:nilnil // None.
+		}
+		if err != nil {
+			return nil, err
+		}
+		if response.OK() && r.mentionsKinds(response.Body) || time.Since(begin) > schemaPatience {
+			schemas, err := object.ReadSchemas(response.Body)
+			if err != nil || !response.OK() {
+				return nil, nil //nolint:nilnil,nilerr // None; a check says why.
+			}
+			return schemas, nil
+		}
+		if err := pause(ctx, poll); err != nil {
+			return nil, err
+		}
 	}
-	if err != nil {
-		return nil, err
-	}
-	schemas, err := object.ReadSchemas(response.Body)
-	if err != nil || !response.OK() {
-		return nil, nil //nolint:nilnil,nilerr // None; a check says why.
-	}
-	return schemas, nil
 }
 
-// hasCore tells whether the server has namespaces that can be read, or says that it has.
+// mentionsKinds tells whether a document is about all kinds that are checked, as far as can be seen
+// without reading it.
+func (r *run) mentionsKinds(document []byte) bool {
+	return !slices.ContainsFunc(r.resources, func(resource *Resource) bool {
+		return !bytes.Contains(document, []byte(`"`+resource.Kind+`"`))
+	})
+}
+
+// findCore finds out whether the server has namespaces that can be read, or says that it has.
 func (r *run) findCore(ctx context.Context) error {
 	response, err := r.client.do(ctx, Get(namespacesPath, "limit", "1").MayBeRefused())
 	if err != nil {
