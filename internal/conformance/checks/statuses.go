@@ -7,8 +7,8 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"strings"
 	"strconv"
+	"strings"
 
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
