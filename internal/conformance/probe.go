@@ -214,7 +214,7 @@ func (p *Probe) Gone(ctx context.Context, name string) error {
 		if err != nil {
 			return &SetupError{"read the object", response.Exchange}
 		}
-		if holder := p.Holder(object); holder != "" && time.Since(begin) > holdPatience {
+		if holder := holderOf(object); holder != "" && time.Since(begin) > holdPatience {
 			return Leave("objects of the resource are held when they are deleted: nobody removes the finalizer %s", holder)
 		}
 		if err := p.Pause(ctx, poll); err != nil {
@@ -223,8 +223,8 @@ func (p *Probe) Gone(ctx context.Context, name string) error {
 	}
 }
 
-// Holder returns a finalizer of an object that is not [Finalizer]; empty if there is none.
-func (p *Probe) Holder(object *unstructured.Unstructured) string {
+// holderOf returns a finalizer of an object that is not [Finalizer]; empty if there is none.
+func holderOf(object *unstructured.Unstructured) string {
 	for _, finalizer := range object.GetFinalizers() {
 		if finalizer != Finalizer {
 			return finalizer

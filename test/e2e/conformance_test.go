@@ -211,15 +211,7 @@ func TestConformanceExtensions(t *testing.T) {
 	})
 	t.Run("metrics-server", func(t *testing.T) {
 		t.Parallel()
-		c := harness.StartCluster(t)
-		kubelet := c.StartKubelet(t, "node-1")
-		c.EnsureNamespace(t, "apps")
-		kubelet.RunPod(t, "apps", "web")
-		gateway := harness.Gateway(t, c.Kubeconfig())
-		harness.RunExtension(t, gateway.Kubeconfig(), gateway.Dir, harness.MetricsServer(t),
-			"--kubelet-insecure-tls", "--kubelet-use-node-status-port", "--kubelet-preferred-address-types=InternalIP", "--metric-resolution=15s")
-		kubectl := gateway.Kubectl(t, "apps")
-		waitUntil(t, "there are metrics of the pod", func() bool { return kubectl.Try(t, "", "top", "pod", "web").Code == 0 })
+		gateway := metricsBehindGateway(t, harness.StartCluster(t))
 		// Ours, as above.
 		wantFailed(t, gateway.Kubeconfig(), []string{"openapi-v2"}, "--group-version=metrics.k8s.io/v1beta1", "--resource=pods,nodes")
 	})

@@ -136,11 +136,9 @@ func testGatewayExtension(t *testing.T, c *harness.Cluster, kubectl *harness.Kub
 	})
 }
 
-// TestGatewayMetricsServer: metrics-server, unmodified, in front of a cluster whose
-// APIServices nobody touched.
-func TestGatewayMetricsServer(t *testing.T) {
-	t.Parallel()
-	c := harness.StartCluster(t)
+// metricsBehindGateway returns a gateway with metrics-server, which knows the pod apps/web of node-1.
+func metricsBehindGateway(t *testing.T, c *harness.Cluster) *harness.Server {
+	t.Helper()
 	kubelet := c.StartKubelet(t, "node-1")
 	c.EnsureNamespace(t, "apps")
 	kubelet.RunPod(t, "apps", "web")
@@ -149,6 +147,15 @@ func TestGatewayMetricsServer(t *testing.T) {
 		"--kubelet-insecure-tls", "--kubelet-use-node-status-port", "--kubelet-preferred-address-types=InternalIP", "--metric-resolution=15s")
 	kubectl := gateway.Kubectl(t, "apps")
 	waitUntil(t, "there are metrics of the pod", func() bool { return kubectl.Try(t, "", "top", "pod", "web").Code == 0 })
+	return gateway
+}
+
+// TestGatewayMetricsServer: metrics-server, unmodified, in front of a cluster whose
+// APIServices nobody touched.
+func TestGatewayMetricsServer(t *testing.T) {
+	t.Parallel()
+	c := harness.StartCluster(t)
+	kubectl := metricsBehindGateway(t, c).Kubectl(t, "apps")
 	waitUntil(t, "there are metrics of the node", func() bool { return kubectl.Try(t, "", "top", "node", "node-1").Code == 0 })
 	if direct := c.Kubectl(t, "apps").Try(t, "", "top", "pod", "web"); direct.Code == 0 {
 		t.Error("the cluster itself knows metrics-server")

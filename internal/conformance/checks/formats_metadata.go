@@ -147,14 +147,7 @@ func metadataWatch(ctx context.Context, p *conformance.Probe) error {
 		return err
 	}
 	defer stream.Close()
-	states, err := changed(ctx, p)
-	if err != nil {
-		return err
-	}
-	if err := p.Remove(ctx, states[0].GetName()); err != nil {
-		return err
-	}
-	end, err := p.Make(ctx)
+	states, end, err := livesAndEnds(ctx, p)
 	if err != nil {
 		return err
 	}

@@ -31,20 +31,26 @@ func changed(ctx context.Context, p *conformance.Probe) ([]*unstructured.Unstruc
 	return states, nil
 }
 
+// livesAndEnds makes, changes and deletes an object, and then makes another one, whose event shows that
+// all others have come.
+func livesAndEnds(ctx context.Context, p *conformance.Probe) (states []*unstructured.Unstructured, end *unstructured.Unstructured, err error) {
+	if states, err = changed(ctx, p); err != nil {
+		return nil, nil, err
+	}
+	if err := p.Remove(ctx, states[0].GetName()); err != nil {
+		return nil, nil, err
+	}
+	end, err = p.Make(ctx)
+	return states, end, err
+}
+
 func watchEvents(ctx context.Context, p *conformance.Probe) error {
 	stream, err := watchFromNow(ctx, p)
 	if err != nil {
 		return err
 	}
 	defer stream.Close()
-	states, err := changed(ctx, p)
-	if err != nil {
-		return err
-	}
-	if err := p.Remove(ctx, states[0].GetName()); err != nil {
-		return err
-	}
-	end, err := p.Make(ctx)
+	states, end, err := livesAndEnds(ctx, p)
 	if err != nil {
 		return err
 	}
