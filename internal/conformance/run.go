@@ -346,7 +346,10 @@ func (r *run) checkNow(ctx context.Context, j job) (err error) {
 	if j.check.Isolated && ctx.Err() == nil {
 		r.empty(limited, p)
 	}
-	if outcomeOf(err) != Undecided {
+	switch outcome := outcomeOf(err); {
+	case outcome == Failed && !r.alive(ctx):
+		return r.ended(ctx) // It looked like a failure because the server was just going away.
+	case outcome != Undecided:
 		return err
 	}
 	var setup *SetupError
@@ -358,7 +361,7 @@ func (r *run) checkNow(ctx context.Context, j job) (err error) {
 	case limited.Err() != nil:
 		err = fmt.Errorf("not finished after %s: %w", r.options.Timeout, err)
 	}
-	r.lookForLife(ctx)
+	r.alive(ctx)
 	return err
 }
 
@@ -369,13 +372,13 @@ func (r *run) ended(ctx context.Context) error {
 	return errors.New("interrupted")
 }
 
-// lookForLife ends the run if the server does not answer any more: every check would wait for it.
-func (r *run) lookForLife(ctx context.Context) {
+// alive ends the run if the server does not answer any more: every check would wait for it.
+func (r *run) alive(ctx context.Context) bool {
 	limited, cancel := context.WithTimeout(ctx, lifeTime)
 	defer cancel()
 	_, err := r.client.do(limited, Get(GroupVersionPath(r.options.GroupVersion)).MayBeRefused())
 	if err == nil || ctx.Err() != nil {
-		return
+		return ctx.Err() == nil
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -383,6 +386,7 @@ func (r *run) lookForLife(ctx context.Context) {
 		r.report.Troubles = append(r.report.Troubles, Trouble{Reason: errServerAway.Error() + ": " + err.Error()})
 		r.stop(errServerAway)
 	}
+	return false
 }
 
 // empty removes what an isolated check has left, so that the next one has the namespace for itself.

@@ -184,6 +184,9 @@ func TestDies(t *testing.T) {
 		checks = append(checks, makes("check"+string(rune('A'+i)), func(ctx context.Context, p *conformance.Probe) error {
 			dead.Store(i == 50 || dead.Load())
 			_, err := p.Make(ctx)
+			if i == 50 { // What a check may make of a connection that ends.
+				return &conformance.Failure{Expected: "an end that is none"}
+			}
 			return err
 		}))
 	}
