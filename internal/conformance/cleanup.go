@@ -25,15 +25,15 @@ func (r *run) cleanUp(ctx context.Context) (left []string) {
 		if resource.readOnly != "" || !resource.Has("create", "list", "delete") {
 			continue
 		}
-		namespaces := []string{""}
-		if resource.Namespaced {
-			namespaces = append(r.rooms.all(), r.rooms.given)
-		}
-		for _, namespace := range namespaces {
-			if namespace == "" && resource.Namespaced {
-				continue
+		switch {
+		case !resource.Namespaced:
+			left = append(left, r.sweep(ctx, resource, "")...)
+		case r.rooms.given != "":
+			left = append(left, r.sweep(ctx, resource, r.rooms.given)...)
+		default:
+			for _, namespace := range r.rooms.all() {
+				r.sweep(ctx, resource, namespace) // What stays, stays with its namespace.
 			}
-			left = append(left, r.sweep(ctx, resource, namespace)...)
 		}
 	}
 	return append(left, r.closeRooms(ctx)...)
