@@ -47,6 +47,9 @@ spec:
           spec: {description: What the gadget is to be., type: object, properties: {color: {type: string}}}
 `
 
+// checkTime is for a machine that runs other tests, too: the default is for people who wait.
+const checkTime = 3 * time.Minute
+
 // TestConformance runs the checks on the kinds of Kubernetes, on custom resources, and on reports
 // through kube-apiserver and directly, on both engines.
 func TestConformance(t *testing.T) {
@@ -77,7 +80,7 @@ func TestConformance(t *testing.T) {
 			for version, resources := range reportResources() {
 				conformOf(t, version, c.RESTConfig(t), version, resources...)
 				t.Run("direct "+version, func(t *testing.T) {
-					conformance.Run(t, conformance.Options{Config: replica.RESTConfig(), GroupVersion: version, Resources: resources, Namespace: "direct"})
+					conformance.Run(t, conformance.Options{Config: replica.RESTConfig(), GroupVersion: version, Resources: resources, Namespace: "direct", Timeout: checkTime})
 				})
 			}
 		})
@@ -89,7 +92,7 @@ func conformOf(t *testing.T, name string, config *rest.Config, version string, r
 	t.Helper()
 	t.Run(name, func(t *testing.T) {
 		started := time.Now()
-		conformance.Run(t, conformance.Options{Config: config, GroupVersion: version, Resources: resources})
+		conformance.Run(t, conformance.Options{Config: config, GroupVersion: version, Resources: resources, Timeout: checkTime})
 		t.Logf("%s took %v", version, time.Since(started))
 	})
 }
@@ -220,7 +223,7 @@ func TestConformanceExtensions(t *testing.T) {
 // wantFailed runs the checks and compares those that fail; none may be undecided.
 func wantFailed(t *testing.T, kubeconfig string, want []string, arguments ...string) {
 	t.Helper()
-	arguments = append([]string{"conformance", "--kubeconfig", kubeconfig, "--output=json"}, arguments...)
+	arguments = append([]string{"conformance", "--kubeconfig", kubeconfig, "--output=json", "--timeout=" + checkTime.String()}, arguments...)
 	data, err := exec.CommandContext(t.Context(), harness.Docket(t), arguments...).Output()
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) || exit.ExitCode() != 1 {
