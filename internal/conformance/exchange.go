@@ -19,9 +19,8 @@ import (
 
 // The media types of bodies.
 const (
-	JSON      = "application/json"
-	YAML      = "application/yaml"
-	ApplyYAML = string(types.ApplyYAMLPatchType)
+	JSON = "application/json"
+	YAML = "application/yaml"
 )
 
 // Request is what a check sends. Make it with [Get], [Post], [Put], [Patch] or [Delete].

@@ -47,10 +47,10 @@ type Probe struct {
 	// HasCredentials tells whether the kubeconfig has any: behind `kubectl proxy` everybody is somebody.
 	HasCredentials bool
 
-	run   *run
-	check string
-	id    string
-	made  int
+	run *run
+	// id begins the names of what the probe makes, and is its label.
+	id   string
+	made int
 }
 
 // Send sends a request. The error is not nil if there is no answer, or if the user of the kubeconfig
@@ -241,12 +241,9 @@ func DeleteNow() map[string]any {
 	return map[string]any{"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": 0, "propagationPolicy": metav1.DeletePropagationBackground}
 }
 
-// prepare sends a request that has to succeed.
+// prepare is [Probe.Prepare] without the answer.
 func (p *Probe) prepare(ctx context.Context, wanted string, r Request) error {
-	response, err := p.Send(ctx, r)
-	if err == nil && !response.OK() {
-		err = &SetupError{wanted, response.Exchange}
-	}
+	_, err := p.Prepare(ctx, wanted, r)
 	return err
 }
 
@@ -260,9 +257,7 @@ func (p *Probe) Prepare(ctx context.Context, wanted string, r Request) (*Respons
 }
 
 // NewNamespace makes a namespace for this check alone. The check is left out if that can't be.
-func (p *Probe) NewNamespace(ctx context.Context) (string, error) {
-	return p.run.rooms.more(ctx, p.Resource)
-}
+func (p *Probe) NewNamespace(ctx context.Context) (string, error) { return p.run.rooms.more(ctx) }
 
 // OtherNamespace returns a namespace that is not [Probe.Namespace]; other checks may use it, too. The
 // check is left out if there is none.

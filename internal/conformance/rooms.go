@@ -48,7 +48,7 @@ func (r *rooms) open(ctx context.Context) error {
 	if !r.hasCore {
 		return errors.New("the server has no namespaces (no /api/v1); name one with --namespace that exists where the server looks for it")
 	}
-	name, err := r.create(ctx, nil)
+	name, err := r.create(ctx)
 	var left *LeftOut
 	var setup *SetupError
 	switch {
@@ -102,14 +102,14 @@ func (r *rooms) lazily(ctx context.Context, name *string) (string, error) {
 }
 
 // more makes a namespace for one check.
-func (r *rooms) more(ctx context.Context, resource *Resource) (string, error) {
+func (r *rooms) more(ctx context.Context) (string, error) {
 	if r.given != "" || !r.hasCore {
 		return "", errOwnNamespace
 	}
-	return r.create(ctx, resource)
+	return r.create(ctx)
 }
 
-func (r *rooms) create(ctx context.Context, _ *Resource) (string, error) {
+func (r *rooms) create(ctx context.Context) (string, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.createLocked(ctx)

@@ -194,7 +194,7 @@ func (r *run) refusal(resource *Resource, setup *SetupError) string {
 }
 
 func (r *run) tryObject(ctx context.Context, resource *Resource) error {
-	p := r.probe(&Check{ID: "try"}, resource)
+	p := r.probe(resource)
 	if resource.Namespaced {
 		p.Namespace = r.rooms.shared
 	}
@@ -205,11 +205,11 @@ func (r *run) tryObject(ctx context.Context, resource *Resource) error {
 	return p.prepare(ctx, "delete the object", Delete(p.Path(object.GetName()), DeleteNow()))
 }
 
-func (r *run) probe(check *Check, resource *Resource) *Probe {
+func (r *run) probe(resource *Resource) *Probe {
 	return &Probe{
-		GroupVersion: r.options.GroupVersion, Resources: r.resources, Resource: resource, HasCore: r.hasCore,
-		HasCredentials: hasCredentials(r.options.Config),
-		run:            r, check: check.ID, id: r.id + "-" + utilrand.String(5),
+		GroupVersion: r.options.GroupVersion, Resources: r.resources, Resource: resource,
+		HasCore: r.hasCore, HasCredentials: hasCredentials(r.options.Config),
+		run: r, id: r.id + "-" + utilrand.String(5),
 	}
 }
 
@@ -339,7 +339,7 @@ func (r *run) checkNow(ctx context.Context, j job) (err error) {
 	}
 	limited, cancel := context.WithTimeout(ctx, r.options.Timeout)
 	defer cancel()
-	p := r.probe(j.check, j.resource)
+	p := r.probe(j.resource)
 	if p.Namespace, err = r.rooms.of(limited, j.check, j.resource); err == nil {
 		err = j.check.Run(limited, p)
 	}
