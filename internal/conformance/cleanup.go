@@ -22,7 +22,7 @@ func (r *run) cleanUp(ctx context.Context) (left []string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTime)
 	defer cancel()
 	for _, resource := range r.resources {
-		if resource.readOnly != "" || !resource.Has("create", "list", "delete") {
+		if resource.readOnly != "" && !resource.tried || !resource.Has("create", "list", "delete") {
 			continue
 		}
 		switch {

@@ -27,6 +27,8 @@ type Resource struct {
 
 	// readOnly is why nothing is written; empty if it is.
 	readOnly string
+	// tried tells that an object may have been made before that was known.
+	tried bool
 }
 
 // GVK returns the kind of its objects.

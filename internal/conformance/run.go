@@ -176,17 +176,22 @@ func (r *run) tryObjects(ctx context.Context) {
 			continue
 		}
 		trouble := Trouble{Resource: resource.Name, Reason: err.Error()}
-		if errors.As(err, &setup) {
-			trouble.Reason = r.refusal(resource, setup)
-			trouble.Exchange = setup.Exchange
-		}
 		resource.readOnly = "no object of the resource could be made"
+		if errors.As(err, &setup) {
+			trouble.Reason, trouble.Exchange = r.refusal(resource, setup), setup.Exchange
+		}
+		if resource.tried {
+			resource.readOnly = "no object of the resource could be made and deleted"
+		}
 		r.report.Troubles = append(r.report.Troubles, trouble)
 	}
 }
 
 // refusal says why an object is refused, as far as that can be known.
 func (r *run) refusal(resource *Resource, setup *SetupError) string {
+	if resource.tried {
+		return "an object that was made can't be deleted"
+	}
 	if setup.Exchange.Received.Code == http.StatusNotFound && resource.Namespaced && r.options.Namespace != "" {
 		return "the namespace " + r.options.Namespace + " does not exist, or the resource is not served"
 	}
@@ -199,7 +204,14 @@ func (r *run) tryObject(ctx context.Context, resource *Resource) error {
 		p.Namespace = r.rooms.shared
 	}
 	object := p.New()
-	if err := p.prepare(ctx, "create an object", Post(p.Collection(), object)); err != nil {
+	err := p.prepare(ctx, "create an object", Post(p.Collection(), object))
+	var left *LeftOut
+	var setup *SetupError
+	if errors.As(err, &left) || errors.As(err, &setup) {
+		return err // The server has said no.
+	}
+	resource.tried = true
+	if err != nil {
 		return err
 	}
 	return p.prepare(ctx, "delete the object", Delete(p.Path(object.GetName()), DeleteNow()))

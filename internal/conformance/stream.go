@@ -119,6 +119,9 @@ func (s *Stream) note(event *Event) {
 // Close ends the watch.
 func (s *Stream) Close() { s.cancel() }
 
+// Exchange is the request and the events that were read, as they are shown to people.
+func (s *Stream) Exchange() *Exchange { return s.exchange }
+
 // Fail returns the failure whose cause is what this watch has sent.
 func (s *Stream) Fail(found, format string, args ...any) error {
 	return &Failure{Expected: fmt.Sprintf(format, args...), Found: found, Exchange: s.exchange}

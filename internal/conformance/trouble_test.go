@@ -111,6 +111,33 @@ func TestRefusedObjects(t *testing.T) {
 	wantNothingLeft(t)
 }
 
+// TestNotDeletable: an object that was made to try it, and can't be deleted, is reported.
+func TestNotDeletable(t *testing.T) {
+	config := bad(t, refuse(http.StatusBadRequest, "BadRequest", "nothing is deleted", func(r *http.Request) bool {
+		return r.Method == http.MethodDelete && strings.Contains(r.URL.Path, "/clusterpolicyreports/")
+	}))
+	options := conformance.Options{Config: config, GroupVersion: reports, Resources: []string{"clusterpolicyreports"}, Checks: []conformance.Check{makes("makes", nil)}}
+	report, err := conformance.Run(t.Context(), options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantOutcomes(t, report, map[string]conformance.Outcome{"makes": conformance.Skipped})
+	if len(report.Troubles) != 1 || len(report.Left) != 1 {
+		t.Fatalf("troubles: %v, left: %q", report.Troubles, report.Left)
+	}
+	wantText(t, report.Troubles[0].Reason, "can't be deleted")
+	wantText(t, report.Left[0], "clusterpolicyreports.wgpolicyk8s.io dc-")
+	client, err := dynamic.NewForConfig(good(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, name, _ := strings.Cut(report.Left[0], " ")
+	if err := client.Resource(reports.WithResource("clusterpolicyreports")).Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
+		t.Error(err)
+	}
+	wantNothingLeft(t)
+}
+
 // TestReadOnlyResource: a resource without create or list, as that of metrics.
 func TestReadOnlyResource(t *testing.T) {
 	config := bad(t, func(next http.Handler) http.Handler {

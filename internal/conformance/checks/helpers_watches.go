@@ -59,15 +59,6 @@ func steadily(check func(context.Context, *conformance.Probe) error) func(contex
 	}
 }
 
-// shownBy returns a watch as it is shown to people.
-func shownBy(stream *conformance.Stream) *conformance.Exchange {
-	var failure *conformance.Failure
-	if !errors.As(stream.Fail("", "a watch"), &failure) {
-		return &conformance.Exchange{}
-	}
-	return failure.Exchange
-}
-
 // listVersion returns the resourceVersion of a list of what the probe has made.
 func listVersion(ctx context.Context, p *conformance.Probe) (string, error) {
 	response, err := p.Prepare(ctx, "list the objects", conformance.Get(p.Collection(), "labelSelector", p.Selector()))
@@ -103,7 +94,7 @@ func nextThat(ctx context.Context, stream *conformance.Stream, match func(*confo
 		case err == nil && match(event):
 			return event, nil
 		case err == nil && event.Type == eventError:
-			return nil, &conformance.SetupError{Wanted: "go on with the watch, which has brought an error", Exchange: shownBy(stream)}
+			return nil, &conformance.SetupError{Wanted: "go on with the watch, which has brought an error", Exchange: stream.Exchange()}
 		case err == nil:
 			continue
 		case ctx.Err() != nil:
@@ -111,7 +102,7 @@ func nextThat(ctx context.Context, stream *conformance.Stream, match func(*confo
 		case errors.Is(err, conformance.ErrNoEvent):
 			return nil, stream.Fail(fmt.Sprintf("it has not come within %s", eventPatience), "%s", expected)
 		case errors.Is(err, io.EOF):
-			return nil, &endedError{&conformance.SetupError{Wanted: "go on with the watch, which has ended", Exchange: shownBy(stream)}}
+			return nil, &endedError{&conformance.SetupError{Wanted: "go on with the watch, which has ended", Exchange: stream.Exchange()}}
 		default:
 			return nil, fmt.Errorf("read the events of a watch: %w", err)
 		}

@@ -151,7 +151,7 @@ func watchStream(ctx context.Context, p *conformance.Probe) error {
 		return err
 	}
 	defer stream.Close()
-	contentType := shownBy(stream).Received.Headers["Content-Type"]
+	contentType := stream.Exchange().Received.Headers["Content-Type"]
 	if mediaType, _, err := mime.ParseMediaType(contentType); err != nil || mediaType != conformance.JSON {
 		return stream.Fail(fmt.Sprintf("it is %q", contentType), "the Content-Type application/json, which may have parameters")
 	}
@@ -183,7 +183,7 @@ func wantAtOnce(ctx context.Context, stream *conformance.Stream, name string) er
 		case errors.Is(err, conformance.ErrNoEvent):
 			return stream.Fail(fmt.Sprintf("nothing has come for %s", streamPatience), "an event about the object %s as soon as it is made", name)
 		case errors.Is(err, io.EOF):
-			return &endedError{&conformance.SetupError{Wanted: "go on with the watch, which has ended", Exchange: shownBy(stream)}}
+			return &endedError{&conformance.SetupError{Wanted: "go on with the watch, which has ended", Exchange: stream.Exchange()}}
 		case err != nil:
 			return fmt.Errorf("read the events of a watch: %w", err)
 		case !slices.Contains([]string{eventAdded, eventModified, eventDeleted, eventBookmark, eventError}, event.Type):
