@@ -84,10 +84,10 @@ clean: ## Remove what these targets built
 .PHONY: test
 test: test-root test-nested ## Run all tests: the root module with the race detector, then the nested modules
 
-# The checks of internal/conformance without it: they run hundreds of times, one after the other but
-# for what internal/conformance does with them, whose own tests have it.
+# The checks of internal/conformance without it: all of them run against each of 150 broken servers. What
+# runs them side by side is internal/conformance, whose own tests have it.
 .PHONY: test-root
-test-root: deploy-tools ## Run the tests of the root module with the race detector
+test-root: deploy-tools ## Run the tests of the root module, nearly all with the race detector
 	@hack/need.sh cc gcc libc6-dev
 	CGO_ENABLED=1 go test $(RACE) -timeout 30m $$(go list ./... | grep -v /internal/conformance/checks)
 	go test -timeout 30m ./internal/conformance/checks

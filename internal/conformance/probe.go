@@ -108,11 +108,17 @@ func (p *Probe) New() *unstructured.Unstructured {
 
 // Mark gives an object the labels of this probe.
 func (p *Probe) Mark(object *unstructured.Unstructured) {
+	SetLabel(object, RunLabel, p.run.id)
+	SetLabel(object, checkLabel, p.id)
+}
+
+// SetLabel sets a label of an object.
+func SetLabel(object *unstructured.Unstructured, label, value string) {
 	labels := object.GetLabels()
 	if labels == nil {
 		labels = map[string]string{}
 	}
-	labels[RunLabel], labels[checkLabel] = p.run.id, p.id
+	labels[label] = value
 	object.SetLabels(labels)
 }
 
@@ -146,9 +152,14 @@ func (p *Probe) readIn(ctx context.Context, namespace, name string) (*unstructur
 	return object, nil
 }
 
-// Exists tells whether the server has an object.
+// Exists tells whether the server has an object of the resource.
 func (p *Probe) Exists(ctx context.Context, name string) (bool, error) {
-	response, err := p.Send(ctx, Get(p.Path(name)))
+	return p.ExistsAt(ctx, p.Path(name))
+}
+
+// ExistsAt tells whether the server has an object at a path.
+func (p *Probe) ExistsAt(ctx context.Context, path string) (bool, error) {
+	response, err := p.Send(ctx, Get(path))
 	switch {
 	case err != nil:
 		return false, err
@@ -157,7 +168,7 @@ func (p *Probe) Exists(ctx context.Context, name string) (bool, error) {
 	case response.OK():
 		return true, nil
 	default:
-		return false, &SetupError{"read the object", response.Exchange}
+		return false, &SetupError{"look whether an object exists", response.Exchange}
 	}
 }
 
@@ -183,14 +194,7 @@ func (p *Probe) Edit(ctx context.Context, name string, change func(*unstructured
 
 // Label sets a label of an object and returns the object as the server has it then.
 func (p *Probe) Label(ctx context.Context, name, label, value string) (*unstructured.Unstructured, error) {
-	return p.Edit(ctx, name, func(object *unstructured.Unstructured) {
-		labels := object.GetLabels()
-		if labels == nil {
-			labels = map[string]string{}
-		}
-		labels[label] = value
-		object.SetLabels(labels)
-	})
+	return p.Edit(ctx, name, func(object *unstructured.Unstructured) { SetLabel(object, label, value) })
 }
 
 // Remove deletes an object and returns when it is gone.

@@ -83,17 +83,8 @@ func namespacePath(name string) string { return "/api/v1/namespaces/" + name }
 
 // isGone tells whether an object is not there any more.
 func isGone(ctx context.Context, p *conformance.Probe, path string) (bool, error) {
-	response, err := p.Send(ctx, conformance.Get(path))
-	switch {
-	case err != nil:
-		return false, err
-	case response.Code == http.StatusNotFound:
-		return true, nil
-	case response.OK():
-		return false, nil
-	default:
-		return false, &conformance.SetupError{Wanted: "look whether an object is gone", Exchange: response.Exchange}
-	}
+	exists, err := p.ExistsAt(ctx, path)
+	return err == nil && !exists, err
 }
 
 // prop is an object of the core API that a check makes besides those of its resource. The check has

@@ -129,11 +129,9 @@ func makeSome(ctx context.Context, p *conformance.Probe, count int) ([]string, e
 // makeLabelled makes an object that has these labels, too, and returns its name.
 func makeLabelled(ctx context.Context, p *conformance.Probe, labels map[string]string) (string, error) {
 	object := p.New()
-	all := object.GetLabels()
 	for name, value := range labels {
-		all[name] = value
+		conformance.SetLabel(object, name, value)
 	}
-	object.SetLabels(all)
 	_, err := p.Create(ctx, object)
 	return object.GetName(), err
 }

@@ -133,9 +133,7 @@ func stepOf(object *unstructured.Unstructured) int {
 // labelled returns a new object with a value of stepLabel.
 func labelled(p *conformance.Probe, step string) *unstructured.Unstructured {
 	object := p.New()
-	labels := object.GetLabels()
-	labels[stepLabel] = step
-	object.SetLabels(labels)
+	conformance.SetLabel(object, stepLabel, step)
 	return object
 }
 

@@ -34,14 +34,7 @@ const (
 
 // setLabel returns a change that sets the label of the checks of writing.
 func setLabel(value string) func(*unstructured.Unstructured) {
-	return func(object *unstructured.Unstructured) {
-		labels := object.GetLabels()
-		if labels == nil {
-			labels = map[string]string{}
-		}
-		labels[testLabel] = value
-		object.SetLabels(labels)
-	}
+	return func(object *unstructured.Unstructured) { conformance.SetLabel(object, testLabel, value) }
 }
 
 // sendChanged changes an object with the PUT that a check is about: one of the object or, if it is
