@@ -37,3 +37,13 @@ func addKnownTypes(scheme *runtime.Scheme) error {
 	metav1.AddToGroupVersion(scheme, SchemeGroupVersion)
 	return nil
 }
+
+// ReportKind returns the kind that the type stands for.
+func (*Report) ReportKind() schema.GroupVersionKind {
+	return SchemeGroupVersion.WithKind("Report")
+}
+
+// ReportKind returns the kind that the type stands for.
+func (*ClusterReport) ReportKind() schema.GroupVersionKind {
+	return SchemeGroupVersion.WithKind("ClusterReport")
+}

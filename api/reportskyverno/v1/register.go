@@ -37,3 +37,13 @@ func addKnownTypes(scheme *runtime.Scheme) error {
 	metav1.AddToGroupVersion(scheme, SchemeGroupVersion)
 	return nil
 }
+
+// ReportKind returns the kind that the type stands for.
+func (*EphemeralReport) ReportKind() schema.GroupVersionKind {
+	return SchemeGroupVersion.WithKind("EphemeralReport")
+}
+
+// ReportKind returns the kind that the type stands for.
+func (*ClusterEphemeralReport) ReportKind() schema.GroupVersionKind {
+	return SchemeGroupVersion.WithKind("ClusterEphemeralReport")
+}

@@ -37,3 +37,13 @@ func addKnownTypes(scheme *runtime.Scheme) error {
 	metav1.AddToGroupVersion(scheme, SchemeGroupVersion)
 	return nil
 }
+
+// ReportKind returns the kind that the type stands for.
+func (*PolicyReport) ReportKind() schema.GroupVersionKind {
+	return SchemeGroupVersion.WithKind("PolicyReport")
+}
+
+// ReportKind returns the kind that the type stands for.
+func (*ClusterPolicyReport) ReportKind() schema.GroupVersionKind {
+	return SchemeGroupVersion.WithKind("ClusterPolicyReport")
+}

@@ -1,0 +1,200 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package document
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	kserializer "k8s.io/apimachinery/pkg/runtime/serializer"
+
+	ephemeral "github.com/docket-project/docket/api/reportskyverno/v1"
+	wgpolicy "github.com/docket-project/docket/api/wgpolicyk8s/v1alpha2"
+)
+
+type policyReport = Object[wgpolicy.PolicyReport, *wgpolicy.PolicyReport]
+
+const head = `{"apiVersion":"wgpolicyk8s.io/v1alpha2","kind":"PolicyReport","metadata":{"name":"x","namespace":"a"}`
+
+func read(t testing.TB, data string) *policyReport {
+	t.Helper()
+	o := &policyReport{}
+	if err := json.Unmarshal([]byte(data), o); err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+// testCodec makes a PolicyReport of whatever was stored.
+func testCodec() runtime.Codec {
+	return NewCodec(func(schema.GroupVersionKind) (runtime.Object, error) { return New[wgpolicy.PolicyReport](), nil })
+}
+
+// TestBodies: whichever way a report is read, equal content is the same bytes.
+func TestBodies(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ sent, want string }{
+		"nothing":                 {``, `{}`},
+		"what is empty stays":     {`,"results":[],"scope":{},"summary":{"pass":0},"scopeSelector":{"matchLabels":{}}`, `{"results":[],"scope":{},"scopeSelector":{"matchLabels":{}},"summary":{"pass":0}}`},
+		"empty texts stay":        {`,"scope":{"name":""},"results":[{"policy":"","message":""}]`, `{"results":[{"message":"","policy":""}],"scope":{"name":""}}`},
+		"fields are ordered":      {`,"summary":{"warn":1,"fail":2},"results":[{"result":"pass","policy":"p"}]`, `{"results":[{"policy":"p","result":"pass"}],"summary":{"fail":2,"warn":1}}`},
+		"whole numbers":           {`,"summary":{"pass":1.0,"fail":1e2,"warn":-0,"skip":-0.0}`, `{"summary":{"fail":100,"pass":1,"skip":0,"warn":0}}`},
+		"escapes":                 {`,"scope":{"name":"\u003ca\/b\u003e \u00e9 \" \u0007"}`, `{"scope":{"name":"<a/b> é \" \u0007"}}`},
+		"nulls":                   {`,"scope":null,"results":[{"policy":"p","rule":null}]`, `{"results":[{"policy":"p"}]}`},
+		"unknown fields":          {`,"colour":"red","results":[{"policy":"p","colour":"red"}]`, `{"results":[{"policy":"p"}]}`},
+		"the last of two wins":    {`,"summary":{"pass":1},"summary":{"pass":2}`, `{"summary":{"pass":2}}`},
+		"a wrong type is kept":    {`,"summary":"all"`, `{"summary":"all"}`},
+		"text that is no unicode": {",\"scope\":{\"name\":\"\xff\"}", "{\"scope\":{\"name\":\"\ufffd\"}}"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := read(t, head+c.sent+"}")
+			if diff := cmp.Diff(c.want, string(o.Body())); diff != "" {
+				t.Errorf("body (-want +got):\n%s", diff)
+			}
+			stored, err := runtime.Encode(testCodec(), o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			again := &policyReport{}
+			if _, _, err := testCodec().Decode(stored, nil, again); err != nil {
+				t.Fatal(err)
+			}
+			// As watches of etcd do.
+			unasked, err := runtime.Decode(testCodec(), stored)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if made, ok := unasked.(*policyReport); !ok || made.Name != "x" || !made.Content.Equal(o.Content) {
+				t.Errorf("what was stored is made %v", unasked)
+			}
+			if !o.Content.Equal(again.Content) || again.Name != "x" || again.Namespace != "a" {
+				t.Errorf("what was stored reads as %s/%s %s", again.Namespace, again.Name, again.Body())
+			}
+		})
+	}
+}
+
+// TestStoredByOthers: JSON whose members are in another order, as another program wrote it.
+func TestStoredByOthers(t *testing.T) {
+	t.Parallel()
+	o := &policyReport{}
+	const other = `{"kind":"PolicyReport","summary":{"pass":1},"apiVersion":"wgpolicyk8s.io/v1alpha2","metadata":{"name":"x"}}`
+	if _, _, err := testCodec().Decode([]byte(other), nil, o); err != nil {
+		t.Fatal(err)
+	}
+	if string(o.Body()) != `{"summary":{"pass":1}}` || o.Name != "x" {
+		t.Errorf("read as %s %s", o.Name, o.Body())
+	}
+	for _, damaged := range []string{``, `{`, `[]`, `{"apiVersion":1}`, head} {
+		if _, _, err := testCodec().Decode([]byte(damaged), nil, &policyReport{}); err == nil {
+			t.Errorf("%q is read as a report", damaged)
+		}
+	}
+}
+
+// TestEquality: the machinery of API servers compares objects field by field, and can't
+// look into what is not exported.
+func TestEquality(t *testing.T) {
+	t.Parallel()
+	a, b := read(t, head+`,"summary":{"pass":1}}`), read(t, head+`,"summary":{"pass":1.0}}`)
+	if _, err := a.View(); err != nil {
+		t.Fatal(err)
+	}
+	if !equality.Semantic.DeepEqual(a, b) {
+		t.Error("equal reports differ")
+	}
+	if c := read(t, head+`,"summary":{"pass":2}}`); equality.Semantic.DeepEqual(a, c) {
+		t.Error("different reports are equal")
+	}
+	if !equality.Semantic.DeepEqual(&policyReport{}, &policyReport{}) {
+		t.Error("empty reports differ")
+	}
+}
+
+func TestView(t *testing.T) {
+	t.Parallel()
+	o := read(t, head+`,"scope":{"kind":"Pod"},"summary":{"fail":1},"results":[{"policy":"p","source":"s","message":"m"},{"policy":"q","source":"s"}]}`)
+	view, err := o.View()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if view.GetName() != "x" || len(view.GetResults()) != 2 || view.GetResults()[0].Message != "m" {
+		t.Errorf("view is %+v", view)
+	}
+	if o.GetScope().Kind != "Pod" || *o.GetSummary().Fail != 1 || o.GetSource() != "s" || len(o.GetResults()) != 2 {
+		t.Errorf("scope %v, summary %v, source %q", o.GetScope(), o.GetSummary(), o.GetSource())
+	}
+	copied, ok := o.DeepCopyObject().(*policyReport)
+	if !ok {
+		t.Fatal("a copy is of another type")
+	}
+	copied.SetName("y")
+	if again, err := copied.View(); err != nil || again.GetName() != "y" || view.GetName() != "x" {
+		t.Errorf("the view of a copy is of %q: %v", again.GetName(), err)
+	}
+	invalid := read(t, head+`,"results":"none","scope":{"kind":"Pod"}}`)
+	if _, err := invalid.View(); err == nil {
+		t.Error("results of another type have a view")
+	}
+	if invalid.GetScope() != nil || invalid.GetResults() != nil {
+		t.Error("a body that can't be read has content")
+	}
+}
+
+func TestLists(t *testing.T) {
+	t.Parallel()
+	list := NewList[wgpolicy.PolicyReport]()
+	list.ResourceVersion = "7"
+	list.Items = append(list.Items, *read(t, head+`,"summary":{"pass":1}}`), *New[wgpolicy.PolicyReport]())
+	const want = `{"kind":"PolicyReportList","apiVersion":"wgpolicyk8s.io/v1alpha2","metadata":{"continue":"","resourceVersion":"7"},"items":[` +
+		head + `,"summary":{"pass":1}},{"apiVersion":"wgpolicyk8s.io/v1alpha2","kind":"PolicyReport","metadata":{}}]}`
+	var out strings.Builder
+	if err := list.write(&out); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want+"\n", out.String()); diff != "" {
+		t.Errorf("list (-want +got):\n%s", diff)
+	}
+	data, err := json.Marshal(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, string(data)); diff != "" {
+		t.Errorf("list by the usual encoder (-want +got):\n%s", diff)
+	}
+}
+
+// TestUnknownFields: what a strict request is told, in the words of custom resources.
+func TestUnknownFields(t *testing.T) {
+	t.Parallel()
+	scheme := runtime.NewScheme()
+	negotiated := NewSerializer(kserializer.NewCodecFactory(scheme))
+	info := negotiated.SupportedMediaTypes()[0]
+	kind := (*ephemeral.EphemeralReport)(nil).ReportKind()
+	const data = `{"apiVersion":"reports.kyverno.io/v1","kind":"EphemeralReport","metadata":{"name":"x","colour":1},` +
+		`"spec":{"owner":{"name":"a","name":"b"},"results":[{"policy":"p","colour":"red"}]}}`
+	into := New[ephemeral.EphemeralReport]()
+	_, _, err := negotiated.DecoderToVersion(info.StrictSerializer, kind.GroupVersion()).Decode([]byte(data), &kind, into)
+	strict, ok := runtime.AsStrictDecodingError(err)
+	if !ok {
+		t.Fatalf("the error is %v", err)
+	}
+	var got []string
+	for _, problem := range strict.Errors() {
+		got = append(got, problem.Error())
+	}
+	want := []string{`duplicate field "spec.owner.name"`, `unknown field "metadata.colour"`, `unknown field "spec.results[0].colour"`}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("problems (-want +got):\n%s", diff)
+	}
+	if _, _, err := negotiated.DecoderToVersion(info.Serializer, kind.GroupVersion()).Decode([]byte(data), &kind, into); err != nil {
+		t.Errorf("without strictness: %v", err)
+	}
+}
