@@ -164,23 +164,7 @@ func (s *sweeper) ended(ctx context.Context, name string) (bool, error) {
 	case apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err):
 		return false, nil
 	case apierrors.IsNotFound(err):
-		return isAbout(err, name), nil
+		return namespaces.IsGone(err, name), nil
 	}
 	return false, fmt.Errorf("namespace %s of the cluster: %w", name, err)
-}
-
-// isAbout tells whether an error is a Status about a namespace of that name, as the
-// cluster makes them, and not one that the client made of something else.
-func isAbout(err error, name string) bool {
-	var status apierrors.APIStatus
-	if !errors.As(err, &status) {
-		return false
-	}
-	details := status.Status().Details
-	if details == nil || details.Kind != "namespaces" || details.Name != name {
-		return false
-	}
-	return !slices.ContainsFunc(details.Causes, func(cause metav1.StatusCause) bool {
-		return cause.Type == metav1.CauseTypeUnexpectedServerResponse
-	})
 }

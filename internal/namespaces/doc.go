@@ -7,8 +7,9 @@
 // Kubernetes' own controller gives.
 //
 // [Controller] does that for a whole server. [Empty] does the part about objects, for
-// somebody else's namespaces. [EnsureSystem] makes the namespaces that are always there.
+// somebody else's namespaces. [Sweeper] deletes what somebody else's controller has left.
+// [EnsureSystem] makes the namespaces that are always there.
 //
-// Goroutines: Run owns an informer of namespaces and a few workers, and returns when all
-// of them have ended. They end with its context.
+// Goroutines: Controller.Run owns an informer of namespaces and a few workers, Sweeper.Run
+// one worker. Both return when all of them have ended, and end with their context.
 package namespaces
