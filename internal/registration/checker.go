@@ -1,0 +1,175 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package registration
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+)
+
+// jitter is the part of the interval by which pauses vary, so that replicas that began
+// together don't ask together.
+const jitter = 0.2
+
+// Served is a group version of this server, and its resources.
+type Served struct {
+	schema.GroupVersion
+
+	Resources []string
+}
+
+// Config of a checker.
+type Config struct {
+	// Cluster is how the cluster's API server is reached.
+	Cluster *rest.Config
+	// Served are the group versions to look for, one of each group.
+	Served []Served
+	// Interval between two looks.
+	Interval time.Duration
+	Clock    clock.Clock
+}
+
+// Status is what is known about one group version.
+type Status struct {
+	Group   string `json:"group"`
+	Version string `json:"version"`
+	// Known tells whether the cluster has been asked often enough to say anything.
+	Known bool `json:"known"`
+	// Problems are what is wrong, in a fixed order; none when clients get the reports of
+	// this server.
+	Problems []Problem `json:"problems"`
+	// Since is when this became known, the zero time if nothing is.
+	Since metav1.Time `json:"since"`
+}
+
+// Checker looks again and again how the cluster sees our groups.
+type Checker struct {
+	asker    *asker
+	served   []Served
+	interval time.Duration
+	clock    clock.Clock
+
+	// found has what the last look at each group found, nil before the first one. Only
+	// Run uses it.
+	found [][]Problem
+
+	mu       sync.Mutex
+	statuses []Status
+}
+
+// New returns a checker that does nothing until Run.
+func New(config Config) (*Checker, error) {
+	if config.Interval <= 0 {
+		return nil, errors.New("the interval of looks at the registration must be more than 0")
+	}
+	asker, err := newAsker(config.Cluster)
+	if err != nil {
+		return nil, err
+	}
+	c := &Checker{
+		asker: asker, served: config.Served, interval: config.Interval, clock: config.Clock,
+		found: make([][]Problem, len(config.Served)),
+	}
+	for _, served := range config.Served {
+		c.statuses = append(c.statuses, Status{Group: served.Group, Version: served.Version, Problems: []Problem{}})
+	}
+	return c, nil
+}
+
+// Run looks until ctx ends, and returns nil then. The first look waits for one interval:
+// a server that has just started is not yet known to be there. The nil Checker has
+// nothing to look for.
+func (c *Checker) Run(ctx context.Context) error {
+	if c == nil {
+		return nil
+	}
+	timer := c.clock.NewTimer(c.pause())
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-timer.C():
+		}
+		c.look(ctx)
+		timer.Reset(c.pause())
+	}
+}
+
+func (c *Checker) pause() time.Duration {
+	return c.interval + time.Duration(jitter*rand.Float64()*float64(c.interval))
+}
+
+// look looks once. What two looks in a row agree on becomes the status: a replica or an
+// API server that restarts is no change.
+func (c *Checker) look(ctx context.Context) {
+	for i, served := range c.served {
+		now := c.asker.look(ctx, served)
+		if ctx.Err() != nil {
+			return // The end of the process says nothing about the cluster.
+		}
+		before := c.found[i]
+		c.found[i] = now
+		if before != nil && slices.Equal(reasonsOf(before), reasonsOf(now)) {
+			c.record(i, now)
+		}
+	}
+}
+
+func reasonsOf(problems []Problem) []Reason {
+	found := make([]Reason, 0, len(problems))
+	for _, problem := range problems {
+		found = append(found, problem.Reason)
+	}
+	return found
+}
+
+// record makes problems the status of a group, and tells if that is news.
+func (c *Checker) record(i int, problems []Problem) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	status := &c.statuses[i]
+	news := !status.Known || !slices.Equal(reasonsOf(status.Problems), reasonsOf(problems))
+	if news {
+		tell(*status, problems)
+		status.Known, status.Since = true, metav1.NewTime(c.clock.Now())
+	}
+	status.Problems = problems
+	measure(status.Group, problems)
+}
+
+// tell writes one line about each change.
+func tell(before Status, problems []Problem) {
+	if len(problems) == 0 {
+		if len(before.Problems) > 0 {
+			klog.InfoS("The cluster's clients get the reports of this server again", "group", before.Group)
+		}
+		return
+	}
+	for _, problem := range problems {
+		klog.InfoS("Not all clients of the cluster get the reports of this server",
+			"group", before.Group, "reason", problem.Reason, "message", problem.Message)
+	}
+}
+
+// Statuses returns what is known about each group version.
+func (c *Checker) Statuses() []Status {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	all := slices.Clone(c.statuses)
+	for i := range all {
+		all[i].Problems = slices.Clone(all[i].Problems)
+	}
+	return all
+}

@@ -1,0 +1,18 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package registration looks whether the clients of a cluster get the reports of this
+// server, and says so if not.
+//
+// A group of reports can have further versions, which the CRDs of other tools bring.
+// Clients that name no version, and the controllers that empty namespaces, collect
+// garbage and count for quotas, use the version that discovery puts first; and the
+// APIService of our own version can be missing or point elsewhere. All of that looks like
+// a cluster without reports, and nothing fails.
+//
+// A [Checker] asks the cluster's discovery, which every service account may read, and
+// nothing else: it needs no right to see APIServices. Whether it is this software that
+// answers for a version is told by a header that [Mark] adds to our part of discovery.
+//
+// Goroutines: Checker.Run is one, which its caller owns and ends by its context.
+package registration

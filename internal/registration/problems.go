@@ -1,0 +1,103 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package registration
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/sets"
+)
+
+// Reason names what is wrong with a group, in one word.
+type Reason string
+
+// Reasons, from bad to good to know.
+const (
+	// Outranked: another version of the group has the same resources and comes first.
+	Outranked Reason = "Outranked"
+	// Elsewhere: our version is answered by somebody else, such as a CRD.
+	Elsewhere Reason = "Elsewhere"
+	// NotRegistered: the cluster does not serve our version.
+	NotRegistered Reason = "NotRegistered"
+	// Unavailable: the cluster gets no answer for our version.
+	Unavailable Reason = "Unavailable"
+	// Unknown: the cluster can't be asked.
+	Unknown Reason = "Unknown"
+	// OtherVersion: another version of the group has the same resources, but with other
+	// objects in them, and comes later.
+	OtherVersion Reason = "OtherVersion"
+)
+
+// reasons returns all of them.
+func reasons() []Reason {
+	return []Reason{Outranked, Elsewhere, NotRegistered, Unavailable, Unknown, OtherVersion}
+}
+
+// Problem is what keeps clients from the reports of this server.
+type Problem struct {
+	Reason Reason `json:"reason"`
+	// Message says what is so, and what to do.
+	Message string `json:"message"`
+}
+
+// look returns what is wrong with a group now; never nil.
+func (a *asker) look(ctx context.Context, served Served) []Problem {
+	versions, err := a.versions(ctx, served.Group)
+	if err != nil && !errors.Is(err, errAbsent) {
+		return []Problem{{Unknown, err.Error()}}
+	}
+	place := slices.Index(versions, served.Version)
+	if place < 0 {
+		return []Problem{{NotRegistered, fmt.Sprintf(
+			"the cluster does not serve %s: create APIService %s (docket bootstrap)", served.GroupVersion, apiService(served.GroupVersion))}}
+	}
+	problems := []Problem{}
+	_, ours, err := a.resources(ctx, served.GroupVersion)
+	switch {
+	case err != nil:
+		problems = append(problems, Problem{Unavailable, fmt.Sprintf(
+			"the cluster gets no answer for %s: look at the conditions of APIService %s: %v", served.GroupVersion, apiService(served.GroupVersion), err)})
+	case !ours:
+		problems = append(problems, Problem{Elsewhere, fmt.Sprintf(
+			"%s is answered by somebody else, such as a CRD: apply APIService %s again (docket bootstrap)", served.GroupVersion, apiService(served.GroupVersion))})
+	}
+	if rivals := a.rivals(ctx, served, versions[:place]); rivals != "" {
+		problems = append(problems, Problem{Outranked, fmt.Sprintf(
+			"%s come before %s, so that kubectl, quotas, the garbage collector and the deletion of namespaces look there: "+
+				"spec.versionPriority of APIService %s must be higher than theirs (docket bootstrap)",
+			rivals, served.GroupVersion, apiService(served.GroupVersion))})
+	}
+	if rivals := a.rivals(ctx, served, versions[place+1:]); rivals != "" {
+		problems = append(problems, Problem{OtherVersion, fmt.Sprintf(
+			"%s are other objects than those of %s: they are outside of Docket, are shown only to who names their version, and stay when their namespace is deleted",
+			rivals, served.GroupVersion)})
+	}
+	return problems
+}
+
+// rivals names the resources of ours that other versions have, too; "" if there are none.
+// Who doesn't answer may have them.
+func (a *asker) rivals(ctx context.Context, served Served, versions []string) string {
+	var found []string
+	for _, name := range versions {
+		version := schema.GroupVersion{Group: served.Group, Version: name}
+		theirs, _, err := a.resources(ctx, version)
+		same := sets.New(served.Resources...)
+		if err == nil {
+			same = same.Intersection(theirs)
+		}
+		for _, resource := range sets.List(same) {
+			found = append(found, resource+" of "+version.String())
+		}
+	}
+	return strings.Join(found, ", ")
+}
+
+// apiService is the name of the APIService of a version.
+func apiService(version schema.GroupVersion) string { return version.Version + "." + version.Group }
