@@ -2,11 +2,12 @@
 # Copyright 2026 The Docket Authors.
 # SPDX-License-Identifier: Apache-2.0
 #
-# Writes the generated files: under api/ deep copies, OpenAPI definitions and their
-# names, to be run after every change of the types there; under internal/core/openapi
-# the OpenAPI definitions of Kubernetes' types, to be run after every change of the
-# version of k8s.io/api. And the page docs/conformance.md, to be run after every change
-# of the checks of `docket conformance`. Running it twice changes nothing.
+# Writes the generated files: under api/ deep copies, to be run after every change of
+# the types there; under internal/core/openapi the OpenAPI definitions of Kubernetes'
+# types, to be run after every change of the version of k8s.io/api. And the page
+# docs/conformance.md, to be run after every change of the checks of `docket
+# conformance`, and the table of programs in docs/producers.md. Running it twice changes
+# nothing.
 
 set -euo pipefail
 
@@ -51,12 +52,6 @@ openapi() {
 		--report-filename /dev/null \
 		"$@"
 }
-
-openapi api/openapi \
-	"${apimachinery}/apis/meta/v1" \
-	"${apimachinery}/runtime" \
-	"${apimachinery}/version" \
-	"${packages[@]}"
 
 # The groups of the small core API, and what their types refer to.
 openapi internal/core/openapi \

@@ -13,6 +13,4 @@
 // The package is pure data. It imports apimachinery only and starts no goroutine.
 //
 // +k8s:deepcopy-gen=package
-// +k8s:openapi-gen=true
-// +k8s:openapi-model-package=dev.docket.report
 package report

@@ -53,7 +53,7 @@ func (c CompletedConfig) openBackend(ctx context.Context) (backend, error) {
 		return nil, errors.Join(err, opened.Close())
 	}
 	return &sqlBackend{
-		Store: reports, engine: opened, getter: reports.RESTOptionsGetter(storageCodec(c.Scheme), c.projector()),
+		Store: reports, engine: opened, getter: reports.RESTOptionsGetter(registry.NewStorageCodec(), c.projector()),
 	}, nil
 }
 
@@ -96,7 +96,7 @@ func (c CompletedConfig) openEtcd(ctx context.Context) (backend, error) {
 		Prefix: place.Prefix, Cluster: c.Database.Cluster,
 		CompactionInterval: place.CompactionInterval,
 		ConnectTimeout:     c.Database.ConnectTimeout,
-		Codec:              storageCodec(c.Scheme),
+		Codec:              registry.NewStorageCodec(),
 		GarbageCollector:   c.Store.GarbageCollector,
 	})
 	if err != nil {

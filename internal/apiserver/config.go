@@ -17,7 +17,6 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
-	"github.com/docket-project/docket/api/openapi"
 	"github.com/docket-project/docket/internal/database"
 	"github.com/docket-project/docket/internal/registry"
 	"github.com/docket-project/docket/internal/store"
@@ -122,8 +121,13 @@ func (o CompletedOptions) newConfig() (*Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	generic.OpenAPIConfig = genericapiserver.DefaultOpenAPIConfig(openapi.GetOpenAPIDefinitions, namer)
-	generic.OpenAPIV3Config = genericapiserver.DefaultOpenAPIV3Config(openapi.GetOpenAPIDefinitions, namer)
+	definitions, err := registry.OpenAPIDefinitions()
+	if err != nil {
+		return nil, err
+	}
+	generic.OpenAPIConfig = genericapiserver.DefaultOpenAPIConfig(definitions, namer)
+	generic.OpenAPIV3Config = genericapiserver.DefaultOpenAPIV3Config(definitions, namer)
+	registry.DescribePatches(generic.OpenAPIConfig, generic.OpenAPIV3Config)
 	generic.OpenAPIConfig.Info.Title = "Docket"
 	generic.OpenAPIV3Config.Info.Title = "Docket"
 	storage := o.Storage

@@ -49,7 +49,7 @@ func OpenReports(ctx context.Context, storage *StorageOptions) (*Reports, error)
 	if err != nil {
 		return nil, errors.Join(err, opened.Close())
 	}
-	groups, err := registry.APIGroups(storage.APIGroups, scheme, reports.RESTOptionsGetter(storageCodec(scheme), results.Project))
+	groups, err := registry.APIGroups(storage.APIGroups, scheme, reports.RESTOptionsGetter(registry.NewStorageCodec(), results.Project))
 	if err != nil {
 		return nil, errors.Join(err, opened.Close())
 	}

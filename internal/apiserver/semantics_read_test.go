@@ -143,7 +143,7 @@ func otherForms(t *testing.T, w world) {
 	for _, column := range table.ColumnDefinitions {
 		columns = append(columns, fmt.Sprint(column.Name, column.Priority))
 	}
-	if diff := cmp.Diff([]string{"Name0", "Kind1", "Name1", "Pass0", "Fail0", "Warn0", "Error0", "Skip0", "Age0"}, columns); diff != "" {
+	if diff := cmp.Diff([]string{"Name0", "Kind0", "Name0", "Pass0", "Fail0", "Warn0", "Error0", "Skip0", "Age0"}, columns); diff != "" {
 		t.Errorf("columns with their priorities (-want +got):\n%s", diff)
 	}
 	if len(table.Rows) != 1 || fmt.Sprint(table.Rows[0].Cells[:3]) != "[a Pod pod-a]" || fmt.Sprint(table.Rows[0].Cells[4]) != "2" {

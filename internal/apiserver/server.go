@@ -12,7 +12,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/registry/generic"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/klog/v2"
@@ -78,8 +77,8 @@ func (c CompletedConfig) newOn(opened backend, delegate genericapiserver.Delegat
 	if err != nil {
 		return nil, err
 	}
-	if err := generic.InstallAPIGroups(groups...); err != nil {
-		return nil, fmt.Errorf("install the API groups: %w", err)
+	if err := registry.Install(generic, groups); err != nil {
+		return nil, err
 	}
 	handler.Install(generic.Handler.NonGoRestfulMux, c.APIGroups, c.BootstrapCAFile, c.Generic.Serializer)
 	installImports(generic.Handler.NonGoRestfulMux, groups, held, storeOf(opened))
@@ -92,15 +91,6 @@ func (c CompletedConfig) projector() store.Projector {
 		return nil
 	}
 	return results.Project
-}
-
-// storageCodec encodes objects in the versions in which they are stored.
-func storageCodec(scheme *runtime.Scheme) runtime.Codec {
-	var versions []schema.GroupVersion
-	for _, kind := range registry.Kinds() {
-		versions = append(versions, kind.GroupVersion())
-	}
-	return registry.NewCodecs(scheme).LegacyCodec(versions...)
 }
 
 // indexedFields are the fields that lists find through an index: those that

@@ -15,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/utils/clock"
-	"sigs.k8s.io/json"
 
 	"github.com/docket-project/docket/api/report"
 	"github.com/docket-project/docket/internal/registry"
@@ -172,20 +171,13 @@ func (w *work) checkName() error {
 }
 
 // Decode returns a report of a kind from JSON, with the kind's own version, and the
-// fields that the kind doesn't have.
+// fields that the kind doesn't have. What the published schema says of it otherwise is
+// no concern here: it was stored where it comes from.
 func Decode(kind registry.Kind, data []byte) (object report.Accessor, unknown []string, err error) {
-	object, ok := report.Of(kind.New())
-	if !ok {
-		return nil, nil, fmt.Errorf("%s is not a report", kind.GroupVersionKind)
-	}
-	strict, err := json.UnmarshalStrict(data, object)
+	object, unknown, err = kind.Decode(data)
 	if err != nil {
 		return nil, nil, fmt.Errorf("the object is not a %s: %w", kind.GroupVersionKind.Kind, err)
 	}
-	for _, e := range strict {
-		unknown = append(unknown, e.Error())
-	}
-	object.GetObjectKind().SetGroupVersionKind(kind.GroupVersionKind)
 	return object, unknown, nil
 }
 

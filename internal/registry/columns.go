@@ -40,18 +40,20 @@ type Column struct {
 	Cell func(report.Accessor) any
 }
 
-func scopedColumns() []Column {
+// scopedColumns are those of reports with a scope. How the scope is shown differs between
+// the published definitions.
+func scopedColumns(scopePriority int32) []Column {
 	columns := []Column{{
 		Name:        "Kind",
 		Type:        columnTypeString,
 		Description: "Kind of the object that the report is about.",
-		Priority:    wideOnly,
+		Priority:    scopePriority,
 		Cell:        scopeCell(func(scope *report.ObjectReference) string { return scope.Kind }),
 	}, {
 		Name:        "Name",
 		Type:        columnTypeString,
 		Description: "Name of the object that the report is about.",
-		Priority:    wideOnly,
+		Priority:    scopePriority,
 		Cell:        scopeCell(func(scope *report.ObjectReference) string { return scope.Name }),
 	}}
 	columns = append(columns, summaryColumns()...)

@@ -13,6 +13,8 @@ import (
 	"k8s.io/apiserver/pkg/registry/generic"
 	"k8s.io/apiserver/pkg/registry/rest"
 	genericapiserver "k8s.io/apiserver/pkg/server"
+
+	"github.com/docket-project/docket/internal/document"
 )
 
 // APIGroups returns the chosen groups, ready for InstallAPIGroups of a generic API
@@ -42,7 +44,7 @@ func APIGroups(
 		opened = append(opened, storage)
 		if infos[group] == nil {
 			info := genericapiserver.NewDefaultAPIGroupInfo(group, scheme, runtime.NewParameterCodec(scheme), codecs)
-			info.NegotiatedSerializer = textSerializer{info.NegotiatedSerializer}
+			info.NegotiatedSerializer = document.NewSerializer(info.NegotiatedSerializer)
 			info.VersionedResourcesStorageMap[version] = map[string]rest.Storage{}
 			infos[group] = &info
 		}

@@ -10,11 +10,12 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	openreports "github.com/docket-project/docket/api/openreports/v1alpha1"
+	"github.com/docket-project/docket/api/report"
 	kyverno "github.com/docket-project/docket/api/reportskyverno/v1"
 	wgpolicy "github.com/docket-project/docket/api/wgpolicyk8s/v1alpha2"
+	"github.com/docket-project/docket/internal/document"
 )
 
 // Kind is one row of the table of served kinds. Rows are read-only.
@@ -37,9 +38,6 @@ type Kind struct {
 	// SelectableFields can be used in field selectors, besides metadata.name and,
 	// in namespaced kinds, metadata.namespace.
 	SelectableFields []SelectableField
-
-	// body is the path of summary and results; nil if they are at the top.
-	body *field.Path
 }
 
 // GroupVersion returns the group and version in which k is served and stored.
@@ -60,6 +58,21 @@ func (k Kind) GroupVersionResource() schema.GroupVersionResource {
 // ListKind returns the kind of a list of k.
 func (k Kind) ListKind() schema.GroupVersionKind {
 	return k.GroupVersion().WithKind(k.GroupVersionKind.Kind + "List")
+}
+
+// Decode returns a report that another server stored, in whatever version of its kind, and
+// the fields that the kind doesn't have, which are left out. It is an error if the types in
+// api/ can't hold the report; what else the published schema says is not checked.
+func (k Kind) Decode(data []byte) (decoded report.Accessor, unknown []string, err error) {
+	readable, ok := k.New().(interface {
+		report.Accessor
+		Read(data []byte) ([]string, error)
+	})
+	if !ok {
+		return nil, nil, fmt.Errorf("%T is not a report", k.New())
+	}
+	unknown, err = readable.Read(data)
+	return readable, unknown, err
 }
 
 // Kinds returns the table of all served kinds, ordered by group and then with the
@@ -95,18 +108,18 @@ func openreportsKinds() []Kind {
 		Singular:         "report",
 		ShortNames:       []string{"reps"},
 		Namespaced:       true,
-		New:              func() runtime.Object { return &openreports.Report{} },
-		NewList:          func() runtime.Object { return &openreports.ReportList{} },
-		Columns:          scopedColumns(),
+		New:              func() runtime.Object { return document.New[openreports.Report]() },
+		NewList:          func() runtime.Object { return document.NewList[openreports.Report]() },
+		Columns:          scopedColumns(wideOnly),
 		SelectableFields: scopedFields(),
 	}, {
 		GroupVersionKind: openreports.SchemeGroupVersion.WithKind("ClusterReport"),
 		Resource:         "clusterreports",
 		Singular:         "clusterreport",
 		ShortNames:       []string{"creps"},
-		New:              func() runtime.Object { return &openreports.ClusterReport{} },
-		NewList:          func() runtime.Object { return &openreports.ClusterReportList{} },
-		Columns:          scopedColumns(),
+		New:              func() runtime.Object { return document.New[openreports.ClusterReport]() },
+		NewList:          func() runtime.Object { return document.NewList[openreports.ClusterReport]() },
+		Columns:          scopedColumns(wideOnly),
 		SelectableFields: scopedFields(),
 	}}
 }
@@ -119,22 +132,20 @@ func kyvernoKinds() []Kind {
 		ShortNames:       []string{"ephr"},
 		Categories:       []string{"kyverno"},
 		Namespaced:       true,
-		New:              func() runtime.Object { return &kyverno.EphemeralReport{} },
-		NewList:          func() runtime.Object { return &kyverno.EphemeralReportList{} },
+		New:              func() runtime.Object { return document.New[kyverno.EphemeralReport]() },
+		NewList:          func() runtime.Object { return document.NewList[kyverno.EphemeralReport]() },
 		Columns:          ephemeralColumns(wideOnly),
 		SelectableFields: ephemeralFields(),
-		body:             field.NewPath("spec"),
 	}, {
 		GroupVersionKind: kyverno.SchemeGroupVersion.WithKind("ClusterEphemeralReport"),
 		Resource:         "clusterephemeralreports",
 		Singular:         "clusterephemeralreport",
 		ShortNames:       []string{"cephr"},
 		Categories:       []string{"kyverno"},
-		New:              func() runtime.Object { return &kyverno.ClusterEphemeralReport{} },
-		NewList:          func() runtime.Object { return &kyverno.ClusterEphemeralReportList{} },
+		New:              func() runtime.Object { return document.New[kyverno.ClusterEphemeralReport]() },
+		NewList:          func() runtime.Object { return document.NewList[kyverno.ClusterEphemeralReport]() },
 		Columns:          ephemeralColumns(always),
 		SelectableFields: ephemeralFields(),
-		body:             field.NewPath("spec"),
 	}}
 }
 
@@ -145,18 +156,18 @@ func wgpolicyKinds() []Kind {
 		Singular:         "policyreport",
 		ShortNames:       []string{"polr"},
 		Namespaced:       true,
-		New:              func() runtime.Object { return &wgpolicy.PolicyReport{} },
-		NewList:          func() runtime.Object { return &wgpolicy.PolicyReportList{} },
-		Columns:          scopedColumns(),
+		New:              func() runtime.Object { return document.New[wgpolicy.PolicyReport]() },
+		NewList:          func() runtime.Object { return document.NewList[wgpolicy.PolicyReport]() },
+		Columns:          scopedColumns(always),
 		SelectableFields: scopedFields(),
 	}, {
 		GroupVersionKind: wgpolicy.SchemeGroupVersion.WithKind("ClusterPolicyReport"),
 		Resource:         "clusterpolicyreports",
 		Singular:         "clusterpolicyreport",
 		ShortNames:       []string{"cpolr"},
-		New:              func() runtime.Object { return &wgpolicy.ClusterPolicyReport{} },
-		NewList:          func() runtime.Object { return &wgpolicy.ClusterPolicyReportList{} },
-		Columns:          scopedColumns(),
+		New:              func() runtime.Object { return document.New[wgpolicy.ClusterPolicyReport]() },
+		NewList:          func() runtime.Object { return document.NewList[wgpolicy.ClusterPolicyReport]() },
+		Columns:          scopedColumns(always),
 		SelectableFields: scopedFields(),
 	}}
 }

@@ -12,15 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-func kindOfGVK(gvk schema.GroupVersionKind) (Kind, error) {
-	for _, kind := range Kinds() {
-		if kind.GroupVersionKind == gvk {
-			return kind, nil
-		}
-	}
-	return Kind{}, fmt.Errorf("no kind %s", gvk)
-}
-
 func TestKinds(t *testing.T) {
 	t.Parallel()
 	var got []string

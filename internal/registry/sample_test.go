@@ -4,6 +4,7 @@
 package registry
 
 import (
+	"encoding/json"
 	"flag"
 	"os"
 	"path/filepath"
@@ -54,29 +55,35 @@ type content struct {
 // an owner made of the scope; only openreports keep the source.
 func newReport(t testing.TB, kind Kind, meta metav1.ObjectMeta, c content) report.Accessor {
 	t.Helper()
-	object := kind.New()
-	switch typed := object.(type) {
-	case *wgpolicy.PolicyReport:
-		typed.ReportBody = wgpolicy.ReportBody{Scope: c.scope, Summary: c.summary, Results: c.results}
-	case *wgpolicy.ClusterPolicyReport:
-		typed.ReportBody = wgpolicy.ReportBody{Scope: c.scope, Summary: c.summary, Results: c.results}
-	case *openreports.Report:
-		typed.ReportBody = openreports.ReportBody{Source: c.source, Scope: c.scope, Summary: c.summary, Results: c.results}
-	case *openreports.ClusterReport:
-		typed.ReportBody = openreports.ReportBody{Source: c.source, Scope: c.scope, Summary: c.summary, Results: c.results}
-	case *kyverno.EphemeralReport:
-		typed.Spec = kyverno.EphemeralReportSpec{Owner: ownerOf(c.scope), Summary: c.summary, Results: c.results}
-	case *kyverno.ClusterEphemeralReport:
-		typed.Spec = kyverno.EphemeralReportSpec{Owner: ownerOf(c.scope), Summary: c.summary, Results: c.results}
+	var typed report.Accessor
+	switch kind.GroupVersionKind.Kind {
+	case "PolicyReport":
+		typed = &wgpolicy.PolicyReport{ReportBody: wgpolicy.ReportBody{Scope: c.scope, Summary: c.summary, Results: c.results}}
+	case "ClusterPolicyReport":
+		typed = &wgpolicy.ClusterPolicyReport{ReportBody: wgpolicy.ReportBody{Scope: c.scope, Summary: c.summary, Results: c.results}}
+	case "Report":
+		typed = &openreports.Report{ReportBody: openreports.ReportBody{Source: c.source, Scope: c.scope, Summary: c.summary, Results: c.results}}
+	case "ClusterReport":
+		typed = &openreports.ClusterReport{ReportBody: openreports.ReportBody{Source: c.source, Scope: c.scope, Summary: c.summary, Results: c.results}}
+	case "EphemeralReport":
+		typed = &kyverno.EphemeralReport{}
+		typed.(*kyverno.EphemeralReport).Spec = kyverno.EphemeralReportSpec{Owner: ownerOf(c.scope), Summary: c.summary, Results: c.results}
+	case "ClusterEphemeralReport":
+		typed = &kyverno.ClusterEphemeralReport{}
+		typed.(*kyverno.ClusterEphemeralReport).Spec = kyverno.EphemeralReportSpec{Owner: ownerOf(c.scope), Summary: c.summary, Results: c.results}
 	default:
-		t.Fatalf("kind %s has unexpected type %T", kind.GroupResource(), object)
-	}
-	accessor, ok := report.Of(object)
-	if !ok {
-		t.Fatalf("%T is not a report", object)
+		t.Fatalf("kind %s is unexpected", kind.GroupResource())
 	}
 	if !kind.Namespaced {
 		meta.Namespace = ""
+	}
+	data, err := json.Marshal(typed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	accessor, _, err := kind.Decode(data)
+	if err != nil {
+		t.Fatal(err)
 	}
 	accessor.SetName(meta.Name)
 	accessor.SetNamespace(meta.Namespace)

@@ -12,8 +12,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/kube-openapi/pkg/common"
 	"k8s.io/kube-openapi/pkg/validation/spec"
-
-	"github.com/docket-project/docket/api/openapi"
 )
 
 // TestSchemas compares every field of every kind, with its type, enum and list
@@ -21,7 +19,7 @@ import (
 // definitions publish, so -update doesn't touch them.
 func TestSchemas(t *testing.T) {
 	t.Parallel()
-	definitions := newDefinitions()
+	definitions := newDefinitions(t)
 	scheme := newTestScheme(t)
 	for _, kind := range Kinds() {
 		t.Run(kind.Resource, func(t *testing.T) {
@@ -44,7 +42,7 @@ func TestSchemas(t *testing.T) {
 func TestFieldsAreDescribed(t *testing.T) {
 	t.Parallel()
 	described := 0
-	for name, definition := range newDefinitions() {
+	for name, definition := range newDefinitions(t) {
 		if strings.HasPrefix(name, "io.k8s.") {
 			continue
 		}
@@ -65,8 +63,13 @@ func TestFieldsAreDescribed(t *testing.T) {
 
 type definitions map[string]common.OpenAPIDefinition
 
-func newDefinitions() definitions {
-	return openapi.GetOpenAPIDefinitions(func(path string) spec.Ref { return spec.MustCreateRef(path) })
+func newDefinitions(t *testing.T) definitions {
+	t.Helper()
+	get, err := OpenAPIDefinitions()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return get(func(path string) spec.Ref { return spec.MustCreateRef(path) })
 }
 
 // flatten returns one line for each field under schema.

@@ -5,7 +5,6 @@ package registry
 
 import (
 	"fmt"
-	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -13,9 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	openapinamer "k8s.io/apiserver/pkg/endpoints/openapi"
 
-	openreports "github.com/docket-project/docket/api/openreports/v1alpha1"
-	kyverno "github.com/docket-project/docket/api/reportskyverno/v1"
-	wgpolicy "github.com/docket-project/docket/api/wgpolicyk8s/v1alpha2"
+	"github.com/docket-project/docket/internal/document"
 )
 
 // NewScheme returns a scheme that knows every kind of [Kinds], its selectable
@@ -46,13 +43,13 @@ func NewScheme() (*runtime.Scheme, error) {
 // newVersionedScheme returns a scheme with the served versions only.
 func newVersionedScheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
-	builder := runtime.NewSchemeBuilder(
-		openreports.AddToScheme, kyverno.AddToScheme, wgpolicy.AddToScheme, addUnversionedTypes,
-	)
-	if err := builder.AddToScheme(scheme); err != nil {
-		return nil, fmt.Errorf("register report types: %w", err)
+	addUnversionedTypes(scheme)
+	for _, kind := range Kinds() {
+		scheme.AddKnownTypeWithName(kind.GroupVersionKind, kind.New())
+		scheme.AddKnownTypeWithName(kind.ListKind(), kind.NewList())
 	}
 	for _, kind := range Kinds() {
+		metav1.AddToGroupVersion(scheme, kind.GroupVersion())
 		if err := scheme.SetVersionPriority(kind.GroupVersion()); err != nil {
 			return nil, fmt.Errorf("set the version of group %s: %w", kind.GroupVersionKind.Group, err)
 		}
@@ -61,7 +58,7 @@ func newVersionedScheme() (*runtime.Scheme, error) {
 }
 
 // addUnversionedTypes registers the types of errors and discovery documents.
-func addUnversionedTypes(scheme *runtime.Scheme) error {
+func addUnversionedTypes(scheme *runtime.Scheme) {
 	unversioned := schema.GroupVersion{Version: "v1"}
 	metav1.AddToGroupVersion(scheme, unversioned)
 	scheme.AddUnversionedTypes(unversioned,
@@ -71,7 +68,6 @@ func addUnversionedTypes(scheme *runtime.Scheme) error {
 		&metav1.APIGroup{},
 		&metav1.APIResourceList{},
 	)
-	return nil
 }
 
 // NewCodecs returns the serializers of a scheme made by [NewScheme].
@@ -91,16 +87,15 @@ func NewDefinitionNamer() (*openapinamer.DefinitionNamer, error) {
 	return openapinamer.NewDefinitionNamer(scheme), nil
 }
 
-// textSerializer offers all media types of a serializer but protobuf.
-//
-// Why not all: reports have no protobuf form. If it were offered, a client that
-// accepts protobuf before JSON would get 406 instead of JSON.
-type textSerializer struct {
-	runtime.NegotiatedSerializer
-}
-
-// SupportedMediaTypes implements runtime.NegotiatedSerializer.
-func (s textSerializer) SupportedMediaTypes() []runtime.SerializerInfo {
-	return slices.DeleteFunc(slices.Clone(s.NegotiatedSerializer.SupportedMediaTypes()),
-		func(info runtime.SerializerInfo) bool { return info.MediaType == runtime.ContentTypeProtobuf })
+// NewStorageCodec returns what encodes and decodes reports of all kinds as they are
+// stored.
+func NewStorageCodec() runtime.Codec {
+	return document.NewCodec(func(gvk schema.GroupVersionKind) (runtime.Object, error) {
+		for _, kind := range Kinds() {
+			if kind.GroupVersionKind == gvk {
+				return kind.New(), nil
+			}
+		}
+		return nil, fmt.Errorf("%s is not a kind of report", gvk)
+	})
 }

@@ -21,8 +21,6 @@ import (
 	"k8s.io/apiserver/pkg/storage/storagebackend"
 	"k8s.io/client-go/rest"
 	basecompatibility "k8s.io/component-base/compatibility"
-
-	"github.com/docket-project/docket/api/openapi"
 )
 
 // etcdOptions gives every kind the stock storage on an embedded etcd: what is
@@ -54,11 +52,7 @@ func newTestServer(t *testing.T) *testServer {
 	t.Helper()
 	scheme := newTestScheme(t)
 	codecs := NewCodecs(scheme)
-	var versions []schema.GroupVersion
-	for _, kind := range Kinds() {
-		versions = append(versions, kind.GroupVersion())
-	}
-	options := etcdOptions{codec: codecs.LegacyCodec(versions...)}
+	options := etcdOptions{codec: NewStorageCodec()}
 	options.transport.ServerList = testserver.RunEtcd(t, nil).Endpoints()
 
 	config := genericapiserver.NewConfig(codecs)
@@ -70,8 +64,13 @@ func newTestServer(t *testing.T) *testServer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	config.OpenAPIConfig = genericapiserver.DefaultOpenAPIConfig(openapi.GetOpenAPIDefinitions, namer)
-	config.OpenAPIV3Config = genericapiserver.DefaultOpenAPIV3Config(openapi.GetOpenAPIDefinitions, namer)
+	definitions, err := OpenAPIDefinitions()
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.OpenAPIConfig = genericapiserver.DefaultOpenAPIConfig(definitions, namer)
+	config.OpenAPIV3Config = genericapiserver.DefaultOpenAPIV3Config(definitions, namer)
+	DescribePatches(config.OpenAPIConfig, config.OpenAPIV3Config)
 	server, err := config.Complete(nil).New("registry-test", genericapiserver.NewEmptyDelegate())
 	if err != nil {
 		t.Fatal(err)
@@ -81,7 +80,7 @@ func newTestServer(t *testing.T) *testServer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := server.InstallAPIGroups(groups...); err != nil {
+	if err := Install(server, groups); err != nil {
 		t.Fatal(err)
 	}
 	prepared := server.PrepareRun()

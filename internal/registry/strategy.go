@@ -4,12 +4,12 @@
 package registry
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"slices"
 	"strings"
 
-	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -51,44 +51,41 @@ func (strategy) PrepareForCreate(_ context.Context, obj runtime.Object) {
 
 // PrepareForUpdate raises the generation if anything but the metadata changes.
 func (strategy) PrepareForUpdate(_ context.Context, obj, old runtime.Object) {
-	incoming, ok := report.Of(obj)
-	if !ok {
+	incoming, err := objectOf(obj)
+	if err != nil {
 		return
 	}
-	stored, ok := report.Of(old)
-	if !ok {
+	stored, err := objectOf(old)
+	if err != nil {
 		return
 	}
 	incoming.SetGeneration(stored.GetGeneration())
-	if !sameContent(incoming, stored) {
+	if !bytes.Equal(incoming.Body(), stored.Body()) {
 		incoming.SetGeneration(stored.GetGeneration() + 1)
 	}
 }
 
 // Validate implements rest.RESTCreateStrategy.
 func (s strategy) Validate(_ context.Context, obj runtime.Object) field.ErrorList {
-	accessor, ok := report.Of(obj)
-	if !ok {
-		return notAReport(obj)
+	incoming, err := objectOf(obj)
+	if err != nil {
+		return field.ErrorList{field.InternalError(nil, err)}
 	}
-	return append(s.kind.validateName(accessor), s.kind.validateContent(accessor)...)
+	return s.kind.validate(incoming, nil)
 }
 
-// ValidateUpdate checks the content if it changes. Otherwise a report that was
-// stored before a rule existed could neither be labelled nor lose its finalizers.
+// ValidateUpdate passes over what is wrong with the stored report already and stays:
+// otherwise it could neither be labelled nor lose its finalizers.
 func (s strategy) ValidateUpdate(_ context.Context, obj, old runtime.Object) field.ErrorList {
-	incoming, ok := report.Of(obj)
-	if !ok {
-		return notAReport(obj)
+	incoming, err := objectOf(obj)
+	if err != nil {
+		return field.ErrorList{field.InternalError(nil, err)}
 	}
-	stored, ok := report.Of(old)
-	if !ok {
-		return notAReport(old)
+	stored, err := objectOf(old)
+	if err != nil {
+		return field.ErrorList{field.InternalError(nil, err)}
 	}
-	if sameContent(incoming, stored) {
-		return nil
-	}
-	return s.kind.validateContent(incoming)
+	return s.kind.validate(incoming, stored)
 }
 
 // WarningsOnCreate implements rest.RESTCreateStrategy.
@@ -116,8 +113,12 @@ func (strategy) WarningsOnUpdate(_ context.Context, obj, old runtime.Object) []s
 	return finalizerWarnings(added)
 }
 
-// Canonicalize implements rest.RESTCreateStrategy. Reports are stored as written.
-func (strategy) Canonicalize(runtime.Object) {}
+// Canonicalize is called once a report was found to be valid. It is stored as it is.
+func (strategy) Canonicalize(obj runtime.Object) {
+	if accepted, err := objectOf(obj); err == nil {
+		accepted.Accept()
+	}
+}
 
 // AllowCreateOnUpdate is false: a PUT of a missing report is 404.
 func (strategy) AllowCreateOnUpdate() bool { return false }
@@ -130,15 +131,6 @@ func (strategy) AllowUnconditionalUpdate() bool { return false }
 // unless the request says otherwise.
 func (strategy) DefaultGarbageCollectionPolicy(context.Context) rest.GarbageCollectionPolicy {
 	return rest.DeleteDependents
-}
-
-func sameContent(a, b report.Accessor) bool {
-	return apiequality.Semantic.DeepEqual(a.GetContent(), b.GetContent())
-}
-
-// notAReport reports a bug of the caller, which no request can cause.
-func notAReport(obj runtime.Object) field.ErrorList {
-	return field.ErrorList{field.InternalError(nil, fmt.Errorf("object is a %T, not a report", obj))}
 }
 
 // finalizerWarnings warns of finalizers whose names don't tell who owns them.

@@ -5,31 +5,37 @@ package registry
 
 import (
 	"encoding/json"
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apiserver/pkg/registry/rest"
-
-	"github.com/docket-project/docket/api/report"
 )
 
-// decodeReport returns a valid report of kind, overlaid with body.
-func decodeReport(t *testing.T, kind Kind, body string) report.Accessor {
+// decodeReport returns a report of kind with the JSON of a body and metadata, as a
+// request has it.
+func decodeReport(t *testing.T, kind Kind, body string) object {
 	t.Helper()
-	accessor, ok := report.Of(kind.New())
-	if !ok {
-		t.Fatalf("%s is not a report", kind.Resource)
+	version, name := kind.GroupVersionKind.ToAPIVersionAndKind()
+	head := fmt.Sprintf(`{"apiVersion":%q,"kind":%q`, version, name)
+	if body != "{}" {
+		head += ","
 	}
-	if err := json.Unmarshal([]byte(body), accessor); err != nil {
+	found, err := objectOf(kind.New())
+	if err != nil {
 		t.Fatal(err)
 	}
-	if accessor.GetName() == "" {
-		accessor.SetName("x")
+	if err := json.Unmarshal([]byte(head+strings.TrimPrefix(body, "{")), found); err != nil {
+		t.Fatal(err)
+	}
+	if found.GetName() == "" {
+		found.SetName("x")
 	}
 	if kind.Namespaced {
-		accessor.SetNamespace("team-a")
+		found.SetNamespace("team-a")
 	}
-	return accessor
+	return found
 }
 
 func TestPrepareForCreate(t *testing.T) {
@@ -59,7 +65,7 @@ func TestPrepareForUpdate(t *testing.T) {
 		"summary":        {"policyreports", `{"summary":{"pass":1}}`, `{"summary":{"pass":2}}`, 5},
 		"summary unset":  {"policyreports", `{"summary":{"pass":0}}`, `{"summary":{}}`, 5},
 		"results":        {"clusterpolicyreports", `{"results":[{"policy":"p"}]}`, `{"results":[{"policy":"q"}]}`, 5},
-		"empty results":  {"clusterpolicyreports", `{"results":[]}`, `{}`, 4},
+		"empty results":  {"clusterpolicyreports", `{"results":[]}`, `{}`, 5},
 		"scope":          {"clusterreports", `{}`, `{"scope":{"name":"x"}}`, 5},
 		"source":         {"clusterreports", `{"source":"a"}`, `{"source":"b"}`, 5},
 		"configuration":  {"reports", `{"configuration":{"limits":{}}}`, `{}`, 5},
@@ -81,7 +87,7 @@ func TestPrepareForUpdate(t *testing.T) {
 }
 
 // TestValidateUpdateOfInvalidReports: what was stored before a rule existed can
-// still be labelled and lose finalizers, but not be changed into another invalid one.
+// still be labelled and changed elsewhere, but what changes has to be valid.
 func TestValidateUpdateOfInvalidReports(t *testing.T) {
 	t.Parallel()
 	kind := kindOf(t, "policyreports")
@@ -92,11 +98,14 @@ func TestValidateUpdateOfInvalidReports(t *testing.T) {
 		errors   int
 	}{
 		"only metadata":   {`{"metadata":{"labels":{"a":"b"}},"results":[{"result":"bad"}]}`, 0},
-		"other content":   {`{"summary":{"pass":1},"results":[{"result":"bad"}]}`, 2},
+		"other content":   {`{"summary":{"pass":1},"results":[{"result":"bad"}]}`, 0},
+		"other results":   {`{"results":[{"result":"bad"},{"rule":"r"}]}`, 3},
 		"mended":          {`{"results":[{"policy":"p","result":"fail"}]}`, 0},
 		"invalid results": {`{"results":[{"policy":"p","result":"worse"}]}`, 1},
 	} {
-		errs := rules.ValidateUpdate(t.Context(), decodeReport(t, kind, test.incoming), stored)
+		incoming := decodeReport(t, kind, test.incoming)
+		incoming.SetResourceVersion("1")
+		errs := rules.ValidateUpdate(t.Context(), incoming, stored)
 		if len(errs) != test.errors {
 			t.Errorf("%s: errors are %v, want %d", name, errs, test.errors)
 		}

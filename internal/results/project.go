@@ -25,6 +25,13 @@ import (
 // strings only. Within a projection equal verdicts and equal subjects are the
 // same pointer, so that a caller may remember their IDs by pointer.
 func Project(obj runtime.Object) (*engine.Projection, error) {
+	if document, ok := obj.(viewer); ok {
+		view, err := document.View()
+		if err != nil {
+			return nil, fmt.Errorf("project result rows: %w", err)
+		}
+		obj = view
+	}
 	switch r := obj.(type) {
 	case *wgpolicy.PolicyReport:
 		return project(r, "PolicyReport", r == nil)
@@ -38,6 +45,11 @@ func Project(obj runtime.Object) (*engine.Projection, error) {
 		return nil, nil //nolint:nilnil // No rows is an answer.
 	}
 	return nil, fmt.Errorf("project result rows: %T is not a report", obj)
+}
+
+// viewer is a report that can be read as the Go type of its kind.
+type viewer interface {
+	View() (report.Accessor, error)
 }
 
 func project(r report.Accessor, kind string, missing bool) (*engine.Projection, error) {

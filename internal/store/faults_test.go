@@ -23,6 +23,7 @@ import (
 	"k8s.io/apiserver/pkg/storage"
 
 	wgpolicy "github.com/docket-project/docket/api/wgpolicyk8s/v1alpha2"
+	"github.com/docket-project/docket/internal/document"
 	"github.com/docket-project/docket/internal/registry"
 	"github.com/docket-project/docket/internal/store"
 	"github.com/docket-project/docket/internal/store/engine"
@@ -108,6 +109,12 @@ func (f *faulty) Events(ctx context.Context, after engine.Revision, limit int) (
 	return f.Engine.Events(ctx, after, limit)
 }
 
+// The types in which the API server has PolicyReports.
+type (
+	policyReport     = document.Object[wgpolicy.PolicyReport, *wgpolicy.PolicyReport]
+	policyReportList = document.List[wgpolicy.PolicyReport, *wgpolicy.PolicyReport]
+)
+
 // reports is a store of PolicyReports, the way the API server makes it.
 type reports struct {
 	*store.Resource
@@ -119,25 +126,22 @@ func newReports(t *testing.T) *reports {
 	t.Helper()
 	f := &faulty{Engine: openModel(t)}
 	s := storetest.Start(t, store.Options{Engine: f})
-	scheme, err := registry.NewScheme()
-	if err != nil {
-		t.Fatal(err)
-	}
 	return &reports{store: s, engine: f, Resource: s.Resource(store.ResourceConfig{
 		GroupResource: schema.GroupResource{Group: wgpolicy.SchemeGroupVersion.Group, Resource: "policyreports"},
 		Prefix:        "/wgpolicyk8s.io/policyreports", OneVersion: true,
-		Codec:       registry.NewCodecs(scheme).LegacyCodec(wgpolicy.SchemeGroupVersion),
-		NewFunc:     func() runtime.Object { return &wgpolicy.PolicyReport{} },
-		NewListFunc: func() runtime.Object { return &wgpolicy.PolicyReportList{} },
+		Codec:       registry.NewStorageCodec(),
+		NewFunc:     func() runtime.Object { return &policyReport{} },
+		NewListFunc: func() runtime.Object { return &policyReportList{} },
 	})}
 }
 
 func key(name string) string { return "/wgpolicyk8s.io/policyreports/ns/" + name }
 
-func (r *reports) create(t *testing.T, name string) *wgpolicy.PolicyReport {
+func (r *reports) create(t *testing.T, name string) *policyReport {
 	t.Helper()
-	out := &wgpolicy.PolicyReport{}
-	in := &wgpolicy.PolicyReport{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}}
+	out := &policyReport{}
+	in := &policyReport{}
+	in.Namespace, in.Name = "ns", name
 	if err := r.Create(t.Context(), key(name), in, out, 0); err != nil {
 		t.Fatalf("create %s: %v", name, err)
 	}
@@ -168,12 +172,12 @@ func TestErrorsForClients(t *testing.T) {
 			r := newReports(t)
 			r.create(t, "there")
 			r.engine.set(func(string) error { return fmt.Errorf("SELECT secret: %w", c.err) }, 0)
-			out := &wgpolicy.PolicyReport{}
+			out := &policyReport{}
 			for operation, err := range map[string]error{
 				"get":    r.Get(t.Context(), key("there"), storage.GetOptions{}, out),
-				"create": r.Create(t.Context(), key("new"), &wgpolicy.PolicyReport{}, out, 0),
+				"create": r.Create(t.Context(), key("new"), &policyReport{}, out, 0),
 				"delete": r.Delete(t.Context(), key("there"), out, nil, storage.ValidateAllObjectFunc, nil, storage.DeleteOptions{}),
-				"list":   r.GetList(t.Context(), "/wgpolicyk8s.io/policyreports", storage.ListOptions{Recursive: true, Predicate: everything}, &wgpolicy.PolicyReportList{}),
+				"list":   r.GetList(t.Context(), "/wgpolicyk8s.io/policyreports", storage.ListOptions{Recursive: true, Predicate: everything}, &policyReportList{}),
 			} {
 				var status apierrors.APIStatus
 				if !errors.As(err, &status) || status.Status().Code != c.code {
@@ -208,7 +212,7 @@ func TestListFailsWhole(t *testing.T) {
 		}
 		return nil
 	}, 0)
-	list := &wgpolicy.PolicyReportList{}
+	list := &policyReportList{}
 	err := r.GetList(t.Context(), "/wgpolicyk8s.io/policyreports", storage.ListOptions{Recursive: true, Predicate: everything}, list)
 	if !apierrors.IsServiceUnavailable(err) {
 		t.Errorf("list of %d items, %v; want 503", len(list.Items), err)
@@ -299,12 +303,12 @@ func TestCacheIsNotShared(t *testing.T) {
 	r := newReports(t)
 	first := r.create(t, "x")
 	first.Labels = map[string]string{"changed": "by the creator"}
-	second := &wgpolicy.PolicyReport{}
+	second := &policyReport{}
 	if err := r.Get(t.Context(), key("x"), storage.GetOptions{}, second); err != nil {
 		t.Fatal(err)
 	}
 	second.Labels = map[string]string{"changed": "by a reader"}
-	third := &wgpolicy.PolicyReport{}
+	third := &policyReport{}
 	if err := r.Get(t.Context(), key("x"), storage.GetOptions{}, third); err != nil {
 		t.Fatal(err)
 	}

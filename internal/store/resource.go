@@ -11,7 +11,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/go-json-experiment/json"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/conversion"
@@ -34,10 +33,8 @@ type ResourceConfig struct {
 	Prefix string
 	// Codec encodes objects as they are stored.
 	Codec runtime.Codec
-	// OneVersion says that the stored version is JSON of the very Go type that
-	// NewFunc returns, so that Codec converts and defaults nothing when it
-	// decodes. Decoding is then twice as fast, and what was written needn't be
-	// decoded to know what was stored.
+	// OneVersion says that Codec converts and defaults nothing when it decodes, so that
+	// what was written needn't be decoded to know what was stored.
 	OneVersion bool
 	// ManyVersions says that there may be further Resources of the same objects whose
 	// codecs decode them as other versions, and that such come and go. Decoded objects
@@ -265,7 +262,7 @@ func (r *Resource) transformContext(key string) value.Context {
 
 // decode returns the object of encoded data, with its resource version set.
 func (r *Resource) decode(data []byte, revision engine.Revision) (runtime.Object, error) {
-	object, err := r.decodeAny(data)
+	object, _, err := r.config.Codec.Decode(data, nil, r.config.NewFunc())
 	if err != nil {
 		return nil, &corruptError{err}
 	}
@@ -273,19 +270,6 @@ func (r *Resource) decode(data []byte, revision engine.Revision) (runtime.Object
 		return nil, fmt.Errorf("set the resource version: %w", err)
 	}
 	return object, nil
-}
-
-func (r *Resource) decodeAny(data []byte) (runtime.Object, error) {
-	if r.config.OneVersion {
-		object := r.config.NewFunc()
-		// What this parser is too strict for (a name twice in an object of
-		// somebody's managed fields, say) the codec decides.
-		if err := json.Unmarshal(data, object); err == nil {
-			return object, nil
-		}
-	}
-	object, _, err := r.config.Codec.Decode(data, nil, r.config.NewFunc())
-	return object, err
 }
 
 // derive fills in what an op says of an object beside its value.
@@ -299,6 +283,14 @@ func (r *Resource) derive(op *engine.Op, object runtime.Object) error {
 }
 
 func (r *Resource) derived(object runtime.Object) ([]engine.Term, *engine.Projection, error) {
+	// First, because it looks at everything: what is decoded for it serves the rest.
+	var projection *engine.Projection
+	if r.config.Project != nil {
+		var err error
+		if projection, err = r.config.Project(object); err != nil {
+			return nil, nil, fmt.Errorf("result rows of the object: %w", err)
+		}
+	}
 	var l labels.Set
 	var f fields.Set
 	if r.config.Attributes != nil {
@@ -308,13 +300,6 @@ func (r *Resource) derived(object runtime.Object) ([]engine.Term, *engine.Projec
 		}
 	} else if accessor, err := meta.Accessor(object); err == nil {
 		l = accessor.GetLabels()
-	}
-	var projection *engine.Projection
-	if r.config.Project != nil {
-		var err error
-		if projection, err = r.config.Project(object); err != nil {
-			return nil, nil, fmt.Errorf("result rows of the object: %w", err)
-		}
 	}
 	return r.store.index.terms(l, f), projection, nil
 }

@@ -5,7 +5,5 @@
 // openreports.io. Results are shared with the other groups: see package report.
 //
 // +k8s:deepcopy-gen=package
-// +k8s:openapi-gen=true
-// +k8s:openapi-model-package=io.openreports.v1alpha1
 // +groupName=openreports.io
 package v1alpha1

@@ -7,7 +7,5 @@
 // see package report.
 //
 // +k8s:deepcopy-gen=package
-// +k8s:openapi-gen=true
-// +k8s:openapi-model-package=io.kyverno.reports.v1
 // +groupName=reports.kyverno.io
 package v1

@@ -6,7 +6,5 @@
 // report.
 //
 // +k8s:deepcopy-gen=package
-// +k8s:openapi-gen=true
-// +k8s:openapi-model-package=io.wgpolicyk8s.v1alpha2
 // +groupName=wgpolicyk8s.io
 package v1alpha2
