@@ -18,6 +18,8 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/docket-project/docket/internal/database"
+	"github.com/docket-project/docket/internal/namespaces"
+	"github.com/docket-project/docket/internal/registration"
 	"github.com/docket-project/docket/internal/registry"
 	"github.com/docket-project/docket/internal/store"
 )
@@ -53,6 +55,11 @@ type Config struct {
 	// Unmet are the admission plugins and other parts that were left out because the
 	// cluster does not offer what they need.
 	Unmet []Unmet
+	// Registration looks how the cluster sees our groups; nil if nobody is to look.
+	Registration *registration.Checker
+	// Sweeper deletes the reports of namespaces that ended, where the cluster has not; nil
+	// if nobody is to.
+	Sweeper *namespaces.Sweeper
 }
 
 // completedConfig can't be made elsewhere, so that nobody skips Complete.
@@ -193,6 +200,9 @@ func (o CompletedOptions) applyCluster(ctx context.Context, c *Config) error {
 	// The library's 5 requests a second would make the questions at start take
 	// seconds.
 	c.Generic.ClientConfig.QPS, c.Generic.ClientConfig.Burst = clusterQPS, clusterBurst
+	if err := o.applyRegistration(c); err != nil {
+		return err
+	}
 	if err := o.applyAuth(c); err != nil {
 		return err
 	}
@@ -206,6 +216,9 @@ func (o CompletedOptions) applyCluster(ctx context.Context, c *Config) error {
 		}
 	}
 	if c.Unmet, err = o.fitTo(ctx, client); err != nil {
+		return err
+	}
+	if err := o.applySweeper(c, client); err != nil {
 		return err
 	}
 	if err := o.Features.ApplyTo(&c.Generic.Config, client, c.Generic.SharedInformerFactory); err != nil {

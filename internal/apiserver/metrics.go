@@ -10,6 +10,7 @@ import (
 	"k8s.io/component-base/metrics/legacyregistry"
 
 	"github.com/docket-project/docket/internal/apiserver/buildinfo"
+	"github.com/docket-project/docket/internal/registration"
 	"github.com/docket-project/docket/internal/store"
 )
 
@@ -26,10 +27,17 @@ var (
 	}, []string{"part"})
 )
 
+var sweptReports = metrics.NewCounter(&metrics.CounterOpts{
+	Name:           "docket_apiserver_swept_reports_total",
+	Help:           "Reports that this server deleted because their namespace had ended, and the cluster had not deleted them.",
+	StabilityLevel: metrics.ALPHA,
+})
+
 // registerMetrics makes the metrics of the process visible, once.
 var registerMetrics = sync.OnceFunc(func() {
-	legacyregistry.MustRegister(buildInfo, unmetRequirements)
+	legacyregistry.MustRegister(buildInfo, unmetRequirements, sweptReports)
 	build := buildinfo.Get()
 	buildInfo.WithLabelValues(build.Version, build.Commit, build.GoVersion).Set(1)
 	store.RegisterMetrics()
+	registration.RegisterMetrics()
 })

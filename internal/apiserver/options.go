@@ -53,6 +53,9 @@ type Options struct {
 	// BootstrapCAFile names a PEM file with the authority of the serving certificate,
 	// for the APIServices that /bootstrap shows.
 	BootstrapCAFile string
+	// RegistrationCheckInterval is how often to look how the cluster sees our groups; 0 is
+	// never.
+	RegistrationCheckInterval time.Duration
 }
 
 // NewOptions returns the defaults of a server that belongs to a cluster.
@@ -64,6 +67,7 @@ func NewOptions() *Options {
 	o.Admission = newAdmissionOptions()
 	o.Egress = genericoptions.NewEgressSelectorOptions()
 	o.Features.EnablePriorityAndFairness = true
+	o.RegistrationCheckInterval = registrationCheckInterval
 	o.Server.ShutdownDelayDuration = shutdownDelay
 	o.Server.ShutdownSendRetryAfter = true
 	return o
@@ -106,7 +110,7 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 	o.Storage.AddFlags(sections.FlagSet("reports"))
 	o.addServerFlags(&sections)
 	if o.CoreAPI != nil {
-		o.CoreAPI.AddFlags(sections.FlagSet("cluster"))
+		o.addClusterFlags(sections.FlagSet("cluster"))
 	}
 	if o.Authentication != nil {
 		o.Authentication.AddFlags(sections.FlagSet("authentication"))
@@ -139,6 +143,7 @@ func (o *Options) Validate() []error {
 	}
 	errs = append(errs, o.SecureServing.Validate()...)
 	errs = append(errs, o.validateBootstrap()...)
+	errs = append(errs, o.validateRegistration()...)
 	errs = append(errs, o.Authentication.Validate()...)
 	errs = append(errs, o.Authorization.Validate()...)
 	errs = append(errs, o.Audit.Validate()...)

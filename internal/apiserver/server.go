@@ -18,6 +18,8 @@ import (
 
 	"github.com/docket-project/docket/internal/bootstrap/handler"
 	"github.com/docket-project/docket/internal/database"
+	"github.com/docket-project/docket/internal/namespaces"
+	"github.com/docket-project/docket/internal/registration"
 	"github.com/docket-project/docket/internal/registry"
 	"github.com/docket-project/docket/internal/results"
 	"github.com/docket-project/docket/internal/store"
@@ -41,6 +43,10 @@ type Server struct {
 	backend backend
 	// holds is nil when reports are in etcd.
 	holds *holds
+	// registration is nil without a cluster.
+	registration *registration.Checker
+	// sweeper is nil without a cluster, or without the right to watch its namespaces.
+	sweeper *namespaces.Sweeper
 }
 
 // New opens the database and installs the API groups. Nothing is served yet. ctx
@@ -69,6 +75,7 @@ func (c CompletedConfig) newOn(opened backend, delegate genericapiserver.Delegat
 	c.Generic.RESTOptionsGetter = opened.RESTOptionsGetter()
 	c.Generic.AddReadyzChecks(newStoreCheck(opened.Ready))
 	held := c.obeyHolds(storeOf(opened))
+	c.markDiscovery()
 	generic, err := c.Generic.Complete().New("docket", delegate)
 	if err != nil {
 		return nil, err
@@ -82,7 +89,13 @@ func (c CompletedConfig) newOn(opened backend, delegate genericapiserver.Delegat
 	}
 	handler.Install(generic.Handler.NonGoRestfulMux, c.APIGroups, c.BootstrapCAFile, c.Generic.Serializer)
 	installImports(generic.Handler.NonGoRestfulMux, groups, held, storeOf(opened))
-	return &Server{Generic: generic, Store: storeOf(opened), backend: opened, holds: held}, nil
+	if c.Registration != nil {
+		generic.Handler.NonGoRestfulMux.Handle(registration.Path, c.Registration)
+	}
+	return &Server{
+		Generic: generic, Store: storeOf(opened), backend: opened, holds: held,
+		registration: c.Registration, sweeper: c.Sweeper,
+	}, nil
 }
 
 // projector returns what makes result rows, nil if there are to be none.
@@ -141,6 +154,8 @@ func (s *Server) RunBehind(ctx context.Context, serve func(context.Context) erro
 		return nil
 	})
 	group.Go(func() error { return s.holds.run(storeCtx) })
+	group.Go(func() error { return s.registration.Run(serveCtx) })
+	group.Go(func() error { return s.sweeper.Run(serveCtx) })
 	group.Go(func() error {
 		defer stopStore(errServerEnded)
 		if err := serve(serveCtx); err != nil {

@@ -36,11 +36,19 @@ const (
 // to the one that it made for a CRD of the same group.
 const automanagedLabel = "kube-aggregator.kubernetes.io/automanaged"
 
-// Priorities of the groups: what kube-apiserver gives to the groups of CRDs, so that
-// nothing changes for clients when a CRD is replaced.
+// Priorities of the APIServices, wherever they are made.
 const (
-	groupPriority   = 1000
-	versionPriority = 100
+	// GroupPriorityMinimum is what kube-apiserver gives to the groups of CRDs: among
+	// groups with resources of the same name or short name, nothing changes for clients
+	// when Docket takes a group over. A group has the highest number of its versions.
+	GroupPriorityMinimum = 1000
+	// VersionPriority is the highest number that an APIService may have. kube-apiserver
+	// gives 100 to each version of a CRD, and where numbers are equal, the names of the
+	// versions decide: v1beta1 goes before v1alpha2. The version that comes first is the
+	// one in which kubectl, the deletion of namespaces, the garbage collector and quotas
+	// look at a resource. If that is a version that a CRD of another tool brings, they
+	// look into etcd: reports in Docket are not shown, and outlive their namespace.
+	VersionPriority = 1000
 )
 
 // objects returns all objects in the order in which they are to be created.
@@ -139,7 +147,7 @@ func (p Parameters) apiServices() []*apiService {
 			},
 			Spec: apiServiceSpec{
 				Group: version.Group, Version: version.Version,
-				GroupPriorityMinimum: groupPriority, VersionPriority: versionPriority,
+				GroupPriorityMinimum: GroupPriorityMinimum, VersionPriority: VersionPriority,
 				Service:  serviceReference{Namespace: p.Namespace, Name: p.Service, Port: p.HTTPSPort},
 				CABundle: p.CABundle,
 			},

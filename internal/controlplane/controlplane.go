@@ -24,6 +24,7 @@ import (
 
 	"github.com/docket-project/docket/internal/aggregator"
 	"github.com/docket-project/docket/internal/apiserver"
+	"github.com/docket-project/docket/internal/bootstrap"
 	"github.com/docket-project/docket/internal/core"
 	"github.com/docket-project/docket/internal/home"
 	"github.com/docket-project/docket/internal/registry"
@@ -145,13 +146,15 @@ func (s *Server) newCore(storage func(runtime.Codec) generic.RESTOptionsGetter) 
 	return server, core.Install(server, storage, reviews)
 }
 
-// reportLocals are the group versions of the reports, with the priorities that custom
-// resources have.
+// reportLocals are the group versions of the reports, before those of custom resources
+// of the same groups.
 func (s *Server) reportLocals() []aggregator.Local {
 	var locals []aggregator.Local
 	for _, kind := range registry.Kinds() {
 		if slices.Contains(s.config.Reports.APIGroups, kind.GroupVersionKind.Group) {
-			locals = append(locals, aggregator.Local{GroupVersion: kind.GroupVersion()})
+			locals = append(locals, aggregator.Local{
+				GroupVersion: kind.GroupVersion(), GroupPriorityMinimum: bootstrap.GroupPriorityMinimum, VersionPriority: bootstrap.VersionPriority,
+			})
 		}
 	}
 	return slices.Compact(locals)

@@ -127,7 +127,7 @@ func (a *apiServices) put(ctx context.Context, desired *unstructured.Unstructure
 // makeLocal gives a group back to the cluster. The APIService becomes the one that
 // kube-apiserver makes for a CRD; it looks after it from then on.
 func (a *apiServices) makeLocal(ctx context.Context, group string) error {
-	const groupPriority, versionPriority = 1000, 100 // As kube-apiserver's own.
+	const groupPriority, versionPriority = 1000, 100 // As kube-apiserver's own for CRDs.
 	return a.put(ctx, &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService",
 		"metadata": map[string]any{"name": apiServiceName(group), "labels": map[string]any{automanaged: "true"}},

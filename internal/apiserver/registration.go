@@ -1,0 +1,86 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package apiserver
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	genericapiserver "k8s.io/apiserver/pkg/server"
+	"k8s.io/utils/clock"
+
+	"github.com/docket-project/docket/internal/registration"
+	"github.com/docket-project/docket/internal/registry"
+)
+
+const (
+	// registrationCheckFlag names the flag of RegistrationCheckInterval.
+	registrationCheckFlag = "registration-check-interval"
+	// registrationCheckInterval costs the cluster six small answers from its memory.
+	registrationCheckInterval = 30 * time.Second
+)
+
+// addClusterFlags adds the flags of a server that belongs to a cluster.
+func (o *Options) addClusterFlags(fs *pflag.FlagSet) {
+	o.CoreAPI.AddFlags(fs)
+	fs.DurationVar(&o.RegistrationCheckInterval, registrationCheckFlag, o.RegistrationCheckInterval,
+		"How often to look in the cluster's discovery whether its clients get the reports of this server, or those of a CRD. 0 is never.")
+}
+
+func (o *Options) validateRegistration() []error {
+	if o.RegistrationCheckInterval < 0 {
+		return []error{fmt.Errorf("--%s: %s is below 0; give 0 to turn it off", registrationCheckFlag, o.RegistrationCheckInterval)}
+	}
+	return nil
+}
+
+// applyRegistration makes what looks how the cluster sees the served groups.
+func (o CompletedOptions) applyRegistration(c *Config) (err error) {
+	if o.RegistrationCheckInterval == 0 {
+		return nil
+	}
+	c.Registration, err = registration.New(registration.Config{
+		Cluster: c.Generic.ClientConfig, Served: served(c.APIGroups),
+		Interval: o.RegistrationCheckInterval, Clock: clock.RealClock{},
+	})
+	if err != nil {
+		return fmt.Errorf("--%s: %w", registrationCheckFlag, err)
+	}
+	return nil
+}
+
+// served are the group versions of the groups, with their resources.
+func served(groups []string) []registration.Served {
+	var all []registration.Served
+	for _, kind := range registry.Kinds() {
+		version := kind.GroupVersion()
+		if !slices.Contains(groups, version.Group) {
+			continue
+		}
+		i := slices.IndexFunc(all, func(s registration.Served) bool { return s.GroupVersion == version })
+		if i < 0 {
+			i = len(all)
+			all = append(all, registration.Served{GroupVersion: version})
+		}
+		all[i].Resources = append(all[i].Resources, kind.Resource)
+	}
+	return all
+}
+
+// markDiscovery lets the checks of all replicas know our answers.
+func (c CompletedConfig) markDiscovery() {
+	var versions []schema.GroupVersion
+	for _, s := range served(c.APIGroups) {
+		versions = append(versions, s.GroupVersion)
+	}
+	build := c.Generic.BuildHandlerChainFunc
+	c.Generic.BuildHandlerChainFunc = func(handler http.Handler, config *genericapiserver.Config) http.Handler {
+		return registration.Mark(build(handler, config), versions)
+	}
+}
