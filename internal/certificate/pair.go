@@ -4,6 +4,7 @@
 package certificate
 
 import (
+	"bytes"
 	"crypto"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -66,6 +67,13 @@ func (p *Pair) Covers(hosts []string) bool {
 	return !slices.ContainsFunc(hosts, func(host string) bool { return p.Certificate.VerifyHostname(host) != nil })
 }
 
+// LooksSelfSigned reports whether the certificate says that it was issued by itself. A
+// serving certificate must not, whoever signed it: OpenSSL, and with it Python and Node.js,
+// then refuse it.
+func (p *Pair) LooksSelfSigned() bool {
+	return bytes.Equal(p.Certificate.RawSubject, p.Certificate.RawIssuer)
+}
+
 // NewAuthority makes an authority that signs itself, valid from now on for the
 // given time. name is what people see where the certificate is shown.
 func NewAuthority(name string, now time.Time, lifetime time.Duration) (*Pair, error) {
@@ -86,7 +94,7 @@ func NewAuthority(name string, now time.Time, lifetime time.Duration) (*Pair, er
 // the given time.
 func NewServing(authority *Pair, hosts []string, now time.Time, lifetime time.Duration) (*Pair, error) {
 	template := &x509.Certificate{
-		Subject:     pkix.Name{CommonName: "docket"},
+		Subject:     pkix.Name{CommonName: "docket server"},
 		NotBefore:   now.Add(-backdate),
 		NotAfter:    now.Add(lifetime),
 		KeyUsage:    x509.KeyUsageDigitalSignature,

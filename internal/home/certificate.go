@@ -32,7 +32,8 @@ func (h *Home) Certificates(hosts []string, now time.Time) (ca, serving *certifi
 	}
 	serving, err = h.keep(servingCertificateFile, servingKeyFile,
 		func(have *certificate.Pair) bool {
-			return have.GoodFor(now, renewBefore) && have.Certificate.CheckSignatureFrom(ca.Certificate) == nil && have.Covers(hosts)
+			return have.GoodFor(now, renewBefore) && have.Certificate.CheckSignatureFrom(ca.Certificate) == nil && have.Covers(hosts) &&
+				!have.LooksSelfSigned()
 		},
 		func() (*certificate.Pair, error) { return certificate.NewServing(ca, hosts, now, servingLifetime) })
 	return ca, serving, err
