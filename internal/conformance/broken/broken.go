@@ -22,7 +22,7 @@ type Breakage struct {
 // All returns the breakages of all checks, in the order of the checks.
 func All() []Breakage {
 	return slices.Concat(
-		discovery(), openapi(), reads(), creates(), updates(), statuses(), patches(), applies(), dryRuns(), bodies(), deletes(),
+		discovery(), openapi(), reads(), creates(), updates(), statuses(), patches(), applies(), dryRuns(), bodies(), values(), deletes(),
 		lists(), watches(), formats(), versions(), namespaces(), dependents(), access(), health(),
 	)
 }

@@ -12,7 +12,7 @@ import (
 // All returns the checks in the order in which they are listed.
 func All() []conformance.Check {
 	return slices.Concat(
-		discovery(), openapi(), reads(), creates(), updates(), statuses(), patches(), applies(), dryRuns(), bodies(), deletes(),
+		discovery(), openapi(), reads(), creates(), updates(), statuses(), patches(), applies(), dryRuns(), bodies(), values(), deletes(),
 		lists(), watches(), formats(), versions(), namespaces(), dependents(), access(), health(),
 	)
 }

@@ -87,7 +87,10 @@ func widgets() *apiextensionsv1.CustomResourceDefinition {
 		Properties: map[string]apiextensionsv1.JSONSchemaProps{
 			"spec": {
 				Type: "object", Description: "What is wanted.", Required: []string{"color", "replicas"},
-				Properties: map[string]apiextensionsv1.JSONSchemaProps{"color": text, "replicas": number, "note": text},
+				Properties: map[string]apiextensionsv1.JSONSchemaProps{
+					"color": text, "replicas": number, "note": text, "size": number,
+					"tags": {Type: "array", Description: "Texts.", Items: &apiextensionsv1.JSONSchemaPropsOrArray{Schema: &apiextensionsv1.JSONSchemaProps{Type: "string"}}},
+				},
 			},
 			"status": {
 				Type: "object", Description: "What there is.",

@@ -111,8 +111,10 @@ type node struct {
 	kinds                             []schema.GroupVersionKind
 	intOrString, preserving, embedded bool
 	listKeys                          []string
-	// fixed tells that a rule compares the value with the one before.
-	fixed bool
+	// rules tells that there are rules in another language, fixed that one of them compares the value
+	// with the one before.
+	rules, fixed bool
+	nullable     bool
 }
 
 // readNode reads a schema. Its error begins with where in the schema it is.
@@ -170,7 +172,9 @@ func (n *node) readExtensions(content map[string]any) {
 			n.kinds = append(n.kinds, schema.GroupVersionKind{Group: group, Version: version, Kind: name})
 		}
 	}
+	n.nullable = content["nullable"] == true
 	rules, _ := content["x-kubernetes-validations"].([]any)
+	n.rules = len(rules) > 0
 	n.fixed = slices.ContainsFunc(rules, func(one any) bool {
 		validation, _ := one.(map[string]any)
 		rule, _ := validation["rule"].(string)
