@@ -110,7 +110,13 @@ test-controller: ## Run the tests of the controller
 # Never from the cache: go test does not know what the binaries under test were built from.
 .PHONY: e2e
 e2e: ## Run the tests on a real control plane, which is built first (RUN= chooses among them)
-	cd test/e2e && go test -v -count=1 -timeout 45m -run '$(RUN)' ./...
+	cd test/e2e && go test -v -count=1 -parallel 3 -timeout 60m -run '$(RUN)' ./...
+
+.PHONY: producers
+producers: ## Run other people's programs with CRDs and with Docket, and write the table of docs/producers.md
+	DOCKET_PRODUCERS=$(CURDIR)/docs/producers $(MAKE) e2e RUN='^TestProgram'
+	DOCKET_PRODUCERS=$(CURDIR)/docs/producers go test ./internal/apiserver -run '^TestRecordings$$' -count=1
+	go run ./internal/tools/producertable
 
 .PHONY: test-short
 test-short: ## Run the quick tests: no race detector, no nested modules, no long ones

@@ -76,3 +76,6 @@ openapi internal/core/openapi \
 # Not into the file at once: it stays as it is if the command fails.
 page=$(go run ./cmd/docket conformance list --output markdown)
 printf '%s\n' "${page}" >docs/conformance.md
+
+# From what tests wrote into docs/producers.
+go run ./internal/tools/producertable

@@ -1,0 +1,36 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Command producertable writes the table of programs into docs/producers.md, from what
+// tests have written into docs/producers.
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/docket-project/docket/internal/producers"
+)
+
+func main() {
+	if err := run("docs/producers.md", "docs/producers"); err != nil {
+		fmt.Fprintln(os.Stderr, "producertable:", err)
+		os.Exit(1)
+	}
+}
+
+func run(path, folder string) error {
+	runs, err := producers.Read(folder)
+	if err != nil {
+		return err
+	}
+	page, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	updated, err := producers.Insert(string(page), producers.Table(runs))
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return os.WriteFile(path, []byte(updated), 0o644) //nolint:gosec // As above.
+}
