@@ -2,23 +2,32 @@
 # Copyright 2026 The Docket Authors.
 # SPDX-License-Identifier: Apache-2.0
 #
-# Makes sure that a command exists: hack/need.sh COMMAND PACKAGE...
+# Makes sure that a command exists, or a library of the system's Python:
+#   hack/need.sh COMMAND PACKAGE...
+#   hack/need.sh --python LIBRARY PACKAGE...
 # If it does not, the Debian packages are installed where this may do so (root and
 # apt-get); elsewhere it says what is missing and fails.
 
 set -euo pipefail
 
-command=$1
-shift
-
-if command -v "${command}" >/dev/null; then
+if [ "$1" = --python ]; then
+	what="$2 for Python"
+	shift
+	found() { /usr/bin/python3 -c "import $1" 2>/dev/null; }
+else
+	what=$1
+	found() { command -v "$1" >/dev/null; }
+fi
+if found "$1"; then
 	exit 0
 fi
+shift
+
 if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
-	echo "${command} is missing: install it (on Debian or Ubuntu: apt-get install $*)" >&2
+	echo "${what} is missing: install it (on Debian or Ubuntu: apt-get install $*)" >&2
 	exit 1
 fi
-echo "${command} is missing: installing $* with apt-get" >&2
+echo "${what} is missing: installing $* with apt-get" >&2
 export DEBIAN_FRONTEND=noninteractive
 apt-get -q -o DPkg::Lock::Timeout=300 update >&2
 apt-get -q -y -o DPkg::Lock::Timeout=300 --no-install-recommends install "$@" >&2

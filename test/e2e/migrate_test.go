@@ -24,6 +24,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 
+	"github.com/docket-project/docket/internal/bootstrap"
 	"github.com/docket-project/docket/internal/sample"
 	"github.com/docket-project/docket/test/e2e/harness"
 )
@@ -274,7 +275,7 @@ func (m *migration) register(t *testing.T) {
 		"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService",
 		"metadata": map[string]any{"name": "v1alpha2.wgpolicyk8s.io"},
 		"spec": map[string]any{
-			"group": "wgpolicyk8s.io", "version": "v1alpha2", "groupPriorityMinimum": 1000, "versionPriority": 100,
+			"group": "wgpolicyk8s.io", "version": "v1alpha2", "groupPriorityMinimum": bootstrap.GroupPriorityMinimum, "versionPriority": bootstrap.VersionPriority,
 			"caBundle": m.cluster.DocketAuthority(),
 			"service":  map[string]any{"namespace": harness.Namespace, "name": harness.ServiceName, "port": m.replica.Port},
 		},

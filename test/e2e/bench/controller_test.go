@@ -23,11 +23,11 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/docket-project/docket/test/e2e/harness"
+	"github.com/docket-project/docket/test/e2e/workload"
 )
 
 const (
-	podNamespaces = 10
-	podWriters    = 16
+	podWriters = 16
 	// settled is how long a controller must not have written for its work to count as done.
 	settled = 10 * time.Second
 	// patience for one step of a measurement.
@@ -77,47 +77,17 @@ func (s *scanned) connect() {
 	}
 }
 
-// pods makes n pods in ten namespaces and returns when the last one is there. Of four, one meets
-// every policy and one breaks many.
+// pods makes n pods in ten namespaces and returns when the last one is there.
 func (s *scanned) pods(n int) time.Duration {
 	s.b.Helper()
-	for i := range podNamespaces {
-		s.cluster.EnsureNamespace(s.b, podNamespace(i))
+	for i := range workload.Namespaces {
+		s.cluster.EnsureNamespace(s.b, workload.Namespace(i))
 	}
 	started := time.Now()
-	group, ctx := errgroup.WithContext(s.b.Context())
-	group.SetLimit(podWriters)
-	for i := range n {
-		group.Go(func() error {
-			pod := newPod(i)
-			_, err := s.core.CoreV1().Pods(pod.Namespace).Create(ctx, pod, metav1.CreateOptions{})
-			return err
-		})
-	}
-	if err := group.Wait(); err != nil {
+	if err := workload.CreatePods(s.b.Context(), s.core, n); err != nil {
 		s.b.Fatal(err)
 	}
 	return time.Since(started)
-}
-
-func podNamespace(i int) string { return fmt.Sprintf("team-%02d", i) }
-
-func newPod(i int) *corev1.Pod {
-	yes, no := true, false
-	pod := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("app-%05d", i), Namespace: podNamespace(i % podNamespaces), Labels: map[string]string{"app": fmt.Sprintf("app-%d", i%50)}},
-		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "registry.k8s.io/pause:3.10"}}, AutomountServiceAccountToken: &no},
-	}
-	switch (i / podNamespaces) % 4 {
-	case 0:
-		pod.Spec.SecurityContext = &corev1.PodSecurityContext{RunAsNonRoot: &yes, SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}}
-		pod.Spec.Containers[0].SecurityContext = &corev1.SecurityContext{AllowPrivilegeEscalation: &no, Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}}
-	case 1:
-		pod.Spec.HostNetwork, pod.Spec.HostPID = true, true
-		pod.Spec.Volumes = []corev1.Volume{{Name: "host", VolumeSource: corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/"}}}}
-		pod.Spec.Containers[0].SecurityContext = &corev1.SecurityContext{Capabilities: &corev1.Capabilities{Add: []corev1.Capability{"SYS_ADMIN"}}}
-	}
-	return pod
 }
 
 // tally is what the reports say in all, and how many there are.
@@ -166,9 +136,6 @@ func (s *scanned) untilLook(what string, look func() tally, done func(tally) boo
 	}
 	return time.Since(started)
 }
-
-// addedRule is a JSON patch of a policy.
-const addedRule = `[{"op":"add","path":"/spec/rules/-","value":{"name":"bench","match":{"any":[{"resources":{"kinds":["Pod"]}}]},"validate":{"message":"app","pattern":{"metadata":{"labels":{"app":"?*"}}}}}}]`
 
 // work is what a controller has done since it started.
 type work struct{ writes, bytes, evaluations, requests float64 }
@@ -220,11 +187,11 @@ func row(name, format string, arguments ...any) {
 func benchThousand(b *testing.B) {
 	const n = 1000
 	s := newScanned(b)
-	s.kubectl.RunInput(b, podSecurity(b), "apply", "-f", "-")
+	s.kubectl.RunInput(b, workload.PodSecurity(b), "apply", "-f", "-")
 	s.controller.Start(b)
 	before := s.work()
 	creation := s.pods(n)
-	complete := s.until("first scan", func(t tally) bool { return t.results == n*rulesPerPod })
+	complete := s.until("first scan", func(t tally) bool { return t.results == n*workload.RulesPerPod })
 	first := s.since(before)
 	all := s.look()
 	row("1,000 pods made in", "%.1f s", creation.Seconds())
@@ -243,8 +210,8 @@ func benchThousand(b *testing.B) {
 	row("annotation of a policy", "%v", s.since(before))
 
 	before = s.work()
-	s.kubectl.Run(b, "patch", policies[0], "--type=json", "--patch", addedRule)
-	took := s.until("rule", func(t tally) bool { return t.results == n*(rulesPerPod+1) })
+	s.kubectl.Run(b, "patch", policies[0], "--type=json", "--patch", workload.AddedRule)
+	took := s.until("rule", func(t tally) bool { return t.results == n*(workload.RulesPerPod+1) })
 	row("rule added: complete after", "%.1f s; %v", took.Seconds(), s.since(before))
 
 	before = s.work()
@@ -264,7 +231,7 @@ func (s *scanned) patchPod(i int, patch map[string]any) {
 	if err != nil {
 		s.b.Fatal(err)
 	}
-	pod := newPod(i)
+	pod := workload.NewPod(i)
 	if _, err := s.core.CoreV1().Pods(pod.Namespace).Patch(s.b.Context(), pod.Name, types.MergePatchType, data, metav1.PatchOptions{}); err != nil {
 		s.b.Fatal(err)
 	}
@@ -274,10 +241,10 @@ func (s *scanned) patchPod(i int, patch map[string]any) {
 func benchTenThousand(b *testing.B) {
 	const n = 10_000
 	s := newScanned(b)
-	s.kubectl.RunInput(b, podSecurity(b), "apply", "-f", "-")
+	s.kubectl.RunInput(b, workload.PodSecurity(b), "apply", "-f", "-")
 	s.pods(n)
 	s.controller.Start(b)
-	took := s.until("first scan", func(t tally) bool { return t.results == n*rulesPerPod })
+	took := s.until("first scan", func(t tally) bool { return t.results == n*workload.RulesPerPod })
 	row("10,000 pods: complete after the start", "%.1f s; %v", took.Seconds(), s.since(work{}))
 	row("memory", "%s, peak %s", megabytes(status(b, s.controller.PID(), "VmRSS")), megabytes(status(b, s.controller.PID(), "VmHWM")))
 }

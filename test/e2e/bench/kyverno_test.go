@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/docket-project/docket/test/e2e/harness"
+	"github.com/docket-project/docket/test/e2e/workload"
 )
 
 // BenchmarkKyverno does to Kyverno's own reports controller, with its reports in etcd, what
@@ -35,12 +36,12 @@ func benchKyverno(b *testing.B) {
 	c := harness.StartCluster(b)
 	p := &peer{scanned: scanned{b: b, cluster: c, kubectl: c.Kubectl(b, "default")}, kyverno: harness.NewKyverno(b, c)}
 	p.connect()
-	p.kubectl.RunInput(b, podSecurity(b), "apply", "-f", "-")
+	p.kubectl.RunInput(b, workload.PodSecurity(b), "apply", "-f", "-")
 	p.kyverno.Start(b)
 	untilQuiet(b, settled, p.requestsOfReports) // It has no probe.
 	before := p.requests()
 	creation := p.pods(n)
-	complete := p.untilKyverno("first scan", func(t tally) bool { return t.results == n*rulesPerPod })
+	complete := p.untilKyverno("first scan", func(t tally) bool { return t.results == n*workload.RulesPerPod })
 	all := p.lookKyverno()
 	row("Kyverno: 1,000 pods made in", "%.1f s", creation.Seconds())
 	row("Kyverno: reports complete after the last pod", "%.1f s", complete.Seconds())
@@ -52,7 +53,7 @@ func benchKyverno(b *testing.B) {
 		b.Fatal(err)
 	}
 	for i := range 50 {
-		pod := newPod(i)
+		pod := workload.NewPod(i)
 		if _, err := p.core.CoreV1().Pods(pod.Namespace).Patch(b.Context(), pod.Name, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
 			b.Fatal(err)
 		}
@@ -65,8 +66,8 @@ func benchKyverno(b *testing.B) {
 	row("Kyverno: annotation of a policy", "%s", p.since(before))
 
 	before = p.requests()
-	p.kubectl.Run(b, "patch", policies[0], "--type=json", "--patch", addedRule)
-	took := p.untilKyverno("rule", func(t tally) bool { return t.results == n*(rulesPerPod+1) })
+	p.kubectl.Run(b, "patch", policies[0], "--type=json", "--patch", workload.AddedRule)
+	took := p.untilKyverno("rule", func(t tally) bool { return t.results == n*(workload.RulesPerPod+1) })
 	row("Kyverno: rule added: complete after", "%.1f s; %s", took.Seconds(), p.since(before))
 
 	p.kyverno.Kill(b)

@@ -116,11 +116,18 @@ func kubernetesVersion(ctx context.Context, here string) (string, error) {
 }
 
 func goList(ctx context.Context, dir string, arguments ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, "go", append([]string{"list"}, arguments...)...)
+	return runGo(ctx, dir, append([]string{"list"}, arguments...)...)
+}
+
+// runGo returns what the go command prints.
+func runGo(ctx context.Context, dir string, arguments ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, "go", arguments...)
 	cmd.Dir = dir
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
 	output, err := cmd.Output()
 	if err != nil {
-		return "", fmt.Errorf("go list %s: %w", strings.Join(arguments, " "), err)
+		return "", fmt.Errorf("go %s: %w\n%s", strings.Join(arguments, " "), err, stderr.String())
 	}
 	return strings.TrimSpace(string(output)), nil
 }

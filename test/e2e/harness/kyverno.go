@@ -26,22 +26,16 @@ var buildKyverno = sync.OnceValues(func() (string, error) {
 type Kyverno struct{ process process }
 
 // NewKyverno prepares Kyverno's reports controller for a cluster, with all its CRDs. It does not
-// run yet, and ends with the test. Its reports are custom resources in etcd.
+// run yet, and ends with the test. Its reports are custom resources in etcd, unless the cluster
+// has Docket's APIServices.
 func NewKyverno(t testing.TB, c *Cluster) *Kyverno {
 	t.Helper()
 	const namespace = "kyverno"
 	path := extensionServer(t, buildKyverno)
-	dirs, err := findFolders(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	source, err := goList(t.Context(), dirs.here, "-m", "-modfile="+kyvernoModFile, "-f", "{{.Dir}}", "github.com/kyverno/kyverno")
-	if err != nil {
-		t.Fatal(err)
-	}
+	crds := kyvernoCRDs(t)
 	k := c.Kubectl(t, namespace)
 	c.EnsureNamespace(t, namespace)
-	k.Run(t, "apply", "--server-side", "--recursive", "-f", filepath.Join(source, "config", "crds"))
+	k.Run(t, "apply", "--server-side", "--recursive", "-f", crds)
 	for _, name := range []string{"kyverno", "kyverno-metrics"} {
 		k.Run(t, "create", "configmap", name, "-n", namespace)
 	}
@@ -63,9 +57,11 @@ func NewKyverno(t testing.TB, c *Cluster) *Kyverno {
 	return p
 }
 
-// Start starts it, again if need be. It has no probe: what it writes shows that it works.
-func (k *Kyverno) Start(t testing.TB) {
+// Start starts it, again if need be, from now on with more arguments. It has no probe: what it
+// writes shows that it works.
+func (k *Kyverno) Start(t testing.TB, more ...string) {
 	t.Helper()
+	k.process.arguments = append(k.process.arguments, more...)
 	if err := k.process.start(t.Context(), func(_ context.Context, o *output) bool { return len(o.copied()) > 0 }); err != nil {
 		t.Fatal(err)
 	}
@@ -81,3 +77,24 @@ func (k *Kyverno) Kill(t testing.TB) {
 
 // PID is the process number, for its memory.
 func (k *Kyverno) PID() int { return k.process.pid() }
+
+// InstallKyvernoReportCRDs installs the CRDs of reports that Kyverno publishes.
+func (c *Cluster) InstallKyvernoReportCRDs(t testing.TB) {
+	t.Helper()
+	crds := kyvernoCRDs(t)
+	for _, folder := range []string{"policyreport", "reports"} {
+		c.Kubectl(t, "default").Run(t, "apply", "--server-side", "-f", filepath.Join(crds, folder))
+	}
+}
+
+// kyvernoCRDs is the folder of the CRDs in Kyverno's module.
+func kyvernoCRDs(t testing.TB) string {
+	t.Helper()
+	return filepath.Join(moduleFolder(t, kyvernoModule), "config", "crds")
+}
+
+// Complaints are the lines of its log about errors, of all its runs.
+func (k *Kyverno) Complaints() []string { return k.process.output.complained() }
+
+// Alive reports whether it has not ended by itself.
+func (k *Kyverno) Alive() bool { return k.process.alive() }

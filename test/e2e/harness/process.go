@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"syscall"
@@ -24,7 +25,12 @@ const (
 	pollInterval = 50 * time.Millisecond
 	// keptLines of a process are shown when its test fails.
 	keptLines = 400
+	// keptComplaints of a process are more than anybody reads.
+	keptComplaints = 10_000
 )
+
+// complaint is how programs of Kubernetes mark a line about an error: klog, zap and logr.
+var complaint = regexp.MustCompile(`^[EF][0-9]{4} |\b(ERR|ERROR|FATAL|PANIC|panic:)\b|"level":"(error|fatal|panic)"`)
 
 // process is a program that belongs to a test or to the test process. It can be
 // ended and started again with the same arguments. Its methods are for one
@@ -118,6 +124,19 @@ func (p *process) name() string { return filepath.Base(p.path) }
 // pid of the running program.
 func (p *process) pid() int { return p.cmd.Process.Pid }
 
+// alive reports whether it was started and has not ended.
+func (p *process) alive() bool {
+	if p.cmd == nil {
+		return false
+	}
+	select {
+	case <-p.output.ended:
+		return false
+	default:
+		return true
+	}
+}
+
 // log shows what the program wrote, if the test failed.
 func (p *process) log(t testing.TB) {
 	t.Helper()
@@ -130,8 +149,9 @@ func (p *process) log(t testing.TB) {
 type output struct {
 	ended chan struct{} // closed at the end of the output
 
-	mu    sync.Mutex // guards lines
-	lines []string
+	mu         sync.Mutex // guards lines and complaints
+	lines      []string
+	complaints []string // lines about errors, of earlier runs, too
 }
 
 // newOutput begins with what an earlier run wrote; earlier may be nil.
@@ -139,6 +159,7 @@ func newOutput(earlier *output) *output {
 	o := &output{ended: make(chan struct{})}
 	if earlier != nil {
 		o.lines = append(earlier.copied(), "--- started again ---")
+		o.complaints = earlier.complained()
 	}
 	return o
 }
@@ -164,6 +185,15 @@ func (o *output) add(line string) {
 		o.lines = append(o.lines[:0], o.lines[len(o.lines)-keptLines:]...)
 	}
 	o.lines = append(o.lines, line)
+	if len(o.complaints) < keptComplaints && complaint.MatchString(line) {
+		o.complaints = append(o.complaints, line)
+	}
+}
+
+func (o *output) complained() []string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return append([]string(nil), o.complaints...)
 }
 
 func (o *output) copied() []string {

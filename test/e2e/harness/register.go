@@ -15,6 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 	aggregator "k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset"
+
+	"github.com/docket-project/docket/internal/bootstrap"
 )
 
 // registerTimeout bounds the time in which the aggregator notices a change.
@@ -58,8 +60,8 @@ func (c *Cluster) RegisterWith(t testing.TB, port int, authority []byte) {
 			Group:                version.Group,
 			Version:              version.Version,
 			CABundle:             authority,
-			GroupPriorityMinimum: 1000,
-			VersionPriority:      100,
+			GroupPriorityMinimum: bootstrap.GroupPriorityMinimum,
+			VersionPriority:      bootstrap.VersionPriority,
 		}
 		if err := c.putAPIService(ctx, t, name, spec); err != nil {
 			t.Fatalf("register %s: %v", name, err)

@@ -1,7 +1,7 @@
 // Copyright 2026 The Docket Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package bench
+package workload
 
 import (
 	"fmt"
@@ -15,8 +15,8 @@ import (
 // They are expected to have as many rules.
 const policiesFolder = "POLICIES"
 
-// rulesPerPod of the 17 policies.
-const rulesPerPod = 19
+// RulesPerPod of the 17 policies.
+const RulesPerPod = 19
 
 // podPolicy is one rule about Pods, as text of YAML.
 type podPolicy struct{ policy, rule, validate string }
@@ -56,11 +56,11 @@ func podPolicies() []podPolicy {
 	}
 }
 
-// podSecurity returns the documents of 17 policies.
-func podSecurity(b *testing.B) string {
-	b.Helper()
+// PodSecurity returns the documents of 17 policies.
+func PodSecurity(t testing.TB) string {
+	t.Helper()
 	if folder := os.Getenv(policiesFolder); folder != "" {
-		return readAll(b, folder)
+		return readAll(t, folder)
 	}
 	var text strings.Builder
 	name := ""
@@ -84,19 +84,22 @@ spec:
 	return text.String()
 }
 
-func readAll(b *testing.B, folder string) string {
-	b.Helper()
+func readAll(t testing.TB, folder string) string {
+	t.Helper()
 	files, err := filepath.Glob(filepath.Join(folder, "*.yaml"))
 	if err != nil || len(files) == 0 {
-		b.Fatalf("%s=%s has no policies: %v", policiesFolder, folder, err)
+		t.Fatalf("%s=%s has no policies: %v", policiesFolder, folder, err)
 	}
 	var text strings.Builder
 	for _, file := range files {
-		data, err := os.ReadFile(file)
+		data, err := os.ReadFile(file) //nolint:gosec // In the folder that the caller names.
 		if err != nil {
-			b.Fatal(err)
+			t.Fatal(err)
 		}
 		text.WriteString("---\n" + string(data) + "\n")
 	}
 	return text.String()
 }
+
+// AddedRule is a JSON patch of a policy: Pods need the label app.
+const AddedRule = `[{"op":"add","path":"/spec/rules/-","value":{"name":"bench","match":{"any":[{"resources":{"kinds":["Pod"]}}]},"validate":{"message":"app","pattern":{"metadata":{"labels":{"app":"?*"}}}}}}]`

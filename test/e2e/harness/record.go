@@ -1,0 +1,48 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package harness
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/docket-project/docket/internal/producers"
+)
+
+// Record notes at the end of a test that has not failed what it did with a program, if
+// tests are asked to note that.
+func Record(t testing.TB, run producers.Run) {
+	t.Helper()
+	folder := producers.Folder()
+	t.Cleanup(func() {
+		if folder == "" || t.Failed() {
+			return
+		}
+		run.Way, run.Date = producers.Live, producers.Date{Time: time.Now()}
+		if err := producers.Write(folder, run); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// ModuleVersion is the version of a module that tests are built with.
+func ModuleVersion(t testing.TB, module string) string {
+	t.Helper()
+	dirs, err := findFolders(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	version, err := goList(t.Context(), dirs.here, "-m", "-f", "{{.Version}}", module)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return version
+}
+
+// KubernetesVersion is the version of kubectl and of the control plane.
+func KubernetesVersion(t testing.TB) string {
+	t.Helper()
+	return strings.Replace(ModuleVersion(t, "k8s.io/kubectl"), "v0.", "v1.", 1)
+}
