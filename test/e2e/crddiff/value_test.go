@@ -1,0 +1,68 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package crddiff
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+func TestValueText(t *testing.T) {
+	t.Parallel()
+	twice := Object("a", "b")
+	twice.Add("a", Literal("1.0"))
+	for _, test := range []struct {
+		value *Value
+		want  string
+	}{
+		{must(`{"b":[1.0,1e3,null,{}],"a":"x"}`), `{"a":"x","b":[1.0,1e3,null,{}]}`},
+		{twice, `{"a":"b","a":1.0}`},
+		{Array(String("\xff\"\n")), "[\"\xff\\\"\\u000a\"]"},
+	} {
+		if got := test.value.Text(); got != test.want {
+			t.Errorf("got %s, want %s", got, test.want)
+		}
+	}
+}
+
+const definition = `# A comment.
+---
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: gadgets.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {plural: gadgets, kind: Gadget}
+  versions:
+  - {name: v0, served: true, storage: false, schema: {openAPIV3Schema: {type: object}}}
+  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, required: [spec]}}}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: x}
+`
+
+func TestReadDefinitions(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(folder, "deep"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(folder, "deep", "gadgets.yaml"), []byte(definition), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	found, err := ReadDefinitions([]string{"example.com"}, folder)
+	if err != nil || len(found) != 1 {
+		t.Fatalf("%d definitions, %v", len(found), err)
+	}
+	kind, err := KindOf(found[0])
+	if err != nil || kind.APIVersion() != "example.com/v1" || kind.Resource != "gadgets" || !kind.Namespaced || len(kind.Schema.Required) != 1 {
+		t.Errorf("%+v, %v", kind, err)
+	}
+	if _, err := ReadDefinitions([]string{"other.example.com"}, folder); err == nil {
+		t.Error("no error though no definition is of the group")
+	}
+}
