@@ -1,0 +1,179 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/docket-project/docket/test/e2e/crddiff"
+)
+
+// knownDifference is a row of docs/differences.md.
+type knownDifference struct {
+	row string
+	is  func(crddiff.Seen) bool
+}
+
+// knownDifferences are all that docs/differences.md has. Each is as narrow as possible: it must not
+// hide another one.
+func knownDifferences() []knownDifference {
+	return []knownDifference{
+		{"column-descriptions", func(d crddiff.Seen) bool { return strings.HasSuffix(d.Path, "columnDefinitions[].description") }},
+		{"empty-cells", func(d crddiff.Seen) bool {
+			return strings.HasSuffix(d.Path, "rows[].cells[]") && d.Difference.Left == `""` && d.Difference.Right == "null"
+		}},
+		{"media-types", mediaTypesDiffer},
+		{"list-of-one", func(d crddiff.Seen) bool {
+			return strings.Contains(d.Step.Header["Accept"], "as=PartialObjectMetadataList") && codesAre(d, http.StatusInternalServerError, http.StatusNotAcceptable)
+		}},
+		{"types-in-messages", func(d crddiff.Seen) bool {
+			return d.Aspect == crddiff.AspectMessage && strings.Contains(d.Difference.Left, "(*unstructured.Unstructured") && codesAre(d, http.StatusNotAcceptable, http.StatusNotAcceptable)
+		}},
+		{"kind-in-messages", func(d crddiff.Seen) bool {
+			return (d.Aspect == crddiff.AspectMessage || d.Aspect == crddiff.AspectDetails) && regexp.MustCompile("is invalid: (kind|apiVersion): Invalid value:").MatchString(messageOf(d.Answers[0])) &&
+				strings.HasPrefix(messageOf(d.Answers[1]), d.Kind.Kind+".")
+		}},
+		{"paths-below-objects", func(d crddiff.Seen) bool {
+			return d.Step.Suffix != "" && codesAre(d, http.StatusNotFound, http.StatusNotFound) && (d.Aspect == crddiff.AspectMessage || d.Aspect == crddiff.AspectDetails)
+		}},
+		{"storage-keys", func(d crddiff.Seen) bool {
+			return d.Aspect == crddiff.AspectMessage && strings.Replace(d.Difference.Left, "Key: /registry/", "Key: /", 1) == d.Difference.Right
+		}},
+		{"field-selectors", func(d crddiff.Seen) bool {
+			head, _, found := strings.Cut(d.Difference.Right, "; ")
+			return d.Aspect == crddiff.AspectMessage && found && head+`"` == d.Difference.Left && strings.Contains(head, "field label not supported")
+		}},
+		{"apply-empty", func(d crddiff.Seen) bool {
+			return d.Step.Header["Content-Type"] == "application/apply-patch+yaml" && d.Answers[0] != nil &&
+				d.Answers[0].Code == http.StatusUnprocessableEntity && hasNullCause(d.Answers[0])
+		}},
+		{"warnings-of-refused", func(d crddiff.Seen) bool {
+			return d.Aspect == crddiff.AspectWarnings && d.Answers[0] != nil && d.Answers[0].Code >= http.StatusBadRequest && d.Answers[1].Code == d.Answers[0].Code
+		}},
+		{"finalizer-warnings", func(d crddiff.Seen) bool {
+			return d.Aspect == crddiff.AspectWarnings && strings.Contains(d.Difference.Left, "metadata.finalizers") && strings.Contains(d.Difference.Right, "metadata.finalizers")
+		}},
+		{"delete-many", func(d crddiff.Seen) bool {
+			return d.Aspect == crddiff.AspectEvents && inOrderOfDeletions(d.Difference.Left) == inOrderOfDeletions(d.Difference.Right)
+		}},
+		{"resource-version-syntax", func(d crddiff.Seen) bool {
+			return codesAre(d, http.StatusInternalServerError, http.StatusBadRequest) && strings.Contains(messageOf(d.Answers[1]), `resourceVersion: Invalid value`)
+		}},
+		{"slash-at-the-end", func(d crddiff.Seen) bool {
+			return d.Step.Method == http.MethodPost && d.Step.Suffix == "/" && d.Answers[1].Code == http.StatusMethodNotAllowed
+		}},
+		{"patched-type", func(d crddiff.Seen) bool {
+			return codesAre(d, http.StatusInternalServerError, http.StatusUnprocessableEntity) && strings.Contains(messageOf(d.Answers[0]), "is missing in 'object has no")
+		}},
+		{"empty-managed-fields", func(d crddiff.Seen) bool {
+			return d.Aspect == crddiff.AspectManaged && d.Difference.Left == "" && strings.Contains(bodyOf(d.Step), `"managedFields"`)
+		}},
+		{"response-kinds", func(d crddiff.Seen) bool {
+			return d.Aspect == crddiff.AspectDocument && d.Difference.Right == `""` &&
+				(strings.HasSuffix(d.Path, ".responseKind.group") || strings.HasSuffix(d.Path, ".responseKind.version"))
+		}},
+		{"storage-version-hash", func(d crddiff.Seen) bool {
+			return d.Aspect == crddiff.AspectDocument && strings.HasSuffix(d.Path, ".storageVersionHash") && d.Difference.Right == ""
+		}},
+		{"openapi-operations", func(d crddiff.Seen) bool {
+			return d.Aspect == crddiff.AspectDocument && strings.HasPrefix(d.Path, "/openapi/") && strings.Contains(d.Path, " paths.") &&
+				!strings.Contains(d.Difference.Right, "strategic-merge-patch") // kubectl would send it.
+		}},
+	}
+}
+
+// knownAs returns the row that a difference belongs to, "" if none.
+func knownAs(seen crddiff.Seen) string {
+	for _, known := range knownDifferences() {
+		if known.is(seen) {
+			return known.row
+		}
+	}
+	return ""
+}
+
+func codesAre(d crddiff.Seen, left, right int) bool {
+	return d.Answers[0] != nil && d.Answers[0].Code == left && d.Answers[1].Code == right
+}
+
+// bodyOf returns what a step sends.
+func bodyOf(step crddiff.Step) string {
+	if step.Body != nil {
+		return step.Body.Text()
+	}
+	return step.Raw
+}
+
+// messageOf returns the message of a Status.
+func messageOf(a *crddiff.Answer) string {
+	status, _ := a.Body.(map[string]any)
+	message, _ := status["message"].(string)
+	return message
+}
+
+// mediaTypesDiffer is about requests whose media types the server does not have.
+func mediaTypesDiffer(d crddiff.Seen) bool {
+	if d.Step.Header["Content-Type"] == "application/vnd.kubernetes.protobuf" {
+		return d.Answers[1].Code == http.StatusUnsupportedMediaType
+	}
+	if d.Answers[0] == nil || d.Aspect == crddiff.AspectCode || d.Answers[0].Code != d.Answers[1].Code || d.Answers[0].Code < http.StatusBadRequest {
+		return false
+	}
+	const types = "media types"
+	refused := d.Answers[0].Code == http.StatusNotAcceptable || d.Answers[0].Code == http.StatusUnsupportedMediaType
+	return refused && strings.Contains(d.Difference.Left, types) && (d.Aspect == crddiff.AspectMessage || d.Aspect == crddiff.AspectObject) ||
+		strings.HasPrefix(d.Step.Header["Accept"], "application/vnd.kubernetes.protobuf")
+}
+
+// hasNullCause tells that an object was refused because something in it has become null.
+func hasNullCause(a *crddiff.Answer) bool {
+	status, _ := a.Body.(map[string]any)
+	details, _ := status["details"].(map[string]any)
+	causes, _ := details["causes"].([]any)
+	return slices.ContainsFunc(causes, func(one any) bool {
+		cause, _ := one.(map[string]any)
+		message, _ := cause["message"].(string)
+		return strings.HasPrefix(message, `Invalid value: "null"`)
+	})
+}
+
+// inOrderOfDeletions sorts each run of deletions in a list of events.
+func inOrderOfDeletions(events string) string {
+	parts := strings.Split(events, "; ")
+	for from := 0; from < len(parts); from++ {
+		to := from
+		for to < len(parts) && strings.HasPrefix(parts[to], "DELETED") {
+			to++
+		}
+		slices.Sort(parts[from:to])
+	}
+	return strings.Join(parts, "; ")
+}
+
+// TestDifferencesPage: the page has the rows of the test, and the test those of the page.
+func TestDifferencesPage(t *testing.T) {
+	t.Parallel()
+	data, err := os.ReadFile(filepath.Join("..", "..", "docs", "differences.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var page, test []string
+	for _, row := range regexp.MustCompile("(?m)^\\| `([a-z-]+)` \\|").FindAllStringSubmatch(string(data), -1) {
+		page = append(page, row[1])
+	}
+	for _, known := range knownDifferences() {
+		test = append(test, known.row)
+	}
+	if diff := cmp.Diff(page, test); diff != "" {
+		t.Errorf("rows of the page and of the test (-page +test):\n%s", diff)
+	}
+}
