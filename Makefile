@@ -108,6 +108,7 @@ test-controller: ## Run the tests of the controller
 	cd controller && CGO_ENABLED=1 go test $(RACE) -timeout 30m $$(go list ./internal/... | grep -v /internal/policy/)
 
 # Never from the cache: go test does not know what the binaries under test were built from.
+# Three at a time also on two cores: the programs of others mostly wait for their own timers.
 .PHONY: e2e
 e2e: ## Run the tests on a real control plane, which is built first (RUN= chooses among them)
 	cd test/e2e && go test -v -count=1 -parallel 3 -timeout 60m -run '$(RUN)' ./...

@@ -1,0 +1,46 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"testing"
+
+	"github.com/docket-project/docket/internal/producers"
+	"github.com/docket-project/docket/test/e2e/harness"
+)
+
+// clients are the programs of TestProgramClients. Each leaves its objects in a namespace
+// of its own; those without a namespace are there for the next.
+func clients(t *testing.T) map[string]program {
+	t.Helper()
+	const module = "Go module "
+	kubernetes := harness.KubernetesVersion(t)
+	return map[string]program{
+		"informers": {run: runInformers, Run: producers.Run{
+			Program: "client-go informers", Version: harness.ModuleVersion(t, "k8s.io/client-go"), Source: module + "k8s.io/client-go",
+			Did:    "typed, dynamic and metadata informers of the six kinds, each beginning with a watch and with a list, while reports are created, changed and deleted",
+			Result: "the same events in the same order as with CRDs, and the same objects in the caches",
+		}},
+		"runtime": {run: runRuntime, Run: producers.Run{
+			Program: "controller-runtime", Version: harness.ModuleVersion(t, "sigs.k8s.io/controller-runtime"), Source: module + "sigs.k8s.io/controller-runtime",
+			Did:    "a client that reads from a cache with an index: create, update, create or patch, apply, conflicts, delete all of",
+			Result: "the same answers, and the same objects in the cache, as with CRDs",
+		}},
+		"python": {run: operate(harness.PythonScript), Run: producers.Run{
+			Program: "Kubernetes client for Python", Version: harness.PythonScript(t).Version(t), Source: "Debian, python3-kubernetes",
+			Did:    "CustomObjectsApi and the dynamic client: create, list, patch, replace, conflicts, watch and delete on the six kinds",
+			Result: "the same answers as with CRDs",
+		}},
+		"node": {run: operate(harness.NodeScript), Run: producers.Run{
+			Program: "Kubernetes client for Node.js", Version: harness.NodeScript(t).Version(t), Source: "npm, @kubernetes/client-node",
+			Did:    "CustomObjectsApi and KubernetesObjectApi: create, list, the three patches, conflicts and delete on the six kinds",
+			Result: "the same answers as with CRDs",
+		}},
+		"managers": {run: runManagers, Run: producers.Run{
+			Program: "kube-controller-manager", Version: kubernetes, Source: module + "k8s.io/kubernetes",
+			Did:    "garbage collection, object-count quotas, deletion of a namespace",
+			Result: "as with CRDs",
+		}},
+	}
+}
