@@ -197,6 +197,7 @@ func (f *scanFlags) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	s.noteDoubts()
 	// Before anything is evaluated: the layout keeps what has not changed.
 	if f.to != "" {
 		if s.server, err = openReports(ctx, f.to, s.layout); err != nil {
@@ -310,6 +311,15 @@ func (s *scan) load(loader *manifest.Loader) (oneshot.Sorted, error) {
 func (s *scan) note(leftOut []string) {
 	for _, text := range leftOut {
 		fmt.Fprintln(s.flags.process.ErrOut, "Left out:", text)
+	}
+}
+
+// noteDoubts tells what is not as it looks in policies that are evaluated.
+func (s *scan) noteDoubts() {
+	for _, p := range s.policies {
+		if err := p.Doubt(); err != nil {
+			fmt.Fprintf(s.flags.process.ErrOut, "Partly unknown: %s: %v\n", p.Identity(), err)
+		}
 	}
 }
 

@@ -95,6 +95,7 @@ func TestScanOfFiles(t *testing.T) {
 		"app/bad.yaml":         badPod, "app/good.yaml": goodPod + "---\n" + deployment,
 		"exception.yaml": exception, "broken.yaml": brokenPolicy, "good.yaml": goodPod,
 		"invalid.yaml":  strings.Replace(labelPolicy, "pattern: {", "pattern: {^(x): y, ", 1),
+		"newer.yaml":    strings.Replace(labelPolicy, "spec:\n", "spec:\n  surprise: true\n", 1),
 		"unscored.yaml": strings.Replace(labelPolicy, "{name: owner}", "{name: owner, annotations: {policies.kyverno.io/scored: \"false\"}}", 1),
 	})
 	in := func(flag string, names ...string) []string {
@@ -121,6 +122,7 @@ func TestScanOfFiles(t *testing.T) {
 		"not scored":               {slices.Concat(in("policy", "unscored.yaml"), in("resource", "app")), cli.ExitOK, []string{"warn"}, []string{"0 fail, 1 warn"}},
 		"context without cluster":  {slices.Concat(in("policy", "broken.yaml", "policies"), in("resource", "app")), exitTrouble, []string{"error"}, []string{"could not be evaluated"}},
 		"invalid policy":           {slices.Concat(in("policy", "invalid.yaml"), in("resource", "good.yaml")), exitTrouble, nil, []string{"ClusterPolicy/owner can't be evaluated"}},
+		"partly unknown":           {slices.Concat(in("policy", "newer.yaml"), in("resource", "app")), exitFindings, nil, []string{"Partly unknown: ClusterPolicy/owner: spec.surprise"}},
 		"no policies":              {slices.Concat(in("policy", "policies/other.yaml"), in("resource", "app")), exitTrouble, nil, []string{"--policy: there is no ClusterPolicy"}},
 		"policy twice":             {slices.Concat(in("policy", "policies", "unscored.yaml"), in("resource", "app")), exitTrouble, nil, []string{"unscored.yaml: has the ClusterPolicy owner"}},
 		"resource twice":           {slices.Concat(in("policy", "policies"), in("resource", "app", "good.yaml")), exitTrouble, nil, []string{"has the Pod shop/good"}},

@@ -65,6 +65,34 @@ func TestLabelsOfNamespaces(t *testing.T) {
 	eventually(t, "the new labels are seen", func() bool { return labels()["team"] == "b" })
 }
 
+// TestNamespaceObjects: policies see all of the namespace of a request, as it is by now.
+func TestNamespaceObjects(t *testing.T) {
+	t.Parallel()
+	p := newRecorder(background, enforces)
+	c := newConnected(t, p)
+	owner := func() string {
+		c.ask(t, PathIgnore, request(pod("objects", "a")))
+		if space := p.last().NamespaceObject; space != nil && space.Name == "objects" && space.UID != "" {
+			return space.Annotations["owner"]
+		}
+		return "unknown"
+	}
+	if got := owner(); got != "unknown" {
+		t.Errorf("a namespace that does not exist has the owner %q", got)
+	}
+	c.namespace(t, "objects", nil)
+	patch := func(owner string) {
+		data := []byte(`{"metadata":{"annotations":{"owner":"` + owner + `"}}}`)
+		if _, err := c.api.Resource(namespaceResource.GroupVersionResource).Patch(t.Context(), "objects", types.MergePatchType, data, metav1.PatchOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"a", "b"} {
+		patch(name)
+		eventually(t, "the owner "+name+" is seen", func() bool { return owner() == name })
+	}
+}
+
 // TestRolesOfUsers are watched once a policy reads them.
 func TestRolesOfUsers(t *testing.T) {
 	t.Parallel()

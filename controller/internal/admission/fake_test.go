@@ -37,6 +37,7 @@ type fakePolicy struct {
 	id         policy.Identity
 	admission  policy.Admission
 	background bool
+	unreported bool
 	targets    []policy.Target
 	review     func(ctx context.Context, request *policy.Request) ([]policy.Verdict, error)
 
@@ -52,6 +53,9 @@ func (p *fakePolicy) Fingerprint() string         { return "print-" + p.id.Name 
 func (p *fakePolicy) Background() bool            { return p.background }
 func (p *fakePolicy) Admission() policy.Admission { return p.admission }
 func (p *fakePolicy) Entries() []policy.Entry     { return nil }
+func (p *fakePolicy) Doubt() error                { return nil }
+func (p *fakePolicy) Reported() bool              { return !p.unreported }
+func (p *fakePolicy) ReadsNamespace() bool        { return true }
 func (p *fakePolicy) Targets() []policy.Target    { return p.targets }
 func (p *fakePolicy) Problem() error              { return nil }
 

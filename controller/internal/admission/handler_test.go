@@ -302,7 +302,7 @@ func TestWhatPoliciesSee(t *testing.T) {
 	u.ask(t, PathIgnore, request(space, func(r *admissionv1.AdmissionRequest) {
 		r.Kind.Kind, r.Resource.Resource, r.Namespace = "Namespace", "namespaces", "new"
 	}))
-	if seen.NamespaceLabels["team"] != "b" {
+	if seen.NamespaceLabels["team"] != "b" || seen.NamespaceObject.GetName() != "new" {
 		t.Errorf("the labels of a namespace that is being created are %v", seen.NamespaceLabels)
 	}
 }

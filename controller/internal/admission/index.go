@@ -42,7 +42,7 @@ type candidate struct {
 	policy.Policy
 	id        policy.Identity
 	admission policy.Admission
-	// reports tells whether only admission finds its results.
+	// reports tells whether reports are to have its results and only admission finds them.
 	reports bool
 }
 
@@ -70,7 +70,7 @@ func newIndex(policies []policy.Policy, catalog *served.Catalog, excluded policy
 			continue
 		}
 		wants := p.Admission()
-		x.candidates = append(x.candidates, candidate{Policy: p, id: p.Identity(), admission: wants, reports: !p.Background()})
+		x.candidates = append(x.candidates, candidate{Policy: p, id: p.Identity(), admission: wants, reports: p.Reported() && !p.Background()})
 		x.roles = x.roles || wants.Roles
 	}
 	if catalog != nil {

@@ -14,6 +14,9 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/docket-project/docket/controller/internal/policy"
 )
 
@@ -190,7 +193,7 @@ func TestPoliciesAreEvaluatedSideBySide(t *testing.T) {
 // BenchmarkRequest is a request with one trivial policy, as kube-apiserver sends it.
 func BenchmarkRequest(b *testing.B) {
 	u := newUnit(b, nil, newPolicy("p", background, enforces))
-	u.namespaces.labels["default"] = map[string]string{"team": "a"}
+	u.namespaces.known["default"] = &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default", Labels: map[string]string{"team": "a"}}}
 	body := encodeReview(b, request(pod("default", "a")))
 	b.ReportAllocs()
 	b.RunParallel(func(pb *testing.PB) {

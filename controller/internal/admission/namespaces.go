@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"sync"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -17,6 +18,7 @@ import (
 
 	"golang.org/x/sync/singleflight"
 
+	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/controller/internal/served"
 	"github.com/docket-project/docket/controller/internal/source"
 )
@@ -26,25 +28,30 @@ var namespaceResource = served.Resource{
 	GroupVersionResource: schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}, Kind: "Namespace", Listable: true,
 }
 
-// namespaces knows the labels of all namespaces, and nothing else of them. It is the store of its
-// source.
+// namespaces knows all namespaces as policies see them. It is the store of its source.
 type namespaces struct {
 	client dynamic.Interface
 	source *source.Source
 	single singleflight.Group
 
-	mu     sync.RWMutex
-	labels map[string]map[string]string
+	mu    sync.RWMutex
+	known map[string]*corev1.Namespace
 }
 
-// of returns the labels of a namespace, which nobody changes. One that is not known yet is read; one
-// that does not exist has none.
-func (n *namespaces) of(ctx context.Context, name string) (map[string]string, error) {
+// none stands for a namespace that does not exist, and for no namespace.
+var none = &corev1.Namespace{} //nolint:gochecknoglobals // A constant.
+
+// of returns a namespace, which nobody changes. One that is not known yet is read; one that does not
+// exist is none.
+func (n *namespaces) of(ctx context.Context, name string) (*corev1.Namespace, error) {
+	if name == "" {
+		return none, nil
+	}
 	n.mu.RLock()
-	labels, known := n.labels[name]
+	namespace, known := n.known[name]
 	n.mu.RUnlock()
-	if known || name == "" {
-		return labels, nil
+	if known {
+		return namespace, nil
 	}
 	answers := n.single.DoChan(name, func() (any, error) {
 		// Others may wait for it, too: it ends for itself.
@@ -52,22 +59,22 @@ func (n *namespaces) of(ctx context.Context, name string) (map[string]string, er
 		defer cancel()
 		object, err := n.client.Resource(namespaceResource.GroupVersionResource).Get(ctx, name, metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
-			return map[string]string(nil), nil
+			return none, nil
 		}
 		if err != nil {
 			return nil, err
 		}
-		return object.GetLabels(), nil
+		return policy.NamespaceOf(object)
 	})
 	select {
 	case <-ctx.Done():
-		return nil, fmt.Errorf("labels of the namespace %s: %w", name, ctx.Err())
+		return nil, fmt.Errorf("read the namespace %s: %w", name, ctx.Err())
 	case answer := <-answers:
 		if answer.Err != nil {
-			return nil, fmt.Errorf("labels of the namespace %s: %w", name, answer.Err)
+			return nil, fmt.Errorf("read the namespace %s: %w", name, answer.Err)
 		}
-		labels, _ := answer.Val.(map[string]string)
-		return labels, nil
+		namespace, _ := answer.Val.(*corev1.Namespace)
+		return namespace, nil
 	}
 }
 
@@ -78,11 +85,9 @@ func (n *namespaces) Transformer() cache.TransformFunc {
 		if !ok {
 			return nil, fmt.Errorf("namespaces: object of the type %T", object)
 		}
-		slim := &unstructured.Unstructured{Object: map[string]any{"apiVersion": u.GetAPIVersion(), "kind": u.GetKind()}}
-		slim.SetName(u.GetName())
-		slim.SetLabels(u.GetLabels())
-		slim.SetResourceVersion(u.GetResourceVersion())
-		return slim, nil
+		u.SetManagedFields(nil)
+		unstructured.RemoveNestedField(u.Object, "metadata", "annotations", policy.LastApplied)
+		return u, nil
 	}
 }
 
@@ -91,14 +96,13 @@ func (n *namespaces) Add(object any) error { return n.Update(object) }
 
 // Update is called for a namespace that changed.
 func (n *namespaces) Update(object any) error {
-	u, err := asObject(object)
+	namespace, err := asNamespace(object)
 	if err != nil {
 		return err
 	}
-	labels := u.GetLabels()
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.labels[u.GetName()] = labels
+	n.known[namespace.Name] = namespace
 	return nil
 }
 
@@ -110,22 +114,22 @@ func (n *namespaces) Delete(object any) error {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	delete(n.labels, u.GetName())
+	delete(n.known, u.GetName())
 	return nil
 }
 
 // Replace is called with all namespaces.
 func (n *namespaces) Replace(objects []any, _ string) error {
-	labels := make(map[string]map[string]string, len(objects))
+	known := make(map[string]*corev1.Namespace, len(objects))
 	for _, object := range objects {
-		u, err := asObject(object)
+		namespace, err := asNamespace(object)
 		if err != nil {
 			return err
 		}
-		labels[u.GetName()] = u.GetLabels()
+		known[namespace.Name] = namespace
 	}
 	n.mu.Lock()
-	n.labels = labels
+	n.known = known
 	n.mu.Unlock()
 	n.source.SetListed()
 	return nil
@@ -133,6 +137,14 @@ func (n *namespaces) Replace(objects []any, _ string) error {
 
 // Resync does nothing.
 func (n *namespaces) Resync() error { return nil }
+
+func asNamespace(object any) (*corev1.Namespace, error) {
+	u, err := asObject(object)
+	if err != nil {
+		return nil, err
+	}
+	return policy.NamespaceOf(u)
+}
 
 func asObject(object any) (*unstructured.Unstructured, error) {
 	if u, ok := object.(*unstructured.Unstructured); ok {

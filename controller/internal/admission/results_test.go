@@ -10,6 +10,7 @@ import (
 	"time"
 
 	admissionv1 "k8s.io/api/admission/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/docket-project/docket/api/report"
@@ -29,6 +30,7 @@ func TestWhatIsHandedOver(t *testing.T) {
 	policies := []policy.Policy{
 		newPolicy("fails", fails, onEphemeral),
 		newPolicy("silent", says(), onEphemeral),
+		newPolicy("unreported", enforces, fails, func(p *fakePolicy) { p.unreported = true }),
 		newPolicy("scanned", background, enforces, fails),
 		newPolicy("elsewhere", fails, func(p *fakePolicy) { p.id.Namespace = "other" }),
 		newPolicy("closed", closed, fails),
@@ -128,7 +130,7 @@ func FuzzReview(f *testing.F) {
 		}
 		// Whatever it says, the rest works. The fake API would keep all that it is asked.
 		u.namespaces.mu.Lock()
-		u.namespaces.labels = map[string]map[string]string{r.Namespace: nil}
+		u.namespaces.known = map[string]*corev1.Namespace{r.Namespace: none}
 		u.namespaces.mu.Unlock()
 		if answer := u.post(t, PathIgnore, body); answer.Code != 200 && answer.Code != 400 {
 			t.Errorf("%d %s", answer.Code, answer.Body)

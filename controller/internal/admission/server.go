@@ -14,6 +14,7 @@ import (
 	"time"
 
 	admissionv1 "k8s.io/api/admission/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
 
 	"github.com/docket-project/docket/api/report"
@@ -52,7 +53,7 @@ func NewServer(config Config) (*Server, error) {
 	}
 	s := &Server{
 		config: config, excluded: policy.NeverReviewed(config.Exclude...), sender: sender,
-		namespaces: &namespaces{client: config.Client, labels: map[string]map[string]string{}},
+		namespaces: &namespaces{client: config.Client, known: map[string]*corev1.Namespace{}},
 	}
 	s.namespaces.source = source.New(source.Config{
 		Resource: namespaceResource, Client: config.Client, Clock: config.Clock, Changed: func(error) {},
@@ -178,7 +179,7 @@ func (s *Server) review(at moment, x *index, request *admissionv1.AdmissionReque
 	}
 	parsed.Roles = s.rolesOf(request)
 	var findings []finding
-	if parsed.NamespaceLabels, err = s.labelsFor(at.evaluating, parsed); err != nil {
+	if err := s.showNamespace(at.evaluating, parsed); err != nil {
 		findings = allFailed(candidates, err)
 	} else if len(candidates) > 0 {
 		place.hold()
@@ -208,15 +209,23 @@ func allFailed(candidates []candidate, err error) []finding {
 	return findings
 }
 
-// labelsFor returns the labels of the namespace that a request is in, or of the one that it is about.
-func (s *Server) labelsFor(ctx context.Context, request *policy.Request) (map[string]string, error) {
+// showNamespace has policies see the namespace that a request is in, or the one that it is about.
+func (s *Server) showNamespace(ctx context.Context, request *policy.Request) error {
+	var namespace *corev1.Namespace
+	var err error
 	if !isNamespace(request.AdmissionRequest) {
-		return s.namespaces.of(ctx, request.Namespace)
+		namespace, err = s.namespaces.of(ctx, request.Namespace)
+	} else if subject := request.Subject(); subject != nil {
+		namespace, err = policy.NamespaceOf(subject)
 	}
-	if subject := request.Subject(); subject != nil {
-		return subject.GetLabels(), nil
+	if err != nil || namespace == nil {
+		return err
 	}
-	return nil, nil
+	request.NamespaceLabels = namespace.Labels
+	if namespace != none {
+		request.NamespaceObject = namespace
+	}
+	return nil
 }
 
 // rolesOf returns what is asked once at most, and only by policies that read it.

@@ -101,7 +101,7 @@ func (c *Cluster) Objects(ctx context.Context, resources map[schema.GroupKind]st
 // Each implements [Source]. It goes on when a kind can't be listed, and then returns an
 // [*IncompleteError].
 func (c *Cluster) Each(ctx context.Context, policies []policy.Policy, visit func(Item) error) error {
-	labels, err := c.namespaceLabels(ctx)
+	spaces, err := c.allNamespaces(ctx)
 	if err != nil {
 		return err
 	}
@@ -109,7 +109,8 @@ func (c *Cluster) Each(ctx context.Context, policies []policy.Policy, visit func
 		err := c.eachOf(ctx, target.served, func(object *unstructured.Unstructured) error {
 			strip(object)
 			return visit(Item{Policies: target.policies, Subject: policy.Subject{
-				Object: object, Resource: target.served.resource, NamespaceLabels: labelsOf(object, labels),
+				Object: object, Resource: target.served.resource,
+				NamespaceLabels: spaces.labelsFor(object), NamespaceObject: spaces[object.GetNamespace()],
 			}})
 		})
 		var listing *listError
@@ -214,17 +215,14 @@ func afterExpiry(err error) string {
 	return status.Status().Continue
 }
 
-// namespaceLabels lists the labels of all namespaces.
-func (c *Cluster) namespaceLabels(ctx context.Context) (map[string]map[string]string, error) {
-	labels := map[string]map[string]string{}
-	err := c.list(ctx, schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}, "", func(object *unstructured.Unstructured) error {
-		labels[object.GetName()] = object.GetLabels()
-		return nil
-	})
+// allNamespaces lists all namespaces.
+func (c *Cluster) allNamespaces(ctx context.Context) (namespaces, error) {
+	spaces := namespaces{}
+	err := c.list(ctx, schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}, "", spaces.add)
 	if err != nil && !apierrors.IsNotFound(err) {
-		return nil, fmt.Errorf("policies may select namespaces by their labels: %w", err)
+		return nil, fmt.Errorf("policies may look at namespaces: %w", err)
 	}
-	return labels, nil
+	return spaces, nil
 }
 
 // strip removes what no policy reads and what may be most of an object.

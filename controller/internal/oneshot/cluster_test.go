@@ -188,6 +188,8 @@ func visited(t *testing.T, cluster *oneshot.Cluster, policies []policy.Policy) (
 		}
 		if namespace := item.Subject.Object.GetNamespace(); namespace == "shop" && item.Subject.NamespaceLabels["env"] != "prod" {
 			t.Errorf("%s has the namespace labels %v", item.Subject.Object.GetName(), item.Subject.NamespaceLabels)
+		} else if namespace == "shop" && item.Subject.NamespaceObject.GetUID() == "" {
+			t.Errorf("%s has the namespace %+v", item.Subject.Object.GetName(), item.Subject.NamespaceObject)
 		}
 		return nil
 	})

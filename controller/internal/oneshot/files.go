@@ -5,8 +5,10 @@ package oneshot
 
 import (
 	"context"
+	"fmt"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/docket-project/docket/controller/internal/manifest"
 	"github.com/docket-project/docket/controller/internal/policy"
@@ -44,20 +46,17 @@ type FilesOptions struct {
 // defaultNamespace is where kubectl puts objects that name none.
 const defaultNamespace = "default"
 
-// metadataName is the label that every namespace has in a cluster.
-const metadataName = "kubernetes.io/metadata.name"
-
 // NewFiles makes a source of objects as a cluster would hold them: in a namespace, if their
 // kind has namespaces. The objects are changed for that and belong to the source from then on.
-// The labels of a namespace are those of the Namespace among the objects.
+// A namespace is the Namespace among the objects.
 func NewFiles(objects []manifest.Object, options FilesOptions) (*Files, error) {
 	if options.Namespace == "" {
 		options.Namespace = defaultNamespace
 	}
 	known := newKinds(objects)
-	labels := make(map[string]map[string]string, len(options.NamespaceLabels))
+	spaces := make(namespaces, len(options.NamespaceLabels))
 	for name, given := range options.NamespaceLabels {
-		labels[name] = withName(name, given)
+		spaces[name] = &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: withName(name, given)}}
 	}
 	for _, object := range objects {
 		gvr, namespaced := known.of(object.GroupVersionKind())
@@ -65,7 +64,9 @@ func NewFiles(objects []manifest.Object, options FilesOptions) (*Files, error) {
 		case namespaced && object.GetNamespace() == "":
 			object.SetNamespace(options.Namespace)
 		case gvr.Group == "" && gvr.Resource == "namespaces":
-			labels[object.GetName()] = withName(object.GetName(), object.GetLabels())
+			if err := spaces.add(object.Unstructured); err != nil {
+				return nil, fmt.Errorf("%s: %w", object.Origin, err)
+			}
 		}
 	}
 	if !options.AllowDuplicates {
@@ -78,34 +79,11 @@ func NewFiles(objects []manifest.Object, options FilesOptions) (*Files, error) {
 		gvr, _ := known.of(object.GroupVersionKind())
 		files.namespaces[object.GetNamespace()] = true
 		files.subjects[i] = policy.Subject{
-			Object: object.Unstructured, Resource: gvr, NamespaceLabels: labelsOf(object.Unstructured, labels),
+			Object: object.Unstructured, Resource: gvr,
+			NamespaceLabels: spaces.labelsFor(object.Unstructured), NamespaceObject: spaces[object.GetNamespace()],
 		}
 	}
 	return files, nil
-}
-
-// withName returns the labels with the one that the API server would add.
-func withName(name string, labels map[string]string) map[string]string {
-	all := map[string]string{metadataName: name}
-	for key, value := range labels {
-		all[key] = value
-	}
-	return all
-}
-
-// labelsOf returns the labels of the namespace that policies see for an object.
-func labelsOf(object *unstructured.Unstructured, labels map[string]map[string]string) map[string]string {
-	namespace := object.GetNamespace()
-	if namespace == "" && object.GroupVersionKind().Group == "" && object.GetKind() == "Namespace" {
-		namespace = object.GetName()
-	}
-	if namespace == "" {
-		return nil
-	}
-	if found, ok := labels[namespace]; ok {
-		return found
-	}
-	return withName(namespace, nil)
 }
 
 // Covers tells whether the files say what there is in the namespace of a subject, or outside of

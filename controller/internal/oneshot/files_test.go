@@ -125,6 +125,31 @@ func TestNamespaceLabels(t *testing.T) {
 	}
 }
 
+// TestNamespaceObjects: policies see the Namespace among the objects as it is.
+func TestNamespaceObjects(t *testing.T) {
+	t.Parallel()
+	files, err := oneshot.NewFiles(parse(t, `
+{apiVersion: v1, kind: Pod, metadata: {name: a, namespace: shop}}
+---
+{apiVersion: v1, kind: Namespace, metadata: {name: shop, annotations: {owner: a}}, status: {phase: Active}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: b, namespace: other}}
+`), oneshot.FilesOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]string{}
+	err = files.Each(t.Context(), nil, func(item oneshot.Item) error {
+		if space := item.Subject.NamespaceObject; space != nil {
+			seen[item.Subject.Object.GetName()] = space.Name + " " + space.Annotations["owner"] + " " + string(space.Status.Phase)
+		}
+		return nil
+	})
+	if diff := cmp.Diff(map[string]string{"a": "shop a Active"}, seen); err != nil || diff != "" {
+		t.Error(err, diff)
+	}
+}
+
 // plurals shows the resource under which policies see each kind.
 type plurals struct {
 	policy.Policy

@@ -92,7 +92,7 @@ func (o Options) evaluate(ctx context.Context, item Item) error {
 			continue
 		}
 		o.Findings.add(p.Identity(), subject, results)
-		if o.Reports != nil {
+		if o.Reports != nil && p.Reported() {
 			o.Reports.Set(p.Identity(), subject, results)
 		}
 	}

@@ -116,6 +116,24 @@ TOTAL                   4      2      1      1       2
 	}
 }
 
+// TestUnreported: the findings of a policy that is out of reports are shown and not reported.
+func TestUnreported(t *testing.T) {
+	t.Parallel()
+	reports := &recorded{presented: map[string]policy.Presentation{}, set: map[string]int{}}
+	source, err := oneshot.NewFiles(parse(t, podsOfAllOutcomes), oneshot.FilesOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	findings := oneshot.NewFindings(false)
+	policies := strings.Replace(ownerPolicy, "{name: owner}", "{name: owner, labels: {"+policy.DisabledLabel+": ''}}", 1)
+	if err := oneshot.Run(t.Context(), source, compile(t, policies), oneshot.Options{Findings: findings, Reports: reports}); err != nil {
+		t.Fatal(err)
+	}
+	if len(reports.set) != 0 || findings.Total().Fail != 2 {
+		t.Errorf("reports have %v, the findings are %+v", reports.set, findings.Total())
+	}
+}
+
 func TestAllResultsAreKeptIfAsked(t *testing.T) {
 	t.Parallel()
 	all := scanFiles(t, policiesOfAllOutcomes, podsOfAllOutcomes, oneshot.FilesOptions{})

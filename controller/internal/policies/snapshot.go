@@ -4,6 +4,7 @@
 package policies
 
 import (
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -16,6 +17,14 @@ type Item struct {
 	// Object is what the policy was compiled of, without managed fields, status and resource
 	// version.
 	Object *unstructured.Unstructured
+}
+
+// Reference is what an Event on the policy refers to.
+func (i *Item) Reference() corev1.ObjectReference {
+	return corev1.ObjectReference{
+		APIVersion: i.Object.GetAPIVersion(), Kind: i.Object.GetKind(),
+		Namespace: i.Object.GetNamespace(), Name: i.Object.GetName(), UID: i.Object.GetUID(),
+	}
 }
 
 // Snapshot is all policies at a time. It never changes.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	admissionv1 "k8s.io/api/admission/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
@@ -42,6 +43,8 @@ type Request struct {
 	New, Old *unstructured.Unstructured
 	// NamespaceLabels are those of its namespace, or, if it is about a namespace, that one's own.
 	NamespaceLabels map[string]string
+	// NamespaceObject is that namespace; nil where only the labels are known.
+	NamespaceObject *corev1.Namespace
 	// Roles returns the roles (namespace:name) and cluster roles of the user.
 	Roles func() (roles, clusterRoles []string, err error)
 }
@@ -85,5 +88,5 @@ type Admitted struct {
 // finds.
 func WantsReview(p Policy, all bool) bool {
 	wants := p.Admission()
-	return wants.Enabled && (all || wants.Enforces || wants.Warns || !p.Background())
+	return wants.Enabled && (all || wants.Enforces || wants.Warns || p.Reported() && !p.Background())
 }

@@ -26,6 +26,9 @@ const (
 	CELGroup     = "policies.kyverno.io"
 )
 
+// DisabledLabel keeps the results of a policy out of reports, whatever its value.
+const DisabledLabel = "reports.kyverno.io/disabled"
+
 // Kinds lists the kinds of policies with the plural names of their resources.
 func Kinds() map[schema.GroupKind]string {
 	return map[schema.GroupKind]string{

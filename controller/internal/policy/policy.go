@@ -6,6 +6,7 @@ package policy
 import (
 	"context"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -33,14 +34,21 @@ type Policy interface {
 	Fingerprint() string
 	// Background tells whether existing resources are to be evaluated.
 	Background() bool
+	// Reported tells whether reports are to have its results: unless it has [DisabledLabel].
+	Reported() bool
 	// Admission says what it wants of admission requests.
 	Admission() Admission
 	// Entries are what it reads from the context cache.
 	Entries() []Entry
+	// ReadsNamespace tells whether it looks at more of a subject's namespace than its labels.
+	ReadsNamespace() bool
 	// Targets name all resources that the policy can match, those of generated rules included.
 	Targets() []Target
 	// Problem says why the policy can't be evaluated; nil if it can.
 	Problem() error
+	// Doubt says what a user should know of a policy that is evaluated nevertheless, such as that it
+	// has fields which the engine does not know; nil if there is nothing.
+	Doubt() error
 	// Evaluate returns the results of all rules that apply to the subject; none if the policy
 	// does not match it. A rule that can't be evaluated gives a result with the outcome error.
 	// The error is that of ctx and no other.
@@ -57,6 +65,9 @@ type Subject struct {
 	Resource schema.GroupVersionResource
 	// NamespaceLabels are those of the namespace of Object, or, if Object is a namespace, its own.
 	NamespaceLabels map[string]string
+	// NamespaceObject is the namespace of Object; nil if it has none. It may be nil, too, for a
+	// policy that does not read it, and where only the labels are known.
+	NamespaceObject *corev1.Namespace
 }
 
 // Result is the outcome of one rule for one subject.

@@ -23,7 +23,7 @@
 //     of a pod, as in Kyverno. The status counts for kinds whose subresource "status" is the
 //     target of a policy. An evaluation sees the status that the resource has then, and the
 //     periodic scan repairs what follows from those that changed without one.
-//   - the labels of its namespace.
+//   - the labels of its namespace, and for policies that look at more of it, that too.
 //   - an entry of the context cache that the policy reads ([Scanner.EntriesChanged]), gathered for
 //     seconds.
 //

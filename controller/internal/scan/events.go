@@ -21,6 +21,7 @@ import (
 const (
 	reasonNotEvaluated = "PolicyNotEvaluated"
 	reasonNotListed    = "ResourcesNotListed"
+	reasonDoubt        = "PolicyPartlyUnknown"
 	reasonViolation    = "PolicyViolation"
 )
 
@@ -43,10 +44,8 @@ func (s *Scanner) event(about *slot, reason, format string, args ...any) {
 	if len(message) > maxEventMessage {
 		message = message[:maxEventMessage] + "…"
 	}
-	s.config.Recorder.Event(&corev1.ObjectReference{
-		APIVersion: about.item.Object.GetAPIVersion(), Kind: about.item.Object.GetKind(),
-		Namespace: about.item.Object.GetNamespace(), Name: about.item.Object.GetName(), UID: about.item.Object.GetUID(),
-	}, corev1.EventTypeWarning, reason, message)
+	on := about.item.Reference()
+	s.config.Recorder.Event(&on, corev1.EventTypeWarning, reason, message)
 }
 
 // eventToPoliciesOf tells some of the policies that match a kind.

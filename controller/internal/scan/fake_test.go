@@ -26,6 +26,10 @@ type spec struct {
 	Rules   []rule          `json:"rules"`
 	// NamespaceLabel has the policy match only in namespaces with that label.
 	NamespaceLabel string `json:"namespaceLabel,omitempty"`
+	// Doubt is what users should know.
+	Doubt string `json:"doubt,omitempty"`
+	// NamespaceAnnotation does the same with annotations.
+	NamespaceAnnotation string `json:"namespaceAnnotation,omitempty"`
 	// Admission has the policy not be for existing resources, Requests be for admission requests.
 	Admission bool `json:"admission,omitempty"`
 	Requests  bool `json:"requests,omitempty"`
@@ -64,6 +68,7 @@ func (c *compiler) Compile(object *unstructured.Unstructured, exceptions []*unst
 		presentation: policy.Presentation{Source: "fake", Category: object.GetAnnotations()["category"], Scored: true},
 		except:       map[string]bool{},
 	}
+	_, p.unreported = object.GetLabels()[policy.DisabledLabel]
 	c.compiled[p.id.String()] = object.GetAnnotations()
 	fields, _, err := unstructured.NestedMap(object.Object, "spec")
 	if err == nil {
@@ -123,6 +128,7 @@ type fakePolicy struct {
 	presentation policy.Presentation
 	fingerprint  string
 	problem      error
+	unreported   bool
 	except       map[string]bool
 }
 
@@ -136,6 +142,14 @@ func (p *fakePolicy) Admission() policy.Admission {
 	return policy.Admission{Enabled: p.spec.Requests}
 }
 func (p *fakePolicy) Entries() []policy.Entry { return p.spec.Entries }
+func (p *fakePolicy) Doubt() error {
+	if p.spec.Doubt == "" {
+		return nil
+	}
+	return errors.New(p.spec.Doubt)
+}
+func (p *fakePolicy) Reported() bool       { return !p.unreported }
+func (p *fakePolicy) ReadsNamespace() bool { return p.spec.NamespaceAnnotation != "" }
 func (p *fakePolicy) Review(context.Context, *policy.Request) ([]policy.Verdict, error) {
 	return nil, errors.New("not for requests")
 }
@@ -156,6 +170,9 @@ func (p *fakePolicy) Evaluate(ctx context.Context, subject policy.Subject) ([]po
 		if _, ok := subject.NamespaceLabels[p.spec.NamespaceLabel]; !ok {
 			return nil, nil
 		}
+	}
+	if name := p.spec.NamespaceAnnotation; name != "" && subject.NamespaceObject.Annotations[name] == "" {
+		return nil, nil
 	}
 	results := make([]policy.Result, 0, len(p.spec.Rules))
 	for _, r := range p.spec.Rules {

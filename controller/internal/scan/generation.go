@@ -60,6 +60,17 @@ func due(before, after *generation, policies []*compiled) task {
 	return result
 }
 
+// withReaders returns the policies of due and those that look at namespaces.
+func withReaders(due, policies []*compiled) []*compiled {
+	all := slices.Clone(due) // Others share it.
+	for _, c := range policies {
+		if c.readsNamespace() && !slices.Contains(all, c) {
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
 func slotsOf(g *generation) []*slot {
 	if g == nil {
 		return nil

@@ -67,14 +67,24 @@ type entry struct {
 	packed *packed
 	// done are the revisions whose results were set, whether the resource changed since or not.
 	done *generation
-	// stale tells that results of done are no longer those of the resource.
-	stale bool
+	// stale tells which results of done are no longer those of the resource.
+	stale staleness
 	// deleted tells that the results of done are to go.
 	deleted bool
 	// bucket spreads periodic scans.
 	bucket uint8
 	place  place
 }
+
+// staleness says which policies have to be evaluated again.
+type staleness uint8
+
+const (
+	fresh staleness = iota
+	// staleNamespace stands for those that look at the namespace.
+	staleNamespace
+	stale
+)
 
 func newKind(r served.Resource, q *queue) *kind {
 	return &kind{resource: r, queue: q, objects: map[string]map[string]*entry{}, current: &generation{}}
@@ -92,7 +102,8 @@ func (k *kind) pack(object any) (*packed, error) {
 	case *unstructured.Unstructured:
 		p, err := pack(object, !k.lean)
 		if err == nil && k.resource.GroupResource() == namespacesResource {
-			p.labels = object.GetLabels()
+			p.space = &space{labels: object.GetLabels()}
+			p.space.visible, err = policy.HashOfNamespace(object)
 		}
 		return p, err
 	default:
@@ -213,7 +224,7 @@ func (k *kind) put(p *packed, urgent bool) *entry {
 	}
 	e.packed = p
 	if changed {
-		e.stale = true
+		e.stale = stale
 		k.enqueue(e, urgent)
 	}
 	return e
@@ -266,13 +277,17 @@ func (k *kind) clear() {
 	k.each(func(e *entry) { k.remove(e, false) })
 }
 
-// touch has a part of the resources evaluated again: those of a namespace.
-func (k *kind) touch(namespace string) {
+// touch has a part of the resources evaluated again: those of a namespace, by all policies or by
+// those that look at it.
+func (k *kind) touch(namespace string, how staleness) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if how == staleNamespace && !slices.ContainsFunc(k.policies, (*compiled).readsNamespace) {
+		return
+	}
 	for _, e := range k.objects[namespace] {
 		if !e.deleted {
-			e.stale = true
+			e.stale = max(e.stale, how)
 			k.enqueue(e, false)
 		}
 	}
@@ -284,7 +299,7 @@ func (k *kind) rescan(bucket uint8) {
 	defer k.mu.Unlock()
 	k.each(func(e *entry) {
 		if e.bucket == bucket {
-			e.stale = true
+			e.stale = stale
 			k.enqueue(e, false)
 		}
 	})
@@ -333,11 +348,15 @@ func (k *kind) begin(e *entry) task {
 		k.step.from, k.step.task = e.done, due(e.done, k.current, k.policies)
 	}
 	result := k.step.task
-	if e.stale {
+	switch e.stale {
+	case stale:
 		result.due = k.policies
+	case staleNamespace:
+		result.due = withReaders(result.due, k.policies)
+	case fresh:
 	}
 	result.packed = e.packed
-	e.stale = false
+	e.stale = fresh
 	return result
 }
 

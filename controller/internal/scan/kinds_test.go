@@ -264,3 +264,22 @@ func TestPolicyThatCannotBeEvaluated(t *testing.T) {
 	w.change(t, "problem", broken)
 	r.want(t, "ClusterPolicy/problem ConfigMap/problem/a", "ClusterPolicy/problem ConfigMap/problem/a has-team=fail")
 }
+
+// TestPolicyThatIsPartlyUnknown: it is evaluated, and an Event says what it is evaluated without, once.
+func TestPolicyThatIsPartlyUnknown(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.namespace(t, "doubt")
+	w.configMap(t, "doubt", "a")
+	w.policy(t, "doubt", spec{Targets: targets("ConfigMap"), Rules: asking("team"), Doubt: "spec.surprise is new"})
+	events := &events{}
+	r := w.scan(t, func(c *scan.Config) { c.Recorder = events })
+	r.rest(t)
+	r.want(t, "ClusterPolicy/doubt ConfigMap/doubt/", "ClusterPolicy/doubt ConfigMap/doubt/a has-team=fail")
+	w.update(t, clusterPolicies, "", "doubt", func(o *unstructured.Unstructured) { o.SetLabels(map[string]string{"a": "b"}) })
+	w.configMap(t, "doubt", "b")
+	r.want(t, "ClusterPolicy/doubt ConfigMap/doubt/b", "ClusterPolicy/doubt ConfigMap/doubt/b has-team=fail")
+	if got := events.with("ClusterPolicy/doubt "); len(got) != 1 || !strings.Contains(got[0], "PolicyPartlyUnknown") || !strings.Contains(got[0], "spec.surprise is new") {
+		t.Errorf("Events: %q", got)
+	}
+}

@@ -49,8 +49,12 @@ var (
 	})
 	policyCount = metrics.NewGaugeVec(&metrics.GaugeOpts{
 		Name: "docket_controller_policies", StabilityLevel: metrics.ALPHA,
-		Help: "Policies by kind and state: evaluated, problem if they can't be and give error results, or admission if they are not for existing resources.",
+		Help: "Policies by kind and state: evaluated, problem if they can't be and give error results, admission if they are not for existing resources, or unreported if reports are not to have their results.",
 	}, []string{"kind", "state"})
+	doubtCount = metrics.NewGaugeVec(&metrics.GaugeOpts{
+		Name: "docket_controller_policies_partly_unknown", StabilityLevel: metrics.ALPHA,
+		Help: "Policies by kind that are evaluated without some of their fields, which the engine does not know.",
+	}, []string{"kind"})
 	resourceCount = metrics.NewGauge(&metrics.GaugeOpts{
 		Name: "docket_controller_resources", StabilityLevel: metrics.ALPHA,
 		Help: "Resources of the kinds that policies match.",
@@ -85,14 +89,15 @@ const (
 //
 //nolint:gochecknoglobals // As in the other packages: the registry is global.
 var Register = sync.OnceFunc(func() {
-	legacyregistry.MustRegister(evaluations, evaluationSeconds, queueLength, lagSeconds, policyCount, resourceCount, informerCount, scanErrors, entryRescans, admittedResults)
+	legacyregistry.MustRegister(evaluations, evaluationSeconds, queueLength, lagSeconds, policyCount, doubtCount, resourceCount, informerCount, scanErrors, entryRescans, admittedResults)
 })
 
 // States of policies and informers.
 const (
-	stateEvaluated = "evaluated"
-	stateProblem   = "problem"
-	stateAdmission = "admission"
+	stateEvaluated  = "evaluated"
+	stateProblem    = "problem"
+	stateAdmission  = "admission"
+	stateUnreported = "unreported"
 
 	stateListed  = "listed"
 	stateWaiting = "waiting"
@@ -129,21 +134,30 @@ func (s *Scanner) observe() {
 }
 
 func (s *Scanner) observePolicies() {
-	counts := map[[2]string]int{}
+	counts, doubts := map[[2]string]int{}, map[string]int{}
 	for group := range policy.Kinds() {
-		for _, state := range []string{stateEvaluated, stateProblem, stateAdmission} {
+		for _, state := range []string{stateEvaluated, stateProblem, stateAdmission, stateUnreported} {
 			counts[[2]string{group.Kind, state}] = 0
 		}
+		doubts[group.Kind] = 0
 	}
 	for id, at := range s.slots {
 		state := stateEvaluated
 		switch {
+		case !at.item.Policy.Reported():
+			state = stateUnreported
 		case !at.item.Policy.Background():
 			state = stateAdmission
 		case at.item.Policy.Problem() != nil:
 			state = stateProblem
 		}
 		counts[[2]string{id.Kind, state}]++
+		if at.item.Policy.Doubt() != nil {
+			doubts[id.Kind]++
+		}
+	}
+	for kind, count := range doubts {
+		doubtCount.WithLabelValues(kind).Set(float64(count))
 	}
 	for labels, count := range counts {
 		policyCount.WithLabelValues(labels[0], labels[1]).Set(float64(count))
@@ -155,6 +169,7 @@ func forgetGauges() {
 	queueLength.Reset()
 	lagSeconds.Set(0)
 	policyCount.Reset()
+	doubtCount.Reset()
 	resourceCount.Set(0)
 	informerCount.Reset()
 }

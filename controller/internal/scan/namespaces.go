@@ -7,40 +7,68 @@ import (
 	"maps"
 	"sync"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/docket-project/docket/controller/internal/policy"
 )
 
 //nolint:gochecknoglobals // Constants.
 var namespacesResource = schema.GroupResource{Resource: "namespaces"}
 
-// namespaces knows the labels of all namespaces.
+// namespaces knows all namespaces.
 type namespaces struct {
-	// changed is called, without a lock, with a namespace whose labels have changed.
-	changed func(name string)
+	// changed is called, without a lock, with a namespace that policies see otherwise now: all of
+	// them, or those that look at more than labels.
+	changed func(name string, how staleness)
 
-	mu     sync.RWMutex
-	labels map[string]map[string]string
+	mu    sync.RWMutex
+	known map[string]*packed
 }
 
-// of returns the labels of a namespace, which nobody changes.
-func (n *namespaces) of(name string) map[string]string {
+// labels returns the labels of a namespace, which nobody changes.
+func (n *namespaces) labels(name string) map[string]string {
+	if p := n.get(name); p != nil {
+		return p.space.labels
+	}
+	return nil
+}
+
+// object returns a namespace of the caller's own; nil if it is not known.
+func (n *namespaces) object(name string) (*corev1.Namespace, error) {
+	p := n.get(name)
+	if p == nil {
+		return nil, nil
+	}
+	object, err := p.unpack()
+	if err != nil {
+		return nil, err
+	}
+	return policy.NamespaceOf(object)
+}
+
+func (n *namespaces) get(name string) *packed {
 	n.mu.RLock()
 	defer n.mu.RUnlock()
-	return n.labels[name]
+	return n.known[name]
 }
 
-// set takes the labels that a namespace has now; gone for one that is deleted. Its subjects go
-// with it, hence that is no change.
-func (n *namespaces) set(name string, labels map[string]string, gone bool) {
+// set takes a namespace as it is now; gone for one that is deleted. Its subjects go with it, hence
+// that is no change.
+func (n *namespaces) set(p *packed, gone bool) {
 	n.mu.Lock()
-	before, known := n.labels[name]
+	before := n.known[p.name]
 	if gone {
-		delete(n.labels, name)
+		delete(n.known, p.name)
 	} else {
-		n.labels[name] = labels
+		n.known[p.name] = p
 	}
 	n.mu.Unlock()
-	if !gone && (!known || !maps.Equal(before, labels)) {
-		n.changed(name)
+	switch {
+	case gone:
+	case before == nil || !maps.Equal(before.space.labels, p.space.labels):
+		n.changed(p.name, stale)
+	case before.space.visible != p.space.visible:
+		n.changed(p.name, staleNamespace)
 	}
 }

@@ -25,8 +25,15 @@ type packed struct {
 	content policy.Content
 	// status is the hash of the status, for kinds whose status policies target.
 	status policy.Content
-	// labels are kept of namespaces only.
+	// space is what is kept of namespaces only.
+	space *space
+}
+
+// space is what others have to know of a namespace.
+type space struct {
 	labels map[string]string
+	// visible is the hash of what policies can see of it.
+	visible policy.Content
 }
 
 // GetObjectMeta has client-go find the name.

@@ -91,12 +91,15 @@ func (s *Scanner) adoptOne(item *policies.Item) (changed bool) {
 		s.addSlot(at)
 	}
 	at.item = item
-	if !item.Policy.Background() && !item.Policy.Admission().Enabled {
+	if !item.Policy.Reported() || !item.Policy.Background() && !item.Policy.Admission().Enabled {
 		return at.retire()
 	}
 	changed = at.adopt(item.Policy)
 	if problem := item.Policy.Problem(); changed && problem != nil {
 		s.event(at, reasonNotEvaluated, "The policy can't be evaluated, its results are errors: %v", problem)
+	}
+	if doubt := item.Policy.Doubt(); changed && doubt != nil {
+		s.event(at, reasonDoubt, "The policy may say more than is evaluated: %v", doubt)
 	}
 	return changed
 }
@@ -129,8 +132,10 @@ type wish struct {
 	withStatus bool
 }
 
-// lean tells whether nothing is evaluated. Namespaces are few, and soon are.
-func (w *wish) lean() bool { return len(w.policies) > 0 && allAdmission(w.policies) }
+// lean tells whether nothing is evaluated. Namespaces are few, and policies look at them.
+func (w *wish) lean() bool {
+	return len(w.policies) > 0 && allAdmission(w.policies) && w.resource.GroupResource() != namespacesResource
+}
 
 // assign gives each kind its policies, and watches those that have some.
 func (s *Scanner) assign(ctx context.Context, catalog *served.Catalog, namespacesListed bool) {
@@ -247,7 +252,7 @@ func (s *Scanner) kindOf(gvr schema.GroupVersionResource, r served.Resource) *ki
 	if k == nil {
 		k = newKind(r, s.queue)
 		if r.GroupResource() == namespacesResource {
-			k.seen = func(p *packed, gone bool) { s.namespaces.set(p.name, p.labels, gone) }
+			k.seen = s.namespaces.set
 		}
 		s.kinds[gvr] = k
 	}

@@ -26,7 +26,7 @@ type Scanner struct {
 	config   Config
 	excluded policy.Exclusion
 	queue    *queue
-	// namespaces are the labels that workers need.
+	// namespaces are what workers have to know of them.
 	namespaces *namespaces
 	// ready has what the first scan waits for; nil once it is over.
 	ready atomic.Pointer[error]
@@ -79,7 +79,7 @@ func New(config Config) (*Scanner, error) {
 		kinds: map[schema.GroupVersionResource]*kind{},
 	}
 	s.queue = newQueue(config.Clock, s.queueIdle)
-	s.namespaces = &namespaces{changed: s.namespaceChanged, labels: map[string]map[string]string{}}
+	s.namespaces = &namespaces{changed: s.namespaceChanged, known: map[string]*packed{}}
 	s.waitFor("the list of kinds that the API serves")
 	return s, nil
 }
@@ -180,10 +180,10 @@ func (s *Scanner) newSource(resource served.Resource) *source.Source {
 }
 
 // namespaceChanged has the subjects in a namespace evaluated again.
-func (s *Scanner) namespaceChanged(name string) {
+func (s *Scanner) namespaceChanged(name string, how staleness) {
 	for _, k := range s.allKinds() {
 		if k.resource.Namespaced {
-			k.touch(name)
+			k.touch(name, how)
 		}
 	}
 }

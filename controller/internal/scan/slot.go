@@ -53,6 +53,9 @@ type compiled struct {
 // isAdmission is for lists.
 func (c *compiled) isAdmission() bool { return c.admission }
 
+// readsNamespace tells whether a change of a namespace changes results, even if that of no label.
+func (c *compiled) readsNamespace() bool { return !c.admission && c.policy.ReadsNamespace() }
+
 // revision stands for a compiled policy where the policy itself must not be kept. What it gives to
 // a resource has to be computed once, or, at admission, is what requests have given.
 type revision struct {

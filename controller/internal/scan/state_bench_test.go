@@ -54,6 +54,9 @@ func (p benchPolicy) Targets() []policy.Target {
 }
 func (p benchPolicy) Admission() policy.Admission { return policy.Admission{} }
 func (p benchPolicy) Entries() []policy.Entry     { return nil }
+func (benchPolicy) ReadsNamespace() bool          { return false }
+func (benchPolicy) Doubt() error                  { return nil }
+func (benchPolicy) Reported() bool                { return true }
 func (p benchPolicy) Problem() error              { return nil }
 func (p benchPolicy) Review(context.Context, *policy.Request) ([]policy.Verdict, error) {
 	return nil, nil
@@ -79,7 +82,7 @@ func BenchmarkState(b *testing.B) {
 		b.StartTimer()
 		s := &Scanner{config: Config{Clock: clock.RealClock{}, Results: countResults{}}}
 		s.queue = newQueue(clock.RealClock{}, func() {})
-		s.namespaces = &namespaces{labels: map[string]map[string]string{}}
+		s.namespaces = &namespaces{known: map[string]*packed{}}
 		k := newKind(served.Resource{GroupVersionResource: schema.GroupVersionResource{Version: "v1", Resource: "pods"}, Kind: "Pod", Namespaced: true}, s.queue)
 		k.source = source.New(source.Config{Resource: k.resource, Clock: clock.RealClock{}, Changed: func(error) {}})
 		var list []*compiled

@@ -39,6 +39,9 @@ func (p unitPolicy) Fingerprint() string         { return p.fingerprint }
 func (p unitPolicy) Background() bool            { return !p.admission }
 func (p unitPolicy) Admission() policy.Admission { return policy.Admission{Enabled: p.admission} }
 func (p unitPolicy) Entries() []policy.Entry     { return p.entries }
+func (unitPolicy) ReadsNamespace() bool          { return false }
+func (unitPolicy) Doubt() error                  { return nil }
+func (unitPolicy) Reported() bool                { return true }
 func (p unitPolicy) Targets() []policy.Target {
 	if p.targets != nil {
 		return p.targets

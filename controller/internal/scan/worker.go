@@ -6,7 +6,9 @@ package scan
 import (
 	"context"
 	"fmt"
+	"slices"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/klog/v2"
 
 	"github.com/docket-project/docket/api/report"
@@ -37,12 +39,9 @@ func (s *Scanner) process(ctx context.Context, e *entry) error {
 		if err != nil {
 			return err
 		}
-		subject := policy.Subject{Object: object, Resource: e.kind.resource.GroupVersionResource}
-		// After begin: a change of the labels from here on has the entry come again.
-		if e.kind.resource.GroupResource() == namespacesResource {
-			subject.NamespaceLabels = object.GetLabels()
-		} else if e.kind.resource.Namespaced {
-			subject.NamespaceLabels = s.namespaces.of(todo.packed.namespace)
+		subject, err := s.subjectOf(e.kind, object, todo.due)
+		if err != nil {
+			return err
 		}
 		for _, c := range todo.due {
 			if c.admission {
@@ -58,6 +57,25 @@ func (s *Scanner) process(ctx context.Context, e *entry) error {
 	}
 	e.kind.finish(e, todo)
 	return nil
+}
+
+// subjectOf returns an object with what policies are to see of its namespace. It is called after
+// begin: a change of the namespace from then on has the entry come again.
+func (s *Scanner) subjectOf(k *kind, object *unstructured.Unstructured, due []*compiled) (policy.Subject, error) {
+	subject := policy.Subject{Object: object, Resource: k.resource.GroupVersionResource}
+	switch {
+	case k.resource.GroupResource() == namespacesResource:
+		subject.NamespaceLabels = object.GetLabels()
+	case k.resource.Namespaced:
+		subject.NamespaceLabels = s.namespaces.labels(object.GetNamespace())
+		if slices.ContainsFunc(due, (*compiled).readsNamespace) {
+			var err error
+			if subject.NamespaceObject, err = s.namespaces.object(object.GetNamespace()); err != nil {
+				return subject, err
+			}
+		}
+	}
+	return subject, nil
 }
 
 // allAdmission tells whether there is nothing to evaluate.

@@ -54,6 +54,7 @@ type compiled struct {
 	id       policy.Identity
 	excepted map[string]bool
 	problem  error
+	reported bool
 }
 
 // Compile implements [policy.Compiler].
@@ -62,6 +63,8 @@ func (Compiler) Compile(object *unstructured.Unstructured, exceptions []*unstruc
 		id:       policy.Identity{Kind: object.GetKind(), Namespace: object.GetNamespace(), Name: object.GetName()},
 		excepted: map[string]bool{},
 	}
+	_, disabled := object.GetLabels()[policy.DisabledLabel]
+	p.reported = !disabled
 	p.problem = decode(object, &p.spec)
 	if p.problem == nil && p.spec.Problem != "" {
 		p.problem = errors.New(p.spec.Problem)
@@ -165,6 +168,15 @@ func (p *compiled) Admission() policy.Admission { return policy.Admission{} }
 
 // Entries implements [policy.Policy]: these policies read no context.
 func (p *compiled) Entries() []policy.Entry { return nil }
+
+// Doubt implements [policy.Policy].
+func (p *compiled) Doubt() error { return nil }
+
+// Reported implements [policy.Policy].
+func (p *compiled) Reported() bool { return p.reported }
+
+// ReadsNamespace implements [policy.Policy].
+func (p *compiled) ReadsNamespace() bool { return false }
 
 // Review implements [policy.Policy].
 func (p *compiled) Review(ctx context.Context, _ *policy.Request) ([]policy.Verdict, error) {

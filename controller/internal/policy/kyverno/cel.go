@@ -45,6 +45,7 @@ type celPolicy struct {
 func (c *Compiler) compileCEL(object *unstructured.Unstructured, all []*unstructured.Unstructured) policy.Policy {
 	referring := celExceptions(object, all)
 	described := describe(object, referring)
+	described.doubt = unknownFieldsError(unknownFields(object))
 	decoded, err := decodeCEL(object)
 	if err != nil {
 		described.constraints = rawConstraints(object)

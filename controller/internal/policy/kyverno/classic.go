@@ -64,6 +64,7 @@ func (c *Compiler) compileClassic(object *unstructured.Unstructured, all []*unst
 	described := describe(object, referring)
 	known := object.DeepCopy()
 	problem := translate(known)
+	described.doubt = unknownFieldsError(unknownFields(known))
 	named := unique(kindTargets(rawKinds(object)))
 	described.admission.Targets = requestTargets(named)
 	decoded, err := decodeClassic(known)

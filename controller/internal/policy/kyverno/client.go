@@ -35,8 +35,8 @@ func newClient(c Config) (engineapi.Client, error) {
 	return adapters.Client(client), nil
 }
 
-// subjectClient answers for the subject's namespace without asking the cluster, so that the labels
-// are those that the caller evaluates with.
+// subjectClient answers for the subject's namespace without asking the cluster, so that it is the one
+// that the caller evaluates with.
 type subjectClient struct {
 	engineapi.Client
 	namespace *corev1.Namespace
@@ -52,12 +52,16 @@ func (c *subjectClient) GetNamespace(ctx context.Context, name string, options m
 
 // namespaceOf returns the namespace of a subject as far as it is known, nil if it has none.
 func namespaceOf(subject policy.Subject) *corev1.Namespace {
-	return namespaceNamed(subject.Object.GetNamespace(), subject.NamespaceLabels)
+	return namespaceNamed(subject.Object.GetNamespace(), subject.NamespaceObject, subject.NamespaceLabels)
 }
 
-func namespaceNamed(name string, labels map[string]string) *corev1.Namespace {
+// namespaceNamed returns the namespace if it is known, or else what its labels make of it.
+func namespaceNamed(name string, known *corev1.Namespace, labels map[string]string) *corev1.Namespace {
 	if name == "" {
 		return nil
+	}
+	if known != nil && known.Name == name {
+		return known
 	}
 	return &corev1.Namespace{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"},

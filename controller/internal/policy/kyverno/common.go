@@ -29,10 +29,15 @@ type common struct {
 	presentation policy.Presentation
 	fingerprint  string
 	background   bool
-	admission    policy.Admission
-	entries      []policy.Entry
-	targets      []policy.Target
-	problem      error
+	// unreported tells that its owner wants no results in reports.
+	unreported bool
+	admission  policy.Admission
+	entries    []policy.Entry
+	// readsNamespace tells that an expression may look at the namespace.
+	readsNamespace bool
+	targets        []policy.Target
+	problem        error
+	doubt          error
 	// constraints are those of a CEL policy that can be read.
 	constraints *admissionregistrationv1.MatchResources
 }
@@ -49,17 +54,26 @@ func (c *common) Fingerprint() string { return c.fingerprint }
 // Background is that of [policy.Policy].
 func (c *common) Background() bool { return c.background }
 
+// Reported is that of [policy.Policy].
+func (c *common) Reported() bool { return !c.unreported }
+
 // Targets is that of [policy.Policy].
 func (c *common) Targets() []policy.Target { return c.targets }
 
 // Problem is that of [policy.Policy].
 func (c *common) Problem() error { return c.problem }
 
+// Doubt is that of [policy.Policy].
+func (c *common) Doubt() error { return c.doubt }
+
 // Admission is that of [policy.Policy].
 func (c *common) Admission() policy.Admission { return c.admission }
 
 // Entries is that of [policy.Policy].
 func (c *common) Entries() []policy.Entry { return c.entries }
+
+// ReadsNamespace is that of [policy.Policy].
+func (c *common) ReadsNamespace() bool { return c.readsNamespace }
 
 func (c *common) evaluable() bool { return c.problem == nil }
 
@@ -79,6 +93,8 @@ func describe(object *unstructured.Unstructured, exceptions []*unstructured.Unst
 	if object.GroupVersionKind().Group == policy.CELGroup {
 		source = reportutils.SourceValidatingPolicy
 	}
+	// The value says nothing, in Kyverno neither.
+	_, unreported := object.GetLabels()[policy.DisabledLabel]
 	identity := policy.Identity{Kind: object.GetKind(), Namespace: object.GetNamespace(), Name: object.GetName()}
 	return common{
 		identity: identity,
@@ -91,7 +107,10 @@ func describe(object *unstructured.Unstructured, exceptions []*unstructured.Unst
 		},
 		fingerprint: fingerprint(identity, object, exceptions),
 		background:  background,
+		unreported:  unreported,
 		admission:   rawAdmission(object, admission),
+		// The one name that CEL has for it; other expressions don't see namespaces.
+		readsNamespace: mentions("namespaceObject", append([]*unstructured.Unstructured{object}, exceptions...)),
 	}
 }
 

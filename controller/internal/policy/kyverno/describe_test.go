@@ -4,6 +4,7 @@
 package kyverno
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -32,6 +33,20 @@ func TestPresentation(t *testing.T) {
 	cel = compile(t, strings.Replace(validatingPolicy, "spec:\n", "spec:\n  evaluation: {background: {enabled: false}}\n", 1))
 	if cel.Background() || cel.Presentation().Process != "admission review" {
 		t.Errorf("background %v, %+v", cel.Background(), cel.Presentation())
+	}
+}
+
+// TestReported: the label counts, not its value, and evaluates nothing.
+func TestReported(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{"p": clusterPolicy(podRule(unprivileged)), "v": validatingPolicy} {
+		before := compile(t, text)
+		for _, value := range []string{"'true'", "'false'", "''"} {
+			p := compile(t, strings.Replace(text, "{name: "+name+"}", "{name: "+name+", labels: {reports.kyverno.io/disabled: "+value+"}}", 1))
+			if !before.Reported() || p.Reported() || p.Fingerprint() != before.Fingerprint() || p.Admission().Enforces != before.Admission().Enforces {
+				t.Errorf("%s with the value %s: reported %v", name, value, p.Reported())
+			}
+		}
 	}
 }
 
@@ -182,9 +197,45 @@ func TestStrangeObjects(t *testing.T) {
 }
 
 // TestUnknownFields promises that a policy of a newer Kyverno is evaluated as the API server would
-// have stored it.
+// have stored it, and that what is left out is named by its path.
 func TestUnknownFields(t *testing.T) {
 	t.Parallel()
+	const loop = "validate: {foreach: [{list: request.object.spec.containers, surprise: 1, deny: {conditions: {all: [{key: a, operater: Equals, value: b}]}}}]}"
+	for name, test := range map[string]struct {
+		text  string
+		paths []string
+	}{
+		"none":            {clusterPolicy(podRule(unprivileged)), nil},
+		"none in CEL":     {validatingPolicy, nil},
+		"spec":            {strings.Replace(clusterPolicy(podRule(unprivileged)), "spec:\n", "spec:\n  surprise: {a: 1}\n", 1), []string{"spec.surprise"}},
+		"spec of CEL":     {strings.Replace(validatingPolicy, "spec:\n", "spec:\n  surprise: true\n", 1), []string{"spec.surprise"}},
+		"match":           {strings.Replace(clusterPolicy(podRule(unprivileged)), "resources: {", "resources: {surprise: [a], ", 1), []string{"spec.rules[0].match", "surprise"}},
+		"matchConstraint": {strings.Replace(validatingPolicy, "    resourceRules", "    excludeEverything: true\n    resourceRules", 1), []string{"spec.matchConstraints.excludeEverything"}},
+		"loop": {clusterPolicy(podRule(loop)), []string{
+			"spec.rules[0].validate.foreach[0].surprise", "spec.rules[0].validate.foreach[0].deny.conditions.all[0].operater",
+		}},
+		"list of conditions": {clusterPolicy(podRule("preconditions: [{key: a, operator: Equals, value: b, surprise: c}]\n" + unprivileged)), []string{
+			"spec.rules[0].preconditions[0].surprise",
+		}},
+	} {
+		doubt := compiler(t).Compile(object(t, test.text), nil).Doubt()
+		if (doubt != nil) != (test.paths != nil) {
+			t.Errorf("%s: doubt %v", name, doubt)
+			continue
+		}
+		for _, path := range test.paths {
+			if !strings.Contains(doubt.Error(), path) {
+				t.Errorf("%s: %v does not name %s", name, doubt, path)
+			}
+		}
+	}
+	many := "spec:\n"
+	for i := range 3 * maxUnknown {
+		many += fmt.Sprintf("  surprise%d: 1\n", i)
+	}
+	if p := compile(t, strings.Replace(clusterPolicy(podRule(unprivileged)), "spec:\n", many, 1)); !strings.Contains(p.Doubt().Error(), "and 40 more") {
+		t.Errorf("many: %v", p.Doubt())
+	}
 	want(t, compile(t, strings.Replace(clusterPolicy(podRule(unprivileged)), "spec:\n", "spec:\n  surprise: true\n", 1)), subject(t, badPod), "r:fail")
 	want(t, compile(t, strings.Replace(clusterPolicy(podRule(unprivileged)), "kyverno.io/v1", "kyverno.io/v2beta1", 1)), subject(t, badPod), "r:fail")
 }

@@ -1,0 +1,48 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package policy
+
+import (
+	"fmt"
+	"maps"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// NamespaceOf returns a namespace as policies see it: all of it but managed fields and the last
+// applied configuration. It doesn't change object.
+func NamespaceOf(object *unstructured.Unstructured) (*corev1.Namespace, error) {
+	namespace := &corev1.Namespace{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, namespace); err != nil {
+		return nil, fmt.Errorf("read the namespace %s: %w", object.GetName(), err)
+	}
+	namespace.ManagedFields = nil
+	if _, ok := namespace.Annotations[LastApplied]; ok {
+		namespace.Annotations = maps.Clone(namespace.Annotations)
+		delete(namespace.Annotations, LastApplied)
+	}
+	return namespace, nil
+}
+
+// HashOfNamespace returns the hash of what policies can see of a namespace, but for the resource
+// version and the generation: they change with everything else, and with what nobody sees.
+func HashOfNamespace(object *unstructured.Unstructured) (Content, error) {
+	content := maps.Clone(object.Object)
+	if metadata, ok := content["metadata"].(map[string]any); ok {
+		metadata = maps.Clone(metadata)
+		for _, noise := range []string{"managedFields", "resourceVersion", "generation", "selfLink"} {
+			delete(metadata, noise)
+		}
+		annotations := object.GetAnnotations()
+		delete(annotations, LastApplied) // A copy.
+		delete(metadata, "annotations")
+		if len(annotations) > 0 {
+			metadata["annotations"] = annotations
+		}
+		content["metadata"] = metadata
+	}
+	return HashOf(content)
+}
