@@ -16,13 +16,38 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-const controllerAlerts = "chart/controller/monitoring/prometheusrule.yaml"
+const (
+	controllerAlerts    = "chart/controller/monitoring/prometheusrule.yaml"
+	controllerDashboard = "chart/controller/monitoring/dashboard.json"
+)
 
 // TestControllerAlerts runs promtool's checks, and its tests of alerts in testdata.
 func TestControllerAlerts(t *testing.T) {
 	t.Parallel()
 	_, rules := alertsOf(t, controllerAlerts)
 	checkAlerts(t, rules, "testdata/controller-alerts.yaml")
+}
+
+// TestControllerDashboard checks the layout, each query, and that the operator's users get it by
+// kustomize and by the chart.
+func TestControllerDashboard(t *testing.T) {
+	t.Parallel()
+	checkDashboard(t, readDashboard(t, controllerDashboard))
+	want := text(t, controllerDashboard)
+	for variant, all := range map[string]objects{
+		"kustomize": kustomize(t, "testdata/controller-monitoring"),
+		"helm":      helm(t, "reports", "controller.enabled=true", "monitoring.enabled=true"),
+	} {
+		object := all["ConfigMap docket-controller-dashboard"]
+		if object == nil {
+			t.Errorf("%s: there is no ConfigMap", variant)
+			continue
+		}
+		got := convert[corev1.ConfigMap](t, object)
+		if got.Labels["grafana_dashboard"] != "1" || strings.TrimSpace(got.Data["docket-controller.json"]) != strings.TrimSpace(want) {
+			t.Errorf("%s: labels %v, %d bytes of %d", variant, got.Labels, len(got.Data["docket-controller.json"]), len(want))
+		}
+	}
 }
 
 // controllerMetrics returns the names of metrics in the code of the controller, which is another
@@ -47,16 +72,24 @@ func controllerMetrics(t *testing.T) map[string]bool {
 	return names
 }
 
-// TestControllerMetricsExist finds alerts on metrics that nobody has, and metrics that
+// TestControllerMetricsExist finds alerts and panels on metrics that nobody has, and metrics that
 // docs/operations.md does not explain.
 func TestControllerMetricsExist(t *testing.T) {
 	t.Parallel()
 	served := controllerMetrics(t)
 	rules, _ := alertsOf(t, controllerAlerts)
+	expressions := dashboardExpressions(readDashboard(t, controllerDashboard))
 	for _, r := range rules {
-		for _, name := range metricNames(r.Expr) {
-			if !served[name] {
-				t.Errorf("%s: the controller has no metric %s", r.Alert, name)
+		expressions = append(expressions, r.Expr)
+	}
+	for _, expression := range expressions {
+		names := metricNames(expression)
+		if len(names) == 0 {
+			t.Errorf("no metric in %s", expression)
+		}
+		for _, name := range names {
+			if !served[strings.TrimSuffix(name, "_bucket")] {
+				t.Errorf("the controller has no metric %s of %s", name, expression)
 			}
 		}
 	}

@@ -136,10 +136,13 @@ type dashboard struct {
 	}
 }
 
-func readDashboard(t testing.TB) dashboard {
+// serverDashboard is that of the server.
+const serverDashboard = "chart/monitoring/dashboard.json"
+
+func readDashboard(t testing.TB, path string) dashboard {
 	t.Helper()
 	var d dashboard
-	read(t, "chart/monitoring/dashboard.json", &d)
+	read(t, path, &d)
 	if d.UID == "" || d.Title == "" || d.SchemaVersion < 39 || len(d.Panels) < 10 {
 		t.Fatalf("uid %q, title %q, schema %d, %d panels", d.UID, d.Title, d.SchemaVersion, len(d.Panels))
 	}
@@ -149,7 +152,11 @@ func readDashboard(t testing.TB) dashboard {
 // TestDashboard checks the layout, and each query with promtool.
 func TestDashboard(t *testing.T) {
 	t.Parallel()
-	d := readDashboard(t)
+	checkDashboard(t, readDashboard(t, serverDashboard))
+}
+
+func checkDashboard(t *testing.T, d dashboard) {
+	t.Helper()
 	ids, cells := map[int]bool{}, map[[2]int]string{}
 	for _, p := range d.Panels {
 		if ids[p.ID] {
@@ -196,6 +203,17 @@ func queries(d dashboard) []string {
 	return all
 }
 
+// dashboardExpressions are the queries, and those of variables.
+func dashboardExpressions(d dashboard) []string {
+	expressions := queries(d)
+	for _, variable := range d.Templating.List {
+		if inner, ok := strings.CutPrefix(variable.Definition, "label_values("); ok {
+			expressions = append(expressions, strings.Split(inner, ",")[0])
+		}
+	}
+	return expressions
+}
+
 // elsewhere are metrics of others, and those that a server shows only beside a
 // cluster. Those that test/e2e can see, it looks for.
 func elsewhere() []string {
@@ -215,15 +233,9 @@ func TestMetricsExist(t *testing.T) {
 	t.Parallel()
 	served := servedMetrics(t)
 	rules, _ := alerts(t)
-	d := readDashboard(t)
-	expressions := queries(d)
+	expressions := dashboardExpressions(readDashboard(t, serverDashboard))
 	for _, r := range rules {
 		expressions = append(expressions, r.Expr)
-	}
-	for _, variable := range d.Templating.List {
-		if inner, ok := strings.CutPrefix(variable.Definition, "label_values("); ok {
-			expressions = append(expressions, strings.Split(inner, ",")[0])
-		}
 	}
 	used := map[string]bool{}
 	for _, expression := range expressions {

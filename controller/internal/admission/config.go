@@ -8,8 +8,10 @@ import (
 	"fmt"
 	"runtime"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/utils/clock"
 
 	"github.com/docket-project/docket/controller/internal/policy"
@@ -45,6 +47,10 @@ type Config struct {
 	All bool
 	// Exclude lists resources that are never evaluated, beside [policy.NeverReviewed].
 	Exclude []schema.GroupResource
+	// Events takes Events about denied requests, and About returns the policy that one is on, false
+	// if there is none any more. Without them there are no Events.
+	Events typedcorev1.EventsGetter
+	About  func(policy.Identity) (corev1.ObjectReference, bool)
 	// Concurrency is how many requests each of the two webhooks evaluates at a time; 0 means eight a
 	// processor.
 	Concurrency int

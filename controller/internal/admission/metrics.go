@@ -25,6 +25,13 @@ const (
 	refusedMalformed = "malformed"
 )
 
+// Values of the label result of Events.
+const (
+	eventSent    = "sent"
+	eventDropped = "dropped"
+	eventFailed  = "failed"
+)
+
 var (
 	requestsTotal = metrics.NewCounterVec(&metrics.CounterOpts{
 		Name: "docket_controller_admission_requests_total", StabilityLevel: metrics.ALPHA,
@@ -43,6 +50,10 @@ var (
 		Name: "docket_controller_admission_policy_errors_total", StabilityLevel: metrics.ALPHA,
 		Help: "Policies that could not be evaluated for an admission request, by webhook: with a rule in error, or at all.",
 	}, []string{"webhook"})
+	eventsTotal = metrics.NewCounterVec(&metrics.CounterOpts{
+		Name: "docket_controller_admission_events_total", StabilityLevel: metrics.ALPHA,
+		Help: "Events about denied requests, one for each rule that denies, by result: sent, failed if the API did not take it, dropped if there were too many at a time.",
+	}, []string{"result"})
 	requestsInFlight = metrics.NewGaugeVec(&metrics.GaugeOpts{
 		Name: "docket_controller_admission_in_flight", StabilityLevel: metrics.ALPHA,
 		Help: "Admission requests that hold a place, by webhook, with those that a policy goes on with after their answer.",
@@ -54,6 +65,6 @@ var (
 //
 //nolint:gochecknoglobals // As in the other packages: the registry is global.
 var RegisterMetrics = sync.OnceFunc(func() {
-	legacyregistry.MustRegister(requestsTotal, refusedTotal, requestSeconds, policyErrors, requestsInFlight)
+	legacyregistry.MustRegister(requestsTotal, refusedTotal, requestSeconds, policyErrors, eventsTotal, requestsInFlight)
 	handoff.RegisterMetrics()
 })

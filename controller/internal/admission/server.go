@@ -28,9 +28,11 @@ const tick = time.Second
 
 // Server is the admission webhook of a replica without its TLS. Make one with [NewServer].
 type Server struct {
-	config     Config
-	excluded   policy.Exclusion
-	sender     *handoff.Sender
+	config   Config
+	excluded policy.Exclusion
+	sender   *handoff.Sender
+	// announcer is nil if nobody is told of denials.
+	announcer  *announcer
 	namespaces *namespaces
 	// webhooks are by path.
 	webhooks map[string]*webhook
@@ -52,7 +54,7 @@ func NewServer(config Config) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{
-		config: config, excluded: policy.NeverReviewed(config.Exclude...), sender: sender,
+		config: config, excluded: policy.NeverReviewed(config.Exclude...), sender: sender, announcer: newAnnouncer(&config),
 		namespaces: &namespaces{client: config.Client, known: map[string]*corev1.Namespace{}},
 	}
 	s.namespaces.source = source.New(source.Config{
@@ -78,6 +80,7 @@ func (s *Server) Run(ctx context.Context) error {
 	defer s.namespaces.source.Stop()
 	var group sync.WaitGroup
 	group.Go(func() { s.followRoles(ctx) })
+	group.Go(func() { s.announcer.run(ctx) })
 	err := s.sender.Run(ctx)
 	group.Wait()
 	return err
@@ -191,6 +194,9 @@ func (s *Server) review(at moment, x *index, request *admissionv1.AdmissionReque
 		}
 	}
 	response := answer(parsed, findings)
+	if !response.Allowed {
+		s.announcer.denied(parsed, findings)
+	}
 	// A client that has gone took nothing from this answer, for which policies had no time.
 	if response.Allowed && !errors.Is(at.waiting.Err(), context.Canceled) {
 		if err := s.handOver(parsed, m, findings, at.begin); err != nil {

@@ -112,7 +112,13 @@ func (m *Manager) work(ctx context.Context, replica *replica, health *health) er
 // lead scans and writes reports until ctx is done. If that is because the process ends, and not
 // because another replica leads now, what is known is written first.
 func (m *Manager) lead(ctx context.Context, replica *replica, recorder record.EventRecorder, health *health) error {
-	layout := report.NewLayout(report.Options{Split: m.options.Split, API: report.API(m.options.ReportsAPI)})
+	allowed, err := report.ParseOutcomes(m.options.AllowedResults)
+	if err != nil {
+		return fmt.Errorf("--allowed-results: %w", err)
+	}
+	layout := report.NewLayout(report.Options{
+		Split: m.options.Split, API: report.API(m.options.ReportsAPI), Allowed: allowed, Series: m.options.MetricsPolicySeries,
+	})
 	writer, err := report.NewWriter(m.writerConfig(layout))
 	if err != nil {
 		return err

@@ -30,9 +30,11 @@ func TestOptionsSayWhatIsWrong(t *testing.T) {
 		"--report-interval":          func(o *Options) { o.ReportInterval = time.Millisecond },
 		"--background-scan-interval": func(o *Options) { o.ScanInterval = time.Second },
 		"--workers":                  func(o *Options) { o.Workers = -1 },
+		"--allowed-results":          func(o *Options) { o.AllowedResults = []string{"fail", "failed"} },
 		"--events-per-policy":        func(o *Options) { o.EventsPerPolicy = 1000 },
 		"--exclude-kinds":            func(o *Options) { o.ExcludeKinds = []string{"Pod/exec"} },
 		"--leader-elect-namespace":   func(o *Options) { o.LeaderElectNamespace = "a.b" },
+		"--metrics-policy-series":    func(o *Options) { o.MetricsPolicySeries = -1 },
 		"--metrics-bind-address":     func(o *Options) { o.MetricsBindAddress = "8080" },
 	} {
 		options := NewOptions()
@@ -40,6 +42,11 @@ func TestOptionsSayWhatIsWrong(t *testing.T) {
 		if errs := options.Validate(); len(errs) != 1 || !strings.HasPrefix(errs[0].Error(), flag+": ") {
 			t.Errorf("%s: %v", flag, errs)
 		}
+	}
+	none := NewOptions()
+	none.AllowedResults = nil
+	if errs := none.Validate(); len(errs) != 1 || !strings.HasPrefix(errs[0].Error(), "--allowed-results: ") {
+		t.Errorf("no results at all: %v", errs)
 	}
 	never := NewOptions()
 	never.ScanInterval, never.MetricsBindAddress = 0, "0"

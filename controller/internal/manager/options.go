@@ -27,6 +27,9 @@ const (
 	defaultScanInterval   = time.Hour
 	minScanInterval       = time.Minute
 	maxEventsPerPolicy    = 100
+	// defaultPolicySeries make 10,000 series at most, mostly a half of it.
+	defaultPolicySeries = 2000
+	maxPolicySeries     = 100_000
 )
 
 // Options are the flags of the command. Make them with [NewOptions].
@@ -35,6 +38,7 @@ type Options struct {
 
 	Split          bool
 	ReportsAPI     string
+	AllowedResults []string
 	ReportInterval time.Duration
 
 	ScanInterval    time.Duration
@@ -48,7 +52,8 @@ type Options struct {
 	LeaderElect          bool
 	LeaderElectNamespace string
 
-	MetricsBindAddress string
+	MetricsBindAddress  string
+	MetricsPolicySeries int
 
 	Logs *logs.Options
 }
@@ -58,15 +63,17 @@ func NewOptions() *Options {
 	return &Options{
 		Split:          true,
 		ReportsAPI:     string(report.WGPolicy),
+		AllowedResults: report.OutcomeNames(),
 		ReportInterval: defaultReportInterval,
 		ScanInterval:   defaultScanInterval,
 
 		CacheOptions:     NewCacheOptions(),
 		AdmissionOptions: newAdmissionOptions(),
 
-		LeaderElect:        true,
-		MetricsBindAddress: ":8080",
-		Logs:               logs.NewOptions(),
+		LeaderElect:         true,
+		MetricsBindAddress:  ":8080",
+		MetricsPolicySeries: defaultPolicySeries,
+		Logs:                logs.NewOptions(),
 	}
 }
 
@@ -78,6 +85,7 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 	fs = sections.FlagSet("reports")
 	fs.BoolVar(&o.Split, "split-policy-report", o.Split, "Write one report for each policy and namespace. If false, one for each namespace. A change replaces the old reports once the new ones are there")
 	fs.StringVar(&o.ReportsAPI, "reports-api", o.ReportsAPI, fmt.Sprintf("API group of the reports: %s or %s", report.WGPolicy, report.OpenReports))
+	fs.StringSliceVar(&o.AllowedResults, "allowed-results", o.AllowedResults, "Results that reports have: pass, fail, error, warn and skip. A failure that is shown as a warning, because its policy is not scored, counts as fail. Others are found and left out")
 	fs.DurationVar(&o.ReportInterval, "report-interval", o.ReportInterval, "How long changes of a report are gathered before it is written. One that was quiet for a fifth of it is written at once")
 	fs = sections.FlagSet("scan")
 	fs.DurationVar(&o.ScanInterval, "background-scan-interval", o.ScanInterval, "How often everything is evaluated again without a known reason, for policies that look at more than the resource. 0 means never")
@@ -91,6 +99,7 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 	fs.StringVar(&o.LeaderElectNamespace, "leader-elect-namespace", o.LeaderElectNamespace, "Namespace of the Lease. Without it, that of the pod")
 	fs = sections.FlagSet("metrics")
 	fs.StringVar(&o.MetricsBindAddress, "metrics-bind-address", o.MetricsBindAddress, "Address for /metrics, /healthz and /readyz over HTTP. 0 means none")
+	fs.IntVar(&o.MetricsPolicySeries, "metrics-policy-series", o.MetricsPolicySeries, "How many pairs of policy and namespace the metric docket_controller_policy_results tells apart, with a series for each outcome. Further ones are summed up. 0 means that there is no such metric")
 	logsapi.AddFlags(o.Logs, sections.FlagSet("logs"))
 	return sections
 }
@@ -101,6 +110,9 @@ func (o *Options) Validate() []error {
 	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	if !slices.Contains([]report.API{report.WGPolicy, report.OpenReports}, report.API(o.ReportsAPI)) {
 		bad("--reports-api: %q is not %s or %s", o.ReportsAPI, report.WGPolicy, report.OpenReports)
+	}
+	if _, err := report.ParseOutcomes(o.AllowedResults); err != nil {
+		bad("--allowed-results: %w", err)
 	}
 	if o.ReportInterval < minReportInterval {
 		bad("--report-interval: %v is too short; give %v or more", o.ReportInterval, minReportInterval)
@@ -130,6 +142,9 @@ func (o *Options) Validate() []error {
 		if _, _, err := net.SplitHostPort(o.MetricsBindAddress); err != nil {
 			bad("--metrics-bind-address: %w; give one such as :8080, or 0 for none", err)
 		}
+	}
+	if o.MetricsPolicySeries < 0 || o.MetricsPolicySeries > maxPolicySeries {
+		bad("--metrics-policy-series: %d is not between 0 and %d", o.MetricsPolicySeries, maxPolicySeries)
 	}
 	if err := errors.Join(logsapi.Validate(o.Logs, nil, nil).ToAggregate()); err != nil {
 		errs = append(errs, err)

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
@@ -94,6 +95,7 @@ func (m *Manager) addWebhook(ctx context.Context, r *replica) error {
 	}
 	r.admission, err = admission.NewServer(admission.Config{
 		Client: r.client, Catalogs: r.served, Policies: r.policyList, All: m.options.AdmissionPolicies == allPolicies, Exclude: m.excluded(),
+		Events: r.kubernetes.CoreV1(), About: r.policyNamed,
 	})
 	if err != nil {
 		return err
@@ -129,6 +131,19 @@ func (r *replica) policyList() []policy.Policy {
 	}
 	r.current.Store(next)
 	return next.list
+}
+
+// policyNamed returns what an Event about a policy refers to.
+func (r *replica) policyNamed(id policy.Identity) (corev1.ObjectReference, bool) {
+	snapshot := r.policies.Current()
+	if snapshot == nil {
+		return corev1.ObjectReference{}, false
+	}
+	i := slices.IndexFunc(snapshot.Items, func(item *policies.Item) bool { return item.Policy.Identity() == id })
+	if i < 0 {
+		return corev1.ObjectReference{}, false
+	}
+	return snapshot.Items[i].Reference(), true
 }
 
 // support keeps what requests and the leader need until ctx is done.

@@ -38,10 +38,16 @@ type remote struct {
 	metadata metadata.Interface
 }
 
-// identity is what a server adds to a report.
+// identity is what a server adds to a report, and what others have added.
 type identity struct {
-	UID             types.UID `json:"uid"`
-	ResourceVersion string    `json:"resourceVersion"`
+	UID             types.UID
+	ResourceVersion string
+	// foreign is nil if there is nothing.
+	foreign *foreign
+}
+
+func identityOf(object metav1.Object) identity {
+	return identity{UID: object.GetUID(), ResourceVersion: object.GetResourceVersion(), foreign: foreignOf(object)}
 }
 
 func newRemote(config *rest.Config) (*remote, error) {
@@ -111,13 +117,11 @@ func send(ctx context.Context, request *rest.Request, data []byte) (identity, er
 	if err != nil {
 		return identity{}, err
 	}
-	var object struct {
-		Metadata identity `json:"metadata"`
-	}
+	var object metav1.PartialObjectMetadata
 	if err := json.NewDecoder(bytes.NewReader(answer)).Decode(&object); err != nil {
 		return identity{}, fmt.Errorf("decode the answer to a write: %w", err)
 	}
-	return object.Metadata, nil
+	return identityOf(&object), nil
 }
 
 // remove deletes a report if it is still the one that is meant.

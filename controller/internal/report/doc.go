@@ -11,8 +11,10 @@
 // repairs what others change. Its goroutines are those of [Writer.Run], which ends them all
 // before it returns, and short-lived ones of [Writer.Flush], which likewise waits for them.
 //
-// A report with our label is ours entirely: an update drops labels and annotations that others
-// have added, although those alone cause no update.
+// What a report with our label says is ours entirely. Labels, annotations, owner references and
+// finalizers that others have added stay through all updates, and cause none; a key of ours
+// that is not wanted any more goes. A report that is deleted, because it is empty or of another
+// layout, takes them with it.
 //
 // The policy of a report is in its labels and annotations. Names are for people; nothing
 // reads them.

@@ -4,6 +4,7 @@
 package report
 
 import (
+	"slices"
 	"sync"
 
 	"k8s.io/utils/clock"
@@ -40,6 +41,11 @@ type Options struct {
 	// MaxBytes is the greatest size of a report as JSON; DefaultMaxBytes if zero, and at
 	// least 32 KiB.
 	MaxBytes int
+	// Allowed are the outcomes that reports have results of, as the policy gives them: a failure
+	// that is shown as a warning is a failure. All if empty.
+	Allowed []report.Outcome
+	// Series is how many pairs of policy and namespace the metrics tell apart; none if zero.
+	Series int
 	// Clock says when a result changed; the real one if nil.
 	Clock clock.PassiveClock
 }
@@ -60,6 +66,11 @@ func (o *Options) complete() {
 	}
 }
 
+// allows tells whether reports have results of the outcome.
+func (o *Options) allows(outcome report.Outcome) bool {
+	return len(o.Allowed) == 0 || slices.Contains(o.Allowed, outcome)
+}
+
 // noPolicy is the policy of reports on all policies.
 var noPolicy policy.Identity //nolint:gochecknoglobals // A zero value with a name.
 
@@ -76,7 +87,7 @@ type Layout struct {
 	groups   map[groupKey]*group
 	chunks   map[reportKey]*chunk
 	// counts has the number of results by outcome as shown.
-	counts  map[report.Outcome]int
+	counts  tally
 	changes changes
 	settled bool
 	// old is for the records of a policy and a subject; it is kept for the next call.
@@ -90,7 +101,7 @@ func NewLayout(options Options) *Layout {
 		options: options, changed: make(chan struct{}, 1),
 		policies: map[policy.Identity]*policyState{}, subjects: map[policy.Reference]*subject{},
 		groups: map[groupKey]*group{}, chunks: map[reportKey]*chunk{},
-		counts: map[report.Outcome]int{}, changes: newChanges(),
+		counts: newTally(options.Series), changes: newChanges(),
 	}
 }
 
@@ -134,7 +145,7 @@ func (l *Layout) recount(c *chunk, p *policyState, sign int) {
 	for _, r := range c.records {
 		if r.owner == p {
 			size += p.size
-			l.counts[p.shown(r.outcome)] += sign
+			l.counts.add(r, p.shown(r.outcome), sign)
 		}
 	}
 	c.grow(sign * size)
@@ -159,9 +170,11 @@ func (l *Layout) chunksOf(p *policyState) []*chunk {
 }
 
 // Set replaces the results of a policy for a subject; none removes them. A result that says
-// what it said keeps its time, and the report that it is in does not change.
+// what it said keeps its time, and the report that it is in does not change. Results whose outcome
+// reports don't have are left out.
 func (l *Layout) Set(id policy.Identity, reference policy.Reference, results []policy.Result) {
 	reference = fitReference(reference)
+	results = l.allowed(results)
 	now := l.options.Clock.Now().Unix()
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -177,6 +190,14 @@ func (l *Layout) Set(id policy.Identity, reference policy.Reference, results []p
 		l.subjects[reference] = s
 	}
 	l.replace(p, s, results, now)
+}
+
+// allowed returns the results that reports have; the same slice if these are all.
+func (l *Layout) allowed(results []policy.Result) []policy.Result {
+	if len(l.options.Allowed) == 0 {
+		return results
+	}
+	return slices.DeleteFunc(slices.Clone(results), func(r policy.Result) bool { return !l.options.allows(r.Outcome) })
 }
 
 // replace pairs new results with old ones by rule, nth with nth where one has several.
@@ -251,8 +272,8 @@ func (l *Layout) update(r *record, t text, now int64) {
 		r.text, r.unscored = t, false
 		return
 	}
-	l.counts[before]--
-	l.counts[after]++
+	l.counts.add(r, after, 1)
+	l.counts.add(r, before, -1)
 	if !same {
 		r.changed = now
 	}

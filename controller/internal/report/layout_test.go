@@ -113,7 +113,6 @@ func TestSplitReport(t *testing.T) {
 		&wgpolicy.PolicyReport{
 			TypeMeta: metav1.TypeMeta{APIVersion: "wgpolicyk8s.io/v1alpha2", Kind: "PolicyReport"}, ObjectMeta: inNamespace,
 			ReportBody: wgpolicy.ReportBody{
-				Scope:   &report.ObjectReference{APIVersion: "v1", Kind: "Namespace", Name: "default"},
 				Summary: report.Counts{Pass: 1, Fail: 1, Skip: 1}.Summary(),
 				Results: []report.Result{skipped, result("check", "a", report.OutcomePass), failed},
 			},
@@ -251,8 +250,8 @@ func TestUnscored(t *testing.T) {
 				t.Errorf("scored %v: %s", scored, asJSON(t, object))
 			}
 		}
-		if l.counts[want] != 1 || l.counts[report.OutcomeFail]+l.counts[report.OutcomeWarn] != 1 {
-			t.Errorf("scored %v: counted %v", scored, l.counts)
+		if total := l.counts.total; total[position(want)] != 1 || total[position(report.OutcomeFail)]+total[position(report.OutcomeWarn)] != 1 {
+			t.Errorf("scored %v: counted %v", scored, total)
 		}
 	}
 }
@@ -285,7 +284,7 @@ func TestGone(t *testing.T) {
 		l.RemovePolicy(clusterPolicy("never"))
 		l.Set(clusterPolicy("b"), pod("default", "x"), nil)
 		l.Set(clusterPolicy("b"), pod("default", "y"), nil)
-		if n := len(texts(t, l)); n != 0 || len(l.groups)+len(l.chunks)+len(l.subjects) != 0 || l.counts[report.OutcomePass] != 0 {
+		if n := len(texts(t, l)); n != 0 || len(l.groups)+len(l.chunks)+len(l.subjects) != 0 || l.counts.total != (counts{}) {
 			t.Errorf("%d reports, %d groups, %d subjects after the last result went", n, len(l.groups), len(l.subjects))
 		}
 	}

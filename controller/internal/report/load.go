@@ -91,6 +91,10 @@ func (l *Layout) seed(s *stored, result *report.Result) {
 	if reference.Namespace != s.key.namespace {
 		return
 	}
+	unscored := result.Result == report.OutcomeWarn && result.Scored != nil && !*result.Scored
+	if !l.options.allows(result.Result) && !(unscored && l.options.allows(report.OutcomeFail)) {
+		return
+	}
 	l.learn(p, result)
 	t := fitText(policy.Result{Rule: result.Rule, Outcome: result.Result, Message: result.Message, Properties: result.Properties}, l.options.MaxBytes)
 	about := l.subjects[reference]
@@ -105,7 +109,7 @@ func (l *Layout) seed(s *stored, result *report.Result) {
 	if result.Timestamp != nil {
 		r.changed = result.Timestamp.Seconds
 	}
-	r.unscored = t.outcome == report.OutcomeWarn && result.Scored != nil && !*result.Scored
+	r.unscored = unscored
 	if about.has(r) {
 		return
 	}

@@ -211,8 +211,8 @@ func TestLoadAfterChangeOfScored(t *testing.T) {
 			t.Errorf("the result is %s", asJSON(t, r))
 		}
 	}
-	if l.counts[report.OutcomeFail] != 1 || l.counts[report.OutcomeWarn] != 0 {
-		t.Errorf("counted %v", l.counts)
+	if total := l.counts.total; total[position(report.OutcomeFail)] != 1 || total[position(report.OutcomeWarn)] != 0 {
+		t.Errorf("counted %v", l.counts.total)
 	}
 }
 

@@ -98,17 +98,20 @@ func parsePolicies(text string) map[named]policy.Identity {
 	return result
 }
 
+// isOurs tells whether reports are written with a label or annotation of that key.
+func isOurs(key string) bool {
+	switch key {
+	case ManagedByLabel, PolicyKindLabel, PolicyNameLabel, PolicyNamespaceLabel, LayoutLabel, ChunkLabel,
+		PolicyAnnotation, PoliciesAnnotation:
+		return true
+	default:
+		return false
+	}
+}
+
 // keepOurs removes all keys but those that reports are written with: others may add theirs.
 func keepOurs(all map[string]string) map[string]string {
 	ours := maps.Clone(all)
-	maps.DeleteFunc(ours, func(key, _ string) bool {
-		switch key {
-		case ManagedByLabel, PolicyKindLabel, PolicyNameLabel, PolicyNamespaceLabel, LayoutLabel, ChunkLabel,
-			PolicyAnnotation, PoliciesAnnotation:
-			return false
-		default:
-			return true
-		}
-	})
+	maps.DeleteFunc(ours, func(key, _ string) bool { return !isOurs(key) })
 	return ours
 }

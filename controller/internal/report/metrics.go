@@ -10,8 +10,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/component-base/metrics"
 	"k8s.io/component-base/metrics/legacyregistry"
-
-	"github.com/docket-project/docket/api/report"
 )
 
 const (
@@ -47,6 +45,16 @@ var (
 		Help:           "Current results, by outcome.",
 		StabilityLevel: metrics.ALPHA,
 	}, []string{"outcome"})
+	policyResultsGauge = metrics.NewGaugeVec(&metrics.GaugeOpts{
+		Name:           "docket_controller_policy_results",
+		Help:           "Current results by kind and name of the policy, namespace of the subject and outcome. Pairs of policy and namespace beyond the limit are summed up as (others).",
+		StabilityLevel: metrics.ALPHA,
+	}, []string{"policy_kind", "policy", "subject_namespace", "outcome"})
+	unlistedGauge = metrics.NewGauge(&metrics.GaugeOpts{
+		Name:           "docket_controller_policy_results_unlisted",
+		Help:           "Pairs of policy and namespace whose results are summed up as (others), because there are more than the limit.",
+		StabilityLevel: metrics.ALPHA,
+	})
 	pendingGauge = metrics.NewGauge(&metrics.GaugeOpts{
 		Name:           "docket_controller_report_pending",
 		Help:           "Reports that wait to be written or looked at.",
@@ -59,7 +67,7 @@ var registerOnce sync.Once
 // RegisterMetrics registers the metrics of reports. Calling it again does no harm.
 func RegisterMetrics() {
 	registerOnce.Do(func() {
-		legacyregistry.MustRegister(writesTotal, writtenBytes, writeSeconds, reportsGauge, resultsGauge, pendingGauge)
+		legacyregistry.MustRegister(writesTotal, writtenBytes, writeSeconds, reportsGauge, resultsGauge, policyResultsGauge, unlistedGauge, pendingGauge)
 	})
 }
 
@@ -87,11 +95,9 @@ func observeReports(n int) { reportsGauge.Set(float64(n)) }
 
 func observePending(n int) { pendingGauge.Set(float64(n)) }
 
-// observe sets the numbers of results by outcome.
+// observe sets the numbers of results.
 func (l *Layout) observe() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, outcome := range report.Outcomes() {
-		resultsGauge.WithLabelValues(string(outcome)).Set(float64(l.counts[outcome]))
-	}
+	l.counts.observe()
 }

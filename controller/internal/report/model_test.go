@@ -150,14 +150,17 @@ func (m *model) check(t *testing.T) {
 // checkCounters compares what is counted along with what is there.
 func (m *model) checkCounters(t *testing.T) {
 	t.Helper()
-	counts := map[report.Outcome]int{}
+	found := map[pair]counts{}
 	for _, c := range m.layout.chunks {
 		size := 0
 		for at, r := range c.records {
 			if r.chunk != c || int(r.index) != at {
 				t.Fatal("a record does not know its place")
 			}
-			counts[r.owner.shown(r.outcome)]++
+			key := pair{policy: r.owner.id, namespace: r.subject.reference.Namespace}
+			there := found[key]
+			there[position(r.owner.shown(r.outcome))]++
+			found[key] = there
 			size += int(r.size) + r.owner.size
 		}
 		for owner := range c.owners {
@@ -176,10 +179,32 @@ func (m *model) checkCounters(t *testing.T) {
 			t.Fatalf("%d results and %d bytes are counted, %d and %d are there", g.count, g.bytes, count, bytes)
 		}
 	}
-	for _, outcome := range report.Outcomes() {
-		if counts[outcome] != m.layout.counts[outcome] {
-			t.Fatalf("%d results %s are counted, %d are there", m.layout.counts[outcome], outcome, counts[outcome])
+	m.checkTally(t, found)
+}
+
+// checkTally compares what is counted with what is there.
+func (m *model) checkTally(t *testing.T, found map[pair]counts) {
+	t.Helper()
+	got := &m.layout.counts
+	var total, rest counts
+	listed := 0
+	for key, there := range found {
+		p := got.pairs[key]
+		if got.limit > 0 && (p == nil || p.counts != there) {
+			t.Fatalf("%v: %+v is counted, %v is there", key, p, there)
 		}
+		for at, n := range there {
+			total[at] += n
+			if p != nil && !p.listed {
+				rest[at] += n
+			}
+		}
+		if p != nil && p.listed {
+			listed++
+		}
+	}
+	if got.total != total || got.rest != rest || got.listed != listed || listed > got.limit || got.limit > 0 && len(got.pairs) != len(found) {
+		t.Fatalf("counted %+v; there are %v, %v of them of others, %d of %d pairs are listed", got, total, rest, listed, len(found))
 	}
 }
 
@@ -192,7 +217,7 @@ func TestRandomOperations(t *testing.T) {
 			t.Run(fmt.Sprintf("split=%v,seed=%d", split, seed), func(t *testing.T) {
 				t.Parallel()
 				m := &model{results: map[modelKey][]policy.Result{}, presentations: map[policy.Identity]policy.Presentation{}, rand: seeded(seed), maxResults: 12, maxBytes: 32 << 10}
-				m.layout, _ = newTestLayout(Options{Split: split, MaxResults: m.maxResults, MaxBytes: m.maxBytes})
+				m.layout, _ = newTestLayout(Options{Split: split, MaxResults: m.maxResults, MaxBytes: m.maxBytes, Series: 5})
 				before, most := texts(t, m.layout), 0
 				for i := range 500 {
 					m.step()

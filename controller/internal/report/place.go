@@ -79,7 +79,7 @@ func (l *Layout) place(r *record, from *chunk) {
 func (l *Layout) put(r *record, c *chunk) {
 	c.add(r)
 	l.chunks[c.key] = c
-	l.counts[r.owner.shown(r.outcome)]++
+	l.counts.add(r, r.owner.shown(r.outcome), 1)
 	l.touch(c)
 }
 
@@ -87,7 +87,7 @@ func (l *Layout) put(r *record, c *chunk) {
 func (l *Layout) unplace(r *record) {
 	c, g := r.chunk, r.chunk.group
 	c.remove(r)
-	l.counts[r.owner.shown(r.outcome)]--
+	l.counts.add(r, r.owner.shown(r.outcome), -1)
 	l.touch(c)
 	l.changes.shrunk[g] = struct{}{}
 	if len(c.records) > 0 {

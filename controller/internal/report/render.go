@@ -78,18 +78,18 @@ func (l *Layout) overhead(g *group) int {
 }
 
 // render makes the report. Nothing in it is shared with the chunk.
+//
+// It has no scope: that is the one resource which a whole report is about, and consumers name
+// and filter all results of a report by it where there is one. What a result is about is in its
+// resources.
 func (c *chunk) render(api API) report.Accessor {
 	labels, annotations := c.marks()
 	meta := metav1.ObjectMeta{Namespace: c.key.namespace, Name: c.key.name, Labels: labels, Annotations: annotations}
-	var scope *report.ObjectReference
-	if meta.Namespace != "" {
-		scope = &report.ObjectReference{APIVersion: "v1", Kind: "Namespace", Name: meta.Namespace}
-	}
 	results := c.results()
 	summary := report.Count(results).Summary()
 	kind := kindOf(api, meta.Namespace != "")
 	if api == OpenReports {
-		body := openreports.ReportBody{Scope: scope, Summary: summary, Results: results}
+		body := openreports.ReportBody{Summary: summary, Results: results}
 		if source := report.CommonSource(results); source != "" {
 			body.Source = &source
 		}
@@ -98,7 +98,7 @@ func (c *chunk) render(api API) report.Accessor {
 		}
 		return &openreports.Report{TypeMeta: kind.typeMeta(), ObjectMeta: meta, ReportBody: body}
 	}
-	body := wgpolicy.ReportBody{Scope: scope, Summary: summary, Results: results}
+	body := wgpolicy.ReportBody{Summary: summary, Results: results}
 	if meta.Namespace == "" {
 		return &wgpolicy.ClusterPolicyReport{TypeMeta: kind.typeMeta(), ObjectMeta: meta, ReportBody: body}
 	}

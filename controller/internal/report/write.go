@@ -170,6 +170,7 @@ func (w *Writer) put(ctx context.Context, e *entry, object report.Accessor) (aga
 		operation, call = opUpdate, w.remote.update
 		object.SetUID(e.UID)
 		object.SetResourceVersion(e.ResourceVersion)
+		e.foreign.addTo(object)
 	}
 	data, err := json.Marshal(object)
 	if err != nil {

@@ -152,7 +152,7 @@ func keyOf(object report.Accessor) reportKey {
 // has notes what the server has.
 func (e *entry) has(object report.Accessor, sum hash) {
 	e.exists, e.hash = true, sum
-	e.identity = identity{UID: object.GetUID(), ResourceVersion: object.GetResourceVersion()}
+	e.identity = identityOf(object)
 }
 
 // Run writes changes of the layout until ctx ends, and repairs reports that somebody else
