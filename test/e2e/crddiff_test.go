@@ -27,12 +27,17 @@ const (
 	// crddiffTimeVariable is how long each engine is compared, crddiffSeedVariable what to repeat.
 	crddiffTimeVariable, crddiffSeedVariable = "DOCKET_CRDDIFF_TIME", "DOCKET_CRDDIFF_SEED"
 
-	crddiffTime      = time.Minute
+	// Without them so many cases and sequences of one seed are run on each engine, always the
+	// same: some two minutes for both. Chance belongs to the runs by hand.
+	crddiffSeed          = 1
+	crddiffCases         = 1500
+	crddiffSequenceCount = 24
+
 	crddiffNamespace = "crddiff"
 	crddiffWorkers   = 3
 	crddiffPatience  = time.Minute
-	// So much of the time is for sequences of operations with watches.
-	crddiffSequences = 4
+	// A fourth of the time by hand is for sequences of operations with watches.
+	crddiffSequenceShare = 4
 )
 
 // TestCRDDiff sends random requests to the published CustomResourceDefinitions and to Docket, on both
@@ -58,7 +63,7 @@ func TestCRDDiff(t *testing.T) {
 	reference.Install(t, definitions)
 	left := crddiffTarget(t, "custom resources", reference, reference.RESTConfig(t))
 	cluster := harness.StartCluster(t)
-	seed := crddiffSeed(t)
+	work := crddiffWorkOf(t)
 	for _, engine := range []struct {
 		name      string
 		arguments func() []string
@@ -72,7 +77,7 @@ func TestCRDDiff(t *testing.T) {
 			right := crddiffTarget(t, "docket", cluster, cluster.RESTConfig(t))
 			d := differ{
 				runner: &crddiff.Runner{Left: left, Right: right, Namespace: crddiffNamespace, Prefix: engine.name + "-", Known: knownAs},
-				kinds:  kinds, seed: seed, known: map[string]int{},
+				kinds:  kinds, crddiffWork: work, known: map[string]int{},
 			}
 			t.Run("documents", d.documents)
 			t.Run("cases", d.cases)
@@ -106,39 +111,39 @@ func crddiffTarget(t *testing.T, name string, c *harness.Cluster, config *rest.C
 	return target
 }
 
-// crddiffSeed returns the seed of the environment, or a new one.
-func crddiffSeed(t *testing.T) uint64 {
-	t.Helper()
-	text := os.Getenv(crddiffSeedVariable)
-	if text == "" {
-		return rand.Uint64N(1 << 32)
-	}
-	seed, err := strconv.ParseUint(text, 10, 64)
-	if err != nil {
-		t.Fatalf("%s=%s: give a whole number: %v", crddiffSeedVariable, text, err)
-	}
-	return seed
+// crddiffWork is how much is compared.
+type crddiffWork struct {
+	seed                     uint64
+	caseLimit, sequenceLimit uint64        // 0: no limit
+	duration                 time.Duration // 0: no limit
 }
 
-// crddiffDuration returns the time of the environment, or the usual one.
-func crddiffDuration(t *testing.T) time.Duration {
+// crddiffWorkOf returns what the environment says, or the usual work. Who gives a time and no seed
+// gets a new one.
+func crddiffWorkOf(t *testing.T) crddiffWork {
 	t.Helper()
-	text := os.Getenv(crddiffTimeVariable)
-	if text == "" {
-		return crddiffTime
+	work := crddiffWork{seed: crddiffSeed, caseLimit: crddiffCases, sequenceLimit: crddiffSequenceCount}
+	var err error
+	if text := os.Getenv(crddiffTimeVariable); text != "" {
+		work = crddiffWork{seed: rand.Uint64N(1 << 32)}
+		if work.duration, err = time.ParseDuration(text); err != nil || work.duration <= 0 {
+			t.Fatalf("%s=%s: give a duration such as 60s or 1h", crddiffTimeVariable, text)
+		}
 	}
-	duration, err := time.ParseDuration(text)
-	if err != nil {
-		t.Fatalf("%s=%s: give a duration such as 60s or 1h: %v", crddiffTimeVariable, text, err)
+	if text := os.Getenv(crddiffSeedVariable); text != "" {
+		if work.seed, err = strconv.ParseUint(text, 10, 64); err != nil {
+			t.Fatalf("%s=%s: give a whole number: %v", crddiffSeedVariable, text, err)
+		}
 	}
-	return duration
+	return work
 }
 
 // differ compares one engine.
 type differ struct {
+	crddiffWork
+
 	runner *crddiff.Runner
 	kinds  []crddiff.Kind
-	seed   uint64
 	known  map[string]int
 }
 
@@ -165,9 +170,13 @@ func (d *differ) documents(t *testing.T) {
 }
 
 func (d *differ) cases(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), crddiffDuration(t))
-	defer cancel()
-	report, err := d.runner.RunMany(ctx, d.kinds, d.seed, crddiffWorkers)
+	ctx := t.Context()
+	if d.duration > 0 {
+		limited, cancel := context.WithTimeout(ctx, d.duration)
+		defer cancel()
+		ctx = limited
+	}
+	report, err := d.runner.RunMany(ctx, d.kinds, d.seed, d.caseLimit, crddiffWorkers)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,10 +191,15 @@ func (d *differ) cases(t *testing.T) {
 }
 
 func (d *differ) sequences(t *testing.T) {
-	deadline := time.Now().Add(crddiffDuration(t) / crddiffSequences)
-	number := 0
-	for ; time.Now().Before(deadline); number++ {
-		found, err := d.runner.RunSequence(t.Context(), d.kinds[number%len(d.kinds)], d.seed, uint64(number))
+	started, number := time.Now(), uint64(0)
+	more := func() bool {
+		if d.duration > 0 {
+			return time.Since(started) < d.duration/crddiffSequenceShare
+		}
+		return number < d.sequenceLimit
+	}
+	for ; more(); number++ {
+		found, err := d.runner.RunSequence(t.Context(), d.kinds[number%uint64(len(d.kinds))], d.seed, number)
 		if err != nil {
 			t.Fatal(err)
 		}

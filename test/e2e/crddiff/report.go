@@ -30,8 +30,9 @@ type Group struct {
 	First *Finding
 }
 
-// RunMany runs cases of the kinds one after another, by some workers, until ctx is done.
-func (r *Runner) RunMany(ctx context.Context, kinds []Kind, seed uint64, workers int) (*Report, error) {
+// RunMany runs the cases of a seed one after another, by some workers, until ctx is done or so
+// many were run; 0 is no limit.
+func (r *Runner) RunMany(ctx context.Context, kinds []Kind, seed, limit uint64, workers int) (*Report, error) {
 	report := &Report{Known: map[string]int{}, Groups: map[string]*Group{}}
 	var next atomic.Uint64
 	var mu sync.Mutex // guards report and problem
@@ -43,6 +44,9 @@ func (r *Runner) RunMany(ctx context.Context, kinds []Kind, seed uint64, workers
 		group.Go(func() {
 			for ctx.Err() == nil && run.Err() == nil {
 				number := next.Add(1) - 1
+				if limit > 0 && number >= limit {
+					return
+				}
 				found, err := r.Run(run, NewCase(kinds[number%uint64(len(kinds))], seed, number))
 				mu.Lock()
 				if err != nil {

@@ -107,7 +107,7 @@ func TestRunMany(t *testing.T) {
 			}
 		}
 	}})
-	report, err := runner.RunMany(ctx, []Kind{gadget()}, 3, 1)
+	report, err := runner.RunMany(ctx, []Kind{gadget()}, 3, 0, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
