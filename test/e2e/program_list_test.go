@@ -37,6 +37,16 @@ func clients(t *testing.T) map[string]program {
 			Did:    "CustomObjectsApi and KubernetesObjectApi: create, list, the three patches, conflicts and delete on the six kinds",
 			Result: "the same answers as with CRDs",
 		}},
+		"kubectl": {run: runKubectl, Run: producers.Run{
+			Program: "kubectl", Version: kubernetes, Source: module + "k8s.io/kubectl",
+			Did:    "create, get in all forms, describe, label, annotate, the patches, replace, apply and diff on both sides, delete, and what goes wrong with each, on the six kinds",
+			Result: "prints the same, and ends with the same exit codes, as with CRDs",
+		}},
+		"gitops": {run: runGitops, Run: producers.Run{
+			Program: "Argo CD's gitops-engine", Version: harness.ModuleVersion(t, "github.com/argoproj/argo-cd/gitops-engine"), Source: module + "github.com/argoproj/argo-cd/gitops-engine",
+			Did:    "cache, OpenAPI, sync with client-side and server-side apply, the three ways to find differences, pruning, on the six kinds",
+			Result: "the same messages, differences and predicted objects as with CRDs",
+		}},
 		"managers": {run: runManagers, Run: producers.Run{
 			Program: "kube-controller-manager", Version: kubernetes, Source: module + "k8s.io/kubernetes",
 			Did:    "garbage collection, object-count quotas, deletion of a namespace",

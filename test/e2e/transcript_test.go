@@ -30,7 +30,7 @@ var printed = []struct {
 }{
 	{regexp.MustCompile(`\d{4}-\d\d-\d\d[T ][0-9:.]+(Z| [+-]\d{4})?`), "TIME"},
 	{regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`), "UID"},
-	{regexp.MustCompile(`(?m)[ \t]+([0-9]+[smhd]){1,2}$`), " AGE"},
+	{regexp.MustCompile(`(?m)[ \t]+([0-9]+[smhd]){1,2}([ \t]|$)`), " AGE$2"},
 	{regexp.MustCompile(`((?i)resource ?version"?: *"?)[0-9]+`), "${1}VERSION"},
 	{regexp.MustCompile(`(LIVE|MERGED)-[0-9]+`), "$1"},
 	{regexp.MustCompile(`/tmp/[^ :"]+`), "FILE"},

@@ -1,0 +1,137 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/docket-project/docket/internal/sample"
+)
+
+// runKubectl does what a user of kubectl does with reports of each kind, right and wrong.
+func runKubectl(t *testing.T, p *programCluster) []string {
+	s := &transcript{t: t, kubectl: p.cluster.Kubectl(t, p.namespace)}
+	for _, group := range []string{"wgpolicyk8s.io", "openreports.io", "reports.kyverno.io"} {
+		s.run("", "api-resources", "--api-group", group, "--sort-by", "name")
+	}
+	for _, kind := range sample.Kinds() {
+		one := &kubectlOf{transcript: s, kind: kind, resource: kind.Resource + "." + strings.Split(kind.APIVersion, "/")[0]}
+		one.create()
+		one.read()
+		one.change()
+		one.apply()
+		one.applyOnServer()
+		one.fail()
+		one.remove()
+	}
+	return s.lines
+}
+
+// kubectlOf is what a user does with one kind.
+type kubectlOf struct {
+	*transcript
+	kind     sample.Kind
+	resource string
+}
+
+func (k *kubectlOf) report(name string, changes ...func(*unstructured.Unstructured)) string {
+	return reportText(k.t, k.kind, name, append([]func(*unstructured.Unstructured){func(o *unstructured.Unstructured) {
+		o.SetLabels(map[string]string{"test": "kubectl"})
+		o.SetAnnotations(nil)
+	}}, changes...)...)
+}
+
+func labelled(value string) func(*unstructured.Unstructured) {
+	return func(o *unstructured.Unstructured) { o.SetLabels(map[string]string{"test": "kubectl", "value": value}) }
+}
+
+func with(value any, path ...string) func(*unstructured.Unstructured) {
+	return func(o *unstructured.Unstructured) {
+		if err := unstructured.SetNestedField(o.Object, value, path...); err != nil {
+			panic(err)
+		}
+	}
+}
+
+func (k *kubectlOf) create() {
+	k.run(k.report("a"), "create", "-f", "-")
+	k.run(k.report("a"), "create", "-f", "-")
+	k.run(k.report("b"), "create", "-f", "-", "--dry-run=server")
+	k.run(k.report("b"), "create", "-f", "-", "--save-config")
+	k.run(k.report("", func(o *unstructured.Unstructured) { o.SetName(""); o.SetGenerateName("made-") }), "create", "-f", "-", "-o", "jsonpath={.metadata.generateName}")
+}
+
+func (k *kubectlOf) read() {
+	for _, output := range [][]string{
+		nil, {"-o", "wide"}, {"-o", "yaml"}, {"-o", "json", "--show-managed-fields"}, {"-o", "name"}, {"--show-labels"},
+		{"-o", "custom-columns=NAME:.metadata.name,GENERATION:.metadata.generation"}, {"-o", "jsonpath={.kind}"},
+	} {
+		k.run("", append([]string{"get", k.resource, "a"}, output...)...)
+	}
+	k.run("", "get", k.resource, "a", "b", "--sort-by", "{.metadata.name}")
+	k.run("", "get", k.resource, "--field-selector", "metadata.name=b", "-o", "name")
+	k.run("", "get", k.resource, "-l", "test=kubectl,value!=x", "--chunk-size=1", "-o", "jsonpath={.items[*].metadata.generateName}{.items[*].kind}")
+	k.run("", "get", k.resource, "missing")
+	k.run("", "get", k.resource, "-l", "none=such")
+	k.run("", "describe", k.resource, "a")
+}
+
+func (k *kubectlOf) change() {
+	k.run("", "label", k.resource, "a", "value=1")
+	k.run("", "label", k.resource, "a", "value=2")
+	k.run("", "label", k.resource, "a", "value=2", "--overwrite")
+	k.run("", "annotate", k.resource, "a", "note=Größe ☃")
+	k.run("", "patch", k.resource, "a", "--type=merge", "-p", `{"metadata":{"labels":{"value":null}}}`)
+	k.run("", "patch", k.resource, "a", "--type=json", "-p", `[{"op":"test","path":"/metadata/name","value":"b"}]`)
+	k.run("", "patch", k.resource, "a", "--type=json", "-p", `[{"op":"add","path":"/metadata/labels/value","value":"3"}]`)
+	k.run("", "patch", k.resource, "a", "-p", `{"metadata":{"labels":{"value":"4"}}}`)
+	k.run(k.report("a", labelled("5")), "replace", "-f", "-")
+	k.run(k.report("missing"), "replace", "-f", "-")
+	k.run("", "get", k.resource, "a", "-o", "yaml", "--show-managed-fields")
+}
+
+func (k *kubectlOf) apply() {
+	k.run(k.report("b"), "apply", "-f", "-")
+	k.run(k.report("b", labelled("1")), "diff", "-f", "-")
+	k.run(k.report("b", labelled("1")), "apply", "-f", "-")
+	k.run(k.report("b", labelled("1")), "apply", "-f", "-")
+	k.run(k.report("b"), "apply", "-f", "-", "--dry-run=server", "-o", "jsonpath={.metadata.labels}")
+	k.run(k.report("b"), "apply", "-f", "-")
+	k.run(k.report("c"), "apply", "-f", "-")
+	k.run("", "apply", "view-last-applied", k.resource, "c", "-o", "json")
+	k.run("", "get", k.resource, "b", "-o", "yaml")
+}
+
+func (k *kubectlOf) applyOnServer() {
+	k.run(k.report("s"), "apply", "--server-side", "-f", "-")
+	k.run(k.report("s", labelled("1")), "apply", "--server-side", "--field-manager=other", "-f", "-")
+	k.run(k.report("s", labelled("2")), "apply", "--server-side", "--field-manager=third", "-f", "-")
+	k.run(k.report("s", labelled("2")), "apply", "--server-side", "--field-manager=third", "--force-conflicts", "-f", "-")
+	k.run(k.report("s", labelled("3")), "diff", "--server-side", "--field-manager=third", "-f", "-")
+	k.run("", "get", k.resource, "s", "-o", "yaml", "--show-managed-fields")
+}
+
+func (k *kubectlOf) fail() {
+	k.run(k.report("x", with("text", "metadata", "labels")), "create", "-f", "-")
+	k.run(k.report("x", with(true, "surprise")), "create", "-f", "-")
+	k.run(k.report("x", with(true, "surprise")), "create", "-f", "-", "--validate=warn", "--dry-run=server")
+	k.run(k.report("x", with(true, "surprise")), "create", "-f", "-", "--validate=false", "--dry-run=server")
+	k.run(k.report("x", with("many", "summary", "fail"), with("many", "spec", "summary", "fail")), "create", "-f", "-", "--validate=false")
+	k.run(k.report("Wrong Name"), "create", "-f", "-")
+	k.run(k.report("x", with("no/such", "apiVersion")), "apply", "-f", "-")
+	k.run("", "get", k.resource, "-l", "a in (")
+}
+
+func (k *kubectlOf) remove() {
+	k.run("", "delete", k.resource, "a", "--dry-run=server")
+	k.run("", "delete", k.resource, "a")
+	k.run("", "delete", k.resource, "a")
+	k.run("", "delete", k.resource, "a", "--ignore-not-found")
+	k.run("", "wait", "--for=delete", k.resource+"/a", "--timeout=5s")
+	k.kubectl.Run(k.t, "delete", k.resource, "-l", "test=kubectl") // One has a name by chance.
+	k.run("", "get", k.resource, "-l", "test=kubectl")
+}
