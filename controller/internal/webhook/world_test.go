@@ -93,6 +93,7 @@ type fakePolicy struct {
 
 func (p fakePolicy) Identity() policy.Identity   { return p.identity }
 func (p fakePolicy) Background() bool            { return p.background }
+func (p fakePolicy) Reported() bool              { return true }
 func (p fakePolicy) Admission() policy.Admission { return p.admission }
 func (p fakePolicy) Targets() []policy.Target    { return p.targets }
 
