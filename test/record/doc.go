@@ -10,7 +10,7 @@
 // symbol, and the replay finds out what each stands for:
 //
 //   - $uid1, …: a UUID, wherever it is. One that no answer gave first is the program's own, and the
-//     replay makes one up;
+//     replay makes one up. They are numbered in their order, since lists are in that of names;
 //   - $rv1, …: the resourceVersion of an object. Two symbols are two versions, one symbol is one:
 //     a write that changes nothing shows;
 //   - $listrv1, …: the resourceVersion of a list or of a bookmark, which may be any;
@@ -19,8 +19,9 @@
 //   - $time: any time.
 //
 // Not kept are the times of bookmarks, except the one after the initial events, and the timeoutSeconds
-// of watches, which informers choose at random. Requests to the groups of reports are passed on one
-// at a time, so that a recording is a history; all others are not kept.
+// of watches, which informers choose at random. Requests to the resources of reports are passed on one
+// at a time, so that a recording is a history; all others are not kept. What a watch begins with is
+// compared before the request that follows it is sent.
 //
 // # Recording again
 //

@@ -117,11 +117,12 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.forward.ServeHTTP(w, r.WithContext(ctx))
 }
 
-// recorded says whether a path is of a group of reports.
+// recorded says whether a path is of a resource in a group of reports. Discovery is compared by
+// test/e2e/crddiff.
 func recorded(path string) bool {
 	rest, ok := strings.CutPrefix(path, "/apis/")
-	group, _, _ := strings.Cut(rest, "/")
-	return ok && slices.Contains(Groups(), group)
+	segments := strings.Split(rest, "/")
+	return ok && len(segments) > 2 && slices.Contains(Groups(), segments[0])
 }
 
 // picked returns those headers that are there.
@@ -226,12 +227,17 @@ func (p *Proxy) Recording(header Header, secrets ...string) (*Recording, error) 
 		problems = append(problems, fmt.Errorf("there are more than %d requests: record a shorter run", maxExchanges))
 	}
 	out, n := &Recording{Header: header}, newNormalizer()
+	var decoded []Exchange
 	for i, x := range p.exchanges {
 		exchange, err := x.decoded()
 		if err != nil {
 			problems = append(problems, fmt.Errorf("exchange %d, %s %s: %w", i+1, x.request.Method, x.request.Path, err))
 			continue
 		}
+		decoded = append(decoded, exchange)
+	}
+	n.number(decoded)
+	for _, exchange := range decoded {
 		out.Exchanges = append(out.Exchanges, n.exchange(exchange))
 	}
 	if err := errors.Join(append(problems, n.err)...); err != nil {

@@ -98,6 +98,17 @@ func TestNormalizeRefusesSymbols(t *testing.T) {
 	}
 }
 
+// TestNumber: a program that takes UUIDs as names gets lists in their order.
+func TestNumber(t *testing.T) {
+	t.Parallel()
+	n := newNormalizer()
+	const small, large = "11111111-1111-4111-8111-111111111111", "99999999-9999-4999-8999-999999999999"
+	n.number([]Exchange{{Request: Request{Path: "/x/" + large}}, {Request: Request{Body: parse(t, `{"a":"`+small+`"}`)}}})
+	if got := n.text(large + " " + small); got != "$uid2 $uid1" || n.err != nil {
+		t.Errorf("got %s, %v", got, n.err)
+	}
+}
+
 func TestReadWhatWasWritten(t *testing.T) {
 	t.Parallel()
 	want := &Recording{

@@ -4,6 +4,8 @@
 package record
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/url"
@@ -39,6 +41,21 @@ type normalizer struct {
 
 func newNormalizer() *normalizer {
 	return &normalizer{byValue: map[string]string{}, counts: map[string]int{}, names: map[string]string{}}
+}
+
+// number gives the UUIDs of exchanges their symbols, in the order of the UUIDs. It is also that of the UUIDs
+// which the replay makes up: where a program takes them as names, lists come in the same order.
+func (n *normalizer) number(exchanges []Exchange) {
+	var found []string
+	for i := range exchanges {
+		data, err := json.Marshal(exchanges[i])
+		n.err = errors.Join(n.err, err)
+		found = append(found, uuids.FindAllString(string(data), -1)...)
+	}
+	slices.Sort(found)
+	for _, uid := range found {
+		n.symbol(symbolUID, uid)
+	}
 }
 
 // exchange returns an exchange with symbols.
@@ -166,6 +183,8 @@ func (n *normalizer) metadata(versionKind string, metadata map[string]any) map[s
 			out[key] = n.managedFields(metadata[key])
 		case !isText || value == "":
 			out[key] = n.value(metadata[key])
+		case key == "resourceVersion" && versionKind == symbolList && value != "0":
+			out[key] = n.symbol(symbolList, value) // By chance it is that of an object, too.
 		case key == "resourceVersion":
 			out[key] = n.version(versionKind, value)
 		case key == "continue":
