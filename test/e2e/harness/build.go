@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// buildTimeout is for a cold cache on a small machine.
-const buildTimeout = 20 * time.Minute
+// buildTimeout is for a cold cache on a small machine, which runs tests meanwhile.
+const buildTimeout = 40 * time.Minute
 
 // binaries are the paths of what is under test, and of what it is tested with.
 type binaries struct {
