@@ -33,7 +33,7 @@ func runManagers(t *testing.T, p *programCluster) []string {
 	}
 	s.run("", "wait", "--for=jsonpath={.status.used.count/policyreports\\.wgpolicyk8s\\.io}=2", "--timeout=60s", "resourcequota/reports")
 	s.run("", "delete", "configmap", "owner")
-	s.run("", "wait", "--for=delete", "--timeout=55s", "policyreport/owned")
+	s.kubectl.Run(t, "wait", "--for=delete", "--timeout=55s", "policyreport/owned") // Says nothing if it is gone already.
 	s.run("", "get", "policyreports,reports.openreports.io,ephemeralreports", "-o", "name")
 	s.run("", "wait", "--for=jsonpath={.status.used.count/policyreports\\.wgpolicyk8s\\.io}=1", "--timeout=55s", "resourcequota/reports")
 	s.run("", "delete", "namespace", p.namespace, "--timeout=55s")
