@@ -157,6 +157,14 @@ func (d *Dedicated) Start(t testing.TB) {
 	}
 }
 
+// PID is the number of the server's first process, the parent of all others, for what
+// they cost. The server has to be running.
+func (d *Dedicated) PID() int {
+	d.process.mu.Lock()
+	defer d.process.mu.Unlock()
+	return d.process.cmd.Process.Pid
+}
+
 // Restart is Stop and Start.
 func (d *Dedicated) Restart(t testing.TB) {
 	t.Helper()

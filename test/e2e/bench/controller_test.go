@@ -104,18 +104,22 @@ func (s *scanned) lookAt(selector string) tally {
 		s.b.Fatal(err)
 	}
 	var t tally
-	for _, report := range list.Items {
-		t.reports++
-		counts, _, _ := unstructured.NestedMap(report.Object, "summary")
-		for name, count := range counts {
-			n, _ := count.(int64)
-			t.results += n
-			if name == "fail" {
-				t.fail += n
-			}
-		}
+	for i := range list.Items {
+		t.add(&list.Items[i])
 	}
 	return t
+}
+
+func (t *tally) add(report *unstructured.Unstructured) {
+	t.reports++
+	counts, _, _ := unstructured.NestedMap(report.Object, "summary")
+	for name, count := range counts {
+		n, _ := count.(int64)
+		t.results += n
+		if name == "fail" {
+			t.fail += n
+		}
+	}
 }
 
 // until waits for the reports to say something and returns how long it took.

@@ -291,6 +291,9 @@ func (c *Cluster) RestartAPIServer(t testing.TB) {
 // APIServerPID is the process number of kube-apiserver, for its memory.
 func (c *Cluster) APIServerPID() int { return c.apiserver.pid() }
 
+// EtcdPID is the process number of etcd.
+func (c *Cluster) EtcdPID() int { return c.etcd.pid() }
+
 // RESTConfig returns the administrator's, with generous limits on requests.
 func (c *Cluster) RESTConfig(t testing.TB) *rest.Config {
 	t.Helper()
