@@ -41,14 +41,21 @@ type writable interface {
 // Why not all: reports have no protobuf form. If it were offered, a client that
 // accepts protobuf before JSON would get 406 instead of JSON.
 func NewSerializer(standard runtime.NegotiatedSerializer) runtime.NegotiatedSerializer {
-	return negotiated{standard}
+	return negotiated{standard, mediaTypes(standard)}
 }
 
-type negotiated struct{ runtime.NegotiatedSerializer }
+type negotiated struct {
+	runtime.NegotiatedSerializer
+
+	// infos are made once: every request and every answer asks for them.
+	infos []runtime.SerializerInfo
+}
 
 // SupportedMediaTypes implements runtime.NegotiatedSerializer.
-func (n negotiated) SupportedMediaTypes() []runtime.SerializerInfo {
-	infos := slices.DeleteFunc(slices.Clone(n.NegotiatedSerializer.SupportedMediaTypes()),
+func (n negotiated) SupportedMediaTypes() []runtime.SerializerInfo { return n.infos }
+
+func mediaTypes(standard runtime.NegotiatedSerializer) []runtime.SerializerInfo {
+	infos := slices.DeleteFunc(slices.Clone(standard.SupportedMediaTypes()),
 		func(info runtime.SerializerInfo) bool { return info.MediaType == runtime.ContentTypeProtobuf })
 	for i := range infos {
 		info := &infos[i]

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -82,13 +83,18 @@ func Kinds() []Kind {
 }
 
 // Groups returns the names of all groups in [Kinds], in order.
-func Groups() []string {
-	var groups []string
+func Groups() []string { return slices.Clone(groups()) }
+
+// Every request asks for them, and to make the table of kinds is not cheap.
+//
+//nolint:gochecknoglobals // Made once is the purpose of this variable.
+var groups = sync.OnceValue(func() []string {
+	var names []string
 	for _, kind := range Kinds() {
-		groups = append(groups, kind.GroupVersionKind.Group)
+		names = append(names, kind.GroupVersionKind.Group)
 	}
-	return slices.Compact(groups)
-}
+	return slices.Compact(names)
+})
 
 // KindOf returns the row of the given resource.
 func KindOf(resource schema.GroupResource) (Kind, error) {
