@@ -113,20 +113,16 @@ func (s Script) Version(t testing.TB) string {
 	return strings.TrimSpace(string(output))
 }
 
-func (s Script) start(ctx context.Context, c *Cluster, arguments []string) *exec.Cmd {
-	cmd := s.prepare(ctx, arguments)
-	// Node.js takes authorities from the kubeconfig, too.
-	cmd.Env = append(os.Environ(), "KUBECONFIG="+c.Kubeconfig())
-	return cmd
-}
-
 // Run runs the script to its end and returns its lines. What it says on standard error
 // fails the test.
 func (s Script) Run(t testing.TB, c *Cluster, arguments ...string) []string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), scriptTimeout)
 	defer cancel()
-	cmd := s.start(ctx, c, arguments)
+	cmd := s.prepare(ctx, arguments)
+	// Node.js takes authorities from the kubeconfig, too. Python's library leaves what it
+	// discovered in the temporary folder, for its next run.
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+c.Kubeconfig(), "TMPDIR="+t.TempDir())
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil || stderr.Len() > 0 {
