@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/docket-project/docket/internal/database"
+	"github.com/docket-project/docket/internal/frontproxy"
 	"github.com/docket-project/docket/internal/namespaces"
 	"github.com/docket-project/docket/internal/registration"
 	"github.com/docket-project/docket/internal/registry"
@@ -240,6 +241,10 @@ func (o CompletedOptions) applyAuth(c *Config) error {
 		if err := o.Authorization.ApplyTo(&generic.Authorization); err != nil {
 			return fmt.Errorf("authorization by the cluster (--authorization-kubeconfig): %w", err)
 		}
+	}
+	if front := generic.Authentication.RequestHeaderConfig; front != nil && !o.AuthorizeProxied {
+		generic.Authentication.Authenticator = frontproxy.Authenticator(front, generic.Authentication.Authenticator)
+		generic.Authorization.Authorizer = frontproxy.Authorizer(generic.Authorization.Authorizer)
 	}
 	return nil
 }

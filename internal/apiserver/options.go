@@ -56,6 +56,9 @@ type Options struct {
 	// RegistrationCheckInterval is how often to look how the cluster sees our groups; 0 is
 	// never.
 	RegistrationCheckInterval time.Duration
+	// AuthorizeProxied says to ask the cluster also about requests that its API server has
+	// authorized.
+	AuthorizeProxied bool
 }
 
 // NewOptions returns the defaults of a server that belongs to a cluster.
@@ -116,7 +119,7 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 		o.Authentication.AddFlags(sections.FlagSet("authentication"))
 	}
 	if o.Authorization != nil {
-		o.Authorization.AddFlags(sections.FlagSet("authorization"))
+		o.addAuthorizationFlags(sections.FlagSet("authorization"))
 	}
 	if o.Admission != nil {
 		o.Admission.AddFlags(sections.FlagSet("admission"))

@@ -77,3 +77,10 @@ func (o *Options) droppedFeatureFlags() []string {
 func (o *Options) addLogFlags(fs *pflag.FlagSet) {
 	adopt(fs, func(all *pflag.FlagSet) { logsapi.AddFlags(o.Logs, all) }, droppedLogFlags)
 }
+
+func (o *Options) addAuthorizationFlags(fs *pflag.FlagSet) {
+	o.Authorization.AddFlags(fs)
+	fs.BoolVar(&o.AuthorizeProxied, "authorize-proxied-requests", o.AuthorizeProxied,
+		"Ask the cluster also about requests that its API server has authorized and sent on, one question for each user, verb and object every ten seconds. "+
+			"For front proxies that only authenticate.")
+}

@@ -78,6 +78,9 @@ func effects(t *testing.T) map[string]effect {
 				authorizer.AttributesRecord{User: &user.DefaultInfo{Name: "bob"}, Verb: "get", Path: "/open"})
 			return decision
 		}),
+		"authorize-proxied-requests": {value: "true", want: true, got: func(o *apiserver.Options, _ *config) any {
+			return o.AuthorizeProxied
+		}},
 		"bootstrap-ca-file":             of(ca, ca, func(c *config) any { return c.BootstrapCAFile }),
 		"kubeconfig":                    missing("--kubeconfig"),
 		"admission-control-config-file": missing("--admission-control-config-file"),

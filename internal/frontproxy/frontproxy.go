@@ -1,0 +1,64 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package frontproxy
+
+import (
+	"context"
+	"net/http"
+	"slices"
+
+	"k8s.io/apiserver/pkg/authentication/authenticator"
+	"k8s.io/apiserver/pkg/authentication/authenticatorfactory"
+	"k8s.io/apiserver/pkg/authentication/group"
+	"k8s.io/apiserver/pkg/authentication/request/headerrequest"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+	"k8s.io/apiserver/pkg/endpoints/request"
+)
+
+// authorized is the user of a request that the front proxy has authorized.
+type authorized struct{ user.Info }
+
+// Authenticator returns what authenticates requests of the front proxy that config
+// describes, and marks their users; all other requests are for next.
+func Authenticator(config *authenticatorfactory.RequestHeaderConfig, next authenticator.Request) authenticator.Request {
+	front := group.NewAuthenticatedGroupAdder(headerrequest.NewDynamicVerifyOptionsSecure(
+		config.CAContentProvider.VerifyOptions, config.AllowedClientNames,
+		config.UsernameHeaders, config.UIDHeaders, config.GroupHeaders, config.ExtraHeaderPrefixes,
+	))
+	return authenticator.RequestFunc(func(r *http.Request) (*authenticator.Response, bool, error) {
+		// Nobody else sends these headers: to look at the certificate would be for nothing.
+		if !slices.ContainsFunc(config.UsernameHeaders.Value(), func(name string) bool { return r.Header.Get(name) != "" }) {
+			return next.AuthenticateRequest(r)
+		}
+		response, ok, err := front.AuthenticateRequest(r)
+		if err != nil || !ok {
+			return next.AuthenticateRequest(r)
+		}
+		marked := *response
+		marked.User = authorized{response.User}
+		return &marked, true, nil
+	})
+}
+
+// Authorizer returns what allows what the front proxy has authorized, and asks next about
+// all else: other requests, and what a request needs beside the right to be made, such
+// as that to create what an apply does not find.
+func Authorizer(next authorizer.Authorizer) authorizer.Authorizer {
+	return authorizer.AuthorizerFunc(func(ctx context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
+		if _, ok := a.GetUser().(authorized); ok && isOwn(ctx, a) {
+			return authorizer.DecisionAllow, "authorized by the API server that sent the request", nil
+		}
+		return next.Authorize(ctx, a)
+	})
+}
+
+// isOwn tells whether attributes are those of the request itself, for a resource.
+func isOwn(ctx context.Context, a authorizer.Attributes) bool {
+	info, ok := request.RequestInfoFrom(ctx)
+	return ok && info.IsResourceRequest && a.IsResourceRequest() &&
+		info.Verb == a.GetVerb() && info.APIGroup == a.GetAPIGroup() && info.APIVersion == a.GetAPIVersion() &&
+		info.Resource == a.GetResource() && info.Subresource == a.GetSubresource() &&
+		info.Namespace == a.GetNamespace() && info.Name == a.GetName()
+}
