@@ -7,15 +7,23 @@ import (
 	"context"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/docket-project/docket/internal/testenv"
 )
 
 // kyvernoModFile has a version of Kyverno; its modules would raise those of the control plane.
 const kyvernoModFile = "go.kyverno.mod"
+
+const (
+	kyvernoAccount = "kyverno-reports-controller"
+	// kyvernoLifetime is more than any test takes.
+	kyvernoLifetime = 4 * time.Hour
+)
 
 //nolint:gochecknoglobals // One build a process is the purpose of this variable.
 var buildKyverno = sync.OnceValues(func() (string, error) {
@@ -39,12 +47,17 @@ func NewKyverno(t testing.TB, c *Cluster) *Kyverno {
 	for _, name := range []string{"kyverno", "kyverno-metrics"} {
 		k.Run(t, "create", "configmap", name, "-n", namespace)
 	}
+	// As a service account with all rights: nobody asks what administrators of system:masters may do,
+	// and the requests of others cost more.
+	k.Run(t, "create", "serviceaccount", kyvernoAccount)
+	k.Run(t, "create", "clusterrolebinding", kyvernoAccount, "--clusterrole=cluster-admin", "--serviceaccount="+namespace+":"+kyvernoAccount)
+	token := strings.TrimSpace(k.Run(t, "create", "token", kyvernoAccount, "--duration="+kyvernoLifetime.String()))
 	port := func() string { return strconv.Itoa(testenv.FreePort(t)) }
 	p := &Kyverno{process: process{
 		path:      path,
-		arguments: []string{"--kubeconfig", c.Kubeconfig(), "--metricsPort", port(), "--loggingFormat", "text", "--clientRateLimitQPS", "300", "--clientRateLimitBurst", "300"},
+		arguments: []string{"--kubeconfig", c.KubeconfigOf(t, kyvernoAccount, token), "--metricsPort", port(), "--loggingFormat", "text", "--clientRateLimitQPS", "300", "--clientRateLimitBurst", "300"},
 		env: []string{
-			"KYVERNO_NAMESPACE=" + namespace, "KYVERNO_SERVICEACCOUNT_NAME=kyverno-reports-controller", "KYVERNO_DEPLOYMENT=kyverno-reports-controller",
+			"KYVERNO_NAMESPACE=" + namespace, "KYVERNO_SERVICEACCOUNT_NAME=" + kyvernoAccount, "KYVERNO_DEPLOYMENT=kyverno-reports-controller",
 			"KYVERNO_POD_NAME=kyverno-reports-controller", "INIT_CONFIG=kyverno", "METRICS_CONFIG=kyverno-metrics",
 		},
 	}}
