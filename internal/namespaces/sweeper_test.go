@@ -143,6 +143,16 @@ func TestSweepOfSuccessor(t *testing.T) {
 	w.wantLeft(t, "new", "same", "stranger")
 }
 
+// TestSweepOfReplaced: whose end a broken watch has hidden is known by the UID of the successor.
+func TestSweepOfReplaced(t *testing.T) {
+	t.Parallel()
+	w := startSweeper(t, nil)
+	if err := w.cluster.Tracker().Update(corev1.SchemeGroupVersion.WithResource("namespaces"), namespaceAt("a", "second", 200), ""); err != nil {
+		t.Fatal(err)
+	}
+	w.wantLeft(t, "new", "same", "stranger")
+}
+
 // TestSweepUnsure: nothing is deleted unless the cluster itself says that the namespace is
 // gone; then all is, however long that took.
 func TestSweepUnsure(t *testing.T) {

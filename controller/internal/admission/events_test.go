@@ -5,6 +5,7 @@ package admission
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 
@@ -69,7 +70,7 @@ func TestDeniedRequestsAreEvents(t *testing.T) {
 	)
 	u.announce(t)
 	for name, r := range map[string]*admissionv1.AdmissionRequest{
-		"dry run": request(pod("default", "a"), func(r *admissionv1.AdmissionRequest) { r.DryRun = new(true) }),
+		"dry run": request(pod("default", "dry"), func(r *admissionv1.AdmissionRequest) { r.DryRun = new(true) }),
 		"no name": request(func() *unstructured.Unstructured {
 			o := pod("default", "")
 			o.SetGenerateName("a-")
@@ -83,10 +84,16 @@ func TestDeniedRequestsAreEvents(t *testing.T) {
 	if u.ask(t, PathIgnore, request(pod("default", "a"))).Allowed {
 		t.Fatal("the request is allowed")
 	}
-	eventually(t, "there are two Events", func() bool { return len(eventsOf(t, api)) == 2 })
+	// They come in the order of the denials: those of the requests before would be there by now.
+	eventually(t, "there are the Events of the last request", func() bool {
+		return slices.ContainsFunc(eventsOf(t, api), func(e corev1.Event) bool { return e.Related.Name == "a" && e.InvolvedObject.Name == "own" })
+	})
 	found := map[string]corev1.Event{}
 	for _, event := range eventsOf(t, api) {
 		found[event.InvolvedObject.Name] = event
+		if event.Related.Name != "a" {
+			t.Errorf("an Event about %q", event.Related.Name)
+		}
 	}
 	got := found["p"]
 	wantRelated := corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: "default", Name: "a", UID: "uid-of-a"}
