@@ -81,6 +81,16 @@ func TestBodies(t *testing.T) {
 	}
 }
 
+// TestNoManagedFields: a list of managers without items is none, which is not what forgets them all.
+func TestNoManagedFields(t *testing.T) {
+	t.Parallel()
+	for _, metadata := range []string{`{"managedFields":[]}`, `{"managedFields":null}`, `{}`} {
+		if got := read(t, `{"apiVersion":"wgpolicyk8s.io/v1alpha2","kind":"PolicyReport","metadata":`+metadata+`}`).ManagedFields; got != nil {
+			t.Errorf("%s is read as %v", metadata, got)
+		}
+	}
+}
+
 // TestStoredByOthers: JSON whose members are in another order, as another program wrote it.
 func TestStoredByOthers(t *testing.T) {
 	t.Parallel()

@@ -113,6 +113,11 @@ func (o *Object[T, P]) normalize(data []byte) bool {
 	if parts.Metadata != nil && json.Unmarshal(parts.Metadata, &meta, json.RejectUnknownMembers(true)) != nil {
 		return false
 	}
+	if len(meta.ManagedFields) == 0 {
+		// [] is as good as nothing in custom resources. As a list without items it would mean to
+		// forget all managers.
+		meta.ManagedFields = nil
+	}
 	*o = Object[T, P]{Document{ObjectMeta: meta, Content: &Content{json: parts.Body, valid: true}}}
 	o.state()
 	return true

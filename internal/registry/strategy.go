@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -142,7 +143,7 @@ func finalizerWarnings(finalizers []string) []string {
 			warnings = append(warnings, fmt.Sprintf("%s: %q: %s", path, finalizer, problem))
 		}
 		switch finalizer {
-		case metav1.FinalizerOrphanDependents, metav1.FinalizerDeleteDependents:
+		case metav1.FinalizerOrphanDependents, metav1.FinalizerDeleteDependents, string(corev1.FinalizerKubernetes):
 			continue
 		}
 		if !strings.Contains(finalizer, "/") {

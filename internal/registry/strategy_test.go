@@ -118,7 +118,7 @@ func TestFinalizerWarnings(t *testing.T) {
 	rules := newStrategy(kind, newTestScheme(t))
 	plain := `metadata.finalizers: "mine": use a name with a domain and a path, such as example.com/cleanup, so that others can't take the same`
 	create := rules.WarningsOnCreate(t.Context(),
-		decodeReport(t, kind, `{"metadata":{"finalizers":["orphan","foregroundDeletion","example.com/x","mine"]}}`))
+		decodeReport(t, kind, `{"metadata":{"finalizers":["orphan","foregroundDeletion","kubernetes","example.com/x","mine"]}}`))
 	if diff := cmp.Diff([]string{plain}, create); diff != "" {
 		t.Errorf("warnings on create (-want +got):\n%s", diff)
 	}

@@ -39,7 +39,7 @@ func knownDifferences() []knownDifference {
 			return d.Aspect == crddiff.AspectMessage && strings.Contains(d.Difference.Left, "(*unstructured.Unstructured") && codesAre(d, http.StatusNotAcceptable, http.StatusNotAcceptable)
 		}},
 		{"kind-in-messages", func(d crddiff.Seen) bool {
-			return (d.Aspect == crddiff.AspectMessage || d.Aspect == crddiff.AspectDetails) && regexp.MustCompile("is invalid: (kind|apiVersion): Invalid value:").MatchString(messageOf(d.Answers[0])) &&
+			return (d.Aspect == crddiff.AspectMessage || d.Aspect == crddiff.AspectDetails) && regexp.MustCompile(`(is invalid: \[?|, )(kind|apiVersion): Invalid value:`).MatchString(messageOf(d.Answers[0])) &&
 				strings.HasPrefix(messageOf(d.Answers[1]), d.Kind.Kind+".")
 		}},
 		{"paths-below-objects", func(d crddiff.Seen) bool {
@@ -60,13 +60,14 @@ func knownDifferences() []knownDifference {
 			return d.Aspect == crddiff.AspectWarnings && d.Answers[0] != nil && d.Answers[0].Code >= http.StatusBadRequest && d.Answers[1].Code == d.Answers[0].Code
 		}},
 		{"fields-of-refused", func(d crddiff.Seen) bool {
-			return d.Aspect == crddiff.AspectMessage && codesAre(d, http.StatusBadRequest, http.StatusBadRequest) && refusedFieldsDiffer(d.Difference)
+			return slices.Contains([]crddiff.Aspect{crddiff.AspectMessage, crddiff.AspectCauses, crddiff.AspectDetails}, d.Aspect) && d.Answers[0] != nil &&
+				d.Answers[0].Code == d.Answers[1].Code && refusedFieldsDiffer(messageOf(d.Answers[0]), messageOf(d.Answers[1]))
 		}},
 		{"finalizer-warnings", func(d crddiff.Seen) bool {
 			return d.Aspect == crddiff.AspectWarnings && strings.Contains(d.Difference.Left, "metadata.finalizers") && strings.Contains(d.Difference.Right, "metadata.finalizers")
 		}},
 		{"delete-many", func(d crddiff.Seen) bool {
-			return d.Aspect == crddiff.AspectEvents && inOrderOfDeletions(d.Difference.Left) == inOrderOfDeletions(d.Difference.Right)
+			return d.Aspect == crddiff.AspectEvents && inOrderOfObjects(d.Difference.Left) == inOrderOfObjects(d.Difference.Right)
 		}},
 		{"resource-version-syntax", func(d crddiff.Seen) bool {
 			return codesAre(d, http.StatusInternalServerError, http.StatusBadRequest) && strings.Contains(messageOf(d.Answers[1]), `resourceVersion: Invalid value`)
@@ -80,6 +81,12 @@ func knownDifferences() []knownDifference {
 		{"empty-managed-fields", func(d crddiff.Seen) bool {
 			// That an object has none comes of nothing else, and later answers show it, too.
 			return d.Aspect == crddiff.AspectManaged && d.Difference.Left == "" && strings.HasSuffix(d.Path, "metadata.managedFields")
+		}},
+		{"dry-run-deleted", func(d crddiff.Seen) bool {
+			return d.Step.Method == http.MethodDelete && d.Aspect == crddiff.AspectObject && strings.HasSuffix(d.Path, "metadata") && d.Difference.Left == "" && d.Difference.Right == "{}"
+		}},
+		{"patches-that-panic", func(d crddiff.Seen) bool {
+			return d.Step.Header["Content-Type"] == "application/json-patch+json" && codesAre(d, 0, http.StatusServiceUnavailable)
 		}},
 		{"response-kinds", func(d crddiff.Seen) bool {
 			return d.Aspect == crddiff.AspectDocument && d.Difference.Right == `""` &&
@@ -130,11 +137,16 @@ func mediaTypesDiffer(d crddiff.Seen) bool {
 		strings.HasPrefix(d.Step.Header["Accept"], "application/vnd.kubernetes.protobuf")
 }
 
-// refusedFieldsDiffer is about bodies of no version, or of one that there is not, with fields that
-// come twice.
-func refusedFieldsDiffer(d crddiff.Difference) bool {
-	return regexp.MustCompile(` in version .* cannot be handled as a .* strict decoding error: `).MatchString(d.Right) &&
-		(strings.HasPrefix(d.Left, `"Object 'apiVersion' is missing`) || strings.HasPrefix(d.Left, strings.TrimSuffix(d.Right, `"`)+`, unknown field`))
+// refusedFieldsDiffer is about messages of bodies of no version or kind, or of one that there is not.
+func refusedFieldsDiffer(left, right string) bool {
+	const strict = "strict decoding error: "
+	if handled := regexp.MustCompile(`(?s)^(.*) in version (.*) cannot be handled as a \S+: ` + strict + `(.*)$`).FindStringSubmatch(right); handled != nil {
+		same := handled[1] + " in version " + handled[2] + " cannot be handled as a " + handled[1] + ": " + strict
+		return strings.HasPrefix(left, "Object 'apiVersion' is missing") || left == same+handled[3] ||
+			strings.HasPrefix(left, same) && strings.Contains(left, "unknown field")
+	}
+	return strings.Contains(left, strict+"unknown field") &&
+		(strings.Contains(right, "does not match the expected API version") || strings.Contains(right, "is invalid: apiVersion: Invalid value: "))
 }
 
 // hasNullCause tells that an object was refused because something in it has become null.
@@ -149,15 +161,21 @@ func hasNullCause(a *crddiff.Answer) bool {
 	})
 }
 
-// inOrderOfDeletions sorts each run of deletions in a list of events.
-func inOrderOfDeletions(events string) string {
+// inOrderOfObjects sorts each run of changes and deletions in a list of events by object, and
+// leaves those of one object in their order.
+func inOrderOfObjects(events string) string {
 	parts := strings.Split(events, "; ")
 	for from := 0; from < len(parts); from++ {
 		to := from
-		for to < len(parts) && strings.HasPrefix(parts[to], "DELETED") {
+		for to < len(parts) && (strings.HasPrefix(parts[to], "DELETED ") || strings.HasPrefix(parts[to], "MODIFIED ")) {
 			to++
 		}
-		slices.Sort(parts[from:to])
+		slices.SortStableFunc(parts[from:to], func(a, b string) int {
+			_, a, _ = strings.Cut(a, " ")
+			_, b, _ = strings.Cut(b, " ")
+			return strings.Compare(a, b)
+		})
+		from = to
 	}
 	return strings.Join(parts, "; ")
 }

@@ -105,6 +105,13 @@ func (n normalizer) value(value any, key string) any {
 				slices.SortStableFunc(entries, func(a, b any) int { return strings.Compare(managerOf(a), managerOf(b)) })
 			}
 		}
+		if token, isText := v["continue"].(string); isText && (token == "" || tokenPattern.MatchString(token)) {
+			// Whether there is more, and how much, depends on the objects of others. Tables leave out what is empty.
+			delete(out, "remainingItemCount")
+			if token != "" {
+				delete(out, "continue")
+			}
+		}
 		n.table(out)
 		return out
 	case []any:

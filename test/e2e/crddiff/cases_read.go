@@ -83,6 +83,9 @@ func collectionStory(g *generator, kind Kind) []Step {
 	if g.chance(0.2) {
 		s = s.with("dryRun", "All")
 	}
+	if s.Body != nil && s.Body.Get("orphanDependents") != nil {
+		return []Step{post(g.plain(kind)), s} // The garbage collector goes on with it.
+	}
 	return []Step{post(g.plain(kind)), s, list(), get()}
 }
 
