@@ -17,6 +17,7 @@ import (
 var concurrentCases = []testCase{
 	{"CommittersAndReadersOfEvents", testConcurrent},
 	{"ListThenEventsHasNoGap", testListThenEvents},
+	{"FirstObjectOfAResource", testFirstObject},
 	{"OneOfManyWins", testRace},
 	{"SeveralEnginesOnOneDatabase", testShared},
 	{"CompactionUnderLoad", testCompactUnderLoad},
@@ -143,6 +144,53 @@ func testListThenEvents(t *testing.T, target Target) {
 	const each = 80
 	together(t, committer(s.engine, "a", each), committer(s.engine, "b", each),
 		lister(s.engine, 1+2*each), lister(s.engine, 1+2*each))
+}
+
+// testFirstObject reads resources whose first object is just being made: who sees its revision
+// sees the object.
+func testFirstObject(t *testing.T, target Target) {
+	s := target.session(t)
+	const resources, key = 100, "a"
+	for i := range resources {
+		op := create(key, "x")
+		op.Resource = engine.Resource(fmt.Sprintf("/first/%d/", i))
+		made := engine.Revision(2 + i)
+		write := func(ctx context.Context) error {
+			_, err := s.engine.Commit(ctx, []engine.Op{op})
+			return err
+		}
+		list := func(ctx context.Context) error {
+			for {
+				page, err := s.engine.List(ctx, engine.Query{Resource: op.Resource})
+				if err != nil {
+					return fmt.Errorf("list: %w", err)
+				}
+				seen := page.State.Revision >= made
+				if seen != (len(page.Rows) == 1) {
+					return fmt.Errorf("a list at %d has %d rows of an object made at %d", page.State.Revision, len(page.Rows), made)
+				}
+				if seen {
+					return nil
+				}
+			}
+		}
+		get := func(ctx context.Context) error {
+			for {
+				row, state, err := s.engine.Get(ctx, op.Resource, key)
+				if err != nil {
+					return fmt.Errorf("get: %w", err)
+				}
+				seen := state.Revision >= made
+				if seen != (row != nil) {
+					return fmt.Errorf("a get at %d has %v, made at %d", state.Revision, row, made)
+				}
+				if seen {
+					return nil
+				}
+			}
+		}
+		together(t, write, list, list, get)
+	}
 }
 
 // testRace lets several callers update one row: of those that expect a

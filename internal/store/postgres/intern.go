@@ -62,6 +62,19 @@ func (c *resourceCache) find(ctx context.Context, conn *pgx.Conn, name engine.Re
 	return unknownResource, nil
 }
 
+// confirm is for what was read with an id that find returned: it returns errStale if the resource
+// was unknown then, and is known now. Whether the first object was there already is not known.
+func (c *resourceCache) confirm(ctx context.Context, conn *pgx.Conn, name engine.Resource, id int16) error {
+	if id != unknownResource {
+		return nil
+	}
+	now, err := c.find(ctx, conn, name)
+	if err == nil && now != unknownResource {
+		return errStale
+	}
+	return err
+}
+
 // intern returns the id of a resource, which it makes if need be.
 func (c *resourceCache) intern(ctx context.Context, conn *pgx.Conn, name engine.Resource) (int16, error) {
 	id, err := c.find(ctx, conn, name)

@@ -45,10 +45,11 @@ func (e *Engine) List(ctx context.Context, q engine.Query) (engine.Page, error) 
 		if err != nil {
 			return page.State, err
 		}
+		asked := resource
 		if empty {
-			resource = unknownResource
+			asked = unknownResource
 		}
-		args := pgx.NamedArgs{"cluster": e.cluster, "resource": resource, "lower": lower, "upper": upper, "limit": nil}
+		args := pgx.NamedArgs{"cluster": e.cluster, "resource": asked, "lower": lower, "upper": upper, "limit": nil}
 		if q.Limit > 0 {
 			args["limit"] = int64(q.Limit) + 1 // One more tells whether there are more.
 		}
@@ -64,7 +65,10 @@ func (e *Engine) List(ctx context.Context, q engine.Query) (engine.Page, error) 
 				return page.State, err
 			}
 		}
-		return page.State, readPage(ctx, conn, shape.sql(), args, &page)
+		if err := readPage(ctx, conn, shape.sql(), args, &page); err != nil {
+			return page.State, err
+		}
+		return page.State, e.resources.confirm(ctx, conn, q.Resource, resource)
 	})
 	if err != nil {
 		return engine.Page{}, err

@@ -126,12 +126,16 @@ func (e *Engine) Get(ctx context.Context, resource engine.Resource, key string) 
 		if err != nil {
 			return state, err
 		}
+		asked := id
 		if !isText(key) {
-			id = unknownResource // Such a key can't exist.
+			asked = unknownResource // Such a key can't exist.
 		}
 		found = maybeRow{}
-		err = conn.QueryRow(ctx, getSQL, e.cluster, id, text(key)).Scan(append(stateFields(&state), found.fields()...)...)
-		return state, noCounter(err)
+		err = conn.QueryRow(ctx, getSQL, e.cluster, asked, text(key)).Scan(append(stateFields(&state), found.fields()...)...)
+		if err != nil {
+			return state, noCounter(err)
+		}
+		return state, e.resources.confirm(ctx, conn, resource, id)
 	})
 	if err != nil || found.key == nil {
 		return nil, state, err
@@ -174,7 +178,10 @@ func (e *Engine) Stats(ctx context.Context, resource engine.Resource) (engine.St
 			return state, err
 		}
 		err = conn.QueryRow(ctx, statsSQL, e.cluster, id).Scan(append(stateFields(&state), &stats.Objects, &stats.Bytes)...)
-		return state, noCounter(err)
+		if err != nil {
+			return state, noCounter(err)
+		}
+		return state, e.resources.confirm(ctx, conn, resource, id)
 	})
 	return stats, err
 }
