@@ -16,11 +16,13 @@ import (
 
 // Statements of reads.
 const (
-	// Primary keys of revision and object. One statement is one snapshot, so
-	// that Get needs no transaction.
+	// Primary keys of revision and object, the index of a resource's name. One
+	// statement is one snapshot, so that Get needs no transaction; that is why
+	// it looks the resource up, too.
 	selectOne = `SELECT r.revision, r.compacted, r.incarnation,
 o.revision, o.created, o.expires_at, o.size, o.codec, o.data
-FROM revision r LEFT JOIN object o ON o.cluster = r.cluster AND o.resource = ?2 AND o.key = ?3 WHERE r.cluster = ?1`
+FROM revision r LEFT JOIN object o
+ON o.cluster = r.cluster AND o.resource = (SELECT id FROM resource WHERE name = ?2) AND o.key = ?3 WHERE r.cluster = ?1`
 	// Primary key of total: one row, or one for each resource.
 	selectTotal = "SELECT objects, bytes FROM total WHERE cluster = ? AND resource = ?"
 	sumResults  = "SELECT sum(results) FROM total WHERE cluster = ?"
@@ -110,17 +112,13 @@ func (e *Engine) Get(ctx context.Context, resource engine.Resource, key string) 
 	var out *engine.Row
 	var state engine.State
 	err := e.borrow(ctx, func(c *conn) error {
-		id, err := e.resource(c, resource)
-		if err != nil {
-			return err
-		}
-		_, err = c.one(func(row []driver.Value) {
+		_, err := c.one(func(row []driver.Value) {
 			state = stateOf(row)
 			if row[3] != nil {
 				found := rowOf(key, row[3:])
 				out = &found
 			}
-		}, selectOne, e.cluster, id, key)
+		}, selectOne, e.cluster, string(resource), key)
 		return err
 	})
 	if err != nil {
