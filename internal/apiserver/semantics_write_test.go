@@ -106,6 +106,14 @@ func serverSideApply(t *testing.T, w world) {
 	if err != nil || same.GetResourceVersion() != first.GetResourceVersion() {
 		t.Errorf("applying the same again: error %v, version %s, want %s", err, same.GetResourceVersion(), first.GetResourceVersion())
 	}
+	// The server counts generations, whatever is applied. Managed fields have a time, to the second.
+	<-time.After(time.Until(first.GetManagedFields()[0].Time.Add(time.Second)))
+	counted := labelled(report("a", 1), map[string]string{"owner": "1"})
+	counted.SetGeneration(7)
+	same, err = client.Apply(t.Context(), "a", counted, metav1.ApplyOptions{FieldManager: "one"})
+	if err != nil || same.GetResourceVersion() != first.GetResourceVersion() {
+		t.Errorf("applying the same with another generation: error %v, version %s, want %s", err, same.GetResourceVersion(), first.GetResourceVersion())
+	}
 	if _, err = apply("two", "2", metav1.ApplyOptions{}); !apierrors.IsConflict(err) || !strings.Contains(err.Error(), "owner") {
 		t.Errorf("apply by another manager: got %v, want a conflict about the label", err)
 	}

@@ -50,7 +50,8 @@ func (strategy) PrepareForCreate(_ context.Context, obj runtime.Object) {
 	}
 }
 
-// PrepareForUpdate raises the generation if anything but the metadata changes.
+// PrepareForUpdate raises the generation if anything but the metadata changes. It states
+// the type, which what was applied has lost: by its lack alone it would be a change.
 func (strategy) PrepareForUpdate(_ context.Context, obj, old runtime.Object) {
 	incoming, err := objectOf(obj)
 	if err != nil {
@@ -60,6 +61,7 @@ func (strategy) PrepareForUpdate(_ context.Context, obj, old runtime.Object) {
 	if err != nil {
 		return
 	}
+	obj.GetObjectKind().SetGroupVersionKind(old.GetObjectKind().GroupVersionKind())
 	incoming.SetGeneration(stored.GetGeneration())
 	if !bytes.Equal(incoming.Body(), stored.Body()) {
 		incoming.SetGeneration(stored.GetGeneration() + 1)
