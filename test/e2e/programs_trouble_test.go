@@ -38,6 +38,8 @@ type troubled struct {
 	informers []*informer
 	runtime   runtimeOf
 	gitops    *gitopsOf
+	// followers are in other languages, by the name of the language.
+	followers map[string]*harness.Follower
 	pods      int
 }
 
@@ -82,6 +84,10 @@ func startTroubled(t *testing.T) *troubled {
 	p.gitops = startGitops(t, config, "gitops")
 	p.gitops.application = "client-side"
 	p.gitops.kinds = slices.DeleteFunc(sample.Kinds(), func(k sample.Kind) bool { return strings.Contains(k.Kind, "Ephemeral") }) // Kyverno deletes those.
+	p.followers = map[string]*harness.Follower{
+		"Python":  harness.PythonScript(t).Follow(t, c, p.runtime.kind.Resource),
+		"Node.js": harness.NodeScript(t).Follow(t, c, p.runtime.kind.Resource),
+	}
 	p.kyverno.after("the first scan", p.complete)
 	return p
 }
@@ -135,6 +141,19 @@ func (p *troubled) work(t *testing.T, trouble string) {
 		}
 		return ""
 	})
+	report := p.byHand(t)
+	untilNoProblem(t, func() string {
+		if applied := p.kyverno.kubectl.Try(t, report, "apply", "-f", "-"); applied.Code != 0 {
+			return applied.Stderr
+		}
+		return ""
+	})
+}
+
+// byHand is a report that somebody applies with kubectl, another one with each trouble.
+func (p *troubled) byHand(t *testing.T) string {
+	t.Helper()
+	return reportText(t, p.runtime.kind, "by-hand", labelled(fmt.Sprint(p.pods)))
 }
 
 func (p *troubled) check(t *testing.T) {
@@ -163,6 +182,24 @@ func (p *troubled) check(t *testing.T) {
 		return storedProblem(stored, p.list(t, p.runtime.kind))
 	})
 	p.gitops.wantNoDifference(labelled(fmt.Sprint(p.pods)))
+	for language, f := range p.followers {
+		if !f.Alive() {
+			t.Errorf("the script in %s has ended", language)
+		}
+		untilNoProblem(t, func() string {
+			versions, err := f.Versions()
+			if err != nil {
+				return err.Error()
+			}
+			if problem := storedProblem(versions, p.list(t, p.runtime.kind)); problem != "" {
+				return language + ": " + problem
+			}
+			return ""
+		})
+	}
+	if diff := p.kyverno.kubectl.Try(t, p.byHand(t), "diff", "-f", "-"); diff.Code != 0 {
+		t.Errorf("what was applied by hand differs:\n%s%s", diff.Stdout, diff.Stderr)
+	}
 }
 
 func (p *troubled) list(t *testing.T, kind sample.Kind) *unstructured.UnstructuredList {

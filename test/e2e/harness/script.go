@@ -6,13 +6,16 @@ package harness
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -120,13 +123,56 @@ func (s Script) Run(t testing.TB, c *Cluster, arguments ...string) []string {
 	ctx, cancel := context.WithTimeout(t.Context(), scriptTimeout)
 	defer cancel()
 	cmd := s.prepare(ctx, arguments)
-	// Node.js takes authorities from the kubeconfig, too. Python's library leaves what it
-	// discovered in the temporary folder, for its next run.
-	cmd.Env = append(os.Environ(), "KUBECONFIG="+c.Kubeconfig(), "TMPDIR="+t.TempDir())
+	cmd.Env = append(os.Environ(), environment(t, c)...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil || stderr.Len() > 0 {
 		t.Fatalf("%s: %v\n%s\n%s", filepath.Base(s.command[1]), err, stdout.String(), stderr.String())
 	}
 	return strings.Split(strings.TrimSpace(stdout.String()), "\n")
+}
+
+// environment is what a script needs in its environment. Node.js takes authorities from the kubeconfig,
+// too. Python's library leaves what it discovered in the temporary folder, for its next run.
+func environment(t testing.TB, c *Cluster) []string {
+	t.Helper()
+	return []string{"KUBECONFIG=" + c.Kubeconfig(), "TMPDIR=" + t.TempDir()}
+}
+
+// Follower is a script that follows the objects of a resource.
+type Follower struct {
+	process process
+	file    string
+}
+
+// Follow lets the script follow the objects of a resource in all namespaces until the test ends.
+func (s Script) Follow(t testing.TB, c *Cluster, resource string) *Follower {
+	t.Helper()
+	f := &Follower{file: filepath.Join(t.TempDir(), "versions.json")}
+	f.process = process{
+		path: s.command[0], arguments: append(slices.Clone(s.command[1:]), "follow", f.file, resource), env: environment(t, c),
+	}
+	if err := f.process.start(t.Context(), func(context.Context, *output) bool { return true }); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := f.process.end(syscall.SIGKILL); err != nil {
+			t.Error(err)
+		}
+		f.process.log(t)
+	})
+	return f
+}
+
+// Alive reports whether it has not ended by itself.
+func (f *Follower) Alive() bool { return f.process.alive() }
+
+// Versions are the resource versions of the objects, by namespace/name, as it knows them.
+func (f *Follower) Versions() (map[string]string, error) {
+	data, err := os.ReadFile(f.file)
+	if err != nil {
+		return nil, err
+	}
+	var versions map[string]string
+	return versions, json.Unmarshal(data, &versions)
 }

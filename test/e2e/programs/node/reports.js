@@ -5,9 +5,11 @@
 //
 //   reports.js operate NAMESPACE FILE  does with each object of the file what the clients
 //                                      offer, and prints what it sees, one line a step.
+//   reports.js follow FILE RESOURCE    keeps the resource versions of all objects in the file, by
+//                                      namespace and name, until it is ended.
 //   reports.js version                 prints the version of the client.
 
-import { readFileSync } from 'node:fs';
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import * as k8s from '@kubernetes/client-node';
 
 const groups = {
@@ -104,6 +106,26 @@ async function operate(namespace, file) {
   }
 }
 
+// follow has an informer, which it starts again when it ends, as its documentation says.
+async function follow(file, plural) {
+  const [group, version] = groups[plural];
+  const list = () => custom.listCustomObjectForAllNamespaces({ group, version, plural });
+  const informer = k8s.makeInformer(config, `/apis/${group}/${version}/${plural}`, list);
+  const save = () => {
+    const versions = informer.list().map(({ metadata }) => [`${metadata.namespace ?? ''}/${metadata.name}`, metadata.resourceVersion]);
+    writeFileSync(`${file}.new`, JSON.stringify(Object.fromEntries(versions)));
+    renameSync(`${file}.new`, file);
+  };
+  for (const change of ['add', 'update', 'delete']) informer.on(change, save);
+  const start = () => informer.start().catch(again);
+  const again = (error) => {
+    console.log(String(error));
+    setTimeout(start, 500);
+  };
+  informer.on('error', again);
+  await start();
+}
+
 const [mode, ...rest] = process.argv.slice(2);
 if (mode === 'version') console.log(JSON.parse(readFileSync(new URL('package.json', import.meta.url))).dependencies['@kubernetes/client-node']);
-else await operate(...rest);
+else await { operate, follow }[mode](...rest);

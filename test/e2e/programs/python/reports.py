@@ -5,13 +5,18 @@
 
 reports.py operate NAMESPACE FILE  does with each object of the file what both clients offer,
                                    and prints what it sees, one line a step.
+reports.py follow FILE RESOURCE    keeps the resource versions of all objects in the file, by
+                                   namespace and name, until it is ended.
 reports.py version                 prints the version of the client.
 """
 
 import json
+import os
 import sys
+import time
 
 import kubernetes
+import urllib3
 from kubernetes import client, config, dynamic, watch
 
 GROUPS = {
@@ -125,8 +130,63 @@ def operate(namespace, file):
         dynamic_client(dyn, item["object"], where, item["plural"])
 
 
+class Followed:
+    """The resource versions of objects, which a file has, too."""
+
+    def __init__(self, file):
+        self.file = file
+        self.versions = {}
+
+    def fill(self, items):
+        self.versions = {}
+        for item in items:
+            self.set(item["metadata"])
+        self.save()
+
+    def set(self, meta):
+        self.versions[meta.get("namespace", "") + "/" + meta["name"]] = meta["resourceVersion"]
+
+    def change(self, kind, meta):
+        if kind == "DELETED":
+            del self.versions[meta.get("namespace", "") + "/" + meta["name"]]
+        elif kind != "BOOKMARK":
+            self.set(meta)
+        self.save()
+
+    def save(self):
+        with open(self.file + ".new", "w", encoding="utf-8") as f:
+            json.dump(self.versions, f)
+        os.replace(self.file + ".new", self.file)
+
+
+def follow(file, plural):
+    """A list, and watches from there: another list only when the server says that it has to be."""
+    api = client.CustomObjectsApi()
+    followed = Followed(file)
+    group, version = GROUPS[plural]
+    at = None
+    while True:
+        try:
+            if at is None:
+                found = api.list_cluster_custom_object(group, version, plural)
+                followed.fill(found["items"])
+                at = found["metadata"]["resourceVersion"]
+            for event in watch.Watch().stream(api.list_cluster_custom_object, group, version, plural,
+                                              resource_version=at, allow_watch_bookmarks=True, timeout_seconds=60):
+                meta = event["raw_object"]["metadata"]
+                followed.change(event["type"], meta)
+                at = meta["resourceVersion"]
+        except client.exceptions.ApiException as e:
+            print(e.status, e.reason, flush=True)
+            if e.status == 410:
+                at = None
+        except urllib3.exceptions.HTTPError as e:
+            print(e, flush=True)
+        time.sleep(0.5)
+
+
 if sys.argv[1] == "version":
     print(kubernetes.__version__)
     sys.exit()
 config.load_kube_config()
-operate(sys.argv[2], sys.argv[3])
+{"operate": operate, "follow": follow}[sys.argv[1]](*sys.argv[2:])
