@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/spf13/cobra"
@@ -46,8 +47,10 @@ type scanFlags struct {
 
 	output string
 	all    bool
-	split  bool
-	api    string
+	// requireMatch makes an error of a policy that applies to no resource.
+	requireMatch bool
+	split        bool
+	api          string
 
 	to               string
 	createNamespaces bool
@@ -88,6 +91,10 @@ has resources there. From a cluster, it is about its policies everywhere, or in 
 wrote. What docket-controller wrote with other values of --split-policy-report or
 --reports-api is moved. Reports of others are never touched. Don't use --to with a server
 whose reports ` + "`docket-controller run`" + ` keeps.
+
+What the scan does not evaluate it names on standard error: files that hold something else,
+rules that validate nothing, policies that apply to none of the resources (an error with
+--require-match). A policy in a file with a field that Kyverno doesn't have is an error.
 
 Exit codes: 0 all results are pass, skip or warn; 1 something fails; 2 something could not
 be evaluated, read or written (also if other things fail).`,
@@ -131,6 +138,7 @@ func (f *scanFlags) addInput(fs *pflag.FlagSet) {
 
 func (f *scanFlags) addOutput(fs *pflag.FlagSet) {
 	fs.StringVar(&f.output, "output", f.output, "What is printed: table, or the reports as yaml or json.")
+	fs.BoolVar(&f.requireMatch, "require-match", false, "Exit with code 2 if a policy applies to none of the resources.")
 	fs.BoolVar(&f.all, "all", false, "Show all results in the table, not only failures, warnings and errors.")
 	fs.StringVar(&f.to, "to", "", "Kubeconfig of a server to write the reports into.")
 	fs.BoolVar(&f.createNamespaces, "create-namespaces", false, "Create the namespaces of reports that the server of --to does not have.")
@@ -197,7 +205,9 @@ func (f *scanFlags) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.noteDoubts()
+	if err := s.examine(); err != nil {
+		return err
+	}
 	// Before anything is evaluated: the layout keeps what has not changed.
 	if f.to != "" {
 		if s.server, err = openReports(ctx, f.to, s.layout); err != nil {
@@ -215,6 +225,9 @@ func (f *scanFlags) run(ctx context.Context) error {
 	var partial *oneshot.IncompleteError
 	if incomplete != nil && !errors.As(incomplete, &partial) {
 		return incomplete
+	}
+	for _, id := range s.findings.Unmatched() {
+		fmt.Fprintf(s.flags.process.ErrOut, "No results: %s applies to none of the resources\n", id)
 	}
 	if err := errors.Join(s.print(), s.write(ctx), incomplete); err != nil {
 		// Not the verdict: half of the truth may look like all of it.
@@ -314,13 +327,24 @@ func (s *scan) note(leftOut []string) {
 	}
 }
 
-// noteDoubts tells what is not as it looks in policies that are evaluated.
-func (s *scan) noteDoubts() {
+// examine tells what is not as it looks in the policies. Fields that the engine does not know are
+// an error in a file, where they may be misspelt; a cluster has them of a newer Kyverno.
+func (s *scan) examine() error {
+	var errs []error
 	for _, p := range s.policies {
-		if err := p.Doubt(); err != nil {
-			fmt.Fprintf(s.flags.process.ErrOut, "Partly unknown: %s: %v\n", p.Identity(), err)
+		for _, rule := range p.LeftOut() {
+			s.note([]string{fmt.Sprintf("%s: %s", p.Identity(), rule)})
+		}
+		doubt := p.Doubt()
+		var unknown *policy.UnknownFieldsError
+		switch {
+		case errors.As(doubt, &unknown) && len(s.flags.policies) > 0:
+			errs = append(errs, fmt.Errorf("--policy: %s: %s does not know %s: correct or remove it", p.Identity(), unknown.Engine, strings.Join(unknown.Paths, ", ")))
+		case doubt != nil:
+			fmt.Fprintf(s.flags.process.ErrOut, "Partly unknown: %s: %v\n", p.Identity(), doubt)
 		}
 	}
+	return errors.Join(errs...)
 }
 
 // write writes the reports into the server, if that was asked for.
@@ -366,6 +390,8 @@ func (s *scan) verdict() error {
 	switch total := s.findings.Total(); {
 	case total.Error > 0:
 		return fmt.Errorf("%d rules could not be evaluated (%s)", total.Error, s.findings.Summary())
+	case s.flags.requireMatch && len(s.findings.Unmatched()) > 0:
+		return fmt.Errorf("--require-match: %d policies apply to no resource (%s)", len(s.findings.Unmatched()), s.findings.Summary())
 	case total.Fail > 0:
 		return &cli.FindingError{Text: s.findings.Summary(), Code: exitFindings}
 	default:

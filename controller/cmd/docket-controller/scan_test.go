@@ -96,6 +96,9 @@ func TestScanOfFiles(t *testing.T) {
 		"exception.yaml": exception, "broken.yaml": brokenPolicy, "good.yaml": goodPod,
 		"invalid.yaml":  strings.Replace(labelPolicy, "pattern: {", "pattern: {^(x): y, ", 1),
 		"newer.yaml":    strings.Replace(labelPolicy, "spec:\n", "spec:\n  surprise: true\n", 1),
+		"misspelt.yaml": strings.Replace(labelPolicy, "pattern: ", "patern: ", 1),
+		"podd.yaml":     strings.Replace(labelPolicy, "kinds: [Pod]", "kinds: [Podd]", 1),
+		"images.yaml":   labelPolicy[:strings.Index(labelPolicy, "    validate:")] + "    verifyImages: [{imageReferences: [nginx]}]\n",
 		"unscored.yaml": strings.Replace(labelPolicy, "{name: owner}", "{name: owner, annotations: {policies.kyverno.io/scored: \"false\"}}", 1),
 	})
 	in := func(flag string, names ...string) []string {
@@ -122,7 +125,11 @@ func TestScanOfFiles(t *testing.T) {
 		"not scored":               {slices.Concat(in("policy", "unscored.yaml"), in("resource", "app")), cli.ExitOK, []string{"warn"}, []string{"0 fail, 1 warn"}},
 		"context without cluster":  {slices.Concat(in("policy", "broken.yaml", "policies"), in("resource", "app")), exitTrouble, []string{"error"}, []string{"could not be evaluated"}},
 		"invalid policy":           {slices.Concat(in("policy", "invalid.yaml"), in("resource", "good.yaml")), exitTrouble, nil, []string{"ClusterPolicy/owner can't be evaluated"}},
-		"partly unknown":           {slices.Concat(in("policy", "newer.yaml"), in("resource", "app")), exitFindings, nil, []string{"Partly unknown: ClusterPolicy/owner: spec.surprise"}},
+		"unknown field":            {slices.Concat(in("policy", "newer.yaml"), in("resource", "app")), exitTrouble, nil, []string{"--policy: ClusterPolicy/owner: kyverno v1.19.1 does not know spec.surprise: "}},
+		"misspelt rule":            {slices.Concat(in("policy", "misspelt.yaml"), in("resource", "app")), exitTrouble, nil, []string{"spec.rules[0].validate.patern"}},
+		"kind that is none":        {slices.Concat(in("policy", "podd.yaml"), in("resource", "app")), cli.ExitOK, nil, []string{"No results: ClusterPolicy/owner applies to none"}},
+		"kind that must be one":    {slices.Concat(in("policy", "podd.yaml"), in("resource", "app"), []string{"--require-match"}), exitTrouble, nil, []string{"--require-match: 1 policies apply to no resource"}},
+		"another type of rule":     {slices.Concat(in("policy", "images.yaml"), in("resource", "app")), cli.ExitOK, nil, []string{"Left out: ClusterPolicy/owner: rule label: verifyImages is not evaluated", "No results: ClusterPolicy/owner"}},
 		"no policies":              {slices.Concat(in("policy", "policies/other.yaml"), in("resource", "app")), exitTrouble, nil, []string{"--policy: there is no ClusterPolicy"}},
 		"policy twice":             {slices.Concat(in("policy", "policies", "unscored.yaml"), in("resource", "app")), exitTrouble, nil, []string{"unscored.yaml: has the ClusterPolicy owner"}},
 		"resource twice":           {slices.Concat(in("policy", "policies"), in("resource", "app", "good.yaml")), exitTrouble, nil, []string{"has the Pod shop/good"}},

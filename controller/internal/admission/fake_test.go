@@ -54,6 +54,7 @@ func (p *fakePolicy) Background() bool            { return p.background }
 func (p *fakePolicy) Admission() policy.Admission { return p.admission }
 func (p *fakePolicy) Entries() []policy.Entry     { return nil }
 func (p *fakePolicy) Doubt() error                { return nil }
+func (p *fakePolicy) LeftOut() []string           { return nil }
 func (p *fakePolicy) Reported() bool              { return !p.unreported }
 func (p *fakePolicy) ReadsNamespace() bool        { return true }
 func (p *fakePolicy) Targets() []policy.Target    { return p.targets }

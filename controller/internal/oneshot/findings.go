@@ -129,6 +129,17 @@ func (f *Findings) Total() report.Counts {
 	return total
 }
 
+// Unmatched returns the policies without a result, by name.
+func (f *Findings) Unmatched() []policy.Identity {
+	var ids []policy.Identity
+	for _, one := range f.Counts() {
+		if one.Counts == (report.Counts{}) {
+			ids = append(ids, one.Policy)
+		}
+	}
+	return ids
+}
+
 // Namespaces returns the namespaces with results, in order.
 func (f *Findings) Namespaces() []string {
 	f.mu.Lock()

@@ -5,6 +5,7 @@ package policy
 
 import (
 	"context"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -46,9 +47,11 @@ type Policy interface {
 	Targets() []Target
 	// Problem says why the policy can't be evaluated; nil if it can.
 	Problem() error
-	// Doubt says what a user should know of a policy that is evaluated nevertheless, such as that it
-	// has fields which the engine does not know; nil if there is nothing.
+	// Doubt says what a user should know of a policy that is evaluated nevertheless, such as an
+	// [*UnknownFieldsError]; nil if there is nothing.
 	Doubt() error
+	// LeftOut are the rules that are never evaluated, each with the reason.
+	LeftOut() []string
 	// Evaluate returns the results of all rules that apply to the subject; none if the policy
 	// does not match it. A rule that can't be evaluated gives a result with the outcome error.
 	// The error is that of ctx and no other.
@@ -57,6 +60,19 @@ type Policy interface {
 	// time, gives a verdict with the outcome error, which denies if the policy is closed. A deletion
 	// gives verdicts only for policies that match deletions.
 	Review(ctx context.Context, request *Request) ([]Verdict, error)
+}
+
+// UnknownFieldsError is the doubt about a policy with fields that its engine does not know: those of
+// a newer version, or misspelt ones.
+type UnknownFieldsError struct {
+	// Paths begin with spec.
+	Paths  []string
+	Engine string
+}
+
+// Error implements error.
+func (e *UnknownFieldsError) Error() string {
+	return strings.Join(e.Paths, ", ") + ": the engine (" + e.Engine + ") does not know these fields and evaluates the policy without them"
 }
 
 // Subject is a resource under evaluation. Nothing in it is changed by an evaluation.

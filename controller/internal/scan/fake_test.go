@@ -142,6 +142,8 @@ func (p *fakePolicy) Admission() policy.Admission {
 	return policy.Admission{Enabled: p.spec.Requests}
 }
 func (p *fakePolicy) Entries() []policy.Entry { return p.spec.Entries }
+func (p *fakePolicy) LeftOut() []string       { return nil }
+
 func (p *fakePolicy) Doubt() error {
 	if p.spec.Doubt == "" {
 		return nil

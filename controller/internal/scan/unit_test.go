@@ -41,6 +41,7 @@ func (p unitPolicy) Admission() policy.Admission { return policy.Admission{Enabl
 func (p unitPolicy) Entries() []policy.Entry     { return p.entries }
 func (unitPolicy) ReadsNamespace() bool          { return false }
 func (unitPolicy) Doubt() error                  { return nil }
+func (unitPolicy) LeftOut() []string             { return nil }
 func (unitPolicy) Reported() bool                { return true }
 func (p unitPolicy) Targets() []policy.Target {
 	if p.targets != nil {

@@ -172,6 +172,9 @@ func (p *compiled) Entries() []policy.Entry { return nil }
 // Doubt implements [policy.Policy].
 func (p *compiled) Doubt() error { return nil }
 
+// LeftOut implements [policy.Policy].
+func (p *compiled) LeftOut() []string { return nil }
+
 // Reported implements [policy.Policy].
 func (p *compiled) Reported() bool { return p.reported }
 

@@ -165,11 +165,34 @@ func check(decoded kyvernov1.PolicyInterface) error {
 // evaluated tells whether this package evaluates rules of this type.
 func evaluated(rule *kyvernov1.Rule) bool { return rule.HasValidate() }
 
+// leftOut says which rules are not evaluated, and why.
+func leftOut(rules []kyvernov1.Rule) []string {
+	var reasons []string
+	for i := range rules {
+		rule := &rules[i]
+		if evaluated(rule) {
+			continue
+		}
+		kind := "it has nothing to validate"
+		switch {
+		case rule.HasMutate():
+			kind = "mutate is not evaluated"
+		case rule.HasGenerate():
+			kind = "generate is not evaluated"
+		case rule.HasVerifyImages():
+			kind = "verifyImages is not evaluated"
+		}
+		reasons = append(reasons, fmt.Sprintf("rule %s: %s", rule.Name, kind))
+	}
+	return reasons
+}
+
 // split makes a policy of each rule. Those that Kyverno generates for workloads follow when there
 // is a workload; their targets are known before.
 func (p *classicPolicy) split() error {
 	written := p.decoded.GetSpec().Rules
 	p.rules = separate(p.decoded, written)
+	p.leftOut = leftOut(written)
 	var targets []policy.Target
 	for _, rule := range p.rules {
 		targets = append(targets, rule.targets...)

@@ -38,6 +38,7 @@ type common struct {
 	targets        []policy.Target
 	problem        error
 	doubt          error
+	leftOut        []string
 	// constraints are those of a CEL policy that can be read.
 	constraints *admissionregistrationv1.MatchResources
 }
@@ -65,6 +66,9 @@ func (c *common) Problem() error { return c.problem }
 
 // Doubt is that of [policy.Policy].
 func (c *common) Doubt() error { return c.doubt }
+
+// LeftOut is that of [policy.Policy].
+func (c *common) LeftOut() []string { return c.leftOut }
 
 // Admission is that of [policy.Policy].
 func (c *common) Admission() policy.Admission { return c.admission }

@@ -4,7 +4,6 @@
 package kyverno
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -116,5 +115,5 @@ func unknownFieldsError(paths []string) error {
 	if len(paths) == 0 {
 		return nil
 	}
-	return errors.New(strings.Join(paths, ", ") + ": the engine (" + engineVersion + ") does not know these fields and evaluates the policy without them")
+	return &policy.UnknownFieldsError{Paths: paths, Engine: engineVersion}
 }
