@@ -106,13 +106,9 @@ func (n normalizer) value(value any, key string) any {
 			}
 		}
 		if token, isText := v["continue"].(string); isText && (token == "" || tokenPattern.MatchString(token)) {
-			// Whether there is more, and how much, depends on the objects of others. Tables leave out what is empty.
-			delete(out, "remainingItemCount")
-			if token != "" {
-				delete(out, "continue")
-			}
+			delete(out, "remainingItemCount") // How much more there is depends on the objects of others.
 		}
-		n.table(out)
+		n.table(v, out)
 		return out
 	case []any:
 		out := make([]any, len(v))
@@ -175,11 +171,18 @@ func (n normalizer) text(text string) string {
 	})
 }
 
-// table replaces ages in the cells of a table. Only the first table of a watch says what its columns are.
-func (normalizer) table(object map[string]any) {
-	rows, isTable := object["rows"].([]any)
+// table makes tables equal that differ by the objects of others, or by ages, which are in any cell: only the first table of a
+// watch says what its columns are.
+func (normalizer) table(given, out map[string]any) {
+	rows, isTable := out["rows"].([]any)
 	if !isTable {
 		return
+	}
+	// Where there is no more, lists say so and tables don't.
+	before, _ := given["metadata"].(map[string]any)
+	after, _ := out["metadata"].(map[string]any)
+	if before["continue"] != after["continue"] {
+		delete(after, "continue")
 	}
 	for _, row := range rows {
 		r, _ := row.(map[string]any)

@@ -48,6 +48,8 @@ func answerOf(code int, body string) *Answer {
 	return newAnswer(&http.Response{StatusCode: code, Header: http.Header{"Content-Type": {typeJSON}}}, []byte(body))
 }
 
+const someToken = "eyJ2IjoibWV0YS5rOHMuaW8vdjEifQ"
+
 // TestComparable: what differs by nature is made equal, and nothing else.
 func TestComparable(t *testing.T) {
 	t.Parallel()
@@ -56,11 +58,17 @@ func TestComparable(t *testing.T) {
 		`{"metadata":{"uid":"aaaaaaaa-0000-0000-0000-000000000001","resourceVersion":"12","creationTimestamp":"` + now + `"}}`: `{"metadata":{"creationTimestamp":"<now>","resourceVersion":"<version>","uid":"<uid>"}}`,
 		`{"metadata":{"uid":"` + madeUpUID + `","resourceVersion":"","creationTimestamp":"2020-01-01T00:00:00Z"}}`:             `{"metadata":{"creationTimestamp":"2020-01-01T00:00:00Z","resourceVersion":"","uid":"` + madeUpUID + `"}}`,
 		`{"metadata":{"managedFields":[{"manager":"b","time":"` + now + `"},{"manager":"a"}]}}`:                                `{"metadata":{"managedFields":[{"manager":"a"},{"manager":"b","time":"<now>"}]}}`,
-		`{"metadata":{"creationTimestamp":null,"uid":""}}`:                                                                     `{"metadata":{"creationTimestamp":null,"uid":""}}`,
-		`{"metadata":{"name":"a-x7k2p"},"x":"about a-x7k2p"}`:                                                                  `{"metadata":{"name":"<generated>"},"x":"about <generated>"}`,
-		`{"columnDefinitions":[{"name":"Name"},{"name":"Age","type":"date"}],"rows":[{"cells":["n","5s"]}]}`:                   `{"columnDefinitions":[{"name":"Name"},{"name":"Age","type":"date"}],"rows":[{"cells":["n","<age>"]}]}`,
-		`{"columnDefinitions":[{"name":"Age","type":"date"}],"rows":[{"cells":["<unknown>"]}]}`:                                `{"columnDefinitions":[{"name":"Age","type":"date"}],"rows":[{"cells":["<unknown>"]}]}`,
-		`{"message":"UID in precondition: x, UID in object meta: aaaaaaaa-0000-0000-0000-000000000001"}`:                       `{"message":"UID in precondition: x, UID in object meta: <uid>"}`,
+		`{"items":[],"metadata":{"continue":""}}`:                                                            `{"items":[],"metadata":{"continue":""}}`,
+		`{"items":[],"metadata":{"continue":"` + someToken + `","remainingItemCount":1}}`:                    `{"items":[],"metadata":{"continue":""}}`,
+		`{"items":[],"metadata":{"continue":"made-up"}}`:                                                     `{"items":[],"metadata":{"continue":"made-up"}}`,
+		`{"rows":[],"metadata":{}}`:                                                                          `{"metadata":{},"rows":[]}`,
+		`{"rows":[],"metadata":{"continue":""}}`:                                                             `{"metadata":{"continue":""},"rows":[]}`,
+		`{"rows":[],"metadata":{"continue":"` + someToken + `","remainingItemCount":1}}`:                     `{"metadata":{},"rows":[]}`,
+		`{"metadata":{"creationTimestamp":null,"uid":""}}`:                                                   `{"metadata":{"creationTimestamp":null,"uid":""}}`,
+		`{"metadata":{"name":"a-x7k2p"},"x":"about a-x7k2p"}`:                                                `{"metadata":{"name":"<generated>"},"x":"about <generated>"}`,
+		`{"columnDefinitions":[{"name":"Name"},{"name":"Age","type":"date"}],"rows":[{"cells":["n","5s"]}]}`: `{"columnDefinitions":[{"name":"Name"},{"name":"Age","type":"date"}],"rows":[{"cells":["n","<age>"]}]}`,
+		`{"columnDefinitions":[{"name":"Age","type":"date"}],"rows":[{"cells":["<unknown>"]}]}`:              `{"columnDefinitions":[{"name":"Age","type":"date"}],"rows":[{"cells":["<unknown>"]}]}`,
+		`{"message":"UID in precondition: x, UID in object meta: aaaaaaaa-0000-0000-0000-000000000001"}`:     `{"message":"UID in precondition: x, UID in object meta: <uid>"}`,
 	} {
 		var b strings.Builder
 		encoder := json.NewEncoder(&b)
