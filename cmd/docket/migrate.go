@@ -12,6 +12,7 @@ import (
 
 	"github.com/docket-project/docket/internal/apiserver"
 	"github.com/docket-project/docket/internal/cli"
+	"github.com/docket-project/docket/internal/migrate"
 	"github.com/docket-project/docket/internal/progress"
 )
 
@@ -46,11 +47,14 @@ On PostgreSQL servers may go on working meanwhile.`,
 			}
 			var bar *progress.Bar
 			defer func() { bar.Done() }()
-			return apiserver.RebuildResults(command.Context(), storage, func(done, total int64) {
-				if bar == nil {
-					bar = progress.New(p.ErrOut, total, "result rows")
-				}
-				bar.Add(done - bar.Count())
+			storage.Existing = true
+			return withPlace(command.Context(), "--database", storage, func(place migrate.Place) error {
+				return place.Store.RebuildResults(command.Context(), func(done, total int64) {
+					if bar == nil {
+						bar = progress.New(p.ErrOut, total, "result rows")
+					}
+					bar.Add(done - bar.Count())
+				})
 			})
 		},
 	}

@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	cliflag "k8s.io/component-base/cli/flag"
 
+	"github.com/docket-project/docket/internal/bootstrap"
 	"github.com/docket-project/docket/internal/cli"
 	"github.com/docket-project/docket/internal/migrate"
 	"github.com/docket-project/docket/internal/registry"
@@ -29,9 +30,9 @@ type serverFlags struct {
 
 func (f *serverFlags) add(fs *pflag.FlagSet) {
 	fs.StringVar(&f.kubeconfig, "kubeconfig", "", "Kubeconfig of an administrator of the cluster; empty for $KUBECONFIG, ~/.kube/config or, in a pod, its service account.")
-	fs.StringVar(&f.server, "server", "", "URL at which Docket itself is reached, past the cluster, such as https://docket.docket.svc or a forwarded port. The credentials are those of --kubeconfig.")
+	fs.StringVar(&f.server, "server", "", "URL at which Docket itself is reached, past the cluster, such as https://docket.docket-system.svc or a forwarded port. The credentials are those of --kubeconfig.")
 	fs.StringVar(&f.serverCA, "server-ca", "", "PEM file with the authority that signed the certificate of --server.")
-	fs.StringVar(&f.serverName, "server-name", "", "Name in the certificate of --server, where it is not that in the URL: docket.docket.svc for a forwarded port.")
+	fs.StringVar(&f.serverName, "server-name", "", "Name in the certificate of --server, where it is not that in the URL: docket.docket-system.svc for a forwarded port.")
 }
 
 // configs returns how to reach the cluster, and Docket with the same credentials.
@@ -43,14 +44,14 @@ func (f *serverFlags) configs() (cluster, docket *rest.Config, err error) {
 		return nil, nil, cli.Usage(fmt.Errorf("--kubeconfig: %w", err))
 	}
 	if f.server == "" {
-		return nil, nil, cli.Usage(errors.New("--server: is required; give the URL of Docket itself, such as https://docket.docket.svc"))
+		return nil, nil, cli.Usage(errors.New("--server: is required; give the URL of Docket itself, such as https://docket.docket-system.svc"))
 	}
 	docket = rest.CopyConfig(cluster)
 	docket.Host, docket.APIPath = f.server, ""
 	docket.TLSClientConfig.CAFile, docket.TLSClientConfig.CAData = f.serverCA, nil
 	docket.TLSClientConfig.Insecure, docket.TLSClientConfig.ServerName = false, f.serverName
 	if u, err := url.Parse(f.server); err != nil || u.Scheme != "https" || u.Host == "" {
-		return nil, nil, cli.Usage(fmt.Errorf("--server: %q is not the URL of a server; give one such as https://docket.docket.svc", f.server))
+		return nil, nil, cli.Usage(fmt.Errorf("--server: %q is not the URL of a server; give one such as https://docket.docket-system.svc", f.server))
 	}
 	return cluster, docket, nil
 }
@@ -67,7 +68,7 @@ type crdsFlags struct {
 
 func newMigrateCrds(p cli.Process) *cobra.Command {
 	f := crdsFlags{options: migrate.Options{
-		Groups: registry.Groups(), Namespace: "docket", Settle: migrate.DefaultSettle, Out: p.Out, Err: p.ErrOut,
+		Groups: registry.Groups(), Namespace: bootstrap.DefaultNamespace, Settle: migrate.DefaultSettle, Out: p.Out, Err: p.ErrOut,
 	}}
 	var sections cliflag.NamedFlagSets
 	f.serverFlags.add(sections.FlagSet("connections"))
@@ -84,14 +85,14 @@ deleted from etcd before --delete-from-cluster. It can be interrupted at any mom
 also by kill -9: the same command goes on. docs/migrate.md is the run-book.`,
 		Example: `  # Copy, follow, and switch with what docket bootstrap prints
   docket bootstrap --ca-file ca.crt > docket.yaml
-  docket migrate crds --server https://docket.docket.svc --server-ca ca.crt --switch --api-services docket.yaml
+  docket migrate crds --server https://docket.docket-system.svc --server-ca ca.crt --switch --api-services docket.yaml
 
   # Compare both sides; then free the space in etcd
-  docket migrate crds --server https://docket.docket.svc --server-ca ca.crt --verify
-  docket migrate crds --server https://docket.docket.svc --server-ca ca.crt --delete-from-cluster
+  docket migrate crds --server https://docket.docket-system.svc --server-ca ca.crt --verify
+  docket migrate crds --server https://docket.docket-system.svc --server-ca ca.crt --delete-from-cluster
 
   # Back to custom resources
-  docket migrate crds --server https://docket.docket.svc --server-ca ca.crt --to-cluster --switch`,
+  docket migrate crds --server https://docket.docket-system.svc --server-ca ca.crt --to-cluster --switch`,
 		Args: cli.NoArguments,
 		RunE: func(command *cobra.Command, _ []string) error { return f.run(command.Context()) },
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/docket-project/docket/internal/cli"
 	"github.com/docket-project/docket/internal/migrate"
 	"github.com/docket-project/docket/internal/registry"
+	"github.com/docket-project/docket/internal/store/engine"
 )
 
 // addCopyFlags adds what all copies have.
@@ -24,6 +25,7 @@ func addCopyFlags(fs *pflag.FlagSet, c *migrate.Copy) {
 	fs.StringSliceVar(&c.Groups, "api-groups", c.Groups, "API groups whose reports are copied.")
 	fs.BoolVar(&c.Replace, "replace", false, "Make the destination equal to the source: overwrite reports that differ, delete those that the source does not have.")
 	fs.BoolVar(&c.Verify, "verify", false, "Only compare both sides, report by report. Writes nothing.")
+	fs.BoolVar(&c.AllowEmpty, "allow-empty", false, "Go on if the source has no reports, which is an error otherwise. With --replace this deletes all reports of the destination.")
 }
 
 func newMigrateDatabase(p cli.Process) *cobra.Command {
@@ -56,6 +58,7 @@ has already are left alone unless --replace is given.`,
 				return cli.Usage(errors.Join(errs...))
 			}
 			from.APIGroups, to.APIGroups = what.Groups, what.Groups
+			from.Existing, to.Existing = true, what.Verify
 			return copyDatabase(command.Context(), what, from, to)
 		},
 	}
@@ -63,18 +66,29 @@ has already are left alone unless --replace is given.`,
 }
 
 func copyDatabase(ctx context.Context, what migrate.Copy, from, to *apiserver.StorageOptions) error {
-	return withPlace(ctx, from, func(source migrate.Place) error {
-		return withPlace(ctx, to, func(destination migrate.Place) error {
-			return what.Database(ctx, source, destination)
+	return withPlace(ctx, "--from", from, func(source migrate.Place) error {
+		return withPlace(ctx, "--database", to, func(destination migrate.Place) error {
+			return explainEmpty(what.Database(ctx, source, destination))
 		})
 	})
 }
 
-// withPlace opens a database for the time of a call.
-func withPlace(ctx context.Context, storage *apiserver.StorageOptions, f func(migrate.Place) error) error {
+// explainEmpty says what to do about a source without reports.
+func explainEmpty(err error) error {
+	if errors.Is(err, migrate.ErrEmpty) {
+		return cli.Usage(fmt.Errorf("--from: %w: check it, and which cluster of it is meant; --allow-empty goes on", err))
+	}
+	return err
+}
+
+// withPlace opens the database of a flag for the time of a call.
+func withPlace(ctx context.Context, flag string, storage *apiserver.StorageOptions, f func(migrate.Place) error) error {
 	reports, err := apiserver.OpenReports(ctx, storage)
+	if errors.Is(err, engine.ErrMissing) {
+		return cli.Usage(fmt.Errorf("%s: %w", flag, err))
+	}
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", flag, err)
 	}
 	return errors.Join(f(migrate.Place{Store: reports.Store, Storage: reports.Storage()}), reports.Close())
 }
@@ -99,7 +113,7 @@ with the metadata that it kept, into a running Docket or into the database of on
 It only reads from the tables, at one moment, and can be started again: with --server,
 reports that clients have changed in Docket since are left alone.`,
 		Example: `  PGPASSWORD=… docket migrate reports-server --from postgres://reports@db:5432/reportsdb \
-    --server https://docket.docket.svc --server-ca ca.crt`,
+    --server https://docket.docket-system.svc --server-ca ca.crt`,
 		Args: cli.NoArguments,
 		RunE: func(command *cobra.Command, _ []string) error {
 			return copyReportsServer(command.Context(), what, server, to)
@@ -123,14 +137,15 @@ func copyReportsServer(ctx context.Context, what migrate.ReportsServer, server s
 		if err != nil {
 			return err
 		}
-		return what.ToServer(ctx, docket)
+		return explainEmpty(what.ToServer(ctx, docket))
 	}
 	to.APIGroups = what.Groups
 	if errs := to.Validate(); len(errs) > 0 {
 		return cli.Usage(errors.Join(errs...))
 	}
-	return withPlace(ctx, to, func(place migrate.Place) error {
-		if err := what.ToDatabase(ctx, place); err != nil {
+	to.Existing = what.Verify
+	return withPlace(ctx, "--database", to, func(place migrate.Place) error {
+		if err := explainEmpty(what.ToDatabase(ctx, place)); err != nil {
 			return fmt.Errorf("reports-server: %w", err)
 		}
 		return nil

@@ -17,8 +17,8 @@ func TestEtcdHasNoResultRows(t *testing.T) {
 	t.Parallel()
 	options := apiserver.NewStorageOptions()
 	options.Database = "etcd://localhost"
-	err := apiserver.RebuildResults(t.Context(), options, func(int64, int64) {})
-	if err == nil || !strings.Contains(err.Error(), "--database: etcd keeps reports without result rows") {
+	_, err := apiserver.OpenReports(t.Context(), options)
+	if err == nil || !strings.Contains(err.Error(), "etcd keeps reports without result rows") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -45,6 +45,9 @@ type StorageOptions struct {
 	DatabasePasswordFile string
 	// Cluster names the share of the database, or is ClusterAuto.
 	Cluster string
+	// Existing demands that the database and the cluster in it exist: neither is
+	// made. No flag: servers make what they need.
+	Existing bool
 	// APIGroups to serve.
 	APIGroups []string
 	// WatchHistory and WatchHistoryBytes bound the events that are kept for
@@ -108,7 +111,7 @@ func (o *StorageOptions) AddDatabaseFlags(fs *pflag.FlagSet) {
 
 func (o *StorageOptions) databaseOptions() database.Options {
 	return database.Options{
-		Cluster: o.Cluster, PasswordFile: o.DatabasePasswordFile,
+		Cluster: o.Cluster, Existing: o.Existing, PasswordFile: o.DatabasePasswordFile,
 		ConnectTimeout: o.ConnectTimeout, Logger: databaseLogger(),
 	}
 }

@@ -43,7 +43,7 @@ func OpenReports(ctx context.Context, storage *StorageOptions) (*Reports, error)
 	}
 	opened, err := database.Open(ctx, storage.Database, storage.databaseOptions())
 	if err != nil {
-		return nil, fmt.Errorf("--database: %w", err)
+		return nil, err
 	}
 	reports, err := store.New(ctx, store.Options{Engine: opened, IndexedFields: indexedFields()})
 	if err != nil {

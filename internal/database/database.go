@@ -21,6 +21,8 @@ import (
 type Options struct {
 	// Cluster whose objects are wanted. Required.
 	Cluster string
+	// Existing demands that the database and the cluster in it exist: neither is made.
+	Existing bool
 	// PasswordFile holds the password for PostgreSQL in its first line. It is
 	// read for each connection. Optional.
 	PasswordFile string

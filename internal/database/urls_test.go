@@ -4,6 +4,8 @@
 package database_test
 
 import (
+	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -113,5 +115,41 @@ func TestRedactedForms(t *testing.T) {
 		if got := database.Redacted(in); got != want {
 			t.Errorf("Redacted gives %q, want %q", got, want)
 		}
+	}
+}
+
+// TestExisting: what does not exist is not made, and is no reason to wait.
+func TestExisting(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	for name, databaseURL := range map[string]string{
+		"sqlite": "sqlite://" + filepath.Join(folder, "a.db"), "postgres": testenv.Postgres(t).Database(t),
+	} {
+		t.Run(name, func(t *testing.T) {
+			missing := func(cluster string) {
+				t.Helper()
+				opened, err := database.Open(t.Context(), databaseURL, database.Options{Cluster: cluster, Existing: true})
+				if err == nil {
+					err = opened.Close()
+				}
+				if !errors.Is(err, engine.ErrMissing) {
+					t.Errorf("%s: got %v", cluster, err)
+				}
+			}
+			missing("main")
+			if left, err := os.ReadDir(folder); err != nil || name == "sqlite" && len(left) > 0 {
+				t.Errorf("something was made: %v, %v", left, err)
+			}
+			for _, existing := range []bool{false, true} {
+				opened, err := database.Open(t.Context(), databaseURL, database.Options{Cluster: "main", Existing: existing})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := opened.Close(); err != nil {
+					t.Error(err)
+				}
+			}
+			missing("east")
+		})
 	}
 }

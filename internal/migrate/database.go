@@ -27,11 +27,17 @@ type Copy struct {
 	Replace bool
 	// Verify only compares.
 	Verify bool
+	// AllowEmpty lets the source have no reports. Otherwise that is [ErrEmpty]: mostly
+	// it is the wrong one, and to replace by it deletes all reports.
+	AllowEmpty bool
 	// Out is for what is done, Err for progress.
 	Out, Err io.Writer
 	// Clock; the real one when nil.
 	Clock clock.Clock
 }
+
+// ErrEmpty is for a source without reports.
+var ErrEmpty = errors.New("the source has no reports of these API groups")
 
 // Place is a database that this process has opened.
 type Place struct {
@@ -107,12 +113,32 @@ func (c *copying) run(ctx context.Context, from source, to destination, mode imp
 			}
 		}
 	}
+	if err := c.wantReports(ctx, kinds, from); err != nil {
+		return err
+	}
 	if !c.Verify {
 		if err := c.copy(ctx, kinds, from, to, mode); err != nil {
 			return err
 		}
 	}
 	return c.compare(ctx, kinds, from, to, mode)
+}
+
+// wantReports returns ErrEmpty if the source has no reports, and that is not allowed.
+func (c *copying) wantReports(ctx context.Context, kinds []registry.Kind, from source) error {
+	if c.AllowEmpty {
+		return nil
+	}
+	for _, kind := range kinds {
+		var version string
+		for _, err := range from.list(ctx, kind, false, &version) {
+			if err != nil {
+				return describe(kind, err)
+			}
+			return nil
+		}
+	}
+	return ErrEmpty
 }
 
 func (c *copying) copy(ctx context.Context, kinds []registry.Kind, from source, to destination, mode imports.Mode) error {

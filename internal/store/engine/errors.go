@@ -28,6 +28,8 @@ var (
 	ErrLocked = errors.New("database is in use by another process")
 	// ErrSchema: the database was written by a newer version of Docket.
 	ErrSchema = errors.New("database schema is newer than this version understands")
+	// ErrMissing: the database, or the cluster in it, doesn't exist and was not to be made.
+	ErrMissing = errors.New("there is no such database")
 	// ErrTooLarge: a value is larger than the engine can store.
 	ErrTooLarge = errors.New("value is too large")
 	// ErrClosed: the engine was closed.

@@ -100,12 +100,15 @@ func checkServer(ctx context.Context, conn *pgx.Conn) error {
 }
 
 // findCluster returns the id of a cluster, which it makes if it is new.
-func findCluster(ctx context.Context, conn *pgx.Conn, name string) (int32, error) {
+func findCluster(ctx context.Context, conn *pgx.Conn, name string, existing bool) (int32, error) {
 	var id int32
 	// Look first: an insert that does nothing uses up an id all the same.
 	err := conn.QueryRow(ctx, `SELECT id FROM docket.cluster WHERE name = $1`, name).Scan(&id)
 	if err == nil || !errors.Is(err, pgx.ErrNoRows) {
 		return id, err
+	}
+	if existing {
+		return 0, fmt.Errorf("%w: it has no cluster %q", engine.ErrMissing, name)
 	}
 	_, err = conn.Exec(ctx, `
 WITH made AS (

@@ -25,9 +25,9 @@ var migrationFiles embed.FS
 const versionTable = "docket.migration"
 
 // migrate brings the schema up to date, or refuses one that is newer than this
-// program. Any number of processes may do so at the same time: one works, the
-// others wait.
-func migrate(ctx context.Context, conn *pgx.Conn, config *pgx.ConnConfig) error {
+// program, or, if it has to exist, one that is missing. Any number of processes may do
+// so at the same time: one works, the others wait.
+func migrate(ctx context.Context, conn *pgx.Conn, config *pgx.ConnConfig, existing bool) error {
 	files, err := fs.Sub(migrationFiles, "migrations")
 	if err != nil {
 		return err
@@ -48,6 +48,8 @@ func migrate(ctx context.Context, conn *pgx.Conn, config *pgx.ConnConfig) error 
 	case version > newest:
 		return fmt.Errorf("%w: it has version %d, this program knows up to %d; run a newer one",
 			engine.ErrSchema, version, newest)
+	case version == 0 && existing:
+		return fmt.Errorf("%w: it has no schema docket", engine.ErrMissing)
 	case version == newest:
 		return nil // Needs no more rights than to read and write.
 	}

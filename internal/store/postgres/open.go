@@ -31,6 +31,8 @@ type Options struct {
 	PasswordFile string
 	// Cluster whose objects the engine keeps. It is made if it is new.
 	Cluster string
+	// Existing demands that the schema and the cluster exist: neither is made.
+	Existing bool
 	// MaxConns is the largest number of connections that reads use; 0 means 8.
 	// Writes and LISTEN use up to 5 more.
 	MaxConns int
@@ -219,10 +221,10 @@ func (e *Engine) prepare(ctx context.Context, config *pgx.ConnConfig) error {
 	if err := checkServer(ctx, conn); err != nil {
 		return err
 	}
-	if err := migrate(ctx, conn, config); err != nil {
+	if err := migrate(ctx, conn, config, e.options.Existing); err != nil {
 		return err
 	}
-	if e.cluster, err = findCluster(ctx, conn, e.options.Cluster); err != nil {
+	if e.cluster, err = findCluster(ctx, conn, e.options.Cluster, e.options.Existing); err != nil {
 		return err
 	}
 	return e.verify(ctx, conn)

@@ -37,6 +37,8 @@ type Options struct {
 	Path string
 	// Cluster whose objects the engine keeps. Required.
 	Cluster string
+	// Existing demands that the file and the cluster in it exist: neither is made.
+	Existing bool
 	// Synchronous is Full when it is empty.
 	Synchronous Synchronous
 	// CacheBytes bounds the page caches of all connections together; 0 is 64 MiB.
@@ -93,8 +95,8 @@ type Engine struct {
 
 var _ engine.Engine = (*Engine)(nil)
 
-// Open opens the database at a path, makes it when it is missing and brings its
-// schema up to date. Errors name the path and what to do.
+// Open opens the database at a path, makes it when it is missing, unless options say
+// otherwise, and brings its schema up to date. Errors name the path and what to do.
 func Open(ctx context.Context, options Options) (*Engine, error) {
 	options, err := complete(options)
 	if err != nil {
@@ -102,6 +104,12 @@ func Open(ctx context.Context, options Options) (*Engine, error) {
 	}
 	if err := checkFolder(options.Path); err != nil {
 		return nil, err
+	}
+	if options.Existing {
+		// Before the lock, which would leave a file.
+		if info, err := os.Stat(options.Path); errors.Is(err, os.ErrNotExist) || err == nil && info.Size() == 0 {
+			return nil, fmt.Errorf("open %s: %w: the file is missing or empty", options.Path, engine.ErrMissing)
+		}
 	}
 	lock, err := lockFile(options.Path)
 	if err != nil {

@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/docket-project/docket/internal/store/engine"
 )
 
 // A database can go back in time: somebody restores a copy, or the machine dies
@@ -215,7 +217,7 @@ func (e *Engine) join(w *writer, options Options) error {
 	}
 	var revision int64
 	err = w.transaction(func() error {
-		fresh, err := e.findCluster(w, options.Cluster)
+		fresh, err := e.findCluster(w, options)
 		if err != nil {
 			return err
 		}
@@ -244,11 +246,15 @@ func (e *Engine) join(w *writer, options Options) error {
 }
 
 // findCluster sets e.cluster and says whether it had to be made.
-func (e *Engine) findCluster(w *writer, name string) (fresh bool, err error) {
+func (e *Engine) findCluster(w *writer, options Options) (fresh bool, err error) {
+	name := options.Cluster
 	scan := func(row []driver.Value) { e.cluster = row[0].(int64) }
 	found, err := w.conn.one(scan, selectCluster, name)
 	if err != nil || found {
 		return false, err
+	}
+	if options.Existing {
+		return false, fmt.Errorf("%w: it has no cluster %q", engine.ErrMissing, name)
 	}
 	if _, err := w.conn.exec(insertCluster, name, e.now().UnixMilli()); err != nil {
 		return false, err

@@ -29,7 +29,7 @@ import (
 
 const (
 	// Namespace is where Docket's own objects are.
-	Namespace = "docket"
+	Namespace = "docket-system"
 	// ServiceName is the Service that the APIServices point to.
 	ServiceName = "docket"
 )
