@@ -22,7 +22,7 @@ func answers() []func(*facts) [][]string {
 		failuresByNamespace, highScores, failingPolicies, failingEverywhere, oneSubject,
 		oldReports, clustersCompared, newestFailures, passRates, cleanNamespaces,
 		sources, heatMap, topMessages, neverFailing, criticalFromTwo,
-		wrongSummaries, onlyInWest, notEvaluated, failuresByDay, worstImages,
+		wrongSummaries, onlyInOne, notEvaluated, failuresByDay, worstImages,
 	}
 }
 
@@ -156,14 +156,14 @@ func failingEverywhere(f *facts) (rows [][]string) {
 
 func oneSubject(f *facts) (rows [][]string) {
 	for _, r := range f.results {
-		if r.cluster == "east" && slices.Equal(r.subject()[1:4], []string{"DaemonSet", "team-001", "app-00104"}) {
+		if slices.Equal(r.subject()[1:4], []string{"Pod", "shop", "exporter-00016"}) {
 			rows = append(rows, []string{
-				r.source, r.entry.Policy, r.entry.Rule, r.result(), r.severity(), r.entry.Message, r.timestamp(),
+				r.cluster, r.source, r.entry.Policy, r.entry.Rule, r.result(), r.severity(), r.entry.Message, r.timestamp(),
 			})
 		}
 	}
-	slices.SortFunc(rows, func(a, b []string) int { return strings.Compare(b[6], a[6]) })
-	return table(rows, 0, 1, 2, 3)
+	slices.SortFunc(rows, func(a, b []string) int { return strings.Compare(b[7], a[7]) })
+	return table(rows, 0, 1, 2, 3, 4)
 }
 
 func oldReports(f *facts) (rows [][]string) {
@@ -220,7 +220,7 @@ func newestFailures(f *facts) (rows [][]string) {
 
 func passRates(f *facts) (rows [][]string) {
 	passed := func(r fact) bool { return r.entry.Result == report.OutcomePass }
-	checked := filter(f.results, func(r fact) bool { return r.failed() || passed(r) })
+	checked := filter(f.results, func(r fact) bool { return r.source == "kyverno" && (r.failed() || passed(r)) })
 	for _, g := range groups(checked, byPolicy) {
 		rows = append(rows, g.row(len(g.members), percent(g.count(passed), len(g.members))))
 	}
@@ -264,7 +264,7 @@ func neverFailing(f *facts) (rows [][]string) {
 			rows = append(rows, g.row(len(g.members)))
 		}
 	}
-	return table(rows, 0, 1, 2)
+	return table(rows, 20, -3, 1, 2)
 }
 
 func criticalFromTwo(f *facts) (rows [][]string) {
@@ -289,13 +289,14 @@ func wrongSummaries(f *facts) (rows [][]string) {
 	return table(rows, 50, 1, 2, 3, 4)
 }
 
-func onlyInWest(f *facts) (rows [][]string) {
-	for _, g := range groups(f.failures(), byPolicy) {
-		if g.count(func(r fact) bool { return r.cluster == "east" }) == 0 {
-			rows = append(rows, g.key)
+func onlyInOne(f *facts) (rows [][]string) {
+	kyverno := filter(f.failures(), func(r fact) bool { return r.source == "kyverno" })
+	for _, g := range groups(kyverno, func(r fact) []string { return []string{r.entry.Policy} }) {
+		if g.distinct(clusterOf) == 1 {
+			rows = append(rows, g.row(g.members[0].cluster, len(g.members)))
 		}
 	}
-	return table(rows, 0, 1, 2)
+	return table(rows, 0, 1)
 }
 
 func notEvaluated(f *facts) [][]string {

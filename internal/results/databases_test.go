@@ -7,6 +7,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"iter"
 	"maps"
 	"net/url"
 	"path/filepath"
@@ -30,6 +31,8 @@ type database struct {
 	open func(t testing.TB, cluster string) engine.Engine
 	// connect returns a connection that may only read the views.
 	connect func(t testing.TB) *sql.DB
+	// file is where SQLite keeps it, "" for PostgreSQL.
+	file string
 	// settle does what happens by itself within minutes after a load.
 	settle func(t testing.TB)
 	// explain is what stands before a statement to get its plan.
@@ -44,6 +47,7 @@ func sqliteDatabase(t testing.TB) database {
 	path := filepath.Join(t.TempDir(), "docket.db")
 	return database{
 		name:    "sqlite",
+		file:    path,
 		explain: "EXPLAIN QUERY PLAN ",
 		settle:  func(testing.TB) {},
 		open: func(t testing.TB, cluster string) engine.Engine {
@@ -110,9 +114,15 @@ func connectPostgres(t testing.TB, location string, parameters map[string]string
 // batchSize is how many reports a commit of load writes.
 const batchSize = 100
 
-// load stores a data set through the engine and leaves the engine open, as it is
-// while people ask.
+// load stores a data set.
 func load(t testing.TB, db database, data dataset) {
+	t.Helper()
+	fill(t, db, data.all())
+}
+
+// fill stores items through the engine and leaves the engine open, as it is while
+// people ask.
+func fill(t testing.TB, db database, items iter.Seq[item]) {
 	t.Helper()
 	var (
 		current engine.Engine
@@ -133,7 +143,7 @@ func load(t testing.TB, db database, data dataset) {
 		commit(t, current, batch)
 		batch = batch[:0]
 	}
-	for it := range data.all() {
+	for it := range items {
 		if it.cluster != cluster {
 			if current != nil {
 				flush()

@@ -115,7 +115,7 @@ func TestPlans(t *testing.T) {
 				sqliteUses, sqliteAvoids, postgresUses []string
 			}{
 				{
-					where:        "subject_name = 'app-00104' AND subject_namespace = 'team-001'",
+					where:        "subject_name = 'exporter-00016' AND subject_namespace = 'shop'",
 					sqliteUses:   []string{"subject_name", "report_scope", "result_subject"},
 					sqliteAvoids: []string{"SCAN result", "SCAN verdict"},
 					postgresUses: []string{"subject_name"},
