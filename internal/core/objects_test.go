@@ -362,6 +362,10 @@ func testWarnings(t *testing.T, server *testServer, namespace string) {
 	if got := header.Get("Warning"); !strings.Contains(got, notRun) {
 		t.Errorf("who creates a pod is told %q", got)
 	}
+	_, header, _ = server.request(t, "POST", path+"/resourcequotas", `{"metadata":{"name":"x"},"spec":{"hard":{"count/configmaps":"1"}}}`)
+	if got := header.Get("Warning"); !strings.Contains(got, notCounted) {
+		t.Errorf("who creates a quota is told %q", got)
+	}
 	_, header, _ = server.request(t, "POST", path+"/configmaps", `{"metadata":{"name":"x"}}`)
 	if got := header.Get("Warning"); got != "" {
 		t.Errorf("who creates a configmap is told %q", got)

@@ -19,6 +19,9 @@ const all = "all"
 // notRun warns those who expect that something happens.
 const notRun = "pods and what makes pods are only stored: nothing runs them here"
 
+// notCounted warns those who expect that a quota holds: a cluster's controller writes its status, by which it does.
+const notCounted = "quotas hold by their status, and nothing counts for it here: nothing is limited until somebody writes it"
+
 func coreResources() []resource {
 	group := corev1.SchemeGroupVersion
 	rows := []resource{
@@ -87,7 +90,7 @@ func coreMachinery() []resource {
 			r.fields = []selectableField{selecting("spec.unschedulable", unschedulable)}
 		}),
 		row[corev1.ResourceQuota, corev1.ResourceQuotaList](group, "ResourceQuota", "resourcequotas", "resourcequota").with(func(r *resource) {
-			r.shortNames, r.status = []string{"quota"}, true
+			r.shortNames, r.status, r.warning = []string{"quota"}, true, notCounted
 		}),
 		row[corev1.LimitRange, corev1.LimitRangeList](group, "LimitRange", "limitranges", "limitrange").with(func(r *resource) {
 			r.shortNames, r.createOnUpdate = []string{"limits"}, true
