@@ -113,11 +113,7 @@ func (o *Object[T, P]) normalize(data []byte) bool {
 	if parts.Metadata != nil && json.Unmarshal(parts.Metadata, &meta, json.RejectUnknownMembers(true)) != nil {
 		return false
 	}
-	if len(meta.ManagedFields) == 0 {
-		// [] is as good as nothing in custom resources. As a list without items it would mean to
-		// forget all managers.
-		meta.ManagedFields = nil
-	}
+	keepManagers(&meta)
 	*o = Object[T, P]{Document{ObjectMeta: meta, Content: &Content{json: parts.Body, valid: true}}}
 	o.state()
 	return true
@@ -151,9 +147,18 @@ func (o *Object[T, P]) coerce(content map[string]any, options schema.Options) ([
 		Content:  &Content{json: canonical, tree: content},
 	}}
 	if meta != nil {
+		keepManagers(meta)
 		o.ObjectMeta = *meta
 	}
 	return unknown, nil
+}
+
+// keepManagers takes managedFields: [] for nothing, as custom resources do. As a list without items it
+// would mean to forget all managers.
+func keepManagers(meta *metav1.ObjectMeta) {
+	if len(meta.ManagedFields) == 0 {
+		meta.ManagedFields = nil
+	}
 }
 
 func statedType(content map[string]any) (gvk.GroupVersion, string, error) {

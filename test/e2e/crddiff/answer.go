@@ -108,7 +108,8 @@ func (n normalizer) value(value any, key string) any {
 		if token, isText := v["continue"].(string); isText && (token == "" || tokenPattern.MatchString(token)) {
 			delete(out, "remainingItemCount") // How much more there is depends on the objects of others.
 		}
-		n.table(v, out)
+		n.end(v, out)
+		n.table(out)
 		return out
 	case []any:
 		out := make([]any, len(v))
@@ -171,18 +172,24 @@ func (n normalizer) text(text string) string {
 	})
 }
 
-// table makes tables equal that differ by the objects of others, or by ages, which are in any cell: only the first table of a
-// watch says what its columns are.
-func (normalizer) table(given, out map[string]any) {
+// end makes lists equal that go on or not, which depends on the objects of others. Where there is no more, lists of whole objects
+// say so, and tables and lists of metadata don't.
+func (normalizer) end(given, out map[string]any) {
+	before, _ := given["metadata"].(map[string]any)
+	after, _ := out["metadata"].(map[string]any)
+	if _, isTable := given["rows"]; !isTable && given["kind"] != "PartialObjectMetadataList" {
+		return
+	}
+	if before["continue"] != after["continue"] {
+		delete(after, "continue")
+	}
+}
+
+// table replaces ages in the cells of a table. Only the first table of a watch says what its columns are.
+func (normalizer) table(out map[string]any) {
 	rows, isTable := out["rows"].([]any)
 	if !isTable {
 		return
-	}
-	// Where there is no more, lists say so and tables don't.
-	before, _ := given["metadata"].(map[string]any)
-	after, _ := out["metadata"].(map[string]any)
-	if before["continue"] != after["continue"] {
-		delete(after, "continue")
 	}
 	for _, row := range rows {
 		r, _ := row.(map[string]any)

@@ -61,6 +61,7 @@ func TestComparable(t *testing.T) {
 		`{"items":[],"metadata":{"continue":""}}`:                                                            `{"items":[],"metadata":{"continue":""}}`,
 		`{"items":[],"metadata":{"continue":"` + someToken + `","remainingItemCount":1}}`:                    `{"items":[],"metadata":{"continue":""}}`,
 		`{"items":[],"metadata":{"continue":"made-up"}}`:                                                     `{"items":[],"metadata":{"continue":"made-up"}}`,
+		`{"items":[],"kind":"PartialObjectMetadataList","metadata":{"continue":"` + someToken + `"}}`:        `{"items":[],"kind":"PartialObjectMetadataList","metadata":{}}`,
 		`{"rows":[],"metadata":{}}`:                                                                          `{"metadata":{},"rows":[]}`,
 		`{"rows":[],"metadata":{"continue":""}}`:                                                             `{"metadata":{"continue":""},"rows":[]}`,
 		`{"rows":[],"metadata":{"continue":"` + someToken + `","remainingItemCount":1}}`:                     `{"metadata":{},"rows":[]}`,
