@@ -172,7 +172,7 @@ func TestConformanceIsCalledWrong(t *testing.T) {
 		"no kubeconfig":     {[]string{"--group-version=v1", "--kubeconfig=/nonexistent"}, true, []string{"--kubeconfig: ", "/nonexistent"}},
 		"empty kubeconfig":  {[]string{"--group-version=v1", "--kubeconfig", empty}, true, []string{"--kubeconfig: "}},
 		"no such context":   {[]string{"--group-version=v1", "--context=there"}, true, []string{`--context: the kubeconfig has no context "there"; it has here`}},
-		"argument":          {[]string{"lst"}, true, []string{`no argument "lst"`}},
+		"argument":          {[]string{"lst"}, true, []string{"did you mean `docket conformance list`?"}},
 		"list in no format": {[]string{"list", "--output=xml"}, true, []string{`--output: "xml" is none of text, json, markdown`}},
 		"no server":         {[]string{"--group-version=v1"}, false, []string{"Error: ask for the resources of v1: GET /api/v1: ", "refused"}},
 	} {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
 	cliflag "k8s.io/component-base/cli/flag"
@@ -127,15 +128,52 @@ func PrepareRoot(p Process, root *cobra.Command, versionText string) {
 	// Without the library's -v, which means verbosity elsewhere.
 	root.Flags().Bool("version", false, "Print what this binary was built from")
 	root.SetGlobalNormalizationFunc(cliflag.WordSepNormalizeFunc)
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return Usage(err) })
+	root.SetFlagErrorFunc(func(command *cobra.Command, err error) error {
+		var unknown *pflag.NotExistError
+		if errors.As(err, &unknown) {
+			if similar := similarFlag(command, unknown.GetSpecifiedName()); similar != "" {
+				err = fmt.Errorf("%w; did you mean --%s?", err, similar)
+			}
+		}
+		return Usage(err)
+	})
 }
 
-// NoArguments refuses arguments, so that a forgotten dash is not ignored.
+// NoArguments refuses arguments, so that a forgotten dash is not ignored. If they may be meant for the
+// name of a subcommand, the error names it.
 func NoArguments(command *cobra.Command, args []string) error {
-	if len(args) > 0 {
+	if len(args) == 0 {
+		return nil
+	}
+	if !command.HasAvailableSubCommands() {
 		return Usage(fmt.Errorf("`%s` takes no argument %q", command.CommandPath(), args[0]))
 	}
-	return nil
+	if similar := similarCommand(command, args[0]); similar != "" {
+		return Usage(fmt.Errorf("`%s` has no command %q; did you mean `%[1]s %[3]s`?", command.CommandPath(), args[0], similar))
+	}
+	return Usage(fmt.Errorf("`%s` has no command %q: `%[1]s --help` shows those that there are", command.CommandPath(), args[0]))
+}
+
+// maxEdits is how many characters a name may be wrong by.
+const maxEdits = 2
+
+// similarCommand returns the subcommand whose name is nearly the given one, "" for none.
+func similarCommand(command *cobra.Command, name string) string {
+	command.SuggestionsMinimumDistance = maxEdits
+	if similar := command.SuggestionsFor(name); len(similar) > 0 {
+		return similar[0]
+	}
+	return ""
+}
+
+// similarFlag returns the flag of a command whose name is nearly the given one, "" for none.
+func similarFlag(command *cobra.Command, name string) string {
+	// Cobra knows how to find commands, and not flags.
+	var flags cobra.Command
+	command.Flags().VisitAll(func(flag *pflag.Flag) {
+		flags.AddCommand(&cobra.Command{Use: flag.Name, Hidden: flag.Hidden, Run: func(*cobra.Command, []string) {}})
+	})
+	return similarCommand(&flags, name)
 }
 
 // terminalWidth for help texts; 80 where there is no terminal.
