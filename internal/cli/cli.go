@@ -19,6 +19,8 @@ import (
 
 	cliflag "k8s.io/component-base/cli/flag"
 	"k8s.io/component-base/logs"
+
+	"github.com/docket-project/docket/internal/settings"
 )
 
 // The exit codes of every command, unless an error has its own: see [Execute].
@@ -134,6 +136,10 @@ func PrepareRoot(p Process, root *cobra.Command, versionText string) {
 			if similar := similarFlag(command, unknown.GetSpecifiedName()); similar != "" {
 				err = fmt.Errorf("%w; did you mean --%s?", err, similar)
 			}
+		}
+		var invalid *pflag.InvalidValueError
+		if errors.As(err, &invalid) {
+			err = fmt.Errorf("--%s: %w", invalid.GetFlag().Name, settings.Cause(err))
 		}
 		return Usage(err)
 	})

@@ -24,10 +24,11 @@ func WithSettings(p Process, command *cobra.Command, sections cliflag.NamedFlagS
 	}
 	inner := command.RunE
 	command.RunE = func(command *cobra.Command, args []string) error {
-		if err := settings.Apply(command.Flags(), p.LookupEnv); err != nil {
+		from, err := settings.Apply(command.Flags(), p.LookupEnv)
+		if err != nil {
 			return Usage(err)
 		}
-		return inner(command, args)
+		return from.Explain(inner(command, args))
 	}
 	command.SetHelpFunc(func(command *cobra.Command, _ []string) { printHelp(command, sections) })
 	return command

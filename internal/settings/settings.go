@@ -8,7 +8,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -40,21 +42,39 @@ func EnvName(flag string) string {
 // environment and from the file. fs must have been parsed. lookup is
 // os.LookupEnv outside tests. All problems are returned together; each names the
 // source and the setting.
-func Apply(fs *pflag.FlagSet, lookup func(string) (string, bool)) error {
-	errs := applyEnvironment(fs, lookup)
+func Apply(fs *pflag.FlagSet, lookup func(string) (string, bool)) (Origins, error) {
+	from := Origins{}
+	errs := applyEnvironment(fs, lookup, from)
 	file := fs.Lookup(FileFlag)
 	if file == nil || file.Value.String() == "" {
-		return errors.Join(errs...)
+		return from, errors.Join(errs...)
 	}
 	path := file.Value.String()
 	values, err := readFile(path)
 	if err != nil {
-		return errors.Join(append(errs, err)...)
+		return from, errors.Join(append(errs, err)...)
 	}
-	return errors.Join(append(errs, applyFile(fs, path, values)...)...)
+	return from, errors.Join(append(errs, applyFile(fs, path, values, from)...)...)
 }
 
-func applyEnvironment(fs *pflag.FlagSet, lookup func(string) (string, bool)) []error {
+// Origins says where settings come from, by the names of the flags that the command
+// line left alone.
+type Origins map[string]string
+
+// Explain adds to an error where the settings come from that it names as flags.
+func (o Origins) Explain(err error) error {
+	if err == nil {
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(o)) {
+		if regexp.MustCompile("--" + regexp.QuoteMeta(name) + `([^\w-]|$)`).MatchString(err.Error()) {
+			err = fmt.Errorf("%w\n--%s is from %s", err, name, o[name])
+		}
+	}
+	return err
+}
+
+func applyEnvironment(fs *pflag.FlagSet, lookup func(string) (string, bool), from Origins) []error {
 	var errs []error
 	fs.VisitAll(func(flag *pflag.Flag) {
 		name := EnvName(flag.Name)
@@ -63,13 +83,14 @@ func applyEnvironment(fs *pflag.FlagSet, lookup func(string) (string, bool)) []e
 			return
 		}
 		if err := fs.Set(flag.Name, value); err != nil {
-			errs = append(errs, fmt.Errorf("environment variable %s: %w", name, cause(err)))
+			errs = append(errs, fmt.Errorf("environment variable %s: %w", name, Cause(err)))
 		}
+		from[flag.Name] = "environment variable " + name
 	})
 	return errs
 }
 
-func applyFile(fs *pflag.FlagSet, path string, values map[string]any) []error {
+func applyFile(fs *pflag.FlagSet, path string, values map[string]any, from Origins) []error {
 	var errs []error
 	for _, name := range sortedKeys(values) {
 		flag := fs.Lookup(name)
@@ -85,9 +106,10 @@ func applyFile(fs *pflag.FlagSet, path string, values map[string]any) []error {
 			errs = append(errs, fmt.Errorf("%s: %s: %w", path, name, err))
 			continue
 		}
+		from[name] = path
 		for _, text := range texts {
 			if err := fs.Set(name, text); err != nil {
-				errs = append(errs, fmt.Errorf("%s: %s: %w", path, name, cause(err)))
+				errs = append(errs, fmt.Errorf("%s: %s: %w", path, name, Cause(err)))
 				break
 			}
 		}
@@ -100,14 +122,24 @@ func isMeta(name string) bool {
 	return name == "help" || name == "version"
 }
 
-// cause strips pflag's text, which repeats flag and value, from an error.
-func cause(err error) error {
+// Cause says of the error of a flag what is wrong with the value, in a user's words and
+// without the name of the flag.
+func Cause(err error) error {
 	var invalid *pflag.InvalidValueError
-	if errors.As(err, &invalid) {
+	if !errors.As(err, &invalid) {
+		return err
+	}
+	want := map[string]string{
+		"bool": "true or false", "duration": "a time such as 30s, 10m or 24h", "float32": "a number", "float64": "a number",
+		"int": wholeNumber, "int32": wholeNumber, "int64": wholeNumber, "uint": wholeNumber, "uint16": wholeNumber, "uint32": wholeNumber,
+	}[invalid.GetFlag().Value.Type()]
+	if want == "" {
 		return invalid.Unwrap()
 	}
-	return err
+	return fmt.Errorf("%q is not %s", invalid.GetValue(), want)
 }
+
+const wholeNumber = "a whole number of a sensible size"
 
 func readFile(path string) (map[string]any, error) {
 	info, err := os.Stat(path)

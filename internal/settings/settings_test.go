@@ -4,6 +4,7 @@
 package settings
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -98,7 +99,7 @@ func TestApply(t *testing.T) {
 			if err := fs.Parse(args); err != nil {
 				t.Fatal(err)
 			}
-			err := Apply(fs, func(name string) (string, bool) { v, ok := test.env[name]; return v, ok })
+			_, err := Apply(fs, func(name string) (string, bool) { v, ok := test.env[name]; return v, ok })
 			if len(test.wantErr) > 0 {
 				for _, part := range test.wantErr {
 					if err == nil || !strings.Contains(err.Error(), part) {
@@ -124,8 +125,56 @@ func TestApplyWithoutFile(t *testing.T) {
 	if err := fs.Parse([]string{"--config=" + filepath.Join(t.TempDir(), "none.yaml")}); err != nil {
 		t.Fatal(err)
 	}
-	err := Apply(fs, func(string) (string, bool) { return "", false })
+	_, err := Apply(fs, func(string) (string, bool) { return "", false })
 	if err == nil || !strings.Contains(err.Error(), "--config") || !strings.Contains(err.Error(), "none.yaml") {
 		t.Errorf("error %v names neither flag nor file", err)
+	}
+}
+
+// TestExplain: who set something by the environment or a file is told so when an error names the flag.
+func TestExplain(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "config.yaml")
+	if err := os.WriteFile(path, []byte("cache-bytes: 2"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	fs := flagSet(&values{})
+	if err := fs.Parse([]string{"--config", path, "--active"}); err != nil {
+		t.Fatal(err)
+	}
+	from, err := Apply(fs, func(name string) (string, bool) {
+		value, ok := map[string]string{"DOCKET_WATCH_HISTORY": "2h"}[name]
+		return value, ok
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]string{
+		"--watch-history: too long":        "--watch-history: too long\n--watch-history is from environment variable DOCKET_WATCH_HISTORY",
+		"no --cache-bytes":                 "no --cache-bytes\n--cache-bytes is from " + path,
+		"--active, --watch-history-bytes=": "--active, --watch-history-bytes=",
+	} {
+		if got := from.Explain(errors.New(text)).Error(); got != want {
+			t.Errorf("%q is explained as %q", text, got)
+		}
+	}
+	if err := from.Explain(nil); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestCause: errors of values are in words of users, not of Go.
+func TestCause(t *testing.T) {
+	t.Parallel()
+	for argument, want := range map[string]string{
+		"--active=maybe":       `"maybe" is not true or false`,
+		"--watch-history=5x":   `"5x" is not a time such as 30s, 10m or 24h`,
+		"--cache-bytes=1e99":   `"1e99" is not a whole number`,
+		"--labels=without":     "must be formatted as key=value",
+		"--surprise=something": "unknown flag",
+	} {
+		if err := Cause(flagSet(&values{}).Parse([]string{argument})); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", argument, err)
+		}
 	}
 }
