@@ -119,11 +119,12 @@ func (b *Bar) line(elapsed time.Duration) string {
 	parts := []string{b.label}
 	share := 0.0
 	if b.total > 0 {
-		share = min(1, float64(b.count)/float64(b.total))
+		total := max(b.total, b.count) // There may be more to do than there was at the start.
+		share = float64(b.count) / float64(total)
 		if b.terminal {
 			parts = append(parts, drawn(share))
 		}
-		parts = append(parts, fmt.Sprintf("%d/%d  %.0f%%", b.count, b.total, 100*share))
+		parts = append(parts, fmt.Sprintf("%d/%d  %d%%", b.count, total, int(100*share)))
 	} else {
 		parts = append(parts, fmt.Sprint(b.count))
 	}

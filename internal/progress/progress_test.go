@@ -68,7 +68,8 @@ func TestUnknownTotalAndOverrun(t *testing.T) {
 		want  string
 	}{
 		{"unknown", 0, "work  15  15/s  in 1s\n"},
-		{"overrun", 10, "work  15/10  100%  15/s  in 1s\n"},
+		{"nearly", 1501, "work  15/1501  0%  15/s  in 1s\n"},
+		{"overrun", 10, "work  15/15  100%  15/s  in 1s\n"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
