@@ -84,7 +84,11 @@ func (up *instance) greet(ctx context.Context, o *Options, out, progress io.Writ
 	if err := up.waitUntilReady(ctx); err != nil {
 		return err
 	}
-	up.announce(out, c.Since(started))
+	took := c.Since(started)
+	greeting{
+		url: up.url, kubeconfig: up.home.Path(home.KubeconfigFile), database: o.server.Storage.Database,
+		took: took, reports: countReports(ctx, up.server.Loopback, o.server.Storage.APIGroups),
+	}.print(out)
 	// Building the OpenAPI documents takes three times the memory that serving does: give
 	// that back.
 	debug.FreeOSMemory()
@@ -178,16 +182,4 @@ func (up *instance) waitUntilReady(ctx context.Context) error {
 		return fmt.Errorf("wait until the server is ready: %w", errors.Join(err, last))
 	}
 	return nil
-}
-
-// announce prints what to do next. Errors of out are ignored: whoever closed it
-// doesn't want to read, and the server works.
-func (up *instance) announce(out io.Writer, took time.Duration) {
-	_, _ = fmt.Fprintf(out, `Docket is ready at %s after %s. Stop it with Ctrl-C. In another terminal:
-
-  export KUBECONFIG=%s
-  kubectl api-resources
-  kubectl get policyreports -A
-
-`, up.url, took.Round(10*time.Millisecond), home.Quote(up.home.Path(home.KubeconfigFile)))
 }

@@ -1,0 +1,88 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package standalone
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
+
+	"github.com/docket-project/docket/internal/database"
+	"github.com/docket-project/docket/internal/home"
+	"github.com/docket-project/docket/internal/registry"
+)
+
+// greeting is what somebody who starts `docket up` is told when it is ready.
+type greeting struct {
+	url, kubeconfig, database string
+	took                      time.Duration
+	// reports is "" if it is not known how many there are.
+	reports string
+}
+
+// print prints it. Errors of out are ignored: whoever closed it doesn't want to read,
+// and the server works.
+func (g greeting) print(out io.Writer) {
+	_, _ = fmt.Fprintf(out, `Docket is ready at %s after %s. Stop it with Ctrl-C. In another terminal:
+
+  export KUBECONFIG=%s
+  kubectl api-resources
+  kubectl get policyreports -A
+`, g.url, g.took.Round(10*time.Millisecond), home.Quote(g.kubeconfig))
+	place, query := sqlOf(g.database)
+	_, _ = fmt.Fprintf(out, "\nIt keeps %s in %s.", strings.TrimSpace(g.reports+" reports"), place)
+	if query != "" {
+		_, _ = fmt.Fprintf(out, " With SQL:\n\n  %s", query)
+	}
+	_, _ = fmt.Fprint(out, "\n\n")
+}
+
+// sqlOf returns where a database is, and a command that asks it something; "" for one that has
+// no SQL.
+func sqlOf(databaseURL string) (place, query string) {
+	place = database.Redacted(databaseURL)
+	u, err := url.Parse(place)
+	switch {
+	case err != nil || database.IsEtcd(databaseURL):
+		return place, ""
+	case strings.HasPrefix(u.Scheme, "postgres"):
+		return place, fmt.Sprintf("psql %s -c 'SELECT * FROM docket.clusters'", home.Quote(place))
+	default:
+		return u.Path, fmt.Sprintf("sqlite3 -readonly %s 'SELECT * FROM clusters'", home.Quote(u.Path))
+	}
+}
+
+// countReports counts the reports of some groups, for people to read. It returns "" if it
+// can't: who starts the server sees that in other ways.
+func countReports(ctx context.Context, config *rest.Config, groups []string) string {
+	client, err := metadata.NewForConfig(config)
+	if err != nil {
+		return ""
+	}
+	var count int64
+	for _, kind := range registry.Kinds() {
+		resource := kind.GroupVersionResource()
+		if !slices.Contains(groups, resource.Group) {
+			continue
+		}
+		list, err := client.Resource(resource).List(ctx, metav1.ListOptions{Limit: 1})
+		if err != nil {
+			return ""
+		}
+		count += int64(len(list.Items))
+		if list.RemainingItemCount != nil {
+			count += *list.RemainingItemCount
+		}
+	}
+	return strconv.FormatInt(count, 10)
+}
