@@ -1,0 +1,53 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package standalone
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestOtherClients: OpenSSL and what Python has of it check certificates in other ways than Go does. The commands are
+// those of docs/up.md, where the folder is ~/.docket and the address the usual one.
+func TestOtherClients(t *testing.T) {
+	t.Parallel()
+	for command, debian := range map[string]string{"curl": "curl", "python3": "python3"} {
+		if output, err := exec.CommandContext(t.Context(), "../../hack/need.sh", command, debian).CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, output)
+		}
+	}
+	page, err := os.ReadFile("../../docs/up.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := os.Chmod(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	address := start(t, testOptions(t, dir)).config.Host
+	local := strings.NewReplacer("~/.docket", dir, "https://"+DefaultListen, address)
+	commands := 0
+	for line := range strings.Lines(string(page)) {
+		line = strings.TrimSpace(line)
+		if !strings.HasPrefix(line, "curl ") && !strings.HasPrefix(line, "sed ") {
+			continue
+		}
+		commands++
+		output, err := exec.CommandContext(t.Context(), "bash", "-o", "pipefail", "-c", local.Replace(line)).CombinedOutput()
+		if err != nil || !strings.Contains(string(output), "ok") && !strings.Contains(string(output), "PolicyReportList") {
+			t.Errorf("%s: %v\n%s", line, err, output)
+		}
+	}
+	if commands != 2 {
+		t.Errorf("docs/up.md has %d commands with curl, want 2", commands)
+	}
+	script := `import ssl, sys, urllib.request as r; print(r.urlopen(sys.argv[1], context=ssl.create_default_context(cafile=sys.argv[2])).read())`
+	output, err := exec.CommandContext(t.Context(), "python3", "-c", script, address+"/readyz", filepath.Join(dir, "ca.crt")).CombinedOutput()
+	if err != nil || !strings.Contains(string(output), "ok") {
+		t.Errorf("python3: %v\n%s", err, output)
+	}
+}
