@@ -92,6 +92,9 @@ func readManifest(path string) (_ []apiregistrationv1.APIService, err error) {
 	documents := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(data)))
 	for n := 1; ; n++ {
 		document, err := documents.Read()
+		if errors.Is(err, io.EOF) && len(all) == 0 {
+			return nil, errors.New("has no APIService; give a file with one at least")
+		}
 		if errors.Is(err, io.EOF) {
 			return all, nil
 		}

@@ -84,6 +84,8 @@ func TestReadRegistrations(t *testing.T) {
 		"unknown field":   {"versionPriority", "versionPriorty", "versionPriorty"},
 		"another name":    {"name: v1.new", "name: v2.new", "metadata.name"},
 		"no priority":     {"versionPriority: 15", "versionPriority: 0", "spec.versionPriority"},
+		"empty":           {manifestText, "", "has no APIService"},
+		"only a comment":  {manifestText, "# a comment\n", "has no APIService"},
 		"without service": {"service: {namespace: default, name: ext}", "", "spec.service"},
 	} {
 		path := filepath.Join(t.TempDir(), "api.yaml")
