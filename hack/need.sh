@@ -18,7 +18,8 @@ else
 	what=$1
 	found() { command -v "$1" >/dev/null; }
 fi
-if found "$1"; then
+wanted=$1
+if found "${wanted}"; then
 	exit 0
 fi
 shift
@@ -26,6 +27,12 @@ shift
 if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
 	echo "${what} is missing: install it (on Debian or Ubuntu: apt-get install $*)" >&2
 	exit 1
+fi
+# Tests run side by side, and apt-get update waits for nobody. internal/testenv takes the same lock.
+exec 9>"${TMPDIR:-/tmp}/docket-testenv-apt.lock"
+flock 9
+if found "${wanted}"; then
+	exit 0
 fi
 echo "${what} is missing: installing $* with apt-get" >&2
 export DEBIAN_FRONTEND=noninteractive

@@ -44,7 +44,8 @@ func newMigrateDatabase(p cli.Process) *cobra.Command {
 		Long: `Copy the reports of one database into another, with all metadata, and compare them.
 
 It can be interrupted at any moment and started again. Reports that the destination
-has already are left alone unless --replace is given.`,
+has already are left alone unless --replace is given. The source must exist and have
+reports, unless --allow-empty is given.`,
 		Example: `  docket migrate database --from sqlite:///var/lib/docket/docket.db --database postgres://docket@db:5432/docket`,
 		Args:    cli.NoArguments,
 		RunE: func(command *cobra.Command, _ []string) error {

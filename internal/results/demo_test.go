@@ -18,6 +18,7 @@ import (
 	"github.com/docket-project/docket/api/report"
 	wgpolicy "github.com/docket-project/docket/api/wgpolicyk8s/v1alpha2"
 	"github.com/docket-project/docket/internal/sample"
+	"github.com/docket-project/docket/internal/testenv"
 )
 
 // demoReports is how many reports `docket up --demo` loads.
@@ -27,8 +28,8 @@ const demoReports = 3000
 // the page says that there are none.
 func TestQuestionsOnDemo(t *testing.T) {
 	t.Parallel()
-	if output, err := exec.CommandContext(t.Context(), "../../hack/need.sh", "sqlite3", "sqlite3").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, output)
+	if err := testenv.Need(t.Context(), "sqlite3", "sqlite3"); err != nil {
+		t.Fatal(err)
 	}
 	asked := questions(t)
 	for _, db := range databases(t) {

@@ -9,15 +9,17 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/docket-project/docket/internal/testenv"
 )
 
 // TestOtherClients: OpenSSL and what Python has of it check certificates in other ways than Go does. The commands are
 // those of docs/up.md, where the folder is ~/.docket and the address the usual one.
 func TestOtherClients(t *testing.T) {
 	t.Parallel()
-	for command, debian := range map[string]string{"curl": "curl", "python3": "python3"} {
-		if output, err := exec.CommandContext(t.Context(), "../../hack/need.sh", command, debian).CombinedOutput(); err != nil {
-			t.Fatalf("%v\n%s", err, output)
+	for _, command := range []string{"curl", "python3"} {
+		if err := testenv.Need(t.Context(), command, command); err != nil {
+			t.Fatal(err)
 		}
 	}
 	page, err := os.ReadFile("../../docs/up.md")

@@ -102,14 +102,14 @@ func Open(ctx context.Context, options Options) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := checkFolder(options.Path); err != nil {
-		return nil, err
-	}
 	if options.Existing {
 		// Before the lock, which would leave a file.
 		if info, err := os.Stat(options.Path); errors.Is(err, os.ErrNotExist) || err == nil && info.Size() == 0 {
 			return nil, fmt.Errorf("open %s: %w: the file is missing or empty", options.Path, engine.ErrMissing)
 		}
+	}
+	if err := checkFolder(options.Path); err != nil {
+		return nil, err
 	}
 	lock, err := lockFile(options.Path)
 	if err != nil {

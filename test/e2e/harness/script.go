@@ -18,6 +18,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/docket-project/docket/internal/testenv"
 )
 
 const (
@@ -66,7 +68,7 @@ func install(arguments ...string) (folders, error) {
 	if err != nil {
 		return folders{}, err
 	}
-	return dirs, runIn(dirs.root, filepath.Join("hack", "need.sh"), arguments...)
+	return dirs, testenv.Need(ctx, arguments...)
 }
 
 func runIn(dir, command string, arguments ...string) error {
