@@ -36,6 +36,6 @@ ordinary Kubernetes objects: kubectl, Kyverno and other clients see no differenc
 		Version: buildinfo.Get().Version,
 	}
 	cli.PrepareRoot(p, root, versionText())
-	root.AddCommand(newUp(p), newServe(p), newRun(p), newGateway(p), newBootstrap(p), newMigrate(p), newConformance(p), cli.NewVersion(p, "docket", versionText()))
+	root.AddCommand(newUp(p), newServe(p), newRun(p), newGateway(p), newBootstrap(p), newMigrate(p), newBackup(p), newRestore(p), newConformance(p), cli.NewVersion(p, "docket", versionText()))
 	return root
 }

@@ -37,7 +37,7 @@ func (w *writer) checkOwner(path string) error {
 		return classify("open "+path, err)
 	}
 	if id != 0 || tables != 0 {
-		return fmt.Errorf("open %s: it is the database of another program: give another path", path)
+		return foreign(path)
 	}
 	_, err = w.conn.pragma(fmt.Sprintf("PRAGMA application_id = %d", applicationID))
 	return classify("open "+path, err)
@@ -63,13 +63,46 @@ func migrate(ctx context.Context, path string, files fs.FS) (err error) {
 		return classify("read the schema version of "+path, err)
 	}
 	if present > newest {
-		return fmt.Errorf("%w: %s has schema %d, this version of Docket knows %d: upgrade Docket or restore a backup from before the upgrade",
-			engine.ErrSchema, path, present, newest)
+		return newer(path, present, newest)
 	}
 	if _, err := provider.Up(ctx); err != nil {
 		return classify("migrate "+path, err)
 	}
 	return nil
+}
+
+// isOurs refuses what is not a database of Docket.
+func (w *writer) isOurs(path string) error {
+	id, err := w.conn.pragmaNumber("PRAGMA application_id")
+	if err != nil {
+		return classify("open "+path, err)
+	}
+	if id != applicationID {
+		return foreign(path)
+	}
+	return nil
+}
+
+func foreign(path string) error {
+	return fmt.Errorf("open %s: it is the database of another program: give another path", path)
+}
+
+// knownSchema refuses a schema of a newer version of Docket.
+func knownSchema(path string, present int64) error {
+	files, err := fs.Glob(schemaFiles(), "*.sql")
+	if err != nil {
+		return err
+	}
+	// One file a version, counted from 1.
+	if newest := int64(len(files)); present > newest {
+		return newer(path, present, newest)
+	}
+	return nil
+}
+
+func newer(path string, present, newest int64) error {
+	return fmt.Errorf("%w: %s has schema %d, this version of Docket knows %d: upgrade Docket or restore a backup from before the upgrade",
+		engine.ErrSchema, path, present, newest)
 }
 
 // schemaFiles are the embedded migrations.

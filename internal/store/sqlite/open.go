@@ -160,6 +160,9 @@ func complete(options Options) (Options, error) {
 
 // start does what needs the lock. On an error the caller closes the engine.
 func (e *Engine) start(ctx context.Context, options Options) error {
+	if err := takeRestored(options.Path); err != nil {
+		return err
+	}
 	if err := checkFile(options.Path); err != nil {
 		return err
 	}

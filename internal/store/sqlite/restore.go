@@ -98,6 +98,26 @@ func readLedger(database, cluster string) (*ledger, error) {
 	return l, nil
 }
 
+// distrust has the next who opens the database leap ahead, whatever its revision is: nobody knows what was given
+// out since it was copied.
+func distrust(database string) error {
+	l, err := readLedger(database, "")
+	if err != nil || len(l.others) == 0 {
+		return err // Without a file nothing is trusted.
+	}
+	var content strings.Builder
+	content.WriteString(ledgerHeader)
+	for _, e := range l.others {
+		e.state = stateNormal
+		content.WriteString(e.line())
+	}
+	fresh := l.path + ".new"
+	if err := writeDurably(fresh, content.String()); err != nil {
+		return err
+	}
+	return os.Rename(fresh, l.path)
+}
+
 // jump returns the revision to continue from when the database, at revision,
 // may be behind what was given out; 0 when it is not. fresh says that the
 // database had never heard of the cluster.

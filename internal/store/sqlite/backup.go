@@ -1,0 +1,228 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package sqlite
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/docket-project/docket/internal/store/engine"
+)
+
+// The files of a restore, beside the database.
+const (
+	// partialSuffix is of a file that is being written. It is removed by who finds it.
+	partialSuffix = ".partial"
+	// restoreSuffix is of a backup that the next who opens the database puts in its place.
+	restoreSuffix = ".restore"
+	// replacedSuffix is of the database that was there before.
+	replacedSuffix = ".before-restore"
+)
+
+// Backup writes the database at path, all clusters, as it is at one moment into the file to, which must not
+// exist yet. Servers go on working meanwhile. The file has no free pages and no log, and is checked before it
+// gets its name; it needs as much space as the database.
+func Backup(ctx context.Context, path, to string) (err error) {
+	if _, err := os.Stat(to); err == nil {
+		return fmt.Errorf("%s exists: give another name, or remove it", to)
+	}
+	partial := to + partialSuffix
+	// Also because VACUUM INTO would make it readable by others.
+	if err := create(partial); err != nil {
+		return classify("write "+partial, err)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(partial))
+		}
+	}()
+	if err := vacuumInto(ctx, path, partial); err != nil {
+		return err
+	}
+	if err := checkCopy(ctx, partial); err != nil {
+		return fmt.Errorf("check the copy of %s: %w", path, err)
+	}
+	if err := settle(partial, to); err != nil {
+		return classify("write "+to, err)
+	}
+	return nil
+}
+
+// vacuumInto copies what one transaction sees.
+func vacuumInto(ctx context.Context, path, to string) (err error) {
+	if info, err := os.Stat(path); errors.Is(err, os.ErrNotExist) || err == nil && info.Size() == 0 {
+		return fmt.Errorf("open %s: %w: the file is missing or empty", path, engine.ErrMissing)
+	}
+	if err := checkFile(path); err != nil {
+		return err
+	}
+	c, err := connect(path, commonPragmas(defaultCacheBytes)...)
+	if err != nil {
+		return classify("open "+path, err)
+	}
+	defer func() { err = errors.Join(err, c.close()) }()
+	if err := (&writer{conn: c}).isOurs(path); err != nil {
+		return err
+	}
+	_, err = c.raw.(driver.ExecerContext).ExecContext(ctx, "VACUUM INTO ?", []driver.NamedValue{{Ordinal: 1, Value: to}})
+	return classify("copy "+path, err)
+}
+
+// Restore puts a backup in the place of the database at path, which keeps a copy of what was there
+// (PATH.before-restore). Resource versions leap ahead, so that clients list again.
+//
+// The backup is checked before anything is changed. No server may use the database, unless atNextStart
+// leaves the backup beside it (PATH.restore), for the server to take when it starts next.
+func Restore(ctx context.Context, backup io.Reader, path string, atNextStart bool) (err error) {
+	if path, err = filepath.Abs(path); err != nil {
+		return err
+	}
+	if err := checkFolder(path); err != nil {
+		return err
+	}
+	if !atNextStart {
+		lock, err := lockFile(path)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, lock.Close()) }()
+	}
+	partial := path + restoreSuffix + partialSuffix
+	if err := receive(partial, backup); err != nil {
+		return errors.Join(classify("write "+partial, err), os.Remove(partial))
+	}
+	if err := checkCopy(ctx, partial); err != nil {
+		return errors.Join(fmt.Errorf("the backup can't be used: %w", err), os.Remove(partial))
+	}
+	// The copy of an earlier restore, before its name is needed: a log of it must not stay beside the next one.
+	for _, stale := range []string{path + replacedSuffix + "-wal", path + replacedSuffix} {
+		if err := os.Remove(stale); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return classify("restore "+path, err)
+		}
+	}
+	if err := settle(partial, path+restoreSuffix); err != nil {
+		return classify("write "+path+restoreSuffix, err)
+	}
+	if atNextStart {
+		return nil
+	}
+	return takeRestored(path)
+}
+
+// Replaced tells the database at path that its files were put there by other means than [Restore], such as a
+// snapshot of the volume: resource versions leap ahead when it is opened next. No server may use it.
+func Replaced(path string) (err error) {
+	if path, err = filepath.Abs(path); err != nil {
+		return err
+	}
+	if _, err := os.Stat(path); err != nil {
+		return fmt.Errorf("open %s: %w: %w", path, engine.ErrMissing, err)
+	}
+	lock, err := lockFile(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(classify("open "+path, distrust(path)), lock.Close())
+}
+
+// takeRestored puts a backup that waits in the place of the database. The caller holds the lock. It can be
+// interrupted between any two steps, and goes on with the next call. The log goes first: it must never be
+// beside a database that it does not belong to.
+func takeRestored(path string) error {
+	if _, err := os.Stat(path + restoreSuffix); errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err := distrust(path); err != nil {
+		return classify("restore "+path, err)
+	}
+	for _, step := range [][2]string{
+		{path + "-wal", path + replacedSuffix + "-wal"},
+		{path, path + replacedSuffix},
+		{path + restoreSuffix, path},
+	} {
+		if err := os.Rename(step[0], step[1]); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return classify("restore "+path, err)
+		}
+	}
+	// Rebuilt from the log.
+	if err := os.Remove(path + "-shm"); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return classify("restore "+path, err)
+	}
+	return classify("restore "+path, syncFolder(filepath.Dir(path)))
+}
+
+// checkCopy looks whether a file is a whole database of ours, of a schema that this version knows. Nobody
+// else uses the file.
+func checkCopy(ctx context.Context, path string) (err error) {
+	if err := checkFile(path); err != nil {
+		return err
+	}
+	c, err := connect(path, commonPragmas(defaultCacheBytes)...)
+	if err != nil {
+		return classify("open "+path, err)
+	}
+	defer func() {
+		// A copy of a database in use may come with a log, of which nothing may be left beside it.
+		_, mode := c.pragma("PRAGMA journal_mode = DELETE")
+		err = errors.Join(err, classify("close "+path, errors.Join(mode, c.close())))
+	}()
+	if err := (&writer{conn: c}).isOurs(path); err != nil {
+		return err
+	}
+	found, err := c.pragma("PRAGMA quick_check(1)")
+	if err != nil {
+		return classify("check "+path, err)
+	}
+	if len(found) == 0 || text(found[0]) != "ok" {
+		return fmt.Errorf("check %s: %w: %v", path, engine.ErrCorrupt, found)
+	}
+	version, err := c.number(ctx, "SELECT max(version_id) FROM goose_db_version")
+	if err != nil {
+		return classify("read the schema version of "+path, err)
+	}
+	return knownSchema(path, version)
+}
+
+// receive writes what is read into a new file of mode 0600.
+func receive(path string, from io.Reader) (err error) {
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	_, err = io.Copy(file, from)
+	return err
+}
+
+// create makes an empty file of mode 0600 in the place of one that was left behind.
+func create(path string) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	return file.Close()
+}
+
+// settle gives a finished file its name, durably.
+func settle(partial, path string) (err error) {
+	file, err := os.OpenFile(partial, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(file.Sync(), file.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(partial, path); err != nil {
+		return err
+	}
+	return syncFolder(filepath.Dir(path))
+}
