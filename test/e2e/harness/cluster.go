@@ -44,6 +44,8 @@ type Cluster struct {
 	admin      *rest.Config
 
 	etcd, apiserver, controllers process
+
+	egress *egress // nil unless pods run
 }
 
 // adminUser may do everything; the front proxy's name is the one that extension

@@ -12,7 +12,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"os/exec"
 	"strconv"
 	"strings"
@@ -40,6 +39,8 @@ type Kubelet struct {
 	server  *httptest.Server
 	web     *httptest.Server // behind every port of every pod
 	started time.Time
+
+	machine *machine // runs pods; nil if they are made up
 
 	mu   sync.Mutex // guards pods
 	pods map[podKey]*podLog
@@ -149,7 +150,7 @@ func (k *Kubelet) serveExec(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	remotecommand.ServeExec(w, r, container{}, r.PathValue("pod"), "", r.PathValue("container"), r.URL.Query()["command"],
+	remotecommand.ServeExec(w, r, container{kubelet: k, namespace: r.PathValue("namespace")}, r.PathValue("pod"), "", r.PathValue("container"), r.URL.Query()["command"],
 		options, streamIdleTimeout, streamCreationTimeout, remotecommand.SupportedStreamingProtocols)
 }
 
@@ -176,19 +177,36 @@ func (k *Kubelet) servePortForward(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	portforward.ServePortForward(w, r, forwarder{k.web.URL}, r.PathValue("pod"), "",
+	portforward.ServePortForward(w, r, forwarder{k, r.PathValue("namespace")}, r.PathValue("pod"), "",
 		options, streamIdleTimeout, streamCreationTimeout, portforward.SupportedProtocols)
 }
 
 // container is what runs in a pod.
 type container struct {
-	log *podLog // for attach
+	log       *podLog // for attach
+	kubelet   *Kubelet
+	namespace string
+}
+
+// command is a program in the container: in its root folder if the pod runs, of this machine if it is made up.
+func (c container) command(ctx context.Context, pod string, command []string) (*exec.Cmd, error) {
+	if c.kubelet.machine == nil {
+		return exec.CommandContext(ctx, command[0], command[1:]...), nil
+	}
+	p, err := c.kubelet.machine.find(podKey{c.namespace, pod})
+	if err != nil {
+		return nil, err
+	}
+	return p.exec(ctx, command), nil
 }
 
 // ExecInContainer implements remotecommand.Executor. There are no terminals.
-func (container) ExecInContainer(ctx context.Context, _, _, _ string, command []string, in io.Reader, out, errOut io.WriteCloser, _ bool, resize <-chan remotecommand.TerminalSize, _ time.Duration) error {
+func (c container) ExecInContainer(ctx context.Context, pod, _, _ string, command []string, in io.Reader, out, errOut io.WriteCloser, _ bool, resize <-chan remotecommand.TerminalSize, _ time.Duration) error {
 	go drain(resize)
-	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
+	cmd, err := c.command(ctx, pod, command)
+	if err != nil {
+		return err
+	}
 	if out != nil {
 		cmd.Stdout = out
 	}
@@ -206,7 +224,7 @@ func (container) ExecInContainer(ctx context.Context, _, _, _ string, command []
 			_ = pipe.Close()
 		}()
 	}
-	err := cmd.Run()
+	err = cmd.Run()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
 		return utilexec.CodeExitError{Err: err, Code: exit.ExitCode()}
@@ -254,16 +272,27 @@ func drain(resize <-chan remotecommand.TerminalSize) {
 	}
 }
 
-// forwarder connects every port of a pod to one web server.
-type forwarder struct{ url string }
+// forwarder connects to the ports of pods that run, and to one web server for those that are made up.
+type forwarder struct {
+	kubelet   *Kubelet
+	namespace string
+}
+
+// address returns where a port of a pod is on this machine.
+func (f forwarder) address(pod string, port int32) (string, error) {
+	if f.kubelet.machine == nil {
+		return strings.TrimPrefix(f.kubelet.web.URL, "http://"), nil
+	}
+	return f.kubelet.machine.port(podKey{f.namespace, pod}, port)
+}
 
 // PortForward implements portforward.PortForwarder.
-func (f forwarder) PortForward(ctx context.Context, _, _ string, _ int32, stream io.ReadWriteCloser) error {
-	address, err := url.Parse(f.url)
+func (f forwarder) PortForward(ctx context.Context, pod, _ string, port int32, stream io.ReadWriteCloser) error {
+	address, err := f.address(pod, port)
 	if err != nil {
 		return err
 	}
-	connection, err := new(net.Dialer).DialContext(ctx, "tcp", address.Host)
+	connection, err := new(net.Dialer).DialContext(ctx, "tcp", address)
 	if err != nil {
 		return err
 	}
