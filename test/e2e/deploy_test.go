@@ -152,8 +152,8 @@ func withSet(values []string) []string {
 	return arguments
 }
 
-// helm runs Helm, which is built from the module hack/helm.
-func helm(t *testing.T, kubeconfig string, arguments ...string) string {
+// buildHelm builds Helm from the module hack/helm and returns its path.
+func buildHelm(t *testing.T) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), helmTimeout)
 	defer cancel()
@@ -166,7 +166,15 @@ func helm(t *testing.T, kubeconfig string, arguments ...string) string {
 	if output, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build Helm: %v\n%s", err, output)
 	}
-	cmd := exec.CommandContext(ctx, path, arguments...)
+	return path
+}
+
+// helm runs Helm.
+func helm(t *testing.T, kubeconfig string, arguments ...string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), helmTimeout)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, buildHelm(t), arguments...)
 	cmd.Env = []string{"HOME=" + t.TempDir(), "PATH=" + os.Getenv("PATH"), "KUBECONFIG=" + kubeconfig}
 	var stderr strings.Builder
 	cmd.Stderr = &stderr

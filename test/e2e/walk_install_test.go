@@ -1,0 +1,127 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/docket-project/docket/test/e2e/harness"
+)
+
+// report is what the walks keep an eye on.
+const walkedReport = `kubectl create -f - <<'END'
+{"apiVersion": "wgpolicyk8s.io/v1alpha2", "kind": "PolicyReport", "metadata": {"name": "NAME", "namespace": "default"},
+ "results": [{"policy": "p", "result": "fail", "message": "m"}], "summary": {"fail": 1}}
+END`
+
+// newInstallation is a cluster that runs the pods of Docket, and a shell at it.
+func newInstallation(t *testing.T) (*harness.Cluster, *walker) {
+	t.Helper()
+	c := harness.StartCluster(t, harness.Pods(t))
+	c.StartMachine(t)
+	buildHelm(t)
+	w := newWalker(t, c.Kubeconfig())
+	w.shell.Replace("REGISTRY", "registry.example", "TAG", "v1")
+	return c, w
+}
+
+// create makes a report.
+func (w *walker) create(name string) {
+	w.t.Helper()
+	w.shell.Run(w.t, strings.Replace(walkedReport, "NAME", name, 1))
+}
+
+// wantReports wants the reports in the namespace default, and no others.
+func (w *walker) wantReports(names ...string) {
+	w.t.Helper()
+	want := ""
+	for _, name := range names {
+		want += "policyreport.wgpolicyk8s.io/" + name + "\n"
+	}
+	w.want("echo begin; kubectl get policyreports -n default -o name; echo end", "begin\n"+want+"end")
+}
+
+// TestWalkSQLite installs with kustomize and SQLite, renews the certificate, backs up, restores, upgrades, rolls back,
+// and removes everything, as install.md and backup.md say.
+func TestWalkSQLite(t *testing.T) {
+	t.Parallel()
+	c, w := newInstallation(t)
+	kubectl := c.Kubectl(t, "default")
+	before := everything(t, kubectl)
+	w.overlay()
+	w.follow(installPage, "4a. With kustomize")
+	c.WaitAvailable(t)
+	w.create("a")
+	wantOutput(t, w.follow(installPage, "5. Look"), "v1alpha2.wgpolicyk8s.io", "policyreports", "default", "docket-0")
+	w.follow(installPage, "4a. With kustomize #2")
+	c.WaitAvailable(t)
+	w.wantReports("a")
+
+	watch := kubectl.Watch(t, "policyreports")
+	w.follow(backupPage, "SQLite in a cluster")
+	w.create("lost")
+	if got := harness.Next(t, watch) + ", " + harness.Next(t, watch); got != "ADDED a, ADDED lost" {
+		t.Errorf("the watch shows %s", got)
+	}
+	w.follow(backupPage, "SQLite in a cluster #2")
+	w.wantReports("a")
+	w.create("after")
+
+	w.follow(backupPage, "Upgrade")
+	w.follow(installPage, "Upgrading")
+	w.wantReports("a", "after")
+	w.follow(backupPage, "Roll back")
+	w.wantReports("a", "after")
+	w.follow(installPage, "Removing")
+	checkGone(t, kubectl, before)
+}
+
+// TestWalkPostgres installs with kustomize and PostgreSQL, over TLS and with a password, backs up and restores.
+func TestWalkPostgres(t *testing.T) {
+	t.Parallel()
+	c, w := newInstallation(t)
+	database := newTLSDatabase(t, w.dir)
+	w.shell.Replace("REGISTRY", "registry.example", "TAG", "v1", "'…'", "'"+databasePassword+"'", "HOST:5432/docket", database.address, "overlays/sqlite ", "overlays/postgres ")
+	w.shell.Run(t, "PATH="+database.programs+":$PATH")
+	w.overlay()
+	database.run(t, w.shell.Text(readBlock(t, installPage, "3. PostgreSQL only: the database").Text))
+	w.follow(installPage, "3. PostgreSQL only: the database #2")
+	w.follow(installPage, "4a. With kustomize")
+	c.WaitAvailable(t)
+	w.create("a")
+	wantOutput(t, w.follow(installPage, "5. Look"), "v1alpha2.wgpolicyk8s.io", "default", "docket-")
+
+	w.shell.Run(t, "export PGPASSWORD=$(cat password) DATABASE='postgres://docket@"+database.address+"?sslmode=verify-full&sslrootcert=database-ca.crt'")
+	w.follow(backupPage, "PostgreSQL")
+	w.create("lost")
+	w.follow(backupPage, "PostgreSQL #2")
+	w.wantReports("a")
+	w.shell.Run(t, "kubectl -n docket-system scale deployment docket --replicas=0")
+	w.want("kubectl -n docket-system get pods -l app.kubernetes.io/component=server", "No resources found")
+	w.follow(backupPage, "Snapshots of volumes #2")
+	w.shell.Run(t, "kubectl -n docket-system scale deployment docket --replicas=3")
+	w.wantReports("a")
+}
+
+// TestWalkHelm installs with Helm and SQLite, adds the controller, upgrades, and removes everything.
+func TestWalkHelm(t *testing.T) {
+	t.Parallel()
+	c, w := newInstallation(t)
+	kubectl := c.Kubectl(t, "default")
+	before := everything(t, kubectl)
+	w.follow(installPage, "4b. With Helm #2")
+	w.follow(installPage, "4b. With Helm #3")
+	c.WaitAvailable(t)
+	w.create("a")
+	wantOutput(t, w.follow(installPage, "5. Look"), "v1alpha2.wgpolicyk8s.io", "default", "docket-0")
+	w.follow(installPage, "docket-controller #2")
+	w.shell.Run(t, "kubectl -n docket-system rollout status deployment docket-controller --timeout=3m")
+	w.follow(installPage, "Upgrading #2")
+	w.shell.Run(t, "kubectl -n docket-system rollout status statefulset docket --timeout=3m")
+	w.wantReports("a")
+	w.follow(installPage, "Removing #2")
+	w.follow(installPage, "Removing #3")
+	checkGone(t, kubectl, before)
+}

@@ -1,0 +1,159 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/docket-project/docket/test/e2e/harness"
+	"github.com/docket-project/docket/test/e2e/walkthrough"
+)
+
+const (
+	repository = "../.."
+	// walkPatience is for what happens in the background of a walk.
+	walkPatience = 3 * time.Minute
+)
+
+// walker follows pages of documentation in one shell.
+type walker struct {
+	t     *testing.T
+	name  string
+	dir   string
+	shell *walkthrough.Shell
+	left  map[string][]string // the blocks of the plan, by page
+}
+
+// newWalker opens a shell as readers have it: in a folder with the parts of the repository that pages
+// name, with our binaries and kubectl in PATH. The blocks to follow are those of the plan in walk_list_test.go.
+func newWalker(t *testing.T, kubeconfig string) *walker {
+	t.Helper()
+	w := &walker{t: t, name: t.Name(), dir: t.TempDir(), left: map[string][]string{}}
+	for _, step := range walks()[t.Name()] {
+		w.left[step.page] = slices.Clone(step.blocks)
+	}
+	root, err := filepath.Abs(repository)
+	if err != nil {
+		t.Fatal(err)
+	}
+	harness.Docket(t)
+	for _, folder := range []string{"deploy", "examples"} {
+		if err := os.CopyFS(filepath.Join(w.dir, folder), os.DirFS(filepath.Join(root, folder))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(filepath.Join(root, "bin"), filepath.Join(w.dir, "bin")); err != nil {
+		t.Fatal(err)
+	}
+	w.shell = walkthrough.Open(t, w.dir, "HOME="+w.dir, "KUBECONFIG="+kubeconfig, "PATH="+filepath.Join(root, "bin")+":"+os.Getenv("PATH"))
+	t.Cleanup(func() {
+		for page, blocks := range w.left {
+			if len(blocks) > 0 && !t.Failed() {
+				t.Errorf("%s: not followed, although planned: %q", page, blocks)
+			}
+		}
+	})
+	return w
+}
+
+// block returns the next block of the plan for a page, which has to have that name.
+func (w *walker) block(page, name string) walkthrough.Block {
+	w.t.Helper()
+	if len(w.left[page]) == 0 || w.left[page][0] != name {
+		w.t.Fatalf("%s: %q is to be followed, and the plan has %q", page, name, w.left[page])
+	}
+	w.left[page] = w.left[page][1:]
+	return readBlock(w.t, page, name)
+}
+
+func readBlock(t *testing.T, page, name string) walkthrough.Block {
+	t.Helper()
+	read, err := walkthrough.Read(repository, page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	block, err := read.Block(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return block
+}
+
+// follow runs the commands of a block and returns what they printed.
+func (w *walker) follow(page, name string) string {
+	w.t.Helper()
+	var all strings.Builder
+	for _, command := range w.block(page, name).Commands() {
+		all.WriteString(w.shell.Run(w.t, command))
+	}
+	return all.String()
+}
+
+// overlay writes the kustomization that install.md has, with what readers put in.
+func (w *walker) overlay() {
+	w.t.Helper()
+	path := filepath.Join(w.dir, "my-docket", "kustomization.yaml")
+	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
+		w.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(w.shell.Text(readBlock(w.t, installPage, "2. The image #2").Text)), 0o600); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// want runs a command until it prints the text.
+func (w *walker) want(command, text string) {
+	w.t.Helper()
+	var output string
+	err := wait.PollUntilContextTimeout(w.t.Context(), time.Second, walkPatience, true, func(context.Context) (bool, error) {
+		output, _ = w.shell.Try(w.t, command)
+		return strings.Contains(output, text), nil
+	})
+	if err != nil {
+		w.t.Fatalf("$ %s\n%s\nwant %q", command, output, text)
+	}
+}
+
+// TestPagesAreFollowed: each command of the pages is in the plan of a test, or in the list of those that can't be run
+// here, with the reason.
+func TestPagesAreFollowed(t *testing.T) {
+	t.Parallel()
+	followed := map[string]bool{}
+	for _, steps := range walks() {
+		for _, step := range steps {
+			for _, name := range step.blocks {
+				followed[step.page+": "+name] = true
+			}
+		}
+	}
+	left := notFollowed()
+	for _, name := range walkedPages() {
+		page, err := walkthrough.Read(repository, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, block := range page.Blocks {
+			id := name + ": " + block.Name
+			commands := block.Commands()
+			if len(commands) == 0 || followed[id] {
+				continue
+			}
+			if left[id] == "" {
+				t.Errorf("%s: nobody follows %q", id, commands)
+			}
+			delete(left, id)
+		}
+	}
+	for id, why := range left {
+		t.Errorf("%s has no commands, or is followed, but is listed as not followed: %s", id, why)
+	}
+}
