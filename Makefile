@@ -43,11 +43,11 @@ help: ## Show this list
 
 .PHONY: build
 build: ## Build the commands into bin/
-	go build -trimpath -o bin/ ./cmd/...
+	go build -o bin/ ./cmd/...
 
 .PHONY: build-controller
 build-controller: ## Build docket-controller into bin/ (the first time takes minutes: Kyverno's engines)
-	go build -C controller -trimpath -o $(CURDIR)/bin/ ./cmd/docket-controller
+	go build -C controller -o $(CURDIR)/bin/ ./cmd/docket-controller
 
 .PHONY: run
 run: ## Start everything for one person on this machine: docket up (ARGS= adds flags)

@@ -118,6 +118,8 @@ func TestWalkHelm(t *testing.T) {
 	wantOutput(t, w.follow(installPage, "5. Look"), "v1alpha2.wgpolicyk8s.io", "default", "docket-0")
 	w.follow(installPage, "docket-controller #2")
 	w.shell.Run(t, "kubectl -n docket-system rollout status deployment docket-controller --timeout=3m")
+	w.follow(admissionPage, "Switch it on")
+	w.shell.Run(t, "kubectl -n docket-system rollout status deployment docket-controller --timeout=3m")
 	w.follow(installPage, "Upgrading #2")
 	w.shell.Run(t, "kubectl -n docket-system rollout status statefulset docket --timeout=3m")
 	w.wantReports("a")

@@ -10,14 +10,23 @@ type walk struct {
 }
 
 const (
-	backupPage    = "docs/backup.md"
-	bootstrapPage = "docs/bootstrap.md"
-	installPage   = "docs/install.md"
-	migratePage   = "docs/migrate.md"
+	admissionPage  = "docs/admission.md"
+	backupPage     = "docs/backup.md"
+	bootstrapPage  = "docs/bootstrap.md"
+	contextPage    = "docs/context-cache.md"
+	controllerPage = "docs/controller.md"
+	installPage    = "docs/install.md"
+	migratePage    = "docs/migrate.md"
+	readmePage     = "README.md"
+	upPage         = "docs/up.md"
 )
 
 // walkedPages are those of which every command is run, or listed as one that can't be.
-func walkedPages() []string { return []string{backupPage, bootstrapPage, installPage, migratePage} }
+func walkedPages() []string {
+	return []string{
+		admissionPage, backupPage, bootstrapPage, contextPage, controllerPage, installPage, migratePage, readmePage, upPage,
+	}
+}
 
 // walks returns what each test follows.
 func walks() map[string][]walk {
@@ -32,7 +41,16 @@ func walks() map[string][]walk {
 		},
 		"TestWalkHelm": {
 			{installPage, []string{"4b. With Helm #2", "4b. With Helm #3", "5. Look", "docket-controller #2", "Upgrading #2", "Removing #2", "Removing #3"}},
+			{admissionPage, []string{"Switch it on"}},
 		},
+		"TestWalkController": {
+			{controllerPage, []string{"In a cluster #5", "In a cluster #4", "Reports", "When something is wrong", "Beside Kyverno #2"}},
+			{contextPage, []string{"How fresh it is", "In files"}},
+			{admissionPage, []string{"What is reported", "Events", "What kube-apiserver is told", "Switch it off"}},
+		},
+		"TestWalkReadme": {{readmePage, []string{"Docket", "From policies to reports", "Two commands"}}},
+		"TestWalkUp":     {{upPage, []string{"docket up: everything on one machine", "Who may do what", "Several at once"}}},
+		"TestWalkLaptop": {{controllerPage, []string{"On a laptop", "On a laptop #2", "On a laptop #3", "On a laptop #4"}}},
 		"TestWalkMigrate": {
 			{installPage, []string{"Everything but the APIServices"}},
 			{migratePage, []string{
@@ -57,11 +75,16 @@ func walks() map[string][]walk {
 func notFollowed() map[string]string {
 	const docker, certManager = "there is no Docker here, nor a registry", "cert-manager has no Go module of its own that could be built for a test"
 	return map[string]string{
-		installPage + ": 2. The image":                docker,
-		installPage + ": docket-controller":           docker,
-		installPage + ": 4a. With kustomize #3":       certManager,
-		installPage + ": 4b. With Helm":               certManager,
-		installPage + ": Another namespace":           "the objects are those of TestDeploy, by sed",
-		migratePage + ": From kyverno/reports-server": "reports-server has a test of its own, with its tables: internal/migrate/reportsserver",
+		installPage + ": 2. The image":                                   docker,
+		installPage + ": docket-controller":                              docker,
+		installPage + ": 4a. With kustomize #3":                          certManager,
+		installPage + ": 4b. With Helm":                                  certManager,
+		installPage + ": Another namespace":                              "the objects are those of TestDeploy, by sed",
+		controllerPage + ": docket-controller: policies in, reports out": "it is a list of commands, not to be typed",
+		controllerPage + ": In a cluster":                                docker,
+		controllerPage + ": In a cluster #2":                             "it is that of install.md",
+		controllerPage + ": Policies":                                    "the collection is not part of the repository; by hand: testing.md",
+		upPage + ": Who may do what #2":                                  "tests keep to loopback",
+		migratePage + ": From kyverno/reports-server":                    "reports-server has a test of its own, with its tables: internal/migrate/reportsserver",
 	}
 }

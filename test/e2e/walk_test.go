@@ -14,6 +14,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/wait"
 
+	"github.com/docket-project/docket/internal/testenv"
 	"github.com/docket-project/docket/test/e2e/harness"
 	"github.com/docket-project/docket/test/e2e/walkthrough"
 )
@@ -46,6 +47,11 @@ func newWalker(t *testing.T, kubeconfig string) *walker {
 		t.Fatal(err)
 	}
 	harness.Docket(t)
+	for _, program := range []string{"curl", "make", "sqlite3"} {
+		if err := testenv.Need(t.Context(), program, program); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for _, folder := range []string{"deploy", "examples"} {
 		if err := os.CopyFS(filepath.Join(w.dir, folder), os.DirFS(filepath.Join(root, folder))); err != nil {
 			t.Fatal(err)

@@ -61,7 +61,7 @@ egressSelections:
 	}
 	return func(c *Cluster) {
 		c.egress = e
-		c.apiserver.arguments = append(c.apiserver.arguments, "--egress-selector-config-file="+file)
+		c.apiserver.arguments = append(c.apiserver.arguments, "--egress-selector-config-file="+file, "--allow-privileged")
 		c.controllers.arguments = append(c.controllers.arguments,
 			"--root-ca-file="+c.authority.file,
 			"--controllers=namespace-controller,garbage-collector-controller,resourcequota-controller,serviceaccount-controller,clusterrole-aggregation-controller,"+

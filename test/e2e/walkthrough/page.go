@@ -43,11 +43,21 @@ var programs = []string{ //nolint:gochecknoglobals // A list.
 // Commands are the commands of the block, continued lines and all, without what
 // they print. In blocks of the language console they are the lines that begin with a prompt, if any does.
 func (b Block) Commands() []string {
+	commands, _ := b.parse()
+	return commands
+}
+
+// Outputs are what the page shows below each of the Commands.
+func (b Block) Outputs() []string {
+	_, outputs := b.parse()
+	return outputs
+}
+
+func (b Block) parse() (commands, outputs []string) {
 	if b.Language != "" && b.Language != "console" && b.Language != "sh" {
-		return nil
+		return nil, nil
 	}
 	prompts := b.Language == "console" && strings.Contains("\n"+b.Text, "\n$ ")
-	var commands []string
 	continued := false
 	for line := range strings.Lines(b.Text) {
 		line = strings.TrimRight(line, "\n")
@@ -59,11 +69,15 @@ func (b Block) Commands() []string {
 		case !prompts && isCommand(line):
 			commands = append(commands, line)
 		default:
+			if len(outputs) > 0 {
+				outputs[len(outputs)-1] += line + "\n"
+			}
 			continue
 		}
+		outputs = append(outputs, "")[:len(commands)]
 		continued = strings.HasSuffix(line, `\`)
 	}
-	return commands
+	return commands, outputs
 }
 
 var assignment = regexp.MustCompile(`^[A-Z]+=\S* `)

@@ -1,0 +1,172 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/docket-project/docket/internal/testenv"
+	"github.com/docket-project/docket/test/e2e/harness"
+)
+
+// newLaptop is a walker in the repository itself, with Go, for a docket up on a port of its own.
+func newLaptop(t *testing.T) *walker {
+	t.Helper()
+	harness.ControllerBinary(t)
+	root, err := filepath.Abs(repository)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newWalker(t, "")
+	for _, variable := range []string{"GOCACHE", "GOMODCACHE", "GOPATH"} {
+		w.shell.Run(t, fmt.Sprintf("export %s=%q", variable, goEnvironment(t, root, variable)))
+	}
+	address := fmt.Sprintf("127.0.0.1:%d", testenv.FreePort(t))
+	w.shell.Run(t, "export GOWORK=off CGO_ENABLED=0 GOFLAGS=-buildvcs=false DOCKET_LISTEN="+address)
+	w.shell.Run(t, "cd "+root)
+	w.shell.Replace("127.0.0.1:7443", address)
+	return w
+}
+
+// start runs a command of a page in the background, and waits for the words that say that it is ready.
+func (w *walker) start(command, ready string) {
+	w.t.Helper()
+	command, _, _ = strings.Cut(command, " #") // Or the ampersand would be in the comment.
+	w.shell.Run(w.t, command+" > ~/log 2>&1 & started=$!")
+	w.want("cat ~/log", ready)
+}
+
+// scanned runs a command; a scan that finds failures ends with 1.
+func (w *walker) scanned(command string) string {
+	w.t.Helper()
+	output, code := w.shell.Try(w.t, command)
+	if want := map[bool]int{true: 1}[strings.Contains(command, "docket-controller scan")]; code != want {
+		w.t.Fatalf("$ %s\n%sexit code %d, want %d", command, output, code, want)
+	}
+	return output
+}
+
+// end ends what start has started.
+func (w *walker) end() {
+	w.t.Helper()
+	w.shell.Run(w.t, "pkill --parent $started; kill $started; wait $started || true")
+}
+
+// TestWalkReadme follows the first screens of the README, and wants what they show.
+func TestWalkReadme(t *testing.T) {
+	t.Parallel()
+	w := newLaptop(t)
+	first := w.block(readmePage, "Docket")
+	commands, shown := first.Commands(), first.Outputs()
+	w.start(commands[0], "demo reports  3000/3000  100%")
+	log := w.shell.Run(t, "cat ~/log")
+	wantOutput(t, log, "Docket is ready at https://127.0.0.1:", "It keeps 0 reports in ", "'SELECT * FROM clusters'")
+	w.shell.Run(t, "export KUBECONFIG=~/.docket/kubeconfig")
+	list := w.shell.Run(t, commands[1])
+	wantSameWords(t, firstLine(list), firstLine(shown[1]))
+	if got := w.shell.Run(t, commands[2]); got != shown[2] {
+		t.Errorf("$ %s\n%swant, as the page says,\n%s", commands[2], got, shown[2])
+	}
+
+	loop := w.block(readmePage, "From policies to reports")
+	for i, command := range loop.Commands() {
+		output := w.scanned(command)
+		if strings.HasPrefix(command, "kubectl get") {
+			wantSameWords(t, firstLine(output), firstLine(loop.Outputs()[i]))
+			wantOutput(t, output, "policyreport.wgpolicyk8s.io/polr-ns-playground-memory-limits")
+		}
+	}
+	w.end()
+	w.start(w.block(readmePage, "Two commands").Commands()[0], "It keeps 3")
+	w.end()
+}
+
+// TestWalkUp follows up.md.
+func TestWalkUp(t *testing.T) {
+	t.Parallel()
+	w := newLaptop(t)
+	commands := w.block(upPage, "docket up: everything on one machine").Commands()
+	w.start(commands[0], "demo reports  3000/3000  100%")
+	for _, command := range commands[1:] {
+		w.shell.Run(t, command)
+	}
+	wantOutput(t, w.follow(upPage, "Who may do what"), "ok", "PolicyReportList")
+	w.end()
+	w.shell.Replace("postgres://me@db:5432/reports", "'"+testenv.Postgres(t).Database(t)+"'")
+	w.start(w.block(upPage, "Several at once").Commands()[0], "is ready at")
+	w.end()
+}
+
+// TestWalkLaptop follows the part of controller.md that needs no cluster.
+func TestWalkLaptop(t *testing.T) {
+	t.Parallel()
+	w := newLaptop(t)
+	build := w.block(controllerPage, "On a laptop").Commands()
+	w.shell.Run(t, build[0])
+	if output, code := w.shell.Try(t, build[1]); code != 1 || !strings.Contains(output, "pinned-images") {
+		t.Errorf("$ %s\n%sexit code %d, want 1 and the policy pinned-images", build[1], output, code)
+	}
+	overlay := filepath.Join(w.dir, "overlay")
+	w.put("overlay/kustomization.yaml", "resources: [shop.yaml]\n")
+	if err := os.Link(filepath.Join(w.dir, "examples", "app", "shop.yaml"), filepath.Join(overlay, "shop.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	w.shell.Replace("overlays/prod", overlay, "--policy policies/", "--policy examples/policies/")
+	pipe := w.block(controllerPage, "On a laptop #2").Commands()[0]
+	if output, code := w.shell.Try(t, pipe); code != 1 || !strings.Contains(output, "shop") {
+		t.Errorf("$ %s\n%sexit code %d, want 1", pipe, output, code)
+	}
+
+	up := w.block(controllerPage, "On a laptop #3").Commands()
+	w.start(up[0], "is ready at")
+	for _, command := range up[1:] {
+		if output := w.scanned(command); strings.Contains(command, "pinned-images") {
+			wantOutput(t, output, "polr-ns-shop-pinned-images")
+		}
+	}
+	run := w.block(controllerPage, "On a laptop #4").Commands()
+	for _, command := range run {
+		command, _, _ = strings.Cut(command, " #")
+		switch {
+		case strings.Contains(command, "docket-controller run"):
+			w.shell.Run(t, "DOCKET_METRICS_BIND_ADDRESS=0 "+command+" > ~/run.log 2>&1 &")
+		case strings.HasSuffix(command, " -w"):
+			w.shell.Run(t, command+" > ~/watch.log 2>&1 &")
+		default:
+			w.shell.Run(t, command)
+		}
+	}
+	w.want("cat ~/watch.log", "polr-ns-shop-pinned-images")
+	w.end()
+}
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(text, "\n")
+	return line
+}
+
+// wantSameWords compares two lines without regard to how wide their columns are.
+func wantSameWords(t *testing.T, got, want string) {
+	t.Helper()
+	if strings.Join(strings.Fields(got), " ") != strings.Join(strings.Fields(want), " ") {
+		t.Errorf("%s\nwant, as the page says,\n%s", got, want)
+	}
+}
+
+// goEnvironment returns a variable of the go command.
+func goEnvironment(t *testing.T, root, name string) string {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), "go", "env", name)
+	command.Dir = root
+	output, err := command.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(output))
+}
