@@ -76,7 +76,7 @@ func (p *proxy) serve(w http.ResponseWriter, r *http.Request, b *backend) {
 	if isUpgrade(r) {
 		way = b.transport.upgrades
 	}
-	(&httputil.ReverseProxy{
+	Leavable(&httputil.ReverseProxy{
 		Rewrite: e.rewrite, Transport: way, ModifyResponse: e.check, ErrorHandler: e.fail,
 		BufferPool: &p.buffers, ErrorLog: p.silent,
 	}).ServeHTTP(w, r.WithContext(ctx))

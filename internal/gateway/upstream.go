@@ -18,6 +18,8 @@ import (
 
 	"k8s.io/client-go/rest"
 	"k8s.io/streaming/pkg/httpstream"
+
+	"github.com/docket-project/docket/internal/aggregator"
 )
 
 const (
@@ -132,7 +134,10 @@ func (u *upstream) serve(w http.ResponseWriter, r *http.Request, change func(htt
 		ctx, done = u.live.add(ctx)
 		defer done()
 	}
-	proxy.ServeHTTP(w, r.WithContext(ctx))
+	// It looks at the context of the client, not at that of the stream, which also ends with the server.
+	aggregator.Leavable(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		proxy.ServeHTTP(w, r.WithContext(ctx))
+	})).ServeHTTP(w, r)
 }
 
 // kindOf tells how a request is passed on. Nothing depends on it but speed and memory:

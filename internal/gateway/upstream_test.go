@@ -4,6 +4,7 @@
 package gateway
 
 import (
+	"context"
 	"crypto/tls"
 	"fmt"
 	"io"
@@ -288,5 +289,44 @@ func TestClusterAway(t *testing.T) {
 	}
 	if _, body := g.get("/apis", ""); !strings.Contains(body, "batch") {
 		t.Errorf("discovery: %s", body)
+	}
+}
+
+// TestLeavingAWatchIsNoError: a panic, which the filters log as an error, is for answers
+// that break, not for clients that have seen enough.
+func TestLeavingAWatchIsNoError(t *testing.T) {
+	t.Parallel()
+	u, err := newUpstream(newCluster(t).config("alice-token"), nil, newLive())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan any, 1)
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer func() { ended <- recover() }()
+		u.serve(w, r, func(http.Header) {})
+	}))
+	t.Cleanup(front.Close)
+	ctx, leave := context.WithCancel(t.Context())
+	defer leave()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, front.URL+"/api/v1/pods?watch=true", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	if line, err := readLine(response.Body); err != nil {
+		t.Fatalf("%q %v", line, err)
+	}
+	leave()
+	select {
+	case panicked := <-ended:
+		if panicked != nil {
+			t.Errorf("the handler panicked with %v", panicked)
+		}
+	case <-time.After(soon):
+		t.Fatal("the watch does not end")
 	}
 }
