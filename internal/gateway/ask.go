@@ -16,6 +16,7 @@ import (
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/cache"
 	"k8s.io/apiserver/pkg/authentication/user"
@@ -147,6 +148,15 @@ func (a *asker) may(ctx context.Context, token string, other user.Info, spec aut
 		}
 		return verdict{allowed: review.Status.Allowed && !review.Status.Denied, reason: review.Status.Reason}, nil
 	})
+}
+
+// namespace returns a namespace as the holder of token sees it, or somebody else.
+func (a *asker) namespace(ctx context.Context, token string, other user.Info, name string) (*corev1.Namespace, error) {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	var namespace corev1.Namespace
+	err := as(a.client.CoreV1().RESTClient().Get().Resource("namespaces").Name(name), token, other).Do(ctx).Into(&namespace)
+	return &namespace, err
 }
 
 // as makes a request with a caller's token, and as somebody else.

@@ -43,6 +43,9 @@ type fakeCluster struct {
 	away bool
 	// namespaces that exist; true for those that are being deleted.
 	namespaces map[string]bool
+	// uids of namespaces, and who may see namespaces; nil for everybody.
+	uids       map[string]string
+	readers    []string
 	seen       []seenRequest
 	discovered int
 }
@@ -162,7 +165,7 @@ func (c *fakeCluster) serve(w http.ResponseWriter, r *http.Request, who authenti
 	case r.URL.Query().Get("watch") != "":
 		serveTicks(w, r)
 	case strings.HasPrefix(path, "/api/v1/namespaces/") && strings.Count(path, "/") == 4:
-		c.serveNamespace(w, strings.TrimPrefix(path, "/api/v1/namespaces/"))
+		c.serveNamespace(w, r, who, strings.TrimPrefix(path, "/api/v1/namespaces/"))
 	case c.servesVersion(path):
 		writeAny(w, metav1.APIResourceList{TypeMeta: metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"}, GroupVersion: strings.TrimPrefix(path, "/apis/"), APIResources: []metav1.APIResource{{Name: "things", Kind: "Thing", Namespaced: true, Verbs: []string{"get", "list"}}}})
 	case strings.HasPrefix(path, "/apis/gone.example.com/"):
@@ -190,17 +193,22 @@ func (c *fakeCluster) servesVersion(path string) bool {
 	return slices.Contains(c.groups, strings.TrimPrefix(path, "/apis/"))
 }
 
-func (c *fakeCluster) serveNamespace(w http.ResponseWriter, name string) {
+func (c *fakeCluster) serveNamespace(w http.ResponseWriter, r *http.Request, who authenticationv1.UserInfo, name string) {
 	c.mu.Lock()
 	ending, ok := c.namespaces[name]
+	uid, may := c.uids[name], c.readers == nil || slices.Contains(c.readers, who.Username)
 	c.mu.Unlock()
+	if !may {
+		fail(w, r, forbidden("%s may not get namespaces", who.Username))
+		return
+	}
 	if !ok {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusNotFound)
 		encode(w, metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: "Failure", Reason: metav1.StatusReasonNotFound, Code: 404, Details: &metav1.StatusDetails{Kind: "namespaces", Name: name}})
 		return
 	}
-	meta := map[string]any{"name": name}
+	meta := map[string]any{"name": name, "uid": uid}
 	if ending {
 		meta["deletionTimestamp"] = "2026-01-01T00:00:00Z"
 	}

@@ -258,6 +258,10 @@ func (e *extension) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		writeAny(w, map[string]any{"openapi": "3.0.0", "info": map[string]string{"title": "of the extension", "version": "1"}, "paths": map[string]any{"/apis/" + e.gv + "/things": openAPIPath("extension")}})
 	case strings.HasSuffix(path, "/widgets"):
 		e.serveWidgets(w, r, group, version)
+	case r.Method == http.MethodDelete:
+		parts := strings.Split(path, "/")
+		delete(e.objects, parts[len(parts)-3]+"/"+parts[len(parts)-1])
+		writeAny(w, metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: "Success"})
 	case path == "/apis":
 		http.NotFound(w, r)
 	default:
@@ -290,6 +294,12 @@ func (e *extension) requests() []seenRequest {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return append([]seenRequest{}, e.seen...)
+}
+
+func (e *extension) put(key string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.objects[key] = true
 }
 
 func (e *extension) has(key string) bool {

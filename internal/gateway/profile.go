@@ -10,6 +10,7 @@ import (
 	"reflect"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apiserver/pkg/authentication/authenticator"
 	"k8s.io/apiserver/pkg/authentication/request/anonymous"
 	"k8s.io/apiserver/pkg/authentication/user"
@@ -28,6 +29,8 @@ type profile interface {
 	// pass decides whether a request may go to the cluster, and returns what changes its
 	// headers on the way.
 	pass(r *http.Request) (func(http.Header), error)
+	// namespace returns a namespace of the cluster as a caller sees it.
+	namespace(ctx context.Context, c *caller, name string) (*corev1.Namespace, error)
 	// upstream is the configuration of the transport of these requests.
 	upstream() *rest.Config
 	authorizer.Authorizer

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apiserver/pkg/authentication/authenticator"
 	"k8s.io/apiserver/pkg/authentication/request/x509"
 	"k8s.io/apiserver/pkg/authentication/serviceaccount"
@@ -127,6 +128,10 @@ func (p *impersonator) pass(r *http.Request) (func(http.Header), error) {
 		dropToken(h)
 		impersonate(h, c.user)
 	}, nil
+}
+
+func (p *impersonator) namespace(ctx context.Context, c *caller, name string) (*corev1.Namespace, error) {
+	return p.own.namespace(ctx, "", c.user, name)
 }
 
 func (p *impersonator) upstream() *rest.Config { return p.config }

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/apiserver/pkg/authorization/authorizerfactory"
@@ -91,6 +92,10 @@ func (p *tokens) pass(r *http.Request) (func(http.Header), error) {
 		return nil, unauthorized(reasonCertificate)
 	}
 	return func(http.Header) {}, nil
+}
+
+func (p *tokens) namespace(ctx context.Context, c *caller, name string) (*corev1.Namespace, error) {
+	return p.self.namespace(ctx, c.token, nil, name)
 }
 
 func (p *tokens) upstream() *rest.Config { return p.config }

@@ -101,6 +101,8 @@ type Server struct {
 	live   *live
 	mirror *mirror
 	sweep  *sweeper
+
+	succession *succession
 }
 
 // New opens the database and builds the gateway. Nothing is served and the cluster is not
@@ -188,6 +190,9 @@ func (s *Server) build(c Config, generic *genericapiserver.RecommendedConfig) er
 	if err != nil {
 		return err
 	}
+	if err := s.newSweepers(c); err != nil {
+		return err
+	}
 	s.mirror = newMirror(read, c.DiscoveryInterval, c.Clock, generic.AggregatedDiscoveryGroupManager, s.setLocals)
 	generic.AddReadyzChecks(
 		healthz.NamedCheck("cluster", func(*http.Request) error { return s.mirror.ready() }),
@@ -196,7 +201,7 @@ func (s *Server) build(c Config, generic *genericapiserver.RecommendedConfig) er
 	generic.BuildHandlerChainFunc = func(api http.Handler, config *genericapiserver.Config) http.Handler {
 		return newRouter(router{
 			owner: s.owner, profile: who, cluster: cluster, loopback: s.Loopback.BearerToken, loaded: s.loaded,
-			own: genericapiserver.DefaultBuildHandlerChain(api, config),
+			own: genericapiserver.DefaultBuildHandlerChain(s.succession.wrap(api, who, s.owner), config),
 		}, config.RequestInfoResolver)
 	}
 	s.front, err = (&aggregator.Config{
@@ -210,7 +215,7 @@ func (s *Server) build(c Config, generic *genericapiserver.RecommendedConfig) er
 		return fmt.Errorf("aggregator: %w", err)
 	}
 	handler.Install(s.front.Generic.Handler.NonGoRestfulMux, registry.Groups(), "", s.front.Generic.Serializer)
-	return s.newSweeper(c)
+	return nil
 }
 
 // cluster returns the handler of everything that is not the gateway's.
@@ -233,27 +238,35 @@ func (s *Server) cluster(c Config, who profile) (http.Handler, error) {
 	return &reviews{single: owner, trust: trusted, next: proxy}, nil
 }
 
-func (s *Server) newSweeper(c Config) error {
+// newSweepers makes what deletes objects whose namespace ended.
+func (s *Server) newSweepers(c Config) error {
 	cluster, err := kubernetes.NewForConfig(unlimited(c.Cluster))
 	if err != nil {
 		return fmt.Errorf("client of the cluster: %w", err)
 	}
+	content, err := s.newContent()
+	if err != nil {
+		return err
+	}
+	s.succession = newSuccession(newMemory(s.store), content)
+	s.sweep = &sweeper{cluster: cluster, content: content, succession: s.succession, interval: c.NamespaceInterval, clock: c.Clock}
+	return nil
+}
+
+func (s *Server) newContent() (*content, error) {
 	own, err := metadata.NewForConfig(unlimited(s.Loopback))
 	if err != nil {
-		return fmt.Errorf("client of the gateway itself: %w", err)
+		return nil, fmt.Errorf("client of the gateway itself: %w", err)
 	}
 	known, err := discovery.NewDiscoveryClientForConfig(unlimited(s.Loopback))
 	if err != nil {
-		return fmt.Errorf("client of the gateway itself: %w", err)
+		return nil, fmt.Errorf("client of the gateway itself: %w", err)
 	}
 	registered, err := apiregistration.NewForConfig(unlimited(s.Loopback))
 	if err != nil {
-		return fmt.Errorf("client of the gateway itself: %w", err)
+		return nil, fmt.Errorf("client of the gateway itself: %w", err)
 	}
-	s.sweep = &sweeper{
-		cluster: cluster, own: own, services: registered.APIServices(), discovery: known, interval: c.NamespaceInterval, clock: c.Clock,
-	}
-	return nil
+	return &content{own: own, services: registered.APIServices(), discovery: known}, nil
 }
 
 func unlimited(config *rest.Config) *rest.Config {

@@ -11,39 +11,32 @@ import (
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/metadata"
 	"k8s.io/klog/v2"
-	apiregistration "k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset/typed/apiregistration/v1"
 	"k8s.io/utils/clock"
 
 	"github.com/docket-project/docket/internal/namespaces"
 )
 
-const (
-	sweepPage = 500
-	// sweepShare bounds the part of the time that sweeps take: one in so many.
-	sweepShare = 20
-)
+// sweepShare bounds the part of the time that sweeps take: one in so many.
+const sweepShare = 20
 
 // sweeper deletes the objects of registered group versions in namespaces that ended in
 // the cluster. The cluster's own controller doesn't know these group versions, so that
 // objects would come back to life in a later namespace of the same name.
 //
 // It needs no right but that to read a namespace. Where even that is missing, it
-// deletes nothing.
+// deletes nothing; succession does when the namespace can be seen again.
 type sweeper struct {
-	cluster kubernetes.Interface
-	// own are clients of the gateway itself, with all rights.
-	own       metadata.Interface
-	services  apiregistration.APIServiceInterface
-	discovery discovery.DiscoveryInterface
-	interval  time.Duration
-	clock     clock.WithTicker
+	cluster    kubernetes.Interface
+	content    *content
+	succession *succession
+	interval   time.Duration
+	clock      clock.WithTicker
 }
 
 // run sweeps until ctx ends.
@@ -67,91 +60,56 @@ func (s *sweeper) run(ctx context.Context) {
 // sweep looks once at every namespace in which there are objects. What fails for
 // one resource or namespace doesn't keep it from the others.
 func (s *sweeper) sweep(ctx context.Context) error {
-	resources, unanswered := s.resources(ctx)
-	used, err := s.used(ctx, resources)
+	resources, unanswered := s.content.resources(ctx, "")
+	used, err := s.content.used(ctx, resources)
 	errs := []error{unanswered, err}
 	for _, namespace := range slices.Sorted(maps.Keys(used)) {
-		ended, err := s.ended(ctx, namespace)
-		if err != nil || !ended {
-			errs = append(errs, err)
-			continue
-		}
-		remaining, err := namespaces.Empty(ctx, s.own, namespace, used[namespace])
-		if err != nil {
+		if err := s.look(ctx, namespace, used[namespace]); err != nil {
 			errs = append(errs, fmt.Errorf("namespace %s: %w", namespace, err))
-			continue
 		}
-		emptiedNamespaces.Inc()
-		klog.InfoS("Deleted the objects of a namespace that ended in the cluster", "namespace", namespace, "remaining", remaining)
 	}
 	return errors.Join(errs...)
 }
 
-// resources returns the namespaced resources of registered group versions that can be
-// listed and deleted, each in one version. The error is about the servers that did not
-// answer.
-func (s *sweeper) resources(ctx context.Context) ([]schema.GroupVersionResource, error) {
-	services, err := s.services.List(ctx, metav1.ListOptions{})
+// look deletes the objects in a namespace if it ended, and those of an earlier one of the
+// same name.
+func (s *sweeper) look(ctx context.Context, namespace string, resources []schema.GroupVersionResource) error {
+	ended, err := s.ended(ctx, namespace)
 	if err != nil {
-		return nil, fmt.Errorf("list registrations: %w", err)
+		return err
 	}
-	seen := map[schema.GroupResource]bool{}
-	var resources []schema.GroupVersionResource
-	var errs []error
-	for i := range services.Items {
-		spec := &services.Items[i].Spec
-		if spec.Service == nil {
-			continue
-		}
-		gv := schema.GroupVersion{Group: spec.Group, Version: spec.Version}
-		list, err := s.discovery.ServerResourcesForGroupVersion(gv.String())
-		if err != nil {
-			errs = append(errs, fmt.Errorf("resources of %s: %w", gv, err))
-			continue
-		}
-		for _, resource := range list.APIResources {
-			gvr := gv.WithResource(resource.Name)
-			if resource.Namespaced && slices.Contains(resource.Verbs, "list") && slices.Contains(resource.Verbs, "delete") && !seen[gvr.GroupResource()] {
-				seen[gvr.GroupResource()] = true
-				resources = append(resources, gvr)
-			}
-		}
+	if ended {
+		return s.empty(ctx, namespace, resources)
 	}
-	return resources, errors.Join(errs...)
-}
-
-// used returns which of the resources have objects in which namespaces.
-func (s *sweeper) used(ctx context.Context, resources []schema.GroupVersionResource) (map[string][]schema.GroupVersionResource, error) {
-	used := map[string][]schema.GroupVersionResource{}
 	var errs []error
+	groups := map[string]bool{}
 	for _, resource := range resources {
-		in, err := s.namespacesOf(ctx, resource)
-		if err != nil {
-			errs = append(errs, fmt.Errorf("list %s: %w", resource.GroupResource(), err))
+		if groups[resource.Group] {
+			continue
 		}
-		for namespace := range in {
-			used[namespace] = append(used[namespace], resource)
-		}
+		groups[resource.Group] = true
+		_, err := s.succession.settle(ctx, resource.Group, namespace, func(ctx context.Context) (*corev1.Namespace, error) {
+			return s.cluster.CoreV1().Namespaces().Get(ctx, namespace, metav1.GetOptions{})
+		})
+		errs = append(errs, err)
 	}
-	return used, errors.Join(errs...)
+	return errors.Join(errs...)
 }
 
-func (s *sweeper) namespacesOf(ctx context.Context, resource schema.GroupVersionResource) (map[string]bool, error) {
-	in := map[string]bool{}
-	for options := (metav1.ListOptions{Limit: sweepPage}); ; {
-		page, err := s.own.Resource(resource).List(ctx, options)
-		if err != nil {
-			return in, err
-		}
-		for i := range page.Items {
-			if namespace := page.Items[i].Namespace; namespace != "" {
-				in[namespace] = true
-			}
-		}
-		if options.Continue = page.Continue; options.Continue == "" {
-			return in, nil
-		}
+// empty deletes the objects in a namespace that ended. It is asked about once more after
+// they were found, so that none of a new one of the same name is among them.
+func (s *sweeper) empty(ctx context.Context, namespace string, resources []schema.GroupVersionResource) error {
+	found, unlisted := namespaces.Find(ctx, s.content.own, namespace, resources)
+	ended, err := s.ended(ctx, namespace)
+	if err != nil || !ended {
+		return errors.Join(unlisted, err)
 	}
+	deleted, err := found.Delete(ctx, s.content.own, nil)
+	if deleted > 0 {
+		emptiedNamespaces.Inc()
+		klog.InfoS("Deleted the objects of a namespace that ended in the cluster", "namespace", namespace, "objects", deleted)
+	}
+	return errors.Join(unlisted, err)
 }
 
 // ended tells whether a namespace is being deleted or gone. Only the cluster's own clear

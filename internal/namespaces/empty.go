@@ -5,7 +5,6 @@ package namespaces
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -27,22 +26,6 @@ type content struct {
 	objects    int
 	finalizers map[string]int // how many of the objects each one holds
 	undeleted  []string       // names of those that nobody has deleted yet
-}
-
-// Empty deletes all objects of the resources in a namespace and returns how many are
-// still there afterwards, such as those with finalizers. A resource that the server
-// doesn't know has none. An error about one resource doesn't keep it from the others:
-// all errors are returned together, and the number is then that of the other resources.
-func Empty(ctx context.Context, client metadata.Interface, namespace string, resources []schema.GroupVersionResource) (remaining int, err error) {
-	var errs []error
-	for _, resource := range resources {
-		left, err := empty(ctx, client, namespace, resource)
-		remaining += left.objects
-		if err != nil {
-			errs = append(errs, err)
-		}
-	}
-	return remaining, errors.Join(errs...)
 }
 
 // empty deletes all objects of one resource in a namespace and returns what is left.

@@ -252,22 +252,34 @@ func TestUnknownGroupHoldsANamespaceButNotItsContent(t *testing.T) {
 	waitGone(t, client, "partly")
 }
 
-// TestEmptyCountsWhatRemains: objects without finalizers go, the others are counted, and
-// a resource that nobody serves has none.
-func TestEmptyCountsWhatRemains(t *testing.T) {
+// TestContents: what was found is deleted, what came later under the same name is not, and a
+// resource that nobody serves has nothing.
+func TestContents(t *testing.T) {
 	t.Parallel()
 	config := up(t)
 	client := must(kubernetes.NewForConfig(config))(t)
+	objects := must(metadata.NewForConfig(config))(t)
 	makeNamespace(t, client, "mixed")
 	for _, name := range []string{"a", "b"} {
 		makeConfigMap(t, client, "mixed", name)
 	}
-	makeConfigMap(t, client, "mixed", "c", "example.com/hold")
-	left, err := namespaces.Empty(t.Context(), must(metadata.NewForConfig(config))(t), "mixed", []schema.GroupVersionResource{
+	found := must(namespaces.Find(t.Context(), objects, "mixed", []schema.GroupVersionResource{
 		{Version: "v1", Resource: "configmaps"}, {Version: "v1", Resource: "secrets"}, {Group: "nowhere.example.com", Version: "v1", Resource: "things"},
-	})
-	if err != nil || left != 1 {
-		t.Errorf("got %d objects and error %v, want the one with a finalizer", left, err)
+	}))(t)
+	if err := client.CoreV1().ConfigMaps("mixed").Delete(t.Context(), "b", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	makeConfigMap(t, client, "mixed", "b")
+	makeConfigMap(t, client, "mixed", "c")
+	if deleted := must(found.Delete(t.Context(), objects, nil))(t); deleted != 1 {
+		t.Errorf("%d objects were deleted, want 1", deleted)
+	}
+	var left []string
+	for _, object := range must(client.CoreV1().ConfigMaps("mixed").List(t.Context(), metav1.ListOptions{}))(t).Items {
+		left = append(left, object.Name)
+	}
+	if got := strings.Join(left, " "); got != "b c" {
+		t.Errorf("what is left: %s, want b c", got)
 	}
 }
 

@@ -153,39 +153,16 @@ func (s *Sweeper) next(ctx context.Context) bool {
 // The order is what makes it safe: what is listed before the cluster says that the
 // namespace is gone can't be of a later one.
 func (s *Sweeper) sweep(ctx context.Context, namespace ended) (swept int, err error) {
-	var errs []error
-	found := map[schema.GroupVersionResource][]metav1.ObjectMeta{}
-	for _, resource := range s.config.Resources {
-		objects := s.config.Objects.Resource(resource).Namespace(namespace.name)
-		err := eachObject(ctx, objects, func(object *metav1.PartialObjectMetadata) {
-			found[resource] = append(found[resource], object.ObjectMeta)
-		})
-		if err != nil && !apierrors.IsNotFound(err) {
-			errs = append(errs, fmt.Errorf("list %s: %w", resource.GroupResource(), err))
-		}
-	}
+	found, err := Find(ctx, s.config.Objects, namespace.name, s.config.Resources)
 	if len(found) == 0 {
-		return 0, errors.Join(errs...) // As it nearly always is.
+		return 0, err // As it nearly always is.
 	}
-	belongs, err := s.belongs(ctx, namespace)
-	if err != nil {
-		return 0, errors.Join(append(errs, err)...)
+	belongs, unknown := s.belongs(ctx, namespace)
+	if unknown != nil {
+		return 0, errors.Join(err, unknown)
 	}
-	for resource, all := range found {
-		for i := range all {
-			if !belongs(&all[i]) || all[i].DeletionTimestamp != nil {
-				continue
-			}
-			deleted, err := s.delete(ctx, resource, &all[i])
-			if err != nil {
-				errs = append(errs, err)
-			}
-			if deleted {
-				swept++
-			}
-		}
-	}
-	return swept, errors.Join(errs...)
+	swept, refused := found.Delete(ctx, s.config.Objects, belongs)
+	return swept, errors.Join(err, refused)
 }
 
 // belongs asks the cluster and returns what tells whether an object that was there before
@@ -207,21 +184,6 @@ func (s *Sweeper) belongs(ctx context.Context, namespace ended) (func(*metav1.Ob
 	// It has a successor already. The times are those of two machines, which is why this
 	// comes last: objects of the same second are left alone.
 	return func(object *metav1.ObjectMeta) bool { return object.CreationTimestamp.Before(&now.CreationTimestamp) }, nil
-}
-
-func (s *Sweeper) delete(ctx context.Context, resource schema.GroupVersionResource, object *metav1.ObjectMeta) (deleted bool, err error) {
-	options := deleteOptions()
-	options.Preconditions = &metav1.Preconditions{UID: &object.UID}
-	err = withTimeout(ctx, func(ctx context.Context) error {
-		return s.config.Objects.Resource(resource).Namespace(object.Namespace).Delete(ctx, object.Name, options)
-	})
-	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
-		return false, nil // Another replica was faster.
-	}
-	if err != nil {
-		return false, fmt.Errorf("delete %s %s: %w", resource.GroupResource(), object.Name, err)
-	}
-	return true, nil
 }
 
 // IsGone tells whether an error is a cluster's own clear word that a namespace is not

@@ -4,9 +4,11 @@
 package e2e
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/docket-project/docket/internal/testenv"
 	"github.com/docket-project/docket/test/e2e/harness"
 )
 
@@ -177,4 +179,40 @@ func TestGatewayToken(t *testing.T) {
 	asGina.Refused(t, "", []string{"forbidden"}, "get", "apiservices")
 	wantOutput(t, asAdmin.Run(t, "get", "serviceaccounts", "-n", "others"), "gina")
 	wantOutput(t, asAdmin.Run(t, "get", "apiservices"), "v1.apps", "Local")
+}
+
+// TestGatewayNamespaceMadeAnew: rights in a namespace end with it, so that the gateway sees
+// neither its end nor, for a while, its successor. What was in the earlier one must never be seen in
+// the later one, also when the gateway was away in between.
+func TestGatewayNamespaceMadeAnew(t *testing.T) {
+	t.Parallel()
+	c := harness.StartCluster(t)
+	mine := oneNamespace(t, c)
+	// Nothing depends on a look at the right moment.
+	gateway := harness.Gateway(t, mine, "--namespace-interval=1h", "--listen", "127.0.0.1:"+strconv.Itoa(testenv.FreePort(t)))
+	serveReports(t, gateway)
+	kubectl, admin := gateway.Kubectl(t, "apps"), c.Kubectl(t, "apps")
+	for _, away := range []bool{false, true} {
+		waitUntil(t, "the report is there", func() bool { return kubectl.Try(t, smallReport, "apply", "-f", "-").Code == 0 })
+		wantOutput(t, kubectl.Run(t, "get", "polr", "-o", "name"), "first")
+		if away {
+			gateway.Kill(t)
+		}
+		admin.Run(t, "delete", "namespace", "apps")
+		if away {
+			gateway.Start(t)
+		}
+		admin.RunInput(t, rightsInOneNamespace, "apply", "-f", "-")
+		var seen string
+		waitUntil(t, "the user may read reports again", func() bool {
+			answer := kubectl.Try(t, "", "get", "polr", "-o", "name")
+			seen = answer.Stdout
+			return answer.Code == 0
+		})
+		if seen != "" {
+			t.Fatalf("gateway away: %v: the new namespace shows what was in the earlier one: %s", away, seen)
+		}
+	}
+	kubectl.RunInput(t, smallReport, "apply", "-f", "-")
+	wantOutput(t, kubectl.Run(t, "get", "polr", "-o", "name"), "first")
 }

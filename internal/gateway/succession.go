@@ -1,0 +1,150 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package gateway
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/singleflight"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/cache"
+	"k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/klog/v2"
+
+	"github.com/docket-project/docket/internal/namespaces"
+)
+
+const (
+	// settledLifetime is how long readers trust the last look at a namespace.
+	settledLifetime = time.Second
+	settledKept     = 8192
+	// settleTimeout bounds the deletion of what an earlier namespace has left.
+	settleTimeout = time.Minute
+)
+
+// succession keeps the objects of registered servers from outliving their namespace where
+// the sweeper can't see its end: the right to read a namespace often ends with it. Before
+// anything is read or written in a namespace, its UID is compared with the remembered
+// one. If it is another namespace by now, what is left of the earlier one is deleted first.
+type succession struct {
+	memory  *memory
+	content *content
+	// settled has the namespaces that were looked at a moment ago, by group.
+	settled *cache.LRUExpireCache
+	same    singleflight.Group
+}
+
+func newSuccession(m *memory, c *content) *succession {
+	return &succession{memory: m, content: c, settled: cache.NewLRUExpireCache(settledKept)}
+}
+
+// wrap puts the comparison before the handler of requests that have been authorized. The
+// caller is the one who looks, since the gateway itself may have no right to.
+func (s *succession) wrap(next http.Handler, who profile, owner owner) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		info, ok := request.RequestInfoFrom(r.Context())
+		c := callerFrom(r.Context())
+		if !ok || c == nil || !info.IsResourceRequest || info.Namespace == "" || !isRemote(owner, info) {
+			next.ServeHTTP(w, r)
+			return
+		}
+		look := func(ctx context.Context) (*corev1.Namespace, error) { return who.namespace(ctx, c, info.Namespace) }
+		if err := s.admit(r.Context(), info, look); err != nil {
+			fail(w, r, unavailable("docket gateway: whether namespace %s is still the one that it was: %v", info.Namespace, err))
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+func isRemote(owner owner, info *request.RequestInfo) bool {
+	_, remote, ok := owner(schema.GroupVersion{Group: info.APIGroup, Version: info.APIVersion})
+	return remote && ok
+}
+
+// looker asks the cluster for a namespace.
+type looker func(context.Context) (*corev1.Namespace, error)
+
+// admit settles a namespace for a request. What may create objects has it looked at anew:
+// what is written into the later namespace must not pass for the earlier one's.
+func (s *succession) admit(ctx context.Context, info *request.RequestInfo, look looker) error {
+	key := memoryKey(info.APIGroup, info.Namespace)
+	creates := slices.Contains([]string{"create", "update", "patch"}, info.Verb)
+	if _, ok := s.settled.Get(key); ok && !creates {
+		return nil
+	}
+	now, err := s.settle(ctx, info.APIGroup, info.Namespace, look)
+	if err == nil && now != nil && now.DeletionTimestamp == nil {
+		s.settled.Add(key, nil, settledLifetime)
+	}
+	return err
+}
+
+// settle deletes a group's objects that are of an earlier namespace of this name, and
+// returns the namespace; nil if it is gone, or whoever looks may not see it.
+//
+// The order is what makes it safe, with several gateways too: the memory is read before
+// the cluster is asked, so that what the cluster says is never older.
+func (s *succession) settle(ctx context.Context, group, namespace string, look looker) (*corev1.Namespace, error) {
+	known, err := s.memory.of(ctx, group, namespace)
+	if err != nil {
+		return nil, err
+	}
+	now, err := look(ctx)
+	switch {
+	case apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) || apierrors.IsNotFound(err):
+		return nil, nil //nolint:nilnil // There is no namespace to tell of, which is no failure.
+	case err != nil:
+		return nil, fmt.Errorf("ask the cluster: %w", err)
+	case now.UID == known || now.UID == "":
+		return now, nil
+	}
+	// One caller who gives up must not fail the others who wait for the same.
+	ctx = context.WithoutCancel(ctx)
+	_, err, _ = s.same.Do(memoryKey(group, namespace)+"/"+string(known)+"/"+string(now.UID), func() (any, error) {
+		ctx, cancel := context.WithTimeout(ctx, settleTimeout)
+		defer cancel()
+		return nil, s.succeed(ctx, group, namespace, known, now.UID)
+	})
+	return now, err
+}
+
+// succeed deletes what is left of the namespace known and remembers now in its place.
+func (s *succession) succeed(ctx context.Context, group, namespace string, known, now types.UID) error {
+	if known == "" {
+		return s.memory.replace(ctx, group, namespace, known, now)
+	}
+	resources, err := s.content.resources(ctx, group)
+	if err != nil {
+		return err
+	}
+	found, err := namespaces.Find(ctx, s.content.own, namespace, resources)
+	if err != nil {
+		return err
+	}
+	// As long as the memory is the old one, no gateway lets anybody write into the new
+	// namespace: what was found is of the old one.
+	if still, err := s.memory.of(ctx, group, namespace); err != nil || still == now {
+		return err
+	} else if still != known {
+		return errRemembered
+	}
+	deleted, err := found.Delete(ctx, s.content.own, nil)
+	if err != nil {
+		return err
+	}
+	if deleted > 0 {
+		emptiedNamespaces.Inc()
+		klog.InfoS("Deleted what an earlier namespace of the same name has left", "namespace", namespace, "group", group, "objects", deleted)
+	}
+	return s.memory.replace(ctx, group, namespace, known, now)
+}
