@@ -48,6 +48,8 @@ type fakeCluster struct {
 	readers    []string
 	seen       []seenRequest
 	discovered int
+	// frozen holds every request until it is closed; nil for none.
+	frozen chan struct{}
 }
 
 // seenRequest is a request as the cluster saw it.
@@ -86,6 +88,16 @@ func (c *fakeCluster) change(f func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	f()
+}
+
+// freeze has the cluster take requests and answer none until resume is called.
+func (c *fakeCluster) freeze() (resume func()) {
+	frozen := make(chan struct{})
+	c.change(func() { c.frozen = frozen })
+	return sync.OnceFunc(func() {
+		c.change(func() { c.frozen = nil })
+		close(frozen)
+	})
 }
 
 // config is a kubeconfig with a token.
@@ -135,8 +147,14 @@ func (c *fakeCluster) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.seen = append(c.seen, seenRequest{
 		method: r.Method, path: r.URL.Path, query: r.URL.RawQuery, user: who.Username, header: r.Header.Clone(), protocol: r.Proto,
 	})
-	away := c.away
+	away, frozen := c.away, c.frozen
 	c.mu.Unlock()
+	if frozen != nil {
+		select {
+		case <-frozen:
+		case <-r.Context().Done():
+		}
+	}
 	switch {
 	case away:
 		http.Error(w, "the load balancer has no backend", http.StatusBadGateway)

@@ -72,16 +72,20 @@ func newMirror(f *fetcher, interval time.Duration, c clock.WithTicker, groups ag
 	}
 }
 
-// run polls until ctx ends.
+// run polls until ctx ends, often while the cluster does not answer.
 func (m *mirror) run(ctx context.Context) {
-	ticker := m.clock.NewTicker(m.interval)
-	defer ticker.Stop()
 	for {
 		m.poll(ctx)
+		interval := m.interval
+		if m.ready() != nil {
+			interval = min(interval, defaultDiscoveryInterval)
+		}
+		timer := m.clock.NewTimer(interval)
 		select {
 		case <-ctx.Done():
+			timer.Stop()
 			return
-		case <-ticker.C():
+		case <-timer.C():
 		}
 	}
 }
@@ -127,7 +131,7 @@ func (m *mirror) ready() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.err != nil {
-		return fmt.Errorf("the cluster does not answer: %w", m.err)
+		return fmt.Errorf("the cluster at %s does not answer: %w", m.fetcher.target.Host, m.err)
 	}
 	return nil
 }

@@ -194,8 +194,14 @@ func (s *Server) build(c Config, generic *genericapiserver.RecommendedConfig) er
 		return err
 	}
 	s.mirror = newMirror(read, c.DiscoveryInterval, c.Clock, generic.AggregatedDiscoveryGroupManager, s.setLocals)
+	answers := &probe{fetcher: read, clock: c.Clock}
 	generic.AddReadyzChecks(
-		healthz.NamedCheck("cluster", func(*http.Request) error { return s.mirror.ready() }),
+		healthz.NamedCheck("cluster", func(r *http.Request) error {
+			if err := s.mirror.ready(); err != nil {
+				return err
+			}
+			return answers.ready(r.Context())
+		}),
 		healthz.NamedCheck("docket-store", func(r *http.Request) error { return s.store.Ready(r.Context()) }),
 	)
 	generic.BuildHandlerChainFunc = func(api http.Handler, config *genericapiserver.Config) http.Handler {
