@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"reflect"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apiserver/pkg/authentication/authenticator"
@@ -56,7 +57,8 @@ func publicPaths() []string {
 	return []string{"/healthz", "/healthz/*", "/livez", "/livez/*", "/readyz", "/readyz/*"}
 }
 
-// newAuthorizer lets everybody read public paths, and asks the profile about the rest.
+// newAuthorizer lets everybody read public paths and all callers see what is registered, and
+// asks the profile about the rest.
 func newAuthorizer(p profile) (authorizer.Authorizer, error) {
 	public, err := path.NewAuthorizer(publicPaths())
 	if err != nil {
@@ -75,7 +77,25 @@ func newAuthorizer(p profile) (authorizer.Authorizer, error) {
 		}
 		return authorizer.DecisionNoOpinion, "", nil
 	})
-	return union.New(process, read, p), nil
+	return union.New(process, read, authorizer.AuthorizerFunc(seeRegistrations), p), nil
+}
+
+// seeRegistrations lets everybody who was let in see which servers are registered and how they
+// are. The cluster would have to be asked about cluster-wide rights, which those who share
+// a gateway usually lack. Discovery tells them no less, and there is no secret in an APIService.
+func seeRegistrations(ctx context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
+	who := a.GetUser()
+	if callerFrom(ctx) == nil || who == nil || !slices.Contains(who.GetGroups(), user.AllAuthenticated) {
+		return authorizer.DecisionNoOpinion, "", nil
+	}
+	reads := slices.Contains([]string{"get", "list", "watch"}, a.GetVerb())
+	registrations := a.IsResourceRequest() && a.GetAPIGroup() == registrationGroup && a.GetResource() == "apiservices"
+	const health = "/apiservers/healthz"
+	states := !a.IsResourceRequest() && (a.GetPath() == health || strings.HasPrefix(a.GetPath(), health+"/"))
+	if reads && (registrations || states) {
+		return authorizer.DecisionAllow, "", nil
+	}
+	return authorizer.DecisionNoOpinion, "", nil
 }
 
 // authorizeSelf asks the cluster in the caller's own name. Somebody whom the caller

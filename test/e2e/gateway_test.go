@@ -176,7 +176,9 @@ func TestGatewayToken(t *testing.T) {
 	wantOutput(t, asGina.Run(t, "auth", "whoami"), gina)
 	asGina.Run(t, "create", "configmap", "first")
 	asGina.Refused(t, "", []string{"forbidden", gina}, "get", "configmaps", "-n", "others")
-	asGina.Refused(t, "", []string{"forbidden"}, "get", "apiservices")
+	wantOutput(t, asGina.Run(t, "get", "apiservices"), "v1.apps", "Local")
+	wantOutput(t, asGina.Run(t, "get", "--raw", "/apiservers/healthz"), `"available":true`)
+	asGina.Refused(t, "", []string{"forbidden", gina}, "delete", "apiservice", "v1.apps")
 	wantOutput(t, asAdmin.Run(t, "get", "serviceaccounts", "-n", "others"), "gina")
 	wantOutput(t, asAdmin.Run(t, "get", "apiservices"), "v1.apps", "Local")
 }
