@@ -6,6 +6,7 @@ package gateway
 import (
 	"errors"
 	"fmt"
+	"net"
 	"net/url"
 	"path/filepath"
 	"slices"
@@ -55,6 +56,8 @@ type Options struct {
 	Dir string
 	// Listen is the host:port of the gateway.
 	Listen string
+	// Advertise is the host:port under which callers reach the gateway; "" for Listen.
+	Advertise string
 	// AllowNonLoopback confirms, in the profile single-user, that other machines may
 	// reach it.
 	AllowNonLoopback bool
@@ -99,6 +102,8 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 	// The same on every machine, so that documentation can show it.
 	gateway.Lookup("dir").DefValue = "docket-gateway in $XDG_DATA_HOME, or ~/.docket-gateway"
 	gateway.StringVar(&o.Listen, "listen", o.Listen, "Address of the gateway as host:port. Port 0 takes any free port.")
+	gateway.StringVar(&o.Advertise, "advertise", o.Advertise, "Address as host:port under which callers reach the gateway, that of a Service say. "+
+		"It is in the certificate, in kubeconfigs and in discovery; --listen when empty.")
 	gateway.BoolVar(&o.AllowNonLoopback, "allow-non-loopback", o.AllowNonLoopback,
 		"Confirm that --listen may be an address that other machines reach, in the profile single-user.")
 	gateway.StringVar(&o.CertFile, "tls-cert-file", o.CertFile, "Serving certificate. One of an own authority in --dir is made when empty.")
@@ -161,6 +166,11 @@ func (o *Options) Validate() error {
 	for flag, interval := range map[string]time.Duration{"discovery-interval": o.DiscoveryInterval, "namespace-interval": o.NamespaceInterval} {
 		if interval < leastInterval {
 			errs = append(errs, fmt.Errorf("--%s: %s is too short; give at least %s", flag, interval, leastInterval))
+		}
+	}
+	if o.Advertise != "" {
+		if host, _, err := net.SplitHostPort(o.Advertise); err != nil || host == "" {
+			errs = append(errs, fmt.Errorf("--advertise: %q is no address; give host:port such as gateway.team.svc:7444", o.Advertise))
 		}
 	}
 	errs = append(errs, o.validateDatabase(), o.validateCallers())

@@ -6,6 +6,9 @@ package gateway
 import (
 	"bytes"
 	"context"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,6 +19,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"k8s.io/utils/clock"
+
+	"github.com/docket-project/docket/internal/home"
 )
 
 func newTestOptions(t *testing.T) *Options {
@@ -42,6 +47,7 @@ func TestValidate(t *testing.T) {
 		"--impersonate-groups: is for":             func(o *Options) { o.Groups = []string{"a"} },
 		"--client-ca-file: is for":                 func(o *Options) { o.Profile, o.ClientCAFile = ProfileToken, "ca.crt" },
 		"--tls-cert-file, --tls-private-key-file":  func(o *Options) { o.CertFile = "tls.crt" },
+		"--advertise: \"gateway\" is no address":   func(o *Options) { o.Advertise = "gateway" },
 		"--discovery-interval: 0s is too short":    func(o *Options) { o.DiscoveryInterval = 0 },
 		"--database: registrations are kept in":    func(o *Options) { o.Database = "etcd://127.0.0.1:2379" },
 		"--cluster: is empty":                      func(o *Options) { o.Cluster = "" },
@@ -193,5 +199,50 @@ func TestOpenAddresses(t *testing.T) {
 	o.Listen = "0.0.0.0:0"
 	if err := o.Run(t.Context(), &text{}, clock.RealClock{}); err == nil || !strings.Contains(err.Error(), "--allow-non-loopback") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestAdvertise: callers who come by another address find it in their kubeconfig, which has
+// no credentials, and in the certificate.
+func TestAdvertise(t *testing.T) {
+	t.Parallel()
+	o := newTestOptions(t)
+	o.Profile, o.Listen, o.Advertise = ProfileToken, "127.0.0.1:0", "gateway.team.svc:7444"
+	o.Kubeconfig, o.Context = filepath.Join(t.TempDir(), "kubeconfig"), "other"
+	writeKubeconfig(t, o.Kubeconfig, newCluster(t))
+	if err := o.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	held, err := home.Open(o.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, config, err := o.open(t.Context(), held, clock.RealClock{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(config.Place.Listener.Close(), server.Close(), held.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	team, err := clientcmd.LoadFromFile(filepath.Join(o.Dir, "team.kubeconfig"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cluster := team.Clusters[team.Contexts[team.CurrentContext].Cluster]
+	if cluster.Server != "https://gateway.team.svc:7444" || len(team.AuthInfos) != 1 || team.AuthInfos["docket-gateway"].Token != "" {
+		t.Errorf("the team gets %+v %+v", cluster, team.AuthInfos)
+	}
+	serving, _ := config.Place.Serving.CurrentCertKeyContent()
+	block, _ := pem.Decode(serving)
+	leaf, err := x509.ParseCertificate(block.Bytes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(cluster.CertificateAuthorityData)
+	if _, err := leaf.Verify(x509.VerifyOptions{Roots: roots, DNSName: "gateway.team.svc"}); err != nil {
+		t.Error(err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"path/filepath"
 	"strings"
 	"time"
@@ -85,6 +86,9 @@ func (o *Options) open(ctx context.Context, held *home.Home, c clock.WithTicker)
 			err = errors.Join(err, place.Listener.Close())
 		}
 	}()
+	if host, _, err := net.SplitHostPort(o.Advertise); err == nil {
+		place.URL, place.Hosts = "https://"+o.Advertise, append(place.Hosts, host)
+	}
 	config := &Config{
 		Place: Place{Endpoint: place}, Profile: o.Profile, Delegated: o.Reviews == reviewsDelegated, Groups: o.Groups,
 		DatabaseURL:       o.Database,
@@ -104,12 +108,23 @@ func (o *Options) open(ctx context.Context, held *home.Home, c clock.WithTicker)
 	if err != nil {
 		return nil, nil, err
 	}
-	if !shared {
-		if err := held.WriteKubeconfig(place.URL, config.Place.CA, config.Place.Token); err != nil {
-			return nil, nil, errors.Join(err, server.Close())
-		}
+	if err := o.writeKubeconfig(held, config); err != nil {
+		return nil, nil, errors.Join(err, server.Close())
 	}
 	return server, config, nil
+}
+
+// writeKubeconfig writes what leads callers here. Several people share one without
+// credentials.
+func (o *Options) writeKubeconfig(held *home.Home, c *Config) error {
+	if o.Profile == ProfileSingleUser {
+		return held.WriteKubeconfig(c.Place.URL, c.Place.CA, c.Place.Token)
+	}
+	ca := c.Place.CA
+	if o.CertFile != "" {
+		ca = nil // It signed no certificate that callers see.
+	}
+	return held.WriteTeamKubeconfig(proxyName, c.Place.URL, ca)
 }
 
 // clusterConfig returns how the cluster is reached, from the places where kubectl looks.
@@ -222,6 +237,8 @@ func (o *Options) announce(out io.Writer, c *Config, held *home.Home) {
 	_, _ = fmt.Fprintf(out, "The gateway is ready at %s, in front of %s (profile %s). Stop it with Ctrl-C.\n", c.Place.URL, c.Cluster.Host, o.Profile)
 	if o.Profile == ProfileSingleUser {
 		_, _ = fmt.Fprintf(out, "In another terminal:\n\n  export KUBECONFIG=%s\n  kubectl api-resources\n\n", home.Quote(held.Path(home.KubeconfigFile)))
+	} else {
+		_, _ = fmt.Fprintf(out, "Callers use, with credentials of their own,\n\n  %s\n\n", held.Path(home.TeamKubeconfigFile))
 	}
 	_, _ = fmt.Fprintf(out, "Extension servers trust it with\n\n  --requestheader-client-ca-file=%s --requestheader-allowed-names=%s\n\n",
 		home.Quote(held.Path(home.ProxyCAFile)), c.Place.Proxy.CommonName)

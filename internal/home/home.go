@@ -21,6 +21,7 @@ import (
 const (
 	// These are for their users to find.
 	KubeconfigFile       = "kubeconfig"
+	TeamKubeconfigFile   = "team.kubeconfig"
 	DatabaseFile         = "docket.db"
 	ProxyCAFile          = "front-proxy-ca.crt"
 	ProxyCertificateFile = "front-proxy-client.crt"

@@ -19,19 +19,33 @@ const contextName = "docket"
 // WriteKubeconfig writes a file that needs nothing else: certificate and token are
 // inside. The user's own ~/.kube/config is left alone.
 func (h *Home) WriteKubeconfig(url string, ca *certificate.Pair, token string) error {
+	return h.writeKubeconfig(KubeconfigFile, contextName, clientcmdapi.Cluster{Server: url, CertificateAuthorityData: ca.CertificatePEM}, token)
+}
+
+// WriteTeamKubeconfig writes a file for several people. It leads to the server and has no
+// credentials: each of them adds their own to the user name, or has the context name
+// another user. ca may be nil.
+func (h *Home) WriteTeamKubeconfig(name, url string, ca *certificate.Pair) error {
+	cluster := clientcmdapi.Cluster{Server: url}
+	if ca != nil {
+		cluster.CertificateAuthorityData = ca.CertificatePEM
+	}
+	return h.writeKubeconfig(TeamKubeconfigFile, name, cluster, "")
+}
+
+// writeKubeconfig writes a file in which context, cluster and user have the same name.
+func (h *Home) writeKubeconfig(file, name string, cluster clientcmdapi.Cluster, token string) error {
 	data, err := clientcmd.Write(clientcmdapi.Config{
-		Clusters: map[string]*clientcmdapi.Cluster{
-			contextName: {Server: url, CertificateAuthorityData: ca.CertificatePEM},
-		},
-		AuthInfos:      map[string]*clientcmdapi.AuthInfo{contextName: {Token: token}},
-		Contexts:       map[string]*clientcmdapi.Context{contextName: {Cluster: contextName, AuthInfo: contextName}},
-		CurrentContext: contextName,
+		Clusters:       map[string]*clientcmdapi.Cluster{name: &cluster},
+		AuthInfos:      map[string]*clientcmdapi.AuthInfo{name: {Token: token}},
+		Contexts:       map[string]*clientcmdapi.Context{name: {Cluster: name, AuthInfo: name}},
+		CurrentContext: name,
 	})
 	if err != nil {
-		return fmt.Errorf("make the kubeconfig: %w", err)
+		return fmt.Errorf("make %s: %w", file, err)
 	}
-	if err := atomicfile.Write(h.Path(KubeconfigFile), data); err != nil {
-		return fmt.Errorf("write the kubeconfig: %w", err)
+	if err := atomicfile.Write(h.Path(file), data); err != nil {
+		return fmt.Errorf("write %s: %w", file, err)
 	}
 	return nil
 }

@@ -4,9 +4,13 @@
 package e2e
 
 import (
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
+
+	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/docket-project/docket/internal/testenv"
 	"github.com/docket-project/docket/test/e2e/harness"
@@ -181,6 +185,40 @@ func TestGatewayToken(t *testing.T) {
 	asGina.Refused(t, "", []string{"forbidden", gina}, "delete", "apiservice", "v1.apps")
 	wantOutput(t, asAdmin.Run(t, "get", "serviceaccounts", "-n", "others"), "gina")
 	wantOutput(t, asAdmin.Run(t, "get", "apiservices"), "v1.apps", "Local")
+	testTeamKubeconfig(t, gateway, mine)
+}
+
+// testTeamKubeconfig follows docs/aggregator.md: a caller takes the file of the gateway and adds what
+// they have, a token or a user of their own kubeconfig.
+func testTeamKubeconfig(t *testing.T, gateway *harness.Server, mine string) {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join(gateway.Dir, "team.kubeconfig"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, err := clientcmd.LoadFromFile(mine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	user := own.Contexts[own.CurrentContext].AuthInfo
+	for name, do := range map[string]func(*harness.Kubectl){
+		"a token": func(k *harness.Kubectl) {
+			k.Run(t, "config", "set-credentials", "docket-gateway", "--token="+own.AuthInfos[user].Token)
+		},
+		"a user": func(k *harness.Kubectl) { k.Run(t, "config", "set-context", "docket-gateway", "--user="+user) },
+	} {
+		team := filepath.Join(t.TempDir(), "team.kubeconfig")
+		if err := os.WriteFile(team, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		kubectl := harness.KubectlMerged(t, "apps", team, mine)
+		do(kubectl)
+		wantOutput(t, kubectl.Run(t, "auth", "whoami"), gina)
+		wantOutput(t, kubectl.Run(t, "get", "apiservices"), "v1.apps")
+		if t.Failed() {
+			t.Logf("with %s", name)
+		}
+	}
 }
 
 // TestGatewayNamespaceMadeAnew: rights in a namespace end with it, so that the gateway sees

@@ -55,6 +55,12 @@ func (s *Server) KubectlOf(t testing.TB, namespace, kubeconfig string) *Kubectl 
 	return newKubectl(t, path, namespace)
 }
 
+// KubectlMerged returns a kubectl that merges several kubeconfigs, as $KUBECONFIG has it.
+func KubectlMerged(t testing.TB, namespace string, kubeconfigs ...string) *Kubectl {
+	t.Helper()
+	return newKubectl(t, "", namespace).WithEnv("KUBECONFIG=" + strings.Join(kubeconfigs, string(filepath.ListSeparator)))
+}
+
 func newKubectl(t testing.TB, kubeconfig, namespace string) *Kubectl {
 	t.Helper()
 	return &Kubectl{kubeconfig: kubeconfig, home: t.TempDir(), namespace: namespace}
