@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/http"
 	"os"
 	"path/filepath"
 
@@ -116,9 +117,23 @@ func (e *endpoint) proxyCA(ctx context.Context) ([]byte, error) {
 	return []byte(trust.Data[key]), nil
 }
 
+// mayShadow refuses to take a group version from a kube-apiserver, which would let us:
+// everybody would lose it, not only those who go through a gateway.
+func (e *endpoint) mayShadow(ctx context.Context) error {
+	code := 0
+	_ = e.core.Discovery().RESTClient().Get().AbsPath("/apiservers/healthz").Do(ctx).StatusCode(&code) // 503 is an answer, too.
+	if code == http.StatusOK || code == http.StatusServiceUnavailable {
+		return nil
+	}
+	return fmt.Errorf("--shadow: the endpoint is no docket gateway (/apiservers/healthz answers %d); start one in front of the cluster, and give its kubeconfig", code)
+}
+
 // explained adds to an error about rights what to do.
 func explained(err error) error {
+	var status apierrors.APIStatus
 	switch {
+	case apierrors.IsForbidden(err) && errors.As(err, &status) && status.Status().Details != nil && len(status.Status().Details.Causes) > 0:
+		return err // It is about a field, and no right would help.
 	case apierrors.IsForbidden(err):
 		return fmt.Errorf("%w; ask an administrator of the endpoint for this right, or use a kubeconfig that has it", err)
 	case apierrors.IsUnauthorized(err):

@@ -6,8 +6,6 @@ package extension
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -42,6 +40,11 @@ type Options struct {
 	Keep bool
 	// Timeout bounds the time from the start of the command until it is available.
 	Timeout time.Duration
+	// Shadow has the server take group versions that the endpoint passes on to its cluster.
+	Shadow bool
+
+	// derived tells that Name was made from the command.
+	derived bool
 }
 
 // NewOptions returns the defaults.
@@ -54,13 +57,15 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 	var sections cliflag.NamedFlagSets
 	o.addEndpointFlags(sections.FlagSet("endpoint"))
 	server := sections.FlagSet("server")
-	server.StringVar(&o.Name, "name", o.Name, "Name of the server's Service. The command's own name when empty.")
+	server.StringVar(&o.Name, "name", o.Name, "Name of the server's Service. When empty the command's own name, with a number if a server of this name runs already.")
 	server.StringVar(&o.Namespace, "namespace", o.Namespace, "Namespace of the Service. It is made if it is not there, and stays.")
 	server.IntVar(&o.Port, "server-port", o.Port, "Port of the server on 127.0.0.1. Any free one when 0.")
 	server.StringSliceVar(&o.GroupVersions, "group-version", o.GroupVersions,
 		"What the server serves, as group/version; repeat it for several. The server is asked when it is left out.")
 	server.StringVar(&o.AddFlags, "flags", o.AddFlags,
 		"Flags that are appended to the command: recommended (those of servers built on Kubernetes' RecommendedOptions), none, or auto: recommended unless the command has a placeholder.")
+	server.BoolVar(&o.Shadow, "shadow", o.Shadow,
+		"Take group versions that the cluster behind a docket gateway serves, for those who go through the gateway, as long as the server runs.")
 	server.BoolVar(&o.Keep, "keep", o.Keep, "Leave the registration when the server ends.")
 	server.DurationVar(&o.Timeout, "timeout", o.Timeout, "How long the server may take from its start until it is available.")
 	return sections
@@ -82,7 +87,7 @@ func (o *Options) Validate(command []string) error {
 		return errors.New("give the command of the server after --, as in `docket run -- ./server --etcd-servers=http://127.0.0.1:2379`")
 	}
 	if o.Name == "" {
-		o.Name = nameOf(command[0])
+		o.Name, o.derived = nameOf(command[0]), true
 	}
 	for _, problem := range validation.IsDNS1035Label(o.Name) {
 		errs = append(errs, fmt.Errorf("--name: %q: %s", o.Name, problem))
@@ -118,22 +123,4 @@ func (o *Options) groupVersions() ([]schema.GroupVersion, error) {
 		versions = append(versions, version)
 	}
 	return versions, errors.Join(errs...)
-}
-
-// nameOf makes the name of a Service from that of a program.
-func nameOf(command string) string {
-	const most = 63
-	base := strings.TrimSuffix(filepath.Base(command), ".exe")
-	name := strings.Map(func(r rune) rune {
-		switch {
-		case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
-			return r
-		case r >= 'A' && r <= 'Z':
-			return r - 'A' + 'a'
-		default:
-			return '-'
-		}
-	}, base)
-	name = strings.TrimLeft(name, "-0123456789")
-	return strings.TrimRight(name[:min(len(name), most)], "-")
 }

@@ -39,6 +39,7 @@ type registration struct {
 	name, namespace string // of the Service
 	run             string // unique
 	versions        []schema.GroupVersion
+	shadow          bool // what the endpoint's cluster serves
 	notes           io.Writer
 }
 
@@ -133,7 +134,7 @@ func (r *registration) putAPIService(ctx context.Context, version schema.GroupVe
 		if err != nil {
 			return err
 		}
-		if err := r.mine(have); err != nil {
+		if err := r.mine(ctx, have); err != nil {
 			return err
 		}
 		r.mark(&have.ObjectMeta)
@@ -148,11 +149,14 @@ func (r *registration) putAPIService(ctx context.Context, version schema.GroupVe
 }
 
 // mine refuses an APIService that is not of an earlier run of this server.
-func (r *registration) mine(have *apiregistrationv1.APIService) error {
+func (r *registration) mine(ctx context.Context, have *apiregistrationv1.APIService) error {
 	service := have.Spec.Service
 	switch {
+	case service == nil && r.shadow:
+		return r.endpoint.mayShadow(ctx)
 	case service == nil:
-		return errors.New("the endpoint serves this group version itself, for a CustomResourceDefinition say; one server has one group version")
+		return errors.New("the endpoint serves this group version itself, for a CustomResourceDefinition say; one server has one group version. " +
+			"At a docket gateway, --shadow has yours take the place of the cluster's")
 	case have.Labels[managedByLabel] != managedBy:
 		return fmt.Errorf("APIService %s leads to Service %s in namespace %s and is not docket run's; if that server is not needed any more, delete it with `kubectl delete apiservice %s`",
 			have.Name, service.Name, service.Namespace, have.Name)

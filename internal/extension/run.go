@@ -38,6 +38,9 @@ func (o *Options) Run(ctx context.Context, command []string, out, errOut io.Writ
 	if err != nil {
 		return err
 	}
+	if err := o.chooseName(ctx, e, errOut); err != nil {
+		return err
+	}
 	p, err := o.prepare(ctx, e, c.Now())
 	if err != nil {
 		return err
@@ -71,7 +74,7 @@ func (o *Options) runAt(ctx context.Context, e *endpoint, p *place, command []st
 		cancel(errChildEnded)
 	}()
 
-	r := &registration{endpoint: e, place: p, name: o.Name, namespace: o.Namespace, run: uuid.NewString(), notes: errOut}
+	r := &registration{endpoint: e, place: p, name: o.Name, namespace: o.Namespace, run: uuid.NewString(), shadow: o.Shadow, notes: errOut}
 	ready, err := o.bringUp(serving, r)
 	if !o.Keep || err != nil {
 		err = errors.Join(err, r.end(ctx))

@@ -105,11 +105,16 @@ type session struct {
 
 func run(t *testing.T, dir string) *session {
 	t.Helper()
+	return runAs(t, dir, "fake", "good")
+}
+
+func runAs(t *testing.T, dir, name, mode string) *session {
+	t.Helper()
 	options := NewOptions()
-	options.Dir, options.Name, options.Timeout = dir, "fake", patience
+	options.Dir, options.Name, options.Timeout = dir, name, patience
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &session{cancel: cancel, ended: make(chan error, 1)}
-	go func() { s.ended <- options.Run(ctx, command("good"), &s.out, &s.out, clock.RealClock{}) }()
+	go func() { s.ended <- options.Run(ctx, command(mode), &s.out, &s.out, clock.RealClock{}) }()
 	t.Cleanup(cancel)
 	return s
 }
@@ -221,6 +226,55 @@ func TestOwnRegistrationIsTakenOver(t *testing.T) {
 	checkGone(t, dir, second.out.String())
 }
 
+// TestServersOfOneCommand: two servers in one interpreter, say, keep out of each other's
+// way without names, one can't take the other's group version, and the place of one that has ended is
+// free.
+func TestServersOfOneCommand(t *testing.T) {
+	t.Parallel()
+	dir := up(t)
+	derived := nameOf(os.Args[0])
+	first := runAs(t, dir, "", "good")
+	first.out.wait(t, "serving things.example.com/v1")
+	second := runAs(t, dir, "", "other")
+	second.out.wait(t, "serving others.example.com/v1")
+	second.out.wait(t, "this one is "+derived+"-2")
+	core, services, _ := clients(t, dir)
+	ports := map[int32]bool{}
+	for _, name := range []string{derived, derived + "-2"} {
+		service, err := core.CoreV1().Services("docket-run").Get(t.Context(), name, metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ports[service.Spec.Ports[0].Port] = true
+	}
+	if len(ports) != 2 {
+		t.Errorf("the servers share a port: %v", ports)
+	}
+	third := runAs(t, dir, "", "good")
+	if err := <-third.ended; err == nil || !strings.Contains(err.Error(), "that of another docket run, with --name="+derived) {
+		t.Errorf("a third with the group version of the first ended with %v", err)
+	}
+	before, err := services.ApiregistrationV1().APIServices().Get(t.Context(), apiServiceName, metav1.GetOptions{})
+	if err != nil || before.Spec.Service.Name != derived {
+		t.Errorf("the registration of the first: %+v, %v", before.Spec.Service, err)
+	}
+	first.cancel()
+	if err := <-first.ended; err != nil {
+		t.Error(err)
+	}
+	fourth := runAs(t, dir, "", "good")
+	fourth.out.wait(t, "serving things.example.com/v1")
+	if _, err := core.CoreV1().Services("docket-run").Get(t.Context(), derived, metav1.GetOptions{}); err != nil {
+		t.Error(err)
+	}
+	for _, s := range []*session{second, fourth} {
+		s.cancel()
+		if err := <-s.ended; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // TestErrorsTeach: what can go wrong says what is wrong and what to do, and leaves
 // nothing behind.
 func TestErrorsTeach(t *testing.T) {
@@ -261,7 +315,8 @@ func TestErrorsTeach(t *testing.T) {
 		"own certificate":  {command: command("own certificate"), want: []string{"{cert}", "certificate"}},
 		"stranger":         {change: func(o *Options) { o.Kubeconfig, o.Dir = alone, "" }, want: []string{"--group-version is required", home.ProxyCertificateFile}},
 		"not its own":      {change: func(o *Options) { o.GroupVersions = []string{"foreign.example.com/v1"} }, want: []string{"foreign.example.com/v1", "Service other in namespace theirs", "kubectl delete apiservice"}},
-		"endpoint's own":   {change: func(o *Options) { o.GroupVersions = []string{"apps/v1"} }, want: []string{"apps/v1", "itself"}},
+		"endpoint's own":   {change: func(o *Options) { o.GroupVersions = []string{"apps/v1"} }, want: []string{"apps/v1", "itself", "--shadow"}},
+		"shadows up":       {change: func(o *Options) { o.GroupVersions, o.Shadow = []string{"apps/v1"}, true }, want: []string{"apps/v1 is already served by this server"}},
 		"never available":  {change: func(o *Options) { o.GroupVersions, o.Timeout = []string{"wrong.example.com/v1"}, 5*time.Second }, want: []string{"--timeout 5s", "FailedDiscoveryCheck"}},
 		"no group version": {change: func(o *Options) { o.GroupVersions = []string{"v1"} }, want: []string{"--group-version", "group/version"}},
 	} {

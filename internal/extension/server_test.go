@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -46,7 +47,7 @@ func serve(arguments []string) int {
 	}
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(authority)
-	server := httptest.NewUnstartedServer(extensionHandler())
+	server := httptest.NewUnstartedServer(extensionHandler(mode))
 	server.Listener = listener
 	server.TLS = &tls.Config{ClientAuth: tls.VerifyClientCertIfGiven, ClientCAs: roots, MinVersion: tls.VersionTLS12}
 	if mode != "own certificate" {
@@ -65,8 +66,8 @@ func serve(arguments []string) int {
 }
 
 // extensionHandler serves an empty list of things to the aggregator. It says so on its
-// output if it is shown a token.
-func extensionHandler() http.Handler {
+// output if it is shown a token. The group has another name for the mode "other".
+func extensionHandler(mode string) http.Handler {
 	mux := http.NewServeMux()
 	answers := map[string]string{
 		"/healthz":                           `ok`,
@@ -78,7 +79,14 @@ func extensionHandler() http.Handler {
 		if r.Header.Get("Authorization") != "" {
 			fmt.Println("LEAKED a token")
 		}
-		answer, ok := answers[r.URL.Path]
+		path := r.URL.Path
+		if mode == "other" {
+			path = strings.Replace(path, "others.example.com", "things.example.com", 1)
+		}
+		answer, ok := answers[path]
+		if mode == "other" {
+			answer = strings.ReplaceAll(answer, "things.example.com", "others.example.com")
+		}
 		switch {
 		case !ok:
 			http.NotFound(w, r)

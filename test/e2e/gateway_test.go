@@ -5,7 +5,9 @@ package e2e
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -51,9 +53,9 @@ func oneNamespace(t *testing.T, c *harness.Cluster) string {
 }
 
 // serveReports starts `docket serve` behind a gateway by `docket run`.
-func serveReports(t *testing.T, gateway *harness.Server) *harness.Extension {
+func serveReports(t *testing.T, gateway *harness.Server) {
 	t.Helper()
-	return harness.RunExtension(t, gateway.Kubeconfig(), gateway.Dir, harness.Docket(t), "serve",
+	harness.RunExtension(t, gateway.Kubeconfig(), gateway.Dir, harness.Docket(t), "serve",
 		"--database=sqlite://"+t.TempDir()+"/reports.db", "--cluster=behind-the-gateway")
 }
 
@@ -255,4 +257,39 @@ func TestGatewayNamespaceMadeAnew(t *testing.T) {
 	}
 	kubectl.RunInput(t, smallReport, "apply", "-f", "-")
 	wantOutput(t, kubectl.Run(t, "get", "polr", "-o", "name"), "first")
+}
+
+// TestGatewayShadow: an extension may take a group version from the cluster for those who go
+// through the gateway, if it is told to, and from nobody else; when it ends, the cluster's is back.
+func TestGatewayShadow(t *testing.T) {
+	t.Parallel()
+	c := harness.StartCluster(t)
+	c.InstallCRDs(t)
+	c.EnsureNamespace(t, "apps")
+	admin := c.Kubectl(t, "apps")
+	admin.RunInput(t, smallReport, "apply", "-f", "-")
+	gateway := harness.Gateway(t, c.Kubeconfig(), "--discovery-interval=1s")
+	kubectl := gateway.Kubectl(t, "apps")
+	wantOutput(t, kubectl.Run(t, "get", "polr", "-o", "name"), "first")
+	serve := []string{harness.Docket(t), "serve", "--database=sqlite://" + t.TempDir() + "/reports.db", "--cluster=mine"}
+	for want, flags := range map[string][]string{
+		"--shadow has yours take": {"--kubeconfig", gateway.Kubeconfig(), "--dir", gateway.Dir},
+		"is no docket gateway":    {"--shadow", "--group-version=wgpolicyk8s.io/v1alpha2", "--kubeconfig", c.Kubeconfig(), "--dir", gateway.Dir},
+	} {
+		arguments := slices.Concat([]string{"run"}, flags, []string{"--"}, serve)
+		if output, err := exec.CommandContext(t.Context(), harness.Docket(t), arguments...).CombinedOutput(); err == nil || !strings.Contains(string(output), want) {
+			t.Errorf("docket run %v: %v, %s", flags, err, output)
+		}
+	}
+	extension := harness.RunShadowing(t, gateway.Kubeconfig(), gateway.Dir, serve...)
+	if got := kubectl.Run(t, "get", "polr", "-o", "name"); got != "" {
+		t.Errorf("the gateway still shows the cluster's: %s", got)
+	}
+	wantOutput(t, kubectl.Run(t, "get", "apiservice", "v1alpha2.wgpolicyk8s.io", "-o", "jsonpath={.status.conditions[?(@.type=='Shadowing')].message}"), "the upstream cluster")
+	wantOutput(t, admin.Run(t, "get", "polr", "-o", "name"), "first")
+	extension.Stop(t)
+	wantOutput(t, kubectl.Run(t, "get", "polr", "-o", "name"), "first")
+	waitUntil(t, "the APIService is the cluster's again", func() bool {
+		return strings.Contains(kubectl.Try(t, "", "get", "apiservice", "v1alpha2.wgpolicyk8s.io").Stdout, "Local")
+	})
 }

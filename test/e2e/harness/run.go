@@ -21,10 +21,18 @@ type Extension struct{ process process }
 // endpoint. It ends with the test.
 func RunExtension(t testing.TB, kubeconfig, dir string, command ...string) *Extension {
 	t.Helper()
-	e := &Extension{process: process{
-		path:      Docket(t),
-		arguments: append([]string{"run", "--kubeconfig", kubeconfig, "--dir", dir, "--"}, command...),
-	}}
+	return runExtension(t, append([]string{"run", "--kubeconfig", kubeconfig, "--dir", dir, "--"}, command...))
+}
+
+// RunShadowing is RunExtension for a server that takes a group version of the cluster.
+func RunShadowing(t testing.TB, kubeconfig, dir string, command ...string) *Extension {
+	t.Helper()
+	return runExtension(t, append([]string{"run", "--shadow", "--kubeconfig", kubeconfig, "--dir", dir, "--"}, command...))
+}
+
+func runExtension(t testing.TB, arguments []string) *Extension {
+	t.Helper()
+	e := &Extension{process: process{path: Docket(t), arguments: arguments}}
 	ready := func(_ context.Context, o *output) bool { return strings.Contains(o.text(), registeredLine) }
 	if err := e.process.start(t.Context(), ready); err != nil {
 		t.Fatal(err)

@@ -1,0 +1,91 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package extension
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+const (
+	// longestName is that of a Service.
+	longestName = 63
+	// aliveTimeout is enough for a server on this machine.
+	aliveTimeout = time.Second
+)
+
+// chooseName gives a server whose name was made from its command, python3 say, another
+// one as long as a server of this name runs: they would take each other's Service. A name that the
+// user gave is taken as it is.
+func (o *Options) chooseName(ctx context.Context, e *endpoint, notes io.Writer) error {
+	if !o.derived {
+		return nil
+	}
+	list, err := e.services.ApiregistrationV1().APIServices().List(ctx, metav1.ListOptions{LabelSelector: managedByLabel + "=" + managedBy})
+	if apierrors.IsForbidden(err) {
+		return nil // The registration tells whether anything is in its way.
+	}
+	if err != nil {
+		return fmt.Errorf("look for other servers: %w", explained(err))
+	}
+	taken := map[string]bool{}
+	for i := range list.Items {
+		service := list.Items[i].Spec.Service
+		if service != nil && service.Namespace == o.Namespace && isAlive(ctx, list.Items[i].Annotations[endpointAnnotation]) {
+			taken[service.Name] = true
+		}
+	}
+	base := o.Name
+	for n := 2; taken[o.Name]; n++ {
+		suffix := "-" + strconv.Itoa(n)
+		o.Name = base[:min(len(base), longestName-len(suffix))] + suffix
+	}
+	if o.Name != base {
+		_, err = fmt.Fprintf(notes, "docket run: a server named %s runs already; this one is %s (choose with --name)\n", base, o.Name)
+	}
+	return err
+}
+
+// isAlive tells whether somebody listens at an address, which is one of this machine.
+func isAlive(ctx context.Context, address string) bool {
+	target, err := url.Parse(address)
+	if err != nil || target.Host == "" {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, aliveTimeout)
+	defer cancel()
+	connection, err := new(net.Dialer).DialContext(ctx, "tcp", target.Host)
+	if err != nil {
+		return false
+	}
+	_ = connection.Close() // It was opened to be closed.
+	return true
+}
+
+// nameOf makes the name of a Service from that of a program.
+func nameOf(command string) string {
+	base := strings.TrimSuffix(filepath.Base(command), ".exe")
+	name := strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
+			return r
+		case r >= 'A' && r <= 'Z':
+			return r - 'A' + 'a'
+		default:
+			return '-'
+		}
+	}, base)
+	name = strings.TrimLeft(name, "-0123456789")
+	return strings.TrimRight(name[:min(len(name), longestName)], "-")
+}
