@@ -19,9 +19,14 @@ import (
 
 const healthPath = "/apiservers/healthz"
 
-// health is what one APIService says about itself.
-type health struct {
-	Name               string       `json:"name"`
+// server is what one APIService says about its server.
+type server struct {
+	Name         string `json:"name"`
+	GroupVersion string `json:"groupVersion"`
+	// URL is where the server itself serves the group version, with a certificate for
+	// ServerName.
+	URL                string       `json:"url,omitempty"`
+	ServerName         string       `json:"serverName,omitempty"`
 	Service            string       `json:"service,omitempty"`
 	Available          bool         `json:"available"`
 	Reason             string       `json:"reason"`
@@ -30,8 +35,8 @@ type health struct {
 	Local              bool         `json:"local"`
 }
 
-func healthOf(service *apiregistration.APIService) health {
-	h := health{Name: service.Name, Local: service.Spec.Service == nil}
+func healthOf(service *apiregistration.APIService) server {
+	h := server{Name: service.Name, Local: service.Spec.Service == nil}
 	if !h.Local {
 		h.Service = service.Spec.Service.Namespace + "/" + service.Spec.Service.Name
 	}
@@ -53,21 +58,35 @@ func (a *Aggregator) serveHealth(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	name := strings.Trim(strings.TrimPrefix(r.URL.Path, healthPath), "/")
-	list := []health{} // Never null in JSON.
-	ok := true
-	for _, service := range a.registry.all() {
-		if name == "" || name == service.Name {
-			h := healthOf(service)
-			ok = ok && h.Available
-			list = append(list, h)
-		}
-	}
+	list := a.serversNamed(name)
 	if name != "" && len(list) == 0 {
 		writeError(w, r, apierrors.NewNotFound(apiregistration.Resource("apiservices"), name))
 		return
 	}
-	slices.SortFunc(list, func(x, y health) int { return strings.Compare(x.Name, y.Name) })
-	contentType, body := "text/plain; charset=utf-8", healthText(list, ok)
+	code := http.StatusOK
+	if slices.ContainsFunc(list, func(s server) bool { return !s.Available }) {
+		code = http.StatusServiceUnavailable
+	}
+	writeServers(w, r, code, list, healthText(list, code == http.StatusOK))
+}
+
+// serversNamed returns the servers of all APIServices by name, or that of one.
+func (a *Aggregator) serversNamed(name string) []server {
+	list := []server{} // Never null in JSON.
+	for _, service := range a.registry.all() {
+		if name == "" || name == service.Name {
+			s := healthOf(service)
+			a.locate(&s, service)
+			list = append(list, s)
+		}
+	}
+	slices.SortFunc(list, func(x, y server) int { return strings.Compare(x.Name, y.Name) })
+	return list
+}
+
+// writeServers answers with a text, or with the list in JSON for who prefers that.
+func writeServers(w http.ResponseWriter, r *http.Request, code int, list []server, text string) {
+	contentType, body := "text/plain; charset=utf-8", text
 	if r.URL.Query().Get("format") == "json" || strings.Contains(r.Header.Get("Accept"), "application/json") {
 		data, err := json.Marshal(list)
 		if err != nil {
@@ -78,13 +97,11 @@ func (a *Aggregator) serveHealth(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", contentType)
 	w.Header().Set("X-Content-Type-Options", "nosniff")
-	if !ok {
-		w.WriteHeader(http.StatusServiceUnavailable)
-	}
+	w.WriteHeader(code)
 	fmt.Fprint(w, body)
 }
 
-func healthText(list []health, ok bool) string {
+func healthText(list []server, ok bool) string {
 	var text strings.Builder
 	for _, h := range list {
 		if h.Available {

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/discovery"
 	apiregistration "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
@@ -53,6 +55,55 @@ func TestRegisteredServerIsServed(t *testing.T) {
 		if code, _, header := w.get(t, "/apis", "Accept", accept); code != http.StatusOK || header.Get("Content-Type") != accept {
 			t.Errorf("%s: %d %s", accept, code, header.Get("Content-Type"))
 		}
+	}
+}
+
+// TestEachVersionHasAnAddress: versions of one group on several servers are listed with the
+// address of each, whether it answers or not; discovery has room for one.
+func TestEachVersionHasAnAddress(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	want := map[string]string{"apiextensions.k8s.io/v1": "https://" + self + "/apis/apiextensions.k8s.io/v1"}
+	for _, gv := range []string{"who.example.com/v1", "who.example.com/v2"} {
+		want[gv] = w.serving(t, gv).URL + "/apis/" + gv
+	}
+	dead := newBackend(t, w, "who.example.com/v3", echoHost)
+	service := dead.service()
+	dead.Close()
+	_, err := w.client.ApiregistrationV1().APIServices().Create(t.Context(), service, metav1.CreateOptions{})
+	must(t, err)
+	w.available(t, service.Name, apiregistration.ConditionFalse)
+	want[dead.gv] = dead.URL + "/apis/" + dead.gv
+	eventually(t, func() string { // What is served here has its APIService a moment later.
+		_, body, _ := w.get(t, "/apiservers")
+		if !strings.Contains(body, "apiextensions") {
+			return body
+		}
+		return ""
+	})
+	code, body, _ := w.get(t, "/apiservers", "Accept", "application/json")
+	var list []struct {
+		Name, GroupVersion, URL, ServerName string
+		Available                           bool
+	}
+	if err := json.Unmarshal([]byte(body), &list); err != nil || code != http.StatusOK {
+		t.Fatalf("%d %s", code, body)
+	}
+	got := map[string]string{}
+	for _, s := range list {
+		got[s.GroupVersion] = s.URL
+		if remote := strings.HasPrefix(s.GroupVersion, "who."); remote != (s.ServerName == echoHost) || s.Available != (s.GroupVersion != dead.gv) {
+			t.Errorf("%+v", s)
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if _, body, _ := w.get(t, "/apiservers"); !strings.Contains(body, "who.example.com/v2 "+want["who.example.com/v2"]+"\n") {
+		t.Errorf("as text: %s", body)
+	}
+	if code, _, _ := w.get(t, "/apiservers/nothing"); code != http.StatusNotFound {
+		t.Errorf("another path: %d", code)
 	}
 }
 

@@ -39,15 +39,11 @@ func newTransports(certificate func() ([]byte, []byte)) *transports {
 
 func (t *transports) forService(service *apiregistration.APIService) (*backendTransport, error) {
 	certificate, key := t.certificate()
-	name := service.Annotations[ServerNameAnnotation]
-	if name == "" {
-		name = service.Spec.Service.Name + "." + service.Spec.Service.Namespace + ".svc"
-	}
 	config := transport.Config{
 		TLS: transport.TLSConfig{
 			Insecure:   service.Spec.InsecureSkipTLSVerify,
 			CAData:     service.Spec.CABundle,
-			ServerName: name,
+			ServerName: serverNameOf(service),
 			CertData:   certificate,
 			KeyData:    key,
 		},

@@ -90,8 +90,8 @@ func seeRegistrations(ctx context.Context, a authorizer.Attributes) (authorizer.
 	}
 	reads := slices.Contains([]string{"get", "list", "watch"}, a.GetVerb())
 	registrations := a.IsResourceRequest() && a.GetAPIGroup() == registrationGroup && a.GetResource() == "apiservices"
-	const health = "/apiservers/healthz"
-	states := !a.IsResourceRequest() && (a.GetPath() == health || strings.HasPrefix(a.GetPath(), health+"/"))
+	const servers, health = "/apiservers", "/apiservers/healthz"
+	states := !a.IsResourceRequest() && (a.GetPath() == servers || a.GetPath() == health || strings.HasPrefix(a.GetPath(), health+"/"))
 	if reads && (registrations || states) {
 		return authorizer.DecisionAllow, "", nil
 	}

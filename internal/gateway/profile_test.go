@@ -30,7 +30,7 @@ func TestCallersSeeRegistrations(t *testing.T) {
 			const services, one = "/apis/apiregistration.k8s.io/v1/apiservices", "/v1.new.example.com"
 			for path, want := range map[string]string{
 				services: `"name":"v1.new.example.com"`, services + one: `"caBundle"`, services + one + "/status": `"Available"`,
-				"/apiservers/healthz": "v1.new.example.com ok", "/apiservers/healthz" + one: "v1.new.example.com ok",
+				"/apiservers": "new.example.com/v1 https://127.0.0.1:", "/apiservers/healthz": "v1.new.example.com ok", "/apiservers/healthz" + one: "v1.new.example.com ok",
 			} {
 				if code, body := g.get(path, "bob-token"); code != http.StatusOK || !strings.Contains(body, want) {
 					t.Errorf("%s: %d %s", path, code, body)
