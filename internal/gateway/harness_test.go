@@ -210,6 +210,7 @@ type extension struct {
 	mu      sync.Mutex
 	seen    []seenRequest
 	objects map[string]bool // namespace/name
+	down    bool
 }
 
 func newExtension(t testing.TB, gv string, g *running) *extension {
@@ -243,6 +244,10 @@ func (e *extension) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	group, version, _ := strings.Cut(e.gv, "/")
+	if e.down {
+		http.Error(w, "the database is away", http.StatusServiceUnavailable)
+		return
+	}
 	if user := r.Header.Get("X-Remote-User"); user != prober && user != "system:apiserver" && !strings.HasPrefix(r.URL.Path, "/openapi") {
 		e.seen = append(e.seen, seenRequest{method: r.Method, path: r.URL.Path, user: user, header: r.Header.Clone()})
 	}
@@ -294,6 +299,12 @@ func (e *extension) requests() []seenRequest {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return append([]seenRequest{}, e.seen...)
+}
+
+func (e *extension) setDown(down bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.down = down
 }
 
 func (e *extension) put(key string) {

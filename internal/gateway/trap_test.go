@@ -225,6 +225,33 @@ func TestTrapNamespaceDeletionLeaks(t *testing.T) {
 	}
 }
 
+// TestNamespaceEndsWhileAServerIsAway: its objects are deleted when it is back, those of others at
+// once.
+func TestNamespaceEndsWhileAServerIsAway(t *testing.T) {
+	t.Parallel()
+	cluster := newCluster(t)
+	cluster.namespaces = map[string]bool{"team": false}
+	g := start(t, cluster.config("alice-token"))
+	away, there := newExtension(t, "away.example.com/v1", g), newExtension(t, "there.example.com/v1", g)
+	for _, e := range []*extension{away, there} {
+		e.put("team/a")
+		g.register(e)
+	}
+	away.setDown(true)
+	cluster.change(func() { delete(cluster.namespaces, "team") })
+	gone := func(e *extension) func() error {
+		return func() error {
+			if e.has("team/a") {
+				return fmt.Errorf("the object of %s is still there", e.gv)
+			}
+			return nil
+		}
+	}
+	g.eventually("the server that is there is emptied", gone(there))
+	away.setDown(false)
+	g.eventually("the server that was away is emptied", gone(away))
+}
+
 // TestTrapGroupVersionAppearsUpstream: a registration that was there first wins over what the
 // cluster serves later, and says so; discovery shows it once, before, during and after.
 func TestTrapGroupVersionAppearsUpstream(t *testing.T) {
