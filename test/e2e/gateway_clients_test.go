@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -183,4 +184,28 @@ func TestGatewayWebSocket(t *testing.T) {
 			t.Errorf("the command printed %q", output.String())
 		}
 	}
+}
+
+// TestGatewayFrozenCluster: a kube-apiserver that takes connections and says nothing makes the gateway
+// unready, with its address as the reason, until it goes on.
+func TestGatewayFrozenCluster(t *testing.T) {
+	t.Parallel()
+	c := harness.StartCluster(t)
+	kubectl := harness.Gateway(t, c.Kubeconfig()).Kubectl(t, "default")
+	kubectl.Run(t, "get", "--raw", "/readyz")
+	signal := func(which syscall.Signal) {
+		if err := syscall.Kill(c.APIServerPID(), which); err != nil {
+			t.Error(err)
+		}
+	}
+	signal(syscall.SIGSTOP)
+	defer signal(syscall.SIGCONT)
+	began := time.Now()
+	waitUntil(t, "the gateway is not ready", func() bool { return kubectl.Try(t, "", "get", "--raw", "/readyz").Code != 0 })
+	if took := time.Since(began); took > 15*time.Second {
+		t.Errorf("it took %s", took)
+	}
+	kubectl.Refused(t, "", []string{strings.TrimPrefix(c.URL(), "https://"), "does not answer"}, "get", "--raw", "/readyz/cluster")
+	signal(syscall.SIGCONT)
+	waitUntil(t, "the gateway is ready again", func() bool { return kubectl.Try(t, "", "get", "--raw", "/readyz").Code == 0 })
 }
