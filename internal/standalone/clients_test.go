@@ -11,16 +11,15 @@ import (
 	"testing"
 
 	"github.com/docket-project/docket/internal/testenv"
+	"github.com/docket-project/docket/internal/testenv/tlsclients"
 )
 
-// TestOtherClients: OpenSSL and what Python has of it check certificates in other ways than Go does. The commands are
+// TestOtherClients: OpenSSL, GnuTLS and Java check certificates in other ways than Go does. The commands with curl are
 // those of docs/up.md, where the folder is ~/.docket and the address the usual one.
 func TestOtherClients(t *testing.T) {
 	t.Parallel()
-	for _, command := range []string{"curl", "python3"} {
-		if err := testenv.Need(t.Context(), command, command); err != nil {
-			t.Fatal(err)
-		}
+	if err := testenv.Need(t.Context(), "curl", "curl"); err != nil {
+		t.Fatal(err)
 	}
 	page, err := os.ReadFile("../../docs/up.md")
 	if err != nil {
@@ -47,9 +46,5 @@ func TestOtherClients(t *testing.T) {
 	if commands != 2 {
 		t.Errorf("docs/up.md has %d commands with curl, want 2", commands)
 	}
-	script := `import ssl, sys, urllib.request as r; print(r.urlopen(sys.argv[1], context=ssl.create_default_context(cafile=sys.argv[2])).read())`
-	output, err := exec.CommandContext(t.Context(), "python3", "-c", script, address+"/readyz", filepath.Join(dir, "ca.crt")).CombinedOutput()
-	if err != nil || !strings.Contains(string(output), "ok") {
-		t.Errorf("python3: %v\n%s", err, output)
-	}
+	tlsclients.Check(t, tlsclients.Server{URL: address + "/readyz", CAFile: filepath.Join(dir, "ca.crt")}, "ok")
 }

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,6 +22,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"github.com/docket-project/docket/internal/testenv/tlsclients"
 	"github.com/docket-project/docket/test/e2e/harness"
 )
 
@@ -59,6 +61,7 @@ func TestBootstrap(t *testing.T) {
 	t.Run("roles", b.testRoles)
 	t.Run("endpoint", b.testEndpoint)
 	t.Run("rotation", b.testRotation)
+	t.Run("other clients", b.testOtherClients)
 	t.Run("removal", func(t *testing.T) { b.testRemoval(t, list) })
 }
 
@@ -297,6 +300,16 @@ func (b *bootstrapped) testRotation(t *testing.T) {
 	b.applyList(t, "new.crt")
 	b.WaitAvailable(t)
 	b.createReport(t, "new-authority")
+}
+
+// testOtherClients: OpenSSL, GnuTLS and Java accept the certificate, with one authority and with two.
+func (b *bootstrapped) testOtherClients(t *testing.T) {
+	for _, name := range []string{"ca.crt", "new.crt"} {
+		for _, host := range []string{bootstrapHost, "localhost"} {
+			url := "https://" + net.JoinHostPort(host, strconv.Itoa(b.replica.Port)) + "/readyz"
+			tlsclients.Check(t, tlsclients.Server{URL: url, CAFile: b.path(name)}, "ok")
+		}
+	}
 }
 
 // applyList applies the APIServices of a List with the authorities of a file, and
