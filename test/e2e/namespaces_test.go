@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
 
 	"github.com/docket-project/docket/internal/sample"
 	"github.com/docket-project/docket/internal/testenv"
@@ -73,7 +74,13 @@ type reports struct {
 
 func newReports(t testing.TB, c *harness.Cluster, kind sample.Kind, namespace string) reports {
 	t.Helper()
-	client, err := dynamic.NewForConfig(c.RESTConfig(t))
+	return reportsAt(t, c.RESTConfig(t), kind, namespace)
+}
+
+// reportsAt asks any server.
+func reportsAt(t testing.TB, config *rest.Config, kind sample.Kind, namespace string) reports {
+	t.Helper()
+	client, err := dynamic.NewForConfig(config)
 	if err != nil {
 		t.Fatal(err)
 	}
