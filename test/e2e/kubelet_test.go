@@ -66,6 +66,17 @@ func testExec(t *testing.T, kubectl *harness.Kubectl, pod string) {
 			t.Errorf("cat answered %q to %q", got, line)
 		}
 	}
+	testLargeExec(t, kubectl, pod)
+}
+
+// testLargeExec: megabytes pass in both directions at once, and the exit code after them.
+func testLargeExec(t *testing.T, kubectl *harness.Kubectl, pod string) {
+	t.Helper()
+	input := strings.Repeat("all work and no play makes a dull boy\n", 100_000)
+	result := kubectl.Try(t, input, "exec", "-i", pod, "--", "sh", "-c", "cat; exit 3")
+	if result.Code != 3 || result.Stdout != input {
+		t.Errorf("cat of %d bytes printed %d bytes and ended with code %d, want 3: %.300s", len(input), len(result.Stdout), result.Code, result.Stderr)
+	}
 }
 
 // testAttach: a container that runs hears and answers.

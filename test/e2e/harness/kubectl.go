@@ -42,6 +42,12 @@ func (s *Server) Kubectl(t testing.TB, namespace string) *Kubectl {
 // writes none.
 func (s *Server) KubectlOf(t testing.TB, namespace, kubeconfig string) *Kubectl {
 	t.Helper()
+	return newKubectl(t, s.KubeconfigOf(t, kubeconfig), namespace)
+}
+
+// KubeconfigOf writes a kubeconfig for this server and the user of another one, and returns its path.
+func (s *Server) KubeconfigOf(t testing.TB, kubeconfig string) string {
+	t.Helper()
 	config, err := clientcmd.LoadFromFile(kubeconfig)
 	if err != nil {
 		t.Fatal(err)
@@ -52,7 +58,7 @@ func (s *Server) KubectlOf(t testing.TB, namespace, kubeconfig string) *Kubectl 
 	if err := clientcmd.WriteToFile(*config, path); err != nil {
 		t.Fatal(err)
 	}
-	return newKubectl(t, path, namespace)
+	return path
 }
 
 // KubectlMerged returns a kubectl that merges several kubeconfigs, as $KUBECONFIG has it.
