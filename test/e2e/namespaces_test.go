@@ -53,16 +53,27 @@ func TestGlobalPolicies(t *testing.T) {
 	}
 }
 
-// TestServeOnEtcd is the same server on the etcd engine, in the cluster's own etcd.
+// TestServeOnEtcd is the same server on the etcd engine: in the cluster's own etcd, and in Kine.
 func TestServeOnEtcd(t *testing.T) {
 	t.Parallel()
-	c := harness.StartCluster(t)
-	replica := c.Serve(t, "--database", strings.Replace(c.EtcdURL(), "http://", "etcd://", 1)+"/docket")
-	c.Register(t, replica.Port)
-	t.Run("missing namespace", func(t *testing.T) { testMissingNamespace(t, c) })
-	t.Run("deleted namespace", func(t *testing.T) { testDeletedNamespace(t, c) })
-	t.Run("finalizers", func(t *testing.T) { testFinalizers(t, c) })
-	t.Run("garbage", func(t *testing.T) { testGarbage(t, c) })
+	for name, database := range map[string]func(*testing.T, *harness.Cluster) string{
+		"etcd": func(_ *testing.T, c *harness.Cluster) string {
+			return strings.Replace(c.EtcdURL(), "http://", "etcd://", 1) + "/docket"
+		},
+		"kine on postgres": func(t *testing.T, _ *harness.Cluster) string { return etcdAPIs()["kine on postgres"](t).Database },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := harness.StartCluster(t)
+			replica := c.Serve(t, "--database", database(t, c))
+			c.Register(t, replica.Port)
+			t.Run("missing namespace", func(t *testing.T) { testMissingNamespace(t, c) })
+			t.Run("deleted namespace", func(t *testing.T) { testDeletedNamespace(t, c) })
+			t.Run("finalizers", func(t *testing.T) { testFinalizers(t, c) })
+			t.Run("garbage", func(t *testing.T) { testGarbage(t, c) })
+			t.Run("quota", func(t *testing.T) { testQuota(t, c) })
+		})
+	}
 }
 
 // reports is a client for one kind in one namespace of a cluster.
