@@ -5,6 +5,7 @@ package e2e
 
 import (
 	"errors"
+	"fmt"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -64,4 +65,29 @@ func TestControllerLaptop(t *testing.T) {
 	kubectl := up.Kubectl(t, "shop")
 	wantOutput(t, kubectl.Run(t, "get", "polr"), "polr-ns-shop-pinned-images")
 	wantOutput(t, kubectl.Run(t, "get", "cpolr"), "clusterpolicyreport-namespace-owner")
+	logOfNoPolicies(t, up, kubectl)
+}
+
+// logOfNoPolicies runs a controller where reports are and no policies: the log says that all reports
+// go before they do, how many went, and why.
+func logOfNoPolicies(t *testing.T, up *harness.Server, kubectl *harness.Kubectl) {
+	t.Helper()
+	kubectl.Run(t, "apply", "-k", harness.PolicyCRDs(t))
+	count := strings.Count(kubectl.Run(t, "get", "polr,cpolr", "-A", "-o", "name"), "/")
+	controller := harness.RunController(t, up.Kubeconfig(), "--leader-elect=false")
+	done := fmt.Sprintf(`deleted=%d why="no policy for them any more: %[1]d" reports=0`, count)
+	waitUntil(t, "the reports have gone", func() bool { return strings.Contains(controller.Log(), done) })
+	controller.Stop(t)
+	rest := controller.Log()
+	for _, want := range []string{
+		`"Starting" version="docket-controller `, `"Leading: `, fmt.Sprintf(`"Read the reports that exist" reports=%d`, count),
+		"there are no policies, so nothing was evaluated", fmt.Sprintf(`"All reports that exist are about to be deleted" err="there is nothing to report" reports=%d`, count),
+		done, `"Stopped leading: `, `"Stopped" why="the process was told to end"`,
+	} {
+		_, after, found := strings.Cut(rest, want)
+		if !found {
+			t.Fatalf("the log does not say, or not in this order, %s:\n%s", want, controller.Log())
+		}
+		rest = after
+	}
 }

@@ -51,7 +51,7 @@ and those for admission only are reported: docs/admission.md.`,
 			if err != nil {
 				return cli.Usage(err)
 			}
-			return manager.New(options, config, manager.Engines{Expressions: newEngine, Compiler: clusterCompiler}).Run(command.Context())
+			return manager.New(options, config, manager.Engines{Version: versionText(), Expressions: newEngine, Compiler: clusterCompiler}).Run(command.Context())
 		},
 	}
 	return cli.WithSettings(p, command, options.Flags())

@@ -200,7 +200,8 @@ func openReports(ctx context.Context, kubeconfig string, layout *report.Layout) 
 	if server.writer, err = report.NewWriter(report.Config{Layout: layout, REST: config}); err != nil {
 		return nil, fmt.Errorf("--to: %w", err)
 	}
-	if err := server.writer.Load(ctx); err != nil {
+	// The error says all that the log would.
+	if err := server.writer.Load(klog.NewContext(ctx, klog.Logger{})); err != nil {
 		return nil, fmt.Errorf("--to: read the reports that are there: %w", err)
 	}
 	return server, nil

@@ -51,11 +51,11 @@ func elect(ctx context.Context, client kubernetes.Interface, recorder record.Eve
 	// Not ctx: the lease is held until lead has returned.
 	holding, release := context.WithCancel(context.WithoutCancel(ctx))
 	defer release()
-	term := &term{ctx: ctx, release: release, lead: lead, ended: make(chan struct{})}
+	term := &term{ctx: ctx, release: release, lead: lead, identity: lock.Identity(), ended: make(chan struct{})}
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
 		Lock: lock, Name: leaseName, ReleaseOnCancel: true,
 		LeaseDuration: leaseDuration, RenewDeadline: renewDeadline, RetryPeriod: retryPeriod,
-		Callbacks: leaderelection.LeaderCallbacks{OnStartedLeading: term.run, OnStoppedLeading: func() {}},
+		Callbacks: leaderelection.LeaderCallbacks{OnStartedLeading: term.run, OnStoppedLeading: func() {}, OnNewLeader: term.sayLeader},
 	})
 	if err != nil {
 		return fmt.Errorf("leader election: %w", err)
@@ -71,6 +71,8 @@ type term struct {
 	ctx     context.Context //nolint:containedctx // It belongs to the one call of elect.
 	release context.CancelFunc
 	lead    func(context.Context) error
+	// identity is that of this process.
+	identity string
 
 	mu      sync.Mutex
 	started bool

@@ -33,6 +33,8 @@ const lastFlush = 10 * time.Second
 
 // Engines evaluate.
 type Engines struct {
+	// Version is what they and this program are, for the log.
+	Version string
 	// Expressions returns what evaluates expressions over cached data.
 	Expressions func() *table.Engine
 	// Compiler returns what compiles policies, which read a cluster and cached data.
@@ -54,6 +56,8 @@ func New(options *Options, config *rest.Config, engines Engines) *Manager {
 // Run returns when ctx is done, the lease is lost, or something fails that a new start may mend.
 func (m *Manager) Run(ctx context.Context) error {
 	registerMetrics()
+	m.sayStart(ctx)
+	defer m.sayEnd(ctx, time.Now())
 	replica, err := m.newReplica(ctx)
 	if err != nil {
 		return err
@@ -94,7 +98,12 @@ func (m *Manager) work(ctx context.Context, replica *replica, health *health) er
 	defer broadcaster.Shutdown()
 	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: replica.kubernetes.CoreV1().Events("")})
 	recorder := broadcaster.NewRecorder(clientscheme.Scheme, corev1.EventSource{Component: leaseName})
-	lead := func(ctx context.Context) error { return m.lead(ctx, replica, recorder, health) }
+	lead := func(ctx context.Context) error {
+		begun := time.Now()
+		err := m.lead(ctx, replica, recorder, health)
+		sayLed(ctx, begun, err)
+		return err
+	}
 	if !m.options.LeaderElect {
 		leading, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 		defer stop(nil)
@@ -133,8 +142,7 @@ func (m *Manager) lead(ctx context.Context, replica *replica, recorder record.Ev
 		}
 		return errors.Join(replica.ready(), scanner.Ready())
 	})
-	logger := klog.FromContext(ctx)
-	logger.Info("Leading: reading the reports that exist")
+	klog.FromContext(ctx).Info("Leading: reading the reports that exist")
 	if err := writer.Load(ctx); err != nil {
 		return errUnlessDone(ctx, err)
 	}

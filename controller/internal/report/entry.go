@@ -34,6 +34,8 @@ type entry struct {
 	// unwanted reports are of another layout or API, or of nobody. They go when the layout is
 	// settled.
 	unwanted bool
+	// cause is why it goes, if it does.
+	cause cause
 
 	// busy while a goroutine writes it.
 	busy bool

@@ -305,6 +305,7 @@ func (l *Layout) RemovePolicy(id policy.Identity) {
 	if p == nil {
 		return
 	}
+	p.presented = false
 	var gone []*record
 	for _, c := range l.chunksOf(p) {
 		for _, r := range c.records {

@@ -13,6 +13,8 @@ type changes struct {
 	// reports have changed, or are no more.
 	reports map[reportKey]span
 	moves   []move
+	// gone says why reports are no more.
+	gone map[reportKey]cause
 	// shrunk groups may have too many chunks.
 	shrunk map[*group]struct{}
 }
@@ -29,7 +31,7 @@ type move struct {
 }
 
 func newChanges() changes {
-	return changes{reports: map[reportKey]span{}, shrunk: map[*group]struct{}{}}
+	return changes{reports: map[reportKey]span{}, gone: map[reportKey]cause{}, shrunk: map[*group]struct{}{}}
 }
 
 // take returns all changes since the last call.
@@ -95,6 +97,10 @@ func (l *Layout) unplace(r *record) {
 	}
 	g.drop(c)
 	delete(l.chunks, c.key)
+	l.changes.gone[c.key] = noResults
+	if !r.owner.presented {
+		l.changes.gone[c.key] = noPolicyAnyMore
+	}
 	if len(g.chunks) == 0 {
 		delete(l.groups, g.key)
 		delete(l.changes.shrunk, g)
@@ -158,6 +164,9 @@ func (l *Layout) empty(c *chunk) {
 			return
 		}
 		l.unplace(r)
+		if len(c.records) == 0 {
+			l.changes.gone[c.key] = merged
+		}
 		l.put(r, to)
 		l.changes.moves = append(l.changes.moves, move{from: c.key, to: to.key})
 	}

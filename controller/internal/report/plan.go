@@ -24,6 +24,9 @@ func (w *Writer) absorb() {
 	for key, times := range taken.reports {
 		e := w.entryFor(entryKey{api: w.api, reportKey: key})
 		e.unwanted = e.unwanted && !w.layout.has(key)
+		if why, ok := taken.gone[key]; ok && !e.unwanted {
+			e.cause = why
+		}
 		w.mark(e, times)
 	}
 	for _, m := range taken.moves {

@@ -97,7 +97,7 @@ func (w *Writer) noticed(key entryKey, version string) {
 	if e == nil {
 		// Somebody made it, with our label: what the layout does not have goes.
 		e = w.entryFor(key)
-		e.unwanted = !w.layout.has(key.reportKey)
+		e.unwanted, e.cause = !w.layout.has(key.reportKey), notOurs
 		e.exists = true
 	}
 	switch {

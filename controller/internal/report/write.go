@@ -155,6 +155,14 @@ func (w *Writer) gone(e *entry) {
 	e.exists, e.hash, e.identity = false, hash{}, identity{}
 }
 
+// deleted notes that we deleted a report.
+func (w *Writer) deleted(e *entry) {
+	w.gone(e)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.add(&w.journal.deleted[e.cause])
+}
+
 // put writes a report, unless the server has it already. It asks for another round if somebody
 // else was faster.
 func (w *Writer) put(ctx context.Context, e *entry, object report.Accessor) (again bool, err error) {
@@ -184,6 +192,7 @@ func (w *Writer) put(ctx context.Context, e *entry, object report.Accessor) (aga
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		e.exists, e.hash, e.identity = true, sum, id
+		w.addPut(operation)
 		return false, nil
 	case operation == opCreate && apierrors.IsAlreadyExists(err):
 		return w.adopt(ctx, e)
@@ -217,7 +226,10 @@ func (w *Writer) remove(ctx context.Context, e *entry) (again bool, err error) {
 	err = w.remote.remove(ctx, e.key.api, e.key.reportKey, e.identity)
 	observeWrite(opDelete, err, w.clock.Since(begin), 0)
 	switch {
-	case err == nil, apierrors.IsNotFound(err):
+	case err == nil:
+		w.deleted(e)
+		return false, nil
+	case apierrors.IsNotFound(err):
 		w.gone(e)
 		return false, nil
 	case apierrors.IsConflict(err):

@@ -16,6 +16,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
 	"github.com/docket-project/docket/api/report"
@@ -66,6 +67,7 @@ type Writer struct {
 	outages int
 	// dissolveAt is when the next chunk may be dissolved; zero is at once.
 	dissolveAt time.Time
+	journal    journal
 	// news is closed when the plan has changed.
 	news chan struct{}
 }
@@ -118,9 +120,12 @@ func (w *Writer) Load(ctx context.Context) error {
 	w.absorb()
 	for _, e := range w.entries {
 		// Reports of the right name, but without any result that can be read.
-		e.unwanted = e.unwanted || e.exists && w.goes(e)
+		if e.exists && !e.unwanted && w.goes(e) {
+			e.unwanted, e.cause = true, notOurs
+		}
 	}
 	observeReports(len(w.entries))
+	klog.FromContext(ctx).Info("Read the reports that exist", w.holdings()...)
 	return nil
 }
 
@@ -140,7 +145,7 @@ func (w *Writer) load(api API, k kind, object report.Accessor) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	e := w.entryFor(entryKey{api: api, reportKey: keyOf(object)})
-	e.unwanted = !current
+	e.unwanted, e.cause = !current, otherLayout
 	e.has(object, sum)
 	return nil
 }
@@ -179,7 +184,7 @@ func (w *Writer) writeChanges(ctx context.Context) {
 	defer func() { _ = writes.Wait() }() // They return no error.
 	tick := w.clock.Now()
 	for ctx.Err() == nil {
-		e, generation, next, news := w.plan()
+		e, generation, next, news := w.plan(ctx)
 		if e != nil {
 			writes.Go(func() error {
 				w.write(ctx, e, generation)
@@ -192,18 +197,20 @@ func (w *Writer) writeChanges(ctx context.Context) {
 }
 
 // plan returns what is to be written now, or when to look again.
-func (w *Writer) plan() (*entry, uint64, time.Time, <-chan struct{}) {
+func (w *Writer) plan(ctx context.Context) (*entry, uint64, time.Time, <-chan struct{}) {
 	now := w.clock.Now()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.dissolve(now)
 	w.absorb()
+	w.foresee(ctx)
+	tell := w.tell(ctx, now)
 	if w.busy >= parallel {
-		return nil, 0, time.Time{}, w.news
+		return nil, 0, tell, w.news
 	}
 	e, next := w.pick(now)
 	if e == nil {
-		return nil, 0, earliest(next, w.dissolveAt), w.news
+		return nil, 0, earliest(earliest(next, w.dissolveAt), tell), w.news
 	}
 	w.start(e)
 	return e, e.generation, next, w.news
@@ -259,7 +266,7 @@ func (w *Writer) Flush(ctx context.Context) error {
 	tried := map[*entry]bool{}
 	w.layout.dissolve()
 	for {
-		batch, news := w.nextBatch(tried)
+		batch, news := w.nextBatch(ctx, tried)
 		if len(batch) == 0 {
 			if news == nil {
 				break
@@ -289,10 +296,11 @@ func (w *Writer) Flush(ctx context.Context) error {
 
 // nextBatch takes entries for writing. Without any, the channel tells when there may be some;
 // it is nil if nothing is left.
-func (w *Writer) nextBatch(tried map[*entry]bool) (map[*entry]uint64, <-chan struct{}) {
+func (w *Writer) nextBatch(ctx context.Context, tried map[*entry]bool) (map[*entry]uint64, <-chan struct{}) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.absorb()
+	w.foresee(ctx)
 	batch := map[*entry]uint64{}
 	for len(batch) < parallel {
 		e := w.pickUntried(tried)
@@ -303,6 +311,7 @@ func (w *Writer) nextBatch(tried map[*entry]bool) (map[*entry]uint64, <-chan str
 		batch[e] = e.generation
 	}
 	if len(batch) == 0 && w.busy == 0 {
+		w.sayRest(ctx)
 		return nil, nil
 	}
 	return batch, w.news

@@ -53,7 +53,7 @@ func (s *Scanner) plan(ctx context.Context) {
 		s.waitFor("the policies")
 		return
 	}
-	s.settle(catalog, snapshot, woken)
+	s.settle(ctx, catalog, snapshot, woken)
 	s.onIdle.Store(!s.settled || s.settledBut != "" || s.clearing())
 }
 
@@ -72,6 +72,7 @@ func (s *Scanner) adopt(snapshot *policies.Snapshot) (changed bool) {
 	}
 	for id, gone := range s.slots {
 		if !exist[id] {
+			s.news.gone++
 			changed = gone.retire() || changed
 			s.removeSlot(id)
 		}
@@ -89,6 +90,9 @@ func (s *Scanner) adoptOne(item *policies.Item) (changed bool) {
 	if at == nil {
 		at = &slot{id: id, results: s.config.Results}
 		s.addSlot(at)
+		s.news.added++
+	} else {
+		s.news.changed++
 	}
 	at.item = item
 	if !item.Policy.Reported() || !item.Policy.Background() && !item.Policy.Admission().Enabled {

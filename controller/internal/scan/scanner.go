@@ -58,6 +58,9 @@ type Scanner struct {
 	// settled tells whether the first scan is over; settledBut is what could not be learned.
 	settled    bool
 	settledBut string
+	// began is when Run was called; news are changes of policies that the log has not told of.
+	began time.Time
+	news  news
 	// refusals are the resources whose refusal was reported.
 	refusals map[schema.GroupVersionResource]bool
 
@@ -97,6 +100,7 @@ func (s *Scanner) Run(ctx context.Context) error {
 	if s.config.Interval > 0 {
 		workers.Go(func() { s.rescan(ctx) })
 	}
+	s.began = s.config.Clock.Now()
 	s.wake() // All else may have been known for long.
 	s.loop(ctx)
 	s.waiting.close()
@@ -123,6 +127,7 @@ func (s *Scanner) loop(ctx context.Context) {
 			s.observe()
 			s.sendViolations()
 			s.retryAdmitted()
+			s.sayNews(ctx)
 			if !s.undecided && !s.wantsRenewal() {
 				continue
 			}
@@ -201,6 +206,9 @@ func (s *Scanner) rescan(ctx context.Context) {
 		}
 		for _, k := range s.allKinds() {
 			k.rescan(bucket)
+		}
+		if bucket == buckets-1 {
+			s.sayRound(ctx)
 		}
 	}
 }

@@ -4,9 +4,11 @@
 package scan
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -26,7 +28,7 @@ type unknown struct {
 
 // settle has stored results go that are of nothing which still exists. It does so once everything
 // that can be listed has been evaluated, and again when some of the rest has been, too.
-func (s *Scanner) settle(catalog *served.Catalog, snapshot *policies.Snapshot, woken int64) {
+func (s *Scanner) settle(ctx context.Context, catalog *served.Catalog, snapshot *policies.Snapshot, woken int64) {
 	for _, k := range s.allKinds() {
 		switch {
 		case k.source == nil && !k.unused():
@@ -51,6 +53,7 @@ func (s *Scanner) settle(catalog *served.Catalog, snapshot *policies.Snapshot, w
 	for _, k := range s.allKinds() {
 		kinds[k.resource.GVK()] = k
 	}
+	s.saySettled(ctx, summary)
 	s.config.Results.Settle(func(id policy.Identity, subject policy.Reference) bool {
 		return rest.has(id, subject) || s.admits(kinds, id, subject)
 	})
@@ -98,13 +101,19 @@ func (u *unknown) has(id policy.Identity, subject policy.Reference) bool {
 
 // String is empty if nothing is unknown, and the same for the same.
 func (u *unknown) String() string {
-	if len(u.policyKinds)+len(u.subjectKinds)+len(u.groups) == 0 {
-		return ""
-	}
 	kinds := make([]string, 0, len(u.subjectKinds))
 	for kind := range u.subjectKinds {
 		kinds = append(kinds, kind.String())
 	}
 	slices.Sort(kinds)
-	return fmt.Sprint(slices.Sorted(maps.Keys(u.policyKinds)), kinds, slices.Sorted(maps.Keys(u.groups)))
+	var parts []string
+	for _, part := range []struct {
+		what  string
+		names []string
+	}{{"policies", slices.Sorted(maps.Keys(u.policyKinds))}, {"kinds", kinds}, {"API groups", slices.Sorted(maps.Keys(u.groups))}} {
+		if len(part.names) > 0 {
+			parts = append(parts, part.what+" "+strings.Join(part.names, ", "))
+		}
+	}
+	return strings.Join(parts, "; ")
 }

@@ -1,0 +1,58 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package manager
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr/funcr"
+	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
+)
+
+// TestLogOfARun: the first line says what this is and where it works, the last why it stopped.
+func TestLogOfARun(t *testing.T) {
+	t.Parallel()
+	var got []string
+	ctx := klog.NewContext(context.Background(), funcr.New(func(_, line string) { got = append(got, line) }, funcr.Options{}))
+	options := NewOptions()
+	options.ScanInterval = 0
+	m := New(options, &rest.Config{Host: "https://10.0.0.1:443"}, Engines{Version: "docket-controller v1.2.3"})
+	m.sayStart(ctx)
+	leading, stop := context.WithCancelCause(ctx)
+	sayLed(leading, time.Now(), errors.New("broken"))
+	stop(errEnding)
+	sayLed(leading, time.Now(), nil)
+	lost, stop := context.WithCancelCause(ctx)
+	stop(nil)
+	sayLed(lost, time.Now(), nil)
+	(&term{ctx: ctx, identity: "us"}).sayLeader("us")
+	(&term{ctx: ctx, identity: "us"}).sayLeader("them")
+	m.sayEnd(ctx, time.Now())
+	m.sayEnd(leading, time.Now())
+	want := []string{
+		`"msg"="Starting" "version"="docket-controller v1.2.3" "cluster"="https://10.0.0.1:443" "reportsAPI"="wgpolicyk8s.io" "splitPolicyReport"=true "reportInterval"="5s"`,
+		`"msg"="Stopped leading: something failed" "error"="broken" "led"="0s"`,
+		`"msg"="Stopped leading: the process ends, and all that was found is written" "led"="0s"`,
+		`"msg"="Stopped leading" "error"="the lease was lost: `,
+		`"msg"="Standing by: another replica leads" "leader"="them"`,
+		`"msg"="Stopped" "why"="something failed"`,
+		`"msg"="Stopped" "why"="the process was told to end"`,
+	}
+	if len(got) != len(want) {
+		t.Fatalf("%d lines: %q", len(got), got)
+	}
+	for i, part := range want {
+		if !strings.Contains(got[i], part) {
+			t.Errorf("line %d is %s\nand has no %s", i, got[i], part)
+		}
+	}
+	if !strings.Contains(got[0], `"backgroundScanInterval"="never"`) {
+		t.Errorf("the first line has no interval: %s", got[0])
+	}
+}

@@ -1,0 +1,55 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package scan
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr/funcr"
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/klog/v2"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/docket-project/docket/controller/internal/policy"
+)
+
+// TestLogOfTheScanner: what is evaluated, when that is complete, and what policies do then, in few
+// lines.
+func TestLogOfTheScanner(t *testing.T) {
+	t.Parallel()
+	var got []string
+	ctx := klog.NewContext(context.Background(), funcr.New(func(_, line string) { got = append(got, line) }, funcr.Options{}))
+	clock := clocktesting.NewFakeClock(time.Unix(1_700_000_000, 0))
+	s := &Scanner{config: Config{Clock: clock, Interval: time.Hour}, slots: map[policy.Identity]*slot{}, began: clock.Now()}
+	s.queue = newQueue(clock, func() {})
+	clock.Step(1500 * time.Millisecond)
+	s.saySettled(ctx, "")
+	s.addSlot(&slot{id: policy.Identity{Kind: policy.ClusterPolicy, Name: "a"}})
+	s.saySettled(ctx, (&unknown{subjectKinds: map[schema.GroupKind]bool{{Kind: "Secret"}: true}, groups: map[string]bool{"apps": true}}).String())
+	s.settled = true
+	s.saySettled(ctx, "")
+	for range 25 {
+		s.news.changed++
+		s.sayNews(ctx)
+		clock.Step(time.Second)
+	}
+	s.news.gone++
+	s.sayNews(ctx)
+	s.sayRound(ctx)
+	const extent = `"policies"=1 "kinds"=0 "resources"=0`
+	want := []string{
+		`"level"=0 "msg"="The first scan is complete: there are no policies, so nothing was evaluated" "policies"=0 "kinds"=0 "resources"=0 "took"="1.5s"`,
+		`"level"=0 "msg"="The first scan is complete" ` + extent + ` "took"="1.5s" "couldNotBeListed"="kinds Secret; API groups apps"`,
+		`"level"=0 "msg"="Scanned more of what could not be listed before" ` + extent,
+		`"level"=0 "msg"="Policies have changed" "new"=0 "changed"=11 "gone"=0 ` + extent,
+		`"level"=0 "msg"="Policies have changed" "new"=0 "changed"=10 "gone"=0 ` + extent,
+		`"level"=0 "msg"="The periodic scan has come to every resource once" ` + extent + ` "waiting"=0 "interval"="1h0m0s"`,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
