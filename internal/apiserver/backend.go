@@ -80,14 +80,26 @@ func storeOf(opened backend) *store.Store {
 }
 
 func (c CompletedConfig) openEtcd(ctx context.Context) (backend, error) {
-	place, err := database.ParseEtcd(c.DatabaseURL)
+	options, err := c.etcdOptions()
+	if err != nil {
+		return nil, err
+	}
+	opened, err := etcdstore.Open(ctx, options)
 	if err != nil {
 		return nil, fmt.Errorf("--database: %w", err)
 	}
-	if err := etcdstore.ValidateCluster(c.Database.Cluster); err != nil {
-		return nil, fmt.Errorf("--cluster: %w", err)
+	return etcdBackend{opened}, nil
+}
+
+func (c *Config) etcdOptions() (etcdstore.Options, error) {
+	place, err := database.ParseEtcd(c.DatabaseURL)
+	if err != nil {
+		return etcdstore.Options{}, fmt.Errorf("--database: %w", err)
 	}
-	opened, err := etcdstore.Open(ctx, etcdstore.Options{
+	if err := etcdstore.ValidateCluster(c.Database.Cluster); err != nil {
+		return etcdstore.Options{}, fmt.Errorf("--cluster: %w", err)
+	}
+	return etcdstore.Options{
 		Transport: storagebackend.TransportConfig{
 			ServerList:    place.Endpoints,
 			TrustedCAFile: place.CAFile, CertFile: place.CertFile, KeyFile: place.KeyFile,
@@ -95,14 +107,10 @@ func (c CompletedConfig) openEtcd(ctx context.Context) (backend, error) {
 		},
 		Prefix: place.Prefix, Cluster: c.Database.Cluster,
 		CompactionInterval: place.CompactionInterval,
-		ConnectTimeout:     c.Database.ConnectTimeout,
-		Codec:              registry.NewStorageCodec(),
-		GarbageCollector:   c.Store.GarbageCollector,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("--database: %w", err)
-	}
-	return etcdBackend{opened}, nil
+		ConnectTimeout:     c.Database.ConnectTimeout, Waiting: c.Database.Waiting,
+		Codec:            registry.NewStorageCodec(),
+		GarbageCollector: c.Store.GarbageCollector,
+	}, nil
 }
 
 // etcdBackend is the store on etcd.

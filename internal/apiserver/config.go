@@ -97,6 +97,11 @@ func (o CompletedOptions) Config(ctx context.Context) (*Config, error) {
 	if err := o.applyServing(c); err != nil {
 		return nil, err
 	}
+	// Before the library starts what asks this server itself, and complains that nobody answers.
+	if err := c.awaitDatabase(ctx); err != nil {
+		c.closeListener()
+		return nil, err
+	}
 	if err := o.applyCluster(ctx, c); err != nil {
 		c.closeListener()
 		return nil, err

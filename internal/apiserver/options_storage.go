@@ -64,6 +64,9 @@ type StorageOptions struct {
 	// answer; 0 is for ever. No flag: a cluster restarts what gives up, a person
 	// wants to know.
 	ConnectTimeout time.Duration
+	// Waiting is told now and then, in words, that the database doesn't answer yet; the log is
+	// if nil.
+	Waiting func(text string)
 
 	// flags tell which options were set on purpose; nil when there are no flags.
 	flags *pflag.FlagSet
@@ -112,7 +115,7 @@ func (o *StorageOptions) AddDatabaseFlags(fs *pflag.FlagSet) {
 func (o *StorageOptions) databaseOptions() database.Options {
 	return database.Options{
 		Cluster: o.Cluster, Existing: o.Existing, PasswordFile: o.DatabasePasswordFile,
-		ConnectTimeout: o.ConnectTimeout, Logger: databaseLogger(),
+		ConnectTimeout: o.ConnectTimeout, Waiting: o.newWaiting(), Logger: databaseLogger(),
 	}
 }
 

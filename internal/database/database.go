@@ -32,6 +32,9 @@ type Options struct {
 	// ConnectTimeout is how long to wait for a server that doesn't answer; 0 is
 	// as long as the context allows.
 	ConnectTimeout time.Duration
+	// Waiting is told of each attempt to reach a server that failed: why, and how long there
+	// will be others, 0 for without end. Optional.
+	Waiting func(cause string, left time.Duration)
 	// Logger for what happens in the background; nil for silence.
 	Logger *slog.Logger
 }
@@ -76,6 +79,20 @@ func Open(ctx context.Context, rawURL string, options Options) (engine.Engine, e
 		return nil, err
 	}
 	return opened, nil
+}
+
+// Wait returns when the server of a database answers, as [Open] waits for it. SQLite has none, and etcd
+// is not for this package.
+func Wait(ctx context.Context, rawURL string, options Options) error {
+	u, err := parse(rawURL)
+	if err != nil || u.Scheme == schemeSQLite {
+		return err
+	}
+	o, err := postgresOptions(u, options)
+	if err != nil {
+		return err
+	}
+	return postgres.Wait(ctx, o)
 }
 
 // Validate says what is wrong with a URL, without opening anything.

@@ -64,7 +64,7 @@ func postgresOptions(u *url.URL, options Options) (postgres.Options, error) {
 	}
 	o := postgres.Options{
 		PasswordFile: options.PasswordFile, Cluster: options.Cluster, Existing: options.Existing, MaxConns: options.MaxConns,
-		ConnectTimeout: options.ConnectTimeout, Logger: options.Logger,
+		ConnectTimeout: options.ConnectTimeout, Waiting: options.Waiting, Logger: options.Logger,
 		SynchronousCommit: strings.ToLower(p.choice("synchronous_commit", "on", "remote_write", "remote_apply")),
 	}
 	if n := p.number("max_conns", maxConnections); n > 0 {

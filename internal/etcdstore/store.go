@@ -38,6 +38,9 @@ type Options struct {
 	// ConnectTimeout is how long to wait for an etcd that doesn't answer; 0 is as long
 	// as the context allows.
 	ConnectTimeout time.Duration
+	// Waiting is told of each attempt of Open or Wait that failed: why, and how long there
+	// will be others, 0 for without end. Optional.
+	Waiting func(cause string, left time.Duration)
 	// Codec encodes objects as they are stored.
 	Codec runtime.Codec
 	// GarbageCollector says that a garbage collector watches the objects.
@@ -65,7 +68,7 @@ func Open(ctx context.Context, options Options) (*Store, error) {
 	options.Transport.EgressLookup = persistentDialer
 	s := &Store{
 		options: options, client: client, presence: newPresence(),
-		probeKey: []byte(options.Prefix + "/" + options.Cluster + "/health"),
+		probeKey: options.probeKey(),
 	}
 	if err := s.wait(ctx); err != nil {
 		return nil, errors.Join(err, client.Close())
@@ -73,6 +76,8 @@ func Open(ctx context.Context, options Options) (*Store, error) {
 	s.showSize()
 	return s, nil
 }
+
+func (o *Options) probeKey() []byte { return []byte(o.Prefix + "/" + o.Cluster + "/health") }
 
 // ValidateCluster says why a name of a cluster can't be a part of a key.
 func ValidateCluster(name string) error {
@@ -106,37 +111,6 @@ func newClient(t storagebackend.TransportConfig) (*clientv3.Client, error) {
 		return nil, fmt.Errorf("client of etcd: %w", err)
 	}
 	return client, nil
-}
-
-// wait returns when etcd has answered, or is not going to.
-func (s *Store) wait(ctx context.Context) error {
-	caller := ctx
-	if s.options.ConnectTimeout > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, s.options.ConnectTimeout)
-		defer cancel()
-	}
-	ticker := time.NewTicker(probeInterval)
-	defer ticker.Stop()
-	var last error
-	for {
-		err := s.probe(ctx)
-		if err == nil || refused(err) {
-			return err
-		}
-		if last == nil || ctx.Err() == nil {
-			last = err // And not that time was up in the middle of an attempt.
-		}
-		select {
-		case <-ctx.Done():
-			if caller.Err() != nil {
-				return fmt.Errorf("%w; %w", context.Cause(caller), last)
-			}
-			return fmt.Errorf("no success within %s: %w", s.options.ConnectTimeout, last)
-		case <-ticker.C:
-		}
-		klog.InfoS("Database is not there yet; trying again", "endpoints", s.options.Transport.ServerList, "error", err)
-	}
 }
 
 // probe returns nil when a majority of etcd answers in time.

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -47,6 +48,7 @@ func (o *Options) Run(ctx context.Context, out, progress io.Writer, c clock.Pass
 	if err := o.Validate(); err != nil {
 		return err
 	}
+	o.server.Storage.Waiting = func(text string) { _, _ = fmt.Fprintln(progress, text) }
 	up, err := o.open(ctx, c.Now())
 	if err != nil {
 		return err
@@ -115,7 +117,7 @@ func (o *Options) open(ctx context.Context, now time.Time) (_ *instance, err err
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, place.Listener.Close())
+			err = errors.Join(err, closeUnlessClosed(place.Listener))
 		}
 	}()
 	token, err := held.Token()
@@ -138,6 +140,14 @@ func (o *Options) open(ctx context.Context, now time.Time) (_ *instance, err err
 		return nil, errors.Join(err, server.Close())
 	}
 	return &instance{home: held, server: server, url: place.URL}, nil
+}
+
+// closeUnlessClosed closes a listener that the server may have closed.
+func closeUnlessClosed(listener net.Listener) error {
+	if err := listener.Close(); !errors.Is(err, net.ErrClosed) {
+		return err
+	}
+	return nil
 }
 
 func (o *Options) newServer(ctx context.Context, place *home.Endpoint, ca, serving *certificate.Pair, proxy *home.ProxyCertificate, token string) (*controlplane.Server, error) {

@@ -36,6 +36,7 @@ func (s *Store) keepHouse(ctx context.Context) error {
 	defer tidy.Stop()
 	usage := s.options.Clock.NewTicker(usageInterval)
 	defer usage.Stop()
+	failing := map[string]bool{}
 	for {
 		var what string
 		var err error
@@ -51,10 +52,25 @@ func (s *Store) keepHouse(ctx context.Context) error {
 		case <-usage.C():
 			what, err = "measure the database", s.measure(ctx)
 		}
-		if err != nil && ctx.Err() == nil {
-			housekeepingErrors.Inc()
-			klog.ErrorS(err, "Housekeeping failed; it is tried again", "work", what)
+		if ctx.Err() == nil {
+			logHousekeeping(failing, what, err)
 		}
+	}
+}
+
+// logHousekeeping tells of the first failure of some work and of the first success after it; a metric
+// counts all failures.
+func logHousekeeping(failing map[string]bool, what string, err error) {
+	if err != nil {
+		housekeepingErrors.Inc()
+	}
+	was := failing[what]
+	failing[what] = err != nil
+	switch {
+	case err != nil && !was:
+		klog.ErrorS(err, "Housekeeping fails; it is tried again and again", "work", what)
+	case err == nil && was:
+		klog.InfoS("Housekeeping works again", "work", what)
 	}
 }
 

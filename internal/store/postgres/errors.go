@@ -64,6 +64,11 @@ func classify(err error) error {
 	if class == nil {
 		return err
 	}
+	var connect *pgconn.ConnectError
+	if errors.As(err, &connect) {
+		// Its text has several lines, and the address in each.
+		return &openError{class.Error() + ": " + brief(err), []error{class, err}}
+	}
 	return fmt.Errorf("%w: %w", class, err)
 }
 

@@ -41,7 +41,7 @@ func (e *Engine) listen(config *pgx.ConnConfig) {
 		}
 		if !silent {
 			silent = true
-			e.log.Warn("lost the session that listens for commits of other processes; trying again", "error", err)
+			e.log.Warn("lost the session that listens for commits of other processes; trying again", "error", classify(err))
 		}
 		if pause(e.life, wait) != nil {
 			return

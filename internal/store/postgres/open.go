@@ -41,6 +41,9 @@ type Options struct {
 	// ConnectTimeout is how long Open waits for a server that doesn't answer; 0
 	// means as long as its context allows.
 	ConnectTimeout time.Duration
+	// Waiting is told of each attempt of Open or Wait that failed: why, and how long there
+	// will be others, 0 for without end. Optional.
+	Waiting func(cause string, left time.Duration)
 	// Logger for what happens in the background; nil for silence.
 	Logger *slog.Logger
 }
@@ -109,9 +112,9 @@ func Open(ctx context.Context, options Options) (*Engine, error) {
 	}
 	// The engine outlives the call that opens it, and ends with Close.
 	e.life, e.end = context.WithCancel(context.WithoutCancel(ctx))
-	if err := e.openWithRetry(ctx, config); err != nil {
+	if err := options.retry(ctx, config, func(ctx context.Context) error { return e.prepare(ctx, config) }); err != nil {
 		e.end()
-		return nil, fmt.Errorf("open database %s: %w", address(config), err)
+		return nil, err
 	}
 	if err := e.openPools(ctx, config); err != nil {
 		e.end()
@@ -180,34 +183,6 @@ func (e *Engine) refreshPassword(_ context.Context, config *pgx.ConnConfig) erro
 	}
 	config.Password = password
 	return nil
-}
-
-// openWithRetry prepares the database, again and again while it is away.
-func (e *Engine) openWithRetry(ctx context.Context, config *pgx.ConnConfig) error {
-	caller := ctx
-	if e.options.ConnectTimeout > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, e.options.ConnectTimeout)
-		defer cancel()
-	}
-	wait := openBackoff
-	for {
-		err := e.prepare(ctx, config)
-		if err == nil {
-			return nil
-		}
-		if caller.Err() == nil && ctx.Err() == nil && isPermanent(err) {
-			return classify(err)
-		}
-		if pause(ctx, wait) != nil {
-			if caller.Err() != nil {
-				return fmt.Errorf("%w; %w", context.Cause(caller), classify(err))
-			}
-			return fmt.Errorf("%w: no success within %s: %w", engine.ErrUnavailable, e.options.ConnectTimeout, err)
-		}
-		e.log.Warn("database is not there yet; trying again", "address", address(config), "error", err)
-		wait = min(2*wait, openBackoffMax)
-	}
 }
 
 // prepare checks the server, migrates the schema, and finds or makes the cluster,

@@ -1,0 +1,66 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package postgres_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/docket-project/docket/internal/store/engine"
+	"github.com/docket-project/docket/internal/store/postgres"
+	"github.com/docket-project/docket/internal/testenv"
+)
+
+// TestAwayInWords: a server that is away is said in one line, with the cause and what to do.
+func TestAwayInWords(t *testing.T) {
+	t.Parallel()
+	address := fmt.Sprintf("127.0.0.1:%d", testenv.FreePort(t))
+	var told []string
+	options := postgres.Options{
+		URL: "postgres://me:secret@" + address + "/reports?sslmode=disable", Cluster: "main", ConnectTimeout: 300 * time.Millisecond,
+		Waiting: func(cause string, left time.Duration) {
+			if left <= 0 || left > 300*time.Millisecond {
+				t.Errorf("%v are left of 300 ms", left)
+			}
+			told = append(told, cause)
+		},
+	}
+	err := postgres.Wait(t.Context(), options)
+	if !errors.Is(err, engine.ErrUnavailable) {
+		t.Errorf("no server: got %v, want %v", err, engine.ErrUnavailable)
+	}
+	want := "open database reports at " + address + ": no answer within 300ms: connection refused; start PostgreSQL there, or correct the address"
+	if err == nil || err.Error() != want {
+		t.Errorf("got  %v\nwant %s", err, want)
+	}
+	if len(told) == 0 || told[0] != "connection refused" {
+		t.Errorf("told of %q", told)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	options.ConnectTimeout, options.Waiting = 0, func(string, time.Duration) { cancel() }
+	_, err = postgres.Open(ctx, options)
+	want = "open database reports at " + address + ": interrupted while waiting for it: connection refused"
+	if !errors.Is(err, context.Canceled) || err.Error() != want {
+		t.Errorf("got  %v\nwant %s", err, want)
+	}
+}
+
+// TestRefusalInWords: so is one that refuses.
+func TestRefusalInWords(t *testing.T) {
+	t.Parallel()
+	err := postgres.Wait(t.Context(), postgres.Options{URL: testenv.WithAddr(t, testenv.Postgres(t).Database(t), testenv.Postgres(t).Addr()), Cluster: "main"})
+	if err != nil {
+		t.Errorf("a server that is there: %v", err)
+	}
+	address := testenv.Postgres(t).Addr()
+	admin := connect(t, testenv.Postgres(t).Database(t)).Config()
+	err = postgres.Wait(t.Context(), postgres.Options{URL: fmt.Sprintf("postgres://%s:%s@%s/nothing", admin.User, admin.Password, address), Cluster: "main"})
+	want := "open database nothing at " + address + `: database "nothing" does not exist; create it, or correct its name`
+	if !errors.Is(err, engine.ErrUnavailable) || err.Error() != want {
+		t.Errorf("got  %v\nwant %s", err, want)
+	}
+}
