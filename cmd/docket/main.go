@@ -16,9 +16,11 @@ import (
 
 	"github.com/docket-project/docket/internal/apiserver/buildinfo"
 	"github.com/docket-project/docket/internal/cli"
+	"github.com/docket-project/docket/internal/logs"
 )
 
 func main() {
+	logs.Prepare()
 	os.Exit(cli.Main(time.Now(), newRoot))
 }
 

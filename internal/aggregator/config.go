@@ -9,6 +9,7 @@ import (
 	"net/http"
 
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/endpoints/discovery/aggregated"
@@ -151,6 +152,8 @@ func longRunning(more request.LongRunningRequestCheck) request.LongRunningReques
 func (a *Aggregator) install(c *Config) error {
 	manager := a.Generic.AggregatedDiscoveryGroupManager
 	group := apiservicerest.NewRESTStorage(c.Generic.MergedResourceConfig, c.Generic.RESTOptionsGetter, false)
+	// The scheme knows v1beta1 as well, which the library would warn of: it is served no more.
+	group.PrioritizedVersions = []schema.GroupVersion{{Group: kubeaggregator.APIRegistrationGroupVersion.Group, Version: kubeaggregator.APIRegistrationGroupVersion.Version}}
 	if err := a.Generic.InstallAPIGroup(&group); err != nil {
 		return err
 	}

@@ -15,12 +15,14 @@ import (
 
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
+	"k8s.io/apiserver/pkg/util/compatibility"
 	cliflag "k8s.io/component-base/cli/flag"
 	logsapi "k8s.io/component-base/logs/api/v1"
 
 	"github.com/docket-project/docket/internal/aggregator"
 	"github.com/docket-project/docket/internal/database"
 	"github.com/docket-project/docket/internal/home"
+	"github.com/docket-project/docket/internal/logs"
 )
 
 // Names of profiles.
@@ -144,12 +146,16 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 
 // ApplyProcess applies what is global to the process: format and verbosity of logs.
 func (o *Options) ApplyProcess() error {
+	if err := compatibility.DefaultComponentGlobalsRegistry.Set(); err != nil {
+		return err
+	}
 	if err := logsapi.ValidateAndApply(o.logs, nil); err != nil {
 		return fmt.Errorf("--logging-format, --v, --vmodule: %w", err)
 	}
 	if o.Profile == ProfileSingleUser {
 		return home.QuietLogs(o.logs)
 	}
+	logs.OnlyOwn(o.logs)
 	return nil
 }
 

@@ -17,6 +17,7 @@ import (
 
 	"github.com/docket-project/docket/internal/apiserver/buildinfo"
 	"github.com/docket-project/docket/internal/cli"
+	"github.com/docket-project/docket/internal/logs"
 )
 
 // exitFindings is the code of a command that did its work and found what should not be; exitTrouble
@@ -27,6 +28,7 @@ const (
 )
 
 func main() {
+	logs.Prepare()
 	os.Exit(cli.Main(time.Now(), newRoot))
 }
 

@@ -99,3 +99,6 @@ func (s *Server) Kill(t testing.TB) {
 		t.Fatal(err)
 	}
 }
+
+// Log returns what it has written so far.
+func (s *Server) Log() string { return s.process.output.text() }

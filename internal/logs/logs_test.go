@@ -1,0 +1,89 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package logs
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"k8s.io/component-base/logs"
+	logsapi "k8s.io/component-base/logs/api/v1"
+	"k8s.io/klog/v2"
+)
+
+// TestErrors: ordinary ends are none, and the same error is logged now and then, with a count.
+func TestErrors(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1_700_000_000, 0)
+	var got []string
+	h := &handler{now: func() time.Time { return now }, seen: map[string]*seen{}, log: func(_ context.Context, err error, msg string, values ...any) {
+		got = append(got, fmt.Sprint(append([]any{msg, ": ", err}, values...)...))
+	}}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	h.handle(t.Context(), fmt.Errorf("apiserver was unable to write a JSON response: %v", http.ErrHandlerTimeout), "Unhandled Error") //nolint:errorlint // As the library does.
+	h.handle(t.Context(), fmt.Errorf("watch: %w", context.Canceled), "Unhandled Error")
+	h.handle(t.Context(), nil, "Post-timeout activity", "path", "/")
+	h.handle(ended, nil, "Failed to list")
+	h.handle(t.Context(), errors.New("write tcp 1.2.3.4:1->1.2.3.4:2: write: broken pipe"), "Unhandled Error")
+	for range 30 {
+		h.handle(t.Context(), errors.New("disk on fire"), "Failed to watch")
+		now = now.Add(time.Second)
+	}
+	h.handle(t.Context(), errors.New("connection refused"), "Failed to watch")
+	want := []string{
+		"Failed to watch: disk on fire", "Failed to watch: disk on fire repeated 9", "Failed to watch: disk on fire repeated 9",
+		"Failed to watch: connection refused",
+	}
+	for i := range got {
+		got[i] = strings.Join(strings.Fields(strings.ReplaceAll(got[i], "repeated", " repeated ")), " ")
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	for i := range 10 * maxErrors {
+		h.handle(t.Context(), fmt.Errorf("error %d", i), "")
+	}
+	if len(h.seen) > maxErrors {
+		t.Errorf("%d errors are remembered", len(h.seen))
+	}
+}
+
+// TestOnlyOwn: information of libraries is left out, their warnings and errors are not.
+// Not parallel: klog's logger is global.
+func TestOnlyOwn(t *testing.T) {
+	var out bytes.Buffer
+	config := logsapi.NewLoggingConfiguration()
+	if err := logsapi.ValidateAndApplyWithOptions(config, &logsapi.LoggingOptions{ErrorStream: &out, InfoStream: &out}, nil); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(klog.ClearLogger)
+	OnlyOwn(config)
+	klog.Info("library, unstructured")
+	klog.Warning("a warning")
+	klog.Error("an error")
+	klog.InfoS("of our own", "n", 1)
+	klog.ErrorS(nil, "a structured error")
+	klog.FromContext(klog.NewContext(t.Context(), klog.Background().WithName("x").WithValues("a", 1))).Info("of our own by a context")
+	// Who calls is package reflect, which is not ours.
+	reflect.ValueOf(klog.InfoS).Call([]reflect.Value{reflect.ValueOf("library, structured")})
+	logs.FlushLogs()
+	for _, want := range []string{"a warning", "an error", "of our own\" n=1", "a structured error", "of our own by a context", "logs_test.go:"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is left out:\n%s", want, out.String())
+		}
+	}
+	if strings.Contains(out.String(), "library") || strings.Contains(out.String(), "own.go:") {
+		t.Errorf("there is more than that:\n%s", out.String())
+	}
+}

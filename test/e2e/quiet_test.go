@@ -1,0 +1,75 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/docket-project/docket/internal/testenv"
+	"github.com/docket-project/docket/test/e2e/harness"
+)
+
+// mostLines about an outage: three parts that notice, each once, and that all is well again.
+const mostLines = 8
+
+// TestLogOfAnOutage: a database that is away for a while makes a few lines, and one when it is back.
+func TestLogOfAnOutage(t *testing.T) {
+	t.Parallel()
+	database := testenv.NewPostgres(t)
+	up := harness.Up(t, "--database", database.Database(t), "-v", "1")
+	kubectl := up.Kubectl(t, "default")
+	kubectl.Run(t, "get", "policyreports")
+	before := strings.Count(up.Log(), "\n")
+	database.Kill(t)
+	for range 20 {
+		_ = kubectl.Try(t, "", "get", "policyreports", "--request-timeout=1s")
+		<-time.After(time.Second)
+	}
+	database.Start(t)
+	const back = "Reading events of the database again"
+	waitUntil(t, "the log says that the database is back", func() bool { return strings.Contains(up.Log(), back) })
+	after := strings.TrimSpace(strings.Join(strings.Split(up.Log(), "\n")[before:], "\n"))
+	if n := strings.Count(after, "\n") + 1; n > mostLines || strings.Contains(after, "Unhandled") || strings.Count(after, back) != 1 {
+		t.Errorf("%d lines about an outage of 20 s, in which 20 clients gave up; %d are enough:\n%s", n, mostLines, after)
+	}
+}
+
+// TestLogBeforeReady: servers for which nothing is wrong log nothing until they are ready.
+func TestLogBeforeReady(t *testing.T) {
+	t.Parallel()
+	up := harness.Up(t)
+	for name, server := range map[string]*harness.Server{
+		"up": up, "single-user": harness.Gateway(t, up.Kubeconfig()),
+		"token":       harness.Gateway(t, up.Kubeconfig(), "--profile", "token"),
+		"impersonate": harness.Gateway(t, up.Kubeconfig(), "--profile", "impersonate", "--impersonate-groups", "team"),
+	} {
+		server.Stop(t)
+		if text := server.Log(); klogLine.MatchString(text) {
+			t.Errorf("%s has a log:\n%s", name, text)
+		}
+	}
+}
+
+// klogLine is how a line of the log begins.
+var klogLine = regexp.MustCompile(`(?m)^[IWE][0-9]{4} `)
+
+// TestLogOfWatches: neither a client that goes nor the end of the server is an error.
+func TestLogOfWatches(t *testing.T) {
+	t.Parallel()
+	up := harness.Up(t)
+	kubectl := up.Kubectl(t, "default")
+	for range 3 {
+		_ = kubectl.Try(t, "", "get", "policyreports", "--watch", "--request-timeout=1s")
+	}
+	events := kubectl.Watch(t, "configmaps")
+	kubectl.Run(t, "create", "configmap", "one")
+	<-events
+	up.Stop(t)
+	if text := up.Log(); klogLine.MatchString(text) {
+		t.Errorf("the log has errors:\n%s", text)
+	}
+}
