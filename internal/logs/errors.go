@@ -9,6 +9,8 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
+	"os/signal"
 	"slices"
 	"strings"
 	"sync"
@@ -34,8 +36,9 @@ const (
 func Prepare() {
 	// It logs a line for each gate when it is asked for the first time, as loud as the log is then.
 	clientfeatures.FeatureGates().Enabled(clientfeatures.WatchListClient)
-	logged := utilruntime.ErrorHandlers[0]
-	handler := &handler{now: time.Now, log: logged, seen: map[string]*seen{}}
+	// For as long as the process lives; who ends it is package cli.
+	ending, _ := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	handler := &handler{now: time.Now, log: utilruntime.ErrorHandlers[0], ending: ending.Err, seen: map[string]*seen{}}
 	utilruntime.ErrorHandlers[0] = handler.handle
 }
 
@@ -43,6 +46,9 @@ func Prepare() {
 type handler struct {
 	now func() time.Time
 	log utilruntime.ErrorHandler
+	// ending is not nil once the process was told to end. What ends one after the other then
+	// misses what has ended before; commands return what matters.
+	ending func() error
 
 	mu   sync.Mutex
 	seen map[string]*seen
@@ -56,7 +62,7 @@ type seen struct {
 
 func (h *handler) handle(ctx context.Context, err error, msg string, values ...any) {
 	ctx = klog.NewContext(ctx, klog.FromContext(ctx).WithCallDepth(1))
-	if ordinary(ctx, err, msg) {
+	if h.ending() != nil || ordinary(ctx, err, msg) {
 		klog.FromContext(ctx).WithCallDepth(2).V(detail).Info(msg, append(slices.Clip(values), "err", err)...)
 		return
 	}

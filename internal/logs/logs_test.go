@@ -26,7 +26,8 @@ func TestErrors(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1_700_000_000, 0)
 	var got []string
-	h := &handler{now: func() time.Time { return now }, seen: map[string]*seen{}, log: func(_ context.Context, err error, msg string, values ...any) {
+	var ending error
+	h := &handler{ending: func() error { return ending }, now: func() time.Time { return now }, seen: map[string]*seen{}, log: func(_ context.Context, err error, msg string, values ...any) {
 		got = append(got, fmt.Sprint(append([]any{msg, ": ", err}, values...)...))
 	}}
 	ended, cancel := context.WithCancel(t.Context())
@@ -41,6 +42,8 @@ func TestErrors(t *testing.T) {
 		now = now.Add(time.Second)
 	}
 	h.handle(t.Context(), errors.New("connection refused"), "Failed to watch")
+	ending = context.Canceled
+	h.handle(t.Context(), errors.New("connection refused, since the server has ended"), "Failed to watch")
 	want := []string{
 		"Failed to watch: disk on fire", "Failed to watch: disk on fire repeated 9", "Failed to watch: disk on fire repeated 9",
 		"Failed to watch: connection refused",

@@ -22,7 +22,10 @@ func TestLogOfAnOutage(t *testing.T) {
 	database := testenv.NewPostgres(t)
 	up := harness.Up(t, "--database", database.Database(t), "-v", "1")
 	kubectl := up.Kubectl(t, "default")
-	kubectl.Run(t, "get", "policyreports")
+	waitUntil(t, "all groups are registered", func() bool {
+		return strings.Contains(kubectl.Run(t, "get", "apiservices", "-o", "name"), "openreports.io")
+	})
+	kubectl.Run(t, "wait", "--for=condition=Available", "apiservice", "--all", "--timeout=60s")
 	before := strings.Count(up.Log(), "\n")
 	database.Kill(t)
 	for range 20 {
@@ -42,16 +45,19 @@ func TestLogOfAnOutage(t *testing.T) {
 func TestLogBeforeReady(t *testing.T) {
 	t.Parallel()
 	up := harness.Up(t)
-	for name, server := range map[string]*harness.Server{
-		"up": up, "single-user": harness.Gateway(t, up.Kubeconfig()),
-		"token":       harness.Gateway(t, up.Kubeconfig(), "--profile", "token"),
-		"impersonate": harness.Gateway(t, up.Kubeconfig(), "--profile", "impersonate", "--impersonate-groups", "team"),
-	} {
+	check := func(name string, server *harness.Server) {
+		t.Helper()
 		server.Stop(t)
 		if text := server.Log(); klogLine.MatchString(text) {
 			t.Errorf("%s has a log:\n%s", name, text)
 		}
 	}
+	for name, arguments := range map[string][]string{
+		"single-user": nil, "token": {"--profile", "token"}, "impersonate": {"--profile", "impersonate", "--impersonate-groups", "team"},
+	} {
+		check(name, harness.Gateway(t, up.Kubeconfig(), arguments...))
+	}
+	check("up", up)
 }
 
 // klogLine is how a line of the log begins.
