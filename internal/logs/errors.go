@@ -101,8 +101,8 @@ func (h *handler) admit(err error, msg string) (again int, ok bool) {
 // ordinary tells of the end of a request, watch or process that somebody wanted: no fault.
 func ordinary(ctx context.Context, err error, msg string) bool {
 	if err == nil {
-		// What the library measured after a client had gone.
-		return msg == "Post-timeout activity" || ctx.Err() != nil
+		// What the library has to say after a client had gone, without an error.
+		return msg == "Post-timeout activity" || msg == "Timeout or abort while handling" || ctx.Err() != nil
 	}
 	text := err.Error()
 	for _, end := range []error{

@@ -35,6 +35,7 @@ func TestErrors(t *testing.T) {
 	h.handle(t.Context(), fmt.Errorf("apiserver was unable to write a JSON response: %v", http.ErrHandlerTimeout), "Unhandled Error") //nolint:errorlint // As the library does.
 	h.handle(t.Context(), fmt.Errorf("watch: %w", context.Canceled), "Unhandled Error")
 	h.handle(t.Context(), nil, "Post-timeout activity", "path", "/")
+	h.handle(t.Context(), nil, "Timeout or abort while handling", "method", "GET")
 	h.handle(ended, nil, "Failed to list")
 	h.handle(t.Context(), errors.New("write tcp 1.2.3.4:1->1.2.3.4:2: write: broken pipe"), "Unhandled Error")
 	for range 30 {
