@@ -25,11 +25,11 @@ const (
 	// Extra: only the destination has it.
 	Extra Difference = "extra"
 
-	ChangedSince Difference = "changed since the switch"
-	DeletedSince Difference = "deleted since the switch"
-	CreatedSince Difference = "created since the switch"
+	ChangedSince Difference = "changed by clients since"
+	DeletedSince Difference = "deleted by clients since"
+	CreatedSince Difference = "created by clients since"
 	// DeletedAtSource: it was imported, is as it was, and not at the source any more.
-	DeletedAtSource Difference = "deleted at the source since the switch"
+	DeletedAtSource Difference = "deleted at the source since"
 )
 
 // explained says that a difference is none that the migration made.
