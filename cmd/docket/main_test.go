@@ -27,7 +27,7 @@ import (
 // signals and exit codes.
 func TestMain(m *testing.M) {
 	if os.Getenv("TEST_RUN_DOCKET") != "" {
-		os.Exit(cli.Main(time.Now(), newRoot))
+		main()
 	}
 	os.Exit(uptest.Run(m, &up))
 }
@@ -57,6 +57,11 @@ func TestExitCodes(t *testing.T) {
 		"bad value":               {args: []string{"up", "--watch-history=soon"}, want: cli.ExitUsage, wantText: "--watch-history"},
 		"bad bytes":               {args: []string{"up", "--cache-bytes=many"}, want: cli.ExitUsage, wantText: "64Mi"},
 		"bad environment":         {args: []string{"up"}, env: map[string]string{"DOCKET_WATCH_HISTORY": "soon"}, want: cli.ExitUsage, wantText: "DOCKET_WATCH_HISTORY"},
+		"help of what is not":     {args: []string{"help", "upp"}, want: cli.ExitUsage, wantText: "has no command \"upp\"; did you mean `docket up`?"},
+		"help of what is":         {args: []string{"help", "migrate", "crds"}, want: cli.ExitOK, wantText: "docket migrate crds"},
+		"help below":              {args: []string{"help", "migrate", "crdz"}, want: cli.ExitUsage, wantText: "did you mean `docket migrate crds`?"},
+		"verbosity":               {args: []string{"up", "-v", "x"}, want: cli.ExitUsage, wantText: "--v: \"x\" is not a whole number"},
+		"value of a gate":         {args: []string{"up", "--feature-gates=Foo=maybe"}, want: cli.ExitUsage, wantText: "--feature-gates: \"Foo=maybe\": each value must be true or false"},
 		"no such file":            {args: []string{"up", "--config=/nonexistent.yaml"}, want: cli.ExitUsage, wantText: "/nonexistent.yaml"},
 		"open to others":          {args: []string{"up", state("1"), "--listen=0.0.0.0:0"}, want: cli.ExitFailure, wantText: "--allow-non-loopback"},
 		"no port":                 {args: []string{"up", state("2"), "--listen=localhost"}, want: cli.ExitFailure, wantText: "--listen"},
@@ -122,6 +127,32 @@ func TestSignals(t *testing.T) {
 		}
 		out.wait(t, "Docket has stopped")
 		cancel()
+	}
+}
+
+// TestInterruptedWait: a signal to a command that waits is said in a word, and is in the exit code.
+func TestInterruptedWait(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	command := docket(ctx, t, "up", "--dir", filepath.Join(t.TempDir(), "state"), "--listen", "127.0.0.1:0", "--database", "postgres://me:hunter2@127.0.0.1:1/x")
+	out := newLines(t)
+	command.Stdout, command.Stderr = out, out
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if line := out.wait(t, "Waiting for the database"); strings.TrimSpace(line) != "Waiting for the database postgres://me:xxxxx@127.0.0.1:1/x: connection refused; giving up in 20s" {
+		t.Errorf("it says %s", line)
+	}
+	if err := command.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	if line := out.wait(t, "Error:"); strings.TrimSpace(line) != "Error: interrupted" {
+		t.Errorf("it ends with %s", line)
+	}
+	const ofInterrupt = 130
+	if err := command.Wait(); command.ProcessState.ExitCode() != ofInterrupt {
+		t.Errorf("docket up ended with %v, want exit code %d", err, ofInterrupt)
 	}
 }
 

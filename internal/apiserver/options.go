@@ -5,6 +5,7 @@ package apiserver
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	genericoptions "k8s.io/apiserver/pkg/server/options"
@@ -166,13 +167,22 @@ func (o *Options) Validate() []error {
 // were parsed, and before Complete.
 func (o *Options) ApplyProcess() error {
 	if err := compatibility.DefaultComponentGlobalsRegistry.Set(); err != nil {
-		return fmt.Errorf("--feature-gates: %w", err)
+		return fmt.Errorf("--feature-gates: %w", gateError(err))
 	}
 	if err := logsapi.ValidateAndApply(o.Logs, nil); err != nil {
 		return fmt.Errorf("--logging-format, --v, --vmodule: %w", err)
 	}
 	applyMetrics(&o.Metrics.MetricsConfiguration)
 	return nil
+}
+
+// gateError says in a user's words that a value is neither true nor false.
+func gateError(err error) error {
+	value, isBool := strings.CutPrefix(err.Error(), "invalid value of ")
+	if value, _, found := strings.Cut(value, ", err: strconv.ParseBool"); isBool && found {
+		return fmt.Errorf("%q: each value must be true or false", value)
+	}
+	return err
 }
 
 // applyMetrics does what the library's Apply does, without its error line about a

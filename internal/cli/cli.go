@@ -28,6 +28,8 @@ const (
 	ExitOK      = 0
 	ExitFailure = 1
 	ExitUsage   = 2
+	// exitSignal is what shells add to the number of the signal that ended a command.
+	exitSignal = 128
 )
 
 // Process is what commands see of the process that they run in.
@@ -52,16 +54,33 @@ func Main(started time.Time, newRoot func(Process) *cobra.Command) int {
 // untilSignal returns a context that ends with the first SIGINT or SIGTERM. The
 // second one ends the process at once.
 func untilSignal() (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	go func() {
-		<-signals
-		cancel()
+		got := <-signals
+		cancel(interruptedError{got})
 		<-signals
 		os.Exit(ExitFailure) //nolint:forbidigo // The person insists.
 	}()
-	return ctx, cancel
+	return ctx, func() { cancel(nil) }
+}
+
+// interruptedError is the cause with which the context of a command ends by a signal.
+type interruptedError struct{ signal os.Signal }
+
+// Error implements error.
+func (e interruptedError) Error() string { return "interrupted" }
+
+// Is makes it the end of a context for those who ask.
+func (interruptedError) Is(target error) bool { return target == context.Canceled } //nolint:errorlint // What Is is for.
+
+// exitCode is that of a shell for a command that the signal has ended.
+func (e interruptedError) exitCode() int {
+	if number, ok := e.signal.(syscall.Signal); ok {
+		return exitSignal + int(number)
+	}
+	return ExitFailure
 }
 
 // usageError is an error about how the command was called.
@@ -93,7 +112,8 @@ func (f *FindingError) Error() string { return f.Text }
 func (f *FindingError) ExitCode() int { return f.Code }
 
 // Execute runs a command and returns the exit code: 0 after success, what the method
-// ExitCode() int of the error says if it has one, 2 for one of [Usage] and 1 for any other.
+// ExitCode() int of the error says if it has one, 2 for one of [Usage] and 1 for any other. A command
+// that could not do its work because of a signal ends with 128 and the number of that.
 func Execute(ctx context.Context, root *cobra.Command, args []string) int {
 	root.SetArgs(args)
 	command, err := root.ExecuteContextC(ctx)
@@ -104,6 +124,11 @@ func Execute(ctx context.Context, root *cobra.Command, args []string) int {
 	if errors.As(err, &finding) {
 		fmt.Fprintln(root.ErrOrStderr(), finding)
 		return finding.Code
+	}
+	var interrupted interruptedError
+	if errors.Is(err, context.Canceled) && errors.As(context.Cause(ctx), &interrupted) {
+		fmt.Fprintln(root.ErrOrStderr(), "Error:", interrupted)
+		return interrupted.exitCode()
 	}
 	fmt.Fprintln(root.ErrOrStderr(), "Error:", err)
 	var exit interface{ ExitCode() int }
@@ -129,6 +154,7 @@ func PrepareRoot(p Process, root *cobra.Command, versionText string) {
 	root.SetVersionTemplate(versionText + "\n")
 	// Without the library's -v, which means verbosity elsewhere.
 	root.Flags().Bool("version", false, "Print what this binary was built from")
+	root.SetHelpCommand(newHelp())
 	root.SetGlobalNormalizationFunc(cliflag.WordSepNormalizeFunc)
 	root.SetFlagErrorFunc(func(command *cobra.Command, err error) error {
 		var unknown *pflag.NotExistError
@@ -143,6 +169,35 @@ func PrepareRoot(p Process, root *cobra.Command, versionText string) {
 		}
 		return Usage(err)
 	})
+}
+
+// newHelp is the library's command, but for names that there are not: it would help with the root.
+func newHelp() *cobra.Command {
+	return &cobra.Command{
+		Use: "help [command]", Short: "Help about any command",
+		RunE: func(command *cobra.Command, args []string) error {
+			found, rest, err := command.Root().Find(args)
+			if err != nil {
+				return Usage(err)
+			}
+			if err := NoArguments(found, rest); err != nil {
+				return err
+			}
+			found.InitDefaultHelpFlag()
+			return found.Help()
+		},
+		ValidArgsFunction: func(command *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			var names []string
+			if found, _, err := command.Root().Find(args); err == nil {
+				for _, sub := range found.Commands() {
+					if sub.IsAvailableCommand() {
+						names = append(names, sub.Name())
+					}
+				}
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		},
+	}
 }
 
 // NoArguments refuses arguments, so that a forgotten dash is not ignored. If they may be meant for the

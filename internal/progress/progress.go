@@ -128,10 +128,12 @@ func (b *Bar) line(elapsed time.Duration) string {
 	} else {
 		parts = append(parts, fmt.Sprint(b.count))
 	}
-	if elapsed > 0 {
+	quick := b.done && rounded(elapsed) == 0
+	if elapsed > 0 && !quick {
 		parts = append(parts, fmt.Sprintf("%.0f/s", float64(b.count)/elapsed.Seconds()))
 	}
 	switch {
+	case quick: // Neither a rate nor a time says anything.
 	case b.done:
 		parts = append(parts, "in "+rounded(elapsed).String())
 	case share > 0:

@@ -104,6 +104,20 @@ func TestConcurrentAddsAllCount(t *testing.T) {
 	}
 }
 
+// TestQuickWork: neither a rate nor a time says anything of work that took no time.
+func TestQuickWork(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	c := clocktesting.NewFakePassiveClock(time.Now())
+	b := newBar(&out, 7, "scan", false, c)
+	b.Add(7)
+	c.SetTime(c.Now().Add(20 * time.Millisecond))
+	b.Done()
+	if got := out.String(); got != "scan  7/7  100%\n" {
+		t.Errorf("it shows %q", got)
+	}
+}
+
 func TestNilBarDoesNothing(t *testing.T) {
 	t.Parallel()
 	var bar *Bar

@@ -132,6 +132,7 @@ func Cause(err error) error {
 	want := map[string]string{
 		"bool": "true or false", "duration": "a time such as 30s, 10m or 24h", "float32": "a number", "float64": "a number",
 		"int": wholeNumber, "int32": wholeNumber, "int64": wholeNumber, "uint": wholeNumber, "uint16": wholeNumber, "uint32": wholeNumber,
+		"Level": wholeNumber, // Of the log.
 	}[invalid.GetFlag().Value.Type()]
 	if want == "" {
 		return invalid.Unwrap()

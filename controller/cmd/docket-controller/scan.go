@@ -97,7 +97,7 @@ rules that validate nothing, policies that apply to none of the resources (an er
 --require-match). A policy in a file with a field that Kyverno doesn't have is an error.
 
 Exit codes: 0 all results are pass, skip or warn; 1 something fails; 2 something could not
-be evaluated, read or written (also if other things fail).`,
+be evaluated, read or written (also if other things fail); 130 it was interrupted.`,
 		Example: `  # Check manifests; the exit code says whether anything fails
   docket-controller scan --policy policies/ --resource app/
   kubectl kustomize overlays/prod | docket-controller scan --policy policies/ --resource -
@@ -240,12 +240,12 @@ func (f *scanFlags) run(ctx context.Context) error {
 func (s *scan) fromFiles() (int64, error) {
 	loader := manifest.Loader{Stdin: s.flags.process.In}
 	input, err := s.load(&loader)
+	set, broken := loader.Load(s.flags.resources...)
+	if broken != nil {
+		err = errors.Join(err, fmt.Errorf("--resource: %w", broken))
+	}
 	if err != nil {
 		return 0, err
-	}
-	set, err := loader.Load(s.flags.resources...)
-	if err != nil {
-		return 0, fmt.Errorf("--resource: %w", err)
 	}
 	s.note(set.LeftOut)
 	entries := append(input.Entries, oneshot.Sort(set.Objects, s.flags.namespace()).Entries...)
@@ -300,13 +300,16 @@ func (f *scanFlags) namespace() string {
 func (s *scan) load(loader *manifest.Loader) (oneshot.Sorted, error) {
 	set, err := loader.Load(s.flags.policies...)
 	if err != nil {
-		return oneshot.Sorted{}, fmt.Errorf("--policy: %w", err)
+		err = fmt.Errorf("--policy: %w", err)
+	}
+	exceptions, broken := loader.Load(s.flags.exceptions...)
+	if broken != nil {
+		err = errors.Join(err, fmt.Errorf("--exception: %w", broken))
+	}
+	if err != nil {
+		return oneshot.Sorted{}, err
 	}
 	s.note(set.LeftOut)
-	exceptions, err := loader.Load(s.flags.exceptions...)
-	if err != nil {
-		return oneshot.Sorted{}, fmt.Errorf("--exception: %w", err)
-	}
 	s.note(exceptions.LeftOut)
 	found := oneshot.Sort(set.Objects, s.flags.namespace())
 	more := oneshot.Sort(exceptions.Objects, s.flags.namespace())
@@ -389,9 +392,9 @@ func (s *scan) verdict() error {
 	}
 	switch total := s.findings.Total(); {
 	case total.Error > 0:
-		return fmt.Errorf("%d rules could not be evaluated (%s)", total.Error, s.findings.Summary())
+		return fmt.Errorf("rules that could not be evaluated: %d (%s)", total.Error, s.findings.Summary())
 	case s.flags.requireMatch && len(s.findings.Unmatched()) > 0:
-		return fmt.Errorf("--require-match: %d policies apply to no resource (%s)", len(s.findings.Unmatched()), s.findings.Summary())
+		return fmt.Errorf("--require-match: policies that apply to no resource: %d (%s)", len(s.findings.Unmatched()), s.findings.Summary())
 	case total.Fail > 0:
 		return &cli.FindingError{Text: s.findings.Summary(), Code: exitFindings}
 	default:

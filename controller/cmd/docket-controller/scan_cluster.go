@@ -103,6 +103,9 @@ func (s *scan) fromCluster(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("--kubeconfig: %w", err)
 	}
+	if err := access.reach(ctx, s.flags.kubeconfig); err != nil {
+		return err
+	}
 	cluster, err := oneshot.NewCluster(access.dynamic, access.discovery, s.flags.namespaces)
 	if err != nil {
 		return err
@@ -202,9 +205,27 @@ func openReports(ctx context.Context, kubeconfig string, layout *report.Layout) 
 	}
 	// The error says all that the log would.
 	if err := server.writer.Load(klog.NewContext(ctx, klog.Logger{})); err != nil {
-		return nil, fmt.Errorf("--to: read the reports that are there: %w", err)
+		return nil, fmt.Errorf("--to: read the reports that are there: %w", withHint(err, kubeconfig))
 	}
 	return server, nil
+}
+
+// withHint says of credentials that are not accepted where they are from.
+func withHint(err error, kubeconfig string) error {
+	if !apierrors.IsUnauthorized(err) {
+		return err
+	}
+	return fmt.Errorf("%w: the server does not accept the credentials of %s; is it an old kubeconfig, or one of another server?", err, kubeconfig)
+}
+
+// reach asks the cluster for its version: what the library says of a cluster that can't be asked goes
+// to the log.
+func (a *clusterAccess) reach(ctx context.Context, kubeconfig string) error {
+	err := a.kubernetes.Discovery().RESTClient().Get().AbsPath("/version").Do(ctx).Error()
+	if err == nil || apierrors.IsForbidden(err) || apierrors.IsNotFound(err) {
+		return nil
+	}
+	return fmt.Errorf("--kubeconfig: ask the cluster for its version: %w", withHint(err, kubeconfig))
 }
 
 // createNamespaces creates the namespaces that the server does not have.

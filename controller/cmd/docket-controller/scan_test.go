@@ -93,6 +93,7 @@ func TestScanOfFiles(t *testing.T) {
 		"policies/owner.yaml": labelPolicy, "policies/sub/named.yaml": celPolicy, "policies/other.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n",
 		"policies/package.yml": "name: owner\nversion: 1\n",
 		"app/bad.yaml":         badPod, "app/good.yaml": goodPod + "---\n" + deployment,
+		"broken/a.yaml": "a: [", "broken/b.yaml": "a: {", "broken2.json": "{",
 		"exception.yaml": exception, "broken.yaml": brokenPolicy, "good.yaml": goodPod,
 		"invalid.yaml":  strings.Replace(labelPolicy, "pattern: {", "pattern: {^(x): y, ", 1),
 		"newer.yaml":    strings.Replace(labelPolicy, "spec:\n", "spec:\n  surprise: true\n", 1),
@@ -116,7 +117,7 @@ func TestScanOfFiles(t *testing.T) {
 	}{
 		"something fails": {
 			slices.Concat(in("policy", "policies"), in("resource", "app")), exitFindings,
-			[]string{"default     owner    label   Pod/bad          fail     validation error: Who owns it?", "shop        named            Deployment/web   fail     Find a better name.", "TOTAL"},
+			[]string{"default     ClusterPolicy/owner      label   Pod/bad          fail     validation error: Who owns it?", "shop        ValidatingPolicy/named           Deployment/web   fail     Find a better name.", "TOTAL"},
 			[]string{"3 resources: 2 pass, 2 fail", "Left out: " + dir + "/policies/other.yaml: a ConfigMap", "package.yml: is no Kubernetes object"},
 		},
 		"all pass":                 {slices.Concat(in("policy", "policies"), in("resource", "good.yaml")), cli.ExitOK, []string{"ClusterPolicy/owner      1"}, []string{"1 pass, 0 fail"}},
@@ -128,13 +129,18 @@ func TestScanOfFiles(t *testing.T) {
 		"unknown field":            {slices.Concat(in("policy", "newer.yaml"), in("resource", "app")), exitTrouble, nil, []string{"--policy: ClusterPolicy/owner: kyverno v1.19.1 does not know spec.surprise: "}},
 		"misspelt rule":            {slices.Concat(in("policy", "misspelt.yaml"), in("resource", "app")), exitTrouble, nil, []string{"spec.rules[0].validate.patern"}},
 		"kind that is none":        {slices.Concat(in("policy", "podd.yaml"), in("resource", "app")), cli.ExitOK, nil, []string{"No results: ClusterPolicy/owner applies to none"}},
-		"kind that must be one":    {slices.Concat(in("policy", "podd.yaml"), in("resource", "app"), []string{"--require-match"}), exitTrouble, nil, []string{"--require-match: 1 policies apply to no resource"}},
+		"kind that must be one":    {slices.Concat(in("policy", "podd.yaml"), in("resource", "app"), []string{"--require-match"}), exitTrouble, nil, []string{"--require-match: policies that apply to no resource: 1 (1 policy, 3 resources:"}},
 		"another type of rule":     {slices.Concat(in("policy", "images.yaml"), in("resource", "app")), cli.ExitOK, nil, []string{"Left out: ClusterPolicy/owner: rule label: verifyImages is not evaluated", "No results: ClusterPolicy/owner"}},
 		"no policies":              {slices.Concat(in("policy", "policies/other.yaml"), in("resource", "app")), exitTrouble, nil, []string{"--policy: there is no ClusterPolicy"}},
 		"policy twice":             {slices.Concat(in("policy", "policies", "unscored.yaml"), in("resource", "app")), exitTrouble, nil, []string{"unscored.yaml: has the ClusterPolicy owner"}},
 		"resource twice":           {slices.Concat(in("policy", "policies"), in("resource", "app", "good.yaml")), exitTrouble, nil, []string{"has the Pod shop/good"}},
-		"all results":              {slices.Concat(in("policy", "policies/owner.yaml"), in("resource", "app"), []string{"--all"}), exitFindings, []string{"Pod/good", "pass"}, nil},
-		"another namespace":        {slices.Concat(in("policy", "policies"), in("resource", "app/bad.yaml"), []string{"--namespace=team"}), exitFindings, []string{"team        owner"}, nil},
+		"same file twice":          {slices.Concat(in("policy", "policies/owner.yaml", "policies"), in("resource", "good.yaml", "good.yaml")), cli.ExitOK, nil, []string{"2 policies, 1 resource: 1 pass"}},
+		"all broken files": {
+			slices.Concat(in("policy", "broken", "policies"), in("exception", "broken2.json"), in("resource", "app", "broken/b.yaml", "none.yaml")), exitTrouble, nil,
+			[]string{"--policy: " + dir + "/broken/a.yaml: yaml: ", "/broken/b.yaml: yaml: ", "--exception: " + dir + "/broken2.json: ", "--resource: " + dir + "/broken/b.yaml: yaml: ", "none.yaml: no such file"},
+		},
+		"all results":       {slices.Concat(in("policy", "policies/owner.yaml"), in("resource", "app"), []string{"--all"}), exitFindings, []string{"Pod/good", "pass"}, nil},
+		"another namespace": {slices.Concat(in("policy", "policies"), in("resource", "app/bad.yaml"), []string{"--namespace=team"}), exitFindings, []string{"team        ClusterPolicy/owner"}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

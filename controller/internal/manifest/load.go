@@ -32,6 +32,9 @@ type Set struct {
 	Objects []Object
 	// LeftOut says what in folders is no object, and why; for people.
 	LeftOut []string
+
+	// files are those that were read, by their paths without links.
+	files map[string]bool
 }
 
 // Limits bound what is read.
@@ -57,9 +60,10 @@ type Loader struct {
 
 // Load reads all objects of the paths: files, folders with all that is below them, and [Stdin].
 // Of a folder it takes the files that end in .yaml, .yml and .json, in the order of their names,
-// but none whose name, or the name of whose folder, begins with a dot.
+// but none whose name, or the name of whose folder, begins with a dot. A file that is named twice,
+// say by itself and by its folder, is read once. The error has all files that can't be read.
 func (l *Loader) Load(paths ...string) (Set, error) {
-	var set Set
+	set := Set{files: map[string]bool{}}
 	var errs []error
 	for _, path := range paths {
 		if err := l.loadPath(path, &set); err != nil {
@@ -81,7 +85,7 @@ func (l *Loader) loadPath(path string, set *Set) error {
 		return l.loadFile(path, set, false)
 	}
 	var errs []error
-	before := len(set.Objects)
+	before, again := len(set.Objects), false
 	err = filepath.WalkDir(path, func(name string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -92,6 +96,7 @@ func (l *Loader) loadPath(path string, set *Set) error {
 			}
 			return nil
 		case isManifest(name) && isFile(name, entry):
+			again = again || set.has(name)
 			errs = append(errs, l.loadFile(name, set, true))
 		}
 		return nil
@@ -99,7 +104,7 @@ func (l *Loader) loadPath(path string, set *Set) error {
 	if err = errors.Join(append(errs, err)...); err != nil {
 		return err
 	}
-	if len(set.Objects) == before {
+	if len(set.Objects) == before && !again {
 		return fmt.Errorf("%s: has no Kubernetes objects in files that end in .yaml, .yml or .json; name a file, or another folder", path)
 	}
 	return nil
@@ -128,11 +133,29 @@ func (l *Loader) loadStdin(set *Set) error {
 }
 
 func (l *Loader) loadFile(path string, set *Set, lenient bool) error {
+	if set.has(path) {
+		return nil
+	}
 	file, err := os.Open(path)
 	if err != nil {
 		return err
 	}
+	set.files[realPath(path)] = true
 	return errors.Join(l.load(path, file, set, lenient), file.Close())
+}
+
+// has tells whether a file was read.
+func (s *Set) has(path string) bool { return s.files[realPath(path)] }
+
+// realPath is the path of a file without links, by which it is known again.
+func realPath(path string) string {
+	if absolute, err := filepath.Abs(path); err == nil {
+		path = absolute
+	}
+	if resolved, err := filepath.EvalSymlinks(path); err == nil {
+		path = resolved
+	}
+	return path
 }
 
 // load reads one file. A lenient one may hold what is no object.

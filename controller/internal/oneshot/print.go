@@ -26,7 +26,7 @@ func (f *Findings) PrintTable(w io.Writer) error {
 		fmt.Fprintln(table, "NAMESPACE\tPOLICY\tRULE\tRESOURCE\tRESULT\tMESSAGE")
 	}
 	for _, finding := range kept {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s/%s\t%s\t%s\n", finding.Subject.Namespace, finding.Policy.ResultName(), finding.Rule,
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s/%s\t%s\t%s\n", finding.Subject.Namespace, finding.Policy, finding.Rule,
 			finding.Subject.Kind, finding.Subject.Name, finding.Outcome, oneLine(finding.Message))
 	}
 	if len(kept) > 0 {
@@ -51,8 +51,16 @@ func printCounts(w io.Writer, name string, c report.Counts) {
 // Summary is one line with the numbers.
 func (f *Findings) Summary() string {
 	total := f.Total()
-	return fmt.Sprintf("%d policies, %d resources: %d pass, %d fail, %d warn, %d error, %d skip",
-		len(f.Counts()), f.Resources(), total.Pass, total.Fail, total.Warn, total.Error, total.Skip)
+	return fmt.Sprintf("%s, %s: %d pass, %d fail, %d warn, %d error, %d skip",
+		counted(int64(len(f.Counts())), "policy", "policies"), counted(int64(f.Resources()), "resource", "resources"), total.Pass, total.Fail, total.Warn, total.Error, total.Skip)
+}
+
+// counted is a number with its noun.
+func counted(n int64, one, more string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, more)
 }
 
 // oneLine keeps a table a table. Control characters come from policies and resources that

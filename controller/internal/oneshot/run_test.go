@@ -95,11 +95,11 @@ func TestRun(t *testing.T) {
 	if err := findings.PrintTable(&out); err != nil {
 		t.Fatal(err)
 	}
-	want := `NAMESPACE   POLICY        RULE   RESOURCE   RESULT   MESSAGE
-default     advice        r      Pod/bad    warn     the label tier is missing
-default     owner         r1     Pod/bad    fail     the label owner is missing
-default     owner         r2     Pod/bad    fail     the label owner is missing
-shop        shop/broken   r      Pod/good   error    x is wrong
+	want := `NAMESPACE   POLICY                 RULE   RESOURCE   RESULT   MESSAGE
+default     ClusterPolicy/advice   r      Pod/bad    warn     the label tier is missing
+default     ClusterPolicy/owner    r1     Pod/bad    fail     the label owner is missing
+default     ClusterPolicy/owner    r2     Pod/bad    fail     the label owner is missing
+shop        Policy/shop/broken     r      Pod/good   error    x is wrong
 
 POLICY                  PASS   FAIL   WARN   ERROR   SKIP
 ClusterPolicy/advice    2      0      1      0       0
