@@ -71,7 +71,7 @@ func vacuumInto(ctx context.Context, path, to string) (err error) {
 		return err
 	}
 	_, err = c.raw.(driver.ExecerContext).ExecContext(ctx, "VACUUM INTO ?", []driver.NamedValue{{Ordinal: 1, Value: to}})
-	return classify("copy "+path, err)
+	return classify("copy "+path+" to "+to, err)
 }
 
 // Restore puts a backup in the place of the database at path, which keeps a copy of what was there
