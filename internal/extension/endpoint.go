@@ -57,7 +57,9 @@ func (o *Options) endpoint() (*endpoint, error) {
 	if e.services, err = aggregator.NewForConfig(rest.CopyConfig(config)); err != nil {
 		return nil, fmt.Errorf("kubeconfig %s: %w", path, err)
 	}
-	if _, err := e.core.Discovery().ServerVersion(); err != nil {
+	if _, err := e.core.Discovery().ServerVersion(); apierrors.IsUnauthorized(err) {
+		return nil, fmt.Errorf("the endpoint of %s does not accept the credentials there: is it an old kubeconfig, or one of another server? Give another one with --dir or --kubeconfig", path)
+	} else if err != nil {
 		return nil, fmt.Errorf("the endpoint of %s does not answer: %w; start it, with `docket up` say, or give another one with --dir or --kubeconfig", path, err)
 	}
 	return e, nil

@@ -4,6 +4,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 
 	"github.com/spf13/cobra"
@@ -51,7 +52,9 @@ and those for admission only are reported: docs/admission.md.`,
 			if err != nil {
 				return cli.Usage(err)
 			}
-			return manager.New(options, config, manager.Engines{Version: versionText(), Expressions: newEngine, Compiler: clusterCompiler}).Run(command.Context())
+			engines := manager.Engines{Version: versionText(), Expressions: newEngine, Compiler: clusterCompiler}
+			err = manager.New(options, config, engines).Run(command.Context())
+			return withHint(err, cmp.Or(options.Kubeconfig, "the pod's service account"))
 		},
 	}
 	return cli.WithSettings(p, command, options.Flags())

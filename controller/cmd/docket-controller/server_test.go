@@ -244,6 +244,35 @@ func TestScanIntoAServer(t *testing.T) {
 	}
 }
 
+// TestOldKubeconfig: credentials that a server does not accept are named, for every use of them.
+func TestOldKubeconfig(t *testing.T) {
+	t.Parallel()
+	kubeconfig, _ := server(t)
+	config, err := clientcmd.LoadFromFile(kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, user := range config.AuthInfos {
+		user.Token, user.TokenFile, user.ClientCertificate, user.ClientCertificateData = "old", "", "", nil
+	}
+	old := filepath.Join(t.TempDir(), "old")
+	if err := clientcmd.WriteToFile(*config, old); err != nil {
+		t.Fatal(err)
+	}
+	dir := writeFiles(t, map[string]string{"policy.yaml": labelPolicy, "pod.yaml": goodPod})
+	for name, args := range map[string][]string{
+		"to":         {"scan", "--policy", dir + "/policy.yaml", "--resource", dir + "/pod.yaml", "--to", old},
+		"kubeconfig": {"scan", "--policy", dir + "/policy.yaml", "--kubeconfig", old},
+		"run":        {"run", "--kubeconfig", old, "--leader-elect=false", "--metrics-bind-address=0"},
+	} {
+		process := controller(t.Context(), t, args...) // run sets up the log of its process.
+		output, _ := process.CombinedOutput()
+		if code := process.ProcessState.ExitCode(); code != exitTrouble || !strings.Contains(string(output), "does not accept the credentials of "+old+"; is it an old kubeconfig") {
+			t.Errorf("%s: exit code %d:\n%s", name, code, output)
+		}
+	}
+}
+
 // TestScanOfACluster: its resources, with the policies of files or its own; only those for
 // existing resources in the latter case, and lookups work.
 func TestScanOfACluster(t *testing.T) {

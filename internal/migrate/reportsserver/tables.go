@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"net"
 	"slices"
 
 	"github.com/jackc/pgx/v5"
@@ -31,11 +32,20 @@ type Report struct {
 	Object json.RawMessage
 }
 
+// plain leaves of a refused connection only that: the driver's text has a line for each attempt.
+func plain(err error) error {
+	var failed *net.OpError
+	if errors.As(err, &failed) {
+		return failed
+	}
+	return err
+}
+
 // Open connects to a database. Close must be called.
 func Open(ctx context.Context, url string) (*Tables, error) {
 	conn, err := pgx.Connect(ctx, url)
 	if err != nil {
-		return nil, fmt.Errorf("connect to the database of reports-server: %w", err) // pgx leaves the password out.
+		return nil, fmt.Errorf("connect to the database of reports-server: %w", plain(err)) // pgx leaves the password out.
 	}
 	t := &Tables{conn: conn, columns: map[string][]string{}}
 	if err := t.begin(ctx); err != nil {
