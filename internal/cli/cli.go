@@ -73,7 +73,7 @@ type interruptedError struct{ signal os.Signal }
 func (e interruptedError) Error() string { return "interrupted" }
 
 // Is makes it the end of a context for those who ask.
-func (interruptedError) Is(target error) bool { return target == context.Canceled } //nolint:errorlint // What Is is for.
+func (interruptedError) Is(target error) bool { return target == context.Canceled }
 
 // exitCode is that of a shell for a command that the signal has ended.
 func (e interruptedError) exitCode() int {
