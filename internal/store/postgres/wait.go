@@ -41,6 +41,7 @@ func (o *Options) retry(ctx context.Context, config *pgx.ConnConfig, attempt fun
 		defer cancel()
 	}
 	wait := openBackoff
+	var last error
 	for {
 		err := attempt(ctx)
 		if err == nil {
@@ -49,9 +50,12 @@ func (o *Options) retry(ctx context.Context, config *pgx.ConnConfig, attempt fun
 		if caller.Err() == nil && ctx.Err() == nil && isPermanent(err) {
 			return o.refused(config, err)
 		}
-		o.tell(ctx, err)
+		if last == nil || ctx.Err() == nil {
+			last = err // And not that time was up in the middle of an attempt.
+		}
+		o.tell(ctx, last)
 		if pause(ctx, wait) != nil {
-			return o.gaveUp(caller, config, err)
+			return o.gaveUp(caller, config, last)
 		}
 		wait = min(2*wait, openBackoffMax)
 	}
