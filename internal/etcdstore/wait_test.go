@@ -22,9 +22,9 @@ func TestAwayInWords(t *testing.T) {
 	var told []string
 	options := Options{
 		Transport: storagebackend.TransportConfig{ServerList: []string{address}}, Prefix: "/docket", Cluster: "main",
-		ConnectTimeout: 300 * time.Millisecond, Waiting: func(cause string, _ time.Duration) { told = append(told, cause) },
+		ConnectTimeout: 2 * time.Second, Waiting: func(cause string, _ time.Duration) { told = append(told, cause) },
 	}
-	want := "open etcd at " + address + ": no answer within 300ms: connection refused; start etcd there, or correct the address"
+	want := "open etcd at " + address + ": no answer within 2s: connection refused; start etcd there, or correct the address"
 	if err := Wait(t.Context(), options); err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}

@@ -50,7 +50,7 @@ func (o *Options) retry(ctx context.Context, config *pgx.ConnConfig, attempt fun
 		if caller.Err() == nil && ctx.Err() == nil && isPermanent(err) {
 			return o.refused(config, err)
 		}
-		if last == nil || ctx.Err() == nil {
+		if last == nil || !timedOut(err) {
 			last = err // And not that time was up in the middle of an attempt.
 		}
 		o.tell(ctx, last)
@@ -110,6 +110,10 @@ func (o *Options) refused(config *pgx.ConnConfig, err error) error {
 	return &openError{text + server.Message + remedy, []error{engine.ErrUnavailable, err}}
 }
 
+func timedOut(err error) bool {
+	return pgconn.Timeout(err) || errors.Is(err, context.DeadlineExceeded)
+}
+
 // brief is the cause of a failed attempt in a few words: the driver's own text repeats the
 // address, and has a line for each attempt.
 func brief(err error) string {
@@ -123,7 +127,7 @@ func brief(err error) string {
 		return errno.Error()
 	case errors.As(err, &dns):
 		return dns.Err + " (" + dns.Name + ")"
-	case pgconn.Timeout(err), errors.Is(err, context.DeadlineExceeded):
+	case timedOut(err):
 		return "no answer in time"
 	}
 	lines := strings.Split(strings.TrimSpace(err.Error()), "\n")

@@ -21,10 +21,10 @@ func TestAwayInWords(t *testing.T) {
 	address := fmt.Sprintf("127.0.0.1:%d", testenv.FreePort(t))
 	var told []string
 	options := postgres.Options{
-		URL: "postgres://me:secret@" + address + "/reports?sslmode=disable", Cluster: "main", ConnectTimeout: 300 * time.Millisecond,
+		URL: "postgres://me:secret@" + address + "/reports?sslmode=disable", Cluster: "main", ConnectTimeout: 2 * time.Second,
 		Waiting: func(cause string, left time.Duration) {
-			if left <= 0 || left > 300*time.Millisecond {
-				t.Errorf("%v are left of 300 ms", left)
+			if left <= 0 || left > 2*time.Second {
+				t.Errorf("%v are left of 2 s", left)
 			}
 			told = append(told, cause)
 		},
@@ -33,7 +33,7 @@ func TestAwayInWords(t *testing.T) {
 	if !errors.Is(err, engine.ErrUnavailable) {
 		t.Errorf("no server: got %v, want %v", err, engine.ErrUnavailable)
 	}
-	want := "open database reports at " + address + ": no answer within 300ms: connection refused; start PostgreSQL there, or correct the address"
+	want := "open database reports at " + address + ": no answer within 2s: connection refused; start PostgreSQL there, or correct the address"
 	if err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
