@@ -85,6 +85,6 @@ func notFollowed() map[string]string {
 		controllerPage + ": In a cluster #2":                             "it is that of install.md",
 		controllerPage + ": Policies":                                    "the collection is not part of the repository; by hand: testing.md",
 		upPage + ": Who may do what #2":                                  "tests keep to loopback",
-		migratePage + ": From kyverno/reports-server":                    "reports-server has a test of its own, with its tables: internal/migrate/reportsserver",
+		migratePage + ": From kyverno/reports-server":                    "TestReportsServer in internal/migrate, on tables as reports-server makes them",
 	}
 }
