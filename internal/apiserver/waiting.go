@@ -14,9 +14,6 @@ import (
 	"github.com/docket-project/docket/internal/etcdstore"
 )
 
-// waitingInterval is how often it is said at most that the database doesn't answer.
-const waitingInterval = 10 * time.Second
-
 // awaitDatabase returns when the server of the database answers.
 func (c *Config) awaitDatabase(ctx context.Context) error {
 	if database.IsEtcd(c.DatabaseURL) {
@@ -36,32 +33,17 @@ func (c *Config) awaitDatabase(ctx context.Context) error {
 }
 
 // newWaiting returns what is told of each attempt to reach the database, and says so now and then.
-// It is called by one goroutine at a time.
 func (o *StorageOptions) newWaiting() func(cause string, left time.Duration) {
-	url, say := database.Redacted(o.Database), o.Waiting
-	var said time.Time
-	return func(cause string, left time.Duration) {
-		now := time.Now()
-		if !said.IsZero() && now.Before(said.Add(waitingInterval)) {
-			return
-		}
-		said = now
+	url, say := o.Database, o.Waiting
+	return database.Seldom(func(cause string, left time.Duration) {
 		if say != nil {
-			say(waitingText(url, cause, left))
+			say(database.WaitingText(url, cause, left))
 			return
 		}
-		values := []any{"url", url, "cause", cause}
+		values := []any{"url", database.Redacted(url), "cause", cause}
 		if left > 0 {
 			values = append(values, "givingUpIn", left.Round(time.Second).String())
 		}
 		klog.InfoS("Waiting for the database", values...)
-	}
-}
-
-func waitingText(url, cause string, left time.Duration) string {
-	text := fmt.Sprintf("Waiting for the database %s: %s", url, cause)
-	if left > 0 {
-		text += fmt.Sprintf("; giving up in %s", left.Round(time.Second))
-	}
-	return text
+	})
 }

@@ -9,6 +9,7 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -192,6 +193,33 @@ func TestRun(t *testing.T) {
 	}
 }
 
+// TestDatabaseAway: who starts a gateway sees for what it waits.
+func TestDatabaseAway(t *testing.T) {
+	t.Parallel()
+	cluster, o := newCluster(t), newTestOptions(t)
+	o.Context, o.Kubeconfig, o.Database = "other", filepath.Join(t.TempDir(), "kubeconfig"), "postgres://me:secret@127.0.0.1:1/reports"
+	writeKubeconfig(t, o.Kubeconfig, cluster)
+	ctx, cancel := context.WithTimeout(t.Context(), soon)
+	defer cancel()
+	out, ended := &text{}, make(chan error, 1)
+	go func() { ended <- o.Run(ctx, out, clock.RealClock{}) }()
+	for !strings.Contains(out.String(), "\n") {
+		select {
+		case err := <-ended:
+			t.Fatalf("ended: %v: %s", err, out)
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+	cancel()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("after the end was asked for: %v", err)
+	}
+	const want = "Waiting for the database postgres://me:xxxxx@127.0.0.1:1/reports: connection refused; giving up in "
+	if got := out.String(); !strings.HasPrefix(got, want) || strings.Count(got, "\n") != 1 {
+		t.Errorf("it says %q, want one line with %q", got, want)
+	}
+}
+
 // TestOpenAddresses: one person's gateway is for this machine, unless that is confirmed.
 func TestOpenAddresses(t *testing.T) {
 	t.Parallel()
@@ -217,7 +245,7 @@ func TestAdvertise(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server, config, err := o.open(t.Context(), held, clock.RealClock{})
+	server, config, err := o.open(t.Context(), held, io.Discard, clock.RealClock{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -47,7 +47,7 @@ func (o *Options) Run(ctx context.Context, out io.Writer, c clock.WithTicker) (e
 		return err
 	}
 	defer func() { err = errors.Join(err, held.Close()) }()
-	server, config, err := o.open(ctx, held, c)
+	server, config, err := o.open(ctx, held, out, c)
 	if err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func (o *Options) Run(ctx context.Context, out io.Writer, c clock.WithTicker) (e
 }
 
 // open does all that can fail before anything is served.
-func (o *Options) open(ctx context.Context, held *home.Home, c clock.WithTicker) (_ *Server, _ *Config, err error) {
+func (o *Options) open(ctx context.Context, held *home.Home, out io.Writer, c clock.WithTicker) (_ *Server, _ *Config, err error) {
 	shared := o.Profile != ProfileSingleUser
 	place, err := home.Listen(ctx, o.Listen, o.AllowNonLoopback || shared)
 	if err != nil {
@@ -91,8 +91,13 @@ func (o *Options) open(ctx context.Context, held *home.Home, c clock.WithTicker)
 	}
 	config := &Config{
 		Place: Place{Endpoint: place}, Profile: o.Profile, Delegated: o.Reviews == reviewsDelegated, Groups: o.Groups,
-		DatabaseURL:       o.Database,
-		Database:          database.Options{Cluster: o.Cluster, PasswordFile: o.PasswordFile, ConnectTimeout: connectTimeout},
+		DatabaseURL: o.Database,
+		Database: database.Options{
+			Cluster: o.Cluster, PasswordFile: o.PasswordFile, ConnectTimeout: connectTimeout,
+			Waiting: database.Seldom(func(cause string, left time.Duration) {
+				_, _ = fmt.Fprintln(out, database.WaitingText(o.Database, cause, left))
+			}),
+		},
 		DiscoveryInterval: o.DiscoveryInterval, NamespaceInterval: o.NamespaceInterval, Services: o.table, Clock: c,
 	}
 	if config.Cluster, err = o.clusterConfig(place.URL); err != nil {
