@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/docket-project/docket/internal/apiserver"
 	"github.com/docket-project/docket/internal/cli"
+	"github.com/docket-project/docket/internal/store/sqlite"
 )
 
 // TestBackupCommands: what the commands say, and that a backup goes through pipes.
@@ -20,13 +20,11 @@ func TestBackupCommands(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	url := func(name string) string { return "sqlite://" + filepath.Join(folder, name) }
-	storage := apiserver.NewStorageOptions()
-	storage.Database = url("docket.db")
-	reports, err := apiserver.OpenReports(t.Context(), storage)
+	used, err := sqlite.Open(t.Context(), sqlite.Options{Path: filepath.Join(folder, "docket.db"), Cluster: "default"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = reports.Close() })
+	t.Cleanup(func() { _ = used.Close() })
 	copied := filepath.Join(folder, "backup.db")
 	var piped []byte
 	for _, test := range []struct {
