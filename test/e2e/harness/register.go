@@ -6,6 +6,7 @@ package harness
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -102,25 +103,35 @@ func (c *Cluster) Aggregator(t testing.TB) aggregator.Interface {
 }
 
 // WaitAvailable returns when the cluster says that all APIServices of Docket are
-// available, and serves their resources in discovery.
+// available, and has their resources in the discovery that kubectl asks for, which comes a moment later.
 func (c *Cluster) WaitAvailable(t testing.TB) {
 	t.Helper()
 	var problem string
 	err := wait.PollUntilContextTimeout(t.Context(), pollInterval, registerTimeout, true, func(ctx context.Context) (bool, error) {
-		for name, version := range APIServices() {
+		for name := range APIServices() {
 			if problem = c.unavailable(ctx, t, name); problem != "" {
 				return false, nil
 			}
-			if _, err := c.Client(t).Discovery().ServerResourcesForGroupVersion(version.String()); err != nil {
-				problem = fmt.Sprintf("%s: %v", name, err)
-				return false, nil
-			}
 		}
-		return true, nil
+		problem = c.undiscovered(t)
+		return problem == "", nil
 	})
 	if err != nil {
 		t.Fatalf("the APIServices are not available (%s): %v", problem, err)
 	}
+}
+
+// undiscovered returns which version is not in discovery, "" if all are.
+func (c *Cluster) undiscovered(t testing.TB) string {
+	_, lists, err := c.Client(t).Discovery().ServerGroupsAndResources()
+	for name, version := range APIServices() {
+		if !slices.ContainsFunc(lists, func(list *metav1.APIResourceList) bool {
+			return list.GroupVersion == version.String() && len(list.APIResources) > 0
+		}) {
+			return fmt.Sprintf("discovery does not have %s: %v", name, err) // The error may be about others.
+		}
+	}
+	return ""
 }
 
 // unavailable returns why an APIService is not available, "" if it is.
