@@ -108,8 +108,13 @@ func (c *Cluster) WaitAvailable(t testing.TB) {
 	t.Helper()
 	var problem string
 	err := wait.PollUntilContextTimeout(t.Context(), pollInterval, registerTimeout, true, func(ctx context.Context) (bool, error) {
-		for name := range APIServices() {
+		for name, version := range APIServices() {
 			if problem = c.unavailable(ctx, t, name); problem != "" {
+				return false, nil
+			}
+			// By way of the proxy, which learns of the APIService by itself.
+			if _, err := c.Client(t).Discovery().ServerResourcesForGroupVersion(version.String()); err != nil {
+				problem = fmt.Sprintf("%s: %v", name, err)
 				return false, nil
 			}
 		}
