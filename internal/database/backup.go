@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/url"
 	"os"
 
 	"github.com/docket-project/docket/internal/store/postgres"
@@ -28,24 +27,37 @@ func Backup(ctx context.Context, rawURL, to string) error {
 	return sqlite.Backup(ctx, path, to)
 }
 
-// BackupTo writes the copy to out. Until it is checked it is a file beside the database.
+// BackupTo writes the copy to out. Until it is checked it is a file beside the database. Nothing of it is
+// left when out breaks, which ends a process without further ado if it is standard output.
 func BackupTo(ctx context.Context, rawURL string, out io.Writer) (err error) {
 	path, err := sqlitePath(rawURL)
 	if err != nil {
 		return err
 	}
 	copied := fmt.Sprintf("%s.backup-%d", path, os.Getpid())
+	// Of a process of our number that was killed: in a container numbers come again soon.
+	if err := removed(copied); err != nil {
+		return err
+	}
 	if err := sqlite.Backup(ctx, path, copied); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, os.Remove(copied)) }()
 	file, err := os.Open(copied)
 	if err != nil {
-		return err
+		return errors.Join(err, os.Remove(copied))
 	}
-	defer func() { err = errors.Join(err, file.Close()) }()
+	_ = os.Remove(copied) // Where open files can't be removed, it is done below.
+	defer func() { err = errors.Join(err, file.Close(), removed(copied)) }()
 	_, err = io.Copy(out, file)
 	return err
+}
+
+// removed removes a file, if it is there.
+func removed(path string) error {
+	if err := os.Remove(path); !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
 }
 
 // Restore puts what Backup wrote in the place of the SQLite database that a URL names; see [sqlite.Restore].
@@ -77,20 +89,17 @@ func Replaced(ctx context.Context, rawURL string, options Options) error {
 	return postgres.Replaced(ctx, o)
 }
 
-// sqlitePath returns the file that a URL names.
+// sqlitePath returns the file that a URL names, and ErrOwnTools for other databases.
 func sqlitePath(rawURL string) (string, error) {
-	var u *url.URL
-	err := ErrOwnTools
-	if !IsEtcd(rawURL) {
-		if u, err = parse(rawURL); err != nil {
-			return "", err
-		}
-		if u.Scheme != schemeSQLite {
-			err = ErrOwnTools
-		}
+	if IsEtcd(rawURL) {
+		return "", ErrOwnTools
 	}
+	u, err := parse(rawURL)
 	if err != nil {
 		return "", err
+	}
+	if u.Scheme != schemeSQLite {
+		return "", ErrOwnTools
 	}
 	o, err := sqliteOptions(u, Options{})
 	return o.Path, err

@@ -28,7 +28,6 @@ const (
 // walker follows pages of documentation in one shell.
 type walker struct {
 	t     *testing.T
-	name  string
 	dir   string
 	shell *walkthrough.Shell
 	left  map[string][]string // the blocks of the plan, by page
@@ -38,7 +37,7 @@ type walker struct {
 // name, with our binaries and kubectl in PATH. The blocks to follow are those of the plan in walk_list_test.go.
 func newWalker(t *testing.T, kubeconfig string) *walker {
 	t.Helper()
-	w := &walker{t: t, name: t.Name(), dir: t.TempDir(), left: map[string][]string{}}
+	w := &walker{t: t, dir: t.TempDir(), left: map[string][]string{}}
 	for _, step := range walks()[t.Name()] {
 		w.left[step.page] = slices.Clone(step.blocks)
 	}

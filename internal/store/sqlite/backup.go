@@ -102,7 +102,7 @@ func Restore(ctx context.Context, backup io.Reader, path string, atNextStart boo
 	}
 	// The copy of an earlier restore, before its name is needed: a log of it must not stay beside the next one.
 	for _, stale := range []string{path + replacedSuffix + "-wal", path + replacedSuffix} {
-		if err := os.Remove(stale); err != nil && !errors.Is(err, os.ErrNotExist) {
+		if err := removed(stale); err != nil {
 			return classify("restore "+path, err)
 		}
 	}
@@ -151,10 +151,7 @@ func takeRestored(path string) error {
 		}
 	}
 	// Rebuilt from the log.
-	if err := os.Remove(path + "-shm"); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return classify("restore "+path, err)
-	}
-	return classify("restore "+path, syncFolder(filepath.Dir(path)))
+	return classify("restore "+path, errors.Join(removed(path+"-shm"), syncFolder(filepath.Dir(path))))
 }
 
 // checkCopy looks whether a file is a whole database of ours, of a schema that this version knows. Nobody
@@ -202,7 +199,7 @@ func receive(path string, from io.Reader) (err error) {
 
 // create makes an empty file of mode 0600 in the place of one that was left behind.
 func create(path string) error {
-	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+	if err := removed(path); err != nil {
 		return err
 	}
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -210,6 +207,14 @@ func create(path string) error {
 		return err
 	}
 	return file.Close()
+}
+
+// removed removes a file, if it is there.
+func removed(path string) error {
+	if err := os.Remove(path); !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
 }
 
 // settle gives a finished file its name, durably.

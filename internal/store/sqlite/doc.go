@@ -13,6 +13,8 @@
 //
 //	PATH-wal, PATH-shm  of SQLite
 //	PATH.lock           an advisory lock; a second process is refused
+//	PATH.restore        a backup for the next who opens the database, PATH.before-restore
+//	                    what it took the place of
 //	PATH.revision       the last revisions given out, so that a restored or
 //	                    shortened database never gives out a number twice
 //

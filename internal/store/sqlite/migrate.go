@@ -93,8 +93,11 @@ func knownSchema(path string, present int64) error {
 	if err != nil {
 		return err
 	}
-	// One file a version, counted from 1.
-	if newest := int64(len(files)); present > newest {
+	newest, err := goose.NumericComponent(files[len(files)-1]) // They are in the order of their names.
+	if err != nil {
+		return err
+	}
+	if present > newest {
 		return newer(path, present, newest)
 	}
 	return nil

@@ -55,6 +55,9 @@ const (
 	frontProxyName = "front-proxy-client"
 )
 
+// baseControllers are those that every cluster of tests has.
+const baseControllers = "namespace-controller,garbage-collector-controller,resourcequota-controller,serviceaccount-controller,clusterrole-aggregation-controller"
+
 // ClusterOption changes how a control plane is started.
 type ClusterOption func(*Cluster)
 
@@ -164,7 +167,7 @@ func (c *Cluster) prepare(b binaries) error {
 	c.admin.QPS, c.admin.Burst = 500, 1000
 	c.controllers = process{path: b.controllerManager, arguments: []string{
 		"--kubeconfig=" + c.Kubeconfig(),
-		"--controllers=namespace-controller,garbage-collector-controller,resourcequota-controller,serviceaccount-controller,clusterrole-aggregation-controller",
+		"--controllers=" + baseControllers,
 		"--leader-elect=false",
 		"--secure-port=0", // Nobody asks it.
 		"--resource-quota-sync-period=10s",

@@ -64,8 +64,7 @@ egressSelections:
 		c.apiserver.arguments = append(c.apiserver.arguments, "--egress-selector-config-file="+file, "--allow-privileged")
 		c.controllers.arguments = append(c.controllers.arguments,
 			"--root-ca-file="+c.authority.file,
-			"--controllers=namespace-controller,garbage-collector-controller,resourcequota-controller,serviceaccount-controller,clusterrole-aggregation-controller,"+
-				"deployment-controller,replicaset-controller,statefulset-controller,endpointslice-controller,"+
+			"--controllers="+baseControllers+",deployment-controller,replicaset-controller,statefulset-controller,endpointslice-controller,"+
 				"root-ca-certificate-publisher-controller,persistentvolumeclaim-protection-controller")
 	}
 }
