@@ -20,6 +20,11 @@ MODULES := . $(NESTED)
 # Tools are built once from the versions in go.tools.mod.
 TOOLS := go tool -modfile=$(CURDIR)/go.tools.mod
 GOLANGCI := $(CURDIR)/bin/golangci-lint
+GOTESTSUM := $(CURDIR)/bin/gotestsum
+
+# go test, with the failures, and last their names, at the end of all output.
+TEST = $(GOTESTSUM) --hide-summary=skipped --format-hide-empty-pkg --format-icons=text \
+	--jsonfile-timing-events=$(CURDIR)/bin/tests.json --post-run-command=$(CURDIR)/hack/failed.sh
 
 # The race detector for everything but SQLite itself, which is C that was made into
 # Go: watched, it is ten times slower, and its races are not ours to find.
@@ -87,10 +92,10 @@ test: test-root test-nested ## Run all tests: the root module with the race dete
 # The checks of internal/conformance without it: all of them run against each of 150 broken servers. What
 # runs them side by side is internal/conformance, whose own tests have it.
 .PHONY: test-root
-test-root: deploy-tools ## Run the tests of the root module, nearly all with the race detector
+test-root: deploy-tools $(GOTESTSUM) ## Run the tests of the root module, nearly all with the race detector
 	@hack/need.sh cc gcc libc6-dev
-	CGO_ENABLED=1 go test $(RACE) -timeout 30m $$(go list ./... | grep -v /internal/conformance/checks)
-	go test -timeout 30m ./internal/conformance/checks
+	CGO_ENABLED=1 $(TEST) -- $(RACE) -timeout 30m $$(go list ./... | grep -v /internal/conformance/checks)
+	$(TEST) -- -timeout 30m ./internal/conformance/checks
 
 .PHONY: deploy-tools
 deploy-tools: ## Build or fetch what the tests of deploy/ run: helm, kustomize, promtool
@@ -102,16 +107,16 @@ test-nested: e2e test-controller ## Run the tests of the nested modules: end to 
 
 # With the race detector what is ours; Kyverno's packages would be built once more for it.
 .PHONY: test-controller
-test-controller: ## Run the tests of the controller
+test-controller: $(GOTESTSUM) ## Run the tests of the controller
 	@hack/need.sh cc gcc libc6-dev
-	cd controller && go test -timeout 30m ./cmd/... ./internal/policy/...
-	cd controller && CGO_ENABLED=1 go test $(RACE) -timeout 30m $$(go list ./internal/... | grep -v /internal/policy/)
+	cd controller && $(TEST) -- -timeout 30m ./cmd/... ./internal/policy/...
+	cd controller && CGO_ENABLED=1 $(TEST) -- $(RACE) -timeout 30m $$(go list ./internal/... | grep -v /internal/policy/)
 
 # Never from the cache: go test does not know what the binaries under test were built from.
 # Three at a time also on two cores: the programs of others mostly wait for their own timers.
 .PHONY: e2e
-e2e: ## Run the tests on a real control plane, which is built first (RUN= chooses among them)
-	cd test/e2e && go test -v -count=1 -parallel 3 -timeout 60m -run '$(RUN)' ./...
+e2e: $(GOTESTSUM) ## Run the tests on a real control plane, which is built first (RUN= chooses among them)
+	cd test/e2e && $(TEST) --format=testname -- -count=1 -parallel 3 -timeout 60m -run '$(RUN)' ./...
 
 .PHONY: producers
 producers: ## Run other people's programs with CRDs and with Docket, and write the table of docs/producers.md
@@ -203,6 +208,9 @@ vuln: $(CURDIR)/bin/govulncheck
 $(GOLANGCI): go.tools.mod go.tools.sum
 	@echo "building golangci-lint (once; some minutes)"
 	@go build -modfile=go.tools.mod -o $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+
+$(GOTESTSUM): go.tools.mod go.tools.sum
+	@go build -modfile=go.tools.mod -o $@ gotest.tools/gotestsum
 
 $(CURDIR)/bin/govulncheck: go.tools.mod go.tools.sum
 	@go build -modfile=go.tools.mod -o $@ golang.org/x/vuln/cmd/govulncheck
