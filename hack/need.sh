@@ -29,7 +29,9 @@ if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
 	exit 1
 fi
 # Tests run side by side, and apt-get update waits for nobody. internal/testenv takes the same lock.
-exec 9>"${TMPDIR:-/tmp}/docket-testenv-apt.lock"
+cache=${XDG_CACHE_HOME:-${HOME}/.cache}/docket/testenv
+mkdir -p "${cache}"
+exec 9>"${cache}/apt.lock"
 flock 9
 if found "${wanted}"; then
 	exit 0

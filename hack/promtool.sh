@@ -15,7 +15,9 @@ fi
 tool=${PWD}/bin/promtool
 mkdir -p bin
 # Tests run side by side, and apt-get waits for no lock on its lists.
-exec 9>"${TMPDIR:-/tmp}/docket-testenv-apt.lock"
+cache=${XDG_CACHE_HOME:-${HOME}/.cache}/docket/testenv
+mkdir -p "${cache}"
+exec 9>"${cache}/apt.lock"
 flock 9
 if [ ! -x "${tool}" ]; then
 	for command in apt-get dpkg-deb; do

@@ -34,8 +34,9 @@ ordinary Kubernetes objects: kubectl, Kyverno and other clients see no differenc
   docket up --demo
 
   # Serve the reports of a cluster from PostgreSQL
-  docket serve --database postgres://docket@db:5432/docket`,
-		Version: buildinfo.Get().Version,
+  docket serve --database 'postgres://docket@db:5432/docket?sslmode=verify-full'`,
+		Version:          buildinfo.Get().Version,
+		PersistentPreRun: warnOfPasswords,
 	}
 	cli.PrepareRoot(p, root, versionText())
 	root.AddCommand(newUp(p), newServe(p), newRun(p), newGateway(p), newBootstrap(p), newMigrate(p), newBackup(p), newRestore(p), newConformance(p), cli.NewVersion(p, "docket", versionText()))

@@ -141,6 +141,7 @@ func TestInterruptedWait(t *testing.T) {
 	if err := command.Start(); err != nil {
 		t.Fatal(err)
 	}
+	out.wait(t, "Warning: --database")
 	if line := out.wait(t, "Waiting for the database"); strings.TrimSpace(line) != "Waiting for the database postgres://me:xxxxx@127.0.0.1:1/x: connection refused; giving up in 20s" {
 		t.Errorf("it says %s", line)
 	}

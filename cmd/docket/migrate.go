@@ -39,7 +39,7 @@ func newMigrateResults(p cli.Process) *cobra.Command {
 
 Run it after a server ran with --result-rows=false, or when a release note says so.
 On PostgreSQL servers may go on working meanwhile.`,
-		Example: `  docket migrate results --database postgres://docket@db:5432/docket`,
+		Example: `  docket migrate results --database 'postgres://docket@db:5432/docket?sslmode=verify-full'`,
 		Args:    cli.NoArguments,
 		RunE: func(command *cobra.Command, _ []string) error {
 			if errs := storage.Validate(); len(errs) > 0 {

@@ -46,7 +46,7 @@ func newMigrateDatabase(p cli.Process) *cobra.Command {
 It can be interrupted at any moment and started again. Reports that the destination
 has already are left alone unless --replace is given. The source must exist and have
 reports, unless --allow-empty is given.`,
-		Example: `  docket migrate database --from sqlite:///var/lib/docket/docket.db --database postgres://docket@db:5432/docket`,
+		Example: `  docket migrate database --from sqlite:///var/lib/docket/docket.db --database 'postgres://docket@db:5432/docket?sslmode=verify-full'`,
 		Args:    cli.NoArguments,
 		RunE: func(command *cobra.Command, _ []string) error {
 			if from.Database == "" {
@@ -113,7 +113,7 @@ with the metadata that it kept, into a running Docket or into the database of on
 
 It only reads from the tables, at one moment, and can be started again: with --server,
 reports that clients have changed in Docket since are left alone.`,
-		Example: `  PGPASSWORD=… docket migrate reports-server --from postgres://reports@db:5432/reportsdb \
+		Example: `  PGPASSWORD=… docket migrate reports-server --from 'postgres://reports@db:5432/reportsdb?sslmode=require' \
     --server https://docket.docket-system.svc --server-ca ca.crt`,
 		Args: cli.NoArguments,
 		RunE: func(command *cobra.Command, _ []string) error {

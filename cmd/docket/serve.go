@@ -25,11 +25,11 @@ the API groups; this command registers nothing itself. Users are authenticated a
 authorized by the cluster. Any number of replicas can share one PostgreSQL; SQLite
 is for a single replica.`,
 		Example: `  # In a pod, with the credentials of its service account
-  docket serve --database postgres://docket@db:5432/docket --database-password-file /etc/docket/password \
+  docket serve --database 'postgres://docket@db:5432/docket?sslmode=verify-full' --database-password-file /etc/docket/password \
     --tls-cert-file /etc/docket/tls/tls.crt --tls-private-key-file /etc/docket/tls/tls.key
 
   # Several clusters in one database, each with a name of its own
-  docket serve --database postgres://docket@db:5432/docket --cluster production
+  docket serve --database 'postgres://docket@db:5432/docket?sslmode=verify-full' --cluster production
 
   # Outside of the cluster
   docket serve --database sqlite:///var/lib/docket/docket.db --kubeconfig ~/.kube/config`,

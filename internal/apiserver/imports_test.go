@@ -67,12 +67,15 @@ func TestImportOutcomes(t *testing.T) {
 		{"group":"wgpolicyk8s.io","resource":"policyreports","version":7,"object":{"metadata":{"name":"a","namespace":"ns","uid":"u-1","generation":5,
 			"creationTimestamp":"2020-01-02T03:04:05Z","finalizers":["a/b"],"deletionTimestamp":"2020-01-03T00:00:00Z"},"other":1}},
 		{"group":"wgpolicyk8s.io","resource":"policyreports","object":{"metadata":{"name":"b"}}},
-		{"group":"apps","resource":"deployments","object":{"metadata":{"name":"b"}}}]}`)).want(t, http.StatusOK)
+		{"group":"apps","resource":"deployments","object":{"metadata":{"name":"b"}}},
+		{"group":"wgpolicyk8s.io","resource":"policyreports","object":{"metadata":{"name":"../b","namespace":"ns"}}},
+		{"group":"wgpolicyk8s.io","resource":"policyreports","object":{"metadata":{"name":"b","namespace":"ns/other"}}},
+		{"group":"wgpolicyk8s.io","resource":"policyreports","mode":"mirror","delete":{"name":"b","namespace":"a.b"}}]}`)).want(t, http.StatusOK)
 	var response imports.Response
 	if err := json.Unmarshal(answer.body, &response); err != nil {
 		t.Fatal(err)
 	}
-	for i, want := range []imports.Result{imports.Created, imports.Failed, imports.Failed} {
+	for i, want := range []imports.Result{imports.Created, imports.Failed, imports.Failed, imports.Failed, imports.Failed, imports.Failed} {
 		if got := response.Outcomes[i]; got.Result != want || want == imports.Failed && got.Message == "" {
 			t.Errorf("item %d: %+v, want %s", i, got, want)
 		}

@@ -22,10 +22,9 @@ import (
 // 443, so that no privilege is needed.
 const DefaultPort = 8443
 
-// http2Streams is the number of concurrent requests a connection. The client is
-// usually one kube-apiserver that sends everybody's requests, watches included,
-// over one connection.
-const http2Streams = 1000
+// http2Streams is the number of concurrent requests a connection, as of kube-apiserver. It opens another
+// connection for the watches beyond them.
+const http2Streams = 250
 
 const (
 	// shutdownDelay lets the cluster take a replica out of its Service before it

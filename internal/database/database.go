@@ -113,6 +113,19 @@ func Validate(rawURL string) error {
 	return err
 }
 
+// HasPassword tells whether a text is a URL with a password.
+func HasPassword(text string) bool {
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme == "" {
+		return false
+	}
+	_, given := u.User.Password()
+	return given || namesPassword(u.RawQuery)
+}
+
+// namesPassword tells whether a parameter of a URL, or one among them, is a secret.
+func namesPassword(name string) bool { return strings.Contains(strings.ToLower(name), "password") }
+
 // hidden takes the place of a password.
 const hidden = "xxxxx"
 
@@ -132,7 +145,7 @@ func Redacted(rawURL string) string {
 	}
 	secret := false
 	for name := range query {
-		if strings.Contains(strings.ToLower(name), "password") {
+		if namesPassword(name) {
 			query.Set(name, hidden)
 			secret = true
 		}

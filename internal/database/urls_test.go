@@ -115,6 +115,9 @@ func TestRedactedForms(t *testing.T) {
 		if got := database.Redacted(in); got != want {
 			t.Errorf("Redacted gives %q, want %q", got, want)
 		}
+		if got := database.HasPassword(in); got != strings.Contains(want, "xxxxx") {
+			t.Errorf("HasPassword(%q) is %t", want, got)
+		}
 	}
 }
 

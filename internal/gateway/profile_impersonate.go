@@ -5,6 +5,7 @@ package gateway
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -37,6 +38,10 @@ var _ profile = &impersonator{}
 // on. Client certificates of the authorities that verify returns are accepted, unless
 // it is nil.
 func newImpersonator(config *rest.Config, groups []string, verify x509.VerifyOptionFunc) (*impersonator, error) {
+	if isImpersonated(config) {
+		return nil, fmt.Errorf("--kubeconfig: it acts as %q, so that the gateway can't act as its callers: "+
+			"give one without `as`, whose user may impersonate", config.Impersonate.UserName)
+	}
 	own, err := newAsker(config)
 	if err != nil {
 		return nil, err

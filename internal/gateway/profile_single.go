@@ -38,8 +38,18 @@ func (s *single) admit(r *http.Request) error {
 		return unauthorized(reasonNoCredentials)
 	case subtle.ConstantTimeCompare([]byte(given), []byte(s.token)) != 1:
 		return unauthorized("docket gateway: this is not its token; use the kubeconfig that it wrote at its start")
+	case isImpersonated(s.config) && impersonates(r.Header):
+		// The client library would send these headers instead of the kubeconfig's.
+		return forbidden("the owner's kubeconfig acts as %q: nobody can act as somebody else on top of that; leave out --as, or give the gateway a kubeconfig without `as`",
+			s.config.Impersonate.UserName)
 	}
 	return nil
+}
+
+// isImpersonated tells whether a kubeconfig acts as somebody else than its credentials say (`as`, `as-groups` …).
+func isImpersonated(config *rest.Config) bool {
+	as := config.Impersonate
+	return as.UserName != "" || as.UID != "" || len(as.Groups) > 0 || len(as.Extra) > 0
 }
 
 func (s *single) caller(r *http.Request) (*caller, error) {

@@ -40,9 +40,9 @@ import (
 )
 
 const (
-	// http2Streams is the number of concurrent requests a connection: a client may have
-	// many watches.
-	http2Streams = 1000
+	// http2Streams is the number of concurrent requests a connection, as of kube-apiserver. Clients with
+	// more watches open another connection.
+	http2Streams = 250
 	// connectTimeout is how long to wait at start for a database that doesn't answer.
 	connectTimeout = 20 * time.Second
 	// Memory for APIServices, of which there are few.

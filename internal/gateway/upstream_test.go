@@ -204,6 +204,35 @@ func TestImpersonationIsTheClustersToAllow(t *testing.T) {
 	}
 }
 
+// TestKubeconfigOfSomebodyElse: with a kubeconfig that acts as carol, nobody is more than carol, whatever headers they send.
+func TestKubeconfigOfSomebodyElse(t *testing.T) {
+	t.Parallel()
+	cluster := newCluster(t)
+	config := cluster.config("gateway-token")
+	config.Impersonate.UserName = "carol"
+	g := start(t, config)
+	extension := newExtension(t, "new.example.com/v1", g)
+	g.register(extension)
+	seen := len(extension.requests())
+	for _, path := range []string{"/api/v1/pods", "/apis/new.example.com/v1/things"} {
+		if code, body := g.get(path, ""); path == "/api/v1/pods" && (code != http.StatusOK || !strings.Contains(body, "\"carol\"")) {
+			t.Errorf("%s: %d %s", path, code, body)
+		}
+		for _, header := range []string{"Impersonate-User: boss", "impersonate-uid: 1", "Impersonate-Group: system:masters", "Impersonate-Extra-X: y"} {
+			wantStatus(t, g.do(http.MethodGet, path, g.token, header), http.StatusForbidden, "acts as \"carol\"")
+		}
+	}
+	for _, request := range extension.requests()[seen:] {
+		if who := request.header.Get("X-Remote-User"); strings.HasSuffix(request.path, "/things") && who != "carol" {
+			t.Errorf("the extension server was asked by %q", who)
+		}
+	}
+	c := Config{Cluster: config, Profile: ProfileImpersonate}
+	if _, err := c.profile(); err == nil || !strings.Contains(err.Error(), "without `as`") {
+		t.Errorf("the profile impersonate: %v", err)
+	}
+}
+
 // TestHeadersToExtensionServers: they see who the cluster says it is, and no token.
 func TestHeadersToExtensionServers(t *testing.T) {
 	t.Parallel()

@@ -91,11 +91,14 @@ func (h *Home) Close() error { return h.lock.Close() }
 // Path returns the path of a file in the folder.
 func (h *Home) Path(name string) string { return filepath.Join(h.Dir, name) }
 
-// closeToOthers makes sure that only the owner may enter the folder. An empty
+// closeToOthers makes sure that the folder is ours and that nobody else may enter it. An empty
 // folder is changed; one with contents may be somebody's on purpose.
 func closeToOthers(dir string) error {
 	info, err := os.Stat(dir)
 	if err != nil {
+		return err
+	}
+	if err := checkOwner(dir, info); err != nil {
 		return err
 	}
 	if info.Mode().Perm()&0o077 == 0 {

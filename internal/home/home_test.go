@@ -60,6 +60,18 @@ func TestStateFolder(t *testing.T) {
 			},
 			wantErr: "chmod 700",
 		},
+		"of somebody else is refused": {
+			prepare: func(t *testing.T, dir string) {
+				t.Helper()
+				if os.Geteuid() != 0 {
+					t.Skip("needs root, who can give a folder away")
+				}
+				if err := errors.Join(os.MkdirAll(dir, 0o700), os.Chown(dir, 65532, 65532)); err != nil {
+					t.Fatal(err)
+				}
+			},
+			wantErr: "belongs to user 65532",
+		},
 		"a file is refused": {
 			prepare: func(t *testing.T, dir string) {
 				t.Helper()

@@ -7,10 +7,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/uuid"
@@ -160,12 +162,22 @@ func (i *Importer) mark(w *work) error {
 	return nil
 }
 
+// checkName accepts what kube-apiserver accepts, where imports come from.
 func (w *work) checkName() error {
 	if w.name == "" {
 		return errors.New("metadata.name is missing")
 	}
+	if wrong := validation.NameIsDNSSubdomain(w.name, false); len(wrong) > 0 {
+		return fmt.Errorf("metadata.name is %q: %s", w.name, strings.Join(wrong, "; "))
+	}
 	if (w.namespace != "") != w.kind.Namespaced {
 		return fmt.Errorf("metadata.namespace is %q, but %s are namespaced: %t", w.namespace, w.kind.Resource, w.kind.Namespaced)
+	}
+	if w.namespace == "" {
+		return nil
+	}
+	if wrong := validation.ValidateNamespaceName(w.namespace, false); len(wrong) > 0 {
+		return fmt.Errorf("metadata.namespace is %q: %s", w.namespace, strings.Join(wrong, "; "))
 	}
 	return nil
 }

@@ -35,24 +35,31 @@ func initdbArguments() []string {
 // makeData fills dir with a new data folder: a copy of the cached one where there
 // is a user cache (100 ms instead of a second or two), else fresh.
 func (i *installation) makeData(ctx context.Context, dir string) error {
-	cache, err := os.UserCacheDir()
+	cache, err := cacheDir()
 	if err != nil {
 		return i.initdb(ctx, dir)
 	}
 	key := sha256.Sum256([]byte(i.version + "\n" + strings.Join(initdbArguments(), "\n")))
-	cached := filepath.Join(cache, "docket", "testenv", "pgdata-"+hex.EncodeToString(key[:8]))
+	cached := filepath.Join(cache, "pgdata-"+hex.EncodeToString(key[:8]))
 	if err := i.fillCache(ctx, cached); err != nil {
 		return fmt.Errorf("keep a PostgreSQL data folder at %s: %w", cached, err)
 	}
 	return i.copyTree(cached, dir, i.runAs)
 }
 
+// cacheDir returns the folder of what is kept from one run to the next, which is there then.
+func cacheDir() (string, error) {
+	base, err := os.UserCacheDir()
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Join(base, "docket", "testenv")
+	return dir, os.MkdirAll(dir, 0o700)
+}
+
 // fillCache makes the cached folder if it is missing. Its name appears only when it
 // is complete.
 func (i *installation) fillCache(ctx context.Context, cached string) error {
-	if err := os.MkdirAll(filepath.Dir(cached), 0o700); err != nil {
-		return err
-	}
 	unlock, err := lockFile(cached + ".lock")
 	if err != nil {
 		return err

@@ -164,7 +164,11 @@ func aptInstall() error {
 	if _, err := exec.LookPath("apt-get"); err != nil {
 		return errors.New("this machine has no apt-get: install PostgreSQL, or put the folder of initdb into PATH")
 	}
-	unlock, err := lockFile(filepath.Join(os.TempDir(), "docket-testenv-apt.lock"))
+	cache, err := cacheDir()
+	if err != nil {
+		return err
+	}
+	unlock, err := lockFile(filepath.Join(cache, "apt.lock")) // hack/need.sh takes the same one.
 	if err != nil {
 		return err
 	}

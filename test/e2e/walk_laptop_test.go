@@ -102,7 +102,7 @@ func TestWalkUp(t *testing.T) {
 	}
 	wantOutput(t, w.follow(upPage, "Who may do what"), "ok", "PolicyReportList")
 	w.end()
-	w.shell.Replace("postgres://me@db:5432/reports", "'"+testenv.Postgres(t).Database(t)+"'")
+	w.shell.Replace("postgres://me@db:5432/reports?sslmode=verify-full", testenv.Postgres(t).Database(t))
 	w.start(w.block(upPage, "Several at once").Commands()[0], "is ready at")
 	w.end()
 }

@@ -49,7 +49,7 @@ func TestWalkDatabases(t *testing.T) {
 	w := newWalker(t, "/dev/null")
 	folder := w.dir + "/.docket"
 	w.shell.Replace("sqlite:///var/lib/docket/docket.db", "sqlite://"+folder+"/docket.db",
-		"postgres://docket@db:5432/docket", "'"+testenv.Postgres(t).Database(t)+"'")
+		"postgres://docket@db:5432/docket?sslmode=verify-full", testenv.Postgres(t).Database(t))
 	port := testenv.FreePort(t)
 	w.shell.Run(t, "mkdir --mode=0700 .docket; export KUBECONFIG="+folder+"/kubeconfig")
 	up := fmt.Sprintf("docket up --listen 127.0.0.1:%d > up.log 2>&1 & up=$!", port)

@@ -15,6 +15,8 @@ import (
 	"slices"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/docket-project/docket/internal/store/postgres/encrypted"
 )
 
 // Tables of a database, seen at one moment: all reads share one transaction. For one
@@ -43,7 +45,14 @@ func plain(err error) error {
 
 // Open connects to a database. Close must be called.
 func Open(ctx context.Context, url string) (*Tables, error) {
-	conn, err := pgx.Connect(ctx, url)
+	config, err := pgx.ParseConfig(url)
+	if err != nil {
+		return nil, fmt.Errorf("database URL of reports-server: %w", err) // pgx leaves the password out.
+	}
+	if err := encrypted.Check(url, config); err != nil {
+		return nil, err
+	}
+	conn, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
 		return nil, fmt.Errorf("connect to the database of reports-server: %w", plain(err)) // pgx leaves the password out.
 	}

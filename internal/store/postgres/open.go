@@ -19,6 +19,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/docket-project/docket/internal/store/engine"
+	"github.com/docket-project/docket/internal/store/postgres/encrypted"
 )
 
 // Options of an engine.
@@ -143,6 +144,9 @@ func (o *Options) connConfig() (*pgx.ConnConfig, error) {
 	config, err := pgx.ParseConfig(o.URL)
 	if err != nil {
 		return nil, fmt.Errorf("database URL: %w", err) // pgx leaves the password out.
+	}
+	if err := encrypted.Check(o.URL, config); err != nil {
+		return nil, err
 	}
 	if config.ConnectTimeout == 0 {
 		config.ConnectTimeout = dialTimeout

@@ -80,7 +80,7 @@ func vacuumInto(ctx context.Context, path, to string) (err error) {
 // The backup is checked before anything is changed. No server may use the database, unless atNextStart
 // leaves the backup beside it (PATH.restore), for the server to take when it starts next.
 func Restore(ctx context.Context, backup io.Reader, path string, atNextStart bool) (err error) {
-	if path, err = filepath.Abs(path); err != nil {
+	if path, err = realPath(path); err != nil {
 		return err
 	}
 	if err := checkFolder(path); err != nil {
@@ -118,7 +118,7 @@ func Restore(ctx context.Context, backup io.Reader, path string, atNextStart boo
 // Replaced tells the database at path that its files were put there by other means than [Restore], such as a
 // snapshot of the volume: resource versions leap ahead when it is opened next. No server may use it.
 func Replaced(path string) (err error) {
-	if path, err = filepath.Abs(path); err != nil {
+	if path, err = realPath(path); err != nil {
 		return err
 	}
 	if _, err := os.Stat(path); err != nil {

@@ -150,7 +150,7 @@ func complete(options Options) (Options, error) {
 	if options.Now == nil {
 		options.Now = time.Now
 	}
-	path, err := filepath.Abs(options.Path)
+	path, err := realPath(options.Path)
 	if err != nil {
 		return options, fmt.Errorf("open SQLite database: %w", err)
 	}
@@ -191,6 +191,30 @@ func (e *Engine) start(ctx context.Context, options Options) error {
 		e.readerCount++
 	}
 	return e.startCheckpointer(options)
+}
+
+// realPath returns the absolute path of a file, which is that of the lock as well: of a symbolic link it is the
+// file's that the link leads to, so that nobody can open one database by two names.
+func realPath(path string) (string, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	info, err := os.Lstat(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return path, nil
+	}
+	if err != nil {
+		return "", err
+	}
+	if info.Mode()&os.ModeSymlink == 0 {
+		return path, nil // Links among the folders don't matter: the lock is beside the file.
+	}
+	target, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return "", fmt.Errorf("%s is a symbolic link that leads nowhere: remove it, or make the file: %w", path, err)
+	}
+	return target, nil
 }
 
 // checkFolder says in clear words what SQLite calls "unable to open".

@@ -112,6 +112,26 @@ func TestOpenRefusesASecondProcess(t *testing.T) {
 	open(t, sqlite.Options{Path: path, Cluster: "main"})
 }
 
+// TestOneDatabaseByTwoNames: a symbolic link leads to the lock of the file.
+func TestOneDatabaseByTwoNames(t *testing.T) {
+	t.Parallel()
+	path, link := filepath.Join(t.TempDir(), "docket.db"), filepath.Join(t.TempDir(), "link.db")
+	if err := os.Symlink(path, link); err != nil {
+		t.Fatal(err)
+	}
+	_, err := sqlite.Open(t.Context(), sqlite.Options{Path: link, Cluster: "main"})
+	wantError(t, err, os.ErrNotExist, link, "leads nowhere")
+	e := open(t, sqlite.Options{Path: path, Cluster: "main"})
+	commit(t, e, []engine.Op{create("a", "of the first")})
+	_, err = sqlite.Open(t.Context(), sqlite.Options{Path: link, Cluster: "main"})
+	wantError(t, err, engine.ErrLocked, path, "stop it")
+	wantError(t, sqlite.Replaced(link), engine.ErrLocked, path)
+	closeNow(t, e)
+	open(t, sqlite.Options{Path: link, Cluster: "main"})
+	_, err = sqlite.Open(t.Context(), sqlite.Options{Path: path, Cluster: "main"})
+	wantError(t, err, engine.ErrLocked, path)
+}
+
 func TestFilesArePrivate(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()

@@ -1,0 +1,23 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build unix
+
+package home
+
+import (
+	"fmt"
+	"os"
+	"syscall"
+)
+
+// checkOwner refuses a folder of somebody else, root's own process included: its owner could read the secrets in it, and
+// put others there.
+func checkOwner(dir string, info os.FileInfo) error {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if us := os.Geteuid(); ok && int(stat.Uid) != us {
+		return fmt.Errorf("%s belongs to user %d, and this is user %d: give a folder of your own, or change the owner by `chown %d %s`",
+			dir, stat.Uid, us, us, Quote(dir))
+	}
+	return nil
+}
