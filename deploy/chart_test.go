@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
+	networkingv1 "k8s.io/api/networking/v1"
 )
 
 // TestChartLint runs helm lint with each variant's values.
@@ -86,6 +87,25 @@ func TestChartValues(t *testing.T) {
 	digest := "sha256:" + strings.Repeat("0", 64)
 	if image := podOf(t, helm(t, "reports", "image.digest="+digest)).Containers[0].Image; image != "docket@"+digest {
 		t.Errorf("image %s", image)
+	}
+}
+
+// TestWhoMayComeIn: peers from values stand in the rule of the port that they are for.
+func TestWhoMayComeIn(t *testing.T) {
+	t.Parallel()
+	const peer = "[0].ipBlock.cidr="
+	all := helm(t, "reports", "controller.enabled=true", "controller.admission.enabled=true", "networkPolicy.ingressFrom"+peer+"10.0.0.0/24",
+		"controller.networkPolicy.metricsFrom"+peer+"10.0.1.0/24", "controller.networkPolicy.webhookFrom"+peer+"10.0.2.0/24")
+	got := map[string]string{}
+	for _, name := range []string{"docket", controllerName} {
+		for _, rule := range convert[networkingv1.NetworkPolicy](t, all["NetworkPolicy "+name]).Spec.Ingress {
+			for _, from := range rule.From {
+				got[rule.Ports[0].Port.String()] += from.IPBlock.CIDR
+			}
+		}
+	}
+	if diff := gocmp.Diff(map[string]string{"8443": "10.0.0.0/24", "8080": "10.0.1.0/24", "9443": "10.0.2.0/24"}, got); diff != "" {
+		t.Errorf("peers by port (-want +got):\n%s", diff)
 	}
 }
 
