@@ -106,8 +106,14 @@ func (c *client) pause(ctx context.Context, response *http.Response) bool {
 	}
 }
 
-// do sends a request and reads the answer.
+// do sends a request and reads the answer. What is made when a run is interrupted is waited for, so that the
+// clean-up finds it.
 func (c *client) do(ctx context.Context, r Request) (*Response, error) {
+	if r.Method == http.MethodPost {
+		lingering, cancel := linger(ctx)
+		defer cancel()
+		ctx = lingering
+	}
 	answer, exchange, err := c.open(ctx, r)
 	if err != nil {
 		return nil, err
@@ -123,6 +129,22 @@ func (c *client) do(ctx context.Context, r Request) (*Response, error) {
 	exchange.Received.Body = shown(body)
 	response := &Response{Exchange: exchange, Code: answer.StatusCode, Header: answer.Header, Body: body}
 	return response, response.rightsError(r)
+}
+
+// lingerTime is how long a creation may go on that nobody waits for any more.
+const lingerTime = 5 * time.Second
+
+// linger returns a context that ends lingerTime after ctx, or by cancel.
+func linger(ctx context.Context) (context.Context, context.CancelFunc) {
+	lingering, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		timer := time.AfterFunc(lingerTime, cancel)
+		context.AfterFunc(lingering, func() { timer.Stop() })
+	})
+	return lingering, func() {
+		stop()
+		cancel()
+	}
 }
 
 // rightsError returns what it means if the request was refused before anybody looked at it.

@@ -4,7 +4,9 @@
 package conformance_test
 
 import (
+	"bytes"
 	"context"
+	"io"
 	"net/http"
 	"sync/atomic"
 	"testing"
@@ -221,4 +223,41 @@ func TestInterrupted(t *testing.T) {
 		t.Errorf("the check is %s: %s", result.Outcome, result.Reason)
 	}
 	wantNothingLeft(t)
+}
+
+// TestInterruptedWhileMaking: what the server makes after the run was ended is removed as well.
+func TestInterruptedWhileMaking(t *testing.T) {
+	for name, path := range map[string]string{
+		"a namespace": "/api/v1/namespaces", "an object": "/apis/wgpolicyk8s.io/v1alpha2/clusterpolicyreports",
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			made := make(chan struct{})
+			config := bad(t, func(next http.Handler) http.Handler {
+				return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					if r.Method == http.MethodPost && r.URL.Path == path {
+						defer close(made)
+						body, err := io.ReadAll(r.Body)
+						if err != nil {
+							t.Error(err)
+						}
+						r.Body = io.NopCloser(bytes.NewReader(body))
+						cancel()
+						<-time.After(300 * time.Millisecond) // The time in which a run that does not wait would clean up.
+						r = r.WithContext(context.WithoutCancel(r.Context()))
+					}
+					next.ServeHTTP(w, r)
+				})
+			})
+			report, err := conformance.Run(ctx, conformance.Options{
+				Config: config, GroupVersion: reports, Resources: []string{"clusterpolicyreports"}, UserAgent: "docket-test",
+				Checks: []conformance.Check{makes("ends", nil)},
+			})
+			<-made
+			if err == nil && (!report.Interrupted || len(report.Left) > 0) {
+				t.Errorf("interrupted: %v, left: %q", report.Interrupted, report.Left)
+			}
+			wantNothingLeft(t)
+		})
+	}
 }
