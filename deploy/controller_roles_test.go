@@ -42,6 +42,7 @@ func TestControllerRoles(t *testing.T) {
 	want := map[string]string{
 		"openreports.io/reports": reportVerbs, "openreports.io/clusterreports": reportVerbs,
 		"wgpolicyk8s.io/policyreports": reportVerbs, "wgpolicyk8s.io/clusterpolicyreports": reportVerbs,
+		"authentication.k8s.io/tokenreviews": "create", "authorization.k8s.io/subjectaccessreviews": "create",
 		"/events":                                "create patch",
 		"kyverno.io/cachedcontextentries/status": "patch", "kyverno.io/globalcontextentries/status": "patch",
 	}

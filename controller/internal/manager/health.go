@@ -5,6 +5,7 @@ package manager
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -20,7 +21,7 @@ const (
 	shutdownTimeout   = 5 * time.Second
 )
 
-// health answers probes and serves metrics. Only metrics show more than a word.
+// health answers probes and serves metrics. Only metrics show more than a word, and have a guard.
 type health struct {
 	listener net.Listener
 	server   *http.Server
@@ -28,15 +29,27 @@ type health struct {
 	ready atomic.Pointer[func() error]
 }
 
-// newHealth listens at address. Requests are answered once serve runs.
-func newHealth(ctx context.Context, address string) (*health, error) {
+// newHealth listens at address: over HTTPS with a guard, and over HTTP without. Requests are answered once serve runs.
+func newHealth(ctx context.Context, address string, guard *guard) (*health, error) {
+	metrics := legacyregistry.Handler()
+	var encrypted *tls.Config
+	if guard != nil {
+		var err error
+		if encrypted, err = transport(); err != nil {
+			return nil, err
+		}
+		metrics = guard.protect(metrics)
+	}
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	if err != nil {
 		return nil, fmt.Errorf("--metrics-bind-address: %w", err)
 	}
+	if encrypted != nil {
+		listener = tls.NewListener(listener, encrypted)
+	}
 	h := &health{listener: listener}
 	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", legacyregistry.Handler())
+	mux.Handle("GET /metrics", metrics)
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", h.readyz)
 	h.server = &http.Server{Handler: mux, ReadHeaderTimeout: readHeaderTimeout}

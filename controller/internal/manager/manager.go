@@ -63,11 +63,11 @@ func (m *Manager) Run(ctx context.Context) error {
 		return err
 	}
 	group, ctx := errgroup.WithContext(ctx)
-	var health *health
-	if m.options.serves() {
-		if health, err = newHealth(ctx, m.options.MetricsBindAddress); err != nil {
-			return err
-		}
+	health, err := m.newHealth(ctx, replica)
+	if err != nil {
+		return err
+	}
+	if health != nil {
 		group.Go(func() error { return health.serve(ctx) })
 	}
 	// Requests and the leader end first, and may need policies and data until then.
@@ -82,6 +82,21 @@ func (m *Manager) Run(ctx context.Context) error {
 		return front.Wait()
 	})
 	return group.Wait()
+}
+
+// newHealth returns what answers probes, nil if nothing does.
+func (m *Manager) newHealth(ctx context.Context, replica *replica) (*health, error) {
+	if !m.options.serves() {
+		return nil, nil
+	}
+	if !m.options.AuthorizeMetrics {
+		return newHealth(ctx, m.options.MetricsBindAddress, nil)
+	}
+	guard, err := newGuard(replica.kubernetes)
+	if err != nil {
+		return nil, err
+	}
+	return newHealth(ctx, m.options.MetricsBindAddress, guard)
 }
 
 func registerMetrics() {

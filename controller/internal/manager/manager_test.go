@@ -58,7 +58,7 @@ func TestOptionsSayWhatIsWrong(t *testing.T) {
 func TestHealth(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
-	h, err := newHealth(ctx, "127.0.0.1:0")
+	h, err := newHealth(ctx, "127.0.0.1:0", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func TestHealth(t *testing.T) {
 	h.setReady(func() error { return nil })
 	want("/readyz", http.StatusOK, "ok")
 	want("/metrics", http.StatusOK, "go_goroutines")
-	if _, err := newHealth(ctx, h.listener.Addr().String()); err == nil || !strings.Contains(err.Error(), "--metrics-bind-address") {
+	if _, err := newHealth(ctx, h.listener.Addr().String(), nil); err == nil || !strings.Contains(err.Error(), "--metrics-bind-address") {
 		t.Errorf("an address in use: %v", err)
 	}
 	cancel()

@@ -53,6 +53,7 @@ type Options struct {
 	LeaderElectNamespace string
 
 	MetricsBindAddress  string
+	AuthorizeMetrics    bool
 	MetricsPolicySeries int
 
 	Logs *logs.Options
@@ -72,6 +73,7 @@ func NewOptions() *Options {
 
 		LeaderElect:         true,
 		MetricsBindAddress:  ":8080",
+		AuthorizeMetrics:    true,
 		MetricsPolicySeries: defaultPolicySeries,
 		Logs:                logs.NewOptions(),
 	}
@@ -98,7 +100,8 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 	fs.BoolVar(&o.LeaderElect, "leader-elect", o.LeaderElect, "Hold a Lease while working, so that one replica of several works")
 	fs.StringVar(&o.LeaderElectNamespace, "leader-elect-namespace", o.LeaderElectNamespace, "Namespace of the Lease. Without it, that of the pod")
 	fs = sections.FlagSet("metrics")
-	fs.StringVar(&o.MetricsBindAddress, "metrics-bind-address", o.MetricsBindAddress, "Address for /metrics, /healthz and /readyz over HTTP. 0 means none")
+	fs.StringVar(&o.MetricsBindAddress, "metrics-bind-address", o.MetricsBindAddress, "Address for /metrics, /healthz and /readyz. 0 means none")
+	fs.BoolVar(&o.AuthorizeMetrics, "authorize-metrics", o.AuthorizeMetrics, "Serve --metrics-bind-address over HTTPS, and /metrics to those only who may get this path in the cluster. If false, over HTTP and to everybody who reaches the address")
 	fs.IntVar(&o.MetricsPolicySeries, "metrics-policy-series", o.MetricsPolicySeries, "How many pairs of policy and namespace the metric docket_controller_policy_results tells apart, with a series for each outcome. Further ones are summed up. 0 means that there is no such metric")
 	logsapi.AddFlags(o.Logs, sections.FlagSet("logs"))
 	return sections

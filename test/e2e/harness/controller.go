@@ -71,7 +71,7 @@ func NewController(t testing.TB, kubeconfig string, arguments ...string) *Contro
 		url:    "http://" + address,
 		client: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 10 * time.Second},
 		process: process{path: ControllerBinary(t), arguments: append([]string{
-			"run", "--kubeconfig", kubeconfig, "--metrics-bind-address", address,
+			"run", "--kubeconfig", kubeconfig, "--metrics-bind-address", address, "--authorize-metrics=false",
 		}, arguments...)},
 	}
 	t.Cleanup(func() {

@@ -229,11 +229,11 @@ var prober = &http.Client{
 }
 
 func (p *pod) probe(ctx context.Context) bool {
-	scheme, port := "https", p.ports[8443]
-	if metrics, ok := p.ports[8080]; ok {
-		scheme, port = "http", metrics
+	port := p.ports[8443]
+	if controller, ok := p.ports[8080]; ok {
+		port = controller
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("%s://127.0.0.1:%d/readyz", scheme, port), nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("https://127.0.0.1:%d/readyz", port), nil)
 	if err != nil {
 		return false
 	}
