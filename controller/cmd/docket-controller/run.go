@@ -9,11 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"k8s.io/client-go/rest"
 	logsapi "k8s.io/component-base/logs/api/v1"
 
 	"github.com/docket-project/docket/controller/internal/manager"
-	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/internal/apiserver/buildinfo"
 	"github.com/docket-project/docket/internal/cli"
 )
@@ -52,19 +50,10 @@ and those for admission only are reported: docs/admission.md.`,
 			if err != nil {
 				return cli.Usage(err)
 			}
-			engines := manager.Engines{Version: versionText(), Expressions: newEngine, Compiler: clusterCompiler}
+			engines := manager.Engines{Version: versionText(), Expressions: newEngine, Compiler: newCompiler}
 			err = manager.New(options, config, engines).Run(command.Context())
 			return withHint(err, cmp.Or(options.Kubeconfig, "the pod's service account"))
 		},
 	}
 	return cli.WithSettings(p, command, options.Flags())
-}
-
-// clusterCompiler lets policies look things up in the cluster, and in what is cached of it.
-func clusterCompiler(config *rest.Config, entries policy.Entries) (policy.Compiler, error) {
-	access, err := newClusterAccess(config)
-	if err != nil {
-		return nil, err
-	}
-	return newCompiler(access, entries)
 }

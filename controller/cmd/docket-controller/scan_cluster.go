@@ -30,6 +30,7 @@ import (
 	"github.com/docket-project/docket/controller/internal/oneshot"
 	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/controller/internal/policy/kyverno"
+	"github.com/docket-project/docket/controller/internal/reach"
 	"github.com/docket-project/docket/controller/internal/report"
 	"github.com/docket-project/docket/controller/internal/served"
 	"github.com/docket-project/docket/internal/cli"
@@ -85,8 +86,16 @@ func newEngine() *table.Engine {
 }
 
 // newCompiler returns a compiler for policies that may look things up in a cluster and in cached
-// data of it.
-func newCompiler(access *clusterAccess, entries policy.Entries) (policy.Compiler, error) {
+// data of it. Its clients are its own, and ask for nothing but what policies may ask for.
+func newCompiler(config *rest.Config, entries policy.Entries) (policy.Compiler, error) {
+	guarded, err := reach.Guarded(config)
+	if err != nil {
+		return nil, err
+	}
+	access, err := newClusterAccess(guarded)
+	if err != nil {
+		return nil, err
+	}
 	return kyverno.NewCompiler(kyverno.Config{
 		Client: access.dynamic, Kubernetes: access.kubernetes,
 		Mapper: restmapper.NewDeferredDiscoveryRESTMapper(access.discovery), Entries: entries,
@@ -119,7 +128,7 @@ func (s *scan) fromCluster(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	compiler, err := newCompiler(access, cache)
+	compiler, err := newCompiler(config, cache)
 	if err != nil {
 		return err
 	}

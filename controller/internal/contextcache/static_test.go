@@ -61,7 +61,7 @@ const staticEntries = `
 ---
 {apiVersion: kyverno.io/v2beta1, kind: GlobalContextEntry, metadata: {name: version}, spec: {apiCall: {urlPath: /version}}}
 ---
-{apiVersion: kyverno.io/v2beta1, kind: GlobalContextEntry, metadata: {name: post}, spec: {apiCall: {urlPath: /apis/apps/v1/deployments, method: POST}}}`
+{apiVersion: kyverno.io/v2beta1, kind: GlobalContextEntry, metadata: {name: post}, spec: {apiCall: {urlPath: /apis/authorization.k8s.io/v1/subjectaccessreviews, method: POST}}}`
 
 func TestStaticAnswersLikeACluster(t *testing.T) {
 	t.Parallel()

@@ -355,7 +355,7 @@ func TestPathIsAskedOfTheCluster(t *testing.T) {
 	if got, err := do(t, config, call.Request{Path: "/api/v1/nodes?labelSelector=a%3Db"}); err != nil || string(got) != `{"items":[]}` {
 		t.Errorf("%s, %v", got, err)
 	}
-	if got, err := do(t, config, call.Request{Path: "/apis/x", Method: "POST", Data: []call.Datum{{Key: "a", Value: "b"}}}); err != nil || string(got) != `{"a":"b"}` {
+	if got, err := do(t, config, call.Request{Path: "/apis/authorization.k8s.io/v1/subjectaccessreviews", Method: "POST", Data: []call.Datum{{Key: "a", Value: "b"}}}); err != nil || string(got) != `{"a":"b"}` {
 		t.Errorf("%s, %v", got, err)
 	}
 	_, err = do(t, config, call.Request{Path: "/large"})

@@ -4,6 +4,7 @@
 package call
 
 import (
+	"cmp"
 	"crypto/x509"
 	"encoding/json"
 	"encoding/pem"
@@ -12,6 +13,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"github.com/docket-project/docket/controller/internal/reach"
 )
 
 // Request is what to ask, and whom: a service (URL) or the cluster's own API (Path).
@@ -76,6 +79,12 @@ func (r *Request) Check() error {
 		return wrong(FieldData, "is only sent by POST: set method to POST, or remove data")
 	case r.Path != "" && (len(r.Headers) > 0 || r.CABundle != ""):
 		return wrong(FieldPath, "is asked of the cluster's own API, which takes no headers and no caBundle: remove them, or give a url")
+	}
+	if r.Path != "" {
+		// Entries are those of whoever rules the cluster: they read what they like, and write nothing.
+		if err := (reach.Scope{}).Check(cmp.Or(r.Method, http.MethodGet), r.Path); err != nil {
+			return wrong(FieldPath, "%w", err)
+		}
 	}
 	for _, header := range r.Headers {
 		if !isToken(header.Key) {

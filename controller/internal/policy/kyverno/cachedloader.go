@@ -10,7 +10,6 @@ import (
 	"fmt"
 
 	"github.com/go-logr/logr"
-	enginecontext "github.com/kyverno/kyverno/pkg/engine/context"
 	"github.com/kyverno/kyverno/pkg/engine/variables"
 
 	"github.com/docket-project/docket/controller/internal/policy"
@@ -100,13 +99,4 @@ func (l *cachedLoader) substituted() (declaration, error) {
 		*part.text = text
 	}
 	return out, nil
-}
-
-// add registers the loader. The engine then calls it when an expression names the variable.
-func (l *cachedLoader) add() error {
-	deferred, err := enginecontext.NewDeferredLoader(l.variable, l, logr.Discard())
-	if err != nil {
-		return fmt.Errorf("context entry %s: %w", l.variable, err)
-	}
-	return l.document.AddDeferredLoader(deferred)
 }

@@ -91,6 +91,9 @@ func (c *Compiler) compileCEL(object *unstructured.Unstructured, all []*unstruct
 	return out
 }
 
+// library is what the policy can ask.
+func (p *celPolicy) library() libs.Context { return p.compiler.library.of(p.identity.Namespace) }
+
 func noPolicies(context.Context) ([]vpolengine.Policy, error) { return nil, nil }
 
 // decodeCEL reads any version of a CEL policy: they have one schema.
@@ -123,7 +126,7 @@ func (c *Compiler) compilePrograms(
 	libraryLock.Lock()
 	defer libraryLock.Unlock()
 	before := libs.LibraryContext
-	libs.LibraryContext = c.library
+	libs.LibraryContext = c.library.of(decoded.GetNamespace())
 	defer func() { libs.LibraryContext = before }()
 	return vpolengine.NewProvider(vpolcompiler.NewCompiler(), []policiesv1beta1.ValidatingPolicyLike{decoded}, exceptions)
 }
@@ -196,7 +199,7 @@ func (e *celEvaluation) step(ctx context.Context, _ int) ([]policy.Result, error
 		shown = unwritten{object}
 	}
 	request := celengine.Request(
-		e.policy.compiler.library, object.GroupVersionKind(), e.subject.Resource, "", object.GetName(), object.GetNamespace(),
+		e.policy.library(), object.GroupVersionKind(), e.subject.Resource, "", object.GetName(), object.GetNamespace(),
 		admissionv1.Create, authenticationv1.UserInfo{}, shown, nil, false, nil,
 	)
 	return handle(ctx, engine, request)

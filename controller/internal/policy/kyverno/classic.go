@@ -139,6 +139,9 @@ func check(decoded kyvernov1.PolicyInterface) error {
 			return fmt.Errorf("spec.webhookConfiguration.matchConditions: %w", err)
 		}
 	}
+	if err := checkManifests(decoded); err != nil {
+		return err
+	}
 	tolerant := decoded.CreateDeepCopy()
 	// Long names, variables of requests, and kinds that can only be seen at admission.
 	tolerant.SetName("policy")
@@ -158,6 +161,24 @@ func check(decoded kyvernov1.PolicyInterface) error {
 	// The last argument names an account and switches the validation of patterns on.
 	if _, err := policyvalidation.Validate(tolerant, nil, nil, true, "", "docket"); err != nil {
 		return fmt.Errorf("the policy is invalid: %w", err)
+	}
+	return nil
+}
+
+// checkManifests refuses signatures of manifests where they would reach further than policies may:
+// the library that checks them has clients of its own, for registries and for dry runs.
+func checkManifests(decoded kyvernov1.PolicyInterface) error {
+	for i := range decoded.GetSpec().Rules {
+		rule := &decoded.GetSpec().Rules[i]
+		if !rule.HasVerifyManifests() {
+			continue
+		}
+		if decoded.IsNamespaced() {
+			return fmt.Errorf("rule %s: validate.manifests: a namespaced policy may not ask registries: use a ClusterPolicy", rule.Name)
+		}
+		if rule.Validation.Manifests.DryRunOption.Enable {
+			return fmt.Errorf("rule %s: validate.manifests.dryRun: policies write nothing, not even in a dry run: remove it", rule.Name)
+		}
 	}
 	return nil
 }

@@ -20,6 +20,7 @@ import (
 
 	"github.com/docket-project/docket/api/report"
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/controller/internal/reach"
 )
 
 // Evaluate is that of [policy.Policy].
@@ -111,8 +112,9 @@ func (e *classicEvaluation) prepare() {
 	c := e.policy.compiler
 	e.document = e.view.document()
 	cluster := true
+	client := &scopedClient{Client: c.client, scope: reach.Scope{Namespace: e.policy.identity.Namespace}}
 	e.engine = engine.NewEngine(
-		c.settings, c.jmespath, &subjectClient{Client: c.client, namespace: e.view.namespace()},
+		c.settings, c.jmespath, &subjectClient{Client: client, namespace: e.view.namespace()},
 		nil, nil, c.contexts, e.policy.exceptions, &cluster,
 	)
 }

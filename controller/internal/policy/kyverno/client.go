@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"time"
 
 	"github.com/kyverno/kyverno/pkg/clients/dclient"
@@ -18,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/controller/internal/reach"
 )
 
 var errNoCluster = errors.New("there is no cluster to ask: the policy is evaluated from files")
@@ -33,6 +35,66 @@ func newClient(c Config) (engineapi.Client, error) {
 		return nil, fmt.Errorf("cannot make the client of the policy engine: %w", err)
 	}
 	return adapters.Client(client), nil
+}
+
+// scopedClient asks for what the policy may ask for, see [reach.Scope].
+type scopedClient struct {
+	engineapi.Client
+	scope reach.Scope
+}
+
+// RawAbsPath is that of the engine's client, as are the next ones.
+func (c *scopedClient) RawAbsPath(ctx context.Context, path, method string, body io.Reader) ([]byte, error) {
+	if err := c.scope.Check(method, path); err != nil {
+		return nil, err
+	}
+	return c.Client.RawAbsPath(reach.With(ctx, c.scope), path, method, body)
+}
+
+// accessReviews is where the engine asks what a user may do, in any namespace.
+const accessReviews = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
+
+// CanI asks about the rights of any user.
+func (c *scopedClient) CanI(ctx context.Context, kind, namespace, verb, subresource, user string) (bool, string, error) {
+	if err := c.scope.Check(http.MethodPost, accessReviews); err != nil {
+		return false, "", err
+	}
+	return c.Client.CanI(reach.With(ctx, c.scope), kind, namespace, verb, subresource, user)
+}
+
+// GetResource reads an object.
+func (c *scopedClient) GetResource(ctx context.Context, apiVersion, kind, namespace, name string, subresources ...string) (*unstructured.Unstructured, error) {
+	if err := c.scope.CheckNamespace(namespace); err != nil {
+		return nil, err
+	}
+	return c.Client.GetResource(reach.With(ctx, c.scope), apiVersion, kind, namespace, name, subresources...)
+}
+
+// ListResource reads the objects of a kind.
+func (c *scopedClient) ListResource(ctx context.Context, apiVersion, kind, namespace string, selector *metav1.LabelSelector) (*unstructured.UnstructuredList, error) {
+	if err := c.scope.CheckNamespace(namespace); err != nil {
+		return nil, err
+	}
+	return c.Client.ListResource(reach.With(ctx, c.scope), apiVersion, kind, namespace, selector)
+}
+
+// GetResources reads objects of several kinds.
+func (c *scopedClient) GetResources(
+	ctx context.Context, group, version, kind, subresource, namespace, name string, selector *metav1.LabelSelector,
+) ([]engineapi.Resource, error) {
+	if err := c.scope.CheckNamespace(namespace); err != nil {
+		return nil, err
+	}
+	return c.Client.GetResources(reach.With(ctx, c.scope), group, version, kind, subresource, namespace, name, selector)
+}
+
+// GetNamespace reads a namespace. The engine asks for that of the subject, which [subjectClient]
+// knows; another one is none of a namespaced policy's business.
+func (c *scopedClient) GetNamespace(ctx context.Context, name string, options metav1.GetOptions) (*corev1.Namespace, error) {
+	if err := c.scope.CheckNamespace(""); err != nil {
+		return nil, err
+	}
+	return c.Client.GetNamespace(reach.With(ctx, c.scope), name, options)
 }
 
 // subjectClient answers for the subject's namespace without asking the cluster, so that it is the one

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
-	"github.com/kyverno/kyverno/pkg/cel/libs"
 	"github.com/kyverno/kyverno/pkg/config"
 	engineapi "github.com/kyverno/kyverno/pkg/engine/api"
 	"github.com/kyverno/kyverno/pkg/engine/jmespath"
@@ -57,7 +56,7 @@ type Compiler struct {
 	// client and contexts answer with errors if there is no cluster.
 	client   engineapi.Client
 	contexts engineapi.ContextLoaderFactory
-	library  libs.Context
+	library  *library
 	mapper   meta.RESTMapper
 	timeout  time.Duration
 }

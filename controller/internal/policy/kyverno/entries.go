@@ -6,6 +6,7 @@ package kyverno
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -13,6 +14,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/controller/internal/reach"
 )
 
 // The fields of a context entry that read the context cache. The API call does with cache: true.
@@ -141,32 +143,13 @@ func (d *declaration) check(namespace string) error {
 	case d.source == resourceCacheSource && namespace != "" && d.resource.Namespace != namespace:
 		return fmt.Errorf("resourceCache.namespace %q: a namespaced policy may only read its own namespace: write %s, or refer to a CachedContextEntry",
 			d.resource.Namespace, namespace)
-	case d.source == apiCallSource && namespace != "" && namespaceOfPath(d.path) != namespace:
-		return fmt.Errorf("apiCall.urlPath %q: a namespaced policy may only read its own namespace: write a plain path below namespaces/%s, or refer to a CachedContextEntry",
-			d.path, namespace)
-	default:
-		return nil
-	}
-}
-
-// namespaceOfPath returns the namespace of a path such as /apis/apps/v1/namespaces/team/deployments.
-// It is empty for a path that servers might read in another way.
-func namespaceOfPath(path string) string {
-	path, _, _ = strings.Cut(path, "?")
-	parts := strings.Split(path, "/")
-	for _, part := range parts[1:] {
-		if part == "" || part == "." || part == ".." || strings.ContainsAny(part, `%\`) {
-			return ""
+	case d.source == apiCallSource:
+		scope := reach.Scope{Namespace: namespace}
+		if err := scope.Check(http.MethodGet, d.path); err != nil {
+			return fmt.Errorf("apiCall.urlPath %q: %w", d.path, err)
 		}
 	}
-	switch {
-	case len(parts) > 4 && parts[0] == "" && parts[1] == "api" && parts[3] == "namespaces":
-		return parts[4]
-	case len(parts) > 5 && parts[0] == "" && parts[1] == "apis" && parts[4] == "namespaces":
-		return parts[5]
-	default:
-		return ""
-	}
+	return nil
 }
 
 func hasVariable(text string) bool { return strings.Contains(text, "{{") }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 	"github.com/kyverno/kyverno/pkg/cel/libs"
@@ -18,6 +19,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/controller/internal/reach"
 )
 
 var errReadOnly = errors.New("a validating policy can't generate resources")
@@ -29,6 +31,8 @@ type library struct {
 	mapper meta.RESTMapper
 	// entries may be nil.
 	entries policy.Entries
+	// scope is that of the policy.
+	scope reach.Scope
 }
 
 var _ libs.Context = (*library)(nil)
@@ -38,12 +42,23 @@ func newLibrary(client dynamic.Interface, mapper meta.RESTMapper, entries policy
 	return &library{client: client, mapper: mapper, entries: entries}
 }
 
-func (l *library) resources(apiVersion, resource, namespace string) (dynamic.ResourceInterface, error) {
+// of returns the library of the policies in a namespace; empty for cluster policies.
+func (l *library) of(namespace string) *library {
+	out := *l
+	out.scope = reach.Scope{Namespace: namespace}
+	return &out
+}
+
+// resources returns the way to a resource, unless the policy may not ask for it.
+func (l *library) resources(method, apiVersion, resource, namespace, name string) (dynamic.ResourceInterface, error) {
 	if l.client == nil {
 		return nil, errNoCluster
 	}
 	version, err := schema.ParseGroupVersion(apiVersion)
 	if err != nil {
+		return nil, err
+	}
+	if err := l.scope.Check(method, pathOf(version, resource, namespace, name)); err != nil {
 		return nil, err
 	}
 	client := l.client.Resource(version.WithResource(resource))
@@ -53,40 +68,56 @@ func (l *library) resources(apiVersion, resource, namespace string) (dynamic.Res
 	return client.Namespace(namespace), nil
 }
 
+// pathOf returns the path that a client asks for, before it makes another one of dots and slashes.
+func pathOf(version schema.GroupVersion, resource, namespace, name string) string {
+	path := "/apis/" + version.String()
+	if version.Group == "" {
+		path = "/api/" + version.Version
+	}
+	if namespace != "" {
+		path += "/namespaces/" + namespace
+	}
+	path += "/" + resource
+	if name != "" {
+		path += "/" + name
+	}
+	return path
+}
+
 // limited has no caller's context: CEL's functions don't get one.
-func limited() (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.Background(), defaultTimeout)
+func (l *library) limited() (context.Context, context.CancelFunc) {
+	return context.WithTimeout(reach.With(context.Background(), l.scope), defaultTimeout)
 }
 
 // ListResources is that of Kyverno's library, as are the next ones.
 func (l *library) ListResources(apiVersion, resource, namespace string, selector map[string]string) (*unstructured.UnstructuredList, error) {
-	client, err := l.resources(apiVersion, resource, namespace)
+	client, err := l.resources(http.MethodGet, apiVersion, resource, namespace, "")
 	if err != nil {
 		return nil, fmt.Errorf("cannot list %s: %w", resource, err)
 	}
-	ctx, cancel := limited()
+	ctx, cancel := l.limited()
 	defer cancel()
 	return client.List(ctx, metav1.ListOptions{LabelSelector: labels.SelectorFromSet(selector).String()})
 }
 
 // GetResource reads one resource.
 func (l *library) GetResource(apiVersion, resource, namespace, name string) (*unstructured.Unstructured, error) {
-	client, err := l.resources(apiVersion, resource, namespace)
+	client, err := l.resources(http.MethodGet, apiVersion, resource, namespace, name)
 	if err != nil {
 		return nil, fmt.Errorf("cannot get %s %s: %w", resource, name, err)
 	}
-	ctx, cancel := limited()
+	ctx, cancel := l.limited()
 	defer cancel()
 	return client.Get(ctx, name, metav1.GetOptions{})
 }
 
-// PostResource creates a resource. Policies do this to ask for access reviews.
+// PostResource asks for an access review; all else that could be created is refused.
 func (l *library) PostResource(apiVersion, resource, namespace string, data map[string]any) (*unstructured.Unstructured, error) {
-	client, err := l.resources(apiVersion, resource, namespace)
+	client, err := l.resources(http.MethodPost, apiVersion, resource, namespace, "")
 	if err != nil {
 		return nil, fmt.Errorf("cannot post %s: %w", resource, err)
 	}
-	ctx, cancel := limited()
+	ctx, cancel := l.limited()
 	defer cancel()
 	return client.Create(ctx, &unstructured.Unstructured{Object: data}, metav1.CreateOptions{})
 }
@@ -113,7 +144,7 @@ func (l *library) GetGlobalReference(name, projection string) (any, error) {
 	if l.entries == nil {
 		return nil, fmt.Errorf("global context entry %s: %w", name, errNoEntries)
 	}
-	ctx, cancel := limited()
+	ctx, cancel := l.limited()
 	defer cancel()
 	data, err := l.entries.Query(ctx, policy.Query{
 		Entry: policy.Entry{Kind: policy.GlobalContextEntry, Name: name}, Projection: projection,

@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/controller/internal/reach"
 )
 
 var errNoRegistry = errors.New("image registries are not asked")
@@ -44,7 +45,7 @@ func refusing(inner engineapi.ContextLoaderFactory, cluster bool, entries policy
 	return func(policy kyvernov1.PolicyInterface, rule kyvernov1.Rule) engineapi.ContextLoader {
 		out := &contextLoader{inner: inner(policy, rule), cluster: cluster, entries: entries}
 		if policy.IsNamespaced() {
-			out.namespace = policy.GetNamespace()
+			out.scope.Namespace = policy.GetNamespace()
 		}
 		return out
 	}
@@ -54,8 +55,8 @@ type contextLoader struct {
 	inner   engineapi.ContextLoader
 	cluster bool
 	entries policy.Entries
-	// namespace is that of the policy.
-	namespace string
+	// scope is that of the policy.
+	scope reach.Scope
 }
 
 // Load is that of the engine's context loaders. Entries may use earlier ones: it keeps their order.
@@ -70,23 +71,31 @@ func (l *contextLoader) Load(
 			}
 			continue
 		}
-		cause := l.missing(&entries[i])
-		if cause == nil {
-			if err := l.inner.Load(ctx, query, client, registries, entries[i:i+1], target); err != nil {
-				return err
-			}
-			continue
+		var err error
+		switch cause := l.missing(&entries[i]); {
+		case cause != nil:
+			err = addLoader(target, entries[i].Name, &failingLoader{document: target, cause: fmt.Errorf("context entry %s: %w", entries[i].Name, cause)})
+		case entries[i].APICall != nil && entries[i].APICall.URLPath != "":
+			err = addLoader(target, entries[i].Name, &callLoader{
+				ctx: ctx, entry: &entries[i], scope: l.scope, client: client, expressions: query, document: target,
+			})
+		default:
+			err = l.inner.Load(reach.With(ctx, l.scope), query, client, registries, entries[i:i+1], target)
 		}
-		failing := &failingLoader{document: target, cause: fmt.Errorf("context entry %s: %w", entries[i].Name, cause)}
-		deferred, err := enginecontext.NewDeferredLoader(entries[i].Name, failing, logr.Discard())
 		if err != nil {
-			return fmt.Errorf("context entry %s: %w", entries[i].Name, err)
-		}
-		if err := target.AddDeferredLoader(deferred); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// addLoader registers a loader. The engine then calls it when an expression names the variable.
+func addLoader(target enginecontext.Interface, variable string, loader enginecontext.Loader) error {
+	deferred, err := enginecontext.NewDeferredLoader(variable, loader, logr.Discard())
+	if err != nil {
+		return fmt.Errorf("context entry %s: %w", variable, err)
+	}
+	return target.AddDeferredLoader(deferred)
 }
 
 var errForeignDocument = errors.New("the context cache has no way into this document")
@@ -97,9 +106,9 @@ func (l *contextLoader) loadCached(ctx context.Context, variable string, declare
 		return fmt.Errorf("context entry %s: %w", variable, errForeignDocument)
 	}
 	loader := &cachedLoader{
-		ctx: ctx, entries: l.entries, document: into, variable: variable, declared: declared, namespace: l.namespace,
+		ctx: ctx, entries: l.entries, document: into, variable: variable, declared: declared, namespace: l.scope.Namespace,
 	}
-	return loader.add()
+	return addLoader(target, variable, loader)
 }
 
 // missing says why an entry can't be loaded; nil if it can be tried.

@@ -62,7 +62,7 @@ func (e *celReview) step(ctx context.Context, _ int) ([]policy.Result, error) {
 	request := *e.request.AdmissionRequest
 	request.Object = e.show(e.request.New, request.Object.Raw)
 	request.OldObject = e.show(e.request.Old, request.OldObject.Raw)
-	return handle(ctx, engine, celengine.RequestFromAdmission(e.policy.compiler.library, request))
+	return handle(ctx, engine, celengine.RequestFromAdmission(e.policy.library(), request))
 }
 
 // show returns an object for the engine, which does not read it from JSON once more. For the

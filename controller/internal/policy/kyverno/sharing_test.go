@@ -169,7 +169,7 @@ func TestGlobalReferenceAsKyverno(t *testing.T) {
 		loader := &cachedLoader{ctx: t.Context(), entries: newFakeEntries(t), document: ours, variable: "c", declared: declaration{
 			source: globalSource, name: reference.Name, expression: reference.JMESPath,
 		}}
-		if err := loader.add(); err != nil {
+		if err := addLoader(loader.document, loader.variable, loader); err != nil {
 			t.Fatal(err)
 		}
 		for _, query := range []string{"c", "c[0]", "c[].metadata.name", "length(c)", "c[?replicas == `3`]", "c || 'none'"} {

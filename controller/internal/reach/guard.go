@@ -1,0 +1,87 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package reach
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+
+	"k8s.io/client-go/rest"
+)
+
+// Guarded returns a configuration whose clients make no request that [Scope.Check] refuses, and none
+// without a scope but those that ask what the API serves. It is for the clients that policies are
+// evaluated with.
+func Guarded(config *rest.Config) (*rest.Config, error) {
+	server, _, err := rest.DefaultServerUrlFor(config)
+	if err != nil {
+		return nil, err
+	}
+	out := rest.CopyConfig(config)
+	out.Wrap(func(next http.RoundTripper) http.RoundTripper { return &guard{next: next, server: server} })
+	return out, nil
+}
+
+// guard is a transport that refuses requests.
+type guard struct {
+	next http.RoundTripper
+	// server is the only one that is asked, at paths below its own.
+	server *url.URL
+}
+
+// RoundTrip implements http.RoundTripper.
+func (g *guard) RoundTrip(request *http.Request) (*http.Response, error) {
+	if err := g.check(request); err != nil {
+		if request.Body != nil {
+			_ = request.Body.Close() // As transports have to.
+		}
+		return nil, err
+	}
+	return g.next.RoundTrip(request)
+}
+
+func (g *guard) check(request *http.Request) error {
+	if request.URL.Host != g.server.Host || request.URL.Scheme != g.server.Scheme {
+		return refuse("%s://%s is not the cluster's API: policies are not redirected elsewhere", request.URL.Scheme, request.URL.Host)
+	}
+	target := *request.URL
+	target.Scheme, target.Host = "", ""
+	if base := strings.TrimSuffix(g.server.Path, "/"); base != "" {
+		rest, below := strings.CutPrefix(target.Path, base+"/")
+		if !below {
+			return refuse("%s is not below %s, where the cluster's API is", target.Path, base)
+		}
+		target.Path = "/" + rest
+	}
+	if request.Method == http.MethodGet && discovers(target.Path) {
+		return nil
+	}
+	scope, ok := of(request.Context())
+	if !ok {
+		return refuse("%s %s: the request is not that of a policy", request.Method, target.Path)
+	}
+	return scope.held(scope.check(request.Method, &target))
+}
+
+// discovers tells whether a path says what the API serves, which libraries ask without a context.
+func discovers(path string) bool {
+	const group, version = 3, 4
+	parts := strings.Split(path, "/")
+	for _, part := range parts[1:] {
+		if part == "." || part == ".." || strings.IndexFunc(part, special) >= 0 {
+			return false
+		}
+	}
+	switch {
+	case path == "/version" || path == "/openapi/v2" || strings.HasPrefix(path, "/openapi/v3"):
+		return true
+	case parts[1] == "api":
+		return len(parts) <= group
+	case parts[1] == "apis":
+		return len(parts) <= version
+	default:
+		return false
+	}
+}
