@@ -67,20 +67,25 @@ func (g *guard) check(request *http.Request) error {
 
 // discovers tells whether a path says what the API serves, which libraries ask without a context.
 func discovers(path string) bool {
-	const group, version = 3, 4
+	path, rooted := strings.CutPrefix(path, "/")
+	if !rooted {
+		return false
+	}
 	parts := strings.Split(path, "/")
-	for _, part := range parts[1:] {
+	for _, part := range parts {
 		if part == "." || part == ".." || strings.IndexFunc(part, special) >= 0 {
 			return false
 		}
 	}
-	switch {
-	case path == "/version" || path == "/openapi/v2" || strings.HasPrefix(path, "/openapi/v3"):
+	// /api/v1 and /apis/apps/v1 list resources; what is longer is one.
+	const versions, groupVersions = 2, 3
+	switch parts[0] {
+	case "version", "openapi":
 		return true
-	case parts[1] == "api":
-		return len(parts) <= group
-	case parts[1] == "apis":
-		return len(parts) <= version
+	case "api":
+		return len(parts) <= versions
+	case "apis":
+		return len(parts) <= groupVersions
 	default:
 		return false
 	}

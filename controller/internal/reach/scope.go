@@ -53,7 +53,7 @@ func of(ctx context.Context) (Scope, bool) {
 // Check returns an [*Error] if the path, with its query, may not be asked for with the method.
 func (s Scope) Check(method, text string) error {
 	target, err := url.Parse(text)
-	if err != nil || target.Host != "" || target.Scheme != "" || target.Opaque != "" || target.User != nil || !strings.HasPrefix(text, "/") {
+	if err != nil || target.Host != "" || target.Scheme != "" || target.Opaque != "" || target.User != nil || !strings.HasPrefix(target.Path, "/") {
 		return s.held(refuse("%q is not a path of the API: it begins with /api or /apis, as for kubectl get --raw", text))
 	}
 	return s.held(s.check(method, target))
@@ -119,11 +119,11 @@ func parse(target *url.URL) (*request, error) {
 	if target.RawPath != "" || target.Fragment != "" || target.RawFragment != "" {
 		return notPlain("has characters that are escaped, or a fragment")
 	}
-	parts := strings.Split(target.Path, "/")
-	if parts[0] != "" {
-		return notPlain("does not begin with a slash")
+	path, rooted := strings.CutPrefix(target.Path, "/")
+	if !rooted {
+		return notPlain("does not begin with one slash")
 	}
-	parts = parts[1:]
+	parts := strings.Split(path, "/")
 	for _, part := range parts {
 		if part == "" || part == "." || part == ".." || strings.IndexFunc(part, special) >= 0 {
 			return notPlain("has an empty or relative segment, or characters that have to be escaped")

@@ -55,6 +55,8 @@ func TestCheck(t *testing.T) {
 		"GET //other.test/api/v1/namespaces/team/configmaps":                           {},
 		"GET https://other.test/api/v1/namespaces/team/configmaps":                     {},
 		"GET api/v1/namespaces/team/configmaps":                                        {},
+		"GET //":                                                                       {},
+		"POST /?":                                                                      {},
 		"POST /apis/authorization.k8s.io/v1/subjectaccessreviews":                      {false, true},
 		"POST /apis/authentication.k8s.io/v1/tokenreviews":                             {false, true},
 		"POST /apis/authorization.k8s.io/v1/subjectaccessreviews/../../../x":           {},
