@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -54,6 +55,12 @@ type Config struct {
 	// Concurrency is how many requests each of the two webhooks evaluates at a time; 0 means eight a
 	// processor.
 	Concurrency int
+	// BodyMemory is how many bytes the bodies of requests have at most at a time, for each of the two
+	// webhooks; 0 means 32 MiB.
+	BodyMemory int64
+	// Timeout is how long a request is waited for unless a policy asks for more, whatever the request
+	// says; 0 means ten seconds (--webhook-timeout).
+	Timeout time.Duration
 	// QueueLength is how many subjects wait at most for their results to be handed on; 0 means 10,000.
 	QueueLength int
 	// Clock is the real one if nil.
@@ -69,13 +76,24 @@ func (c *Config) complete() error {
 			errs = append(errs, fmt.Errorf("admission: config: %s is required", name))
 		}
 	}
-	for name, negative := range map[string]bool{"Concurrency": c.Concurrency < 0, "QueueLength": c.QueueLength < 0} {
+	for name, negative := range map[string]bool{
+		"Concurrency": c.Concurrency < 0, "QueueLength": c.QueueLength < 0, "BodyMemory": c.BodyMemory < 0, "Timeout": c.Timeout < 0,
+	} {
 		if negative {
 			errs = append(errs, fmt.Errorf("admission: config: %s is negative; give 0 for the default", name))
 		}
 	}
 	if c.Concurrency == 0 {
 		c.Concurrency = perProcessor * runtime.GOMAXPROCS(0)
+	}
+	if c.BodyMemory > 0 && c.BodyMemory < 2*maxBody {
+		errs = append(errs, fmt.Errorf("admission: config: BodyMemory is less than %d, which one request takes", 2*maxBody))
+	}
+	if c.BodyMemory == 0 {
+		c.BodyMemory = defaultBodyMemory
+	}
+	if c.Timeout == 0 {
+		c.Timeout = defaultTimeout
 	}
 	if c.Clock == nil {
 		c.Clock = clock.RealClock{}

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"mime"
 	"net/http"
 	"strconv"
@@ -29,11 +28,15 @@ type webhook struct {
 	// name is the value of the label webhook.
 	name   string
 	closed bool
+	intake *intake
 	gate   *gate
 }
 
 func newWebhook(s *Server, closed bool) *webhook {
-	w := &webhook{server: s, name: webhookIgnore, closed: closed, gate: newGate(s.config.Concurrency)}
+	w := &webhook{
+		server: s, name: webhookIgnore, closed: closed,
+		intake: newIntake(s.config.BodyMemory), gate: newGate(s.config.Concurrency),
+	}
 	if closed {
 		w.name = webhookFail
 	}
@@ -70,26 +73,30 @@ func (w *webhook) ServeHTTP(to http.ResponseWriter, r *http.Request) {
 	requestSeconds.WithLabelValues(w.name).Observe(time.Since(begin).Seconds())
 }
 
-// serve takes a place before it reads anything.
+// serve reads the body before it takes a place: who sends slowly keeps nobody waiting.
 func (w *webhook) serve(to http.ResponseWriter, r *http.Request, begin time.Time) (*admissionv1.AdmissionResponse, admissionv1.Operation, *problem) {
-	limit, late, trouble := precheck(r)
-	if trouble != nil {
+	if trouble := precheck(r); trouble != nil {
 		return nil, "", trouble
 	}
 	index := w.server.index()
 	if index == nil {
 		return nil, "", &problem{http.StatusServiceUnavailable, refusedNotReady, errors.New("the policies of the cluster are not known yet")}
 	}
-	if err := w.gate.enter(r.Context(), limit/waitPart); err != nil {
-		return nil, "", &problem{http.StatusServiceUnavailable, refusedOverload, fmt.Errorf("%w; add replicas or processors", err)}
+	limit, late, err := parseTimeout(r.URL.Query().Get("timeout"), index.timeout(w.closed, w.server.config.Timeout))
+	if err != nil {
+		return nil, "", malformed(http.StatusBadRequest, err)
 	}
-	place := w.newPlace()
-	defer place.release()
-	body, trouble := readBody(to, r, begin.Add(limit))
+	body, trouble := w.intake.read(to, r, begin.Add(min(bodyTime, limit)))
 	if trouble != nil {
 		return nil, "", trouble
 	}
-	request, err := parseReview(body)
+	if err := w.gate.enter(r.Context(), limit/waitPart); err != nil {
+		body.release()
+		return nil, "", &problem{http.StatusServiceUnavailable, refusedOverload, fmt.Errorf("%w; add replicas or processors", err)}
+	}
+	place := w.newPlace(body)
+	defer place.release()
+	request, err := parseReview(body.data)
 	if err != nil {
 		return nil, "", malformed(http.StatusBadRequest, err)
 	}
@@ -105,15 +112,17 @@ func (w *webhook) serve(to http.ResponseWriter, r *http.Request, begin time.Time
 	return response, request.Operation, nil
 }
 
-// place is that of a request among those that are evaluated. Who works for the request holds it.
+// place is that of a request among those that are evaluated, with the room of its body. Who works for
+// the request holds it.
 type place struct {
 	webhook *webhook
+	body    *body
 	holders atomic.Int32
 }
 
-func (w *webhook) newPlace() *place {
+func (w *webhook) newPlace(b *body) *place {
 	requestsInFlight.WithLabelValues(w.name).Inc()
-	p := &place{webhook: w}
+	p := &place{webhook: w, body: b}
 	p.hold()
 	return p
 }
@@ -123,45 +132,19 @@ func (p *place) hold() { p.holders.Add(1) }
 func (p *place) release() {
 	if p.holders.Add(-1) == 0 {
 		requestsInFlight.WithLabelValues(p.webhook.name).Dec()
+		p.body.release()
 		p.webhook.gate.leave()
 	}
 }
 
-// precheck looks at all but the body. It returns the times of [parseTimeout].
-func precheck(r *http.Request) (limit, late time.Duration, _ *problem) {
+// precheck looks at all but the body and the time.
+func precheck(r *http.Request) *problem {
 	if r.Method != http.MethodPost {
-		return 0, 0, malformed(http.StatusMethodNotAllowed, fmt.Errorf("method %s: send an %s by POST", r.Method, reviewKind))
+		return malformed(http.StatusMethodNotAllowed, fmt.Errorf("method %s: send an %s by POST", r.Method, reviewKind))
 	}
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || !strings.EqualFold(kind, jsonType) {
-		return 0, 0, malformed(http.StatusUnsupportedMediaType, fmt.Errorf("Content-Type %q: send %s", r.Header.Get("Content-Type"), jsonType))
+		return malformed(http.StatusUnsupportedMediaType, fmt.Errorf("Content-Type %q: send %s", r.Header.Get("Content-Type"), jsonType))
 	}
-	limit, late, err = parseTimeout(r.URL.Query().Get("timeout"))
-	if err != nil {
-		return 0, 0, malformed(http.StatusBadRequest, err)
-	}
-	return limit, late, nil
-}
-
-// readBody reads the body, within the time of the request.
-func readBody(to http.ResponseWriter, r *http.Request, deadline time.Time) ([]byte, *problem) {
-	if r.ContentLength > maxBody {
-		return nil, malformed(http.StatusRequestEntityTooLarge, fmt.Errorf("the body has %d bytes; at most %d are read", r.ContentLength, maxBody))
-	}
-	control := http.NewResponseController(to)
-	bounded := control.SetReadDeadline(deadline) == nil // Tests have no connection.
-	body, err := io.ReadAll(http.MaxBytesReader(to, r.Body, maxBody))
-	if bounded && err == nil {
-		err = control.SetReadDeadline(time.Time{}) // The server looks whether the client goes.
-	}
-	tooLarge := &http.MaxBytesError{}
-	switch {
-	case errors.As(err, &tooLarge):
-		return nil, malformed(http.StatusRequestEntityTooLarge, fmt.Errorf("the body has more than %d bytes", maxBody))
-	case err != nil:
-		return nil, malformed(http.StatusBadRequest, fmt.Errorf("read the body: %w", err))
-	case len(body) == 0:
-		return nil, malformed(http.StatusBadRequest, errors.New("the body is empty"))
-	}
-	return body, nil
+	return nil
 }

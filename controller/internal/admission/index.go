@@ -6,6 +6,7 @@ package admission
 import (
 	"slices"
 	"sync"
+	"time"
 
 	admissionv1 "k8s.io/api/admission/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -54,7 +55,9 @@ type index struct {
 	candidates []candidate
 	// roles tells whether a policy reads the roles of users.
 	roles bool
-	kinds map[schema.GroupVersionResource]string
+	// longest is what policies ask to be waited for at most: those that are closed, and the others.
+	longest map[bool]time.Duration
+	kinds   map[schema.GroupVersionResource]string
 
 	mu    sync.RWMutex
 	known map[question]*match
@@ -63,7 +66,7 @@ type index struct {
 func newIndex(policies []policy.Policy, catalog *served.Catalog, excluded policy.Exclusion, all bool) *index {
 	x := &index{
 		policies: policies, catalog: catalog, excluded: excluded,
-		kinds: map[schema.GroupVersionResource]string{}, known: map[question]*match{},
+		kinds: map[schema.GroupVersionResource]string{}, known: map[question]*match{}, longest: map[bool]time.Duration{},
 	}
 	for _, p := range policies {
 		if !policy.WantsReview(p, all) {
@@ -72,6 +75,7 @@ func newIndex(policies []policy.Policy, catalog *served.Catalog, excluded policy
 		wants := p.Admission()
 		x.candidates = append(x.candidates, candidate{Policy: p, id: p.Identity(), admission: wants, reports: p.Reported() && !p.Background()})
 		x.roles = x.roles || wants.Roles
+		x.longest[wants.Closed] = max(x.longest[wants.Closed], wants.Timeout)
 	}
 	if catalog != nil {
 		for _, r := range catalog.Resources() {
@@ -86,6 +90,12 @@ func newIndex(policies []policy.Policy, catalog *served.Catalog, excluded policy
 func (x *index) same(policies []policy.Policy, catalog *served.Catalog) bool {
 	return x != nil && x.catalog == catalog && len(x.policies) == len(policies) &&
 		(len(policies) == 0 || &x.policies[0] == &policies[0])
+}
+
+// timeout is how long the webhook configuration has kube-apiserver wait, in whole seconds.
+func (x *index) timeout(closed bool, usual time.Duration) time.Duration {
+	wanted := min(max(usual, x.longest[closed]), maxTimeout)
+	return max(time.Second, (wanted + time.Second - 1).Truncate(time.Second))
 }
 
 // match returns which policies a request is for; those of other namespaces are among them.

@@ -23,6 +23,7 @@ const (
 	refusedOverload  = "overload"
 	refusedNotReady  = "not_ready"
 	refusedMalformed = "malformed"
+	refusedSlow      = "slow"
 )
 
 // Values of the label result of Events.
@@ -39,7 +40,7 @@ var (
 	}, []string{"webhook", "operation", "allowed"})
 	refusedTotal = metrics.NewCounterVec(&metrics.CounterOpts{
 		Name: "docket_controller_admission_refused_total", StabilityLevel: metrics.ALPHA,
-		Help: "Admission requests without an answer, for which the failurePolicy of the webhook decides, by webhook and reason: overload, not_ready, malformed.",
+		Help: "Admission requests without an answer, for which the failurePolicy of the webhook decides, by webhook and reason: overload, not_ready, malformed, slow.",
 	}, []string{"webhook", "reason"})
 	requestSeconds = metrics.NewHistogramVec(&metrics.HistogramOpts{
 		Name: "docket_controller_admission_duration_seconds", StabilityLevel: metrics.ALPHA,

@@ -20,7 +20,7 @@ import (
 const (
 	// maxBody bounds a request, with both objects.
 	maxBody = 8 << 20
-	// defaultTimeout is that of a request that has none, as in webhook configurations.
+	// defaultTimeout is the default of [Config.Timeout], as in webhook configurations.
 	defaultTimeout = 10 * time.Second
 	// maxTimeout is the longest that a webhook configuration can have.
 	maxTimeout = 30 * time.Second
@@ -91,16 +91,17 @@ func parseObject(raw *runtime.RawExtension) (*unstructured.Unstructured, error) 
 	return object, nil
 }
 
-// parseTimeout reads the time that the API server waits. It returns how much of it policies may
-// use, and when, a little later, the answer is made without those that still don't answer.
-func parseTimeout(text string) (limit, late time.Duration, err error) {
-	timeout := defaultTimeout
+// parseTimeout reads the time that whoever asks waits, which is never longer than what the webhook
+// configuration says: ours. It returns how much of it policies may use, and when, a little later, the
+// answer is made without those that still don't answer.
+func parseTimeout(text string, ours time.Duration) (limit, late time.Duration, err error) {
+	timeout := ours
 	if text != "" {
 		if timeout, err = time.ParseDuration(text); err != nil || timeout <= 0 {
 			return 0, 0, fmt.Errorf("timeout: %q is not a duration such as 10s", text)
 		}
 	}
-	timeout = min(timeout, maxTimeout)
+	timeout = min(timeout, ours)
 	limit = max(timeout-max(leastMargin, timeout/10), timeout/2)
 	return limit, limit + (timeout-limit)/2, nil
 }

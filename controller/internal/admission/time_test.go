@@ -63,10 +63,42 @@ func TestParseTimeout(t *testing.T) {
 		"10s":   {9 * time.Second, 9500 * time.Millisecond},
 		"500ms": {400 * time.Millisecond, 450 * time.Millisecond},
 		"100ms": {50 * time.Millisecond, 75 * time.Millisecond},
-		"10h":   {27 * time.Second, 28500 * time.Millisecond},
+		"11s":   {9 * time.Second, 9500 * time.Millisecond},
+		"10h":   {9 * time.Second, 9500 * time.Millisecond},
 	} {
-		if limit, late, err := parseTimeout(text); limit != want[0] || late != want[1] || err != nil {
+		if limit, late, err := parseTimeout(text, 10*time.Second); limit != want[0] || late != want[1] || err != nil {
 			t.Errorf("%q: %v, %v, %v", text, limit, late, err)
+		}
+	}
+}
+
+// TestTimeoutOfCallerNeverExceedsOurs: whatever a request says, policies have no more time than the webhook
+// configuration gives it, which is that of the policy that asks for most, if that is more than usual.
+func TestTimeoutOfCallerNeverExceedsOurs(t *testing.T) {
+	t.Parallel()
+	var had time.Duration
+	look := func(p *fakePolicy) {
+		p.review = func(ctx context.Context, _ *policy.Request) ([]policy.Verdict, error) {
+			end, _ := ctx.Deadline()
+			had = time.Until(end)
+			return nil, nil
+		}
+	}
+	patient := func(p *fakePolicy) { p.admission.Timeout = 20 * time.Second }
+	for name, test := range map[string]struct {
+		policies []policy.Policy
+		most     time.Duration
+	}{
+		"usual":             {[]policy.Policy{newPolicy("p", look)}, 3 * time.Second},
+		"patient":           {[]policy.Policy{newPolicy("p", look, patient)}, 20 * time.Second},
+		"patient elsewhere": {[]policy.Policy{newPolicy("p", look), newPolicy("closed", closed, patient)}, 3 * time.Second},
+	} {
+		u := newUnit(t, func(c *Config) { c.Timeout = 3 * time.Second }, test.policies...)
+		for _, query := range []string{"", "?timeout=10h"} {
+			u.ask(t, PathIgnore+query, request(pod("default", "a")))
+			if had >= test.most || had < test.most/2 {
+				t.Errorf("%s: with %q the policy has %v, want less than %v", name, query, had, test.most)
+			}
 		}
 	}
 }
@@ -126,7 +158,7 @@ func TestSlowBody(t *testing.T) {
 	r.Header.Set("Content-Type", "application/json")
 	answer, err := http.DefaultClient.Do(r)
 	if err == nil {
-		if answer.StatusCode != http.StatusBadRequest {
+		if answer.StatusCode != http.StatusRequestTimeout {
 			t.Errorf("the answer is %s", answer.Status)
 		}
 		_ = answer.Body.Close()

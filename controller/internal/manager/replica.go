@@ -95,7 +95,7 @@ func (m *Manager) addWebhook(ctx context.Context, r *replica) error {
 	}
 	r.admission, err = admission.NewServer(admission.Config{
 		Client: r.client, Catalogs: r.served, Policies: r.policyList, All: m.options.AdmissionPolicies == allPolicies, Exclude: m.excluded(),
-		Events: r.kubernetes.CoreV1(), About: r.policyNamed,
+		Events: r.kubernetes.CoreV1(), About: r.policyNamed, Timeout: m.options.WebhookTimeout,
 	})
 	if err != nil {
 		return err

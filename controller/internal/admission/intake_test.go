@@ -1,0 +1,171 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package admission
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+)
+
+// trickle sends the head of a request over a connection of its own, and the beginning of its body.
+func trickle(tb testing.TB, server *httptest.Server, path string, length int, beginning string) net.Conn {
+	tb.Helper()
+	conn, err := (&net.Dialer{}).DialContext(tb.Context(), "tcp", server.Listener.Addr().String())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = conn.Close() })
+	if _, err := fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", path, length, beginning); err != nil {
+		tb.Fatal(err)
+	}
+	return conn
+}
+
+// answerOf returns what a connection answers.
+func answerOf(tb testing.TB, conn net.Conn) string {
+	tb.Helper()
+	if err := conn.SetReadDeadline(time.Now().Add(patience)); err != nil {
+		tb.Fatal(err)
+	}
+	data, err := io.ReadAll(conn)
+	if err != nil && len(data) == 0 {
+		tb.Fatal(err)
+	}
+	return string(data)
+}
+
+func (in *intake) arriving() int {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.reading.Len()
+}
+
+func (in *intake) room() int64 {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.used
+}
+
+// TestSlowBodiesTakeNoPlace: connections that send one byte each keep no request from its place.
+func TestSlowBodiesTakeNoPlace(t *testing.T) {
+	t.Parallel()
+	u := newUnit(t, func(c *Config) { c.Concurrency = 2 }, newPolicy("p", closed))
+	server := httptest.NewServer(u.handler)
+	t.Cleanup(server.Close)
+	in := u.webhooks[PathFail].intake
+	for range 16 {
+		trickle(t, server, PathFail+"?timeout=30s", 1000, "{")
+	}
+	eventually(t, "all bodies arrive", func() bool { return in.arriving() == 16 })
+	for range 5 {
+		if answer := u.post(t, PathFail+"?timeout=1s", encodeReview(t, request(pod("default", "a")))); answer.Code != http.StatusOK {
+			t.Errorf("a request beside slow ones: %d %s", answer.Code, answer.Body)
+		}
+	}
+	eventually(t, "the slow ones were sent away", func() bool { return in.arriving() == 0 && in.room() == 0 })
+}
+
+// TestSlowBodyIsToldSo within seconds, whatever time its request asks for.
+func TestSlowBodyIsToldSo(t *testing.T) {
+	t.Parallel()
+	u := newUnit(t, nil, newPolicy("p"))
+	server := httptest.NewServer(u.handler)
+	t.Cleanup(server.Close)
+	begin := time.Now()
+	answer := answerOf(t, trickle(t, server, PathIgnore+"?timeout=30s", 1000, "{"))
+	if !strings.HasPrefix(answer, "HTTP/1.1 408 ") || !strings.Contains(answer, errSlowBody.Error()) {
+		t.Errorf("the answer is %q", answer)
+	}
+	if took := time.Since(begin); took < bodyTime/2 {
+		t.Errorf("it came after %v", took)
+	}
+}
+
+// TestBodiesAreBounded: all of them together, from their first byte to the end of the evaluation. One
+// that arrives slowly gives way to one that doesn't.
+func TestBodiesAreBounded(t *testing.T) {
+	t.Parallel()
+	u := newUnit(t, func(c *Config) { c.BodyMemory = 2 * maxBody }, newPolicy("p", closed))
+	server := httptest.NewServer(u.handler)
+	t.Cleanup(server.Close)
+	in := u.webhooks[PathFail].intake
+	large := strings.Repeat(" ", maxBody-1)
+	var slow []net.Conn
+	for i := range 2 {
+		slow = append(slow, trickle(t, server, PathFail+"?timeout=30s", maxBody, large))
+		eventually(t, "its bytes are counted", func() bool { return in.room() > int64(i+1)*(maxBody-firstRead) })
+	}
+	body := append(encodeReview(t, request(pod("default", "a"))), bytes.Repeat([]byte(" "), maxBody/2)...)
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL+PathFail+"?timeout=2s", bytes.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", jsonType)
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close() //nolint:errcheck // It was only read.
+	if text, err := io.ReadAll(answer.Body); err != nil || answer.StatusCode != http.StatusOK {
+		t.Errorf("beside slow bodies that fill the memory: %s %s %v", answer.Status, text, err)
+	}
+	if got := answerOf(t, slow[0]); !strings.HasPrefix(got, "HTTP/1.1 408 ") || !strings.Contains(got, errGivesWay.Error()) {
+		t.Errorf("the oldest of them is told %q", got)
+	}
+	eventually(t, "all room is free", func() bool { return in.room() == 0 })
+}
+
+// TestBodyThatFindsNoRoom is refused in time if those that have the room are evaluated.
+func TestBodyThatFindsNoRoom(t *testing.T) {
+	t.Parallel()
+	in := newIntake(100)
+	other, late := &body{intake: in, begin: time.Now()}, &body{intake: in, begin: time.Now()}
+	for _, b := range []*body{other, late} {
+		in.begin(b)
+	}
+	if err := in.take(other, 80, time.Now().Add(patience)); err != nil {
+		t.Fatal(err)
+	}
+	in.end(other)
+	if err := in.take(late, 30, time.Now().Add(10*time.Millisecond)); !errors.Is(err, errNoMemory) {
+		t.Errorf("without room: %v", err)
+	}
+	taken := make(chan error)
+	go func() { taken <- in.take(late, 30, time.Now().Add(patience)) }()
+	other.release()
+	if err := <-taken; err != nil || in.room() != 30 {
+		t.Errorf("once there is room: %v, %d", err, in.room())
+	}
+}
+
+// TestBodiesOfOnePeer: one address has no more than its part, and its oldest body gives way, not that of
+// another.
+func TestBodiesOfOnePeer(t *testing.T) {
+	t.Parallel()
+	in := newIntake(100)
+	mine := make([]*body, 0, maxReading)
+	neighbour := &body{intake: in, peer: "neighbour"}
+	in.begin(neighbour)
+	for range maxReadingPeer + 1 {
+		mine = append(mine, &body{intake: in, peer: "mine"})
+		in.begin(mine[len(mine)-1])
+	}
+	if !mine[0].cut || mine[1].cut || neighbour.cut || in.arriving() != maxReadingPeer+1 {
+		t.Errorf("%t %t %t, %d arrive", mine[0].cut, mine[1].cut, neighbour.cut, in.arriving())
+	}
+	for i := range maxReading {
+		in.begin(&body{intake: in, peer: fmt.Sprint(i)})
+	}
+	if !neighbour.cut || in.arriving() != maxReading {
+		t.Errorf("of too many the oldest does not give way: %d arrive", in.arriving())
+	}
+}
