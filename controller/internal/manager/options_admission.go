@@ -120,6 +120,8 @@ type AdmissionOptions struct {
 	WebhookSecret      string
 	WebhookCertDir     string
 	WebhookInjectFrom  string
+	WebhookClientCA    string
+	WebhookClientNames []string
 	WebhookTimeout     time.Duration
 }
 
@@ -142,6 +144,8 @@ func (o *AdmissionOptions) addFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.WebhookSecret, "webhook-secret", o.WebhookSecret, "Secret in which the certificates are kept")
 	fs.StringVar(&o.WebhookCertDir, "webhook-cert-dir", o.WebhookCertDir, "Folder with tls.crt and tls.key, and ca.crt if the authority is to be registered, instead of the Secret")
 	fs.StringVar(&o.WebhookInjectFrom, "webhook-inject-from", o.WebhookInjectFrom, "Certificate of cert-manager, as NAMESPACE/NAME, whose authority cert-manager is to register")
+	fs.StringVar(&o.WebhookClientCA, "webhook-client-ca-file", o.WebhookClientCA, "File with the authorities of those who may send admission requests. Without it, everybody who reaches the port may")
+	fs.StringSliceVar(&o.WebhookClientNames, "webhook-client-names", o.WebhookClientNames, "Common names of the certificates with which admission requests may be sent. Without it, every certificate of --webhook-client-ca-file is good")
 	fs.DurationVar(&o.WebhookTimeout, "webhook-timeout", o.WebhookTimeout, "How long kube-apiserver waits for an answer, unless a policy asks for more")
 }
 

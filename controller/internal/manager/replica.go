@@ -103,7 +103,8 @@ func (m *Manager) addWebhook(ctx context.Context, r *replica) error {
 	config := webhook.Config{
 		Address: m.options.WebhookBindAddress, Handler: r.admission.Handler(), CertDir: m.options.WebhookCertDir,
 		Client: r.kubernetes, Namespace: namespace, Secret: m.options.WebhookSecret, Service: m.options.WebhookService,
-		Trusted: webhook.TrustedBy(r.kubernetes, webhook.DefaultName),
+		Trusted:      webhook.TrustedBy(r.kubernetes, webhook.DefaultName),
+		ClientCAFile: m.options.WebhookClientCA, ClientNames: m.options.WebhookClientNames,
 	}
 	if m.options.WebhookURL != "" {
 		parsed, err := url.Parse(m.options.WebhookURL)

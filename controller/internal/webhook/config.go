@@ -34,6 +34,12 @@ type Config struct {
 	// again when they change (--webhook-cert-dir). Without it the certificates are in Secret.
 	CertDir string
 
+	// ClientCAFile has the authorities of those who may call; without it everybody may
+	// (--webhook-client-ca-file). ClientNames are the common names that their certificates may have; any
+	// if there are none (--webhook-client-names).
+	ClientCAFile string
+	ClientNames  []string
+
 	// Client reads and writes the Secret.
 	Client kubernetes.Interface
 	// Namespace is that of the Secret and the Service: the own one.
@@ -58,6 +64,9 @@ type Config struct {
 func (c *Config) complete() error {
 	if c.Handler == nil {
 		return errors.New("webhook: a handler is required")
+	}
+	if c.ClientCAFile == "" && len(c.ClientNames) > 0 {
+		return errors.New("--webhook-client-names: says nothing without --webhook-client-ca-file; give both")
 	}
 	if c.CertDir == "" {
 		switch {

@@ -40,6 +40,10 @@ var (
 		Name: "docket_controller_webhook_tls_errors_total", StabilityLevel: metrics.ALPHA,
 		Help: "Connections to the webhook that ended before a request, mostly because the caller does not trust the certificate.",
 	})
+	connectionsClosed = metrics.NewCounter(&metrics.CounterOpts{
+		Name: "docket_controller_webhook_connections_closed_total", StabilityLevel: metrics.ALPHA,
+		Help: "Connections to the webhook that were closed because there were too many, of one address or of all.",
+	})
 	configurationErrors = metrics.NewCounterVec(&metrics.CounterOpts{
 		Name: "docket_controller_webhook_configuration_errors_total", StabilityLevel: metrics.ALPHA,
 		Help: "Attempts to keep the webhook configuration right that failed: foreign if it is somebody else's, waiting if nobody can answer requests, dropped if the API server does not keep all of it, api for all others.",
@@ -59,7 +63,7 @@ var (
 //
 //nolint:gochecknoglobals // As in the other packages: the registry is global.
 var RegisterMetrics = sync.OnceFunc(func() {
-	legacyregistry.MustRegister(certificateExpiry, certificateErrors, handshakeErrors, configurationErrors, configurationWrites, ruleCount)
+	legacyregistry.MustRegister(certificateExpiry, certificateErrors, handshakeErrors, connectionsClosed, configurationErrors, configurationWrites, ruleCount)
 })
 
 func observeCertificates(l *loaded) {

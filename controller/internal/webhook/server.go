@@ -20,7 +20,8 @@ import (
 )
 
 const (
-	readHeaderTime = 10 * time.Second
+	// readHeaderTime bounds the handshake, too.
+	readHeaderTime = 5 * time.Second
 	// requestLimit bounds a request with its answer: kube-apiserver waits for 30 s at most.
 	requestLimit = 35 * time.Second
 	// idleTime is longer than Kubernetes' clients keep connections without requests: the side
@@ -34,7 +35,8 @@ const (
 type Server struct {
 	config   Config
 	keeper   *keeper
-	listener net.Listener
+	callers  *callers
+	listener *connections
 	server   *http.Server
 	ending   atomic.Bool
 }
@@ -50,19 +52,31 @@ func NewServer(ctx context.Context, config Config) (*Server, error) {
 	} else {
 		s.keeper = newKeeper(newShared(&s.config), config.Clock)
 	}
+	var err error
+	if s.callers, err = newCallers(&s.config); err != nil {
+		return nil, err
+	}
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", config.Address)
 	if err != nil {
 		return nil, fmt.Errorf("--webhook-bind-address: %w", err)
 	}
-	s.listener = listener
-	s.server = &http.Server{
-		Handler:           config.Handler,
-		TLSConfig:         &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: s.keeper.certificate},
+	s.listener = bound(listener)
+	s.server = s.newHTTP(ctx)
+	return s, nil
+}
+
+func (s *Server) newHTTP(ctx context.Context) *http.Server {
+	secure := &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: s.keeper.certificate, NextProtos: []string{"h2", "http/1.1"}}
+	s.callers.restrict(secure)
+	return &http.Server{
+		Handler: counting(s.config.Handler), TLSConfig: secure, ConnContext: withConnection,
 		ReadHeaderTimeout: readHeaderTime, ReadTimeout: requestLimit, WriteTimeout: requestLimit,
 		IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
+		HTTP2: &http.HTTP2Config{
+			MaxConcurrentStreams: maxStreams, MaxReceiveBufferPerConnection: receiveBuffer, MaxReceiveBufferPerStream: receiveBuffer,
+		},
 		ErrorLog: log.New(errorLog{klog.FromContext(ctx)}, "", 0),
 	}
-	return s, nil
 }
 
 // Run serves until ctx is done, then for Config.Drain, and then waits for requests that are being
@@ -74,6 +88,7 @@ func (s *Server) Run(ctx context.Context) error {
 	defer group.Wait()
 	defer stop()
 	group.Go(func() { s.keeper.run(following) })
+	group.Go(func() { s.callers.run(following) })
 	served := make(chan error, 1)
 	group.Go(func() { served <- s.server.ServeTLS(s.listener, "", "") })
 	select {
