@@ -206,7 +206,11 @@ func (e *celEvaluation) step(ctx context.Context, _ int) ([]policy.Result, error
 }
 
 func handle(ctx context.Context, engine vpolengine.Engine, request vpolengine.EngineRequest) ([]policy.Result, error) {
+	ctx, used := metered(ctx)
 	response, err := engine.Handle(ctx, request, nil)
+	if err == nil {
+		err = used.spent
+	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot evaluate the policy: %w", err)
 	}

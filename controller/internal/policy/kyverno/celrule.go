@@ -94,9 +94,12 @@ func (r *celRule) evaluateFor(ctx context.Context, attributes admission.Attribut
 	if err != nil {
 		return policy.Result{}, fmt.Errorf("cannot show the resource to CEL: %w", err)
 	}
-	return r.conclude(r.validator.Validate(
-		ctx, attributes.GetResource(), versioned, nil, namespace, celconfig.RuntimeCELCostBudget, nil,
-	)), nil
+	ctx, used := metered(ctx)
+	validated := r.validator.Validate(ctx, attributes.GetResource(), versioned, nil, namespace, celconfig.RuntimeCELCostBudget, nil)
+	if used.spent != nil {
+		return policy.Result{}, fmt.Errorf("rule %s: %w", r.name, used.spent)
+	}
+	return r.conclude(validated), nil
 }
 
 // conclude words what the validator says as Kyverno does: the first expression that is not met

@@ -67,10 +67,16 @@ var _ policy.Compiler = (*Compiler)(nil)
 // engines, which is that of controller-runtime, unless klog's verbosity is 8 or higher.
 func NewCompiler(config Config) (*Compiler, error) {
 	quiet.Do(silence)
+	if err := bounded(); err != nil {
+		return nil, err
+	}
 	return newCompiler(config)
 }
 
-var quiet sync.Once
+var (
+	quiet   sync.Once
+	bounded = sync.OnceValue(meterPrograms)
+)
 
 // silence has a second reason: until it has a sink, that logger remembers every logger made from
 // it, and the engines make several in each evaluation.

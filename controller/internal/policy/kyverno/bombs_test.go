@@ -1,0 +1,211 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package kyverno
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/docket-project/docket/api/report"
+	"github.com/docket-project/docket/controller/internal/policy"
+)
+
+const (
+	// maxBombBytes is how much more memory a process may need for a policy that asks for all.
+	maxBombBytes = 64 << 20
+	// maxBombSize is the length of the policies; that with gzip has its data beside.
+	maxBombSize = 4000
+	// bombVariable names the bomb that a process of this test sets off.
+	bombVariable = "DOCKET_TEST_BOMB"
+)
+
+// burst is what a process tells about a bomb.
+type burst struct {
+	// Bytes is by how much its memory has grown.
+	Bytes   int64
+	Results []policy.Result
+}
+
+// TestBombs promises that a policy whose expressions make ever more data gets an error, and takes
+// little memory until then. Each one is evaluated in a process of its own, twice.
+func TestBombs(t *testing.T) {
+	t.Parallel()
+	for name, text := range bombs(t) {
+		t.Run(name, func(t *testing.T) {
+			if len(text) > maxBombSize {
+				t.Fatalf("the policy has %d bytes", len(text))
+			}
+			// The program is this test.
+			command := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestBombProcess$", "-test.v")
+			command.Env = append(os.Environ(), bombVariable+"="+text)
+			output, err := command.CombinedOutput()
+			_, told, found := strings.Cut(string(output), "burst ")
+			told, _, _ = strings.Cut(told, "\n")
+			var got burst
+			if !found || err != nil || json.Unmarshal([]byte(told), &got) != nil {
+				t.Fatalf("%v: %.2000s", err, output)
+			}
+			if got.Bytes > maxBombBytes {
+				t.Errorf("it takes %d MiB", got.Bytes>>20)
+			}
+			if len(got.Results) != 1 || got.Results[0].Outcome != report.OutcomeError || !strings.Contains(got.Results[0].Message, "more than 16 MiB") {
+				t.Errorf("%.500v", got.Results)
+			}
+			t.Logf("%d bytes of policy, %d MiB", len(text), got.Bytes>>20)
+		})
+	}
+}
+
+// TestBombProcess is no test by itself: see [TestBombs].
+func TestBombProcess(t *testing.T) {
+	text := os.Getenv(bombVariable)
+	if text == "" {
+		t.Skip("it is a part of TestBombs")
+	}
+	out, err := NewCompiler(Config{Timeout: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, s := out.Compile(object(t, text), nil), subject(t, badPod)
+	debug.FreeOSMemory()
+	if err := os.WriteFile("/proc/self/clear_refs", []byte("5"), 0); err != nil {
+		t.Fatal(err)
+	}
+	before := peak(t)
+	go func() { // Not all of the machine.
+		for peak(t)-before < 1<<30 {
+			<-time.After(10 * time.Millisecond)
+		}
+		tell(burst{Bytes: peak(t) - before})
+		os.Exit(0)
+	}()
+	var results []policy.Result
+	for range 2 {
+		results, _ = evaluate(t, p, s)
+	}
+	tell(burst{Bytes: peak(t) - before, Results: results})
+}
+
+func tell(what burst) {
+	data, _ := json.Marshal(what) //nolint:errchkjson // It has no values that JSON does not have.
+	fmt.Printf("burst %s\n", data)
+}
+
+// peak returns the most memory that the process has had.
+func peak(t *testing.T) int64 {
+	t.Helper()
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, line, _ := strings.Cut(string(status), "VmHWM:")
+	kilobytes, err := strconv.ParseInt(strings.Fields(line)[0], 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return kilobytes << 10
+}
+
+func bombs(t *testing.T) map[string]string {
+	t.Helper()
+	return celBombs(t)
+}
+
+func celBombs(t *testing.T) map[string]string {
+	t.Helper()
+	texts := append([]string{"'" + strings.Repeat("x", 500) + "'"}, repeat(13, func(i int) string { return fmt.Sprintf("variables.v%d + variables.v%d", i, i) })...)
+	lists := append([]string{"['x', 'y']"}, repeat(30, func(i int) string { return fmt.Sprintf("variables.v%d + variables.v%d", i, i) })...)
+	maps := append([]string{"{'a': 'x', 'b': 'x'}"}, repeat(30, func(i int) string { return fmt.Sprintf("{'a': dyn(variables.v%d), 'b': dyn(variables.v%d)}", i, i) })...)
+	wide := append(texts[:14:14], repeat(15, func(i int) string { return fmt.Sprintf("variables.v13 + '%d'", i) })...)
+	var sum []string
+	for i := range wide {
+		sum = append(sum, fmt.Sprintf("variables.v%d.size()", i))
+	}
+	return map[string]string{
+		"gzip":        celBomb(nil, "gzip.decompress(base64.decode(gzip.decompress(base64.decode('"+zipped(t)+"')))) != ''"),
+		"strings":     celBomb(wide, strings.Join(sum, " + ")+" > 0"),
+		"lists":       celBomb(repeat(25, func(int) string { return "lists.range(20000).map(i, [i, i])" }), strings.Join(sum[:25], " + ")+" > 0"),
+		"join":        celBomb(lists, "variables.v30.join('').size() > 0"),
+		"format":      celBomb(lists, "'%s'.format([variables.v30]).size() > 0"),
+		"distinct":    celBomb(lists, "variables.v30.distinct().size() > 0"),
+		"json":        celBomb(maps, "json.marshal(variables.v30).size() > 0"),
+		"post":        celBomb(maps, "resource.Post('v1', 'configmaps', 'x', variables.v30).size() > 0"),
+		"yaml":        celBomb(nil, "yaml.parse('"+yamlBomb()+"') != null"),
+		"replace":     celBomb(texts[:14], "variables.v10.replace('', variables.v10).size() > 0"),
+		"regex":       celBomb(nil, "'x'.matches(lists.range(800).map(i, 'x{1000}').join(''))"),
+		"random":      celBomb(nil, "random('((((a*b)*c)*d)*e)*') != ''"),
+		"classic CEL": clusterPolicy(podRule("validate:\n  cel:\n    variables:\n" + indent(indent(celVariables(wide))) + "\n    expressions: [{expression: \"" + strings.Join(sum, " + ") + " > 0\"}]")),
+	}
+}
+
+func repeat(count int, text func(i int) string) []string {
+	var out []string
+	for i := range count {
+		out = append(out, text(i))
+	}
+	return out
+}
+
+// celBomb is a policy with the variables v0, v1, ...
+func celBomb(values []string, expression string) string {
+	out := strings.Replace(validatingPolicyHead, "KIND", "ValidatingPolicy", 1)
+	if len(values) > 0 {
+		out += "  variables:\n" + indent(celVariables(values))
+	}
+	return out + "\n  validations: [{expression: " + strconv.Quote(expression) + "}]\n"
+}
+
+func celVariables(values []string) string {
+	var out strings.Builder
+	for i, value := range values {
+		fmt.Fprintf(&out, "- {name: v%d, expression: %s}\n", i, strconv.Quote(value))
+	}
+	return out.String()
+}
+
+const validatingPolicyHead = `apiVersion: policies.kyverno.io/v1
+kind: KIND
+metadata: {name: p}
+spec:
+  matchConstraints: {resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}]}
+`
+
+// zipped is 256 MiB of the same, compressed twice.
+func zipped(t *testing.T) string {
+	t.Helper()
+	data := make([]byte, 256<<20)
+	for range 2 {
+		var out bytes.Buffer
+		writer := gzip.NewWriter(&out)
+		if _, err := writer.Write(data); err != nil {
+			t.Fatal(err)
+		}
+		if err := writer.Close(); err != nil {
+			t.Fatal(err)
+		}
+		data = []byte(base64.StdEncoding.EncodeToString(out.Bytes()))
+	}
+	return string(data)
+}
+
+// yamlBomb says one text thirty thousand times. The library allows a hundred references for each
+// thing that is said.
+func yamlBomb() string {
+	ten := strings.TrimSuffix(strings.Repeat("*a,", 13), ",")
+	out := "{z: [" + strings.Repeat("1,", 400) + "], a: &a " + strings.Repeat("x", 1000)
+	for name := 'b'; name <= 'e'; name++ {
+		out += fmt.Sprintf(", %c: &%c [%s]", name, name, strings.ReplaceAll(ten, "a", string(name-1)))
+	}
+	return out + "}"
+}
