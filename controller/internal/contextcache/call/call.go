@@ -5,12 +5,11 @@ package call
 
 import (
 	"bytes"
+	"cmp"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -24,10 +23,6 @@ const (
 	DefaultTimeout = 10 * time.Second
 	// DefaultMaxResponse is how many bytes an answer may have.
 	DefaultMaxResponse = 8 << 20
-	// maxRedirects is how many redirects of a call are followed.
-	maxRedirects = 3
-	// maxHeaders is how many bytes the headers of an answer may have.
-	maxHeaders = 256 << 10
 )
 
 // Config is what calls have in common.
@@ -42,6 +37,12 @@ type Config struct {
 	Allow, Block []netip.Prefix
 }
 
+func (c Config) completed() Config {
+	c.Timeout = cmp.Or(c.Timeout, DefaultTimeout)
+	c.MaxResponse = cmp.Or(c.MaxResponse, DefaultMaxResponse)
+	return c
+}
+
 // Call is a request that can be made again and again.
 type Call struct {
 	config  Config
@@ -53,18 +54,19 @@ type Call struct {
 
 // New returns a call. The error is a [*FieldError].
 func New(config Config, request Request) (*Call, error) {
+	roots, err := request.roots()
+	if err != nil {
+		return nil, err
+	}
+	config = config.completed()
+	return newCall(config, request, config.client(roots))
+}
+
+func newCall(config Config, request Request, client *http.Client) (*Call, error) {
 	if err := request.Check(); err != nil {
 		return nil, err
 	}
-	if config.Timeout == 0 {
-		config.Timeout = DefaultTimeout
-	}
-	if config.MaxResponse == 0 {
-		config.MaxResponse = DefaultMaxResponse
-	}
-	if request.Method == "" {
-		request.Method = http.MethodGet
-	}
+	request.Method = cmp.Or(request.Method, http.MethodGet)
 	target, err := request.target()
 	if err != nil {
 		return nil, err
@@ -73,47 +75,35 @@ func New(config Config, request Request) (*Call, error) {
 	if err != nil {
 		return nil, err
 	}
-	roots, err := request.roots()
-	if err != nil {
-		return nil, err
-	}
-	guard := &guard{allow: config.Allow, block: config.Block}
-	c := &Call{config: config, request: request, target: target, body: body}
-	c.client = &http.Client{
-		CheckRedirect: c.redirect,
-		Transport: &http.Transport{
-			// No proxy: it would look up names itself, and the guard would see its address only.
-			DialContext:            (&net.Dialer{Control: guard.control}).DialContext,
-			TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots},
-			ForceAttemptHTTP2:      true,
-			MaxResponseHeaderBytes: maxHeaders,
-			MaxIdleConns:           1,
-			IdleConnTimeout:        time.Minute,
-		},
-	}
-	return c, nil
+	return &Call{config: config, request: request, target: target, body: body, client: client}, nil
 }
 
 // Close ends connections that wait for the next call.
 func (c *Call) Close() { c.client.CloseIdleConnections() }
 
 // Do makes the request and returns the JSON of the answer. Errors have no secrets: neither headers,
-// nor what is posted, nor the query of the URL. [Reason] says what kind of error it is.
+// nor what is posted, nor the query of the URL; and nothing of the answer, which may be one. [Reason]
+// says what kind of error it is.
 func (c *Call) Do(ctx context.Context) ([]byte, error) {
+	if c.request.Path != "" {
+		return within(ctx, c, c.cluster)
+	}
+	return within(ctx, c, c.service)
+}
+
+// within bounds the time of a call, and names it in its errors.
+func within[T any](ctx context.Context, c *Call, do func(context.Context) (T, error)) (T, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.config.Timeout, errTimeout)
 	defer cancel()
-	do := c.service
-	if c.request.Path != "" {
-		do = c.cluster
+	answer, err := do(ctx)
+	if err == nil {
+		return answer, nil
 	}
-	data, err := do(ctx)
-	if err != nil {
-		if cause := context.Cause(ctx); errors.Is(cause, errTimeout) {
-			err = &failure{ReasonTimeout, fmt.Errorf("no answer within %s: %w", c.config.Timeout, context.DeadlineExceeded)}
-		}
-		return nil, fmt.Errorf("%s %s: %w", c.request.Method, plain(c.target), err)
+	if cause := context.Cause(ctx); errors.Is(cause, errTimeout) {
+		err = &failure{ReasonTimeout, fmt.Errorf("no answer within %s: %w", c.config.Timeout, context.DeadlineExceeded)}
 	}
-	return data, nil
+	var none T
+	return none, fmt.Errorf("%s %s: %w", c.request.Method, plain(c.target), err)
 }
 
 // plain returns the part of a URL that has no secrets.
@@ -121,7 +111,20 @@ func plain(u *url.URL) string {
 	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
 }
 
+// service returns the JSON of an answer that is a success.
 func (c *Call) service(ctx context.Context) ([]byte, error) {
+	answer, err := c.send(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if answer.Status < http.StatusOK || answer.Status >= http.StatusMultipleChoices {
+		return nil, &failure{ReasonStatus, fmt.Errorf("the answer is %d %s", answer.Status, http.StatusText(answer.Status))}
+	}
+	return answer.Body, checkJSON(answer.Body, answer.contentType)
+}
+
+// send asks the service.
+func (c *Call) send(ctx context.Context) (*Answer, error) {
 	request, err := http.NewRequestWithContext(ctx, c.request.Method, c.target.String(), bytes.NewReader(c.body))
 	if err != nil {
 		return nil, &failure{ReasonOther, errors.New("the request can't be made")}
@@ -143,18 +146,15 @@ func (c *Call) service(ctx context.Context) ([]byte, error) {
 		return nil, classify(err)
 	}
 	defer response.Body.Close() //nolint:errcheck // Nothing is written.
-	kind := response.Header.Get("Content-Type")
-	if response.StatusCode < http.StatusOK || response.StatusCode >= http.StatusMultipleChoices {
-		return nil, &failure{ReasonStatus, fmt.Errorf("the answer is %d %s", response.StatusCode, http.StatusText(response.StatusCode))}
-	}
 	if response.ContentLength > c.config.MaxResponse {
 		return nil, c.tooLong()
 	}
-	return c.read(response.Body, kind)
+	data, err := c.read(response.Body)
+	return &Answer{Status: response.StatusCode, Body: data, contentType: response.Header.Get("Content-Type")}, err
 }
 
-// read returns a body of limited size that is JSON.
-func (c *Call) read(body io.Reader, contentType string) ([]byte, error) {
+// read returns a body of limited size.
+func (c *Call) read(body io.Reader) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(body, c.config.MaxResponse+1))
 	if err != nil {
 		return nil, classify(err)
@@ -162,34 +162,11 @@ func (c *Call) read(body io.Reader, contentType string) ([]byte, error) {
 	if int64(len(data)) > c.config.MaxResponse {
 		return nil, c.tooLong()
 	}
-	return data, checkJSON(data, contentType)
+	return data, nil
 }
 
 func (c *Call) tooLong() error {
 	return &failure{ReasonSize, fmt.Errorf("the answer has more than %d bytes", c.config.MaxResponse)}
-}
-
-// redirect is asked before each redirect is followed.
-func (c *Call) redirect(next *http.Request, via []*http.Request) error {
-	first := via[0]
-	refuse := func(why string) error {
-		return &failure{ReasonRedirect, fmt.Errorf("redirect to %s://%s: %s", next.URL.Scheme, next.URL.Host, why)}
-	}
-	switch {
-	case len(via) > maxRedirects:
-		return refuse(fmt.Sprintf("more than %d redirects", maxRedirects))
-	case first.URL.Scheme != "https" || next.URL.Scheme != "https":
-		return refuse("only redirects from https to https are followed: give the final url")
-	case next.URL.Host == first.URL.Host:
-		return nil
-	case next.Method != http.MethodGet:
-		return refuse("data are not posted to another host: give the final url")
-	}
-	// Headers may be credentials, by whatever name.
-	for _, header := range c.request.Headers {
-		next.Header.Del(header.Key)
-	}
-	return nil
 }
 
 // cluster asks the cluster's own API.
@@ -211,5 +188,9 @@ func (c *Call) cluster(ctx context.Context) ([]byte, error) {
 		return nil, classify(err)
 	}
 	defer body.Close() //nolint:errcheck // Nothing is written.
-	return c.read(body, "")
+	data, err := c.read(body)
+	if err != nil {
+		return nil, err
+	}
+	return data, checkJSON(data, "")
 }

@@ -145,7 +145,11 @@ func TestStatusAndContentAreErrors(t *testing.T) {
 		"HTML": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/html; charset=utf-8")
 			_, _ = io.WriteString(w, "<html><title>Log in</title>"+strings.Repeat("x", 1000))
-		}, call.ReasonContent, []string{"text/html", "<html><title>Log in</title>"}},
+		}, call.ReasonContent, []string{"text/html", "not JSON"}},
+		"secret content type": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/hunter2")
+			_, _ = io.WriteString(w, "hunter2")
+		}, call.ReasonContent, []string{"not JSON", "no usual type"}},
 		"empty":     {func(http.ResponseWriter, *http.Request) {}, call.ReasonContent, []string{"empty"}},
 		"half JSON": {answering(`{"a":`), call.ReasonContent, []string{"not JSON"}},
 	} {
@@ -290,6 +294,74 @@ func TestRedirects(t *testing.T) {
 	plain.Config.Handler = http.RedirectHandler(server.URL, http.StatusFound)
 	_, err = do(t, loopback, from)
 	fails(t, err, call.ReasonRedirect, "only redirects from https to https")
+}
+
+// TestRedirectsCarryNothing: neither headers nor the address of before get to another host, also when
+// that one leads back.
+func TestRedirectsCarryNothing(t *testing.T) {
+	t.Parallel()
+	var first *httptest.Server
+	show := func(w http.ResponseWriter, r *http.Request) { _ = json.NewEncoder(w).Encode(r.Header) }
+	other, otherBundle := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/back" {
+			http.Redirect(w, r, first.URL+"/show", http.StatusFound)
+			return
+		}
+		show(w, r)
+	})
+	var bundle string
+	first, bundle = serve(t, func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/show":
+			show(w, r)
+		case "/here":
+			http.Redirect(w, r, "/show", http.StatusFound)
+		default:
+			http.Redirect(w, r, other.URL+r.URL.Path, http.StatusFound)
+		}
+	})
+	for path, wantKey := range map[string]bool{"/show": true, "/here": true, "/elsewhere": false, "/back": false} {
+		for what, ask := range map[string]func(call.Request) ([]byte, error){
+			"call":   func(r call.Request) ([]byte, error) { return do(t, loopback, r) },
+			"client": func(r call.Request) ([]byte, error) { return call.NewClient(loopback).JSON(t.Context(), r) },
+		} {
+			got, err := ask(call.Request{
+				URL: first.URL + path + "?token=hunter2", CABundle: bundle + otherBundle,
+				Headers: []call.Header{{Key: "X-Key", Value: "k"}, {Key: "Accept", Value: "text/secret"}},
+			})
+			if err != nil || strings.Contains(string(got), "hunter2") || strings.Contains(string(got), "Referer") || strings.Contains(string(got), "X-Key") != wantKey {
+				t.Errorf("%s by a %s: %s, %v", path, what, got, err)
+			}
+			if strings.Contains(string(got), "text/secret") != wantKey {
+				t.Errorf("%s by a %s: %s", path, what, got)
+			}
+		}
+	}
+}
+
+// TestClientKeepsToItsBounds: an answer is bounded whatever its status, and what has none is JSON.
+func TestClientKeepsToItsBounds(t *testing.T) {
+	t.Parallel()
+	server, bundle := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(http.StatusTeapot)
+		_, _ = io.WriteString(w, strings.Repeat("x", 100*len(r.URL.Path)))
+	})
+	config := loopback
+	config.MaxResponse = 1000
+	client := call.NewClient(config)
+	answer, err := client.Ask(t.Context(), call.Request{URL: server.URL + "/a", CABundle: bundle})
+	if err != nil || answer.Status != http.StatusTeapot || len(answer.Body) != 200 {
+		t.Errorf("%+v, %v", answer, err)
+	}
+	_, err = client.Ask(t.Context(), call.Request{URL: server.URL + "/more-than-that", CABundle: bundle})
+	fails(t, err, call.ReasonSize)
+	_, err = client.JSON(t.Context(), call.Request{URL: server.URL + "/a", CABundle: bundle})
+	fails(t, err, call.ReasonStatus, "418")
+	_, err = call.NewClient(call.Config{}).Ask(t.Context(), call.Request{URL: server.URL, CABundle: bundle})
+	fails(t, err, call.ReasonBlocked)
+	if _, err := client.Ask(t.Context(), call.Request{Path: "/api"}); err == nil {
+		t.Error("a path of the cluster is asked of a service")
+	}
 }
 
 func TestErrorsHaveNoSecrets(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"mime"
 	"net"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
@@ -30,9 +31,6 @@ const (
 	ReasonContent   = "content"
 	ReasonOther     = "other"
 )
-
-// shown is how many bytes of an answer that is not JSON an error shows.
-const shown = 60
 
 var errTimeout = errors.New("the time of the call is over")
 
@@ -87,20 +85,23 @@ func classify(err error) error {
 	}
 }
 
-// checkJSON shows the beginning of what is not JSON: a login page is told by its first bytes.
+// usualTypes are the types of content that errors name. They name no others: a message can be read by
+// more people than the answer.
+//
+//nolint:gochecknoglobals // A table.
+var usualTypes = []string{"application/json", "application/xml", "text/html", "text/plain", "text/xml"}
+
+// checkJSON says of what kind an answer is that is not JSON: so a login page is told.
 func checkJSON(data []byte, contentType string) error {
-	kind, _, err := mime.ParseMediaType(contentType)
-	if err != nil {
-		kind = ""
-	}
 	if json.Valid(data) {
 		return nil
 	}
 	if len(bytes.TrimSpace(data)) == 0 {
 		return &failure{ReasonContent, errors.New("the answer is empty, not JSON")}
 	}
-	if kind == "" {
-		kind = "no content type"
+	kind, _, err := mime.ParseMediaType(contentType)
+	if err != nil || !slices.Contains(usualTypes, kind) {
+		kind = "of no usual type"
 	}
-	return &failure{ReasonContent, fmt.Errorf("the answer is not JSON but %s, which begins %q", kind, data[:min(len(data), shown)])}
+	return &failure{ReasonContent, fmt.Errorf("the answer is not JSON; its content type says %s, and it has %d bytes", kind, len(data))}
 }

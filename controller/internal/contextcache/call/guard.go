@@ -19,8 +19,13 @@ var blockedByDefault = prefixes(
 	"0.0.0.0/8", "::/128", // Unspecified: Linux takes it for loopback.
 	"169.254.0.0/16", "fe80::/10", // Link-local, the metadata services of most clouds among them.
 	"224.0.0.0/4", "ff00::/8", "255.255.255.255/32", // Multicast and broadcast.
-	// Metadata services at other addresses: EC2, Google, Alibaba, Oracle, Azure.
-	"fd00:ec2::254/128", "fd20:ce::254/128", "100.100.100.200/32", "192.0.0.192/32", "168.63.129.16/32",
+	// Metadata services at other addresses: EC2 (with its other services for machines and pods),
+	// Google, Oracle, Scaleway; Alibaba, Oracle, Azure.
+	"fd00:ec2::/32", "fd20:ce::254/128", "fd00:c1::/32", "fd00:42::42/128",
+	"100.100.100.200/32", "192.0.0.192/32", "168.63.129.16/32",
+	// What a network translates to an address of IPv4 that nobody here can tell: NAT64 with a local
+	// prefix, Teredo.
+	"64:ff9b:1::/48", "2001::/32",
 )
 
 // embedding are ranges of IPv6 whose addresses stand for one of IPv4, which begins at a byte.
@@ -33,6 +38,7 @@ var embedding = []struct {
 	{netip.MustParsePrefix("64:ff9b::/96"), 12},
 	{netip.MustParsePrefix("2002::/16"), 2},
 	{netip.MustParsePrefix("::/96"), 12},
+	{netip.MustParsePrefix("::ffff:0:0:0/96"), 12}, // SIIT.
 }
 
 func prefixes(texts ...string) []netip.Prefix {

@@ -26,6 +26,8 @@ type Request struct {
 	Headers []Header
 	// Data are the members of the object that is posted.
 	Data []Datum
+	// Body is posted as it is instead, if it is not nil.
+	Body []byte
 	// CABundle has PEM certificates that the service's one has to be signed by; empty for those
 	// of the system.
 	CABundle string
@@ -75,7 +77,7 @@ func (r *Request) Check() error {
 	switch {
 	case r.Method != "" && r.Method != http.MethodGet && r.Method != http.MethodPost:
 		return wrong(FieldMethod, "%q is neither GET nor POST", r.Method)
-	case len(r.Data) > 0 && r.Method != http.MethodPost:
+	case (len(r.Data) > 0 || r.Body != nil) && r.Method != http.MethodPost:
 		return wrong(FieldData, "is only sent by POST: set method to POST, or remove data")
 	case r.Path != "" && (len(r.Headers) > 0 || r.CABundle != ""):
 		return wrong(FieldPath, "is asked of the cluster's own API, which takes no headers and no caBundle: remove them, or give a url")
@@ -131,6 +133,9 @@ func (r *Request) target() (*url.URL, error) {
 func (r *Request) body() ([]byte, error) {
 	if r.Method != http.MethodPost {
 		return nil, nil
+	}
+	if r.Body != nil {
+		return r.Body, nil
 	}
 	object := make(map[string]any, len(r.Data))
 	for _, datum := range r.Data {

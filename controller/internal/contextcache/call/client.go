@@ -1,0 +1,138 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package call
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"net"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+)
+
+const (
+	// maxRedirects is how many redirects of a call are followed.
+	maxRedirects = 3
+	// maxHeaders is how many bytes the headers of an answer may have.
+	maxHeaders = 256 << 10
+	// maxClients is how many sets of certificates a [Client] keeps connections for.
+	maxClients = 64
+)
+
+// client is the one way out of the process for what policies and entries ask of services.
+func (c Config) client(roots *x509.CertPool) *http.Client {
+	guard := &guard{allow: c.Allow, block: c.Block}
+	return &http.Client{
+		CheckRedirect: redirect,
+		Transport: &http.Transport{
+			// No proxy: it would look up names itself, and the guard would see its address only.
+			DialContext:            (&net.Dialer{Control: guard.control}).DialContext,
+			TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots},
+			ForceAttemptHTTP2:      true,
+			MaxResponseHeaderBytes: maxHeaders,
+			MaxIdleConnsPerHost:    1,
+			IdleConnTimeout:        time.Minute,
+		},
+	}
+}
+
+// redirect is asked before each redirect is followed.
+func redirect(next *http.Request, via []*http.Request) error {
+	refuse := func(why string) error {
+		return &failure{ReasonRedirect, fmt.Errorf("it redirects: %s", why)}
+	}
+	first, elsewhere := via[0], false
+	for _, hop := range slices.Concat(via, []*http.Request{next}) {
+		elsewhere = elsewhere || hop.URL.Host != first.URL.Host
+	}
+	switch {
+	case len(via) > maxRedirects:
+		return refuse(fmt.Sprintf("more than %d redirects", maxRedirects))
+	case first.URL.Scheme != "https" || next.URL.Scheme != "https":
+		return refuse("only redirects from https to https are followed: give the final url")
+	case elsewhere && next.Method != http.MethodGet:
+		return refuse("data are not posted to another host: give the final url")
+	case elsewhere:
+		// Any header may be a credential, by whatever name, also where it leads back to the first host.
+		next.Header = http.Header{"Accept": {"application/json"}, "User-Agent": {"docket-controller"}}
+	}
+	next.Header.Del("Referer") // It has the query.
+	return nil
+}
+
+// Answer is what a service says, whatever its status.
+type Answer struct {
+	Status int
+	// Body is of limited size, and may not be JSON.
+	Body        []byte
+	contentType string
+}
+
+// Client makes requests that differ each time, and keeps connections between them.
+type Client struct {
+	config Config
+
+	mu sync.Mutex
+	// clients are by the certificates that they accept.
+	clients map[string]*http.Client
+}
+
+// NewClient returns a client for services.
+func NewClient(config Config) *Client {
+	return &Client{config: config.completed(), clients: map[string]*http.Client{}}
+}
+
+// JSON is [Call.Do] for a request to a service.
+func (c *Client) JSON(ctx context.Context, request Request) ([]byte, error) {
+	call, err := c.call(request)
+	if err != nil {
+		return nil, err
+	}
+	return within(ctx, call, call.service)
+}
+
+// Ask returns the answer of a service, whatever its status. Errors are those of [Call.Do].
+func (c *Client) Ask(ctx context.Context, request Request) (*Answer, error) {
+	call, err := c.call(request)
+	if err != nil {
+		return nil, err
+	}
+	return within(ctx, call, call.send)
+}
+
+func (c *Client) call(request Request) (*Call, error) {
+	if request.Path != "" {
+		return nil, wrong(FieldPath, "is not that of a service")
+	}
+	client, err := c.clientFor(&request)
+	if err != nil {
+		return nil, err
+	}
+	return newCall(c.config, request, client)
+}
+
+func (c *Client) clientFor(request *Request) (*http.Client, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if known := c.clients[request.CABundle]; known != nil {
+		return known, nil
+	}
+	roots, err := request.roots()
+	if err != nil {
+		return nil, err
+	}
+	if len(c.clients) >= maxClients {
+		for bundle, client := range c.clients {
+			client.CloseIdleConnections()
+			delete(c.clients, bundle)
+		}
+	}
+	next := c.config.client(roots)
+	c.clients[request.CABundle] = next
+	return next, nil
+}
