@@ -77,7 +77,7 @@ workspace: ## Write a go.work for editors (ignored by Git and by all targets her
 	GOWORK= go work init $(MODULES)
 
 .PHONY: release
-release: ## Build archives, bills of materials, chart and checksums into dist/ (PLATFORMS= chooses some)
+release: ## Build archives, bills of materials, chart and checksums into dist/ (PLATFORMS= chooses some, SIGNING_KEY= signs)
 	hack/release.sh
 
 .PHONY: clean

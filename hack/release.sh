@@ -4,8 +4,9 @@
 #
 # Builds what a release consists of into dist/: for each platform an archive and a bill
 # of materials (CycloneDX) of docket and of docket-controller, the Helm chart, the manifests
-# with the examples, and checksums of all. Two runs at one commit make the same bytes.
-# PLATFORMS="linux/amd64" builds some only; the controller takes minutes for each.
+# with the examples, where all of it comes from (SLSA provenance), and checksums. Two runs at one commit make
+# the same bytes. PLATFORMS="linux/amd64" builds some only; the controller takes minutes for each.
+# SIGNING_KEY=FILE signs the checksums with an SSH key.
 #
 # A release has two tags on one commit, because Go asks a nested module for a tag of its own:
 # v1.2.3 and controller/v1.2.3.
@@ -104,5 +105,13 @@ cp -R deploy/base deploy/chart deploy/components deploy/controller deploy/overla
 pack "docket-deploy-${version}" "docket-deploy-${version}"
 
 rm -rf dist/work
+go run ./internal/tools/provenance --commit="$(git rev-parse HEAD)" --version="${version}" --platforms="${platforms}" dist/* >dist.provenance
+mv dist.provenance dist/provenance.intoto.json
 (cd dist && sha256sum -- * >SHA256SUMS)
+# The checksums vouch for all else, and their signature for them (SECURITY.md says how to verify it).
+if [ -n "${SIGNING_KEY:-}" ]; then
+	ssh-keygen -q -Y sign -n docket-release -f "${SIGNING_KEY}" dist/SHA256SUMS
+else
+	echo "release: not signed; SIGNING_KEY= names the file of an SSH key" >&2
+fi
 ls -l dist
