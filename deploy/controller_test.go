@@ -96,7 +96,7 @@ func everyFlag() []string {
 		"controller.extraArgs={--logging-format=json}", "controller.contextCache.memory=1Gi", "controller.contextCache.allowRanges={10.0.0.0/8}",
 		"controller.contextCache.blockRanges={10.1.0.0/16}", "controller.admission.enabled=true", "controller.admission.policies=all",
 		"controller.admission.excludeNamespaces={a,b}", "controller.admission.excludeUsers={system:node:*}", "controller.admission.timeout=5s",
-		"controller.admission.certManager=true",
+		"controller.admission.certManager=true", "controller.admission.clientCASecret=callers", "controller.admission.clientNames={a,b}",
 	}
 }
 
@@ -115,6 +115,7 @@ func TestControllerFlags(t *testing.T) {
 		"--context-cache-memory=1Gi", "--context-cache-allow-ranges=10.0.0.0/8", "--context-cache-block-ranges=10.1.0.0/16",
 		"--admission", "--admission-policies=all", "--admission-exclude-namespaces=a,b", "--admission-exclude-users=system:node:*", "--webhook-timeout=5s",
 		"--webhook-cert-dir=/etc/docket/webhook", "--webhook-inject-from=reports/docket-controller-webhook",
+		"--webhook-client-ca-file=/etc/docket/webhook-clients/ca.crt", "--webhook-client-names=a,b",
 		"--metrics-policy-series=500", "--leader-elect=false", "-v=4", "--logging-format=json",
 	}
 	if diff := gocmp.Diff(want, got); diff != "" {

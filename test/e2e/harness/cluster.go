@@ -67,6 +67,11 @@ func Durable(c *Cluster) {
 	c.etcd.arguments = without(c.etcd.arguments, "--unsafe-no-fsync")
 }
 
+// APIServerArguments gives kube-apiserver further flags.
+func APIServerArguments(arguments ...string) ClusterOption {
+	return func(c *Cluster) { c.apiserver.arguments = append(c.apiserver.arguments, arguments...) }
+}
+
 // StartCluster starts a control plane for one test. It ends with the test.
 func StartCluster(t testing.TB, options ...ClusterOption) *Cluster {
 	t.Helper()
