@@ -101,7 +101,7 @@ func badBodies() map[string]badRequest {
 		"a version on create":   post(body(`"name":"bad"`, `"name":"bad","resourceVersion":"1"`), http.StatusInternalServerError, "resourceVersion should not be set"),
 		"more than the limit":   post(body(`"p"`, `"`+strings.Repeat("p", 1<<20)+`"`), http.StatusRequestEntityTooLarge, "too large"),
 		"an invalid label":      post(body(`"name":"bad"`, `"name":"bad","labels":{"a b":"c"}`), http.StatusUnprocessableEntity, "metadata.labels"),
-		"very deep":             post(body(`{"fail":1}`, strings.Repeat(`{"a":`, 100000)+"1"+strings.Repeat("}", 100000)), http.StatusBadRequest, ""),
+		"very deep":             post(body(`{"fail":1}`, strings.Repeat(`{"a":`, 100000)+"1"+strings.Repeat("}", 100000)), http.StatusRequestEntityTooLarge, "values"),
 		"delete options":        {method: http.MethodDelete, path: reportsPath("ns", "there"), body: `{"kind":"DeleteOptions","apiVersion":"v1","propagationPolicy":"Sometimes"}`, wantCode: http.StatusUnprocessableEntity, wantText: "propagationPolicy"},
 		"another name in a PUT": {method: http.MethodPut, path: reportsPath("ns", "there"), body: body(`"bad"`, `"other"`), wantCode: http.StatusBadRequest, wantText: "name"},
 	}

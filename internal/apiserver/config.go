@@ -53,6 +53,8 @@ type Config struct {
 	BootstrapCAFile string
 	// ResultRows turns the rows for SQL users on.
 	ResultRows bool
+	// RequestBytesInFlight bounds the bytes of large bodies under way.
+	RequestBytesInFlight int64
 	// Unmet are the admission plugins and other parts that were left out because the
 	// cluster does not offer what they need.
 	Unmet []Unmet
@@ -159,8 +161,9 @@ func (o CompletedOptions) newConfig() (*Config, error) {
 			// for the collector.
 			GarbageCollector: o.CoreAPI != nil,
 		},
-		ResultRows:      storage.ResultRows,
-		BootstrapCAFile: o.BootstrapCAFile,
+		ResultRows:           storage.ResultRows,
+		BootstrapCAFile:      o.BootstrapCAFile,
+		RequestBytesInFlight: o.MaxRequestBytesInFlight,
 	}, nil
 }
 

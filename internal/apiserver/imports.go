@@ -22,10 +22,6 @@ import (
 	"github.com/docket-project/docket/internal/store/engine"
 )
 
-// maxImportBytes bounds a batch. The migration sends far less, but one report may be
-// large.
-const maxImportBytes = 64 << 20
-
 // importer serves what `docket migrate` asks for. Who may post to a path below
 // /import is decided like for any other path that is no resource.
 type importer struct {
@@ -74,13 +70,13 @@ func decodeBody(w http.ResponseWriter, r *http.Request, request any) error {
 			Message: r.URL.Path + " is for `docket migrate`, which posts to it",
 		}}
 	}
-	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxImportBytes)).Decode(request)
-	var large *http.MaxBytesError
+	err := json.NewDecoder(r.Body).Decode(request)
+	var refused *apierrors.StatusError
 	switch {
 	case err == nil:
 		return nil
-	case errors.As(err, &large):
-		return apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("a batch has at most %d bytes; send fewer items", maxImportBytes))
+	case errors.As(err, &refused):
+		return refused
 	}
 	return apierrors.NewBadRequest(fmt.Sprintf("the body is not what %s takes: %v", r.URL.Path, err))
 }

@@ -31,7 +31,7 @@ func TestImportPaths(t *testing.T) {
 		"read":          {http.MethodGet, imports.Path, "", http.StatusMethodNotAllowed},
 		"no JSON":       {http.MethodPost, imports.Path, "{", http.StatusBadRequest},
 		"nothing":       {http.MethodPost, imports.Path, `{"mode":"fill"}`, http.StatusOK},
-		"too large":     {http.MethodPost, imports.Path, `{"mode":"` + strings.Repeat("x", 65<<20) + `"}`, http.StatusRequestEntityTooLarge},
+		"too large":     {http.MethodPost, imports.Path, `{"mode":"` + strings.Repeat("x", 33<<20) + `"}`, http.StatusRequestEntityTooLarge},
 		"unknown hold":  {http.MethodPost, imports.HoldPath, `{"groups":["wgpolicyk8s.io"],"hold":"x"}`, http.StatusBadRequest},
 		"unknown group": {http.MethodPost, imports.HoldPath, `{"groups":["x"],"hold":"wait"}`, http.StatusBadRequest},
 		"bad floor":     {http.MethodPost, imports.FloorPath, `{"above":-1}`, http.StatusBadRequest},

@@ -33,9 +33,15 @@ var sweptReports = metrics.NewCounter(&metrics.CounterOpts{
 	StabilityLevel: metrics.ALPHA,
 })
 
+var refusedBodies = metrics.NewCounterVec(&metrics.CounterOpts{
+	Name:           "docket_apiserver_refused_bodies_total",
+	Help:           "Requests that were refused because of their body: too_large, too_slow, or busy with other large ones.",
+	StabilityLevel: metrics.ALPHA,
+}, []string{"reason"})
+
 // registerMetrics makes the metrics of the process visible, once.
 var registerMetrics = sync.OnceFunc(func() {
-	legacyregistry.MustRegister(buildInfo, unmetRequirements, sweptReports)
+	legacyregistry.MustRegister(buildInfo, unmetRequirements, sweptReports, refusedBodies)
 	build := buildinfo.Get()
 	buildInfo.WithLabelValues(build.Version, build.Commit, build.GoVersion).Set(1)
 	store.RegisterMetrics()

@@ -56,6 +56,8 @@ type Options struct {
 	// RegistrationCheckInterval is how often to look how the cluster sees our groups; 0 is
 	// never.
 	RegistrationCheckInterval time.Duration
+	// MaxRequestBytesInFlight bounds the bytes of large request bodies under way.
+	MaxRequestBytesInFlight int64
 	// AuthorizeProxied says to ask the cluster also about requests that its API server has
 	// authorized.
 	AuthorizeProxied bool
@@ -104,6 +106,8 @@ func NewLocalOptions() *Options {
 		Traces:        genericoptions.NewTracingOptions(),
 		Metrics:       metrics.NewOptions(),
 		Logs:          logsapi.NewLoggingConfiguration(),
+
+		MaxRequestBytesInFlight: DefaultMaxRequestBytesInFlight,
 	}
 }
 
@@ -143,6 +147,9 @@ func (o *Options) Validate() []error {
 	errs = append(errs, o.Server.Validate()...)
 	if o.Server.MaxRequestBodyBytes < minRequestBytes {
 		errs = append(errs, fmt.Errorf("--max-request-bytes: %d is too little for a report; give at least %d, or leave the default", o.Server.MaxRequestBodyBytes, minRequestBytes))
+	}
+	if o.MaxRequestBytesInFlight < o.Server.MaxRequestBodyBytes {
+		errs = append(errs, fmt.Errorf("--max-request-bytes-in-flight: %d is less than --max-request-bytes; give at least %d", o.MaxRequestBytesInFlight, o.Server.MaxRequestBodyBytes))
 	}
 	errs = append(errs, o.SecureServing.Validate()...)
 	errs = append(errs, o.validateBootstrap()...)

@@ -58,7 +58,10 @@ func (o *Options) addServerFlags(sections *cliflag.NamedFlagSets) {
 	}
 	server.Var(newBytesValue(&o.Server.MaxRequestBodyBytes), "max-request-bytes",
 		"Largest body of a write request; larger ones are answered with 413. Reports with very many results need room: "+
-			"count 400 bytes a result. Memory for max-mutating-requests-inflight such bodies should be there.")
+			"count 400 bytes a result, and raise --max-request-bytes-in-flight with it. A list in the body may have an item for each 400 bytes of this limit.")
+	server.Var(newBytesValue(&o.MaxRequestBytesInFlight), "max-request-bytes-in-flight",
+		"Bytes of request bodies above 256 KiB that are worked on at once; patches and YAML count twice. Further ones wait for 5 s and are then answered with 429. "+
+			"Each byte needs up to 16 bytes of memory.")
 	server.Var(newBytesValue(&o.Server.JSONPatchMaxCopyBytes), "max-json-patch-copy-bytes",
 		"Largest growth that the copy operations of one JSON patch may cause.")
 

@@ -74,6 +74,7 @@ func (c CompletedConfig) NewWithDelegate(ctx context.Context, delegate genericap
 func (c CompletedConfig) newOn(opened backend, delegate genericapiserver.DelegationTarget) (*Server, error) {
 	c.Generic.RESTOptionsGetter = opened.RESTOptionsGetter()
 	c.Generic.AddReadyzChecks(newStoreCheck(opened.Ready))
+	c.limitBodies()
 	held := c.obeyHolds(storeOf(opened))
 	c.markDiscovery()
 	generic, err := c.Generic.Complete().New("docket", delegate)
