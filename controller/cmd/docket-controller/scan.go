@@ -277,7 +277,7 @@ func (s *scan) fileCompiler(entries, resources []manifest.Object) (policy.Compil
 	if err != nil {
 		return nil, err
 	}
-	return kyverno.NewCompiler(kyverno.Config{Entries: cached})
+	return kyverno.NewCompiler(kyverno.Config{Entries: cached, Calls: cached.Calls()})
 }
 
 func plain(objects []manifest.Object) []*unstructured.Unstructured {

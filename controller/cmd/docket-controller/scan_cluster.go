@@ -87,7 +87,7 @@ func newEngine() *table.Engine {
 
 // newCompiler returns a compiler for policies that may look things up in a cluster and in cached
 // data of it. Its clients are its own, and ask for nothing but what policies may ask for.
-func newCompiler(config *rest.Config, entries policy.Entries) (policy.Compiler, error) {
+func newCompiler(config *rest.Config, cache *contextcache.Cache) (policy.Compiler, error) {
 	guarded, err := reach.Guarded(config)
 	if err != nil {
 		return nil, err
@@ -98,7 +98,7 @@ func newCompiler(config *rest.Config, entries policy.Entries) (policy.Compiler, 
 	}
 	return kyverno.NewCompiler(kyverno.Config{
 		Client: access.dynamic, Kubernetes: access.kubernetes,
-		Mapper: restmapper.NewDeferredDiscoveryRESTMapper(access.discovery), Entries: entries,
+		Mapper: restmapper.NewDeferredDiscoveryRESTMapper(access.discovery), Entries: cache, Calls: cache.Calls(),
 	})
 }
 

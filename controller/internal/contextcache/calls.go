@@ -24,6 +24,9 @@ const (
 	jitter = 0.1
 )
 
+// Calls returns what calls have in common: those that policies make themselves follow it as well.
+func (c *Cache) Calls() call.Config { return c.calls }
+
 // calls is an origin: it makes a call again and again.
 type calls struct {
 	request  call.Request

@@ -123,7 +123,7 @@ func TestCallsThatFail(t *testing.T) {
 	}{
 		"hang":     {answer: func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, reason: "timeout", words: []string{"no answer within 500ms"}},
 		"500":      {answer: code(http.StatusInternalServerError), reason: "status", words: []string{"500 Internal Server Error"}},
-		"html":     {answer: text("text/html", "<html>Log in"), reason: "content", words: []string{"text/html", "<html>Log in"}},
+		"html":     {answer: text("text/html", "not JSON"), reason: "content", words: []string{"text/html", "not JSON"}},
 		"1gb":      {answer: gigabyte, reason: "size", words: []string{"more than 1048576 bytes"}},
 		"redirect": {answer: http.RedirectHandler("https://169.254.169.254/latest/meta-data", http.StatusFound).ServeHTTP, reason: "blocked", words: []string{"169.254.169.254 is blocked"}},
 		"cabundle": {answer: text("application/json", "{}"), bundle: stranger, reason: "tls", words: []string{"certificate"}},

@@ -90,6 +90,9 @@ func NewStatic(config StaticConfig) (*Static, error) {
 	return s, nil
 }
 
+// Calls is that of [Cache].
+func (s *Static) Calls() call.Config { return s.calls }
+
 // Query implements [policy.Entries].
 func (s *Static) Query(ctx context.Context, query policy.Query) (any, error) {
 	result, err := s.query(ctx, query)

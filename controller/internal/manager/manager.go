@@ -38,7 +38,7 @@ type Engines struct {
 	// Expressions returns what evaluates expressions over cached data.
 	Expressions func() *table.Engine
 	// Compiler returns what compiles policies, which read a cluster and cached data.
-	Compiler func(config *rest.Config, entries policy.Entries) (policy.Compiler, error)
+	Compiler func(config *rest.Config, cache *contextcache.Cache) (policy.Compiler, error)
 }
 
 // Manager runs the controller.

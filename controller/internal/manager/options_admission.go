@@ -55,9 +55,9 @@ func NewCacheOptions() CacheOptions {
 func (o *CacheOptions) AddFlags(fs *pflag.FlagSet) {
 	fs.Var(&o.CacheMemory, "context-cache-memory", "Memory that cached data of policies' contexts may take, estimated. What was not used for longest goes first; 0 means no limit")
 	fs.DurationVar(&o.CacheMaxStale, "context-cache-max-staleness", o.CacheMaxStale, "How long cached data are used after they were last known to be right")
-	fs.DurationVar(&o.CacheCallTimeout, "context-cache-call-timeout", o.CacheCallTimeout, "How long a service may take to answer for the cache")
-	fs.StringSliceVar(&o.CacheAllowRanges, "context-cache-allow-ranges", o.CacheAllowRanges, "Addresses, as 10.0.0.0/8, that may be called for the cache although loopback, link-local and metadata addresses may not")
-	fs.StringSliceVar(&o.CacheBlockRanges, "context-cache-block-ranges", o.CacheBlockRanges, "Addresses, as 10.0.0.0/8, that must not be called for the cache")
+	fs.DurationVar(&o.CacheCallTimeout, "context-cache-call-timeout", o.CacheCallTimeout, "How long a service may take to answer, for the cache or for a policy that calls it")
+	fs.StringSliceVar(&o.CacheAllowRanges, "context-cache-allow-ranges", o.CacheAllowRanges, "Addresses, as 10.0.0.0/8, that the cache and policies may call although loopback, link-local and metadata addresses may not be called")
+	fs.StringSliceVar(&o.CacheBlockRanges, "context-cache-block-ranges", o.CacheBlockRanges, "Addresses, as 10.0.0.0/8, that neither the cache nor policies may call")
 }
 
 // Validate returns one error for each flag that is wrong.

@@ -76,6 +76,14 @@ func (s Scope) CheckNamespace(namespace string) error {
 	return s.held(refuse("the request is for the namespace %q", namespace))
 }
 
+// CheckServices returns an [*Error] if services may not be called.
+func (s Scope) CheckServices() error {
+	if s.Namespace == "" {
+		return nil
+	}
+	return s.held(refuse("services are called by cluster policies, and by entries of the context cache"))
+}
+
 // check is the rule.
 func (s Scope) check(method string, target *url.URL) error {
 	if method != http.MethodGet && method != http.MethodPost {

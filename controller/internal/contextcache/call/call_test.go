@@ -301,7 +301,11 @@ func TestRedirects(t *testing.T) {
 func TestRedirectsCarryNothing(t *testing.T) {
 	t.Parallel()
 	var first *httptest.Server
-	show := func(w http.ResponseWriter, r *http.Request) { _ = json.NewEncoder(w).Encode(r.Header) }
+	show := func(w http.ResponseWriter, r *http.Request) {
+		if err := json.NewEncoder(w).Encode(r.Header); err != nil {
+			t.Error(err)
+		}
+	}
 	other, otherBundle := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/back" {
 			http.Redirect(w, r, first.URL+"/show", http.StatusFound)

@@ -59,7 +59,7 @@ func redirect(next *http.Request, via []*http.Request) error {
 		return refuse("data are not posted to another host: give the final url")
 	case elsewhere:
 		// Any header may be a credential, by whatever name, also where it leads back to the first host.
-		next.Header = http.Header{"Accept": {"application/json"}, "User-Agent": {"docket-controller"}}
+		next.Header = http.Header{"Accept": {"application/json"}, "User-Agent": {"docket-controller"}} //nolint:gosec // These two are no secrets.
 	}
 	next.Header.Del("Referer") // It has the query.
 	return nil

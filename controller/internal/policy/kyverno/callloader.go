@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 
@@ -18,6 +19,7 @@ import (
 	"github.com/kyverno/kyverno/pkg/engine/jmespath"
 	"github.com/kyverno/kyverno/pkg/engine/variables"
 
+	"github.com/docket-project/docket/controller/internal/contextcache/call"
 	"github.com/docket-project/docket/controller/internal/reach"
 )
 
@@ -29,6 +31,7 @@ type callLoader struct {
 	entry       *kyvernov1.ContextEntry
 	scope       reach.Scope
 	client      engineapi.RawClient
+	services    *call.Client
 	expressions jmespath.Interface
 	document    enginecontext.Interface
 
@@ -60,11 +63,11 @@ func (l *callLoader) LoadData() error {
 
 // fetch makes the call. The default is for calls that fail, not for those that are refused.
 func (l *callLoader) fetch() error {
-	call, err := variables.SubstituteAllInType(logr.Discard(), l.document, l.entry.APICall)
+	asked, err := variables.SubstituteAllInType(logr.Discard(), l.document, l.entry.APICall)
 	if err != nil {
 		return err
 	}
-	answer, err := l.do(call)
+	answer, err := l.do(asked)
 	if err != nil && l.entry.APICall.Default != nil && !reach.Refused(err) {
 		l.answer, l.isDefault = l.entry.APICall.Default.Raw, true
 		return nil
@@ -73,24 +76,50 @@ func (l *callLoader) fetch() error {
 	return err
 }
 
-func (l *callLoader) do(call *kyvernov1.ContextAPICall) ([]byte, error) {
-	method := cmp.Or(string(call.Method), http.MethodGet)
-	if err := l.scope.Check(method, call.URLPath); err != nil {
-		return nil, fmt.Errorf("urlPath %q: %w", call.URLPath, err)
-	}
-	posted := make(map[string]any, len(call.Data))
-	for _, datum := range call.Data {
+func (l *callLoader) do(asked *kyvernov1.ContextAPICall) ([]byte, error) {
+	posted := make(map[string]any, len(asked.Data))
+	for _, datum := range asked.Data {
 		posted[datum.Key] = datum.Value
 	}
 	body, err := json.Marshal(posted)
 	if err != nil {
 		return nil, fmt.Errorf("data: %w", err)
 	}
-	answer, err := l.client.RawAbsPath(reach.With(l.ctx, l.scope), call.URLPath, method, bytes.NewReader(body))
+	method := cmp.Or(string(asked.Method), http.MethodGet)
+	if asked.URLPath != "" {
+		return l.cluster(method, asked.URLPath, body)
+	}
+	if asked.Service == nil {
+		return nil, errors.New("give either a urlPath or a service")
+	}
+	if method != http.MethodPost {
+		body = nil
+	}
+	return l.service(method, asked.Service, body)
+}
+
+// cluster asks the cluster's own API.
+func (l *callLoader) cluster(method, path string, body []byte) ([]byte, error) {
+	if err := l.scope.Check(method, path); err != nil {
+		return nil, fmt.Errorf("urlPath %q: %w", path, err)
+	}
+	answer, err := l.client.RawAbsPath(reach.With(l.ctx, l.scope), path, method, bytes.NewReader(body))
 	if err != nil {
-		return nil, fmt.Errorf("%s %s: %w", method, call.URLPath, err)
+		return nil, fmt.Errorf("%s %s: %w", method, path, err)
 	}
 	return answer, nil
+}
+
+// service asks a service. It gets no credentials but those in the policy.
+func (l *callLoader) service(method string, service *kyvernov1.ServiceCall, body []byte) ([]byte, error) {
+	if err := l.scope.CheckServices(); err != nil {
+		return nil, err
+	}
+	request := call.Request{URL: service.URL, Method: method, Body: body, CABundle: service.CABundle}
+	for _, header := range service.Headers {
+		request.Headers = append(request.Headers, call.Header{Key: header.Key, Value: header.Value})
+	}
+	return l.services.JSON(l.ctx, request)
 }
 
 // store puts what the expression makes of the answer into the document.

@@ -126,9 +126,16 @@ func (c *Compiler) compilePrograms(
 	libraryLock.Lock()
 	defer libraryLock.Unlock()
 	before := libs.LibraryContext
-	libs.LibraryContext = c.library.of(decoded.GetNamespace())
+	library := c.library.of(decoded.GetNamespace())
+	libs.LibraryContext = library
 	defer func() { libs.LibraryContext = before }()
-	return vpolengine.NewProvider(vpolcompiler.NewCompiler(), []policiesv1beta1.ValidatingPolicyLike{decoded}, exceptions)
+	var compiled vpolengine.ProviderFunc
+	err := withHTTP(&celServices{services: c.services, scope: library.scope}, func() error {
+		var err error
+		compiled, err = vpolengine.NewProvider(vpolcompiler.NewCompiler(), []policiesv1beta1.ValidatingPolicyLike{decoded}, exceptions)
+		return err
+	})
+	return compiled, err
 }
 
 func compiledTargets(policies []vpolengine.Policy) []policy.Target {

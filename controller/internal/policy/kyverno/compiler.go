@@ -20,6 +20,7 @@ import (
 	"k8s.io/klog/v2"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/docket-project/docket/controller/internal/contextcache/call"
 	"github.com/docket-project/docket/controller/internal/policy"
 )
 
@@ -45,6 +46,8 @@ type Config struct {
 	Mapper meta.RESTMapper
 	// Entries is the context cache; without it, policies that read it get errors.
 	Entries policy.Entries
+	// Calls is for what policies ask of services; its REST is not used.
+	Calls call.Config
 	// Timeout limits one evaluation; 30 s if zero.
 	Timeout time.Duration
 }
@@ -57,6 +60,7 @@ type Compiler struct {
 	client   engineapi.Client
 	contexts engineapi.ContextLoaderFactory
 	library  *library
+	services *call.Client
 	mapper   meta.RESTMapper
 	timeout  time.Duration
 }
@@ -95,6 +99,7 @@ func newCompiler(c Config) (*Compiler, error) {
 	settings := config.NewDefaultConfiguration(false)
 	compiler := &Compiler{
 		settings: settings, jmespath: newExpressions(settings), mapper: c.Mapper, timeout: c.Timeout,
+		services: call.NewClient(c.Calls),
 	}
 	if c.Timeout == 0 {
 		compiler.timeout = defaultTimeout
@@ -110,7 +115,7 @@ func newCompiler(c Config) (*Compiler, error) {
 	if compiler.client, err = newClient(c); err != nil {
 		return nil, err
 	}
-	if compiler.contexts, err = clusterContexts(c.Kubernetes, c.Entries); err != nil {
+	if compiler.contexts, err = clusterContexts(c.Kubernetes, c.Entries, compiler.services); err != nil {
 		return nil, err
 	}
 	compiler.library = newLibrary(c.Client, c.Mapper, c.Entries)

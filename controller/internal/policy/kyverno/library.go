@@ -160,7 +160,7 @@ func (l *library) GetImageData(image string, _ []remote.Option) (map[string]any,
 	return nil, fmt.Errorf("image %s: %w", image, errNoRegistry)
 }
 
-// GetHTTPMocks has none: requests go out as Kyverno sends them.
+// GetHTTPMocks has none: requests go out, by [celServices].
 func (l *library) GetHTTPMocks() map[string]any { return nil }
 
 // GenerateResources fails.

@@ -11,13 +11,13 @@ import (
 	"github.com/go-logr/logr"
 	kyvernov1 "github.com/kyverno/kyverno/api/kyverno/v1"
 	engineapi "github.com/kyverno/kyverno/pkg/engine/api"
-	"github.com/kyverno/kyverno/pkg/engine/apicall"
 	enginecontext "github.com/kyverno/kyverno/pkg/engine/context"
 	"github.com/kyverno/kyverno/pkg/engine/context/resolvers"
 	"github.com/kyverno/kyverno/pkg/engine/factories"
 	"github.com/kyverno/kyverno/pkg/engine/jmespath"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/docket-project/docket/controller/internal/contextcache/call"
 	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/controller/internal/reach"
 )
@@ -25,25 +25,24 @@ import (
 var errNoRegistry = errors.New("image registries are not asked")
 
 // clusterContexts loads the contexts of rules from a cluster.
-func clusterContexts(client kubernetes.Interface, entries policy.Entries) (engineapi.ContextLoaderFactory, error) {
+func clusterContexts(client kubernetes.Interface, entries policy.Entries, services *call.Client) (engineapi.ContextLoaderFactory, error) {
 	resolver, err := resolvers.NewClientBasedResolver(client)
 	if err != nil {
 		return nil, fmt.Errorf("cannot make the resolver of ConfigMaps: %w", err)
 	}
-	calls := apicall.NewAPICallConfiguration(maxContextBytes, defaultTimeout)
-	return refusing(factories.DefaultContextLoaderFactory(resolver, factories.WithAPICallConfig(calls)), true, entries), nil
+	return refusing(factories.DefaultContextLoaderFactory(resolver), services, entries), nil
 }
 
 // absentContexts refuses all contexts but variables and those from the context cache.
 func absentContexts(entries policy.Entries) engineapi.ContextLoaderFactory {
-	return refusing(factories.DefaultContextLoaderFactory(nil), false, entries)
+	return refusing(factories.DefaultContextLoaderFactory(nil), nil, entries)
 }
 
 // refusing makes loaders that fail, when they are read, on entries whose source is not there.
 // Kyverno's own loader leaves such an entry out.
-func refusing(inner engineapi.ContextLoaderFactory, cluster bool, entries policy.Entries) engineapi.ContextLoaderFactory {
+func refusing(inner engineapi.ContextLoaderFactory, services *call.Client, entries policy.Entries) engineapi.ContextLoaderFactory {
 	return func(policy kyvernov1.PolicyInterface, rule kyvernov1.Rule) engineapi.ContextLoader {
-		out := &contextLoader{inner: inner(policy, rule), cluster: cluster, entries: entries}
+		out := &contextLoader{inner: inner(policy, rule), services: services, entries: entries}
 		if policy.IsNamespaced() {
 			out.scope.Namespace = policy.GetNamespace()
 		}
@@ -52,9 +51,10 @@ func refusing(inner engineapi.ContextLoaderFactory, cluster bool, entries policy
 }
 
 type contextLoader struct {
-	inner   engineapi.ContextLoader
-	cluster bool
-	entries policy.Entries
+	inner engineapi.ContextLoader
+	// services is nil if there is no cluster.
+	services *call.Client
+	entries  policy.Entries
 	// scope is that of the policy.
 	scope reach.Scope
 }
@@ -75,9 +75,9 @@ func (l *contextLoader) Load(
 		switch cause := l.missing(&entries[i]); {
 		case cause != nil:
 			err = addLoader(target, entries[i].Name, &failingLoader{document: target, cause: fmt.Errorf("context entry %s: %w", entries[i].Name, cause)})
-		case entries[i].APICall != nil && entries[i].APICall.URLPath != "":
+		case entries[i].APICall != nil:
 			err = addLoader(target, entries[i].Name, &callLoader{
-				ctx: ctx, entry: &entries[i], scope: l.scope, client: client, expressions: query, document: target,
+				ctx: ctx, entry: &entries[i], scope: l.scope, client: client, services: l.services, expressions: query, document: target,
 			})
 		default:
 			err = l.inner.Load(reach.With(ctx, l.scope), query, client, registries, entries[i:i+1], target)
@@ -114,9 +114,9 @@ func (l *contextLoader) loadCached(ctx context.Context, variable string, declare
 // missing says why an entry can't be loaded; nil if it can be tried.
 func (l *contextLoader) missing(entry *kyvernov1.ContextEntry) error {
 	switch {
-	case entry.ConfigMap != nil && !l.cluster:
+	case entry.ConfigMap != nil && l.services == nil:
 		return fmt.Errorf("configMap: %w", errNoCluster)
-	case entry.APICall != nil && !l.cluster:
+	case entry.APICall != nil && l.services == nil:
 		return fmt.Errorf("apiCall: %w", errNoCluster)
 	case entry.ImageRegistry != nil:
 		return fmt.Errorf("imageRegistry: %w", errNoRegistry)

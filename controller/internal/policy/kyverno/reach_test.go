@@ -17,6 +17,8 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+
+	"github.com/docket-project/docket/controller/internal/contextcache/call"
 )
 
 // askedServer is an API server that answers everything and remembers what it was asked for, beside
@@ -68,6 +70,11 @@ func (s *askedServer) take() []string {
 // refused before it gets to a transport.
 func (s *askedServer) compilerFor(t *testing.T) *Compiler {
 	t.Helper()
+	return s.compilerWith(t, call.Config{})
+}
+
+func (s *askedServer) compilerWith(t *testing.T, calls call.Config) *Compiler {
+	t.Helper()
 	config := &rest.Config{Host: s.URL, QPS: -1}
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
@@ -79,7 +86,7 @@ func (s *askedServer) compilerFor(t *testing.T) *Compiler {
 	}
 	mapper := meta.NewDefaultRESTMapper(nil)
 	mapper.Add(schema.GroupVersionKind{Version: "v1", Kind: "Pod"}, meta.RESTScopeNamespace)
-	out, err := NewCompiler(Config{Client: client, Kubernetes: typed, Mapper: mapper})
+	out, err := NewCompiler(Config{Client: client, Kubernetes: typed, Mapper: mapper, Calls: calls})
 	if err != nil {
 		t.Fatal(err)
 	}
