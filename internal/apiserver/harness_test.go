@@ -25,17 +25,20 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/apiserver/pkg/authentication/authenticatorfactory"
 	"k8s.io/apiserver/pkg/authentication/user"
-	"k8s.io/apiserver/pkg/authorization/authorizerfactory"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
 	"github.com/docket-project/docket/internal/apiserver"
+	"github.com/docket-project/docket/internal/imports"
 	"github.com/docket-project/docket/internal/store/engine"
 	"github.com/docket-project/docket/internal/testenv"
 )
 
 const (
 	testToken = "test-token-of-the-in-process-server"
+	// plainToken is of a user who may do everything but import.
+	plainToken = "test-token-of-a-user-without-the-right-to-import"
 	// patience is for things that happen at once on an idle machine.
 	patience = 2 * time.Minute
 	// quiet is how long to listen for what must not come.
@@ -116,8 +119,11 @@ func newServer(ctx context.Context, databaseURL string, change ...func(*apiserve
 		return nil, errors.Join(err, listener.Close())
 	}
 	config.Generic.Authentication.Authenticator = authenticatorfactory.NewFromTokens(
-		map[string]*user.DefaultInfo{testToken: {Name: "tester", Groups: []string{user.AllAuthenticated}}}, nil)
-	config.Generic.Authorization.Authorizer = authorizerfactory.NewAlwaysAllowAuthorizer()
+		map[string]*user.DefaultInfo{
+			testToken:  {Name: "tester", Groups: []string{user.AllAuthenticated}},
+			plainToken: {Name: "plain", Groups: []string{user.AllAuthenticated}},
+		}, nil)
+	config.Generic.Authorization.Authorizer = authorizer.AuthorizerFunc(authorize)
 	completed, err := config.Complete()
 	if err != nil {
 		return nil, errors.Join(err, listener.Close())
@@ -127,6 +133,14 @@ func newServer(ctx context.Context, databaseURL string, change ...func(*apiserve
 		return nil, errors.Join(err, listener.Close())
 	}
 	return server, nil
+}
+
+// authorize allows everything but to import as plain.
+func authorize(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
+	if a.GetUser().GetName() == "plain" && !a.IsResourceRequest() && strings.HasPrefix(a.GetPath(), imports.Path) {
+		return authorizer.DecisionNoOpinion, "plain", nil
+	}
+	return authorizer.DecisionAllow, "", nil
 }
 
 func listenLoopback(t testing.TB) net.Listener {

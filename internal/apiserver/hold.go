@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -19,6 +20,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+	"k8s.io/apiserver/pkg/endpoints/request"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/apiserver/pkg/storage"
 	"k8s.io/klog/v2"
@@ -32,6 +35,9 @@ const (
 	// holdPatience is how long a request waits for a hold to end: less than the
 	// minute that clients and kube-apiserver give it.
 	holdPatience = 20 * time.Second
+	// holdWaiting bounds the requests that wait for holds: each takes a seat of priority and
+	// fairness meanwhile, and the migration needs some, too.
+	holdWaiting = 100
 	// holdRetry is when to look again after the holds could not be read.
 	holdRetry = time.Second
 	// holdsKey is the one object that holds are kept in.
@@ -42,6 +48,10 @@ const (
 // restart doesn't end them. A server that doesn't know them yet lets requests wait.
 type holds struct {
 	storage storage.Interface
+	// authorizer says who may import, and so pass a hold.
+	authorizer authorizer.Authorizer
+	// waiting counts the requests that wait.
+	waiting atomic.Int64
 
 	mu      sync.Mutex
 	byGroup map[string]imports.Hold
@@ -50,7 +60,7 @@ type holds struct {
 	changed chan struct{}
 }
 
-func newHolds(reports *store.Store) *holds {
+func newHolds(reports *store.Store, who authorizer.Authorizer) *holds {
 	resource := schema.GroupResource{Group: "docket.dev", Resource: "holds"}
 	return &holds{
 		storage: reports.Resource(store.ResourceConfig{
@@ -58,20 +68,22 @@ func newHolds(reports *store.Store) *holds {
 			NewFunc:     func() runtime.Object { return &unstructured.Unstructured{} },
 			NewListFunc: func() runtime.Object { return &unstructured.UnstructuredList{} },
 		}),
-		changed: make(chan struct{}),
+		authorizer: who,
+		changed:    make(chan struct{}),
 	}
 }
 
 // obeyHolds makes the server obey the holds in the database. It returns nil for a
-// database that has none.
+// database that has none. Requests come here after they were authenticated and
+// authorized: strangers can't wait in the place of users.
 func (c CompletedConfig) obeyHolds(reports *store.Store) *holds {
 	if reports == nil {
 		return nil
 	}
-	held := newHolds(reports)
+	held := newHolds(reports, c.Generic.Authorization.Authorizer)
 	build := c.Generic.BuildHandlerChainFunc
 	c.Generic.BuildHandlerChainFunc = func(handler http.Handler, config *genericapiserver.Config) http.Handler {
-		return held.wrap(build(handler, config))
+		return build(held.wrap(handler), config)
 	}
 	return held
 }
@@ -142,7 +154,7 @@ func (h *holds) load(ctx context.Context) (string, error) {
 }
 
 // set changes the hold of groups and returns when this process obeys it.
-func (h *holds) set(ctx context.Context, request imports.HoldRequest) error {
+func (h *holds) set(ctx context.Context, wanted imports.HoldRequest) error {
 	err := h.storage.GuaranteedUpdate(ctx, holdsKey, &unstructured.Unstructured{}, true, nil,
 		func(stored runtime.Object, _ storage.ResponseMeta) (runtime.Object, *uint64, error) {
 			object, ok := stored.(*unstructured.Unstructured)
@@ -159,11 +171,11 @@ func (h *holds) set(ctx context.Context, request imports.HoldRequest) error {
 			if byGroup == nil {
 				byGroup = map[string]string{}
 			}
-			for _, group := range request.Groups {
-				if request.Hold == imports.NoHold {
+			for _, group := range wanted.Groups {
+				if wanted.Hold == imports.NoHold {
 					delete(byGroup, group)
 				} else {
-					byGroup[group] = string(request.Hold)
+					byGroup[group] = string(wanted.Hold)
 				}
 			}
 			object.SetAnnotations(byGroup)
@@ -186,13 +198,16 @@ func (h *holds) of(group string) (imports.Hold, <-chan struct{}) {
 	return h.byGroup[group], h.changed
 }
 
-// wrap makes requests for reports obey the holds. It comes before all other filters,
-// so that requests which wait take no seat from those of the migration.
+// wrap makes requests for reports obey the holds.
 func (h *holds) wrap(inner http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		group := reportsGroup(r.URL.Path)
-		if group == "" || r.Header.Get(imports.HoldHeader) != "" {
+		if hold, _ := h.of(group); group == "" || hold == imports.NoHold {
 			inner.ServeHTTP(w, r)
+			return
+		}
+		if r.Header.Get(imports.HoldHeader) != "" {
+			h.pass(inner, w, r)
 			return
 		}
 		switch h.wait(r.Context(), group) {
@@ -207,8 +222,37 @@ func (h *holds) wrap(inner http.Handler) http.Handler {
 	})
 }
 
-// wait returns when a hold ends, or with what it is after holdPatience.
+// pass serves a request that asks to be let through a hold, if it comes from somebody who
+// may import.
+func (h *holds) pass(inner http.Handler, w http.ResponseWriter, r *http.Request) {
+	who, _ := request.UserFrom(r.Context())
+	decision, reason, err := h.authorizer.Authorize(r.Context(), authorizer.AttributesRecord{
+		User: who, Verb: "post", Path: imports.Path,
+	})
+	switch {
+	case err != nil:
+		refuse(w, http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable,
+			"it can't be found out who may post to "+imports.Path+" now: "+err.Error())
+	case decision != authorizer.DecisionAllow:
+		klog.V(4).InfoS("Refused a request that asked to pass a hold", "reason", reason)
+		writeJSON(w, http.StatusForbidden, metav1.Status{
+			TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"},
+			Status:   metav1.StatusFailure, Code: http.StatusForbidden, Reason: metav1.StatusReasonForbidden,
+			Message: "the header " + imports.HoldHeader + " is for those who may post to " + imports.Path + "; leave it out, or get that right",
+		})
+	default:
+		inner.ServeHTTP(w, r)
+	}
+}
+
+// wait returns when a hold ends, or with what it is after holdPatience. Where too many
+// wait already, it returns at once.
 func (h *holds) wait(ctx context.Context, group string) imports.Hold {
+	defer h.waiting.Add(-1)
+	if h.waiting.Add(1) > holdWaiting {
+		hold, _ := h.of(group)
+		return hold
+	}
 	ctx, cancel := context.WithTimeout(ctx, holdPatience)
 	defer cancel()
 	for {

@@ -23,7 +23,8 @@ const (
 // Valid says whether h is one of the kinds.
 func (h Hold) Valid() bool { return h == NoHold || h == HoldWait || h == HoldMoved }
 
-// HoldHeader is the header of requests that no hold stops: those of the import.
+// HoldHeader is the header of requests that ask to be let through a hold. Those are who
+// may post to Path.
 const HoldHeader = "Docket-Migration"
 
 // HoldRequest sets the hold of groups.
