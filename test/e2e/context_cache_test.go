@@ -255,7 +255,8 @@ spec:
 	c.wantResults(t, "production", map[string]string{})
 }
 
-// documentNamespaced: the same in a Policy, where Kyverno knows no global entries.
+// documentNamespaced: the same in a Policy, where Kyverno knows no global entries, if the entry is open
+// to it.
 func documentNamespaced(t *testing.T, c *controlled) {
 	c.kubectl.RunInput(t, documentEntry, "apply", "-f", "-")
 	namespaced := func(text string) string {
@@ -263,6 +264,9 @@ func documentNamespaced(t *testing.T, c *controlled) {
 	}
 	policy := namespaced(hostPolicy("own", documentReference, "ingresses"))
 	c.kubectl.RunInput(t, policy, "apply", "-f", "-")
+	c.wantHosts(t, "maps/own", map[string]string{"one": "error", "two": "error", "three": "error"})
+	wantOutput(t, textOf(t, c.reports(t)), "allowNamespacedPolicies")
+	c.kubectl.RunInput(t, strings.Replace(documentEntry, "spec:\n", "spec:\n  allowNamespacedPolicies: true\n", 1), "apply", "-f", "-")
 	c.wantHosts(t, "maps/own", map[string]string{"one": "pass", "two": "fail", "three": "fail"})
 	c.kubectl.RunInput(t, policy, "delete", "-f", "-")
 	c.wantResults(t, "maps", map[string]string{})

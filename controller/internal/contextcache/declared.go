@@ -178,10 +178,12 @@ func (d *declared) own(object any) (*unstructured.Unstructured, error) {
 	return o, nil
 }
 
-// put is called with the mutex. What is asked for stays the same as long as the spec does.
+// put is called with the mutex. What is asked for stays the same as long as the spec does, and
+// whom it is open to.
 func (d *declared) put(into map[string]*declaration, o *unstructured.Unstructured) {
 	before := d.objects[o.GetName()]
-	if before != nil && reflect.DeepEqual(before.object.Object["spec"], o.Object["spec"]) {
+	if before != nil && reflect.DeepEqual(before.object.Object["spec"], o.Object["spec"]) &&
+		before.object.GetAnnotations()[policy.AllowNamespacedPolicies] == o.GetAnnotations()[policy.AllowNamespacedPolicies] {
 		into[o.GetName()] = &declaration{object: o, definition: before.definition}
 		return
 	}

@@ -4,10 +4,14 @@
 package contextcache
 
 import (
+	"errors"
+	"fmt"
+	"net/http"
 	"time"
 
 	"github.com/docket-project/docket/controller/internal/contextcache/call"
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/controller/internal/reach"
 )
 
 const (
@@ -31,6 +35,8 @@ type definition struct {
 	call     *call.Request
 	interval time.Duration
 	path     *apiPath
+	// open tells whether policies in a namespace may read the entry.
+	open bool
 	// projections are expressions by name.
 	projections map[string]string
 }
@@ -64,6 +70,24 @@ func title(id policy.Entry) string {
 			text += " in namespace " + r.Namespace
 		}
 		return text
+	}
+}
+
+// permit says why a query may not be answered. Whoever makes the object of an entry decides whether
+// policies in namespaces see it; what a policy declares itself is about its own namespace.
+func (d *definition) permit(query policy.Query) error {
+	scope := reach.Scope{Namespace: query.Namespace}
+	switch {
+	case query.Namespace == "" || d.open:
+		return nil
+	case d.id.Kind == policy.GlobalContextEntry:
+		return fmt.Errorf("is not open to policies in a namespace: whoever rules the cluster can annotate it with %s=true", policy.AllowNamespacedPolicies)
+	case d.id.Kind != "":
+		return errors.New("is not open to policies in a namespace: whoever rules the cluster can set its spec.allowNamespacedPolicies to true")
+	case d.id.Path != "":
+		return scope.Check(http.MethodGet, d.id.Path)
+	default:
+		return scope.CheckNamespace(d.id.Resource.Namespace)
 	}
 }
 

@@ -72,7 +72,7 @@ func (c *Cache) evict(d *dataset, now time.Time) {
 	d.retryAt = now.Add(d.pause)
 	d.pause = min(max(2*d.pause, minEvictedPause), maxEvictedPause)
 	d.drop(evicted, fmt.Errorf("%w since %s: the entries together take more than the %d bytes of --context-cache-memory, and this one was not used for the longest time; "+
-		"it is loaded again when it is asked for", errEvicted, now.UTC().Format(time.RFC3339), c.config.MemoryLimit))
+		"it is loaded again when it is asked for, and waited for", errEvicted, now.UTC().Format(time.RFC3339), c.config.MemoryLimit))
 	evictions.Inc()
 }
 

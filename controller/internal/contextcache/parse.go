@@ -49,6 +49,18 @@ func (r *reader) text(of map[string]any, path, name string) string {
 	return text
 }
 
+func (r *reader) flag(of map[string]any, path, name string) bool {
+	value, found := of[name]
+	if !found || value == nil {
+		return false
+	}
+	on, ok := value.(bool)
+	if !ok {
+		r.wrong(path+"."+name, "is neither true nor false")
+	}
+	return on
+}
+
 // list returns the members of a list that are objects, with their paths.
 func (r *reader) list(of map[string]any, path, name string, each func(path string, item map[string]any)) {
 	value, found := of[name]
@@ -79,6 +91,7 @@ func define(o *unstructured.Unstructured, check func(expression string) error) *
 	spec := r.object(o.Object, "", "spec")
 	if d.id.Kind == policy.GlobalContextEntry {
 		r.global(d, spec, check)
+		d.open = o.GetAnnotations()[policy.AllowNamespacedPolicies] == "true"
 	} else {
 		r.cached(d, spec)
 	}
@@ -88,6 +101,7 @@ func define(o *unstructured.Unstructured, check func(expression string) error) *
 
 // cached reads the spec of a CachedContextEntry.
 func (r *reader) cached(d *definition, spec map[string]any) {
+	d.open = r.flag(spec, "spec", "allowNamespacedPolicies")
 	resource, apiCall := r.object(spec, "spec", "resource"), r.object(spec, "spec", "apiCall")
 	if (resource == nil) == (apiCall == nil) {
 		r.wrong("spec", "needs either resource or apiCall")

@@ -16,7 +16,8 @@ import (
 // tally counts queries. The planner hands it on to the metrics.
 type tally struct{ hits, misses, errors atomic.Int64 }
 
-// Query implements [policy.Entries]. An entry that was evicted gives an error, and is loaded again.
+// Query implements [policy.Entries]. An entry that was evicted is loaded
+// again, and waited for.
 func (c *Cache) Query(ctx context.Context, query policy.Query) (any, error) {
 	count := &c.tally.hits
 	for {
@@ -26,7 +27,15 @@ func (c *Cache) Query(ctx context.Context, query policy.Query) (any, error) {
 			return c.failed(query, err)
 		}
 		if e == nil && query.Entry.Kind == "" {
+			if err := (&definition{id: query.Entry}).permit(query); err != nil {
+				return c.failed(query, err)
+			}
 			if err := c.ask(query.Entry); err != nil {
+				return c.failed(query, err)
+			}
+		}
+		if e != nil {
+			if err := e.definition.permit(query); err != nil {
 				return c.failed(query, err)
 			}
 		}
@@ -43,11 +52,12 @@ func (c *Cache) Query(ctx context.Context, query policy.Query) (any, error) {
 				count.Add(1)
 				return c.search(ctx, e.definition, last.data, query)
 			case fails:
-				if last.phase == evicted {
-					e.data.missed.Store(true)
-					c.enforceSoon() // Which loads it again.
+				if last.phase != evicted {
+					return c.failed(query, last.failure())
 				}
-				return c.failed(query, last.failure())
+				e.data.missed.Store(true)
+				c.enforceSoon() // Which loads it again, once its pause is over.
+				changed = last.changed
 			case undecided:
 				changed = last.changed
 			}

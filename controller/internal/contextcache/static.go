@@ -108,6 +108,9 @@ func (s *Static) query(ctx context.Context, query policy.Query) (any, error) {
 		return nil, err
 	}
 	load := s.loadOf(query.Entry, found)
+	if err := load.definition.permit(query); err != nil {
+		return nil, err
+	}
 	if err := load.definition.err; err != nil {
 		return nil, err
 	}

@@ -11,6 +11,10 @@ const (
 	GlobalContextEntry = "GlobalContextEntry"
 )
 
+// AllowNamespacedPolicies is the annotation, with the value "true", of a GlobalContextEntry that policies
+// in a namespace may read. A CachedContextEntry has the field spec.allowNamespacedPolicies.
+const AllowNamespacedPolicies = "docket.dev/allow-namespaced-policies"
+
 // AnyName is the name of an [Entry] that a policy computes when it is evaluated.
 const AnyName = "*"
 
@@ -45,6 +49,9 @@ type Query struct {
 	// Alias is a name by which the expression may call the data itself, beside "@": that of the
 	// variable that the result is for. A field of that name in the data wins.
 	Alias string
+	// Namespace is that of the policy that asks; empty for cluster policies. Entries of objects answer
+	// it only if they are open to such policies, others only if they are about the namespace.
+	Namespace string
 }
 
 // Entries answers queries.

@@ -228,6 +228,11 @@ func TestCachedContext(t *testing.T) {
 					}
 					want(t, p, subject(t, goodPod), good)
 					want(t, p, subject(t, badPod), "r:fail")
+					for _, query := range entries.queries {
+						if (query.Namespace == "team") != namespaced {
+							t.Errorf("the cache does not know whose query it is: %+v", query)
+						}
+					}
 				})
 			}
 		}

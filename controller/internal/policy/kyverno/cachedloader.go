@@ -60,6 +60,7 @@ func (l *cachedLoader) load() (any, error) {
 		return nil, err
 	}
 	query := declared.query(l.variable)
+	query.Namespace = l.namespace
 	value, err := l.entries.Query(l.ctx, query)
 	if err == nil || declared.fallback == nil {
 		return value, err

@@ -147,7 +147,7 @@ func (l *library) GetGlobalReference(name, projection string) (any, error) {
 	ctx, cancel := l.limited()
 	defer cancel()
 	data, err := l.entries.Query(ctx, policy.Query{
-		Entry: policy.Entry{Kind: policy.GlobalContextEntry, Name: name}, Projection: projection,
+		Entry: policy.Entry{Kind: policy.GlobalContextEntry, Name: name}, Projection: projection, Namespace: l.scope.Namespace,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("global context entry %s: %w", name, err)
