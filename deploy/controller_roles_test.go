@@ -138,7 +138,6 @@ func TestControllerAdmissionRoles(t *testing.T) {
 	}
 	want := map[string][]rbacv1.PolicyRule{
 		"ClusterRole docket:controller-admission": {
-			{APIGroups: []string{"admissionregistration.k8s.io"}, Resources: []string{"validatingwebhookconfigurations"}, Verbs: []string{"create"}},
 			{
 				APIGroups: []string{"admissionregistration.k8s.io"}, Resources: []string{"validatingwebhookconfigurations"},
 				ResourceNames: []string{controllerName}, Verbs: []string{"get", "list", "update", "watch"},

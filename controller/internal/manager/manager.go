@@ -151,23 +151,20 @@ func (m *Manager) lead(ctx context.Context, replica *replica, recorder record.Ev
 	if err != nil {
 		return err
 	}
-	health.setReady(func() error {
-		if replica.webhook != nil {
-			return replica.ready() // Who asks about a request does not wait for the first scan.
-		}
-		return errors.Join(replica.ready(), scanner.Ready())
-	})
-	klog.FromContext(ctx).Info("Leading: reading the reports that exist")
-	if err := writer.Load(ctx); err != nil {
-		return errUnlessDone(ctx, err)
-	}
 	parts := []func(context.Context) error{writer.Run, scanner.Run, replica.cache.MaintainStatus}
+	ready := scanner.Ready
 	if replica.webhook != nil {
-		registrar, inbox, err := m.leadAdmission(replica, scanner, writer)
+		registrar, inbox, err := m.leadAdmission(replica, scanner, writer, recorder)
 		if err != nil {
 			return err
 		}
 		parts = append(parts, registrar.Run, inbox.Run)
+		ready = registrar.Ready // Who asks about a request does not wait for the first scan.
+	}
+	health.setReady(func() error { return errors.Join(replica.ready(), ready()) })
+	klog.FromContext(ctx).Info("Leading: reading the reports that exist")
+	if err := writer.Load(ctx); err != nil {
+		return errUnlessDone(ctx, err)
 	}
 	defer replica.cache.Subscribe(scanner.EntriesChanged)()
 	group, working := errgroup.WithContext(ctx)
@@ -189,8 +186,8 @@ func (m *Manager) lead(ctx context.Context, replica *replica, recorder record.Ev
 }
 
 // leadAdmission returns what registers the webhook, and what takes the results of the replicas.
-func (m *Manager) leadAdmission(replica *replica, scanner *scan.Scanner, writer *report.Writer) (*webhook.Registrar, *handoff.Inbox, error) {
-	registrar, err := m.registrar(replica)
+func (m *Manager) leadAdmission(replica *replica, scanner *scan.Scanner, writer *report.Writer, recorder record.EventRecorder) (*webhook.Registrar, *handoff.Inbox, error) {
+	registrar, err := m.registrar(replica, recorder)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/record"
 
 	"github.com/docket-project/docket/controller/internal/admission"
 	"github.com/docket-project/docket/controller/internal/contextcache"
@@ -200,13 +201,13 @@ func (r *replica) ready() error {
 }
 
 // registrar keeps kube-apiserver asking; nil if requests are not to be answered.
-func (m *Manager) registrar(r *replica) (*webhook.Registrar, error) {
+func (m *Manager) registrar(r *replica, recorder record.EventRecorder) (*webhook.Registrar, error) {
 	namespace, err := podNamespace("webhook-namespace", m.options.WebhookNamespace)
 	if err != nil {
 		return nil, err
 	}
 	config := webhook.RegistrarConfig{
-		Client: r.kubernetes, URL: m.options.WebhookURL, FailPath: admission.PathFail, IgnorePath: admission.PathIgnore,
+		Client: r.kubernetes, Recorder: recorder, URL: m.options.WebhookURL, FailPath: admission.PathFail, IgnorePath: admission.PathIgnore,
 		CABundle: r.webhook.CABundle, InjectFrom: m.options.WebhookInjectFrom,
 		Policies:  func() ([]policy.Policy, bool) { return r.policyList(), r.policies.Current() != nil },
 		Catalog:   r.served.Current,

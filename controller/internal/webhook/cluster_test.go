@@ -93,6 +93,7 @@ func TestAPIServerAsks(t *testing.T) {
 	config.URL, config.CABundle, config.Serving = "https://"+server.Address(), server.CABundle, server.Ready
 	config.Subscribe = append(config.Subscribe, server.Subscribe)
 	config.ExcludeNamespaces = []string{"left-out", "conditions"}
+	ship(t, client, "asks")
 	registrar := newTestRegistrar(t, config)
 	stopRegistrar := background(t, registrar.Run)
 
@@ -140,6 +141,7 @@ func TestConditionsAreUnderstood(t *testing.T) {
 	config.URL, config.CABundle, config.MaxRules = "https://"+server.Address(), server.CABundle, 1
 	config.ExcludeUsers, config.ExcludeGroups = []string{"left-out", `it's "me"`, "left:*"}, []string{"left-group"}
 	config.ExcludeNamespaces = []string{"asked", "left-out"}
+	ship(t, client, "conditions")
 	background(t, newTestRegistrar(t, config).Run)
 	t.Cleanup(func() {
 		err := client.AdmissionregistrationV1().ValidatingWebhookConfigurations().Delete(context.WithoutCancel(t.Context()), "conditions", metav1.DeleteOptions{})

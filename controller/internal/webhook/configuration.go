@@ -23,8 +23,11 @@ const (
 )
 
 const (
+	// nameLabel is what the configuration of the manifests has, and managedByLabel what one had that the
+	// controller made itself, as it once did.
+	nameLabel      = "app.kubernetes.io/name"
 	managedByLabel = "app.kubernetes.io/managed-by"
-	managedBy      = "docket-controller"
+	ownName        = "docket-controller"
 	// injectAnnotation asks cert-manager to write the bundle.
 	injectAnnotation = "cert-manager.io/inject-ca-from"
 )
@@ -168,12 +171,16 @@ func notOf(excluded []schema.GroupResource) []admissionregistrationv1.MatchCondi
 	return result
 }
 
+// isOurs tells whether a configuration is that of the manifests.
+func isOurs(have *admissionregistrationv1.ValidatingWebhookConfiguration) bool {
+	return have.Labels[nameLabel] == ownName || have.Labels[managedByLabel] == ownName
+}
+
 // apply makes have what is wanted, and tells whether that changed it. Labels, annotations and
-// owners of others stay.
+// owners of others stay: what installs the object goes on managing them.
 func (c *RegistrarConfig) apply(have *admissionregistrationv1.ValidatingWebhookConfiguration, hooks []admissionregistrationv1.ValidatingWebhook, owner *metav1.OwnerReference) bool {
 	before := have.DeepCopy()
 	have.Webhooks = hooks
-	metav1.SetMetaDataLabel(&have.ObjectMeta, managedByLabel, managedBy)
 	if c.InjectFrom != "" {
 		metav1.SetMetaDataAnnotation(&have.ObjectMeta, injectAnnotation, c.InjectFrom)
 	}

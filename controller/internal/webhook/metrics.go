@@ -22,6 +22,7 @@ const (
 // Reasons why a configuration is not right.
 const (
 	reasonForeign = "foreign"
+	reasonMissing = "missing"
 	reasonWaiting = "waiting"
 	reasonAPI     = "api"
 	reasonDropped = "dropped"
@@ -46,7 +47,7 @@ var (
 	})
 	configurationErrors = metrics.NewCounterVec(&metrics.CounterOpts{
 		Name: "docket_controller_webhook_configuration_errors_total", StabilityLevel: metrics.ALPHA,
-		Help: "Attempts to keep the webhook configuration right that failed: foreign if it is somebody else's, waiting if nobody can answer requests, dropped if the API server does not keep all of it, api for all others.",
+		Help: "Attempts to keep the webhook configuration right that failed: missing if it does not exist, foreign if it is somebody else's, waiting if nobody can answer requests, dropped if the API server does not keep all of it, api for all others.",
 	}, []string{"reason"})
 	configurationWrites = metrics.NewCounter(&metrics.CounterOpts{
 		Name: "docket_controller_webhook_configuration_writes_total", StabilityLevel: metrics.ALPHA,

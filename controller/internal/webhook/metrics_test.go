@@ -37,7 +37,7 @@ func TestMetrics(t *testing.T) { //nolint:paralleltest // See above.
 	if _, err := call(t.Context(), server.Address(), &tls.Config{ServerName: "127.0.0.1"}); err == nil {
 		t.Error("a caller without the authority accepts the certificate")
 	}
-	client := fake.NewClientset(&admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: "theirs"}})
+	client := fake.NewClientset(shipped("ours"), &admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: "theirs"}})
 	s := newSituation(t, enforcing(true, gadgets("metrics"), gadgets("more")))
 	foreign, ours := newTestRegistrar(t, s.config(client, "theirs")), newTestRegistrar(t, s.config(client, "ours"))
 	background(t, foreign.Run)

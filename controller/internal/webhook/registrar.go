@@ -8,9 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -28,10 +30,13 @@ const (
 	contest = time.Minute
 	// again is when what failed is tried once more.
 	again = 5 * time.Second
+	// eventNotRegistered is the reason of Events on the configuration.
+	eventNotRegistered = "NotRegistered"
 )
 
 var (
-	errForeign = errors.New("exists and is not docket-controller's; delete it, or choose another name")
+	errForeign = errors.New("it exists and is not docket-controller's: it has not the label app.kubernetes.io/name=docket-controller; delete it and apply the manifests again")
+	errMissing = errors.New("it does not exist, so nobody is asked about requests and nothing is denied; the controller may fill it in, not make it: apply the manifests again, with helm upgrade or kubectl apply -k")
 	errWaiting = errors.New("requests can't be answered yet")
 	errDropped = errors.New("the API server does not keep all fields; it is too old for matchConditions")
 )
@@ -40,6 +45,8 @@ var (
 type Registrar struct {
 	config  RegistrarConfig
 	trigger chan struct{}
+	// absent has an error while the configuration is missed.
+	absent atomic.Pointer[error]
 
 	// answered is what the API server made of what was written last, and written is that: a
 	// server that drops fields is not written to again and again. Run's goroutine has them.
@@ -98,6 +105,8 @@ func (r *Registrar) report(ctx context.Context, err error, last string) string {
 	switch {
 	case errors.Is(err, errForeign):
 		reason = reasonForeign
+	case errors.Is(err, errMissing):
+		reason = reasonMissing
 	case errors.Is(err, errWaiting):
 		reason = reasonWaiting
 	case errors.Is(err, errDropped):
@@ -111,8 +120,30 @@ func (r *Registrar) report(ctx context.Context, err error, last string) string {
 		logger.Info("The ValidatingWebhookConfiguration has to wait", "name", r.config.Name, "for", text)
 	default:
 		logger.Error(err, "The ValidatingWebhookConfiguration is not as it should be", "name", r.config.Name)
+		if reason == reasonMissing || reason == reasonForeign {
+			r.event(text)
+		}
 	}
 	return text
+}
+
+// event tells those who look for Events of what only they can put right.
+func (r *Registrar) event(text string) {
+	if r.config.Recorder == nil {
+		return
+	}
+	r.config.Recorder.Event(&corev1.ObjectReference{
+		APIVersion: admissionregistrationv1.SchemeGroupVersion.String(), Kind: "ValidatingWebhookConfiguration", Name: r.config.Name,
+	}, corev1.EventTypeWarning, eventNotRegistered, text)
+}
+
+// Ready says why policies that deny have no effect although there are some: nil unless the
+// configuration is missing.
+func (r *Registrar) Ready() error {
+	if err := r.absent.Load(); err != nil {
+		return fmt.Errorf("ValidatingWebhookConfiguration %s: %w", r.config.Name, *err)
+	}
+	return nil
 }
 
 // wake has the configuration looked at soon.
@@ -180,21 +211,18 @@ func (r *Registrar) reconcile(ctx context.Context) error {
 func (r *Registrar) once(ctx context.Context, chosen selection) error {
 	client := r.config.Client.AdmissionregistrationV1().ValidatingWebhookConfigurations()
 	have, err := client.Get(ctx, r.config.Name, metav1.GetOptions{})
-	missing := apierrors.IsNotFound(err)
-	switch {
-	case missing:
-		have = &admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: r.config.Name}}
-	case err != nil:
+	if apierrors.IsNotFound(err) {
+		return r.missing(chosen)
+	}
+	if err != nil {
 		return fmt.Errorf("read it: %w", err)
-	case have.Labels[managedByLabel] != managedBy:
+	}
+	r.absent.Store(nil)
+	if !isOurs(have) {
 		return errForeign
 	}
 	wanted := have.DeepCopy()
 	hooks := r.config.webhooks(chosen, have)
-	if missing && len(hooks) == 0 {
-		observeRules(nil)
-		return nil
-	}
 	owner, err := r.owner(ctx)
 	if err != nil {
 		return err
@@ -210,19 +238,25 @@ func (r *Registrar) once(ctx context.Context, chosen selection) error {
 	if err := r.mayServe(ctx, have, wanted); err != nil {
 		return err
 	}
-	return r.put(ctx, wanted, missing)
+	return r.put(ctx, wanted)
 }
 
-func (r *Registrar) put(ctx context.Context, wanted *admissionregistrationv1.ValidatingWebhookConfiguration, missing bool) error {
+// missing is no error as long as nobody would be asked anyway.
+func (r *Registrar) missing(chosen selection) error {
+	observeRules(nil)
+	if len(r.config.webhooks(chosen, nil)) == 0 {
+		r.absent.Store(nil)
+		return nil
+	}
+	err := errMissing
+	r.absent.Store(&err)
+	return err
+}
+
+func (r *Registrar) put(ctx context.Context, wanted *admissionregistrationv1.ValidatingWebhookConfiguration) error {
 	r.contend(wanted)
 	client := r.config.Client.AdmissionregistrationV1().ValidatingWebhookConfigurations()
-	var got *admissionregistrationv1.ValidatingWebhookConfiguration
-	var err error
-	if missing {
-		got, err = client.Create(ctx, wanted, metav1.CreateOptions{})
-	} else {
-		got, err = client.Update(ctx, wanted, metav1.UpdateOptions{})
-	}
+	got, err := client.Update(ctx, wanted, metav1.UpdateOptions{})
 	if apierrors.IsConflict(err) {
 		return err
 	}

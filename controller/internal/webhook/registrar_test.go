@@ -16,12 +16,12 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/client-go/tools/record"
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/docket-project/docket/controller/internal/policy"
@@ -33,6 +33,7 @@ func TestConfigurationFollowsPoliciesAndIsPutRight(t *testing.T) {
 	client := cluster(t)
 	s := newSituation(t, enforcing(true, gadgets(group)))
 	s.known = false
+	ship(t, client, name)
 	background(t, newTestRegistrar(t, s.config(client, name)).Run)
 	s.set(func(s *situation) { s.known = true })
 	const rule = "follows.example.com/v1 gadgets CREATE,UPDATE"
@@ -67,6 +68,7 @@ func TestConfigurationFollowsPoliciesAndIsPutRight(t *testing.T) {
 	if err := hooks.Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
+	ship(t, client, name)
 	awaitHooks(t, client, name, is(both))
 
 	bundle := testBundle(t)
@@ -104,6 +106,7 @@ func TestUnchangedConfigurationIsNotWritten(t *testing.T) {
 	if _, err := client.DiscoveryV1().EndpointSlices("a").Create(t.Context(), slice, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
+	ship(t, client, "unchanged")
 	one, other := newTestRegistrar(t, config), newTestRegistrar(t, second)
 	if err := one.reconcile(t.Context()); err != nil {
 		t.Fatal(err)
@@ -139,7 +142,7 @@ func TestForeignConfigurationIsNotTouched(t *testing.T) {
 // TestNothingIsRegisteredBeforeSomebodyAnswers: and nothing before what there is is known.
 func TestNothingIsRegisteredBeforeSomebodyAnswers(t *testing.T) {
 	t.Parallel()
-	client := fake.NewClientset()
+	client := fake.NewClientset(shipped("early"))
 	s := newSituation(t, enforcing(true, gadgets("early")))
 	config := s.config(client, "early")
 	config.URL, config.Service, config.ExcludeNamespaces = "", &Service{Namespace: "n", Name: "s"}, []string{"n"}
@@ -149,7 +152,7 @@ func TestNothingIsRegisteredBeforeSomebodyAnswers(t *testing.T) {
 		if err := r.reconcile(t.Context()); !errors.Is(err, want) {
 			t.Errorf("%s: error %v", when, err)
 		}
-		if _, err := read(t.Context(), client, "early"); !apierrors.IsNotFound(err) {
+		if have, err := read(t.Context(), client, "early"); err != nil || len(have.Webhooks) > 0 {
 			t.Errorf("%s: it was written, or %v", when, err)
 		}
 	}
@@ -190,14 +193,59 @@ func TestNothingIsRegisteredBeforeSomebodyAnswers(t *testing.T) {
 	awaitHooks(t, client, "early", is(""))
 }
 
-func TestNothingIsCreatedForNoPolicies(t *testing.T) {
+// TestMissingConfigurationIsMissed: it is never made, and as long as policies ask for it, log, Event,
+// metric and readiness say so.
+func TestMissingConfigurationIsMissed(t *testing.T) {
 	t.Parallel()
-	client := fake.NewClientset()
-	if err := newTestRegistrar(t, newSituation(t).config(client, "none")).reconcile(t.Context()); err != nil {
-		t.Error(err)
+	client, events := fake.NewClientset(), record.NewFakeRecorder(10)
+	s := newSituation(t)
+	config := s.config(client, "none")
+	config.Recorder = events
+	r := newTestRegistrar(t, config)
+	if err := errors.Join(r.reconcile(t.Context()), r.Ready()); err != nil {
+		t.Errorf("without policies: %v", err)
 	}
-	if _, err := read(t.Context(), client, "none"); !apierrors.IsNotFound(err) {
-		t.Errorf("it exists, or %v", err)
+	s.policies = []policy.Policy{enforcing(true, gadgets("missed"))}
+	last := ""
+	for range 2 {
+		err := r.reconcile(t.Context())
+		if !errors.Is(err, errMissing) || !errors.Is(r.Ready(), errMissing) || !strings.Contains(r.Ready().Error(), "none") {
+			t.Errorf("with policies: %v, %v", err, r.Ready())
+		}
+		last = r.report(t.Context(), err, last)
+	}
+	if len(events.Events) != 1 {
+		t.Fatalf("%d Events", len(events.Events))
+	}
+	if got := <-events.Events; !strings.Contains(got, "NotRegistered it does not exist") || !strings.Contains(got, "helm upgrade") {
+		t.Errorf("the Event is %q", got)
+	}
+	for _, action := range client.Actions() {
+		if action.GetVerb() != "get" {
+			t.Errorf("the registrar does %s", action.GetVerb())
+		}
+	}
+	ship(t, client, "none")
+	if err := errors.Join(r.reconcile(t.Context()), r.Ready()); err != nil {
+		t.Errorf("once it is there: %v", err)
+	}
+	awaitHooks(t, client, "none", is("fail Fail missed.example.com/v1 gadgets CREATE,UPDATE"))
+}
+
+// TestLabelsOfInstallersStay: who installs the object has labels of its own on it, such as Helm.
+func TestLabelsOfInstallersStay(t *testing.T) {
+	t.Parallel()
+	object := shipped("helm")
+	object.Labels[managedByLabel] = "Helm"
+	before := object.DeepCopy().Labels
+	client := fake.NewClientset(object)
+	s := newSituation(t, enforcing(true, gadgets("helm")))
+	if err := newTestRegistrar(t, s.config(client, "helm")).reconcile(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	have, err := read(t.Context(), client, "helm")
+	if diff := cmp.Diff(before, have.Labels); err != nil || diff != "" || len(have.Webhooks) != 1 {
+		t.Errorf("%v, %d webhooks, labels (-before +after):\n%s", err, len(have.Webhooks), diff)
 	}
 }
 
@@ -205,7 +253,7 @@ func TestNothingIsCreatedForNoPolicies(t *testing.T) {
 // and requests are denied only once it is there.
 func TestBundleOfOthersStays(t *testing.T) {
 	t.Parallel()
-	client := fake.NewClientset()
+	client := fake.NewClientset(shipped("inject"))
 	s := newSituation(t, enforcing(true, gadgets("inject")))
 	s.bundle = nil
 	config := s.config(client, "inject")
@@ -246,7 +294,7 @@ func TestBundleOfOthersStays(t *testing.T) {
 // less and less often, until there is peace.
 func TestQuarrelIsSlow(t *testing.T) {
 	t.Parallel()
-	client, now := fake.NewClientset(), clocktesting.NewFakeClock(time.Now())
+	client, now := fake.NewClientset(shipped("quarrel")), clocktesting.NewFakeClock(time.Now())
 	s := newSituation(t, enforcing(true, gadgets("quarrel")))
 	config := s.config(client, "quarrel")
 	config.Clock = now
@@ -280,7 +328,7 @@ func TestOwner(t *testing.T) {
 	t.Parallel()
 	other := metav1.OwnerReference{APIVersion: "v1", Kind: "Node", Name: "n", UID: "u"}
 	client := fake.NewClientset(&admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{
-		Name: "owned", Labels: map[string]string{managedByLabel: managedBy}, OwnerReferences: []metav1.OwnerReference{other},
+		Name: "owned", Labels: map[string]string{managedByLabel: ownName}, OwnerReferences: []metav1.OwnerReference{other},
 	}})
 	config := newSituation(t, enforcing(true, gadgets("owned"))).config(client, "owned")
 	config.OwnerClusterRole = "docket:controller"
@@ -310,7 +358,7 @@ func TestOwner(t *testing.T) {
 // TestOldServerIsNotWrittenToForEver: one that drops fields would look different each time.
 func TestOldServerIsNotWrittenToForEver(t *testing.T) {
 	t.Parallel()
-	client := fake.NewClientset()
+	client := fake.NewClientset(shipped("old"))
 	var writes atomic.Int32
 	drop := func(action clienttesting.Action) (bool, runtime.Object, error) {
 		object := action.(interface{ GetObject() runtime.Object }).GetObject().(*admissionregistrationv1.ValidatingWebhookConfiguration)

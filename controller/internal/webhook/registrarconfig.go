@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/record"
 	"k8s.io/utils/clock"
 
 	"github.com/docket-project/docket/controller/internal/policy"
@@ -40,6 +41,8 @@ type Service struct {
 // Catalog.
 type RegistrarConfig struct {
 	Client kubernetes.Interface
+	// Recorder takes Events on a configuration that is missing; nil for none.
+	Recorder record.EventRecorder
 	// Name is that of the configuration; [DefaultName] if empty.
 	Name string
 	// Service is called, or URL, to which the paths are added (--webhook-url): just one of both.

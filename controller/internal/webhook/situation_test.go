@@ -86,6 +86,19 @@ func newTestRegistrar(t *testing.T, config RegistrarConfig) *Registrar {
 	return r
 }
 
+// shipped is a configuration as the manifests have it.
+func shipped(name string) *admissionregistrationv1.ValidatingWebhookConfiguration {
+	return &admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{nameLabel: ownName}}}
+}
+
+// ship applies that.
+func ship(t *testing.T, client kubernetes.Interface, name string) {
+	t.Helper()
+	if _, err := client.AdmissionregistrationV1().ValidatingWebhookConfigurations().Create(t.Context(), shipped(name), metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func read(ctx context.Context, client kubernetes.Interface, name string) (*admissionregistrationv1.ValidatingWebhookConfiguration, error) {
 	return client.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(ctx, name, metav1.GetOptions{})
 }

@@ -128,6 +128,7 @@ func newWebhook(b *testing.B) *webhook {
 	w := &webhook{scanned: *newScanned(b)}
 	w.cluster.EnsureNamespace(b, namespace)
 	w.kubectl.Run(b, "create", "secret", "generic", "docket-controller-webhook", "-n", namespace)
+	w.kubectl.Run(b, "apply", "-f", "../../../deploy/controller/admission/webhook.yaml")
 	port := testenv.FreePort(b)
 	w.url = fmt.Sprintf("https://127.0.0.1:%d", port)
 	w.controller.Start(b, "--admission", fmt.Sprintf("--webhook-bind-address=127.0.0.1:%d", port), "--webhook-url="+w.url, "--webhook-namespace", namespace)
