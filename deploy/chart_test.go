@@ -59,14 +59,14 @@ func TestChartRefuses(t *testing.T) {
 func TestChartValues(t *testing.T) {
 	t.Parallel()
 	all := helm(t, "reports", "image.repository=mirror/docket", "image.tag=v1", "imagePullSecrets={pull}", "priorityClassName=high",
-		"extraArgs={--watch-history=2h}", "cluster=auto", "networkPolicy.enabled=false", "rbac.aggregate=false",
+		"extraArgs={--watch-history=2h}", "cluster=east", "networkPolicy.enabled=false", "rbac.aggregate=false",
 		"apiServices.groups={openreports.io,wgpolicyk8s.io}", "podAnnotations.a=b", "nodeSelector.disk=ssd",
 		"database.sqlite.storageClassName=fast", "database.sqlite.size=1Gi")
 	pod := podOf(t, all)
 	container := pod.Containers[0]
 	wantArgs := []string{
-		"serve", "--tls-cert-file=/etc/docket/tls/tls.crt", "--tls-private-key-file=/etc/docket/tls/tls.key",
-		"--database=sqlite:///var/lib/docket/docket.db", "--api-groups=openreports.io,wgpolicyk8s.io", "--cluster=auto", "--watch-history=2h",
+		"serve", "--tls-cert-file=/etc/docket/tls/tls.crt", "--tls-private-key-file=/etc/docket/tls/tls.key", "--cluster=east",
+		"--database=sqlite:///var/lib/docket/docket.db", "--api-groups=openreports.io,wgpolicyk8s.io", "--watch-history=2h",
 	}
 	if diff := gocmp.Diff(wantArgs, container.Args); diff != "" {
 		t.Errorf("arguments (-want +got):\n%s", diff)

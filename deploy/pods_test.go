@@ -5,6 +5,7 @@ package deploy_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -31,6 +32,10 @@ func TestPods(t *testing.T) {
 			pod := podOf(t, kustomize(t, v.overlay))
 			checkSecurity(t, pod)
 			checkProbes(t, pod, checkArguments(t, pod))
+			// Whoever installs a second cluster on one database need not think of it.
+			if args := pod.Containers[0].Args; !slices.Contains(args, "--cluster=auto") {
+				t.Errorf("the arguments %q do not have --cluster=auto", args)
+			}
 		})
 	}
 }

@@ -272,13 +272,3 @@ func (p *prober) may(ctx context.Context, verb string, resource schema.GroupVers
 	}
 	return review.Status.Allowed, nil
 }
-
-// clusterUID is the UID of the kube-system namespace, which identifies a cluster
-// for as long as it lives.
-func clusterUID(ctx context.Context, client kubernetes.Interface) (string, error) {
-	namespace, err := client.CoreV1().Namespaces().Get(ctx, metav1.NamespaceSystem, metav1.GetOptions{})
-	if err != nil {
-		return "", fmt.Errorf("--cluster=%s: get namespace %s: %w; grant that, or name the cluster yourself", ClusterAuto, metav1.NamespaceSystem, err)
-	}
-	return string(namespace.UID), nil
-}

@@ -219,10 +219,8 @@ func (o CompletedOptions) applyCluster(ctx context.Context, c *Config) error {
 	if err != nil {
 		return fmt.Errorf("--kubeconfig: %w", err)
 	}
-	if c.Database.Cluster == ClusterAuto {
-		if c.Database.Cluster, err = clusterUID(ctx, client); err != nil {
-			return err
-		}
+	if err := o.bindCluster(ctx, c, client); err != nil {
+		return err
 	}
 	if c.Unmet, err = o.fitTo(ctx, client); err != nil {
 		return err

@@ -77,6 +77,13 @@ func (o *Options) droppedFeatureFlags() []string {
 	return nil
 }
 
+// addAdoptFlag is for servers that belong to a cluster.
+func (o *Options) addAdoptFlag(fs *pflag.FlagSet) {
+	fs.StringVar(&o.Storage.AdoptCluster, "adopt-cluster", o.Storage.AdoptCluster,
+		"Name of a cluster in the database that this one takes over, whatever cluster its reports belonged to. "+
+			"For a cluster that was made anew, and for reports from before they were bound to clusters. Leave it out at the next start.")
+}
+
 func (o *Options) addLogFlags(fs *pflag.FlagSet) {
 	adopt(fs, func(all *pflag.FlagSet) { logsapi.AddFlags(o.Logs, all) }, droppedLogFlags)
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/docket-project/docket/internal/etcdstore"
 	"github.com/docket-project/docket/internal/registry"
 	"github.com/docket-project/docket/internal/store"
+	"github.com/docket-project/docket/internal/store/engine"
 )
 
 // ClusterAuto is the value of --cluster that stands for the UID of the cluster's
@@ -26,7 +27,7 @@ const ClusterAuto = "auto"
 
 // DefaultCluster is the share of the database that is used unless --cluster says
 // otherwise.
-const DefaultCluster = "default"
+const DefaultCluster = engine.DefaultCluster
 
 // databaseForms shows what --database takes.
 const databaseForms = "postgres://user@host:port/name, sqlite:///path/to/file.db, or etcd://host:port/prefix"
@@ -45,6 +46,8 @@ type StorageOptions struct {
 	DatabasePasswordFile string
 	// Cluster names the share of the database, or is ClusterAuto.
 	Cluster string
+	// AdoptCluster names a share to bind to this cluster, whatever it was bound to.
+	AdoptCluster string
 	// Existing demands that the database and the cluster in it exist: neither is
 	// made. No flag: servers make what they need.
 	Existing bool
@@ -108,7 +111,7 @@ func (o *StorageOptions) AddDatabaseFlags(fs *pflag.FlagSet) {
 		"File with the password of the database user. It is read again for each new connection, so that passwords can be rotated.")
 	fs.StringVar(&o.Cluster, "cluster", o.Cluster,
 		"Name of this cluster in the database, so that several clusters can share one. Replicas of one server use the same name. "+
-			`"`+ClusterAuto+`" takes the UID of the cluster's kube-system namespace.`)
+			`"`+ClusterAuto+`" takes the share that belongs to this cluster, and makes one with the UID of its kube-system namespace as name if there is none.`)
 	fs.StringSliceVar(&o.APIGroups, "api-groups", o.APIGroups, "API groups to serve.")
 }
 
@@ -132,6 +135,9 @@ func (o *StorageOptions) Validate() []error {
 		report("--cluster: %w", err)
 	} else if database.IsEtcd(o.Database) {
 		errs = append(errs, o.validateEtcd()...)
+	}
+	if o.AdoptCluster != "" && o.Cluster != ClusterAuto && o.Cluster != o.AdoptCluster {
+		report("--adopt-cluster: %q is not the cluster that --cluster names, %q; give the same name, or --cluster=%s", o.AdoptCluster, o.Cluster, ClusterAuto)
 	}
 	if err := registry.ValidateGroups(o.APIGroups); err != nil {
 		report("--api-groups: %w", err)

@@ -29,6 +29,7 @@ const (
 // addClusterFlags adds the flags of a server that belongs to a cluster.
 func (o *Options) addClusterFlags(fs *pflag.FlagSet) {
 	o.CoreAPI.AddFlags(fs)
+	o.addAdoptFlag(fs)
 	fs.DurationVar(&o.RegistrationCheckInterval, registrationCheckFlag, o.RegistrationCheckInterval,
 		"How often to look in the cluster's discovery whether its clients get the reports of this server, or those of a CRD. 0 is never.")
 }

@@ -23,6 +23,8 @@ type Options struct {
 	Cluster string
 	// Existing demands that the database and the cluster in it exist: neither is made.
 	Existing bool
+	// Binding says which Kubernetes cluster the share has to belong to. Optional.
+	Binding engine.Binding
 	// PasswordFile holds the password for PostgreSQL in its first line. It is
 	// read for each connection. Optional.
 	PasswordFile string

@@ -30,7 +30,7 @@ func sqliteOptions(u *url.URL, options Options) (sqlite.Options, error) {
 		return sqlite.Options{}, err
 	}
 	o := sqlite.Options{
-		Path: path, Cluster: options.Cluster, Existing: options.Existing,
+		Path: path, Cluster: options.Cluster, Existing: options.Existing, Binding: options.Binding,
 		Synchronous: sqlite.Synchronous(strings.ToUpper(p.choice("synchronous", "full", "normal"))),
 		CacheBytes:  p.number("cache_bytes", 1<<62),
 		MaxBytes:    p.number("max_bytes", 1<<62),
@@ -63,7 +63,7 @@ func postgresOptions(u *url.URL, options Options) (postgres.Options, error) {
 		return postgres.Options{}, err
 	}
 	o := postgres.Options{
-		PasswordFile: options.PasswordFile, Cluster: options.Cluster, Existing: options.Existing, MaxConns: options.MaxConns,
+		PasswordFile: options.PasswordFile, Cluster: options.Cluster, Existing: options.Existing, Binding: options.Binding, MaxConns: options.MaxConns,
 		ConnectTimeout: options.ConnectTimeout, Waiting: options.Waiting, Logger: options.Logger,
 		SynchronousCommit: strings.ToLower(p.choice("synchronous_commit", "on", "remote_write", "remote_apply")),
 	}

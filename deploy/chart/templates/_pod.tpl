@@ -74,6 +74,9 @@ spec:
         - serve
         - --tls-cert-file=/etc/docket/tls/tls.crt
         - --tls-private-key-file=/etc/docket/tls/tls.key
+        {{- with .Values.cluster }}
+        - --cluster={{ . }}
+        {{- end }}
         {{- if $postgres }}
         - --database-password-file=/etc/docket/database/password
         {{- else }}
@@ -81,9 +84,6 @@ spec:
         {{- end }}
         {{- if ne (include "docket.allGroups" .) "true" }}
         - --api-groups={{ join "," .Values.apiServices.groups }}
-        {{- end }}
-        {{- with .Values.cluster }}
-        - --cluster={{ . }}
         {{- end }}
         {{- range .Values.extraArgs }}
         - {{ . | quote }}

@@ -99,32 +99,6 @@ func checkServer(ctx context.Context, conn *pgx.Conn) error {
 	return nil
 }
 
-// findCluster returns the id of a cluster, which it makes if it is new.
-func findCluster(ctx context.Context, conn *pgx.Conn, name string, existing bool) (int32, error) {
-	var id int32
-	// Look first: an insert that does nothing uses up an id all the same.
-	err := conn.QueryRow(ctx, `SELECT id FROM docket.cluster WHERE name = $1`, name).Scan(&id)
-	if err == nil || !errors.Is(err, pgx.ErrNoRows) {
-		return id, err
-	}
-	if existing {
-		return 0, fmt.Errorf("%w: it has no cluster %q", engine.ErrMissing, name)
-	}
-	_, err = conn.Exec(ctx, `
-WITH made AS (
-	INSERT INTO docket.cluster (name) VALUES ($1) ON CONFLICT (name) DO NOTHING RETURNING id
-)
-INSERT INTO docket.revision (cluster, revision, compacted, incarnation, history_bytes, committed_at, tidied,
-	system_identifier, timeline, relation)
-SELECT id, 1, 0, (extract(epoch FROM clock_timestamp()) * 1000000)::int8, 0, clock_timestamp(), 0, 0, 0, 0
-FROM made`, name)
-	if err != nil {
-		return 0, fmt.Errorf("make cluster %s: %w", name, err)
-	}
-	err = conn.QueryRow(ctx, `SELECT id FROM docket.cluster WHERE name = $1`, name).Scan(&id)
-	return id, err
-}
-
 // identity tells one history of a database from another. A physical restore and
 // a failover change the timeline, a restored dump or a copied database the
 // relation, an upgrade the system identifier. What the role may not read is zero.

@@ -34,6 +34,8 @@ type Options struct {
 	Cluster string
 	// Existing demands that the schema and the cluster exist: neither is made.
 	Existing bool
+	// Binding says which Kubernetes cluster the share has to belong to. Optional.
+	Binding engine.Binding
 	// MaxConns is the largest number of connections that reads use; 0 means 8.
 	// Writes and LISTEN use up to 5 more.
 	MaxConns int
@@ -203,7 +205,7 @@ func (e *Engine) prepare(ctx context.Context, config *pgx.ConnConfig) error {
 	if err := migrate(ctx, conn, config, e.options.Existing); err != nil {
 		return err
 	}
-	if e.cluster, err = findCluster(ctx, conn, e.options.Cluster, e.options.Existing); err != nil {
+	if e.cluster, err = e.findCluster(ctx, conn); err != nil {
 		return err
 	}
 	return e.verify(ctx, conn)

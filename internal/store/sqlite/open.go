@@ -39,6 +39,8 @@ type Options struct {
 	Cluster string
 	// Existing demands that the file and the cluster in it exist: neither is made.
 	Existing bool
+	// Binding says which Kubernetes cluster the share has to belong to. Optional.
+	Binding engine.Binding
 	// Synchronous is Full when it is empty.
 	Synchronous Synchronous
 	// CacheBytes bounds the page caches of all connections together; 0 is 64 MiB.
@@ -179,7 +181,7 @@ func (e *Engine) start(ctx context.Context, options Options) error {
 	if err := migrate(ctx, options.Path, schemaFiles()); err != nil {
 		return err
 	}
-	if err := e.join(w, options); err != nil {
+	if err := e.join(ctx, w, options); err != nil {
 		return classify("open "+options.Path, err)
 	}
 	for range options.Readers {

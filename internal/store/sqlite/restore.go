@@ -4,6 +4,7 @@
 package sqlite
 
 import (
+	"context"
 	"database/sql/driver"
 	"errors"
 	"fmt"
@@ -217,15 +218,17 @@ func writeDurably(path, content string) (err error) {
 
 // Statements of join.
 const (
-	selectCluster = "SELECT id FROM cluster WHERE name = ?"
-	insertCluster = "INSERT INTO cluster (name, created_at) VALUES (?, ?)"
-	seedRevision  = "INSERT INTO revision (cluster, revision, compacted, incarnation, history_bytes) VALUES (?, 1, 0, ?, 0)"
-	jumpRevision  = "UPDATE revision SET revision = ?2, compacted = ?2, incarnation = ?3 WHERE cluster = ?1"
+	selectClusters = "SELECT id, name, coalesce(uid, '') FROM cluster ORDER BY id"
+	selectCluster  = "SELECT id FROM cluster WHERE name = ?"
+	insertCluster  = "INSERT INTO cluster (name, created_at, uid) VALUES (?, ?, nullif(?, ''))"
+	bindCluster    = "UPDATE cluster SET uid = ?2 WHERE id = ?1"
+	seedRevision   = "INSERT INTO revision (cluster, revision, compacted, incarnation, history_bytes) VALUES (?, 1, 0, ?, 0)"
+	jumpRevision   = "UPDATE revision SET revision = ?2, compacted = ?2, incarnation = ?3 WHERE cluster = ?1"
 )
 
 // join finds or makes the cluster, moves its revision ahead when the database
 // went back in time, and starts the ledger.
-func (e *Engine) join(w *writer, options Options) error {
+func (e *Engine) join(ctx context.Context, w *writer, options Options) error {
 	ledger, err := readLedger(options.Path, options.Cluster)
 	if err != nil {
 		return err
@@ -237,7 +240,7 @@ func (e *Engine) join(w *writer, options Options) error {
 	}
 	var revision int64
 	err = w.transaction(func() error {
-		fresh, err := e.findCluster(w, options)
+		fresh, err := e.findCluster(ctx, w, options)
 		if err != nil {
 			return err
 		}
@@ -265,21 +268,35 @@ func (e *Engine) join(w *writer, options Options) error {
 	return ledger.start(revision, state)
 }
 
-// findCluster sets e.cluster and says whether it had to be made.
-func (e *Engine) findCluster(w *writer, options Options) (fresh bool, err error) {
-	name := options.Cluster
+// findCluster sets e.cluster and says whether it had to be made. It binds it to the
+// Kubernetes cluster that uses it.
+func (e *Engine) findCluster(ctx context.Context, w *writer, options Options) (fresh bool, err error) {
+	var shares []engine.Share
+	read := func(row []driver.Value) error {
+		shares = append(shares, engine.Share{ID: row[0].(int64), Name: row[1].(string), UID: row[2].(string)})
+		return nil
+	}
+	if err := w.conn.query(ctx, read, selectClusters); err != nil {
+		return false, err
+	}
+	share, bind, err := options.Binding.Choose(shares, options.Cluster, true)
+	switch {
+	case err != nil:
+		return false, err
+	case share == nil && options.Existing:
+		return false, fmt.Errorf("%w: it has no cluster %q", engine.ErrMissing, options.Cluster)
+	case share != nil:
+		e.cluster = share.ID
+		if bind {
+			_, err = w.conn.exec(bindCluster, share.ID, options.Binding.UID)
+		}
+		return false, err
+	}
+	if _, err := w.conn.exec(insertCluster, options.Cluster, e.now().UnixMilli(), options.Binding.UID); err != nil {
+		return false, err
+	}
 	scan := func(row []driver.Value) { e.cluster = row[0].(int64) }
-	found, err := w.conn.one(scan, selectCluster, name)
-	if err != nil || found {
-		return false, err
-	}
-	if options.Existing {
-		return false, fmt.Errorf("%w: it has no cluster %q", engine.ErrMissing, name)
-	}
-	if _, err := w.conn.exec(insertCluster, name, e.now().UnixMilli()); err != nil {
-		return false, err
-	}
-	if _, err := w.conn.one(scan, selectCluster, name); err != nil {
+	if _, err := w.conn.one(scan, selectCluster, options.Cluster); err != nil {
 		return false, err
 	}
 	_, err = w.conn.exec(seedRevision, e.cluster, e.now().UnixMilli())
