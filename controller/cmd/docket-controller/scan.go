@@ -44,6 +44,7 @@ type scanFlags struct {
 
 	kubeconfig, context string
 	namespaces          []string
+	exceptionNamespaces []string
 
 	output string
 	all    bool
@@ -60,7 +61,7 @@ type scanFlags struct {
 }
 
 func newScan(p cli.Process) *cobra.Command {
-	f := scanFlags{process: p, output: outputTable, split: true, api: string(report.WGPolicy), cache: manager.NewCacheOptions()}
+	f := scanFlags{process: p, output: outputTable, split: true, api: string(report.WGPolicy), cache: manager.NewCacheOptions(), exceptionNamespaces: []string{policy.AllNamespaces}}
 	var sections cliflag.NamedFlagSets
 	f.addInput(sections.FlagSet("what to evaluate"))
 	f.addOutput(sections.FlagSet("results"))
@@ -133,6 +134,7 @@ func (f *scanFlags) addInput(fs *pflag.FlagSet) {
 	fs.StringVar(&f.kubeconfig, "kubeconfig", "", "Kubeconfig of the cluster whose resources are evaluated, instead of --resource. Policies may then look things up in it.")
 	fs.StringVar(&f.context, "context", "", "Context in --kubeconfig; empty for its current one.")
 	fs.StringSliceVar(&f.namespaces, "namespace", nil, "With --kubeconfig, the namespaces to which the scan is limited. With --resource, the namespace of resources that name none.")
+	manager.AddExceptionNamespaces(fs, &f.exceptionNamespaces)
 	fs.IntVar(&f.workers, "workers", 0, "Resources that are evaluated at a time; 0 for one for each core.")
 }
 
@@ -164,6 +166,7 @@ func (f *scanFlags) validate() error {
 	add(!slices.Contains([]string{outputTable, outputYAML, outputJSON}, f.output), fmt.Sprintf("--output: %q is none of table, yaml and json", f.output))
 	add(f.api != string(report.WGPolicy) && f.api != string(report.OpenReports), fmt.Sprintf("--reports-api: %q is neither %s nor %s", f.api, report.WGPolicy, report.OpenReports))
 	add(f.workers < 0, "--workers: must not be negative")
+	errs = append(errs, manager.ValidateExceptionNamespaces(f.exceptionNamespaces)...)
 	return errors.Join(append(errs, f.cache.Validate()...)...)
 }
 
@@ -277,7 +280,7 @@ func (s *scan) fileCompiler(entries, resources []manifest.Object) (policy.Compil
 	if err != nil {
 		return nil, err
 	}
-	return kyverno.NewCompiler(kyverno.Config{Entries: cached, Calls: cached.Calls()})
+	return kyverno.NewCompiler(kyverno.Config{Entries: cached, Calls: cached.Calls(), ExceptionNamespaces: s.flags.exceptionNamespaces})
 }
 
 func plain(objects []manifest.Object) []*unstructured.Unstructured {

@@ -87,7 +87,7 @@ func newEngine() *table.Engine {
 
 // newCompiler returns a compiler for policies that may look things up in a cluster and in cached
 // data of it. Its clients are its own, and ask for nothing but what policies may ask for.
-func newCompiler(config *rest.Config, cache *contextcache.Cache) (policy.Compiler, error) {
+func newCompiler(config *rest.Config, cache *contextcache.Cache, exceptionNamespaces []string) (policy.Compiler, error) {
 	guarded, err := reach.Guarded(config)
 	if err != nil {
 		return nil, err
@@ -98,7 +98,7 @@ func newCompiler(config *rest.Config, cache *contextcache.Cache) (policy.Compile
 	}
 	return kyverno.NewCompiler(kyverno.Config{
 		Client: access.dynamic, Kubernetes: access.kubernetes,
-		Mapper: restmapper.NewDeferredDiscoveryRESTMapper(access.discovery), Entries: cache, Calls: cache.Calls(),
+		Mapper: restmapper.NewDeferredDiscoveryRESTMapper(access.discovery), Entries: cache, Calls: cache.Calls(), ExceptionNamespaces: exceptionNamespaces,
 	})
 }
 
@@ -128,7 +128,7 @@ func (s *scan) fromCluster(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	compiler, err := newCompiler(config, cache)
+	compiler, err := newCompiler(config, cache, s.flags.exceptionNamespaces)
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	cliflag "k8s.io/component-base/cli/flag"
 
 	"github.com/docket-project/docket/controller/internal/collection"
+	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/controller/internal/policy/kyverno"
 	"github.com/docket-project/docket/internal/cli"
 	"github.com/docket-project/docket/internal/progress"
@@ -68,7 +69,7 @@ is broken; 2 trouble.`,
 }
 
 func (f *testFlags) run(ctx context.Context) error {
-	compiler, err := kyverno.NewCompiler(kyverno.Config{})
+	compiler, err := kyverno.NewCompiler(kyverno.Config{ExceptionNamespaces: []string{policy.AllNamespaces}})
 	if err != nil {
 		return err
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/docket-project/docket/controller/internal/admission/handoff"
 	"github.com/docket-project/docket/controller/internal/contextcache"
 	"github.com/docket-project/docket/controller/internal/contextcache/table"
+	"github.com/docket-project/docket/controller/internal/policies"
 	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/controller/internal/report"
 	"github.com/docket-project/docket/controller/internal/scan"
@@ -37,8 +38,9 @@ type Engines struct {
 	Version string
 	// Expressions returns what evaluates expressions over cached data.
 	Expressions func() *table.Engine
-	// Compiler returns what compiles policies, which read a cluster and cached data.
-	Compiler func(config *rest.Config, cache *contextcache.Cache) (policy.Compiler, error)
+	// Compiler returns what compiles policies, which read a cluster and cached data, with the
+	// exceptions in some namespaces.
+	Compiler func(config *rest.Config, cache *contextcache.Cache, exceptionNamespaces []string) (policy.Compiler, error)
 }
 
 // Manager runs the controller.
@@ -102,6 +104,7 @@ func (m *Manager) newHealth(ctx context.Context, replica *replica) (*health, err
 func registerMetrics() {
 	report.RegisterMetrics()
 	scan.Register()
+	policies.RegisterMetrics()
 	contextcache.RegisterMetrics()
 	admission.RegisterMetrics()
 	webhook.RegisterMetrics()
@@ -151,7 +154,9 @@ func (m *Manager) lead(ctx context.Context, replica *replica, recorder record.Ev
 	if err != nil {
 		return err
 	}
-	parts := []func(context.Context) error{writer.Run, scanner.Run, replica.cache.MaintainStatus}
+	parts := []func(context.Context) error{writer.Run, scanner.Run, replica.cache.MaintainStatus, func(ctx context.Context) error {
+		return replica.policies.ReportIgnored(ctx, recorder)
+	}}
 	ready := scanner.Ready
 	if replica.webhook != nil {
 		registrar, inbox, err := m.leadAdmission(replica, scanner, writer, recorder)

@@ -10,12 +10,14 @@ import (
 	"slices"
 	"time"
 
+	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/util/validation"
 	cliflag "k8s.io/component-base/cli/flag"
 	"k8s.io/component-base/logs"
 	logsapi "k8s.io/component-base/logs/api/v1"
 	_ "k8s.io/component-base/logs/json/register" // --logging-format=json.
 
+	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/controller/internal/report"
 )
 
@@ -45,6 +47,8 @@ type Options struct {
 	Workers         int
 	EventsPerPolicy int
 	ExcludeKinds    []string
+	// ExceptionNamespaces are those whose exceptions count.
+	ExceptionNamespaces []string
 
 	CacheOptions
 	AdmissionOptions
@@ -94,6 +98,7 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 	fs.IntVar(&o.Workers, "workers", o.Workers, "How many resources are evaluated at a time. 0 means one for each core")
 	fs.IntVar(&o.EventsPerPolicy, "events-per-policy", o.EventsPerPolicy, "How many Events tell of a policy's failures in an interval, with counts. 0 means none")
 	fs.StringSliceVar(&o.ExcludeKinds, "exclude-kinds", o.ExcludeKinds, "Kinds that are never evaluated, as RESOURCE.GROUP such as replicasets.apps; for the core group the resource alone")
+	AddExceptionNamespaces(fs, &o.ExceptionNamespaces)
 	o.CacheOptions.AddFlags(sections.FlagSet("context cache"))
 	o.AdmissionOptions.addFlags(sections.FlagSet("admission"))
 	fs = sections.FlagSet("leader election")
@@ -134,6 +139,7 @@ func (o *Options) Validate() []error {
 			bad("--exclude-kinds: %q is not like replicasets.apps", kind)
 		}
 	}
+	errs = append(errs, ValidateExceptionNamespaces(o.ExceptionNamespaces)...)
 	errs = append(errs, o.CacheOptions.Validate()...)
 	errs = append(errs, o.AdmissionOptions.validate()...)
 	if o.LeaderElectNamespace != "" {
@@ -151,6 +157,22 @@ func (o *Options) Validate() []error {
 	}
 	if err := errors.Join(logsapi.Validate(o.Logs, nil, nil).ToAggregate()); err != nil {
 		errs = append(errs, err)
+	}
+	return errs
+}
+
+// AddExceptionNamespaces adds the flag, which `docket-controller scan` has, too.
+func AddExceptionNamespaces(fs *pflag.FlagSet, names *[]string) {
+	fs.StringSliceVar(names, "exception-namespaces", *names, "Namespaces whose exceptions (PolicyException) count; * for all. Without any, no exception counts. Those for a policy in a namespace have to be in that namespace besides")
+}
+
+// ValidateExceptionNamespaces returns an error for each name that is none.
+func ValidateExceptionNamespaces(names []string) []error {
+	var errs []error
+	for _, name := range names {
+		if problems := validation.IsDNS1123Label(name); name != policy.AllNamespaces && len(problems) > 0 {
+			errs = append(errs, fmt.Errorf("--exception-namespaces: %q is neither the name of a namespace nor *", name))
+		}
 	}
 	return errs
 }

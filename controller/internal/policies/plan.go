@@ -157,7 +157,8 @@ func (s *Set) compileOne(before *Item, object *unstructured.Unstructured, except
 		return before
 	}
 	next := &Item{Policy: s.config.Compiler.Compile(object, exceptions.list), Object: object}
-	if same && next.Policy.Fingerprint() == before.Policy.Fingerprint() {
+	if same && next.Policy.Fingerprint() == before.Policy.Fingerprint() &&
+		slices.Equal(policy.IgnoredExceptions(next.Policy), policy.IgnoredExceptions(before.Policy)) {
 		return before
 	}
 	return next

@@ -6,8 +6,38 @@ package policy
 import (
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
+
+// AllNamespaces stands for all namespaces where some are named.
+const AllNamespaces = "*"
+
+// IgnoredException is an exception that names a policy and does not count.
+type IgnoredException struct {
+	// Exception is what an Event on it refers to.
+	Exception corev1.ObjectReference
+	// Reason is one of few words, for metrics; Message says what to do.
+	Reason, Message string
+}
+
+// The reasons why exceptions don't count.
+const (
+	// ExceptionNamespace: its namespace is not among those whose exceptions count.
+	ExceptionNamespace = "namespace"
+	// ExceptionForeign: the policy is in another namespace.
+	ExceptionForeign = "foreign_policy"
+	// ExceptionReach: its match conditions ask for more than they are shown.
+	ExceptionReach = "match_conditions"
+)
+
+// IgnoredExceptions returns the exceptions that name a policy and don't count.
+func IgnoredExceptions(p Policy) []IgnoredException {
+	if says, ok := p.(interface{ IgnoredExceptions() []IgnoredException }); ok {
+		return says.IgnoredExceptions()
+	}
+	return nil
+}
 
 // ExpiryOf returns when an exception ends, which is spec.expiresAt. It is zero for one that has no
 // end, and for one whose end can't be read.

@@ -43,8 +43,9 @@ type celPolicy struct {
 }
 
 func (c *Compiler) compileCEL(object *unstructured.Unstructured, all []*unstructured.Unstructured) policy.Policy {
-	referring := celExceptions(object, all)
+	referring, ignored := c.counting(object, celExceptions(object, all))
 	described := describe(object, referring)
+	described.ignored = ignored
 	described.doubt = unknownFieldsError(unknownFields(object))
 	decoded, err := decodeCEL(object)
 	if err != nil {

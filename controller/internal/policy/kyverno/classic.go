@@ -60,8 +60,9 @@ type rule struct {
 }
 
 func (c *Compiler) compileClassic(object *unstructured.Unstructured, all []*unstructured.Unstructured) policy.Policy {
-	referring := classicExceptions(object, all)
+	referring, ignored := c.counting(object, classicExceptions(object, all))
 	described := describe(object, referring)
+	described.ignored = ignored
 	known := object.DeepCopy()
 	problem := translate(known)
 	described.doubt = unknownFieldsError(unknownFields(known))

@@ -39,6 +39,7 @@ type common struct {
 	problem        error
 	doubt          error
 	leftOut        []string
+	ignored        []policy.IgnoredException
 	// constraints are those of a CEL policy that can be read.
 	constraints *admissionregistrationv1.MatchResources
 }
@@ -69,6 +70,9 @@ func (c *common) Doubt() error { return c.doubt }
 
 // LeftOut is that of [policy.Policy].
 func (c *common) LeftOut() []string { return c.leftOut }
+
+// IgnoredExceptions is for [policy.IgnoredExceptions].
+func (c *common) IgnoredExceptions() []policy.IgnoredException { return c.ignored }
 
 // Admission is that of [policy.Policy].
 func (c *common) Admission() policy.Admission { return c.admission }

@@ -48,6 +48,9 @@ type Config struct {
 	Entries policy.Entries
 	// Calls is for what policies ask of services; its REST is not used.
 	Calls call.Config
+	// ExceptionNamespaces are those whose exceptions count; [policy.AllNamespaces] for all, none if it
+	// is empty.
+	ExceptionNamespaces []string
 	// Timeout limits one evaluation; 30 s if zero.
 	Timeout time.Duration
 }
@@ -61,8 +64,10 @@ type Compiler struct {
 	contexts engineapi.ContextLoaderFactory
 	library  *library
 	services *call.Client
-	mapper   meta.RESTMapper
-	timeout  time.Duration
+	// exceptionNamespaces are as in [Config].
+	exceptionNamespaces []string
+	mapper              meta.RESTMapper
+	timeout             time.Duration
 }
 
 var _ policy.Compiler = (*Compiler)(nil)
@@ -99,7 +104,7 @@ func newCompiler(c Config) (*Compiler, error) {
 	settings := config.NewDefaultConfiguration(false)
 	compiler := &Compiler{
 		settings: settings, jmespath: newExpressions(settings), mapper: c.Mapper, timeout: c.Timeout,
-		services: call.NewClient(c.Calls),
+		services: call.NewClient(c.Calls), exceptionNamespaces: c.ExceptionNamespaces,
 	}
 	if c.Timeout == 0 {
 		compiler.timeout = defaultTimeout
@@ -123,7 +128,8 @@ func newCompiler(c Config) (*Compiler, error) {
 }
 
 // Compile returns the policy that object describes, with those of exceptions that refer to it.
-// Exceptions for CEL policies that have expired are left out: compile again when one expires.
+// Exceptions for CEL policies that have expired are left out: compile again when one expires. Those
+// that don't count are told by [policy.IgnoredExceptions].
 func (c *Compiler) Compile(object *unstructured.Unstructured, exceptions []*unstructured.Unstructured) policy.Policy {
 	var out policy.Policy
 	problem := protect(func() error {

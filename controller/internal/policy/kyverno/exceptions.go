@@ -31,7 +31,9 @@ func celExceptions(object *unstructured.Unstructured, all []*unstructured.Unstru
 	})
 	out := named[:0]
 	for _, exception := range named {
-		if !expired(exception) {
+		// The reference has no namespace: it is to the policy beside it.
+		beside := object.GetNamespace() == "" || object.GetNamespace() == exception.GetNamespace()
+		if beside && !expired(exception) {
 			out = append(out, exception)
 		}
 	}

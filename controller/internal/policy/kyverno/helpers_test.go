@@ -41,7 +41,7 @@ func subject(tb testing.TB, text string) policy.Subject {
 
 func compiler(tb testing.TB) *Compiler {
 	tb.Helper()
-	out, err := NewCompiler(Config{})
+	out, err := NewCompiler(Config{ExceptionNamespaces: []string{policy.AllNamespaces}})
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -1,0 +1,87 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package policies
+
+import (
+	"context"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/component-base/metrics"
+	"k8s.io/component-base/metrics/legacyregistry"
+
+	"github.com/docket-project/docket/controller/internal/policy"
+)
+
+// ignoredReason is that of Events on exceptions that don't count.
+const ignoredReason = "ExceptionIgnored"
+
+var (
+	registration sync.Once
+	ignoredCount = metrics.NewGaugeVec(&metrics.GaugeOpts{
+		Name: "docket_controller_ignored_exceptions", StabilityLevel: metrics.ALPHA,
+		Help: "Exceptions that name a policy and don't count, by reason: namespace if --exception-namespaces does not name theirs, foreign_policy if the policy is in another one, match_conditions if they ask for more than they are shown.",
+	}, []string{"reason"})
+)
+
+// RegisterMetrics makes the metrics of this package those of the process.
+func RegisterMetrics() {
+	registration.Do(func() { legacyregistry.MustRegister(ignoredCount) })
+}
+
+// ignoredKey is what one Event is about.
+type ignoredKey struct {
+	uid             types.UID
+	namespace, name string
+	reason, message string
+}
+
+// ReportIgnored tells of exceptions that don't count, once each, until ctx is done. One replica calls
+// it.
+func (s *Set) ReportIgnored(ctx context.Context, recorder record.EventRecorder) error {
+	woken := make(chan struct{}, 1)
+	defer s.Subscribe(func() {
+		select {
+		case woken <- struct{}{}:
+		default: // It has still to look.
+		}
+	})()
+	defer ignoredCount.Reset()
+	told := map[ignoredKey]bool{}
+	for {
+		if snapshot := s.Current(); snapshot != nil {
+			told = tell(snapshot, recorder, told)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-woken:
+		}
+	}
+}
+
+// tell records what was not told before, and returns what there is now.
+func tell(snapshot *Snapshot, recorder record.EventRecorder, told map[ignoredKey]bool) map[ignoredKey]bool {
+	now, counts := map[ignoredKey]bool{}, map[string]int{}
+	for _, item := range snapshot.Items {
+		for _, ignored := range policy.IgnoredExceptions(item.Policy) {
+			about := ignored.Exception
+			key := ignoredKey{about.UID, about.Namespace, about.Name, ignored.Reason, ignored.Message}
+			if now[key] {
+				continue
+			}
+			now[key] = true
+			counts[ignored.Reason]++
+			if !told[key] {
+				recorder.Event(&about, corev1.EventTypeWarning, ignoredReason, ignored.Message)
+			}
+		}
+	}
+	for _, reason := range []string{policy.ExceptionNamespace, policy.ExceptionForeign, policy.ExceptionReach} {
+		ignoredCount.WithLabelValues(reason).Set(float64(counts[reason]))
+	}
+	return now
+}

@@ -1,0 +1,84 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package policies
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/component-base/metrics/legacyregistry"
+
+	"github.com/docket-project/docket/controller/internal/policy"
+)
+
+// ignoring is a policy that ignores exceptions.
+type ignoring struct {
+	policy.Policy
+	ignored []policy.IgnoredException
+}
+
+func (i ignoring) IgnoredExceptions() []policy.IgnoredException { return i.ignored }
+
+// TestIgnoredExceptionsSaySo by an Event each, once, and by a metric.
+func TestIgnoredExceptionsSaySo(t *testing.T) {
+	t.Parallel()
+	RegisterMetrics()
+	of := func(name string) policy.IgnoredException {
+		return policy.IgnoredException{
+			Exception: corev1.ObjectReference{Kind: policy.Exception, Namespace: "team", Name: name},
+			Reason:    policy.ExceptionNamespace, Message: "name it in --exception-namespaces",
+		}
+	}
+	snapshot := func(names ...string) *Snapshot {
+		one, two := ignoring{}, ignoring{}
+		for _, name := range names {
+			one.ignored, two.ignored = append(one.ignored, of(name)), append(two.ignored, of(name))
+		}
+		return &Snapshot{Items: []*Item{{Policy: one}, {Policy: two}}}
+	}
+	set := &Set{subscribers: map[*func()]bool{}}
+	set.current.Store(snapshot("a"))
+	recorder := record.NewFakeRecorder(10)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- set.ReportIgnored(ctx, recorder) }()
+	next := func() string {
+		select {
+		case event := <-recorder.Events:
+			return event
+		case <-time.After(time.Minute):
+			t.Fatal("no Event")
+			return ""
+		}
+	}
+	if event := next(); !strings.HasPrefix(event, "Warning ExceptionIgnored name it") {
+		t.Error(event)
+	}
+	set.publish(snapshot("a", "b"))
+	next()
+	families, err := legacyregistry.DefaultGatherer.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := false
+	for _, family := range families {
+		for _, metric := range family.GetMetric() {
+			found = found || family.GetName() == "docket_controller_ignored_exceptions" && metric.GetLabel()[0].GetValue() == policy.ExceptionNamespace
+		}
+	}
+	if !found {
+		t.Error("there is no metric")
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if len(recorder.Events) > 0 {
+		t.Errorf("told again: %s", <-recorder.Events)
+	}
+}

@@ -1,0 +1,85 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package kyverno
+
+import (
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/docket-project/docket/controller/internal/policy"
+)
+
+// from puts an exception into a namespace.
+func from(namespace, text string) string {
+	return strings.Replace(text, "namespace: team}", "namespace: "+namespace+"}", 1)
+}
+
+// TestExceptionsOfNamespaces: by default no exception counts; those of the namespaces that are named do,
+// and for a policy in a namespace only those beside it. What is ignored says so, once.
+func TestExceptionsOfNamespaces(t *testing.T) {
+	t.Parallel()
+	cluster := clusterPolicy(podRule(unprivileged))
+	own := strings.Replace(exception, "policyName: p", "policyName: team/p", 1)
+	celOwn := strings.Replace(celException, "kind: ValidatingPolicy", "kind: NamespacedValidatingPolicy", 1)
+	namespacedCEL := strings.Replace(strings.Replace(validatingPolicy, "kind: ValidatingPolicy", "kind: NamespacedValidatingPolicy", 1), "metadata: {", "metadata: {namespace: team, ", 1)
+	for _, test := range []struct {
+		policy, exception string
+		allowed           []string
+		outcome, reason   string
+	}{
+		{cluster, exception, nil, "r:fail", policy.ExceptionNamespace},
+		{cluster, exception, []string{"other"}, "r:fail", policy.ExceptionNamespace},
+		{cluster, exception, []string{"other", "team"}, "r:skip", ""},
+		{cluster, exception, []string{"*"}, "r:skip", ""},
+		{inTeam(cluster), own, nil, "r:fail", policy.ExceptionNamespace},
+		{inTeam(cluster), own, []string{"team"}, "r:skip", ""},
+		{inTeam(cluster), from("other", own), []string{"*"}, "r:fail", policy.ExceptionForeign},
+		{validatingPolicy, celException, nil, ":fail", policy.ExceptionNamespace},
+		{validatingPolicy, celException, []string{"team"}, "exception:skip", ""},
+		{namespacedCEL, celOwn, []string{"*"}, "exception:skip", ""},
+		{namespacedCEL, from("other", celOwn), []string{"*"}, ":fail", ""}, // It is about a policy in its own namespace.
+	} {
+		c, err := NewCompiler(Config{ExceptionNamespaces: test.allowed})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := c.Compile(object(t, test.policy), []*unstructured.Unstructured{object(t, test.exception)})
+		want(t, p, subject(t, badPod), test.outcome)
+		wantIgnored(t, p, test.reason)
+	}
+}
+
+func wantIgnored(t *testing.T, p policy.Policy, reason string) {
+	t.Helper()
+	ignored := policy.IgnoredExceptions(p)
+	switch {
+	case reason == "" && len(ignored) > 0:
+		t.Errorf("%s: %+v", p.Identity(), ignored)
+	case reason != "" && (len(ignored) != 1 || ignored[0].Reason != reason || ignored[0].Message == "" || ignored[0].Exception.Name != "e"):
+		t.Errorf("%s: %+v, want %s", p.Identity(), ignored, reason)
+	}
+}
+
+// TestExceptionsAskNothing: a match condition has the object and the request, and no way to ask for
+// more with the rights of the controller. One that tries does not count, and does no harm to the policy.
+func TestExceptionsAskNothing(t *testing.T) {
+	t.Parallel()
+	for _, expression := range []string{
+		"resource.Get('v1', 'configmaps', 'other', 'settings').data.deny == object.metadata.name || true",
+		"http.Get('http://127.0.0.1:1/').statusCode == 200 || true",
+		"globalContext.Get('settings', '') != null || true",
+		".resource.List('v1', 'secrets', '').items.size() > 0 || true",
+		"[1].all(x, resource.ToGVR('v1', 'Pod').Resource == 'pods') || true",
+	} {
+		text := strings.Replace(celException, "object.metadata.name == 'bad'", expression, 1)
+		p := compile(t, validatingPolicy, text)
+		want(t, p, subject(t, badPod), ":fail")
+		wantIgnored(t, p, policy.ExceptionReach)
+	}
+	p := compile(t, validatingPolicy, strings.Replace(celException, "object.metadata.name == 'bad'", "object.metadata.?resource.orValue('http') == 'http'", 1))
+	want(t, p, subject(t, badPod), "exception:skip")
+	wantIgnored(t, p, "")
+}
