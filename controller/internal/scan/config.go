@@ -53,6 +53,12 @@ type Config struct {
 	Recorder record.EventRecorder
 	// Workers is how many resources are evaluated at a time; 0 means one a core, at least 2.
 	Workers int
+	// Patience is how long a worker waits for a policy. One that takes longer is evaluated aside from
+	// then on, two resources at a time; 0 means 250 ms.
+	Patience time.Duration
+	// EvaluationLimit is how long an evaluation may take; 0 means 30 s. A policy that reaches it three
+	// times in a row is left alone for a while.
+	EvaluationLimit time.Duration
 	// Interval is how often everything is evaluated once more, spread over the interval; 0
 	// means never.
 	Interval time.Duration
@@ -79,7 +85,8 @@ func (c *Config) complete() error {
 		}
 	}
 	for name, negative := range map[string]bool{
-		"Workers": c.Workers < 0, "Interval": c.Interval < 0, "EntryInterval": c.EntryInterval < 0, "EventsPerPolicy": c.EventsPerPolicy < 0,
+		"Workers": c.Workers < 0, "Interval": c.Interval < 0, "EntryInterval": c.EntryInterval < 0,
+		"Patience": c.Patience < 0, "EvaluationLimit": c.EvaluationLimit < 0, "EventsPerPolicy": c.EventsPerPolicy < 0,
 	} {
 		if negative {
 			errs = append(errs, fmt.Errorf("scan: config: %s is negative; give 0 for the default", name))
@@ -90,6 +97,12 @@ func (c *Config) complete() error {
 	}
 	if c.EntryInterval == 0 {
 		c.EntryInterval = defaultEntryInterval
+	}
+	if c.Patience == 0 {
+		c.Patience = defaultPatience
+	}
+	if c.EvaluationLimit == 0 {
+		c.EvaluationLimit = defaultLimit
 	}
 	if c.Clock == nil {
 		c.Clock = clock.RealClock{}

@@ -42,6 +42,13 @@
 // the first scan and those of the periodic one. Its policies are evaluated together. A worker
 // has a resource alone, so that results are set in the order of what they are of.
 //
+// Slow policies. A worker waits 250 ms for a policy. One that takes longer is evaluated aside from then
+// on: its resources wait in a queue of its own (pace), which two goroutines serve, urgent ones first,
+// and the workers go on with all else. In that queue a twin stands for a resource, so that results of
+// the policy are set in the order of what they are of there, too. Three evaluations in a row that reach
+// the limit of 30 s, and the policy is left alone for a minute, then longer: its results are errors that
+// say so, one resource tries it again, and once it is well, all that were left out are evaluated.
+//
 // What never happens: results are not removed because something could not be listed. As long as
 // the API doesn't answer, everything stays. A kind that is refused is tried again by its
 // reflector; what earlier processes found for it stays until it can be listed, and all others go
@@ -49,7 +56,7 @@
 // evaluated.
 //
 // Goroutines, all owned by [Scanner.Run]: the planner (plan, in the caller's), which alone
-// decides what is watched, and looks at results of requests that wait; the workers; the
-// periodic scan; and one for each reflector, which the planner starts and stops. State of
+// decides what is watched, and looks at results of requests that wait; the workers; those that
+// evaluate slow policies; the periodic scan; and one for each reflector, which the planner starts and stops. State of
 // resources is in kind and entry, that of policies in slot.
 package scan

@@ -23,6 +23,7 @@ const (
 	reasonNotListed    = "ResourcesNotListed"
 	reasonDoubt        = "PolicyPartlyUnknown"
 	reasonViolation    = "PolicyViolation"
+	reasonTooSlow      = "PolicyTooSlow"
 )
 
 const (

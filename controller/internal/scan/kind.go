@@ -74,6 +74,9 @@ type entry struct {
 	// bucket spreads periodic scans.
 	bucket uint8
 	place  place
+	// twinOf is set in what stands for an entry in the queue of a slow policy. Such a twin has a kind and a
+	// place alone.
+	twinOf *entry
 }
 
 // staleness says which policies have to be evaluated again.

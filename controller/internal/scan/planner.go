@@ -88,7 +88,7 @@ func (s *Scanner) adoptOne(item *policies.Item) (changed bool) {
 		return false
 	}
 	if at == nil {
-		at = &slot{id: id, results: s.config.Results}
+		at = &slot{id: id, results: s.config.Results, pace: newPace(s.config.Clock)}
 		s.addSlot(at)
 		s.news.added++
 	} else {

@@ -28,7 +28,7 @@ func TestLogOfTheScanner(t *testing.T) {
 	s.queue = newQueue(clock, func() {})
 	clock.Step(1500 * time.Millisecond)
 	s.saySettled(ctx, "")
-	s.addSlot(&slot{id: policy.Identity{Kind: policy.ClusterPolicy, Name: "a"}})
+	s.addSlot(&slot{id: policy.Identity{Kind: policy.ClusterPolicy, Name: "a"}, pace: newPace(clock)})
 	s.saySettled(ctx, (&unknown{subjectKinds: map[schema.GroupKind]bool{{Kind: "Secret"}: true}, groups: map[string]bool{"apps": true}}).String())
 	s.settled = true
 	s.saySettled(ctx, "")

@@ -56,6 +56,8 @@ type place struct {
 	// again is the lane into which the entry goes when its worker is done.
 	again   uint8
 	running bool
+	// urgent tells from which lane it came. Its worker may read it.
+	urgent bool
 }
 
 func newQueue(c clock.PassiveClock, onIdle func()) *queue {
@@ -99,6 +101,29 @@ func (q *queue) get() (*entry, bool) {
 	if q.closed {
 		return nil, false
 	}
+	return q.pop(), true
+}
+
+// poll is get for who does not wait.
+func (q *queue) poll() (*entry, bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.closed || q.waiting() == 0 {
+		return nil, false
+	}
+	return q.pop(), true
+}
+
+// adopt takes an entry that is in no lane as one that get returned.
+func (q *queue) adopt(e *entry) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	e.place.running = true
+	q.running++
+}
+
+// pop is called with the mutex while an entry waits.
+func (q *queue) pop() *entry {
 	from := &q.lanes[laneHigh]
 	low := &q.lanes[laneLow]
 	if from.length == 0 || (low.length > 0 && q.urgent >= lowShare) {
@@ -108,9 +133,9 @@ func (q *queue) get() (*entry, bool) {
 	}
 	e := from.first
 	q.remove(e)
-	e.place.running = true
+	e.place.running, e.place.urgent = true, from == &q.lanes[laneHigh]
 	q.running++
-	return e, true
+	return e
 }
 
 // done gives back an entry that get returned.

@@ -41,6 +41,8 @@ type Scanner struct {
 	// woken counts what the planner has to look at, planned what it has looked at.
 	woken, planned atomic.Int64
 	wakes          chan struct{}
+	// aside has the evaluations by slow policies, which no worker waits for.
+	aside sync.WaitGroup
 	// onIdle tells whether the planner waits for the queue to become empty.
 	onIdle atomic.Bool
 
@@ -111,6 +113,7 @@ func (s *Scanner) Run(ctx context.Context) error {
 		}
 	}
 	workers.Wait()
+	s.aside.Wait()
 	forgetGauges()
 	return nil
 }
@@ -128,6 +131,7 @@ func (s *Scanner) loop(ctx context.Context) {
 			s.sendViolations()
 			s.retryAdmitted()
 			s.sayNews(ctx)
+			s.tendSlow(ctx)
 			if !s.undecided && !s.wantsRenewal() {
 				continue
 			}
@@ -166,7 +170,7 @@ func (s *Scanner) Ready() error {
 // compiled. Changed entries of the context cache whose time has not come don't count, nor do
 // results of admission requests that wait for their subject.
 func (s *Scanner) Idle() bool {
-	return s.config.Policies.Idle() && s.planned.Load() == s.woken.Load() && s.queue.idle()
+	return s.config.Policies.Idle() && s.planned.Load() == s.woken.Load() && s.queue.idle() && s.asideIdle()
 }
 
 // sourceChanged is called when a kind is listed, fails or works again.

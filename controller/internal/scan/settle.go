@@ -40,7 +40,7 @@ func (s *Scanner) settle(ctx context.Context, catalog *served.Catalog, snapshot 
 		}
 	}
 	s.undecided = false
-	if s.woken.Load() != woken || !s.queue.idle() {
+	if s.woken.Load() != woken || !s.queue.idle() || !s.asideIdle() {
 		s.waitFor("the evaluation of all resources")
 		return // The end of that wakes the planner.
 	}

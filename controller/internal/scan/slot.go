@@ -26,6 +26,8 @@ type slot struct {
 
 	// failures counts subjects for Events.
 	failures failures
+	// pace is how fast the policy is.
+	pace *pace
 
 	// mu is held for reading while results of the policy are set, so that none comes after the
 	// policy has changed or gone.
@@ -89,6 +91,7 @@ func (s *slot) adopt(p policy.Policy) bool {
 		next.revision = &revision{slot: s}
 	}
 	s.current = next
+	s.pace.forgive()
 	return true
 }
 

@@ -88,7 +88,7 @@ func BenchmarkState(b *testing.B) {
 		k.source = source.New(source.Config{Resource: k.resource, Clock: clock.RealClock{}, Changed: func(error) {}})
 		var list []*compiled
 		for i := range policies {
-			at := &slot{id: policy.Identity{Kind: policy.ClusterPolicy, Name: fmt.Sprint("p", i)}, results: s.config.Results}
+			at := &slot{id: policy.Identity{Kind: policy.ClusterPolicy, Name: fmt.Sprint("p", i)}, results: s.config.Results, pace: newPace(clock.RealClock{})}
 			at.adopt(benchPolicy{at.id})
 			list = append(list, at.current)
 		}

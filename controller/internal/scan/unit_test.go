@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	dynamicfake "k8s.io/client-go/dynamic/fake"
+	"k8s.io/utils/clock"
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/docket-project/docket/api/report"
@@ -113,8 +114,16 @@ var unitPods = served.Resource{GroupVersionResource: schema.GroupVersionResource
 
 func newUnit(t *testing.T) *unit {
 	t.Helper()
+	now := clocktesting.NewFakeClock(time.Unix(1_000_000, 0))
+	u := newUnitAt(t, now)
+	u.clock = now
+	return u
+}
+
+// newUnitAt returns one with another clock.
+func newUnitAt(t *testing.T, now clock.WithTicker) *unit {
+	t.Helper()
 	u := &unit{
-		clock:   clocktesting.NewFakeClock(time.Unix(1_000_000, 0)),
 		results: &unitResults{current: map[policy.Identity]map[policy.Reference][]policy.Result{}},
 	}
 	watcher, client := served.NewWatcher(served.Config{Discovery: noKinds{}}), dynamicfake.NewSimpleDynamicClient(runtime.NewScheme())
@@ -122,18 +131,26 @@ func newUnit(t *testing.T) *unit {
 	if err != nil {
 		t.Fatal(err)
 	}
-	u.Scanner, err = New(Config{Client: client, Served: watcher, Policies: set, Results: u.results, Clock: u.clock})
+	u.Scanner, err = New(Config{Client: client, Served: watcher, Policies: set, Results: u.results, Clock: now})
 	if err != nil {
 		t.Fatal(err)
 	}
 	u.settled = true
 	u.pods = u.kindOf(unitPods.GroupVersionResource, unitPods)
-	u.pods.source = source.New(source.Config{Clock: u.clock, Changed: func(error) {}})
+	u.pods.source = source.New(source.Config{Clock: now, Changed: func(error) {}})
 	return u
 }
 
 // are has these policies be all that there are.
 func (u *unit) are(list ...unitPolicy) {
+	all := make([]policy.Policy, 0, len(list))
+	for _, p := range list {
+		all = append(all, p)
+	}
+	u.areAll(all...)
+}
+
+func (u *unit) areAll(list ...policy.Policy) {
 	snapshot := &policies.Snapshot{}
 	for _, p := range list {
 		snapshot.Items = append(snapshot.Items, &policies.Item{Policy: p, Object: &unstructured.Unstructured{Object: map[string]any{}}})

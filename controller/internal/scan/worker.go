@@ -5,7 +5,6 @@ package scan
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -30,7 +29,8 @@ func (s *Scanner) work(ctx context.Context) {
 	}
 }
 
-// process does what is to be done for an entry. The end of ctx ends it between two policies.
+// process does what is to be done for an entry, but for what slow policies find later. The end of ctx
+// ends it between two policies.
 func (s *Scanner) process(ctx context.Context, e *entry) error {
 	todo := e.kind.begin(e)
 	reference := e.kind.reference(todo.packed)
@@ -47,7 +47,7 @@ func (s *Scanner) process(ctx context.Context, e *entry) error {
 			if c.admission {
 				continue // Its results stay.
 			}
-			if err := s.evaluate(ctx, c, subject, reference); err != nil {
+			if err := s.evaluate(ctx, e, c, subject, reference); err != nil {
 				return err
 			}
 		}
@@ -88,30 +88,14 @@ func allAdmission(due []*compiled) bool {
 	return true
 }
 
-// evaluate fails only if ctx is done.
-func (s *Scanner) evaluate(ctx context.Context, c *compiled, subject policy.Subject, reference policy.Reference) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	start := s.config.Clock.Now()
-	results, err := c.policy.Evaluate(ctx, subject)
-	if ctx.Err() != nil {
-		return ctx.Err() // The results may be incomplete.
-	}
-	if err != nil {
-		// Engines promise not to. Silence would look like a policy that doesn't match.
-		scanErrors.WithLabelValues(operationEvaluate).Inc()
-		results = []policy.Result{{Outcome: report.OutcomeError, Message: fmt.Sprintf("evaluate: %v", err)}}
-	}
-	evaluationSeconds.Observe(s.config.Clock.Since(start).Seconds())
-	outcome := worst(results)
+// found counts what an evaluation has given.
+func (s *Scanner) found(c *compiled, reference policy.Reference, a answer) {
+	evaluationSeconds.Observe(a.took.Seconds())
+	outcome := worst(a.results)
 	evaluations.WithLabelValues(outcome).Inc()
-	owner := c.revision.slot
-	owner.set(c, reference, results)
 	if s.config.EventsPerPolicy > 0 && (outcome == string(report.OutcomeFail) || outcome == string(report.OutcomeError)) {
-		owner.failures.add(reference, s.config.Clock.Now())
+		c.revision.slot.failures.add(reference, s.config.Clock.Now())
 	}
-	return nil
 }
 
 // worst returns the outcome that matters most.

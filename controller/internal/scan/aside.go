@@ -1,0 +1,187 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package scan
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/klog/v2"
+
+	"github.com/docket-project/docket/api/report"
+	"github.com/docket-project/docket/controller/internal/policy"
+)
+
+// answer is what an evaluation has given.
+type answer struct {
+	results []policy.Result
+	took    time.Duration
+	// limit tells that it reached the limit, ended that the scanner ends.
+	limit, ended bool
+}
+
+// ask evaluates, for as long as it may take.
+func (s *Scanner) ask(ctx context.Context, c *compiled, subject policy.Subject) answer {
+	limited, cancel := context.WithTimeout(ctx, s.config.EvaluationLimit)
+	defer cancel()
+	start := s.config.Clock.Now()
+	results, err := c.policy.Evaluate(limited, subject)
+	a := answer{results: results, took: s.config.Clock.Since(start), ended: ctx.Err() != nil}
+	a.limit = !a.ended && errors.Is(limited.Err(), context.DeadlineExceeded)
+	if err != nil && !a.ended {
+		// Engines promise not to. Silence would look like a policy that doesn't match.
+		scanErrors.WithLabelValues(operationEvaluate).Inc()
+		a.results = []policy.Result{{Outcome: report.OutcomeError, Message: fmt.Sprintf("evaluate: %v", err)}}
+	}
+	return a
+}
+
+// evaluate has a policy evaluated for an entry that a worker has. It does not wait for one that is slow.
+// It fails only if ctx is done.
+func (s *Scanner) evaluate(ctx context.Context, e *entry, c *compiled, subject policy.Subject, reference policy.Reference) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	owner := c.revision.slot
+	if owner.pace.isSlow() {
+		s.putAside(ctx, owner, e, e.place.urgent)
+		return nil
+	}
+	answers := make(chan answer, 1)
+	go func() { answers <- s.ask(ctx, c, subject) }()
+	timer := s.config.Clock.NewTimer(s.config.Patience)
+	defer timer.Stop()
+	select {
+	case a := <-answers:
+		if a.ended {
+			return ctx.Err() // The results may be incomplete.
+		}
+		s.found(c, reference, a)
+		owner.set(c, reference, a.results)
+	case <-timer.C():
+		twin := owner.pace.leave(e)
+		s.aside.Go(func() {
+			s.takeAside(twin, c, reference, <-answers)
+			s.finishAside(ctx, owner, twin)
+		})
+	}
+	return nil
+}
+
+// putAside has an entry evaluated by a slow policy when its turn comes.
+func (s *Scanner) putAside(ctx context.Context, owner *slot, e *entry, urgent bool) {
+	if owner.pace.put(e, urgent) {
+		s.aside.Go(func() { s.runAside(ctx, owner) })
+	}
+}
+
+// runAside serves the queue of a slow policy until that is empty.
+func (s *Scanner) runAside(ctx context.Context, owner *slot) {
+	for {
+		twin, ok := owner.pace.next()
+		if !ok {
+			return
+		}
+		if err := s.evaluateAside(ctx, owner, twin); err != nil && ctx.Err() == nil {
+			scanErrors.WithLabelValues(operationEvaluate).Inc()
+			klog.FromContext(ctx).Error(err, "Resource not evaluated", "resource", twin.kind.resource.GroupResource())
+		}
+		s.finishAside(ctx, owner, twin)
+	}
+}
+
+func (s *Scanner) finishAside(ctx context.Context, owner *slot, twin *entry) {
+	start, idle := owner.pace.done(twin)
+	if start {
+		s.aside.Go(func() { s.runAside(ctx, owner) })
+	}
+	if idle {
+		s.queueIdle()
+	}
+}
+
+// evaluateAside evaluates a slow policy for a resource as both are now.
+func (s *Scanner) evaluateAside(ctx context.Context, owner *slot, twin *entry) error {
+	k := twin.kind
+	c, packed := k.now(twin.twinOf, owner)
+	if c == nil || ctx.Err() != nil {
+		return ctx.Err()
+	}
+	reference := k.reference(packed)
+	if text := owner.pace.skip(twin.twinOf, s.config.EvaluationLimit); text != "" {
+		k.setAside(twin.twinOf, c, reference, []policy.Result{{Outcome: report.OutcomeError, Message: text}})
+		return nil
+	}
+	object, err := packed.unpack()
+	if err != nil {
+		return err
+	}
+	subject, err := s.subjectOf(k, object, []*compiled{c})
+	if err != nil {
+		return err
+	}
+	s.takeAside(twin, c, reference, s.ask(ctx, c, subject))
+	return nil
+}
+
+// takeAside takes what an evaluation aside has given.
+func (s *Scanner) takeAside(twin *entry, c *compiled, reference policy.Reference, a answer) {
+	if a.ended {
+		return
+	}
+	c.revision.slot.pace.took(twin.twinOf, a.took, s.config.Patience, a.limit)
+	s.found(c, reference, a)
+	twin.kind.setAside(twin.twinOf, c, reference, a.results)
+}
+
+// asideIdle tells whether no slow policy has something to do. Anybody may call it.
+func (s *Scanner) asideIdle() bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	for _, at := range s.slots {
+		if !at.pace.idle() {
+			return false
+		}
+	}
+	return true
+}
+
+// tendSlow tells of policies that are left alone, and has them tried again after their rest.
+func (s *Scanner) tendSlow(ctx context.Context) {
+	for _, at := range s.slots {
+		text, again := at.pace.news(s.config.EvaluationLimit)
+		if text != "" {
+			klog.FromContext(ctx).Info("A policy takes too long", "policy", at.id, "cause", text)
+			s.event(at, reasonTooSlow, "%s", text)
+		}
+		for _, e := range again {
+			s.putAside(ctx, at, e, false)
+		}
+	}
+}
+
+// now returns a policy as it is to evaluate the kind, nil if it is not or the entry is gone, and what
+// the entry is.
+func (k *kind) now(e *entry, owner *slot) (*compiled, *packed) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	i := slices.IndexFunc(k.policies, func(c *compiled) bool { return c.revision.slot == owner && !c.admission })
+	if e.deleted || i < 0 {
+		return nil, nil
+	}
+	return k.policies[i], e.packed
+}
+
+// setAside sets results that no worker waits for, unless they are to go by now: who clears them does so
+// after the mutex was held.
+func (k *kind) setAside(e *entry, c *compiled, reference policy.Reference, results []policy.Result) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if !e.deleted && slices.ContainsFunc(k.policies, func(other *compiled) bool { return other.revision == c.revision }) {
+		c.revision.slot.set(c, reference, results)
+	}
+}
