@@ -119,7 +119,55 @@ func peak(t *testing.T) int64 {
 
 func bombs(t *testing.T) map[string]string {
 	t.Helper()
-	return celBombs(t)
+	out := celBombs(t)
+	for name, text := range jmesPathBombs() {
+		out["JMESPath "+name] = text
+	}
+	return out
+}
+
+// jmesPathBombs are policies whose rule is named r.
+func jmesPathBombs() map[string]string {
+	seed := "'" + strings.Repeat("x", 500) + "'"
+	times := func(count int, step string) string { return seed + strings.Repeat(" | "+step, count) }
+	return map[string]string{
+		"flatten":     jmesPathBomb("", "length("+times(40, "[@, @][]")+")"),
+		"projection":  jmesPathBomb("", "length("+times(16, "[@, @][]")+" | [@, @, @, @, @, @, @, @, @, @, @, @][*][*])"),
+		"join":        jmesPathBomb("", "length("+times(40, "join('', [@, @])")+")"),
+		"to_string":   jmesPathBomb("", "length(to_string("+times(40, "[@, @]")+"))"),
+		"object":      jmesPathBomb("", "length(to_string("+times(40, "{a: @, b: @}")+"))"),
+		"replace":     jmesPathBomb("", "length("+times(6, "replace_all(@, 'x', @)")+")"),
+		"regex":       jmesPathBomb("", "length("+times(6, "regex_replace_all('x', @, @)")+")"),
+		"pattern":     jmesPathBomb("", "regex_match("+seed+" | replace_all(@, 'x', '(y{1000})'), 'y')"),
+		"map":         jmesPathBomb("", "length(map(&join('', [@, @, @, @]), "+times(10, "[@, @][]")+" | map(&join('', [@, @, @, @, @, @, @, @, @, @]), @)))"),
+		"sort_by":     jmesPathBomb("", "length(sort_by("+times(6, "[@, @][]")+", &"+times(40, "join('', [@, @])")+"))"),
+		"random":      jmesPathBomb("", "random('((((a*b)*c)*d)*e)*')"),
+		"parse_yaml":  jmesPathBomb("", "length(parse_yaml('"+yamlBomb()+"'))"),
+		"parse_json":  jmesPathBomb("", "length(parse_json("+strings.Replace(times(18, "join('', [@, @])"), seed, "'[{}],'", 1)+" | join('', ['[', @, '1]'])))"),
+		"variables":   jmesPathBomb(doubled(20, "{{ vN }}{{ vN }}"), "length(v20)"),
+		"same text":   jmesPathBomb(doubled(11, "{{ vN }}{{ vN }}"), "length('"+strings.Repeat("{{ v11 }}", 60)+"')"),
+		"same object": jmesPathBomb(doubled(11, "{{ vN }}{{ vN }}")+"- {name: o, variable: {value: {a: \"{{ v11 }}\"}}}\n", strings.Repeat("x{{ o }}", 60)),
+	}
+}
+
+// doubled are context entries v0, v1, ... of which each has the one before as in the format.
+func doubled(count int, format string) string {
+	out := "- {name: v0, variable: {value: " + strings.Repeat("x", 500) + "}}\n"
+	for i := range count {
+		out += fmt.Sprintf("- {name: v%d, variable: {value: \"%s\"}}\n", i+1, strings.ReplaceAll(format, "N", strconv.Itoa(i)))
+	}
+	return out
+}
+
+func jmesPathBomb(context, expression string) string {
+	if context != "" {
+		context = "context:\n" + indent(context)
+	}
+	if !strings.Contains(expression, "x{{") {
+		expression = "{{ " + expression + " }}"
+	}
+	return clusterPolicy(podRule(context + "validate:\n  message: m\n  deny: {conditions: {any: [{key: " +
+		strconv.Quote(expression) + ", operator: Equals, value: 1}]}}\n"))
 }
 
 func celBombs(t *testing.T) map[string]string {
@@ -208,4 +256,56 @@ func yamlBomb() string {
 		out += fmt.Sprintf(", %c: &%c [%s]", name, name, strings.ReplaceAll(ten, "a", string(name-1)))
 	}
 	return out + "}"
+}
+
+// TestUnboundedFunctions promises that nobody uses functions whose result has no bound but those who
+// may write policies of the cluster.
+func TestUnboundedFunctions(t *testing.T) {
+	t.Parallel()
+	pod := strings.Replace(badPod, "metadata: {", "metadata: {namespace: team, ", 1)
+	const refused = "is not for namespaced policies and exceptions"
+	for _, expression := range []string{
+		"random() != ''", "random('[a]') != ''", "[random.random('a')].size() > 0", "object.spec.containers.all(c, gzip.decompress(b'') == c.image)",
+		"lists.range(3).size() > 0", "optional.of(random('a')).orValue('') != ''",
+	} {
+		text := celBomb(nil, expression)
+		if problem := compileAny(t, text).Problem(); problem != nil {
+			t.Errorf("%s in the cluster: %v", expression, problem)
+		}
+		namespaced := strings.NewReplacer("kind: ValidatingPolicy", "kind: NamespacedValidatingPolicy", "metadata: {", "metadata: {namespace: team, ").Replace(text)
+		p := compileAny(t, namespaced)
+		wantError(t, p, subject(t, pod), "", refused)
+		if problem := p.Problem(); problem == nil || !strings.Contains(problem.Error(), refused) {
+			t.Errorf("%s: %v", expression, problem)
+		}
+	}
+	for expression, outcome := range map[string]string{"random('a')": "r:error", "{{ 'random' }}('a')": "r:error", "to_upper('a')": "r:fail"} {
+		rule := podRule("validate: {message: m, deny: {conditions: {any: [{key: " + strconv.Quote("{{ "+expression+" }}") + ", operator: NotEquals, value: b}]}}}")
+		if strings.HasPrefix(expression, "{{") {
+			rule = podRule("context: [{name: f, variable: {value: random}}]\nvalidate: {message: m, deny: {conditions: {any: [{key: \"{{ {{ f }}('a') }}\", operator: NotEquals, value: b}]}}}")
+		}
+		text := strings.NewReplacer("kind: ClusterPolicy", "kind: Policy", "metadata: {name: p", "metadata: {namespace: team, name: p").Replace(clusterPolicy(rule))
+		results := want(t, compile(t, text), subject(t, pod), outcome)
+		if outcome == "r:error" && !strings.Contains(results[0].Message, refused) {
+			t.Errorf("%s: %s", expression, results[0].Message)
+		}
+	}
+}
+
+// TestUnboundedExceptions promises that an exception with such a function does not count, and that
+// the policy says so.
+func TestUnboundedExceptions(t *testing.T) {
+	t.Parallel()
+	for policyText, exceptionText := range map[string]string{
+		clusterPolicy(podRule(unprivileged)): strings.TrimRight(exception, "\n") + "\n  conditions: {any: [{key: \"{{ random('a') }}\", operator: Equals, value: a}]}\n",
+		validatingPolicy:                     strings.Replace(celException, "object.metadata.name == 'bad'", "random('a') == 'a'", 1),
+	} {
+		without, with := compile(t, policyText), compile(t, policyText, exceptionText)
+		expected, _ := evaluate(t, without, subject(t, badPod))
+		got, _ := evaluate(t, with, subject(t, badPod))
+		wantEqual(t, "results", expected, got)
+		if doubt := with.Doubt(); doubt == nil || !strings.Contains(doubt.Error(), "does not count") {
+			t.Errorf("doubt: %v", doubt)
+		}
+	}
 }

@@ -44,9 +44,10 @@ type celPolicy struct {
 
 func (c *Compiler) compileCEL(object *unstructured.Unstructured, all []*unstructured.Unstructured) policy.Policy {
 	referring, ignored := c.counting(object, celExceptions(object, all))
+	referring, unfit := boundedExceptions(referring)
 	described := describe(object, referring)
 	described.ignored = ignored
-	described.doubt = unknownFieldsError(unknownFields(object))
+	described.doubt = errors.Join(unknownFieldsError(unknownFields(object)), unfit)
 	decoded, err := decodeCEL(object)
 	if err != nil {
 		described.constraints = rawConstraints(object)
@@ -63,6 +64,11 @@ func (c *Compiler) compileCEL(object *unstructured.Unstructured, all []*unstruct
 	targets := unique(constraintTargets(spec.MatchConstraints))
 	if err := checkCEL(spec); err != nil {
 		return described.broken(targets, err)
+	}
+	if described.identity.Namespace != "" {
+		if err := usesUnbounded(object); err != nil {
+			return described.broken(targets, err)
+		}
 	}
 	exceptions, err := decodeCELExceptions(referring)
 	if err != nil {

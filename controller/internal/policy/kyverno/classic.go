@@ -57,15 +57,18 @@ type rule struct {
 	cel *celRule
 	// texts gives messages the user's words for what [narrow] has written; nil if it has not.
 	texts *strings.Replacer
+	// whole are the expressions of which the rule takes the results as they are.
+	whole map[string]bool
 }
 
 func (c *Compiler) compileClassic(object *unstructured.Unstructured, all []*unstructured.Unstructured) policy.Policy {
 	referring, ignored := c.counting(object, classicExceptions(object, all))
+	referring, unfit := boundedExceptions(referring)
 	described := describe(object, referring)
 	described.ignored = ignored
 	known := object.DeepCopy()
 	problem := translate(known)
-	described.doubt = unknownFieldsError(unknownFields(known))
+	described.doubt = errors.Join(unknownFieldsError(unknownFields(known)), unfit)
 	named := unique(kindTargets(rawKinds(object)))
 	described.admission.Targets = requestTargets(named)
 	decoded, err := decodeClassic(known)
@@ -285,6 +288,7 @@ func separate(decoded kyvernov1.PolicyInterface, rules []kyvernov1.Rule) []*rule
 		}
 		out = append(out, &rule{
 			Rule: *one, policy: alone, texts: texts, targets: unique(ruleTargets(one.MatchResources)), operations: ruleOperations(one),
+			whole: wholeExpressions(one),
 		})
 	}
 	return out

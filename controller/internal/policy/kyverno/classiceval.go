@@ -83,12 +83,16 @@ func (e *classicEvaluation) step(ctx context.Context, i int) ([]policy.Result, e
 	if e.engine == nil {
 		e.prepare()
 	}
-	e.document.missing = nil
+	ctx, used := metered(ctx)
+	e.document.begin(rule, used)
 	response := e.engine.Validate(ctx, e.view.context(rule, e.document))
 	e.applied = e.applied || response.PolicyResponse.RulesAppliedCount() > 0
 	results := make([]policy.Result, 0, len(response.PolicyResponse.Rules))
 	for j := range response.PolicyResponse.Rules {
 		results = append(results, rule.worded(toResult(&response.PolicyResponse.Rules[j])))
+	}
+	if used.spent != nil {
+		return nil, used.spent
 	}
 	if e.document.missing != nil && e.view.matches(rule) {
 		return withoutContext(results, rule.Name, e.document.missing), nil
@@ -111,6 +115,7 @@ func (e *classicEvaluation) stepCEL(ctx context.Context, rule *rule) ([]policy.R
 func (e *classicEvaluation) prepare() {
 	c := e.policy.compiler
 	e.document = e.view.document()
+	e.document.confined = e.policy.identity.Namespace != ""
 	cluster := true
 	client := &scopedClient{Client: c.client, scope: reach.Scope{Namespace: e.policy.identity.Namespace}}
 	e.engine = engine.NewEngine(

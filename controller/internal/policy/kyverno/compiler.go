@@ -12,7 +12,6 @@ import (
 	"github.com/go-logr/logr"
 	"github.com/kyverno/kyverno/pkg/config"
 	engineapi "github.com/kyverno/kyverno/pkg/engine/api"
-	"github.com/kyverno/kyverno/pkg/engine/jmespath"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/dynamic"
@@ -58,7 +57,7 @@ type Config struct {
 // Compiler makes policies that Kyverno's engines evaluate. It is safe for concurrent use.
 type Compiler struct {
 	settings config.Configuration
-	jmespath jmespath.Interface
+	jmespath *expressions
 	// client and contexts answer with errors if there is no cluster.
 	client   engineapi.Client
 	contexts engineapi.ContextLoaderFactory

@@ -11,7 +11,6 @@ import (
 	kyvernov2 "github.com/kyverno/kyverno/api/kyverno/v2"
 	"github.com/kyverno/kyverno/pkg/config"
 	enginecontext "github.com/kyverno/kyverno/pkg/engine/context"
-	"github.com/kyverno/kyverno/pkg/engine/jmespath"
 	apiutils "github.com/kyverno/kyverno/pkg/utils/api"
 	admissionv1 "k8s.io/api/admission/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -27,7 +26,7 @@ type document struct {
 	// Interface is nil until the document is used.
 	enginecontext.Interface
 
-	query    jmespath.Interface
+	query    *expressions
 	settings config.Configuration
 	object   *unstructured.Unstructured
 	depth    int
@@ -35,8 +34,36 @@ type document struct {
 	shared sharedVariables
 	// request fills the document instead of the object if it is about a request.
 	request *requestDocument
+	// meter counts what the expressions of the rule make.
+	meter *meter
+	// whole are the expressions whose results take a place in the rule as they are.
+	whole map[string]bool
+	// confined is set for policies in a namespace.
+	confined bool
 	// missing is the first cause for which an entry could not be loaded.
 	missing error
+}
+
+// begin is called before each rule.
+func (d *document) begin(rule *rule, used *meter) {
+	d.missing, d.meter, d.whole = nil, used, rule.whole
+}
+
+// textCopies is how often the engine has a text while it puts it into a rule or a variable.
+const textCopies = 4
+
+// substituted returns what the engine makes of the result of an expression: a text, unless it takes
+// it as it is.
+func (d *document) substituted(expression string, result any) int64 {
+	switch typed := result.(type) {
+	case string:
+		return times(int64(len(typed)), textCopies) + valueBytes
+	case []any, map[string]any, []map[string]any:
+		if !d.whole[expression] {
+			return times(nativeBytes(result), textCopies)
+		}
+	}
+	return 0
 }
 
 // use makes the document. A failure is kept for those who ask for data.

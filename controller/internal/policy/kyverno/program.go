@@ -26,48 +26,57 @@ func newProgram(ast gojmespath.ASTNode, functions *gojmespath.FunctionCaller) *p
 }
 
 // Search is that of Kyverno's interface.
-func (p *program) Search(data any) (any, error) {
+func (p *program) Search(data any) (any, error) { return p.searchWith(&meter{}, false, data) }
+
+// searchWith counts what it makes. A confined search may not call all functions.
+func (p *program) searchWith(m *meter, confined bool, data any) (any, error) {
+	one := &search{functions: p.functions, meter: m, confined: confined}
 	if p.narrowed == "" {
-		return p.execute(p.ast, data)
+		return one.run(p.ast, data)
 	}
 	// These are no functions of the library: those see null in the place of what is missing, which
 	// is an error of the condition.
-	list, err := p.execute(p.ast.Children[0], data)
+	list, err := one.run(p.ast.Children[0], data)
 	if err != nil {
 		return nil, err
 	}
-	others, err := p.execute(p.ast.Children[1], data)
+	others, err := one.run(p.ast.Children[1], data)
 	if _, isList := others.([]any); err != nil || p.narrowed == pairsFunction && !isList {
 		return list, nil //nolint:nilerr // The engine evaluates the other one for itself; a whole list is always right.
 	}
 	return membersOf(list, others), nil
 }
 
-func (p *program) execute(ast gojmespath.ASTNode, data any) (any, error) {
-	return gojmespath.NewInterpreter().Execute(ast, data, gojmespath.WithFunctionCaller(p.functions))
-}
-
 // overlaid compiles the expressions of one document, which see what it shares.
 type overlaid struct {
-	jmespath.Interface
+	*expressions
 	document *document
 }
 
 // Query is that of Kyverno's interface.
 func (o overlaid) Query(text string) (jmespath.Query, error) {
-	compiled, err := o.Interface.Query(text)
+	compiled, err := o.expressions.compile(text)
 	if err != nil {
 		return nil, err
 	}
-	return overlaidQuery{compiled, o.document}, nil
+	return overlaidQuery{compiled, text, o.document}, nil
 }
 
 type overlaidQuery struct {
-	jmespath.Query
+	program  *program
+	text     string
 	document *document
 }
 
 // Search is that of Kyverno's interface. The data are those of the whole document.
 func (q overlaidQuery) Search(data any) (any, error) {
-	return q.Query.Search(q.document.shared.over(data))
+	m := q.document.meter
+	if m == nil { // Nobody has begun a rule.
+		m = &meter{}
+	}
+	out, err := q.program.searchWith(m, q.document.confined, q.document.shared.over(data))
+	if err != nil {
+		return nil, err
+	}
+	return out, m.take(q.document.substituted(q.text, out), "{{ "+q.text+" }}")
 }

@@ -1,0 +1,164 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package kyverno
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+
+	kyvernov1 "github.com/kyverno/kyverno/api/kyverno/v1"
+	"github.com/kyverno/kyverno/pkg/engine/variables/regex"
+)
+
+// estimates has, for the functions of JMESPath whose result can be much more than their arguments,
+// what they make at most.
+var estimates = map[string]func(args []any) int64{
+	"join": func(args []any) int64 {
+		count, _ := elementsOf(at(args, 1))
+		return nativeBytes(at(args, 1)) + times(int64(len(count)), textAt(args, 0))
+	},
+	"replace":                   estimateReplace,
+	"replace_all":               estimateReplace,
+	"split":                     func(args []any) int64 { return times(occurrences(args)+1, 2*valueBytes) },
+	"regex_replace_all":         estimateRegexReplace,
+	"regex_replace_all_literal": estimateRegexReplace,
+	"regex_match":               func(args []any) int64 { return expressionBytes(stringAt(args, 0)) },
+	"to_string":                 func(args []any) int64 { return times(nativeBytes(at(args, 0)), writtenPerByte) },
+	"parse_json":                func(args []any) int64 { return times(textAt(args, 0), parsedPerByte) },
+	"parse_yaml":                func(args []any) int64 { return yamlBytes(stringAt(args, 0)) },
+	"x509_decode":               func(args []any) int64 { return times(textAt(args, 0), parsedPerByte) },
+	"random":                    func(args []any) int64 { return randomBytes(stringAt(args, 0)) },
+	"items":                     func(args []any) int64 { return times(elements(at(args, 0)), 4*entryBytes) },
+	"object_from_lists":         func(args []any) int64 { return times(elements(at(args, 0)), 2*entryBytes) },
+	"merge": func(args []any) int64 {
+		var out int64
+		for _, arg := range args {
+			out += times(elements(arg), 2*entryBytes)
+		}
+		return out
+	},
+	"label_match": func(args []any) int64 { return times(elements(at(args, 0)), valueBytes) },
+}
+
+func at(args []any, i int) any {
+	if i < len(args) {
+		return args[i]
+	}
+	return nil
+}
+
+func stringAt(args []any, i int) string {
+	out, _ := at(args, i).(string)
+	return out
+}
+
+func textAt(args []any, i int) int64 { return int64(len(stringAt(args, i))) }
+
+// elements returns the number of elements of a list or an object.
+func elements(value any) int64 {
+	reflected := reflect.ValueOf(value)
+	switch reflected.Kind() {
+	case reflect.Slice, reflect.Map:
+		return int64(reflected.Len())
+	default:
+		return 0
+	}
+}
+
+// occurrences returns how often the second text is in the first one.
+func occurrences(args []any) int64 {
+	return int64(strings.Count(stringAt(args, 0), stringAt(args, 1)))
+}
+
+func estimateReplace(args []any) int64 {
+	count := occurrences(args)
+	if limit, ok := at(args, 3).(float64); ok && limit >= 0 && limit < float64(count) {
+		count = int64(limit)
+	}
+	return textAt(args, 0) + times(count, textAt(args, 2))
+}
+
+func estimateRegexReplace(args []any) int64 {
+	return expressionBytes(stringAt(args, 0)) + times(textAt(args, 1)+1, textAt(args, 2)+1)
+}
+
+// shallowBytes returns what a function has made, if it has not made what is in lists and objects. A
+// text is copied once more by the engine.
+func shallowBytes(value any) int64 {
+	if text, ok := value.(string); ok {
+		return 2*int64(len(text)) + valueBytes
+	}
+	return times(elements(value), valueBytes)
+}
+
+// nativeBytes returns what a value takes if nothing in it is shared. It looks no further than what
+// is too much in any case.
+func nativeBytes(value any) int64 {
+	left := int64(maxEvaluationBytes)
+	measureNative(value, &left)
+	return maxEvaluationBytes - left
+}
+
+func measureNative(value any, left *int64) {
+	*left -= valueBytes
+	switch typed := value.(type) {
+	case string:
+		*left -= int64(len(typed))
+	case map[string]any:
+		for key, item := range typed {
+			if *left < 0 {
+				return
+			}
+			*left -= entryBytes + int64(len(key))
+			measureNative(item, left)
+		}
+	case []any:
+		for _, item := range typed {
+			if *left < 0 {
+				return
+			}
+			measureNative(item, left)
+		}
+	case []map[string]any:
+		for _, item := range typed {
+			if *left < 0 {
+				return
+			}
+			measureNative(item, left)
+		}
+	default:
+		*left -= times(elements(value), valueBytes)
+	}
+}
+
+// wholeExpressions returns the expressions of a rule that are all of a text, and nowhere a part of
+// one: the engine does not write their results as text.
+func wholeExpressions(rule *kyvernov1.Rule) map[string]bool {
+	data, err := json.Marshal(rule)
+	var content any
+	if err != nil || json.Unmarshal(data, &content) != nil {
+		return nil
+	}
+	whole, parts := map[string]bool{}, map[string]bool{}
+	eachText(content, func(text string) {
+		found := regex.RegexVariables.FindAllString(text, -1)
+		if len(found) == 0 {
+			whole[text] = true
+		}
+		for _, variable := range found {
+			_, inner, _ := strings.Cut(variable, "{{")
+			expression := strings.TrimSpace(strings.TrimSuffix(inner, "}}"))
+			if variable == text {
+				whole[expression] = true
+			} else {
+				parts[expression] = true
+			}
+		}
+	})
+	for expression := range parts {
+		delete(whole, expression)
+	}
+	return whole
+}

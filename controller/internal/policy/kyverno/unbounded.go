@@ -1,0 +1,90 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package kyverno
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/ast"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// unboundedFunctions give results whose size has nothing to do with that of their arguments. Who
+// only has rights in a namespace may not use them in policies, and nobody in exceptions.
+var unboundedFunctions = map[string]bool{
+	"random": true, "random.random": true, "gzip.decompress": true, "lists.range": true,
+}
+
+// unboundedCall finds what may be such a call in a text that does not say what it is.
+var unboundedCall = regexp.MustCompile(`\b(random|gzip\s*\.\s*decompress|lists\s*\.\s*range)\s*\(`)
+
+func unboundedError(name string) error {
+	return fmt.Errorf(
+		"the function %s is not for namespaced policies and exceptions, since its result has no bound: do without it, or ask for a policy of the cluster",
+		name,
+	)
+}
+
+// usesUnbounded returns an error if an expression of the object calls such a function. An expression
+// of JMESPath may be made of parts, see [search.call].
+func usesUnbounded(object *unstructured.Unstructured) error {
+	var found error
+	eachText(object.Object["spec"], func(text string) {
+		if name := unboundedIn(text); name != "" {
+			found = unboundedError(name)
+		}
+	})
+	return found
+}
+
+// boundedExceptions returns the exceptions without those that call such a function, and what there
+// is to say of these. The policy holds as if they did not exist.
+func boundedExceptions(all []*unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
+	var kept []*unstructured.Unstructured
+	var problems []error
+	for _, exception := range all {
+		if err := usesUnbounded(exception); err != nil {
+			problems = append(problems, fmt.Errorf("PolicyException %s/%s does not count: %w", exception.GetNamespace(), exception.GetName(), err))
+			continue
+		}
+		kept = append(kept, exception)
+	}
+	return kept, errors.Join(problems...)
+}
+
+// unboundedIn returns the first such function that a text calls.
+func unboundedIn(text string) string {
+	match := unboundedCall.FindStringSubmatch(text)
+	if match == nil {
+		return ""
+	}
+	environment, err := cel.NewEnv(cel.OptionalTypes())
+	if err != nil {
+		return match[1]
+	}
+	parsed, issues := environment.Parse(text)
+	if issues.Err() != nil {
+		return match[1] // It is JMESPath, or part of another text.
+	}
+	name := ""
+	ast.PostOrderVisit(parsed.NativeRep().Expr(), ast.NewExprVisitor(func(expr ast.Expr) {
+		if expr.Kind() == ast.CallKind && unboundedFunctions[calledName(expr.AsCall())] {
+			name = calledName(expr.AsCall())
+		}
+	}))
+	return name
+}
+
+// calledName returns the name of a function with the names before it.
+func calledName(call ast.CallExpr) string {
+	name := call.FunctionName()
+	if call.IsMemberFunction() && call.Target().Kind() == ast.IdentKind {
+		name = call.Target().AsIdent() + "." + name
+	}
+	return strings.TrimPrefix(name, ".")
+}
