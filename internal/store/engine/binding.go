@@ -11,7 +11,7 @@ import (
 // DefaultCluster is the share of a database that is used by those who name none.
 const DefaultCluster = "default"
 
-// ErrBound: the share of the database belongs to another Kubernetes cluster, or it is not
+// ErrBound says that the share of the database belongs to another Kubernetes cluster, or it is not
 // known to which.
 var ErrBound = errors.New("the share of the database is not this cluster's")
 

@@ -33,7 +33,7 @@ func (e *Engine) findCluster(ctx context.Context, conn *pgx.Conn) (int32, error)
 			// Only if nobody else was faster: then it is looked at again.
 			_, err = conn.Exec(ctx, `UPDATE docket.cluster SET uid = $1 WHERE id = $2 AND coalesce(uid, '') = $3`, binding.UID, share.ID, share.UID)
 		default:
-			return int32(share.ID), nil //nolint:gosec // It comes from a column of this size.
+			return int32(share.ID), nil
 		}
 		if err != nil {
 			return 0, fmt.Errorf("make or bind cluster %s: %w", e.options.Cluster, err)
