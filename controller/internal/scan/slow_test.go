@@ -50,7 +50,7 @@ func TestSlowPolicyBesideOthers(t *testing.T) {
 		})
 	}
 	await("", others*count)
-	w.pod(t, "slow", "new")
+	w.pod(t, "slow", "new", "team")
 	await("new", others)
 	r.rest(t)
 	if lines := r.results.lines("ClusterPolicy/" + r.compiler.heldPolicy); len(lines) != count+1 {
