@@ -60,6 +60,19 @@ type scanFlags struct {
 	cache   manager.CacheOptions
 }
 
+const scanExample = `  # Check manifests; the exit code says whether anything fails
+  docket-controller scan --policy policies/ --resource app/
+  kubectl kustomize overlays/prod | docket-controller scan --policy policies/ --resource -
+
+  # The reports, as kubectl would show them
+  docket-controller scan --policy policies/ --resource app/ --output yaml
+
+  # Into the server of docket up on this machine
+  docket-controller scan --policy policies/ --resource app/ --to ~/.docket/kubeconfig --create-namespaces
+
+  # What would new policies say about a cluster?
+  docket-controller scan --policy policies/ --kubeconfig ~/.kube/config`
+
 func newScan(p cli.Process) *cobra.Command {
 	f := scanFlags{process: p, output: outputTable, split: true, api: string(report.WGPolicy), cache: manager.NewCacheOptions(), exceptionNamespaces: []string{policy.AllNamespaces}}
 	var sections cliflag.NamedFlagSets
@@ -99,18 +112,7 @@ rules that validate nothing, policies that apply to none of the resources (an er
 
 Exit codes: 0 all results are pass, skip or warn; 1 something fails; 2 something could not
 be evaluated, read or written (also if other things fail); 130 it was interrupted.`,
-		Example: `  # Check manifests; the exit code says whether anything fails
-  docket-controller scan --policy policies/ --resource app/
-  kubectl kustomize overlays/prod | docket-controller scan --policy policies/ --resource -
-
-  # The reports, as kubectl would show them
-  docket-controller scan --policy policies/ --resource app/ --output yaml
-
-  # Into the server of docket up on this machine
-  docket-controller scan --policy policies/ --resource app/ --to ~/.docket/kubeconfig --create-namespaces
-
-  # What would new policies say about a cluster?
-  docket-controller scan --policy policies/ --kubeconfig ~/.kube/config`,
+		Example: scanExample,
 		Args: func(command *cobra.Command, args []string) error {
 			if err := cli.NoArguments(command, args); err != nil { // What a shell makes of policies/*.yaml.
 				return cli.Usage(fmt.Errorf("%w; repeat the flag for each file, or name the folder", err))

@@ -8,7 +8,9 @@ import (
 	"strings"
 )
 
-func discovery() []Breakage {
+func discovery() []Breakage { return append(discoveryDocuments(), discoveryResources()...) }
+
+func discoveryDocuments() []Breakage {
 	return []Breakage{
 		{
 			Check: "discovery-group", What: "lists groups without the version that they prefer",
@@ -44,6 +46,11 @@ func discovery() []Breakage {
 			Check: "discovery-etag", What: "always sends the whole aggregated document",
 			Break: onRequest(method(http.MethodGet, groupDocument), func(r *http.Request) { r.Header.Del("If-None-Match") }),
 		},
+	}
+}
+
+func discoveryResources() []Breakage {
+	return []Breakage{
 		{
 			Check: "discovery-names", What: "has short names in capitals",
 			Break: onResources(func(l *listed) {

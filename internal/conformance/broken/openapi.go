@@ -9,7 +9,9 @@ import (
 	"strings"
 )
 
-func openapi() []Breakage {
+func openapi() []Breakage { return append(openAPIDocuments(), openAPISchemas()...) }
+
+func openAPIDocuments() []Breakage {
 	return []Breakage{
 		{
 			Check: "openapi-v3-index", What: "does not list its groups in /openapi/v3",
@@ -49,6 +51,11 @@ func openapi() []Breakage {
 			Check: "openapi-kinds", What: "does not say in OpenAPI v3 documents which schemas are those of kinds",
 			Break: onAnswered(openAPIDocument, func(object map[string]any) { withoutKinds(fieldsOf(fieldsOf(object, "components"), "schemas")) }),
 		},
+	}
+}
+
+func openAPISchemas() []Breakage {
+	return []Breakage{
 		{
 			Check: "openapi-paths", What: "does not document patches",
 			Break: onAnswered(openAPIDocument, func(object map[string]any) {

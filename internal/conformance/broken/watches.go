@@ -9,7 +9,9 @@ import (
 	"strconv"
 )
 
-func watches() []Breakage {
+func watches() []Breakage { return append(watchContents(), watchProtocol()...) }
+
+func watchContents() []Breakage {
 	return []Breakage{
 		{
 			Check: "watch-events", What: "sends MODIFIED events with the object as it was before the change",
@@ -43,6 +45,11 @@ func watches() []Breakage {
 			Check: "watch-namespace", What: "shows watches of a namespace all namespaces",
 			Break: onRequest(all(collection, watching), widen),
 		},
+	}
+}
+
+func watchProtocol() []Breakage {
+	return []Breakage{
 		{
 			Check: "watch-from-any", What: "begins watches without a resourceVersion with the next change",
 			Break: beginNow,

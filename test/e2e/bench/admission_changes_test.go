@@ -1,0 +1,58 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package bench
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// churn changes Services and Ingresses until the returned function is called.
+func (w *webhook) churn() (stop func()) {
+	ctx, cancel := context.WithCancel(w.b.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		ticker := time.NewTicker(50 * time.Millisecond)
+		defer ticker.Stop()
+		for i := 0; ctx.Err() == nil; i++ {
+			patch := fmt.Appendf(nil, `{"metadata":{"annotations":{"example.com/churn":"%d"}}}`, i)
+			service, ingress := newService(i%services), newIngress(i%ingresses)
+			_, err := w.core.CoreV1().Services(service.Namespace).Patch(ctx, service.Name, types.MergePatchType, patch, metav1.PatchOptions{})
+			_, also := w.core.NetworkingV1().Ingresses(ingress.Namespace).Patch(ctx, ingress.Name, types.MergePatchType, patch, metav1.PatchOptions{})
+			if err := errors.Join(err, also); err != nil && ctx.Err() == nil {
+				w.b.Error(err)
+				return
+			}
+			<-ticker.C
+		}
+	}()
+	return func() {
+		cancel()
+		<-ended
+	}
+}
+
+// visible measures how long a new Service takes until the webhook knows of it.
+func (w *webhook) visible() {
+	w.b.Helper()
+	var times []time.Duration
+	for i := range 50 {
+		object := newService(services + i)
+		q := w.destination(2 * i)
+		q.review = bytes.ReplaceAll(q.review, []byte(newService(2*i).Name), []byte(object.Name))
+		q.review = bytes.ReplaceAll(q.review, []byte(newService(2*i).Namespace), []byte(object.Namespace))
+		if _, err := w.core.CoreV1().Services(object.Namespace).Create(w.b.Context(), object, metav1.CreateOptions{}); err != nil {
+			w.b.Fatal(err)
+		}
+		times = append(times, w.answers(q))
+	}
+	row("a new Service is known after", "%s", quantiles(times))
+}
