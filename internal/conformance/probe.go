@@ -17,11 +17,11 @@ import (
 
 const (
 	// RunLabel is on all that a run makes; its value is the run's.
-	RunLabel = "conformance.docket.io/run"
+	RunLabel = "conformance.docket.dev/run"
 	// checkLabel tells apart what the checks of a run make.
-	checkLabel = "conformance.docket.io/check"
+	checkLabel = "conformance.docket.dev/check"
 	// Finalizer is one that nobody else has and that the end of a run removes.
-	Finalizer = "conformance.docket.io/hold"
+	Finalizer = "conformance.docket.dev/hold"
 
 	// poll is how long to wait before looking again.
 	poll = 100 * time.Millisecond

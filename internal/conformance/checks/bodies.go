@@ -133,7 +133,7 @@ func bodyEmpty(ctx context.Context, p *conformance.Probe) error {
 func bodyWrongKind(ctx context.Context, p *conformance.Probe) error {
 	kind, group := p.New(), p.New()
 	kind.SetKind("Not" + p.Resource.Kind)
-	group.SetAPIVersion("other.conformance.docket.io/" + p.GroupVersion.Version)
+	group.SetAPIVersion("other.conformance.docket.dev/" + p.GroupVersion.Version)
 	for _, object := range []interface {
 		json.Marshaler
 		GetName() string

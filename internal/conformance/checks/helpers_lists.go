@@ -15,8 +15,8 @@ import (
 
 const (
 	// colorLabel and sizeLabel are on objects that are selected, or not.
-	colorLabel = "conformance.docket.io/color"
-	sizeLabel  = "conformance.docket.io/size"
+	colorLabel = "conformance.docket.dev/color"
+	sizeLabel  = "conformance.docket.dev/size"
 )
 
 // listed is a list, as far as checks need it. What is wrong with its shape is the business of few

@@ -18,9 +18,9 @@ import (
 
 // Annotations that checks change: all kinds have them, and they mean nothing to controllers.
 const (
-	noteOne   = "conformance.docket.io/one"
-	noteTwo   = "conformance.docket.io/two"
-	noteThree = "conformance.docket.io/three"
+	noteOne   = "conformance.docket.dev/one"
+	noteTwo   = "conformance.docket.dev/two"
+	noteThree = "conformance.docket.dev/three"
 )
 
 // Managers of fields.

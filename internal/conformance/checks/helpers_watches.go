@@ -25,7 +25,7 @@ const (
 	// watchTries is how often a check begins again whose watch has ended: servers may end one.
 	watchTries = 3
 	// stepLabel tells which of its changes an object has seen.
-	stepLabel = "conformance.docket.io/step"
+	stepLabel = "conformance.docket.dev/step"
 )
 
 // The types of events.

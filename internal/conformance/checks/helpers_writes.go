@@ -23,7 +23,7 @@ const (
 	attempts = 5
 
 	// testLabel is what checks of writing set on their objects.
-	testLabel = "conformance.docket.io/test"
+	testLabel = "conformance.docket.dev/test"
 
 	apiConventions  = "https://github.com/kubernetes/community/blob/master/contributors/devel/sig-architecture/api-conventions.md"
 	customResources = "https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/"

@@ -162,7 +162,7 @@ func TestBuiltInSamples(t *testing.T) {
 func lookForPods(t *testing.T, path string, fields map[string]any) {
 	t.Helper()
 	if _, ok := fields["containers"]; ok {
-		if never, _, _ := unstructured.NestedString(fields, "nodeSelector", "conformance.docket.io/never"); never != "true" {
+		if never, _, _ := unstructured.NestedString(fields, "nodeSelector", "conformance.docket.dev/never"); never != "true" {
 			t.Errorf("%s is for any node", path)
 		}
 	}
