@@ -22,11 +22,18 @@ var (
 // TestGuarantees promises that each guarantee has a number of its own, and tests that there are.
 func TestGuarantees(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("guarantees.md")
-	if err != nil {
-		t.Fatal(err)
+	var text strings.Builder
+	for _, page := range []string{"guarantees.md", "../SECURITY.md"} {
+		content, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !guaranteeRow.Match(content) {
+			t.Errorf("%s has no guarantees", page)
+		}
+		text.Write(content)
 	}
-	for _, problem := range problems(string(text), testNames(t)) {
+	for _, problem := range problems(text.String(), testNames(t)) {
 		t.Error(problem)
 	}
 }

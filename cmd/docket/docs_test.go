@@ -87,41 +87,6 @@ func golden(t *testing.T, path, got string) {
 	}
 }
 
-// TestNamedTestsExist: the pages that promise something name tests that are there.
-func TestNamedTestsExist(t *testing.T) {
-	t.Parallel()
-	defined := map[string]bool{}
-	root := filepath.Join("..", "..")
-	err := filepath.WalkDir(root, func(path string, entry os.DirEntry, err error) error {
-		if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".go") {
-			return err
-		}
-		content, err := os.ReadFile(path)
-		for _, match := range regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w+)\(`).FindAllSubmatch(content, -1) {
-			defined[string(match[1])] = true
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, page := range []string{"SECURITY.md", filepath.Join("docs", "guarantees.md")} {
-		content, err := os.ReadFile(filepath.Join(root, page))
-		if err != nil {
-			t.Fatal(err)
-		}
-		named := regexp.MustCompile("`((?:Test|Fuzz)\\w+)`").FindAllSubmatch(content, -1)
-		for _, match := range named {
-			if !defined[string(match[1])] {
-				t.Errorf("%s names %s, which does not exist", page, match[1])
-			}
-		}
-		if len(named) == 0 {
-			t.Errorf("%s names no tests", page)
-		}
-	}
-}
-
 // TestHelpTeaches: every command says what it does, and shows how it is used.
 func TestHelpTeaches(t *testing.T) {
 	t.Parallel()
