@@ -59,8 +59,9 @@ func repeated(expression *syntax.Regexp, unbounded int64) int64 {
 			count = int64(expression.Min) + unbounded
 		}
 		return times(within+1, count)
+	default:
+		return within + 1
 	}
-	return within + 1
 }
 
 // yamlBytes returns what reading a document takes: it may say something once and refer to it a

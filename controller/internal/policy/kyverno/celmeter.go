@@ -91,7 +91,7 @@ var makesNothing = map[string]bool{
 	operators.Index: true, operators.OptIndex: true, operators.OptSelect: true, operators.Conditional: true,
 	operators.In: true, operators.OldIn: true, operators.Equals: true, operators.NotEquals: true,
 	operators.Less: true, operators.LessEquals: true, operators.Greater: true, operators.GreaterEquals: true,
-	operators.LogicalNot: true, operators.NotStrictlyFalse: true, operators.OldNotStrictlyFalse: true,
+	operators.LogicalNot: true, operators.NotStrictlyFalse: true, "__not_strictly_false__": true,
 	"size": true, "dyn": true, "type": true, "value": true, "hasValue": true, "orValue": true, "or": true,
 	"__orValueCompat__": true, "optional.of": true, "optional.ofNonZeroValue": true, "first": true, "last": true,
 	"startsWith": true, "endsWith": true, "contains": true, "indexOf": true, "lastIndexOf": true,

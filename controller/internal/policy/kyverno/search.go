@@ -105,6 +105,7 @@ func (i *search) logic(node *gojmespath.ASTNode, value any) (any, error) {
 			first, err = i.known(&node.Children[n], first)
 		}
 		return first, err
+	default: // A comparison, below.
 	}
 	second, err := i.known(&node.Children[1], value)
 	if err != nil {
@@ -172,6 +173,7 @@ func (i *search) list(node *gojmespath.ASTNode, value any) (any, error) {
 		if err := i.meter.take(times(int64(len(elements)), valueBytes), "a slice"); err != nil {
 			return nil, err
 		}
+	default: // An index, which makes nothing.
 	}
 	return alone(node, value)
 }

@@ -87,6 +87,7 @@ func inAnyOrder(node *gojmespath.ASTNode) bool {
 		return node.Children[0].NodeType != gojmespath.ASTLiteral
 	case gojmespath.ASTFunctionExpression:
 		return name == "keys" || name == "values" || name == "random" || strings.HasPrefix(name, "time_") || name == "is_external_url"
+	default:
+		return false
 	}
-	return false
 }
