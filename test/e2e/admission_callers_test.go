@@ -72,7 +72,7 @@ plugins:
 	admitting(t, c, "--webhook-bind-address="+address, "--webhook-url=https://"+address,
 		"--webhook-client-ca-file="+write("callers.crt", string(authority.CertificatePEM)), "--webhook-client-names=kube-apiserver-webhooks")
 	cluster.EnsureNamespace(t, "strict")
-	c.kubectl.RunInput(t, enforcedLabel("labels", "strict", "team"), "apply", "-f", "-")
+	c.kubectl.RunInput(t, enforcedLabel("labels"), "apply", "-f", "-")
 	bad := "{apiVersion: v1, kind: ConfigMap, metadata: {name: bad, namespace: strict}}"
 	c.waitRegistered(t, bad)
 	c.kubectl.Refused(t, bad, []string{"label team is required"}, "create", "-f", "-")

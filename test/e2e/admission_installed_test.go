@@ -45,7 +45,7 @@ func TestAdmissionInstalledByHelm(t *testing.T) {
 	c.controller = harness.RunController(t, c.cluster.KubeconfigOf(t, "docket-controller", token),
 		"--leader-elect-namespace", release, "--admission", "--webhook-namespace", release,
 		fmt.Sprintf("--webhook-bind-address=127.0.0.1:%d", port), fmt.Sprintf("--webhook-url=https://127.0.0.1:%d", port))
-	c.kubectl.RunInput(t, enforcedLabel("helm-labels", "strict", "team"), "apply", "-f", "-")
+	c.kubectl.RunInput(t, enforcedLabel("helm-labels"), "apply", "-f", "-")
 	bad := "{apiVersion: v1, kind: ConfigMap, metadata: {name: bad, namespace: strict}}"
 	c.waitRegistered(t, bad)
 	registered := c.webhooks(t)

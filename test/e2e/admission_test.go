@@ -62,8 +62,8 @@ func (c *controlled) waitRegistered(t *testing.T, refused string) {
 	})
 }
 
-// enforcedLabel denies ConfigMaps without the label.
-func enforcedLabel(name, namespace, label string) string {
+// enforcedLabel denies ConfigMaps of the namespace strict without the label team.
+func enforcedLabel(name string) string {
 	return fmt.Sprintf(`---
 apiVersion: kyverno.io/v1
 kind: ClusterPolicy
@@ -71,12 +71,12 @@ metadata: {name: %s}
 spec:
   rules:
   - name: label
-    match: {any: [{resources: {kinds: [ConfigMap], namespaces: [%s]}}]}
+    match: {any: [{resources: {kinds: [ConfigMap], namespaces: [strict]}}]}
     validate:
       failureAction: Enforce
-      message: label %s is required
-      pattern: {metadata: {labels: {%s: "?*"}}}
-`, name, namespace, label, label)
+      message: label team is required
+      pattern: {metadata: {labels: {team: "?*"}}}
+`, name)
 }
 
 // admissionOnly gives results at admission only, because it asks who made the request.
@@ -128,7 +128,7 @@ func TestAdmission(t *testing.T) {
 }
 
 func admissionEnforce(t *testing.T, c *controlled) {
-	c.kubectl.RunInput(t, enforcedLabel("labels", "strict", "team"), "apply", "-f", "-")
+	c.kubectl.RunInput(t, enforcedLabel("labels"), "apply", "-f", "-")
 	bad := "{apiVersion: v1, kind: ConfigMap, metadata: {name: bad, namespace: strict}}"
 	good := "{apiVersion: v1, kind: ConfigMap, metadata: {name: good, namespace: strict, labels: {team: a}}}"
 	c.waitRegistered(t, bad)
@@ -306,7 +306,7 @@ func TestAdmissionReplicas(t *testing.T) {
 			fmt.Sprintf("--webhook-bind-address=127.0.0.1:%d", port), fmt.Sprintf("--webhook-url=https://127.0.0.1:%d", standby))
 	}
 	c.controller = replicas[0]
-	c.kubectl.RunInput(t, enforcedLabel("labels", "strict", "team")+admissionOnly("owners", "owned"), "apply", "-f", "-")
+	c.kubectl.RunInput(t, enforcedLabel("labels")+admissionOnly("owners", "owned"), "apply", "-f", "-")
 	bad := "{apiVersion: v1, kind: ConfigMap, metadata: {name: bad, namespace: strict}}"
 	c.waitRegistered(t, bad)
 	want := map[string]string{}
