@@ -140,19 +140,26 @@ func logUnmet(unmet []Unmet) {
 	klog.InfoS("Left out what this cluster does not offer; grant list and watch, or turn the parts off to silence this", "parts", parts)
 }
 
-// probe returns the requirements that the cluster does not meet, in order. It
-// tries again while the cluster can't be asked.
-func probe(ctx context.Context, client kubernetes.Interface, wanted []requirement) ([]Unmet, error) {
-	var unmet []Unmet
+// probe returns the requirements that the cluster does not meet, in order.
+func probe(ctx context.Context, client kubernetes.Interface, wanted []requirement) (unmet []Unmet, err error) {
+	err = patiently(ctx, "what it offers", func(ctx context.Context) (err error) {
+		unmet, err = probeOnce(ctx, client, wanted)
+		return err
+	})
+	return unmet, err
+}
+
+// patiently asks the cluster again while it can't answer, which may be starting as well.
+func patiently(ctx context.Context, what string, ask func(context.Context) error) error {
 	var lastErr error
 	err := wait.PollUntilContextTimeout(ctx, probeInterval, probeTimeout, true, func(ctx context.Context) (bool, error) {
-		unmet, lastErr = probeOnce(ctx, client, wanted)
+		lastErr = ask(ctx)
 		return lastErr == nil, nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("ask the cluster what it offers (--kubeconfig): %w", errors.Join(err, lastErr))
+		return fmt.Errorf("ask the cluster %s (--kubeconfig): %w", what, errors.Join(err, lastErr))
 	}
-	return unmet, nil
+	return nil
 }
 
 func probeOnce(ctx context.Context, client kubernetes.Interface, wanted []requirement) ([]Unmet, error) {

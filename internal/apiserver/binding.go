@@ -19,20 +19,36 @@ import (
 // right to see its own UID, a server that was given a name uses the share unbound.
 func (o CompletedOptions) bindCluster(ctx context.Context, c *Config, client kubernetes.Interface) error {
 	auto := c.Database.Cluster == ClusterAuto
-	namespace, err := client.CoreV1().Namespaces().Get(ctx, metav1.NamespaceSystem, metav1.GetOptions{})
+	uid, denied, err := systemUID(ctx, client)
 	switch {
-	case err == nil:
-	case !auto && (apierrors.IsForbidden(err) || apierrors.IsNotFound(err)):
+	case err != nil:
+		return err
+	case denied != nil && auto:
+		return fmt.Errorf("--cluster=%s: get namespace %s: %w; grant that, or name the cluster yourself", c.Database.Cluster, metav1.NamespaceSystem, denied)
+	case denied != nil:
 		klog.InfoS("The share of the database is not bound to this cluster: the namespace that tells clusters apart can't be read",
-			"cluster", c.Database.Cluster, "namespace", metav1.NamespaceSystem, "cause", err.Error())
+			"cluster", c.Database.Cluster, "namespace", metav1.NamespaceSystem, "cause", denied.Error())
 		return nil
-	default:
-		return fmt.Errorf("--cluster=%s: get namespace %s: %w; grant that, or name the cluster yourself", c.Database.Cluster, metav1.NamespaceSystem, err)
 	}
-	uid := string(namespace.UID)
 	if auto {
 		c.Database.Cluster = uid
 	}
 	c.Database.Binding = engine.Binding{UID: uid, Auto: auto, Adopt: o.Storage.AdoptCluster}
 	return nil
+}
+
+// systemUID returns the UID by which clusters are told apart, or why the cluster does not tell.
+func systemUID(ctx context.Context, client kubernetes.Interface) (uid string, denied, err error) {
+	err = patiently(ctx, "for its UID", func(ctx context.Context) error {
+		namespace, err := client.CoreV1().Namespaces().Get(ctx, metav1.NamespaceSystem, metav1.GetOptions{})
+		if apierrors.IsForbidden(err) || apierrors.IsNotFound(err) {
+			denied = err
+			return nil
+		}
+		if err == nil {
+			uid = string(namespace.UID)
+		}
+		return err
+	})
+	return uid, denied, err
 }
