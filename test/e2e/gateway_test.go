@@ -182,7 +182,9 @@ func TestGatewayToken(t *testing.T) {
 	wantOutput(t, asGina.Run(t, "auth", "whoami"), gina)
 	asGina.Run(t, "create", "configmap", "first")
 	asGina.Refused(t, "", []string{"forbidden", gina}, "get", "configmaps", "-n", "others")
-	wantOutput(t, asGina.Run(t, "get", "apiservices"), "v1.apps", "Local")
+	waitUntil(t, "the cluster's own group versions are listed", func() bool {
+		return strings.Contains(asGina.Run(t, "get", "apiservices"), "v1.apps ")
+	})
 	wantOutput(t, asGina.Run(t, "get", "--raw", "/apiservers/healthz"), `"available":true`)
 	asGina.Refused(t, "", []string{"forbidden", gina}, "delete", "apiservice", "v1.apps")
 	wantOutput(t, asAdmin.Run(t, "get", "serviceaccounts", "-n", "others"), "gina")

@@ -80,6 +80,7 @@ func notFollowed() map[string]string {
 		installPage + ": 4a. With kustomize #3":                          certManager,
 		installPage + ": 4b. With Helm":                                  certManager,
 		installPage + ": Another namespace":                              "the objects are those of TestDeploy, by sed",
+		admissionPage + ": Load and time":                                "it is a benchmark in a clone; TestSlowConnectionsStopNobody counts the answers",
 		controllerPage + ": docket-controller: policies in, reports out": "it is a list of commands, not to be typed",
 		controllerPage + ": In a cluster":                                docker,
 		controllerPage + ": In a cluster #2":                             "it is that of install.md",
