@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -15,7 +14,6 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 
 	"github.com/docket-project/docket/internal/imports"
@@ -70,7 +68,7 @@ func (c CompletedConfig) limitBodies() {
 	limits := newBodyLimits(c.Generic.MaxRequestBodyBytes, c.RequestBytesInFlight)
 	build := c.Generic.BuildHandlerChainFunc
 	c.Generic.BuildHandlerChainFunc = func(handler http.Handler, config *genericapiserver.Config) http.Handler {
-		return build(limits.wrap(handler), config)
+		return withReadDeadline(build(limits.wrap(handler), config))
 	}
 }
 
@@ -82,12 +80,12 @@ func (l *bodyLimits) wrap(inner http.Handler) http.Handler {
 		}
 		most := l.most(r)
 		if r.ContentLength > most {
-			refuseBody(w, tooLarge(fmt.Sprintf("the body has %d bytes; --max-request-bytes allows %d", r.ContentLength, most)))
+			writeError(w, tooLarge(fmt.Sprintf("the body has %d bytes; --max-request-bytes allows %d", r.ContentLength, most)))
 			return
 		}
 		release, err := l.admit(r, most)
 		if err != nil {
-			refuseBody(w, err)
+			writeError(w, err)
 			return
 		}
 		defer release()
@@ -96,7 +94,7 @@ func (l *bodyLimits) wrap(inner http.Handler) http.Handler {
 			size = most
 		}
 		limited := r.WithContext(r.Context())
-		limited.Body = newLimitedBody(w, r, size, most)
+		limited.Body = newLimitedBody(r, size, most)
 		inner.ServeHTTP(w, limited)
 	})
 }
@@ -158,14 +156,4 @@ func tooLarge(message string) *apierrors.StatusError {
 func busy() *apierrors.StatusError {
 	refusedBodies.WithLabelValues("busy").Inc()
 	return apierrors.NewTooManyRequests("large requests have filled --max-request-bytes-in-flight; try again later", bodyRetrySeconds)
-}
-
-// refuseBody answers without having read the body.
-func refuseBody(w http.ResponseWriter, err *apierrors.StatusError) {
-	status := err.Status()
-	status.TypeMeta = metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}
-	if status.Details != nil && status.Details.RetryAfterSeconds > 0 {
-		w.Header().Set("Retry-After", strconv.Itoa(int(status.Details.RetryAfterSeconds)))
-	}
-	writeJSON(w, int(status.Code), status)
 }

@@ -34,7 +34,7 @@ const (
 type limitedBody struct {
 	io.ReadCloser
 
-	control *http.ResponseController
+	deadline *readDeadline
 	// left is how many bytes may still come.
 	left   int64
 	counts valueCounts
@@ -44,16 +44,15 @@ type limitedBody struct {
 
 // newLimitedBody returns the body of a request that says to have size bytes and may have
 // most.
-func newLimitedBody(w http.ResponseWriter, r *http.Request, size, most int64) *limitedBody {
+func newLimitedBody(r *http.Request, size, most int64) *limitedBody {
 	b := &limitedBody{
-		ReadCloser: r.Body, control: http.NewResponseController(w), left: most, most: most,
+		ReadCloser: r.Body, deadline: readDeadlineOf(r.Context()), left: most, most: most,
 		counts: valueCounts{maxValues: most / bytesPerValue, maxItems: most / bytesPerItem},
 	}
 	if isYAML(r) {
 		b.counts.yaml, b.counts.maxValues = true, b.counts.maxValues/yamlFactor
 	}
-	// A connection that knows no deadlines is one of a test.
-	_ = b.control.SetReadDeadline(time.Now().Add(bodyGrace + time.Duration(size)*time.Second/bodyRate))
+	b.deadline.set(time.Now().Add(bodyGrace + time.Duration(size)*time.Second/bodyRate))
 	return b
 }
 
@@ -73,7 +72,7 @@ func (b *limitedBody) Read(p []byte) (int, error) {
 		err = tooSlow()
 	case errors.Is(err, io.EOF):
 		// The connection goes on to serve other requests.
-		_ = b.control.SetReadDeadline(time.Time{})
+		b.deadline.set(time.Time{})
 	}
 	b.err = err
 	if err != nil && !errors.Is(err, io.EOF) {

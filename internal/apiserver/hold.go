@@ -5,7 +5,6 @@ package apiserver
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
@@ -304,12 +303,4 @@ func refuse(w http.ResponseWriter, code int32, reason metav1.StatusReason, messa
 		Status:   metav1.StatusFailure, Code: code, Reason: reason, Message: message,
 		Details: &metav1.StatusDetails{RetryAfterSeconds: 1},
 	})
-}
-
-func writeJSON(w http.ResponseWriter, code int, content any) {
-	w.Header().Set("Content-Type", runtime.ContentTypeJSON)
-	w.WriteHeader(code)
-	if err := json.NewEncoder(w).Encode(content); err != nil {
-		klog.V(4).InfoS("A client went away before its answer", "err", err)
-	}
 }

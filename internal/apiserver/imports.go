@@ -11,7 +11,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apiserver/pkg/endpoints/handlers/responsewriters"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/apiserver/pkg/server/mux"
 	"k8s.io/utils/clock"
@@ -54,8 +53,7 @@ func handlePost[Request, Response any](answer func(*http.Request, Request) (Resp
 			response, err = answer(r, request)
 		}
 		if err != nil {
-			status := responsewriters.ErrorToAPIStatus(err)
-			writeJSON(w, int(status.Code), status)
+			writeError(w, err)
 			return
 		}
 		writeJSON(w, http.StatusOK, response)
