@@ -343,6 +343,9 @@ func (s *scan) examine() error {
 		for _, rule := range p.LeftOut() {
 			s.note([]string{fmt.Sprintf("%s: %s", p.Identity(), rule)})
 		}
+		for _, ignored := range policy.IgnoredExceptions(p) {
+			s.note([]string{fmt.Sprintf("%s: the PolicyException %s/%s does not count: %s", p.Identity(), ignored.Exception.Namespace, ignored.Exception.Name, ignored.Message)})
+		}
 		doubt := p.Doubt()
 		var unknown *policy.UnknownFieldsError
 		switch {

@@ -93,7 +93,7 @@ func (c *Config) complete() error {
 		c.BodyMemory = defaultBodyMemory
 	}
 	if c.Timeout == 0 {
-		c.Timeout = defaultTimeout
+		c.Timeout = policy.DefaultReviewTimeout
 	}
 	if c.Clock == nil {
 		c.Clock = clock.RealClock{}

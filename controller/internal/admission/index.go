@@ -92,10 +92,9 @@ func (x *index) same(policies []policy.Policy, catalog *served.Catalog) bool {
 		(len(policies) == 0 || &x.policies[0] == &policies[0])
 }
 
-// timeout is how long the webhook configuration has kube-apiserver wait, in whole seconds.
+// timeout is how long the webhook configuration has kube-apiserver wait.
 func (x *index) timeout(closed bool, usual time.Duration) time.Duration {
-	wanted := min(max(usual, x.longest[closed]), maxTimeout)
-	return max(time.Second, (wanted + time.Second - 1).Truncate(time.Second))
+	return policy.ReviewTimeout(usual, x.longest[closed])
 }
 
 // match returns which policies a request is for; those of other namespaces are among them.

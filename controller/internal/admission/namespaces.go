@@ -55,7 +55,7 @@ func (n *namespaces) of(ctx context.Context, name string) (*corev1.Namespace, er
 	}
 	answers := n.single.DoChan(name, func() (any, error) {
 		// Others may wait for it, too: it ends for itself.
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), defaultTimeout)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), policy.DefaultReviewTimeout)
 		defer cancel()
 		object, err := n.client.Resource(namespaceResource.GroupVersionResource).Get(ctx, name, metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {

@@ -20,10 +20,6 @@ import (
 const (
 	// maxBody bounds a request, with both objects.
 	maxBody = 8 << 20
-	// defaultTimeout is the default of [Config.Timeout], as in webhook configurations.
-	defaultTimeout = 10 * time.Second
-	// maxTimeout is the longest that a webhook configuration can have.
-	maxTimeout = 30 * time.Second
 	// leastMargin is left for the way of the answer, and so is a tenth of the time.
 	leastMargin = 100 * time.Millisecond
 )

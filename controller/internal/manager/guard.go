@@ -5,7 +5,6 @@ package manager
 
 import (
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -74,12 +73,13 @@ func (g *guard) protect(next http.Handler) http.Handler {
 	})
 }
 
-// transport returns TLS with a certificate of this process alone, so that tokens don't go over the network in clear text.
-// As with Kubernetes' own controllers nobody can verify it: what it serves is no secret to who sits in between.
+// transport returns TLS with a certificate of this process alone: whoever only listens sees neither tokens nor metrics.
+// As with Kubernetes' own controllers no client can verify it. Who can answer in the place of this process takes the token
+// that a client sends, and may use it for whatever its account may do: give that account the right to read metrics alone.
 func transport() (*tls.Config, error) {
 	certificate, key, err := certutil.GenerateSelfSignedCertKey("docket-controller", nil, nil)
 	if err != nil {
-		return nil, errors.Join(errors.New("make a certificate for /metrics"), err)
+		return nil, fmt.Errorf("make a certificate for /metrics: %w", err)
 	}
 	pair, err := tls.X509KeyPair(certificate, key)
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/docket-project/docket/controller/internal/contextcache"
+	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/controller/internal/webhook"
 )
 
@@ -128,7 +129,7 @@ type AdmissionOptions struct {
 func newAdmissionOptions() AdmissionOptions {
 	return AdmissionOptions{
 		AdmissionPolicies: neededPolicies, AdmissionExcludeNamespaces: []string{"kube-system"},
-		WebhookBindAddress: ":9443", WebhookService: webhookName, WebhookSecret: webhook.DefaultSecret, WebhookTimeout: webhook.DefaultTimeout,
+		WebhookBindAddress: ":9443", WebhookService: webhookName, WebhookSecret: webhook.DefaultSecret, WebhookTimeout: policy.DefaultReviewTimeout,
 	}
 }
 

@@ -23,7 +23,7 @@ var (
 	registration sync.Once
 	ignoredCount = metrics.NewGaugeVec(&metrics.GaugeOpts{
 		Name: "docket_controller_ignored_exceptions", StabilityLevel: metrics.ALPHA,
-		Help: "Exceptions that name a policy and don't count, by reason: namespace if --exception-namespaces does not name theirs, foreign_policy if the policy is in another one, match_conditions if they ask for more than they are shown.",
+		Help: "Exceptions that name a policy and don't count, by reason: namespace if --exception-namespaces does not name theirs, foreign_policy if the policy is in another one, match_conditions if they ask for more than they are shown, unbounded_function if they call one whose result has no bound.",
 	}, []string{"reason"})
 )
 
@@ -80,7 +80,7 @@ func tell(snapshot *Snapshot, recorder record.EventRecorder, told map[ignoredKey
 			}
 		}
 	}
-	for _, reason := range []string{policy.ExceptionNamespace, policy.ExceptionForeign, policy.ExceptionReach} {
+	for _, reason := range policy.ExceptionReasons() {
 		ignoredCount.WithLabelValues(reason).Set(float64(counts[reason]))
 	}
 	return now

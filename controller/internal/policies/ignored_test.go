@@ -65,14 +65,18 @@ func TestIgnoredExceptionsSaySo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	found := false
+	found := map[string]bool{}
 	for _, family := range families {
 		for _, metric := range family.GetMetric() {
-			found = found || family.GetName() == "docket_controller_ignored_exceptions" && metric.GetLabel()[0].GetValue() == policy.ExceptionNamespace
+			if family.GetName() == "docket_controller_ignored_exceptions" {
+				found[metric.GetLabel()[0].GetValue()] = true
+			}
 		}
 	}
-	if !found {
-		t.Error("there is no metric")
+	for _, reason := range policy.ExceptionReasons() {
+		if !found[reason] {
+			t.Errorf("there is no metric with the reason %s", reason)
+		}
 	}
 	cancel()
 	if err := <-ended; err != nil {

@@ -12,6 +12,21 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
+const (
+	// DefaultReviewTimeout is how long a request is waited for where nothing else is said, as in
+	// webhook configurations.
+	DefaultReviewTimeout = 10 * time.Second
+	// MaxReviewTimeout is the longest that a webhook configuration can have.
+	MaxReviewTimeout = 30 * time.Second
+)
+
+// ReviewTimeout returns how long requests are waited for: as usual, or longer if a policy asks for it.
+// Webhook configurations have whole seconds.
+func ReviewTimeout(usual, asked time.Duration) time.Duration {
+	wanted := min(max(usual, asked), MaxReviewTimeout)
+	return max(time.Second, (wanted + time.Second - 1).Truncate(time.Second))
+}
+
 // Admission is what a policy wants of admission requests.
 type Admission struct {
 	// Enabled tells whether requests are to be evaluated. All else means nothing without it.

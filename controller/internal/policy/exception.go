@@ -29,7 +29,14 @@ const (
 	ExceptionForeign = "foreign_policy"
 	// ExceptionReach: its match conditions ask for more than they are shown.
 	ExceptionReach = "match_conditions"
+	// ExceptionUnbounded: it calls a function whose result has no bound.
+	ExceptionUnbounded = "unbounded_function"
 )
+
+// ExceptionReasons returns all of them.
+func ExceptionReasons() []string {
+	return []string{ExceptionNamespace, ExceptionForeign, ExceptionReach, ExceptionUnbounded}
+}
 
 // IgnoredExceptions returns the exceptions that name a policy and don't count.
 func IgnoredExceptions(p Policy) []IgnoredException {

@@ -5,6 +5,7 @@ package policy_test
 
 import (
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -45,6 +46,19 @@ func TestTargetMatches(t *testing.T) {
 	} {
 		if pod, work := test.target.Matches(pods, "pods"), test.target.Matches(deployments, "deployments"); pod != test.pod || work != test.work {
 			t.Errorf("%s: pods %v, deployments %v", name, pod, work)
+		}
+	}
+}
+
+// TestReviewTimeout: whole seconds, and no less and no more than a webhook configuration can have.
+func TestReviewTimeout(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ usual, asked, want time.Duration }{
+		{10 * time.Second, 0, 10 * time.Second}, {10 * time.Second, 5 * time.Second, 10 * time.Second}, {10 * time.Second, 15 * time.Second, 15 * time.Second},
+		{10 * time.Second, time.Hour, 30 * time.Second}, {0, 0, time.Second}, {1100 * time.Millisecond, 0, 2 * time.Second}, {29*time.Second + 1, 0, 30 * time.Second},
+	} {
+		if got := policy.ReviewTimeout(test.usual, test.asked); got != test.want {
+			t.Errorf("%s, and a policy with %s: %s, want %s", test.usual, test.asked, got, test.want)
 		}
 	}
 }

@@ -6,6 +6,6 @@
 // asks for is held to its namespace. No policy writes anything.
 //
 // The rule is one function, [Scope.Check]. Those who make a request ask it first and say what is
-// wrong in the words of their users; [Guard] asks it once more of what leaves the process, so that a
+// wrong in the words of their users; [Guarded] asks it once more of what leaves the process, so that a
 // call that somebody has forgotten does not get out.
 package reach

@@ -42,7 +42,7 @@ func (s *Scanner) ask(ctx context.Context, c *compiled, subject policy.Subject) 
 
 // evaluate has a policy evaluated for an entry that a worker has. It does not wait for one that is slow.
 // It fails only if ctx is done.
-func (s *Scanner) evaluate(ctx context.Context, e *entry, c *compiled, subject policy.Subject, reference policy.Reference) error {
+func (s *Scanner) evaluate(ctx context.Context, by *asker, e *entry, c *compiled, subject policy.Subject, reference policy.Reference) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -51,23 +51,19 @@ func (s *Scanner) evaluate(ctx context.Context, e *entry, c *compiled, subject p
 		s.putAside(ctx, owner, e, e.place.urgent)
 		return nil
 	}
-	answers := make(chan answer, 1)
-	go func() { answers <- s.ask(ctx, c, subject) }()
-	timer := s.config.Clock.NewTimer(s.config.Patience)
-	defer timer.Stop()
-	select {
-	case a := <-answers:
-		if a.ended {
-			return ctx.Err() // The results may be incomplete.
-		}
-		s.found(c, reference, a)
-		owner.set(c, reference, a.results)
-	case <-timer.C():
+	a, later := by.ask(question{ctx: ctx, policy: c, subject: subject})
+	switch {
+	case later != nil:
 		twin := owner.pace.leave(e)
 		s.aside.Go(func() {
-			s.takeAside(twin, c, reference, <-answers)
+			s.takeAside(twin, c, reference, <-later)
 			s.finishAside(ctx, owner, twin)
 		})
+	case a.ended:
+		return ctx.Err() // The results may be incomplete.
+	default:
+		s.found(c, reference, a)
+		owner.set(c, reference, a.results)
 	}
 	return nil
 }
@@ -79,19 +75,31 @@ func (s *Scanner) putAside(ctx context.Context, owner *slot, e *entry, urgent bo
 	}
 }
 
-// runAside serves the queue of a slow policy until that is empty.
+// runAside serves the queue of a slow policy until that is empty, one place at a time: slow policies
+// that wait for one have their turns.
 func (s *Scanner) runAside(ctx context.Context, owner *slot) {
-	for {
-		twin, ok := owner.pace.next()
-		if !ok {
-			return
-		}
-		if err := s.evaluateAside(ctx, owner, twin); err != nil && ctx.Err() == nil {
-			scanErrors.WithLabelValues(operationEvaluate).Inc()
-			klog.FromContext(ctx).Error(err, "Resource not evaluated", "resource", twin.kind.resource.GroupResource())
-		}
-		s.finishAside(ctx, owner, twin)
+	for s.stepAside(ctx, owner) {
 	}
+}
+
+// stepAside evaluates a slow policy for the next resource; false if there is none, or the scanner ends.
+func (s *Scanner) stepAside(ctx context.Context, owner *slot) bool {
+	select {
+	case s.places <- struct{}{}:
+		defer func() { <-s.places }()
+	case <-ctx.Done():
+		return false
+	}
+	twin, ok := owner.pace.next()
+	if !ok {
+		return false
+	}
+	if err := s.evaluateAside(ctx, owner, twin); err != nil && ctx.Err() == nil {
+		scanErrors.WithLabelValues(operationEvaluate).Inc()
+		klog.FromContext(ctx).Error(err, "Resource not evaluated", "resource", twin.kind.resource.GroupResource())
+	}
+	s.finishAside(ctx, owner, twin)
+	return true
 }
 
 func (s *Scanner) finishAside(ctx context.Context, owner *slot, twin *entry) {

@@ -44,7 +44,9 @@
 //
 // Slow policies. A worker waits 250 ms for a policy. One that takes longer is evaluated aside from then
 // on: its resources wait in a queue of its own (pace), which two goroutines serve, urgent ones first,
-// and the workers go on with all else. In that queue a twin stands for a resource, so that results of
+// and the workers go on with all else. All slow policies together have 32 places for evaluations, which
+// change hands after each resource; what workers leave when they learn that a policy is slow is beside
+// them, four a second and worker. In that queue a twin stands for a resource, so that results of
 // the policy are set in the order of what they are of there, too. Three evaluations in a row that reach
 // the limit of 30 s, and the policy is left alone for a minute, then longer: its results are errors that
 // say so, one resource tries it again, and once it is well, all that were left out are evaluated.

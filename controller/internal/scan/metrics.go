@@ -47,6 +47,14 @@ var (
 		Name: "docket_controller_scan_lag_seconds", StabilityLevel: metrics.ALPHA,
 		Help: "Age of what waits longest for evaluation.",
 	})
+	asideLength = metrics.NewGauge(&metrics.GaugeOpts{
+		Name: "docket_controller_scan_aside", StabilityLevel: metrics.ALPHA,
+		Help: "Resources for which slow policies are still to be evaluated, once for each such policy. They are not in docket_controller_scan_queue.",
+	})
+	slowCount = metrics.NewGaugeVec(&metrics.GaugeOpts{
+		Name: "docket_controller_slow_policies", StabilityLevel: metrics.ALPHA,
+		Help: "Policies by state: aside if they are evaluated beside the others since they are slow, left_alone if they rest since their evaluations reached the limit.",
+	}, []string{"state"})
 	policyCount = metrics.NewGaugeVec(&metrics.GaugeOpts{
 		Name: "docket_controller_policies", StabilityLevel: metrics.ALPHA,
 		Help: "Policies by kind and state: evaluated, problem if they can't be and give error results, admission if they are not for existing resources, or unreported if reports are not to have their results.",
@@ -89,7 +97,7 @@ const (
 //
 //nolint:gochecknoglobals // As in the other packages: the registry is global.
 var Register = sync.OnceFunc(func() {
-	legacyregistry.MustRegister(evaluations, evaluationSeconds, queueLength, lagSeconds, policyCount, doubtCount, resourceCount, informerCount, scanErrors, entryRescans, admittedResults)
+	legacyregistry.MustRegister(evaluations, evaluationSeconds, queueLength, lagSeconds, asideLength, slowCount, policyCount, doubtCount, resourceCount, informerCount, scanErrors, entryRescans, admittedResults)
 })
 
 // States of policies and informers.
@@ -102,6 +110,9 @@ const (
 	stateListed  = "listed"
 	stateWaiting = "waiting"
 	stateFailing = "failing"
+
+	slowAside     = "aside"
+	slowLeftAlone = "left_alone"
 )
 
 // observe updates the gauges. The planner calls it.
@@ -110,6 +121,7 @@ func (s *Scanner) observe() {
 	queueLength.WithLabelValues("low").Set(float64(low))
 	queueLength.WithLabelValues("high").Set(float64(high))
 	lagSeconds.Set(lag.Seconds())
+	s.observeSlow()
 	resources := 0
 	for _, k := range s.allKinds() {
 		resources += k.size()
@@ -130,6 +142,21 @@ func (s *Scanner) observe() {
 	}
 	for state, count := range informers {
 		informerCount.WithLabelValues(state).Set(float64(count))
+	}
+}
+
+func (s *Scanner) observeSlow() {
+	waiting, counts := 0, map[string]int{slowAside: 0, slowLeftAlone: 0}
+	for _, at := range s.slots {
+		state, resources := at.pace.load()
+		waiting += resources
+		if state != "" {
+			counts[state]++
+		}
+	}
+	asideLength.Set(float64(waiting))
+	for state, count := range counts {
+		slowCount.WithLabelValues(state).Set(float64(count))
 	}
 }
 
@@ -168,6 +195,8 @@ func (s *Scanner) observePolicies() {
 func forgetGauges() {
 	queueLength.Reset()
 	lagSeconds.Set(0)
+	asideLength.Set(0)
+	slowCount.Reset()
 	policyCount.Reset()
 	doubtCount.Reset()
 	resourceCount.Set(0)

@@ -19,6 +19,9 @@ const (
 	defaultLimit    = 30 * time.Second
 	// aside is how many resources a slow policy is evaluated for at a time.
 	aside = 2
+	// maxAside is how many evaluations by slow policies there are at a time, all policies together: each
+	// may take the memory of one. Half as many slow policies don't notice it.
+	maxAside = 32
 	// maxStrikes is after how many evaluations in a row that reach the limit a policy is left alone,
 	// and firstRest and longestRest for how long.
 	maxStrikes  = 3
@@ -120,6 +123,20 @@ func (p *pace) done(twin *entry) (start, idle bool) {
 		p.slow = false
 	}
 	return start, len(p.twins) == 0
+}
+
+// load returns for how many resources the policy is still to be evaluated aside, and in which state it
+// is; in none if it is as fast as others.
+func (p *pace) load() (state string, resources int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case p.clock.Now().Before(p.until):
+		state = slowLeftAlone
+	case p.slow:
+		state = slowAside
+	}
+	return state, len(p.twins)
 }
 
 // idle tells whether nothing is evaluated aside, or waits for it. Resources that the policy is left

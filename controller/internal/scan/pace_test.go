@@ -173,6 +173,62 @@ func TestSlowPolicyStarvesNobody(t *testing.T) {
 	}
 }
 
+// crowd counts the evaluations of some policies that go on at a time.
+type crowd struct{ now, most atomic.Int64 }
+
+type crowdPolicy struct {
+	timedPolicy
+
+	crowd *crowd
+}
+
+func (p crowdPolicy) Evaluate(ctx context.Context, subject policy.Subject) ([]policy.Result, error) {
+	now := p.crowd.now.Add(1)
+	defer p.crowd.now.Add(-1)
+	for most := p.crowd.most.Load(); now > most && !p.crowd.most.CompareAndSwap(most, now); most = p.crowd.most.Load() {
+	}
+	return p.timedPolicy.Evaluate(ctx, subject)
+}
+
+// TestManySlowPolicies: however many policies are slow at once, a bounded number of evaluations goes on at a time, the
+// others have what they need, and in the end each of the slow ones has been evaluated for all.
+func TestManySlowPolicies(t *testing.T) {
+	t.Parallel()
+	const slow, others, count, takes = 200, 4, 20, time.Second
+	inBubble(t, func(t *testing.T, b *bubble) {
+		var all []policy.Policy
+		crowded := &crowd{}
+		for i := range slow {
+			all = append(all, crowdPolicy{newTimed(fmt.Sprintf("slow-%03d", i), takes), crowded})
+		}
+		for i := range others {
+			all = append(all, newTimed(fmt.Sprintf("other-%d", i), time.Millisecond))
+		}
+		b.areAll(all...)
+		b.list(t, manyPods(count)...)
+		b.await(t, slow*2*defaultPatience, "the others are through", func() bool { return b.results.outcomes("other-")[report.OutcomePass] == others*count })
+		aside, waiting := 0, 0
+		for _, at := range b.slots {
+			state, resources := at.pace.load()
+			waiting += resources
+			if state == slowAside {
+				aside++
+			}
+		}
+		if aside != slow || waiting < slow*count/2 || waiting > slow*count {
+			t.Errorf("%d policies are slow, %d evaluations aside are still to come", aside, waiting)
+		}
+		b.await(t, time.Hour, "all is done", func() bool { return b.queue.idle() && b.asideIdle() })
+		if got := b.results.outcomes("slow-")[report.OutcomePass]; got != slow*count {
+			t.Errorf("%d results of slow policies", got)
+		}
+		// Beside the places there is what workers have left when they learned that a policy is slow.
+		if most, bound := crowded.most.Load(), int64(maxAside+b.config.Workers*int(takes/defaultPatience+1)); most > bound {
+			t.Errorf("%d evaluations went on at a time, more than %d", most, bound)
+		}
+	})
+}
+
 // TestSlowPolicyIsLeftAlone after three evaluations that reach the limit, with results and an Event that say so, and
 // all is evaluated when it is well again.
 func TestSlowPolicyIsLeftAlone(t *testing.T) {
@@ -189,6 +245,11 @@ func TestSlowPolicyIsLeftAlone(t *testing.T) {
 			t.Errorf("the result says %q", text)
 		}
 		b.tendSlow(t.Context())
+		for _, at := range b.slots {
+			if state, resources := at.pace.load(); state != slowLeftAlone || resources != 0 {
+				t.Errorf("it is %q, with %d resources to come", state, resources)
+			}
+		}
 		if event := <-b.events.Events; !strings.Contains(event, reasonTooSlow) || !strings.Contains(event, "it is tried again at") {
 			t.Errorf("the Event is %q", event)
 		}

@@ -43,6 +43,8 @@ type Scanner struct {
 	wakes          chan struct{}
 	// aside has the evaluations by slow policies, which no worker waits for.
 	aside sync.WaitGroup
+	// places bounds how many of them there are that wait for none.
+	places chan struct{}
 	// onIdle tells whether the planner waits for the queue to become empty.
 	onIdle atomic.Bool
 
@@ -79,7 +81,7 @@ func New(config Config) (*Scanner, error) {
 	}
 	s := &Scanner{
 		config: config, excluded: policy.NewExclusion(config.Exclude...),
-		wakes: make(chan struct{}, 1),
+		wakes: make(chan struct{}, 1), places: make(chan struct{}, maxAside),
 		slots: map[policy.Identity]*slot{}, refusals: map[schema.GroupVersionResource]bool{},
 		kinds: map[schema.GroupVersionResource]*kind{},
 	}

@@ -94,9 +94,11 @@ func BenchmarkState(b *testing.B) {
 		}
 		k.setPolicies(list, false)
 		size := fill(b, k, pods)
+		by := s.newAsker()
+		defer by.end()
 		for !s.queue.idle() {
 			e, _ := s.queue.get()
-			if err := s.process(b.Context(), e); err != nil {
+			if err := s.process(b.Context(), by, e); err != nil {
 				b.Fatal(err)
 			}
 			s.queue.done(e)

@@ -180,12 +180,14 @@ func (u *unit) assignPods() {
 // work has everything done that waits, and returns how many resources that was.
 func (u *unit) drain(t *testing.T) (count int) {
 	t.Helper()
+	by := u.newAsker()
+	defer by.end()
 	for !u.queue.idle() {
 		e, ok := u.queue.get()
 		if !ok {
 			t.Fatal("closed")
 		}
-		if err := u.process(context.WithoutCancel(t.Context()), e); err != nil {
+		if err := u.process(context.WithoutCancel(t.Context()), by, e); err != nil {
 			t.Fatal(err)
 		}
 		u.queue.done(e)

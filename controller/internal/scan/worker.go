@@ -16,12 +16,14 @@ import (
 
 // work evaluates what is in the queue until that is closed.
 func (s *Scanner) work(ctx context.Context) {
+	by := s.newAsker()
+	defer by.end()
 	for {
 		e, ok := s.queue.get()
 		if !ok {
 			return
 		}
-		if err := s.process(ctx, e); err != nil && ctx.Err() == nil {
+		if err := s.process(ctx, by, e); err != nil && ctx.Err() == nil {
 			scanErrors.WithLabelValues(operationEvaluate).Inc()
 			klog.FromContext(ctx).Error(err, "Resource not evaluated", "resource", e.kind.resource.GroupResource())
 		}
@@ -31,7 +33,7 @@ func (s *Scanner) work(ctx context.Context) {
 
 // process does what is to be done for an entry, but for what slow policies find later. The end of ctx
 // ends it between two policies.
-func (s *Scanner) process(ctx context.Context, e *entry) error {
+func (s *Scanner) process(ctx context.Context, by *asker, e *entry) error {
 	todo := e.kind.begin(e)
 	reference := e.kind.reference(todo.packed)
 	if !allAdmission(todo.due) {
@@ -47,7 +49,7 @@ func (s *Scanner) process(ctx context.Context, e *entry) error {
 			if c.admission {
 				continue // Its results stay.
 			}
-			if err := s.evaluate(ctx, e, c, subject, reference); err != nil {
+			if err := s.evaluate(ctx, by, e, c, subject, reference); err != nil {
 				return err
 			}
 		}

@@ -8,12 +8,15 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/docket-project/docket/controller/internal/policy"
 )
 
 // The names of the webhooks.
@@ -64,7 +67,7 @@ func (c *RegistrarConfig) webhooks(chosen selection, before *admissionregistrati
 		result = append(result, admissionregistrationv1.ValidatingWebhook{
 			Name: hook.name, ClientConfig: c.client(hook.path, bundle), Rules: rules, FailurePolicy: &failure,
 			MatchPolicy: new(admissionregistrationv1.Equivalent), SideEffects: new(admissionregistrationv1.SideEffectClassNoneOnDryRun),
-			TimeoutSeconds: new(c.timeoutOf(hook.set)), AdmissionReviewVersions: []string{"v1"},
+			TimeoutSeconds: new(int32(policy.ReviewTimeout(c.Timeout, hook.set.timeout) / time.Second)), AdmissionReviewVersions: []string{"v1"},
 			NamespaceSelector: c.namespaces(), ObjectSelector: &metav1.LabelSelector{}, MatchConditions: conditions,
 		})
 	}

@@ -23,12 +23,8 @@ import (
 const (
 	DefaultName     = "docket-controller"
 	DefaultPort     = 443
-	DefaultTimeout  = 10 * time.Second
 	DefaultInterval = time.Minute
 )
-
-// maxTimeout is the API's limit.
-const maxTimeout = 30 * time.Second
 
 // Service is what kube-apiserver calls.
 type Service struct {
@@ -70,7 +66,7 @@ type RegistrarConfig struct {
 
 	// All tells whether the handler evaluates all policies (--admission-policies=all).
 	All bool
-	// Timeout is how long kube-apiserver waits, unless a policy asks for more; [DefaultTimeout]
+	// Timeout is how long kube-apiserver waits, unless a policy asks for more; [policy.DefaultReviewTimeout]
 	// if 0 (--webhook-timeout).
 	Timeout time.Duration
 	// Exclude are resources that are never sent, beside those that never are.
@@ -112,8 +108,8 @@ func (c *RegistrarConfig) complete() error {
 			return fmt.Errorf("--admission-exclude-users: %q would exclude nobody or everybody; give names", pattern)
 		}
 	}
-	if c.Timeout < 0 || c.Timeout > maxTimeout {
-		return fmt.Errorf("--webhook-timeout: %s is not from 1s to %s", c.Timeout, maxTimeout)
+	if c.Timeout < 0 || c.Timeout > policy.MaxReviewTimeout {
+		return fmt.Errorf("--webhook-timeout: %s is not from 1s to %s", c.Timeout, policy.MaxReviewTimeout)
 	}
 	if c.Name == "" {
 		c.Name = DefaultName
@@ -125,7 +121,7 @@ func (c *RegistrarConfig) complete() error {
 		c.Serving = func() error { return nil }
 	}
 	if c.Timeout == 0 {
-		c.Timeout = DefaultTimeout
+		c.Timeout = policy.DefaultReviewTimeout
 	}
 	if c.MaxRules == 0 {
 		c.MaxRules = maxRules

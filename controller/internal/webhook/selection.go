@@ -6,7 +6,6 @@ package webhook
 import (
 	"cmp"
 	"slices"
-	"time"
 
 	admissionv1 "k8s.io/api/admission/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -78,12 +77,6 @@ func (c *RegistrarConfig) newRuleSet(catalog *served.Catalog) *ruleSet {
 		set.always[resource], set.byName[resource] = true, true
 	}
 	return set
-}
-
-// timeoutOf returns the seconds that a webhook may take.
-func (c *RegistrarConfig) timeoutOf(set *ruleSet) int32 {
-	wanted := min(max(c.Timeout, set.timeout), maxTimeout)
-	return int32(max(1, (wanted+time.Second-1)/time.Second))
 }
 
 // sortedExclusion returns what a webhook that is sent all must not see.

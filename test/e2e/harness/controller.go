@@ -5,6 +5,7 @@ package harness
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"io"
 	"net/http"
@@ -110,6 +111,17 @@ func (c *Controller) Start(t testing.TB, more ...string) {
 	}
 }
 
+// GuardMetrics has the controller serve metrics as it does by default, from its next start on: by HTTPS
+// with a certificate that nobody knows, and to those who may.
+func (c *Controller) GuardMetrics() {
+	c.process.arguments = append(c.process.arguments, "--authorize-metrics=true")
+	c.url = "https://" + strings.TrimPrefix(c.url, "http://")
+	c.client = &http.Client{
+		Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}, //nolint:gosec // See above.
+		Timeout:   10 * time.Second,
+	}
+}
+
 // Stop ends the controller in order.
 func (c *Controller) Stop(t testing.TB) {
 	t.Helper()
@@ -136,20 +148,30 @@ func (c *Controller) Log() string { return c.process.output.text() }
 // if there is none.
 func (c *Controller) Metric(t testing.TB, name string, labels map[string]string) float64 {
 	t.Helper()
+	_, text := c.Metrics(t, "")
+	return SumMetric(t, text, name, labels)
+}
+
+// Metrics returns what /metrics answers to who comes with a token, or without one if it is empty.
+func (c *Controller) Metrics(t testing.TB, token string) (status int, text string) {
+	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, c.url+"/metrics", nil)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if token != "" {
+		r.Header.Set("Authorization", "Bearer "+token)
 	}
 	answer, err := c.client.Do(r)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = answer.Body.Close() }()
-	text, err := io.ReadAll(io.LimitReader(answer.Body, 16<<20))
+	body, err := io.ReadAll(io.LimitReader(answer.Body, 16<<20))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return SumMetric(t, string(text), name, labels)
+	return answer.StatusCode, string(body)
 }
 
 // SumMetric returns the sum of all series of a metric whose labels have the given values, and 0

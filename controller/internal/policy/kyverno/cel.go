@@ -44,10 +44,9 @@ type celPolicy struct {
 
 func (c *Compiler) compileCEL(object *unstructured.Unstructured, all []*unstructured.Unstructured) policy.Policy {
 	referring, ignored := c.counting(object, celExceptions(object, all))
-	referring, unfit := boundedExceptions(referring)
 	described := describe(object, referring)
 	described.ignored = ignored
-	described.doubt = errors.Join(unknownFieldsError(unknownFields(object)), unfit)
+	described.doubt = unknownFieldsError(unknownFields(object))
 	decoded, err := decodeCEL(object)
 	if err != nil {
 		described.constraints = rawConstraints(object)
@@ -66,8 +65,8 @@ func (c *Compiler) compileCEL(object *unstructured.Unstructured, all []*unstruct
 		return described.broken(targets, err)
 	}
 	if described.identity.Namespace != "" {
-		if err := usesUnbounded(object); err != nil {
-			return described.broken(targets, err)
+		if name := unboundedOf(object); name != "" {
+			return described.broken(targets, unboundedError(name))
 		}
 	}
 	exceptions, err := decodeCELExceptions(referring)

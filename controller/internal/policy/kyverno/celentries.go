@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/ast"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -56,18 +55,10 @@ func eachText(value any, visit func(string)) {
 // globalNames returns the names in calls such as globalContext.Get("name", ""). All else that an
 // expression does with the variable may ask for any name.
 func globalNames(expression string) []string {
-	environment, err := cel.NewEnv(cel.OptionalTypes())
-	if err != nil {
-		return []string{policy.AnyName}
-	}
-	parsed, issues := environment.Parse(expression)
-	if issues.Err() != nil {
-		return []string{policy.AnyName}
-	}
 	var names []string
 	uses, known := 0, 0
-	ast.PostOrderVisit(parsed.NativeRep().Expr(), ast.NewExprVisitor(func(expr ast.Expr) {
-		if expr.Kind() == ast.IdentKind && expr.AsIdent() == globalContext {
+	err := visitCEL(expression, func(expr ast.Expr) {
+		if variableOf(expr) == globalContext {
 			uses++
 		}
 		if expr.Kind() != ast.CallKind {
@@ -77,7 +68,10 @@ func globalNames(expression string) []string {
 			known++
 			names = append(names, name)
 		}
-	}))
+	})
+	if err != nil {
+		return []string{policy.AnyName}
+	}
 	if uses > known {
 		names = append(names, policy.AnyName)
 	}
@@ -89,7 +83,7 @@ func literalGet(call ast.CallExpr) (name string, ok bool) {
 		return "", false
 	}
 	target, first := call.Target(), call.Args()[0]
-	if target.Kind() != ast.IdentKind || target.AsIdent() != globalContext || first.Kind() != ast.LiteralKind {
+	if variableOf(target) != globalContext || first.Kind() != ast.LiteralKind {
 		return "", false
 	}
 	name, ok = first.AsLiteral().Value().(string)

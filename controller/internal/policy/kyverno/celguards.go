@@ -175,14 +175,6 @@ func bytesOfJoined(args []ref.Val) int64 {
 	return out
 }
 
-// formatted counts each argument as often as the format has a verb: it may be a list or a map.
-func bytesOfFormatted(args []ref.Val) int64 {
-	const longestNumber = 400
-	format, _ := args[0].(types.String)
-	verbs := int64(strings.Count(string(format), "%"))
-	return text(args[0]) + deepBytes(args[1]) + times(verbs, longestNumber)
-}
-
 func bytesOfReplaced(args []ref.Val) int64 {
 	in, ok := args[0].(types.String)
 	old, also := args[1].(types.String)
@@ -212,7 +204,7 @@ func bytesOfRanged(args []ref.Val) int64 {
 	return times(int64(count), valueBytes)
 }
 
-// copied is for functions that make a list or a map of the elements of their arguments.
+// bytesOfCopied is for functions that make a list or a map of the elements of their arguments.
 func bytesOfCopied(args []ref.Val) int64 {
 	var out int64
 	for _, arg := range args {

@@ -63,12 +63,11 @@ type rule struct {
 
 func (c *Compiler) compileClassic(object *unstructured.Unstructured, all []*unstructured.Unstructured) policy.Policy {
 	referring, ignored := c.counting(object, classicExceptions(object, all))
-	referring, unfit := boundedExceptions(referring)
 	described := describe(object, referring)
 	described.ignored = ignored
 	known := object.DeepCopy()
 	problem := translate(known)
-	described.doubt = errors.Join(unknownFieldsError(unknownFields(known)), unfit)
+	described.doubt = unknownFieldsError(unknownFields(known))
 	named := unique(kindTargets(rawKinds(object)))
 	described.admission.Targets = requestTargets(named)
 	decoded, err := decodeClassic(known)

@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"github.com/docket-project/docket/controller/internal/contextcache/call"
 	"github.com/docket-project/docket/controller/internal/policy"
 )
 
@@ -91,7 +92,13 @@ func cluster(t *testing.T) *Compiler {
 		}
 	}))
 	t.Cleanup(server.Close)
-	config := &rest.Config{Host: server.URL, QPS: -1}
+	return compilerOf(t, server.URL, call.Config{})
+}
+
+// compilerOf returns a compiler for an API server that knows pods.
+func compilerOf(t *testing.T, address string, calls call.Config) *Compiler {
+	t.Helper()
+	config := &rest.Config{Host: address, QPS: -1}
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
 		t.Fatal(err)
@@ -102,7 +109,7 @@ func cluster(t *testing.T) *Compiler {
 	}
 	mapper := meta.NewDefaultRESTMapper(nil)
 	mapper.Add(schema.GroupVersionKind{Version: "v1", Kind: "Pod"}, meta.RESTScopeNamespace)
-	out, err := NewCompiler(Config{Client: client, Kubernetes: typed, Mapper: mapper})
+	out, err := NewCompiler(Config{Client: client, Kubernetes: typed, Mapper: mapper, Calls: calls})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,9 +6,7 @@ package kyverno
 import (
 	"fmt"
 	"slices"
-	"strings"
 
-	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/ast"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -50,6 +48,9 @@ func (c *Compiler) ignore(object, exception *unstructured.Unstructured) (reason,
 			return policy.ExceptionReach, fmt.Sprintf("a match condition uses %s, which exceptions don't have: decide by the object, the request and the namespace", word)
 		}
 	}
+	if name := unboundedOf(exception); name != "" {
+		return policy.ExceptionUnbounded, fmt.Sprintf("it calls the function %s, which exceptions don't have since its result has no bound: do without it", name)
+	}
 	return "", ""
 }
 
@@ -76,23 +77,11 @@ var reaching = []string{"resource", "http", globalContext, "image", "imageData"}
 // reachingWord returns the variable that an expression has and an exception may not have. What can't be
 // parsed does not compile either, which is said elsewhere.
 func reachingWord(expression string) string {
-	environment, err := cel.NewEnv(cel.OptionalTypes())
-	if err != nil {
-		return "an unknown variable"
-	}
-	parsed, issues := environment.Parse(expression)
-	if issues.Err() != nil {
-		return ""
-	}
 	found := ""
-	ast.PostOrderVisit(parsed.NativeRep().Expr(), ast.NewExprVisitor(func(expr ast.Expr) {
-		if expr.Kind() != ast.IdentKind {
-			return
-		}
-		// With a dot before it, it is the same variable.
-		if name := strings.TrimPrefix(expr.AsIdent(), "."); slices.Contains(reaching, name) {
+	_ = visitCEL(expression, func(expr ast.Expr) {
+		if name := variableOf(expr); slices.Contains(reaching, name) {
 			found = name
 		}
-	}))
+	})
 	return found
 }

@@ -12,12 +12,6 @@ import (
 	"sync"
 	"testing"
 
-	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
-
 	"github.com/docket-project/docket/controller/internal/contextcache/call"
 )
 
@@ -70,27 +64,7 @@ func (s *askedServer) take() []string {
 // refused before it gets to a transport.
 func (s *askedServer) compilerFor(t *testing.T) *Compiler {
 	t.Helper()
-	return s.compilerWith(t, call.Config{})
-}
-
-func (s *askedServer) compilerWith(t *testing.T, calls call.Config) *Compiler {
-	t.Helper()
-	config := &rest.Config{Host: s.URL, QPS: -1}
-	client, err := dynamic.NewForConfig(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	typed, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	mapper := meta.NewDefaultRESTMapper(nil)
-	mapper.Add(schema.GroupVersionKind{Version: "v1", Kind: "Pod"}, meta.RESTScopeNamespace)
-	out, err := NewCompiler(Config{Client: client, Kubernetes: typed, Mapper: mapper, Calls: calls})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
+	return compilerOf(t, s.URL, call.Config{})
 }
 
 // callRule is a rule that reads a call.

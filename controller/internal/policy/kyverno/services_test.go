@@ -45,7 +45,7 @@ func (s *askedServer) calling(t *testing.T, allowed bool) *Compiler {
 	if allowed {
 		config.Allow = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 	}
-	return s.compilerWith(t, config)
+	return compilerOf(t, s.URL, config)
 }
 
 // TestServicesAreCalledByOneClient: calls of rules and of CEL go to the addresses that our ranges allow,

@@ -57,6 +57,7 @@ func TestEntriesOfPolicies(t *testing.T) {
 	for expression, want := range map[string][]policy.Entry{
 		`globalContext.Get("a", "").size() > 0 && globalContext.Get("a", "p").size() > 0`: {global("a")},
 		`globalContext.Get("b") != null`:                                 {global("b")},
+		`.globalContext.Get("b", "") != null`:                            {global("b")},
 		`globalContext.Get("a-" + object.metadata.name, "") != null`:     {global(policy.AnyName)},
 		`[globalContext].all(g, g.Get("a", "") != null)`:                 {global(policy.AnyName)},
 		`object.metadata.name != "other"`:                                nil,

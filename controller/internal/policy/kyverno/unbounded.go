@@ -4,12 +4,10 @@
 package kyverno
 
 import (
-	"errors"
 	"fmt"
 	"regexp"
 	"strings"
 
-	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/ast"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
@@ -30,31 +28,16 @@ func unboundedError(name string) error {
 	)
 }
 
-// usesUnbounded returns an error if an expression of the object calls such a function. An expression
-// of JMESPath may be made of parts, see [search.call].
-func usesUnbounded(object *unstructured.Unstructured) error {
-	var found error
+// unboundedOf returns such a function that an expression of the object calls, always the same one;
+// nothing if there is none. An expression of JMESPath may be made of parts, see [search.call].
+func unboundedOf(object *unstructured.Unstructured) string {
+	found := ""
 	eachText(object.Object["spec"], func(text string) {
-		if name := unboundedIn(text); name != "" {
-			found = unboundedError(name)
+		if name := unboundedIn(text); name != "" && (found == "" || name < found) {
+			found = name
 		}
 	})
 	return found
-}
-
-// boundedExceptions returns the exceptions without those that call such a function, and what there
-// is to say of these. The policy holds as if they did not exist.
-func boundedExceptions(all []*unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
-	var kept []*unstructured.Unstructured
-	var problems []error
-	for _, exception := range all {
-		if err := usesUnbounded(exception); err != nil {
-			problems = append(problems, fmt.Errorf("PolicyException %s/%s does not count: %w", exception.GetNamespace(), exception.GetName(), err))
-			continue
-		}
-		kept = append(kept, exception)
-	}
-	return kept, errors.Join(problems...)
 }
 
 // unboundedIn returns the first such function that a text calls.
@@ -63,20 +46,15 @@ func unboundedIn(text string) string {
 	if match == nil {
 		return ""
 	}
-	environment, err := cel.NewEnv(cel.OptionalTypes())
-	if err != nil {
-		return match[1]
-	}
-	parsed, issues := environment.Parse(text)
-	if issues.Err() != nil {
-		return match[1] // It is JMESPath, or part of another text.
-	}
 	name := ""
-	ast.PostOrderVisit(parsed.NativeRep().Expr(), ast.NewExprVisitor(func(expr ast.Expr) {
+	err := visitCEL(text, func(expr ast.Expr) {
 		if expr.Kind() == ast.CallKind && unboundedFunctions[calledName(expr.AsCall())] {
 			name = calledName(expr.AsCall())
 		}
-	}))
+	})
+	if err != nil {
+		return match[1] // It is JMESPath, or part of another text.
+	}
 	return name
 }
 

@@ -1,0 +1,31 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package scan
+
+import (
+	"testing"
+
+	"k8s.io/utils/clock"
+
+	"github.com/docket-project/docket/controller/internal/policy"
+)
+
+// BenchmarkAsker is what it costs that workers don't wait for slow policies: an evaluation that takes no time, by
+// whoever wants the answer and by another goroutine.
+func BenchmarkAsker(b *testing.B) {
+	s := &Scanner{config: Config{Clock: clock.RealClock{}, EvaluationLimit: defaultLimit, Patience: defaultPatience}}
+	c := &compiled{policy: unitNamed("p", false)}
+	b.Run("alone", func(b *testing.B) {
+		for b.Loop() {
+			s.ask(b.Context(), c, policy.Subject{})
+		}
+	})
+	b.Run("asker", func(b *testing.B) {
+		by := s.newAsker()
+		defer by.end()
+		for b.Loop() {
+			by.ask(question{ctx: b.Context(), policy: c})
+		}
+	})
+}
