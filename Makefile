@@ -124,6 +124,10 @@ producers: ## Run other people's programs with CRDs and with Docket, and write t
 	DOCKET_PRODUCERS=$(CURDIR)/docs/producers go test ./internal/apiserver -run '^TestRecordings$$' -count=1
 	go run ./internal/tools/producertable
 
+.PHONY: test-postgres-versions
+test-postgres-versions: ## Run the suite of the storage engine on every version of PostgreSQL that is supported
+	go test ./internal/store/postgres -count=1 -timeout 30m -run '^TestVersions$$' -postgres-versions=15,16,17,18
+
 .PHONY: test-short
 test-short: ## Run the quick tests: no race detector, no nested modules, no long ones
 	go test -short ./...
@@ -138,7 +142,7 @@ fuzz: ## Fuzz every target for TIME= each (default 30s)
 	@for package in $$(go list ./...); do \
 		for target in $$(go test -list '^Fuzz' $$package | grep '^Fuzz' || true); do \
 			echo "$$package $$target"; \
-			go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(TIME) $$package; \
+			go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(TIME) -fuzzminimizetime 100x $$package; \
 		done; \
 	done
 

@@ -105,8 +105,8 @@ cp -R deploy/base deploy/chart deploy/components deploy/controller deploy/overla
 pack "docket-deploy-${version}" "docket-deploy-${version}"
 
 rm -rf dist/work
-go run ./internal/tools/provenance --commit="$(git rev-parse HEAD)" --version="${version}" --platforms="${platforms}" dist/* >dist.provenance
-mv dist.provenance dist/provenance.intoto.json
+provenance=$(go run ./internal/tools/provenance --commit="$(git rev-parse HEAD)" --version="${version}" --platforms="${platforms}" dist/*)
+printf '%s\n' "${provenance}" >dist/provenance.intoto.json
 (cd dist && sha256sum -- * >SHA256SUMS)
 # The checksums vouch for all else, and their signature for them (SECURITY.md says how to verify it).
 if [ -n "${SIGNING_KEY:-}" ]; then

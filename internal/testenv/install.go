@@ -32,6 +32,10 @@ type installation struct {
 	bin     string              // folder of initdb and postgres
 	version string              // what postgres --version prints
 	runAs   *syscall.Credential // nil: the user of this process
+	// settings of its servers, which count more than those that all have.
+	settings []string
+	// cleaner removes the binaries when this process ends, if they are its own.
+	cleaner *watchdog
 }
 
 // findInstallation looks for the newest server binaries and installs them if there

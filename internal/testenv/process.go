@@ -161,7 +161,7 @@ func (p *process) settings() []string {
 		"log_timezone=UTC",
 	}
 	arguments := []string{"-D", filepath.Join(p.dir, "data")}
-	for _, setting := range settings {
+	for _, setting := range append(settings, p.install.settings...) {
 		arguments = append(arguments, "-c", setting)
 	}
 	return arguments

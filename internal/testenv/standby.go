@@ -59,6 +59,15 @@ func (d *Dedicated) Promote(t testing.TB) {
 	}
 }
 
+// GoOnAlone has a primary wait for no standby any more: what it commits from now on is lost with it where the standby
+// has not got it.
+func (d *Dedicated) GoOnAlone(t testing.TB) {
+	t.Helper()
+	if err := d.process.stopWaiting(); err != nil {
+		t.Fatalf("let the primary go on alone: %v", err)
+	}
+}
+
 // stopWaiting turns synchronous replication off.
 func (p *process) stopWaiting() error {
 	return errors.Join(p.admin("ALTER SYSTEM RESET synchronous_standby_names"), p.admin("SELECT pg_reload_conf()"))

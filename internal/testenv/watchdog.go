@@ -14,14 +14,25 @@ import (
 )
 
 // watchdogScript reads process ids, one a line, 0 for none; the last one counts.
-// At the end of its input it ends that process and removes the folder $1.
+// At the end of its input it ends that process and removes the folder $1. If that
+// process was Patroni, its server goes on: it is one that works in $1/data.
 const watchdogScript = `
+there() { [ "$(readlink "/proc/$1/cwd")" = "$2" ]; }
 pid=0
 while read -r line; do pid=$line; done
 if [ "$pid" != 0 ]; then
 	kill -QUIT "$pid" 2>/dev/null
 	tries=0
 	while kill -0 "$pid" 2>/dev/null && [ "$tries" -lt 100 ]; do
+		sleep 0.1
+		tries=$((tries + 1))
+	done
+	kill -KILL "$pid" 2>/dev/null
+fi
+if read -r pid 2>/dev/null <"$1/data/postmaster.pid" && there "$pid" "$1/data"; then
+	kill -QUIT "$pid" 2>/dev/null
+	tries=0
+	while there "$pid" "$1/data" && [ "$tries" -lt 100 ]; do
 		sleep 0.1
 		tries=$((tries + 1))
 	done

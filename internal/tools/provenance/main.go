@@ -10,6 +10,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -63,7 +64,7 @@ func main() {
 // write writes the statement about files.
 func write(out io.Writer, commit, version, platforms string, files []string) error {
 	if commit == "" || version == "" || platforms == "" || len(files) == 0 {
-		return fmt.Errorf("usage: provenance --commit=… --version=… --platforms=… FILE…")
+		return errors.New("usage: provenance --commit=… --version=… --platforms=… FILE…")
 	}
 	script := repository + "/blob/" + commit + "/hack/release.sh"
 	s := statement{
