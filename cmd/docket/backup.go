@@ -111,6 +111,8 @@ func (r *restoring) validate() error {
 		err = errors.Join(err, errors.New("--from: is required; give a file that docket backup has written, or --replaced if the database was put back already"))
 	case r.from != "" && r.replaced:
 		err = errors.Join(err, errors.New("--from and --replaced: give one of them"))
+	case r.passwordFile != "" && !r.replaced:
+		err = errors.Join(err, errors.New("--database-password-file: is for --replaced with PostgreSQL; leave it out, a file of SQLite has no password"))
 	case r.replaced && r.atNextStart:
 		err = errors.Join(err, errors.New("--at-next-start: is for --from; with --replaced no server may use the database"))
 	}

@@ -45,6 +45,7 @@ func TestBackupCommands(t *testing.T) {
 		{"clients list again", cli.ExitOK, false, []string{"restore", "--database", url("other.db"), "--replaced"}},
 		{"--from: is required", cli.ExitUsage, false, []string{"restore", "--database", url("other.db")}},
 		{"give one of them", cli.ExitUsage, false, []string{"restore", "--database", url("other.db"), "--from", copied, "--replaced"}},
+		{"--database-password-file: is for --replaced", cli.ExitUsage, false, []string{"restore", "--database", url("other.db"), "--from", copied, "--database-password-file", copied}},
 		{"--from: open " + folder + "/nope: no such file", cli.ExitUsage, false, []string{"restore", "--database", url("other.db"), "--from", folder + "/nope"}},
 		{"use pg_dump", cli.ExitUsage, false, []string{"restore", "--database", "etcd://localhost", "--from", copied}},
 	} {

@@ -106,7 +106,7 @@ func (f *crdsFlags) add(fs *pflag.FlagSet) {
 	fs.BoolVar(&f.options.Switch, "switch", false, "Change the APIServices when everything is copied. Otherwise the migration waits until somebody does; with --to-cluster it ends then.")
 	fs.StringVar(&f.services, "api-services", "", "File with the APIServices for --switch, as docket bootstrap prints them.")
 	fs.BoolVar(&f.options.Overwrite, "overwrite", false, "Make Docket equal to the cluster although it holds reports that came from no migration.")
-	fs.DurationVar(&f.options.Settle, "settle", f.options.Settle, "How long to wait until all API servers of the cluster and all replicas of Docket have seen a change.")
+	fs.DurationVar(&f.options.Settle, "settle", f.options.Settle, "How long to wait until all API servers of the cluster have seen a change, and all replicas of Docket if that keeps its reports in etcd.")
 	fs.BoolVar(&f.verify, "verify", false, "Only compare both sides, report by report. Writes no report.")
 	fs.BoolVar(&f.free, "delete-from-cluster", false, "Delete the custom resources of a migration that is done, after comparing once more.")
 	fs.BoolVar(&f.abort, "abort", false, "End a migration before the switch: undo its changes to CustomResourceDefinitions, and forget its state.")

@@ -6,7 +6,6 @@ package apiserver
 import (
 	"context"
 	"fmt"
-	"maps"
 	"net/http"
 	"strings"
 	"sync"
@@ -39,6 +38,8 @@ const (
 	holdWaiting = 100
 	// holdRetry is when to look again after the holds could not be read.
 	holdRetry = time.Second
+	// holdRetrySeconds is when a refused request is to come again.
+	holdRetrySeconds = 1
 	// holdsKey is the one object that holds are kept in.
 	holdsKey = "/docket.dev/holds/all"
 )
@@ -46,7 +47,7 @@ const (
 // holds are kept in the database, so that all replicas obey them, and so that a
 // restart doesn't end them. A server that doesn't know them yet lets requests wait.
 type holds struct {
-	storage storage.Interface
+	storage *store.Resource
 	// authorizer says who may import, and so pass a hold.
 	authorizer authorizer.Authorizer
 	// waiting counts the requests that wait.
@@ -54,6 +55,8 @@ type holds struct {
 
 	mu      sync.Mutex
 	byGroup map[string]imports.Hold
+	// version of the object that they were read from, 0 for none.
+	version uint64
 	known   bool
 	// changed is closed with each change of the fields above.
 	changed chan struct{}
@@ -138,14 +141,18 @@ func (h *holds) load(ctx context.Context) (string, error) {
 	if err := h.storage.Get(ctx, holdsKey, storage.GetOptions{IgnoreNotFound: true}, &object); err != nil {
 		return "", err
 	}
+	version, err := storage.APIObjectVersioner{}.ObjectResourceVersion(&object)
+	if err != nil {
+		return "", err
+	}
 	byGroup := map[string]imports.Hold{}
 	for group, hold := range object.GetAnnotations() {
 		byGroup[group] = imports.Hold(hold)
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if !h.known || !maps.Equal(h.byGroup, byGroup) {
-		h.known, h.byGroup = true, byGroup
+	if !h.known || version != h.version {
+		h.known, h.byGroup, h.version = true, byGroup, version
 		close(h.changed)
 		h.changed = make(chan struct{})
 	}
@@ -197,12 +204,30 @@ func (h *holds) of(group string) (imports.Hold, <-chan struct{}) {
 	return h.byGroup[group], h.changed
 }
 
+// guard makes the writes of a request for a group that nothing holds end when that changes, and says whether nothing does.
+// This process may learn of a hold late; the database checks.
+func (h *holds) guard(r *http.Request, group string) (*http.Request, bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.known || h.byGroup[group] != imports.NoHold {
+		return r, false
+	}
+	if r.Method == http.MethodGet {
+		return r, true
+	}
+	return r.WithContext(h.storage.WithGuard(r.Context(), holdsKey, h.version)), true
+}
+
 // wrap makes requests for reports obey the holds.
 func (h *holds) wrap(inner http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		group := reportsGroup(r.URL.Path)
-		if hold, _ := h.of(group); group == "" || hold == imports.NoHold {
+		if group == "" {
 			inner.ServeHTTP(w, r)
+			return
+		}
+		if guarded, free := h.guard(r, group); free {
+			inner.ServeHTTP(w, guarded)
 			return
 		}
 		if r.Header.Get(imports.HoldHeader) != "" {
@@ -211,14 +236,23 @@ func (h *holds) wrap(inner http.Handler) http.Handler {
 		}
 		switch h.wait(r.Context(), group) {
 		case imports.NoHold:
-			inner.ServeHTTP(w, r)
+			h.serve(inner, w, r, group)
 		case imports.HoldMoved:
 			refuseMoved(w, r, group)
 		case imports.HoldWait:
-			refuse(w, http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable,
-				"the reports of "+group+" are being migrated; if `docket migrate` was interrupted, start it again")
+			writeError(w, unavailable("the reports of "+group+" are being migrated; if `docket migrate` was interrupted, start it again"))
 		}
 	})
+}
+
+// serve serves a request for which a hold has ended.
+func (h *holds) serve(inner http.Handler, w http.ResponseWriter, r *http.Request, group string) {
+	guarded, free := h.guard(r, group)
+	if !free { // The next one has begun.
+		writeError(w, unavailable("the reports of "+group+" are being migrated"))
+		return
+	}
+	inner.ServeHTTP(w, guarded)
 }
 
 // pass serves a request that asks to be let through a hold, if it comes from somebody who
@@ -230,15 +264,13 @@ func (h *holds) pass(inner http.Handler, w http.ResponseWriter, r *http.Request)
 	})
 	switch {
 	case err != nil:
-		refuse(w, http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable,
-			"it can't be found out who may post to "+imports.Path+" now: "+err.Error())
+		writeError(w, unavailable("it can't be found out who may post to "+imports.Path+" now: "+err.Error()))
 	case decision != authorizer.DecisionAllow:
 		klog.V(4).InfoS("Refused a request that asked to pass a hold", "reason", reason)
-		writeJSON(w, http.StatusForbidden, metav1.Status{
-			TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"},
-			Status:   metav1.StatusFailure, Code: http.StatusForbidden, Reason: metav1.StatusReasonForbidden,
+		writeError(w, &apierrors.StatusError{ErrStatus: metav1.Status{
+			Status: metav1.StatusFailure, Code: http.StatusForbidden, Reason: metav1.StatusReasonForbidden,
 			Message: "the header " + imports.HoldHeader + " is for those who may post to " + imports.Path + "; leave it out, or get that right",
-		})
+		}})
 	default:
 		inner.ServeHTTP(w, r)
 	}
@@ -293,14 +325,13 @@ func refuseMoved(w http.ResponseWriter, r *http.Request, group string) {
 		writeJSON(w, http.StatusOK, map[string]any{"type": "ERROR", "object": status})
 		return
 	}
-	refuse(w, http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests, message)
+	writeError(w, apierrors.NewTooManyRequests(message, holdRetrySeconds))
 }
 
-func refuse(w http.ResponseWriter, code int32, reason metav1.StatusReason, message string) {
-	w.Header().Set("Retry-After", "1")
-	writeJSON(w, int(code), metav1.Status{
-		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"},
-		Status:   metav1.StatusFailure, Code: code, Reason: reason, Message: message,
-		Details: &metav1.StatusDetails{RetryAfterSeconds: 1},
-	})
+// unavailable is the answer to a request that is to come again.
+func unavailable(message string) *apierrors.StatusError {
+	return &apierrors.StatusError{ErrStatus: metav1.Status{
+		Status: metav1.StatusFailure, Code: http.StatusServiceUnavailable, Reason: metav1.StatusReasonServiceUnavailable,
+		Message: message, Details: &metav1.StatusDetails{RetryAfterSeconds: holdRetrySeconds},
+	}}
 }

@@ -6,9 +6,7 @@ package database
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"os"
 
 	"github.com/docket-project/docket/internal/store/postgres"
 	"github.com/docket-project/docket/internal/store/sqlite"
@@ -27,37 +25,13 @@ func Backup(ctx context.Context, rawURL, to string) error {
 	return sqlite.Backup(ctx, path, to)
 }
 
-// BackupTo writes the copy to out. Until it is checked it is a file beside the database. Nothing of it is
-// left when out breaks, which ends a process without further ado if it is standard output.
-func BackupTo(ctx context.Context, rawURL string, out io.Writer) (err error) {
+// BackupTo writes the copy to out; see [sqlite.BackupTo]. For other databases it returns ErrOwnTools.
+func BackupTo(ctx context.Context, rawURL string, out io.Writer) error {
 	path, err := sqlitePath(rawURL)
 	if err != nil {
 		return err
 	}
-	copied := fmt.Sprintf("%s.backup-%d", path, os.Getpid())
-	// Of a process of our number that was killed: in a container numbers come again soon.
-	if err := removed(copied); err != nil {
-		return err
-	}
-	if err := sqlite.Backup(ctx, path, copied); err != nil {
-		return err
-	}
-	file, err := os.Open(copied)
-	if err != nil {
-		return errors.Join(err, os.Remove(copied))
-	}
-	_ = os.Remove(copied) // Where open files can't be removed, it is done below.
-	defer func() { err = errors.Join(err, file.Close(), removed(copied)) }()
-	_, err = io.Copy(out, file)
-	return err
-}
-
-// removed removes a file, if it is there.
-func removed(path string) error {
-	if err := os.Remove(path); !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
-	return nil
+	return sqlite.BackupTo(ctx, path, out)
 }
 
 // Restore puts what Backup wrote in the place of the SQLite database that a URL names; see [sqlite.Restore].

@@ -136,7 +136,7 @@ func (m *Crds) copyBack(ctx context.Context, copiers []*copier, kinds []registry
 }
 
 // stopClients lets requests wait at Docket, and returns when those that did not wait
-// are over and all replicas know.
+// are over: the database refuses what a replica writes that does not know of the hold.
 func (m *Crds) stopClients(ctx context.Context, copiers []*copier) error {
 	for _, c := range copiers {
 		if err := m.crds.setServed(ctx, c.kind, true); err != nil {
@@ -146,7 +146,8 @@ func (m *Crds) stopClients(ctx context.Context, copiers []*copier) error {
 	if err := m.retry.sleep(ctx, m.options.Settle); err != nil {
 		return err
 	}
-	if _, err := m.hold(ctx, imports.HoldWait, m.options.Groups...); err != nil {
+	held, err := m.hold(ctx, imports.HoldWait, m.options.Groups...)
+	if err != nil || held {
 		return err
 	}
 	return m.retry.sleep(ctx, m.options.Settle)
@@ -179,13 +180,15 @@ func (m *Crds) giveBack(ctx context.Context, copiers []*copier) error {
 			return err
 		}
 	}
-	if _, err := m.hold(ctx, imports.HoldMoved, m.options.Groups...); err != nil {
+	held, err := m.hold(ctx, imports.HoldMoved, m.options.Groups...)
+	if err != nil {
 		return err
 	}
 	m.out.say("%s: served by the cluster again.", strings.Join(m.options.Groups, ", "))
-	// A commit that took longer than the wait, if there was one.
-	if err := m.retry.sleep(ctx, m.options.Settle); err != nil {
-		return err
+	if !held { // A commit that took longer than the wait, if there was one.
+		if err := m.retry.sleep(ctx, m.options.Settle); err != nil {
+			return err
+		}
 	}
 	return reconcileAll(ctx, copiers, imports.Tail)
 }

@@ -30,14 +30,12 @@ type countKey struct {
 	at       engine.Revision
 }
 
-// get returns how many objects come after a place, -1 if that isn't known.
-func (c *pageCounts) get(key countKey) int64 {
+// get returns how many objects come after a place, -1 for too many to count, if it was counted.
+func (c *pageCounts) get(key countKey) (count int64, counted bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if count, ok := c.counts[key]; ok {
-		return count
-	}
-	return -1
+	count, counted = c.counts[key]
+	return count, counted
 }
 
 func (c *pageCounts) put(key countKey, count int64) {

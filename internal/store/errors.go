@@ -36,6 +36,8 @@ func apiError(operation string, err error) error {
 	switch {
 	case err == nil:
 		return nil
+	case errors.Is(err, errGuarded):
+		return failure(http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable, operation+": the reports are being migrated; nothing was written, try again", retryAfterSeconds)
 	case errors.Is(err, engine.ErrUnknownOutcome):
 		return apierrors.NewTimeoutError(operation+": the request ended or the connection to the database was lost before the change was confirmed; "+
 			"it may or may not have happened", 0)

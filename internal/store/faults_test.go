@@ -120,19 +120,34 @@ type reports struct {
 	*store.Resource
 	store  *store.Store
 	engine *faulty
+	config store.ResourceConfig
 }
 
+// newReports is on an engine that can be made to fail.
 func newReports(t *testing.T) *reports {
 	t.Helper()
 	f := &faulty{Engine: openModel(t)}
-	s := storetest.Start(t, store.Options{Engine: f})
-	return &reports{store: s, engine: f, Resource: s.Resource(store.ResourceConfig{
+	r := newReportsOn(t, f)
+	r.engine = f
+	return r
+}
+
+func newReportsOn(t *testing.T, e engine.Engine) *reports {
+	t.Helper()
+	return newReportsWith(t, store.Options{Engine: e})
+}
+
+func newReportsWith(t testing.TB, options store.Options) *reports {
+	t.Helper()
+	s := storetest.Start(t, options)
+	config := store.ResourceConfig{
 		GroupResource: schema.GroupResource{Group: wgpolicy.SchemeGroupVersion.Group, Resource: "policyreports"},
 		Prefix:        "/wgpolicyk8s.io/policyreports", OneVersion: true,
 		Codec:       registry.NewStorageCodec(),
 		NewFunc:     func() runtime.Object { return &policyReport{} },
 		NewListFunc: func() runtime.Object { return &policyReportList{} },
-	})}
+	}
+	return &reports{store: s, config: config, Resource: s.Resource(config)}
 }
 
 func key(name string) string { return "/wgpolicyk8s.io/policyreports/ns/" + name }
@@ -280,10 +295,7 @@ func TestWatchOfDatabaseThatIsAway(t *testing.T) {
 func TestReady(t *testing.T) {
 	t.Parallel()
 	r := newReports(t)
-	r.create(t, "x") // the store runs now
-	if err := r.store.Ready(t.Context()); err != nil {
-		t.Errorf("a store that works isn't ready: %v", err)
-	}
+	r.awaitReady(t)
 	r.engine.set(func(string) error { return engine.ErrUnavailable }, 0)
 	if err := r.store.Ready(t.Context()); !errors.Is(err, engine.ErrUnavailable) {
 		t.Errorf("ready without a database: %v", err)
@@ -329,5 +341,27 @@ func TestRebuildResults(t *testing.T) {
 	}
 	if last != 250 || total != 250 {
 		t.Errorf("rebuilt %d of %d, want 250 of 250", last, total)
+	}
+}
+
+// TestRebuildBesideDamage: an object that can't be read is named, and the others are rebuilt.
+func TestRebuildBesideDamage(t *testing.T) {
+	t.Parallel()
+	e := openModel(t)
+	r := newReportsOn(t, e)
+	for i := range 150 {
+		r.create(t, fmt.Sprintf("report-%03d", i))
+	}
+	broken := engine.Op{
+		Kind: engine.Create, Resource: "/wgpolicyk8s.io/policyreports/", Key: "ns/broken",
+		Value: engine.Value{Data: []byte("nothing"), Codec: 99, Size: 7},
+	}
+	if _, err := e.Commit(t.Context(), []engine.Op{broken}); err != nil {
+		t.Fatal(err)
+	}
+	var last int64
+	err := r.store.RebuildResults(t.Context(), func(done, _ int64) { last = done })
+	if last != 151 || !errors.Is(err, engine.ErrSchema) || !strings.Contains(err.Error(), "ns/broken") {
+		t.Errorf("rebuilt %d of 151; the error is %v", last, err)
 	}
 }

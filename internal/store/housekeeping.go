@@ -6,8 +6,10 @@ package store
 import (
 	"context"
 	"errors"
+	"math"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	"k8s.io/klog/v2"
 
 	"github.com/docket-project/docket/internal/store/engine"
@@ -26,61 +28,86 @@ const (
 const expirePage = 500
 
 // keepHouse drops old history, expired objects and unused rows, and measures
-// the database.
+// the database. Each part has its own time: one that takes long delays no other.
 func (s *Store) keepHouse(ctx context.Context) error {
-	compact := s.options.Clock.NewTicker(compactInterval)
-	defer compact.Stop()
-	expire := s.options.Clock.NewTicker(expireInterval)
-	defer expire.Stop()
-	tidy := s.options.Clock.NewTicker(tidyInterval)
-	defer tidy.Stop()
-	usage := s.options.Clock.NewTicker(usageInterval)
-	defer usage.Stop()
-	failing := map[string]bool{}
+	var group errgroup.Group
+	for _, duty := range []struct {
+		what  string
+		every time.Duration
+		work  func(context.Context) error
+	}{
+		{"tell other replicas that this one lives", beatInterval, s.live},
+		{"drop old history", compactInterval, s.dropHistory},
+		{"delete expired objects", expireInterval, s.expire},
+		{"tidy up the database", tidyInterval, s.engine.Tidy},
+		{"measure the database", usageInterval, s.measure},
+	} {
+		group.Go(func() error {
+			s.repeat(ctx, duty.what, duty.every, duty.work)
+			return nil
+		})
+	}
+	return group.Wait()
+}
+
+// repeat does some work at intervals until ctx ends.
+func (s *Store) repeat(ctx context.Context, what string, every time.Duration, work func(context.Context) error) {
+	ticker := s.options.Clock.NewTicker(every)
+	defer ticker.Stop()
+	failing := false
 	for {
-		var what string
-		var err error
 		select {
 		case <-ctx.Done():
-			return nil
-		case <-compact.C():
-			what, err = "drop old history", s.dropHistory(ctx)
-		case <-expire.C():
-			what, err = "delete expired objects", s.expire(ctx)
-		case <-tidy.C():
-			what, err = "tidy up the database", s.engine.Tidy(ctx)
-		case <-usage.C():
-			what, err = "measure the database", s.measure(ctx)
+			return
+		case <-ticker.C():
 		}
+		err := work(ctx)
 		if ctx.Err() == nil {
-			logHousekeeping(failing, what, err)
+			failing = logHousekeeping(failing, what, err)
 		}
 	}
 }
 
-// logHousekeeping tells of the first failure of some work and of the first success after it; a metric
-// counts all failures.
-func logHousekeeping(failing map[string]bool, what string, err error) {
+// logHousekeeping tells of the first failure of some work and of the first success after it, and returns whether
+// it fails now; a metric counts all failures.
+func logHousekeeping(was bool, what string, err error) (failing bool) {
 	if err != nil {
 		housekeepingErrors.Inc()
 	}
-	was := failing[what]
-	failing[what] = err != nil
 	switch {
 	case err != nil && !was:
 		klog.ErrorS(err, "Housekeeping fails; it is tried again and again", "work", what)
 	case err == nil && was:
 		klog.InfoS("Housekeeping works again", "work", what)
 	}
+	return err != nil
 }
 
-// dropHistory compacts what is older or larger than history is to be.
+// dropHistory compacts what is older or larger than history is to be, but for what lists and watches of this process
+// or another one are reading: for them there may be twice as much.
 func (s *Store) dropHistory(ctx context.Context) error {
 	horizon, err := s.engine.Horizon(ctx, s.options.History, s.options.HistoryBytes)
 	if err != nil || horizon == 0 {
 		return err
 	}
-	return s.Compact(ctx, horizon)
+	for _, needed := range []engine.Revision{s.readers.lowest(), engine.Revision(s.needed.Load())} {
+		if needed > 0 {
+			horizon = min(horizon, needed)
+		}
+	}
+	most, err := s.engine.Horizon(ctx, twice(s.options.History), twice(s.options.HistoryBytes))
+	if err != nil {
+		return err
+	}
+	return s.Compact(ctx, max(horizon, most))
+}
+
+// twice returns 2n, or the largest number.
+func twice[T ~int64](n T) T {
+	if n > math.MaxInt64/2 {
+		return math.MaxInt64
+	}
+	return 2 * n
 }
 
 // Compact drops events up to a revision: watches and lists can't start below

@@ -18,12 +18,12 @@ func TestHousekeepingIsQuiet(t *testing.T) {
 	var got []string
 	klog.SetLogger(funcr.New(func(_, line string) { got = append(got, line) }, funcr.Options{}))
 	t.Cleanup(klog.ClearLogger)
-	failing := map[string]bool{}
+	failing := false
 	for range 10 {
-		logHousekeeping(failing, "tidy up", errors.New("away"))
-		logHousekeeping(failing, "measure", nil)
+		failing = logHousekeeping(failing, "tidy up", errors.New("away"))
+		logHousekeeping(false, "measure", nil)
 	}
-	logHousekeeping(failing, "tidy up", nil)
+	failing = logHousekeeping(failing, "tidy up", nil)
 	logHousekeeping(failing, "tidy up", nil)
 	if len(got) != 2 || !strings.Contains(got[0], `"away" "work"="tidy up"`) || !strings.Contains(got[1], `works again" "work"="tidy up"`) {
 		t.Errorf("the log has %q", got)

@@ -25,7 +25,9 @@ type indexer struct {
 func newIndexer(indexedFields []string) *indexer {
 	x := &indexer{fields: map[string]struct{}{}}
 	for _, f := range indexedFields {
-		x.fields[f] = struct{}{}
+		if derivesFields {
+			x.fields[f] = struct{}{}
+		}
 	}
 	return x
 }

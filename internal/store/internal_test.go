@@ -4,6 +4,7 @@
 package store
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -15,6 +16,38 @@ import (
 	"github.com/docket-project/docket/internal/store/engine"
 	"github.com/docket-project/docket/internal/store/enginetest"
 )
+
+// Large objects are derived one by one, small ones together.
+func TestChunks(t *testing.T) {
+	t.Parallel()
+	rows := make([]engine.Row, 6)
+	for i, size := range []int32{deriveBytes * 3, 10, 20, deriveBytes - 20, deriveBytes, 1} {
+		rows[i].Size = size
+	}
+	var got []int
+	for chunk := range chunks(rows) {
+		got = append(got, len(chunk))
+	}
+	if diff := cmp.Diff([]int{1, 2, 1, 1, 1}, got); diff != "" {
+		t.Errorf("rows of each chunk (-want +got):\n%s", diff)
+	}
+}
+
+// Terms are stored: those of labels and fields stay what they are.
+func TestTermsStayTheSame(t *testing.T) {
+	t.Parallel()
+	got := newIndexer([]string{"scope.uid"}).terms(
+		labels.Set{"team": "a", "empty": "", "long": strings.Repeat("x", 63)}, fields.Set{"scope.uid": "team", "metadata.name": "n"})
+	want := []engine.Term{
+		{Name: -5287524843006055295, Value: -6307702377367403981},
+		{Name: -2016251384249790218, Value: -5168307219436131256},
+		{Name: 1412733061890673626, Value: -3292477735350538661},
+		{Name: 4013080601706306514, Value: -1205034819632174695},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("terms (-want +got):\n%s", diff)
+	}
+}
 
 // Every selector finds through the index what it matches, and maybe more.
 func TestConditionsOnlyNarrow(t *testing.T) {

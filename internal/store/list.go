@@ -98,7 +98,8 @@ type lister struct {
 	// lastKey is the key of the last row that was looked at.
 	lastKey string
 	more    bool
-	// remaining rows after lastKey; only with an empty predicate and a limit.
+	// remaining rows after lastKey, -1 for too many to count; only with an empty
+	// predicate and a limit.
 	remaining int64
 	// before is how many rows were left before this page, as far as it is known
 	// from the page before; else -1.
@@ -111,6 +112,8 @@ func (l *lister) full() bool { return l.limit() > 0 && int64(l.items.Len()) >= l
 
 func (l *lister) run(ctx context.Context) error {
 	q := l.query()
+	reader := reader{readers: &l.resource.store.readers}
+	defer reader.end()
 	for {
 		page, err := l.resource.store.engine.List(ctx, q)
 		if err != nil {
@@ -135,6 +138,7 @@ func (l *lister) run(ctx context.Context) error {
 		if !l.more || l.full() {
 			return nil
 		}
+		reader.needs(l.revision)
 		q = l.next(q)
 	}
 }
@@ -149,7 +153,7 @@ func (l *lister) query() engine.Query {
 		return q
 	}
 	q.Prefix = r.rest(l.keyPrefix)
-	q.Conditions = r.store.index.conditions(l.options.Predicate)
+	q.Conditions, q.Derivation = r.store.index.conditions(l.options.Predicate), r.store.options.Derivation
 	if l.limit() > 0 {
 		q.Limit = int(min(l.limit(), maxPage))
 		q.Count = l.options.Predicate.Empty()
@@ -158,8 +162,9 @@ func (l *lister) query() engine.Query {
 		q.After, q.Inclusive = startKey(r.rest(l.continueKey))
 	}
 	if q.Count && !q.Inclusive && q.Limit == int(l.limit()) {
-		l.before = r.store.counts.get(l.place(q.At, q.After))
-		q.Count = l.before < 0
+		if count, counted := r.store.counts.get(l.place(q.At, q.After)); counted {
+			l.before, q.Count = count, false
+		}
 	}
 	return q
 }
@@ -279,7 +284,12 @@ func (l *lister) continueToken() (string, *int64, error) {
 	}
 	// Without a limit the list goes on to its end, so more is never left.
 	count := l.remaining + l.limit()
-	return storage.PrepareContinueToken(l.resource.config.Prefix+l.lastKey, l.keyPrefix, int64(l.revision), count, l.more, l.options)
+	token, remaining, err := storage.PrepareContinueToken(
+		l.resource.config.Prefix+l.lastKey, l.keyPrefix, int64(l.revision), count, l.more, l.options)
+	if l.remaining < 0 {
+		remaining = nil // Nobody counted that far.
+	}
+	return token, remaining, err
 }
 
 // objects decodes rows, on several cores when it is worth it. They are shared

@@ -37,6 +37,11 @@ var (
 		Help:           "How long ago watches last had everything that the database holds; about a second at most while all is well.",
 		StabilityLevel: metrics.ALPHA,
 	})
+	polling = metrics.NewGauge(&metrics.GaugeOpts{
+		Name:           "docket_store_polling",
+		Help:           "1 when a pooler in front of the database keeps it from telling this process of other replicas' changes, so that it has to ask for them (10 times a second); 0 otherwise.",
+		StabilityLevel: metrics.ALPHA,
+	})
 	tableReads = metrics.NewCounter(&metrics.CounterOpts{
 		Name:           "docket_store_watch_table_reads_total",
 		Help:           "Pages of events that watches read from the database because memory no longer held them.",
@@ -47,6 +52,26 @@ var (
 		Help:           "Look-ups in the cache of decoded objects, by result (hit or miss).",
 		StabilityLevel: metrics.ALPHA,
 	}, []string{"result"})
+	derivedObjects = metrics.NewCounterVec(&metrics.CounterOpts{
+		Name:           "docket_store_derived_objects_total",
+		Help:           "Objects whose index terms and result rows were derived anew after an upgrade, by resource.",
+		StabilityLevel: metrics.ALPHA,
+	}, []string{"resource"})
+	indexComplete = metrics.NewGaugeVec(&metrics.GaugeOpts{
+		Name:           "docket_store_index_complete",
+		Help:           "Whether lists with selectors go by an index, by resource: 0 while it is derived anew after an upgrade, when they read all objects.",
+		StabilityLevel: metrics.ALPHA,
+	}, []string{"resource"})
+	fleetReplicas = metrics.NewGauge(&metrics.GaugeOpts{
+		Name:           "docket_store_replicas",
+		Help:           "Processes that use this cluster of the database, this one included, as of their last minute.",
+		StabilityLevel: metrics.ALPHA,
+	})
+	formats = metrics.NewGaugeVec(&metrics.GaugeOpts{
+		Name:           "docket_store_format",
+		Help:           "Formats: min_reader and min_writer are what the database demands, reads and writes what this program can.",
+		StabilityLevel: metrics.ALPHA,
+	}, []string{"of"})
 	gauges = metrics.NewGaugeVec(&metrics.GaugeOpts{
 		Name:           "docket_store_size",
 		Help:           "Sizes as of the last minute: watchers, ring_events, ring_bytes, cache_objects, cache_bytes, database_bytes, history_events, history_bytes, history_seconds, result_rows.",
@@ -60,7 +85,8 @@ var registerOnce sync.Once
 // again does no harm.
 func RegisterMetrics() {
 	registerOnce.Do(func() {
-		legacyregistry.MustRegister(operationSeconds, feedResets, watchLag, housekeepingErrors, tableReads, cacheRequests, gauges)
+		legacyregistry.MustRegister(operationSeconds, feedResets, watchLag, polling, housekeepingErrors, tableReads, cacheRequests,
+			derivedObjects, indexComplete, fleetReplicas, formats, gauges)
 		writer.RegisterMetrics()
 	})
 }
@@ -71,6 +97,30 @@ func observeOperation(operation, resource string, err error, took time.Duration)
 		result = "error"
 	}
 	operationSeconds.WithLabelValues(operation, resource, result).Observe(took.Seconds())
+}
+
+func observePolling(e engine.Engine) {
+	var polls float64
+	if p, ok := e.(engine.Poller); ok && p.Polls() {
+		polls = 1
+	}
+	polling.Set(polls)
+}
+
+func observeDerivation(resource string, complete bool) {
+	var value float64
+	if complete {
+		value = 1
+	}
+	indexComplete.WithLabelValues(resource).Set(value)
+}
+
+func observeFleet(f engine.Fleet) {
+	fleetReplicas.Set(float64(f.Replicas))
+	formats.WithLabelValues("reads").Set(float64(engine.ReadsFormat))
+	formats.WithLabelValues("writes").Set(float64(engine.WritesFormat))
+	formats.WithLabelValues("min_reader").Set(float64(f.Demands.Reader))
+	formats.WithLabelValues("min_writer").Set(float64(f.Demands.Writer))
 }
 
 func observeUsage(u engine.Usage, now time.Time) {

@@ -36,6 +36,11 @@ func TestPostgresDifferential(t *testing.T) { differential(t, openPostgres) }
 
 // Guarantees S1 to S4 with three replicas that are killed, and whose
 // connections are cut.
+func TestPostgresVersions(t *testing.T) {
+	t.Parallel()
+	storetest.Versions(t, openPostgres)
+}
+
 func TestPostgresReplicas(t *testing.T) {
 	url := testenv.Postgres(t).Database(t)
 	openReplica(t, url) // creates the tables

@@ -5,10 +5,14 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/docket-project/docket/internal/store/engine"
 )
+
+// maxDamaged is how many objects that can't be read an error of RebuildResults names.
+const maxDamaged = 20
 
 // rebuildPage is how many objects are derived anew at once: a transaction
 // that other writers wait for.
@@ -18,7 +22,8 @@ const rebuildPage = 100
 // store's resources anew from the objects, for example after they were
 // switched on or a new version derives more. Writers may go on meanwhile: an
 // object that changes is derived by its own write. progress is told how many
-// of how many objects are done; it may be nil.
+// of how many objects are done; it may be nil. An object that can't be read
+// keeps nobody else's rows from being made: the error at the end names it.
 func (s *Store) RebuildResults(ctx context.Context, progress func(done, total int64)) error {
 	s.resourcesMu.Lock()
 	resources := s.resources
@@ -31,46 +36,78 @@ func (s *Store) RebuildResults(ctx context.Context, progress func(done, total in
 		}
 		total += stats.Objects
 	}
+	var damaged damage
 	for _, r := range resources {
-		err := r.rebuild(ctx, func(n int) {
+		err := r.rebuild(ctx, &damaged, func(n int) {
 			done += int64(n)
 			if progress != nil {
 				progress(min(done, total), total)
 			}
 		})
 		if err != nil {
-			return fmt.Errorf("rebuild %s: %w", r.label, err)
+			return fmt.Errorf("rebuild %s: %w", r.label, errors.Join(err, damaged.err()))
 		}
 	}
-	return nil
+	return damaged.err()
 }
 
-func (r *Resource) rebuild(ctx context.Context, did func(n int)) error {
+// damage is what is wrong with objects that can't be read.
+type damage struct {
+	errs []error
+	more int
+}
+
+func (d *damage) add(label, key string, err error) {
+	if len(d.errs) == maxDamaged {
+		d.more++
+		return
+	}
+	d.errs = append(d.errs, fmt.Errorf("%s %s: %w", label, key, err))
+}
+
+func (d *damage) err() error {
+	switch {
+	case len(d.errs) == 0:
+		return nil
+	case d.more > 0:
+		return errors.Join(append(d.errs, fmt.Errorf("and %d more objects", d.more))...)
+	}
+	return errors.Join(d.errs...)
+}
+
+func (r *Resource) rebuild(ctx context.Context, damaged *damage, did func(n int)) error {
 	q := engine.Query{Resource: r.resource, Limit: rebuildPage}
 	for {
 		page, err := r.store.engine.List(ctx, q)
 		if err != nil || len(page.Rows) == 0 {
 			return err
 		}
-		items := make([]engine.Derived, len(page.Rows))
-		for i, row := range page.Rows {
-			object, err := r.object(ctx, row, r.store.cache.offer)
-			if err != nil {
-				return fmt.Errorf("object %s: %w", row.Key, err)
-			}
-			terms, projection, err := r.derived(object)
-			if err != nil {
-				return fmt.Errorf("object %s: %w", row.Key, err)
-			}
-			items[i] = engine.Derived{Resource: r.resource, Key: row.Key, Revision: row.Revision, Index: terms, Projection: projection}
-		}
-		if err := r.store.engine.Derive(ctx, items); err != nil {
+		if err := r.store.engine.Derive(ctx, r.deriveAll(ctx, page.Rows, damaged)); err != nil {
 			return err
 		}
-		did(len(items))
+		did(len(page.Rows))
 		q.After = page.Rows[len(page.Rows)-1].Key
 		if !page.More {
 			return nil
 		}
 	}
+}
+
+// deriveAll derives what can be derived.
+func (r *Resource) deriveAll(ctx context.Context, rows []engine.Row, damaged *damage) []engine.Derived {
+	items := make([]engine.Derived, 0, len(rows))
+	for _, row := range rows {
+		object, err := r.object(ctx, row, r.store.cache.offer)
+		if err != nil {
+			damaged.add(r.label, row.Key, err)
+			continue
+		}
+		terms, projection, err := r.derived(object)
+		if err != nil {
+			damaged.add(r.label, row.Key, err)
+			continue
+		}
+		items = append(items, engine.Derived{Resource: r.resource, Key: row.Key, Revision: row.Revision, Index: terms, Projection: projection, Derivation: r.store.options.Derivation})
+	}
+	return items
 }

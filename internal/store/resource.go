@@ -79,12 +79,7 @@ func (s *Store) Resource(config ResourceConfig) *Resource {
 		label: config.GroupResource.String(),
 	}
 	r.progress.init()
-	if config.ManyVersions {
-		return r
-	}
-	s.resourcesMu.Lock()
-	defer s.resourcesMu.Unlock()
-	s.resources = append(s.resources, r)
+	s.add(r)
 	return r
 }
 
@@ -278,7 +273,7 @@ func (r *Resource) derive(op *engine.Op, object runtime.Object) error {
 	if err != nil {
 		return err
 	}
-	op.Index, op.Projection = terms, projection
+	op.Index, op.Projection, op.Derivation = terms, projection, r.store.options.Derivation
 	return nil
 }
 

@@ -13,14 +13,14 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/docket-project/docket/internal/store/engine"
+	"github.com/docket-project/docket/internal/store/hub"
 )
 
 // change is an event of the cluster as the watchers of a resource share it:
 // each object is decoded once, and encoded once for each encoding.
 type change struct {
 	resource *Resource
-	kind     engine.OpKind
-	event    *engine.Event
+	entry    *hub.Entry
 
 	nowOnce, beforeOnce sync.Once
 	nowVersion          *version
@@ -29,14 +29,15 @@ type change struct {
 	beforeErr           error
 }
 
-func (r *Resource) newChange(event *engine.Event) *change {
-	return &change{resource: r, kind: event.Kind, event: event}
-}
+func (r *Resource) newChange(entry *hub.Entry) *change { return &change{resource: r, entry: entry} }
+
+// charge says that the change takes so many bytes more.
+func (c *change) charge(bytes int) { c.entry.Charge(c, int64(bytes)) }
 
 // now returns the object that the change wrote.
 func (c *change) now(ctx context.Context) (*version, error) {
 	c.nowOnce.Do(func() {
-		c.nowVersion, c.nowErr = c.version(context.WithoutCancel(ctx), c.event.Value)
+		c.nowVersion, c.nowErr = c.version(context.WithoutCancel(ctx), c.entry.Value)
 	})
 	return c.nowVersion, c.nowErr
 }
@@ -45,21 +46,22 @@ func (c *change) now(ctx context.Context) (*version, error) {
 // the change: to a watcher it is the last that it sees of it.
 func (c *change) before(ctx context.Context) (*version, error) {
 	c.beforeOnce.Do(func() {
-		c.beforeVersion, c.beforeErr = c.version(context.WithoutCancel(ctx), c.event.Previous)
+		c.beforeVersion, c.beforeErr = c.version(context.WithoutCancel(ctx), c.entry.Previous)
 	})
 	return c.beforeVersion, c.beforeErr
 }
 
 func (c *change) version(ctx context.Context, v engine.Value) (*version, error) {
-	data, _, err := c.resource.unpack(ctx, c.event.Key, v)
+	data, _, err := c.resource.unpack(ctx, c.entry.Key, v)
 	if err != nil {
 		return nil, err
 	}
-	object, err := c.resource.decode(data, c.event.Revision)
+	object, err := c.resource.decode(data, c.entry.Revision)
 	if err != nil {
 		return nil, err
 	}
-	return newVersion(object), nil
+	c.charge(objectFactor * len(data))
+	return newVersion(object, c.charge), nil
 }
 
 // metaObject is what all stored objects are.
@@ -74,10 +76,10 @@ type version struct {
 	shared *sharedObject
 }
 
-func newVersion(object runtime.Object) *version {
+func newVersion(object runtime.Object, charge func(bytes int)) *version {
 	v := &version{object: object}
 	if m, ok := object.(metaObject); ok {
-		v.shared = &sharedObject{metaObject: m, encodings: map[runtime.Identifier]*encoding{}}
+		v.shared = &sharedObject{metaObject: m, charge: charge, encodings: map[runtime.Identifier]*encoding{}}
 	}
 	return v
 }
@@ -96,6 +98,7 @@ func (v *version) forWatcher(shared bool) runtime.Object {
 // GetObject for a copy before they do.
 type sharedObject struct {
 	metaObject
+	charge func(bytes int)
 
 	mu        sync.Mutex
 	encodings map[runtime.Identifier]*encoding
@@ -122,6 +125,7 @@ func (o *sharedObject) CacheEncode(id runtime.Identifier, encode func(runtime.Ob
 		var buffer bytes.Buffer
 		e.err = encode(o.GetObject(), &buffer)
 		e.data = buffer.Bytes()
+		o.charge(len(e.data))
 	})
 	if e.err != nil {
 		return e.err

@@ -10,9 +10,9 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"weak"
 
 	"golang.org/x/sync/errgroup"
-	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
 	"github.com/docket-project/docket/internal/store/codec"
@@ -25,7 +25,7 @@ import (
 const (
 	DefaultHistory          = time.Hour
 	DefaultHistoryBytes     = int64(1 << 30)
-	DefaultRingBytes        = int64(32 << 20)
+	DefaultRingBytes        = int64(64 << 20)
 	DefaultCacheBytes       = int64(32 << 20)
 	DefaultBookmarkInterval = 30 * time.Second
 )
@@ -38,7 +38,8 @@ type Options struct {
 	// HistoryBytes how much of them at most.
 	History      time.Duration
 	HistoryBytes int64
-	// RingBytes bounds the events in memory, CacheBytes the decoded objects.
+	// RingBytes bounds the events in memory, as they are stored and decoded, CacheBytes
+	// the decoded objects.
 	RingBytes  int64
 	CacheBytes int64
 	// BookmarkInterval is the longest time that a watch which allows bookmarks
@@ -46,6 +47,9 @@ type Options struct {
 	BookmarkInterval time.Duration
 	// IndexedFields are the selectable fields that lists find through an index.
 	IndexedFields []string
+	// Derivation is the version of what is derived from objects, IndexedFields included; that of this program when
+	// it is zero. Tests have others.
+	Derivation engine.Derivation
 	// GarbageCollector says that a garbage collector watches the objects and
 	// finishes foreground and orphaning deletions. Without one such deletions
 	// would wait for ever, so the finalizers they need aren't set.
@@ -60,6 +64,7 @@ func (o *Options) setDefaults() {
 	setDefault(&o.RingBytes, DefaultRingBytes)
 	setDefault(&o.CacheBytes, DefaultCacheBytes)
 	setDefault(&o.BookmarkInterval, DefaultBookmarkInterval)
+	setDefault(&o.Derivation, derivation)
 	if o.Clock == nil {
 		o.Clock = clock.RealClock{}
 	}
@@ -78,14 +83,21 @@ type Store struct {
 	engine  engine.Engine
 	codec   *codec.Codec
 	hub     *hub.Hub
+	history *history
 	writer  *writer.Writer
 	cache   *objectCache
 	counts  pageCounts
-	index   *indexer
+	readers readers
+	// needed is the lowest revision that another replica reads at; 0 for none.
+	needed atomic.Int64
+	index  *indexer
 
-	// resources are those that were made with Resource, without those of ManyVersions.
+	// resources are those that were made with Resource, without those of ManyVersions, of which the last one of each
+	// key space is in passing while somebody uses it. added tells of a new one.
 	resourcesMu sync.Mutex
 	resources   []*Resource
+	passing     map[engine.Resource]weak.Pointer[Resource]
+	added       chan struct{}
 
 	// kick asks the follower to read events now.
 	kick chan struct{}
@@ -93,6 +105,10 @@ type Store struct {
 	// nanoseconds.
 	followed atomic.Int64
 	running  atomic.Bool
+	// outdated says that the database has what this program can't read.
+	outdated atomic.Bool
+	// leapt tells whether the revisions were moved above one that a client brought.
+	leapt atomic.Bool
 }
 
 // New returns a store whose watches start at the engine's present state. Run
@@ -111,25 +127,29 @@ func New(ctx context.Context, options Options) (*Store, error) {
 		options: options,
 		engine:  options.Engine,
 		codec:   packer,
-		hub:     hub.New(options.RingBytes, state),
+		hub:     hub.New(options.RingBytes/2, state), // And half as much decoded.
 		cache:   newObjectCache(options.CacheBytes),
 		index:   newIndexer(options.IndexedFields),
 		kick:    make(chan struct{}, 1),
+		passing: map[engine.Resource]weak.Pointer[Resource]{},
+		added:   make(chan struct{}, 1),
 	}
+	s.history = newHistory(options.Engine, s.hub, options.RingBytes/4)
 	s.writer = writer.New(options.Engine, s.feed, options.Clock)
 	s.followed.Store(options.Clock.Now().UnixNano())
+	observePolling(options.Engine)
 	return s, nil
 }
 
 // Run does the store's work until ctx ends, and returns when all of it has
 // stopped.
 func (s *Store) Run(ctx context.Context) error {
-	s.running.Store(true)
 	defer s.running.Store(false)
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return s.writer.Run(ctx) })
 	group.Go(func() error { return s.follow(ctx) })
 	group.Go(func() error { return s.keepHouse(ctx) })
+	group.Go(func() error { return s.keepDerived(ctx) })
 	return group.Wait()
 }
 
@@ -143,6 +163,9 @@ func (s *Store) Ready(ctx context.Context) error {
 	if !s.running.Load() {
 		return errors.New("the store is not running")
 	}
+	if s.outdated.Load() {
+		return errOutdated
+	}
 	if _, err := s.engine.State(ctx); err != nil {
 		return fmt.Errorf("the database doesn't answer: %w", err)
 	}
@@ -155,106 +178,4 @@ func (s *Store) Ready(ctx context.Context) error {
 // lag is how long ago the follower last knew the hub to be up to date.
 func (s *Store) lag() time.Duration {
 	return s.options.Clock.Since(time.Unix(0, s.followed.Load()))
-}
-
-// feed takes the events of this process's commits.
-func (s *Store) feed(events []*hub.Entry, state engine.State) {
-	if !s.hub.Append(events, state) {
-		// Another process committed in between, or the database is of a new
-		// incarnation: the follower sorts it out from the event table.
-		s.wake()
-	}
-}
-
-// wake asks the follower to read events now.
-func (s *Store) wake() {
-	select {
-	case s.kick <- struct{}{}:
-	default:
-	}
-}
-
-// followInterval is how often the follower looks for events without having
-// been told of any.
-const followInterval = time.Second
-
-// follow keeps the hub up to date with commits of other processes.
-func (s *Store) follow(ctx context.Context) error {
-	ticker := s.options.Clock.NewTicker(followInterval)
-	defer ticker.Stop()
-	var failing bool
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-s.engine.Wake():
-		case <-s.kick:
-		case <-ticker.C():
-		}
-		err := s.catchUp(ctx)
-		if ctx.Err() != nil {
-			return nil
-		}
-		watchLag.Set(s.lag().Seconds())
-		if (err != nil) != failing {
-			failing = err != nil
-			logFollowing(err)
-		}
-	}
-}
-
-// logFollowing tells of the first failure to read events and of the first
-// success after it; readiness and a metric show the time between.
-func logFollowing(err error) {
-	if err != nil {
-		klog.ErrorS(err, "Can't read events of the database; trying again every second")
-		return
-	}
-	klog.InfoS("Reading events of the database again")
-}
-
-// eventPage is how many events are read from the event table at once.
-const eventPage = 500
-
-// catchUp reads events until the hub has all that are committed.
-func (s *Store) catchUp(ctx context.Context) error {
-	for {
-		known := s.hub.State()
-		events, state, err := s.engine.Events(ctx, known.Revision, eventPage)
-		if errors.Is(err, engine.ErrCompacted) {
-			if state, err = s.engine.State(ctx); err != nil {
-				return err
-			}
-			s.reset(state, "its events were dropped before this process read them")
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		if state.Incarnation != known.Incarnation {
-			s.reset(state, "the database was restored or failed over")
-			continue
-		}
-		entries := make([]*hub.Entry, len(events))
-		for i := range events {
-			entries[i] = hub.NewEntry(events[i])
-		}
-		if !s.hub.Append(entries, state) {
-			s.reset(state, "revisions are missing in the event table")
-			continue
-		}
-		if s.hub.State().Revision >= state.Revision {
-			s.followed.Store(s.options.Clock.Now().UnixNano())
-			return nil
-		}
-	}
-}
-
-// reset moves the hub to a state without the events before it. Watchers that
-// had not come that far end with 410 Expired.
-func (s *Store) reset(state engine.State, why string) {
-	feedResets.Inc()
-	klog.InfoS("Watches start anew", "reason", why, "revision", state.Revision, "compacted", state.Compacted)
-	s.cache.clear()
-	s.hub.Reset(state)
 }

@@ -33,6 +33,16 @@ func TestSQLite(t *testing.T) { storetest.Run(t, openSQLite) }
 func TestModelDifferential(t *testing.T)  { differential(t, openModel) }
 func TestSQLiteDifferential(t *testing.T) { differential(t, openSQLite) }
 
+func TestModelVersions(t *testing.T) {
+	t.Parallel()
+	storetest.Versions(t, openModel)
+}
+
+func TestSQLiteVersions(t *testing.T) {
+	t.Parallel()
+	storetest.Versions(t, openSQLite)
+}
+
 func differential(t *testing.T, open storetest.Open) {
 	t.Helper()
 	for seed := range uint64(3) {

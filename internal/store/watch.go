@@ -122,7 +122,7 @@ func (w *watcher) begin() error {
 		if w.start < w.resource.store.hub.State().Compacted {
 			return engine.ErrCompacted
 		}
-		return nil
+		return w.resource.store.checkGivenOut(w.ctx, w.start)
 	case initial == nil:
 		return w.sendSnapshot()
 	}
@@ -147,10 +147,12 @@ func (w *watcher) sendSnapshot() error {
 	r := w.resource
 	q := engine.Query{Resource: r.resource, Prefix: w.key, Limit: listPage}
 	if w.options.Recursive {
-		q.Conditions = r.store.index.conditions(w.options.Predicate)
+		q.Conditions, q.Derivation = r.store.index.conditions(w.options.Predicate), r.store.options.Derivation
 	} else {
 		q.After, q.Inclusive, q.Limit = w.key, true, 1
 	}
+	reader := reader{readers: &r.store.readers}
+	defer reader.end()
 	for {
 		page, err := r.store.engine.List(w.ctx, q)
 		if err != nil {
@@ -178,6 +180,7 @@ func (w *watcher) sendSnapshot() error {
 			w.cursor = q.At
 			return nil
 		}
+		reader.needs(q.At)
 		q.After, q.Inclusive = page.Rows[len(page.Rows)-1].Key, false
 	}
 }
@@ -193,9 +196,11 @@ func (w *watcher) follow() error {
 	}
 	buffer := make([]*hub.Entry, 0, readAtOnce)
 	due := false
-	for {
+	for w.ctx.Err() == nil {
 		progress := w.progress()
-		if err := w.readAll(buffer); err != nil {
+		signal := w.sub.Signal()
+		more, err := w.readSome(buffer)
+		if err != nil {
 			return err
 		}
 		if due {
@@ -204,17 +209,27 @@ func (w *watcher) follow() error {
 				return err
 			}
 		}
+		if more {
+			signal = ready // Bookmarks have their turn even if there is always more.
+		}
 		select {
-		case <-w.sub.Signal():
+		case <-signal:
 		case <-bookmarks:
 			due = true
 		case <-progress:
 			due = true
 		case <-w.ctx.Done():
-			return nil
 		}
 	}
+	return nil
 }
+
+// ready is a signal that is there.
+var ready = func() <-chan struct{} { //nolint:gochecknoglobals // A constant but for the language.
+	c := make(chan struct{})
+	close(c)
+	return c
+}()
 
 // progress returns a channel that is closed when bookmarks are asked for.
 func (w *watcher) progress() <-chan struct{} {
@@ -224,56 +239,32 @@ func (w *watcher) progress() <-chan struct{} {
 	return w.resource.progress.wait()
 }
 
-// readAll sends what there is after the cursor.
-func (w *watcher) readAll(buffer []*hub.Entry) error {
-	for w.ctx.Err() == nil {
-		entries, next, status := w.sub.Read(w.cursor, buffer[:0], readAtOnce)
-		switch status {
-		case hub.Lost:
-			return errLost
-		case hub.Behind:
-			if err := w.readTable(); err != nil {
-				return err
-			}
-			continue
-		case hub.Current:
+// readSome sends some of what there is after the cursor, and returns whether there may be more.
+func (w *watcher) readSome(buffer []*hub.Entry) (more bool, err error) {
+	entries, next, status := w.sub.Read(w.cursor, buffer[:0], readAtOnce)
+	switch status {
+	case hub.Lost:
+		return false, errLost
+	case hub.Behind:
+		if entries, next, err = w.resource.store.history.read(w.ctx, w.cursor, w.fits, buffer[:0], readAtOnce); err != nil {
+			return false, err
 		}
-		for _, entry := range entries {
-			if err := w.handle(entry); err != nil {
-				return err
-			}
-		}
-		// Entries up to next were looked at, even those that the buffer had no
-		// room for: Read stops before them.
-		w.cursor = next
-		if len(entries) < readAtOnce {
-			return nil
+	case hub.Current:
+	}
+	for _, entry := range entries {
+		if err := w.handle(entry); err != nil {
+			return false, err
 		}
 	}
-	return w.ctx.Err()
+	// Entries up to next were looked at, even those that the buffer had no
+	// room for: reading stops before them.
+	w.cursor = next
+	return status == hub.Behind || len(entries) == readAtOnce, nil
 }
 
-// readTable sends a page of events from the database: those that the hub no
-// longer has.
-func (w *watcher) readTable() error {
-	tableReads.Inc()
-	events, state, err := w.resource.store.engine.Events(w.ctx, w.cursor, eventPage)
-	if err != nil {
-		return err
-	}
-	for i := range events {
-		event := &events[i]
-		if event.Resource == w.resource.resource && strings.HasPrefix(event.Key, w.directory()) {
-			if err := w.handle(hub.NewEntry(*event)); err != nil {
-				return err
-			}
-		}
-		w.cursor = event.Revision
-	}
-	if len(events) == 0 && w.cursor < state.Revision {
-		return fmt.Errorf("%w: events after revision %d are missing", engine.ErrCorrupt, w.cursor)
-	}
-	return nil
+// fits tells whether an event is of the keys that the hub wakes the watcher for.
+func (w *watcher) fits(entry *hub.Entry) bool {
+	return entry.Resource == w.resource.resource && strings.HasPrefix(entry.Key, w.directory())
 }
 
 // handle sends what an event means to this watch, if anything.
@@ -284,9 +275,9 @@ func (w *watcher) handle(entry *hub.Entry) error {
 	shared := w.sub.Shared() && !w.resource.config.ManyVersions
 	var c *change
 	if w.resource.config.ManyVersions {
-		c = w.resource.newChange(&entry.Event)
+		c = w.resource.newChange(entry)
 	} else {
-		c = entry.Decoded(func(event *engine.Event) any { return w.resource.newChange(event) }).(*change)
+		c = entry.Decoded(func(entry *hub.Entry) any { return w.resource.newChange(entry) }).(*change)
 	}
 	event, err := w.translate(c, shared)
 	if err != nil || event == nil {
@@ -302,7 +293,7 @@ func (w *watcher) handle(entry *hub.Entry) error {
 // object that enters the selection is ADDED, one that leaves it is DELETED.
 func (w *watcher) translate(c *change, shared bool) (*watch.Event, error) {
 	everything := w.options.Predicate.Empty()
-	isNow, wasBefore := c.kind != engine.Delete, c.kind != engine.Create
+	isNow, wasBefore := c.entry.Kind != engine.Delete, c.entry.Kind != engine.Create
 	var now, before *version
 	var err error
 	if isNow {
@@ -311,9 +302,9 @@ func (w *watcher) translate(c *change, shared bool) (*watch.Event, error) {
 		}
 		isNow = everything || w.matches(now.object)
 	}
-	if wasBefore && (!everything || c.kind == engine.Delete) {
+	if wasBefore && (!everything || c.entry.Kind == engine.Delete) {
 		if before, err = c.before(w.ctx); err != nil {
-			if c.kind == engine.Delete {
+			if c.entry.Kind == engine.Delete {
 				err = deletedError(err)
 			}
 			return nil, err

@@ -50,7 +50,7 @@ func (r *Resource) Create(ctx context.Context, key string, obj, out runtime.Obje
 	if err != nil {
 		return err
 	}
-	outcome, err := r.store.writer.Submit(ctx, op, engine.Value{})
+	outcome, err := r.submit(ctx, op, engine.Value{})
 	if err != nil {
 		return apiError("create "+r.label, err)
 	}
@@ -171,7 +171,7 @@ func (r *Resource) tryUpdate(ctx context.Context, key string, destination runtim
 	}
 	op.Expect = original.revision
 	op.KeepDerived = kind == engine.Update && slices.Equal(before, op.Index) && projectionBefore.Equal(op.Projection)
-	outcome, err := r.store.writer.Submit(ctx, op, original.value)
+	outcome, err := r.submit(ctx, op, original.value)
 	if err != nil {
 		return nil, false, finalError{apiError("update "+r.label, err)}
 	}
@@ -226,7 +226,7 @@ func (r *Resource) Delete(ctx context.Context, key string, out runtime.Object, p
 			continue
 		}
 		op := engine.Op{Kind: engine.Delete, Resource: r.resource, Key: r.rest(key), Expect: original.revision}
-		outcome, err := r.store.writer.Submit(ctx, op, original.value)
+		outcome, err := r.submit(ctx, op, original.value)
 		if err != nil {
 			return apiError("delete "+r.label, err)
 		}

@@ -88,5 +88,5 @@ func (c *Codec) Unpack(v engine.Value) ([]byte, error) {
 		}
 		return data, nil
 	}
-	return nil, fmt.Errorf("%w: unknown codec %d: written by a newer version?", engine.ErrCorrupt, v.Codec)
+	return nil, fmt.Errorf("%w: codec %d, which this version of Docket can't read: upgrade Docket", engine.ErrSchema, v.Codec)
 }

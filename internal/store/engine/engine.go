@@ -13,6 +13,14 @@ import (
 // errors.go. Byte slices that are passed in are not changed or kept after the
 // call; those returned belong to the caller.
 type Engine interface {
+	Derivations
+	Replicas
+
+	// Prepare does what of an op takes long and can be done before its turn, and leaves in op.Prepared what
+	// Commit is to know of it. Readers see nothing of that before the commit. release must be called once
+	// Commit has returned, or is not waited for any more: what was prepared and not used goes away some time.
+	Prepare(ctx context.Context, op *Op) (release func(), err error)
+
 	// Commit applies ops in one durable transaction and returns an outcome for
 	// each, in order. An op whose condition fails changes nothing, takes no
 	// revision and does not disturb its neighbours. Ops that apply take
@@ -30,9 +38,9 @@ type Engine interface {
 	List(ctx context.Context, q Query) (Page, error)
 
 	// Events returns events with a revision above after, in order and without
-	// gaps, at most limit of them (fewer when they are large, but one at least),
-	// and the state of the snapshot. limit is positive. ErrCompacted when events
-	// above after are gone.
+	// gaps but for State.Gap, at most limit of them (fewer when they are large, but
+	// one at least), and the state of the snapshot. limit is positive. ErrCompacted
+	// when events above after are gone, or after was left out.
 	Events(ctx context.Context, after Revision, limit int) ([]Event, State, error)
 
 	// State returns the committed state, never a cached one.
@@ -60,7 +68,7 @@ type Engine interface {
 	Expired(ctx context.Context, limit int) ([]ResourceRow, error)
 
 	// Derive replaces the index terms and result rows of objects that are still
-	// at the given revision; others are left alone. It takes no revision and
+	// at the given revision, unless a newer version derived them; others are left alone. It takes no revision and
 	// makes no event: derived rows are rebuilt from objects, never the reverse.
 	Derive(ctx context.Context, items []Derived) error
 
@@ -83,6 +91,8 @@ type Derived struct {
 	Revision   Revision
 	Index      []Term
 	Projection *Projection
+	// Derivation is the version that Index and Projection were derived by.
+	Derivation Derivation
 }
 
 // Stats of the objects of one resource.
@@ -92,13 +102,22 @@ type Stats struct {
 	Bytes int64
 }
 
+// EventOverhead is about what an event takes in a database beside its key and its
+// previous value, in bytes: a row, and its entries in two indexes.
+const EventOverhead = 300
+
+// EventBytes is about what an event takes in history: what Horizon counts.
+func EventBytes(key string, previous Value) int64 {
+	return EventOverhead + int64(len(key)) + int64(len(previous.Data))
+}
+
 // Usage of a database by one cluster.
 type Usage struct {
 	// DatabaseBytes is the size of the whole database on disk, other clusters
 	// included.
 	DatabaseBytes int64
 	// Events is the number of events in history, HistoryBytes the sum of their
-	// previous values as they are stored: of len(Previous.Data).
+	// EventBytes.
 	Events       int64
 	HistoryBytes int64
 	// Oldest is the time of the oldest event; zero without events.

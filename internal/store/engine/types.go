@@ -10,7 +10,7 @@ import "time"
 type Revision int64
 
 // Incarnation changes when a database was restored or failed over, so that
-// revisions handed out before mean nothing any more. See State.
+// revisions handed out before mean nothing any more, unless a Gap says which do.
 type Incarnation int64
 
 // Resource names a set of objects that share a key space, such as
@@ -26,8 +26,42 @@ type State struct {
 	// it are answered with ErrCompacted.
 	Compacted Revision
 	// Incarnation differs from an earlier one when the revision was moved far
-	// ahead after a failover or restore: everything known from before is void.
+	// ahead after a failover or restore: everything known from before is void,
+	// but for what Gap says.
 	Incarnation Incarnation
+	// Gap is the newest one in history; zero for none.
+	Gap Gap
+}
+
+// Floor returns the lowest revision from which events lead to another one.
+func (s State) Floor(revision Revision) Revision {
+	if s.Gap.To > s.Compacted && s.Gap.To <= revision {
+		return s.Gap.To
+	}
+	return min(s.Compacted, revision)
+}
+
+// Gap is a range of revisions that no event has. A database that was failed over may have lost the last changes, which
+// somebody may have seen: their revisions are left out. Whoever knows no revision between After and To has seen nothing
+// that was lost, and goes on: To, the first revision of the present incarnation, is the same as After.
+type Gap struct {
+	After, To Revision
+	// Before is the incarnation that ended with After.
+	Before Incarnation
+}
+
+// Follows reports whether what was known of an incarnation up to After still holds.
+func (g Gap) Follows(incarnation Incarnation) bool { return g.To > 0 && g.Before == incarnation }
+
+// Has reports whether a revision was left out.
+func (g Gap) Has(revision Revision) bool { return g.After < revision && revision < g.To }
+
+// Over returns To for After, and any other revision as it is.
+func (g Gap) Over(revision Revision) Revision {
+	if revision == g.After {
+		return max(revision, g.To)
+	}
+	return revision
 }
 
 // Value is an encoded object.
@@ -92,17 +126,33 @@ type Op struct {
 	// Expect is the revision that the row must have for Update and Delete.
 	// Create demands that there is no row.
 	Expect Revision
+	// Guard is a further condition, on another object; nil for none.
+	Guard *Guard
 	// Value and ExpiresAt of the row to be; not used by Delete.
 	Value     Value
 	ExpiresAt int64
 
 	// KeepDerived says that Index and Projection are the same as before and
-	// needn't be written. Update only.
+	// needn't be written. Update only. They count as derived by Derivation from then on,
+	// unless an older version derived them.
 	KeepDerived bool
 	// Index holds the terms under which List finds the object.
 	Index []Term
 	// Projection holds the object's result rows; nil for none.
 	Projection *Projection
+	// Derivation is the version that Index and Projection were derived by.
+	Derivation Derivation
+	// Prepared is for the engine, which sets it in Prepare; nil for nothing.
+	Prepared any
+}
+
+// Guard is a condition on an object that an op does not change: it must have this
+// revision when the op happens, or not exist for 0. Whoever changes the object knows
+// from then on that no op happens which was guarded by what it was before.
+type Guard struct {
+	Resource Resource
+	Key      string
+	Revision Revision
 }
 
 // Outcome of an op.
@@ -113,6 +163,8 @@ type Outcome struct {
 	Created Revision
 	// Current is the row that made the condition fail, nil when there was none.
 	Current *Row
+	// Guarded says that the op's Guard made it fail; Current is not set then.
+	Guarded bool
 }
 
 // Batch is what a commit did.
@@ -171,9 +223,16 @@ type Query struct {
 	// again, since hashes can collide and rows that were undone from history are
 	// returned whether they match or not.
 	Conditions []Condition
+	// Derivation is the version whose index terms Conditions ask for. Where the database's don't serve it
+	// Conditions are left out, and all rows are selected.
+	Derivation Derivation
 	// Count asks for Page.Remaining.
 	Count bool
 }
+
+// CountCap is the most keys that are counted for Page.Remaining: counting all of
+// millions would cost seconds for the first page of each list.
+const CountCap = 10_000
 
 // Page is the answer to a query.
 type Page struct {
@@ -181,7 +240,9 @@ type Page struct {
 	// More says that rows beyond the last one may exist.
 	More bool
 	// Remaining is the number of keys in the prefix after the last row, without
-	// regard to Conditions; 0 when there are no rows, -1 when it wasn't asked for.
+	// regard to Conditions; 0 when there are no rows, -1 when it wasn't asked for,
+	// or when more than CountCap keys would have to be counted. The first page of
+	// all there is of a resource now is always counted: sums know it.
 	Remaining int64
 	// State of the snapshot that the rows were read from, as of now: with
 	// Query.At its Revision is the present one, not At.

@@ -27,6 +27,7 @@ var commitCases = []testCase{
 	{"ArgumentsAreNotKept", testAliasing},
 	{"LargeBatch", testLargeBatch},
 	{"ExpiryIsStored", testExpiry},
+	{"GuardIsChecked", testGuard},
 	{"CancelledContextChangesNothing", testCancelled},
 }
 
@@ -69,6 +70,33 @@ func testLife(t *testing.T, target Target) {
 	if state := s.state(); state.Revision != 4 {
 		t.Errorf("state is %+v after three changes", state)
 	}
+}
+
+// testGuard: an op happens while another object is as it says, and not after.
+func testGuard(t *testing.T, target Target) {
+	s := target.session(t)
+	const guards = engine.Resource("/guards/")
+	guarded := func(op engine.Op, revision engine.Revision) engine.Op {
+		op.Guard = &engine.Guard{Resource: guards, Key: "one", Revision: revision}
+		return op
+	}
+	try := func(op engine.Op) engine.Outcome { return s.commit(op).Outcomes[0] }
+	failed := engine.Outcome{Guarded: true}
+	guard := create("one", "closed")
+	guard.Resource = guards
+	s.same("guard that should be there", try(guarded(create("a", "1"), 7)), failed)
+	s.same("no guard", try(guarded(create("a", "1"), 0)), engine.Outcome{Revision: 2, Created: 2})
+	s.same("the guard", s.apply(guard), engine.Outcome{Revision: 3, Created: 3})
+	s.same("create after it", try(guarded(create("b", "1"), 0)), failed)
+	s.same("update after it", try(guarded(update("a", 2, "2"), 0)), failed)
+	s.same("delete after it", try(guarded(remove("a", 2), 0)), failed)
+	s.same("conflict after it", try(guarded(create("a", "2"), 0)), failed)
+	batch := s.commit(guarded(create("b", "1"), 3), guarded(create("c", "1"), 2), create("d", "1"))
+	s.same("batch", batch.Outcomes, []engine.Outcome{{Revision: 4, Created: 4}, failed, {Revision: 5, Created: 5}})
+	guard.Kind, guard.Expect = engine.Delete, 3
+	s.same("the guard goes", s.apply(guard), engine.Outcome{Revision: 6, Created: 3})
+	s.same("after it went", try(guarded(remove("a", 2), 3)), failed)
+	s.same("no guard again", try(guarded(remove("a", 2), 0)), engine.Outcome{Revision: 7, Created: 2})
 }
 
 func testRecreate(t *testing.T, target Target) {

@@ -56,7 +56,7 @@ func committer(e engine.Engine, name string, n int) func(context.Context) error 
 				ops = append(ops, op)
 				i++
 			}
-			batch, err := e.Commit(ctx, ops)
+			batch, err := Commit(ctx, e, ops)
 			if err != nil {
 				return fmt.Errorf("commit: %w", err)
 			}

@@ -20,6 +20,7 @@ var derivedCases = []testCase{
 func (s session) wantResults(want int64) {
 	s.Helper()
 	s.same("results", s.usage().Results, want)
+	s.same("rows of results", int64(len(s.results())), want)
 }
 
 func testResults(t *testing.T, target Target) {

@@ -123,8 +123,9 @@ func (s session) horizon(keep time.Duration, maxBytes int64) engine.Revision {
 func testHorizonBytes(t *testing.T, target Target) {
 	s := target.session(t)
 	s.same("horizon of an empty database", s.horizon(time.Hour, 10), engine.Revision(0))
+	const each = engine.EventOverhead + 1   // Bytes of an event, with its key.
 	s.apply(create("a", "12345"))           // 2
-	s.apply(update("a", 2, "12345"))        // 3: 5 bytes of history
+	s.apply(update("a", 2, "12345"))        // 3: 5 bytes more
 	s.apply(update("a", 3, "1234567"))      // 4: 5
 	s.apply(remove("a", 4))                 // 5: 7
 	s.apply(create("b", "not history yet")) // 6
@@ -132,11 +133,14 @@ func testHorizonBytes(t *testing.T, target Target) {
 		t.Helper()
 		s.same(fmt.Sprintf("horizon of %d bytes", maxBytes), s.horizon(time.Hour, maxBytes), want)
 	}
-	for maxBytes, horizon := range map[int64]engine.Revision{0: 0, 17: 0, 100: 0, 16: 3, 12: 3, 11: 4, 7: 4, 6: 5, 1: 5} {
+	for maxBytes, horizon := range map[int64]engine.Revision{
+		0: 0, 9 * each: 0, 5*each + 17: 0, 5*each + 16: 2, 4*each + 17: 2, 4*each + 16: 3, 3*each + 12: 3, 3*each + 11: 4,
+		2*each + 7: 4, 2*each + 6: 5, each: 5, each - 1: 6, 1: 6,
+	} {
 		want(maxBytes, horizon)
 	}
 	s.compact(3)
-	for maxBytes, horizon := range map[int64]engine.Revision{0: 0, 12: 0, 11: 4, 6: 5} {
+	for maxBytes, horizon := range map[int64]engine.Revision{0: 0, 3*each + 12: 0, 3*each + 11: 4, 2*each + 6: 5} {
 		want(maxBytes, horizon)
 	}
 	s.compact(6)
@@ -173,7 +177,7 @@ func testHorizonTime(t *testing.T, target Target) {
 	if got < low || got > high || low == 0 {
 		t.Errorf("horizon is %d, want one of %d to %d", got, low, high)
 	}
-	if both := s.horizon(time.Hour, 1); both != 0 {
-		t.Errorf("horizon is %d although history has no bytes", both)
+	if both := s.horizon(time.Hour, 1<<30); both != 0 {
+		t.Errorf("horizon is %d although history is within both limits", both)
 	}
 }

@@ -5,8 +5,10 @@ package enginetest
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/docket-project/docket/internal/store/engine"
@@ -31,9 +33,22 @@ func (target Target) session(t testing.TB) session {
 	return session{t, target.open(t)}
 }
 
+// Commit prepares and commits ops, as package writer does.
+func Commit(ctx context.Context, e engine.Engine, ops []engine.Op) (engine.Batch, error) {
+	ops = slices.Clone(ops)
+	for i := range ops {
+		release, err := e.Prepare(ctx, &ops[i])
+		if err != nil {
+			return engine.Batch{}, err
+		}
+		defer release()
+	}
+	return e.Commit(ctx, ops)
+}
+
 func (s session) commit(ops ...engine.Op) engine.Batch {
 	s.Helper()
-	batch, err := s.engine.Commit(s.Context(), ops)
+	batch, err := Commit(s.Context(), s.engine, ops)
 	if err != nil {
 		s.Fatalf("commit: %v", err)
 	}

@@ -16,6 +16,7 @@ import (
 var largeCases = []testCase{
 	{"ThousandsOfObjects", testLarge},
 	{"SnapshotBeforeEverythingWasDeleted", testAllDeleted},
+	{"MoreThanIsCounted", testCountCap},
 }
 
 // largeObjects is the number of objects of the large cases.
@@ -102,4 +103,29 @@ func testAllDeleted(t *testing.T, target Target) {
 	}
 	q := engine.Query{Resource: reports, At: at, Limit: 500}
 	p.same("all pages", p.pages(q, false), p.model.pages(q, false))
+}
+
+// testCountCap: keys are counted up to a bound, and all of them only where a sum has the answer.
+func testCountCap(t *testing.T, target Target) {
+	p := target.pair(t)
+	p.load(engine.CountCap + 500)
+	objects := p.model.state().Revision - 1
+	before := p.model.state().Revision
+	p.commit(create("ns-0/", ""), create("ns-9/", ""))
+	for name, c := range map[string]struct {
+		q    engine.Query
+		want int64
+	}{
+		"all":               {engine.Query{}, int64(objects) + 2 - 10},
+		"all, before":       {engine.Query{At: before}, -1},
+		"all by a prefix":   {engine.Query{Prefix: "ns-"}, -1},
+		"after a key":       {engine.Query{After: "ns-0/00000"}, -1},
+		"to the bound":      {engine.Query{Prefix: "ns-", After: "ns-0/03430"}, engine.CountCap},
+		"above the bound":   {engine.Query{Prefix: "ns-", After: "ns-0/03423"}, -1},
+		"bound, before":     {engine.Query{Prefix: "ns-", After: "ns-0/03430", At: before}, engine.CountCap - 1},
+		"above, and before": {engine.Query{Prefix: "ns-", After: "ns-0/03416", At: before}, -1},
+	} {
+		c.q.Resource, c.q.Limit, c.q.Count = reports, 10, true
+		p.same(name, p.list(c.q).Remaining, c.want)
+	}
 }

@@ -23,6 +23,9 @@ type Model struct {
 	objects map[place]object
 	// events of all time, those that were compacted too, in order.
 	events []engine.Event
+	// highest version that derived rows of a resource, and the one that is being made.
+	highest  map[engine.Resource]engine.Derivation
+	building map[engine.Resource]building
 }
 
 var _ engine.Engine = (*Model)(nil)
@@ -34,8 +37,9 @@ type place struct {
 
 type object struct {
 	row     engine.Row
+	derived engine.Derivation
 	index   []engine.Term
-	results int
+	report  *engine.Projection
 }
 
 // NewModel returns an empty model whose clock is now.
@@ -44,7 +48,13 @@ func NewModel(now func() time.Time) *Model {
 		now:     now,
 		state:   engine.State{Revision: 1, Incarnation: 1},
 		objects: map[place]object{},
+		highest: map[engine.Resource]engine.Derivation{}, building: map[engine.Resource]building{},
 	}
+}
+
+// Prepare implements engine.Engine.
+func (m *Model) Prepare(context.Context, *engine.Op) (release func(), err error) {
+	return func() {}, nil
 }
 
 // Commit implements engine.Engine.
@@ -75,6 +85,9 @@ func (m *Model) Commit(ctx context.Context, ops []engine.Op) (engine.Batch, erro
 
 // apply does one op if its condition holds.
 func (m *Model) apply(op engine.Op, now time.Time) engine.Outcome {
+	if g := op.Guard; g != nil && m.objects[place{g.Resource, g.Key}].row.Revision != g.Revision {
+		return engine.Outcome{Guarded: true}
+	}
 	at := place{op.Resource, op.Key}
 	old, found := m.objects[at]
 	if found == (op.Kind == engine.Create) || found && old.row.Revision != op.Expect {
@@ -98,14 +111,16 @@ func (m *Model) apply(op engine.Op, now time.Time) engine.Outcome {
 		delete(m.objects, at)
 	} else {
 		event.Value = cloneValue(op.Value)
-		written := object{index: slices.Clone(op.Index), results: countResults(op.Projection)}
+		written := object{index: slices.Clone(op.Index), report: op.Projection, derived: op.Derivation}
 		if op.Kind == engine.Update && op.KeepDerived {
-			written.index, written.results = old.index, old.results
+			written.index, written.report = old.index, old.report
+			written.derived = min(op.Derivation, old.derived)
 		}
 		written.row = engine.Row{
 			Key: op.Key, Revision: event.Revision, Created: event.Created,
 			ExpiresAt: op.ExpiresAt, Value: event.Value,
 		}
+		m.wrote(op.Resource, op.Derivation)
 		m.objects[at] = written
 	}
 	m.events = append(m.events, event)
@@ -140,7 +155,7 @@ func (m *Model) Horizon(ctx context.Context, keep time.Duration, maxBytes int64)
 		if event.Revision <= m.state.Compacted {
 			break
 		}
-		newer += int64(len(event.Previous.Data))
+		newer += engine.EventBytes(event.Key, event.Previous)
 		if event.Time.Before(limit) || maxBytes > 0 && newer > maxBytes {
 			horizon = max(horizon, event.Revision)
 		}
@@ -176,8 +191,9 @@ func (m *Model) Derive(ctx context.Context, items []engine.Derived) error {
 	for _, item := range items {
 		at := place{item.Resource, item.Key}
 		found, ok := m.objects[at]
-		if ok && found.row.Revision == item.Revision {
-			found.index, found.results = slices.Clone(item.Index), countResults(item.Projection)
+		if ok && found.row.Revision == item.Revision && found.derived <= item.Derivation {
+			found.derived = item.Derivation
+			found.index, found.report = slices.Clone(item.Index), item.Projection
 			m.objects[at] = found
 		}
 	}
@@ -225,13 +241,6 @@ func (m *Model) enter(ctx context.Context) (unlock func(), err error) {
 		return nil, engine.ErrClosed
 	}
 	return m.mu.Unlock, nil
-}
-
-func countResults(p *engine.Projection) int {
-	if p == nil {
-		return 0
-	}
-	return len(p.Results)
 }
 
 func cloneRow(row engine.Row) engine.Row {

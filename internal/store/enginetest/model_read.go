@@ -57,6 +57,10 @@ func (m *Model) List(ctx context.Context, q engine.Query) (engine.Page, error) {
 				page.Remaining++
 			}
 		}
+		whole := q.Prefix == "" && q.After == "" && q.At == 0 && len(q.Conditions) == 0
+		if page.Remaining > engine.CountCap && !whole {
+			page.Remaining = -1
+		}
 	}
 	return page, nil
 }
@@ -65,12 +69,13 @@ func (m *Model) List(ctx context.Context, q engine.Query) (engine.Page, error) {
 // match q's conditions or were undone, by key. After and Limit are left out.
 func (m *Model) snapshot(q engine.Query) (all []string, selected []engine.Row) {
 	at := cmp.Or(q.At, m.state.Revision)
+	served := m.derivation(q.Resource).Serves(q.Derivation)
 	for place, object := range m.objects {
 		if place.resource != q.Resource || !strings.HasPrefix(place.key, q.Prefix) || object.row.Revision > at {
 			continue
 		}
 		all = append(all, place.key)
-		if Matches(object.index, q.Conditions) {
+		if !served || Matches(object.index, q.Conditions) {
 			selected = append(selected, object.row)
 		}
 	}
@@ -170,10 +175,12 @@ func (m *Model) Usage(ctx context.Context) (engine.Usage, error) {
 			usage.Oldest = event.Time
 		}
 		usage.Events++
-		usage.HistoryBytes += int64(len(event.Previous.Data))
+		usage.HistoryBytes += engine.EventBytes(event.Key, event.Previous)
 	}
 	for _, object := range m.objects {
-		usage.Results += int64(object.results)
+		if object.report != nil {
+			usage.Results += int64(len(object.report.Results))
+		}
 	}
 	return usage, nil
 }

@@ -53,6 +53,9 @@ func (p pair) step(random *rand.Rand) {
 		p.derive(random)
 	case kind < 19:
 		p.sums()
+		if err := p.engine.Tidy(p.Context()); err != nil {
+			p.Fatalf("tidy: %v", err)
+		}
 	default:
 		upTo := between(random, state.Compacted, state.Revision)
 		upTo -= (upTo - state.Compacted) / 2
@@ -93,7 +96,8 @@ func (p pair) sums() {
 	got, want := p.usage(), p.model.usage()
 	got.DatabaseBytes, got.Oldest = want.DatabaseBytes, want.Oldest
 	p.same("usage", got, want)
-	for _, maxBytes := range []int64{0, 1, 20, 1000} {
+	p.same("rows of results", p.results(), p.model.results())
+	for _, maxBytes := range []int64{0, 1, 1000, 10_000} {
 		p.same("horizon", p.horizon(1<<40, maxBytes), p.model.horizon(1<<40, maxBytes))
 	}
 }

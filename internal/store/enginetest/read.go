@@ -294,8 +294,8 @@ func testUsage(t *testing.T, target Target) {
 	if !usage.Oldest.Equal(first.Time) {
 		t.Errorf("oldest event is of %v, want %v", usage.Oldest, first.Time)
 	}
-	s.same("usage", [...]int64{usage.Events, usage.HistoryBytes, usage.Results}, [...]int64{4, 12, 3})
+	s.same("usage", [...]int64{usage.Events, usage.HistoryBytes, usage.Results}, [...]int64{4, 4*(engine.EventOverhead+1) + 12, 3})
 	s.compact(3)
 	usage = s.usage()
-	s.same("usage after compaction", [...]int64{usage.Events, usage.HistoryBytes, usage.Results}, [...]int64{2, 7, 3})
+	s.same("usage after compaction", [...]int64{usage.Events, usage.HistoryBytes, usage.Results}, [...]int64{2, 2*(engine.EventOverhead+1) + 7, 3})
 }

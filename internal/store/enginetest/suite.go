@@ -33,12 +33,13 @@ func Run(t *testing.T, target Target) {
 		name  string
 		cases []testCase
 	}{
-		{"Commit", commitCases},   // Guarantees S1, S5, S6.
-		{"Read", readCases},       // Guarantee S7.
-		{"Events", eventCases},    // Guarantee S3.
-		{"History", historyCases}, // Guarantees S3, S4.
-		{"Derived", derivedCases}, // Guarantee S10.
-		{"Advance", advanceCases}, // Guarantees S3, S8.
+		{"Commit", commitCases},         // Guarantees S1, S5, S6.
+		{"Read", readCases},             // Guarantee S7.
+		{"Events", eventCases},          // Guarantee S3.
+		{"History", historyCases},       // Guarantees S3, S4.
+		{"Derived", derivedCases},       // Guarantee S10.
+		{"Derivation", derivationCases}, // Guarantee S10.
+		{"Advance", advanceCases},       // Guarantees S3, S8.
 		{"Large", largeCases},
 		{"Concurrent", concurrentCases}, // Guarantees S1, S3, S4.
 		{"Reopen", reopenCases},         // Guarantee S2.

@@ -4,52 +4,43 @@
 package hub
 
 import (
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/docket-project/docket/internal/store/engine"
 )
 
-// entryOverhead is what an event costs beside its values, in bytes: the entry,
-// its key and its place in the ring.
-const entryOverhead = 400
-
-// decodedFactor estimates how much larger a decoded object is than its JSON.
-const decodedFactor = 4
-
-// Entry is an event in the ring, shared by all watchers.
-type Entry struct {
-	engine.Event
-	once    sync.Once
-	decoded any
-}
-
-// NewEntry returns an entry of an event.
-func NewEntry(event engine.Event) *Entry { return &Entry{Event: event} }
-
-// Decoded returns what decode returned when it was called for the first time:
-// watchers share one decoded event.
-func (e *Entry) Decoded(decode func(*engine.Event) any) any {
-	e.once.Do(func() { e.decoded = decode(&e.Event) })
-	return e.decoded
-}
-
-func (e *Entry) cost() int64 {
-	return entryOverhead + int64(len(e.Key)) + int64(len(e.Value.Data)+len(e.Previous.Data)) +
-		decodedFactor*int64(e.Value.Size+e.Previous.Size)
-}
-
 // Hub holds the newest events and wakes watchers. Safe for concurrent use.
+// Readers take no lock: they see a view that is replaced as a whole.
 type Hub struct {
 	limit int64
+	view  atomic.Pointer[view]
+	forms forms
 
-	mu sync.RWMutex
-	// ring holds consecutive events; the last has revision state.Revision.
-	ring     []*Entry
+	// mu is held by whoever replaces the view, or changes what follows.
+	mu sync.Mutex
+	// ring is the ring of the view. Behind its end there may be room to append.
+	ring []*Entry
+	// evicted is how many entries before the ring its array still holds, at most.
+	evicted  int
 	bytes    int64
-	state    engine.State
+	aside    aside
 	topics   map[topicKey]*topic
 	watchers int
+}
+
+// view is what the hub held at one time. It is never changed.
+type view struct {
+	// ring holds consecutive events; the last has revision state.Revision.
+	ring  []*Entry
+	state engine.State
+}
+
+// oldest is the revision of the oldest event in the ring; the next one to come when it is empty.
+func (v *view) oldest() engine.Revision {
+	return v.state.Revision - engine.Revision(len(v.ring)) + 1
 }
 
 type topicKey struct {
@@ -59,15 +50,25 @@ type topicKey struct {
 
 // topic is a range of keys that somebody watches.
 type topic struct {
-	// last is the revision of the newest event in the range that the hub knows.
-	last engine.Revision
-	subs map[*Subscription]struct{}
+	// last is at least the revision of the newest event in the range that views show.
+	last atomic.Int64
+	// signal is closed, and replaced, when there is something new.
+	signal   atomic.Pointer[chan struct{}]
+	watchers atomic.Int32
+}
+
+// renew returns the topic's signal for the caller to close, and puts another one in its place.
+func (t *topic) renew() chan struct{} {
+	next := make(chan struct{})
+	return *t.signal.Swap(&next)
 }
 
 // New returns a hub whose feed starts after state. The ring holds events worth
-// limit bytes.
+// limit bytes, beside which decoded ones take up to half as much.
 func New(limit int64, state engine.State) *Hub {
-	return &Hub{limit: limit, state: state, topics: map[topicKey]*topic{}}
+	h := &Hub{limit: limit, forms: forms{limit: limit / 2}, topics: map[topicKey]*topic{}}
+	h.view.Store(&view{state: state})
+	return h
 }
 
 // Append adds events that follow each other. Those that the hub has are left
@@ -75,94 +76,155 @@ func New(limit int64, state engine.State) *Hub {
 // last that the hub has and the first new one, or when state is of another
 // incarnation than the hub's: the feed must then be read from the database.
 func (h *Hub) Append(events []*Entry, state engine.State) bool {
+	signals, ok := h.add(events, state)
+	closeAll(signals)
+	return ok
+}
+
+// add is Append, and returns the signals to close, once for all events: the more watchers wait, the longer it takes.
+func (h *Hub) add(events []*Entry, state engine.State) ([]chan struct{}, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if state.Incarnation != h.state.Incarnation {
-		return false
+	now := h.view.Load().state
+	if state.Incarnation != now.Incarnation {
+		return nil, false
 	}
-	for len(events) > 0 && events[0].Revision <= h.state.Revision {
+	for len(events) > 0 && events[0].Revision <= now.Revision {
 		events = events[1:]
 	}
-	if len(events) > 0 && events[0].Revision != h.state.Revision+1 {
+	if len(events) > 0 && events[0].Revision != now.Revision+1 {
+		return nil, false
+	}
+	if len(events) > 0 {
+		events = append(events[:len(events):len(events)], h.aside.take(events[len(events)-1].Revision)...)
+	}
+	h.Adopt(events)
+	touched := map[*topic]struct{}{}
+	for _, e := range events {
+		h.bytes += e.Cost()
+		now.Revision = e.Revision
+		h.touchLocked(e, touched)
+	}
+	h.ring = append(h.ring, events...)
+	now.Compacted = max(now.Compacted, state.Compacted)
+	h.evictLocked()
+	// In this order: whoever sees the events finds their topics newer than himself, and
+	// whoever gets the next signal sees the events.
+	h.view.Store(&view{ring: h.ring, state: now})
+	signals := make([]chan struct{}, 0, len(touched))
+	for t := range touched {
+		signals = append(signals, t.renew())
+	}
+	return signals, true
+}
+
+// Prepend adds the events that came just before the oldest one in the ring. It returns
+// false, and adds nothing, when they are not those, are of another incarnation, or the
+// ring is full.
+func (h *Hub) Prepend(events []*Entry, incarnation engine.Incarnation) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	now := h.view.Load()
+	if len(events) == 0 || incarnation != now.state.Incarnation || events[len(events)-1].Revision+1 != now.oldest() {
 		return false
 	}
+	bytes := h.bytes
 	for _, e := range events {
-		h.ring = append(h.ring, e)
-		h.bytes += e.cost()
-		h.state.Revision = e.Revision
-		h.wakeLocked(e)
+		bytes += e.Cost()
 	}
-	h.state.Compacted = max(h.state.Compacted, state.Compacted)
-	h.evictLocked()
+	if bytes > h.limit {
+		return false
+	}
+	h.Adopt(events)
+	h.bytes = bytes
+	h.ring = slices.Concat(events, h.ring)
+	h.view.Store(&view{ring: h.ring, state: now.state})
 	return true
 }
+
+// Adopt makes decoded forms of entries count for the hub's limit, of such as are in
+// its ring and others. No one else may know them yet.
+func (h *Hub) Adopt(entries []*Entry) {
+	for _, e := range entries {
+		e.forms = &h.forms
+	}
+}
+
+// Oldest is the revision of the oldest event in the ring, that of the next event when it is empty.
+func (h *Hub) Oldest() engine.Revision { return h.view.Load().oldest() }
 
 // Reset empties the ring and moves the feed to state, after a failover or a
 // restore, or when the hub fell behind history. Watchers that were reading
 // events before get a Lost status.
 func (h *Hub) Reset(state engine.State) {
+	closeAll(h.reset(state))
+}
+
+func (h *Hub) reset(state engine.State) []chan struct{} {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.ring, h.bytes, h.state = nil, 0, state
+	h.ring, h.bytes, h.evicted, h.aside = nil, 0, 0, aside{}
 	for _, t := range h.topics {
-		t.last = state.Revision
-		for s := range t.subs {
-			s.wake()
-		}
+		t.last.Store(int64(state.Revision))
+	}
+	h.view.Store(&view{state: state})
+	var signals []chan struct{}
+	for _, t := range h.topics {
+		signals = append(signals, t.renew())
+	}
+	return signals
+}
+
+func closeAll(signals []chan struct{}) {
+	for _, signal := range signals {
+		close(signal)
 	}
 }
 
 // State returns how far the feed has come.
-func (h *Hub) State() engine.State {
-	h.mu.RLock()
-	defer h.mu.RUnlock()
-	return h.state
-}
+func (h *Hub) State() engine.State { return h.view.Load().state }
 
 // Compacted records that history up to revision is gone.
 func (h *Hub) Compacted(revision engine.Revision) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.state.Compacted = max(h.state.Compacted, revision)
+	next := *h.view.Load()
+	next.state.Compacted = max(next.state.Compacted, revision)
+	h.view.Store(&next)
 }
 
 // Stats are figures for metrics.
 type Stats struct {
 	Watchers int
-	// Events in the ring and their estimated size in bytes.
+	// Events in the ring, and the estimated size of these and of decoded ones in bytes.
 	Events int
 	Bytes  int64
 }
 
 // Stats returns the present figures.
 func (h *Hub) Stats() Stats {
-	h.mu.RLock()
-	defer h.mu.RUnlock()
-	return Stats{Watchers: h.watchers, Events: len(h.ring), Bytes: h.bytes}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return Stats{Watchers: h.watchers, Events: len(h.ring), Bytes: h.bytes + h.forms.size()}
 }
 
-// wakeLocked signals the topics that an event belongs to: the whole resource,
+// touchLocked notes an event with the topics that it belongs to: the whole resource,
 // and each prefix of the key that ends in a slash.
-func (h *Hub) wakeLocked(e *Entry) {
-	h.signalLocked(topicKey{e.Resource, ""}, e.Revision)
+func (h *Hub) touchLocked(e *Entry, touched map[*topic]struct{}) {
+	touch := func(prefix string) {
+		if t, ok := h.topics[topicKey{e.Resource, prefix}]; ok {
+			t.last.Store(int64(e.Revision))
+			touched[t] = struct{}{}
+		}
+	}
+	touch("")
 	for i := 0; i < len(e.Key); {
 		slash := strings.IndexByte(e.Key[i:], '/')
 		if slash < 0 {
 			return
 		}
 		i += slash + 1
-		h.signalLocked(topicKey{e.Resource, e.Key[:i]}, e.Revision)
-	}
-}
-
-func (h *Hub) signalLocked(key topicKey, revision engine.Revision) {
-	t, ok := h.topics[key]
-	if !ok {
-		return
-	}
-	t.last = revision
-	for s := range t.subs {
-		s.wake()
+		touch(e.Key[:i])
 	}
 }
 
@@ -171,9 +233,13 @@ func (h *Hub) signalLocked(key topicKey, revision engine.Revision) {
 func (h *Hub) evictLocked() {
 	drop := 0
 	for h.bytes > h.limit && drop < len(h.ring)-1 {
-		h.bytes -= h.ring[drop].cost()
-		h.ring[drop] = nil
+		h.bytes -= h.ring[drop].Cost()
 		drop++
 	}
 	h.ring = h.ring[drop:]
+	// Readers may be at work on the array, so that what was dropped stays in it until there is another one.
+	if h.evicted += drop; h.evicted > len(h.ring)/8 {
+		h.ring = append(make([]*Entry, 0, len(h.ring)+len(h.ring)/8+1), h.ring...)
+		h.evicted = 0
+	}
 }

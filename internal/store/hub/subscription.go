@@ -5,6 +5,7 @@ package hub
 
 import (
 	"strings"
+	"sync"
 
 	"github.com/docket-project/docket/internal/store/engine"
 )
@@ -24,11 +25,12 @@ const (
 
 // Subscription is a watcher's place in the hub.
 type Subscription struct {
-	hub         *Hub
-	key         topicKey
-	topic       *topic
+	hub   *Hub
+	key   topicKey
+	topic *topic
+	// incarnation that Read saw last. Only Read uses it.
 	incarnation engine.Incarnation
-	signal      chan struct{}
+	stop        sync.Once
 }
 
 // Subscribe registers a watcher of the keys of a resource that start with
@@ -37,63 +39,62 @@ func (h *Hub) Subscribe(resource engine.Resource, prefix string) *Subscription {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	key := topicKey{resource, prefix}
+	now := h.view.Load().state
 	t, ok := h.topics[key]
 	if !ok {
+		t = &topic{}
 		// What came before is unknown, so assume an event at the newest revision.
-		t = &topic{last: h.state.Revision, subs: map[*Subscription]struct{}{}}
+		t.last.Store(int64(now.Revision))
+		signal := make(chan struct{})
+		t.signal.Store(&signal)
 		h.topics[key] = t
 	}
-	s := &Subscription{hub: h, key: key, topic: t, incarnation: h.state.Incarnation, signal: make(chan struct{}, 1)}
-	t.subs[s] = struct{}{}
+	t.watchers.Add(1)
 	h.watchers++
-	return s
+	return &Subscription{hub: h, key: key, topic: t, incarnation: now.Incarnation}
 }
 
 // Stop unregisters the watcher. Calling it twice does no harm.
 func (s *Subscription) Stop() {
-	s.hub.mu.Lock()
-	defer s.hub.mu.Unlock()
-	if _, ok := s.topic.subs[s]; !ok {
-		return
-	}
-	delete(s.topic.subs, s)
-	s.hub.watchers--
-	if len(s.topic.subs) == 0 {
-		delete(s.hub.topics, s.key)
-	}
+	s.stop.Do(func() {
+		s.hub.mu.Lock()
+		defer s.hub.mu.Unlock()
+		s.hub.watchers--
+		if s.topic.watchers.Add(-1) == 0 {
+			delete(s.hub.topics, s.key)
+		}
+	})
 }
 
-// Signal receives when there may be something new to read.
-func (s *Subscription) Signal() <-chan struct{} { return s.signal }
+// Signal returns a channel that is closed when there may be something new, to
+// somebody who calls Read after this.
+func (s *Subscription) Signal() <-chan struct{} { return *s.topic.signal.Load() }
 
 // Shared reports whether several watchers read the same range, so that work
 // for one of them can serve the others.
-func (s *Subscription) Shared() bool {
-	s.hub.mu.RLock()
-	defer s.hub.mu.RUnlock()
-	return len(s.topic.subs) > 2
-}
+func (s *Subscription) Shared() bool { return s.topic.watchers.Load() > 2 }
 
 // Read appends to buffer the entries of the watcher's range after a revision,
 // at most max of them, and returns the revision that the watcher has then
-// seen everything up to.
+// seen everything up to. It is for one goroutine at a time.
 func (s *Subscription) Read(after engine.Revision, buffer []*Entry, most int) ([]*Entry, engine.Revision, Status) {
-	h := s.hub
-	h.mu.RLock()
-	defer h.mu.RUnlock()
-	switch {
-	case s.incarnation != h.state.Incarnation:
+	// Before last: it is never older than what a view shows.
+	now := s.hub.view.Load()
+	gap := now.state.Gap
+	if s.incarnation != now.state.Incarnation && !gap.Follows(s.incarnation) || gap.Has(after) {
 		return buffer, after, Lost
-	case after >= h.state.Revision:
-		return buffer, after, Current
-	case s.topic.last <= after:
-		return buffer, h.state.Revision, Current
 	}
-	oldest := h.state.Revision - engine.Revision(len(h.ring)) + 1
-	if after+1 < oldest {
+	s.incarnation = now.state.Incarnation
+	after = gap.Over(after)
+	switch {
+	case after >= now.state.Revision:
+		return buffer, after, Current
+	case engine.Revision(s.topic.last.Load()) <= after:
+		return buffer, now.state.Revision, Current
+	case after+1 < now.oldest():
 		return buffer, after, Behind
 	}
-	for _, e := range h.ring[after+1-oldest:] {
+	for _, e := range now.ring[after+1-now.oldest():] {
 		if e.Resource == s.key.resource && strings.HasPrefix(e.Key, s.key.prefix) {
 			if most--; most < 0 {
 				return buffer, after, Current
@@ -103,11 +104,4 @@ func (s *Subscription) Read(after engine.Revision, buffer []*Entry, most int) ([
 		after = e.Revision
 	}
 	return buffer, after, Current
-}
-
-func (s *Subscription) wake() {
-	select {
-	case s.signal <- struct{}{}:
-	default:
-	}
 }

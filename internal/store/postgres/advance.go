@@ -6,8 +6,6 @@ package postgres
 import (
 	"context"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/docket-project/docket/internal/store/engine"
 )
 
@@ -18,16 +16,17 @@ var _ engine.Advancer = (*Engine)(nil)
 const advanceSQL = `WITH advanced AS (
 	UPDATE docket.revision SET revision = greatest($2::int8, revision + 1), compacted = greatest($2::int8, revision + 1),
 		incarnation = greatest(incarnation + 1, (extract(epoch FROM clock_timestamp()) * 1000000)::int8),
-		committed_at = greatest(clock_timestamp(), committed_at), tidied = tidied + 1
-	WHERE cluster = $1 RETURNING revision, compacted, incarnation
+		committed_at = ` + commitTime + `, tidied = tidied + 1,
+		gap_after = 0, gap_to = 0, gap_before = 0
+	WHERE cluster = $1 RETURNING *
 )
-SELECT revision, compacted, incarnation, pg_notify('docket_' || $1::int4, revision::text)::text FROM advanced`
+SELECT ` + stateColumns + `, pg_notify('docket_' || $1::int4, r.revision::text)::text FROM advanced r`
 
 // Advance implements engine.Advancer. Compaction drops the events that are below
 // the mark then.
 func (e *Engine) Advance(ctx context.Context, to engine.Revision) (engine.State, error) {
 	var state engine.State
-	err := e.write(ctx, "advance the revision", func(ctx context.Context, conn *pgx.Conn) error {
+	err := e.write(ctx, "advance the revision", func(ctx context.Context, conn session) error {
 		var notified string
 		return noCounter(conn.QueryRow(ctx, advanceSQL, e.cluster, int64(to)).Scan(append(stateFields(&state), &notified)...))
 	})

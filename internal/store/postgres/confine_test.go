@@ -114,11 +114,14 @@ func TestConfinedRoles(t *testing.T) {
 		if err := e.Tidy(t.Context()); err != nil {
 			t.Errorf("tidy: %v", err)
 		}
+		if fleet, err := e.Beat(t.Context(), 1, 0); err != nil || fleet.Replicas != 1 {
+			t.Errorf("beat: %+v, %v", fleet, err)
+		}
 	}
 	admin := connect(t, owner)
 	all := tables(t, admin)
 	before := contents(t, admin, all, "west")
-	for _, table := range []string{"cluster", "revision", "object", "event", "term", "report", "total", "verdict"} {
+	for _, table := range []string{"cluster", "revision", "object", "event", "term", "report", "total", "verdict", "replica"} {
 		if before[table] == "" {
 			t.Errorf("there are no rows in %s: the test proves nothing about it", table)
 		}

@@ -23,17 +23,42 @@ import (
 //   - fresh(objects): one array with the object that each op writes rows for, 0
 //     for none. Rows name their op by its place in that array. Why not a join:
 //     its cost would be ops times rows,
-//   - changes(resource, objects, bytes, results): what is added to the sums,
+//   - changes(resource, objects, bytes, results, derivation, revision): what is added to the
+//     sums, and which version derived rows in a commit of which revision, null for none,
 //   - counter(valid): whether facts may be written.
+//
+// Rows that go are looked up one by one, which OFFSET 0 and LIMIT keep so, and deleted by their place: in a join
+// with the table a plan that was made while it was empty may read all rows of the cluster for each object.
+//
+// released are the verdicts and subjects that rows were about which are no more, and that no row
+// of the same statement is about.
 const deriveCTEs = `dropped_terms AS (
-	DELETE FROM docket.term t USING stale s WHERE t.cluster = $1 AND t.created = s.object
+	DELETE FROM docket.term t USING stale s CROSS JOIN LATERAL (
+		SELECT ctid AS place FROM docket.term WHERE cluster = $1 AND created = s.object OFFSET 0
+	) d WHERE t.ctid = d.place
+), old_reports AS MATERIALIZED (
+	SELECT s.resource, p.*, s.reports AS replaced FROM stale s CROSS JOIN LATERAL (
+		SELECT ctid AS place, scope, verdicts FROM docket.report WHERE cluster = $1 AND object = s.object LIMIT 1
+	) p
 ), dropped_reports AS (
-	DELETE FROM docket.report p USING stale s WHERE p.cluster = $1 AND p.object = s.object AND NOT s.reports
+	DELETE FROM docket.report p USING old_reports o WHERE p.ctid = o.place AND NOT o.replaced
 ), dropped_results AS (
-	DELETE FROM docket.result r USING stale s WHERE r.cluster = $1 AND r.object = s.object RETURNING s.resource
-), dropped_entries AS (
-	SELECT s.resource, cardinality(p.verdicts) - cardinality(array_positions(p.verdicts, 0)) AS results
-	FROM stale s JOIN docket.report p ON p.cluster = $1 AND p.object = s.object WHERE p.verdicts IS NOT NULL
+	DELETE FROM docket.result r USING stale s CROSS JOIN LATERAL (
+		SELECT ctid AS place FROM docket.result WHERE cluster = $1 AND object = s.object OFFSET 0
+	) d WHERE r.ctid = d.place
+	RETURNING s.resource, r.verdict, r.subject
+), released AS MATERIALIZED (
+	SELECT (
+		SELECT array_agg(v) FROM (
+			(SELECT unnest(verdicts) FROM old_reports UNION ALL SELECT verdict FROM dropped_results)
+			EXCEPT (SELECT 0 UNION ALL SELECT unnest($22::int8[]) UNION ALL SELECT unnest($26::int8[]))
+		) AS released (v)
+	) AS verdicts, (
+		SELECT array_agg(s) FROM (
+			(SELECT scope FROM old_reports UNION ALL SELECT subject FROM dropped_results)
+			EXCEPT (SELECT NULL UNION ALL SELECT unnest($13::int8[]) UNION ALL SELECT unnest($27::int8[]))
+		) AS released (s)
+	) AS subjects
 ), added_terms AS (
 	INSERT INTO docket.term (cluster, resource, name, value, created)
 	SELECT $1, ($2::int2[])[t.op], t.name, t.value, (SELECT objects FROM fresh)[t.op]
@@ -71,21 +96,33 @@ const deriveCTEs = `dropped_terms AS (
 	SELECT $1, s.* FROM unnest($40::int8[], $41::text[], $42::text[], $43::text[], $44::text[], $45::text[]) AS s
 	WHERE (SELECT valid FROM counter)
 	ON CONFLICT DO NOTHING
-), totals AS (
-	INSERT INTO docket.total AS t (cluster, resource, objects, bytes, results)
-	SELECT $1, resource, sum(objects), sum(bytes), sum(results)
+), sums AS MATERIALIZED (
+	SELECT resource, sum(objects) AS objects, sum(bytes) AS bytes, sum(results) AS results,
+		coalesce(min(derivation), 32767) AS complete, coalesce(max(derivation), 0) AS highest, coalesce(max(revision), 0) AS mark
 	FROM (
-		SELECT resource, objects, bytes, results FROM changes
-		UNION ALL SELECT resource, 0, 0, -1 FROM dropped_results
-		UNION ALL SELECT resource, 0, 0, -results FROM dropped_entries
+		SELECT resource, objects, bytes, results, derivation, revision FROM changes
+		UNION ALL SELECT resource, 0, 0, -1, NULL, NULL FROM dropped_results
+		UNION ALL SELECT resource, 0, 0, -(cardinality(verdicts) - cardinality(array_positions(verdicts, 0))), NULL, NULL
+			FROM old_reports WHERE verdicts IS NOT NULL
 	) c GROUP BY resource
-	ON CONFLICT (cluster, resource) DO UPDATE
-	SET objects = t.objects + excluded.objects, bytes = t.bytes + excluded.bytes, results = t.results + excluded.results
+), old_totals AS MATERIALIZED (
+	SELECT s.*, t.place, (SELECT revision FROM counter)` + generationOf + ` AS generation
+	FROM sums s LEFT JOIN LATERAL (SELECT ctid AS place ` + newestTotal + `s.resource` + newestFirst + `) t ON true
+), changed_totals AS (
+	UPDATE docket.total t
+	SET objects = t.objects + o.objects, bytes = t.bytes + o.bytes, results = t.results + o.results,
+		complete = least(t.complete, o.complete), highest = greatest(t.highest, o.highest),
+		mark = CASE WHEN o.complete < t.building THEN o.mark ELSE t.mark END, generation = o.generation
+	FROM old_totals o WHERE t.ctid = o.place
+), added_totals AS (
+	INSERT INTO docket.total (cluster, resource, objects, bytes, results, complete, building, highest, mark, generation)
+	SELECT $1, resource, objects, bytes, results, complete, complete, highest, mark, generation FROM old_totals WHERE place IS NULL
 )`
 
 // derivedArgs are $1 to $45: rows as arrays, a column each.
 type derivedArgs struct {
-	facts *factCache
+	facts   *factCache
+	cluster int32
 	// tidied is what facts knows; newFacts are ids that it doesn't know yet.
 	tidied   int64
 	newFacts []int64
@@ -115,9 +152,9 @@ type derivedArgs struct {
 	subjectVersions, subjectKinds, subjectNamespaces, subjectNames, subjectUIDs []string
 }
 
-func (d *derivedArgs) start(facts *factCache, ops int) {
-	d.facts = facts
-	d.tidied = facts.generation()
+func (d *derivedArgs) start(e *Engine, ops int) {
+	d.facts, d.cluster = &e.facts, e.cluster
+	d.tidied = d.facts.generation()
 	d.batch = map[int64]struct{}{}
 	d.resources = make([]int16, ops)
 }
@@ -184,8 +221,14 @@ func (d *derivedArgs) isNew(id int64) bool {
 	return true
 }
 
+// verdictID is another one in each cluster: the index report_verdicts knows none, and would find what
+// other clusters have.
+func verdictID(cluster int32, v *engine.Verdict) int64 {
+	return int64(uint64(v.ID()) ^ uint64(cluster)*0x9e3779b97f4a7c15) // 2^64 by the golden ratio, as in Fibonacci hashing.
+}
+
 func (d *derivedArgs) verdict(v *engine.Verdict) int64 {
-	id := v.ID()
+	id := verdictID(d.cluster, v)
 	if d.isNew(id) {
 		d.verdictIDs = append(d.verdictIDs, id)
 		d.sources = append(d.sources, text(v.Source))
@@ -218,9 +261,9 @@ func (d *derivedArgs) subject(s *engine.Subject) pgtype.Int8 {
 }
 
 // values returns $1 to $45.
-func (d *derivedArgs) values(cluster int32) []any {
+func (d *derivedArgs) values() []any {
 	values := make([]any, 0, 60)
-	return append(values, cluster, d.resources, d.termOps, d.termNames, d.termValues,
+	return append(values, d.cluster, d.resources, d.termOps, d.termNames, d.termValues,
 		d.reportOps, d.namespaces, d.names, d.uids, d.kinds, d.from, d.createdAt, d.scopes,
 		d.pass, d.fail, d.warn, d.errors, d.skip,
 		d.entries.counts, d.entries.firstVerdicts, d.entries.defaults, d.entries.verdicts,
@@ -272,25 +315,29 @@ func jsonText(s string) string {
 // deriveRowsSQL replaces the rows of objects that are still at a revision. $1 to
 // $45 are those of deriveCTEs, $46 keys, $47 revisions, $48 whether there is a
 // report, $49 counts of results, $50 what the cache of facts knows, $51 the
-// incarnation.
+// incarnation, $52 the versions that derived them.
 const deriveRowsSQL = `
 WITH counter AS MATERIALIZED (
-	SELECT incarnation = $51::int8 AND $50::int8 IN (-1, tidied) AS valid, incarnation FROM docket.revision WHERE cluster = $1
+	SELECT incarnation = $51::int8 AND $50::int8 IN (-1, tidied) AS valid, incarnation, tidied, revision FROM ` + newestCounter + ` r
 ), decided AS MATERIALIZED (
-	SELECT i.*, o.created, (SELECT valid FROM counter) AND o.revision IS NOT NULL AS applies
-	FROM unnest($2::int2[], $46::text[], $47::int8[], $48::bool[], $49::int4[]) WITH ORDINALITY
-		AS i(resource, key, revision, reports, results, ordinal)
+	SELECT i.*, o.created, o.place, (SELECT valid FROM counter) AND o.revision IS NOT NULL AS applies
+	FROM unnest($2::int2[], $46::text[], $47::int8[], $48::bool[], $49::int4[], $52::int2[]) WITH ORDINALITY
+		AS i(resource, key, revision, reports, results, derivation, ordinal)
 	LEFT JOIN LATERAL (
-		SELECT * FROM docket.object WHERE cluster = $1 AND resource = i.resource AND key = i.key LIMIT 1
-	) o ON o.revision = i.revision
+		SELECT *, ctid AS place FROM docket.object WHERE cluster = $1 AND resource = i.resource AND key = i.key LIMIT 1
+	) o ON o.revision = i.revision AND o.derived <= i.derivation
+), noted AS (
+	UPDATE docket.object o SET derived = d.derivation FROM decided d
+	WHERE d.applies AND o.derived < d.derivation AND o.ctid = d.place
 ), stale AS MATERIALIZED (
 	SELECT resource, created AS object, reports FROM decided WHERE applies
 ), fresh AS MATERIALIZED (
 	SELECT array_agg(CASE WHEN applies THEN created ELSE 0 END ORDER BY ordinal) AS objects FROM decided
 ), changes AS (
-	SELECT resource, 0 AS objects, 0::int8 AS bytes, results FROM decided WHERE applies
+	SELECT resource, 0 AS objects, 0::int8 AS bytes, results, NULL::int2 AS derivation, NULL::int8 AS revision
+	FROM decided WHERE applies
 ), ` + deriveCTEs + `
-SELECT valid, incarnation FROM counter`
+SELECT valid, incarnation, tidied, verdicts, subjects FROM counter CROSS JOIN released`
 
 // deriveSlice is how many objects Derive works on while it holds the counter.
 const deriveSlice = 200
@@ -300,7 +347,7 @@ func (e *Engine) Derive(ctx context.Context, items []engine.Derived) error {
 	for len(items) > 0 {
 		slice := items[:min(deriveSlice, len(items))]
 		items = items[len(slice):]
-		err := e.write(ctx, "derive rows", func(ctx context.Context, conn *pgx.Conn) error {
+		err := e.write(ctx, "derive rows", func(ctx context.Context, conn session) error {
 			return e.derive(ctx, conn, slice)
 		})
 		if err != nil {
@@ -310,12 +357,13 @@ func (e *Engine) Derive(ctx context.Context, items []engine.Derived) error {
 	return nil
 }
 
-func (e *Engine) derive(ctx context.Context, conn *pgx.Conn, items []engine.Derived) error {
+func (e *Engine) derive(ctx context.Context, conn session, items []engine.Derived) error {
 	var args derivedArgs
 	incarnation := e.incarnation.Load()
-	args.start(&e.facts, len(items))
+	args.start(e, len(items))
 	n := len(items)
 	keys, revisions, reports, counts := make([]string, n), make([]int64, n), make([]bool, n), make([]int32, n)
+	derivations := make([]engine.Derivation, n)
 	for i := range items {
 		item := &items[i]
 		resource, err := e.resources.find(ctx, conn, item.Resource)
@@ -325,17 +373,24 @@ func (e *Engine) derive(ctx context.Context, conn *pgx.Conn, items []engine.Deri
 		if counts[i], err = args.add(i, item.Index, item.Projection); err != nil {
 			return fmt.Errorf("%s%s: %w", item.Resource, item.Key, err)
 		}
-		args.resources[i] = resource
+		args.resources[i], derivations[i] = resource, item.Derivation
 		keys[i], revisions[i], reports[i] = text(item.Key), int64(item.Revision), item.Projection != nil
 	}
+	_, err := e.deriveWith(ctx, conn, append(args.values(), keys, revisions, reports, counts, args.tidied, incarnation, derivations))
+	return err
+}
+
+// deriveWith runs deriveRowsSQL, and returns the number of removals that the facts are there as of.
+func (e *Engine) deriveWith(ctx context.Context, conn session, args []any) (tidied int64, err error) {
 	var pipeline pgx.Batch
-	pipeline.Queue(lockCounter, e.cluster)
-	pipeline.Queue(deriveRows, append(args.values(e.cluster), keys, revisions, reports, counts, args.tidied, incarnation)...)
+	pipeline.Queue(lockCounterSQL, e.cluster)
+	pipeline.Queue(deriveRowsSQL, args...)
 	results := conn.SendBatch(ctx, &pipeline)
 	var valid bool
-	_, err := results.Exec()
-	if err == nil {
-		err = results.QueryRow().Scan(&valid, &incarnation)
+	var incarnation int64
+	var dropped released
+	if _, err = results.Exec(); err == nil {
+		err = results.QueryRow().Scan(&valid, &incarnation, &tidied, &dropped.verdicts, &dropped.subjects)
 	}
 	if closeErr := results.Close(); err == nil {
 		err = closeErr
@@ -345,5 +400,8 @@ func (e *Engine) derive(ctx context.Context, conn *pgx.Conn, items []engine.Deri
 		e.facts.clear()
 		err = errStale
 	}
-	return err
+	if err == nil {
+		e.released.add(dropped)
+	}
+	return tidied, err
 }

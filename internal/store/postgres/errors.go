@@ -124,9 +124,12 @@ func isBroken(err error) bool {
 		return true
 	}
 	var server *pgconn.PgError
-	// The server is going down, has crashed or is starting.
-	return errors.As(err, &server) && server.Code[:2] == "57" && server.Code != stateCanceled
+	// The server is going down, has crashed or is starting; or a pooler has lost it.
+	return errors.As(err, &server) && (server.Code[:2] == "57" && server.Code != stateCanceled || isPoolers(server))
 }
+
+// isPoolers says whether an error is a pooler's, about its connection to the server, and not the server's.
+func isPoolers(err *pgconn.PgError) bool { return err.Code[:2] == "08" }
 
 // isPermanent says whether waiting can't make a first connection succeed: the
 // server answered and refused, for a reason that only somebody can change.

@@ -34,6 +34,7 @@ func TestPlans(t *testing.T) {
 	shapes := map[string]listShape{
 		"list":                       {},
 		"list, counting":             {count: true},
+		"list, whole":                {count: true, whole: true},
 		"list, one condition":        {conditions: 1},
 		"list, any value":            {conditions: 1, anyValue: true},
 		"list, conditions":           {conditions: 2},
@@ -49,8 +50,11 @@ func TestPlans(t *testing.T) {
 		"probe":        named(t, `SELECT count(*) FROM (`+probeSQL(false)+`) t`),
 		"commit, lock": lockCounterSQL, "commit": applyOpsSQL, "derive": deriveRowsSQL,
 		"compact, mark": markSQL, "compact, first": firstEventSQL, "compact, drop": dropEventsSQL,
+		"derivation": derivationSQL, "begin derivation": beginDerivationSQL, "finish derivation": finishDerivationSQL,
+		"underived": underivedSQL, "demands": demandsSQL, "beat": beatSQL, "leave": leaveSQL,
 		"tidy, idle verdicts": idleVerdictsSQL, "tidy, drop verdicts": dropVerdictsSQL,
 		"tidy, idle subjects": idleSubjectsSQL, "tidy, drop subjects": dropSubjectsSQL,
+		"tidy, next verdicts": nextVerdictsSQL, "tidy, next subjects": nextSubjectsSQL,
 	}
 	for name, shape := range shapes {
 		statements[name] = named(t, shape.sql())
@@ -60,7 +64,7 @@ func TestPlans(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = conn.Close(context.WithoutCancel(t.Context())) }()
-	if _, err := conn.Exec(t.Context(), planSettings); err != nil {
+	if _, err := conn.Exec(t.Context(), planSettings().statement()); err != nil {
 		t.Fatal(err)
 	}
 	var got strings.Builder
@@ -70,8 +74,8 @@ func TestPlans(t *testing.T) {
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		// As tidyTable does.
-		bitmaps := strings.HasPrefix(name, "tidy, ") && strings.HasSuffix(name, "verdicts")
+		// As removeFrom does.
+		bitmaps := name == "tidy, idle verdicts" || name == "tidy, drop verdicts"
 		if _, err := conn.Exec(t.Context(), fmt.Sprintf("SET enable_bitmapscan = %t", bitmaps)); err != nil {
 			t.Fatal(err)
 		}

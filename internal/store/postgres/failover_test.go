@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/docket-project/docket/internal/store/engine"
 	"github.com/docket-project/docket/internal/store/postgres"
@@ -217,4 +218,28 @@ func TestReadOnlyDatabase(t *testing.T) {
 	}
 	execute(t, url, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`)
 	commit(t, e, []engine.Op{create("b")})
+}
+
+// TestClockThatWasAhead: after a commit in the far future, later ones are of the present again, so that
+// history grows old.
+func TestClockThatWasAhead(t *testing.T) {
+	t.Parallel()
+	url := testenv.Postgres(t).Database(t)
+	e := open(t, url, "main")
+	commit(t, e, []engine.Op{create("a")})
+	execute(t, url, `UPDATE docket.revision SET committed_at = committed_at + interval '10 years'`)
+	now := time.Now()
+	for _, key := range []string{"b", "c"} {
+		if batch := commit(t, e, []engine.Op{create(key)}); batch.Time.Sub(now) > 2*time.Minute {
+			t.Errorf("%s was committed at %v", key, batch.Time)
+		}
+	}
+	state, err := e.Advance(t.Context(), 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	commit(t, e, []engine.Op{create("d")})
+	if horizon, err := e.Horizon(t.Context(), -5*time.Minute, 0); err != nil || horizon <= state.Revision {
+		t.Errorf("the horizon is %d after revision %d, %v", horizon, state.Revision, err)
+	}
 }

@@ -17,62 +17,65 @@ import (
 // server_version_num has it.
 const minimumVersion = 150000
 
-// Settings of sessions. Why not startup parameters: poolers refuse those that
-// they don't know.
-const (
-	// Index scans and nested loops are right for all statements here, and do not
-	// depend on statistics, which are missing after a bulk load. Generic plans
-	// save planning, which would cost more than execution.
-	planSettings = `SET jit = off; SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off;
-SET enable_bitmapscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off;
-SET default_transaction_isolation = 'read committed'; SET idle_in_transaction_session_timeout = '5s';
-SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 3; SET tcp_keepalives_count = 3;`
-
-	readerSettings = planSettings + `SET default_transaction_read_only = on; SET statement_timeout = '60s';`
-
-	// A writer that hangs holds the counter, and with it all other writers. That is
-	// also why the server looks early whether its client still lives: the timeouts
-	// don't run while it waits for the rest of a commit.
-	writerSettings = planSettings + `SET lock_timeout = '5s'; SET statement_timeout = '10s';`
-)
-
-// prepareReader makes a new connection of the reads pool fit for use.
+// prepareReader makes a new connection fit for reads.
 func (e *Engine) prepareReader(ctx context.Context, conn *pgx.Conn) error {
-	if err := checkServer(ctx, conn); err != nil {
+	if err := e.check(ctx, conn); err != nil || e.pooled {
 		return err
 	}
-	if err := e.verify(ctx, conn); err != nil {
-		return err
-	}
-	_, err := conn.Exec(ctx, readerSettings, pgx.QueryExecModeSimpleProtocol)
+	_, err := conn.Exec(ctx, readerSettings().ownSession().statement()+`SET default_transaction_read_only = on`, pgx.QueryExecModeSimpleProtocol)
 	return err
 }
 
-// prepareWriter makes a new connection of the writes pool fit for use.
+// prepareWriter makes a new connection fit for writes.
 func (e *Engine) prepareWriter(ctx context.Context, conn *pgx.Conn) error {
-	if err := checkServer(ctx, conn); err != nil {
+	if err := e.check(ctx, conn); err != nil || e.pooled {
 		return err
 	}
-	if err := e.verify(ctx, conn); err != nil {
+	if _, err := conn.Exec(ctx, e.writerSettings().ownSession().statement(), pgx.QueryExecModeSimpleProtocol); err != nil {
 		return err
 	}
-	if _, err := conn.Exec(ctx, writerSettings, pgx.QueryExecModeSimpleProtocol); err != nil {
-		return err
-	}
-	level := e.options.SynchronousCommit
-	if level == "" {
-		level = "on"
-	}
-	if _, err := conn.Exec(ctx, `SELECT set_config('synchronous_commit', $1, false)`, level); err != nil {
-		return err
-	}
-	// Prepared by name, so that a commit is one round trip from the first one on.
-	for name, sql := range map[string]string{lockCounter: lockCounterSQL, applyOps: applyOpsSQL, deriveRows: deriveRowsSQL} {
-		if _, err := conn.Prepare(ctx, name, sql); err != nil {
-			return fmt.Errorf("prepare statement %s: %w", name, err)
+	// Prepared, so that a commit is one round trip from the first one on.
+	for _, sql := range []string{lockCounterSQL, applyOpsSQL, deriveRowsSQL} {
+		if _, err := conn.Prepare(ctx, sql, sql); err != nil {
+			return fmt.Errorf("prepare a statement of commits: %w", err)
 		}
 	}
 	e.pids.Store(conn.PgConn().PID(), struct{}{})
+	return nil
+}
+
+func (e *Engine) writerSettings() settings { return writerSettings(e.options.SynchronousCommit) }
+
+// check refuses servers that won't do, and verifies that the database is the one that it was.
+func (e *Engine) check(ctx context.Context, conn *pgx.Conn) error {
+	if !e.pooled {
+		if err := checkServer(ctx, conn); err != nil {
+			return err
+		}
+		return e.verify(ctx, conn)
+	}
+	// Statements that aren't in one transaction may go to several servers.
+	return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+		if err := checkServer(ctx, tx); err != nil {
+			return err
+		}
+		if err := checkIsolation(ctx, tx); err != nil {
+			return err
+		}
+		return e.verify(ctx, tx)
+	})
+}
+
+// checkIsolation is for transactions whose isolation nobody sets.
+func checkIsolation(ctx context.Context, conn session) error {
+	var level string
+	if err := conn.QueryRow(ctx, `SELECT current_setting('transaction_isolation')`).Scan(&level); err != nil {
+		return err
+	}
+	if level != "read committed" {
+		return fmt.Errorf("transactions are %s, and a pooler in between keeps Docket from changing that: "+
+			"ALTER ROLE its role SET default_transaction_isolation = 'read committed'", level)
+	}
 	return nil
 }
 
@@ -80,7 +83,7 @@ const serverSQL = `SELECT pg_is_in_recovery(), current_setting('server_version_n
 	current_setting('server_version'), current_setting('server_encoding')`
 
 // checkServer refuses servers and databases that can't keep what is written.
-func checkServer(ctx context.Context, conn *pgx.Conn) error {
+func checkServer(ctx context.Context, conn session) error {
 	var standby bool
 	var number int
 	var version, encoding string
@@ -106,26 +109,33 @@ type identity struct {
 	system   int64
 	relation int64 // oids of the database and of the table
 	timeline int32
+	// What the role may read.
+	maySystem, mayTimeline bool
 }
 
 const mayIdentifySQL = `SELECT
 	has_function_privilege('pg_catalog.pg_control_system()', 'EXECUTE'),
 	has_function_privilege('pg_catalog.pg_walfile_name(pg_lsn)', 'EXECUTE')
 		AND has_function_privilege('pg_catalog.pg_current_wal_lsn()', 'EXECUTE'),
-	(SELECT oid::int8 << 32 FROM pg_database WHERE datname = current_database()) + 'docket.revision'::regclass::oid::int8`
+	` + relationSQL
 
-// identify asks the server who it is. Why pg_walfile_name: pg_control_checkpoint
-// knows a new timeline only after the first checkpoint on it.
-func identify(ctx context.Context, conn *pgx.Conn) (identity, error) {
+// Parts of an identity. Why pg_walfile_name: pg_control_checkpoint knows a new timeline only after the first
+// checkpoint on it.
+const (
+	relationSQL = `(SELECT oid::int8 << 32 FROM pg_database WHERE datname = current_database()) + 'docket.revision'::regclass::oid::int8`
+	systemSQL   = `SELECT system_identifier FROM pg_control_system()`
+	timelineSQL = `SELECT ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int4`
+)
+
+// identify asks the server who it is.
+func identify(ctx context.Context, conn session) (identity, error) {
 	var id identity
-	var system, timeline bool
-	err := conn.QueryRow(ctx, mayIdentifySQL).Scan(&system, &timeline, &id.relation)
-	if err == nil && system {
-		err = conn.QueryRow(ctx, `SELECT system_identifier FROM pg_control_system()`).Scan(&id.system)
+	err := conn.QueryRow(ctx, mayIdentifySQL).Scan(&id.maySystem, &id.mayTimeline, &id.relation)
+	if err == nil && id.maySystem {
+		err = conn.QueryRow(ctx, systemSQL).Scan(&id.system)
 	}
-	if err == nil && timeline {
-		err = conn.QueryRow(ctx,
-			`SELECT ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int4`).Scan(&id.timeline)
+	if err == nil && id.mayTimeline {
+		err = conn.QueryRow(ctx, timelineSQL).Scan(&id.timeline)
 	}
 	return id, err
 }
@@ -137,14 +147,32 @@ func identify(ctx context.Context, conn *pgx.Conn) (identity, error) {
 // same dump may be restored twice in one), whatever was restored how
 // often; a million more allows for clocks that differ. The condition is checked
 // again under the row's lock, so that of several processes one does it.
+//
+// Who saw only what the standby had that was promoted may go on: see forked. Before
+// an older gap nobody may, so that there is one at most.
 const repairSQL = `UPDATE docket.revision SET
-	revision = greatest(revision, @seen) + 1000000 + ceil(@rate::int8 * extract(epoch FROM greatest(statement_timestamp() - committed_at, '0')))::int8,
-	compacted = greatest(revision, @seen) + 1000000 + ceil(@rate::int8 * extract(epoch FROM greatest(statement_timestamp() - committed_at, '0')))::int8,
+	revision = ` + leapTo + `,
+	compacted = CASE WHEN ` + forked + ` THEN greatest(compacted, gap_to) ELSE ` + leapTo + ` END,
+	gap_after = CASE WHEN ` + forked + ` THEN revision ELSE 0 END,
+	gap_to = CASE WHEN ` + forked + ` THEN ` + leapTo + ` ELSE 0 END,
+	gap_before = CASE WHEN ` + forked + ` THEN incarnation ELSE 0 END,
 	incarnation = greatest(incarnation + 1, @incarnation::int8 + 1, (extract(epoch FROM clock_timestamp()) * 1000000)::int8),
-	committed_at = greatest(clock_timestamp(), committed_at),
+	committed_at = ` + commitTime + `,
 	tidied = tidied + 1, system_identifier = @system, timeline = @timeline, relation = @relation
 WHERE cluster = @cluster AND (revision < @seen OR incarnation < @incarnation OR ` + otherHistory + `)
-RETURNING revision, incarnation`
+RETURNING revision, incarnation, gap_after`
+
+// leapTo is the revision after a leap.
+const leapTo = `greatest(revision, @seen) + 1000000
+	+ ceil(@rate::int8 * extract(epoch FROM greatest(statement_timestamp() - committed_at, '0')))::int8`
+
+// forked is true of a row on a newer timeline of the server that it was written on,
+// if nobody wrote to it there, which no session does before it has seen to this. The
+// log was copied to that timeline up to some point, and nothing of it changed or left
+// out: of what was given out on the old one, the revisions up to the row's are here,
+// the same as they were, and those above are lost.
+const forked = `(incarnation >= @incarnation AND relation = @relation AND system_identifier = @system
+	AND timeline > 0 AND @timeline::int4 > timeline)`
 
 // otherHistory is true of a row that was written to in another history.
 const otherHistory = `(relation <> 0 AND relation <> @relation
@@ -161,11 +189,12 @@ const repairRate = 10_000
 
 // verify makes sure that the database is the one that this process knew, and
 // not a restored or lagging copy of it. Otherwise it starts a new incarnation.
-func (e *Engine) verify(ctx context.Context, conn *pgx.Conn) error {
+func (e *Engine) verify(ctx context.Context, conn session) error {
 	id, err := identify(ctx, conn)
 	if err != nil {
 		return fmt.Errorf("identify the server: %w", err)
 	}
+	e.identity.Store(&id)
 	seen := e.seen.Load()
 	args := pgx.NamedArgs{
 		"cluster": e.cluster, "seen": seen, "incarnation": e.incarnation.Load(), "rate": int64(repairRate),
@@ -175,7 +204,7 @@ func (e *Engine) verify(ctx context.Context, conn *pgx.Conn) error {
 	var other, known bool
 	err = conn.QueryRow(ctx, `SELECT revision, incarnation, `+otherHistory+`,
 		system_identifier = @system AND timeline = @timeline AND relation = @relation
-		FROM docket.revision WHERE cluster = @cluster`, args).Scan(&revision, &incarnation, &other, &known)
+		FROM `+namedCounter+` r`, args).Scan(&revision, &incarnation, &other, &known)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return fmt.Errorf("%w: cluster %s is gone from the database; start again to make it anew",
 			engine.ErrUnavailable, e.options.Cluster)
@@ -196,9 +225,9 @@ func (e *Engine) verify(ctx context.Context, conn *pgx.Conn) error {
 	return nil
 }
 
-func (e *Engine) repair(ctx context.Context, conn *pgx.Conn, args pgx.NamedArgs) error {
-	var revision, incarnation int64
-	err := conn.QueryRow(ctx, repairSQL, args).Scan(&revision, &incarnation)
+func (e *Engine) repair(ctx context.Context, conn session, args pgx.NamedArgs) error {
+	var revision, incarnation, kept int64
+	err := conn.QueryRow(ctx, repairSQL, args).Scan(&revision, &incarnation, &kept)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil // Another process was faster. The next call sees its incarnation.
 	}
@@ -207,8 +236,13 @@ func (e *Engine) repair(ctx context.Context, conn *pgx.Conn, args pgx.NamedArgs)
 	}
 	e.sameIncarnation(engine.Incarnation(incarnation))
 	e.note(engine.Revision(revision))
-	e.log.Warn("database was restored or failed over; revisions start anew far ahead",
-		"cluster", e.options.Cluster, "seen", args["seen"], "revision", revision)
+	if kept > 0 {
+		e.log.Warn("database was failed over; revisions go on far ahead, and watches that saw nothing newer than what it has go on as well",
+			"cluster", e.options.Cluster, "seen", args["seen"], "has", kept, "revision", revision)
+	} else {
+		e.log.Warn("database was restored or failed over; revisions start anew far ahead",
+			"cluster", e.options.Cluster, "seen", args["seen"], "revision", revision)
+	}
 	e.signal()
 	return nil
 }

@@ -46,7 +46,7 @@ func (c *resourceCache) name(id int16) (engine.Resource, bool) {
 }
 
 // find returns the id of a resource, unknownResource when it has none yet.
-func (c *resourceCache) find(ctx context.Context, conn *pgx.Conn, name engine.Resource) (int16, error) {
+func (c *resourceCache) find(ctx context.Context, conn session, name engine.Resource) (int16, error) {
 	if id, ok := c.id(name); ok {
 		return id, nil
 	}
@@ -62,21 +62,33 @@ func (c *resourceCache) find(ctx context.Context, conn *pgx.Conn, name engine.Re
 	return unknownResource, nil
 }
 
-// confirm is for what was read with an id that find returned: it returns errStale if the resource
-// was unknown then, and is known now. Whether the first object was there already is not known.
-func (c *resourceCache) confirm(ctx context.Context, conn *pgx.Conn, name engine.Resource, id int16) error {
-	if id != unknownResource {
-		return nil
+// unknownSQL tells whether a resource has an id, and the state of the same snapshot.
+const unknownSQL = `SELECT ` + stateColumns + `, (SELECT id FROM docket.resource WHERE name = $2)
+FROM ` + newestCounter + ` r`
+
+// resource returns the id of a resource, or unknownResource and a state in which there is no object of it. Nothing
+// of that is remembered: another process may write the first object at any time.
+func (e *Engine) resource(ctx context.Context, conn session, name engine.Resource) (int16, engine.State, error) {
+	var state engine.State
+	if id, ok := e.resources.id(name); ok {
+		return id, state, nil
 	}
-	now, err := c.find(ctx, conn, name)
-	if err == nil && now != unknownResource {
-		return errStale
+	if !isText(string(name)) {
+		name = "" // Which none has, either.
 	}
-	return err
+	var id *int16
+	if err := conn.QueryRow(ctx, unknownSQL, e.cluster, string(name)).Scan(append(stateFields(&state), &id)...); err != nil {
+		return unknownResource, state, noCounter(err)
+	}
+	if id == nil {
+		return unknownResource, state, nil
+	}
+	known, err := e.resources.find(ctx, conn, name)
+	return known, state, err
 }
 
 // intern returns the id of a resource, which it makes if need be.
-func (c *resourceCache) intern(ctx context.Context, conn *pgx.Conn, name engine.Resource) (int16, error) {
+func (c *resourceCache) intern(ctx context.Context, conn session, name engine.Resource) (int16, error) {
 	id, err := c.find(ctx, conn, name)
 	if err != nil || id != unknownResource {
 		return id, err
@@ -92,7 +104,7 @@ func (c *resourceCache) intern(ctx context.Context, conn *pgx.Conn, name engine.
 }
 
 // resolve returns the name of an id that a row holds.
-func (c *resourceCache) resolve(ctx context.Context, conn *pgx.Conn, id int16) (engine.Resource, error) {
+func (c *resourceCache) resolve(ctx context.Context, conn session, id int16) (engine.Resource, error) {
 	if name, ok := c.name(id); ok {
 		return name, nil
 	}
@@ -106,7 +118,7 @@ func (c *resourceCache) resolve(ctx context.Context, conn *pgx.Conn, id int16) (
 }
 
 // load reads all resources: there are a handful.
-func (c *resourceCache) load(ctx context.Context, conn *pgx.Conn) error {
+func (c *resourceCache) load(ctx context.Context, conn session) error {
 	rows, err := conn.Query(ctx, `SELECT id, name FROM docket.resource`)
 	if err != nil {
 		return fmt.Errorf("read resources: %w", err)

@@ -39,50 +39,83 @@ func (e *Engine) List(ctx context.Context, q engine.Query) (engine.Page, error) 
 		return engine.Page{}, fmt.Errorf("list: %w", err)
 	}
 	var page engine.Page
-	err = e.read(ctx, "list", func(ctx context.Context, conn *pgx.Conn) (engine.State, error) {
+	err = e.read(ctx, "list", func(ctx context.Context, conn session) (engine.State, error) {
 		page = engine.Page{Remaining: -1}
-		resource, err := e.resources.find(ctx, conn, q.Resource)
-		if err != nil {
-			return page.State, err
+		resource, state, err := e.resource(ctx, conn, q.Resource)
+		if err != nil || resource == unknownResource {
+			page = emptyPage(state, q.Count)
+			return state, err
 		}
-		asked := resource
 		if empty {
-			asked = unknownResource
+			resource = unknownResource
 		}
-		args := pgx.NamedArgs{"cluster": e.cluster, "resource": asked, "lower": lower, "upper": upper, "limit": nil}
+		args := pgx.NamedArgs{"cluster": e.cluster, "resource": resource, "lower": lower, "upper": upper, "limit": nil}
 		if q.Limit > 0 {
 			args["limit"] = int64(q.Limit) + 1 // One more tells whether there are more.
 		}
 		shape := listShape{
-			conditions: len(q.Conditions), count: q.Count,
+			conditions: len(q.Conditions), count: q.Count, whole: q.Count && isWhole(q),
 			old: q.At > 0, longAgo: int64(q.At) < e.seen.Load()-undoByRevision,
 		}
 		if q.At > 0 {
 			args["at"] = int64(q.At)
 		}
+		if q.Count {
+			args["bound"] = int64(engine.CountCap)
+		}
 		if len(q.Conditions) > 0 {
 			if shape.anyValue, err = addConditions(ctx, conn, q.Conditions, args); err != nil {
 				return page.State, err
 			}
+			args["derivation"] = q.Derivation
 		}
-		if err := readPage(ctx, conn, shape.sql(), args, &page); err != nil {
-			return page.State, err
+		served, err := readPage(ctx, conn, shape.sql(), args, &page)
+		if err == nil && !served {
+			// Some terms are missing: all rows, in the order of keys.
+			shape.conditions, page = 0, engine.Page{Remaining: -1}
+			_, err = readPage(ctx, conn, shape.sql(), args, &page)
 		}
-		return page.State, e.resources.confirm(ctx, conn, q.Resource, resource)
+		return page.State, err
 	})
 	if err != nil {
 		return engine.Page{}, err
 	}
-	switch {
-	case q.At > 0 && q.At < page.State.Compacted:
-		return engine.Page{}, fmt.Errorf("list at %d: %w up to %d", q.At, engine.ErrCompacted, page.State.Compacted)
-	case q.At > page.State.Revision:
-		return engine.Page{}, fmt.Errorf("list at %d: %w, the present one is %d", q.At, engine.ErrFuture, page.State.Revision)
+	if err := checkSnapshot(q.At, page.State); err != nil {
+		return engine.Page{}, err
 	}
 	if q.Limit > 0 && len(page.Rows) > q.Limit {
 		page.Rows, page.More = page.Rows[:q.Limit], true
 	}
+	if q.Count && isWhole(q) {
+		page.Remaining -= int64(len(page.Rows))
+	}
 	return page, nil
+}
+
+// checkSnapshot returns an error if the state has no snapshot of a revision; 0 is the present one.
+func checkSnapshot(at engine.Revision, state engine.State) error {
+	switch {
+	case at > 0 && at < state.Compacted:
+		return fmt.Errorf("list at %d: %w up to %d", at, engine.ErrCompacted, state.Compacted)
+	case state.Gap.Has(at):
+		return leftOut("list at", at, state.Gap)
+	case at > state.Revision:
+		return fmt.Errorf("list at %d: %w, the present one is %d", at, engine.ErrFuture, state.Revision)
+	}
+	return nil
+}
+
+// emptyPage is that of a resource without objects.
+func emptyPage(state engine.State, count bool) engine.Page {
+	if count {
+		return engine.Page{State: state}
+	}
+	return engine.Page{State: state, Remaining: -1}
+}
+
+// isWhole says whether a query begins with the first of all objects that there are now.
+func isWhole(q engine.Query) bool {
+	return q.Prefix == "" && q.After == "" && q.At == 0 && len(q.Conditions) == 0
 }
 
 // keyBounds turns prefix and after into a range of keys: from lower on, and below
@@ -133,7 +166,7 @@ func successor(prefix string) string {
 // one takes any value. Planning is not left to statistics: the conditions are
 // asked which one selects least.
 func addConditions(
-	ctx context.Context, conn *pgx.Conn, conditions []engine.Condition, args pgx.NamedArgs,
+	ctx context.Context, conn session, conditions []engine.Condition, args pgx.NamedArgs,
 ) (anyValue bool, err error) {
 	var numbers []int32
 	var names, values []int64
@@ -162,7 +195,7 @@ func addConditions(
 }
 
 // mostSelective asks in one round trip how many candidates each condition has.
-func mostSelective(ctx context.Context, conn *pgx.Conn, conditions []engine.Condition, args pgx.NamedArgs) (engine.Condition, error) {
+func mostSelective(ctx context.Context, conn session, conditions []engine.Condition, args pgx.NamedArgs) (engine.Condition, error) {
 	if len(conditions) == 1 {
 		return conditions[0], nil
 	}
@@ -188,31 +221,31 @@ func mostSelective(ctx context.Context, conn *pgx.Conn, conditions []engine.Cond
 	return conditions[best], results.Close()
 }
 
-// readPage runs a statement that listShape made.
-func readPage(ctx context.Context, conn *pgx.Conn, sql string, args pgx.NamedArgs, page *engine.Page) error {
+// readPage runs a statement that listShape made, and says whether the index terms serve its conditions.
+func readPage(ctx context.Context, conn session, sql string, args pgx.NamedArgs, page *engine.Page) (served bool, err error) {
 	rows, err := conn.Query(ctx, sql, args)
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer rows.Close()
 	var row maybeRow
-	targets := append(append(stateFields(&page.State), &page.Remaining), row.fields()...)
+	targets := append(append(stateFields(&page.State), &page.Remaining, &served), row.fields()...)
 	for rows.Next() {
 		row.data = nil // Each row gets bytes of its own.
 		if err := rows.Scan(targets...); err != nil {
-			return err
+			return false, err
 		}
 		if row.key != nil {
 			page.Rows = append(page.Rows, row.row())
 		}
 	}
 	if err := rows.Err(); err != nil {
-		return err
+		return false, err
 	}
 	if rows.CommandTag().RowsAffected() == 0 {
-		return noCounter(pgx.ErrNoRows)
+		return false, noCounter(pgx.ErrNoRows)
 	}
 	// SQL promises no order of what comes out of a join.
 	slices.SortFunc(page.Rows, func(a, b engine.Row) int { return strings.Compare(a.Key, b.Key) })
-	return nil
+	return served, nil
 }

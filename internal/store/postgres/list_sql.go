@@ -12,8 +12,12 @@ import "strings"
 //   - present: current rows that were there at the wanted revision,
 //   - changed: the first event after that revision of each key that has one,
 //   - page: what is read, a row more than is returned. A limit of NULL is none,
-//   - tail: the last key that is returned.
+//   - tail: the last key that is returned,
+//   - behind: how many keys follow it, up to a bound.
 const (
+	// termsServe says, as of the snapshot that the rows are of, whether no index term is missing.
+	termsServe = `(SELECT complete >= @derivation AND highest <= @derivation::int2 + 1 ` + namedTotal + `)`
+
 	// endOfKeys is above every key that checkOps lets through.
 	endOfKeys = `repeat(chr(1114111), 501)`
 
@@ -71,9 +75,15 @@ const (
 	lastKey = `tail AS MATERIALIZED (
 	SELECT max(key) AS key FROM (SELECT key FROM page ORDER BY key LIMIT @limit::int8 - 1) p)`
 
-	// countKeys counts by an index-only scan of the primary key.
-	countKeys = `(SELECT count(*) FROM docket.object WHERE cluster = @cluster AND resource = @resource
-		AND key > (SELECT key FROM tail) AND key < coalesce(@upper, ` + endOfKeys + `))`
+	// allKeys is the number of objects of the resource.
+	allKeys = `coalesce((SELECT objects ` + namedTotal + `), 0)`
+	// behindPage counts keys by an index-only scan of the primary key, up to a bound.
+	behindPage = `behind AS MATERIALIZED (
+	SELECT count(*) AS keys FROM (SELECT FROM docket.object WHERE cluster = @cluster AND resource = @resource
+		AND key > (SELECT key FROM tail) AND key < coalesce(@upper, ` + endOfKeys + `) LIMIT @bound::int8 + 1) k)`
+	// boundedFrom and boundedTo tell how many are left, if that was counted.
+	boundedFrom = `(SELECT CASE WHEN keys <= @bound THEN keys`
+	boundedTo   = ` ELSE -1 END FROM behind)::int8`
 	// countUndone corrects it by the keys that came and went since.
 	countUndone = ` + (SELECT coalesce(sum((c.previous_revision > 0)::int4 - (o.key IS NOT NULL)::int4), 0)
 		FROM changed c LEFT JOIN docket.object o ON o.cluster = @cluster AND o.resource = @resource AND o.key = c.key
@@ -88,6 +98,9 @@ type listShape struct {
 	// old snapshots are read by undoing events; longAgo ones by key.
 	old, longAgo bool
 	count        bool
+	// whole is the first page of all there is now, without conditions: its count is
+	// that of all, which sums know.
+	whole bool
 }
 
 // sql puts the statement together.
@@ -101,18 +114,25 @@ func (s listShape) sql() string {
 	} else {
 		with = append(with, `page AS MATERIALIZED (`+s.present()+`)`)
 	}
-	remaining := `-1::int8`
-	if s.count {
-		with = append(with, lastKey)
-		remaining = countKeys
+	remaining, served := `-1::int8`, `true`
+	if s.conditions > 0 {
+		served = `coalesce(` + termsServe + `, true)`
+	}
+	switch {
+	case s.whole:
+		remaining = allKeys
+	case s.count:
+		with = append(with, lastKey, behindPage)
+		undone := ""
 		if s.old {
-			remaining = `(` + countKeys + countUndone + `)::int8`
+			undone = countUndone
 		}
+		remaining = boundedFrom + undone + boundedTo
 	}
 	return `WITH ` + strings.Join(with, `, `) + `
-SELECT r.revision, r.compacted, r.incarnation, ` + remaining + `,
+SELECT ` + stateColumns + `, ` + remaining + `, ` + served + `,
 	p.key, p.revision, p.created, p.expires_at, p.size, p.codec, p.data
-FROM docket.revision r LEFT JOIN page p ON true WHERE r.cluster = @cluster`
+FROM ` + namedCounter + ` r LEFT JOIN page p ON true`
 }
 
 // present selects current rows, in order and up to the limit.

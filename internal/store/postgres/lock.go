@@ -5,16 +5,18 @@ package postgres
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 // Advisory locks are pairs of numbers. The first says that a lock is Docket's,
-// the second what it is about: the schema, or one kind of work on a cluster.
+// the second what it is about: the schema, or one kind of work on a cluster. They
+// end with a transaction: a session may be somebody else's after it.
 const (
-	lockSpace  int32 = 0x646f636b // "dock"
-	lockSchema int32 = 0
+	lockSpace    int32 = 0x646f636b // "dock"
+	schemaNumber int32 = 0
+	tryNumber    int32 = -1 // Of no work: see checkLocks.
 
 	// work on cluster N has the number workKinds*N + kind; ids start at 1.
 	workKinds         int32 = 4
@@ -23,31 +25,20 @@ const (
 	maxLockableNumber       = 1<<31 - 1
 )
 
-// alone does work while no other process does work of that kind on the cluster,
-// and nothing when another one does. The lock belongs to the connection and ends
-// with it at the latest.
-func (e *Engine) alone(ctx context.Context, kind int32, work func(conn *pgx.Conn) error) error {
-	pooled, err := e.writes.Acquire(ctx)
-	if err != nil {
-		return err
+// alone does work in a transaction while no other process does work of that kind on the cluster,
+// and nothing when another one does.
+func (e *Engine) alone(ctx context.Context, kind int32, work func(tx pgx.Tx) error) (done bool, err error) {
+	if err := e.writable(); err != nil {
+		return false, err
 	}
-	defer pooled.Release()
-	conn := pooled.Conn()
-	number := int32((int64(e.cluster)*int64(workKinds) + int64(kind)) % maxLockableNumber)
-	var locked bool
-	if err := conn.QueryRow(ctx, `SELECT pg_try_advisory_lock($1, $2)`, lockSpace, number).Scan(&locked); err != nil {
-		return err
-	}
-	if !locked {
-		return nil
-	}
-	err = work(conn)
-	if _, unlockErr := conn.Exec(ctx, `SELECT pg_advisory_unlock($1, $2)`, lockSpace, number); unlockErr != nil {
-		// The lock ends with the session, which must not go back to the pool.
-		_ = conn.Close(context.WithoutCancel(ctx))
-		if err == nil {
-			err = fmt.Errorf("give an advisory lock back: %w", unlockErr)
-		}
-	}
-	return err
+	err = e.chores.AcquireFunc(ctx, func(pooled *pgxpool.Conn) error {
+		return e.inTransaction(ctx, pooled.Conn(), e.writerSettings(), func(tx pgx.Tx) error {
+			number := int32((int64(e.cluster)*int64(workKinds) + int64(kind)) % maxLockableNumber)
+			if err := tx.QueryRow(ctx, `SELECT pg_try_advisory_xact_lock($1, $2)`, lockSpace, number).Scan(&done); err != nil || !done {
+				return err
+			}
+			return work(tx)
+		})
+	})
+	return done, err
 }

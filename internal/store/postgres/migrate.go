@@ -7,7 +7,6 @@ import (
 	"context"
 	"database/sql"
 	"embed"
-	"errors"
 	"fmt"
 	"io/fs"
 
@@ -24,8 +23,8 @@ var migrationFiles embed.FS
 // versionTable is where goose notes which migrations were applied.
 const versionTable = "docket.migration"
 
-// migrate brings the schema up to date, or refuses one that is newer than this
-// program, or, if it has to exist, one that is missing. Any number of processes may do
+// migrate brings the schema up to date, or refuses, if it has to exist, one that is missing. One that is newer
+// than this program stays as it is: askDemands refuses what can't be used. Any number of processes may do
 // so at the same time: one works, the others wait.
 func migrate(ctx context.Context, conn *pgx.Conn, config *pgx.ConnConfig, existing bool) error {
 	files, err := fs.Sub(migrationFiles, "migrations")
@@ -35,7 +34,7 @@ func migrate(ctx context.Context, conn *pgx.Conn, config *pgx.ConnConfig, existi
 	db := stdlib.OpenDB(*config.Copy())
 	defer func() { _ = db.Close() }()
 	provider, err := goose.NewProvider(goose.DialectPostgres, db, files,
-		goose.WithTableName(versionTable), goose.WithDisableGlobalRegistry(true), goose.WithSessionLocker(schemaLocker{}))
+		goose.WithTableName(versionTable), goose.WithDisableGlobalRegistry(true))
 	if err != nil {
 		return fmt.Errorf("read the migrations: %w", err)
 	}
@@ -45,24 +44,38 @@ func migrate(ctx context.Context, conn *pgx.Conn, config *pgx.ConnConfig, existi
 	switch {
 	case err != nil:
 		return fmt.Errorf("read the version of the schema: %w", err)
-	case version > newest:
-		return fmt.Errorf("%w: it has version %d, this program knows up to %d; run a newer one",
-			engine.ErrSchema, version, newest)
 	case version == 0 && existing:
 		return fmt.Errorf("%w: it has no schema docket", engine.ErrMissing)
-	case version == newest:
+	case version >= newest:
 		return nil // Needs no more rights than to read and write.
 	}
-	if err := makeSchema(ctx, conn); err != nil {
-		return err
-	}
-	if _, err := provider.Up(ctx); err != nil {
-		if hasState(err, statePrivilege) {
-			return fmt.Errorf("migrate the schema: %w; let the role that owns the schema docket run this version once", err)
+	return lockSchema(ctx, conn, func() error {
+		if err := makeSchema(ctx, db); err != nil {
+			return err
 		}
-		return fmt.Errorf("migrate the schema: %w", err)
-	}
-	return nil
+		_, err := provider.Up(ctx)
+		switch {
+		case hasState(err, statePrivilege):
+			return fmt.Errorf("migrate the schema: %w; let the role that owns the schema docket run this version once", err)
+		case err != nil:
+			return fmt.Errorf("migrate the schema: %w", err)
+		}
+		return nil
+	})
+}
+
+// lockSchema lets one process work on the schema at a time. The lock is a transaction's, over a connection of its own:
+// the work has several transactions, and a pooler may give each of them another session.
+func lockSchema(ctx context.Context, conn *pgx.Conn, work func() error) error {
+	return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, `SET LOCAL idle_in_transaction_session_timeout = 0`); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock($1, $2)`, lockSpace, schemaNumber); err != nil {
+			return err
+		}
+		return work()
+	})
 }
 
 // schemaVersion returns the newest migration that was applied; 0 for none.
@@ -81,19 +94,12 @@ func schemaVersion(ctx context.Context, conn *pgx.Conn) (int64, error) {
 
 // makeSchema makes the schema where it is missing. An administrator may have made
 // it for a role that may not.
-func makeSchema(ctx context.Context, conn *pgx.Conn) error {
-	err := pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock($1, $2)`, lockSpace, lockSchema); err != nil {
-			return err
-		}
-		var exists bool
-		err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_namespace WHERE nspname = 'docket')`).Scan(&exists)
-		if err != nil || exists {
-			return err
-		}
-		_, err = tx.Exec(ctx, `CREATE SCHEMA docket`)
-		return err
-	})
+func makeSchema(ctx context.Context, db *sql.DB) error {
+	var exists bool
+	err := db.QueryRowContext(ctx, `SELECT EXISTS (SELECT FROM pg_namespace WHERE nspname = 'docket')`).Scan(&exists)
+	if err == nil && !exists {
+		_, err = db.ExecContext(ctx, `CREATE SCHEMA docket`)
+	}
 	if hasState(err, statePrivilege) {
 		return fmt.Errorf("make the schema docket: %w; grant the role CREATE on the database, or make the schema for it "+
 			"with CREATE SCHEMA docket AUTHORIZATION", err)
@@ -102,24 +108,4 @@ func makeSchema(ctx context.Context, conn *pgx.Conn) error {
 		return fmt.Errorf("make the schema docket: %w", err)
 	}
 	return nil
-}
-
-// schemaLocker lets one process migrate at a time. Unlike goose's own it waits in
-// the server, and not by asking every few seconds.
-type schemaLocker struct{}
-
-// SessionLock waits for the lock.
-func (schemaLocker) SessionLock(ctx context.Context, conn *sql.Conn) error {
-	_, err := conn.ExecContext(ctx, `SELECT pg_advisory_lock($1, $2)`, lockSpace, lockSchema)
-	return err
-}
-
-// SessionUnlock gives the lock back.
-func (schemaLocker) SessionUnlock(ctx context.Context, conn *sql.Conn) error {
-	var held bool
-	err := conn.QueryRowContext(ctx, `SELECT pg_advisory_unlock($1, $2)`, lockSpace, lockSchema).Scan(&held)
-	if err == nil && !held {
-		return errors.New("the lock on the schema was lost")
-	}
-	return err
 }

@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/docket-project/docket/internal/store/engine"
 	"github.com/docket-project/docket/internal/store/postgres/encrypted"
@@ -36,8 +35,8 @@ type Options struct {
 	Existing bool
 	// Binding says which Kubernetes cluster the share has to belong to. Optional.
 	Binding engine.Binding
-	// MaxConns is the largest number of connections that reads use; 0 means 8.
-	// Writes and LISTEN use up to 5 more.
+	// MaxConns is the largest number of connections that reads use; 0 means 3.
+	// What must not wait for them uses 5 more: see pools.
 	MaxConns int
 	// SynchronousCommit is on, remote_write or remote_apply; "" means on.
 	SynchronousCommit string
@@ -52,15 +51,13 @@ type Options struct {
 }
 
 const (
-	defaultReadConns = 8
-	// writeConns serve one commit at a time, and compaction, tidying and deriving
-	// beside it.
-	writeConns = 4
 	// dialTimeout bounds one attempt to connect, where the URL doesn't say.
 	dialTimeout = 5 * time.Second
 	// openBackoff and its double, and so on, lie between attempts to connect.
 	openBackoff    = 100 * time.Millisecond
 	openBackoffMax = 3 * time.Second
+	// leaveTimeout bounds what Close says to others.
+	leaveTimeout = time.Second
 )
 
 // Engine keeps a cluster in a PostgreSQL database. Make one with Open.
@@ -68,30 +65,41 @@ type Engine struct {
 	options Options
 	log     *slog.Logger
 	cluster int32
-	reads   *pgxpool.Pool
-	writes  *pgxpool.Pool
+	// pooled says that a pooler hands transactions of one connection to several sessions.
+	pooled bool
+	pools
 
 	// seen is the highest revision that this process knows to be committed. A
 	// database that shows less was restored or failed over.
 	seen atomic.Int64
 	// incarnation is the one under which resources and facts were read.
 	incarnation atomic.Int64
-	resources   resourceCache
-	facts       factCache
+	// identity is that of the server when it was verified last.
+	identity  atomic.Pointer[identity]
+	resources resourceCache
+	facts     factCache
 	// pids are the backends of the writes pool, whose notifications are no news.
 	pids sync.Map
 
-	tidyMu sync.Mutex
-	tidy   tidyCursors
+	tidyMu   sync.Mutex
+	tidy     tidyCursors
+	released releases
+
+	// replica names this process; demands are what the cluster demanded of programs when they were last read.
+	replica string
+	demands atomic.Pointer[engine.Demands]
 
 	wake chan struct{}
+	// news says that there are commits of which other processes were not told.
+	news chan struct{}
 	// life ends with Close, and all calls with it.
 	life context.Context //nolint:containedctx // the engine's own lifetime, not a caller's
 	end  context.CancelFunc
 	// close makes repeated calls of Close wait for the first.
 	close sync.Once
-	// listener is closed when the listening goroutine has ended.
-	listener chan struct{}
+	// listener is closed when the listening or polling goroutine has ended, notifier
+	// when the notifying one has.
+	listener, notifier chan struct{}
 }
 
 var _ engine.Engine = (*Engine)(nil)
@@ -106,9 +114,12 @@ func Open(ctx context.Context, options Options) (*Engine, error) {
 	}
 	e := &Engine{
 		options:  options,
+		replica:  newReplica(),
 		log:      options.Logger,
 		wake:     make(chan struct{}, 1),
+		news:     make(chan struct{}, 1),
 		listener: make(chan struct{}),
+		notifier: make(chan struct{}),
 	}
 	if e.log == nil {
 		e.log = slog.New(slog.DiscardHandler)
@@ -123,7 +134,14 @@ func Open(ctx context.Context, options Options) (*Engine, error) {
 		e.end()
 		return nil, fmt.Errorf("open database %s: %w", address(config), classify(err))
 	}
-	go e.listen(config)
+	if e.pooled {
+		e.log.Info("a pooler shares the sessions of the database: asking for commits of other processes instead of being told, "+
+			"and statements are planned each time", "database", address(config), "interval", pollInterval)
+		go e.poll()
+	} else {
+		go e.listen(config)
+	}
+	go e.notify()
 	return e, nil
 }
 
@@ -153,6 +171,8 @@ func (o *Options) connConfig() (*pgx.ConnConfig, error) {
 	if config.ConnectTimeout == 0 {
 		config.ConnectTimeout = dialTimeout
 	}
+	// Works through any pooler. Sessions of our own get statements that are prepared by name: see newPool.
+	config.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
 	if config.RuntimeParams["application_name"] == "" {
 		config.RuntimeParams["application_name"] = "docket"
 	}
@@ -199,7 +219,10 @@ func (e *Engine) prepare(ctx context.Context, config *pgx.ConnConfig) error {
 		return err
 	}
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
-	if err := checkServer(ctx, conn); err != nil {
+	if err := checkProduct(ctx, conn); err != nil {
+		return err
+	}
+	if err := e.compareSessions(ctx, config, conn); err != nil {
 		return err
 	}
 	if err := migrate(ctx, conn, config, e.options.Existing); err != nil {
@@ -208,58 +231,25 @@ func (e *Engine) prepare(ctx context.Context, config *pgx.ConnConfig) error {
 	if e.cluster, err = e.findCluster(ctx, conn); err != nil {
 		return err
 	}
-	return e.verify(ctx, conn)
-}
-
-// openPools makes the two pools and tries one connection of each.
-func (e *Engine) openPools(ctx context.Context, config *pgx.ConnConfig) error {
-	var err error
-	reads := defaultReadConns
-	if e.options.MaxConns > 0 {
-		reads = e.options.MaxConns
-	}
-	if e.reads, err = e.newPool(ctx, config, reads, e.prepareReader); err != nil {
+	if err := e.askDemands(ctx, conn); err != nil {
 		return err
 	}
-	if e.writes, err = e.newPool(ctx, config, writeConns, e.prepareWriter); err != nil {
-		e.reads.Close()
-		return err
+	if err := e.writable(); err != nil {
+		e.log.Warn("this server only reads", "err", err)
 	}
-	return nil
-}
-
-func (e *Engine) newPool(
-	ctx context.Context, conn *pgx.ConnConfig, size int, prepare func(context.Context, *pgx.Conn) error,
-) (*pgxpool.Pool, error) {
-	config, err := pgxpool.ParseConfig("")
-	if err != nil {
-		return nil, err
-	}
-	config.ConnConfig = conn.Copy()
-	config.MaxConns = int32(size)
-	config.MinIdleConns = 1
-	config.PingTimeout = dialTimeout
-	config.BeforeConnect = e.refreshPassword
-	config.AfterConnect = prepare
-	config.BeforeClose = func(c *pgx.Conn) { e.pids.Delete(c.PgConn().PID()) }
-	pool, err := pgxpool.NewWithConfig(ctx, config)
-	if err != nil {
-		return nil, err
-	}
-	if err := pool.Ping(ctx); err != nil {
-		pool.Close()
-		return nil, err
-	}
-	return pool, nil
+	return e.check(ctx, conn)
 }
 
 // Close implements engine.Engine.
 func (e *Engine) Close() error {
 	e.close.Do(func() {
+		ctx, cancel := context.WithTimeout(e.life, leaveTimeout)
+		e.leave(ctx)
+		cancel()
 		e.end()
 		<-e.listener
-		e.reads.Close()
-		e.writes.Close()
+		<-e.notifier
+		e.pools.close()
 	})
 	return nil
 }

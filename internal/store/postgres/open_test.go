@@ -137,12 +137,12 @@ func TestOpenRefusesDatabases(t *testing.T) {
 
 	e := open(t, databaseURL, "main")
 	commit(t, e, []engine.Op{create("a")})
-	execute(t, databaseURL, `INSERT INTO docket.migration (version_id, is_applied) VALUES (9999, true)`)
-	err := refused(t, postgres.Options{URL: databaseURL})
+	execute(t, databaseURL, `UPDATE docket.revision SET min_reader = 9999`)
+	err := refused(t, postgres.Options{URL: databaseURL, Cluster: "main"})
 	if !errors.Is(err, engine.ErrSchema) {
-		t.Errorf("newer schema: got %v, want %v", err, engine.ErrSchema)
+		t.Errorf("newer format: got %v, want %v", err, engine.ErrSchema)
 	}
-	wantWords(t, err, "9999")
+	wantWords(t, err, "9999", "upgrade Docket")
 }
 
 // TestOpenAsPlainRole opens with a role that may do nothing special, on a server

@@ -64,6 +64,36 @@ func TestListThenLowerRevisionCommits(t *testing.T) {
 	}
 }
 
+// TestDerivationWaitsForCommits: what is noted of derived rows is in the row of the sums, which a commit under way
+// has found already.
+func TestDerivationWaitsForCommits(t *testing.T) {
+	t.Parallel()
+	url := testenv.Postgres(t).Database(t)
+	e := open(t, url, "main")
+	commit(t, e, []engine.Op{create("a")})
+	for name, work := range map[string]func() error{
+		"begin": func() error {
+			_, err := e.BeginDerivation(t.Context(), reports, 2)
+			return err
+		},
+		"finish": func() error {
+			_, err := e.FinishDerivation(t.Context(), reports, 2, 0)
+			return err
+		},
+	} {
+		slow, _ := holdWriter(t, url)
+		done := make(chan error, 1)
+		go func() { done <- work() }()
+		waitForWaiter(t, url)
+		if err := slow.Rollback(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-done; err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 // holdWriter returns an open transaction that has taken a revision.
 func holdWriter(t *testing.T, url string) (pgx.Tx, engine.Revision) {
 	t.Helper()

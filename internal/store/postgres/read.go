@@ -39,7 +39,7 @@ func (e *Engine) begin(ctx context.Context, timeout time.Duration) (callCtx cont
 // connection. It is run again when the connection breaks, and when the state lies
 // before what was known already or is of another incarnation: that is not the
 // database it was.
-func (e *Engine) read(ctx context.Context, what string, work func(ctx context.Context, conn *pgx.Conn) (engine.State, error)) error {
+func (e *Engine) read(ctx context.Context, what string, work func(ctx context.Context, conn session) (engine.State, error)) error {
 	callCtx, done, err := e.begin(ctx, readTimeout)
 	if err != nil {
 		return fmt.Errorf("%s: %w", what, err)
@@ -54,7 +54,7 @@ func (e *Engine) read(ctx context.Context, what string, work func(ctx context.Co
 			return e.fail(ctx, what, err)
 		}
 		if isBroken(err) {
-			e.reads.Reset()
+			e.reading(ctx).Reset()
 			if pause(callCtx, retryPauses[attempt]) != nil {
 				return e.fail(ctx, what, err)
 			}
@@ -62,19 +62,20 @@ func (e *Engine) read(ctx context.Context, what string, work func(ctx context.Co
 	}
 }
 
-func (e *Engine) readOnce(ctx context.Context, work func(ctx context.Context, conn *pgx.Conn) (engine.State, error)) error {
-	conn, err := e.reads.Acquire(ctx)
+func (e *Engine) readOnce(ctx context.Context, work func(ctx context.Context, conn session) (engine.State, error)) error {
+	conn, err := e.reading(ctx).Acquire(ctx)
 	if err != nil {
 		return err
 	}
 	defer conn.Release()
 	seen, incarnation := e.seen.Load(), e.incarnation.Load()
-	state, err := work(ctx, conn.Conn())
-	if err != nil {
+	state, err := work(ctx, e.session(conn.Conn(), append(readerSettings(), "transaction_read_only", "on")))
+	moved := isMoved(err)
+	if err != nil && !moved {
 		return err
 	}
-	if int64(state.Revision) < seen || int64(state.Incarnation) < incarnation {
-		return errors.Join(errStale, e.writeOnce(ctx, e.verify))
+	if moved || int64(state.Revision) < seen || int64(state.Incarnation) < incarnation {
+		return e.writeOnce(ctx, func(context.Context, session) error { return errMoved })
 	}
 	if !e.sameIncarnation(state.Incarnation) {
 		return errStale
@@ -106,36 +107,35 @@ func (r *maybeRow) row() engine.Row {
 	}
 }
 
+// stateColumns are those of the counter row r, in the order of stateFields.
+const stateColumns = `r.revision, r.compacted, r.incarnation, r.gap_after, r.gap_to, r.gap_before`
+
 func stateFields(s *engine.State) []any {
-	return []any{&s.Revision, &s.Compacted, &s.Incarnation}
+	return []any{&s.Revision, &s.Compacted, &s.Incarnation, &s.Gap.After, &s.Gap.To, &s.Gap.Before}
 }
 
 // getSQL reads two rows by their primary keys.
-const getSQL = `SELECT r.revision, r.compacted, r.incarnation,
+const getSQL = `SELECT ` + stateColumns + `,
 	o.key, o.revision, o.created, o.expires_at, o.size, o.codec, o.data
-FROM docket.revision r
-LEFT JOIN docket.object o ON o.cluster = $1 AND o.resource = $2 AND o.key = $3
-WHERE r.cluster = $1`
+FROM ` + newestCounter + ` r
+LEFT JOIN docket.object o ON o.cluster = $1 AND o.resource = $2 AND o.key = $3`
 
 // Get implements engine.Engine.
 func (e *Engine) Get(ctx context.Context, resource engine.Resource, key string) (*engine.Row, engine.State, error) {
 	var state engine.State
 	var found maybeRow
-	err := e.read(ctx, "get", func(ctx context.Context, conn *pgx.Conn) (engine.State, error) {
-		id, err := e.resources.find(ctx, conn, resource)
-		if err != nil {
+	err := e.read(ctx, "get", func(ctx context.Context, conn session) (engine.State, error) {
+		found = maybeRow{}
+		var id int16
+		var err error
+		if id, state, err = e.resource(ctx, conn, resource); err != nil || id == unknownResource {
 			return state, err
 		}
-		asked := id
 		if !isText(key) {
-			asked = unknownResource // Such a key can't exist.
+			id = unknownResource // Such a key can't exist.
 		}
-		found = maybeRow{}
-		err = conn.QueryRow(ctx, getSQL, e.cluster, asked, text(key)).Scan(append(stateFields(&state), found.fields()...)...)
-		if err != nil {
-			return state, noCounter(err)
-		}
-		return state, e.resources.confirm(ctx, conn, resource, id)
+		err = conn.QueryRow(ctx, getSQL, e.cluster, id, text(key)).Scan(append(stateFields(&state), found.fields()...)...)
+		return state, noCounter(err)
 	})
 	if err != nil || found.key == nil {
 		return nil, state, err
@@ -152,57 +152,51 @@ func noCounter(err error) error {
 	return err
 }
 
-const stateSQL = `SELECT revision, compacted, incarnation FROM docket.revision WHERE cluster = $1`
+const stateSQL = `SELECT ` + stateColumns + ` FROM ` + newestCounter + ` r`
 
 // State implements engine.Engine.
 func (e *Engine) State(ctx context.Context) (engine.State, error) {
 	var state engine.State
-	err := e.read(ctx, "read the state", func(ctx context.Context, conn *pgx.Conn) (engine.State, error) {
+	err := e.read(engine.Urgent(ctx), "read the state", func(ctx context.Context, conn session) (engine.State, error) {
 		err := conn.QueryRow(ctx, stateSQL, e.cluster).Scan(stateFields(&state)...)
 		return state, noCounter(err)
 	})
 	return state, err
 }
 
-const statsSQL = `SELECT r.revision, r.compacted, r.incarnation, coalesce(t.objects, 0), coalesce(t.bytes, 0)
-FROM docket.revision r LEFT JOIN docket.total t ON t.cluster = $1 AND t.resource = $2
-WHERE r.cluster = $1`
+const statsSQL = `SELECT ` + stateColumns + `, coalesce(t.objects, 0), coalesce(t.bytes, 0)
+FROM ` + newestCounter + ` r LEFT JOIN LATERAL (SELECT * ` + newestTotal + `$2` + newestFirst + `) t ON true`
 
 // Stats implements engine.Engine.
 func (e *Engine) Stats(ctx context.Context, resource engine.Resource) (engine.Stats, error) {
 	var stats engine.Stats
-	err := e.read(ctx, "read sums", func(ctx context.Context, conn *pgx.Conn) (engine.State, error) {
-		var state engine.State
-		id, err := e.resources.find(ctx, conn, resource)
-		if err != nil {
+	err := e.read(ctx, "read sums", func(ctx context.Context, conn session) (engine.State, error) {
+		id, state, err := e.resource(ctx, conn, resource)
+		if err != nil || id == unknownResource {
 			return state, err
 		}
 		err = conn.QueryRow(ctx, statsSQL, e.cluster, id).Scan(append(stateFields(&state), &stats.Objects, &stats.Bytes)...)
-		if err != nil {
-			return state, noCounter(err)
-		}
-		return state, e.resources.confirm(ctx, conn, resource, id)
+		return state, noCounter(err)
 	})
 	return stats, err
 }
 
 // usageSQL reads the first event of history and sums that are kept; the size of
 // the database is asked of the file system, which takes longest.
-const usageSQL = `SELECT r.revision, r.compacted, r.incarnation, pg_database_size(current_database()),
-	r.revision - greatest(r.compacted, 1), r.history_bytes - coalesce(e.before, r.history_bytes), e.committed_at,
+const usageSQL = `SELECT ` + stateColumns + `, pg_database_size(current_database()),
+	r.revision - greatest(r.compacted, 1) - greatest(r.gap_to - greatest(r.compacted, r.gap_after), 0), r.history_bytes - coalesce(e.before, r.history_bytes), e.committed_at,
 	coalesce((SELECT sum(results) FROM docket.total WHERE cluster = $1), 0)::int8
-FROM docket.revision r
+FROM ` + newestCounter + ` r
 LEFT JOIN LATERAL (
-	SELECT committed_at, total_bytes - coalesce(octet_length(previous_data), 0) AS before
+	SELECT committed_at, total_bytes - octet_length(key) - coalesce(octet_length(previous_data), 0) - ` + eventOverhead + ` AS before
 	FROM docket.event WHERE cluster = $1 AND revision > r.compacted ORDER BY revision LIMIT 1
-) e ON true
-WHERE r.cluster = $1`
+) e ON true`
 
 // Usage implements engine.Engine.
 func (e *Engine) Usage(ctx context.Context) (engine.Usage, error) {
 	var usage engine.Usage
 	var oldest *time.Time
-	err := e.read(ctx, "read usage", func(ctx context.Context, conn *pgx.Conn) (engine.State, error) {
+	err := e.read(ctx, "read usage", func(ctx context.Context, conn session) (engine.State, error) {
 		var state engine.State
 		err := conn.QueryRow(ctx, usageSQL, e.cluster).Scan(append(stateFields(&state),
 			&usage.DatabaseBytes, &usage.Events, &usage.HistoryBytes, &oldest, &usage.Results)...)
@@ -215,19 +209,18 @@ func (e *Engine) Usage(ctx context.Context) (engine.Usage, error) {
 }
 
 // expiredSQL walks the partial index on expires_at.
-const expiredSQL = `SELECT r.revision, r.compacted, r.incarnation, o.resource, o.key, o.revision, o.created, o.expires_at
-FROM docket.revision r
+const expiredSQL = `SELECT ` + stateColumns + `, o.resource, o.key, o.revision, o.created, o.expires_at
+FROM ` + newestCounter + ` r
 LEFT JOIN LATERAL (
 	SELECT resource, key, revision, created, expires_at FROM docket.object
 	WHERE cluster = $1 AND expires_at > 0 AND expires_at < floor(extract(epoch FROM statement_timestamp()))::int8
 	ORDER BY expires_at LIMIT $2
-) o ON true
-WHERE r.cluster = $1`
+) o ON true`
 
 // Expired implements engine.Engine.
 func (e *Engine) Expired(ctx context.Context, limit int) ([]engine.ResourceRow, error) {
 	var found []engine.ResourceRow
-	err := e.read(ctx, "read expired objects", func(ctx context.Context, conn *pgx.Conn) (engine.State, error) {
+	err := e.read(ctx, "read expired objects", func(ctx context.Context, conn session) (engine.State, error) {
 		var state engine.State
 		rows, err := conn.Query(ctx, expiredSQL, e.cluster, limit)
 		if err != nil {

@@ -108,7 +108,7 @@ type acknowledged struct {
 	unknown   map[string]bool
 }
 
-// load commits with several engines until ctx ends or each has done its share.
+// load commits with several engines until ctx ends or each has done its share, and waits for what they had begun.
 // Errors that the contract knows are part of the game.
 func load(ctx context.Context, t *testing.T, engines []*postgres.Engine, name string, each int) *acknowledged {
 	t.Helper()
@@ -118,14 +118,14 @@ func load(ctx context.Context, t *testing.T, engines []*postgres.Engine, name st
 		group.Go(func() {
 			for n := 0; n < each && ctx.Err() == nil; n++ {
 				key := fmt.Sprintf("%s/%d/%06d", name, i, n)
-				batch, err := e.Commit(ctx, []engine.Op{create(key), create(key + "-twin")})
+				batch, err := e.Commit(t.Context(), []engine.Op{create(key), create(key + "-twin")})
 				known.mu.Lock()
 				switch {
 				case err == nil:
 					known.revisions[key] = batch.Outcomes[0].Revision
 				case errors.Is(err, engine.ErrUnknownOutcome):
 					known.unknown[key] = true
-				case !errors.Is(err, engine.ErrUnavailable) && ctx.Err() == nil:
+				case !errors.Is(err, engine.ErrUnavailable):
 					t.Errorf("commit: %v", err)
 				}
 				known.mu.Unlock()

@@ -120,7 +120,10 @@ func brief(err error) string {
 	var server *pgconn.PgError
 	var errno syscall.Errno
 	var dns *net.DNSError
+	var plain *openError
 	switch {
+	case errors.As(err, &plain):
+		return plain.text
 	case errors.As(err, &server):
 		return server.Message
 	case errors.As(err, &errno):

@@ -21,11 +21,11 @@ const eventBytes = 8 << 20
 // the key replaced, or else the object. Both look-ups use an index, event_key and
 // the primary key. Lengths are read without the values, so that what lies beyond
 // the page's bytes costs little; the first event comes whatever its size.
-const eventsSQL = `SELECT r.revision, r.compacted, r.incarnation,
+const eventsSQL = `SELECT ` + stateColumns + `,
 	e.revision, e.kind, e.resource, e.key, e.created, e.committed_at,
 	e.previous_revision, coalesce(e.previous_codec, 0), coalesce(e.previous_size, 0), e.previous_data,
 	e.written, coalesce(e.codec, 0), coalesce(e.size, 0), e.data
-FROM docket.revision r
+FROM ` + namedCounter + ` r
 LEFT JOIN LATERAL (
 	SELECT v.*, sum(coalesce(octet_length(v.previous_data), 0) + coalesce(octet_length(v.data), 0))
 		OVER (ORDER BY v.revision ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
@@ -45,14 +45,13 @@ LEFT JOIN LATERAL (
 		LEFT JOIN docket.object o ON n.previous_revision IS NULL AND c.kind <> 3
 			AND o.cluster = @cluster AND o.resource = c.resource AND o.key = c.key
 	) v
-) e ON coalesce(e.before, 0) < @bytes
-WHERE r.cluster = @cluster`
+) e ON coalesce(e.before, 0) < @bytes`
 
 // Events implements engine.Engine.
 func (e *Engine) Events(ctx context.Context, after engine.Revision, limit int) ([]engine.Event, engine.State, error) {
 	var events []engine.Event
 	var state engine.State
-	err := e.read(ctx, "read events", func(ctx context.Context, conn *pgx.Conn) (engine.State, error) {
+	err := e.read(ctx, "read events", func(ctx context.Context, conn session) (engine.State, error) {
 		rows, err := conn.Query(ctx, eventsSQL, pgx.NamedArgs{
 			"cluster": e.cluster, "after": int64(after), "limit": max(limit, 0), "bytes": int64(eventBytes),
 		})
@@ -73,10 +72,13 @@ func (e *Engine) Events(ctx context.Context, after engine.Revision, limit int) (
 	if err != nil {
 		return nil, state, err
 	}
-	if after < state.Compacted {
+	switch {
+	case after < state.Compacted:
 		return nil, state, fmt.Errorf("read events after %d: %w up to %d", after, engine.ErrCompacted, state.Compacted)
+	case state.Gap.Has(after):
+		return nil, state, leftOut("read events after", after, state.Gap)
 	}
-	return events, state, checkEvents(events, after)
+	return events, state, checkEvents(events, after, state.Gap)
 }
 
 // scanEvents reads events and the ids of their resources, by revision.
@@ -115,15 +117,21 @@ func scanEvents(rows pgx.Rows, state *engine.State) ([]engine.Event, []int16, er
 	return events, ids, err
 }
 
+// leftOut is the error for a revision in a gap.
+func leftOut(what string, revision engine.Revision, gap engine.Gap) error {
+	return fmt.Errorf("%s %d: %w: the database lost it in a failover, %d follows %d",
+		what, revision, engine.ErrCompacted, gap.To, gap.After)
+}
+
 // checkEvents makes sure that no event is missing. The first change of a cluster
 // has revision 2.
-func checkEvents(events []engine.Event, after engine.Revision) error {
-	next := max(after, 1) + 1
+func checkEvents(events []engine.Event, after engine.Revision, gap engine.Gap) error {
+	next := gap.Over(max(after, 1)) + 1
 	for _, event := range events {
 		if event.Revision != next {
 			return fmt.Errorf("%w: event %d is missing, the next one is %d", engine.ErrCorrupt, next, event.Revision)
 		}
-		next++
+		next = gap.Over(next) + 1
 	}
 	return nil
 }

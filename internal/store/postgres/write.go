@@ -26,22 +26,23 @@ const (
 	maxKeyBytes = 2000
 )
 
-// Names of the statements that each writing connection has prepared.
-const (
-	lockCounter = "lock_counter"
-	applyOps    = "apply_ops"
-	deriveRows  = "derive_rows"
-)
-
 // lockCounterSQL makes all writers of a cluster wait for each other. It is a
 // statement of its own, so that the next one sees what the writer before wrote.
-const lockCounterSQL = `SELECT FROM docket.revision WHERE cluster = $1 FOR NO KEY UPDATE`
+const lockCounterSQL = `SELECT FROM docket.revision WHERE cluster + 0 = $1` + newestFirst + ` FOR NO KEY UPDATE`
+
+// commitTime is the present time, or the last commit's if that is later: times rise with revisions, also over clocks
+// that differ a little. A clock that was far ahead once is not followed for ever: nothing would grow old.
+const commitTime = `greatest(clock_timestamp(), least(committed_at, clock_timestamp() + interval '1 minute'))`
+
+// eventOverhead is engine.EventOverhead as SQL.
+const eventOverhead = `300`
 
 // applyOpsSQL is the whole commit: it decides which ops apply, numbers them and
 // writes them. $1 to $45 are those of deriveCTEs; $46 to $58 are the ops, as
 // arrays, the highest revision and the incarnation that this process knows, and
 // the number of removals that its cache of facts knows of, -1 when it left no fact
-// out.
+// out; $59 to $61 are their guards, with a revision of -1 for none; $62 the versions
+// that they derived rows by; $63 is the format that this program writes.
 //
 //   - counter is the row that lockCounterSQL locked. It is not valid when the
 //     database went back in time, or facts were removed that the ops leave out
@@ -54,40 +55,45 @@ const lockCounterSQL = `SELECT FROM docket.revision WHERE cluster = $1 FOR NO KE
 // run, so that op.old_data is the value that updated and deleted rows had.
 const applyOpsSQL = `
 WITH counter AS MATERIALIZED (
-	SELECT r.*, r.revision >= $56::int8 AND r.incarnation = $57::int8 AND $58::int8 IN (-1, r.tidied) AS valid,
-		greatest(clock_timestamp(), r.committed_at) AS now
-	FROM docket.revision r WHERE r.cluster = $1
+	SELECT r.*, r.revision >= $56::int8 AND r.incarnation = $57::int8 AND $58::int8 IN (-1, r.tidied)
+		AND r.min_writer <= $63::int2 AS valid,
+		` + commitTime + ` AS now
+	FROM ` + newestCounter + ` r
 ), input AS MATERIALIZED (
 	SELECT i.*, o.revision AS old_revision, o.created AS old_created, o.expires_at AS old_expires_at,
 		o.size AS old_size, o.codec AS old_codec, o.data AS old_data,
-		c.valid AND CASE i.kind WHEN 1 THEN o.revision IS NULL ELSE o.revision = i.expect END IS TRUE AS applies
+		o.place, g.failed AS guarded,
+		c.valid AND NOT g.failed AND CASE i.kind WHEN 1 THEN o.revision IS NULL ELSE o.revision = i.expect END IS TRUE AS applies
 	FROM counter c
 	CROSS JOIN unnest($46::int2[], $2::int2[], $47::text[], $48::int8[], $49::int8[], $50::int4[], $51::int2[],
-		$52::bytea[], $53::bool[], $54::bool[], $55::int4[]) WITH ORDINALITY
-		AS i(kind, resource, key, expect, expires_at, size, codec, data, keep, reports, results, ordinal)
+		$52::bytea[], $53::bool[], $54::bool[], $55::int4[], $59::int2[], $60::text[], $61::int8[], $62::int2[]) WITH ORDINALITY
+		AS i(kind, resource, key, expect, expires_at, size, codec, data, keep, reports, results,
+			guard_resource, guard_key, guard, derivation, ordinal)
 	LEFT JOIN LATERAL (
-		SELECT * FROM docket.object WHERE cluster = $1 AND resource = i.resource AND key = i.key LIMIT 1
+		SELECT *, ctid AS place FROM docket.object WHERE cluster = $1 AND resource = i.resource AND key = i.key LIMIT 1
 	) o ON true
+	CROSS JOIN LATERAL (SELECT i.guard >= 0 AND i.guard <> coalesce((
+		SELECT revision FROM docket.object WHERE cluster = $1 AND resource = i.guard_resource AND key = i.guard_key LIMIT 1
+	), 0) AS failed) g
 ), numbered AS MATERIALIZED (
 	SELECT i.*,
 		CASE WHEN i.applies THEN count(*) FILTER (WHERE i.applies) OVER w END AS number,
-		sum(CASE WHEN i.applies THEN octet_length(i.old_data) END) OVER w AS bytes
+		sum(CASE WHEN i.applies THEN octet_length(i.key) + coalesce(octet_length(i.old_data), 0) + ` + eventOverhead + ` END) OVER w AS bytes
 	FROM input i WINDOW w AS (ORDER BY i.ordinal ROWS UNBOUNDED PRECEDING)
 ), decided AS MATERIALIZED (
 	SELECT n.*, c.revision + n.number AS revision, coalesce(n.old_created, c.revision + n.number) AS created,
 		c.history_bytes + coalesce(n.bytes, 0) AS total_bytes, c.now
 	FROM numbered n CROSS JOIN counter c
 ), inserted AS (
-	INSERT INTO docket.object (cluster, resource, key, revision, created, expires_at, size, codec, data)
-	SELECT $1, resource, key, revision, created, expires_at, size, codec, data FROM decided WHERE applies AND kind = 1
+	INSERT INTO docket.object (cluster, resource, key, revision, created, expires_at, size, codec, data, derived)
+	SELECT $1, resource, key, revision, created, expires_at, size, codec, data, derivation FROM decided WHERE applies AND kind = 1
 ), updated AS (
 	UPDATE docket.object o
-	SET revision = d.revision, expires_at = d.expires_at, size = d.size, codec = d.codec, data = d.data
-	FROM decided d
-	WHERE d.applies AND d.kind = 2 AND o.cluster = $1 AND o.resource = d.resource AND o.key = d.key
+	SET revision = d.revision, expires_at = d.expires_at, size = d.size, codec = d.codec, data = d.data,
+		derived = CASE WHEN d.keep THEN least(o.derived, d.derivation) ELSE d.derivation END
+	FROM decided d WHERE d.applies AND d.kind = 2 AND o.ctid = d.place
 ), deleted AS (
-	DELETE FROM docket.object o USING decided d
-	WHERE d.applies AND d.kind = 3 AND o.cluster = $1 AND o.resource = d.resource AND o.key = d.key
+	DELETE FROM docket.object o USING decided d WHERE d.applies AND d.kind = 3 AND o.ctid = d.place
 ), logged AS (
 	INSERT INTO docket.event (cluster, revision, resource, key, kind, created, previous_revision, previous_codec,
 		previous_size, previous_data, committed_at, total_bytes)
@@ -95,9 +101,10 @@ WITH counter AS MATERIALIZED (
 		coalesce(old_size, 0), old_data, now, total_bytes
 	FROM decided WHERE applies
 ), advanced AS (
-	UPDATE docket.revision r SET revision = s.revision, history_bytes = s.total_bytes, committed_at = s.now
+	UPDATE docket.revision r SET revision = s.revision, generation = s.revision` + generationOf + `,
+		history_bytes = s.total_bytes, committed_at = s.now
 	FROM (SELECT max(revision) AS revision, max(total_bytes) AS total_bytes, max(now) AS now FROM decided WHERE applies) s
-	WHERE r.cluster = $1 AND s.revision IS NOT NULL
+	WHERE r.ctid = (SELECT place FROM counter) AND s.revision IS NOT NULL
 ), stale AS MATERIALIZED (
 	SELECT resource, created AS object, reports FROM decided WHERE applies AND (kind = 3 OR kind = 2 AND NOT keep)
 ), fresh AS MATERIALIZED (
@@ -105,19 +112,22 @@ WITH counter AS MATERIALIZED (
 	FROM decided
 ), changes AS (
 	SELECT resource, CASE kind WHEN 1 THEN 1 WHEN 3 THEN -1 ELSE 0 END AS objects,
-		size - coalesce(old_size, 0)::int8 AS bytes, results
+		size - coalesce(old_size, 0)::int8 AS bytes, results, CASE WHEN kind <> 3 THEN derivation END AS derivation, revision
 	FROM decided WHERE applies
 ), ` + deriveCTEs + `
 SELECT coalesce(d.revision, 0), CASE WHEN d.applies THEN d.created ELSE 0 END,
 	coalesce(d.old_revision, 0), coalesce(d.old_created, 0), coalesce(d.old_expires_at, 0), coalesce(d.old_size, 0),
 	coalesce(d.old_codec, 0), CASE WHEN NOT d.applies THEN d.old_data END,
-	c.revision, c.compacted, c.incarnation, c.tidied, c.now, c.valid,
-	(SELECT pg_notify('docket_' || $1, max(revision)::text)::text FROM decided HAVING max(revision) IS NOT NULL)
-FROM decided d CROSS JOIN counter c ORDER BY d.ordinal`
+	c.revision, c.compacted, c.incarnation, c.gap_after, c.gap_to, c.gap_before, c.tidied, c.now, c.valid, d.guarded,
+	CASE WHEN d.ordinal = 1 THEN r.verdicts END, CASE WHEN d.ordinal = 1 THEN r.subjects END
+FROM decided d CROSS JOIN counter c CROSS JOIN released r ORDER BY d.ordinal`
 
 // errStale says that nothing was applied, since what this process thought to be in
 // the database is not there.
 var errStale = errors.New("database changed behind this process")
+
+// errMoved says that nothing was done, since the database may not be the one that it was.
+var errMoved = errors.New("database moved")
 
 // Commit implements engine.Engine.
 func (e *Engine) Commit(ctx context.Context, ops []engine.Op) (engine.Batch, error) {
@@ -129,7 +139,7 @@ func (e *Engine) Commit(ctx context.Context, ops []engine.Op) (engine.Batch, err
 		return engine.Batch{}, fmt.Errorf("commit: %w", err)
 	}
 	var batch engine.Batch
-	err := e.write(ctx, "commit", func(ctx context.Context, conn *pgx.Conn) error {
+	err := e.write(ctx, "commit", func(ctx context.Context, conn session) error {
 		var err error
 		batch, err = e.commit(ctx, conn, ops)
 		return err
@@ -169,7 +179,17 @@ func checkOps(ops []engine.Op) error {
 // write runs work on a writing connection. It is run again where it surely had no
 // effect: when there was no connection, or the server refused because it was going
 // down, or errStale.
-func (e *Engine) write(ctx context.Context, what string, work func(ctx context.Context, conn *pgx.Conn) error) error {
+func (e *Engine) write(ctx context.Context, what string, work func(ctx context.Context, conn session) error) error {
+	return e.writeAnyway(ctx, what, func(ctx context.Context, conn session) error {
+		if err := e.writable(); err != nil {
+			return err
+		}
+		return work(ctx, conn)
+	})
+}
+
+// writeAnyway is write for what the cluster's demands of writers are not about.
+func (e *Engine) writeAnyway(ctx context.Context, what string, work func(ctx context.Context, conn session) error) error {
 	callCtx, done, err := e.begin(ctx, commitTimeout)
 	if err != nil {
 		return fmt.Errorf("%s: %w", what, err)
@@ -193,24 +213,36 @@ func (e *Engine) write(ctx context.Context, what string, work func(ctx context.C
 	}
 }
 
-func (e *Engine) writeOnce(ctx context.Context, work func(ctx context.Context, conn *pgx.Conn) error) error {
+// underCounter runs statements in one round trip and transaction, in which nobody else writes to the cluster.
+func (e *Engine) underCounter(ctx context.Context, conn session, queue func(pipeline *pgx.Batch)) error {
+	var pipeline pgx.Batch
+	pipeline.Queue(lockCounterSQL, e.cluster)
+	queue(&pipeline)
+	return conn.SendBatch(ctx, &pipeline).Close()
+}
+
+func (e *Engine) writeOnce(ctx context.Context, work func(ctx context.Context, conn session) error) error {
 	conn, err := e.writes.Acquire(ctx)
 	if err != nil {
 		return err
 	}
 	defer conn.Release()
-	return work(ctx, conn.Conn())
+	err = work(ctx, e.session(conn.Conn(), e.writerSettings()))
+	if isMoved(err) || errors.Is(err, errMoved) {
+		return errors.Join(errStale, e.check(ctx, conn.Conn()))
+	}
+	return err
 }
 
 // commit makes one attempt.
-func (e *Engine) commit(ctx context.Context, conn *pgx.Conn, ops []engine.Op) (engine.Batch, error) {
+func (e *Engine) commit(ctx context.Context, conn session, ops []engine.Op) (engine.Batch, error) {
 	args, err := e.opArgs(ctx, conn, ops)
 	if err != nil {
 		return engine.Batch{}, err
 	}
 	var pipeline pgx.Batch
-	pipeline.Queue(lockCounter, e.cluster)
-	pipeline.Queue(applyOps, args.values(e.cluster)...)
+	pipeline.Queue(lockCounterSQL, e.cluster)
+	pipeline.Queue(applyOpsSQL, args.values()...)
 	results := conn.SendBatch(ctx, &pipeline)
 	batch, reply, err := readCommit(results, ops)
 	closeErr := results.Close()
@@ -222,6 +254,7 @@ func (e *Engine) commit(ctx context.Context, conn *pgx.Conn, ops []engine.Op) (e
 	}
 	if err != nil {
 		if errors.Is(err, engine.ErrUnknownOutcome) {
+			e.announce()
 			e.signal() // The listener takes notifications of this process for no news.
 		}
 		return engine.Batch{}, err
@@ -231,23 +264,25 @@ func (e *Engine) commit(ctx context.Context, conn *pgx.Conn, ops []engine.Op) (e
 		e.facts.clear() // The next attempt leaves nothing out.
 		if e.wentBack(reply.before, args.seen, batch.State.Incarnation) {
 			// Sessions outlived what happened, so that none has looked again yet.
-			return engine.Batch{}, errors.Join(errStale, e.verify(ctx, conn))
+			return engine.Batch{}, errMoved
 		}
-		return engine.Batch{}, errStale
+		return engine.Batch{}, errors.Join(errStale, e.askDemands(ctx, conn))
 	}
 	e.note(batch.State.Revision)
 	if batch.State.Revision > engine.Revision(reply.before) {
+		e.announce()
 		e.facts.add(reply.tidied, args.newFacts)
+		e.released.add(reply.released)
 	}
 	return batch, nil
 }
 
 // statementOutcome says whether a commit may have happened although a statement
 // ended with an error. The server's word for one means that it rolls back; without
-// it the connection broke when everything had been sent.
+// it the connection broke when everything had been sent. A pooler's word is none of the server's.
 func statementOutcome(err error) error {
 	var server *pgconn.PgError
-	if errors.As(err, &server) || pgconn.SafeToRetry(err) || isClassified(err) {
+	if errors.As(err, &server) && !isPoolers(server) || pgconn.SafeToRetry(err) || isClassified(err) {
 		return err
 	}
 	return fmt.Errorf("%w: %w", engine.ErrUnknownOutcome, err)
@@ -263,10 +298,11 @@ func commitOutcome(err error) error {
 	return fmt.Errorf("%w: %w", engine.ErrUnknownOutcome, err)
 }
 
-// commitReply is what applyOpsSQL says about the counter.
+// commitReply is what applyOpsSQL says besides the outcomes.
 type commitReply struct {
 	before, tidied int64
 	valid          bool
+	released       released
 }
 
 func readCommit(results pgx.BatchResults, ops []engine.Op) (engine.Batch, commitReply, error) {
@@ -283,14 +319,19 @@ func readCommit(results pgx.BatchResults, ops []engine.Op) (engine.Batch, commit
 	for rows.Next() {
 		var outcome engine.Outcome
 		var row engine.Row
-		var notified *string
+		var dropped released
 		err := rows.Scan(&outcome.Revision, &outcome.Created,
 			&row.Revision, &row.Created, &row.ExpiresAt, &row.Size, &row.Codec, &row.Data,
-			&reply.before, &batch.State.Compacted, &batch.State.Incarnation, &reply.tidied, &batch.Time, &reply.valid, &notified)
+			&reply.before, &batch.State.Compacted, &batch.State.Incarnation,
+			&batch.State.Gap.After, &batch.State.Gap.To, &batch.State.Gap.Before, &reply.tidied, &batch.Time, &reply.valid, &outcome.Guarded,
+			&dropped.verdicts, &dropped.subjects)
 		if err != nil {
 			return engine.Batch{}, reply, err
 		}
-		if outcome.Revision == 0 && row.Revision != 0 {
+		if len(batch.Outcomes) == 0 {
+			reply.released = dropped
+		}
+		if outcome.Revision == 0 && row.Revision != 0 && !outcome.Guarded {
 			row.Key = ops[len(batch.Outcomes)].Key
 			outcome.Current = &row
 		}
@@ -315,17 +356,22 @@ type opArgs struct {
 	sizes, results    []int32
 	datas             [][]byte
 	keeps, reports    []bool
+	guardResources    []int16
+	guardKeys         []string
+	guards            []int64
+	derivations       []engine.Derivation
 	seen, incarnation int64
 }
 
-func (e *Engine) opArgs(ctx context.Context, conn *pgx.Conn, ops []engine.Op) (*opArgs, error) {
+func (e *Engine) opArgs(ctx context.Context, conn session, ops []engine.Op) (*opArgs, error) {
 	n := len(ops)
 	args := &opArgs{
 		kinds: make([]int16, n), codecs: make([]int16, n), keys: make([]string, n), expects: make([]int64, n),
 		expires: make([]int64, n), sizes: make([]int32, n), results: make([]int32, n), datas: make([][]byte, n),
 		keeps: make([]bool, n), reports: make([]bool, n), seen: e.seen.Load(), incarnation: e.incarnation.Load(),
+		guardResources: make([]int16, n), guardKeys: make([]string, n), guards: make([]int64, n), derivations: make([]engine.Derivation, n),
 	}
-	args.start(&e.facts, n)
+	args.start(e, n)
 	for i := range ops {
 		op := &ops[i]
 		resource, err := e.resources.intern(ctx, conn, op.Resource)
@@ -334,8 +380,12 @@ func (e *Engine) opArgs(ctx context.Context, conn *pgx.Conn, ops []engine.Op) (*
 		}
 		args.resources[i] = resource
 		args.kinds[i] = int16(op.Kind)
+		args.derivations[i] = op.Derivation
 		args.keys[i] = op.Key
 		args.expects[i] = int64(op.Expect)
+		if err := args.guard(ctx, e, conn, i, op.Guard); err != nil {
+			return nil, err
+		}
 		if op.Kind == engine.Delete {
 			continue
 		}
@@ -359,9 +409,21 @@ func (e *Engine) opArgs(ctx context.Context, conn *pgx.Conn, ops []engine.Op) (*
 	return args, nil
 }
 
-func (a *opArgs) values(cluster int32) []any {
-	return append(a.derivedArgs.values(cluster),
-		a.kinds, a.keys, a.expects, a.expires, a.sizes, a.codecs, a.datas, a.keeps, a.reports, a.results, a.seen, a.incarnation, a.tidied)
+func (a *opArgs) values() []any {
+	return append(a.derivedArgs.values(),
+		a.kinds, a.keys, a.expects, a.expires, a.sizes, a.codecs, a.datas, a.keeps, a.reports, a.results, a.seen, a.incarnation, a.tidied,
+		a.guardResources, a.guardKeys, a.guards, a.derivations, engine.WritesFormat)
+}
+
+// guard sets the guard of an op.
+func (a *opArgs) guard(ctx context.Context, e *Engine, conn session, i int, guard *engine.Guard) (err error) {
+	a.guards[i] = -1
+	if guard == nil {
+		return nil
+	}
+	a.guardResources[i], err = e.resources.intern(ctx, conn, guard.Resource)
+	a.guardKeys[i], a.guards[i] = guard.Key, int64(guard.Revision)
+	return err
 }
 
 // int32Count checks a number of rows.

@@ -54,6 +54,27 @@ func Backup(ctx context.Context, path, to string) (err error) {
 	return nil
 }
 
+// BackupTo writes such a copy to out. Until it is checked it is a file beside the database. Nothing of it is
+// left when out breaks, which ends a process without further ado if it is standard output.
+func BackupTo(ctx context.Context, path string, out io.Writer) (err error) {
+	copied := fmt.Sprintf("%s.backup-%d", path, os.Getpid())
+	// Of a process of our number that was killed: in a container numbers come again soon.
+	if err := removed(copied); err != nil {
+		return err
+	}
+	if err := Backup(ctx, path, copied); err != nil {
+		return err
+	}
+	file, err := os.Open(copied)
+	if err != nil {
+		return errors.Join(err, os.Remove(copied))
+	}
+	_ = os.Remove(copied) // Where open files can't be removed, it is done below.
+	defer func() { err = errors.Join(err, file.Close(), removed(copied)) }()
+	_, err = io.Copy(out, file)
+	return err
+}
+
 // vacuumInto copies what one transaction sees.
 func vacuumInto(ctx context.Context, path, to string) (err error) {
 	if info, err := os.Stat(path); errors.Is(err, os.ErrNotExist) || err == nil && info.Size() == 0 {
@@ -154,7 +175,7 @@ func takeRestored(path string) error {
 	return classify("restore "+path, errors.Join(removed(path+"-shm"), syncFolder(filepath.Dir(path))))
 }
 
-// checkCopy looks whether a file is a whole database of ours, of a schema that this version knows. Nobody
+// checkCopy looks whether a file is a whole database of ours that this version can read. Nobody
 // else uses the file.
 func checkCopy(ctx context.Context, path string) (err error) {
 	if err := checkFile(path); err != nil {
@@ -179,11 +200,7 @@ func checkCopy(ctx context.Context, path string) (err error) {
 	if len(found) == 0 || text(found[0]) != "ok" {
 		return fmt.Errorf("check %s: %w: %v", path, engine.ErrCorrupt, found)
 	}
-	version, err := c.number(ctx, "SELECT max(version_id) FROM goose_db_version")
-	if err != nil {
-		return classify("read the schema version of "+path, err)
-	}
-	return knownSchema(path, version)
+	return readable(ctx, c, path)
 }
 
 // receive writes what is read into a new file of mode 0600.

@@ -186,7 +186,7 @@ func TestRestoreRefuses(t *testing.T) {
 	}
 	middle := len(whole) / 2 / 4096 * 4096
 	newer := copyDatabase(t, b.backup, "")
-	sqlite.Exec(t, newer, "INSERT INTO goose_db_version (version_id, is_applied) VALUES (99, 1)")
+	sqlite.Exec(t, newer, "UPDATE revision SET min_reader = 99")
 	foreign := filepath.Join(t.TempDir(), "foreign.db")
 	sqlite.Exec(t, foreign, "CREATE TABLE t (a)")
 	read := func(path string) []byte {
@@ -207,7 +207,7 @@ func TestRestoreRefuses(t *testing.T) {
 		"no database":             {[]byte("kind: List\n" + strings.Repeat("#", 9000)), engine.ErrCorrupt, "does not start like"},
 		"cut off":                 {whole[:len(whole)/2], engine.ErrCorrupt, "can't be used"},
 		"of another program":      {read(foreign), nil, "another program"},
-		"of a newer version":      {read(newer), engine.ErrSchema, "schema 99"},
+		"of a newer version":      {read(newer), engine.ErrSchema, "format 99"},
 		"with a page of nonsense": {slices.Concat(whole[:middle], bytes.Repeat([]byte{7}, 4096), whole[middle+4096:]), engine.ErrCorrupt, "can't be used"},
 	} {
 		err := sqlite.Restore(t.Context(), bytes.NewReader(test.backup), b.path, false)

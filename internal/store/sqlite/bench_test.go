@@ -26,7 +26,7 @@ func reports(first, n int64) []engine.Op {
 
 func commit(t testing.TB, e engine.Engine, ops []engine.Op) engine.Batch {
 	t.Helper()
-	batch, err := e.Commit(context.WithoutCancel(t.Context()), ops)
+	batch, err := enginetest.Commit(context.WithoutCancel(t.Context()), e, ops)
 	if err != nil {
 		t.Fatalf("commit: %v", err)
 	}
@@ -175,3 +175,5 @@ func reportSizes(b *testing.B, e *sqlite.Engine, objects int64) {
 	}
 	b.Logf("%5d bytes a report in all, without events", sum/objects)
 }
+
+func BenchmarkBeside(b *testing.B) { enginetest.BenchmarkBeside(b, target) }

@@ -5,7 +5,10 @@ package sqlite
 
 import (
 	"context"
+	"errors"
 	"fmt"
+
+	"github.com/docket-project/docket/internal/store/engine"
 )
 
 // The log grows until it was copied into the database as a whole while nobody
@@ -88,28 +91,20 @@ func checkpoint(c *conn, mode string) (pages int64, err error) {
 // truncateLog copies all of the log and empties it. It keeps our readers out for
 // that; those of other processes are not waited for.
 func (e *Engine) truncateLog(ctx context.Context, w *writer) error {
-	var held []*conn
-	defer func() {
-		for _, c := range held {
-			e.readers <- c
-		}
-	}()
-	for range e.readerCount {
-		select {
-		case c := <-e.readers:
-			held = append(held, c)
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-e.closing:
-			return nil
-		}
+	release, err := e.holdReaders(ctx)
+	defer release()
+	if errors.Is(err, engine.ErrClosed) {
+		return nil
+	}
+	if err != nil {
+		return err
 	}
 	e.copying.Lock()
 	defer e.copying.Unlock()
 	if _, err := w.conn.pragma("PRAGMA busy_timeout = 0"); err != nil {
 		return err
 	}
-	_, err := checkpoint(w.conn, "TRUNCATE")
+	_, err = checkpoint(w.conn, "TRUNCATE")
 	if err == nil {
 		w.truncated = w.changes
 	}

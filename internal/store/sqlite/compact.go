@@ -20,7 +20,8 @@ const (
 	selectOldest  = "SELECT min(revision) FROM event WHERE cluster = ?"
 	// A range of eventSlice rows, and their entries in event_key.
 	deleteEvents    = "DELETE FROM event WHERE cluster = ? AND revision <= ?"
-	selectEventSums = "SELECT committed_at, total_bytes, length(previous_data) FROM event WHERE cluster = ? AND revision = ?"
+	selectEventSums = `SELECT committed_at, total_bytes, length(CAST(key AS BLOB)) + coalesce(length(previous_data), 0)
+FROM event WHERE cluster = ? AND revision = ?`
 
 	// Ranges of tidySlice rows; result_verdict, result_subject and report_scope.
 	selectVerdicts = "SELECT id FROM verdict WHERE cluster = ? AND id > ? ORDER BY id LIMIT ?"
@@ -106,15 +107,14 @@ func (e *Engine) dropEvents(ctx context.Context, mark engine.Revision) error {
 type sums struct {
 	// time in Unix milliseconds.
 	time int64
-	// bytesBefore is the sum of previous values before this event's.
+	// bytesBefore is the sum of engine.EventBytes before this event's.
 	bytesBefore int64
 }
 
 // eventSums reads the sums of an event, nil when there is none.
 func (s *snapshot) eventSums(revision engine.Revision) (out *sums, err error) {
 	_, err = s.one(func(row []driver.Value) {
-		length, _ := row[2].(int64)
-		out = &sums{time: row[0].(int64), bytesBefore: row[1].(int64) - length}
+		out = &sums{time: row[0].(int64), bytesBefore: row[1].(int64) - row[2].(int64) - engine.EventOverhead}
 	}, selectEventSums, s.engine.cluster, int64(revision))
 	return out, err
 }
@@ -184,6 +184,12 @@ func (e *Engine) Tidy(ctx context.Context) error {
 	if err == nil {
 		err = e.dropEvents(ctx, state.Compacted)
 	}
+	if err == nil {
+		err = e.sweep(ctx)
+	}
+	if err == nil {
+		err = e.tidyDropped(ctx)
+	}
 	for range tidySlices {
 		if err == nil {
 			err = e.write(ctx, func(w *writer) error { return e.tidySlice(ctx, w) })
@@ -195,44 +201,34 @@ func (e *Engine) Tidy(ctx context.Context) error {
 	return classify("tidy", err)
 }
 
-// tidySlice removes unused verdicts and subjects among the next few. Nobody
-// else writes meanwhile, so nothing can start to use them.
+// tidySlice removes unused verdicts and subjects among the next few of a round over all: those that became unused
+// while another process had the database, or in numbers that were not remembered.
 func (e *Engine) tidySlice(ctx context.Context, w *writer) error {
 	if !w.tidy.started {
 		w.tidy = tidyCursor{started: true, verdicts: int64(rand.Uint64()), subjects: int64(rand.Uint64()), changes: -1}
 	}
-	removed := int64(0)
-	err := w.transaction(func() error {
-		for _, t := range []struct {
-			cursor         *int64
-			query, removal string
-		}{
-			{&w.tidy.verdicts, selectVerdicts, deleteVerdict},
-			{&w.tidy.subjects, selectSubjects, deleteSubject},
-		} {
-			ids, err := w.ids(ctx, t.query, e.cluster, *t.cursor)
-			if err != nil {
-				return err
-			}
-			for _, id := range ids {
-				n, err := w.conn.exec(t.removal, e.cluster, id)
-				if err != nil {
-					return err
-				}
-				removed += n
-			}
-			*t.cursor = firstID
-			if len(ids) == tidySlice {
-				*t.cursor = ids[tidySlice-1]
-			}
-		}
-		return nil
-	})
-	if removed > 0 {
-		w.known.clear()
+	verdicts, err := e.walk(ctx, w, selectVerdicts, &w.tidy.verdicts)
+	if err != nil {
+		return err
 	}
-	e.wrote(w, removed, 0)
-	return err
+	subjects, err := e.walk(ctx, w, selectSubjects, &w.tidy.subjects)
+	if err != nil {
+		return err
+	}
+	return e.remove(w, verdicts, subjects)
+}
+
+// walk returns the next few ids of a round, and moves its cursor behind them.
+func (e *Engine) walk(ctx context.Context, w *writer, query string, cursor *int64) ([]int64, error) {
+	ids, err := w.ids(ctx, query, e.cluster, *cursor)
+	if err != nil {
+		return nil, err
+	}
+	*cursor = firstID
+	if len(ids) == tidySlice {
+		*cursor = ids[tidySlice-1]
+	}
+	return ids, nil
 }
 
 // firstID is below all ids.

@@ -23,13 +23,13 @@ pass, fail, warn, error, skip) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
 ON CONFLICT (cluster, object) DO UPDATE SET (namespace, name, uid, kind, source, created_at, scope, pass, fail, warn, error, skip)
 = (excluded.namespace, excluded.name, excluded.uid, excluded.kind, excluded.source, excluded.created_at, excluded.scope,
 excluded.pass, excluded.fail, excluded.warn, excluded.error, excluded.skip)`
-	deleteReport = "DELETE FROM report WHERE cluster = ? AND object = ?"
+	deleteReport = "DELETE FROM report WHERE cluster = ? AND object = ? RETURNING scope"
 
 	upsertResult = `INSERT INTO result (cluster, object, position, idx, verdict, subject, seconds) VALUES (?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (cluster, object, position) DO UPDATE SET (idx, verdict, subject, seconds)
 = (excluded.idx, excluded.verdict, excluded.subject, excluded.seconds)`
 	selectResults = "SELECT idx, verdict, subject, seconds FROM result WHERE cluster = ? AND object = ? ORDER BY position"
-	deleteResults = "DELETE FROM result WHERE cluster = ? AND object = ? AND position >= ?"
+	deleteResults = "DELETE FROM result WHERE cluster = ? AND object = ? AND position >= ? RETURNING verdict, subject"
 
 	insertVerdict = `INSERT INTO verdict (cluster, id, source, policy, rule, category, severity, result, message, scored, properties)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (cluster, id) DO NOTHING`
@@ -66,6 +66,10 @@ type derivation struct {
 	resource, created int64
 	index             []engine.Term
 	projection        *engine.Projection
+	// prepared is what Prepare left of the projection's results, nil for nothing.
+	prepared any
+	// object is the number that report and results are under.
+	object int64
 	// fresh says that the object has no derived rows yet.
 	fresh bool
 }
@@ -75,18 +79,20 @@ func (c *change) derive(d derivation) error {
 	if err := c.deriveTerms(d); err != nil {
 		return err
 	}
-	results, err := c.resultsOf(d.projection)
+	there, err := c.place(&d)
 	if err != nil {
 		return err
 	}
-	if err := c.deriveResults(d, results); err != nil {
-		return err
+	if !there {
+		if err := c.deriveResults(d); err != nil {
+			return err
+		}
 	}
 	if d.projection != nil {
 		return c.deriveReport(d)
 	}
 	if !d.fresh {
-		_, err = c.conn.exec(deleteReport, c.engine.cluster, d.created)
+		err = c.writer.dropReport(c.engine.cluster, d.object)
 	}
 	return err
 }
@@ -132,7 +138,7 @@ func (c *change) deriveReport(d derivation) error {
 	if err != nil {
 		return err
 	}
-	_, err = c.conn.exec(upsertReport, c.engine.cluster, d.created, d.resource, p.Namespace, p.Name, p.UID, p.Kind, p.Source,
+	_, err = c.conn.exec(upsertReport, c.engine.cluster, d.object, d.resource, p.Namespace, p.Name, p.UID, p.Kind, p.Source,
 		p.CreatedAt, scope, p.Pass, p.Fail, p.Warn, p.Error, p.Skip)
 	return err
 }
@@ -166,28 +172,36 @@ func (c *change) resultsOf(p *engine.Projection) ([]result, error) {
 	return rows, nil
 }
 
-func (c *change) deriveResults(d derivation, wanted []result) error {
+func (c *change) deriveResults(d derivation) error {
+	wanted, err := c.resultsOf(d.projection)
+	if err != nil {
+		return err
+	}
 	var old []result
 	if !d.fresh {
 		err := c.conn.query(context.Background(), func(row []driver.Value) error {
 			old = append(old, result{row[0].(int64), row[1].(int64), row[2], row[3].(int64)})
 			return nil
-		}, selectResults, c.engine.cluster, d.created)
+		}, selectResults, c.engine.cluster, d.object)
 		if err != nil {
 			return err
 		}
 	}
 	for i, r := range wanted {
-		if i < len(old) && old[i] == r {
-			continue
+		if i < len(old) {
+			if old[i] == r {
+				continue
+			}
+			c.writer.dropped.Verdict(old[i].verdict)
+			c.writer.dropSubject(old[i].subject)
 		}
-		_, err := c.conn.exec(upsertResult, c.engine.cluster, d.created, int64(i), r.index, r.verdict, r.subject, r.seconds)
+		_, err := c.conn.exec(upsertResult, c.engine.cluster, d.object, int64(i), r.index, r.verdict, r.subject, r.seconds)
 		if err != nil {
 			return err
 		}
 	}
 	if len(wanted) < len(old) {
-		if _, err := c.conn.exec(deleteResults, c.engine.cluster, d.created, int64(len(wanted))); err != nil {
+		if _, err := c.writer.dropResults(c.engine.cluster, d.object, int64(len(wanted))); err != nil {
 			return err
 		}
 	}
@@ -198,16 +212,17 @@ func (c *change) deriveResults(d derivation, wanted []result) error {
 // verdict stores a verdict unless it is stored, and returns its id.
 func (c *change) verdict(v *engine.Verdict) (int64, error) {
 	id := v.ID()
+	return id, c.writeVerdict(id, v)
+}
+
+// writeVerdict stores a verdict unless it is stored.
+func (c *change) writeVerdict(id int64, v *engine.Verdict) error {
 	if !add(&c.writer.known.verdicts, id) {
-		return id, nil
-	}
-	scored := int64(0)
-	if v.Scored {
-		scored = 1
+		return nil
 	}
 	_, err := c.conn.exec(insertVerdict, c.engine.cluster, id, v.Source, v.Policy, v.Rule, v.Category, v.Severity,
-		v.Result, v.Message, scored, v.Properties)
-	return id, err
+		v.Result, v.Message, number(v.Scored), v.Properties)
+	return err
 }
 
 // subject stores a subject unless it is stored, and returns its id or nil.
@@ -216,11 +231,16 @@ func (c *change) subject(s *engine.Subject) (any, error) {
 		return nil, nil
 	}
 	id := s.ID()
+	return id, c.writeSubject(id, s)
+}
+
+// writeSubject stores a subject unless it is stored.
+func (c *change) writeSubject(id int64, s *engine.Subject) error {
 	if !add(&c.writer.known.subjects, id) {
-		return id, nil
+		return nil
 	}
 	_, err := c.conn.exec(insertSubject, c.engine.cluster, id, s.APIVersion, s.Kind, s.Namespace, s.Name, s.UID)
-	return id, err
+	return err
 }
 
 // deriveSlice is how many objects Derive does in one transaction.
@@ -255,6 +275,13 @@ func (c *change) deriveAll(items []engine.Derived) error {
 			return err
 		}
 		if row == nil || row.Revision != item.Revision {
+			continue
+		}
+		newer, err := c.noteDerived(row.id, item.Derivation)
+		if err != nil {
+			return err
+		}
+		if newer {
 			continue
 		}
 		err = c.derive(derivation{

@@ -27,6 +27,20 @@ func TestEngine(t *testing.T) {
 	enginetest.Run(t, target)
 }
 
+// TestLargeReports runs the suite with each report taken for a large one.
+func TestLargeReports(t *testing.T) {
+	t.Parallel()
+	enginetest.Run(t, enginetest.Target{New: func(t testing.TB) enginetest.Open {
+		path := filepath.Join(t.TempDir(), "docket.db")
+		return func(t testing.TB, cluster string) engine.Engine {
+			t.Helper()
+			e := open(t, sqlite.Options{Path: path, Cluster: cluster})
+			e.SetLargeReport(2, 2, 9)
+			return e
+		}
+	}})
+}
+
 // target makes databases in files of their own.
 var target = enginetest.Target{New: func(t testing.TB) enginetest.Open {
 	return openAt(filepath.Join(t.TempDir(), "docket.db"))

@@ -21,7 +21,7 @@ const (
 	selectRange = `SELECT key, revision, created, expires_at, size, codec, iif(revision <= ?5, data, NULL) FROM object
 WHERE cluster = ?1 AND resource = ?2 AND key >= ?3 AND key < ?4 ORDER BY key LIMIT ?6`
 	// The same range, without the rows.
-	countRange = "SELECT count(*) FROM object WHERE cluster = ? AND resource = ? AND key >= ? AND key < ?"
+	countRange = "SELECT count(*) FROM (SELECT 1 FROM object WHERE cluster = ? AND resource = ? AND key >= ? AND key < ? LIMIT ?)"
 )
 
 // window is a range of keys of a resource in a snapshot.
@@ -102,7 +102,11 @@ func (s *snapshot) list(q engine.Query) (engine.Page, error) {
 	if q.Limit > 0 {
 		limit = q.Limit + 1
 	}
-	if page.Rows, err = s.rows(w, q.Conditions, limit); err != nil {
+	conditions, err := s.served(q, resource)
+	if err != nil {
+		return page, err
+	}
+	if page.Rows, err = s.rows(w, conditions, limit); err != nil {
 		return page, err
 	}
 	if q.Limit > 0 && len(page.Rows) > q.Limit {
@@ -170,11 +174,16 @@ func (s *snapshot) find(query string, args ...any) ([]engine.Row, error) {
 	return rows, err
 }
 
-// count returns the number of keys that a window had at its revision.
+// count returns the number of keys that a window had at its revision, -1 if there are too many to count.
 func (s *snapshot) count(w window) (int64, error) {
-	n, err := s.number(s.ctx, countRange, s.engine.cluster, w.resource, w.from, w.to)
-	if err != nil || w.at == s.state.Revision {
-		return n, err
+	n, err := s.number(s.ctx, countRange, s.engine.cluster, w.resource, w.from, w.to, int64(engine.CountCap)+1)
+	switch {
+	case err != nil:
+		return 0, err
+	case n > engine.CountCap:
+		return -1, nil
+	case w.at == s.state.Revision:
+		return n, nil
 	}
 	gone, err := s.countGone(w)
 	return n + gone, err

@@ -12,8 +12,6 @@ import (
 	"io/fs"
 
 	"github.com/pressly/goose/v3"
-
-	"github.com/docket-project/docket/internal/store/engine"
 )
 
 //go:embed migrations/*.sql
@@ -43,7 +41,7 @@ func (w *writer) checkOwner(path string) error {
 	return classify("open "+path, err)
 }
 
-// migrate brings the schema up to date. The caller holds the file lock.
+// migrate brings the schema up to date. One that is newer stays as it is: heed refuses what can't be used. The caller holds the file lock.
 func migrate(ctx context.Context, path string, files fs.FS) (err error) {
 	db, err := sql.Open("sqlite", dataSource(path))
 	if err != nil {
@@ -62,8 +60,8 @@ func migrate(ctx context.Context, path string, files fs.FS) (err error) {
 	if err != nil {
 		return classify("read the schema version of "+path, err)
 	}
-	if present > newest {
-		return newer(path, present, newest)
+	if present >= newest {
+		return nil
 	}
 	if _, err := provider.Up(ctx); err != nil {
 		return classify("migrate "+path, err)
@@ -85,27 +83,6 @@ func (w *writer) isOurs(path string) error {
 
 func foreign(path string) error {
 	return fmt.Errorf("open %s: it is the database of another program: give another path", path)
-}
-
-// knownSchema refuses a schema of a newer version of Docket.
-func knownSchema(path string, present int64) error {
-	files, err := fs.Glob(schemaFiles(), "*.sql")
-	if err != nil {
-		return err
-	}
-	newest, err := goose.NumericComponent(files[len(files)-1]) // They are in the order of their names.
-	if err != nil {
-		return err
-	}
-	if present > newest {
-		return newer(path, present, newest)
-	}
-	return nil
-}
-
-func newer(path string, present, newest int64) error {
-	return fmt.Errorf("%w: %s has schema %d, this version of Docket knows %d: upgrade Docket or restore a backup from before the upgrade",
-		engine.ErrSchema, path, present, newest)
 }
 
 // schemaFiles are the embedded migrations.

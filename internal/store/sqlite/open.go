@@ -46,7 +46,7 @@ type Options struct {
 	// CacheBytes bounds the page caches of all connections together; 0 is 64 MiB.
 	CacheBytes int64
 	// Readers is the number of connections that read; 0 is one for each
-	// processor, at least 4.
+	// processor, at least 4. There are two more for what must not wait for others.
 	Readers int
 	// MaxBytes is the largest size that the database file may grow to; writes
 	// beyond it fail with engine.ErrFull. 0 is no limit.
@@ -74,11 +74,11 @@ type Engine struct {
 	closeErr  error
 
 	// The connections are tokens: who takes one out of its channel may use it
-	// and puts it back. Lock order: writer before readers.
-	writer      chan *writer
-	readers     chan *conn
-	hasWriter   bool
-	readerCount int
+	// and puts it back. Lock order: writer before readers before urgent.
+	writer    chan *writer
+	hasWriter bool
+	readers   pool
+	urgent    pool
 
 	// checkpoint asks the checkpointer to run; checkpointer is closed when it
 	// has ended.
@@ -89,7 +89,14 @@ type Engine struct {
 	copying sync.Mutex
 	// walLimit is the constant, but for tests.
 	walLimit int64
+	// largeReport, largeSlice and largeSweep are the constants largeReport, largeSlice and sweepSlices, but for tests.
+	largeReport, largeSlice, largeSweep int
 
+	// demands are what the cluster demands of programs.
+	demands engine.Demands
+
+	// staging holds the numbers of large reports' rows that are on their way to a commit.
+	staging sync.Map
 	// resources holds the ids of resources, which never change: engine.Resource
 	// to int64.
 	resources sync.Map
@@ -120,7 +127,8 @@ func Open(ctx context.Context, options Options) (*Engine, error) {
 	e := &Engine{
 		path: options.Path, now: options.Now, lock: lock,
 		closing: make(chan struct{}), writer: make(chan *writer, 1),
-		readers: make(chan *conn, options.Readers), checkpoint: make(chan struct{}, 1), walLimit: walLimit,
+		checkpoint: make(chan struct{}, 1), walLimit: walLimit,
+		largeReport: largeReport, largeSlice: largeSlice, largeSweep: sweepSlices,
 	}
 	if err := e.start(ctx, options); err != nil {
 		return nil, errors.Join(err, e.Close())
@@ -184,13 +192,8 @@ func (e *Engine) start(ctx context.Context, options Options) error {
 	if err := e.join(ctx, w, options); err != nil {
 		return classify("open "+options.Path, err)
 	}
-	for range options.Readers {
-		c, err := connectReader(options)
-		if err != nil {
-			return classify("open "+options.Path, err)
-		}
-		e.readers <- c
-		e.readerCount++
+	if err := errors.Join(e.readers.open(options, options.Readers), e.urgent.open(options, urgentReaders)); err != nil {
+		return classify("open "+options.Path, err)
 	}
 	return e.startCheckpointer(options)
 }
@@ -296,7 +299,7 @@ func connectWriter(options Options) (*conn, error) {
 
 func connectReader(options Options) (*conn, error) {
 	return connect(options.Path,
-		append(commonPragmas(options.CacheBytes/2/int64(options.Readers)), "PRAGMA query_only = 1")...)
+		append(commonPragmas(options.CacheBytes/2/int64(options.Readers+urgentReaders)), "PRAGMA query_only = 1")...)
 }
 
 // busyTimeout is how long to wait for a process that opened the file beside the
@@ -327,10 +330,7 @@ func (e *Engine) shutDown() error {
 	if e.checkpointer != nil {
 		<-e.checkpointer
 	}
-	var errs []error
-	for range e.readerCount {
-		errs = append(errs, (<-e.readers).close())
-	}
+	errs := []error{e.readers.close(), e.urgent.close()}
 	if e.hasWriter {
 		// The last connection copies the log into the database and removes it.
 		errs = append(errs, (<-e.writer).close())

@@ -92,15 +92,6 @@ func TestOpenRefusesTheDatabaseOfAnotherProgram(t *testing.T) {
 	wantError(t, err, nil, path, "another program")
 }
 
-func TestOpenRefusesANewerSchema(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "docket.db")
-	closeNow(t, open(t, sqlite.Options{Path: path, Cluster: "main"}))
-	sqlite.Exec(t, path, "INSERT INTO goose_db_version (version_id, is_applied) VALUES (99, 1)")
-	_, err := sqlite.Open(t.Context(), sqlite.Options{Path: path, Cluster: "main"})
-	wantError(t, err, engine.ErrSchema, path, "99", "upgrade Docket")
-}
-
 func TestOpenRefusesASecondProcess(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "docket.db")

@@ -32,6 +32,9 @@ func statements(t *testing.T) map[string]string {
 		"insertTerm": insertTerm, "deleteTerm": deleteTerm, "selectTerms": selectTerms,
 		"upsertReport": upsertReport, "deleteReport": deleteReport,
 		"upsertResult": upsertResult, "selectResults": selectResults, "deleteResults": deleteResults,
+		"selectLowest": selectLowest, "insertLarge": insertLarge, "adoptLarge": adoptLarge, "retireLarge": retireLarge,
+		"resizeLarge": resizeLarge, "deleteLarge": deleteLarge, "selectLarge": selectLarge, "selectUnused": selectUnused,
+		"insertResult": insertResult, "selectRowsOf": selectRowsOf,
 		"insertVerdict": insertVerdict, "insertSubject": insertSubject,
 		"selectOne": selectOne, "selectExpired": selectExpired,
 		"selectEvents": selectEvents, "selectNextEvent": selectNextEvent, "selectEventSums": selectEventSums,
@@ -39,6 +42,9 @@ func statements(t *testing.T) map[string]string {
 		"selectFirstEvents": selectFirstEvents, "selectRecentEvents": selectRecentEvents,
 		"countGoneChanged": fmt.Sprintf(countGone, changedKeys), "countGoneRecent": fmt.Sprintf(countGone, recentKeys),
 		"selectOldest": selectOldest, "deleteEvents": deleteEvents,
+		"selectDerivation": selectDerivation, "beginDerivation": beginDerivation, "finishDerivation": finishDerivation,
+		"selectUnderived": selectUnderived, "raiseDerived": raiseDerived,
+		"selectDemands": selectDemands, "raiseReader": raiseReader,
 		"selectVerdicts": selectVerdicts, "deleteVerdict": deleteVerdict,
 		"selectSubjects": selectSubjects, "deleteSubject": deleteSubject,
 	}
@@ -61,7 +67,7 @@ var fullScan = regexp.MustCompile(
 
 // fewRows are statements that read all that a cluster has in a small table, or
 // only the first of it.
-var fewRows = []string{"sumResults", "selectOldest"}
+var fewRows = []string{"sumResults", "selectOldest", "selectLowest"}
 
 // TestPlans: each statement goes by the index that is named above it. The golden
 // file shows how; -update rewrites it.

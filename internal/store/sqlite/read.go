@@ -63,9 +63,10 @@ func (e *Engine) borrow(ctx context.Context, f func(c *conn) error) error {
 	if err := e.usable(ctx); err != nil {
 		return err
 	}
+	p := e.pool(ctx)
 	select {
-	case c := <-e.readers:
-		defer func() { e.readers <- c }()
+	case c := <-p.conns:
+		defer func() { p.conns <- c }()
 		if err := e.usable(ctx); err != nil {
 			return err
 		}
@@ -139,7 +140,7 @@ func stateOf(row []driver.Value) engine.State {
 // State implements engine.Engine.
 func (e *Engine) State(ctx context.Context) (engine.State, error) {
 	var c counters
-	err := e.borrow(ctx, func(conn *conn) (err error) {
+	err := e.borrow(engine.Urgent(ctx), func(conn *conn) (err error) {
 		c, err = readCounters(conn, e.cluster)
 		return err
 	})

@@ -6,215 +6,13 @@ package sqlite
 import (
 	"context"
 	"database/sql/driver"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
-	"slices"
-	"strings"
+	"time"
+
+	"k8s.io/klog/v2"
 
 	"github.com/docket-project/docket/internal/store/engine"
 )
-
-// A database can go back in time: somebody restores a copy, or the machine dies
-// after commits that were not synchronous. Revisions that were given out after
-// that point would then be given out again, for other changes. The ledger, a
-// file beside the database, proves what was given out. Example: the ledger says
-// 5000, the database says 4000. Then the next revision is 1,005,001 and all
-// before counts as compacted, so that clients list again.
-
-const (
-	// reservation is how many revisions are reserved in the ledger at a time,
-	// durably, before any of them is given out.
-	reservation = 10_000
-	// restoreJump is how far ahead the revision is moved after a restore.
-	restoreJump = 1_000_000
-	// ledgerHeader is the first line of the file.
-	ledgerHeader = "docket revisions 1\n"
-	// ledgerDigits is the width of numbers in the file, so that the last
-	// revision can be written in place.
-	ledgerDigits = 20
-)
-
-// ledgerState says how the process that wrote an entry works or ended.
-type ledgerState string
-
-const (
-	stateClosed ledgerState = "closed"
-	stateFull   ledgerState = "full"
-	stateNormal ledgerState = "normal"
-)
-
-// entry is what the ledger knows of a cluster.
-type entry struct {
-	cluster string
-	// last revision given out; exact while the operating system lives.
-	last int64
-	// reserved is above or equal to every revision given out.
-	reserved int64
-	state    ledgerState
-}
-
-func (e entry) line() string {
-	return fmt.Sprintf("%0*d %0*d %s %q\n", ledgerDigits, e.last, ledgerDigits, e.reserved, e.state, e.cluster)
-}
-
-// ledger keeps the entry of one cluster, and others as they are.
-type ledger struct {
-	path   string
-	own    entry
-	others []entry
-	// found says that there was an entry of the cluster.
-	found bool
-	file  *os.File
-}
-
-// readLedger reads the file beside a database. A file that can't be understood
-// counts as missing: that leads to a jump, which is always safe.
-func readLedger(database, cluster string) (*ledger, error) {
-	l := &ledger{path: database + ".revision", own: entry{cluster: cluster}}
-	data, err := os.ReadFile(l.path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return l, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	body, ok := strings.CutPrefix(string(data), ledgerHeader)
-	if !ok {
-		return l, nil
-	}
-	for line := range strings.Lines(body) {
-		var e entry
-		if _, err := fmt.Sscanf(line, "%d %d %s %q", &e.last, &e.reserved, &e.state, &e.cluster); err != nil {
-			continue
-		}
-		if e.cluster == cluster {
-			l.own, l.found = e, true
-		} else {
-			l.others = append(l.others, e)
-		}
-	}
-	return l, nil
-}
-
-// distrust has the next who opens the database leap ahead, whatever its revision is: nobody knows what was given
-// out since it was copied.
-func distrust(database string) error {
-	l, err := readLedger(database, "")
-	if err != nil || len(l.others) == 0 {
-		return err // Without a file nothing is trusted.
-	}
-	var content strings.Builder
-	content.WriteString(ledgerHeader)
-	for _, e := range l.others {
-		e.state = stateNormal
-		content.WriteString(e.line())
-	}
-	fresh := l.path + ".new"
-	if err := writeDurably(fresh, content.String()); err != nil {
-		return err
-	}
-	return os.Rename(fresh, l.path)
-}
-
-// jump returns the revision to continue from when the database, at revision,
-// may be behind what was given out; 0 when it is not. fresh says that the
-// database had never heard of the cluster.
-func (l *ledger) jump(revision int64, fresh bool) int64 {
-	behind := l.own.last > revision || l.own.state == stateNormal
-	if !l.found {
-		// Without an entry nothing is proved. A copy of a database that was moved
-		// to another place comes without one.
-		behind = !fresh
-	}
-	if !behind {
-		return 0
-	}
-	return max(revision, l.own.last, l.own.reserved) + restoreJump
-}
-
-// start writes the entry of a process that begins at revision.
-func (l *ledger) start(revision int64, state ledgerState) error {
-	l.own.last, l.own.reserved, l.own.state = revision, revision+reservation, state
-	return l.write()
-}
-
-// reserve makes sure that revision is reserved before it is given out.
-func (l *ledger) reserve(revision int64) error {
-	if revision <= l.own.reserved {
-		return nil
-	}
-	before := l.own
-	l.own.reserved = revision + reservation
-	if err := l.write(); err != nil {
-		l.own = before
-		return err
-	}
-	return nil
-}
-
-// note records the last revision given out. It is not synced: when the machine
-// dies an older number may be found, which proves less but nothing wrong. For
-// the same reason an error is of no consequence.
-func (l *ledger) note(revision int64) {
-	l.own.last = revision
-	if l.file != nil {
-		_, _ = l.file.WriteAt(fmt.Appendf(nil, "%0*d", ledgerDigits, revision), int64(len(ledgerHeader)))
-	}
-}
-
-// close records the clean end of a process.
-func (l *ledger) close() error {
-	if l.file == nil {
-		return nil // It was never started.
-	}
-	l.own.state = stateClosed
-	return errors.Join(l.write(), l.file.Close())
-}
-
-// write replaces the file durably and leaves it open for note. The own entry
-// comes first, so that its place is known.
-func (l *ledger) write() error {
-	var content strings.Builder
-	content.WriteString(ledgerHeader)
-	for _, e := range slices.Insert(slices.Clone(l.others), 0, l.own) {
-		content.WriteString(e.line())
-	}
-	fresh := l.path + ".new"
-	if err := writeDurably(fresh, content.String()); err != nil {
-		return err
-	}
-	if l.file != nil {
-		// Windows does not rename over an open file.
-		if err := l.file.Close(); err != nil {
-			return err
-		}
-		l.file = nil
-	}
-	if err := os.Rename(fresh, l.path); err != nil {
-		return err
-	}
-	if err := syncFolder(filepath.Dir(l.path)); err != nil {
-		return err
-	}
-	file, err := os.OpenFile(l.path, os.O_WRONLY, 0)
-	l.file = file
-	return err
-}
-
-func writeDurably(path, content string) (err error) {
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, file.Close()) }()
-	if _, err := file.WriteString(content); err != nil {
-		return err
-	}
-	return file.Sync()
-}
 
 // Statements of join.
 const (
@@ -223,6 +21,7 @@ const (
 	insertCluster  = "INSERT INTO cluster (name, created_at, uid) VALUES (?, ?, nullif(?, ''))"
 	bindCluster    = "UPDATE cluster SET uid = ?2 WHERE id = ?1"
 	seedRevision   = "INSERT INTO revision (cluster, revision, compacted, incarnation, history_bytes) VALUES (?, 1, 0, ?, 0)"
+	selectLatest   = "SELECT committed_at FROM event WHERE cluster = ? ORDER BY revision DESC LIMIT 1"
 	jumpRevision   = "UPDATE revision SET revision = ?2, compacted = ?2, incarnation = ?3 WHERE cluster = ?1"
 )
 
@@ -244,12 +43,20 @@ func (e *Engine) join(ctx context.Context, w *writer, options Options) error {
 		if err != nil {
 			return err
 		}
+		if err := e.heed(w.conn); err != nil {
+			return err
+		}
 		c, err := readCounters(w.conn, e.cluster)
 		if err != nil {
 			return err
 		}
 		revision = int64(c.state.Revision)
-		if to := ledger.jump(revision, fresh); to != 0 {
+		latest, err := e.latestCommit(w, c.state.Incarnation, ledger.written)
+		if err != nil {
+			return err
+		}
+		if to, why := ledger.jump(revision, fresh, e.now().Sub(latest)); to != 0 {
+			klog.InfoS("The resource versions leap ahead, and clients list again: "+why, "path", options.Path, "cluster", options.Cluster, "before", revision, "now", to)
 			revision = to
 			_, err = w.conn.exec(jumpRevision, e.cluster, to, max(int64(c.state.Incarnation)+1, e.now().UnixMilli()))
 		}
@@ -266,6 +73,14 @@ func (e *Engine) join(ctx context.Context, w *writer, options Options) error {
 		state = stateNormal
 	}
 	return ledger.start(revision, state)
+}
+
+// latestCommit is a time at which the database was up to date: of its last commit, if that is still in the history,
+// when its incarnation began, or when the ledger was written.
+func (e *Engine) latestCommit(w *writer, incarnation engine.Incarnation, noted time.Time) (time.Time, error) {
+	latest := max(int64(incarnation), noted.UnixMilli())
+	_, err := w.conn.one(func(row []driver.Value) { latest = max(latest, row[0].(int64)) }, selectLatest, e.cluster)
+	return time.UnixMilli(latest), err
 }
 
 // findCluster sets e.cluster and says whether it had to be made. It binds it to the

@@ -4,12 +4,12 @@
 package sqlite_test
 
 import (
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"testing"
+	"time"
 
 	"github.com/docket-project/docket/internal/store/engine"
 	"github.com/docket-project/docket/internal/store/sqlite"
@@ -55,7 +55,7 @@ func TestRestore(t *testing.T) {
 		// prepare returns the path of the database to open next; e is open, at
 		// revision given, and backup is a copy of the file at revision saved.
 		prepare func(t *testing.T, e *sqlite.Engine, path, backup string) string
-		// revision that the database continues from; above given it is a jump.
+		// revision that the database continues from, at least; above given it is a jump.
 		want engine.Revision
 	}{
 		{"clean restart", sqlite.Full, func(t *testing.T, e *sqlite.Engine, path, _ string) string {
@@ -66,9 +66,27 @@ func TestRestore(t *testing.T) {
 			closeNow(t, e)
 			return path
 		}, given},
-		{"crash", sqlite.Full, func(t *testing.T, _ *sqlite.Engine, path, _ string) string {
-			return copyDatabase(t, path, "", "-wal", ".revision")
+		{"folder moved", sqlite.Full, func(t *testing.T, e *sqlite.Engine, path, _ string) string {
+			closeNow(t, e)
+			to := filepath.Join(t.TempDir(), "moved")
+			rename(t, filepath.Dir(path), to)
+			return filepath.Join(to, filepath.Base(path))
 		}, given},
+		{"folder copied while it was used", sqlite.Full, func(t *testing.T, _ *sqlite.Engine, path, _ string) string {
+			return copyDatabase(t, path, "", "-wal", ".revision")
+		}, saved + 10_000 + 1_000_000},
+		{"folder copied over itself", sqlite.Full, func(t *testing.T, e *sqlite.Engine, path, _ string) string {
+			closeNow(t, e)
+			editLedger(t, path, `(?m)^\d{20}$`, func(string) string {
+				return fmt.Sprintf("%020d", time.Now().Add(-10*time.Second).UnixNano())
+			})
+			return path
+		}, saved + 10_000 + 1_000_000},
+		{"disk put back, and another boot", sqlite.Full, func(t *testing.T, e *sqlite.Engine, path, _ string) string {
+			closeNow(t, e)
+			editLedger(t, path, "boot=.", func(string) string { return "boot=?" })
+			return path
+		}, saved + 10_000 + 1_000_000},
 		{"crash of Normal", sqlite.Normal, func(t *testing.T, _ *sqlite.Engine, path, _ string) string {
 			return copyDatabase(t, path, "", "-wal", ".revision")
 		}, saved + 10_000 + 1_000_000},
@@ -105,7 +123,7 @@ func TestRestore(t *testing.T) {
 			closeNow(t, e)
 			rename(t, to+".revision", path+".revision")
 			return path
-		}, given + 1},
+		}, saved + 10_000 + 1_000_000},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -135,9 +153,10 @@ func TestRestore(t *testing.T) {
 func checkRestored(t *testing.T, path string, before engine.State, want engine.Revision, jumped bool) {
 	t.Helper()
 	e, state := at(t, sqlite.Options{Path: path})
-	if state.Revision != want {
+	if state.Revision < want || state.Revision > want+100_000*600 || !jumped && state.Revision != want {
 		t.Errorf("the database goes on from %d, want %d", state.Revision, want)
 	}
+	want = state.Revision
 	if jumped != (state.Incarnation != before.Incarnation) || jumped != (state.Compacted == state.Revision) {
 		t.Errorf("state %+v after %+v, jumped: %v", state, before, jumped)
 	}
@@ -170,6 +189,22 @@ func checkRestored(t *testing.T, path string, before engine.State, want engine.R
 	}
 }
 
+// editLedger changes the text of the ledger in place.
+func editLedger(t *testing.T, path, pattern string, change func(string) string) {
+	t.Helper()
+	before, err := os.ReadFile(path + ".revision")
+	if err != nil {
+		t.Fatal(err)
+	}
+	after := regexp.MustCompile(pattern).ReplaceAllStringFunc(string(before), change)
+	if after == string(before) {
+		t.Fatalf("the ledger has no %s: %s", pattern, before)
+	}
+	if err := os.WriteFile(path+".revision", []byte(after), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func rename(t *testing.T, from, to string) {
 	t.Helper()
 	if err := os.Rename(from, to); err != nil {
@@ -192,14 +227,7 @@ func TestReservation(t *testing.T) {
 		}
 		revision = commit(t, e, ops).State.Revision
 		crashed := copyDatabase(t, path, ".revision")
-		ledger, err := os.OpenFile(crashed+".revision", os.O_WRONLY, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = fmt.Fprintf(io.NewOffsetWriter(ledger, int64(len("docket revisions 1\n"))), "%020d", 1)
-		if err := errors.Join(err, ledger.Close()); err != nil {
-			t.Fatal(err)
-		}
+		editLedger(t, crashed, `(?m)^\d{20} `, func(string) string { return fmt.Sprintf("%020d ", 1) })
 		_, state := at(t, sqlite.Options{Path: crashed})
 		if state.Revision < revision+1_000_000 {
 			t.Fatalf("after a crash at %d an empty database would go on from %d", revision, state.Revision)
@@ -224,5 +252,19 @@ func TestClustersOfAFile(t *testing.T) {
 			}
 			closeNow(t, e)
 		}
+	}
+}
+
+// TestLeapGrowsWithTime: what was given out since an old backup was made is not known, but bounded by time.
+func TestLeapGrowsWithTime(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "docket.db")
+	e, _ := at(t, sqlite.Options{Path: path})
+	commit(t, e, []engine.Op{create("a", "")})
+	closeNow(t, e)
+	backup := copyDatabase(t, path, "")
+	tomorrow := func() time.Time { return time.Now().Add(24 * time.Hour) }
+	if _, state := at(t, sqlite.Options{Path: backup, Now: tomorrow}); state.Revision < 24*3600*100_000 {
+		t.Errorf("a database of yesterday goes on from %d", state.Revision)
 	}
 }

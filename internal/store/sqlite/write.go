@@ -6,10 +6,13 @@ package sqlite
 import (
 	"context"
 	"database/sql/driver"
+	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/docket-project/docket/internal/store/engine"
+	"github.com/docket-project/docket/internal/store/leftover"
 )
 
 // Statements of commits. All reach at most one row, by the index that is named.
@@ -18,19 +21,23 @@ const (
 	selectCounters = "SELECT revision, compacted, incarnation, history_bytes FROM revision WHERE cluster = ?"
 	updateCounters = "UPDATE revision SET revision = ?2, history_bytes = ?3 WHERE cluster = ?1"
 	// Primary key of total.
-	addTotal = `INSERT INTO total (cluster, resource, objects, bytes, results) VALUES (?, ?, ?, ?, ?)
-ON CONFLICT (cluster, resource) DO UPDATE SET
-objects = objects + excluded.objects, bytes = bytes + excluded.bytes, results = results + excluded.results`
+	addTotal = `INSERT INTO total (cluster, resource, objects, bytes, results, complete, building, highest, mark)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, ?7, ?8) ON CONFLICT (cluster, resource) DO UPDATE SET
+objects = objects + excluded.objects, bytes = bytes + excluded.bytes, results = results + excluded.results,
+mark = iif(excluded.complete < building, excluded.mark, mark),
+complete = min(complete, excluded.complete), highest = max(highest, excluded.highest)`
 	// Unique name of resource.
 	selectResource = "SELECT id FROM resource WHERE name = ?"
 	insertResource = "INSERT INTO resource (name) VALUES (?)"
 	// Primary key of object. A conflict of created is a bug and must raise.
-	insertObject = `INSERT INTO object (cluster, resource, key, revision, created, expires_at, size, codec, data)
-VALUES (?1, ?2, ?3, ?4, ?4, ?5, ?6, ?7, ?8) ON CONFLICT (cluster, resource, key) DO NOTHING`
+	insertObject = `INSERT INTO object (cluster, resource, key, revision, created, expires_at, size, codec, data, derived)
+VALUES (?1, ?2, ?3, ?4, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT (cluster, resource, key) DO NOTHING`
 	selectObject = `SELECT rowid, revision, created, expires_at, size, codec, data FROM object
 WHERE cluster = ? AND resource = ? AND key = ?`
+	selectGuard = "SELECT coalesce((SELECT revision FROM object WHERE cluster = ? AND resource = ? AND key = ?), 0)"
 	// Row id.
-	updateObject = "UPDATE object SET revision = ?2, expires_at = ?3, size = ?4, codec = ?5, data = ?6 WHERE rowid = ?1"
+	updateObject = `UPDATE object SET revision = ?2, expires_at = ?3, size = ?4, codec = ?5, data = ?6,
+derived = iif(?8, min(derived, ?7), ?7) WHERE rowid = ?1`
 	deleteObject = "DELETE FROM object WHERE rowid = ?"
 	// Primary key and event_key.
 	insertEvent = `INSERT INTO event (cluster, revision, resource, key, kind, created, previous_revision,
@@ -43,11 +50,15 @@ type writer struct {
 	ledger *ledger
 	// known holds the ids of verdicts and subjects that are certainly stored.
 	known known
+	// dropped is what Tidy looks at first.
+	dropped leftover.Set
 	// tidy is where Tidy goes on.
 	tidy tidyCursor
 	// changes counts rows that were changed, roughly; truncated is that count
 	// when the log was last emptied.
 	changes, truncated int64
+	// lowest is the lowest number that rows of a large report were given, 0 when it isn't known.
+	lowest int64
 	// uncopied is about what the log grew since the checkpointer was woken.
 	uncopied int64
 }
@@ -82,7 +93,7 @@ func (w *writer) transaction(f func() error) error {
 
 // write hands the writer to f when it is this call's turn.
 func (e *Engine) write(ctx context.Context, f func(w *writer) error) error {
-	if err := e.usable(ctx); err != nil {
+	if err := errors.Join(e.usable(ctx), e.demands.Writable()); err != nil {
 		return err
 	}
 	select {
@@ -197,8 +208,16 @@ type change struct {
 	resources map[engine.Resource]int64
 }
 
-// total is what a commit adds to a row of table total.
-type total struct{ objects, bytes, results int64 }
+// total is what a commit adds to a row of table total, and the lowest and the highest version that it derived rows by.
+type total struct {
+	objects, bytes, results int64
+	lowest, highest         int64
+}
+
+// derived notes that rows were derived by a version.
+func (t *total) derived(version engine.Derivation) {
+	t.lowest, t.highest = min(t.lowest, int64(version)), max(t.highest, int64(version))
+}
 
 func (c *change) run(ops []engine.Op) (err error) {
 	if c.counters, err = readCounters(c.conn, c.engine.cluster); err != nil {
@@ -228,7 +247,8 @@ func (c *change) run(ops []engine.Op) (err error) {
 // flushTotals adds what the commit changed to the sums.
 func (c *change) flushTotals() error {
 	for resource, t := range c.totals {
-		if _, err := c.conn.exec(addTotal, c.engine.cluster, resource, t.objects, t.bytes, t.results); err != nil {
+		if _, err := c.conn.exec(addTotal, c.engine.cluster, resource, t.objects, t.bytes, t.results,
+			t.lowest, t.highest, int64(c.state.Revision)); err != nil {
 			return err
 		}
 	}
@@ -237,7 +257,7 @@ func (c *change) flushTotals() error {
 
 func (c *change) total(resource int64) *total {
 	if c.totals[resource] == nil {
-		c.totals[resource] = &total{}
+		c.totals[resource] = &total{lowest: math.MaxInt16}
 	}
 	return c.totals[resource]
 }
@@ -273,8 +293,11 @@ func valueOf(row []driver.Value) engine.Value {
 	return engine.Value{Size: int32(row[0].(int64)), Codec: uint8(row[1].(int64)), Data: blob(row[2])}
 }
 
-// apply does one op when its condition holds.
+// apply does one op when its conditions hold.
 func (c *change) apply(op *engine.Op) (engine.Outcome, error) {
+	if failed, err := c.guarded(op.Guard); err != nil || failed {
+		return engine.Outcome{Guarded: failed}, err
+	}
 	resource, err := c.resource(op.Resource)
 	if err != nil {
 		return engine.Outcome{}, err
@@ -298,11 +321,24 @@ func (c *change) apply(op *engine.Op) (engine.Outcome, error) {
 	return engine.Outcome{Revision: c.state.Revision, Created: current.Created}, nil
 }
 
+// guarded says whether a guard keeps its op from happening.
+func (c *change) guarded(guard *engine.Guard) (bool, error) {
+	if guard == nil {
+		return false, nil
+	}
+	resource, err := c.resource(guard.Resource)
+	if err != nil {
+		return false, err
+	}
+	revision, err := c.conn.number(context.Background(), selectGuard, c.engine.cluster, resource, guard.Key)
+	return revision != int64(guard.Revision), err
+}
+
 // create writes a new row unless there is one at the key.
 func (c *change) create(resource int64, op *engine.Op) (bool, error) {
 	revision := c.state.Revision + 1
 	n, err := c.conn.exec(insertObject, c.engine.cluster, resource, op.Key, int64(revision),
-		op.ExpiresAt, int64(op.Value.Size), int64(op.Value.Codec), notNil(op.Value.Data))
+		op.ExpiresAt, int64(op.Value.Size), int64(op.Value.Codec), notNil(op.Value.Data), int64(op.Derivation))
 	if err != nil || n == 0 {
 		return false, err
 	}
@@ -313,8 +349,9 @@ func (c *change) create(resource int64, op *engine.Op) (bool, error) {
 	t := c.total(resource)
 	t.objects++
 	t.bytes += int64(op.Value.Size)
+	t.derived(op.Derivation)
 	return true, c.derive(derivation{
-		resource: resource, created: int64(revision), index: op.Index, projection: op.Projection, fresh: true,
+		resource: resource, created: int64(revision), index: op.Index, projection: op.Projection, prepared: op.Prepared, fresh: true,
 	})
 }
 
@@ -334,13 +371,14 @@ func (c *change) replace(resource int64, op *engine.Op, current *stored) error {
 		return c.derive(derivation{resource: resource, created: int64(current.Created)})
 	}
 	t.bytes += int64(op.Value.Size)
+	t.derived(op.Derivation)
 	_, err := c.conn.exec(updateObject, current.id, int64(c.state.Revision),
-		op.ExpiresAt, int64(op.Value.Size), int64(op.Value.Codec), notNil(op.Value.Data))
+		op.ExpiresAt, int64(op.Value.Size), int64(op.Value.Codec), notNil(op.Value.Data), int64(op.Derivation), number(op.KeepDerived))
 	if err != nil || op.KeepDerived {
 		return err
 	}
 	return c.derive(derivation{
-		resource: resource, created: int64(current.Created), index: op.Index, projection: op.Projection,
+		resource: resource, created: int64(current.Created), index: op.Index, projection: op.Projection, prepared: op.Prepared,
 	})
 }
 
@@ -352,7 +390,7 @@ func (c *change) event(resource int64, op *engine.Op, created engine.Revision, p
 		old = *previous
 		data = notNil(old.Data)
 	}
-	c.historyBytes += int64(len(old.Data))
+	c.historyBytes += engine.EventBytes(op.Key, old.Value)
 	_, err := c.conn.exec(insertEvent, c.engine.cluster, int64(c.state.Revision), resource, op.Key, int64(op.Kind),
 		int64(created), int64(old.Revision), int64(old.Codec), int64(old.Size), data, c.now, c.historyBytes)
 	return err
@@ -377,6 +415,14 @@ func (c *change) resource(name engine.Resource) (int64, error) {
 	}
 	c.resources[name] = id
 	return id, nil
+}
+
+// number returns a truth value as SQLite has it.
+func number(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 // notNil keeps an empty value from being stored as null.

@@ -207,13 +207,16 @@ func (s *switchTransformer) TransformToStorage(ctx context.Context, data []byte,
 	return s.get().TransformToStorage(ctx, data, dataCtx)
 }
 
-// countingEngine counts the lists that it is asked for.
+// countingEngine counts the lists that it is asked for, and the rows that it returned.
 type countingEngine struct {
 	engine.Engine
 	lists atomic.Uint64
+	read  atomic.Uint64
 }
 
 func (c *countingEngine) List(ctx context.Context, q engine.Query) (engine.Page, error) {
 	c.lists.Add(1)
-	return c.Engine.List(ctx, q)
+	page, err := c.Engine.List(ctx, q)
+	c.read.Add(uint64(len(page.Rows)))
+	return page, err
 }

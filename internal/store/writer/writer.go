@@ -34,6 +34,7 @@ var ErrStopped = errors.New("writer has stopped")
 
 // Committer is the part of engine.Engine that the writer uses.
 type Committer interface {
+	Prepare(ctx context.Context, op *engine.Op) (release func(), err error)
 	Commit(ctx context.Context, ops []engine.Op) (engine.Batch, error)
 }
 
@@ -82,6 +83,11 @@ func New(committer Committer, feed Feed, c clock.PassiveClock) *Writer {
 // previous is the value that the op replaces or deletes: events carry it. When
 // ctx ends before the outcome is known, the op may or may not happen.
 func (w *Writer) Submit(ctx context.Context, op engine.Op, previous engine.Value) (engine.Outcome, error) {
+	release, err := w.engine.Prepare(ctx, &op)
+	if err != nil {
+		return engine.Outcome{}, err
+	}
+	defer release()
 	c := &change{ctx: ctx, op: op, previous: previous, result: make(chan result, 1)}
 	select {
 	case w.queue <- c:

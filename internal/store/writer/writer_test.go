@@ -27,6 +27,10 @@ type committer struct {
 	gate    chan struct{}
 }
 
+func (c *committer) Prepare(context.Context, *engine.Op) (release func(), err error) {
+	return func() {}, nil
+}
+
 func (c *committer) Commit(_ context.Context, ops []engine.Op) (engine.Batch, error) {
 	if c.gate != nil {
 		<-c.gate

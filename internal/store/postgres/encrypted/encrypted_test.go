@@ -12,8 +12,8 @@ import (
 	"github.com/docket-project/docket/internal/store/postgres/encrypted"
 )
 
-// TestCheck: what a URL leaves open does not go over a network.
-func TestCheck(t *testing.T) {
+// TestWhatGoesOverANetwork: what a URL leaves open does not go over a network.
+func TestWhatGoesOverANetwork(t *testing.T) {
 	t.Setenv("PGSSLMODE", "")
 	const other, local, both = "postgres://me:s3cret@db.example/x", "postgres://me@127.0.0.1/x", "postgres://me@localhost:1,db.example:2/x"
 	for url, refused := range map[string]bool{

@@ -22,7 +22,7 @@ CREATE TABLE docket.revision (
     revision          int8 NOT NULL, -- of the last change; the first is 2
     compacted         int8 NOT NULL, -- events up to here are gone or going
     incarnation       int8 NOT NULL,
-    history_bytes     int8 NOT NULL, -- sum of event.previous_data over all time
+    history_bytes     int8 NOT NULL, -- sum of what events take (engine.EventBytes), over all time
     committed_at      timestamptz NOT NULL, -- time of the last change; never goes back
     tidied            int8 NOT NULL, -- counts removals of verdicts and subjects
     system_identifier int8 NOT NULL, -- of the server that was written to last; 0 is unknown
@@ -75,7 +75,7 @@ CREATE TABLE docket.event (
     created           int8 NOT NULL,
     previous_revision int8 NOT NULL, -- 0 for create
     committed_at      timestamptz NOT NULL,
-    total_bytes       int8 NOT NULL, -- sum of previous_data up to here
+    total_bytes       int8 NOT NULL, -- sum of what events take up to here
     cluster           int4 NOT NULL,
     previous_size     int4 NOT NULL,
     resource          int2 NOT NULL,

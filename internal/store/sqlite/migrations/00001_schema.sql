@@ -14,7 +14,7 @@ CREATE TABLE revision (
     revision      INTEGER NOT NULL, -- of the last change; the first is 2
     compacted     INTEGER NOT NULL, -- events up to here are gone or going
     incarnation   INTEGER NOT NULL,
-    history_bytes INTEGER NOT NULL  -- sum of event.previous_data over all time
+    history_bytes INTEGER NOT NULL  -- sum of what events take (engine.EventBytes), over all time
 ) STRICT;
 
 -- Names of key spaces, such as "/wgpolicyk8s.io/policyreports/".
@@ -64,7 +64,7 @@ CREATE TABLE event (
     previous_size     INTEGER NOT NULL,
     previous_data     BLOB,             -- null for create
     committed_at      INTEGER NOT NULL, -- Unix milliseconds
-    total_bytes       INTEGER NOT NULL, -- sum of previous_data up to here
+    total_bytes       INTEGER NOT NULL, -- sum of what events take up to here
     PRIMARY KEY (cluster, revision)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX event_key ON event (cluster, resource, key, revision);

@@ -1,0 +1,14 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build !docket_previous
+
+package store
+
+// derivation is the version of what this program derives from objects. It rises by one with each change of the
+// index terms (index.go) or the result rows (package results), which TestDerivationIsPinned notices; what a version
+// derives must also serve readers of the one before. See docs/storage.md.
+const derivation = 1
+
+// derivesFields says whether fields are indexed.
+const derivesFields = true

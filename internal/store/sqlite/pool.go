@@ -1,0 +1,75 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package sqlite
+
+import (
+	"context"
+	"errors"
+
+	"github.com/docket-project/docket/internal/store/engine"
+)
+
+// urgentReaders are connections for engine.Urgent: the state, and the events that watches wait for.
+const urgentReaders = 2
+
+// pool holds connections, which are tokens: who takes one out may use it and puts it back.
+type pool struct {
+	conns chan *conn
+	// count is how many there are, inside and outside.
+	count int
+}
+
+// open makes the connections of a pool.
+func (p *pool) open(options Options, count int) error {
+	p.conns = make(chan *conn, count)
+	for range count {
+		c, err := connectReader(options)
+		if err != nil {
+			return err
+		}
+		p.conns <- c
+		p.count++
+	}
+	return nil
+}
+
+// close waits for the connections, and closes them.
+func (p *pool) close() error {
+	var errs []error
+	for range p.count {
+		errs = append(errs, (<-p.conns).close())
+	}
+	return errors.Join(errs...)
+}
+
+// pool returns the connections that a call may use.
+func (e *Engine) pool(ctx context.Context) *pool {
+	if engine.IsUrgent(ctx) {
+		return &e.urgent
+	}
+	return &e.readers
+}
+
+// holdReaders takes all connections that read. Release puts them back, also those that were taken before an error.
+func (e *Engine) holdReaders(ctx context.Context) (release func(), err error) {
+	var held []func()
+	release = func() {
+		for _, put := range held {
+			put()
+		}
+	}
+	for _, p := range []*pool{&e.readers, &e.urgent} {
+		for range p.count {
+			select {
+			case c := <-p.conns:
+				held = append(held, func() { p.conns <- c })
+			case <-ctx.Done():
+				return release, context.Cause(ctx)
+			case <-e.closing:
+				return release, engine.ErrClosed
+			}
+		}
+	}
+	return release, nil
+}

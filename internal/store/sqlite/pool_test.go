@@ -1,0 +1,34 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package sqlite_test
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/docket-project/docket/internal/store/engine"
+	"github.com/docket-project/docket/internal/store/sqlite"
+)
+
+// TestUrgent: readers that take long keep nobody from the state, nor from the events that watches wait for.
+func TestUrgent(t *testing.T) {
+	t.Parallel()
+	e, err := sqlite.Open(t.Context(), sqlite.Options{Path: filepath.Join(t.TempDir(), "docket.db"), Cluster: "main"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = e.Close() })
+	release := e.HoldReaders()
+	defer release()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if _, err := e.State(ctx); err != nil {
+		t.Errorf("the state: %v", err)
+	}
+	if _, _, err := e.Events(engine.Urgent(ctx), 1, 10); err != nil {
+		t.Errorf("events: %v", err)
+	}
+}
