@@ -1,0 +1,68 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package postgres_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/docket-project/docket/internal/store/engine"
+	"github.com/docket-project/docket/internal/store/postgres"
+	"github.com/docket-project/docket/internal/testenv"
+)
+
+// TestConnections: a process has few connections whatever it is asked for, and reads and writes that hang keep nobody
+// from the state, which tells whether it is ready.
+func TestConnections(t *testing.T) {
+	t.Parallel()
+	url := testenv.Postgres(t).Database(t)
+	e, err := postgres.Open(t.Context(), postgres.Options{URL: url, Cluster: "main"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = e.Close() })
+	commit(t, e, []engine.Op{create("a")})
+	other := connect(t, url)
+	if _, err := other.Exec(t.Context(), `BEGIN; LOCK TABLE docket.object IN ACCESS EXCLUSIVE MODE`); err != nil {
+		t.Fatal(err)
+	}
+	ctx := t.Context()
+	var hanging sync.WaitGroup
+	defer hanging.Wait()
+	defer func() { _, _ = other.Exec(ctx, `ROLLBACK`) }()
+	for i := range 20 {
+		hanging.Go(func() { _, _, _ = e.Get(ctx, "/reports/", "a") })
+		hanging.Go(func() { _, _, _ = e.Events(ctx, 1, 10) })
+		hanging.Go(func() { _, _ = e.Commit(ctx, []engine.Op{create(fmt.Sprint("b", i))}) })
+		hanging.Go(func() { _ = e.Compact(ctx, 1); _ = e.Tidy(ctx) })
+	}
+	hanging.Go(func() { _, _, _ = e.Events(engine.Urgent(ctx), 1, 10) }) // The one that others depend on.
+	const expected = 8
+	deadline := time.After(20 * time.Second)
+	for waiting := 0; waiting < 5; { // Three reads, a commit and the events.
+		err := other.QueryRow(t.Context(), `SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'docket.object'::regclass`).Scan(&waiting)
+		if err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case <-time.After(10 * time.Millisecond):
+		case <-deadline:
+			t.Fatalf("%d calls wait for the table", waiting)
+		}
+	}
+	asked, end := context.WithTimeout(t.Context(), 10*time.Second)
+	defer end()
+	if _, err := e.State(asked); err != nil {
+		t.Errorf("the state, while all others hang: %v", err)
+	}
+	var connections int
+	err = other.QueryRow(t.Context(), `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
+		AND backend_type = 'client backend'`).Scan(&connections)
+	if err != nil || connections > expected {
+		t.Errorf("%d connections, want up to %d: %v", connections, expected, err)
+	}
+}

@@ -1,0 +1,124 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package postgres
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/docket-project/docket/internal/store/engine"
+	"github.com/docket-project/docket/internal/store/enginetest"
+	"github.com/docket-project/docket/internal/testenv"
+)
+
+func openCluster(t *testing.T, url, cluster string) *Engine {
+	t.Helper()
+	e, err := Open(t.Context(), Options{URL: url, Cluster: cluster})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = e.Close() })
+	return e
+}
+
+func committed(t *testing.T, e *Engine, op engine.Op) engine.Revision {
+	t.Helper()
+	batch, err := e.Commit(t.Context(), []engine.Op{op})
+	if err != nil || batch.Outcomes[0].Revision == 0 {
+		t.Fatalf("%+v %v", batch, err)
+	}
+	return batch.State.Revision
+}
+
+// verdictIDs are those of the results of a report, in order.
+func verdictIDs(e *Engine, op engine.Op) []int64 {
+	var ids []int64
+	for _, r := range op.Projection.Results {
+		ids = append(ids, verdictID(e.cluster, r.Verdict))
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// TestReleased: a commit tells which verdicts and subjects its reports no longer refer to, those in
+// rows of results as well as those in the row of the report.
+func TestReleased(t *testing.T) {
+	t.Parallel()
+	e := openCluster(t, testenv.Postgres(t).Database(t), "main")
+	want := func(when string, verdicts, subjects []int64) {
+		t.Helper()
+		got := e.released.take(1000)
+		slices.Sort(got.verdicts)
+		slices.Sort(got.subjects)
+		slices.Sort(subjects)
+		if diff := cmp.Diff([][]int64{slices.Compact(verdicts), subjects}, [][]int64{got.verdicts, got.subjects}); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", when, diff)
+		}
+	}
+	op := enginetest.Report(1)
+	other := engine.Subject{Kind: "Pod", Name: "other"}
+	op.Projection.Results[3].Subject = &other
+	revision := committed(t, e, op)
+	want("created", []int64{}, []int64{})
+
+	fewer, projection := op, *op.Projection
+	projection.Results, projection.Scope = op.Projection.Results[5:], &engine.Subject{Kind: "Pod", Name: "third"}
+	fewer.Projection, fewer.Kind, fewer.Expect = &projection, engine.Update, revision
+	revision = committed(t, e, fewer)
+	gone := op
+	gone.Projection = &engine.Projection{Results: op.Projection.Results[:5]}
+	want("updated", verdictIDs(e, gone), []int64{op.Projection.Scope.ID(), other.ID()})
+
+	committed(t, e, engine.Op{Kind: engine.Delete, Resource: op.Resource, Key: op.Key, Expect: revision})
+	want("deleted", verdictIDs(e, fewer), []int64{projection.Scope.ID()})
+}
+
+// TestTidyBesideNeighbour: what another cluster of the database uses costs nothing here, and is kept there. What many
+// reports of the own cluster use is not looked up, either.
+func TestTidyBesideNeighbour(t *testing.T) {
+	t.Parallel()
+	url := testenv.Postgres(t).Database(t)
+	e, neighbour := openCluster(t, url, "main"), openCluster(t, url, "neighbour")
+	op := enginetest.Report(1)
+	committed(t, neighbour, op)
+	revision := committed(t, e, op)
+	for _, id := range verdictIDs(neighbour, op) {
+		if slices.Contains(verdictIDs(e, op), id) {
+			t.Fatal("both clusters have the same ids")
+		}
+	}
+	used := enginetest.Report(2)
+	used.Projection.Results = op.Projection.Results[:1]
+	committed(t, e, used)
+	second := used
+	second.Key += "-2"
+	committed(t, e, second)
+	committed(t, e, engine.Op{Kind: engine.Delete, Resource: op.Resource, Key: op.Key, Expect: revision})
+	conn, err := e.reads.Acquire(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Release()
+	tidier := tidier{engine: e}
+	if err := tidier.sample(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[int64]struct{}{verdictID(e.cluster, op.Projection.Results[0].Verdict): {}}, tidier.common); diff != "" {
+		t.Errorf("what is common (-want +got):\n%s", diff)
+	}
+	if err := tidier.released(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		engine *Engine
+		want   int
+	}{{e, 1}, {neighbour, len(op.Projection.Results)}} {
+		var n int
+		if err := conn.QueryRow(t.Context(), `SELECT count(*) FROM docket.verdict WHERE cluster = $1`, c.engine.cluster).Scan(&n); err != nil || n != c.want {
+			t.Errorf("cluster %d has %d verdicts, want %d; %v", c.engine.cluster, n, c.want, err)
+		}
+	}
+}

@@ -1,0 +1,45 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package postgres_test
+
+import (
+	"flag"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/docket-project/docket/internal/store/engine"
+	"github.com/docket-project/docket/internal/store/enginetest"
+	"github.com/docket-project/docket/internal/testenv"
+)
+
+// TestSuite runs on the machine's own server, which is the oldest that is supported where that is Debian's.
+var postgresVersions = flag.String("postgres-versions", "18", "major versions of PostgreSQL that TestVersions runs the suite on")
+
+// TestVersions runs the suite on other versions of PostgreSQL. make test-postgres-versions names all that are supported.
+func TestVersions(t *testing.T) {
+	t.Parallel()
+	for version := range strings.SplitSeq(*postgresVersions, ",") {
+		major, err := strconv.Atoi(version)
+		if err != nil {
+			t.Fatalf("-postgres-versions: %v", err)
+		}
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			server := testenv.PostgresVersion(t, major)
+			var got string
+			if err := connect(t, server.Database(t)).QueryRow(t.Context(), `SHOW server_version`).Scan(&got); err != nil || !strings.HasPrefix(got, fmt.Sprint(major, ".")) {
+				t.Fatalf("the server has version %s: %v", got, err)
+			}
+			enginetest.Run(t, enginetest.Target{
+				Shared: true,
+				New: func(t testing.TB) enginetest.Open {
+					url := server.Database(t)
+					return func(t testing.TB, cluster string) engine.Engine { return open(t, url, cluster) }
+				},
+			})
+		})
+	}
+}
