@@ -6,6 +6,7 @@ package e2e
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -48,6 +49,42 @@ rules: [{apiGroups: [""], resources: [secrets], verbs: [get, list, watch]}]
 `, "apply", "-f", "-")
 	c.kubectl.Run(t, "create", "secret", "generic", "two", "-n", "shop")
 	c.wantResults(t, "shop", map[string]string{"labels a ConfigMap/one": "pass", "labels b Secret/two": "fail"})
+
+	controller.Stop(t)
+	controller.GuardMetrics()
+	controller.Start(t)
+	wantMetricsForThoseWhoMay(t, c)
+}
+
+// wantMetricsForThoseWhoMay asks for metrics with and without a token, and with the right to read them, as the cluster
+// tells the controller.
+func wantMetricsForThoseWhoMay(t *testing.T, c *controlled) {
+	t.Helper()
+	kubectl := c.cluster.Kubectl(t, "shop")
+	kubectl.Run(t, "create", "serviceaccount", "scraper")
+	token := strings.TrimSpace(kubectl.Run(t, "create", "token", "scraper"))
+	for _, one := range []struct {
+		token, text string
+		status      int
+	}{
+		{"", "give the bearer token of an account of the cluster", http.StatusUnauthorized},
+		{"wrong", "give the bearer token of an account of the cluster", http.StatusUnauthorized},
+		{token[:len(token)-8], "give the bearer token of an account of the cluster", http.StatusUnauthorized},
+		{token, `"system:serviceaccount:shop:scraper" may not get the path /metrics`, http.StatusForbidden},
+	} {
+		if status, text := c.controller.Metrics(t, one.token); status != one.status || !strings.Contains(text, one.text) || strings.Contains(text, "docket_controller_") {
+			t.Errorf("with the token %.8q the answer is %d %.500s, want %d with %q", one.token, status, text, one.status, one.text)
+		}
+	}
+	kubectl.Run(t, "create", "clusterrole", "metrics-reader", "--verb=get", "--non-resource-url=/metrics")
+	kubectl.Run(t, "create", "clusterrolebinding", "metrics-reader", "--clusterrole=metrics-reader", "--serviceaccount=shop:scraper")
+	waitUntil(t, "who may read metrics gets some", func() bool { // It believes the last answer for a while.
+		status, text := c.controller.Metrics(t, token)
+		return status == http.StatusOK && strings.Contains(text, "docket_controller_")
+	})
+	if status, _ := c.controller.Metrics(t, ""); status != http.StatusUnauthorized {
+		t.Errorf("without a token the status is %d", status)
+	}
 }
 
 // TestControllerLaptop is the loop of the README: manifests, examples and no cluster.

@@ -116,7 +116,7 @@ func TestReplicaCrash(t *testing.T) {
 }
 
 // TestDatabaseFailover kills PostgreSQL under load and promotes its synchronous
-// standby. The replicas find the new primary by themselves.
+// standby. The replicas find the new primary by themselves, and no watch ends.
 func TestDatabaseFailover(t *testing.T) {
 	t.Parallel()
 	primary := testenv.NewPostgres(t)
@@ -132,6 +132,7 @@ func TestDatabaseFailover(t *testing.T) {
 	stopLedger()
 	ledger.check(t)
 	follower.check(t, f.reports)
+	follower.checkWentOn(t)
 	for _, replica := range f.replicas {
 		if !replica.Ready(t.Context()) {
 			t.Errorf("a replica is not ready after the failover:\n%s", replica.Log())

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -19,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 )
 
@@ -228,17 +230,25 @@ func counterOf(object *unstructured.Unstructured) int {
 // follower is an informer as controllers have one.
 type follower struct {
 	store cache.Store
+	// starts counts how often it asked for all objects: again after a 410.
+	starts *atomic.Int32
 }
 
 // startFollower starts an informer; it ends with the test.
 func startFollower(t testing.TB, r reports) follower {
 	t.Helper()
-	store := cache.NewStore(cache.MetaNamespaceKeyFunc)
+	store, starts := cache.NewStore(cache.MetaNamespaceKeyFunc), &atomic.Int32{}
 	reflector := cache.NewReflector(cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+			starts.Add(1)
 			return r.List(ctx, options)
 		},
-		WatchFuncWithContext: r.Watch,
+		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+			if options.SendInitialEvents != nil && *options.SendInitialEvents {
+				starts.Add(1)
+			}
+			return r.Watch(ctx, options)
+		},
 	}, r), &unstructured.Unstructured{}, store, 0)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
@@ -250,7 +260,7 @@ func startFollower(t testing.TB, r reports) follower {
 		cancel()
 		<-done
 	})
-	return follower{store}
+	return follower{store, starts}
 }
 
 // check waits until the informer shows what a list shows.
@@ -263,6 +273,14 @@ func (f follower) check(t testing.TB, r reports) {
 	})
 	if err != nil {
 		t.Errorf("the informer does not converge (%v): %s", err, difference)
+	}
+}
+
+// checkWentOn checks that nothing made the informer begin anew.
+func (f follower) checkWentOn(t testing.TB) {
+	t.Helper()
+	if starts := f.starts.Load(); starts != 1 {
+		t.Errorf("the informer asked for all objects %d times", starts)
 	}
 }
 

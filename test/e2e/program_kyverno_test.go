@@ -154,11 +154,18 @@ func (k *kyvernoRun) createPods(c *harness.Cluster) {
 func (k *kyvernoRun) unlabelPods() {
 	k.t.Helper()
 	for i := range labelledPods {
-		pod := workload.NewPod(i)
-		_, err := k.core.CoreV1().Pods(pod.Namespace).Patch(k.t.Context(), pod.Name, types.MergePatchType, []byte(`{"metadata":{"labels":{"app":null}}}`), metav1.PatchOptions{})
-		if err != nil {
-			k.t.Fatal(err)
-		}
+		k.setLabel(i, "app", "null")
+	}
+}
+
+// setLabel gives pod number i a label with a value in JSON.
+func (k *kyvernoRun) setLabel(i int, name, value string) {
+	k.t.Helper()
+	pod := workload.NewPod(i)
+	patch := fmt.Appendf(nil, `{"metadata":{"labels":{%q:%s}}}`, name, value)
+	_, err := k.core.CoreV1().Pods(pod.Namespace).Patch(k.t.Context(), pod.Name, types.MergePatchType, patch, metav1.PatchOptions{})
+	if err != nil {
+		k.t.Fatal(err)
 	}
 }
 

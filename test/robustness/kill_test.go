@@ -35,11 +35,11 @@ var policyReports = schema.GroupVersionResource{Group: "wgpolicyk8s.io", Version
 func TestKillServer(t *testing.T) {
 	t.Run("SQLite", func(t *testing.T) {
 		s := newServer(t, "")
-		run(t, []*server{s}, func(*rand.Rand) { s.kill(); s.start() })
+		run(t, []*server{s}, kills, func(*rand.Rand) { s.kill(); s.start() })
 	})
 	t.Run("PostgreSQL", func(t *testing.T) {
 		s := newServer(t, testenv.Postgres(t).Database(t))
-		run(t, []*server{s}, func(*rand.Rand) { s.kill(); s.start() })
+		run(t, []*server{s}, kills, func(*rand.Rand) { s.kill(); s.start() })
 	})
 }
 
@@ -48,7 +48,7 @@ func TestKillServer(t *testing.T) {
 func TestKillReplicas(t *testing.T) {
 	url := testenv.Postgres(t).Database(t)
 	servers := []*server{newServer(t, url), newServer(t, url)}
-	run(t, servers, func(r *rand.Rand) {
+	run(t, servers, kills, func(r *rand.Rand) {
 		s := servers[r.IntN(len(servers))]
 		s.kill()
 		s.start()
@@ -60,7 +60,7 @@ func TestKillReplicas(t *testing.T) {
 func TestKillPostgres(t *testing.T) {
 	database := testenv.NewPostgres(t)
 	s := newServer(t, database.Database(t))
-	run(t, []*server{s}, func(*rand.Rand) { database.Kill(t); database.Start(t) })
+	run(t, []*server{s}, kills, func(*rand.Rand) { database.Kill(t); database.Start(t) })
 }
 
 // load writes through servers and watches them, and remembers what it was
@@ -73,8 +73,8 @@ type load struct {
 	acked map[string]string // resource version → name
 }
 
-// run drives servers while disturb is called 20 times, and checks then.
-func run(t *testing.T, servers []*server, disturb func(*rand.Rand)) {
+// run drives servers while disturb is called a number of times, and checks then.
+func run(t *testing.T, servers []*server, times int, disturb func(*rand.Rand)) {
 	t.Helper()
 	l := &load{t: t, servers: servers, acked: map[string]string{}}
 	r := rand.New(rand.NewPCG(1, 0))
@@ -92,7 +92,7 @@ func run(t *testing.T, servers []*server, disturb func(*rand.Rand)) {
 	for i := range watchers {
 		watching.Go(func() { seen[i] = l.watch(watchCtx, i, begin) })
 	}
-	for range kills {
+	for range times {
 		sleep(writeCtx, r, 800*time.Millisecond)
 		disturb(r)
 	}
@@ -105,14 +105,14 @@ func run(t *testing.T, servers []*server, disturb func(*rand.Rand)) {
 	l.check(history, seen)
 }
 
-func report(namespace, name string) *unstructured.Unstructured {
+func report(name string) *unstructured.Unstructured {
 	object := &unstructured.Unstructured{Object: map[string]any{
 		"summary": map[string]any{"pass": int64(1)},
 		"results": []any{map[string]any{"policy": "p", "rule": "r", "result": "pass", "message": "fine"}},
 	}}
 	object.SetAPIVersion(policyReports.GroupVersion().String())
 	object.SetKind("PolicyReport")
-	object.SetNamespace(namespace)
+	object.SetNamespace("default")
 	object.SetName(name)
 	return object
 }
@@ -122,7 +122,7 @@ func (l *load) create(ctx context.Context, s *server, name string) *unstructured
 	l.t.Helper()
 	deadline := time.Now().Add(time.Minute)
 	for {
-		created, err := s.client.Resource(policyReports).Namespace("default").Create(ctx, report("default", name), metav1.CreateOptions{})
+		created, err := s.client.Resource(policyReports).Namespace("default").Create(ctx, report(name), metav1.CreateOptions{})
 		if err == nil {
 			return created
 		}
@@ -144,7 +144,7 @@ func (l *load) write(ctx context.Context, number int) {
 		var err error
 		switch r.IntN(5) {
 		case 0, 1:
-			written, err = client.Create(opCtx, report("default", name), metav1.CreateOptions{})
+			written, err = client.Create(opCtx, report(name), metav1.CreateOptions{})
 		case 2:
 			// The answer to a delete doesn't tell its resource version.
 			_ = client.Delete(opCtx, name, metav1.DeleteOptions{})
@@ -228,5 +228,5 @@ func (l *load) check(history []event, seen [][]event) {
 			l.t.Errorf("S3: watcher %d (-history +seen):\n%s", i, diff)
 		}
 	}
-	l.t.Logf("%d writes acknowledged, %d events, %d disturbances", len(l.acked), len(history), kills)
+	l.t.Logf("%d writes acknowledged, %d events", len(l.acked), len(history))
 }

@@ -29,7 +29,7 @@ var binary = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	path := filepath.Join(folder, "docket")
-	build := exec.Command("go", "build", "-o", path, "github.com/docket-project/docket/cmd/docket")
+	build := exec.Command("go", "build", "-trimpath", "-o", path, "github.com/docket-project/docket/cmd/docket")
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build docket: %w\n%s", err, out)
 	}
@@ -51,6 +51,8 @@ type server struct {
 	dir      string
 	address  string
 	database string
+	// binary of the server; "" for that of this tree.
+	binary string
 
 	mu      sync.Mutex
 	process *exec.Cmd
@@ -58,6 +60,12 @@ type server struct {
 }
 
 func newServer(t *testing.T, database string) *server {
+	t.Helper()
+	return newServerOf(t, "", database)
+}
+
+// newServerOf starts a server of a binary.
+func newServerOf(t *testing.T, binary, database string) *server {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -67,7 +75,7 @@ func newServer(t *testing.T, database string) *server {
 	if err := listener.Close(); err != nil {
 		t.Fatal(err)
 	}
-	s := &server{t: t, dir: t.TempDir(), address: address, database: database}
+	s := &server{t: t, dir: t.TempDir(), address: address, database: database, binary: binary}
 	s.start()
 	t.Cleanup(s.kill)
 	config, err := clientcmd.BuildConfigFromFlags("", filepath.Join(s.dir, "kubeconfig"))
@@ -85,9 +93,12 @@ func newServer(t *testing.T, database string) *server {
 // start starts the server and waits until it says that it is ready.
 func (s *server) start() {
 	s.t.Helper()
-	path, err := binary()
-	if err != nil {
-		s.t.Fatal(err)
+	path := s.binary
+	if path == "" {
+		var err error
+		if path, err = binary(); err != nil {
+			s.t.Fatal(err)
+		}
 	}
 	args := []string{"up", "--dir", s.dir, "--listen", s.address}
 	if s.database != "" {
