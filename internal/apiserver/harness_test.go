@@ -100,23 +100,41 @@ func runServer(t testing.TB, server *apiserver.Server) *testServer {
 }
 
 func newServer(ctx context.Context, databaseURL string, change ...func(*apiserver.Options)) (*apiserver.Server, error) {
+	config, err := configure(ctx, databaseURL, change...)
+	if err != nil {
+		return nil, err
+	}
+	server, err := config.New(ctx)
+	if err != nil {
+		return nil, errors.Join(err, config.Generic.SecureServing.Listener.Close())
+	}
+	return server, nil
+}
+
+// configure returns the configuration of a server, which listens already.
+func configure(ctx context.Context, databaseURL string, change ...func(*apiserver.Options)) (completed apiserver.CompletedConfig, err error) {
 	options := apiserver.NewLocalOptions()
 	options.Storage.Database = databaseURL
 	options.Server.ShutdownWatchTerminationGracePeriod = time.Second
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
-		return nil, err
+		return completed, err
 	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, listener.Close())
+		}
+	}()
 	options.SecureServing.Listener = listener
 	for _, f := range change {
 		f(options)
 	}
 	if err := errors.Join(options.Validate()...); err != nil {
-		return nil, errors.Join(err, listener.Close())
+		return completed, err
 	}
 	config, err := options.Complete().Config(ctx)
 	if err != nil {
-		return nil, errors.Join(err, listener.Close())
+		return completed, err
 	}
 	config.Generic.Authentication.Authenticator = authenticatorfactory.NewFromTokens(
 		map[string]*user.DefaultInfo{
@@ -124,15 +142,7 @@ func newServer(ctx context.Context, databaseURL string, change ...func(*apiserve
 			plainToken: {Name: "plain", Groups: []string{user.AllAuthenticated}},
 		}, nil)
 	config.Generic.Authorization.Authorizer = authorizer.AuthorizerFunc(authorize)
-	completed, err := config.Complete()
-	if err != nil {
-		return nil, errors.Join(err, listener.Close())
-	}
-	server, err := completed.New(ctx)
-	if err != nil {
-		return nil, errors.Join(err, listener.Close())
-	}
-	return server, nil
+	return config.Complete()
 }
 
 // authorize allows everything but to import as plain.

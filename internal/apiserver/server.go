@@ -72,7 +72,7 @@ func (c CompletedConfig) NewWithDelegate(ctx context.Context, delegate genericap
 }
 
 func (c CompletedConfig) newOn(opened backend, delegate genericapiserver.DelegationTarget) (*Server, error) {
-	c.Generic.RESTOptionsGetter = opened.RESTOptionsGetter()
+	c.Generic.RESTOptionsGetter = countedObjects{opened.RESTOptionsGetter(), c.Generic.StorageObjectCountTracker}
 	c.Generic.AddReadyzChecks(newStoreCheck(opened.Ready))
 	c.limitBodies()
 	held := c.obeyHolds(storeOf(opened))

@@ -4,8 +4,6 @@
 package etcdstore
 
 import (
-	"time"
-
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/registry/generic"
@@ -16,14 +14,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-const (
-	// deleteCollectionWorkers is how many objects of a collection are deleted at
-	// once.
-	deleteCollectionWorkers = 16
-	// countInterval is how often objects are counted for metrics, as in
-	// kube-apiserver.
-	countInterval = time.Minute
-)
+// deleteCollectionWorkers is how many objects of a collection are deleted at once.
+const deleteCollectionWorkers = 16
 
 type restOptionsGetter struct {
 	store *Store
@@ -36,7 +28,6 @@ func (g restOptionsGetter) GetRESTOptions(resource schema.GroupResource, _ runti
 	config := storagebackend.NewDefaultConfig(g.store.root(), g.codec)
 	config.Transport = options.Transport
 	config.CompactionInterval = options.CompactionInterval
-	config.CountMetricPollPeriod = countInterval
 	config.DBMetricPollInterval = 0 // Another metric says it: see showSize.
 	return generic.RESTOptions{
 		StorageConfig:           config.ForResource(resource),
@@ -44,7 +35,6 @@ func (g restOptionsGetter) GetRESTOptions(resource schema.GroupResource, _ runti
 		DeleteCollectionWorkers: deleteCollectionWorkers,
 		EnableGarbageCollection: options.GarbageCollector,
 		ResourcePrefix:          resourcePrefix(resource),
-		CountMetricPollPeriod:   countInterval,
 	}, nil
 }
 

@@ -49,8 +49,6 @@ func (g *restOptionsGetter) GetRESTOptions(resource schema.GroupResource, _ runt
 		DeleteCollectionWorkers: deleteCollectionWorkers,
 		EnableGarbageCollection: g.store.options.GarbageCollector,
 		ResourcePrefix:          prefix,
-		// Sizes come from the database (docket_store_size), not from polling.
-		CountMetricPollPeriod: 0,
 	}, nil
 }
 
