@@ -53,9 +53,10 @@ func main() {
 	cluster := flag.String("cluster", "default", "identity of the cluster in the database")
 	objects := flag.Int("objects", 100_000, "number of reports")
 	namespaces := flag.Int("namespaces", 100, "namespaces that they are spread over")
+	unique := flag.Int("unique-messages", 0, "percentage of the reports whose messages name their pod, so that no other report has them")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, *url, *cluster, *objects, *namespaces)
+	err := run(ctx, *url, *cluster, content{*objects, *namespaces, *unique})
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "fill:", err)
@@ -63,7 +64,14 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, url, cluster string, objects, namespaces int) (err error) {
+// content is what the database is to have.
+type content struct {
+	objects, namespaces int
+	// unique is the percentage of reports with messages of their own.
+	unique int
+}
+
+func run(ctx context.Context, url, cluster string, what content) (err error) {
 	opened, err := database.Open(ctx, url, database.Options{Cluster: cluster})
 	if err != nil {
 		return err
@@ -86,7 +94,7 @@ func run(ctx context.Context, url, cluster string, objects, namespaces int) (err
 	group.Go(func() error { return s.Run(ctx) })
 	group.Go(func() error {
 		defer cancel()
-		return write(ctx, reports, templates, objects, namespaces)
+		return write(ctx, reports, templates, what)
 	})
 	return group.Wait()
 }
@@ -127,17 +135,20 @@ func templates() ([]*wgpolicy.PolicyReport, error) {
 	return reports, nil
 }
 
-func write(ctx context.Context, reports *store.Resource, templates []*wgpolicy.PolicyReport, objects, namespaces int) error {
-	bar := progress.New(os.Stderr, int64(objects), "reports")
+func write(ctx context.Context, reports *store.Resource, templates []*wgpolicy.PolicyReport, what content) error {
+	bar := progress.New(os.Stderr, int64(what.objects), "reports")
 	defer bar.Done()
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.SetLimit(writers)
-	for i := range objects {
+	for i := range what.objects {
 		if groupCtx.Err() != nil {
 			break
 		}
 		group.Go(func() error {
-			report := individual(templates[i%len(templates)], i, namespaces)
+			report := individual(templates[i%len(templates)], i, what.namespaces)
+			if i%100 < what.unique {
+				name(report)
+			}
 			var out runtime.Object = &wgpolicy.PolicyReport{}
 			key := fmt.Sprintf("/wgpolicyk8s.io/policyreports/%s/%s", report.Namespace, report.Name)
 			if err := reports.Create(groupCtx, key, report, out, 0); err != nil {
@@ -179,4 +190,12 @@ func individual(template *wgpolicy.PolicyReport, i, namespaces int) *wgpolicy.Po
 		Time: &now, FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(fmt.Sprintf(managedFields, subject)),
 	}}
 	return report
+}
+
+// name makes each message one that names the pod.
+func name(report *wgpolicy.PolicyReport) {
+	for j := range report.Results {
+		result := &report.Results[j]
+		result.Message = fmt.Sprintf("Pod %s/%s: %s", report.Namespace, report.Name, result.Message)
+	}
 }

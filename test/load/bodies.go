@@ -56,13 +56,18 @@ type piece struct {
 type bodies struct {
 	options  *options
 	prepared [][]piece
+	// named are the same with messages that name the subject.
+	named [][]piece
 }
 
 func newBodies(o *options) *bodies {
 	b := &bodies{options: o}
 	cluster := sample.Cluster{Seed: o.seed, Now: time.Now()}
 	for i := range variants {
-		b.prepared = append(b.prepared, prepare(cluster.Report(o.kind, i, o.results), o.seed))
+		report := cluster.Report(o.kind, i, o.results)
+		b.prepared = append(b.prepared, prepare(report, o.seed))
+		nameSubject(report)
+		b.named = append(b.named, prepare(report, o.seed))
 	}
 	return b
 }
@@ -101,6 +106,19 @@ func prepare(report *unstructured.Unstructured, seed uint64) []piece {
 	return cut(data)
 }
 
+// nameSubject makes each message of a report one that no other report has.
+func nameSubject(report *unstructured.Unstructured) {
+	for _, path := range [][]string{{"results"}, {"spec", "results"}} {
+		results, _, _ := unstructured.NestedFieldNoCopy(report.Object, path...)
+		list, _ := results.([]any)
+		for _, result := range list {
+			if fields, ok := result.(map[string]any); ok {
+				fields["message"] = fmt.Sprintf("%s: %v", subjectSlot.token(), fields["message"])
+			}
+		}
+	}
+}
+
 func scopeOf(report *unstructured.Unstructured) map[string]string {
 	for _, path := range [][]string{{"scope"}, {"spec", "owner"}} {
 		found, ok, err := unstructured.NestedMap(report.Object, path...)
@@ -135,7 +153,11 @@ func cut(data []byte) []piece {
 
 // body appends the JSON of object i to buffer.
 func (b *bodies) body(i int, sent time.Time, buffer []byte) []byte {
-	for _, p := range b.prepared[i%len(b.prepared)] {
+	prepared := b.prepared
+	if i%100 < b.options.unique {
+		prepared = b.named
+	}
+	for _, p := range prepared[i%len(prepared)] {
 		buffer = append(buffer, p.text...)
 		switch p.next {
 		case nameSlot:

@@ -157,6 +157,56 @@ func TestBodiesAreDifferentObjects(t *testing.T) {
 	}
 }
 
+// TestUniqueMessages: as many reports as asked for have messages that no other one has, in each kind.
+func TestUniqueMessages(t *testing.T) {
+	t.Parallel()
+	for _, kind := range sample.Kinds() {
+		b := newBodies(&options{kind: kind, results: 3, namespaces: 4, groupSize: 5, unique: 40})
+		reports := map[string]map[int]bool{} // by message
+		for i := range 100 {
+			for _, message := range messages(t, b.body(i, time.Time{}, nil)) {
+				if reports[message] == nil {
+					reports[message] = map[int]bool{}
+				}
+				reports[message][i] = true
+			}
+		}
+		shared := map[int]bool{}
+		for _, having := range reports {
+			for i := range having {
+				shared[i] = shared[i] || len(having) > 1
+			}
+		}
+		unique := 0
+		for _, is := range shared {
+			if !is {
+				unique++
+			}
+		}
+		if unique != 40 {
+			t.Errorf("%s: %d of 100 reports have messages of their own, want 40", kind.Kind, unique)
+		}
+	}
+}
+
+// messages returns those of a report's results.
+func messages(t *testing.T, body []byte) []string {
+	t.Helper()
+	type result struct{ Message string }
+	var report struct {
+		Results []result
+		Spec    struct{ Results []result }
+	}
+	if err := json.Unmarshal(body, &report); err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for _, result := range append(report.Results, report.Spec.Results...) {
+		all = append(all, result.Message)
+	}
+	return all
+}
+
 func checkBody(t *testing.T, b *bodies, i int, object *unstructured.Unstructured) {
 	t.Helper()
 	namespace := ""
@@ -240,12 +290,12 @@ func TestPercentile(t *testing.T) {
 func TestParseNamesAllMistakes(t *testing.T) {
 	t.Parallel()
 	_, err := parse([]string{
-		"--kind=pods", "--objects=0", "--phases=fly", "--output=xml", "--server=http://x", "--kubeconfig=y", "--rate=-1",
+		"--kind=pods", "--objects=0", "--phases=fly", "--output=xml", "--server=http://x", "--kubeconfig=y", "--rate=-1", "--unique-messages=101",
 	}, io.Discard)
 	if err == nil {
 		t.Fatal("no error")
 	}
-	for _, want := range []string{"--kind", "--objects=0", `"fly"`, "--output=xml", "--kubeconfig", "--rate"} {
+	for _, want := range []string{"--kind", "--objects=0", `"fly"`, "--output=xml", "--kubeconfig", "--rate", "--unique-messages=101"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("the error does not mention %s:\n%v", want, err)
 		}

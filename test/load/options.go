@@ -27,8 +27,10 @@ type options struct {
 	objects    int
 	namespaces int
 	results    int
-	seed       uint64
-	groupSize  int
+	// unique is the percentage of reports with messages of their own.
+	unique    int
+	seed      uint64
+	groupSize int
 
 	phases   []string
 	keep     bool
@@ -88,6 +90,7 @@ func (o *options) register(flags *pflag.FlagSet) {
 	flags.IntVar(&o.objects, "objects", 1000, "number of reports")
 	flags.IntVar(&o.namespaces, "namespaces", 10, "namespaces that the reports are spread over")
 	flags.IntVar(&o.results, "results", 17, "results in a report; 17 make about 7 KB")
+	flags.IntVar(&o.unique, "unique-messages", 0, "percentage of the reports whose messages name their subject, so that no other report has them")
 	flags.Uint64Var(&o.seed, "seed", 1, "makes names and contents differ between runs")
 	flags.IntVar(&o.groupSize, "selector-size", 1, "how many reports share the label value that phase selector asks for")
 
@@ -130,6 +133,9 @@ func (o *options) validate() error {
 	}
 	if o.results < 0 {
 		errs = append(errs, fmt.Errorf("--results=%d: use 0 or more", o.results))
+	}
+	if o.unique < 0 || o.unique > 100 {
+		errs = append(errs, fmt.Errorf("--unique-messages=%d: use 0 to 100", o.unique))
 	}
 	if o.rate < 0 {
 		errs = append(errs, fmt.Errorf("--rate=%g: use 0 for no limit, or more", o.rate))
