@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -35,7 +36,7 @@ type faulty struct {
 	engine.Engine
 
 	mu sync.Mutex
-	// fail returns the error of a call, by the name of the method.
+	// fail returns the error of a call, by the name of the method. It may be called by several at a time.
 	fail func(method string) error
 	// jump is added to revisions and incarnation: what a restore looks like.
 	jump engine.Revision
@@ -49,11 +50,12 @@ func (f *faulty) set(fail func(method string) error, jump engine.Revision) {
 
 func (f *faulty) check(method string) error {
 	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.fail == nil {
+	fail := f.fail
+	f.mu.Unlock()
+	if fail == nil {
 		return nil
 	}
-	return f.fail(method)
+	return fail(method)
 }
 
 func (f *faulty) jumped(s engine.State) engine.State {
@@ -218,12 +220,10 @@ func TestListFailsWhole(t *testing.T) {
 	for i := range 1500 {
 		r.create(t, fmt.Sprintf("report-%04d", i))
 	}
-	calls := 0
+	var calls atomic.Int32
 	r.engine.set(func(method string) error {
-		if method == "List" {
-			if calls++; calls == 2 {
-				return engine.ErrUnavailable
-			}
+		if method == "List" && calls.Add(1) == 2 {
+			return engine.ErrUnavailable
 		}
 		return nil
 	}, 0)
@@ -289,6 +289,45 @@ func TestWatchOfDatabaseThatIsAway(t *testing.T) {
 	status, ok := event.Object.(*metav1.Status)
 	if !ok || status.Code != http.StatusServiceUnavailable {
 		t.Errorf("got %s %v, want 503 in the stream", event.Type, event.Object)
+	}
+}
+
+// TestWatchBeginsBeforeItIsOpen: who has an open watch sees what is written from then on, even what is deleted
+// right after, and however slow the database is. (CRDs do so: their watch cache begins before it answers.)
+func TestWatchBeginsBeforeItIsOpen(t *testing.T) {
+	t.Parallel()
+	for name, initial := range map[string]*bool{"legacy": nil, "with initial events": new(true), "without": new(false)} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newReports(t)
+			r.engine.set(func(method string) error {
+				if method == "List" || method == "State" {
+					time.Sleep(200 * time.Millisecond)
+				}
+				return nil
+			}, 0)
+			w, err := r.Watch(t.Context(), "/wgpolicyk8s.io/policyreports", storage.ListOptions{
+				Recursive: true, Predicate: everything, SendInitialEvents: initial,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer w.Stop()
+			r.create(t, "brief")
+			if err := r.Delete(t.Context(), key("brief"), &policyReport{}, nil, storage.ValidateAllObjectFunc, nil, storage.DeleteOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			for _, want := range []watch.EventType{watch.Added, watch.Deleted} {
+				select {
+				case event := <-w.ResultChan():
+					if event.Type != want {
+						t.Errorf("the watch got %s, want %s", event.Type, want)
+					}
+				case <-time.After(10 * time.Second):
+					t.Fatalf("the watch did not get %s", want)
+				}
+			}
+		})
 	}
 }
 

@@ -44,13 +44,29 @@ func (r *Resource) Watch(ctx context.Context, key string, opts storage.ListOptio
 		events: make(chan watch.Event, watchBuffer),
 		start:  engine.Revision(revision),
 	}
-	if opts.SendInitialEvents != nil && !*opts.SendInitialEvents && revision == 0 {
-		// From now on: what is written after Watch returned must be seen.
-		state, err := r.store.engine.State(ctx)
-		w.cursor, w.startError = state.Revision, err
-	}
+	w.startError = w.prepare()
 	go w.run()
 	return w, nil
+}
+
+// prepare decides where the watch begins: what is written after Watch returned must be
+// seen, even if it is deleted right after.
+func (w *watcher) prepare() (err error) {
+	initial := w.options.SendInitialEvents
+	switch {
+	case initial != nil && *initial:
+		if err = w.checkNotFuture(); err == nil {
+			w.first, err = w.readPage(w.snapshot())
+		}
+	case w.start > 0:
+	case initial == nil:
+		w.first, err = w.readPage(w.snapshot())
+	default:
+		var state engine.State
+		state, err = w.resource.store.engine.State(w.ctx)
+		w.cursor = state.Revision
+	}
+	return err
 }
 
 // watcher is one watch: a cursor into the events of the cluster. Its goroutine
@@ -68,6 +84,8 @@ type watcher struct {
 	start engine.Revision
 	// startError is what went wrong before the stream was open.
 	startError error
+	// first is the first page of the initial events, if there are to be any.
+	first engine.Page
 	// cursor: all events up to it were looked at.
 	cursor engine.Revision
 	sub    *hub.Subscription
@@ -106,17 +124,15 @@ func (w *watcher) directory() string {
 func (w *watcher) begin() error {
 	initial := w.options.SendInitialEvents
 	switch {
+	case w.startError != nil:
+		return w.startError
 	case initial != nil && *initial:
-		if err := w.checkNotFuture(); err != nil {
-			return err
-		}
 		if err := w.sendSnapshot(); err != nil {
 			return err
 		}
 		if w.options.Predicate.AllowWatchBookmarks {
 			return w.bookmark(true)
 		}
-		return nil
 	case w.start > 0:
 		w.cursor = w.start
 		if w.start < w.resource.store.hub.State().Compacted {
@@ -126,7 +142,7 @@ func (w *watcher) begin() error {
 	case initial == nil:
 		return w.sendSnapshot()
 	}
-	return w.startError
+	return nil
 }
 
 // checkNotFuture refuses initial events that should be newer than there are.
@@ -141,9 +157,8 @@ func (w *watcher) checkNotFuture() error {
 	return err
 }
 
-// sendSnapshot sends an ADDED event for each object of one snapshot, reading
-// page by page, and sets the cursor to the snapshot's revision.
-func (w *watcher) sendSnapshot() error {
+// snapshot is the query for the initial events.
+func (w *watcher) snapshot() engine.Query {
 	r := w.resource
 	q := engine.Query{Resource: r.resource, Prefix: w.key, Limit: listPage}
 	if w.options.Recursive {
@@ -151,30 +166,27 @@ func (w *watcher) sendSnapshot() error {
 	} else {
 		q.After, q.Inclusive, q.Limit = w.key, true, 1
 	}
-	reader := reader{readers: &r.store.readers}
+	return q
+}
+
+func (w *watcher) readPage(q engine.Query) (engine.Page, error) {
+	page, err := w.resource.store.engine.List(w.ctx, q)
+	if !w.options.Recursive {
+		page.Rows, page.More = exactly(page.Rows, w.key), false
+	}
+	return page, err
+}
+
+// sendSnapshot sends an ADDED event for each object of the snapshot that the first page is
+// of, reading page by page, and sets the cursor to its revision.
+func (w *watcher) sendSnapshot() error {
+	page, q := w.first, w.snapshot()
+	w.first, q.At = engine.Page{}, page.State.Revision
+	reader := reader{readers: &w.resource.store.readers}
 	defer reader.end()
 	for {
-		page, err := r.store.engine.List(w.ctx, q)
-		if err != nil {
+		if err := w.sendRows(page.Rows); err != nil {
 			return err
-		}
-		if q.At == 0 {
-			q.At = page.State.Revision
-		}
-		if !w.options.Recursive {
-			page.Rows, page.More = exactly(page.Rows, w.key), false
-		}
-		objects, err := r.objects(w.ctx, page.Rows)
-		if err != nil {
-			return err
-		}
-		for _, object := range objects {
-			if !w.matches(object) {
-				continue
-			}
-			if !w.send(watch.Event{Type: watch.Added, Object: object.DeepCopyObject()}) {
-				return w.ctx.Err()
-			}
 		}
 		if !page.More || len(page.Rows) == 0 {
 			w.cursor = q.At
@@ -182,7 +194,25 @@ func (w *watcher) sendSnapshot() error {
 		}
 		reader.needs(q.At)
 		q.After, q.Inclusive = page.Rows[len(page.Rows)-1].Key, false
+		var err error
+		if page, err = w.readPage(q); err != nil {
+			return err
+		}
 	}
+}
+
+// sendRows sends those of a snapshot that match.
+func (w *watcher) sendRows(rows []engine.Row) error {
+	objects, err := w.resource.objects(w.ctx, rows)
+	if err != nil {
+		return err
+	}
+	for _, object := range objects {
+		if w.matches(object) && !w.send(watch.Event{Type: watch.Added, Object: object.DeepCopyObject()}) {
+			return w.ctx.Err()
+		}
+	}
+	return nil
 }
 
 // follow sends events after the cursor until the watch ends.
