@@ -300,9 +300,13 @@ func TestWatchBeginsBeforeItIsOpen(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newReports(t)
+			written := make(chan struct{})
 			r.engine.set(func(method string) error {
 				if method == "List" || method == "State" {
-					time.Sleep(200 * time.Millisecond)
+					select {
+					case <-written:
+					case <-time.After(200 * time.Millisecond): // Writes wait for the watch, as they should.
+					}
 				}
 				return nil
 			}, 0)
@@ -317,6 +321,7 @@ func TestWatchBeginsBeforeItIsOpen(t *testing.T) {
 			if err := r.Delete(t.Context(), key("brief"), &policyReport{}, nil, storage.ValidateAllObjectFunc, nil, storage.DeleteOptions{}); err != nil {
 				t.Fatal(err)
 			}
+			close(written)
 			for _, want := range []watch.EventType{watch.Added, watch.Deleted} {
 				select {
 				case event := <-w.ResultChan():

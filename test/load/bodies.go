@@ -29,7 +29,19 @@ const (
 
 	// variants is how many different bodies there are; names differ in all of them.
 	variants = 32
+
+	// uniqueVaried is the percentage of reports with messages of their own with --varied.
+	uniqueVaried = 50
 )
+
+// variedResults are the numbers of results of the bodies with --varied: most reports are
+// small, a few are large, and the average is 17.
+func variedResults() [variants]int {
+	return [variants]int{
+		1, 12, 3, 6, 30, 5, 1, 20, 4, 9, 200, 2, 14, 6, 3, 8,
+		22, 5, 1, 60, 4, 7, 17, 2, 10, 40, 6, 5, 26, 3, 6, 6,
+	}
+}
 
 // slots are the parts of a body that differ from object to object.
 type slot int
@@ -64,7 +76,11 @@ func newBodies(o *options) *bodies {
 	b := &bodies{options: o}
 	cluster := sample.Cluster{Seed: o.seed, Now: time.Now()}
 	for i := range variants {
-		report := cluster.Report(o.kind, i, o.results)
+		results := o.results
+		if o.varied {
+			results = variedResults()[i]
+		}
+		report := cluster.Report(o.kind, i, results)
 		b.prepared = append(b.prepared, prepare(report, o.seed))
 		nameSubject(report)
 		b.named = append(b.named, prepare(report, o.seed))

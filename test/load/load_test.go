@@ -59,8 +59,8 @@ func TestAllPhases(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("operations (-want +got):\n%s", diff)
 	}
-	if len(server.objects) != 0 {
-		t.Errorf("%d objects are left", len(server.objects))
+	if len(server.canned.objects) != 0 {
+		t.Errorf("%d objects are left", len(server.canned.objects))
 	}
 }
 
@@ -71,8 +71,8 @@ func TestKeepLeavesObjectsForTheNextRun(t *testing.T) {
 	if _, err := measure(t, flags(url, "--keep", "--phases=create,delete")...); err != nil {
 		t.Fatal(err)
 	}
-	if len(server.objects) != 40 {
-		t.Fatalf("%d objects were kept, want 40", len(server.objects))
+	if len(server.canned.objects) != 40 {
+		t.Fatalf("%d objects were kept, want 40", len(server.canned.objects))
 	}
 	if _, err := measure(t, flags(url, "--phases=get,delete")...); err != nil {
 		t.Error(err)
@@ -83,16 +83,16 @@ func TestWrongAnswersAreFailures(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name   string
-		server *fakeServer
+		server fakeServer
 		phases string
 		want   map[string]int // failures of the last phase
 	}{
-		{"short list", &fakeServer{dropFromLists: 1}, "create,list", map[string]int{"wrong answer": 2}},
-		{"short pages", &fakeServer{dropFromLists: 1}, "create,pages", map[string]int{"wrong answer": 2}},
-		{"short selection", &fakeServer{dropFromLists: 1}, "create,selector", map[string]int{"wrong answer": 20}},
-		{"event twice", &fakeServer{repeatEvents: true}, "create,watch", nil},
-		{"status", &fakeServer{failMethod: "PUT"}, "create,update", map[string]int{"500 Internal Server Error": 40}},
-		{"missing objects", &fakeServer{}, "get", map[string]int{"404 Not Found": 40}},
+		{"short list", fakeServer{dropFromLists: 1}, "create,list", map[string]int{"wrong answer": 2}},
+		{"short pages", fakeServer{dropFromLists: 1}, "create,pages", map[string]int{"wrong answer": 2}},
+		{"short selection", fakeServer{dropFromLists: 1}, "create,selector", map[string]int{"wrong answer": 20}},
+		{"event twice", fakeServer{repeatEvents: true}, "create,watch", nil},
+		{"status", fakeServer{failMethod: "PUT"}, "create,update", map[string]int{"500 Internal Server Error": 40}},
+		{"missing objects", fakeServer{}, "get", map[string]int{"404 Not Found": 40}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -186,6 +186,26 @@ func TestUniqueMessages(t *testing.T) {
 		if unique != 40 {
 			t.Errorf("%s: %d of 100 reports have messages of their own, want 40", kind.Kind, unique)
 		}
+	}
+}
+
+// TestVaried: sizes are as the help says, on average, too.
+func TestVaried(t *testing.T) {
+	t.Parallel()
+	o, err := parse([]string{"--varied"}, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := newBodies(o)
+	sizes := map[int]bool{}
+	all := 0
+	for i := range variants {
+		size := len(messages(t, b.body(i, time.Time{}, nil)))
+		sizes[size] = true
+		all += size
+	}
+	if !sizes[1] || !sizes[200] || all/variants != 17 || o.unique != 50 {
+		t.Errorf("sizes %v, %.1f on average, %d %% unique", sizes, float64(all)/variants, o.unique)
 	}
 }
 

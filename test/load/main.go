@@ -27,6 +27,13 @@ func main() {
 
 // run does everything; results go to out, progress to progressOut.
 func run(ctx context.Context, arguments []string, out, progressOut io.Writer) error {
+	if len(arguments) > 0 && arguments[0] == serveCommand {
+		err := serve(ctx, arguments[1:], out)
+		if errors.Is(err, pflag.ErrHelp) {
+			return nil
+		}
+		return err
+	}
 	o, err := parse(arguments, out)
 	if errors.Is(err, pflag.ErrHelp) {
 		return nil

@@ -29,6 +29,7 @@ type options struct {
 	results    int
 	// unique is the percentage of reports with messages of their own.
 	unique    int
+	varied    bool
 	seed      uint64
 	groupSize int
 
@@ -55,8 +56,8 @@ func parse(arguments []string, help io.Writer) (*options, error) {
 	flags.SortFlags = false
 	flags.SetOutput(help)
 	flags.Usage = func() {
-		fmt.Fprintf(help, "Usage: go run ./test/load [flags]\n\n"+
-			"Measures a server of the reports APIs.\n\nPhases, in the order given: %s.\n"+
+		fmt.Fprintf(help, "Usage: go run ./test/load [flags]\n       go run ./test/load serve --help\n\n"+
+			"Measures a server of the reports APIs, or is one that answers from memory: the limit.\n\nPhases, in the order given: %s.\n"+
 			"Objects have fixed names: a later run with the same --seed, --kind, --objects and\n"+
 			"--namespaces can work on those that an earlier run with --keep left.\n\nFlags:\n%s",
 			strings.Join(phaseNames(), ", "), flags.FlagUsages())
@@ -64,6 +65,9 @@ func parse(arguments []string, help io.Writer) (*options, error) {
 	o.register(flags)
 	if err := flags.Parse(arguments); err != nil {
 		return nil, err
+	}
+	if o.varied {
+		o.unique = uniqueVaried
 	}
 	if flags.NArg() > 0 {
 		return nil, fmt.Errorf("unexpected argument %q: see --help", flags.Arg(0))
@@ -90,6 +94,7 @@ func (o *options) register(flags *pflag.FlagSet) {
 	flags.IntVar(&o.objects, "objects", 1000, "number of reports")
 	flags.IntVar(&o.namespaces, "namespaces", 10, "namespaces that the reports are spread over")
 	flags.IntVar(&o.results, "results", 17, "results in a report; 17 make about 7 KB")
+	flags.BoolVar(&o.varied, "varied", false, "reports of 1 to 200 results, 17 on average, half of them with messages of their own: --results and --unique-messages don't count")
 	flags.IntVar(&o.unique, "unique-messages", 0, "percentage of the reports whose messages name their subject, so that no other report has them")
 	flags.Uint64Var(&o.seed, "seed", 1, "makes names and contents differ between runs")
 	flags.IntVar(&o.groupSize, "selector-size", 1, "how many reports share the label value that phase selector asks for")

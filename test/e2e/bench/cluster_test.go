@@ -27,9 +27,13 @@ const (
 
 // variant is one way to keep reports.
 type variant struct {
-	name  string
-	start func(*testing.B, *harness.Cluster) *harness.Replica // nil: CRDs
+	name string
+	// start returns Docket, nil for others.
+	start func(*testing.B, *harness.Cluster) *harness.Replica
 }
+
+// limitName is the variant that no server of reports can be faster than.
+const limitName = "canned answers"
 
 func variants() []variant {
 	return []variant{
@@ -45,6 +49,11 @@ func variants() []variant {
 		{"Docket, PostgreSQL", func(b *testing.B, c *harness.Cluster) *harness.Replica {
 			b.Helper()
 			return registered(b, c, "--database", testenv.NewPostgres(b).Database(b))
+		}},
+		{limitName, func(b *testing.B, c *harness.Cluster) *harness.Replica {
+			b.Helper()
+			c.Register(b, c.ServeCanned(b).Port)
+			return nil
 		}},
 	}
 }
@@ -142,7 +151,7 @@ func (m *measurement) add(phases []phase) {
 // load runs the load command through kube-apiserver.
 func load(b *testing.B, c *harness.Cluster, seed, objects int, phases ...string) []phase {
 	b.Helper()
-	return loadAt(b, c.Kubeconfig(), "--seed", strconv.Itoa(seed), "--objects", strconv.Itoa(objects), "--phases", strings.Join(phases, ","))
+	return loadAt(b, c.Kubeconfig(), "--varied", "--seed", strconv.Itoa(seed), "--objects", strconv.Itoa(objects), "--phases", strings.Join(phases, ","))
 }
 
 // loadAt runs the load command with a kubeconfig.

@@ -58,8 +58,34 @@ func (c *Cluster) Serve(t testing.TB, arguments ...string) *Replica {
 // NewReplica is Serve without the start.
 func (c *Cluster) NewReplica(t testing.TB, arguments ...string) *Replica {
 	t.Helper()
-	dir := t.TempDir()
-	files, err := c.docket.issue(dir, "serving", nil, servingHosts())
+	r := c.newServer(t)
+	r.process = process{path: Docket(t), arguments: append([]string{
+		"serve", "--kubeconfig", c.Kubeconfig(),
+		"--bind-address", "127.0.0.1", "--secure-port", strconv.Itoa(r.Port),
+		"--tls-cert-file", r.files.certificate, "--tls-private-key-file", r.files.key,
+	}, arguments...)}
+	if !slices.ContainsFunc(arguments, func(a string) bool { return strings.HasPrefix(a, "--database") }) {
+		r.process.arguments = append(r.process.arguments, "--database", "sqlite://"+filepath.Join(filepath.Dir(r.files.key), "docket.db"))
+	}
+	return r
+}
+
+// ServeCanned starts the server of test/load in Docket's place: nothing that serves reports
+// can be faster.
+func (c *Cluster) ServeCanned(t testing.TB) *Replica {
+	t.Helper()
+	r := c.newServer(t)
+	r.process = process{path: Load(t), arguments: []string{
+		"serve", "--listen", r.Addr(), "--tls-cert-file", r.files.certificate, "--tls-private-key-file", r.files.key,
+	}}
+	r.Start(t)
+	return r
+}
+
+// newServer prepares a replica whose process is yet to be given. It ends with the test.
+func (c *Cluster) newServer(t testing.TB) *Replica {
+	t.Helper()
+	files, err := c.docket.issue(t.TempDir(), "serving", nil, servingHosts())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,14 +93,6 @@ func (c *Cluster) NewReplica(t testing.TB, arguments ...string) *Replica {
 	pool := x509.NewCertPool()
 	pool.AddCert(c.docket.certificate)
 	r.client = r.newClient(pool)
-	r.process = process{path: Docket(t), arguments: append([]string{
-		"serve", "--kubeconfig", c.Kubeconfig(),
-		"--bind-address", "127.0.0.1", "--secure-port", strconv.Itoa(r.Port),
-		"--tls-cert-file", files.certificate, "--tls-private-key-file", files.key,
-	}, arguments...)}
-	if !slices.ContainsFunc(arguments, func(a string) bool { return strings.HasPrefix(a, "--database") }) {
-		r.process.arguments = append(r.process.arguments, "--database", "sqlite://"+filepath.Join(dir, "docket.db"))
-	}
 	t.Cleanup(func() {
 		if err := r.process.end(syscall.SIGKILL); err != nil {
 			t.Error(err)
