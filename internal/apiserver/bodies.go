@@ -74,7 +74,7 @@ func (c CompletedConfig) limitBodies() {
 
 func (l *bodyLimits) wrap(inner http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Body == nil || r.Body == http.NoBody || r.ContentLength == 0 {
+		if !hasBody(r) {
 			inner.ServeHTTP(w, r)
 			return
 		}
@@ -97,6 +97,10 @@ func (l *bodyLimits) wrap(inner http.Handler) http.Handler {
 		limited.Body = newLimitedBody(r, size, most)
 		inner.ServeHTTP(w, limited)
 	})
+}
+
+func hasBody(r *http.Request) bool {
+	return r.Body != nil && r.Body != http.NoBody && r.ContentLength != 0
 }
 
 // most returns how many bytes the body of a request may have.

@@ -22,10 +22,14 @@ type readDeadline struct {
 
 type readDeadlineKey struct{}
 
-// withReadDeadline gives each request a deadline. It must be the outermost handler, which
-// the server calls itself.
+// withReadDeadline gives each request that has a body a deadline. It must be the outermost
+// handler, which the server calls itself.
 func withReadDeadline(inner http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !hasBody(r) {
+			inner.ServeHTTP(w, r)
+			return
+		}
 		d := &readDeadline{control: http.NewResponseController(w)}
 		defer d.end()
 		inner.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), readDeadlineKey{}, d)))

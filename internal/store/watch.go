@@ -44,6 +44,8 @@ func (r *Resource) Watch(ctx context.Context, key string, opts storage.ListOptio
 		events: make(chan watch.Event, watchBuffer),
 		start:  engine.Revision(revision),
 	}
+	// Before anything is read: what the database loses from now on ends the watch.
+	w.sub = r.store.hub.Subscribe(r.resource, w.directory())
 	w.startError = w.prepare()
 	go w.run()
 	return w, nil
@@ -51,22 +53,28 @@ func (r *Resource) Watch(ctx context.Context, key string, opts storage.ListOptio
 
 // prepare decides where the watch begins: what is written after Watch returned must be
 // seen, even if it is deleted right after.
-func (w *watcher) prepare() (err error) {
-	initial := w.options.SendInitialEvents
+func (w *watcher) prepare() error {
 	switch {
-	case initial != nil && *initial:
-		if err = w.checkNotFuture(); err == nil {
+	case w.hasInitial():
+		err := w.checkNotFuture()
+		if err == nil {
 			w.first, err = w.readPage(w.snapshot())
 		}
-	case w.start > 0:
-	case initial == nil:
-		w.first, err = w.readPage(w.snapshot())
-	default:
-		var state engine.State
-		state, err = w.resource.store.engine.State(w.ctx)
+		return err
+	case w.start == 0:
+		state, err := w.resource.store.engine.State(w.ctx)
 		w.cursor = state.Revision
+		return err
 	}
-	return err
+	return nil
+}
+
+// hasInitial says whether the watch begins with the objects that there are.
+func (w *watcher) hasInitial() bool {
+	if w.options.SendInitialEvents != nil {
+		return *w.options.SendInitialEvents
+	}
+	return w.start == 0
 }
 
 // watcher is one watch: a cursor into the events of the cluster. Its goroutine
@@ -102,7 +110,6 @@ var errLost = fmt.Errorf("%w: the database was restored or failed over", engine.
 func (w *watcher) run() {
 	defer close(w.events)
 	defer w.cancel()
-	w.sub = w.resource.store.hub.Subscribe(w.resource.resource, w.directory())
 	defer w.sub.Stop()
 	err := w.begin()
 	utilflowcontrol.WatchInitialized(w.ctx)
@@ -122,15 +129,14 @@ func (w *watcher) directory() string {
 
 // begin sends the initial events, if any, and sets the cursor.
 func (w *watcher) begin() error {
-	initial := w.options.SendInitialEvents
 	switch {
 	case w.startError != nil:
 		return w.startError
-	case initial != nil && *initial:
+	case w.hasInitial():
 		if err := w.sendSnapshot(); err != nil {
 			return err
 		}
-		if w.options.Predicate.AllowWatchBookmarks {
+		if w.options.SendInitialEvents != nil && w.options.Predicate.AllowWatchBookmarks {
 			return w.bookmark(true)
 		}
 	case w.start > 0:
@@ -139,8 +145,6 @@ func (w *watcher) begin() error {
 			return engine.ErrCompacted
 		}
 		return w.resource.store.checkGivenOut(w.ctx, w.start)
-	case initial == nil:
-		return w.sendSnapshot()
 	}
 	return nil
 }

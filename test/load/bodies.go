@@ -125,7 +125,7 @@ func prepare(report *unstructured.Unstructured, seed uint64) []piece {
 // nameSubject makes each message of a report one that no other report has.
 func nameSubject(report *unstructured.Unstructured) {
 	for _, path := range [][]string{{"results"}, {"spec", "results"}} {
-		results, _, _ := unstructured.NestedFieldNoCopy(report.Object, path...)
+		results, _, _ := unstructured.NestedFieldNoCopy(report.Object, path...) // They are at one of the two.
 		list, _ := results.([]any)
 		for _, result := range list {
 			if fields, ok := result.(map[string]any); ok {

@@ -228,10 +228,11 @@ func answer(w http.ResponseWriter, status int, body []byte) {
 // list answers with the objects of a collection, in order: of one namespace, with one label value, or a page.
 func (c *canned) list(w http.ResponseWriter, r *http.Request, p place) {
 	query := r.URL.Query()
-	limit, _ := strconv.Atoi(query.Get("limit"))
+	limit, _ := strconv.Atoi(query.Get("limit")) // Or all.
 	items, next := c.page(p, query.Get("labelSelector"), query.Get("continue"), limit)
 	items = items[min(c.dropFromLists, len(items)):]
 	w.Header().Set("Content-Type", "application/json")
+	// Writes fail when the client has gone, which concerns nobody else.
 	_, _ = fmt.Fprintf(w, `{"kind":"List","apiVersion":"v1","metadata":{"resourceVersion":"7","continue":%q},"items":[`, next)
 	for i, item := range items {
 		if i > 0 {
@@ -295,7 +296,7 @@ func (c *canned) watch(w http.ResponseWriter, r *http.Request) {
 		c.mu.Unlock()
 	}()
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = io.WriteString(w, `{"type":"BOOKMARK","object":{}}`+"\n")
+	_, _ = io.WriteString(w, `{"type":"BOOKMARK","object":{}}`+"\n") // Flush tells when the client has gone.
 	control := http.NewResponseController(w)
 	for {
 		if control.Flush() != nil {

@@ -47,7 +47,7 @@ func serve(ctx context.Context, arguments []string, help io.Writer) error {
 		Handler: newCanned(), ReadHeaderTimeout: 10 * time.Second,
 		BaseContext: func(net.Listener) context.Context { return ctx }, // Watches end with it.
 	}
-	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
+	stop := context.AfterFunc(ctx, func() { _ = server.Close() }) // Nothing is left to be told.
 	defer stop()
 	if err := server.ServeTLS(listener, *certificate, *key); !errors.Is(err, http.ErrServerClosed) {
 		return err
