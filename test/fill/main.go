@@ -24,16 +24,14 @@ import (
 	"github.com/google/uuid"
 	"golang.org/x/sync/errgroup"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
 	wgpolicy "github.com/docket-project/docket/api/wgpolicyk8s/v1alpha2"
-	"github.com/docket-project/docket/internal/database"
+	"github.com/docket-project/docket/internal/apiserver"
+	"github.com/docket-project/docket/internal/imports"
 	"github.com/docket-project/docket/internal/progress"
 	"github.com/docket-project/docket/internal/registry"
-	"github.com/docket-project/docket/internal/results"
 	"github.com/docket-project/docket/internal/sample"
-	"github.com/docket-project/docket/internal/store"
 )
 
 // writers at once: enough for the store to make full batches.
@@ -72,16 +70,18 @@ type content struct {
 }
 
 func run(ctx context.Context, url, cluster string, what content) (err error) {
-	opened, err := database.Open(ctx, url, database.Options{Cluster: cluster})
+	options := apiserver.NewStorageOptions()
+	options.Database, options.Cluster = url, cluster
+	if err := errors.Join(options.Validate()...); err != nil {
+		return err
+	}
+	// As a server opens it, or rows would lack what servers look for.
+	opened, err := apiserver.OpenReports(ctx, options)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, opened.Close()) }()
-	s, err := store.New(ctx, store.Options{Engine: opened})
-	if err != nil {
-		return err
-	}
-	reports, err := resource(s)
+	kind, err := registry.KindOf(wgpolicy.Resource("policyreports"))
 	if err != nil {
 		return err
 	}
@@ -89,31 +89,7 @@ func run(ctx context.Context, url, cluster string, what content) (err error) {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	var group errgroup.Group
-	group.Go(func() error { return s.Run(ctx) })
-	group.Go(func() error {
-		defer cancel()
-		return write(ctx, reports, templates, what)
-	})
-	return group.Wait()
-}
-
-func resource(s *store.Store) (*store.Resource, error) {
-	scheme, err := registry.NewScheme()
-	if err != nil {
-		return nil, err
-	}
-	group := wgpolicy.Resource("policyreports")
-	kind, err := registry.KindOf(group)
-	if err != nil {
-		return nil, err
-	}
-	return s.Resource(store.ResourceConfig{
-		GroupResource: group, Prefix: "/" + group.Group + "/" + group.Resource, OneVersion: true,
-		Codec:   registry.NewCodecs(scheme).LegacyCodec(wgpolicy.SchemeGroupVersion),
-		NewFunc: kind.New, NewListFunc: kind.NewList, Attributes: kind.GetAttrs, Project: results.Project,
-	}), nil
+	return write(ctx, opened.Storage(), kind, templates, what)
 }
 
 func templates() ([]*wgpolicy.PolicyReport, error) {
@@ -135,7 +111,9 @@ func templates() ([]*wgpolicy.PolicyReport, error) {
 	return reports, nil
 }
 
-func write(ctx context.Context, reports *store.Resource, templates []*wgpolicy.PolicyReport, what content) error {
+func write(
+	ctx context.Context, reports imports.Storage, kind registry.Kind, templates []*wgpolicy.PolicyReport, what content,
+) error {
 	bar := progress.New(os.Stderr, int64(what.objects), "reports")
 	defer bar.Done()
 	group, groupCtx := errgroup.WithContext(ctx)
@@ -149,10 +127,8 @@ func write(ctx context.Context, reports *store.Resource, templates []*wgpolicy.P
 			if i%100 < what.unique {
 				name(report)
 			}
-			var out runtime.Object = &wgpolicy.PolicyReport{}
-			key := fmt.Sprintf("/wgpolicyk8s.io/policyreports/%s/%s", report.Namespace, report.Name)
-			if err := reports.Create(groupCtx, key, report, out, 0); err != nil {
-				return fmt.Errorf("create %s: %w", key, err)
+			if err := create(groupCtx, reports, kind, report); err != nil {
+				return fmt.Errorf("create %s/%s: %w", report.Namespace, report.Name, err)
 			}
 			bar.Add(1)
 			return nil
@@ -163,6 +139,23 @@ func write(ctx context.Context, reports *store.Resource, templates []*wgpolicy.P
 	}
 	// Interrupted between two reports: not all were written.
 	return context.Cause(ctx)
+}
+
+// create stores a report in the form in which the server handles it.
+func create(ctx context.Context, reports imports.Storage, kind registry.Kind, report *wgpolicy.PolicyReport) error {
+	report.SetGroupVersionKind(kind.GroupVersionKind)
+	data, err := json.Marshal(report)
+	if err != nil {
+		return err
+	}
+	decoded, unknown, err := imports.Decode(kind, data)
+	if err != nil {
+		return err
+	}
+	if len(unknown) > 0 {
+		return fmt.Errorf("the schema doesn't know %v", unknown)
+	}
+	return reports.Create(ctx, kind, decoded)
 }
 
 // individual returns the i-th report: that of a pod of its own.
