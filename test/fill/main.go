@@ -18,13 +18,13 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 
 	"github.com/google/uuid"
 	"golang.org/x/sync/errgroup"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	wgpolicy "github.com/docket-project/docket/api/wgpolicyk8s/v1alpha2"
 	"github.com/docket-project/docket/internal/apiserver"
@@ -34,8 +34,8 @@ import (
 	"github.com/docket-project/docket/internal/sample"
 )
 
-// writers at once: enough for the store to make full batches.
-const writers = 128
+// writers at once: enough for the store to make full batches while the last one is written.
+const writers = 512
 
 // variants is how many different contents there are.
 const variants = 64
@@ -85,35 +85,71 @@ func run(ctx context.Context, url, cluster string, what content) (err error) {
 	if err != nil {
 		return err
 	}
-	templates, err := templates()
-	if err != nil {
-		return err
-	}
-	return write(ctx, opened.Storage(), kind, templates, what)
+	return write(ctx, opened.Storage(), kind, what)
 }
 
-func templates() ([]*wgpolicy.PolicyReport, error) {
+// templates returns the JSON of reports that differ in their contents. With named, each message
+// names the report.
+func templates(named bool) ([]string, error) {
 	kind, err := sample.KindOf("PolicyReport")
 	if err != nil {
 		return nil, err
 	}
-	reports := make([]*wgpolicy.PolicyReport, variants)
+	reports := make([]string, variants)
 	for i := range reports {
 		data, err := json.Marshal(sample.Cluster{Seed: 1, Now: time.Now()}.Report(kind, i, 17))
 		if err != nil {
 			return nil, err
 		}
-		reports[i] = &wgpolicy.PolicyReport{}
-		if err := json.Unmarshal(data, reports[i]); err != nil {
+		var report wgpolicy.PolicyReport
+		if err := json.Unmarshal(data, &report); err != nil {
 			return nil, err
 		}
+		asTemplate(&report)
+		if named {
+			name(&report)
+		}
+		if data, err = json.Marshal(report); err != nil {
+			return nil, err
+		}
+		reports[i] = string(data)
 	}
 	return reports, nil
 }
 
-func write(
-	ctx context.Context, reports imports.Storage, kind registry.Kind, templates []*wgpolicy.PolicyReport, what content,
-) error {
+// asTemplate makes a sample what an API server would keep, with what is to be replaced.
+func asTemplate(report *wgpolicy.PolicyReport) {
+	now := metav1.Now().Rfc3339Copy()
+	report.SetGroupVersionKind(wgpolicy.SchemeGroupVersion.WithKind("PolicyReport"))
+	report.Namespace, report.Name = templateNamespace, templateSubject
+	report.UID, report.CreationTimestamp, report.Generation = templateUID, now, 1
+	report.Labels["audit.kyverno.io/resource.uid"] = templateSubject
+	if report.Scope != nil {
+		report.Scope.UID, report.Scope.Namespace, report.Scope.Name = templateSubject, templateNamespace, templatePod
+	}
+	for j := range report.OwnerReferences {
+		report.OwnerReferences[j].UID = templateSubject
+	}
+	for j := range report.Results {
+		if timestamp := report.Results[j].Timestamp; timestamp != nil {
+			timestamp.Seconds = now.Unix()
+		}
+	}
+	report.ManagedFields = []metav1.ManagedFieldsEntry{{
+		Manager: "reports-controller", Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "wgpolicyk8s.io/v1alpha2",
+		Time: &now, FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(fmt.Sprintf(managedFields, templateSubject)),
+	}}
+}
+
+func write(ctx context.Context, reports imports.Storage, kind registry.Kind, what content) error {
+	shared, err := templates(false)
+	if err != nil {
+		return err
+	}
+	unique, err := templates(true)
+	if err != nil {
+		return err
+	}
 	bar := progress.New(os.Stderr, int64(what.objects), "reports")
 	defer bar.Done()
 	group, groupCtx := errgroup.WithContext(ctx)
@@ -123,12 +159,16 @@ func write(
 			break
 		}
 		group.Go(func() error {
-			report := individual(templates[i%len(templates)], i, what.namespaces)
+			templates := shared
 			if i%100 < what.unique {
-				name(report)
+				templates = unique
 			}
-			if err := create(groupCtx, reports, kind, report); err != nil {
-				return fmt.Errorf("create %s/%s: %w", report.Namespace, report.Name, err)
+			report, _, err := kind.Decode(individual(templates[i%len(templates)], i, what.namespaces))
+			if err != nil {
+				return err
+			}
+			if err := reports.Create(groupCtx, kind, report); err != nil {
+				return fmt.Errorf("create %s/%s: %w", report.GetNamespace(), report.GetName(), err)
 			}
 			bar.Add(1)
 			return nil
@@ -141,48 +181,20 @@ func write(
 	return context.Cause(ctx)
 }
 
-// create stores a report in the form in which the server handles it.
-func create(ctx context.Context, reports imports.Storage, kind registry.Kind, report *wgpolicy.PolicyReport) error {
-	report.SetGroupVersionKind(kind.GroupVersionKind)
-	data, err := json.Marshal(report)
-	if err != nil {
-		return err
-	}
-	decoded, unknown, err := imports.Decode(kind, data)
-	if err != nil {
-		return err
-	}
-	if len(unknown) > 0 {
-		return fmt.Errorf("the schema doesn't know %v", unknown)
-	}
-	return reports.Create(ctx, kind, decoded)
-}
+// What each report has of its own, as templates have it.
+const (
+	templateNamespace = "template-namespace"
+	templateSubject   = "template-subject"
+	templateUID       = "template-uid"
+	templatePod       = "template-pod"
+)
 
-// individual returns the i-th report: that of a pod of its own.
-func individual(template *wgpolicy.PolicyReport, i, namespaces int) *wgpolicy.PolicyReport {
-	report := template.DeepCopy()
-	subject := uuid.NewString()
-	now := metav1.Now().Rfc3339Copy()
-	report.Namespace, report.Name = fmt.Sprintf("team-%03d", i%namespaces), subject
-	report.UID, report.CreationTimestamp, report.Generation = types.UID(uuid.NewString()), now, 1
-	report.Labels["audit.kyverno.io/resource.uid"] = subject
-	if report.Scope != nil {
-		report.Scope.UID, report.Scope.Namespace = types.UID(subject), report.Namespace
-		report.Scope.Name = fmt.Sprintf("app-%07d", i)
-	}
-	for j := range report.OwnerReferences {
-		report.OwnerReferences[j].UID = types.UID(subject)
-	}
-	for j := range report.Results {
-		if timestamp := report.Results[j].Timestamp; timestamp != nil {
-			timestamp.Seconds = now.Unix()
-		}
-	}
-	report.ManagedFields = []metav1.ManagedFieldsEntry{{
-		Manager: "reports-controller", Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "wgpolicyk8s.io/v1alpha2",
-		Time: &now, FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(fmt.Sprintf(managedFields, subject)),
-	}}
-	return report
+// individual returns the JSON of the i-th report: that of a pod of its own.
+func individual(template string, i, namespaces int) []byte {
+	return []byte(strings.NewReplacer(
+		templateNamespace, fmt.Sprintf("team-%03d", i%namespaces), templateSubject, uuid.NewString(),
+		templateUID, uuid.NewString(), templatePod, fmt.Sprintf("app-%07d", i),
+	).Replace(template))
 }
 
 // name makes each message one that names the pod.
