@@ -170,9 +170,6 @@ func (o *Object[T, P]) write(w io.Writer) error {
 	return err
 }
 
-// listBuffer is how much of a list is gathered before it is written.
-const listBuffer = 64 << 10
-
 // MarshalJSON implements json.Marshaler.
 func (l *List[T, P]) MarshalJSON() ([]byte, error) {
 	var out bytes.Buffer
@@ -188,18 +185,59 @@ func (l *List[T, P]) write(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	out := bufio.NewWriterSize(w, listBuffer)
-	_, _ = out.Write(start) // The writer keeps its first error until Flush.
+	out := newListWriter(w)
+	out.start(start)
 	var item []byte
 	for i := range l.Items {
-		if i > 0 {
-			_ = out.WriteByte(',')
-		}
 		if item, err = l.Items[i].stated().appendJSON(item[:0]); err != nil {
 			return err
 		}
-		_, _ = out.Write(item)
+		out.item(item)
 	}
-	_, _ = out.WriteString("]}\n")
-	return out.Flush()
+	return out.end()
+}
+
+// listBuffer is how much of a list is gathered before it is written.
+const listBuffer = 64 << 10
+
+// listWriter writes a list as JSON. It keeps its first error.
+type listWriter struct {
+	to    io.Writer
+	out   *bufio.Writer
+	items int
+	err   error
+}
+
+func newListWriter(w io.Writer) *listWriter {
+	return &listWriter{to: w, out: bufio.NewWriterSize(w, listBuffer)}
+}
+
+// start writes the list up to its items. The first byte goes alone: that is how the library knows that more will come
+// than a first write shows, when it decides whether to compress.
+func (l *listWriter) start(head []byte) {
+	if _, l.err = l.to.Write(head[:1]); l.err == nil {
+		l.write(head[1:])
+	}
+}
+
+func (l *listWriter) item(data []byte) {
+	if l.items > 0 {
+		l.write([]byte(","))
+	}
+	l.items++
+	l.write(data)
+}
+
+func (l *listWriter) write(data []byte) {
+	if l.err == nil {
+		_, l.err = l.out.Write(data)
+	}
+}
+
+func (l *listWriter) end() error {
+	l.write([]byte("]}\n"))
+	if l.err != nil {
+		return l.err
+	}
+	return l.out.Flush()
 }

@@ -20,6 +20,8 @@ import (
 	"k8s.io/kube-openapi/pkg/common"
 	"k8s.io/kube-openapi/pkg/spec3"
 	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/docket-project/docket/internal/document"
 )
 
 // Install serves groups that [APIGroups] returned.
@@ -33,9 +35,14 @@ func Install(server *genericapiserver.GenericAPIServer, groups []*genericapiserv
 	}
 	server.Handler.GoRestfulContainer.Filter(func(r *restful.Request, w *restful.Response, chain *restful.FilterChain) {
 		info, ok := request.RequestInfoFrom(r.Request.Context())
-		if group := served[groupOf(info)]; ok && group != nil && isStrategicMerge(r.Request) {
+		group := served[groupOf(info)]
+		switch {
+		case !ok || group == nil:
+		case isStrategicMerge(r.Request):
 			refusePatch(group, info, w.ResponseWriter, r.Request)
 			return
+		case takesEncoded(r.Request, group.NegotiatedSerializer):
+			r.Request = r.Request.WithContext(document.WithEncoded(r.Request.Context()))
 		}
 		chain.ProcessFilter(r, w)
 	})

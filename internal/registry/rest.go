@@ -18,6 +18,8 @@ type REST struct {
 	*genericregistry.Store
 
 	kind Kind
+	// encoded is Store for answers of JSON; nil if the storage has none.
+	encoded *genericregistry.Store
 }
 
 var (
@@ -51,7 +53,7 @@ func NewREST(kind Kind, scheme *runtime.Scheme, optsGetter generic.RESTOptionsGe
 	if err := store.CompleteWithOptions(options); err != nil {
 		return nil, fmt.Errorf("open storage of %s: %w", kind.GroupResource(), err)
 	}
-	return &REST{Store: store, kind: kind}, nil
+	return &REST{Store: store, kind: kind, encoded: encodedStore(store, kind)}, nil
 }
 
 // ShortNames implements rest.ShortNamesProvider.

@@ -6,10 +6,9 @@ package store
 import (
 	"context"
 	"fmt"
+	"iter"
 	"reflect"
-	goruntime "runtime"
 
-	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/conversion"
@@ -40,7 +39,7 @@ func (r *Resource) GetList(ctx context.Context, key string, opts storage.ListOpt
 		return err
 	}
 	defer r.observe("list", &err)()
-	items, err := itemsOf(listObj)
+	into, err := r.collect(listObj, opts.Predicate)
 	if err != nil {
 		return err
 	}
@@ -52,14 +51,11 @@ func (r *Resource) GetList(ctx context.Context, key string, opts storage.ListOpt
 		return apierrors.NewBadRequest("invalid continue token: it doesn't hold a key of this server")
 	}
 	l := &lister{
-		resource: r, keyPrefix: key, options: opts, items: items,
+		resource: r, keyPrefix: key, options: opts, into: into,
 		revision: engine.Revision(withRev), continueKey: continueKey, before: -1,
 	}
 	if err := l.run(ctx); err != nil {
 		return err
-	}
-	if items.IsNil() {
-		items.Set(reflect.MakeSlice(items.Type(), 0, 0))
 	}
 	token, remaining, err := l.continueToken()
 	if err != nil {
@@ -74,16 +70,31 @@ func (r *Resource) GetList(ctx context.Context, key string, opts storage.ListOpt
 	return nil
 }
 
-func itemsOf(listObj runtime.Object) (reflect.Value, error) {
-	pointer, err := meta.GetItemsPtr(listObj)
+// collector keeps the objects of a list.
+type collector interface {
+	// take looks at rows, and returns what adds the object of one of them, in order, unless it is not selected; it says
+	// whether it was.
+	take(ctx context.Context, rows []engine.Row) (add func(i int) bool, err error)
+	// len is how many objects there are.
+	len() int
+	// finish gives the list its objects, and what yields those that it is to read itself.
+	finish(rest iter.Seq2[[][]byte, error])
+}
+
+// collect returns what fills a list.
+func (r *Resource) collect(list runtime.Object, predicate storage.SelectionPredicate) (collector, error) {
+	if encoded, ok := list.(EncodedList); ok {
+		return newEncodedItems(r, encoded, predicate), nil
+	}
+	pointer, err := meta.GetItemsPtr(list)
 	if err != nil {
-		return reflect.Value{}, err
+		return nil, err
 	}
 	items, err := conversion.EnforcePtr(pointer)
 	if err != nil || items.Kind() != reflect.Slice {
-		return reflect.Value{}, fmt.Errorf("need a pointer to a slice: %w", err)
+		return nil, fmt.Errorf("need a pointer to a slice: %w", err)
 	}
-	return items, nil
+	return &decodedItems{resource: r, predicate: predicate, items: items}, nil
 }
 
 // lister fills a list with the objects of one snapshot, page by page.
@@ -91,7 +102,7 @@ type lister struct {
 	resource    *Resource
 	keyPrefix   string
 	options     storage.ListOptions
-	items       reflect.Value
+	into        collector
 	revision    engine.Revision
 	continueKey string
 
@@ -108,39 +119,57 @@ type lister struct {
 
 func (l *lister) limit() int64 { return l.options.Predicate.Limit }
 
-func (l *lister) full() bool { return l.limit() > 0 && int64(l.items.Len()) >= l.limit() }
+func (l *lister) full() bool { return l.limit() > 0 && int64(l.into.len()) >= l.limit() }
 
+// run fills the list. One without a limit that can read on by itself gets its first page only.
 func (l *lister) run(ctx context.Context) error {
 	q := l.query()
 	reader := reader{readers: &l.resource.store.readers}
 	defer reader.end()
 	for {
-		page, err := l.resource.store.engine.List(ctx, q)
-		if err != nil {
-			return listError(err, q.At, l.current(ctx), l.continueKeyFor(q), l.keyPrefix)
-		}
-		if !l.options.Recursive {
-			page.Rows, page.More = exactly(page.Rows, q.After), false
-		}
-		if err := l.resource.atLeast(l.options.ResourceVersion, page.State.Revision); err != nil {
-			return err
-		}
-		if l.revision == 0 {
-			l.revision = page.State.Revision
-		}
-		l.more, l.remaining = page.More, page.Remaining
-		if l.before >= 0 {
-			l.remaining = l.before - int64(len(page.Rows))
-		}
-		if err := l.take(ctx, page.Rows); err != nil {
+		if _, err := l.page(ctx, q); err != nil {
 			return err
 		}
 		if !l.more || l.full() {
+			l.into.finish(nil)
 			return nil
 		}
+		next := l.next(q)
+		if l.limit() == 0 {
+			if rest := l.rest(ctx, next); rest != nil {
+				l.into.finish(rest)
+				l.more = false // What follows comes with this list.
+				return nil
+			}
+		}
 		reader.needs(l.revision)
-		q = l.next(q)
+		q = next
 	}
+}
+
+// page reads and takes one page, and returns its size in bytes of JSON.
+func (l *lister) page(ctx context.Context, q engine.Query) (size int64, err error) {
+	page, err := l.resource.store.engine.List(ctx, q)
+	if err != nil {
+		return 0, listError(err, q.At, l.current(ctx), l.continueKeyFor(q), l.keyPrefix)
+	}
+	if !l.options.Recursive {
+		page.Rows, page.More = exactly(page.Rows, q.After), false
+	}
+	if err := l.resource.atLeast(l.options.ResourceVersion, page.State.Revision); err != nil {
+		return 0, err
+	}
+	if l.revision == 0 {
+		l.revision = page.State.Revision
+	}
+	l.more, l.remaining = page.More, page.Remaining
+	if l.before >= 0 {
+		l.remaining = l.before - int64(len(page.Rows))
+	}
+	for _, row := range page.Rows {
+		size += int64(row.Size)
+	}
+	return size, l.take(ctx, page.Rows)
 }
 
 // query returns the first page's.
@@ -153,6 +182,9 @@ func (l *lister) query() engine.Query {
 		return q
 	}
 	q.Prefix = r.rest(l.keyPrefix)
+	if _, reads := l.into.(*encodedItems); reads && l.limit() == 0 {
+		q.Limit = streamedPage
+	}
 	q.Conditions, q.Derivation = r.store.index.conditions(l.options.Predicate), r.store.options.Derivation
 	if l.limit() > 0 {
 		q.Limit = int(min(l.limit(), maxPage))
@@ -202,7 +234,6 @@ func exactly(rows []engine.Row, key string) []engine.Row {
 // take appends the rows that match until the list is full. Rows beyond what a
 // limit can need are not decoded, but for the rest of a chunk.
 func (l *lister) take(ctx context.Context, rows []engine.Row) error {
-	l.grow(len(rows))
 	for len(rows) > 0 {
 		if l.full() {
 			l.more = true
@@ -210,7 +241,7 @@ func (l *lister) take(ctx context.Context, rows []engine.Row) error {
 		}
 		chunk := len(rows)
 		if l.limit() > 0 {
-			chunk = min(chunk, max(int(l.limit())-l.items.Len(), decodeChunk))
+			chunk = min(chunk, max(int(l.limit())-l.into.len(), decodeChunk))
 		}
 		if err := l.takeChunk(ctx, rows[:chunk]); err != nil {
 			return err
@@ -221,40 +252,19 @@ func (l *lister) take(ctx context.Context, rows []engine.Row) error {
 }
 
 func (l *lister) takeChunk(ctx context.Context, rows []engine.Row) error {
-	objects, err := l.resource.objects(ctx, rows)
+	add, err := l.into.take(ctx, rows)
 	if err != nil {
 		return err
 	}
-	for i, object := range objects {
+	for i := range rows {
 		if l.full() {
 			l.more = true
 			return nil
 		}
 		l.lastKey = rows[i].Key
-		// An object whose labels and fields can't be told matches nothing.
-		if matched, err := l.options.Predicate.Matches(object); err == nil && matched {
-			l.items.Set(reflect.Append(l.items, reflect.ValueOf(object).Elem()))
-		}
+		add(i)
 	}
 	return nil
-}
-
-// grow makes room for what n more rows are likely to add.
-func (l *lister) grow(n int) {
-	if l.items.Cap()-l.items.Len() >= n {
-		return
-	}
-	grown := reflect.MakeSlice(l.items.Type(), l.items.Len(), l.items.Len()+l.expected(n))
-	reflect.Copy(grown, l.items)
-	l.items.Set(grown)
-}
-
-// expected guesses how many of n rows will be taken, to allocate for.
-func (l *lister) expected(n int) int {
-	if l.options.Predicate.Empty() {
-		return max(n, l.items.Len()/2)
-	}
-	return min(n, 64)
 }
 
 // current returns the present revision for an error message, 0 if unknown.
@@ -292,30 +302,61 @@ func (l *lister) continueToken() (string, *int64, error) {
 	return token, remaining, err
 }
 
+// decodedItems are the objects of a list as Go values.
+type decodedItems struct {
+	resource  *Resource
+	predicate storage.SelectionPredicate
+	items     reflect.Value
+}
+
+func (d *decodedItems) len() int { return d.items.Len() }
+
+func (d *decodedItems) take(ctx context.Context, rows []engine.Row) (func(i int) bool, error) {
+	d.grow(len(rows))
+	objects, err := d.resource.objects(ctx, rows)
+	return func(i int) bool {
+		if !matches(d.predicate, objects[i]) {
+			return false
+		}
+		d.items.Set(reflect.Append(d.items, reflect.ValueOf(objects[i]).Elem()))
+		return true
+	}, err
+}
+
+// grow makes room for what n more rows are likely to add.
+func (d *decodedItems) grow(n int) {
+	if d.items.Cap()-d.items.Len() >= n {
+		return
+	}
+	grown := reflect.MakeSlice(d.items.Type(), d.items.Len(), d.items.Len()+d.expected(n))
+	reflect.Copy(grown, d.items)
+	d.items.Set(grown)
+}
+
+// expected guesses how many of n rows will be taken, to allocate for.
+func (d *decodedItems) expected(n int) int {
+	if d.predicate.Empty() {
+		return max(n, d.items.Len()/2)
+	}
+	return min(n, 64)
+}
+
+func (d *decodedItems) finish(iter.Seq2[[][]byte, error]) {
+	if d.items.IsNil() {
+		d.items.Set(reflect.MakeSlice(d.items.Type(), 0, 0))
+	}
+}
+
 // objects decodes rows, on several cores when it is worth it. They are shared
 // and not to be changed.
 func (r *Resource) objects(ctx context.Context, rows []engine.Row) ([]runtime.Object, error) {
 	objects := make([]runtime.Object, len(rows))
-	decode := func(from, to int) error {
-		for i := from; i < to; i++ {
-			if ctx.Err() != nil {
-				return storage.NewTimeoutError(rows[i].Key, "request did not complete within requested timeout")
-			}
-			var err error
-			if objects[i], err = r.object(ctx, rows[i], r.store.cache.offer); err != nil {
-				return err
-			}
-			rows[i].Data = nil
+	return objects, inParallel(len(rows), func(i int) (err error) {
+		if ctx.Err() != nil {
+			return storage.NewTimeoutError(rows[i].Key, "request did not complete within requested timeout")
 		}
-		return nil
-	}
-	workers := goruntime.GOMAXPROCS(0)
-	if len(rows) < parallelDecode || workers == 1 {
-		return objects, decode(0, len(rows))
-	}
-	var group errgroup.Group
-	for w := range workers {
-		group.Go(func() error { return decode(len(rows)*w/workers, len(rows)*(w+1)/workers) })
-	}
-	return objects, group.Wait()
+		objects[i], err = r.object(ctx, rows[i], r.store.cache.offer)
+		rows[i].Data = nil
+		return err
+	})
 }

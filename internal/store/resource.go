@@ -106,11 +106,27 @@ func (r *Resource) Get(ctx context.Context, key string, opts storage.GetOptions,
 		}
 		return storage.NewKeyNotFoundError(key, 0)
 	}
-	object, err := r.object(ctx, *row, r.store.cache.put)
-	if err != nil {
+	if err := r.fill(ctx, out, *row); err != nil {
 		if utilfeature.DefaultFeatureGate.Enabled(features.AllowUnsafeMalformedObjectDeletion) {
 			return storage.NewCorruptObjError(key, err)
 		}
+		return err
+	}
+	return nil
+}
+
+// fill makes out the object of a row.
+func (r *Resource) fill(ctx context.Context, out runtime.Object, row engine.Row) error {
+	if encoded, ok := out.(EncodedObject); ok {
+		data, err := r.encoded(ctx, row, make([]byte, 0, roomOf(row)))
+		if err != nil {
+			return err
+		}
+		encoded.SetJSON(data)
+		return nil
+	}
+	object, err := r.object(ctx, row, r.store.cache.put)
+	if err != nil {
 		return err
 	}
 	return copyInto(out, object)
@@ -227,7 +243,7 @@ func (r *Resource) cacheable() bool { return r.transformer == nil && !r.config.M
 func (r *Resource) unpack(ctx context.Context, key string, v engine.Value) ([]byte, bool, error) {
 	data, err := r.store.codec.Unpack(v)
 	if err != nil {
-		return nil, false, storage.NewInternalError(&corruptError{fmt.Errorf("object %s%s: %w", r.config.Prefix, key, err)})
+		return nil, false, r.corrupt(key, err)
 	}
 	if r.transformer == nil {
 		return data, false, nil
@@ -237,6 +253,11 @@ func (r *Resource) unpack(ctx context.Context, key string, v engine.Value) ([]by
 		return nil, false, storage.NewInternalError(&corruptError{fmt.Errorf("unable to transform key %q: %w", r.config.Prefix+key, err)})
 	}
 	return data, stale, nil
+}
+
+// corrupt is the error of a value that can't be unpacked.
+func (r *Resource) corrupt(key string, err error) error {
+	return storage.NewInternalError(&corruptError{fmt.Errorf("object %s%s: %w", r.config.Prefix, key, err)})
 }
 
 // pack returns the value to store for an encoded object.

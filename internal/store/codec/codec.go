@@ -72,19 +72,27 @@ func (c *Codec) Pack(data []byte) engine.Value {
 // Unpack returns what Pack was given. Damaged values give an error that is
 // engine.ErrCorrupt. The result may share memory with v.
 func (c *Codec) Unpack(v engine.Value) ([]byte, error) {
+	if v.Codec == Raw {
+		return v.Data, nil
+	}
+	return c.AppendUnpacked(make([]byte, 0, max(0, min(v.Size, maxSize))), v)
+}
+
+// AppendUnpacked appends to out what Pack was given, with errors as Unpack has them.
+func (c *Codec) AppendUnpacked(out []byte, v engine.Value) ([]byte, error) {
 	switch v.Codec {
 	case Raw:
-		return v.Data, nil
+		return append(out, v.Data...), nil
 	case ZstdReports1:
 		if v.Size < 0 || v.Size > maxSize {
 			return nil, fmt.Errorf("%w: impossible size %d", engine.ErrCorrupt, v.Size)
 		}
-		data, err := c.decoder.DecodeAll(v.Data, make([]byte, 0, v.Size))
+		data, err := c.decoder.DecodeAll(v.Data, out)
 		if err != nil {
 			return nil, fmt.Errorf("%w: unpack: %w", engine.ErrCorrupt, err)
 		}
-		if len(data) != int(v.Size) {
-			return nil, fmt.Errorf("%w: unpacked %d bytes, expected %d", engine.ErrCorrupt, len(data), v.Size)
+		if n := len(data) - len(out); n != int(v.Size) {
+			return nil, fmt.Errorf("%w: unpacked %d bytes, expected %d", engine.ErrCorrupt, n, v.Size)
 		}
 		return data, nil
 	}

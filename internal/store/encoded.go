@@ -1,0 +1,253 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"context"
+	"iter"
+	goruntime "runtime"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/storage"
+
+	"github.com/docket-project/docket/internal/store/engine"
+)
+
+// EncodedObject is what Get fills with an object's JSON instead of decoding it.
+type EncodedObject interface {
+	runtime.Object
+	// SetJSON sets the object as it is served. The bytes belong to it from then on.
+	SetJSON(data []byte)
+}
+
+// EncodedList is what GetList fills with the JSON of objects instead of decoding them. Where a list has no limit and
+// more than one page, what follows the first one is read when rest is called, at the revision of the list, each time
+// from the beginning; rest must be done before the context of GetList is.
+type EncodedList interface {
+	runtime.Object
+	// SetItems sets the objects as they are served. rest is nil for none.
+	SetItems(first [][]byte, rest iter.Seq2[[][]byte, error])
+}
+
+// VersionAdder is a codec for which objects are served as they are stored but for the resourceVersion. Without one,
+// EncodedObject and EncodedList can't be used.
+type VersionAdder interface {
+	runtime.Codec
+	// AddVersion returns what is served for what was stored, in the same memory if it has room for VersionRoom bytes
+	// more. It returns false, with stored as it was, if the object has to be decoded, and encoded, to know that.
+	AddVersion(stored []byte, version uint64) ([]byte, bool)
+}
+
+// ServesEncoded says whether Get and GetList take an EncodedObject and an EncodedList.
+func (r *Resource) ServesEncoded() bool {
+	_, ok := r.config.Codec.(VersionAdder)
+	return ok
+}
+
+// VersionRoom is more than a resourceVersion takes as JSON.
+const VersionRoom = 48
+
+// encoded returns the JSON of a row as it is served, in the memory of room if that suffices.
+func (r *Resource) encoded(ctx context.Context, row engine.Row, room []byte) ([]byte, error) {
+	data, err := r.unpackInto(ctx, row, room)
+	if err != nil {
+		return nil, err
+	}
+	return r.served(data, row.Revision)
+}
+
+func (r *Resource) unpackInto(ctx context.Context, row engine.Row, room []byte) ([]byte, error) {
+	if r.transformer != nil {
+		data, _, err := r.unpack(ctx, row.Key, row.Value)
+		return slices.Clone(data), err
+	}
+	data, err := r.store.codec.AppendUnpacked(room[:0], row.Value)
+	if err != nil {
+		return nil, r.corrupt(row.Key, err)
+	}
+	return data, nil
+}
+
+// roomOf is how much memory the JSON of a row takes.
+func roomOf(row engine.Row) int { return max(0, int(row.Size)) + VersionRoom }
+
+// served returns what is served for what was stored.
+func (r *Resource) served(stored []byte, revision engine.Revision) ([]byte, error) {
+	if adder, ok := r.config.Codec.(VersionAdder); ok {
+		if data, ok := adder.AddVersion(stored, uint64(revision)); ok {
+			return data, nil
+		}
+	}
+	object, err := r.decode(stored, revision)
+	if err != nil {
+		return nil, err
+	}
+	return runtime.Encode(r.config.Codec, object)
+}
+
+const (
+	// streamedPage is how many rows a list without a limit reads at once after its first page, as long as they are
+	// below streamedBytes as JSON: what is in memory of each such list.
+	streamedPage  = 256
+	streamedBytes = 4 << 20
+)
+
+// encodedItems are the objects of an EncodedList.
+type encodedItems struct {
+	resource *Resource
+	list     EncodedList
+	// matches is nil if all objects do.
+	matches func(runtime.Object) bool
+	items   [][]byte
+	// page has the memory of items if those are of one page only.
+	page   []byte
+	paging bool
+}
+
+func newEncodedItems(r *Resource, list EncodedList, predicate storage.SelectionPredicate) *encodedItems {
+	e := &encodedItems{resource: r, list: list}
+	if !predicate.Empty() || predicate.ShardSelector != nil {
+		e.matches = func(object runtime.Object) bool { return matches(predicate, object) }
+	}
+	return e
+}
+
+func (e *encodedItems) len() int { return len(e.items) }
+
+func (e *encodedItems) take(ctx context.Context, rows []engine.Row) (func(i int) bool, error) {
+	found := e.rooms(rows)
+	err := inParallel(len(rows), func(i int) (err error) {
+		if ctx.Err() != nil {
+			return storage.NewTimeoutError(rows[i].Key, "request did not complete within requested timeout")
+		}
+		found[i], err = e.encode(ctx, rows[i], found[i])
+		rows[i].Data = nil
+		return err
+	})
+	return func(i int) bool {
+		if found[i] == nil {
+			return false
+		}
+		e.items = append(e.items, found[i])
+		return true
+	}, err
+}
+
+// rooms returns memory for the JSON of each row. Where objects may not match, nobody knows how much will be kept.
+func (e *encodedItems) rooms(rows []engine.Row) [][]byte {
+	rooms := make([][]byte, len(rows))
+	if e.matches != nil && !e.paging {
+		return rooms
+	}
+	size := 0
+	for i := range rows {
+		size += roomOf(rows[i])
+	}
+	page := e.page
+	if cap(page) < size {
+		page = make([]byte, size)
+	}
+	if e.paging {
+		e.page = page
+	}
+	for i := range rows {
+		room := roomOf(rows[i])
+		rooms[i], page = page[:room:room], page[room:]
+	}
+	return rooms
+}
+
+// encode returns the JSON of a row, nil if the object doesn't match.
+func (e *encodedItems) encode(ctx context.Context, row engine.Row, room []byte) ([]byte, error) {
+	if room == nil {
+		room = make([]byte, 0, roomOf(row))
+	}
+	if e.matches == nil {
+		return e.resource.encoded(ctx, row, room)
+	}
+	data, err := e.resource.unpackInto(ctx, row, room)
+	if err != nil {
+		return nil, err
+	}
+	object, err := e.resource.decode(slices.Clone(data), row.Revision)
+	if err != nil || !e.matches(object) {
+		return nil, err
+	}
+	return e.resource.served(data, row.Revision)
+}
+
+func (e *encodedItems) finish(rest iter.Seq2[[][]byte, error]) {
+	e.list.SetItems(e.items, rest)
+}
+
+// rest yields what follows the first page of a list, which it is called for with the query of the next one.
+func (l *lister) rest(ctx context.Context, from engine.Query) iter.Seq2[[][]byte, error] {
+	first, ok := l.into.(*encodedItems)
+	if !ok {
+		return nil
+	}
+	return func(yield func([][]byte, error) bool) {
+		follower := *l
+		into := &encodedItems{resource: l.resource, matches: first.matches, paging: true}
+		follower.into = into
+		reader := reader{readers: &l.resource.store.readers}
+		reader.needs(l.revision)
+		defer reader.end()
+		q := from
+		q.Limit = streamedPage
+		for follower.more = true; follower.more; q = follower.next(q) {
+			into.items = into.items[:0]
+			size, err := follower.page(ctx, q)
+			if !yield(into.items, err) || err != nil {
+				return
+			}
+			q.Limit = nextPage(q.Limit, size)
+		}
+	}
+}
+
+// nextPage returns how many rows to read after n rows of size bytes.
+func nextPage(n int, size int64) int {
+	if size <= 0 {
+		return streamedPage
+	}
+	return int(min(max(streamedBytes*int64(n)/size, 1), streamedPage))
+}
+
+// matches says whether an object is selected. One whose labels and fields can't be told matches nothing. Fields are
+// looked at only if it takes them: for some, the whole object has to be read.
+func matches(predicate storage.SelectionPredicate, object runtime.Object) bool {
+	if (predicate.Field == nil || predicate.Field.Empty()) && predicate.ShardSelector == nil {
+		accessor, err := meta.Accessor(object)
+		return err == nil && (predicate.Label == nil || predicate.Label.Matches(labels.Set(accessor.GetLabels())))
+	}
+	matched, err := predicate.Matches(object)
+	return err == nil && matched
+}
+
+// inParallel calls do for 0 to n-1, on several cores when it is worth it.
+func inParallel(n int, do func(i int) error) error {
+	workers := goruntime.GOMAXPROCS(0)
+	if n < parallelDecode || workers == 1 {
+		return inTurn(0, n, do)
+	}
+	var group errgroup.Group
+	for w := range workers {
+		group.Go(func() error { return inTurn(n*w/workers, n*(w+1)/workers, do) })
+	}
+	return group.Wait()
+}
+
+func inTurn(from, to int, do func(i int) error) error {
+	for i := from; i < to; i++ {
+		if err := do(i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
