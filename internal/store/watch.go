@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/apiserver/pkg/storage"
 	utilflowcontrol "k8s.io/apiserver/pkg/util/flowcontrol"
@@ -212,7 +211,7 @@ func (w *watcher) sendRows(rows []engine.Row) error {
 		return err
 	}
 	for _, object := range objects {
-		if w.matches(object) && !w.send(watch.Event{Type: watch.Added, Object: object.DeepCopyObject()}) {
+		if matches(w.options.Predicate, object) && !w.send(watch.Event{Type: watch.Added, Object: object.DeepCopyObject()}) {
 			return w.ctx.Err()
 		}
 	}
@@ -334,7 +333,7 @@ func (w *watcher) translate(c *change, shared bool) (*watch.Event, error) {
 		if now, err = c.now(w.ctx); err != nil {
 			return nil, err
 		}
-		isNow = everything || w.matches(now.object)
+		isNow = everything || matches(w.options.Predicate, now.object)
 	}
 	if wasBefore && (!everything || c.entry.Kind == engine.Delete) {
 		if before, err = c.before(w.ctx); err != nil {
@@ -343,7 +342,7 @@ func (w *watcher) translate(c *change, shared bool) (*watch.Event, error) {
 			}
 			return nil, err
 		}
-		wasBefore = everything || w.matches(before.object)
+		wasBefore = everything || matches(w.options.Predicate, before.object)
 	}
 	switch {
 	case isNow && wasBefore:
@@ -362,14 +361,6 @@ func deletedError(err error) error {
 		return &corruptDeletedError{err}
 	}
 	return err
-}
-
-func (w *watcher) matches(object runtime.Object) bool {
-	if w.options.Predicate.Empty() {
-		return true
-	}
-	matched, err := w.options.Predicate.Matches(object)
-	return err == nil && matched
 }
 
 // bookmark tells the client the revision up to which it has seen everything.
