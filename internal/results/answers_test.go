@@ -253,7 +253,7 @@ func heatMap(f *facts) (rows [][]string) {
 
 func topMessages(f *facts) [][]string {
 	return table(tally(f.results, func(r fact) ([]string, bool) {
-		return []string{r.source, r.entry.Message},
+		return []string{r.source, r.message()},
 			(r.failed() || r.entry.Result == report.OutcomeError) && r.entry.Message != ""
 	}), 10, -3, 1, 2)
 }
@@ -301,7 +301,7 @@ func onlyInOne(f *facts) (rows [][]string) {
 
 func notEvaluated(f *facts) [][]string {
 	return table(tally(f.results, func(r fact) ([]string, bool) {
-		return []string{r.source, r.entry.Policy, r.entry.Rule, r.entry.Message}, r.entry.Result == report.OutcomeError
+		return []string{r.source, r.entry.Policy, r.entry.Rule, r.message()}, r.entry.Result == report.OutcomeError
 	}), 0, -5, 1, 2, 3, 4)
 }
 

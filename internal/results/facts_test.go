@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -54,6 +55,14 @@ func gather(data dataset) *facts {
 func (f fact) result() string   { return string(f.entry.Result) }
 func (f fact) severity() string { return string(f.entry.Severity) }
 func (f fact) failed() bool     { return f.entry.Result == report.OutcomeFail }
+
+// message is what counts show: a name for all names. The data has no other names in messages.
+func (f fact) message() string {
+	if f.about == nil || f.about.Name == "" {
+		return f.entry.Message
+	}
+	return strings.ReplaceAll(f.entry.Message, f.about.Name, "{name}")
+}
 
 func (f fact) subject() []string { return reference(f.about) }
 
@@ -126,7 +135,7 @@ func (f *facts) countRows() [][]string {
 			scored = "1"
 		}
 		return []string{
-			r.cluster, r.source, r.entry.Policy, r.entry.Rule, r.entry.Category, r.severity(), r.result(), scored, r.entry.Message,
+			r.cluster, r.source, r.entry.Policy, r.entry.Rule, r.entry.Category, r.severity(), r.result(), scored, r.message(),
 		}, true
 	})
 	return counts

@@ -40,7 +40,7 @@ func newInterner(entries int) *interner {
 	}
 }
 
-func (n *interner) verdict(entry *report.Result, reportSource string) *engine.Verdict {
+func (n *interner) verdict(entry *report.Result, reportSource string, about names) *engine.Verdict {
 	v := engine.Verdict{
 		Source:     text(entry.GetSource()),
 		Policy:     text(entry.Policy),
@@ -48,7 +48,7 @@ func (n *interner) verdict(entry *report.Result, reportSource string) *engine.Ve
 		Category:   text(entry.Category),
 		Severity:   text(string(entry.Severity)),
 		Result:     text(string(entry.Result)),
-		Message:    text(entry.Message),
+		Message:    about.template(text(entry.Message)),
 		Scored:     entry.Scored != nil && *entry.Scored,
 		Properties: object(entry.Properties),
 	}

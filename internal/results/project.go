@@ -80,31 +80,41 @@ func project(r report.Accessor, kind string, missing bool) (*engine.Projection, 
 	intern := newInterner(len(entries))
 	p.Scope = intern.subject(r.GetScope())
 	p.Results = make([]engine.Result, 0, len(entries))
+	about := namesOf(p.Scope)
 	for i := range entries {
-		p.Results = appendRows(p.Results, intern, int32(i), &entries[i], p.Source)
+		p.Results = appendRows(p.Results, p.Source, intern, about, int32(i), &entries[i])
 	}
 	return p, nil
 }
 
 // appendRows adds the rows of one entry: one for each resource that it names, or
-// one about the report's scope.
+// one about the report's scope, for which about has the names.
 func appendRows(
-	rows []engine.Result, intern *interner, index int32, entry *report.Result, reportSource string,
+	rows []engine.Result, reportSource string, intern *interner, about names, index int32, entry *report.Result,
 ) []engine.Result {
-	row := engine.Result{Index: index, Verdict: intern.verdict(entry, reportSource)}
+	row := engine.Result{Index: index}
 	if entry.Timestamp != nil {
 		row.Seconds = seconds(entry.Timestamp.Seconds)
 	}
-	named := len(rows)
+	first := len(rows)
 	for i := range entry.Resources {
 		row.Subject = intern.subject(&entry.Resources[i])
 		if row.Subject != nil {
 			rows = append(rows, row)
 		}
 	}
-	if len(rows) > named {
-		return rows
+	switch named := rows[first:]; len(named) {
+	case 0:
+		row.Subject = nil
+		rows = append(rows, row)
+	case 1:
+		about = namesOf(named[0].Subject)
+	default:
+		about = nil
 	}
-	row.Subject = nil
-	return append(rows, row)
+	verdict := intern.verdict(entry, reportSource, about)
+	for i := first; i < len(rows); i++ {
+		rows[i].Verdict = verdict
+	}
+	return rows
 }

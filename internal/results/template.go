@@ -1,0 +1,93 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package results
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/docket-project/docket/internal/store/engine"
+)
+
+// Placeholders stand in messages for the resource that a result is about, so that what a policy says of
+// each of a thousand pods is stored once: "Pod web-1 runs as root" is "Pod \x01 runs as root". The views of the
+// engines put the names back. They are stored: they must not change.
+const (
+	nameHere      = '\x01'
+	namespaceHere = '\x02'
+	uidHere       = '\x03'
+)
+
+// placeholders are all of them. What a message has of these itself is shown as U+FFFD.
+const placeholders = "\x01\x02\x03"
+
+// names are what placeholders stand for in the messages of one result, the longest first.
+type names []name
+
+type name struct {
+	text        string
+	placeholder byte
+}
+
+// namesOf returns the names of the one resource that a result is about; subject is nil for none or several.
+func namesOf(subject *engine.Subject) names {
+	if subject == nil {
+		return nil
+	}
+	found := make(names, 0, len(placeholders))
+	for _, n := range []name{{subject.Name, nameHere}, {subject.Namespace, namespaceHere}, {subject.UID, uidHere}} {
+		if n.text != "" && !strings.ContainsAny(n.text, placeholders) {
+			found = append(found, n)
+		}
+	}
+	slices.SortStableFunc(found, func(a, b name) int { return len(b.text) - len(a.text) })
+	return found
+}
+
+// template returns a message with placeholders for the names in it. Only whole words are names: otherwise the
+// namespace "a" would make another template of each message.
+func (n names) template(message string) string {
+	if strings.ContainsAny(message, placeholders) {
+		message = strings.Map(func(r rune) rune {
+			if strings.ContainsRune(placeholders, r) {
+				return '\uFFFD'
+			}
+			return r
+		}, message)
+	}
+	for _, name := range n {
+		message = replaceWords(message, name.text, name.placeholder)
+	}
+	return message
+}
+
+func replaceWords(text, word string, placeholder byte) string {
+	at := strings.Index(text, word)
+	if at < 0 {
+		return text
+	}
+	var out strings.Builder
+	rest := text
+	for ; at >= 0; at = strings.Index(rest, word) {
+		end := at + len(word)
+		if isWhole(text, len(text)-len(rest)+at, len(word)) {
+			out.WriteString(rest[:at])
+			out.WriteByte(placeholder)
+		} else {
+			out.WriteString(rest[:end])
+		}
+		rest = rest[end:]
+	}
+	out.WriteString(rest)
+	return out.String()
+}
+
+// isWhole says whether n bytes of a text, from a place on, are no part of a longer word.
+func isWhole(text string, at, n int) bool {
+	return (at == 0 || !inWord(text[at-1])) && (at+n == len(text) || !inWord(text[at+n]))
+}
+
+func inWord(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_' || c >= 0x80
+}
