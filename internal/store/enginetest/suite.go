@@ -35,6 +35,7 @@ func Run(t *testing.T, target Target) {
 	}{
 		{"Commit", commitCases},         // Guarantees S1, S5, S6.
 		{"Read", readCases},             // Guarantee S7.
+		{"Selectors", selectorCases},    // Guarantee S7.
 		{"Events", eventCases},          // Guarantee S3.
 		{"History", historyCases},       // Guarantees S3, S4.
 		{"Derived", derivedCases},       // Guarantee S10.
