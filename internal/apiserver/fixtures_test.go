@@ -84,13 +84,13 @@ func TestDerivationIsPinned(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			url, db := f.open(t)
-			want := contents(t, db, f.derived)
 			options := apiserver.NewStorageOptions()
 			options.Database = url
 			reports, err := apiserver.OpenReports(t.Context(), options)
 			if err != nil {
 				t.Fatal(err)
 			}
+			want := contents(t, db, f.derived) // As the migrations since have it.
 			err = reports.Store.RebuildResults(t.Context(), nil)
 			if closeErr := reports.Close(); err != nil || closeErr != nil {
 				t.Fatal(err, closeErr)

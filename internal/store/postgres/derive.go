@@ -6,6 +6,7 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -20,8 +21,8 @@ import (
 //
 //   - stale(resource, object, reports): objects whose rows go, and whether another
 //     report takes the place of the one that they may have,
-//   - fresh(objects): one array with the object that each op writes rows for, 0
-//     for none. Rows name their op by its place in that array. Why not a join:
+//   - fresh(objects, keys): arrays with the object that each op writes rows for, 0
+//     for none, and its key. Rows name their op by its place in them. Why not a join:
 //     its cost would be ops times rows,
 //   - changes(resource, objects, bytes, results, derivation, revision): what is added to the
 //     sums, and which version derived rows in a commit of which revision, null for none,
@@ -29,6 +30,9 @@ import (
 //
 // Rows that go are looked up one by one, which OFFSET 0 and LIMIT keep so, and deleted by their place: in a join
 // with the table a plan that was made while it was empty may read all rows of the cluster for each object.
+//
+// A term that no other object has gets an empty key, which takes 90 bytes less: so those of a value are as many as
+// objects are written by one statement, at most. LIMIT 1 keeps that a look-up in the index term_value.
 //
 // released are the verdicts and subjects that rows were about which are no more, and that no row
 // of the same statement is about.
@@ -60,8 +64,11 @@ const deriveCTEs = `dropped_terms AS (
 		) AS released (s)
 	) AS subjects
 ), added_terms AS (
-	INSERT INTO docket.term (cluster, resource, name, value, created)
-	SELECT $1, ($2::int2[])[t.op], t.name, t.value, (SELECT objects FROM fresh)[t.op]
+	INSERT INTO docket.term (cluster, resource, name, value, created, key)
+	SELECT $1, ($2::int2[])[t.op], t.name, t.value, (SELECT objects FROM fresh)[t.op], CASE WHEN (
+		SELECT true FROM docket.term WHERE cluster = $1 AND resource = ($2::int2[])[t.op] AND name = t.name AND value = t.value
+			AND created <> (SELECT objects FROM fresh)[t.op] LIMIT 1
+	) THEN (SELECT keys FROM fresh)[t.op] ELSE '' END
 	FROM unnest($3::int4[], $4::int8[], $5::int8[]) AS t(op, name, value)
 	WHERE (SELECT objects FROM fresh)[t.op] > 0
 ), added_reports AS (
@@ -165,7 +172,10 @@ func (d *derivedArgs) add(op int, index []engine.Term, p *engine.Projection) (in
 	if err != nil {
 		return 0, err
 	}
-	for _, term := range index {
+	for i, term := range index {
+		if slices.Contains(index[:i], term) {
+			continue // Each is in the table once.
+		}
 		d.termOps = append(d.termOps, place)
 		d.termNames = append(d.termNames, term.Name)
 		d.termValues = append(d.termValues, term.Value)
@@ -332,7 +342,8 @@ WITH counter AS MATERIALIZED (
 ), stale AS MATERIALIZED (
 	SELECT resource, created AS object, reports FROM decided WHERE applies
 ), fresh AS MATERIALIZED (
-	SELECT array_agg(CASE WHEN applies THEN created ELSE 0 END ORDER BY ordinal) AS objects FROM decided
+	SELECT array_agg(CASE WHEN applies THEN created ELSE 0 END ORDER BY ordinal) AS objects,
+		array_agg(key ORDER BY ordinal) AS keys FROM decided
 ), changes AS (
 	SELECT resource, 0 AS objects, 0::int8 AS bytes, results, NULL::int2 AS derivation, NULL::int8 AS revision
 	FROM decided WHERE applies

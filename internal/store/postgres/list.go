@@ -7,7 +7,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -17,12 +19,9 @@ import (
 )
 
 const (
-	// conditionCap is how many candidates of a condition are looked up one by one.
-	// When there are more, keys are walked in order and each object is checked.
-	conditionCap = 10_000
-	// probedConditions is how many conditions are asked which one selects least.
-	// The others only filter.
-	probedConditions = 8
+	// fewObjects have a name, or there are fewDistinct values of it: then all of these are read in the order of
+	// keys. Otherwise objects are, and each is checked.
+	fewObjects, fewDistinct = 10_000, 100
 	// undoByRevision is how far back an old snapshot may lie for the changes since
 	// to be read in the order of revisions. Beyond, they are read by key, where the
 	// history of other keys doesn't matter.
@@ -162,63 +161,84 @@ func successor(prefix string) string {
 	return ""
 }
 
-// addConditions adds the parameters of conditions, and says whether the driving
-// one takes any value. Planning is not left to statistics: the conditions are
-// asked which one selects least.
+// reach is how many terms a condition has from the start of a page on, up to a rank, and the key of the last one.
+type reach struct {
+	terms int64
+	key   string
+}
+
+// ranks up to which conditions are asked how far they reach.
+func ranks() []int64 { return []int64{1_000, 20_000} }
+
+// addConditions adds the parameters of conditions, the driving one first, and says whether that takes any value.
 func addConditions(
 	ctx context.Context, conn session, conditions []engine.Condition, args pgx.NamedArgs,
 ) (anyValue bool, err error) {
-	var numbers []int32
-	var names, values []int64
-	var anys []bool
-	add := func(number int, name, value int64, anyValue bool) {
-		numbers = append(numbers, int32(number))
-		names, values, anys = append(names, name), append(values, value), append(anys, anyValue)
-	}
-	for i, condition := range conditions {
-		if len(condition.Values) == 0 {
-			add(i, condition.Name, 0, true)
-		}
-		for _, value := range condition.Values {
-			add(i, condition.Name, value, false)
-		}
-	}
-	args["cap"] = int64(conditionCap)
-	args["numbers"], args["names"], args["values"], args["anys"] = numbers, names, values, anys
-	args["conditions"] = int64(len(conditions))
 	driving, err := mostSelective(ctx, conn, conditions, args)
 	if err != nil {
 		return false, err
 	}
-	args["name"], args["driving"] = driving.Name, driving.Values
-	return len(driving.Values) == 0, nil
+	conditions = slices.Clone(conditions)
+	conditions[0], conditions[driving] = conditions[driving], conditions[0]
+	for i, condition := range conditions {
+		addCondition(args, i, condition)
+	}
+	args["objects"], args["distinct"] = int64(fewObjects), int64(fewDistinct)
+	return len(conditions[0].Values) == 0, nil
 }
 
-// mostSelective asks in one round trip how many candidates each condition has.
-func mostSelective(ctx context.Context, conn session, conditions []engine.Condition, args pgx.NamedArgs) (engine.Condition, error) {
+func addCondition(args pgx.NamedArgs, i int, condition engine.Condition) {
+	n := strconv.Itoa(i)
+	args["name"+n], args["values"+n], args["any"+n] = condition.Name, condition.Values, len(condition.Values) == 0
+}
+
+// mostSelective returns which condition the fewest objects meet. Planning is not left to statistics. Of conditions
+// that many meet it is the one whose first thousands reach furthest in the order of keys: on the way there it has
+// the fewest candidates.
+func mostSelective(ctx context.Context, conn session, conditions []engine.Condition, args pgx.NamedArgs) (driving int, err error) {
 	if len(conditions) == 1 {
-		return conditions[0], nil
+		return 0, nil
 	}
+	for _, rank := range ranks() {
+		reaches, err := reachesOf(ctx, conn, conditions, args, rank)
+		if err != nil {
+			return 0, err
+		}
+		for i, r := range reaches {
+			best := reaches[driving]
+			if r.terms < best.terms || r.terms == best.terms && r.key > best.key {
+				driving = i
+			}
+		}
+		if reaches[driving].terms < rank {
+			break
+		}
+	}
+	return driving, nil
+}
+
+// reachesOf asks all conditions in one round trip.
+func reachesOf(
+	ctx context.Context, conn session, conditions []engine.Condition, args pgx.NamedArgs, rank int64,
+) ([]reach, error) {
 	var pipeline pgx.Batch
-	conditions = conditions[:min(len(conditions), probedConditions)]
 	for _, condition := range conditions {
-		pipeline.Queue(`SELECT count(*) FROM (`+probeSQL(len(condition.Values) == 0)+`) t`, pgx.NamedArgs{
-			"cluster": args["cluster"], "resource": args["resource"], "name": condition.Name,
-			"driving": condition.Values, "cap": args["cap"],
-		})
+		sql, asked := reachOfValues, maps.Clone(args)
+		if len(condition.Values) == 0 {
+			sql = reachOfName
+		}
+		addCondition(asked, 0, condition)
+		asked["rank"] = rank
+		pipeline.Queue(sql, asked)
 	}
 	results := conn.SendBatch(ctx, &pipeline)
-	best, least := 0, int64(conditionCap+2)
-	for i := range conditions {
-		var count int64
-		if err := results.QueryRow().Scan(&count); err != nil {
-			return engine.Condition{}, errors.Join(err, results.Close())
-		}
-		if count < least {
-			best, least = i, count
+	reaches := make([]reach, len(conditions))
+	for i := range reaches {
+		if err := results.QueryRow().Scan(&reaches[i].terms, &reaches[i].key); err != nil {
+			return nil, errors.Join(err, results.Close())
 		}
 	}
-	return conditions[best], results.Close()
+	return reaches, results.Close()
 }
 
 // readPage runs a statement that listShape made, and says whether the index terms serve its conditions.

@@ -3,12 +3,16 @@
 
 package postgres
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+)
 
 // Parts of the statement that lists. They are put together from these constants
 // alone; values are parameters. Names of CTEs:
 //
-//   - probe: ids of objects that the driving condition selects, at most cap + 1,
+//   - driving: values of the first condition, which leads to objects,
+//   - found: keys of objects that meet the conditions, in order and up to the limit,
 //   - present: current rows that were there at the wanted revision,
 //   - changed: the first event after that revision of each key that has one,
 //   - page: what is read, a row more than is returned. A limit of NULL is none,
@@ -30,30 +34,55 @@ const (
 	// notChanged leaves out rows that a snapshot at @at must take from history.
 	notChanged = ` AND revision <= @at`
 
-	// meetsAll reads the few terms of an object by the index term_object. It stays
-	// a subquery for each row, and no join, since it aggregates.
-	meetsAll = ` AND (
-		SELECT count(DISTINCT c.number)
-		FROM docket.term t
-		JOIN unnest(@numbers::int4[], @names::int8[], @values::int8[], @anys::bool[]) AS c(number, name, value, any_value)
-			ON c.name = t.name AND (c.any_value OR c.value = t.value)
-		WHERE t.cluster = @cluster AND t.created = o.created
-	) = @conditions`
+	ofName = `cluster = @cluster AND resource = @resource AND name = @name0`
 
-	// probeTerms reads the index term_value only, a range for each value. Why not
-	// value = ANY: without statistics that becomes a filter of all of a name.
-	probeTerms = `SELECT created FROM docket.term WHERE cluster = @cluster AND resource = @resource AND name = @name`
-	probeOneOf = `SELECT t.created FROM unnest(@driving::int8[]) AS v(value)
-	CROSS JOIN LATERAL (` + probeTerms + ` AND value = v.value` + upToCap + `) t`
-	upToCap = ` LIMIT @cap::int8 + 1`
-	few     = `(SELECT count(*) <= @cap FROM probe)`
+	// givenValues are those of the driving condition.
+	givenValues = `driving AS MATERIALIZED (SELECT DISTINCT value FROM unnest(@values0::int8[]) AS v(value))`
+	// allValues are those of its name, found from one to the next: all of them if few objects have it, or else if they are few.
+	allValues = `most AS MATERIALIZED (
+	SELECT CASE WHEN count(*) <= @objects THEN @objects::int8 ELSE @distinct::int8 END AS values
+	FROM (SELECT FROM docket.term WHERE ` + ofName + ` LIMIT @objects::int8 + 1) t
+), driving AS MATERIALIZED (
+	WITH RECURSIVE next (value) AS (
+		(SELECT value FROM docket.term WHERE ` + ofName + ` ORDER BY value LIMIT 1)
+		UNION ALL
+		SELECT (SELECT value FROM docket.term WHERE ` + ofName + ` AND value > n.value ORDER BY value LIMIT 1)
+		FROM next n WHERE n.value IS NOT NULL
+	)
+	SELECT value FROM next WHERE value IS NOT NULL LIMIT (SELECT values + 1 FROM most)
+)`
+	few = `(SELECT count(*) FROM driving) <= (SELECT values FROM most)`
 
-	// candidates looks each one up by the index object_created. OFFSET 0 keeps the
-	// planner from turning the join around.
-	candidates = `SELECT ` + rowColumns + ` FROM (SELECT DISTINCT created AS id FROM probe) p
-	CROSS JOIN LATERAL (
-		SELECT * FROM docket.object WHERE cluster = @cluster AND created = p.id OFFSET 0
-	) o WHERE ` + few + ` AND ` + keyRange
+	// foundOf reads a range of the index term_value for each value. Why not value = ANY: it has no order of keys. Terms
+	// without a key are as many as objects in a commit, at most. OFFSET 0 keeps the planner from turning a join around.
+	foundOf = `found AS MATERIALIZED (
+	SELECT DISTINCT k.key AS place FROM driving v CROSS JOIN LATERAL (`
+	termOfValue = ` WHERE t.cluster = @cluster AND t.resource = @resource AND t.name = @name0 AND t.value = v.value`
+	keyedTerms  = `SELECT t.key FROM docket.term t`
+	itsObject   = ` CROSS JOIN LATERAL (
+			SELECT revision FROM docket.object WHERE cluster = @cluster AND resource = @resource AND key = t.key OFFSET 0
+		) o`
+	inKeyRange   = ` AND t.key > '' AND t.key >= @lower AND t.key < coalesce(@upper, ` + endOfKeys + `)`
+	keylessTerms = `SELECT o.key FROM docket.term t CROSS JOIN LATERAL (
+			SELECT key, revision FROM docket.object WHERE cluster = @cluster AND created = t.created OFFSET 0
+		) o` + termOfValue + ` AND t.key = '' AND o.key >= @lower AND o.key < coalesce(@upper, ` + endOfKeys + `)`
+	endOfFound = `
+	) k`
+	inPlace = ` ORDER BY place LIMIT @limit)`
+
+	// foundRows looks each key up by the primary key.
+	foundRows = `SELECT ` + rowColumns + ` FROM found f CROSS JOIN LATERAL (
+		SELECT * FROM docket.object WHERE cluster = @cluster AND resource = @resource AND key = f.place OFFSET 0
+	) o`
+
+	// reachOfValues tells how many terms a condition has from @lower on, up to a rank, and how far the last of these is.
+	// Those without a key are too few to count.
+	reachOfValues = `SELECT count(*), coalesce(max(key), '') FROM (
+	SELECT k.key FROM unnest(@values0::int8[]) AS v(value) CROSS JOIN LATERAL (
+		` + keyedTerms + termOfValue + inKeyRange + ` ORDER BY t.key LIMIT @rank
+	) k ORDER BY k.key LIMIT @rank
+) r`
+	reachOfName = `SELECT count(*), '' FROM (SELECT FROM docket.term WHERE ` + ofName + ` LIMIT @rank) r`
 
 	// undoColumns are rowColumns as they were before an event.
 	undoColumns = `key, previous_revision AS revision, created, 0::int8 AS expires_at,
@@ -107,7 +136,7 @@ type listShape struct {
 func (s listShape) sql() string {
 	var with []string
 	if s.conditions > 0 {
-		with = append(with, `probe AS MATERIALIZED (`+probeSQL(s.anyValue)+`)`)
+		with = append(with, s.driving(), s.found())
 	}
 	if s.old {
 		with = append(with, `present AS MATERIALIZED (`+s.present()+`)`, s.changed(), undonePage)
@@ -137,18 +166,55 @@ FROM ` + namedCounter + ` r LEFT JOIN page p ON true`
 
 // present selects current rows, in order and up to the limit.
 func (s listShape) present() string {
-	unchanged, check := "", ""
+	unchanged := ""
 	if s.old {
 		unchanged = notChanged
 	}
-	if s.conditions == 0 {
+	switch {
+	case s.conditions == 0:
 		return scanKeys + unchanged + inOrder
+	case s.anyValue:
+		return foundRows + `
+	UNION ALL (` + scanKeys + ` AND NOT ` + few + unchanged + s.meets(0, `o.created`) + inOrder + `)`
 	}
-	if s.conditions > 1 {
-		check = meetsAll
+	return foundRows
+}
+
+// meets checks conditions from the first one on by the few terms of an object, in the index term_object. LIMIT 1
+// keeps that a look-up for each object.
+func (s listShape) meets(first int, created string) string {
+	var check strings.Builder
+	for i := first; i < s.conditions; i++ {
+		n := strconv.Itoa(i)
+		check.WriteString(` AND (SELECT true FROM docket.term WHERE cluster = @cluster AND created = ` + created + `
+			AND name = @name` + n + ` AND (@any` + n + `::bool OR value = ANY(@values` + n + `::int8[])) LIMIT 1)`)
 	}
-	return `(` + candidates + unchanged + check + inOrder + `)
-	UNION ALL (` + scanKeys + ` AND NOT ` + few + unchanged + meetsAll + inOrder + `)`
+	return check.String()
+}
+
+// driving selects the values of the driving condition.
+func (s listShape) driving() string {
+	if s.anyValue {
+		return allValues
+	}
+	return givenValues
+}
+
+// found selects keys by the driving condition, and drops what a later limit must not count.
+func (s listShape) found() string {
+	object, check := "", ""
+	if s.old {
+		object, check = itsObject, ` AND o.revision <= @at`
+	}
+	check += s.meets(1, `t.created`)
+	end := endOfFound
+	if s.anyValue {
+		end += ` WHERE ` + few
+	}
+	return foundOf + `
+		(` + keyedTerms + object + termOfValue + inKeyRange + check + ` ORDER BY t.key LIMIT @limit)
+		UNION ALL
+		(` + keylessTerms + check + `)` + end + inPlace
 }
 
 // changed selects what has to be undone, by the index that has less to skip.
@@ -160,12 +226,4 @@ func (s listShape) changed() string {
 		return firstChanges + changedByKey + ` ORDER BY key, revision)`
 	}
 	return firstChanges + changedByKey + asFarAsPresent + ` ORDER BY key, revision)`
-}
-
-// probeSQL selects the candidates of the driving condition.
-func probeSQL(anyValue bool) string {
-	if anyValue {
-		return probeTerms + upToCap
-	}
-	return probeOneOf + upToCap
 }

@@ -108,8 +108,8 @@ WITH counter AS MATERIALIZED (
 ), stale AS MATERIALIZED (
 	SELECT resource, created AS object, reports FROM decided WHERE applies AND (kind = 3 OR kind = 2 AND NOT keep)
 ), fresh AS MATERIALIZED (
-	SELECT array_agg(CASE WHEN applies AND kind <> 3 AND NOT keep THEN created ELSE 0 END ORDER BY ordinal) AS objects
-	FROM decided
+	SELECT array_agg(CASE WHEN applies AND kind <> 3 AND NOT keep THEN created ELSE 0 END ORDER BY ordinal) AS objects,
+		array_agg(key ORDER BY ordinal) AS keys FROM decided
 ), changes AS (
 	SELECT resource, CASE kind WHEN 1 THEN 1 WHEN 3 THEN -1 ELSE 0 END AS objects,
 		size - coalesce(old_size, 0)::int8 AS bytes, results, CASE WHEN kind <> 3 THEN derivation END AS derivation, revision

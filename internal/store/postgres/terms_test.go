@@ -1,0 +1,146 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package postgres_test
+
+import (
+	"database/sql"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/jackc/pgx/v5"
+	_ "github.com/jackc/pgx/v5/stdlib" // The driver that goose uses.
+	"github.com/pressly/goose/v3"
+
+	"github.com/docket-project/docket/internal/store/engine"
+	"github.com/docket-project/docket/internal/testenv"
+)
+
+// termKeys returns the keys in the terms of all objects: name=value object key, the last of which is - for none.
+func termKeys(t *testing.T, conn *pgx.Conn) []string {
+	t.Helper()
+	rows, err := conn.Query(t.Context(), `SELECT format('%s=%s %s %s', t.name, t.value, o.key, coalesce(nullif(t.key, ''), '-'))
+		FROM docket.term AS t LEFT JOIN docket.object AS o USING (cluster, created) ORDER BY t.name, t.value, o.key`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return keys
+}
+
+// selected returns the keys of objects with a term.
+func selected(t *testing.T, e engine.Engine, name int64, values ...int64) string {
+	t.Helper()
+	page, err := e.List(t.Context(), engine.Query{Resource: reports, Conditions: []engine.Condition{{Name: name, Values: values}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys := make([]string, 0, len(page.Rows))
+	for _, row := range page.Rows {
+		keys = append(keys, row.Key)
+	}
+	return strings.Join(keys, " ")
+}
+
+func withTerms(op engine.Op, values ...int64) engine.Op {
+	op.Index = nil
+	for i, value := range values {
+		op.Index = append(op.Index, engine.Term{Name: int64(i + 1), Value: value})
+	}
+	return op
+}
+
+// TestTermsOfOneHaveNoKey: a term has its object's key, unless no other object had it when it was written.
+func TestTermsOfOneHaveNoKey(t *testing.T) {
+	t.Parallel()
+	databaseURL := testenv.Postgres(t).Database(t)
+	e, conn := open(t, databaseURL, "main"), connect(t, databaseURL)
+	commit(t, e, []engine.Op{withTerms(create("b"), 7, 1), withTerms(create("a"), 7, 2)})
+	commit(t, e, []engine.Op{withTerms(create("d"), 7, 3), withTerms(create("c"), 7, 2)})
+	want := []string{"1=7 a -", "1=7 b -", "1=7 c c", "1=7 d d", "2=1 b -", "2=2 a -", "2=2 c c", "2=3 d -"}
+	if diff := cmp.Diff(want, termKeys(t, conn)); diff != "" {
+		t.Errorf("terms after creations (-want +got):\n%s", diff)
+	}
+	update := withTerms(create("b"), 7, 1)
+	update.Kind, update.Expect = engine.Update, 2
+	commit(t, e, []engine.Op{update})
+	derived := withTerms(create("d"), 7, 3)
+	if err := e.Derive(t.Context(), []engine.Derived{{Resource: reports, Key: "d", Revision: 4, Index: derived.Index}}); err != nil {
+		t.Fatal(err)
+	}
+	want[1] = "1=7 b b"
+	if diff := cmp.Diff(want, termKeys(t, conn)); diff != "" {
+		t.Errorf("terms after an update (-want +got):\n%s", diff)
+	}
+	if got, want := selected(t, e, 1, 7), "a b c d"; got != want {
+		t.Errorf("selected %q, want %q", got, want)
+	}
+}
+
+// TestTermsOfOlderPrograms writes terms as programs did that knew of no key in them.
+func TestTermsOfOlderPrograms(t *testing.T) {
+	t.Parallel()
+	databaseURL := testenv.Postgres(t).Database(t)
+	e, conn := open(t, databaseURL, "main"), connect(t, databaseURL)
+	commit(t, e, []engine.Op{withTerms(create("b"), 7, 1)})
+	const insert = `WITH object AS (
+		INSERT INTO docket.object (cluster, resource, key, revision, created, expires_at, size, codec, data)
+		SELECT cluster, resource, v.key, v.created, v.created, 0, 0, 1, '' FROM docket.object,
+			(VALUES ('c', 100), ('a', 101)) AS v (key, created) WHERE object.key = 'b'
+	)
+	INSERT INTO docket.term (cluster, resource, name, value, created)
+	SELECT cluster, resource, name, value, v.created FROM docket.term, (VALUES (100), (101)) AS v (created)`
+	execute(t, databaseURL, insert)
+	want := []string{"1=7 a a", "1=7 b -", "1=7 c c", "2=1 a a", "2=1 b -", "2=1 c c"}
+	if diff := cmp.Diff(want, termKeys(t, conn)); diff != "" {
+		t.Errorf("terms (-want +got):\n%s", diff)
+	}
+	if got, want := selected(t, e, 2, 1), "a b c"; got != want {
+		t.Errorf("selected %q, want %q", got, want)
+	}
+}
+
+// TestMigrateTerms fills keys into a database of before they were there.
+func TestMigrateTerms(t *testing.T) {
+	t.Parallel()
+	databaseURL := testenv.Postgres(t).Database(t)
+	db, err := sql.Open("pgx", databaseURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	execute(t, databaseURL, `CREATE SCHEMA docket`)
+	provider, err := goose.NewProvider(goose.DialectPostgres, db, os.DirFS("migrations"),
+		goose.WithTableName("docket.migration"), goose.WithDisableGlobalRegistry(true))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := provider.UpTo(t.Context(), 9); err != nil {
+		t.Fatal(err)
+	}
+	for i, key := range []string{"b", "c", "a"} {
+		execute(t, databaseURL, fmt.Sprintf(`
+			INSERT INTO docket.resource (name) VALUES ('%s') ON CONFLICT DO NOTHING;
+			INSERT INTO docket.object (cluster, resource, key, revision, created, expires_at, size, codec, data)
+			SELECT docket.cluster_id('main'), id, '%s', %[3]d, %[3]d, 0, 0, 1, '' FROM docket.resource;
+			INSERT INTO docket.term (cluster, resource, name, value, created)
+			SELECT cluster, resource, v.name, v.value, created FROM docket.object, (VALUES (1, 7), (2, %[3]d)) AS v (name, value)
+			WHERE created = %[3]d;
+			UPDATE docket.revision SET revision = %[3]d`, reports, key, i+2))
+	}
+	e := open(t, databaseURL, "main")
+	want := []string{"1=7 a a", "1=7 b b", "1=7 c c", "2=2 b -", "2=3 c -", "2=4 a -"}
+	if diff := cmp.Diff(want, termKeys(t, connect(t, databaseURL))); diff != "" {
+		t.Errorf("terms (-want +got):\n%s", diff)
+	}
+	commit(t, e, []engine.Op{withTerms(create("d"), 7, 3)})
+	if got := selected(t, e, 1, 7) + ", " + selected(t, e, 2, 3); got != "a b c d, c d" {
+		t.Errorf("selected %q", got)
+	}
+}
