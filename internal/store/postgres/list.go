@@ -167,8 +167,14 @@ type reach struct {
 	key   string
 }
 
-// ranks up to which conditions are asked how far they reach.
-func ranks() []int64 { return []int64{1_000, 20_000} }
+// ranks up to which conditions are asked how far they reach. Each value is read as far.
+func ranks(conditions []engine.Condition) []int64 {
+	values := 1
+	for _, condition := range conditions {
+		values = max(values, len(condition.Values))
+	}
+	return []int64{1_000, max(1_000, 20_000/int64(values))}
+}
 
 // addConditions adds the parameters of conditions, the driving one first, and says whether that takes any value.
 func addConditions(
@@ -199,7 +205,7 @@ func mostSelective(ctx context.Context, conn session, conditions []engine.Condit
 	if len(conditions) == 1 {
 		return 0, nil
 	}
-	for _, rank := range ranks() {
+	for _, rank := range ranks(conditions) {
 		reaches, err := reachesOf(ctx, conn, conditions, args, rank)
 		if err != nil {
 			return 0, err
