@@ -4,173 +4,208 @@
 package sqlite
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/docket-project/docket/internal/store/engine"
 )
 
-// A list with conditions can be read in two ways. Either the objects of one
-// condition, the rarest, are gathered by index, filtered by the others and
-// sorted: that costs time for each object that meets the condition, on every
-// page. Or objects are read in the order of keys and each is checked: that costs
-// time for each object up to the end of the page. Terms are counted first, up to
-// a cap, and the cheaper way is taken. SQLite has no statistics that would let
-// it choose, and with them it would choose once and not for each value.
+// A list with conditions goes by one of them, the rarest: it reads the keys of each of its values in order, merges
+// them, tests the other conditions of each key, and stops at the end of the page. So it costs time for what it reads,
+// however many objects meet a condition. Where the only conditions are that objects have a name, of any value, the
+// keys of all its values are sorted if they are few, and else all objects are tested in the order of keys. SQLite has
+// no statistics that would let it choose, and with them it would choose once and not for each value.
 
 const (
-	// probeSmall objects are gathered without a thought.
-	probeSmall = 128
-	// probeCap is the most objects that are ever gathered.
-	probeCap = 10_000
-	// Measured on lists of 100,000: it takes gatherCost to find and read an
-	// object of a term and sort it, and checkCost to check the next one by key.
-	gatherCost = 8
-	checkCost  = 5
+	// countedTerms is up to how many terms of a condition are counted, and how many are sorted.
+	countedTerms = 10_000
+	// mergedTerms is how many values are merged in one statement.
+	mergedTerms = 50
 )
 
-// Parts of statements with conditions. A part is chosen by the number of values
-// of a condition; values are always arguments.
+// Parts of statements with conditions. Arguments 1 to 6 are cluster, resource, bounds of keys, revision and limit;
+// those of conditions follow.
 const (
-	// A range of the primary key of term.
-	termOfName = "cluster = ? AND resource = ? AND name = ?"
-	oneValue   = " AND value = ?"
-	manyValues = " AND value IN (SELECT value FROM json_each(?))"
-
-	countTerms = "SELECT count(*) FROM (SELECT 1 FROM term WHERE %s LIMIT ?)"
-
-	// Primary key of term, then object_created, then rows of object by id. The
-	// plus sign keeps SQLite from reading all terms in the order of created.
-	gatherObjects = `SELECT o.key, o.revision, o.created, o.expires_at, o.size, o.codec, iif(o.revision <= ?, o.data, NULL)
-FROM (SELECT k.rowid AS id FROM (SELECT DISTINCT +created AS created FROM term WHERE %s) AS t
-CROSS JOIN object AS k INDEXED BY object_created ON k.cluster = ? AND k.created = t.created
-WHERE k.key >= ? AND k.key < ?%s ORDER BY k.key LIMIT ?) AS found
-CROSS JOIN object AS o ON o.rowid = found.id ORDER BY o.key`
-
+	// A range of the primary key of term_key for each of the terms, with the primary key of object.
+	keysOf = `SELECT %s t.key AS key, o.rowid AS id FROM term_key AS t
+CROSS JOIN object AS o ON o.cluster = ?1 AND o.resource = ?2 AND o.key = t.key
+WHERE t.cluster = ?1 AND t.resource = ?2 AND t.term %s AND t.key >= ?3 AND t.key < ?4%s`
+	// Rows of object by id.
+	rowsOfKeys = `SELECT o.key, o.revision, o.created, o.expires_at, o.size, o.codec, iif(o.revision <= ?5, o.data, NULL)
+FROM (%s ORDER BY key LIMIT ?6) AS found CROSS JOIN object AS o ON o.rowid = found.id`
 	// A range of the primary key of object.
-	checkObjects = `SELECT k.key, k.revision, k.created, k.expires_at, k.size, k.codec, iif(k.revision <= ?, k.data, NULL)
-FROM object AS k WHERE k.cluster = ? AND k.resource = ? AND k.key >= ? AND k.key < ?%s ORDER BY k.key LIMIT ?`
+	testObjects = `SELECT o.key, o.revision, o.created, o.expires_at, o.size, o.codec, iif(o.revision <= ?5, o.data, NULL)
+FROM object AS o WHERE o.cluster = ?1 AND o.resource = ?2 AND o.key >= ?3 AND o.key < ?4%s ORDER BY o.key LIMIT ?6`
+	// Primary key of term_key.
+	hasTerm    = " AND EXISTS (SELECT 1 FROM term_key WHERE cluster = ?1 AND resource = ?2 AND term %s AND key = o.key)"
+	hasName    = " AND instr(o.terms, ?%d) > 0"
+	countTerms = "SELECT count(*) FROM (SELECT 1 FROM term_key WHERE cluster = ?1 AND resource = ?2 AND term %s LIMIT ?3)"
 
-	// term_object: the terms of one object.
-	hasTerm = " AND EXISTS (SELECT 1 FROM term INDEXED BY term_object WHERE %s AND created = k.created)"
+	oneTerm   = "= ?%d"
+	anyTerm   = "IN (SELECT value FROM json_each(?%d))"
+	termRange = "BETWEEN ?%d AND ?%d"
 )
 
-// condition is an engine.Condition as SQL.
-type condition struct {
-	// terms selects the terms that meet it; args are its arguments.
-	terms string
-	args  []any
-	// exists selects the objects k that have such a term, with the same
-	// arguments.
-	exists string
+// search is a list with conditions.
+type search struct {
+	*snapshot
+	// by is the condition that it goes by, nil for none, and others the rest.
+	by     *engine.Condition
+	others []engine.Condition
 }
 
-func conditionOf(cluster, resource int64, c engine.Condition) (condition, error) {
-	out := condition{terms: termOfName, args: []any{cluster, resource, c.Name}}
+// arguments of a statement whose conditions come in parts.
+type arguments []any
+
+// add appends an argument and returns its number.
+func (a *arguments) add(v any) int {
+	*a = append(*a, v)
+	return len(*a)
+}
+
+// terms returns the part of a statement that says which terms meet a condition.
+func (a *arguments) terms(c engine.Condition) (string, error) {
 	switch len(c.Values) {
 	case 0:
+		first, last := termsOfName(c.Name)
+		return fmt.Sprintf(termRange, a.add(first), a.add(last)), nil
 	case 1:
-		out.terms += oneValue
-		out.args = append(out.args, c.Values[0])
-	default:
-		values, err := json.Marshal(c.Values)
-		if err != nil {
-			return out, err
-		}
-		out.terms += manyValues
-		out.args = append(out.args, string(values))
+		return fmt.Sprintf(oneTerm, a.add(termOf(c.Name, c.Values[0]))), nil
 	}
-	out.exists = fmt.Sprintf(hasTerm, out.terms)
-	return out, nil
+	terms, err := json.Marshal(termsOf(c))
+	return fmt.Sprintf(anyTerm, a.add(string(terms))), err
 }
 
-// finder plans how to read rows that meet conditions, limit at a time.
-func (s *snapshot) finder(resource int64, wanted []engine.Condition, limit int) (finder, error) {
-	if len(wanted) == 0 {
+// termsOf returns the terms of a condition's values.
+func termsOf(c engine.Condition) []int64 {
+	terms := make([]int64, len(c.Values))
+	for i, value := range c.Values {
+		terms[i] = termOf(c.Name, value)
+	}
+	return terms
+}
+
+// tests returns the part of a statement that tests objects o.
+func (a *arguments) tests(conditions []engine.Condition) (string, error) {
+	var tests strings.Builder
+	for _, c := range conditions {
+		if len(c.Values) == 0 {
+			first, _ := termsOfName(c.Name)
+			name := binary.BigEndian.AppendUint64(nil, uint64(first))[:nameBytes]
+			fmt.Fprintf(&tests, hasName, a.add(name))
+			continue
+		}
+		terms, err := a.terms(c)
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(&tests, hasTerm, terms)
+	}
+	return tests.String(), nil
+}
+
+// finder plans how to read rows that meet conditions.
+func (s *snapshot) finder(resource int64, conditions []engine.Condition) (finder, error) {
+	if len(conditions) == 0 {
 		return s.findAll, nil
 	}
-	conditions := make([]condition, len(wanted))
-	for i, c := range wanted {
-		var err error
-		if conditions[i], err = conditionOf(s.engine.cluster, resource, c); err != nil {
-			return nil, err
-		}
-	}
-	rarest, err := s.plan(resource, conditions, limit)
+	by, err := s.rarest(resource, conditions)
 	if err != nil {
 		return nil, err
 	}
-	if rarest < 0 {
-		return func(w window, limit int) ([]engine.Row, error) { return s.check(w, conditions, limit) }, nil
+	if by < 0 {
+		return search{s, nil, conditions}.test, nil
 	}
-	conditions[0], conditions[rarest] = conditions[rarest], conditions[0]
-	return func(w window, limit int) ([]engine.Row, error) { return s.gather(w, conditions, limit) }, nil
+	return search{s, &conditions[by], slices.Delete(slices.Clone(conditions), by, by+1)}.byTerms, nil
 }
 
-// plan returns the condition whose objects are to be gathered, or -1 when
-// objects are to be checked in the order of keys.
-func (s *snapshot) plan(resource int64, conditions []condition, limit int) (int, error) {
-	for _, ceiling := range []int64{probeSmall, probeCap} {
-		rarest, fewest := -1, ceiling+1
-		for i, c := range conditions {
-			n, err := s.number(s.ctx, fmt.Sprintf(countTerms, c.terms), append(c.args[:len(c.args):len(c.args)], fewest)...)
-			if err != nil {
-				return -1, err
-			}
-			if n < fewest {
-				rarest, fewest = i, n
-			}
+// rarest returns the condition to go by, -1 for none: one without values must have few terms.
+func (s *snapshot) rarest(resource int64, conditions []engine.Condition) (int, error) {
+	if len(conditions) == 1 && len(conditions[0].Values) > 0 {
+		return 0, nil
+	}
+	rarest, fewest := -1, int64(countedTerms)
+	for i, c := range conditions {
+		args := arguments{s.engine.cluster, resource, int64(countedTerms)}
+		terms, err := args.terms(c)
+		if err != nil {
+			return -1, err
 		}
-		switch {
-		case fewest <= probeSmall:
-			return rarest, nil
-		case ceiling == probeCap && fewest <= ceiling:
-			return s.cheaper(resource, rarest, fewest, limit)
+		n, err := s.number(s.ctx, fmt.Sprintf(countTerms, terms), args...)
+		if err != nil {
+			return -1, err
+		}
+		if n < fewest || rarest < 0 && len(c.Values) > 0 {
+			rarest, fewest = i, n
 		}
 	}
-	return -1, nil
+	return rarest, nil
 }
 
-// cheaper decides between gathering n objects of a condition and checking all
-// until limit of them were found, as if they were spread evenly.
-func (s *snapshot) cheaper(resource int64, rarest int, n int64, limit int) (int, error) {
-	objects, err := s.number(s.ctx, selectTotal, s.engine.cluster, resource)
+func (s search) arguments(w window, limit int) arguments {
+	return arguments{s.engine.cluster, w.resource, w.from, w.to, int64(w.at), int64(limit)}
+}
+
+// test reads objects by key and tests each.
+func (s search) test(w window, limit int) ([]engine.Row, error) {
+	args := s.arguments(w, limit)
+	tests, err := args.tests(s.others)
 	if err != nil {
-		return -1, err
+		return nil, err
 	}
-	checked := objects
-	if limit != noLimit {
-		checked = min(objects, int64(limit)*objects/n)
-	}
-	if n*gatherCost <= checked*checkCost {
-		return rarest, nil
-	}
-	return -1, nil
+	return s.find(fmt.Sprintf(testObjects, tests), args...)
 }
 
-// gather reads the objects of the first condition.
-func (s *snapshot) gather(w window, conditions []condition, limit int) ([]engine.Row, error) {
-	first := conditions[0]
-	args := append([]any{int64(w.at)}, first.args...)
-	args = append(args, s.engine.cluster, w.from, w.to)
-	exists, args := alsoExists(conditions[1:], args)
-	return s.find(fmt.Sprintf(gatherObjects, first.terms, exists), append(args, int64(limit))...)
-}
-
-// check reads objects by key.
-func (s *snapshot) check(w window, conditions []condition, limit int) ([]engine.Row, error) {
-	args := []any{int64(w.at), s.engine.cluster, w.resource, w.from, w.to}
-	exists, args := alsoExists(conditions, args)
-	return s.find(fmt.Sprintf(checkObjects, exists), append(args, int64(limit))...)
-}
-
-// alsoExists joins conditions on objects k and appends their arguments.
-func alsoExists(conditions []condition, args []any) (string, []any) {
-	var exists strings.Builder
-	for _, c := range conditions {
-		exists.WriteString(c.exists)
-		args = append(args, c.args...)
+// byTerms reads the objects of the condition to go by, of as many values at a time as one statement merges.
+func (s search) byTerms(w window, limit int) ([]engine.Row, error) {
+	if len(s.by.Values) == 0 {
+		args := s.arguments(w, limit)
+		terms, err := args.terms(*s.by)
+		if err != nil {
+			return nil, err
+		}
+		return s.ofTerms(args, "DISTINCT", []string{terms})
 	}
-	return exists.String(), args
+	var rows []engine.Row
+	for values := range slices.Chunk(termsOf(*s.by), mergedTerms) {
+		args := s.arguments(w, limit)
+		terms := make([]string, len(values))
+		for i, term := range values {
+			terms[i] = fmt.Sprintf(oneTerm, args.add(term))
+		}
+		more, err := s.ofTerms(args, "", terms)
+		if err != nil {
+			return nil, err
+		}
+		if rows = append(rows, more...); len(rows) > len(more) {
+			rows = inOrder(rows)
+		}
+		if limit != noLimit {
+			rows = rows[:min(limit, len(rows))]
+		}
+	}
+	return rows, nil
+}
+
+// ofTerms reads the objects of terms.
+func (s search) ofTerms(args arguments, distinct string, terms []string) ([]engine.Row, error) {
+	tests, err := args.tests(s.others)
+	if err != nil {
+		return nil, err
+	}
+	keys := make([]string, len(terms))
+	for i, term := range terms {
+		keys[i] = fmt.Sprintf(keysOf, distinct, term, tests)
+	}
+	rows, err := s.find(fmt.Sprintf(rowsOfKeys, strings.Join(keys, "\nUNION ")), args...)
+	return inOrder(rows), err
+}
+
+// inOrder sorts rows by key, each once.
+func inOrder(rows []engine.Row) []engine.Row {
+	slices.SortFunc(rows, func(a, b engine.Row) int { return strings.Compare(a.Key, b.Key) })
+	return slices.CompactFunc(rows, func(a, b engine.Row) bool { return a.Key == b.Key })
 }

@@ -20,8 +20,16 @@ WHERE cluster = ?1 AND resource = ?2 AND complete < ?3 AND building >= ?3 AND ma
 
 	selectUnderived = `SELECT key, revision, created, expires_at, size, codec, iif(derived < ?4, data, NULL), derived < ?4 FROM object
 WHERE cluster = ?1 AND resource = ?2 AND key > ?3 ORDER BY key LIMIT ?5`
-	raiseDerived = "UPDATE object SET derived = ?2 WHERE rowid = ?1 AND derived <= ?2"
+	raiseDerived = "UPDATE object SET derived = ?2, terms = ?3 WHERE rowid = ?1 AND derived <= ?2"
 )
+
+// keyed is added to versions in the database. To programs that don't know term_key they are so high that lists of
+// theirs don't go by the index; and what those programs write is of an older version than all others, so that no list
+// of ours relies on the index until it is derived anew.
+const keyed = 100
+
+// storedVersion returns a version as the database has it.
+func storedVersion(version engine.Derivation) int64 { return int64(version) + keyed }
 
 // Derivation implements engine.Engine.
 func (e *Engine) Derivation(ctx context.Context, resource engine.Resource) (state engine.DerivationState, err error) {
@@ -39,7 +47,7 @@ func (e *Engine) Derivation(ctx context.Context, resource engine.Resource) (stat
 func readDerivation(c *conn, cluster, resource int64) (engine.DerivationState, error) {
 	state := engine.NothingToDerive
 	_, err := c.one(func(row []driver.Value) {
-		state = engine.DerivationState{Complete: engine.Derivation(row[0].(int64)), Highest: engine.Derivation(row[1].(int64))}
+		state.Complete, state.Highest = engine.Derivation(row[0].(int64)-keyed), engine.Derivation(max(0, row[1].(int64)-keyed))
 	}, selectDerivation, cluster, resource)
 	return state, err
 }
@@ -60,7 +68,7 @@ func (s *snapshot) served(q engine.Query, resource int64) ([]engine.Condition, e
 func (e *Engine) BeginDerivation(ctx context.Context, resource engine.Resource, version engine.Derivation) (mark engine.Revision, err error) {
 	err = e.changeTotal(ctx, resource, func(w *writer, id int64) error {
 		_, err := w.conn.one(func(row []driver.Value) { mark = engine.Revision(row[0].(int64)) },
-			beginDerivation, e.cluster, id, int64(version))
+			beginDerivation, e.cluster, id, storedVersion(version))
 		return err
 	})
 	return mark, classify("begin to derive", err)
@@ -71,7 +79,7 @@ func (e *Engine) FinishDerivation(
 	ctx context.Context, resource engine.Resource, version engine.Derivation, mark engine.Revision,
 ) (finished bool, err error) {
 	err = e.changeTotal(ctx, resource, func(w *writer, id int64) error {
-		n, err := w.conn.exec(finishDerivation, e.cluster, id, int64(version), int64(mark))
+		n, err := w.conn.exec(finishDerivation, e.cluster, id, storedVersion(version), int64(mark))
 		finished = n > 0
 		return err
 	})
@@ -105,7 +113,7 @@ func (e *Engine) Underived(
 				found.Rows = append(found.Rows, rowOf(last, row[1:7]))
 			}
 			return nil
-		}, selectUnderived, e.cluster, id, after, int64(version), int64(limit))
+		}, selectUnderived, e.cluster, id, after, storedVersion(version), int64(limit))
 		if n == limit {
 			found.Last = last
 		}
@@ -114,8 +122,8 @@ func (e *Engine) Underived(
 	return found, classify(fmt.Sprintf("look for what is to be derived of %s", resource), err)
 }
 
-// noteDerived notes which version derives the rows of an object, unless a newer one has.
-func (c *change) noteDerived(object int64, version engine.Derivation) (newer bool, err error) {
-	n, err := c.conn.exec(raiseDerived, object, int64(version))
+// noteDerived notes which version derives the rows of an object, and its terms, unless a newer one has.
+func (c *change) noteDerived(object int64, version engine.Derivation, terms []byte) (newer bool, err error) {
+	n, err := c.conn.exec(raiseDerived, object, storedVersion(version), terms)
 	return n == 0, err
 }

@@ -4,7 +4,6 @@
 package sqlite
 
 import (
-	"cmp"
 	"context"
 	"database/sql/driver"
 	"slices"
@@ -12,12 +11,8 @@ import (
 	"github.com/docket-project/docket/internal/store/engine"
 )
 
-// Statements of derived rows: all go by a primary key, or by term_object.
+// Statements of reports and results: all go by a primary key.
 const (
-	insertTerm  = "INSERT INTO term (cluster, resource, name, value, created) VALUES (?, ?, ?, ?, ?)"
-	deleteTerm  = "DELETE FROM term WHERE cluster = ? AND resource = ? AND name = ? AND value = ? AND created = ?"
-	selectTerms = "SELECT name, value FROM term INDEXED BY term_object WHERE cluster = ? AND created = ?"
-
 	upsertReport = `INSERT INTO report (cluster, object, resource, namespace, name, uid, kind, source, created_at, scope,
 pass, fail, warn, error, skip) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (cluster, object) DO UPDATE SET (namespace, name, uid, kind, source, created_at, scope, pass, fail, warn, error, skip)
@@ -64,8 +59,12 @@ func add(set *map[int64]struct{}, id int64) bool {
 // derivation is what the derived rows of an object shall be.
 type derivation struct {
 	resource, created int64
-	index             []engine.Term
-	projection        *engine.Projection
+	key               string
+	// terms is what the object's row has now, and oldTerms what it had.
+	terms, oldTerms []byte
+	// older says that a program that keeps terms elsewhere has written the object.
+	older      bool
+	projection *engine.Projection
 	// prepared is what Prepare left of the projection's results, nil for nothing.
 	prepared any
 	// object is the number that report and results are under.
@@ -95,41 +94,6 @@ func (c *change) derive(d derivation) error {
 		err = c.writer.dropReport(c.engine.cluster, d.object)
 	}
 	return err
-}
-
-func (c *change) deriveTerms(d derivation) error {
-	var old []engine.Term
-	if !d.fresh {
-		err := c.conn.query(context.Background(), func(row []driver.Value) error {
-			old = append(old, engine.Term{Name: row[0].(int64), Value: row[1].(int64)})
-			return nil
-		}, selectTerms, c.engine.cluster, d.created)
-		if err != nil {
-			return err
-		}
-	}
-	wanted := slices.Clone(d.index)
-	slices.SortFunc(wanted, func(a, b engine.Term) int {
-		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Value, b.Value))
-	})
-	wanted = slices.Compact(wanted)
-	for _, term := range wanted {
-		if slices.Contains(old, term) {
-			continue
-		}
-		if _, err := c.conn.exec(insertTerm, c.engine.cluster, d.resource, term.Name, term.Value, d.created); err != nil {
-			return err
-		}
-	}
-	for _, term := range old {
-		if slices.Contains(wanted, term) {
-			continue
-		}
-		if _, err := c.conn.exec(deleteTerm, c.engine.cluster, d.resource, term.Name, term.Value, d.created); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func (c *change) deriveReport(d derivation) error {
@@ -277,7 +241,8 @@ func (c *change) deriveAll(items []engine.Derived) error {
 		if row == nil || row.Revision != item.Revision {
 			continue
 		}
-		newer, err := c.noteDerived(row.id, item.Derivation)
+		terms := packTerms(item.Index)
+		newer, err := c.noteDerived(row.id, item.Derivation, terms)
 		if err != nil {
 			return err
 		}
@@ -285,7 +250,8 @@ func (c *change) deriveAll(items []engine.Derived) error {
 			continue
 		}
 		err = c.derive(derivation{
-			resource: resource, created: int64(row.Created), index: item.Index, projection: item.Projection,
+			resource: resource, created: int64(row.Created), key: item.Key, terms: terms, oldTerms: row.terms, older: row.older,
+			projection: item.Projection,
 		})
 		if err != nil {
 			return err

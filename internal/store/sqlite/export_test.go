@@ -39,6 +39,16 @@ func Exec(t testing.TB, path, query string) {
 	}
 }
 
+// Number asks a file that no engine has open.
+func Number(ctx context.Context, path, query string) (n int64, err error) {
+	c, err := connect(path)
+	if err == nil {
+		n, err = c.number(ctx, query)
+		err = errors.Join(err, c.close())
+	}
+	return n, err
+}
+
 // SetWALLimit makes the log small enough for a test.
 func (e *Engine) SetWALLimit(bytes int64) { e.walLimit = bytes }
 
@@ -87,9 +97,11 @@ func (e *Engine) Dangling(ctx context.Context) (n int64, err error) {
 (SELECT count(*) FROM report r WHERE r.scope IS NOT NULL
  AND NOT EXISTS (SELECT 1 FROM subject s WHERE s.cluster = r.cluster AND s.id = r.scope)) +
 (SELECT count(*) FROM result r WHERE NOT EXISTS (SELECT 1 FROM report p WHERE p.cluster = r.cluster AND p.object = r.object)) +
-(SELECT count(*) FROM report r WHERE NOT EXISTS (SELECT 1 FROM object o WHERE o.cluster = r.cluster
- AND o.created = coalesce((SELECT l.created FROM large l WHERE l.cluster = r.cluster AND l.object = r.object), r.object))) +
-(SELECT count(*) FROM term t WHERE NOT EXISTS (SELECT 1 FROM object o WHERE o.cluster = t.cluster AND o.created = t.created))`)
+(SELECT count(*) FROM report r WHERE (r.cluster,
+ coalesce((SELECT l.created FROM large l WHERE l.cluster = r.cluster AND l.object = r.object), r.object)) NOT IN (SELECT cluster, created FROM object)) +
+(SELECT count(*) FROM term_key t WHERE NOT EXISTS (SELECT 1 FROM object o WHERE o.cluster = t.cluster AND o.resource = t.resource AND o.key = t.key
+ AND instr(o.terms, unhex(printf('%016x', t.term))) % 8 = 1)) +
+(SELECT abs(coalesce(sum(length(terms)), 0) / 8 - (SELECT count(*) FROM term_key)) FROM object)`)
 		return err
 	})
 	return n, err

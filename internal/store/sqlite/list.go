@@ -144,7 +144,7 @@ func (s *snapshot) revision(at engine.Revision) (engine.Revision, error) {
 
 // rows returns up to limit rows of a window, by key.
 func (s *snapshot) rows(w window, conditions []engine.Condition, limit int) ([]engine.Row, error) {
-	find, err := s.finder(w.resource, conditions, limit)
+	find, err := s.finder(w.resource, conditions)
 	if err != nil {
 		return nil, err
 	}

@@ -29,7 +29,7 @@ func statements(t *testing.T) map[string]string {
 		"addTotal": addTotal, "selectTotal": selectTotal, "sumResults": sumResults,
 		"selectResource": selectResource, "insertObject": insertObject, "selectObject": selectObject,
 		"updateObject": updateObject, "deleteObject": deleteObject, "insertEvent": insertEvent,
-		"insertTerm": insertTerm, "deleteTerm": deleteTerm, "selectTerms": selectTerms,
+		"insertTerm": insertTerm, "deleteTerm": deleteTerm, "deleteOlderTerms": deleteOlderTerms,
 		"upsertReport": upsertReport, "deleteReport": deleteReport,
 		"upsertResult": upsertResult, "selectResults": selectResults, "deleteResults": deleteResults,
 		"selectLowest": selectLowest, "insertLarge": insertLarge, "adoptLarge": adoptLarge, "retireLarge": retireLarge,
@@ -49,13 +49,23 @@ func statements(t *testing.T) map[string]string {
 		"selectSubjects": selectSubjects, "deleteSubject": deleteSubject,
 	}
 	for name, values := range map[string][]int64{"Name": nil, "Value": {1}, "Values": {1, 2}} {
-		c, err := conditionOf(1, 1, engine.Condition{Name: 1, Values: values})
+		args := make(arguments, 6)
+		terms, err := args.terms(engine.Condition{Name: 1, Values: values})
 		if err != nil {
 			t.Fatal(err)
 		}
-		all["countTerms"+name] = fmt.Sprintf(countTerms, c.terms)
-		all["checkObjects"+name] = fmt.Sprintf(checkObjects, c.exists)
-		all["gatherObjects"+name] = fmt.Sprintf(gatherObjects, c.terms, c.exists)
+		tests, err := args.tests([]engine.Condition{{Name: 2, Values: values}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		all["countTerms"+name] = fmt.Sprintf(countTerms, terms)
+		all["testObjects"+name] = fmt.Sprintf(testObjects, tests)
+		if values == nil {
+			all["keysOf"+name] = fmt.Sprintf(rowsOfKeys, fmt.Sprintf(keysOf, "DISTINCT", terms, tests))
+		} else {
+			keys := fmt.Sprintf(keysOf, "", fmt.Sprintf(oneTerm, 7), tests)
+			all["keysOf"+name] = fmt.Sprintf(rowsOfKeys, strings.Join(slices.Repeat([]string{keys}, len(values)), " UNION "))
+		}
 	}
 	return all
 }
@@ -63,7 +73,7 @@ func statements(t *testing.T) map[string]string {
 // fullScan matches a step that reads a whole table or all that a cluster has in
 // it. Subqueries and the values of a condition may be scanned.
 var fullScan = regexp.MustCompile(
-	`SCAN (o|k|e|r|object|event|term|report|result|verdict|subject|first|last|resource|revision|total|cluster)\b|\(cluster=\?\)`)
+	`SCAN (o|t|e|r|object|event|term|term_key|report|result|verdict|subject|first|last|resource|revision|total|cluster)\b|\(cluster=\?\)`)
 
 // fewRows are statements that read all that a cluster has in a small table, or
 // only the first of it.
@@ -83,7 +93,7 @@ func TestPlans(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		fmt.Fprintf(&got, "%s\n", name)
 		err := e.borrow(t.Context(), func(c *conn) error {
-			args := make([]any, strings.Count(all[name], "?"))
+			args := make([]any, 16) // More than any has.
 			return c.query(context.Background(), func(row []driver.Value) error {
 				step := text(row[3])
 				fmt.Fprintf(&got, "\t%s\n", step)

@@ -29,15 +29,15 @@ complete = min(complete, excluded.complete), highest = max(highest, excluded.hig
 	// Unique name of resource.
 	selectResource = "SELECT id FROM resource WHERE name = ?"
 	insertResource = "INSERT INTO resource (name) VALUES (?)"
-	// Primary key of object. A conflict of created is a bug and must raise.
-	insertObject = `INSERT INTO object (cluster, resource, key, revision, created, expires_at, size, codec, data, derived)
-VALUES (?1, ?2, ?3, ?4, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT (cluster, resource, key) DO NOTHING`
-	selectObject = `SELECT rowid, revision, created, expires_at, size, codec, data FROM object
+	// Primary key of object.
+	insertObject = `INSERT INTO object (cluster, resource, key, revision, created, expires_at, size, codec, data, derived, terms)
+VALUES (?1, ?2, ?3, ?4, ?4, ?5, ?6, ?7, ?8, ?9, ?10) ON CONFLICT (cluster, resource, key) DO NOTHING`
+	selectObject = `SELECT rowid, terms, derived, revision, created, expires_at, size, codec, data FROM object
 WHERE cluster = ? AND resource = ? AND key = ?`
 	selectGuard = "SELECT coalesce((SELECT revision FROM object WHERE cluster = ? AND resource = ? AND key = ?), 0)"
 	// Row id.
 	updateObject = `UPDATE object SET revision = ?2, expires_at = ?3, size = ?4, codec = ?5, data = ?6,
-derived = iif(?8, min(derived, ?7), ?7) WHERE rowid = ?1`
+derived = iif(?8, min(derived, ?7), ?7), terms = iif(?8, terms, ?9) WHERE rowid = ?1`
 	deleteObject = "DELETE FROM object WHERE rowid = ?"
 	// Primary key and event_key.
 	insertEvent = `INSERT INTO event (cluster, revision, resource, key, kind, created, previous_revision,
@@ -216,7 +216,7 @@ type total struct {
 
 // derived notes that rows were derived by a version.
 func (t *total) derived(version engine.Derivation) {
-	t.lowest, t.highest = min(t.lowest, int64(version)), max(t.highest, int64(version))
+	t.lowest, t.highest = min(t.lowest, storedVersion(version)), max(t.highest, storedVersion(version))
 }
 
 func (c *change) run(ops []engine.Op) (err error) {
@@ -264,15 +264,17 @@ func (c *change) total(resource int64) *total {
 
 // stored is a row of table object.
 type stored struct {
-	id int64
+	id    int64
+	terms []byte
+	// older says that a program that doesn't know term_key has written it.
+	older bool
 	engine.Row
 }
 
 // selectRow reads the current row of a key, nil when there is none.
 func selectRow(c *conn, cluster, resource int64, key string) (out *stored, err error) {
 	_, err = c.one(func(row []driver.Value) {
-		out = &stored{id: row[0].(int64)}
-		out.Row = rowOf(key, row[1:])
+		out = &stored{id: row[0].(int64), terms: blob(row[1]), older: row[2].(int64) < keyed, Row: rowOf(key, row[3:])}
 	}, selectObject, cluster, resource, key)
 	return out, err
 }
@@ -337,8 +339,9 @@ func (c *change) guarded(guard *engine.Guard) (bool, error) {
 // create writes a new row unless there is one at the key.
 func (c *change) create(resource int64, op *engine.Op) (bool, error) {
 	revision := c.state.Revision + 1
+	terms := packTerms(op.Index)
 	n, err := c.conn.exec(insertObject, c.engine.cluster, resource, op.Key, int64(revision),
-		op.ExpiresAt, int64(op.Value.Size), int64(op.Value.Codec), notNil(op.Value.Data), int64(op.Derivation))
+		op.ExpiresAt, int64(op.Value.Size), int64(op.Value.Codec), notNil(op.Value.Data), storedVersion(op.Derivation), terms)
 	if err != nil || n == 0 {
 		return false, err
 	}
@@ -351,7 +354,7 @@ func (c *change) create(resource int64, op *engine.Op) (bool, error) {
 	t.bytes += int64(op.Value.Size)
 	t.derived(op.Derivation)
 	return true, c.derive(derivation{
-		resource: resource, created: int64(revision), index: op.Index, projection: op.Projection, prepared: op.Prepared, fresh: true,
+		resource: resource, created: int64(revision), key: op.Key, terms: terms, projection: op.Projection, prepared: op.Prepared, fresh: true,
 	})
 }
 
@@ -363,23 +366,23 @@ func (c *change) replace(resource int64, op *engine.Op, current *stored) error {
 	}
 	t := c.total(resource)
 	t.bytes -= int64(current.Size)
+	rows := derivation{resource: resource, created: int64(current.Created), key: op.Key, oldTerms: current.terms, older: current.older}
 	if op.Kind == engine.Delete {
 		t.objects--
 		if _, err := c.conn.exec(deleteObject, current.id); err != nil {
 			return err
 		}
-		return c.derive(derivation{resource: resource, created: int64(current.Created)})
+		return c.derive(rows)
 	}
 	t.bytes += int64(op.Value.Size)
 	t.derived(op.Derivation)
-	_, err := c.conn.exec(updateObject, current.id, int64(c.state.Revision),
-		op.ExpiresAt, int64(op.Value.Size), int64(op.Value.Codec), notNil(op.Value.Data), int64(op.Derivation), number(op.KeepDerived))
+	rows.terms, rows.projection, rows.prepared = packTerms(op.Index), op.Projection, op.Prepared
+	_, err := c.conn.exec(updateObject, current.id, int64(c.state.Revision), op.ExpiresAt, int64(op.Value.Size), int64(op.Value.Codec),
+		notNil(op.Value.Data), storedVersion(op.Derivation), number(op.KeepDerived), rows.terms)
 	if err != nil || op.KeepDerived {
 		return err
 	}
-	return c.derive(derivation{
-		resource: resource, created: int64(current.Created), index: op.Index, projection: op.Projection, prepared: op.Prepared,
-	})
+	return c.derive(rows)
 }
 
 // event writes the event of the present revision. previous is nil for Create.
