@@ -25,7 +25,7 @@ WHERE cluster = ?1 AND resource = ?2 AND key > ?3 ORDER BY key LIMIT ?5`
 
 // keyed is added to versions in the database. To programs that don't know term_key they are so high that lists of
 // theirs don't go by the index; and what those programs write is of an older version than all others, so that no list
-// of ours relies on the index until it is derived anew.
+// of ours relies on the index until it is taken over (adopt.go).
 const keyed = 100
 
 // storedVersion returns a version as the database has it.
@@ -47,7 +47,7 @@ func (e *Engine) Derivation(ctx context.Context, resource engine.Resource) (stat
 func readDerivation(c *conn, cluster, resource int64) (engine.DerivationState, error) {
 	state := engine.NothingToDerive
 	_, err := c.one(func(row []driver.Value) {
-		state.Complete, state.Highest = engine.Derivation(row[0].(int64)-keyed), engine.Derivation(max(0, row[1].(int64)-keyed))
+		state.Complete, state.Highest = engine.Derivation(max(-1, row[0].(int64)-keyed)), engine.Derivation(max(0, row[1].(int64)-keyed))
 	}, selectDerivation, cluster, resource)
 	return state, err
 }

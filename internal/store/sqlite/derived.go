@@ -62,9 +62,7 @@ type derivation struct {
 	key               string
 	// terms is what the object's row has now, and oldTerms what it had.
 	terms, oldTerms []byte
-	// older says that a program that keeps terms elsewhere has written the object.
-	older      bool
-	projection *engine.Projection
+	projection      *engine.Projection
 	// prepared is what Prepare left of the projection's results, nil for nothing.
 	prepared any
 	// object is the number that report and results are under.
@@ -250,7 +248,7 @@ func (c *change) deriveAll(items []engine.Derived) error {
 			continue
 		}
 		err = c.derive(derivation{
-			resource: resource, created: int64(row.Created), key: item.Key, terms: terms, oldTerms: row.terms, older: row.older,
+			resource: resource, created: int64(row.Created), key: item.Key, terms: terms, oldTerms: row.terms,
 			projection: item.Projection,
 		})
 		if err != nil {

@@ -14,8 +14,8 @@ import (
 
 const older = engine.Resource("/reports/")
 
-// TestOlderProgram: one that keeps terms in table term, and knows no term_key, works with a database, and no list
-// relies on the index until what it wrote is derived anew.
+// TestOlderProgram: one that keeps terms in table term, and knows no term_key, works with a database, and what it
+// wrote is taken over.
 func TestOlderProgram(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "docket.db")
@@ -41,39 +41,27 @@ func TestOlderProgram(t *testing.T) {
 		"INSERT INTO event SELECT 1, 8, 1, 'gone', 3, 5, 5, 0, 0, x'', committed_at, total_bytes FROM event WHERE revision = 5",
 		"UPDATE total SET complete = min(complete, 1), highest = max(highest, 1), mark = 8",
 		"UPDATE revision SET revision = 8",
+		"INSERT INTO term (cluster, resource, name, value, created) VALUES (2, 1, 1, 1, 6)", // Of another cluster.
 	} {
 		sqlite.Exec(t, path, statement)
 	}
 
 	e = open(t, options)
-	wantTeam(t, e, 1, "a", "b", "c", "d")
-	mark, err := e.BeginDerivation(t.Context(), older, 1)
-	if err != nil {
-		t.Fatal(err)
+	if state, err := e.Derivation(t.Context(), older); err != nil || !state.Serves(1) {
+		t.Errorf("the index does not serve: %+v, %v", state, err)
 	}
-	found, err := e.Underived(t.Context(), older, "", 1, 100)
-	if err != nil || len(found.Rows) != 2 {
-		t.Fatalf("%d rows to derive, %v; want b and d", len(found.Rows), err)
-	}
-	terms := map[string]int64{"b": 2, "d": 1}
-	for _, row := range found.Rows {
-		item := engine.Derived{Resource: older, Key: row.Key, Revision: row.Revision, Derivation: 1, Index: []engine.Term{{Name: 1, Value: terms[row.Key]}}}
-		if err := e.Derive(t.Context(), []engine.Derived{item}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if finished, err := e.FinishDerivation(t.Context(), older, 1, mark); err != nil || !finished {
-		t.Fatal(finished, err)
-	}
-	wantTeam(t, e, 1, "a", "d")
+	wantTeam(t, e, 1, "a", "b", "d") // b is a candidate: it was of this team.
 	wantTeam(t, e, 2, "b", "c")
+	moved := engine.Op{Kind: engine.Update, Resource: older, Key: "b", Expect: 7, Index: []engine.Term{{Name: 1, Value: 2}}, Derivation: 1}
+	commit(t, e, []engine.Op{moved})
+	wantTeam(t, e, 1, "a", "d")
 	// The terms of what is gone are there still: they lead nowhere, and are nobody's trouble.
 	commit(t, e, []engine.Op{ofTeam("gone", 1)})
 	wantTeam(t, e, 1, "a", "d", "gone")
 	commit(t, e, []engine.Op{{Kind: engine.Delete, Resource: older, Key: "a", Expect: created.Outcomes[0].Revision}})
 	wantTeam(t, e, 1, "d", "gone")
-	if n, err := e.CountRows(t.Context(), "term"); err != nil || n != 0 {
-		t.Errorf("%d rows in table term, %v", n, err)
+	if n, err := e.CountRows(t.Context(), "term"); err != nil || n != 1 {
+		t.Errorf("%d rows in table term, %v; want that of the other cluster", n, err)
 	}
 	if n, err := e.Dangling(t.Context()); err != nil || n != 0 {
 		t.Errorf("%d rows are left over, %v", n, err)

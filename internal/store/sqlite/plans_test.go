@@ -29,7 +29,7 @@ func statements(t *testing.T) map[string]string {
 		"addTotal": addTotal, "selectTotal": selectTotal, "sumResults": sumResults,
 		"selectResource": selectResource, "insertObject": insertObject, "selectObject": selectObject,
 		"updateObject": updateObject, "deleteObject": deleteObject, "insertEvent": insertEvent,
-		"insertTerm": insertTerm, "deleteTerm": deleteTerm, "deleteOlderTerms": deleteOlderTerms,
+		"insertTerm": insertTerm, "deleteTerm": deleteTerm, "selectTerms": selectTerms,
 		"upsertReport": upsertReport, "deleteReport": deleteReport,
 		"upsertResult": upsertResult, "selectResults": selectResults, "deleteResults": deleteResults,
 		"selectLowest": selectLowest, "insertLarge": insertLarge, "adoptLarge": adoptLarge, "retireLarge": retireLarge,
@@ -44,6 +44,7 @@ func statements(t *testing.T) map[string]string {
 		"selectOldest": selectOldest, "deleteEvents": deleteEvents,
 		"selectDerivation": selectDerivation, "beginDerivation": beginDerivation, "finishDerivation": finishDerivation,
 		"selectUnderived": selectUnderived, "raiseDerived": raiseDerived,
+		"mustAdopt": mustAdopt, "selectOlder": selectOlder, "adoptObject": adoptObject, "adoptTotals": adoptTotals, "othersTerms": othersTerms,
 		"selectDemands": selectDemands, "raiseReader": raiseReader,
 		"selectVerdicts": selectVerdicts, "deleteVerdict": deleteVerdict,
 		"selectSubjects": selectSubjects, "deleteSubject": deleteSubject,
@@ -77,7 +78,7 @@ var fullScan = regexp.MustCompile(
 
 // fewRows are statements that read all that a cluster has in a small table, or
 // only the first of it.
-var fewRows = []string{"sumResults", "selectOldest", "selectLowest"}
+var fewRows = []string{"sumResults", "selectOldest", "selectLowest", "mustAdopt", "adoptTotals"}
 
 // TestPlans: each statement goes by the index that is named above it. The golden
 // file shows how; -update rewrites it.

@@ -21,13 +21,11 @@ const (
 	nameBytes = (64 - valueBits) / 8
 )
 
-// Statements of terms, by the primary key of term_key or by term_object.
+// Statements of terms, by the primary key of term_key.
 const (
 	// There may be one already: programs that don't know term_key delete objects and leave their terms.
 	insertTerm = "INSERT INTO term_key (cluster, resource, term, key) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
 	deleteTerm = "DELETE FROM term_key WHERE cluster = ? AND resource = ? AND term = ? AND key = ?"
-	// What those programs wrote.
-	deleteOlderTerms = "DELETE FROM term INDEXED BY term_object WHERE cluster = ? AND created = ?"
 )
 
 // termsOfName returns the first and the last number that terms of a name have.
@@ -59,9 +57,13 @@ func packTerms(terms []engine.Term) []byte {
 	slices.Sort(numbers)
 	packed := make([]byte, 0, len(numbers)*termBytes)
 	for _, n := range slices.Compact(numbers) {
-		packed = binary.BigEndian.AppendUint64(packed, uint64(n))
+		packed = appendTerm(packed, n)
 	}
 	return packed
+}
+
+func appendTerm(packed []byte, term int64) []byte {
+	return binary.BigEndian.AppendUint64(packed, uint64(term))
 }
 
 // unpackTerms returns the numbers of terms.
@@ -75,11 +77,6 @@ func unpackTerms(packed []byte) []int64 {
 
 // deriveTerms writes the terms that differ from what is stored.
 func (c *change) deriveTerms(d derivation) error {
-	if d.older {
-		if _, err := c.conn.exec(deleteOlderTerms, c.engine.cluster, d.created); err != nil {
-			return err
-		}
-	}
 	old, wanted := unpackTerms(d.oldTerms), unpackTerms(d.terms)
 	for _, term := range wanted {
 		if slices.Contains(old, term) {

@@ -32,7 +32,7 @@ complete = min(complete, excluded.complete), highest = max(highest, excluded.hig
 	// Primary key of object.
 	insertObject = `INSERT INTO object (cluster, resource, key, revision, created, expires_at, size, codec, data, derived, terms)
 VALUES (?1, ?2, ?3, ?4, ?4, ?5, ?6, ?7, ?8, ?9, ?10) ON CONFLICT (cluster, resource, key) DO NOTHING`
-	selectObject = `SELECT rowid, terms, derived, revision, created, expires_at, size, codec, data FROM object
+	selectObject = `SELECT rowid, terms, revision, created, expires_at, size, codec, data FROM object
 WHERE cluster = ? AND resource = ? AND key = ?`
 	selectGuard = "SELECT coalesce((SELECT revision FROM object WHERE cluster = ? AND resource = ? AND key = ?), 0)"
 	// Row id.
@@ -266,15 +266,13 @@ func (c *change) total(resource int64) *total {
 type stored struct {
 	id    int64
 	terms []byte
-	// older says that a program that doesn't know term_key has written it.
-	older bool
 	engine.Row
 }
 
 // selectRow reads the current row of a key, nil when there is none.
 func selectRow(c *conn, cluster, resource int64, key string) (out *stored, err error) {
 	_, err = c.one(func(row []driver.Value) {
-		out = &stored{id: row[0].(int64), terms: blob(row[1]), older: row[2].(int64) < keyed, Row: rowOf(key, row[3:])}
+		out = &stored{id: row[0].(int64), terms: blob(row[1]), Row: rowOf(key, row[2:])}
 	}, selectObject, cluster, resource, key)
 	return out, err
 }
@@ -366,7 +364,7 @@ func (c *change) replace(resource int64, op *engine.Op, current *stored) error {
 	}
 	t := c.total(resource)
 	t.bytes -= int64(current.Size)
-	rows := derivation{resource: resource, created: int64(current.Created), key: op.Key, oldTerms: current.terms, older: current.older}
+	rows := derivation{resource: resource, created: int64(current.Created), key: op.Key, oldTerms: current.terms}
 	if op.Kind == engine.Delete {
 		t.objects--
 		if _, err := c.conn.exec(deleteObject, current.id); err != nil {

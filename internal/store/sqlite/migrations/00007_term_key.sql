@@ -12,5 +12,5 @@ CREATE TABLE term_key (
 -- The terms of the object in term_key, 8 bytes each; null for none.
 ALTER TABLE object ADD COLUMN terms BLOB;
 
--- Table term is left to programs that don't know term_key. What they wrote is derived anew: see derivation.go.
+-- Table term is left to programs that don't know term_key. What they wrote is taken over in adopt.go.
 DROP INDEX object_created;
