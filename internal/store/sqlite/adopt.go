@@ -8,7 +8,6 @@ import (
 	"context"
 	"database/sql/driver"
 	"errors"
-	"fmt"
 	"slices"
 
 	"k8s.io/klog/v2"
@@ -51,6 +50,7 @@ func (e *Engine) adopt(ctx context.Context, w *writer) error {
 	if err == nil {
 		err = w.transaction(func() error { return e.adoptTotals(w) })
 	}
+	err = classify("take over index terms", err)
 	if errors.Is(err, engine.ErrFull) { // Lists read all objects, which is slow and right.
 		klog.ErrorS(err, "The index terms of an older version of Docket can't be taken over", "path", e.path, "objects", done)
 		err = nil
@@ -73,7 +73,7 @@ func (e *Engine) adoptObjects(ctx context.Context, w *writer) (done int, err err
 			return done, err
 		}
 		if err := w.transaction(func() error { return e.adoptSlice(ctx, w, older) }); err != nil {
-			return done, fmt.Errorf("take over index terms: %w", err)
+			return done, err
 		}
 		done, last = done+len(older), older[len(older)-1].id
 	}

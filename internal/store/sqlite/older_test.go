@@ -4,6 +4,7 @@
 package sqlite_test
 
 import (
+	"fmt"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -62,6 +63,46 @@ func TestOlderProgram(t *testing.T) {
 	wantTeam(t, e, 1, "d", "gone")
 	if n, err := e.CountRows(t.Context(), "term"); err != nil || n != 1 {
 		t.Errorf("%d rows in table term, %v; want that of the other cluster", n, err)
+	}
+	if n, err := e.Dangling(t.Context()); err != nil || n != 0 {
+		t.Errorf("%d rows are left over, %v", n, err)
+	}
+}
+
+// TestOlderProgramLeavesNoSpace: a full database opens, lists read all objects, and what an older program wrote is
+// taken over when there is space.
+func TestOlderProgramLeavesNoSpace(t *testing.T) {
+	t.Parallel()
+	const objects = 5000
+	options := sqlite.Options{Path: filepath.Join(t.TempDir(), "docket.db"), Cluster: "main"}
+	e := open(t, options)
+	commit(t, e, []engine.Op{ofTeam("a", 1)})
+	closeNow(t, e)
+	numbers := fmt.Sprintf("WITH RECURSIVE n(i) AS (SELECT 3 UNION ALL SELECT i + 1 FROM n WHERE i < %d) ", objects+1)
+	for _, statement := range []string{
+		numbers + "INSERT INTO object SELECT 1, 1, 'key-' || i, i, i, 0, 0, 0, x'', 1, NULL FROM n",
+		numbers + "INSERT INTO event SELECT 1, i, 1, 'key-' || i, 1, i, 0, 0, 0, NULL, 0, 0 FROM n",
+		numbers + "INSERT INTO term SELECT 1, 1, 1, i % 2, i FROM n",
+		"UPDATE total SET complete = 1, objects = 5000",
+		"UPDATE revision SET revision = 5001",
+	} {
+		sqlite.Exec(t, options.Path, statement)
+	}
+
+	options.MaxBytes = 1
+	e = open(t, options)
+	q := engine.Query{Resource: older, Conditions: []engine.Condition{{Name: 1, Values: []int64{1}}}, Derivation: 1}
+	if got := len(keysOfPages(t, e, q)); got != objects {
+		t.Errorf("%d objects while nothing is taken over, want all %d", got, objects)
+	}
+	closeNow(t, e)
+	options.MaxBytes = 0
+	e = open(t, options)
+	if got := len(keysOfPages(t, e, q)); got != objects/2+1 {
+		t.Errorf("%d objects when all is taken over, want %d", got, objects/2+1)
+	}
+	if n, err := e.CountRows(t.Context(), "term"); err != nil || n != 0 {
+		t.Errorf("%d rows in table term, %v", n, err)
 	}
 	if n, err := e.Dangling(t.Context()); err != nil || n != 0 {
 		t.Errorf("%d rows are left over, %v", n, err)
