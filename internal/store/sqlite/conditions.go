@@ -122,27 +122,38 @@ func (s *snapshot) finder(resource int64, conditions []engine.Condition) (finder
 	return search{s, &conditions[by], slices.Delete(slices.Clone(conditions), by, by+1)}.byTerms, nil
 }
 
-// rarest returns the condition to go by, -1 for none: one without values must have few terms.
+// rarest returns the condition to go by, -1 for none: one without values must have few terms. No more terms of one are
+// counted than those before it have.
 func (s *snapshot) rarest(resource int64, conditions []engine.Condition) (int, error) {
 	if len(conditions) == 1 && len(conditions[0].Values) > 0 {
 		return 0, nil
 	}
 	rarest, fewest := -1, int64(countedTerms)
-	for i, c := range conditions {
-		args := arguments{s.engine.cluster, resource, int64(countedTerms)}
-		terms, err := args.terms(c)
-		if err != nil {
-			return -1, err
-		}
-		n, err := s.number(s.ctx, fmt.Sprintf(countTerms, terms), args...)
-		if err != nil {
-			return -1, err
-		}
-		if n < fewest || rarest < 0 && len(c.Values) > 0 {
-			rarest, fewest = i, n
+	for _, values := range []bool{true, false} {
+		for i, c := range conditions {
+			if len(c.Values) > 0 != values {
+				continue
+			}
+			n, err := s.countTerms(resource, c, fewest)
+			if err != nil {
+				return -1, err
+			}
+			if n < fewest || rarest < 0 && values {
+				rarest, fewest = i, n
+			}
 		}
 	}
 	return rarest, nil
+}
+
+// countTerms returns how many terms meet a condition, at most limit.
+func (s *snapshot) countTerms(resource int64, c engine.Condition, limit int64) (int64, error) {
+	args := arguments{s.engine.cluster, resource, limit}
+	terms, err := args.terms(c)
+	if err != nil {
+		return 0, err
+	}
+	return s.number(s.ctx, fmt.Sprintf(countTerms, terms), args...)
 }
 
 func (s search) arguments(w window, limit int) arguments {
