@@ -26,7 +26,7 @@ const versionTable = "docket.migration"
 // migrate brings the schema up to date, or refuses, if it has to exist, one that is missing. One that is newer
 // than this program stays as it is: askDemands refuses what can't be used. Any number of processes may do
 // so at the same time: one works, the others wait.
-func migrate(ctx context.Context, conn *pgx.Conn, config *pgx.ConnConfig, existing bool) error {
+func (e *Engine) migrate(ctx context.Context, conn *pgx.Conn, config *pgx.ConnConfig) error {
 	files, err := fs.Sub(migrationFiles, "migrations")
 	if err != nil {
 		return err
@@ -44,10 +44,12 @@ func migrate(ctx context.Context, conn *pgx.Conn, config *pgx.ConnConfig, existi
 	switch {
 	case err != nil:
 		return fmt.Errorf("read the version of the schema: %w", err)
-	case version == 0 && existing:
+	case version == 0 && e.options.Existing:
 		return fmt.Errorf("%w: it has no schema docket", engine.ErrMissing)
 	case version >= newest:
 		return nil // Needs no more rights than to read and write.
+	case version > 0:
+		e.log.Warn("the schema of the database is brought up to date, which takes minutes if it is large", "from", version, "to", newest)
 	}
 	return lockSchema(ctx, conn, func() error {
 		if err := makeSchema(ctx, db); err != nil {

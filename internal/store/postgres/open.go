@@ -126,7 +126,7 @@ func Open(ctx context.Context, options Options) (*Engine, error) {
 	}
 	// The engine outlives the call that opens it, and ends with Close.
 	e.life, e.end = context.WithCancel(context.WithoutCancel(ctx))
-	if err := options.retry(ctx, config, func(ctx context.Context) error { return e.prepare(ctx, config) }); err != nil {
+	if err := options.retry(ctx, config, func(ctx, patient context.Context) error { return e.prepare(ctx, patient, config) }); err != nil {
 		e.end()
 		return nil, err
 	}
@@ -213,7 +213,7 @@ func (e *Engine) refreshPassword(_ context.Context, config *pgx.ConnConfig) erro
 
 // prepare checks the server, migrates the schema, and finds or makes the cluster,
 // over a connection of its own.
-func (e *Engine) prepare(ctx context.Context, config *pgx.ConnConfig) error {
+func (e *Engine) prepare(ctx, patient context.Context, config *pgx.ConnConfig) error {
 	conn, err := pgx.ConnectConfig(ctx, config.Copy())
 	if err != nil {
 		return err
@@ -225,7 +225,8 @@ func (e *Engine) prepare(ctx context.Context, config *pgx.ConnConfig) error {
 	if err := e.compareSessions(ctx, config, conn); err != nil {
 		return err
 	}
-	if err := migrate(ctx, conn, config, e.options.Existing); err != nil {
+	ctx = patient // A large database may take minutes to migrate.
+	if err := e.migrate(ctx, conn, config); err != nil {
 		return err
 	}
 	if e.cluster, err = e.findCluster(ctx, conn); err != nil {

@@ -23,7 +23,7 @@ func Wait(ctx context.Context, options Options) error {
 	if err != nil {
 		return err
 	}
-	return options.retry(ctx, config, func(ctx context.Context) error {
+	return options.retry(ctx, config, func(ctx, _ context.Context) error {
 		conn, err := pgx.ConnectConfig(ctx, config.Copy())
 		if err != nil {
 			return err
@@ -32,8 +32,9 @@ func Wait(ctx context.Context, options Options) error {
 	})
 }
 
-// retry makes attempts while the server is away, until ConnectTimeout or ctx ends.
-func (o *Options) retry(ctx context.Context, config *pgx.ConnConfig, attempt func(context.Context) error) error {
+// retry makes attempts while the server is away, until ConnectTimeout or ctx ends. What an attempt does with a server
+// that has answered, and what may take long, it does with patient, which ends only with the caller's.
+func (o *Options) retry(ctx context.Context, config *pgx.ConnConfig, attempt func(ctx, patient context.Context) error) error {
 	caller := ctx
 	if o.ConnectTimeout > 0 {
 		var cancel context.CancelFunc
@@ -43,7 +44,7 @@ func (o *Options) retry(ctx context.Context, config *pgx.ConnConfig, attempt fun
 	wait := openBackoff
 	var last error
 	for {
-		err := attempt(ctx)
+		err := attempt(ctx, caller)
 		if err == nil {
 			return nil
 		}

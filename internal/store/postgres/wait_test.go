@@ -64,3 +64,44 @@ func TestRefusalInWords(t *testing.T) {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
 }
+
+// TestMigrationTakesItsTime: ConnectTimeout is for a server that doesn't answer. One whose schema is being brought up to
+// date is waited for.
+func TestMigrationTakesItsTime(t *testing.T) {
+	t.Parallel()
+	const timeout = time.Second
+	url := testenv.Postgres(t).Database(t)
+	other := connect(t, url)
+	migrating, err := other.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if _, err := migrating.Exec(t.Context(), `SELECT pg_advisory_xact_lock($1, 0)`, int32(0x646f636b)); err != nil {
+		t.Fatal(err)
+	}
+	opened := make(chan error, 1)
+	go func() {
+		e, err := postgres.Open(t.Context(), postgres.Options{URL: url, Cluster: "main", ConnectTimeout: timeout})
+		if err == nil {
+			err = e.Close()
+		}
+		opened <- err
+	}()
+	for waiting := false; !waiting; {
+		const ask = `SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted
+			AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))`
+		if err := migrating.QueryRow(t.Context(), ask).Scan(&waiting); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := migrating.Exec(t.Context(), `SELECT pg_sleep($1)`, 2*timeout.Seconds()); err != nil {
+		t.Fatal(err)
+	}
+	if err := migrating.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-opened; err != nil {
+		t.Error(err)
+	}
+}
