@@ -32,22 +32,27 @@ var reports1 []byte
 // dictionaryID is written into frames; any number that stays the same.
 const dictionaryID = 0x0d0c4e71
 
+// largeSize is from where on a value is worth the tables of the higher level. They are made anew from
+// the dictionary for each value: 1.25 MB, which takes longer than to pack a report of the usual size,
+// and 0.25 MB at the lower level.
+const largeSize = 16 << 10
+
 // Codec packs and unpacks values. Safe for concurrent use.
 type Codec struct {
-	encoder *zstd.Encoder
-	decoder *zstd.Decoder
+	// small and large pack values below largeSize and others. What they write is read alike.
+	small, large *zstd.Encoder
+	decoder      *zstd.Decoder
 }
 
 // New returns a codec. It fails only when the library refuses its options.
 func New() (*Codec, error) {
-	encoder, err := zstd.NewWriter(nil,
-		zstd.WithEncoderDictRaw(dictionaryID, reports1),
-		zstd.WithEncoderLevel(zstd.SpeedDefault),
-		zstd.WithEncoderCRC(true),
-		zstd.WithWindowSize(zstd.MinWindowSize<<8),
-		zstd.WithLowerEncoderMem(true))
+	small, err := newEncoder(zstd.SpeedFastest)
 	if err != nil {
-		return nil, fmt.Errorf("zstd encoder: %w", err)
+		return nil, err
+	}
+	large, err := newEncoder(zstd.SpeedDefault)
+	if err != nil {
+		return nil, err
 	}
 	decoder, err := zstd.NewReader(nil,
 		zstd.WithDecoderDictRaw(dictionaryID, reports1),
@@ -57,12 +62,29 @@ func New() (*Codec, error) {
 	if err != nil {
 		return nil, fmt.Errorf("zstd decoder: %w", err)
 	}
-	return &Codec{encoder: encoder, decoder: decoder}, nil
+	return &Codec{small: small, large: large, decoder: decoder}, nil
+}
+
+func newEncoder(level zstd.EncoderLevel) (*zstd.Encoder, error) {
+	encoder, err := zstd.NewWriter(nil,
+		zstd.WithEncoderDictRaw(dictionaryID, reports1),
+		zstd.WithEncoderLevel(level),
+		zstd.WithEncoderCRC(true),
+		zstd.WithWindowSize(zstd.MinWindowSize<<8),
+		zstd.WithLowerEncoderMem(true))
+	if err != nil {
+		return nil, fmt.Errorf("zstd encoder: %w", err)
+	}
+	return encoder, nil
 }
 
 // Pack returns data as a value to store. Data that doesn't shrink stays raw.
 func (c *Codec) Pack(data []byte) engine.Value {
-	packed := c.encoder.EncodeAll(data, make([]byte, 0, len(data)/8+64))
+	encoder := c.small
+	if len(data) >= largeSize {
+		encoder = c.large
+	}
+	packed := encoder.EncodeAll(data, make([]byte, 0, len(data)/8+64))
 	if len(packed) >= len(data) {
 		return engine.Value{Data: data, Codec: Raw, Size: int32(len(data))}
 	}

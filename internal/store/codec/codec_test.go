@@ -31,6 +31,7 @@ func FuzzPackUnpack(f *testing.F) {
 	f.Add([]byte(nil))
 	f.Add([]byte("x"))
 	f.Add([]byte(strings.Repeat(`{"result":"pass","policy":"p"},`, 100)))
+	f.Add([]byte(strings.Repeat(`{"result":"pass","policy":"p"},`, 1000))) // Large.
 	f.Fuzz(func(t *testing.T, data []byte) {
 		value := c.Pack(data)
 		if len(value.Data) > len(data) || int(value.Size) != len(data) {
