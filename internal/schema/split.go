@@ -1,0 +1,130 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package schema
+
+import (
+	"bytes"
+	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Split calls member for each member of a JSON object in the form of [Parts], until it
+// returns false. Names come without quotes. It looks at no more of the values than it
+// has to for finding their ends, and returns false for what is no such object, or has a
+// name with escapes.
+func Split(object []byte, member func(name string, value []byte) bool) bool {
+	if len(object) < 2 || object[0] != '{' {
+		return false
+	}
+	for at := 1; at < len(object); at++ {
+		if object[at] == '}' {
+			return at == len(object)-1
+		}
+		if object[at] != '"' {
+			return false
+		}
+		end := skipText(object, at)
+		if end < 0 || end == len(object) || object[end] != ':' {
+			return false
+		}
+		name := object[at+1 : end-1]
+		if bytes.IndexByte(name, '\\') >= 0 {
+			return false
+		}
+		at = end + 1
+		if end = skip(object, at); end < 0 || end == len(object) || !member(string(name), object[at:end]) {
+			return false
+		}
+		if at = end; object[at] != ',' {
+			return object[at] == '}' && at == len(object)-1
+		}
+	}
+	return false
+}
+
+// Count returns how many items a JSON array in the form of [Parts] has, -1 if it is none.
+func Count(array []byte) int {
+	if len(array) < 2 || array[0] != '[' {
+		return -1
+	}
+	if array[1] == ']' {
+		return 0
+	}
+	for at, count := 1, 1; ; count++ {
+		if at = skip(array, at); at < 0 || at == len(array) {
+			return -1
+		}
+		switch array[at] {
+		case ']':
+			return count
+		case ',':
+			at++
+		default:
+			return -1
+		}
+	}
+}
+
+// skip returns where the value that begins at at ends, -1 if it doesn't.
+func skip(data []byte, at int) int {
+	depth := 0
+	for at < len(data) {
+		switch data[at] {
+		case '"':
+			if at = skipText(data, at); at < 0 {
+				return -1
+			}
+			if depth == 0 {
+				return at
+			}
+			continue
+		case '{', '[':
+			depth++
+		case '}', ']':
+			if depth == 0 {
+				return at // The end of what the value is in.
+			}
+			if depth--; depth == 0 {
+				return at + 1
+			}
+		case ',':
+			if depth == 0 {
+				return at
+			}
+		}
+		at++
+	}
+	return -1
+}
+
+// skipText is skip for a string.
+func skipText(data []byte, at int) int {
+	for at++; at < len(data); at++ {
+		next := bytes.IndexByte(data[at:], '"')
+		if next < 0 {
+			return -1
+		}
+		escape := bytes.IndexByte(data[at:at+next], '\\')
+		if escape < 0 {
+			return at + next + 1
+		}
+		at += escape + 1 // And what it escapes.
+	}
+	return -1
+}
+
+// ParseValue returns the Go value of JSON in the form of [Parts], as [Parse] does.
+func ParseValue(value []byte) (any, error) {
+	switch {
+	case len(value) == 0:
+	case value[0] == '"' && bytes.IndexByte(value, '\\') < 0:
+		return string(value[1 : len(value)-1]), nil
+	case value[0] == '-' || value[0] >= '0' && value[0] <= '9':
+		if whole, err := strconv.ParseInt(string(value), 10, 64); err == nil {
+			return whole, nil
+		}
+	}
+	return parseValue(jsontext.NewDecoder(bytes.NewBuffer(value)))
+}
