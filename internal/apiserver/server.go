@@ -85,7 +85,7 @@ func (c CompletedConfig) newOn(opened backend, delegate genericapiserver.Delegat
 	if err != nil {
 		return nil, err
 	}
-	if err := registry.Install(generic, groups); err != nil {
+	if err := registry.Install(generic, &c.Generic.Config, groups); err != nil {
 		return nil, err
 	}
 	handler.Install(generic.Handler.NonGoRestfulMux, c.APIGroups, c.BootstrapCAFile, c.Generic.Serializer)

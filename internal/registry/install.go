@@ -24,9 +24,12 @@ import (
 	"github.com/docket-project/docket/internal/document"
 )
 
-// Install serves groups that [APIGroups] returned.
-func Install(server *genericapiserver.GenericAPIServer, groups []*genericapiserver.APIGroupInfo) error {
+// Install serves groups that [APIGroups] returned. config is what the server was made of.
+func Install(server *genericapiserver.GenericAPIServer, config *genericapiserver.Config, groups []*genericapiserver.APIGroupInfo) error {
 	if err := server.InstallAPIGroups(groups...); err != nil {
+		return fmt.Errorf("install the API groups: %w", err)
+	}
+	if err := convertTypes(server, config, groups); err != nil {
 		return fmt.Errorf("install the API groups: %w", err)
 	}
 	served := map[string]*genericapiserver.APIGroupInfo{}

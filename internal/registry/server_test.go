@@ -80,7 +80,7 @@ func newTestServer(t *testing.T) *testServer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := Install(server, groups); err != nil {
+	if err := Install(server, config, groups); err != nil {
 		t.Fatal(err)
 	}
 	prepared := server.PrepareRun()
