@@ -50,6 +50,7 @@ type valueType struct {
 type typeable interface {
 	runtime.Object
 	members() (objectMembers, bool)
+	shallow() runtime.Object
 }
 
 // ObjectToTyped implements managedfields.TypeConverter.
@@ -71,7 +72,24 @@ func (c typeConverter) ObjectToTyped(obj runtime.Object, opts ...typed.Validatio
 	if _, err := typed.AsTyped(members.withoutLists(), as.schema, as.ref, opts...); err != nil {
 		return c.TypeConverter.ObjectToTyped(obj, opts...)
 	}
-	return typed.AsTypedUnvalidated(newObjectValue(members), as.schema, as.ref), nil //nolint:staticcheck // Validated above.
+	read := newObjectValue(members)
+	read.report = report
+	return typed.AsTypedUnvalidated(read, as.schema, as.ref), nil //nolint:staticcheck // Validated above.
+}
+
+// TypedToObject implements managedfields.TypeConverter. For each update the library asks what a value was
+// made from, only to learn its version.
+func (c typeConverter) TypedToObject(v *typed.TypedValue) (runtime.Object, error) {
+	if read, ok := v.AsValue().(objectValue); ok && read.report != nil {
+		return read.report.shallow(), nil
+	}
+	return c.TypeConverter.TypedToObject(v)
+}
+
+// shallow returns a copy whose type may be set.
+func (o *Object[T, P]) shallow() runtime.Object {
+	copied := *o
+	return &copied
 }
 
 // members returns the report as the library is to read it, false if it isn't known to be valid.
@@ -99,7 +117,8 @@ func metadataTree(meta *metav1.ObjectMeta) (map[string]any, error) {
 // objectValue down to a depth, and everything else as Go values.
 func splitMembers(object []byte, depth int) (objectMembers, bool) {
 	members := objectMembers{}
-	ok := schema.Split(object, func(name string, json []byte) bool {
+	ok := schema.Split(object, func(key, json []byte) bool {
+		name := string(key)
 		switch {
 		case json[0] == '[':
 			count := schema.Count(json)

@@ -25,9 +25,13 @@ type objectValue struct {
 	value.Value
 
 	members objectMembers
+	// report is what the object was read from; nil for a part of one.
+	report typeable
 }
 
-func newObjectValue(members objectMembers) objectValue { return objectValue{emptyObject, members} }
+func newObjectValue(members objectMembers) objectValue {
+	return objectValue{Value: emptyObject, members: members}
+}
 
 // objectMembers are values of the library, or what it can make values of.
 type objectMembers map[string]any

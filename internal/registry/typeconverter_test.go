@@ -24,6 +24,7 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/docket-project/docket/api/report"
+	"github.com/docket-project/docket/internal/results"
 	"github.com/docket-project/docket/internal/sample"
 )
 
@@ -184,6 +185,13 @@ func (m *managers) change(content map[string]any) {
 		func() { delete(metadata, "managedFields") },
 		func() { metadata["managedFields"] = []any{} },
 		func() { metadata["managedFields"] = []any{map[string]any{}} },
+		func() { // As somebody wrote it by another version.
+			if fields, ok := metadata["managedFields"].([]any); ok && len(fields) > 0 {
+				if entry, ok := fields[0].(map[string]any); ok {
+					entry["apiVersion"] = []string{"example.com/v9", "wgpolicyk8s.io/v1beta1", "a/b/c"}[m.random.IntN(3)]
+				}
+			}
+		},
 		func() { body["results"] = []any{} },
 		func() { body["results"] = []any{result} },
 		func() { body["results"] = []any{result, result, map[string]any{"policy": word}} },
@@ -241,6 +249,58 @@ func (m *managers) apply(t *testing.T, live, patch []byte, by string, force bool
 		}
 		return manager.Apply(m.read(t, live, true), applied, by, force)
 	})
+}
+
+// TestDerivesAlike: what says that nothing else is derived from an updated report is right, and knows it of an annotation.
+func TestDerivesAlike(t *testing.T) {
+	t.Parallel()
+	models := testModels(t)
+	for _, kind := range Kinds() {
+		m := newManagers(t, kind, models, 3)
+		for i := range 400 {
+			data := m.content(t, i%5)
+			var content map[string]any
+			if err := json.Unmarshal(data, &content); err != nil {
+				t.Fatal(err)
+			}
+			m.change(content)
+			old, updated := m.read(t, data, true), m.read(t, marshal(t, content), true)
+			known, ok := old.(interface {
+				DerivesAlike() func(runtime.Object) bool
+			})
+			if !ok {
+				t.Fatalf("a %T can't say what is derived", old)
+			}
+			alike := known.DerivesAlike()
+			if same := derivedOf(t, kind, old) == derivedOf(t, kind, updated); alike(updated) && !same {
+				t.Fatalf("%s\nderives not what this does, and says it does:\n%s", data, marshal(t, content))
+			}
+			changed := old.DeepCopyObject()
+			accessor, ok := report.Of(changed)
+			if !ok {
+				t.Fatalf("a %T is no report", changed)
+			}
+			accessor.SetAnnotations(map[string]string{"a": "b"})
+			if !alike(changed) {
+				t.Fatalf("%s\nderives something else with an annotation", data)
+			}
+			accessor.SetLabels(map[string]string{"new": "b"})
+			if alike(changed) {
+				t.Fatalf("%s\nderives the same with other labels", data)
+			}
+		}
+	}
+}
+
+// derivedOf returns what is derived of a report, in a form that can be compared.
+func derivedOf(t *testing.T, kind Kind, obj runtime.Object) string {
+	t.Helper()
+	labels, fields, err := kind.GetAttrs(obj)
+	if err != nil {
+		t.Fatal(err)
+	}
+	projection, err := results.Project(obj)
+	return string(marshal(t, []any{labels, fields, projection, fmt.Sprint(err)}))
 }
 
 // isStored says whether an object is more than what a create is compared with.

@@ -14,7 +14,7 @@ import (
 // returns false. Names come without quotes. It looks at no more of the values than it
 // has to for finding their ends, and returns false for what is no such object, or has a
 // name with escapes.
-func Split(object []byte, member func(name string, value []byte) bool) bool {
+func Split(object []byte, member func(name, value []byte) bool) bool {
 	if len(object) < 2 || object[0] != '{' {
 		return false
 	}
@@ -34,7 +34,7 @@ func Split(object []byte, member func(name string, value []byte) bool) bool {
 			return false
 		}
 		at = end + 1
-		if end = skip(object, at); end < 0 || end == len(object) || !member(string(name), object[at:end]) {
+		if end = skip(object, at); end <= at || end == len(object) || !member(name, object[at:end]) {
 			return false
 		}
 		if at = end; object[at] != ',' {
@@ -44,27 +44,33 @@ func Split(object []byte, member func(name string, value []byte) bool) bool {
 	return false
 }
 
-// Count returns how many items a JSON array in the form of [Parts] has, -1 if it is none.
-func Count(array []byte) int {
+// Items calls item for each item of a JSON array in the form of [Parts], until it returns
+// false. It returns false for what is no such array, too.
+func Items(array []byte, item func(value []byte) bool) bool {
 	if len(array) < 2 || array[0] != '[' {
-		return -1
+		return false
 	}
 	if array[1] == ']' {
-		return 0
+		return len(array) == 2
 	}
-	for at, count := 1, 1; ; count++ {
-		if at = skip(array, at); at < 0 || at == len(array) {
-			return -1
+	for at := 1; ; at++ {
+		end := skip(array, at)
+		if end <= at || end == len(array) || !item(array[at:end]) {
+			return false
 		}
-		switch array[at] {
-		case ']':
-			return count
-		case ',':
-			at++
-		default:
-			return -1
+		if at = end; array[at] != ',' {
+			return array[at] == ']' && at == len(array)-1
 		}
 	}
+}
+
+// Count returns how many items a JSON array in the form of [Parts] has, -1 if it is none.
+func Count(array []byte) int {
+	count := 0
+	if !Items(array, func([]byte) bool { count++; return true }) {
+		return -1
+	}
+	return count
 }
 
 // skip returns where the value that begins at at ends, -1 if it doesn't.

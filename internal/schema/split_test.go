@@ -20,12 +20,12 @@ func FuzzSplit(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		members := map[string]any{}
-		ok := Split(data, func(name string, value []byte) bool {
+		ok := Split(data, func(name, value []byte) bool {
 			parsed, err := ParseValue(value)
 			if list, ok := parsed.([]any); ok && err == nil && Count(value) != len(list) && isCanonical(value) {
 				t.Errorf("%s has %d items, counted %d", value, len(list), Count(value))
 			}
-			members[name] = parsed
+			members[string(name)] = parsed
 			return err == nil
 		})
 		var object map[string]any
