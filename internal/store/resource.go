@@ -12,10 +12,7 @@ import (
 	"unicode/utf8"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/conversion"
-	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/features"
@@ -286,38 +283,6 @@ func (r *Resource) decode(data []byte, revision engine.Revision) (runtime.Object
 		return nil, fmt.Errorf("set the resource version: %w", err)
 	}
 	return object, nil
-}
-
-// derive fills in what an op says of an object beside its value.
-func (r *Resource) derive(op *engine.Op, object runtime.Object) error {
-	terms, projection, err := r.derived(object)
-	if err != nil {
-		return err
-	}
-	op.Index, op.Projection, op.Derivation = terms, projection, r.store.options.Derivation
-	return nil
-}
-
-func (r *Resource) derived(object runtime.Object) ([]engine.Term, *engine.Projection, error) {
-	// First, because it looks at everything: what is decoded for it serves the rest.
-	var projection *engine.Projection
-	if r.config.Project != nil {
-		var err error
-		if projection, err = r.config.Project(object); err != nil {
-			return nil, nil, fmt.Errorf("result rows of the object: %w", err)
-		}
-	}
-	var l labels.Set
-	var f fields.Set
-	if r.config.Attributes != nil {
-		var err error
-		if l, f, err = r.config.Attributes(object); err != nil {
-			return nil, nil, fmt.Errorf("labels and fields of the object: %w", err)
-		}
-	} else if accessor, err := meta.Accessor(object); err == nil {
-		l = accessor.GetLabels()
-	}
-	return r.store.index.terms(l, f), projection, nil
 }
 
 // observe records how long an operation took when the returned function runs.

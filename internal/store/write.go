@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"k8s.io/apimachinery/pkg/conversion"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -50,6 +49,9 @@ func (r *Resource) Create(ctx context.Context, key string, obj, out runtime.Obje
 	if err != nil {
 		return err
 	}
+	if err := r.derive(&op, obj); err != nil {
+		return err
+	}
 	outcome, err := r.submit(ctx, op, engine.Value{})
 	if err != nil {
 		return apiError("create "+r.label, err)
@@ -63,7 +65,7 @@ func (r *Resource) Create(ctx context.Context, key string, obj, out runtime.Obje
 	return r.answer(out, obj, data, op, outcome.Revision)
 }
 
-// op returns the change that writes an object, and the object's encoding.
+// op returns the change that writes an object, but for what is derived from it, and the object's encoding.
 func (r *Resource) op(ctx context.Context, kind engine.OpKind, key string, object runtime.Object, ttl uint64) ([]byte, engine.Op, error) {
 	data, err := runtime.Encode(r.config.Codec, object)
 	if err != nil {
@@ -73,8 +75,7 @@ func (r *Resource) op(ctx context.Context, kind engine.OpKind, key string, objec
 	if err != nil {
 		return nil, engine.Op{}, err
 	}
-	op := engine.Op{Kind: kind, Resource: r.resource, Key: key, Value: value, ExpiresAt: r.expiry(ttl)}
-	return data, op, r.derive(&op, object)
+	return data, engine.Op{Kind: kind, Resource: r.resource, Key: key, Value: value, ExpiresAt: r.expiry(ttl)}, nil
 }
 
 // answer puts what was written into out, and into the cache. written is the
@@ -143,7 +144,7 @@ func (r *Resource) tryUpdate(ctx context.Context, key string, destination runtim
 		return nil, false, err
 	}
 	// update may change the object that it is given.
-	before, projectionBefore, err := r.derived(original.object)
+	before, err := r.derivedBefore(original.object)
 	if err != nil {
 		return nil, false, finalError{err}
 	}
@@ -170,7 +171,9 @@ func (r *Resource) tryUpdate(ctx context.Context, key string, destination runtim
 		return r.unchanged(ctx, key, destination, original, ignoreNotFound)
 	}
 	op.Expect = original.revision
-	op.KeepDerived = kind == engine.Update && slices.Equal(before, op.Index) && projectionBefore.Equal(op.Projection)
+	if err := before.derive(&op, updated); err != nil {
+		return nil, false, finalError{err}
+	}
 	outcome, err := r.submit(ctx, op, original.value)
 	if err != nil {
 		return nil, false, finalError{apiError("update "+r.label, err)}
