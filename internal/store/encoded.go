@@ -93,8 +93,8 @@ func (r *Resource) served(stored []byte, revision engine.Revision) ([]byte, erro
 const (
 	// streamedPage is how many rows a list without a limit reads at once after its first page, as long as they are
 	// below streamedBytes as JSON: what is in memory of each such list.
-	streamedPage  = 256
-	streamedBytes = 4 << 20
+	streamedPage  = 128
+	streamedBytes = 1 << 20
 )
 
 // encodedItems are the objects of an EncodedList.
