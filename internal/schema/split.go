@@ -44,9 +44,9 @@ func Split(object []byte, member func(name, value []byte) bool) bool {
 	return false
 }
 
-// Items calls item for each item of a JSON array in the form of [Parts], until it returns
+// items calls item for each item of a JSON array in the form of [Parts], until it returns
 // false. It returns false for what is no such array, too.
-func Items(array []byte, item func(value []byte) bool) bool {
+func items(array []byte, item func(value []byte) bool) bool {
 	if len(array) < 2 || array[0] != '[' {
 		return false
 	}
@@ -67,7 +67,7 @@ func Items(array []byte, item func(value []byte) bool) bool {
 // Count returns how many items a JSON array in the form of [Parts] has, -1 if it is none.
 func Count(array []byte) int {
 	count := 0
-	if !Items(array, func([]byte) bool { count++; return true }) {
+	if !items(array, func([]byte) bool { count++; return true }) {
 		return -1
 	}
 	return count

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/storage"
 
+	"github.com/docket-project/docket/internal/store/codec"
 	"github.com/docket-project/docket/internal/store/engine"
 )
 
@@ -74,7 +75,7 @@ func (r *Resource) unpackInto(ctx context.Context, row engine.Row, room []byte) 
 }
 
 // roomOf is how much memory the JSON of a row takes.
-func roomOf(row engine.Row) int { return max(0, int(row.Size)) + VersionRoom }
+func roomOf(row engine.Row) int { return codec.SizeOf(row.Value) + VersionRoom }
 
 // served returns what is served for what was stored.
 func (r *Resource) served(stored []byte, revision engine.Revision) ([]byte, error) {
@@ -119,22 +120,16 @@ func newEncodedItems(r *Resource, list EncodedList, predicate storage.SelectionP
 
 func (e *encodedItems) len() int { return len(e.items) }
 
-func (e *encodedItems) take(ctx context.Context, rows []engine.Row) (func(i int) bool, error) {
+func (e *encodedItems) take(ctx context.Context, rows []engine.Row) (func(i int), error) {
 	found := e.rooms(rows)
-	err := inParallel(len(rows), func(i int) (err error) {
-		if ctx.Err() != nil {
-			return storage.NewTimeoutError(rows[i].Key, "request did not complete within requested timeout")
-		}
+	err := eachRow(ctx, rows, func(i int) (err error) {
 		found[i], err = e.encode(ctx, rows[i], found[i])
-		rows[i].Data = nil
 		return err
 	})
-	return func(i int) bool {
-		if found[i] == nil {
-			return false
+	return func(i int) {
+		if found[i] != nil {
+			e.items = append(e.items, found[i])
 		}
-		e.items = append(e.items, found[i])
-		return true
 	}, err
 }
 
@@ -174,7 +169,7 @@ func (e *encodedItems) encode(ctx context.Context, row engine.Row, room []byte) 
 	if err != nil {
 		return nil, err
 	}
-	object, err := e.resource.decode(slices.Clone(data), row.Revision)
+	object, err := e.resource.decode(data, row.Revision)
 	if err != nil || !e.matches(object) {
 		return nil, err
 	}
@@ -230,24 +225,27 @@ func matches(predicate storage.SelectionPredicate, object runtime.Object) bool {
 	return err == nil && matched
 }
 
-// inParallel calls do for 0 to n-1, on several cores when it is worth it.
-func inParallel(n int, do func(i int) error) error {
-	workers := goruntime.GOMAXPROCS(0)
+// eachRow calls do with the place of each row, on several cores when it is worth it, and gives back the row's data.
+func eachRow(ctx context.Context, rows []engine.Row, do func(i int) error) error {
+	some := func(from, to int) error {
+		for i := from; i < to; i++ {
+			if ctx.Err() != nil {
+				return storage.NewTimeoutError(rows[i].Key, "request did not complete within requested timeout")
+			}
+			if err := do(i); err != nil {
+				return err
+			}
+			rows[i].Data = nil
+		}
+		return nil
+	}
+	n, workers := len(rows), goruntime.GOMAXPROCS(0)
 	if n < parallelDecode || workers == 1 {
-		return inTurn(0, n, do)
+		return some(0, n)
 	}
 	var group errgroup.Group
 	for w := range workers {
-		group.Go(func() error { return inTurn(n*w/workers, n*(w+1)/workers, do) })
+		group.Go(func() error { return some(n*w/workers, n*(w+1)/workers) })
 	}
 	return group.Wait()
-}
-
-func inTurn(from, to int, do func(i int) error) error {
-	for i := from; i < to; i++ {
-		if err := do(i); err != nil {
-			return err
-		}
-	}
-	return nil
 }

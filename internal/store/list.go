@@ -72,9 +72,8 @@ func (r *Resource) GetList(ctx context.Context, key string, opts storage.ListOpt
 
 // collector keeps the objects of a list.
 type collector interface {
-	// take looks at rows, and returns what adds the object of one of them, in order, unless it is not selected; it says
-	// whether it was.
-	take(ctx context.Context, rows []engine.Row) (add func(i int) bool, err error)
+	// take looks at rows, and returns what adds the object of one of them, in order, if it is selected.
+	take(ctx context.Context, rows []engine.Row) (add func(i int), err error)
 	// len is how many objects there are.
 	len() int
 	// finish gives the list its objects, and what yields those that it is to read itself.
@@ -311,15 +310,13 @@ type decodedItems struct {
 
 func (d *decodedItems) len() int { return d.items.Len() }
 
-func (d *decodedItems) take(ctx context.Context, rows []engine.Row) (func(i int) bool, error) {
+func (d *decodedItems) take(ctx context.Context, rows []engine.Row) (func(i int), error) {
 	d.grow(len(rows))
 	objects, err := d.resource.objects(ctx, rows)
-	return func(i int) bool {
-		if !matches(d.predicate, objects[i]) {
-			return false
+	return func(i int) {
+		if matches(d.predicate, objects[i]) {
+			d.items.Set(reflect.Append(d.items, reflect.ValueOf(objects[i]).Elem()))
 		}
-		d.items.Set(reflect.Append(d.items, reflect.ValueOf(objects[i]).Elem()))
-		return true
 	}, err
 }
 
@@ -351,12 +348,8 @@ func (d *decodedItems) finish(iter.Seq2[[][]byte, error]) {
 // and not to be changed.
 func (r *Resource) objects(ctx context.Context, rows []engine.Row) ([]runtime.Object, error) {
 	objects := make([]runtime.Object, len(rows))
-	return objects, inParallel(len(rows), func(i int) (err error) {
-		if ctx.Err() != nil {
-			return storage.NewTimeoutError(rows[i].Key, "request did not complete within requested timeout")
-		}
+	return objects, eachRow(ctx, rows, func(i int) (err error) {
 		objects[i], err = r.object(ctx, rows[i], r.store.cache.offer)
-		rows[i].Data = nil
 		return err
 	})
 }

@@ -97,8 +97,11 @@ func (c *Codec) Unpack(v engine.Value) ([]byte, error) {
 	if v.Codec == Raw {
 		return v.Data, nil
 	}
-	return c.AppendUnpacked(make([]byte, 0, max(0, min(v.Size, maxSize))), v)
+	return c.AppendUnpacked(make([]byte, 0, SizeOf(v)), v)
 }
+
+// SizeOf returns how much memory a value takes when it is unpacked, as far as a damaged one can be believed.
+func SizeOf(v engine.Value) int { return int(max(0, min(v.Size, maxSize))) }
 
 // AppendUnpacked appends to out what Pack was given, with errors as Unpack has them.
 func (c *Codec) AppendUnpacked(out []byte, v engine.Value) ([]byte, error) {

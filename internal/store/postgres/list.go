@@ -22,6 +22,8 @@ const (
 	// fewObjects have a name, or there are fewDistinct values of it: then all of these are read in the order of
 	// keys. Otherwise objects are, and each is checked.
 	fewObjects, fewDistinct = 10_000, 100
+	// askedConditions is how many conditions are asked how far they reach. The others only filter.
+	askedConditions = 8
 	// undoByRevision is how far back an old snapshot may lie for the changes since
 	// to be read in the order of revisions. Beyond, they are read by key, where the
 	// history of other keys doesn't matter.
@@ -205,6 +207,7 @@ func mostSelective(ctx context.Context, conn session, conditions []engine.Condit
 	if len(conditions) == 1 {
 		return 0, nil
 	}
+	conditions = conditions[:min(len(conditions), askedConditions)]
 	for _, rank := range ranks(conditions) {
 		reaches, err := reachesOf(ctx, conn, conditions, args, rank)
 		if err != nil {
