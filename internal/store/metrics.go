@@ -87,6 +87,9 @@ func RegisterMetrics() {
 	registerOnce.Do(func() {
 		legacyregistry.MustRegister(operationSeconds, feedResets, watchLag, polling, housekeepingErrors, tableReads, cacheRequests,
 			derivedObjects, indexComplete, fleetReplicas, formats, gauges)
+		for _, result := range []string{"hit", "miss"} { // Most reads go past the cache: a rate begins at 0 and not at the first look-up.
+			cacheRequests.WithLabelValues(result)
+		}
 		writer.RegisterMetrics()
 	})
 }

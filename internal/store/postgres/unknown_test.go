@@ -37,6 +37,8 @@ func TestUnknownKind(t *testing.T) {
 	counter := &statements{}
 	config := reader.reads.Config()
 	config.ConnConfig.Tracer = counter
+	// One connection: what a second one sends while it is prepared would be counted, too.
+	config.MaxConns, config.MinIdleConns = 1, 0
 	traced, err := pgxpool.NewWithConfig(t.Context(), config)
 	if err != nil {
 		t.Fatal(err)
