@@ -15,6 +15,7 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/utils/clock"
 )
 
 // authorized is the user of a request that the front proxy has authorized.
@@ -23,10 +24,12 @@ type authorized struct{ user.Info }
 // Authenticator returns what authenticates requests of the front proxy that config
 // describes, and marks their users; all other requests are for next.
 func Authenticator(config *authenticatorfactory.RequestHeaderConfig, next authenticator.Request) authenticator.Request {
-	front := group.NewAuthenticatedGroupAdder(headerrequest.NewDynamicVerifyOptionsSecure(
-		config.CAContentProvider.VerifyOptions, config.AllowedClientNames,
-		config.UsernameHeaders, config.UIDHeaders, config.GroupHeaders, config.ExtraHeaderPrefixes,
-	))
+	front := group.NewAuthenticatedGroupAdder(&certificates{
+		options: config.CAContentProvider.VerifyOptions,
+		names:   config.AllowedClientNames,
+		next:    headerrequest.NewDynamic(config.UsernameHeaders, config.UIDHeaders, config.GroupHeaders, config.ExtraHeaderPrefixes),
+		clock:   clock.RealClock{},
+	})
 	return authenticator.RequestFunc(func(r *http.Request) (*authenticator.Response, bool, error) {
 		// Nobody else sends these headers: to look at the certificate would be for nothing.
 		if !slices.ContainsFunc(config.UsernameHeaders.Value(), func(name string) bool { return r.Header.Get(name) != "" }) {
