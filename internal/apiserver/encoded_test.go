@@ -238,6 +238,29 @@ func sameAnswer(t *testing.T, what string, encoder runtime.Encoder, decoded, enc
 	}
 }
 
+// TestIndentedAnswers: those who read with their eyes get what programs get, with space in it.
+func TestIndentedAnswers(t *testing.T) {
+	t.Parallel()
+	s := startServer(t, databases()["sqlite"](t))
+	mustCreate(t, s.reports("fixture"), fixtureReport("indented"))
+	for _, path := range []string{reportsPath("fixture", ""), reportsPath("fixture", "indented")} {
+		plain := s.do(t, http.MethodGet, path, nil).want(t, http.StatusOK)
+		for _, answer := range []answer{
+			s.do(t, http.MethodGet, path, nil, "User-Agent: curl/8.5.0"),
+			s.do(t, http.MethodGet, path, nil, "Accept: application/json;pretty=1"),
+			s.do(t, http.MethodGet, path+"?pretty=true", nil),
+		} {
+			var compact bytes.Buffer
+			if err := json.Compact(&compact, answer.want(t, http.StatusOK).body); err != nil {
+				t.Fatal(err)
+			}
+			if want := bytes.TrimSpace(plain.body); !bytes.Equal(compact.Bytes(), want) || bytes.Count(answer.body, []byte("\n")) < 10 {
+				t.Errorf("got\n%s\nwant, indented,\n%s", answer.body, want)
+			}
+		}
+	}
+}
+
 // TestCompressedLists: lists of some size are compressed for clients that want that, as kube-apiserver does.
 func TestCompressedLists(t *testing.T) {
 	t.Parallel()

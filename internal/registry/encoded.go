@@ -44,13 +44,14 @@ func (r *REST) List(ctx context.Context, options *metainternalversion.ListOption
 	return r.Store.List(ctx, options)
 }
 
-// takesEncoded says whether the answer to a request is a report, or a list, as JSON: no Table, no PartialObjectMetadata.
+// takesEncoded says whether the answer to a request is a report, or a list, as JSON: no Table, no PartialObjectMetadata,
+// and not indented, as curl and browsers get it.
 func takesEncoded(r *http.Request, serializer runtime.NegotiatedSerializer) bool {
 	if r.Method != http.MethodGet {
 		return false
 	}
-	chosen, ok := negotiation.NegotiateMediaTypeOptions(r.Header.Get("Accept"), serializer.SupportedMediaTypes(), anyForm{})
-	return ok && chosen.Convert == nil && chosen.Accepted.MediaType == runtime.ContentTypeJSON
+	chosen, info, err := negotiation.NegotiateOutputMediaType(r, serializer, anyForm{})
+	return err == nil && chosen.Convert == nil && info.MediaType == runtime.ContentTypeJSON && info.Serializer != info.PrettySerializer
 }
 
 // anyForm lets pass whatever form a client accepts: whether it may have it is decided later.
