@@ -86,8 +86,9 @@ type kyvernoRun struct {
 
 func runKyverno(t *testing.T, b backing) kyvernoFound {
 	c := harness.StartCluster(t)
-	kyverno := harness.NewKyverno(t, c)
+	// Before Kyverno's CRDs: the garbage collector would watch these, and go on to for up to ten minutes (docs/bootstrap.md).
 	replica := register(t, c, b)
+	kyverno := harness.NewKyverno(t, c)
 	k := newKyvernoRun(t, c, kyvernoPods)
 	k.kubectl.RunInput(t, workload.PodSecurity(t), "apply", "-f", "-")
 	k.createPods(c)
