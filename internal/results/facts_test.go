@@ -141,6 +141,19 @@ func (f *facts) countRows() [][]string {
 	return counts
 }
 
+func (f *facts) namespaceCountRows() [][]string {
+	return tally(f.results, func(r fact) (key []string, ok bool) {
+		scored := "0"
+		if r.entry.Scored != nil && *r.entry.Scored {
+			scored = "1"
+		}
+		return []string{
+			r.cluster, r.report.GetNamespace(), kindOf(r.item), r.source, r.entry.Policy, r.entry.Rule, r.entry.Category,
+			r.severity(), r.result(), scored,
+		}, true
+	})
+}
+
 func (f *facts) clusterRows() [][]string {
 	reports, results := map[string]int{}, map[string]int{}
 	for _, it := range f.reports {

@@ -150,6 +150,11 @@ func testWholeViews(t *testing.T, db database, facts *facts) {
 			"cluster source policy rule category severity result scored message results",
 			facts.countRows(),
 		},
+		{
+			"policy_namespace_counts",
+			"cluster namespace report_kind source policy rule category severity result scored results",
+			facts.namespaceCountRows(),
+		},
 	} {
 		t.Run(test.view, func(t *testing.T) {
 			columns, got, err := ask(t.Context(), reader, "SELECT * FROM "+test.view)

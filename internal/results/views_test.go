@@ -68,7 +68,7 @@ func TestViewsBearAnything(t *testing.T) {
 				t.Fatal("the absurd report was not created")
 			}
 			reader := db.connect(t)
-			for _, view := range []string{"policy_results", "policy_report_summaries", "policy_result_counts", "clusters"} {
+			for _, view := range []string{"policy_results", "policy_report_summaries", "policy_result_counts", "policy_namespace_counts", "clusters"} {
 				_, rows, err := ask(t.Context(), reader, "SELECT * FROM "+view)
 				if err != nil || len(rows) == 0 {
 					t.Errorf("%s: %d rows, %v", view, len(rows), err)
@@ -167,7 +167,7 @@ func TestReaderRole(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = e.Close() })
 	reader := connectPostgres(t, location, map[string]string{"role": "docket_reader"})
-	for _, view := range []string{"policy_results", "policy_report_summaries", "policy_result_counts", "clusters", "sql_contract"} {
+	for _, view := range []string{"policy_results", "policy_report_summaries", "policy_result_counts", "policy_namespace_counts", "clusters", "sql_contract"} {
 		if _, err := reader.ExecContext(t.Context(), "SELECT * FROM docket."+view); err != nil {
 			t.Errorf("%s: %v", view, err)
 		}
@@ -223,7 +223,7 @@ func TestMigrateWithoutRights(t *testing.T) {
 	execute(remedy(t))
 	execute("SET ROLE docket_reader")
 	execute("SELECT * FROM docket.policy_results, docket.policy_report_summaries, docket.policy_result_counts, " +
-		"docket.clusters, docket.sql_contract")
+		"docket.policy_namespace_counts, docket.clusters, docket.sql_contract")
 }
 
 // remedy returns the statements that docs/sql.md has for an administrator.

@@ -21,6 +21,7 @@ const (
 	compactInterval = time.Minute
 	expireInterval  = 5 * time.Second
 	tidyInterval    = 10 * time.Minute
+	tallyInterval   = 10 * time.Second
 	usageInterval   = time.Minute
 )
 
@@ -40,6 +41,7 @@ func (s *Store) keepHouse(ctx context.Context) error {
 		{"drop old history", compactInterval, s.dropHistory},
 		{"delete expired objects", expireInterval, s.expire},
 		{"tidy up the database", tidyInterval, s.engine.Tidy},
+		{"count results", tallyInterval, s.engine.Tally},
 		{"measure the database", usageInterval, s.measure},
 	} {
 		group.Go(func() error {

@@ -76,6 +76,11 @@ type Engine interface {
 	// space back to the file system where the engine can. Bounded work a call.
 	Tidy(ctx context.Context) error
 
+	// Tally moves what commits changed to the counters of results, and makes those
+	// anew that an older program left behind. Views are right without it, and
+	// quicker after it. Bounded work a call, but for counting everything.
+	Tally(ctx context.Context) error
+
 	// Wake returns a channel that receives after a commit of another process may
 	// have happened. Nil when there is no other process. It is never closed.
 	Wake() <-chan struct{}

@@ -52,11 +52,19 @@ type Subject struct {
 // ID identifies a verdict within a database: 64 bits of a SHA-256 over its
 // fields, so that writers need not ask the database for it.
 func (v *Verdict) ID() int64 {
-	scored := "0"
-	if v.Scored {
-		scored = "1"
+	return identity(v.Source, v.Policy, v.Rule, v.Category, v.Severity, v.Result, v.Message, digit(v.Scored), v.Properties)
+}
+
+// Outcome identifies what a verdict has in common with others but for their words, by which results are counted.
+func (v *Verdict) Outcome() int64 {
+	return identity(v.Source, v.Policy, v.Rule, v.Category, v.Severity, v.Result, digit(v.Scored))
+}
+
+func digit(b bool) string {
+	if b {
+		return "1"
 	}
-	return identity(v.Source, v.Policy, v.Rule, v.Category, v.Severity, v.Result, v.Message, scored, v.Properties)
+	return "0"
 }
 
 // ID identifies a subject within a database, like Verdict.ID.

@@ -4,6 +4,8 @@
 package enginetest
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/docket-project/docket/internal/store/engine"
@@ -21,6 +23,17 @@ func (s session) wantResults(want int64) {
 	s.Helper()
 	s.same("results", s.usage().Results, want)
 	s.same("rows of results", int64(len(s.results())), want)
+	s.same("sum of counters", sum(s.counts()), want)
+}
+
+// sum adds the numbers that texts end with.
+func sum(texts []string) (total int64) {
+	for _, text := range texts {
+		var n int64
+		_, _ = fmt.Sscan(text[strings.LastIndexByte(text, ' ')+1:], &n)
+		total += n
+	}
+	return total
 }
 
 func testResults(t *testing.T, target Target) {

@@ -39,7 +39,7 @@ func (p pair) step(random *rand.Rand) {
 	p.Helper()
 	state := p.model.state()
 	p.same("state", p.state(), state)
-	switch kind := random.IntN(20); {
+	switch kind := random.IntN(21); {
 	case kind < 9:
 		p.scramble(random, 1, 30)
 	case kind < 15:
@@ -56,6 +56,9 @@ func (p pair) step(random *rand.Rand) {
 		if err := p.engine.Tidy(p.Context()); err != nil {
 			p.Fatalf("tidy: %v", err)
 		}
+	case kind < 20:
+		p.sums()
+		p.tally()
 	default:
 		upTo := between(random, state.Compacted, state.Revision)
 		upTo -= (upTo - state.Compacted) / 2
@@ -97,8 +100,17 @@ func (p pair) sums() {
 	got.DatabaseBytes, got.Oldest = want.DatabaseBytes, want.Oldest
 	p.same("usage", got, want)
 	p.same("rows of results", p.results(), p.model.results())
+	p.same("counters of results", p.counts(), p.model.counts())
 	for _, maxBytes := range []int64{0, 1, 1000, 10_000} {
 		p.same("horizon", p.horizon(1<<40, maxBytes), p.model.horizon(1<<40, maxBytes))
+	}
+}
+
+// tally does what housekeeping does for the counters of results.
+func (s session) tally() {
+	s.Helper()
+	if err := s.engine.Tally(s.Context()); err != nil {
+		s.Fatalf("tally: %v", err)
 	}
 }
 

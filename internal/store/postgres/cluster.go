@@ -56,8 +56,8 @@ WITH made AS (
 	INSERT INTO docket.cluster (name, uid) VALUES ($1, nullif($2, '')) ON CONFLICT (name) DO NOTHING RETURNING id
 )
 INSERT INTO docket.revision (cluster, revision, compacted, incarnation, history_bytes, committed_at, tidied,
-	system_identifier, timeline, relation)
-SELECT id, 1, 0, (extract(epoch FROM clock_timestamp()) * 1000000)::int8, 0, clock_timestamp(), 0, 0, 0, 0
+	system_identifier, timeline, relation, tallied)
+SELECT id, 1, 0, (extract(epoch FROM clock_timestamp()) * 1000000)::int8, 0, clock_timestamp(), 0, 0, 0, 0, 2
 FROM made`, name, uid)
 	return err
 }

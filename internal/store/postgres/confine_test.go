@@ -111,6 +111,9 @@ func TestConfinedRoles(t *testing.T) {
 	for _, e := range []engine.Engine{east, west} {
 		commit(t, e, []engine.Op{create("a"), create("b")})
 		commit(t, e, []engine.Op{create("c")})
+		if err := e.Tally(t.Context()); err != nil {
+			t.Errorf("tally: %v", err)
+		}
 		if err := e.Tidy(t.Context()); err != nil {
 			t.Errorf("tidy: %v", err)
 		}
@@ -181,7 +184,8 @@ func checkConfinedServer(t *testing.T, location string, tables map[string]string
 func checkConfinedReader(t *testing.T, location string) {
 	conn := connect(t, location)
 	for view, column := range map[string]string{
-		"policy_results": "cluster", "policy_report_summaries": "cluster", "policy_result_counts": "cluster", "clusters": "name",
+		"policy_results": "cluster", "policy_report_summaries": "cluster", "policy_result_counts": "cluster",
+		"policy_namespace_counts": "cluster", "clusters": "name",
 	} {
 		var clusters []string
 		err := conn.QueryRow(t.Context(), fmt.Sprintf(`SELECT array_agg(DISTINCT %s) FROM %s`, column, view)).Scan(&clusters)

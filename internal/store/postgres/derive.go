@@ -26,7 +26,7 @@ import (
 //     its cost would be ops times rows,
 //   - changes(resource, objects, bytes, results, derivation, revision): what is added to the
 //     sums, and which version derived rows in a commit of which revision, null for none,
-//   - counter(valid): whether facts may be written.
+//   - counter(valid, tallied): whether facts may be written, and whether counters are kept (tally.go).
 //
 // Rows that go are looked up one by one, which OFFSET 0 and LIMIT keep so, and deleted by their place: in a join
 // with the table a plan that was made while it was empty may read all rows of the cluster for each object.
@@ -41,8 +41,8 @@ const deriveCTEs = `dropped_terms AS (
 		SELECT ctid AS place FROM docket.term WHERE cluster = $1 AND created = s.object OFFSET 0
 	) d WHERE t.ctid = d.place
 ), old_reports AS MATERIALIZED (
-	SELECT s.resource, p.*, s.reports AS replaced FROM stale s CROSS JOIN LATERAL (
-		SELECT ctid AS place, scope, verdicts FROM docket.report WHERE cluster = $1 AND object = s.object LIMIT 1
+	SELECT s.resource, p.*, s.object, s.reports AS replaced FROM stale s CROSS JOIN LATERAL (
+		SELECT ctid AS place, scope, namespace, kind, verdicts FROM docket.report WHERE cluster = $1 AND object = s.object LIMIT 1
 	) p
 ), dropped_reports AS (
 	DELETE FROM docket.report p USING old_reports o WHERE p.ctid = o.place AND NOT o.replaced
@@ -50,7 +50,7 @@ const deriveCTEs = `dropped_terms AS (
 	DELETE FROM docket.result r USING stale s CROSS JOIN LATERAL (
 		SELECT ctid AS place FROM docket.result WHERE cluster = $1 AND object = s.object OFFSET 0
 	) d WHERE r.ctid = d.place
-	RETURNING s.resource, r.verdict, r.subject
+	RETURNING s.resource, s.object, r.verdict, r.subject
 ), released AS MATERIALIZED (
 	SELECT (
 		SELECT array_agg(v) FROM (
@@ -87,11 +87,13 @@ const deriveCTEs = `dropped_terms AS (
 		kind = excluded.kind, source = excluded.source, created_at = excluded.created_at, scope = excluded.scope,
 		pass = excluded.pass, fail = excluded.fail, warn = excluded.warn, error = excluded.error, skip = excluded.skip,
 		verdicts = excluded.verdicts, result_seconds = excluded.result_seconds, seconds = excluded.seconds
+	RETURNING object, namespace, kind, verdicts
 ), added_results AS (
 	INSERT INTO docket.result (cluster, object, verdict, subject, seconds, idx)
 	SELECT $1, (SELECT objects FROM fresh)[r.op], r.verdict, r.subject, r.seconds, r.idx
 	FROM unnest($25::int4[], $26::int8[], $27::int8[], $28::int8[], $29::int4[]) AS r(op, verdict, subject, seconds, idx)
 	WHERE (SELECT objects FROM fresh)[r.op] > 0
+	RETURNING object, verdict
 ), added_verdicts AS (
 	INSERT INTO docket.verdict (cluster, id, source, policy, rule, category, severity, result, message, scored, properties)
 	SELECT $1, v.* FROM unnest($30::int8[], $31::text[], $32::text[], $33::text[], $34::text[], $35::text[], $36::text[],
@@ -124,7 +126,7 @@ const deriveCTEs = `dropped_terms AS (
 ), added_totals AS (
 	INSERT INTO docket.total (cluster, resource, objects, bytes, results, complete, building, highest, mark, generation)
 	SELECT $1, resource, objects, bytes, results, complete, complete, highest, mark, generation FROM old_totals WHERE place IS NULL
-)`
+), ` + tallyCTE
 
 // derivedArgs are $1 to $45: rows as arrays, a column each.
 type derivedArgs struct {
@@ -328,7 +330,7 @@ func jsonText(s string) string {
 // incarnation, $52 the versions that derived them.
 const deriveRowsSQL = `
 WITH counter AS MATERIALIZED (
-	SELECT incarnation = $51::int8 AND $50::int8 IN (-1, tidied) AS valid, incarnation, tidied, revision FROM ` + newestCounter + ` r
+	SELECT incarnation = $51::int8 AND $50::int8 IN (-1, tidied) AS valid, incarnation, tidied, revision, tallied FROM ` + newestCounter + ` r
 ), decided AS MATERIALIZED (
 	SELECT i.*, o.created, o.place, (SELECT valid FROM counter) AND o.revision IS NOT NULL AS applies
 	FROM unnest($2::int2[], $46::text[], $47::int8[], $48::bool[], $49::int4[], $52::int2[]) WITH ORDINALITY

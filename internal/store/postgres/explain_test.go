@@ -56,6 +56,8 @@ func TestPlans(t *testing.T) {
 		"underived": underivedSQL, "demands": demandsSQL, "beat": beatSQL, "leave": leaveSQL,
 		"tidy, idle verdicts": idleVerdictsSQL, "tidy, drop verdicts": dropVerdictsSQL,
 		"tidy, idle subjects": idleSubjectsSQL, "tidy, drop subjects": dropSubjectsSQL,
+		"tally, state": tallyStateSQL, "tally, move": moveTallySQL, "tally, begin": beginTallySQL, "tally, drop": dropTallySQL,
+		"tally, empty": dropEmptySQL, "tally, outcomes": dropOutcomesSQL,
 		"tidy, next verdicts": nextVerdictsSQL, "tidy, next subjects": nextSubjectsSQL,
 	}
 	for name, shape := range shapes {

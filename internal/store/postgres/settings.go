@@ -30,7 +30,7 @@ func writerSettings(synchronousCommit string) settings {
 	if synchronousCommit == "" {
 		synchronousCommit = "on"
 	}
-	return append(planSettings(), "lock_timeout", "5s", "statement_timeout", "10s", "synchronous_commit", synchronousCommit)
+	return append(planSettings(), tallySetting, tallyKept, "lock_timeout", "5s", "statement_timeout", "10s", "synchronous_commit", synchronousCommit)
 }
 
 // ownSession adds what only makes sense for a session that nobody else has. The server looks

@@ -116,6 +116,9 @@ func (e *Engine) Tidy(ctx context.Context) error {
 	if err == nil {
 		err = t.walk(callCtx)
 	}
+	if err == nil {
+		err = t.counters(callCtx)
+	}
 	if errors.Is(err, errNotAlone) {
 		return nil
 	}
@@ -250,6 +253,7 @@ func (t *tidier) removeFrom(ctx context.Context, tx pgx.Tx, ids []int64, idleSQL
 	}
 	// Under the counter no commit can be about to refer to them.
 	return t.engine.underCounter(ctx, tx, func(pipeline *pgx.Batch) {
+		moveAll(pipeline, t.engine.cluster)
 		pipeline.Queue(dropSQL, t.engine.cluster, idle)
 		pipeline.Queue(countRemovalSQL, t.engine.cluster)
 	})

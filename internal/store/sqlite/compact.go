@@ -196,6 +196,9 @@ func (e *Engine) Tidy(ctx context.Context) error {
 		}
 	}
 	if err == nil {
+		err = e.write(ctx, e.tidyTally)
+	}
+	if err == nil {
 		err = e.write(ctx, func(w *writer) error { return e.shrink(ctx, w) })
 	}
 	return classify("tidy", err)

@@ -40,9 +40,11 @@ const maxKnown = 1 << 16
 // writes, and because it is emptied when a transaction fails or rows are removed.
 type known struct {
 	verdicts, subjects map[int64]struct{}
+	// outcomes are what verdicts are counted by, by their ids: they are in the database, too.
+	outcomes map[int64]int64
 }
 
-func (k *known) clear() { k.verdicts, k.subjects = nil, nil }
+func (k *known) clear() { *k = known{} }
 
 // add says whether an id is new to a set, and adds it.
 func add(set *map[int64]struct{}, id int64) bool {
@@ -149,8 +151,16 @@ func (c *change) deriveResults(d derivation) error {
 			return err
 		}
 	}
+	at, was := whereOf(d.projection), where{}
+	if len(old) > 0 {
+		if was, err = c.whereWas(d.object); err != nil {
+			return err
+		}
+	}
 	for i, r := range wanted {
+		c.count(at, r.verdict, 1)
 		if i < len(old) {
+			c.count(was, old[i].verdict, -1)
 			if old[i] == r {
 				continue
 			}
@@ -163,6 +173,9 @@ func (c *change) deriveResults(d derivation) error {
 		}
 	}
 	if len(wanted) < len(old) {
+		for _, r := range old[len(wanted):] {
+			c.count(was, r.verdict, -1)
+		}
 		if _, err := c.writer.dropResults(c.engine.cluster, d.object, int64(len(wanted))); err != nil {
 			return err
 		}
@@ -255,5 +268,9 @@ func (c *change) deriveAll(items []engine.Derived) error {
 			return err
 		}
 	}
-	return c.flushTotals()
+	if err := c.flushTotals(); err != nil || !c.writer.tallied {
+		return err
+	}
+	_, err := c.conn.exec(markTallied, c.engine.cluster)
+	return err
 }

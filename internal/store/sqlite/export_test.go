@@ -70,7 +70,24 @@ func (e *Engine) Rows(ctx context.Context, query string) (rows [][]driver.Value,
 
 // Results implements enginetest.Results.
 func (e *Engine) Results(ctx context.Context) ([]string, error) {
-	rows, err := e.Rows(ctx, fmt.Sprintf(enginetest.ResultsSQL, "policy_results", "cluster", e.cluster))
+	return e.texts(ctx, enginetest.ResultsSQL, "policy_results")
+}
+
+// Counts implements enginetest.Results.
+func (e *Engine) Counts(ctx context.Context) ([]string, error) {
+	rows, err := e.Rows(ctx, fmt.Sprintf("SELECT tallied = revision FROM revision WHERE cluster = %d", e.cluster))
+	if err == nil && rows[0][0].(int64) != 1 {
+		err = errors.New("the counters are not kept")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return e.texts(ctx, enginetest.CountsSQL, "policy_namespace_counts")
+}
+
+// texts reads a column of a view.
+func (e *Engine) texts(ctx context.Context, format, view string) ([]string, error) {
+	rows, err := e.Rows(ctx, fmt.Sprintf(format, view, "cluster", e.cluster))
 	results := make([]string, 0, len(rows))
 	for _, row := range rows {
 		results = append(results, text(row[0]))

@@ -46,6 +46,9 @@ func statements(t *testing.T) map[string]string {
 		"selectUnderived": selectUnderived, "raiseDerived": raiseDerived,
 		"mustAdopt": mustAdopt, "selectOlder": selectOlder, "adoptObject": adoptObject, "adoptTotals": adoptTotals, "othersTerms": othersTerms,
 		"selectDemands": selectDemands, "raiseReader": raiseReader,
+		"addTally": addTally, "selectVerdict": selectVerdict, "insertOutcome": insertOutcome, "selectPlace": selectPlace,
+		"countVerdicts": countVerdicts, "deleteEmpty": deleteEmpty, "deleteOutcomes": deleteOutcomes,
+		"isTallied": isTallied, "markTallied": markTallied,
 		"selectVerdicts": selectVerdicts, "deleteVerdict": deleteVerdict,
 		"selectSubjects": selectSubjects, "deleteSubject": deleteSubject,
 	}
@@ -74,11 +77,11 @@ func statements(t *testing.T) map[string]string {
 // fullScan matches a step that reads a whole table or all that a cluster has in
 // it. Subqueries and the values of a condition may be scanned.
 var fullScan = regexp.MustCompile(
-	`SCAN (o|t|e|r|object|event|term|term_key|report|result|verdict|subject|first|last|resource|revision|total|cluster)\b|\(cluster=\?\)`)
+	`SCAN (o|t|e|r|object|event|term|term_key|report|result|verdict|subject|first|last|resource|revision|total|cluster|tally|outcome)\b|\(cluster=\?\)`)
 
 // fewRows are statements that read all that a cluster has in a small table, or
 // only the first of it.
-var fewRows = []string{"sumResults", "selectOldest", "selectLowest", "mustAdopt", "adoptTotals"}
+var fewRows = []string{"sumResults", "selectOldest", "selectLowest", "mustAdopt", "adoptTotals", "deleteEmpty", "deleteOutcomes"}
 
 // TestPlans: each statement goes by the index that is named above it. The golden
 // file shows how; -update rewrites it.

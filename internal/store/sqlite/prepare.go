@@ -208,6 +208,9 @@ func (c *change) stageRow(object int64, row stagedRow) error {
 			return err
 		}
 	}
+	if _, _, err := c.outcome(row.verdict); err != nil {
+		return err
+	}
 	_, err := c.conn.exec(insertResult, c.engine.cluster, object, row.position, row.index, row.verdict, row.subject, row.seconds)
 	return err
 }
@@ -230,6 +233,7 @@ func (c *change) place(d *derivation) (there bool, err error) {
 		return false, err // Whoever prepared the rows gave them up meanwhile.
 	}
 	d.object = staged.object
+	c.countAll(d.projection)
 	c.total(d.resource).results += staged.results
 	return true, nil
 }
@@ -249,10 +253,15 @@ func (c *change) leave(d *derivation) (over bool, err error) {
 		d.object = old.object
 		_, err = c.conn.exec(resizeLarge, c.engine.cluster, old.object, d.created, int64(len(d.projection.Results)))
 		return true, err
-	case found:
-		_, err = c.conn.exec(retireLarge, c.engine.cluster, old.object)
-	default:
+	case !found:
 		old.object = d.created
+	}
+	if err := c.discount(old.object); err != nil {
+		return false, err
+	}
+	if found {
+		_, err = c.conn.exec(retireLarge, c.engine.cluster, old.object)
+	} else {
 		old.results, err = c.writer.dropResults(c.engine.cluster, d.created, 0)
 	}
 	if err != nil {

@@ -97,7 +97,8 @@ func (w *twins) compare(when string) {
 	w.Helper()
 	for _, view := range []string{
 		"SELECT * FROM policy_results ORDER BY report, result_index", "SELECT * FROM policy_report_summaries ORDER BY uid",
-		"SELECT * FROM policy_result_counts ORDER BY policy, message", "SELECT reports, results FROM clusters",
+		"SELECT * FROM policy_result_counts ORDER BY policy, message",
+		"SELECT * FROM policy_namespace_counts ORDER BY policy, rule, result, severity", "SELECT reports, results FROM clusters",
 	} {
 		large, err := w.large.Rows(w.Context(), view)
 		if err != nil {

@@ -20,9 +20,9 @@ const (
 	selectCluster  = "SELECT id FROM cluster WHERE name = ?"
 	insertCluster  = "INSERT INTO cluster (name, created_at, uid) VALUES (?, ?, nullif(?, ''))"
 	bindCluster    = "UPDATE cluster SET uid = ?2 WHERE id = ?1"
-	seedRevision   = "INSERT INTO revision (cluster, revision, compacted, incarnation, history_bytes) VALUES (?, 1, 0, ?, 0)"
+	seedRevision   = "INSERT INTO revision (cluster, revision, compacted, incarnation, history_bytes, tallied) VALUES (?, 1, 0, ?, 0, 1)"
 	selectLatest   = "SELECT committed_at FROM event WHERE cluster = ? ORDER BY revision DESC LIMIT 1"
-	jumpRevision   = "UPDATE revision SET revision = ?2, compacted = ?2, incarnation = ?3 WHERE cluster = ?1"
+	jumpRevision   = "UPDATE revision SET revision = ?2, compacted = ?2, incarnation = ?3, tallied = iif(tallied = revision, ?2, 0) WHERE cluster = ?1"
 )
 
 // join finds or makes the cluster, moves its revision ahead when the database

@@ -19,7 +19,7 @@ import (
 const (
 	// Primary key of revision.
 	selectCounters = "SELECT revision, compacted, incarnation, history_bytes FROM revision WHERE cluster = ?"
-	updateCounters = "UPDATE revision SET revision = ?2, history_bytes = ?3 WHERE cluster = ?1"
+	updateCounters = "UPDATE revision SET revision = ?2, history_bytes = ?3, tallied = iif(?4, ?2, 0) WHERE cluster = ?1"
 	// Primary key of total.
 	addTotal = `INSERT INTO total (cluster, resource, objects, bytes, results, complete, building, highest, mark)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, ?7, ?8) ON CONFLICT (cluster, resource) DO UPDATE SET
@@ -50,6 +50,8 @@ type writer struct {
 	ledger *ledger
 	// known holds the ids of verdicts and subjects that are certainly stored.
 	known known
+	// tallied says that the counters of results are kept.
+	tallied bool
 	// dropped is what Tidy looks at first.
 	dropped leftover.Set
 	// tidy is where Tidy goes on.
@@ -204,6 +206,8 @@ type change struct {
 	now      int64
 	outcomes []engine.Outcome
 	totals   map[int64]*total
+	// tally gathers what is added to the counters of results.
+	tally map[counted]int64
 	// resources that got an id in this commit.
 	resources map[engine.Resource]int64
 }
@@ -238,13 +242,13 @@ func (c *change) run(ops []engine.Op) (err error) {
 	if err := c.flushTotals(); err != nil {
 		return err
 	}
-	if _, err := c.conn.exec(updateCounters, c.engine.cluster, int64(c.state.Revision), c.historyBytes); err != nil {
+	if _, err := c.conn.exec(updateCounters, c.engine.cluster, int64(c.state.Revision), c.historyBytes, number(c.writer.tallied)); err != nil {
 		return err
 	}
 	return c.writer.ledger.reserve(int64(c.state.Revision))
 }
 
-// flushTotals adds what the commit changed to the sums.
+// flushTotals adds what the commit changed to the sums and counters.
 func (c *change) flushTotals() error {
 	for resource, t := range c.totals {
 		if _, err := c.conn.exec(addTotal, c.engine.cluster, resource, t.objects, t.bytes, t.results,
@@ -252,7 +256,7 @@ func (c *change) flushTotals() error {
 			return err
 		}
 	}
-	return nil
+	return c.flushTally()
 }
 
 func (c *change) total(resource int64) *total {

@@ -1,0 +1,151 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package postgres_test
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/docket-project/docket/internal/store/engine"
+	"github.com/docket-project/docket/internal/store/enginetest"
+	"github.com/docket-project/docket/internal/testenv"
+)
+
+// differencesSQL counts the rows in which the counters differ from a count of all results.
+const differencesSQL = `
+WITH counted AS (
+	SELECT cluster, namespace, report_kind, source, policy, rule, category, severity, result, scored, count(*) AS results
+	FROM docket.policy_results GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
+), kept AS (SELECT * FROM docket.policy_namespace_counts)
+SELECT count(*) FROM ((SELECT * FROM counted EXCEPT ALL SELECT * FROM kept) UNION ALL (SELECT * FROM kept EXCEPT ALL SELECT * FROM counted)) AS d`
+
+// wantTally checks the counters, and whether they are kept.
+func wantTally(t *testing.T, conn *pgx.Conn, what string, kept bool) {
+	t.Helper()
+	var differences, state int
+	err := conn.QueryRow(t.Context(), `SELECT (`+differencesSQL+`), (SELECT max(tallied) FROM docket.revision)`).Scan(&differences, &state)
+	if err != nil || differences != 0 || (state == 2) != kept {
+		t.Errorf("%s: %d counters differ, state %d, %v; want none, and kept=%t", what, differences, state, err, kept)
+	}
+}
+
+// TestTallyOlderProgram: what a program writes that doesn't keep the counters voids them, and they are made anew when
+// none of that kind lives any more.
+func TestTallyOlderProgram(t *testing.T) {
+	t.Parallel()
+	url := testenv.Postgres(t).Database(t)
+	e, older := open(t, url, "main"), connect(t, url)
+	tally := func() {
+		t.Helper()
+		if err := e.Tally(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	commit(t, e, benchOps(20))
+	wantTally(t, older, "changes", true)
+	tally()
+	wantTally(t, older, "moved", true)
+	commit(t, e, benchOps(20))
+	for i, statement := range []string{
+		`UPDATE docket.report SET verdicts = verdicts[1:5] WHERE object % 3 = 0`,
+		`DELETE FROM docket.report WHERE object = (SELECT max(object) FROM docket.report)`,
+		`INSERT INTO docket.report SELECT (jsonb_populate_record(r, '{"object": 999999}')).* FROM docket.report AS r LIMIT 1`,
+		`DELETE FROM docket.verdict WHERE id = (SELECT max(id) FROM docket.verdict)`,
+	} {
+		if _, err := older.Exec(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+		wantTally(t, older, statement, false)
+		commit(t, e, benchOps(3))
+		execute(t, url, `INSERT INTO docket.replica (cluster, id, reads, derives, seen) VALUES (1, 'older', 1, 1, now())`)
+		tally()
+		wantTally(t, older, "while an older program lives", false)
+		execute(t, url, `DELETE FROM docket.replica`)
+		tally()
+		wantTally(t, older, fmt.Sprint("made anew ", i), true)
+	}
+}
+
+// TestTallyBesideCommits: the counters are right in every snapshot while they are made and moved, and while programs
+// that keep them write beside one that doesn't.
+func TestTallyBesideCommits(t *testing.T) {
+	t.Parallel()
+	url := testenv.Postgres(t).Database(t)
+	e, conn := open(t, url, "main"), connect(t, url)
+	other := open(t, url, "main")
+	commit(t, e, benchOps(50))
+	const older = `WITH picked AS (SELECT object FROM docket.report ORDER BY random() LIMIT 3)
+		UPDATE docket.report SET verdicts = verdicts[2:] WHERE object IN (SELECT object FROM picked) AND cardinality(verdicts) > 2`
+	var writers sync.WaitGroup
+	done := make(chan struct{})
+	for _, writer := range []func(i int){
+		func(int) { commit(t, e, benchOps(2)) },
+		func(int) { commit(t, other, benchOps(1)) },
+		func(i int) {
+			if i%4 == 0 {
+				execute(t, url, older)
+			}
+		},
+	} {
+		writers.Go(func() {
+			for i := range 25 {
+				writer(i)
+			}
+		})
+	}
+	go func() { writers.Wait(); close(done) }()
+	for ended := false; !ended; {
+		select {
+		case <-done:
+			ended = true
+		default:
+		}
+		var differences int
+		if err := e.Tally(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if err := conn.QueryRow(t.Context(), differencesSQL).Scan(&differences); err != nil || differences != 0 {
+			t.Fatalf("%d counters differ, %v", differences, err)
+		}
+	}
+	for range 2 { // Once to end what a void cut short.
+		if err := e.Tally(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	wantTally(t, conn, "at the end", true)
+}
+
+// TestTallyIdentity: SQL makes the same ids as Go, and what is zero or not referred to goes.
+func TestTallyIdentity(t *testing.T) {
+	t.Parallel()
+	url := testenv.Postgres(t).Database(t)
+	e, conn := open(t, url, "main"), connect(t, url)
+	op := enginetest.Report(1)
+	created := commit(t, e, []engine.Op{op}).Outcomes[0]
+	if err := e.Tally(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var found, left int
+	verdict := op.Projection.Results[0].Verdict
+	if err := conn.QueryRow(t.Context(), `SELECT count(*) FROM docket.outcome WHERE id = $1`, verdict.Outcome()).Scan(&found); err != nil || found != 1 {
+		t.Errorf("%d outcomes have the id that Go makes, %v", found, err)
+	}
+	op.Kind, op.Expect = engine.Delete, created.Revision
+	commit(t, e, []engine.Op{op})
+	if err := e.Tally(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Tidy(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	err := conn.QueryRow(t.Context(), `SELECT (SELECT count(*) FROM docket.outcome) + (SELECT count(*) FROM docket.tally)
+		+ (SELECT count(*) FROM docket.tally_change)`).Scan(&left)
+	if err != nil || left != 0 {
+		t.Errorf("%d rows of counters are left, %v", left, err)
+	}
+}
