@@ -28,8 +28,8 @@ const (
 	isTallied   = "SELECT tallied = revision FROM revision WHERE cluster = ?"
 	markTallied = "UPDATE revision SET tallied = revision WHERE cluster = ?"
 
-	addTally = `INSERT INTO tally (cluster, outcome, namespace, kind, results) VALUES (?, ?, ?, ?, ?)
-ON CONFLICT (cluster, outcome, namespace, kind) DO UPDATE SET results = results + excluded.results`
+	addTally = `INSERT INTO tally (cluster, namespace, kind, outcome, results) VALUES (?, ?, ?, ?, ?)
+ON CONFLICT (cluster, namespace, kind, outcome) DO UPDATE SET results = results + excluded.results`
 	selectVerdict = "SELECT source, policy, rule, category, severity, result, scored FROM verdict WHERE cluster = ? AND id = ?"
 	insertOutcome = `INSERT INTO outcome (cluster, id, source, policy, rule, category, severity, result, scored)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (cluster, id) DO NOTHING`
@@ -42,7 +42,7 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (cluster, id) DO NOTHING`
 	selectAll   = `SELECT r.namespace, r.kind, x.verdict FROM report AS r
 CROSS JOIN result AS x ON x.cluster = r.cluster AND x.object = r.object WHERE r.cluster = ?`
 	deleteOutcomes = `DELETE FROM outcome WHERE cluster = ?1
-AND NOT EXISTS (SELECT 1 FROM tally WHERE tally.cluster = ?1 AND tally.outcome = outcome.id)`
+AND id NOT IN (SELECT outcome FROM tally WHERE cluster = ?1)`
 	// tally_empty.
 	deleteEmpty = "DELETE FROM tally INDEXED BY tally_empty WHERE cluster = ? AND results = 0"
 )
@@ -122,12 +122,12 @@ func (c *change) flushTally() error {
 	}
 	clear(c.tally)
 	for _, of := range slices.SortedFunc(maps.Keys(sums), func(a, b counted) int {
-		return cmp.Or(cmp.Compare(a.verdict, b.verdict), cmp.Compare(a.namespace, b.namespace), cmp.Compare(a.kind, b.kind))
+		return cmp.Or(cmp.Compare(a.namespace, b.namespace), cmp.Compare(a.kind, b.kind), cmp.Compare(a.verdict, b.verdict))
 	}) {
 		if sums[of] == 0 {
 			continue
 		}
-		if _, err := c.conn.exec(addTally, c.engine.cluster, of.verdict, of.namespace, of.kind, sums[of]); err != nil {
+		if _, err := c.conn.exec(addTally, c.engine.cluster, of.namespace, of.kind, of.verdict, sums[of]); err != nil {
 			return err
 		}
 	}

@@ -19,11 +19,12 @@ CREATE TABLE outcome (
 -- Results of an outcome in the reports of a namespace.
 CREATE TABLE tally (
     cluster   INTEGER NOT NULL,
-    outcome   INTEGER NOT NULL, -- outcome.id
     namespace TEXT    NOT NULL, -- of the report, as kind is
     kind      TEXT    NOT NULL,
+    outcome   INTEGER NOT NULL, -- outcome.id
     results   INTEGER NOT NULL,
-    PRIMARY KEY (cluster, outcome, namespace, kind)
+    -- A report changes counters of one namespace, which are on one page or two.
+    PRIMARY KEY (cluster, namespace, kind, outcome)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX tally_empty ON tally (cluster) WHERE results = 0;
 
@@ -41,7 +42,7 @@ END;
 ANALYZE sqlite_schema;
 INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
     ('outcome', 'outcome', '2000 2000 1'),
-    ('tally', 'tally', '100000 100000 50 1 1');
+    ('tally', 'tally', '100000 100000 200 200 1');
 
 -- The same as a count over policy_results. Where tally is out of date everything is counted.
 CREATE VIEW policy_namespace_counts AS
