@@ -56,6 +56,8 @@ type EncodedList struct {
 	metav1.TypeMeta
 	metav1.ListMeta
 
+	// empty returns the list with its metadata and without items, which come last.
+	empty func(metav1.ListMeta) ([]byte, error)
 	items [][]byte
 	rest  iter.Seq2[[][]byte, error]
 }
@@ -64,8 +66,34 @@ type EncodedList struct {
 func NewEncodedList(kind gvk.GroupVersionKind) *EncodedList {
 	l := &EncodedList{}
 	l.SetGroupVersionKind(kind)
+	l.empty = func(meta metav1.ListMeta) ([]byte, error) { return marshalEmptyList(l.TypeMeta, meta) }
 	return l
 }
+
+// Form is what a list of reports can be served as.
+type Form interface {
+	// Empty returns the list without items, which come last in it, as JSON.
+	Empty(meta metav1.ListMeta) ([]byte, error)
+	// Item returns the JSON that stands for a report. It shares nothing with that, which is given as it is served.
+	Item(report []byte) ([]byte, error)
+}
+
+// ShapedList is an EncodedList with something else in place of reports.
+type ShapedList struct {
+	*EncodedList
+
+	form Form
+}
+
+// NewShapedList returns an empty list of reports whose list kind is given.
+func NewShapedList(kind gvk.GroupVersionKind, form Form) *ShapedList {
+	l := NewEncodedList(kind)
+	l.empty = form.Empty
+	return &ShapedList{l, form}
+}
+
+// Shape returns what the list has in place of a report. It may be called from several goroutines.
+func (l *ShapedList) Shape(report []byte) ([]byte, error) { return l.form.Item(report) }
 
 // SetItems sets the reports: the first ones, and what yields the following ones page by page each time that it is
 // called, nil for none. Pages are not used after the next one was asked for.
@@ -102,12 +130,11 @@ func (l *EncodedList) write(w io.Writer) error {
 }
 
 func (l *EncodedList) encode(w io.Writer) error {
-	start, err := marshalListHead(l.TypeMeta, l.ListMeta)
+	empty, err := l.empty(l.ListMeta)
 	if err != nil {
 		return err
 	}
-	out := newListWriter(w)
-	out.start(start)
+	out := newListWriter(w, empty)
 	for _, item := range l.items {
 		out.item(item)
 	}

@@ -213,23 +213,21 @@ func unmarshal(data []byte, into any) error {
 	return kjson.UnmarshalCaseSensitivePreserveInts(data, into)
 }
 
-// marshalListHead returns a list as JSON, up to and with the bracket of its items. As in
-// lists of custom resources, the token to continue with is there even if it is empty.
-func marshalListHead(kind metav1.TypeMeta, meta metav1.ListMeta) ([]byte, error) {
-	var head struct {
+// marshalEmptyList returns a list without items as JSON. As in lists of custom resources,
+// the token to continue with is there even if it is empty.
+func marshalEmptyList(kind metav1.TypeMeta, meta metav1.ListMeta) ([]byte, error) {
+	var empty struct {
 		metav1.TypeMeta `json:",inline"`
 		Metadata        struct {
 			Continue           string `json:"continue"`
 			RemainingItemCount *int64 `json:"remainingItemCount,omitempty"`
 			ResourceVersion    string `json:"resourceVersion"`
 		} `json:"metadata"`
+		Items []struct{} `json:"items"`
 	}
-	head.TypeMeta = kind
-	head.Metadata.Continue, head.Metadata.ResourceVersion = meta.Continue, meta.ResourceVersion
-	head.Metadata.RemainingItemCount = meta.RemainingItemCount
-	data, err := stdjson.Marshal(head)
-	if err != nil {
-		return nil, err
-	}
-	return append(bytes.TrimSuffix(data, []byte("}")), `,"items":[`...), nil
+	empty.TypeMeta = kind
+	empty.Metadata.Continue, empty.Metadata.ResourceVersion = meta.Continue, meta.ResourceVersion
+	empty.Metadata.RemainingItemCount = meta.RemainingItemCount
+	empty.Items = []struct{}{}
+	return stdjson.Marshal(empty)
 }

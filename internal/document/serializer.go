@@ -181,12 +181,11 @@ func (l *List[T, P]) MarshalJSON() ([]byte, error) {
 func (l *List[T, P]) write(w io.Writer) error {
 	head := List[T, P]{ListMeta: l.ListMeta}
 	head.state()
-	start, err := marshalListHead(head.TypeMeta, head.ListMeta)
+	empty, err := marshalEmptyList(head.TypeMeta, head.ListMeta)
 	if err != nil {
 		return err
 	}
-	out := newListWriter(w)
-	out.start(start)
+	out := newListWriter(w, empty)
 	var item []byte
 	for i := range l.Items {
 		if item, err = l.Items[i].stated().appendJSON(item[:0]); err != nil {
@@ -202,26 +201,30 @@ const listBuffer = 64 << 10
 
 // listWriter writes a list as JSON. It keeps its first error.
 type listWriter struct {
-	to    io.Writer
 	out   *bufio.Writer
 	items int
-	err   error
+	// none is what the list has for items if there are none.
+	none []byte
+	err  error
 }
 
-func newListWriter(w io.Writer) *listWriter {
-	return &listWriter{to: w, out: bufio.NewWriterSize(w, listBuffer)}
-}
-
-// start writes the list up to its items. The first byte goes alone: that is how the library knows that more will come
-// than a first write shows, when it decides whether to compress.
-func (l *listWriter) start(head []byte) {
-	if _, l.err = l.to.Write(head[:1]); l.err == nil {
-		l.write(head[1:])
+// newListWriter begins a list, which is given without items: they come last in it.
+func newListWriter(w io.Writer, empty []byte) *listWriter {
+	l := &listWriter{out: bufio.NewWriterSize(w, listBuffer)}
+	items := bytes.LastIndexByte(empty, ':') + 1
+	l.none = bytes.TrimSuffix(empty[items:], []byte("}"))
+	// The first byte goes alone: that is how the library knows that more will come than a first write shows, when it
+	// decides whether to compress.
+	if _, l.err = w.Write(empty[:1]); l.err == nil {
+		l.write(empty[1:items])
 	}
+	return l
 }
 
 func (l *listWriter) item(data []byte) {
-	if l.items > 0 {
+	if l.items == 0 {
+		l.write([]byte("["))
+	} else {
 		l.write([]byte(","))
 	}
 	l.items++
@@ -235,7 +238,12 @@ func (l *listWriter) write(data []byte) {
 }
 
 func (l *listWriter) end() error {
-	l.write([]byte("]}\n"))
+	if l.items == 0 {
+		l.write(l.none)
+	} else {
+		l.write([]byte("]"))
+	}
+	l.write([]byte("}\n"))
 	if l.err != nil {
 		return l.err
 	}

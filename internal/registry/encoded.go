@@ -12,7 +12,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/endpoints/handlers/negotiation"
+	"k8s.io/apiserver/pkg/endpoints/request"
 	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
+	genericapiserver "k8s.io/apiserver/pkg/server"
 
 	"github.com/docket-project/docket/internal/document"
 )
@@ -38,20 +40,46 @@ func (r *REST) Get(ctx context.Context, name string, options *metav1.GetOptions)
 
 // List implements rest.Lister.
 func (r *REST) List(ctx context.Context, options *metainternalversion.ListOptions) (runtime.Object, error) {
+	if form, ok := ctx.Value(formKey{}).(document.Form); ok {
+		return r.shaped(form).List(ctx, options)
+	}
 	if r.encoded != nil && document.WantsEncoded(ctx) {
 		return r.encoded.List(ctx, options)
 	}
 	return r.Store.List(ctx, options)
 }
 
-// takesEncoded says whether the answer to a request is a report, or a list, as JSON: no Table, no PartialObjectMetadata,
-// and not indented, as curl and browsers get it.
-func takesEncoded(r *http.Request, serializer runtime.NegotiatedSerializer) bool {
+// shaped returns the same store for lists of a form.
+func (r *REST) shaped(form document.Form) *genericregistry.Store {
+	shaped := *r.encoded
+	shaped.NewListFunc = func() runtime.Object { return document.NewShapedList(r.kind.ListKind(), form) }
+	return &shaped
+}
+
+// encodedRequest returns a request with what its answer needs of reports: nothing but that they are JSON, if it is a
+// report or a list as JSON that is not indented, as curl and browsers get it.
+func encodedRequest(r *http.Request, info *request.RequestInfo, group *genericapiserver.APIGroupInfo) *http.Request {
 	if r.Method != http.MethodGet {
-		return false
+		return r
 	}
-	chosen, info, err := negotiation.NegotiateOutputMediaType(r, serializer, anyForm{})
-	return err == nil && chosen.Convert == nil && info.MediaType == runtime.ContentTypeJSON && info.Serializer != info.PrettySerializer
+	target, ok := plainJSON(r, group.NegotiatedSerializer, anyForm{})
+	switch {
+	case !ok:
+		return r
+	case target == nil:
+		return r.WithContext(document.WithEncoded(r.Context()))
+	}
+	served, ok := group.VersionedResourcesStorageMap[info.APIVersion][info.Resource].(*REST)
+	if !ok || served.encoded == nil || info.Verb != "list" {
+		return r
+	}
+	return served.shapedRequest(r, *target, group.NegotiatedSerializer)
+}
+
+// plainJSON says whether the answer to a request is JSON that is not indented, and what it is to be converted to.
+func plainJSON(r *http.Request, serializer runtime.NegotiatedSerializer, allowed negotiation.EndpointRestrictions) (*schema.GroupVersionKind, bool) {
+	chosen, info, err := negotiation.NegotiateOutputMediaType(r, serializer, allowed)
+	return chosen.Convert, err == nil && info.MediaType == runtime.ContentTypeJSON && info.Serializer != info.PrettySerializer
 }
 
 // anyForm lets pass whatever form a client accepts: whether it may have it is decided later.

@@ -20,8 +20,6 @@ import (
 	"k8s.io/kube-openapi/pkg/common"
 	"k8s.io/kube-openapi/pkg/spec3"
 	"k8s.io/kube-openapi/pkg/validation/spec"
-
-	"github.com/docket-project/docket/internal/document"
 )
 
 // Install serves groups that [APIGroups] returned. config is what the server was made of.
@@ -44,8 +42,8 @@ func Install(server *genericapiserver.GenericAPIServer, config *genericapiserver
 		case isStrategicMerge(r.Request):
 			refusePatch(group, info, w.ResponseWriter, r.Request)
 			return
-		case takesEncoded(r.Request, group.NegotiatedSerializer):
-			r.Request = r.Request.WithContext(document.WithEncoded(r.Request.Context()))
+		default:
+			r.Request = encodedRequest(r.Request, info, group)
 		}
 		chain.ProcessFilter(r, w)
 	})

@@ -45,10 +45,7 @@ func newTableConvertor(columns []Column) *tableConvertor {
 // ConvertToTable returns obj, a report or a list of reports, as a table. The
 // headings are shared between calls: callers must not change them.
 func (c *tableConvertor) ConvertToTable(_ context.Context, obj, tableOptions runtime.Object) (*metav1.Table, error) {
-	table := &metav1.Table{}
-	if options, ok := tableOptions.(*metav1.TableOptions); !ok || options == nil || !options.NoHeaders {
-		table.ColumnDefinitions = c.headers
-	}
+	table := c.empty(tableOptions)
 	if list, err := meta.ListAccessor(obj); err == nil {
 		table.ResourceVersion = list.GetResourceVersion()
 		table.Continue = list.GetContinue()
@@ -62,6 +59,15 @@ func (c *tableConvertor) ConvertToTable(_ context.Context, obj, tableOptions run
 	}
 	table.Rows = rows
 	return table, nil
+}
+
+// empty returns a table without rows, with headings unless the options say otherwise.
+func (c *tableConvertor) empty(tableOptions runtime.Object) *metav1.Table {
+	table := &metav1.Table{Rows: []metav1.TableRow{}}
+	if options, ok := tableOptions.(*metav1.TableOptions); !ok || options == nil || !options.NoHeaders {
+		table.ColumnDefinitions = c.headers
+	}
+	return table
 }
 
 func (c *tableConvertor) cells(obj runtime.Object, _ metav1.Object, name, _ string) ([]any, error) {

@@ -8,6 +8,7 @@ import (
 	"iter"
 	goruntime "runtime"
 	"slices"
+	"sync"
 
 	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -33,6 +34,14 @@ type EncodedList interface {
 	runtime.Object
 	// SetItems sets the objects as they are served. rest is nil for none.
 	SetItems(first [][]byte, rest iter.Seq2[[][]byte, error])
+}
+
+// ShapedList is an EncodedList that has something smaller in place of objects.
+type ShapedList interface {
+	EncodedList
+	// Shape returns what the list has in place of an object, which is given as it is served. It is called from several
+	// goroutines, and what it returns shares nothing with the object.
+	Shape(object []byte) ([]byte, error)
 }
 
 // VersionAdder is a codec for which objects are served as they are stored but for the resourceVersion. Without one,
@@ -104,7 +113,9 @@ type encodedItems struct {
 	list     EncodedList
 	// matches is nil if all objects do.
 	matches func(runtime.Object) bool
-	items   [][]byte
+	// shape is that of a ShapedList, nil for others.
+	shape func(object []byte) ([]byte, error)
+	items [][]byte
 	// page has the memory of items if those are of one page only.
 	page   []byte
 	paging bool
@@ -114,6 +125,9 @@ func newEncodedItems(r *Resource, list EncodedList, predicate storage.SelectionP
 	e := &encodedItems{resource: r, list: list}
 	if !predicate.Empty() || predicate.ShardSelector != nil {
 		e.matches = func(object runtime.Object) bool { return matches(predicate, object) }
+	}
+	if shaped, ok := list.(ShapedList); ok {
+		e.shape = shaped.Shape
 	}
 	return e
 }
@@ -133,10 +147,11 @@ func (e *encodedItems) take(ctx context.Context, rows []engine.Row) (func(i int)
 	}, err
 }
 
-// rooms returns memory for the JSON of each row. Where objects may not match, nobody knows how much will be kept.
+// rooms returns memory for the JSON of each row. Where objects may not match, or are not kept, nobody knows how much will
+// be kept.
 func (e *encodedItems) rooms(rows []engine.Row) [][]byte {
 	rooms := make([][]byte, len(rows))
-	if e.matches != nil && !e.paging {
+	if e.shape != nil || e.matches != nil && !e.paging {
 		return rooms
 	}
 	size := 0
@@ -157,8 +172,34 @@ func (e *encodedItems) rooms(rows []engine.Row) [][]byte {
 	return rooms
 }
 
-// encode returns the JSON of a row, nil if the object doesn't match.
+// encode returns what the list has for a row, nil if the object doesn't match.
 func (e *encodedItems) encode(ctx context.Context, row engine.Row, room []byte) ([]byte, error) {
+	if e.shape == nil {
+		return e.served(ctx, row, room)
+	}
+	shared, _ := shapingRooms.Get().(*[]byte)
+	defer shapingRooms.Put(shared)
+	if cap(*shared) < roomOf(row) {
+		*shared = make([]byte, 0, roomOf(row))
+	}
+	data, err := e.served(ctx, row, *shared)
+	if err != nil || data == nil {
+		return nil, err
+	}
+	item, err := e.shape(data)
+	if err != nil {
+		return nil, &corruptError{err}
+	}
+	return item, nil
+}
+
+// shapingRooms are memory for objects of which something smaller is made at once.
+//
+//nolint:gochecknoglobals // That all lists share it is its purpose.
+var shapingRooms = sync.Pool{New: func() any { return new([]byte) }}
+
+// served returns the JSON of a row, nil if the object doesn't match.
+func (e *encodedItems) served(ctx context.Context, row engine.Row, room []byte) ([]byte, error) {
 	if room == nil {
 		room = make([]byte, 0, roomOf(row))
 	}
@@ -188,7 +229,7 @@ func (l *lister) rest(ctx context.Context, from engine.Query) iter.Seq2[[][]byte
 	}
 	return func(yield func([][]byte, error) bool) {
 		follower := *l
-		into := &encodedItems{resource: l.resource, matches: first.matches, paging: true}
+		into := &encodedItems{resource: l.resource, matches: first.matches, shape: first.shape, paging: true}
 		follower.into = into
 		reader := reader{readers: &l.resource.store.readers}
 		reader.needs(l.revision)
