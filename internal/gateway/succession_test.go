@@ -41,7 +41,7 @@ func TestNamespaceMadeAnew(t *testing.T) {
 			extension := newExtension(t, "new.example.com/v1", g)
 			extension.put("team/old")
 			g.register(extension)
-			wantNames(t, g, alice, "old")
+			g.eventually("the server is asked", func() error { return namesAre(g, alice, "old") })
 
 			cluster.change(func() { delete(cluster.namespaces, "team") })
 			wantNames(t, g, alice, "old") // Whatever is between a namespace and the next is nobody's.

@@ -165,6 +165,12 @@ func TestPooledHousekeeping(t *testing.T) {
 		}
 		working.Wait()
 	}
+	// What a replica left because the other one was at it goes the next time.
+	created := commit(t, replicas[0], []engine.Op{create("last")}).Outcomes[0].Revision
+	last := commit(t, replicas[0], []engine.Op{{Kind: engine.Delete, Resource: reports, Key: "last", Expect: created}}).State
+	if err := replicas[0].Compact(t.Context(), last.Revision); err != nil {
+		t.Error(err)
+	}
 	for _, e := range replicas {
 		if err := e.Tidy(t.Context()); err != nil {
 			t.Error(err)
