@@ -9,8 +9,10 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -97,6 +99,9 @@ type run struct {
 	report    *Report
 	// stop ends all checks.
 	stop context.CancelCauseFunc
+
+	// probes counts those that were given an id.
+	probes atomic.Int64
 
 	mu sync.Mutex // for report
 }
@@ -217,11 +222,12 @@ func (r *run) tryObject(ctx context.Context, resource *Resource) error {
 	return p.prepare(ctx, "delete the object", Delete(p.Path(object.GetName()), DeleteNow()))
 }
 
+// probe returns one whose id no other probe of the run has: ids that are drawn meet sooner or later.
 func (r *run) probe(resource *Resource) *Probe {
 	return &Probe{
 		GroupVersion: r.options.GroupVersion, Resources: r.resources, Resource: resource,
 		HasCore: r.hasCore, HasCredentials: hasCredentials(r.options.Config),
-		run: r, id: r.id + "-" + utilrand.String(5),
+		run: r, id: r.id + "-" + strconv.FormatInt(r.probes.Add(1), 10),
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"strconv"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -87,6 +89,30 @@ func TestSkipAndOnly(t *testing.T) {
 	}
 	_, err := conformance.Run(t.Context(), conformance.Options{Config: good(t), GroupVersion: reports, Checks: checks, Skip: []string{"four"}})
 	wantText(t, err.Error(), `there is no check "four"`)
+}
+
+// TestNamesDiffer: no two checks of a run use one name, however many there are.
+func TestNamesDiffer(t *testing.T) {
+	const many = 20_000
+	var mu sync.Mutex
+	names := map[string]struct{}{}
+	check := conformance.Check{PerResource: true, Run: func(_ context.Context, p *conformance.Probe) error {
+		mu.Lock()
+		defer mu.Unlock()
+		names[p.Name()] = struct{}{}
+		return nil
+	}}
+	checks := make([]conformance.Check, many)
+	for i := range checks {
+		checks[i] = check
+		checks[i].ID = strconv.Itoa(i)
+	}
+	if _, err := run(t.Context(), good(t), checks...); err != nil {
+		t.Fatal(err)
+	}
+	if len(names) != many {
+		t.Errorf("%d checks have %d names", many, len(names))
+	}
 }
 
 // TestIsolated: isolated checks find an empty namespace one after the other, whatever they leave.
