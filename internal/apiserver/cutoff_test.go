@@ -47,25 +47,22 @@ func TestDatabaseGoesDuringAList(t *testing.T) {
 	}
 }
 
-// longList has more bytes than wait between server and client: some 20 MB.
-const longList = 3000
+// A list of longList reports with up to longReport results has 22 MB: more than wait between server and client, where
+// a stream of HTTP/2 may be 4 MB ahead, and the buffers of both systems.
+const (
+	longList   = 1500
+	longReport = 80
+)
 
 func fillDatabase(t *testing.T, url string) {
 	t.Helper()
-	options := apiserver.NewStorageOptions()
-	options.Database = url
-	reports, err := apiserver.OpenReports(t.Context(), options)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, kind := range registry.Kinds() {
-		if kind.Resource == policyReports.Resource {
-			fillOddly(t, reports.Storage(), kind, longList)
+	onReports(t, url, func(reports *apiserver.Reports) {
+		for _, kind := range registry.Kinds() {
+			if kind.Resource == policyReports.Resource {
+				fillOddly(t, reports.Storage(), kind, longList, longReport)
+			}
 		}
-	}
-	if err := reports.Close(); err != nil {
-		t.Fatal(err)
-	}
+	})
 }
 
 // startList asks for all policy reports and returns their list when it has begun.

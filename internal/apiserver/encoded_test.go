@@ -39,27 +39,35 @@ func TestEncodedAnswers(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			options := apiserver.NewStorageOptions()
-			options.Database = database(t)
-			reports, err := apiserver.OpenReports(t.Context(), options)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer func() {
-				if err := reports.Close(); err != nil {
-					t.Error(err)
+			onReports(t, database(t), func(reports *apiserver.Reports) {
+				for _, kind := range registry.Kinds() {
+					n := fewReports
+					if kind.Resource == "policyreports" {
+						n = manyReports
+					}
+					fillOddly(t, reports.Storage(), kind, n, fewResults)
+					compareEncoded(t, kind, reports.Storage()[kind.GroupResource()])
 				}
-			}()
-			for _, kind := range registry.Kinds() {
-				n := fewReports
-				if kind.Resource == "policyreports" {
-					n = manyReports
-				}
-				fillOddly(t, reports.Storage(), kind, n)
-				compareEncoded(t, kind, reports.Storage()[kind.GroupResource()])
-			}
+			})
 		})
 	}
+}
+
+// onReports has use work on the reports of a database, without a server.
+func onReports(t *testing.T, database string, use func(*apiserver.Reports)) {
+	t.Helper()
+	options := apiserver.NewStorageOptions()
+	options.Database = database
+	reports, err := apiserver.OpenReports(t.Context(), options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := reports.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	use(reports)
 }
 
 const (
@@ -67,10 +75,12 @@ const (
 	fewReports = 120
 	// manyReports are more than two pages of a list without a limit.
 	manyReports = 1600
+	// fewResults are enough where reports are told apart by their metadata.
+	fewResults = 2
 )
 
-// fillOddly stores reports whose metadata is of every form.
-func fillOddly(t *testing.T, storage imports.Storage, kind registry.Kind, n int) {
+// fillOddly stores n reports whose metadata is of every form, with up to the given number of results.
+func fillOddly(t *testing.T, storage imports.Storage, kind registry.Kind, n, results int) {
 	t.Helper()
 	of, err := sample.KindOf(kind.GroupVersionKind.Kind)
 	if err != nil {
@@ -80,7 +90,7 @@ func fillOddly(t *testing.T, storage imports.Storage, kind registry.Kind, n int)
 	var group errgroup.Group
 	group.SetLimit(64)
 	for i := range n {
-		report := cluster.Report(of, i, i%3)
+		report := cluster.Report(of, i, i%(results+1))
 		report.SetName(fmt.Sprintf("report-%04d", i))
 		if kind.Namespaced {
 			report.SetNamespace(fmt.Sprintf("team-%d", i%3))

@@ -85,17 +85,13 @@ func TestDerivationIsPinned(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			url, db := f.open(t)
-			options := apiserver.NewStorageOptions()
-			options.Database = url
-			reports, err := apiserver.OpenReports(t.Context(), options)
-			if err != nil {
-				t.Fatal(err)
-			}
-			want := contents(t, db, f.derived) // As the migrations since have it.
-			err = reports.Store.RebuildResults(t.Context(), nil)
-			if closeErr := reports.Close(); err != nil || closeErr != nil {
-				t.Fatal(err, closeErr)
-			}
+			var want map[string][]string
+			onReports(t, url, func(reports *apiserver.Reports) {
+				want = contents(t, db, f.derived) // As the migrations since have it.
+				if err := reports.Store.RebuildResults(t.Context(), nil); err != nil {
+					t.Error(err)
+				}
+			})
 			if diff := cmp.Diff(want, contents(t, db, f.derived)); diff != "" {
 				t.Errorf("derived rows (-fixture +now):\n%s", diff)
 			}
