@@ -4,14 +4,17 @@
 package postgres_test
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/docket-project/docket/internal/store/engine"
 	"github.com/docket-project/docket/internal/store/enginetest"
+	"github.com/docket-project/docket/internal/store/postgres"
 	"github.com/docket-project/docket/internal/testenv"
 )
 
@@ -118,6 +121,93 @@ func TestTallyBesideCommits(t *testing.T) {
 		}
 	}
 	wantTally(t, conn, "at the end", true)
+}
+
+// TestTallyMadeMeanwhile: the counters are made from all reports of one moment and what was committed since, neither
+// counted twice nor forgotten, and are void if somebody voided them meanwhile.
+func TestTallyMadeMeanwhile(t *testing.T) {
+	t.Parallel()
+	newReports := func(t *testing.T, e *postgres.Engine, _ string) { commit(t, e, benchOps(5)) }
+	for name, test := range map[string]struct {
+		hold      func(t *testing.T, url string) *pgx.Conn
+		meanwhile func(t *testing.T, e *postgres.Engine, url string)
+		kept      bool
+	}{
+		"commits before the moment": {holdTally, newReports, true},
+		"commits after it":          {holdCount, newReports, true},
+		"an older program after it": {holdCount, func(t *testing.T, _ *postgres.Engine, url string) {
+			execute(t, url, "UPDATE docket.report SET verdicts = verdicts[1:5]")
+		}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			url := testenv.Postgres(t).Database(t)
+			e, conn := open(t, url, "main"), connect(t, url)
+			commit(t, e, benchOps(20))
+			if err := e.Tally(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			execute(t, url, "UPDATE docket.revision SET tallied = 0")
+			holder := test.hold(t, url)
+			made := make(chan error, 1)
+			go func() { made <- e.Tally(t.Context()) }()
+			awaitLock(t, conn)
+			test.meanwhile(t, e, url)
+			if err := errors.Join(holder.Close(t.Context()), <-made); err != nil {
+				t.Fatal(err)
+			}
+			wantTally(t, conn, "made", test.kept)
+			if err := e.Tally(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			wantTally(t, conn, "once more", true)
+		})
+	}
+}
+
+// holdTally has who makes the counters wait before it looks at reports, until the connection is closed.
+func holdTally(t *testing.T, url string) *pgx.Conn {
+	t.Helper()
+	return holding(t, url, "LOCK TABLE docket.tally IN ACCESS EXCLUSIVE MODE")
+}
+
+// holdCount has who makes the counters wait when it has looked at all reports: with a counter that it is going to add.
+func holdCount(t *testing.T, url string) *pgx.Conn {
+	t.Helper()
+	var outcome int64
+	var namespace, kind string
+	err := connect(t, url).QueryRow(t.Context(), `WITH all_of_them AS (DELETE FROM docket.tally RETURNING outcome, namespace, kind)
+		SELECT outcome, namespace, kind FROM all_of_them LIMIT 1`).Scan(&outcome, &namespace, &kind)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return holding(t, url, "INSERT INTO docket.tally (cluster, outcome, namespace, kind, results) VALUES (1, $1, $2, $3, 1)", outcome, namespace, kind)
+}
+
+// holding returns a connection whose transaction has executed a statement.
+func holding(t *testing.T, url, statement string, arguments ...any) *pgx.Conn {
+	t.Helper()
+	conn := connect(t, url)
+	_, err := conn.Exec(t.Context(), "BEGIN")
+	if err == nil {
+		_, err = conn.Exec(t.Context(), statement, arguments...)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return conn
+}
+
+// awaitLock returns when somebody waits for a lock in the database.
+func awaitLock(t *testing.T, conn *pgx.Conn) {
+	t.Helper()
+	for waiting := false; !waiting; {
+		err := conn.QueryRow(t.Context(), "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock')").Scan(&waiting)
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
 }
 
 // TestTallyIdentity: SQL makes the same ids as Go, and what is zero or not referred to goes.
