@@ -205,33 +205,54 @@ func (g *gate) set(part string, refuse func(*http.Request) error) {
 
 func (g *gate) wrap(inner http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(r *http.Request) (*http.Response, error) {
-		g.mu.Lock()
-		refuse := g.refuse
-		g.mu.Unlock()
+		r, refuse := g.admit(r)
 		if refuse != nil {
 			if err := refuse(r); err != nil {
 				return answerOf(r, err)
 			}
 		}
-		query := r.URL.Query()
 		if strings.HasSuffix(r.URL.Path, "contextentries") {
-			r = r.Clone(r.Context())
+			query := r.URL.Query()
 			query.Set("labelSelector", "test="+g.label)
+			r = r.Clone(r.Context())
 			r.URL.RawQuery = query.Encode()
 		}
-		if query.Get("watch") == "true" || query.Get("watch") == "1" {
-			ctx, cancel := context.WithCancel(r.Context())
-			r = r.WithContext(ctx)
-			g.mu.Lock()
-			if g.watches == nil {
-				g.watches = map[int]*cut{}
-			}
-			g.next++
-			g.watches[g.next] = &cut{r.URL.Path, cancel}
-			g.mu.Unlock()
+		response, err := inner.RoundTrip(r)
+		if err == nil {
+			response.Body = cutBody{response.Body, r.Context()}
 		}
-		return inner.RoundTrip(r)
+		return response, err
 	})
+}
+
+// admit returns what may refuse a request. A watch is one that set ends from then on.
+func (g *gate) admit(r *http.Request) (*http.Request, func(*http.Request) error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if watch := r.URL.Query().Get("watch"); watch != "true" && watch != "1" {
+		return r, g.refuse
+	}
+	ctx, cancel := context.WithCancel(r.Context())
+	if g.watches == nil {
+		g.watches = map[int]*cut{}
+	}
+	g.next++
+	g.watches[g.next] = &cut{r.URL.Path, cancel}
+	return r.WithContext(ctx), g.refuse
+}
+
+// cutBody brings nothing any more once its request was ended: the transport may notice that later.
+type cutBody struct {
+	io.ReadCloser
+	ctx context.Context //nolint:containedctx // That of the request.
+}
+
+func (b cutBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if b.ctx.Err() != nil {
+		return 0, context.Cause(b.ctx)
+	}
+	return n, err
 }
 
 type roundTripper func(*http.Request) (*http.Response, error)

@@ -4,10 +4,15 @@
 package harness
 
 import (
+	"context"
 	"testing"
+	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apiextensions "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/docket-project/docket/internal/registry"
 )
@@ -38,15 +43,36 @@ func (c *Cluster) InstallCRDs(t testing.TB) {
 	c.Install(t, crds)
 }
 
-// RemoveCRDs deletes the CRDs with all their objects.
+// removeTimeout is how long a CRD may be there after it was deleted: on a busy machine more than 30 s, as the tests of
+// Kubernetes see, too (https://github.com/kubernetes/kubernetes/pull/138086).
+const removeTimeout = 3 * time.Minute
+
+// RemoveCRDs deletes the CRDs with all their objects, and returns when they are gone.
 func (c *Cluster) RemoveCRDs(t testing.TB) {
 	t.Helper()
 	crds, err := CRDs()
 	if err != nil {
 		t.Fatal(err)
 	}
+	client := c.Extensions(t).ApiextensionsV1().CustomResourceDefinitions()
 	for _, crd := range crds {
-		c.Kubectl(t, "default").Run(t, "delete", "--ignore-not-found", "--timeout=50s", "crd", crd.Name)
+		if err := client.Delete(t.Context(), crd.Name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+			t.Fatal(err)
+		}
+		var status apiextensionsv1.CustomResourceDefinitionStatus
+		err := wait.PollUntilContextTimeout(t.Context(), pollInterval, removeTimeout, true, func(ctx context.Context) (bool, error) {
+			found, err := client.Get(ctx, crd.Name, metav1.GetOptions{})
+			if apierrors.IsNotFound(err) {
+				return true, nil
+			}
+			if err == nil {
+				status = found.Status
+			}
+			return false, err
+		})
+		if err != nil {
+			t.Fatalf("%s was deleted and is still there: %v; its status: %+v", crd.Name, err, status)
+		}
 	}
 }
 
