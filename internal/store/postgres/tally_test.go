@@ -4,6 +4,7 @@
 package postgres_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"sync"
@@ -11,6 +12,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/docket-project/docket/internal/store/engine"
 	"github.com/docket-project/docket/internal/store/enginetest"
@@ -201,12 +204,12 @@ func holding(t *testing.T, url, statement string, arguments ...any) *pgx.Conn {
 // awaitLock returns when somebody waits for a lock in the database.
 func awaitLock(t *testing.T, conn *pgx.Conn) {
 	t.Helper()
-	for waiting := false; !waiting; {
-		err := conn.QueryRow(t.Context(), "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock')").Scan(&waiting)
-		if err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(10 * time.Millisecond)
+	err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, time.Minute, true, func(ctx context.Context) (waiting bool, err error) {
+		err = conn.QueryRow(ctx, "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock')").Scan(&waiting)
+		return waiting, err
+	})
+	if err != nil {
+		t.Fatalf("nobody waits for a lock: %v", err)
 	}
 }
 
