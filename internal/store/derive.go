@@ -30,11 +30,10 @@ const (
 // other work: after an upgrade, and after a replica of an older version has written. Where it stopped is in the rows:
 // each knows its version.
 func (s *Store) keepDerived(ctx context.Context) error {
-	failing := false
 	for {
 		start := s.options.Clock.Now()
 		if err := s.deriveAnew(ctx); ctx.Err() == nil {
-			failing = logHousekeeping(failing, "derive index terms and result rows anew", err)
+			s.troubles.note("derive index terms and result rows anew", err)
 		}
 		// While an older replica writes, there is always more to do: half of the time is enough.
 		if !s.wait(ctx, max(deriveInterval, s.options.Clock.Since(start))) {

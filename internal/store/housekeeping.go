@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
-	"k8s.io/klog/v2"
 
 	"github.com/docket-project/docket/internal/store/engine"
 )
@@ -56,7 +55,6 @@ func (s *Store) keepHouse(ctx context.Context) error {
 func (s *Store) repeat(ctx context.Context, what string, every time.Duration, work func(context.Context) error) {
 	ticker := s.options.Clock.NewTicker(every)
 	defer ticker.Stop()
-	failing := false
 	for {
 		select {
 		case <-ctx.Done():
@@ -65,24 +63,9 @@ func (s *Store) repeat(ctx context.Context, what string, every time.Duration, wo
 		}
 		err := work(ctx)
 		if ctx.Err() == nil {
-			failing = logHousekeeping(failing, what, err)
+			s.troubles.note(what, err)
 		}
 	}
-}
-
-// logHousekeeping tells of the first failure of some work and of the first success after it, and returns whether
-// it fails now; a metric counts all failures.
-func logHousekeeping(was bool, what string, err error) (failing bool) {
-	if err != nil {
-		housekeepingErrors.Inc()
-	}
-	switch {
-	case err != nil && !was:
-		klog.ErrorS(err, "Housekeeping fails; it is tried again and again", "work", what)
-	case err == nil && was:
-		klog.InfoS("Housekeeping works again", "work", what)
-	}
-	return err != nil
 }
 
 // dropHistory compacts what is older or larger than history is to be, but for what lists and watches of this process

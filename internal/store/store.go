@@ -91,6 +91,8 @@ type Store struct {
 	// needed is the lowest revision that another replica reads at; 0 for none.
 	needed atomic.Int64
 	index  *indexer
+	// troubles are those of housekeeping.
+	troubles troubles
 
 	// resources are those that were made with Resource, without those of ManyVersions, of which the last one of each
 	// key space is in passing while somebody uses it. added tells of a new one.
