@@ -71,28 +71,30 @@ func TestProxiedRequests(t *testing.T) {
 	proxied = &rest.Config{Host: proxied.Host, BearerToken: token, TLSClientConfig: rest.TLSClientConfig{CAFile: c.AuthorityFile()}, QPS: -1}
 	const reports = 30
 	for _, again := range []bool{false, true} {
-		replica := c.Serve(t, fmt.Sprintf("--authorize-proxied-requests=%t", again))
-		c.Register(t, replica.Port)
-		direct := replica.RESTConfig()
-		direct.BearerToken = token
-		for i := range reports {
-			if _, err := reportsOf(t, c.RESTConfig(t), "fred").Create(t.Context(), emptyReport(fmt.Sprint("r-", i)), metav1.CreateOptions{}); err != nil {
-				t.Fatal(err)
+		t.Run(fmt.Sprintf("authorized again: %t", again), func(t *testing.T) {
+			replica := c.Serve(t, fmt.Sprintf("--authorize-proxied-requests=%t", again))
+			c.Register(t, replica.Port)
+			direct := replica.RESTConfig()
+			direct.BearerToken = token
+			for i := range reports {
+				if _, err := reportsOf(t, c.RESTConfig(t), "fred").Create(t.Context(), emptyReport(fmt.Sprint("r-", i)), metav1.CreateOptions{}); err != nil {
+					t.Fatal(err)
+				}
 			}
-		}
-		before := questions(t, replica)
-		own := reportsOf(t, proxied, "fred")
-		for i := range reports {
-			if _, err := own.Get(t.Context(), fmt.Sprint("r-", i), metav1.GetOptions{}); err != nil {
-				t.Error(err)
+			before := questions(t, replica)
+			own := reportsOf(t, proxied, "fred")
+			for i := range reports {
+				if _, err := own.Get(t.Context(), fmt.Sprint("r-", i), metav1.GetOptions{}); err != nil {
+					t.Error(err)
+				}
 			}
-		}
-		if asked := questions(t, replica) - before; asked >= reports != again {
-			t.Errorf("authorized again: %t, and %d questions for %d reports", again, asked, reports)
-		}
-		for way, config := range map[string]*rest.Config{"proxied": proxied, "direct": direct, "with forged headers": forged(direct)} {
-			checkFredsRights(t, fmt.Sprintf("%s, authorized again: %t", way, again), config)
-		}
+			if asked := questions(t, replica) - before; asked >= reports != again {
+				t.Errorf("%d questions for %d reports", asked, reports)
+			}
+			for way, config := range map[string]*rest.Config{"proxied": proxied, "direct": direct, "with forged headers": forged(direct)} {
+				checkFredsRights(t, way, config)
+			}
+		})
 	}
 }
 

@@ -66,6 +66,7 @@ func TestUnreported(t *testing.T) {
 	r.want(t, "ClusterPolicy/unreported ConfigMap/unreported/", found)
 	label(map[string]string{policy.DisabledLabel: "false"})
 	r.want(t, "ClusterPolicy/unreported ")
+	r.rest(t) // What was being evaluated, for whichever test, is over.
 	r.compiler.reset()
 	w.configMap(t, "unreported", "b")
 	r.rest(t)

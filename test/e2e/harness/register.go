@@ -34,7 +34,8 @@ func APIServices() map[string]metav1.GroupVersion {
 
 // Register points the cluster's Service to a port on loopback, and the APIServices
 // to the Service, with the authority that signs the replicas' certificates. It
-// returns when the cluster says that all are available.
+// returns when the cluster says that all are available. A replica that was registered before
+// must have ended: until kube-apiserver learns of the new port, the old one answers.
 func (c *Cluster) Register(t testing.TB, port int) {
 	t.Helper()
 	c.RegisterWith(t, port, c.docket.pem)
