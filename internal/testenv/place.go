@@ -6,8 +6,6 @@
 package testenv
 
 import (
-	"errors"
-	"net"
 	"os"
 	"path/filepath"
 	"testing"
@@ -16,47 +14,6 @@ import (
 // maximumSocketDir leaves room for a socket's name in the 104 bytes (108 on Linux)
 // that the system has for its path.
 const maximumSocketDir = 60
-
-// FreePort returns a TCP port on 127.0.0.1 that nobody listens on at this moment.
-// Another process may take it before the caller does: prefer to listen on port 0 and
-// ask for the port where the code under test can do that.
-func FreePort(t testing.TB) int {
-	t.Helper()
-	port, err := freePort()
-	if err != nil {
-		t.Fatalf("find a free port: %v", err)
-	}
-	return port
-}
-
-// FreePorts returns n different ports of which the same holds as of FreePort's.
-func FreePorts(n int) ([]int, error) {
-	var ports []int
-	var listeners []net.Listener
-	var errs []error
-	for range n {
-		//nolint:noctx // Loopback only; it does not block.
-		listener, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			errs = append(errs, err)
-			break
-		}
-		listeners = append(listeners, listener)
-		ports = append(ports, listener.Addr().(*net.TCPAddr).Port) //nolint:forcetypeassert // It listens on TCP.
-	}
-	for _, listener := range listeners {
-		errs = append(errs, listener.Close())
-	}
-	return ports, errors.Join(errs...)
-}
-
-func freePort() (int, error) {
-	ports, err := FreePorts(1)
-	if err != nil {
-		return 0, err
-	}
-	return ports[0], nil
-}
 
 // SocketDir returns a new folder whose path is short enough for unix sockets, which
 // t.TempDir with a long test name is not. It is removed when the test ends.

@@ -25,17 +25,11 @@ import (
 const (
 	superuser = "postgres"
 
-	// portAttempts covers the moment between finding a free port and binding it.
-	portAttempts = 5
-
 	// endTimeout bounds the end of all processes of a server after a signal.
 	endTimeout = time.Minute
 
 	pollInterval = 10 * time.Millisecond
 )
-
-// errEnded is why a start failed: the server process is gone.
-var errEnded = errors.New("the server ended while it was starting")
 
 // process is one PostgreSQL server with its folder. The folder holds data/, the
 // socket and postgres.log, and belongs to the user that runs the server.
@@ -77,19 +71,12 @@ func (p *process) first(ctx context.Context) error {
 	if err := p.install.makeData(ctx, filepath.Join(p.dir, "data")); err != nil {
 		return err
 	}
-	for attempt := 1; ; attempt++ {
-		port, err := freePort()
-		if err != nil {
-			return err
-		}
-		p.port = port
-		err = p.start(ctx)
-		if err == nil {
-			break
-		}
-		if !errors.Is(err, errEnded) || attempt == portAttempts {
-			return err
-		}
+	var err error
+	if p.port, err = freePort(); err != nil {
+		return err
+	}
+	if err := p.start(ctx); err != nil {
+		return err
 	}
 	return p.admin("ALTER ROLE " + superuser + " PASSWORD '" + p.password + "'")
 }
@@ -179,7 +166,7 @@ func (p *process) waitReady(ctx context.Context) error {
 		}
 		// Reading waits for the poll interval, and ends early when the server does.
 		if gone, err := p.goneWithin(pollInterval); err != nil || gone {
-			return errors.Join(errEnded, err)
+			return errors.Join(errors.New("the server ended while it was starting"), err)
 		}
 	}
 }
