@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -59,11 +60,11 @@ func (r *registration) availability(ctx context.Context, version schema.GroupVer
 }
 
 // announce says what is served and how to look at it.
-func (r *registration) announce() error {
+func (r *registration) announce(ctx context.Context) error {
 	var text strings.Builder
 	var groups []string
 	for _, version := range r.versions {
-		list, err := r.endpoint.core.Discovery().ServerResourcesForGroupVersion(version.String())
+		list, err := r.resources(ctx, version)
 		if err != nil {
 			return fmt.Errorf("%s is available, but its resources can't be listed: %w", version, err)
 		}
@@ -85,4 +86,22 @@ func (r *registration) announce() error {
 	}
 	_, err := fmt.Fprintln(r.notes, text.String())
 	return err
+}
+
+// resources asks the endpoint what a group version has. One that is available in its status is not yet
+// known to the proxy, which follows APIServices by itself: the answer is 404 or 503 until it has caught up.
+func (r *registration) resources(ctx context.Context, version schema.GroupVersion) (*metav1.APIResourceList, error) {
+	var list *metav1.APIResourceList
+	var last error
+	err := wait.PollUntilContextCancel(ctx, askInterval, true, func(context.Context) (bool, error) {
+		list, last = r.endpoint.core.Discovery().ServerResourcesForGroupVersion(version.String())
+		if apierrors.IsNotFound(last) || apierrors.IsServiceUnavailable(last) {
+			return false, nil
+		}
+		return true, last
+	})
+	if ctx.Err() != nil {
+		return nil, errors.Join(err, last)
+	}
+	return list, err
 }

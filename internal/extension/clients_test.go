@@ -20,7 +20,7 @@ func TestOtherClients(t *testing.T) {
 	t.Parallel()
 	dir := up(t)
 	s := run(t, dir)
-	s.out.wait(t, "serving things.example.com/v1")
+	s.wait(t, "serving things.example.com/v1")
 	_, services, _ := clients(t, dir)
 	registered, err := services.ApiregistrationV1().APIServices().Get(t.Context(), apiServiceName, metav1.GetOptions{})
 	if err != nil {

@@ -124,7 +124,7 @@ func (o *Options) start(ctx context.Context, r *registration) error {
 	if err := r.waitAvailable(ctx); err != nil {
 		return err
 	}
-	return r.announce()
+	return r.announce(ctx)
 }
 
 // wanted are the group versions of --group-version, or those that the server lists.

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -35,9 +36,11 @@ import (
 	"github.com/docket-project/docket/internal/standalone"
 )
 
-// patience is for machines with other things to do.
+// patience is for machines with other things to do. The runs under test have less of it: what they
+// were waiting for is in their error.
 const (
-	patience = 2 * time.Minute
+	patience = 3 * time.Minute
+	timeout  = 2 * time.Minute
 	interval = 50 * time.Millisecond
 )
 
@@ -103,6 +106,25 @@ type session struct {
 	ended  chan error
 }
 
+// wait waits for a text in the output. A run that has ended will not write it: its error says why.
+func (s *session) wait(t *testing.T, text string) {
+	t.Helper()
+	err := wait.PollUntilContextTimeout(t.Context(), interval, patience, true, func(context.Context) (bool, error) {
+		select {
+		case err := <-s.ended:
+			s.ended <- err
+			if !strings.Contains(s.out.String(), text) {
+				return false, fmt.Errorf("docket run has ended: %w", err)
+			}
+		default:
+		}
+		return strings.Contains(s.out.String(), text), nil
+	})
+	if err != nil {
+		t.Fatalf("no %q in the output (%v):\n%s", text, err, &s.out)
+	}
+}
+
 func run(t *testing.T, dir string) *session {
 	t.Helper()
 	return runAs(t, dir, "fake", "good")
@@ -111,7 +133,7 @@ func run(t *testing.T, dir string) *session {
 func runAs(t *testing.T, dir, name, mode string) *session {
 	t.Helper()
 	options := NewOptions()
-	options.Dir, options.Name, options.Timeout = dir, name, patience
+	options.Dir, options.Name, options.Timeout = dir, name, timeout
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &session{cancel: cancel, ended: make(chan error, 1)}
 	go func() { s.ended <- options.Run(ctx, command(mode), &s.out, &s.out, clock.RealClock{}) }()
@@ -164,8 +186,8 @@ func TestServerIsRegisteredWhileItRuns(t *testing.T) {
 	t.Parallel()
 	dir := up(t)
 	s := run(t, dir)
-	s.out.wait(t, "serving things.example.com/v1: things")
-	s.out.wait(t, "kubectl api-resources --api-group=things.example.com")
+	s.wait(t, "serving things.example.com/v1: things")
+	s.wait(t, "kubectl api-resources --api-group=things.example.com")
 	if !strings.Contains(s.out.String(), "kubeconfig="+filepath.Join(dir, "kubeconfig")) {
 		t.Errorf("the server did not get the kubeconfig:\n%s", s.out.String())
 	}
@@ -178,7 +200,7 @@ func TestServerIsRegisteredWhileItRuns(t *testing.T) {
 	if err := <-s.ended; err != nil {
 		t.Errorf("docket run ended with %v", err)
 	}
-	s.out.wait(t, "ending in order")
+	s.wait(t, "ending in order")
 	checkGone(t, dir, s.out.String())
 }
 
@@ -187,7 +209,7 @@ func TestServerThatDiesIsUnregistered(t *testing.T) {
 	t.Parallel()
 	dir := up(t)
 	s := run(t, dir)
-	s.out.wait(t, "serving things.example.com/v1")
+	s.wait(t, "serving things.example.com/v1")
 	pid, err := strconv.Atoi(regexp.MustCompile(`pid=(\d+)`).FindStringSubmatch(s.out.String())[1])
 	if err != nil {
 		t.Fatal(err)
@@ -208,9 +230,9 @@ func TestOwnRegistrationIsTakenOver(t *testing.T) {
 	t.Parallel()
 	dir := up(t)
 	first := run(t, dir)
-	first.out.wait(t, "serving things.example.com/v1")
+	first.wait(t, "serving things.example.com/v1")
 	second := run(t, dir)
-	second.out.wait(t, "serving things.example.com/v1")
+	second.wait(t, "serving things.example.com/v1")
 	first.cancel()
 	if err := <-first.ended; err != nil {
 		t.Errorf("the first run ended with %v", err)
@@ -234,10 +256,10 @@ func TestServersOfOneCommand(t *testing.T) {
 	dir := up(t)
 	derived := nameOf(os.Args[0])
 	first := runAs(t, dir, "", "good")
-	first.out.wait(t, "serving things.example.com/v1")
+	first.wait(t, "serving things.example.com/v1")
 	second := runAs(t, dir, "", "other")
-	second.out.wait(t, "serving others.example.com/v1")
-	second.out.wait(t, "this one is "+derived+"-2")
+	second.wait(t, "serving others.example.com/v1")
+	second.wait(t, "this one is "+derived+"-2")
 	core, services, _ := clients(t, dir)
 	ports := map[int32]bool{}
 	for _, name := range []string{derived, derived + "-2"} {
@@ -263,7 +285,7 @@ func TestServersOfOneCommand(t *testing.T) {
 		t.Error(err)
 	}
 	fourth := runAs(t, dir, "", "good")
-	fourth.out.wait(t, "serving things.example.com/v1")
+	fourth.wait(t, "serving things.example.com/v1")
 	if _, err := core.CoreV1().Services("docket-run").Get(t.Context(), derived, metav1.GetOptions{}); err != nil {
 		t.Error(err)
 	}
