@@ -8,6 +8,10 @@
 //
 // The reports have 17 results, differ like those of real pods, and carry what
 // an API server adds. No server may use an SQLite database meanwhile.
+//
+// Ten million reports in PostgreSQL, by copies that it makes itself, in place of hours:
+//
+//	go run ./test/fill --database postgres://… --objects 30000 --copies 332
 package main
 
 import (
@@ -52,9 +56,11 @@ func main() {
 	objects := flag.Int("objects", 100_000, "number of reports")
 	namespaces := flag.Int("namespaces", 100, "namespaces that they are spread over")
 	unique := flag.Int("unique-messages", 0, "percentage of the reports whose messages name their pod, so that no other report has them")
+	copies := flag.Int("copies", 0, "how many copies of each report PostgreSQL makes of what it has then, without history; "+
+		"each has a key of its own, and the original's name in its value")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, *url, *cluster, content{*objects, *namespaces, *unique})
+	err := run(ctx, *url, *cluster, content{*objects, *namespaces, *unique, *copies})
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "fill:", err)
@@ -67,9 +73,22 @@ type content struct {
 	objects, namespaces int
 	// unique is the percentage of reports with messages of their own.
 	unique int
+	// copies is how many PostgreSQL adds of each report.
+	copies int
 }
 
-func run(ctx context.Context, url, cluster string, what content) (err error) {
+func run(ctx context.Context, url, cluster string, what content) error {
+	if what.copies > 0 && strings.HasPrefix(url, "sqlite:") {
+		return errors.New("--copies is for PostgreSQL; SQLite takes more --objects")
+	}
+	if err := fill(ctx, url, cluster, what); err != nil || what.copies == 0 {
+		return err
+	}
+	return copyAll(ctx, url, cluster, what.copies)
+}
+
+// fill writes reports as a server would.
+func fill(ctx context.Context, url, cluster string, what content) (err error) {
 	options := apiserver.NewStorageOptions()
 	options.Database, options.Cluster = url, cluster
 	if err := errors.Join(options.Validate()...); err != nil {

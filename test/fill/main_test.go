@@ -4,9 +4,11 @@
 package main
 
 import (
+	"context"
 	"path/filepath"
 	"testing"
 
+	"github.com/jackc/pgx/v5"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apiserver/pkg/storage"
 
@@ -14,6 +16,7 @@ import (
 	wgpolicy "github.com/docket-project/docket/api/wgpolicyk8s/v1alpha2"
 	"github.com/docket-project/docket/internal/apiserver"
 	"github.com/docket-project/docket/internal/registry"
+	"github.com/docket-project/docket/internal/testenv"
 )
 
 // TestFill reads what was filled as a server reads it.
@@ -22,17 +25,79 @@ func TestFill(t *testing.T) {
 	if err := run(t.Context(), url, "default", content{objects: 200, namespaces: 10, unique: 50}); err != nil {
 		t.Fatal(err)
 	}
+	check(t, open(t, url), 20)
+	if err := run(t.Context(), url, "default", content{objects: 1, namespaces: 1, copies: 2}); err == nil {
+		t.Error("SQLite makes copies")
+	}
+}
+
+// TestCopies reads copies as a server reads them, asks for them in SQL, and writes beside them.
+func TestCopies(t *testing.T) {
+	url := testenv.Postgres(t).Database(t)
+	if err := run(t.Context(), url, "default", content{objects: 200, namespaces: 10, unique: 50}); err != nil {
+		t.Fatal(err)
+	}
+	const indexes = "SELECT string_agg(indexdef, ';' ORDER BY indexname) FROM pg_indexes WHERE schemaname = 'docket'"
+	before := ask[string](t, url, indexes)
+	if err := copyAll(t.Context(), url, "default", 4); err != nil {
+		t.Fatal(err)
+	}
+	check(t, open(t, url), 100)
+	for question, want := range map[string]int{
+		"SELECT count(*) FROM docket.object":                                                                          1000,
+		"SELECT objects FROM docket.total WHERE objects > 0 AND results > 0":                                          1000,
+		"SELECT count(*) FROM docket.policy_results":                                                                  17000,
+		"SELECT sum(results)::bigint FROM docket.policy_namespace_counts":                                             17000,
+		"SELECT count(DISTINCT (name, value)) FROM docket.term":                                                       2001,
+		"SELECT count(*) FROM docket.object o JOIN docket.term t USING (created, cluster) WHERE t.key IN (o.key, '')": 3000,
+		"SELECT count(*) FROM docket.report r JOIN docket.subject s ON s.id = r.scope JOIN docket.object o ON o.created = r.object AND o.key = r.namespace || '/' || r.name": 1000,
+	} {
+		if got := ask[int](t, url, question); got != want {
+			t.Errorf("%s is %d, want %d", question, got, want)
+		}
+	}
+	if after := ask[string](t, url, indexes); after != before {
+		t.Errorf("the indexes are\n%s\nand were\n%s", after, before)
+	}
+	if err := run(t.Context(), url, "default", content{objects: 10, namespaces: 1}); err != nil {
+		t.Errorf("write beside copies: %v", err)
+	}
+}
+
+// ask returns the one value that a question has.
+func ask[T any](t *testing.T, url, question string) (answer T) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(t.Context())) }()
+	if err := conn.QueryRow(t.Context(), question).Scan(&answer); err != nil {
+		t.Fatalf("%s: %v", question, err)
+	}
+	return answer
+}
+
+// open opens a database as a server does.
+func open(t *testing.T, url string) *apiserver.Reports {
+	t.Helper()
 	options := apiserver.NewStorageOptions()
 	options.Database = url
 	opened, err := apiserver.OpenReports(t.Context(), options)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() {
+	t.Cleanup(func() {
 		if err := opened.Close(); err != nil {
 			t.Error(err)
 		}
-	}()
+	})
+	return opened
+}
+
+// check wants so many reports of 17 results in a namespace.
+func check(t *testing.T, opened *apiserver.Reports, want int) {
+	t.Helper()
 	kind, err := registry.KindOf(wgpolicy.Resource("policyreports"))
 	if err != nil {
 		t.Fatal(err)
@@ -47,8 +112,8 @@ func TestFill(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(items) != 20 {
-		t.Fatalf("a namespace has %d reports, want 20", len(items))
+	if len(items) != want {
+		t.Fatalf("a namespace has %d reports, want %d", len(items), want)
 	}
 	for _, item := range items {
 		found, ok := report.Of(item)
