@@ -44,8 +44,10 @@ func databases(t testing.TB) []database {
 	return []database{sqliteDatabase(t), postgresDatabase(t)}
 }
 
-func sqliteDatabase(t testing.TB) database {
-	path := filepath.Join(t.TempDir(), "docket.db")
+func sqliteDatabase(t testing.TB) database { return sqliteAt(filepath.Join(t.TempDir(), "docket.db")) }
+
+// sqliteAt is the database in a file.
+func sqliteAt(path string) database {
 	return database{
 		name:    "sqlite",
 		file:    path,
@@ -72,8 +74,10 @@ func sqliteDatabase(t testing.TB) database {
 	}
 }
 
-func postgresDatabase(t testing.TB) database {
-	location := testenv.Postgres(t).Database(t)
+func postgresDatabase(t testing.TB) database { return postgresAt(testenv.Postgres(t).Database(t)) }
+
+// postgresAt is the database at a URL.
+func postgresAt(location string) database {
 	return database{
 		name:    "postgresql",
 		explain: "EXPLAIN ANALYZE ",

@@ -34,21 +34,42 @@ func BenchmarkQuestions(b *testing.B) {
 			reader := db.connect(b)
 			db.settle(b)
 			describe(b, db, reader, loaded)
-			var slowest time.Duration
-			var slow question
-			for b.Loop() {
-				for _, q := range questions(b) {
-					took := median(b, reader, q.statement[db.name])
-					b.Logf("| %d | %s | %s |", q.number, q.title, took.Round(time.Millisecond/10))
-					b.ReportMetric(float64(took.Milliseconds()), fmt.Sprintf("ms/q%d", q.number))
-					if took > slowest {
-						slowest, slow = took, q
-					}
-				}
-			}
-			b.Logf("slowest: %d. %s\n%s", slow.number, slow.title, explain(b, db, reader, slow.statement[db.name]))
+			askAll(b, db, reader)
 		})
 	}
+}
+
+// BenchmarkFilledQuestions asks the questions of docs/sql.md on a database that test/fill filled:
+//
+//	DOCKET_BENCH_DATABASE=postgres://… go test ./internal/results -v -run '^$' -bench FilledQuestions -benchtime 1x -timeout 1h
+func BenchmarkFilledQuestions(b *testing.B) {
+	location := os.Getenv("DOCKET_BENCH_DATABASE")
+	if location == "" {
+		b.Skip("it needs DOCKET_BENCH_DATABASE, the URL of a filled database")
+	}
+	db := postgresAt(location)
+	if path, ok := strings.CutPrefix(location, "sqlite://"); ok {
+		db = sqliteAt(path)
+	}
+	askAll(b, db, db.connect(b))
+}
+
+// askAll asks each question, and logs how long that took and the plan of the slowest.
+func askAll(b *testing.B, db database, reader *sql.DB) {
+	b.Helper()
+	var slowest time.Duration
+	var slow question
+	for b.Loop() {
+		for _, q := range questions(b) {
+			took := median(b, reader, q.statement[db.name])
+			b.Logf("| %d | %s | %s |", q.number, q.title, took.Round(time.Millisecond/10))
+			b.ReportMetric(float64(took.Milliseconds()), fmt.Sprintf("ms/q%d", q.number))
+			if took > slowest {
+				slowest, slow = took, q
+			}
+		}
+	}
+	b.Logf("slowest: %d. %s\n%s", slow.number, slow.title, explain(b, db, reader, slow.statement[db.name]))
 }
 
 func benchSize(b *testing.B) int {
