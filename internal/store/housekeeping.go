@@ -21,6 +21,7 @@ const (
 	expireInterval  = 5 * time.Second
 	tidyInterval    = 10 * time.Minute
 	tallyInterval   = 10 * time.Second
+	analyzeInterval = 10 * time.Second
 	usageInterval   = time.Minute
 )
 
@@ -41,6 +42,7 @@ func (s *Store) keepHouse(ctx context.Context) error {
 		{"delete expired objects", expireInterval, s.expire},
 		{"tidy up the database", tidyInterval, s.engine.Tidy},
 		{"count results", tallyInterval, s.engine.Tally},
+		{"look at grown tables", analyzeInterval, s.engine.Analyze},
 		{"measure the database", usageInterval, s.measure},
 	} {
 		group.Go(func() error {

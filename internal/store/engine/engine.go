@@ -81,6 +81,10 @@ type Engine interface {
 	// quicker after it. Bounded work a call, but for counting everything.
 	Tally(ctx context.Context) error
 
+	// Analyze has the database look at tables that it takes for empty and that no longer are, where it
+	// plans by what it saw last. Bounded work a call.
+	Analyze(ctx context.Context) error
+
 	// Wake returns a channel that receives after a commit of another process may
 	// have happened. Nil when there is no other process. It is never closed.
 	Wake() <-chan struct{}

@@ -213,6 +213,9 @@ func (m *Model) Tidy(ctx context.Context) error {
 // Tally implements engine.Engine: a model has no counters.
 func (m *Model) Tally(ctx context.Context) error { return m.Tidy(ctx) }
 
+// Analyze implements engine.Engine.
+func (m *Model) Analyze(ctx context.Context) error { return m.Tidy(ctx) }
+
 // Wake implements engine.Engine: nobody else writes to a model.
 func (m *Model) Wake() <-chan struct{} { return nil }
 

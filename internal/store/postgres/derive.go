@@ -29,7 +29,8 @@ import (
 //   - counter(valid, tallied): whether facts may be written, and whether counters are kept (tally.go).
 //
 // Rows that go are looked up one by one, which OFFSET 0 and LIMIT keep so, and deleted by their place: in a join
-// with the table a plan that was made while it was empty may read all rows of the cluster for each object.
+// with the table a plan that was made while it was empty may read all rows of the cluster for each object. Indexes of
+// terms and results by other columns have the cluster, too: cluster + 0 keeps the plan from these.
 //
 // A term that no other object has gets an empty key, which takes 90 bytes less: so those of a value are as many as
 // objects are written by one statement, at most. LIMIT 1 keeps that a look-up in the index term_value.
@@ -38,7 +39,7 @@ import (
 // of the same statement is about.
 const deriveCTEs = `dropped_terms AS (
 	DELETE FROM docket.term t USING stale s CROSS JOIN LATERAL (
-		SELECT ctid AS place FROM docket.term WHERE cluster = $1 AND created = s.object OFFSET 0
+		SELECT ctid AS place FROM docket.term WHERE cluster + 0 = $1 AND created = s.object OFFSET 0
 	) d WHERE t.ctid = d.place
 ), old_reports AS MATERIALIZED (
 	SELECT s.resource, p.*, s.object, s.reports AS replaced FROM stale s CROSS JOIN LATERAL (
@@ -48,7 +49,7 @@ const deriveCTEs = `dropped_terms AS (
 	DELETE FROM docket.report p USING old_reports o WHERE p.ctid = o.place AND NOT o.replaced
 ), dropped_results AS (
 	DELETE FROM docket.result r USING stale s CROSS JOIN LATERAL (
-		SELECT ctid AS place FROM docket.result WHERE cluster = $1 AND object = s.object OFFSET 0
+		SELECT ctid AS place FROM docket.result WHERE cluster + 0 = $1 AND object = s.object OFFSET 0
 	) d WHERE r.ctid = d.place
 	RETURNING s.resource, s.object, r.verdict, r.subject
 ), released AS MATERIALIZED (
