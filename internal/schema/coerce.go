@@ -51,9 +51,21 @@ func (s *Schema) Coerce(content map[string]any, options Options) (*metav1.Object
 	return meta, unknown, nil
 }
 
-// Validate says what is wrong with an object of the schema's kind, as Coerce left it.
-// With a stored object as old, what is wrong there already and stays is passed over.
+// Validate says what is wrong with an object of the schema's kind, as Coerce left it, but not
+// all of it if there is very much: see maxProblems. With a stored object as old, what is wrong there already and
+// stays is passed over.
 func (s *Schema) Validate(content, old map[string]any) field.ErrorList {
+	t := trimmer{left: maxProblems}
+	shown := t.object(s.root, content)
+	errs := s.validate(shown, old)
+	if len(errs) == 0 && t.trimmed {
+		return s.validate(content, old)
+	}
+	return errs
+}
+
+// validate is the library's way.
+func (s *Schema) validate(content, old map[string]any) field.ErrorList {
 	if old == nil {
 		return validation.ValidateCustomResource(nil, content, s.validator)
 	}

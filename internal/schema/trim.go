@@ -1,0 +1,106 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package schema
+
+import (
+	"bytes"
+	"maps"
+	"math"
+	"slices"
+)
+
+// maxProblems is how many values that are wrong are shown to the library, which compares each of its errors with
+// all before it: 30,000 results without a policy, a body of 90 KB, kept a processor busy for ten seconds.
+const maxProblems = 1000
+
+// trimmer copies content up to a number of problems: items of lists and members of maps that come later are left
+// out. What is left has the paths that it had.
+type trimmer struct {
+	// left is how many problems may still come.
+	left int
+	// trimmed says that something was left out.
+	trimmed bool
+}
+
+// value copies a value, whatever it is.
+func (t *trimmer) value(n *node, value any) any {
+	switch n.kind {
+	case object:
+		if members, ok := value.(map[string]any); ok {
+			return t.object(n, members)
+		}
+	case array:
+		if items, ok := value.([]any); ok {
+			return t.array(n.items, items)
+		}
+	case text, integer, boolean:
+		if n.holds(value) {
+			return value
+		}
+	case unknown:
+		return value
+	}
+	t.left--
+	return value
+}
+
+func (t *trimmer) array(items *node, all []any) []any {
+	kept := make([]any, 0, len(all))
+	for _, item := range all {
+		if t.left <= 0 {
+			t.trimmed = true
+			break
+		}
+		kept = append(kept, t.value(items, item))
+	}
+	return kept
+}
+
+// object keeps members that the schema names: without them it could lack one that it must have.
+func (t *trimmer) object(n *node, members map[string]any) map[string]any {
+	kept := make(map[string]any, len(members))
+	for i := range n.members {
+		m := &n.members[i]
+		if value, ok := members[m.name]; ok {
+			kept[m.name] = t.value(m.node, value)
+		} else if m.required {
+			t.left--
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		if _, ok := kept[name]; ok {
+			continue
+		}
+		if n.others == nil {
+			kept[name] = members[name] // Type and metadata of the root; all else was pruned.
+			continue
+		}
+		if t.left <= 0 {
+			t.trimmed = true
+			break
+		}
+		kept[name] = t.value(n.others, members[name])
+	}
+	return kept
+}
+
+// holds says whether a value that is no object and no array is what n describes.
+func (n *node) holds(value any) bool {
+	switch v := value.(type) {
+	case string:
+		if n.kind != text {
+			return false
+		}
+		quoted := quote(v)
+		return n.enum == nil || slices.ContainsFunc(n.enum, func(word []byte) bool { return bytes.Equal(word, quoted) })
+	case bool:
+		return n.kind == boolean
+	case int64:
+		return n.kind == integer && (n.bits == 64 || v == int64(int32(v))) //nolint:gosec // It is compared for that.
+	case float64:
+		const largest = 1<<53 - 1 // That JSON has of whole numbers.
+		return n.kind == integer && v == math.Trunc(v) && math.Abs(v) <= largest && (n.bits == 64 || math.Abs(v) <= math.MaxInt32)
+	}
+	return false
+}
