@@ -184,7 +184,7 @@ func mustWatchMetadata(t testing.TB, client metadata.ResourceInterface) watch.In
 // the time at 100,000 reports is the business of the benchmarks.
 func labelSelector(t *testing.T, w world) {
 	client := w.reports(w.namespace)
-	const count = 1000
+	const count = 400
 	for i := range count {
 		mustCreate(t, client, labelled(report(fmt.Sprintf("r%d", i), 5), map[string]string{"audit.kyverno.io/resource.uid": fmt.Sprintf("uid-%d", i)}))
 	}

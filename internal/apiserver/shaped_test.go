@@ -29,9 +29,13 @@ func TestShapedAnswers(t *testing.T) {
 			url := database(t)
 			fillAllOddly(t, url)
 			s := startServer(t, url)
-			for _, kind := range registry.Kinds() {
-				for _, query := range shapedQueries(t, s, kind) {
-					for _, accept := range shapedForms() {
+			for k, kind := range registry.Kinds() {
+				forms := shapedForms()
+				for q, query := range shapedQueries(t, s, kind) {
+					if k > 0 { // All kinds are one implementation: each query in another form.
+						forms = shapedForms()[(k+q)%len(shapedForms()):][:1]
+					}
+					for _, accept := range forms {
 						sameShape(t, s, kind, query, accept)
 					}
 				}
