@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -367,6 +368,14 @@ func (g *running) register(e *extension) {
 			}
 		}
 		return fmt.Errorf("conditions: %+v", have.Status.Conditions)
+	})
+	// The proxy follows APIServices by itself, and may be a moment behind.
+	g.eventually(name+" is passed on", func() error {
+		err := client.Discovery().RESTClient().Get().AbsPath("/apis/" + e.gv).Do(g.t.Context()).Error()
+		if apierrors.IsServiceUnavailable(err) {
+			return err
+		}
+		return nil
 	})
 }
 
