@@ -251,3 +251,35 @@ func TestExtremes(t *testing.T) {
 		})
 	}
 }
+
+// TestLongSelectors: selectors of thousands of parts select what they say.
+func TestLongSelectors(t *testing.T) {
+	t.Parallel()
+	parts := func(n int, format, separator string) string {
+		all := make([]string, n)
+		for i := range all {
+			all[i] = fmt.Sprintf(format, i)
+		}
+		return strings.Join(all, separator)
+	}
+	for name, newURL := range databases() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			client := startServer(t, newURL(t)).reports("team-a")
+			mustCreate(t, client, labelled(report("selected", 1), map[string]string{"a": "v7", "b": "w"}))
+			mustCreate(t, client, labelled(report("other", 1), map[string]string{"a": "x"}))
+			for selector, want := range map[string][]string{
+				"a in (" + parts(3000, "v%d", ",") + ")":   {"selected"},
+				"a=v7,b=w," + parts(3000, "no-%d!=x", ","): {"selected"},
+				"a=v7,b=w," + parts(3000, "a!=y%d", ","):   {"selected"},
+				parts(3000, "a in (v7,x%d)", ","):          {"selected"},
+				"a," + parts(3000, "a%d", ","):             {},
+				"b=w," + parts(3000, "a%d=x", ","):         {},
+			} {
+				if got := names(mustList(t, client, metav1.ListOptions{LabelSelector: selector})); !cmp.Equal(want, got) {
+					t.Errorf("%.30s… selects %v, want %v", selector, got, want)
+				}
+			}
+		})
+	}
+}

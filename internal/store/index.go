@@ -4,6 +4,7 @@
 package store
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/cespare/xxhash/v2"
@@ -52,8 +53,20 @@ func (x *indexer) terms(l labels.Set, f fields.Set) []engine.Term {
 	return slices.Compact(terms)
 }
 
-// conditions returns what of a predicate an index can serve.
+// maxConditions is how many conditions of a selector engines are asked for: their statements grow with each, and
+// SQLite refuses those of some hundreds. One or two narrow a list to what is left.
+const maxConditions = 16
+
+// conditions returns what of a predicate an index can serve, those that name values first.
 func (x *indexer) conditions(p storage.SelectionPredicate) []engine.Condition {
+	conditions := x.allConditions(p)
+	slices.SortStableFunc(conditions, func(a, b engine.Condition) int {
+		return cmp.Compare(min(1, len(b.Values)), min(1, len(a.Values)))
+	})
+	return conditions[:min(len(conditions), maxConditions)]
+}
+
+func (x *indexer) allConditions(p storage.SelectionPredicate) []engine.Condition {
 	var conditions []engine.Condition
 	if p.Label != nil {
 		requirements, selectable := p.Label.Requirements()
