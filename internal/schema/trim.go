@@ -97,7 +97,7 @@ func (n *node) holds(value any) bool {
 	case bool:
 		return n.kind == boolean
 	case int64:
-		return n.kind == integer && (n.bits == 64 || v == int64(int32(v))) //nolint:gosec // It is compared for that.
+		return n.kind == integer && (n.bits == 64 || v == int64(int32(v)))
 	case float64:
 		const largest = 1<<53 - 1 // That JSON has of whole numbers.
 		return n.kind == integer && v == math.Trunc(v) && math.Abs(v) <= largest && (n.bits == 64 || math.Abs(v) <= math.MaxInt32)

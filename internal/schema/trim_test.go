@@ -23,7 +23,7 @@ func TestTrimmedIsJudgedAlike(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // Nothing here is secret.
+	random := rand.New(rand.NewPCG(1, 2))
 	for kind, s := range all {
 		for round := range 400 {
 			content, ok := randomValue(random, s.root, []float64{0, 0.02, 0.3}[round%3], 0).(map[string]any)
