@@ -23,7 +23,8 @@ func buildHandlerChain(handler http.Handler, c *genericapiserver.Config) http.Ha
 	// The first request that finds the server ending starts the clock; the probes
 	// that go on all the time make that soon.
 	begins := sync.OnceValue(func() time.Time { return time.Now().Add(after) })
-	return handOver(genericapiserver.DefaultBuildHandlerChain(handler, c), func() bool {
+	// The timeout of requests begins a goroutine of its own within the chain: both get their stack.
+	return handOver(withStack(genericapiserver.DefaultBuildHandlerChain(withStack(handler), c)), func() bool {
 		select {
 		case <-initiated:
 			return !time.Now().Before(begins())
