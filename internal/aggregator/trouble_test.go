@@ -25,14 +25,17 @@ import (
 // unavailable checks that requests to a server are answered with a Status, at once.
 func (w *world) unavailable(t *testing.T, gv, want string) {
 	t.Helper()
-	start := time.Now()
-	code, body, _ := w.get(t, "/apis/"+gv+"/namespaces/a/widgets")
-	if s := status(t, body); code != http.StatusServiceUnavailable || s.Reason != metav1.StatusReasonServiceUnavailable || !strings.Contains(s.Message, want) {
-		t.Errorf("%d %s, want %q", code, body, want)
-	}
-	if took := time.Since(start); took > 4*time.Second {
-		t.Errorf("took %v: the server was asked", took)
-	}
+	eventually(t, func() string {
+		start := time.Now()
+		code, body, _ := w.get(t, "/apis/"+gv+"/namespaces/a/widgets")
+		if took := time.Since(start); took > 4*time.Second {
+			t.Errorf("took %v: the server was asked", took)
+		}
+		if s := status(t, body); code != http.StatusServiceUnavailable || s.Reason != metav1.StatusReasonServiceUnavailable || !strings.Contains(s.Message, want) {
+			return fmt.Sprintf("%d %s, want %q", code, body, want)
+		}
+		return ""
+	})
 }
 
 // TestDeadServerAmongOthers: nothing else suffers, and it is served again when it is back, be
