@@ -33,7 +33,8 @@ type canned struct {
 	order   []place
 	// selected are the places that have a value of subjectLabel.
 	selected map[string][]place
-	watchers map[chan []byte]bool
+	// watchers have the collection and namespace that they watch; "" is all.
+	watchers map[chan []byte]place
 }
 
 // place is where an object is: collection is its path without the namespace.
@@ -48,7 +49,7 @@ type cannedObject struct {
 const cannedBuffer = 10_000
 
 func newCanned() *canned {
-	return &canned{objects: map[place]cannedObject{}, selected: map[string][]place{}, watchers: map[chan []byte]bool{}}
+	return &canned{objects: map[place]cannedObject{}, selected: map[string][]place{}, watchers: map[chan []byte]place{}}
 }
 
 // placeOf reads /apis/GROUP/VERSION[/namespaces/NAMESPACE]/RESOURCE[/NAME]; other paths have no collection.
@@ -93,7 +94,7 @@ func (c *canned) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case p.name != "":
 		c.single(w, r, p)
 	case r.URL.Query().Get("watch") == "true":
-		c.watch(w, r)
+		c.watch(w, r, p)
 	default:
 		c.list(w, r, p)
 	}
@@ -213,7 +214,7 @@ func (c *canned) change(p place, method string, body []byte) bool {
 		c.remove(p)
 	default:
 		c.objects[p] = cannedObject{body, object.subject}
-		c.send(slices.Concat([]byte(`{"type":"MODIFIED","object":`), body, []byte("}\n")))
+		c.send(p, slices.Concat([]byte(`{"type":"MODIFIED","object":`), body, []byte("}\n")))
 	}
 	return found
 }
@@ -268,13 +269,16 @@ func (c *canned) page(p place, selector, continued string, limit int) (items [][
 	return items, ""
 }
 
-// send gives an event to all watchers. One that is too far behind loses its watch.
-func (c *canned) send(event []byte) {
+// send gives an event to all watchers of its object's place. One that is too far behind loses its watch.
+func (c *canned) send(p place, event []byte) {
 	times := 1
 	if c.repeatEvents {
 		times = 2
 	}
-	for watcher := range c.watchers {
+	for watcher, watched := range c.watchers {
+		if watched.collection != p.collection || watched.namespace != "" && watched.namespace != p.namespace {
+			continue
+		}
 		for range times {
 			select {
 			case watcher <- event:
@@ -285,10 +289,10 @@ func (c *canned) send(event []byte) {
 	}
 }
 
-func (c *canned) watch(w http.ResponseWriter, r *http.Request) {
+func (c *canned) watch(w http.ResponseWriter, r *http.Request, p place) {
 	events := make(chan []byte, cannedBuffer)
 	c.mu.Lock()
-	c.watchers[events] = true
+	c.watchers[events] = p
 	c.mu.Unlock()
 	defer func() {
 		c.mu.Lock()

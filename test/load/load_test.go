@@ -64,6 +64,19 @@ func TestAllPhases(t *testing.T) {
 	}
 }
 
+// TestWatchOneNamespace: a watch of one namespace must get what is written there, and nothing else.
+func TestWatchOneNamespace(t *testing.T) {
+	t.Parallel()
+	server := &fakeServer{}
+	results, err := measure(t, flags(server.start(t), "--phases=create,watch", "--watch-one-namespace", "--watchers=6")...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := results["watch"].Operations; got != 40 {
+		t.Errorf("%d events, want 20 writes seen by the two watchers of their namespace", got)
+	}
+}
+
 func TestKeepLeavesObjectsForTheNextRun(t *testing.T) {
 	t.Parallel()
 	server := &fakeServer{}

@@ -43,6 +43,7 @@ type options struct {
 	watchKubeconfig string
 
 	watchers     int
+	watchOne     bool
 	watchRate    float64
 	duration     time.Duration
 	idleWatchers int
@@ -108,6 +109,7 @@ func (o *options) register(flags *pflag.FlagSet) {
 
 	flags.StringVar(&o.watchKubeconfig, "watch-kubeconfig", "", "how watches reach the server, where they are to go to another replica than writes")
 	flags.IntVar(&o.watchers, "watchers", 10, "watches of phase watch")
+	flags.BoolVar(&o.watchOne, "watch-one-namespace", false, "each watch of phase watch is of one namespace, in turn, and not of all")
 	flags.Float64Var(&o.watchRate, "watch-rate", 50, "updates a second in phase watch")
 	flags.DurationVar(&o.duration, "duration", 20*time.Second, "how long phases watch and idle-watch go on")
 	flags.IntVar(&o.idleWatchers, "idle-watchers", 1000, "watches of phase idle-watch")

@@ -31,7 +31,7 @@ const (
 )
 
 // watch measures how long after a PUT was sent each watcher has the event. Every watcher
-// must get every write once.
+// must get every write once, or every write to its namespace.
 func (l *loader) watch(ctx context.Context, r *recorder) error {
 	revision, err := l.revision(ctx)
 	if err != nil {
@@ -44,7 +44,7 @@ func (l *loader) watch(ctx context.Context, r *recorder) error {
 	var watchers sync.WaitGroup
 	for number := range seen {
 		seen[number] = newSightings()
-		events, err := l.openWatch(reading, number, selector, revision)
+		events, err := l.openWatch(reading, number, l.watched(number), selector, revision)
 		if err != nil {
 			return fmt.Errorf("open watch %d: %w", number+1, err)
 		}
@@ -60,25 +60,34 @@ func (l *loader) watch(ctx context.Context, r *recorder) error {
 	settling, cancel := context.WithTimeout(ctx, settle)
 	defer cancel()
 	for number, s := range seen {
-		if missing := s.wait(settling, written); missing > 0 {
-			r.fail(ctx, wrongAnswer("watch %d misses %d of %d events %v after the last write", number+1, missing, len(written), settle))
+		wanted := written[l.watched(number)]
+		if missing := s.wait(settling, wanted); missing > 0 {
+			r.fail(ctx, wrongAnswer("watch %d misses %d of %d events %v after the last write", number+1, missing, len(wanted), settle))
 		}
 	}
 	stopReading()
 	watchers.Wait()
-	r.note("%d writes by PUT at %g/s, seen by %d watchers", len(written), l.options.watchRate, l.options.watchers)
+	r.note("%d writes by PUT at %g/s, seen by %d watchers", len(written[""]), l.options.watchRate, l.options.watchers)
 	return nil
 }
 
+// watched is the namespace that a watcher watches; "" is all.
+func (l *loader) watched(number int) string {
+	if !l.options.watchOne || !l.options.kind.Namespaced {
+		return ""
+	}
+	return l.bodies.namespaceName(number % l.options.namespaces)
+}
+
 // writeForWatchers updates objects for --duration and returns the times of sending of
-// what the server accepted.
-func (l *loader) writeForWatchers(ctx context.Context, r *recorder) []int64 {
+// what the server accepted, by namespace; "" has all.
+func (l *loader) writeForWatchers(ctx context.Context, r *recorder) map[string][]int64 {
 	total := max(1, int(l.options.duration.Seconds()*l.options.watchRate))
 	bar := progress.New(l.progressOut, int64(total), "watch")
 	defer bar.Done()
 	limit := rate.NewLimiter(rate.Limit(l.options.watchRate), 1)
 	var mu sync.Mutex
-	var written []int64
+	written := map[string][]int64{}
 	var next atomic.Int64
 	var writers sync.WaitGroup
 	// No more writers than objects, and each object for one of them: no conflicts.
@@ -95,7 +104,9 @@ func (l *loader) writeForWatchers(ctx context.Context, r *recorder) []int64 {
 					r.fail(ctx, err)
 				} else {
 					mu.Lock()
-					written = append(written, sent.UnixNano())
+					for _, namespace := range []string{"", l.bodies.namespace(i)} {
+						written[namespace] = append(written[namespace], sent.UnixNano())
+					}
 					mu.Unlock()
 				}
 				bar.Add(1)
@@ -179,8 +190,8 @@ type eventStream struct {
 	lines *bufio.Scanner
 }
 
-// openWatch starts a watch over all namespaces. It ends with ctx.
-func (l *loader) openWatch(ctx context.Context, number int, selector, revision string) (*eventStream, error) {
+// openWatch starts a watch over one namespace, or all if that is "". It ends with ctx.
+func (l *loader) openWatch(ctx context.Context, number int, namespace, selector, revision string) (*eventStream, error) {
 	query := url.Values{
 		"watch":               {"true"},
 		"allowWatchBookmarks": {"true"},
@@ -188,7 +199,7 @@ func (l *loader) openWatch(ctx context.Context, number int, selector, revision s
 		"labelSelector":       {selector},
 		"timeoutSeconds":      {fmt.Sprint(int((l.options.duration + time.Hour).Seconds()))},
 	}
-	body, err := l.watchClient.open(ctx, number, http.MethodGet, l.bodies.collection("")+"?"+query.Encode(), nil, http.StatusOK)
+	body, err := l.watchClient.open(ctx, number, http.MethodGet, l.bodies.collection(namespace)+"?"+query.Encode(), nil, http.StatusOK)
 	if err != nil {
 		return nil, err
 	}
@@ -228,7 +239,7 @@ func (l *loader) idleWatch(ctx context.Context, r *recorder) error {
 	started := time.Now()
 	l.each(ctx, r, "open idle watches", l.options.idleWatchers, func(w *worker, i int) error {
 		w.answer.Reset()
-		events, err := l.openWatch(holding, i, runLabel+"=nobody", revision)
+		events, err := l.openWatch(holding, i, "", runLabel+"=nobody", revision)
 		if err != nil {
 			return err
 		}
