@@ -20,9 +20,9 @@ import (
 
 const (
 	// watchBuffer is how many events a watcher may be ahead of its client.
-	watchBuffer = 100
+	watchBuffer = 32
 	// readAtOnce is how many events a watcher takes from the hub at once.
-	readAtOnce = 100
+	readAtOnce = 32
 )
 
 // Watch implements storage.Interface. What goes wrong after the options were

@@ -169,11 +169,16 @@ func cut(data []byte) []piece {
 
 // body appends the JSON of object i to buffer.
 func (b *bodies) body(i int, sent time.Time, buffer []byte) []byte {
+	return b.bodyLike(i, i, sent, buffer)
+}
+
+// bodyLike appends the JSON of object i, with the results that another object begins with.
+func (b *bodies) bodyLike(i, other int, sent time.Time, buffer []byte) []byte {
 	prepared := b.prepared
 	if i%100 < b.options.unique {
 		prepared = b.named
 	}
-	for _, p := range prepared[i%len(prepared)] {
+	for _, p := range prepared[other%len(prepared)] {
 		buffer = append(buffer, p.text...)
 		switch p.next {
 		case nameSlot:
@@ -271,15 +276,21 @@ func continueOf(list []byte) string {
 	return string(token)
 }
 
-// revisionOf returns the resourceVersion of a list of one item or none.
-func revisionOf(list []byte) (string, error) {
+// setRevision returns a body with a resourceVersion.
+func setRevision(body []byte, revision string) []byte {
+	const metadata = `"metadata":{`
+	return bytes.Replace(body, []byte(metadata), fmt.Appendf(nil, `%s"resourceVersion":%q,`, metadata, revision), 1)
+}
+
+// revisionOf returns the resourceVersion of an object, or of a list of one item or none.
+func revisionOf(answer []byte) (string, error) {
 	var parsed struct {
 		Metadata struct {
 			ResourceVersion string `json:"resourceVersion"`
 		} `json:"metadata"`
 	}
-	if err := json.Unmarshal(list, &parsed); err != nil {
-		return "", fmt.Errorf("read a list: %w", err)
+	if err := json.Unmarshal(answer, &parsed); err != nil {
+		return "", fmt.Errorf("read an answer: %w", err)
 	}
 	return parsed.Metadata.ResourceVersion, nil
 }

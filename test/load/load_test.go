@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -53,7 +54,7 @@ func TestAllPhases(t *testing.T) {
 		got[phase] = r.Operations
 	}
 	want := map[string]int{
-		"create": 40, "update": 40, "get": 40, "list": 2, "pages": 6, "selector": 20,
+		"create": 40, "update": 40, "rewrite": 40, "get": 40, "list": 2, "pages": 6, "selector": 20,
 		"watch": 60, "idle-watch": 5, "delete": 40,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -62,6 +63,35 @@ func TestAllPhases(t *testing.T) {
 	if len(server.canned.objects) != 0 {
 		t.Errorf("%d objects are left", len(server.canned.objects))
 	}
+}
+
+// TestRewrite: a rewritten object is the same one with other results, of the revision that was read.
+func TestRewrite(t *testing.T) {
+	t.Parallel()
+	for _, kind := range sample.Kinds() {
+		b := newBodies(&options{kind: kind, results: 3, namespaces: 4, groupSize: 5})
+		var before, after unstructured.Unstructured
+		for object, body := range map[*unstructured.Unstructured][]byte{
+			&before: b.body(5, time.Now(), nil), &after: setRevision(b.bodyLike(5, 6, time.Now(), nil), "12"),
+		} {
+			if err := object.UnmarshalJSON(body); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if after.GetName() != before.GetName() || after.GetNamespace() != before.GetNamespace() || after.GetResourceVersion() != "12" {
+			t.Errorf("%s became %v", kind.Kind, after.Object["metadata"])
+		}
+		if cmp.Equal(contentOf(before), contentOf(after)) {
+			t.Errorf("%s has the same results", kind.Kind)
+		}
+	}
+}
+
+// contentOf is an object without its metadata.
+func contentOf(object unstructured.Unstructured) map[string]any {
+	content := maps.Clone(object.Object)
+	delete(content, "metadata")
+	return content
 }
 
 // TestWatchOneNamespace: a watch of one namespace must get what is written there, and nothing else.

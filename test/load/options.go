@@ -103,7 +103,7 @@ func (o *options) register(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&o.phases, "phases", defaultPhases(), "what to do, in this order")
 	flags.BoolVar(&o.keep, "keep", false, "leave the reports: skip phase delete")
 	flags.IntVar(&o.clients, "clients", 16, "requests under way at once")
-	flags.Float64Var(&o.rate, "rate", 0, "most operations a second of phases create, update, get, selector and delete; 0: as many as go")
+	flags.Float64Var(&o.rate, "rate", 0, "most operations a second of phases create, update, rewrite, get, selector and delete; 0: as many as go")
 	flags.IntVar(&o.repeat, "repeat", 5, "how often phases list and pages read everything")
 	flags.IntVar(&o.pageSize, "page-size", 500, "limit of phase pages")
 

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"net/url"
 	"slices"
@@ -43,6 +44,7 @@ func phases() []phase {
 	return []phase{
 		{"create", (*loader).create},
 		{"update", (*loader).update},
+		{"rewrite", (*loader).rewrite},
 		{"get", (*loader).get},
 		{"list", (*loader).list},
 		{"pages", (*loader).pages},
@@ -61,9 +63,9 @@ func phaseNames() []string {
 	return names
 }
 
-// defaultPhases are all but the one that only waits.
+// defaultPhases are all but the one that only waits, and one that is like another.
 func defaultPhases() []string {
-	return slices.DeleteFunc(phaseNames(), func(name string) bool { return name == "idle-watch" })
+	return slices.DeleteFunc(phaseNames(), func(name string) bool { return name == "idle-watch" || name == "rewrite" })
 }
 
 func (l *loader) runPhases(ctx context.Context) ([]result, error) {
@@ -184,6 +186,24 @@ func (l *loader) touch(ctx context.Context, w *worker, i int) (sent time.Time, e
 		return sent, err
 	}
 	return sent, l.client.do(ctx, w.number, http.MethodPut, path, w.body, http.StatusOK, &w.answer)
+}
+
+// rewrite replaces each object's results by those of another object, as a policy that changes does. Which other, is chance.
+func (l *loader) rewrite(ctx context.Context, r *recorder) error {
+	shift := 1 + rand.IntN(variants-1)
+	l.each(ctx, r, "rewrite", l.options.objects, func(w *worker, i int) error {
+		path := l.bodies.path(i)
+		if err := l.client.do(ctx, w.number, http.MethodGet, path, nil, http.StatusOK, &w.answer); err != nil {
+			return err
+		}
+		revision, err := revisionOf(w.answer.Bytes())
+		if err != nil {
+			return err
+		}
+		w.body = setRevision(l.bodies.bodyLike(i, i+shift, time.Now(), w.body[:0]), revision)
+		return l.client.do(ctx, w.number, http.MethodPut, path, w.body, http.StatusOK, &w.answer)
+	})
+	return nil
 }
 
 func (l *loader) get(ctx context.Context, r *recorder) error {
