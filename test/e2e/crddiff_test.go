@@ -14,6 +14,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
@@ -44,21 +45,8 @@ const (
 // engines, and compares the answers: no client can tell one from the other.
 func TestCRDDiff(t *testing.T) {
 	t.Parallel()
-	definitions, err := crddiff.ReadDefinitions([]string{"wgpolicyk8s.io", "openreports.io", "reports.kyverno.io"}, harness.PublishedCRDFolders(t)...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var kinds []crddiff.Kind
-	for _, definition := range definitions {
-		kind, err := crddiff.KindOf(definition)
-		if err != nil {
-			t.Fatal(err)
-		}
-		kinds = append(kinds, kind)
-	}
-	if len(kinds) != 6 {
-		t.Fatalf("%d kinds, want 6", len(kinds))
-	}
+	definitions := publishedDefinitions(t)
+	kinds := kindsOf(t, definitions)
 	reference := harness.StartCluster(t)
 	reference.Install(t, definitions)
 	left := crddiffTarget(t, "custom resources", reference, reference.RESTConfig(t))
@@ -90,6 +78,31 @@ func TestCRDDiff(t *testing.T) {
 			}
 		})
 	}
+}
+
+func publishedDefinitions(t *testing.T) []*apiextensionsv1.CustomResourceDefinition {
+	t.Helper()
+	definitions, err := crddiff.ReadDefinitions([]string{"wgpolicyk8s.io", "openreports.io", "reports.kyverno.io"}, harness.PublishedCRDFolders(t)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return definitions
+}
+
+func kindsOf(t *testing.T, definitions []*apiextensionsv1.CustomResourceDefinition) []crddiff.Kind {
+	t.Helper()
+	var kinds []crddiff.Kind
+	for _, definition := range definitions {
+		kind, err := crddiff.KindOf(definition)
+		if err != nil {
+			t.Fatal(err)
+		}
+		kinds = append(kinds, kind)
+	}
+	if len(kinds) != 6 {
+		t.Fatalf("%d kinds, want 6", len(kinds))
+	}
+	return kinds
 }
 
 // crddiffTarget returns a server with what cases need in it.

@@ -6,7 +6,8 @@
 //
 // What is sent is made from the schemas of CustomResourceDefinitions that are read at run time.
 // A [Case] is a few requests about one object; the same seed makes the same case. What differs by
-// nature, such as UIDs and times, is made equal before answers are compared.
+// nature, such as UIDs and times, is made equal before answers are compared. A [Rereader] compares the answers of one
+// server with each other.
 //
 // Goroutines: those of [Runner.Run] and of a [Sequence]'s watches, which have ended when they return.
 package crddiff

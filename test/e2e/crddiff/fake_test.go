@@ -6,6 +6,7 @@ package crddiff
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -19,6 +20,7 @@ import (
 type fake struct {
 	refuse  func(method, body string) bool // answers 422
 	store   func(map[string]any)           // changes what is stored
+	pretty  func(map[string]any)           // changes what is answered to those who want it indented
 	reorder bool                           // sends events of deletions before those of creations
 
 	mu       sync.Mutex // guards the rest
@@ -50,6 +52,10 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		panic(err)
 	}
 	code, answer := f.answer(r, body.String())
+	if f.pretty != nil && r.URL.Query().Has("pretty") {
+		answer = maps.Clone(answer)
+		f.pretty(answer)
+	}
 	w.WriteHeader(code)
 	if err := json.NewEncoder(w).Encode(answer); err != nil {
 		panic(err)

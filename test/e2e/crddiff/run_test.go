@@ -149,3 +149,27 @@ func TestSequences(t *testing.T) {
 		})
 	}
 }
+
+// TestReread: an answer that depends on its form is found, and one that does not isn't.
+func TestReread(t *testing.T) {
+	t.Parallel()
+	for name, server := range map[string]*fake{
+		"equal": {}, "indented is another": {pretty: func(object map[string]any) { object["late"] = true }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			reader := &Rereader{Target: newFake(t, server), Namespace: "n"}
+			differences := 0
+			for number := range uint64(50) {
+				found, err := reader.Run(t.Context(), NewCase(gadget(), 3, number))
+				if err != nil {
+					t.Fatal(err)
+				}
+				differences += len(found)
+			}
+			if (differences > 0) != (server.pretty != nil) || reader.Compared() < 50 {
+				t.Errorf("%d differences in %d pairs", differences, reader.Compared())
+			}
+		})
+	}
+}
