@@ -6,8 +6,10 @@ package store_test
 import (
 	"io"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -122,5 +124,33 @@ func TestNamespaces(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("namespaces (-want +got):\n%s", diff)
+	}
+}
+
+// TestTimesAreAsStored: what a reader gets from memory has the times that it would have from the database, which has whole seconds.
+func TestTimesAreAsStored(t *testing.T) {
+	t.Parallel()
+	r := newReports(t)
+	now := metav1.NewTime(time.Date(2026, 1, 2, 3, 4, 5, 999_999_999, time.Local)) //nolint:gosmopolitan // As decoded times are.
+	in, out, got := &policyReport{}, &policyReport{}, &policyReport{}
+	in.SetNamespace("ns")
+	in.SetName("a")
+	in.SetCreationTimestamp(now)
+	in.SetDeletionTimestamp(&now)
+	in.SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: "a", Operation: metav1.ManagedFieldsOperationApply, Time: &now}})
+	if err := r.Create(t.Context(), key("a"), in, out, 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Get(t.Context(), key("a"), storage.GetOptions{}, got); err != nil {
+		t.Fatal(err)
+	}
+	want := now.Truncate(time.Second)
+	for what, report := range map[string]*policyReport{"answer": out, "object": got} {
+		if created, deleted, managed := report.CreationTimestamp.Time, report.DeletionTimestamp.Time, report.ManagedFields[0].Time.Time; !created.Equal(want) || !deleted.Equal(want) || !managed.Equal(want) {
+			t.Errorf("%s: created %v, deleted %v, managed %v, want %v", what, created, deleted, managed, want)
+		}
+	}
+	if !in.CreationTimestamp.Equal(&now) || !in.ManagedFields[0].Time.Equal(&now) {
+		t.Error("the writer's object was changed")
 	}
 }

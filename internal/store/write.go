@@ -8,7 +8,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/conversion"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/features"
@@ -100,7 +103,26 @@ func (r *Resource) asStored(written runtime.Object, data []byte, revision engine
 	if err := r.versioner.UpdateObject(object, uint64(revision)); err != nil {
 		return nil, fmt.Errorf("set the resource version: %w", err)
 	}
-	return object, nil
+	return object, cutTimes(object)
+}
+
+// cutTimes drops what JSON has no room for: parts of a second.
+func cutTimes(object runtime.Object) error {
+	o, err := meta.Accessor(object)
+	if err != nil {
+		return err
+	}
+	o.SetCreationTimestamp(metav1.Time{Time: o.GetCreationTimestamp().Truncate(time.Second)})
+	if deleted := o.GetDeletionTimestamp(); deleted != nil {
+		o.SetDeletionTimestamp(&metav1.Time{Time: deleted.Truncate(time.Second)})
+	}
+	fields := o.GetManagedFields()
+	for i := range fields {
+		if t := fields[i].Time; t != nil {
+			fields[i].Time = &metav1.Time{Time: t.Truncate(time.Second)}
+		}
+	}
+	return nil
 }
 
 // GuaranteedUpdate implements storage.Interface.
