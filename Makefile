@@ -24,7 +24,7 @@ GOTESTSUM := $(CURDIR)/bin/gotestsum
 
 # go test, with the failures, and last their names, at the end of all output.
 TEST = $(GOTESTSUM) --hide-summary=skipped --format-hide-empty-pkg --format-icons=text \
-	--jsonfile-timing-events=$(CURDIR)/bin/tests.json --post-run-command=$(CURDIR)/hack/failed.sh
+	--jsonfile-timing-events=$(CURDIR)/bin/tests.json --post-run-command=$(CURDIR)/hack/after-tests.sh
 
 # The race detector for everything but SQLite itself, which is C that was made into
 # Go: watched, it is ten times slower, and its races are not ours to find.
