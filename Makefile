@@ -22,7 +22,7 @@ TOOLS := go tool -modfile=$(CURDIR)/go.tools.mod
 GOLANGCI := $(CURDIR)/bin/golangci-lint
 GOTESTSUM := $(CURDIR)/bin/gotestsum
 
-# go test, with the failures, and last their names, at the end of all output.
+# go test, with the failures, the ten slowest tests, and last the names of those that failed, at the end of all output.
 TEST = $(GOTESTSUM) --hide-summary=skipped --format-hide-empty-pkg --format-icons=text \
 	--jsonfile-timing-events=$(CURDIR)/bin/tests.json --post-run-command=$(CURDIR)/hack/after-tests.sh
 

@@ -7,7 +7,7 @@
 
 set -euo pipefail
 
-"$(dirname "$0")/../bin/gotestsum" tool slowest --num 10 --threshold 1s --jsonfile "${GOTESTSUM_JSONFILE_TIMING_EVENTS}" |
+"$(dirname "$0")/../bin/gotestsum" tool slowest --num 10 --jsonfile "${GOTESTSUM_JSONFILE_TIMING_EVENTS}" |
 	sed 's/^/slowest: /' || true # What failed is more important.
 
 if ((TESTS_FAILED > 0)); then

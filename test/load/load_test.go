@@ -94,7 +94,7 @@ func contentOf(object unstructured.Unstructured) map[string]any {
 	return content
 }
 
-// TestWatchOneNamespace: a watch of one namespace must get what is written there, and nothing else.
+// TestWatchOneNamespace: a watch of one namespace waits for what is written there.
 func TestWatchOneNamespace(t *testing.T) {
 	t.Parallel()
 	server := &fakeServer{}

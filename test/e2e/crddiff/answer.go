@@ -25,10 +25,12 @@ type Answer struct {
 	Warnings    []string
 	// Body is decoded JSON, whose numbers are as they were written, or a string.
 	Body any
+
+	raw []byte // the body as it came
 }
 
 func newAnswer(answer *http.Response, body []byte) *Answer {
-	a := &Answer{Code: answer.StatusCode, ContentType: answer.Header.Get("Content-Type"), Body: string(body)}
+	a := &Answer{Code: answer.StatusCode, ContentType: answer.Header.Get("Content-Type"), Body: string(body), raw: body}
 	a.Warnings = append(a.Warnings, answer.Header.Values("Warning")...)
 	slices.Sort(a.Warnings) // Of one request; their order means nothing.
 	if strings.HasPrefix(a.ContentType, typeYAML) {

@@ -21,6 +21,7 @@ type fake struct {
 	refuse  func(method, body string) bool // answers 422
 	store   func(map[string]any)           // changes what is stored
 	pretty  func(map[string]any)           // changes what is answered to those who want it indented
+	written func(map[string]any)           // changes what writes are answered
 	reorder bool                           // sends events of deletions before those of creations
 
 	mu       sync.Mutex // guards the rest
@@ -52,8 +53,11 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		panic(err)
 	}
 	code, answer := f.answer(r, body.String())
-	if f.pretty != nil && r.URL.Query().Has("pretty") {
-		answer = maps.Clone(answer)
+	answer = maps.Clone(answer)
+	switch {
+	case f.written != nil && r.Method != http.MethodGet:
+		f.written(answer)
+	case f.pretty != nil && r.URL.Query().Has("pretty"):
 		f.pretty(answer)
 	}
 	w.WriteHeader(code)

@@ -8,11 +8,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"io"
+	"maps"
 	"net/http"
 	"slices"
-	"strings"
 )
 
 // rereads is how often answers are compared again that differ: seconds pass in ages.
@@ -47,7 +47,7 @@ func (r *Rereader) Run(ctx context.Context, c Case) ([]string, error) {
 	if err := run.watch(ctx); err != nil {
 		return nil, fmt.Errorf("seed %d, case %d, watch: %w", c.Seed, c.Number, err)
 	}
-	return run.found, (&Runner{}).clean(ctx, r.Target, c.Kind, s)
+	return run.found, r.Target.clean(ctx, c.Kind, s)
 }
 
 // rereading is the run of one case.
@@ -63,7 +63,7 @@ type rereading struct {
 }
 
 func (r *rereading) steps(ctx context.Context) error {
-	before, _, err := r.read(ctx, r.state.request(r.Kind, list().with("limit", "1")))
+	before, err := r.read(ctx, r.state.request(r.Kind, list().with("limit", "1")))
 	if err != nil {
 		return err
 	}
@@ -75,13 +75,13 @@ func (r *rereading) steps(ctx context.Context) error {
 				return err
 			}
 		}
-		answer, body, err := r.read(ctx, request)
+		answer, err := r.read(ctx, request)
 		if err != nil {
 			return err
 		}
 		r.state.learn(step, answer)
 		if step.Method != http.MethodGet {
-			if err := r.get(ctx, step, answer, body); err != nil {
+			if err := r.get(ctx, step, answer); err != nil {
 				return err
 			}
 		}
@@ -90,37 +90,37 @@ func (r *rereading) steps(ctx context.Context) error {
 }
 
 // get compares the answer to a write with what a get answers.
-func (r *rereading) get(ctx context.Context, step Step, written *Answer, body []byte) error {
+func (r *rereading) get(ctx context.Context, step Step, written *Answer) error {
 	read := r.state.request(r.Kind, get())
 	if err := r.indented(ctx, read); err != nil {
 		return err
 	}
-	answer, got, err := r.read(ctx, read)
+	answer, err := r.read(ctx, read)
 	if err != nil || answer.Code != http.StatusOK {
 		return err
 	}
 	version, _ := answer.metadata()["resourceVersion"].(string)
-	r.stored[version] = got
+	r.stored[version] = answer.raw
 	isObject := written.Code < http.StatusBadRequest && written.metadata()["resourceVersion"] == version && written.ContentType == typeJSON
 	if !isObject || step.Method == http.MethodDelete || step.Query.Has("dryRun") || step.Query.Has("pretty") || step.Header["Accept"] != "" {
 		return nil
 	}
-	r.compare("the answer to "+step.Method+" and a get after it", body, got)
+	r.compare("the answer to "+step.Method+" and a get after it", written.raw, answer.raw)
 	return nil
 }
 
 // indented compares a read with the same, indented.
 func (r *rereading) indented(ctx context.Context, read request) error {
 	pretty := read
-	pretty.query = withoutPretty(read.query)
+	pretty.query = maps.Clone(read.query)
 	pretty.query.Set("pretty", "1")
 	var difference string
 	for range rereads {
-		a, body, err := r.read(ctx, read)
+		a, err := r.read(ctx, read)
 		if err != nil {
 			return err
 		}
-		b, spaced, err := r.read(ctx, pretty)
+		b, err := r.read(ctx, pretty)
 		if err != nil {
 			return err
 		}
@@ -129,7 +129,7 @@ func (r *rereading) indented(ctx context.Context, read request) error {
 			difference = fmt.Sprintf("%s: %d %s %q, indented %d %s %q", r.text(read), a.Code, a.ContentType, a.Warnings, b.Code, b.ContentType, b.Warnings)
 			continue
 		}
-		if difference = differenceOf(body, spaced); difference == "" {
+		if difference = differenceOf(a.raw, b.raw); difference == "" {
 			return nil
 		}
 		difference = r.text(read) + " and the same, indented: " + difference
@@ -154,48 +154,35 @@ func (r *rereading) watch(ctx context.Context) error {
 	defer answer.Body.Close() //nolint:errcheck // It is read as far as it matters.
 	lines := bufio.NewScanner(answer.Body)
 	lines.Buffer(nil, 16<<20)
-	for left := len(r.stored); left > 0 && lines.Scan(); {
+	left := len(r.stored)
+	for left > 0 && lines.Scan() {
 		var event struct {
 			Type   string
 			Object json.RawMessage
 		}
-		if err := json.Unmarshal(lines.Bytes(), &event); err != nil {
+		var object map[string]any
+		if err := errors.Join(json.Unmarshal(lines.Bytes(), &event), json.Unmarshal(event.Object, &object)); err != nil {
 			return err
 		}
-		version, err := revisionOf(event.Object)
-		if err != nil {
-			return err
-		}
+		version, _ := metadataOf(object)["resourceVersion"].(string)
 		if stored, known := r.stored[version]; known && event.Type != "DELETED" {
 			r.compare("the "+event.Type+" event and a get", event.Object, stored)
 			left--
 		}
 	}
-	return lines.Err()
+	if left > 0 {
+		return errors.Join(fmt.Errorf("it ended before %d of %d events", left, len(r.stored)), lines.Err())
+	}
+	return nil
 }
 
-func revisionOf(object []byte) (string, error) {
-	var parsed struct {
-		Metadata struct{ ResourceVersion string }
+// read sends a request. No answer is an error here: two of them would be the same.
+func (r *rereading) read(ctx context.Context, request request) (*Answer, error) {
+	answer, err := r.Target.do(ctx, request)
+	if err == nil && answer.Code == 0 {
+		err = fmt.Errorf("%s: %v", r.text(request), answer.Body)
 	}
-	err := json.Unmarshal(object, &parsed)
-	return parsed.Metadata.ResourceVersion, err
-}
-
-// read sends a request and returns the answer, and its body as it came.
-func (r *rereading) read(ctx context.Context, request request) (*Answer, []byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-	defer cancel()
-	answer, err := r.Target.open(ctx, request)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer answer.Body.Close() //nolint:errcheck // It is read.
-	body, err := io.ReadAll(answer.Body)
-	if err != nil {
-		return nil, nil, err
-	}
-	return newAnswer(answer, body), body, nil
+	return answer, err
 }
 
 func (r *rereading) compare(what string, one, other []byte) {
@@ -231,14 +218,4 @@ func differenceOf(one, other []byte) string {
 	}
 	around := func(text []byte) string { return string(text[max(0, at-100):min(len(text), at+200)]) }
 	return fmt.Sprintf("%d and %d bytes, from %d on\n%s\n%s", len(one), len(other), at, around(one), around(other))
-}
-
-func withoutPretty(values map[string][]string) map[string][]string {
-	out := map[string][]string{}
-	for key, value := range values {
-		if !strings.EqualFold(key, "pretty") {
-			out[key] = slices.Clone(value)
-		}
-	}
-	return out
 }

@@ -168,7 +168,7 @@ func (r *Runner) Run(ctx context.Context, c Case) (*Finding, error) {
 			break
 		}
 	}
-	return finding, errors.Join(r.clean(ctx, r.Left, c.Kind, left), r.clean(ctx, r.Right, c.Kind, right))
+	return finding, errors.Join(r.Left.clean(ctx, c.Kind, left), r.Right.clean(ctx, c.Kind, right))
 }
 
 func (r *Runner) known(seen Seen) string {
@@ -189,7 +189,7 @@ func (r *Runner) both(ctx context.Context, left, right request) (a, b *Answer, e
 }
 
 // clean removes what a case left.
-func (r *Runner) clean(ctx context.Context, t *Target, kind Kind, s *state) error {
+func (t *Target) clean(ctx context.Context, kind Kind, s *state) error {
 	if s.uid == "" {
 		return nil
 	}

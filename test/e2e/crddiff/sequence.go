@@ -149,7 +149,7 @@ func (s *sequence) last() operation {
 func (s *sequence) clean(ctx context.Context) error {
 	var all []error
 	for suffix := range s.left {
-		all = append(all, s.runner.clean(ctx, s.runner.Left, s.kind, s.left[suffix]), s.runner.clean(ctx, s.runner.Right, s.kind, s.right[suffix]))
+		all = append(all, s.runner.Left.clean(ctx, s.kind, s.left[suffix]), s.runner.Right.clean(ctx, s.kind, s.right[suffix]))
 	}
 	return errors.Join(all...)
 }
