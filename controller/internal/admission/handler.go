@@ -100,10 +100,12 @@ func (w *webhook) serve(to http.ResponseWriter, r *http.Request, begin time.Time
 	if err != nil {
 		return nil, "", malformed(http.StatusBadRequest, err)
 	}
-	evaluating, cancel := context.WithDeadline(r.Context(), begin.Add(limit))
-	defer cancel()
 	waiting, cancelWaiting := context.WithDeadline(r.Context(), begin.Add(late))
 	defer cancelWaiting()
+	// Not the other way round, nor side by side: when policies are told that the client has gone, waiting
+	// says so already, and what they answer then is not reported.
+	evaluating, cancel := context.WithDeadline(waiting, begin.Add(limit))
+	defer cancel()
 	at := moment{begin: begin, evaluating: evaluating, waiting: waiting}
 	response, err := w.server.review(at, index, request, w, place)
 	if err != nil {
