@@ -10,13 +10,18 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
 
@@ -121,12 +126,17 @@ func add(t *testing.T, objects map[string]any, object map[string]any) {
 	objects[name] = object
 }
 
-// TestDeploy: the objects are those of deploy/base, with the parameters of that.
-func TestDeploy(t *testing.T) {
+// TestDefaults: with the defaults, the objects are those of deploy/base but for what runs
+// a server. No file there is forgotten.
+func TestDefaults(t *testing.T) {
 	t.Parallel()
+	files, err := filepath.Glob(filepath.Join("..", "..", "deploy", "base", "*.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	want := map[string]any{}
-	for _, name := range []string{"namespace", "serviceaccount", "rbac", "service", "apiservices"} {
-		data, err := os.ReadFile(filepath.Join("..", "..", "deploy", "base", name+".yaml"))
+	for _, file := range files {
+		data, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -137,15 +147,85 @@ func TestDeploy(t *testing.T) {
 				break
 			}
 			if err != nil {
-				t.Fatalf("%s: %v", name, err)
+				t.Fatalf("%s: %v", file, err)
 			}
-			add(t, want, object)
+			if !slices.Contains([]string{"Deployment", "NetworkPolicy", "Kustomization"}, object["kind"].(string)) {
+				add(t, want, object)
+			}
 		}
 	}
 	p := bootstrap.NewParameters()
 	p.CreateNamespace = true
 	if diff := cmp.Diff(want, items(t, printed(t, p, bootstrap.JSON))); diff != "" {
 		t.Errorf("the List differs from deploy/base (-deploy/base +list):\n%s", diff)
+	}
+}
+
+// TestKinds: each kind of the registry is registered, and there are roles for who reads
+// and who writes it. Kyverno writes its ephemeral reports with roles of its own.
+func TestKinds(t *testing.T) {
+	t.Parallel()
+	objects := items(t, printed(t, everything(), bootstrap.JSON))
+	readers := verbsOf(t, objects["ClusterRole docket:reports-view"])
+	maps.Copy(readers, verbsOf(t, objects["ClusterRole docket:ephemeral-reports-view"]))
+	writers := verbsOf(t, objects["ClusterRole docket:reports-writer"])
+	for _, kind := range registry.Kinds() {
+		version, resource := kind.GroupVersion(), kind.GroupResource().String()
+		var service apiService
+		convert(t, objects["APIService "+version.Version+"."+version.Group], &service)
+		want := apiServiceSpec{version.Group, version.Version, bootstrap.GroupPriorityMinimum, bootstrap.VersionPriority}
+		if service.Spec != want {
+			t.Errorf("%s: APIService %+v, want %+v", resource, service.Spec, want)
+		}
+		read := []string{"get", "list", "watch"}
+		if diff := cmp.Diff(read, readers[resource]); diff != "" {
+			t.Errorf("%s: verbs of those who read (-want +got):\n%s", resource, diff)
+		}
+		write := []string{"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"}
+		if version.Group == "reports.kyverno.io" {
+			write = nil
+		}
+		if diff := cmp.Diff(write, writers[resource]); diff != "" {
+			t.Errorf("%s: verbs of those who write (-want +got):\n%s", resource, diff)
+		}
+	}
+}
+
+type apiService struct {
+	Spec apiServiceSpec `json:"spec"`
+}
+
+type apiServiceSpec struct {
+	Group                string `json:"group"`
+	Version              string `json:"version"`
+	GroupPriorityMinimum int    `json:"groupPriorityMinimum"`
+	VersionPriority      int    `json:"versionPriority"`
+}
+
+// verbsOf returns the verbs of a role by resource and group.
+func verbsOf(t *testing.T, role any) map[string][]string {
+	t.Helper()
+	var typed rbacv1.ClusterRole
+	convert(t, role, &typed)
+	verbs := map[string][]string{}
+	for _, rule := range typed.Rules {
+		for _, group := range rule.APIGroups {
+			for _, resource := range rule.Resources {
+				verbs[schema.GroupResource{Group: group, Resource: resource}.String()] = rule.Verbs
+			}
+		}
+	}
+	return verbs
+}
+
+func convert(t *testing.T, object, into any) {
+	t.Helper()
+	fields, ok := object.(map[string]any)
+	if !ok {
+		t.Fatalf("no object for %T", into)
+	}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(fields, into); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/docket-project/docket/internal/certificate"
@@ -92,9 +93,9 @@ func Certificate(p CertificateParameters, trusted certificate.Bundle, now time.T
 	if err != nil {
 		return nil, nil, err
 	}
-	content, err := plain(&corev1.Secret{
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&corev1.Secret{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
-		ObjectMeta: metav1.ObjectMeta{Name: p.Secret, Namespace: p.Namespace, Labels: labelled(nil)},
+		ObjectMeta: metav1.ObjectMeta{Name: p.Secret, Namespace: p.Namespace, Labels: map[string]string{"app.kubernetes.io/name": "docket"}},
 		Type:       corev1.SecretTypeTLS,
 		Data: map[string][]byte{
 			corev1.TLSCertKey: serving.CertificatePEM, corev1.TLSPrivateKeyKey: serving.KeyPEM, authorityKey: bundlePEM,

@@ -10,8 +10,9 @@
 // The server itself never creates them: the power to do so is the power to take
 // over the cluster.
 //
-// They are the objects of deploy/base, which a test compares. [Print] never prints a
-// private key; [Certificate] makes one, and is called by the command alone.
+// They are the objects of deploy/base, which are built in, with the [Parameters] in
+// their places. [Print] never prints a private key; [Certificate] makes one, and is called
+// by the command alone.
 //
 // There are no goroutines.
 package bootstrap

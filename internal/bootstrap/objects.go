@@ -4,37 +4,20 @@
 package bootstrap
 
 import (
-	"maps"
+	"bytes"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
 	"slices"
+	"strings"
 
-	corev1 "k8s.io/api/core/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 
-	"github.com/docket-project/docket/internal/registry"
+	"github.com/docket-project/docket/deploy"
 )
-
-const (
-	// serviceAccount is the name of the server's identity.
-	serviceAccount = "docket"
-	// httpsPort is the name of the port, of the Service and of the container.
-	httpsPort = "https"
-)
-
-// Labels of the objects, and of the pods that the Service selects.
-const (
-	nameLabel      = "app.kubernetes.io/name"
-	componentLabel = "app.kubernetes.io/component"
-	docketName     = "docket"
-	server         = "server"
-	registration   = "registration"
-)
-
-// automanagedLabel at "false" keeps kube-apiserver from setting an APIService back
-// to the one that it made for a CRD of the same group.
-const automanagedLabel = "kube-aggregator.kubernetes.io/automanaged"
 
 // Priorities of the APIServices, wherever they are made.
 const (
@@ -52,120 +35,114 @@ const (
 )
 
 // objects returns all objects in the order in which they are to be created.
-func (p Parameters) objects() []any {
+func (p Parameters) objects() ([]any, error) {
 	var all []any
-	if p.CreateNamespace {
-		all = append(all, p.namespace())
-	}
-	all = append(all, p.serviceAccount())
-	all = append(all, p.serverRoles()...)
-	all = append(all, p.peopleRoles()...)
-	all = append(all, p.service())
-	for _, service := range p.apiServices() {
-		all = append(all, service)
-	}
-	return all
-}
-
-// labelled adds what all objects have in common to labels, which may be nil.
-func labelled(labels map[string]string) map[string]string {
-	all := map[string]string{nameLabel: docketName}
-	maps.Copy(all, labels)
-	return all
-}
-
-func (p Parameters) namespace() *corev1.Namespace {
-	return &corev1.Namespace{
-		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"},
-		ObjectMeta: metav1.ObjectMeta{
-			Name: p.Namespace, Labels: labelled(map[string]string{"pod-security.kubernetes.io/enforce": "restricted"}),
-		},
-	}
-}
-
-func (p Parameters) serviceAccount() *corev1.ServiceAccount {
-	mount := false // Only the server's pods get a token; they ask for it themselves.
-	return &corev1.ServiceAccount{
-		TypeMeta:                     metav1.TypeMeta{APIVersion: "v1", Kind: rbacv1.ServiceAccountKind},
-		ObjectMeta:                   metav1.ObjectMeta{Name: serviceAccount, Namespace: p.Namespace, Labels: labelled(nil)},
-		AutomountServiceAccountToken: &mount,
-	}
-}
-
-func (p Parameters) service() *corev1.Service {
-	return &corev1.Service{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Service"},
-		ObjectMeta: metav1.ObjectMeta{Name: p.Service, Namespace: p.Namespace, Labels: labelled(nil)},
-		Spec: corev1.ServiceSpec{
-			Selector: labelled(map[string]string{componentLabel: server}),
-			Ports: []corev1.ServicePort{{
-				Name: httpsPort, Port: p.HTTPSPort, Protocol: corev1.ProtocolTCP, TargetPort: intstr.FromString(httpsPort),
-			}},
-		},
-	}
-}
-
-// apiService is the part of apiregistration.k8s.io/v1 that is used here.
-//
-// Why not k8s.io/kube-aggregator: it would bring the code of an aggregator into the
-// binary for these few fields. The tests on a real kube-apiserver would see a wrong
-// one.
-type apiService struct {
-	metav1.TypeMeta   `json:",inline"`
-	metav1.ObjectMeta `json:"metadata"`
-	Spec              apiServiceSpec `json:"spec"`
-}
-
-type apiServiceSpec struct {
-	Group                string           `json:"group"`
-	Version              string           `json:"version"`
-	GroupPriorityMinimum int32            `json:"groupPriorityMinimum"`
-	VersionPriority      int32            `json:"versionPriority"`
-	Service              serviceReference `json:"service"`
-	CABundle             []byte           `json:"caBundle,omitempty"`
-}
-
-type serviceReference struct {
-	Namespace string `json:"namespace"`
-	Name      string `json:"name"`
-	Port      int32  `json:"port"`
-}
-
-// apiServices returns one object for each version of the chosen groups.
-func (p Parameters) apiServices() []*apiService {
-	var versions []schema.GroupVersion
-	for _, kind := range p.kinds() {
-		versions = append(versions, kind.GroupVersion())
-	}
-	var all []*apiService
-	for _, version := range slices.Compact(versions) {
-		all = append(all, &apiService{
-			TypeMeta: metav1.TypeMeta{APIVersion: "apiregistration.k8s.io/v1", Kind: "APIService"},
-			ObjectMeta: metav1.ObjectMeta{
-				Name:   version.Version + "." + version.Group,
-				Labels: labelled(map[string]string{componentLabel: registration, automanagedLabel: "false"}),
-			},
-			Spec: apiServiceSpec{
-				Group: version.Group, Version: version.Version,
-				GroupPriorityMinimum: GroupPriorityMinimum, VersionPriority: VersionPriority,
-				Service:  serviceReference{Namespace: p.Namespace, Name: p.Service, Port: p.HTTPSPort},
-				CABundle: p.CABundle,
-			},
-		})
-	}
-	return all
-}
-
-// resourcesByGroup returns the resources of kinds, each group's sorted by name.
-func resourcesByGroup(kinds []registry.Kind) (groups []string, resources map[string][]string) {
-	resources = map[string][]string{}
-	for _, kind := range kinds {
-		group := kind.GroupVersionKind.Group
-		if resources[group] == nil {
-			groups = append(groups, group)
+	for _, name := range []string{"namespace", "serviceaccount", "rbac", "service", "apiservices"} {
+		name = "base/" + name + ".yaml"
+		objects, err := read(name)
+		if err != nil {
+			return nil, fmt.Errorf("deploy/%s: %w", name, err)
 		}
-		resources[group] = append(resources[group], kind.Resource)
-		slices.Sort(resources[group])
+		for _, object := range objects {
+			wanted, err := p.set(object)
+			if err != nil {
+				return nil, fmt.Errorf("deploy/%s: %s %s: %w", name, object.GetKind(), object.GetName(), err)
+			}
+			if wanted {
+				all = append(all, object.Object)
+			}
+		}
 	}
-	return groups, resources
+	return all, nil
+}
+
+// read returns the objects in a file of deploy.
+func read(name string) ([]*unstructured.Unstructured, error) {
+	data, err := fs.ReadFile(deploy.Registration(), name)
+	if err != nil {
+		return nil, err
+	}
+	var objects []*unstructured.Unstructured
+	for documents := utilyaml.NewYAMLToJSONDecoder(bytes.NewReader(data)); ; {
+		var object unstructured.Unstructured
+		switch err := documents.Decode(&object); {
+		case errors.Is(err, io.EOF):
+			return objects, nil
+		case err != nil:
+			return nil, err
+		}
+		objects = append(objects, &object)
+	}
+}
+
+// set replaces the values of deploy/base in object by the parameters, and returns whether
+// the object is wanted: for the chosen groups, and the namespace only on request.
+func (p Parameters) set(object *unstructured.Unstructured) (wanted bool, err error) {
+	if object.GetNamespace() == DefaultNamespace {
+		object.SetNamespace(p.Namespace)
+	}
+	switch object.GetKind() {
+	case "Namespace":
+		object.SetName(p.Namespace)
+		return p.CreateNamespace, nil
+	case "ClusterRole":
+		return p.setRules(object.Object)
+	case "ClusterRoleBinding", "RoleBinding":
+		return true, setInList(object.Object, "namespace", p.Namespace, "subjects")
+	case "Service":
+		object.SetName(p.Service)
+		return true, setInList(object.Object, "port", int64(p.HTTPSPort), "spec", "ports")
+	case "APIService":
+		return p.setAPIService(object.Object)
+	default:
+		return true, nil
+	}
+}
+
+// setRules removes the rules about groups that were not chosen. A role is wanted if a
+// rule is left.
+func (p Parameters) setRules(role map[string]any) (wanted bool, err error) {
+	rules, _, err := unstructured.NestedSlice(role, "rules")
+	if err != nil {
+		return false, err
+	}
+	rules = slices.DeleteFunc(rules, func(rule any) bool {
+		fields, _ := rule.(map[string]any)
+		groups, _, _ := unstructured.NestedStringSlice(fields, "apiGroups")
+		return slices.ContainsFunc(groups, p.leavesOut)
+	})
+	return len(rules) > 0, unstructured.SetNestedSlice(role, rules, "rules")
+}
+
+// setAPIService sets where the server is, and who signed its certificate. Wanted are the
+// versions of the chosen groups.
+func (p Parameters) setAPIService(service map[string]any) (wanted bool, err error) {
+	group, _, err := unstructured.NestedString(service, "spec", "group")
+	if err != nil || !slices.Contains(p.Groups, group) {
+		return false, err
+	}
+	reference := map[string]any{"namespace": p.Namespace, "name": p.Service, "port": int64(p.HTTPSPort)}
+	if err := unstructured.SetNestedMap(service, reference, "spec", "service"); err != nil {
+		return false, err
+	}
+	if len(p.CABundle) > 0 {
+		err = unstructured.SetNestedField(service, base64.StdEncoding.EncodeToString(p.CABundle), "spec", "caBundle")
+	}
+	return true, err
+}
+
+// setInList sets a field in each element of the list at path.
+func setInList(object map[string]any, field string, value any, path ...string) error {
+	list, _, err := unstructured.NestedSlice(object, path...)
+	if err != nil {
+		return err
+	}
+	for _, element := range list {
+		fields, ok := element.(map[string]any)
+		if !ok {
+			return fmt.Errorf("%s: %v is not an object", strings.Join(path, "."), element)
+		}
+		fields[field] = value
+	}
+	return unstructured.SetNestedSlice(object, list, path...)
 }

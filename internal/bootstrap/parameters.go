@@ -102,9 +102,9 @@ func ParseFormat(name string) (Format, error) {
 	return Format(name), nil
 }
 
-// kinds returns the rows of the chosen groups, in the order of the registry.
-func (p Parameters) kinds() []registry.Kind {
-	return slices.DeleteFunc(registry.Kinds(), func(k registry.Kind) bool { return !slices.Contains(p.Groups, k.GroupVersionKind.Group) })
+// leavesOut reports whether group is one of reports that was not chosen.
+func (p Parameters) leavesOut(group string) bool {
+	return slices.Contains(registry.Groups(), group) && !slices.Contains(p.Groups, group)
 }
 
 // validated is Validate as one error.

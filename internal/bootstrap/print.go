@@ -5,9 +5,7 @@ package bootstrap
 
 import (
 	"encoding/json"
-	"fmt"
 
-	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
 )
 
@@ -17,31 +15,11 @@ func Print(p Parameters, format Format) ([]byte, error) {
 	if err := p.validated(); err != nil {
 		return nil, err
 	}
-	list := map[string]any{"apiVersion": "v1", "kind": "List"}
-	var items []any
-	for _, object := range p.objects() {
-		item, err := plain(object)
-		if err != nil {
-			return nil, err
-		}
-		items = append(items, item)
-	}
-	list["items"] = items
-	return encode(list, format)
-}
-
-// plain returns an object as what people would write: without the empty parts that
-// Go types have.
-func plain(object any) (map[string]any, error) {
-	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
+	items, err := p.objects()
 	if err != nil {
-		return nil, fmt.Errorf("convert %T: %w", object, err)
+		return nil, err
 	}
-	delete(content, "status")
-	if spec, ok := content["spec"].(map[string]any); ok && len(spec) == 0 {
-		delete(content, "spec")
-	}
-	return content, nil
+	return encode(map[string]any{"apiVersion": "v1", "kind": "List", "items": items}, format)
 }
 
 func encode(object map[string]any, format Format) ([]byte, error) {
