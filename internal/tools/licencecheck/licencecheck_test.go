@@ -24,7 +24,13 @@ func TestClassify(t *testing.T) {
 		{"Redistribution and use in source and binary forms … retain this list\nof conditions", "BSD"},
 		{"Mozilla Public License, version 2.0\n … GNU General Public License, Version 2.0 is a Secondary License", "MPL-2.0"},
 		{"Permission to use, copy, modify, and/or distribute … with or without fee is hereby granted", "ISC"},
+		{"All of the code has been dedicated to the public domain by the authors.", "public domain"},
 		{"GNU GENERAL PUBLIC LICENSE\nVersion 3 … redistribution and use in source and binary forms, this list of conditions", ""},
+		{"Business Source License 1.1\nChange License: Apache License, Version 2.0", ""},
+		{"Commons Clause License Condition v1.0 … Apache License\nVersion 2.0", ""},
+		{mit + "The Software shall be used for Good, not Evil.", ""},
+		{"Redistribution and use in source and binary forms … this list of conditions … complete\nsource code for the DB software", ""},
+		{"Creative Commons NonCommercial … except works dedicated to the public domain", ""},
 		{"All rights reserved.", ""},
 		{"", ""},
 	} {

@@ -154,11 +154,11 @@ func classify(text string) string {
 		{"MIT", []string{"permission is hereby granted, free of charge", "the software is provided \"as is\""}},
 		{"ISC", []string{"permission to use, copy, modify, and", "with or without fee is hereby granted"}},
 		{"BSD", []string{"redistribution and use in source and binary forms", "this list of conditions"}},
-		{"public domain", []string{"dedicated to the public domain"}},
+		{"public domain", []string{"has been dedicated to the public domain"}},
 		{"public domain", []string{"released into the public domain"}},
 		{"CC0-1.0", []string{"cc0 1.0 universal"}},
 	} {
-		if !copyleft(flat) && containsAll(flat, licence.phrases) {
+		if !refused.MatchString(flat) && containsAll(flat, licence.phrases) {
 			return licence.name
 		}
 	}
@@ -174,7 +174,8 @@ func containsAll(text string, phrases []string) bool {
 	return true
 }
 
-var gnu = regexp.MustCompile(`^\W*gnu (lesser |affero |library )?general public license`)
-
-// copyleft reports whether a text is the GNU licences' own: others only mention them.
-func copyleft(flat string) bool { return gnu.MatchString(flat) }
+// refused are licences that name or resemble an allowed one: the GNU licences, to which
+// others only refer, at the beginning; those that ask for more than it, anywhere.
+var refused = regexp.MustCompile(`^\W*gnu (lesser |affero |library )?general public license` +
+	`|business source license|commons clause|shall be used for good, not evil` +
+	`|complete source code for the db software`)
