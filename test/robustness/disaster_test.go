@@ -175,6 +175,7 @@ func TestCopyOfSQLiteFolder(t *testing.T) {
 	}
 	copyFolder(t, saved, s.dir)
 	s.start()
+	s.expectEqual(t, informers...) // As in withoutServer: the clients come first.
 	s.changeAfter(t)
 	s.expectSurvivors(t, informers...)
 }
