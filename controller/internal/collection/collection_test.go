@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/docket-project/docket/controller/internal/collection"
-	"github.com/docket-project/docket/controller/internal/oneshot/labelpolicy"
+	"github.com/docket-project/docket/controller/internal/policy/policytest"
 )
 
 // The parts of most collections here.
@@ -54,7 +54,7 @@ func folder(t *testing.T, test string, more map[string]string) string {
 // run runs a collection, with and without reports between, which must be the same.
 func run(t *testing.T, dir string, allow *collection.AllowList) *collection.Outcome {
 	t.Helper()
-	options := collection.Options{Dir: dir, Compiler: labelpolicy.Compiler{}, Allow: allow}
+	options := collection.Options{Dir: dir, Compiler: policytest.Compiler{}, Allow: allow}
 	direct, err := collection.Run(t.Context(), options)
 	if err != nil {
 		t.Fatal(err)
@@ -281,7 +281,7 @@ func TestBrokenFilesAreFailures(t *testing.T) {
 func TestFolderWithoutTests(t *testing.T) {
 	t.Parallel()
 	for _, dir := range []string{t.TempDir(), "/nonexistent"} {
-		if _, err := collection.Run(t.Context(), collection.Options{Dir: dir, Compiler: labelpolicy.Compiler{}}); err == nil || !strings.Contains(err.Error(), dir) {
+		if _, err := collection.Run(t.Context(), collection.Options{Dir: dir, Compiler: policytest.Compiler{}}); err == nil || !strings.Contains(err.Error(), dir) {
 			t.Errorf("%s: error %v", dir, err)
 		}
 	}
@@ -291,7 +291,7 @@ func TestRunEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := collection.Run(ctx, collection.Options{Dir: folder(t, header+results+result("r", "good", "pass"), nil), Compiler: labelpolicy.Compiler{}})
+	_, err := collection.Run(ctx, collection.Options{Dir: folder(t, header+results+result("r", "good", "pass"), nil), Compiler: policytest.Compiler{}})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
 	}

@@ -12,8 +12,8 @@ import (
 
 	"github.com/docket-project/docket/controller/internal/manifest"
 	"github.com/docket-project/docket/controller/internal/oneshot"
-	"github.com/docket-project/docket/controller/internal/oneshot/labelpolicy"
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/controller/internal/policy/policytest"
 )
 
 // parse reads objects from YAML.
@@ -30,7 +30,7 @@ func parse(t *testing.T, text string) []manifest.Object {
 func compile(t *testing.T, text string) []policy.Policy {
 	t.Helper()
 	sorted := oneshot.Sort(parse(t, text), "")
-	policies, err := oneshot.Compile(labelpolicy.Compiler{}, sorted.Policies, sorted.Exceptions)
+	policies, err := oneshot.Compile(policytest.Compiler{}, sorted.Policies, sorted.Exceptions)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,7 +201,7 @@ func TestDuplicatesAreRefusedWithBothPlaces(t *testing.T) {
 	if _, err := oneshot.NewFiles(parse(t, twice), oneshot.FilesOptions{AllowDuplicates: true}); err != nil {
 		t.Errorf("allowed duplicates: %v", err)
 	}
-	if _, err := oneshot.Compile(labelpolicy.Compiler{}, parse(t, ownerPolicy+"---\n"+ownerPolicy), nil); err == nil || !strings.Contains(err.Error(), "ClusterPolicy owner") {
+	if _, err := oneshot.Compile(policytest.Compiler{}, parse(t, ownerPolicy+"---\n"+ownerPolicy), nil); err == nil || !strings.Contains(err.Error(), "ClusterPolicy owner") {
 		t.Errorf("policies: error %v", err)
 	}
 }

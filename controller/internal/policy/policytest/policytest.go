@@ -1,7 +1,7 @@
 // Copyright 2026 The Docket Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package labelpolicy is a policy engine for tests: a policy wants a label on resources of some
+// Package policytest is a policy engine for tests: a policy wants a label on resources of some
 // kinds. It starts no goroutine.
 //
 //	kind: ClusterPolicy
@@ -16,7 +16,7 @@
 //	  problem: text        # all results are errors
 //
 // A PolicyException with spec {policy, resource} makes the results for that resource skip.
-package labelpolicy
+package policytest
 
 import (
 	"context"
@@ -97,7 +97,7 @@ func (p *compiled) Identity() policy.Identity { return p.id }
 
 // Presentation implements [policy.Policy].
 func (p *compiled) Presentation() policy.Presentation {
-	return policy.Presentation{Source: "labelpolicy", Scored: !p.Unscored}
+	return policy.Presentation{Source: "policytest", Scored: !p.Unscored}
 }
 
 // Fingerprint implements [policy.Policy].
