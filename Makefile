@@ -109,7 +109,7 @@ test-nested: e2e test-controller ## Run the tests of the nested modules: end to 
 .PHONY: test-controller
 test-controller: $(GOTESTSUM) ## Run the tests of the controller
 	@hack/need.sh cc gcc libc6-dev
-	cd controller && $(TEST) -- -timeout 30m ./cmd/... ./internal/policy/...
+	cd controller && $(TEST) -- -timeout 30m ./cmd/... ./test/... ./internal/policy/...
 	cd controller && CGO_ENABLED=1 $(TEST) -- $(RACE) -timeout 30m $$(go list ./internal/... | grep -v /internal/policy/)
 
 # Never from the cache: go test does not know what the binaries under test were built from.

@@ -245,43 +245,6 @@ func TestScanOfStandardInput(t *testing.T) {
 	}
 }
 
-// TestTestCommand: exit codes of a collection with the real evaluator.
-func TestTestCommand(t *testing.T) {
-	t.Parallel()
-	const head = "apiVersion: cli.kyverno.io/v1alpha1\nkind: Test\nmetadata: {name: t}\npolicies: [policy.yaml]\nresources: [pods.yaml]\nresults:\n"
-	const agrees = "- {policy: owner, rule: label, kind: Pod, resources: [bad], result: fail}\n- {policy: owner, rule: label, kind: Pod, resources: [good], result: pass}\n" +
-		"- {policy: owner, rule: label, kind: Deployment, resources: [web], result: pass}\n"
-	const missing = "- {policy: owner, rule: lable, kind: Pod, resources: [bad], result: fail}\n"
-	for name, test := range map[string]struct {
-		results string
-		allow   bool
-		want    int
-		text    string
-	}{
-		"agrees":    {agrees, false, cli.ExitOK, "ClusterPolicy   1       3         3"},
-		"disagrees": {strings.Replace(agrees, "fail", "pass", 1), false, exitFindings, "Disagree: kyverno-test.yaml, owner, label, Pod bad: want pass, got fail: validation error: Who owns it?"},
-		"missing":   {agrees + missing, false, exitFindings, "Missing: kyverno-test.yaml, owner, lable, Pod bad"},
-		"allowed":   {agrees + missing, true, cli.ExitOK, "(misspelled)"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			dir := writeFiles(t, map[string]string{
-				"policy.yaml": labelPolicy, "pods.yaml": badPod + "---\n" + goodPod + "---\n" + deployment,
-				"kyverno-test.yaml": head + test.results, "allow": "kyverno-test.yaml, owner, lable, Pod bad: misspelled\n",
-			})
-			for _, args := range [][]string{nil, {"--through-reports"}} {
-				args = append([]string{"test", "--policies-dir", dir}, args...)
-				if test.allow {
-					args = append(args, "--allow", dir+"/allow")
-				}
-				if got := command(t, "", args...); got.code != test.want || !strings.Contains(got.out, test.text) {
-					t.Errorf("%v: exit code %d, want %d, and %q in the output:\n%s%s", args, got.code, test.want, test.text, got.out, got.err)
-				}
-			}
-		})
-	}
-}
-
 // TestExamples: what the README shows.
 func TestExamples(t *testing.T) {
 	t.Parallel()

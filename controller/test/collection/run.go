@@ -15,7 +15,6 @@ import (
 	"github.com/docket-project/docket/controller/internal/manifest"
 	"github.com/docket-project/docket/controller/internal/oneshot"
 	"github.com/docket-project/docket/controller/internal/policy"
-	"github.com/docket-project/docket/internal/progress"
 )
 
 // Options of a run.
@@ -28,10 +27,6 @@ type Options struct {
 	Allow *AllowList
 	// ThroughReports reads the results back from split reports and compares those.
 	ThroughReports bool
-	// Workers is the number of files at a time; one for each core if zero.
-	Workers int
-	// Progress makes a bar for a number of files; nil shows nothing.
-	Progress func(total int64) *progress.Bar
 }
 
 // LeftOut is a test file that was not run.
@@ -70,20 +65,11 @@ func Run(ctx context.Context, options Options) (*Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	if options.Workers <= 0 {
-		options.Workers = runtime.GOMAXPROCS(0)
-	}
-	var bar *progress.Bar
-	if options.Progress != nil {
-		bar = options.Progress(int64(len(paths)))
-		defer bar.Done()
-	}
 	all := make([]one, len(paths))
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(options.Workers)
+	group.SetLimit(runtime.GOMAXPROCS(0))
 	for i, path := range paths {
 		group.Go(func() error {
-			defer bar.Add(1)
 			var err error
 			all[i], err = options.runFile(ctx, path)
 			return err

@@ -14,8 +14,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/docket-project/docket/controller/internal/collection"
 	"github.com/docket-project/docket/controller/internal/policy/policytest"
+	"github.com/docket-project/docket/controller/test/collection"
 )
 
 // The parts of most collections here.
