@@ -19,9 +19,9 @@ import (
 	cliflag "k8s.io/component-base/cli/flag"
 
 	"github.com/docket-project/docket/controller/internal/contextcache"
+	"github.com/docket-project/docket/controller/internal/filescan"
+	"github.com/docket-project/docket/controller/internal/filescan/manifest"
 	"github.com/docket-project/docket/controller/internal/manager"
-	"github.com/docket-project/docket/controller/internal/manifest"
-	"github.com/docket-project/docket/controller/internal/oneshot"
 	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/controller/internal/policy/kyverno"
 	"github.com/docket-project/docket/controller/internal/report"
@@ -177,7 +177,7 @@ type scan struct {
 	flags    *scanFlags
 	policies []policy.Policy
 	source   source
-	findings *oneshot.Findings
+	findings *filescan.Findings
 	// layout is nil if nobody wants reports.
 	layout *report.Layout
 	server *reportServer
@@ -187,12 +187,12 @@ type scan struct {
 
 // source has the resources, and knows what it has seen.
 type source interface {
-	oneshot.Source
-	oneshot.Extent
+	filescan.Source
+	filescan.Extent
 }
 
 func (f *scanFlags) run(ctx context.Context) error {
-	s := scan{flags: f, findings: oneshot.NewFindings(f.all)}
+	s := scan{flags: f, findings: filescan.NewFindings(f.all)}
 	if f.output != outputTable || f.to != "" {
 		s.layout = report.NewLayout(report.Options{Split: f.split, API: report.API(f.api)})
 	}
@@ -219,15 +219,15 @@ func (f *scanFlags) run(ctx context.Context) error {
 			return err
 		}
 	}
-	options := oneshot.Options{Workers: f.workers, Findings: s.findings}
+	options := filescan.Options{Workers: f.workers, Findings: s.findings}
 	if s.layout != nil {
 		options.Reports = s.layout
 	}
 	bar := progress.New(f.process.ErrOut, total, "scan")
 	options.Progress = bar
-	incomplete := oneshot.Run(ctx, s.source, s.policies, options)
+	incomplete := filescan.Run(ctx, s.source, s.policies, options)
 	bar.Done()
-	var partial *oneshot.IncompleteError
+	var partial *filescan.IncompleteError
 	if incomplete != nil && !errors.As(incomplete, &partial) {
 		return incomplete
 	}
@@ -253,8 +253,8 @@ func (s *scan) fromFiles() (int64, error) {
 		return 0, err
 	}
 	s.note(set.LeftOut)
-	entries := append(input.Entries, oneshot.Sort(set.Objects, s.flags.namespace()).Entries...)
-	files, err := oneshot.NewFiles(set.Objects, oneshot.FilesOptions{Namespace: s.flags.namespace()})
+	entries := append(input.Entries, filescan.Sort(set.Objects, s.flags.namespace()).Entries...)
+	files, err := filescan.NewFiles(set.Objects, filescan.FilesOptions{Namespace: s.flags.namespace()})
 	if err != nil {
 		return 0, fmt.Errorf("--resource: %w", err)
 	}
@@ -263,7 +263,7 @@ func (s *scan) fromFiles() (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	if s.policies, err = oneshot.Compile(compiler, input.Policies, input.Exceptions); err != nil {
+	if s.policies, err = filescan.Compile(compiler, input.Policies, input.Exceptions); err != nil {
 		return 0, err
 	}
 	return int64(files.Len()), nil
@@ -302,7 +302,7 @@ func (f *scanFlags) namespace() string {
 }
 
 // load reads the files of --policy and --exception.
-func (s *scan) load(loader *manifest.Loader) (oneshot.Sorted, error) {
+func (s *scan) load(loader *manifest.Loader) (filescan.Sorted, error) {
 	set, err := loader.Load(s.flags.policies...)
 	if err != nil {
 		err = fmt.Errorf("--policy: %w", err)
@@ -312,17 +312,17 @@ func (s *scan) load(loader *manifest.Loader) (oneshot.Sorted, error) {
 		err = errors.Join(err, fmt.Errorf("--exception: %w", broken))
 	}
 	if err != nil {
-		return oneshot.Sorted{}, err
+		return filescan.Sorted{}, err
 	}
 	s.note(set.LeftOut)
 	s.note(exceptions.LeftOut)
-	found := oneshot.Sort(set.Objects, s.flags.namespace())
-	more := oneshot.Sort(exceptions.Objects, s.flags.namespace())
+	found := filescan.Sort(set.Objects, s.flags.namespace())
+	more := filescan.Sort(exceptions.Objects, s.flags.namespace())
 	for _, other := range slices.Concat(found.Others, more.Others, more.Policies, more.Entries) {
 		s.note([]string{fmt.Sprintf("%s: a %s of %s is not evaluated", other.Origin, other.GetKind(), other.GetAPIVersion())})
 	}
 	if len(found.Policies) == 0 {
-		return oneshot.Sorted{}, errors.New("--policy: there is no ClusterPolicy, Policy, ValidatingPolicy or NamespacedValidatingPolicy in it; give files with some")
+		return filescan.Sorted{}, errors.New("--policy: there is no ClusterPolicy, Policy, ValidatingPolicy or NamespacedValidatingPolicy in it; give files with some")
 	}
 	found.Exceptions = append(found.Exceptions, more.Exceptions...)
 	return found, nil
@@ -368,7 +368,7 @@ func (s *scan) write(ctx context.Context) error {
 			return fmt.Errorf("--to: %w", err)
 		}
 	}
-	s.layout.Settle(oneshot.Keep(s.policies, s.source, len(s.flags.policies) == 0))
+	s.layout.Settle(filescan.Keep(s.policies, s.source, len(s.flags.policies) == 0))
 	written, err := s.server.flush(ctx)
 	fmt.Fprintln(s.flags.process.ErrOut, written)
 	switch {
@@ -384,7 +384,7 @@ func (s *scan) print() error {
 	if s.flags.output == outputTable {
 		return s.findings.PrintTable(s.flags.process.Out)
 	}
-	return oneshot.PrintReports(s.flags.process.Out, s.layout.Reports(), s.flags.output == outputJSON)
+	return filescan.PrintReports(s.flags.process.Out, s.layout.Reports(), s.flags.output == outputJSON)
 }
 
 // verdict says by its error what the exit code is to be.

@@ -26,8 +26,8 @@ import (
 
 	"github.com/docket-project/docket/controller/internal/contextcache"
 	"github.com/docket-project/docket/controller/internal/contextcache/table"
-	"github.com/docket-project/docket/controller/internal/manifest"
-	"github.com/docket-project/docket/controller/internal/oneshot"
+	"github.com/docket-project/docket/controller/internal/filescan"
+	"github.com/docket-project/docket/controller/internal/filescan/manifest"
 	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/controller/internal/policy/kyverno"
 	"github.com/docket-project/docket/controller/internal/reach"
@@ -115,7 +115,7 @@ func (s *scan) fromCluster(ctx context.Context) error {
 	if err := access.reach(ctx, s.flags.kubeconfig); err != nil {
 		return err
 	}
-	cluster, err := oneshot.NewCluster(access.dynamic, access.discovery, s.flags.namespaces)
+	cluster, err := filescan.NewCluster(access.dynamic, access.discovery, s.flags.namespaces)
 	if err != nil {
 		return err
 	}
@@ -132,7 +132,7 @@ func (s *scan) fromCluster(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if s.policies, err = oneshot.Compile(compiler, input.Policies, input.Exceptions); err != nil {
+	if s.policies, err = filescan.Compile(compiler, input.Policies, input.Exceptions); err != nil {
 		return err
 	}
 	if len(s.flags.policies) == 0 {
@@ -147,7 +147,7 @@ func (s *scan) fromCluster(ctx context.Context) error {
 }
 
 // clusterInput reads the policies of --policy, or else those of the cluster.
-func (s *scan) clusterInput(ctx context.Context, cluster *oneshot.Cluster) (oneshot.Sorted, error) {
+func (s *scan) clusterInput(ctx context.Context, cluster *filescan.Cluster) (filescan.Sorted, error) {
 	if len(s.flags.policies) > 0 {
 		loader := manifest.Loader{Stdin: s.flags.process.In}
 		input, err := s.load(&loader)
@@ -158,16 +158,16 @@ func (s *scan) clusterInput(ctx context.Context, cluster *oneshot.Cluster) (ones
 	}
 	policies, err := cluster.Objects(ctx, policy.Kinds())
 	if err != nil {
-		return oneshot.Sorted{}, err
+		return filescan.Sorted{}, err
 	}
 	exceptions, err := cluster.Objects(ctx, policy.ExceptionKinds())
 	if err != nil {
-		return oneshot.Sorted{}, err
+		return filescan.Sorted{}, err
 	}
 	if len(policies) == 0 {
-		return oneshot.Sorted{}, errors.New("the cluster has no policies; give some with --policy")
+		return filescan.Sorted{}, errors.New("the cluster has no policies; give some with --policy")
 	}
-	return oneshot.Sorted{Policies: policies, Exceptions: exceptions}, nil
+	return filescan.Sorted{Policies: policies, Exceptions: exceptions}, nil
 }
 
 // cacheOf keeps data of the cluster until ctx is done.

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/docket-project/docket/api/report"
-	"github.com/docket-project/docket/controller/internal/oneshot"
+	"github.com/docket-project/docket/controller/internal/filescan"
 )
 
 // Verdict is how an expected result compares with those that came.
@@ -48,18 +48,18 @@ type Comparison struct {
 type wanted struct {
 	expected
 	resource string
-	matches  func(oneshot.Finding) bool
+	matches  func(filescan.Finding) bool
 }
 
 // split returns an element for each resource that is named, and one for all if none is.
 func (e expected) split() []wanted {
 	var list []wanted
 	for _, name := range e.Resources {
-		list = append(list, wanted{e, name, func(f oneshot.Finding) bool { return e.hasKind(f) && hasName(f, name) }})
+		list = append(list, wanted{e, name, func(f filescan.Finding) bool { return e.hasKind(f) && hasName(f, name) }})
 	}
 	for _, spec := range e.ResourceSpecs {
 		version := schema.GroupVersion{Group: spec.Group, Version: spec.Version}.String()
-		list = append(list, wanted{e, spec.Namespace + "/" + spec.Name, func(f oneshot.Finding) bool {
+		list = append(list, wanted{e, spec.Namespace + "/" + spec.Name, func(f filescan.Finding) bool {
 			return e.hasKind(f) && f.Subject.APIVersion == version && f.Subject.Namespace == spec.Namespace && f.Subject.Name == spec.Name
 		}})
 	}
@@ -70,12 +70,12 @@ func (e expected) split() []wanted {
 }
 
 // hasKind tells whether a result is about a resource of the expected kind.
-func (e expected) hasKind(f oneshot.Finding) bool {
+func (e expected) hasKind(f filescan.Finding) bool {
 	return e.Kind == "" || e.Kind == f.Subject.Kind
 }
 
 // hasName compares with name or namespace/name.
-func hasName(f oneshot.Finding, name string) bool {
+func hasName(f filescan.Finding, name string) bool {
 	namespace, rest, ok := strings.Cut(name, "/")
 	if !ok {
 		return f.Subject.Name == name
@@ -84,17 +84,17 @@ func hasName(f oneshot.Finding, name string) bool {
 }
 
 // hasPolicy compares with name or namespace/name.
-func (e expected) hasPolicy(f oneshot.Finding) bool {
+func (e expected) hasPolicy(f filescan.Finding) bool {
 	return e.Policy == f.Policy.Name || e.Policy == f.Policy.ResultName()
 }
 
 // hasRule compares with the name of a rule and of those that are generated from it.
-func (e expected) hasRule(f oneshot.Finding) bool {
+func (e expected) hasRule(f filescan.Finding) bool {
 	return e.Rule == "" || f.Rule == "" || slices.Contains([]string{e.Rule, "autogen-" + e.Rule, "autogen-cronjob-" + e.Rule}, f.Rule)
 }
 
 // compare compares what a file expects with what came.
-func compare(f *file, kind string, findings []oneshot.Finding) []Comparison {
+func compare(f *file, kind string, findings []filescan.Finding) []Comparison {
 	var list []Comparison
 	for _, e := range f.content.Results {
 		for _, want := range e.split() {
@@ -104,7 +104,7 @@ func compare(f *file, kind string, findings []oneshot.Finding) []Comparison {
 	return list
 }
 
-func (w wanted) compare(path, kind string, findings []oneshot.Finding) Comparison {
+func (w wanted) compare(path, kind string, findings []filescan.Finding) Comparison {
 	c := Comparison{File: path, Kind: kind, Policy: w.Policy, Rule: w.Rule, Resource: w.resource, Want: w.Result, Verdict: Agree}
 	if w.Kind != "" {
 		c.Resource = w.Kind + " " + w.resource

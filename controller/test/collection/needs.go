@@ -12,8 +12,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/docket-project/docket/controller/internal/manifest"
-	"github.com/docket-project/docket/controller/internal/oneshot"
+	"github.com/docket-project/docket/controller/internal/filescan"
+	"github.com/docket-project/docket/controller/internal/filescan/manifest"
 	"github.com/docket-project/docket/controller/internal/policy"
 )
 
@@ -27,7 +27,7 @@ var contextSources = []string{"apiCall", "configMap", "imageRegistry", "globalRe
 var user = regexp.MustCompile(`request\.(userInfo|roles|clusterRoles)|serviceAccountName(space)?\s*\}\}|\{\{\s*serviceAccountName`)
 
 // leftOut says why a test can't be run here; nothing if it can.
-func leftOut(f *file, sorted oneshot.Sorted) string {
+func leftOut(f *file, sorted filescan.Sorted) string {
 	for _, object := range sorted.Others {
 		return fmt.Sprintf("out of scope: %s", object.GetKind())
 	}

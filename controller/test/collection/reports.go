@@ -10,22 +10,22 @@ import (
 	"iter"
 
 	"github.com/docket-project/docket/api/report"
-	"github.com/docket-project/docket/controller/internal/oneshot"
+	"github.com/docket-project/docket/controller/internal/filescan"
 	"github.com/docket-project/docket/controller/internal/policy"
 	reports "github.com/docket-project/docket/controller/internal/report"
 )
 
 // evaluate returns the results of the policies; if so asked, as they are read from reports, and
 // then with an error about what the reports have otherwise.
-func (o Options) evaluate(ctx context.Context, source oneshot.Source, policies []policy.Policy) (_ []oneshot.Finding, changed, _ error) {
-	found := oneshot.NewFindings(true)
-	options := oneshot.Options{Workers: 1, Findings: found}
+func (o Options) evaluate(ctx context.Context, source filescan.Source, policies []policy.Policy) (_ []filescan.Finding, changed, _ error) {
+	found := filescan.NewFindings(true)
+	options := filescan.Options{Workers: 1, Findings: found}
 	var layout *reports.Layout
 	if o.ThroughReports {
 		layout = reports.NewLayout(reports.Options{Split: true})
 		options.Reports = layout
 	}
-	if err := oneshot.Run(ctx, source, policies, options); err != nil {
+	if err := filescan.Run(ctx, source, policies, options); err != nil {
 		return nil, nil, err
 	}
 	if !o.ThroughReports {
@@ -39,8 +39,8 @@ func (o Options) evaluate(ctx context.Context, source oneshot.Source, policies [
 }
 
 // readBack returns the results in split reports.
-func readBack(all iter.Seq[report.Accessor]) ([]oneshot.Finding, error) {
-	var findings []oneshot.Finding
+func readBack(all iter.Seq[report.Accessor]) ([]filescan.Finding, error) {
+	var findings []filescan.Finding
 	var errs []error
 	for one := range all {
 		id, err := policy.ParseIdentity(one.GetAnnotations()[reports.PolicyAnnotation])
@@ -57,7 +57,7 @@ func readBack(all iter.Seq[report.Accessor]) ([]oneshot.Finding, error) {
 				continue
 			}
 			about := result.Resources[0]
-			findings = append(findings, oneshot.Finding{
+			findings = append(findings, filescan.Finding{
 				Policy: id, Rule: result.Rule, Outcome: result.Result, Message: result.Message,
 				Subject: policy.Reference{APIVersion: about.APIVersion, Kind: about.Kind, Namespace: about.Namespace, Name: about.Name, UID: about.UID},
 			})
@@ -68,8 +68,8 @@ func readBack(all iter.Seq[report.Accessor]) ([]oneshot.Finding, error) {
 
 // difference says which results are only on one side. Messages are left aside: reports may
 // shorten them.
-func difference(evaluated, read []oneshot.Finding) error {
-	missing := map[oneshot.Finding]int{}
+func difference(evaluated, read []filescan.Finding) error {
+	missing := map[filescan.Finding]int{}
 	for _, finding := range evaluated {
 		finding.Message = ""
 		missing[finding]++
@@ -89,6 +89,6 @@ func difference(evaluated, read []oneshot.Finding) error {
 	return errors.Join(errs...)
 }
 
-func describe(f oneshot.Finding) string {
+func describe(f filescan.Finding) string {
 	return fmt.Sprintf("%s %s %s %s/%s %s", f.Policy, f.Rule, f.Subject.Kind, f.Subject.Namespace, f.Subject.Name, f.Outcome)
 }

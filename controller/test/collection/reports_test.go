@@ -10,7 +10,7 @@ import (
 
 	"github.com/docket-project/docket/api/report"
 	wgpolicy "github.com/docket-project/docket/api/wgpolicyk8s/v1alpha2"
-	"github.com/docket-project/docket/controller/internal/oneshot"
+	"github.com/docket-project/docket/controller/internal/filescan"
 	"github.com/docket-project/docket/controller/internal/policy"
 	reports "github.com/docket-project/docket/controller/internal/report"
 )
@@ -18,24 +18,24 @@ import (
 // TestDifference: lost, added, doubled and changed results are found; messages don't count.
 func TestDifference(t *testing.T) {
 	t.Parallel()
-	finding := func(name string, outcome report.Outcome) oneshot.Finding {
-		return oneshot.Finding{Policy: policy.Identity{Kind: policy.ClusterPolicy, Name: "p"}, Subject: policy.Reference{Name: name}, Outcome: outcome, Message: string(outcome)}
+	finding := func(name string, outcome report.Outcome) filescan.Finding {
+		return filescan.Finding{Policy: policy.Identity{Kind: policy.ClusterPolicy, Name: "p"}, Subject: policy.Reference{Name: name}, Outcome: outcome, Message: string(outcome)}
 	}
 	a, b, changed := finding("a", report.OutcomePass), finding("b", report.OutcomePass), finding("b", report.OutcomeFail)
 	shortened := b
 	shortened.Message = "pa…"
 	for name, test := range map[string]struct {
-		read []oneshot.Finding
+		read []filescan.Finding
 		want int
 	}{
-		"same":      {[]oneshot.Finding{b, a}, 0},
-		"shortened": {[]oneshot.Finding{a, shortened}, 0},
-		"lost":      {[]oneshot.Finding{a}, 1},
-		"added":     {[]oneshot.Finding{a, b, finding("c", report.OutcomePass)}, 1},
-		"doubled":   {[]oneshot.Finding{a, a, b}, 1},
-		"changed":   {[]oneshot.Finding{a, changed}, 2},
+		"same":      {[]filescan.Finding{b, a}, 0},
+		"shortened": {[]filescan.Finding{a, shortened}, 0},
+		"lost":      {[]filescan.Finding{a}, 1},
+		"added":     {[]filescan.Finding{a, b, finding("c", report.OutcomePass)}, 1},
+		"doubled":   {[]filescan.Finding{a, a, b}, 1},
+		"changed":   {[]filescan.Finding{a, changed}, 2},
 	} {
-		err := difference([]oneshot.Finding{a, b}, test.read)
+		err := difference([]filescan.Finding{a, b}, test.read)
 		got := 0
 		if err != nil {
 			got = strings.Count(err.Error(), "reports: ClusterPolicy/p")

@@ -12,8 +12,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/docket-project/docket/controller/internal/manifest"
-	"github.com/docket-project/docket/controller/internal/oneshot"
+	"github.com/docket-project/docket/controller/internal/filescan"
+	"github.com/docket-project/docket/controller/internal/filescan/manifest"
 	"github.com/docket-project/docket/controller/internal/policy"
 )
 
@@ -147,26 +147,26 @@ func (o Options) runFile(ctx context.Context, path string) (one, error) {
 }
 
 // loadPolicies reads the policies and exceptions of a file.
-func (f *file) loadPolicies() (oneshot.Sorted, error) {
+func (f *file) loadPolicies() (filescan.Sorted, error) {
 	policies, err := f.load(f.content.Policies)
 	if err != nil {
-		return oneshot.Sorted{}, fmt.Errorf("policies: %w", err)
+		return filescan.Sorted{}, fmt.Errorf("policies: %w", err)
 	}
-	sorted := oneshot.Sort(policies, "")
+	sorted := filescan.Sort(policies, "")
 	if len(sorted.Policies)+len(sorted.Others) == 0 {
-		return oneshot.Sorted{}, errors.New("policies: there are none in its files")
+		return filescan.Sorted{}, errors.New("policies: there are none in its files")
 	}
 	exceptions, err := f.load(f.content.Exceptions)
 	if err != nil {
-		return oneshot.Sorted{}, fmt.Errorf("exceptions: %w", err)
+		return filescan.Sorted{}, fmt.Errorf("exceptions: %w", err)
 	}
-	sorted.Exceptions = append(sorted.Exceptions, oneshot.Sort(exceptions, "").Exceptions...)
+	sorted.Exceptions = append(sorted.Exceptions, filescan.Sort(exceptions, "").Exceptions...)
 	return sorted, nil
 }
 
 // prepare compiles the policies and loads the resources of a file.
-func (f *file) prepare(compiler policy.Compiler, sorted oneshot.Sorted) ([]policy.Policy, *oneshot.Files, error) {
-	policies, err := oneshot.Compile(compiler, sorted.Policies, sorted.Exceptions)
+func (f *file) prepare(compiler policy.Compiler, sorted filescan.Sorted) ([]policy.Policy, *filescan.Files, error) {
+	policies, err := filescan.Compile(compiler, sorted.Policies, sorted.Exceptions)
 	if err != nil {
 		return nil, nil, fmt.Errorf("policies: %w", err)
 	}
@@ -174,7 +174,7 @@ func (f *file) prepare(compiler policy.Compiler, sorted oneshot.Sorted) ([]polic
 	if err != nil {
 		return nil, nil, fmt.Errorf("resources: %w", err)
 	}
-	source, err := oneshot.NewFiles(resources, oneshot.FilesOptions{
+	source, err := filescan.NewFiles(resources, filescan.FilesOptions{
 		NamespaceLabels: f.content.Values.labels(), AllowDuplicates: true,
 	})
 	return policies, source, err

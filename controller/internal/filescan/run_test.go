@@ -1,7 +1,7 @@
 // Copyright 2026 The Docket Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package oneshot_test
+package filescan_test
 
 import (
 	"bytes"
@@ -21,7 +21,7 @@ import (
 
 	"github.com/docket-project/docket/api/report"
 	wgpolicy "github.com/docket-project/docket/api/wgpolicyk8s/v1alpha2"
-	"github.com/docket-project/docket/controller/internal/oneshot"
+	"github.com/docket-project/docket/controller/internal/filescan"
 	"github.com/docket-project/docket/controller/internal/policy"
 )
 
@@ -68,13 +68,13 @@ func (r *recorded) Set(id policy.Identity, subject policy.Reference, results []p
 // reports, the numbers and the table.
 func TestRun(t *testing.T) {
 	t.Parallel()
-	source, err := oneshot.NewFiles(parse(t, podsOfAllOutcomes), oneshot.FilesOptions{})
+	source, err := filescan.NewFiles(parse(t, podsOfAllOutcomes), filescan.FilesOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	reports := &recorded{presented: map[string]policy.Presentation{}, set: map[string]int{}}
-	findings := oneshot.NewFindings(false)
-	if err := oneshot.Run(t.Context(), source, compile(t, policiesOfAllOutcomes), oneshot.Options{Findings: findings, Reports: reports, Workers: 3}); err != nil {
+	findings := filescan.NewFindings(false)
+	if err := filescan.Run(t.Context(), source, compile(t, policiesOfAllOutcomes), filescan.Options{Findings: findings, Reports: reports, Workers: 3}); err != nil {
 		t.Fatal(err)
 	}
 	wantSet := map[string]int{
@@ -120,13 +120,13 @@ TOTAL                   4      2      1      1       2
 func TestUnreported(t *testing.T) {
 	t.Parallel()
 	reports := &recorded{presented: map[string]policy.Presentation{}, set: map[string]int{}}
-	source, err := oneshot.NewFiles(parse(t, podsOfAllOutcomes), oneshot.FilesOptions{})
+	source, err := filescan.NewFiles(parse(t, podsOfAllOutcomes), filescan.FilesOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	findings := oneshot.NewFindings(false)
+	findings := filescan.NewFindings(false)
 	policies := strings.Replace(ownerPolicy, "{name: owner}", "{name: owner, labels: {"+policy.DisabledLabel+": ''}}", 1)
-	if err := oneshot.Run(t.Context(), source, compile(t, policies), oneshot.Options{Findings: findings, Reports: reports}); err != nil {
+	if err := filescan.Run(t.Context(), source, compile(t, policies), filescan.Options{Findings: findings, Reports: reports}); err != nil {
 		t.Fatal(err)
 	}
 	if len(reports.set) != 0 || findings.Total().Fail != 2 {
@@ -136,7 +136,7 @@ func TestUnreported(t *testing.T) {
 
 func TestAllResultsAreKeptIfAsked(t *testing.T) {
 	t.Parallel()
-	all := scanFiles(t, policiesOfAllOutcomes, podsOfAllOutcomes, oneshot.FilesOptions{})
+	all := scanFiles(t, policiesOfAllOutcomes, podsOfAllOutcomes, filescan.FilesOptions{})
 	if got := len(all.Kept()); got != 10 {
 		t.Errorf("%d results are kept, want 10:\n%s", got, strings.Join(lines(all), "\n"))
 	}
@@ -147,7 +147,7 @@ func TestMessagesStayOnTheirLine(t *testing.T) {
 	t.Parallel()
 	const problem = "{apiVersion: kyverno.io/v1, kind: ClusterPolicy, metadata: {name: p}, spec: {kinds: [Pod], problem: \"a\\n\\tb\\e[2J\\u009bc\"}}"
 	var out bytes.Buffer
-	if err := scanFiles(t, problem, podsOfAllOutcomes, oneshot.FilesOptions{}).PrintTable(&out); err != nil {
+	if err := scanFiles(t, problem, podsOfAllOutcomes, filescan.FilesOptions{}).PrintTable(&out); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(out.String(), "a b [2J c\n") || strings.ContainsAny(out.String(), "\x1b\u009b\t") {
@@ -158,7 +158,7 @@ func TestMessagesStayOnTheirLine(t *testing.T) {
 // failing gives an error of its own.
 type failing struct{ err error }
 
-func (f failing) Each(ctx context.Context, policies []policy.Policy, visit func(oneshot.Item) error) error {
+func (f failing) Each(ctx context.Context, policies []policy.Policy, visit func(filescan.Item) error) error {
 	return f.err
 }
 
@@ -178,7 +178,7 @@ func (b blocking) Evaluate(ctx context.Context, _ policy.Subject) ([]policy.Resu
 
 func TestRunEndsWithItsContext(t *testing.T) {
 	t.Parallel()
-	source, err := oneshot.NewFiles(parse(t, podsOfAllOutcomes), oneshot.FilesOptions{})
+	source, err := filescan.NewFiles(parse(t, podsOfAllOutcomes), filescan.FilesOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -188,7 +188,7 @@ func TestRunEndsWithItsContext(t *testing.T) {
 		<-endless.started
 		cancel()
 	}()
-	if err := oneshot.Run(ctx, source, []policy.Policy{endless}, oneshot.Options{}); !errors.Is(err, context.Canceled) {
+	if err := filescan.Run(ctx, source, []policy.Policy{endless}, filescan.Options{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("a canceled run ends with %v", err)
 	}
 }
@@ -196,7 +196,7 @@ func TestRunEndsWithItsContext(t *testing.T) {
 func TestErrorOfTheSourceComesBack(t *testing.T) {
 	t.Parallel()
 	want := errors.New("no resources today")
-	if err := oneshot.Run(t.Context(), failing{want}, nil, oneshot.Options{}); !errors.Is(err, want) {
+	if err := filescan.Run(t.Context(), failing{want}, nil, filescan.Options{}); !errors.Is(err, want) {
 		t.Errorf("error %v, want %v", err, want)
 	}
 }
@@ -228,7 +228,7 @@ func TestKeep(t *testing.T) {
 		{false, false, other, here, true}, {true, false, other, here, true},
 		{false, true, other, here, true}, {true, true, other, here, false}, {true, true, other, there, true},
 	} {
-		keep := oneshot.Keep(policies, seen{[]string{"here"}, test.complete}, test.allPolicies)
+		keep := filescan.Keep(policies, seen{[]string{"here"}, test.complete}, test.allPolicies)
 		if got := keep(test.id, test.subject); got != test.keep {
 			t.Errorf("%+v: keep is %v", test, got)
 		}
@@ -238,7 +238,7 @@ func TestKeep(t *testing.T) {
 // TestFilesCoverTheirNamespaces: also the place of cluster-scoped objects, if there are any.
 func TestFilesCoverTheirNamespaces(t *testing.T) {
 	t.Parallel()
-	source, err := oneshot.NewFiles(parse(t, podsOfAllOutcomes), oneshot.FilesOptions{})
+	source, err := filescan.NewFiles(parse(t, podsOfAllOutcomes), filescan.FilesOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -269,7 +269,7 @@ func TestPrintReports(t *testing.T) {
 	for _, asJSON := range []bool{true, false} {
 		for _, names := range [][]string{nil, {"a", "b"}} {
 			var out bytes.Buffer
-			if err := oneshot.PrintReports(&out, reports(names...), asJSON); err != nil {
+			if err := filescan.PrintReports(&out, reports(names...), asJSON); err != nil {
 				t.Fatal(err)
 			}
 			if json.Valid(out.Bytes()) != asJSON {

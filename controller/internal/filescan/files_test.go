@@ -1,7 +1,7 @@
 // Copyright 2026 The Docket Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package oneshot_test
+package filescan_test
 
 import (
 	"context"
@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/docket-project/docket/controller/internal/manifest"
-	"github.com/docket-project/docket/controller/internal/oneshot"
+	"github.com/docket-project/docket/controller/internal/filescan"
+	"github.com/docket-project/docket/controller/internal/filescan/manifest"
 	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/controller/internal/policy/policytest"
 )
@@ -29,8 +29,8 @@ func parse(t *testing.T, text string) []manifest.Object {
 // compile compiles the policies and exceptions in YAML.
 func compile(t *testing.T, text string) []policy.Policy {
 	t.Helper()
-	sorted := oneshot.Sort(parse(t, text), "")
-	policies, err := oneshot.Compile(policytest.Compiler{}, sorted.Policies, sorted.Exceptions)
+	sorted := filescan.Sort(parse(t, text), "")
+	policies, err := filescan.Compile(policytest.Compiler{}, sorted.Policies, sorted.Exceptions)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +38,7 @@ func compile(t *testing.T, text string) []policy.Policy {
 }
 
 // lines describes what was found.
-func lines(findings *oneshot.Findings) []string {
+func lines(findings *filescan.Findings) []string {
 	var all []string
 	for _, f := range findings.Kept() {
 		all = append(all, strings.Join([]string{f.Policy.ResultName(), f.Rule, f.Subject.Kind, f.Subject.Namespace + "/" + f.Subject.Name, string(f.Outcome)}, " "))
@@ -47,14 +47,14 @@ func lines(findings *oneshot.Findings) []string {
 }
 
 // scanFiles evaluates policies for objects and returns all results.
-func scanFiles(t *testing.T, policies, objects string, options oneshot.FilesOptions) *oneshot.Findings {
+func scanFiles(t *testing.T, policies, objects string, options filescan.FilesOptions) *filescan.Findings {
 	t.Helper()
-	source, err := oneshot.NewFiles(parse(t, objects), options)
+	source, err := filescan.NewFiles(parse(t, objects), options)
 	if err != nil {
 		t.Fatal(err)
 	}
-	findings := oneshot.NewFindings(true)
-	if err := oneshot.Run(t.Context(), source, compile(t, policies), oneshot.Options{Findings: findings}); err != nil {
+	findings := filescan.NewFindings(true)
+	if err := filescan.Run(t.Context(), source, compile(t, policies), filescan.Options{Findings: findings}); err != nil {
 		t.Fatal(err)
 	}
 	return findings
@@ -80,7 +80,7 @@ func TestObjectsAreAsInACluster(t *testing.T) {
 {apiVersion: example.com/v1, kind: Unknown, metadata: {name: a}}
 `
 	for namespace, in := range map[string]string{"": "default", "team": "team"} {
-		got := lines(scanFiles(t, ownerPolicy, objects, oneshot.FilesOptions{Namespace: namespace}))
+		got := lines(scanFiles(t, ownerPolicy, objects, filescan.FilesOptions{Namespace: namespace}))
 		want := []string{
 			"owner r ClusterRole /reader fail", "owner r CustomResourceDefinition /fleets.example.com fail",
 			"owner r Fleet /a fail", "owner r Namespace /shop fail",
@@ -113,7 +113,7 @@ func TestNamespaceLabels(t *testing.T) {
 ---
 {apiVersion: v1, kind: Node, metadata: {name: d}}
 `
-	options := oneshot.FilesOptions{NamespaceLabels: map[string]map[string]string{"given": {"env": "x"}, "shop": {"env": "hidden"}}}
+	options := filescan.FilesOptions{NamespaceLabels: map[string]map[string]string{"given": {"env": "x"}, "shop": {"env": "hidden"}}}
 	for label, want := range map[string][]string{
 		"env":                         {"owner r Namespace /shop fail", "owner r Pod given/c fail", "owner r Pod shop/a fail"},
 		"kubernetes.io/metadata.name": {"owner r Namespace /shop fail", "owner r Pod given/c fail", "owner r Pod other/b fail", "owner r Pod shop/a fail"},
@@ -128,18 +128,18 @@ func TestNamespaceLabels(t *testing.T) {
 // TestNamespaceObjects: policies see the Namespace among the objects as it is.
 func TestNamespaceObjects(t *testing.T) {
 	t.Parallel()
-	files, err := oneshot.NewFiles(parse(t, `
+	files, err := filescan.NewFiles(parse(t, `
 {apiVersion: v1, kind: Pod, metadata: {name: a, namespace: shop}}
 ---
 {apiVersion: v1, kind: Namespace, metadata: {name: shop, annotations: {owner: a}}, status: {phase: Active}}
 ---
 {apiVersion: v1, kind: Pod, metadata: {name: b, namespace: other}}
-`), oneshot.FilesOptions{})
+`), filescan.FilesOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	seen := map[string]string{}
-	err = files.Each(t.Context(), nil, func(item oneshot.Item) error {
+	err = files.Each(t.Context(), nil, func(item filescan.Item) error {
 		if space := item.Subject.NamespaceObject; space != nil {
 			seen[item.Subject.Object.GetName()] = space.Name + " " + space.Annotations["owner"] + " " + string(space.Status.Phase)
 		}
@@ -176,12 +176,12 @@ func TestPlurals(t *testing.T) {
 			text += "---\n{apiVersion: " + strings.TrimPrefix(group, "/") + ", kind: " + kind + ", metadata: {name: x}}\n"
 		}
 	}
-	source, err := oneshot.NewFiles(parse(t, text), oneshot.FilesOptions{})
+	source, err := filescan.NewFiles(parse(t, text), filescan.FilesOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	recorder := &plurals{Policy: compile(t, ownerPolicy)[0], seen: map[string]string{}}
-	if err := oneshot.Run(t.Context(), source, []policy.Policy{recorder}, oneshot.Options{Workers: 1}); err != nil {
+	if err := filescan.Run(t.Context(), source, []policy.Policy{recorder}, filescan.Options{Workers: 1}); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(want, recorder.seen); diff != "" {
@@ -192,16 +192,16 @@ func TestPlurals(t *testing.T) {
 func TestDuplicatesAreRefusedWithBothPlaces(t *testing.T) {
 	t.Parallel()
 	const twice = "{apiVersion: v1, kind: Pod, metadata: {name: a}}\n---\n{apiVersion: v1, kind: Pod, metadata: {name: a, namespace: default}}\n"
-	_, err := oneshot.NewFiles(parse(t, twice), oneshot.FilesOptions{})
+	_, err := filescan.NewFiles(parse(t, twice), filescan.FilesOptions{})
 	for _, part := range []string{"document 1", "document 2", "Pod default/a"} {
 		if err == nil || !strings.Contains(err.Error(), part) {
 			t.Errorf("resources: error %v, want %q in it", err, part)
 		}
 	}
-	if _, err := oneshot.NewFiles(parse(t, twice), oneshot.FilesOptions{AllowDuplicates: true}); err != nil {
+	if _, err := filescan.NewFiles(parse(t, twice), filescan.FilesOptions{AllowDuplicates: true}); err != nil {
 		t.Errorf("allowed duplicates: %v", err)
 	}
-	if _, err := oneshot.Compile(policytest.Compiler{}, parse(t, ownerPolicy+"---\n"+ownerPolicy), nil); err == nil || !strings.Contains(err.Error(), "ClusterPolicy owner") {
+	if _, err := filescan.Compile(policytest.Compiler{}, parse(t, ownerPolicy+"---\n"+ownerPolicy), nil); err == nil || !strings.Contains(err.Error(), "ClusterPolicy owner") {
 		t.Errorf("policies: error %v", err)
 	}
 }
@@ -210,7 +210,7 @@ func TestDuplicatesAreRefusedWithBothPlaces(t *testing.T) {
 // of the same name in another group is neither.
 func TestSort(t *testing.T) {
 	t.Parallel()
-	sorted := oneshot.Sort(parse(t, `
+	sorted := filescan.Sort(parse(t, `
 {apiVersion: kyverno.io/v1, kind: ClusterPolicy, metadata: {name: a}}
 ---
 {apiVersion: kyverno.io/v1, kind: Policy, metadata: {name: b}}

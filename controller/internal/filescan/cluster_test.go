@@ -1,7 +1,7 @@
 // Copyright 2026 The Docket Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package oneshot_test
+package filescan_test
 
 import (
 	"context"
@@ -22,7 +22,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
-	"github.com/docket-project/docket/controller/internal/oneshot"
+	"github.com/docket-project/docket/controller/internal/filescan"
 	"github.com/docket-project/docket/controller/internal/policy"
 )
 
@@ -155,7 +155,7 @@ func newServer() *server {
 }
 
 // open returns the source for a server.
-func (s *server) open(t *testing.T, namespaces ...string) *oneshot.Cluster {
+func (s *server) open(t *testing.T, namespaces ...string) *filescan.Cluster {
 	t.Helper()
 	listener := httptest.NewServer(s)
 	t.Cleanup(listener.Close)
@@ -168,7 +168,7 @@ func (s *server) open(t *testing.T, namespaces ...string) *oneshot.Cluster {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cluster, err := oneshot.NewCluster(client, lister, namespaces)
+	cluster, err := filescan.NewCluster(client, lister, namespaces)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,10 +176,10 @@ func (s *server) open(t *testing.T, namespaces ...string) *oneshot.Cluster {
 }
 
 // visited counts what policies are evaluated for.
-func visited(t *testing.T, cluster *oneshot.Cluster, policies []policy.Policy) (map[string]int, error) {
+func visited(t *testing.T, cluster *filescan.Cluster, policies []policy.Policy) (map[string]int, error) {
 	t.Helper()
 	counts := map[string]int{}
-	err := cluster.Each(t.Context(), policies, func(item oneshot.Item) error {
+	err := cluster.Each(t.Context(), policies, func(item filescan.Item) error {
 		for _, p := range item.Policies {
 			counts[p.Identity().Name+" "+item.Subject.Resource.String()]++
 		}
@@ -269,7 +269,7 @@ func TestForbiddenKind(t *testing.T) {
 	s.refuse["v1/pods"] = true
 	cluster := s.open(t)
 	counts, err := visited(t, cluster, compile(t, clusterPolicies))
-	var incomplete *oneshot.IncompleteError
+	var incomplete *filescan.IncompleteError
 	if !errors.As(err, &incomplete) || !strings.Contains(err.Error(), "list pods: no list for you") {
 		t.Errorf("error %v", err)
 	}
@@ -289,9 +289,9 @@ func TestRunAfterAnIncompleteList(t *testing.T) {
 	t.Parallel()
 	s := newServer()
 	s.refuse["v1/pods"] = true
-	findings := oneshot.NewFindings(false)
-	err := oneshot.Run(t.Context(), s.open(t), compile(t, clusterPolicies), oneshot.Options{Findings: findings})
-	var incomplete *oneshot.IncompleteError
+	findings := filescan.NewFindings(false)
+	err := filescan.Run(t.Context(), s.open(t), compile(t, clusterPolicies), filescan.Options{Findings: findings})
+	var incomplete *filescan.IncompleteError
 	if !errors.As(err, &incomplete) || findings.Resources() != 3 {
 		t.Errorf("%d resources and the error %v", findings.Resources(), err)
 	}
@@ -304,7 +304,7 @@ func TestDiscoveryOfAGroupFails(t *testing.T) {
 	s.versions["away.example.com"] = []string{"v1"}
 	cluster := s.open(t)
 	counts, err := visited(t, cluster, compile(t, clusterPolicies))
-	var incomplete *oneshot.IncompleteError
+	var incomplete *filescan.IncompleteError
 	if !errors.As(err, &incomplete) || !strings.Contains(err.Error(), "away.example.com") || counts["pods /v1, Resource=pods"] != 1200 {
 		t.Errorf("error %v, evaluations %v", err, counts)
 	}
@@ -326,7 +326,7 @@ func TestNoClusterThere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := oneshot.NewCluster(client, lister, nil); err == nil {
+	if _, err := filescan.NewCluster(client, lister, nil); err == nil {
 		t.Error("a cluster that is not there has no error")
 	}
 }
@@ -348,7 +348,7 @@ func TestClusterStopsWithItsContext(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	visits := 0
-	err := newServer().open(t).Each(ctx, compile(t, clusterPolicies), func(oneshot.Item) error {
+	err := newServer().open(t).Each(ctx, compile(t, clusterPolicies), func(filescan.Item) error {
 		visits++
 		cancel()
 		return ctx.Err()
