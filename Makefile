@@ -119,9 +119,9 @@ e2e: $(GOTESTSUM) ## Run the tests on a real control plane, which is built first
 	cd test/e2e && $(TEST) --format=testname -- -count=1 -parallel 3 -timeout 60m -run '$(RUN)' ./...
 
 .PHONY: producers
-producers: ## Run other people's programs with CRDs and with Docket, and write the table of docs/producers.md
-	DOCKET_PRODUCERS=$(CURDIR)/docs/producers $(MAKE) e2e RUN='^TestProgram'
-	DOCKET_PRODUCERS=$(CURDIR)/docs/producers go test ./internal/apiserver -run '^TestRecordings$$' -count=1
+producers: ## Run other people's programs with CRDs and with Docket, and write the table of docs/produce/producers.md
+	DOCKET_PRODUCERS=$(CURDIR)/docs/produce/producers $(MAKE) e2e RUN='^TestProgram'
+	DOCKET_PRODUCERS=$(CURDIR)/docs/produce/producers go test ./internal/apiserver -run '^TestRecordings$$' -count=1
 	go run ./internal/tools/producertable
 
 .PHONY: test-postgres-versions
@@ -153,7 +153,7 @@ bench: ## Run benchmarks (PKG=, BENCH=, COUNT=) into bin/bench.txt; OLD= compare
 	@if [ -n "$(OLD)" ]; then $(TOOLS) benchstat "$(OLD)" bin/bench.txt; fi
 
 .PHONY: bench-cluster
-bench-cluster: ## Compare with CRDs in etcd through kube-apiserver, and a gateway with none; print the tables of docs/benchmarks.md
+bench-cluster: ## Compare with CRDs in etcd through kube-apiserver, and a gateway with none; print the tables of docs/operate/benchmarks.md
 	cd test/e2e && go test -run '^$$' -bench '$(BENCH)' -benchtime 1x -count=1 -timeout 60m ./bench
 
 ##@ Checks; none of them changes a file
@@ -175,7 +175,7 @@ lint: $(GOLANGCI) ## Run golangci-lint with .golangci.yml
 	@for module in $(MODULES); do echo "golangci-lint in $$module"; (cd $$module && $(GOLANGCI) run); done
 
 .PHONY: depcheck
-depcheck: ## Compare the imports with the table in docs/architecture.md
+depcheck: ## Compare the imports with the table in docs/develop/architecture.md
 	go run ./internal/tools/depcheck $(addprefix --module=,$(MODULES))
 
 .PHONY: verify-headers

@@ -73,7 +73,7 @@ func controllerMetrics(t *testing.T) map[string]bool {
 }
 
 // TestControllerMetricsExist finds alerts and panels on metrics that nobody has, and metrics that
-// docs/operations.md does not explain.
+// docs/operate/operations.md does not explain.
 func TestControllerMetricsExist(t *testing.T) {
 	t.Parallel()
 	served := controllerMetrics(t)
@@ -93,16 +93,16 @@ func TestControllerMetricsExist(t *testing.T) {
 			}
 		}
 	}
-	page := text(t, filepath.Join(root, "docs", "operations.md"))
+	page := text(t, filepath.Join(root, "docs", "operate", "operations.md"))
 	documented := regexp.MustCompile("`(docket_controller_[a-z_]+)")
 	for _, match := range documented.FindAllStringSubmatch(page, -1) {
 		if !served[match[1]] {
-			t.Errorf("docs/operations.md has %s, the controller has not", match[1])
+			t.Errorf("docs/operate/operations.md has %s, the controller has not", match[1])
 		}
 	}
 	for name := range served {
 		if strings.HasPrefix(name, "docket_") && !strings.Contains(page, "`"+name) {
-			t.Errorf("docs/operations.md does not have %s", name)
+			t.Errorf("docs/operate/operations.md does not have %s", name)
 		}
 	}
 }

@@ -87,10 +87,10 @@ func checkAlerts(t *testing.T, rules []byte, testFile string) {
 	run(t, promTool, "test", "rules", filepath.Join(dir, "tests.yaml"))
 }
 
-// TestAlertsAreExplained wants texts, and a section for each alert in docs/alerts.md.
+// TestAlertsAreExplained wants texts, and a section for each alert in docs/operate/alerts.md.
 func TestAlertsAreExplained(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile(filepath.Join(root, "docs", "alerts.md"))
+	page, err := os.ReadFile(filepath.Join(root, "docs", "operate", "alerts.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,18 +103,18 @@ func TestAlertsAreExplained(t *testing.T) {
 				t.Errorf("%s has no %s", r.Alert, annotation)
 			}
 		}
-		if want := "docs/alerts.md#" + strings.ToLower(r.Alert); r.Annotations["runbook"] != want {
+		if want := "docs/operate/alerts.md#" + strings.ToLower(r.Alert); r.Annotations["runbook"] != want {
 			t.Errorf("%s: runbook %q, want %q", r.Alert, r.Annotations["runbook"], want)
 		}
 		if !strings.Contains(string(page), "\n### "+r.Alert+"\n") {
-			t.Errorf("docs/alerts.md has no section %s", r.Alert)
+			t.Errorf("docs/operate/alerts.md has no section %s", r.Alert)
 		}
 		if !slices.Contains([]string{"critical", "warning"}, r.Labels["severity"]) {
 			t.Errorf("%s: severity %q", r.Alert, r.Labels["severity"])
 		}
 	}
 	if sections := strings.Count(string(page), "\n### "); sections != len(rules) {
-		t.Errorf("docs/alerts.md has %d sections for %d alerts", sections, len(rules))
+		t.Errorf("docs/operate/alerts.md has %d sections for %d alerts", sections, len(rules))
 	}
 }
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package deploy_test checks what is in this folder: that kustomize and Helm make the
-// same objects, that pods and roles are as narrow as docs/install.md says, and that
+// same objects, that pods and roles are as narrow as docs/start/install.md says, and that
 // alerts and dashboard name metrics that exist. test/e2e shows the manifests to a real
 // kube-apiserver.
 package deploy_test

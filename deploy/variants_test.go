@@ -75,7 +75,7 @@ func TestOverlaysAreListed(t *testing.T) {
 	}
 }
 
-// TestAnotherNamespace replaces the namespace as docs/install.md says, and by Helm.
+// TestAnotherNamespace replaces the namespace as docs/start/install.md says, and by Helm.
 func TestAnotherNamespace(t *testing.T) {
 	t.Parallel()
 	const other = "reports"
@@ -117,7 +117,7 @@ func TestOwnCertificate(t *testing.T) {
 	}
 }
 
-// TestMigrationOrder leaves the APIServices out by their label, as docs/install.md says.
+// TestMigrationOrder leaves the APIServices out by their label, as docs/start/install.md says.
 func TestMigrationOrder(t *testing.T) {
 	t.Parallel()
 	all := kustomize(t, "overlays/postgres-cert-manager")

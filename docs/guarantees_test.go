@@ -23,7 +23,7 @@ var (
 func TestGuarantees(t *testing.T) {
 	t.Parallel()
 	var text strings.Builder
-	for _, page := range []string{"guarantees.md", "../SECURITY.md"} {
+	for _, page := range []string{"operate/guarantees.md", "../SECURITY.md"} {
 		content, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)

@@ -162,7 +162,7 @@ func required(flag, value string) error {
 func explainTools(err error) error {
 	switch {
 	case errors.Is(err, database.ErrOwnTools):
-		return cli.Usage(fmt.Errorf("--database: %w: use pg_dump and pg_restore for PostgreSQL, and etcdutl for etcd; docs/backup.md has the commands", err))
+		return cli.Usage(fmt.Errorf("--database: %w: use pg_dump and pg_restore for PostgreSQL, and etcdutl for etcd; docs/operate/backup.md has the commands", err))
 	case errors.Is(err, engine.ErrMissing):
 		return cli.Usage(fmt.Errorf("--database: %w", err))
 	}

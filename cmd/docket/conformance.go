@@ -81,7 +81,7 @@ are made only of resources that --resource names.
 Exit codes: 0 all checks that apply have passed; 1 the server breaks rules; 2 no check
 failed, but not all could be found out, or the command was called in a wrong way.
 
-` + "`docket conformance list`" + ` lists the checks; docs/conformance.md describes the output.`,
+` + "`docket conformance list`" + ` lists the checks; docs/apiserver/conformance.md describes the output.`,
 		Example: `  # All resources of a group version, in the cluster of the current context
   docket conformance --group-version example.com/v1
 

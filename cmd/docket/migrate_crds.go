@@ -82,7 +82,7 @@ clients go on working; with --to-cluster, move them back.
 It copies all reports with their metadata, follows what changes, lets requests wait
 during the switch until the last change is over, and compares both sides. Nothing is
 deleted from etcd before --delete-from-cluster. It can be interrupted at any moment,
-also by kill -9: the same command goes on. docs/migrate.md is the run-book.`,
+also by kill -9: the same command goes on. docs/operate/migrate.md is the run-book.`,
 		Example: `  # Copy, follow, and switch with what docket bootstrap prints
   docket bootstrap --ca-file ca.crt > docket.yaml
   docket migrate crds --server https://docket.docket-system.svc --server-ca ca.crt --switch --api-services docket.yaml

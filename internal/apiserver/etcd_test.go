@@ -299,7 +299,7 @@ func newTLSEtcd(t testing.TB) (etcd *etcdServer, plain, complete string) {
 	return etcd, plain, plain + "&cert=" + url.QueryEscape(certificate) + "&key=" + url.QueryEscape(key)
 }
 
-// TestEtcdRole: the rights that docs/etcd.md names are enough.
+// TestEtcdRole: the rights that docs/operate/etcd.md names are enough.
 func TestEtcdRole(t *testing.T) {
 	t.Parallel()
 	etcd, _, complete := newTLSEtcd(t)

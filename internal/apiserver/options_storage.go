@@ -100,7 +100,7 @@ func (o *StorageOptions) AddFlags(fs *pflag.FlagSet) {
 		"Memory for the newest changes. Watches that are further behind read from the database.")
 	fs.Var(newBytesValue(&o.CacheBytes), "cache-bytes", "Memory for decoded objects.")
 	fs.BoolVar(&o.ResultRows, "result-rows", o.ResultRows,
-		"Keep each result of a report as a row, for SQL queries on the views (docs/sql.md).")
+		"Keep each result of a report as a row, for SQL queries on the views (docs/operate/sql.md).")
 }
 
 // AddDatabaseFlags adds the flags that say where the reports are, to fs.

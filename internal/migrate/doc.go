@@ -3,7 +3,7 @@
 
 // Package migrate moves reports into Docket and back: from the custom resources of a
 // cluster (Crds), from another database (Database), and from the tables of
-// kyverno/reports-server (ReportsServer). docs/migrate.md is the run-book.
+// kyverno/reports-server (ReportsServer). docs/operate/migrate.md is the run-book.
 //
 // Reports of a cluster are read and written at one more version of their CRD,
 // "migration": the same objects in etcd, at a path that stays the cluster's own when

@@ -103,7 +103,7 @@ func transient(err error) bool {
 func explain(err error, who string) error {
 	switch {
 	case apierrors.IsForbidden(err):
-		return fmt.Errorf("%s refuses it; docs/migrate.md lists the rights that a migration needs: %w", who, err)
+		return fmt.Errorf("%s refuses it; docs/operate/migrate.md lists the rights that a migration needs: %w", who, err)
 	case apierrors.IsUnauthorized(err):
 		return fmt.Errorf("%s doesn't accept the credentials of the kubeconfig: %w", who, err)
 	}

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package producers keeps what tests did with programs that write or read reports: one
-// file a program, from which docs/producers.md gets its table. Tests write the files only
+// file a program, from which docs/produce/producers.md gets its table. Tests write the files only
 // where they are asked to, so that a run that nobody looks at leaves nothing behind.
 package producers
 

@@ -11,7 +11,7 @@ import (
 
 // The lines of the page between which the table is.
 const (
-	begin = "<!-- programs: written by make generate from docs/producers/*.json -->\n"
+	begin = "<!-- programs: written by make generate from docs/produce/producers/*.json -->\n"
 	end   = "<!-- end of programs -->\n"
 )
 

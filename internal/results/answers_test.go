@@ -15,7 +15,7 @@ import (
 	"github.com/docket-project/docket/api/report"
 )
 
-// answers computes what the questions of docs/sql.md should be answered with, from
+// answers computes what the questions of docs/operate/sql.md should be answered with, from
 // the objects.
 func answers() []func(*facts) [][]string {
 	return []func(*facts) [][]string{

@@ -27,7 +27,7 @@ import (
 
 // database is an engine's database as Docket and as a reader see it.
 type database struct {
-	// name is what docs/sql.md calls the engine.
+	// name is what docs/operate/sql.md calls the engine.
 	name string
 	open func(t testing.TB, cluster string) engine.Engine
 	// connect returns a connection that may only read the views.

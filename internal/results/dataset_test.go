@@ -20,7 +20,7 @@ import (
 )
 
 // dataset makes the reports of two clusters like those of real producers, the same
-// ones for equal fields. The questions of docs/sql.md name things that are in it.
+// ones for equal fields. The questions of docs/operate/sql.md name things that are in it.
 type dataset struct {
 	// workloads of the cluster east; west has a quarter.
 	workloads int

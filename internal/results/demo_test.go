@@ -24,7 +24,7 @@ import (
 // demoReports is how many reports `docket up --demo` loads.
 const demoReports = 3000
 
-// TestQuestionsOnDemo: who tries docs/sql.md on the demo, with the sqlite3 of Debian or on PostgreSQL, gets rows, but where
+// TestQuestionsOnDemo: who tries docs/operate/sql.md on the demo, with the sqlite3 of Debian or on PostgreSQL, gets rows, but where
 // the page says that there are none.
 func TestQuestionsOnDemo(t *testing.T) {
 	t.Parallel()

@@ -7,9 +7,9 @@
 //
 // Reports hold whatever a producer wrote, but rows must never make a commit or a
 // query fail. What a database can't hold is therefore replaced here, in one place
-// for both engines: see docs/sql.md, "Odd values".
+// for both engines: see docs/operate/sql.md, "Odd values".
 //
 // The views themselves are migrations of the engines, and their contract is
-// docs/sql.md. The tests of this package run every question of that page on both
+// docs/operate/sql.md. The tests of this package run every question of that page on both
 // engines.
 package results

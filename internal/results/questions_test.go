@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// question is one of docs/sql.md, with its statement for each engine.
+// question is one of docs/operate/sql.md, with its statement for each engine.
 type question struct {
 	number    int
 	title     string
@@ -29,10 +29,10 @@ var (
 	fencePattern   = regexp.MustCompile("^```(.*)$")
 )
 
-// questions reads docs/sql.md.
+// questions reads docs/operate/sql.md.
 func questions(t testing.TB) []question {
 	t.Helper()
-	page, err := os.ReadFile("../../docs/sql.md")
+	page, err := os.ReadFile("../../docs/operate/sql.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +46,7 @@ func questions(t testing.TB) []question {
 		if match := headingPattern.FindStringSubmatch(line); match != nil {
 			found = append(found, question{number: len(found) + 1, title: match[2], statement: map[string]string{}})
 			if match[1] != fmt.Sprint(len(found)) {
-				t.Fatalf("docs/sql.md: %q is question %d", line, len(found))
+				t.Fatalf("docs/operate/sql.md: %q is question %d", line, len(found))
 			}
 			continue
 		}
@@ -68,7 +68,7 @@ func questions(t testing.TB) []question {
 	}
 	for _, q := range found {
 		if len(q.statement) != 2 {
-			t.Fatalf("docs/sql.md: question %d has statements for %d engines", q.number, len(q.statement))
+			t.Fatalf("docs/operate/sql.md: question %d has statements for %d engines", q.number, len(q.statement))
 		}
 	}
 	return found
@@ -80,12 +80,12 @@ func keep(t testing.TB, found []question, fence, text string) {
 		"sql": {"sqlite", "postgresql"}, "sql sqlite": {"sqlite"}, "sql postgresql": {"postgresql"},
 	}[fence]
 	if !ok || len(found) == 0 {
-		t.Fatalf("docs/sql.md: unexpected block %q", fence)
+		t.Fatalf("docs/operate/sql.md: unexpected block %q", fence)
 	}
 	for _, name := range engines {
 		q := found[len(found)-1]
 		if q.statement[name] != "" {
-			t.Fatalf("docs/sql.md: question %d has two statements for %s", q.number, name)
+			t.Fatalf("docs/operate/sql.md: question %d has two statements for %s", q.number, name)
 		}
 		q.statement[name] = text
 	}
@@ -97,7 +97,7 @@ func TestQuestions(t *testing.T) {
 	facts := gather(data)
 	asked := questions(t)
 	if len(asked) != len(answers()) {
-		t.Fatalf("docs/sql.md has %d questions, the tests answer %d", len(asked), len(answers()))
+		t.Fatalf("docs/operate/sql.md has %d questions, the tests answer %d", len(asked), len(answers()))
 	}
 	for _, db := range databases(t) {
 		t.Run(db.name, func(t *testing.T) {

@@ -17,7 +17,7 @@ import (
 	"github.com/docket-project/docket/internal/testenv"
 )
 
-// TestSchemaPage: docs/formats/schema.md has the tables and columns of both engines.
+// TestSchemaPage: docs/develop/formats/schema.md has the tables and columns of both engines.
 func TestSchemaPage(t *testing.T) {
 	t.Parallel()
 	t.Run("sqlite", func(t *testing.T) {
@@ -63,7 +63,7 @@ func compareSchema(t *testing.T, column int, db *sql.DB, query string) {
 	for _, row := range rows {
 		got = append(got, strings.Join(row, " "))
 	}
-	page, err := os.ReadFile("../../docs/formats/schema.md")
+	page, err := os.ReadFile("../../docs/develop/formats/schema.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,6 +88,6 @@ func compareSchema(t *testing.T, column int, db *sql.DB, query string) {
 	slices.Sort(got)
 	slices.Sort(want)
 	if diff := cmp.Diff(got, want); diff != "" {
-		t.Errorf("docs/formats/schema.md (-database +page):\n%s", diff)
+		t.Errorf("docs/develop/formats/schema.md (-database +page):\n%s", diff)
 	}
 }

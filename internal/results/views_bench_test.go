@@ -19,7 +19,7 @@ import (
 const benchWorkloads = 41_500
 
 // BenchmarkQuestions loads a million results into each engine, asks the questions
-// of docs/sql.md, and logs the table and the plan that stand there. Loading takes
+// of docs/operate/sql.md, and logs the table and the plan that stand there. Loading takes
 // minutes, so that it needs DOCKET_BENCH_WORKLOADS: the number of workloads, or
 // "million".
 //
@@ -39,7 +39,7 @@ func BenchmarkQuestions(b *testing.B) {
 	}
 }
 
-// BenchmarkFilledQuestions asks the questions of docs/sql.md on a database that test/fill filled:
+// BenchmarkFilledQuestions asks the questions of docs/operate/sql.md on a database that test/fill filled:
 //
 //	DOCKET_BENCH_DATABASE=postgres://… go test ./internal/results -v -run '^$' -bench FilledQuestions -benchtime 1x -timeout 1h
 func BenchmarkFilledQuestions(b *testing.B) {

@@ -185,7 +185,7 @@ func TestReaderRole(t *testing.T) {
 }
 
 // TestMigrateWithoutRights: a user who may not create roles can migrate, and the
-// statements of docs/sql.md make good for it.
+// statements of docs/operate/sql.md make good for it.
 func TestMigrateWithoutRights(t *testing.T) {
 	t.Parallel()
 	server := testenv.NewPostgres(t) // Roles belong to servers: a shared one has the role.
@@ -226,10 +226,10 @@ func TestMigrateWithoutRights(t *testing.T) {
 		"docket.policy_namespace_counts, docket.clusters, docket.sql_contract")
 }
 
-// remedy returns the statements that docs/sql.md has for an administrator.
+// remedy returns the statements that docs/operate/sql.md has for an administrator.
 func remedy(t *testing.T) string {
 	t.Helper()
-	page, err := os.ReadFile("../../docs/sql.md")
+	page, err := os.ReadFile("../../docs/operate/sql.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -237,7 +237,7 @@ func remedy(t *testing.T) string {
 	_, rest, found := strings.Cut(string(page), start)
 	statements, _, closed := strings.Cut(rest, end)
 	if !found || !closed {
-		t.Fatal("docs/sql.md: the statements that make docket_reader were not found")
+		t.Fatal("docs/operate/sql.md: the statements that make docket_reader were not found")
 	}
 	return fmt.Sprint(start, statements, end)
 }

@@ -7,7 +7,7 @@ package store
 
 // derivation is the version of what this program derives from objects. It rises by one with each change of the
 // index terms (index.go) or the result rows (package results), which TestDerivationIsPinned notices; what a version
-// derives must also serve readers of the one before. See docs/storage.md.
+// derives must also serve readers of the one before. See docs/operate/storage.md.
 const derivation = 1
 
 // derivesFields says whether fields are indexed.

@@ -18,7 +18,7 @@ import (
 	"github.com/docket-project/docket/test/e2e/harness"
 )
 
-// TestAdmissionOfCallersWithCertificate does what docs/admission.md says of who may ask: kube-apiserver shows a
+// TestAdmissionOfCallersWithCertificate does what docs/controller/admission.md says of who may ask: kube-apiserver shows a
 // certificate, and nobody else gets in.
 func TestAdmissionOfCallersWithCertificate(t *testing.T) {
 	t.Parallel()

@@ -38,7 +38,7 @@ func admitting(t *testing.T, c *controlled, arguments ...string) (port int) {
 	return port
 }
 
-// applyAdmission applies what docs/admission.md tells to, without Docket itself.
+// applyAdmission applies what docs/controller/admission.md tells to, without Docket itself.
 func applyAdmission(t *testing.T, c *controlled) {
 	t.Helper()
 	c.cluster.EnsureNamespace(t, deployNamespace)

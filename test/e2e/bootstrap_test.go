@@ -32,7 +32,7 @@ const (
 	bootstrapPatience  = 2 * time.Minute
 )
 
-// bootstrapped is a cluster in which an administrator follows docs/bootstrap.md.
+// bootstrapped is a cluster in which an administrator follows docs/operate/bootstrap.md.
 type bootstrapped struct {
 	*harness.Cluster
 	kubectl *harness.Kubectl

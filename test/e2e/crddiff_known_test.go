@@ -17,13 +17,13 @@ import (
 	"github.com/docket-project/docket/test/e2e/crddiff"
 )
 
-// knownDifference is a row of docs/differences.md.
+// knownDifference is a row of docs/produce/differences.md.
 type knownDifference struct {
 	row string
 	is  func(crddiff.Seen) bool
 }
 
-// knownDifferences are all that docs/differences.md has. Each is as narrow as possible: it must not
+// knownDifferences are all that docs/produce/differences.md has. Each is as narrow as possible: it must not
 // hide another one.
 func knownDifferences() []knownDifference {
 	return []knownDifference{
@@ -183,7 +183,7 @@ func inOrderOfObjects(events string) string {
 // TestDifferencesPage: the page has the rows of the test, and the test those of the page.
 func TestDifferencesPage(t *testing.T) {
 	t.Parallel()
-	data, err := os.ReadFile(filepath.Join("..", "..", "docs", "differences.md"))
+	data, err := os.ReadFile(filepath.Join("..", "..", "docs", "produce", "differences.md"))
 	if err != nil {
 		t.Fatal(err)
 	}

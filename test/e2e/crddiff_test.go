@@ -73,7 +73,7 @@ func TestCRDDiff(t *testing.T) {
 			t.Run("explain", func(t *testing.T) { crddiffExplain(t, reference, cluster, kinds) })
 			for _, known := range knownDifferences() {
 				if d.known[known.row] == 0 {
-					t.Logf("no request showed the difference %s: if that stays so, take it off docs/differences.md", known.row)
+					t.Logf("no request showed the difference %s: if that stays so, take it off docs/produce/differences.md", known.row)
 				}
 			}
 		})

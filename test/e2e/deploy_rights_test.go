@@ -16,7 +16,7 @@ import (
 	"github.com/docket-project/docket/test/e2e/harness"
 )
 
-// testLeastPrivilege follows docs/install.md with a certificate by `docket bootstrap`,
+// testLeastPrivilege follows docs/start/install.md with a certificate by `docket bootstrap`,
 // and starts the server by hand where a kubelet would.
 func testLeastPrivilege(t *testing.T, c *harness.Cluster, i installation) {
 	t.Helper()

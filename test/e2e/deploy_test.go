@@ -31,7 +31,7 @@ const (
 	helmTimeout = 15 * time.Minute
 )
 
-// installation is one way of docs/install.md to install Docket.
+// installation is one way of docs/start/install.md to install Docket.
 type installation struct {
 	name    string
 	overlay string   // of kustomize, or

@@ -192,7 +192,7 @@ func TestGatewayToken(t *testing.T) {
 	testTeamKubeconfig(t, gateway, mine)
 }
 
-// testTeamKubeconfig follows docs/aggregator.md: a caller takes the file of the gateway and adds what
+// testTeamKubeconfig follows docs/apiserver/aggregator.md: a caller takes the file of the gateway and adds what
 // they have, a token or a user of their own kubeconfig.
 func testTeamKubeconfig(t *testing.T, gateway *harness.Server, mine string) {
 	t.Helper()

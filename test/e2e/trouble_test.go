@@ -44,7 +44,7 @@ func TestCRDsInstalledBefore(t *testing.T) {
 
 	// kube-aggregator v0.36.3 asks for the OpenAPI of an APIService only if that
 	// pointed to a Service when it was created. Thus it has our part from the CRDs as
-	// long as they are there, then not; docs/migrate.md tells the remedy, which
+	// long as they are there, then not; docs/operate/migrate.md tells the remedy, which
 	// follows. The rest, discovery included, is whole all the time.
 	c.RemoveCRDs(t)
 	waitStored(t, c, r, replica, "third")

@@ -229,7 +229,7 @@ func namesAt(t *testing.T, client rest.Interface, path string) []string {
 	return names
 }
 
-// testOtherVersionIsElsewhere: what docs/bootstrap.md says of objects that are written in
+// testOtherVersionIsElsewhere: what docs/operate/bootstrap.md says of objects that are written in
 // a version of the CRD. They are in etcd, and nobody takes them for reports of Docket.
 func testOtherVersionIsElsewhere(t *testing.T, c *harness.Cluster, replica *harness.Replica) {
 	const namespace = "mixed"

@@ -10,15 +10,15 @@ type walk struct {
 }
 
 const (
-	admissionPage  = "docs/admission.md"
-	backupPage     = "docs/backup.md"
-	bootstrapPage  = "docs/bootstrap.md"
-	contextPage    = "docs/context-cache.md"
-	controllerPage = "docs/controller.md"
-	installPage    = "docs/install.md"
-	migratePage    = "docs/migrate.md"
+	admissionPage  = "docs/controller/admission.md"
+	backupPage     = "docs/operate/backup.md"
+	bootstrapPage  = "docs/operate/bootstrap.md"
+	contextPage    = "docs/controller/context-cache.md"
+	controllerPage = "docs/controller/controller.md"
+	installPage    = "docs/start/install.md"
+	migratePage    = "docs/operate/migrate.md"
 	readmePage     = "README.md"
-	upPage         = "docs/up.md"
+	upPage         = "docs/start/up.md"
 )
 
 // walkedPages are those of which every command is run, or listed as one that can't be.

@@ -203,7 +203,7 @@ func mediaType(contentType string) string {
 }
 
 // withoutProtobuf is the type of an answer of a server that has no protocol buffers, like Docket: who asks
-// for them takes JSON, too. docs/differences.md has that as media-types.
+// for them takes JSON, too. docs/produce/differences.md has that as media-types.
 func withoutProtobuf(mediaType string) string {
 	if strings.HasPrefix(mediaType, runtime.ContentTypeProtobuf) {
 		return runtime.ContentTypeJSON

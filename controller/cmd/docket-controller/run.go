@@ -29,10 +29,10 @@ only if a result in it has changed. Only reports with the label
 app.kubernetes.io/managed-by=docket-controller are ever touched.
 
 What policies look at beside the resource (CachedContextEntry, GlobalContextEntry, and what
-policies declare themselves) is kept in memory by every replica: docs/context-cache.md.
+policies declare themselves) is kept in memory by every replica: docs/controller/context-cache.md.
 
 With --admission, every replica answers admission requests: policies with Enforce or Deny deny,
-and those for admission only are reported: docs/admission.md.`,
+and those for admission only are reported: docs/controller/admission.md.`,
 		Example: `  # In a pod, with the service account of deploy/controller
   docket-controller run
 

@@ -12,7 +12,7 @@ import (
 	"github.com/docket-project/docket/internal/conformance"
 )
 
-// document is a report as JSON. Its fields are described in docs/conformance.md: they stay as they
+// document is a report as JSON. Its fields are described in docs/apiserver/conformance.md: they stay as they
 // are, and new ones may come.
 type document struct {
 	ToolVersion  string            `json:"toolVersion"`

@@ -104,7 +104,7 @@ func areasOf(checks []conformance.Check) []*area {
 	return areas
 }
 
-// Markdown writes the page docs/conformance.md.
+// Markdown writes the page docs/apiserver/conformance.md.
 func Markdown(w io.Writer, checks []conformance.Check) error {
 	functions := template.FuncMap{"needs": needs, "anchor": anchor, "plain": plain}
 	parsed, err := template.New("conformance.md").Funcs(functions).Parse(page)

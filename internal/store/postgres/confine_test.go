@@ -24,10 +24,10 @@ import (
 // row-level security.
 const insufficientPrivilege = "42501"
 
-// confining returns the statements of docs/operations.md, for a cluster.
+// confining returns the statements of docs/operate/operations.md, for a cluster.
 func confining(t *testing.T, cluster string) string {
 	t.Helper()
-	page, err := os.ReadFile("../../../docs/operations.md")
+	page, err := os.ReadFile("../../../docs/operate/operations.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +42,7 @@ func confining(t *testing.T, cluster string) string {
 		}
 	}
 	if !found || statements.Len() == 0 {
-		t.Fatal("docs/operations.md: the statements that make roles were not found")
+		t.Fatal("docs/operate/operations.md: the statements that make roles were not found")
 	}
 	return statements.String()
 }

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command depcheck compares the imports of our packages with the two tables in
-// docs/architecture.md, so that the picture there stays true.
+// docs/develop/architecture.md, so that the picture there stays true.
 //
 // The first table says for every package which of our packages it may import, and
 // which packages of others must not be among its dependencies, however far away. The
@@ -27,7 +27,7 @@ import (
 	"os/exec"
 )
 
-const tablesFile = "docs/architecture.md"
+const tablesFile = "docs/develop/architecture.md"
 
 func main() {
 	if err := run(context.Background(), os.Args[1:], os.Stdout); err != nil {

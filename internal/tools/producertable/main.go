@@ -1,8 +1,8 @@
 // Copyright 2026 The Docket Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command producertable writes the table of programs into docs/producers.md, from what
-// tests have written into docs/producers.
+// Command producertable writes the table of programs into docs/produce/producers.md, from what
+// tests have written into docs/produce/producers.
 package main
 
 import (
@@ -13,7 +13,7 @@ import (
 )
 
 func main() {
-	if err := run("docs/producers.md", "docs/producers"); err != nil {
+	if err := run("docs/produce/producers.md", "docs/produce/producers"); err != nil {
 		fmt.Fprintln(os.Stderr, "producertable:", err)
 		os.Exit(1)
 	}

@@ -108,7 +108,7 @@ const (
 	allHosts = "items[].spec.rules[].host"
 )
 
-// BenchmarkAdmission prints the table about the context cache at admission in docs/benchmarks.md.
+// BenchmarkAdmission prints the table about the context cache at admission in docs/operate/benchmarks.md.
 func BenchmarkAdmission(b *testing.B) {
 	for b.Loop() {
 		benchAdmission(b)

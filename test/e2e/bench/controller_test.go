@@ -44,7 +44,7 @@ type scanned struct {
 	controller *harness.Controller
 }
 
-// BenchmarkController prints the tables about docket-controller in docs/benchmarks.md.
+// BenchmarkController prints the tables about docket-controller in docs/operate/benchmarks.md.
 func BenchmarkController(b *testing.B) {
 	for b.Loop() {
 		b.Run("1,000 pods", benchThousand)

@@ -77,7 +77,7 @@ func (l *lister) Get(projection string) (any, error) {
 func (l *lister) Stop() {}
 
 // BenchmarkLookup evaluates a rule that reads cached data, here and in Kyverno's engine with its own
-// loader and a GlobalContextEntry of the same objects. docs/benchmarks.md has the table.
+// loader and a GlobalContextEntry of the same objects. docs/operate/benchmarks.md has the table.
 func BenchmarkLookup(b *testing.B) {
 	ingresses, services := ingressList(), serviceList().(map[string]any)["items"].([]any)
 	here := staticEntries(b, ingresses, services)

@@ -6,7 +6,7 @@ CREATE INDEX subject_name ON docket.subject USING hash (name);
 CREATE INDEX subject_uid ON docket.subject USING hash (uid);
 
 -- The SQL contract for people, version 1. Names, columns, their types and meaning
--- are promised in docs/sql.md; everything else in this schema may change.
+-- are promised in docs/operate/sql.md; everything else in this schema may change.
 --
 -- Why two branches: entries that name subjects are rows of result, the others are
 -- elements of report.verdicts. Those are joined with verdict by their value, which
@@ -150,11 +150,11 @@ FROM docket.cluster;
 
 CREATE VIEW docket.sql_contract AS SELECT 1 AS version;
 
-COMMENT ON VIEW docket.policy_results IS 'One row for each result and subject. Contract: docs/sql.md';
-COMMENT ON VIEW docket.policy_report_summaries IS 'One row for each report, with the counts that it states. Contract: docs/sql.md';
-COMMENT ON VIEW docket.policy_result_counts IS 'How many results say the same. Contract: docs/sql.md';
-COMMENT ON VIEW docket.clusters IS 'The clusters in this database. Contract: docs/sql.md';
-COMMENT ON VIEW docket.sql_contract IS 'The version of the contract in docs/sql.md';
+COMMENT ON VIEW docket.policy_results IS 'One row for each result and subject. Contract: docs/operate/sql.md';
+COMMENT ON VIEW docket.policy_report_summaries IS 'One row for each report, with the counts that it states. Contract: docs/operate/sql.md';
+COMMENT ON VIEW docket.policy_result_counts IS 'How many results say the same. Contract: docs/operate/sql.md';
+COMMENT ON VIEW docket.clusters IS 'The clusters in this database. Contract: docs/operate/sql.md';
+COMMENT ON VIEW docket.sql_contract IS 'The version of the contract in docs/operate/sql.md';
 
 -- The role that may read the views and nothing else. Roles belong to the server,
 -- not to the database: it may exist, another database's migration may be making it
@@ -168,7 +168,7 @@ BEGIN
     END IF;
 EXCEPTION
     WHEN insufficient_privilege THEN
-        RAISE NOTICE 'role docket_reader was not made: this user may not create roles; docs/sql.md says how to make it';
+        RAISE NOTICE 'role docket_reader was not made: this user may not create roles; docs/operate/sql.md says how to make it';
     WHEN duplicate_object OR unique_violation THEN
         NULL;
 END
@@ -185,7 +185,7 @@ EXCEPTION
     WHEN undefined_object THEN
         NULL; -- The role is missing: there was a notice above.
     WHEN insufficient_privilege THEN
-        RAISE NOTICE 'role docket_reader got no rights: this user does not own schema docket; docs/sql.md says how to grant them';
+        RAISE NOTICE 'role docket_reader got no rights: this user does not own schema docket; docs/operate/sql.md says how to grant them';
 END
 $$;
 -- +goose StatementEnd

@@ -1,7 +1,7 @@
 -- +goose Up
 
 -- Roles that have one cluster's share of the database and nothing else, for those who
--- want them: docs/operations.md. Whoever owns the tables runs these functions.
+-- want them: docs/operate/operations.md. Whoever owns the tables runs these functions.
 
 -- Makes a cluster if there is none of this name, and returns its id.
 -- +goose StatementBegin
@@ -49,7 +49,7 @@ END
 $$;
 -- +goose StatementEnd
 
--- Lets a role read the views of docs/sql.md, for one cluster. They are in a schema of the
+-- Lets a role read the views of docs/operate/sql.md, for one cluster. They are in a schema of the
 -- role's name, where SQL finds them without a schema.
 -- +goose StatementBegin
 CREATE FUNCTION docket.confine_reader(reader text, cluster_name text) RETURNS void LANGUAGE plpgsql AS $$

@@ -130,7 +130,7 @@ FROM docket.policy_results AS p
 WHERE EXISTS (SELECT FROM share WHERE NOT kept) AND p.cluster IN (SELECT name FROM share WHERE NOT kept)
 GROUP BY p.cluster, p.namespace, p.report_kind, p.source, p.policy, p.rule, p.category, p.severity, p.result, p.scored;
 
-COMMENT ON VIEW docket.policy_namespace_counts IS 'How many results of a namespace say the same, but for messages. Contract: docs/sql.md';
+COMMENT ON VIEW docket.policy_namespace_counts IS 'How many results of a namespace say the same, but for messages. Contract: docs/operate/sql.md';
 
 -- +goose StatementBegin
 DO $$

@@ -25,7 +25,7 @@ INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
     ('verdict', 'verdict', '60000 60000 1');
 
 -- The SQL contract for people, version 1. Names, columns, their types and meaning
--- are promised in docs/sql.md; everything else in this file may change.
+-- are promised in docs/operate/sql.md; everything else in this file may change.
 --
 -- Why two branches: a result is about its own subject or, when it has none, about
 -- the report's scope. One query with coalesce(result.subject, report.scope) could
