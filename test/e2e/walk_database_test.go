@@ -29,7 +29,7 @@ type tlsDatabase struct {
 
 const databasePassword = "correct-horse"
 
-// newTLSDatabase starts it, and writes the files ca and password that install.md names to the folder dir.
+// newTLSDatabase starts it, and writes the files ca and password that postgresql.md names to the folder dir.
 func newTLSDatabase(t *testing.T, dir string) *tlsDatabase {
 	t.Helper()
 	server := testenv.NewPostgres(t)

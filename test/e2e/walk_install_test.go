@@ -43,6 +43,22 @@ func (w *walker) wantReports(names ...string) {
 	w.want("echo begin; kubectl get policyreports -n default -o name; echo end", "begin\n"+want+"end")
 }
 
+// look follows the step that looks at the installation, whose tables must have the columns that the page shows, and wants
+// the words in what it prints.
+func (w *walker) look(words ...string) {
+	w.t.Helper()
+	block := w.block(installPage, "3. Look")
+	var all strings.Builder
+	for i, command := range block.Commands() {
+		output := w.shell.Run(w.t, command)
+		if shown := firstLine(block.Outputs()[i]); shown != "No resources found" {
+			wantSameWords(w.t, firstLine(output), shown)
+		}
+		all.WriteString(output)
+	}
+	wantOutput(w.t, all.String(), words...)
+}
+
 // TestWalkSQLite installs with kustomize and SQLite, renews the certificate, backs up, restores, upgrades, rolls back,
 // and removes everything, as install.md and backup.md say.
 func TestWalkSQLite(t *testing.T) {
@@ -51,11 +67,11 @@ func TestWalkSQLite(t *testing.T) {
 	kubectl := c.Kubectl(t, "default")
 	before := everything(t, kubectl)
 	w.overlay()
-	w.follow(installPage, "4a. With kustomize")
+	w.follow(installPage, "2. Apply")
 	c.WaitAvailable(t)
 	w.create("a")
-	wantOutput(t, w.follow(installPage, "5. Look"), "v1alpha2.wgpolicyk8s.io", "policyreports", "default", "docket-0")
-	w.follow(installPage, "4a. With kustomize #2")
+	w.look("v1alpha2.wgpolicyk8s.io", "policyreports", "default", "docket-0")
+	w.follow(installPage, "Renew the certificate")
 	c.WaitAvailable(t)
 	w.wantReports("a")
 
@@ -86,12 +102,12 @@ func TestWalkPostgres(t *testing.T) {
 	w.shell.Replace("REGISTRY", "registry.example", "TAG", "v1", "'…'", "'"+databasePassword+"'", "HOST:5432/docket", database.address, "overlays/sqlite ", "overlays/postgres ")
 	w.shell.Run(t, "PATH="+database.programs+":$PATH")
 	w.overlay()
-	database.run(t, w.shell.Text(readBlock(t, installPage, "3. PostgreSQL only: the database").Text))
-	w.follow(installPage, "3. PostgreSQL only: the database #2")
-	w.follow(installPage, "4a. With kustomize")
+	database.run(t, w.shell.Text(readBlock(t, postgresPage, "The database").Text))
+	w.follow(postgresPage, "The database #2")
+	w.follow(installPage, "2. Apply")
 	c.WaitAvailable(t)
 	w.create("a")
-	wantOutput(t, w.follow(installPage, "5. Look"), "v1alpha2.wgpolicyk8s.io", "default", "docket-")
+	w.look("v1alpha2.wgpolicyk8s.io", "default", "docket-")
 
 	w.shell.Run(t, "export PGPASSWORD=$(cat password) DATABASE='postgres://docket@"+database.address+"?sslmode=verify-full&sslrootcert=database-ca.crt'")
 	w.follow(backupPage, "PostgreSQL")
@@ -111,19 +127,19 @@ func TestWalkHelm(t *testing.T) {
 	c, w := newInstallation(t)
 	kubectl := c.Kubectl(t, "default")
 	before := everything(t, kubectl)
-	w.follow(installPage, "4b. With Helm #2")
-	w.follow(installPage, "4b. With Helm #3")
+	w.follow(variantsPage, "With Helm #2")
+	w.follow(variantsPage, "With Helm #3")
 	c.WaitAvailable(t)
 	w.create("a")
-	wantOutput(t, w.follow(installPage, "5. Look"), "v1alpha2.wgpolicyk8s.io", "default", "docket-0")
-	w.follow(installPage, "docket-controller #2")
+	w.look("v1alpha2.wgpolicyk8s.io", "default", "docket-0")
+	w.follow(variantsPage, "docket-controller as well #2")
 	w.shell.Run(t, "kubectl -n docket-system rollout status deployment docket-controller --timeout=3m")
 	w.follow(admissionPage, "Switch it on")
 	w.shell.Run(t, "kubectl -n docket-system rollout status deployment docket-controller --timeout=3m")
-	w.follow(installPage, "Upgrading #2")
+	w.follow(variantsPage, "Upgrade with Helm")
 	w.shell.Run(t, "kubectl -n docket-system rollout status statefulset docket --timeout=3m")
 	w.wantReports("a")
+	w.follow(variantsPage, "Remove with Helm")
 	w.follow(installPage, "Removing #2")
-	w.follow(installPage, "Removing #3")
 	checkGone(t, kubectl, before)
 }

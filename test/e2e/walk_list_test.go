@@ -17,14 +17,17 @@ const (
 	controllerPage = "docs/controller/controller.md"
 	installPage    = "docs/start/install.md"
 	migratePage    = "docs/operate/migrate.md"
+	postgresPage   = "docs/start/postgresql.md"
 	readmePage     = "README.md"
 	upPage         = "docs/start/up.md"
+	variantsPage   = "docs/start/install-variants.md"
 )
 
 // walkedPages are those of which every command is run, or listed as one that can't be.
 func walkedPages() []string {
 	return []string{
-		admissionPage, backupPage, bootstrapPage, contextPage, controllerPage, installPage, migratePage, readmePage, upPage,
+		admissionPage, backupPage, bootstrapPage, contextPage, controllerPage, installPage, migratePage, postgresPage, readmePage, upPage,
+		variantsPage,
 	}
 }
 
@@ -32,15 +35,17 @@ func walkedPages() []string {
 func walks() map[string][]walk {
 	return map[string][]walk{
 		"TestWalkSQLite": {
-			{installPage, []string{"4a. With kustomize", "5. Look", "4a. With kustomize #2", "Upgrading", "Removing"}},
+			{installPage, []string{"2. Apply", "3. Look", "Renew the certificate", "Upgrading", "Removing"}},
 			{backupPage, []string{"SQLite in a cluster", "SQLite in a cluster #2", "Upgrade", "Roll back"}},
 		},
 		"TestWalkPostgres": {
-			{installPage, []string{"3. PostgreSQL only: the database #2", "4a. With kustomize", "5. Look"}},
+			{postgresPage, []string{"The database #2"}},
+			{installPage, []string{"2. Apply", "3. Look"}},
 			{backupPage, []string{"PostgreSQL", "PostgreSQL #2", "Snapshots of volumes #2"}},
 		},
 		"TestWalkHelm": {
-			{installPage, []string{"4b. With Helm #2", "4b. With Helm #3", "5. Look", "docket-controller #2", "Upgrading #2", "Removing #2", "Removing #3"}},
+			{variantsPage, []string{"With Helm #2", "With Helm #3", "docket-controller as well #2", "Upgrade with Helm", "Remove with Helm"}},
+			{installPage, []string{"3. Look", "Removing #2"}},
 			{admissionPage, []string{"Switch it on"}},
 		},
 		"TestWalkController": {
@@ -75,15 +80,15 @@ func walks() map[string][]walk {
 func notFollowed() map[string]string {
 	const docker, certManager = "there is no Docker here, nor a registry", "cert-manager has no Go module of its own that could be built for a test"
 	return map[string]string{
-		installPage + ": 2. The image":                                   docker,
-		installPage + ": docket-controller":                              docker,
-		installPage + ": 4a. With kustomize #3":                          certManager,
-		installPage + ": 4b. With Helm":                                  certManager,
-		installPage + ": Another namespace":                              "the objects are those of TestDeploy, by sed",
+		installPage + ": 1. The image":                                   docker,
+		variantsPage + ": docket-controller as well":                     docker,
+		variantsPage + ": With cert-manager":                             certManager,
+		variantsPage + ": With Helm":                                     certManager,
+		variantsPage + ": Another namespace":                             "the objects are those of TestDeploy, by sed",
 		admissionPage + ": Load and time":                                "it is a benchmark in a clone; TestSlowConnectionsStopNobody counts the answers",
 		controllerPage + ": docket-controller: policies in, reports out": "it is a list of commands, not to be typed",
 		controllerPage + ": In a cluster":                                docker,
-		controllerPage + ": In a cluster #2":                             "it is that of install.md",
+		controllerPage + ": In a cluster #2":                             "it is that of install-variants.md",
 		controllerPage + ": Policies":                                    "the collection is not part of the repository; by hand: testing.md",
 		upPage + ": Who may do what #2":                                  "tests keep to loopback",
 		migratePage + ": From kyverno/reports-server":                    "TestReportsServer in internal/migrate, on tables as reports-server makes them",

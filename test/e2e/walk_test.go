@@ -110,7 +110,7 @@ func (w *walker) overlay() {
 	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
 		w.t.Fatal(err)
 	}
-	if err := os.WriteFile(path, []byte(w.shell.Text(readBlock(w.t, installPage, "2. The image #2").Text)), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte(w.shell.Text(readBlock(w.t, installPage, "1. The image #2").Text)), 0o600); err != nil {
 		w.t.Fatal(err)
 	}
 }
