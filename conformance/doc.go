@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package conformance runs the checks of `docket conformance` from Go tests: black-box checks of the
-// conventions of Kubernetes APIs, against any server. docs/apiserver/conformance.md lists them.
+// conventions of Kubernetes APIs, against any server. docs/reference/conformance-checks.md lists them.
 //
 //	func TestConventions(t *testing.T) {
 //		conformance.Run(t, conformance.Options{Config: config, GroupVersion: "example.com/v1"})

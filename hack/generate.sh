@@ -5,7 +5,7 @@
 # Writes the generated files: under api/ deep copies, to be run after every change of
 # the types there; under internal/core/openapi the OpenAPI definitions of Kubernetes'
 # types, to be run after every change of the version of k8s.io/api. And the page
-# docs/apiserver/conformance.md, to be run after every change of the checks of `docket
+# docs/reference/conformance-checks.md, to be run after every change of the checks of `docket
 # conformance`, and the table of programs in docs/produce/producers.md. Running it twice changes
 # nothing.
 
@@ -75,7 +75,7 @@ openapi internal/core/openapi \
 
 # Not into the file at once: it stays as it is if the command fails.
 page=$(go run ./cmd/docket conformance list --output markdown)
-printf '%s\n' "${page}" >docs/apiserver/conformance.md
+printf '%s\n' "${page}" >docs/reference/conformance-checks.md
 
 # From what tests wrote into docs/produce/producers.
 go run ./internal/tools/producertable

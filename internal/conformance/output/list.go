@@ -13,7 +13,7 @@ import (
 	"github.com/docket-project/docket/internal/conformance"
 )
 
-//go:embed conformance.md.tmpl
+//go:embed checks.md.tmpl
 var page string
 
 // The formats of [List].
@@ -104,14 +104,14 @@ func areasOf(checks []conformance.Check) []*area {
 	return areas
 }
 
-// Markdown writes the page docs/apiserver/conformance.md.
+// Markdown writes the page docs/reference/conformance-checks.md.
 func Markdown(w io.Writer, checks []conformance.Check) error {
 	functions := template.FuncMap{"needs": needs, "anchor": anchor, "plain": plain}
-	parsed, err := template.New("conformance.md").Funcs(functions).Parse(page)
+	parsed, err := template.New("checks.md").Funcs(functions).Parse(page)
 	if err != nil {
 		return fmt.Errorf("read the template of the page: %w", err)
 	}
-	return parsed.Execute(w, map[string]any{"Count": len(checks), "Areas": areasOf(checks), "Timeout": conformance.DefaultTimeout, "Parallel": conformance.DefaultParallel})
+	return parsed.Execute(w, map[string]any{"Count": len(checks), "Areas": areasOf(checks)})
 }
 
 // needs says for whom a check is.

@@ -163,7 +163,7 @@ func listOnly(b *bytes.Buffer) error {
 	if err := List(&whole, madeUpChecks(), ListMarkdown); err != nil {
 		return err
 	}
-	_, list, _ := strings.Cut(whole.String(), "\n## The checks\n")
+	_, list, _ := strings.Cut(whole.String(), "\n## By area\n")
 	b.WriteString(list)
 	return nil
 }
@@ -247,9 +247,33 @@ func TestTerminalIsSafe(t *testing.T) {
 	}
 }
 
+// guide returns the page about the command.
+func guide(t *testing.T) string {
+	t.Helper()
+	page, err := os.ReadFile("../../../docs/apiserver/conformance.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(page)
+}
+
+// TestGuideHasTheDefaults: the page states the defaults of the flags.
+func TestGuideHasTheDefaults(t *testing.T) {
+	t.Parallel()
+	for _, want := range []string{
+		fmt.Sprintf("Up to %d checks run at a time", conformance.DefaultParallel),
+		fmt.Sprintf("each for at most %v (", conformance.DefaultTimeout),
+	} {
+		if !strings.Contains(guide(t), want) {
+			t.Errorf("conformance.md does not say %q", want)
+		}
+	}
+}
+
 // TestFieldsAreDocumented: the page explains every field of the JSON documents.
 func TestFieldsAreDocumented(t *testing.T) {
 	t.Parallel()
+	page := guide(t)
 	fields := regexp.MustCompile(`"([a-zA-Z]+)":`)
 	var list bytes.Buffer
 	if err := List(&list, madeUpChecks(), ListJSON); err != nil {
@@ -264,7 +288,7 @@ func TestFieldsAreDocumented(t *testing.T) {
 	report.Troubles[0].Exchange, report.Results[2].Exchange.Sent.Headers, report.Results[2].Exchange.Sent.Body = nil, nil, ""
 	for _, match := range fields.FindAllStringSubmatch(outputs(t, report)["json"]+list.String(), -1) {
 		if name := match[1]; !strings.Contains(page, "`"+name+"`") && !strings.Contains(page, "`"+name+"[]`") && !strings.Contains(page, "."+name+"`") {
-			t.Errorf("conformance.md.tmpl does not explain the field %s", name)
+			t.Errorf("conformance.md does not explain the field %s", name)
 		}
 	}
 }
