@@ -56,7 +56,7 @@ func homes() []home {
 // plane with each home of reports: processor time, and how soon its reports are complete.
 func BenchmarkProducer(b *testing.B) {
 	for b.Loop() {
-		fmt.Println("| | kube-apiserver | etcd | Docket | database | in all | complete after the last pod | after a rule more |\n|---|---|---|---|---|---|---|---|")
+		fmt.Println("| | kube-apiserver | etcd | Docket | database | total | complete after the last pod | after an additional rule |\n|---|---|---|---|---|---|---|---|")
 		for _, h := range homes() {
 			b.Run(h.name, func(b *testing.B) { benchProducer(b, h) })
 		}
