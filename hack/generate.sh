@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Writes the generated files: under api/ deep copies, to be run after every change of
-# the types there; under internal/core/openapi the OpenAPI definitions of Kubernetes'
-# types, to be run after every change of the version of k8s.io/api. And the page
+# the types there; under internal/core/openapi the OpenAPI models of Kubernetes' types,
+# to be run after every change of the version of k8s.io/api. And the page
 # docs/reference/conformance-checks.md, to be run after every change of the checks of `docket
 # conformance`, and the table of programs in docs/produce/producers.md. Running it twice changes
 # nothing.
@@ -14,7 +14,6 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 module=github.com/docket-project/docket
-apimachinery=k8s.io/apimachinery/pkg
 header=hack/boilerplate.go.txt
 
 packages=()
@@ -31,30 +30,15 @@ tool deepcopy-gen \
 	--output-file zz_generated.deepcopy.go \
 	"${packages[@]}"
 
-# openapi FOLDER PACKAGE... writes the OpenAPI definitions of the packages to a folder.
-# Names of Kubernetes' types are there already, and the module cache can't be written.
-# The API linter's remarks are about upstream names, which are not ours to change.
-openapi() {
-	local folder=$1 package readonly=()
-	shift
-	for package in "$@"; do
-		case "${package}" in
-		k8s.io/*) readonly+=(--readonly-pkg "${package}") ;;
-		esac
-	done
-	tool openapi-gen \
-		--go-header-file "${header}" \
-		--output-dir "${folder}" \
-		--output-pkg "${module}/${folder}" \
-		--output-file zz_generated.openapi.go \
-		--output-model-name-file zz_generated.model_name.go \
-		"${readonly[@]}" \
-		--report-filename /dev/null \
-		"$@"
-}
-
-# The groups of the small core API, and what their types refer to.
-openapi internal/core/openapi \
+# The OpenAPI models of the groups of the small core API and of what their types refer
+# to. openapi-gen writes Go, in a folder that is removed at the end; generate.go makes the
+# embedded document of it. Names of Kubernetes' types are there already, and the module
+# cache can't be written. The API linter's remarks are about upstream names, which are
+# not ours to change.
+models=internal/core/openapi
+trap 'rm -rf "${models}/generated"' EXIT
+inputs=()
+for package in \
 	k8s.io/api/admissionregistration/v1 \
 	k8s.io/api/apps/v1 \
 	k8s.io/api/authentication/v1 \
@@ -67,11 +51,22 @@ openapi internal/core/openapi \
 	k8s.io/api/networking/v1 \
 	k8s.io/api/policy/v1 \
 	k8s.io/api/rbac/v1 \
-	"${apimachinery}/api/resource" \
-	"${apimachinery}/apis/meta/v1" \
-	"${apimachinery}/runtime" \
-	"${apimachinery}/util/intstr" \
-	"${apimachinery}/version"
+	k8s.io/apimachinery/pkg/api/resource \
+	k8s.io/apimachinery/pkg/apis/meta/v1 \
+	k8s.io/apimachinery/pkg/runtime \
+	k8s.io/apimachinery/pkg/util/intstr; do
+	inputs+=(--readonly-pkg "${package}" "${package}")
+done
+tool openapi-gen \
+	--go-header-file "${header}" \
+	--output-dir "${models}/generated" \
+	--output-pkg "${module}/${models}/generated" \
+	--output-file zz_generated.openapi.go \
+	--output-model-name-file zz_generated.model_name.go \
+	--report-filename /dev/null \
+	"${inputs[@]}"
+document=$(go run "${models}/generate.go")
+printf '%s\n' "${document}" >"${models}/models.json"
 
 # Not into the file at once: it stays as it is if the command fails.
 page=$(go run ./cmd/docket conformance list --output markdown)

@@ -46,9 +46,13 @@ func Prepare(config *genericapiserver.RecommendedConfig) error {
 		return err
 	}
 	namer := openapinamer.NewDefinitionNamer(versioned)
+	definitions, err := openapi.Definitions()
+	if err != nil {
+		return err
+	}
 	config.Serializer = serializer.NewCodecFactory(scheme)
-	config.OpenAPIConfig = genericapiserver.DefaultOpenAPIConfig(openapi.GetOpenAPIDefinitions, namer)
-	config.OpenAPIV3Config = genericapiserver.DefaultOpenAPIV3Config(openapi.GetOpenAPIDefinitions, namer)
+	config.OpenAPIConfig = genericapiserver.DefaultOpenAPIConfig(definitions, namer)
+	config.OpenAPIV3Config = genericapiserver.DefaultOpenAPIV3Config(definitions, namer)
 	config.OpenAPIConfig.Info.Title, config.OpenAPIV3Config.Info.Title = "Docket", "Docket"
 	return nil
 }
