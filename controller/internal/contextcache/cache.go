@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/docket-project/docket/controller/internal/broadcast"
 	"github.com/docket-project/docket/controller/internal/contextcache/call"
 	"github.com/docket-project/docket/controller/internal/policy"
 )
@@ -25,7 +26,7 @@ type Cache struct {
 	kinds   map[string]*declared
 
 	// planning, enforcing and reporting wake the planner and the writer of status.
-	planning, enforcing, reporting chan struct{}
+	planning, enforcing, reporting *broadcast.Trigger
 
 	mu sync.Mutex
 	// wants are the entries that policies declare, asked those that a query asked for.
@@ -57,7 +58,7 @@ func New(config Config) (*Cache, error) {
 			REST: config.REST, Timeout: config.CallTimeout, MaxResponse: config.MaxResponse,
 			Allow: config.AllowRanges, Block: config.BlockRanges,
 		},
-		planning: make(chan struct{}, 1), enforcing: make(chan struct{}, 1), reporting: make(chan struct{}, 1),
+		planning: broadcast.NewTrigger(), enforcing: broadcast.NewTrigger(), reporting: broadcast.NewTrigger(),
 		wants: map[policy.Entry]bool{}, asked: map[policy.Entry]*asked{}, datasets: map[any]*dataset{},
 		kinds: map[string]*declared{},
 	}
@@ -87,9 +88,9 @@ func (c *Cache) Run(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-c.planning:
+		case <-c.planning.C():
 			c.plan(ctx)
-		case <-c.enforcing:
+		case <-c.enforcing.C():
 			c.enforce(ctx)
 		case <-ticker.C():
 			c.look(ctx)
@@ -118,25 +119,18 @@ func (c *Cache) Want(entries []policy.Entry) {
 // Changes are gathered for some 200 ms. It is urgent unless just the status of resources changed.
 // One goroutine calls; it must return quickly. It ends when the returned function is called.
 func (c *Cache) Subscribe(changed func(entries []policy.Entry, urgent bool)) (unsubscribe func()) {
-	return c.changes.subscribe(changed)
-}
-
-func wake(channel chan struct{}) {
-	select {
-	case channel <- struct{}{}:
-	default:
-	}
+	return c.changes.told.Subscribe(changed)
 }
 
 // replan has the planner look at everything anew.
-func (c *Cache) replan() { wake(c.planning) }
+func (c *Cache) replan() { c.planning.Fire() }
 
 // enforceSoon has the planner look at the memory limit, and load what was evicted and asked for.
 func (c *Cache) enforceSoon() {
 	if c.config.MemoryLimit > 0 {
-		wake(c.enforcing)
+		c.enforcing.Fire()
 	}
 }
 
 // statusChanged has the status of entries looked at.
-func (c *Cache) statusChanged() { wake(c.reporting) }
+func (c *Cache) statusChanged() { c.reporting.Fire() }

@@ -12,6 +12,7 @@ import (
 
 	"k8s.io/utils/clock"
 
+	"github.com/docket-project/docket/controller/internal/broadcast"
 	"github.com/docket-project/docket/controller/internal/contextcache/table"
 	"github.com/docket-project/docket/controller/internal/policy"
 )
@@ -24,35 +25,19 @@ type changes struct {
 	clock clock.WithTicker
 	// names returns the entries that show a dataset.
 	names func(*dataset) []policy.Entry
-	woken chan struct{}
+	noted *broadcast.Trigger
+	told  broadcast.Signal[func([]policy.Entry, bool)]
 
 	mu sync.Mutex
 	// datasets and entries have what changed, and whether that is urgent.
-	datasets    map[*dataset]bool
-	entries     map[policy.Entry]bool
-	subscribers map[*subscriber]bool
-}
-
-type subscriber struct {
-	changed func([]policy.Entry, bool)
+	datasets map[*dataset]bool
+	entries  map[policy.Entry]bool
 }
 
 func newChanges(c clock.WithTicker, names func(*dataset) []policy.Entry) *changes {
 	return &changes{
-		clock: c, names: names, woken: make(chan struct{}, 1),
-		datasets: map[*dataset]bool{}, entries: map[policy.Entry]bool{}, subscribers: map[*subscriber]bool{},
-	}
-}
-
-func (c *changes) subscribe(changed func([]policy.Entry, bool)) func() {
-	s := &subscriber{changed}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.subscribers[s] = true
-	return func() {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		delete(c.subscribers, s)
+		clock: c, names: names, noted: broadcast.NewTrigger(),
+		datasets: map[*dataset]bool{}, entries: map[policy.Entry]bool{},
 	}
 }
 
@@ -67,7 +52,7 @@ func (c *changes) add(d *dataset, urgent bool) {
 	c.mu.Lock()
 	c.datasets[d] = c.datasets[d] || urgent
 	c.mu.Unlock()
-	c.wake()
+	c.noted.Fire()
 }
 
 func (c *changes) addEntries(ids ...policy.Entry) {
@@ -76,14 +61,7 @@ func (c *changes) addEntries(ids ...policy.Entry) {
 		c.entries[id] = true
 	}
 	c.mu.Unlock()
-	c.wake()
-}
-
-func (c *changes) wake() {
-	select {
-	case c.woken <- struct{}{}:
-	default:
-	}
+	c.noted.Fire()
 }
 
 // run tells subscribers until ctx is done.
@@ -92,7 +70,7 @@ func (c *changes) run(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-c.woken:
+		case <-c.noted.C():
 		}
 		timer := c.clock.NewTimer(gather)
 		select {
@@ -109,7 +87,6 @@ func (c *changes) tell() {
 	c.mu.Lock()
 	datasets, entries := c.datasets, c.entries
 	c.datasets, c.entries = map[*dataset]bool{}, map[policy.Entry]bool{}
-	subscribers := slices.Collect(maps.Keys(c.subscribers))
 	c.mu.Unlock()
 	for d, urgent := range datasets {
 		for _, id := range c.names(d) {
@@ -126,8 +103,8 @@ func (c *changes) tell() {
 		if len(list) == 0 {
 			continue
 		}
-		for _, s := range subscribers {
-			s.changed(list, urgent)
+		for _, changed := range c.told.Subscribers() {
+			changed(list, urgent)
 		}
 	}
 }

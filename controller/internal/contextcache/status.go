@@ -74,7 +74,7 @@ func (c *Cache) MaintainStatus(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-c.reporting:
+		case <-c.reporting.C():
 		}
 		w.all(ctx)
 		timer := c.config.Clock.NewTimer(statusPause)

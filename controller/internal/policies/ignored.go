@@ -13,6 +13,7 @@ import (
 	"k8s.io/component-base/metrics"
 	"k8s.io/component-base/metrics/legacyregistry"
 
+	"github.com/docket-project/docket/controller/internal/broadcast"
 	"github.com/docket-project/docket/controller/internal/policy"
 )
 
@@ -42,13 +43,8 @@ type ignoredKey struct {
 // ReportIgnored tells of exceptions that don't count, once each, until ctx is done. One replica calls
 // it.
 func (s *Set) ReportIgnored(ctx context.Context, recorder record.EventRecorder) error {
-	woken := make(chan struct{}, 1)
-	defer s.Subscribe(func() {
-		select {
-		case woken <- struct{}{}:
-		default: // It has still to look.
-		}
-	})()
+	changed := broadcast.NewTrigger()
+	defer s.Subscribe(changed.Fire)()
 	defer ignoredCount.Reset()
 	told := map[ignoredKey]bool{}
 	for {
@@ -58,7 +54,7 @@ func (s *Set) ReportIgnored(ctx context.Context, recorder record.EventRecorder) 
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-woken:
+		case <-changed.C():
 		}
 	}
 }

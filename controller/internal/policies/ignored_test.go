@@ -41,7 +41,7 @@ func TestIgnoredExceptionsSaySo(t *testing.T) {
 		}
 		return &Snapshot{Items: []*Item{{Policy: one}, {Policy: two}}}
 	}
-	set := &Set{subscribers: map[*func()]bool{}}
+	set := &Set{}
 	set.current.Store(snapshot("a"))
 	recorder := record.NewFakeRecorder(10)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -29,7 +29,7 @@ type exceptionSet struct {
 // plan makes watches and policies what the API has now. It is called by one goroutine, whenever
 // anything has changed, and costs little when nothing has.
 func (s *Set) plan(ctx context.Context) {
-	woken := s.woken.Load()
+	fired := s.work.Fired()
 	s.undecided = true
 	catalog := s.config.Served.Current()
 	if catalog == nil {
@@ -54,7 +54,7 @@ func (s *Set) plan(ctx context.Context) {
 	if before == nil || !slices.Equal(before.Items, items) || !maps.Equal(before.Missing, missing) {
 		s.publish(&Snapshot{Items: items, Missing: missing})
 	}
-	s.planned.Store(woken) // After the subscribers know.
+	s.work.Handled(fired) // After the subscribers know.
 }
 
 // planShelves watches the kinds that are served.

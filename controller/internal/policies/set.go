@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -15,6 +14,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/utils/clock"
 
+	"github.com/docket-project/docket/controller/internal/broadcast"
 	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/controller/internal/served"
 	"github.com/docket-project/docket/controller/internal/source"
@@ -60,9 +60,10 @@ type Set struct {
 	// sources are those of the shelves.
 	sources atomic.Pointer[[]*source.Source]
 
-	// woken counts what the planner has to look at, planned what it has dealt with.
-	woken, planned atomic.Int64
-	wakes          chan struct{}
+	// changed is told of each new snapshot.
+	changed broadcast.Signal[func()]
+	// work wakes the planner.
+	work *broadcast.Trigger
 
 	// What follows belongs to the planner.
 	shelves    []*shelf
@@ -74,9 +75,6 @@ type Set struct {
 	expiry time.Time
 	// refusals are the resources whose refusal was reported.
 	refusals map[schema.GroupVersionResource]bool
-
-	mu          sync.Mutex
-	subscribers map[*func()]bool
 }
 
 // New returns a set that knows nothing until [Set.Run].
@@ -85,12 +83,12 @@ func New(config Config) (*Set, error) {
 		return nil, err
 	}
 	s := &Set{
-		config: config, wakes: make(chan struct{}, 1), known: map[policy.Identity]*Item{},
-		refusals: map[schema.GroupVersionResource]bool{}, subscribers: map[*func()]bool{},
+		config: config, work: broadcast.NewTrigger(), known: map[policy.Identity]*Item{},
+		refusals: map[schema.GroupVersionResource]bool{},
 	}
-	s.shelves = newShelves(s.wake)
+	s.shelves = newShelves(s.work.Fire)
 	s.sources.Store(&[]*source.Source{})
-	s.wake() // Nothing is known before the planner has looked once.
+	s.work.Fire() // Nothing is known before the planner has looked once.
 	s.waitFor("the list of kinds that the API serves")
 	return s, nil
 }
@@ -101,16 +99,7 @@ func (s *Set) Current() *Snapshot { return s.current.Load() }
 
 // Subscribe has changed called after each change of [Set.Current], by one goroutine, until the
 // returned function is called. It must return quickly.
-func (s *Set) Subscribe(changed func()) (unsubscribe func()) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.subscribers[&changed] = true
-	return func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		delete(s.subscribers, &changed)
-	}
-}
+func (s *Set) Subscribe(changed func()) (unsubscribe func()) { return s.changed.Subscribe(changed) }
 
 // Ready returns nil once there is a snapshot, and else what it waits for. Once nil, it stays so.
 func (s *Set) Ready() error {
@@ -121,7 +110,7 @@ func (s *Set) Ready() error {
 }
 
 // Idle tells whether all that was seen is in [Set.Current], and its subscribers know.
-func (s *Set) Idle() bool { return s.planned.Load() == s.woken.Load() }
+func (s *Set) Idle() bool { return s.work.Idle() }
 
 // Sources returns what is watched.
 func (s *Set) Sources() []*source.Source { return *s.sources.Load() }
@@ -129,7 +118,7 @@ func (s *Set) Sources() []*source.Source { return *s.sources.Load() }
 // Run keeps the policies up to date until ctx is done. All its goroutines have ended when it
 // returns; the last snapshot stays. It must be called once only.
 func (s *Set) Run(ctx context.Context) error {
-	defer s.config.Served.Subscribe(s.wake)()
+	defer s.config.Served.Subscribe(s.work.Fire)()
 	ticker := s.config.Clock.NewTicker(tick)
 	defer ticker.Stop()
 	defer s.stop()
@@ -138,13 +127,12 @@ func (s *Set) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-ticker.C():
-			if !s.undecided && !s.expired() {
-				continue
+			if s.undecided || s.expired() {
+				s.work.Fire()
 			}
-			s.woken.Add(1)
-		case <-s.wakes:
+		case <-s.work.C():
+			s.plan(ctx)
 		}
-		s.plan(ctx)
 	}
 }
 
@@ -160,15 +148,6 @@ func (s *Set) stop() {
 // expired tells whether an exception has expired.
 func (s *Set) expired() bool { return !s.expiry.IsZero() && !s.config.Clock.Now().Before(s.expiry) }
 
-// wake has the planner look at what has changed.
-func (s *Set) wake() {
-	s.woken.Add(1)
-	select {
-	case s.wakes <- struct{}{}:
-	default: // It has still to look.
-	}
-}
-
 // waitFor has Ready say what is missing, until there is a snapshot.
 func (s *Set) waitFor(format string, args ...any) {
 	if s.Current() == nil {
@@ -181,10 +160,8 @@ func (s *Set) waitFor(format string, args ...any) {
 func (s *Set) publish(next *Snapshot) {
 	s.current.Store(next)
 	s.waiting.Store(nil)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for changed := range s.subscribers {
-		(*changed)()
+	for _, changed := range s.changed.Subscribers() {
+		changed()
 	}
 }
 
@@ -193,5 +170,5 @@ func (s *Set) sourceChanged(err error) {
 	if source.Missing(err) {
 		s.config.Served.Refresh()
 	}
-	s.wake()
+	s.work.Fire()
 }

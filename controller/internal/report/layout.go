@@ -10,6 +10,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/docket-project/docket/api/report"
+	"github.com/docket-project/docket/controller/internal/broadcast"
 	"github.com/docket-project/docket/controller/internal/policy"
 )
 
@@ -78,8 +79,8 @@ var noPolicy policy.Identity //nolint:gochecknoglobals // A zero value with a na
 // use.
 type Layout struct {
 	options Options
-	// changed has an element while there are changes that a writer has not taken.
-	changed chan struct{}
+	// changed wakes a writer that has changes to take.
+	changed *broadcast.Trigger
 
 	mu       sync.Mutex
 	policies map[policy.Identity]*policyState
@@ -98,7 +99,7 @@ type Layout struct {
 func NewLayout(options Options) *Layout {
 	options.complete()
 	return &Layout{
-		options: options, changed: make(chan struct{}, 1),
+		options: options, changed: broadcast.NewTrigger(),
 		policies: map[policy.Identity]*policyState{}, subjects: map[policy.Reference]*subject{},
 		groups: map[groupKey]*group{}, chunks: map[reportKey]*chunk{},
 		counts: newTally(options.Series), changes: newChanges(),
@@ -339,7 +340,7 @@ func (l *Layout) Settle(keep func(policy.Identity, policy.Reference) bool) {
 	}
 	l.forget(stale)
 	l.settled = true
-	l.wake()
+	l.changed.Fire()
 }
 
 // unset returns the loaded records that nobody has set.

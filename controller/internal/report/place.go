@@ -44,21 +44,13 @@ func (l *Layout) take() changes {
 	return taken
 }
 
-// wake tells a writer that there is something to do.
-func (l *Layout) wake() {
-	select {
-	case l.changed <- struct{}{}:
-	default:
-	}
-}
-
 // touch notes that a chunk has changed.
 func (l *Layout) touch(c *chunk) {
 	now := l.options.Clock.Now()
 	times, known := l.changes.reports[c.key]
 	if !known {
 		times.first = now
-		l.wake()
+		l.changed.Fire()
 	}
 	times.last = now
 	l.changes.reports[c.key] = times

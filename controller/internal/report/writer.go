@@ -239,7 +239,7 @@ func earliest(a, b time.Time) time.Time {
 // wait returns when the plan may have changed, but not for a change of the layout before tick:
 // a scan makes many. It returns the next tick.
 func (w *Writer) wait(ctx context.Context, next, tick time.Time, news <-chan struct{}) time.Time {
-	changed := w.layout.changed
+	changed := w.layout.changed.C()
 	now := w.clock.Now()
 	if now.Before(tick) {
 		changed, next = nil, earliest(next, tick)

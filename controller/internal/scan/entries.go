@@ -48,7 +48,7 @@ func (s *Scanner) EntriesChanged(entries []policy.Entry, urgent bool) {
 		return
 	}
 	s.changes.add(entries, urgent)
-	s.wake()
+	s.planning.Fire()
 }
 
 // wanted says when a policy is to be evaluated again.

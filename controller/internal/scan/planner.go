@@ -24,8 +24,8 @@ import (
 // everything has been evaluated. It is called by one goroutine, whenever anything has changed,
 // and costs little when nothing has.
 func (s *Scanner) plan(ctx context.Context) {
-	woken := s.woken.Load()
-	defer s.planned.Store(woken)
+	fired := s.planning.Fired()
+	defer s.planning.Handled(fired)
 	s.undecided = true
 	s.onIdle.Store(true) // Before looking at the queue.
 	catalog := s.config.Served.Current()
@@ -53,7 +53,7 @@ func (s *Scanner) plan(ctx context.Context) {
 		s.waitFor("the policies")
 		return
 	}
-	s.settle(ctx, catalog, snapshot, woken)
+	s.settle(ctx, catalog, snapshot, fired)
 	s.onIdle.Store(!s.settled || s.settledBut != "" || s.clearing())
 }
 
@@ -272,7 +272,7 @@ func (s *Scanner) forgetKinds() {
 		if k.source == nil && k.unused() {
 			delete(s.kinds, gvr)
 			s.assigned = nil
-			s.wake()
+			s.planning.Fire()
 		}
 	}
 }

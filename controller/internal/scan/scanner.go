@@ -11,6 +11,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/docket-project/docket/controller/internal/broadcast"
 	"github.com/docket-project/docket/controller/internal/policies"
 	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/controller/internal/served"
@@ -38,9 +39,8 @@ type Scanner struct {
 	// waiting are results of admission requests that wait for their subject.
 	waiting waiting
 
-	// woken counts what the planner has to look at, planned what it has looked at.
-	woken, planned atomic.Int64
-	wakes          chan struct{}
+	// planning wakes the planner.
+	planning *broadcast.Trigger
 	// aside has the evaluations by slow policies, which no worker waits for.
 	aside sync.WaitGroup
 	// places bounds how many of them there are that wait for none.
@@ -81,7 +81,7 @@ func New(config Config) (*Scanner, error) {
 	}
 	s := &Scanner{
 		config: config, excluded: policy.NewExclusion(config.Exclude...),
-		wakes: make(chan struct{}, 1), places: make(chan struct{}, maxAside),
+		planning: broadcast.NewTrigger(), places: make(chan struct{}, maxAside),
 		slots: map[policy.Identity]*slot{}, refusals: map[schema.GroupVersionResource]bool{},
 		kinds: map[schema.GroupVersionResource]*kind{},
 	}
@@ -99,13 +99,13 @@ func (s *Scanner) Run(ctx context.Context) error {
 	for range s.config.Workers {
 		workers.Go(func() { s.work(ctx) })
 	}
-	defer s.config.Served.Subscribe(s.wake)()
-	defer s.config.Policies.Subscribe(s.wake)()
+	defer s.config.Served.Subscribe(s.planning.Fire)()
+	defer s.config.Policies.Subscribe(s.planning.Fire)()
 	if s.config.Interval > 0 {
 		workers.Go(func() { s.rescan(ctx) })
 	}
 	s.began = s.config.Clock.Now()
-	s.wake() // All else may have been known for long.
+	s.planning.Fire() // All else may have been known for long.
 	s.loop(ctx)
 	s.waiting.close()
 	// All sources end with ctx.
@@ -137,25 +137,16 @@ func (s *Scanner) loop(ctx context.Context) {
 			if !s.undecided && !s.wantsRenewal() {
 				continue
 			}
-		case <-s.wakes:
+		case <-s.planning.C():
 		}
 		s.plan(ctx)
-	}
-}
-
-// wake has the planner look at what has changed.
-func (s *Scanner) wake() {
-	s.woken.Add(1)
-	select {
-	case s.wakes <- struct{}{}:
-	default: // It has still to look.
 	}
 }
 
 // queueIdle is called when nothing waits for a worker or is with one.
 func (s *Scanner) queueIdle() {
 	if s.onIdle.Load() {
-		s.wake()
+		s.planning.Fire()
 	}
 }
 
@@ -172,7 +163,7 @@ func (s *Scanner) Ready() error {
 // compiled. Changed entries of the context cache whose time has not come don't count, nor do
 // results of admission requests that wait for their subject.
 func (s *Scanner) Idle() bool {
-	return s.config.Policies.Idle() && s.planned.Load() == s.woken.Load() && s.queue.idle() && s.asideIdle()
+	return s.config.Policies.Idle() && s.planning.Idle() && s.queue.idle() && s.asideIdle()
 }
 
 // sourceChanged is called when a kind is listed, fails or works again.
@@ -180,7 +171,7 @@ func (s *Scanner) sourceChanged(err error) {
 	if source.Missing(err) {
 		s.config.Served.Refresh()
 	}
-	s.wake()
+	s.planning.Fire()
 }
 
 func (s *Scanner) newSource(resource served.Resource) *source.Source {

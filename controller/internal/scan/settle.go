@@ -28,7 +28,7 @@ type unknown struct {
 
 // settle has stored results go that are of nothing which still exists. It does so once everything
 // that can be listed has been evaluated, and again when some of the rest has been, too.
-func (s *Scanner) settle(ctx context.Context, catalog *served.Catalog, snapshot *policies.Snapshot, woken int64) {
+func (s *Scanner) settle(ctx context.Context, catalog *served.Catalog, snapshot *policies.Snapshot, fired int64) {
 	for _, k := range s.allKinds() {
 		switch {
 		case k.source == nil && !k.unused():
@@ -40,7 +40,7 @@ func (s *Scanner) settle(ctx context.Context, catalog *served.Catalog, snapshot 
 		}
 	}
 	s.undecided = false
-	if s.woken.Load() != woken || !s.queue.idle() || !s.asideIdle() {
+	if s.planning.Fired() != fired || !s.queue.idle() || !s.asideIdle() {
 		s.waitFor("the evaluation of all resources")
 		return // The end of that wakes the planner.
 	}

@@ -6,13 +6,14 @@ package served
 import (
 	"context"
 	"reflect"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
+
+	"github.com/docket-project/docket/controller/internal/broadcast"
 )
 
 const (
@@ -45,10 +46,8 @@ type Config struct {
 type Watcher struct {
 	config  Config
 	current atomic.Pointer[Catalog]
-	refresh chan struct{}
-
-	mu          sync.Mutex
-	subscribers map[*func()]bool
+	refresh *broadcast.Trigger
+	changed broadcast.Signal[func()]
 }
 
 // NewWatcher returns one that does nothing until [Watcher.Run].
@@ -59,7 +58,7 @@ func NewWatcher(config Config) *Watcher {
 	if config.Clock == nil {
 		config.Clock = clock.RealClock{}
 	}
-	return &Watcher{config: config, refresh: make(chan struct{}, 1), subscribers: map[*func()]bool{}}
+	return &Watcher{config: config, refresh: broadcast.NewTrigger()}
 }
 
 // Current returns the catalog; nil until the API has said once what it serves.
@@ -67,24 +66,10 @@ func (w *Watcher) Current() *Catalog { return w.current.Load() }
 
 // Subscribe has changed called after each change of the catalog, by one goroutine, until the
 // returned function is called. It must return quickly.
-func (w *Watcher) Subscribe(changed func()) (unsubscribe func()) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.subscribers[&changed] = true
-	return func() {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		delete(w.subscribers, &changed)
-	}
-}
+func (w *Watcher) Subscribe(changed func()) (unsubscribe func()) { return w.changed.Subscribe(changed) }
 
 // Refresh has the API asked before its time.
-func (w *Watcher) Refresh() {
-	select {
-	case w.refresh <- struct{}{}:
-	default:
-	}
-}
+func (w *Watcher) Refresh() { w.refresh.Fire() }
 
 // Run follows what the API serves until ctx is done.
 func (w *Watcher) Run(ctx context.Context) {
@@ -94,7 +79,7 @@ func (w *Watcher) Run(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-w.refresh:
+		case <-w.refresh.C():
 			timer.Stop()
 		case <-timer.C():
 		}
@@ -128,20 +113,14 @@ func (w *Watcher) once(ctx context.Context) {
 		}
 	}
 	w.current.Store(next)
-	w.tell()
+	for _, changed := range w.changed.Subscribers() {
+		changed()
+	}
 }
 
 func (w *Watcher) failed() {
 	if w.config.Failed != nil {
 		w.config.Failed()
-	}
-}
-
-func (w *Watcher) tell() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for changed := range w.subscribers {
-		(*changed)()
 	}
 }
 

@@ -14,6 +14,8 @@ import (
 
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
+
+	"github.com/docket-project/docket/controller/internal/broadcast"
 )
 
 // first is how often certificates are looked for until there are some.
@@ -40,14 +42,16 @@ type keeper struct {
 	source source
 	clock  clock.WithTicker
 
-	mu          sync.Mutex
-	current     *loaded
-	lastErr     error
-	subscribers map[*func()]bool
+	// renewed is told of each change of the bundle.
+	renewed broadcast.Signal[func()]
+
+	mu      sync.Mutex
+	current *loaded
+	lastErr error
 }
 
 func newKeeper(source source, clock clock.WithTicker) *keeper {
-	return &keeper{source: source, clock: clock, subscribers: map[*func()]bool{}}
+	return &keeper{source: source, clock: clock}
 }
 
 // run follows the source until ctx is done.
@@ -92,16 +96,13 @@ func (k *keeper) take(next *loaded) {
 	k.mu.Lock()
 	changed := k.current == nil || !bytes.Equal(k.current.bundle, next.bundle)
 	k.current = next
-	var tell []func()
-	if changed {
-		for subscriber := range k.subscribers {
-			tell = append(tell, *subscriber)
-		}
-	}
 	k.mu.Unlock()
 	observeCertificates(next)
-	for _, f := range tell {
-		f()
+	if !changed {
+		return
+	}
+	for _, renewed := range k.renewed.Subscribers() {
+		renewed()
 	}
 }
 
@@ -139,15 +140,4 @@ func (k *keeper) bundle() []byte {
 		return bytes.Clone(current.bundle)
 	}
 	return nil
-}
-
-func (k *keeper) subscribe(changed func()) (unsubscribe func()) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.subscribers[&changed] = true
-	return func() {
-		k.mu.Lock()
-		defer k.mu.Unlock()
-		delete(k.subscribers, &changed)
-	}
 }

@@ -21,6 +21,8 @@ import (
 	"k8s.io/client-go/util/retry"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/ptr"
+
+	"github.com/docket-project/docket/controller/internal/broadcast"
 )
 
 const (
@@ -43,8 +45,9 @@ var (
 
 // Registrar keeps a ValidatingWebhookConfiguration right.
 type Registrar struct {
-	config  RegistrarConfig
-	trigger chan struct{}
+	config RegistrarConfig
+	// trigger has the configuration looked at soon.
+	trigger *broadcast.Trigger
 	// absent has an error while the configuration is missed.
 	absent atomic.Pointer[error]
 
@@ -61,14 +64,14 @@ func NewRegistrar(config RegistrarConfig) (*Registrar, error) {
 	if err := config.complete(); err != nil {
 		return nil, err
 	}
-	return &Registrar{config: config, trigger: make(chan struct{}, 1)}, nil
+	return &Registrar{config: config, trigger: broadcast.NewTrigger()}, nil
 }
 
 // Run keeps the configuration right until ctx is done. What goes wrong is logged, counted, and
 // tried again. The configuration stays when Run ends: another replica may go on.
 func (r *Registrar) Run(ctx context.Context) error {
 	for _, subscribe := range r.config.Subscribe {
-		defer subscribe(r.wake)()
+		defer subscribe(r.trigger.Fire)()
 	}
 	var watching sync.WaitGroup
 	defer watching.Wait()
@@ -146,20 +149,12 @@ func (r *Registrar) Ready() error {
 	return nil
 }
 
-// wake has the configuration looked at soon.
-func (r *Registrar) wake() {
-	select {
-	case r.trigger <- struct{}{}:
-	default:
-	}
-}
-
 // wait returns after that time or, if something has changed, soon. It tells whether ctx is still
 // alive.
 func (r *Registrar) wait(ctx context.Context, length time.Duration) bool {
 	timer := r.config.Clock.NewTimer(length)
 	defer timer.Stop()
-	trigger := r.trigger
+	trigger := r.trigger.C()
 	for {
 		select {
 		case <-ctx.Done():

@@ -143,7 +143,9 @@ func (s *Server) CABundle() []byte { return s.keeper.bundle() }
 
 // Subscribe has changed called after each change of the bundle until the returned function is
 // called. It must return quickly.
-func (s *Server) Subscribe(changed func()) (unsubscribe func()) { return s.keeper.subscribe(changed) }
+func (s *Server) Subscribe(changed func()) (unsubscribe func()) {
+	return s.keeper.renewed.Subscribe(changed)
+}
 
 // errorLog takes what net/http has to say: of callers that don't trust the certificate above all,
 // which can be many a second, and of panics.

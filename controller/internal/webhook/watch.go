@@ -33,9 +33,9 @@ func (r *Registrar) watch(ctx context.Context) {
 		ListerWatcher: cache.ToListWatcherWithWatchListSemantics(one, r.config.Client),
 		ObjectType:    &admissionregistrationv1.ValidatingWebhookConfiguration{},
 		Handler: cache.ResourceEventHandlerFuncs{
-			AddFunc:    func(any) { r.wake() },
-			UpdateFunc: func(any, any) { r.wake() },
-			DeleteFunc: func(any) { r.wake() },
+			AddFunc:    func(any) { r.trigger.Fire() },
+			UpdateFunc: func(any, any) { r.trigger.Fire() },
+			DeleteFunc: func(any) { r.trigger.Fire() },
 		},
 	})
 	informer.RunWithContext(ctx)

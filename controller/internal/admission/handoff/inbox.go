@@ -18,6 +18,7 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
+	"github.com/docket-project/docket/controller/internal/broadcast"
 	"github.com/docket-project/docket/controller/internal/policy"
 )
 
@@ -60,8 +61,8 @@ type Inbox struct {
 	config InboxConfig
 	// slots has an element for each holding.
 	slots chan struct{}
-	// news has an element while there may be holdings to delete.
-	news chan struct{}
+	// news is fired when there may be holdings to delete.
+	news *broadcast.Trigger
 
 	mu       sync.Mutex
 	holdings map[types.UID]*holding
@@ -80,7 +81,7 @@ func newInbox(config InboxConfig, capacity int) (*Inbox, error) {
 		config.Clock = clock.RealClock{}
 	}
 	return &Inbox{
-		config: config, slots: make(chan struct{}, capacity), news: make(chan struct{}, 1), holdings: map[types.UID]*holding{},
+		config: config, slots: make(chan struct{}, capacity), news: broadcast.NewTrigger(), holdings: map[types.UID]*holding{},
 	}, nil
 }
 
@@ -150,10 +151,7 @@ func (i *Inbox) endLocked(h *holding, result string) {
 	} else {
 		i.ended = append(i.ended, h)
 	}
-	select {
-	case i.news <- struct{}{}:
-	default:
-	}
+	i.news.Fire()
 }
 
 // settle deletes what is decided.
@@ -164,7 +162,7 @@ func (i *Inbox) settle(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-i.news:
+		case <-i.news.C():
 		case <-ticker.C():
 			i.expire()
 		}

@@ -13,6 +13,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/docket-project/docket/controller/internal/broadcast"
 	"github.com/docket-project/docket/controller/internal/policy"
 )
 
@@ -64,8 +65,8 @@ func (w *waiting) sorted() []Item {
 // the oldest are dropped.
 type queue struct {
 	capacity, maxBytes int
-	// news has an element while there may be something to take.
-	news chan struct{}
+	// news is fired when there may be something to take.
+	news *broadcast.Trigger
 
 	mu     sync.Mutex
 	order  *list.List // Of *waiting, the oldest in front.
@@ -76,7 +77,7 @@ type queue struct {
 
 func newQueue(capacity, maxBytes int) *queue {
 	return &queue{
-		capacity: capacity, maxBytes: maxBytes, news: make(chan struct{}, 1),
+		capacity: capacity, maxBytes: maxBytes, news: broadcast.NewTrigger(),
 		order: list.New(), places: map[types.UID]*list.Element{},
 	}
 }
@@ -99,10 +100,7 @@ func (q *queue) put(items []Item, now time.Time) {
 		q.places[subject] = place
 	}
 	q.merge(place, items)
-	select {
-	case q.news <- struct{}{}:
-	default:
-	}
+	q.news.Fire()
 }
 
 // giveBack puts in front what could not be written, below what came since.

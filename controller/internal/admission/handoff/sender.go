@@ -101,7 +101,7 @@ func (s *Sender) Run(ctx context.Context) error {
 func (s *Sender) wait(ctx context.Context, after time.Duration) bool {
 	select {
 	case <-ctx.Done():
-	case <-s.queue.news:
+	case <-s.queue.news.C():
 		s.sleep(ctx, after)
 	}
 	return ctx.Err() == nil
@@ -137,10 +137,7 @@ func (s *Sender) drain(ctx context.Context) bool {
 	}
 	group.Wait()
 	if failed.Load() {
-		select { // There is something to do after the pause.
-		case s.queue.news <- struct{}{}:
-		default:
-		}
+		s.queue.news.Fire() // There is something to do after the pause.
 	}
 	return !failed.Load()
 }
