@@ -31,6 +31,7 @@ import (
 	"github.com/docket-project/docket/internal/conformance"
 	"github.com/docket-project/docket/internal/conformance/broken"
 	"github.com/docket-project/docket/internal/conformance/checks"
+	"github.com/docket-project/docket/internal/conformance/conformancetest"
 	"github.com/docket-project/docket/internal/uptest"
 )
 
@@ -52,7 +53,7 @@ func upConfig(t *testing.T) *rest.Config {
 // behind starts a proxy in front of a server and returns a kubeconfig for it.
 func behind(t *testing.T, config *rest.Config, breakage func(http.Handler) http.Handler) string {
 	t.Helper()
-	proxy, err := broken.NewProxy(config, breakage)
+	proxy, err := conformancetest.NewProxy(config, breakage)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/docket-project/docket/internal/conformance"
-	"github.com/docket-project/docket/internal/conformance/broken"
+	"github.com/docket-project/docket/internal/conformance/conformancetest"
 	"github.com/docket-project/docket/internal/uptest"
 )
 
@@ -43,7 +43,7 @@ func good(t *testing.T) *rest.Config {
 // bad returns the way to the good server through a handler.
 func bad(t *testing.T, breakage func(next http.Handler) http.Handler) *rest.Config {
 	t.Helper()
-	proxy, err := broken.NewProxy(good(t), breakage)
+	proxy, err := conformancetest.NewProxy(good(t), breakage)
 	if err != nil {
 		t.Fatal(err)
 	}

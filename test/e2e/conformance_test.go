@@ -21,6 +21,7 @@ import (
 	checker "github.com/docket-project/docket/internal/conformance"
 	"github.com/docket-project/docket/internal/conformance/broken"
 	"github.com/docket-project/docket/internal/conformance/checks"
+	"github.com/docket-project/docket/internal/conformance/conformancetest"
 	"github.com/docket-project/docket/internal/sample"
 	"github.com/docket-project/docket/internal/testenv"
 	"github.com/docket-project/docket/test/e2e/harness"
@@ -115,10 +116,10 @@ func conformanceBroken(t *testing.T, config *rest.Config) {
 		}
 		t.Run(breakage.Check, func(t *testing.T) {
 			t.Parallel()
-			err := breakage.Prove(t.Context(), checker.Options{
+			err := conformancetest.Prove(t.Context(), checker.Options{
 				Config: config, GroupVersion: schema.GroupVersion{Group: "wgpolicyk8s.io", Version: "v1alpha2"},
 				Resources: []string{"policyreports"}, Checks: checks.All(), UserAgent: "docket-e2e",
-			})
+			}, breakage.Check, breakage.Server())
 			if err != nil {
 				t.Errorf("the server %s:\n%v", breakage.What, err)
 			}

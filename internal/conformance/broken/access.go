@@ -12,7 +12,7 @@ func access() []Breakage {
 	return []Breakage{
 		{
 			Check: "access-anonymous", What: "lets everybody read lists",
-			Break: asOwner(all(listing, func(r *http.Request) bool { return r.Header.Get("Authorization") == "" })),
+			Break: asOwner(And(Listing, func(r *http.Request) bool { return r.Header.Get("Authorization") == "" })),
 		},
 		{
 			Check: "access-bad-token", What: "takes who has a wrong token for somebody without one",
@@ -28,20 +28,20 @@ func access() []Breakage {
 		},
 		{
 			Check: "access-impersonation", What: "ignores Impersonate-User",
-			Break: onRequest(single, func(r *http.Request) { r.Header.Del("Impersonate-User") }),
+			Break: OnRequest(Single, func(r *http.Request) { r.Header.Del("Impersonate-User") }),
 		},
 		{
 			Check: "access-review", What: "says in reviews that everybody may do everything",
-			Break: onAnswered(method(http.MethodPost, path("accessreviews")), func(review map[string]any) {
-				fieldsOf(review, "status")["allowed"] = true
+			Break: OnAnswered(Method(http.MethodPost, Path("accessreviews")), func(review map[string]any) {
+				FieldsOf(review, "status")["allowed"] = true
 			}),
 		},
 		{
 			Check: "forbidden-answer", What: "refuses with a text instead of a Status",
-			Break: onAnswer(method(http.MethodGet, single), func(_ *http.Request, a *answer) {
-				if message, ok := a.object()["message"].(string); ok && a.code == http.StatusForbidden {
-					a.header.Set("Content-Type", "text/plain")
-					a.body = []byte("Forbidden: " + message + "\n")
+			Break: OnAnswer(Method(http.MethodGet, Single), func(_ *http.Request, a *Answer) {
+				if message, ok := a.Object()["message"].(string); ok && a.Code == http.StatusForbidden {
+					a.Header.Set("Content-Type", "text/plain")
+					a.Body = []byte("Forbidden: " + message + "\n")
 				}
 			}),
 		},
@@ -52,7 +52,7 @@ func access() []Breakage {
 func knowingOwner(edit func(r *http.Request, owner string)) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		var owner atomic.Pointer[string]
-		return onRequest(func(*http.Request) bool { return true }, func(r *http.Request) {
+		return OnRequest(func(*http.Request) bool { return true }, func(r *http.Request) {
 			if credentials := r.Header.Get("Authorization"); credentials != "" {
 				owner.CompareAndSwap(nil, &credentials)
 			}

@@ -14,10 +14,12 @@ type Breakage struct {
 	Check string
 	// What the server does wrong.
 	What string
-	// Break returns the handler that breaks what next answers. State that requests share must be
-	// safe for concurrent use.
+	// Break returns the handler that breaks what next answers.
 	Break func(next http.Handler) http.Handler
 }
+
+// Server returns it without the check.
+func (b *Breakage) Server() Server { return That(b.What, b.Break) }
 
 // All returns the breakages of all checks, in the order of the checks.
 func All() []Breakage {

@@ -16,40 +16,40 @@ func deletesOfOne() []Breakage {
 	return []Breakage{
 		{
 			Check: "delete-removes", What: "does nothing when an object is deleted without options, and says that it has",
-			Break: instead(method(http.MethodDelete, single), func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-				if len(bodyOf(r)) > 0 || r.URL.RawQuery != "" {
+			Break: Instead(Method(http.MethodDelete, Single), func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+				if len(BodyOf(r)) > 0 || r.URL.RawQuery != "" {
 					next.ServeHTTP(w, r)
 					return
 				}
-				a := &answer{code: http.StatusOK, header: http.Header{"Content-Type": {"application/json"}}}
-				a.set(map[string]any{"kind": "Status", "apiVersion": "v1", "metadata": map[string]any{}, "status": "Success"})
-				a.send(w)
+				a := &Answer{Code: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}}
+				a.Set(map[string]any{"kind": "Status", "apiVersion": "v1", "metadata": map[string]any{}, "status": "Success"})
+				a.Send(w)
 			}),
 		},
 		{
 			Check: "delete-missing", What: "answers 200 when what does not exist is deleted",
-			Break: onAnswer(method(http.MethodDelete, single), func(_ *http.Request, a *answer) {
-				if a.code == http.StatusNotFound {
-					a.code = http.StatusOK
-					a.set(map[string]any{"kind": "Status", "apiVersion": "v1", "metadata": map[string]any{}, "status": "Success"})
+			Break: OnAnswer(Method(http.MethodDelete, Single), func(_ *http.Request, a *Answer) {
+				if a.Code == http.StatusNotFound {
+					a.Code = http.StatusOK
+					a.Set(map[string]any{"kind": "Status", "apiVersion": "v1", "metadata": map[string]any{}, "status": "Success"})
 				}
 			}),
 		},
 		{
 			Check: "delete-answer", What: "answers DELETE with an object that has no kind",
-			Break: onAnswered(all(method(http.MethodDelete), single, isReal), func(object map[string]any) { clear(object) }),
+			Break: OnAnswered(And(Method(http.MethodDelete), Single, isReal), func(object map[string]any) { clear(object) }),
 		},
 		{
 			Check: "delete-uid-precondition", What: "ignores preconditions.uid",
-			Break: onSentObject(method(http.MethodDelete, single), withoutPrecondition("uid")),
+			Break: OnSentObject(Method(http.MethodDelete, Single), withoutPrecondition("uid")),
 		},
 		{
 			Check: "delete-version-precondition", What: "ignores preconditions.resourceVersion",
-			Break: onSentObject(method(http.MethodDelete, single), withoutPrecondition("resourceVersion")),
+			Break: OnSentObject(Method(http.MethodDelete, Single), withoutPrecondition("resourceVersion")),
 		},
 		{
 			Check: "delete-propagation-unknown", What: "takes a propagationPolicy that it does not know for the default",
-			Break: onSentObject(method(http.MethodDelete, single), func(options map[string]any) {
+			Break: OnSentObject(Method(http.MethodDelete, Single), func(options map[string]any) {
 				if !slices.Contains([]any{nil, "Orphan", "Background", "Foreground"}, options["propagationPolicy"]) {
 					delete(options, "propagationPolicy")
 				}
@@ -61,7 +61,7 @@ func deletesOfOne() []Breakage {
 // isReal matches requests that are no dry runs.
 func isReal(r *http.Request) bool {
 	var options map[string]any
-	return !r.URL.Query().Has("dryRun") && (json.Unmarshal(bodyOf(r), &options) != nil || options["dryRun"] == nil)
+	return !r.URL.Query().Has("dryRun") && (json.Unmarshal(BodyOf(r), &options) != nil || options["dryRun"] == nil)
 }
 
 func withoutPrecondition(name string) func(options map[string]any) {
@@ -73,27 +73,27 @@ func withoutPrecondition(name string) func(options map[string]any) {
 }
 
 func deletesOfMany() []Breakage {
-	many := method(http.MethodDelete, collection)
+	many := Method(http.MethodDelete, Collection)
 	return []Breakage{
 		{
 			Check: "deletecollection-selector", What: "ignores the fieldSelector when it deletes a collection",
-			Break: onRequest(many, func(r *http.Request) {
+			Break: OnRequest(many, func(r *http.Request) {
 				if strings.HasPrefix(r.URL.Query().Get("fieldSelector"), "metadata.name=") {
-					setQuery(r, "fieldSelector", "")
+					SetQuery(r, "fieldSelector", "")
 				}
 			}),
 		},
 		{
 			Check: "deletecollection-selector-invalid", What: "deletes everything if it does not know the field of the fieldSelector",
-			Break: againIf(many, isBadRequest, "fieldSelector"),
+			Break: AgainIf(many, IsBadRequest, "fieldSelector"),
 		},
 		{
 			Check: "deletecollection-dry-run", What: "ignores dryRun in the body when it deletes a collection",
-			Break: onSentObject(many, func(options map[string]any) { delete(options, "dryRun") }),
+			Break: OnSentObject(many, func(options map[string]any) { delete(options, "dryRun") }),
 		},
 		{
 			Check: "deletecollection-answer", What: "answers DELETE of a collection with a number",
-			Break: onAnswered(all(method(http.MethodDelete), collection, isReal), func(object map[string]any) {
+			Break: OnAnswered(And(Method(http.MethodDelete), Collection, isReal), func(object map[string]any) {
 				items, _ := object["items"].([]any)
 				clear(object)
 				object["deleted"] = len(items)

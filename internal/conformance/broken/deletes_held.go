@@ -15,11 +15,11 @@ func deletesOfHeld() []Breakage {
 	return []Breakage{
 		{
 			Check: "delete-finalizers", What: "deletes objects at once, whatever finalizers they have",
-			Break: onAsked(all(method(http.MethodDelete), single, isReal), func(next http.Handler, r *http.Request) { release(next, r) }),
+			Break: onAsked(And(Method(http.MethodDelete), Single, isReal), func(next http.Handler, r *http.Request) { takeFinalizers(next, r) }),
 		},
 		{
 			Check: "delete-final", What: "brings back what is being deleted if a PUT has no deletionTimestamp",
-			Break: onAsked(method(http.MethodPut, single), resurrect),
+			Break: onAsked(Method(http.MethodPut, Single), resurrect),
 		},
 		{
 			Check: "delete-again", What: "begins anew when what is being deleted is deleted again",
@@ -38,7 +38,7 @@ func deletesOfHeld() []Breakage {
 
 // onAsked has do send requests of its own before one is passed on.
 func onAsked(match Match, do func(next http.Handler, r *http.Request)) func(http.Handler) http.Handler {
-	return instead(match, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	return Instead(match, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		do(next, r)
 		next.ServeHTTP(w, r)
 	})
@@ -46,57 +46,57 @@ func onAsked(match Match, do func(next http.Handler, r *http.Request)) func(http
 
 // present returns the object that a request is about; nil if there is none.
 func present(next http.Handler, r *http.Request) map[string]any {
-	if a := also(next, r, http.MethodGet, "", "", nil); a.ok() {
-		return a.object()
+	if a := Also(next, r, http.MethodGet, "", "", nil); a.OK() {
+		return a.Object()
 	}
 	return nil
 }
 
-// release takes all finalizers from the object that a request is about.
-func release(next http.Handler, r *http.Request) {
-	if object := present(next, r); object != nil && fieldsOf(object, "metadata")["finalizers"] != nil {
-		also(next, r, http.MethodPatch, "", mergePatch, map[string]any{"metadata": map[string]any{"finalizers": nil}})
+// takeFinalizers takes all finalizers from the object that a request is about.
+func takeFinalizers(next http.Handler, r *http.Request) {
+	if object := present(next, r); object != nil && FieldsOf(object, "metadata")["finalizers"] != nil {
+		Also(next, r, http.MethodPatch, "", MergePatch, map[string]any{"metadata": map[string]any{"finalizers": nil}})
 	}
 }
 
 // resurrect makes what is being deleted anew, as it was before, if that is what a PUT wants.
 func resurrect(next http.Handler, r *http.Request) {
 	var sent map[string]any
-	if json.Unmarshal(bodyOf(r), &sent) != nil || fieldsOf(sent, "metadata")["deletionTimestamp"] != nil {
+	if json.Unmarshal(BodyOf(r), &sent) != nil || FieldsOf(sent, "metadata")["deletionTimestamp"] != nil {
 		return
 	}
 	object := present(next, r)
-	if object == nil || fieldsOf(object, "metadata")["deletionTimestamp"] == nil {
+	if object == nil || FieldsOf(object, "metadata")["deletionTimestamp"] == nil {
 		return
 	}
-	release(next, r)
-	metadata := fieldsOf(object, "metadata")
+	takeFinalizers(next, r)
+	metadata := FieldsOf(object, "metadata")
 	for _, field := range []string{"uid", "resourceVersion", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "managedFields"} {
 		delete(metadata, field)
 	}
-	also(next, r, http.MethodPost, strings.TrimSuffix(r.URL.Path, "/"+placeOf(r).name), "application/json", object)
+	Also(next, r, http.MethodPost, strings.TrimSuffix(r.URL.Path, "/"+PlaceOf(r).Name), "application/json", object)
 }
 
 // deleteAnew shows the time of the last deletion instead of that of the first one.
 func deleteAnew(next http.Handler) http.Handler {
 	var times sync.Map // by uid
-	return instead(single, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	return Instead(Single, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		switch {
 		case r.Method == http.MethodDelete && isReal(r):
-			if metadata := fieldsOf(presentOrNone(next, r), "metadata"); metadata["deletionTimestamp"] != nil {
+			if metadata := FieldsOf(presentOrNone(next, r), "metadata"); metadata["deletionTimestamp"] != nil {
 				times.Store(metadata["uid"], time.Now().UTC().Format(time.RFC3339))
 			}
 			next.ServeHTTP(w, r)
-		case r.Method == http.MethodGet && !watching(r):
-			a := ask(next, r)
-			if object := a.object(); object != nil {
-				metadata := fieldsOf(object, "metadata")
+		case r.Method == http.MethodGet && !Watching(r):
+			a := Ask(next, r)
+			if object := a.Object(); object != nil {
+				metadata := FieldsOf(object, "metadata")
 				if last, ok := times.Load(metadata["uid"]); ok {
 					metadata["deletionTimestamp"] = last
-					a.set(object)
+					a.Set(object)
 				}
 			}
-			a.send(w)
+			a.Send(w)
 		default:
 			next.ServeHTTP(w, r)
 		}
@@ -114,10 +114,10 @@ func presentOrNone(next http.Handler, r *http.Request) map[string]any {
 func onDeletedWith(policy, finalizer string) func(http.Handler) http.Handler {
 	match := func(r *http.Request) bool {
 		var options map[string]any
-		return json.Unmarshal(bodyOf(r), &options) == nil && options["propagationPolicy"] == policy
+		return json.Unmarshal(BodyOf(r), &options) == nil && options["propagationPolicy"] == policy
 	}
-	return onAnswered(all(method(http.MethodDelete), single, match), func(object map[string]any) {
-		metadata := fieldsOf(object, "metadata")
+	return OnAnswered(And(Method(http.MethodDelete), Single, match), func(object map[string]any) {
+		metadata := FieldsOf(object, "metadata")
 		if finalizers, ok := metadata["finalizers"].([]any); ok {
 			metadata["finalizers"] = append(finalizers, finalizer)
 		}

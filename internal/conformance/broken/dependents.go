@@ -15,8 +15,8 @@ func dependents() []Breakage {
 	return []Breakage{
 		{
 			Check: "dependents-collected", What: "does not keep the owners of objects that are created",
-			Break: onSentObject(method(http.MethodPost, collection), func(object map[string]any) {
-				delete(fieldsOf(object, "metadata"), "ownerReferences")
+			Break: OnSentObject(Method(http.MethodPost, Collection), func(object map[string]any) {
+				delete(FieldsOf(object, "metadata"), "ownerReferences")
 			}),
 		},
 		{
@@ -37,15 +37,15 @@ func ownersGo(asked, done metav1.DeletionPropagation) func(http.Handler) http.Ha
 		var owners sync.Map // has the UIDs of owners
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			switch {
-			case r.Method == http.MethodPost && isCore(r):
+			case r.Method == http.MethodPost && IsCore(r):
 				var object metav1.PartialObjectMetadata
-				if json.Unmarshal(bodyOf(r), &object) == nil {
+				if json.Unmarshal(BodyOf(r), &object) == nil {
 					for _, reference := range object.OwnerReferences {
 						owners.Store(reference.UID, nil)
 					}
 				}
-			case r.Method == http.MethodDelete && single(r):
-				if _, isOwner := owners.Load(metadataOf(lookUp(r, next, r.URL.Path)).UID); isOwner {
+			case r.Method == http.MethodDelete && Single(r):
+				if _, isOwner := owners.Load(MetadataOf(LookUp(r, next, r.URL.Path)).UID); isOwner {
 					changePolicy(r, asked, done)
 				}
 			}
@@ -56,11 +56,11 @@ func ownersGo(asked, done metav1.DeletionPropagation) func(http.Handler) http.Ha
 
 func changePolicy(r *http.Request, asked, done metav1.DeletionPropagation) {
 	var options map[string]any
-	if json.Unmarshal(bodyOf(r), &options) != nil || options["propagationPolicy"] != string(asked) {
+	if json.Unmarshal(BodyOf(r), &options) != nil || options["propagationPolicy"] != string(asked) {
 		return
 	}
 	options["propagationPolicy"] = done
 	if data, err := json.Marshal(options); err == nil {
-		setBody(r, data)
+		SetBody(r, data)
 	}
 }

@@ -14,7 +14,7 @@ func discoveryDocuments() []Breakage {
 	return []Breakage{
 		{
 			Check: "discovery-group", What: "lists groups without the version that they prefer",
-			Break: onAnswered(method(http.MethodGet, groupDocument), func(object map[string]any) {
+			Break: OnAnswered(Method(http.MethodGet, groupDocument), func(object map[string]any) {
 				delete(object, "preferredVersion")
 				for _, group := range objectsOf(object, "groups") {
 					delete(group, "preferredVersion")
@@ -23,14 +23,14 @@ func discoveryDocuments() []Breakage {
 		},
 		{
 			Check: "discovery-documents-agree", What: "leaves the group out of the groupVersion of the resources",
-			Break: onAnswered(method(http.MethodGet, versionDocument), func(object map[string]any) {
+			Break: OnAnswered(Method(http.MethodGet, versionDocument), func(object map[string]any) {
 				groupVersion, _ := object["groupVersion"].(string)
 				_, object["groupVersion"], _ = strings.Cut(groupVersion, "/")
 			}),
 		},
 		{
 			Check: "discovery-documents-agree", What: "forgets versions in the document of a single group",
-			Break: onAnswered(method(http.MethodGet, groupDocument), func(object map[string]any) {
+			Break: OnAnswered(Method(http.MethodGet, groupDocument), func(object map[string]any) {
 				if versions, ok := object["versions"].([]any); ok && len(versions) > 0 {
 					object["versions"] = versions[:1]
 				}
@@ -38,13 +38,13 @@ func discoveryDocuments() []Breakage {
 		},
 		{
 			Check: "discovery-aggregated", What: "forgets subresources in the aggregated document",
-			Break: onAnswered(method(http.MethodGet, groupDocument), func(object map[string]any) {
+			Break: OnAnswered(Method(http.MethodGet, groupDocument), func(object map[string]any) {
 				eachAggregated(object, func(resource map[string]any) { delete(resource, "subresources") })
 			}),
 		},
 		{
 			Check: "discovery-etag", What: "always sends the whole aggregated document",
-			Break: onRequest(method(http.MethodGet, groupDocument), func(r *http.Request) { r.Header.Del("If-None-Match") }),
+			Break: OnRequest(Method(http.MethodGet, groupDocument), func(r *http.Request) { r.Header.Del("If-None-Match") }),
 		},
 	}
 }
@@ -53,7 +53,7 @@ func discoveryResources() []Breakage {
 	return []Breakage{
 		{
 			Check: "discovery-names", What: "has short names in capitals",
-			Break: onResources(func(l *listed) {
+			Break: onResources(func(l *discovered) {
 				names, _ := l.fields["shortNames"].([]any)
 				for i := range names {
 					name, _ := names[i].(string)
@@ -63,14 +63,14 @@ func discoveryResources() []Breakage {
 		},
 		{
 			Check: "discovery-verbs", What: "lists a verb that Kubernetes does not know",
-			Break: onResources(func(l *listed) {
+			Break: onResources(func(l *discovered) {
 				verbs, _ := l.fields["verbs"].([]any)
 				l.fields["verbs"] = append(verbs, "replace")
 			}),
 		},
 		{
 			Check: "discovery-subresources", What: "says that scale has a kind of the resource's own group",
-			Break: onResources(func(l *listed) {
+			Break: onResources(func(l *discovered) {
 				if l.subresource() == "scale" {
 					l.setKind("Scale")
 				}
@@ -78,7 +78,7 @@ func discoveryResources() []Breakage {
 		},
 		{
 			Check: "discovery-unique", What: "has the same short name for all resources",
-			Break: onResources(func(l *listed) {
+			Break: onResources(func(l *discovered) {
 				if l.subresource() == "" {
 					names, _ := l.fields["shortNames"].([]any)
 					l.fields["shortNames"] = append(names, "thing")
@@ -87,7 +87,7 @@ func discoveryResources() []Breakage {
 		},
 		{
 			Check: "discovery-verbs-served", What: "serves patches that it does not list",
-			Break: onResources(func(l *listed) {
+			Break: onResources(func(l *discovered) {
 				if l.subresource() == "" {
 					l.withoutVerb("patch")
 				}

@@ -1,7 +1,7 @@
 // Copyright 2026 The Docket Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package broken has servers that break one rule of Kubernetes APIs each, to prove that the check of
-// that rule fails on them and no other check does. Each is a proxy in front of a good server. Only
-// tests import it.
+// Package broken has the parts of servers that break a rule of Kubernetes APIs: handlers in front of
+// a good server that change requests, answers or events. Each rule in package checks has such a
+// server, to prove that its check fails there and that no other check does.
 package broken

@@ -3,16 +3,13 @@
 
 package broken
 
-import (
-	"net/http"
-	"strings"
-)
+import "net/http"
 
 func formats() []Breakage {
 	return []Breakage{
 		{
 			Check: "table-list", What: "leaves the last column without cells in lists",
-			Break: onAnswered(all(listing, accepts("as=Table;")), func(table map[string]any) {
+			Break: OnAnswered(And(Listing, Accepts("as=Table;")), func(table map[string]any) {
 				eachOf(table, "rows", func(row map[string]any) {
 					if cells, _ := row["cells"].([]any); len(cells) > 0 {
 						row["cells"] = cells[:len(cells)-1]
@@ -22,53 +19,48 @@ func formats() []Breakage {
 		},
 		{
 			Check: "table-object", What: "answers with an empty Table when one object is asked for",
-			Break: onAnswered(method(http.MethodGet, single, accepts("as=Table;")), func(table map[string]any) { table["rows"] = []any{} }),
+			Break: OnAnswered(Method(http.MethodGet, Single, Accepts("as=Table;")), func(table map[string]any) { table["rows"] = []any{} }),
 		},
 		{
 			Check: "table-include-object", What: "ignores includeObject",
-			Break: withoutQuery(collection, "includeObject"),
+			Break: WithoutQuery(Collection, "includeObject"),
 		},
 		{
 			Check: "table-watch", What: "sends watches that ask for Tables plain objects",
-			Break: onRequest(all(collection, watching, accepts("as=Table;")), acceptJSON),
+			Break: OnRequest(And(Collection, Watching, Accepts("as=Table;")), acceptJSON),
 		},
 		{
 			Check: "table-fallback", What: "refuses Accept headers with more than one format",
-			Break: instead(all(collection, accepts("as="), accepts(",")), func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
-				a := &answer{header: http.Header{}}
-				a.status(http.StatusNotAcceptable, "NotAcceptable", "only the following media types are accepted: application/json")
-				a.send(w)
+			Break: Instead(And(Collection, Accepts("as="), Accepts(",")), func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
+				a := &Answer{Header: http.Header{}}
+				a.Status(http.StatusNotAcceptable, "NotAcceptable", "only the following media types are accepted: application/json")
+				a.Send(w)
 			}),
 		},
 		{
 			Check: "metadata-object", What: "leaves the annotations out of PartialObjectMetadata",
-			Break: onAnswered(method(http.MethodGet, single, accepts("as=PartialObjectMetadata;")), func(object map[string]any) {
-				delete(fieldsOf(object, "metadata"), "annotations")
+			Break: OnAnswered(Method(http.MethodGet, Single, Accepts("as=PartialObjectMetadata;")), func(object map[string]any) {
+				delete(FieldsOf(object, "metadata"), "annotations")
 			}),
 		},
 		{
 			Check: "metadata-list", What: "answers the whole objects in PartialObjectMetadataLists",
-			Break: instead(all(listing, accepts("as=PartialObjectMetadataList;")), func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+			Break: Instead(And(Listing, Accepts("as=PartialObjectMetadataList;")), func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 				acceptJSON(r)
-				a := ask(next, r)
-				a.edit(func(list map[string]any) {
-					if a.ok() {
+				a := Ask(next, r)
+				a.Edit(func(list map[string]any) {
+					if a.OK() {
 						list["kind"], list["apiVersion"] = "PartialObjectMetadataList", "meta.k8s.io/v1"
 					}
 				})
-				a.send(w)
+				a.Send(w)
 			}),
 		},
 		{
 			Check: "metadata-watch", What: "sends watches that ask for metadata whole objects",
-			Break: onRequest(all(collection, watching, accepts("as=PartialObjectMetadata;")), acceptJSON),
+			Break: OnRequest(And(Collection, Watching, Accepts("as=PartialObjectMetadata;")), acceptJSON),
 		},
 	}
-}
-
-// accepts matches requests whose Accept header has a text.
-func accepts(text string) Match {
-	return func(r *http.Request) bool { return strings.Contains(r.Header.Get("Accept"), text) }
 }
 
 func acceptJSON(r *http.Request) { r.Header.Set("Accept", "application/json") }

@@ -15,12 +15,12 @@ import (
 // Match tells which requests are broken.
 type Match func(*http.Request) bool
 
-// method matches requests of a method; more have to match, too.
-func method(name string, more ...Match) Match {
-	return all(append(more, func(r *http.Request) bool { return r.Method == name })...)
+// Method matches requests of a method; more have to match, too.
+func Method(name string, more ...Match) Match {
+	return And(append(more, func(r *http.Request) bool { return r.Method == name })...)
 }
 
-func all(matches ...Match) Match {
+func And(matches ...Match) Match {
 	return func(r *http.Request) bool {
 		for _, match := range matches {
 			if !match(r) {
@@ -31,37 +31,37 @@ func all(matches ...Match) Match {
 	}
 }
 
-// path matches requests whose path ends so.
-func path(suffix string) Match {
+// Path matches requests whose path ends so.
+func Path(suffix string) Match {
 	return func(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, suffix) }
 }
 
-// hasQuery matches requests that have a parameter.
-func hasQuery(name string) Match {
+// HasQuery matches requests that have a parameter.
+func HasQuery(name string) Match {
 	return func(r *http.Request) bool { return r.URL.Query().Has(name) }
 }
 
-// place is what a path of the API is about.
-type place struct {
-	group, version, namespace, resource, name, subresource string
+// Place is what a path of the API is about.
+type Place struct {
+	Group, Version, Namespace, Resource, Name, subresource string
 }
 
-// placeOf returns what a request is about; nil if not about objects.
-func placeOf(r *http.Request) *place {
+// PlaceOf returns what a request is about; nil if not about objects.
+func PlaceOf(r *http.Request) *Place {
 	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
-	p := &place{}
+	p := &Place{}
 	switch {
 	case len(parts) > 2 && parts[0] == "api":
-		p.version, parts = parts[1], parts[2:]
+		p.Version, parts = parts[1], parts[2:]
 	case len(parts) > 3 && parts[0] == "apis":
-		p.group, p.version, parts = parts[1], parts[2], parts[3:]
+		p.Group, p.Version, parts = parts[1], parts[2], parts[3:]
 	default:
 		return nil
 	}
 	if len(parts) > 2 && parts[0] == "namespaces" {
-		p.namespace, parts = parts[1], parts[2:]
+		p.Namespace, parts = parts[1], parts[2:]
 	}
-	for i, field := range []*string{&p.resource, &p.name, &p.subresource} {
+	for i, field := range []*string{&p.Resource, &p.Name, &p.subresource} {
 		if i < len(parts) {
 			*field = parts[i]
 		}
@@ -69,57 +69,57 @@ func placeOf(r *http.Request) *place {
 	return p
 }
 
-// isCore tells what is about namespaces and the like, which are not checked but used.
-func isCore(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, "/api/") }
+// IsCore tells what is about namespaces and the like, which are not checked but used.
+func IsCore(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, "/api/") }
 
-// collection matches requests about all objects of a resource or those of a namespace.
-func collection(r *http.Request) bool {
-	p := placeOf(r)
-	return p != nil && !isCore(r) && p.name == ""
+// Collection matches requests about all objects of a resource or those of a namespace.
+func Collection(r *http.Request) bool {
+	p := PlaceOf(r)
+	return p != nil && !IsCore(r) && p.Name == ""
 }
 
-// single matches requests about one object, not one of its subresources.
-func single(r *http.Request) bool {
-	p := placeOf(r)
-	return p != nil && !isCore(r) && p.name != "" && p.subresource == ""
+// Single matches requests about one object, not one of its subresources.
+func Single(r *http.Request) bool {
+	p := PlaceOf(r)
+	return p != nil && !IsCore(r) && p.Name != "" && p.subresource == ""
 }
 
-// subresource matches requests about a subresource.
-func subresource(name string) Match {
+// Subresource matches requests about a subresource.
+func Subresource(name string) Match {
 	return func(r *http.Request) bool {
-		p := placeOf(r)
-		return p != nil && !isCore(r) && p.subresource == name
+		p := PlaceOf(r)
+		return p != nil && !IsCore(r) && p.subresource == name
 	}
 }
 
-// watching matches watches.
-func watching(r *http.Request) bool {
+// Watching matches watches.
+func Watching(r *http.Request) bool {
 	value := r.URL.Query().Get("watch")
 	return value == "true" || value == "1"
 }
 
-// listing matches lists.
-func listing(r *http.Request) bool {
-	return r.Method == http.MethodGet && collection(r) && !watching(r)
+// Listing matches lists.
+func Listing(r *http.Request) bool {
+	return r.Method == http.MethodGet && Collection(r) && !Watching(r)
 }
 
-// bodyOf reads the body of a request, which can be read again afterwards.
-func bodyOf(r *http.Request) []byte {
+// BodyOf reads the body of a request, which can be read again afterwards.
+func BodyOf(r *http.Request) []byte {
 	data, err := io.ReadAll(r.Body)
 	if err != nil {
 		return nil
 	}
-	setBody(r, data)
+	SetBody(r, data)
 	return data
 }
 
-func setBody(r *http.Request, data []byte) {
+func SetBody(r *http.Request, data []byte) {
 	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(data)), int64(len(data))
 	r.Header.Set("Content-Length", strconv.Itoa(len(data)))
 }
 
-// onRequest has edit change requests before the server sees them.
-func onRequest(match Match, edit func(*http.Request)) func(http.Handler) http.Handler {
+// OnRequest has edit change requests before the server sees them.
+func OnRequest(match Match, edit func(*http.Request)) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if match(r) {
@@ -130,11 +130,11 @@ func onRequest(match Match, edit func(*http.Request)) func(http.Handler) http.Ha
 	}
 }
 
-// onSentObject has edit change the JSON objects that requests bring.
-func onSentObject(match Match, edit func(object map[string]any)) func(http.Handler) http.Handler {
-	return onRequest(match, func(r *http.Request) {
+// OnSentObject has edit change the JSON objects that requests bring.
+func OnSentObject(match Match, edit func(object map[string]any)) func(http.Handler) http.Handler {
+	return OnRequest(match, func(r *http.Request) {
 		var object map[string]any
-		if json.Unmarshal(bodyOf(r), &object) != nil || object == nil {
+		if json.Unmarshal(BodyOf(r), &object) != nil || object == nil {
 			return
 		}
 		before, err := json.Marshal(object)
@@ -144,14 +144,14 @@ func onSentObject(match Match, edit func(object map[string]any)) func(http.Handl
 		edit(object)
 		// What is not changed stays as it was sent: fields may be there twice.
 		if data, err := json.Marshal(object); err == nil && !bytes.Equal(data, before) {
-			setBody(r, data)
+			SetBody(r, data)
 		}
 	})
 }
 
-// withoutQuery takes parameters away from requests.
-func withoutQuery(match Match, names ...string) func(http.Handler) http.Handler {
-	return onRequest(match, func(r *http.Request) {
+// WithoutQuery takes parameters away from requests.
+func WithoutQuery(match Match, names ...string) func(http.Handler) http.Handler {
+	return OnRequest(match, func(r *http.Request) {
 		query := r.URL.Query()
 		for _, name := range names {
 			query.Del(name)
@@ -160,44 +160,44 @@ func withoutQuery(match Match, names ...string) func(http.Handler) http.Handler 
 	})
 }
 
-// answer is one that can be changed before it is sent.
-type answer struct {
-	code   int
-	header http.Header
-	body   []byte
+// Answer is one that can be changed before it is sent.
+type Answer struct {
+	Code   int
+	Header http.Header
+	Body   []byte
 }
 
-func (a *answer) ok() bool { return a.code >= 200 && a.code < 300 }
+func (a *Answer) OK() bool { return a.Code >= 200 && a.Code < 300 }
 
-// object returns the body; nil if it is not a JSON object.
-func (a *answer) object() map[string]any {
+// Object returns the body; nil if it is not a JSON object.
+func (a *Answer) Object() map[string]any {
 	var object map[string]any
-	if json.Unmarshal(a.body, &object) != nil {
+	if json.Unmarshal(a.Body, &object) != nil {
 		return nil
 	}
 	return object
 }
 
-// set makes a value the body.
-func (a *answer) set(value any) {
+// Set makes a value the body.
+func (a *Answer) Set(value any) {
 	if data, err := json.Marshal(value); err == nil {
-		a.body = data
+		a.Body = data
 	}
 }
 
-// edit changes the body if it is a JSON object.
-func (a *answer) edit(change func(object map[string]any)) {
-	if object := a.object(); object != nil {
+// Edit changes the body if it is a JSON object.
+func (a *Answer) Edit(change func(object map[string]any)) {
+	if object := a.Object(); object != nil {
 		change(object)
-		a.set(object)
+		a.Set(object)
 	}
 }
 
-// status makes the answer one of failure.
-func (a *answer) status(code int, reason, message string) {
-	a.code = code
-	a.header.Set("Content-Type", "application/json")
-	a.set(map[string]any{"kind": "Status", "apiVersion": "v1", "metadata": map[string]any{}, "status": "Failure", "message": message, "reason": reason, "code": code})
+// Status makes the answer one of failure.
+func (a *Answer) Status(code int, reason, message string) {
+	a.Code = code
+	a.Header.Set("Content-Type", "application/json")
+	a.Set(map[string]any{"kind": "Status", "apiVersion": "v1", "metadata": map[string]any{}, "status": "Failure", "message": message, "reason": reason, "code": code})
 }
 
 // recorder keeps an answer. It is not for streams.
@@ -220,51 +220,51 @@ func (r *recorder) WriteHeader(code int) {
 	}
 }
 
-// ask returns what a handler answers.
-func ask(next http.Handler, r *http.Request) *answer {
+// Ask returns what a handler answers.
+func Ask(next http.Handler, r *http.Request) *Answer {
 	r.Header.Del("Accept-Encoding")
 	to := &recorder{header: http.Header{}}
 	next.ServeHTTP(to, r)
 	to.WriteHeader(http.StatusOK)
-	return &answer{to.code, to.header, to.body.Bytes()}
+	return &Answer{to.code, to.header, to.body.Bytes()}
 }
 
-// send sends an answer.
-func (a *answer) send(w http.ResponseWriter) {
-	for name, values := range a.header {
+// Send sends an answer.
+func (a *Answer) Send(w http.ResponseWriter) {
+	for name, values := range a.Header {
 		w.Header()[name] = values
 	}
 	w.Header().Del("Content-Length")
-	w.WriteHeader(a.code)
-	w.Write(a.body) //nolint:errcheck,gosec // The client has gone, or is a test and no browser.
+	w.WriteHeader(a.Code)
+	w.Write(a.Body) //nolint:errcheck,gosec // The client has gone, or is a test and no browser.
 }
 
-// onAnswer has edit change answers before they are sent. It must not match watches.
-func onAnswer(match Match, edit func(*http.Request, *answer)) func(http.Handler) http.Handler {
+// OnAnswer has edit change answers before they are sent. It must not match watches.
+func OnAnswer(match Match, edit func(*http.Request, *Answer)) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if !match(r) {
 				next.ServeHTTP(w, r)
 				return
 			}
-			a := ask(next, r)
+			a := Ask(next, r)
 			edit(r, a)
-			a.send(w)
+			a.Send(w)
 		})
 	}
 }
 
-// onAnswered has edit change the JSON objects of successful answers. It must not match watches.
-func onAnswered(match Match, edit func(object map[string]any)) func(http.Handler) http.Handler {
-	return onAnswer(match, func(_ *http.Request, a *answer) {
-		if a.ok() {
-			a.edit(edit)
+// OnAnswered has edit change the JSON objects of successful answers. It must not match watches.
+func OnAnswered(match Match, edit func(object map[string]any)) func(http.Handler) http.Handler {
+	return OnAnswer(match, func(_ *http.Request, a *Answer) {
+		if a.OK() {
+			a.Edit(edit)
 		}
 	})
 }
 
-// instead has handle answer requests, which can still ask next.
-func instead(match Match, handle func(w http.ResponseWriter, r *http.Request, next http.Handler)) func(http.Handler) http.Handler {
+// Instead has handle answer requests, which can still ask next.
+func Instead(match Match, handle func(w http.ResponseWriter, r *http.Request, next http.Handler)) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if match(r) {
@@ -327,11 +327,11 @@ func (e *events) Flush() {
 	http.NewResponseController(e.ResponseWriter).Flush() //nolint:errcheck // The client has gone.
 }
 
-// onEvents has edit replace each event of watches; newEdit is called once for each watch.
-func onEvents(match Match, newEdit func(*http.Request) func(event map[string]any) []map[string]any) func(http.Handler) http.Handler {
+// OnEvents has edit replace each event of watches; newEdit is called once for each watch.
+func OnEvents(match Match, newEdit func(*http.Request) func(event map[string]any) []map[string]any) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if !match(r) || !watching(r) {
+			if !match(r) || !Watching(r) {
 				next.ServeHTTP(w, r)
 				return
 			}
@@ -341,8 +341,8 @@ func onEvents(match Match, newEdit func(*http.Request) func(event map[string]any
 	}
 }
 
-// fieldsOf returns an object in an object, which is made if need be.
-func fieldsOf(object map[string]any, name string) map[string]any {
+// FieldsOf returns an object in an object, which is made if need be.
+func FieldsOf(object map[string]any, name string) map[string]any {
 	fields, ok := object[name].(map[string]any)
 	if !ok {
 		fields = map[string]any{}

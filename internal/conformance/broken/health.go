@@ -9,17 +9,17 @@ func health() []Breakage {
 	return []Breakage{
 		{
 			Check: "health-livez-readyz", What: "has no /readyz",
-			Break: instead(path("/readyz"), func(w http.ResponseWriter, r *http.Request, _ http.Handler) { http.NotFound(w, r) }),
+			Break: Instead(Path("/readyz"), func(w http.ResponseWriter, r *http.Request, _ http.Handler) { http.NotFound(w, r) }),
 		},
 		{
 			Check: "health-version", What: "does not say which version it has",
-			Break: onAnswered(path("/version"), func(object map[string]any) { delete(object, "gitVersion") }),
+			Break: OnAnswered(Path("/version"), func(object map[string]any) { delete(object, "gitVersion") }),
 		},
 		{
 			Check: "health-metrics", What: "has metrics in JSON",
-			Break: onAnswer(path("/metrics"), func(_ *http.Request, a *answer) {
-				a.header.Set("Content-Type", "application/json")
-				a.set(map[string]any{"requests_total": 1})
+			Break: OnAnswer(Path("/metrics"), func(_ *http.Request, a *Answer) {
+				a.Header.Set("Content-Type", "application/json")
+				a.Set(map[string]any{"requests_total": 1})
 			}),
 		},
 	}

@@ -44,22 +44,22 @@ func eachAggregated(object map[string]any, visit func(resource map[string]any)) 
 	}
 }
 
-// listed is a resource or subresource as discovery lists it, in one of the two sorts of documents. In
+// discovered is a resource or subresource as discovery lists it, in one of the two sorts of documents. In
 // both, verbs and shortNames are fields.
-type listed struct {
+type discovered struct {
 	fields map[string]any
 	// name is widgets, or widgets/scale.
 	name       string
 	aggregated bool
 }
 
-func (l *listed) subresource() string {
+func (l *discovered) subresource() string {
 	_, sub, _ := strings.Cut(l.name, "/")
 	return sub
 }
 
 // setKind makes it a kind of the group version of the resource.
-func (l *listed) setKind(kind string) {
+func (l *discovered) setKind(kind string) {
 	if l.aggregated {
 		l.fields["responseKind"] = map[string]any{"group": "", "version": "", "kind": kind}
 		return
@@ -69,7 +69,7 @@ func (l *listed) setKind(kind string) {
 	delete(l.fields, "version")
 }
 
-func (l *listed) withoutVerb(verb string) {
+func (l *discovered) withoutVerb(verb string) {
 	verbs, _ := l.fields["verbs"].([]any)
 	var others []any
 	for _, one := range verbs {
@@ -81,19 +81,19 @@ func (l *listed) withoutVerb(verb string) {
 }
 
 // onResources has edit change resources and subresources alike in all documents of discovery.
-func onResources(edit func(*listed)) func(http.Handler) http.Handler {
+func onResources(edit func(*discovered)) func(http.Handler) http.Handler {
 	match := func(r *http.Request) bool { return versionDocument(r) || groupDocument(r) }
-	return onAnswered(method(http.MethodGet, match), func(object map[string]any) {
+	return OnAnswered(Method(http.MethodGet, match), func(object map[string]any) {
 		for _, resource := range objectsOf(object, "resources") {
 			name, _ := resource["name"].(string)
-			edit(&listed{resource, name, false})
+			edit(&discovered{resource, name, false})
 		}
 		eachAggregated(object, func(resource map[string]any) {
 			name, _ := resource["resource"].(string)
-			edit(&listed{resource, name, true})
+			edit(&discovered{resource, name, true})
 			for _, sub := range objectsOf(resource, "subresources") {
 				subName, _ := sub["subresource"].(string)
-				edit(&listed{sub, name + "/" + subName, true})
+				edit(&discovered{sub, name + "/" + subName, true})
 			}
 		})
 	})

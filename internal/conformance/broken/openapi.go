@@ -15,8 +15,8 @@ func openAPIDocuments() []Breakage {
 	return []Breakage{
 		{
 			Check: "openapi-v3-index", What: "does not list its groups in /openapi/v3",
-			Break: onAnswered(openAPIIndex, func(object map[string]any) {
-				paths := fieldsOf(object, "paths")
+			Break: OnAnswered(openAPIIndex, func(object map[string]any) {
+				paths := FieldsOf(object, "paths")
 				for path := range paths {
 					if strings.HasPrefix(path, "apis/") {
 						delete(paths, path)
@@ -26,8 +26,8 @@ func openAPIDocuments() []Breakage {
 		},
 		{
 			Check: "openapi-v3-hash", What: "has addresses of OpenAPI documents without a hash",
-			Break: onAnswered(openAPIIndex, func(object map[string]any) {
-				for _, one := range fieldsOf(object, "paths") {
+			Break: OnAnswered(openAPIIndex, func(object map[string]any) {
+				for _, one := range FieldsOf(object, "paths") {
 					entry, _ := one.(map[string]any)
 					address, _ := entry["serverRelativeURL"].(string)
 					if target, err := url.Parse(address); err == nil && entry != nil {
@@ -38,18 +38,18 @@ func openAPIDocuments() []Breakage {
 		},
 		{
 			Check: "openapi-v3-hash", What: "forbids to keep OpenAPI documents",
-			Break: onAnswer(openAPIDocument, func(_ *http.Request, a *answer) {
-				a.header.Set("Cache-Control", "no-store")
-				a.header.Del("Expires")
+			Break: OnAnswer(publishedSchemas, func(_ *http.Request, a *Answer) {
+				a.Header.Set("Cache-Control", "no-store")
+				a.Header.Del("Expires")
 			}),
 		},
 		{
 			Check: "openapi-v2", What: "does not say in /openapi/v2 which definitions are those of kinds",
-			Break: onAnswered(path("/openapi/v2"), func(object map[string]any) { withoutKinds(fieldsOf(object, "definitions")) }),
+			Break: OnAnswered(Path("/openapi/v2"), func(object map[string]any) { withoutKinds(FieldsOf(object, "definitions")) }),
 		},
 		{
 			Check: "openapi-kinds", What: "does not say in OpenAPI v3 documents which schemas are those of kinds",
-			Break: onAnswered(openAPIDocument, func(object map[string]any) { withoutKinds(fieldsOf(fieldsOf(object, "components"), "schemas")) }),
+			Break: OnAnswered(publishedSchemas, func(object map[string]any) { withoutKinds(FieldsOf(FieldsOf(object, "components"), "schemas")) }),
 		},
 	}
 }
@@ -58,8 +58,8 @@ func openAPISchemas() []Breakage {
 	return []Breakage{
 		{
 			Check: "openapi-paths", What: "does not document patches",
-			Break: onAnswered(openAPIDocument, func(object map[string]any) {
-				for _, one := range fieldsOf(object, "paths") {
+			Break: OnAnswered(publishedSchemas, func(object map[string]any) {
+				for _, one := range FieldsOf(object, "paths") {
 					if item, ok := one.(map[string]any); ok {
 						delete(item, "patch")
 					}
@@ -72,13 +72,13 @@ func openAPISchemas() []Breakage {
 		},
 		{
 			Check: "openapi-descriptions", What: "does not describe what a spec is",
-			Break: onKindSchemas(func(fields map[string]any) { delete(fieldsOf(fields, "spec"), "description") }),
+			Break: onKindSchemas(func(fields map[string]any) { delete(FieldsOf(fields, "spec"), "description") }),
 		},
 		{
 			Check: "openapi-no-floats", What: "has a floating-point number in a spec",
 			Break: onKindSchemas(func(fields map[string]any) {
 				ratio := map[string]any{"type": "number", "format": "double", "description": "A ratio."}
-				fieldsOf(fieldsOf(fields, "spec"), "properties")["tuning"] = map[string]any{
+				FieldsOf(FieldsOf(fields, "spec"), "properties")["tuning"] = map[string]any{
 					"type": "object", "description": "How it is tuned.", "properties": map[string]any{"ratio": ratio},
 				}
 			}),
@@ -86,15 +86,15 @@ func openAPISchemas() []Breakage {
 		{
 			Check: "openapi-list-keys", What: "has lists with a key that their items do not have",
 			Break: onKindSchemas(func(fields map[string]any) {
-				status := fieldsOf(fieldsOf(fields, "status"), "properties")
-				fieldsOf(status, "conditions")["x-kubernetes-list-map-keys"] = []any{"name"}
+				status := FieldsOf(FieldsOf(fields, "status"), "properties")
+				FieldsOf(status, "conditions")["x-kubernetes-list-map-keys"] = []any{"name"}
 			}),
 		},
 		{
 			Check: "openapi-live-object", What: "has fields in a spec that the schema does not have",
 			Break: onKindSchemas(func(fields map[string]any) {
-				spec := fieldsOf(fields, "spec")
-				delete(fieldsOf(spec, "properties"), "color")
+				spec := FieldsOf(fields, "spec")
+				delete(FieldsOf(spec, "properties"), "color")
 				delete(spec, "required")
 			}),
 		},
@@ -103,8 +103,10 @@ func openAPISchemas() []Breakage {
 
 func openAPIIndex(r *http.Request) bool { return r.URL.Path == "/openapi/v3" }
 
-// openAPIDocument matches requests for the document of a group version.
-func openAPIDocument(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, "/openapi/v3/apis/") }
+// publishedSchemas matches requests for the document of a group version.
+func publishedSchemas(r *http.Request) bool {
+	return strings.HasPrefix(r.URL.Path, "/openapi/v3/apis/")
+}
 
 // withoutKinds takes away what tells schemas of kinds from others.
 func withoutKinds(schemas map[string]any) {
@@ -117,8 +119,8 @@ func withoutKinds(schemas map[string]any) {
 
 // onKindSchemas has edit change the fields of each kind that has a spec, in OpenAPI v3 documents.
 func onKindSchemas(edit func(fields map[string]any)) func(http.Handler) http.Handler {
-	return onAnswered(openAPIDocument, func(object map[string]any) {
-		for _, one := range fieldsOf(fieldsOf(object, "components"), "schemas") {
+	return OnAnswered(publishedSchemas, func(object map[string]any) {
+		for _, one := range FieldsOf(FieldsOf(object, "components"), "schemas") {
 			schema, _ := one.(map[string]any)
 			fields, _ := schema["properties"].(map[string]any)
 			if schema["x-kubernetes-group-version-kind"] != nil && fields["spec"] != nil {

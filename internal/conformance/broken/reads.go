@@ -17,10 +17,10 @@ func reads() []Breakage {
 		},
 		{
 			Check: "get-not-found", What: "answers 404 with a text instead of a Status",
-			Break: onAnswer(method(http.MethodGet, single), func(_ *http.Request, a *answer) {
-				if a.code == http.StatusNotFound {
-					a.header.Set("Content-Type", "text/plain")
-					a.body = []byte("404 page not found\n")
+			Break: OnAnswer(Method(http.MethodGet, Single), func(_ *http.Request, a *Answer) {
+				if a.Code == http.StatusNotFound {
+					a.Header.Set("Content-Type", "text/plain")
+					a.Body = []byte("404 page not found\n")
 				}
 			}),
 		},
@@ -32,23 +32,23 @@ func reads() []Breakage {
 func ownKinds(next http.Handler) http.Handler {
 	const suffix = "Object"
 	yamlKind := regexp.MustCompile(`(?m)^kind: (\w+)$`)
-	changing := func(r *http.Request) bool { return r.Method != http.MethodGet && placeOf(r) != nil && !isCore(r) }
-	sent := onBody(changing, func(_ *http.Request, object map[string]any) bool {
+	changing := func(r *http.Request) bool { return r.Method != http.MethodGet && PlaceOf(r) != nil && !IsCore(r) }
+	sent := OnBody(changing, func(_ *http.Request, object map[string]any) bool {
 		kind, _ := object["kind"].(string)
 		own, changed := strings.CutSuffix(kind, suffix)
 		object["kind"] = own
 		return changed
 	})
-	read := onAnswer(asObject(single), func(_ *http.Request, a *answer) {
-		if !a.ok() {
+	read := OnAnswer(AsObject(Single), func(_ *http.Request, a *Answer) {
+		if !a.OK() {
 			return
 		}
-		a.edit(func(object map[string]any) {
+		a.Edit(func(object map[string]any) {
 			if kind, ok := object["kind"].(string); ok {
 				object["kind"] = kind + suffix
 			}
 		})
-		a.body = yamlKind.ReplaceAll(a.body, []byte("kind: ${1}"+suffix))
+		a.Body = yamlKind.ReplaceAll(a.Body, []byte("kind: ${1}"+suffix))
 	})
 	return sent(read(next))
 }

@@ -13,11 +13,11 @@ import (
 var fractionOfZero = regexp.MustCompile(`:[0-9]+\.0[,}]`) //nolint:gochecknoglobals // A constant.
 
 func values() []Breakage {
-	creating := method(http.MethodPost, collection, sends(jsonType))
+	creating := Method(http.MethodPost, Collection, Sends(JSONType))
 	return []Breakage{
 		{
 			Check: "value-empty-required", What: "takes empty strings for missing ones",
-			Break: onSentObject(creating, func(object map[string]any) {
+			Break: OnSentObject(creating, func(object map[string]any) {
 				spec, _ := object["spec"].(map[string]any)
 				for name, value := range spec {
 					if value == "" {
@@ -28,17 +28,17 @@ func values() []Breakage {
 		},
 		{
 			Check: "value-whole-number", What: "reads numbers with a point into no integers",
-			Break: instead(creating, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-				if !fractionOfZero.Match(bodyOf(r)) {
+			Break: Instead(creating, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+				if !fractionOfZero.Match(BodyOf(r)) {
 					next.ServeHTTP(w, r)
 					return
 				}
-				refuse(w, http.StatusBadRequest, "BadRequest", "cannot unmarshal number 1.0 into type int64")
+				Refuse(w, http.StatusBadRequest, "BadRequest", "cannot unmarshal number 1.0 into type int64")
 			}),
 		},
 		{
 			Check: "value-null-item", What: "takes null in a list for an empty string",
-			Break: onSentObject(creating, func(object map[string]any) {
+			Break: OnSentObject(creating, func(object map[string]any) {
 				spec, _ := object["spec"].(map[string]any)
 				for _, value := range spec {
 					list, _ := value.([]any)
@@ -52,12 +52,12 @@ func values() []Breakage {
 		},
 		{
 			Check: "value-type-cause", What: "does not say which field has a wrong type",
-			Break: onAnswer(creating, func(_ *http.Request, a *answer) {
-				if a.code != http.StatusUnprocessableEntity {
+			Break: OnAnswer(creating, func(_ *http.Request, a *Answer) {
+				if a.Code != http.StatusUnprocessableEntity {
 					return
 				}
-				a.edit(func(status map[string]any) {
-					details := fieldsOf(status, "details")
+				a.Edit(func(status map[string]any) {
+					details := FieldsOf(status, "details")
 					causes, _ := details["causes"].([]any)
 					for _, one := range causes {
 						cause, _ := one.(map[string]any)

@@ -12,7 +12,7 @@ func versions() []Breakage {
 	return []Breakage{
 		{
 			Check: "versions-readable", What: "reads an object in its older version as it is in the newer one",
-			Break: onAnswered(method(http.MethodGet, single, olderVersion), func(object map[string]any) {
+			Break: OnAnswered(Method(http.MethodGet, Single, olderVersion), func(object map[string]any) {
 				if version, ok := object["apiVersion"].(string); ok {
 					newer, _, _ := strings.Cut(version, "beta")
 					object["apiVersion"] = newer
@@ -21,8 +21,8 @@ func versions() []Breakage {
 		},
 		{
 			Check: "versions-round-trip", What: "forgets annotations that are written in its older version",
-			Break: onSentObject(method(http.MethodPut, single, olderVersion), func(object map[string]any) {
-				delete(fieldsOf(object, "metadata"), "annotations")
+			Break: OnSentObject(Method(http.MethodPut, Single, olderVersion), func(object map[string]any) {
+				delete(FieldsOf(object, "metadata"), "annotations")
 			}),
 		},
 	}
@@ -30,6 +30,6 @@ func versions() []Breakage {
 
 // olderVersion matches requests in a version like v1beta1.
 func olderVersion(r *http.Request) bool {
-	p := placeOf(r)
-	return p != nil && strings.Contains(p.version, "beta")
+	p := PlaceOf(r)
+	return p != nil && strings.Contains(p.Version, "beta")
 }

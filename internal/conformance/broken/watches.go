@@ -15,15 +15,15 @@ func watchContents() []Breakage {
 	return []Breakage{
 		{
 			Check: "watch-events", What: "sends MODIFIED events with the object as it was before the change",
-			Break: onEvents(plain, staleContents),
+			Break: OnEvents(plain, staleContents),
 		},
 		{
 			Check: "watch-versions", What: "sends MODIFIED events with the resourceVersion from before the change",
-			Break: onEvents(plain, staleVersions),
+			Break: OnEvents(plain, staleVersions),
 		},
 		{
 			Check: "watch-deleted-state", What: "sends DELETED events with the identity of the object only",
-			Break: onEvents(plain, func(*http.Request) func(map[string]any) []map[string]any { return identityOfDeleted }),
+			Break: OnEvents(plain, func(*http.Request) func(map[string]any) []map[string]any { return identityOfDeleted }),
 		},
 		{
 			Check: "watch-resume", What: "begins watches with the event whose resourceVersion was given, not with the next one",
@@ -39,11 +39,11 @@ func watchContents() []Breakage {
 		},
 		{
 			Check: "watch-field-selector", What: "ignores the fieldSelector of watches",
-			Break: withoutQuery(all(collection, watching), "fieldSelector"),
+			Break: WithoutQuery(And(Collection, Watching), "fieldSelector"),
 		},
 		{
 			Check: "watch-namespace", What: "shows watches of a namespace all namespaces",
-			Break: onRequest(all(collection, watching), widen),
+			Break: OnRequest(And(Collection, Watching), widen),
 		},
 	}
 }
@@ -56,7 +56,7 @@ func watchProtocol() []Breakage {
 		},
 		{
 			Check: "watch-initial-events", What: "does not mark the BOOKMARK after the initial events",
-			Break: onEvents(collection, func(*http.Request) func(map[string]any) []map[string]any { return unmarked }),
+			Break: OnEvents(Collection, func(*http.Request) func(map[string]any) []map[string]any { return unmarked }),
 		},
 		{
 			Check: "watch-too-old", What: "begins watches from a resourceVersion that is too old with what there is now",
@@ -76,15 +76,15 @@ func watchProtocol() []Breakage {
 		},
 		{
 			Check: "watch-bookmarks", What: "sends the whole last object as a bookmark",
-			Break: onEvents(all(plain, hasQuery("allowWatchBookmarks")), func(*http.Request) func(map[string]any) []map[string]any { return bookmarkEach }),
+			Break: OnEvents(And(plain, HasQuery("allowWatchBookmarks")), func(*http.Request) func(map[string]any) []map[string]any { return bookmarkEach }),
 		},
 		{
 			Check: "watch-timeout", What: "ignores timeoutSeconds",
-			Break: withoutQuery(all(collection, watching), "timeoutSeconds"),
+			Break: WithoutQuery(And(Collection, Watching), "timeoutSeconds"),
 		},
 		{
 			Check: "watch-stream", What: "sends watches as text",
-			Break: instead(all(collection, watching), func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+			Break: Instead(And(Collection, Watching), func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 				next.ServeHTTP(&textStream{w}, r)
 			}),
 		},
@@ -92,11 +92,11 @@ func watchProtocol() []Breakage {
 }
 
 // plain matches requests for objects as they are.
-func plain(r *http.Request) bool { return collection(r) && !accepts("as=")(r) }
+func plain(r *http.Request) bool { return Collection(r) && !Accepts("as=")(r) }
 
 // onWatchQuery has edit change the parameters of watches.
 func onWatchQuery(edit func(url.Values)) func(http.Handler) http.Handler {
-	return onRequest(all(collection, watching), func(r *http.Request) {
+	return OnRequest(And(Collection, Watching), func(r *http.Request) {
 		query := r.URL.Query()
 		edit(query)
 		r.URL.RawQuery = query.Encode()

@@ -19,7 +19,7 @@ func objectOf(event map[string]any) (object map[string]any, uid string) {
 	if object == nil {
 		return nil, ""
 	}
-	uid, _ = fieldsOf(object, "metadata")["uid"].(string)
+	uid, _ = FieldsOf(object, "metadata")["uid"].(string)
 	return object, uid
 }
 
@@ -34,8 +34,8 @@ func staleContents(*http.Request) func(map[string]any) []map[string]any {
 		before := known[uid]
 		known[uid] = object
 		if before != nil && event["type"] == "MODIFIED" {
-			stale, metadata := maps.Clone(before), maps.Clone(fieldsOf(before, "metadata"))
-			metadata["resourceVersion"] = fieldsOf(object, "metadata")["resourceVersion"]
+			stale, metadata := maps.Clone(before), maps.Clone(FieldsOf(before, "metadata"))
+			metadata["resourceVersion"] = FieldsOf(object, "metadata")["resourceVersion"]
 			stale["metadata"] = metadata
 			event["object"] = stale
 		}
@@ -51,7 +51,7 @@ func staleVersions(*http.Request) func(map[string]any) []map[string]any {
 		if object == nil || uid == "" {
 			return []map[string]any{event}
 		}
-		metadata := fieldsOf(object, "metadata")
+		metadata := FieldsOf(object, "metadata")
 		before := known[uid]
 		known[uid] = metadata["resourceVersion"]
 		if before != nil && event["type"] == "MODIFIED" {
@@ -69,7 +69,7 @@ func identityOfDeleted(event map[string]any) []map[string]any {
 	}
 	metadata := map[string]any{}
 	for _, name := range []string{"name", "namespace", "uid", "resourceVersion"} {
-		if value, ok := fieldsOf(object, "metadata")[name]; ok {
+		if value, ok := FieldsOf(object, "metadata")[name]; ok {
 			metadata[name] = value
 		}
 	}
@@ -80,7 +80,7 @@ func identityOfDeleted(event map[string]any) []map[string]any {
 // unmarked takes the annotation away that tells the end of the initial events.
 func unmarked(event map[string]any) []map[string]any {
 	if object, _ := objectOf(event); object != nil && event["type"] == "BOOKMARK" {
-		delete(fieldsOf(object, "metadata"), "annotations")
+		delete(FieldsOf(object, "metadata"), "annotations")
 	}
 	return []map[string]any{event}
 }
@@ -96,7 +96,7 @@ func bookmarkEach(event map[string]any) []map[string]any {
 // selectEvents asks for all events and leaves out those whose objects do not match, without a look at
 // what they were before.
 func selectEvents(next http.Handler) http.Handler {
-	matching := onEvents(plain, func(r *http.Request) func(map[string]any) []map[string]any {
+	matching := OnEvents(plain, func(r *http.Request) func(map[string]any) []map[string]any {
 		selector, err := labels.Parse(r.URL.Query().Get("labelSelector"))
 		if err != nil {
 			selector = labels.Nothing()
@@ -107,7 +107,7 @@ func selectEvents(next http.Handler) http.Handler {
 				return []map[string]any{event}
 			}
 			set := labels.Set{}
-			for name, value := range fieldsOf(fieldsOf(object, "metadata"), "labels") {
+			for name, value := range FieldsOf(FieldsOf(object, "metadata"), "labels") {
 				set[name], _ = value.(string)
 			}
 			if !selector.Matches(set) {
@@ -116,13 +116,13 @@ func selectEvents(next http.Handler) http.Handler {
 			return []map[string]any{event}
 		}
 	})
-	return matching(withoutQuery(all(plain, watching), "labelSelector")(next))
+	return matching(WithoutQuery(And(plain, Watching), "labelSelector")(next))
 }
 
 // widen makes a request about a namespace one about all.
 func widen(r *http.Request) {
-	if place := placeOf(r); place != nil && place.namespace != "" {
-		r.URL.Path = strings.Replace(r.URL.Path, "/namespaces/"+place.namespace, "", 1)
+	if place := PlaceOf(r); place != nil && place.Namespace != "" {
+		r.URL.Path = strings.Replace(r.URL.Path, "/namespaces/"+place.Namespace, "", 1)
 	}
 }
 
@@ -131,9 +131,9 @@ func beginNow(next http.Handler) http.Handler {
 	fromAny := func(r *http.Request) bool {
 		query := r.URL.Query()
 		version := query.Get("resourceVersion")
-		return collection(r) && watching(r) && (version == "" || version == "0") && !query.Has("sendInitialEvents")
+		return Collection(r) && Watching(r) && (version == "" || version == "0") && !query.Has("sendInitialEvents")
 	}
-	return onRequest(fromAny, func(r *http.Request) {
+	return OnRequest(fromAny, func(r *http.Request) {
 		query := r.URL.Query()
 		query.Set("resourceVersion", currentVersion(next, r))
 		r.URL.RawQuery = query.Encode()
@@ -149,7 +149,7 @@ func currentVersion(next http.Handler, watch *http.Request) string {
 			ResourceVersion string `json:"resourceVersion"`
 		} `json:"metadata"`
 	}
-	if json.Unmarshal(ask(next, r).body, &list) != nil {
+	if json.Unmarshal(Ask(next, r).Body, &list) != nil {
 		return ""
 	}
 	return list.Metadata.ResourceVersion

@@ -12,6 +12,7 @@ import (
 
 	"github.com/docket-project/docket/internal/conformance"
 	"github.com/docket-project/docket/internal/conformance/broken"
+	"github.com/docket-project/docket/internal/conformance/conformancetest"
 )
 
 // TestGoodServers: all checks pass that apply.
@@ -66,7 +67,7 @@ func TestBrokenServers(t *testing.T) {
 			options := options(t, examples, "widgets")
 			options.Skip = broken.NeedControllers()
 			options.Samples = []*unstructured.Unstructured{widget()} // Some servers have no schema.
-			if err := breakage.Prove(t.Context(), options); err != nil {
+			if err := conformancetest.Prove(t.Context(), options, breakage.Check, breakage.Server()); err != nil {
 				t.Errorf("the server %s:\n%v", breakage.What, err)
 			}
 		})

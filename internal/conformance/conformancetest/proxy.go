@@ -1,7 +1,7 @@
 // Copyright 2026 The Docket Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package broken
+package conformancetest
 
 import (
 	"bytes"
@@ -12,6 +12,8 @@ import (
 	"net/http/httputil"
 
 	"k8s.io/client-go/rest"
+
+	"github.com/docket-project/docket/internal/conformance/broken"
 )
 
 // Proxy is a server in front of another one.
@@ -45,7 +47,7 @@ func NewProxy(config *rest.Config, breakage func(next http.Handler) http.Handler
 			r.Out.Host = ""
 			// A server may end a connection just when a request begins: it is sent once more.
 			if r.Out.Body != nil {
-				body := bodyOf(r.Out)
+				body := broken.BodyOf(r.Out)
 				r.Out.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
 			}
 		},

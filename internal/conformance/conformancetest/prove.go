@@ -1,7 +1,7 @@
 // Copyright 2026 The Docket Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package broken
+package conformancetest
 
 import (
 	"context"
@@ -9,12 +9,13 @@ import (
 	"fmt"
 
 	"github.com/docket-project/docket/internal/conformance"
+	"github.com/docket-project/docket/internal/conformance/broken"
 )
 
 // Prove runs checks on a good server that is broken in this way. The error is not nil unless the check
-// of the breakage fails, for each resource to which it applies, and no other one does.
-func (b *Breakage) Prove(ctx context.Context, options conformance.Options) error {
-	proxy, err := NewProxy(options.Config, b.Break)
+// with the ID fails, for each resource to which it applies, and no other one does.
+func Prove(ctx context.Context, options conformance.Options, id string, server broken.Server) error {
+	proxy, err := NewProxy(options.Config, server.Break)
 	if err != nil {
 		return err
 	}
@@ -28,7 +29,7 @@ func (b *Breakage) Prove(ctx context.Context, options conformance.Options) error
 	failed := false
 	for i := range report.Results {
 		result := &report.Results[i]
-		own := result.Check.ID == b.Check
+		own := result.Check.ID == id
 		failed = failed || own && result.Outcome == conformance.Failed
 		switch {
 		case result.Outcome == conformance.Undecided:
@@ -40,7 +41,7 @@ func (b *Breakage) Prove(ctx context.Context, options conformance.Options) error
 		}
 	}
 	if !failed {
-		errs = append(errs, fmt.Errorf("%s does not fail", b.Check))
+		errs = append(errs, fmt.Errorf("%s does not fail", id))
 	}
 	for _, trouble := range report.Troubles {
 		errs = append(errs, fmt.Errorf("trouble: %s %s %v", trouble.Resource, trouble.Reason, trouble.Exchange))
