@@ -7,12 +7,54 @@ import (
 	"slices"
 
 	"github.com/docket-project/docket/internal/conformance"
+	"github.com/docket-project/docket/internal/conformance/broken"
 )
+
+// rule is a rule of APIs: what it says, how it is checked, and a server that breaks it.
+//
+// Programs that prove nothing do not have these servers: broken is not exported, and the linker leaves
+// out what only [Proofs] calls.
+type rule interface {
+	// check returns the check, which calls nothing of broken.
+	check() conformance.Check
+	// broken returns a server on which the check fails, and no other check does.
+	broken() broken.Server
+}
+
+// rules returns the rules in the order in which they are listed.
+func rules() []rule {
+	return slices.Concat(
+		discovery(), openapi(),
+	)
+}
 
 // All returns the checks in the order in which they are listed.
 func All() []conformance.Check {
 	return slices.Concat(
-		discovery(), openapi(), reads(), creates(), updates(), statuses(), patches(), applies(), dryRuns(), bodies(), values(), deletes(),
-		lists(), watches(), formats(), versions(), namespaces(), dependents(), access(), health(),
+		checksOf(discovery()), checksOf(openapi()), reads(), creates(), updates(), statuses(), patches(), applies(), dryRuns(), bodies(), values(),
+		deletes(), lists(), watches(), formats(), versions(), namespaces(), dependents(), access(), health(),
 	)
+}
+
+func checksOf(rules []rule) []conformance.Check {
+	var checks []conformance.Check
+	for _, r := range rules {
+		checks = append(checks, r.check())
+	}
+	return checks
+}
+
+// Proof is a check and a server that breaks its rule.
+type Proof struct {
+	Check  conformance.Check
+	Server broken.Server
+}
+
+// Proofs returns what proves that the checks can fail, in their order.
+func Proofs() []Proof {
+	var proofs []Proof
+	for _, r := range rules() {
+		proofs = append(proofs, Proof{r.check(), r.broken()})
+	}
+	return proofs
 }

@@ -57,23 +57,26 @@ func TestGoodServers(t *testing.T) {
 // TestBrokenServers: each check fails on a server that breaks its rule, and no other check does. Those
 // that need the controllers of a cluster are proven in test/e2e.
 func TestBrokenServers(t *testing.T) {
-	breakages := broken.All()
-	for _, breakage := range breakages {
-		if slices.Contains(broken.NeedControllers(), breakage.Check) {
+	proofs := Proofs()
+	for _, b := range broken.All() {
+		proofs = append(proofs, Proof{conformance.Check{ID: b.Check}, b.Server()})
+	}
+	for _, proof := range proofs {
+		if slices.Contains(broken.NeedControllers(), proof.Check.ID) {
 			continue
 		}
-		t.Run(breakage.Check, func(t *testing.T) {
+		t.Run(proof.Check.ID, func(t *testing.T) {
 			t.Parallel()
 			options := options(t, examples, "widgets")
 			options.Skip = broken.NeedControllers()
 			options.Samples = []*unstructured.Unstructured{widget()} // Some servers have no schema.
-			if err := conformancetest.Prove(t.Context(), options, breakage.Check, breakage.Server()); err != nil {
-				t.Errorf("the server %s:\n%v", breakage.What, err)
+			if err := conformancetest.Prove(t.Context(), options, proof.Check.ID, proof.Server); err != nil {
+				t.Errorf("the server %s:\n%v", proof.Server.What, err)
 			}
 		})
 	}
 	for _, check := range All() {
-		if !slices.ContainsFunc(breakages, func(b broken.Breakage) bool { return b.Check == check.ID }) {
+		if !slices.ContainsFunc(proofs, func(proof Proof) bool { return proof.Check.ID == check.ID }) {
 			t.Errorf("no server breaks the rule of %s", check.ID)
 		}
 	}

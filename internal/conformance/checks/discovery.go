@@ -6,11 +6,14 @@ package checks
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"slices"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/docket-project/docket/internal/conformance"
+	"github.com/docket-project/docket/internal/conformance/broken"
 )
 
 const (
@@ -21,85 +24,23 @@ const (
 	aggregatedText   = "https://kubernetes.io/docs/concepts/overview/kubernetes-api/#aggregated-discovery"
 )
 
-func discovery() []conformance.Check {
-	return slices.Concat(discoveryDocuments(), discoveryResources())
+func discovery() []rule {
+	return slices.Concat([]rule{discoveryGroup{}, discoveryDocumentsAgree{}}, discoveryAggregatedRules(), discoveryResourcesRules(), discoveryServedRules())
 }
 
-func discoveryDocuments() []conformance.Check {
-	return []conformance.Check{
-		{
-			ID: "discovery-group", Area: areaDiscovery,
-			Rule:      "The group is listed at /apis with all its versions, and the version it prefers is one of them; the core group's version is listed at /api.",
-			Detail:    "Reads the list. The version has to be there with its groupVersion. What is just registered may be missing for a few seconds.",
-			Reference: unaggregatedText,
-			Run:       discoveryGroup,
-		},
-		{
-			ID: "discovery-documents-agree", Area: areaDiscovery,
-			Rule:      "/apis/GROUP says what /apis says of the group, and /apis/GROUP/VERSION is the APIResourceList of that group version.",
-			Detail:    "Compares names, versions and the preferred version, in any order. Of the core group there is only the last document.",
-			Reference: unaggregatedText,
-			Run:       discoveryDocumentsAgree,
-		},
-		{
-			ID: "discovery-aggregated", Area: areaDiscovery,
-			Rule:      "The aggregated discovery document has the same resources, with the same properties, as that of the group version.",
-			Detail:    "Compares kinds, scopes, verbs, singular and short names, categories and subresources. Left out if the server has no aggregated discovery, or says that it is stale.",
-			Reference: aggregatedText,
-			Run:       discoveryAggregated,
-		},
-		{
-			ID: "discovery-etag", Area: areaDiscovery,
-			Rule:      "The aggregated discovery document has an ETag; who has the document already is answered with 304.",
-			Detail:    "Asks again with If-None-Match, several times if the document has changed in between. Left out if the server has no aggregated discovery.",
-			Reference: aggregatedText,
-			Run:       discoveryETag,
-		},
+type discoveryGroup struct{}
+
+func (r discoveryGroup) check() conformance.Check {
+	return conformance.Check{
+		ID: "discovery-group", Area: areaDiscovery,
+		Rule:      "The group is listed at /apis with all its versions, and the version it prefers is one of them; the core group's version is listed at /api.",
+		Detail:    "Reads the list. The version has to be there with its groupVersion. What is just registered may be missing for a few seconds.",
+		Reference: unaggregatedText,
+		Run:       r.run,
 	}
 }
 
-func discoveryResources() []conformance.Check {
-	return []conformance.Check{
-		{
-			ID: "discovery-names", Area: areaDiscovery,
-			Rule:      "Resources have lower-case names, in the singular too, and lower-case short names; kinds are in CamelCase.",
-			Detail:    "Names have to be DNS labels. Whether a name is a plural nobody can tell; a missing singular is taken for the kind in lower case, as clients do.",
-			Reference: apiConventions + "#types-kinds",
-			Run:       discoveryNames,
-		},
-		{
-			ID: "discovery-verbs", Area: areaDiscovery,
-			Rule:      "Each resource and subresource has verbs, and only those of Kubernetes.",
-			Detail:    "Those are get, list, watch, create, update, patch, delete, deletecollection and proxy.",
-			Reference: apiConventions + "#verbs-on-resources",
-			Run:       discoveryVerbs,
-		},
-		{
-			ID: "discovery-subresources", Area: areaDiscovery,
-			Rule:      "A subresource belongs to a resource that is listed; status has its kind, and scale is the Scale of autoscaling/v1.",
-			Detail:    "Other subresources may be of any kind.",
-			Reference: "https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#subresources",
-			Run:       discoverySubresources,
-		},
-		{
-			ID: "discovery-unique", Area: areaDiscovery,
-			Rule:      "No two resources of the group version have the same name, short name or kind.",
-			Detail:    "Names, singular names and short names count alike: clients look for all of them. Looks at all resources of the group version.",
-			Reference: apiConventions + "#short-names",
-			Run:       discoveryUnique,
-		},
-		{
-			ID: "discovery-verbs-served", Area: areaDiscovery,
-			Rule:        "A verb that discovery lists is not answered with 405; one that it does not list is not answered with success.",
-			Detail:      "Tries get, list and watch, and with dryRun the other verbs, on names that do not exist or on an object of its own. Leaves deletecollection alone.",
-			Reference:   discoveryText,
-			PerResource: true,
-			Run:         discoveryVerbsServed,
-		},
-	}
-}
-
-func discoveryGroup(ctx context.Context, p *conformance.Probe) error {
+func (discoveryGroup) run(ctx context.Context, p *conformance.Probe) error {
 	return whenSettled(ctx, p, func(ctx context.Context) error {
 		if p.GroupVersion.Group == "" {
 			return coreVersionListed(ctx, p)
@@ -124,6 +65,15 @@ func discoveryGroup(ctx context.Context, p *conformance.Probe) error {
 	})
 }
 
+func (discoveryGroup) broken() broken.Server {
+	return broken.That("lists groups without the version that they prefer", broken.OnAnswered(broken.Method(http.MethodGet, groupDocument), func(object map[string]any) {
+		delete(object, "preferredVersion")
+		for _, group := range objectsOf(object, "groups") {
+			delete(group, "preferredVersion")
+		}
+	}))
+}
+
 // coreVersionListed is for the group that has no name.
 func coreVersionListed(ctx context.Context, p *conformance.Probe) error {
 	var list metav1.APIVersions
@@ -137,7 +87,38 @@ func coreVersionListed(ctx context.Context, p *conformance.Probe) error {
 	return nil
 }
 
-func discoveryDocumentsAgree(ctx context.Context, p *conformance.Probe) error {
+// groupDocument matches requests for the list of groups, which is also the aggregated document, or for
+// a single group.
+func groupDocument(r *http.Request) bool {
+	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
+	return len(parts) < 3 && parts[0] == "apis"
+}
+
+// objectsOf returns the objects in a list of an object.
+func objectsOf(object map[string]any, name string) []map[string]any {
+	list, _ := object[name].([]any)
+	var objects []map[string]any
+	for _, one := range list {
+		if fields, ok := one.(map[string]any); ok {
+			objects = append(objects, fields)
+		}
+	}
+	return objects
+}
+
+type discoveryDocumentsAgree struct{}
+
+func (r discoveryDocumentsAgree) check() conformance.Check {
+	return conformance.Check{
+		ID: "discovery-documents-agree", Area: areaDiscovery,
+		Rule:      "/apis/GROUP says what /apis says of the group, and /apis/GROUP/VERSION is the APIResourceList of that group version.",
+		Detail:    "Compares names, versions and the preferred version, in any order. Of the core group there is only the last document.",
+		Reference: unaggregatedText,
+		Run:       r.run,
+	}
+}
+
+func (discoveryDocumentsAgree) run(ctx context.Context, p *conformance.Probe) error {
 	return whenSettled(ctx, p, func(ctx context.Context) error {
 		var list metav1.APIResourceList
 		response, err := wantDocument(ctx, p, conformance.GroupVersionPath(p.GroupVersion), "the resources of the group version", &list)
@@ -153,6 +134,14 @@ func discoveryDocumentsAgree(ctx context.Context, p *conformance.Probe) error {
 		}
 		return groupDocumentsAgree(ctx, p)
 	})
+}
+
+func (discoveryDocumentsAgree) broken() broken.Server {
+	return broken.That("forgets versions in the document of a single group", broken.OnAnswered(broken.Method(http.MethodGet, groupDocument), func(object map[string]any) {
+		if versions, ok := object["versions"].([]any); ok && len(versions) > 0 {
+			object["versions"] = versions[:1]
+		}
+	}))
 }
 
 func groupDocumentsAgree(ctx context.Context, p *conformance.Probe) error {

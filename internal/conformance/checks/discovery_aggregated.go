@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/docket-project/docket/internal/conformance"
+	"github.com/docket-project/docket/internal/conformance/broken"
 )
 
 // etagTries is how often the document may change between two requests: other kinds of a cluster come
@@ -49,7 +50,23 @@ func aggregatedDocument(ctx context.Context, p *conformance.Probe) (*conformance
 	return response, list, nil
 }
 
-func discoveryAggregated(ctx context.Context, p *conformance.Probe) error {
+func discoveryAggregatedRules() []rule {
+	return []rule{discoveryAggregated{}, discoveryETag{}}
+}
+
+type discoveryAggregated struct{}
+
+func (r discoveryAggregated) check() conformance.Check {
+	return conformance.Check{
+		ID: "discovery-aggregated", Area: areaDiscovery,
+		Rule:      "The aggregated discovery document has the same resources, with the same properties, as that of the group version.",
+		Detail:    "Compares kinds, scopes, verbs, singular and short names, categories and subresources. Left out if the server has no aggregated discovery, or says that it is stale.",
+		Reference: aggregatedText,
+		Run:       r.run,
+	}
+}
+
+func (discoveryAggregated) run(ctx context.Context, p *conformance.Probe) error {
 	return whenSettled(ctx, p, func(ctx context.Context) error {
 		response, list, err := aggregatedDocument(ctx, p)
 		if err != nil {
@@ -69,6 +86,12 @@ func discoveryAggregated(ctx context.Context, p *conformance.Probe) error {
 		wrong := differencesOf(propertiesOf(p.GroupVersion, resources), aggregatedPropertiesOf(p.GroupVersion, version.Resources))
 		return failIfAny(response, wrong, "the same resources of "+p.GroupVersion.String()+" as "+conformance.GroupVersionPath(p.GroupVersion)+" has")
 	})
+}
+
+func (discoveryAggregated) broken() broken.Server {
+	return broken.That("forgets subresources in the aggregated document", broken.OnAnswered(broken.Method(http.MethodGet, groupDocument), func(object map[string]any) {
+		eachAggregated(object, func(resource map[string]any) { delete(resource, "subresources") })
+	}))
 }
 
 func versionOf(list *apidiscovery.APIGroupDiscoveryList, gv schema.GroupVersion) *apidiscovery.APIVersionDiscovery {
@@ -170,7 +193,30 @@ func differencesOf(own, merged properties) []string {
 	return wrong
 }
 
-func discoveryETag(ctx context.Context, p *conformance.Probe) error {
+// eachAggregated has visit see the resources of an aggregated document; there are none in others.
+func eachAggregated(object map[string]any, visit func(resource map[string]any)) {
+	for _, group := range objectsOf(object, "items") {
+		for _, version := range objectsOf(group, "versions") {
+			for _, resource := range objectsOf(version, "resources") {
+				visit(resource)
+			}
+		}
+	}
+}
+
+type discoveryETag struct{}
+
+func (r discoveryETag) check() conformance.Check {
+	return conformance.Check{
+		ID: "discovery-etag", Area: areaDiscovery,
+		Rule:      "The aggregated discovery document has an ETag; who has the document already is answered with 304.",
+		Detail:    "Asks again with If-None-Match, several times if the document has changed in between. Left out if the server has no aggregated discovery.",
+		Reference: aggregatedText,
+		Run:       r.run,
+	}
+}
+
+func (discoveryETag) run(ctx context.Context, p *conformance.Probe) error {
 	for range etagTries {
 		response, _, err := aggregatedDocument(ctx, p)
 		if err != nil {
@@ -189,4 +235,8 @@ func discoveryETag(ctx context.Context, p *conformance.Probe) error {
 		}
 	}
 	return conformance.Leave("the document has changed each of %d times between two requests", etagTries)
+}
+
+func (discoveryETag) broken() broken.Server {
+	return broken.That("always sends the whole aggregated document", broken.OnRequest(broken.Method(http.MethodGet, groupDocument), func(r *http.Request) { r.Header.Del("If-None-Match") }))
 }

@@ -6,6 +6,7 @@ package checks
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"regexp"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/docket-project/docket/internal/conformance"
+	"github.com/docket-project/docket/internal/conformance/broken"
 )
 
 // discoveryVerbNames are all that discovery can list; rights know more.
@@ -21,7 +23,23 @@ var discoveryVerbNames = []string{"get", "list", "watch", "create", "update", "p
 
 var camelCase = regexp.MustCompile(`^[A-Z][A-Za-z0-9]*$`)
 
-func discoveryNames(ctx context.Context, p *conformance.Probe) error {
+func discoveryResourcesRules() []rule {
+	return []rule{discoveryNames{}, discoveryVerbs{}, discoverySubresources{}, discoveryUnique{}}
+}
+
+type discoveryNames struct{}
+
+func (r discoveryNames) check() conformance.Check {
+	return conformance.Check{
+		ID: "discovery-names", Area: areaDiscovery,
+		Rule:      "Resources have lower-case names, in the singular too, and lower-case short names; kinds are in CamelCase.",
+		Detail:    "Names have to be DNS labels. Whether a name is a plural nobody can tell; a missing singular is taken for the kind in lower case, as clients do.",
+		Reference: apiConventions + "#types-kinds",
+		Run:       r.run,
+	}
+}
+
+func (discoveryNames) run(ctx context.Context, p *conformance.Probe) error {
 	const expected = "names of resources that are lower-case DNS labels, and kinds in CamelCase"
 	return judgeResources(ctx, p, expected, func(one metav1.APIResource) (wrong []string) {
 		label := func(what, name string) {
@@ -46,7 +64,90 @@ func discoveryNames(ctx context.Context, p *conformance.Probe) error {
 	})
 }
 
-func discoveryVerbs(ctx context.Context, p *conformance.Probe) error {
+func (discoveryNames) broken() broken.Server {
+	return broken.That("has short names in capitals", onResources(func(l *discovered) {
+		names, _ := l.fields["shortNames"].([]any)
+		for i := range names {
+			name, _ := names[i].(string)
+			names[i] = strings.ToUpper(name)
+		}
+	}))
+}
+
+// discovered is a resource or subresource as discovery lists it, in one of the two sorts of documents. In
+// both, verbs and shortNames are fields.
+type discovered struct {
+	fields map[string]any
+	// name is widgets, or widgets/scale.
+	name       string
+	aggregated bool
+}
+
+func (l *discovered) subresource() string {
+	_, sub, _ := strings.Cut(l.name, "/")
+	return sub
+}
+
+// setKind makes it a kind of the group version of the resource.
+func (l *discovered) setKind(kind string) {
+	if l.aggregated {
+		l.fields["responseKind"] = map[string]any{"group": "", "version": "", "kind": kind}
+		return
+	}
+	l.fields["kind"] = kind
+	delete(l.fields, "group")
+	delete(l.fields, "version")
+}
+
+func (l *discovered) withoutVerb(verb string) {
+	verbs, _ := l.fields["verbs"].([]any)
+	var others []any
+	for _, one := range verbs {
+		if one != verb {
+			others = append(others, one)
+		}
+	}
+	l.fields["verbs"] = others
+}
+
+// onResources has edit change resources and subresources alike in all documents of discovery.
+func onResources(edit func(*discovered)) func(http.Handler) http.Handler {
+	match := func(r *http.Request) bool { return versionDocument(r) || groupDocument(r) }
+	return broken.OnAnswered(broken.Method(http.MethodGet, match), func(object map[string]any) {
+		for _, resource := range objectsOf(object, "resources") {
+			name, _ := resource["name"].(string)
+			edit(&discovered{resource, name, false})
+		}
+		eachAggregated(object, func(resource map[string]any) {
+			name, _ := resource["resource"].(string)
+			edit(&discovered{resource, name, true})
+			for _, sub := range objectsOf(resource, "subresources") {
+				subName, _ := sub["subresource"].(string)
+				edit(&discovered{sub, name + "/" + subName, true})
+			}
+		})
+	})
+}
+
+// versionDocument matches requests for the resources of a group version.
+func versionDocument(r *http.Request) bool {
+	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
+	return len(parts) == 3 && parts[0] == "apis"
+}
+
+type discoveryVerbs struct{}
+
+func (r discoveryVerbs) check() conformance.Check {
+	return conformance.Check{
+		ID: "discovery-verbs", Area: areaDiscovery,
+		Rule:      "Each resource and subresource has verbs, and only those of Kubernetes.",
+		Detail:    "Those are get, list, watch, create, update, patch, delete, deletecollection and proxy.",
+		Reference: apiConventions + "#verbs-on-resources",
+		Run:       r.run,
+	}
+}
+
+func (discoveryVerbs) run(ctx context.Context, p *conformance.Probe) error {
 	expected := "verbs of each resource, all of them among " + strings.Join(discoveryVerbNames, ", ")
 	return judgeResources(ctx, p, expected, func(one metav1.APIResource) (wrong []string) {
 		if len(one.Verbs) == 0 {
@@ -61,7 +162,26 @@ func discoveryVerbs(ctx context.Context, p *conformance.Probe) error {
 	})
 }
 
-func discoverySubresources(ctx context.Context, p *conformance.Probe) error {
+func (discoveryVerbs) broken() broken.Server {
+	return broken.That("lists a verb that Kubernetes does not know", onResources(func(l *discovered) {
+		verbs, _ := l.fields["verbs"].([]any)
+		l.fields["verbs"] = append(verbs, "replace")
+	}))
+}
+
+type discoverySubresources struct{}
+
+func (r discoverySubresources) check() conformance.Check {
+	return conformance.Check{
+		ID: "discovery-subresources", Area: areaDiscovery,
+		Rule:      "A subresource belongs to a resource that is listed; status has its kind, and scale is the Scale of autoscaling/v1.",
+		Detail:    "Other subresources may be of any kind.",
+		Reference: "https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#subresources",
+		Run:       r.run,
+	}
+}
+
+func (discoverySubresources) run(ctx context.Context, p *conformance.Probe) error {
 	response, resources, err := resourcesOf(ctx, p)
 	if err != nil {
 		return err
@@ -91,7 +211,27 @@ func discoverySubresources(ctx context.Context, p *conformance.Probe) error {
 	return failIfAny(response, wrong, "subresources of resources that are listed, status of the resource's kind, and scale of the kind autoscaling/v1 Scale")
 }
 
-func discoveryUnique(ctx context.Context, p *conformance.Probe) error {
+func (discoverySubresources) broken() broken.Server {
+	return broken.That("says that scale has a kind of the resource's own group", onResources(func(l *discovered) {
+		if l.subresource() == "scale" {
+			l.setKind("Scale")
+		}
+	}))
+}
+
+type discoveryUnique struct{}
+
+func (r discoveryUnique) check() conformance.Check {
+	return conformance.Check{
+		ID: "discovery-unique", Area: areaDiscovery,
+		Rule:      "No two resources of the group version have the same name, short name or kind.",
+		Detail:    "Names, singular names and short names count alike: clients look for all of them. Looks at all resources of the group version.",
+		Reference: apiConventions + "#short-names",
+		Run:       r.run,
+	}
+}
+
+func (discoveryUnique) run(ctx context.Context, p *conformance.Probe) error {
 	response, resources, err := resourcesOf(ctx, p)
 	if err != nil {
 		return err
@@ -122,4 +262,13 @@ func discoveryUnique(ctx context.Context, p *conformance.Probe) error {
 		}
 	}
 	return failIfAny(response, wrong, "each name and kind to be that of one resource only")
+}
+
+func (discoveryUnique) broken() broken.Server {
+	return broken.That("has the same short name for all resources", onResources(func(l *discovered) {
+		if l.subresource() == "" {
+			names, _ := l.fields["shortNames"].([]any)
+			l.fields["shortNames"] = append(names, "thing")
+		}
+	}))
 }

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/docket-project/docket/internal/conformance"
+	"github.com/docket-project/docket/internal/conformance/broken"
 )
 
 // watchLook is how long a watch may take to show that it is none.
@@ -28,7 +29,23 @@ type verbTrials struct {
 	own *unstructured.Unstructured
 }
 
-func discoveryVerbsServed(ctx context.Context, p *conformance.Probe) error {
+func discoveryServedRules() []rule {
+	return []rule{discoveryVerbsServed{}}
+}
+
+type discoveryVerbsServed struct{}
+
+func (r discoveryVerbsServed) check() conformance.Check {
+	return conformance.Check{
+		ID: "discovery-verbs-served", Area: areaDiscovery,
+		Rule:        "A verb that discovery lists is not answered with 405; one that it does not list is not answered with success.",
+		Detail:      "Tries get, list and watch, and with dryRun the other verbs, on names that do not exist or on an object of its own. Leaves deletecollection alone.",
+		Reference:   discoveryText,
+		PerResource: true, Run: r.run,
+	}
+}
+
+func (discoveryVerbsServed) run(ctx context.Context, p *conformance.Probe) error {
 	t := &verbTrials{Probe: p}
 	if err := t.makeOwn(ctx); err != nil {
 		return err
@@ -50,6 +67,14 @@ func discoveryVerbsServed(ctx context.Context, p *conformance.Probe) error {
 		}
 	}
 	return t.watch(ctx)
+}
+
+func (discoveryVerbsServed) broken() broken.Server {
+	return broken.That("serves patches that it does not list", onResources(func(l *discovered) {
+		if l.subresource() == "" {
+			l.withoutVerb("patch")
+		}
+	}))
 }
 
 // makeOwn makes an object if that of a name that does not exist would tell nothing.

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/docket-project/docket/internal/conformance"
+	"github.com/docket-project/docket/internal/conformance/broken"
 )
 
 // openAPIAddress returns where /openapi/v3 says that the document of the group version is; empty if
@@ -35,7 +36,23 @@ func openAPIPath(p *conformance.Probe) string {
 	return strings.TrimPrefix(conformance.GroupVersionPath(p.GroupVersion), "/")
 }
 
-func openAPIV3Index(ctx context.Context, p *conformance.Probe) error {
+func openAPIDocumentsRules() []rule {
+	return []rule{openAPIV3Index{}, openAPIV3Hash{}, openAPIV2{}}
+}
+
+type openAPIV3Index struct{}
+
+func (r openAPIV3Index) check() conformance.Check {
+	return conformance.Check{
+		ID: "openapi-v3-index", Area: areaOpenAPI,
+		Rule:      "/openapi/v3 lists the group version, and where its document is.",
+		Detail:    "Looks for the path apis/GROUP/VERSION, or api/v1 for the core group, with a serverRelativeURL. What is just registered may be missing for a few seconds.",
+		Reference: openAPIV3Text,
+		Run:       r.run,
+	}
+}
+
+func (openAPIV3Index) run(ctx context.Context, p *conformance.Probe) error {
 	return whenSettled(ctx, p, func(ctx context.Context) error {
 		response, address, err := openAPIAddress(ctx, p)
 		if err == nil && address == "" {
@@ -45,7 +62,32 @@ func openAPIV3Index(ctx context.Context, p *conformance.Probe) error {
 	})
 }
 
-func openAPIV3Hash(ctx context.Context, p *conformance.Probe) error {
+func (openAPIV3Index) broken() broken.Server {
+	return broken.That("does not list its groups in /openapi/v3", broken.OnAnswered(openAPIIndex, func(object map[string]any) {
+		paths := broken.FieldsOf(object, "paths")
+		for path := range paths {
+			if strings.HasPrefix(path, "apis/") {
+				delete(paths, path)
+			}
+		}
+	}))
+}
+
+func openAPIIndex(r *http.Request) bool { return r.URL.Path == "/openapi/v3" }
+
+type openAPIV3Hash struct{}
+
+func (r openAPIV3Hash) check() conformance.Check {
+	return conformance.Check{
+		ID: "openapi-v3-hash", Area: areaOpenAPI,
+		Rule:      "The address of an OpenAPI v3 document has its hash: the document may be kept, and who has it already is answered with 304.",
+		Detail:    "Gets the document at the address that /openapi/v3 has for it. It needs an ETag, and Cache-Control or Expires that allow to keep it.",
+		Reference: openAPIV3Text,
+		Run:       r.run,
+	}
+}
+
+func (openAPIV3Hash) run(ctx context.Context, p *conformance.Probe) error {
 	// Between two requests the document may change: other versions of its kinds do that, too.
 	return whenSettled(ctx, p, func(ctx context.Context) error {
 		index, address, err := openAPIAddress(ctx, p)
@@ -62,6 +104,13 @@ func openAPIV3Hash(ctx context.Context, p *conformance.Probe) error {
 		}
 		return openAPIKept(ctx, p, conformance.Request{Method: http.MethodGet, Path: target.Path, Query: target.Query(), Header: http.Header{}}.With("Accept", conformance.JSON))
 	})
+}
+
+func (openAPIV3Hash) broken() broken.Server {
+	return broken.That("forbids to keep OpenAPI documents", broken.OnAnswer(publishedSchemas, func(_ *http.Request, a *broken.Answer) {
+		a.Header.Set("Cache-Control", "no-store")
+		a.Header.Del("Expires")
+	}))
 }
 
 // openAPIKept gets a document twice.
@@ -108,7 +157,24 @@ func mayBeKept(header http.Header) bool {
 	return false
 }
 
-func openAPIV2(ctx context.Context, p *conformance.Probe) error {
+// publishedSchemas matches requests for the document of a group version.
+func publishedSchemas(r *http.Request) bool {
+	return strings.HasPrefix(r.URL.Path, "/openapi/v3/apis/")
+}
+
+type openAPIV2 struct{}
+
+func (r openAPIV2) check() conformance.Check {
+	return conformance.Check{
+		ID: "openapi-v2", Area: areaOpenAPI,
+		Rule:      "/openapi/v2 has a definition for each kind.",
+		Detail:    "Reads the document and looks for the kinds in x-kubernetes-group-version-kind. What is just registered may be missing for a few seconds.",
+		Reference: "https://kubernetes.io/docs/concepts/overview/kubernetes-api/#openapi-v2",
+		Run:       r.run,
+	}
+}
+
+func (openAPIV2) run(ctx context.Context, p *conformance.Probe) error {
 	return whenSettled(ctx, p, func(ctx context.Context) error {
 		var document struct {
 			Swagger     string                     `json:"swagger"`
@@ -134,6 +200,10 @@ func openAPIV2(ctx context.Context, p *conformance.Probe) error {
 	})
 }
 
+func (openAPIV2) broken() broken.Server {
+	return broken.That("does not say in /openapi/v2 which definitions are those of kinds", broken.OnAnswered(broken.Path("/openapi/v2"), func(object map[string]any) { withoutKinds(broken.FieldsOf(object, "definitions")) }))
+}
+
 // missingKinds names the kinds of the resources that are not found.
 func missingKinds(p *conformance.Probe, found map[schema.GroupVersionKind]bool) []string {
 	var missing []string
@@ -151,4 +221,13 @@ func kindOf(resource *conformance.Resource) schema.GroupVersionKind {
 		return resource.GVK()
 	}
 	return schema.GroupVersionKind{Group: resource.APIResource.Group, Version: resource.Version, Kind: resource.Kind}
+}
+
+// withoutKinds takes away what tells schemas of kinds from others.
+func withoutKinds(schemas map[string]any) {
+	for _, one := range schemas {
+		if schema, ok := one.(map[string]any); ok {
+			delete(schema, "x-kubernetes-group-version-kind")
+		}
+	}
 }

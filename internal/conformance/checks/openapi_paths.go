@@ -10,7 +10,10 @@ import (
 	"regexp"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/docket-project/docket/internal/conformance"
+	"github.com/docket-project/docket/internal/conformance/broken"
 )
 
 // pathParameter is a part of a path that each request has its own value for.
@@ -34,7 +37,59 @@ func verbOperations() []verbOperation {
 	}
 }
 
-func openAPIPaths(ctx context.Context, p *conformance.Probe) error {
+func openAPIPathsRules() []rule {
+	return []rule{openAPIKinds{}, openAPIPaths{}}
+}
+
+type openAPIKinds struct{}
+
+func (r openAPIKinds) check() conformance.Check {
+	return conformance.Check{
+		ID: "openapi-kinds", Area: areaOpenAPI,
+		Rule:      "The OpenAPI v3 document of the group version has a schema for each kind that discovery has.",
+		Detail:    "Looks for the kinds in x-kubernetes-group-version-kind. All other checks of schemas leave out kinds without one.",
+		Reference: openAPIV3Text,
+		Run:       r.run,
+	}
+}
+
+func (openAPIKinds) run(ctx context.Context, p *conformance.Probe) error {
+	return whenSettled(ctx, p, func(ctx context.Context) error {
+		document, err := readOpenAPI(ctx, p)
+		if err != nil {
+			return err
+		}
+		if document == nil {
+			return errNoSchemas
+		}
+		found := map[schema.GroupVersionKind]bool{}
+		for _, resource := range p.Resources {
+			kind := kindOf(resource)
+			found[kind] = document.kind(kind) != nil
+		}
+		return failIfAny(document.Response, missingKinds(p, found), "a schema with x-kubernetes-group-version-kind for each kind of "+p.GroupVersion.String())
+	})
+}
+
+func (openAPIKinds) broken() broken.Server {
+	return broken.That("does not say in OpenAPI v3 documents which schemas are those of kinds", broken.OnAnswered(publishedSchemas, func(object map[string]any) {
+		withoutKinds(broken.FieldsOf(broken.FieldsOf(object, "components"), "schemas"))
+	}))
+}
+
+type openAPIPaths struct{}
+
+func (r openAPIPaths) check() conformance.Check {
+	return conformance.Check{
+		ID: "openapi-paths", Area: areaOpenAPI,
+		Rule:      "The OpenAPI v3 document of the group version has an operation for each verb of each resource, which says what it does to which kind.",
+		Detail:    "Looks for get, list, create, update, patch, delete and deletecollection where discovery has them, with x-kubernetes-action and x-kubernetes-group-version-kind. Leaves subresources alone.",
+		Reference: openAPIV3Text,
+		Run:       r.run,
+	}
+}
+
+func (openAPIPaths) run(ctx context.Context, p *conformance.Probe) error {
 	document, err := readOpenAPI(ctx, p)
 	if err != nil {
 		return err
@@ -58,6 +113,16 @@ func openAPIPaths(ctx context.Context, p *conformance.Probe) error {
 		}
 	}
 	return failIfAny(document.Response, wrong, "an operation for each verb of each resource, with its x-kubernetes-action and x-kubernetes-group-version-kind")
+}
+
+func (openAPIPaths) broken() broken.Server {
+	return broken.That("does not document patches", broken.OnAnswered(publishedSchemas, func(object map[string]any) {
+		for _, one := range broken.FieldsOf(object, "paths") {
+			if item, ok := one.(map[string]any); ok {
+				delete(item, "patch")
+			}
+		}
+	}))
 }
 
 // problem says what is wrong with the operation of a resource; empty if nothing.

@@ -7,12 +7,12 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
-
 	"github.com/docket-project/docket/internal/conformance"
+	"github.com/docket-project/docket/internal/conformance/broken"
 	"github.com/docket-project/docket/internal/conformance/object"
 )
 
@@ -22,25 +22,23 @@ var metadataFields = []string{
 	"labels", "name", "namespace", "ownerReferences", "resourceVersion", "uid",
 }
 
-func openAPIKinds(ctx context.Context, p *conformance.Probe) error {
-	return whenSettled(ctx, p, func(ctx context.Context) error {
-		document, err := readOpenAPI(ctx, p)
-		if err != nil {
-			return err
-		}
-		if document == nil {
-			return errNoSchemas
-		}
-		found := map[schema.GroupVersionKind]bool{}
-		for _, resource := range p.Resources {
-			kind := kindOf(resource)
-			found[kind] = document.kind(kind) != nil
-		}
-		return failIfAny(document.Response, missingKinds(p, found), "a schema with x-kubernetes-group-version-kind for each kind of "+p.GroupVersion.String())
-	})
+func openAPISchemasRules() []rule {
+	return []rule{openAPIMetadata{}, openAPIDescriptions{}, openAPINoFloats{}, openAPIListKeys{}, openAPILiveObject{}}
 }
 
-func openAPIMetadata(ctx context.Context, p *conformance.Probe) error {
+type openAPIMetadata struct{}
+
+func (r openAPIMetadata) check() conformance.Check {
+	return conformance.Check{
+		ID: "openapi-metadata", Area: areaOpenAPI,
+		Rule:      "The schema of each kind has apiVersion and kind, which are strings, and metadata, which is that of all objects.",
+		Detail:    "Metadata need not be called ObjectMeta, but has to have the same fields. A schema without any field passes.",
+		Reference: apiConventions + "#metadata",
+		Run:       r.run,
+	}
+}
+
+func (openAPIMetadata) run(ctx context.Context, p *conformance.Probe) error {
 	const expected = "each kind to have the strings apiVersion and kind, and the metadata of all objects"
 	return judgeKinds(ctx, p, expected, func(document *openAPIDocument, kind string, s openAPISchema) (wrong []string) {
 		fields := document.fields(s)
@@ -62,7 +60,36 @@ func openAPIMetadata(ctx context.Context, p *conformance.Probe) error {
 	})
 }
 
-func openAPIDescriptions(ctx context.Context, p *conformance.Probe) error {
+func (openAPIMetadata) broken() broken.Server {
+	return broken.That("says of metadata only that it is an object", onKindSchemas(func(fields map[string]any) { fields["metadata"] = map[string]any{"type": "object"} }))
+}
+
+// onKindSchemas has edit change the fields of each kind that has a spec, in OpenAPI v3 documents.
+func onKindSchemas(edit func(fields map[string]any)) func(http.Handler) http.Handler {
+	return broken.OnAnswered(publishedSchemas, func(object map[string]any) {
+		for _, one := range broken.FieldsOf(broken.FieldsOf(object, "components"), "schemas") {
+			schema, _ := one.(map[string]any)
+			fields, _ := schema["properties"].(map[string]any)
+			if schema["x-kubernetes-group-version-kind"] != nil && fields["spec"] != nil {
+				edit(fields)
+			}
+		}
+	})
+}
+
+type openAPIDescriptions struct{}
+
+func (r openAPIDescriptions) check() conformance.Check {
+	return conformance.Check{
+		ID: "openapi-descriptions", Area: areaOpenAPI,
+		Rule:      "The schema of each kind describes the kind and its top-level fields.",
+		Detail:    "kubectl explain shows the descriptions. apiVersion, kind and metadata need none, and fields further down are not looked at.",
+		Reference: openAPIText,
+		Run:       r.run,
+	}
+}
+
+func (openAPIDescriptions) run(ctx context.Context, p *conformance.Probe) error {
 	const expected = "descriptions of each kind and its top-level fields"
 	return judgeKinds(ctx, p, expected, func(document *openAPIDocument, kind string, s openAPISchema) (wrong []string) {
 		if document.description(s) == "" {
@@ -78,7 +105,23 @@ func openAPIDescriptions(ctx context.Context, p *conformance.Probe) error {
 	})
 }
 
-func openAPINoFloats(ctx context.Context, p *conformance.Probe) error {
+func (openAPIDescriptions) broken() broken.Server {
+	return broken.That("does not describe what a spec is", onKindSchemas(func(fields map[string]any) { delete(broken.FieldsOf(fields, "spec"), "description") }))
+}
+
+type openAPINoFloats struct{}
+
+func (r openAPINoFloats) check() conformance.Check {
+	return conformance.Check{
+		ID: "openapi-no-floats", Area: areaOpenAPI,
+		Rule:      "No field of a spec is a floating-point number.",
+		Detail:    "Looks for the type number in everything below spec. Numbers that may be written as strings, as quantities are, are fine, and so are JSON schemas in a spec.",
+		Reference: apiConventions + "#primitive-types",
+		Run:       r.run,
+	}
+}
+
+func (openAPINoFloats) run(ctx context.Context, p *conformance.Probe) error {
 	hasSpec := false
 	err := judgeKinds(ctx, p, "no floating-point numbers in a spec", func(document *openAPIDocument, kind string, s openAPISchema) (wrong []string) {
 		spec := document.fields(s)["spec"]
@@ -95,6 +138,15 @@ func openAPINoFloats(ctx context.Context, p *conformance.Probe) error {
 		return conformance.Leave("no kind has a spec")
 	}
 	return err
+}
+
+func (openAPINoFloats) broken() broken.Server {
+	return broken.That("has a floating-point number in a spec", onKindSchemas(func(fields map[string]any) {
+		ratio := map[string]any{"type": "number", "format": "double", "description": "A ratio."}
+		broken.FieldsOf(broken.FieldsOf(fields, "spec"), "properties")["tuning"] = map[string]any{
+			"type": "object", "description": "How it is tuned.", "properties": map[string]any{"ratio": ratio},
+		}
+	}))
 }
 
 // mayBeText tells whether a string is among the types of a value: quantities may be numbers, too.
@@ -114,7 +166,19 @@ func isOfSchemas(s openAPISchema) bool {
 	return fields["multipleOf"] != nil && fields["exclusiveMaximum"] != nil
 }
 
-func openAPIListKeys(ctx context.Context, p *conformance.Probe) error {
+type openAPIListKeys struct{}
+
+func (r openAPIListKeys) check() conformance.Check {
+	return conformance.Check{
+		ID: "openapi-list-keys", Area: areaOpenAPI,
+		Rule:      "x-kubernetes-list-type is atomic, set or map; the keys of a map are scalar fields of its items.",
+		Detail:    "Looks at all lists in the schemas of the kinds. Server-side apply cannot merge lists whose items have no keys.",
+		Reference: "https://kubernetes.io/docs/reference/using-api/server-side-apply/#merge-strategy",
+		Run:       r.run,
+	}
+}
+
+func (openAPIListKeys) run(ctx context.Context, p *conformance.Probe) error {
 	const expected = "lists of the type atomic, set or map, and of map the keys among the scalar fields of the items"
 	return judgeKinds(ctx, p, expected, func(document *openAPIDocument, kind string, s openAPISchema) (wrong []string) {
 		document.walk(kind, s, func(path string, s openAPISchema) bool {
@@ -125,6 +189,13 @@ func openAPIListKeys(ctx context.Context, p *conformance.Probe) error {
 		})
 		return wrong
 	})
+}
+
+func (openAPIListKeys) broken() broken.Server {
+	return broken.That("has lists with a key that their items do not have", onKindSchemas(func(fields map[string]any) {
+		status := broken.FieldsOf(broken.FieldsOf(fields, "status"), "properties")
+		broken.FieldsOf(status, "conditions")["x-kubernetes-list-map-keys"] = []any{"name"}
+	}))
 }
 
 // listProblem says what is wrong with how a list is merged; empty if nothing.
@@ -160,7 +231,19 @@ func listProblem(document *openAPIDocument, s openAPISchema) string {
 	return strings.Join(wrong, ", ")
 }
 
-func openAPILiveObject(ctx context.Context, p *conformance.Probe) error {
+type openAPILiveObject struct{}
+
+func (r openAPILiveObject) check() conformance.Check {
+	return conformance.Check{
+		ID: "openapi-live-object", Area: areaOpenAPI,
+		Rule:        "Objects have only fields that the published schema has, of the types that it says.",
+		Detail:      "Makes an object and compares what the server returns with the OpenAPI v3 schema of its kind. Fields that are allowed to be anything are.",
+		Reference:   openAPIText,
+		PerResource: true, Verbs: []string{"create", "get"}, Run: r.run,
+	}
+}
+
+func (openAPILiveObject) run(ctx context.Context, p *conformance.Probe) error {
 	document, err := readOpenAPI(ctx, p)
 	if err != nil {
 		return err
@@ -186,4 +269,12 @@ func openAPILiveObject(ctx context.Context, p *conformance.Probe) error {
 	}
 	live.SetGroupVersionKind(p.Resource.GVK()) // Another check looks at those.
 	return failIfAny(response, schemas.Differences(live), "an object as the schema of its kind in /openapi/v3"+conformance.GroupVersionPath(p.GroupVersion)+" has it")
+}
+
+func (openAPILiveObject) broken() broken.Server {
+	return broken.That("has fields in a spec that the schema does not have", onKindSchemas(func(fields map[string]any) {
+		spec := broken.FieldsOf(fields, "spec")
+		delete(broken.FieldsOf(spec, "properties"), "color")
+		delete(spec, "required")
+	}))
 }
