@@ -5,15 +5,17 @@ package checks
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/docket-project/docket/internal/conformance"
+	"github.com/docket-project/docket/internal/conformance/broken"
 )
 
 const (
@@ -23,109 +25,6 @@ const (
 	clockSlack = 24 * time.Hour
 )
 
-func creates() []conformance.Check {
-	list := append(createsDone(), createsRefused()...)
-	for i := range list {
-		list[i].Area, list[i].PerResource, list[i].Verbs = areaCreates, true, []string{"create", "get"}
-	}
-	return list
-}
-
-// createsDone are about objects that are created.
-func createsDone() []conformance.Check {
-	return []conformance.Check{
-		{
-			ID:        "create-status-code",
-			Rule:      "POST that creates an object is answered with 201.",
-			Detail:    "Makes an object. Only the code is looked at.",
-			Reference: apiConventions + "#success-codes",
-			Run:       createStatusCode,
-		},
-		{
-			ID:        "create-answer",
-			Rule:      "The answer to POST is the object that was created.",
-			Detail:    "Makes an object. The answer has to have its kind, apiVersion, name, and namespace.",
-			Reference: apiConventions + "#resources",
-			Run:       createAnswer,
-		},
-		{
-			ID:        "create-metadata",
-			Rule:      "The server gives a new object a uid, a creationTimestamp, and a resourceVersion.",
-			Detail:    "Makes an object and reads it. The time has to be one of RFC 3339 and not more than a day off. There must not be a selfLink, which Kubernetes has given up.",
-			Reference: apiConventions + "#metadata",
-			Run:       createMetadata,
-		},
-		{
-			ID:        "create-read-only-metadata",
-			Rule:      "The uid and the creationTimestamp of a new object are the server's, whatever the client sends.",
-			Detail:    "Makes an object with both and reads it. The server may also refuse it.",
-			Reference: apiConventions + "#metadata",
-			Run:       createReadOnlyMetadata,
-		},
-		{
-			ID:        "create-generate-name",
-			Rule:      "An object with metadata.generateName and no name gets a name of its own that begins so.",
-			Detail:    "Makes two objects with the same generateName. They have to exist by the names that are answered, which differ.",
-			Reference: "https://kubernetes.io/docs/reference/using-api/api-concepts/#generated-values",
-			Run:       createGenerateName,
-		},
-		{
-			ID:        "create-without-namespace",
-			Rule:      "An object without a namespace gets that of the URL.",
-			Detail:    "Sends an object without a namespace. It has to exist in that of the URL.",
-			Reference: apiConventions + "#resources",
-			Applies:   hasNamespaces, Run: createWithoutNamespace,
-		},
-	}
-}
-
-// createsRefused are about objects that are not.
-func createsRefused() []conformance.Check {
-	return []conformance.Check{
-		{
-			ID:        "create-already-exists",
-			Rule:      "POST of an object whose name is taken is answered with 409 and a Status whose reason is AlreadyExists.",
-			Detail:    "Sends the same object twice. The Status has to name it in details.name.",
-			Reference: apiConventions + "#idempotency",
-			Run:       createAlreadyExists,
-		},
-		{
-			ID:        "create-invalid-name",
-			Rule:      "A name that the kind may not have is answered with 422 and a Status that names the field metadata.name.",
-			Detail:    "Sends an object whose name is not one of DNS. If the kind allows it, as some do, then one with a % in its name, which no kind does.",
-			Reference: "https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#names",
-			Run:       createInvalidName,
-		},
-		{
-			ID:        "create-invalid-label",
-			Rule:      "Labels that are against the syntax are answered with 422 and a Status that names the field metadata.labels.",
-			Detail:    "Sends an object with a value of a label that is none, and one with a key that is none.",
-			Reference: "https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#syntax-and-character-set",
-			Run: invalid("metadata.labels", setLabel("not a value!"), func(object *unstructured.Unstructured) {
-				labels := object.GetLabels()
-				labels["not a key!"] = "value"
-				object.SetLabels(labels)
-			}),
-		},
-		{
-			ID:        "create-invalid-annotation",
-			Rule:      "Keys of annotations that are against the syntax are answered with 422 and a Status that names the field metadata.annotations.",
-			Detail:    "Sends an object with an annotation whose key is none.",
-			Reference: "https://kubernetes.io/docs/concepts/overview/working-with-objects/annotations/#syntax-and-character-set",
-			Run: invalid("metadata.annotations", func(object *unstructured.Unstructured) {
-				object.SetAnnotations(map[string]string{"not a key!": "value"})
-			}),
-		},
-		{
-			ID:        "create-namespace-mismatch",
-			Rule:      "An object whose namespace is not that of the URL is answered with 400.",
-			Detail:    "Sends an object that names another namespace.",
-			Reference: apiConventions + "#error-codes",
-			Applies:   hasNamespaces, Run: createNamespaceMismatch,
-		},
-	}
-}
-
 func hasNamespaces(resource *conformance.Resource) string {
 	if !resource.Namespaced {
 		return "the resource has no namespaces"
@@ -133,7 +32,30 @@ func hasNamespaces(resource *conformance.Resource) string {
 	return ""
 }
 
-func createStatusCode(ctx context.Context, p *conformance.Probe) error {
+func creates() []rule {
+	return slices.Concat([]rule{
+		createStatusCode{},
+		createAnswer{},
+		createMetadata{},
+		createReadOnlyMetadata{},
+		createGenerateName{},
+		createWithoutNamespace{},
+	}, createsRefusedRules())
+}
+
+type createStatusCode struct{}
+
+func (r createStatusCode) check() conformance.Check {
+	return conformance.Check{
+		ID: "create-status-code", Area: areaCreates,
+		Rule:        "POST that creates an object is answered with 201.",
+		Detail:      "Makes an object. Only the code is looked at.",
+		Reference:   apiConventions + "#success-codes",
+		PerResource: true, Verbs: []string{"create", "get"}, Run: r.run,
+	}
+}
+
+func (createStatusCode) run(ctx context.Context, p *conformance.Probe) error {
 	response, err := p.Send(ctx, conformance.Post(p.Collection(), p.New()))
 	if err != nil {
 		return err
@@ -141,7 +63,30 @@ func createStatusCode(ctx context.Context, p *conformance.Probe) error {
 	return response.Want(http.StatusCreated)
 }
 
-func createAnswer(ctx context.Context, p *conformance.Probe) error {
+func (createStatusCode) broken() broken.Server {
+	return broken.That("answers 200 to objects that it creates", broken.OnAnswer(posts, func(_ *http.Request, a *broken.Answer) {
+		if a.Code == http.StatusCreated {
+			a.Code = http.StatusOK
+		}
+	}))
+}
+
+// posts matches requests that create objects.
+func posts(r *http.Request) bool { return broken.Storing(http.MethodPost, broken.Collection)(r) }
+
+type createAnswer struct{}
+
+func (r createAnswer) check() conformance.Check {
+	return conformance.Check{
+		ID: "create-answer", Area: areaCreates,
+		Rule:        "The answer to POST is the object that was created.",
+		Detail:      "Makes an object. The answer has to have its kind, apiVersion, name, and namespace.",
+		Reference:   apiConventions + "#resources",
+		PerResource: true, Verbs: []string{"create", "get"}, Run: r.run,
+	}
+}
+
+func (createAnswer) run(ctx context.Context, p *conformance.Probe) error {
 	object := p.New()
 	response, err := p.Prepare(ctx, "create an object", conformance.Post(p.Collection(), object))
 	if err != nil {
@@ -150,7 +95,28 @@ func createAnswer(ctx context.Context, p *conformance.Probe) error {
 	return wantIdentity(p, response, object.GetName())
 }
 
-func createMetadata(ctx context.Context, p *conformance.Probe) error {
+func (createAnswer) broken() broken.Server {
+	return broken.That("answers new objects without their kind and apiVersion", broken.OnAnswered(posts, withoutKind))
+}
+
+func withoutKind(object map[string]any) {
+	delete(object, "kind")
+	delete(object, "apiVersion")
+}
+
+type createMetadata struct{}
+
+func (r createMetadata) check() conformance.Check {
+	return conformance.Check{
+		ID: "create-metadata", Area: areaCreates,
+		Rule:        "The server gives a new object a uid, a creationTimestamp, and a resourceVersion.",
+		Detail:      "Makes an object and reads it. The time has to be one of RFC 3339 and not more than a day off. There must not be a selfLink, which Kubernetes has given up.",
+		Reference:   apiConventions + "#metadata",
+		PerResource: true, Verbs: []string{"create", "get"}, Run: r.run,
+	}
+}
+
+func (createMetadata) run(ctx context.Context, p *conformance.Probe) error {
 	object, response, err := makeAndGet(ctx, p, p.New())
 	if err != nil {
 		return err
@@ -174,6 +140,10 @@ func createMetadata(ctx context.Context, p *conformance.Probe) error {
 	return nil
 }
 
+func (createMetadata) broken() broken.Server {
+	return broken.That("gives all objects the same creationTimestamp", broken.InAnswers(`creationTimestamp("?: ?)"[^"]*"`, `creationTimestamp${1}"1970-01-01T00:00:00Z"`))
+}
+
 // makeAndGet creates an object and returns it as the answer to a GET has it.
 func makeAndGet(ctx context.Context, p *conformance.Probe, object *unstructured.Unstructured) (map[string]any, *conformance.Response, error) {
 	if _, err := p.Prepare(ctx, "create an object", conformance.Post(p.Collection(), object)); err != nil {
@@ -187,7 +157,19 @@ func makeAndGet(ctx context.Context, p *conformance.Probe, object *unstructured.
 	return read, response, err
 }
 
-func createReadOnlyMetadata(ctx context.Context, p *conformance.Probe) error {
+type createReadOnlyMetadata struct{}
+
+func (r createReadOnlyMetadata) check() conformance.Check {
+	return conformance.Check{
+		ID: "create-read-only-metadata", Area: areaCreates,
+		Rule:        "The uid and the creationTimestamp of a new object are the server's, whatever the client sends.",
+		Detail:      "Makes an object with both and reads it. The server may also refuse it.",
+		Reference:   apiConventions + "#metadata",
+		PerResource: true, Verbs: []string{"create", "get"}, Run: r.run,
+	}
+}
+
+func (createReadOnlyMetadata) run(ctx context.Context, p *conformance.Probe) error {
 	sent := map[string]string{"uid": "11111111-2222-4333-8444-555555555555", "creationTimestamp": "2001-02-03T04:05:06Z"}
 	object := p.New()
 	for field, value := range sent {
@@ -214,7 +196,23 @@ func createReadOnlyMetadata(ctx context.Context, p *conformance.Probe) error {
 	return nil
 }
 
-func createGenerateName(ctx context.Context, p *conformance.Probe) error {
+func (createReadOnlyMetadata) broken() broken.Server {
+	return broken.That("takes the creationTimestamps of new objects from clients", broken.TakeOver(posts, "creationTimestamp"))
+}
+
+type createGenerateName struct{}
+
+func (r createGenerateName) check() conformance.Check {
+	return conformance.Check{
+		ID: "create-generate-name", Area: areaCreates,
+		Rule:        "An object with metadata.generateName and no name gets a name of its own that begins so.",
+		Detail:      "Makes two objects with the same generateName. They have to exist by the names that are answered, which differ.",
+		Reference:   "https://kubernetes.io/docs/reference/using-api/api-concepts/#generated-values",
+		PerResource: true, Verbs: []string{"create", "get"}, Run: r.run,
+	}
+}
+
+func (createGenerateName) run(ctx context.Context, p *conformance.Probe) error {
 	prefix, first := p.Name()+"-", ""
 	for range 2 {
 		object := p.New()
@@ -250,68 +248,28 @@ func createGenerateName(ctx context.Context, p *conformance.Probe) error {
 	return nil
 }
 
-func createAlreadyExists(ctx context.Context, p *conformance.Probe) error {
-	object := p.New()
-	if _, err := p.Prepare(ctx, "create an object", conformance.Post(p.Collection(), object)); err != nil {
-		return err
-	}
-	response, err := p.Send(ctx, conformance.Post(p.Collection(), object))
-	if err != nil {
-		return err
-	}
-	if err := response.WantStatus(metav1.StatusReasonAlreadyExists, http.StatusConflict); err != nil {
-		return err
-	}
-	if status, _ := response.Status(); status.Details == nil || status.Details.Name != object.GetName() {
-		return response.Fail("a Status whose details.name is %q", object.GetName())
-	}
-	return nil
+func (createGenerateName) broken() broken.Server {
+	return broken.That("does not know metadata.generateName", broken.OnBody(posts, func(r *http.Request, object map[string]any) bool {
+		metadata := broken.FieldsOf(object, "metadata")
+		known := metadata["generateName"] == nil
+		delete(metadata, "generateName")
+		return !known
+	}))
 }
 
-func createInvalidName(ctx context.Context, p *conformance.Probe) error {
-	for _, suffix := range []string{"-Not_DNS", "%"} {
-		object := p.New()
-		object.SetName(object.GetName() + suffix)
-		response, err := p.Send(ctx, conformance.Post(p.Collection(), object))
-		if err != nil {
-			return err
-		}
-		if !response.OK() || suffix == "%" {
-			return wantInvalid(response, "metadata.name")
-		}
-	}
-	return nil
-}
+type createWithoutNamespace struct{}
 
-// invalid returns a check that sends objects with mistakes in a field, one each.
-func invalid(field string, mistakes ...func(*unstructured.Unstructured)) func(context.Context, *conformance.Probe) error {
-	return func(ctx context.Context, p *conformance.Probe) error {
-		for _, mistake := range mistakes {
-			object := p.New()
-			mistake(object)
-			response, err := p.Send(ctx, conformance.Post(p.Collection(), object))
-			if err != nil {
-				return err
-			}
-			if err := wantInvalid(response, field); err != nil {
-				return err
-			}
-		}
-		return nil
+func (r createWithoutNamespace) check() conformance.Check {
+	return conformance.Check{
+		ID: "create-without-namespace", Area: areaCreates,
+		Rule:        "An object without a namespace gets that of the URL.",
+		Detail:      "Sends an object without a namespace. It has to exist in that of the URL.",
+		Reference:   apiConventions + "#resources",
+		PerResource: true, Verbs: []string{"create", "get"}, Applies: hasNamespaces, Run: r.run,
 	}
 }
 
-func createNamespaceMismatch(ctx context.Context, p *conformance.Probe) error {
-	object := p.New()
-	object.SetNamespace(p.Name())
-	response, err := p.Send(ctx, conformance.Post(p.Collection(), object))
-	if err != nil {
-		return err
-	}
-	return response.WantStatus(metav1.StatusReasonBadRequest, http.StatusBadRequest)
-}
-
-func createWithoutNamespace(ctx context.Context, p *conformance.Probe) error {
+func (createWithoutNamespace) run(ctx context.Context, p *conformance.Probe) error {
 	object := p.New()
 	object.SetNamespace("")
 	response, err := p.Send(ctx, conformance.Post(p.Collection(), object))
@@ -326,4 +284,17 @@ func createWithoutNamespace(ctx context.Context, p *conformance.Probe) error {
 		err = response.FailBecause("it is not there", "an object in the namespace of the URL")
 	}
 	return err
+}
+
+func (createWithoutNamespace) broken() broken.Server {
+	return broken.That("wants new objects to have a namespace", broken.Instead(posts, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		var object map[string]any
+		if json.Unmarshal(broken.BodyOf(r), &object) != nil || broken.FieldsOf(object, "metadata")["namespace"] != nil {
+			next.ServeHTTP(w, r)
+			return
+		}
+		a := &broken.Answer{Header: http.Header{}}
+		a.Status(http.StatusBadRequest, "BadRequest", "metadata.namespace is required")
+		a.Send(w)
+	}))
 }

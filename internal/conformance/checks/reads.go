@@ -6,36 +6,34 @@ package checks
 import (
 	"context"
 	"net/http"
+	"regexp"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/docket-project/docket/internal/conformance"
+	"github.com/docket-project/docket/internal/conformance/broken"
 )
 
 const areaReads = "Reading"
 
-func reads() []conformance.Check {
-	return []conformance.Check{
-		{
-			ID: "get-object", Area: areaReads,
-			Rule:        "GET of an object answers it, with its kind, apiVersion, name, and namespace.",
-			Detail:      "Makes an object and gets it. What else the object has is not looked at.",
-			Reference:   apiConventions + "#resources",
-			PerResource: true, Verbs: []string{"create", "get"},
-			Run: getObject,
-		},
-		{
-			ID: "get-not-found", Area: areaReads,
-			Rule:        "An object that does not exist is answered with 404 and a Status whose reason is NotFound.",
-			Detail:      "Gets a name that nobody has. The Status has to name it in details.name.",
-			Reference:   apiConventions + "#http-status-codes",
-			PerResource: true, Verbs: []string{"get"},
-			Run: getNotFound,
-		},
+func reads() []rule {
+	return []rule{getObject{}, getNotFound{}}
+}
+
+type getObject struct{}
+
+func (r getObject) check() conformance.Check {
+	return conformance.Check{
+		ID: "get-object", Area: areaReads,
+		Rule:        "GET of an object answers it, with its kind, apiVersion, name, and namespace.",
+		Detail:      "Makes an object and gets it. What else the object has is not looked at.",
+		Reference:   apiConventions + "#resources",
+		PerResource: true, Verbs: []string{"create", "get"}, Run: r.run,
 	}
 }
 
-func getObject(ctx context.Context, p *conformance.Probe) error {
+func (getObject) run(ctx context.Context, p *conformance.Probe) error {
 	object := p.New()
 	if _, err := p.Prepare(ctx, "create an object", conformance.Post(p.Collection(), object)); err != nil {
 		return err
@@ -50,7 +48,51 @@ func getObject(ctx context.Context, p *conformance.Probe) error {
 	return wantIdentity(p, response, object.GetName())
 }
 
-func getNotFound(ctx context.Context, p *conformance.Probe) error {
+func (getObject) broken() broken.Server {
+	return broken.That("answers GET with names of its own for kinds, and takes them for the kinds", ownKinds)
+}
+
+// ownKinds changes the kinds of objects that are read, be it as JSON or YAML, and has them back when they
+// are sent.
+func ownKinds(next http.Handler) http.Handler {
+	const suffix = "Object"
+	yamlKind := regexp.MustCompile(`(?m)^kind: (\w+)$`)
+	changing := func(r *http.Request) bool {
+		return r.Method != http.MethodGet && broken.PlaceOf(r) != nil && !broken.IsCore(r)
+	}
+	sent := broken.OnBody(changing, func(_ *http.Request, object map[string]any) bool {
+		kind, _ := object["kind"].(string)
+		own, changed := strings.CutSuffix(kind, suffix)
+		object["kind"] = own
+		return changed
+	})
+	read := broken.OnAnswer(broken.AsObject(broken.Single), func(_ *http.Request, a *broken.Answer) {
+		if !a.OK() {
+			return
+		}
+		a.Edit(func(object map[string]any) {
+			if kind, ok := object["kind"].(string); ok {
+				object["kind"] = kind + suffix
+			}
+		})
+		a.Body = yamlKind.ReplaceAll(a.Body, []byte("kind: ${1}"+suffix))
+	})
+	return sent(read(next))
+}
+
+type getNotFound struct{}
+
+func (r getNotFound) check() conformance.Check {
+	return conformance.Check{
+		ID: "get-not-found", Area: areaReads,
+		Rule:        "An object that does not exist is answered with 404 and a Status whose reason is NotFound.",
+		Detail:      "Gets a name that nobody has. The Status has to name it in details.name.",
+		Reference:   apiConventions + "#http-status-codes",
+		PerResource: true, Verbs: []string{"get"}, Run: r.run,
+	}
+}
+
+func (getNotFound) run(ctx context.Context, p *conformance.Probe) error {
 	name := p.Name()
 	response, err := p.Send(ctx, conformance.Get(p.Path(name)))
 	if err != nil {
@@ -63,4 +105,13 @@ func getNotFound(ctx context.Context, p *conformance.Probe) error {
 		return response.Fail("a Status whose details.name is %q", name)
 	}
 	return nil
+}
+
+func (getNotFound) broken() broken.Server {
+	return broken.That("answers 404 with a text instead of a Status", broken.OnAnswer(broken.Method(http.MethodGet, broken.Single), func(_ *http.Request, a *broken.Answer) {
+		if a.Code == http.StatusNotFound {
+			a.Header.Set("Content-Type", "text/plain")
+			a.Body = []byte("404 page not found\n")
+		}
+	}))
 }

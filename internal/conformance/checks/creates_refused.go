@@ -1,0 +1,204 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package checks
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/docket-project/docket/internal/conformance"
+	"github.com/docket-project/docket/internal/conformance/broken"
+)
+
+func createsRefusedRules() []rule {
+	return []rule{createAlreadyExists{}, createInvalidName{}, createInvalidLabel{}, createInvalidAnnotation{}, createNamespaceMismatch{}}
+}
+
+type createAlreadyExists struct{}
+
+func (r createAlreadyExists) check() conformance.Check {
+	return conformance.Check{
+		ID: "create-already-exists", Area: areaCreates,
+		Rule:        "POST of an object whose name is taken is answered with 409 and a Status whose reason is AlreadyExists.",
+		Detail:      "Sends the same object twice. The Status has to name it in details.name.",
+		Reference:   apiConventions + "#idempotency",
+		PerResource: true, Verbs: []string{"create", "get"}, Run: r.run,
+	}
+}
+
+func (createAlreadyExists) run(ctx context.Context, p *conformance.Probe) error {
+	object := p.New()
+	if _, err := p.Prepare(ctx, "create an object", conformance.Post(p.Collection(), object)); err != nil {
+		return err
+	}
+	response, err := p.Send(ctx, conformance.Post(p.Collection(), object))
+	if err != nil {
+		return err
+	}
+	if err := response.WantStatus(metav1.StatusReasonAlreadyExists, http.StatusConflict); err != nil {
+		return err
+	}
+	if status, _ := response.Status(); status.Details == nil || status.Details.Name != object.GetName() {
+		return response.Fail("a Status whose details.name is %q", object.GetName())
+	}
+	return nil
+}
+
+func (createAlreadyExists) broken() broken.Server {
+	return broken.That("answers Conflict instead of AlreadyExists", broken.OnAnswer(posts, func(_ *http.Request, a *broken.Answer) {
+		if a.Code == http.StatusConflict {
+			a.Edit(func(status map[string]any) { status["reason"] = "Conflict" })
+		}
+	}))
+}
+
+type createInvalidName struct{}
+
+func (r createInvalidName) check() conformance.Check {
+	return conformance.Check{
+		ID: "create-invalid-name", Area: areaCreates,
+		Rule:        "A name that the kind may not have is answered with 422 and a Status that names the field metadata.name.",
+		Detail:      "Sends an object whose name is not one of DNS. If the kind allows it, as some do, then one with a % in its name, which no kind does.",
+		Reference:   "https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#names",
+		PerResource: true, Verbs: []string{"create", "get"}, Run: r.run,
+	}
+}
+
+func (createInvalidName) run(ctx context.Context, p *conformance.Probe) error {
+	for _, suffix := range []string{"-Not_DNS", "%"} {
+		object := p.New()
+		object.SetName(object.GetName() + suffix)
+		response, err := p.Send(ctx, conformance.Post(p.Collection(), object))
+		if err != nil {
+			return err
+		}
+		if !response.OK() || suffix == "%" {
+			return wantInvalid(response, "metadata.name")
+		}
+	}
+	return nil
+}
+
+func (createInvalidName) broken() broken.Server {
+	return broken.That("answers 400 without details to names that are invalid", broken.OnAnswer(posts, func(_ *http.Request, a *broken.Answer) {
+		if a.Code == http.StatusUnprocessableEntity && bytes.Contains(a.Body, []byte(`"field":"metadata.name"`)) {
+			a.Status(http.StatusBadRequest, "BadRequest", "invalid name")
+		}
+	}))
+}
+
+// invalid returns a check that sends objects with mistakes in a field, one each.
+func invalid(field string, mistakes ...func(*unstructured.Unstructured)) func(context.Context, *conformance.Probe) error {
+	return func(ctx context.Context, p *conformance.Probe) error {
+		for _, mistake := range mistakes {
+			object := p.New()
+			mistake(object)
+			response, err := p.Send(ctx, conformance.Post(p.Collection(), object))
+			if err != nil {
+				return err
+			}
+			if err := wantInvalid(response, field); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+type createInvalidLabel struct{}
+
+func (createInvalidLabel) check() conformance.Check {
+	return conformance.Check{
+		ID: "create-invalid-label", Area: areaCreates,
+		Rule:        "Labels that are against the syntax are answered with 422 and a Status that names the field metadata.labels.",
+		Detail:      "Sends an object with a value of a label that is none, and one with a key that is none.",
+		Reference:   "https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#syntax-and-character-set",
+		PerResource: true, Verbs: []string{"create", "get"},
+		Run: invalid("metadata.labels", setLabel("not a value!"), func(object *unstructured.Unstructured) {
+			labels := object.GetLabels()
+			labels["not a key!"] = "value"
+			object.SetLabels(labels)
+		}),
+	}
+}
+
+func (createInvalidLabel) broken() broken.Server {
+	return broken.That("leaves out labels that are invalid", broken.OnBody(posts, func(_ *http.Request, object map[string]any) bool {
+		return dropInvalid(object, "labels", func(value string) bool { return len(validation.IsValidLabelValue(value)) == 0 })
+	}))
+}
+
+// dropInvalid removes what is not valid from the labels or annotations of an object, and tells
+// whether there was something.
+func dropInvalid(object map[string]any, field string, isValid func(value string) bool) (dropped bool) {
+	entries, ok := broken.FieldsOf(object, "metadata")[field].(map[string]any)
+	if !ok {
+		return false
+	}
+	for key, value := range entries {
+		text, isText := value.(string)
+		if isText && (len(validation.IsQualifiedName(key)) > 0 || !isValid(text)) {
+			delete(entries, key)
+			dropped = true
+		}
+	}
+	return dropped
+}
+
+type createInvalidAnnotation struct{}
+
+func (createInvalidAnnotation) check() conformance.Check {
+	return conformance.Check{
+		ID: "create-invalid-annotation", Area: areaCreates,
+		Rule:        "Keys of annotations that are against the syntax are answered with 422 and a Status that names the field metadata.annotations.",
+		Detail:      "Sends an object with an annotation whose key is none.",
+		Reference:   "https://kubernetes.io/docs/concepts/overview/working-with-objects/annotations/#syntax-and-character-set",
+		PerResource: true, Verbs: []string{"create", "get"},
+		Run: invalid("metadata.annotations", func(object *unstructured.Unstructured) {
+			object.SetAnnotations(map[string]string{"not a key!": "value"})
+		}),
+	}
+}
+
+func (createInvalidAnnotation) broken() broken.Server {
+	return broken.That("leaves out annotations that are invalid", broken.OnBody(posts, func(_ *http.Request, object map[string]any) bool {
+		return dropInvalid(object, "annotations", func(string) bool { return true })
+	}))
+}
+
+type createNamespaceMismatch struct{}
+
+func (r createNamespaceMismatch) check() conformance.Check {
+	return conformance.Check{
+		ID: "create-namespace-mismatch", Area: areaCreates,
+		Rule:        "An object whose namespace is not that of the URL is answered with 400.",
+		Detail:      "Sends an object that names another namespace.",
+		Reference:   apiConventions + "#error-codes",
+		PerResource: true, Verbs: []string{"create", "get"}, Applies: hasNamespaces, Run: r.run,
+	}
+}
+
+func (createNamespaceMismatch) run(ctx context.Context, p *conformance.Probe) error {
+	object := p.New()
+	object.SetNamespace(p.Name())
+	response, err := p.Send(ctx, conformance.Post(p.Collection(), object))
+	if err != nil {
+		return err
+	}
+	return response.WantStatus(metav1.StatusReasonBadRequest, http.StatusBadRequest)
+}
+
+func (createNamespaceMismatch) broken() broken.Server {
+	return broken.That("creates objects in the namespace of the URL, whatever they say", broken.OnBody(posts, func(r *http.Request, object map[string]any) bool {
+		metadata, namespace := broken.FieldsOf(object, "metadata"), any(broken.PlaceOf(r).Namespace)
+		same := metadata["namespace"] == nil || metadata["namespace"] == namespace
+		metadata["namespace"] = namespace
+		return !same
+	}))
+}
