@@ -24,8 +24,8 @@ func (b *Breakage) Server() Server { return That(b.What, b.Break) }
 // All returns the breakages of all checks, in the order of the checks.
 func All() []Breakage {
 	return slices.Concat(
-		updates(), statuses(), patches(), applies(), dryRuns(), bodies(), values(), deletes(), lists(), watches(), formats(), versions(), namespaces(),
-		dependents(), access(), health(),
+		patches(), applies(), dryRuns(), bodies(), values(), deletes(), lists(), watches(), formats(), versions(), namespaces(), dependents(), access(),
+		health(),
 	)
 }
 

@@ -5,13 +5,16 @@ package checks
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"slices"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/docket-project/docket/internal/conformance"
+	"github.com/docket-project/docket/internal/conformance/broken"
 )
 
 const (
@@ -20,68 +23,6 @@ const (
 	// otherUID is that of no object.
 	otherUID = "11111111-2222-4333-8444-555555555555"
 )
-
-func updates() []conformance.Check {
-	list := slices.Concat(updatesDone(), updatesVersions())
-	for i := range list {
-		list[i].Area, list[i].PerResource, list[i].Verbs = areaUpdates, true, []string{"create", "get", "update"}
-	}
-	return list
-}
-
-func updatesDone() []conformance.Check {
-	return []conformance.Check{
-		{
-			ID:        "update-status-code",
-			Rule:      "PUT of an object that exists is answered with 200.",
-			Detail:    "Changes a label. Only the code is looked at.",
-			Reference: apiConventions + "#success-codes",
-			Run:       updateStatusCode,
-		},
-		{
-			ID:        "update-answer",
-			Rule:      "The answer to PUT is the object as it is then.",
-			Detail:    "Changes a label. The answer has to have it, and the kind, apiVersion, name, and namespace of the object.",
-			Reference: apiConventions + "#resources",
-			Run:       updateAnswer,
-		},
-		{
-			ID:        "update-conflict",
-			Rule:      "PUT with a resourceVersion that is not the latest is answered with 409 and a Status whose reason is Conflict, and changes nothing.",
-			Detail:    "Changes an object, and then sends it as it was before, with another label.",
-			Reference: apiConventions + "#concurrency-control-and-consistency",
-			Run:       updateConflict,
-		},
-		{
-			ID:        "update-missing",
-			Rule:      "PUT with the uid and the resourceVersion of an object that is not there creates none.",
-			Detail:    "Sends an object under a name that nobody has. It has to be answered with 404, or with 409 because of the uid. Whether PUT without them may create objects is not looked at.",
-			Reference: apiConventions + "#verbs-on-resources",
-			Run:       updateMissing,
-		},
-		{
-			ID:        "update-name-mismatch",
-			Rule:      "PUT of an object whose name is not that of the URL is answered with 400.",
-			Detail:    "Changes a label of an object and sends it with another name.",
-			Reference: apiConventions + "#error-codes",
-			Run:       updateNameMismatch,
-		},
-		{
-			ID:        "update-uid",
-			Rule:      "PUT with the uid of another object is refused, and the object keeps its own.",
-			Detail:    "Changes a label of an object and sends it with another uid. The answer has to be 409 or 422.",
-			Reference: "https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#uids",
-			Run:       updateUID,
-		},
-		{
-			ID:        "update-immutable-metadata",
-			Rule:      "A client can't set creationTimestamp, generation, and deletionTimestamp of an object with PUT.",
-			Detail:    "Sends an object with others, one at a time. The server may refuse or ignore them.",
-			Reference: apiConventions + "#metadata",
-			Run:       updateImmutableMetadata,
-		},
-	}
-}
 
 // makeAndLabel makes an object and sets a label with the PUT that a check is about. It returns the
 // object as it was before.
@@ -93,7 +34,31 @@ func makeAndLabel(ctx context.Context, p *conformance.Probe) (*unstructured.Unst
 	return sendChanged(ctx, p, object.GetName(), setLabel("changed"))
 }
 
-func updateStatusCode(ctx context.Context, p *conformance.Probe) error {
+func updates() []rule {
+	return slices.Concat([]rule{
+		updateStatusCode{},
+		updateAnswer{},
+		updateConflict{},
+		updateMissing{},
+		updateNameMismatch{},
+		updateUID{},
+		updateImmutableMetadata{},
+	}, updatesVersionsRules())
+}
+
+type updateStatusCode struct{}
+
+func (r updateStatusCode) check() conformance.Check {
+	return conformance.Check{
+		ID: "update-status-code", Area: areaUpdates,
+		Rule:        "PUT of an object that exists is answered with 200.",
+		Detail:      "Changes a label. Only the code is looked at.",
+		Reference:   apiConventions + "#success-codes",
+		PerResource: true, Verbs: []string{"create", "get", "update"}, Run: r.run,
+	}
+}
+
+func (updateStatusCode) run(ctx context.Context, p *conformance.Probe) error {
 	_, response, err := makeAndLabel(ctx, p)
 	if err != nil {
 		return err
@@ -101,7 +66,30 @@ func updateStatusCode(ctx context.Context, p *conformance.Probe) error {
 	return response.Want(http.StatusOK)
 }
 
-func updateAnswer(ctx context.Context, p *conformance.Probe) error {
+func (updateStatusCode) broken() broken.Server {
+	return broken.That("answers 201 to objects that it changes", broken.OnAnswer(puts, func(_ *http.Request, a *broken.Answer) {
+		if a.Code == http.StatusOK {
+			a.Code = http.StatusCreated
+		}
+	}))
+}
+
+// puts matches requests that change objects.
+func puts(r *http.Request) bool { return broken.Storing(http.MethodPut, broken.Single)(r) }
+
+type updateAnswer struct{}
+
+func (r updateAnswer) check() conformance.Check {
+	return conformance.Check{
+		ID: "update-answer", Area: areaUpdates,
+		Rule:        "The answer to PUT is the object as it is then.",
+		Detail:      "Changes a label. The answer has to have it, and the kind, apiVersion, name, and namespace of the object.",
+		Reference:   apiConventions + "#resources",
+		PerResource: true, Verbs: []string{"create", "get", "update"}, Run: r.run,
+	}
+}
+
+func (updateAnswer) run(ctx context.Context, p *conformance.Probe) error {
 	before, response, err := makeAndLabel(ctx, p)
 	if err != nil {
 		return err
@@ -122,7 +110,23 @@ func updateAnswer(ctx context.Context, p *conformance.Probe) error {
 	return nil
 }
 
-func updateConflict(ctx context.Context, p *conformance.Probe) error {
+func (updateAnswer) broken() broken.Server {
+	return broken.That("answers changed objects without their namespace", broken.OnAnswered(puts, func(object map[string]any) { delete(broken.FieldsOf(object, "metadata"), "namespace") }))
+}
+
+type updateConflict struct{}
+
+func (r updateConflict) check() conformance.Check {
+	return conformance.Check{
+		ID: "update-conflict", Area: areaUpdates,
+		Rule:        "PUT with a resourceVersion that is not the latest is answered with 409 and a Status whose reason is Conflict, and changes nothing.",
+		Detail:      "Changes an object, and then sends it as it was before, with another label.",
+		Reference:   apiConventions + "#concurrency-control-and-consistency",
+		PerResource: true, Verbs: []string{"create", "get", "update"}, Run: r.run,
+	}
+}
+
+func (updateConflict) run(ctx context.Context, p *conformance.Probe) error {
 	stale, err := p.Make(ctx)
 	if err != nil {
 		return err
@@ -145,7 +149,23 @@ func updateConflict(ctx context.Context, p *conformance.Probe) error {
 	return err
 }
 
-func updateMissing(ctx context.Context, p *conformance.Probe) error {
+func (updateConflict) broken() broken.Server {
+	return broken.That("does not look at the resourceVersion of objects that are sent: who comes last wins", broken.KeepCurrent(puts, "resourceVersion"))
+}
+
+type updateMissing struct{}
+
+func (r updateMissing) check() conformance.Check {
+	return conformance.Check{
+		ID: "update-missing", Area: areaUpdates,
+		Rule:        "PUT with the uid and the resourceVersion of an object that is not there creates none.",
+		Detail:      "Sends an object under a name that nobody has. It has to be answered with 404, or with 409 because of the uid. Whether PUT without them may create objects is not looked at.",
+		Reference:   apiConventions + "#verbs-on-resources",
+		PerResource: true, Verbs: []string{"create", "get", "update"}, Run: r.run,
+	}
+}
+
+func (updateMissing) run(ctx context.Context, p *conformance.Probe) error {
 	object, err := p.Make(ctx)
 	if err != nil {
 		return err
@@ -166,7 +186,38 @@ func updateMissing(ctx context.Context, p *conformance.Probe) error {
 	return err
 }
 
-func updateNameMismatch(ctx context.Context, p *conformance.Probe) error {
+func (updateMissing) broken() broken.Server {
+	return broken.That("creates objects that are not there, whatever their uid", createMissing(puts))
+}
+
+func createMissing(match broken.Match) func(http.Handler) http.Handler {
+	return broken.Instead(match, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		body := broken.BodyOf(r)
+		a := broken.Ask(next, r)
+		var object map[string]any
+		if a.Code == http.StatusNotFound && json.Unmarshal(body, &object) == nil {
+			metadata := broken.FieldsOf(object, "metadata")
+			delete(metadata, "uid")
+			delete(metadata, "resourceVersion")
+			a = broken.Also(next, r, http.MethodPost, strings.TrimSuffix(r.URL.Path, "/"+broken.PlaceOf(r).Name), "application/json", object)
+		}
+		a.Send(w)
+	})
+}
+
+type updateNameMismatch struct{}
+
+func (r updateNameMismatch) check() conformance.Check {
+	return conformance.Check{
+		ID: "update-name-mismatch", Area: areaUpdates,
+		Rule:        "PUT of an object whose name is not that of the URL is answered with 400.",
+		Detail:      "Changes a label of an object and sends it with another name.",
+		Reference:   apiConventions + "#error-codes",
+		PerResource: true, Verbs: []string{"create", "get", "update"}, Run: r.run,
+	}
+}
+
+func (updateNameMismatch) run(ctx context.Context, p *conformance.Probe) error {
 	object, err := p.Make(ctx)
 	if err != nil {
 		return err
@@ -181,7 +232,28 @@ func updateNameMismatch(ctx context.Context, p *conformance.Probe) error {
 	return response.WantStatus(metav1.StatusReasonBadRequest, http.StatusBadRequest)
 }
 
-func updateUID(ctx context.Context, p *conformance.Probe) error {
+func (updateNameMismatch) broken() broken.Server {
+	return broken.That("changes the object that the URL names, whatever the name in the body", broken.OnBody(puts, func(r *http.Request, object map[string]any) bool {
+		metadata, name := broken.FieldsOf(object, "metadata"), any(broken.PlaceOf(r).Name)
+		same := metadata["name"] == name
+		metadata["name"] = name
+		return !same
+	}))
+}
+
+type updateUID struct{}
+
+func (r updateUID) check() conformance.Check {
+	return conformance.Check{
+		ID: "update-uid", Area: areaUpdates,
+		Rule:        "PUT with the uid of another object is refused, and the object keeps its own.",
+		Detail:      "Changes a label of an object and sends it with another uid. The answer has to be 409 or 422.",
+		Reference:   "https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#uids",
+		PerResource: true, Verbs: []string{"create", "get", "update"}, Run: r.run,
+	}
+}
+
+func (updateUID) run(ctx context.Context, p *conformance.Probe) error {
 	object, err := p.Make(ctx)
 	if err != nil {
 		return err
@@ -203,7 +275,23 @@ func updateUID(ctx context.Context, p *conformance.Probe) error {
 	return err
 }
 
-func updateImmutableMetadata(ctx context.Context, p *conformance.Probe) error {
+func (updateUID) broken() broken.Server {
+	return broken.That("ignores the uid of objects that are sent", broken.KeepCurrent(puts, "uid"))
+}
+
+type updateImmutableMetadata struct{}
+
+func (r updateImmutableMetadata) check() conformance.Check {
+	return conformance.Check{
+		ID: "update-immutable-metadata", Area: areaUpdates,
+		Rule:        "A client can't set creationTimestamp, generation, and deletionTimestamp of an object with PUT.",
+		Detail:      "Sends an object with others, one at a time. The server may refuse or ignore them.",
+		Reference:   apiConventions + "#metadata",
+		PerResource: true, Verbs: []string{"create", "get", "update"}, Run: r.run,
+	}
+}
+
+func (updateImmutableMetadata) run(ctx context.Context, p *conformance.Probe) error {
 	object, err := p.Make(ctx)
 	if err != nil {
 		return err
@@ -238,4 +326,8 @@ func updateImmutableMetadata(ctx context.Context, p *conformance.Probe) error {
 		}
 	}
 	return nil
+}
+
+func (updateImmutableMetadata) broken() broken.Server {
+	return broken.That("stores the creationTimestamp of objects that are sent", broken.TakeOver(puts, "creationTimestamp"))
 }

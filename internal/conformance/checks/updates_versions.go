@@ -5,8 +5,10 @@ package checks
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,36 +16,26 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/docket-project/docket/internal/conformance"
+	"github.com/docket-project/docket/internal/conformance/broken"
 )
 
-// updatesVersions are about what counts the changes of objects.
-func updatesVersions() []conformance.Check {
-	return []conformance.Check{
-		{
-			ID:        "update-no-change",
-			Rule:      "PUT that changes nothing leaves the resourceVersion of the object as it is.",
-			Detail:    "Sends an object as it was read; again if somebody else seems to have changed it at the same time.",
-			Reference: "https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-versions",
-			Run:       updateNoChange,
-		},
-		{
-			ID:        "update-resource-version",
-			Rule:      "Each change gives an object another resourceVersion, and the answer to PUT has it already.",
-			Detail:    "Changes a label twice. The resourceVersion has to be another one each time, and that which GET shows.",
-			Reference: "https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-versions",
-			Run:       updateResourceVersion,
-		},
-		{
-			ID:        "update-generation",
-			Rule:      "If a kind has metadata.generation, a change of what is wanted raises it and a change of labels does not.",
-			Detail:    "Changes a label and then the content. Is left out if objects have no generation, if their content may not be changed, and for kinds of Kubernetes itself that have no spec: some of them differ.",
-			Reference: customResources + "#status-subresource",
-			Run:       updateGeneration,
-		},
+func updatesVersionsRules() []rule {
+	return []rule{updateNoChange{}, updateResourceVersion{}, updateGeneration{}}
+}
+
+type updateNoChange struct{}
+
+func (r updateNoChange) check() conformance.Check {
+	return conformance.Check{
+		ID: "update-no-change", Area: areaUpdates,
+		Rule:        "PUT that changes nothing leaves the resourceVersion of the object as it is.",
+		Detail:      "Sends an object as it was read; again if somebody else seems to have changed it at the same time.",
+		Reference:   "https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-versions",
+		PerResource: true, Verbs: []string{"create", "get", "update"}, Run: r.run,
 	}
 }
 
-func updateNoChange(ctx context.Context, p *conformance.Probe) error {
+func (updateNoChange) run(ctx context.Context, p *conformance.Probe) error {
 	object, err := p.Make(ctx)
 	if err != nil {
 		return err
@@ -67,7 +59,39 @@ func updateNoChange(ctx context.Context, p *conformance.Probe) error {
 	return failure
 }
 
-func updateResourceVersion(ctx context.Context, p *conformance.Probe) error {
+func (updateNoChange) broken() broken.Server {
+	return broken.That("stores objects anew that have not changed", touch(puts))
+}
+
+// touch changes objects a little that are sent without a change.
+func touch(match broken.Match) func(http.Handler) http.Handler {
+	return broken.Instead(match, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		before := broken.Current(next, r)
+		a := broken.Ask(next, r)
+		if object := broken.Current(next, r); a.OK() && before != nil && object != nil {
+			metadata, version := broken.FieldsOf(object, "metadata"), broken.FieldsOf(before, "metadata")["resourceVersion"]
+			if metadata["resourceVersion"] == version && metadata["deletionTimestamp"] == nil {
+				broken.FieldsOf(metadata, "annotations")["example.com/stored-from"] = version
+				a = broken.Also(next, r, http.MethodPut, r.URL.Path, "application/json", object)
+			}
+		}
+		a.Send(w)
+	})
+}
+
+type updateResourceVersion struct{}
+
+func (r updateResourceVersion) check() conformance.Check {
+	return conformance.Check{
+		ID: "update-resource-version", Area: areaUpdates,
+		Rule:        "Each change gives an object another resourceVersion, and the answer to PUT has it already.",
+		Detail:      "Changes a label twice. The resourceVersion has to be another one each time, and that which GET shows.",
+		Reference:   "https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-versions",
+		PerResource: true, Verbs: []string{"create", "get", "update"}, Run: r.run,
+	}
+}
+
+func (updateResourceVersion) run(ctx context.Context, p *conformance.Probe) error {
 	object, err := p.Make(ctx)
 	if err != nil {
 		return err
@@ -105,7 +129,35 @@ func updateResourceVersion(ctx context.Context, p *conformance.Probe) error {
 	return failure
 }
 
-func updateGeneration(ctx context.Context, p *conformance.Probe) error {
+func (updateResourceVersion) broken() broken.Server {
+	return broken.That("answers changed objects with the resourceVersion that they had before", echoVersion(puts))
+}
+
+func echoVersion(match broken.Match) func(http.Handler) http.Handler {
+	return broken.Instead(match, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		var sent map[string]any
+		json.Unmarshal(broken.BodyOf(r), &sent) //nolint:errcheck // The server says so.
+		a := broken.Ask(next, r)
+		if version := broken.FieldsOf(sent, "metadata")["resourceVersion"]; a.OK() && version != nil {
+			a.Edit(func(object map[string]any) { broken.FieldsOf(object, "metadata")["resourceVersion"] = version })
+		}
+		a.Send(w)
+	})
+}
+
+type updateGeneration struct{}
+
+func (r updateGeneration) check() conformance.Check {
+	return conformance.Check{
+		ID: "update-generation", Area: areaUpdates,
+		Rule:        "If a kind has metadata.generation, a change of what is wanted raises it and a change of labels does not.",
+		Detail:      "Changes a label and then the content. Is left out if objects have no generation, if their content may not be changed, and for kinds of Kubernetes itself that have no spec: some of them differ.",
+		Reference:   customResources + "#status-subresource",
+		PerResource: true, Verbs: []string{"create", "get", "update"}, Run: r.run,
+	}
+}
+
+func (updateGeneration) run(ctx context.Context, p *conformance.Probe) error {
 	object, err := p.Make(ctx)
 	if err != nil {
 		return err
@@ -145,6 +197,10 @@ func updateGeneration(ctx context.Context, p *conformance.Probe) error {
 		}
 		return nil
 	}
+}
+
+func (updateGeneration) broken() broken.Server {
+	return broken.That("does not count generations", broken.InAnswers(`\bgeneration("?): ?[0-9]+`, `generation${1}: 1`))
 }
 
 // labelsKeepGeneration returns a failure if each change of a label raises the generation: others may
