@@ -24,15 +24,16 @@ type rule interface {
 // rules returns the rules in the order in which they are listed.
 func rules() []rule {
 	return slices.Concat(
-		discovery(), openapi(), reads(), creates(), updates(), statuses(),
+		discovery(), openapi(), reads(), creates(), updates(), statuses(), patches(), applies(),
 	)
 }
 
 // All returns the checks in the order in which they are listed.
 func All() []conformance.Check {
 	return slices.Concat(
-		checksOf(discovery()), checksOf(openapi()), checksOf(reads()), checksOf(creates()), checksOf(updates()), checksOf(statuses()), patches(), applies(),
-		dryRuns(), bodies(), values(), deletes(), lists(), watches(), formats(), versions(), namespaces(), dependents(), access(), health(),
+		checksOf(discovery()), checksOf(openapi()), checksOf(reads()), checksOf(creates()), checksOf(updates()), checksOf(statuses()), checksOf(patches()),
+		checksOf(applies()), dryRuns(), bodies(), values(), deletes(), lists(), watches(), formats(), versions(), namespaces(), dependents(), access(),
+		health(),
 	)
 }
 

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/docket-project/docket/internal/conformance"
+	"github.com/docket-project/docket/internal/conformance/broken"
 )
 
 const (
@@ -27,69 +27,23 @@ const (
 	applyTick = 1100 * time.Millisecond
 )
 
-func applies() []conformance.Check {
-	verbs := []string{"create", "get", "patch"}
-	return []conformance.Check{
-		{
-			ID: "apply-creates", Area: areaApplies,
-			Rule:      "Server-side apply creates an object that does not exist.",
-			Detail:    "Applies a whole object, and reads it. The code of the answer is not looked at as long as it is one of success.",
-			Reference: patchDoc, PerResource: true, Verbs: verbs,
-			Run: applyCreates,
-		},
-		{
-			ID: "apply-managed-fields", Area: areaApplies,
-			Rule:      "After an apply, metadata.managedFields has an entry of the manager with the operation Apply, the version, and the fields that were applied.",
-			Detail:    "Applies an annotation to an object, and reads the object.",
-			Reference: applyDoc + "#field-management", PerResource: true, Verbs: verbs,
-			Run: applyManagedFields,
-		},
-		{
-			ID: "update-managed-fields", Area: areaApplies,
-			Rule:      "What POST and PUT write is kept in metadata.managedFields under the manager that fieldManager names, with the operation Update.",
-			Detail:    "Creates an object as one manager, adds an annotation with a PUT as another one, and reads the object.",
-			Reference: applyDoc + "#apply-and-update", PerResource: true, Verbs: []string{"create", "get", "update"},
-			Run: updateManagedFields,
-		},
-		{
-			ID: "apply-conflict", Area: areaApplies,
-			Rule:      "An apply of another value to a field of another manager is answered with 409 and a Status that names the field in a cause of the type FieldManagerConflict, and changes nothing.",
-			Detail:    "Two managers apply different values to the same annotation.",
-			Reference: applyDoc + "#conflicts", PerResource: true, Verbs: verbs,
-			Run: applyConflict,
-		},
-		{
-			ID: "apply-force", Area: areaApplies,
-			Rule:      "With force=true, an apply takes fields away from other managers.",
-			Detail:    "The second manager forces its value on an annotation. It stays when the first one applies a configuration without it.",
-			Reference: applyDoc + "#conflicts", PerResource: true, Verbs: verbs,
-			Run: applyForce,
-		},
-		{
-			ID: "apply-removes", Area: areaApplies,
-			Rule:      "A field that its only manager does not apply any more is removed.",
-			Detail:    "A manager applies two annotations, and then one.",
-			Reference: applyDoc + "#merge-strategy", PerResource: true, Verbs: verbs,
-			Run: applyRemoves,
-		},
-		{
-			ID: "apply-needs-manager", Area: areaApplies,
-			Rule:      "An apply without fieldManager is refused with 422 and a Status, and changes nothing.",
-			Detail:    "Applies an annotation to an object. 400 is as good.",
-			Reference: applyDoc + "#managers", PerResource: true, Verbs: verbs,
-			Run: applyNeedsManager,
-		},
-		{
-			ID: "apply-no-change", Area: areaApplies,
-			Rule:      "Applying the same again does not change the object: its resourceVersion stays.",
-			Detail:    "Applies the same annotation again a second later: the times in managedFields must not change either. It is tried several times, because others may change the object.",
-			Reference: applyDoc, PerResource: true, Verbs: verbs, Slow: true,
-			Run: applyNoChange,
-		},
+func applies() []rule {
+	return slices.Concat([]rule{applyCreates{}, applyManagedFields{}, updateManagedFields{}}, appliesConflictsRules())
+}
+
+type applyCreates struct{}
+
+func (r applyCreates) check() conformance.Check {
+	return conformance.Check{
+		ID: "apply-creates", Area: areaApplies,
+		Rule:        "Server-side apply creates an object that does not exist.",
+		Detail:      "Applies a whole object, and reads it. The code of the answer is not looked at as long as it is one of success.",
+		Reference:   patchDoc,
+		PerResource: true, Verbs: []string{"create", "get", "patch"}, Run: r.run,
 	}
 }
 
-func applyCreates(ctx context.Context, p *conformance.Probe) error {
+func (applyCreates) run(ctx context.Context, p *conformance.Probe) error {
 	object := p.New()
 	name := object.GetName()
 	response, err := p.Send(ctx, conformance.Patch(p.Path(name), types.ApplyYAMLPatchType, object, "fieldManager", firstManager))
@@ -104,6 +58,16 @@ func applyCreates(ctx context.Context, p *conformance.Probe) error {
 		err = response.FailBecause("there is no object "+name, "that the object exists afterwards")
 	}
 	return err
+}
+
+func (applyCreates) broken() broken.Server {
+	return broken.That("answers 404 to an apply of what does not exist", broken.Instead(applying, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		if before := broken.Also(next, r, http.MethodGet, "", "", nil); before.Code == http.StatusNotFound {
+			before.Send(w)
+			return
+		}
+		next.ServeHTTP(w, r)
+	}))
 }
 
 // readManaged reads an object and returns the answer, too.
@@ -137,7 +101,24 @@ func wantManaged(p *conformance.Probe, object *unstructured.Unstructured, respon
 	return nil
 }
 
-func applyManagedFields(ctx context.Context, p *conformance.Probe) error {
+// applying matches server-side applies.
+func applying(r *http.Request) bool {
+	return r.Method == http.MethodPatch && broken.Single(r) && broken.Sends(broken.ApplyPatch)(r)
+}
+
+type applyManagedFields struct{}
+
+func (r applyManagedFields) check() conformance.Check {
+	return conformance.Check{
+		ID: "apply-managed-fields", Area: areaApplies,
+		Rule:        "After an apply, metadata.managedFields has an entry of the manager with the operation Apply, the version, and the fields that were applied.",
+		Detail:      "Applies an annotation to an object, and reads the object.",
+		Reference:   applyDoc + "#field-management",
+		PerResource: true, Verbs: []string{"create", "get", "patch"}, Run: r.run,
+	}
+}
+
+func (applyManagedFields) run(ctx context.Context, p *conformance.Probe) error {
 	name, err := makeNoted(ctx, p)
 	if err != nil {
 		return err
@@ -152,7 +133,30 @@ func applyManagedFields(ctx context.Context, p *conformance.Probe) error {
 	return wantManaged(p, object, response, firstManager, metav1.ManagedFieldsOperationApply, noteOne)
 }
 
-func updateManagedFields(ctx context.Context, p *conformance.Probe) error {
+func (applyManagedFields) broken() broken.Server {
+	return broken.That("shows applied fields as updated ones", broken.OnAnswered(broken.Method(http.MethodGet, broken.Single), func(object map[string]any) {
+		entries, _ := broken.FieldsOf(object, "metadata")["managedFields"].([]any)
+		for _, one := range entries {
+			if entry, ok := one.(map[string]any); ok && entry["operation"] == "Apply" {
+				entry["operation"] = "Update"
+			}
+		}
+	}))
+}
+
+type updateManagedFields struct{}
+
+func (r updateManagedFields) check() conformance.Check {
+	return conformance.Check{
+		ID: "update-managed-fields", Area: areaApplies,
+		Rule:        "What POST and PUT write is kept in metadata.managedFields under the manager that fieldManager names, with the operation Update.",
+		Detail:      "Creates an object as one manager, adds an annotation with a PUT as another one, and reads the object.",
+		Reference:   applyDoc + "#apply-and-update",
+		PerResource: true, Verbs: []string{"create", "get", "update"}, Run: r.run,
+	}
+}
+
+func (updateManagedFields) run(ctx context.Context, p *conformance.Probe) error {
 	object := p.New()
 	name := object.GetName()
 	if _, err := p.Prepare(ctx, "create an object", conformance.Post(p.Collection(), object, "fieldManager", firstManager)); err != nil {
@@ -176,120 +180,8 @@ func updateManagedFields(ctx context.Context, p *conformance.Probe) error {
 	return wantManaged(p, object, response, secondManager, metav1.ManagedFieldsOperationUpdate, noteOne)
 }
 
-func applyConflict(ctx context.Context, p *conformance.Probe) error {
-	name, err := makeNoted(ctx, p)
-	if err != nil {
-		return err
-	}
-	if _, err := applyFirst(ctx, p, name, noteOne, "first"); err != nil {
-		return err
-	}
-	response, err := p.Send(ctx, apply(p, secondManager, name, noteOne, "second"))
-	if err != nil {
-		return err
-	}
-	if err := response.WantStatus(metav1.StatusReasonConflict, http.StatusConflict); err != nil {
-		return err
-	}
-	status, _ := response.Status()
-	names := func(cause metav1.StatusCause) bool {
-		return cause.Type == metav1.CauseTypeFieldManagerConflict && strings.Contains(cause.Field, noteOne)
-	}
-	if status.Details == nil || !slices.ContainsFunc(status.Details.Causes, names) {
-		return response.Fail("a Status that has a cause in details.causes whose reason is FieldManagerConflict and whose field is .metadata.annotations.%s", noteOne)
-	}
-	return wantNotes(ctx, p, response, name, noteOne, "first")
-}
-
-func applyForce(ctx context.Context, p *conformance.Probe) error {
-	name, err := makeNoted(ctx, p)
-	if err != nil {
-		return err
-	}
-	if _, err := applyFirst(ctx, p, name, noteOne, "first"); err != nil {
-		return err
-	}
-	request := apply(p, secondManager, name, noteOne, "second")
-	request.Query.Set("force", "true")
-	response, err := p.Send(ctx, request)
-	if err != nil {
-		return err
-	}
-	if err := response.WantOK(); err != nil {
-		return err
-	}
-	if err := wantNotes(ctx, p, response, name, noteOne, "second"); err != nil {
-		return err
-	}
-	// What the first manager gives up now is not its own any more.
-	response, err = applyFirst(ctx, p, name)
-	if err != nil {
-		return err
-	}
-	return wantNotes(ctx, p, response, name, noteOne, "second")
-}
-
-func applyRemoves(ctx context.Context, p *conformance.Probe) error {
-	name, err := makeNoted(ctx, p)
-	if err != nil {
-		return err
-	}
-	if _, err := applyFirst(ctx, p, name, noteOne, "first", noteTwo, "first"); err != nil {
-		return err
-	}
-	response, err := applyFirst(ctx, p, name, noteOne, "first")
-	if err != nil {
-		return err
-	}
-	return wantNotes(ctx, p, response, name, noteOne, "first", noteTwo, "")
-}
-
-func applyNeedsManager(ctx context.Context, p *conformance.Probe) error {
-	name, err := makeNoted(ctx, p)
-	if err != nil {
-		return err
-	}
-	request := apply(p, "", name, noteOne, "nobody")
-	request.Query.Del("fieldManager")
-	response, err := p.Send(ctx, request)
-	if err != nil {
-		return err
-	}
-	if err := response.WantStatus("", http.StatusUnprocessableEntity, http.StatusBadRequest); err != nil {
-		return err
-	}
-	return wantNotes(ctx, p, response, name, noteOne, "")
-}
-
-func applyNoChange(ctx context.Context, p *conformance.Probe) error {
-	name, err := makeNoted(ctx, p)
-	if err != nil {
-		return err
-	}
-	if _, err := applyFirst(ctx, p, name, noteOne, "first"); err != nil {
-		return err
-	}
-	for try := 1; ; try++ {
-		before, err := p.Read(ctx, name)
-		if err != nil {
-			return err
-		}
-		if err := p.Pause(ctx, applyTick); err != nil {
-			return err
-		}
-		response, err := applyFirst(ctx, p, name, noteOne, "first")
-		if err != nil {
-			return err
-		}
-		after, err := p.Read(ctx, name)
-		if err != nil {
-			return err
-		}
-		switch is, was := after.GetResourceVersion(), before.GetResourceVersion(); {
-		case is == was:
-			return nil
-		case try == attempts:
-			return response.FailBecause(fmt.Sprintf("it was %s and is %s, and that each of %d times", was, is, try), "that the resourceVersion of the object stays")
-		}
-	}
+func (updateManagedFields) broken() broken.Server {
+	return broken.That("does not look at the fieldManager of POST and PUT", broken.WithoutQuery(func(r *http.Request) bool {
+		return r.Method == http.MethodPost || r.Method == http.MethodPut
+	}, "fieldManager"))
 }

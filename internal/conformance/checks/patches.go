@@ -5,13 +5,16 @@ package checks
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/docket-project/docket/internal/conformance"
+	"github.com/docket-project/docket/internal/conformance/broken"
 )
 
 const (
@@ -22,68 +25,6 @@ const (
 	codesDoc     = apiConventions + "#http-status-codes"
 )
 
-func patches() []conformance.Check {
-	verbs := []string{"create", "get", "patch"}
-	return []conformance.Check{
-		{
-			ID: "patch-json", Area: areaPatches,
-			Rule:      "A JSON patch adds, replaces and removes what its operations say.",
-			Detail:    "Tests, replaces, removes and adds annotations in one patch. Other fields are not looked at.",
-			Reference: patchDoc, PerResource: true, Verbs: verbs,
-			Run: patchJSON,
-		},
-		{
-			ID: "patch-merge", Area: areaPatches,
-			Rule:      "A JSON merge patch sets the fields that it has, removes those that are null in it, and leaves the others.",
-			Detail:    "Patches annotations of an object that has three: one is replaced, one removed, one not mentioned.",
-			Reference: patchDoc, PerResource: true, Verbs: verbs,
-			Run: patchMerge,
-		},
-		{
-			ID: "patch-strategic", Area: areaPatches,
-			Rule:      "A strategic merge patch is understood, with its directives, or refused with 415: it is never taken for another type.",
-			Detail:    "Replaces all annotations with the directive $patch: replace. Custom resources don't have this type of patch, and need not.",
-			Reference: strategicDoc, PerResource: true, Verbs: verbs,
-			Run: patchStrategic,
-		},
-		{
-			ID: "patch-failed-test", Area: areaPatches,
-			Rule:      "A JSON patch with a test that fails changes nothing.",
-			Detail:    "The operation before the test adds an annotation. Kubernetes answers 422; 400 and 409 are as good.",
-			Reference: patchDoc, PerResource: true, Verbs: verbs,
-			Run: patchFailedTest,
-		},
-		{
-			ID: "patch-malformed", Area: areaPatches,
-			Rule:      "A patch that can't be read is answered with 400 and a Status.",
-			Detail:    "Sends a merge patch and a JSON patch that end too early. 422 is as good; 5xx would have clients try again.",
-			Reference: codesDoc, PerResource: true, Verbs: verbs,
-			Run: patchMalformed,
-		},
-		{
-			ID: "patch-media-type", Area: areaPatches,
-			Rule:      "A type of patch that the server does not know is answered with 415 and a Status whose reason is UnsupportedMediaType.",
-			Detail:    "Patches an object with a type that nobody has.",
-			Reference: patchDoc, PerResource: true, Verbs: verbs,
-			Run: patchMediaType,
-		},
-		{
-			ID: "patch-missing", Area: areaPatches,
-			Rule:      "A patch of an object that does not exist is answered with 404 and a Status whose reason is NotFound.",
-			Detail:    "Sends a merge patch and a JSON patch. Server-side apply, which creates objects, has checks of its own.",
-			Reference: patchDoc, PerResource: true, Verbs: []string{"patch"},
-			Run: patchMissing,
-		},
-		{
-			ID: "patch-conflict", Area: areaPatches,
-			Rule:      "A patch that has an old metadata.resourceVersion is answered with 409 and a Status whose reason is Conflict, and changes nothing.",
-			Detail:    "Changes an object, and sends a merge patch with the resourceVersion from before.",
-			Reference: patchDoc, PerResource: true, Verbs: append([]string{"update"}, verbs...),
-			Run: patchConflict,
-		},
-	}
-}
-
 // operation is one of a JSON patch, about an annotation.
 func operation(op, note string, value any) map[string]any {
 	fields := map[string]any{"op": op, "path": "/metadata/annotations/" + strings.ReplaceAll(note, "/", "~1")}
@@ -93,7 +34,32 @@ func operation(op, note string, value any) map[string]any {
 	return fields
 }
 
-func patchJSON(ctx context.Context, p *conformance.Probe) error {
+func patches() []rule {
+	return []rule{
+		patchJSON{},
+		patchMerge{},
+		patchStrategic{},
+		patchFailedTest{},
+		patchMalformed{},
+		patchMediaType{},
+		patchMissing{},
+		patchConflict{},
+	}
+}
+
+type patchJSON struct{}
+
+func (r patchJSON) check() conformance.Check {
+	return conformance.Check{
+		ID: "patch-json", Area: areaPatches,
+		Rule:        "A JSON patch adds, replaces and removes what its operations say.",
+		Detail:      "Tests, replaces, removes and adds annotations in one patch. Other fields are not looked at.",
+		Reference:   patchDoc,
+		PerResource: true, Verbs: []string{"create", "get", "patch"}, Run: r.run,
+	}
+}
+
+func (patchJSON) run(ctx context.Context, p *conformance.Probe) error {
 	name, err := makeNoted(ctx, p, noteOne, "old", noteTwo, "old")
 	if err != nil {
 		return err
@@ -110,7 +76,40 @@ func patchJSON(ctx context.Context, p *conformance.Probe) error {
 	return wantNotes(ctx, p, response, name, noteOne, "new", noteTwo, "", noteThree, "new")
 }
 
-func patchMerge(ctx context.Context, p *conformance.Probe) error {
+func (patchJSON) broken() broken.Server {
+	return broken.That("leaves out the operation remove of JSON patches", onOperations(func(operation string) bool { return operation != "remove" }))
+}
+
+// onOperations keeps of JSON patches the operations that are wanted.
+func onOperations(wanted func(operation string) bool) func(http.Handler) http.Handler {
+	return broken.OnRequest(broken.Method(http.MethodPatch, broken.Sends(broken.JSONPatch)), func(r *http.Request) {
+		var operations []map[string]any
+		if json.Unmarshal(broken.BodyOf(r), &operations) != nil {
+			return
+		}
+		kept := slices.DeleteFunc(operations, func(operation map[string]any) bool {
+			name, ok := operation["op"].(string)
+			return ok && !wanted(name)
+		})
+		if data, err := json.Marshal(kept); err == nil {
+			broken.SetBody(r, data)
+		}
+	})
+}
+
+type patchMerge struct{}
+
+func (r patchMerge) check() conformance.Check {
+	return conformance.Check{
+		ID: "patch-merge", Area: areaPatches,
+		Rule:        "A JSON merge patch sets the fields that it has, removes those that are null in it, and leaves the others.",
+		Detail:      "Patches annotations of an object that has three: one is replaced, one removed, one not mentioned.",
+		Reference:   patchDoc,
+		PerResource: true, Verbs: []string{"create", "get", "patch"}, Run: r.run,
+	}
+}
+
+func (patchMerge) run(ctx context.Context, p *conformance.Probe) error {
 	name, err := makeNoted(ctx, p, noteOne, "old", noteTwo, "old", noteThree, "old")
 	if err != nil {
 		return err
@@ -125,7 +124,43 @@ func patchMerge(ctx context.Context, p *conformance.Probe) error {
 	return wantNotes(ctx, p, response, name, noteOne, "new", noteTwo, "", noteThree, "old")
 }
 
-func patchStrategic(ctx context.Context, p *conformance.Probe) error {
+func (patchMerge) broken() broken.Server {
+	return broken.That("does not remove labels and annotations that are null in a merge patch", broken.OnSentObject(broken.Method(http.MethodPatch, broken.Single, broken.Sends(broken.MergePatch)), func(patch map[string]any) {
+		for _, name := range []string{"labels", "annotations"} {
+			dropNulls(patch, "metadata", name)
+		}
+	}))
+}
+
+// dropNulls takes the fields that are null out of an object in an object.
+func dropNulls(object map[string]any, path ...string) {
+	for _, name := range path {
+		fields, ok := object[name].(map[string]any)
+		if !ok {
+			return
+		}
+		object = fields
+	}
+	for name, value := range object {
+		if value == nil {
+			delete(object, name)
+		}
+	}
+}
+
+type patchStrategic struct{}
+
+func (r patchStrategic) check() conformance.Check {
+	return conformance.Check{
+		ID: "patch-strategic", Area: areaPatches,
+		Rule:        "A strategic merge patch is understood, with its directives, or refused with 415: it is never taken for another type.",
+		Detail:      "Replaces all annotations with the directive $patch: replace. Custom resources don't have this type of patch, and need not.",
+		Reference:   strategicDoc,
+		PerResource: true, Verbs: []string{"create", "get", "patch"}, Run: r.run,
+	}
+}
+
+func (patchStrategic) run(ctx context.Context, p *conformance.Probe) error {
 	name, err := makeNoted(ctx, p, noteOne, "old")
 	if err != nil {
 		return err
@@ -143,7 +178,23 @@ func patchStrategic(ctx context.Context, p *conformance.Probe) error {
 	return wantNotes(ctx, p, response, name, noteOne, "", noteTwo, "new")
 }
 
-func patchFailedTest(ctx context.Context, p *conformance.Probe) error {
+func (patchStrategic) broken() broken.Server {
+	return broken.That("takes strategic merge patches for merge patches", broken.OnRequest(broken.Method(http.MethodPatch, broken.Sends(broken.StrategicPatch)), func(r *http.Request) { r.Header.Set("Content-Type", broken.MergePatch) }))
+}
+
+type patchFailedTest struct{}
+
+func (r patchFailedTest) check() conformance.Check {
+	return conformance.Check{
+		ID: "patch-failed-test", Area: areaPatches,
+		Rule:        "A JSON patch with a test that fails changes nothing.",
+		Detail:      "The operation before the test adds an annotation. Kubernetes answers 422; 400 and 409 are as good.",
+		Reference:   patchDoc,
+		PerResource: true, Verbs: []string{"create", "get", "patch"}, Run: r.run,
+	}
+}
+
+func (patchFailedTest) run(ctx context.Context, p *conformance.Probe) error {
 	name, err := makeNoted(ctx, p, noteOne, "old")
 	if err != nil {
 		return err
@@ -160,7 +211,23 @@ func patchFailedTest(ctx context.Context, p *conformance.Probe) error {
 	return wantNotes(ctx, p, response, name, noteOne, "old", noteTwo, "")
 }
 
-func patchMalformed(ctx context.Context, p *conformance.Probe) error {
+func (patchFailedTest) broken() broken.Server {
+	return broken.That("leaves out the tests of JSON patches", onOperations(func(operation string) bool { return operation != "test" }))
+}
+
+type patchMalformed struct{}
+
+func (r patchMalformed) check() conformance.Check {
+	return conformance.Check{
+		ID: "patch-malformed", Area: areaPatches,
+		Rule:        "A patch that can't be read is answered with 400 and a Status.",
+		Detail:      "Sends a merge patch and a JSON patch that end too early. 422 is as good; 5xx would have clients try again.",
+		Reference:   codesDoc,
+		PerResource: true, Verbs: []string{"create", "get", "patch"}, Run: r.run,
+	}
+}
+
+func (patchMalformed) run(ctx context.Context, p *conformance.Probe) error {
 	name, err := makeNoted(ctx, p)
 	if err != nil {
 		return err
@@ -180,7 +247,29 @@ func patchMalformed(ctx context.Context, p *conformance.Probe) error {
 	return nil
 }
 
-func patchMediaType(ctx context.Context, p *conformance.Probe) error {
+func (patchMalformed) broken() broken.Server {
+	return broken.That("answers 500 to patches that are no JSON", broken.Instead(broken.Method(http.MethodPatch, broken.Sends(broken.MergePatch, broken.JSONPatch)), func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		if json.Valid(broken.BodyOf(r)) {
+			next.ServeHTTP(w, r)
+			return
+		}
+		broken.Refuse(w, http.StatusInternalServerError, "InternalError", "unexpected end of JSON input")
+	}))
+}
+
+type patchMediaType struct{}
+
+func (r patchMediaType) check() conformance.Check {
+	return conformance.Check{
+		ID: "patch-media-type", Area: areaPatches,
+		Rule:        "A type of patch that the server does not know is answered with 415 and a Status whose reason is UnsupportedMediaType.",
+		Detail:      "Patches an object with a type that nobody has.",
+		Reference:   patchDoc,
+		PerResource: true, Verbs: []string{"create", "get", "patch"}, Run: r.run,
+	}
+}
+
+func (patchMediaType) run(ctx context.Context, p *conformance.Probe) error {
 	name, err := makeNoted(ctx, p)
 	if err != nil {
 		return err
@@ -192,7 +281,27 @@ func patchMediaType(ctx context.Context, p *conformance.Probe) error {
 	return response.WantStatus(metav1.StatusReasonUnsupportedMediaType, http.StatusUnsupportedMediaType)
 }
 
-func patchMissing(ctx context.Context, p *conformance.Probe) error {
+func (patchMediaType) broken() broken.Server {
+	return broken.That("takes patches of unknown types for merge patches", broken.OnRequest(broken.Method(http.MethodPatch), func(r *http.Request) {
+		if !broken.Sends(broken.JSONPatch, broken.MergePatch, broken.StrategicPatch, broken.ApplyPatch)(r) {
+			r.Header.Set("Content-Type", broken.MergePatch)
+		}
+	}))
+}
+
+type patchMissing struct{}
+
+func (r patchMissing) check() conformance.Check {
+	return conformance.Check{
+		ID: "patch-missing", Area: areaPatches,
+		Rule:        "A patch of an object that does not exist is answered with 404 and a Status whose reason is NotFound.",
+		Detail:      "Sends a merge patch and a JSON patch. Server-side apply, which creates objects, has checks of its own.",
+		Reference:   patchDoc,
+		PerResource: true, Verbs: []string{"patch"}, Run: r.run,
+	}
+}
+
+func (patchMissing) run(ctx context.Context, p *conformance.Probe) error {
 	path := p.Path(p.Name())
 	for _, patch := range []conformance.Request{
 		conformance.Patch(path, types.MergePatchType, notesPatch(noteOne, "new")),
@@ -209,7 +318,27 @@ func patchMissing(ctx context.Context, p *conformance.Probe) error {
 	return nil
 }
 
-func patchConflict(ctx context.Context, p *conformance.Probe) error {
+func (patchMissing) broken() broken.Server {
+	return broken.That("answers 500 to patches of what does not exist", broken.OnAnswer(broken.Method(http.MethodPatch, broken.Single, broken.Sends(broken.JSONPatch, broken.MergePatch, broken.StrategicPatch)), func(_ *http.Request, a *broken.Answer) {
+		if a.Code == http.StatusNotFound {
+			a.Status(http.StatusInternalServerError, "InternalError", "no such row")
+		}
+	}))
+}
+
+type patchConflict struct{}
+
+func (r patchConflict) check() conformance.Check {
+	return conformance.Check{
+		ID: "patch-conflict", Area: areaPatches,
+		Rule:        "A patch that has an old metadata.resourceVersion is answered with 409 and a Status whose reason is Conflict, and changes nothing.",
+		Detail:      "Changes an object, and sends a merge patch with the resourceVersion from before.",
+		Reference:   patchDoc,
+		PerResource: true, Verbs: append([]string{"update"}, []string{"create", "get", "patch"}...), Run: r.run,
+	}
+}
+
+func (patchConflict) run(ctx context.Context, p *conformance.Probe) error {
 	object, err := p.Make(ctx)
 	if err != nil {
 		return err
@@ -228,4 +357,12 @@ func patchConflict(ctx context.Context, p *conformance.Probe) error {
 		return err
 	}
 	return wantNotes(ctx, p, response, name, noteOne, "")
+}
+
+func (patchConflict) broken() broken.Server {
+	return broken.That("does not look at the resourceVersion in a merge patch", broken.OnSentObject(broken.Method(http.MethodPatch, broken.Single, broken.Sends(broken.MergePatch)), func(patch map[string]any) {
+		if metadata, ok := patch["metadata"].(map[string]any); ok {
+			delete(metadata, "resourceVersion")
+		}
+	}))
 }
