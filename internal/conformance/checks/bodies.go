@@ -8,11 +8,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/docket-project/docket/internal/conformance"
+	"github.com/docket-project/docket/internal/conformance/broken"
 )
 
 const (
@@ -24,93 +26,23 @@ const (
 	hugeBytes = 17 << 20
 )
 
-func bodies() []conformance.Check {
-	return append(refusedBodies(), mediaTypes()...)
+func bodies() []rule {
+	return slices.Concat([]rule{bodyMalformed{}, bodyEmpty{}, bodyWrongKind{}, bodyTooLarge{}, contentTypeUnknown{}}, bodiesTypesRules())
 }
 
-func refusedBodies() []conformance.Check {
-	verbs := []string{"create", "get"}
-	return []conformance.Check{
-		{
-			ID: "body-malformed", Area: areaBodies,
-			Rule:      "JSON that can't be read is answered with 400 and a Status whose reason is BadRequest.",
-			Detail:    "Sends half of an object with a POST.",
-			Reference: codesDoc, PerResource: true, Verbs: verbs,
-			Run: bodyMalformed,
-		},
-		{
-			ID: "body-empty", Area: areaBodies,
-			Rule:      "A POST without a body is answered with 400 and a Status.",
-			Detail:    "422 is as good; 5xx would have clients try again.",
-			Reference: codesDoc, PerResource: true, Verbs: verbs,
-			Run: bodyEmpty,
-		},
-		{
-			ID: "body-wrong-kind", Area: areaBodies,
-			Rule:      "An object of another kind or another group than the resource's is refused with 400 and a Status, and not stored.",
-			Detail:    "Sends an object with another kind, and one with another apiVersion. 422 is as good. Objects without them are not sent: some servers take them.",
-			Reference: codesDoc, PerResource: true, Verbs: verbs,
-			Run: bodyWrongKind,
-		},
-		{
-			ID: "body-too-large", Area: areaBodies,
-			Rule:      "A body that is far too large is refused with 413 and a Status, and not stored.",
-			Detail:    fmt.Sprintf("Sends an object with an annotation of %d MiB. Servers that take such bodies refuse the annotation, with 422 or 400. Those that don't may break the connection.", hugeBytes>>20),
-			Reference: "https://pkg.go.dev/k8s.io/apimachinery/pkg/apis/meta/v1#StatusReason", PerResource: true, Verbs: verbs,
-			Run: bodyTooLarge,
-		},
-		{
-			ID: "content-type-unknown", Area: areaBodies,
-			Rule:      "A body of an unknown type is refused with 415 and a Status whose reason is UnsupportedMediaType, and not stored.",
-			Detail:    "Sends an object as text/plain.",
-			Reference: mediaTypesDoc, PerResource: true, Verbs: verbs,
-			Run: contentTypeUnknown,
-		},
+type bodyMalformed struct{}
+
+func (r bodyMalformed) check() conformance.Check {
+	return conformance.Check{
+		ID: "body-malformed", Area: areaBodies,
+		Rule:        "JSON that can't be read is answered with 400 and a Status whose reason is BadRequest.",
+		Detail:      "Sends half of an object with a POST.",
+		Reference:   codesDoc,
+		PerResource: true, Verbs: []string{"create", "get"}, Run: r.run,
 	}
 }
 
-func mediaTypes() []conformance.Check {
-	verbs := []string{"create", "get"}
-	return []conformance.Check{
-		{
-			ID: "accept-unknown", Area: areaBodies,
-			Rule:      "A client that accepts only unknown types is answered with 406 and a Status whose reason is NotAcceptable.",
-			Detail:    "Gets an object as text/unknown.",
-			Reference: mediaTypesDoc, PerResource: true, Verbs: verbs,
-			Run: acceptUnknown,
-		},
-		{
-			ID: "accept-protobuf", Area: areaBodies,
-			Rule:      "A client that accepts several types gets one that the server has: JSON if it has no protocol buffers.",
-			Detail:    "Gets an object as controllers of Kubernetes do: as protocol buffers, or else JSON. Either is right.",
-			Reference: mediaTypesDoc, PerResource: true, Verbs: verbs,
-			Run: acceptProtobuf,
-		},
-		{
-			ID: "json-default", Area: areaBodies,
-			Rule:      "A client that does not say which type it accepts, or accepts all, gets JSON.",
-			Detail:    "Gets an object without Accept, and with */*.",
-			Reference: mediaTypesDoc, PerResource: true, Verbs: verbs,
-			Run: jsonDefault,
-		},
-		{
-			ID: "yaml-in", Area: areaBodies,
-			Rule:      "Objects can be sent as YAML.",
-			Detail:    "Creates an object with a POST of the type application/yaml.",
-			Reference: mediaTypesDoc, PerResource: true, Verbs: verbs,
-			Run: yamlIn,
-		},
-		{
-			ID: "yaml-out", Area: areaBodies,
-			Rule:      "A client that accepts application/yaml gets the object as YAML, with the same content.",
-			Detail:    "Gets an object as JSON and as YAML. It is tried several times, because others may change the object.",
-			Reference: mediaTypesDoc, PerResource: true, Verbs: verbs,
-			Run: yamlOut,
-		},
-	}
-}
-
-func bodyMalformed(ctx context.Context, p *conformance.Probe) error {
+func (bodyMalformed) run(ctx context.Context, p *conformance.Probe) error {
 	data, err := json.Marshal(p.New())
 	if err != nil {
 		return err
@@ -122,7 +54,29 @@ func bodyMalformed(ctx context.Context, p *conformance.Probe) error {
 	return response.WantStatus(metav1.StatusReasonBadRequest, http.StatusBadRequest)
 }
 
-func bodyEmpty(ctx context.Context, p *conformance.Probe) error {
+func (bodyMalformed) broken() broken.Server {
+	return broken.That("answers 500 to bodies that are no JSON", broken.Instead(broken.Method(http.MethodPost, broken.Collection, broken.Sends(broken.JSONType)), func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		if body := broken.BodyOf(r); len(body) == 0 || json.Valid(body) {
+			next.ServeHTTP(w, r)
+			return
+		}
+		broken.Refuse(w, http.StatusInternalServerError, "InternalError", "unexpected end of JSON input")
+	}))
+}
+
+type bodyEmpty struct{}
+
+func (r bodyEmpty) check() conformance.Check {
+	return conformance.Check{
+		ID: "body-empty", Area: areaBodies,
+		Rule:        "A POST without a body is answered with 400 and a Status.",
+		Detail:      "422 is as good; 5xx would have clients try again.",
+		Reference:   codesDoc,
+		PerResource: true, Verbs: []string{"create", "get"}, Run: r.run,
+	}
+}
+
+func (bodyEmpty) run(ctx context.Context, p *conformance.Probe) error {
 	response, err := p.Send(ctx, conformance.Post(p.Collection(), []byte{}))
 	if err != nil {
 		return err
@@ -130,7 +84,29 @@ func bodyEmpty(ctx context.Context, p *conformance.Probe) error {
 	return response.WantStatus("", http.StatusBadRequest, http.StatusUnprocessableEntity)
 }
 
-func bodyWrongKind(ctx context.Context, p *conformance.Probe) error {
+func (bodyEmpty) broken() broken.Server {
+	return broken.That("answers 500 to empty bodies", broken.Instead(broken.Method(http.MethodPost, broken.Collection), func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		if len(broken.BodyOf(r)) > 0 {
+			next.ServeHTTP(w, r)
+			return
+		}
+		broken.Refuse(w, http.StatusInternalServerError, "InternalError", "no object")
+	}))
+}
+
+type bodyWrongKind struct{}
+
+func (r bodyWrongKind) check() conformance.Check {
+	return conformance.Check{
+		ID: "body-wrong-kind", Area: areaBodies,
+		Rule:        "An object of another kind or another group than the resource's is refused with 400 and a Status, and not stored.",
+		Detail:      "Sends an object with another kind, and one with another apiVersion. 422 is as good. Objects without them are not sent: some servers take them.",
+		Reference:   codesDoc,
+		PerResource: true, Verbs: []string{"create", "get"}, Run: r.run,
+	}
+}
+
+func (bodyWrongKind) run(ctx context.Context, p *conformance.Probe) error {
 	kind, group := p.New(), p.New()
 	kind.SetKind("Not" + p.Resource.Kind)
 	group.SetAPIVersion("other.conformance.docket.dev/" + p.GroupVersion.Version)
@@ -152,7 +128,60 @@ func bodyWrongKind(ctx context.Context, p *conformance.Probe) error {
 	return nil
 }
 
-func bodyTooLarge(ctx context.Context, p *conformance.Probe) error {
+func (bodyWrongKind) broken() broken.Server {
+	return broken.That("does not look at the kind and the apiVersion of what it stores", broken.Instead(broken.Method(http.MethodPost, broken.Collection, broken.Sends(broken.JSONType)), func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		setKind(next, r)
+		next.ServeHTTP(w, r)
+	}))
+}
+
+// setKind makes the object that a request brings one of the kind that is created so.
+func setKind(next http.Handler, r *http.Request) {
+	var object map[string]any
+	if json.Unmarshal(broken.BodyOf(r), &object) != nil || object == nil {
+		return
+	}
+	apiVersion, kind := kindAt(next, r)
+	if object["apiVersion"] == apiVersion && object["kind"] == kind {
+		return // Encoded again, it would have no field twice.
+	}
+	object["apiVersion"], object["kind"] = apiVersion, kind
+	if data, err := json.Marshal(object); err == nil {
+		broken.SetBody(r, data)
+	}
+}
+
+// kindAt returns what the objects are that are created with a request.
+func kindAt(next http.Handler, r *http.Request) (apiVersion, kind string) {
+	p := broken.PlaceOf(r)
+	if p == nil {
+		return "", ""
+	}
+	var list metav1.APIResourceList
+	if json.Unmarshal(broken.Also(next, r, http.MethodGet, broken.GroupVersionPath(p), "", nil).Body, &list) != nil {
+		return "", ""
+	}
+	for _, resource := range list.APIResources {
+		if resource.Name == p.Resource {
+			return list.GroupVersion, resource.Kind
+		}
+	}
+	return "", ""
+}
+
+type bodyTooLarge struct{}
+
+func (r bodyTooLarge) check() conformance.Check {
+	return conformance.Check{
+		ID: "body-too-large", Area: areaBodies,
+		Rule:        "A body that is far too large is refused with 413 and a Status, and not stored.",
+		Detail:      fmt.Sprintf("Sends an object with an annotation of %d MiB. Servers that take such bodies refuse the annotation, with 422 or 400. Those that don't may break the connection.", hugeBytes>>20),
+		Reference:   "https://pkg.go.dev/k8s.io/apimachinery/pkg/apis/meta/v1#StatusReason",
+		PerResource: true, Verbs: []string{"create", "get"}, Run: r.run,
+	}
+}
+
+func (bodyTooLarge) run(ctx context.Context, p *conformance.Probe) error {
 	object := p.New()
 	addNotes(object, noteOne, strings.Repeat("x", hugeBytes))
 	response, err := sendRefusable(ctx, p, conformance.Post(p.Collection(), object))
@@ -172,7 +201,29 @@ func bodyTooLarge(ctx context.Context, p *conformance.Probe) error {
 	return wantNotStored(ctx, p, response, object.GetName())
 }
 
-func contentTypeUnknown(ctx context.Context, p *conformance.Probe) error {
+func (bodyTooLarge) broken() broken.Server {
+	return broken.That("answers 500 to large bodies", broken.Instead(broken.Method(http.MethodPost, broken.Collection), func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		if len(broken.BodyOf(r)) < broken.LargeBytes {
+			next.ServeHTTP(w, r)
+			return
+		}
+		broken.Refuse(w, http.StatusInternalServerError, "InternalError", "the database refuses it")
+	}))
+}
+
+type contentTypeUnknown struct{}
+
+func (r contentTypeUnknown) check() conformance.Check {
+	return conformance.Check{
+		ID: "content-type-unknown", Area: areaBodies,
+		Rule:        "A body of an unknown type is refused with 415 and a Status whose reason is UnsupportedMediaType, and not stored.",
+		Detail:      "Sends an object as text/plain.",
+		Reference:   mediaTypesDoc,
+		PerResource: true, Verbs: []string{"create", "get"}, Run: r.run,
+	}
+}
+
+func (contentTypeUnknown) run(ctx context.Context, p *conformance.Probe) error {
 	object := p.New()
 	response, err := p.Send(ctx, conformance.Post(p.Collection(), object).With("Content-Type", "text/plain"))
 	if err != nil {
@@ -184,112 +235,10 @@ func contentTypeUnknown(ctx context.Context, p *conformance.Probe) error {
 	return wantNotStored(ctx, p, response, object.GetName())
 }
 
-func acceptUnknown(ctx context.Context, p *conformance.Probe) error {
-	name, err := makeNoted(ctx, p)
-	if err != nil {
-		return err
-	}
-	response, err := p.Send(ctx, accepting(p, name, "text/unknown"))
-	if err != nil {
-		return err
-	}
-	return response.WantStatus(metav1.StatusReasonNotAcceptable, http.StatusNotAcceptable)
-}
-
-func acceptProtobuf(ctx context.Context, p *conformance.Probe) error {
-	name, err := makeNoted(ctx, p)
-	if err != nil {
-		return err
-	}
-	response, err := p.Send(ctx, accepting(p, name, protobufType+", "+conformance.JSON))
-	if err != nil {
-		return err
-	}
-	if !response.OK() || mediaTypeOf(response) != protobufType {
-		return wantJSON(response)
-	}
-	if !strings.HasPrefix(string(response.Body), protobufStart) {
-		return response.Fail("a body of the type %s begins with the bytes 6b 38 73 00", protobufType)
-	}
-	return nil
-}
-
-// wantJSON returns a failure unless the answer is a success in JSON.
-func wantJSON(response *conformance.Response) error {
-	if err := wantMediaType(response, conformance.JSON); err != nil {
-		return err
-	}
-	_, err := response.JSON()
-	return err
-}
-
-func jsonDefault(ctx context.Context, p *conformance.Probe) error {
-	name, err := makeNoted(ctx, p)
-	if err != nil {
-		return err
-	}
-	for _, accept := range []string{"", "*/*"} {
-		response, err := p.Send(ctx, accepting(p, name, accept))
-		if err != nil {
-			return err
+func (contentTypeUnknown) broken() broken.Server {
+	return broken.That("takes bodies of all unknown types for JSON", broken.OnRequest(broken.Method(http.MethodPost, broken.Collection), func(r *http.Request) {
+		if !broken.Sends(broken.JSONType, broken.YAMLType, broken.ProtobufType)(r) {
+			r.Header.Set("Content-Type", broken.JSONType)
 		}
-		if err := wantJSON(response); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func yamlIn(ctx context.Context, p *conformance.Probe) error {
-	object := p.New()
-	addNotes(object, noteOne, "yes")
-	data, err := yamlOf(object)
-	if err != nil {
-		return err
-	}
-	response, err := p.Send(ctx, conformance.Post(p.Collection(), data).With("Content-Type", conformance.YAML))
-	if err != nil {
-		return err
-	}
-	if err := response.WantOK(); err != nil {
-		return err
-	}
-	exists, err := p.Exists(ctx, object.GetName())
-	if err == nil && !exists {
-		err = response.FailBecause("there is no object "+object.GetName(), "that the object exists afterwards")
-	}
-	if err != nil {
-		return err
-	}
-	return wantNotes(ctx, p, response, object.GetName(), noteOne, "yes")
-}
-
-func yamlOut(ctx context.Context, p *conformance.Probe) error {
-	name, err := makeNoted(ctx, p, noteOne, "yes", noteTwo, "1")
-	if err != nil {
-		return err
-	}
-	for try := 1; ; try++ {
-		object, err := p.Read(ctx, name)
-		if err != nil {
-			return err
-		}
-		response, err := p.Send(ctx, accepting(p, name, conformance.YAML))
-		if err != nil {
-			return err
-		}
-		if err := wantMediaType(response, conformance.YAML); err != nil {
-			return err
-		}
-		fields, err := readYAML(response)
-		if err != nil {
-			return err
-		}
-		if sameFields(object.Object, fields) {
-			return nil
-		}
-		if try == attempts {
-			return response.FailBecause("it differs, and that each of several times", "the object that is answered as JSON")
-		}
-	}
+	}))
 }

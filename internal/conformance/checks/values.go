@@ -6,51 +6,17 @@ package checks
 import (
 	"context"
 	"net/http"
+	"regexp"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/docket-project/docket/internal/conformance"
+	"github.com/docket-project/docket/internal/conformance/broken"
 	"github.com/docket-project/docket/internal/conformance/object"
 )
 
 const schemasDoc = customResources + "#specifying-a-structural-schema"
-
-// values are about what schemas allow. Custom resources have no other rules, and whoever takes their
-// place gets what their clients send.
-func values() []conformance.Check {
-	list := []conformance.Check{
-		{
-			ID:     "value-empty-required",
-			Rule:   "A required field is one that is there: a string may be empty unless its schema says more, and is stored so.",
-			Detail: "Sends an object in which a required string is empty whose schema has no minLength, pattern, enum or format.",
-			Run:    valueEmptyRequired,
-		},
-		{
-			ID:     "value-whole-number",
-			Rule:   "A number without a fraction is an integer, however it is written.",
-			Detail: "Sends an object in which an integer is written as 1.0.",
-			Run:    valueWholeNumber,
-		},
-		{
-			ID:     "value-null-item",
-			Rule:   "null is no string: a list of strings with null in it is refused with 422 or 400 and a Status, and not stored.",
-			Detail: "Sends an object with such a list, unless the schema says nullable.",
-			Run:    valueNullItem,
-		},
-		{
-			ID:     "value-type-cause",
-			Rule:   "A value of a wrong type is answered with 422 and a Status whose causes name the field.",
-			Detail: "Sends an object with a number where the schema wants a string.",
-			Run:    valueTypeCause,
-		},
-	}
-	for i := range list {
-		list[i].Area, list[i].Reference = "Values and schemas", schemasDoc
-		list[i].PerResource, list[i].Verbs, list[i].Applies = true, []string{"create", "get"}, decidedBySchema
-	}
-	return list
-}
 
 // decidedBySchema leaves out the kinds of Kubernetes: code decides about their values, and their
 // schemas tell only a part of it.
@@ -72,7 +38,23 @@ func sendShaped(ctx context.Context, p *conformance.Probe, shape object.Shape) (
 	return made, field, response, err
 }
 
-func valueEmptyRequired(ctx context.Context, p *conformance.Probe) error {
+func values() []rule {
+	return []rule{valueEmptyRequired{}, valueWholeNumber{}, valueNullItem{}, valueTypeCause{}}
+}
+
+type valueEmptyRequired struct{}
+
+func (r valueEmptyRequired) check() conformance.Check {
+	return conformance.Check{
+		ID: "value-empty-required", Area: "Values and schemas",
+		Rule:        "A required field is one that is there: a string may be empty unless its schema says more, and is stored so.",
+		Detail:      "Sends an object in which a required string is empty whose schema has no minLength, pattern, enum or format.",
+		Reference:   schemasDoc,
+		PerResource: true, Verbs: []string{"create", "get"}, Applies: decidedBySchema, Run: r.run,
+	}
+}
+
+func (valueEmptyRequired) run(ctx context.Context, p *conformance.Probe) error {
 	made, field, response, err := sendShaped(ctx, p, object.EmptyText)
 	if err != nil {
 		return err
@@ -90,7 +72,30 @@ func valueEmptyRequired(ctx context.Context, p *conformance.Probe) error {
 	return nil
 }
 
-func valueWholeNumber(ctx context.Context, p *conformance.Probe) error {
+func (valueEmptyRequired) broken() broken.Server {
+	return broken.That("takes empty strings for missing ones", broken.OnSentObject(broken.Method(http.MethodPost, broken.Collection, broken.Sends(broken.JSONType)), func(object map[string]any) {
+		spec, _ := object["spec"].(map[string]any)
+		for name, value := range spec {
+			if value == "" {
+				delete(spec, name)
+			}
+		}
+	}))
+}
+
+type valueWholeNumber struct{}
+
+func (r valueWholeNumber) check() conformance.Check {
+	return conformance.Check{
+		ID: "value-whole-number", Area: "Values and schemas",
+		Rule:        "A number without a fraction is an integer, however it is written.",
+		Detail:      "Sends an object in which an integer is written as 1.0.",
+		Reference:   schemasDoc,
+		PerResource: true, Verbs: []string{"create", "get"}, Applies: decidedBySchema, Run: r.run,
+	}
+}
+
+func (valueWholeNumber) run(ctx context.Context, p *conformance.Probe) error {
 	_, _, response, err := sendShaped(ctx, p, object.WholeNumber)
 	if err != nil {
 		return err
@@ -98,7 +103,32 @@ func valueWholeNumber(ctx context.Context, p *conformance.Probe) error {
 	return response.WantOK()
 }
 
-func valueNullItem(ctx context.Context, p *conformance.Probe) error {
+func (valueWholeNumber) broken() broken.Server {
+	return broken.That("reads numbers with a point into no integers", broken.Instead(broken.Method(http.MethodPost, broken.Collection, broken.Sends(broken.JSONType)), func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		if !fractionOfZero.Match(broken.BodyOf(r)) {
+			next.ServeHTTP(w, r)
+			return
+		}
+		broken.Refuse(w, http.StatusBadRequest, "BadRequest", "cannot unmarshal number 1.0 into type int64")
+	}))
+}
+
+// fractionOfZero is a number as no program of Go writes integers.
+var fractionOfZero = regexp.MustCompile(`:[0-9]+\.0[,}]`) //nolint:gochecknoglobals // A constant.
+
+type valueNullItem struct{}
+
+func (r valueNullItem) check() conformance.Check {
+	return conformance.Check{
+		ID: "value-null-item", Area: "Values and schemas",
+		Rule:        "null is no string: a list of strings with null in it is refused with 422 or 400 and a Status, and not stored.",
+		Detail:      "Sends an object with such a list, unless the schema says nullable.",
+		Reference:   schemasDoc,
+		PerResource: true, Verbs: []string{"create", "get"}, Applies: decidedBySchema, Run: r.run,
+	}
+}
+
+func (valueNullItem) run(ctx context.Context, p *conformance.Probe) error {
 	made, _, response, err := sendShaped(ctx, p, object.NullItem)
 	if err != nil {
 		return err
@@ -109,10 +139,54 @@ func valueNullItem(ctx context.Context, p *conformance.Probe) error {
 	return wantNotStored(ctx, p, response, made.GetName())
 }
 
-func valueTypeCause(ctx context.Context, p *conformance.Probe) error {
+func (valueNullItem) broken() broken.Server {
+	return broken.That("takes null in a list for an empty string", broken.OnSentObject(broken.Method(http.MethodPost, broken.Collection, broken.Sends(broken.JSONType)), func(object map[string]any) {
+		spec, _ := object["spec"].(map[string]any)
+		for _, value := range spec {
+			list, _ := value.([]any)
+			for i := range list {
+				if list[i] == nil {
+					list[i] = ""
+				}
+			}
+		}
+	}))
+}
+
+type valueTypeCause struct{}
+
+func (r valueTypeCause) check() conformance.Check {
+	return conformance.Check{
+		ID: "value-type-cause", Area: "Values and schemas",
+		Rule:        "A value of a wrong type is answered with 422 and a Status whose causes name the field.",
+		Detail:      "Sends an object with a number where the schema wants a string.",
+		Reference:   schemasDoc,
+		PerResource: true, Verbs: []string{"create", "get"}, Applies: decidedBySchema, Run: r.run,
+	}
+}
+
+func (valueTypeCause) run(ctx context.Context, p *conformance.Probe) error {
 	_, field, response, err := sendShaped(ctx, p, object.WrongType)
 	if err != nil {
 		return err
 	}
 	return wantInvalid(response, field)
+}
+
+func (valueTypeCause) broken() broken.Server {
+	return broken.That("does not say which field has a wrong type", broken.OnAnswer(broken.Method(http.MethodPost, broken.Collection, broken.Sends(broken.JSONType)), func(_ *http.Request, a *broken.Answer) {
+		if a.Code != http.StatusUnprocessableEntity {
+			return
+		}
+		a.Edit(func(status map[string]any) {
+			details := broken.FieldsOf(status, "details")
+			causes, _ := details["causes"].([]any)
+			for _, one := range causes {
+				cause, _ := one.(map[string]any)
+				if field, _ := cause["field"].(string); strings.HasPrefix(field, "spec.") {
+					delete(cause, "field")
+				}
+			}
+		})
+	}))
 }
