@@ -5,6 +5,7 @@ package checks
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"slices"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/uuid"
 
 	"github.com/docket-project/docket/internal/conformance"
+	"github.com/docket-project/docket/internal/conformance/broken"
 )
 
 const (
@@ -26,63 +28,6 @@ const (
 	deletePoll     = 50 * time.Millisecond
 )
 
-func deletes() []conformance.Check {
-	return slices.Concat(deletesOfOne(), deletesOfHeld(), deletesOfMany())
-}
-
-func deletesOfOne() []conformance.Check {
-	return []conformance.Check{
-		{
-			ID: "delete-removes", Area: areaDeletes,
-			Rule:        "An object that nothing holds is gone within seconds after DELETE was answered with success.",
-			Detail:      "Deletes an object with options and one without, and waits until GET answers 404. Finalizers and grace periods may hold objects longer.",
-			Reference:   apiConcepts + "#resource-deletion",
-			PerResource: true, Verbs: []string{"create", "get", "delete"},
-			Run: deleteRemoves,
-		},
-		{
-			ID: "delete-missing", Area: areaDeletes,
-			Rule:        "DELETE of an object that does not exist is answered with 404 and a Status whose reason is NotFound.",
-			Detail:      "Deletes a name that nobody has.",
-			Reference:   apiConventions + "#http-status-codes",
-			PerResource: true, Verbs: []string{"delete"},
-			Run: deleteMissing,
-		},
-		{
-			ID: "delete-answer", Area: areaDeletes,
-			Rule:        "DELETE is answered with a Status of success or with the object.",
-			Detail:      "Deletes an object. Whether the object is gone then is none of its business.",
-			Reference:   apiConventions + "#response-status-kind",
-			PerResource: true, Verbs: []string{"create", "get", "delete"},
-			Run: deleteAnswer,
-		},
-		{
-			ID: "delete-uid-precondition", Area: areaDeletes,
-			Rule:        "DELETE with the uid of another object as precondition is answered with 409 and changes nothing.",
-			Detail:      "Deletes an object with a uid that nobody has in preconditions.uid, and then with its own, which has to succeed.",
-			Reference:   deleteOptionsPage,
-			PerResource: true, Verbs: []string{"create", "get", "delete"},
-			Run: deleteUIDPrecondition,
-		},
-		{
-			ID: "delete-version-precondition", Area: areaDeletes,
-			Rule:        "DELETE with an old resourceVersion as precondition is answered with 409 and changes nothing.",
-			Detail:      "Changes a label, deletes with the resourceVersion of before in preconditions.resourceVersion, and then with the present one, which has to succeed.",
-			Reference:   deleteOptionsPage,
-			PerResource: true, Verbs: []string{"create", "get", "update", "delete"},
-			Run: deleteVersionPrecondition,
-		},
-		{
-			ID: "delete-propagation-unknown", Area: areaDeletes,
-			Rule:        "DELETE with a propagationPolicy that does not exist is refused with 400 or 422, and changes nothing.",
-			Detail:      "Sends propagationPolicy: Sideways. A server that takes it for the default deletes what was to be kept.",
-			Reference:   deleteOptionsPage,
-			PerResource: true, Verbs: []string{"create", "get", "delete"},
-			Run: deletePropagationUnknown,
-		},
-	}
-}
-
 // deleteWith returns options that do not give pods and their like time to end, with one more.
 func deleteWith(option string, value any) map[string]any {
 	options := conformance.DeleteNow()
@@ -90,7 +35,30 @@ func deleteWith(option string, value any) map[string]any {
 	return options
 }
 
-func deleteRemoves(ctx context.Context, p *conformance.Probe) error {
+func deletes() []rule {
+	return slices.Concat([]rule{
+		deleteRemoves{},
+		deleteMissing{},
+		deleteAnswer{},
+		deleteUIDPrecondition{},
+		deleteVersionPrecondition{},
+		deletePropagationUnknown{},
+	}, deletesHeldRules(), deletesPropagationRules(), deletesManyRules())
+}
+
+type deleteRemoves struct{}
+
+func (r deleteRemoves) check() conformance.Check {
+	return conformance.Check{
+		ID: "delete-removes", Area: areaDeletes,
+		Rule:        "An object that nothing holds is gone within seconds after DELETE was answered with success.",
+		Detail:      "Deletes an object with options and one without, and waits until GET answers 404. Finalizers and grace periods may hold objects longer.",
+		Reference:   apiConcepts + "#resource-deletion",
+		PerResource: true, Verbs: []string{"create", "get", "delete"}, Run: r.run,
+	}
+}
+
+func (deleteRemoves) run(ctx context.Context, p *conformance.Probe) error {
 	for _, options := range []any{conformance.DeleteNow(), nil} {
 		object, err := p.Make(ctx)
 		if err != nil {
@@ -113,6 +81,18 @@ func deleteRemoves(ctx context.Context, p *conformance.Probe) error {
 		return last.Fail("404 Not Found within %s, because the object was deleted and nothing holds it", deletePatience)
 	}
 	return nil
+}
+
+func (deleteRemoves) broken() broken.Server {
+	return broken.That("does nothing when an object is deleted without options, and says that it has", broken.Instead(broken.Method(http.MethodDelete, broken.Single), func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		if len(broken.BodyOf(r)) > 0 || r.URL.RawQuery != "" {
+			next.ServeHTTP(w, r)
+			return
+		}
+		a := &broken.Answer{Code: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}}
+		a.Set(map[string]any{"kind": "Status", "apiVersion": "v1", "metadata": map[string]any{}, "status": "Success"})
+		a.Send(w)
+	}))
 }
 
 // outlives waits for an object to go. It returns what GET answers at last if the object stays or is
@@ -153,7 +133,19 @@ func holder(response *conformance.Response) string {
 	return ""
 }
 
-func deleteMissing(ctx context.Context, p *conformance.Probe) error {
+type deleteMissing struct{}
+
+func (r deleteMissing) check() conformance.Check {
+	return conformance.Check{
+		ID: "delete-missing", Area: areaDeletes,
+		Rule:        "DELETE of an object that does not exist is answered with 404 and a Status whose reason is NotFound.",
+		Detail:      "Deletes a name that nobody has.",
+		Reference:   apiConventions + "#http-status-codes",
+		PerResource: true, Verbs: []string{"delete"}, Run: r.run,
+	}
+}
+
+func (deleteMissing) run(ctx context.Context, p *conformance.Probe) error {
 	response, err := p.Send(ctx, conformance.Delete(p.Path(p.Name()), conformance.DeleteNow()))
 	if err != nil {
 		return err
@@ -161,7 +153,28 @@ func deleteMissing(ctx context.Context, p *conformance.Probe) error {
 	return response.WantStatus(metav1.StatusReasonNotFound, http.StatusNotFound)
 }
 
-func deleteAnswer(ctx context.Context, p *conformance.Probe) error {
+func (deleteMissing) broken() broken.Server {
+	return broken.That("answers 200 when what does not exist is deleted", broken.OnAnswer(broken.Method(http.MethodDelete, broken.Single), func(_ *http.Request, a *broken.Answer) {
+		if a.Code == http.StatusNotFound {
+			a.Code = http.StatusOK
+			a.Set(map[string]any{"kind": "Status", "apiVersion": "v1", "metadata": map[string]any{}, "status": "Success"})
+		}
+	}))
+}
+
+type deleteAnswer struct{}
+
+func (r deleteAnswer) check() conformance.Check {
+	return conformance.Check{
+		ID: "delete-answer", Area: areaDeletes,
+		Rule:        "DELETE is answered with a Status of success or with the object.",
+		Detail:      "Deletes an object. Whether the object is gone then is none of its business.",
+		Reference:   apiConventions + "#response-status-kind",
+		PerResource: true, Verbs: []string{"create", "get", "delete"}, Run: r.run,
+	}
+}
+
+func (deleteAnswer) run(ctx context.Context, p *conformance.Probe) error {
 	made, err := p.Make(ctx)
 	if err != nil {
 		return err
@@ -188,6 +201,10 @@ func deleteAnswer(ctx context.Context, p *conformance.Probe) error {
 	return nil
 }
 
+func (deleteAnswer) broken() broken.Server {
+	return broken.That("answers DELETE with an object that has no kind", broken.OnAnswered(broken.And(broken.Method(http.MethodDelete), broken.Single, isReal), func(object map[string]any) { clear(object) }))
+}
+
 // keeps returns a failure unless an object is there and not being deleted.
 func keeps(ctx context.Context, p *conformance.Probe, name, because string) error {
 	response, object, err := look(ctx, p, name)
@@ -204,7 +221,25 @@ func keeps(ctx context.Context, p *conformance.Probe, name, because string) erro
 
 const afterRefusal = "because its deletion was refused"
 
-func deleteUIDPrecondition(ctx context.Context, p *conformance.Probe) error {
+// isReal matches requests that are no dry runs.
+func isReal(r *http.Request) bool {
+	var options map[string]any
+	return !r.URL.Query().Has("dryRun") && (json.Unmarshal(broken.BodyOf(r), &options) != nil || options["dryRun"] == nil)
+}
+
+type deleteUIDPrecondition struct{}
+
+func (r deleteUIDPrecondition) check() conformance.Check {
+	return conformance.Check{
+		ID: "delete-uid-precondition", Area: areaDeletes,
+		Rule:        "DELETE with the uid of another object as precondition is answered with 409 and changes nothing.",
+		Detail:      "Deletes an object with a uid that nobody has in preconditions.uid, and then with its own, which has to succeed.",
+		Reference:   deleteOptionsPage,
+		PerResource: true, Verbs: []string{"create", "get", "delete"}, Run: r.run,
+	}
+}
+
+func (deleteUIDPrecondition) run(ctx context.Context, p *conformance.Probe) error {
 	object, err := p.Make(ctx)
 	if err != nil {
 		return err
@@ -227,6 +262,10 @@ func deleteUIDPrecondition(ctx context.Context, p *conformance.Probe) error {
 	return nil
 }
 
+func (deleteUIDPrecondition) broken() broken.Server {
+	return broken.That("ignores preconditions.uid", broken.OnSentObject(broken.Method(http.MethodDelete, broken.Single), withoutPrecondition("uid")))
+}
+
 // deleteConflicts deletes an object with preconditions that do not hold.
 func deleteConflicts(ctx context.Context, p *conformance.Probe, name string, preconditions map[string]any) error {
 	response, err := p.Send(ctx, conformance.Delete(p.Path(name), deleteWith("preconditions", preconditions)))
@@ -239,7 +278,27 @@ func deleteConflicts(ctx context.Context, p *conformance.Probe, name string, pre
 	return keeps(ctx, p, name, afterRefusal)
 }
 
-func deleteVersionPrecondition(ctx context.Context, p *conformance.Probe) error {
+func withoutPrecondition(name string) func(options map[string]any) {
+	return func(options map[string]any) {
+		if preconditions, ok := options["preconditions"].(map[string]any); ok {
+			delete(preconditions, name)
+		}
+	}
+}
+
+type deleteVersionPrecondition struct{}
+
+func (r deleteVersionPrecondition) check() conformance.Check {
+	return conformance.Check{
+		ID: "delete-version-precondition", Area: areaDeletes,
+		Rule:        "DELETE with an old resourceVersion as precondition is answered with 409 and changes nothing.",
+		Detail:      "Changes a label, deletes with the resourceVersion of before in preconditions.resourceVersion, and then with the present one, which has to succeed.",
+		Reference:   deleteOptionsPage,
+		PerResource: true, Verbs: []string{"create", "get", "update", "delete"}, Run: r.run,
+	}
+}
+
+func (deleteVersionPrecondition) run(ctx context.Context, p *conformance.Probe) error {
 	object, err := p.Make(ctx)
 	if err != nil {
 		return err
@@ -275,7 +334,23 @@ func deleteVersionPrecondition(ctx context.Context, p *conformance.Probe) error 
 	}
 }
 
-func deletePropagationUnknown(ctx context.Context, p *conformance.Probe) error {
+func (deleteVersionPrecondition) broken() broken.Server {
+	return broken.That("ignores preconditions.resourceVersion", broken.OnSentObject(broken.Method(http.MethodDelete, broken.Single), withoutPrecondition("resourceVersion")))
+}
+
+type deletePropagationUnknown struct{}
+
+func (r deletePropagationUnknown) check() conformance.Check {
+	return conformance.Check{
+		ID: "delete-propagation-unknown", Area: areaDeletes,
+		Rule:        "DELETE with a propagationPolicy that does not exist is refused with 400 or 422, and changes nothing.",
+		Detail:      "Sends propagationPolicy: Sideways. A server that takes it for the default deletes what was to be kept.",
+		Reference:   deleteOptionsPage,
+		PerResource: true, Verbs: []string{"create", "get", "delete"}, Run: r.run,
+	}
+}
+
+func (deletePropagationUnknown) run(ctx context.Context, p *conformance.Probe) error {
 	object, err := p.Make(ctx)
 	if err != nil {
 		return err
@@ -289,4 +364,12 @@ func deletePropagationUnknown(ctx context.Context, p *conformance.Probe) error {
 		return err
 	}
 	return keeps(ctx, p, name, afterRefusal)
+}
+
+func (deletePropagationUnknown) broken() broken.Server {
+	return broken.That("takes a propagationPolicy that it does not know for the default", broken.OnSentObject(broken.Method(http.MethodDelete, broken.Single), func(options map[string]any) {
+		if !slices.Contains([]any{nil, "Orphan", "Background", "Foreground"}, options["propagationPolicy"]) {
+			delete(options, "propagationPolicy")
+		}
+	}))
 }

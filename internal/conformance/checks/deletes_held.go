@@ -5,15 +5,17 @@ package checks
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/docket-project/docket/internal/conformance"
+	"github.com/docket-project/docket/internal/conformance/broken"
 )
 
 const (
@@ -23,43 +25,6 @@ const (
 	// nextSecond is more than the least that times in objects differ by.
 	nextSecond = 1100 * time.Millisecond
 )
-
-func deletesOfHeld() []conformance.Check {
-	return []conformance.Check{
-		{
-			ID: "delete-finalizers", Area: areaDeletes,
-			Rule:        "An object with a finalizer stays when it is deleted, with metadata.deletionTimestamp, and goes once its last finalizer is removed.",
-			Detail:      "Makes objects with a finalizer, deletes and reads them, and removes the finalizer by PUT and by PATCH.",
-			Reference:   finalizersPage,
-			PerResource: true, Verbs: []string{"create", "get", "update", "delete"},
-			Run: deleteFinalizers,
-		},
-		{
-			ID: "delete-final", Area: areaDeletes,
-			Rule:        "What is being deleted can't be brought back, and gets no more finalizers.",
-			Detail:      "Clears metadata.deletionTimestamp and adds a finalizer by PUT, which the server may refuse or ignore.",
-			Reference:   finalizersPage,
-			PerResource: true, Verbs: []string{"create", "get", "update", "delete"},
-			Run: deleteFinal,
-		},
-		{
-			ID: "delete-again", Area: areaDeletes,
-			Rule:        "Deleting what is already being deleted changes nothing: the object stays, and its metadata.deletionTimestamp.",
-			Detail:      "Deletes an object that has a finalizer twice, more than a second apart. The second DELETE may succeed or conflict.",
-			Reference:   finalizersPage,
-			PerResource: true, Verbs: []string{"create", "get", "delete"}, Slow: true,
-			Run: deleteAgain,
-		},
-		{
-			ID: "delete-propagation", Area: areaDeletes,
-			Rule:        "The propagationPolicy Orphan gives an object the finalizer orphan, Foreground gives it foregroundDeletion, and Background neither.",
-			Detail:      "Deletes objects that have a finalizer with each policy. A server without a garbage collector may use neither finalizer, but not one of them.",
-			Reference:   "https://kubernetes.io/docs/concepts/architecture/garbage-collection/#foreground-deletion",
-			PerResource: true, Verbs: []string{"create", "get", "delete"},
-			Run: deletePropagation,
-		},
-	}
-}
 
 // makeHeld makes an object that a finalizer holds.
 func makeHeld(ctx context.Context, p *conformance.Probe) (*unstructured.Unstructured, error) {
@@ -91,11 +56,31 @@ func deletionOf(object *unstructured.Unstructured) string {
 	return deletion
 }
 
-func deleteFinalizers(ctx context.Context, p *conformance.Probe) error {
+func deletesHeldRules() []rule {
+	return []rule{deleteFinalizers{}, deleteFinal{}}
+}
+
+type deleteFinalizers struct{}
+
+func (r deleteFinalizers) check() conformance.Check {
+	return conformance.Check{
+		ID: "delete-finalizers", Area: areaDeletes,
+		Rule:        "An object with a finalizer stays when it is deleted, with metadata.deletionTimestamp, and goes once its last finalizer is removed.",
+		Detail:      "Makes objects with a finalizer, deletes and reads them, and removes the finalizer by PUT and by PATCH.",
+		Reference:   finalizersPage,
+		PerResource: true, Verbs: []string{"create", "get", "update", "delete"}, Run: r.run,
+	}
+}
+
+func (deleteFinalizers) run(ctx context.Context, p *conformance.Probe) error {
 	if err := deleteHeld(ctx, p, removeByPut); err != nil || !p.Resource.Has("patch") {
 		return err
 	}
 	return deleteHeld(ctx, p, removeByPatch)
+}
+
+func (deleteFinalizers) broken() broken.Server {
+	return broken.That("deletes objects at once, whatever finalizers they have", onAsked(broken.And(broken.Method(http.MethodDelete), broken.Single, isReal), func(next http.Handler, r *http.Request) { takeFinalizers(next, r) }))
 }
 
 // deleteHeld deletes an object with a finalizer, which remove removes.
@@ -159,7 +144,42 @@ func withoutOurs(object *unstructured.Unstructured) []string {
 	return slices.DeleteFunc(slices.Clone(object.GetFinalizers()), func(finalizer string) bool { return finalizer == conformance.Finalizer })
 }
 
-func deleteFinal(ctx context.Context, p *conformance.Probe) error {
+// onAsked has do send requests of its own before one is passed on.
+func onAsked(match broken.Match, do func(next http.Handler, r *http.Request)) func(http.Handler) http.Handler {
+	return broken.Instead(match, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		do(next, r)
+		next.ServeHTTP(w, r)
+	})
+}
+
+// takeFinalizers takes all finalizers from the object that a request is about.
+func takeFinalizers(next http.Handler, r *http.Request) {
+	if object := present(next, r); object != nil && broken.FieldsOf(object, "metadata")["finalizers"] != nil {
+		broken.Also(next, r, http.MethodPatch, "", broken.MergePatch, map[string]any{"metadata": map[string]any{"finalizers": nil}})
+	}
+}
+
+// present returns the object that a request is about; nil if there is none.
+func present(next http.Handler, r *http.Request) map[string]any {
+	if a := broken.Also(next, r, http.MethodGet, "", "", nil); a.OK() {
+		return a.Object()
+	}
+	return nil
+}
+
+type deleteFinal struct{}
+
+func (r deleteFinal) check() conformance.Check {
+	return conformance.Check{
+		ID: "delete-final", Area: areaDeletes,
+		Rule:        "What is being deleted can't be brought back, and gets no more finalizers.",
+		Detail:      "Clears metadata.deletionTimestamp and adds a finalizer by PUT, which the server may refuse or ignore.",
+		Reference:   finalizersPage,
+		PerResource: true, Verbs: []string{"create", "get", "update", "delete"}, Run: r.run,
+	}
+}
+
+func (deleteFinal) run(ctx context.Context, p *conformance.Probe) error {
 	doomed, err := makeDoomed(ctx, p)
 	if err != nil {
 		return err
@@ -193,102 +213,24 @@ func deleteFinal(ctx context.Context, p *conformance.Probe) error {
 	return nil
 }
 
-func deleteAgain(ctx context.Context, p *conformance.Probe) error {
-	doomed, err := makeDoomed(ctx, p)
-	if err != nil {
-		return err
-	}
-	name := doomed.GetName()
-	if err := p.Pause(ctx, nextSecond); err != nil {
-		return err
-	}
-	response, err := p.Send(ctx, conformance.Delete(p.Path(name), conformance.DeleteNow()))
-	if err != nil {
-		return err
-	}
-	if !response.OK() && response.Code != http.StatusConflict {
-		return response.Fail("success or 409 Conflict, because the object is still there and being deleted")
-	}
-	response, object, err := look(ctx, p, name)
-	switch {
-	case err != nil:
-		return err
-	case object == nil:
-		return response.Fail("the object, which still has the finalizer %s", conformance.Finalizer)
-	case deletionOf(object) != deletionOf(doomed):
-		return response.Fail("metadata.deletionTimestamp to be %s still", deletionOf(doomed))
-	}
-	return nil
+func (deleteFinal) broken() broken.Server {
+	return broken.That("brings back what is being deleted if a PUT has no deletionTimestamp", onAsked(broken.Method(http.MethodPut, broken.Single), resurrect))
 }
 
-// marks are the finalizers by which policies are carried out.
-var marks = map[metav1.DeletionPropagation]string{ //nolint:gochecknoglobals // A constant.
-	metav1.DeletePropagationOrphan:     metav1.FinalizerOrphanDependents,
-	metav1.DeletePropagationForeground: metav1.FinalizerDeleteDependents,
-	metav1.DeletePropagationBackground: "",
-}
-
-// marked is how an object was deleted with a policy.
-type marked struct {
-	*conformance.Response
-
-	policy metav1.DeletionPropagation
-	// shown tells whether DELETE answered with the object: what GET shows later may have changed.
-	shown      bool
-	finalizers []string
-}
-
-// done tells whether the object has got the finalizer of the policy.
-func (m *marked) done() bool { return slices.Contains(m.finalizers, marks[m.policy]) }
-
-func deletePropagation(ctx context.Context, p *conformance.Probe) error {
-	if p.Resource.Kind == "Event" {
-		return conformance.Leave("nothing belongs to Events")
+// resurrect makes what is being deleted anew, as it was before, if that is what a PUT wants.
+func resurrect(next http.Handler, r *http.Request) {
+	var sent map[string]any
+	if json.Unmarshal(broken.BodyOf(r), &sent) != nil || broken.FieldsOf(sent, "metadata")["deletionTimestamp"] != nil {
+		return
 	}
-	var results []*marked
-	for _, policy := range []metav1.DeletionPropagation{metav1.DeletePropagationOrphan, metav1.DeletePropagationForeground, metav1.DeletePropagationBackground} {
-		result, err := deleteMarked(ctx, p, policy)
-		if err != nil {
-			return err
-		}
-		for _, finalizer := range result.finalizers {
-			for other, mark := range marks {
-				if finalizer == mark && other != policy {
-					return result.Fail("the finalizers of the object to be without %s: it was deleted with the propagationPolicy %s", mark, policy)
-				}
-			}
-		}
-		results = append(results, result)
+	object := present(next, r)
+	if object == nil || broken.FieldsOf(object, "metadata")["deletionTimestamp"] == nil {
+		return
 	}
-	orphan, foreground := results[0], results[1]
-	switch {
-	case !orphan.done() && !foreground.done():
-		return conformance.Leave("the server has no garbage collector, or ignores the propagationPolicy: neither Orphan nor Foreground is marked by a finalizer")
-	case !orphan.done() && orphan.shown:
-		return orphan.Fail("the object with the finalizer %s, because Foreground is marked by a finalizer, too", marks[orphan.policy])
-	case !foreground.done() && foreground.shown:
-		return foreground.Fail("the object with the finalizer %s, because Orphan is marked by a finalizer, too", marks[foreground.policy])
+	takeFinalizers(next, r)
+	metadata := broken.FieldsOf(object, "metadata")
+	for _, field := range []string{"uid", "resourceVersion", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "managedFields"} {
+		delete(metadata, field)
 	}
-	return nil
-}
-
-// deleteMarked deletes an object with a policy.
-func deleteMarked(ctx context.Context, p *conformance.Probe, policy metav1.DeletionPropagation) (*marked, error) {
-	held, err := makeHeld(ctx, p)
-	if err != nil {
-		return nil, err
-	}
-	response, err := p.Prepare(ctx, "delete the object", conformance.Delete(p.Path(held.GetName()), deleteWith("propagationPolicy", policy)))
-	if err != nil {
-		return nil, err
-	}
-	result := &marked{Response: response, policy: policy}
-	if answered, err := response.Object(); err == nil && answered.GetName() == held.GetName() {
-		result.shown, result.finalizers = true, answered.GetFinalizers()
-	}
-	_, object, err := look(ctx, p, held.GetName())
-	if object != nil {
-		result.finalizers = append(result.finalizers, object.GetFinalizers()...)
-	}
-	return result, err
+	broken.Also(next, r, http.MethodPost, strings.TrimSuffix(r.URL.Path, "/"+broken.PlaceOf(r).Name), "application/json", object)
 }

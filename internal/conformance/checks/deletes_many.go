@@ -11,52 +11,31 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/docket-project/docket/internal/conformance"
+	"github.com/docket-project/docket/internal/conformance/broken"
 )
-
-func deletesOfMany() []conformance.Check {
-	verbs := []string{"create", "get", "delete", "deletecollection"}
-	return []conformance.Check{
-		{
-			ID: "deletecollection-selector", Area: areaDeletes,
-			Rule:        "DELETE of a collection deletes what labelSelector and fieldSelector select, and nothing else.",
-			Detail:      "Deletes by a label, then by metadata.name, and looks at what is left.",
-			Reference:   apiConventions + "#verbs-on-resources",
-			PerResource: true, Verbs: verbs, Isolated: true,
-			Run: deleteCollectionSelector,
-		},
-		{
-			ID: "deletecollection-selector-invalid", Area: areaDeletes,
-			Rule:        "DELETE of a collection with a selector that the server does not understand is refused with 400 or 422, and deletes nothing.",
-			Detail:      "Sends a fieldSelector about a field that does not exist, and a labelSelector that can't be parsed. A server that ignores them deletes everything.",
-			Reference:   "https://kubernetes.io/docs/concepts/overview/working-with-objects/field-selectors/#supported-fields",
-			PerResource: true, Verbs: verbs, Isolated: true,
-			Run: deleteCollectionSelectorInvalid,
-		},
-		{
-			ID: "deletecollection-dry-run", Area: areaDeletes,
-			Rule:        "DELETE of a collection with dryRun=All deletes nothing.",
-			Detail:      "Sends dryRun in the body, and as a parameter. The server may refuse dry runs.",
-			Reference:   apiConcepts + "#dry-run",
-			PerResource: true, Verbs: verbs, Isolated: true,
-			Run: deleteCollectionDryRun,
-		},
-		{
-			ID: "deletecollection-answer", Area: areaDeletes,
-			Rule:        "DELETE of a collection is answered with a Status of success or with a list.",
-			Detail:      "Deletes two objects at once. What of them the list has is none of its business.",
-			Reference:   apiConventions + "#response-status-kind",
-			PerResource: true, Verbs: verbs, Isolated: true,
-			Run: deleteCollectionAnswer,
-		},
-	}
-}
 
 // deleteOurs deletes what is selected of what the probe has made.
 func deleteOurs(ctx context.Context, p *conformance.Probe, options any, query ...string) (*conformance.Response, error) {
 	return p.Send(ctx, conformance.Delete(p.Collection(), options, ours(p, query...)...))
 }
 
-func deleteCollectionSelector(ctx context.Context, p *conformance.Probe) error {
+func deletesManyRules() []rule {
+	return []rule{deleteCollectionSelector{}, deleteCollectionSelectorInvalid{}, deleteCollectionDryRun{}, deleteCollectionAnswer{}}
+}
+
+type deleteCollectionSelector struct{}
+
+func (r deleteCollectionSelector) check() conformance.Check {
+	return conformance.Check{
+		ID: "deletecollection-selector", Area: areaDeletes,
+		Rule:        "DELETE of a collection deletes what labelSelector and fieldSelector select, and nothing else.",
+		Detail:      "Deletes by a label, then by metadata.name, and looks at what is left.",
+		Reference:   apiConventions + "#verbs-on-resources",
+		PerResource: true, Verbs: []string{"create", "get", "delete", "deletecollection"}, Isolated: true, Run: r.run,
+	}
+}
+
+func (deleteCollectionSelector) run(ctx context.Context, p *conformance.Probe) error {
 	red, err := makeLabelled(ctx, p, map[string]string{colorLabel: "red"})
 	if err != nil {
 		return err
@@ -83,6 +62,14 @@ func deleteCollectionSelector(ctx context.Context, p *conformance.Probe) error {
 	return goesAlone(ctx, p, plain[0], blue, plain[1])
 }
 
+func (deleteCollectionSelector) broken() broken.Server {
+	return broken.That("ignores the fieldSelector when it deletes a collection", broken.OnRequest(broken.Method(http.MethodDelete, broken.Collection), func(r *http.Request) {
+		if strings.HasPrefix(r.URL.Query().Get("fieldSelector"), "metadata.name=") {
+			broken.SetQuery(r, "fieldSelector", "")
+		}
+	}))
+}
+
 // goesAlone returns a failure unless one object goes and the others stay.
 func goesAlone(ctx context.Context, p *conformance.Probe, one string, others ...string) error {
 	for _, other := range others {
@@ -97,7 +84,19 @@ func goesAlone(ctx context.Context, p *conformance.Probe, one string, others ...
 	return last.Fail("404 Not Found, because the selector selects the object")
 }
 
-func deleteCollectionSelectorInvalid(ctx context.Context, p *conformance.Probe) error {
+type deleteCollectionSelectorInvalid struct{}
+
+func (r deleteCollectionSelectorInvalid) check() conformance.Check {
+	return conformance.Check{
+		ID: "deletecollection-selector-invalid", Area: areaDeletes,
+		Rule:        "DELETE of a collection with a selector that the server does not understand is refused with 400 or 422, and deletes nothing.",
+		Detail:      "Sends a fieldSelector about a field that does not exist, and a labelSelector that can't be parsed. A server that ignores them deletes everything.",
+		Reference:   "https://kubernetes.io/docs/concepts/overview/working-with-objects/field-selectors/#supported-fields",
+		PerResource: true, Verbs: []string{"create", "get", "delete", "deletecollection"}, Isolated: true, Run: r.run,
+	}
+}
+
+func (deleteCollectionSelectorInvalid) run(ctx context.Context, p *conformance.Probe) error {
 	object, err := p.Make(ctx)
 	if err != nil {
 		return err
@@ -117,7 +116,23 @@ func deleteCollectionSelectorInvalid(ctx context.Context, p *conformance.Probe) 
 	return nil
 }
 
-func deleteCollectionDryRun(ctx context.Context, p *conformance.Probe) error {
+func (deleteCollectionSelectorInvalid) broken() broken.Server {
+	return broken.That("deletes everything if it does not know the field of the fieldSelector", broken.AgainIf(broken.Method(http.MethodDelete, broken.Collection), broken.IsBadRequest, "fieldSelector"))
+}
+
+type deleteCollectionDryRun struct{}
+
+func (r deleteCollectionDryRun) check() conformance.Check {
+	return conformance.Check{
+		ID: "deletecollection-dry-run", Area: areaDeletes,
+		Rule:        "DELETE of a collection with dryRun=All deletes nothing.",
+		Detail:      "Sends dryRun in the body, and as a parameter. The server may refuse dry runs.",
+		Reference:   apiConcepts + "#dry-run",
+		PerResource: true, Verbs: []string{"create", "get", "delete", "deletecollection"}, Isolated: true, Run: r.run,
+	}
+}
+
+func (deleteCollectionDryRun) run(ctx context.Context, p *conformance.Probe) error {
 	names, err := makeSome(ctx, p, 2)
 	if err != nil {
 		return err
@@ -139,7 +154,23 @@ func deleteCollectionDryRun(ctx context.Context, p *conformance.Probe) error {
 	return nil
 }
 
-func deleteCollectionAnswer(ctx context.Context, p *conformance.Probe) error {
+func (deleteCollectionDryRun) broken() broken.Server {
+	return broken.That("ignores dryRun in the body when it deletes a collection", broken.OnSentObject(broken.Method(http.MethodDelete, broken.Collection), func(options map[string]any) { delete(options, "dryRun") }))
+}
+
+type deleteCollectionAnswer struct{}
+
+func (r deleteCollectionAnswer) check() conformance.Check {
+	return conformance.Check{
+		ID: "deletecollection-answer", Area: areaDeletes,
+		Rule:        "DELETE of a collection is answered with a Status of success or with a list.",
+		Detail:      "Deletes two objects at once. What of them the list has is none of its business.",
+		Reference:   apiConventions + "#response-status-kind",
+		PerResource: true, Verbs: []string{"create", "get", "delete", "deletecollection"}, Isolated: true, Run: r.run,
+	}
+}
+
+func (deleteCollectionAnswer) run(ctx context.Context, p *conformance.Probe) error {
 	if _, err := makeSome(ctx, p, 2); err != nil {
 		return err
 	}
@@ -166,4 +197,12 @@ func deleteCollectionAnswer(ctx context.Context, p *conformance.Probe) error {
 		return response.Fail(expected)
 	}
 	return nil
+}
+
+func (deleteCollectionAnswer) broken() broken.Server {
+	return broken.That("answers DELETE of a collection with a number", broken.OnAnswered(broken.And(broken.Method(http.MethodDelete), broken.Collection, isReal), func(object map[string]any) {
+		items, _ := object["items"].([]any)
+		clear(object)
+		object["deleted"] = len(items)
+	}))
 }
