@@ -24,7 +24,7 @@ type rule interface {
 // rules returns the rules in the order in which they are listed.
 func rules() []rule {
 	return slices.Concat(
-		discovery(), openapi(), reads(), creates(), updates(), statuses(), patches(), applies(), dryRuns(), bodies(), values(), deletes(),
+		discovery(), openapi(), reads(), creates(), updates(), statuses(), patches(), applies(), dryRuns(), bodies(), values(), deletes(), lists(),
 	)
 }
 
@@ -32,8 +32,8 @@ func rules() []rule {
 func All() []conformance.Check {
 	return slices.Concat(
 		checksOf(discovery()), checksOf(openapi()), checksOf(reads()), checksOf(creates()), checksOf(updates()), checksOf(statuses()), checksOf(patches()),
-		checksOf(applies()), checksOf(dryRuns()), checksOf(bodies()), checksOf(values()), checksOf(deletes()), lists(), watches(), formats(), versions(),
-		namespaces(), dependents(), access(), health(),
+		checksOf(applies()), checksOf(dryRuns()), checksOf(bodies()), checksOf(values()), checksOf(deletes()), checksOf(lists()), watches(), formats(),
+		versions(), namespaces(), dependents(), access(), health(),
 	)
 }
 

@@ -6,6 +6,7 @@ package checks
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"reflect"
 	"slices"
 	"strings"
@@ -13,9 +14,26 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/docket-project/docket/internal/conformance"
+	"github.com/docket-project/docket/internal/conformance/broken"
 )
 
-func listKind(ctx context.Context, p *conformance.Probe) error {
+func listsContentRules() []rule {
+	return []rule{listKind{}, listResourceVersion{}, listComplete{}, listItems{}, listAllNamespaces{}}
+}
+
+type listKind struct{}
+
+func (r listKind) check() conformance.Check {
+	return conformance.Check{
+		ID: "list-kind", Area: areaLists,
+		Rule:        "A list has a kind that ends with List, the apiVersion of the group version, and an array as items, also if it is empty.",
+		Detail:      "Lists nothing, then one object.",
+		Reference:   apiConventions + "#types-kinds",
+		PerResource: true, Verbs: []string{"create", "get", "list"}, Run: r.run,
+	}
+}
+
+func (listKind) run(ctx context.Context, p *conformance.Probe) error {
 	if err := wantListKind(ctx, p); err != nil {
 		return err
 	}
@@ -23,6 +41,10 @@ func listKind(ctx context.Context, p *conformance.Probe) error {
 		return err
 	}
 	return wantListKind(ctx, p)
+}
+
+func (listKind) broken() broken.Server {
+	return broken.That("answers with lists of the kind List", onLists(broken.And(), func(list map[string]any, _ []any) { list["kind"] = "List" }))
 }
 
 func wantListKind(ctx context.Context, p *conformance.Probe) error {
@@ -47,7 +69,29 @@ func wantListKind(ctx context.Context, p *conformance.Probe) error {
 	return nil
 }
 
-func listResourceVersion(ctx context.Context, p *conformance.Probe) error {
+// onLists has edit change lists, if nothing but lists of whole objects is accepted.
+func onLists(match broken.Match, edit func(list map[string]any, items []any)) func(http.Handler) http.Handler {
+	whole := func(r *http.Request) bool { return !strings.Contains(r.Header.Get("Accept"), "as=") }
+	return broken.OnAnswered(broken.And(broken.Listing, whole, match), func(list map[string]any) {
+		if items, ok := list["items"].([]any); ok {
+			edit(list, items)
+		}
+	})
+}
+
+type listResourceVersion struct{}
+
+func (r listResourceVersion) check() conformance.Check {
+	return conformance.Check{
+		ID: "list-resource-version", Area: areaLists,
+		Rule:        "A list has a metadata.resourceVersion, which is not 0 and not older than its items.",
+		Detail:      "Lists objects of one namespace and of all. Which is older is compared only if the resourceVersions are numbers.",
+		Reference:   apiConcepts + "#efficient-detection-of-changes",
+		PerResource: true, Verbs: []string{"create", "get", "list"}, Run: r.run,
+	}
+}
+
+func (listResourceVersion) run(ctx context.Context, p *conformance.Probe) error {
 	if _, err := makeSome(ctx, p, 2); err != nil {
 		return err
 	}
@@ -55,6 +99,10 @@ func listResourceVersion(ctx context.Context, p *conformance.Probe) error {
 		return err
 	}
 	return wantListVersion(ctx, p, p.Resource.CollectionPath(""))
+}
+
+func (listResourceVersion) broken() broken.Server {
+	return broken.That("has an old resourceVersion for lists over all namespaces", onLists(everywhere, func(list map[string]any, _ []any) { broken.FieldsOf(list, "metadata")["resourceVersion"] = "1" }))
 }
 
 func wantListVersion(ctx context.Context, p *conformance.Probe, path string) error {
@@ -75,7 +123,25 @@ func wantListVersion(ctx context.Context, p *conformance.Probe, path string) err
 	return nil
 }
 
-func listComplete(ctx context.Context, p *conformance.Probe) error {
+// everywhere matches requests about the objects of all namespaces.
+func everywhere(r *http.Request) bool {
+	p := broken.PlaceOf(r)
+	return p != nil && p.Namespace == ""
+}
+
+type listComplete struct{}
+
+func (r listComplete) check() conformance.Check {
+	return conformance.Check{
+		ID: "list-complete", Area: areaLists,
+		Rule:        "What was created is in the very next list, with all its content.",
+		Detail:      "Lists right after creating, and compares all but metadata and status with what GET answers.",
+		Reference:   apiConcepts + listVersionsAnchor,
+		PerResource: true, Verbs: []string{"create", "get", "list"}, Run: r.run,
+	}
+}
+
+func (listComplete) run(ctx context.Context, p *conformance.Probe) error {
 	made, err := p.Make(ctx)
 	if err != nil {
 		return err
@@ -101,6 +167,10 @@ func listComplete(ctx context.Context, p *conformance.Probe) error {
 		}
 	}
 	return nil
+}
+
+func (listComplete) broken() broken.Server {
+	return broken.That("lists objects without their spec", onItems(func(item map[string]any) { delete(item, "spec") }))
 }
 
 // fieldsOfContent returns the names of what objects have besides metadata and status.
@@ -139,7 +209,30 @@ func readSteady(ctx context.Context, p *conformance.Probe, name string) (*unstru
 	return nil, nil, conformance.Leave("somebody changes the objects of the resource all the time")
 }
 
-func listItems(ctx context.Context, p *conformance.Probe) error {
+// onItems has edit change the items of lists of whole objects.
+func onItems(edit func(item map[string]any)) func(http.Handler) http.Handler {
+	return onLists(broken.And(), func(_ map[string]any, items []any) {
+		for _, one := range items {
+			if item, ok := one.(map[string]any); ok {
+				edit(item)
+			}
+		}
+	})
+}
+
+type listItems struct{}
+
+func (r listItems) check() conformance.Check {
+	return conformance.Check{
+		ID: "list-items", Area: areaLists,
+		Rule:        "The items of a list have the same metadata as GET shows.",
+		Detail:      "Compares name, namespace, uid, resourceVersion, generation, labels, annotations and the like.",
+		Reference:   apiConventions + "#metadata",
+		PerResource: true, Verbs: []string{"create", "get", "list"}, Run: r.run,
+	}
+}
+
+func (listItems) run(ctx context.Context, p *conformance.Probe) error {
 	object := p.New()
 	object.SetAnnotations(map[string]string{sizeLabel: "large"})
 	made, err := p.Create(ctx, object)
@@ -166,7 +259,23 @@ func listItems(ctx context.Context, p *conformance.Probe) error {
 	return nil
 }
 
-func listAllNamespaces(ctx context.Context, p *conformance.Probe) error {
+func (listItems) broken() broken.Server {
+	return broken.That("lists objects without their uid", onItems(func(item map[string]any) { delete(broken.FieldsOf(item, "metadata"), "uid") }))
+}
+
+type listAllNamespaces struct{}
+
+func (r listAllNamespaces) check() conformance.Check {
+	return conformance.Check{
+		ID: "list-all-namespaces", Area: areaLists,
+		Rule:        "A list without a namespace has the objects of all namespaces, one of a namespace only those of that namespace.",
+		Detail:      "Makes objects in two namespaces, and lists everywhere and in both.",
+		Reference:   apiConcepts + "#resource-uris",
+		PerResource: true, Verbs: []string{"create", "get", "list"}, Run: r.run,
+	}
+}
+
+func (listAllNamespaces) run(ctx context.Context, p *conformance.Probe) error {
 	if p.Namespace == "" {
 		return conformance.Leave("the resource has no namespaces")
 	}
@@ -197,6 +306,16 @@ func listAllNamespaces(ctx context.Context, p *conformance.Probe) error {
 		}
 	}
 	return nil
+}
+
+func (listAllNamespaces) broken() broken.Server {
+	return broken.That("lists the objects of one namespace where those of all are wanted", onLists(everywhere, func(list map[string]any, items []any) {
+		namespace := func(item any) any {
+			object, _ := item.(map[string]any)
+			return broken.FieldsOf(object, "metadata")["namespace"]
+		}
+		list["items"] = slices.DeleteFunc(items, func(item any) bool { return namespace(item) != namespace(items[0]) })
+	}))
 }
 
 // wantNames returns a failure unless a list has just the objects with these names.

@@ -5,12 +5,16 @@ package checks
 
 import (
 	"context"
+	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 
 	"github.com/docket-project/docket/internal/conformance"
+	"github.com/docket-project/docket/internal/conformance/broken"
 )
 
 const (
@@ -42,7 +46,23 @@ func pageAfter(ctx context.Context, p *conformance.Probe, page *listed) (*listed
 	return listOf(response)
 }
 
-func listPages(ctx context.Context, p *conformance.Probe) error {
+func listsPagesRules() []rule {
+	return []rule{listPages{}, listSnapshot{}, listRemaining{}, listContinueInvalid{}}
+}
+
+type listPages struct{}
+
+func (r listPages) check() conformance.Check {
+	return conformance.Check{
+		ID: "list-pages", Area: areaLists,
+		Rule:        "Pages of a list have at most as many items as limit says, together each object once, and the last one has no continue.",
+		Detail:      "Lists five objects with limit=2. The server may ignore limits, if it shows everything then.",
+		Reference:   apiConcepts + chunksAnchor,
+		PerResource: true, Verbs: []string{"create", "get", "list"}, Run: r.run,
+	}
+}
+
+func (listPages) run(ctx context.Context, p *conformance.Probe) error {
 	names, err := makeSome(ctx, p, pagedObjects)
 	if err != nil {
 		return err
@@ -86,7 +106,27 @@ func listPages(ctx context.Context, p *conformance.Probe) error {
 	return nil
 }
 
-func listSnapshot(ctx context.Context, p *conformance.Probe) error {
+func (listPages) broken() broken.Server {
+	return broken.That("shows one item more on a page than limit allows", broken.OnRequest(broken.And(broken.Listing, broken.HasQuery("limit")), func(r *http.Request) {
+		if limit, err := strconv.Atoi(r.URL.Query().Get("limit")); err == nil && limit > 0 {
+			broken.SetQuery(r, "limit", strconv.Itoa(limit+1))
+		}
+	}))
+}
+
+type listSnapshot struct{}
+
+func (r listSnapshot) check() conformance.Check {
+	return conformance.Check{
+		ID: "list-snapshot", Area: areaLists,
+		Rule:        "All pages of a list show one state: what is created or deleted meanwhile makes no difference.",
+		Detail:      "Creates and deletes an object after the first page. All pages have the same resourceVersion, unless the server says 410 because it has the state no more.",
+		Reference:   apiConcepts + chunksAnchor,
+		PerResource: true, Verbs: []string{"create", "get", "list", "delete"}, Run: r.run,
+	}
+}
+
+func (listSnapshot) run(ctx context.Context, p *conformance.Probe) error {
 	names, err := makeSome(ctx, p, pagedObjects)
 	if err != nil {
 		return err
@@ -127,6 +167,12 @@ func listSnapshot(ctx context.Context, p *conformance.Probe) error {
 	return nil
 }
 
+func (listSnapshot) broken() broken.Server {
+	return broken.That("shows on further pages what is there by then", broken.OnRequest(broken.And(broken.Listing, broken.HasQuery("continue")), func(r *http.Request) {
+		broken.SetQuery(r, "continue", tokenOfNow(r.URL.Query().Get("continue")))
+	}))
+}
+
 // snapshotError leaves out what another check finds wrong with pages.
 func snapshotError(err error) error {
 	var failure *conformance.Failure
@@ -136,7 +182,33 @@ func snapshotError(err error) error {
 	return err
 }
 
-func listRemaining(ctx context.Context, p *conformance.Probe) error {
+// tokenOfNow returns a continue token of the library of API servers without its resourceVersion.
+func tokenOfNow(token string) string {
+	var content map[string]any
+	data, err := base64.RawURLEncoding.DecodeString(token)
+	if err != nil || json.Unmarshal(data, &content) != nil || content["rv"] == nil {
+		return token
+	}
+	content["rv"] = -1
+	if data, err = json.Marshal(content); err != nil {
+		return token
+	}
+	return base64.RawURLEncoding.EncodeToString(data)
+}
+
+type listRemaining struct{}
+
+func (r listRemaining) check() conformance.Check {
+	return conformance.Check{
+		ID: "list-remaining", Area: areaLists,
+		Rule:        "A list has remainingItemCount only if there are more pages, and not if objects are selected.",
+		Detail:      "Lists with and without limit and selector. The server may leave the count out, and it may be an estimate.",
+		Reference:   listMetaPage,
+		PerResource: true, Verbs: []string{"create", "get", "list"}, Run: r.run,
+	}
+}
+
+func (listRemaining) run(ctx context.Context, p *conformance.Probe) error {
 	if _, err := makeSome(ctx, p, 2); err != nil {
 		return err
 	}
@@ -166,7 +238,27 @@ func listRemaining(ctx context.Context, p *conformance.Probe) error {
 	return nil
 }
 
-func listContinueInvalid(ctx context.Context, p *conformance.Probe) error {
+func (listRemaining) broken() broken.Server {
+	return broken.That("counts what the selector does not select as remaining", onLists(broken.And(broken.HasQuery("limit"), broken.HasQuery("labelSelector")), func(list map[string]any, _ []any) {
+		if metadata := broken.FieldsOf(list, "metadata"); metadata["continue"] != nil {
+			metadata["remainingItemCount"] = 1000
+		}
+	}))
+}
+
+type listContinueInvalid struct{}
+
+func (r listContinueInvalid) check() conformance.Check {
+	return conformance.Check{
+		ID: "list-continue-invalid", Area: areaLists,
+		Rule:        "A continue token that the server has not made is refused with 400, 410 or 422, never answered with a list.",
+		Detail:      "Sends tokens that are no tokens. It does not apply to servers without pages.",
+		Reference:   apiConcepts + chunksAnchor,
+		PerResource: true, Verbs: []string{"create", "get", "list"}, Run: r.run,
+	}
+}
+
+func (listContinueInvalid) run(ctx context.Context, p *conformance.Probe) error {
 	if _, err := makeSome(ctx, p, pageSize+1); err != nil {
 		return err
 	}
@@ -188,4 +280,8 @@ func listContinueInvalid(ctx context.Context, p *conformance.Probe) error {
 		}
 	}
 	return nil
+}
+
+func (listContinueInvalid) broken() broken.Server {
+	return broken.That("begins again when a continue token makes no sense", broken.AgainIf(broken.And(broken.Listing, broken.HasQuery("continue")), broken.IsBadRequest, "continue"))
 }

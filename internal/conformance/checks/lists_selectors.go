@@ -6,8 +6,14 @@ package checks
 import (
 	"context"
 	"net/http"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/docket-project/docket/internal/conformance"
+	"github.com/docket-project/docket/internal/conformance/broken"
 )
 
 // noSuchField is one that no kind has.
@@ -16,7 +22,23 @@ const noSuchField = "spec.conformanceNoSuchField"
 // malformedSelectors are no label selectors.
 var malformedSelectors = []string{colorLabel + " in (red", colorLabel + "=red=blue", "!!"} //nolint:gochecknoglobals // A constant.
 
-func listLabelSelector(ctx context.Context, p *conformance.Probe) error {
+func listsSelectorsRules() []rule {
+	return []rule{listLabelSelector{}, listFieldSelector{}, listFieldSelectorUnknown{}, listSelectorMalformed{}}
+}
+
+type listLabelSelector struct{}
+
+func (r listLabelSelector) check() conformance.Check {
+	return conformance.Check{
+		ID: "list-label-selector", Area: areaLists,
+		Rule:        "A labelSelector selects with =, ==, !=, in, notin, key and !key; != and notin also select objects without the label.",
+		Detail:      "Makes three objects with different labels, and lists with each operator.",
+		Reference:   labelSelectorPage,
+		PerResource: true, Verbs: []string{"create", "get", "list"}, Run: r.run,
+	}
+}
+
+func (listLabelSelector) run(ctx context.Context, p *conformance.Probe) error {
 	red, err := makeLabelled(ctx, p, map[string]string{colorLabel: "red", sizeLabel: "large"})
 	if err != nil {
 		return err
@@ -52,7 +74,31 @@ func listLabelSelector(ctx context.Context, p *conformance.Probe) error {
 	return nil
 }
 
-func listFieldSelector(ctx context.Context, p *conformance.Probe) error {
+func (listLabelSelector) broken() broken.Server {
+	return broken.That("does not select objects without the label with !=", broken.OnRequest(broken.And(broken.Listing, broken.HasQuery("labelSelector")), func(r *http.Request) {
+		selector := r.URL.Query().Get("labelSelector")
+		for _, term := range strings.Split(selector, ",") {
+			if key, _, found := strings.Cut(term, "!="); found {
+				selector += "," + key
+			}
+		}
+		broken.SetQuery(r, "labelSelector", selector)
+	}))
+}
+
+type listFieldSelector struct{}
+
+func (r listFieldSelector) check() conformance.Check {
+	return conformance.Check{
+		ID: "list-field-selector", Area: areaLists,
+		Rule:        "A fieldSelector selects by metadata.name and metadata.namespace.",
+		Detail:      "Lists with = and != by both; resources without namespaces only by the name.",
+		Reference:   fieldSelectorPage,
+		PerResource: true, Verbs: []string{"create", "get", "list"}, Run: r.run,
+	}
+}
+
+func (listFieldSelector) run(ctx context.Context, p *conformance.Probe) error {
 	names, err := makeSome(ctx, p, 2)
 	if err != nil {
 		return err
@@ -81,17 +127,66 @@ func listFieldSelector(ctx context.Context, p *conformance.Probe) error {
 	return nil
 }
 
-func listFieldSelectorUnknown(ctx context.Context, p *conformance.Probe) error {
+func (listFieldSelector) broken() broken.Server {
+	return broken.That("ignores != in a fieldSelector", broken.OnRequest(broken.And(broken.Listing, broken.HasQuery("fieldSelector")), func(r *http.Request) {
+		terms := strings.Split(r.URL.Query().Get("fieldSelector"), ",")
+		terms = slices.DeleteFunc(terms, func(term string) bool { return strings.Contains(term, "!=") })
+		broken.SetQuery(r, "fieldSelector", strings.Join(terms, ","))
+	}))
+}
+
+type listFieldSelectorUnknown struct{}
+
+func (r listFieldSelectorUnknown) check() conformance.Check {
+	return conformance.Check{
+		ID: "list-field-selector-unknown", Area: areaLists,
+		Rule:        "A fieldSelector about a field by which the server can't select is refused with 400 or 422, never ignored.",
+		Detail:      "Selects by a field that does not exist.",
+		Reference:   fieldSelectorPage,
+		PerResource: true, Verbs: []string{"list"}, Run: r.run,
+	}
+}
+
+func (listFieldSelectorUnknown) run(ctx context.Context, p *conformance.Probe) error {
 	return wantNoList(ctx, p, ours(p, "fieldSelector", noSuchField+"=1")...)
 }
 
-func listSelectorMalformed(ctx context.Context, p *conformance.Probe) error {
+func (listFieldSelectorUnknown) broken() broken.Server {
+	return broken.That("ignores a fieldSelector about a field that it does not know", broken.AgainIf(broken.And(broken.Listing, func(r *http.Request) bool { return isFieldSelector(r.URL.Query().Get("fieldSelector")) }), broken.IsBadRequest, "fieldSelector"))
+}
+
+// isFieldSelector tells whether a text can be parsed.
+func isFieldSelector(text string) bool {
+	selector, err := fields.ParseSelector(text)
+	return err == nil && !selector.Empty()
+}
+
+type listSelectorMalformed struct{}
+
+func (r listSelectorMalformed) check() conformance.Check {
+	return conformance.Check{
+		ID: "list-selector-malformed", Area: areaLists,
+		Rule:        "A selector that can't be parsed is refused with 400 or 422.",
+		Detail:      "Sends several labelSelectors, and a fieldSelector, that are none.",
+		Reference:   labelSelectorPage,
+		PerResource: true, Verbs: []string{"list"}, Run: r.run,
+	}
+}
+
+func (listSelectorMalformed) run(ctx context.Context, p *conformance.Probe) error {
 	for _, selector := range malformedSelectors {
 		if err := wantNoList(ctx, p, "labelSelector", selector); err != nil {
 			return err
 		}
 	}
 	return wantNoList(ctx, p, ours(p, "fieldSelector", "metadata.name")...)
+}
+
+func (listSelectorMalformed) broken() broken.Server {
+	return broken.That("ignores a labelSelector that it does not understand", broken.WithoutQuery(broken.And(broken.Listing, func(r *http.Request) bool {
+		_, err := labels.Parse(r.URL.Query().Get("labelSelector"))
+		return err != nil
+	}), "labelSelector"))
 }
 
 // wantNoList returns a failure unless a list is refused as a mistake of the client.

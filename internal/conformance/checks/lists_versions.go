@@ -13,12 +13,36 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/docket-project/docket/internal/conformance"
+	"github.com/docket-project/docket/internal/conformance/broken"
 )
 
 // farFuture is how many writes a server does not do before a check ends.
 const farFuture = 1 << 32
 
-func listVersionAny(ctx context.Context, p *conformance.Probe) error {
+func listsVersionsRules() []rule {
+	return []rule{
+		listVersionAny{},
+		listVersionExact{},
+		listVersionNotOlder{},
+		listVersionFuture{},
+		listVersionMalformed{},
+		listMatchWithoutVersion{},
+	}
+}
+
+type listVersionAny struct{}
+
+func (r listVersionAny) check() conformance.Check {
+	return conformance.Check{
+		ID: "list-version-any", Area: areaLists,
+		Rule:        "A list with resourceVersion=0 is answered with a list, of any age.",
+		Detail:      "Lists with and without resourceVersionMatch=NotOlderThan.",
+		Reference:   apiConcepts + listVersionsAnchor,
+		PerResource: true, Verbs: []string{"list"}, Run: r.run,
+	}
+}
+
+func (listVersionAny) run(ctx context.Context, p *conformance.Probe) error {
 	for _, query := range [][]string{{"resourceVersion", "0"}, {"resourceVersion", "0", "resourceVersionMatch", string(metav1.ResourceVersionMatchNotOlderThan)}} {
 		response, err := p.Send(ctx, conformance.Get(p.Collection(), ours(p, query...)...))
 		if err != nil {
@@ -34,7 +58,27 @@ func listVersionAny(ctx context.Context, p *conformance.Probe) error {
 	return nil
 }
 
-func listVersionExact(ctx context.Context, p *conformance.Probe) error {
+func (listVersionAny) broken() broken.Server {
+	return broken.That("takes the resourceVersion 0 for one that has expired", broken.OnAnswer(broken.And(broken.Listing, broken.QueryIs("resourceVersion", "0")), func(_ *http.Request, a *broken.Answer) {
+		if a.OK() {
+			a.Status(http.StatusGone, "Expired", "too old resource version: 0")
+		}
+	}))
+}
+
+type listVersionExact struct{}
+
+func (r listVersionExact) check() conformance.Check {
+	return conformance.Check{
+		ID: "list-version-exact", Area: areaLists,
+		Rule:        "A list with resourceVersionMatch=Exact shows the state of that resourceVersion, or is answered with 410.",
+		Detail:      "Lists, changes an object and makes another one, and lists again with the resourceVersion of the first list.",
+		Reference:   apiConcepts + listVersionsAnchor,
+		PerResource: true, Verbs: []string{"create", "get", "list", "update"}, Run: r.run,
+	}
+}
+
+func (listVersionExact) run(ctx context.Context, p *conformance.Probe) error {
 	made, err := p.Make(ctx)
 	if err != nil {
 		return err
@@ -82,7 +126,23 @@ func listVersionExact(ctx context.Context, p *conformance.Probe) error {
 	return nil
 }
 
-func listVersionNotOlder(ctx context.Context, p *conformance.Probe) error {
+func (listVersionExact) broken() broken.Server {
+	return broken.That("shows the present state where that of a resourceVersion is wanted", broken.WithoutQuery(broken.And(broken.Listing, broken.QueryIs("resourceVersionMatch", "Exact"), broken.HasQuery("resourceVersion")), "resourceVersionMatch", "resourceVersion"))
+}
+
+type listVersionNotOlder struct{}
+
+func (r listVersionNotOlder) check() conformance.Check {
+	return conformance.Check{
+		ID: "list-version-not-older", Area: areaLists,
+		Rule:        "A list with resourceVersionMatch=NotOlderThan shows what was written at that resourceVersion.",
+		Detail:      "Changes an object, and lists with its new resourceVersion.",
+		Reference:   apiConcepts + listVersionsAnchor,
+		PerResource: true, Verbs: []string{"create", "get", "list", "update"}, Run: r.run,
+	}
+}
+
+func (listVersionNotOlder) run(ctx context.Context, p *conformance.Probe) error {
 	made, err := p.Make(ctx)
 	if err != nil {
 		return err
@@ -113,6 +173,10 @@ func listVersionNotOlder(ctx context.Context, p *conformance.Probe) error {
 	return nil
 }
 
+func (listVersionNotOlder) broken() broken.Server {
+	return broken.That("lists from a cache that is one write behind", onLateLists)
+}
+
 // askWhenThere asks for a list again while a server that is behind says so.
 func askWhenThere(ctx context.Context, p *conformance.Probe, query ...string) (*conformance.Response, error) {
 	for try := 1; ; try++ {
@@ -123,7 +187,38 @@ func askWhenThere(ctx context.Context, p *conformance.Probe, query ...string) (*
 	}
 }
 
-func listVersionFuture(ctx context.Context, p *conformance.Probe) error {
+// onLateLists leaves out what was written at the resourceVersion that a list is not to be older than.
+func onLateLists(next http.Handler) http.Handler {
+	return broken.OnAnswer(broken.And(broken.Listing, broken.QueryIs("resourceVersionMatch", "NotOlderThan")), func(r *http.Request, a *broken.Answer) {
+		a.Edit(func(list map[string]any) {
+			items, _ := list["items"].([]any)
+			kept := []any{}
+			for _, one := range items {
+				item, _ := one.(map[string]any)
+				if item != nil && broken.FieldsOf(item, "metadata")["resourceVersion"] != r.URL.Query().Get("resourceVersion") {
+					kept = append(kept, item)
+				}
+			}
+			if items != nil {
+				list["items"] = kept
+			}
+		})
+	})(next)
+}
+
+type listVersionFuture struct{}
+
+func (r listVersionFuture) check() conformance.Check {
+	return conformance.Check{
+		ID: "list-version-future", Area: areaLists,
+		Rule:        "A list with a resourceVersion that there is not yet is answered with an error, never with an older list.",
+		Detail:      "Adds a large number to the resourceVersion of a list. The server may wait first.",
+		Reference:   apiConcepts + "#unavailable-resource-versions",
+		PerResource: true, Verbs: []string{"list"}, Slow: true, Run: r.run,
+	}
+}
+
+func (listVersionFuture) run(ctx context.Context, p *conformance.Probe) error {
 	present, err := presentVersion(ctx, p)
 	if err != nil {
 		return err
@@ -137,6 +232,10 @@ func listVersionFuture(ctx context.Context, p *conformance.Probe) error {
 		return nil
 	}
 	return response.Fail("an error, as 504 Gateway Timeout with a Status, because the resourceVersion is far ahead of %d", present)
+}
+
+func (listVersionFuture) broken() broken.Server {
+	return broken.That("ignores a resourceVersion that it does not have yet", broken.AgainIf(broken.And(broken.Listing, broken.HasQuery("resourceVersion")), func(a *broken.Answer) bool { return a.Code == http.StatusGatewayTimeout }, "resourceVersion", "resourceVersionMatch"))
 }
 
 // presentVersion returns the resourceVersion of a list. Checks are left out if it is no number that
@@ -153,14 +252,45 @@ func presentVersion(ctx context.Context, p *conformance.Probe) (uint64, error) {
 	return number, nil
 }
 
-func listVersionMalformed(ctx context.Context, p *conformance.Probe) error {
+type listVersionMalformed struct{}
+
+func (r listVersionMalformed) check() conformance.Check {
+	return conformance.Check{
+		ID: "list-version-malformed", Area: areaLists,
+		Rule:        "A list with a resourceVersion that is none is refused with 400 or 422.",
+		Detail:      "Sends resourceVersion=abc, if the resourceVersions of the server are numbers.",
+		Reference:   apiConcepts + "#resource-versions",
+		PerResource: true, Verbs: []string{"list"}, Run: r.run,
+	}
+}
+
+func (listVersionMalformed) run(ctx context.Context, p *conformance.Probe) error {
 	if _, err := presentVersion(ctx, p); err != nil {
 		return err
 	}
 	return wantNoList(ctx, p, ours(p, "resourceVersion", "abc")...)
 }
 
-func listMatchWithoutVersion(ctx context.Context, p *conformance.Probe) error {
+func (listVersionMalformed) broken() broken.Server {
+	return broken.That("ignores a resourceVersion that is no number", broken.WithoutQuery(broken.And(broken.Listing, func(r *http.Request) bool {
+		_, err := strconv.ParseUint(r.URL.Query().Get("resourceVersion"), 10, 64)
+		return err != nil
+	}), "resourceVersion"))
+}
+
+type listMatchWithoutVersion struct{}
+
+func (r listMatchWithoutVersion) check() conformance.Check {
+	return conformance.Check{
+		ID: "list-match-without-version", Area: areaLists,
+		Rule:        "A list with resourceVersionMatch but without resourceVersion is refused with 400 or 422.",
+		Detail:      "Sends both matches there are, and with a resourceVersion one that there is not.",
+		Reference:   apiConcepts + listVersionsAnchor,
+		PerResource: true, Verbs: []string{"list"}, Run: r.run,
+	}
+}
+
+func (listMatchWithoutVersion) run(ctx context.Context, p *conformance.Probe) error {
 	for _, query := range [][]string{
 		{"resourceVersionMatch", string(metav1.ResourceVersionMatchNotOlderThan)},
 		{"resourceVersionMatch", string(metav1.ResourceVersionMatchExact)},
@@ -171,4 +301,8 @@ func listMatchWithoutVersion(ctx context.Context, p *conformance.Probe) error {
 		}
 	}
 	return nil
+}
+
+func (listMatchWithoutVersion) broken() broken.Server {
+	return broken.That("ignores resourceVersionMatch without a resourceVersion", broken.WithoutQuery(broken.And(broken.Listing, func(r *http.Request) bool { return !r.URL.Query().Has("resourceVersion") }), "resourceVersionMatch"))
 }
