@@ -25,6 +25,7 @@ type rule interface {
 func rules() []rule {
 	return slices.Concat(
 		discovery(), openapi(), reads(), creates(), updates(), statuses(), patches(), applies(), dryRuns(), bodies(), values(), deletes(), lists(),
+		watches(),
 	)
 }
 
@@ -32,8 +33,8 @@ func rules() []rule {
 func All() []conformance.Check {
 	return slices.Concat(
 		checksOf(discovery()), checksOf(openapi()), checksOf(reads()), checksOf(creates()), checksOf(updates()), checksOf(statuses()), checksOf(patches()),
-		checksOf(applies()), checksOf(dryRuns()), checksOf(bodies()), checksOf(values()), checksOf(deletes()), checksOf(lists()), watches(), formats(),
-		versions(), namespaces(), dependents(), access(), health(),
+		checksOf(applies()), checksOf(dryRuns()), checksOf(bodies()), checksOf(values()), checksOf(deletes()), checksOf(lists()), checksOf(watches()),
+		formats(), versions(), namespaces(), dependents(), access(), health(),
 	)
 }
 

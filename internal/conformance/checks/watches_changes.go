@@ -6,12 +6,14 @@ package checks
 import (
 	"context"
 	"fmt"
-	"reflect"
+	"maps"
+	"net/http"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/docket-project/docket/internal/conformance"
+	"github.com/docket-project/docket/internal/conformance/broken"
 )
 
 // changed makes an object and changes it twice. It returns the states that GET showed.
@@ -44,7 +46,23 @@ func livesAndEnds(ctx context.Context, p *conformance.Probe) (states []*unstruct
 	return states, end, err
 }
 
-func watchEvents(ctx context.Context, p *conformance.Probe) error {
+func watchesChangesRules() []rule {
+	return []rule{watchEvents{}, watchVersions{}, watchDeletedState{}}
+}
+
+type watchEvents struct{}
+
+func (r watchEvents) check() conformance.Check {
+	return conformance.Check{
+		ID: "watch-events", Area: areaWatches,
+		Rule:        "A watch from the resourceVersion of a list delivers the changes after it, in their order, with the objects as they are then.",
+		Detail:      "Makes an object, changes a label of it twice, deletes it, and expects ADDED, MODIFIED, MODIFIED and DELETED. What DELETED has is another check's.",
+		Reference:   apiConcepts + "#efficient-detection-of-changes",
+		PerResource: true, Verbs: []string{"create", "get", "list", "watch", "update", "delete"}, Run: steadily(r.run),
+	}
+}
+
+func (watchEvents) run(ctx context.Context, p *conformance.Probe) error {
 	stream, err := watchFromNow(ctx, p)
 	if err != nil {
 		return err
@@ -80,7 +98,56 @@ func watchEvents(ctx context.Context, p *conformance.Probe) error {
 	}
 }
 
-func watchVersions(ctx context.Context, p *conformance.Probe) error {
+func (watchEvents) broken() broken.Server {
+	return broken.That("sends MODIFIED events with the object as it was before the change", broken.OnEvents(plain, staleContents))
+}
+
+// plain matches requests for objects as they are.
+func plain(r *http.Request) bool { return broken.Collection(r) && !broken.Accepts("as=")(r) }
+
+// staleContents has MODIFIED events show the object before the change.
+func staleContents(*http.Request) func(map[string]any) []map[string]any {
+	known := map[string]map[string]any{}
+	return func(event map[string]any) []map[string]any {
+		object, uid := objectOf(event)
+		if object == nil || uid == "" {
+			return []map[string]any{event}
+		}
+		before := known[uid]
+		known[uid] = object
+		if before != nil && event["type"] == "MODIFIED" {
+			stale, metadata := maps.Clone(before), maps.Clone(broken.FieldsOf(before, "metadata"))
+			metadata["resourceVersion"] = broken.FieldsOf(object, "metadata")["resourceVersion"]
+			stale["metadata"] = metadata
+			event["object"] = stale
+		}
+		return []map[string]any{event}
+	}
+}
+
+// objectOf returns the object of an event, and its uid; nil if the event has none.
+func objectOf(event map[string]any) (object map[string]any, uid string) {
+	object, _ = event["object"].(map[string]any)
+	if object == nil {
+		return nil, ""
+	}
+	uid, _ = broken.FieldsOf(object, "metadata")["uid"].(string)
+	return object, uid
+}
+
+type watchVersions struct{}
+
+func (r watchVersions) check() conformance.Check {
+	return conformance.Check{
+		ID: "watch-versions", Area: areaWatches,
+		Rule:        "The objects of ADDED and MODIFIED events have the resourceVersion that a GET after the change shows.",
+		Detail:      "Looks for the resourceVersions of three states of an object among its events. Where they are numbers, they must not fall.",
+		Reference:   apiConcepts + "#resource-versions",
+		PerResource: true, Verbs: []string{"create", "get", "list", "watch", "update"}, Run: steadily(r.run),
+	}
+}
+
+func (watchVersions) run(ctx context.Context, p *conformance.Probe) error {
 	stream, err := watchFromNow(ctx, p)
 	if err != nil {
 		return err
@@ -118,7 +185,41 @@ func watchVersions(ctx context.Context, p *conformance.Probe) error {
 	return nil
 }
 
-func watchDeletedState(ctx context.Context, p *conformance.Probe) error {
+func (watchVersions) broken() broken.Server {
+	return broken.That("sends MODIFIED events with the resourceVersion from before the change", broken.OnEvents(plain, staleVersions))
+}
+
+// staleVersions has MODIFIED events show the resourceVersion before the change.
+func staleVersions(*http.Request) func(map[string]any) []map[string]any {
+	known := map[string]any{}
+	return func(event map[string]any) []map[string]any {
+		object, uid := objectOf(event)
+		if object == nil || uid == "" {
+			return []map[string]any{event}
+		}
+		metadata := broken.FieldsOf(object, "metadata")
+		before := known[uid]
+		known[uid] = metadata["resourceVersion"]
+		if before != nil && event["type"] == "MODIFIED" {
+			metadata["resourceVersion"] = before
+		}
+		return []map[string]any{event}
+	}
+}
+
+type watchDeletedState struct{}
+
+func (r watchDeletedState) check() conformance.Check {
+	return conformance.Check{
+		ID: "watch-deleted-state", Area: areaWatches,
+		Rule:        "A DELETED event has the last state of the object, with a resourceVersion later than that of the state.",
+		Detail:      "Changes a label of an object and deletes it. The event has to have all labels, annotations and contents that the object had.",
+		Reference:   apiConcepts + "#efficient-detection-of-changes",
+		PerResource: true, Verbs: []string{"create", "get", "list", "watch", "update", "delete"}, Run: steadily(r.run),
+	}
+}
+
+func (watchDeletedState) run(ctx context.Context, p *conformance.Probe) error {
 	stream, err := watchFromNow(ctx, p)
 	if err != nil {
 		return err
@@ -163,87 +264,22 @@ func watchDeletedState(ctx context.Context, p *conformance.Probe) error {
 	}
 }
 
-func watchResume(ctx context.Context, p *conformance.Probe) error {
-	stream, err := watchFromNow(ctx, p)
-	if err != nil {
-		return err
-	}
-	defer stream.Close()
-	kept, err := p.Make(ctx)
-	if err != nil {
-		return err
-	}
-	if _, err := p.Label(ctx, kept.GetName(), stepLabel, "1"); err != nil {
-		return err
-	}
-	lost, err := p.Make(ctx)
-	if err != nil {
-		return err
-	}
-	seen, err := eventsUntilAdded(ctx, stream, lost.GetName(), kept.GetName())
-	if err != nil {
-		return err
-	}
-	stream.Close()
-	from := seen[len(seen)-1].Object.GetResourceVersion()
-	if from == "" {
-		return conformance.Leave("the objects of events have no resourceVersion")
-	}
-	return resume(ctx, p, from, seen, kept.GetName(), lost.GetName())
+func (watchDeletedState) broken() broken.Server {
+	return broken.That("sends DELETED events with the identity of the object only", broken.OnEvents(plain, func(*http.Request) func(map[string]any) []map[string]any { return identityOfDeleted }))
 }
 
-// eventsUntilAdded returns the events about two objects until one of them has been added.
-func eventsUntilAdded(ctx context.Context, stream *conformance.Stream, last, other string) (events []*conformance.Event, err error) {
-	for {
-		event, err := nextAbout(ctx, stream, "ADDED for the second object", last, other)
-		if err != nil {
-			return nil, err
-		}
-		events = append(events, event)
-		if event.Type == eventAdded && event.Object.GetName() == last {
-			return events, nil
-		}
+// identityOfDeleted leaves the objects of DELETED events what is needed to find them.
+func identityOfDeleted(event map[string]any) []map[string]any {
+	object, _ := objectOf(event)
+	if object == nil || event["type"] != "DELETED" {
+		return []map[string]any{event}
 	}
-}
-
-// resume makes changes while nobody watches, and looks whether a watch from the last event that was
-// seen has them and nothing else.
-func resume(ctx context.Context, p *conformance.Probe, from string, seen []*conformance.Event, kept, lost string) error {
-	if _, err := p.Label(ctx, kept, stepLabel, "2"); err != nil {
-		return err
-	}
-	if err := p.Remove(ctx, lost); err != nil {
-		return err
-	}
-	end, err := p.Make(ctx)
-	if err != nil {
-		return err
-	}
-	stream, err := p.MustWatch(ctx, p.Collection(), "labelSelector", p.Selector(), "resourceVersion", from)
-	if err != nil {
-		return err
-	}
-	defer stream.Close()
-	expected := fmt.Sprintf("just what came after the event with the resourceVersion %s: MODIFIED for %s (label %s=2), DELETED for %s, ADDED for %s", from, kept, stepLabel, lost, end.GetName())
-	missing := map[string]bool{kept: true, lost: true}
-	for {
-		event, err := nextAbout(ctx, stream, expected, kept, lost, end.GetName())
-		if err != nil {
-			return err
-		}
-		again := func(one *conformance.Event) bool {
-			return one.Type == event.Type && reflect.DeepEqual(one.Object, event.Object)
-		}
-		name := event.Object.GetName()
-		switch {
-		case name == end.GetName() && len(missing) > 0:
-			return stream.Fail(fmt.Sprintf("before the new object, %d of the two other changes are missing", len(missing)), "%s", expected)
-		case name == end.GetName():
-			return nil
-		case name == kept && stepOf(event.Object) == 2, name == lost && event.Type == eventDeleted:
-			delete(missing, name)
-		case event.Type == eventAdded || slices.ContainsFunc(seen, again):
-			return stream.Fail("the last event is about what was seen before", "%s", expected)
+	metadata := map[string]any{}
+	for _, name := range []string{"name", "namespace", "uid", "resourceVersion"} {
+		if value, ok := broken.FieldsOf(object, "metadata")[name]; ok {
+			metadata[name] = value
 		}
 	}
+	event["object"] = map[string]any{"apiVersion": object["apiVersion"], "kind": object["kind"], "metadata": metadata}
+	return []map[string]any{event}
 }

@@ -6,14 +6,35 @@ package checks
 import (
 	"context"
 	"fmt"
+	"net/http"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/docket-project/docket/internal/conformance"
+	"github.com/docket-project/docket/internal/conformance/broken"
 )
 
 // transition is an event that has to come.
 type transition struct{ kind, name string }
 
-func watchLabelSelector(ctx context.Context, p *conformance.Probe) error {
+func watchesSelectedRules() []rule {
+	return []rule{watchLabelSelector{}, watchFieldSelector{}, watchNamespace{}}
+}
+
+type watchLabelSelector struct{}
+
+func (r watchLabelSelector) check() conformance.Check {
+	return conformance.Check{
+		ID: "watch-label-selector", Area: areaWatches,
+		Rule:        "For a watch with a labelSelector, an object that stops to match is DELETED, one that starts to match is ADDED, and others do not appear.",
+		Detail:      "Changes the label of an object that matches and of one that doesn't. Looks at the types of the events, not at their objects.",
+		Reference:   "https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#list-and-watch-filtering",
+		PerResource: true, Verbs: []string{"create", "get", "list", "watch", "update"}, Run: steadily(r.run),
+	}
+}
+
+func (watchLabelSelector) run(ctx context.Context, p *conformance.Probe) error {
 	version, err := listVersion(ctx, p)
 	if err != nil {
 		return err
@@ -44,6 +65,10 @@ func watchLabelSelector(ctx context.Context, p *conformance.Probe) error {
 		transition{eventAdded, leaves.GetName()}, transition{eventDeleted, leaves.GetName()}, transition{eventAdded, enters.GetName()}, transition{eventAdded, last.GetName()})
 }
 
+func (watchLabelSelector) broken() broken.Server {
+	return broken.That("shows watches those events whose objects match, as they are for all", selectEvents)
+}
+
 // wantTransitions looks whether objects come and go for a watch in this order.
 func wantTransitions(ctx context.Context, stream *conformance.Stream, wanted ...transition) error {
 	var names []string
@@ -71,7 +96,45 @@ func wantTransitions(ctx context.Context, stream *conformance.Stream, wanted ...
 	return nil
 }
 
-func watchFieldSelector(ctx context.Context, p *conformance.Probe) error {
+// selectEvents asks for all events and leaves out those whose objects do not match, without a look at
+// what they were before.
+func selectEvents(next http.Handler) http.Handler {
+	matching := broken.OnEvents(plain, func(r *http.Request) func(map[string]any) []map[string]any {
+		selector, err := labels.Parse(r.URL.Query().Get("labelSelector"))
+		if err != nil {
+			selector = labels.Nothing()
+		}
+		return func(event map[string]any) []map[string]any {
+			object, _ := objectOf(event)
+			if kind := event["type"]; object == nil || kind == "BOOKMARK" || kind == "ERROR" {
+				return []map[string]any{event}
+			}
+			set := labels.Set{}
+			for name, value := range broken.FieldsOf(broken.FieldsOf(object, "metadata"), "labels") {
+				set[name], _ = value.(string)
+			}
+			if !selector.Matches(set) {
+				return nil
+			}
+			return []map[string]any{event}
+		}
+	})
+	return matching(broken.WithoutQuery(broken.And(plain, broken.Watching), "labelSelector")(next))
+}
+
+type watchFieldSelector struct{}
+
+func (r watchFieldSelector) check() conformance.Check {
+	return conformance.Check{
+		ID: "watch-field-selector", Area: areaWatches,
+		Rule:        "A watch with the fieldSelector metadata.name=… shows the object of that name only.",
+		Detail:      "Makes and deletes an object that is not selected, then makes the one that is.",
+		Reference:   "https://kubernetes.io/docs/concepts/overview/working-with-objects/field-selectors/",
+		PerResource: true, Verbs: []string{"create", "get", "list", "watch", "delete"}, Run: steadily(r.run),
+	}
+}
+
+func (watchFieldSelector) run(ctx context.Context, p *conformance.Probe) error {
 	version, err := listVersion(ctx, p)
 	if err != nil {
 		return err
@@ -106,7 +169,23 @@ func watchFieldSelector(ctx context.Context, p *conformance.Probe) error {
 	return nil
 }
 
-func watchNamespace(ctx context.Context, p *conformance.Probe) error {
+func (watchFieldSelector) broken() broken.Server {
+	return broken.That("ignores the fieldSelector of watches", broken.WithoutQuery(broken.And(broken.Collection, broken.Watching), "fieldSelector"))
+}
+
+type watchNamespace struct{}
+
+func (r watchNamespace) check() conformance.Check {
+	return conformance.Check{
+		ID: "watch-namespace", Area: areaWatches,
+		Rule:        "A watch in a namespace shows nothing of another one.",
+		Detail:      "Makes an object in another namespace, then one in that which is watched, and expects just the second one.",
+		Reference:   apiConcepts + "#standard-api-terminology",
+		PerResource: true, Verbs: []string{"create", "get", "list", "watch"}, Run: steadily(r.run),
+	}
+}
+
+func (watchNamespace) run(ctx context.Context, p *conformance.Probe) error {
 	elsewhere, err := p.OtherNamespace(ctx)
 	if err != nil {
 		return err
@@ -134,4 +213,15 @@ func watchNamespace(ctx context.Context, p *conformance.Probe) error {
 		return stream.Fail(event.Type+" has come for "+other.GetName(), "%s", expected)
 	}
 	return nil
+}
+
+func (watchNamespace) broken() broken.Server {
+	return broken.That("shows watches of a namespace all namespaces", broken.OnRequest(broken.And(broken.Collection, broken.Watching), widen))
+}
+
+// widen makes a request about a namespace one about all.
+func widen(r *http.Request) {
+	if place := broken.PlaceOf(r); place != nil && place.Namespace != "" {
+		r.URL.Path = strings.Replace(r.URL.Path, "/namespaces/"+place.Namespace, "", 1)
+	}
 }

@@ -5,9 +5,11 @@ package checks
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 
@@ -15,9 +17,26 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/docket-project/docket/internal/conformance"
+	"github.com/docket-project/docket/internal/conformance/broken"
 )
 
-func watchFromAny(ctx context.Context, p *conformance.Probe) error {
+func watchesStartRules() []rule {
+	return []rule{watchFromAny{}, watchInitialEvents{}, watchTooOld{}, watchVersionMalformed{}}
+}
+
+type watchFromAny struct{}
+
+func (r watchFromAny) check() conformance.Check {
+	return conformance.Check{
+		ID: "watch-from-any", Area: areaWatches,
+		Rule:        "A watch without a resourceVersion, or with 0, begins with an ADDED event for each object that exists.",
+		Detail:      "Makes an object and starts both watches.",
+		Reference:   apiConcepts + "#semantics-for-watch",
+		PerResource: true, Verbs: []string{"create", "get", "watch"}, Run: steadily(r.run),
+	}
+}
+
+func (watchFromAny) run(ctx context.Context, p *conformance.Probe) error {
 	made, err := p.Make(ctx)
 	if err != nil {
 		return err
@@ -26,6 +45,10 @@ func watchFromAny(ctx context.Context, p *conformance.Probe) error {
 		return err
 	}
 	return wantInitialState(ctx, p, made)
+}
+
+func (watchFromAny) broken() broken.Server {
+	return broken.That("begins watches without a resourceVersion with the next change", beginNow)
 }
 
 // wantInitialState looks whether a watch begins with an object that exists.
@@ -52,7 +75,48 @@ func wantInitialState(ctx context.Context, p *conformance.Probe, made *unstructu
 	return nil
 }
 
-func watchInitialEvents(ctx context.Context, p *conformance.Probe) error {
+// beginNow has watches that should begin with what there is begin after it.
+func beginNow(next http.Handler) http.Handler {
+	fromAny := func(r *http.Request) bool {
+		query := r.URL.Query()
+		version := query.Get("resourceVersion")
+		return broken.Collection(r) && broken.Watching(r) && (version == "" || version == "0") && !query.Has("sendInitialEvents")
+	}
+	return broken.OnRequest(fromAny, func(r *http.Request) {
+		query := r.URL.Query()
+		query.Set("resourceVersion", currentVersion(next, r))
+		r.URL.RawQuery = query.Encode()
+	})(next)
+}
+
+// currentVersion returns the resourceVersion of a list of what a watch is about.
+func currentVersion(next http.Handler, watch *http.Request) string {
+	r := watch.Clone(watch.Context())
+	r.URL.RawQuery = url.Values{"limit": {"1"}}.Encode()
+	var list struct {
+		Metadata struct {
+			ResourceVersion string `json:"resourceVersion"`
+		} `json:"metadata"`
+	}
+	if json.Unmarshal(broken.Ask(next, r).Body, &list) != nil {
+		return ""
+	}
+	return list.Metadata.ResourceVersion
+}
+
+type watchInitialEvents struct{}
+
+func (r watchInitialEvents) check() conformance.Check {
+	return conformance.Check{
+		ID: "watch-initial-events", Area: areaWatches,
+		Rule:        "A watch with sendInitialEvents=true has ADDED for each object that exists, then a BOOKMARK that marks their end; servers that can't do so refuse it.",
+		Detail:      "Watches with sendInitialEvents=true, resourceVersionMatch=NotOlderThan and allowWatchBookmarks=true. The BOOKMARK has to have the annotation k8s.io/initial-events-end=true; later changes have to follow. A server that refuses with 4xx or an ERROR event is left alone.",
+		Reference:   apiConcepts + "#streaming-lists",
+		PerResource: true, Verbs: []string{"create", "get", "watch"}, Run: steadily(r.run),
+	}
+}
+
+func (watchInitialEvents) run(ctx context.Context, p *conformance.Probe) error {
 	one, err := p.Make(ctx)
 	if err != nil {
 		return err
@@ -81,6 +145,10 @@ func watchInitialEvents(ctx context.Context, p *conformance.Probe) error {
 	}
 	_, err = nextAbout(ctx, stream, "ADDED for an object made after the initial events", later.GetName())
 	return err
+}
+
+func (watchInitialEvents) broken() broken.Server {
+	return broken.That("does not mark the BOOKMARK after the initial events", broken.OnEvents(broken.Collection, func(*http.Request) func(map[string]any) []map[string]any { return unmarked }))
 }
 
 // wantEndOfInitial looks whether objects come before the bookmark after the initial events.
@@ -116,14 +184,42 @@ func wantEndOfInitial(ctx context.Context, stream *conformance.Stream, names ...
 
 const tooOldExpected = "all changes since the resourceVersion 1, or 410 Gone with the reason Expired or Gone, as the answer or as a Status in an ERROR event"
 
-// watchTooOld takes a watch that ends without a word for a failure only if it does so again and again.
-func watchTooOld(ctx context.Context, p *conformance.Probe) error {
+// unmarked takes the annotation away that tells the end of the initial events.
+func unmarked(event map[string]any) []map[string]any {
+	if object, _ := objectOf(event); object != nil && event["type"] == "BOOKMARK" {
+		delete(broken.FieldsOf(object, "metadata"), "annotations")
+	}
+	return []map[string]any{event}
+}
+
+type watchTooOld struct{}
+
+func (r watchTooOld) check() conformance.Check {
+	return conformance.Check{
+		ID: "watch-too-old", Area: areaWatches,
+		Rule:        "A watch from a resourceVersion that is too old fails with 410 Gone; it never begins later without saying so.",
+		Detail:      "Watches from the resourceVersion 1. A server that still has all changes since then may deliver them. 410 may be the answer or the Status in an ERROR event.",
+		Reference:   apiConcepts + "#410-gone-responses",
+		PerResource: true, Verbs: []string{"create", "get", "watch", "delete"}, Run: r.run,
+	}
+}
+
+// run takes a watch that ends without a word for a failure only if it does so again and again.
+func (watchTooOld) run(ctx context.Context, p *conformance.Probe) error {
 	err := steadily(watchTooOldOnce)(ctx, p)
 	var ended *endedError
 	if errors.As(err, &ended) {
 		return &conformance.Failure{Expected: tooOldExpected, Found: "the watch has just ended", Exchange: ended.cause.Exchange}
 	}
 	return err
+}
+
+func (watchTooOld) broken() broken.Server {
+	return broken.That("begins watches from a resourceVersion that is too old with what there is now", onWatchQuery(func(query url.Values) {
+		if query.Get("resourceVersion") == "1" {
+			query.Set("resourceVersion", "0")
+		}
+	}))
 }
 
 func watchTooOldOnce(ctx context.Context, p *conformance.Probe) error {
@@ -180,7 +276,19 @@ func isExpiry(reason string) bool {
 	return reason == string(metav1.StatusReasonExpired) || reason == string(metav1.StatusReasonGone)
 }
 
-func watchVersionMalformed(ctx context.Context, p *conformance.Probe) error {
+type watchVersionMalformed struct{}
+
+func (r watchVersionMalformed) check() conformance.Check {
+	return conformance.Check{
+		ID: "watch-version-malformed", Area: areaWatches,
+		Rule:        "A watch from something that is no resourceVersion is refused.",
+		Detail:      "Watches from the resourceVersion abc and expects an error, whatever its code. Servers whose resourceVersions are no numbers are left alone.",
+		Reference:   apiConcepts + "#semantics-for-watch",
+		PerResource: true, Verbs: []string{"create", "get", "watch"}, Run: r.run,
+	}
+}
+
+func (watchVersionMalformed) run(ctx context.Context, p *conformance.Probe) error {
 	made, err := p.Make(ctx)
 	if err != nil {
 		return err
@@ -200,4 +308,12 @@ func watchVersionMalformed(ctx context.Context, p *conformance.Probe) error {
 		return response.Fail("an error: abc is no resourceVersion")
 	}
 	return nil // kube-apiserver answers 500, so the code can't be looked at.
+}
+
+func (watchVersionMalformed) broken() broken.Server {
+	return broken.That("takes a resourceVersion that can't be read for none", onWatchQuery(func(query url.Values) {
+		if _, err := strconv.ParseUint(query.Get("resourceVersion"), 10, 64); err != nil {
+			query.Del("resourceVersion")
+		}
+	}))
 }

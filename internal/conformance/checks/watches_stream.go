@@ -10,10 +10,12 @@ import (
 	"fmt"
 	"io"
 	"mime"
+	"net/http"
 	"slices"
 	"time"
 
 	"github.com/docket-project/docket/internal/conformance"
+	"github.com/docket-project/docket/internal/conformance/broken"
 )
 
 const (
@@ -30,7 +32,23 @@ const (
 	streamEventsExpected = "JSON objects, one after another, each with a type (" + streamTypes + ") and an object"
 )
 
-func watchBookmarks(ctx context.Context, p *conformance.Probe) error {
+func watchesStreamRules() []rule {
+	return []rule{watchBookmarks{}, watchTimeout{}, watchStream{}}
+}
+
+type watchBookmarks struct{}
+
+func (r watchBookmarks) check() conformance.Check {
+	return conformance.Check{
+		ID: "watch-bookmarks", Area: areaWatches,
+		Rule:        "BOOKMARK events come only if allowWatchBookmarks is true, and their objects have nothing but a resourceVersion.",
+		Detail:      "Looks at a watch with and one without allowWatchBookmarks for some seconds. Whether and when bookmarks come is the server's choice. Their objects may have annotations, and fields that are empty.",
+		Reference:   apiConcepts + "#watch-bookmarks",
+		PerResource: true, Verbs: []string{"create", "get", "list", "watch"}, Slow: true, Run: r.run,
+	}
+}
+
+func (watchBookmarks) run(ctx context.Context, p *conformance.Probe) error {
 	version, err := listVersion(ctx, p)
 	if err != nil {
 		return err
@@ -55,6 +73,10 @@ func watchBookmarks(ctx context.Context, p *conformance.Probe) error {
 		return err
 	}
 	return eachBookmark(ctx, limited, without, func(*conformance.Event) string { return "the watch has not asked for any" })
+}
+
+func (watchBookmarks) broken() broken.Server {
+	return broken.That("sends the whole last object as a bookmark", broken.OnEvents(broken.And(plain, broken.HasQuery("allowWatchBookmarks")), func(*http.Request) func(map[string]any) []map[string]any { return bookmarkEach }))
 }
 
 // eachBookmark says what is wrong with the bookmarks of a watch, until it ends or the time is over.
@@ -108,7 +130,27 @@ func isEmpty(value any) bool {
 	}
 }
 
-func watchTimeout(ctx context.Context, p *conformance.Probe) error {
+// bookmarkEach sends a bookmark after each new object.
+func bookmarkEach(event map[string]any) []map[string]any {
+	if event["type"] != "ADDED" {
+		return []map[string]any{event}
+	}
+	return []map[string]any{event, {"type": "BOOKMARK", "object": event["object"]}}
+}
+
+type watchTimeout struct{}
+
+func (r watchTimeout) check() conformance.Check {
+	return conformance.Check{
+		ID: "watch-timeout", Area: areaWatches,
+		Rule:        "A watch with timeoutSeconds ends by itself after that time, without an error.",
+		Detail:      "Waits for the end of a watch with timeoutSeconds=2, which may take up to 12 seconds but not less than 1.5.",
+		Reference:   apiConcepts + "#efficient-detection-of-changes",
+		PerResource: true, Verbs: []string{"list", "watch"}, Slow: true, Run: r.run,
+	}
+}
+
+func (watchTimeout) run(ctx context.Context, p *conformance.Probe) error {
 	version, err := listVersion(ctx, p)
 	if err != nil {
 		return err
@@ -145,7 +187,23 @@ func watchTimeout(ctx context.Context, p *conformance.Probe) error {
 	}
 }
 
-func watchStream(ctx context.Context, p *conformance.Probe) error {
+func (watchTimeout) broken() broken.Server {
+	return broken.That("ignores timeoutSeconds", broken.WithoutQuery(broken.And(broken.Collection, broken.Watching), "timeoutSeconds"))
+}
+
+type watchStream struct{}
+
+func (r watchStream) check() conformance.Check {
+	return conformance.Check{
+		ID: "watch-stream", Area: areaWatches,
+		Rule:        "A watch is a stream of JSON objects of the media type application/json, each of which is sent at once.",
+		Detail:      "Makes two objects and expects the event of the first one before it makes the second. Events have to have a type that is known and an object.",
+		Reference:   apiConcepts + "#efficient-detection-of-changes",
+		PerResource: true, Verbs: []string{"create", "get", "list", "watch"}, Run: steadily(r.run),
+	}
+}
+
+func (watchStream) run(ctx context.Context, p *conformance.Probe) error {
 	stream, err := watchFromNow(ctx, p)
 	if err != nil {
 		return err
@@ -167,6 +225,12 @@ func watchStream(ctx context.Context, p *conformance.Probe) error {
 		object = p.New()
 	}
 	return nil
+}
+
+func (watchStream) broken() broken.Server {
+	return broken.That("sends watches as text", broken.Instead(broken.And(broken.Collection, broken.Watching), func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		next.ServeHTTP(&textStream{w}, r)
+	}))
 }
 
 // wantAtOnce looks whether an event about an object comes without a later one that pushes it.
@@ -202,3 +266,17 @@ func isUnreadable(err error) bool {
 	var badType *json.UnmarshalTypeError
 	return errors.As(err, &badJSON) || errors.As(err, &badType)
 }
+
+// textStream is an answer whose media type is wrong.
+type textStream struct{ http.ResponseWriter }
+
+// WriteHeader sets the media type that net/http gives answers without one.
+func (t *textStream) WriteHeader(code int) {
+	if code == http.StatusOK {
+		t.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	}
+	t.ResponseWriter.WriteHeader(code)
+}
+
+// Unwrap is for [http.ResponseController].
+func (t *textStream) Unwrap() http.ResponseWriter { return t.ResponseWriter }
