@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/docket-project/docket/internal/conformance"
+	"github.com/docket-project/docket/internal/conformance/broken"
 )
 
 const (
@@ -83,7 +84,23 @@ func sameMetadata(a, b map[string]any) bool {
 	return reflect.DeepEqual(fieldsA, fieldsB)
 }
 
-func metadataObject(ctx context.Context, p *conformance.Probe) error {
+func formatsMetadataRules() []rule {
+	return []rule{metadataObject{}, metadataList{}, metadataWatch{}}
+}
+
+type metadataObject struct{}
+
+func (r metadataObject) check() conformance.Check {
+	return conformance.Check{
+		ID: "metadata-object", Area: areaFormats,
+		Rule:        "An object as PartialObjectMetadata has all of its metadata and nothing else.",
+		Detail:      "Gets an object in both ways. Of the annotations, only one that the object was made with is looked at. Servers that can't do so refuse it with 406.",
+		Reference:   aboutMetadata,
+		PerResource: true, Verbs: []string{"create", "get"}, Run: r.run,
+	}
+}
+
+func (metadataObject) run(ctx context.Context, p *conformance.Probe) error {
 	made, err := p.Create(ctx, annotated(p))
 	if err != nil {
 		return err
@@ -109,7 +126,25 @@ func metadataObject(ctx context.Context, p *conformance.Probe) error {
 	}
 }
 
-func metadataList(ctx context.Context, p *conformance.Probe) error {
+func (metadataObject) broken() broken.Server {
+	return broken.That("leaves the annotations out of PartialObjectMetadata", broken.OnAnswered(broken.Method(http.MethodGet, broken.Single, broken.Accepts("as=PartialObjectMetadata;")), func(object map[string]any) {
+		delete(broken.FieldsOf(object, "metadata"), "annotations")
+	}))
+}
+
+type metadataList struct{}
+
+func (r metadataList) check() conformance.Check {
+	return conformance.Check{
+		ID: "metadata-list", Area: areaFormats,
+		Rule:        "A list as PartialObjectMetadataList has the metadata of the objects and nothing else.",
+		Detail:      "Lists two objects. Servers that can't do so refuse it with 406.",
+		Reference:   aboutMetadata,
+		PerResource: true, Verbs: []string{"create", "get", "list"}, Run: r.run,
+	}
+}
+
+func (metadataList) run(ctx context.Context, p *conformance.Probe) error {
 	missing := map[string]*unstructured.Unstructured{}
 	for range 2 {
 		made, err := p.Create(ctx, annotated(p))
@@ -141,7 +176,32 @@ func metadataList(ctx context.Context, p *conformance.Probe) error {
 	return nil
 }
 
-func metadataWatch(ctx context.Context, p *conformance.Probe) error {
+func (metadataList) broken() broken.Server {
+	return broken.That("answers the whole objects in PartialObjectMetadataLists", broken.Instead(broken.And(broken.Listing, broken.Accepts("as=PartialObjectMetadataList;")), func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		acceptJSON(r)
+		a := broken.Ask(next, r)
+		a.Edit(func(list map[string]any) {
+			if a.OK() {
+				list["kind"], list["apiVersion"] = "PartialObjectMetadataList", "meta.k8s.io/v1"
+			}
+		})
+		a.Send(w)
+	}))
+}
+
+type metadataWatch struct{}
+
+func (r metadataWatch) check() conformance.Check {
+	return conformance.Check{
+		ID: "metadata-watch", Area: areaFormats,
+		Rule:        "The events of a watch as PartialObjectMetadata have the metadata of the objects and nothing else.",
+		Detail:      "Makes an object, changes it twice, deletes it and makes another one. Servers that can't do so refuse it with 406.",
+		Reference:   aboutMetadata,
+		PerResource: true, Verbs: []string{"create", "get", "list", "watch", "update", "delete"}, Run: steadily(r.run),
+	}
+}
+
+func (metadataWatch) run(ctx context.Context, p *conformance.Probe) error {
 	stream, err := watchAs(ctx, p, asMetadata)
 	if err != nil {
 		return err
@@ -168,4 +228,8 @@ func metadataWatch(ctx context.Context, p *conformance.Probe) error {
 			return nil
 		}
 	}
+}
+
+func (metadataWatch) broken() broken.Server {
+	return broken.That("sends watches that ask for metadata whole objects", broken.OnRequest(broken.And(broken.Collection, broken.Watching, broken.Accepts("as=PartialObjectMetadata;")), acceptJSON))
 }

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/docket-project/docket/internal/conformance"
+	"github.com/docket-project/docket/internal/conformance/broken"
 )
 
 const (
@@ -83,7 +84,23 @@ func wrongRow(r *row, columns int) string {
 
 const rowsExpected = "rows with a cell for each column, and with the PartialObjectMetadata of their objects"
 
-func tableList(ctx context.Context, p *conformance.Probe) error {
+func formatsTablesRules() []rule {
+	return []rule{tableList{}, tableObject{}, tableIncludeObject{}, tableWatch{}, tableFallback{}}
+}
+
+type tableList struct{}
+
+func (r tableList) check() conformance.Check {
+	return conformance.Check{
+		ID: "table-list", Area: areaFormats,
+		Rule:        "A list as a Table has a row for each object, with a cell for each column and the metadata of the object.",
+		Detail:      "There has to be a column Name of the type string and the format name, which has the names. Servers without tables refuse them with 406.",
+		Reference:   aboutTables,
+		PerResource: true, Verbs: []string{"create", "get", "list"}, Run: r.run,
+	}
+}
+
+func (tableList) run(ctx context.Context, p *conformance.Probe) error {
 	missing := map[string]bool{}
 	for range 2 {
 		made, err := p.Make(ctx)
@@ -122,7 +139,39 @@ func tableList(ctx context.Context, p *conformance.Probe) error {
 	return nil
 }
 
-func tableObject(ctx context.Context, p *conformance.Probe) error {
+func (tableList) broken() broken.Server {
+	return broken.That("leaves the last column without cells in lists", broken.OnAnswered(broken.And(broken.Listing, broken.Accepts("as=Table;")), func(table map[string]any) {
+		eachOf(table, "rows", func(row map[string]any) {
+			if cells, _ := row["cells"].([]any); len(cells) > 0 {
+				row["cells"] = cells[:len(cells)-1]
+			}
+		})
+	}))
+}
+
+// eachOf has edit change the objects in a list of an object.
+func eachOf(object map[string]any, name string, edit func(map[string]any)) {
+	items, _ := object[name].([]any)
+	for _, item := range items {
+		if fields, ok := item.(map[string]any); ok {
+			edit(fields)
+		}
+	}
+}
+
+type tableObject struct{}
+
+func (r tableObject) check() conformance.Check {
+	return conformance.Check{
+		ID: "table-object", Area: areaFormats,
+		Rule:        "An object as a Table has one row.",
+		Detail:      "Gets an object as a Table. The row has to have a cell for each column and the metadata of the object. Servers without tables refuse them with 406.",
+		Reference:   aboutTables,
+		PerResource: true, Verbs: []string{"create", "get"}, Run: r.run,
+	}
+}
+
+func (tableObject) run(ctx context.Context, p *conformance.Probe) error {
 	made, err := p.Make(ctx)
 	if err != nil {
 		return err
@@ -143,7 +192,23 @@ func tableObject(ctx context.Context, p *conformance.Probe) error {
 	return nil
 }
 
-func tableIncludeObject(ctx context.Context, p *conformance.Probe) error {
+func (tableObject) broken() broken.Server {
+	return broken.That("answers with an empty Table when one object is asked for", broken.OnAnswered(broken.Method(http.MethodGet, broken.Single, broken.Accepts("as=Table;")), func(table map[string]any) { table["rows"] = []any{} }))
+}
+
+type tableIncludeObject struct{}
+
+func (r tableIncludeObject) check() conformance.Check {
+	return conformance.Check{
+		ID: "table-include-object", Area: areaFormats,
+		Rule:        "The rows of a Table have no object with includeObject=None, and the whole one with includeObject=Object.",
+		Detail:      "Lists as a Table in both ways. Servers without tables refuse them with 406.",
+		Reference:   aboutBoth,
+		PerResource: true, Verbs: []string{"create", "get", "list"}, Run: r.run,
+	}
+}
+
+func (tableIncludeObject) run(ctx context.Context, p *conformance.Probe) error {
 	made, err := p.Make(ctx)
 	if err != nil {
 		return err
@@ -176,7 +241,23 @@ func tableIncludeObject(ctx context.Context, p *conformance.Probe) error {
 	return response.FailBecause("no row has its object", "a row with the whole object %s", made.GetName())
 }
 
-func tableWatch(ctx context.Context, p *conformance.Probe) error {
+func (tableIncludeObject) broken() broken.Server {
+	return broken.That("ignores includeObject", broken.WithoutQuery(broken.Collection, "includeObject"))
+}
+
+type tableWatch struct{}
+
+func (r tableWatch) check() conformance.Check {
+	return conformance.Check{
+		ID: "table-watch", Area: areaFormats,
+		Rule:        "The events of a watch as Tables have a Table with one row each, the first one with columns.",
+		Detail:      "Makes an object, deletes it and makes another one. Later Tables may leave the columns out. Servers without tables refuse them with 406.",
+		Reference:   aboutBoth,
+		PerResource: true, Verbs: []string{"create", "get", "list", "watch", "delete"}, Run: steadily(r.run),
+	}
+}
+
+func (tableWatch) run(ctx context.Context, p *conformance.Probe) error {
 	stream, err := watchAs(ctx, p, asTable)
 	if err != nil {
 		return err
@@ -209,6 +290,10 @@ func tableWatch(ctx context.Context, p *conformance.Probe) error {
 			return nil
 		}
 	}
+}
+
+func (tableWatch) broken() broken.Server {
+	return broken.That("sends watches that ask for Tables plain objects", broken.OnRequest(broken.And(broken.Collection, broken.Watching, broken.Accepts("as=Table;")), acceptJSON))
 }
 
 // rowOfEvent returns the row of the Table of an event, or what is wrong with it. The number of columns
@@ -254,7 +339,21 @@ func watchAs(ctx context.Context, p *conformance.Probe, format string) (*conform
 	return nil, response.Fail("a watch with %s, or 406 Not Acceptable from a server without this format", format)
 }
 
-func tableFallback(ctx context.Context, p *conformance.Probe) error {
+func acceptJSON(r *http.Request) { r.Header.Set("Accept", "application/json") }
+
+type tableFallback struct{}
+
+func (r tableFallback) check() conformance.Check {
+	return conformance.Check{
+		ID: "table-fallback", Area: areaFormats,
+		Rule:        "A client that accepts a Table or else plain JSON gets what the server has of it.",
+		Detail:      "Lists with an Accept header like that of kubectl, and with one whose version of Table nobody has.",
+		Reference:   aboutTables,
+		PerResource: true, Verbs: []string{"list"}, Run: r.run,
+	}
+}
+
+func (tableFallback) run(ctx context.Context, p *conformance.Probe) error {
 	for _, accept := range []string{asTable + ",application/json", asNoTable} {
 		response, err := p.Send(ctx, conformance.Get(p.Collection(), "labelSelector", p.Selector()).With("Accept", accept))
 		if err != nil {
@@ -273,4 +372,12 @@ func tableFallback(ctx context.Context, p *conformance.Probe) error {
 		}
 	}
 	return nil
+}
+
+func (tableFallback) broken() broken.Server {
+	return broken.That("refuses Accept headers with more than one format", broken.Instead(broken.And(broken.Collection, broken.Accepts("as="), broken.Accepts(",")), func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
+		a := &broken.Answer{Header: http.Header{}}
+		a.Status(http.StatusNotAcceptable, "NotAcceptable", "only the following media types are accepted: application/json")
+		a.Send(w)
+	}))
 }

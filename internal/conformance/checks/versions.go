@@ -10,12 +10,14 @@ import (
 	"net/http"
 	"reflect"
 	"slices"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/docket-project/docket/internal/conformance"
+	"github.com/docket-project/docket/internal/conformance/broken"
 )
 
 const (
@@ -24,28 +26,23 @@ const (
 	roundTrips = 5
 )
 
-func versions() []conformance.Check {
-	return []conformance.Check{
-		{
-			ID: "versions-readable", Area: areaVersions,
-			Rule:        "An object can be read in every version of its group that has the resource.",
-			Detail:      "Makes an object in the checked version and gets it in each other one. There it has that apiVersion and the same UID.",
-			Reference:   "https://kubernetes.io/docs/concepts/overview/kubernetes-api/#api-groups-and-versioning",
-			PerResource: true, Verbs: []string{"create", "get"},
-			Run: versionsReadable,
-		},
-		{
-			ID: "versions-round-trip", Area: areaVersions,
-			Rule:        "Reading an object in another version and writing it back there loses nothing.",
-			Detail:      "Gets an object in each other version and puts it back unchanged. In the checked version it has all that it had before, apart from resourceVersion, generation and managedFields.",
-			Reference:   "https://kubernetes.io/docs/reference/using-api/deprecation-policy/#deprecating-parts-of-the-api",
-			PerResource: true, Verbs: []string{"create", "get", "update"},
-			Run: versionsRoundTrip,
-		},
+func versions() []rule {
+	return []rule{versionsReadable{}, versionsRoundTrip{}}
+}
+
+type versionsReadable struct{}
+
+func (r versionsReadable) check() conformance.Check {
+	return conformance.Check{
+		ID: "versions-readable", Area: areaVersions,
+		Rule:        "An object can be read in every version of its group that has the resource.",
+		Detail:      "Makes an object in the checked version and gets it in each other one. There it has that apiVersion and the same UID.",
+		Reference:   "https://kubernetes.io/docs/concepts/overview/kubernetes-api/#api-groups-and-versioning",
+		PerResource: true, Verbs: []string{"create", "get"}, Run: r.run,
 	}
 }
 
-func versionsReadable(ctx context.Context, p *conformance.Probe) error {
+func (versionsReadable) run(ctx context.Context, p *conformance.Probe) error {
 	others, err := otherVersions(ctx, p, "get")
 	if err != nil {
 		return err
@@ -73,7 +70,34 @@ func versionsReadable(ctx context.Context, p *conformance.Probe) error {
 	return nil
 }
 
-func versionsRoundTrip(ctx context.Context, p *conformance.Probe) error {
+func (versionsReadable) broken() broken.Server {
+	return broken.That("reads an object in its older version as it is in the newer one", broken.OnAnswered(broken.Method(http.MethodGet, broken.Single, olderVersion), func(object map[string]any) {
+		if version, ok := object["apiVersion"].(string); ok {
+			newer, _, _ := strings.Cut(version, "beta")
+			object["apiVersion"] = newer
+		}
+	}))
+}
+
+// olderVersion matches requests in a version like v1beta1.
+func olderVersion(r *http.Request) bool {
+	p := broken.PlaceOf(r)
+	return p != nil && strings.Contains(p.Version, "beta")
+}
+
+type versionsRoundTrip struct{}
+
+func (r versionsRoundTrip) check() conformance.Check {
+	return conformance.Check{
+		ID: "versions-round-trip", Area: areaVersions,
+		Rule:        "Reading an object in another version and writing it back there loses nothing.",
+		Detail:      "Gets an object in each other version and puts it back unchanged. In the checked version it has all that it had before, apart from resourceVersion, generation and managedFields.",
+		Reference:   "https://kubernetes.io/docs/reference/using-api/deprecation-policy/#deprecating-parts-of-the-api",
+		PerResource: true, Verbs: []string{"create", "get", "update"}, Run: r.run,
+	}
+}
+
+func (versionsRoundTrip) run(ctx context.Context, p *conformance.Probe) error {
 	others, err := otherVersions(ctx, p, "get", "update")
 	if err != nil {
 		return err
@@ -84,6 +108,12 @@ func versionsRoundTrip(ctx context.Context, p *conformance.Probe) error {
 		}
 	}
 	return nil
+}
+
+func (versionsRoundTrip) broken() broken.Server {
+	return broken.That("forgets annotations that are written in its older version", broken.OnSentObject(broken.Method(http.MethodPut, broken.Single, olderVersion), func(object map[string]any) {
+		delete(broken.FieldsOf(object, "metadata"), "annotations")
+	}))
 }
 
 // roundTrip writes an object back in a version. What others have changed meanwhile is no loss: it
