@@ -24,7 +24,7 @@ func (b *Breakage) Server() Server { return That(b.What, b.Break) }
 // All returns the breakages of all checks, in the order of the checks.
 func All() []Breakage {
 	return slices.Concat(
-		namespaces(), dependents(), access(), health(),
+		namespaces(), dependents(),
 	)
 }
 

@@ -8,11 +8,13 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"sync/atomic"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/docket-project/docket/internal/conformance"
+	"github.com/docket-project/docket/internal/conformance/broken"
 )
 
 const (
@@ -22,59 +24,6 @@ const (
 	// strangers is the header of a request with a token that nobody has.
 	strangers = "Bearer docket-conformance-no-such-token"
 )
-
-func access() []conformance.Check {
-	const authentication, impersonation = "https://kubernetes.io/docs/reference/access-authn-authz/authentication/", "https://kubernetes.io/docs/reference/access-authn-authz/user-impersonation/"
-	const authorization = "https://kubernetes.io/docs/reference/access-authn-authz/authorization/"
-	return []conformance.Check{
-		{
-			ID: "access-anonymous", Area: areaAccess,
-			Rule:        "Requests for objects without credentials are answered with 401 or 403.",
-			Detail:      "Lists objects and deletes one that does not exist, without credentials. It is left out if a SubjectAccessReview says that everybody may do so.",
-			Reference:   authentication + "#anonymous-requests",
-			PerResource: true, Verbs: []string{"list"},
-			Run: accessAnonymous,
-		},
-		{
-			ID: "access-bad-token", Area: areaAccess,
-			Rule:      "A request with a bearer token that is nobody's is answered with 401 and a Status whose reason is Unauthorized.",
-			Detail:    "Gets an object that does not exist, with a made-up token.",
-			Reference: authentication + "#authentication-strategies",
-			Run:       accessBadToken,
-		},
-		{
-			ID: "access-spoofed-headers", Area: areaAccess,
-			Rule:      "The headers X-Remote-User and X-Remote-Group give rights to nobody but a proxy that shows its certificate.",
-			Detail:    "Gets an object without credentials and, if the server allows that, as a user without rights, with these headers. Both are refused without them.",
-			Reference: authentication + "#authenticating-proxy",
-			Run:       accessSpoofedHeaders,
-		},
-		{
-			ID: "access-impersonation", Area: areaAccess,
-			Rule:        "A request with the header Impersonate-User has the rights of that user: it is answered with 403 and a message that names the user and the resource if the user may not do it.",
-			Detail:      "Gets an object as a user who does not exist. It is left out if the user of the kubeconfig may not do that, or if a SubjectAccessReview says that everybody may get the object.",
-			Reference:   impersonation,
-			PerResource: true, Verbs: []string{"get"},
-			Run: accessImpersonation,
-		},
-		{
-			ID: "access-review", Area: areaAccess,
-			Rule:        "The server does what it says in a SelfSubjectAccessReview or a SubjectAccessReview: it refuses what is not allowed there, and nothing else.",
-			Detail:      "Asks whether an object may be got and gets it: as the user of the kubeconfig and, if the server allows that, as a user without rights.",
-			Reference:   authorization,
-			PerResource: true, Verbs: []string{"get"},
-			Run: accessReview,
-		},
-		{
-			ID: "forbidden-answer", Area: areaAccess,
-			Rule:        "What a user may not do is answered with a Status whose code is 403, whose reason is Forbidden, and whose details name the resource.",
-			Detail:      "Gets an object as a user without rights, or without credentials.",
-			Reference:   authorization,
-			PerResource: true, Verbs: []string{"get"},
-			Run: forbiddenAnswer,
-		},
-	}
-}
 
 // asNobody returns a request in the name of the user without rights.
 func asNobody(r conformance.Request) conformance.Request {
@@ -107,7 +56,23 @@ func someObject(p *conformance.Probe) (string, error) {
 	return "", conformance.Leave("no resource has the verb get")
 }
 
-func accessAnonymous(ctx context.Context, p *conformance.Probe) error {
+func access() []rule {
+	return []rule{accessAnonymous{}, accessBadToken{}, accessSpoofedHeaders{}, accessImpersonation{}, accessReview{}, forbiddenAnswer{}}
+}
+
+type accessAnonymous struct{}
+
+func (r accessAnonymous) check() conformance.Check {
+	return conformance.Check{
+		ID: "access-anonymous", Area: areaAccess,
+		Rule:        "Requests for objects without credentials are answered with 401 or 403.",
+		Detail:      "Lists objects and deletes one that does not exist, without credentials. It is left out if a SubjectAccessReview says that everybody may do so.",
+		Reference:   "https://kubernetes.io/docs/reference/access-authn-authz/authentication/" + "#anonymous-requests",
+		PerResource: true, Verbs: []string{"list"}, Run: r.run,
+	}
+}
+
+func (accessAnonymous) run(ctx context.Context, p *conformance.Probe) error {
 	if !p.HasCredentials {
 		return conformance.Leave("the kubeconfig has no credentials, so that every request is without them")
 	}
@@ -141,7 +106,48 @@ func accessAnonymous(ctx context.Context, p *conformance.Probe) error {
 	return nil
 }
 
-func accessBadToken(ctx context.Context, p *conformance.Probe) error {
+func (accessAnonymous) broken() broken.Server {
+	return broken.That("lets everybody read lists", asOwner(broken.And(broken.Listing, func(r *http.Request) bool { return r.Header.Get("Authorization") == "" })))
+}
+
+// asOwner gives requests the rights of the owner.
+func asOwner(match broken.Match) func(http.Handler) http.Handler {
+	return knowingOwner(func(r *http.Request, owner string) {
+		if match(r) {
+			r.Header.Set("Authorization", owner)
+			r.Header.Del("Impersonate-User")
+		}
+	})
+}
+
+// knowingOwner has edit change requests. The owner's credentials are those of the first request.
+func knowingOwner(edit func(r *http.Request, owner string)) func(http.Handler) http.Handler {
+	return func(next http.Handler) http.Handler {
+		var owner atomic.Pointer[string]
+		return broken.OnRequest(func(*http.Request) bool { return true }, func(r *http.Request) {
+			if credentials := r.Header.Get("Authorization"); credentials != "" {
+				owner.CompareAndSwap(nil, &credentials)
+			}
+			if known := owner.Load(); known != nil {
+				edit(r, *known)
+			}
+		})(next)
+	}
+}
+
+type accessBadToken struct{}
+
+func (r accessBadToken) check() conformance.Check {
+	return conformance.Check{
+		ID: "access-bad-token", Area: areaAccess,
+		Rule:      "A request with a bearer token that is nobody's is answered with 401 and a Status whose reason is Unauthorized.",
+		Detail:    "Gets an object that does not exist, with a made-up token.",
+		Reference: "https://kubernetes.io/docs/reference/access-authn-authz/authentication/" + "#authentication-strategies",
+		Run:       r.run,
+	}
+}
+
+func (accessBadToken) run(ctx context.Context, p *conformance.Probe) error {
 	path, err := someObject(p)
 	if err != nil {
 		return err
@@ -153,7 +159,27 @@ func accessBadToken(ctx context.Context, p *conformance.Probe) error {
 	return response.WantStatus(metav1.StatusReasonUnauthorized, http.StatusUnauthorized)
 }
 
-func accessSpoofedHeaders(ctx context.Context, p *conformance.Probe) error {
+func (accessBadToken) broken() broken.Server {
+	return broken.That("takes who has a wrong token for somebody without one", knowingOwner(func(r *http.Request, owner string) {
+		if r.Header.Get("Authorization") != owner {
+			r.Header.Del("Authorization")
+		}
+	}))
+}
+
+type accessSpoofedHeaders struct{}
+
+func (r accessSpoofedHeaders) check() conformance.Check {
+	return conformance.Check{
+		ID: "access-spoofed-headers", Area: areaAccess,
+		Rule:      "The headers X-Remote-User and X-Remote-Group give rights to nobody but a proxy that shows its certificate.",
+		Detail:    "Gets an object without credentials and, if the server allows that, as a user without rights, with these headers. Both are refused without them.",
+		Reference: "https://kubernetes.io/docs/reference/access-authn-authz/authentication/" + "#authenticating-proxy",
+		Run:       r.run,
+	}
+}
+
+func (accessSpoofedHeaders) run(ctx context.Context, p *conformance.Probe) error {
 	path, err := someObject(p)
 	if err != nil {
 		return err
@@ -182,7 +208,23 @@ func accessSpoofedHeaders(ctx context.Context, p *conformance.Probe) error {
 	return nil
 }
 
-func accessImpersonation(ctx context.Context, p *conformance.Probe) error {
+func (accessSpoofedHeaders) broken() broken.Server {
+	return broken.That("believes X-Remote-User whoever sends it", asOwner(func(r *http.Request) bool { return r.Header.Get("X-Remote-User") == "admin" }))
+}
+
+type accessImpersonation struct{}
+
+func (r accessImpersonation) check() conformance.Check {
+	return conformance.Check{
+		ID: "access-impersonation", Area: areaAccess,
+		Rule:        "A request with the header Impersonate-User has the rights of that user: it is answered with 403 and a message that names the user and the resource if the user may not do it.",
+		Detail:      "Gets an object as a user who does not exist. It is left out if the user of the kubeconfig may not do that, or if a SubjectAccessReview says that everybody may get the object.",
+		Reference:   "https://kubernetes.io/docs/reference/access-authn-authz/user-impersonation/",
+		PerResource: true, Verbs: []string{"get"}, Run: r.run,
+	}
+}
+
+func (accessImpersonation) run(ctx context.Context, p *conformance.Probe) error {
 	if !p.HasCore {
 		return conformance.Leave("the server has no core API: users come from the server in front of it")
 	}
@@ -213,29 +255,23 @@ func accessImpersonation(ctx context.Context, p *conformance.Probe) error {
 	return nil
 }
 
-func forbiddenAnswer(ctx context.Context, p *conformance.Probe) error {
-	request := conformance.Get(p.Path(p.Name()))
-	response, err := p.Send(ctx, asNobody(request))
-	if err == nil && !refusedNobody(response) {
-		response, err = p.Send(ctx, withoutUser(request))
-	}
-	if err != nil {
-		return err
-	}
-	if response.Code != http.StatusForbidden {
-		return conformance.Leave("nobody is known who may not get objects")
-	}
-	if err := response.WantStatus(metav1.StatusReasonForbidden, http.StatusForbidden); err != nil {
-		return err
-	}
-	status, _ := response.Status()
-	if d := status.Details; d == nil || d.Kind != p.Resource.Name || d.Group != p.GroupVersion.Group {
-		return response.Fail("a Status whose details.kind is %q and whose details.group is %q", p.Resource.Name, p.GroupVersion.Group)
-	}
-	return nil
+func (accessImpersonation) broken() broken.Server {
+	return broken.That("ignores Impersonate-User", broken.OnRequest(broken.Single, func(r *http.Request) { r.Header.Del("Impersonate-User") }))
 }
 
-func accessReview(ctx context.Context, p *conformance.Probe) error {
+type accessReview struct{}
+
+func (r accessReview) check() conformance.Check {
+	return conformance.Check{
+		ID: "access-review", Area: areaAccess,
+		Rule:        "The server does what it says in a SelfSubjectAccessReview or a SubjectAccessReview: it refuses what is not allowed there, and nothing else.",
+		Detail:      "Asks whether an object may be got and gets it: as the user of the kubeconfig and, if the server allows that, as a user without rights.",
+		Reference:   "https://kubernetes.io/docs/reference/access-authn-authz/authorization/",
+		PerResource: true, Verbs: []string{"get"}, Run: r.run,
+	}
+}
+
+func (accessReview) run(ctx context.Context, p *conformance.Probe) error {
 	name := p.Name()
 	request := conformance.Get(p.Path(name)).MayBeRefused()
 	review, err := askFor(ctx, p, "", "", "get", name)
@@ -262,6 +298,12 @@ func accessReview(ctx context.Context, p *conformance.Probe) error {
 		err = review.wrong(response)
 	}
 	return err
+}
+
+func (accessReview) broken() broken.Server {
+	return broken.That("says in reviews that everybody may do everything", broken.OnAnswered(broken.Method(http.MethodPost, broken.Path("accessreviews")), func(review map[string]any) {
+		broken.FieldsOf(review, "status")["allowed"] = true
+	}))
 }
 
 // verdict is what a server says about rights.
@@ -299,4 +341,47 @@ func askFor(ctx context.Context, p *conformance.Probe, user, group, verb, name s
 		return nil, nil //nolint:nilerr,nilnil // It does not say.
 	}
 	return &verdict{response, allowed}, nil
+}
+
+type forbiddenAnswer struct{}
+
+func (r forbiddenAnswer) check() conformance.Check {
+	return conformance.Check{
+		ID: "forbidden-answer", Area: areaAccess,
+		Rule:        "What a user may not do is answered with a Status whose code is 403, whose reason is Forbidden, and whose details name the resource.",
+		Detail:      "Gets an object as a user without rights, or without credentials.",
+		Reference:   "https://kubernetes.io/docs/reference/access-authn-authz/authorization/",
+		PerResource: true, Verbs: []string{"get"}, Run: r.run,
+	}
+}
+
+func (forbiddenAnswer) run(ctx context.Context, p *conformance.Probe) error {
+	request := conformance.Get(p.Path(p.Name()))
+	response, err := p.Send(ctx, asNobody(request))
+	if err == nil && !refusedNobody(response) {
+		response, err = p.Send(ctx, withoutUser(request))
+	}
+	if err != nil {
+		return err
+	}
+	if response.Code != http.StatusForbidden {
+		return conformance.Leave("nobody is known who may not get objects")
+	}
+	if err := response.WantStatus(metav1.StatusReasonForbidden, http.StatusForbidden); err != nil {
+		return err
+	}
+	status, _ := response.Status()
+	if d := status.Details; d == nil || d.Kind != p.Resource.Name || d.Group != p.GroupVersion.Group {
+		return response.Fail("a Status whose details.kind is %q and whose details.group is %q", p.Resource.Name, p.GroupVersion.Group)
+	}
+	return nil
+}
+
+func (forbiddenAnswer) broken() broken.Server {
+	return broken.That("refuses with a text instead of a Status", broken.OnAnswer(broken.Method(http.MethodGet, broken.Single), func(_ *http.Request, a *broken.Answer) {
+		if message, ok := a.Object()["message"].(string); ok && a.Code == http.StatusForbidden {
+			a.Header.Set("Content-Type", "text/plain")
+			a.Body = []byte("Forbidden: " + message + "\n")
+		}
+	}))
 }

@@ -25,7 +25,7 @@ type rule interface {
 func rules() []rule {
 	return slices.Concat(
 		discovery(), openapi(), reads(), creates(), updates(), statuses(), patches(), applies(), dryRuns(), bodies(), values(), deletes(), lists(),
-		watches(), formats(), versions(),
+		watches(), formats(), versions(), access(), health(),
 	)
 }
 
@@ -34,7 +34,7 @@ func All() []conformance.Check {
 	return slices.Concat(
 		checksOf(discovery()), checksOf(openapi()), checksOf(reads()), checksOf(creates()), checksOf(updates()), checksOf(statuses()), checksOf(patches()),
 		checksOf(applies()), checksOf(dryRuns()), checksOf(bodies()), checksOf(values()), checksOf(deletes()), checksOf(lists()), checksOf(watches()),
-		checksOf(formats()), checksOf(versions()), namespaces(), dependents(), access(), health(),
+		checksOf(formats()), checksOf(versions()), namespaces(), dependents(), checksOf(access()), checksOf(health()),
 	)
 }
 

@@ -15,37 +15,28 @@ import (
 	utilversion "k8s.io/apimachinery/pkg/util/version"
 
 	"github.com/docket-project/docket/internal/conformance"
+	"github.com/docket-project/docket/internal/conformance/broken"
 )
 
 const areaHealth = "Health"
 
-func health() []conformance.Check {
-	return []conformance.Check{
-		{
-			ID: "health-livez-readyz", Area: areaHealth,
-			Rule:      "/livez and /readyz, or the older /healthz, are answered with 200 by a server that works.",
-			Detail:    "Tries for a few seconds. What the answer says is for people and is not looked at. Left out if the user of the kubeconfig may not ask.",
-			Reference: "https://kubernetes.io/docs/reference/using-api/health-checks/#api-endpoints-for-health",
-			Run:       healthEndpoints,
-		},
-		{
-			ID: "health-version", Area: areaHealth,
-			Rule:      "/version says in JSON which version the server has.",
-			Detail:    "gitVersion has to be a version, and major and minor to be there. Left out if the user of the kubeconfig may not ask.",
-			Reference: "https://pkg.go.dev/k8s.io/apimachinery/pkg/version#Info",
-			Run:       healthVersion,
-		},
-		{
-			ID: "health-metrics", Area: areaHealth,
-			Rule:      "/metrics has metrics in the text format of Prometheus.",
-			Detail:    "Each line has to be a comment or a sample, and at least one sample to have a TYPE. Left out if the user of the kubeconfig may not ask.",
-			Reference: "https://kubernetes.io/docs/concepts/cluster-administration/system-metrics/#metrics-in-kubernetes",
-			Run:       healthMetrics,
-		},
+func health() []rule {
+	return []rule{healthEndpoints{}, healthVersion{}, healthMetrics{}}
+}
+
+type healthEndpoints struct{}
+
+func (r healthEndpoints) check() conformance.Check {
+	return conformance.Check{
+		ID: "health-livez-readyz", Area: areaHealth,
+		Rule:      "/livez and /readyz, or the older /healthz, are answered with 200 by a server that works.",
+		Detail:    "Tries for a few seconds. What the answer says is for people and is not looked at. Left out if the user of the kubeconfig may not ask.",
+		Reference: "https://kubernetes.io/docs/reference/using-api/health-checks/#api-endpoints-for-health",
+		Run:       r.run,
 	}
 }
 
-func healthEndpoints(ctx context.Context, p *conformance.Probe) error {
+func (healthEndpoints) run(ctx context.Context, p *conformance.Probe) error {
 	// A server may be busy with something for a moment.
 	return whenSettled(ctx, p, func(ctx context.Context) error {
 		live, err := p.Send(ctx, conformance.Get("/livez"))
@@ -70,7 +61,23 @@ func healthEndpoints(ctx context.Context, p *conformance.Probe) error {
 	})
 }
 
-func healthVersion(ctx context.Context, p *conformance.Probe) error {
+func (healthEndpoints) broken() broken.Server {
+	return broken.That("has no /readyz", broken.Instead(broken.Path("/readyz"), func(w http.ResponseWriter, r *http.Request, _ http.Handler) { http.NotFound(w, r) }))
+}
+
+type healthVersion struct{}
+
+func (r healthVersion) check() conformance.Check {
+	return conformance.Check{
+		ID: "health-version", Area: areaHealth,
+		Rule:      "/version says in JSON which version the server has.",
+		Detail:    "gitVersion has to be a version, and major and minor to be there. Left out if the user of the kubeconfig may not ask.",
+		Reference: "https://pkg.go.dev/k8s.io/apimachinery/pkg/version#Info",
+		Run:       r.run,
+	}
+}
+
+func (healthVersion) run(ctx context.Context, p *conformance.Probe) error {
 	const expected = "a version of the server, in JSON with gitVersion, major and minor"
 	response, err := p.Send(ctx, conformance.Get("/version"))
 	if err != nil {
@@ -96,7 +103,23 @@ func healthVersion(ctx context.Context, p *conformance.Probe) error {
 	return nil
 }
 
-func healthMetrics(ctx context.Context, p *conformance.Probe) error {
+func (healthVersion) broken() broken.Server {
+	return broken.That("does not say which version it has", broken.OnAnswered(broken.Path("/version"), func(object map[string]any) { delete(object, "gitVersion") }))
+}
+
+type healthMetrics struct{}
+
+func (r healthMetrics) check() conformance.Check {
+	return conformance.Check{
+		ID: "health-metrics", Area: areaHealth,
+		Rule:      "/metrics has metrics in the text format of Prometheus.",
+		Detail:    "Each line has to be a comment or a sample, and at least one sample to have a TYPE. Left out if the user of the kubeconfig may not ask.",
+		Reference: "https://kubernetes.io/docs/concepts/cluster-administration/system-metrics/#metrics-in-kubernetes",
+		Run:       r.run,
+	}
+}
+
+func (healthMetrics) run(ctx context.Context, p *conformance.Probe) error {
 	response, err := p.Send(ctx, conformance.Get("/metrics").With("Accept", "text/plain"))
 	if err != nil {
 		return err
@@ -128,6 +151,13 @@ func healthMetrics(ctx context.Context, p *conformance.Probe) error {
 		return response.Fail("metrics in the text format of Prometheus, with at least one that has a TYPE")
 	}
 	return nil
+}
+
+func (healthMetrics) broken() broken.Server {
+	return broken.That("has metrics in JSON", broken.OnAnswer(broken.Path("/metrics"), func(_ *http.Request, a *broken.Answer) {
+		a.Header.Set("Content-Type", "application/json")
+		a.Set(map[string]any{"requests_total": 1})
+	}))
 }
 
 // typedMetric returns the metric of which a comment says the type; empty if it says nothing.
