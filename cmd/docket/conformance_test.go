@@ -29,7 +29,6 @@ import (
 
 	"github.com/docket-project/docket/internal/cli"
 	"github.com/docket-project/docket/internal/conformance"
-	"github.com/docket-project/docket/internal/conformance/broken"
 	"github.com/docket-project/docket/internal/conformance/checks"
 	"github.com/docket-project/docket/internal/conformance/conformancetest"
 	"github.com/docket-project/docket/internal/uptest"
@@ -86,9 +85,9 @@ func unbroken(next http.Handler) http.Handler { return next }
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	config := upConfig(t)
-	breakages := broken.All()
-	at := slices.IndexFunc(breakages, func(b broken.Breakage) bool { return b.Check == oneCheck })
-	good, bad := behind(t, config, unbroken), behind(t, config, breakages[at].Break)
+	proofs := checks.Proofs()
+	at := slices.IndexFunc(proofs, func(proof checks.Proof) bool { return proof.Check.ID == oneCheck })
+	good, bad := behind(t, config, unbroken), behind(t, config, proofs[at].Server.Break)
 	for name, test := range map[string]struct {
 		kubeconfig string
 		args       []string

@@ -19,7 +19,6 @@ import (
 
 	"github.com/docket-project/docket/conformance"
 	checker "github.com/docket-project/docket/internal/conformance"
-	"github.com/docket-project/docket/internal/conformance/broken"
 	"github.com/docket-project/docket/internal/conformance/checks"
 	"github.com/docket-project/docket/internal/conformance/conformancetest"
 	"github.com/docket-project/docket/internal/sample"
@@ -110,18 +109,18 @@ func reportResources() map[string][]string {
 // conformanceBroken proves the checks that need the controllers of a cluster, on reports, as
 // TestBrokenServers of the checks proves the others.
 func conformanceBroken(t *testing.T, config *rest.Config) {
-	for _, breakage := range broken.All() {
-		if !slices.Contains(broken.NeedControllers(), breakage.Check) {
+	for _, proof := range checks.Proofs() {
+		if !proof.Server.NeedsControllers {
 			continue
 		}
-		t.Run(breakage.Check, func(t *testing.T) {
+		t.Run(proof.Check.ID, func(t *testing.T) {
 			t.Parallel()
 			err := conformancetest.Prove(t.Context(), checker.Options{
 				Config: config, GroupVersion: schema.GroupVersion{Group: "wgpolicyk8s.io", Version: "v1alpha2"},
 				Resources: []string{"policyreports"}, Checks: checks.All(), UserAgent: "docket-e2e",
-			}, breakage.Check, breakage.Server())
+			}, proof.Check.ID, proof.Server)
 			if err != nil {
-				t.Errorf("the server %s:\n%v", breakage.What, err)
+				t.Errorf("the server %s:\n%v", proof.Server.What, err)
 			}
 		})
 	}

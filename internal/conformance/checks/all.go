@@ -25,22 +25,14 @@ type rule interface {
 func rules() []rule {
 	return slices.Concat(
 		discovery(), openapi(), reads(), creates(), updates(), statuses(), patches(), applies(), dryRuns(), bodies(), values(), deletes(), lists(),
-		watches(), formats(), versions(), access(), health(),
+		watches(), formats(), versions(), namespaces(), dependents(), access(), health(),
 	)
 }
 
 // All returns the checks in the order in which they are listed.
 func All() []conformance.Check {
-	return slices.Concat(
-		checksOf(discovery()), checksOf(openapi()), checksOf(reads()), checksOf(creates()), checksOf(updates()), checksOf(statuses()), checksOf(patches()),
-		checksOf(applies()), checksOf(dryRuns()), checksOf(bodies()), checksOf(values()), checksOf(deletes()), checksOf(lists()), checksOf(watches()),
-		checksOf(formats()), checksOf(versions()), namespaces(), dependents(), checksOf(access()), checksOf(health()),
-	)
-}
-
-func checksOf(rules []rule) []conformance.Check {
 	var checks []conformance.Check
-	for _, r := range rules {
+	for _, r := range rules() {
 		checks = append(checks, r.check())
 	}
 	return checks

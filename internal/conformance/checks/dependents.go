@@ -5,6 +5,9 @@ package checks
 
 import (
 	"context"
+	"encoding/json"
+	"net/http"
+	"sync"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -12,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/uuid"
 
 	"github.com/docket-project/docket/internal/conformance"
+	"github.com/docket-project/docket/internal/conformance/broken"
 )
 
 const (
@@ -21,36 +25,23 @@ const (
 	collecting = 10 * time.Second
 )
 
-func dependents() []conformance.Check {
-	return []conformance.Check{
-		{
-			ID: "dependents-collected", Area: areaDependents,
-			Rule:        "An object is removed when the owner that it names in ownerReferences is deleted.",
-			Detail:      "Makes an object that a ConfigMap owns and deletes the ConfigMap. It is left out if another ConfigMap with that owner stays, too.",
-			Reference:   "https://kubernetes.io/docs/concepts/architecture/garbage-collection/#owners-dependents",
-			PerResource: true, Verbs: []string{"create", "get", "list", "watch", "delete"}, Slow: true, Applies: notEvents,
-			Run: dependentsCollected,
-		},
-		{
-			ID: "owners-collected", Area: areaDependents,
-			Rule:        "What names an object in ownerReferences stays as long as the object is there, and is removed when the object is deleted.",
-			Detail:      "Makes a ConfigMap that an object owns and deletes the object, as soon as it is clear that a garbage collector runs and knows the resource; else it is left out.",
-			Reference:   "https://kubernetes.io/docs/concepts/architecture/garbage-collection/#owners-dependents",
-			PerResource: true, Verbs: []string{"create", "get", "list", "watch", "delete"}, Slow: true, Applies: notEvents,
-			Run: ownersCollected,
-		},
-		{
-			ID: "dependents-kept", Area: areaDependents,
-			Rule:        "Deleting an object with the propagationPolicy Orphan keeps what it owns, and removes the reference to it.",
-			Detail:      "As owners-collected, with that policy.",
-			Reference:   "https://kubernetes.io/docs/concepts/architecture/garbage-collection/#orphaned-dependents",
-			PerResource: true, Verbs: []string{"create", "get", "list", "watch", "patch", "delete"}, Slow: true, Applies: notEvents,
-			Run: dependentsKept,
-		},
+func dependents() []rule {
+	return []rule{dependentsCollected{}, ownersCollected{}, dependentsKept{}}
+}
+
+type dependentsCollected struct{}
+
+func (r dependentsCollected) check() conformance.Check {
+	return conformance.Check{
+		ID: "dependents-collected", Area: areaDependents,
+		Rule:        "An object is removed when the owner that it names in ownerReferences is deleted.",
+		Detail:      "Makes an object that a ConfigMap owns and deletes the ConfigMap. It is left out if another ConfigMap with that owner stays, too.",
+		Reference:   "https://kubernetes.io/docs/concepts/architecture/garbage-collection/#owners-dependents",
+		PerResource: true, Verbs: []string{"create", "get", "list", "watch", "delete"}, Applies: notEvents, Slow: true, Run: r.run,
 	}
 }
 
-func dependentsCollected(ctx context.Context, p *conformance.Probe) error {
+func (dependentsCollected) run(ctx context.Context, p *conformance.Probe) error {
 	if err := needsCluster(p); err != nil {
 		return err
 	}
@@ -94,6 +85,12 @@ func dependentsCollected(ctx context.Context, p *conformance.Probe) error {
 	return response.FailBecause("a ConfigMap with the same owner is gone for "+seconds(waited), "404 Not Found: the owner of the object is deleted")
 }
 
+func (dependentsCollected) broken() broken.Server {
+	return broken.That("does not keep the owners of objects that are created", broken.OnSentObject(broken.Method(http.MethodPost, broken.Collection), func(object map[string]any) {
+		delete(broken.FieldsOf(object, "metadata"), "ownerReferences")
+	})).WithControllers()
+}
+
 // namesOwner looks whether an object has kept its owner, without which it will never be removed.
 func namesOwner(ctx context.Context, p *conformance.Probe, name string, owner metav1.OwnerReference) error {
 	response, err := p.Send(ctx, conformance.Get(p.Path(name)))
@@ -110,7 +107,19 @@ func namesOwner(ctx context.Context, p *conformance.Probe, name string, owner me
 	return nil
 }
 
-func ownersCollected(ctx context.Context, p *conformance.Probe) error {
+type ownersCollected struct{}
+
+func (r ownersCollected) check() conformance.Check {
+	return conformance.Check{
+		ID: "owners-collected", Area: areaDependents,
+		Rule:        "What names an object in ownerReferences stays as long as the object is there, and is removed when the object is deleted.",
+		Detail:      "Makes a ConfigMap that an object owns and deletes the object, as soon as it is clear that a garbage collector runs and knows the resource; else it is left out.",
+		Reference:   "https://kubernetes.io/docs/concepts/architecture/garbage-collection/#owners-dependents",
+		PerResource: true, Verbs: []string{"create", "get", "list", "watch", "delete"}, Applies: notEvents, Slow: true, Run: r.run,
+	}
+}
+
+func (ownersCollected) run(ctx context.Context, p *conformance.Probe) error {
 	owner, dependent, err := ownedProp(ctx, p)
 	if dependent != nil {
 		defer dependent.remove(ctx, p)
@@ -138,7 +147,58 @@ func ownersCollected(ctx context.Context, p *conformance.Probe) error {
 	return response.Fail("404 Not Found: %s %s, which owned it, is deleted", owner.GetKind(), owner.GetName())
 }
 
-func dependentsKept(ctx context.Context, p *conformance.Probe) error {
+func (ownersCollected) broken() broken.Server {
+	return broken.That("keeps what an object owned although its deletion in the background is asked for", ownersGo(metav1.DeletePropagationBackground, metav1.DeletePropagationOrphan)).WithControllers()
+}
+
+// ownersGo deletes owners with another propagation policy than the one that is asked for. Owners are
+// what an object of the core API names as such.
+func ownersGo(asked, done metav1.DeletionPropagation) func(http.Handler) http.Handler {
+	return func(next http.Handler) http.Handler {
+		var owners sync.Map // has the UIDs of owners
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			switch {
+			case r.Method == http.MethodPost && broken.IsCore(r):
+				var object metav1.PartialObjectMetadata
+				if json.Unmarshal(broken.BodyOf(r), &object) == nil {
+					for _, reference := range object.OwnerReferences {
+						owners.Store(reference.UID, nil)
+					}
+				}
+			case r.Method == http.MethodDelete && broken.Single(r):
+				if _, isOwner := owners.Load(broken.MetadataOf(broken.LookUp(r, next, r.URL.Path)).UID); isOwner {
+					changePolicy(r, asked, done)
+				}
+			}
+			next.ServeHTTP(w, r)
+		})
+	}
+}
+
+func changePolicy(r *http.Request, asked, done metav1.DeletionPropagation) {
+	var options map[string]any
+	if json.Unmarshal(broken.BodyOf(r), &options) != nil || options["propagationPolicy"] != string(asked) {
+		return
+	}
+	options["propagationPolicy"] = done
+	if data, err := json.Marshal(options); err == nil {
+		broken.SetBody(r, data)
+	}
+}
+
+type dependentsKept struct{}
+
+func (r dependentsKept) check() conformance.Check {
+	return conformance.Check{
+		ID: "dependents-kept", Area: areaDependents,
+		Rule:        "Deleting an object with the propagationPolicy Orphan keeps what it owns, and removes the reference to it.",
+		Detail:      "As owners-collected, with that policy.",
+		Reference:   "https://kubernetes.io/docs/concepts/architecture/garbage-collection/#orphaned-dependents",
+		PerResource: true, Verbs: []string{"create", "get", "list", "watch", "patch", "delete"}, Applies: notEvents, Slow: true, Run: r.run,
+	}
+}
+
+func (dependentsKept) run(ctx context.Context, p *conformance.Probe) error {
 	owner, dependent, err := ownedProp(ctx, p)
 	if dependent != nil {
 		defer dependent.remove(ctx, p)
@@ -176,6 +236,10 @@ func dependentsKept(ctx context.Context, p *conformance.Probe) error {
 		return response.Fail("the ConfigMap without the reference to %s %s, which is gone", owner.GetKind(), owner.GetName())
 	}
 	return nil
+}
+
+func (dependentsKept) broken() broken.Server {
+	return broken.That("lets what an object owned be removed although Orphan is asked for", ownersGo(metav1.DeletePropagationOrphan, metav1.DeletePropagationBackground)).WithControllers()
 }
 
 // ownedProp makes an object and a ConfigMap that it owns, which may be returned even if there is an
