@@ -20,6 +20,7 @@ func Method(name string, more ...Match) Match {
 	return And(append(more, func(r *http.Request) bool { return r.Method == name })...)
 }
 
+// And matches requests that match all of these.
 func And(matches ...Match) Match {
 	return func(r *http.Request) bool {
 		for _, match := range matches {
@@ -113,6 +114,7 @@ func BodyOf(r *http.Request) []byte {
 	return data
 }
 
+// SetBody gives a request another body.
 func SetBody(r *http.Request, data []byte) {
 	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(data)), int64(len(data))
 	r.Header.Set("Content-Length", strconv.Itoa(len(data)))
@@ -167,6 +169,7 @@ type Answer struct {
 	Body   []byte
 }
 
+// OK returns whether the code is one of success.
 func (a *Answer) OK() bool { return a.Code >= 200 && a.Code < 300 }
 
 // Object returns the body; nil if it is not a JSON object.
@@ -236,7 +239,7 @@ func (a *Answer) Send(w http.ResponseWriter) {
 	}
 	w.Header().Del("Content-Length")
 	w.WriteHeader(a.Code)
-	w.Write(a.Body) //nolint:errcheck,gosec // The client has gone, or is a test and no browser.
+	w.Write(a.Body) //nolint:errcheck // The client has gone, or is a test and no browser.
 }
 
 // OnAnswer has edit change answers before they are sent. It must not match watches.

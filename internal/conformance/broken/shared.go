@@ -161,12 +161,13 @@ func GroupVersionPath(p *Place) string {
 	return strings.Join([]string{"/apis", p.Group, p.Version}, "/")
 }
 
+// Media types of bodies.
 const (
 	JSONType     = "application/json"
 	YAMLType     = "application/yaml"
 	ProtobufType = "application/vnd.kubernetes.protobuf"
 
-	// largeBytes is where a body begins to be large.
+	// LargeBytes is where a body begins to be large.
 	LargeBytes = 3 << 20
 )
 
@@ -238,4 +239,5 @@ func AgainIf(match Match, wrong func(*Answer) bool, names ...string) func(http.H
 	})
 }
 
+// IsBadRequest returns whether an answer has the code 400.
 func IsBadRequest(a *Answer) bool { return a.Code == http.StatusBadRequest }
