@@ -59,11 +59,11 @@ run: ## Start everything for one person on this machine: docket up (ARGS= adds f
 	go run ./cmd/docket up $(ARGS)
 
 .PHONY: generate
-generate: ## Write the generated files anew
+generate: ## Write the generated files
 	hack/generate.sh
 
 .PHONY: golden
-golden: ## Write the golden files of the tests anew; look at the difference before you commit
+golden: ## Write the golden files of the tests; look at the difference before you commit
 	@packages=$$(grep -rlE 'flag\.Bool\("update"' --include='*_test.go' --exclude-dir=controller --exclude-dir=test . \
 		| xargs -r -n1 dirname | sort -u); \
 	if [ -z "$$packages" ]; then echo "no package has golden files"; else go test $$packages -update; fi
@@ -159,12 +159,16 @@ bench-cluster: ## Compare with CRDs in etcd through kube-apiserver, and a gatewa
 ##@ Checks; none of them changes a file
 
 .PHONY: verify
-verify: verify-format vet depcheck verify-headers verify-licences verify-tidy verify-generated lint ## Run all of the following but vuln
+verify: verify-format verify-words vet depcheck verify-headers verify-licences verify-tidy verify-generated lint ## Run all of the following but vuln
 
 .PHONY: verify-format
 verify-format: ## Fail on Go files that gofmt would change
 	@files=$$(git ls-files --cached --others --exclude-standard '*.go' | while read -r f; do [ ! -e "$$f" ] || echo "$$f"; done | xargs -r gofmt -l); \
 	if [ -n "$$files" ]; then echo "not formatted, run make fix:"; echo "$$files"; exit 1; fi
+
+.PHONY: verify-words
+verify-words: ## Fail on words in Markdown and comments that hack/words.txt has better ones for
+	@hack/verify-words.sh
 
 .PHONY: vet
 vet: ## Run go vet

@@ -201,7 +201,7 @@ func (f *conformanceFlags) print(report *conformance.Report) error {
 	}
 }
 
-// color tells whether the output goes to somebody who sees colors and wants to (https://no-color.org).
+// color reports whether the output goes to somebody who sees colors and wants to (https://no-color.org).
 func (f *conformanceFlags) color() bool {
 	unwanted, _ := f.process.LookupEnv("NO_COLOR")
 	file, ok := f.process.Out.(*os.File)

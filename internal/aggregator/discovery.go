@@ -61,7 +61,7 @@ func (d *remoteDiscovery) stale(b *backend) {
 	d.set(b, resources, apidiscovery.DiscoveryFreshnessStale)
 }
 
-// set touches the document only if something changed: it is serialized anew each time.
+// set touches the document only if something changed: it is serialized again each time.
 func (d *remoteDiscovery) set(b *backend, resources []apidiscovery.APIResourceDiscovery, freshness apidiscovery.DiscoveryFreshness) {
 	gv, spec := b.groupVersion(), b.service.Spec
 	next := entry{

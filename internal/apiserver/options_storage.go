@@ -185,7 +185,7 @@ func (o *StorageOptions) validateEtcd() []error {
 	return errs
 }
 
-// given tells whether an option was set by its flag, the environment or a file.
+// given reports whether an option was set by its flag, the environment or a file.
 func (o *StorageOptions) given(name string) bool { return o.flags != nil && o.flags.Changed(name) }
 
 func validateCluster(name string) error {

@@ -92,7 +92,7 @@ func Usage(err error) error { return usageError{err} }
 // Unwrap returns the error itself.
 func (e usageError) Unwrap() error { return e.error }
 
-// IsUsage tells whether err is one of [Usage].
+// IsUsage reports whether err is one of [Usage].
 func IsUsage(err error) bool {
 	var usage usageError
 	return errors.As(err, &usage)

@@ -138,7 +138,7 @@ type Response struct {
 	Body   []byte
 }
 
-// OK tells whether the code is one of success.
+// OK reports whether the code is one of success.
 func (r *Response) OK() bool { return r.Code >= 200 && r.Code < 300 }
 
 // Fail returns the failure whose cause is this answer.

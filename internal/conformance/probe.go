@@ -42,9 +42,9 @@ type Probe struct {
 	Resource *Resource
 	// Namespace is where objects are made; empty if the resource has none.
 	Namespace string
-	// HasCore tells whether the server has namespaces, and with them the rest of the core API.
+	// HasCore reports whether the server has namespaces, and with them the rest of the core API.
 	HasCore bool
-	// HasCredentials tells whether the kubeconfig has any: behind `kubectl proxy` everybody is somebody.
+	// HasCredentials reports whether the kubeconfig has any: behind `kubectl proxy` everybody is somebody.
 	HasCredentials bool
 
 	run *run
@@ -152,12 +152,12 @@ func (p *Probe) readIn(ctx context.Context, namespace, name string) (*unstructur
 	return object, nil
 }
 
-// Exists tells whether the server has an object of the resource.
+// Exists reports whether the server has an object of the resource.
 func (p *Probe) Exists(ctx context.Context, name string) (bool, error) {
 	return p.ExistsAt(ctx, p.Path(name))
 }
 
-// ExistsAt tells whether the server has an object at a path.
+// ExistsAt reports whether the server has an object at a path.
 func (p *Probe) ExistsAt(ctx context.Context, path string) (bool, error) {
 	response, err := p.Send(ctx, Get(path))
 	switch {

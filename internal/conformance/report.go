@@ -56,7 +56,7 @@ func (r *Report) Count(outcome Outcome) int {
 	return count
 }
 
-// Troubled tells whether the run could not find out all that it was to.
+// Troubled reports whether the run could not find out all that it was to.
 func (r *Report) Troubled() bool {
 	return r.Interrupted || len(r.Troubles) > 0 || len(r.Left) > 0 || r.Count(Undecided) > 0
 }

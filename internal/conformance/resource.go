@@ -34,7 +34,7 @@ type Resource struct {
 // GVK returns the kind of its objects.
 func (r *Resource) GVK() schema.GroupVersionKind { return r.GroupVersion.WithKind(r.Kind) }
 
-// Has tells whether discovery lists all these verbs.
+// Has reports whether discovery lists all these verbs.
 func (r *Resource) Has(verbs ...string) bool {
 	for _, verb := range verbs {
 		if !slices.Contains(r.Verbs, verb) {
@@ -44,7 +44,7 @@ func (r *Resource) Has(verbs ...string) bool {
 	return true
 }
 
-// HasSubresource tells whether there is a subresource with all these verbs.
+// HasSubresource reports whether there is a subresource with all these verbs.
 func (r *Resource) HasSubresource(name string, verbs ...string) bool {
 	sub, ok := r.Subresources[name]
 	for _, verb := range verbs {

@@ -29,7 +29,7 @@ type rooms struct {
 	run    string
 	// given is the namespace that the user has named; empty if the run makes its own.
 	given string
-	// hasCore tells whether there are namespaces at all, accounts whether new ones need their
+	// hasCore reports whether there are namespaces at all, accounts whether new ones need their
 	// service account before objects can be made.
 	hasCore, accounts bool
 

@@ -157,7 +157,7 @@ func (r *run) namespaced() bool {
 	return slices.ContainsFunc(r.resources, func(resource *Resource) bool { return resource.Namespaced })
 }
 
-// makesPods tells whether pods are among what is checked.
+// makesPods reports whether pods are among what is checked.
 func (r *run) makesPods() bool {
 	return r.options.GroupVersion.Group == "" && slices.ContainsFunc(r.resources, func(resource *Resource) bool { return resource.Name == "pods" })
 }

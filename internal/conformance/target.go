@@ -151,7 +151,7 @@ func (r *run) readSchemas(ctx context.Context) (*object.Schemas, error) {
 	}
 }
 
-// mentionsKinds tells whether a document is about all kinds that are checked, as far as can be seen
+// mentionsKinds reports whether a document is about all kinds that are checked, as far as can be seen
 // without reading it.
 func (r *run) mentionsKinds(document []byte) bool {
 	return !slices.ContainsFunc(r.resources, func(resource *Resource) bool {

@@ -24,7 +24,7 @@ import (
 	"github.com/docket-project/docket/internal/namespaces"
 )
 
-// retryInterval is the pause before what every control plane needs is tried again.
+// retryInterval is the pause before what every control plane needs is retried.
 const retryInterval = 100 * time.Millisecond
 
 // Run serves until ctx ends or something fails, then lets requests under way finish,

@@ -115,7 +115,7 @@ func Validate(rawURL string) error {
 	return err
 }
 
-// HasPassword tells whether a text is a URL with a password.
+// HasPassword reports whether a text is a URL with a password.
 func HasPassword(text string) bool {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme == "" {
@@ -125,7 +125,7 @@ func HasPassword(text string) bool {
 	return given || namesPassword(u.RawQuery)
 }
 
-// namesPassword tells whether a parameter of a URL, or one among them, is a secret.
+// namesPassword reports whether a parameter of a URL, or one among them, is a secret.
 func namesPassword(name string) bool { return strings.Contains(strings.ToLower(name), "password") }
 
 // hidden takes the place of a password.

@@ -42,7 +42,7 @@ type Etcd struct {
 	CompactionInterval time.Duration
 }
 
-// IsEtcd tells whether a URL is for ParseEtcd rather than for Open.
+// IsEtcd reports whether a URL is for ParseEtcd rather than for Open.
 func IsEtcd(rawURL string) bool {
 	scheme, _, _ := strings.Cut(rawURL, ":")
 	return strings.EqualFold(scheme, schemeEtcd) || strings.EqualFold(scheme, schemeEtcdTLS)

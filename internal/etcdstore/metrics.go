@@ -17,7 +17,7 @@ func (s *Store) showSize() {
 	metrics.SetStorageMonitorGetter(func() ([]metrics.Monitor, error) { return []metrics.Monitor{sizeMonitor{s}}, nil })
 }
 
-// sizeMonitor asks for the size. Why not the library's own: it connects anew for each
+// sizeMonitor asks for the size. Why not the library's own: it connects again for each
 // scrape, and keeps it waiting for 20 s while etcd is away.
 type sizeMonitor struct{ store *Store }
 

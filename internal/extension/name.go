@@ -34,7 +34,7 @@ func (o *Options) chooseName(ctx context.Context, e *endpoint, notes io.Writer) 
 	}
 	list, err := e.services.ApiregistrationV1().APIServices().List(ctx, metav1.ListOptions{LabelSelector: managedByLabel + "=" + managedBy})
 	if apierrors.IsForbidden(err) {
-		return nil // The registration tells whether anything is in its way.
+		return nil // The registration reports whether anything is in its way.
 	}
 	if err != nil {
 		return fmt.Errorf("look for other servers: %w", explained(err))
@@ -57,7 +57,7 @@ func (o *Options) chooseName(ctx context.Context, e *endpoint, notes io.Writer) 
 	return err
 }
 
-// isAlive tells whether somebody listens at an address, which is one of this machine.
+// isAlive reports whether somebody listens at an address, which is one of this machine.
 func isAlive(ctx context.Context, address string) bool {
 	target, err := url.Parse(address)
 	if err != nil || target.Host == "" {

@@ -89,7 +89,7 @@ func (o *Options) runAt(ctx context.Context, e *endpoint, p *place, command []st
 }
 
 // bringUp registers the server when it answers, and returns when serving ends or
-// something fails. ready tells whether it was available.
+// something fails. ready reports whether it was available.
 func (o *Options) bringUp(serving context.Context, r *registration) (ready bool, err error) {
 	limited, cancel := context.WithTimeout(serving, o.Timeout)
 	defer cancel()

@@ -77,7 +77,7 @@ func protocols(h http.Header) []string {
 	return all
 }
 
-// hasCertificate tells whether the client showed a certificate.
+// hasCertificate reports whether the client showed a certificate.
 func hasCertificate(r *http.Request) bool {
 	return r.TLS != nil && len(r.TLS.PeerCertificates) > 0
 }
@@ -101,7 +101,7 @@ func dropToken(h http.Header) {
 	}
 }
 
-// impersonates tells whether a request asks to be made in somebody else's name.
+// impersonates reports whether a request asks to be made in somebody else's name.
 func impersonates(h http.Header) bool {
 	for name := range h {
 		if strings.HasPrefix(name, "Impersonate-") {

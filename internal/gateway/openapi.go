@@ -54,7 +54,7 @@ func (o *openAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// isOurs tells whether the gateway serves a group version in the cluster's place.
+// isOurs reports whether the gateway serves a group version in the cluster's place.
 func (o *openAPI) isOurs(gv schema.GroupVersion) bool {
 	if gv.Group == registrationGroup {
 		return true
@@ -73,7 +73,7 @@ func groupVersionOf(path string) (schema.GroupVersion, bool) {
 	return schema.GroupVersion{Group: parts[1], Version: parts[2]}, true
 }
 
-// drops tells whether a path of a document has to go.
+// drops reports whether a path of a document has to go.
 func (o *openAPI) drops(path string) bool {
 	if strings.Trim(path, "/") == "apis/"+registrationGroup {
 		return true

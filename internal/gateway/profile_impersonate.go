@@ -116,7 +116,7 @@ func (p *impersonator) reduce(who user.Info, trusted string) (user.Info, error) 
 	return &user.DefaultInfo{Name: name, UID: who.GetUID(), Groups: append(groups, user.AllAuthenticated), Extra: who.GetExtra()}, nil
 }
 
-// isAccountGroup tells whether every service account has such a group.
+// isAccountGroup reports whether every service account has such a group.
 func isAccountGroup(group string) bool {
 	return group == serviceaccount.AllServiceAccountsGroup || strings.HasPrefix(group, serviceaccount.ServiceAccountGroupPrefix)
 }

@@ -46,7 +46,7 @@ func (s *single) admit(r *http.Request) error {
 	return nil
 }
 
-// isImpersonated tells whether a kubeconfig acts as somebody else than its credentials say (`as`, `as-groups` …).
+// isImpersonated reports whether a kubeconfig acts as somebody else than its credentials say (`as`, `as-groups` …).
 func isImpersonated(config *rest.Config) bool {
 	as := config.Impersonate
 	return as.UserName != "" || as.UID != "" || len(as.Groups) > 0 || len(as.Extra) > 0

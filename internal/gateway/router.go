@@ -29,7 +29,7 @@ type router struct {
 	cluster http.Handler
 	// loopback is the token of this process.
 	loopback string
-	// loaded tells whether all registrations are known.
+	// loaded reports whether all registrations are known.
 	loaded func() bool
 }
 
@@ -69,7 +69,7 @@ func (g *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.own.ServeHTTP(w, r.WithContext(withCaller(r.Context(), c)))
 }
 
-// owns tells whether the gateway answers a path by itself, or the server of a
+// owns reports whether the gateway answers a path by itself, or the server of a
 // registered group version does.
 func (g *router) owns(path string) bool {
 	first, rest, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
@@ -89,7 +89,7 @@ func (g *router) isRemote(group, version string) bool {
 	return remote && ok
 }
 
-// isLoopback tells whether this process asks itself. The filters check the token again.
+// isLoopback reports whether this process asks itself. The filters check the token again.
 func (g *router) isLoopback(r *http.Request) bool {
 	return g.loopback != "" && subtle.ConstantTimeCompare([]byte(bearerToken(r)), []byte(g.loopback)) == 1
 }

@@ -216,7 +216,7 @@ func (o *Options) greet(ctx context.Context, server *Server, c *Config, held *ho
 	return nil
 }
 
-// register makes the registrations of the files. While the server starts, it tries again.
+// register makes the registrations of the files. While the server starts, it retries.
 func (o *Options) register(ctx context.Context, server *Server) error {
 	if len(o.registrations) == 0 {
 		return nil

@@ -283,7 +283,7 @@ func unlimited(config *rest.Config) *rest.Config {
 
 func (s *Server) owner(gv schema.GroupVersion) (string, bool, bool) { return s.front.Owner(gv) }
 
-// loaded tells whether all registrations are known.
+// loaded reports whether all registrations are known.
 func (s *Server) loaded() bool {
 	for _, done := range s.front.Generic.MuxAndDiscoveryCompleteSignals() {
 		select {

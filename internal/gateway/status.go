@@ -33,7 +33,7 @@ func forbidden(format string, values ...any) error {
 	}}
 }
 
-// unavailable is a 503 that may be tried again.
+// unavailable is a 503 that may be retried.
 func unavailable(format string, values ...any) error {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{
 		Status: metav1.StatusFailure, Code: http.StatusServiceUnavailable, Reason: metav1.StatusReasonServiceUnavailable,

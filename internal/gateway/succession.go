@@ -74,7 +74,7 @@ func isRemote(owner owner, info *request.RequestInfo) bool {
 // looker asks the cluster for a namespace.
 type looker func(context.Context) (*corev1.Namespace, error)
 
-// admit settles a namespace for a request. What may create objects has it looked at anew:
+// admit settles a namespace for a request. What may create objects has it looked at again:
 // what is written into the later namespace must not pass for the earlier one's.
 func (s *succession) admit(ctx context.Context, info *request.RequestInfo, look looker) error {
 	key := memoryKey(info.APIGroup, info.Namespace)

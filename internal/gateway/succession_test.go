@@ -86,7 +86,7 @@ func wantNames(t *testing.T, g *running, token, want string) {
 	}
 }
 
-// namesAre tells whether a user sees an object with this name alone, none for "".
+// namesAre reports whether a user sees an object with this name alone, none for "".
 func namesAre(g *running, token, want string) error {
 	code, body := g.get(widgetsPath, token)
 	var list metav1.PartialObjectMetadataList

@@ -51,7 +51,7 @@ func (s *sweeper) run(ctx context.Context) {
 		}
 		began := s.clock.Now()
 		if err := s.sweep(ctx); err != nil && ctx.Err() == nil {
-			klog.ErrorS(err, "Objects in ended namespaces could not all be deleted; this is tried again")
+			klog.ErrorS(err, "Objects in ended namespaces could not all be deleted; will retry")
 		}
 		timer.Reset(max(s.interval, sweepShare*s.clock.Since(began)))
 	}
@@ -112,7 +112,7 @@ func (s *sweeper) empty(ctx context.Context, namespace string, resources []schem
 	return errors.Join(unlisted, err)
 }
 
-// ended tells whether a namespace is being deleted or gone. Only the cluster's own clear
+// ended reports whether a namespace is being deleted or gone. Only the cluster's own clear
 // word counts: a 404 of something in between, or a missing right, is no such word.
 func (s *sweeper) ended(ctx context.Context, name string) (bool, error) {
 	namespace, err := s.cluster.CoreV1().Namespaces().Get(ctx, name, metav1.GetOptions{})

@@ -56,7 +56,7 @@ func newTrust(what authtrust.Trust, live *live) (*trust, error) {
 	}}, nil
 }
 
-// isAsked tells whether a request is about this ConfigMap and no other.
+// isAsked reports whether a request is about this ConfigMap and no other.
 func (t *trust) isAsked(r *http.Request) bool {
 	switch path, _ := strings.CutSuffix(r.URL.Path, "/"); path {
 	case trustFolder + "/" + trustName:

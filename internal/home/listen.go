@@ -57,7 +57,7 @@ func Listen(ctx context.Context, address string, allowNonLoopback bool) (*Endpoi
 	return describe(listener, host, loopback)
 }
 
-// isLoopback tells whether all addresses of host are this machine's alone.
+// isLoopback reports whether all addresses of host are this machine's alone.
 func isLoopback(ctx context.Context, host string) (bool, error) {
 	if host == "" {
 		return false, nil

@@ -76,7 +76,7 @@ func (h *handler) handle(ctx context.Context, err error, msg string, values ...a
 	h.log(ctx, err, msg, values...)
 }
 
-// admit tells whether an error is to be logged, and how often it came without that.
+// admit reports whether an error is to be logged, and how often it came without that.
 func (h *handler) admit(err error, msg string) (again int, ok bool) {
 	if err != nil {
 		msg += ": " + err.Error()

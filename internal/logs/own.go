@@ -72,7 +72,7 @@ func (s ownSink) WithCallDepth(depth int) logr.LogSink {
 	return s
 }
 
-// isOwn tells whether who logs is in one of our packages.
+// isOwn reports whether who logs is in one of our packages.
 func isOwn() bool {
 	const most, self = 16, 3 // Without Callers, isOwn and Info.
 	var callers [most]uintptr

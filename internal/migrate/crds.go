@@ -297,7 +297,7 @@ func (p *printer) say(format string, args ...any) {
 	fmt.Fprintf(p.out, format+"\n", args...)
 }
 
-// trouble tells what is tried again, at most every few seconds.
+// trouble tells what is retried, at most every few seconds.
 func (p *printer) trouble(what string, err error) {
 	const interval = 5 * time.Second
 	p.mu.Lock()

@@ -47,7 +47,7 @@ type Place struct {
 
 // Database copies the reports of one database into another, with all metadata, and
 // compares them. It can be interrupted and called again. Clients of servers on the
-// destination list anew, since the resource versions are others.
+// destination list again, since the resource versions are others.
 func (c Copy) Database(ctx context.Context, from, to Place) error {
 	work := c.begin()
 	source, destination := localSource{newLocal(from.Storage, work.retry)}, newLocal(to.Storage, work.retry)

@@ -22,7 +22,7 @@ var errAgain = errors.New("try again")
 // retrier does things again that may work later, for as long as the context allows.
 type retrier struct {
 	clock clock.Clock
-	// tell is told what is tried again, and why.
+	// tell is told what is retried, and why.
 	tell func(what string, err error)
 }
 

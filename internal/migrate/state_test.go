@@ -119,7 +119,7 @@ func TestStateThatIsBroken(t *testing.T) {
 	}
 }
 
-// TestRetry: what passes is tried again, what doesn't ends it.
+// TestRetry: what passes is retried, what doesn't ends it.
 func TestRetry(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -165,7 +165,7 @@ func (c *Controller) next(ctx context.Context) bool {
 var errRemains = errors.New("objects remain")
 
 // sync brings one namespace as near to its end as possible. It returns an error if it
-// is to be tried again.
+// is to be retried.
 func (c *Controller) sync(ctx context.Context, name string) error {
 	namespace, err := c.lister.Get(name)
 	if apierrors.IsNotFound(err) {

@@ -165,7 +165,7 @@ func (s *Sweeper) sweep(ctx context.Context, namespace ended) (swept int, err er
 	return swept, errors.Join(err, refused)
 }
 
-// belongs asks the cluster and returns what tells whether an object that was there before
+// belongs asks the cluster and returns what reports whether an object that was there before
 // the question is of the ended namespace.
 func (s *Sweeper) belongs(ctx context.Context, namespace ended) (func(*metav1.ObjectMeta) bool, error) {
 	var now *corev1.Namespace
@@ -186,7 +186,7 @@ func (s *Sweeper) belongs(ctx context.Context, namespace ended) (func(*metav1.Ob
 	return func(object *metav1.ObjectMeta) bool { return object.CreationTimestamp.Before(&now.CreationTimestamp) }, nil
 }
 
-// IsGone tells whether an error is a cluster's own clear word that a namespace is not
+// IsGone reports whether an error is a cluster's own clear word that a namespace is not
 // there, and not a 404 of something in between.
 func IsGone(err error, name string) bool {
 	var status apierrors.APIStatus

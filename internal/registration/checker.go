@@ -44,7 +44,7 @@ type Config struct {
 type Status struct {
 	Group   string `json:"group"`
 	Version string `json:"version"`
-	// Known tells whether the cluster has been asked often enough to say anything.
+	// Known reports whether the cluster has been asked often enough to say anything.
 	Known bool `json:"known"`
 	// Problems are what is wrong, in a fixed order; none when clients get the reports of
 	// this server.

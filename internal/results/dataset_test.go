@@ -64,7 +64,7 @@ func kyvernoRules() []rule {
 	}
 }
 
-// all yields the items, each made anew.
+// all yields the items, each made again.
 func (d dataset) all() iter.Seq[item] {
 	return func(yield func(item) bool) {
 		for number, cluster := range []struct {

@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// deriveInterval lies between looks at whether there is anything to derive anew.
+	// deriveInterval lies between looks at whether there is anything to derive again.
 	deriveInterval = 10 * time.Second
 	// derivePage is how many objects are looked at, and derived, at once.
 	derivePage = 100

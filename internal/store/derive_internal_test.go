@@ -35,7 +35,7 @@ func (f *fleetEngine) FinishDerivation(
 	return f.Engine.FinishDerivation(ctx, resource, version, mark)
 }
 
-// TestOneReplicaDerives: of several replicas one derives anew, and an object that can't be read does not keep it
+// TestOneReplicaDerives: of several replicas one derives again, and an object that can't be read does not keep it
 // from the end.
 func TestOneReplicaDerives(t *testing.T) {
 	t.Parallel()

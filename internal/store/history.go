@@ -135,7 +135,7 @@ func (h *history) join(start, newer engine.Revision) (p *page, mine bool) {
 	return p, true
 }
 
-// endedBefore tells whether a page ended, up to a revision, because the table did.
+// endedBefore reports whether a page ended, up to a revision, because the table did.
 func (p *page) endedBefore(newer engine.Revision) bool {
 	select {
 	case <-p.ready:

@@ -14,12 +14,12 @@ import (
 // maxDamaged is how many objects that can't be read an error of RebuildResults names.
 const maxDamaged = 20
 
-// rebuildPage is how many objects are derived anew at once: a transaction
+// rebuildPage is how many objects are derived again at once: a transaction
 // that other writers wait for.
 const rebuildPage = 100
 
 // RebuildResults makes the index terms and result rows of all objects of the
-// store's resources anew from the objects, for example after they were
+// store's resources again from the objects, for example after they were
 // switched on or a new version derives more. Writers may go on meanwhile: an
 // object that changes is derived by its own write. progress is told how many
 // of how many objects are done; it may be nil. An object that can't be read

@@ -236,7 +236,7 @@ func (r *Resource) object(ctx context.Context, row engine.Row, keep keepFunc) (r
 func (r *Resource) cacheable() bool { return r.transformer == nil && !r.config.ManyVersions }
 
 // unpack returns the encoded object of a value, and whether the transformer
-// wants it to be written anew.
+// wants it to be written again.
 func (r *Resource) unpack(ctx context.Context, key string, v engine.Value) ([]byte, bool, error) {
 	data, err := r.store.codec.Unpack(v)
 	if err != nil {

@@ -109,7 +109,7 @@ type Store struct {
 	running  atomic.Bool
 	// outdated says that the database has what this program can't read.
 	outdated atomic.Bool
-	// leapt tells whether the revisions were moved above one that a client brought.
+	// leapt reports whether the revisions were moved above one that a client brought.
 	leapt atomic.Bool
 }
 

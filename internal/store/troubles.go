@@ -34,7 +34,7 @@ func (t *troubles) note(what string, err error) {
 	case err == nil && failed && (!was || !t.away()):
 		klog.InfoS("Housekeeping works again", "work", what)
 	case err != nil && (!failed || was != is) && (!is || !t.away()):
-		klog.ErrorS(err, "Housekeeping fails; it is tried again and again", "work", what)
+		klog.ErrorS(err, "Housekeeping fails; will keep retrying", "work", what)
 	}
 	if err != nil {
 		if t.failing == nil {
@@ -44,7 +44,7 @@ func (t *troubles) note(what string, err error) {
 	}
 }
 
-// away tells whether some work fails because the database is away.
+// away reports whether some work fails because the database is away.
 func (t *troubles) away() bool {
 	for _, is := range t.failing {
 		if is {

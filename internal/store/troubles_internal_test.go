@@ -24,7 +24,7 @@ func TestTroubles(t *testing.T) {
 	full := errors.New("full")
 	gone := fmt.Errorf("read: %w", engine.ErrUnavailable)
 	const (
-		fails = `"msg"="Housekeeping fails; it is tried again and again" "error"=%q "work"=%q`
+		fails = `"msg"="Housekeeping fails; will keep retrying" "error"=%q "work"=%q`
 		works = `"level"=0 "msg"="Housekeeping works again" "work"=%q`
 	)
 	var of troubles

@@ -295,7 +295,7 @@ func (w *watcher) readSome(buffer []*hub.Entry) (more bool, err error) {
 	return status == hub.Behind || len(entries) == readAtOnce, nil
 }
 
-// fits tells whether an event is of the keys that the hub wakes the watcher for.
+// fits reports whether an event is of the keys that the hub wakes the watcher for.
 func (w *watcher) fits(entry *hub.Entry) bool {
 	return entry.Resource == w.resource.resource && strings.HasPrefix(entry.Key, w.directory())
 }

@@ -272,7 +272,7 @@ func (r *Resource) Delete(ctx context.Context, key string, out runtime.Object, p
 	}
 }
 
-// finalError marks an error that reading the object anew wouldn't cure.
+// finalError marks an error that reading the object again wouldn't cure.
 type finalError struct{ error }
 
 func (e finalError) Unwrap() error { return e.error }

@@ -200,7 +200,7 @@ func troubleSwitch(t *testing.T, c *controlled, want map[string]string) {
 	}
 }
 
-// onlyGroup tells whether all reports are of one API group.
+// onlyGroup reports whether all reports are of one API group.
 func (c *controlled) onlyGroup(t *testing.T, group string) bool {
 	t.Helper()
 	for _, report := range c.reports(t) {

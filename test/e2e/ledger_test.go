@@ -276,7 +276,7 @@ func (f follower) check(t testing.TB, r reports) {
 	}
 }
 
-// checkWentOn checks that nothing made the informer begin anew.
+// checkWentOn checks that nothing made the informer begin again.
 func (f follower) checkWentOn(t testing.TB) {
 	t.Helper()
 	if starts := f.starts.Load(); starts != 1 {

@@ -92,7 +92,7 @@ func startTroubled(t *testing.T) *troubled {
 	return p
 }
 
-// complete tells whether Kyverno's reports are about all pods and rules.
+// complete reports whether Kyverno's reports are about all pods and rules.
 func (p *troubled) complete(sum tally) bool {
 	return sum.reports == p.pods && sum.results == int64(p.pods*workload.RulesPerPod)
 }
@@ -151,7 +151,7 @@ func (p *troubled) work(t *testing.T, trouble string) {
 }
 
 // rescan has Kyverno look at all pods again, as it does by itself each hour. What it scans in the
-// moment in which its watch of ephemeral reports is made anew, it drops, with whatever server: its
+// moment in which its watch of ephemeral reports is made again, it drops, with whatever server: its
 // circuit breaker is open then (docs/produce/kyverno.md).
 func (p *troubled) rescan() {
 	for i := range p.pods {

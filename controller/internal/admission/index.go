@@ -34,7 +34,7 @@ type match struct {
 	reviewed []candidate
 	// cleared only lose what they have said about the object: they don't match its deletion.
 	cleared []candidate
-	// parent tells whether the object is one of the resource itself.
+	// parent reports whether the object is one of the resource itself.
 	parent bool
 }
 
@@ -43,7 +43,7 @@ type candidate struct {
 	policy.Policy
 	id        policy.Identity
 	admission policy.Admission
-	// reports tells whether reports are to have its results and only admission finds them.
+	// reports reports whether reports are to have its results and only admission finds them.
 	reports bool
 }
 
@@ -53,7 +53,7 @@ type index struct {
 	catalog    *served.Catalog
 	excluded   policy.Exclusion
 	candidates []candidate
-	// roles tells whether a policy reads the roles of users.
+	// roles reports whether a policy reads the roles of users.
 	roles bool
 	// longest is what policies ask to be waited for at most: those that are closed, and the others.
 	longest map[bool]time.Duration
@@ -85,7 +85,7 @@ func newIndex(policies []policy.Policy, catalog *served.Catalog, excluded policy
 	return x
 }
 
-// same tells whether the index is of these. Slices of policies never change, hence the first element
+// same reports whether the index is of these. Slices of policies never change, hence the first element
 // tells them apart.
 func (x *index) same(policies []policy.Policy, catalog *served.Catalog) bool {
 	return x != nil && x.catalog == catalog && len(x.policies) == len(policies) &&
@@ -146,7 +146,7 @@ func (x *index) answer(q question) *match {
 	return m
 }
 
-// matches tells whether a policy may be about an object. It rather says so once too often: the policy
+// matches reports whether a policy may be about an object. It rather says so once too often: the policy
 // decides.
 func (c *candidate) matches(q question, resource schema.GroupVersionResource, parent string) bool {
 	own := schema.GroupVersionKind(q.kind)

@@ -134,7 +134,7 @@ func (in *intake) begin(b *body) {
 	b.at = in.reading.PushBack(b)
 }
 
-// end is called when nothing more is read of a body. It tells whether it had to give way.
+// end is called when nothing more is read of a body. It reports whether it had to give way.
 func (in *intake) end(b *body) (cut bool) {
 	in.mu.Lock()
 	defer in.mu.Unlock()

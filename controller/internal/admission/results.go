@@ -83,7 +83,7 @@ func resultsOf(verdicts []policy.Verdict) []policy.Result {
 	return results
 }
 
-// inNamespace tells whether the policy is for the namespace of the request.
+// inNamespace reports whether the policy is for the namespace of the request.
 func (c *candidate) inNamespace(request *admissionv1.AdmissionRequest) bool {
 	return c.id.Namespace == "" || c.id.Namespace == namespaceOf(request)
 }

@@ -122,7 +122,7 @@ func (c *Cache) Subscribe(changed func(entries []policy.Entry, urgent bool)) (un
 	return c.changes.told.Subscribe(changed)
 }
 
-// replan has the planner look at everything anew.
+// replan has the planner look at everything again.
 func (c *Cache) replan() { c.planning.Fire() }
 
 // enforceSoon has the planner look at the memory limit, and load what was evicted and asked for.

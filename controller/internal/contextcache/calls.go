@@ -101,7 +101,7 @@ func (p *poller) run(ctx context.Context) {
 
 func (p *poller) failed(ctx context.Context, err error) {
 	if p.dataset.state.Load().err == nil {
-		klog.FromContext(ctx).Error(err, "A call of the context cache failed; it is tried again", "call", p.dataset.title)
+		klog.FromContext(ctx).Error(err, "A call of the context cache failed; will retry", "call", p.dataset.title)
 	}
 	failures.WithLabelValues(reasonOf(err)).Inc()
 	refreshes.WithLabelValues(kindCall, resultFailure).Inc()

@@ -27,7 +27,7 @@ type data interface {
 
 // worker fills a dataset.
 type worker interface {
-	// Decided tells whether there is no point in waiting for the first data.
+	// Decided reports whether there is no point in waiting for the first data.
 	Decided() bool
 	// Stop returns when nothing is done any more.
 	Stop()
@@ -97,7 +97,7 @@ type origin interface {
 	start(ctx context.Context, d *dataset) worker
 	// kind is the kind of origin for metrics.
 	kind() string
-	// objects tells whether the data are a number of objects.
+	// objects reports whether the data are a number of objects.
 	objects() bool
 }
 
@@ -217,7 +217,7 @@ func (s *state) verdict() verdict {
 	}
 }
 
-// hopeless tells whether there is no point in waiting for the first data.
+// hopeless reports whether there is no point in waiting for the first data.
 func (s *state) hopeless() bool { return s.decided || (s.err != nil && source.Refused(s.err)) }
 
 // failure says why there are no answers.

@@ -35,7 +35,7 @@ type definition struct {
 	call     *call.Request
 	interval time.Duration
 	path     *apiPath
-	// open tells whether policies in a namespace may read the entry.
+	// open reports whether policies in a namespace may read the entry.
 	open bool
 	// projections are expressions by name.
 	projections map[string]string

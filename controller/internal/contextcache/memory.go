@@ -43,7 +43,7 @@ func (c *Cache) enforce(ctx context.Context) {
 		if size := d.bytes(); size > limit {
 			d.retryAt = now.Add(tooLargePause)
 			d.drop(tooLarge, fmt.Errorf("%w: it takes %d bytes or more, and all entries together may take %d: raise --context-cache-memory, or limit the entry; "+
-				"it is tried again after %s", errTooLarge, size, limit, d.retryAt.UTC().Format(time.RFC3339)))
+				"retried after %s", errTooLarge, size, limit, d.retryAt.UTC().Format(time.RFC3339)))
 			failures.WithLabelValues(reasonTooLarge).Inc()
 		}
 	}

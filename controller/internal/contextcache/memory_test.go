@@ -33,7 +33,7 @@ func TestLimitSmallerThanOneEntry(t *testing.T) {
 	grows(t, before, "failures_total", "too_large")
 	isReady(t, cache)
 	gets(t, cache, policy.Query{Entry: small, Expression: "length(items)"}, 0.0)
-	// It is not tried again and again, however often it is asked for.
+	// It is not retried, however often it is asked for.
 	var requests atomic.Int64
 	w.gate.set("/configmaps", func(*http.Request) error {
 		requests.Add(1)

@@ -195,7 +195,7 @@ func (c *Cache) lookAt(ctx context.Context, d *dataset, now time.Time) {
 	}
 }
 
-// forgetAsked removes entries that nobody has asked for any more, and tells whether there were any.
+// forgetAsked removes entries that nobody has asked for any more, and reports whether there were any.
 func (c *Cache) forgetAsked(index *index, now time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

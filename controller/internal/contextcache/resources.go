@@ -56,7 +56,7 @@ func (r resources) start(ctx context.Context, d *dataset) worker {
 type store struct {
 	dataset *dataset
 	source  *source.Source
-	// filled tells whether the data were complete once.
+	// filled reports whether the data were complete once.
 	filled bool
 }
 

@@ -24,7 +24,7 @@ import (
 )
 
 const (
-	// ConditionReady tells whether policies get data of an entry that are up to date.
+	// ConditionReady reports whether policies get data of an entry that are up to date.
 	ConditionReady = "Ready"
 	// statusPause is the shortest time between two looks at the status of all entries.
 	statusPause = time.Second
@@ -125,7 +125,7 @@ func (w *statusWriter) note(ctx context.Context, kind, name string, uid types.UI
 	}
 	failures.WithLabelValues(reasonOf(err)).Inc()
 	if w.failed[uid] != err.Error() {
-		klog.FromContext(ctx).Error(err, "The status of an entry of the context cache can't be written; it is tried again", "kind", kind, "name", name)
+		klog.FromContext(ctx).Error(err, "The status of an entry of the context cache can't be written; will retry", "kind", kind, "name", name)
 	}
 	w.failed[uid] = err.Error()
 }
@@ -215,12 +215,12 @@ func (w *statusWriter) next(e *entry, object *unstructured.Unstructured, before 
 	return next
 }
 
-// similar tells whether two sizes differ so little that nobody wants to know.
+// similar reports whether two sizes differ so little that nobody wants to know.
 func similar(a, b *int64) bool {
 	return a != nil && b != nil && max(*a, *b)-min(*a, *b) <= *a/10
 }
 
-// setCondition tells whether something else is wrong or right than before. A message that only puts
+// setCondition reports whether something else is wrong or right than before. A message that only puts
 // the same failure in other words waits for its time.
 func setCondition(list *[]metav1.Condition, condition metav1.Condition, recent bool) bool {
 	before := meta.FindStatusCondition(*list, condition.Type)
@@ -257,7 +257,7 @@ func measure(status *Status, e *entry) {
 }
 
 // statusOf reads the status of an object. One that somebody else has spoiled is none, and written
-// anew.
+// again.
 func statusOf(object *unstructured.Unstructured) *Status {
 	status := &Status{}
 	fields, found, err := unstructured.NestedMap(object.Object, "status")

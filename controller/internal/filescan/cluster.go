@@ -125,7 +125,7 @@ func (c *Cluster) Each(ctx context.Context, policies []policy.Policy, visit func
 	return c.incomplete()
 }
 
-// Covers tells whether the scan has seen all resources of the kind and namespace of a subject,
+// Covers reports whether the scan has seen all resources of the kind and namespace of a subject,
 // so that one that it has not seen is gone.
 func (c *Cluster) Covers(subject policy.Reference) bool {
 	kind := schema.FromAPIVersionAndKind(subject.APIVersion, subject.Kind)
@@ -135,7 +135,7 @@ func (c *Cluster) Covers(subject policy.Reference) bool {
 	return len(c.namespaces) == 0 || slices.Contains(c.namespaces, subject.Namespace)
 }
 
-// Complete tells whether the scan covers everything in the cluster.
+// Complete reports whether the scan covers everything in the cluster.
 func (c *Cluster) Complete() bool { return len(c.namespaces) == 0 }
 
 func (c *Cluster) incomplete() error {

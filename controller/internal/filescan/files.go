@@ -86,7 +86,7 @@ func NewFiles(objects []manifest.Object, options FilesOptions) (*Files, error) {
 	return files, nil
 }
 
-// Covers tells whether the files say what there is in the namespace of a subject, or outside of
+// Covers reports whether the files say what there is in the namespace of a subject, or outside of
 // namespaces: they do if they have anything there.
 func (f *Files) Covers(subject policy.Reference) bool {
 	return f.namespaces[subject.Namespace]

@@ -27,7 +27,7 @@ type Sorted struct {
 	Others []manifest.Object
 }
 
-// Sort tells policies, exceptions and entries of the context cache from other objects. Those that belong into a namespace and
+// Sort tells policies, exceptions and entries of the context cache from other objects. Those that belong in a namespace and
 // have none get the given one; empty for default.
 func Sort(objects []manifest.Object, namespace string) Sorted {
 	if namespace == "" {

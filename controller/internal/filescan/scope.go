@@ -9,9 +9,9 @@ import (
 
 // Extent says what a source has seen.
 type Extent interface {
-	// Covers tells whether everything in the place of the subject has been seen.
+	// Covers reports whether everything in the place of the subject has been seen.
 	Covers(subject policy.Reference) bool
-	// Complete tells whether everything that there is has been seen.
+	// Complete reports whether everything that there is has been seen.
 	Complete() bool
 }
 

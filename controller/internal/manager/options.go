@@ -177,5 +177,5 @@ func ValidateExceptionNamespaces(names []string) []error {
 	return errs
 }
 
-// serves tells whether there is an address for metrics.
+// serves reports whether there is an address for metrics.
 func (o *Options) serves() bool { return o.MetricsBindAddress != "0" && o.MetricsBindAddress != "" }

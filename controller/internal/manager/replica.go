@@ -43,7 +43,7 @@ type replica struct {
 
 	// current is the policies of a snapshot as the webhook takes them.
 	current atomic.Pointer[currentPolicies]
-	// wanted tells whether the cache knows what the policies declare.
+	// wanted reports whether the cache knows what the policies declare.
 	wanted atomic.Bool
 }
 

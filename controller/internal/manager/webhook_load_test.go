@@ -143,7 +143,7 @@ func (l *loaded) trickle(ctx context.Context, from string, wait time.Duration, o
 	}
 }
 
-// pause tells whether ctx is still alive after some time.
+// pause reports whether ctx is still alive after some time.
 func pause(ctx context.Context, length time.Duration) bool {
 	select {
 	case <-ctx.Done():

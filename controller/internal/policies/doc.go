@@ -6,7 +6,7 @@
 //
 // Policies and exceptions of all kinds that the API serves are watched, each kind by one reflector.
 // A policy is compiled when it or any exception has changed, and when an exception expires. A kind
-// that appears is waited for before anything is compiled anew: without all exceptions, results
+// that appears is waited for before anything is compiled again: without all exceptions, results
 // would be wrong. One that the API refuses, or that can't be listed for long, is not waited for,
 // and [Snapshot.Missing] tells of it. What is known of a kind stays until the API says something
 // else.

@@ -109,7 +109,7 @@ func (s *Set) Ready() error {
 	return nil
 }
 
-// Idle tells whether all that was seen is in [Set.Current], and its subscribers know.
+// Idle reports whether all that was seen is in [Set.Current], and its subscribers know.
 func (s *Set) Idle() bool { return s.work.Idle() }
 
 // Sources returns what is watched.
@@ -145,7 +145,7 @@ func (s *Set) stop() {
 	}
 }
 
-// expired tells whether an exception has expired.
+// expired reports whether an exception has expired.
 func (s *Set) expired() bool { return !s.expiry.IsZero() && !s.config.Clock.Now().Before(s.expiry) }
 
 // waitFor has Ready say what is missing, until there is a snapshot.

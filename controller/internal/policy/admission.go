@@ -29,21 +29,21 @@ func ReviewTimeout(usual, asked time.Duration) time.Duration {
 
 // Admission is what a policy wants of admission requests.
 type Admission struct {
-	// Enabled tells whether requests are to be evaluated. All else means nothing without it.
+	// Enabled reports whether requests are to be evaluated. All else means nothing without it.
 	Enabled bool
-	// Enforces tells whether there are results that deny a request.
+	// Enforces reports whether there are results that deny a request.
 	Enforces bool
-	// Closed tells whether a request is to be denied if the policy could not be evaluated
+	// Closed reports whether a request is to be denied if the policy could not be evaluated
 	// (failurePolicy Fail). Only a policy that enforces is closed.
 	Closed bool
-	// Warns tells whether there are results that warn the sender of a request.
+	// Warns reports whether there are results that warn the sender of a request.
 	Warns bool
 	// Operations are those that the policy may match.
 	Operations []admissionv1.Operation
 	// Targets name all that requests may be about: beside [Policy.Targets] also what a scan never
 	// sees, such as subresources, and resources of which the policy only matches the deletion.
 	Targets []Target
-	// Roles tells whether [Request.Roles] is read.
+	// Roles reports whether [Request.Roles] is read.
 	Roles bool
 	// Timeout is the policy's own limit for a request; 0 if it has none.
 	Timeout time.Duration
@@ -76,7 +76,7 @@ func (r *Request) Subject() *unstructured.Unstructured {
 // Verdict is a [Result] and what follows from it for the request.
 type Verdict struct {
 	Result
-	// Deny tells whether the request is to be denied; Warn, whether its sender is to be warned.
+	// Deny reports whether the request is to be denied; Warn, whether its sender is to be warned.
 	Deny, Warn bool
 }
 
@@ -98,7 +98,7 @@ type Admitted struct {
 	Time time.Time
 }
 
-// WantsReview tells whether requests are evaluated for a policy: for all that are enabled for
+// WantsReview reports whether requests are evaluated for a policy: for all that are enabled for
 // admission, or only for those with which a request can fail or warn, or whose results no scan
 // finds.
 func WantsReview(p Policy, all bool) bool {

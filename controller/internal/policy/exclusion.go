@@ -60,7 +60,7 @@ func NeverReviewed(more ...schema.GroupResource) Exclusion {
 	return excluded
 }
 
-// Has tells whether the resource is in the set.
+// Has reports whether the resource is in the set.
 func (e Exclusion) Has(r schema.GroupResource) bool {
 	return e[r] || e[schema.GroupResource{Group: "*", Resource: r.Resource}] || e[schema.GroupResource{Group: r.Group, Resource: "*"}]
 }

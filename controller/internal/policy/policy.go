@@ -33,15 +33,15 @@ type Policy interface {
 	// Fingerprint is the same for two policies only if they give equal results for every
 	// subject. Labels, annotations that no engine reads, and status don't change it.
 	Fingerprint() string
-	// Background tells whether existing resources are to be evaluated.
+	// Background reports whether existing resources are to be evaluated.
 	Background() bool
-	// Reported tells whether reports are to have its results: unless it has [DisabledLabel].
+	// Reported reports whether reports are to have its results: unless it has [DisabledLabel].
 	Reported() bool
 	// Admission says what it wants of admission requests.
 	Admission() Admission
 	// Entries are what it reads from the context cache.
 	Entries() []Entry
-	// ReadsNamespace tells whether it looks at more of a subject's namespace than its labels.
+	// ReadsNamespace reports whether it looks at more of a subject's namespace than its labels.
 	ReadsNamespace() bool
 	// Targets name all resources that the policy can match, those of generated rules included.
 	Targets() []Target

@@ -19,7 +19,7 @@ type Target struct {
 	Subresource string
 }
 
-// Matches tells whether the set has the resource itself, without any subresource.
+// Matches reports whether the set has the resource itself, without any subresource.
 func (t Target) Matches(kind schema.GroupVersionKind, resource string) bool {
 	return t.Subresource == "" && t.MatchesResource(kind, resource)
 }

@@ -65,7 +65,7 @@ func (g *guard) check(request *http.Request) error {
 	return scope.held(scope.check(request.Method, &target))
 }
 
-// discovers tells whether a path says what the API serves, which libraries ask without a context.
+// discovers reports whether a path says what the API serves, which libraries ask without a context.
 func discovers(path string) bool {
 	path, rooted := strings.CutPrefix(path, "/")
 	if !rooted {

@@ -31,7 +31,7 @@ func (e *Error) Unwrap() error { return e.cause }
 
 func refuse(format string, args ...any) error { return &Error{fmt.Errorf(format, args...)} }
 
-// Refused tells whether an error is that of a request that may not be made.
+// Refused reports whether an error is that of a request that may not be made.
 func Refused(err error) bool {
 	var refused *Error
 	return errors.As(err, &refused)
@@ -115,7 +115,7 @@ func (s Scope) check(method string, target *url.URL) error {
 type request struct {
 	group, namespace            string
 	resource, name, subresource string
-	// queried tells whether there is a query.
+	// queried reports whether there is a query.
 	queried bool
 }
 
@@ -166,7 +166,7 @@ func parse(target *url.URL) (*request, error) {
 	return out, nil
 }
 
-// special tells whether a character has a meaning of its own in a path, or is not written as it is.
+// special reports whether a character has a meaning of its own in a path, or is not written as it is.
 func special(r rune) bool {
 	letter := 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
 	return !letter && !strings.ContainsRune("-._~:@", r)
@@ -190,13 +190,13 @@ func checkQuery(target *url.URL) error {
 	return nil
 }
 
-// review tells whether the request asks a question by a POST, which stores nothing.
+// review reports whether the request asks a question by a POST, which stores nothing.
 func (r *request) review() bool {
 	return (r.group == "authorization.k8s.io" || r.group == "authentication.k8s.io") &&
 		strings.HasSuffix(r.resource, "reviews") && r.name == "" && r.subresource == "" && !r.queried
 }
 
-// connects tells whether the request reaches what an object stands for.
+// connects reports whether the request reaches what an object stands for.
 func (r *request) connects() bool {
 	return slices.Contains([]string{"proxy", "exec", "attach", "portforward"}, r.subresource)
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // Barrier returns when the server has all that the layout says now, or does not take it: a report
-// that is refused is tried again, but not waited for. Its error is that of ctx. It writes nothing
+// that is refused is retried, but not waited for. Its error is that of ctx. It writes nothing
 // itself: [Writer.Run] has to run.
 func (w *Writer) Barrier(ctx context.Context) error {
 	open, news := w.unwritten()

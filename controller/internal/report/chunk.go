@@ -185,7 +185,7 @@ func (g *group) drop(c *chunk) {
 	}
 }
 
-// sparse tells whether half of the chunks would do.
+// sparse reports whether half of the chunks would do.
 func (g *group) sparse() bool {
 	half := len(g.chunks) / 2
 	return half > 0 && g.count <= half*g.maxResults && g.bytes <= half*g.capacity

@@ -105,7 +105,7 @@ func backoff(failures int, last time.Duration) time.Duration {
 	return min(firstBackoff<<max(failures-1, 0), last)
 }
 
-// newer tells whether resource version a is, or may be, later than b.
+// newer reports whether resource version a is, or may be, later than b.
 func newer(a, b string) bool {
 	if a == b || a == "" {
 		return false

@@ -78,7 +78,7 @@ type journal struct {
 	warned bool
 }
 
-// empty tells whether nothing was written.
+// empty reports whether nothing was written.
 func (j *journal) empty() bool { return j.created+j.updated+j.deleted.sum() == 0 }
 
 // add notes a write. All functions of this file from here on are called with w.mu.

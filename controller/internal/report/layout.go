@@ -67,7 +67,7 @@ func (o *Options) complete() {
 	}
 }
 
-// allows tells whether reports have results of the outcome.
+// allows reports whether reports have results of the outcome.
 func (o *Options) allows(outcome report.Outcome) bool {
 	return len(o.Allowed) == 0 || slices.Contains(o.Allowed, outcome)
 }

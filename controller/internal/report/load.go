@@ -25,7 +25,7 @@ type stored struct {
 	ids     map[named]policy.Identity
 }
 
-// load takes the results of a stored report. It tells whether the report is one of this layout
+// load takes the results of a stored report. It reports whether the report is one of this layout
 // and API; others are obsolete, and are loaded last, so that they add only what is not there.
 // What was set already is not changed.
 func (l *Layout) load(object report.Accessor, api API) bool {
@@ -124,7 +124,7 @@ func (l *Layout) seed(s *stored, result *report.Result) {
 	l.place(r, nil)
 }
 
-// has tells whether the subject has a record that stands for r. A rule may have several
+// has reports whether the subject has a record that stands for r. A rule may have several
 // results; those of current reports are the same only if they say the same.
 func (s *subject) has(r *record) bool {
 	return slices.ContainsFunc(s.records, func(earlier *record) bool {

@@ -98,7 +98,7 @@ func parsePolicies(text string) map[named]policy.Identity {
 	return result
 }
 
-// isOurs tells whether reports are written with a label or annotation of that key.
+// isOurs reports whether reports are written with a label or annotation of that key.
 func isOurs(key string) bool {
 	switch key {
 	case ManagedByLabel, PolicyKindLabel, PolicyNameLabel, PolicyNamespaceLabel, LayoutLabel, ChunkLabel,

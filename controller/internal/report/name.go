@@ -59,7 +59,7 @@ func withSuffix(name, text string, limit int) string {
 	return strings.TrimRight(name, "-.") + "-" + hex.EncodeToString(sum[:])[:suffixLength]
 }
 
-// looksHashed tells whether a name ends like one that [withSuffix] made.
+// looksHashed reports whether a name ends like one that [withSuffix] made.
 func looksHashed(name string) bool {
 	cut := len(name) - suffixLength
 	if cut < 0 || cut > 0 && name[cut-1] != '-' {

@@ -115,14 +115,14 @@ func (l *Layout) group(r *record) *group {
 }
 
 // dissolve moves the results of one chunk that its group does not need into the others. It
-// tells whether it did; one at a time keeps the number of writes small.
+// reports whether it did; one at a time keeps the number of writes small.
 func (l *Layout) dissolve() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.dissolveOne()
 }
 
-// sparse tells whether dissolve has something to do.
+// sparse reports whether dissolve has something to do.
 func (l *Layout) sparse() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

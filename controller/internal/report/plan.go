@@ -79,7 +79,7 @@ func (e *entry) await(other *entry) {
 	e.waits[other] = other.generation
 }
 
-// leads tells whether from waits for to, by itself or by others.
+// leads reports whether from waits for to, by itself or by others.
 func leads(from, to *entry) bool {
 	seen := map[*entry]bool{from: true}
 	for queue := []*entry{from}; len(queue) > 0; queue = queue[1:] {
@@ -96,7 +96,7 @@ func leads(from, to *entry) bool {
 	return false
 }
 
-// blocked tells whether an entry has to wait for others. A report that is to be deleted waits
+// blocked reports whether an entry has to wait for others. A report that is to be deleted waits
 // until they are written; one that is changed does not wait for one that can't be written.
 func (w *Writer) blocked(e *entry) bool {
 	for other, generation := range e.waits {
@@ -118,7 +118,7 @@ func (w *Writer) blocked(e *entry) bool {
 	return false
 }
 
-// goes tells whether the server has a report that the layout has not.
+// goes reports whether the server has a report that the layout has not.
 func (w *Writer) goes(e *entry) bool {
 	return e.key.api != w.api || !w.layout.has(e.key.reportKey)
 }

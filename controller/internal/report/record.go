@@ -152,7 +152,7 @@ func (r *record) measure() int32 {
 		quoted(r.owner.resultName) + r.subject.size)
 }
 
-// says tells whether the record has this text already. What stored reports show as a warning
+// says reports whether the record has this text already. What stored reports show as a warning
 // may be an unscored failure.
 func (r *record) says(t text) bool {
 	if r.text == t {

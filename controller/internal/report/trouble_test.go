@@ -210,7 +210,7 @@ func TestRefused(t *testing.T) {
 		_, err := w.writer.Pending()
 		return err != nil && strings.Contains(err.Error(), "exceeded quota") && strings.Contains(err.Error(), `namespaces "missing" not found`)
 	})
-	eventually(t, "the refused write is tried again", func() bool { return refused.Load() > 1 })
+	eventually(t, "the refused write is retried", func() bool { return refused.Load() > 1 })
 	w.gateway.set(nil)
 	w.namespace(t, "missing")
 	eventually(t, "all are written", func() bool { return len(w.reports(t, WGPolicy)) == 3 })

@@ -65,7 +65,7 @@ func (o *observer) Delete(object any) error {
 	return nil
 }
 
-// Replace implements cache.ReflectorStore. It is called when a watch starts anew.
+// Replace implements cache.ReflectorStore. It is called when a watch starts again.
 func (o *observer) Replace(objects []any, _ string) error {
 	o.writer.mu.Lock()
 	defer o.writer.mu.Unlock()

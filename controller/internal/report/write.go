@@ -22,7 +22,7 @@ const (
 	requestTimeout = 30 * time.Second
 	// longestPause between attempts to reach a server that is away.
 	longestPause = 10 * time.Second
-	// rounds is how often one write is tried again because somebody else was faster.
+	// rounds is how often one write is retried because somebody else was faster.
 	rounds = 4
 )
 
@@ -30,7 +30,7 @@ const (
 var errForeign = errors.New("a report of this name exists that is not managed by " + Manager +
 	": it is left alone; rename or delete it, or label it " + Selector + " to hand it over")
 
-// away tells whether the server, rather than something about the report, is the trouble.
+// away reports whether the server, rather than something about the report, is the trouble.
 func away(err error) bool {
 	if errors.Is(err, errForeign) {
 		return false
@@ -64,7 +64,7 @@ func (w *Writer) write(ctx context.Context, e *entry, generation uint64) {
 	defer w.mu.Unlock()
 	// Once a report, and once an outage of the server.
 	if err != nil && e.failures == 0 && ctx.Err() == nil && !(away(err) && w.outages > 0) {
-		klog.FromContext(ctx).Error(err, "A report can't be written; it is tried again", "report", klog.KRef(e.key.namespace, e.key.name), "group", e.key.api)
+		klog.FromContext(ctx).Error(err, "A report can't be written; will retry", "report", klog.KRef(e.key.namespace, e.key.name), "group", e.key.api)
 	}
 	w.finish(e, generation, err)
 	observeReports(len(w.entries))
@@ -97,7 +97,7 @@ func (w *Writer) bring(ctx context.Context, e *entry) error {
 		errors.New("somebody else changes it all the time"))
 }
 
-// takeSuspicion tells whether the report has to be read first.
+// takeSuspicion reports whether the report has to be read first.
 func (w *Writer) takeSuspicion(e *entry) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -161,7 +161,7 @@ func (e *entry) has(object report.Accessor, sum hash) {
 }
 
 // Run writes changes of the layout until ctx ends, and repairs reports that somebody else
-// changed or deleted. What can't be written is tried again, ever less often. What is
+// changed or deleted. What can't be written is retried, ever less often. What is
 // unwritten at the end is for Flush.
 func (w *Writer) Run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
@@ -317,7 +317,7 @@ func (w *Writer) nextBatch(ctx context.Context, tried map[*entry]bool) (map[*ent
 	return batch, w.news
 }
 
-// isAway tells whether the server has not answered for a whole batch.
+// isAway reports whether the server has not answered for a whole batch.
 func (w *Writer) isAway() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -220,12 +220,12 @@ func (k *kind) remember(e *entry, content policy.Content) {
 	}
 }
 
-// had is called with the mutex, and tells whether a resource has a content or had it lately.
+// had is called with the mutex, and reports whether a resource has a content or had it lately.
 func (k *kind) had(e *entry, content policy.Content) bool {
 	return e.packed.content == content || k.history.has(e.packed.uid, content)
 }
 
-// admits tells whether results that an earlier process left may be those of an admission request:
+// admits reports whether results that an earlier process left may be those of an admission request:
 // they stay until the next one, as long as the policy and the subject exist.
 func (s *Scanner) admits(kinds map[schema.GroupVersionKind]*kind, id policy.Identity, subject policy.Reference) bool {
 	k := kinds[schema.FromAPIVersionAndKind(subject.APIVersion, subject.Kind)]

@@ -18,7 +18,7 @@ import (
 	"github.com/docket-project/docket/controller/internal/policy"
 )
 
-// admit gives results, and returns a function that tells whether they are decided.
+// admit gives results, and returns a function that reports whether they are decided.
 func (u *unit) admit(items ...policy.Admitted) (decided func() bool) {
 	done := 0
 	u.Admit(items, func() { done++ })

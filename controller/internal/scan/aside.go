@@ -146,7 +146,7 @@ func (s *Scanner) takeAside(twin *entry, c *compiled, reference policy.Reference
 	twin.kind.setAside(twin.twinOf, c, reference, a.results)
 }
 
-// asideIdle tells whether no slow policy has something to do. Anybody may call it.
+// asideIdle reports whether no slow policy has something to do. Anybody may call it.
 func (s *Scanner) asideIdle() bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -158,7 +158,7 @@ func (s *Scanner) asideIdle() bool {
 	return true
 }
 
-// tendSlow tells of policies that are left alone, and has them tried again after their rest.
+// tendSlow tells of policies that are left alone, and has them retried after their rest.
 func (s *Scanner) tendSlow(ctx context.Context) {
 	for _, at := range s.slots {
 		text, again := at.pace.news(s.config.EvaluationLimit)

@@ -52,7 +52,7 @@
 // say so, one resource tries it again, and once it is well, all that were left out are evaluated.
 //
 // What never happens: results are not removed because something could not be listed. As long as
-// the API doesn't answer, everything stays. A kind that is refused is tried again by its
+// the API doesn't answer, everything stays. A kind that is refused is retried by its
 // reflector; what earlier processes found for it stays until it can be listed, and all others go
 // on. Only namespaces are needed by all: without their labels, nothing in a namespace is
 // evaluated.

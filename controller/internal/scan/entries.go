@@ -115,7 +115,7 @@ func (s *Scanner) want(at *slot, entries map[policy.Entry]bool, now time.Time) {
 	}
 }
 
-// wantsRenewal tells whether it is time to look at policies that read what has changed.
+// wantsRenewal reports whether it is time to look at policies that read what has changed.
 func (s *Scanner) wantsRenewal() bool {
 	now := s.config.Clock.Now()
 	for _, at := range s.slots {
@@ -126,7 +126,7 @@ func (s *Scanner) wantsRenewal() bool {
 	return false
 }
 
-// readsEntry tells whether a policy that reads an entry reads the one that changed. Objects of both
+// readsEntry reports whether a policy that reads an entry reads the one that changed. Objects of both
 // kinds serve for each other, also where the name is computed.
 func readsEntry(read, changed policy.Entry) bool {
 	if read.Kind == "" || changed.Kind == "" {
@@ -135,7 +135,7 @@ func readsEntry(read, changed policy.Entry) bool {
 	return read.Name == changed.Name || read.Name == policy.AnyName || changed.Name == policy.AnyName
 }
 
-// evaluating tells whether a revision has still to be evaluated for any resource.
+// evaluating reports whether a revision has still to be evaluated for any resource.
 func (s *Scanner) evaluating(r *revision) bool {
 	if s.queue.idle() {
 		return false
@@ -148,7 +148,7 @@ func (s *Scanner) evaluating(r *revision) bool {
 	return false
 }
 
-// behind tells whether there is a resource that a revision has still to be evaluated for.
+// behind reports whether there is a resource that a revision has still to be evaluated for.
 func (k *kind) behind(r *revision) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -23,7 +23,7 @@ type task struct {
 	after *generation
 }
 
-// has tells whether the set has a revision. It may be nil.
+// has reports whether the set has a revision. It may be nil.
 func (g *generation) has(r *revision) bool { return g != nil && slices.Contains(g.revisions, r) }
 
 // with returns the set with one more revision. The set may be nil.

@@ -39,12 +39,12 @@ type kind struct {
 	objects map[string]map[string]*entry
 	// live is how many of them exist.
 	live int
-	// listed tells whether the entries have been complete since the start of the source.
+	// listed reports whether the entries have been complete since the start of the source.
 	listed bool
 	// policies are to evaluate the kind; current has their revisions.
 	policies []*compiled
 	current  *generation
-	// withStatus tells whether a change of status alone is one.
+	// withStatus reports whether a change of status alone is one.
 	withStatus bool
 	// partial tells that the kind was lean, and its data are still missing.
 	partial bool
@@ -326,14 +326,14 @@ func (k *kind) size() int {
 	return k.live
 }
 
-// hasPolicies tells whether policies are to evaluate the kind.
+// hasPolicies reports whether policies are to evaluate the kind.
 func (k *kind) hasPolicies() bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return len(k.policies) > 0
 }
 
-// unused tells whether nothing is or has to be evaluated or cleared.
+// unused reports whether nothing is or has to be evaluated or cleared.
 func (k *kind) unused() bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -142,7 +142,7 @@ func (r *requests) see(request *http.Request, next http.RoundTripper) (*http.Res
 	return response, err
 }
 
-// open tells whether there is a watch.
+// open reports whether there is a watch.
 func (r *requests) open(path string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -5,7 +5,7 @@ package scan
 
 import "slices"
 
-// fatten tells whether a lean kind has to be listed again because it is to be evaluated. The source
+// fatten reports whether a lean kind has to be listed again because it is to be evaluated. The source
 // is to be stopped then.
 func (k *kind) fatten(w *wish) bool {
 	if !k.lean || w.lean() {
@@ -25,7 +25,7 @@ func (k *kind) setLean(lean bool) {
 	k.partial = k.partial && !lean // Nobody asks for the data any more.
 }
 
-// isPartial tells whether data are missing.
+// isPartial reports whether data are missing.
 func (k *kind) isPartial() bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()

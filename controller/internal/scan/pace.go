@@ -53,7 +53,7 @@ type pace struct {
 	rest  time.Duration
 	// skipped are the entries that have to be evaluated once it is well.
 	skipped map[*entry]bool
-	// told tells whether users know of the rest.
+	// told reports whether users know of the rest.
 	told bool
 }
 
@@ -61,14 +61,14 @@ func newPace(c clock.PassiveClock) *pace {
 	return &pace{clock: c, queue: newQueue(c, func() {}), twins: map[*entry]*entry{}, skipped: map[*entry]bool{}}
 }
 
-// isSlow tells whether evaluations go aside.
+// isSlow reports whether evaluations go aside.
 func (p *pace) isSlow() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.slow
 }
 
-// put has an entry evaluated aside, and tells whether another runner is to serve the queue. The
+// put has an entry evaluated aside, and reports whether another runner is to serve the queue. The
 // caller starts it.
 func (p *pace) put(e *entry, urgent bool) (start bool) {
 	p.mu.Lock()
@@ -107,7 +107,7 @@ func (p *pace) next() (twin *entry, ok bool) {
 	return twin, ok
 }
 
-// done gives back what next or leave returned. It tells whether the queue is to be served by another
+// done gives back what next or leave returned. It reports whether the queue is to be served by another
 // runner, and whether nothing is left to do.
 func (p *pace) done(twin *entry) (start, idle bool) {
 	p.mu.Lock()
@@ -139,7 +139,7 @@ func (p *pace) load() (state string, resources int) {
 	return state, len(p.twins)
 }
 
-// idle tells whether nothing is evaluated aside, or waits for it. Resources that the policy is left
+// idle reports whether nothing is evaluated aside, or waits for it. Resources that the policy is left
 // alone for don't: they have results that say so.
 func (p *pace) idle() bool {
 	p.mu.Lock()
@@ -201,11 +201,11 @@ func (p *pace) skip(e *entry, limit time.Duration) string {
 
 // restText is called with the mutex.
 func (p *pace) restText(limit time.Duration) string {
-	return fmt.Sprintf("not evaluated: the last %d evaluations of this policy took longer than %v each; it is tried again at %s. Have it call a service less often, or cache what it reads",
+	return fmt.Sprintf("not evaluated: the last %d evaluations of this policy took longer than %v each; retried at %s. Have it call a service less often, or cache what it reads",
 		p.strikes, limit, p.until.UTC().Format(time.RFC3339))
 }
 
-// news returns what users don't know yet of a rest, and what is to be tried again after one: a single
+// news returns what users don't know yet of a rest, and what is to be retried after one: a single
 // entry while the policy has still to show that it is well, then all.
 func (p *pace) news(limit time.Duration) (text string, again []*entry) {
 	p.mu.Lock()

@@ -250,11 +250,11 @@ func TestSlowPolicyIsLeftAlone(t *testing.T) {
 				t.Errorf("it is %q, with %d resources to come", state, resources)
 			}
 		}
-		if event := <-b.events.Events; !strings.Contains(event, reasonTooSlow) || !strings.Contains(event, "it is tried again at") {
+		if event := <-b.events.Events; !strings.Contains(event, reasonTooSlow) || !strings.Contains(event, "retried at") {
 			t.Errorf("the Event is %q", event)
 		}
 		before := slow.calls.Load()
-		b.await(t, time.Hour, "it is tried again, for one resource", func() bool { return slow.calls.Load() > before })
+		b.await(t, time.Hour, "it is retried, for one resource", func() bool { return slow.calls.Load() > before })
 		slow.takes.Store(int64(time.Second))
 		b.await(t, 10*time.Hour, "all are evaluated", func() bool { return b.results.outcomes("slow")[report.OutcomePass] == 100 })
 	})

@@ -136,7 +136,7 @@ type wish struct {
 	withStatus bool
 }
 
-// lean tells whether nothing is evaluated. Namespaces are few, and policies look at them.
+// lean reports whether nothing is evaluated. Namespaces are few, and policies look at them.
 func (w *wish) lean() bool {
 	return len(w.policies) > 0 && allAdmission(w.policies) && w.resource.GroupResource() != namespacesResource
 }
@@ -228,7 +228,7 @@ func kindsOf(targets []policy.Target, catalog *served.Catalog, excluded policy.E
 	return kinds
 }
 
-// namespacesListed tells whether the labels of namespaces are known, or there are no namespaces.
+// namespacesListed reports whether the labels of namespaces are known, or there are no namespaces.
 func (s *Scanner) namespacesListed(catalog *served.Catalog) bool {
 	r, ok := catalog.Lookup(namespacesResource, "Namespace")
 	if !ok {
@@ -277,7 +277,7 @@ func (s *Scanner) forgetKinds() {
 	}
 }
 
-// clearing tells whether there are kinds to forget.
+// clearing reports whether there are kinds to forget.
 func (s *Scanner) clearing() bool {
 	for _, k := range s.allKinds() {
 		if k.source == nil {

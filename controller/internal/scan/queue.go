@@ -166,7 +166,7 @@ func (q *queue) close() {
 	q.filled.Broadcast()
 }
 
-// idle tells whether no entry waits or is with a worker.
+// idle reports whether no entry waits or is with a worker.
 func (q *queue) idle() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -32,7 +32,7 @@ type Scanner struct {
 	// ready has what the first scan waits for; nil once it is over.
 	ready atomic.Pointer[error]
 
-	// adopted tells whether the policies are known.
+	// adopted reports whether the policies are known.
 	adopted atomic.Bool
 	// changes are entries of the context cache that have changed.
 	changes changes
@@ -45,7 +45,7 @@ type Scanner struct {
 	aside sync.WaitGroup
 	// places bounds how many of them there are that wait for none.
 	places chan struct{}
-	// onIdle tells whether the planner waits for the queue to become empty.
+	// onIdle reports whether the planner waits for the queue to become empty.
 	onIdle atomic.Bool
 
 	// What follows belongs to the planner.
@@ -59,7 +59,7 @@ type Scanner struct {
 	partial bool
 	// undecided tells that something waits for a time limit.
 	undecided bool
-	// settled tells whether the first scan is over; settledBut is what could not be learned.
+	// settled reports whether the first scan is over; settledBut is what could not be learned.
 	settled    bool
 	settledBut string
 	// began is when Run was called; news are changes of policies that the log has not told of.
@@ -159,7 +159,7 @@ func (s *Scanner) Ready() error {
 	return nil
 }
 
-// Idle tells whether nothing that is known of waits for evaluation, is evaluated, or has to be
+// Idle reports whether nothing that is known of waits for evaluation, is evaluated, or has to be
 // compiled. Changed entries of the context cache whose time has not come don't count, nor do
 // results of admission requests that wait for their subject.
 func (s *Scanner) Idle() bool {

@@ -93,7 +93,7 @@ func (s *Scanner) unknown(catalog *served.Catalog, snapshot *policies.Snapshot) 
 	return rest
 }
 
-// has tells whether it is not known what a policy says about a subject.
+// has reports whether it is not known what a policy says about a subject.
 func (u *unknown) has(id policy.Identity, subject policy.Reference) bool {
 	kind := schema.FromAPIVersionAndKind(subject.APIVersion, subject.Kind).GroupKind()
 	return u.policyKinds[id.Kind] || u.subjectKinds[kind] || (u.groups[kind.Group] && !u.known[kind])

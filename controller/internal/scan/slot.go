@@ -55,7 +55,7 @@ type compiled struct {
 // isAdmission is for lists.
 func (c *compiled) isAdmission() bool { return c.admission }
 
-// readsNamespace tells whether a change of a namespace changes results, even if that of no label.
+// readsNamespace reports whether a change of a namespace changes results, even if that of no label.
 func (c *compiled) readsNamespace() bool { return !c.admission && c.policy.ReadsNamespace() }
 
 // revision stands for a compiled policy where the policy itself must not be kept. What it gives to
@@ -121,7 +121,7 @@ func (s *slot) remove() {
 	s.results.RemovePolicy(s.id)
 }
 
-// exists tells whether the policy may have results.
+// exists reports whether the policy may have results.
 func (s *slot) exists() bool { return s.version() != nil }
 
 // version returns what the policy is now; nil if it can't have results.

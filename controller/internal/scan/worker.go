@@ -80,7 +80,7 @@ func (s *Scanner) subjectOf(k *kind, object *unstructured.Unstructured, due []*c
 	return subject, nil
 }
 
-// allAdmission tells whether there is nothing to evaluate.
+// allAdmission reports whether there is nothing to evaluate.
 func allAdmission(due []*compiled) bool {
 	for _, c := range due {
 		if !c.admission {

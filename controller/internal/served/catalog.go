@@ -21,7 +21,7 @@ type Resource struct {
 	schema.GroupVersionResource
 	Kind       string
 	Namespaced bool
-	// Listable tells whether it can be listed and watched; reviews, for one, can't.
+	// Listable reports whether it can be listed and watched; reviews, for one, can't.
 	Listable bool
 }
 
@@ -148,7 +148,7 @@ func (c *Catalog) Lookup(wanted schema.GroupResource, kind string) (Resource, bo
 	return Resource{}, false
 }
 
-// GroupFailed tells whether a version of the group didn't answer.
+// GroupFailed reports whether a version of the group didn't answer.
 func (c *Catalog) GroupFailed(group string) bool {
 	for version := range c.failed {
 		if version.Group == group {

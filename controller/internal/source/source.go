@@ -166,7 +166,7 @@ func (s *Source) State() (listed bool, err error) {
 	return s.listed, s.err
 }
 
-// Decided tells whether there is no point in waiting for the list: it is there, is refused, or
+// Decided reports whether there is no point in waiting for the list: it is there, is refused, or
 // has failed for long.
 func (s *Source) Decided() bool {
 	s.mu.Lock()
@@ -175,10 +175,10 @@ func (s *Source) Decided() bool {
 	return s.listed || Refused(s.err) || waited >= patienceWithSilence || (s.err != nil && waited >= patience)
 }
 
-// Missing tells whether the API doesn't have what it was asked for.
+// Missing reports whether the API doesn't have what it was asked for.
 func Missing(err error) bool { return apierrors.IsNotFound(err) }
 
-// Refused tells whether an error is an answer that a retry will hardly change.
+// Refused reports whether an error is an answer that a retry will hardly change.
 func Refused(err error) bool {
 	return apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) || Missing(err) || apierrors.IsMethodNotSupported(err)
 }

@@ -50,7 +50,7 @@ type Config struct {
 	Service string
 	// Hosts are further names and IP addresses that are called, such as that of --webhook-url.
 	Hosts []string
-	// Trusted tells whether an authority may begin to sign: whether those who call know it. It
+	// Trusted reports whether an authority may begin to sign: whether those who call know it. It
 	// is nil if nobody has to be asked; else see [TrustedBy].
 	Trusted func(ctx context.Context, authority *x509.Certificate) (bool, error)
 

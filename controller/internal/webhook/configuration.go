@@ -174,12 +174,12 @@ func notOf(excluded []schema.GroupResource) []admissionregistrationv1.MatchCondi
 	return result
 }
 
-// isOurs tells whether a configuration is that of the manifests.
+// isOurs reports whether a configuration is that of the manifests.
 func isOurs(have *admissionregistrationv1.ValidatingWebhookConfiguration) bool {
 	return have.Labels[nameLabel] == ownName || have.Labels[managedByLabel] == ownName
 }
 
-// apply makes have what is wanted, and tells whether that changed it. Labels, annotations and
+// apply makes have what is wanted, and reports whether that changed it. Labels, annotations and
 // owners of others stay: what installs the object goes on managing them.
 func (c *RegistrarConfig) apply(have *admissionregistrationv1.ValidatingWebhookConfiguration, hooks []admissionregistrationv1.ValidatingWebhook, owner *metav1.OwnerReference) bool {
 	before := have.DeepCopy()
@@ -196,7 +196,7 @@ func (c *RegistrarConfig) apply(have *admissionregistrationv1.ValidatingWebhookC
 	return !equality.Semantic.DeepEqual(before, have)
 }
 
-// fails tells whether there is a webhook that makes the API server deny requests.
+// fails reports whether there is a webhook that makes the API server deny requests.
 func fails(hooks []admissionregistrationv1.ValidatingWebhook) bool {
 	return slices.ContainsFunc(hooks, func(hook admissionregistrationv1.ValidatingWebhook) bool {
 		return hook.FailurePolicy == nil || *hook.FailurePolicy == admissionregistrationv1.Fail

@@ -68,7 +68,7 @@ func NewRegistrar(config RegistrarConfig) (*Registrar, error) {
 }
 
 // Run keeps the configuration right until ctx is done. What goes wrong is logged, counted, and
-// tried again. The configuration stays when Run ends: another replica may go on.
+// retried. The configuration stays when Run ends: another replica may go on.
 func (r *Registrar) Run(ctx context.Context) error {
 	for _, subscribe := range r.config.Subscribe {
 		defer subscribe(r.trigger.Fire)()
@@ -149,7 +149,7 @@ func (r *Registrar) Ready() error {
 	return nil
 }
 
-// wait returns after that time or, if something has changed, soon. It tells whether ctx is still
+// wait returns after that time or, if something has changed, soon. It reports whether ctx is still
 // alive.
 func (r *Registrar) wait(ctx context.Context, length time.Duration) bool {
 	timer := r.config.Clock.NewTimer(length)
@@ -265,14 +265,14 @@ func (r *Registrar) put(ctx context.Context, wanted *admissionregistrationv1.Val
 	return nil
 }
 
-// dropped tells whether what would be written is what was written last, and what there is is what
+// dropped reports whether what would be written is what was written last, and what there is is what
 // the API server made of it.
 func (r *Registrar) dropped(have, wanted *admissionregistrationv1.ValidatingWebhookConfiguration) bool {
 	return r.written != nil && have.UID == r.answered.UID && have.ResourceVersion == r.answered.ResourceVersion &&
 		equality.Semantic.DeepEqual(wanted.Webhooks, r.written.Webhooks) && !equality.Semantic.DeepEqual(have.Webhooks, wanted.Webhooks)
 }
 
-// mayServe tells whether requests can be answered. Who has to be waited for are the endpoints of
+// mayServe reports whether requests can be answered. Who has to be waited for are the endpoints of
 // the Service only before requests are denied for the first time: later they come and go.
 func (r *Registrar) mayServe(ctx context.Context, have, wanted *admissionregistrationv1.ValidatingWebhookConfiguration) error {
 	if len(wanted.Webhooks) == 0 {
@@ -301,7 +301,7 @@ func (r *Registrar) mayServe(ctx context.Context, have, wanted *admissionregistr
 }
 
 // owner returns who takes the configuration along; nil if there is nobody. It is looked up each
-// time: an owner that was made anew has another UID, and one that is gone would take the
+// time: an owner that was made again has another UID, and one that is gone would take the
 // configuration with it.
 func (r *Registrar) owner(ctx context.Context) (*metav1.OwnerReference, error) {
 	if r.config.OwnerClusterRole == "" {

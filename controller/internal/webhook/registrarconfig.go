@@ -64,7 +64,7 @@ type RegistrarConfig struct {
 	// they always can.
 	Serving func() error
 
-	// All tells whether the handler evaluates all policies (--admission-policies=all).
+	// All reports whether the handler evaluates all policies (--admission-policies=all).
 	All bool
 	// Timeout is how long kube-apiserver waits, unless a policy asks for more; [policy.DefaultReviewTimeout]
 	// if 0 (--webhook-timeout).

@@ -92,7 +92,7 @@ func (m *material) data() (map[string][]byte, error) {
 	}, nil
 }
 
-// usable tells whether those who trust the bundle accept the certificate now.
+// usable reports whether those who trust the bundle accept the certificate now.
 func (m *material) usable(now time.Time) bool {
 	return m.serving.GoodFor(now, 0) && slices.ContainsFunc(m.bundle, func(authority *x509.Certificate) bool {
 		return now.Before(authority.NotAfter) && signed(m.serving, authority)
@@ -103,12 +103,12 @@ func signed(pair *certificate.Pair, authority *x509.Certificate) bool {
 	return pair.Certificate.CheckSignatureFrom(authority) == nil
 }
 
-// due tells whether two thirds of a certificate's time have passed.
+// due reports whether two thirds of a certificate's time have passed.
 func due(c *x509.Certificate, now time.Time) bool {
 	return now.After(c.NotBefore.Add(c.NotAfter.Sub(c.NotBefore) / 3 * 2))
 }
 
-// older tells whether a certificate was made at least that long ago.
+// older reports whether a certificate was made at least that long ago.
 func older(c *x509.Certificate, age time.Duration, now time.Time) bool {
 	return now.Sub(c.NotBefore) >= backdate+age
 }
@@ -117,7 +117,7 @@ func older(c *x509.Certificate, age time.Duration, now time.Time) bool {
 type renewal struct {
 	hosts []string
 	now   time.Time
-	// trusted tells whether an authority may begin to sign.
+	// trusted reports whether an authority may begin to sign.
 	trusted func(*x509.Certificate) (bool, error)
 }
 
@@ -159,7 +159,7 @@ func (r renewal) next(have *material) (*material, string, error) {
 	return &next, news, waiting
 }
 
-// signs tells whether a new serving certificate is to be made now. One that serves waits until the
+// signs reports whether a new serving certificate is to be made now. One that serves waits until the
 // new authority is trusted.
 func (r renewal) signs(m *material) (bool, error) {
 	if m.serving == nil || !m.usable(r.now) || !m.serving.Covers(r.hosts) {

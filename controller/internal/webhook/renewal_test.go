@@ -44,7 +44,7 @@ func renew(t *testing.T, r renewal, have *material, news string) *material {
 	return next
 }
 
-// accepted tells whether a caller that trusts bundle accepts the certificate.
+// accepted reports whether a caller that trusts bundle accepts the certificate.
 func accepted(bundle certificate.Bundle, m *material, now time.Time) error {
 	roots := x509.NewCertPool()
 	for _, authority := range bundle {

@@ -124,7 +124,7 @@ func (s *shared) get(ctx context.Context) (secret *corev1.Secret, missing bool, 
 	return secret, false, err
 }
 
-// own tells whether the content is ours to replace.
+// own reports whether the content is ours to replace.
 func own(secret *corev1.Secret) error {
 	if secret.Annotations[ownAnnotation] == ownValue {
 		return nil

@@ -69,7 +69,7 @@ func (e expected) split() []wanted {
 	return list
 }
 
-// hasKind tells whether a result is about a resource of the expected kind.
+// hasKind reports whether a result is about a resource of the expected kind.
 func (e expected) hasKind(f filescan.Finding) bool {
 	return e.Kind == "" || e.Kind == f.Subject.Kind
 }

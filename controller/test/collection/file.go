@@ -147,7 +147,7 @@ func (f *file) resolve(path string) string {
 	return filepath.Join(f.dir, filepath.FromSlash(path))
 }
 
-// remote tells whether a path is not one of a file.
+// remote reports whether a path is not one of a file.
 func remote(path string) bool {
 	return strings.Contains(path, "://")
 }

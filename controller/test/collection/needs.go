@@ -126,7 +126,7 @@ func contextsOf(value any) []string {
 	return found
 }
 
-// hasUser tells whether a match or exclude block is about who sends a request: these fields
+// hasUser reports whether a match or exclude block is about who sends a request: these fields
 // stand beside the one for resources.
 func hasUser(block any) bool {
 	fields, ok := block.(map[string]any)

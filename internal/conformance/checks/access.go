@@ -36,12 +36,12 @@ func withoutUser(r conformance.Request) conformance.Request {
 	return r
 }
 
-// noRights tells whether the answer is that somebody may not do this.
+// noRights reports whether the answer is that somebody may not do this.
 func noRights(response *conformance.Response) bool {
 	return response.Code == http.StatusUnauthorized || response.Code == http.StatusForbidden
 }
 
-// refusedNobody tells whether the user without rights was refused, not we who asked in that name.
+// refusedNobody reports whether the user without rights was refused, not we who asked in that name.
 func refusedNobody(response *conformance.Response) bool {
 	return response.Code == http.StatusForbidden && !bytes.Contains(response.Body, []byte("impersonat"))
 }

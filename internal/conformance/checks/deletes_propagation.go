@@ -77,12 +77,12 @@ type marked struct {
 	*conformance.Response
 
 	policy metav1.DeletionPropagation
-	// shown tells whether DELETE answered with the object: what GET shows later may have changed.
+	// shown reports whether DELETE answered with the object: what GET shows later may have changed.
 	shown      bool
 	finalizers []string
 }
 
-// done tells whether the object has got the finalizer of the policy.
+// done reports whether the object has got the finalizer of the policy.
 func (m *marked) done() bool { return slices.Contains(m.finalizers, marks[m.policy]) }
 
 // deleteAnew shows the time of the last deletion instead of that of the first one.

@@ -200,7 +200,7 @@ func isMetricRune(r rune) bool {
 	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == ':'
 }
 
-// isTyped tells whether the type of a sample was said; histograms and summaries have several samples.
+// isTyped reports whether the type of a sample was said; histograms and summaries have several samples.
 func isTyped(types map[string]bool, name string) bool {
 	for _, suffix := range []string{"", "_bucket", "_sum", "_count"} {
 		if base, ok := strings.CutSuffix(name, suffix); ok && types[base] {

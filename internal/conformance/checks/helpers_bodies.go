@@ -71,7 +71,7 @@ func readYAML(response *conformance.Response) (map[string]any, error) {
 	return fields, nil
 }
 
-// sameFields tells whether two objects are the same, whatever types numbers have.
+// sameFields reports whether two objects are the same, whatever types numbers have.
 func sameFields(a, b map[string]any) bool {
 	plain := func(fields map[string]any) (value any) {
 		data, err := json.Marshal(fields)

@@ -66,7 +66,7 @@ func awaitController(ctx context.Context, p *conformance.Probe, name string, ans
 	return err
 }
 
-// hasControllers tells whether the controllers of a cluster run, as far as can be seen: each
+// hasControllers reports whether the controllers of a cluster run, as far as can be seen: each
 // namespace gets a service account.
 func hasControllers(ctx context.Context, p *conformance.Probe) bool {
 	response, err := p.Send(ctx, conformance.Get(corePath(p.Namespace, "serviceaccounts")+"/default").MayBeRefused())
@@ -81,7 +81,7 @@ func corePath(namespace, resource string) string {
 // namespacePath is the path of a namespace.
 func namespacePath(name string) string { return "/api/v1/namespaces/" + name }
 
-// isGone tells whether an object is not there any more.
+// isGone reports whether an object is not there any more.
 func isGone(ctx context.Context, p *conformance.Probe, path string) (bool, error) {
 	exists, err := p.ExistsAt(ctx, path)
 	return err == nil && !exists, err
@@ -131,7 +131,7 @@ func referenceTo(owner *unstructured.Unstructured) metav1.OwnerReference {
 	return metav1.OwnerReference{APIVersion: owner.GetAPIVersion(), Kind: owner.GetKind(), Name: owner.GetName(), UID: owner.GetUID()}
 }
 
-// refersTo tells whether an object names the owner with a UID.
+// refersTo reports whether an object names the owner with a UID.
 func refersTo(object *unstructured.Unstructured, owner metav1.OwnerReference) bool {
 	for _, reference := range object.GetOwnerReferences() {
 		if reference.UID == owner.UID {

@@ -84,7 +84,7 @@ func resourcesOf(ctx context.Context, p *conformance.Probe) (*conformance.Respon
 	return response, list.APIResources, nil
 }
 
-// isChecked tells whether a resource, or that of a subresource, is among those that are checked.
+// isChecked reports whether a resource, or that of a subresource, is among those that are checked.
 func isChecked(p *conformance.Probe, name string) bool {
 	parent, _, _ := strings.Cut(name, "/")
 	return slices.ContainsFunc(p.Resources, func(r *conformance.Resource) bool { return r.Name == parent })

@@ -91,7 +91,7 @@ func (d *openAPIDocument) kind(kind schema.GroupVersionKind) openAPISchema {
 	return nil
 }
 
-// isOfKind tells whether a schema can be that of a kind, without reading it.
+// isOfKind reports whether a schema can be that of a kind, without reading it.
 func isOfKind(raw json.RawMessage) bool {
 	return bytes.Contains(raw, []byte(`"x-kubernetes-group-version-kind"`))
 }

@@ -154,7 +154,7 @@ func managedBy(object *unstructured.Unstructured, manager string, operation meta
 	return nil
 }
 
-// hasNote tells whether an annotation is among the fields.
+// hasNote reports whether an annotation is among the fields.
 func (m *managedFields) hasNote(name string) bool {
 	fields, ok := m.fields.(map[string]any)
 	if !ok {

@@ -89,7 +89,7 @@ func changesBetween(before, after map[string]any) map[string]string {
 	return changes
 }
 
-// hasChanges tells whether an object has all these changes.
+// hasChanges reports whether an object has all these changes.
 func hasChanges(object *unstructured.Unstructured, changes map[string]string) bool {
 	leaves := leavesOf(object.Object)
 	for path, value := range changes {
@@ -159,7 +159,7 @@ func metadataOf(object map[string]any, field string) string {
 	return leavesOf(object)[".metadata."+field]
 }
 
-// declined tells whether a server did not want to do what it was asked for.
+// declined reports whether a server did not want to do what it was asked for.
 func declined(response *conformance.Response) bool {
 	return response.Code >= 400 && response.Code < 500
 }

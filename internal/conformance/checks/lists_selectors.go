@@ -155,7 +155,7 @@ func (listFieldSelectorUnknown) broken() broken.Server {
 	return broken.That("ignores a fieldSelector about a field that it does not know", broken.AgainIf(broken.And(broken.Listing, func(r *http.Request) bool { return isFieldSelector(r.URL.Query().Get("fieldSelector")) }), broken.IsBadRequest, "fieldSelector"))
 }
 
-// isFieldSelector tells whether a text can be parsed.
+// isFieldSelector reports whether a text can be parsed.
 func isFieldSelector(text string) bool {
 	selector, err := fields.ParseSelector(text)
 	return err == nil && !selector.Empty()

@@ -241,7 +241,7 @@ func outlive(next http.Handler) http.Handler {
 	})(next)
 }
 
-// ending tells whether the namespace of an object is being deleted, or does not exist.
+// ending reports whether the namespace of an object is being deleted, or does not exist.
 func ending(r *http.Request, next http.Handler) bool {
 	p := broken.PlaceOf(r)
 	if p.Namespace == "" {

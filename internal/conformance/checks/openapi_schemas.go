@@ -149,7 +149,7 @@ func (openAPINoFloats) broken() broken.Server {
 	}))
 }
 
-// mayBeText tells whether a string is among the types of a value: quantities may be numbers, too.
+// mayBeText reports whether a string is among the types of a value: quantities may be numbers, too.
 func mayBeText(document *openAPIDocument, s openAPISchema) bool {
 	for _, branch := range append(s.schemas("oneOf"), s.schemas("anyOf")...) {
 		if slices.Contains(document.types(branch), "string") {
@@ -159,7 +159,7 @@ func mayBeText(document *openAPIDocument, s openAPISchema) bool {
 	return false
 }
 
-// isOfSchemas tells whether values are JSON schemas, as in the definitions of custom resources: those
+// isOfSchemas reports whether values are JSON schemas, as in the definitions of custom resources: those
 // have numbers.
 func isOfSchemas(s openAPISchema) bool {
 	fields := s.properties()

@@ -113,7 +113,7 @@ func checkBookmark(event *conformance.Event) string {
 	return ""
 }
 
-// isEmpty tells whether a value is what an object without contents is written as.
+// isEmpty reports whether a value is what an object without contents is written as.
 func isEmpty(value any) bool {
 	switch v := value.(type) {
 	case map[string]any:

@@ -99,7 +99,7 @@ func (c *comparer) ofResource(name string) *node {
 	}
 }
 
-// isOfType tells whether a value is of a type of OpenAPI.
+// isOfType reports whether a value is of a type of OpenAPI.
 func isOfType(value any, name string) bool {
 	found := typeOf(value)
 	switch name {

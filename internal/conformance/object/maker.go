@@ -159,7 +159,7 @@ func merged(object *unstructured.Unstructured, patches []map[string]any) []*unst
 	return changed
 }
 
-// merge does what a merge patch asks for, and tells whether that was something.
+// merge does what a merge patch asks for, and reports whether that was something.
 func merge(object, patch map[string]any) (changed bool) {
 	for name, value := range patch {
 		before, exists := object[name]

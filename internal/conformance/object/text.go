@@ -114,7 +114,7 @@ func made(v *view) []string {
 	return texts
 }
 
-// fits tells whether a schema allows a string, as far as its length and its pattern say.
+// fits reports whether a schema allows a string, as far as its length and its pattern say.
 func fits(v *view, text string) bool {
 	length := float64(utf8.RuneCountInString(text))
 	if least, ok := v.number(func(n *node) *float64 { return n.minLength }); ok && length < least {

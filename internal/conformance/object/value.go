@@ -279,7 +279,7 @@ func plainNumber(number float64) any {
 	return number
 }
 
-// starts tells whether a greater number or true in a field may start or stop something that runs.
+// starts reports whether a greater number or true in a field may start or stop something that runs.
 func starts(name string) bool {
 	name = strings.ToLower(name)
 	return slices.ContainsFunc([]string{"replicas", "parallelism", "completions", "suspend", "paused", "instances", "autoscal"},

@@ -57,7 +57,7 @@ func pick[T comparable](v *view, of func(*node) T) T {
 	return zero
 }
 
-// any tells whether a part has something.
+// any reports whether a part has something.
 func (v *view) any(has func(*node) bool) bool { return slices.ContainsFunc(v.parts, has) }
 
 // unknown tells that no schema says anything.

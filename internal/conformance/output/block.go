@@ -76,7 +76,7 @@ func details(result *conformance.Result) string {
 	return b.text.String()
 }
 
-// aboutManagers tells whether a result can't be understood without managedFields, which are long.
+// aboutManagers reports whether a result can't be understood without managedFields, which are long.
 func aboutManagers(result *conformance.Result) bool {
 	text := result.Check.Rule + result.Reason
 	if result.Failure != nil {

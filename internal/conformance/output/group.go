@@ -22,7 +22,7 @@ type group struct {
 	resources map[string][]string
 }
 
-// grouped tells whether there is nothing to show of a result but its reason, which others share.
+// grouped reports whether there is nothing to show of a result but its reason, which others share.
 func grouped(result *conformance.Result) bool {
 	return result.Outcome != conformance.Failed && result.Exchange == nil
 }

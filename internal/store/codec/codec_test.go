@@ -71,7 +71,7 @@ func TestUnpackDamaged(t *testing.T) {
 	}
 }
 
-// TestStoredValuesStayReadable: these bytes are in databases. What is packed anew may differ, what is read may not.
+// TestStoredValuesStayReadable: these bytes are in databases. What is packed again may differ, what is read may not.
 func TestStoredValuesStayReadable(t *testing.T) {
 	t.Parallel()
 	c := newCodec(t)

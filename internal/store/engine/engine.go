@@ -77,7 +77,7 @@ type Engine interface {
 	Tidy(ctx context.Context) error
 
 	// Tally moves what commits changed to the counters of results, and makes those
-	// anew that an older program left behind. Views are right without it, and
+	// again that an older program left behind. Views are right without it, and
 	// quicker after it. Bounded work a call, but for counting everything.
 	Tally(ctx context.Context) error
 

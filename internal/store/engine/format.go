@@ -42,7 +42,7 @@ func (d Demands) Writable() error {
 type Fleet struct {
 	// Replicas that live, this one included.
 	Replicas int
-	// Leads says that of those that derive the newest version this one is to derive anew what an older version did.
+	// Leads says that of those that derive the newest version this one is to derive again what an older version did.
 	Leads bool
 	// Demands of the cluster, which Beat may have raised.
 	Demands Demands

@@ -11,5 +11,5 @@ type urgentKey struct{}
 // theirs. Two such calls at a time have to be enough.
 func Urgent(ctx context.Context) context.Context { return context.WithValue(ctx, urgentKey{}, true) }
 
-// IsUrgent tells whether a context is from Urgent.
+// IsUrgent reports whether a context is from Urgent.
 func IsUrgent(ctx context.Context) bool { return ctx.Value(urgentKey{}) != nil }

@@ -11,7 +11,7 @@ import (
 	"github.com/docket-project/docket/internal/store/engine"
 )
 
-// building is a walk that derives anew: the version, and the last change by an older one.
+// building is a walk that derives again: the version, and the last change by an older one.
 type building struct {
 	version engine.Derivation
 	mark    engine.Revision

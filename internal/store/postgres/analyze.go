@@ -25,7 +25,7 @@ WHERE c.relnamespace = 'docket'::regnamespace AND c.relkind = 'r' AND c.reltuple
 // Analyze implements engine.Engine. A plan that was made when statistics said that a table is empty may read any index
 // that begins or ends with the cluster, and all of it; sessions keep their plans. After VACUUM or ANALYZE of an empty
 // database, or when all reports were deleted, a commit of 128 reports took 1.5 s at 8,000 reports, until autovacuum came
-// to look. New statistics make all sessions plan anew.
+// to look. New statistics make all sessions plan again.
 func (e *Engine) Analyze(ctx context.Context) error {
 	callCtx, done, err := e.begin(ctx, tidyTimeout)
 	if err != nil {

@@ -62,7 +62,7 @@ func (c *resourceCache) find(ctx context.Context, conn session, name engine.Reso
 	return unknownResource, nil
 }
 
-// unknownSQL tells whether a resource has an id, and the state of the same snapshot.
+// unknownSQL reports whether a resource has an id, and the state of the same snapshot.
 const unknownSQL = `SELECT ` + stateColumns + `, (SELECT id FROM docket.resource WHERE name = $2)
 FROM ` + newestCounter + ` r`
 

@@ -52,7 +52,7 @@ func (e *Engine) List(ctx context.Context, q engine.Query) (engine.Page, error) 
 		}
 		args := pgx.NamedArgs{"cluster": e.cluster, "resource": resource, "lower": lower, "upper": upper, "limit": nil}
 		if q.Limit > 0 {
-			args["limit"] = int64(q.Limit) + 1 // One more tells whether there are more.
+			args["limit"] = int64(q.Limit) + 1 // One more reports whether there are more.
 		}
 		shape := listShape{
 			conditions: len(q.Conditions), count: q.Count, whole: q.Count && isWhole(q),

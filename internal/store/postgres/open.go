@@ -105,7 +105,7 @@ type Engine struct {
 var _ engine.Engine = (*Engine)(nil)
 
 // Open connects to the database, brings its schema up to date and returns an
-// engine for a cluster in it. A server that doesn't answer is tried again until
+// engine for a cluster in it. A server that doesn't answer is retried until
 // ConnectTimeout or ctx ends; one that refuses is an error at once.
 func Open(ctx context.Context, options Options) (*Engine, error) {
 	config, err := options.connConfig()

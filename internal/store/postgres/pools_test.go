@@ -16,7 +16,7 @@ import (
 )
 
 // TestConnections: a process has few connections whatever it is asked for, and reads and writes that hang keep nobody
-// from the state, which tells whether it is ready.
+// from the state, which reports whether it is ready.
 func TestConnections(t *testing.T) {
 	t.Parallel()
 	url := testenv.Postgres(t).Database(t)

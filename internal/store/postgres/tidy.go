@@ -215,7 +215,7 @@ func (t *tidier) walkSlice(ctx context.Context, tx pgx.Tx, from tidyCursors) (ne
 	return next, more, t.remove(ctx, tx, ids)
 }
 
-// cursorAfter is where the walk goes on after a slice: anew after the last one.
+// cursorAfter is where the walk goes on after a slice: again after the last one.
 func cursorAfter(ids []int64) int64 {
 	if len(ids) < tidySlice {
 		return math.MinInt64

@@ -82,7 +82,7 @@ func (c *conn) prepare(query string) (driver.Stmt, error) {
 }
 
 // pragma runs a pragma and returns the columns of its first row, if any. It is
-// prepared anew each time, because many pragmas work while they are prepared.
+// prepared again each time, because many pragmas work while they are prepared.
 func (c *conn) pragma(query string) (columns []driver.Value, err error) {
 	rows, err := c.raw.(driver.QueryerContext).QueryContext(context.Background(), query, nil)
 	if err != nil {

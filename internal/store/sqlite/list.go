@@ -97,7 +97,7 @@ func (s *snapshot) list(q engine.Query) (engine.Page, error) {
 	if to, bounded := w.to.(string); bounded && w.from >= to {
 		return page, nil
 	}
-	// One row more than asked for tells whether there are more.
+	// One row more than asked for reports whether there are more.
 	limit := noLimit
 	if q.Limit > 0 {
 		limit = q.Limit + 1

@@ -24,7 +24,7 @@ SELECT (SELECT count(*) FROM (SELECT * FROM counted EXCEPT SELECT * FROM kept)) 
 const isTallied = "SELECT tallied = revision FROM revision"
 
 // TestTallyOlderProgram: one that doesn't know the counters leaves them behind, whatever it writes. The view counts until a
-// newer one opens the database, which makes them anew.
+// newer one opens the database, which makes them again.
 func TestTallyOlderProgram(t *testing.T) {
 	t.Parallel()
 	options := sqlite.Options{Path: filepath.Join(t.TempDir(), "docket.db"), Cluster: "main"}
@@ -36,7 +36,7 @@ func TestTallyOlderProgram(t *testing.T) {
 			"DELETE FROM report WHERE object = 2", "DELETE FROM result WHERE object = 2", "DELETE FROM object WHERE created = 2",
 			"DELETE FROM event", "UPDATE revision SET revision = revision + 1, compacted = revision + 1",
 		},
-		// Rows derived anew, which takes no revision.
+		// Rows derived again, which takes no revision.
 		{
 			"UPDATE object SET derived = derived WHERE created = 3",
 			"UPDATE result SET verdict = (SELECT min(id) FROM verdict) WHERE object = 3 AND position < 5",

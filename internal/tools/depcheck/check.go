@@ -92,7 +92,7 @@ func checkPackage(t tables, row packageRow, path string, p goPackage) []string {
 	return problems
 }
 
-// through tells whether a dependency is direct.
+// through reports whether a dependency is direct.
 func through(p goPackage, dependency string) string {
 	if slices.Contains(p.Imports, dependency) {
 		return ""

@@ -99,7 +99,7 @@ func (s *shrinker) body(ctx context.Context, i int) {
 	}
 }
 
-// cut takes out the member of a number, counted among those at a depth. It tells whether there is one.
+// cut takes out the member of a number, counted among those at a depth. It reports whether there is one.
 func cut(v *Value, depth int, number *int) bool {
 	for i := range v.members {
 		if depth > 1 {

@@ -118,7 +118,7 @@ func (m *machine) run(ctx context.Context) {
 	}
 }
 
-// look brings one pod a step further. What fails is tried again with the next look; the pod's
+// look brings one pod a step further. What fails is retried with the next look; the pod's
 // condition says why.
 func (m *machine) look(ctx context.Context, wanted *corev1.Pod) {
 	key := podKey{wanted.Namespace, wanted.Name}

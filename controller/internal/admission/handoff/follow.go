@@ -50,7 +50,7 @@ func (i *Inbox) follow(ctx context.Context, resource schema.GroupVersionResource
 			readErrors.WithLabelValues(operation).Inc()
 			if !told {
 				told = true
-				klog.FromContext(ctx).Error(err, "EphemeralReports can't be read; it is tried again", "resource", resource.GroupResource(), "served", !source.Missing(err))
+				klog.FromContext(ctx).Error(err, "EphemeralReports can't be read; will retry", "resource", resource.GroupResource(), "served", !source.Missing(err))
 			}
 		}
 		timer := i.config.Clock.NewTimer(pause)

@@ -29,7 +29,7 @@ const (
 	holdLimit = 10 * time.Minute
 	// flushLimit is for how long reports are waited for before others are looked after.
 	flushLimit = time.Minute
-	// tick is how often that is looked at, and what failed tried again.
+	// tick is how often that is looked at, and what failed is retried.
 	tick = 5 * time.Second
 )
 
@@ -254,7 +254,7 @@ func (i *Inbox) gone(ctx context.Context, h *holding, err error) {
 		i.ended = append(i.ended, h)
 		if ctx.Err() == nil {
 			readErrors.WithLabelValues("delete").Inc()
-			klog.FromContext(ctx).V(1).Info("An EphemeralReport can't be deleted; it is tried again", "report", klog.KRef(h.namespace, h.name), "err", fmt.Sprint(err))
+			klog.FromContext(ctx).V(1).Info("An EphemeralReport can't be deleted; will retry", "report", klog.KRef(h.namespace, h.name), "err", fmt.Sprint(err))
 		}
 		return
 	}

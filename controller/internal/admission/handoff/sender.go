@@ -142,7 +142,7 @@ func (s *Sender) drain(ctx context.Context) bool {
 	return !failed.Load()
 }
 
-// write writes what is known about a subject; false if it is to be tried again.
+// write writes what is known about a subject; false if it is to be retried.
 func (s *Sender) write(ctx context.Context, w *waiting) bool {
 	if s.clock.Since(w.since) > maxAge {
 		dropped.WithLabelValues(dropExpired).Inc()
@@ -161,7 +161,7 @@ func (s *Sender) write(ctx context.Context, w *waiting) bool {
 			s.told.Store(false)
 		case again:
 			written.WithLabelValues("retry").Inc()
-			s.tell(ctx, err, "Results of admission requests can't be handed on; it is tried again")
+			s.tell(ctx, err, "Results of admission requests can't be handed on; will retry")
 			return false
 		default:
 			written.WithLabelValues("dropped").Inc()

@@ -175,7 +175,7 @@ func (r *Request) roots() (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// isToken tells whether a text can be the name of a header.
+// isToken reports whether a text can be the name of a header.
 func isToken(name string) bool {
 	other := func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("!#$%&'*+-.^_`|~", r)

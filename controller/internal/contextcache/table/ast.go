@@ -31,7 +31,7 @@ func literal(value any) node { return node{NodeType: jmespath.ASTLiteral, Value:
 
 func field(name string) node { return node{NodeType: jmespath.ASTField, Value: name} }
 
-// isCurrent tells whether n is what it is evaluated over.
+// isCurrent reports whether n is what it is evaluated over.
 func isCurrent(n node) bool {
 	return n.NodeType == jmespath.ASTCurrentNode || n.NodeType == jmespath.ASTIdentity
 }
@@ -45,7 +45,7 @@ func with(n node, child int, changed node) node {
 	return n
 }
 
-// anyNode tells whether a node of the tree has a property.
+// anyNode reports whether a node of the tree has a property.
 func anyNode(n node, has func(node) bool) bool {
 	return has(n) || slices.ContainsFunc(n.Children, func(child node) bool { return anyNode(child, has) })
 }
@@ -59,7 +59,7 @@ func nesting(n node) int {
 	return deepest + 1
 }
 
-// calls tells whether an expression calls one of the functions.
+// calls reports whether an expression calls one of the functions.
 func calls(n node, functions map[string]bool) bool {
 	return anyNode(n, func(n node) bool {
 		name, ok := n.Value.(string)
@@ -67,7 +67,7 @@ func calls(n node, functions map[string]bool) bool {
 	})
 }
 
-// isOrdered tells whether an expression gives the same each time; the members of an object are in
+// isOrdered reports whether an expression gives the same each time; the members of an object are in
 // no order.
 func isOrdered(n node) bool {
 	return !anyNode(n, func(n node) bool {
@@ -76,7 +76,7 @@ func isOrdered(n node) bool {
 	})
 }
 
-// mayFail tells whether the evaluation of n over something can end with an error that a filter
+// mayFail reports whether the evaluation of n over something can end with an error that a filter
 // passes on; a field that isn't there is none.
 func mayFail(n node) bool {
 	return anyNode(n, func(n node) bool {

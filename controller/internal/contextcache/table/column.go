@@ -146,7 +146,7 @@ type tally struct {
 	size     size
 	failures map[*Packed]error
 	failed   error
-	// changed and refailed tell whether values and failures have.
+	// changed and refailed say whether values and failures have.
 	changed, refailed bool
 }
 
@@ -201,7 +201,7 @@ func (c *column) splice(runs []mended, count int, changed bool) {
 	c.offsets, c.values = offsets, values
 }
 
-// sameValues tells whether values that are equal can stay where they are.
+// sameValues reports whether values that are equal can stay where they are.
 func sameValues(a, b []any) bool {
 	return len(a) == len(b) && (len(a) == 0 || reflect.DeepEqual(a, b))
 }

@@ -124,7 +124,7 @@ func (e *Engine) Bytes() int64 {
 	return e.compiled.cost
 }
 
-// knows tells whether there is a function, which the library tells only those that call it.
+// knows reports whether there is a function, which the library tells only those that call it.
 func (e *Engine) knows(name string) (known bool) {
 	defer func() {
 		if recover() != nil { // It exists and misses its arguments.

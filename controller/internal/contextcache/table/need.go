@@ -10,7 +10,7 @@ import "github.com/kyverno/go-jmespath"
 // need from the whole one.
 type need struct{ members map[string]*need }
 
-// member tells whether a member is needed, and what of it.
+// member reports whether a member is needed, and what of it.
 func (n *need) member(name string) (*need, bool) {
 	if n == nil {
 		return nil, true

@@ -136,7 +136,7 @@ func (p *planner) place(n node, leading bool) node {
 	return n
 }
 
-// isObjects tells whether n, evaluated over the data, is the array of objects.
+// isObjects reports whether n, evaluated over the data, is the array of objects.
 func (p *planner) isObjects(n node) bool {
 	if p.shape == Array {
 		return isCurrent(n)

@@ -131,7 +131,7 @@ func membership(call node) [][]probe {
 	return [][]probe{probes}
 }
 
-// isScalar tells whether a value can be looked up. Null can't: projections drop it.
+// isScalar reports whether a value can be looked up. Null can't: projections drop it.
 func isScalar(value any) bool {
 	switch value.(type) {
 	case string, float64, bool:

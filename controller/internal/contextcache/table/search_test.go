@@ -142,7 +142,7 @@ func TestOnlyWhatHasChangedIsEvaluatedAgain(t *testing.T) {
 	}
 }
 
-// same tells whether two results are one.
+// same reports whether two results are one.
 func same(a, b any) bool {
 	listA, okA := a.([]any)
 	listB, okB := b.([]any)

@@ -73,7 +73,7 @@ func (t *Table) Put(object *Packed) Change {
 	return change
 }
 
-// Delete removes an object and tells whether there was one.
+// Delete removes an object and reports whether there was one.
 func (t *Table) Delete(namespace, name string) bool {
 	t.writing.Lock()
 	defer t.writing.Unlock()

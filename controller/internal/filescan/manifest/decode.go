@@ -74,13 +74,13 @@ func splitYAML(data []byte) [][]byte {
 	return documents
 }
 
-// marker tells whether the line is a marker between documents, and what stands behind it.
+// marker reports whether the line is a marker between documents, and what stands behind it.
 func marker(line []byte, mark string) ([]byte, bool) {
 	rest, ok := bytes.CutPrefix(line, []byte(mark))
 	return rest, ok && (len(rest) == 0 || strings.ContainsRune(" \t\r\n", rune(rest[0])))
 }
 
-// blank tells whether a document has nothing but comments.
+// blank reports whether a document has nothing but comments.
 func blank(document []byte) bool {
 	for line := range bytes.Lines(document) {
 		if text := bytes.TrimSpace(line); len(text) > 0 && text[0] != '#' {

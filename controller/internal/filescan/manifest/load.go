@@ -144,7 +144,7 @@ func (l *Loader) loadFile(path string, set *Set, lenient bool) error {
 	return errors.Join(l.load(path, file, set, lenient), file.Close())
 }
 
-// has tells whether a file was read.
+// has reports whether a file was read.
 func (s *Set) has(path string) bool { return s.files[realPath(path)] }
 
 // realPath is the path of a file without links, by which it is known again.

@@ -72,7 +72,7 @@ func seconds(number *int32) time.Duration {
 	return time.Duration(*number) * time.Second
 }
 
-// mayEnforce tells whether there is a namespace in which failures of a rule deny.
+// mayEnforce reports whether there is a namespace in which failures of a rule deny.
 func mayEnforce(spec *kyvernov1.Spec, rule *kyvernov1.Rule) bool {
 	enforces := func(override kyvernov1.ValidationFailureActionOverride) bool { return override.Action.Enforce() }
 	if slices.ContainsFunc(rule.Validation.FailureActionOverrides, enforces) ||
@@ -140,14 +140,14 @@ func requestTargets(targets []policy.Target) []policy.Target {
 	return unique(out)
 }
 
-// requested tells whether targets have a resource, or its subresource.
+// requested reports whether targets have a resource, or its subresource.
 func requested(targets []policy.Target, kind schema.GroupVersionKind, resource, subresource string) bool {
 	return slices.ContainsFunc(targets, func(target policy.Target) bool {
 		return target.MatchesResource(kind, resource) && wildcard.Match(target.Subresource, subresource)
 	})
 }
 
-// readsRoles tells whether the roles of a user may make a difference. The words also occur where
+// readsRoles reports whether the roles of a user may make a difference. The words also occur where
 // they don't; looking roles up for nothing is no harm.
 func readsRoles(objects []*unstructured.Unstructured) bool {
 	return mentions("roles", objects) || mentions("Roles", objects)

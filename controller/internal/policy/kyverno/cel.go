@@ -38,7 +38,7 @@ type celPolicy struct {
 	limits   limits
 	// compiled has the policy and those that Kyverno generates of it for workloads.
 	compiled vpolengine.ProviderFunc
-	// readsRequest tells whether an expression may look at the request.
+	// readsRequest reports whether an expression may look at the request.
 	readsRequest bool
 }
 
@@ -255,7 +255,7 @@ type unwritten struct{ *unstructured.Unstructured }
 // MarshalJSON is that of JSON's marshalers.
 func (unwritten) MarshalJSON() ([]byte, error) { return []byte("null"), nil }
 
-// mentions tells whether the word occurs in the specs of the objects. CEL has no way to make a
+// mentions reports whether the word occurs in the specs of the objects. CEL has no way to make a
 // name of parts, so that a policy without the word does not use the variable.
 func mentions(word string, objects []*unstructured.Unstructured) bool {
 	for _, object := range objects {

@@ -64,7 +64,7 @@ func newCELRule(rule *kyvernov1.Rule, kind, name string) (*celRule, error) {
 	}, nil
 }
 
-// soleCEL tells whether there is nothing to a rule but CEL without parameters and without questions
+// soleCEL reports whether there is nothing to a rule but CEL without parameters and without questions
 // about authorization.
 func soleCEL(rule *kyvernov1.Rule) bool {
 	if rule.Validation == nil || !rule.HasValidateCEL() || rule.HasVerifyManifests() || rule.HasValidatePodSecurity() {

@@ -39,7 +39,7 @@ type classicPolicy struct {
 	byKind sync.Map
 }
 
-// writesSubject tells whether the engine sets the kind of the object that it is given, which others
+// writesSubject reports whether the engine sets the kind of the object that it is given, which others
 // may be reading: it does for the match conditions of webhooks.
 func (p *classicPolicy) writesSubject() bool {
 	return p.decoded.GetSpec().GetMatchConditions() != nil
@@ -186,7 +186,7 @@ func checkManifests(decoded kyvernov1.PolicyInterface) error {
 	return nil
 }
 
-// evaluated tells whether this package evaluates rules of this type.
+// evaluated reports whether this package evaluates rules of this type.
 func evaluated(rule *kyvernov1.Rule) bool { return rule.HasValidate() }
 
 // leftOut says which rules are not evaluated, and why.

@@ -48,7 +48,7 @@ type view interface {
 	document() *document
 	// context is the engine's view, for one rule.
 	context(rule *rule, document *document) engineapi.PolicyContext
-	// matches tells whether a rule is about it. It may be called beside the other methods.
+	// matches reports whether a rule is about it. It may be called beside the other methods.
 	matches(rule *rule) bool
 	// namespace is its namespace as far as it is known, nil if it has none.
 	namespace() *corev1.Namespace

@@ -196,7 +196,7 @@ func (p *brokenPolicy) Evaluate(ctx context.Context, subject policy.Subject) ([]
 	return []policy.Result{errorResult("", p.problem)}, nil
 }
 
-// inScope tells whether there is an object that the policy's namespace has, if the policy is in one.
+// inScope reports whether there is an object that the policy's namespace has, if the policy is in one.
 func (c *common) inScope(subject policy.Subject) bool {
 	if subject.Object == nil || subject.Object.Object == nil {
 		return false

@@ -208,7 +208,7 @@ func textOf(value any) string {
 	return "join('', [" + strings.Join(parts, ", ") + "])"
 }
 
-// reads tells whether the expression is about a variable from the context cache.
+// reads reports whether the expression is about a variable from the context cache.
 func (n *narrowing) reads(expression string) bool {
 	if expression == "" {
 		return false
@@ -220,7 +220,7 @@ func (n *narrowing) reads(expression string) bool {
 	})
 }
 
-// repeatable tells whether there is an expression that gives the same again.
+// repeatable reports whether there is an expression that gives the same again.
 func repeatable(expression string) bool {
 	if expression == "" {
 		return false

@@ -109,7 +109,7 @@ func roundly(d time.Duration) time.Duration {
 	return d.Truncate(time.Millisecond)
 }
 
-// inScopeOf tells whether a request has an object in the policy's namespace, if the policy is in
+// inScopeOf reports whether a request has an object in the policy's namespace, if the policy is in
 // one. A namespace itself is in none.
 func (c *common) inScopeOf(request *policy.Request) bool {
 	if request == nil || request.AdmissionRequest == nil || !c.admission.Enabled {
@@ -187,7 +187,7 @@ func (p *brokenPolicy) Review(ctx context.Context, request *policy.Request) ([]p
 	}}, nil
 }
 
-// failed tells whether a result is one that users are to hear of.
+// failed reports whether a result is one that users are to hear of.
 func failed(outcome report.Outcome) bool {
 	return outcome == report.OutcomeFail || outcome == report.OutcomeError || outcome == report.OutcomeWarn
 }

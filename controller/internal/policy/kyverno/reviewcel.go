@@ -108,7 +108,7 @@ type written struct {
 // MarshalJSON is that of JSON's marshalers.
 func (w written) MarshalJSON() ([]byte, error) { return w.data, nil }
 
-// constrained tells whether match constraints have a request. Those that can't be read have it.
+// constrained reports whether match constraints have a request. Those that can't be read have it.
 func constrained(constraints *admissionregistrationv1.MatchResources, request *policy.Request) bool {
 	if constraints == nil {
 		return true

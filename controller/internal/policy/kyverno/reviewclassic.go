@@ -62,7 +62,7 @@ func (f *failure) step(_ context.Context, i int) ([]policy.Result, error) {
 
 // conclude tells what a result means for the request. As in Kyverno, a failure denies only if it
 // does by both ways in which Kyverno reads the overrides of a policy: one chooses the rules to
-// enforce, the other one tells whether a failure of these is to be enforced.
+// enforce, the other one reports whether a failure of these is to be enforced.
 func (p *classicPolicy) conclude(v *requestView, rules []*rule, result policy.Result) policy.Verdict {
 	verdict := policy.Verdict{Result: result}
 	if !failed(result.Outcome) {
@@ -80,7 +80,7 @@ func (p *classicPolicy) conclude(v *requestView, rules []*rule, result policy.Re
 	return verdict
 }
 
-// chosen tells whether a rule is among those to enforce in the request's namespace.
+// chosen reports whether a rule is among those to enforce in the request's namespace.
 func (v *requestView) chosen(spec *kyvernov1.Spec, rule *kyvernov1.Rule) bool {
 	overrides := rule.Validation.FailureActionOverrides
 	if len(overrides) == 0 {
@@ -99,7 +99,7 @@ func (v *requestView) chosen(spec *kyvernov1.Spec, rule *kyvernov1.Rule) bool {
 	return ownAction(spec, rule).Enforce()
 }
 
-// enforced tells whether a failure of a rule denies.
+// enforced reports whether a failure of a rule denies.
 func (v *requestView) enforced(spec *kyvernov1.Spec, rule *kyvernov1.Rule) bool {
 	if action, ok := v.override(rule.Validation.FailureActionOverrides); ok {
 		return action.Enforce()

@@ -122,7 +122,7 @@ func literals(values ...any) []gojmespath.ASTNode {
 	return out
 }
 
-// isFalse tells whether JMESPath takes a value for false.
+// isFalse reports whether JMESPath takes a value for false.
 func isFalse(value any) bool {
 	switch typed := value.(type) {
 	case nil:

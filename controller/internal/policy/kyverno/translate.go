@@ -151,7 +151,7 @@ type reader struct {
 	*translator
 	path   string
 	fields map[string]any
-	// loop tells whether there are elements.
+	// loop reports whether there are elements.
 	loop bool
 }
 

@@ -38,7 +38,7 @@ func Check(rawURL string, config *pgx.ConnConfig) error {
 		"in a network that you trust sslmode=disable", host)
 }
 
-// isLocal tells whether a host is this one: a socket, or a loopback address.
+// isLocal reports whether a host is this one: a socket, or a loopback address.
 func isLocal(host string) bool {
 	ip := net.ParseIP(host)
 	return strings.HasPrefix(host, "/") || strings.HasPrefix(host, "@") || host == "localhost" || ip != nil && ip.IsLoopback()
