@@ -189,6 +189,13 @@ func newServer(tb testing.TB, client dynamic.Interface, policies *set, change fu
 }
 
 // pod returns an object as an API server has it once it is admitted.
+func namespaceNamed(name string, labels map[string]string) *unstructured.Unstructured {
+	namespace := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace"}}
+	namespace.SetName(name)
+	namespace.SetLabels(labels)
+	return namespace
+}
+
 func pod(namespace, name string) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "v1", "kind": "Pod",

@@ -14,9 +14,6 @@ import (
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/docket-project/docket/controller/internal/policy"
 )
 
@@ -196,7 +193,9 @@ func TestPoliciesAreEvaluatedSideBySide(t *testing.T) {
 // BenchmarkRequest is a request with one trivial policy, as kube-apiserver sends it.
 func BenchmarkRequest(b *testing.B) {
 	u := newUnit(b, nil, newPolicy("p", background, enforces))
-	u.namespaces.known["default"] = &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default", Labels: map[string]string{"team": "a"}}}
+	if err := u.namespaces.Update(namespaceNamed("default", map[string]string{"team": "a"})); err != nil {
+		b.Fatal(err)
+	}
 	body := encodeReview(b, request(pod("default", "a")))
 	b.ReportAllocs()
 	b.RunParallel(func(pb *testing.PB) {

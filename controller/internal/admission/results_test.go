@@ -10,7 +10,6 @@ import (
 	"time"
 
 	admissionv1 "k8s.io/api/admission/v1"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/docket-project/docket/api/report"
@@ -129,9 +128,9 @@ func FuzzReview(f *testing.F) {
 			t.Errorf("taken is %+v", r)
 		}
 		// Whatever it says, the rest works. The fake API would keep all that it is asked.
-		u.namespaces.mu.Lock()
-		u.namespaces.known = map[string]*corev1.Namespace{r.Namespace: none}
-		u.namespaces.mu.Unlock()
+		if err := u.namespaces.Replace([]any{namespaceNamed(r.Namespace, nil)}, ""); err != nil {
+			t.Fatal(err)
+		}
 		if answer := u.post(t, PathIgnore, body); answer.Code != 200 && answer.Code != 400 {
 			t.Errorf("%d %s", answer.Code, answer.Body)
 		}

@@ -8,7 +8,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -52,18 +51,19 @@ type binding struct {
 	subjects []who
 }
 
-// bindings knows the RoleBindings or the ClusterRoleBindings of a cluster by who is bound. It is the
-// store of its source.
+// bindings knows the RoleBindings or the ClusterRoleBindings of a cluster by who is bound.
 type bindings struct {
-	source *source.Source
+	*source.Mirror[*binding]
 
-	mu    sync.RWMutex
-	all   map[types.NamespacedName]binding
+	source *source.Source
+	// byWho has the lock of the mirror.
 	byWho map[who]map[types.NamespacedName]granted
 }
 
 func newBindings() *bindings {
-	return &bindings{all: map[types.NamespacedName]binding{}, byWho: map[who]map[types.NamespacedName]granted{}}
+	b := &bindings{byWho: map[who]map[types.NamespacedName]granted{}}
+	b.Mirror = source.NewMirror(source.MirrorConfig[*binding]{Keep: read, Index: b.index})
+	return b
 }
 
 // add collects the roles of a user. As in Kyverno, a Role counts wherever it is bound, and a
@@ -75,8 +75,6 @@ func (b *bindings) add(roles, clusterRoles map[string]bool, user *authentication
 		}
 		return fmt.Errorf("roles of the user: %w", err)
 	}
-	b.mu.RLock()
-	defer b.mu.RUnlock()
 	collect := func(w who) {
 		for _, role := range b.byWho[w] {
 			switch {
@@ -87,10 +85,12 @@ func (b *bindings) add(roles, clusterRoles map[string]bool, user *authentication
 			}
 		}
 	}
-	collect(who{name: user.Username})
-	for _, group := range user.Groups {
-		collect(who{group: true, name: group})
-	}
+	b.View(func() {
+		collect(who{name: user.Username})
+		for _, group := range user.Groups {
+			collect(who{group: true, name: group})
+		}
+	})
 	return nil
 }
 
@@ -109,13 +109,13 @@ func rolesOf(all []*bindings, user *authenticationv1.UserInfo, namespace string)
 }
 
 // read returns what a binding says. What users write there is taken as far as it makes sense.
-func read(u *unstructured.Unstructured) (types.NamespacedName, binding, error) {
+func read(u *unstructured.Unstructured, _ *binding) (*binding, error) {
 	name := types.NamespacedName{Namespace: u.GetNamespace(), Name: u.GetName()}
 	var typed rbacv1.RoleBinding // A ClusterRoleBinding has the same fields.
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, &typed); err != nil {
-		return name, binding{}, fmt.Errorf("binding %s: %w", name, err)
+		return nil, fmt.Errorf("binding %s: %w", name, err)
 	}
-	result := binding{role: granted{namespace: name.Namespace, kind: strings.Clone(typed.RoleRef.Kind), name: strings.Clone(typed.RoleRef.Name)}}
+	result := &binding{role: granted{namespace: name.Namespace, kind: strings.Clone(typed.RoleRef.Kind), name: strings.Clone(typed.RoleRef.Name)}}
 	for _, subject := range typed.Subjects {
 		switch subject.Kind {
 		case rbacv1.ServiceAccountKind:
@@ -132,83 +132,25 @@ func read(u *unstructured.Unstructured) (types.NamespacedName, binding, error) {
 			result.subjects = append(result.subjects, who{name: subject.Name})
 		}
 	}
-	return name, result, nil
+	return result, nil
 }
 
-// Add is called for a binding that is new.
-func (b *bindings) Add(object any) error { return b.Update(object) }
-
-// Update is called for a binding that changed.
-func (b *bindings) Update(object any) error {
-	u, err := asObject(object)
-	if err != nil {
-		return err
-	}
-	name, now, err := read(u)
-	if err != nil {
-		return err
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.remove(name)
-	b.put(name, now)
-	return nil
-}
-
-// put is called with b.mu.
-func (b *bindings) put(name types.NamespacedName, now binding) {
-	b.all[name] = now
-	for _, w := range now.subjects {
-		if b.byWho[w] == nil {
-			b.byWho[w] = map[types.NamespacedName]granted{}
-		}
-		b.byWho[w][name] = now.role
-	}
-}
-
-// remove is called with b.mu.
-func (b *bindings) remove(name types.NamespacedName) {
-	for _, w := range b.all[name].subjects {
-		delete(b.byWho[w], name)
-		if len(b.byWho[w]) == 0 {
-			delete(b.byWho, w)
+// index keeps byWho right. It is called with the lock of the mirror.
+func (b *bindings) index(name types.NamespacedName, before, now *binding) {
+	if before != nil {
+		for _, w := range before.subjects {
+			delete(b.byWho[w], name)
+			if len(b.byWho[w]) == 0 {
+				delete(b.byWho, w)
+			}
 		}
 	}
-	delete(b.all, name)
-}
-
-// Delete is called for a binding that is gone.
-func (b *bindings) Delete(object any) error {
-	u, err := asObject(object)
-	if err != nil {
-		return err
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.remove(types.NamespacedName{Namespace: u.GetNamespace(), Name: u.GetName()})
-	return nil
-}
-
-// Replace is called with all bindings.
-func (b *bindings) Replace(objects []any, _ string) error {
-	found := newBindings()
-	for _, object := range objects {
-		u, err := asObject(object)
-		if err != nil {
-			return err
+	if now != nil {
+		for _, w := range now.subjects {
+			if b.byWho[w] == nil {
+				b.byWho[w] = map[types.NamespacedName]granted{}
+			}
+			b.byWho[w][name] = now.role
 		}
-		name, one, err := read(u)
-		if err != nil {
-			return err
-		}
-		found.put(name, one)
 	}
-	b.mu.Lock()
-	b.all, b.byWho = found.all, found.byWho
-	b.mu.Unlock()
-	b.source.SetListed()
-	return nil
 }
-
-// Resync does nothing.
-func (b *bindings) Resync() error { return nil }

@@ -55,11 +55,8 @@ func NewServer(config Config) (*Server, error) {
 	}
 	s := &Server{
 		config: config, excluded: policy.NeverReviewed(config.Exclude...), sender: sender, announcer: newAnnouncer(&config),
-		namespaces: &namespaces{client: config.Client, known: map[string]*corev1.Namespace{}},
+		namespaces: newNamespaces(config.Client, config.Clock),
 	}
-	s.namespaces.source = source.New(source.Config{
-		Resource: namespaceResource, Client: config.Client, Clock: config.Clock, Changed: func(error) {},
-	})
 	s.webhooks = map[string]*webhook{PathFail: newWebhook(s, true), PathIgnore: newWebhook(s, false)}
 	return s, nil
 }

@@ -6,12 +6,9 @@ package contextcache
 import (
 	"context"
 	"fmt"
-	"maps"
 	"reflect"
 	"strings"
-	"sync"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/klog/v2"
@@ -32,17 +29,16 @@ func entryResource(kind string) schema.GroupResource {
 	return schema.GroupResource{Group: policy.KyvernoGroup, Resource: plural}
 }
 
-// declared has the objects of one kind that declare entries. It is the store of their source.
+// declared has the objects of one kind that declare entries.
 type declared struct {
+	*source.Mirror[*declaration]
+
 	kind  string
 	cache *Cache
 	// source is nil while the kind is not served. Only the planner uses it.
 	source *source.Source
 	// unsure is why it is not known whether the kind is served. Only the planner uses it.
 	unsure error
-
-	mu      sync.Mutex
-	objects map[string]*declaration
 }
 
 // declaration is an object that declares an entry. It never changes.
@@ -52,7 +48,9 @@ type declaration struct {
 }
 
 func newDeclared(c *Cache, kind string) *declared {
-	return &declared{kind: kind, cache: c, objects: map[string]*declaration{}}
+	d := &declared{kind: kind, cache: c}
+	d.Mirror = source.NewMirror(source.MirrorConfig[*declaration]{Keep: d.keep, Changed: c.replan})
+	return d
 }
 
 // follow starts or ends the source as the kind is served or not.
@@ -67,9 +65,7 @@ func (d *declared) follow(ctx context.Context, catalog *served.Catalog) {
 	if d.source != nil && (!found || d.source.Resource() != resource) {
 		d.source.Stop()
 		d.source = nil
-		d.mu.Lock()
-		d.objects = map[string]*declaration{}
-		d.mu.Unlock()
+		d.Clear()
 	}
 	if found && d.source == nil {
 		d.source = source.New(source.Config{
@@ -108,84 +104,15 @@ func (d *declared) state() kindState {
 	return state
 }
 
-// all returns the objects by name. The planner and the writer of status call it.
-func (d *declared) all() map[string]*declaration {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return maps.Clone(d.objects)
-}
-
-// Add is called for an object that is new.
-func (d *declared) Add(object any) error { return d.Update(object) }
-
-// Update is called for an object that changed.
-func (d *declared) Update(object any) error {
-	o, err := d.own(object)
-	if err != nil {
-		return err
+// keep is what the mirror has of an object. What is asked for stays the same as long as the spec does,
+// and whom it is open to.
+func (d *declared) keep(object *unstructured.Unstructured, before *declaration) (*declaration, error) {
+	object = object.DeepCopy()
+	object.SetManagedFields(nil)
+	object.SetKind(d.kind)
+	if before != nil && reflect.DeepEqual(before.object.Object["spec"], object.Object["spec"]) &&
+		before.object.GetAnnotations()[policy.AllowNamespacedPolicies] == object.GetAnnotations()[policy.AllowNamespacedPolicies] {
+		return &declaration{object: object, definition: before.definition}, nil
 	}
-	d.mu.Lock()
-	d.put(d.objects, o)
-	d.mu.Unlock()
-	d.cache.replan()
-	return nil
-}
-
-// Delete is called for an object that is gone.
-func (d *declared) Delete(object any) error {
-	o, err := meta.Accessor(object)
-	if err != nil {
-		return err
-	}
-	d.mu.Lock()
-	delete(d.objects, o.GetName())
-	d.mu.Unlock()
-	d.cache.replan()
-	return nil
-}
-
-// Replace is called with all objects, at the start and whenever changes may have been missed.
-func (d *declared) Replace(objects []any, _ string) error {
-	next := make(map[string]*declaration, len(objects))
-	d.mu.Lock()
-	for _, object := range objects {
-		o, err := d.own(object)
-		if err != nil {
-			d.mu.Unlock()
-			return err
-		}
-		d.put(next, o)
-	}
-	d.objects = next
-	source := d.source
-	d.mu.Unlock()
-	source.SetListed()
-	d.cache.replan()
-	return nil
-}
-
-// Resync does nothing: nobody asks for it.
-func (d *declared) Resync() error { return nil }
-
-func (d *declared) own(object any) (*unstructured.Unstructured, error) {
-	o, ok := object.(*unstructured.Unstructured)
-	if !ok {
-		return nil, fmt.Errorf("%s: object of the type %T", d.kind, object)
-	}
-	o = o.DeepCopy()
-	o.SetManagedFields(nil)
-	o.SetKind(d.kind)
-	return o, nil
-}
-
-// put is called with the mutex. What is asked for stays the same as long as the spec does, and
-// whom it is open to.
-func (d *declared) put(into map[string]*declaration, o *unstructured.Unstructured) {
-	before := d.objects[o.GetName()]
-	if before != nil && reflect.DeepEqual(before.object.Object["spec"], o.Object["spec"]) &&
-		before.object.GetAnnotations()[policy.AllowNamespacedPolicies] == o.GetAnnotations()[policy.AllowNamespacedPolicies] {
-		into[o.GetName()] = &declaration{object: o, definition: before.definition}
-		return
-	}
-	into[o.GetName()] = &declaration{object: o, definition: define(o, d.cache.config.Engine.Check)}
+	return &declaration{object: object, definition: define(object, d.cache.config.Engine.Check)}, nil
 }

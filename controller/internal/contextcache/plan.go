@@ -70,7 +70,7 @@ func (c *Cache) plan(ctx context.Context) {
 func (c *Cache) definitions(next, before *index) []*definition {
 	var list []*definition
 	for _, kind := range entryKinds {
-		for _, d := range c.kinds[kind].all() {
+		for _, d := range c.kinds[kind].All() {
 			list = append(list, d.definition)
 		}
 	}

@@ -69,7 +69,6 @@ func (s *store) complete(data data, change table.Change) {
 	if !first {
 		s.dataset.cache.changes.note(s.dataset, change)
 	}
-	s.source.SetListed()
 }
 
 // grow counts what is being loaded, and has the planner look at the limit now and then.
@@ -79,9 +78,6 @@ func (s *store) grow(bytes int64) {
 		s.dataset.cache.enforceSoon()
 	}
 }
-
-// Resync does nothing: nobody asks for it.
-func (s *store) Resync() error { return nil }
 
 // tableStore is the store of a list.
 type tableStore struct {
@@ -109,10 +105,7 @@ func (s *tableStore) pack(object any) (*table.Packed, error) {
 	}
 }
 
-// Add is called for an object that is new.
-func (s *tableStore) Add(object any) error { return s.Update(object) }
-
-// Update is called for an object that changed.
+// Update takes an object that is new or has changed.
 func (s *tableStore) Update(object any) error {
 	packed, err := s.pack(object)
 	if err != nil {
@@ -123,7 +116,7 @@ func (s *tableStore) Update(object any) error {
 	return nil
 }
 
-// Delete is called for an object that is gone.
+// Delete takes an object that is gone.
 func (s *tableStore) Delete(object any) error {
 	meta, err := s.pack(object)
 	if err != nil {
@@ -140,7 +133,7 @@ func (s *tableStore) changed(change table.Change) {
 	s.dataset.cache.changes.note(s.dataset, change)
 }
 
-// Replace is called with all objects, at the start and whenever changes may have been missed.
+// Replace takes all objects.
 func (s *tableStore) Replace(objects []any, version string) error {
 	packed := make([]*table.Packed, len(objects))
 	for i, object := range objects {
@@ -161,16 +154,13 @@ type singleStore struct {
 	selection selection
 }
 
-// Add is called for an object that is new.
-func (s *singleStore) Add(object any) error { return s.Update(object) }
-
-// Update is called for an object that changed.
+// Update takes an object that is new or has changed.
 func (s *singleStore) Update(object any) error { return s.put(object) }
 
-// Delete is called for an object that is gone.
+// Delete takes an object that is gone.
 func (s *singleStore) Delete(any) error { return s.put(nil) }
 
-// Replace is called with the object, or without.
+// Replace takes the object, or nothing.
 func (s *singleStore) Replace(objects []any, _ string) error {
 	var found any
 	for _, object := range objects {

@@ -91,7 +91,8 @@ func (w *statusWriter) all(ctx context.Context) {
 	index := w.cache.index.Load()
 	exist := map[types.UID]bool{}
 	for kind, declared := range w.cache.kinds {
-		for name, d := range declared.all() {
+		for key, d := range declared.All() {
+			name := key.Name
 			uid := d.object.GetUID()
 			exist[uid] = true
 			e := index.entries[policy.Entry{Kind: kind, Name: name}]

@@ -68,7 +68,7 @@ func (s *Set) planShelves(ctx context.Context, catalog *served.Catalog) {
 		}
 		switch {
 		case !ok:
-			shelf.clear()
+			shelf.Clear()
 		case shelf.source == nil:
 			// What it had of another version remains until the new list is there.
 			shelf.source, changed = source.New(source.Config{

@@ -8,8 +8,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
-	"github.com/docket-project/docket/controller/internal/source"
 )
 
 // TestShelfNoise: what says nothing to a policy is no change of it.
@@ -17,7 +15,6 @@ func TestShelfNoise(t *testing.T) {
 	t.Parallel()
 	changes := 0
 	s := newShelves(func() { changes++ })[0]
-	s.source = source.New(source.Config{Changed: func(error) {}})
 	object := func(rule, status, version string) *unstructured.Unstructured {
 		o := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"rule": rule}, "status": map[string]any{"ready": status}}}
 		o.SetName("p")

@@ -114,10 +114,7 @@ func (k *kind) pack(object any) (*packed, error) {
 	}
 }
 
-// Add is called for an object that is new.
-func (k *kind) Add(object any) error { return k.Update(object) }
-
-// Update is called for an object that changed.
+// Update takes an object that is new or has changed.
 func (k *kind) Update(object any) error {
 	p, err := k.pack(object)
 	if err != nil {
@@ -130,7 +127,7 @@ func (k *kind) Update(object any) error {
 	return nil
 }
 
-// Delete is called for an object that is gone.
+// Delete takes an object that is gone.
 func (k *kind) Delete(object any) error {
 	p, err := k.pack(object)
 	if err != nil {
@@ -145,7 +142,7 @@ func (k *kind) Delete(object any) error {
 	return nil
 }
 
-// Replace is called with all objects, at the start and whenever changes may have been missed.
+// Replace takes all objects, at the start and whenever changes may have been missed.
 func (k *kind) Replace(objects []any, _ string) error {
 	list := make([]*packed, 0, len(objects))
 	for _, object := range objects {
@@ -162,12 +159,8 @@ func (k *kind) Replace(objects []any, _ string) error {
 	for _, p := range gone {
 		k.tell(p, true)
 	}
-	k.source.SetListed()
 	return nil
 }
-
-// Resync does nothing: the scanner has its own periodic scan.
-func (k *kind) Resync() error { return nil }
 
 func (k *kind) tell(p *packed, gone bool) {
 	if k.seen != nil {

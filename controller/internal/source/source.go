@@ -76,16 +76,16 @@ func New(config Config) *Source { return &Source{config: config} }
 // Resource returns what the source is of.
 func (s *Source) Resource() served.Resource { return s.config.Resource }
 
-// Start fills the store until Stop or the end of ctx. The store calls [Source.SetListed] when it
-// has everything.
-func (s *Source) Start(ctx context.Context, store cache.ReflectorStore) {
+// Start fills the store until Stop or the end of ctx. The source is listed once the
+// store has everything.
+func (s *Source) Start(ctx context.Context, store Store) {
 	ctx, s.cancel = context.WithCancel(ctx)
 	s.since = s.config.Clock.Now()
 	resource := s.config.Resource
 	logger := klog.LoggerWithValues(klog.FromContext(ctx), "resource", resource.GroupVersionResource)
 	reflector := cache.NewReflectorWithOptions(
 		cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{ListWithContextFunc: s.list, WatchFuncWithContext: s.watch}, s.config.Client),
-		nil, store,
+		nil, reflected{Store: store, source: s},
 		cache.ReflectorOptions{
 			Logger: &logger, Name: resource.GroupResource().String(), TypeDescription: resource.GVK().String(),
 			Clock: contextClock{WithTicker: s.config.Clock, ctx: ctx},
@@ -148,8 +148,8 @@ func (s *Source) note(ctx context.Context, operation string, err error) {
 	}
 }
 
-// SetListed is called by the store once it has everything.
-func (s *Source) SetListed() {
+// setListed is called when the store has everything.
+func (s *Source) setListed() {
 	s.mu.Lock()
 	news := !s.listed
 	s.listed = true

@@ -59,7 +59,7 @@ func TestSourceDecides(t *testing.T) {
 		if got := s.Decided(); got != test.want {
 			t.Errorf("%s: %v", name, got)
 		}
-		s.SetListed()
+		s.setListed()
 		s.note(t.Context(), OperationWatch, errors.New("away"))
 		fake.Step(time.Hour)
 		if listed, err := s.State(); !listed || err == nil || !s.Decided() {

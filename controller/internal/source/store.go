@@ -1,0 +1,49 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package source
+
+import "k8s.io/client-go/tools/cache"
+
+// Store is what a [Source] fills, by one call at a time. It may have a method Transformer besides, as
+// a [cache.TransformingStore] does, so that what the reflector collects is as small as what is kept.
+type Store interface {
+	// Update takes an object that is new or has changed.
+	Update(object any) error
+	// Delete takes an object that is gone.
+	Delete(object any) error
+	// Replace takes all objects, at the start and whenever changes may have been missed.
+	Replace(objects []any, resourceVersion string) error
+}
+
+// reflected is a store as a reflector wants it.
+type reflected struct {
+	Store
+
+	source *Source
+}
+
+var _ cache.TransformingStore = reflected{}
+
+// Add implements cache.ReflectorStore.
+func (r reflected) Add(object any) error { return r.Update(object) }
+
+// Replace implements cache.ReflectorStore.
+func (r reflected) Replace(objects []any, resourceVersion string) error {
+	if err := r.Store.Replace(objects, resourceVersion); err != nil {
+		return err
+	}
+	r.source.setListed()
+	return nil
+}
+
+// Resync implements cache.ReflectorStore. No reflector of ours asks for it.
+func (reflected) Resync() error { return nil }
+
+// Transformer implements cache.TransformingStore.
+func (r reflected) Transformer() cache.TransformFunc {
+	if store, ok := r.Store.(interface{ Transformer() cache.TransformFunc }); ok {
+		return store.Transformer()
+	}
+	return nil
+}
