@@ -89,7 +89,7 @@ func (deleteRemoves) broken() broken.Server {
 			next.ServeHTTP(w, r)
 			return
 		}
-		a := &broken.Answer{Code: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}}
+		a := &broken.Answer{Code: http.StatusOK, Header: http.Header{"Content-Type": {broken.JSONType}}}
 		a.Set(map[string]any{"kind": "Status", "apiVersion": "v1", "metadata": map[string]any{}, "status": "Success"})
 		a.Send(w)
 	}))

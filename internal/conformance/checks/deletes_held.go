@@ -217,7 +217,7 @@ func (deleteFinal) broken() broken.Server {
 	return broken.That("brings back what is being deleted if a PUT has no deletionTimestamp", onAsked(broken.Method(http.MethodPut, broken.Single), resurrect))
 }
 
-// resurrect makes what is being deleted again, as it was before, if that is what a PUT wants.
+// resurrect recreates what is being deleted, as it was before, if that is what a PUT wants.
 func resurrect(next http.Handler, r *http.Request) {
 	var sent map[string]any
 	if json.Unmarshal(broken.BodyOf(r), &sent) != nil || broken.FieldsOf(sent, "metadata")["deletionTimestamp"] != nil {
@@ -232,5 +232,5 @@ func resurrect(next http.Handler, r *http.Request) {
 	for _, field := range []string{"uid", "resourceVersion", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "managedFields"} {
 		delete(metadata, field)
 	}
-	broken.Also(next, r, http.MethodPost, strings.TrimSuffix(r.URL.Path, "/"+broken.PlaceOf(r).Name), "application/json", object)
+	broken.Also(next, r, http.MethodPost, strings.TrimSuffix(r.URL.Path, "/"+broken.PlaceOf(r).Name), broken.JSONType, object)
 }

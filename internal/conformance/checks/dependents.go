@@ -166,7 +166,7 @@ func ownersGo(asked, done metav1.DeletionPropagation) func(http.Handler) http.Ha
 					}
 				}
 			case r.Method == http.MethodDelete && broken.Single(r):
-				if _, isOwner := owners.Load(broken.MetadataOf(broken.LookUp(r, next, r.URL.Path)).UID); isOwner {
+				if _, isOwner := owners.Load(broken.MetadataOf(broken.Also(next, r, http.MethodGet, "", "", nil)).UID); isOwner {
 					changePolicy(r, asked, done)
 				}
 			}

@@ -339,7 +339,7 @@ func watchAs(ctx context.Context, p *conformance.Probe, format string) (*conform
 	return nil, response.Fail("a watch with %s, or 406 Not Acceptable from a server without this format", format)
 }
 
-func acceptJSON(r *http.Request) { r.Header.Set("Accept", "application/json") }
+func acceptJSON(r *http.Request) { r.Header.Set("Accept", broken.JSONType) }
 
 type tableFallback struct{}
 

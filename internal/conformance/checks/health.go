@@ -155,7 +155,7 @@ func (healthMetrics) run(ctx context.Context, p *conformance.Probe) error {
 
 func (healthMetrics) broken() broken.Server {
 	return broken.That("has metrics in JSON", broken.OnAnswer(broken.Path("/metrics"), func(_ *http.Request, a *broken.Answer) {
-		a.Header.Set("Content-Type", "application/json")
+		a.Header.Set("Content-Type", broken.JSONType)
 		a.Set(map[string]any{"requests_total": 1})
 	}))
 }

@@ -247,7 +247,7 @@ func ending(r *http.Request, next http.Handler) bool {
 	if p.Namespace == "" {
 		return false
 	}
-	a := broken.LookUp(r, next, "/api/v1/namespaces/"+p.Namespace)
+	a := broken.Also(next, r, http.MethodGet, "/api/v1/namespaces/"+p.Namespace, "", nil)
 	if !a.OK() {
 		return a.Code == http.StatusNotFound
 	}

@@ -87,7 +87,7 @@ func storeToo(match broken.Match, subresource, field string) func(http.Handler) 
 				path += "/" + name
 			}
 			object[field] = sent[field]
-			if stored := broken.Also(next, r, http.MethodPut, path+subresource, "application/json", object); stored.OK() {
+			if stored := broken.Also(next, r, http.MethodPut, path+subresource, broken.JSONType, object); stored.OK() {
 				a.Body = stored.Body
 			}
 		}

@@ -199,7 +199,7 @@ func createMissing(match broken.Match) func(http.Handler) http.Handler {
 			metadata := broken.FieldsOf(object, "metadata")
 			delete(metadata, "uid")
 			delete(metadata, "resourceVersion")
-			a = broken.Also(next, r, http.MethodPost, strings.TrimSuffix(r.URL.Path, "/"+broken.PlaceOf(r).Name), "application/json", object)
+			a = broken.Also(next, r, http.MethodPost, strings.TrimSuffix(r.URL.Path, "/"+broken.PlaceOf(r).Name), broken.JSONType, object)
 		}
 		a.Send(w)
 	})

@@ -72,7 +72,7 @@ func touch(match broken.Match) func(http.Handler) http.Handler {
 			metadata, version := broken.FieldsOf(object, "metadata"), broken.FieldsOf(before, "metadata")["resourceVersion"]
 			if metadata["resourceVersion"] == version && metadata["deletionTimestamp"] == nil {
 				broken.FieldsOf(metadata, "annotations")["example.com/stored-from"] = version
-				a = broken.Also(next, r, http.MethodPut, r.URL.Path, "application/json", object)
+				a = broken.Also(next, r, http.MethodPut, r.URL.Path, broken.JSONType, object)
 			}
 		}
 		a.Send(w)

@@ -22,7 +22,7 @@ import (
 
 const (
 	areaVersions = "Versions"
-	// roundTrips is how often a check begins again because others change its object.
+	// roundTrips is how often a check starts over because others change its object.
 	roundTrips = 5
 )
 

@@ -4,46 +4,130 @@
 package broken
 
 import (
+	"bytes"
 	"encoding/json"
-	"mime"
 	"net/http"
 	"regexp"
-	"slices"
-	"strings"
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// SetQuery gives a request a parameter.
-func SetQuery(r *http.Request, name, value string) {
-	query := r.URL.Query()
-	query.Set(name, value)
-	r.URL.RawQuery = query.Encode()
+// Answer is one that can be changed before it is sent.
+type Answer struct {
+	Code   int
+	Header http.Header
+	Body   []byte
 }
 
-// Storing matches writing requests that are not dry runs.
-func Storing(verb string, match Match) Match {
-	return Method(verb, match, func(r *http.Request) bool { return !HasQuery("dryRun")(r) })
+// OK reports whether the code is one of success.
+func (a *Answer) OK() bool { return a.Code >= 200 && a.Code < 300 }
+
+// Object returns the body; nil if it is not a JSON object.
+func (a *Answer) Object() map[string]any {
+	var object map[string]any
+	if json.Unmarshal(a.Body, &object) != nil {
+		return nil
+	}
+	return object
 }
 
-// AsObject matches GET requests that want neither Tables nor the like.
-func AsObject(match Match) Match {
-	return Method(http.MethodGet, match, func(r *http.Request) bool { return !strings.Contains(r.Header.Get("Accept"), "as=") })
+// Set makes a value the body.
+func (a *Answer) Set(value any) {
+	if data, err := json.Marshal(value); err == nil {
+		a.Body = data
+	}
 }
 
-// OnBody has edit change the JSON objects that requests bring. Others stay as they are to the byte:
-// there are checks of what can't be seen any more in a body that has been read.
-func OnBody(match Match, edit func(*http.Request, map[string]any) (changed bool)) func(http.Handler) http.Handler {
-	return OnRequest(match, func(r *http.Request) {
-		var object map[string]any
-		if json.Unmarshal(BodyOf(r), &object) != nil || object == nil || !edit(r, object) {
-			return
-		}
-		if data, err := json.Marshal(object); err == nil {
-			SetBody(r, data)
+// Edit changes the body if it is a JSON object.
+func (a *Answer) Edit(change func(object map[string]any)) {
+	if object := a.Object(); object != nil {
+		change(object)
+		a.Set(object)
+	}
+}
+
+// Status makes the answer one of failure.
+func (a *Answer) Status(code int, reason, message string) {
+	a.Code = code
+	a.Header.Set("Content-Type", JSONType)
+	a.Set(map[string]any{"kind": "Status", "apiVersion": "v1", "metadata": map[string]any{}, "status": "Failure", "message": message, "reason": reason, "code": code})
+}
+
+// recorder keeps an answer. It is not for streams.
+type recorder struct {
+	header http.Header
+	code   int
+	body   bytes.Buffer
+}
+
+func (r *recorder) Header() http.Header { return r.header }
+
+func (r *recorder) Write(data []byte) (int, error) {
+	r.WriteHeader(http.StatusOK)
+	return r.body.Write(data)
+}
+
+func (r *recorder) WriteHeader(code int) {
+	if r.code == 0 {
+		r.code = code
+	}
+}
+
+// Ask returns what a handler answers.
+func Ask(next http.Handler, r *http.Request) *Answer {
+	r.Header.Del("Accept-Encoding")
+	to := &recorder{header: http.Header{}}
+	next.ServeHTTP(to, r)
+	to.WriteHeader(http.StatusOK)
+	return &Answer{to.code, to.header, to.body.Bytes()}
+}
+
+// Send sends an answer.
+func (a *Answer) Send(w http.ResponseWriter) {
+	for name, values := range a.Header {
+		w.Header()[name] = values
+	}
+	w.Header().Del("Content-Length")
+	w.WriteHeader(a.Code)
+	w.Write(a.Body) //nolint:errcheck // The client has gone, or is a test and no browser.
+}
+
+// OnAnswer has edit change answers before they are sent. It must not match watches.
+func OnAnswer(match Match, edit func(*http.Request, *Answer)) func(http.Handler) http.Handler {
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if !match(r) {
+				next.ServeHTTP(w, r)
+				return
+			}
+			a := Ask(next, r)
+			edit(r, a)
+			a.Send(w)
+		})
+	}
+}
+
+// OnAnswered has edit change the JSON objects of successful answers. It must not match watches.
+func OnAnswered(match Match, edit func(object map[string]any)) func(http.Handler) http.Handler {
+	return OnAnswer(match, func(_ *http.Request, a *Answer) {
+		if a.OK() {
+			a.Edit(edit)
 		}
 	})
+}
+
+// Instead has handle answer requests, which can still ask next.
+func Instead(match Match, handle func(w http.ResponseWriter, r *http.Request, next http.Handler)) func(http.Handler) http.Handler {
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if match(r) {
+				handle(w, r, next)
+				return
+			}
+			next.ServeHTTP(w, r)
+		})
+	}
 }
 
 // InAnswers replaces what matches an expression in all that is answered, be it JSON or YAML.
@@ -95,38 +179,6 @@ func TakeOver(writes Match, field string) func(http.Handler) http.Handler {
 	}
 }
 
-// Accepts matches requests whose Accept header has a text.
-func Accepts(text string) Match {
-	return func(r *http.Request) bool { return strings.Contains(r.Header.Get("Accept"), text) }
-}
-
-// The types of patches.
-const (
-	JSONPatch      = "application/json-patch+json"
-	MergePatch     = "application/merge-patch+json"
-	StrategicPatch = "application/strategic-merge-patch+json"
-	ApplyPatch     = "application/apply-patch+yaml"
-)
-
-// TypeOf returns the media type of the body of a request.
-func TypeOf(r *http.Request) string {
-	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	if err != nil {
-		return ""
-	}
-	return kind
-}
-
-// Sends matches requests with a body of one of these types.
-func Sends(types ...string) Match {
-	return func(r *http.Request) bool { return slices.Contains(types, TypeOf(r)) }
-}
-
-// QueryIs matches requests that have a parameter with this value.
-func QueryIs(name, value string) Match {
-	return func(r *http.Request) bool { return r.URL.Query().Get(name) == value }
-}
-
 // Refuse answers with a Status of failure.
 func Refuse(w http.ResponseWriter, code int, reason, message string) {
 	a := &Answer{Header: http.Header{}}
@@ -140,9 +192,9 @@ func Also(next http.Handler, r *http.Request, method, path, mediaType string, bo
 	other := r.Clone(r.Context())
 	other.Method, other.URL.RawQuery = method, ""
 	if path != "" {
-		other.URL.Path = path
+		other.URL.Path, other.URL.RawPath = path, ""
 	}
-	other.Header.Set("Accept", "application/json")
+	other.Header.Set("Accept", JSONType)
 	other.Header.Del("Content-Type")
 	var data []byte
 	if body != nil {
@@ -153,35 +205,6 @@ func Also(next http.Handler, r *http.Request, method, path, mediaType string, bo
 	return Ask(next, other)
 }
 
-// GroupVersionPath returns the path below which what a request is about is served.
-func GroupVersionPath(p *Place) string {
-	if p.Group == "" {
-		return "/api/" + p.Version
-	}
-	return strings.Join([]string{"/apis", p.Group, p.Version}, "/")
-}
-
-// Media types of bodies.
-const (
-	JSONType     = "application/json"
-	YAMLType     = "application/yaml"
-	ProtobufType = "application/vnd.kubernetes.protobuf"
-
-	// LargeBytes is where a body begins to be large.
-	LargeBytes = 3 << 20
-)
-
-// LookUp gets something else in the name of who sends a request.
-func LookUp(r *http.Request, next http.Handler, path string) *Answer {
-	look := r.Clone(r.Context())
-	look.Method, look.Body, look.ContentLength = http.MethodGet, http.NoBody, 0
-	look.URL.Path, look.URL.RawPath, look.URL.RawQuery = path, "", ""
-	look.Header.Del("Content-Type")
-	look.Header.Del("Content-Length")
-	look.Header.Set("Accept", "application/json")
-	return Ask(next, look)
-}
-
 // MetadataOf returns that of the object that an answer is.
 func MetadataOf(a *Answer) metav1.ObjectMeta {
 	var object metav1.PartialObjectMetadata
@@ -189,11 +212,6 @@ func MetadataOf(a *Answer) metav1.ObjectMeta {
 		return metav1.ObjectMeta{}
 	}
 	return object.ObjectMeta
-}
-
-// PathOf returns the path of the object that a request is about.
-func PathOf(r *http.Request) string {
-	return strings.TrimSuffix(r.URL.Path, "/"+PlaceOf(r).subresource)
 }
 
 // Current returns an object as the server has it; nil if it has not.
@@ -227,11 +245,7 @@ func AgainIf(match Match, wrong func(*Answer) bool, names ...string) func(http.H
 		body := BodyOf(r)
 		a := Ask(next, r)
 		if wrong(a) {
-			query := r.URL.Query()
-			for _, name := range names {
-				query.Del(name)
-			}
-			r.URL.RawQuery = query.Encode()
+			dropQuery(r, names)
 			SetBody(r, body)
 			a = Ask(next, r)
 		}
@@ -239,5 +253,5 @@ func AgainIf(match Match, wrong func(*Answer) bool, names ...string) func(http.H
 	})
 }
 
-// IsBadRequest returns whether an answer has the code 400.
+// IsBadRequest reports whether an answer has the code 400.
 func IsBadRequest(a *Answer) bool { return a.Code == http.StatusBadRequest }
