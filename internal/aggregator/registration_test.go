@@ -199,7 +199,7 @@ func TestHealthz(t *testing.T) {
 }
 
 // TestRegistrationsOutliveARestart: what was registered is served again by another aggregator on
-// the same database, and local APIServices are not made again.
+// the same database, and local APIServices are not recreated.
 func TestRegistrationsOutliveARestart(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()

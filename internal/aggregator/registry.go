@@ -98,7 +98,7 @@ func (r *registry) remove(name string) {
 	r.changeLocked(helper.APIServiceNameToGroupVersion(name).String(), nil)
 }
 
-// rebuild makes all transports again, with another client certificate.
+// rebuild replaces all transports by those with another client certificate.
 func (r *registry) rebuild() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -85,7 +85,7 @@ func rowsOf(t *testing.T, db *sql.DB, table string) (found []string) {
 	return found
 }
 
-// dumpSQLite returns what makes the database again.
+// dumpSQLite returns the statements that recreate the database.
 func dumpSQLite(t *testing.T, _ string, db *sql.DB) string {
 	t.Helper()
 	lines := []string{"PRAGMA application_id = " + ask(t, db, "SELECT application_id FROM pragma_application_id")[0]}
@@ -100,7 +100,7 @@ func dumpSQLite(t *testing.T, _ string, db *sql.DB) string {
 	return strings.Join(lines, ";\n") + ";\n"
 }
 
-// dumpPostgres returns what makes the schema again.
+// dumpPostgres returns the statements that recreate the schema.
 func dumpPostgres(t *testing.T, url string, _ *sql.DB) string {
 	t.Helper()
 	program, err := exec.LookPath("pg_dump")

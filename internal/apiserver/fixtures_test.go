@@ -24,7 +24,7 @@ import (
 
 var writeFixtures = flag.Bool("write-fixtures", false, "write the databases of testdata anew")
 
-// fixture is a database as a version of Docket left it, as SQL text. It is never made again for a version that is
+// fixture is a database as a version of Docket left it, as SQL text. It is never rewritten for a version that is
 // released: later ones must open it.
 type fixture struct {
 	path string

@@ -17,7 +17,7 @@ import (
 const (
 	caLifetime      = 10 * 365 * 24 * time.Hour
 	servingLifetime = 365 * 24 * time.Hour
-	// renewBefore the end a certificate is made again at the next start.
+	// renewBefore the end a certificate is replaced at the next start.
 	renewBefore = 30 * 24 * time.Hour
 )
 
@@ -88,7 +88,7 @@ func (h *Home) keep(certificateName, keyName string, good func(*certificate.Pair
 		return nil, fmt.Errorf("make %s: %w", certificateName, err)
 	}
 	// Key first: a crash in between leaves a pair that does not match, and that is
-	// made again.
+	// replaced.
 	if err := atomicfile.Write(h.Path(keyName), pair.KeyPEM); err != nil {
 		return nil, err
 	}

@@ -5,7 +5,7 @@
 // folder that only its owner may enter, with everything that has to last:
 //
 //	ca.crt ca.key                  authority for the serving certificate; made once
-//	serving.crt serving.key        made again when they expire or the address changes
+//	serving.crt serving.key        replaced when they expire or the address changes
 //	front-proxy-ca.crt .key        authority for the next; made once
 //	front-proxy-client.crt .key    shown to the servers behind an aggregator
 //	token                          the owner's bearer token; made once

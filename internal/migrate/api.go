@@ -180,7 +180,7 @@ var errGone = errors.New("the watch has expired")
 
 // watch calls changed for every event after a revision, and at for every revision
 // that it knows to have passed. It ends with errGone, an error of one of the
-// functions, or that of ctx. Interrupted connections are made again.
+// functions, or that of ctx. Interrupted connections are reopened.
 func (a *api) watch(ctx context.Context, kind registry.Kind, version string, changed func(change) error, at func(string)) error {
 	for ctx.Err() == nil {
 		var fromCaller error

@@ -237,7 +237,7 @@ func (b *batch) fetch(ctx context.Context) error {
 	}
 	for i, e := range found {
 		if e != nil {
-			// As known as it was in the list: it may have been made again since.
+			// As known as it was in the list: it may have been recreated since.
 			known := b.later[i].known && e.version == b.later[i].version
 			b.items = append(b.items, e.item(b.copier.kind, known))
 		}

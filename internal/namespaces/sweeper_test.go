@@ -130,7 +130,7 @@ func TestSweep(t *testing.T) {
 	}
 }
 
-// TestSweepOfSuccessor: a namespace that was made again keeps what is its own.
+// TestSweepOfSuccessor: a namespace that was recreated keeps what is its own.
 func TestSweepOfSuccessor(t *testing.T) {
 	t.Parallel()
 	w := startSweeper(t, func(w *sweepWorld) {

@@ -64,7 +64,7 @@ func kyvernoRules() []rule {
 	}
 }
 
-// all yields the items, each made again.
+// all yields the items, each newly made.
 func (d dataset) all() iter.Seq[item] {
 	return func(yield func(item) bool) {
 		for number, cluster := range []struct {

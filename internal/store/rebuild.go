@@ -18,8 +18,8 @@ const maxDamaged = 20
 // that other writers wait for.
 const rebuildPage = 100
 
-// RebuildResults makes the index terms and result rows of all objects of the
-// store's resources again from the objects, for example after they were
+// RebuildResults rebuilds the index terms and result rows of all objects of the
+// store's resources from the objects, for example after they were
 // switched on or a new version derives more. Writers may go on meanwhile: an
 // object that changes is derived by its own write. progress is told how many
 // of how many objects are done; it may be nil. An object that can't be read

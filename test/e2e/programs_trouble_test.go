@@ -151,7 +151,7 @@ func (p *troubled) work(t *testing.T, trouble string) {
 }
 
 // rescan has Kyverno look at all pods again, as it does by itself each hour. What it scans in the
-// moment in which its watch of ephemeral reports is made again, it drops, with whatever server: its
+// moment in which its watch of ephemeral reports is reopened, it drops, with whatever server: its
 // circuit breaker is open then (docs/produce/kyverno.md).
 func (p *troubled) rescan() {
 	for i := range p.pods {

@@ -167,7 +167,7 @@ func (s *told) tell(entries []policy.Entry, urgent bool) {
 	}
 }
 
-// forget starts again.
+// forget starts from nothing.
 func (s *told) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -124,7 +124,7 @@ func (s *Set) missing(catalog *served.Catalog) map[schema.GroupKind]bool {
 	return kinds
 }
 
-// compile returns all policies, those that have changed compiled again. It returns false if ctx is
+// compile returns all policies, and recompiles those that have changed. It returns false if ctx is
 // done.
 func (s *Set) compile(ctx context.Context) ([]*Item, bool) {
 	exceptions := s.currentExceptions()

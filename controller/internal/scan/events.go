@@ -105,7 +105,7 @@ func (f *failures) add(subject policy.Reference, now time.Time) {
 	f.count++
 }
 
-// take returns what was counted if it is time to tell, and counts again.
+// take returns what was counted if it is time to tell, and starts to count from 0.
 func (f *failures) take(now time.Time, pause time.Duration) (count int, example policy.Reference, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

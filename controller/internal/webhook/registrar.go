@@ -301,7 +301,7 @@ func (r *Registrar) mayServe(ctx context.Context, have, wanted *admissionregistr
 }
 
 // owner returns who takes the configuration along; nil if there is nobody. It is looked up each
-// time: an owner that was made again has another UID, and one that is gone would take the
+// time: an owner that was recreated has another UID, and one that is gone would take the
 // configuration with it.
 func (r *Registrar) owner(ctx context.Context) (*metav1.OwnerReference, error) {
 	if r.config.OwnerClusterRole == "" {

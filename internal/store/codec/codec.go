@@ -32,7 +32,7 @@ var reports1 []byte
 // dictionaryID is written into frames; any number that stays the same.
 const dictionaryID = 0x0d0c4e71
 
-// largeSize is from where on a value is worth the tables of the higher level. They are made again from
+// largeSize is from where on a value is worth the tables of the higher level. They are built from
 // the dictionary for each value: 1.25 MB, which takes longer than to pack a report of the usual size,
 // and 0.25 MB at the lower level.
 const largeSize = 16 << 10

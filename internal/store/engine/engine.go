@@ -76,8 +76,8 @@ type Engine interface {
 	// space back to the file system where the engine can. Bounded work a call.
 	Tidy(ctx context.Context) error
 
-	// Tally moves what commits changed to the counters of results, and makes those
-	// again that an older program left behind. Views are right without it, and
+	// Tally moves what commits changed to the counters of results, and rebuilds those
+	// that an older program left behind. Views are right without it, and
 	// quicker after it. Bounded work a call, but for counting everything.
 	Tally(ctx context.Context) error
 

@@ -39,7 +39,7 @@ func wantTally(t *testing.T, conn *pgx.Conn, what string, kept bool) {
 	}
 }
 
-// TestTallyOlderProgram: what a program writes that doesn't keep the counters voids them, and they are made again when
+// TestTallyOlderProgram: what a program writes that doesn't keep the counters voids them, and they are rebuilt when
 // none of that kind lives any more.
 func TestTallyOlderProgram(t *testing.T) {
 	t.Parallel()

@@ -18,7 +18,7 @@ import (
 
 // Results are counted by namespace and by what their verdicts have in common: docs/adr/0030-counters.md. A commit gathers
 // what it changes, and adds it at its end. Counters that are not as of the revision were left behind by a program that
-// doesn't know them; they are made again when the database is opened.
+// doesn't know them; they are rebuilt when the database is opened.
 
 // maxGathered bounds the counters that are gathered before they are written, where everything is counted.
 const maxGathered = 1 << 16

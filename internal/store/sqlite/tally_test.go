@@ -24,7 +24,7 @@ SELECT (SELECT count(*) FROM (SELECT * FROM counted EXCEPT SELECT * FROM kept)) 
 const isTallied = "SELECT tallied = revision FROM revision"
 
 // TestTallyOlderProgram: one that doesn't know the counters leaves them behind, whatever it writes. The view counts until a
-// newer one opens the database, which makes them again.
+// newer one opens the database, which rebuilds them.
 func TestTallyOlderProgram(t *testing.T) {
 	t.Parallel()
 	options := sqlite.Options{Path: filepath.Join(t.TempDir(), "docket.db"), Cluster: "main"}

@@ -52,7 +52,7 @@ type podKey struct{ namespace, name string }
 type podLog struct {
 	mu      sync.Mutex // guards the fields below
 	text    []byte
-	changed chan struct{} // closed, and made again, when text grows
+	changed chan struct{} // closed and replaced when text grows
 }
 
 func newPodLog() *podLog { return &podLog{changed: make(chan struct{})} }

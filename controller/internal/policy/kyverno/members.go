@@ -220,7 +220,7 @@ func (n *narrowing) reads(expression string) bool {
 	})
 }
 
-// repeatable reports whether there is an expression that gives the same again.
+// repeatable reports whether there is an expression that gives the same each time.
 func repeatable(expression string) bool {
 	if expression == "" {
 		return false
