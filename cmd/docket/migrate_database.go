@@ -103,7 +103,7 @@ func newMigrateReportsServer(p cli.Process) *cobra.Command {
 	flags.StringVar(&what.URL, "from", "", "Database of reports-server: postgres://user@host:port/name. Passwords are better in PGPASSWORD or PGPASSFILE. It is only read.")
 	flags.StringVar(&what.Cluster, "source-cluster", "", "Id of the cluster whose reports are copied, where the database has several: the UID of its kube-system namespace.")
 	server.add(sections.FlagSet("running server"))
-	to.AddDatabaseFlags(sections.FlagSet("database of a server that does not run"))
+	to.AddDatabaseFlags(sections.FlagSet("database"))
 	addCopyFlags(sections.FlagSet("copy"), &what.Copy)
 	command := &cobra.Command{
 		Use:   "reports-server --from URL (--server URL | --database URL)",

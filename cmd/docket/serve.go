@@ -44,7 +44,7 @@ is for a single replica.`,
 			return serve(command.Context(), options)
 		},
 	}
-	return cli.WithSettings(p, command, options.Flags())
+	return cli.WithLibraryFlags(p, command, options.Flags(), options.LibraryFlags())
 }
 
 func serve(ctx context.Context, options *apiserver.Options) error {

@@ -111,31 +111,19 @@ func NewLocalOptions() *Options {
 	}
 }
 
-// Flags returns the flags of all parts by section, in the order of --help.
+// Flags returns Docket's own flags and those of the library that an installation usually sets, by section, in the
+// order of --help. [Options.LibraryFlags] returns the others.
 func (o *Options) Flags() cliflag.NamedFlagSets {
 	var sections cliflag.NamedFlagSets
 	o.Storage.AddFlags(sections.FlagSet("reports"))
-	o.addServerFlags(&sections)
+	o.addServingFlags(sections.FlagSet("serving"))
+	o.addLimitFlags(sections.FlagSet("limits"))
 	if o.CoreAPI != nil {
 		o.addClusterFlags(sections.FlagSet("cluster"))
 	}
-	if o.Authentication != nil {
-		o.Authentication.AddFlags(sections.FlagSet("authentication"))
-	}
 	if o.Authorization != nil {
-		o.addAuthorizationFlags(sections.FlagSet("authorization"))
+		o.addAuthorizationFlag(sections.FlagSet("cluster"))
 	}
-	if o.Admission != nil {
-		o.Admission.AddFlags(sections.FlagSet("admission"))
-	}
-	if o.Audit != nil {
-		o.Audit.AddFlags(sections.FlagSet("audit"))
-	}
-	if o.Egress != nil {
-		o.Egress.AddFlags(sections.FlagSet("egress"))
-	}
-	o.Traces.AddFlags(sections.FlagSet("tracing"))
-	o.Metrics.AddFlags(sections.FlagSet("metrics"))
 	o.addLogFlags(sections.FlagSet("logs"))
 	return sections
 }

@@ -18,6 +18,7 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/client-go/util/cert"
+	cliflag "k8s.io/component-base/cli/flag"
 
 	"github.com/docket-project/docket/internal/apiserver"
 )
@@ -94,16 +95,33 @@ func effects(t *testing.T) map[string]effect {
 	}
 }
 
+// set sets a flag of the options, as the command line does.
+func set(t *testing.T, options *apiserver.Options, name, value string) {
+	t.Helper()
+	for _, sections := range []cliflag.NamedFlagSets{options.Flags(), options.LibraryFlags()} {
+		for _, section := range sections.FlagSets {
+			if section.Lookup(name) == nil {
+				continue
+			}
+			if err := section.Set(name, value); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
 // TestFlagsReachTheConfig: no flag is dead.
 func TestFlagsReachTheConfig(t *testing.T) {
 	t.Parallel()
 	kubeconfig := newestCluster().start(t)
 	all := effects(t)
-	sections := apiserver.NewOptions().Flags()
-	for _, section := range sections.Order {
-		covered := slices.ContainsFunc(keys(all), func(name string) bool { return sections.FlagSets[section].Lookup(name) != nil })
-		if !covered {
-			t.Errorf("no flag of section %q is tested: is the part wired up?", section)
+	options := apiserver.NewOptions()
+	for _, sections := range []cliflag.NamedFlagSets{options.Flags(), options.LibraryFlags()} {
+		for _, section := range sections.Order {
+			covered := slices.ContainsFunc(keys(all), func(name string) bool { return sections.FlagSets[section].Lookup(name) != nil })
+			if !covered {
+				t.Errorf("no flag of section %q is tested: is the part wired up?", section)
+			}
 		}
 	}
 	for name, want := range all {
@@ -112,15 +130,7 @@ func TestFlagsReachTheConfig(t *testing.T) {
 			options := clusterOptions(t, kubeconfig)
 			// This plugin asks the cluster every second until a server that used it ends.
 			options.Admission.DisablePlugins = []string{"MutatingAdmissionPolicy"}
-			flags := options.Flags()
-			for _, section := range flags.FlagSets {
-				if section.Lookup(name) == nil {
-					continue
-				}
-				if err := section.Set(name, want.value); err != nil {
-					t.Fatal(err)
-				}
-			}
+			set(t, options, name, want.value)
 			config, err := options.Complete().Config(t.Context())
 			if want.wantErr != "" {
 				if err == nil || !strings.Contains(err.Error(), want.wantErr) {

@@ -173,8 +173,9 @@ func PrepareRoot(p Process, root *cobra.Command, versionText string) {
 
 // newHelp is the library's command, but for names that there are not: it would help with the root.
 func newHelp() *cobra.Command {
-	return &cobra.Command{
-		Use: "help [command]", Short: "Help about any command",
+	var all bool
+	help := &cobra.Command{
+		Use: "help [--all] [command]", Short: "Help about any command",
 		RunE: func(command *cobra.Command, args []string) error {
 			found, rest, err := command.Root().Find(args)
 			if err != nil {
@@ -184,6 +185,9 @@ func newHelp() *cobra.Command {
 				return err
 			}
 			found.InitDefaultHelpFlag()
+			if all {
+				found.SetContext(context.WithValue(command.Context(), allFlags{}, true))
+			}
 			return found.Help()
 		},
 		ValidArgsFunction: func(command *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
@@ -198,6 +202,8 @@ func newHelp() *cobra.Command {
 			return names, cobra.ShellCompDirectiveNoFileComp
 		},
 	}
+	help.Flags().BoolVar(&all, "all", false, "Show all flags, those of the Kubernetes library for API servers too")
+	return help
 }
 
 // NoArguments refuses arguments, so that a forgotten dash is not ignored. If they may be meant for the

@@ -4,6 +4,7 @@
 package standalone
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/url"
@@ -81,18 +82,18 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 		"Confirm that --listen may be an address that other machines reach.")
 	up.BoolVar(&o.Demo, "demo", o.Demo, fmt.Sprintf("Load %d reports of an imaginary cluster to look at.", demoReports))
 
-	all := o.server.Flags()
+	own, library := o.server.Flags(), o.server.LibraryFlags()
 	reports := sections.FlagSet("reports")
-	reports.AddFlagSet(all.FlagSet("reports"))
+	reports.AddFlagSet(own.FlagSet("reports"))
 	if database := reports.Lookup("database"); database != nil {
 		database.Usage = "Database for the reports; " + home.DatabaseFile + " in --dir when empty. Several machines can share one PostgreSQL: postgres://user@host:port/name."
 	}
 	// Of the server's many other flags these are for one person at one machine.
 	server := sections.FlagSet("server")
 	for _, name := range []string{"feature-gates", "max-request-bytes", "request-timeout", "profiling"} {
-		server.AddFlag(find(&all, name))
+		server.AddFlag(cmp.Or(find(&own, name), find(&library, name)))
 	}
-	sections.FlagSet("logs").AddFlagSet(all.FlagSet("logs"))
+	sections.FlagSet("logs").AddFlagSet(own.FlagSet("logs"))
 	return sections
 }
 

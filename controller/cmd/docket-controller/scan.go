@@ -76,8 +76,8 @@ const scanExample = `  # Check manifests; the exit code says whether anything fa
 func newScan(p cli.Process) *cobra.Command {
 	f := scanFlags{process: p, output: outputTable, split: true, api: string(report.WGPolicy), cache: manager.NewCacheOptions(), exceptionNamespaces: []string{policy.AllNamespaces}}
 	var sections cliflag.NamedFlagSets
-	f.addInput(sections.FlagSet("what to evaluate"))
-	f.addOutput(sections.FlagSet("results"))
+	f.addInput(sections.FlagSet("input"))
+	f.addOutput(sections.FlagSet("output"))
 	f.cache.AddFlags(sections.FlagSet("context cache"))
 	command := &cobra.Command{
 		Use:   "scan --policy FILE|DIR... (--resource FILE|DIR... | --kubeconfig FILE) [flags]",
