@@ -13,7 +13,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/docket-project/docket/internal/imports"
 	"github.com/docket-project/docket/internal/testenv"
 )
 
@@ -151,95 +150,4 @@ func TestReportsServerRefuses(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "none of the tables") {
 		t.Errorf("a database without tables: %v", err)
 	}
-}
-
-// TestVerifier finds each kind of difference, and tells which of them clients made.
-func TestVerifier(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		switched bool
-		known    uint64
-		// change the destination, which was imported from the source.
-		change func(t *testing.T, place Place)
-		want   Difference
-	}{
-		"missing":       {false, 0, drop, Missing},
-		"deleted since": {true, 1000, drop, DeletedSince},
-		"never came":    {true, 1, drop, Missing},
-		"differs":       {false, 0, relabel, Differs},
-		"changed since": {true, 1000, relabel, ChangedSince},
-		"extra":         {false, 0, addOne, Extra},
-		"created since": {true, 1000, addOne, CreatedSince},
-		"tampered with, under the mark of the import": {true, 1000, tamper, Differs},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			source, place := opened(t, databases(t)["sqlite"]), opened(t, databases(t)["sqlite"])
-			kind, object := made(t, 0)
-			for i := range 3 {
-				object.SetName(fmt.Sprint("r", i))
-				item := itemFor(t, kind, object, 2)
-				importInto(t, source, imports.Request{Mode: imports.Fill, Items: []imports.Item{item}})
-				importInto(t, place, imports.Request{Mode: imports.Mirror, Items: []imports.Item{item}})
-			}
-			c.change(t, place)
-			v := Verification{Counts: map[Difference]int{}}
-			check := &verifier{
-				kind: kind, from: localSource{newLocal(source.Storage, testRetrier())}, to: newLocal(place.Storage, testRetrier()),
-				switched: c.switched, known: c.known, retry: testRetrier(),
-			}
-			if err := check.run(t.Context(), &v); err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(map[Difference]int{c.want: 1}, v.Counts); diff != "" || v.OK() != c.want.explained() {
-				t.Errorf("listed %v (-want +got):\n%s", v.Listed, diff)
-			}
-		})
-	}
-}
-
-// The report r1 is changed as clients would, past the import.
-func drop(t *testing.T, place Place) {
-	t.Helper()
-	kind, object := made(t, 0)
-	current, err := place.Storage.Get(t.Context(), kind, object.GetNamespace(), "r1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := place.Storage.Delete(t.Context(), kind, current); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func relabel(t *testing.T, place Place) {
-	t.Helper()
-	kind, object := made(t, 0)
-	current, err := place.Storage.Get(t.Context(), kind, object.GetNamespace(), "r1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	changed, _, err := imports.Decode(kind, itemFor(t, kind, current, 0).Object)
-	if err != nil {
-		t.Fatal(err)
-	}
-	changed.SetLabels(map[string]string{"changed": "here"})
-	if err := place.Storage.Update(t.Context(), kind, current, changed); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// tamper imports another content than the source has.
-func tamper(t *testing.T, place Place) {
-	t.Helper()
-	kind, object := made(t, 0)
-	object.SetName("r1")
-	object.SetLabels(map[string]string{"changed": "in transit"})
-	importInto(t, place, imports.Request{Mode: imports.Mirror, Items: []imports.Item{itemFor(t, kind, object, 2)}})
-}
-
-func addOne(t *testing.T, place Place) {
-	t.Helper()
-	kind, object := made(t, 0)
-	object.SetName("r9")
-	importInto(t, place, imports.Request{Mode: imports.Fill, Items: []imports.Item{itemFor(t, kind, object, 0)}})
 }

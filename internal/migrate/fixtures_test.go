@@ -5,7 +5,6 @@ package migrate
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -144,18 +143,3 @@ func contents(t *testing.T, place Place) map[string]string {
 }
 
 func copyAll() Copy { return Copy{Groups: registry.Groups(), Out: io.Discard, Err: io.Discard} }
-
-// listOf returns entries with the given keys, all in one namespace.
-func listOf(keys ...string) entries {
-	return func(yield func(*entry, error) bool) {
-		for _, key := range keys {
-			if key == "error" {
-				yield(nil, errors.New("broken"))
-				return
-			}
-			if !yield(&entry{name: key}, nil) {
-				return
-			}
-		}
-	}
-}
