@@ -15,35 +15,39 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
 
 	"github.com/docket-project/docket/internal/imports"
 	"github.com/docket-project/docket/internal/registry"
 )
 
-// migrationVersion is the name of the version that is added to CRDs.
+// migrationVersion is the version that a migration adds to CRDs.
 const migrationVersion = "migration"
 
 const (
-	// pageSize is how many reports are listed at once: about 3 MB.
+	// pageSize is the number of reports on a page of a list: about 3 MB.
 	pageSize = 500
-	// watchSeconds is how long a watch is kept open before the next one.
+	// watchSeconds is how long a watch stays open before the next one replaces it.
 	watchSeconds = 300
-	// rewatchPause keeps a server that ends each watch at once from being flooded.
+	// rewatchPause protects a server that ends each watch at once.
 	rewatchPause = 20 * time.Millisecond
 )
 
-// api is the reports as an API server shows them.
+var _ watcher = (*api)(nil)
+
+// api is the reports that an API server serves.
 type api struct {
 	client *rest.RESTClient
-	// version at which reports of a kind are read and written.
+	// version is the API version at which reports of a kind are read and written.
 	version func(registry.Kind) string
 	retry   *retrier
 }
 
-// newClient returns a client for any path, without a limit of its own. Requests of a
-// migration pass the holds that the migration itself sets.
+// newClient returns a client for any path, without rate limit. Its requests pass the
+// holds that the migration itself sets.
 func newClient(config *rest.Config) (*rest.RESTClient, error) {
 	config = rest.CopyConfig(config)
 	config.QPS = -1
@@ -52,7 +56,7 @@ func newClient(config *rest.Config) (*rest.RESTClient, error) {
 	return rest.UnversionedRESTClientFor(config)
 }
 
-// marked marks requests as those of a migration.
+// marked marks requests as belonging to a migration.
 type marked struct{ http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.
@@ -62,10 +66,10 @@ func (m marked) RoundTrip(request *http.Request) (*http.Response, error) {
 	return m.RoundTripper.RoundTrip(request)
 }
 
-// realVersion is the version that clients use.
+// realVersion is the API version that clients use.
 func realVersion(kind registry.Kind) string { return kind.GroupVersionKind.Version }
 
-// addedVersion is the version for the migration.
+// addedVersion is the API version for the migration.
 func addedVersion(registry.Kind) string { return migrationVersion }
 
 func (a *api) path(kind registry.Kind, namespace, name string) string {
@@ -83,43 +87,19 @@ func (a *api) path(kind registry.Kind, namespace, name string) string {
 // acceptMetadata asks for metadata only.
 const acceptMetadata = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 
-// page is the answer to a list.
-type page struct {
-	Metadata metav1.ListMeta   `json:"metadata"`
-	Items    []json.RawMessage `json:"items"`
-}
-
-// list returns all reports of a kind at one revision, which it writes to version with
-// the first page. Where history ends in mid-list the rest is as it is then: a watch
-// from version delivers what the list missed.
+// list implements reader: all reports of a kind at one resource version. If that leaves
+// history while the list is read, the remaining pages show a later state: a watch from
+// version delivers what they missed.
 func (a *api) list(ctx context.Context, kind registry.Kind, whole bool, version *string) entries {
-	return func(yield func(*entry, error) bool) {
-		next, first := "", true
-		for first || next != "" {
-			p, err := a.page(ctx, kind, whole, next)
-			if err != nil {
-				yield(nil, fmt.Errorf("list %s: %w", kind.GroupResource(), err))
-				return
-			}
-			if first && version != nil {
-				*version = p.Metadata.ResourceVersion
-			}
-			first, next = false, p.Metadata.Continue
-			for _, data := range p.Items {
-				e, err := parseEntry(data, whole)
-				if !yield(e, err) || err != nil {
-					return
-				}
-			}
-		}
-	}
+	return pages(func(token string) (page, error) { return a.page(ctx, kind, whole, pageSize, token) }, version)
 }
 
-func (a *api) page(ctx context.Context, kind registry.Kind, whole bool, next string) (p page, err error) {
+// page reads the page of a list that a continue token stands for.
+func (a *api) page(ctx context.Context, kind registry.Kind, whole bool, limit int, token string) (p page, err error) {
 	err = a.retry.do(ctx, "list "+kind.Resource, func() error {
-		request := a.client.Get().AbsPath(a.path(kind, "", "")).Param("limit", strconv.Itoa(pageSize))
-		if next != "" {
-			request.Param("continue", next)
+		request := a.client.Get().AbsPath(a.path(kind, "", "")).Param("limit", strconv.Itoa(limit))
+		if token != "" {
+			request.Param("continue", token)
 		}
 		if !whole {
 			request.SetHeader("Accept", acceptMetadata)
@@ -127,29 +107,53 @@ func (a *api) page(ctx context.Context, kind registry.Kind, whole bool, next str
 		data, err := request.DoRaw(ctx)
 		var expired *apierrors.StatusError
 		if apierrors.IsResourceExpired(err) && errors.As(err, &expired) && expired.ErrStatus.ListMeta.Continue != "" {
-			next = expired.ErrStatus.ListMeta.Continue
+			token = expired.ErrStatus.ListMeta.Continue
 			return errAgain
 		}
 		if err != nil {
 			return err
 		}
-		p = page{}
-		return json.Unmarshal(data, &p)
+		p, err = parsePage(data, whole)
+		return err
 	})
-	return p, err
+	if err != nil {
+		return page{}, fmt.Errorf("list %s: %w", kind.GroupResource(), err)
+	}
+	return p, nil
 }
 
-// head returns a list of at most one report.
-func (a *api) head(ctx context.Context, kind registry.Kind) (p page, err error) {
-	data, err := a.client.Get().AbsPath(a.path(kind, "", "")).Param("limit", "1").SetHeader("Accept", acceptMetadata).DoRaw(ctx)
-	if err != nil {
+func parsePage(data []byte, whole bool) (page, error) {
+	var list struct {
+		Metadata metav1.ListMeta   `json:"metadata"`
+		Items    []json.RawMessage `json:"items"`
+	}
+	if err := json.Unmarshal(data, &list); err != nil {
 		return page{}, err
 	}
-	err = json.Unmarshal(data, &p)
-	return p, err
+	p := page{version: list.Metadata.ResourceVersion, next: list.Metadata.Continue, remaining: list.Metadata.RemainingItemCount}
+	for _, item := range list.Items {
+		e, err := parseEntry(item, whole)
+		if err != nil {
+			return page{}, err
+		}
+		p.entries = append(p.entries, e)
+	}
+	return p, nil
 }
 
-// get returns a whole report, nil if there is none.
+// count returns the number of reports of some kinds.
+func (a *api) count(ctx context.Context, kinds []registry.Kind) (total int64, err error) {
+	for _, kind := range kinds {
+		p, err := a.page(ctx, kind, false, 1, "")
+		if err != nil {
+			return 0, err
+		}
+		total += int64(len(p.entries)) + ptr.Deref(p.remaining, 0)
+	}
+	return total, nil
+}
+
+// get implements reader.
 func (a *api) get(ctx context.Context, kind registry.Kind, namespace, name string) (found *entry, err error) {
 	err = a.retry.do(ctx, "get "+kind.Resource, func() error {
 		data, err := a.client.Get().AbsPath(a.path(kind, namespace, name)).DoRaw(ctx)
@@ -166,24 +170,13 @@ func (a *api) get(ctx context.Context, kind registry.Kind, namespace, name strin
 	return found, err
 }
 
-// change is an event of a watch.
-type change struct {
-	*entry
+// errExpired says that a watch can't continue: its resource version has left history.
+var errExpired = errors.New("the watch has expired")
 
-	deleted bool
-	// modified: the report was there before.
-	modified bool
-}
-
-// errGone says that a watch can't go on: its revision is not in history any more.
-var errGone = errors.New("the watch has expired")
-
-// watch calls changed for every event after a revision, and at for every revision
-// that it knows to have passed. It ends with errGone, an error of one of the
-// functions, or that of ctx. Interrupted connections are reopened.
-func (a *api) watch(ctx context.Context, kind registry.Kind, version string, changed func(change) error, at func(string)) error {
+// watch implements watcher. It reopens interrupted connections.
+func (a *api) watch(ctx context.Context, kind registry.Kind, version string, handle func(event) error) error {
 	for ctx.Err() == nil {
-		var fromCaller error
+		var handled error
 		err := a.retry.do(ctx, "watch "+kind.Resource, func() error {
 			stream, err := a.client.Get().AbsPath(a.path(kind, "", "")).
 				Param("watch", "true").Param("resourceVersion", version).Param("allowWatchBookmarks", "true").
@@ -191,23 +184,19 @@ func (a *api) watch(ctx context.Context, kind registry.Kind, version string, cha
 			if err != nil {
 				return err
 			}
-			err = readEvents(stream, func(kind string, e *entry) error {
-				if kind != "BOOKMARK" {
-					if fromCaller = changed(change{e, kind == "DELETED", kind == "MODIFIED"}); fromCaller != nil {
-						return fromCaller
-					}
+			err = readEvents(stream, func(e event) error {
+				if handled = handle(e); handled == nil {
+					version = e.version
 				}
-				version = strconv.FormatUint(e.version, 10)
-				at(version)
-				return nil
+				return handled
 			})
 			return errors.Join(err, stream.Close())
 		})
 		switch {
-		case fromCaller != nil:
-			return fromCaller
+		case handled != nil:
+			return handled
 		case apierrors.IsResourceExpired(err), apierrors.IsGone(err):
-			return errGone
+			return errExpired
 		case err != nil:
 			return fmt.Errorf("watch %s: %w", kind.GroupResource(), err)
 		}
@@ -219,36 +208,43 @@ func (a *api) watch(ctx context.Context, kind registry.Kind, version string, cha
 }
 
 // readEvents reads a stream of events until it ends.
-func readEvents(stream io.Reader, handle func(kind string, e *entry) error) error {
+func readEvents(stream io.Reader, handle func(event) error) error {
 	decoder := json.NewDecoder(stream)
 	for {
-		var event struct {
-			Type   string          `json:"type"`
+		var received struct {
+			Type   watch.EventType `json:"type"`
 			Object json.RawMessage `json:"object"`
 		}
-		if err := decoder.Decode(&event); err != nil {
-			// The end of a watch, in order or by a broken connection: the next one goes
-			// on from the last event.
+		if err := decoder.Decode(&received); err != nil {
+			// The watch timed out or its connection broke: the next one continues after
+			// the last event.
 			return nil //nolint:nilerr // See above.
 		}
-		if event.Type == "ERROR" {
+		if received.Type == watch.Error {
 			var status metav1.Status
-			if err := json.Unmarshal(event.Object, &status); err != nil {
+			if err := json.Unmarshal(received.Object, &status); err != nil {
 				return fmt.Errorf("read the error of a watch: %w", err)
 			}
 			return &apierrors.StatusError{ErrStatus: status}
 		}
-		e, err := parseEntry(event.Object, true)
+		e, err := parseEntry(received.Object, true)
 		if err != nil {
 			return err
 		}
-		if err := handle(event.Type, e); err != nil {
+		next := event{
+			entry: e, version: strconv.FormatUint(e.version, 10),
+			deleted: received.Type == watch.Deleted, modified: received.Type == watch.Modified,
+		}
+		if received.Type == watch.Bookmark {
+			next.entry = nil
+		}
+		if err := handle(next); err != nil {
 			return err
 		}
 	}
 }
 
-// post sends a request of the import to Docket.
+// post sends a request to one of the import paths of Docket.
 func (a *api) post(ctx context.Context, path string, request, response any) error {
 	body, err := json.Marshal(request)
 	if err != nil {

@@ -5,11 +5,13 @@ package migrate
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/docket-project/docket/internal/imports"
+	"github.com/docket-project/docket/internal/registry"
 )
 
 // Bounds of a batch of imports.
@@ -18,38 +20,29 @@ const (
 	batchBytes = 4 << 20
 	// batchDelay is how long an event of a watch waits for others.
 	batchDelay = 20 * time.Millisecond
-	// fetchers is how many reports are read at once that a list showed only in part.
+	// fetchers is the number of reports that are read at once.
 	fetchers = 16
 )
 
-// batch gathers items.
+// batch gathers the items of a kind, and imports them together.
 type batch struct {
 	copier *copier
+	kind   registry.Kind
 	mode   imports.Mode
-	items  []imports.Item
+	queue  []queued
 	bytes  int
-	// later are reports that have to be read first.
-	later []later
 }
 
-type later struct {
-	*entry
-
-	known bool
+// queued is an item. If fetch is set, its object has yet to be read.
+type queued struct {
+	item  imports.Item
+	fetch *entry
 }
 
-func (b *batch) add(ctx context.Context, item imports.Item) error {
-	b.items = append(b.items, item)
-	b.bytes += len(item.Object)
-	if len(b.items)+len(b.later) >= batchItems || b.bytes >= batchBytes {
-		return b.flush(ctx)
-	}
-	return nil
-}
-
-func (b *batch) addLater(ctx context.Context, e *entry, known bool) error {
-	b.later = append(b.later, later{e, known})
-	if len(b.items)+len(b.later) >= batchItems {
+func (b *batch) add(ctx context.Context, q queued) error {
+	b.queue = append(b.queue, q)
+	b.bytes += len(q.item.Object)
+	if len(b.queue) >= batchItems || b.bytes >= batchBytes {
 		return b.flush(ctx)
 	}
 	return nil
@@ -57,43 +50,45 @@ func (b *batch) addLater(ctx context.Context, e *entry, known bool) error {
 
 // flush imports what was gathered.
 func (b *batch) flush(ctx context.Context) error {
-	if err := b.fetch(ctx); err != nil {
-		return err
-	}
-	if len(b.items) == 0 {
-		return nil
-	}
-	outcomes, err := b.copier.to.write(ctx, imports.Request{Mode: b.mode, Items: b.items})
+	items, err := b.items(ctx)
 	if err != nil {
 		return err
 	}
-	b.copier.tally.count(b.copier.kind, b.items, outcomes)
-	b.items, b.bytes = nil, 0
+	b.queue, b.bytes = nil, 0
+	if len(items) == 0 {
+		return nil
+	}
+	outcomes, err := b.copier.to.write(ctx, b.mode, items)
+	if err != nil {
+		return err
+	}
+	b.copier.tally.count(b.kind, items, outcomes)
 	return nil
 }
 
-// fetch reads the reports that are to come later. One that is gone by now is left to
-// the watch, which delivers its deletion.
-func (b *batch) fetch(ctx context.Context) error {
-	found := make([]*entry, len(b.later))
-	group, groupCtx := errgroup.WithContext(ctx)
+// items returns the gathered items, and reads the objects of those that lack them. A
+// report that no longer exists is left to the watch, which delivers its deletion.
+func (b *batch) items(ctx context.Context) ([]imports.Item, error) {
+	items := make([]imports.Item, len(b.queue))
+	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(fetchers)
-	for i, e := range b.later {
-		group.Go(func() (err error) {
-			found[i], err = b.copier.from.get(groupCtx, b.copier.kind, e.namespace, e.name)
-			return err
+	for i, q := range b.queue {
+		items[i] = q.item
+		if q.fetch == nil {
+			continue
+		}
+		group.Go(func() error {
+			found, err := b.copier.from.get(ctx, b.kind, q.fetch.namespace, q.fetch.name)
+			if err != nil || found == nil {
+				return err
+			}
+			// It may have been recreated since it was listed: then it isn't known.
+			items[i] = found.item(b.kind, q.item.Known && found.version == q.fetch.version)
+			return nil
 		})
 	}
 	if err := group.Wait(); err != nil {
-		return err
+		return nil, err
 	}
-	for i, e := range found {
-		if e != nil {
-			// As known as it was in the list: it may have been recreated since.
-			known := b.later[i].known && e.version == b.later[i].version
-			b.items = append(b.items, e.item(b.copier.kind, known))
-		}
-	}
-	b.later = nil
-	return nil
+	return slices.DeleteFunc(items, func(item imports.Item) bool { return item.Object == nil && item.Delete == nil }), nil
 }

@@ -52,15 +52,14 @@ func (m *Crds) DeleteFromCluster(ctx context.Context) error {
 	if err := m.addVersions(ctx, kinds); err != nil {
 		return err
 	}
-	if err := m.verify(ctx, kinds); err != nil {
+	if err := m.verify(ctx, found); err != nil {
 		return err
 	}
 	before, known := m.etcdBytes(ctx)
-	total, err := count(ctx, m.inCluster, kinds)
+	stopBar, err := m.bar(ctx, m.inCluster, kinds, "delete")
 	if err != nil {
 		return err
 	}
-	stopBar := m.bar(total, "delete")
 	deleted := 0
 	for _, kind := range kinds {
 		n, err := m.deleteKind(ctx, kind)
@@ -163,15 +162,13 @@ func (m *Crds) Abort(ctx context.Context) error {
 			return fmt.Errorf("%s is switched to Docket, which does not have all of its reports yet: finish the migration, "+
 				"or give the group back to the cluster first by deleting APIService %s", group, apiServiceName(group))
 		}
-		kinds, err := m.kindsOf(ctx, group)
+		kinds, err := m.withCRD(ctx, group)
 		if err != nil {
 			return err
 		}
 		if !serving.extension || state.direction() == ToCluster {
-			for _, kind := range kinds {
-				if err := m.crds.setServed(ctx, kind, !serving.extension); err != nil {
-					return err
-				}
+			if err := m.setServed(ctx, kinds, !serving.extension); err != nil {
+				return err
 			}
 		}
 		if err := m.removeVersions(ctx, kinds); err != nil {

@@ -18,93 +18,9 @@ import (
 	"github.com/docket-project/docket/internal/registry"
 )
 
-// destination is where reports go.
-type destination interface {
-	// list returns what is there, with resource versions that are not compared with
-	// those of the source.
-	list(ctx context.Context, kind registry.Kind, whole bool) entries
-	// get returns a whole report, nil if there is none.
-	get(ctx context.Context, kind registry.Kind, namespace, name string) (*entry, error)
-	// write imports items; outcomes are in their order, and none is imports.Again.
-	write(ctx context.Context, request imports.Request) ([]imports.Outcome, error)
-	// scope says how much of a report can be kept.
-	scope() imports.Scope
-}
-
-// docketServer is a Docket server as destination.
-type docketServer struct{ *api }
-
-func (d docketServer) list(ctx context.Context, kind registry.Kind, whole bool) entries {
-	return d.api.list(ctx, kind, whole, nil)
-}
-
-func (docketServer) scope() imports.Scope { return imports.Exact }
-
-func (d docketServer) write(ctx context.Context, request imports.Request) ([]imports.Outcome, error) {
-	return writeAll(ctx, d.retry, request, func(request imports.Request) (response imports.Response, err error) {
-		err = d.post(ctx, imports.Path, request, &response)
-		return response, explain(err, "Docket")
-	})
-}
-
-// writeAll sends a request, and again what was not done of it.
-func writeAll(
-	ctx context.Context, retry *retrier, request imports.Request, send func(imports.Request) (imports.Response, error),
-) ([]imports.Outcome, error) {
-	outcomes := make([]imports.Outcome, len(request.Items))
-	left := make([]int, len(request.Items))
-	for i := range left {
-		left[i] = i
-	}
-	err := retry.do(ctx, "import", func() error {
-		part := imports.Request{Mode: request.Mode}
-		for _, i := range left {
-			part.Items = append(part.Items, request.Items[i])
-		}
-		response, err := send(part)
-		if err != nil {
-			return err
-		}
-		if len(response.Outcomes) != len(left) {
-			return fmt.Errorf("%d items were imported with %d outcomes", len(left), len(response.Outcomes))
-		}
-		var again []int
-		var why string
-		for n, i := range left {
-			outcomes[i] = response.Outcomes[n]
-			if outcomes[i].Result == imports.Again {
-				again, why = append(again, i), outcomes[i].Message
-			}
-		}
-		if left = again; len(left) > 0 {
-			return apierrors.NewServiceUnavailable(fmt.Sprintf("%d reports could not be written: %s", len(left), why))
-		}
-		return nil
-	})
-	return outcomes, err
-}
-
-// cluster is the custom resources of a cluster as destination.
-type cluster struct {
-	*api
-
-	importer *imports.Importer
-}
-
-func newCluster(reports *api) *cluster {
-	return &cluster{reports, imports.New(clusterPlace{reports}, imports.Portable, reports.retry.clock)}
-}
-
-func (c *cluster) list(ctx context.Context, kind registry.Kind, whole bool) entries {
-	return c.api.list(ctx, kind, whole, nil)
-}
-
-func (*cluster) scope() imports.Scope { return imports.Portable }
-
-func (c *cluster) write(ctx context.Context, request imports.Request) ([]imports.Outcome, error) {
-	return writeAll(ctx, c.retry, request, func(request imports.Request) (imports.Response, error) {
-		return c.importer.Import(ctx, request), nil
-	})
+// customResources returns the custom resources of a cluster as destination.
+func customResources(cluster *api) destination {
+	return importing(cluster, clusterPlace{cluster}, imports.Portable, cluster.retry)
 }
 
 // clusterPlace writes custom resources through the API.
@@ -149,7 +65,7 @@ func (p clusterPlace) put(ctx context.Context, kind registry.Kind, request *rest
 	if !ok {
 		return fmt.Errorf("report %s has no metadata", object.GetName())
 	}
-	// The cluster decides about these. A UID would be taken for a precondition.
+	// The cluster assigns these. A UID would be a precondition.
 	for _, field := range []string{"uid", "creationTimestamp", "generation", "resourceVersion", "deletionTimestamp", "deletionGracePeriodSeconds"} {
 		delete(metadata, field)
 	}
@@ -164,7 +80,7 @@ func (p clusterPlace) put(ctx context.Context, kind registry.Kind, request *rest
 		return imports.ErrChanged
 	}
 	if err == nil && object.GetDeletionTimestamp() != nil {
-		// It waits for its finalizers there, too.
+		// It waits for its finalizers in the cluster, too.
 		err = p.client.Delete().AbsPath(p.path(kind, object.GetNamespace(), object.GetName())).Do(ctx).Error()
 	}
 	return err
@@ -184,7 +100,7 @@ func (p clusterPlace) Delete(ctx context.Context, kind registry.Kind, current re
 	return err
 }
 
-// changed says that an object is not in the state any more that was expected.
+// changed reports whether an object is no longer in the expected state.
 func changed(err error) bool {
 	return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || apierrors.IsNotFound(err)
 }

@@ -7,141 +7,183 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
+	"iter"
 	"time"
 
 	"golang.org/x/sync/errgroup"
-	"k8s.io/utils/clock"
 
 	"github.com/docket-project/docket/internal/imports"
 	"github.com/docket-project/docket/internal/registry"
 )
 
-// source is where reports come from.
-type source interface {
-	// list returns the reports of a kind, and writes their revision to version.
-	list(ctx context.Context, kind registry.Kind, whole bool, version *string) entries
-	// get returns a whole report, nil if there is none.
-	get(ctx context.Context, kind registry.Kind, namespace, name string) (*entry, error)
-	// watch is as api.watch.
-	watch(ctx context.Context, kind registry.Kind, version string, changed func(change) error, at func(string)) error
-}
-
-// copier brings the reports of one kind to the destination.
+// copier brings the reports of some kinds from one side to the other, in any direction.
 type copier struct {
-	kind registry.Kind
-	from source
-	to   destination
-	// checkpoint up to which the source was imported.
-	checkpoint *Checkpoint
-	tally      *tally
-	clock      clock.Clock
+	kinds []registry.Kind
+	from  reader
+	to    destination
+	// state has the checkpoint of each kind: the resource version of the source up to
+	// which everything was imported.
+	state *State
+	tally *tally
 }
 
-// reconcile makes the destination as the source is now. The first time it reads whole
-// reports from the source, later only their metadata and what differs.
+// pairs joins the lists of the two sides. It writes the resource version of the source to
+// version, unless that is nil.
+func (c *copier) pairs(ctx context.Context, kind registry.Kind, wholeFrom, wholeTo bool, version *string) iter.Seq2[pair, error] {
+	return join(c.from.list(ctx, kind, wholeFrom, version), c.to.list(ctx, kind, wholeTo, nil))
+}
+
+// reconcile makes the destination equal to the source, as far as mode allows.
 func (c *copier) reconcile(ctx context.Context, mode imports.Mode) error {
-	known := c.checkpoint.number()
-	whole := known == 0
+	group, ctx := errgroup.WithContext(ctx)
+	for _, kind := range c.kinds {
+		group.Go(func() error { return describe(kind, c.reconcileKind(ctx, kind, mode)) })
+	}
+	return group.Wait()
+}
+
+// reconcileKind imports the differences between the two sides. The first time it reads
+// whole reports from the source, later only metadata and the reports that differ.
+func (c *copier) reconcileKind(ctx context.Context, kind registry.Kind, mode imports.Mode) error {
+	imported := c.state.imported(kind)
 	var version string
-	b := &batch{copier: c, mode: mode}
-	for pair, err := range join(c.from.list(ctx, c.kind, whole, &version), c.to.list(ctx, c.kind, false)) {
+	b := &batch{copier: c, kind: kind, mode: mode}
+	for p, err := range c.pairs(ctx, kind, imported == 0, false, &version) {
 		if err != nil {
 			return err
 		}
-		if err := c.compare(ctx, b, pair[0], pair[1], known); err != nil {
+		if err := c.bring(ctx, b, p, imported); err != nil {
 			return err
 		}
 	}
 	if err := b.flush(ctx); err != nil {
 		return err
 	}
-	c.checkpoint.set(version)
+	c.state.setCheckpoint(kind, version)
 	return nil
 }
 
-// compare imports what the destination lacks of a report.
-func (c *copier) compare(ctx context.Context, b *batch, from, to *entry, known uint64) error {
+// bring imports what the destination lacks of a report. imported is the checkpoint of the
+// kind; 0 before the first one.
+func (c *copier) bring(ctx context.Context, b *batch, p pair, imported uint64) error {
+	// Clients write to the destination, and had these reports before.
+	tailing := b.mode == imports.Tail && imported != 0
 	switch {
-	case from == nil:
-		// Only while nobody else writes there: what is not at the source may be new.
-		if b.mode == imports.Mirror || b.mode == imports.Replace {
-			return b.add(ctx, to.deletion(c.kind, 0))
-		}
+	case p.from == nil && (b.mode == imports.Mirror || b.mode == imports.Replace):
+		// Nobody else writes to the destination: what isn't at the source was deleted there.
+		return b.add(ctx, queued{item: p.to.deletion(b.kind, 0)})
+	case p.from == nil:
 		return nil
-	case to != nil && to.marked && from.version != 0 && to.mark.Version == from.version && (c.to.scope() == imports.Portable || to.uid == from.uid):
+	case c.same(p):
 		c.tally.one(imports.Same)
 		return nil
-	case b.mode == imports.Tail && known != 0 && to == nil && from.version <= known:
+	case tailing && p.to == nil && p.from.version <= imported:
 		c.tally.one(imports.Gone)
 		return nil
-	case b.mode == imports.Tail && known != 0 && to != nil && !to.marked:
+	case tailing && p.to != nil && !p.to.marked:
 		c.tally.one(imports.Kept)
 		return nil
-	case from.object != nil:
-		item := from.item(c.kind, known != 0 && from.version <= known)
-		item.Absent = to == nil
-		return b.add(ctx, item)
 	}
-	return b.addLater(ctx, from, known != 0 && from.version <= known)
+	q := queued{item: p.from.item(b.kind, imported != 0 && p.from.version <= imported)}
+	q.item.Absent = p.to == nil
+	if p.from.object == nil {
+		q.fetch = p.from
+	}
+	return b.add(ctx, q)
 }
 
-// follow imports the events after the checkpoint until the context ends, or with
-// errGone when they are not in history any more. Ending it loses nothing: the
-// checkpoint is that of what was imported.
-func (c *copier) follow(ctx context.Context, mode imports.Mode) error {
+// same reports whether the mark of the report at the destination says that this very
+// state of it was imported.
+func (c *copier) same(p pair) bool {
+	return p.to != nil && p.to.marked && p.from.version != 0 && p.to.mark.Version == p.from.version &&
+		(c.to.scope == imports.Portable || p.to.uid == p.from.uid)
+}
+
+// followWhile imports the events of the source, if it can be watched, while f runs, and
+// reconciles afterwards.
+func (c *copier) followWhile(ctx context.Context, mode imports.Mode, f func(context.Context) error) error {
+	cancelable, stop := context.WithCancel(ctx)
+	defer stop()
+	group, followCtx := errgroup.WithContext(cancelable)
+	if source, ok := c.from.(watcher); ok {
+		for _, kind := range c.kinds {
+			group.Go(func() error { return describe(kind, c.follow(followCtx, source, kind, mode)) })
+		}
+	}
+	err := f(followCtx) // An error of a watch ends f.
+	stop()
+	if ctx.Err() == nil && errors.Is(err, context.Canceled) {
+		err = nil // The error of the watch is the cause.
+	}
+	if err := errors.Join(group.Wait(), err); err != nil {
+		return err
+	}
+	return c.reconcile(ctx, mode)
+}
+
+// follow imports the events of a kind until ctx ends, and reconciles whenever a watch has
+// expired.
+func (c *copier) follow(ctx context.Context, source watcher, kind registry.Kind, mode imports.Mode) error {
+	for {
+		err := c.followWatch(ctx, source, kind, mode)
+		if errors.Is(err, errExpired) {
+			err = c.reconcileKind(ctx, kind, mode)
+		}
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// followWatch imports the events after the checkpoint until ctx ends or the watch
+// expires. An interruption loses nothing: the checkpoint only covers imported events.
+func (c *copier) followWatch(ctx context.Context, source watcher, kind registry.Kind, mode imports.Mode) error {
 	group, ctx := errgroup.WithContext(ctx)
-	events := make(chan followed) // Unbuffered: the batch is the buffer.
+	events := make(chan event) // Unbuffered: the batch is the buffer.
 	group.Go(func() error {
 		defer close(events)
-		send := func(f followed) error {
+		return source.watch(ctx, kind, c.state.checkpoint(kind), func(e event) error {
 			select {
-			case events <- f:
+			case events <- e:
 				return nil
 			case <-ctx.Done():
 				return ctx.Err()
 			}
-		}
-		return c.from.watch(ctx, c.kind, c.checkpoint.get(),
-			func(e change) error { return send(followed{change: e}) },
-			func(version string) { _ = send(followed{version: version}) }) // Its error ends the watch as well.
+		})
 	})
-	group.Go(func() error { return c.importEvents(ctx, mode, events) })
+	group.Go(func() error { return c.importEvents(ctx, kind, mode, events) })
 	return group.Wait()
 }
 
-// followed is an event, or a revision up to which there are no more.
-type followed struct {
-	change
-
-	version string
-}
-
-// importEvents imports what comes until events is closed.
-func (c *copier) importEvents(ctx context.Context, mode imports.Mode, events <-chan followed) error {
-	b := &batch{copier: c, mode: mode}
+// importEvents imports events until the channel is closed.
+func (c *copier) importEvents(ctx context.Context, kind registry.Kind, mode imports.Mode, events <-chan event) error {
+	b := &batch{copier: c, kind: kind, mode: mode}
 	version := ""
 	flush := func() error {
 		if err := b.flush(ctx); err != nil || version == "" {
 			return err
 		}
-		c.checkpoint.set(version)
+		c.state.setCheckpoint(kind, version)
 		return nil
 	}
 	var due <-chan time.Time
 	for {
 		select {
-		case f, ok := <-events:
+		case e, ok := <-events:
 			if !ok {
 				return flush()
 			}
-			if f.version != "" {
-				version = f.version
-			} else if err := b.add(ctx, c.itemOf(f.change)); err != nil {
-				return err
+			if e.entry != nil {
+				if err := b.add(ctx, queued{item: e.item(kind)}); err != nil {
+					return err
+				}
 			}
+			version = e.version
 			if due == nil {
-				due = c.clock.NewTimer(batchDelay).C()
+				due = c.to.retry.clock.NewTimer(batchDelay).C()
 			}
 		case <-due:
 			due = nil
@@ -152,54 +194,7 @@ func (c *copier) importEvents(ctx context.Context, mode imports.Mode, events <-c
 	}
 }
 
-func (c *copier) itemOf(e change) imports.Item {
-	if e.deleted {
-		return e.deletion(c.kind, e.version)
-	}
-	// A report that was modified had been imported before.
-	return e.item(c.kind, e.modified)
-}
-
-// keepFollowing follows until the context ends, and reconciles whenever history has
-// moved on.
-func (c *copier) keepFollowing(ctx context.Context, mode imports.Mode) error {
-	for {
-		err := c.follow(ctx, mode)
-		if ctx.Err() != nil {
-			return nil //nolint:nilerr // It was told to end.
-		}
-		if !errors.Is(err, errGone) {
-			return err
-		}
-		if err := c.reconcile(ctx, mode); err != nil {
-			if ctx.Err() != nil {
-				return nil //nolint:nilerr // It was told to end.
-			}
-			return err
-		}
-	}
-}
-
-// Checkpoint is the revision of a source up to which everything was imported.
-type Checkpoint struct {
-	state *State
-	name  string
-}
-
-func (p *Checkpoint) get() string { return p.state.checkpoint(p.name) }
-
-func (p *Checkpoint) set(version string) { p.state.setCheckpoint(p.name, version) }
-
-// number is 0 before anything was imported.
-func (p *Checkpoint) number() uint64 {
-	number, err := strconv.ParseUint(p.get(), 10, 64)
-	if err != nil {
-		return 0
-	}
-	return number
-}
-
-// describe names a kind and what went wrong with it.
+// describe adds the kind to an error.
 func describe(kind registry.Kind, err error) error {
 	if err == nil {
 		return nil

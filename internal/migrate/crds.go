@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -106,20 +107,17 @@ func NewCrds(options Options) (*Crds, error) {
 	return m, nil
 }
 
-// kinds of the chosen groups.
-func (m *Crds) kinds() []registry.Kind {
+// kindsOf returns the kinds of some groups.
+func kindsOf(groups []string) []registry.Kind {
 	return slices.DeleteFunc(registry.Kinds(), func(kind registry.Kind) bool {
-		return !slices.Contains(m.options.Groups, kind.GroupVersionKind.Group)
+		return !slices.Contains(groups, kind.GroupVersionKind.Group)
 	})
 }
 
-// kindsOf are the kinds of a group that have a CRD.
-func (m *Crds) kindsOf(ctx context.Context, group string) ([]registry.Kind, error) {
+// withCRD returns the kinds of a group that have a CRD.
+func (m *Crds) withCRD(ctx context.Context, group string) ([]registry.Kind, error) {
 	var found []registry.Kind
-	for _, kind := range m.kinds() {
-		if kind.GroupVersionKind.Group != group {
-			continue
-		}
+	for _, kind := range kindsOf([]string{group}) {
 		crd, err := m.crds.get(ctx, kind)
 		if err != nil {
 			return nil, err
@@ -140,7 +138,7 @@ func (m *Crds) find(ctx context.Context) (map[string][]registry.Kind, error) {
 	found := map[string][]registry.Kind{}
 	var missing []string
 	for _, group := range m.options.Groups {
-		kinds, err := m.kindsOf(ctx, group)
+		kinds, err := m.withCRD(ctx, group)
 		if err != nil {
 			return nil, err
 		}
@@ -162,6 +160,15 @@ func (m *Crds) find(ctx context.Context) (map[string][]registry.Kind, error) {
 	}
 	m.options.Groups = slices.DeleteFunc(slices.Clone(m.options.Groups), func(g string) bool { return found[g] == nil })
 	return found, nil
+}
+
+// copier returns what copies kinds in the direction of the migration.
+func (m *Crds) copier(kinds []registry.Kind) *copier {
+	c := &copier{kinds: kinds, from: m.inCluster, to: docketServer(m.inDocket), state: m.state, tally: m.tally}
+	if m.state.direction() == ToCluster {
+		c.from, c.to = m.inDocket, customResources(m.inCluster)
+	}
+	return c
 }
 
 func (m *Crds) servedByDocket(ctx context.Context, group string) error {
@@ -201,6 +208,16 @@ func (m *Crds) waitServed(ctx context.Context, kind registry.Kind) error {
 		}
 		return err == nil, explain(err, "the cluster")
 	})
+}
+
+// setServed makes the cluster serve the real version of kinds from their CRDs, or not.
+func (m *Crds) setServed(ctx context.Context, kinds []registry.Kind, served bool) error {
+	for _, kind := range kinds {
+		if err := m.crds.setServed(ctx, kind, served); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // removeVersions takes the version for the migration away again.
@@ -246,39 +263,21 @@ func (m *Crds) raiseFloor(ctx context.Context, request imports.FloorRequest) err
 
 func isNotImplemented(err error) bool {
 	var status apierrors.APIStatus
-	const notImplemented = 501
-	return errors.As(err, &status) && status.Status().Code == notImplemented
+	return errors.As(err, &status) && status.Status().Code == http.StatusNotImplemented
 }
 
-// count returns how many reports of kinds a side has.
-func count(ctx context.Context, side *api, kinds []registry.Kind) (total int64, err error) {
-	for _, kind := range kinds {
-		err := side.retry.do(ctx, "count "+kind.Resource, func() error {
-			list, err := side.head(ctx, kind)
-			if err != nil {
-				return err
-			}
-			total += int64(len(list.Items))
-			if list.Metadata.RemainingItemCount != nil {
-				total += *list.Metadata.RemainingItemCount
-			}
-			return nil
-		})
-		if err != nil {
-			return 0, describe(kind, err)
-		}
+// bar shows progress on the reports of a side until the returned function is called.
+func (m *Crds) bar(ctx context.Context, side *api, kinds []registry.Kind, label string) (stop func(), err error) {
+	total, err := side.count(ctx, kinds)
+	if err != nil {
+		return nil, err
 	}
-	return total, nil
-}
-
-// bar shows progress on kinds until the returned function is called.
-func (m *Crds) bar(total int64, label string) func() {
 	bar := progress.New(m.options.Err, total, label)
 	m.tally.show(bar)
 	return func() {
 		m.tally.show(nil)
 		bar.Done()
-	}
+	}, nil
 }
 
 // printer writes messages. Safe for concurrent use.

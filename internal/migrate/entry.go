@@ -19,9 +19,10 @@ type entry struct {
 	namespace, name, uid string
 	// version is the resource version; 0 where the side has none.
 	version uint64
-	mark    imports.Mark
-	marked  bool
-	// finalizers: something waits for its deletion.
+	// mark is valid if marked: the report was imported.
+	mark   imports.Mark
+	marked bool
+	// finalizers reports whether something waits for its deletion.
 	finalizers bool
 	// object is the whole report as JSON; nil if only metadata was asked for.
 	object json.RawMessage
@@ -35,7 +36,7 @@ func (e *entry) key() string {
 	return e.namespace + "/" + e.name
 }
 
-// parseEntry reads an object; its JSON is kept if whole.
+// parseEntry reads an object, and keeps its JSON if whole.
 func parseEntry(data json.RawMessage, whole bool) (*entry, error) {
 	var object metav1.PartialObjectMetadata
 	if err := json.Unmarshal(data, &object); err != nil {
@@ -57,8 +58,9 @@ func parseEntry(data json.RawMessage, whole bool) (*entry, error) {
 	return e, nil
 }
 
-// fingerprint of the whole report, by which the two sides are compared. What it was
-// never given, and got from Docket, it takes from like, unless that is nil.
+// fingerprint returns the fingerprint of the whole report, by which the two sides are
+// compared. A UID and a creation time that the report lacks are taken from like, unless
+// that is nil: Docket assigned them.
 func (e *entry) fingerprint(kind registry.Kind, scope imports.Scope, like *entry) (string, error) {
 	object, _, err := imports.Decode(kind, e.object)
 	if err != nil {
@@ -80,7 +82,7 @@ func (e *entry) fingerprint(kind registry.Kind, scope imports.Scope, like *entry
 	return imports.Fingerprint(object, scope)
 }
 
-// item returns what imports the report.
+// item returns the item that imports the report. It has no object if only metadata was read.
 func (e *entry) item(kind registry.Kind, known bool) imports.Item {
 	return imports.Item{
 		Group: kind.GroupVersionKind.Group, Resource: kind.Resource,
@@ -88,7 +90,7 @@ func (e *entry) item(kind registry.Kind, known bool) imports.Item {
 	}
 }
 
-// deletion returns what deletes the report.
+// deletion returns the item that deletes the report.
 func (e *entry) deletion(kind registry.Kind, version uint64) imports.Item {
 	return imports.Item{
 		Group: kind.GroupVersionKind.Group, Resource: kind.Resource, Version: version,

@@ -123,7 +123,7 @@ func contents(t *testing.T, place Place) map[string]string {
 	t.Helper()
 	all := map[string]string{}
 	for _, kind := range registry.Kinds() {
-		for e, err := range newLocal(place.Storage, testRetrier()).list(t.Context(), kind, true) {
+		for e, err := range place.list(t.Context(), kind, true, nil) {
 			if err != nil {
 				t.Fatal(err)
 			}

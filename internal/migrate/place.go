@@ -6,6 +6,7 @@ package migrate
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -16,62 +17,63 @@ import (
 	"github.com/docket-project/docket/api/report"
 	"github.com/docket-project/docket/internal/imports"
 	"github.com/docket-project/docket/internal/registry"
+	"github.com/docket-project/docket/internal/store"
 )
 
-// local is the reports in a database that this process has opened.
-type local struct {
-	storage  imports.Storage
-	importer *imports.Importer
-	retry    *retrier
+// Place is a database that this process has opened.
+type Place struct {
+	Store   *store.Store
+	Storage imports.Storage
 }
 
-var _ destination = (*local)(nil)
-
-func newLocal(place imports.Storage, retry *retrier) *local {
-	return &local{place, imports.New(place, imports.Exact, retry.clock), retry}
+// destination returns the database as destination.
+func (p Place) destination(retry *retrier) destination {
+	return importing(p, p.Storage, imports.Exact, retry)
 }
 
-func (*local) scope() imports.Scope { return imports.Exact }
-
-func (l *local) list(ctx context.Context, kind registry.Kind, whole bool) entries {
-	return l.listAt(ctx, kind, whole, nil)
-}
-
-func (l *local) listAt(ctx context.Context, kind registry.Kind, whole bool, version *string) entries {
-	return func(yield func(*entry, error) bool) {
-		served, ok := l.storage[kind.GroupResource()]
-		if !ok {
-			yield(nil, fmt.Errorf("%s are not served from this database", kind.GroupResource()))
-			return
+// list implements reader.
+func (p Place) list(ctx context.Context, kind registry.Kind, whole bool, version *string) entries {
+	return pages(func(token string) (page, error) {
+		found, err := p.page(ctx, kind, whole, token)
+		if err != nil {
+			return page{}, fmt.Errorf("list %s: %w", kind.GroupResource(), err)
 		}
-		predicate := storage.Everything
-		predicate.Limit = pageSize
-		for first := true; first || predicate.Continue != ""; first = false {
-			list := kind.NewList()
-			err := served.Storage.Storage.GetList(ctx, served.KeyRootFunc(ctx), storage.ListOptions{Predicate: predicate, Recursive: true}, list)
-			if err != nil {
-				yield(nil, fmt.Errorf("list %s: %w", kind.GroupResource(), err))
-				return
-			}
-			more := true
-			err = meta.EachListItem(list, func(object runtime.Object) error {
-				if !more {
-					return nil
-				}
-				e, err := entryOf(object, whole)
-				more = yield(e, err) && err == nil
-				return nil
-			})
-			listMeta, metaErr := meta.ListAccessor(list)
-			if err != nil || metaErr != nil || !more {
-				return
-			}
-			if first && version != nil {
-				*version = listMeta.GetResourceVersion()
-			}
-			predicate.Continue = listMeta.GetContinue()
-		}
+		return found, nil
+	}, version)
+}
+
+// page reads the page of a list that a continue token stands for.
+func (p Place) page(ctx context.Context, kind registry.Kind, whole bool, token string) (found page, err error) {
+	served, ok := p.Storage[kind.GroupResource()]
+	if !ok {
+		return page{}, errors.New("they are not served from this database")
 	}
+	options := storage.ListOptions{Predicate: storage.Everything, Recursive: true}
+	options.Predicate.Limit, options.Predicate.Continue = pageSize, token
+	list := kind.NewList()
+	if err := served.Storage.Storage.GetList(ctx, served.KeyRootFunc(ctx), options, list); err != nil {
+		return page{}, err
+	}
+	metadata, err := meta.ListAccessor(list)
+	if err != nil {
+		return page{}, err
+	}
+	found.version, found.next, found.remaining = metadata.GetResourceVersion(), metadata.GetContinue(), metadata.GetRemainingItemCount()
+	err = meta.EachListItem(list, func(object runtime.Object) error {
+		e, err := entryOf(object, whole)
+		found.entries = append(found.entries, e)
+		return err
+	})
+	return found, err
+}
+
+// get implements reader.
+func (p Place) get(ctx context.Context, kind registry.Kind, namespace, name string) (*entry, error) {
+	found, err := p.Storage.Get(ctx, kind, namespace, name)
+	if err != nil || found == nil {
+		return nil, err
+	}
+	return entryOf(found, true)
 }
 
 // entryOf returns the entry of a stored report.
@@ -91,31 +93,4 @@ func entryOf(object runtime.Object, whole bool) (*entry, error) {
 		return nil, err
 	}
 	return parseEntry(data, whole)
-}
-
-func (l *local) get(ctx context.Context, kind registry.Kind, namespace, name string) (*entry, error) {
-	found, err := l.storage.Get(ctx, kind, namespace, name)
-	if err != nil || found == nil {
-		return nil, err
-	}
-	return entryOf(found, true)
-}
-
-func (l *local) write(ctx context.Context, request imports.Request) ([]imports.Outcome, error) {
-	return writeAll(ctx, l.retry, request, func(request imports.Request) (imports.Response, error) {
-		return l.importer.Import(ctx, request), nil
-	})
-}
-
-// localSource is a database as source. Nobody watches it: see Database.
-type localSource struct{ *local }
-
-var _ source = localSource{}
-
-func (l localSource) list(ctx context.Context, kind registry.Kind, whole bool, version *string) entries {
-	return l.listAt(ctx, kind, whole, version)
-}
-
-func (localSource) watch(context.Context, registry.Kind, string, func(change) error, func(string)) error {
-	return errGone
 }

@@ -13,12 +13,12 @@ import (
 
 	"k8s.io/client-go/rest"
 
-	"github.com/docket-project/docket/internal/imports"
 	"github.com/docket-project/docket/internal/migrate/reportsserver"
 	"github.com/docket-project/docket/internal/registry"
 )
 
-// servedBy is what reports-server writes on every report, which is not true any more.
+// servedBy is an annotation that reports-server adds to every report. Once the report is
+// in Docket it is wrong.
 const servedBy = "kyverno.reports-server.io/served-by"
 
 // ReportsServer copies the reports of a cluster from the tables of reports-server.
@@ -27,30 +27,23 @@ type ReportsServer struct {
 
 	// URL of its database.
 	URL string
-	// Cluster is the id of the cluster, for a database with several.
+	// Cluster is the ID of the cluster, for a database with several.
 	Cluster string
 }
 
 // ToDatabase copies into a database that this process has opened.
 func (r ReportsServer) ToDatabase(ctx context.Context, to Place) error {
-	return r.with(ctx, func(from source) error {
-		work := r.begin()
-		mode := imports.Fill
-		if r.Replace {
-			mode = imports.Replace
-		}
-		return work.run(ctx, from, newLocal(to.Storage, work.retry), mode)
-	})
+	return r.with(ctx, func(from reader) error { return r.toPlace(ctx, from, to) })
 }
 
 // ToServer copies into a running server. Reports that clients have changed there
 // since an earlier copy are left alone.
 func (r ReportsServer) ToServer(ctx context.Context, docket *rest.Config) error {
-	return r.with(ctx, func(from source) error { return r.server(ctx, from, docket) })
+	return r.with(ctx, func(from reader) error { return r.toServer(ctx, from, docket) })
 }
 
 // with opens the tables and chooses the cluster.
-func (r ReportsServer) with(ctx context.Context, f func(source) error) (err error) {
+func (r ReportsServer) with(ctx context.Context, f func(reader) error) (err error) {
 	tables, err := reportsserver.Open(ctx, r.URL)
 	if err != nil {
 		return err
@@ -68,18 +61,18 @@ func (r ReportsServer) with(ctx context.Context, f func(source) error) (err erro
 	case cluster == "" && len(clusters) == 1:
 		cluster = clusters[0]
 	case cluster != "" && !slices.Contains(clusters, cluster):
-		return fmt.Errorf("the database has no reports of cluster %s; it has those of %s", cluster, strings.Join(clusters, ", "))
+		return fmt.Errorf("the database has no reports of cluster %s; it has reports of %s", cluster, strings.Join(clusters, ", "))
 	}
-	return f(tableSource{tables, cluster})
+	return f(tableReader{tables, cluster})
 }
 
-// tableSource is the tables as source. There is nothing to watch.
-type tableSource struct {
+// tableReader reads the tables of reports-server. They can't be watched.
+type tableReader struct {
 	tables  *reportsserver.Tables
 	cluster string
 }
 
-func (s tableSource) list(ctx context.Context, kind registry.Kind, _ bool, _ *string) entries {
+func (s tableReader) list(ctx context.Context, kind registry.Kind, _ bool, _ *string) entries {
 	return func(yield func(*entry, error) bool) {
 		for row, err := range s.tables.Reports(ctx, kind.Resource, s.cluster) {
 			if err != nil {
@@ -94,7 +87,7 @@ func (s tableSource) list(ctx context.Context, kind registry.Kind, _ bool, _ *st
 	}
 }
 
-func (s tableSource) get(ctx context.Context, kind registry.Kind, namespace, name string) (*entry, error) {
+func (s tableReader) get(ctx context.Context, kind registry.Kind, namespace, name string) (*entry, error) {
 	row, ok, err := s.tables.Get(ctx, kind.Resource, s.cluster, namespace, name)
 	if err != nil || !ok {
 		return nil, err
@@ -102,12 +95,8 @@ func (s tableSource) get(ctx context.Context, kind registry.Kind, namespace, nam
 	return rowEntry(row)
 }
 
-func (tableSource) watch(context.Context, registry.Kind, string, func(change) error, func(string)) error {
-	return errGone
-}
-
-// rowEntry returns a row as an object that stands for itself: its place is what the
-// columns say. Its resource version means nothing: several reports share one.
+// rowEntry returns the entry of a row. Its namespace and name are those of the columns. It
+// has no resource version, because reports-server gives several reports the same one.
 func rowEntry(row reportsserver.Report) (*entry, error) {
 	var object map[string]json.RawMessage
 	if err := json.Unmarshal(row.Object, &object); err != nil {

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
@@ -17,9 +18,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/client-go/kubernetes"
+
+	"github.com/docket-project/docket/internal/registry"
 )
 
-// ConfigMapName is where the state of a migration is kept.
+// ConfigMapName is the name of the ConfigMap that keeps the state of a migration.
 const ConfigMapName = "docket-migration"
 
 const stateKey = "state.json"
@@ -33,8 +36,8 @@ const (
 	ToCluster Direction = "to-cluster"
 )
 
-// stateData is what survives kill -9. Each fact is saved before the next step relies
-// on it.
+// stateData is what survives kill -9. Each fact is saved before the next step relies on
+// it.
 type stateData struct {
 	Direction Direction `json:"direction"`
 	// Groups that are being migrated.
@@ -42,16 +45,16 @@ type stateData struct {
 	// Checkpoints are the revisions of the source up to which reports were imported,
 	// by resource.
 	Checkpoints map[string]string `json:"checkpoints"`
-	// Process is the one that works on it.
+	// Process identifies the process that works on it.
 	Process string `json:"process"`
 }
 
-// groupState is how far a group has come.
+// groupState is the progress of a group.
 type groupState struct {
-	// Held: the server holds back requests for the group.
+	// Held: the server holds requests for the group.
 	Held bool `json:"held,omitempty"`
-	// Released: all that the source had at the switch was imported. From here on
-	// clients write to the destination.
+	// Released: everything that the source had at the switch was imported, and clients
+	// write to the destination.
 	Released bool `json:"released,omitempty"`
 	// Done: nothing more can come from the source.
 	Done bool `json:"done,omitempty"`
@@ -65,7 +68,7 @@ type State struct {
 
 	mu   sync.Mutex
 	data stateData
-	// dirty says that data was changed since it was saved.
+	// dirty reports whether data was changed since it was saved.
 	dirty bool
 
 	// saving is held while the ConfigMap is written.
@@ -74,11 +77,17 @@ type State struct {
 }
 
 // errOther says that another process has taken over.
-var errOther = errors.New("another `docket migrate` works on this cluster; end one of them")
+var errOther = errors.New("another `docket migrate` is running for this cluster; stop one of them")
 
-// loadState reads the state; found is false when there is none.
+// newState returns a state without progress.
+func newState() *State {
+	return &State{data: stateData{Groups: map[string]*groupState{}, Checkpoints: map[string]string{}}}
+}
+
+// loadState reads the state; found is false if there is none.
 func loadState(ctx context.Context, client kubernetes.Interface, namespace string, retry *retrier) (s *State, found bool, err error) {
-	s = &State{client: client, namespace: namespace, retry: retry}
+	s = newState()
+	s.client, s.namespace, s.retry = client, namespace, retry
 	err = retry.do(ctx, "read the state", func() (err error) {
 		s.stored, err = client.CoreV1().ConfigMaps(namespace).Get(ctx, ConfigMapName, metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
@@ -90,17 +99,10 @@ func loadState(ctx context.Context, client kubernetes.Interface, namespace strin
 	if err != nil {
 		return nil, false, fmt.Errorf("read ConfigMap %s/%s: %w", namespace, ConfigMapName, explain(err, "the cluster"))
 	}
-	if s.stored != nil {
+	if found = s.stored != nil; found {
 		if err := json.Unmarshal([]byte(s.stored.Data[stateKey]), &s.data); err != nil {
-			return nil, false, fmt.Errorf("ConfigMap %s/%s can't be understood; --abort removes it: %w", namespace, ConfigMapName, err)
+			return nil, false, fmt.Errorf("ConfigMap %s/%s is not valid; --abort removes it: %w", namespace, ConfigMapName, err)
 		}
-	}
-	found = s.stored != nil
-	if s.data.Groups == nil {
-		s.data.Groups = map[string]*groupState{}
-	}
-	if s.data.Checkpoints == nil {
-		s.data.Checkpoints = map[string]string{}
 	}
 	return s, found, nil
 }
@@ -119,8 +121,7 @@ func (s *State) begin(ctx context.Context, direction Direction, groups []string)
 	return s.save(ctx)
 }
 
-// restart forgets a migration that was done, so that one in the other direction
-// can begin.
+// restart forgets a finished migration, so that one in the other direction can begin.
 func (s *State) restart() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -139,7 +140,7 @@ func (s *State) groups() []string {
 	return slices.Sorted(maps.Keys(s.data.Groups))
 }
 
-// group returns how far a group has come.
+// group returns the progress of a group.
 func (s *State) group(name string) groupState {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -149,7 +150,7 @@ func (s *State) group(name string) groupState {
 	return groupState{}
 }
 
-// allDone says that there is a migration, and nothing left to do in it.
+// allDone reports whether there is a migration and all of its groups are done.
 func (s *State) allDone() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -161,7 +162,7 @@ func (s *State) allDone() bool {
 	return len(s.data.Groups) > 0
 }
 
-// advance changes how far a group has come, and returns when that is saved.
+// advance changes the progress of a group, and returns when that is saved.
 func (s *State) advance(ctx context.Context, group string, change func(*groupState)) error {
 	s.mu.Lock()
 	if s.data.Groups[group] == nil {
@@ -173,16 +174,27 @@ func (s *State) advance(ctx context.Context, group string, change func(*groupSta
 	return s.save(ctx)
 }
 
-func (s *State) checkpoint(name string) string {
+// checkpoint returns the resource version of the source up to which the reports of a kind
+// were imported; empty before any was.
+func (s *State) checkpoint(kind registry.Kind) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.data.Checkpoints[name]
+	return s.data.Checkpoints[kind.GroupResource().String()]
 }
 
-func (s *State) setCheckpoint(name, version string) {
+// imported returns the checkpoint as a number; 0 before anything was imported.
+func (s *State) imported(kind registry.Kind) uint64 {
+	number, err := strconv.ParseUint(s.checkpoint(kind), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return number
+}
+
+func (s *State) setCheckpoint(kind registry.Kind, version string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.data.Checkpoints[name] != version {
+	if name := kind.GroupResource().String(); s.data.Checkpoints[name] != version {
 		s.data.Checkpoints[name], s.dirty = version, true
 	}
 }
@@ -206,8 +218,8 @@ func (s *State) save(ctx context.Context) error {
 	return err
 }
 
-// write makes one attempt. After a conflict it looks whether the change is its own,
-// from an attempt whose answer was lost.
+// write makes one attempt. After a conflict it checks whether the change is its own, from
+// an attempt whose response was lost.
 func (s *State) write(ctx context.Context, data, process string) error {
 	maps := s.client.CoreV1().ConfigMaps(s.namespace)
 	if s.stored == nil {
@@ -246,11 +258,11 @@ func (s *State) write(ctx context.Context, data, process string) error {
 func (s *State) keepSaving(ctx context.Context) error {
 	for {
 		if err := s.retry.sleep(ctx, saveInterval); err != nil {
-			return nil //nolint:nilerr // It was told to end.
+			return nil //nolint:nilerr // It was asked to end.
 		}
 		if err := s.save(ctx); err != nil {
 			if ctx.Err() != nil {
-				return nil //nolint:nilerr // It was told to end.
+				return nil //nolint:nilerr // It was asked to end.
 			}
 			return err
 		}

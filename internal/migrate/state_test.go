@@ -16,6 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/fake"
 	kubetesting "k8s.io/client-go/testing"
+
+	"github.com/docket-project/docket/internal/registry"
 )
 
 func loaded(t *testing.T, client *fake.Clientset) (*State, bool) {
@@ -43,20 +45,24 @@ func TestState(t *testing.T) {
 	t.Parallel()
 	client := fake.NewClientset()
 	s := begun(t, client)
-	s.setCheckpoint("reports.openreports.io", "41")
+	kind, err := registry.KindOf(schema.GroupResource{Group: "openreports.io", Resource: "reports"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.setCheckpoint(kind, "41")
 	if err := s.save(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	s.setCheckpoint("reports.openreports.io", "42") // It dies before this one is saved.
-	if again, _ := loaded(t, client); again.checkpoint("reports.openreports.io") != "41" {
-		t.Errorf("checkpoint %q", again.checkpoint("reports.openreports.io"))
+	s.setCheckpoint(kind, "42") // It dies before this one is saved.
+	if again, _ := loaded(t, client); again.checkpoint(kind) != "41" {
+		t.Errorf("checkpoint %q", again.checkpoint(kind))
 	}
 	if err := s.advance(t.Context(), "openreports.io", func(g *groupState) { g.Held = true }); err != nil {
 		t.Fatal(err)
 	}
 	again, found := loaded(t, client)
 	if !found || again.direction() != ToDocket || !again.group("openreports.io").Held || again.group("wgpolicyk8s.io").Held ||
-		again.checkpoint("reports.openreports.io") != "42" || again.allDone() {
+		again.checkpoint(kind) != "42" || again.allDone() {
 		t.Errorf("found is %t: %+v", found, again.data)
 	}
 	for _, group := range again.groups() {

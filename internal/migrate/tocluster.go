@@ -5,11 +5,8 @@ package migrate
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/docket-project/docket/internal/imports"
 	"github.com/docket-project/docket/internal/registry"
@@ -34,28 +31,16 @@ func (m *Crds) ToCluster(ctx context.Context) error {
 	if err := m.addVersions(ctx, kinds); err != nil {
 		return err
 	}
-	copiers := m.copiers(kinds, m.inDocket, newCluster(m.inCluster))
+	c := m.copier(kinds)
 	if !m.released() {
-		if err := m.copyBack(ctx, copiers, kinds); err != nil || !m.options.Switch {
+		if err := m.copyBack(ctx, c); err != nil || !m.options.Switch {
 			return err
 		}
 	}
-	if err := m.giveBack(ctx, copiers); err != nil {
+	if err := m.giveBack(ctx, c); err != nil {
 		return err
 	}
-	m.tally.print(m.options.Out)
-	if err := m.tally.failures(); err != nil {
-		return err
-	}
-	if err := m.verify(ctx, kinds); err != nil {
-		return err
-	}
-	for group := range found {
-		if err := m.state.advance(ctx, group, func(g *groupState) { g.Done = true }); err != nil {
-			return err
-		}
-	}
-	if err := m.removeVersions(ctx, kinds); err != nil {
+	if err := m.finish(ctx, found); err != nil {
 		return err
 	}
 	m.out.say("Done: the reports are in the cluster, and Docket answers that they have moved.")
@@ -88,17 +73,16 @@ func (m *Crds) checkServedByDocket(ctx context.Context) error {
 
 // copyBack makes the custom resources equal to the reports in Docket, and keeps them
 // so until the switch.
-func (m *Crds) copyBack(ctx context.Context, copiers []*copier, kinds []registry.Kind) error {
+func (m *Crds) copyBack(ctx context.Context, c *copier) error {
 	// One that was interrupted may have left requests waiting, with much to copy yet.
 	if _, err := m.hold(ctx, imports.NoHold, m.options.Groups...); err != nil {
 		return err
 	}
-	total, err := count(ctx, m.inDocket, kinds)
+	stopBar, err := m.bar(ctx, m.inDocket, c.kinds, "copy")
 	if err != nil {
 		return err
 	}
-	stopBar := m.bar(total, "copy")
-	err = reconcileAll(ctx, copiers, imports.Mirror)
+	err = c.reconcile(ctx, imports.Mirror)
 	stopBar()
 	if err != nil {
 		return err
@@ -112,19 +96,9 @@ func (m *Crds) copyBack(ctx context.Context, copiers []*copier, kinds []registry
 		return nil
 	}
 	m.out.say("Switching %s back to the cluster. Requests wait for some seconds.", strings.Join(m.options.Groups, ", "))
-	followCtx, stop := context.WithCancel(ctx)
-	defer stop()
-	following, followCtx := errgroup.WithContext(followCtx)
-	for _, c := range copiers {
-		following.Go(func() error { return describe(c.kind, c.keepFollowing(followCtx, imports.Mirror)) })
-	}
-	err = m.stopClients(followCtx, copiers)
-	stop()
-	if err := errors.Join(following.Wait(), ignoreEnd(ctx, err)); err != nil {
-		return err
-	}
-	// All that was acknowledged is in Docket's lists now, and nothing can follow.
-	if err := reconcileAll(ctx, copiers, imports.Mirror); err != nil {
+	// Afterwards everything that was acknowledged is in Docket's lists, and nothing follows.
+	err = c.followWhile(ctx, imports.Mirror, func(ctx context.Context) error { return m.stopClients(ctx, c.kinds) })
+	if err != nil {
 		return err
 	}
 	for _, group := range m.options.Groups {
@@ -137,11 +111,9 @@ func (m *Crds) copyBack(ctx context.Context, copiers []*copier, kinds []registry
 
 // stopClients lets requests wait at Docket, and returns when those that did not wait
 // are over: the database refuses what a replica writes that does not know of the hold.
-func (m *Crds) stopClients(ctx context.Context, copiers []*copier) error {
-	for _, c := range copiers {
-		if err := m.crds.setServed(ctx, c.kind, true); err != nil {
-			return err
-		}
+func (m *Crds) stopClients(ctx context.Context, kinds []registry.Kind) error {
+	if err := m.setServed(ctx, kinds, true); err != nil {
+		return err
 	}
 	if err := m.retry.sleep(ctx, m.options.Settle); err != nil {
 		return err
@@ -156,11 +128,9 @@ func (m *Crds) stopClients(ctx context.Context, copiers []*copier) error {
 // giveBack makes the cluster serve the groups again. Watches at Docket end with 410
 // first, while nobody can open one: their clients list next, and that request is
 // sent to the cluster.
-func (m *Crds) giveBack(ctx context.Context, copiers []*copier) error {
-	for _, c := range copiers {
-		if err := m.crds.setServed(ctx, c.kind, true); err != nil {
-			return err
-		}
+func (m *Crds) giveBack(ctx context.Context, c *copier) error {
+	if err := m.setServed(ctx, c.kinds, true); err != nil {
+		return err
 	}
 	if err := m.raiseFloor(ctx, imports.FloorRequest{Force: true}); err != nil {
 		return err
@@ -190,5 +160,5 @@ func (m *Crds) giveBack(ctx context.Context, copiers []*copier) error {
 			return err
 		}
 	}
-	return reconcileAll(ctx, copiers, imports.Tail)
+	return c.reconcile(ctx, imports.Tail)
 }

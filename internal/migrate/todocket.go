@@ -31,26 +31,13 @@ func (m *Crds) ToDocket(ctx context.Context) error {
 		m.out.say("This migration is done already. --verify compares again, --delete-from-cluster frees the space in etcd.")
 		return nil
 	}
-	kinds := all(found)
 	if err := m.prepareDocket(ctx, found); err != nil {
 		return err
 	}
-	if err := m.copyAndSwitch(ctx, found, kinds); err != nil {
+	if err := m.copyAndSwitch(ctx, found); err != nil {
 		return err
 	}
-	m.tally.print(m.options.Out)
-	if err := m.tally.failures(); err != nil {
-		return err
-	}
-	if err := m.verify(ctx, kinds); err != nil {
-		return err
-	}
-	for group := range found {
-		if err := m.state.advance(ctx, group, func(g *groupState) { g.Done = true }); err != nil {
-			return err
-		}
-	}
-	if err := m.removeVersions(ctx, kinds); err != nil {
+	if err := m.finish(ctx, found); err != nil {
 		return err
 	}
 	m.out.say("Done: the reports are in Docket. Those in etcd are not used any more; --delete-from-cluster deletes them.")
@@ -86,6 +73,24 @@ func (m *Crds) begin(ctx context.Context, direction Direction) (map[string][]reg
 	return found, nil
 }
 
+// finish ends a migration after clients have moved to the destination.
+func (m *Crds) finish(ctx context.Context, found map[string][]registry.Kind) error {
+	m.tally.print(m.options.Out)
+	if err := m.tally.failures(); err != nil {
+		return err
+	}
+	if err := m.verify(ctx, found); err != nil {
+		return err
+	}
+	for group := range found {
+		if err := m.state.advance(ctx, group, func(g *groupState) { g.Done = true }); err != nil {
+			return err
+		}
+	}
+	return m.removeVersions(ctx, all(found))
+}
+
+// all returns the kinds of all groups.
 func all(found map[string][]registry.Kind) (kinds []registry.Kind) {
 	for _, group := range slices.Sorted(maps.Keys(found)) {
 		kinds = append(kinds, found[group]...)
@@ -108,11 +113,11 @@ func (m *Crds) prepareDocket(ctx context.Context, found map[string][]registry.Ki
 			return err
 		}
 	}
-	list, err := m.inCluster.head(ctx, kinds[0])
+	list, err := m.inCluster.page(ctx, kinds[0], false, 1, "")
 	if err != nil {
 		return err
 	}
-	above, err := strconv.ParseInt(list.Metadata.ResourceVersion, 10, 64)
+	above, err := strconv.ParseInt(list.version, 10, 64)
 	if err != nil {
 		return fmt.Errorf("resource version of the cluster: %w", err)
 	}
@@ -171,12 +176,11 @@ func (m *Crds) checkEmpty(ctx context.Context, kinds []registry.Kind) error {
 }
 
 // copyAndSwitch brings all groups over.
-func (m *Crds) copyAndSwitch(ctx context.Context, found map[string][]registry.Kind, kinds []registry.Kind) error {
-	total, err := count(ctx, m.inCluster, kinds)
+func (m *Crds) copyAndSwitch(ctx context.Context, found map[string][]registry.Kind) error {
+	stopBar, err := m.bar(ctx, m.inCluster, all(found), "copy")
 	if err != nil {
 		return err
 	}
-	stopBar := m.bar(total, "copy")
 	saveCtx, stopSaving := context.WithCancel(ctx)
 	defer stopSaving()
 	var saver errgroup.Group
@@ -213,63 +217,43 @@ func (m *Crds) announce() {
 
 // moveGroup brings one group over.
 func (m *Crds) moveGroup(ctx context.Context, name string, kinds []registry.Kind, copied *gate) error {
-	copiers := m.copiers(kinds, m.inCluster, docketServer{m.inDocket})
-	if !m.state.group(name).Released {
-		if err := m.copyUntilSwitch(ctx, name, copiers, copied); err != nil {
-			return err
-		}
-		// Nobody but this process has written to Docket so far. From here on clients do.
-		if err := m.state.advance(ctx, name, func(g *groupState) { g.Released = true }); err != nil {
-			return err
-		}
-		if _, err := m.hold(ctx, imports.NoHold, name); err != nil {
-			return err
-		}
-		m.out.say("%s is served by Docket now.", name)
-	} else {
-		if err := reconcileAll(ctx, copiers, imports.Tail); err != nil {
+	c := m.copier(kinds)
+	if m.state.group(name).Released {
+		if err := c.reconcile(ctx, imports.Tail); err != nil {
 			return err
 		}
 		copied.done()
+		return m.drain(ctx, c)
 	}
-	return m.drain(ctx, copiers)
+	if err := m.copyUntilSwitch(ctx, name, c, copied); err != nil {
+		return err
+	}
+	// So far only this process has written to Docket. From here on clients do.
+	if err := m.state.advance(ctx, name, func(g *groupState) { g.Released = true }); err != nil {
+		return err
+	}
+	if _, err := m.hold(ctx, imports.NoHold, name); err != nil {
+		return err
+	}
+	m.out.say("%s is served by Docket now.", name)
+	return m.drain(ctx, c)
 }
 
 // copyUntilSwitch copies and follows a group until the cluster sends its clients to
-// Docket, and then brings over what is left. Clients wait meanwhile.
-func (m *Crds) copyUntilSwitch(ctx context.Context, name string, copiers []*copier, copied *gate) error {
-	if err := reconcileAll(ctx, copiers, imports.Mirror); err != nil {
+// Docket, and then brings over what is left. Meanwhile clients wait.
+func (m *Crds) copyUntilSwitch(ctx context.Context, name string, c *copier, copied *gate) error {
+	if err := c.reconcile(ctx, imports.Mirror); err != nil {
 		return err
 	}
 	if err := m.state.save(ctx); err != nil {
 		return err
 	}
 	copied.done()
-	followCtx, stop := context.WithCancel(ctx)
-	defer stop()
-	mode := imports.Tail // Without a hold clients write as soon as there is the switch.
+	mode := imports.Tail // Without a hold clients write as soon as the group is switched.
 	if m.state.group(name).Held {
 		mode = imports.Mirror
 	}
-	following, followCtx := errgroup.WithContext(followCtx)
-	for _, c := range copiers {
-		following.Go(func() error { return describe(c.kind, c.keepFollowing(followCtx, mode)) })
-	}
-	// The end of following, by an error, ends the wait too.
-	err := m.waitForSwitch(followCtx, name, copied)
-	stop()
-	if err := errors.Join(following.Wait(), ignoreEnd(ctx, err)); err != nil {
-		return err
-	}
-	return reconcileAll(ctx, copiers, mode)
-}
-
-// ignoreEnd drops errors that only say that a part of the work was told to end.
-func ignoreEnd(ctx context.Context, err error) error {
-	if ctx.Err() == nil && errors.Is(err, context.Canceled) {
-		return nil
-	}
-	return err
+	return c.followWhile(ctx, mode, func(ctx context.Context) error { return m.waitForSwitch(ctx, name, copied) })
 }
 
 // waitForSwitch returns when a group is served by Docket. With Options.Switch it sees
@@ -305,46 +289,16 @@ func (m *Crds) waitForSwitch(ctx context.Context, name string, copied *gate) err
 // control plane that saw it late, and from writes that were under way. It takes the
 // real version away from the CRDs, so that nothing more can come: that also ends the
 // watches that clients still had there.
-func (m *Crds) drain(ctx context.Context, copiers []*copier) error {
-	followCtx, stop := context.WithCancel(ctx)
-	defer stop()
-	following, followCtx := errgroup.WithContext(followCtx)
-	for _, c := range copiers {
-		following.Go(func() error { return describe(c.kind, c.keepFollowing(followCtx, imports.Tail)) })
-	}
-	err := m.retry.sleep(followCtx, m.options.Settle)
-	for _, c := range copiers {
-		if err == nil {
-			err = m.crds.setServed(followCtx, c.kind, false)
+func (m *Crds) drain(ctx context.Context, c *copier) error {
+	return c.followWhile(ctx, imports.Tail, func(ctx context.Context) error {
+		if err := m.retry.sleep(ctx, m.options.Settle); err != nil {
+			return err
 		}
-	}
-	if err == nil {
-		err = m.retry.sleep(followCtx, m.options.Settle)
-	}
-	stop()
-	if err := errors.Join(following.Wait(), ignoreEnd(ctx, err)); err != nil {
-		return err
-	}
-	return reconcileAll(ctx, copiers, imports.Tail)
-}
-
-func (m *Crds) copiers(kinds []registry.Kind, from source, to destination) []*copier {
-	var copiers []*copier
-	for _, kind := range kinds {
-		copiers = append(copiers, &copier{
-			kind: kind, from: from, to: to, tally: m.tally, clock: m.options.Clock,
-			checkpoint: &Checkpoint{m.state, kind.GroupResource().String()},
-		})
-	}
-	return copiers
-}
-
-func reconcileAll(ctx context.Context, copiers []*copier, mode imports.Mode) error {
-	group, ctx := errgroup.WithContext(ctx)
-	for _, c := range copiers {
-		group.Go(func() error { return describe(c.kind, c.reconcile(ctx, mode)) })
-	}
-	return group.Wait()
+		if err := m.setServed(ctx, c.kinds, false); err != nil {
+			return err
+		}
+		return m.retry.sleep(ctx, m.options.Settle)
+	})
 }
 
 // gate opens when a number of parts have come to it.

@@ -7,20 +7,21 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/docket-project/docket/internal/registry"
 )
 
-// Difference is a report that the two sides don't have alike.
+// Difference says how a report differs between the two sides.
 type Difference string
 
-// The kinds of differences. All but the first three are what clients may do at the
-// destination after the switch.
+// The differences. All but the first three are what clients may do after the switch.
 const (
 	// Missing: the destination lacks it.
 	Missing Difference = "missing"
-	// Differs: its content is another.
+	// Differs: its content is different.
 	Differs Difference = "differs"
 	// Extra: only the destination has it.
 	Extra Difference = "extra"
@@ -28,24 +29,46 @@ const (
 	ChangedSince Difference = "changed by clients since"
 	DeletedSince Difference = "deleted by clients since"
 	CreatedSince Difference = "created by clients since"
-	// DeletedAtSource: it was imported, is as it was, and not at the source any more.
+	// DeletedAtSource: it was imported, is unchanged, and no longer at the source.
 	DeletedAtSource Difference = "deleted at the source since"
 )
 
-// explained says that a difference is none that the migration made.
+// explained reports whether clients made a difference, and not the migration.
 func (d Difference) explained() bool { return d != Missing && d != Differs && d != Extra }
 
 // Verification is the result of comparing two sides.
 type Verification struct {
-	// Source and Destination are the numbers of reports, Equal of those with the same
+	// Source and Destination are the numbers of reports; Equal of them have the same
 	// content.
 	Source, Destination, Equal int
-	// Counts of the differences, and the reports where they need an explanation.
+	// Counts are the numbers of differences, and Listed names the reports with an
+	// unexplained one.
 	Counts map[Difference]int
 	Listed []string
 }
 
-// OK says that nothing is missing, wrong or too much.
+// add adds the outcome of comparing one report; found is empty if its content is the same.
+func (v *Verification) add(kind registry.Kind, p pair, found Difference) {
+	if p.from != nil {
+		v.Source++
+	}
+	if p.to != nil {
+		v.Destination++
+	}
+	if found == "" {
+		v.Equal++
+		return
+	}
+	if v.Counts == nil {
+		v.Counts = map[Difference]int{}
+	}
+	v.Counts[found]++
+	if !found.explained() {
+		v.Listed = append(v.Listed, fmt.Sprintf("%s %s: %s", kind.Resource, p.either().key(), found))
+	}
+}
+
+// OK reports whether there are only differences that clients made.
 func (v *Verification) OK() bool { return len(v.Listed) == 0 }
 
 func (v *Verification) print(w io.Writer) {
@@ -58,101 +81,77 @@ func (v *Verification) print(w io.Writer) {
 	printList(w, "Differences", v.Listed)
 }
 
-// verifier compares the two sides of a kind, report by report.
-type verifier struct {
-	kind registry.Kind
-	from source
-	to   destination
-	// switched says that clients work with the destination, and known is the revision
-	// of the source up to which everything was imported then.
-	switched bool
-	known    uint64
-	retry    *retrier
-}
-
 const (
-	// looks is how often a report is compared that differs: it may be changing.
-	looks     = 6
-	lookPause = 500 * time.Millisecond
+	// recheckAttempts is how often a report that differs is compared again: it may be
+	// changing just now.
+	recheckAttempts = 6
+	recheckPause    = 500 * time.Millisecond
 )
 
-// run adds what it finds to v.
-func (c *verifier) run(ctx context.Context, v *Verification) error {
-	for pair, err := range join(c.from.list(ctx, c.kind, true, nil), c.to.list(ctx, c.kind, true)) {
-		if err != nil {
-			return err
+// verify compares the two sides report by report, and adds what it finds to v. It imports
+// nothing. switched says that clients work with the destination.
+func (c *copier) verify(ctx context.Context, v *Verification, switched bool) error {
+	for _, kind := range c.kinds {
+		compare := &comparison{copier: c, kind: kind, switched: switched}
+		for p, err := range c.pairs(ctx, kind, true, true, nil) {
+			var found Difference
+			if err == nil {
+				found, err = compare.settled(ctx, p)
+			}
+			if err != nil {
+				return describe(kind, fmt.Errorf("verify: %w", err))
+			}
+			v.add(kind, p, found)
 		}
-		from, to := pair[0], pair[1]
-		if from != nil {
-			v.Source++
-		}
-		if to != nil {
-			v.Destination++
-		}
-		difference, err := c.compare(from, to)
-		if err == nil && difference != "" && !difference.explained() {
-			difference, err = c.lookAgain(ctx, from, to)
-		}
-		switch {
-		case err != nil:
-			return err
-		case difference == "":
-			v.Equal++
-			continue
-		case !difference.explained():
-			v.Listed = append(v.Listed, fmt.Sprintf("%s %s: %s", c.kind.Resource, first(from, to).key(), difference))
-		}
-		v.Counts[difference]++
 	}
 	return nil
 }
 
-func first(a, b *entry) *entry {
-	if a != nil {
-		return a
-	}
-	return b
+// comparison compares reports of a kind.
+type comparison struct {
+	*copier
+
+	kind     registry.Kind
+	switched bool
 }
 
-// lookAgain compares a report again, some times: the lists are of different moments.
-func (c *verifier) lookAgain(ctx context.Context, from, to *entry) (Difference, error) {
-	at := first(from, to)
-	for range looks {
-		if err := c.retry.sleep(ctx, lookPause); err != nil {
+// settled returns how two reports differ. One that has no explanation is read again some
+// times, because the lists are of different moments.
+func (c *comparison) settled(ctx context.Context, p pair) (Difference, error) {
+	at := p.either()
+	for attempt := 0; ; attempt++ {
+		found, err := c.difference(p)
+		if err != nil || found == "" || found.explained() || attempt == recheckAttempts {
+			return found, err
+		}
+		if err := c.to.retry.sleep(ctx, recheckPause); err != nil {
 			return "", err
 		}
-		from, err := c.from.get(ctx, c.kind, at.namespace, at.name)
-		if err != nil {
+		if p.from, err = c.from.get(ctx, c.kind, at.namespace, at.name); err != nil {
 			return "", err
 		}
-		to, err := c.to.get(ctx, c.kind, at.namespace, at.name)
-		if err != nil {
+		if p.to, err = c.to.get(ctx, c.kind, at.namespace, at.name); err != nil {
 			return "", err
-		}
-		difference, err := c.compare(from, to)
-		if err != nil || difference == "" || difference.explained() {
-			return difference, err
 		}
 	}
-	return c.compare(from, to)
 }
 
-// compare returns how two reports differ; "" if they don't.
-func (c *verifier) compare(from, to *entry) (Difference, error) {
+// difference returns how two reports differ; empty if they don't.
+func (c *comparison) difference(p pair) (Difference, error) {
 	switch {
-	case from == nil && to == nil:
+	case p.from == nil && p.to == nil:
 		return "", nil
-	case to == nil && c.switched && from.version != 0 && from.version <= c.known:
+	case p.to == nil && c.switched && p.from.version != 0 && p.from.version <= c.state.imported(c.kind):
 		return DeletedSince, nil
-	case to == nil:
+	case p.to == nil:
 		return Missing, nil
 	}
-	here, err := to.fingerprint(c.kind, c.to.scope(), nil)
+	have, err := p.to.fingerprint(c.kind, c.to.scope, nil)
 	if err != nil {
-		return "", fmt.Errorf("%s: %w", to.key(), err)
+		return "", fmt.Errorf("%s: %w", p.to.key(), err)
 	}
-	touched := !to.marked || to.mark.Fingerprint != here
-	if from == nil {
+	touched := !p.to.marked || p.to.mark.Fingerprint != have
+	if p.from == nil {
 		switch {
 		case c.switched && touched:
 			return CreatedSince, nil
@@ -161,12 +160,12 @@ func (c *verifier) compare(from, to *entry) (Difference, error) {
 		}
 		return Extra, nil
 	}
-	there, err := from.fingerprint(c.kind, c.to.scope(), to)
+	want, err := p.from.fingerprint(c.kind, c.to.scope, p.to)
 	if err != nil {
-		return "", fmt.Errorf("%s: %w", from.key(), err)
+		return "", fmt.Errorf("%s: %w", p.from.key(), err)
 	}
 	switch {
-	case here == there:
+	case have == want:
 		return "", nil
 	case c.switched && touched:
 		return ChangedSince, nil
@@ -174,8 +173,8 @@ func (c *verifier) compare(from, to *entry) (Difference, error) {
 	return Differs, nil
 }
 
-// Verify compares the two sides without writing any report. It returns an error when
-// they differ by anything that clients did not do since the switch.
+// Verify compares the two sides without writing any report. It returns an error if they
+// differ by anything that clients have not done since the switch.
 func (m *Crds) Verify(ctx context.Context) error {
 	state, known, err := loadState(ctx, m.kube, m.options.Namespace, m.retry)
 	if err != nil {
@@ -193,24 +192,17 @@ func (m *Crds) Verify(ctx context.Context) error {
 	if err := m.addVersions(ctx, kinds); err != nil {
 		return err
 	}
-	if err := m.verify(ctx, kinds); err != nil || !m.state.allDone() {
+	if err := m.verify(ctx, found); err != nil || !m.state.allDone() {
 		return err
 	}
 	return m.removeVersions(ctx, kinds)
 }
 
-func (m *Crds) verify(ctx context.Context, kinds []registry.Kind) error {
-	v := Verification{Counts: map[Difference]int{}}
-	for _, kind := range kinds {
-		c := &verifier{kind: kind, from: m.inCluster, to: docketServer{m.inDocket}, retry: m.retry}
-		if m.state.direction() == ToCluster {
-			c.from, c.to = m.inDocket, newCluster(m.inCluster)
-		}
-		if c.switched = m.state.group(kind.GroupVersionKind.Group).Released; c.switched {
-			c.known = (&Checkpoint{m.state, kind.GroupResource().String()}).number()
-		}
-		if err := c.run(ctx, &v); err != nil {
-			return describe(kind, fmt.Errorf("verify: %w", err))
+func (m *Crds) verify(ctx context.Context, found map[string][]registry.Kind) error {
+	var v Verification
+	for _, group := range slices.Sorted(maps.Keys(found)) {
+		if err := m.copier(found[group]).verify(ctx, &v, m.state.group(group).Released); err != nil {
+			return err
 		}
 	}
 	v.print(m.options.Out)

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/docket-project/docket/internal/imports"
+	"github.com/docket-project/docket/internal/registry"
 )
 
 // TestVerifier finds each kind of difference, and tells which of them clients made.
@@ -17,7 +18,7 @@ func TestVerifier(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		switched bool
-		known    uint64
+		imported uint64
 		// change the destination, which was imported from the source.
 		change func(t *testing.T, place Place)
 		want   Difference
@@ -42,12 +43,11 @@ func TestVerifier(t *testing.T) {
 				importInto(t, place, imports.Request{Mode: imports.Mirror, Items: []imports.Item{item}})
 			}
 			c.change(t, place)
-			v := Verification{Counts: map[Difference]int{}}
-			check := &verifier{
-				kind: kind, from: localSource{newLocal(source.Storage, testRetrier())}, to: newLocal(place.Storage, testRetrier()),
-				switched: c.switched, known: c.known, retry: testRetrier(),
-			}
-			if err := check.run(t.Context(), &v); err != nil {
+			state := newState()
+			state.setCheckpoint(kind, fmt.Sprint(c.imported))
+			sides := &copier{kinds: []registry.Kind{kind}, from: source, to: place.destination(testRetrier()), state: state}
+			var v Verification
+			if err := sides.verify(t.Context(), &v, c.switched); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(map[Difference]int{c.want: 1}, v.Counts); diff != "" || v.OK() != c.want.explained() {
