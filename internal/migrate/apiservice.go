@@ -19,11 +19,11 @@ import (
 	"github.com/docket-project/docket/internal/registry"
 )
 
-// automanaged is the label of APIServices that kube-apiserver makes for CRDs, and
-// changes back when somebody else changes them.
+// automanaged is the label of APIServices that kube-apiserver creates for CRDs. It reverts
+// changes of theirs.
 const automanaged = "kube-aggregator.kubernetes.io/automanaged"
 
-// apiServices says who serves a group in the cluster.
+// apiServices reads and changes which server serves a group in the cluster.
 type apiServices struct {
 	client dynamic.ResourceInterface
 	retry  *retrier
@@ -35,7 +35,8 @@ func newAPIServices(client dynamic.Interface, retry *retrier) *apiServices {
 	}), retry}
 }
 
-// apiServiceName of the version of a group that Docket serves.
+// apiServiceName returns the name of the APIService for the version of a group that Docket
+// serves.
 func apiServiceName(group string) string { return versionOf(group) + "." + group }
 
 func versionOf(group string) string {
@@ -47,9 +48,9 @@ func versionOf(group string) string {
 	return ""
 }
 
-// serving is who serves a group.
+// serving says which server serves a group.
 type serving struct {
-	// extension says that it is a service, such as Docket, and not the cluster itself.
+	// extension reports whether it is a Service, such as Docket, and not the cluster itself.
 	extension bool
 	available bool
 	// why it is not available.
@@ -87,15 +88,15 @@ func servingOf(object *unstructured.Unstructured) serving {
 		s.available = condition["status"] == "True"
 		s.why = fmt.Sprintf("%v: %v", condition["reason"], condition["message"])
 		if s.extension && condition["reason"] == "Local" {
-			// The condition is that of before.
+			// The condition is from before the switch.
 			s.available, s.why = false, ""
 		}
 	}
 	return s
 }
 
-// put makes an APIService as desired: in one step when it is there, so that the group
-// is always served by somebody.
+// put creates or updates an APIService. An update is one request, so that the group is
+// always served.
 func (a *apiServices) put(ctx context.Context, desired *unstructured.Unstructured) error {
 	err := a.retry.do(ctx, "change APIServices", func() error {
 		now, err := a.client.Get(ctx, desired.GetName(), metav1.GetOptions{})
@@ -124,10 +125,10 @@ func (a *apiServices) put(ctx context.Context, desired *unstructured.Unstructure
 	return nil
 }
 
-// makeLocal gives a group back to the cluster. The APIService becomes the one that
-// kube-apiserver makes for a CRD; it looks after it from then on.
+// makeLocal gives a group back to the cluster. The APIService becomes what
+// kube-apiserver creates for a CRD, and kube-apiserver manages it from then on.
 func (a *apiServices) makeLocal(ctx context.Context, group string) error {
-	const groupPriority, versionPriority = 1000, 100 // As kube-apiserver's own for CRDs.
+	const groupPriority, versionPriority = 1000, 100 // What kube-apiserver uses for CRDs.
 	return a.put(ctx, &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService",
 		"metadata": map[string]any{"name": apiServiceName(group), "labels": map[string]any{automanaged: "true"}},
@@ -138,8 +139,8 @@ func (a *apiServices) makeLocal(ctx context.Context, group string) error {
 	}})
 }
 
-// ReadAPIServices reads the APIServices out of manifests, such as those that `docket
-// bootstrap` prints, as YAML or JSON.
+// ReadAPIServices reads the APIServices from manifests in YAML or JSON, such as the output
+// of `docket bootstrap`.
 func ReadAPIServices(manifests io.Reader) ([]*unstructured.Unstructured, error) {
 	const buffer = 4096
 	decoder := yaml.NewYAMLOrJSONDecoder(manifests, buffer)

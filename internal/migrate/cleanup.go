@@ -21,11 +21,11 @@ import (
 	"github.com/docket-project/docket/internal/registry"
 )
 
-// deleters is how many reports are deleted at once.
+// deleters is the number of reports that are deleted at once.
 const deleters = 16
 
-// DeleteFromCluster deletes the custom resources of a migration into Docket that is
-// done, after it has verified once more.
+// DeleteFromCluster deletes the custom resources of a finished migration into Docket, after
+// verifying once more.
 func (m *Crds) DeleteFromCluster(ctx context.Context) error {
 	state, _, err := loadState(ctx, m.kube, m.options.Namespace, m.retry)
 	if err != nil {
@@ -33,7 +33,7 @@ func (m *Crds) DeleteFromCluster(ctx context.Context) error {
 	}
 	m.state = state
 	if !state.allDone() || state.direction() != ToDocket {
-		return errors.New("there is no migration into Docket that is done: reports are deleted from the cluster only after one")
+		return errors.New("there is no finished migration into Docket: reports are deleted from the cluster only after one")
 	}
 	found, err := m.find(ctx)
 	if err != nil {
@@ -45,7 +45,7 @@ func (m *Crds) DeleteFromCluster(ctx context.Context) error {
 			return err
 		}
 		if !serving.extension || !state.group(group).Done {
-			return fmt.Errorf("%s is not served by Docket, or its migration is not done: its reports in the cluster are the only ones", group)
+			return fmt.Errorf("%s is not served by Docket, or its migration is not done: its reports exist only in the cluster", group)
 		}
 	}
 	kinds := all(found)
@@ -72,12 +72,12 @@ func (m *Crds) DeleteFromCluster(ctx context.Context) error {
 	stopBar()
 	m.out.say("Deleted %d reports from the cluster.", deleted)
 	if known {
-		m.out.say("The file of etcd has %s. The space is free for other objects at its next compaction (5 minutes), and on disk after `etcdctl defrag`.", before)
+		m.out.say("etcd's database file has %s. The space is free for other objects after its next compaction (5 minutes), and on disk after `etcdctl defrag`.", before)
 	}
-	return m.removeVersions(ctx, kinds)
+	return m.crds.removeVersions(ctx, kinds)
 }
 
-// deleteKind deletes the custom resources of a kind that still are what was verified.
+// deleteKind deletes the custom resources of a kind.
 func (m *Crds) deleteKind(ctx context.Context, kind registry.Kind) (int, error) {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(deleters)
@@ -95,8 +95,8 @@ func (m *Crds) deleteKind(ctx context.Context, kind registry.Kind) (int, error) 
 	return n, group.Wait()
 }
 
-// deleteOne deletes a custom resource. Nobody sees to its finalizers any more: whoever
-// put them there sees to those of the report in Docket.
+// deleteOne deletes a custom resource despite its finalizers: the controllers that added them
+// handle the report in Docket.
 func (m *Crds) deleteOne(ctx context.Context, kind registry.Kind, e *entry) error {
 	return m.retry.do(ctx, "delete "+kind.Resource, func() error {
 		path := m.inCluster.path(kind, e.namespace, e.name)
@@ -119,11 +119,11 @@ func (m *Crds) deleteOne(ctx context.Context, kind registry.Kind, e *entry) erro
 	})
 }
 
-// etcdBytes returns what the API server says about the size of its storage.
+// etcdBytes returns the size of etcd as the API server's metrics show it.
 func (m *Crds) etcdBytes(ctx context.Context) (string, bool) {
 	data, err := m.raw.Get().AbsPath("/metrics").DoRaw(ctx)
 	if err != nil {
-		return "", false // Not everybody may read metrics, and nothing depends on it.
+		return "", false // It is only shown, and not every user may read metrics.
 	}
 	lines := bufio.NewScanner(bytes.NewReader(data))
 	const longest = 1 << 20
@@ -141,9 +141,8 @@ func (m *Crds) etcdBytes(ctx context.Context) (string, bool) {
 	return "", false
 }
 
-// Abort ends a migration: Docket serves all requests again, the version for the
-// migration goes from the CRDs, and its state is forgotten. Reports stay where they
-// are, on both sides.
+// Abort ends a migration: Docket serves all requests again, and the version for the migration
+// and its state are removed. Reports stay where they are, on both sides.
 func (m *Crds) Abort(ctx context.Context) error {
 	state, _, err := loadState(ctx, m.kube, m.options.Namespace, m.retry)
 	if err != nil {
@@ -151,7 +150,7 @@ func (m *Crds) Abort(ctx context.Context) error {
 	}
 	m.state = state
 	if state.allDone() && state.direction() == ToDocket {
-		return errors.New("the migration is done; --to-cluster brings the reports back")
+		return errors.New("the migration is done; --to-cluster moves the reports back")
 	}
 	for _, group := range m.options.Groups {
 		serving, err := m.services.of(ctx, group)
@@ -159,7 +158,7 @@ func (m *Crds) Abort(ctx context.Context) error {
 			return err
 		}
 		if g := state.group(group); serving.extension && g.Held && !g.Released {
-			return fmt.Errorf("%s is switched to Docket, which does not have all of its reports yet: finish the migration, "+
+			return fmt.Errorf("%s is served by Docket, which does not have all of its reports yet: finish the migration, "+
 				"or give the group back to the cluster first by deleting APIService %s", group, apiServiceName(group))
 		}
 		kinds, err := m.withCRD(ctx, group)
@@ -167,11 +166,11 @@ func (m *Crds) Abort(ctx context.Context) error {
 			return err
 		}
 		if !serving.extension || state.direction() == ToCluster {
-			if err := m.setServed(ctx, kinds, !serving.extension); err != nil {
+			if err := m.crds.setServed(ctx, kinds, !serving.extension); err != nil {
 				return err
 			}
 		}
-		if err := m.removeVersions(ctx, kinds); err != nil {
+		if err := m.crds.removeVersions(ctx, kinds); err != nil {
 			return err
 		}
 		if _, err := m.hold(ctx, imports.NoHold, group); err != nil {
@@ -181,6 +180,6 @@ func (m *Crds) Abort(ctx context.Context) error {
 	if err := state.remove(ctx); err != nil {
 		return err
 	}
-	m.out.say("The migration is ended. Reports stay where they are.")
+	m.out.say("The migration was aborted. Reports stay where they are.")
 	return nil
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/docket-project/docket/internal/registry"
 )
 
-// copier brings the reports of some kinds from one side to the other, in any direction.
+// copier copies the reports of some kinds from one side to the other, in any direction.
 type copier struct {
 	kinds []registry.Kind
 	from  reader
@@ -52,7 +52,7 @@ func (c *copier) reconcileKind(ctx context.Context, kind registry.Kind, mode imp
 		if err != nil {
 			return err
 		}
-		if err := c.bring(ctx, b, p, imported); err != nil {
+		if err := c.importPair(ctx, b, p, imported); err != nil {
 			return err
 		}
 	}
@@ -63,14 +63,14 @@ func (c *copier) reconcileKind(ctx context.Context, kind registry.Kind, mode imp
 	return nil
 }
 
-// bring imports what the destination lacks of a report. imported is the checkpoint of the
-// kind; 0 before the first one.
-func (c *copier) bring(ctx context.Context, b *batch, p pair, imported uint64) error {
+// importPair imports a report that differs. imported is the checkpoint of the kind; 0 before the
+// first one.
+func (c *copier) importPair(ctx context.Context, b *batch, p pair, imported uint64) error {
 	// Clients write to the destination, and had these reports before.
 	tailing := b.mode == imports.Tail && imported != 0
 	switch {
 	case p.from == nil && (b.mode == imports.Mirror || b.mode == imports.Replace):
-		// Nobody else writes to the destination: what isn't at the source was deleted there.
+		// Only the migration writes to the destination: the source has deleted the report.
 		return b.add(ctx, queued{item: p.to.deletion(b.kind, 0)})
 	case p.from == nil:
 		return nil
@@ -92,8 +92,8 @@ func (c *copier) bring(ctx context.Context, b *batch, p pair, imported uint64) e
 	return b.add(ctx, q)
 }
 
-// same reports whether the mark of the report at the destination says that this very
-// state of it was imported.
+// same reports whether the mark at the destination shows that this state of the report was
+// imported.
 func (c *copier) same(p pair) bool {
 	return p.to != nil && p.to.marked && p.from.version != 0 && p.to.mark.Version == p.from.version &&
 		(c.to.scope == imports.Portable || p.to.uid == p.from.uid)

@@ -77,7 +77,7 @@ func (c Copy) retrier() *retrier {
 	if c.Clock == nil {
 		c.Clock = clock.RealClock{}
 	}
-	return &retrier{clock: c.Clock, tell: (&printer{out: c.Out, err: c.Err, clock: c.Clock}).trouble}
+	return &retrier{clock: c.Clock, report: (&printer{out: c.Out, err: c.Err, clock: c.Clock}).trouble}
 }
 
 func (c Copy) run(ctx context.Context, from reader, to destination, mode imports.Mode) error {

@@ -18,7 +18,7 @@ import (
 	"github.com/docket-project/docket/internal/registry"
 )
 
-// crdAnnotation is on CRDs that have the version for the migration.
+// crdAnnotation is the annotation of CRDs that have the version for the migration.
 const crdAnnotation = "docket.dev/migration"
 
 // crds changes the CRDs of reports.
@@ -51,7 +51,7 @@ func (c *crds) get(ctx context.Context, kind registry.Kind) (crd *unstructured.U
 	return crd, nil
 }
 
-// versionsOf returns the versions of a CRD, by name.
+// versionsOf returns the versions of a CRD.
 func versionsOf(crd *unstructured.Unstructured) ([]map[string]any, error) {
 	list, _, err := unstructured.NestedSlice(crd.Object, "spec", "versions")
 	if err != nil {
@@ -66,16 +66,16 @@ func versionsOf(crd *unstructured.Unstructured) ([]map[string]any, error) {
 	return versions, nil
 }
 
-// hasVersion says whether a CRD has the version for the migration.
+// hasVersion reports whether a CRD has the version for the migration.
 func hasVersion(crd *unstructured.Unstructured) bool {
 	versions, err := versionsOf(crd)
 	return err == nil && slices.ContainsFunc(versions, func(v map[string]any) bool { return v["name"] == migrationVersion })
 }
 
-// checkCRD returns why the reports of a CRD can't be migrated, with the remedy.
+// checkCRD returns an error, with the remedy, if the reports of a CRD can't be migrated.
 func checkCRD(kind registry.Kind, crd *unstructured.Unstructured) error {
 	if strategy, _, _ := unstructured.NestedString(crd.Object, "spec", "conversion", "strategy"); strategy != "" && strategy != "None" {
-		return fmt.Errorf("CustomResourceDefinition %s converts its versions by %s, which the migration can't read past: set spec.conversion.strategy to None",
+		return fmt.Errorf("CustomResourceDefinition %s converts its versions with strategy %s, which the migration doesn't support: set spec.conversion.strategy to None",
 			crd.GetName(), strategy)
 	}
 	versions, err := versionsOf(crd)
@@ -95,44 +95,45 @@ func checkCRD(kind registry.Kind, crd *unstructured.Unstructured) error {
 	}
 	switch {
 	case !found:
-		return fmt.Errorf("CustomResourceDefinition %s has no version %s, the one that Docket serves", crd.GetName(), realVersion(kind))
+		return fmt.Errorf("CustomResourceDefinition %s has no version %s, which Docket serves", crd.GetName(), realVersion(kind))
 	case len(others) > 0:
-		return fmt.Errorf("CustomResourceDefinition %s also serves %s: clients of it would go on with etcd; move them to %s and set served: false there first",
+		return fmt.Errorf("CustomResourceDefinition %s also serves %s, whose clients would stay with etcd: move them to %s and set served: false for it first",
 			crd.GetName(), strings.Join(others, ", "), realVersion(kind))
 	}
 	return nil
 }
 
-// change changes a CRD; f says whether there is anything to change.
-func (c *crds) change(ctx context.Context, kind registry.Kind, f func(crd *unstructured.Unstructured) (bool, error)) error {
-	err := c.retry.do(ctx, "change CRDs", func() error {
-		crd, err := c.client.Get(ctx, crdName(kind), metav1.GetOptions{})
+// change changes the CRDs of kinds; f reports whether anything needs to change.
+func (c *crds) change(ctx context.Context, kinds []registry.Kind, f func(registry.Kind, *unstructured.Unstructured) (bool, error)) error {
+	for _, kind := range kinds {
+		err := c.retry.do(ctx, "change CRDs", func() error {
+			crd, err := c.client.Get(ctx, crdName(kind), metav1.GetOptions{})
+			if err != nil {
+				return err
+			}
+			needed, err := f(kind, crd)
+			if err != nil || !needed {
+				return err
+			}
+			_, err = c.client.Update(ctx, crd, metav1.UpdateOptions{FieldManager: fieldManager})
+			if apierrors.IsConflict(err) {
+				return errAgain
+			}
+			return err
+		})
 		if err != nil {
-			return err
+			return fmt.Errorf("change CustomResourceDefinition %s: %w", crdName(kind), explain(err, "the cluster"))
 		}
-		needed, err := f(crd)
-		if err != nil || !needed {
-			return err
-		}
-		_, err = c.client.Update(ctx, crd, metav1.UpdateOptions{FieldManager: fieldManager})
-		if apierrors.IsConflict(err) {
-			return errAgain
-		}
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("change CustomResourceDefinition %s: %w", crdName(kind), explain(err, "the cluster"))
 	}
 	return nil
 }
 
-// fieldManager is who the migration says it is.
+// fieldManager is the field manager of the migration's writes.
 const fieldManager = "docket-migrate"
 
-// addVersion adds the version for the migration. Its schema lets through what the
-// version of the stored objects accepted.
-func (c *crds) addVersion(ctx context.Context, kind registry.Kind) error {
-	return c.change(ctx, kind, func(crd *unstructured.Unstructured) (bool, error) {
+// addVersions adds the version for the migration. Its schema accepts whatever was stored.
+func (c *crds) addVersions(ctx context.Context, kinds []registry.Kind) error {
+	return c.change(ctx, kinds, func(kind registry.Kind, crd *unstructured.Unstructured) (bool, error) {
 		if err := checkCRD(kind, crd); err != nil || hasVersion(crd) {
 			return false, err
 		}
@@ -144,7 +145,7 @@ func (c *crds) addVersion(ctx context.Context, kind registry.Kind) error {
 			"name": migrationVersion, "served": true, "storage": false,
 			"schema": map[string]any{"openAPIV3Schema": map[string]any{
 				"type": "object", "x-kubernetes-preserve-unknown-fields": true,
-				"description": "For docket migrate; it goes when the migration is done.",
+				"description": "For docket migrate, which removes it when the migration is done.",
 			}},
 		})
 		annotations := crd.GetAnnotations()
@@ -157,9 +158,9 @@ func (c *crds) addVersion(ctx context.Context, kind registry.Kind) error {
 	})
 }
 
-// removeVersion removes the version for the migration.
-func (c *crds) removeVersion(ctx context.Context, kind registry.Kind) error {
-	return c.change(ctx, kind, func(crd *unstructured.Unstructured) (bool, error) {
+// removeVersions removes the version for the migration.
+func (c *crds) removeVersions(ctx context.Context, kinds []registry.Kind) error {
+	return c.change(ctx, kinds, func(_ registry.Kind, crd *unstructured.Unstructured) (bool, error) {
 		if !hasVersion(crd) {
 			return false, nil
 		}
@@ -178,9 +179,9 @@ func (c *crds) removeVersion(ctx context.Context, kind registry.Kind) error {
 	})
 }
 
-// setServed says whether the cluster serves the real version from the CRD.
-func (c *crds) setServed(ctx context.Context, kind registry.Kind, served bool) error {
-	return c.change(ctx, kind, func(crd *unstructured.Unstructured) (bool, error) {
+// setServed sets whether the cluster serves the real version from the CRDs.
+func (c *crds) setServed(ctx context.Context, kinds []registry.Kind, served bool) error {
+	return c.change(ctx, kinds, func(kind registry.Kind, crd *unstructured.Unstructured) (bool, error) {
 		list, _, err := unstructured.NestedSlice(crd.Object, "spec", "versions")
 		if err != nil {
 			return false, err

@@ -72,12 +72,12 @@ func TestCRDChanges(t *testing.T) {
 		{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}: "CustomResourceDefinitionList",
 	}, crd)
 	changes := newCRDs(client, testRetrier())
-	ctx := t.Context()
+	ctx, kinds := t.Context(), []registry.Kind{kind}
 	for range 2 { // The second time changes nothing.
-		if err := changes.addVersion(ctx, kind); err != nil {
+		if err := changes.addVersions(ctx, kinds); err != nil {
 			t.Fatal(err)
 		}
-		if err := changes.setServed(ctx, kind, false); err != nil {
+		if err := changes.setServed(ctx, kinds, false); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -89,10 +89,10 @@ func TestCRDChanges(t *testing.T) {
 	if err != nil || len(versions) != 2 || versions[0]["served"] != false || !hasVersion(now) || now.GetAnnotations()[crdAnnotation] == "" {
 		t.Errorf("changed to %v, %v", now.Object, err)
 	}
-	if err := changes.setServed(ctx, kind, true); err != nil {
+	if err := changes.setServed(ctx, kinds, true); err != nil {
 		t.Fatal(err)
 	}
-	if err := changes.removeVersion(ctx, kind); err != nil {
+	if err := changes.removeVersions(ctx, kinds); err != nil {
 		t.Fatal(err)
 	}
 	if now, err = changes.client.Get(ctx, crdName(kind), metav1.GetOptions{}); err != nil {

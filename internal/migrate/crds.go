@@ -28,41 +28,42 @@ import (
 
 // Options of a migration between the custom resources of a cluster and Docket.
 type Options struct {
-	// Cluster and Docket are how to reach the two.
+	// Cluster and Docket say how to reach the two.
 	Cluster, Docket *rest.Config
 	// Groups to migrate.
 	Groups []string
 	// Namespace of the ConfigMap with the state.
 	Namespace string
-	// Switch: the migration changes the APIServices itself. APIServices are those
-	// that point to Docket.
+	// Switch makes the migration change the APIServices itself, to APIServices if it is
+	// one into Docket.
 	Switch      bool
 	APIServices []*unstructured.Unstructured
-	// Overwrite allows to overwrite reports that the destination holds already and
-	// that came from no migration.
+	// Overwrite permits overwriting reports that the destination already has and that no
+	// migration imported.
 	Overwrite bool
-	// Settle is how long to wait until all parts of a control plane have seen a
-	// change; 0 is DefaultSettle.
+	// Settle is how long to wait until all parts of a control plane have seen a change; 0
+	// is DefaultSettle.
 	Settle time.Duration
-	// Out is for what is done, Err for progress.
+	// Out receives messages, Err progress.
 	Out, Err io.Writer
-	// Clock; the real one when nil.
+	// Clock is the real one if nil.
 	Clock clock.Clock
 }
 
-// DefaultSettle is more than the second in which servers of a healthy control plane
-// see changes of CRDs and APIServices.
+// DefaultSettle is longer than the second in which the servers of a healthy control plane
+// see changes to CRDs and APIServices.
 const DefaultSettle = 3 * time.Second
 
-// Crds migrates between the custom resources of a cluster and Docket. Make one with
-// NewCrds; its methods are not to be called at the same time.
+// Crds migrates between the custom resources of a cluster and Docket. Create one with
+// NewCrds. Not safe for concurrent use.
 type Crds struct {
 	options  Options
 	kube     kubernetes.Interface
 	raw      *rest.RESTClient
 	crds     *crds
 	services *apiServices
-	// inCluster are the custom resources, at the version for the migration.
+	// inCluster is the custom resources, at the version for the migration; inDocket is the
+	// reports in Docket.
 	inCluster *api
 	inDocket  *api
 	retry     *retrier
@@ -71,7 +72,7 @@ type Crds struct {
 	out       *printer
 }
 
-// NewCrds returns a migration that was not begun.
+// NewCrds returns a migration that has not started.
 func NewCrds(options Options) (*Crds, error) {
 	if options.Clock == nil {
 		options.Clock = clock.RealClock{}
@@ -83,14 +84,14 @@ func NewCrds(options Options) (*Crds, error) {
 		return nil, err
 	}
 	m := &Crds{options: options, tally: newTally(), out: &printer{out: options.Out, err: options.Err, clock: options.Clock}}
-	m.retry = &retrier{clock: options.Clock, tell: m.out.trouble}
-	limitless := rest.CopyConfig(options.Cluster)
-	limitless.QPS = -1
+	m.retry = &retrier{clock: options.Clock, report: m.out.trouble}
+	unlimited := rest.CopyConfig(options.Cluster)
+	unlimited.QPS = -1
 	var err error
-	if m.kube, err = kubernetes.NewForConfig(limitless); err != nil {
+	if m.kube, err = kubernetes.NewForConfig(unlimited); err != nil {
 		return nil, err
 	}
-	dynamicClient, err := dynamic.NewForConfig(limitless)
+	dynamicClient, err := dynamic.NewForConfig(unlimited)
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +134,8 @@ func (m *Crds) withCRD(ctx context.Context, group string) ([]registry.Kind, erro
 	return found, nil
 }
 
-// find leaves only groups that have CRDs, and checks that Docket serves them.
+// find returns the kinds of each group that have CRDs, drops groups without any, and checks
+// that Docket serves the rest.
 func (m *Crds) find(ctx context.Context) (map[string][]registry.Kind, error) {
 	found := map[string][]registry.Kind{}
 	var missing []string
@@ -152,7 +154,7 @@ func (m *Crds) find(ctx context.Context) (map[string][]registry.Kind, error) {
 		}
 	}
 	if len(found) == 0 {
-		return nil, fmt.Errorf("the cluster has no CustomResourceDefinitions of %s: apply those of your policy engine first, "+
+		return nil, fmt.Errorf("the cluster has no CustomResourceDefinitions of %s: apply your policy engine's first, "+
 			"or choose other groups with --api-groups", strings.Join(missing, ", "))
 	}
 	if len(missing) > 0 {
@@ -162,7 +164,7 @@ func (m *Crds) find(ctx context.Context) (map[string][]registry.Kind, error) {
 	return found, nil
 }
 
-// copier returns what copies kinds in the direction of the migration.
+// copier returns a copier of kinds in the direction of the migration.
 func (m *Crds) copier(kinds []registry.Kind) *copier {
 	c := &copier{kinds: kinds, from: m.inCluster, to: docketServer(m.inDocket), state: m.state, tally: m.tally}
 	if m.state.direction() == ToCluster {
@@ -177,19 +179,17 @@ func (m *Crds) servedByDocket(ctx context.Context, group string) error {
 	})
 	switch {
 	case apierrors.IsNotFound(err):
-		return fmt.Errorf("the server does not serve %s: is --server a Docket, and does its --api-groups name the group?", group)
+		return fmt.Errorf("the server does not serve %s: check that --server is Docket, and that its --api-groups includes the group", group)
 	case err != nil:
 		return fmt.Errorf("ask Docket: %w", explain(err, "Docket"))
 	}
 	return nil
 }
 
-// addVersions makes the custom resources readable at the version for the migration.
+// addVersions adds the version for the migration, and waits until it is served.
 func (m *Crds) addVersions(ctx context.Context, kinds []registry.Kind) error {
-	for _, kind := range kinds {
-		if err := m.crds.addVersion(ctx, kind); err != nil {
-			return err
-		}
+	if err := m.crds.addVersions(ctx, kinds); err != nil {
+		return err
 	}
 	for _, kind := range kinds {
 		if err := m.waitServed(ctx, kind); err != nil {
@@ -210,53 +210,33 @@ func (m *Crds) waitServed(ctx context.Context, kind registry.Kind) error {
 	})
 }
 
-// setServed makes the cluster serve the real version of kinds from their CRDs, or not.
-func (m *Crds) setServed(ctx context.Context, kinds []registry.Kind, served bool) error {
-	for _, kind := range kinds {
-		if err := m.crds.setServed(ctx, kind, served); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// removeVersions takes the version for the migration away again.
-func (m *Crds) removeVersions(ctx context.Context, kinds []registry.Kind) error {
-	for _, kind := range kinds {
-		if err := m.crds.removeVersion(ctx, kind); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// hold sets what Docket does with requests for groups. ok is false when its database
-// knows no holds.
+// hold sets what Docket does with requests for groups. ok is false if its database doesn't
+// support holds.
 func (m *Crds) hold(ctx context.Context, hold imports.Hold, groups ...string) (ok bool, err error) {
 	err = m.inDocket.post(ctx, imports.HoldPath, imports.HoldRequest{Groups: groups, Hold: hold}, &imports.HoldRequest{})
 	if isNotImplemented(err) {
 		return false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("hold requests back: %w", explain(err, "Docket"))
+		return false, fmt.Errorf("hold requests: %w", explain(err, "Docket"))
 	}
 	return true, nil
 }
 
-// raiseFloor makes Docket's revisions higher than those of a store.
+// raiseFloor moves Docket's resource versions above those of another store.
 func (m *Crds) raiseFloor(ctx context.Context, request imports.FloorRequest) error {
 	var response imports.FloorResponse
 	err := m.inDocket.post(ctx, imports.FloorPath, request, &response)
 	switch {
 	case isNotImplemented(err):
-		m.out.say("Docket keeps its reports in etcd, whose revisions can't be moved, and holds no requests back: " +
-			"restart clients that watch reports after the switch.")
+		m.out.say("Docket keeps its reports in etcd, whose revisions can't be moved, and doesn't hold requests: " +
+			"after the switch, restart clients that watch reports.")
 		return nil
 	case err != nil:
 		return fmt.Errorf("raise the resource versions of Docket: %w", explain(err, "Docket"))
 	}
 	if response.Raised {
-		m.out.say("Docket's resource versions go on from %d: clients that come with older ones list again.", response.Revision)
+		m.out.say("Docket's resource versions continue from %d: clients with older ones list again.", response.Revision)
 	}
 	return nil
 }
@@ -296,13 +276,13 @@ func (p *printer) say(format string, args ...any) {
 	fmt.Fprintf(p.out, format+"\n", args...)
 }
 
-// trouble tells what is retried, at most every few seconds.
+// trouble reports what is retried, at most every few seconds.
 func (p *printer) trouble(what string, err error) {
 	const interval = 5 * time.Second
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if text := what + err.Error(); text != p.lastWas || p.clock.Since(p.told) >= interval {
 		p.told, p.lastWas = p.clock.Now(), text
-		fmt.Fprintf(p.err, "%s: %v; trying again\n", what, err)
+		fmt.Fprintf(p.err, "%s: %v; retrying\n", what, err)
 	}
 }

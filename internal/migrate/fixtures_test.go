@@ -57,7 +57,7 @@ func opened(t *testing.T, url string) Place {
 }
 
 func testRetrier() *retrier {
-	return &retrier{clock: clock.RealClock{}, tell: func(string, error) {}}
+	return &retrier{clock: clock.RealClock{}, report: func(string, error) {}}
 }
 
 // made returns the i-th made-up report of any kind, as an API server would have

@@ -95,7 +95,7 @@ func (s tableReader) get(ctx context.Context, kind registry.Kind, namespace, nam
 	return rowEntry(row)
 }
 
-// rowEntry returns the entry of a row. Its namespace and name are those of the columns. It
+// rowEntry returns the entry of a row. Its namespace and name come from the columns. It
 // has no resource version, because reports-server gives several reports the same one.
 func rowEntry(row reportsserver.Report) (*entry, error) {
 	var object map[string]json.RawMessage

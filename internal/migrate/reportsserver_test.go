@@ -51,7 +51,7 @@ func run(t *testing.T, conn *pgx.Conn, sql string, args ...any) {
 }
 
 // insert writes the i-th report into its table, in the form of reports-server, and
-// returns what it is to be in Docket.
+// returns what Docket should have.
 func insert(t *testing.T, conn *pgx.Conn, i int, cluster string) (key, content string) {
 	t.Helper()
 	kind, object := made(t, i)

@@ -16,17 +16,17 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// errAgain asks for another try at once.
+// errAgain asks for another attempt at once.
 var errAgain = errors.New("try again")
 
-// retrier does things again that may work later, for as long as the context allows.
+// retrier retries what may succeed later, until the context ends.
 type retrier struct {
 	clock clock.Clock
-	// tell is told what is retried, and why.
-	tell func(what string, err error)
+	// report receives what is retried, and why.
+	report func(what string, err error)
 }
 
-// do calls f until it succeeds or fails for good.
+// do calls f until it succeeds or fails with a permanent error.
 func (r *retrier) do(ctx context.Context, what string, f func() error) error {
 	backoff := wait.Backoff{Duration: 100 * time.Millisecond, Factor: 2, Jitter: 0.2, Steps: 7, Cap: 5 * time.Second}
 	for {
@@ -45,14 +45,14 @@ func (r *retrier) do(ctx context.Context, what string, f func() error) error {
 		if seconds, ok := apierrors.SuggestsClientDelay(err); ok {
 			pause = max(pause, time.Duration(seconds)*time.Second)
 		}
-		r.tell(what, err)
+		r.report(what, err)
 		if err := r.sleep(ctx, pause); err != nil {
 			return err
 		}
 	}
 }
 
-// sleep waits, and returns an error if the context ends before.
+// sleep waits, and returns an error if the context ends first.
 func (r *retrier) sleep(ctx context.Context, d time.Duration) error {
 	timer := r.clock.NewTimer(d)
 	defer timer.Stop()
@@ -64,7 +64,7 @@ func (r *retrier) sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// until calls f every now and then until it says that it is done.
+// until polls f until it is done.
 func (r *retrier) until(ctx context.Context, what string, f func() (done bool, err error)) error {
 	for {
 		var done bool
@@ -81,31 +81,31 @@ func (r *retrier) until(ctx context.Context, what string, f func() (done bool, e
 	}
 }
 
-// pollInterval is how often something is looked at that can't be watched.
+// pollInterval is how often f is called by until.
 const pollInterval = 200 * time.Millisecond
 
 // saveInterval is how often checkpoints are saved.
 const saveInterval = time.Second
 
-// transient says that an error may go away by itself.
+// transient reports whether an error may go away by itself.
 func transient(err error) bool {
 	var status apierrors.APIStatus
 	if errors.As(err, &status) {
 		code := status.Status().Code
 		return code == http.StatusTooManyRequests || code >= http.StatusInternalServerError && code != http.StatusNotImplemented
 	}
-	// What never became an answer: connection refused, reset, timed out.
+	// There was no response: connection refused, reset, timed out.
 	var network *url.Error
 	return errors.As(err, &network)
 }
 
-// explain adds to an error of an API server what can be done about it.
+// explain adds the remedy to an error of an API server.
 func explain(err error, who string) error {
 	switch {
 	case apierrors.IsForbidden(err):
-		return fmt.Errorf("%s refuses it; docs/operate/migrate.md lists the rights that a migration needs: %w", who, err)
+		return fmt.Errorf("%s denies it; docs/operate/migrate.md lists the permissions that a migration needs: %w", who, err)
 	case apierrors.IsUnauthorized(err):
-		return fmt.Errorf("%s doesn't accept the credentials of the kubeconfig: %w", who, err)
+		return fmt.Errorf("%s rejects the credentials of the kubeconfig: %w", who, err)
 	}
 	return err
 }

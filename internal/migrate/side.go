@@ -26,7 +26,7 @@ type reader interface {
 type watcher interface {
 	reader
 	// watch calls handle for every event after a resource version. It ends with
-	// errExpired, an error of handle, or that of ctx.
+	// errExpired, an error of handle, or the error of ctx.
 	watch(ctx context.Context, kind registry.Kind, version string, handle func(event) error) error
 }
 

@@ -45,7 +45,7 @@ type stateData struct {
 	// Checkpoints are the revisions of the source up to which reports were imported,
 	// by resource.
 	Checkpoints map[string]string `json:"checkpoints"`
-	// Process identifies the process that works on it.
+	// Process identifies the process that owns it.
 	Process string `json:"process"`
 }
 
@@ -107,18 +107,12 @@ func loadState(ctx context.Context, client kubernetes.Interface, namespace strin
 	return s, found, nil
 }
 
-// begin makes this process the one that works on the migration.
+// begin makes this process the owner of the migration.
 func (s *State) begin(ctx context.Context, direction Direction, groups []string) error {
 	s.mu.Lock()
 	s.data.Direction, s.data.Process = direction, string(uuid.NewUUID())
-	for _, group := range groups {
-		if s.data.Groups[group] == nil {
-			s.data.Groups[group] = &groupState{}
-		}
-	}
-	s.dirty = true
 	s.mu.Unlock()
-	return s.save(ctx)
+	return s.advance(ctx, func(*groupState) {}, groups...)
 }
 
 // restart forgets a finished migration, so that one in the other direction can begin.
@@ -162,13 +156,15 @@ func (s *State) allDone() bool {
 	return len(s.data.Groups) > 0
 }
 
-// advance changes the progress of a group, and returns when that is saved.
-func (s *State) advance(ctx context.Context, group string, change func(*groupState)) error {
+// advance changes the progress of groups, and returns when that is saved.
+func (s *State) advance(ctx context.Context, change func(*groupState), groups ...string) error {
 	s.mu.Lock()
-	if s.data.Groups[group] == nil {
-		s.data.Groups[group] = &groupState{}
+	for _, group := range groups {
+		if s.data.Groups[group] == nil {
+			s.data.Groups[group] = &groupState{}
+		}
+		change(s.data.Groups[group])
 	}
-	change(s.data.Groups[group])
 	s.dirty = true
 	s.mu.Unlock()
 	return s.save(ctx)

@@ -57,7 +57,7 @@ func TestState(t *testing.T) {
 	if again, _ := loaded(t, client); again.checkpoint(kind) != "41" {
 		t.Errorf("checkpoint %q", again.checkpoint(kind))
 	}
-	if err := s.advance(t.Context(), "openreports.io", func(g *groupState) { g.Held = true }); err != nil {
+	if err := s.advance(t.Context(), func(g *groupState) { g.Held = true }, "openreports.io"); err != nil {
 		t.Fatal(err)
 	}
 	again, found := loaded(t, client)
@@ -66,7 +66,7 @@ func TestState(t *testing.T) {
 		t.Errorf("found is %t: %+v", found, again.data)
 	}
 	for _, group := range again.groups() {
-		if err := again.advance(t.Context(), group, func(g *groupState) { g.Done = true }); err != nil {
+		if err := again.advance(t.Context(), func(g *groupState) { g.Done = true }, group); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -104,7 +104,7 @@ func TestStateOfTwoProcesses(t *testing.T) {
 				}
 				return true, nil, apierrors.NewConflict(schema.GroupResource{Resource: "configmaps"}, ConfigMapName, errors.New("old"))
 			})
-			err := s.advance(t.Context(), "openreports.io", func(g *groupState) { g.Released = true })
+			err := s.advance(t.Context(), func(g *groupState) { g.Released = true }, "openreports.io")
 			if !errors.Is(err, c.want) {
 				t.Fatalf("got %v, want %v", err, c.want)
 			}

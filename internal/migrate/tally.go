@@ -15,7 +15,7 @@ import (
 	"github.com/docket-project/docket/internal/registry"
 )
 
-// listed is how many reports are named in a message; the rest is counted.
+// listed is the number of reports that a message names; it counts the rest.
 const listed = 20
 
 // tally counts what was imported. Safe for concurrent use.
@@ -33,14 +33,14 @@ func newTally() *tally {
 	return &tally{results: map[imports.Result]int{}, unknown: map[string]int{}}
 }
 
-// show makes a bar count from now on; nil for none.
+// show sets the progress bar; nil for none.
 func (t *tally) show(bar *progress.Bar) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.bar = bar
 }
 
-// one counts a report that needed no request.
+// one counts a report that needed no import.
 func (t *tally) one(result imports.Result) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -81,7 +81,7 @@ func nameOf(kind registry.Kind, item *imports.Item) string {
 	return kind.Resource + " " + e.key()
 }
 
-// print writes what happened, and what somebody should know about it.
+// print writes the counts, and lists what needs attention.
 func (t *tally) print(w io.Writer) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -110,7 +110,7 @@ func (t *tally) print(w io.Writer) {
 	printList(w, "Fields that these kinds don't have were left out", unknown)
 }
 
-// failures returns an error when something could not be imported.
+// failures returns an error if something could not be imported.
 func (t *tally) failures() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

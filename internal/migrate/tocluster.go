@@ -12,16 +12,16 @@ import (
 	"github.com/docket-project/docket/internal/registry"
 )
 
-// ToCluster migrates the reports from Docket back into custom resources: it makes
-// these equal to what Docket has, verifies that and, with Options.Switch, gives the
-// groups back to the cluster. It can be interrupted at any moment and called again.
+// ToCluster migrates the reports from Docket back into custom resources: it makes these equal
+// to the reports in Docket and, with Options.Switch, gives the groups back to the cluster and
+// verifies. It can be interrupted at any time and called again.
 func (m *Crds) ToCluster(ctx context.Context) error {
 	found, err := m.begin(ctx, ToCluster)
 	if err != nil {
 		return err
 	}
 	if m.state.allDone() {
-		m.out.say("This migration is done already: the reports are in the cluster.")
+		m.out.say("This migration is already done: the reports are in the cluster.")
 		return nil
 	}
 	kinds := all(found)
@@ -47,7 +47,7 @@ func (m *Crds) ToCluster(ctx context.Context) error {
 	return nil
 }
 
-// released says that clients are back at the custom resources, or about to be.
+// released reports whether clients use the custom resources again, or are about to.
 func (m *Crds) released() bool {
 	for _, group := range m.options.Groups {
 		if !m.state.group(group).Released {
@@ -57,7 +57,8 @@ func (m *Crds) released() bool {
 	return true
 }
 
-// checkServedByDocket refuses to overwrite custom resources that clients use.
+// checkServedByDocket returns an error if clients use the custom resources, which would be
+// overwritten.
 func (m *Crds) checkServedByDocket(ctx context.Context) error {
 	for _, group := range m.options.Groups {
 		serving, err := m.services.of(ctx, group)
@@ -65,16 +66,16 @@ func (m *Crds) checkServedByDocket(ctx context.Context) error {
 			return err
 		}
 		if !serving.extension && !m.state.group(group).Released {
-			return fmt.Errorf("the cluster serves %s by itself: there is nothing to bring back, and its reports would be overwritten", group)
+			return fmt.Errorf("the cluster itself serves %s: there is nothing to move back, and its reports would be overwritten", group)
 		}
 	}
 	return nil
 }
 
-// copyBack makes the custom resources equal to the reports in Docket, and keeps them
-// so until the switch.
+// copyBack makes the custom resources equal to the reports in Docket, and keeps them so until
+// the switch.
 func (m *Crds) copyBack(ctx context.Context, c *copier) error {
-	// One that was interrupted may have left requests waiting, with much to copy yet.
+	// An interrupted migration may have left requests waiting, with much left to copy.
 	if _, err := m.hold(ctx, imports.NoHold, m.options.Groups...); err != nil {
 		return err
 	}
@@ -92,7 +93,7 @@ func (m *Crds) copyBack(ctx context.Context, c *copier) error {
 	}
 	m.tally.print(m.options.Out)
 	if !m.options.Switch {
-		m.out.say("The custom resources are as Docket was a moment ago. With --switch the same command brings the cluster back to them.")
+		m.out.say("The custom resources are equal to the reports in Docket, as of a moment ago. With --switch, the same command makes the cluster serve them again.")
 		return nil
 	}
 	m.out.say("Switching %s back to the cluster. Requests wait for some seconds.", strings.Join(m.options.Groups, ", "))
@@ -101,18 +102,13 @@ func (m *Crds) copyBack(ctx context.Context, c *copier) error {
 	if err != nil {
 		return err
 	}
-	for _, group := range m.options.Groups {
-		if err := m.state.advance(ctx, group, func(g *groupState) { g.Released = true }); err != nil {
-			return err
-		}
-	}
-	return nil
+	return m.state.advance(ctx, func(g *groupState) { g.Released = true }, m.options.Groups...)
 }
 
-// stopClients lets requests wait at Docket, and returns when those that did not wait
-// are over: the database refuses what a replica writes that does not know of the hold.
+// stopClients makes requests wait at Docket, and returns when the others are done: the
+// database rejects writes of a replica that doesn't know of the hold yet.
 func (m *Crds) stopClients(ctx context.Context, kinds []registry.Kind) error {
-	if err := m.setServed(ctx, kinds, true); err != nil {
+	if err := m.crds.setServed(ctx, kinds, true); err != nil {
 		return err
 	}
 	if err := m.retry.sleep(ctx, m.options.Settle); err != nil {
@@ -125,11 +121,10 @@ func (m *Crds) stopClients(ctx context.Context, kinds []registry.Kind) error {
 	return m.retry.sleep(ctx, m.options.Settle)
 }
 
-// giveBack makes the cluster serve the groups again. Watches at Docket end with 410
-// first, while nobody can open one: their clients list next, and that request is
-// sent to the cluster.
+// giveBack makes the cluster serve the groups again. First, watches at Docket end with 410
+// while nobody can open one: their clients list next, and that request reaches the cluster.
 func (m *Crds) giveBack(ctx context.Context, c *copier) error {
-	if err := m.setServed(ctx, c.kinds, true); err != nil {
+	if err := m.crds.setServed(ctx, c.kinds, true); err != nil {
 		return err
 	}
 	if err := m.raiseFloor(ctx, imports.FloorRequest{Force: true}); err != nil {
@@ -155,7 +150,7 @@ func (m *Crds) giveBack(ctx context.Context, c *copier) error {
 		return err
 	}
 	m.out.say("%s: served by the cluster again.", strings.Join(m.options.Groups, ", "))
-	if !held { // A commit that took longer than the wait, if there was one.
+	if !held { // Some commit may have taken longer than the wait.
 		if err := m.retry.sleep(ctx, m.options.Settle); err != nil {
 			return err
 		}

@@ -19,16 +19,16 @@ import (
 	"github.com/docket-project/docket/internal/registry"
 )
 
-// ToDocket migrates the custom resources into Docket: it copies and follows them,
-// waits for the switch (or makes it), brings the last changes over, and verifies. It
-// can be interrupted at any moment and called again.
+// ToDocket migrates the custom resources into Docket: it copies and follows them, waits for
+// the switch (or makes it), imports the last changes, and verifies. It can be interrupted at
+// any time and called again.
 func (m *Crds) ToDocket(ctx context.Context) error {
 	found, err := m.begin(ctx, ToDocket)
 	if err != nil {
 		return err
 	}
 	if m.state.allDone() {
-		m.out.say("This migration is done already. --verify compares again, --delete-from-cluster frees the space in etcd.")
+		m.out.say("This migration is already done. --verify compares again, --delete-from-cluster frees the space in etcd.")
 		return nil
 	}
 	if err := m.prepareDocket(ctx, found); err != nil {
@@ -40,11 +40,11 @@ func (m *Crds) ToDocket(ctx context.Context) error {
 	if err := m.finish(ctx, found); err != nil {
 		return err
 	}
-	m.out.say("Done: the reports are in Docket. Those in etcd are not used any more; --delete-from-cluster deletes them.")
+	m.out.say("Done: the reports are in Docket. Those in etcd are no longer used; --delete-from-cluster deletes them.")
 	return nil
 }
 
-// begin finds out what is there and takes over the state.
+// begin finds the kinds to migrate, and makes this process the owner of the state.
 func (m *Crds) begin(ctx context.Context, direction Direction) (map[string][]registry.Kind, error) {
 	state, known, err := loadState(ctx, m.kube, m.options.Namespace, m.retry)
 	if err != nil {
@@ -53,7 +53,7 @@ func (m *Crds) begin(ctx context.Context, direction Direction) (map[string][]reg
 	m.state = state
 	if known && state.direction() != direction {
 		if !state.allDone() {
-			return nil, fmt.Errorf("a migration %s is under way: finish it with the same command, or end it with --abort", state.direction())
+			return nil, fmt.Errorf("a migration %s is in progress: finish it with the same command, or end it with --abort", state.direction())
 		}
 		state.restart()
 		known = false
@@ -63,7 +63,7 @@ func (m *Crds) begin(ctx context.Context, direction Direction) (map[string][]reg
 		return nil, err
 	}
 	if known {
-		m.out.say("Going on with the migration of %s.", strings.Join(state.groups(), ", "))
+		m.out.say("Continuing the migration of %s.", strings.Join(state.groups(), ", "))
 	}
 	if err := state.begin(ctx, direction, m.options.Groups); err != nil || state.allDone() {
 		return found, err
@@ -82,12 +82,10 @@ func (m *Crds) finish(ctx context.Context, found map[string][]registry.Kind) err
 	if err := m.verify(ctx, found); err != nil {
 		return err
 	}
-	for group := range found {
-		if err := m.state.advance(ctx, group, func(g *groupState) { g.Done = true }); err != nil {
-			return err
-		}
+	if err := m.state.advance(ctx, func(g *groupState) { g.Done = true }, slices.Collect(maps.Keys(found))...); err != nil {
+		return err
 	}
-	return m.removeVersions(ctx, all(found))
+	return m.crds.removeVersions(ctx, all(found))
 }
 
 // all returns the kinds of all groups.
@@ -124,17 +122,17 @@ func (m *Crds) prepareDocket(ctx context.Context, found map[string][]registry.Ki
 	return m.raiseFloor(ctx, imports.FloorRequest{Above: above})
 }
 
-// takeHold makes Docket hold back requests for a group until all was copied. If
-// clients reach Docket already it is too late for that: they work with what is there,
-// and nothing that they write is overwritten.
+// takeHold makes Docket hold requests for a group until everything is copied. If clients
+// already use Docket it is too late for that: they work with what is there, and nothing that
+// they write is overwritten.
 func (m *Crds) takeHold(ctx context.Context, group string, serving serving, kinds []registry.Kind) error {
 	g := m.state.group(group)
 	if g.Released || g.Held {
 		return m.holdAgain(ctx, group, g)
 	}
 	if serving.extension {
-		m.out.say("%s is served by an extension server already: reports that clients have changed there are left as they are.", group)
-		return m.state.advance(ctx, group, func(g *groupState) { g.Released = true })
+		m.out.say("%s is already served by an extension server: reports that clients have changed there are left alone.", group)
+		return m.state.advance(ctx, func(g *groupState) { g.Released = true }, group)
 	}
 	if err := m.checkEmpty(ctx, kinds); err != nil {
 		return err
@@ -143,10 +141,11 @@ func (m *Crds) takeHold(ctx context.Context, group string, serving serving, kind
 	if err != nil || !held {
 		return err
 	}
-	return m.state.advance(ctx, group, func(g *groupState) { g.Held = true })
+	return m.state.advance(ctx, func(g *groupState) { g.Held = true }, group)
 }
 
-// holdAgain sets the hold that an interrupted process set, or was about to end.
+// holdAgain repeats the last change of the hold, which an interrupted process may not have
+// made.
 func (m *Crds) holdAgain(ctx context.Context, group string, g groupState) error {
 	hold := imports.HoldWait
 	if g.Released {
@@ -156,7 +155,7 @@ func (m *Crds) holdAgain(ctx context.Context, group string, g groupState) error 
 	return err
 }
 
-// checkEmpty refuses to overwrite reports in Docket that came from no migration.
+// checkEmpty returns an error if Docket has reports that no migration imported.
 func (m *Crds) checkEmpty(ctx context.Context, kinds []registry.Kind) error {
 	if m.options.Overwrite {
 		return nil
@@ -167,7 +166,7 @@ func (m *Crds) checkEmpty(ctx context.Context, kinds []registry.Kind) error {
 				return err
 			}
 			if !e.marked {
-				return fmt.Errorf("there are %s in Docket already that came from no migration, such as %s: if they are not needed, --overwrite makes Docket equal to the cluster",
+				return fmt.Errorf("Docket already has %s that no migration imported, such as %s: if they are not needed, --overwrite makes Docket equal to the cluster",
 					kind.GroupResource(), e.key())
 			}
 		}
@@ -175,7 +174,7 @@ func (m *Crds) checkEmpty(ctx context.Context, kinds []registry.Kind) error {
 	return nil
 }
 
-// copyAndSwitch brings all groups over.
+// copyAndSwitch moves all groups to Docket.
 func (m *Crds) copyAndSwitch(ctx context.Context, found map[string][]registry.Kind) error {
 	stopBar, err := m.bar(ctx, m.inCluster, all(found), "copy")
 	if err != nil {
@@ -200,7 +199,7 @@ func (m *Crds) copyAndSwitch(ctx context.Context, found map[string][]registry.Ki
 	return errors.Join(err, saver.Wait(), m.state.save(ctx))
 }
 
-// announce says that it is time for the switch.
+// announce prints that the groups can be switched.
 func (m *Crds) announce() {
 	waiting := slices.DeleteFunc(slices.Clone(m.options.Groups), func(g string) bool { return m.state.group(g).Released })
 	if len(waiting) == 0 {
@@ -211,11 +210,11 @@ func (m *Crds) announce() {
 		m.out.say("All reports are copied. Switching %s to Docket.", strings.Join(waiting, ", "))
 		return
 	}
-	m.out.say("All reports are copied, and changes follow. Switch now: apply the APIServices that `docket bootstrap %s` prints.",
+	m.out.say("All reports are copied, and changes are followed. Switch now: apply the APIServices that `docket bootstrap %s` prints.",
 		strings.Join(waiting, " "))
 }
 
-// moveGroup brings one group over.
+// moveGroup moves one group to Docket.
 func (m *Crds) moveGroup(ctx context.Context, name string, kinds []registry.Kind, copied *gate) error {
 	c := m.copier(kinds)
 	if m.state.group(name).Released {
@@ -228,8 +227,8 @@ func (m *Crds) moveGroup(ctx context.Context, name string, kinds []registry.Kind
 	if err := m.copyUntilSwitch(ctx, name, c, copied); err != nil {
 		return err
 	}
-	// So far only this process has written to Docket. From here on clients do.
-	if err := m.state.advance(ctx, name, func(g *groupState) { g.Released = true }); err != nil {
+	// So far only this process has written to Docket. From here on clients do, too.
+	if err := m.state.advance(ctx, func(g *groupState) { g.Released = true }, name); err != nil {
 		return err
 	}
 	if _, err := m.hold(ctx, imports.NoHold, name); err != nil {
@@ -239,8 +238,8 @@ func (m *Crds) moveGroup(ctx context.Context, name string, kinds []registry.Kind
 	return m.drain(ctx, c)
 }
 
-// copyUntilSwitch copies and follows a group until the cluster sends its clients to
-// Docket, and then brings over what is left. Meanwhile clients wait.
+// copyUntilSwitch copies and follows a group until the cluster sends its clients to Docket,
+// and then imports the last changes. Meanwhile clients wait.
 func (m *Crds) copyUntilSwitch(ctx context.Context, name string, c *copier, copied *gate) error {
 	if err := c.reconcile(ctx, imports.Mirror); err != nil {
 		return err
@@ -256,8 +255,8 @@ func (m *Crds) copyUntilSwitch(ctx context.Context, name string, c *copier, copi
 	return c.followWhile(ctx, mode, func(ctx context.Context) error { return m.waitForSwitch(ctx, name, copied) })
 }
 
-// waitForSwitch returns when a group is served by Docket. With Options.Switch it sees
-// to that, once all groups are copied.
+// waitForSwitch returns when a group is served by Docket. With Options.Switch it switches
+// the group once all groups are copied.
 func (m *Crds) waitForSwitch(ctx context.Context, name string, copied *gate) error {
 	if m.options.Switch {
 		if err := copied.wait(ctx); err != nil {
@@ -271,41 +270,40 @@ func (m *Crds) waitForSwitch(ctx context.Context, name string, copied *gate) err
 			return err
 		}
 	}
-	told := ""
+	reported := ""
 	return m.retry.until(ctx, "wait for the switch of "+name, func() (bool, error) {
 		serving, err := m.services.of(ctx, name)
 		if err != nil || !serving.extension {
 			return false, err
 		}
-		if !serving.available && serving.why != "" && serving.why != told {
-			told = serving.why
-			m.out.say("APIService %s is not available yet: %s", apiServiceName(name), told)
+		if !serving.available && serving.why != "" && serving.why != reported {
+			reported = serving.why
+			m.out.say("APIService %s is not available yet: %s", apiServiceName(name), reported)
 		}
 		return serving.available, nil
 	})
 }
 
-// drain imports what still comes to etcd after the switch: from servers of the
-// control plane that saw it late, and from writes that were under way. It takes the
-// real version away from the CRDs, so that nothing more can come: that also ends the
-// watches that clients still had there.
+// drain imports what still reaches etcd after the switch: from servers of the control plane
+// that saw it late, and from writes in flight. It stops serving the real version of the CRDs,
+// so that no more writes can follow. This also ends the watches that clients still have there.
 func (m *Crds) drain(ctx context.Context, c *copier) error {
 	return c.followWhile(ctx, imports.Tail, func(ctx context.Context) error {
 		if err := m.retry.sleep(ctx, m.options.Settle); err != nil {
 			return err
 		}
-		if err := m.setServed(ctx, c.kinds, false); err != nil {
+		if err := m.crds.setServed(ctx, c.kinds, false); err != nil {
 			return err
 		}
 		return m.retry.sleep(ctx, m.options.Settle)
 	})
 }
 
-// gate opens when a number of parts have come to it.
+// gate opens when a number of parts are done.
 type gate struct {
 	left   atomic.Int64
 	opened chan struct{}
-	// open is called then.
+	// open is called when it opens.
 	open func()
 }
 

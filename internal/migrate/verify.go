@@ -88,8 +88,8 @@ const (
 	recheckPause    = 500 * time.Millisecond
 )
 
-// verify compares the two sides report by report, and adds what it finds to v. It imports
-// nothing. switched says that clients work with the destination.
+// verify compares the two sides report by report, and adds the result to v. switched reports
+// whether clients use the destination.
 func (c *copier) verify(ctx context.Context, v *Verification, switched bool) error {
 	for _, kind := range c.kinds {
 		compare := &comparison{copier: c, kind: kind, switched: switched}
@@ -195,7 +195,7 @@ func (m *Crds) Verify(ctx context.Context) error {
 	if err := m.verify(ctx, found); err != nil || !m.state.allDone() {
 		return err
 	}
-	return m.removeVersions(ctx, kinds)
+	return m.crds.removeVersions(ctx, kinds)
 }
 
 func (m *Crds) verify(ctx context.Context, found map[string][]registry.Kind) error {

@@ -13,7 +13,7 @@ import (
 	"github.com/docket-project/docket/internal/registry"
 )
 
-// TestVerifier finds each kind of difference, and tells which of them clients made.
+// TestVerifier finds each kind of difference, and which of them clients made.
 func TestVerifier(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -19,22 +19,22 @@ import (
 	"github.com/docket-project/docket/internal/store/postgres/encrypted"
 )
 
-// Tables of a database, seen at one moment: all reads share one transaction. For one
-// goroutine at a time.
+// Tables are the tables of a database at one moment: all reads share one transaction. Not safe
+// for concurrent use.
 type Tables struct {
 	conn    *pgx.Conn
 	tx      pgx.Tx
 	columns map[string][]string
 }
 
-// Report is a row.
+// Report is a row of a table.
 type Report struct {
 	Namespace, Name string
-	// Object as it was stored.
+	// Object is the report as it was stored.
 	Object json.RawMessage
 }
 
-// plain leaves of a refused connection only that: the driver's text has a line for each attempt.
+// plain shortens the error of a refused connection: the driver's text has a line for each attempt.
 func plain(err error) error {
 	var failed *net.OpError
 	if errors.As(err, &failed) {
@@ -86,12 +86,12 @@ WHERE table_schema = current_schema() AND table_name = ANY($1) GROUP BY table_na
 		return fmt.Errorf("look for tables: %w", err)
 	}
 	if len(t.columns) == 0 {
-		return errors.New("the database has none of the tables of reports-server: name the one that its DB_DATABASE names")
+		return errors.New("the database has none of the tables of reports-server: give the database that its DB_DATABASE names")
 	}
 	return nil
 }
 
-// known are the names of tables, which are those of the resources.
+// known returns the names of the tables, which are named after the resources.
 func known() []string {
 	return []string{
 		"policyreports", "clusterpolicyreports", "reports", "clusterreports", "ephemeralreports", "clusterephemeralreports",
@@ -103,8 +103,8 @@ func (t *Tables) Close(ctx context.Context) error {
 	return errors.Join(t.tx.Rollback(ctx), t.conn.Close(ctx))
 }
 
-// Clusters returns the ids of the clusters that have reports; none where the tables
-// are from before there were several clusters.
+// Clusters returns the IDs of the clusters that have reports; none if the tables are from a
+// version of reports-server that served one cluster only.
 func (t *Tables) Clusters(ctx context.Context) ([]string, error) {
 	found := map[string]bool{}
 	for table, columns := range t.columns {
@@ -131,8 +131,8 @@ func (t *Tables) Clusters(ctx context.Context) ([]string, error) {
 	return ids, nil
 }
 
-// Reports returns the rows of a resource, of one cluster, in the bytewise order of
-// "namespace/name". A table that is not there has none.
+// Reports returns the rows of a resource and cluster in the bytewise order of
+// "namespace/name". A missing table has none.
 func (t *Tables) Reports(ctx context.Context, resource, cluster string) iter.Seq2[Report, error] {
 	return func(yield func(Report, error) bool) {
 		columns, ok := t.columns[resource]
@@ -147,7 +147,7 @@ func (t *Tables) Reports(ctx context.Context, resource, cluster string) iter.Seq
 		if slices.Contains(columns, "cluster_id") {
 			where, args = " WHERE cluster_id::text = $1", append(args, cluster)
 		}
-		// The whole table once, sorted by the server; the rows arrive one by one.
+		// One scan of the table, sorted by the server; the rows are streamed.
 		rows, err := t.tx.Query(ctx, `SELECT `+namespace+`::text, name::text, report::text FROM `+pgx.Identifier{resource}.Sanitize()+
 			where+` ORDER BY (`+key+`)::text COLLATE "C"`, args...)
 		if err != nil {
@@ -173,7 +173,7 @@ func (t *Tables) Reports(ctx context.Context, resource, cluster string) iter.Seq
 	}
 }
 
-// Get returns one row; ok is false when there is none.
+// Get returns one row; ok is false if there is none.
 func (t *Tables) Get(ctx context.Context, resource, cluster, namespace, name string) (report Report, ok bool, err error) {
 	for report, err := range t.Reports(ctx, resource, cluster) {
 		if err != nil || report.Namespace == namespace && report.Name == name {
