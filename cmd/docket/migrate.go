@@ -20,7 +20,7 @@ func newMigrate(p cli.Process) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "migrate",
 		Short: "Change or move what is stored",
-		Long:  "Change or move what is stored. Each subcommand can be interrupted and started again.",
+		Long:  "Change or move what is stored. Each subcommand can be interrupted and run again.",
 		Args:  cli.NoArguments,
 		RunE:  func(command *cobra.Command, _ []string) error { return command.Help() },
 	}
@@ -37,8 +37,8 @@ func newMigrateResults(p cli.Process) *cobra.Command {
 		Short: "Rebuild the rows for SQL users from the reports",
 		Long: `Rebuild the result rows, which the SQL views show, from the reports.
 
-Run it after a server ran with --result-rows=false, or when a release note says so.
-On PostgreSQL servers may go on working meanwhile.`,
+Run it after a server has run with --result-rows=false, or when a release note says so.
+On PostgreSQL, servers may keep running meanwhile.`,
 		Example: `  docket migrate results --database 'postgres://docket@db:5432/docket?sslmode=verify-full'`,
 		Args:    cli.NoArguments,
 		RunE: func(command *cobra.Command, _ []string) error {

@@ -30,12 +30,12 @@ type serverFlags struct {
 
 func (f *serverFlags) add(fs *pflag.FlagSet) {
 	fs.StringVar(&f.kubeconfig, "kubeconfig", "", "Kubeconfig of an administrator of the cluster; empty for $KUBECONFIG, ~/.kube/config or, in a pod, its service account.")
-	fs.StringVar(&f.server, "server", "", "URL at which Docket itself is reached, past the cluster, such as https://docket.docket-system.svc or a forwarded port. The credentials are those of --kubeconfig.")
-	fs.StringVar(&f.serverCA, "server-ca", "", "PEM file with the authority that signed the certificate of --server.")
-	fs.StringVar(&f.serverName, "server-name", "", "Name in the certificate of --server, where it is not that in the URL: docket.docket-system.svc for a forwarded port.")
+	fs.StringVar(&f.server, "server", "", "URL of Docket itself, bypassing the cluster, such as https://docket.docket-system.svc or a forwarded port. The credentials of --kubeconfig are used.")
+	fs.StringVar(&f.serverCA, "server-ca", "", "PEM file with the certificate authority that signed the certificate of --server.")
+	fs.StringVar(&f.serverName, "server-name", "", "Name in the certificate of --server, if it differs from the URL: docket.docket-system.svc for a forwarded port.")
 }
 
-// configs returns how to reach the cluster, and Docket with the same credentials.
+// configs returns the configurations of clients for the cluster, and for Docket with the same credentials.
 func (f *serverFlags) configs() (cluster, docket *rest.Config, err error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = f.kubeconfig
@@ -56,7 +56,7 @@ func (f *serverFlags) configs() (cluster, docket *rest.Config, err error) {
 	return cluster, docket, nil
 }
 
-// crdsFlags are those of `docket migrate crds`.
+// crdsFlags are the flags of `docket migrate crds`.
 type crdsFlags struct {
 	serverFlags
 
@@ -76,18 +76,18 @@ func newMigrateCrds(p cli.Process) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "crds --server URL [flags]",
 		Short: "Move reports from the custom resources of a cluster into Docket, or back",
-		Long: `Move the reports of a cluster from its custom resources, in etcd, into Docket, while
-clients go on working; with --to-cluster, move them back.
+		Long: `Move the reports of a cluster from its custom resources, in etcd, into Docket while
+clients keep working; with --to-cluster, move them back.
 
-It copies all reports with their metadata, follows what changes, lets requests wait
-during the switch until the last change is over, and compares both sides. Nothing is
-deleted from etcd before --delete-from-cluster. It can be interrupted at any moment,
-also by kill -9: the same command goes on. docs/operate/migrate.md is the run-book.`,
+It copies all reports with their metadata, follows changes, makes requests wait during
+the switch until the last change is copied, and compares both sides. Nothing is deleted
+from etcd before --delete-from-cluster. It can be interrupted at any time, even by
+kill -9: run the same command again to continue. docs/operate/migrate.md is the run-book.`,
 		Example: `  # Copy, follow, and switch with what docket bootstrap prints
   docket bootstrap --ca-file ca.crt > docket.yaml
   docket migrate crds --server https://docket.docket-system.svc --server-ca ca.crt --switch --api-services docket.yaml
 
-  # Compare both sides; then free the space in etcd
+  # Compare both sides, then free the space in etcd
   docket migrate crds --server https://docket.docket-system.svc --server-ca ca.crt --verify
   docket migrate crds --server https://docket.docket-system.svc --server-ca ca.crt --delete-from-cluster
 
@@ -100,16 +100,16 @@ also by kill -9: the same command goes on. docs/operate/migrate.md is the run-bo
 }
 
 func (f *crdsFlags) add(fs *pflag.FlagSet) {
-	fs.StringSliceVar(&f.options.Groups, "api-groups", f.options.Groups, "API groups to migrate. Those without CustomResourceDefinitions are left out.")
-	fs.StringVar(&f.options.Namespace, "namespace", f.options.Namespace, "Namespace of the ConfigMap "+migrate.ConfigMapName+", which keeps how far the migration has come.")
+	fs.StringSliceVar(&f.options.Groups, "api-groups", f.options.Groups, "API groups to migrate. Groups without CustomResourceDefinitions are skipped.")
+	fs.StringVar(&f.options.Namespace, "namespace", f.options.Namespace, "Namespace of the ConfigMap "+migrate.ConfigMapName+", which keeps the progress of the migration.")
 	fs.BoolVar(&f.toCluster, "to-cluster", false, "Move the reports from Docket back into custom resources.")
-	fs.BoolVar(&f.options.Switch, "switch", false, "Change the APIServices when everything is copied. Otherwise the migration waits until somebody does; with --to-cluster it ends then.")
-	fs.StringVar(&f.services, "api-services", "", "File with the APIServices for --switch, as docket bootstrap prints them.")
-	fs.BoolVar(&f.options.Overwrite, "overwrite", false, "Make Docket equal to the cluster although it holds reports that came from no migration.")
-	fs.DurationVar(&f.options.Settle, "settle", f.options.Settle, "How long to wait until all API servers of the cluster have seen a change, and all replicas of Docket if that keeps its reports in etcd.")
-	fs.BoolVar(&f.verify, "verify", false, "Only compare both sides, report by report. Writes no report.")
-	fs.BoolVar(&f.free, "delete-from-cluster", false, "Delete the custom resources of a migration that is done, after comparing once more.")
-	fs.BoolVar(&f.abort, "abort", false, "End a migration before the switch: undo its changes to CustomResourceDefinitions, and forget its state.")
+	fs.BoolVar(&f.options.Switch, "switch", false, "Change the APIServices when everything is copied. Otherwise the migration waits until you do; with --to-cluster it ends after the copy.")
+	fs.StringVar(&f.services, "api-services", "", "File with the APIServices for --switch: the output of docket bootstrap.")
+	fs.BoolVar(&f.options.Overwrite, "overwrite", false, "Make Docket equal to the cluster even if it has reports that no migration imported.")
+	fs.DurationVar(&f.options.Settle, "settle", f.options.Settle, "How long to wait until all API servers of the cluster have seen a change, and all replicas of Docket if it keeps its reports in etcd.")
+	fs.BoolVar(&f.verify, "verify", false, "Only compare both sides, report by report. Writes no reports.")
+	fs.BoolVar(&f.free, "delete-from-cluster", false, "Delete the custom resources of a finished migration, after comparing once more.")
+	fs.BoolVar(&f.abort, "abort", false, "Abort a migration before the switch: undo its changes to CustomResourceDefinitions, and remove its state.")
 }
 
 func (f *crdsFlags) validate() error {
@@ -121,7 +121,7 @@ func (f *crdsFlags) validate() error {
 	}
 	switch {
 	case modes > 1:
-		return errors.New("--to-cluster, --verify, --delete-from-cluster and --abort exclude each other: give one")
+		return errors.New("--to-cluster, --verify, --delete-from-cluster and --abort are mutually exclusive: give one")
 	case f.options.Switch && !f.toCluster && f.services == "":
 		return errors.New("--switch needs --api-services: give the file with the output of `docket bootstrap`")
 	}

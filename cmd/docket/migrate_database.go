@@ -20,12 +20,12 @@ import (
 	"github.com/docket-project/docket/internal/store/engine"
 )
 
-// addCopyFlags adds what all copies have.
+// addCopyFlags adds the flags of all copies.
 func addCopyFlags(fs *pflag.FlagSet, c *migrate.Copy) {
 	fs.StringSliceVar(&c.Groups, "api-groups", c.Groups, "API groups whose reports are copied.")
-	fs.BoolVar(&c.Replace, "replace", false, "Make the destination equal to the source: overwrite reports that differ, delete those that the source does not have.")
+	fs.BoolVar(&c.Replace, "replace", false, "Make the destination equal to the source: overwrite reports that differ, delete reports that the source does not have.")
 	fs.BoolVar(&c.Verify, "verify", false, "Only compare both sides, report by report. Writes nothing.")
-	fs.BoolVar(&c.AllowEmpty, "allow-empty", false, "Go on if the source has no reports, which is an error otherwise. With --replace this deletes all reports of the destination.")
+	fs.BoolVar(&c.AllowEmpty, "allow-empty", false, "Accept a source without reports, which is otherwise an error. With --replace, this deletes all reports of the destination.")
 }
 
 func newMigrateDatabase(p cli.Process) *cobra.Command {
@@ -34,7 +34,7 @@ func newMigrateDatabase(p cli.Process) *cobra.Command {
 	var sections cliflag.NamedFlagSets
 	to.AddDatabaseFlags(sections.FlagSet("reports"))
 	flags := sections.FlagSet("source")
-	flags.StringVar(&from.Database, "from", "", "Database to copy from. No server may be writing to it: an SQLite file must not be in use at all.")
+	flags.StringVar(&from.Database, "from", "", "Database to copy from. No server may write to it; an SQLite file must not be in use at all.")
 	flags.StringVar(&from.DatabasePasswordFile, "from-password-file", "", "File with the password for --from.")
 	flags.StringVar(&from.Cluster, "from-cluster", from.Cluster, "Share of --from; see --cluster.")
 	addCopyFlags(sections.FlagSet("copy"), &what)
@@ -43,9 +43,9 @@ func newMigrateDatabase(p cli.Process) *cobra.Command {
 		Short: "Copy the reports of one database into another, such as SQLite into PostgreSQL",
 		Long: `Copy the reports of one database into another, with all metadata, and compare them.
 
-It can be interrupted at any moment and started again. Reports that the destination
-has already are left alone unless --replace is given. The source must exist and have
-reports, unless --allow-empty is given.`,
+It can be interrupted at any time and run again to continue. Reports that the
+destination already has are left alone unless --replace is given. The source must exist
+and have reports, unless --allow-empty is given.`,
 		Example: `  docket migrate database --from sqlite:///var/lib/docket/docket.db --database 'postgres://docket@db:5432/docket?sslmode=verify-full'`,
 		Args:    cli.NoArguments,
 		RunE: func(command *cobra.Command, _ []string) error {
@@ -74,15 +74,15 @@ func copyDatabase(ctx context.Context, what migrate.Copy, from, to *apiserver.St
 	})
 }
 
-// explainEmpty says what to do about a source without reports.
+// explainEmpty adds the remedy for a source without reports.
 func explainEmpty(err error) error {
 	if errors.Is(err, migrate.ErrEmpty) {
-		return cli.Usage(fmt.Errorf("--from: %w: check it, and which cluster of it is meant; --allow-empty goes on", err))
+		return cli.Usage(fmt.Errorf("--from: %w: check the source and its cluster; --allow-empty accepts it", err))
 	}
 	return err
 }
 
-// withPlace opens the database of a flag for the time of a call.
+// withPlace opens the database of a flag for the duration of a call.
 func withPlace(ctx context.Context, flag string, storage *apiserver.StorageOptions, f func(migrate.Place) error) error {
 	reports, err := apiserver.OpenReports(ctx, storage)
 	if errors.Is(err, engine.ErrMissing) {
@@ -101,18 +101,18 @@ func newMigrateReportsServer(p cli.Process) *cobra.Command {
 	var sections cliflag.NamedFlagSets
 	flags := sections.FlagSet("source")
 	flags.StringVar(&what.URL, "from", "", "Database of reports-server: postgres://user@host:port/name. Passwords are better in PGPASSWORD or PGPASSFILE. It is only read.")
-	flags.StringVar(&what.Cluster, "source-cluster", "", "Id of the cluster whose reports are copied, where the database has several: the UID of its kube-system namespace.")
+	flags.StringVar(&what.Cluster, "source-cluster", "", "ID of the cluster whose reports are copied, if the database has several: the UID of its kube-system namespace.")
 	server.add(sections.FlagSet("running server"))
 	to.AddDatabaseFlags(sections.FlagSet("database"))
 	addCopyFlags(sections.FlagSet("copy"), &what.Copy)
 	command := &cobra.Command{
 		Use:   "reports-server --from URL (--server URL | --database URL)",
-		Short: "Copy the reports out of the PostgreSQL tables of kyverno/reports-server",
-		Long: `Copy the reports of a cluster out of the PostgreSQL tables of kyverno/reports-server,
-with the metadata that it kept, into a running Docket or into the database of one.
+		Short: "Copy reports from the PostgreSQL tables of kyverno/reports-server",
+		Long: `Copy the reports of a cluster from the PostgreSQL tables of kyverno/reports-server,
+with the metadata that it kept, into a running Docket or into its database.
 
-It only reads from the tables, at one moment, and can be started again: with --server,
-reports that clients have changed in Docket since are left alone.`,
+It reads the tables at one moment, without changing them, and can be run again: with
+--server, reports that clients have since changed in Docket are left alone.`,
 		Example: `  PGPASSWORD=… docket migrate reports-server --from 'postgres://reports@db:5432/reportsdb?sslmode=require' \
     --server https://docket.docket-system.svc --server-ca ca.crt`,
 		Args: cli.NoArguments,
@@ -128,7 +128,7 @@ func copyReportsServer(ctx context.Context, what migrate.ReportsServer, server s
 		return cli.Usage(errors.New("--from: is required; give the URL of the database of reports-server"))
 	}
 	if (server.server == "") == (to.Database == "") {
-		return cli.Usage(errors.New("give either --server, for a Docket that runs, or --database"))
+		return cli.Usage(errors.New("give either --server, for a running Docket, or --database"))
 	}
 	if server.server != "" {
 		if what.Replace {

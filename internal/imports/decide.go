@@ -3,33 +3,33 @@
 
 package imports
 
-// action is what is to be done at the destination.
+// action is what to do at the destination.
 type action int
 
 const (
 	doNothing action = iota
 	doCreate
 	doUpdate
-	// doReplace deletes the report of another UID before it creates this one.
+	// doReplace deletes the report with a different UID, and creates this one.
 	doReplace
 	doDelete
 )
 
-// present is the report that the destination has.
+// present is a report at the destination.
 type present struct {
 	uid string
-	// mark is the zero value when the report was not imported.
+	// mark is the zero value if the report was not imported.
 	mark Mark
-	// fingerprint of its content now.
+	// fingerprint of its current content.
 	fingerprint string
 }
 
-// untouched says that nobody changed the report since it was imported.
+// untouched reports whether the report is unchanged since it was imported.
 func (p *present) untouched() bool {
 	return p.mark.Fingerprint != "" && p.mark.Fingerprint == p.fingerprint
 }
 
-// wanted is the report as the source has it.
+// wanted is a report at the source.
 type wanted struct {
 	uid         string
 	version     uint64
@@ -37,8 +37,8 @@ type wanted struct {
 	known       bool
 }
 
-// decidePut says what a report of the source means for the destination, which has
-// current, or nothing when that is nil.
+// decidePut decides what to do about a report of the source. current is the report at the
+// destination, nil if there is none.
 func decidePut(mode Mode, scope Scope, want wanted, current *present) (action, Result) {
 	if current == nil {
 		if mode == Tail && want.known {
@@ -62,13 +62,13 @@ func decidePut(mode Mode, scope Scope, want wanted, current *present) (action, R
 	return doUpdate, Updated
 }
 
-// decideDelete says what it means that the source has a report no more.
+// decideDelete decides what to do about a report that the source no longer has.
 func decideDelete(mode Mode, scope Scope, uid string, version uint64, current *present) (action, Result) {
 	if current == nil {
 		return doNothing, Same
 	}
 	if uid != "" && scope == Exact && current.uid != uid {
-		// It is another one, made after the deletion.
+		// It is a new one, created after the deletion.
 		return doNothing, Same
 	}
 	switch mode {

@@ -15,33 +15,33 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// Annotation is on reports that were imported: "version,fingerprint", the resource
-// version at the source and the fingerprint of what was written.
+// Annotation is the annotation of imported reports. Its value is "version,fingerprint": the
+// resource version at the source and the fingerprint of what was written.
 const Annotation = "docket.dev/imported"
 
-// Scope says which metadata a fingerprint covers.
+// Scope is the part of the metadata that a fingerprint covers.
 type Scope int
 
 const (
-	// Exact covers all but the resource version.
+	// Exact covers everything but the resource version.
 	Exact Scope = iota
-	// Portable also leaves out what an API server decides by itself when an object is
-	// created: UID, times, generation, managed fields.
+	// Portable also leaves out what an API server assigns when an object is created: UID,
+	// times, generation, managed fields.
 	Portable
 )
 
-// assigned are the fields of the metadata that an API server sets.
+// assigned returns the fields of the metadata that an API server assigns.
 func assigned() []string {
 	return []string{"uid", "creationTimestamp", "generation", "managedFields", "deletionTimestamp", "deletionGracePeriodSeconds"}
 }
 
-// fingerprintBytes is how much of the SHA-256 is kept: enough that no two contents
-// of one report share it.
+// fingerprintBytes is how much of the SHA-256 is kept: enough that no two contents of a
+// report share it.
 const fingerprintBytes = 16
 
-// Fingerprint identifies the content of a report: half of a SHA-256 over its JSON
-// with sorted keys, without the resource version and without Annotation. It depends
-// on nothing else, so that two releases agree about it.
+// Fingerprint identifies the content of a report: half of a SHA-256 of its JSON with sorted
+// keys, without the resource version and Annotation. It depends on nothing else, so that two
+// releases agree on it.
 func Fingerprint(object runtime.Object, scope Scope) (string, error) {
 	data, err := json.Marshal(object)
 	if err != nil {
@@ -53,7 +53,7 @@ func Fingerprint(object runtime.Object, scope Scope) (string, error) {
 	if err := decoder.Decode(&content); err != nil {
 		return "", fmt.Errorf("decode for the fingerprint: %w", err)
 	}
-	// The version in which it was read is not part of it.
+	// The API version at which it was read doesn't matter.
 	delete(content, "apiVersion")
 	if metadata, ok := content["metadata"].(map[string]any); ok {
 		delete(metadata, "resourceVersion")
@@ -78,18 +78,19 @@ func Fingerprint(object runtime.Object, scope Scope) (string, error) {
 	return hex.EncodeToString(sum[:fingerprintBytes]), nil
 }
 
-// Mark is what Annotation says.
+// Mark is the value of Annotation.
 type Mark struct {
-	// Version at the source when the report was imported; 0 if it has none.
+	// Version is the resource version at the source; 0 if it has none.
 	Version uint64
-	// Fingerprint of what was written.
+	// Fingerprint is the fingerprint of what was written.
 	Fingerprint string
 }
 
-// String is the value of the annotation.
+// String returns the value of the annotation.
 func (m Mark) String() string { return strconv.FormatUint(m.Version, 10) + "," + m.Fingerprint }
 
-// ReadMark reads the annotations of a report. ok is false without a valid mark.
+// ReadMark returns the mark in the annotations of a report. ok is false if there is no valid
+// one.
 func ReadMark(annotations map[string]string) (mark Mark, ok bool) {
 	version, fingerprint, ok := strings.Cut(annotations[Annotation], ",")
 	if !ok {

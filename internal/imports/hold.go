@@ -3,28 +3,27 @@
 
 package imports
 
-// Hold says what a server does with requests for the reports of a group while they
-// are being moved.
+// Hold is what a server does with requests for the reports of a group while a migration moves
+// them.
 type Hold string
 
-// The kinds of holds.
+// The holds.
 const (
 	// NoHold serves requests.
 	NoHold Hold = ""
-	// HoldWait lets requests wait until the hold ends, and answers those that wait
-	// for too long with 503 and Retry-After.
+	// HoldWait makes requests wait until the hold ends, and answers those that wait too long
+	// with 503 and Retry-After.
 	HoldWait Hold = "wait"
-	// HoldMoved answers that the reports are elsewhere now: 429 with Retry-After, so
-	// that clients try again and reach the place where they are. Watches end with 410
-	// in the stream.
+	// HoldMoved answers that the reports have moved: 429 with Retry-After, so that clients
+	// retry and reach them at their new place. Watches end with 410 in the stream.
 	HoldMoved Hold = "moved"
 )
 
-// Valid says whether h is one of the kinds.
+// Valid reports whether h is a known hold.
 func (h Hold) Valid() bool { return h == NoHold || h == HoldWait || h == HoldMoved }
 
-// HoldHeader is the header of requests that ask to be let through a hold. Those are who
-// may post to Path.
+// HoldHeader is the header of requests that ask to pass a hold. Callers who may post to Path
+// may use it.
 const HoldHeader = "Docket-Migration"
 
 // HoldRequest sets the hold of groups.
@@ -33,21 +32,21 @@ type HoldRequest struct {
 	Hold   Hold     `json:"hold"`
 }
 
-// FloorRequest asks for revisions above those of another store.
+// FloorRequest asks for revisions above the ones that clients have from another store.
 type FloorRequest struct {
-	// Above is the highest revision that clients may hold from the other store.
+	// Above is the highest revision that clients may have from the other store.
 	Above int64 `json:"above"`
-	// Force raises the floor although it is high enough, which ends all watches.
+	// Force raises the floor even if it is high enough, which ends all watches.
 	Force bool `json:"force,omitempty"`
 }
 
-// FloorResponse is the state after that.
+// FloorResponse is the response to a FloorRequest.
 type FloorResponse struct {
 	// Floor is the revision below which all watches end with 410.
 	Floor int64 `json:"floor"`
-	// Revision of the last change.
+	// Revision is the revision of the last change.
 	Revision int64 `json:"revision"`
-	// Raised says that the floor had to be moved.
+	// Raised reports whether the floor was raised.
 	Raised bool `json:"raised"`
 }
 

@@ -22,16 +22,16 @@ import (
 	"github.com/docket-project/docket/internal/registry"
 )
 
-// ErrChanged is returned by a Place when an object is not in the state any more that
-// the caller saw.
+// ErrChanged is returned by a Place if an object is no longer in the state that the caller
+// saw.
 var ErrChanged = errors.New("the object has changed")
 
-// Place is where reports are written to. Its errors are those of the Kubernetes API,
-// or ErrChanged. Safe for concurrent use.
+// Place is where reports are written. Its errors are API status errors or ErrChanged. Safe for
+// concurrent use.
 type Place interface {
 	// Get returns a report with its resource version, nil if there is none.
 	Get(ctx context.Context, kind registry.Kind, namespace, name string) (report.Accessor, error)
-	// Create writes a report that isn't there, else ErrChanged.
+	// Create creates a report, or returns ErrChanged if it exists.
 	Create(ctx context.Context, kind registry.Kind, object report.Accessor) error
 	// Update replaces the report current, or returns ErrChanged.
 	Update(ctx context.Context, kind registry.Kind, current, object report.Accessor) error
@@ -46,21 +46,20 @@ type Importer struct {
 	clock clock.PassiveClock
 }
 
-// New returns an importer. scope says which part of a report the place can keep as
-// it was.
+// New returns an importer. scope is the part of a report that the place can keep.
 func New(place Place, scope Scope, c clock.PassiveClock) *Importer {
 	return &Importer{place: place, scope: scope, clock: c}
 }
 
-// parallel is how many reports of a batch are written at once: enough for the store
-// to make large transactions of them.
+// parallel is the number of reports of a batch that are written at once: enough for the store
+// to combine them into large transactions.
 const parallel = 64
 
-// attempts to write a report that others change at the same time.
+// attempts is how often a write is attempted while others change the report.
 const attempts = 10
 
-// Import does what a request asks for and returns an outcome for each item. Items
-// about one report are done in their order.
+// Import imports the items of a request, and returns an outcome for each. Items about the same
+// report are imported in their order.
 func (i *Importer) Import(ctx context.Context, request Request) Response {
 	type target struct{ group, resource, namespace, name string }
 	outcomes := make([]Outcome, len(request.Items))
@@ -89,7 +88,7 @@ func (i *Importer) Import(ctx context.Context, request Request) Response {
 	return Response{Outcomes: outcomes}
 }
 
-// work is an item that was understood.
+// work is a valid item.
 type work struct {
 	kind            registry.Kind
 	mode            Mode
@@ -99,9 +98,9 @@ type work struct {
 	want    wanted
 	deleted *Deletion
 	outcome Outcome
-	// newTime says that the object came without a time of creation.
+	// newTime reports whether the object came without a creation time.
 	newTime bool
-	// absent says that it need not be looked for before it is created.
+	// absent reports whether it can be created without reading first.
 	absent bool
 }
 
@@ -143,7 +142,7 @@ func (i *Importer) prepare(mode Mode, item *Item) (*work, error) {
 	return w, i.mark(w)
 }
 
-// mark fingerprints the object, and writes the annotation if there is to be one.
+// mark fingerprints the object, and adds the annotation if the mode has one.
 func (i *Importer) mark(w *work) error {
 	annotations := w.object.GetAnnotations()
 	delete(annotations, Annotation)
@@ -162,7 +161,7 @@ func (i *Importer) mark(w *work) error {
 	return nil
 }
 
-// checkName accepts what kube-apiserver accepts, where imports come from.
+// checkName accepts the names that kube-apiserver accepts, where imports come from.
 func (w *work) checkName() error {
 	if w.name == "" {
 		return errors.New("metadata.name is missing")
@@ -182,9 +181,9 @@ func (w *work) checkName() error {
 	return nil
 }
 
-// Decode returns a report of a kind from JSON, with the kind's own version, and the
-// fields that the kind doesn't have. What the published schema says of it otherwise is
-// no concern here: it was stored where it comes from.
+// Decode decodes a report of a kind from JSON, with the kind's own version. It also returns
+// the fields that the kind doesn't have. It doesn't validate otherwise: the report was valid
+// where it comes from.
 func Decode(kind registry.Kind, data []byte) (object report.Accessor, unknown []string, err error) {
 	object, unknown, err = kind.Decode(data)
 	if err != nil {
@@ -193,7 +192,7 @@ func Decode(kind registry.Kind, data []byte) (object report.Accessor, unknown []
 	return object, unknown, nil
 }
 
-// do writes one report, and looks again when others are faster.
+// do writes one report, and retries if others changed it meanwhile.
 func (i *Importer) do(ctx context.Context, w *work) Outcome {
 	outcome := w.outcome
 	var err error
@@ -212,7 +211,7 @@ func (i *Importer) do(ctx context.Context, w *work) Outcome {
 	return outcome
 }
 
-// permanent says that an error will come again whenever this is tried.
+// permanent reports whether a retry would fail again.
 func permanent(err error) bool {
 	return apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsRequestEntityTooLargeError(err) || apierrors.IsForbidden(err)
 }
@@ -257,8 +256,8 @@ func (i *Importer) try(ctx context.Context, w *work) (Result, error) {
 	return result, err
 }
 
-// adopt takes what the object came without from the one that is stored, so that an
-// import that is repeated gives the same.
+// adopt takes the UID and creation time that the object came without from the stored one, so
+// that a repeated import has the same result.
 func (i *Importer) adopt(w *work, stored report.Accessor) error {
 	if stored == nil || i.scope == Portable || !w.outcome.NewUID && !w.newTime {
 		return nil

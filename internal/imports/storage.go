@@ -19,7 +19,7 @@ import (
 	"github.com/docket-project/docket/internal/registry"
 )
 
-// Storage is a Place below the API: no admission, no strategy, no generated fields.
+// Storage is a Place below the API: without admission, strategy and generated fields.
 type Storage map[schema.GroupResource]*registry.REST
 
 var _ Place = Storage{}
@@ -39,7 +39,7 @@ func StorageOf(groups []*genericapiserver.APIGroupInfo) Storage {
 	return found
 }
 
-// at returns the storage of a kind, and the key of a report in it.
+// at returns the storage of a kind and the key of a report in it.
 func (s Storage) at(ctx context.Context, kind registry.Kind, namespace, name string) (storage.Interface, string, error) {
 	r, ok := s[kind.GroupResource()]
 	if !ok {
@@ -99,8 +99,8 @@ func (s Storage) Update(ctx context.Context, kind registry.Kind, current, object
 	return err
 }
 
-// Delete implements Place. Finalizers don't stop it: the report goes on to live
-// where it came from, or has ended there.
+// Delete implements Place. It ignores finalizers: the report still exists where it came from,
+// or was deleted there.
 func (s Storage) Delete(ctx context.Context, kind registry.Kind, current report.Accessor) error {
 	store, key, err := s.at(ctx, kind, current.GetNamespace(), current.GetName())
 	if err != nil {

@@ -7,39 +7,39 @@ import (
 	"encoding/json"
 )
 
-// Mode says what may happen to reports that the destination already holds.
+// Mode says what may happen to reports that the destination already has.
 type Mode string
 
 // The modes of an import.
 const (
-	// Mirror: nobody but the import writes to the destination. The source is right.
+	// Mirror: only the import writes to the destination, which becomes equal to the source.
 	Mirror Mode = "mirror"
-	// Tail: clients write to the destination. Only what they left untouched follows
+	// Tail: clients write to the destination. Only reports that they left untouched follow
 	// the source.
 	Tail Mode = "tail"
-	// Fill: only reports that the destination lacks are written, and without an
-	// annotation. What differs is kept.
+	// Fill: only reports that the destination lacks are written, without an annotation.
+	// Reports that differ are kept.
 	Fill Mode = "fill"
-	// Replace is Mirror without an annotation: for a copy that clients never see
-	// beside its source.
+	// Replace is Mirror without an annotation: for a copy that clients never see beside its
+	// source.
 	Replace Mode = "replace"
 )
 
-// annotates says whether imported reports say so.
+// annotates reports whether imported reports get an Annotation.
 func (m Mode) annotates() bool { return m == Mirror || m == Tail }
 
 // Item is a report to write or to delete.
 type Item struct {
 	Group    string `json:"group"`
 	Resource string `json:"resource"`
-	// Version is the resource version at the source, by which a newer state is told
-	// from an older one; 0 where the source has none.
+	// Version is the resource version at the source, which orders its states; 0 if the source
+	// has none.
 	Version uint64 `json:"version,omitempty"`
-	// Known says that the report had been imported before. In mode Tail a client
-	// deleted it, if it is not there.
+	// Known reports whether the report was imported before. If it is missing in mode Tail, a
+	// client deleted it.
 	Known bool `json:"known,omitempty"`
-	// Absent says that the destination was seen without the report a moment ago, which
-	// saves a look if it is still so.
+	// Absent reports whether the destination lacked the report a moment ago, which saves a
+	// read if it still does.
 	Absent bool `json:"absent,omitempty"`
 	// Object to write, as JSON.
 	Object json.RawMessage `json:"object,omitempty"`
@@ -47,7 +47,7 @@ type Item struct {
 	Delete *Deletion `json:"delete,omitempty"`
 }
 
-// Deletion names a report that the source does not have any more.
+// Deletion names a report that the source no longer has.
 type Deletion struct {
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name"`
@@ -61,7 +61,7 @@ type Request struct {
 	Items []Item `json:"items"`
 }
 
-// Result says what became of an item.
+// Result is what happened to an item.
 type Result string
 
 // The results of items.
@@ -69,15 +69,15 @@ const (
 	Created Result = "created"
 	Updated Result = "updated"
 	Deleted Result = "deleted"
-	// Same: the destination already had it so, or newer.
+	// Same: the destination already had this state, or a newer one.
 	Same Result = "same"
-	// Kept: a client changed the report at the destination, which was left alone.
+	// Kept: a client changed the report at the destination, and it was left alone.
 	Kept Result = "kept"
-	// Gone: a client deleted the report at the destination, which was left so.
+	// Gone: a client deleted the report at the destination, and it was not recreated.
 	Gone Result = "gone"
-	// Failed: it can't be imported; Message says why.
+	// Failed: the item can't be imported; Message says why.
 	Failed Result = "failed"
-	// Again: it was not done, and may work later.
+	// Again: the item was not imported, and may succeed later.
 	Again Result = "again"
 )
 
@@ -85,13 +85,13 @@ const (
 type Outcome struct {
 	Result  Result `json:"result"`
 	Message string `json:"message,omitempty"`
-	// Unknown are fields of the object that its kind doesn't have.
+	// Unknown lists fields of the object that its kind doesn't have.
 	Unknown []string `json:"unknown,omitempty"`
-	// NewUID says that the object came without a UID and was given one.
+	// NewUID reports whether the object came without a UID and was given one.
 	NewUID bool `json:"newUID,omitempty"`
 }
 
-// Response has an outcome for each item, in their order.
+// Response has an outcome for each item, in the order of the items.
 type Response struct {
 	Outcomes []Outcome `json:"outcomes"`
 }
