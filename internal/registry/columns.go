@@ -7,12 +7,7 @@ import (
 	metatable "k8s.io/apimachinery/pkg/api/meta/table"
 
 	"github.com/docket-project/docket/api/report"
-)
-
-// Priorities of columns.
-const (
-	always   int32 = 0
-	wideOnly int32 = 1
+	"github.com/docket-project/docket/internal/kinds"
 )
 
 // Labels and annotations that Kyverno puts on ephemeral reports.
@@ -23,35 +18,24 @@ const (
 	kyvernoNameAnnotation    = "audit.kyverno.io/resource.name"
 	kyvernoUIDLabel          = "audit.kyverno.io/resource.uid"
 	kyvernoResourceHashLabel = "audit.kyverno.io/resource.hash"
-	columnTypeString         = "string"
-	columnTypeInteger        = "integer"
-	columnTypeDate           = "date"
 )
 
-// Column is a printed column of a kind.
-type Column struct {
-	// Name is the heading, Type its OpenAPI type.
-	Name, Type string
-	// Description explains the column to clients.
-	Description string
-	// Priority is 0 for columns that are always shown; others need a wide output.
-	Priority int32
-	// Cell returns the value for one report; nil if the report has none.
-	Cell func(report.Accessor) any
-}
+type column = kinds.Column[object]
+
+func nameColumn() column { return kinds.NameColumn[object]("Name of the report.") }
 
 // scopedColumns are those of reports with a scope. How the scope is shown differs between
 // the published definitions.
-func scopedColumns(scopePriority int32) []Column {
-	columns := []Column{{
+func scopedColumns(scopePriority int32) []column {
+	columns := []column{nameColumn(), {
 		Name:        "Kind",
-		Type:        columnTypeString,
+		Type:        kinds.TypeString,
 		Description: "Kind of the object that the report is about.",
 		Priority:    scopePriority,
 		Cell:        scopeCell(func(scope *report.ObjectReference) string { return scope.Kind }),
 	}, {
 		Name:        "Name",
-		Type:        columnTypeString,
+		Type:        kinds.TypeString,
 		Description: "Name of the object that the report is about.",
 		Priority:    scopePriority,
 		Cell:        scopeCell(func(scope *report.ObjectReference) string { return scope.Name }),
@@ -60,28 +44,29 @@ func scopedColumns(scopePriority int32) []Column {
 	return append(columns, ageColumn())
 }
 
-func ephemeralColumns(uidPriority int32) []Column {
-	columns := []Column{
-		labelColumn("Source", kyvernoSourceLabel, "Engine that produced the report.", always),
-		labelColumn("Group", kyvernoGroupLabel, "API group of the object that the report is about.", always),
-		labelColumn("Kind", kyvernoKindLabel, "Kind of the object that the report is about.", always),
+func ephemeralColumns(uidPriority int32) []column {
+	columns := []column{
+		nameColumn(),
+		labelColumn("Source", kyvernoSourceLabel, "Engine that produced the report.", kinds.Always),
+		labelColumn("Group", kyvernoGroupLabel, "API group of the object that the report is about.", kinds.Always),
+		labelColumn("Kind", kyvernoKindLabel, "Kind of the object that the report is about.", kinds.Always),
 		{
 			Name:        "Owner",
-			Type:        columnTypeString,
+			Type:        kinds.TypeString,
 			Description: "Name of the object that the report is about.",
-			Cell:        func(r report.Accessor) any { return cellOf(r.GetAnnotations(), kyvernoNameAnnotation) },
+			Cell:        func(r object) any { return cellOf(r.GetAnnotations(), kyvernoNameAnnotation) },
 		},
 	}
 	columns = append(columns, summaryColumns()...)
 	return append(columns,
 		ageColumn(),
 		labelColumn("Uid", kyvernoUIDLabel, "Unique id of the object that the report is about.", uidPriority),
-		labelColumn("Hash", kyvernoResourceHashLabel, "Hash of the object at the time of the check.", wideOnly),
+		labelColumn("Hash", kyvernoResourceHashLabel, "Hash of the object at the time of the check.", kinds.WideOnly),
 	)
 }
 
-func summaryColumns() []Column {
-	return []Column{
+func summaryColumns() []column {
+	return []column{
 		summaryColumn("Pass", "Number of rules that are met.", func(s *report.Summary) *int64 { return s.Pass }),
 		summaryColumn("Fail", "Number of rules that are broken.", func(s *report.Summary) *int64 { return s.Fail }),
 		summaryColumn("Warn", "Number of broken rules that are not scored.", func(s *report.Summary) *int64 { return s.Warn }),
@@ -90,12 +75,12 @@ func summaryColumns() []Column {
 	}
 }
 
-func summaryColumn(name, description string, count func(*report.Summary) *int64) Column {
-	return Column{
+func summaryColumn(name, description string, count func(*report.Summary) *int64) column {
+	return column{
 		Name:        name,
-		Type:        columnTypeInteger,
+		Type:        kinds.TypeInteger,
 		Description: description,
-		Cell: func(r report.Accessor) any {
+		Cell: func(r object) any {
 			summary := r.GetSummary()
 			if summary == nil {
 				return nil
@@ -109,22 +94,22 @@ func summaryColumn(name, description string, count func(*report.Summary) *int64)
 	}
 }
 
-func labelColumn(name, label, description string, priority int32) Column {
-	return Column{
+func labelColumn(name, label, description string, priority int32) column {
+	return column{
 		Name:        name,
-		Type:        columnTypeString,
+		Type:        kinds.TypeString,
 		Description: description,
 		Priority:    priority,
-		Cell:        func(r report.Accessor) any { return cellOf(r.GetLabels(), label) },
+		Cell:        func(r object) any { return cellOf(r.GetLabels(), label) },
 	}
 }
 
-func ageColumn() Column {
-	return Column{
+func ageColumn() column {
+	return column{
 		Name:        "Age",
-		Type:        columnTypeDate,
+		Type:        kinds.TypeDate,
 		Description: "Time since the report was created.",
-		Cell: func(r report.Accessor) any {
+		Cell: func(r object) any {
 			created := r.GetCreationTimestamp()
 			if created.IsZero() {
 				return nil
@@ -135,8 +120,8 @@ func ageColumn() Column {
 }
 
 // scopeCell returns a cell with one field of the scope, empty fields being absent.
-func scopeCell(read func(*report.ObjectReference) string) func(report.Accessor) any {
-	return func(r report.Accessor) any {
+func scopeCell(read func(*report.ObjectReference) string) func(object) any {
+	return func(r object) any {
 		scope := r.GetScope()
 		if scope == nil {
 			return nil

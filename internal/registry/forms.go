@@ -21,8 +21,8 @@ import (
 	"k8s.io/apiserver/pkg/storage"
 	"k8s.io/apiserver/pkg/util/apihelpers"
 
-	"github.com/docket-project/docket/api/report"
 	"github.com/docket-project/docket/internal/document"
+	"github.com/docket-project/docket/internal/kinds"
 )
 
 // formKey marks contexts of requests for lists with the document.Form that they are to have.
@@ -88,7 +88,7 @@ type metadataForm struct {
 
 // brief is a report that is read for a line about it.
 type brief interface {
-	report.Accessor
+	object
 	document.Brief
 }
 
@@ -131,6 +131,8 @@ func (f metadataForm) item(metadata []byte) []byte {
 	return slices.Concat([]byte(`{"kind":"PartialObjectMetadata","apiVersion":"`), []byte(f.version.String()), []byte(`","metadata":`), metadata, []byte("}"))
 }
 
+type tableConvertor = kinds.TableConvertor[object]
+
 // tableForm is that of a Table.
 type tableForm struct {
 	metadataForm
@@ -141,7 +143,7 @@ type tableForm struct {
 
 // Empty implements document.Form.
 func (f tableForm) Empty(meta metav1.ListMeta) ([]byte, error) {
-	table := f.convertor.empty(f.options)
+	table := f.convertor.Empty(f.options)
 	table.TypeMeta, table.ListMeta = f.typeMeta("Table"), shownMeta(meta)
 	return json.Marshal(table)
 }
@@ -156,11 +158,7 @@ func (f tableForm) Item(served []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	cells, err := f.convertor.cells(read, read, read.GetName(), "")
-	if err != nil {
-		return nil, err
-	}
-	shown, err := json.Marshal(cells)
+	shown, err := json.Marshal(f.convertor.Cells(read))
 	if err != nil {
 		return nil, err
 	}

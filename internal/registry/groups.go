@@ -15,6 +15,7 @@ import (
 	genericapiserver "k8s.io/apiserver/pkg/server"
 
 	"github.com/docket-project/docket/internal/document"
+	"github.com/docket-project/docket/internal/kinds"
 )
 
 // APIGroups returns the chosen groups, ready for InstallAPIGroups of a generic API
@@ -26,29 +27,22 @@ func APIGroups(
 	if err := ValidateGroups(enabled); err != nil {
 		return nil, err
 	}
+	chosen := slices.DeleteFunc(Kinds(), func(kind Kind) bool { return !slices.Contains(enabled, kind.GroupVersionKind.Group) })
+	opened, err := kinds.OpenAll(chosen, func(kind Kind) (*REST, error) { return NewREST(kind, scheme, optsGetter) })
+	if err != nil {
+		return nil, err
+	}
 	codecs := NewCodecs(scheme)
 	infos := map[string]*genericapiserver.APIGroupInfo{}
-	var opened []*REST
-	for _, kind := range Kinds() {
-		group, version := kind.GroupVersionKind.Group, kind.GroupVersionKind.Version
-		if !slices.Contains(enabled, group) {
-			continue
-		}
-		storage, err := NewREST(kind, scheme, optsGetter)
-		if err != nil {
-			for _, other := range opened {
-				other.Destroy()
-			}
-			return nil, err
-		}
-		opened = append(opened, storage)
+	for _, storage := range opened {
+		group, version := storage.kind.GroupVersionKind.Group, storage.kind.GroupVersionKind.Version
 		if infos[group] == nil {
 			info := genericapiserver.NewDefaultAPIGroupInfo(group, scheme, runtime.NewParameterCodec(scheme), codecs)
 			info.NegotiatedSerializer = document.NewSerializer(info.NegotiatedSerializer)
 			info.VersionedResourcesStorageMap[version] = map[string]rest.Storage{}
 			infos[group] = &info
 		}
-		infos[group].VersionedResourcesStorageMap[version][kind.Resource] = storage
+		infos[group].VersionedResourcesStorageMap[version][storage.kind.Resource] = storage
 	}
 	var ordered []*genericapiserver.APIGroupInfo
 	for _, group := range Groups() {

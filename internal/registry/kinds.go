@@ -17,49 +17,12 @@ import (
 	kyverno "github.com/docket-project/docket/api/reportskyverno/v1"
 	wgpolicy "github.com/docket-project/docket/api/wgpolicyk8s/v1alpha2"
 	"github.com/docket-project/docket/internal/document"
+	"github.com/docket-project/docket/internal/kinds"
 )
 
-// Kind is one row of the table of served kinds. Rows are read-only.
-type Kind struct {
-	// GroupVersionKind is what clients see; it is also the stored version.
-	GroupVersionKind schema.GroupVersionKind
-	// Resource is the plural name in URLs.
-	Resource string
-	// Singular, ShortNames and Categories are further names that kubectl accepts.
-	Singular   string
-	ShortNames []string
-	Categories []string
-	// Namespaced is false for kinds that live outside of namespaces.
-	Namespaced bool
-	// New and NewList return an empty object and an empty list.
-	New     func() runtime.Object
-	NewList func() runtime.Object
-	// Columns are printed after the name.
-	Columns []Column
-	// SelectableFields can be used in field selectors, besides metadata.name and,
-	// in namespaced kinds, metadata.namespace.
-	SelectableFields []SelectableField
-}
-
-// GroupVersion returns the group and version in which k is served and stored.
-func (k Kind) GroupVersion() schema.GroupVersion {
-	return k.GroupVersionKind.GroupVersion()
-}
-
-// GroupResource returns the name under which objects of k are stored.
-func (k Kind) GroupResource() schema.GroupResource {
-	return schema.GroupResource{Group: k.GroupVersionKind.Group, Resource: k.Resource}
-}
-
-// GroupVersionResource returns the name of k in URLs.
-func (k Kind) GroupVersionResource() schema.GroupVersionResource {
-	return k.GroupVersion().WithResource(k.Resource)
-}
-
-// ListKind returns the kind of a list of k.
-func (k Kind) ListKind() schema.GroupVersionKind {
-	return k.GroupVersion().WithKind(k.GroupVersionKind.Kind + "List")
-}
+// Kind is one row of the table of served kinds, and what only reports have. Rows are
+// read-only.
+type Kind struct{ kinds.Kind[object] }
 
 // Decode returns a report that another server stored, in whatever version of its kind, and
 // the fields that the kind doesn't have, which are left out. It is an error if the types in
@@ -78,19 +41,24 @@ func (k Kind) Decode(data []byte) (decoded report.Accessor, unknown []string, er
 
 // Kinds returns the table of all served kinds, ordered by group and then with the
 // namespaced kind first.
-func Kinds() []Kind {
-	return slices.Concat(openreportsKinds(), kyvernoKinds(), wgpolicyKinds())
-}
+func Kinds() []Kind { return slices.Clone(table()) }
+
+//nolint:gochecknoglobals // Made once is the purpose of this variable: the rows are read-only, and not cheap to make.
+var table = sync.OnceValue(func() []Kind {
+	var rows []Kind
+	for _, row := range slices.Concat(openreportsKinds(), kyvernoKinds(), wgpolicyKinds()) {
+		rows = append(rows, Kind{row})
+	}
+	return rows
+})
 
 // Groups returns the names of all groups in [Kinds], in order.
 func Groups() []string { return slices.Clone(groups()) }
 
-// Every request asks for them, and to make the table of kinds is not cheap.
-//
-//nolint:gochecknoglobals // Made once is the purpose of this variable.
+//nolint:gochecknoglobals // Made once is the purpose of this variable: every request asks for them.
 var groups = sync.OnceValue(func() []string {
 	var names []string
-	for _, kind := range Kinds() {
+	for _, kind := range table() {
 		names = append(names, kind.GroupVersionKind.Group)
 	}
 	return slices.Compact(names)
@@ -107,8 +75,10 @@ func KindOf(resource schema.GroupResource) (Kind, error) {
 		resource, strings.Join(Groups(), ", "))
 }
 
-func openreportsKinds() []Kind {
-	return []Kind{{
+type row = kinds.Kind[object]
+
+func openreportsKinds() []row {
+	return []row{{
 		GroupVersionKind: openreports.SchemeGroupVersion.WithKind("Report"),
 		Resource:         "reports",
 		Singular:         "report",
@@ -116,8 +86,9 @@ func openreportsKinds() []Kind {
 		Namespaced:       true,
 		New:              func() runtime.Object { return document.New[openreports.Report]() },
 		NewList:          func() runtime.Object { return document.NewList[openreports.Report]() },
-		Columns:          scopedColumns(wideOnly),
+		Columns:          scopedColumns(kinds.WideOnly),
 		SelectableFields: scopedFields(),
+		Rules:            rules(),
 	}, {
 		GroupVersionKind: openreports.SchemeGroupVersion.WithKind("ClusterReport"),
 		Resource:         "clusterreports",
@@ -125,13 +96,14 @@ func openreportsKinds() []Kind {
 		ShortNames:       []string{"creps"},
 		New:              func() runtime.Object { return document.New[openreports.ClusterReport]() },
 		NewList:          func() runtime.Object { return document.NewList[openreports.ClusterReport]() },
-		Columns:          scopedColumns(wideOnly),
+		Columns:          scopedColumns(kinds.WideOnly),
 		SelectableFields: scopedFields(),
+		Rules:            rules(),
 	}}
 }
 
-func kyvernoKinds() []Kind {
-	return []Kind{{
+func kyvernoKinds() []row {
+	return []row{{
 		GroupVersionKind: kyverno.SchemeGroupVersion.WithKind("EphemeralReport"),
 		Resource:         "ephemeralreports",
 		Singular:         "ephemeralreport",
@@ -140,8 +112,9 @@ func kyvernoKinds() []Kind {
 		Namespaced:       true,
 		New:              func() runtime.Object { return document.New[kyverno.EphemeralReport]() },
 		NewList:          func() runtime.Object { return document.NewList[kyverno.EphemeralReport]() },
-		Columns:          ephemeralColumns(wideOnly),
+		Columns:          ephemeralColumns(kinds.WideOnly),
 		SelectableFields: ephemeralFields(),
+		Rules:            rules(),
 	}, {
 		GroupVersionKind: kyverno.SchemeGroupVersion.WithKind("ClusterEphemeralReport"),
 		Resource:         "clusterephemeralreports",
@@ -150,13 +123,14 @@ func kyvernoKinds() []Kind {
 		Categories:       []string{"kyverno"},
 		New:              func() runtime.Object { return document.New[kyverno.ClusterEphemeralReport]() },
 		NewList:          func() runtime.Object { return document.NewList[kyverno.ClusterEphemeralReport]() },
-		Columns:          ephemeralColumns(always),
+		Columns:          ephemeralColumns(kinds.Always),
 		SelectableFields: ephemeralFields(),
+		Rules:            rules(),
 	}}
 }
 
-func wgpolicyKinds() []Kind {
-	return []Kind{{
+func wgpolicyKinds() []row {
+	return []row{{
 		GroupVersionKind: wgpolicy.SchemeGroupVersion.WithKind("PolicyReport"),
 		Resource:         "policyreports",
 		Singular:         "policyreport",
@@ -164,8 +138,9 @@ func wgpolicyKinds() []Kind {
 		Namespaced:       true,
 		New:              func() runtime.Object { return document.New[wgpolicy.PolicyReport]() },
 		NewList:          func() runtime.Object { return document.NewList[wgpolicy.PolicyReport]() },
-		Columns:          scopedColumns(always),
+		Columns:          scopedColumns(kinds.Always),
 		SelectableFields: scopedFields(),
+		Rules:            rules(),
 	}, {
 		GroupVersionKind: wgpolicy.SchemeGroupVersion.WithKind("ClusterPolicyReport"),
 		Resource:         "clusterpolicyreports",
@@ -173,7 +148,8 @@ func wgpolicyKinds() []Kind {
 		ShortNames:       []string{"cpolr"},
 		New:              func() runtime.Object { return document.New[wgpolicy.ClusterPolicyReport]() },
 		NewList:          func() runtime.Object { return document.NewList[wgpolicy.ClusterPolicyReport]() },
-		Columns:          scopedColumns(always),
+		Columns:          scopedColumns(kinds.Always),
 		SelectableFields: scopedFields(),
+		Rules:            rules(),
 	}}
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/docket-project/docket/api/report"
 	kyverno "github.com/docket-project/docket/api/reportskyverno/v1"
 	wgpolicy "github.com/docket-project/docket/api/wgpolicyk8s/v1alpha2"
+	"github.com/docket-project/docket/internal/kinds"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files that are made from this package")
@@ -30,6 +31,19 @@ func newTestScheme(t testing.TB) *runtime.Scheme {
 		t.Fatal(err)
 	}
 	return scheme
+}
+
+func newStrategy(kind Kind, scheme *runtime.Scheme) *kinds.Strategy[object] {
+	return kinds.NewStrategy(kind.Kind, scheme)
+}
+
+func objectOf(t testing.TB, found runtime.Object) object {
+	t.Helper()
+	typed, ok := found.(object)
+	if !ok {
+		t.Fatalf("object is a %T, not a report", found)
+	}
+	return typed
 }
 
 func kindOf(t testing.TB, resource string) Kind {
@@ -53,7 +67,7 @@ type content struct {
 
 // newReport returns a report of kind with the given content. Ephemeral reports get
 // an owner made of the scope; only openreports keep the source.
-func newReport(t testing.TB, kind Kind, meta metav1.ObjectMeta, c content) report.Accessor {
+func newReport(t testing.TB, kind Kind, meta metav1.ObjectMeta, c content) object {
 	t.Helper()
 	var typed report.Accessor
 	switch kind.GroupVersionKind.Kind {
@@ -93,7 +107,7 @@ func newReport(t testing.TB, kind Kind, meta metav1.ObjectMeta, c content) repor
 	accessor.SetGeneration(meta.Generation)
 	accessor.SetResourceVersion(meta.ResourceVersion)
 	accessor.SetCreationTimestamp(meta.CreationTimestamp)
-	return accessor
+	return objectOf(t, accessor)
 }
 
 func ownerOf(scope *report.ObjectReference) *metav1.OwnerReference {

@@ -13,28 +13,19 @@ import (
 	openapinamer "k8s.io/apiserver/pkg/endpoints/openapi"
 
 	"github.com/docket-project/docket/internal/document"
+	"github.com/docket-project/docket/internal/kinds"
 )
 
 // NewScheme returns a scheme that knows every kind of [Kinds], its selectable
 // fields, and the types that each API server needs.
-//
-// Every kind has one version, and one Go type is both that version and the
-// internal one. Converting between the two therefore copies nothing and only sets
-// the kind inside the object. Hence an object that goes to several readers at once
-// (a watch event) needs a shallow copy for each: encoding sets its TypeMeta.
 func NewScheme() (*runtime.Scheme, error) {
 	scheme, err := newVersionedScheme()
 	if err != nil {
 		return nil, err
 	}
 	for _, kind := range Kinds() {
-		gvk := kind.GroupVersionKind
-		internal := schema.GroupVersion{Group: gvk.Group, Version: runtime.APIVersionInternal}
-		scheme.AddKnownTypeWithName(internal.WithKind(gvk.Kind), kind.New())
-		scheme.AddKnownTypeWithName(internal.WithKind(kind.ListKind().Kind), kind.NewList())
-		err := scheme.AddFieldLabelConversionFunc(gvk, kind.convertField)
-		if err != nil {
-			return nil, fmt.Errorf("register selectable fields of %s: %w", kind.GroupResource(), err)
+		if err := kind.RegisterInternal(scheme); err != nil {
+			return nil, err
 		}
 	}
 	return scheme, nil
@@ -43,7 +34,9 @@ func NewScheme() (*runtime.Scheme, error) {
 // newVersionedScheme returns a scheme with the served versions only.
 func newVersionedScheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
-	addUnversionedTypes(scheme)
+	if err := kinds.AddUnversionedTypes(scheme); err != nil {
+		return nil, err
+	}
 	for _, kind := range Kinds() {
 		scheme.AddKnownTypeWithName(kind.GroupVersionKind, kind.New())
 		scheme.AddKnownTypeWithName(kind.ListKind(), kind.NewList())
@@ -55,19 +48,6 @@ func newVersionedScheme() (*runtime.Scheme, error) {
 		}
 	}
 	return scheme, nil
-}
-
-// addUnversionedTypes registers the types of errors and discovery documents.
-func addUnversionedTypes(scheme *runtime.Scheme) {
-	unversioned := schema.GroupVersion{Version: "v1"}
-	metav1.AddToGroupVersion(scheme, unversioned)
-	scheme.AddUnversionedTypes(unversioned,
-		&metav1.Status{},
-		&metav1.APIVersions{},
-		&metav1.APIGroupList{},
-		&metav1.APIGroup{},
-		&metav1.APIResourceList{},
-	)
 }
 
 // NewCodecs returns the serializers of a scheme made by [NewScheme].

@@ -12,6 +12,7 @@ import (
 
 	"github.com/docket-project/docket/api/report"
 	"github.com/docket-project/docket/internal/document"
+	"github.com/docket-project/docket/internal/kinds"
 )
 
 func TestSchemeKnowsEachKind(t *testing.T) {
@@ -73,10 +74,7 @@ func FuzzDocuments(f *testing.F) {
 		if err != nil {
 			return
 		}
-		incoming, err := objectOf(read)
-		if err != nil {
-			t.Fatal(err)
-		}
+		incoming := objectOf(t, read)
 		rules := newStrategy(kind, scheme)
 		rules.PrepareForCreate(t.Context(), incoming)
 		errs := rules.Validate(t.Context(), incoming)
@@ -84,7 +82,7 @@ func FuzzDocuments(f *testing.F) {
 		if _, _, err := kind.GetAttrs(incoming); err != nil {
 			t.Error(err)
 		}
-		if _, err := newTableConvertor(kind.Columns).ConvertToTable(t.Context(), incoming, nil); err != nil {
+		if _, err := kinds.NewTableConvertor(kind.Kind).ConvertToTable(t.Context(), incoming, nil); err != nil {
 			t.Error(err)
 		}
 		if len(errs) > 0 {

@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/util/jsonpath"
 
 	"github.com/docket-project/docket/api/report"
+	"github.com/docket-project/docket/internal/kinds"
 )
 
 // TestColumns compares name, type and priority of every column, and its cells, to
@@ -29,10 +30,11 @@ func TestColumns(t *testing.T) {
 		t.Run(kind.Resource, func(t *testing.T) {
 			t.Parallel()
 			published := strings.Split(strings.TrimSpace(readGolden(t, "columns/"+kind.Resource+".golden")), "\n")
-			if len(published) != len(kind.Columns) {
-				t.Fatalf("%d columns, want %d", len(kind.Columns), len(published))
+			columns := kind.Columns[1:] // The definitions don't state the name, which comes first.
+			if len(published) != len(columns) {
+				t.Fatalf("%d columns, want %d", len(columns), len(published))
 			}
-			for i, column := range kind.Columns {
+			for i, column := range columns {
 				heading, path, ok := cutLast(published[i])
 				if !ok {
 					t.Fatalf("column %q has no path", published[i])
@@ -61,7 +63,7 @@ func TestTables(t *testing.T) {
 			if err := meta.SetList(list, []runtime.Object{samples["full"], samples["empty"]}); err != nil {
 				t.Fatal(err)
 			}
-			table, err := newTableConvertor(kind.Columns).ConvertToTable(t.Context(), list, nil)
+			table, err := kinds.NewTableConvertor(kind.Kind).ConvertToTable(t.Context(), list, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -81,7 +83,7 @@ func TestTableOfList(t *testing.T) {
 	listMeta.SetResourceVersion("7")
 	listMeta.SetContinue("more")
 	listMeta.SetRemainingItemCount(new(int64(3)))
-	convertor := newTableConvertor(kind.Columns)
+	convertor := kinds.NewTableConvertor(kind.Kind)
 
 	table, err := convertor.ConvertToTable(t.Context(), list, &metav1.TableOptions{NoHeaders: true})
 	if err != nil {
@@ -100,7 +102,7 @@ func TestTableOfOneReport(t *testing.T) {
 	t.Parallel()
 	kind := kindOf(t, "reports")
 	one := newReport(t, kind, metav1.ObjectMeta{Name: "one", ResourceVersion: "9"}, fullContent())
-	table, err := newTableConvertor(kind.Columns).ConvertToTable(t.Context(), one, &metav1.TableOptions{})
+	table, err := kinds.NewTableConvertor(kind.Kind).ConvertToTable(t.Context(), one, &metav1.TableOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,14 +113,14 @@ func TestTableOfOneReport(t *testing.T) {
 
 func TestTableOfOtherObject(t *testing.T) {
 	t.Parallel()
-	_, err := newTableConvertor(nil).ConvertToTable(t.Context(), &metav1.PartialObjectMetadata{}, nil)
-	if err == nil || !strings.Contains(err.Error(), "not a report") {
+	_, err := kinds.NewTableConvertor(kindOf(t, "reports").Kind).ConvertToTable(t.Context(), &metav1.PartialObjectMetadata{}, nil)
+	if err == nil || !strings.Contains(err.Error(), "not a Report") {
 		t.Errorf("error is %v, want one that says what is wrong", err)
 	}
 }
 
 // tableSamples returns reports with all, some and no columns filled.
-func tableSamples(t *testing.T, kind Kind) map[string]report.Accessor {
+func tableSamples(t *testing.T, kind Kind) map[string]object {
 	t.Helper()
 	fiveHours := metav1.NewTime(time.Now().Add(-5*time.Hour - time.Minute))
 	full := metav1.ObjectMeta{
@@ -136,7 +138,7 @@ func tableSamples(t *testing.T, kind Kind) map[string]report.Accessor {
 		scope:   &report.ObjectReference{Kind: "Namespace"},
 		summary: &report.Summary{Fail: new(int64(1)), Skip: new(int64(0))},
 	}
-	return map[string]report.Accessor{
+	return map[string]object{
 		"full":    newReport(t, kind, full, fullContent()),
 		"partial": newReport(t, kind, metav1.ObjectMeta{Name: "partial", CreationTimestamp: fiveHours}, partial),
 		"empty":   newReport(t, kind, metav1.ObjectMeta{Name: "empty", Namespace: "team-a"}, content{}),
@@ -144,7 +146,7 @@ func tableSamples(t *testing.T, kind Kind) map[string]report.Accessor {
 }
 
 // cellByPath evaluates a published column as a server of custom resources does.
-func cellByPath(t *testing.T, sample report.Accessor, columnType, path string) any {
+func cellByPath(t *testing.T, sample object, columnType, path string) any {
 	t.Helper()
 	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(sample)
 	if err != nil {

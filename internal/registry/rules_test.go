@@ -22,10 +22,7 @@ func decodeReport(t *testing.T, kind Kind, body string) object {
 	if body != "{}" {
 		head += ","
 	}
-	found, err := objectOf(kind.New())
-	if err != nil {
-		t.Fatal(err)
-	}
+	found := objectOf(t, kind.New())
 	if err := json.Unmarshal([]byte(head+strings.TrimPrefix(body, "{")), found); err != nil {
 		t.Fatal(err)
 	}
