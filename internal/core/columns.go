@@ -12,17 +12,19 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/docket-project/docket/internal/kinds"
 )
 
 func serviceColumns() []column {
-	return []column{
+	return between(
 		text("Type", "How the service is reached.", func(s *corev1.Service) string { return string(s.Spec.Type) }),
 		text("Cluster-IP", "Address inside of the cluster.", func(s *corev1.Service) string {
 			return cmp.Or(s.Spec.ClusterIP, none)
 		}),
 		text("External-IP", "Address from outside, or the name that the service stands for.", externalAddress),
 		text("Port(s)", "Ports with their protocols.", servicePorts),
-	}
+	)
 }
 
 func externalAddress(service *corev1.Service) string {
@@ -45,7 +47,7 @@ func servicePorts(service *corev1.Service) string {
 }
 
 func podColumns() []column {
-	return []column{
+	return between(
 		text("Ready", "Containers that are ready, of all.", func(p *corev1.Pod) string {
 			ready := 0
 			for i := range p.Status.ContainerStatuses {
@@ -68,7 +70,7 @@ func podColumns() []column {
 			}
 			return restarts
 		}),
-	}
+	)
 }
 
 const roleLabel = "node-role.kubernetes.io/"
@@ -109,7 +111,7 @@ func nodeStatus(node *corev1.Node) string {
 }
 
 func deploymentColumns() []column {
-	return []column{
+	return between(
 		text("Ready", "Pods that are ready, of those wanted.", func(d *appsv1.Deployment) string {
 			var wanted int32
 			if d.Spec.Replicas != nil {
@@ -119,10 +121,12 @@ func deploymentColumns() []column {
 		}),
 		number("Up-to-date", "Pods with the present template.", func(d *appsv1.Deployment) int64 { return int64(d.Status.UpdatedReplicas) }),
 		number("Available", "Pods that have been ready for long enough.", func(d *appsv1.Deployment) int64 { return int64(d.Status.AvailableReplicas) }),
-	}
+	)
 }
 
 func eventColumns() []column {
+	wideName := nameColumn()
+	wideName.Priority = kinds.WideOnly
 	return []column{
 		text("Last Seen", "Time since it happened last.", func(e *corev1.Event) string {
 			last := e.LastTimestamp
@@ -140,6 +144,6 @@ func eventColumns() []column {
 			return strings.ToLower(e.InvolvedObject.Kind) + "/" + e.InvolvedObject.Name
 		}),
 		text("Message", "What happened.", func(e *corev1.Event) string { return strings.TrimSpace(e.Message) }),
-		nameColumn().inWide(),
+		wideName,
 	}
 }

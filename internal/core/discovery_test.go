@@ -68,8 +68,8 @@ func TestEveryResourceHasAGroupVersion(t *testing.T) {
 		t.Errorf("the first group version is %s", served[0])
 	}
 	for _, row := range resources() {
-		if !slices.ContainsFunc(served, func(s Served) bool { return s.GroupVersion == row.groupVersion() }) {
-			t.Errorf("%s is not in GroupVersions", row.groupVersion())
+		if !slices.ContainsFunc(served, func(s Served) bool { return s.GroupVersion == row.GroupVersion() }) {
+			t.Errorf("%s is not in GroupVersions", row.GroupVersion())
 		}
 	}
 }
@@ -84,15 +84,15 @@ func TestOpenAPI(t *testing.T) {
 	}
 	inV2 := kindsOf(t, body, "definitions")
 	for _, row := range resources() {
-		path := "/openapi/v3/apis/" + row.groupVersion().String()
-		if row.kind.Group == "" {
+		path := "/openapi/v3/apis/" + row.GroupVersion().String()
+		if row.GroupVersionKind.Group == "" {
 			path = "/openapi/v3/api/v1"
 		}
 		code, _, body := server.request(t, "GET", path, "")
 		if code != 200 {
 			t.Fatalf("%s: %d", path, code)
 		}
-		want := row.kind.Group + "/" + row.kind.Version + "/" + row.kind.Kind
+		want := row.GroupVersionKind.Group + "/" + row.GroupVersionKind.Version + "/" + row.GroupVersionKind.Kind
 		if inV3 := kindsOf(t, body, "components", "schemas"); !slices.Contains(inV3, want) {
 			t.Errorf("OpenAPI v3 has no %s", want)
 		}

@@ -7,9 +7,10 @@
 // the API itself holds, such as defaults, names, generations, the separation of spec
 // and status, and the life of a namespace.
 //
-// There is one table of resources (resources.go and the files beside it); everything
-// else in the package works on any of its rows. What only one kind needs is a function
-// in its row. Reviews, which aren't stored, are in package review.
+// There is one table of resources (resources.go and the files beside it), which package
+// kinds serves. What only one kind needs is a function in its row; what all Go objects
+// have in common, such as a spec and a status, is in rules.go and status.go. Reviews,
+// which aren't stored, are in package review.
 //
 // Entry points are [Prepare] and [Install]. Storage comes from the caller. The package
 // keeps no state and starts no goroutine.

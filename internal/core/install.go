@@ -5,7 +5,6 @@ package core
 
 import (
 	"fmt"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -20,6 +19,7 @@ import (
 
 	"github.com/docket-project/docket/internal/core/openapi"
 	"github.com/docket-project/docket/internal/core/review"
+	"github.com/docket-project/docket/internal/kinds"
 )
 
 // Reviews is what answers reviews.
@@ -93,33 +93,31 @@ func Install(server *genericapiserver.GenericAPIServer, getter func(runtime.Code
 
 // newStorages opens the storage of each row. On an error nothing stays open.
 func newStorages(scheme *runtime.Scheme, getter generic.RESTOptionsGetter) (map[schema.GroupVersion]map[string]rest.Storage, error) {
+	rows := resources()
+	opened, err := kinds.OpenAll(rows, func(row resource) (*kinds.REST[object], error) {
+		return kinds.NewREST(row.Kind, scheme, getter)
+	})
+	if err != nil {
+		return nil, err
+	}
 	served := map[schema.GroupVersion]map[string]rest.Storage{}
-	var opened []*stored
-	for _, row := range resources() {
-		storage, err := newStored(row, scheme, getter)
-		if err != nil {
-			for _, other := range slices.Backward(opened) {
-				other.Destroy()
-			}
-			return nil, err
-		}
-		opened = append(opened, storage)
-		version := row.groupVersion()
+	for i, row := range rows {
+		version := row.GroupVersion()
 		if served[version] == nil {
 			served[version] = map[string]rest.Storage{}
 		}
-		storage.install(served[version])
+		row.install(served[version], opened[i])
 	}
 	return served, nil
 }
 
 // install adds a resource and its subresources.
-func (s *stored) install(served map[string]rest.Storage) {
-	served[s.row.name] = s
-	if s.row.kind == corev1.SchemeGroupVersion.WithKind("Namespace") {
-		served[s.row.name], served[s.row.name+"/finalize"] = newNamespaces(s)
+func (r resource) install(served map[string]rest.Storage, storage *kinds.REST[object]) {
+	served[r.Resource] = storage
+	if r.GroupVersionKind == corev1.SchemeGroupVersion.WithKind("Namespace") {
+		served[r.Resource], served[r.Resource+"/finalize"] = newNamespaces(storage)
 	}
-	if s.row.status {
-		served[s.row.name+"/status"] = s.status()
+	if r.status {
+		served[r.Resource+"/status"] = statusOf(storage)
 	}
 }

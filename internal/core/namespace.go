@@ -17,6 +17,8 @@ import (
 	"k8s.io/apiserver/pkg/storage"
 	storeerrors "k8s.io/apiserver/pkg/storage/errors"
 	"k8s.io/apiserver/pkg/util/dryrun"
+
+	"github.com/docket-project/docket/internal/kinds"
 )
 
 // parent is what namespaces take from the storage of all kinds: everything but
@@ -46,14 +48,13 @@ type namespaces struct {
 var _ rest.GracefulDeleter = &namespaces{}
 
 // newNamespaces returns namespaces and their subresource finalize.
-func newNamespaces(from *stored) (*namespaces, *finalization) {
+func newNamespaces(from *kinds.REST[object]) (*namespaces, *finalization) {
 	from.ShouldDeleteDuringUpdate = func(_ context.Context, _ string, object, _ runtime.Object) bool {
 		namespace, ok := object.(*corev1.Namespace)
 		return ok && len(namespace.Spec.Finalizers) == 0
 	}
 	from.ReturnDeletedObject = true
-	rules := newStrategy(from.row, from.CreateStrategy)
-	finalize := newSubresource(from.Store, statusStrategy{strategy: rules, changes: specPart, reset: "status"})
+	finalize := from.Subresource(keepAllBut(specPart), "status")
 	return &namespaces{parent: from, store: from.Store}, &finalization{updatable: finalize}
 }
 

@@ -376,12 +376,12 @@ func testWarnings(t *testing.T, server *testServer, namespace string) {
 // begin, and the empty list has its kind.
 func testEveryKind(t *testing.T, server *testServer, _ string) {
 	for _, row := range resources() {
-		path := "/apis/" + row.groupVersion().String() + "/" + row.name
-		if row.kind.Group == "" {
-			path = "/api/v1/" + row.name
+		path := "/apis/" + row.GroupVersion().String() + "/" + row.Resource
+		if row.GroupVersionKind.Group == "" {
+			path = "/api/v1/" + row.Resource
 		}
 		code, _, body := server.request(t, "GET", path, "")
-		if code != 200 || !strings.Contains(body, `"kind":"`+row.kind.Kind+`List"`) {
+		if code != 200 || !strings.Contains(body, `"kind":"`+row.GroupVersionKind.Kind+`List"`) {
 			t.Errorf("list %s: %d %s", path, code, body)
 		}
 		if code := server.startWatch(t, path); code != 200 {

@@ -4,76 +4,55 @@
 package core
 
 import (
-	"time"
-
 	apimachineryvalidation "k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/docket-project/docket/internal/kinds"
 )
+
+// object is what the package knows of the objects of any kind.
+type object interface {
+	runtime.Object
+	metav1.Object
+}
 
 // resource is one row of the table of stored resources. Rows are read-only.
 type resource struct {
-	kind       schema.GroupVersionKind
-	name       string
-	singular   string
-	shortNames []string
-	categories []string
-	namespaced bool
+	kinds.Kind[object]
 
-	newObject func() runtime.Object
-	newList   func() runtime.Object
-
-	// validateName says what is wrong with a name, or the prefix of one.
-	validateName apimachineryvalidation.ValidateNameFunc
 	// status is true for kinds with the subresource status.
 	status bool
 	// counted is the Go field whose changes raise the generation; empty for kinds
 	// that have no generation.
 	counted string
-	// createOnUpdate is true if PUT creates what is missing.
-	createOnUpdate bool
-	// conditionalUpdate is true if PUT must name the resourceVersion that it replaces.
-	conditionalUpdate bool
-	// lifetime after which objects vanish by themselves; zero is for ever.
-	lifetime time.Duration
-
 	// prepare fills in defaults and what the server decides. old is nil on create.
-	prepare func(object, old runtime.Object)
+	prepare func(object, old object)
 	// validate says what is wrong with an object. old is nil on create.
-	validate func(object, old runtime.Object) field.ErrorList
-	// warning for who creates an object; empty for none.
+	validate func(object, old object) field.ErrorList
+	// warning for whoever creates an object; empty for none.
 	warning string
-	// columns are printed between name and age.
-	columns []column
-	// onlyColumns is true if these are all, in kinds where name and age stand elsewhere.
-	onlyColumns bool
-	// fields can be selected, besides metadata.name and metadata.namespace.
-	fields []selectableField
 }
 
-func (r resource) groupVersion() schema.GroupVersion { return r.kind.GroupVersion() }
-
-func (r resource) groupResource() schema.GroupResource {
-	return schema.GroupResource{Group: r.kind.Group, Resource: r.name}
-}
-
-// object is a pointer to a kind of object or list.
-type object[T any] interface {
+// pointer is a pointer to a kind of object or list.
+type pointer[T any] interface {
 	*T
 	runtime.Object
 }
 
 // row returns a row with what most kinds have in common. The kinds of object and list
 // are named as their Go types.
-func row[T, L any, P object[T], PL object[L]](group schema.GroupVersion, kind, name, singular string) resource {
-	r := resource{
-		kind: group.WithKind(kind), name: name, singular: singular, namespaced: true,
-		newObject:    func() runtime.Object { return P(new(T)) },
-		newList:      func() runtime.Object { return PL(new(L)) },
-		validateName: apimachineryvalidation.NameIsDNSSubdomain,
-	}
-	if hasPart(r.newObject(), specPart) {
+func row[T, L any, P pointer[T], PL pointer[L]](group schema.GroupVersion, kind, name, singular string) resource {
+	r := resource{Kind: kinds.Kind[object]{
+		GroupVersionKind: group.WithKind(kind), Resource: name, Singular: singular, Namespaced: true,
+		New:     func() runtime.Object { return P(new(T)) },
+		NewList: func() runtime.Object { return PL(new(L)) },
+		Columns: between(),
+		Rules:   kinds.Rules[object]{ValidateName: apimachineryvalidation.NameIsDNSSubdomain, UnconditionalUpdate: true},
+	}}
+	if hasPart(r.New(), specPart) {
 		r.counted = specPart
 	}
 	return r
@@ -86,8 +65,8 @@ func (r resource) with(change func(*resource)) resource {
 }
 
 // preparing makes a function of one kind one of all kinds. On create, old is nil.
-func preparing[P runtime.Object](f func(object, old P)) func(object, old runtime.Object) {
-	return func(object, old runtime.Object) {
+func preparing[P runtime.Object](f func(object, old P)) func(object, old object) {
+	return func(object, old object) {
 		now, ok := object.(P)
 		if !ok {
 			return
@@ -98,8 +77,8 @@ func preparing[P runtime.Object](f func(object, old P)) func(object, old runtime
 }
 
 // validating makes a function of one kind one of all kinds. On create, old is nil.
-func validating[P runtime.Object](f func(object, old P) field.ErrorList) func(object, old runtime.Object) field.ErrorList {
-	return func(object, old runtime.Object) field.ErrorList {
+func validating[P runtime.Object](f func(object, old P) field.ErrorList) func(object, old object) field.ErrorList {
+	return func(object, old object) field.ErrorList {
 		now, ok := object.(P)
 		if !ok {
 			return field.ErrorList{wrongType(object)}

@@ -23,10 +23,14 @@ import (
 
 // resources returns the table of all stored resources.
 func resources() []resource {
-	return slices.Concat(
+	rows := slices.Concat(
 		coreResources(), appsResources(), batchResources(), networkingResources(), policyResources(),
 		rbacResources(), admissionResources(), systemResources(),
 	)
+	for i := range rows {
+		rows[i] = rows[i].withRules()
+	}
+	return rows
 }
 
 // Served is a group version of the core API, and where it stands in discovery.

@@ -15,20 +15,20 @@ func appsResources() []resource {
 	group := appsv1.SchemeGroupVersion
 	rows := []resource{
 		row[appsv1.Deployment, appsv1.DeploymentList](group, "Deployment", "deployments", "deployment").with(func(r *resource) {
-			r.shortNames = []string{"deploy"}
+			r.ShortNames = []string{"deploy"}
 			r.prepare, r.validate = preparing(prepareDeployment), validating(validateDeployment)
-			r.columns = deploymentColumns()
+			r.Columns = deploymentColumns()
 		}),
 		row[appsv1.StatefulSet, appsv1.StatefulSetList](group, "StatefulSet", "statefulsets", "statefulset").with(func(r *resource) {
-			r.shortNames = []string{"sts"}
+			r.ShortNames = []string{"sts"}
 			r.prepare, r.validate = preparing(prepareStatefulSet), validating(validateStatefulSet)
 		}),
 		row[appsv1.DaemonSet, appsv1.DaemonSetList](group, "DaemonSet", "daemonsets", "daemonset").with(func(r *resource) {
-			r.shortNames = []string{"ds"}
+			r.ShortNames = []string{"ds"}
 			r.prepare, r.validate = preparing(prepareDaemonSet), validating(validateDaemonSet)
 		}),
 		row[appsv1.ReplicaSet, appsv1.ReplicaSetList](group, "ReplicaSet", "replicasets", "replicaset").with(func(r *resource) {
-			r.shortNames = []string{"rs"}
+			r.ShortNames = []string{"rs"}
 			r.prepare, r.validate = preparing(prepareReplicaSet), validating(validateReplicaSet)
 		}),
 	}
@@ -42,7 +42,7 @@ func batchResources() []resource {
 			r.prepare, r.validate = preparing(prepareJob), validating(validateJob)
 		}),
 		row[batchv1.CronJob, batchv1.CronJobList](group, "CronJob", "cronjobs", "cronjob").with(func(r *resource) {
-			r.shortNames = []string{"cj"}
+			r.ShortNames = []string{"cj"}
 			r.prepare, r.validate = preparing(prepareCronJob), validating(validateCronJob)
 		}),
 	})
@@ -51,7 +51,7 @@ func batchResources() []resource {
 // workloads returns rows with what all kinds that make pods have in common.
 func workloads(rows []resource) []resource {
 	for i := range rows {
-		rows[i].status, rows[i].categories, rows[i].warning = true, []string{all}, notRun
+		rows[i].status, rows[i].Categories, rows[i].warning = true, []string{all}, notRun
 	}
 	return rows
 }
@@ -60,10 +60,10 @@ func networkingResources() []resource {
 	group := networkingv1.SchemeGroupVersion
 	return []resource{
 		row[networkingv1.Ingress, networkingv1.IngressList](group, "Ingress", "ingresses", "ingress").with(func(r *resource) {
-			r.shortNames, r.status = []string{"ing"}, true
+			r.ShortNames, r.status = []string{"ing"}, true
 		}),
 		row[networkingv1.NetworkPolicy, networkingv1.NetworkPolicyList](group, "NetworkPolicy", "networkpolicies", "networkpolicy").with(func(r *resource) {
-			r.shortNames = []string{"netpol"}
+			r.ShortNames = []string{"netpol"}
 		}),
 		row[discoveryv1.EndpointSlice, discoveryv1.EndpointSliceList](discoveryv1.SchemeGroupVersion, "EndpointSlice", "endpointslices", "endpointslice").with(func(r *resource) {
 			r.validate = validating(validateEndpointSlice)
@@ -74,7 +74,7 @@ func networkingResources() []resource {
 func policyResources() []resource {
 	return []resource{
 		row[policyv1.PodDisruptionBudget, policyv1.PodDisruptionBudgetList](policyv1.SchemeGroupVersion, "PodDisruptionBudget", "poddisruptionbudgets", "poddisruptionbudget").with(func(r *resource) {
-			r.shortNames, r.status, r.conditionalUpdate = []string{"pdb"}, true, true
+			r.ShortNames, r.status, r.Rules.UnconditionalUpdate = []string{"pdb"}, true, false
 			r.validate = validating(validatePodDisruptionBudget)
 		}),
 	}

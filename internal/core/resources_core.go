@@ -26,46 +26,46 @@ func coreResources() []resource {
 	group := corev1.SchemeGroupVersion
 	rows := []resource{
 		row[corev1.Namespace, corev1.NamespaceList](group, "Namespace", "namespaces", "namespace").with(func(r *resource) {
-			r.shortNames, r.namespaced, r.status = []string{"ns"}, false, true
-			r.validateName = apimachineryvalidation.ValidateNamespaceName
+			r.ShortNames, r.Namespaced, r.status = []string{"ns"}, false, true
+			r.Rules.ValidateName = apimachineryvalidation.ValidateNamespaceName
 			r.prepare = preparing(prepareNamespace)
-			r.columns = []column{text("Status", "Active, or Terminating while the namespace is emptied.", namespacePhase)}
-			r.fields = []selectableField{selecting("status.phase", namespacePhase)}
+			r.Columns = between(text("Status", "Active, or Terminating while the namespace is emptied.", namespacePhase))
+			r.SelectableFields = []selectableField{selecting("status.phase", namespacePhase)}
 		}),
 		row[corev1.ConfigMap, corev1.ConfigMapList](group, "ConfigMap", "configmaps", "configmap").with(func(r *resource) {
-			r.shortNames = []string{"cm"}
+			r.ShortNames = []string{"cm"}
 			r.validate = validating(validateConfigMap)
-			r.columns = []column{number("Data", "Number of keys.", func(c *corev1.ConfigMap) int64 {
+			r.Columns = between(number("Data", "Number of keys.", func(c *corev1.ConfigMap) int64 {
 				return int64(len(c.Data) + len(c.BinaryData))
-			})}
+			}))
 		}),
 		row[corev1.Secret, corev1.SecretList](group, "Secret", "secrets", "secret").with(func(r *resource) {
 			r.prepare = preparing(prepareSecret)
 			r.validate = validating(validateSecret)
-			r.columns = []column{
+			r.Columns = between(
 				text("Type", "Says what the keys mean.", secretType),
 				number("Data", "Number of keys.", func(s *corev1.Secret) int64 { return int64(len(s.Data)) }),
-			}
-			r.fields = []selectableField{selecting("type", secretType)}
+			)
+			r.SelectableFields = []selectableField{selecting("type", secretType)}
 		}),
 		row[corev1.ServiceAccount, corev1.ServiceAccountList](group, "ServiceAccount", "serviceaccounts", "serviceaccount").with(func(r *resource) {
-			r.shortNames = []string{"sa"}
+			r.ShortNames = []string{"sa"}
 		}),
 		row[corev1.Service, corev1.ServiceList](group, "Service", "services", "service").with(func(r *resource) {
-			r.shortNames, r.categories, r.status, r.createOnUpdate = []string{"svc"}, []string{all}, true, true
-			r.validateName = apimachineryvalidation.NameIsDNS1035Label
+			r.ShortNames, r.Categories, r.status, r.Rules.CreateOnUpdate = []string{"svc"}, []string{all}, true, true
+			r.Rules.ValidateName = apimachineryvalidation.NameIsDNS1035Label
 			r.prepare, r.validate = preparing(prepareService), validating(validateService)
-			r.columns = serviceColumns()
-			r.fields = []selectableField{
+			r.Columns = serviceColumns()
+			r.SelectableFields = []selectableField{
 				selecting("spec.clusterIP", func(s *corev1.Service) string { return s.Spec.ClusterIP }),
 				selecting("spec.type", func(s *corev1.Service) string { return string(s.Spec.Type) }),
 			}
 		}),
 		row[corev1.Event, corev1.EventList](group, "Event", "events", "event").with(func(r *resource) {
-			r.shortNames, r.createOnUpdate, r.lifetime = []string{"ev"}, true, eventLifetime
+			r.ShortNames, r.Rules.CreateOnUpdate, r.Rules.Lifetime = []string{"ev"}, true, eventLifetime
 			r.validate = validating(validateEvent)
-			r.columns, r.onlyColumns = eventColumns(), true
-			r.fields = eventFields()
+			r.Columns = eventColumns()
+			r.SelectableFields = eventFields()
 		}),
 	}
 	return append(rows, coreMachinery()...)
@@ -76,31 +76,31 @@ func coreMachinery() []resource {
 	group := corev1.SchemeGroupVersion
 	return []resource{
 		row[corev1.Pod, corev1.PodList](group, "Pod", "pods", "pod").with(func(r *resource) {
-			r.shortNames, r.categories, r.status, r.warning = []string{"po"}, []string{all}, true, notRun
+			r.ShortNames, r.Categories, r.status, r.warning = []string{"po"}, []string{all}, true, notRun
 			r.prepare, r.validate = preparing(preparePod), validating(validatePod)
-			r.columns = podColumns()
-			r.fields = []selectableField{
+			r.Columns = podColumns()
+			r.SelectableFields = []selectableField{
 				selecting("spec.nodeName", func(p *corev1.Pod) string { return p.Spec.NodeName }),
 				selecting("status.phase", func(p *corev1.Pod) string { return string(p.Status.Phase) }),
 			}
 		}),
 		row[corev1.Node, corev1.NodeList](group, "Node", "nodes", "node").with(func(r *resource) {
-			r.shortNames, r.namespaced, r.status = []string{"no"}, false, true
-			r.columns, r.onlyColumns = nodeColumns(), true
-			r.fields = []selectableField{selecting("spec.unschedulable", unschedulable)}
+			r.ShortNames, r.Namespaced, r.status = []string{"no"}, false, true
+			r.Columns = nodeColumns()
+			r.SelectableFields = []selectableField{selecting("spec.unschedulable", unschedulable)}
 		}),
 		row[corev1.ResourceQuota, corev1.ResourceQuotaList](group, "ResourceQuota", "resourcequotas", "resourcequota").with(func(r *resource) {
-			r.shortNames, r.status, r.warning = []string{"quota"}, true, notCounted
+			r.ShortNames, r.status, r.warning = []string{"quota"}, true, notCounted
 		}),
 		row[corev1.LimitRange, corev1.LimitRangeList](group, "LimitRange", "limitranges", "limitrange").with(func(r *resource) {
-			r.shortNames, r.createOnUpdate = []string{"limits"}, true
+			r.ShortNames, r.Rules.CreateOnUpdate = []string{"limits"}, true
 		}),
 		//nolint:staticcheck // Deprecated for clients, who are still served.
 		row[corev1.Endpoints, corev1.EndpointsList](group, "Endpoints", "endpoints", "endpoints").with(func(r *resource) {
-			r.shortNames, r.createOnUpdate = []string{"ep"}, true
+			r.ShortNames, r.Rules.CreateOnUpdate = []string{"ep"}, true
 		}),
 		row[corev1.PersistentVolumeClaim, corev1.PersistentVolumeClaimList](group, "PersistentVolumeClaim", "persistentvolumeclaims", "persistentvolumeclaim").with(func(r *resource) {
-			r.shortNames, r.status = []string{"pvc"}, true
+			r.ShortNames, r.status = []string{"pvc"}, true
 		}),
 	}
 }

@@ -21,16 +21,16 @@ func rbacResources() []resource {
 			r.prepare, r.validate = preparing(prepareRoleBinding), validating(validateRoleBinding)
 		}),
 		row[rbacv1.ClusterRole, rbacv1.ClusterRoleList](group, "ClusterRole", "clusterroles", "clusterrole").with(func(r *resource) {
-			r.namespaced, r.validate = false, validating(validateClusterRole)
+			r.Namespaced, r.validate = false, validating(validateClusterRole)
 		}),
 		row[rbacv1.ClusterRoleBinding, rbacv1.ClusterRoleBindingList](group, "ClusterRoleBinding", "clusterrolebindings", "clusterrolebinding").with(func(r *resource) {
-			r.namespaced = false
+			r.Namespaced = false
 			r.prepare, r.validate = preparing(prepareClusterRoleBinding), validating(validateClusterRoleBinding)
 		}),
 	}
 	for i := range rows {
-		rows[i].createOnUpdate = true
-		rows[i].validateName = func(name string, _ bool) []string { return content.IsPathSegmentName(name) }
+		rows[i].Rules.CreateOnUpdate = true
+		rows[i].Rules.ValidateName = func(name string, _ bool) []string { return content.IsPathSegmentName(name) }
 	}
 	return rows
 }
@@ -68,8 +68,8 @@ func admissionResources() []resource {
 		}),
 	}
 	for i := range rows {
-		rows[i].namespaced, rows[i].conditionalUpdate = false, true
-		rows[i].categories = []string{"api-extensions"}
+		rows[i].Namespaced, rows[i].Rules.UnconditionalUpdate = false, false
+		rows[i].Categories = []string{"api-extensions"}
 	}
 	return rows
 }
@@ -79,15 +79,15 @@ func systemResources() []resource {
 	flowcontrol := flowcontrolv1.SchemeGroupVersion
 	return []resource{
 		row[coordinationv1.Lease, coordinationv1.LeaseList](coordinationv1.SchemeGroupVersion, "Lease", "leases", "lease").with(func(r *resource) {
-			r.createOnUpdate, r.conditionalUpdate = true, true
+			r.Rules.CreateOnUpdate, r.Rules.UnconditionalUpdate = true, false
 			r.validate = validating(validateLease)
-			r.columns = []column{text("Holder", "Who holds the lease.", leaseHolder)}
+			r.Columns = between(text("Holder", "Who holds the lease.", leaseHolder))
 		}),
 		row[flowcontrolv1.FlowSchema, flowcontrolv1.FlowSchemaList](flowcontrol, "FlowSchema", "flowschemas", "flowschema").with(func(r *resource) {
-			r.namespaced, r.status = false, true
+			r.Namespaced, r.status = false, true
 		}),
 		row[flowcontrolv1.PriorityLevelConfiguration, flowcontrolv1.PriorityLevelConfigurationList](flowcontrol, "PriorityLevelConfiguration", "prioritylevelconfigurations", "prioritylevelconfiguration").with(func(r *resource) {
-			r.namespaced, r.status = false, true
+			r.Namespaced, r.status = false, true
 		}),
 	}
 }

@@ -92,17 +92,17 @@ func TestInvalid(t *testing.T) {
 func pathOf(t *testing.T, name string) string {
 	t.Helper()
 	for _, row := range resources() {
-		prefix := "/apis/" + row.groupVersion().String()
-		if row.kind.Group == "" {
+		prefix := "/apis/" + row.GroupVersion().String()
+		if row.GroupVersionKind.Group == "" {
 			prefix = "/api/v1"
 		}
-		if name != row.name && name != row.groupVersion().String()+"/"+row.name {
+		if name != row.Resource && name != row.GroupVersion().String()+"/"+row.Resource {
 			continue
 		}
-		if row.namespaced {
+		if row.Namespaced {
 			prefix += "/namespaces/rules"
 		}
-		return prefix + "/" + row.name
+		return prefix + "/" + row.Resource
 	}
 	t.Fatalf("no resource %s", name)
 	return ""

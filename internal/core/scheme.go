@@ -19,30 +19,25 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/docket-project/docket/internal/core/review"
+	"github.com/docket-project/docket/internal/kinds"
 )
 
 // NewScheme returns a scheme that knows every kind that is served, its selectable
 // fields, and the types that each API server needs.
 //
-// Every kind has one version, and one Go type is both that version and the internal
-// one, so that converting copies nothing. Defaults are not the scheme's: they are set
-// when an object is written.
+// Defaults are not the scheme's: they are set when an object is written.
 func NewScheme() (*runtime.Scheme, error) {
 	scheme, err := newVersionedScheme()
 	if err != nil {
 		return nil, err
 	}
 	for _, row := range resources() {
-		internal := schema.GroupVersion{Group: row.kind.Group, Version: runtime.APIVersionInternal}
-		scheme.AddKnownTypeWithName(internal.WithKind(row.kind.Kind), row.newObject())
-		scheme.AddKnownTypeWithName(internal.WithKind(row.kind.Kind+"List"), row.newList())
-		if err := scheme.AddFieldLabelConversionFunc(row.kind, row.convertField); err != nil {
-			return nil, fmt.Errorf("register selectable fields of %s: %w", row.groupResource(), err)
+		if err := row.RegisterInternal(scheme); err != nil {
+			return nil, err
 		}
 	}
 	for _, kind := range review.Kinds() {
@@ -59,7 +54,7 @@ func newVersionedScheme() (*runtime.Scheme, error) {
 		corev1.AddToScheme, appsv1.AddToScheme, batchv1.AddToScheme, networkingv1.AddToScheme,
 		discoveryv1.AddToScheme, policyv1.AddToScheme, coordinationv1.AddToScheme, rbacv1.AddToScheme,
 		admissionregistrationv1.AddToScheme, flowcontrolv1.AddToScheme,
-		authenticationv1.AddToScheme, authorizationv1.AddToScheme, addUnversionedTypes,
+		authenticationv1.AddToScheme, authorizationv1.AddToScheme, kinds.AddUnversionedTypes,
 	)
 	if err := builder.AddToScheme(scheme); err != nil {
 		return nil, fmt.Errorf("register the types of the core API: %w", err)
@@ -72,21 +67,11 @@ func newVersionedScheme() (*runtime.Scheme, error) {
 	return scheme, nil
 }
 
-// addUnversionedTypes registers the types of errors and discovery documents.
-func addUnversionedTypes(scheme *runtime.Scheme) error {
-	unversioned := schema.GroupVersion{Version: "v1"}
-	metav1.AddToGroupVersion(scheme, unversioned)
-	scheme.AddUnversionedTypes(unversioned,
-		&metav1.Status{}, &metav1.APIVersions{}, &metav1.APIGroupList{}, &metav1.APIGroup{}, &metav1.APIResourceList{},
-	)
-	return nil
-}
-
 // storedVersions are the versions in which objects are stored.
 func storedVersions() []schema.GroupVersion {
 	var versions []schema.GroupVersion
 	for _, row := range resources() {
-		if version := row.groupVersion(); !slices.Contains(versions, version) {
+		if version := row.GroupVersion(); !slices.Contains(versions, version) {
 			versions = append(versions, version)
 		}
 	}

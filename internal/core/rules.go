@@ -1,0 +1,74 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package core
+
+import (
+	"reflect"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// withRules returns a copy of the row with the rules for writing that all rows have, and
+// the row's own in their places.
+func (r resource) withRules() resource {
+	r.Rules.Prepare = r.prepareAny
+	r.Rules.Validate = r.validateAny
+	if counted := r.counted; counted != "" {
+		r.Rules.Changed = func(object, old object) bool { return !samePart(object, old, counted) }
+	}
+	if r.warning != "" {
+		r.Rules.Warnings = r.warnings
+	}
+	if r.status {
+		r.Rules.ResetFields = "status"
+	}
+	return r
+}
+
+// prepareAny keeps the status. Nobody creates an object with one.
+func (r resource) prepareAny(object, old object) {
+	switch {
+	case !r.status:
+	case old == nil:
+		clearPart(object, statusPart)
+	default:
+		copyPart(object, old, statusPart)
+	}
+	if r.prepare != nil {
+		r.prepare(object, old)
+	}
+}
+
+// validateAny checks what an update changes. An object that was stored before a rule
+// existed can still be labelled and lose its finalizers.
+func (r resource) validateAny(object, old object) field.ErrorList {
+	if r.validate == nil || old != nil && sameContent(object, old) {
+		return nil
+	}
+	return r.validate(object, old)
+}
+
+// warnings warns on create. Whoever updates the object was warned or didn't create it.
+func (r resource) warnings(_, old object) []string {
+	if old != nil {
+		return nil
+	}
+	return []string{r.warning}
+}
+
+// sameContent reports whether two objects differ in nothing but their metadata.
+func sameContent(a, b runtime.Object) bool {
+	before := reflect.ValueOf(b).Elem()
+	for i := range before.NumField() {
+		switch name := before.Type().Field(i).Name; name {
+		case "TypeMeta", metadataPart:
+		default:
+			if !samePart(a, b, name) {
+				return false
+			}
+		}
+	}
+	return true
+}
