@@ -34,6 +34,7 @@ import (
 
 	"github.com/docket-project/docket/internal/home"
 	"github.com/docket-project/docket/internal/standalone"
+	"github.com/docket-project/docket/internal/testkit"
 )
 
 // up is a `docket up` in this process.
@@ -102,13 +103,8 @@ func waitForReady(t *testing.T, output io.Reader) {
 		close(ready)
 		_, _ = io.Copy(io.Discard, output) // Ends with the server.
 	}()
-	select {
-	case text, failed := <-ready:
-		if failed {
-			t.Fatalf("docket up ended: %s", text)
-		}
-	case <-time.After(patience):
-		t.Fatal("docket up does not get ready")
+	if text, failed := testkit.Receive(t, "docket up is ready", ready); failed {
+		t.Fatalf("docket up ended: %s", text)
 	}
 }
 
@@ -132,7 +128,7 @@ func (u *up) create(ctx context.Context, object *unstructured.Unstructured) erro
 
 func (u *up) resource(ctx context.Context, kind schema.GroupVersionKind) (schema.GroupVersionResource, error) {
 	var found schema.GroupVersionResource
-	err := wait.PollUntilContextTimeout(ctx, pollInterval, patience, true, func(ctx context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(ctx, pollInterval, testkit.Patience, true, func(ctx context.Context) (bool, error) {
 		mapping, err := u.mapper.RESTMapping(kind.GroupKind(), kind.Version)
 		if err != nil {
 			u.mapper.Reset()

@@ -23,10 +23,10 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/docket-project/docket/internal/apiserver"
+	"github.com/docket-project/docket/internal/testkit"
 )
 
 const (
-	patience     = 2 * time.Minute
 	pollInterval = 50 * time.Millisecond
 )
 
@@ -52,7 +52,7 @@ func servedMetrics(t *testing.T) map[string]bool {
 	s.do(t, http.MethodGet, reports+"/a", "", http.StatusOK)
 	s.do(t, http.MethodGet, reports+"/a", "", http.StatusOK)
 	var names map[string]bool
-	s.until(t, "sizes among the metrics", func() bool {
+	testkit.Eventually(t, "sizes among the metrics", func() bool {
 		clock.Step(time.Minute)
 		names = seriesNames(s.do(t, http.MethodGet, "/metrics", "", http.StatusOK))
 		return names["docket_store_size"]
@@ -81,18 +81,10 @@ func startMeasured(t *testing.T, clock *clocktesting.FakeClock) *measured {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- server.Run(ctx) }()
-	t.Cleanup(func() {
-		client.CloseIdleConnections()
-		cancel()
-		if err := <-ended; err != nil {
-			t.Errorf("run the server: %v", err)
-		}
-	})
+	testkit.Run(t, "the server", server.Run)
+	t.Cleanup(client.CloseIdleConnections)
 	s := &measured{url: loopback.Host, client: client}
-	s.until(t, "a server that is ready", func() bool {
+	testkit.Eventually(t, "a server that is ready", func() bool {
 		status, _, err := s.request(t.Context(), http.MethodGet, "/readyz", "")
 		return err == nil && status == http.StatusOK
 	})
@@ -153,19 +145,4 @@ func (s *measured) do(t *testing.T, method, path, body string, want int) string 
 		t.Fatalf("%s %s: status %d, want %d: %v\n%s", method, path, status, want, err, text)
 	}
 	return text
-}
-
-func (s *measured) until(t *testing.T, what string, done func() bool) {
-	t.Helper()
-	deadline := time.NewTimer(patience)
-	defer deadline.Stop()
-	tick := time.NewTicker(pollInterval)
-	defer tick.Stop()
-	for !done() {
-		select {
-		case <-tick.C:
-		case <-deadline.C:
-			t.Fatalf("no %s after %s", what, patience)
-		}
-	}
 }

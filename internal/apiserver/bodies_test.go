@@ -20,6 +20,7 @@ import (
 
 	"github.com/docket-project/docket/internal/apiserver"
 	"github.com/docket-project/docket/internal/imports"
+	"github.com/docket-project/docket/internal/testkit"
 )
 
 // The limit of memory in the manifests, and their GOMEMLIMIT.
@@ -262,11 +263,11 @@ func TestSlowBodies(t *testing.T) {
 				t.Fatal(err)
 			}
 			large := []byte(strings.Repeat(" ", 1<<20-1000) + body(`"bad"`, `"large"`))
-			eventually(t, "the slow request has its turn", func() bool {
+			testkit.Eventually(t, "the slow request has its turn", func() bool {
 				return s.do(t, http.MethodPost, reportsPath("ns", "")+"?dryRun=All", large).StatusCode == http.StatusTooManyRequests
 			})
 			mustCreate(t, s.reports("ns"), report("small", 17))
-			eventually(t, "the slow request has lost its turn", func() bool {
+			testkit.Eventually(t, "the slow request has lost its turn", func() bool {
 				return s.do(t, http.MethodPost, reportsPath("ns", ""), large).StatusCode == http.StatusCreated
 			})
 			if err := writer.Close(); err != nil {

@@ -3,7 +3,11 @@
 
 package apiserver_test
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/docket-project/docket/internal/testkit"
+)
 
 // TestObjectsAreCounted: priority and fairness knows how many reports a list reads, and how large they are:
 // from the start with these databases, from the second minute on with etcd.
@@ -28,7 +32,7 @@ func TestObjectsAreCounted(t *testing.T) {
 				t.Fatal(err)
 			}
 			runServer(t, server)
-			eventually(t, "the reports are counted", func() bool {
+			testkit.Eventually(t, "the reports are counted", func() bool {
 				stats, err := config.Generic.StorageObjectCountTracker.Get(policyReports.GroupResource().String())
 				return err == nil && stats.ObjectCount == 3 && stats.EstimatedAverageObjectSizeBytes > 1_000
 			})

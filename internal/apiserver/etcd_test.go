@@ -38,6 +38,7 @@ import (
 	"k8s.io/client-go/util/keyutil"
 
 	"github.com/docket-project/docket/internal/apiserver"
+	"github.com/docket-project/docket/internal/testkit"
 )
 
 // etcdServer is an etcd in this process, which can be away for a while.
@@ -68,11 +69,7 @@ func (e *etcdServer) start(t testing.TB) {
 		t.Fatalf("start etcd: %v", err)
 	}
 	e.running = running
-	select {
-	case <-running.Server.ReadyNotify():
-	case <-time.After(patience):
-		t.Fatal("etcd does not get ready")
-	}
+	testkit.Receive(t, "etcd is ready", running.Server.ReadyNotify())
 }
 
 func (e *etcdServer) stop() {
@@ -273,7 +270,7 @@ func TestEtcdTLS(t *testing.T) {
 			// The reason is known when a handshake was refused in time, which a second
 			// is short for on a busy machine.
 			var err error
-			for timeout := time.Second; timeout < patience; timeout *= 2 {
+			for timeout := time.Second; timeout < testkit.Patience; timeout *= 2 {
 				_, err = newServer(t.Context(), test.url, func(o *apiserver.Options) { o.Storage.ConnectTimeout = timeout })
 				if err != nil && strings.Contains(err.Error(), test.want) && strings.Contains(err.Error(), "--database") {
 					return

@@ -21,7 +21,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/apiserver/pkg/authentication/authenticatorfactory"
 	"k8s.io/apiserver/pkg/authentication/user"
@@ -33,14 +32,13 @@ import (
 	"github.com/docket-project/docket/internal/imports"
 	"github.com/docket-project/docket/internal/store/engine"
 	"github.com/docket-project/docket/internal/testenv"
+	"github.com/docket-project/docket/internal/testkit"
 )
 
 const (
 	testToken = "test-token-of-the-in-process-server"
 	// plainToken is of a user who may do everything but import.
 	plainToken = "test-token-of-a-user-without-the-right-to-import"
-	// patience is for things that happen at once on an idle machine.
-	patience = 2 * time.Minute
 	// quiet is how long to listen for what must not come.
 	quiet = 300 * time.Millisecond
 )
@@ -70,22 +68,11 @@ func startServer(t testing.TB, databaseURL string, change ...func(*apiserver.Opt
 // runServer runs a server until the test ends.
 func runServer(t testing.TB, server *apiserver.Server) *testServer {
 	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- server.Run(ctx) }()
-	var stopped bool
 	s := &testServer{Server: server, config: clientConfig(server)}
+	stop := testkit.Run(t, "the server", server.Run)
 	s.stop = func() {
-		t.Helper()
-		if stopped {
-			return
-		}
-		stopped = true
 		s.http.CloseIdleConnections()
-		cancel()
-		if err := <-ended; err != nil {
-			t.Errorf("run the server: %v", err)
-		}
+		stop()
 	}
 	t.Cleanup(s.stop)
 	var err error
@@ -184,15 +171,13 @@ func clientConfig(server *apiserver.Server) *rest.Config {
 
 func (s *testServer) waitReady(t testing.TB) {
 	t.Helper()
-	var last string
-	err := wait.PollUntilContextTimeout(t.Context(), 5*time.Millisecond, patience, true, func(context.Context) (bool, error) {
+	testkit.Succeeds(t, "the server is ready", func() error {
 		response := s.do(t, http.MethodGet, "/readyz?verbose", nil)
-		last = string(response.body)
-		return response.StatusCode == http.StatusOK, nil
+		if response.StatusCode != http.StatusOK {
+			return errors.New(string(response.body))
+		}
+		return nil
 	})
-	if err != nil {
-		t.Fatalf("the server does not get ready: %v\n%s", err, last)
-	}
 }
 
 // answer is a response that was read.
@@ -347,18 +332,11 @@ func next(t testing.TB, w watch.Interface) watch.Event {
 
 func nextAny(t testing.TB, w watch.Interface) watch.Event {
 	t.Helper()
-	timer := time.NewTimer(patience)
-	defer timer.Stop()
-	select {
-	case event, open := <-w.ResultChan():
-		if !open {
-			t.Fatal("the watch ended")
-		}
-		return event
-	case <-timer.C:
-		t.Fatal("no event came")
+	event, open := testkit.Receive(t, "an event", w.ResultChan())
+	if !open {
+		t.Fatal("the watch ended")
 	}
-	return watch.Event{}
+	return event
 }
 
 // wantEvents reads as many events as are wanted, each given as "TYPE name".

@@ -4,20 +4,18 @@
 package apiserver_test
 
 import (
-	"context"
 	"encoding/json"
 	"net/http"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/docket-project/docket/internal/imports"
 	"github.com/docket-project/docket/internal/testenv"
+	"github.com/docket-project/docket/internal/testkit"
 )
 
 // TestImportPaths: what the paths of the migration take, and what they refuse.
@@ -116,7 +114,7 @@ func TestHold(t *testing.T) {
 	}
 
 	hold(imports.HoldMoved)
-	eventually(t, "the other replica knows", func() bool {
+	testkit.Eventually(t, "the other replica knows", func() bool {
 		return other.do(t, http.MethodGet, reportsPath("ns", ""), nil).StatusCode == http.StatusTooManyRequests
 	})
 	answer := other.do(t, http.MethodGet, reportsPath("ns", ""), nil)
@@ -132,7 +130,7 @@ func TestHold(t *testing.T) {
 		t.Errorf("the watch said %+v", event)
 	}
 	hold(imports.NoHold)
-	eventually(t, "the other replica serves again", func() bool {
+	testkit.Eventually(t, "the other replica serves again", func() bool {
 		return other.do(t, http.MethodGet, reportsPath("ns", ""), nil).StatusCode == http.StatusOK
 	})
 }
@@ -166,15 +164,5 @@ func TestFloor(t *testing.T) {
 	}
 	if forced := floor(`{"force":true}`); !forced.Raised || forced.Floor <= first.Floor {
 		t.Errorf("%+v became %+v", first, forced)
-	}
-}
-
-// eventually waits until a condition holds.
-func eventually(t *testing.T, what string, condition func() bool) {
-	t.Helper()
-	err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, patience, true,
-		func(context.Context) (bool, error) { return condition(), nil })
-	if err != nil {
-		t.Fatalf("%s: %v", what, err)
 	}
 }

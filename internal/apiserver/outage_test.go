@@ -4,16 +4,14 @@
 package apiserver_test
 
 import (
-	"context"
 	"net/http"
 	"net/url"
 	"testing"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/docket-project/docket/internal/testenv"
+	"github.com/docket-project/docket/internal/testkit"
 )
 
 // absence is a database that can be away.
@@ -83,12 +81,9 @@ func testOutage(t *testing.T, database absence) {
 	s.do(t, http.MethodGet, "/livez", nil).want(t, http.StatusOK)
 
 	database.start()
-	err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, patience, true, func(context.Context) (bool, error) {
-		return s.do(t, http.MethodGet, "/readyz", nil).StatusCode == http.StatusOK, nil
+	testkit.Eventually(t, "the server is ready after the database came back", func() bool {
+		return s.do(t, http.MethodGet, "/readyz", nil).StatusCode == http.StatusOK
 	})
-	if err != nil {
-		t.Fatalf("not ready after the database came back: %v", err)
-	}
 	if got := len(mustList(t, s.reports("ns"), metav1.ListOptions{}).Items); got != 3 {
 		t.Errorf("%d reports after the outage, want 3", got)
 	}
@@ -99,10 +94,7 @@ func testOutage(t *testing.T, database absence) {
 // waitUnready returns when the server says that it can't serve.
 func waitUnready(t *testing.T, s *testServer) {
 	t.Helper()
-	err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, patience, true, func(context.Context) (bool, error) {
-		return s.do(t, http.MethodGet, "/readyz", nil).StatusCode == http.StatusInternalServerError, nil
+	testkit.Eventually(t, "the server is not ready without a database", func() bool {
+		return s.do(t, http.MethodGet, "/readyz", nil).StatusCode == http.StatusInternalServerError
 	})
-	if err != nil {
-		t.Fatalf("ready without a database: %v", err)
-	}
 }

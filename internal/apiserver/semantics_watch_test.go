@@ -18,6 +18,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/utils/ptr"
+
+	"github.com/docket-project/docket/internal/testkit"
 )
 
 func writeHereWatchThere(t *testing.T, w world) {
@@ -187,7 +189,7 @@ func stalledWatcher(t *testing.T, w world) {
 	for i := range writes {
 		object = mustUpdate(t, w.reports(w.namespace), labelled(object, map[string]string{"i": strconv.Itoa(i)}))
 	}
-	if took := time.Since(started); took > patience {
+	if took := time.Since(started); took > testkit.Patience {
 		t.Errorf("%d writes took %s beside a stalled watcher", writes, took)
 	}
 	wantEvents(t, reader, "ADDED a")

@@ -32,11 +32,10 @@ import (
 	"github.com/docket-project/docket/internal/database"
 	"github.com/docket-project/docket/internal/store"
 	"github.com/docket-project/docket/internal/store/storetest"
+	"github.com/docket-project/docket/internal/testkit"
 )
 
 const (
-	// patience is for things that happen at once on an idle machine.
-	patience  = 2 * time.Minute
 	testToken = "token-of-the-test"
 	jsonType  = runtime.ContentTypeJSON
 	protobuf  = runtime.ContentTypeProtobuf
@@ -77,7 +76,7 @@ func newTestServerAt(t *testing.T, now clock.WithTicker) *testServer {
 	if err := Install(server, objects.ObjectsGetter, reviews); err != nil {
 		t.Fatal(err)
 	}
-	run(t, server)
+	testkit.Run(t, "the server", func(ctx context.Context) error { return server.PrepareRun().RunWithContext(ctx) })
 	s := &testServer{config: client}
 	if s.http, err = rest.HTTPClientFor(client); err != nil {
 		t.Fatal(err)
@@ -119,19 +118,6 @@ func newTestConfig(t *testing.T) (*genericapiserver.RecommendedConfig, *rest.Con
 		Host: "https://" + options.Listener.Addr().String(), BearerToken: testToken, QPS: -1,
 		TLSClientConfig: rest.TLSClientConfig{CAData: ca.CertificatePEM},
 	}
-}
-
-func run(t *testing.T, server *genericapiserver.GenericAPIServer) {
-	t.Helper()
-	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-	ended := make(chan error, 1)
-	go func() { ended <- server.PrepareRun().RunWithContext(ctx) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-ended; err != nil {
-			t.Errorf("run the server: %v", err)
-		}
-	})
 }
 
 func whose(_ context.Context, token string) (*authenticator.Response, bool, error) {

@@ -4,7 +4,6 @@
 package core
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -16,9 +15,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/utils/clock"
+
+	"github.com/docket-project/docket/internal/testkit"
 )
 
 // invalid objects of a resource, and the fields that the answer is about.
@@ -210,17 +209,14 @@ func TestEventsVanish(t *testing.T) {
 	if _, err := core.Events("ns").Create(t.Context(), event, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := waitForNoEvents(t.Context(), server.client); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Succeeds(t, "the event is gone", func() error {
+		events, err := core.Events("ns").List(t.Context(), metav1.ListOptions{})
+		if err == nil && len(events.Items) > 0 {
+			err = fmt.Errorf("there are %d", len(events.Items))
+		}
+		return err
+	})
 	if _, err := core.ConfigMaps("ns").Get(t.Context(), "x", metav1.GetOptions{}); err != nil {
 		t.Error(err)
 	}
-}
-
-func waitForNoEvents(ctx context.Context, client kubernetes.Interface) error {
-	return wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
-		events, err := client.CoreV1().Events("ns").List(ctx, metav1.ListOptions{})
-		return err == nil && len(events.Items) == 0, err
-	})
 }

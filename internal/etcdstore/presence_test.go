@@ -13,6 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/server/egressselector"
 	"k8s.io/apiserver/pkg/storage"
+
+	"github.com/docket-project/docket/internal/testkit"
 )
 
 func TestPresence(t *testing.T) {
@@ -113,13 +115,8 @@ func TestPersistentDialer(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = listener.Close() }()
-	select {
-	case err := <-connected:
-		if err != nil {
-			t.Error(err)
-		}
-	case <-time.After(time.Minute):
-		t.Error("not connected")
+	if err, _ := testkit.Receive(t, "it is connected", connected); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -4,14 +4,14 @@
 package etcdstore
 
 import (
-	"context"
 	"errors"
 	"testing"
 	"time"
 
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apiserver/pkg/storage/etcd3/testserver"
 	"k8s.io/apiserver/pkg/storage/storagebackend"
+
+	"github.com/docket-project/docket/internal/testkit"
 )
 
 func TestOpen(t *testing.T) {
@@ -36,20 +36,9 @@ func TestOpen(t *testing.T) {
 		t.Errorf("size while away: %v", err)
 	}
 
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- s.Run(ctx) }()
-	// Run sees that etcd is there.
-	err = wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
-		return s.presence.away() == nil, nil
-	})
-	if err != nil {
-		t.Errorf("still away: %v", s.presence.away())
-	}
-	cancel()
-	if err := <-ended; err != nil {
-		t.Error(err)
-	}
+	stop := testkit.Run(t, "the storage", s.Run)
+	testkit.Succeeds(t, "it sees that etcd is there", s.presence.away)
+	stop()
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}

@@ -6,6 +6,7 @@ package namespaces_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"path/filepath"
 	"strings"
@@ -32,6 +33,7 @@ import (
 
 	"github.com/docket-project/docket/internal/namespaces"
 	"github.com/docket-project/docket/internal/standalone"
+	"github.com/docket-project/docket/internal/testkit"
 )
 
 // patience is for machines with other things to do.
@@ -103,35 +105,27 @@ func deleteNamespace(t *testing.T, client kubernetes.Interface, name string) {
 
 func waitGone(t *testing.T, client kubernetes.Interface, name string) {
 	t.Helper()
-	err := wait.PollUntilContextTimeout(t.Context(), interval, patience, true, func(ctx context.Context) (bool, error) {
-		_, err := client.CoreV1().Namespaces().Get(ctx, name, metav1.GetOptions{})
-		return apierrors.IsNotFound(err), nil
+	testkit.Eventually(t, "namespace "+name+" is gone", func() bool {
+		_, err := client.CoreV1().Namespaces().Get(t.Context(), name, metav1.GetOptions{})
+		return apierrors.IsNotFound(err)
 	})
-	if err != nil {
-		t.Fatalf("namespace %s is still there: %v", name, err)
-	}
 }
 
 // waitSays returns when a condition of the namespace is true with the text in its message.
 func waitSays(t *testing.T, client kubernetes.Interface, name string, kind corev1.NamespaceConditionType, text string) {
 	t.Helper()
-	var last []corev1.NamespaceCondition
-	err := wait.PollUntilContextTimeout(t.Context(), interval, patience, true, func(ctx context.Context) (bool, error) {
-		namespace, err := client.CoreV1().Namespaces().Get(ctx, name, metav1.GetOptions{})
+	testkit.Succeeds(t, fmt.Sprintf("namespace %s says %s with %q", name, kind, text), func() error {
+		namespace, err := client.CoreV1().Namespaces().Get(t.Context(), name, metav1.GetOptions{})
 		if err != nil {
-			return false, err
+			return err
 		}
-		last = namespace.Status.Conditions
-		for _, have := range last {
+		for _, have := range namespace.Status.Conditions {
 			if have.Type == kind && have.Status == corev1.ConditionTrue && strings.Contains(have.Message, text) {
-				return true, nil
+				return nil
 			}
 		}
-		return false, nil
+		return fmt.Errorf("it says %+v", namespace.Status.Conditions)
 	})
-	if err != nil {
-		t.Fatalf("namespace %s does not say %s with %q (%v), but %+v", name, kind, text, err, last)
-	}
 }
 
 // TestNamespaceGoesWithItsContent: objects of the core, of custom resources and reports
@@ -232,13 +226,10 @@ func TestUnknownGroupHoldsANamespaceButNotItsContent(t *testing.T) {
 			Service: &aggregatorv1.ServiceReference{Namespace: "default", Name: "away", Port: &port},
 		},
 	}, metav1.CreateOptions{}))(t)
-	err := wait.PollUntilContextTimeout(t.Context(), interval, patience, true, func(context.Context) (bool, error) {
+	testkit.Eventually(t, "discovery says that a server is away", func() bool {
 		_, _, err := client.Discovery().ServerGroupsAndResources()
-		return err != nil && strings.Contains(err.Error(), "away.example.com"), nil
+		return err != nil && strings.Contains(err.Error(), "away.example.com")
 	})
-	if err != nil {
-		t.Fatalf("discovery does not say that a server is away: %v", err)
-	}
 	makeNamespace(t, client, "partly")
 	makeConfigMap(t, client, "partly", "a")
 	deleteNamespace(t, client, "partly")

@@ -4,8 +4,8 @@
 package namespaces_test
 
 import (
-	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -19,13 +19,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
 	metadatafake "k8s.io/client-go/metadata/fake"
 	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/docket-project/docket/internal/namespaces"
+	"github.com/docket-project/docket/internal/testkit"
 )
 
 // sweptResource is what the sweeper of the tests has to look at.
@@ -76,18 +76,10 @@ func startSweeper(t *testing.T, change func(*sweepWorld)) *sweepWorld {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	factory.StartWithContext(ctx)
-	factory.WaitForCacheSyncWithContext(ctx)
-	ended := make(chan error, 1)
-	go func() { ended <- sweeper.Run(ctx) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-ended; err != nil {
-			t.Errorf("Run: %v", err)
-		}
-		factory.Shutdown()
-	})
+	factory.StartWithContext(t.Context())
+	t.Cleanup(factory.Shutdown)
+	factory.WaitForCacheSyncWithContext(t.Context())
+	testkit.Run(t, "the sweeper", sweeper.Run)
 	return w
 }
 
@@ -101,22 +93,21 @@ func (w *sweepWorld) end(t *testing.T) {
 // wantLeft waits until exactly the named things are left in all namespaces.
 func (w *sweepWorld) wantLeft(t *testing.T, want ...string) {
 	t.Helper()
-	var got []string
-	err := wait.PollUntilContextTimeout(t.Context(), 5*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
-		list, err := w.things.Resource(sweptResource()).List(ctx, metav1.ListOptions{})
+	testkit.Succeeds(t, "these things are left", func() error {
+		list, err := w.things.Resource(sweptResource()).List(t.Context(), metav1.ListOptions{})
 		if err != nil {
-			return false, err
+			return err
 		}
-		got = nil
+		var got []string
 		for i := range list.Items {
 			got = append(got, list.Items[i].Name)
 		}
 		slices.Sort(got)
-		return slices.Equal(got, want), nil
+		if !slices.Equal(got, want) {
+			return fmt.Errorf("(-want +got):\n%s", cmp.Diff(want, got))
+		}
+		return nil
 	})
-	if err != nil {
-		t.Errorf("things that are left (-want +got):\n%s", cmp.Diff(want, got))
-	}
 }
 
 // TestSweep: what is left goes, and nothing of namespaces whose end nobody has seen.

@@ -4,7 +4,6 @@
 package registration_test
 
 import (
-	"context"
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
@@ -23,13 +22,13 @@ import (
 	testclock "k8s.io/utils/clock/testing"
 
 	"github.com/docket-project/docket/internal/registration"
+	"github.com/docket-project/docket/internal/testkit"
 )
 
 const (
 	group    = "wgpolicyk8s.io"
 	ours     = "v1alpha2"
 	interval = time.Minute
-	patience = 20 * time.Second
 )
 
 // cluster is as much of an API server as discovery of one group needs.
@@ -128,15 +127,7 @@ func start(t *testing.T, c *cluster) *checked {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- checker.Run(ctx) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Errorf("Run: %v", err)
-		}
-	})
+	testkit.Run(t, "the checker", checker.Run)
 	return &checked{Checker: checker, cluster: c, clock: clock}
 }
 
@@ -144,24 +135,9 @@ func start(t *testing.T, c *cluster) *checked {
 func (c *checked) round(t *testing.T) {
 	t.Helper()
 	before := c.cluster.asked()
-	waitFor(t, "the checker waits", c.clock.HasWaiters)
+	testkit.Eventually(t, "the checker waits", c.clock.HasWaiters)
 	c.clock.Step(2 * interval)
-	waitFor(t, "the checker looked", func() bool { return c.cluster.asked() > before && c.clock.HasWaiters() })
-}
-
-func waitFor(t *testing.T, what string, is func() bool) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	tick := time.NewTicker(time.Millisecond)
-	defer tick.Stop()
-	for !is() {
-		select {
-		case <-ctx.Done():
-			t.Fatalf("not within %s: %s", patience, what)
-		case <-tick.C:
-		}
-	}
+	testkit.Eventually(t, "the checker looked", func() bool { return c.cluster.asked() > before && c.clock.HasWaiters() })
 }
 
 func (c *checked) status(t *testing.T) registration.Status {

@@ -16,10 +16,11 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"
+
+	"github.com/docket-project/docket/internal/testkit"
 )
 
 // helperVariable makes this test binary start a server, tell where, and wait to be
@@ -209,17 +210,12 @@ func TestServerEndsWithItsProcess(t *testing.T) {
 	}
 	_ = cmd.Wait() // Killed: the status is known.
 
-	deadline := time.Now().Add(time.Minute)
-	for {
-		_, err := os.Stat(dir)
-		if errors.Is(err, fs.ErrNotExist) && !alive(pid) {
-			return
+	testkit.Succeeds(t, "the server is gone, and its folder", func() error {
+		if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) || alive(pid) {
+			return fmt.Errorf("server %d alive: %v, folder %s: %v", pid, alive(pid), dir, err)
 		}
-		if time.Now().After(deadline) {
-			t.Fatalf("a minute after the kill: server %d alive: %v, folder %s: %v", pid, alive(pid), dir, err)
-		}
-		time.Sleep(pollInterval) //nolint:forbidigo // Nothing signals the end of a stranger's child.
-	}
+		return nil
+	})
 }
 
 // alive reports whether the process runs; a zombie that nobody reaped does not.

@@ -20,13 +20,13 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/metadata/metadatainformer"
 	"k8s.io/client-go/rest"
 
+	"github.com/docket-project/docket/internal/testkit"
 	"github.com/docket-project/docket/internal/uptest"
 )
 
@@ -120,7 +120,7 @@ func runProgram(t *testing.T, config *rest.Config) {
 	if err := a.Delete(ctx, "first", metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}}); err != nil {
 		t.Fatal(err)
 	}
-	waitFor(t, "the informer sees one report", func() bool { return slices.Equal(seen(), []string{generated.GetName()}) })
+	testkit.Eventually(t, "the informer sees one report", func() bool { return slices.Equal(seen(), []string{generated.GetName()}) })
 }
 
 // watchMetadata runs an informer, and returns what tells which names it has.
@@ -141,21 +141,13 @@ func watchMetadata(t *testing.T, config *rest.Config) func() []string {
 		cancel()
 		<-ended
 	})
-	waitFor(t, "the informer has begun", informer.HasSynced)
+	testkit.Eventually(t, "the informer has begun", informer.HasSynced)
 	return func() []string {
 		var names []string
 		for _, key := range informer.GetStore().ListKeys() {
 			names = append(names, strings.TrimPrefix(key, "a/"))
 		}
 		return names
-	}
-}
-
-func waitFor(t *testing.T, what string, done func() bool) {
-	t.Helper()
-	err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, patience, true, func(context.Context) (bool, error) { return done(), nil })
-	if err != nil {
-		t.Fatalf("%s: %v", what, err)
 	}
 }
 

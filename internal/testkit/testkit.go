@@ -1,0 +1,96 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package testkit waits in tests: for a condition, for a value, for the end of something
+// that runs. Only tests import it.
+//
+// Goroutines: that of [Run], from the call to the end of the test or to a call of the
+// function that it returns.
+package testkit
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+)
+
+const (
+	// Patience is how long tests wait for what happens at once on an idle machine.
+	Patience = 2 * time.Minute
+	interval = 5 * time.Millisecond
+)
+
+// Eventually returns once done does so with true. It fails the test if that takes too long;
+// what says what was expected. Unlike the test's context, it also works in functions that
+// clean up.
+func Eventually(t testing.TB, what string, done func() bool) {
+	t.Helper()
+	if !poll(done) {
+		t.Fatalf("not within %s: %s", Patience, what)
+	}
+}
+
+// Succeeds returns once attempt does so without an error. If that takes too long, it fails
+// the test with the last error.
+func Succeeds(t testing.TB, what string, attempt func() error) {
+	t.Helper()
+	var last error
+	if !poll(func() bool {
+		last = attempt()
+		return last == nil
+	}) {
+		t.Fatalf("not within %s: %s: %v", Patience, what, last)
+	}
+}
+
+// poll calls done until it returns true, and returns false if it doesn't in time.
+func poll(done func() bool) bool {
+	deadline := time.NewTimer(Patience)
+	defer deadline.Stop()
+	tick := time.NewTicker(interval)
+	defer tick.Stop()
+	for !done() {
+		select {
+		case <-tick.C:
+		case <-deadline.C:
+			return false
+		}
+	}
+	return true
+}
+
+// Receive returns the next value of a channel, and false if the channel is closed. It fails
+// the test if neither happens in time; what says what was expected.
+func Receive[T any](t testing.TB, what string, from <-chan T) (T, bool) {
+	t.Helper()
+	deadline := time.NewTimer(Patience)
+	defer deadline.Stop()
+	select {
+	case value, open := <-from:
+		return value, open
+	case <-deadline.C:
+		t.Fatalf("not within %s: %s", Patience, what)
+	}
+	var none T
+	return none, false
+}
+
+// Run lets a function run beside the test. The function that it returns ends the context of
+// run and waits until that returns, which the end of the test does at the latest. An error
+// of run fails the test; what says what was running.
+func Run(t testing.TB, what string, run func(context.Context) error) (stop func()) {
+	t.Helper()
+	// The test's own context would end it before functions that clean up have run.
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	ended := make(chan error, 1)
+	go func() { ended <- run(ctx) }()
+	stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("run %s: %v", what, err)
+		}
+	})
+	t.Cleanup(stop)
+	return stop
+}
