@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// orDefault points an optional field to a value if it is empty.
+// orDefault makes an optional field point to a value if it is nil.
 func orDefault[T any](field **T, value T) {
 	if *field == nil {
 		*field = &value
@@ -35,7 +35,7 @@ func prepareNamespace(namespace, old *corev1.Namespace) {
 	} else {
 		namespace.Spec.Finalizers = old.Spec.Finalizers
 	}
-	// Policies select namespaces by this label, so nobody takes it off.
+	// Policies select namespaces by this label, so nobody can remove it.
 	labels := map[string]string{}
 	maps.Copy(labels, namespace.Labels)
 	labels[corev1.LabelMetadataName] = namespace.Name
@@ -44,7 +44,7 @@ func prepareNamespace(namespace, old *corev1.Namespace) {
 	}
 }
 
-// prepareSecret moves what was written as text to where it is read.
+// prepareSecret moves what was written as text into the data, where it is read.
 func prepareSecret(secret, old *corev1.Secret) {
 	if len(secret.StringData) > 0 && secret.Data == nil {
 		secret.Data = map[string][]byte{}
@@ -81,7 +81,7 @@ func preparePod(pod, old *corev1.Pod) {
 	}
 }
 
-// preparePodSpec fills in the defaults that clients read without looking.
+// preparePodSpec fills in the defaults that clients read without checking for them.
 func preparePodSpec(spec *corev1.PodSpec) {
 	orValue(&spec.RestartPolicy, corev1.RestartPolicyAlways)
 	orValue(&spec.DNSPolicy, corev1.DNSClusterFirst)

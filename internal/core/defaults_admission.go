@@ -14,8 +14,8 @@ const (
 	webhookPort    int32 = 443
 )
 
-// The defaults here aren't cosmetic: admission takes an empty selector for one that
-// matches everything, and a missing one for one that matches nothing.
+// The defaults here aren't cosmetic: admission reads an empty selector as one that
+// matches everything, and a missing one as one that matches nothing.
 
 func prepareValidatingWebhooks(configuration, _ *admissionregistrationv1.ValidatingWebhookConfiguration) {
 	for i := range configuration.Webhooks {

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// Defaults of Kubernetes.
+// Defaults, as in Kubernetes.
 const (
 	historyLimit       int32 = 10
 	progressDeadline   int32 = 600
@@ -56,7 +56,7 @@ func prepareReplicaSet(set, _ *appsv1.ReplicaSet) {
 func prepareJob(job, _ *batchv1.Job) { prepareJobSpec(&job.Spec) }
 
 func prepareJobSpec(spec *batchv1.JobSpec) {
-	// A job without a restart policy is invalid: none is right for all.
+	// A job without a restart policy is invalid: no default would be right for all.
 	policy := spec.Template.Spec.RestartPolicy
 	preparePodSpec(&spec.Template.Spec)
 	spec.Template.Spec.RestartPolicy = policy

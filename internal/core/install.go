@@ -22,13 +22,13 @@ import (
 	"github.com/docket-project/docket/internal/kinds"
 )
 
-// Reviews is what answers reviews.
+// Reviews has what is needed to answer reviews.
 type Reviews struct {
 	// Authorizer says whether somebody may do something.
 	Authorizer authorizer.Authorizer
 	// Rules says what somebody may do.
 	Rules authorizer.RuleResolver
-	// Tokens says whose a token is. If it is nil, no token is anybody's.
+	// Tokens says whose a token is. If it is nil, no token is valid.
 	Tokens authenticator.Token
 }
 
@@ -39,7 +39,7 @@ func Prepare(config *genericapiserver.RecommendedConfig) error {
 	if err != nil {
 		return err
 	}
-	// Definitions are named by a scheme without internal versions, which would be
+	// A scheme without internal versions names the definitions: otherwise these would be
 	// published as one more version of each kind.
 	versioned, err := newVersionedScheme()
 	if err != nil {
@@ -57,9 +57,9 @@ func Prepare(config *genericapiserver.RecommendedConfig) error {
 	return nil
 }
 
-// Install makes a server that was made from a configuration of [Prepare] serve /api
-// and the other groups of the core API. getter returns the storage of objects that are
-// encoded with a codec, which writes JSON. The server destroys the storages.
+// Install makes a server serve /api and the other groups of the core API. Its configuration
+// is one of [Prepare]. getter returns the storage of objects that are encoded with a codec,
+// which writes JSON. The server destroys the storages.
 func Install(server *genericapiserver.GenericAPIServer, getter func(runtime.Codec) generic.RESTOptionsGetter, reviews Reviews) error {
 	scheme, err := NewScheme()
 	if err != nil {

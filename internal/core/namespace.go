@@ -21,8 +21,8 @@ import (
 	"github.com/docket-project/docket/internal/kinds"
 )
 
-// parent is what namespaces take from the storage of all kinds: everything but
-// deleting, of one or of many.
+// parent is what namespaces share with all kinds: everything except for deleting one or
+// many.
 type parent interface {
 	rest.Scoper
 	rest.Lister
@@ -37,8 +37,8 @@ type parent interface {
 	rest.StorageWithReadiness
 }
 
-// namespaces deletes a namespace in two steps: it is marked first, and gone when its
-// finalizers are, after somebody emptied it.
+// namespaces deletes a namespace in two steps: first it is marked; once it has been
+// emptied and its finalizers are gone, it is gone too.
 type namespaces struct {
 	parent
 
@@ -58,7 +58,7 @@ func newNamespaces(from *kinds.REST[object]) (*namespaces, *finalization) {
 	return &namespaces{parent: from, store: from.Store}, &finalization{updatable: finalize}
 }
 
-// updatable is what a subresource without GET and PATCH takes from others.
+// updatable is what a subresource without GET and PATCH shares with others.
 type updatable interface {
 	rest.Updater
 	rest.ResetFieldsStrategy
@@ -69,7 +69,7 @@ type updatable interface {
 // finalization changes the finalizers of namespaces.
 type finalization struct{ updatable }
 
-// permanent is true for namespaces that everything counts on.
+// permanent is true for namespaces that everything relies on.
 func permanent(name string) bool {
 	switch name {
 	case metav1.NamespaceDefault, metav1.NamespaceSystem, metav1.NamespacePublic:
@@ -78,7 +78,7 @@ func permanent(name string) bool {
 	return false
 }
 
-// errEmpty says that nothing keeps a namespace.
+// errEmpty says that nothing holds a namespace any longer.
 var errEmpty = errors.New("the namespace has no finalizers")
 
 // Delete implements rest.GracefulDeleter. It returns true if the namespace is gone, and
@@ -116,7 +116,7 @@ func (n *namespaces) Delete(ctx context.Context, name string, validate rest.Vali
 	return marked, false, nil
 }
 
-// mark returns the namespace as it is while it is emptied.
+// mark returns the namespace as it is stored while it is being emptied.
 func (n *namespaces) mark(ctx context.Context, existing runtime.Object, validate rest.ValidateObjectFunc, options *metav1.DeleteOptions) (runtime.Object, error) {
 	namespace, ok := existing.(*corev1.Namespace)
 	if !ok {
@@ -139,6 +139,6 @@ func (n *namespaces) mark(ctx context.Context, existing runtime.Object, validate
 	return namespace, nil
 }
 
-// DeleteReturnsDeletedObject implements rest.MayReturnFullObjectDeleter: who deletes a
+// DeleteReturnsDeletedObject implements rest.MayReturnFullObjectDeleter: whoever deletes a
 // namespace sees that it is still there.
 func (*namespaces) DeleteReturnsDeletedObject() bool { return true }

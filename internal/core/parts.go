@@ -12,15 +12,15 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Names of Go fields that kinds have in common. Their types have no common interface,
-// so these are reached by name.
+// Names of Go fields that kinds have in common. No interface has them, so they are reached
+// by name.
 const (
 	specPart     = "Spec"
 	statusPart   = "Status"
 	metadataPart = "ObjectMeta"
 )
 
-// part returns a field of an object, which can be set.
+// part returns a field of an object; it can be set.
 func part(object runtime.Object, name string) reflect.Value {
 	return reflect.ValueOf(object).Elem().FieldByName(name)
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/docket-project/docket/internal/kinds"
 )
 
-// object is what the package knows of the objects of any kind.
+// object is an object of any kind, as the package reads it.
 type object interface {
 	runtime.Object
 	metav1.Object
@@ -36,14 +36,14 @@ type resource struct {
 	warning string
 }
 
-// pointer is a pointer to a kind of object or list.
+// pointer is a pointer to the Go type of an object or a list.
 type pointer[T any] interface {
 	*T
 	runtime.Object
 }
 
-// row returns a row with what most kinds have in common. The kinds of object and list
-// are named as their Go types.
+// row returns a row with what most kinds have in common. T and L are the Go types of its
+// objects and lists.
 func row[T, L any, P pointer[T], PL pointer[L]](group schema.GroupVersion, kind, name, singular string) resource {
 	r := resource{Kind: kinds.Kind[object]{
 		GroupVersionKind: group.WithKind(kind), Resource: name, Singular: singular, Namespaced: true,
@@ -58,13 +58,13 @@ func row[T, L any, P pointer[T], PL pointer[L]](group schema.GroupVersion, kind,
 	return r
 }
 
-// with returns a copy of the row that change has changed.
+// with returns a copy of the row, changed by change.
 func (r resource) with(change func(*resource)) resource {
 	change(&r)
 	return r
 }
 
-// preparing makes a function of one kind one of all kinds. On create, old is nil.
+// preparing turns a function for objects of one kind into one for any. On create, old is nil.
 func preparing[P runtime.Object](f func(object, old P)) func(object, old object) {
 	return func(object, old object) {
 		now, ok := object.(P)
@@ -76,7 +76,7 @@ func preparing[P runtime.Object](f func(object, old P)) func(object, old object)
 	}
 }
 
-// validating makes a function of one kind one of all kinds. On create, old is nil.
+// validating turns a function for objects of one kind into one for any. On create, old is nil.
 func validating[P runtime.Object](f func(object, old P) field.ErrorList) func(object, old object) field.ErrorList {
 	return func(object, old object) field.ErrorList {
 		now, ok := object.(P)
@@ -88,7 +88,7 @@ func validating[P runtime.Object](f func(object, old P) field.ErrorList) func(ob
 	}
 }
 
-// ifStored reads a part of the stored object, nil on create.
+// ifStored returns a part of the stored object, or nil on create.
 func ifStored[T, V any](old *T, read func(*T) *V) *V {
 	if old == nil {
 		return nil

@@ -33,7 +33,7 @@ func resources() []resource {
 	return rows
 }
 
-// Served is a group version of the core API, and where it stands in discovery.
+// Served is a group version of the core API, and its place in discovery.
 type Served struct {
 	schema.GroupVersion
 

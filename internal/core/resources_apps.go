@@ -48,7 +48,7 @@ func batchResources() []resource {
 	})
 }
 
-// workloads returns rows with what all kinds that make pods have in common.
+// workloads completes rows with what all kinds that create pods have in common.
 func workloads(rows []resource) []resource {
 	for i := range rows {
 		rows[i].status, rows[i].Categories, rows[i].warning = true, []string{all}, notRun

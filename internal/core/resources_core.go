@@ -13,14 +13,15 @@ import (
 // eventLifetime is how long events are kept, as in Kubernetes.
 const eventLifetime = time.Hour
 
-// all is the category of what kubectl get all shows.
+// all is the category that kubectl get all shows.
 const all = "all"
 
-// notRun warns those who expect that something happens.
-const notRun = "pods and what makes pods are only stored: nothing runs them here"
+// notRun warns users who expect that something happens.
+const notRun = "pods, and objects that create pods, are only stored: nothing runs them here"
 
-// notCounted warns those who expect that a quota holds: a cluster's controller writes its status, by which it does.
-const notCounted = "quotas hold by their status, and nothing counts for it here: nothing is limited until somebody writes it"
+// notCounted warns users who expect a quota to hold. In a cluster, a controller writes the
+// status by which it does.
+const notCounted = "a quota limits nothing until its status is written, and nothing here counts what is used"
 
 func coreResources() []resource {
 	group := corev1.SchemeGroupVersion
@@ -135,7 +136,7 @@ func eventFields() []selectableField {
 	}
 }
 
-// eventSource is the component that reports, whichever field it used.
+// eventSource is the component that reported the event, in whichever of two fields it did.
 func eventSource(e *corev1.Event) string {
 	if e.Source.Component != "" {
 		return e.Source.Component

@@ -74,7 +74,7 @@ func admissionResources() []resource {
 	return rows
 }
 
-// systemResources are what API servers themselves keep in the API.
+// systemResources are the kinds in which API servers themselves keep something.
 func systemResources() []resource {
 	flowcontrol := flowcontrolv1.SchemeGroupVersion
 	return []resource{

@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// withRules returns a copy of the row with the rules for writing that all rows have, and
-// the row's own in their places.
+// withRules returns a copy of the row with the rules for writing objects: those of all
+// rows, which call the row's own.
 func (r resource) withRules() resource {
 	r.Rules.Prepare = r.prepareAny
 	r.Rules.Validate = r.validateAny
@@ -27,7 +27,7 @@ func (r resource) withRules() resource {
 	return r
 }
 
-// prepareAny keeps the status. Nobody creates an object with one.
+// prepareAny keeps the stored status. Nobody creates an object with a status.
 func (r resource) prepareAny(object, old object) {
 	switch {
 	case !r.status:
@@ -41,8 +41,8 @@ func (r resource) prepareAny(object, old object) {
 	}
 }
 
-// validateAny checks what an update changes. An object that was stored before a rule
-// existed can still be labelled and lose its finalizers.
+// validateAny doesn't check updates of metadata alone. An object that was stored before a
+// rule existed can still be labelled and lose its finalizers.
 func (r resource) validateAny(object, old object) field.ErrorList {
 	if r.validate == nil || old != nil && sameContent(object, old) {
 		return nil
@@ -50,7 +50,7 @@ func (r resource) validateAny(object, old object) field.ErrorList {
 	return r.validate(object, old)
 }
 
-// warnings warns on create. Whoever updates the object was warned or didn't create it.
+// warnings warns on create only: whoever created the object was warned then.
 func (r resource) warnings(_, old object) []string {
 	if old != nil {
 		return nil

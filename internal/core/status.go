@@ -14,8 +14,8 @@ func statusOf(served *kinds.REST[object]) *kinds.Subresource {
 	return served.Subresource(keepAllBut(statusPart), "spec")
 }
 
-// keepAllBut returns what takes everything from the stored object but one Go field, and
-// who manages it.
+// keepAllBut returns a function that takes everything from the stored object except for
+// one Go field and the managed fields.
 func keepAllBut(changed string) func(incoming, stored object) {
 	return func(incoming, stored object) {
 		kept, ok := stored.DeepCopyObject().(object)

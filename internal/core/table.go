@@ -24,17 +24,17 @@ type (
 	selectableField = kinds.SelectableField[object]
 )
 
-// text returns a column of one kind with a text.
+// text returns a column with text, for objects of one kind.
 func text[P runtime.Object](name, description string, cell func(P) string) column {
 	return column{Name: name, Type: kinds.TypeString, Description: description, Cell: cellOf(cell)}
 }
 
-// number returns a column of one kind with a number.
+// number returns a column with numbers, for objects of one kind.
 func number[P runtime.Object](name, description string, cell func(P) int64) column {
 	return column{Name: name, Type: kinds.TypeInteger, Description: description, Cell: cellOf(cell)}
 }
 
-// cellOf makes a function of one kind one of all kinds.
+// cellOf turns a function for objects of one kind into one for any.
 func cellOf[P runtime.Object, V any](cell func(P) V) func(object) any {
 	return func(object object) any {
 		if typed, ok := object.(P); ok {
@@ -67,7 +67,7 @@ func since(moment metav1.Time) string {
 	return metatable.ConvertToHumanReadableDateType(moment)
 }
 
-// selecting returns a selectable field of one kind.
+// selecting returns a selectable field, for objects of one kind.
 func selecting[P runtime.Object](name string, value func(P) string) selectableField {
 	return selectableField{Name: name, Value: func(object object) string {
 		if typed, ok := object.(P); ok {

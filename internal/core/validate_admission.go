@@ -43,7 +43,7 @@ func validateMutatingWebhooks(now, _ *admissionregistrationv1.MutatingWebhookCon
 	return errs
 }
 
-// webhookOf is what both kinds of webhooks have and what is checked.
+// webhookOf is what is checked of a webhook, and what both kinds of webhooks have.
 type webhookOf struct {
 	name        string
 	client      *admissionregistrationv1.WebhookClientConfig
@@ -52,7 +52,8 @@ type webhookOf struct {
 	timeout     *int32
 }
 
-// validateWebhook checks what calling the webhook needs. names are those before it.
+// validateWebhook checks what is needed to call the webhook. names are those of the webhooks
+// before it.
 func validateWebhook(hook webhookOf, names sets.Set[string], path *field.Path) field.ErrorList {
 	errs := validation.IsFullyQualifiedName(path.Child("name"), hook.name)
 	if names.Has(hook.name) {

@@ -20,8 +20,8 @@ func validatePod(now, _ *corev1.Pod) field.ErrorList {
 	return validatePodSpec(&now.Spec, field.NewPath("spec"))
 }
 
-// validatePodSpec checks what every reader of pods counts on: containers with names
-// that differ, and images. The rest would matter to who runs them.
+// validatePodSpec checks what every reader of pods relies on: containers with images and
+// with distinct names. The rest would matter only to something that runs them.
 func validatePodSpec(spec *corev1.PodSpec, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if len(spec.Containers) == 0 {
@@ -75,8 +75,8 @@ func validateReplicas(replicas *int32) field.ErrorList {
 	return apimachineryvalidation.ValidateNonnegativeField(int64(*replicas), field.NewPath("spec", "replicas"))
 }
 
-// validateWorkload checks that a workload selects the pods that it makes. before is
-// the selector that is stored, nil on create.
+// validateWorkload checks that a workload selects the pods that it creates. before is the
+// stored selector, nil on create.
 func validateWorkload(selector, before *metav1.LabelSelector, template *corev1.PodTemplateSpec) field.ErrorList {
 	path := field.NewPath("spec", "selector")
 	templatePath := field.NewPath("spec", "template")

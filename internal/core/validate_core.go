@@ -39,7 +39,7 @@ func validateConfigMap(now, old *corev1.ConfigMap) field.ErrorList {
 		return errs
 	}
 	if now.Immutable == nil || !*now.Immutable {
-		errs = append(errs, field.Forbidden(field.NewPath(immutableField), "can't be taken back: delete the configmap and create it anew"))
+		errs = append(errs, field.Forbidden(field.NewPath(immutableField), "can't be taken back: delete the configmap and create it again"))
 	}
 	if !maps.Equal(now.Data, old.Data) {
 		errs = append(errs, immutable(dataField))
@@ -50,7 +50,7 @@ func validateConfigMap(now, old *corev1.ConfigMap) field.ErrorList {
 	return errs
 }
 
-// secretKeys are the keys without which secrets of a type are of no use.
+// secretKeys are the keys that a secret of a type must have to be of use.
 //
 //nolint:gochecknoglobals // A table, read-only.
 var secretKeys = map[corev1.SecretType][]string{
@@ -70,7 +70,7 @@ func validateSecret(now, old *corev1.Secret) field.ErrorList {
 	errs = append(errs, validateSize(size)...)
 	for _, key := range secretKeys[now.Type] {
 		if _, ok := now.Data[key]; !ok {
-			errs = append(errs, field.Required(path.Key(key), fmt.Sprintf("secrets of type %s have it", now.Type)))
+			errs = append(errs, field.Required(path.Key(key), fmt.Sprintf("secrets of type %s need it", now.Type)))
 		}
 	}
 	if old == nil {
@@ -81,7 +81,7 @@ func validateSecret(now, old *corev1.Secret) field.ErrorList {
 		return errs
 	}
 	if now.Immutable == nil || !*now.Immutable {
-		errs = append(errs, field.Forbidden(field.NewPath(immutableField), "can't be taken back: delete the secret and create it anew"))
+		errs = append(errs, field.Forbidden(field.NewPath(immutableField), "can't be taken back: delete the secret and create it again"))
 	}
 	if !apiequality.Semantic.DeepEqual(now.Data, old.Data) {
 		errs = append(errs, immutable(dataField))
@@ -120,7 +120,7 @@ func validateService(now, _ *corev1.Service) field.ErrorList {
 	headless := now.Spec.ClusterIP == corev1.ClusterIPNone
 	if now.Spec.Type == corev1.ServiceTypeExternalName {
 		if now.Spec.ExternalName == "" {
-			errs = append(errs, field.Required(path.Child("externalName"), "services of type ExternalName have it"))
+			errs = append(errs, field.Required(path.Child("externalName"), "services of type ExternalName need it"))
 		}
 		for _, problem := range validation.IsDNS1123Subdomain(now.Spec.ExternalName) {
 			errs = append(errs, field.Invalid(path.Child("externalName"), now.Spec.ExternalName, problem))
@@ -145,7 +145,7 @@ func validateServicePorts(ports []corev1.ServicePort, path *field.Path) field.Er
 		}
 		switch {
 		case port.Name == "" && len(ports) > 1:
-			errs = append(errs, field.Required(at.Child("name"), "a service with several ports names each"))
+			errs = append(errs, field.Required(at.Child("name"), "each port needs a name if there are several"))
 		case names.Has(port.Name):
 			errs = append(errs, field.Duplicate(at.Child("name"), port.Name))
 		}
@@ -154,7 +154,8 @@ func validateServicePorts(ports []corev1.ServicePort, path *field.Path) field.Er
 	return errs
 }
 
-// validateEvent keeps events where those who may see the object may see them.
+// validateEvent keeps an event in the namespace of its object, so that whoever may see the
+// one may see the other.
 func validateEvent(now, _ *corev1.Event) field.ErrorList {
 	about := now.InvolvedObject.Namespace
 	if about == now.Namespace || about == "" && now.Namespace == corev1.NamespaceDefault {

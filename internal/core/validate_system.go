@@ -60,7 +60,7 @@ func validateRules(rules []rbacv1.PolicyRule, namespaced bool) field.ErrorList {
 		}
 		if len(rule.NonResourceURLs) > 0 {
 			if namespaced {
-				errs = append(errs, field.Invalid(path.Child("nonResourceURLs"), rule.NonResourceURLs, "belong into a ClusterRole: they are in no namespace"))
+				errs = append(errs, field.Invalid(path.Child("nonResourceURLs"), rule.NonResourceURLs, "belong in a ClusterRole: they are in no namespace"))
 			}
 			if len(rule.APIGroups)+len(rule.Resources)+len(rule.ResourceNames) > 0 {
 				errs = append(errs, field.Invalid(path.Child("nonResourceURLs"), rule.NonResourceURLs, "a rule is about either resources or URLs"))
@@ -101,7 +101,7 @@ func validateBinding(role rbacv1.RoleRef, before *rbacv1.RoleRef, subjects []rba
 		errs = append(errs, field.Required(path.Child("name"), "the role to bind"))
 	}
 	if before != nil && role != *before {
-		errs = append(errs, field.Invalid(path, role, "can't change: delete the binding and create it anew"))
+		errs = append(errs, field.Invalid(path, role, "can't change: delete the binding and create it again"))
 	}
 	kinds := []string{rbacv1.ServiceAccountKind, rbacv1.UserKind, rbacv1.GroupKind}
 	for i, subject := range subjects {
@@ -110,7 +110,7 @@ func validateBinding(role rbacv1.RoleRef, before *rbacv1.RoleRef, subjects []rba
 			errs = append(errs, field.NotSupported(at.Child("kind"), subject.Kind, kinds))
 		}
 		if subject.Name == "" {
-			errs = append(errs, field.Required(at.Child("name"), "whom the role is given to"))
+			errs = append(errs, field.Required(at.Child("name"), "who gets the role"))
 		}
 	}
 	return errs

@@ -24,8 +24,8 @@ type column = kinds.Column[object]
 
 func nameColumn() column { return kinds.NameColumn[object]("Name of the report.") }
 
-// scopedColumns are those of reports with a scope. How the scope is shown differs between
-// the published definitions.
+// scopedColumns are those of reports with a scope. The published definitions differ in
+// whether a narrow output shows it.
 func scopedColumns(scopePriority int32) []column {
 	columns := []column{nameColumn(), {
 		Name:        "Kind",
@@ -119,7 +119,7 @@ func ageColumn() column {
 	}
 }
 
-// scopeCell returns a cell with one field of the scope, empty fields being absent.
+// scopeCell returns a cell with one field of the scope, nil if the field is empty.
 func scopeCell(read func(*report.ObjectReference) string) func(object) any {
 	return func(r object) any {
 		scope := r.GetScope()

@@ -19,7 +19,7 @@ import (
 	"github.com/docket-project/docket/internal/document"
 )
 
-// encodedStore returns the same store for answers that need nothing but JSON, nil if the storage can't serve those.
+// encodedStore returns the same store for answers that need nothing but JSON, or nil if the storage can't serve those.
 func encodedStore(store *genericregistry.Store, kind Kind) *genericregistry.Store {
 	if able, ok := store.Storage.Storage.(interface{ ServesEncoded() bool }); !ok || !able.ServesEncoded() {
 		return nil
@@ -49,15 +49,15 @@ func (r *REST) List(ctx context.Context, options *metainternalversion.ListOption
 	return r.Store.List(ctx, options)
 }
 
-// shaped returns the same store for lists of a form.
+// shaped returns the same store for lists in a form.
 func (r *REST) shaped(form document.Form) *genericregistry.Store {
 	shaped := *r.encoded
 	shaped.NewListFunc = func() runtime.Object { return document.NewShapedList(r.kind.ListKind(), form) }
 	return &shaped
 }
 
-// encodedRequest returns a request with what its answer needs of reports: nothing but that they are JSON, if it is a
-// report or a list as JSON that is not indented, as curl and browsers get it.
+// encodedRequest marks a request whose answer is a report or a list as JSON: it needs the stored JSON and nothing else.
+// Indented JSON, which browsers and curl get, is left to the library.
 func encodedRequest(r *http.Request, info *request.RequestInfo, group *genericapiserver.APIGroupInfo) *http.Request {
 	if r.Method != http.MethodGet {
 		return r
@@ -82,7 +82,7 @@ func plainJSON(r *http.Request, serializer runtime.NegotiatedSerializer, allowed
 	return chosen.Convert, err == nil && info.MediaType == runtime.ContentTypeJSON && info.Serializer != info.PrettySerializer
 }
 
-// anyForm lets pass whatever form a client accepts: whether it may have it is decided later.
+// anyForm allows every form that a client accepts: whether the client may have it is decided later.
 type anyForm struct{}
 
 func (anyForm) AllowsMediaTypeTransform(string, string, *schema.GroupVersionKind) bool { return true }

@@ -25,25 +25,25 @@ import (
 	"github.com/docket-project/docket/internal/kinds"
 )
 
-// formKey marks contexts of requests for lists with the document.Form that they are to have.
+// formKey marks contexts of requests for lists with the document.Form of the answer.
 type formKey struct{}
 
 const (
 	acceptJSON = "application/json"
-	// acceptJSONOnly is the same for the library's handlers, but where they answer with an error, no media type that
-	// they know: it names the version of the API that only handlers of resources allow.
+	// acceptJSONOnly means the same to the library's handlers of resources, which allow its parameter. To the code that
+	// writes errors it is an unknown media type.
 	acceptJSONOnly = acceptJSON + ";sv=v1"
 )
 
-// shapedRequest returns a request for a list as a Table or a PartialObjectMetadataList such that the library takes
-// what List returns for the answer: to its handlers it is a request for a list as JSON. It is given back as it was if
-// the library has to answer.
+// shapedRequest rewrites a request for a list as a Table or a PartialObjectMetadataList, so that to the library's
+// handlers it is a request for a list as JSON, and what List returns is the answer. If the library has to answer, the
+// request is returned unchanged.
 func (r *REST) shapedRequest(request *http.Request, target schema.GroupVersionKind, serializer runtime.NegotiatedSerializer) *http.Request {
 	form := r.formOf(request, target)
 	if form == nil {
 		return request
 	}
-	// What is converted goes out by other serializers, which may choose another media type.
+	// The library writes what it converts with other serializers, which may choose another media type.
 	if again, ok := plainJSON(request, apihelpers.GetMetaInternalVersionCodecs(), anyForm{}); !ok || again == nil || *again != target {
 		return request
 	}
@@ -51,7 +51,7 @@ func (r *REST) shapedRequest(request *http.Request, target schema.GroupVersionKi
 	if _, _, err := negotiation.NegotiateOutputMediaType(request, serializer, negotiation.DefaultEndpointRestrictions); err != nil {
 		accept = acceptJSONOnly
 	} else if _, ok := plainJSON(request, serializer, negotiation.DefaultEndpointRestrictions); !ok {
-		return request // Errors are to be of another media type.
+		return request // Errors have another media type.
 	}
 	shaped := request.WithContext(context.WithValue(request.Context(), formKey{}, form))
 	shaped.Header = request.Header.Clone()
@@ -59,7 +59,7 @@ func (r *REST) shapedRequest(request *http.Request, target schema.GroupVersionKi
 	return shaped
 }
 
-// formOf returns what a list is to be served as, nil if the library has to say what is wrong with that.
+// formOf returns the form in which a list is served, or nil if the library has to say what is wrong with that.
 func (r *REST) formOf(request *http.Request, target schema.GroupVersionKind) document.Form {
 	version := target.GroupVersion()
 	if version != metav1.SchemeGroupVersion && version != metav1beta1.SchemeGroupVersion {
@@ -86,7 +86,7 @@ type metadataForm struct {
 	version schema.GroupVersion
 }
 
-// brief is a report that is read for a line about it.
+// brief is a report that is read only as far as a row or its metadata need.
 type brief interface {
 	object
 	document.Brief
@@ -104,7 +104,7 @@ func (f metadataForm) typeMeta(kind string) metav1.TypeMeta {
 	return metav1.TypeMeta{Kind: kind, APIVersion: f.version.String()}
 }
 
-// shownMeta is the part of a list's metadata that the library takes over.
+// shownMeta is the part of a list's metadata that the library copies into a table.
 func shownMeta(meta metav1.ListMeta) metav1.ListMeta {
 	return metav1.ListMeta{ResourceVersion: meta.ResourceVersion, Continue: meta.Continue, RemainingItemCount: meta.RemainingItemCount}
 }
@@ -169,7 +169,7 @@ func (f tableForm) Item(served []byte) ([]byte, error) {
 	return slices.Concat([]byte(`{"cells":`), shown, []byte(`,"object":`), object, []byte("}")), nil
 }
 
-// object returns what a row has of its report, as the library decides it.
+// object returns the object in a row: all of the report, its metadata or nothing, by the rules of the library.
 func (f tableForm) object(read brief, served, metadata []byte) ([]byte, error) {
 	ends, err := storage.HasInitialEventsEndBookmarkAnnotation(read)
 	if err != nil {

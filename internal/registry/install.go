@@ -22,7 +22,7 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
-// Install serves groups that [APIGroups] returned. config is what the server was made of.
+// Install serves groups that [APIGroups] returned. config is that of the server.
 func Install(server *genericapiserver.GenericAPIServer, config *genericapiserver.Config, groups []*genericapiserver.APIGroupInfo) error {
 	if err := server.InstallAPIGroups(groups...); err != nil {
 		return fmt.Errorf("install the API groups: %w", err)
@@ -57,8 +57,8 @@ func groupOf(info *request.RequestInfo) string {
 	return info.APIGroup
 }
 
-// isStrategicMerge says whether a request is a patch of the type that custom resources
-// don't have: its merge keys are in Go types, and reports have none.
+// isStrategicMerge reports whether a request is a strategic merge patch, which custom
+// resources don't have: its merge keys are in Go types, and reports have none.
 func isStrategicMerge(r *http.Request) bool {
 	if r.Method != http.MethodPatch {
 		return false
@@ -68,7 +68,7 @@ func isStrategicMerge(r *http.Request) bool {
 }
 
 // refusePatch answers as kube-apiserver does for custom resources. Clients such as
-// kubectl send a merge patch then.
+// kubectl then send a merge patch.
 func refusePatch(group *genericapiserver.APIGroupInfo, info *request.RequestInfo, w http.ResponseWriter, r *http.Request) {
 	err := negotiation.NewUnsupportedMediaTypeError([]string{
 		string(types.JSONPatchType), string(types.MergePatchType), string(types.ApplyYAMLPatchType),
@@ -77,8 +77,8 @@ func refusePatch(group *genericapiserver.APIGroupInfo, info *request.RequestInfo
 	responsewriters.ErrorNegotiated(err, group.NegotiatedSerializer, version, w, r)
 }
 
-// DescribePatches makes OpenAPI documents say which patches there are: kubectl reads it
-// there, and sends a strategic merge patch if it may.
+// DescribePatches makes OpenAPI documents say which types of patches there are: kubectl reads
+// them there, and sends a strategic merge patch if it may.
 func DescribePatches(v2 *common.Config, v3 *common.OpenAPIV3Config) {
 	v2.PostProcessSpec = func(document *spec.Swagger) (*spec.Swagger, error) {
 		for path := range document.Paths.Paths {
@@ -99,7 +99,7 @@ func DescribePatches(v2 *common.Config, v3 *common.OpenAPIV3Config) {
 	}
 }
 
-// isReportPath says whether a path of the API is one of reports.
+// isReportPath reports whether a path of the API is that of a kind of reports.
 func isReportPath(path string) bool {
 	group, _, _ := strings.Cut(strings.TrimPrefix(path, "/apis/"), "/")
 	return slices.Contains(Groups(), group)

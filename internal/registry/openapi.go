@@ -19,7 +19,7 @@ import (
 	"github.com/docket-project/docket/internal/schema"
 )
 
-// CRD returns a custom resource definition of k as the policy engines publish it, but for
+// CRD returns a custom resource definition of k as the policy engines publish it, without
 // descriptions and printed columns.
 func (k Kind) CRD() (*apiextensionsv1.CustomResourceDefinition, error) {
 	published, err := schema.Of(k.GroupVersionKind)
@@ -66,7 +66,7 @@ func OpenAPIDefinitions() (common.GetOpenAPIDefinitions, error) {
 	}, nil
 }
 
-// addModels adds the models of the kind and of its list by their names.
+// addModels adds the models of the kind and of its list, by name.
 func (k Kind) addModels(models map[string]spec.Schema) error {
 	crd, err := k.CRD()
 	if err != nil {
@@ -93,8 +93,8 @@ func (k Kind) addModels(models map[string]spec.Schema) error {
 // componentPath is where models of OpenAPI v3 refer to each other.
 const componentPath = "#/components/schemas/"
 
-// referring returns a copy of a model whose references are those of the document that ref
-// is of, and the names that it refers to.
+// referring returns a copy of a model with the references that ref makes, and the names that
+// it refers to.
 func referring(model spec.Schema, ref common.ReferenceCallback) (spec.Schema, []string) {
 	var names []string
 	var resolve func(spec.Schema) spec.Schema

@@ -21,7 +21,7 @@ import (
 )
 
 // maxFieldErrors bounds what one answer says about an invalid report: a producer
-// that gets one field wrong mostly gets it wrong in each of thousands of results.
+// that gets one field wrong usually gets it wrong in each of thousands of results.
 const maxFieldErrors = 1000
 
 // object is a report that knows its schema.
@@ -50,16 +50,16 @@ func rules() kinds.Rules[object] {
 	}
 }
 
-// prepare states the type in an update, which what was applied has lost: by its lack
-// alone it would be a change.
+// prepare sets the type in an update. Server-side apply loses it, and without it the
+// report would count as changed.
 func prepare(incoming, stored object) {
 	if stored != nil {
 		incoming.GetObjectKind().SetGroupVersionKind(stored.GetObjectKind().GroupVersionKind())
 	}
 }
 
-// validate passes over what is wrong with the stored report already and stays:
-// otherwise it could neither be labelled nor lose its finalizers.
+// validate passes over what is already wrong with the stored report and stays that way:
+// otherwise the report could neither be labelled nor lose its finalizers.
 func validate(incoming, stored object) field.ErrorList {
 	if stored == nil {
 		return incoming.Validate(nil)
@@ -78,7 +78,7 @@ func warnings(incoming, stored object) []string {
 	return finalizerWarnings(added)
 }
 
-// finalizerWarnings warns of finalizers whose names don't tell who owns them.
+// finalizerWarnings warns about finalizers whose names don't say who owns them.
 func finalizerWarnings(finalizers []string) []string {
 	path := field.NewPath("metadata", "finalizers")
 	var warnings []string

@@ -57,8 +57,8 @@ func NewCodecs(scheme *runtime.Scheme) serializer.CodecFactory {
 
 // NewDefinitionNamer returns what names the OpenAPI definitions of all kinds.
 //
-// Why not from the scheme of the server: that one also knows the internal version,
-// which would be published as one more version of each kind.
+// Why not the scheme of the server: that one also knows the internal version, which would
+// be published as one more version of each kind.
 func NewDefinitionNamer() (*openapinamer.DefinitionNamer, error) {
 	scheme, err := newVersionedScheme()
 	if err != nil {

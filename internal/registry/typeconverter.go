@@ -21,7 +21,7 @@ import (
 )
 
 // newTypeConverter returns what reads reports for managed fields. models are those of all kinds
-// that the library installed.
+// that are installed.
 func newTypeConverter(models map[string]*spec.Schema, installed []Kind) (managedfields.TypeConverter, error) {
 	library, err := managedfields.NewTypeConverter(models, false)
 	if err != nil {
@@ -34,11 +34,11 @@ func newTypeConverter(models map[string]*spec.Schema, installed []Kind) (managed
 	return document.NewTypeConverter(library, kinds...)
 }
 
-// convertTypes replaces the routes of groups, which the library has installed, by routes that are the
-// same but for what reads reports for managed fields: the library makes that by itself, and asks nobody.
+// convertTypes replaces the routes of groups, which the library has installed, with routes that differ
+// only in what reads reports for managed fields: the library offers no way to choose that.
 func convertTypes(server *genericapiserver.GenericAPIServer, config *genericapiserver.Config, groups []*genericapiserver.APIGroupInfo) error {
 	for _, group := range groups {
-		version := group.PrioritizedVersions[0] // All kinds have one.
+		version := group.PrioritizedVersions[0] // Every group has one.
 		installed := slices.DeleteFunc(Kinds(), func(kind Kind) bool { return kind.GroupVersion() != version })
 		converter, err := newTypeConverter(group.StaticOpenAPISpec, installed)
 		if err != nil {

@@ -24,7 +24,7 @@ type model struct {
 	AdditionalProperties *model           `json:"additionalProperties"`
 	Properties           map[string]model `json:"properties"`
 	Required             []string         `json:"required"`
-	// V2 is the model in documents of OpenAPI v2, if it is another one there.
+	// V2 is the model in documents of OpenAPI v2, if it differs there.
 	V2         *model         `json:"x-kubernetes-v2-schema"`
 	Extensions map[string]any `json:",embed"`
 }

@@ -50,7 +50,7 @@ func Kinds() []Kind {
 }
 
 // Storages returns what serves each kind, by the name of its resource. If tokens is nil,
-// no token is anybody's.
+// no token is valid.
 func Storages(decide authorizer.Authorizer, rules authorizer.RuleResolver, tokens authenticator.Token) map[schema.GroupVersion]map[string]rest.Storage {
 	answers := map[string]answer{
 		"SelfSubjectReview":        selfReview,
