@@ -128,7 +128,7 @@ func (u *up) create(ctx context.Context, object *unstructured.Unstructured) erro
 
 func (u *up) resource(ctx context.Context, kind schema.GroupVersionKind) (schema.GroupVersionResource, error) {
 	var found schema.GroupVersionResource
-	err := wait.PollUntilContextTimeout(ctx, pollInterval, testkit.Patience, true, func(ctx context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, testkit.Patience, true, func(ctx context.Context) (bool, error) {
 		mapping, err := u.mapper.RESTMapping(kind.GroupKind(), kind.Version)
 		if err != nil {
 			u.mapper.Reset()

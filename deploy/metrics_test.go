@@ -26,10 +26,6 @@ import (
 	"github.com/docket-project/docket/internal/testkit"
 )
 
-const (
-	pollInterval = 50 * time.Millisecond
-)
-
 // reports is a path of the API, and what is posted to it.
 const (
 	reports    = "/apis/wgpolicyk8s.io/v1alpha2/namespaces/team-a/policyreports"

@@ -36,12 +36,6 @@ import (
 	"github.com/docket-project/docket/internal/testkit"
 )
 
-// patience is for machines with other things to do.
-const (
-	patience = 2 * time.Minute
-	interval = 50 * time.Millisecond
-)
-
 // up is a whole control plane in this process, with the controller in it.
 func up(t *testing.T) *rest.Config {
 	t.Helper()
@@ -146,7 +140,7 @@ func TestNamespaceGoesWithItsContent(t *testing.T) {
 			object.SetGroupVersionKind(resource.GroupVersion().WithKind(kind))
 			object.SetName("a")
 			// A new custom resource takes a moment to be served.
-			err := wait.PollUntilContextTimeout(t.Context(), interval, patience, true, func(ctx context.Context) (bool, error) {
+			err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, testkit.Patience, true, func(ctx context.Context) (bool, error) {
 				_, err := objects.Resource(resource).Namespace(namespace).Create(ctx, object, metav1.CreateOptions{})
 				return err == nil, ignoreNotFound(err)
 			})
