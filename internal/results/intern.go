@@ -50,7 +50,7 @@ func (n *interner) verdict(entry *report.Result, reportSource string, about name
 		Result:     text(string(entry.Result)),
 		Message:    about.template(text(entry.Message)),
 		Scored:     entry.Scored != nil && *entry.Scored,
-		Properties: object(entry.Properties),
+		Properties: engine.JSON(object(entry.Properties)),
 	}
 	if v.Source == "" {
 		v.Source = reportSource

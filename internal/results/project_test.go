@@ -239,7 +239,7 @@ func checkRows(t testing.TB, p *engine.Projection) {
 			t.Errorf("result %d: an equal verdict has another pointer", i)
 		}
 		verdicts[*v] = v
-		texts := []string{v.Source, v.Policy, v.Rule, v.Category, v.Severity, v.Result, v.Message, v.Properties}
+		texts := []string{v.Source, v.Policy, v.Rule, v.Category, v.Severity, v.Result, v.Message, string(v.Properties)}
 		for _, s := range texts {
 			if s != text(s) {
 				t.Errorf("result %d: %q can't be stored", i, s)

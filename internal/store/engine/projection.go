@@ -8,7 +8,8 @@ import (
 	"encoding/binary"
 )
 
-// Projection is a report as rows: what the SQL views show of it.
+// Projection is a report as rows: what the SQL views show of it. Columns of its fields, and of those of Verdict and
+// Subject, are listed in columns.go.
 type Projection struct {
 	Namespace, Name, UID string
 	// Kind of the report, such as "PolicyReport".
@@ -36,12 +37,13 @@ type Result struct {
 	Seconds int64
 }
 
-// Verdict is the part of a result that many results share. It is stored once.
+// Verdict is the part of a result that many results share. It is stored once. A field that is added must be part of ID
+// where it is set, and only there: the identities that are stored stay what they are.
 type Verdict struct {
 	Source, Policy, Rule, Category, Severity, Result, Message string
 	Scored                                                    bool
 	// Properties as a JSON object with sorted keys; "" for none.
-	Properties string
+	Properties JSON
 }
 
 // Subject is the resource that a result is about. It is stored once.
@@ -52,7 +54,7 @@ type Subject struct {
 // ID identifies a verdict within a database: 64 bits of a SHA-256 over its
 // fields, so that writers need not ask the database for it.
 func (v *Verdict) ID() int64 {
-	return identity(v.Source, v.Policy, v.Rule, v.Category, v.Severity, v.Result, v.Message, digit(v.Scored), v.Properties)
+	return identity(v.Source, v.Policy, v.Rule, v.Category, v.Severity, v.Result, v.Message, digit(v.Scored), string(v.Properties))
 }
 
 // Outcome identifies what a verdict has in common with others but for their words, by which results are counted.

@@ -30,7 +30,7 @@ func TestIdentitiesDiffer(t *testing.T) {
 	seen := map[int64]engine.Verdict{}
 	for _, v := range []engine.Verdict{
 		{}, {Source: "ab"}, {Source: "a", Policy: "b"}, {Policy: "ab"}, {Policy: "a", Rule: "b"}, {Scored: true},
-		{Message: long}, {Message: long + "x"}, {Properties: long},
+		{Message: long}, {Message: long + "x"}, {Properties: engine.JSON(long)},
 	} {
 		if other, ok := seen[v.ID()]; ok {
 			t.Errorf("%+v and %+v have one identity", v, other)

@@ -37,73 +37,70 @@ import (
 //
 // released are the verdicts and subjects that rows were about which are no more, and that no row
 // of the same statement is about.
-const deriveCTEs = `dropped_terms AS (
+var deriveCTEs = `dropped_terms AS (
 	DELETE FROM docket.term t USING stale s CROSS JOIN LATERAL (
-		SELECT ctid AS place FROM docket.term WHERE cluster + 0 = $1 AND created = s.object OFFSET 0
+		SELECT ctid AS place FROM docket.term WHERE cluster + 0 = @cluster AND created = s.object OFFSET 0
 	) d WHERE t.ctid = d.place
 ), old_reports AS MATERIALIZED (
 	SELECT s.resource, p.*, s.object, s.reports AS replaced FROM stale s CROSS JOIN LATERAL (
-		SELECT ctid AS place, scope, namespace, kind, verdicts FROM docket.report WHERE cluster = $1 AND object = s.object LIMIT 1
+		SELECT ctid AS place, scope, namespace, kind, verdicts FROM docket.report WHERE cluster = @cluster AND object = s.object LIMIT 1
 	) p
 ), dropped_reports AS (
 	DELETE FROM docket.report p USING old_reports o WHERE p.ctid = o.place AND NOT o.replaced
 ), dropped_results AS (
 	DELETE FROM docket.result r USING stale s CROSS JOIN LATERAL (
-		SELECT ctid AS place FROM docket.result WHERE cluster + 0 = $1 AND object = s.object OFFSET 0
+		SELECT ctid AS place FROM docket.result WHERE cluster + 0 = @cluster AND object = s.object OFFSET 0
 	) d WHERE r.ctid = d.place
 	RETURNING s.resource, s.object, r.verdict, r.subject
 ), released AS MATERIALIZED (
 	SELECT (
 		SELECT array_agg(v) FROM (
 			(SELECT unnest(verdicts) FROM old_reports UNION ALL SELECT verdict FROM dropped_results)
-			EXCEPT (SELECT 0 UNION ALL SELECT unnest($22::int8[]) UNION ALL SELECT unnest($26::int8[]))
+			EXCEPT (SELECT 0 UNION ALL SELECT unnest(@entry_verdicts::int8[]) UNION ALL SELECT unnest(@result_verdicts::int8[]))
 		) AS released (v)
 	) AS verdicts, (
 		SELECT array_agg(s) FROM (
 			(SELECT scope FROM old_reports UNION ALL SELECT subject FROM dropped_results)
-			EXCEPT (SELECT NULL UNION ALL SELECT unnest($13::int8[]) UNION ALL SELECT unnest($27::int8[]))
+			EXCEPT (SELECT NULL UNION ALL SELECT unnest(@report_scope::int8[]) UNION ALL SELECT unnest(@result_subjects::int8[]))
 		) AS released (s)
 	) AS subjects
 ), added_terms AS (
 	INSERT INTO docket.term (cluster, resource, name, value, created, key)
-	SELECT $1, ($2::int2[])[t.op], t.name, t.value, (SELECT objects FROM fresh)[t.op], CASE WHEN (
-		SELECT true FROM docket.term WHERE cluster = $1 AND resource = ($2::int2[])[t.op] AND name = t.name AND value = t.value
+	SELECT @cluster, (@resources::int2[])[t.op], t.name, t.value, (SELECT objects FROM fresh)[t.op], CASE WHEN (
+		SELECT true FROM docket.term WHERE cluster = @cluster AND resource = (@resources::int2[])[t.op] AND name = t.name AND value = t.value
 			AND created <> (SELECT objects FROM fresh)[t.op] LIMIT 1
 	) THEN (SELECT keys FROM fresh)[t.op] ELSE '' END
-	FROM unnest($3::int4[], $4::int8[], $5::int8[]) AS t(op, name, value)
+	FROM unnest(@term_ops::int4[], @term_names::int8[], @term_values::int8[]) AS t(op, name, value)
 	WHERE (SELECT objects FROM fresh)[t.op] > 0
 ), added_reports AS (
-	INSERT INTO docket.report (cluster, resource, object, namespace, name, uid, kind, source, created_at, scope,
-		pass, fail, warn, error, skip, verdicts, result_seconds, seconds)
-	SELECT $1, ($2::int2[])[p.op], (SELECT objects FROM fresh)[p.op], p.namespace, p.name, p.uid, p.kind, p.source,
-		p.created_at, p.scope, p.pass, p.fail, p.warn, p.error, p.skip,
-		CASE WHEN p.entries > 0 THEN ($22::int8[])[p.first_verdict : p.first_verdict + p.entries - 1] END, p.result_seconds,
-		CASE WHEN p.first_second > 0 THEN ($24::int8[])[p.first_second : p.first_second + p.entries - 1] END
-	FROM unnest($6::int4[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::int8[], $13::int8[],
-		$14::int8[], $15::int8[], $16::int8[], $17::int8[], $18::int8[], $19::int4[], $20::int4[], $21::int8[], $23::int4[])
-		AS p(op, namespace, name, uid, kind, source, created_at, scope, pass, fail, warn, error, skip,
-			entries, first_verdict, result_seconds, first_second)
+	INSERT INTO docket.report (cluster, resource, object, scope, ` + reportTable.list("") + `,
+		verdicts, result_seconds, seconds)
+	SELECT @cluster, (@resources::int2[])[p.op], (SELECT objects FROM fresh)[p.op], p.scope, ` + reportTable.list("p.") + `,
+		CASE WHEN p.entries > 0 THEN (@entry_verdicts::int8[])[p.first_verdict : p.first_verdict + p.entries - 1] END, p.result_seconds,
+		CASE WHEN p.first_second > 0 THEN (@entry_seconds::int8[])[p.first_second : p.first_second + p.entries - 1] END
+	FROM unnest(@report_ops::int4[], @report_scope::int8[], @report_entries::int4[], @report_first_verdict::int4[], @report_result_seconds::int8[], @report_first_second::int4[], ` +
+	reportTable.arrays() + `)
+		AS p(op, scope, entries, first_verdict, result_seconds, first_second, ` + reportTable.list("") + `)
 	WHERE (SELECT objects FROM fresh)[p.op] > 0
-	ON CONFLICT (cluster, object) DO UPDATE SET namespace = excluded.namespace, name = excluded.name, uid = excluded.uid,
-		kind = excluded.kind, source = excluded.source, created_at = excluded.created_at, scope = excluded.scope,
-		pass = excluded.pass, fail = excluded.fail, warn = excluded.warn, error = excluded.error, skip = excluded.skip,
-		verdicts = excluded.verdicts, result_seconds = excluded.result_seconds, seconds = excluded.seconds
+	ON CONFLICT (cluster, object) DO UPDATE SET scope = excluded.scope, verdicts = excluded.verdicts,
+		result_seconds = excluded.result_seconds, seconds = excluded.seconds,
+		(` + reportTable.list("") + `) = (` + reportTable.list("excluded.") + `)
 	RETURNING object, namespace, kind, verdicts
 ), added_results AS (
 	INSERT INTO docket.result (cluster, object, verdict, subject, seconds, idx)
-	SELECT $1, (SELECT objects FROM fresh)[r.op], r.verdict, r.subject, r.seconds, r.idx
-	FROM unnest($25::int4[], $26::int8[], $27::int8[], $28::int8[], $29::int4[]) AS r(op, verdict, subject, seconds, idx)
+	SELECT @cluster, (SELECT objects FROM fresh)[r.op], r.verdict, r.subject, r.seconds, r.idx
+	FROM unnest(@result_ops::int4[], @result_verdicts::int8[], @result_subjects::int8[], @result_seconds::int8[], @result_indexes::int4[])
+		AS r(op, verdict, subject, seconds, idx)
 	WHERE (SELECT objects FROM fresh)[r.op] > 0
 	RETURNING object, verdict
 ), added_verdicts AS (
-	INSERT INTO docket.verdict (cluster, id, source, policy, rule, category, severity, result, message, scored, properties)
-	SELECT $1, v.* FROM unnest($30::int8[], $31::text[], $32::text[], $33::text[], $34::text[], $35::text[], $36::text[],
-		$37::text[], $38::bool[], $39::text[]) AS v
+	INSERT INTO docket.verdict (cluster, id, ` + verdictTable.list("") + `)
+	SELECT @cluster, v.* FROM unnest(@verdict_ids::int8[], ` + verdictTable.arrays() + `) AS v
 	WHERE (SELECT valid FROM counter)
 	ON CONFLICT DO NOTHING
 ), added_subjects AS (
-	INSERT INTO docket.subject (cluster, id, api_version, kind, namespace, name, uid)
-	SELECT $1, s.* FROM unnest($40::int8[], $41::text[], $42::text[], $43::text[], $44::text[], $45::text[]) AS s
+	INSERT INTO docket.subject (cluster, id, ` + subjectTable.list("") + `)
+	SELECT @cluster, s.* FROM unnest(@subject_ids::int8[], ` + subjectTable.arrays() + `) AS s
 	WHERE (SELECT valid FROM counter)
 	ON CONFLICT DO NOTHING
 ), sums AS MATERIALIZED (
@@ -117,7 +114,9 @@ const deriveCTEs = `dropped_terms AS (
 	) c GROUP BY resource
 ), old_totals AS MATERIALIZED (
 	SELECT s.*, t.place, (SELECT revision FROM counter)` + generationOf + ` AS generation
-	FROM sums s LEFT JOIN LATERAL (SELECT ctid AS place ` + newestTotal + `s.resource` + newestFirst + `) t ON true
+	FROM sums s LEFT JOIN LATERAL (
+		SELECT ctid AS place FROM docket.total WHERE cluster + 0 = @cluster AND resource = s.resource` + newestFirst + `
+	) t ON true
 ), changed_totals AS (
 	UPDATE docket.total t
 	SET objects = t.objects + o.objects, bytes = t.bytes + o.bytes, results = t.results + o.results,
@@ -126,10 +125,10 @@ const deriveCTEs = `dropped_terms AS (
 	FROM old_totals o WHERE t.ctid = o.place
 ), added_totals AS (
 	INSERT INTO docket.total (cluster, resource, objects, bytes, results, complete, building, highest, mark, generation)
-	SELECT $1, resource, objects, bytes, results, complete, complete, highest, mark, generation FROM old_totals WHERE place IS NULL
+	SELECT @cluster, resource, objects, bytes, results, complete, complete, highest, mark, generation FROM old_totals WHERE place IS NULL
 ), ` + tallyCTE
 
-// derivedArgs are $1 to $45: rows as arrays, a column each.
+// derivedArgs are the parameters of deriveCTEs: rows as arrays, one for each column.
 type derivedArgs struct {
 	facts   *factCache
 	cluster int32
@@ -142,24 +141,21 @@ type derivedArgs struct {
 	termOps               []int32
 	termNames, termValues []int64
 
-	reportOps                            []int32
-	namespaces, names, uids, kinds, from []string
-	createdAt                            []int64
-	scopes                               []pgtype.Int8
-	pass, fail, warn, errors, skip       []int64
-	entries                              entryArgs
+	reportOps []int32
+	reports   rowArrays[engine.Projection]
+	scopes    []pgtype.Int8
+	entries   entryArgs
 
 	resultOps         []int32
 	verdicts, seconds []int64
 	subjects          []pgtype.Int8
 	indexes           []int32
 
-	verdictIDs                                                                 []int64
-	sources, policies, rules, categories, severities, results, messages, props []string
-	scored                                                                     []bool
+	verdictIDs  []int64
+	newVerdicts rowArrays[engine.Verdict]
 
-	subjectIDs                                                                  []int64
-	subjectVersions, subjectKinds, subjectNamespaces, subjectNames, subjectUIDs []string
+	subjectIDs  []int64
+	newSubjects rowArrays[engine.Subject]
 }
 
 func (d *derivedArgs) start(e *Engine, ops int) {
@@ -187,18 +183,8 @@ func (d *derivedArgs) add(op int, index []engine.Term, p *engine.Projection) (in
 		return 0, nil
 	}
 	d.reportOps = append(d.reportOps, place)
-	d.namespaces = append(d.namespaces, text(p.Namespace))
-	d.names = append(d.names, text(p.Name))
-	d.uids = append(d.uids, text(p.UID))
-	d.kinds = append(d.kinds, text(p.Kind))
-	d.from = append(d.from, text(p.Source))
-	d.createdAt = append(d.createdAt, p.CreatedAt)
+	d.reports.add(reportTable, p)
 	d.scopes = append(d.scopes, d.subject(p.Scope))
-	d.pass = append(d.pass, p.Pass)
-	d.fail = append(d.fail, p.Fail)
-	d.warn = append(d.warn, p.Warn)
-	d.errors = append(d.errors, p.Error)
-	d.skip = append(d.skip, p.Skip)
 	d.entries.start(len(p.Results))
 	for i := range p.Results {
 		result := &p.Results[i]
@@ -244,15 +230,7 @@ func (d *derivedArgs) verdict(v *engine.Verdict) int64 {
 	id := verdictID(d.cluster, v)
 	if d.isNew(id) {
 		d.verdictIDs = append(d.verdictIDs, id)
-		d.sources = append(d.sources, text(v.Source))
-		d.policies = append(d.policies, text(v.Policy))
-		d.rules = append(d.rules, text(v.Rule))
-		d.categories = append(d.categories, text(v.Category))
-		d.severities = append(d.severities, text(v.Severity))
-		d.results = append(d.results, text(v.Result))
-		d.messages = append(d.messages, text(v.Message))
-		d.scored = append(d.scored, v.Scored)
-		d.props = append(d.props, jsonText(v.Properties))
+		d.newVerdicts.add(verdictTable, v)
 	}
 	return id
 }
@@ -264,26 +242,36 @@ func (d *derivedArgs) subject(s *engine.Subject) pgtype.Int8 {
 	id := s.ID()
 	if d.isNew(id) {
 		d.subjectIDs = append(d.subjectIDs, id)
-		d.subjectVersions = append(d.subjectVersions, text(s.APIVersion))
-		d.subjectKinds = append(d.subjectKinds, text(s.Kind))
-		d.subjectNamespaces = append(d.subjectNamespaces, text(s.Namespace))
-		d.subjectNames = append(d.subjectNames, text(s.Name))
-		d.subjectUIDs = append(d.subjectUIDs, text(s.UID))
+		d.newSubjects.add(subjectTable, s)
 	}
 	return pgtype.Int8{Int64: id, Valid: true}
 }
 
-// values returns $1 to $45.
-func (d *derivedArgs) values() []any {
-	values := make([]any, 0, 60)
-	return append(values, d.cluster, d.resources, d.termOps, d.termNames, d.termValues,
-		d.reportOps, d.namespaces, d.names, d.uids, d.kinds, d.from, d.createdAt, d.scopes,
-		d.pass, d.fail, d.warn, d.errors, d.skip,
-		d.entries.counts, d.entries.firstVerdicts, d.entries.defaults, d.entries.verdicts,
-		d.entries.firstSeconds, d.entries.seconds,
-		d.resultOps, d.verdicts, d.subjects, d.seconds, d.indexes,
-		d.verdictIDs, d.sources, d.policies, d.rules, d.categories, d.severities, d.results, d.messages, d.scored, d.props,
-		d.subjectIDs, d.subjectVersions, d.subjectKinds, d.subjectNamespaces, d.subjectNames, d.subjectUIDs)
+// set gives the parameters of deriveCTEs their values.
+func (d *derivedArgs) set(args *arguments) {
+	args.set("cluster", d.cluster)
+	args.set("tidied", d.tidied)
+	args.set("resources", d.resources)
+
+	args.set("term_ops", d.termOps)
+	args.set("term_names", d.termNames)
+	args.set("term_values", d.termValues)
+
+	args.set("report_ops", d.reportOps)
+	args.set("report_scope", d.scopes)
+	d.reports.set(reportTable, args)
+	d.entries.set(args)
+
+	args.set("result_ops", d.resultOps)
+	args.set("result_verdicts", d.verdicts)
+	args.set("result_subjects", d.subjects)
+	args.set("result_seconds", d.seconds)
+	args.set("result_indexes", d.indexes)
+
+	args.set("verdict_ids", d.verdictIDs)
+	d.newVerdicts.set(verdictTable, args)
+	args.set("subject_ids", d.subjectIDs)
+	d.newSubjects.set(subjectTable, args)
 }
 
 // isText says whether PostgreSQL can store a string as it is.
@@ -325,19 +313,17 @@ func jsonText(s string) string {
 	}
 }
 
-// deriveRowsSQL replaces the rows of objects that are still at a revision. $1 to
-// $45 are those of deriveCTEs, $46 keys, $47 revisions, $48 whether there is a
-// report, $49 counts of results, $50 what the cache of facts knows, $51 the
-// incarnation, $52 the versions that derived them.
-const deriveRowsSQL = `
+// deriveRowsSQL replaces the rows of objects that are still at a revision, if @tidied is what the cache of facts knows,
+// and @incarnation the present one.
+var deriveRowsSQL = numbered(`
 WITH counter AS MATERIALIZED (
-	SELECT incarnation = $51::int8 AND $50::int8 IN (-1, tidied) AS valid, incarnation, tidied, revision, tallied FROM ` + newestCounter + ` r
+	SELECT incarnation = @incarnation::int8 AND @tidied::int8 IN (-1, tidied) AS valid, incarnation, tidied, revision, tallied FROM ` + namedCounter + ` r
 ), decided AS MATERIALIZED (
 	SELECT i.*, o.created, o.place, (SELECT valid FROM counter) AND o.revision IS NOT NULL AS applies
-	FROM unnest($2::int2[], $46::text[], $47::int8[], $48::bool[], $49::int4[], $52::int2[]) WITH ORDINALITY
+	FROM unnest(@resources::int2[], @keys::text[], @revisions::int8[], @reports::bool[], @results::int4[], @derivations::int2[]) WITH ORDINALITY
 		AS i(resource, key, revision, reports, results, derivation, ordinal)
 	LEFT JOIN LATERAL (
-		SELECT *, ctid AS place FROM docket.object WHERE cluster = $1 AND resource = i.resource AND key = i.key LIMIT 1
+		SELECT *, ctid AS place FROM docket.object WHERE cluster = @cluster AND resource = i.resource AND key = i.key LIMIT 1
 	) o ON o.revision = i.revision AND o.derived <= i.derivation
 ), noted AS (
 	UPDATE docket.object o SET derived = d.derivation FROM decided d
@@ -351,7 +337,7 @@ WITH counter AS MATERIALIZED (
 	SELECT resource, 0 AS objects, 0::int8 AS bytes, results, NULL::int2 AS derivation, NULL::int8 AS revision
 	FROM decided WHERE applies
 ), ` + deriveCTEs + `
-SELECT valid, incarnation, tidied, verdicts, subjects FROM counter CROSS JOIN released`
+SELECT valid, incarnation, tidied, verdicts, subjects FROM counter CROSS JOIN released`)
 
 // deriveSlice is how many objects Derive works on while it holds the counter.
 const deriveSlice = 200
@@ -372,33 +358,64 @@ func (e *Engine) Derive(ctx context.Context, items []engine.Derived) error {
 }
 
 func (e *Engine) derive(ctx context.Context, conn session, items []engine.Derived) error {
-	var args derivedArgs
-	incarnation := e.incarnation.Load()
-	args.start(e, len(items))
-	n := len(items)
-	keys, revisions, reports, counts := make([]string, n), make([]int64, n), make([]bool, n), make([]int32, n)
-	derivations := make([]engine.Derivation, n)
+	rows := newDerivedRows(e, len(items))
 	for i := range items {
 		item := &items[i]
 		resource, err := e.resources.find(ctx, conn, item.Resource)
 		if err != nil {
 			return err
 		}
-		if counts[i], err = args.add(i, item.Index, item.Projection); err != nil {
+		if rows.results[i], err = rows.add(i, item.Index, item.Projection); err != nil {
 			return fmt.Errorf("%s%s: %w", item.Resource, item.Key, err)
 		}
-		args.resources[i], derivations[i] = resource, item.Derivation
-		keys[i], revisions[i], reports[i] = text(item.Key), int64(item.Revision), item.Projection != nil
+		rows.resources[i], rows.derivations[i] = resource, item.Derivation
+		rows.keys[i], rows.revisions[i], rows.hasReport[i] = text(item.Key), int64(item.Revision), item.Projection != nil
 	}
-	_, err := e.deriveWith(ctx, conn, append(args.values(), keys, revisions, reports, counts, args.tidied, incarnation, derivations))
+	_, err := e.deriveWith(ctx, conn, rows)
 	return err
 }
 
+// derivedRows are the parameters of deriveRowsSQL.
+type derivedRows struct {
+	derivedArgs
+	incarnation int64
+	// Of each object.
+	keys        []string
+	revisions   []int64
+	hasReport   []bool
+	results     []int32
+	derivations []engine.Derivation
+}
+
+// newDerivedRows returns room for the rows of n objects.
+func newDerivedRows(e *Engine, n int) *derivedRows {
+	rows := &derivedRows{
+		incarnation: e.incarnation.Load(), keys: make([]string, n), revisions: make([]int64, n), hasReport: make([]bool, n),
+		results: make([]int32, n), derivations: make([]engine.Derivation, n),
+	}
+	rows.start(e, n)
+	return rows
+}
+
+func (r *derivedRows) queue(batch *pgx.Batch) error {
+	args := deriveRowsSQL.arguments()
+	r.set(args)
+	args.set("incarnation", r.incarnation)
+	args.set("keys", r.keys)
+	args.set("revisions", r.revisions)
+	args.set("reports", r.hasReport)
+	args.set("results", r.results)
+	args.set("derivations", r.derivations)
+	return args.queue(batch)
+}
+
 // deriveWith runs deriveRowsSQL, and returns the number of removals that the facts are there as of.
-func (e *Engine) deriveWith(ctx context.Context, conn session, args []any) (tidied int64, err error) {
+func (e *Engine) deriveWith(ctx context.Context, conn session, rows *derivedRows) (tidied int64, err error) {
 	var pipeline pgx.Batch
 	pipeline.Queue(lockCounterSQL, e.cluster)
-	pipeline.Queue(deriveRowsSQL, args...)
+	if err := rows.queue(&pipeline); err != nil {
+		return 0, err
+	}
 	results := conn.SendBatch(ctx, &pipeline)
 	var valid bool
 	var incarnation int64

@@ -71,3 +71,13 @@ func (e *entryArgs) finish() error {
 	e.firstSeconds = append(e.firstSeconds, first)
 	return nil
 }
+
+// set gives the parameters of statements their values.
+func (e *entryArgs) set(args *arguments) {
+	args.set("report_entries", e.counts)
+	args.set("report_first_verdict", e.firstVerdicts)
+	args.set("report_first_second", e.firstSeconds)
+	args.set("report_result_seconds", e.defaults)
+	args.set("entry_verdicts", e.verdicts)
+	args.set("entry_seconds", e.seconds)
+}

@@ -57,7 +57,7 @@ func TestPlans(t *testing.T) {
 		"get": getSQL, "state": stateSQL, "stats": statsSQL, "usage": usageSQL, "expired": expiredSQL,
 		"events": named(t, eventsSQL), "horizon": named(t, horizonSQL),
 		"reach of values": named(t, reachOfValues), "reach of a name": named(t, reachOfName),
-		"commit, lock": lockCounterSQL, "commit": applyOpsSQL, "derive": deriveRowsSQL,
+		"commit, lock": lockCounterSQL, "commit": applyOpsSQL.sql, "derive": deriveRowsSQL.sql,
 		"compact, mark": markSQL, "compact, first": firstEventSQL, "compact, drop": dropEventsSQL,
 		"derivation": derivationSQL, "begin derivation": beginDerivationSQL, "finish derivation": finishDerivationSQL,
 		"underived": underivedSQL, "demands": demandsSQL, "beat": beatSQL, "leave": leaveSQL,

@@ -35,7 +35,7 @@ func (e *Engine) prepareWriter(ctx context.Context, conn *pgx.Conn) error {
 		return err
 	}
 	// Prepared, so that a commit is one round trip from the first one on.
-	for _, sql := range []string{lockCounterSQL, applyOpsSQL, deriveRowsSQL} {
+	for _, sql := range []string{lockCounterSQL, applyOpsSQL.sql, deriveRowsSQL.sql} {
 		if _, err := conn.Prepare(ctx, sql, sql); err != nil {
 			return fmt.Errorf("prepare a statement of commits: %w", err)
 		}

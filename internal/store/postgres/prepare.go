@@ -62,23 +62,20 @@ func factsOf(p *engine.Projection) []fact {
 
 // writeFacts writes facts, as far as they aren't known to be there.
 func (e *Engine) writeFacts(ctx context.Context, conn session, facts []fact) error {
-	var args derivedArgs
-	incarnation := e.incarnation.Load()
-	args.start(e, 0)
+	rows := newDerivedRows(e, 0)
 	for _, f := range facts {
 		if f.verdict != nil {
-			args.verdict(f.verdict)
+			rows.verdict(f.verdict)
 		} else {
-			args.subject(f.subject)
+			rows.subject(f.subject)
 		}
 	}
-	if len(args.newFacts) == 0 {
+	if len(rows.newFacts) == 0 {
 		return nil
 	}
-	none := []any{[]string{}, []int64{}, []bool{}, []int32{}}
-	tidied, err := e.deriveWith(ctx, conn, append(append(args.values(), none...), args.tidied, incarnation, []engine.Derivation{}))
+	tidied, err := e.deriveWith(ctx, conn, rows)
 	if err == nil {
-		e.facts.add(tidied, args.newFacts)
+		e.facts.add(tidied, rows.newFacts)
 	}
 	return err
 }

@@ -41,7 +41,7 @@ const (
 // report, by its number: the row without a verdict knows where it is. Most commits have none.
 const tallyCTE = `changed_tally AS (
 	INSERT INTO docket.tally_change (cluster, namespace, kind, verdicts, times)
-	SELECT $1, namespace, kind, verdicts, sum(times) FROM (
+	SELECT @cluster, namespace, kind, verdicts, sum(times) FROM (
 		SELECT namespace, kind, verdicts, 1 AS times FROM added_reports
 		UNION ALL SELECT namespace, kind, verdicts, -1 FROM old_reports
 		UNION ALL SELECT max(namespace), max(kind), array_agg(verdict ORDER BY verdict) FILTER (WHERE verdict IS NOT NULL), times FROM (

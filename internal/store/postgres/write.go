@@ -38,11 +38,9 @@ const commitTime = `greatest(clock_timestamp(), least(committed_at, clock_timest
 const eventOverhead = `300`
 
 // applyOpsSQL is the whole commit: it decides which ops apply, numbers them and
-// writes them. $1 to $45 are those of deriveCTEs; $46 to $58 are the ops, as
-// arrays, the highest revision and the incarnation that this process knows, and
-// the number of removals that its cache of facts knows of, -1 when it left no fact
-// out; $59 to $61 are their guards, with a revision of -1 for none; $62 the versions
-// that they derived rows by; $63 is the format that this program writes.
+// writes them. @op_… are the ops, as arrays, with a guard of revision -1 for none; @seen the highest revision and
+// @incarnation the incarnation that this process knows; @tidied the number of removals that its cache of facts knows
+// of, -1 when it left no fact out; @format the one that this program writes; the others those of deriveCTEs.
 //
 //   - counter is the row that lockCounterSQL locked. It is not valid when the
 //     database went back in time, or facts were removed that the ops leave out
@@ -53,27 +51,28 @@ const eventOverhead = `300`
 //
 // All parts see the snapshot from before the statement, in whatever order they
 // run, so that op.old_data is the value that updated and deleted rows had.
-const applyOpsSQL = `
+var applyOpsSQL = numbered(`
 WITH counter AS MATERIALIZED (
-	SELECT r.*, r.revision >= $56::int8 AND r.incarnation = $57::int8 AND $58::int8 IN (-1, r.tidied)
-		AND r.min_writer <= $63::int2 AS valid,
+	SELECT r.*, r.revision >= @seen::int8 AND r.incarnation = @incarnation::int8 AND @tidied::int8 IN (-1, r.tidied)
+		AND r.min_writer <= @format::int2 AS valid,
 		` + commitTime + ` AS now
-	FROM ` + newestCounter + ` r
+	FROM ` + namedCounter + ` r
 ), input AS MATERIALIZED (
 	SELECT i.*, o.revision AS old_revision, o.created AS old_created, o.expires_at AS old_expires_at,
 		o.size AS old_size, o.codec AS old_codec, o.data AS old_data,
 		o.place, g.failed AS guarded,
 		c.valid AND NOT g.failed AND CASE i.kind WHEN 1 THEN o.revision IS NULL ELSE o.revision = i.expect END IS TRUE AS applies
 	FROM counter c
-	CROSS JOIN unnest($46::int2[], $2::int2[], $47::text[], $48::int8[], $49::int8[], $50::int4[], $51::int2[],
-		$52::bytea[], $53::bool[], $54::bool[], $55::int4[], $59::int2[], $60::text[], $61::int8[], $62::int2[]) WITH ORDINALITY
+	CROSS JOIN unnest(@op_kinds::int2[], @resources::int2[], @op_keys::text[], @op_expects::int8[], @op_expires::int8[],
+		@op_sizes::int4[], @op_codecs::int2[], @op_data::bytea[], @op_keeps::bool[], @op_reports::bool[], @op_results::int4[],
+		@op_guard_resources::int2[], @op_guard_keys::text[], @op_guards::int8[], @op_derivations::int2[]) WITH ORDINALITY
 		AS i(kind, resource, key, expect, expires_at, size, codec, data, keep, reports, results,
 			guard_resource, guard_key, guard, derivation, ordinal)
 	LEFT JOIN LATERAL (
-		SELECT *, ctid AS place FROM docket.object WHERE cluster = $1 AND resource = i.resource AND key = i.key LIMIT 1
+		SELECT *, ctid AS place FROM docket.object WHERE cluster = @cluster AND resource = i.resource AND key = i.key LIMIT 1
 	) o ON true
 	CROSS JOIN LATERAL (SELECT i.guard >= 0 AND i.guard <> coalesce((
-		SELECT revision FROM docket.object WHERE cluster = $1 AND resource = i.guard_resource AND key = i.guard_key LIMIT 1
+		SELECT revision FROM docket.object WHERE cluster = @cluster AND resource = i.guard_resource AND key = i.guard_key LIMIT 1
 	), 0) AS failed) g
 ), numbered AS MATERIALIZED (
 	SELECT i.*,
@@ -86,7 +85,7 @@ WITH counter AS MATERIALIZED (
 	FROM numbered n CROSS JOIN counter c
 ), inserted AS (
 	INSERT INTO docket.object (cluster, resource, key, revision, created, expires_at, size, codec, data, derived)
-	SELECT $1, resource, key, revision, created, expires_at, size, codec, data, derivation FROM decided WHERE applies AND kind = 1
+	SELECT @cluster, resource, key, revision, created, expires_at, size, codec, data, derivation FROM decided WHERE applies AND kind = 1
 ), updated AS (
 	UPDATE docket.object o
 	SET revision = d.revision, expires_at = d.expires_at, size = d.size, codec = d.codec, data = d.data,
@@ -97,7 +96,7 @@ WITH counter AS MATERIALIZED (
 ), logged AS (
 	INSERT INTO docket.event (cluster, revision, resource, key, kind, created, previous_revision, previous_codec,
 		previous_size, previous_data, committed_at, total_bytes)
-	SELECT $1, revision, resource, key, kind, created, coalesce(old_revision, 0), coalesce(old_codec, 0),
+	SELECT @cluster, revision, resource, key, kind, created, coalesce(old_revision, 0), coalesce(old_codec, 0),
 		coalesce(old_size, 0), old_data, now, total_bytes
 	FROM decided WHERE applies
 ), advanced AS (
@@ -120,7 +119,7 @@ SELECT coalesce(d.revision, 0), CASE WHEN d.applies THEN d.created ELSE 0 END,
 	coalesce(d.old_codec, 0), CASE WHEN NOT d.applies THEN d.old_data END,
 	c.revision, c.compacted, c.incarnation, c.gap_after, c.gap_to, c.gap_before, c.tidied, c.now, c.valid, d.guarded,
 	CASE WHEN d.ordinal = 1 THEN r.verdicts END, CASE WHEN d.ordinal = 1 THEN r.subjects END
-FROM decided d CROSS JOIN counter c CROSS JOIN released r ORDER BY d.ordinal`
+FROM decided d CROSS JOIN counter c CROSS JOIN released r ORDER BY d.ordinal`)
 
 // errStale says that nothing was applied, since what this process thought to be in
 // the database is not there.
@@ -242,7 +241,9 @@ func (e *Engine) commit(ctx context.Context, conn session, ops []engine.Op) (eng
 	}
 	var pipeline pgx.Batch
 	pipeline.Queue(lockCounterSQL, e.cluster)
-	pipeline.Queue(applyOpsSQL, args.values()...)
+	if err := args.queue(&pipeline); err != nil {
+		return engine.Batch{}, err
+	}
 	results := conn.SendBatch(ctx, &pipeline)
 	batch, reply, err := readCommit(results, ops)
 	closeErr := results.Close()
@@ -355,7 +356,7 @@ type opArgs struct {
 	expects, expires  []int64
 	sizes, results    []int32
 	datas             [][]byte
-	keeps, reports    []bool
+	keeps, hasReport  []bool
 	guardResources    []int16
 	guardKeys         []string
 	guards            []int64
@@ -368,7 +369,7 @@ func (e *Engine) opArgs(ctx context.Context, conn session, ops []engine.Op) (*op
 	args := &opArgs{
 		kinds: make([]int16, n), codecs: make([]int16, n), keys: make([]string, n), expects: make([]int64, n),
 		expires: make([]int64, n), sizes: make([]int32, n), results: make([]int32, n), datas: make([][]byte, n),
-		keeps: make([]bool, n), reports: make([]bool, n), seen: e.seen.Load(), incarnation: e.incarnation.Load(),
+		keeps: make([]bool, n), hasReport: make([]bool, n), seen: e.seen.Load(), incarnation: e.incarnation.Load(),
 		guardResources: make([]int16, n), guardKeys: make([]string, n), guards: make([]int64, n), derivations: make([]engine.Derivation, n),
 	}
 	args.start(e, n)
@@ -404,15 +405,32 @@ func (e *Engine) opArgs(ctx context.Context, conn session, ops []engine.Op) (*op
 		if err != nil {
 			return nil, fmt.Errorf("%s%s: %w", op.Resource, op.Key, err)
 		}
-		args.results[i], args.reports[i] = count, op.Projection != nil
+		args.results[i], args.hasReport[i] = count, op.Projection != nil
 	}
 	return args, nil
 }
 
-func (a *opArgs) values() []any {
-	return append(a.derivedArgs.values(),
-		a.kinds, a.keys, a.expects, a.expires, a.sizes, a.codecs, a.datas, a.keeps, a.reports, a.results, a.seen, a.incarnation, a.tidied,
-		a.guardResources, a.guardKeys, a.guards, a.derivations, engine.WritesFormat)
+func (a *opArgs) queue(batch *pgx.Batch) error {
+	args := applyOpsSQL.arguments()
+	a.set(args)
+	args.set("seen", a.seen)
+	args.set("incarnation", a.incarnation)
+	args.set("format", engine.WritesFormat)
+	args.set("op_kinds", a.kinds)
+	args.set("op_keys", a.keys)
+	args.set("op_expects", a.expects)
+	args.set("op_expires", a.expires)
+	args.set("op_sizes", a.sizes)
+	args.set("op_codecs", a.codecs)
+	args.set("op_data", a.datas)
+	args.set("op_keeps", a.keeps)
+	args.set("op_reports", a.hasReport)
+	args.set("op_results", a.results)
+	args.set("op_derivations", a.derivations)
+	args.set("op_guard_resources", a.guardResources)
+	args.set("op_guard_keys", a.guardKeys)
+	args.set("op_guards", a.guards)
+	return args.queue(batch)
 }
 
 // guard sets the guard of an op.

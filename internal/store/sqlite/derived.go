@@ -12,12 +12,21 @@ import (
 )
 
 // Statements of reports and results: all go by a primary key.
+//
+//nolint:gochecknoglobals // Constants but for the language.
+var (
+	upsertReport = "INSERT INTO report (cluster, object, resource, scope, " + columnList(engine.ReportColumns, "") + `)
+VALUES (?, ?, ?, ?, ` + placeholders(engine.ReportColumns) + `)
+ON CONFLICT (cluster, object) DO UPDATE SET scope = excluded.scope,
+(` + columnList(engine.ReportColumns, "") + ") = (" + columnList(engine.ReportColumns, "excluded.") + ")"
+
+	insertVerdict = "INSERT INTO verdict (cluster, id, " + columnList(engine.VerdictColumns, "") + `)
+VALUES (?, ?, ` + placeholders(engine.VerdictColumns) + ") ON CONFLICT (cluster, id) DO NOTHING"
+	insertSubject = "INSERT INTO subject (cluster, id, " + columnList(engine.SubjectColumns, "") + `)
+VALUES (?, ?, ` + placeholders(engine.SubjectColumns) + ") ON CONFLICT (cluster, id) DO NOTHING"
+)
+
 const (
-	upsertReport = `INSERT INTO report (cluster, object, resource, namespace, name, uid, kind, source, created_at, scope,
-pass, fail, warn, error, skip) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-ON CONFLICT (cluster, object) DO UPDATE SET (namespace, name, uid, kind, source, created_at, scope, pass, fail, warn, error, skip)
-= (excluded.namespace, excluded.name, excluded.uid, excluded.kind, excluded.source, excluded.created_at, excluded.scope,
-excluded.pass, excluded.fail, excluded.warn, excluded.error, excluded.skip)`
 	deleteReport = "DELETE FROM report WHERE cluster = ? AND object = ? RETURNING scope"
 
 	upsertResult = `INSERT INTO result (cluster, object, position, idx, verdict, subject, seconds) VALUES (?, ?, ?, ?, ?, ?, ?)
@@ -25,11 +34,6 @@ ON CONFLICT (cluster, object, position) DO UPDATE SET (idx, verdict, subject, se
 = (excluded.idx, excluded.verdict, excluded.subject, excluded.seconds)`
 	selectResults = "SELECT idx, verdict, subject, seconds FROM result WHERE cluster = ? AND object = ? ORDER BY position"
 	deleteResults = "DELETE FROM result WHERE cluster = ? AND object = ? AND position >= ? RETURNING verdict, subject"
-
-	insertVerdict = `INSERT INTO verdict (cluster, id, source, policy, rule, category, severity, result, message, scored, properties)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (cluster, id) DO NOTHING`
-	insertSubject = `INSERT INTO subject (cluster, id, api_version, kind, namespace, name, uid)
-VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (cluster, id) DO NOTHING`
 )
 
 // maxKnown bounds each set of known ids: about 3 MiB.
@@ -97,13 +101,12 @@ func (c *change) derive(d derivation) error {
 }
 
 func (c *change) deriveReport(d derivation) error {
-	p := d.projection
-	scope, err := c.subject(p.Scope)
+	scope, err := c.subject(d.projection.Scope)
 	if err != nil {
 		return err
 	}
-	_, err = c.conn.exec(upsertReport, c.engine.cluster, d.object, d.resource, p.Namespace, p.Name, p.UID, p.Kind, p.Source,
-		p.CreatedAt, scope, p.Pass, p.Fail, p.Warn, p.Error, p.Skip)
+	args := append(make([]any, 0, maxColumns), c.engine.cluster, d.object, d.resource, scope)
+	_, err = c.conn.exec(upsertReport, appendValues(args, engine.ReportColumns, d.projection)...)
 	return err
 }
 
@@ -195,8 +198,8 @@ func (c *change) writeVerdict(id int64, v *engine.Verdict) error {
 	if !add(&c.writer.known.verdicts, id) {
 		return nil
 	}
-	_, err := c.conn.exec(insertVerdict, c.engine.cluster, id, v.Source, v.Policy, v.Rule, v.Category, v.Severity,
-		v.Result, v.Message, number(v.Scored), v.Properties)
+	args := append(make([]any, 0, maxColumns), c.engine.cluster, id)
+	_, err := c.conn.exec(insertVerdict, appendValues(args, engine.VerdictColumns, v)...)
 	return err
 }
 
@@ -214,7 +217,8 @@ func (c *change) writeSubject(id int64, s *engine.Subject) error {
 	if !add(&c.writer.known.subjects, id) {
 		return nil
 	}
-	_, err := c.conn.exec(insertSubject, c.engine.cluster, id, s.APIVersion, s.Kind, s.Namespace, s.Name, s.UID)
+	args := append(make([]any, 0, maxColumns), c.engine.cluster, id)
+	_, err := c.conn.exec(insertSubject, appendValues(args, engine.SubjectColumns, s)...)
 	return err
 }
 
