@@ -11,12 +11,11 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/docket-project/docket/internal/store/engine"
-	"github.com/docket-project/docket/internal/store/hub"
 )
 
 // feed takes the events of this process's commits.
-func (s *Store) feed(events []*hub.Entry, state engine.State) {
-	if !s.hub.Offer(events, state) {
+func (s *Store) feed(events []engine.Event, state engine.State) {
+	if !s.hub.Offer(newEntries(events), state) {
 		// Another process committed in between, or the database is of a new
 		// incarnation: the follower sorts it out from the event table.
 		s.wake()

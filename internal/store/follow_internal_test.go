@@ -50,7 +50,7 @@ func TestOwnCommitsAreNotRead(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.feed(newEntries(own), last)
+		s.feed(own, last)
 	}
 	if err := s.catchUp(t.Context()); err != nil {
 		t.Fatal(err)

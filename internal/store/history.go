@@ -21,7 +21,7 @@ const pageReaders = 2
 // who want it at about the same time, and what is decoded of it is shared as in the ring.
 type history struct {
 	engine engine.Engine
-	hub    *hub.Hub
+	hub    *hub.Hub[change]
 	// limit of the bytes of pages that are kept.
 	limit int64
 	gate  gate
@@ -39,7 +39,7 @@ type page struct {
 	after engine.Revision
 	ready chan struct{}
 
-	entries []*hub.Entry
+	entries []*hub.Entry[change]
 	// upTo is the revision of the last one, or after when there is none.
 	upTo  engine.Revision
 	state engine.State
@@ -47,7 +47,7 @@ type page struct {
 	err   error
 }
 
-func newHistory(e engine.Engine, h *hub.Hub, limit int64) *history {
+func newHistory(e engine.Engine, h *hub.Hub[change], limit int64) *history {
 	return &history{
 		engine: e, hub: h, limit: limit, gate: gate{free: pageReaders},
 		pages: map[engine.Revision]*list.Element{}, order: list.New(),
@@ -56,8 +56,8 @@ func newHistory(e engine.Engine, h *hub.Hub, limit int64) *history {
 
 // read appends to buffer the entries after a revision that fit, at most max of them, and returns the revision that
 // the caller has then seen everything up to: that it began with when there is nothing newer.
-func (h *history) read(ctx context.Context, after engine.Revision, fits func(*hub.Entry) bool, buffer []*hub.Entry, most int,
-) ([]*hub.Entry, engine.Revision, error) {
+func (h *history) read(ctx context.Context, after engine.Revision, fits func(*hub.Entry[change]) bool, buffer []*hub.Entry[change], most int,
+) ([]*hub.Entry[change], engine.Revision, error) {
 	p, err := h.find(ctx, after)
 	if err != nil {
 		return buffer, after, err
@@ -197,10 +197,10 @@ func (h *history) clear() {
 	h.order.Init()
 }
 
-func newEntries(events []engine.Event) []*hub.Entry {
-	entries := make([]*hub.Entry, len(events))
+func newEntries(events []engine.Event) []*hub.Entry[change] {
+	entries := make([]*hub.Entry[change], len(events))
 	for i := range events {
-		entries[i] = hub.NewEntry(events[i])
+		entries[i] = hub.NewEntry[change](events[i])
 	}
 	return entries
 }

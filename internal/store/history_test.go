@@ -39,13 +39,13 @@ func (n *narrow) Events(ctx context.Context, after engine.Revision, limit int) (
 }
 
 // hub of the present state.
-func (n *narrow) hub(t *testing.T) *hub.Hub {
+func (n *narrow) hub(t *testing.T) *hub.Hub[change] {
 	t.Helper()
 	state, err := n.State(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return hub.New(1<<20, state)
+	return hub.New[change](1<<20, state)
 }
 
 func newNarrow(t *testing.T, most, events int) *narrow {
@@ -68,7 +68,7 @@ func (n *narrow) write(t *testing.T, events int) {
 	}
 }
 
-func all(*hub.Entry) bool { return true }
+func all(*hub.Entry[change]) bool { return true }
 
 // readOn reads to the end of the table, and returns how many events there were.
 func readOn(t *testing.T, h *history, after engine.Revision) (count int) {

@@ -20,7 +20,7 @@ import (
 // each object is decoded once, and encoded once for each encoding.
 type change struct {
 	resource *Resource
-	entry    *hub.Entry
+	entry    *hub.Entry[change]
 
 	nowOnce, beforeOnce sync.Once
 	nowVersion          *version
@@ -29,7 +29,9 @@ type change struct {
 	beforeErr           error
 }
 
-func (r *Resource) newChange(entry *hub.Entry) *change { return &change{resource: r, entry: entry} }
+func (r *Resource) newChange(entry *hub.Entry[change]) *change {
+	return &change{resource: r, entry: entry}
+}
 
 // charge says that the change takes so many bytes more.
 func (c *change) charge(bytes int) { c.entry.Charge(c, int64(bytes)) }

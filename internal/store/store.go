@@ -82,7 +82,7 @@ type Store struct {
 	options Options
 	engine  engine.Engine
 	codec   *codec.Codec
-	hub     *hub.Hub
+	hub     *hub.Hub[change]
 	history *history
 	writer  *writer.Writer
 	cache   *objectCache
@@ -129,7 +129,7 @@ func New(ctx context.Context, options Options) (*Store, error) {
 		options: options,
 		engine:  options.Engine,
 		codec:   packer,
-		hub:     hub.New(options.RingBytes/2, state), // And half as much decoded.
+		hub:     hub.New[change](options.RingBytes/2, state), // And half as much decoded.
 		cache:   newObjectCache(options.CacheBytes),
 		index:   newIndexer(options.IndexedFields),
 		kick:    make(chan struct{}, 1),

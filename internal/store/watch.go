@@ -95,7 +95,7 @@ type watcher struct {
 	first engine.Page
 	// cursor: all events up to it were looked at.
 	cursor engine.Revision
-	sub    *hub.Subscription
+	sub    *hub.Subscription[change]
 }
 
 // Stop implements watch.Interface.
@@ -227,7 +227,7 @@ func (w *watcher) follow() error {
 		defer ticker.Stop()
 		bookmarks = ticker.C()
 	}
-	buffer := make([]*hub.Entry, 0, readAtOnce)
+	buffer := make([]*hub.Entry[change], 0, readAtOnce)
 	due := false
 	for w.ctx.Err() == nil {
 		progress := w.progress()
@@ -273,7 +273,7 @@ func (w *watcher) progress() <-chan struct{} {
 }
 
 // readSome sends some of what there is after the cursor, and returns whether there may be more.
-func (w *watcher) readSome(buffer []*hub.Entry) (more bool, err error) {
+func (w *watcher) readSome(buffer []*hub.Entry[change]) (more bool, err error) {
 	entries, next, status := w.sub.Read(w.cursor, buffer[:0], readAtOnce)
 	switch status {
 	case hub.Lost:
@@ -296,12 +296,12 @@ func (w *watcher) readSome(buffer []*hub.Entry) (more bool, err error) {
 }
 
 // fits reports whether an event is of the keys that the hub wakes the watcher for.
-func (w *watcher) fits(entry *hub.Entry) bool {
+func (w *watcher) fits(entry *hub.Entry[change]) bool {
 	return entry.Resource == w.resource.resource && strings.HasPrefix(entry.Key, w.directory())
 }
 
 // handle sends what an event means to this watch, if anything.
-func (w *watcher) handle(entry *hub.Entry) error {
+func (w *watcher) handle(entry *hub.Entry[change]) error {
 	if !w.options.Recursive && entry.Key != w.key || !strings.HasPrefix(entry.Key, w.key) {
 		return nil
 	}
@@ -310,7 +310,7 @@ func (w *watcher) handle(entry *hub.Entry) error {
 	if w.resource.config.ManyVersions {
 		c = w.resource.newChange(entry)
 	} else {
-		c = entry.Decoded(func(entry *hub.Entry) any { return w.resource.newChange(entry) }).(*change)
+		c = entry.Decoded(w.resource.newChange)
 	}
 	event, err := w.translate(c, shared)
 	if err != nil || event == nil {

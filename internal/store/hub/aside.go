@@ -7,13 +7,13 @@ import "github.com/docket-project/docket/internal/store/engine"
 
 // aside holds events that came before those that precede them: the commits of this process, between which are
 // those of others. The next to come are never below the last.
-type aside struct {
-	events []*Entry
+type aside[T any] struct {
+	events []*Entry[T]
 	bytes  int64
 }
 
 // add keeps events, unless they take more than limit bytes together with the others.
-func (a *aside) add(events []*Entry, limit int64) {
+func (a *aside[T]) add(events []*Entry[T], limit int64) {
 	if n := len(a.events); n > 0 && events[0].Revision <= a.events[n-1].Revision {
 		return
 	}
@@ -28,8 +28,8 @@ func (a *aside) add(events []*Entry, limit int64) {
 }
 
 // take returns those that come next after a revision, and forgets them and all before.
-func (a *aside) take(after engine.Revision) []*Entry {
-	var next []*Entry
+func (a *aside[T]) take(after engine.Revision) []*Entry[T] {
+	var next []*Entry[T]
 	for len(a.events) > 0 && a.events[0].Revision <= after+1 {
 		e := a.events[0]
 		if e.Revision == after+1 {
@@ -45,7 +45,7 @@ func (a *aside) take(after engine.Revision) []*Entry {
 
 // Offer is Append for the commits of this process. If only others' are missing before them, they are kept, and
 // added as soon as these have been.
-func (h *Hub) Offer(events []*Entry, state engine.State) bool {
+func (h *Hub[T]) Offer(events []*Entry[T], state engine.State) bool {
 	if h.Append(events, state) {
 		return true
 	}
@@ -60,7 +60,7 @@ func (h *Hub) Offer(events []*Entry, state engine.State) bool {
 
 // Missing is how many events have to be added before the hub can go on with those that were offered; 0 if it has
 // none of these.
-func (h *Hub) Missing() int {
+func (h *Hub[T]) Missing() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if len(h.aside.events) == 0 {

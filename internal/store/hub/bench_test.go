@@ -16,7 +16,7 @@ import (
 // not read yet what they were woken for before.
 func BenchmarkAppend(b *testing.B) {
 	forSizes(b, func(b *testing.B, watchers, batch int) {
-		h := hub.New(1<<20, state(0))
+		h := hub.New[decoded](1<<20, state(0))
 		for range watchers {
 			b.Cleanup(h.Subscribe(reports, "").Stop)
 		}
@@ -28,7 +28,7 @@ func BenchmarkAppend(b *testing.B) {
 // BenchmarkDeliver is what an event costs altogether: each batch is read by all watchers before the next one.
 func BenchmarkDeliver(b *testing.B) {
 	forSizes(b, func(b *testing.B, watchers, batch int) {
-		h := hub.New(1<<20, state(0))
+		h := hub.New[decoded](1<<20, state(0))
 		var running, reading sync.WaitGroup
 		stop := make(chan struct{})
 		for range watchers {
@@ -60,10 +60,10 @@ func forSizes(b *testing.B, run func(b *testing.B, watchers, batch int)) {
 }
 
 // feed appends b.N events in batches.
-func feed(b *testing.B, h *hub.Hub, batch int, appended func(last engine.Revision)) {
+func feed(b *testing.B, h *hub.Hub[decoded], batch int, appended func(last engine.Revision)) {
 	b.Helper()
 	for last := engine.Revision(0); int(last) < b.N; {
-		events := make([]*hub.Entry, min(batch, b.N-int(last)))
+		events := make([]*hub.Entry[decoded], min(batch, b.N-int(last)))
 		for i := range events {
 			last++
 			events[i] = entry(last, "namespace/name")
@@ -76,8 +76,8 @@ func feed(b *testing.B, h *hub.Hub, batch int, appended func(last engine.Revisio
 }
 
 // follow reads what there is, and calls read each time that it has read something, until stop is closed.
-func follow(s *hub.Subscription, stop <-chan struct{}, read func()) {
-	buffer := make([]*hub.Entry, 0, 100)
+func follow(s *hub.Subscription[decoded], stop <-chan struct{}, read func()) {
+	buffer := make([]*hub.Entry[decoded], 0, 100)
 	after := engine.Revision(0)
 	for {
 		signal := s.Signal()

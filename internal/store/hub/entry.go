@@ -14,25 +14,25 @@ import (
 // its key and its place in the ring.
 const entryOverhead = 400
 
-// Entry is an event in memory, shared by all watchers.
-type Entry struct {
+// Entry is an event in memory, shared by all watchers. T is what they decode it to.
+type Entry[T any] struct {
 	engine.Event
-	form atomic.Pointer[form]
+	form atomic.Pointer[form[T]]
 	// forms is set before watchers see the entry.
-	forms *forms
+	forms *forms[T]
 }
 
 // NewEntry returns an entry of an event.
-func NewEntry(event engine.Event) *Entry { return &Entry{Event: event} }
+func NewEntry[T any](event engine.Event) *Entry[T] { return &Entry[T]{Event: event} }
 
 // Decoded returns what decode returned when it was called for the first time:
 // watchers share one decoded event, as long as there is room for it.
-func (e *Entry) Decoded(decode func(*Entry) any) any {
+func (e *Entry[T]) Decoded(decode func(*Entry[T]) *T) *T {
 	for {
 		if f := e.form.Load(); f != nil {
 			return f.value
 		}
-		f := &form{value: decode(e)}
+		f := &form[T]{value: decode(e)}
 		if e.form.CompareAndSwap(nil, f) {
 			return f.value
 		}
@@ -40,41 +40,41 @@ func (e *Entry) Decoded(decode func(*Entry) any) any {
 }
 
 // Charge says that a value, which Decoded returned, takes so many bytes more.
-func (e *Entry) Charge(value any, bytes int64) {
+func (e *Entry[T]) Charge(value *T, bytes int64) {
 	if e.forms != nil {
 		e.forms.charge(e, value, bytes)
 	}
 }
 
 // Cost is about how many bytes the entry takes without its decoded form.
-func (e *Entry) Cost() int64 {
+func (e *Entry[T]) Cost() int64 {
 	return entryOverhead + int64(len(e.Key)) + int64(len(e.Value.Data)+len(e.Previous.Data))
 }
 
 // form is a decoded event.
-type form struct {
-	value any
+type form[T any] struct {
+	value *T
 	// bytes that were charged; of forms.
 	bytes int64
 }
 
 // forms bounds what decoded events take. The oldest are forgotten first: who needs one
 // again decodes it again.
-type forms struct {
+type forms[T any] struct {
 	limit int64
 
 	mu    sync.Mutex
 	bytes int64
 	// kept are those that were charged, the oldest first.
-	kept []keptForm
+	kept []keptForm[T]
 }
 
-type keptForm struct {
-	entry *Entry
-	form  *form
+type keptForm[T any] struct {
+	entry *Entry[T]
+	form  *form[T]
 }
 
-func (f *forms) charge(e *Entry, value any, bytes int64) {
+func (f *forms[T]) charge(e *Entry[T], value *T, bytes int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	charged := e.form.Load()
@@ -82,20 +82,20 @@ func (f *forms) charge(e *Entry, value any, bytes int64) {
 		return // Forgotten meanwhile: whoever holds it pays.
 	}
 	if charged.bytes == 0 {
-		f.kept = append(f.kept, keptForm{e, charged})
+		f.kept = append(f.kept, keptForm[T]{e, charged})
 	}
 	charged.bytes += bytes
 	f.bytes += bytes
 	for f.bytes > f.limit && len(f.kept) > 1 {
 		oldest := f.kept[0]
-		f.kept[0] = keptForm{}
+		f.kept[0] = keptForm[T]{}
 		f.kept = f.kept[1:]
 		f.bytes -= oldest.form.bytes
 		oldest.entry.form.CompareAndSwap(oldest.form, nil)
 	}
 }
 
-func (f *forms) size() int64 {
+func (f *forms[T]) size() int64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.bytes

@@ -13,33 +13,33 @@ import (
 )
 
 // Hub holds the newest events and wakes watchers. Safe for concurrent use.
-// Readers take no lock: they see a view that is replaced as a whole.
-type Hub struct {
+// Readers take no lock: they see a view that is replaced as a whole. T is a decoded event.
+type Hub[T any] struct {
 	limit int64
-	view  atomic.Pointer[view]
-	forms forms
+	view  atomic.Pointer[view[T]]
+	forms forms[T]
 
 	// mu is held by whoever replaces the view, or changes what follows.
 	mu sync.Mutex
 	// ring is the ring of the view. Behind its end there may be room to append.
-	ring []*Entry
+	ring []*Entry[T]
 	// evicted is how many entries before the ring its array still holds, at most.
 	evicted  int
 	bytes    int64
-	aside    aside
+	aside    aside[T]
 	topics   map[topicKey]*topic
 	watchers int
 }
 
 // view is what the hub held at one time. It is never changed.
-type view struct {
+type view[T any] struct {
 	// ring holds consecutive events; the last has revision state.Revision.
-	ring  []*Entry
+	ring  []*Entry[T]
 	state engine.State
 }
 
 // oldest is the revision of the oldest event in the ring; the next one to come when it is empty.
-func (v *view) oldest() engine.Revision {
+func (v *view[T]) oldest() engine.Revision {
 	return v.state.Revision - engine.Revision(len(v.ring)) + 1
 }
 
@@ -65,9 +65,9 @@ func (t *topic) renew() chan struct{} {
 
 // New returns a hub whose feed starts after state. The ring holds events worth
 // limit bytes, beside which decoded ones take up to half as much.
-func New(limit int64, state engine.State) *Hub {
-	h := &Hub{limit: limit, forms: forms{limit: limit / 2}, topics: map[topicKey]*topic{}}
-	h.view.Store(&view{state: state})
+func New[T any](limit int64, state engine.State) *Hub[T] {
+	h := &Hub[T]{limit: limit, forms: forms[T]{limit: limit / 2}, topics: map[topicKey]*topic{}}
+	h.view.Store(&view[T]{state: state})
 	return h
 }
 
@@ -75,14 +75,14 @@ func New(limit int64, state engine.State) *Hub {
 // out. It returns false, and adds nothing, when events are missing between the
 // last that the hub has and the first new one, or when state is of another
 // incarnation than the hub's: the feed must then be read from the database.
-func (h *Hub) Append(events []*Entry, state engine.State) bool {
+func (h *Hub[T]) Append(events []*Entry[T], state engine.State) bool {
 	signals, ok := h.add(events, state)
 	closeAll(signals)
 	return ok
 }
 
 // add is Append, and returns the signals to close, once for all events: the more watchers wait, the longer it takes.
-func (h *Hub) add(events []*Entry, state engine.State) ([]chan struct{}, bool) {
+func (h *Hub[T]) add(events []*Entry[T], state engine.State) ([]chan struct{}, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	now := h.view.Load().state
@@ -110,7 +110,7 @@ func (h *Hub) add(events []*Entry, state engine.State) ([]chan struct{}, bool) {
 	h.evictLocked()
 	// In this order: whoever sees the events finds their topics newer than himself, and
 	// whoever gets the next signal sees the events.
-	h.view.Store(&view{ring: h.ring, state: now})
+	h.view.Store(&view[T]{ring: h.ring, state: now})
 	signals := make([]chan struct{}, 0, len(touched))
 	for t := range touched {
 		signals = append(signals, t.renew())
@@ -121,7 +121,7 @@ func (h *Hub) add(events []*Entry, state engine.State) ([]chan struct{}, bool) {
 // Prepend adds the events that came just before the oldest one in the ring. It returns
 // false, and adds nothing, when they are not those, are of another incarnation, or the
 // ring is full.
-func (h *Hub) Prepend(events []*Entry, incarnation engine.Incarnation) bool {
+func (h *Hub[T]) Prepend(events []*Entry[T], incarnation engine.Incarnation) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	now := h.view.Load()
@@ -138,36 +138,36 @@ func (h *Hub) Prepend(events []*Entry, incarnation engine.Incarnation) bool {
 	h.Adopt(events)
 	h.bytes = bytes
 	h.ring = slices.Concat(events, h.ring)
-	h.view.Store(&view{ring: h.ring, state: now.state})
+	h.view.Store(&view[T]{ring: h.ring, state: now.state})
 	return true
 }
 
 // Adopt makes decoded forms of entries count for the hub's limit, of such as are in
 // its ring and others. No one else may know them yet.
-func (h *Hub) Adopt(entries []*Entry) {
+func (h *Hub[T]) Adopt(entries []*Entry[T]) {
 	for _, e := range entries {
 		e.forms = &h.forms
 	}
 }
 
 // Oldest is the revision of the oldest event in the ring, that of the next event when it is empty.
-func (h *Hub) Oldest() engine.Revision { return h.view.Load().oldest() }
+func (h *Hub[T]) Oldest() engine.Revision { return h.view.Load().oldest() }
 
 // Reset empties the ring and moves the feed to state, after a failover or a
 // restore, or when the hub fell behind history. Watchers that were reading
 // events before get a Lost status.
-func (h *Hub) Reset(state engine.State) {
+func (h *Hub[T]) Reset(state engine.State) {
 	closeAll(h.reset(state))
 }
 
-func (h *Hub) reset(state engine.State) []chan struct{} {
+func (h *Hub[T]) reset(state engine.State) []chan struct{} {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.ring, h.bytes, h.evicted, h.aside = nil, 0, 0, aside{}
+	h.ring, h.bytes, h.evicted, h.aside = nil, 0, 0, aside[T]{}
 	for _, t := range h.topics {
 		t.last.Store(int64(state.Revision))
 	}
-	h.view.Store(&view{state: state})
+	h.view.Store(&view[T]{state: state})
 	var signals []chan struct{}
 	for _, t := range h.topics {
 		signals = append(signals, t.renew())
@@ -182,10 +182,10 @@ func closeAll(signals []chan struct{}) {
 }
 
 // State returns how far the feed has come.
-func (h *Hub) State() engine.State { return h.view.Load().state }
+func (h *Hub[T]) State() engine.State { return h.view.Load().state }
 
 // Compacted records that history up to revision is gone.
-func (h *Hub) Compacted(revision engine.Revision) {
+func (h *Hub[T]) Compacted(revision engine.Revision) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	next := *h.view.Load()
@@ -202,7 +202,7 @@ type Stats struct {
 }
 
 // Stats returns the present figures.
-func (h *Hub) Stats() Stats {
+func (h *Hub[T]) Stats() Stats {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return Stats{Watchers: h.watchers, Events: len(h.ring), Bytes: h.bytes + h.forms.size()}
@@ -210,7 +210,7 @@ func (h *Hub) Stats() Stats {
 
 // touchLocked notes an event with the topics that it belongs to: the whole resource,
 // and each prefix of the key that ends in a slash.
-func (h *Hub) touchLocked(e *Entry, touched map[*topic]struct{}) {
+func (h *Hub[T]) touchLocked(e *Entry[T], touched map[*topic]struct{}) {
 	touch := func(prefix string) {
 		if t, ok := h.topics[topicKey{e.Resource, prefix}]; ok {
 			t.last.Store(int64(e.Revision))
@@ -230,7 +230,7 @@ func (h *Hub) touchLocked(e *Entry, touched map[*topic]struct{}) {
 
 // evictLocked drops the oldest events until the ring is within its limit. The
 // newest event stays whatever its size.
-func (h *Hub) evictLocked() {
+func (h *Hub[T]) evictLocked() {
 	drop := 0
 	for h.bytes > h.limit && drop < len(h.ring)-1 {
 		h.bytes -= h.ring[drop].Cost()
@@ -239,7 +239,7 @@ func (h *Hub) evictLocked() {
 	h.ring = h.ring[drop:]
 	// Readers may be at work on the array, so that what was dropped stays in it until there is another one.
 	if h.evicted += drop; h.evicted > len(h.ring)/8 {
-		h.ring = append(make([]*Entry, 0, len(h.ring)+len(h.ring)/8+1), h.ring...)
+		h.ring = append(make([]*Entry[T], 0, len(h.ring)+len(h.ring)/8+1), h.ring...)
 		h.evicted = 0
 	}
 }

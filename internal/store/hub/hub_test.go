@@ -17,20 +17,23 @@ import (
 
 const reports engine.Resource = "/g/reports/"
 
-func entry(revision engine.Revision, key string) *hub.Entry {
-	return hub.NewEntry(engine.Event{Revision: revision, Kind: engine.Create, Resource: reports, Key: key})
+// decoded is a decoded event.
+type decoded struct{ number int }
+
+func entry(revision engine.Revision, key string) *hub.Entry[decoded] {
+	return hub.NewEntry[decoded](engine.Event{Revision: revision, Kind: engine.Create, Resource: reports, Key: key})
 }
 
 // entries makes events of consecutive revisions.
-func entries(first engine.Revision, keys ...string) []*hub.Entry {
-	var all []*hub.Entry
+func entries(first engine.Revision, keys ...string) []*hub.Entry[decoded] {
+	var all []*hub.Entry[decoded]
 	for i, key := range keys {
 		all = append(all, entry(first+engine.Revision(i), key))
 	}
 	return all
 }
 
-func revisions(entries []*hub.Entry) []engine.Revision {
+func revisions(entries []*hub.Entry[decoded]) []engine.Revision {
 	got := []engine.Revision{}
 	for _, e := range entries {
 		got = append(got, e.Revision)
@@ -49,7 +52,7 @@ func isClosed(signal <-chan struct{}) bool {
 	}
 }
 
-func appendTo(t *testing.T, h *hub.Hub, events []*hub.Entry) {
+func appendTo(t *testing.T, h *hub.Hub[decoded], events []*hub.Entry[decoded]) {
 	t.Helper()
 	last := events[len(events)-1].Revision
 	if !h.Append(events, state(last)) {
@@ -60,13 +63,13 @@ func appendTo(t *testing.T, h *hub.Hub, events []*hub.Entry) {
 // Guarantee S3: in order, exactly once, and only what the watcher asked for.
 func TestReadInOrder(t *testing.T) {
 	t.Parallel()
-	h := hub.New(1<<20, state(10))
+	h := hub.New[decoded](1<<20, state(10))
 	all, one := h.Subscribe(reports, ""), h.Subscribe(reports, "a/")
 	other := h.Subscribe("/g/others/", "")
 	appendTo(t, h, entries(11, "a/x", "b/x", "a-b/x", "a/y"))
 	for _, c := range []struct {
 		name string
-		sub  *hub.Subscription
+		sub  *hub.Subscription[decoded]
 		want []engine.Revision
 	}{
 		{"everything", all, []engine.Revision{11, 12, 13, 14}},
@@ -82,7 +85,7 @@ func TestReadInOrder(t *testing.T) {
 
 func TestReadInParts(t *testing.T) {
 	t.Parallel()
-	h := hub.New(1<<20, state(0))
+	h := hub.New[decoded](1<<20, state(0))
 	s := h.Subscribe(reports, "")
 	appendTo(t, h, entries(1, "a", "b", "c", "d", "e"))
 	var got []engine.Revision
@@ -98,7 +101,7 @@ func TestReadInParts(t *testing.T) {
 
 func TestSignalOnlyWhatConcerns(t *testing.T) {
 	t.Parallel()
-	h := hub.New(1<<20, state(0))
+	h := hub.New[decoded](1<<20, state(0))
 	mine, theirs := h.Subscribe(reports, "a/"), h.Subscribe(reports, "b/")
 	mySignal, theirSignal := mine.Signal(), theirs.Signal()
 	appendTo(t, h, entries(1, "a/x"))
@@ -122,7 +125,7 @@ func TestSignalOnlyWhatConcerns(t *testing.T) {
 
 func TestAppendRefusesGaps(t *testing.T) {
 	t.Parallel()
-	h := hub.New(1<<20, state(5))
+	h := hub.New[decoded](1<<20, state(5))
 	if h.Append(entries(7, "a"), state(7)) {
 		t.Error("Append took revision 7 after 5")
 	}
@@ -136,7 +139,7 @@ func TestAppendRefusesGaps(t *testing.T) {
 
 func TestBehindTheRing(t *testing.T) {
 	t.Parallel()
-	h := hub.New(2000, state(0))
+	h := hub.New[decoded](2000, state(0))
 	s := h.Subscribe(reports, "")
 	for i := range engine.Revision(100) {
 		appendTo(t, h, entries(i+1, fmt.Sprint("key", i)))
@@ -155,7 +158,7 @@ func TestBehindTheRing(t *testing.T) {
 
 func TestResetLosesWatchers(t *testing.T) {
 	t.Parallel()
-	h := hub.New(1<<20, state(5))
+	h := hub.New[decoded](1<<20, state(5))
 	before := h.Subscribe(reports, "")
 	signal := before.Signal()
 	h.Reset(engine.State{Revision: 1000, Compacted: 1000, Incarnation: 1})
@@ -182,7 +185,7 @@ func TestGapGoesOn(t *testing.T) {
 		4: {4, hub.Behind}, 5: {1000, hub.Behind}, 6: {6, hub.Lost}, 7: {7, hub.Lost}, 999: {999, hub.Lost},
 		1000: {1000, hub.Behind}, 1002: {1002, hub.Current},
 	} {
-		h := hub.New(1<<20, engine.State{Revision: 7, Incarnation: 1})
+		h := hub.New[decoded](1<<20, engine.State{Revision: 7, Incarnation: 1})
 		s := h.Subscribe(reports, "")
 		h.Reset(engine.State{Revision: 1002, Incarnation: 2, Gap: gap})
 		if _, next, status := s.Read(cursor, nil, 10); next != want.next || status != want.status {
@@ -204,7 +207,7 @@ func TestDecodedOnce(t *testing.T) {
 	e := entry(1, "a")
 	calls := 0
 	for range 3 {
-		e.Decoded(func(*hub.Entry) any { calls++; return calls })
+		e.Decoded(func(*hub.Entry[decoded]) *decoded { calls++; return &decoded{calls} })
 	}
 	if calls != 1 {
 		t.Errorf("decoded %d times, want once", calls)
@@ -214,7 +217,7 @@ func TestDecodedOnce(t *testing.T) {
 // Commits of this process wait for those of others before them, which alone are read from the database.
 func TestOffer(t *testing.T) {
 	t.Parallel()
-	h := hub.New(40_000, state(10))
+	h := hub.New[decoded](40_000, state(10))
 	s := h.Subscribe(reports, "a/")
 	defer s.Stop()
 	for _, c := range []struct {
@@ -261,7 +264,7 @@ func TestOffer(t *testing.T) {
 func TestReadWhileAppending(t *testing.T) {
 	t.Parallel()
 	const last = 20000
-	h := hub.New(entryCost*last, state(0))
+	h := hub.New[decoded](entryCost*last, state(0))
 	var watchers sync.WaitGroup
 	for _, prefix := range []string{"", "a/", "a/", "b/"} {
 		s := h.Subscribe(reports, prefix)
@@ -280,7 +283,7 @@ func TestReadWhileAppending(t *testing.T) {
 const entryCost = 1000
 
 // expectAll reads up to the last event, and expects those of four that have the prefix.
-func expectAll(t *testing.T, s *hub.Subscription, prefix string, last engine.Revision) {
+func expectAll(t *testing.T, s *hub.Subscription[decoded], prefix string, last engine.Revision) {
 	t.Helper()
 	want := map[string][]engine.Revision{"": {1, 2, 3, 0}, "a/": {1, 3}, "b/": {2}}[prefix]
 	seen := 0
@@ -312,10 +315,10 @@ func expectAll(t *testing.T, s *hub.Subscription, prefix string, last engine.Rev
 func TestDecodedIsBounded(t *testing.T) {
 	t.Parallel()
 	const events = 10
-	h := hub.New(10000, state(0))
+	h := hub.New[decoded](10000, state(0))
 	for i := range engine.Revision(events) {
-		e := hub.NewEntry(engine.Event{Revision: i + 1, Kind: engine.Create, Resource: reports, Key: "a", Value: engine.Value{Size: 100_000}})
-		appendTo(t, h, []*hub.Entry{e})
+		e := hub.NewEntry[decoded](engine.Event{Revision: i + 1, Kind: engine.Create, Resource: reports, Key: "a", Value: engine.Value{Size: 100_000}})
+		appendTo(t, h, []*hub.Entry[decoded]{e})
 	}
 	s := h.Subscribe(reports, "")
 	defer s.Stop()
@@ -323,19 +326,19 @@ func TestDecodedIsBounded(t *testing.T) {
 	if len(got) != events || status != hub.Current {
 		t.Fatalf("read %d events, status %d", len(got), status)
 	}
-	decoded := 0
+	times := 0
 	for range 2 {
 		for _, e := range got {
-			form := e.Decoded(func(*hub.Entry) any { decoded++; return &struct{ int }{decoded} })
+			form := e.Decoded(func(*hub.Entry[decoded]) *decoded { times++; return &decoded{times} })
 			e.Charge(form, 1000)
-			e.Charge(&struct{ int }{}, 100_000) // Of a form that nobody keeps.
+			e.Charge(&decoded{}, 100_000) // Of a form that nobody keeps.
 		}
 	}
 	// 5,000 bytes are for decoded events.
-	if decoded != 2*events {
-		t.Errorf("decoded %d times, want each event again after 5 others", decoded)
+	if times != 2*events {
+		t.Errorf("decoded %d times, want each event again after 5 others", times)
 	}
-	if got[events-1].Decoded(func(*hub.Entry) any { return nil }) == nil {
+	if got[events-1].Decoded(func(*hub.Entry[decoded]) *decoded { return nil }) == nil {
 		t.Error("the newest was forgotten")
 	}
 	if stats := h.Stats(); stats.Events != events || stats.Bytes > 10000 || stats.Bytes < 8000 {
@@ -345,12 +348,12 @@ func TestDecodedIsBounded(t *testing.T) {
 
 func TestPrepend(t *testing.T) {
 	t.Parallel()
-	h := hub.New(5000, state(20))
+	h := hub.New[decoded](5000, state(20))
 	s := h.Subscribe(reports, "")
 	defer s.Stop()
 	for _, c := range []struct {
 		name        string
-		events      []*hub.Entry
+		events      []*hub.Entry[decoded]
 		incarnation engine.Incarnation
 		want        bool
 	}{

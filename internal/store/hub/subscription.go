@@ -24,8 +24,8 @@ const (
 )
 
 // Subscription is a watcher's place in the hub.
-type Subscription struct {
-	hub   *Hub
+type Subscription[T any] struct {
+	hub   *Hub[T]
 	key   topicKey
 	topic *topic
 	// incarnation that Read saw last. Only Read uses it.
@@ -35,7 +35,7 @@ type Subscription struct {
 
 // Subscribe registers a watcher of the keys of a resource that start with
 // prefix, which is empty or ends in a slash. Stop must be called.
-func (h *Hub) Subscribe(resource engine.Resource, prefix string) *Subscription {
+func (h *Hub[T]) Subscribe(resource engine.Resource, prefix string) *Subscription[T] {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	key := topicKey{resource, prefix}
@@ -51,11 +51,11 @@ func (h *Hub) Subscribe(resource engine.Resource, prefix string) *Subscription {
 	}
 	t.watchers.Add(1)
 	h.watchers++
-	return &Subscription{hub: h, key: key, topic: t, incarnation: now.Incarnation}
+	return &Subscription[T]{hub: h, key: key, topic: t, incarnation: now.Incarnation}
 }
 
 // Stop unregisters the watcher. Calling it twice does no harm.
-func (s *Subscription) Stop() {
+func (s *Subscription[T]) Stop() {
 	s.stop.Do(func() {
 		s.hub.mu.Lock()
 		defer s.hub.mu.Unlock()
@@ -68,16 +68,16 @@ func (s *Subscription) Stop() {
 
 // Signal returns a channel that is closed when there may be something new, to
 // somebody who calls Read after this.
-func (s *Subscription) Signal() <-chan struct{} { return *s.topic.signal.Load() }
+func (s *Subscription[T]) Signal() <-chan struct{} { return *s.topic.signal.Load() }
 
 // Shared reports whether several watchers read the same range, so that work
 // for one of them can serve the others.
-func (s *Subscription) Shared() bool { return s.topic.watchers.Load() > 2 }
+func (s *Subscription[T]) Shared() bool { return s.topic.watchers.Load() > 2 }
 
 // Read appends to buffer the entries of the watcher's range after a revision,
 // at most max of them, and returns the revision that the watcher has then
 // seen everything up to. It is for one goroutine at a time.
-func (s *Subscription) Read(after engine.Revision, buffer []*Entry, most int) ([]*Entry, engine.Revision, Status) {
+func (s *Subscription[T]) Read(after engine.Revision, buffer []*Entry[T], most int) ([]*Entry[T], engine.Revision, Status) {
 	// Before last: it is never older than what a view shows.
 	now := s.hub.view.Load()
 	gap := now.state.Gap

@@ -12,7 +12,6 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/docket-project/docket/internal/store/engine"
-	"github.com/docket-project/docket/internal/store/hub"
 )
 
 // Limits of a batch and of the queue before it.
@@ -39,7 +38,7 @@ type Committer interface {
 }
 
 // Feed receives the events of committed batches, in order. It must not block.
-type Feed func(events []*hub.Entry, state engine.State)
+type Feed func(events []engine.Event, state engine.State)
 
 // Writer is a queue of changes. Safe for concurrent use.
 type Writer struct {
@@ -187,7 +186,7 @@ func (w *Writer) commit(ctx context.Context, batch []*change) {
 		return
 	}
 	if err == nil {
-		w.feed(entries(batch, committed), committed.State)
+		w.feed(events(batch, committed), committed.State)
 	}
 	for i, c := range batch {
 		r := result{err: err}
@@ -227,9 +226,9 @@ func (w *Writer) try(ctx context.Context, batch []*change) (engine.Batch, error)
 	return committed, err
 }
 
-// entries makes the events of a batch, as the event table would return them.
-func entries(batch []*change, committed engine.Batch) []*hub.Entry {
-	var events []*hub.Entry
+// events makes the events of a batch, as the event table would return them.
+func events(batch []*change, committed engine.Batch) []engine.Event {
+	made := make([]engine.Event, 0, len(batch))
 	for i, c := range batch {
 		outcome := committed.Outcomes[i]
 		if outcome.Revision == 0 {
@@ -242,9 +241,9 @@ func entries(batch []*change, committed engine.Batch) []*hub.Entry {
 		if c.op.Kind != engine.Delete {
 			event.Value = c.op.Value
 		}
-		events = append(events, hub.NewEntry(event))
+		made = append(made, event)
 	}
-	return events
+	return made
 }
 
 // refuse answers changes that are still waiting when the writer stops.

@@ -14,7 +14,6 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/docket-project/docket/internal/store/engine"
-	"github.com/docket-project/docket/internal/store/hub"
 	"github.com/docket-project/docket/internal/store/writer"
 )
 
@@ -65,7 +64,7 @@ func op(key string) engine.Op { return engine.Op{Kind: engine.Create, Resource: 
 func start(t *testing.T, c *committer) (*writer.Writer, *[]engine.Revision) {
 	t.Helper()
 	fed := &[]engine.Revision{}
-	w := writer.New(c, func(events []*hub.Entry, _ engine.State) {
+	w := writer.New(c, func(events []engine.Event, _ engine.State) {
 		for _, e := range events {
 			*fed = append(*fed, e.Revision)
 		}
@@ -189,7 +188,7 @@ func TestGivenUpBeforeItsTurn(t *testing.T) {
 
 func TestStopped(t *testing.T) {
 	t.Parallel()
-	w := writer.New(&committer{}, func([]*hub.Entry, engine.State) {}, clock.RealClock{})
+	w := writer.New(&committer{}, func([]engine.Event, engine.State) {}, clock.RealClock{})
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	if err := w.Run(ctx); err != nil {
