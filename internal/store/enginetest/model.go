@@ -64,16 +64,8 @@ func (m *Model) Commit(ctx context.Context, ops []engine.Op) (engine.Batch, erro
 		return engine.Batch{}, err
 	}
 	defer unlock()
-	seen := map[place]bool{}
-	for _, op := range ops {
-		at := place{op.Resource, op.Key}
-		if seen[at] {
-			return engine.Batch{}, fmt.Errorf("commit: two ops for %s%s", op.Resource, op.Key)
-		}
-		seen[at] = true
-		if op.Kind < engine.Create || op.Kind > engine.Delete {
-			return engine.Batch{}, fmt.Errorf("commit: unknown kind %d", op.Kind)
-		}
+	if err := engine.CheckOps(ops); err != nil {
+		return engine.Batch{}, fmt.Errorf("commit: %w", err)
 	}
 	batch := engine.Batch{Time: m.now().Truncate(time.Millisecond)}
 	for _, op := range ops {

@@ -146,23 +146,14 @@ func (e *Engine) Commit(ctx context.Context, ops []engine.Op) (engine.Batch, err
 	return batch, err
 }
 
-// checkOps finds what no database could store.
+// checkOps refuses what no engine commits, or this database can't store.
 func checkOps(ops []engine.Op) error {
-	type place struct {
-		resource engine.Resource
-		key      string
+	if err := engine.CheckOps(ops); err != nil {
+		return err
 	}
-	seen := make(map[place]struct{}, len(ops))
 	for i := range ops {
 		op := &ops[i]
-		at := place{op.Resource, op.Key}
-		if _, ok := seen[at]; ok {
-			return fmt.Errorf("two ops for %s%s", op.Resource, op.Key)
-		}
-		seen[at] = struct{}{}
 		switch {
-		case op.Kind < engine.Create || op.Kind > engine.Delete:
-			return fmt.Errorf("unknown kind %d of the op for %s%s", op.Kind, op.Resource, op.Key)
 		case len(op.Key) > maxKeyBytes:
 			return fmt.Errorf("%w: key of %d bytes, at most %d are possible", engine.ErrTooLarge, len(op.Key), maxKeyBytes)
 		case !isText(op.Key) || !isText(string(op.Resource)):

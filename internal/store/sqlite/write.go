@@ -147,8 +147,8 @@ func readCounters(c *conn, cluster int64) (out counters, err error) {
 
 // Commit implements engine.Engine.
 func (e *Engine) Commit(ctx context.Context, ops []engine.Op) (engine.Batch, error) {
-	if err := checkOps(ops); err != nil {
-		return engine.Batch{}, err
+	if err := engine.CheckOps(ops); err != nil {
+		return engine.Batch{}, fmt.Errorf("commit: %w", err)
 	}
 	var batch engine.Batch
 	err := e.write(ctx, func(w *writer) error {
@@ -173,26 +173,6 @@ func valueBytes(ops []engine.Op) (sum int64) {
 		sum += int64(len(ops[i].Value.Data))
 	}
 	return sum
-}
-
-// checkOps refuses what callers must not send.
-func checkOps(ops []engine.Op) error {
-	type place struct {
-		resource engine.Resource
-		key      string
-	}
-	seen := make(map[place]struct{}, len(ops))
-	for i := range ops {
-		op := &ops[i]
-		if op.Kind < engine.Create || op.Kind > engine.Delete {
-			return fmt.Errorf("commit: op %d has the unknown kind %d", i, op.Kind)
-		}
-		seen[place{op.Resource, op.Key}] = struct{}{}
-		if len(seen) == i {
-			return fmt.Errorf("commit: two ops of a batch name %s%s", op.Resource, op.Key)
-		}
-	}
-	return nil
 }
 
 // change is a commit under way.
