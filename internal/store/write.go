@@ -6,7 +6,6 @@ package store
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -31,8 +30,6 @@ type state struct {
 	value    engine.Value
 	// stale: the transformer wants the object to be written even if unchanged.
 	stale bool
-	// current: read from the database, not suggested by the caller.
-	current bool
 }
 
 // Create implements storage.Interface.
@@ -125,9 +122,10 @@ func cutTimes(object runtime.Object) error {
 	return nil
 }
 
-// GuaranteedUpdate implements storage.Interface.
+// GuaranteedUpdate implements storage.Interface. The object is always read: only the watch cache of k8s.io/apiserver
+// suggests what it may be, and there is none above a Resource.
 func (r *Resource) GuaranteedUpdate(ctx context.Context, key string, destination runtime.Object, ignoreNotFound bool,
-	preconditions *storage.Preconditions, tryUpdate storage.UpdateFunc, cachedExistingObject runtime.Object,
+	preconditions *storage.Preconditions, tryUpdate storage.UpdateFunc, _ runtime.Object,
 ) (err error) {
 	key, err = r.prepareKey(key, false)
 	if err != nil {
@@ -137,45 +135,31 @@ func (r *Resource) GuaranteedUpdate(ctx context.Context, key string, destination
 		return fmt.Errorf("output object: %w", err)
 	}
 	defer r.observe("update", &err)()
-	read := func() (*state, error) { return r.read(ctx, key, ignoreNotFound, false) }
-	original, err := r.startWith(ctx, r.rest(key), cachedExistingObject, read)
-	if err != nil {
-		return err
+	original, err := r.read(ctx, key, ignoreNotFound, false)
+	for err == nil && original != nil {
+		original, err = r.tryUpdate(ctx, key, destination, preconditions, tryUpdate, original, ignoreNotFound)
 	}
-	for {
-		next, done, err := r.tryUpdate(ctx, key, destination, preconditions, tryUpdate, original, ignoreNotFound)
-		if done {
-			return err
-		}
-		if err != nil {
-			// What the caller suggested may be old: look before believing the error.
-			if next, err = reread(original, err, read); err != nil {
-				return err
-			}
-		}
-		original = next
-	}
+	return err
 }
 
-// tryUpdate tries once. It returns done, or the state to try again with, or an
-// error that is final if original is current.
+// tryUpdate tries once. It returns nil when it is done, or the object that was written meanwhile, to be updated instead.
 func (r *Resource) tryUpdate(ctx context.Context, key string, destination runtime.Object, preconditions *storage.Preconditions,
 	update storage.UpdateFunc, original *state, ignoreNotFound bool,
-) (next *state, done bool, err error) {
+) (next *state, err error) {
 	if err := preconditions.Check(key, original.object); err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	// update may change the object that it is given.
 	before, err := r.derivedBefore(original.object)
 	if err != nil {
-		return nil, false, finalError{err}
+		return nil, err
 	}
 	updated, ttl, err := update(original.object, original.meta)
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	if err := r.versioner.PrepareObjectForStorage(updated); err != nil {
-		return nil, false, finalError{fmt.Errorf("prepare the object for storage: %w", err)}
+		return nil, fmt.Errorf("prepare the object for storage: %w", err)
 	}
 	var seconds uint64
 	if ttl != nil {
@@ -187,43 +171,37 @@ func (r *Resource) tryUpdate(ctx context.Context, key string, destination runtim
 	}
 	data, op, err := r.op(ctx, kind, r.rest(key), updated, seconds)
 	if err != nil {
-		return nil, false, finalError{err}
+		return nil, err
 	}
 	if !original.stale && original.revision != 0 && bytes.Equal(data, original.data) {
-		return r.unchanged(ctx, key, destination, original, ignoreNotFound)
+		return nil, r.unchanged(destination, original)
 	}
 	op.Expect = original.revision
 	if err := before.derive(&op, updated); err != nil {
-		return nil, false, finalError{err}
+		return nil, err
 	}
 	outcome, err := r.submit(ctx, op, original.value)
 	if err != nil {
-		return nil, false, finalError{apiError("update "+r.label, err)}
+		return nil, apiError("update "+r.label, err)
 	}
 	if outcome.Revision == 0 {
-		next, err = r.state(ctx, key, outcome.Current, ignoreNotFound, false)
-		return next, false, final(err)
+		return r.state(ctx, key, outcome.Current, ignoreNotFound, false)
 	}
-	return nil, true, r.answer(destination, updated, data, op, outcome.Revision)
+	return nil, r.answer(destination, updated, data, op, outcome.Revision)
 }
 
-// unchanged answers an update that changes nothing without writing, once it is
-// sure that the database holds the very same.
-func (r *Resource) unchanged(ctx context.Context, key string, destination runtime.Object, original *state, ignoreNotFound bool) (*state, bool, error) {
-	if !original.current {
-		next, err := r.read(ctx, key, ignoreNotFound, false)
-		return next, false, final(err)
-	}
+// unchanged answers an update that changes nothing without writing.
+func (r *Resource) unchanged(destination runtime.Object, original *state) error {
 	object, err := r.decode(original.data, original.revision)
 	if err != nil {
-		return nil, false, finalError{err}
+		return err
 	}
-	return nil, true, copyInto(destination, object)
+	return copyInto(destination, object)
 }
 
-// Delete implements storage.Interface.
+// Delete implements storage.Interface. The object is always read, as GuaranteedUpdate does.
 func (r *Resource) Delete(ctx context.Context, key string, out runtime.Object, preconditions *storage.Preconditions,
-	validateDeletion storage.ValidateObjectFunc, cachedExistingObject runtime.Object, opts storage.DeleteOptions,
+	validateDeletion storage.ValidateObjectFunc, _ runtime.Object, opts storage.DeleteOptions,
 ) (err error) {
 	key, err = r.prepareKey(key, false)
 	if err != nil {
@@ -234,21 +212,16 @@ func (r *Resource) Delete(ctx context.Context, key string, out runtime.Object, p
 	}
 	defer r.observe("delete", &err)()
 	unread := opts.IgnoreStoreReadError && utilfeature.DefaultFeatureGate.Enabled(features.AllowUnsafeMalformedObjectDeletion)
-	read := func() (*state, error) { return r.read(ctx, key, false, unread) }
-	original, err := r.startWith(ctx, r.rest(key), cachedExistingObject, read)
+	original, err := r.read(ctx, key, false, unread)
 	if err != nil {
 		return err
 	}
 	for {
-		err := preconditions.Check(key, original.object)
-		if err == nil {
-			err = validateDeletion(ctx, original.object)
+		if err := preconditions.Check(key, original.object); err != nil {
+			return err
 		}
-		if err != nil {
-			if original, err = reread(original, err, read); err != nil {
-				return err
-			}
-			continue
+		if err := validateDeletion(ctx, original.object); err != nil {
+			return err
 		}
 		op := engine.Op{Kind: engine.Delete, Resource: r.resource, Key: r.rest(key), Expect: original.revision}
 		outcome, err := r.submit(ctx, op, original.value)
@@ -272,64 +245,6 @@ func (r *Resource) Delete(ctx context.Context, key string, out runtime.Object, p
 	}
 }
 
-// finalError marks an error that reading the object again wouldn't cure.
-type finalError struct{ error }
-
-func (e finalError) Unwrap() error { return e.error }
-
-func final(err error) error {
-	if err == nil {
-		return nil
-	}
-	return finalError{err}
-}
-
-// reread returns the object as it is now, if the one that led to err was
-// only suggested and has changed since. Otherwise it returns err.
-func reread(original *state, err error, read func() (*state, error)) (*state, error) {
-	var last finalError
-	if errors.As(err, &last) {
-		return nil, last.error
-	}
-	if original.current {
-		return nil, err
-	}
-	now, readErr := read()
-	if readErr != nil {
-		return nil, readErr
-	}
-	if now.revision == original.revision {
-		return nil, err
-	}
-	return now, nil
-}
-
-// startWith returns the state of a suggested object, or reads it.
-func (r *Resource) startWith(ctx context.Context, rest string, suggested runtime.Object, read func() (*state, error)) (*state, error) {
-	if suggested == nil {
-		return read()
-	}
-	version, err := r.versioner.ObjectResourceVersion(suggested)
-	if err != nil {
-		return nil, fmt.Errorf("resource version of the suggested object: %w", err)
-	}
-	s := &state{object: suggested, revision: engine.Revision(version), meta: storage.ResponseMeta{ResourceVersion: version}}
-	// Resource versions aren't stored, so take it off while encoding.
-	if err := r.versioner.PrepareObjectForStorage(suggested); err != nil {
-		return nil, fmt.Errorf("prepare the object for storage: %w", err)
-	}
-	if s.data, err = runtime.Encode(r.config.Codec, suggested); err != nil {
-		return nil, err
-	}
-	if s.value, err = r.pack(ctx, rest, s.data); err != nil {
-		return nil, err
-	}
-	if err := r.versioner.UpdateObject(suggested, version); err != nil {
-		return nil, fmt.Errorf("set the resource version: %w", err)
-	}
-	return s, nil
-}
-
 // read returns the object as the database has it.
 func (r *Resource) read(ctx context.Context, key string, ignoreNotFound, unread bool) (*state, error) {
 	row, _, err := r.store.engine.Get(ctx, r.resource, r.rest(key))
@@ -345,11 +260,11 @@ func (r *Resource) state(ctx context.Context, key string, row *engine.Row, ignor
 		if !ignoreNotFound {
 			return nil, storage.NewKeyNotFoundError(key, 0)
 		}
-		return &state{object: r.config.NewFunc(), current: true}, nil
+		return &state{object: r.config.NewFunc()}, nil
 	}
 	s := &state{
 		revision: row.Revision, meta: storage.ResponseMeta{ResourceVersion: uint64(row.Revision)},
-		value: row.Value, current: true,
+		value: row.Value,
 	}
 	if unread {
 		s.stale = true
