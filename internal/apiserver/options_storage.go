@@ -56,11 +56,11 @@ type StorageOptions struct {
 	// WatchHistory and WatchHistoryBytes bound the events that are kept for
 	// watches.
 	WatchHistory      time.Duration
-	WatchHistoryBytes int64
+	WatchHistoryBytes store.HistoryBytes
 	// WatchRingBytes bounds the newest events in memory.
-	WatchRingBytes int64
+	WatchRingBytes store.RingBytes
 	// CacheBytes bounds the decoded objects in memory.
-	CacheBytes int64
+	CacheBytes store.CacheBytes
 	// ResultRows turns the rows for SQL users on.
 	ResultRows bool
 	// ConnectTimeout is how long to wait at start for a database that doesn't
@@ -146,7 +146,7 @@ func (o *StorageOptions) Validate() []error {
 		report("--watch-history: %s is too short for clients to come back; give at least %s", o.WatchHistory, minWatchHistory)
 	}
 	for flag, bytes := range map[string]int64{
-		"watch-history-bytes": o.WatchHistoryBytes, "watch-ring-bytes": o.WatchRingBytes, "cache-bytes": o.CacheBytes,
+		"watch-history-bytes": int64(o.WatchHistoryBytes), "watch-ring-bytes": int64(o.WatchRingBytes), "cache-bytes": int64(o.CacheBytes),
 	} {
 		if bytes < minBytes {
 			report("--%s: %d bytes is too little; give at least 1Mi", flag, bytes)
@@ -202,18 +202,18 @@ func validateCluster(name string) error {
 
 // bytesValue is a flag for a number of bytes, with the units of Kubernetes
 // quantities.
-type bytesValue struct{ target *int64 }
+type bytesValue[T ~int64] struct{ target *T }
 
-func newBytesValue(target *int64) pflag.Value { return bytesValue{target} }
+func newBytesValue[T ~int64](target *T) pflag.Value { return bytesValue[T]{target} }
 
-func (v bytesValue) String() string {
+func (v bytesValue[T]) String() string {
 	if v.target == nil {
 		return ""
 	}
-	return resource.NewQuantity(*v.target, resource.BinarySI).String()
+	return resource.NewQuantity(int64(*v.target), resource.BinarySI).String()
 }
 
-func (v bytesValue) Set(text string) error {
+func (v bytesValue[T]) Set(text string) error {
 	quantity, err := resource.ParseQuantity(text)
 	if err != nil {
 		return errors.New("must be a number of bytes such as 67108864, 64Mi or 2G")
@@ -222,8 +222,8 @@ func (v bytesValue) Set(text string) error {
 	if !ok {
 		return errors.New("must be a whole number of bytes")
 	}
-	*v.target = n
+	*v.target = T(n)
 	return nil
 }
 
-func (v bytesValue) Type() string { return "bytes" }
+func (v bytesValue[T]) Type() string { return "bytes" }

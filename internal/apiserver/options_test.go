@@ -21,6 +21,7 @@ import (
 	cliflag "k8s.io/component-base/cli/flag"
 
 	"github.com/docket-project/docket/internal/apiserver"
+	"github.com/docket-project/docket/internal/store"
 )
 
 // effect is what a flag changes: the configuration, or the error that a file which
@@ -55,9 +56,9 @@ func effects(t *testing.T) map[string]effect {
 		"cluster":                 of("east", "east", func(c *config) any { return c.Database.Cluster }),
 		"api-groups":              of("openreports.io", []string{"openreports.io"}, func(c *config) any { return c.APIGroups }),
 		"watch-history":           of("2h", 2*time.Hour, func(c *config) any { return c.Store.History }),
-		"watch-history-bytes":     of("2Mi", int64(2<<20), func(c *config) any { return c.Store.HistoryBytes }),
-		"watch-ring-bytes":        of("3Mi", int64(3<<20), func(c *config) any { return c.Store.RingBytes }),
-		"cache-bytes":             of("4Mi", int64(4<<20), func(c *config) any { return c.Store.CacheBytes }),
+		"watch-history-bytes":     of("2Mi", store.HistoryBytes(2<<20), func(c *config) any { return c.Store.HistoryBytes }),
+		"watch-ring-bytes":        of("3Mi", store.RingBytes(3<<20), func(c *config) any { return c.Store.RingBytes }),
+		"cache-bytes":             of("4Mi", store.CacheBytes(4<<20), func(c *config) any { return c.Store.CacheBytes }),
 		"result-rows":             of("false", false, func(c *config) any { return c.ResultRows }),
 		"max-request-bytes":       of("1Mi", int64(1<<20), func(c *config) any { return c.Generic.MaxRequestBodyBytes }),
 		"shutdown-delay-duration": of("7s", 7*time.Second, func(c *config) any { return c.Generic.ShutdownDelayDuration }),

@@ -19,7 +19,7 @@ import (
 func TestBookmarksWhileBusy(t *testing.T) {
 	t.Parallel()
 	const events = 2000
-	for name, ring := range map[string]int64{"in memory": 64 << 20, "behind": 1 << 10} {
+	for name, ring := range map[string]store.RingBytes{"in memory": 64 << 20, "behind": 1 << 10} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newReportsWith(t, store.Options{Engine: openModel(t), RingBytes: ring, BookmarkInterval: 20 * time.Millisecond})

@@ -46,8 +46,8 @@ type cacheStats struct {
 	bytes   int64
 }
 
-func newObjectCache(limit int64) *objectCache {
-	return &objectCache{limit: limit, entries: map[cacheKey]*list.Element{}, order: list.New()}
+func newObjectCache(limit CacheBytes) *objectCache {
+	return &objectCache{limit: int64(limit), entries: map[cacheKey]*list.Element{}, order: list.New()}
 }
 
 // get returns the object that was written at revision, or nil.

@@ -73,7 +73,7 @@ func (s *Store) repeat(ctx context.Context, what string, every time.Duration, wo
 // dropHistory compacts what is older or larger than history is to be, but for what lists and watches of this process
 // or another one are reading: for them there may be twice as much.
 func (s *Store) dropHistory(ctx context.Context) error {
-	horizon, err := s.engine.Horizon(ctx, s.options.History, s.options.HistoryBytes)
+	horizon, err := s.engine.Horizon(ctx, s.options.History, int64(s.options.HistoryBytes))
 	if err != nil || horizon == 0 {
 		return err
 	}
@@ -82,7 +82,7 @@ func (s *Store) dropHistory(ctx context.Context) error {
 			horizon = min(horizon, needed)
 		}
 	}
-	most, err := s.engine.Horizon(ctx, twice(s.options.History), twice(s.options.HistoryBytes))
+	most, err := s.engine.Horizon(ctx, twice(s.options.History), int64(twice(s.options.HistoryBytes)))
 	if err != nil {
 		return err
 	}

@@ -24,10 +24,20 @@ import (
 // Defaults of Options.
 const (
 	DefaultHistory          = time.Hour
-	DefaultHistoryBytes     = int64(1 << 30)
-	DefaultRingBytes        = int64(64 << 20)
-	DefaultCacheBytes       = int64(32 << 20)
+	DefaultHistoryBytes     = HistoryBytes(1 << 30)
+	DefaultRingBytes        = RingBytes(64 << 20)
+	DefaultCacheBytes       = CacheBytes(32 << 20)
 	DefaultBookmarkInterval = 30 * time.Second
+)
+
+// Bounds in bytes. Each has a type, so that none can be passed for another.
+type (
+	// HistoryBytes bounds the events in the database.
+	HistoryBytes int64
+	// RingBytes bounds the events in memory, as they are stored and decoded.
+	RingBytes int64
+	// CacheBytes bounds the decoded objects in memory.
+	CacheBytes int64
 )
 
 // Options of a Store. Zero values mean the defaults.
@@ -37,11 +47,9 @@ type Options struct {
 	// History is how long events are kept for watches and continue tokens, and
 	// HistoryBytes how much of them at most.
 	History      time.Duration
-	HistoryBytes int64
-	// RingBytes bounds the events in memory, as they are stored and decoded, CacheBytes
-	// the decoded objects.
-	RingBytes  int64
-	CacheBytes int64
+	HistoryBytes HistoryBytes
+	RingBytes    RingBytes
+	CacheBytes   CacheBytes
 	// BookmarkInterval is the longest time that a watch which allows bookmarks
 	// goes without one.
 	BookmarkInterval time.Duration
@@ -129,14 +137,14 @@ func New(ctx context.Context, options Options) (*Store, error) {
 		options: options,
 		engine:  options.Engine,
 		codec:   packer,
-		hub:     hub.New[change](options.RingBytes/2, state), // And half as much decoded.
+		hub:     hub.New[change](int64(options.RingBytes)/2, state), // And half as much decoded.
 		cache:   newObjectCache(options.CacheBytes),
 		index:   newIndexer(options.IndexedFields),
 		kick:    make(chan struct{}, 1),
 		passing: map[engine.Resource]weak.Pointer[Resource]{},
 		added:   make(chan struct{}, 1),
 	}
-	s.history = newHistory(options.Engine, s.hub, options.RingBytes/4)
+	s.history = newHistory(options.Engine, s.hub, int64(options.RingBytes)/4)
 	s.writer = writer.New(options.Engine, s.feed, options.Clock)
 	s.followed.Store(options.Clock.Now().UnixNano())
 	observePolling(options.Engine)
