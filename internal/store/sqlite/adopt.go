@@ -90,7 +90,9 @@ type olderObject struct {
 // older returns the next objects that older programs wrote.
 func (e *Engine) older(ctx context.Context, w *writer, after int64) (found []olderObject, err error) {
 	err = w.conn.query(ctx, func(row []driver.Value) error {
-		found = append(found, olderObject{row[0].(int64), row[1].(int64), text(row[2]), row[3].(int64), blob(row[4])})
+		var o olderObject
+		scan(row, &o.id, &o.resource, &o.key, &o.created, &o.terms)
+		found = append(found, o)
 		return nil
 	}, selectOlder, e.cluster, after, int64(adoptSlice))
 	return found, err
@@ -106,7 +108,9 @@ func (e *Engine) adoptSlice(ctx context.Context, w *writer, older []olderObject)
 	for _, o := range older {
 		var terms []engine.Term
 		err := w.conn.query(ctx, func(row []driver.Value) error {
-			terms = append(terms, engine.Term{Name: row[0].(int64), Value: row[1].(int64)})
+			var term engine.Term
+			scan(row, &term.Name, &term.Value)
+			terms = append(terms, term)
 			return nil
 		}, selectTerms, e.cluster, o.created)
 		if err != nil {

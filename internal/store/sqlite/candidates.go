@@ -18,9 +18,12 @@ func (w *writer) dropSubject(id any) {
 // dropResults deletes the results of an object from a position on, and remembers what they referred to.
 func (w *writer) dropResults(cluster, object, from int64) (dropped int64, err error) {
 	err = w.conn.query(context.Background(), func(row []driver.Value) error {
+		var verdict int64
+		var subject any
+		scan(row, &verdict, &subject)
 		dropped++
-		w.dropped.Verdict(row[0].(int64))
-		w.dropSubject(row[1])
+		w.dropped.Verdict(verdict)
+		w.dropSubject(subject)
 		return nil
 	}, deleteResults, cluster, object, from)
 	return dropped, err
@@ -28,7 +31,9 @@ func (w *writer) dropResults(cluster, object, from int64) (dropped int64, err er
 
 // dropReport deletes the row of a report, and remembers its scope.
 func (w *writer) dropReport(cluster, object int64) error {
-	_, err := w.conn.one(func(row []driver.Value) { w.dropSubject(row[0]) }, deleteReport, cluster, object)
+	var scope any
+	_, err := w.conn.one(into(&scope), deleteReport, cluster, object)
+	w.dropSubject(scope)
 	return err
 }
 

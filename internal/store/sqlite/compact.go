@@ -114,7 +114,10 @@ type sums struct {
 // eventSums reads the sums of an event, nil when there is none.
 func (s *snapshot) eventSums(revision engine.Revision) (out *sums, err error) {
 	_, err = s.one(func(row []driver.Value) {
-		out = &sums{time: row[0].(int64), bytesBefore: row[1].(int64) - row[2].(int64) - engine.EventOverhead}
+		var total, own int64
+		out = &sums{}
+		scan(row, &out.time, &total, &own)
+		out.bytesBefore = total - own - engine.EventOverhead
 	}, selectEventSums, s.engine.cluster, int64(revision))
 	return out, err
 }
@@ -239,7 +242,9 @@ const firstID = -1 << 63
 
 func (w *writer) ids(ctx context.Context, query string, cluster, after int64) (ids []int64, err error) {
 	err = w.conn.query(ctx, func(row []driver.Value) error {
-		ids = append(ids, row[0].(int64))
+		var id int64
+		scan(row, &id)
+		ids = append(ids, id)
 		return nil
 	}, query, cluster, after, int64(tidySlice))
 	return ids, err

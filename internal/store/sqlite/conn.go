@@ -195,9 +195,3 @@ func text(v driver.Value) string {
 	s, _ := v.(string)
 	return s
 }
-
-// blob returns a column that may be null as bytes.
-func blob(v driver.Value) []byte {
-	b, _ := v.([]byte)
-	return b
-}

@@ -45,11 +45,14 @@ func (e *Engine) Derivation(ctx context.Context, resource engine.Resource) (stat
 }
 
 func readDerivation(c *conn, cluster, resource int64) (engine.DerivationState, error) {
-	state := engine.NothingToDerive
-	_, err := c.one(func(row []driver.Value) {
-		state.Complete, state.Highest = engine.Derivation(max(-1, row[0].(int64)-keyed)), engine.Derivation(max(0, row[1].(int64)-keyed))
-	}, selectDerivation, cluster, resource)
-	return state, err
+	var complete, highest int64
+	found, err := c.one(into(&complete, &highest), selectDerivation, cluster, resource)
+	if err != nil || !found {
+		return engine.NothingToDerive, err
+	}
+	return engine.DerivationState{
+		Complete: engine.Derivation(max(-1, complete-keyed)), Highest: engine.Derivation(max(0, highest-keyed)),
+	}, nil
 }
 
 // served returns the conditions of a query that index terms serve: all or none.
@@ -67,8 +70,7 @@ func (s *snapshot) served(q engine.Query, resource int64) ([]engine.Condition, e
 // BeginDerivation implements engine.Engine.
 func (e *Engine) BeginDerivation(ctx context.Context, resource engine.Resource, version engine.Derivation) (mark engine.Revision, err error) {
 	err = e.changeTotal(ctx, resource, func(w *writer, id int64) error {
-		_, err := w.conn.one(func(row []driver.Value) { mark = engine.Revision(row[0].(int64)) },
-			beginDerivation, e.cluster, id, storedVersion(version))
+		_, err := w.conn.one(into(&mark), beginDerivation, e.cluster, id, storedVersion(version))
 		return err
 	})
 	return mark, classify("begin to derive", err)
@@ -108,9 +110,11 @@ func (e *Engine) Underived(
 		}
 		n, last := 0, ""
 		err = s.scan(func(row []driver.Value) error {
-			n, last = n+1, text(row[0])
-			if row[7].(int64) == 1 {
-				found.Rows = append(found.Rows, rowOf(last, row[1:7]))
+			var of engine.Row
+			var underived bool
+			scan(row, append(fields(&of), &underived)...)
+			if n, last = n+1, of.Key; underived {
+				found.Rows = append(found.Rows, of)
 			}
 			return nil
 		}, selectUnderived, e.cluster, id, after, storedVersion(version), int64(limit))

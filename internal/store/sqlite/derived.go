@@ -118,6 +118,9 @@ type result struct {
 	seconds int64
 }
 
+// scan reads a row of selectResults.
+func (r *result) scan(row []driver.Value) { scan(row, &r.index, &r.verdict, &r.subject, &r.seconds) }
+
 // resultsOf makes rows of a projection and stores what they refer to.
 func (c *change) resultsOf(p *engine.Projection) ([]result, error) {
 	if p == nil {
@@ -147,7 +150,8 @@ func (c *change) deriveResults(d derivation) error {
 	var old []result
 	if !d.fresh {
 		err := c.conn.query(context.Background(), func(row []driver.Value) error {
-			old = append(old, result{row[0].(int64), row[1].(int64), row[2], row[3].(int64)})
+			old = append(old, result{})
+			old[len(old)-1].scan(row)
 			return nil
 		}, selectResults, c.engine.cluster, d.object)
 		if err != nil {

@@ -5,7 +5,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql/driver"
 	"fmt"
 
 	"github.com/docket-project/docket/internal/store/engine"
@@ -23,9 +22,7 @@ const (
 // uses the file.
 func (e *Engine) heed(c *conn) error {
 	var demands engine.Demands
-	_, err := c.one(func(row []driver.Value) {
-		demands = engine.Demands{Reader: engine.Format(row[0].(int64)), Writer: engine.Format(row[1].(int64))}
-	}, selectDemands, e.cluster)
+	_, err := c.one(into(&demands.Reader, &demands.Writer), selectDemands, e.cluster)
 	if err == nil {
 		err = demands.Readable()
 	}

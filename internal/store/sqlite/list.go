@@ -168,7 +168,8 @@ func (s *snapshot) findAll(w window, limit int) ([]engine.Row, error) {
 func (s *snapshot) find(query string, args ...any) ([]engine.Row, error) {
 	var rows []engine.Row
 	err := s.scan(func(row []driver.Value) error {
-		rows = append(rows, rowOf(text(row[0]), row[1:]))
+		rows = append(rows, engine.Row{})
+		scan(row, fields(&rows[len(rows)-1])...)
 		return nil
 	}, query, args...)
 	return rows, err

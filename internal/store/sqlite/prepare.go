@@ -103,7 +103,9 @@ func (e *Engine) similar(ctx context.Context, op *engine.Op, rows []stagedRow) (
 		}
 		i := 0
 		err = s.query(ctx, func(row []driver.Value) error {
-			if i >= len(rows) || rows[i].result != (result{row[0].(int64), row[1].(int64), row[2], row[3].(int64)}) {
+			var stored result
+			stored.scan(row)
+			if i >= len(rows) || rows[i].result != stored {
 				differ++
 			}
 			if i++; differ > e.largeSlice {
@@ -241,8 +243,7 @@ func (c *change) place(d *derivation) (there bool, err error) {
 // leave takes an object from the rows that it has, unless the new ones are to be written over them.
 func (c *change) leave(d *derivation) (over bool, err error) {
 	var old large
-	found, err := c.conn.one(func(row []driver.Value) { old = large{row[0].(int64), row[1].(int64)} },
-		selectLarge, c.engine.cluster, d.created)
+	found, err := c.conn.one(into(&old.object, &old.results), selectLarge, c.engine.cluster, d.created)
 	if err != nil {
 		return false, err
 	}
@@ -296,7 +297,8 @@ func (e *Engine) sweep(ctx context.Context) error {
 // unused returns rows to remove, nil for none.
 func (e *Engine) unused(ctx context.Context, w *writer) (found *large, err error) {
 	err = w.conn.query(ctx, func(row []driver.Value) error {
-		candidate := large{row[0].(int64), row[1].(int64)}
+		var candidate large
+		scan(row, &candidate.object, &candidate.results)
 		if _, staging := e.staging.Load(candidate.object); staging {
 			return nil
 		}

@@ -20,7 +20,7 @@ const (
 	// statement is one snapshot, so that Get needs no transaction; that is why
 	// it looks the resource up, too.
 	selectOne = `SELECT r.revision, r.compacted, r.incarnation,
-o.revision, o.created, o.expires_at, o.size, o.codec, o.data
+o.key, o.revision, o.created, o.expires_at, o.size, o.codec, o.data
 FROM revision r LEFT JOIN object o
 ON o.cluster = r.cluster AND o.resource = (SELECT id FROM resource WHERE name = ?2) AND o.key = ?3 WHERE r.cluster = ?1`
 	// Primary key of total: one row, or one for each resource.
@@ -114,10 +114,10 @@ func (e *Engine) Get(ctx context.Context, resource engine.Resource, key string) 
 	var state engine.State
 	err := e.borrow(ctx, func(c *conn) error {
 		_, err := c.one(func(row []driver.Value) {
-			state = stateOf(row)
-			if row[3] != nil {
-				found := rowOf(key, row[3:])
-				out = &found
+			scan(row, &state.Revision, &state.Compacted, &state.Incarnation)
+			if object := row[3:]; object[0] != nil {
+				out = &engine.Row{}
+				scan(object, fields(out)...)
 			}
 		}, selectOne, e.cluster, string(resource), key)
 		return err
@@ -126,15 +126,6 @@ func (e *Engine) Get(ctx context.Context, resource engine.Resource, key string) 
 		return nil, engine.State{}, classify(fmt.Sprintf("get %s%s", resource, key), err)
 	}
 	return out, state, nil
-}
-
-// stateOf reads the columns revision, compacted, incarnation.
-func stateOf(row []driver.Value) engine.State {
-	return engine.State{
-		Revision:    engine.Revision(row[0].(int64)),
-		Compacted:   engine.Revision(row[1].(int64)),
-		Incarnation: engine.Incarnation(row[2].(int64)),
-	}
 }
 
 // State implements engine.Engine.
@@ -155,9 +146,7 @@ func (e *Engine) Stats(ctx context.Context, resource engine.Resource) (engine.St
 		if err != nil {
 			return err
 		}
-		_, err = c.one(func(row []driver.Value) {
-			stats = engine.Stats{Objects: row[0].(int64), Bytes: row[1].(int64)}
-		}, selectTotal, e.cluster, id)
+		_, err = c.one(into(&stats.Objects, &stats.Bytes), selectTotal, e.cluster, id)
 		return err
 	})
 	return stats, classify(fmt.Sprintf("stats of %s", resource), err)
@@ -168,13 +157,9 @@ func (e *Engine) Expired(ctx context.Context, limit int) ([]engine.ResourceRow, 
 	var out []engine.ResourceRow
 	err := e.borrow(ctx, func(c *conn) error {
 		return c.query(ctx, func(row []driver.Value) error {
-			out = append(out, engine.ResourceRow{
-				Resource: engine.Resource(text(row[0])),
-				Row: engine.Row{
-					Key: text(row[1]), Revision: engine.Revision(row[2].(int64)),
-					Created: engine.Revision(row[3].(int64)), ExpiresAt: row[4].(int64),
-				},
-			})
+			var expired engine.ResourceRow
+			scan(row, &expired.Resource, &expired.Key, &expired.Revision, &expired.Created, &expired.ExpiresAt)
+			out = append(out, expired)
 			return nil
 		}, selectExpired, e.cluster, e.now().Unix(), int64(limit))
 	})

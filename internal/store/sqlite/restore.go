@@ -78,9 +78,9 @@ func (e *Engine) join(ctx context.Context, w *writer, options Options) error {
 // latestCommit is a time at which the database was up to date: of its last commit, if that is still in the history,
 // when its incarnation began, or when the ledger was written.
 func (e *Engine) latestCommit(w *writer, incarnation engine.Incarnation, noted time.Time) (time.Time, error) {
-	latest := max(int64(incarnation), noted.UnixMilli())
-	_, err := w.conn.one(func(row []driver.Value) { latest = max(latest, row[0].(int64)) }, selectLatest, e.cluster)
-	return time.UnixMilli(latest), err
+	var latest int64
+	_, err := w.conn.one(into(&latest), selectLatest, e.cluster)
+	return time.UnixMilli(max(latest, int64(incarnation), noted.UnixMilli())), err
 }
 
 // findCluster sets e.cluster and says whether it had to be made. It binds it to the
@@ -88,7 +88,9 @@ func (e *Engine) latestCommit(w *writer, incarnation engine.Incarnation, noted t
 func (e *Engine) findCluster(ctx context.Context, w *writer, options Options) (fresh bool, err error) {
 	var shares []engine.Share
 	read := func(row []driver.Value) error {
-		shares = append(shares, engine.Share{ID: row[0].(int64), Name: row[1].(string), UID: row[2].(string)})
+		var share engine.Share
+		scan(row, &share.ID, &share.Name, &share.UID)
+		shares = append(shares, share)
 		return nil
 	}
 	if err := w.conn.query(ctx, read, selectClusters); err != nil {
@@ -110,8 +112,7 @@ func (e *Engine) findCluster(ctx context.Context, w *writer, options Options) (f
 	if _, err := w.conn.exec(insertCluster, options.Cluster, e.now().UnixMilli(), options.Binding.UID); err != nil {
 		return false, err
 	}
-	scan := func(row []driver.Value) { e.cluster = row[0].(int64) }
-	if _, err := w.conn.one(scan, selectCluster, options.Cluster); err != nil {
+	if _, err := w.conn.one(into(&e.cluster), selectCluster, options.Cluster); err != nil {
 		return false, err
 	}
 	_, err = w.conn.exec(seedRevision, e.cluster, e.now().UnixMilli())

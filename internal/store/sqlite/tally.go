@@ -66,7 +66,7 @@ func whereOf(p *engine.Projection) where {
 
 // whereWas returns where the report that is stored under a number belongs.
 func (c *change) whereWas(object int64) (at where, err error) {
-	_, err = c.conn.one(func(row []driver.Value) { at = where{text(row[0]), text(row[1])} }, selectPlace, c.engine.cluster, object)
+	_, err = c.conn.one(into(&at.namespace, &at.kind), selectPlace, c.engine.cluster, object)
 	return at, err
 }
 
@@ -97,7 +97,9 @@ func (c *change) discount(object int64) error {
 		return err
 	}
 	return c.conn.query(context.Background(), func(row []driver.Value) error {
-		c.count(at, row[0].(int64), -row[1].(int64))
+		var verdict, results int64
+		scan(row, &verdict, &results)
+		c.count(at, verdict, -results)
 		return nil
 	}, countVerdicts, c.engine.cluster, object)
 }
@@ -141,12 +143,8 @@ func (c *change) outcome(verdict int64) (id int64, found bool, err error) {
 		return id, true, nil
 	}
 	var v engine.Verdict
-	found, err = c.conn.one(func(row []driver.Value) {
-		v = engine.Verdict{
-			Source: text(row[0]), Policy: text(row[1]), Rule: text(row[2]), Category: text(row[3]), Severity: text(row[4]),
-			Result: text(row[5]), Scored: row[6].(int64) == 1,
-		}
-	}, selectVerdict, c.engine.cluster, verdict)
+	found, err = c.conn.one(into(&v.Source, &v.Policy, &v.Rule, &v.Category, &v.Severity, &v.Result, &v.Scored),
+		selectVerdict, c.engine.cluster, verdict)
 	if err != nil || !found {
 		return 0, found, err
 	}
@@ -192,7 +190,10 @@ func (e *Engine) tallyAll(ctx context.Context, w *writer) error {
 	}
 	c := change{engine: e, writer: w, conn: w.conn}
 	err := w.conn.query(ctx, func(row []driver.Value) error {
-		c.count(where{text(row[0]), text(row[1])}, row[2].(int64), 1)
+		var at where
+		var verdict int64
+		scan(row, &at.namespace, &at.kind, &verdict)
+		c.count(at, verdict, 1)
 		if len(c.tally) < maxGathered {
 			return nil
 		}

@@ -17,7 +17,7 @@ const (
 	// the event's value when nothing came after it.
 	selectEvents = `SELECT e.revision, e.kind, r.name, e.key, e.created,
 e.previous_revision, e.previous_size, e.previous_codec, e.previous_data, e.committed_at,
-o.size, o.codec, o.data, e.resource
+e.resource, o.size, o.codec, o.data
 FROM event e CROSS JOIN resource r ON r.id = e.resource
 LEFT JOIN object o ON o.cluster = e.cluster AND o.resource = e.resource AND o.key = e.key AND o.revision = e.revision
 WHERE e.cluster = ? AND e.revision > ? ORDER BY e.revision LIMIT ?`
@@ -72,26 +72,22 @@ type eventPage struct {
 
 // add reads a row of selectEvents.
 func (p *eventPage) add(row []driver.Value) error {
-	event := engine.Event{
-		Revision:         engine.Revision(row[0].(int64)),
-		Kind:             engine.OpKind(row[1].(int64)),
-		Resource:         engine.Resource(text(row[2])),
-		Key:              text(row[3]),
-		Created:          engine.Revision(row[4].(int64)),
-		PreviousRevision: engine.Revision(row[5].(int64)),
-		Previous:         valueOf(row[6:]),
-		Time:             time.UnixMilli(row[9].(int64)),
-	}
-	at := place{row[13].(int64), event.Key}
+	var event engine.Event
+	var at place
+	var milliseconds int64
+	scan(row, &event.Revision, &event.Kind, &event.Resource, &event.Key, &event.Created,
+		&event.PreviousRevision, &event.Previous.Size, &event.Previous.Codec, &event.Previous.Data, &milliseconds, &at.resource)
+	at.key = event.Key
+	event.Time = time.UnixMilli(milliseconds)
 	if i, ok := p.waiting[at]; ok {
 		// Callers own what they get, so two events can't share the bytes.
 		p.events[i].Value = event.Previous
 		p.events[i].Value.Data = append([]byte(nil), event.Previous.Data...)
 		delete(p.waiting, at)
 	}
-	switch {
-	case row[10] != nil:
-		event.Value = valueOf(row[10:])
+	switch current := row[11:]; {
+	case current[0] != nil:
+		scan(current, values(&event.Value)...)
 	case event.Kind != engine.Delete:
 		p.waiting[at] = len(p.events)
 	}
@@ -117,8 +113,7 @@ func (p *eventPage) check(after engine.Revision) error {
 func (p *eventPage) fill(s *snapshot) error {
 	for at, i := range p.waiting {
 		event := &p.events[i]
-		found, err := s.one(func(row []driver.Value) { event.Value = valueOf(row) },
-			selectNextEvent, s.engine.cluster, at.resource, at.key, int64(event.Revision))
+		found, err := s.one(into(values(&event.Value)...), selectNextEvent, s.engine.cluster, at.resource, at.key, int64(event.Revision))
 		if err != nil {
 			return err
 		}

@@ -32,7 +32,7 @@ complete = min(complete, excluded.complete), highest = max(highest, excluded.hig
 	// Primary key of object.
 	insertObject = `INSERT INTO object (cluster, resource, key, revision, created, expires_at, size, codec, data, derived, terms)
 VALUES (?1, ?2, ?3, ?4, ?4, ?5, ?6, ?7, ?8, ?9, ?10) ON CONFLICT (cluster, resource, key) DO NOTHING`
-	selectObject = `SELECT rowid, terms, revision, created, expires_at, size, codec, data FROM object
+	selectObject = `SELECT rowid, terms, key, revision, created, expires_at, size, codec, data FROM object
 WHERE cluster = ? AND resource = ? AND key = ?`
 	selectGuard = "SELECT coalesce((SELECT revision FROM object WHERE cluster = ? AND resource = ? AND key = ?), 0)"
 	// Row id.
@@ -131,14 +131,8 @@ type counters struct {
 }
 
 func readCounters(c *conn, cluster int64) (out counters, err error) {
-	found, err := c.one(func(row []driver.Value) {
-		out.state = engine.State{
-			Revision:    engine.Revision(row[0].(int64)),
-			Compacted:   engine.Revision(row[1].(int64)),
-			Incarnation: engine.Incarnation(row[2].(int64)),
-		}
-		out.historyBytes = row[3].(int64)
-	}, selectCounters, cluster)
+	found, err := c.one(into(&out.state.Revision, &out.state.Compacted, &out.state.Incarnation, &out.historyBytes),
+		selectCounters, cluster)
 	if err == nil && !found {
 		err = fmt.Errorf("%w: there is no row for cluster %d in table revision", engine.ErrCorrupt, cluster)
 	}
@@ -256,26 +250,19 @@ type stored struct {
 // selectRow reads the current row of a key, nil when there is none.
 func selectRow(c *conn, cluster, resource int64, key string) (out *stored, err error) {
 	_, err = c.one(func(row []driver.Value) {
-		out = &stored{id: row[0].(int64), terms: blob(row[1]), Row: rowOf(key, row[2:])}
+		out = &stored{}
+		scan(row, append([]any{&out.id, &out.terms}, fields(&out.Row)...)...)
 	}, selectObject, cluster, resource, key)
 	return out, err
 }
 
-// rowOf reads the columns revision, created, expires_at, size, codec, data.
-func rowOf(key string, row []driver.Value) engine.Row {
-	return engine.Row{
-		Key:       key,
-		Revision:  engine.Revision(row[0].(int64)),
-		Created:   engine.Revision(row[1].(int64)),
-		ExpiresAt: row[2].(int64),
-		Value:     valueOf(row[3:]),
-	}
+// fields returns where scan is to put the columns key, revision, created, expires_at, size, codec, data.
+func fields(r *engine.Row) []any {
+	return []any{&r.Key, &r.Revision, &r.Created, &r.ExpiresAt, &r.Size, &r.Codec, &r.Data}
 }
 
-// valueOf reads the columns size, codec, data.
-func valueOf(row []driver.Value) engine.Value {
-	return engine.Value{Size: int32(row[0].(int64)), Codec: uint8(row[1].(int64)), Data: blob(row[2])}
-}
+// values returns where scan is to put the columns size, codec, data.
+func values(v *engine.Value) []any { return []any{&v.Size, &v.Codec, &v.Data} }
 
 // apply does one op when its conditions hold.
 func (c *change) apply(op *engine.Op) (engine.Outcome, error) {
