@@ -6,9 +6,12 @@ package docs
 
 import (
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -16,6 +19,8 @@ import (
 var (
 	guaranteeRow = regexp.MustCompile(`(?m)^\| ([A-Z]\d+) \|.*\| ([^|]*) \|$`)
 	cited        = regexp.MustCompile("`(\\w+)`")
+	// citation is a comment of a test on what it proves, such as "Guarantees S1 to S4" or "guarantee S3, S8".
+	citation     = regexp.MustCompile(`(?i)\bguarantees? ([A-Z]\d+(?:(?:, | and | to )[A-Z]\d+)*)`)
 	testFunction = regexp.MustCompile(`(?m)^func (?:\(\w+ \*?\w+\) )?(\w+)\(|\.(RunTest\w+)\(`)
 )
 
@@ -33,8 +38,14 @@ func TestGuarantees(t *testing.T) {
 		}
 		text.Write(content)
 	}
-	for _, problem := range problems(text.String(), testNames(t)) {
+	found := readTests(t)
+	for _, problem := range problems(text.String(), found.names) {
 		t.Error(problem)
+	}
+	for _, row := range guaranteeRow.FindAllStringSubmatch(text.String(), -1) {
+		if number := row[1]; strings.Contains("SM", number[:1]) && !found.citations[number] {
+			t.Errorf("no test says that it is about guarantee %s: storage and migration are read by these numbers", number)
+		}
 	}
 }
 
@@ -79,10 +90,57 @@ func problems(text string, known map[string]bool) []string {
 	return out
 }
 
-// testNames returns the functions of tests in all modules, and the folders that have some.
-func testNames(t *testing.T) map[string]bool {
+// TestCitations promises that numbers in comments are found.
+func TestCitations(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"// Guarantee S6: one fails alone.":        "S6",
+		"// Guarantees S1, S5, S6.":                "S1 S5 S6",
+		"// Guarantees S3 and S8.":                 "S3 S8",
+		"// guarantees S1 to S4 with S9 replicas":  "S1 S2 S3 S4",
+		"// guarantees that S1 is no bucket of S3": "",
+	} {
+		found := map[string]bool{}
+		addCitations(found, text)
+		if got := strings.Join(slices.Sorted(maps.Keys(found)), " "); got != want {
+			t.Errorf("%q cites %q, want %q", text, got, want)
+		}
+	}
+}
+
+// addCitations adds the numbers of guarantees that comments cite.
+func addCitations(citations map[string]bool, text string) {
+	for _, match := range citation.FindAllStringSubmatch(text, -1) {
+		last, span := 0, false
+		for _, word := range strings.Fields(strings.ReplaceAll(match[1], ",", "")) {
+			number, err := strconv.Atoi(word[1:])
+			if err != nil { // "and" or "to".
+				span = word == "to"
+				continue
+			}
+			first := number
+			if span {
+				first = last + 1
+			}
+			for ; first <= number; first++ {
+				citations[word[:1]+strconv.Itoa(first)] = true
+			}
+			last, span = number, false
+		}
+	}
+}
+
+// tests is what the tests of all modules say.
+type tests struct {
+	// names of their functions, and of the folders that have some.
+	names map[string]bool
+	// citations are the numbers of guarantees that they say they are about.
+	citations map[string]bool
+}
+
+func readTests(t *testing.T) tests {
 	t.Helper()
-	out := map[string]bool{}
+	out := tests{map[string]bool{}, map[string]bool{}}
 	err := filepath.WalkDir("..", func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -99,9 +157,10 @@ func testNames(t *testing.T) map[string]bool {
 		if err != nil {
 			return err
 		}
-		out[folder] = true
+		out.names[folder] = true
+		addCitations(out.citations, string(content))
 		for _, name := range testFunction.FindAllStringSubmatch(string(content), -1) {
-			out[name[1]+name[2]] = true
+			out.names[name[1]+name[2]] = true
 		}
 		return nil
 	})

@@ -55,6 +55,7 @@ func fixtures() map[string]fixture {
 const fixtureObjects = "testdata/format1-objects.json"
 
 // TestFixtures opens a database of each engine that the first version wrote, and lists, watches, selects and writes.
+// Guarantee S13.
 func TestFixtures(t *testing.T) {
 	t.Parallel()
 	for name, f := range fixtures() {

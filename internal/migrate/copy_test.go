@@ -17,7 +17,7 @@ import (
 	"github.com/docket-project/docket/internal/imports"
 )
 
-// TestDatabase copies between the engines, both ways, interrupted at random moments.
+// TestDatabase copies between the engines, both ways, interrupted at random moments. Guarantee M1.
 func TestDatabase(t *testing.T) {
 	t.Parallel()
 	for from, to := range map[string]string{"sqlite": "postgres", "postgres": "sqlite"} {

@@ -28,7 +28,7 @@ import (
 )
 
 // TestUpgrade rolls two replicas on one PostgreSQL forward, back and forward again, under load. Lists with selectors
-// are whole at any time, on servers of both versions, and watches miss nothing.
+// are whole at any time, on servers of both versions, and watches miss nothing. Guarantee S13.
 func TestUpgrade(t *testing.T) {
 	older, current := buildOlder(t), ""
 	url := testenv.Postgres(t).Database(t)

@@ -11,7 +11,7 @@ import (
 	"github.com/docket-project/docket/internal/testenv"
 )
 
-// TestFormatWaitsForOldReplicas: a format is allowed when no living replica is left that can't read it.
+// TestFormatWaitsForOldReplicas: a format is allowed when no living replica is left that can't read it. Guarantee S13.
 func TestFormatWaitsForOldReplicas(t *testing.T) {
 	t.Parallel()
 	databaseURL := testenv.Postgres(t).Database(t)
@@ -43,7 +43,7 @@ func TestFormatWaitsForOldReplicas(t *testing.T) {
 	beat(engine.Fleet{Replicas: 1, Leads: true, Demands: engine.Demands{Reader: engine.WritesFormat}})
 }
 
-// TestFormats: a database of a newer version is used as far as it allows, also by those that have it open.
+// TestFormats: a database of a newer version is used as far as it allows, also by those that have it open. Guarantee S13.
 func TestFormats(t *testing.T) {
 	t.Parallel()
 	databaseURL := testenv.Postgres(t).Database(t)

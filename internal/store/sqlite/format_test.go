@@ -11,7 +11,7 @@ import (
 	"github.com/docket-project/docket/internal/store/sqlite"
 )
 
-// TestFormats: a database of a newer version is used as far as it allows, and what it doesn't allow is said.
+// TestFormats: a database of a newer version is used as far as it allows, and what it doesn't allow is said. Guarantee S13.
 func TestFormats(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "docket.db")
