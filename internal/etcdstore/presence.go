@@ -25,7 +25,7 @@ const (
 )
 
 // errAway is the cause with which operations end when etcd goes away.
-var errAway = errors.New("etcd is away")
+var errAway = errors.New("etcd is unavailable")
 
 // presence tells operations whether etcd is there. Why: the library's client waits
 // for etcd as long as the request may take, so clients would hang for a minute where

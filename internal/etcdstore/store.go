@@ -154,9 +154,9 @@ func (s *Store) Run(ctx context.Context) error {
 			continue
 		}
 		if err != nil {
-			klog.ErrorS(err, "The database is away; trying again every second")
+			klog.ErrorS(err, "The database is unavailable; retrying every second")
 		} else {
-			klog.InfoS("The database is back")
+			klog.InfoS("The database is available again")
 		}
 	}
 }

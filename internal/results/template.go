@@ -83,7 +83,7 @@ func replaceWords(text, word string, placeholder byte) string {
 	return out.String()
 }
 
-// isWhole says whether n bytes of a text, from a place on, are no part of a longer word.
+// isWhole reports whether n bytes of a text, from a place on, are no part of a longer word.
 func isWhole(text string, at, n int) bool {
 	return (at == 0 || !inWord(text[at-1])) && (at+n == len(text) || !inWord(text[at+n]))
 }

@@ -15,9 +15,9 @@ var ErrCannotAdvance = errors.New("the revisions of this database can't be moved
 
 // Advance moves the revision to at least floor and drops all history before it, so
 // that any watch that starts below answers 410 Expired, and those that run end with
-// it. A client that comes with the resource version of another store, which is lower
-// than floor, so learns that it has to list again, instead of waiting for a number
-// that never comes. It returns the state after that.
+// it. A client with a resource version of another store, which is lower than floor,
+// thus learns that it has to list again, instead of waiting for a number that never
+// comes. It returns the state after that.
 func (s *Store) Advance(ctx context.Context, floor engine.Revision) (engine.State, error) {
 	advancer, ok := s.engine.(engine.Advancer)
 	if !ok {

@@ -10,5 +10,5 @@ package store
 // derives must also serve readers of the one before. See docs/operate/storage.md.
 const derivation = 1
 
-// derivesFields says whether fields are indexed.
+// derivesFields reports whether fields are indexed.
 const derivesFields = true

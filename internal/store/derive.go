@@ -16,13 +16,13 @@ import (
 )
 
 const (
-	// deriveInterval lies between looks at whether there is anything to derive again.
+	// deriveInterval is how often to check whether anything has to be derived again.
 	deriveInterval = 10 * time.Second
 	// derivePage is how many objects are looked at, and derived, at once.
 	derivePage = 100
 	// deriveBytes is how many bytes of objects are derived at once, beyond the first: large reports one by one.
 	deriveBytes = 2 << 20
-	// progressInterval lies between lines in the log.
+	// progressInterval is the time between two lines in the log.
 	progressInterval = 30 * time.Second
 )
 
@@ -113,7 +113,7 @@ func (r *Resource) deriveAnew(ctx context.Context, leads bool) error {
 		return nil
 	}
 	w := walk{resource: r, noted: r.store.options.Clock.Now()}
-	klog.InfoS("Index terms and result rows are derived anew; until then lists with selectors read all objects",
+	klog.InfoS("Rebuilding index terms and result rows; until this is done, lists with selectors read all objects",
 		"resource", r.label, "from", state.Complete, "to", version)
 	mark, err := e.BeginDerivation(ctx, r.resource, version)
 	if err != nil {
@@ -123,15 +123,15 @@ func (r *Resource) deriveAnew(ctx context.Context, leads bool) error {
 		return err
 	}
 	if err := w.damaged.err(); err != nil {
-		klog.ErrorS(err, "Objects can't be read, and nothing is derived from them", "resource", r.label)
+		klog.ErrorS(err, "Some objects can't be read: they get no index terms and no result rows", "resource", r.label)
 	}
 	finished, err := e.FinishDerivation(ctx, r.resource, version, mark)
 	switch {
 	case err != nil:
 		return err
 	case !finished:
-		klog.InfoS("Index terms and result rows are not complete: a replica of an older version has written meanwhile; "+
-			"what it wrote is derived anew", "resource", r.label, "objects", w.done)
+		klog.InfoS("Index terms and result rows are incomplete: a replica of an older version wrote in the meantime; "+
+			"they are rebuilt for what it wrote", "resource", r.label, "objects", w.done)
 		return nil
 	}
 	observeDerivation(r.label, true)
@@ -170,7 +170,7 @@ func (w *walk) run(ctx context.Context) error {
 		}
 		if s.options.Clock.Since(w.noted) > progressInterval {
 			w.noted = s.options.Clock.Now()
-			klog.InfoS("Index terms and result rows are being derived anew", "resource", w.resource.label, "objects", w.done, "upTo", after)
+			klog.InfoS("Still rebuilding index terms and result rows", "resource", w.resource.label, "objects", w.done, "upTo", after)
 		}
 		if !s.pause(ctx, s.options.Clock.Since(start)) {
 			return ctx.Err()

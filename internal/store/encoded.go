@@ -53,7 +53,7 @@ type VersionAdder interface {
 	AddVersion(stored []byte, version uint64) ([]byte, bool)
 }
 
-// ServesEncoded says whether Get and GetList take an EncodedObject and an EncodedList.
+// ServesEncoded reports whether Get and GetList take an EncodedObject and an EncodedList.
 func (r *Resource) ServesEncoded() bool {
 	_, ok := r.config.Codec.(VersionAdder)
 	return ok
@@ -255,7 +255,7 @@ func nextPage(n int, size int64) int {
 	return int(min(max(streamedBytes*int64(n)/size, 1), streamedPage))
 }
 
-// matches says whether an object is selected. One whose labels and fields can't be told matches nothing. Fields are
+// matches reports whether an object is selected. One whose labels and fields can't be told matches nothing. Fields are
 // looked at only if it takes them: for some, the whole object has to be read.
 func matches(predicate storage.SelectionPredicate, object runtime.Object) bool {
 	if (predicate.Field == nil || predicate.Field.Empty()) && predicate.ShardSelector == nil {

@@ -90,10 +90,10 @@ func (s *Store) pause(ctx context.Context, d time.Duration) bool {
 // success after it; readiness and a metric show the time between.
 func logFollowing(err error) {
 	if err != nil {
-		klog.ErrorS(err, "Can't read events of the database; trying again every second")
+		klog.ErrorS(err, "Can't read events from the database; retrying every second")
 		return
 	}
-	klog.InfoS("Reading events of the database again")
+	klog.InfoS("Reading events from the database again")
 }
 
 // eventPage is how many events are read from the event table at once.
@@ -144,7 +144,7 @@ func (s *Store) change(known, state engine.State) {
 		s.reset(state, "the database was restored or failed over")
 		return
 	}
-	klog.InfoS("The database was failed over, and has all that was read of it here: watches go on", "revision", state.Revision, "has", state.Gap.After)
+	klog.InfoS("The database failed over without losing anything that this process has read: watches continue", "revision", state.Revision, "has", state.Gap.After)
 	s.move(state)
 }
 
@@ -152,7 +152,7 @@ func (s *Store) change(known, state engine.State) {
 // had not come that far end with 410 Expired, unless a gap in history lets them go on.
 func (s *Store) reset(state engine.State, why string) {
 	feedResets.Inc()
-	klog.InfoS("Watches start anew", "reason", why, "revision", state.Revision, "compacted", state.Compacted)
+	klog.InfoS("Watches restart", "reason", why, "revision", state.Revision, "compacted", state.Compacted)
 	s.move(state)
 }
 
@@ -179,7 +179,7 @@ func (s *Store) fill(ctx context.Context) {
 		events, state, err := s.engine.Events(engine.Urgent(ctx), after, int(oldest-1-after))
 		switch {
 		case err != nil && !errors.Is(err, engine.ErrCompacted):
-			klog.ErrorS(err, "Can't read the newest events at the start; watches that go on from before it will read them")
+			klog.ErrorS(err, "Can't read the newest events at startup; watches that continue from earlier ones will read them")
 			return
 		case err != nil, len(events) == 0:
 			return

@@ -44,6 +44,6 @@ func (s *Store) leapOver(ctx context.Context, revision, present engine.Revision)
 			"resourceVersion", revision, "present", present)
 		return
 	}
-	klog.InfoS("A client has a resource version that this database never gave out. Either it was restored, and forgot what came after its backup, or the client watched the CRD that Docket replaced. The versions leap ahead, and all clients list again",
+	klog.InfoS("A client has a resource version that this database never gave out. Either the database was restored from a backup that is older than this version, or the client watched the CRD that Docket replaced. The versions move ahead, and all clients list again",
 		"resourceVersion", revision, "before", present, "now", state.Revision)
 }

@@ -107,7 +107,7 @@ func (h *history) find(ctx context.Context, after engine.Revision) (*page, error
 func (h *history) page(ctx context.Context, start, newer engine.Revision) (*page, error) {
 	p, mine := h.join(start, newer)
 	if mine {
-		// Others wait for it, whatever becomes of this watch.
+		// Others wait for it, even if this watch ends.
 		h.load(context.WithoutCancel(ctx), p)
 	}
 	select {

@@ -163,7 +163,7 @@ func TestHistoryIsBounded(t *testing.T) {
 	}
 }
 
-// Those who are far behind go first, but no one waits for ever.
+// Those who are far behind go first, but no one waits forever.
 func TestGate(t *testing.T) {
 	t.Parallel()
 	g := gate{free: 1}

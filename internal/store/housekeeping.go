@@ -70,8 +70,8 @@ func (s *Store) repeat(ctx context.Context, what string, every time.Duration, wo
 	}
 }
 
-// dropHistory compacts what is older or larger than history is to be, but for what lists and watches of this process
-// or another one are reading: for them there may be twice as much.
+// dropHistory compacts what exceeds the bounds of history, except for what lists and watches of any process are still
+// reading: for them, history may grow to twice its bounds.
 func (s *Store) dropHistory(ctx context.Context) error {
 	horizon, err := s.engine.Horizon(ctx, s.options.History, int64(s.options.HistoryBytes))
 	if err != nil || horizon == 0 {

@@ -107,11 +107,11 @@ func appendLabelCondition(conditions []engine.Condition, r labels.Requirement) [
 	return conditions
 }
 
-// labelName and fieldName keep labels and fields apart that are called alike.
+// labelName and fieldName keep labels and fields of the same name apart.
 func labelName(name string) int64 { return hash("label\x00" + name) }
 func fieldName(name string) int64 { return hash("field\x00" + name) }
 
-// hash is stored: it must stay the same for ever.
+// hash is stored: it must stay the same forever.
 func hash(s string) int64 { return int64(xxhash.Sum64String(s)) }
 
 func compare(a, b int64) int {

@@ -31,7 +31,7 @@ type ResourceConfig struct {
 	// Codec encodes objects as they are stored.
 	Codec runtime.Codec
 	// OneVersion says that Codec converts and defaults nothing when it decodes, so that
-	// what was written needn't be decoded to know what was stored.
+	// what was written need not be decoded to know what was stored.
 	OneVersion bool
 	// ManyVersions says that there may be further Resources of the same objects whose
 	// codecs decode them as other versions, and that such come and go. Decoded objects
@@ -112,7 +112,7 @@ func (r *Resource) Get(ctx context.Context, key string, opts storage.GetOptions,
 	return nil
 }
 
-// fill makes out the object of a row.
+// fill sets out to the object of a row.
 func (r *Resource) fill(ctx context.Context, out runtime.Object, row engine.Row) error {
 	if encoded, ok := out.(EncodedObject); ok {
 		data, err := r.encoded(ctx, row, make([]byte, 0, roomOf(row)))
@@ -300,7 +300,7 @@ func (r *Resource) expiry(ttl uint64) int64 {
 	return r.store.options.Clock.Now().Add(time.Duration(ttl) * time.Second).Unix()
 }
 
-// copyInto makes out a deep copy of object.
+// copyInto sets out to a deep copy of object.
 func copyInto(out, object runtime.Object) error {
 	target, err := conversion.EnforcePtr(out)
 	if err != nil {

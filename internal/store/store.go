@@ -60,7 +60,7 @@ type Options struct {
 	Derivation engine.Derivation
 	// GarbageCollector says that a garbage collector watches the objects and
 	// finishes foreground and orphaning deletions. Without one such deletions
-	// would wait for ever, so the finalizers they need aren't set.
+	// would wait forever, so the finalizers they need aren't set.
 	GarbageCollector bool
 	// Clock for everything that waits; the real one when nil.
 	Clock clock.WithTicker
@@ -115,9 +115,9 @@ type Store struct {
 	// nanoseconds.
 	followed atomic.Int64
 	running  atomic.Bool
-	// outdated says that the database has what this program can't read.
+	// outdated says that the database has a format that this program can't read.
 	outdated atomic.Bool
-	// leapt reports whether the revisions were moved above one that a client brought.
+	// leapt reports whether the revisions were moved above one that a client presented.
 	leapt atomic.Bool
 }
 

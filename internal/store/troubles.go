@@ -12,8 +12,8 @@ import (
 	"github.com/docket-project/docket/internal/store/engine"
 )
 
-// troubles tells in the log which work of housekeeping fails, and when it does so no more: each once, and a
-// database that is away once for all of them. A metric counts every failure.
+// troubles logs which housekeeping tasks fail, and when they recover: each once, and an unavailable database once for
+// all of them. A metric counts every failure.
 type troubles struct {
 	mu sync.Mutex
 	// failing has each work that failed the last time, and whether that was because the database is away.

@@ -25,9 +25,9 @@ const (
 	readAtOnce = 32
 )
 
-// Watch implements storage.Interface. What goes wrong after the options were
-// found good is told by an event in the stream, as clients that lose an open
-// watch expect it: some never recover from a watch that is refused.
+// Watch implements storage.Interface. Errors after the options were accepted
+// are sent as events in the stream, as clients that lose an open watch expect: some
+// never recover from a watch that is refused.
 func (r *Resource) Watch(ctx context.Context, key string, opts storage.ListOptions) (watch.Interface, error) {
 	key, err := r.prepareKey(key, opts.Recursive)
 	if err != nil {
@@ -68,7 +68,7 @@ func (w *watcher) prepare() error {
 	return nil
 }
 
-// hasInitial says whether the watch begins with the objects that there are.
+// hasInitial reports whether the watch begins with the objects that there are.
 func (w *watcher) hasInitial() bool {
 	if w.options.SendInitialEvents != nil {
 		return *w.options.SendInitialEvents

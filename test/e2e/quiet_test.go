@@ -33,7 +33,7 @@ func TestLogOfAnOutage(t *testing.T) {
 		<-time.After(time.Second)
 	}
 	database.Start(t)
-	const back = "Reading events of the database again"
+	const back = "Reading events from the database again"
 	waitUntil(t, "the log says that the database is back", func() bool { return strings.Contains(up.Log(), back) })
 	after := strings.TrimSpace(strings.Join(strings.Split(up.Log(), "\n")[before:], "\n"))
 	if n := strings.Count(after, "\n") + 1; n > mostLines || strings.Contains(after, "Unhandled") || strings.Count(after, back) != 1 {

@@ -13,7 +13,7 @@ import (
 // no older one.
 type Derivation int16
 
-// Serves says whether lists of a version can rely on the index terms of a resource: none are missing.
+// Serves reports whether lists of a version can rely on the index terms of a resource: none are missing.
 func (s DerivationState) Serves(version Derivation) bool {
 	return s.Complete >= version && s.Highest <= version+1
 }

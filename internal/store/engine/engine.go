@@ -18,7 +18,7 @@ type Engine interface {
 
 	// Prepare does what of an op takes long and can be done before its turn, and leaves in op.Prepared what
 	// Commit is to know of it. Readers see nothing of that before the commit. release must be called once
-	// Commit has returned, or is not waited for any more: what was prepared and not used goes away some time.
+	// Commit has returned, or is not waited for any more: what was prepared and not used is removed eventually.
 	Prepare(ctx context.Context, op *Op) (release func(), err error)
 
 	// Commit applies ops in one durable transaction and returns an outcome for

@@ -5,8 +5,8 @@ package engine
 
 import "slices"
 
-// Equal says whether two projections give the same rows, so that the rows of an
-// update needn't be written. Two nils are equal.
+// Equal reports whether two projections give the same rows, so that the rows of an
+// update need not be written. Two nils are equal.
 func (p *Projection) Equal(other *Projection) bool {
 	if p == nil || other == nil {
 		return p == other

@@ -5,6 +5,6 @@ package engine
 
 // Poller is an engine that can't always be told of commits of other processes.
 type Poller interface {
-	// Polls says whether it has to ask for them, which is later and costs more.
+	// Polls reports whether it has to ask for them, which is later and costs more.
 	Polls() bool
 }

@@ -133,7 +133,7 @@ type Op struct {
 	ExpiresAt int64
 
 	// KeepDerived says that Index and Projection are the same as before and
-	// needn't be written. Update only. They count as derived by Derivation from then on,
+	// need not be written. Update only. They count as derived by Derivation from then on,
 	// unless an older version derived them.
 	KeepDerived bool
 	// Index holds the terms under which List finds the object.

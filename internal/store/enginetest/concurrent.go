@@ -339,7 +339,7 @@ func testCloseUnderLoad(t *testing.T, target Target) {
 	s := target.session(t)
 	started := make(chan struct{})
 	var once sync.Once
-	// Calls may fail in any way, but not panic and not wait for ever.
+	// Calls may fail in any way, but not panic and not wait forever.
 	user := func(call func(ctx context.Context, i int) error) func(context.Context) error {
 		return func(ctx context.Context) error {
 			for i := 0; call(ctx, i) == nil; i++ {

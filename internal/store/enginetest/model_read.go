@@ -99,7 +99,7 @@ func (m *Model) snapshot(q engine.Query) (all []string, selected []engine.Row) {
 	return all, selected
 }
 
-// Matches says whether an object with these terms meets all conditions.
+// Matches reports whether an object with these terms meets all conditions.
 func Matches(terms []engine.Term, conditions []engine.Condition) bool {
 	for _, condition := range conditions {
 		if !slices.ContainsFunc(terms, func(term engine.Term) bool {
@@ -185,7 +185,7 @@ func (m *Model) Usage(ctx context.Context) (engine.Usage, error) {
 	return usage, nil
 }
 
-// checkRevision says whether a snapshot at a revision can be read.
+// checkRevision reports whether a snapshot at a revision can be read.
 func (m *Model) checkRevision(at engine.Revision) error {
 	switch {
 	case at != 0 && at < m.state.Compacted:

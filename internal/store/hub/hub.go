@@ -142,8 +142,8 @@ func (h *Hub[T]) Prepend(events []*Entry[T], incarnation engine.Incarnation) boo
 	return true
 }
 
-// Adopt makes decoded forms of entries count for the hub's limit, of such as are in
-// its ring and others. No one else may know them yet.
+// Adopt charges the decoded forms of entries to the hub's limit, whether the entries are
+// in its ring or not. Nobody else may know them yet.
 func (h *Hub[T]) Adopt(entries []*Entry[T]) {
 	for _, e := range entries {
 		e.forms = &h.forms

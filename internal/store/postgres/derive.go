@@ -28,15 +28,14 @@ import (
 //     sums, and which version derived rows in a commit of which revision, null for none,
 //   - counter(valid, tallied): whether facts may be written, and whether counters are kept (tally.go).
 //
-// Rows that go are looked up one by one, which OFFSET 0 and LIMIT keep so, and deleted by their place: in a join
+// Rows to delete are looked up one by one, which OFFSET 0 and LIMIT keep so, and deleted by their place: in a join
 // with the table a plan that was made while it was empty may read all rows of the cluster for each object. Indexes of
 // terms and results by other columns have the cluster, too: cluster + 0 keeps the plan from these.
 //
 // A term that no other object has gets an empty key, which takes 90 bytes less: so those of a value are as many as
 // objects are written by one statement, at most. LIMIT 1 keeps that a look-up in the index term_value.
 //
-// released are the verdicts and subjects that rows were about which are no more, and that no row
-// of the same statement is about.
+// released are the verdicts and subjects of deleted rows that no row of the same statement refers to.
 var deriveCTEs = `dropped_terms AS (
 	DELETE FROM docket.term t USING stale s CROSS JOIN LATERAL (
 		SELECT ctid AS place FROM docket.term WHERE cluster + 0 = @cluster AND created = s.object OFFSET 0
@@ -207,7 +206,7 @@ func (d *derivedArgs) add(op int, index []engine.Term, p *engine.Projection) (in
 	return int32Count(len(p.Results))
 }
 
-// isNew says whether a fact has to be written, and remembers it.
+// isNew reports whether a fact has to be written, and remembers it.
 func (d *derivedArgs) isNew(id int64) bool {
 	if _, ok := d.batch[id]; ok {
 		return false
@@ -274,7 +273,7 @@ func (d *derivedArgs) set(args *arguments) {
 	d.newSubjects.set(subjectTable, args)
 }
 
-// isText says whether PostgreSQL can store a string as it is.
+// isText reports whether PostgreSQL can store a string as it is.
 func isText(s string) bool {
 	return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0
 }

@@ -112,7 +112,7 @@ func classOf(err error) error {
 	return nil
 }
 
-// isBroken says whether the connection is gone or was never there, so that
+// isBroken reports whether the connection is gone or was never there, so that
 // another attempt goes over another one.
 func isBroken(err error) bool {
 	var connect *pgconn.ConnectError
@@ -128,10 +128,10 @@ func isBroken(err error) bool {
 	return errors.As(err, &server) && (server.Code[:2] == "57" && server.Code != stateCanceled || isPoolers(server))
 }
 
-// isPoolers says whether an error is a pooler's, about its connection to the server, and not the server's.
+// isPoolers reports whether an error is a pooler's, about its connection to the server, and not the server's.
 func isPoolers(err *pgconn.PgError) bool { return err.Code[:2] == "08" }
 
-// isPermanent says whether waiting can't make a first connection succeed: the
+// isPermanent reports whether waiting can't make a first connection succeed: the
 // server answered and refused, for a reason that only somebody can change.
 func isPermanent(err error) bool {
 	if errors.Is(err, engine.ErrReadOnly) || errors.Is(err, engine.ErrSchema) {
@@ -144,7 +144,7 @@ func isPermanent(err error) bool {
 	return class == nil || !errors.Is(class, engine.ErrUnavailable) || isRefusal(err)
 }
 
-// isRefusal says whether the server refused the user or knows no such database.
+// isRefusal reports whether the server refused the user or knows no such database.
 func isRefusal(err error) bool {
 	var server *pgconn.PgError
 	return errors.As(err, &server) && (server.Code[:2] == "28" || server.Code[:2] == "3D")

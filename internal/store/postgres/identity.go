@@ -17,7 +17,7 @@ import (
 // server_version_num has it.
 const minimumVersion = 150000
 
-// prepareReader makes a new connection fit for reads.
+// prepareReader prepares a new connection for reads.
 func (e *Engine) prepareReader(ctx context.Context, conn *pgx.Conn) error {
 	if err := e.check(ctx, conn); err != nil || e.pooled {
 		return err
@@ -26,7 +26,7 @@ func (e *Engine) prepareReader(ctx context.Context, conn *pgx.Conn) error {
 	return err
 }
 
-// prepareWriter makes a new connection fit for writes.
+// prepareWriter prepares a new connection for writes.
 func (e *Engine) prepareWriter(ctx context.Context, conn *pgx.Conn) error {
 	if err := e.check(ctx, conn); err != nil || e.pooled {
 		return err
@@ -46,7 +46,7 @@ func (e *Engine) prepareWriter(ctx context.Context, conn *pgx.Conn) error {
 
 func (e *Engine) writerSettings() settings { return writerSettings(e.options.SynchronousCommit) }
 
-// check refuses servers that won't do, and verifies that the database is the one that it was.
+// check refuses servers that can't be used, and verifies that the database is still the same one.
 func (e *Engine) check(ctx context.Context, conn *pgx.Conn) error {
 	if !e.pooled {
 		if err := checkServer(ctx, conn); err != nil {
@@ -206,7 +206,7 @@ func (e *Engine) verify(ctx context.Context, conn session) error {
 		system_identifier = @system AND timeline = @timeline AND relation = @relation
 		FROM `+namedCounter+` r`, args).Scan(&revision, &incarnation, &other, &known)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return fmt.Errorf("%w: cluster %s is gone from the database; start again to make it anew",
+		return fmt.Errorf("%w: cluster %s is gone from the database; restart to create it again",
 			engine.ErrUnavailable, e.options.Cluster)
 	}
 	if err != nil {
@@ -247,13 +247,13 @@ func (e *Engine) repair(ctx context.Context, conn session, args pgx.NamedArgs) e
 	return nil
 }
 
-// sameIncarnation says whether the caches were filled under an incarnation. When
+// sameIncarnation reports whether the caches were filled under an incarnation. When
 // it is a newer one it empties them: what they hold may have been lost with the
 // history.
 func (e *Engine) sameIncarnation(incarnation engine.Incarnation) bool {
 	known := e.incarnation.Load()
 	for int64(incarnation) > known {
-		// Before too: who sees the new number must not find what is old.
+		// Before as well: whoever sees the new number must not find old entries.
 		e.resources.clear()
 		e.facts.clear()
 		if e.incarnation.CompareAndSwap(known, int64(incarnation)) {
@@ -266,7 +266,7 @@ func (e *Engine) sameIncarnation(incarnation engine.Incarnation) bool {
 	return int64(incarnation) == known
 }
 
-// wentBack says whether a state lies before what this process knew already.
+// wentBack reports whether a state lies before what this process knew already.
 func (e *Engine) wentBack(revision, seen int64, incarnation engine.Incarnation) bool {
 	return revision < seen || int64(incarnation) < e.incarnation.Load()
 }

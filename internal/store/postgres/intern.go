@@ -14,7 +14,7 @@ import (
 	"github.com/docket-project/docket/internal/store/engine"
 )
 
-// unknownResource is the id of none.
+// unknownResource is the id of no resource.
 const unknownResource int16 = -1
 
 // resourceCache holds the ids of resources. They are made when the first object of
@@ -148,7 +148,7 @@ const allFacts int64 = -1
 
 // factCache knows verdicts and subjects that are in the database, so that they
 // need not be sent again. Each removal of facts by any process raises
-// revision.tidied and voids what caches know of before. Safe for concurrent use.
+// revision.tidied and invalidates what caches knew before. Safe for concurrent use.
 type factCache struct {
 	mu sync.Mutex
 	// tidied is the number of removals up to which the cache knows; when there is
@@ -159,7 +159,7 @@ type factCache struct {
 	recent, old map[int64]struct{}
 }
 
-// generation returns what has is to be asked with, allFacts for an empty cache.
+// generation returns the number of removals to pass to has, allFacts for an empty cache.
 func (c *factCache) generation() int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -175,7 +175,7 @@ func (c *factCache) clear() {
 	c.recent, c.old = nil, nil
 }
 
-// has says whether a fact is in the database as of tidied removals.
+// has reports whether a fact is in the database as of tidied removals.
 func (c *factCache) has(tidied, id int64) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

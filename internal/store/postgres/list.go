@@ -114,7 +114,7 @@ func emptyPage(state engine.State, count bool) engine.Page {
 	return engine.Page{State: state, Remaining: -1}
 }
 
-// isWhole says whether a query begins with the first of all objects that there are now.
+// isWhole reports whether a query begins with the first of all objects that there are now.
 func isWhole(q engine.Query) bool {
 	return q.Prefix == "" && q.After == "" && q.At == 0 && len(q.Conditions) == 0
 }
@@ -127,7 +127,7 @@ func keyBounds(q engine.Query) (lower string, upper *string, empty bool, err err
 	}
 	after, inclusive := q.After, q.Inclusive
 	if !utf8.ValidString(after) {
-		return "", nil, false, errors.New("the key to go on after is not UTF-8")
+		return "", nil, false, errors.New("the key to continue after is not UTF-8")
 	}
 	// Stored keys have no NUL: what is above "a\x00b" is what is above "a".
 	if before, _, found := strings.Cut(after, "\x00"); found {
@@ -178,7 +178,7 @@ func ranks(conditions []engine.Condition) []int64 {
 	return []int64{1_000, max(1_000, 20_000/int64(values))}
 }
 
-// addConditions adds the parameters of conditions, the driving one first, and says whether that takes any value.
+// addConditions adds the parameters of conditions, the driving one first, and reports whether that takes any value.
 func addConditions(
 	ctx context.Context, conn session, conditions []engine.Condition, args pgx.NamedArgs,
 ) (anyValue bool, err error) {
@@ -250,7 +250,7 @@ func reachesOf(
 	return reaches, results.Close()
 }
 
-// readPage runs a statement that listShape made, and says whether the index terms serve its conditions.
+// readPage runs a statement that listShape made, and reports whether the index terms serve its conditions.
 func readPage(ctx context.Context, conn session, sql string, args pgx.NamedArgs, page *engine.Page) (served bool, err error) {
 	rows, err := conn.Query(ctx, sql, args)
 	if err != nil {

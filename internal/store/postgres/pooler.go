@@ -24,7 +24,7 @@ func (e *Engine) Polls() bool { return e.pooled }
 // else to do; others may take and give back sessions in between.
 const poolerRounds = 8
 
-// sessionSQL names the session of the server that runs it. Numbers of processes come again.
+// sessionSQL identifies the server's session that runs it. Process IDs are reused.
 const sessionSQL = `SELECT pid || ' ' || backend_start FROM pg_stat_get_activity(pg_backend_pid())`
 
 // compareSessions opens a second connection, finds out whether a pooler shares sessions, and checks that their locks hold.
@@ -43,7 +43,7 @@ func (e *Engine) compareSessions(ctx context.Context, config *pgx.ConnConfig, co
 	return withSecondSession(ctx, func(ctx context.Context) error { return checkLocks(ctx, conn, other) })
 }
 
-// sharesSessions says whether a pooler hands the transactions of one connection to several sessions of the server: then
+// sharesSessions reports whether a pooler hands the transactions of one connection to several sessions of the server: then
 // a connection finds itself in another session than before, or two that are open find themselves in the same one.
 func sharesSessions(ctx context.Context, conn, other *pgx.Conn) (shares bool, err error) {
 	var first [2]string
@@ -65,8 +65,8 @@ func sharesSessions(ctx context.Context, conn, other *pgx.Conn) (shares bool, er
 	return false, nil
 }
 
-// withSecondSession does what needs two sessions at a time, and explains that there was none in time: a pooler has no more
-// of them.
+// withSecondSession does what needs two sessions at a time. If the second one is not available in time, the error says
+// that the pooler has too few.
 func withSecondSession(ctx context.Context, work func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
@@ -102,7 +102,7 @@ func beginSQL(id *identity) string {
 FROM unnest($1::text[], $2::text[]) AS s(name, value)`
 }
 
-// isMoved says whether an error is that of beginSQL. Nothing was done then.
+// isMoved reports whether an error is that of beginSQL. Nothing was done then.
 func isMoved(err error) bool {
 	var server *pgconn.PgError
 	return errors.As(err, &server) && strings.Contains(server.Message, movedMark)

@@ -140,7 +140,7 @@ func TestPooledReplicas(t *testing.T) {
 }
 
 // TestPooledHousekeeping: no lock stays behind in a session of the pooler, where it would keep all others from the
-// work for ever, and no setting that breaks those of somebody else.
+// work forever, and no setting that breaks those of somebody else.
 func TestPooledHousekeeping(t *testing.T) {
 	t.Parallel()
 	direct := testenv.Postgres(t).Database(t)

@@ -28,7 +28,7 @@ const (
 
 // TestListThenLowerRevisionCommits: guarantee S1. Where revisions come from a
 // sequence, a writer that is slow to commit has a lower revision than one that
-// committed since; a watch from a list in between misses it for ever. Here the
+// committed since; a watch from a list in between misses it forever. Here the
 // faster writer has to wait, so that a list never shows a revision above one that
 // is still to come.
 func TestListThenLowerRevisionCommits(t *testing.T) {

@@ -86,7 +86,7 @@ const (
 ), ` + addCountsCTEs + `
 SELECT count(*) FROM taken`
 
-	// tallyStateSQL also says whether a program lives that doesn't keep the counters.
+	// tallyStateSQL also reports whether a program lives that doesn't keep the counters.
 	tallyStateSQL = `SELECT tallied, EXISTS (
 	SELECT FROM docket.replica WHERE cluster = $1 AND NOT tallies AND seen > clock_timestamp() - interval '1 minute'
 ) FROM ` + newestCounter + ` r`
@@ -122,7 +122,7 @@ SELECT count(*) FROM named`
 )
 
 // errVoided says that somebody voided the counters while they were made.
-var errVoided = errors.New("counters became void")
+var errVoided = errors.New("the counters were invalidated")
 
 // Tally implements engine.Engine.
 func (e *Engine) Tally(ctx context.Context) error {
@@ -144,7 +144,7 @@ func (e *Engine) Tally(ctx context.Context) error {
 	return e.fail(ctx, "count results", err)
 }
 
-// tally does what is to be done next, and says whether there is more.
+// tally does what is to be done next, and reports whether there is more.
 func (e *Engine) tally(ctx context.Context, tx pgx.Tx) (more bool, err error) {
 	var state int
 	var older bool

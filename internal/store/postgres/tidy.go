@@ -26,7 +26,7 @@ const (
 	samplePages = 1000
 )
 
-// released are ids of verdicts and subjects that rows were about which are no more.
+// released holds the ids of the verdicts and subjects of deleted rows.
 type released struct {
 	verdicts, subjects []int64
 }
@@ -55,7 +55,7 @@ func (r *releases) take(n int) released {
 	return released{r.set.TakeVerdicts(n), r.set.TakeSubjects(n)}
 }
 
-// tidyCursors are where the walk over all verdicts and subjects goes on, so that it comes round to everything.
+// tidyCursors are where the walk over all verdicts and subjects continues, so that it reaches all of them in turn.
 type tidyCursors struct {
 	verdict, subject int64
 }
@@ -95,7 +95,7 @@ FROM unnest($2::int8[]) AS id`
 	AND NOT EXISTS (SELECT FROM docket.result r WHERE r.cluster = $1 AND r.subject = s.id)
 	AND NOT EXISTS (SELECT FROM docket.report p WHERE p.cluster = $1 AND p.scope = s.id)`
 
-	// countRemovalSQL voids what processes know to be there.
+	// countRemovalSQL invalidates what processes know to be stored.
 	countRemovalSQL = `UPDATE docket.revision SET tidied = tidied + 1 WHERE cluster = $1`
 )
 
@@ -125,7 +125,7 @@ func (e *Engine) Tidy(ctx context.Context) error {
 	return e.fail(ctx, "tidy", err)
 }
 
-// errNotAlone says that another process is at it.
+// errNotAlone says that another process is doing the work.
 var errNotAlone = errors.New("another process does this work")
 
 // tidier removes verdicts and subjects that nothing refers to.

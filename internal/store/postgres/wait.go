@@ -32,7 +32,7 @@ func Wait(ctx context.Context, options Options) error {
 	})
 }
 
-// retry makes attempts while the server is away, until ConnectTimeout or ctx ends. What an attempt does with a server
+// retry makes attempts while the server is unavailable, until ConnectTimeout or ctx ends. What an attempt does with a server
 // that has answered, and what may take long, it does with patient, which ends only with the caller's.
 func (o *Options) retry(ctx context.Context, config *pgx.ConnConfig, attempt func(ctx, patient context.Context) error) error {
 	caller := ctx
@@ -62,7 +62,7 @@ func (o *Options) retry(ctx context.Context, config *pgx.ConnConfig, attempt fun
 	}
 }
 
-// tell says that an attempt has failed, and how long there will be others.
+// tell reports that an attempt has failed, and for how long there will be more.
 func (o *Options) tell(ctx context.Context, err error) {
 	if o.Waiting == nil || ctx.Err() != nil {
 		return
@@ -96,7 +96,7 @@ func (o *Options) gaveUp(caller context.Context, config *pgx.ConnConfig, err err
 		"; start PostgreSQL there, or correct the address", causes}
 }
 
-// refused is for a server that answers and will go on to refuse.
+// refused explains the error of a server that answers, and will keep refusing.
 func (o *Options) refused(config *pgx.ConnConfig, err error) error {
 	text := "open database " + address(config) + ": "
 	var server *pgconn.PgError

@@ -30,8 +30,8 @@ const (
 // statement of its own, so that the next one sees what the writer before wrote.
 const lockCounterSQL = `SELECT FROM docket.revision WHERE cluster + 0 = $1` + newestFirst + ` FOR NO KEY UPDATE`
 
-// commitTime is the present time, or the last commit's if that is later: times rise with revisions, also over clocks
-// that differ a little. A clock that was far ahead once is not followed for ever: nothing would grow old.
+// commitTime is the present time, or the last commit's if that is later: times increase with revisions, even if
+// clocks differ a little. A clock that was far ahead once is not followed forever, or nothing would expire.
 const commitTime = `greatest(clock_timestamp(), least(committed_at, clock_timestamp() + interval '1 minute'))`
 
 // eventOverhead is engine.EventOverhead as SQL.
@@ -121,12 +121,12 @@ SELECT coalesce(d.revision, 0), CASE WHEN d.applies THEN d.created ELSE 0 END,
 	CASE WHEN d.ordinal = 1 THEN r.verdicts END, CASE WHEN d.ordinal = 1 THEN r.subjects END
 FROM decided d CROSS JOIN counter c CROSS JOIN released r ORDER BY d.ordinal`)
 
-// errStale says that nothing was applied, since what this process thought to be in
-// the database is not there.
-var errStale = errors.New("database changed behind this process")
+// errStale says that nothing was applied, since the database doesn't contain what this
+// process relied on.
+var errStale = errors.New("the database was changed behind this process")
 
-// errMoved says that nothing was done, since the database may not be the one that it was.
-var errMoved = errors.New("database moved")
+// errMoved says that nothing was done, since this may not be the same database as before.
+var errMoved = errors.New("this may be another database")
 
 // Commit implements engine.Engine.
 func (e *Engine) Commit(ctx context.Context, ops []engine.Op) (engine.Batch, error) {
@@ -155,11 +155,11 @@ func checkOps(ops []engine.Op) error {
 		op := &ops[i]
 		switch {
 		case len(op.Key) > maxKeyBytes:
-			return fmt.Errorf("%w: key of %d bytes, at most %d are possible", engine.ErrTooLarge, len(op.Key), maxKeyBytes)
+			return fmt.Errorf("%w: key of %d bytes, the limit is %d", engine.ErrTooLarge, len(op.Key), maxKeyBytes)
 		case !isText(op.Key) || !isText(string(op.Resource)):
 			return fmt.Errorf("key %q of %q: must be UTF-8 without NUL", op.Key, op.Resource)
 		case len(op.Value.Data) > maxValueBytes:
-			return fmt.Errorf("%w: %s%s has %d bytes, at most %d are possible",
+			return fmt.Errorf("%w: %s%s has %d bytes, the limit is %d",
 				engine.ErrTooLarge, op.Resource, op.Key, len(op.Value.Data), maxValueBytes)
 		}
 	}
@@ -178,7 +178,7 @@ func (e *Engine) write(ctx context.Context, what string, work func(ctx context.C
 	})
 }
 
-// writeAnyway is write for what the cluster's demands of writers are not about.
+// writeAnyway is write for changes that the cluster's demands on writers don't cover.
 func (e *Engine) writeAnyway(ctx context.Context, what string, work func(ctx context.Context, conn session) error) error {
 	callCtx, done, err := e.begin(ctx, commitTimeout)
 	if err != nil {
@@ -255,7 +255,7 @@ func (e *Engine) commit(ctx context.Context, conn session, ops []engine.Op) (eng
 		e.sameIncarnation(batch.State.Incarnation)
 		e.facts.clear() // The next attempt leaves nothing out.
 		if e.wentBack(reply.before, args.seen, batch.State.Incarnation) {
-			// Sessions outlived what happened, so that none has looked again yet.
+			// The sessions survived, so that none of them has checked the database again.
 			return engine.Batch{}, errMoved
 		}
 		return engine.Batch{}, errors.Join(errStale, e.askDemands(ctx, conn))
@@ -269,9 +269,9 @@ func (e *Engine) commit(ctx context.Context, conn session, ops []engine.Op) (eng
 	return batch, nil
 }
 
-// statementOutcome says whether a commit may have happened although a statement
-// ended with an error. The server's word for one means that it rolls back; without
-// it the connection broke when everything had been sent. A pooler's word is none of the server's.
+// statementOutcome reports whether a commit may have happened although a statement
+// ended with an error. If the server reported the error, it rolls back;
+// otherwise the connection broke after everything had been sent. A pooler's message is not the server's.
 func statementOutcome(err error) error {
 	var server *pgconn.PgError
 	if errors.As(err, &server) && !isPoolers(server) || pgconn.SafeToRetry(err) || isClassified(err) {

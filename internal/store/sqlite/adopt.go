@@ -42,7 +42,7 @@ func (e *Engine) adopt(ctx context.Context, w *writer) error {
 	if err != nil || objects == 0 || e.demands.Writable() != nil {
 		return err
 	}
-	klog.InfoS("The index terms of an older version of Docket are taken over", "path", e.path)
+	klog.InfoS("Converting the index terms of an older version of Docket", "path", e.path)
 	if _, err := w.conn.pragma(adoptingLog); err != nil {
 		return err
 	}
@@ -52,12 +52,12 @@ func (e *Engine) adopt(ctx context.Context, w *writer) error {
 	}
 	err = classify("take over index terms", err)
 	if errors.Is(err, engine.ErrFull) { // Lists read all objects, which is slow and right.
-		klog.ErrorS(err, "The index terms of an older version of Docket can't be taken over", "path", e.path, "objects", done)
+		klog.ErrorS(err, "The index terms of an older version of Docket can't be converted", "path", e.path, "objects", done)
 		err = nil
 	}
 	_, last := w.conn.pragma(afterwardLog)
 	if err = errors.Join(err, last); err == nil {
-		klog.InfoS("The index terms of an older version of Docket were taken over", "path", e.path, "objects", done)
+		klog.InfoS("Converted the index terms of an older version of Docket", "path", e.path, "objects", done)
 	}
 	return err
 }

@@ -169,7 +169,7 @@ func (c *conn) query(ctx context.Context, scan func(row []driver.Value) error, q
 	return errors.Join(err, rows.Close())
 }
 
-// one hands the first row of a short answer to scan and says whether there was
+// one hands the first row of a short answer to scan and reports whether there was
 // one.
 func (c *conn) one(scan func(row []driver.Value), query string, args ...any) (bool, error) {
 	found := false

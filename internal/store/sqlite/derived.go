@@ -40,7 +40,7 @@ ON CONFLICT (cluster, object, position) DO UPDATE SET (idx, verdict, subject, se
 const maxKnown = 1 << 16
 
 // known holds ids of verdicts and subjects that are in the database, so that
-// they needn't be written again and again. It holds because only this process
+// they need not be written again and again. It holds because only this process
 // writes, and because it is emptied when a transaction fails or rows are removed.
 type known struct {
 	verdicts, subjects map[int64]struct{}
@@ -50,7 +50,7 @@ type known struct {
 
 func (k *known) clear() { *k = known{} }
 
-// add says whether an id is new to a set, and adds it.
+// add reports whether an id is new to a set, and adds it.
 func add(set *map[int64]struct{}, id int64) bool {
 	if _, ok := (*set)[id]; ok {
 		return false
@@ -62,7 +62,7 @@ func add(set *map[int64]struct{}, id int64) bool {
 	return true
 }
 
-// derivation is what the derived rows of an object shall be.
+// derivation describes the derived rows that an object is to have.
 type derivation struct {
 	resource, created int64
 	key               string

@@ -19,7 +19,7 @@ import (
 const insideVariable = "DOCKET_SQLITE_INSIDE"
 
 // withMounts runs the calling test again in a process that may mount, and
-// says whether this is that process.
+// reports whether this is that process.
 func withMounts(t *testing.T) (inside bool) {
 	t.Helper()
 	if os.Getenv(insideVariable) != "" {

@@ -142,7 +142,7 @@ func complete(options Options) (Options, error) {
 	case options.Path == "":
 		return options, errors.New("open SQLite database: no path was given")
 	case options.Cluster == "":
-		return options, errors.New("open SQLite database: no cluster was named")
+		return options, errors.New("open SQLite database: no cluster name was given")
 	}
 	switch options.Synchronous {
 	case "":

@@ -19,7 +19,7 @@ import (
 // says, and a restored disk comes with another boot of the system. Where one of
 // them differs, nobody knows what was given out since. That also costs a list
 // after a reboot, and after a move to another machine, which is cheap beside
-// events that are lost for ever.
+// events that are lost forever.
 
 // unnoticed is how much later than it says the ledger may have been changed: for the clocks of file systems, which
 // go in steps, and for the time between taking the time and writing it.

@@ -59,7 +59,7 @@ o.created) FROM object AS o WHERE o.cluster = ? AND o.resource = ? AND o.key = ?
 // large is a row of table large: the number that the rows of a report are under, and how many there are.
 type large struct{ object, results int64 }
 
-// isLarge says whether a projection is that of a large report.
+// isLarge reports whether a projection is that of a large report.
 func (e *Engine) isLarge(p *engine.Projection) bool {
 	return p != nil && len(p.Results) >= e.largeReport
 }
@@ -89,7 +89,7 @@ func (e *Engine) Prepare(ctx context.Context, op *engine.Op) (release func(), er
 	return func() { e.staging.Delete(staged.object) }, nil
 }
 
-// similar says whether an op changes so few rows of a report that its commit had better write the difference.
+// similar reports whether an op changes so few rows of a report that its commit should write just the difference.
 func (e *Engine) similar(ctx context.Context, op *engine.Op, rows []stagedRow) (bool, error) {
 	resource, known := e.resources.Load(op.Resource)
 	if op.Kind != engine.Update || !known {
@@ -217,7 +217,7 @@ func (c *change) stageRow(object int64, row stagedRow) error {
 	return err
 }
 
-// place finds out under which number the rows of an object are to be, and makes it so. It says whether the rows
+// place decides which number the rows of an object are stored under, and sees to it. It reports whether the rows
 // are there already.
 func (c *change) place(d *derivation) (there bool, err error) {
 	d.object = d.created

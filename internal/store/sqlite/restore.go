@@ -83,7 +83,7 @@ func (e *Engine) latestCommit(w *writer, incarnation engine.Incarnation, noted t
 	return time.UnixMilli(max(latest, int64(incarnation), noted.UnixMilli())), err
 }
 
-// findCluster sets e.cluster and says whether it had to be made. It binds it to the
+// findCluster sets e.cluster and reports whether it had to be made. It binds it to the
 // Kubernetes cluster that uses it.
 func (e *Engine) findCluster(ctx context.Context, w *writer, options Options) (fresh bool, err error) {
 	var shares []engine.Share

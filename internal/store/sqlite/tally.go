@@ -173,7 +173,7 @@ func (e *Engine) makeTally(ctx context.Context, w *writer) error {
 	if err != nil || w.tallied || e.demands.Writable() != nil {
 		return err
 	}
-	klog.InfoS("All results are counted", "path", e.path)
+	klog.InfoS("Counting all results", "path", e.path)
 	w.tallied = true
 	err = classify("count results", w.transaction(func() error { return e.tallyAll(ctx, w) }))
 	w.tallied = err == nil

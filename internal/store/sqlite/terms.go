@@ -34,7 +34,7 @@ func termsOfName(name int64) (first, last int64) {
 	return first, first | (1<<valueBits - 1)
 }
 
-// termOf returns the number of a term. It is stored: it must stay the same for ever.
+// termOf returns the number of a term. It is stored: it must stay the same forever.
 func termOf(name, value int64) int64 {
 	first, _ := termsOfName(name)
 	return first | int64(mix(first^value)>>(64-valueBits))

@@ -112,7 +112,7 @@ func (e *Engine) write(ctx context.Context, f func(w *writer) error) error {
 	}
 }
 
-// usable says whether a call may go on.
+// usable returns an error if a call must not continue.
 func (e *Engine) usable(ctx context.Context) error {
 	select {
 	case <-e.closing:
@@ -292,7 +292,7 @@ func (c *change) apply(op *engine.Op) (engine.Outcome, error) {
 	return engine.Outcome{Revision: c.state.Revision, Created: current.Created}, nil
 }
 
-// guarded says whether a guard keeps its op from happening.
+// guarded reports whether a guard keeps its op from happening.
 func (c *change) guarded(guard *engine.Guard) (bool, error) {
 	if guard == nil {
 		return false, nil
