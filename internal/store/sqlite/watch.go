@@ -68,17 +68,19 @@ type eventPage struct {
 	// waiting has the events, by key, whose value was not found yet: it is the
 	// previous value of the next event of the key.
 	waiting map[place]int
+	// Of the row under way: a variable of their own for each would be allocated.
+	milliseconds, resource int64
 }
 
 // add reads a row of selectEvents.
 func (p *eventPage) add(row []driver.Value) error {
-	var event engine.Event
-	var at place
-	var milliseconds int64
+	last := len(p.events)
+	p.events = append(p.events, engine.Event{})
+	event := &p.events[last]
 	scan(row, &event.Revision, &event.Kind, &event.Resource, &event.Key, &event.Created,
-		&event.PreviousRevision, &event.Previous.Size, &event.Previous.Codec, &event.Previous.Data, &milliseconds, &at.resource)
-	at.key = event.Key
-	event.Time = time.UnixMilli(milliseconds)
+		&event.PreviousRevision, &event.Previous.Size, &event.Previous.Codec, &event.Previous.Data, &p.milliseconds, &p.resource)
+	event.Time = time.UnixMilli(p.milliseconds)
+	at := place{p.resource, event.Key}
 	if i, ok := p.waiting[at]; ok {
 		// Callers own what they get, so two events can't share the bytes.
 		p.events[i].Value = event.Previous
@@ -89,9 +91,8 @@ func (p *eventPage) add(row []driver.Value) error {
 	case current[0] != nil:
 		scan(current, values(&event.Value)...)
 	case event.Kind != engine.Delete:
-		p.waiting[at] = len(p.events)
+		p.waiting[at] = last
 	}
-	p.events = append(p.events, event)
 	p.bytes += len(event.Previous.Data) + len(event.Value.Data)
 	if p.bytes >= eventPageBytes {
 		return errStop
