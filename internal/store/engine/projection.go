@@ -8,8 +8,8 @@ import (
 	"encoding/binary"
 )
 
-// Projection is a report as rows: what the SQL views show of it. Columns of its fields, and of those of Verdict and
-// Subject, are listed in columns.go.
+// Projection is a report as rows: what the SQL views show of it. A field here, in Verdict or in Subject has a column in
+// the lists below.
 type Projection struct {
 	Namespace, Name, UID string
 	// Kind of the report, such as "PolicyReport".
@@ -49,6 +49,61 @@ type Verdict struct {
 // Subject is the resource that a result is about. It is stored once.
 type Subject struct {
 	APIVersion, Kind, Namespace, Name, UID string
+}
+
+// JSON is text that is a JSON document, "" for none.
+type JSON string
+
+// Column is a column that all engines have for a field of T. A field that is only stored and shown needs nothing in an
+// engine but the column in its migrations: statements take the others from these lists.
+type Column[T any] struct {
+	// Name of the column in SQL.
+	Name string
+	// Field returns a pointer to the field: a *string, *JSON, *int64 or *bool.
+	Field func(*T) any
+}
+
+// VerdictColumns are the columns of the table of verdicts, beside what identifies one.
+//
+//nolint:gochecknoglobals // A constant but for the language.
+var VerdictColumns = []Column[Verdict]{
+	{"source", func(v *Verdict) any { return &v.Source }},
+	{"policy", func(v *Verdict) any { return &v.Policy }},
+	{"rule", func(v *Verdict) any { return &v.Rule }},
+	{"category", func(v *Verdict) any { return &v.Category }},
+	{"severity", func(v *Verdict) any { return &v.Severity }},
+	{"result", func(v *Verdict) any { return &v.Result }},
+	{"message", func(v *Verdict) any { return &v.Message }},
+	{"scored", func(v *Verdict) any { return &v.Scored }},
+	{"properties", func(v *Verdict) any { return &v.Properties }},
+}
+
+// SubjectColumns are the columns of the table of subjects, beside what identifies one.
+//
+//nolint:gochecknoglobals // A constant but for the language.
+var SubjectColumns = []Column[Subject]{
+	{"api_version", func(s *Subject) any { return &s.APIVersion }},
+	{"kind", func(s *Subject) any { return &s.Kind }},
+	{"namespace", func(s *Subject) any { return &s.Namespace }},
+	{"name", func(s *Subject) any { return &s.Name }},
+	{"uid", func(s *Subject) any { return &s.UID }},
+}
+
+// ReportColumns are the columns of the table of reports, beside the object and its resource, the scope, and the results.
+//
+//nolint:gochecknoglobals // A constant but for the language.
+var ReportColumns = []Column[Projection]{
+	{"namespace", func(p *Projection) any { return &p.Namespace }},
+	{"name", func(p *Projection) any { return &p.Name }},
+	{"uid", func(p *Projection) any { return &p.UID }},
+	{"kind", func(p *Projection) any { return &p.Kind }},
+	{"source", func(p *Projection) any { return &p.Source }},
+	{"created_at", func(p *Projection) any { return &p.CreatedAt }},
+	{"pass", func(p *Projection) any { return &p.Pass }},
+	{"fail", func(p *Projection) any { return &p.Fail }},
+	{"warn", func(p *Projection) any { return &p.Warn }},
+	{"error", func(p *Projection) any { return &p.Error }},
+	{"skip", func(p *Projection) any { return &p.Skip }},
 }
 
 // ID identifies a verdict within a database: 64 bits of a SHA-256 over its
