@@ -65,8 +65,8 @@ type accessAnonymous struct{}
 func (r accessAnonymous) check() conformance.Check {
 	return conformance.Check{
 		ID: "access-anonymous", Area: areaAccess,
-		Rule:        "Requests for objects without credentials are answered with 401 or 403.",
-		Detail:      "Lists objects and deletes one that does not exist, without credentials. It is left out if a SubjectAccessReview says that everybody may do so.",
+		Rule:        "Requests for objects without credentials get 401 or 403.",
+		Detail:      "Lists objects and deletes one that does not exist, without credentials. Skipped if a SubjectAccessReview says that everybody may do so.",
 		Reference:   "https://kubernetes.io/docs/reference/access-authn-authz/authentication/" + "#anonymous-requests",
 		PerResource: true, Verbs: []string{"list"}, Run: r.run,
 	}
@@ -140,7 +140,7 @@ type accessBadToken struct{}
 func (r accessBadToken) check() conformance.Check {
 	return conformance.Check{
 		ID: "access-bad-token", Area: areaAccess,
-		Rule:      "A request with a bearer token that is nobody's is answered with 401 and a Status whose reason is Unauthorized.",
+		Rule:      "A request with an invalid bearer token gets 401 and a Status with reason Unauthorized.",
 		Detail:    "Gets an object that does not exist, with a made-up token.",
 		Reference: "https://kubernetes.io/docs/reference/access-authn-authz/authentication/" + "#authentication-strategies",
 		Run:       r.run,
@@ -172,8 +172,8 @@ type accessSpoofedHeaders struct{}
 func (r accessSpoofedHeaders) check() conformance.Check {
 	return conformance.Check{
 		ID: "access-spoofed-headers", Area: areaAccess,
-		Rule:      "The headers X-Remote-User and X-Remote-Group give rights to nobody but a proxy that shows its certificate.",
-		Detail:    "Gets an object without credentials and, if the server allows that, as a user without rights, with these headers. Both are refused without them.",
+		Rule:      "The server trusts the headers X-Remote-User and X-Remote-Group only from a proxy that presents its client certificate.",
+		Detail:    "Gets an object with these headers, once without credentials and, if the server allows impersonation, once as a user without rights. Both are refused without the headers.",
 		Reference: "https://kubernetes.io/docs/reference/access-authn-authz/authentication/" + "#authenticating-proxy",
 		Run:       r.run,
 	}
@@ -217,8 +217,8 @@ type accessImpersonation struct{}
 func (r accessImpersonation) check() conformance.Check {
 	return conformance.Check{
 		ID: "access-impersonation", Area: areaAccess,
-		Rule:        "A request with the header Impersonate-User has the rights of that user: it is answered with 403 and a message that names the user and the resource if the user may not do it.",
-		Detail:      "Gets an object as a user who does not exist. It is left out if the user of the kubeconfig may not do that, or if a SubjectAccessReview says that everybody may get the object.",
+		Rule:        "A request with the header Impersonate-User has the rights of that user. If the user may not do it, the answer is 403 with a message that names the user and the resource.",
+		Detail:      "Gets an object as a user who does not exist. Skipped if the user of the kubeconfig may not impersonate, or if a SubjectAccessReview says that everybody may get the object.",
 		Reference:   "https://kubernetes.io/docs/reference/access-authn-authz/user-impersonation/",
 		PerResource: true, Verbs: []string{"get"}, Run: r.run,
 	}
@@ -264,8 +264,8 @@ type accessReview struct{}
 func (r accessReview) check() conformance.Check {
 	return conformance.Check{
 		ID: "access-review", Area: areaAccess,
-		Rule:        "The server does what it says in a SelfSubjectAccessReview or a SubjectAccessReview: it refuses what is not allowed there, and nothing else.",
-		Detail:      "Asks whether an object may be got and gets it: as the user of the kubeconfig and, if the server allows that, as a user without rights.",
+		Rule:        "The server enforces what its SelfSubjectAccessReview and SubjectAccessReview say: it refuses what they deny, and nothing else.",
+		Detail:      "Asks whether an object may be read and reads it: as the user of the kubeconfig and, if the server allows impersonation, as a user without rights.",
 		Reference:   "https://kubernetes.io/docs/reference/access-authn-authz/authorization/",
 		PerResource: true, Verbs: []string{"get"}, Run: r.run,
 	}
@@ -348,7 +348,7 @@ type forbiddenAnswer struct{}
 func (r forbiddenAnswer) check() conformance.Check {
 	return conformance.Check{
 		ID: "forbidden-answer", Area: areaAccess,
-		Rule:        "What a user may not do is answered with a Status whose code is 403, whose reason is Forbidden, and whose details name the resource.",
+		Rule:        "A request that the user may not make gets 403 and a Status with reason Forbidden, code 403, and details that name the resource.",
 		Detail:      "Gets an object as a user without rights, or without credentials.",
 		Reference:   "https://kubernetes.io/docs/reference/access-authn-authz/authorization/",
 		PerResource: true, Verbs: []string{"get"}, Run: r.run,

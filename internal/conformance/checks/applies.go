@@ -37,7 +37,7 @@ func (r applyCreates) check() conformance.Check {
 	return conformance.Check{
 		ID: "apply-creates", Area: areaApplies,
 		Rule:        "Server-side apply creates an object that does not exist.",
-		Detail:      "Applies a whole object, and reads it. The code of the answer is not looked at as long as it is one of success.",
+		Detail:      "Applies a complete object and reads it. Any success code will do.",
 		Reference:   patchDoc,
 		PerResource: true, Verbs: []string{"create", "get", "patch"}, Run: r.run,
 	}
@@ -111,8 +111,8 @@ type applyManagedFields struct{}
 func (r applyManagedFields) check() conformance.Check {
 	return conformance.Check{
 		ID: "apply-managed-fields", Area: areaApplies,
-		Rule:        "After an apply, metadata.managedFields has an entry of the manager with the operation Apply, the version, and the fields that were applied.",
-		Detail:      "Applies an annotation to an object, and reads the object.",
+		Rule:        "After an apply, metadata.managedFields has an entry for the manager with the operation Apply, the version, and the fields that were applied.",
+		Detail:      "Applies an annotation to an object, then reads the object.",
 		Reference:   applyDoc + "#field-management",
 		PerResource: true, Verbs: []string{"create", "get", "patch"}, Run: r.run,
 	}
@@ -149,8 +149,8 @@ type updateManagedFields struct{}
 func (r updateManagedFields) check() conformance.Check {
 	return conformance.Check{
 		ID: "update-managed-fields", Area: areaApplies,
-		Rule:        "What POST and PUT write is kept in metadata.managedFields under the manager that fieldManager names, with the operation Update.",
-		Detail:      "Creates an object as one manager, adds an annotation with a PUT as another one, and reads the object.",
+		Rule:        "Fields written with POST and PUT are recorded in metadata.managedFields under the manager named by fieldManager, with the operation Update.",
+		Detail:      "Creates an object as one manager, adds an annotation with PUT as another, then reads the object.",
 		Reference:   applyDoc + "#apply-and-update",
 		PerResource: true, Verbs: []string{"create", "get", "update"}, Run: r.run,
 	}

@@ -27,7 +27,7 @@ type applyConflict struct{}
 func (r applyConflict) check() conformance.Check {
 	return conformance.Check{
 		ID: "apply-conflict", Area: areaApplies,
-		Rule:        "An apply of another value to a field of another manager is answered with 409 and a Status that names the field in a cause of the type FieldManagerConflict, and changes nothing.",
+		Rule:        "Applying a different value to a field of another manager gets 409 and a Status that names the field in a cause of type FieldManagerConflict. It changes nothing.",
 		Detail:      "Two managers apply different values to the same annotation.",
 		Reference:   applyDoc + "#conflicts",
 		PerResource: true, Verbs: []string{"create", "get", "patch"}, Run: r.run,
@@ -68,8 +68,8 @@ type applyForce struct{}
 func (r applyForce) check() conformance.Check {
 	return conformance.Check{
 		ID: "apply-force", Area: areaApplies,
-		Rule:        "With force=true, an apply takes fields away from other managers.",
-		Detail:      "The second manager forces its value on an annotation. It stays when the first one applies a configuration without it.",
+		Rule:        "With force=true, an apply takes over fields from other managers.",
+		Detail:      "The second manager forces its value on an annotation. The annotation must stay when the first manager then applies a configuration without it.",
 		Reference:   applyDoc + "#conflicts",
 		PerResource: true, Verbs: []string{"create", "get", "patch"}, Run: r.run,
 	}
@@ -112,8 +112,8 @@ type applyRemoves struct{}
 func (r applyRemoves) check() conformance.Check {
 	return conformance.Check{
 		ID: "apply-removes", Area: areaApplies,
-		Rule:        "A field that its only manager does not apply any more is removed.",
-		Detail:      "A manager applies two annotations, and then one.",
+		Rule:        "A field is removed when its only manager no longer applies it.",
+		Detail:      "One manager applies two annotations, then only one of them.",
 		Reference:   applyDoc + "#merge-strategy",
 		PerResource: true, Verbs: []string{"create", "get", "patch"}, Run: r.run,
 	}
@@ -166,8 +166,8 @@ type applyNeedsManager struct{}
 func (r applyNeedsManager) check() conformance.Check {
 	return conformance.Check{
 		ID: "apply-needs-manager", Area: areaApplies,
-		Rule:        "An apply without fieldManager is refused with 422 and a Status, and changes nothing.",
-		Detail:      "Applies an annotation to an object. 400 is as good.",
+		Rule:        "An apply without fieldManager gets 422 and a Status, and changes nothing.",
+		Detail:      "Applies an annotation to an object. 400 is accepted, too.",
 		Reference:   applyDoc + "#managers",
 		PerResource: true, Verbs: []string{"create", "get", "patch"}, Run: r.run,
 	}
@@ -199,8 +199,8 @@ type applyNoChange struct{}
 func (r applyNoChange) check() conformance.Check {
 	return conformance.Check{
 		ID: "apply-no-change", Area: areaApplies,
-		Rule:        "Applying the same again does not change the object: its resourceVersion stays.",
-		Detail:      "Applies the same annotation again a second later: the times in managedFields must not change either. It is tried several times, because others may change the object.",
+		Rule:        "Applying the same configuration again does not change the object: its resourceVersion stays the same.",
+		Detail:      "Applies the same annotation again a second later; the times in managedFields must not change either. Tries several times, because others may change the object.",
 		Reference:   applyDoc,
 		PerResource: true, Verbs: []string{"create", "get", "patch"}, Slow: true, Run: r.run,
 	}

@@ -35,8 +35,8 @@ type bodyMalformed struct{}
 func (r bodyMalformed) check() conformance.Check {
 	return conformance.Check{
 		ID: "body-malformed", Area: areaBodies,
-		Rule:        "JSON that can't be read is answered with 400 and a Status whose reason is BadRequest.",
-		Detail:      "Sends half of an object with a POST.",
+		Rule:        "Malformed JSON gets 400 and a Status with reason BadRequest.",
+		Detail:      "Posts half an object.",
 		Reference:   codesDoc,
 		PerResource: true, Verbs: []string{"create", "get"}, Run: r.run,
 	}
@@ -69,8 +69,8 @@ type bodyEmpty struct{}
 func (r bodyEmpty) check() conformance.Check {
 	return conformance.Check{
 		ID: "body-empty", Area: areaBodies,
-		Rule:        "A POST without a body is answered with 400 and a Status.",
-		Detail:      "422 is as good; 5xx would have clients try again.",
+		Rule:        "A POST without a body gets 400 and a Status.",
+		Detail:      "422 is accepted, too; 5xx would make clients retry.",
 		Reference:   codesDoc,
 		PerResource: true, Verbs: []string{"create", "get"}, Run: r.run,
 	}
@@ -99,8 +99,8 @@ type bodyWrongKind struct{}
 func (r bodyWrongKind) check() conformance.Check {
 	return conformance.Check{
 		ID: "body-wrong-kind", Area: areaBodies,
-		Rule:        "An object of another kind or another group than the resource's is refused with 400 and a Status, and not stored.",
-		Detail:      "Sends an object with another kind, and one with another apiVersion. 422 is as good. Objects without them are not sent: some servers take them.",
+		Rule:        "An object whose kind or group is not the resource's gets 400 and a Status, and is not stored.",
+		Detail:      "Posts an object with another kind, and one with another apiVersion. 422 is accepted, too. Objects without kind or apiVersion are not tried: some servers accept them.",
 		Reference:   codesDoc,
 		PerResource: true, Verbs: []string{"create", "get"}, Run: r.run,
 	}
@@ -174,8 +174,8 @@ type bodyTooLarge struct{}
 func (r bodyTooLarge) check() conformance.Check {
 	return conformance.Check{
 		ID: "body-too-large", Area: areaBodies,
-		Rule:        "A body that is far too large is refused with 413 and a Status, and not stored.",
-		Detail:      fmt.Sprintf("Sends an object with an annotation of %d MiB. Servers that take such bodies refuse the annotation, with 422 or 400. Those that don't may break the connection.", hugeBytes>>20),
+		Rule:        "A body that is far too large gets 413 and a Status, and is not stored.",
+		Detail:      fmt.Sprintf("Posts an object with an annotation of %d MiB. Servers that accept bodies of this size must refuse the annotation with 422 or 400; others may close the connection.", hugeBytes>>20),
 		Reference:   "https://pkg.go.dev/k8s.io/apimachinery/pkg/apis/meta/v1#StatusReason",
 		PerResource: true, Verbs: []string{"create", "get"}, Run: r.run,
 	}
@@ -216,8 +216,8 @@ type contentTypeUnknown struct{}
 func (r contentTypeUnknown) check() conformance.Check {
 	return conformance.Check{
 		ID: "content-type-unknown", Area: areaBodies,
-		Rule:        "A body of an unknown type is refused with 415 and a Status whose reason is UnsupportedMediaType, and not stored.",
-		Detail:      "Sends an object as text/plain.",
+		Rule:        "A body of an unknown media type gets 415 and a Status with reason UnsupportedMediaType, and is not stored.",
+		Detail:      "Posts an object as text/plain.",
 		Reference:   mediaTypesDoc,
 		PerResource: true, Verbs: []string{"create", "get"}, Run: r.run,
 	}

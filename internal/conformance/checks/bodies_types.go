@@ -24,7 +24,7 @@ type acceptUnknown struct{}
 func (r acceptUnknown) check() conformance.Check {
 	return conformance.Check{
 		ID: "accept-unknown", Area: areaBodies,
-		Rule:        "A client that accepts only unknown types is answered with 406 and a Status whose reason is NotAcceptable.",
+		Rule:        "A client that accepts only unknown media types gets 406 and a Status with reason NotAcceptable.",
 		Detail:      "Gets an object as text/unknown.",
 		Reference:   mediaTypesDoc,
 		PerResource: true, Verbs: []string{"create", "get"}, Run: r.run,
@@ -57,8 +57,8 @@ type acceptProtobuf struct{}
 func (r acceptProtobuf) check() conformance.Check {
 	return conformance.Check{
 		ID: "accept-protobuf", Area: areaBodies,
-		Rule:        "A client that accepts several types gets one that the server has: JSON if it has no protocol buffers.",
-		Detail:      "Gets an object as controllers of Kubernetes do: as protocol buffers, or else JSON. Either is right.",
+		Rule:        "A client that accepts several media types gets one that the server supports: JSON if it does not support protocol buffers.",
+		Detail:      "Gets an object as Kubernetes controllers do: as protocol buffers, or else JSON. Either will do.",
 		Reference:   mediaTypesDoc,
 		PerResource: true, Verbs: []string{"create", "get"}, Run: r.run,
 	}
@@ -107,8 +107,8 @@ type jsonDefault struct{}
 func (r jsonDefault) check() conformance.Check {
 	return conformance.Check{
 		ID: "json-default", Area: areaBodies,
-		Rule:        "A client that does not say which type it accepts, or accepts all, gets JSON.",
-		Detail:      "Gets an object without Accept, and with */*.",
+		Rule:        "A client that accepts any media type, or doesn't say which, gets JSON.",
+		Detail:      "Gets an object without an Accept header, and with */*.",
 		Reference:   mediaTypesDoc,
 		PerResource: true, Verbs: []string{"create", "get"}, Run: r.run,
 	}
@@ -145,7 +145,7 @@ func (r yamlIn) check() conformance.Check {
 	return conformance.Check{
 		ID: "yaml-in", Area: areaBodies,
 		Rule:        "Objects can be sent as YAML.",
-		Detail:      "Creates an object with a POST of the type application/yaml.",
+		Detail:      "Posts an object as application/yaml.",
 		Reference:   mediaTypesDoc,
 		PerResource: true, Verbs: []string{"create", "get"}, Run: r.run,
 	}
@@ -187,7 +187,7 @@ func (r yamlOut) check() conformance.Check {
 	return conformance.Check{
 		ID: "yaml-out", Area: areaBodies,
 		Rule:        "A client that accepts application/yaml gets the object as YAML, with the same content.",
-		Detail:      "Gets an object as JSON and as YAML. It is tried several times, because others may change the object.",
+		Detail:      "Gets an object as JSON and as YAML. Tries several times, because others may change the object.",
 		Reference:   mediaTypesDoc,
 		PerResource: true, Verbs: []string{"create", "get"}, Run: r.run,
 	}

@@ -48,8 +48,8 @@ type createStatusCode struct{}
 func (r createStatusCode) check() conformance.Check {
 	return conformance.Check{
 		ID: "create-status-code", Area: areaCreates,
-		Rule:        "POST that creates an object is answered with 201.",
-		Detail:      "Makes an object. Only the code is looked at.",
+		Rule:        "POST that creates an object returns 201.",
+		Detail:      "Creates an object. Only the code is checked.",
 		Reference:   apiConventions + "#success-codes",
 		PerResource: true, Verbs: []string{"create", "get"}, Run: r.run,
 	}
@@ -79,8 +79,8 @@ type createAnswer struct{}
 func (r createAnswer) check() conformance.Check {
 	return conformance.Check{
 		ID: "create-answer", Area: areaCreates,
-		Rule:        "The answer to POST is the object that was created.",
-		Detail:      "Makes an object. The answer has to have its kind, apiVersion, name, and namespace.",
+		Rule:        "POST returns the object that was created.",
+		Detail:      "Creates an object. The answer must have its kind, apiVersion, name, and namespace.",
 		Reference:   apiConventions + "#resources",
 		PerResource: true, Verbs: []string{"create", "get"}, Run: r.run,
 	}
@@ -110,7 +110,7 @@ func (r createMetadata) check() conformance.Check {
 	return conformance.Check{
 		ID: "create-metadata", Area: areaCreates,
 		Rule:        "The server gives a new object a uid, a creationTimestamp, and a resourceVersion.",
-		Detail:      "Makes an object and reads it. The time has to be one of RFC 3339 and not more than a day off. There must not be a selfLink, which Kubernetes has given up.",
+		Detail:      "Creates an object and reads it. The time must be in RFC 3339 format and at most a day off. There must be no selfLink, which Kubernetes has removed.",
 		Reference:   apiConventions + "#metadata",
 		PerResource: true, Verbs: []string{"create", "get"}, Run: r.run,
 	}
@@ -162,8 +162,8 @@ type createReadOnlyMetadata struct{}
 func (r createReadOnlyMetadata) check() conformance.Check {
 	return conformance.Check{
 		ID: "create-read-only-metadata", Area: areaCreates,
-		Rule:        "The uid and the creationTimestamp of a new object are the server's, whatever the client sends.",
-		Detail:      "Makes an object with both and reads it. The server may also refuse it.",
+		Rule:        "The server sets the uid and the creationTimestamp of a new object itself, whatever the client sends.",
+		Detail:      "Creates an object with both and reads it. The server may also refuse it.",
 		Reference:   apiConventions + "#metadata",
 		PerResource: true, Verbs: []string{"create", "get"}, Run: r.run,
 	}
@@ -205,8 +205,8 @@ type createGenerateName struct{}
 func (r createGenerateName) check() conformance.Check {
 	return conformance.Check{
 		ID: "create-generate-name", Area: areaCreates,
-		Rule:        "An object with metadata.generateName and no name gets a name of its own that begins so.",
-		Detail:      "Makes two objects with the same generateName. They have to exist by the names that are answered, which differ.",
+		Rule:        "An object with metadata.generateName and no name gets a unique name that begins with it.",
+		Detail:      "Creates two objects with the same generateName. Both must exist under the names in the answers, which must differ.",
 		Reference:   "https://kubernetes.io/docs/reference/using-api/api-concepts/#generated-values",
 		PerResource: true, Verbs: []string{"create", "get"}, Run: r.run,
 	}
@@ -262,8 +262,8 @@ type createWithoutNamespace struct{}
 func (r createWithoutNamespace) check() conformance.Check {
 	return conformance.Check{
 		ID: "create-without-namespace", Area: areaCreates,
-		Rule:        "An object without a namespace gets that of the URL.",
-		Detail:      "Sends an object without a namespace. It has to exist in that of the URL.",
+		Rule:        "An object without a namespace gets the one in the URL.",
+		Detail:      "Posts an object without a namespace. It must exist in the namespace in the URL.",
 		Reference:   apiConventions + "#resources",
 		PerResource: true, Verbs: []string{"create", "get"}, Applies: hasNamespaces, Run: r.run,
 	}

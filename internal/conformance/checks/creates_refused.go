@@ -25,8 +25,8 @@ type createAlreadyExists struct{}
 func (r createAlreadyExists) check() conformance.Check {
 	return conformance.Check{
 		ID: "create-already-exists", Area: areaCreates,
-		Rule:        "POST of an object whose name is taken is answered with 409 and a Status whose reason is AlreadyExists.",
-		Detail:      "Sends the same object twice. The Status has to name it in details.name.",
+		Rule:        "POST of an object whose name is taken gets 409 and a Status with reason AlreadyExists.",
+		Detail:      "Posts the same object twice. The Status must name it in details.name.",
 		Reference:   apiConventions + "#idempotency",
 		PerResource: true, Verbs: []string{"create", "get"}, Run: r.run,
 	}
@@ -63,8 +63,8 @@ type createInvalidName struct{}
 func (r createInvalidName) check() conformance.Check {
 	return conformance.Check{
 		ID: "create-invalid-name", Area: areaCreates,
-		Rule:        "A name that the kind may not have is answered with 422 and a Status that names the field metadata.name.",
-		Detail:      "Sends an object whose name is not one of DNS. If the kind allows it, as some do, then one with a % in its name, which no kind does.",
+		Rule:        "An invalid name gets 422 and a Status that names the field metadata.name.",
+		Detail:      "Posts an object whose name is not a DNS name. If the kind allows that, as some do, posts one with a % in its name, which no kind allows.",
 		Reference:   "https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#names",
 		PerResource: true, Verbs: []string{"create", "get"}, Run: r.run,
 	}
@@ -116,8 +116,8 @@ type createInvalidLabel struct{}
 func (createInvalidLabel) check() conformance.Check {
 	return conformance.Check{
 		ID: "create-invalid-label", Area: areaCreates,
-		Rule:        "Labels that are against the syntax are answered with 422 and a Status that names the field metadata.labels.",
-		Detail:      "Sends an object with a value of a label that is none, and one with a key that is none.",
+		Rule:        "Malformed labels get 422 and a Status that names the field metadata.labels.",
+		Detail:      "Posts an object with a malformed label value, and one with a malformed label key.",
 		Reference:   "https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#syntax-and-character-set",
 		PerResource: true, Verbs: []string{"create", "get"},
 		Run: invalid("metadata.labels", setLabel("not a value!"), func(object *unstructured.Unstructured) {
@@ -156,8 +156,8 @@ type createInvalidAnnotation struct{}
 func (createInvalidAnnotation) check() conformance.Check {
 	return conformance.Check{
 		ID: "create-invalid-annotation", Area: areaCreates,
-		Rule:        "Keys of annotations that are against the syntax are answered with 422 and a Status that names the field metadata.annotations.",
-		Detail:      "Sends an object with an annotation whose key is none.",
+		Rule:        "Malformed annotation keys get 422 and a Status that names the field metadata.annotations.",
+		Detail:      "Posts an object with a malformed annotation key.",
 		Reference:   "https://kubernetes.io/docs/concepts/overview/working-with-objects/annotations/#syntax-and-character-set",
 		PerResource: true, Verbs: []string{"create", "get"},
 		Run: invalid("metadata.annotations", func(object *unstructured.Unstructured) {
@@ -177,8 +177,8 @@ type createNamespaceMismatch struct{}
 func (r createNamespaceMismatch) check() conformance.Check {
 	return conformance.Check{
 		ID: "create-namespace-mismatch", Area: areaCreates,
-		Rule:        "An object whose namespace is not that of the URL is answered with 400.",
-		Detail:      "Sends an object that names another namespace.",
+		Rule:        "An object whose namespace is not the one in the URL gets 400.",
+		Detail:      "Posts an object that names another namespace.",
 		Reference:   apiConventions + "#error-codes",
 		PerResource: true, Verbs: []string{"create", "get"}, Applies: hasNamespaces, Run: r.run,
 	}

@@ -51,8 +51,8 @@ type deleteRemoves struct{}
 func (r deleteRemoves) check() conformance.Check {
 	return conformance.Check{
 		ID: "delete-removes", Area: areaDeletes,
-		Rule:        "An object that nothing holds is gone within seconds after DELETE was answered with success.",
-		Detail:      "Deletes an object with options and one without, and waits until GET answers 404. Finalizers and grace periods may hold objects longer.",
+		Rule:        "An object that nothing holds is gone within seconds of a successful DELETE.",
+		Detail:      "Deletes one object with options and one without, and waits until GET returns 404. Finalizers and grace periods may hold objects longer.",
 		Reference:   apiConcepts + "#resource-deletion",
 		PerResource: true, Verbs: []string{"create", "get", "delete"}, Run: r.run,
 	}
@@ -138,8 +138,8 @@ type deleteMissing struct{}
 func (r deleteMissing) check() conformance.Check {
 	return conformance.Check{
 		ID: "delete-missing", Area: areaDeletes,
-		Rule:        "DELETE of an object that does not exist is answered with 404 and a Status whose reason is NotFound.",
-		Detail:      "Deletes a name that nobody has.",
+		Rule:        "DELETE of an object that does not exist gets 404 and a Status with reason NotFound.",
+		Detail:      "Deletes a name that does not exist.",
 		Reference:   apiConventions + "#http-status-codes",
 		PerResource: true, Verbs: []string{"delete"}, Run: r.run,
 	}
@@ -167,8 +167,8 @@ type deleteAnswer struct{}
 func (r deleteAnswer) check() conformance.Check {
 	return conformance.Check{
 		ID: "delete-answer", Area: areaDeletes,
-		Rule:        "DELETE is answered with a Status of success or with the object.",
-		Detail:      "Deletes an object. Whether the object is gone then is none of its business.",
+		Rule:        "DELETE returns a Status of success or the object.",
+		Detail:      "Deletes an object. Whether it is gone afterwards is not checked.",
 		Reference:   apiConventions + "#response-status-kind",
 		PerResource: true, Verbs: []string{"create", "get", "delete"}, Run: r.run,
 	}
@@ -232,8 +232,8 @@ type deleteUIDPrecondition struct{}
 func (r deleteUIDPrecondition) check() conformance.Check {
 	return conformance.Check{
 		ID: "delete-uid-precondition", Area: areaDeletes,
-		Rule:        "DELETE with the uid of another object as precondition is answered with 409 and changes nothing.",
-		Detail:      "Deletes an object with a uid that nobody has in preconditions.uid, and then with its own, which has to succeed.",
+		Rule:        "DELETE with the uid of another object as a precondition gets 409 and changes nothing.",
+		Detail:      "Deletes an object with an unknown uid in preconditions.uid, then with its own, which must succeed.",
 		Reference:   deleteOptionsPage,
 		PerResource: true, Verbs: []string{"create", "get", "delete"}, Run: r.run,
 	}
@@ -291,8 +291,8 @@ type deleteVersionPrecondition struct{}
 func (r deleteVersionPrecondition) check() conformance.Check {
 	return conformance.Check{
 		ID: "delete-version-precondition", Area: areaDeletes,
-		Rule:        "DELETE with an old resourceVersion as precondition is answered with 409 and changes nothing.",
-		Detail:      "Changes a label, deletes with the resourceVersion of before in preconditions.resourceVersion, and then with the present one, which has to succeed.",
+		Rule:        "DELETE with an old resourceVersion as a precondition gets 409 and changes nothing.",
+		Detail:      "Changes a label, deletes with the previous resourceVersion in preconditions.resourceVersion, then with the current one, which must succeed.",
 		Reference:   deleteOptionsPage,
 		PerResource: true, Verbs: []string{"create", "get", "update", "delete"}, Run: r.run,
 	}
@@ -343,8 +343,8 @@ type deletePropagationUnknown struct{}
 func (r deletePropagationUnknown) check() conformance.Check {
 	return conformance.Check{
 		ID: "delete-propagation-unknown", Area: areaDeletes,
-		Rule:        "DELETE with a propagationPolicy that does not exist is refused with 400 or 422, and changes nothing.",
-		Detail:      "Sends propagationPolicy: Sideways. A server that takes it for the default deletes what was to be kept.",
+		Rule:        "DELETE with an unknown propagationPolicy gets 400 or 422, and changes nothing.",
+		Detail:      "Sends propagationPolicy: Sideways. A server that falls back to its default deletes what should have been kept.",
 		Reference:   deleteOptionsPage,
 		PerResource: true, Verbs: []string{"create", "get", "delete"}, Run: r.run,
 	}

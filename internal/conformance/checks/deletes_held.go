@@ -65,8 +65,8 @@ type deleteFinalizers struct{}
 func (r deleteFinalizers) check() conformance.Check {
 	return conformance.Check{
 		ID: "delete-finalizers", Area: areaDeletes,
-		Rule:        "An object with a finalizer stays when it is deleted, with metadata.deletionTimestamp, and goes once its last finalizer is removed.",
-		Detail:      "Makes objects with a finalizer, deletes and reads them, and removes the finalizer by PUT and by PATCH.",
+		Rule:        "An object with a finalizer stays when it is deleted, with metadata.deletionTimestamp set, and is removed with its last finalizer.",
+		Detail:      "Creates objects with a finalizer, deletes and reads them, and removes the finalizer with PUT and with PATCH.",
 		Reference:   finalizersPage,
 		PerResource: true, Verbs: []string{"create", "get", "update", "delete"}, Run: r.run,
 	}
@@ -172,8 +172,8 @@ type deleteFinal struct{}
 func (r deleteFinal) check() conformance.Check {
 	return conformance.Check{
 		ID: "delete-final", Area: areaDeletes,
-		Rule:        "What is being deleted can't be brought back, and gets no more finalizers.",
-		Detail:      "Clears metadata.deletionTimestamp and adds a finalizer by PUT, which the server may refuse or ignore.",
+		Rule:        "An object that is being deleted can't be restored, and can't get further finalizers.",
+		Detail:      "Clears metadata.deletionTimestamp and adds a finalizer with PUT, which the server may refuse or ignore.",
 		Reference:   finalizersPage,
 		PerResource: true, Verbs: []string{"create", "get", "update", "delete"}, Run: r.run,
 	}

@@ -29,7 +29,7 @@ func (r deleteCollectionSelector) check() conformance.Check {
 	return conformance.Check{
 		ID: "deletecollection-selector", Area: areaDeletes,
 		Rule:        "DELETE of a collection deletes what labelSelector and fieldSelector select, and nothing else.",
-		Detail:      "Deletes by a label, then by metadata.name, and looks at what is left.",
+		Detail:      "Deletes by label, then by metadata.name, and checks what is left.",
 		Reference:   apiConventions + "#verbs-on-resources",
 		PerResource: true, Verbs: []string{"create", "get", "delete", "deletecollection"}, Isolated: true, Run: r.run,
 	}
@@ -89,8 +89,8 @@ type deleteCollectionSelectorInvalid struct{}
 func (r deleteCollectionSelectorInvalid) check() conformance.Check {
 	return conformance.Check{
 		ID: "deletecollection-selector-invalid", Area: areaDeletes,
-		Rule:        "DELETE of a collection with a selector that the server does not understand is refused with 400 or 422, and deletes nothing.",
-		Detail:      "Sends a fieldSelector about a field that does not exist, and a labelSelector that can't be parsed. A server that ignores them deletes everything.",
+		Rule:        "DELETE of a collection with a selector that the server does not understand gets 400 or 422, and deletes nothing.",
+		Detail:      "Sends a fieldSelector for a field that does not exist, and a malformed labelSelector. A server that ignores them deletes everything.",
 		Reference:   "https://kubernetes.io/docs/concepts/overview/working-with-objects/field-selectors/#supported-fields",
 		PerResource: true, Verbs: []string{"create", "get", "delete", "deletecollection"}, Isolated: true, Run: r.run,
 	}
@@ -126,7 +126,7 @@ func (r deleteCollectionDryRun) check() conformance.Check {
 	return conformance.Check{
 		ID: "deletecollection-dry-run", Area: areaDeletes,
 		Rule:        "DELETE of a collection with dryRun=All deletes nothing.",
-		Detail:      "Sends dryRun in the body, and as a parameter. The server may refuse dry runs.",
+		Detail:      "Sends dryRun in the body, then as a parameter. The server may refuse dry runs.",
 		Reference:   apiConcepts + "#dry-run",
 		PerResource: true, Verbs: []string{"create", "get", "delete", "deletecollection"}, Isolated: true, Run: r.run,
 	}
@@ -163,8 +163,8 @@ type deleteCollectionAnswer struct{}
 func (r deleteCollectionAnswer) check() conformance.Check {
 	return conformance.Check{
 		ID: "deletecollection-answer", Area: areaDeletes,
-		Rule:        "DELETE of a collection is answered with a Status of success or with a list.",
-		Detail:      "Deletes two objects at once. What of them the list has is none of its business.",
+		Rule:        "DELETE of a collection returns a Status of success or a list.",
+		Detail:      "Deletes two objects at once. What the list contains is not checked.",
 		Reference:   apiConventions + "#response-status-kind",
 		PerResource: true, Verbs: []string{"create", "get", "delete", "deletecollection"}, Isolated: true, Run: r.run,
 	}

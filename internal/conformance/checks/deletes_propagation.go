@@ -26,7 +26,7 @@ type deleteAgain struct{}
 func (r deleteAgain) check() conformance.Check {
 	return conformance.Check{
 		ID: "delete-again", Area: areaDeletes,
-		Rule:        "Deleting what is already being deleted changes nothing: the object stays, and its metadata.deletionTimestamp.",
+		Rule:        "Deleting an object that is already being deleted changes nothing: the object and its metadata.deletionTimestamp stay.",
 		Detail:      "Deletes an object that has a finalizer twice, more than a second apart. The second DELETE may succeed or conflict.",
 		Reference:   finalizersPage,
 		PerResource: true, Verbs: []string{"create", "get", "delete"}, Slow: true, Run: r.run,
@@ -123,8 +123,8 @@ type deletePropagation struct{}
 func (r deletePropagation) check() conformance.Check {
 	return conformance.Check{
 		ID: "delete-propagation", Area: areaDeletes,
-		Rule:        "The propagationPolicy Orphan gives an object the finalizer orphan, Foreground gives it foregroundDeletion, and Background neither.",
-		Detail:      "Deletes objects that have a finalizer with each policy. A server without a garbage collector may use neither finalizer, but not one of them.",
+		Rule:        "The propagationPolicy Orphan adds the finalizer orphan to an object, Foreground adds foregroundDeletion, and Background adds neither.",
+		Detail:      "Deletes objects that have a finalizer with each policy. A server without a garbage collector may use neither finalizer, but not just one of them.",
 		Reference:   "https://kubernetes.io/docs/concepts/architecture/garbage-collection/#foreground-deletion",
 		PerResource: true, Verbs: []string{"create", "get", "delete"}, Run: r.run,
 	}

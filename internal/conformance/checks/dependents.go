@@ -34,8 +34,8 @@ type dependentsCollected struct{}
 func (r dependentsCollected) check() conformance.Check {
 	return conformance.Check{
 		ID: "dependents-collected", Area: areaDependents,
-		Rule:        "An object is removed when the owner that it names in ownerReferences is deleted.",
-		Detail:      "Makes an object that a ConfigMap owns and deletes the ConfigMap. It is left out if another ConfigMap with that owner stays, too.",
+		Rule:        "An object is removed when the owner named in its ownerReferences is deleted.",
+		Detail:      "Creates an object owned by a ConfigMap and deletes the ConfigMap. Skipped if another ConfigMap with that owner is not removed either.",
 		Reference:   "https://kubernetes.io/docs/concepts/architecture/garbage-collection/#owners-dependents",
 		PerResource: true, Verbs: []string{"create", "get", "list", "watch", "delete"}, Applies: notEvents, Slow: true, Run: r.run,
 	}
@@ -112,8 +112,8 @@ type ownersCollected struct{}
 func (r ownersCollected) check() conformance.Check {
 	return conformance.Check{
 		ID: "owners-collected", Area: areaDependents,
-		Rule:        "What names an object in ownerReferences stays as long as the object is there, and is removed when the object is deleted.",
-		Detail:      "Makes a ConfigMap that an object owns and deletes the object, as soon as it is clear that a garbage collector runs and knows the resource; else it is left out.",
+		Rule:        "An object stays while an owner in its ownerReferences exists, and is removed when that owner is deleted.",
+		Detail:      "Creates a ConfigMap owned by an object and deletes the object once it is clear that a garbage collector runs and knows the resource; otherwise it is skipped.",
 		Reference:   "https://kubernetes.io/docs/concepts/architecture/garbage-collection/#owners-dependents",
 		PerResource: true, Verbs: []string{"create", "get", "list", "watch", "delete"}, Applies: notEvents, Slow: true, Run: r.run,
 	}
@@ -191,8 +191,8 @@ type dependentsKept struct{}
 func (r dependentsKept) check() conformance.Check {
 	return conformance.Check{
 		ID: "dependents-kept", Area: areaDependents,
-		Rule:        "Deleting an object with the propagationPolicy Orphan keeps what it owns, and removes the reference to it.",
-		Detail:      "As owners-collected, with that policy.",
+		Rule:        "Deleting an object with the propagationPolicy Orphan keeps its dependents, and removes their references to it.",
+		Detail:      "Like owners-collected, with that policy.",
 		Reference:   "https://kubernetes.io/docs/concepts/architecture/garbage-collection/#orphaned-dependents",
 		PerResource: true, Verbs: []string{"create", "get", "list", "watch", "patch", "delete"}, Applies: notEvents, Slow: true, Run: r.run,
 	}

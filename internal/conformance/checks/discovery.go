@@ -33,8 +33,8 @@ type discoveryGroup struct{}
 func (r discoveryGroup) check() conformance.Check {
 	return conformance.Check{
 		ID: "discovery-group", Area: areaDiscovery,
-		Rule:      "The group is listed at /apis with all its versions, and the version it prefers is one of them; the core group's version is listed at /api.",
-		Detail:    "Reads the list. The version has to be there with its groupVersion. What is just registered may be missing for a few seconds.",
+		Rule:      "The group is listed at /apis with all its versions, and its preferred version is one of them; the core group's version is listed at /api.",
+		Detail:    "Reads the list. The version must be there with its groupVersion. A group that was just registered may be missing for a few seconds.",
 		Reference: unaggregatedText,
 		Run:       r.run,
 	}
@@ -111,8 +111,8 @@ type discoveryDocumentsAgree struct{}
 func (r discoveryDocumentsAgree) check() conformance.Check {
 	return conformance.Check{
 		ID: "discovery-documents-agree", Area: areaDiscovery,
-		Rule:      "/apis/GROUP says what /apis says of the group, and /apis/GROUP/VERSION is the APIResourceList of that group version.",
-		Detail:    "Compares names, versions and the preferred version, in any order. Of the core group there is only the last document.",
+		Rule:      "/apis/GROUP agrees with what /apis says of the group, and /apis/GROUP/VERSION is the APIResourceList of that group version.",
+		Detail:    "Compares names, versions, and the preferred version, in any order. The core group has only the last document.",
 		Reference: unaggregatedText,
 		Run:       r.run,
 	}

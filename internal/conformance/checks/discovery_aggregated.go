@@ -59,8 +59,8 @@ type discoveryAggregated struct{}
 func (r discoveryAggregated) check() conformance.Check {
 	return conformance.Check{
 		ID: "discovery-aggregated", Area: areaDiscovery,
-		Rule:      "The aggregated discovery document has the same resources, with the same properties, as that of the group version.",
-		Detail:    "Compares kinds, scopes, verbs, singular and short names, categories and subresources. Left out if the server has no aggregated discovery, or says that it is stale.",
+		Rule:      "The aggregated discovery document has the same resources, with the same properties, as the document of the group version.",
+		Detail:    "Compares kinds, scopes, verbs, singular and short names, categories, and subresources. Skipped if the server has no aggregated discovery, or says that it is stale.",
 		Reference: aggregatedText,
 		Run:       r.run,
 	}
@@ -209,8 +209,8 @@ type discoveryETag struct{}
 func (r discoveryETag) check() conformance.Check {
 	return conformance.Check{
 		ID: "discovery-etag", Area: areaDiscovery,
-		Rule:      "The aggregated discovery document has an ETag; who has the document already is answered with 304.",
-		Detail:    "Asks again with If-None-Match, several times if the document has changed in between. Left out if the server has no aggregated discovery.",
+		Rule:      "The aggregated discovery document has an ETag; a client that already has the document gets 304.",
+		Detail:    "Asks again with If-None-Match, several times if the document has changed in between. Skipped if the server has no aggregated discovery.",
 		Reference: aggregatedText,
 		Run:       r.run,
 	}

@@ -32,8 +32,8 @@ type discoveryNames struct{}
 func (r discoveryNames) check() conformance.Check {
 	return conformance.Check{
 		ID: "discovery-names", Area: areaDiscovery,
-		Rule:      "Resources have lower-case names, in the singular too, and lower-case short names; kinds are in CamelCase.",
-		Detail:    "Names have to be DNS labels. Whether a name is a plural nobody can tell; a missing singular is taken for the kind in lower case, as clients do.",
+		Rule:      "Resource names, singular names, and short names are in lower case; kinds are in CamelCase.",
+		Detail:    "Names must be DNS labels. Whether a name is a plural can't be checked. If the singular name is missing, the kind in lower case stands for it, as in clients.",
 		Reference: apiConventions + "#types-kinds",
 		Run:       r.run,
 	}
@@ -140,8 +140,8 @@ type discoveryVerbs struct{}
 func (r discoveryVerbs) check() conformance.Check {
 	return conformance.Check{
 		ID: "discovery-verbs", Area: areaDiscovery,
-		Rule:      "Each resource and subresource has verbs, and only those of Kubernetes.",
-		Detail:    "Those are get, list, watch, create, update, patch, delete, deletecollection and proxy.",
+		Rule:      "Each resource and subresource has verbs, all of them verbs of Kubernetes.",
+		Detail:    "These are get, list, watch, create, update, patch, delete, deletecollection, and proxy.",
 		Reference: apiConventions + "#verbs-on-resources",
 		Run:       r.run,
 	}
@@ -174,7 +174,7 @@ type discoverySubresources struct{}
 func (r discoverySubresources) check() conformance.Check {
 	return conformance.Check{
 		ID: "discovery-subresources", Area: areaDiscovery,
-		Rule:      "A subresource belongs to a resource that is listed; status has its kind, and scale is the Scale of autoscaling/v1.",
+		Rule:      "A subresource belongs to a listed resource; status has the kind of its resource, and scale is the Scale of autoscaling/v1.",
 		Detail:    "Other subresources may be of any kind.",
 		Reference: "https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#subresources",
 		Run:       r.run,
@@ -224,8 +224,8 @@ type discoveryUnique struct{}
 func (r discoveryUnique) check() conformance.Check {
 	return conformance.Check{
 		ID: "discovery-unique", Area: areaDiscovery,
-		Rule:      "No two resources of the group version have the same name, short name or kind.",
-		Detail:    "Names, singular names and short names count alike: clients look for all of them. Looks at all resources of the group version.",
+		Rule:      "No two resources of the group version share a name, a short name, or a kind.",
+		Detail:    "Names, singular names, and short names must all differ, because clients look for each of them. Checks all resources of the group version.",
 		Reference: apiConventions + "#short-names",
 		Run:       r.run,
 	}

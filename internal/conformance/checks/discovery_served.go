@@ -38,8 +38,8 @@ type discoveryVerbsServed struct{}
 func (r discoveryVerbsServed) check() conformance.Check {
 	return conformance.Check{
 		ID: "discovery-verbs-served", Area: areaDiscovery,
-		Rule:        "A verb that discovery lists is not answered with 405; one that it does not list is not answered with success.",
-		Detail:      "Tries get, list and watch, and with dryRun the other verbs, on names that do not exist or on an object of its own. Leaves deletecollection alone.",
+		Rule:        "A verb that discovery lists does not get 405; one that it does not list does not succeed.",
+		Detail:      "Tries get, list, and watch, and the other verbs with dryRun, on names that do not exist or on an object of its own. Does not try deletecollection.",
 		Reference:   discoveryText,
 		PerResource: true, Run: r.run,
 	}

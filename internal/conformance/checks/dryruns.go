@@ -53,8 +53,8 @@ type dryRunCreate struct{}
 func (r dryRunCreate) check() conformance.Check {
 	return conformance.Check{
 		ID: "dry-run-create", Area: areaDryRuns,
-		Rule:        "A POST with dryRun=All succeeds as one without it, and creates nothing.",
-		Detail:      "What the answer has in it is not looked at.",
+		Rule:        "A POST with dryRun=All succeeds like one without it, and creates nothing.",
+		Detail:      "The content of the answer is not checked.",
 		Reference:   dryRunDoc,
 		PerResource: true, Verbs: []string{"create", "get"}, Run: r.run,
 	}
@@ -83,8 +83,8 @@ type dryRunUpdate struct{}
 func (r dryRunUpdate) check() conformance.Check {
 	return conformance.Check{
 		ID: "dry-run-update", Area: areaDryRuns,
-		Rule:        "A PUT with dryRun=All succeeds as one without it, and changes nothing.",
-		Detail:      "Adds an annotation to an object. What the answer has in it is not looked at.",
+		Rule:        "A PUT with dryRun=All succeeds like one without it, and changes nothing.",
+		Detail:      "Adds an annotation to an object. The content of the answer is not checked.",
 		Reference:   dryRunDoc,
 		PerResource: true, Verbs: []string{"create", "get", "update"}, Run: r.run,
 	}
@@ -117,8 +117,8 @@ type dryRunPatch struct{}
 func (r dryRunPatch) check() conformance.Check {
 	return conformance.Check{
 		ID: "dry-run-patch", Area: areaDryRuns,
-		Rule:        "A PATCH with dryRun=All succeeds as one without it, and changes nothing.",
-		Detail:      "Adds an annotation to an object with a merge patch. What the answer has in it is not looked at.",
+		Rule:        "A PATCH with dryRun=All succeeds like one without it, and changes nothing.",
+		Detail:      "Adds an annotation to an object with a merge patch. The content of the answer is not checked.",
 		Reference:   dryRunDoc,
 		PerResource: true, Verbs: []string{"create", "get", "patch"}, Run: r.run,
 	}
@@ -145,8 +145,8 @@ type dryRunDelete struct{}
 func (r dryRunDelete) check() conformance.Check {
 	return conformance.Check{
 		ID: "dry-run-delete", Area: areaDryRuns,
-		Rule:        "A DELETE with dryRun=All succeeds as one without it, and deletes nothing.",
-		Detail:      "Says so in the query first, and then in the body, as clients do. The object must not be marked as being deleted either.",
+		Rule:        "A DELETE with dryRun=All succeeds like one without it, and deletes nothing.",
+		Detail:      "Sends dryRun in the query, then in the body, as clients do. The object must not be marked as being deleted either.",
 		Reference:   dryRunDoc,
 		PerResource: true, Verbs: []string{"create", "get", "delete"}, Run: r.run,
 	}
@@ -193,8 +193,8 @@ type dryRunInvalid struct{}
 func (r dryRunInvalid) check() conformance.Check {
 	return conformance.Check{
 		ID: "dry-run-invalid", Area: areaDryRuns,
-		Rule:        "A value of dryRun other than All is refused with 422 and a Status, and nothing is done.",
-		Detail:      "Sends a POST with dryRun=Unknown: a client that asks for a dry run must never get a real one. 400 is as good.",
+		Rule:        "A value of dryRun other than All gets 422 and a Status, and nothing is done.",
+		Detail:      "Sends a POST with dryRun=Unknown: a client that asks for a dry run must never get a real one. 400 is accepted, too.",
 		Reference:   dryRunDoc,
 		PerResource: true, Verbs: []string{"create", "get"}, Run: r.run,
 	}

@@ -25,8 +25,8 @@ type fieldValidationStrict struct{}
 func (r fieldValidationStrict) check() conformance.Check {
 	return conformance.Check{
 		ID: "field-validation-strict", Area: areaValidation,
-		Rule:        "With fieldValidation=Strict, an object with an unknown field or with a field twice is refused with 400 and a Status that names the field.",
-		Detail:      "Creates an object with an unknown field in its metadata, and one with an annotation twice. kubectl asks for this.",
+		Rule:        "With fieldValidation=Strict, an object with an unknown or a duplicate field gets 400 and a Status that names the field.",
+		Detail:      "Creates an object with an unknown field in its metadata, and one with a duplicate annotation. kubectl asks for this.",
 		Reference:   validationDoc,
 		PerResource: true, Verbs: []string{"create", "get"}, Run: r.run,
 	}
@@ -100,7 +100,7 @@ type fieldValidationWarn struct{}
 func (r fieldValidationWarn) check() conformance.Check {
 	return conformance.Check{
 		ID: "field-validation-warn", Area: areaValidation,
-		Rule:        "With fieldValidation=Warn, an object with an unknown field is stored, and the answer has a Warning with the code 299 that names the field.",
+		Rule:        "With fieldValidation=Warn, an object with an unknown field is stored, and the answer has a Warning with code 299 that names the field.",
 		Detail:      "Creates an object with an unknown field in its metadata.",
 		Reference:   validationDoc,
 		PerResource: true, Verbs: []string{"create", "get"}, Run: r.run,
@@ -127,7 +127,7 @@ func (r fieldValidationIgnore) check() conformance.Check {
 	return conformance.Check{
 		ID: "field-validation-ignore", Area: areaValidation,
 		Rule:        "With fieldValidation=Ignore, an object with an unknown field is stored without a warning.",
-		Detail:      "Creates an object with an unknown field in its metadata. Warnings about anything else are right.",
+		Detail:      "Creates an object with an unknown field in its metadata. Warnings about anything else are fine.",
 		Reference:   validationDoc,
 		PerResource: true, Verbs: []string{"create", "get"}, Run: r.run,
 	}

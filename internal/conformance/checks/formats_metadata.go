@@ -94,7 +94,7 @@ func (r metadataObject) check() conformance.Check {
 	return conformance.Check{
 		ID: "metadata-object", Area: areaFormats,
 		Rule:        "An object as PartialObjectMetadata has all of its metadata and nothing else.",
-		Detail:      "Gets an object in both ways. Of the annotations, only one that the object was made with is looked at. Servers that can't do so refuse it with 406.",
+		Detail:      "Gets an object both ways. Of its annotations, only the one it was created with is compared. Servers that don't support this must return 406.",
 		Reference:   aboutMetadata,
 		PerResource: true, Verbs: []string{"create", "get"}, Run: r.run,
 	}
@@ -138,7 +138,7 @@ func (r metadataList) check() conformance.Check {
 	return conformance.Check{
 		ID: "metadata-list", Area: areaFormats,
 		Rule:        "A list as PartialObjectMetadataList has the metadata of the objects and nothing else.",
-		Detail:      "Lists two objects. Servers that can't do so refuse it with 406.",
+		Detail:      "Lists two objects. Servers that don't support this must return 406.",
 		Reference:   aboutMetadata,
 		PerResource: true, Verbs: []string{"create", "get", "list"}, Run: r.run,
 	}
@@ -195,7 +195,7 @@ func (r metadataWatch) check() conformance.Check {
 	return conformance.Check{
 		ID: "metadata-watch", Area: areaFormats,
 		Rule:        "The events of a watch as PartialObjectMetadata have the metadata of the objects and nothing else.",
-		Detail:      "Makes an object, changes it twice, deletes it and makes another one. Servers that can't do so refuse it with 406.",
+		Detail:      "Creates an object, changes it twice, deletes it, and creates another one. Servers that don't support this must return 406.",
 		Reference:   aboutMetadata,
 		PerResource: true, Verbs: []string{"create", "get", "list", "watch", "update", "delete"}, Run: steadily(r.run),
 	}

@@ -94,7 +94,7 @@ func (r tableList) check() conformance.Check {
 	return conformance.Check{
 		ID: "table-list", Area: areaFormats,
 		Rule:        "A list as a Table has a row for each object, with a cell for each column and the metadata of the object.",
-		Detail:      "There has to be a column Name of the type string and the format name, which has the names. Servers without tables refuse them with 406.",
+		Detail:      "There must be a column Name of type string and format name with the names of the objects. Servers without tables must return 406.",
 		Reference:   aboutTables,
 		PerResource: true, Verbs: []string{"create", "get", "list"}, Run: r.run,
 	}
@@ -165,7 +165,7 @@ func (r tableObject) check() conformance.Check {
 	return conformance.Check{
 		ID: "table-object", Area: areaFormats,
 		Rule:        "An object as a Table has one row.",
-		Detail:      "Gets an object as a Table. The row has to have a cell for each column and the metadata of the object. Servers without tables refuse them with 406.",
+		Detail:      "Gets an object as a Table. The row must have a cell for each column and the metadata of the object. Servers without tables must return 406.",
 		Reference:   aboutTables,
 		PerResource: true, Verbs: []string{"create", "get"}, Run: r.run,
 	}
@@ -201,8 +201,8 @@ type tableIncludeObject struct{}
 func (r tableIncludeObject) check() conformance.Check {
 	return conformance.Check{
 		ID: "table-include-object", Area: areaFormats,
-		Rule:        "The rows of a Table have no object with includeObject=None, and the whole one with includeObject=Object.",
-		Detail:      "Lists as a Table in both ways. Servers without tables refuse them with 406.",
+		Rule:        "The rows of a Table have no object with includeObject=None, and the complete one with includeObject=Object.",
+		Detail:      "Lists as a Table both ways. Servers without tables must return 406.",
 		Reference:   aboutBoth,
 		PerResource: true, Verbs: []string{"create", "get", "list"}, Run: r.run,
 	}
@@ -250,8 +250,8 @@ type tableWatch struct{}
 func (r tableWatch) check() conformance.Check {
 	return conformance.Check{
 		ID: "table-watch", Area: areaFormats,
-		Rule:        "The events of a watch as Tables have a Table with one row each, the first one with columns.",
-		Detail:      "Makes an object, deletes it and makes another one. Later Tables may leave the columns out. Servers without tables refuse them with 406.",
+		Rule:        "Each event of a watch as Tables has a Table with one row; the first one has the columns.",
+		Detail:      "Creates an object, deletes it, and creates another one. Later Tables may omit the columns. Servers without tables must return 406.",
 		Reference:   aboutBoth,
 		PerResource: true, Verbs: []string{"create", "get", "list", "watch", "delete"}, Run: steadily(r.run),
 	}
@@ -346,8 +346,8 @@ type tableFallback struct{}
 func (r tableFallback) check() conformance.Check {
 	return conformance.Check{
 		ID: "table-fallback", Area: areaFormats,
-		Rule:        "A client that accepts a Table or else plain JSON gets what the server has of it.",
-		Detail:      "Lists with an Accept header like that of kubectl, and with one whose version of Table nobody has.",
+		Rule:        "A client that accepts a Table or else plain JSON gets the one that the server supports.",
+		Detail:      "Lists with an Accept header like kubectl's, and with one whose version of Table does not exist.",
 		Reference:   aboutTables,
 		PerResource: true, Verbs: []string{"list"}, Run: r.run,
 	}

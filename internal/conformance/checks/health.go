@@ -29,8 +29,8 @@ type healthEndpoints struct{}
 func (r healthEndpoints) check() conformance.Check {
 	return conformance.Check{
 		ID: "health-livez-readyz", Area: areaHealth,
-		Rule:      "/livez and /readyz, or the older /healthz, are answered with 200 by a server that works.",
-		Detail:    "Tries for a few seconds. What the answer says is for people and is not looked at. Left out if the user of the kubeconfig may not ask.",
+		Rule:      "A healthy server returns 200 at /livez and /readyz, or at the older /healthz.",
+		Detail:    "Tries for a few seconds. The text of the answer is for people and is not checked. Skipped if the user of the kubeconfig has no access.",
 		Reference: "https://kubernetes.io/docs/reference/using-api/health-checks/#api-endpoints-for-health",
 		Run:       r.run,
 	}
@@ -70,8 +70,8 @@ type healthVersion struct{}
 func (r healthVersion) check() conformance.Check {
 	return conformance.Check{
 		ID: "health-version", Area: areaHealth,
-		Rule:      "/version says in JSON which version the server has.",
-		Detail:    "gitVersion has to be a version, and major and minor to be there. Left out if the user of the kubeconfig may not ask.",
+		Rule:      "/version returns the version of the server as JSON.",
+		Detail:    "gitVersion must be a version, and major and minor must be set. Skipped if the user of the kubeconfig has no access.",
 		Reference: "https://pkg.go.dev/k8s.io/apimachinery/pkg/version#Info",
 		Run:       r.run,
 	}
@@ -112,8 +112,8 @@ type healthMetrics struct{}
 func (r healthMetrics) check() conformance.Check {
 	return conformance.Check{
 		ID: "health-metrics", Area: areaHealth,
-		Rule:      "/metrics has metrics in the text format of Prometheus.",
-		Detail:    "Each line has to be a comment or a sample, and at least one sample to have a TYPE. Left out if the user of the kubeconfig may not ask.",
+		Rule:      "/metrics returns metrics in the text format of Prometheus.",
+		Detail:    "Each line must be a comment or a sample, and at least one sample must have a TYPE. Skipped if the user of the kubeconfig has no access.",
 		Reference: "https://kubernetes.io/docs/concepts/cluster-administration/system-metrics/#metrics-in-kubernetes",
 		Run:       r.run,
 	}

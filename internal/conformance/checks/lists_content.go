@@ -26,8 +26,8 @@ type listKind struct{}
 func (r listKind) check() conformance.Check {
 	return conformance.Check{
 		ID: "list-kind", Area: areaLists,
-		Rule:        "A list has a kind that ends with List, the apiVersion of the group version, and an array as items, also if it is empty.",
-		Detail:      "Lists nothing, then one object.",
+		Rule:        "A list has a kind that ends with List, the apiVersion of the group version, and an array as items, even if it is empty.",
+		Detail:      "Lists no objects, then one.",
 		Reference:   apiConventions + "#types-kinds",
 		PerResource: true, Verbs: []string{"create", "get", "list"}, Run: r.run,
 	}
@@ -85,7 +85,7 @@ func (r listResourceVersion) check() conformance.Check {
 	return conformance.Check{
 		ID: "list-resource-version", Area: areaLists,
 		Rule:        "A list has a metadata.resourceVersion, which is not 0 and not older than its items.",
-		Detail:      "Lists objects of one namespace and of all. Which is older is compared only if the resourceVersions are numbers.",
+		Detail:      "Lists the objects of one namespace and of all. Ages are compared only if the resourceVersions are numbers.",
 		Reference:   apiConcepts + "#efficient-detection-of-changes",
 		PerResource: true, Verbs: []string{"create", "get", "list"}, Run: r.run,
 	}
@@ -134,8 +134,8 @@ type listComplete struct{}
 func (r listComplete) check() conformance.Check {
 	return conformance.Check{
 		ID: "list-complete", Area: areaLists,
-		Rule:        "What was created is in the very next list, with all its content.",
-		Detail:      "Lists right after creating, and compares all but metadata and status with what GET answers.",
+		Rule:        "A list shows an object completely as soon as its creation was answered.",
+		Detail:      "Lists right after creating an object, and compares all but metadata and status with what GET returns.",
 		Reference:   apiConcepts + listVersionsAnchor,
 		PerResource: true, Verbs: []string{"create", "get", "list"}, Run: r.run,
 	}
@@ -225,8 +225,8 @@ type listItems struct{}
 func (r listItems) check() conformance.Check {
 	return conformance.Check{
 		ID: "list-items", Area: areaLists,
-		Rule:        "The items of a list have the same metadata as GET shows.",
-		Detail:      "Compares name, namespace, uid, resourceVersion, generation, labels, annotations and the like.",
+		Rule:        "The items of a list have the same metadata as GET returns.",
+		Detail:      "Compares name, namespace, uid, resourceVersion, generation, labels, annotations, and the like.",
 		Reference:   apiConventions + "#metadata",
 		PerResource: true, Verbs: []string{"create", "get", "list"}, Run: r.run,
 	}
@@ -268,8 +268,8 @@ type listAllNamespaces struct{}
 func (r listAllNamespaces) check() conformance.Check {
 	return conformance.Check{
 		ID: "list-all-namespaces", Area: areaLists,
-		Rule:        "A list without a namespace has the objects of all namespaces, one of a namespace only those of that namespace.",
-		Detail:      "Makes objects in two namespaces, and lists everywhere and in both.",
+		Rule:        "A list without a namespace has the objects of all namespaces; a list of one namespace has only its own.",
+		Detail:      "Creates objects in two namespaces, and lists all namespaces and each of the two.",
 		Reference:   apiConcepts + "#resource-uris",
 		PerResource: true, Verbs: []string{"create", "get", "list"}, Run: r.run,
 	}

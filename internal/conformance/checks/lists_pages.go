@@ -55,8 +55,8 @@ type listPages struct{}
 func (r listPages) check() conformance.Check {
 	return conformance.Check{
 		ID: "list-pages", Area: areaLists,
-		Rule:        "Pages of a list have at most as many items as limit says, together each object once, and the last one has no continue.",
-		Detail:      "Lists five objects with limit=2. The server may ignore limits, if it shows everything then.",
+		Rule:        "A page of a list has at most limit items, all pages together have each object once, and the last one has no continue token.",
+		Detail:      "Lists five objects with limit=2. The server may ignore limit if it then returns everything.",
 		Reference:   apiConcepts + chunksAnchor,
 		PerResource: true, Verbs: []string{"create", "get", "list"}, Run: r.run,
 	}
@@ -119,8 +119,8 @@ type listSnapshot struct{}
 func (r listSnapshot) check() conformance.Check {
 	return conformance.Check{
 		ID: "list-snapshot", Area: areaLists,
-		Rule:        "All pages of a list show one state: what is created or deleted meanwhile makes no difference.",
-		Detail:      "Creates and deletes an object after the first page. All pages have the same resourceVersion, unless the server says 410 because it has the state no more.",
+		Rule:        "All pages of a list show the same state, whatever is created or deleted in the meantime.",
+		Detail:      "Creates and deletes an object after the first page. All pages must have the same resourceVersion, unless the server returns 410 because it no longer has that state.",
 		Reference:   apiConcepts + chunksAnchor,
 		PerResource: true, Verbs: []string{"create", "get", "list", "delete"}, Run: r.run,
 	}
@@ -201,8 +201,8 @@ type listRemaining struct{}
 func (r listRemaining) check() conformance.Check {
 	return conformance.Check{
 		ID: "list-remaining", Area: areaLists,
-		Rule:        "A list has remainingItemCount only if there are more pages, and not if objects are selected.",
-		Detail:      "Lists with and without limit and selector. The server may leave the count out, and it may be an estimate.",
+		Rule:        "A list has remainingItemCount only if there are more pages and no selector.",
+		Detail:      "Lists with and without limit and selector. The server may omit the count, and it may be an estimate.",
 		Reference:   listMetaPage,
 		PerResource: true, Verbs: []string{"create", "get", "list"}, Run: r.run,
 	}
@@ -251,8 +251,8 @@ type listContinueInvalid struct{}
 func (r listContinueInvalid) check() conformance.Check {
 	return conformance.Check{
 		ID: "list-continue-invalid", Area: areaLists,
-		Rule:        "A continue token that the server has not made is refused with 400, 410 or 422, never answered with a list.",
-		Detail:      "Sends tokens that are no tokens. It does not apply to servers without pages.",
+		Rule:        "A continue token that the server did not issue gets 400, 410, or 422, never a list.",
+		Detail:      "Sends malformed tokens. Does not apply to servers without pages.",
 		Reference:   apiConcepts + chunksAnchor,
 		PerResource: true, Verbs: []string{"create", "get", "list"}, Run: r.run,
 	}

@@ -31,8 +31,8 @@ type listLabelSelector struct{}
 func (r listLabelSelector) check() conformance.Check {
 	return conformance.Check{
 		ID: "list-label-selector", Area: areaLists,
-		Rule:        "A labelSelector selects with =, ==, !=, in, notin, key and !key; != and notin also select objects without the label.",
-		Detail:      "Makes three objects with different labels, and lists with each operator.",
+		Rule:        "A labelSelector supports =, ==, !=, in, notin, key, and !key; != and notin also select objects without the label.",
+		Detail:      "Creates three objects with different labels, and lists with each operator.",
 		Reference:   labelSelectorPage,
 		PerResource: true, Verbs: []string{"create", "get", "list"}, Run: r.run,
 	}
@@ -92,7 +92,7 @@ func (r listFieldSelector) check() conformance.Check {
 	return conformance.Check{
 		ID: "list-field-selector", Area: areaLists,
 		Rule:        "A fieldSelector selects by metadata.name and metadata.namespace.",
-		Detail:      "Lists with = and != by both; resources without namespaces only by the name.",
+		Detail:      "Lists with = and != for both; resources without namespaces by name only.",
 		Reference:   fieldSelectorPage,
 		PerResource: true, Verbs: []string{"create", "get", "list"}, Run: r.run,
 	}
@@ -140,7 +140,7 @@ type listFieldSelectorUnknown struct{}
 func (r listFieldSelectorUnknown) check() conformance.Check {
 	return conformance.Check{
 		ID: "list-field-selector-unknown", Area: areaLists,
-		Rule:        "A fieldSelector about a field by which the server can't select is refused with 400 or 422, never ignored.",
+		Rule:        "A fieldSelector for a field that can't be selected by gets 400 or 422; it is never ignored.",
 		Detail:      "Selects by a field that does not exist.",
 		Reference:   fieldSelectorPage,
 		PerResource: true, Verbs: []string{"list"}, Run: r.run,
@@ -166,8 +166,8 @@ type listSelectorMalformed struct{}
 func (r listSelectorMalformed) check() conformance.Check {
 	return conformance.Check{
 		ID: "list-selector-malformed", Area: areaLists,
-		Rule:        "A selector that can't be parsed is refused with 400 or 422.",
-		Detail:      "Sends several labelSelectors, and a fieldSelector, that are none.",
+		Rule:        "A malformed selector gets 400 or 422.",
+		Detail:      "Sends several malformed labelSelectors and a malformed fieldSelector.",
 		Reference:   labelSelectorPage,
 		PerResource: true, Verbs: []string{"list"}, Run: r.run,
 	}

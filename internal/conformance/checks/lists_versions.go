@@ -35,7 +35,7 @@ type listVersionAny struct{}
 func (r listVersionAny) check() conformance.Check {
 	return conformance.Check{
 		ID: "list-version-any", Area: areaLists,
-		Rule:        "A list with resourceVersion=0 is answered with a list, of any age.",
+		Rule:        "A list with resourceVersion=0 returns a list, of any age.",
 		Detail:      "Lists with and without resourceVersionMatch=NotOlderThan.",
 		Reference:   apiConcepts + listVersionsAnchor,
 		PerResource: true, Verbs: []string{"list"}, Run: r.run,
@@ -71,8 +71,8 @@ type listVersionExact struct{}
 func (r listVersionExact) check() conformance.Check {
 	return conformance.Check{
 		ID: "list-version-exact", Area: areaLists,
-		Rule:        "A list with resourceVersionMatch=Exact shows the state of that resourceVersion, or is answered with 410.",
-		Detail:      "Lists, changes an object and makes another one, and lists again with the resourceVersion of the first list.",
+		Rule:        "A list with resourceVersionMatch=Exact shows the state at that resourceVersion, or gets 410.",
+		Detail:      "Lists, changes one object and creates another, then lists again with the resourceVersion of the first list.",
 		Reference:   apiConcepts + listVersionsAnchor,
 		PerResource: true, Verbs: []string{"create", "get", "list", "update"}, Run: r.run,
 	}
@@ -211,8 +211,8 @@ type listVersionFuture struct{}
 func (r listVersionFuture) check() conformance.Check {
 	return conformance.Check{
 		ID: "list-version-future", Area: areaLists,
-		Rule:        "A list with a resourceVersion that there is not yet is answered with an error, never with an older list.",
-		Detail:      "Adds a large number to the resourceVersion of a list. The server may wait first.",
+		Rule:        "A list with a resourceVersion that does not exist yet gets an error, never an older list.",
+		Detail:      "Adds a large number to the resourceVersion of a list. The server may wait before it answers.",
 		Reference:   apiConcepts + "#unavailable-resource-versions",
 		PerResource: true, Verbs: []string{"list"}, Slow: true, Run: r.run,
 	}
@@ -257,7 +257,7 @@ type listVersionMalformed struct{}
 func (r listVersionMalformed) check() conformance.Check {
 	return conformance.Check{
 		ID: "list-version-malformed", Area: areaLists,
-		Rule:        "A list with a resourceVersion that is none is refused with 400 or 422.",
+		Rule:        "A list with a malformed resourceVersion gets 400 or 422.",
 		Detail:      "Sends resourceVersion=abc, if the resourceVersions of the server are numbers.",
 		Reference:   apiConcepts + "#resource-versions",
 		PerResource: true, Verbs: []string{"list"}, Run: r.run,
@@ -283,8 +283,8 @@ type listMatchWithoutVersion struct{}
 func (r listMatchWithoutVersion) check() conformance.Check {
 	return conformance.Check{
 		ID: "list-match-without-version", Area: areaLists,
-		Rule:        "A list with resourceVersionMatch but without resourceVersion is refused with 400 or 422.",
-		Detail:      "Sends both matches there are, and with a resourceVersion one that there is not.",
+		Rule:        "A list with resourceVersionMatch but no resourceVersion gets 400 or 422.",
+		Detail:      "Sends both matches that exist, and a match that does not exist with a resourceVersion.",
 		Reference:   apiConcepts + listVersionsAnchor,
 		PerResource: true, Verbs: []string{"list"}, Run: r.run,
 	}

@@ -41,8 +41,8 @@ type namespaceMissing struct{}
 func (r namespaceMissing) check() conformance.Check {
 	return conformance.Check{
 		ID: "namespace-missing", Area: areaNamespaces,
-		Rule:        "Creating an object in a namespace that does not exist is answered with 404 and a Status that names the namespace.",
-		Detail:      "Posts an object to a namespace that nobody has made. The object must not be there afterwards.",
+		Rule:        "Creating an object in a namespace that does not exist gets 404 and a Status that names the namespace.",
+		Detail:      "Posts an object to a namespace that does not exist. The object must not exist afterwards.",
 		Reference:   "https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/#namespacelifecycle",
 		PerResource: true, Verbs: []string{"create", "get", "delete"}, Run: r.run,
 	}
@@ -97,8 +97,8 @@ type namespaceTerminating struct{}
 func (r namespaceTerminating) check() conformance.Check {
 	return conformance.Check{
 		ID: "namespace-terminating", Area: areaNamespaces,
-		Rule:        "Creating an object in a namespace that is being deleted is answered with 403 and a Status with a cause of the type NamespaceTerminating.",
-		Detail:      "Deletes a namespace in which an object has a finalizer, and posts another object to it. The server may take ten seconds to notice.",
+		Rule:        "Creating an object in a namespace that is being deleted gets 403 and a Status with a cause of type NamespaceTerminating.",
+		Detail:      "Deletes a namespace in which an object has a finalizer, and posts another object to it. The server has ten seconds to notice.",
 		Reference:   "https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/#namespacelifecycle",
 		PerResource: true, Verbs: []string{"create", "get", "patch", "delete"}, Run: r.run,
 	}
@@ -162,7 +162,7 @@ func (r namespaceDeletion) check() conformance.Check {
 	return conformance.Check{
 		ID: "namespace-deletion", Area: areaNamespaces,
 		Rule:        "Deleting a namespace removes the objects in it.",
-		Detail:      "Makes an object in a namespace, deletes the namespace, and waits until the object is gone. It is left out if a ConfigMap is not removed, either.",
+		Detail:      "Creates an object in a namespace, deletes the namespace, and waits until the object is gone. Skipped if a ConfigMap is not removed either.",
 		Reference:   "https://kubernetes.io/docs/tasks/administer-cluster/namespaces/#deleting-a-namespace",
 		PerResource: true, Verbs: []string{"create", "get", "list", "delete"}, Slow: true, Run: r.run,
 	}

@@ -29,7 +29,7 @@ func (r quotaCounted) check() conformance.Check {
 	return conformance.Check{
 		ID: "quota-counted", Area: areaNamespaces,
 		Rule:        "A ResourceQuota counts the objects of a namespace.",
-		Detail:      "Makes two objects and a ResourceQuota for count/<resource>.<group>, and waits until its status.used has them. It is left out if no controller fills in the status.",
+		Detail:      "Creates two objects and a ResourceQuota for count/<resource>.<group>, and waits until its status.used counts them. Skipped if no controller sets the status.",
 		Reference:   "https://kubernetes.io/docs/concepts/policy/resource-quotas/",
 		PerResource: true, Verbs: []string{"create", "get", "list", "watch", "delete"}, Applies: notEvents, Slow: true, Run: r.run,
 	}
@@ -76,8 +76,8 @@ type quotaEnforced struct{}
 func (r quotaEnforced) check() conformance.Check {
 	return conformance.Check{
 		ID: "quota-enforced", Area: areaNamespaces,
-		Rule:        "Creating more objects than a ResourceQuota of the namespace allows is answered with 403 and a Status that says so.",
-		Detail:      "Makes a ResourceQuota that allows one object, waits until its status.used has a number, and creates more. The server may take ten seconds to notice the quota. It is left out if the objects are not counted.",
+		Rule:        "Creating more objects than a ResourceQuota of the namespace allows gets 403 and a Status that says so.",
+		Detail:      "Creates a ResourceQuota that allows one object, waits until its status.used has a number, and creates more. The server has ten seconds to notice the quota. Skipped if the objects are not counted.",
 		Reference:   "https://kubernetes.io/docs/concepts/policy/resource-quotas/",
 		PerResource: true, Verbs: []string{"create", "get", "list", "watch", "delete"}, Applies: notEvents, Slow: true, Run: r.run,
 	}

@@ -45,8 +45,8 @@ type openAPIV3Index struct{}
 func (r openAPIV3Index) check() conformance.Check {
 	return conformance.Check{
 		ID: "openapi-v3-index", Area: areaOpenAPI,
-		Rule:      "/openapi/v3 lists the group version, and where its document is.",
-		Detail:    "Looks for the path apis/GROUP/VERSION, or api/v1 for the core group, with a serverRelativeURL. What is just registered may be missing for a few seconds.",
+		Rule:      "/openapi/v3 lists the group version and the address of its document.",
+		Detail:    "Looks for the path apis/GROUP/VERSION, or api/v1 for the core group, with a serverRelativeURL. A group that was just registered may be missing for a few seconds.",
 		Reference: openAPIV3Text,
 		Run:       r.run,
 	}
@@ -80,8 +80,8 @@ type openAPIV3Hash struct{}
 func (r openAPIV3Hash) check() conformance.Check {
 	return conformance.Check{
 		ID: "openapi-v3-hash", Area: areaOpenAPI,
-		Rule:      "The address of an OpenAPI v3 document has its hash: the document may be kept, and who has it already is answered with 304.",
-		Detail:    "Gets the document at the address that /openapi/v3 has for it. It needs an ETag, and Cache-Control or Expires that allow to keep it.",
+		Rule:      "The address of an OpenAPI v3 document contains its hash: clients may cache the document, and one that already has it gets 304.",
+		Detail:    "Gets the document at the address in /openapi/v3. It must have an ETag, and a Cache-Control or Expires header that allows caching.",
 		Reference: openAPIV3Text,
 		Run:       r.run,
 	}
@@ -168,7 +168,7 @@ func (r openAPIV2) check() conformance.Check {
 	return conformance.Check{
 		ID: "openapi-v2", Area: areaOpenAPI,
 		Rule:      "/openapi/v2 has a definition for each kind.",
-		Detail:    "Reads the document and looks for the kinds in x-kubernetes-group-version-kind. What is just registered may be missing for a few seconds.",
+		Detail:    "Reads the document and looks for the kinds in x-kubernetes-group-version-kind. A kind that was just registered may be missing for a few seconds.",
 		Reference: "https://kubernetes.io/docs/concepts/overview/kubernetes-api/#openapi-v2",
 		Run:       r.run,
 	}

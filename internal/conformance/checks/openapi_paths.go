@@ -46,8 +46,8 @@ type openAPIKinds struct{}
 func (r openAPIKinds) check() conformance.Check {
 	return conformance.Check{
 		ID: "openapi-kinds", Area: areaOpenAPI,
-		Rule:      "The OpenAPI v3 document of the group version has a schema for each kind that discovery has.",
-		Detail:    "Looks for the kinds in x-kubernetes-group-version-kind. All other checks of schemas leave out kinds without one.",
+		Rule:      "The OpenAPI v3 document of the group version has a schema for each kind in discovery.",
+		Detail:    "Looks for the kinds in x-kubernetes-group-version-kind. All other checks of schemas skip kinds without one.",
 		Reference: openAPIV3Text,
 		Run:       r.run,
 	}
@@ -82,8 +82,8 @@ type openAPIPaths struct{}
 func (r openAPIPaths) check() conformance.Check {
 	return conformance.Check{
 		ID: "openapi-paths", Area: areaOpenAPI,
-		Rule:      "The OpenAPI v3 document of the group version has an operation for each verb of each resource, which says what it does to which kind.",
-		Detail:    "Looks for get, list, create, update, patch, delete and deletecollection where discovery has them, with x-kubernetes-action and x-kubernetes-group-version-kind. Leaves subresources alone.",
+		Rule:      "The OpenAPI v3 document of the group version has an operation for each verb of each resource, with its action and its kind.",
+		Detail:    "Looks for get, list, create, update, patch, delete, and deletecollection where discovery lists them, with x-kubernetes-action and x-kubernetes-group-version-kind. Subresources are not checked.",
 		Reference: openAPIV3Text,
 		Run:       r.run,
 	}

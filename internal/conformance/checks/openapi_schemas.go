@@ -31,8 +31,8 @@ type openAPIMetadata struct{}
 func (r openAPIMetadata) check() conformance.Check {
 	return conformance.Check{
 		ID: "openapi-metadata", Area: areaOpenAPI,
-		Rule:      "The schema of each kind has apiVersion and kind, which are strings, and metadata, which is that of all objects.",
-		Detail:    "Metadata need not be called ObjectMeta, but has to have the same fields. A schema without any field passes.",
+		Rule:      "The schema of each kind has the strings apiVersion and kind, and metadata with the fields of all objects.",
+		Detail:    "The schema of metadata need not be called ObjectMeta, but must have the same fields. A schema without any fields passes.",
 		Reference: apiConventions + "#metadata",
 		Run:       r.run,
 	}
@@ -83,7 +83,7 @@ func (r openAPIDescriptions) check() conformance.Check {
 	return conformance.Check{
 		ID: "openapi-descriptions", Area: areaOpenAPI,
 		Rule:      "The schema of each kind describes the kind and its top-level fields.",
-		Detail:    "kubectl explain shows the descriptions. apiVersion, kind and metadata need none, and fields further down are not looked at.",
+		Detail:    "kubectl explain shows the descriptions. apiVersion, kind, and metadata need none, and deeper fields are not checked.",
 		Reference: openAPIText,
 		Run:       r.run,
 	}
@@ -115,7 +115,7 @@ func (r openAPINoFloats) check() conformance.Check {
 	return conformance.Check{
 		ID: "openapi-no-floats", Area: areaOpenAPI,
 		Rule:      "No field of a spec is a floating-point number.",
-		Detail:    "Looks for the type number in everything below spec. Numbers that may be written as strings, as quantities are, are fine, and so are JSON schemas in a spec.",
+		Detail:    "Looks for the type number everywhere below spec. Numbers that may be written as strings, such as quantities, are fine, and so are JSON schemas in a spec.",
 		Reference: apiConventions + "#primitive-types",
 		Run:       r.run,
 	}
@@ -171,8 +171,8 @@ type openAPIListKeys struct{}
 func (r openAPIListKeys) check() conformance.Check {
 	return conformance.Check{
 		ID: "openapi-list-keys", Area: areaOpenAPI,
-		Rule:      "x-kubernetes-list-type is atomic, set or map; the keys of a map are scalar fields of its items.",
-		Detail:    "Looks at all lists in the schemas of the kinds. Server-side apply cannot merge lists whose items have no keys.",
+		Rule:      "x-kubernetes-list-type is atomic, set, or map; the keys of a map are scalar fields of its items.",
+		Detail:    "Looks at all lists in the schemas of the kinds. Server-side apply can't merge lists whose items have no keys.",
 		Reference: "https://kubernetes.io/docs/reference/using-api/server-side-apply/#merge-strategy",
 		Run:       r.run,
 	}
@@ -236,8 +236,8 @@ type openAPILiveObject struct{}
 func (r openAPILiveObject) check() conformance.Check {
 	return conformance.Check{
 		ID: "openapi-live-object", Area: areaOpenAPI,
-		Rule:        "Objects have only fields that the published schema has, of the types that it says.",
-		Detail:      "Makes an object and compares what the server returns with the OpenAPI v3 schema of its kind. Fields that are allowed to be anything are.",
+		Rule:        "Objects have only fields in the published schema, with the types given there.",
+		Detail:      "Creates an object and compares what the server returns with the OpenAPI v3 schema of its kind. Fields without a type may have any value.",
 		Reference:   openAPIText,
 		PerResource: true, Verbs: []string{"create", "get"}, Run: r.run,
 	}

@@ -52,8 +52,8 @@ type patchJSON struct{}
 func (r patchJSON) check() conformance.Check {
 	return conformance.Check{
 		ID: "patch-json", Area: areaPatches,
-		Rule:        "A JSON patch adds, replaces and removes what its operations say.",
-		Detail:      "Tests, replaces, removes and adds annotations in one patch. Other fields are not looked at.",
+		Rule:        "A JSON patch adds, replaces, and removes what its operations say.",
+		Detail:      "Tests, replaces, removes, and adds annotations in one patch. Other fields are not checked.",
 		Reference:   patchDoc,
 		PerResource: true, Verbs: []string{"create", "get", "patch"}, Run: r.run,
 	}
@@ -102,8 +102,8 @@ type patchMerge struct{}
 func (r patchMerge) check() conformance.Check {
 	return conformance.Check{
 		ID: "patch-merge", Area: areaPatches,
-		Rule:        "A JSON merge patch sets the fields that it has, removes those that are null in it, and leaves the others.",
-		Detail:      "Patches annotations of an object that has three: one is replaced, one removed, one not mentioned.",
+		Rule:        "A JSON merge patch sets its fields, removes those that it sets to null, and keeps the others.",
+		Detail:      "Patches an object with three annotations: replaces one, removes one, and does not mention one.",
 		Reference:   patchDoc,
 		PerResource: true, Verbs: []string{"create", "get", "patch"}, Run: r.run,
 	}
@@ -153,8 +153,8 @@ type patchStrategic struct{}
 func (r patchStrategic) check() conformance.Check {
 	return conformance.Check{
 		ID: "patch-strategic", Area: areaPatches,
-		Rule:        "A strategic merge patch is understood, with its directives, or refused with 415: it is never taken for another type.",
-		Detail:      "Replaces all annotations with the directive $patch: replace. Custom resources don't have this type of patch, and need not.",
+		Rule:        "A strategic merge patch is applied, with its directives, or gets 415: it is never taken for another type of patch.",
+		Detail:      "Replaces all annotations with the directive $patch: replace. Custom resources don't support this type of patch, and need not.",
 		Reference:   strategicDoc,
 		PerResource: true, Verbs: []string{"create", "get", "patch"}, Run: r.run,
 	}
@@ -187,8 +187,8 @@ type patchFailedTest struct{}
 func (r patchFailedTest) check() conformance.Check {
 	return conformance.Check{
 		ID: "patch-failed-test", Area: areaPatches,
-		Rule:        "A JSON patch with a test that fails changes nothing.",
-		Detail:      "The operation before the test adds an annotation. Kubernetes answers 422; 400 and 409 are as good.",
+		Rule:        "A JSON patch with a failing test changes nothing.",
+		Detail:      "The operation before the test adds an annotation. Kubernetes returns 422; 400 and 409 are accepted, too.",
 		Reference:   patchDoc,
 		PerResource: true, Verbs: []string{"create", "get", "patch"}, Run: r.run,
 	}
@@ -220,8 +220,8 @@ type patchMalformed struct{}
 func (r patchMalformed) check() conformance.Check {
 	return conformance.Check{
 		ID: "patch-malformed", Area: areaPatches,
-		Rule:        "A patch that can't be read is answered with 400 and a Status.",
-		Detail:      "Sends a merge patch and a JSON patch that end too early. 422 is as good; 5xx would have clients try again.",
+		Rule:        "A malformed patch gets 400 and a Status.",
+		Detail:      "Sends a truncated merge patch and a truncated JSON patch. 422 is accepted, too; 5xx would make clients retry.",
 		Reference:   codesDoc,
 		PerResource: true, Verbs: []string{"create", "get", "patch"}, Run: r.run,
 	}
@@ -262,8 +262,8 @@ type patchMediaType struct{}
 func (r patchMediaType) check() conformance.Check {
 	return conformance.Check{
 		ID: "patch-media-type", Area: areaPatches,
-		Rule:        "A type of patch that the server does not know is answered with 415 and a Status whose reason is UnsupportedMediaType.",
-		Detail:      "Patches an object with a type that nobody has.",
+		Rule:        "A patch of an unknown type gets 415 and a Status with reason UnsupportedMediaType.",
+		Detail:      "Patches an object with a type that does not exist.",
 		Reference:   patchDoc,
 		PerResource: true, Verbs: []string{"create", "get", "patch"}, Run: r.run,
 	}
@@ -294,8 +294,8 @@ type patchMissing struct{}
 func (r patchMissing) check() conformance.Check {
 	return conformance.Check{
 		ID: "patch-missing", Area: areaPatches,
-		Rule:        "A patch of an object that does not exist is answered with 404 and a Status whose reason is NotFound.",
-		Detail:      "Sends a merge patch and a JSON patch. Server-side apply, which creates objects, has checks of its own.",
+		Rule:        "A patch of an object that does not exist gets 404 and a Status with reason NotFound.",
+		Detail:      "Sends a merge patch and a JSON patch. Server-side apply, which creates objects, has its own checks.",
 		Reference:   patchDoc,
 		PerResource: true, Verbs: []string{"patch"}, Run: r.run,
 	}
@@ -331,8 +331,8 @@ type patchConflict struct{}
 func (r patchConflict) check() conformance.Check {
 	return conformance.Check{
 		ID: "patch-conflict", Area: areaPatches,
-		Rule:        "A patch that has an old metadata.resourceVersion is answered with 409 and a Status whose reason is Conflict, and changes nothing.",
-		Detail:      "Changes an object, and sends a merge patch with the resourceVersion from before.",
+		Rule:        "A patch with an old metadata.resourceVersion gets 409 and a Status with reason Conflict, and changes nothing.",
+		Detail:      "Changes an object, then sends a merge patch with the previous resourceVersion.",
 		Reference:   patchDoc,
 		PerResource: true, Verbs: append([]string{"update"}, []string{"create", "get", "patch"}...), Run: r.run,
 	}

@@ -26,8 +26,8 @@ type getObject struct{}
 func (r getObject) check() conformance.Check {
 	return conformance.Check{
 		ID: "get-object", Area: areaReads,
-		Rule:        "GET of an object answers it, with its kind, apiVersion, name, and namespace.",
-		Detail:      "Makes an object and gets it. What else the object has is not looked at.",
+		Rule:        "GET returns the object, with its kind, apiVersion, name, and namespace.",
+		Detail:      "Creates an object and gets it. Nothing else in the object is checked.",
 		Reference:   apiConventions + "#resources",
 		PerResource: true, Verbs: []string{"create", "get"}, Run: r.run,
 	}
@@ -85,8 +85,8 @@ type getNotFound struct{}
 func (r getNotFound) check() conformance.Check {
 	return conformance.Check{
 		ID: "get-not-found", Area: areaReads,
-		Rule:        "An object that does not exist is answered with 404 and a Status whose reason is NotFound.",
-		Detail:      "Gets a name that nobody has. The Status has to name it in details.name.",
+		Rule:        "GET of an object that does not exist gets 404 and a Status with reason NotFound.",
+		Detail:      "Gets a name that does not exist. The Status must have it in details.name.",
 		Reference:   apiConventions + "#http-status-codes",
 		PerResource: true, Verbs: []string{"get"}, Run: r.run,
 	}

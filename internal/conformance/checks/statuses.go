@@ -37,8 +37,8 @@ type statusIgnoredByCreate struct{}
 func (r statusIgnoredByCreate) check() conformance.Check {
 	return conformance.Check{
 		ID: "status-ignored-by-create", Area: areaStatuses,
-		Rule:        "If a resource has the subresource status, POST does not set the status.",
-		Detail:      "Makes objects with a status and reads them.",
+		Rule:        "If a resource has the status subresource, POST does not set the status.",
+		Detail:      "Creates objects with a status and reads them.",
 		Reference:   apiConventions + "#spec-and-status",
 		PerResource: true, Verbs: []string{"create", "get"}, Applies: hasSubresource("status", "get", "update"), Run: r.run,
 	}
@@ -100,8 +100,8 @@ type statusIgnoredByUpdate struct{}
 func (r statusIgnoredByUpdate) check() conformance.Check {
 	return conformance.Check{
 		ID: "status-ignored-by-update", Area: areaStatuses,
-		Rule:        "If a resource has the subresource status, PUT of the object leaves the status as it is.",
-		Detail:      "Sends an object with another status and reads it.",
+		Rule:        "If a resource has the status subresource, PUT of the object does not change the status.",
+		Detail:      "Sends an object with a different status and reads it.",
 		Reference:   apiConventions + "#spec-and-status",
 		PerResource: true, Verbs: []string{"create", "get", "update"}, Applies: hasSubresource("status", "get", "update"), Run: r.run,
 	}
@@ -120,8 +120,8 @@ type statusUpdate struct{}
 func (r statusUpdate) check() conformance.Check {
 	return conformance.Check{
 		ID: "status-update", Area: areaStatuses,
-		Rule:        "PUT of the subresource status is answered with 200 and stores the status.",
-		Detail:      "Sends an object with another status there and reads it; again if somebody else changes it at once.",
+		Rule:        "PUT of the status subresource returns 200 and stores the status.",
+		Detail:      "Sends an object with a different status and reads it. Tries again if the status is changed by others at once.",
 		Reference:   customResources + "#status-subresource",
 		PerResource: true, Verbs: []string{"create", "get"}, Applies: hasSubresource("status", "get", "update"), Run: r.run,
 	}
@@ -195,8 +195,8 @@ type statusIgnoresRest struct{}
 func (r statusIgnoresRest) check() conformance.Check {
 	return conformance.Check{
 		ID: "status-ignores-rest", Area: areaStatuses,
-		Rule:        "PUT of the subresource status leaves the content of the object as it is.",
-		Detail:      "Sends an object with another content there and reads it. Kinds differ in what of the metadata may be changed so; that is not looked at.",
+		Rule:        "PUT of the status subresource does not change the content of the object.",
+		Detail:      "Sends an object with different content and reads it. Kinds differ in which metadata may be changed this way; that is not checked.",
 		Reference:   customResources + "#status-subresource",
 		PerResource: true, Verbs: []string{"create", "get"}, Applies: hasSubresource("status", "get", "update"), Run: r.run,
 	}
@@ -250,8 +250,8 @@ type statusConflict struct{}
 func (r statusConflict) check() conformance.Check {
 	return conformance.Check{
 		ID: "status-conflict", Area: areaStatuses,
-		Rule:        "PUT of the subresource status with a resourceVersion that is not the latest is answered with 409 and a Status whose reason is Conflict.",
-		Detail:      "Changes a label of an object, and then sends it there as it was before.",
+		Rule:        "PUT of the status subresource with an outdated resourceVersion gets 409 and a Status with reason Conflict.",
+		Detail:      "Changes a label of an object, then sends the previous state to the subresource.",
 		Reference:   apiConventions + "#concurrency-control-and-consistency",
 		PerResource: true, Verbs: []string{"create", "get", "update"}, Applies: hasSubresource("status", "get", "update"), Run: r.run,
 	}

@@ -25,8 +25,8 @@ type scaleGet struct{}
 func (r scaleGet) check() conformance.Check {
 	return conformance.Check{
 		ID: "scale-get", Area: areaStatuses,
-		Rule:        "The subresource scale is a Scale of autoscaling/v1.",
-		Detail:      "Gets it. It has to have the name and the namespace of the object.",
+		Rule:        "The scale subresource returns a Scale of autoscaling/v1.",
+		Detail:      "Gets it. It must have the name and the namespace of the object.",
 		Reference:   customResources + "#scale-subresource",
 		PerResource: true, Verbs: []string{"create", "get"}, Applies: hasSubresource("scale", "get", "update"), Run: r.run,
 	}
@@ -64,8 +64,8 @@ type scaleUpdate struct{}
 func (r scaleUpdate) check() conformance.Check {
 	return conformance.Check{
 		ID: "scale-update", Area: areaStatuses,
-		Rule:        "PUT of the subresource scale changes how many replicas the object wants.",
-		Detail:      "Sends another spec.replicas there. The object has to have that number then.",
+		Rule:        "PUT of the scale subresource sets the number of replicas of the object.",
+		Detail:      "Sends a different spec.replicas. The object must have that number afterwards.",
 		Reference:   customResources + "#scale-subresource",
 		PerResource: true, Verbs: []string{"create", "get"}, Applies: hasSubresource("scale", "get", "update"), Run: r.run,
 	}

@@ -51,8 +51,8 @@ type updateStatusCode struct{}
 func (r updateStatusCode) check() conformance.Check {
 	return conformance.Check{
 		ID: "update-status-code", Area: areaUpdates,
-		Rule:        "PUT of an object that exists is answered with 200.",
-		Detail:      "Changes a label. Only the code is looked at.",
+		Rule:        "PUT of an object that exists returns 200.",
+		Detail:      "Changes a label. Only the code is checked.",
 		Reference:   apiConventions + "#success-codes",
 		PerResource: true, Verbs: []string{"create", "get", "update"}, Run: r.run,
 	}
@@ -82,8 +82,8 @@ type updateAnswer struct{}
 func (r updateAnswer) check() conformance.Check {
 	return conformance.Check{
 		ID: "update-answer", Area: areaUpdates,
-		Rule:        "The answer to PUT is the object as it is then.",
-		Detail:      "Changes a label. The answer has to have it, and the kind, apiVersion, name, and namespace of the object.",
+		Rule:        "PUT returns the updated object.",
+		Detail:      "Changes a label. The answer must have the label, and the kind, apiVersion, name, and namespace of the object.",
 		Reference:   apiConventions + "#resources",
 		PerResource: true, Verbs: []string{"create", "get", "update"}, Run: r.run,
 	}
@@ -119,8 +119,8 @@ type updateConflict struct{}
 func (r updateConflict) check() conformance.Check {
 	return conformance.Check{
 		ID: "update-conflict", Area: areaUpdates,
-		Rule:        "PUT with a resourceVersion that is not the latest is answered with 409 and a Status whose reason is Conflict, and changes nothing.",
-		Detail:      "Changes an object, and then sends it as it was before, with another label.",
+		Rule:        "PUT with an outdated resourceVersion gets 409 and a Status with reason Conflict, and changes nothing.",
+		Detail:      "Changes an object, then sends its previous state with a different label.",
 		Reference:   apiConventions + "#concurrency-control-and-consistency",
 		PerResource: true, Verbs: []string{"create", "get", "update"}, Run: r.run,
 	}
@@ -158,8 +158,8 @@ type updateMissing struct{}
 func (r updateMissing) check() conformance.Check {
 	return conformance.Check{
 		ID: "update-missing", Area: areaUpdates,
-		Rule:        "PUT with the uid and the resourceVersion of an object that is not there creates none.",
-		Detail:      "Sends an object under a name that nobody has. It has to be answered with 404, or with 409 because of the uid. Whether PUT without them may create objects is not looked at.",
+		Rule:        "PUT with the uid and the resourceVersion of an object that does not exist does not create one.",
+		Detail:      "Sends an object to a name that does not exist. The answer must be 404, or 409 because of the uid. Whether PUT without uid and resourceVersion may create objects is not checked.",
 		Reference:   apiConventions + "#verbs-on-resources",
 		PerResource: true, Verbs: []string{"create", "get", "update"}, Run: r.run,
 	}
@@ -210,8 +210,8 @@ type updateNameMismatch struct{}
 func (r updateNameMismatch) check() conformance.Check {
 	return conformance.Check{
 		ID: "update-name-mismatch", Area: areaUpdates,
-		Rule:        "PUT of an object whose name is not that of the URL is answered with 400.",
-		Detail:      "Changes a label of an object and sends it with another name.",
+		Rule:        "PUT of an object whose name is not the one in the URL gets 400.",
+		Detail:      "Changes a label of an object and sends it with a different name.",
 		Reference:   apiConventions + "#error-codes",
 		PerResource: true, Verbs: []string{"create", "get", "update"}, Run: r.run,
 	}
@@ -247,7 +247,7 @@ func (r updateUID) check() conformance.Check {
 	return conformance.Check{
 		ID: "update-uid", Area: areaUpdates,
 		Rule:        "PUT with the uid of another object is refused, and the object keeps its own.",
-		Detail:      "Changes a label of an object and sends it with another uid. The answer has to be 409 or 422.",
+		Detail:      "Changes a label of an object and sends it with a different uid. The answer must be 409 or 422.",
 		Reference:   "https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#uids",
 		PerResource: true, Verbs: []string{"create", "get", "update"}, Run: r.run,
 	}
@@ -284,8 +284,8 @@ type updateImmutableMetadata struct{}
 func (r updateImmutableMetadata) check() conformance.Check {
 	return conformance.Check{
 		ID: "update-immutable-metadata", Area: areaUpdates,
-		Rule:        "A client can't set creationTimestamp, generation, and deletionTimestamp of an object with PUT.",
-		Detail:      "Sends an object with others, one at a time. The server may refuse or ignore them.",
+		Rule:        "PUT can't set the creationTimestamp, generation, and deletionTimestamp of an object.",
+		Detail:      "Sends an object with different values, one field at a time. The server may refuse or ignore them.",
 		Reference:   apiConventions + "#metadata",
 		PerResource: true, Verbs: []string{"create", "get", "update"}, Run: r.run,
 	}

@@ -28,8 +28,8 @@ type updateNoChange struct{}
 func (r updateNoChange) check() conformance.Check {
 	return conformance.Check{
 		ID: "update-no-change", Area: areaUpdates,
-		Rule:        "PUT that changes nothing leaves the resourceVersion of the object as it is.",
-		Detail:      "Sends an object as it was read; again if somebody else seems to have changed it at the same time.",
+		Rule:        "PUT that changes nothing does not change the resourceVersion.",
+		Detail:      "Sends an object as it was read; tries again if others seem to have changed it at the same time.",
 		Reference:   "https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-versions",
 		PerResource: true, Verbs: []string{"create", "get", "update"}, Run: r.run,
 	}
@@ -84,8 +84,8 @@ type updateResourceVersion struct{}
 func (r updateResourceVersion) check() conformance.Check {
 	return conformance.Check{
 		ID: "update-resource-version", Area: areaUpdates,
-		Rule:        "Each change gives an object another resourceVersion, and the answer to PUT has it already.",
-		Detail:      "Changes a label twice. The resourceVersion has to be another one each time, and that which GET shows.",
+		Rule:        "Each update gives an object a new resourceVersion, and PUT returns it.",
+		Detail:      "Changes a label twice. Each update must return a new resourceVersion, equal to the one GET returns.",
 		Reference:   "https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-versions",
 		PerResource: true, Verbs: []string{"create", "get", "update"}, Run: r.run,
 	}
@@ -150,8 +150,8 @@ type updateGeneration struct{}
 func (r updateGeneration) check() conformance.Check {
 	return conformance.Check{
 		ID: "update-generation", Area: areaUpdates,
-		Rule:        "If a kind has metadata.generation, a change of what is wanted raises it and a change of labels does not.",
-		Detail:      "Changes a label and then the content. Is left out if objects have no generation, if their content may not be changed, and for kinds of Kubernetes itself that have no spec: some of them differ.",
+		Rule:        "If a kind has metadata.generation, a change of the desired state increases it and a change of labels does not.",
+		Detail:      "Changes a label, then the content. Skipped if objects have no generation, if their content can't be changed, and for kinds of Kubernetes itself without a spec: some of them differ.",
 		Reference:   customResources + "#status-subresource",
 		PerResource: true, Verbs: []string{"create", "get", "update"}, Run: r.run,
 	}

@@ -47,8 +47,8 @@ type valueEmptyRequired struct{}
 func (r valueEmptyRequired) check() conformance.Check {
 	return conformance.Check{
 		ID: "value-empty-required", Area: "Values and schemas",
-		Rule:        "A required field is one that is there: a string may be empty unless its schema says more, and is stored so.",
-		Detail:      "Sends an object in which a required string is empty whose schema has no minLength, pattern, enum or format.",
+		Rule:        "A required field must be present: a string may be empty unless its schema restricts it, and is stored as such.",
+		Detail:      "Posts an object with an empty string in a required field whose schema has no minLength, pattern, enum, or format.",
 		Reference:   schemasDoc,
 		PerResource: true, Verbs: []string{"create", "get"}, Applies: decidedBySchema, Run: r.run,
 	}
@@ -89,7 +89,7 @@ func (r valueWholeNumber) check() conformance.Check {
 	return conformance.Check{
 		ID: "value-whole-number", Area: "Values and schemas",
 		Rule:        "A number without a fraction is an integer, however it is written.",
-		Detail:      "Sends an object in which an integer is written as 1.0.",
+		Detail:      "Posts an object in which an integer is written as 1.0.",
 		Reference:   schemasDoc,
 		PerResource: true, Verbs: []string{"create", "get"}, Applies: decidedBySchema, Run: r.run,
 	}
@@ -121,8 +121,8 @@ type valueNullItem struct{}
 func (r valueNullItem) check() conformance.Check {
 	return conformance.Check{
 		ID: "value-null-item", Area: "Values and schemas",
-		Rule:        "null is no string: a list of strings with null in it is refused with 422 or 400 and a Status, and not stored.",
-		Detail:      "Sends an object with such a list, unless the schema says nullable.",
+		Rule:        "null is not a string: a list of strings that contains null gets 422 or 400 and a Status, and is not stored.",
+		Detail:      "Posts an object with such a list, unless the schema says nullable.",
 		Reference:   schemasDoc,
 		PerResource: true, Verbs: []string{"create", "get"}, Applies: decidedBySchema, Run: r.run,
 	}
@@ -158,8 +158,8 @@ type valueTypeCause struct{}
 func (r valueTypeCause) check() conformance.Check {
 	return conformance.Check{
 		ID: "value-type-cause", Area: "Values and schemas",
-		Rule:        "A value of a wrong type is answered with 422 and a Status whose causes name the field.",
-		Detail:      "Sends an object with a number where the schema wants a string.",
+		Rule:        "A value of the wrong type gets 422 and a Status whose causes name the field.",
+		Detail:      "Posts an object with a number where the schema requires a string.",
 		Reference:   schemasDoc,
 		PerResource: true, Verbs: []string{"create", "get"}, Applies: decidedBySchema, Run: r.run,
 	}

@@ -55,8 +55,8 @@ type watchEvents struct{}
 func (r watchEvents) check() conformance.Check {
 	return conformance.Check{
 		ID: "watch-events", Area: areaWatches,
-		Rule:        "A watch from the resourceVersion of a list delivers the changes after it, in their order, with the objects as they are then.",
-		Detail:      "Makes an object, changes a label of it twice, deletes it, and expects ADDED, MODIFIED, MODIFIED and DELETED. What DELETED has is another check's.",
+		Rule:        "A watch from the resourceVersion of a list delivers all later changes in order, each with the object as it was then.",
+		Detail:      "Creates an object, changes a label twice, deletes it, and expects ADDED, MODIFIED, MODIFIED, and DELETED. The object in DELETED has its own check.",
 		Reference:   apiConcepts + "#efficient-detection-of-changes",
 		PerResource: true, Verbs: []string{"create", "get", "list", "watch", "update", "delete"}, Run: steadily(r.run),
 	}
@@ -140,8 +140,8 @@ type watchVersions struct{}
 func (r watchVersions) check() conformance.Check {
 	return conformance.Check{
 		ID: "watch-versions", Area: areaWatches,
-		Rule:        "The objects of ADDED and MODIFIED events have the resourceVersion that a GET after the change shows.",
-		Detail:      "Looks for the resourceVersions of three states of an object among its events. Where they are numbers, they must not fall.",
+		Rule:        "The objects of ADDED and MODIFIED events have the resourceVersion that GET returns after the change.",
+		Detail:      "Looks for the resourceVersions of three states of an object among its events. If they are numbers, they must not decrease.",
 		Reference:   apiConcepts + "#resource-versions",
 		PerResource: true, Verbs: []string{"create", "get", "list", "watch", "update"}, Run: steadily(r.run),
 	}
@@ -212,8 +212,8 @@ type watchDeletedState struct{}
 func (r watchDeletedState) check() conformance.Check {
 	return conformance.Check{
 		ID: "watch-deleted-state", Area: areaWatches,
-		Rule:        "A DELETED event has the last state of the object, with a resourceVersion later than that of the state.",
-		Detail:      "Changes a label of an object and deletes it. The event has to have all labels, annotations and contents that the object had.",
+		Rule:        "A DELETED event has the last state of the object, with a later resourceVersion.",
+		Detail:      "Changes a label of an object and deletes it. The event must have all labels, annotations, and content of the object.",
 		Reference:   apiConcepts + "#efficient-detection-of-changes",
 		PerResource: true, Verbs: []string{"create", "get", "list", "watch", "update", "delete"}, Run: steadily(r.run),
 	}

@@ -25,8 +25,8 @@ type watchResume struct{}
 func (r watchResume) check() conformance.Check {
 	return conformance.Check{
 		ID: "watch-resume", Area: areaWatches,
-		Rule:        "A watch from the resourceVersion of an event delivers what came after it: nothing twice, and no change is missing.",
-		Detail:      "While there is no watch, changes an object, deletes a second one and makes a third; then goes on from an event that was seen before.",
+		Rule:        "A watch from the resourceVersion of an event delivers every later change, and nothing twice.",
+		Detail:      "With no watch open, changes one object, deletes a second and creates a third; then resumes from an earlier event.",
 		Reference:   apiConcepts + "#efficient-detection-of-changes",
 		PerResource: true, Verbs: []string{"create", "get", "list", "watch", "update", "delete"}, Run: steadily(r.run),
 	}

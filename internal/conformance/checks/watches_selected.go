@@ -27,8 +27,8 @@ type watchLabelSelector struct{}
 func (r watchLabelSelector) check() conformance.Check {
 	return conformance.Check{
 		ID: "watch-label-selector", Area: areaWatches,
-		Rule:        "For a watch with a labelSelector, an object that stops to match is DELETED, one that starts to match is ADDED, and others do not appear.",
-		Detail:      "Changes the label of an object that matches and of one that doesn't. Looks at the types of the events, not at their objects.",
+		Rule:        "In a watch with a labelSelector, an object that stops matching is DELETED, one that starts matching is ADDED, and others do not appear.",
+		Detail:      "Changes the label of an object that matches and of one that doesn't. Checks the types of the events, not their objects.",
 		Reference:   "https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#list-and-watch-filtering",
 		PerResource: true, Verbs: []string{"create", "get", "list", "watch", "update"}, Run: steadily(r.run),
 	}
@@ -127,8 +127,8 @@ type watchFieldSelector struct{}
 func (r watchFieldSelector) check() conformance.Check {
 	return conformance.Check{
 		ID: "watch-field-selector", Area: areaWatches,
-		Rule:        "A watch with the fieldSelector metadata.name=… shows the object of that name only.",
-		Detail:      "Makes and deletes an object that is not selected, then makes the one that is.",
+		Rule:        "A watch with the fieldSelector metadata.name=… shows only the object with that name.",
+		Detail:      "Creates and deletes an object that is not selected, then creates the one that is.",
 		Reference:   "https://kubernetes.io/docs/concepts/overview/working-with-objects/field-selectors/",
 		PerResource: true, Verbs: []string{"create", "get", "list", "watch", "delete"}, Run: steadily(r.run),
 	}
@@ -178,8 +178,8 @@ type watchNamespace struct{}
 func (r watchNamespace) check() conformance.Check {
 	return conformance.Check{
 		ID: "watch-namespace", Area: areaWatches,
-		Rule:        "A watch in a namespace shows nothing of another one.",
-		Detail:      "Makes an object in another namespace, then one in that which is watched, and expects just the second one.",
+		Rule:        "A watch of one namespace shows nothing of another.",
+		Detail:      "Creates an object in another namespace, then one in the watched namespace, and expects only the second.",
 		Reference:   apiConcepts + "#standard-api-terminology",
 		PerResource: true, Verbs: []string{"create", "get", "list", "watch"}, Run: steadily(r.run),
 	}

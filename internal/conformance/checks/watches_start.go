@@ -29,8 +29,8 @@ type watchFromAny struct{}
 func (r watchFromAny) check() conformance.Check {
 	return conformance.Check{
 		ID: "watch-from-any", Area: areaWatches,
-		Rule:        "A watch without a resourceVersion, or with 0, begins with an ADDED event for each object that exists.",
-		Detail:      "Makes an object and starts both watches.",
+		Rule:        "A watch without a resourceVersion, or with 0, begins with an ADDED event for each existing object.",
+		Detail:      "Creates an object and starts both watches.",
 		Reference:   apiConcepts + "#semantics-for-watch",
 		PerResource: true, Verbs: []string{"create", "get", "watch"}, Run: steadily(r.run),
 	}
@@ -109,8 +109,8 @@ type watchInitialEvents struct{}
 func (r watchInitialEvents) check() conformance.Check {
 	return conformance.Check{
 		ID: "watch-initial-events", Area: areaWatches,
-		Rule:        "A watch with sendInitialEvents=true has ADDED for each object that exists, then a BOOKMARK that marks their end; servers that can't do so refuse it.",
-		Detail:      "Watches with sendInitialEvents=true, resourceVersionMatch=NotOlderThan and allowWatchBookmarks=true. The BOOKMARK has to have the annotation k8s.io/initial-events-end=true; later changes have to follow. A server that refuses with 4xx or an ERROR event is left alone.",
+		Rule:        "A watch with sendInitialEvents=true sends ADDED for each existing object, then a BOOKMARK that marks the end of these events; servers that don't support this refuse it.",
+		Detail:      "Watches with sendInitialEvents=true, resourceVersionMatch=NotOlderThan, and allowWatchBookmarks=true. The BOOKMARK must have the annotation k8s.io/initial-events-end=true, and later changes must follow. Refusing with 4xx or an ERROR event is accepted.",
 		Reference:   apiConcepts + "#streaming-lists",
 		PerResource: true, Verbs: []string{"create", "get", "watch"}, Run: steadily(r.run),
 	}
@@ -197,8 +197,8 @@ type watchTooOld struct{}
 func (r watchTooOld) check() conformance.Check {
 	return conformance.Check{
 		ID: "watch-too-old", Area: areaWatches,
-		Rule:        "A watch from a resourceVersion that is too old fails with 410 Gone; it never begins later without saying so.",
-		Detail:      "Watches from the resourceVersion 1. A server that still has all changes since then may deliver them. 410 may be the answer or the Status in an ERROR event.",
+		Rule:        "A watch from a resourceVersion that is too old fails with 410 Gone; it never silently begins later.",
+		Detail:      "Watches from resourceVersion 1. A server that still has all changes since then may deliver them. 410 may be the code of the answer or of the Status in an ERROR event.",
 		Reference:   apiConcepts + "#410-gone-responses",
 		PerResource: true, Verbs: []string{"create", "get", "watch", "delete"}, Run: r.run,
 	}
@@ -281,8 +281,8 @@ type watchVersionMalformed struct{}
 func (r watchVersionMalformed) check() conformance.Check {
 	return conformance.Check{
 		ID: "watch-version-malformed", Area: areaWatches,
-		Rule:        "A watch from something that is no resourceVersion is refused.",
-		Detail:      "Watches from the resourceVersion abc and expects an error, whatever its code. Servers whose resourceVersions are no numbers are left alone.",
+		Rule:        "A watch from a malformed resourceVersion is refused.",
+		Detail:      "Watches from the resourceVersion abc and expects an error, whatever its code. Skipped for servers whose resourceVersions are not numbers.",
 		Reference:   apiConcepts + "#semantics-for-watch",
 		PerResource: true, Verbs: []string{"create", "get", "watch"}, Run: r.run,
 	}

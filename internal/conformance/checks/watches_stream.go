@@ -41,8 +41,8 @@ type watchBookmarks struct{}
 func (r watchBookmarks) check() conformance.Check {
 	return conformance.Check{
 		ID: "watch-bookmarks", Area: areaWatches,
-		Rule:        "BOOKMARK events come only if allowWatchBookmarks is true, and their objects have nothing but a resourceVersion.",
-		Detail:      "Looks at a watch with and one without allowWatchBookmarks for some seconds. Whether and when bookmarks come is the server's choice. Their objects may have annotations, and fields that are empty.",
+		Rule:        "BOOKMARK events come only with allowWatchBookmarks=true, and their objects have only a resourceVersion.",
+		Detail:      "Watches with and without allowWatchBookmarks for some seconds. Whether and when bookmarks come is the server's choice. Their objects may have annotations, and empty fields.",
 		Reference:   apiConcepts + "#watch-bookmarks",
 		PerResource: true, Verbs: []string{"create", "get", "list", "watch"}, Slow: true, Run: r.run,
 	}
@@ -143,8 +143,8 @@ type watchTimeout struct{}
 func (r watchTimeout) check() conformance.Check {
 	return conformance.Check{
 		ID: "watch-timeout", Area: areaWatches,
-		Rule:        "A watch with timeoutSeconds ends by itself after that time, without an error.",
-		Detail:      "Waits for the end of a watch with timeoutSeconds=2, which may take up to 12 seconds but not less than 1.5.",
+		Rule:        "A watch with timeoutSeconds ends after that time, without an error.",
+		Detail:      "Waits for the end of a watch with timeoutSeconds=2, which may take 1.5 to 12 seconds.",
 		Reference:   apiConcepts + "#efficient-detection-of-changes",
 		PerResource: true, Verbs: []string{"list", "watch"}, Slow: true, Run: r.run,
 	}
@@ -197,7 +197,7 @@ func (r watchStream) check() conformance.Check {
 	return conformance.Check{
 		ID: "watch-stream", Area: areaWatches,
 		Rule:        "A watch is a stream of JSON objects of the media type application/json, each of which is sent at once.",
-		Detail:      "Makes two objects and expects the event of the first one before it makes the second. Events have to have a type that is known and an object.",
+		Detail:      "Creates two objects, and expects the event of the first before it creates the second. Events must have a known type and an object.",
 		Reference:   apiConcepts + "#efficient-detection-of-changes",
 		PerResource: true, Verbs: []string{"create", "get", "list", "watch"}, Run: steadily(r.run),
 	}
