@@ -7,20 +7,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
-	"os"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"golang.org/x/term"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	cliflag "k8s.io/component-base/cli/flag"
@@ -31,7 +24,6 @@ import (
 	"github.com/docket-project/docket/internal/conformance/checks"
 	"github.com/docket-project/docket/internal/conformance/object"
 	"github.com/docket-project/docket/internal/conformance/output"
-	"github.com/docket-project/docket/internal/progress"
 )
 
 // The exit codes of `docket conformance`.
@@ -45,9 +37,6 @@ const (
 	outputFlag       = "output"
 )
 
-// conformanceFormats are those of --output.
-var conformanceFormats = []string{"text", "json", "junit"}
-
 // conformanceFlags are those of `docket conformance`.
 type conformanceFlags struct {
 	process cli.Process
@@ -58,7 +47,7 @@ type conformanceFlags struct {
 }
 
 func newConformance(p cli.Process) *cobra.Command {
-	f := conformanceFlags{process: p, output: conformanceFormats[0], options: conformance.Options{
+	f := conformanceFlags{process: p, output: output.Formats()[0], options: conformance.Options{
 		Checks: checks.All(), UserAgent: "docket-conformance/" + buildinfo.Get().Version,
 		Timeout: conformance.DefaultTimeout, Parallel: conformance.DefaultParallel,
 	}}
@@ -71,30 +60,30 @@ func newConformance(p cli.Process) *cobra.Command {
 		Long: `Check from outside whether the server of an API group version follows the conventions
 of Kubernetes APIs: an extension API server in any language, custom resources, or
 kube-apiserver itself. What fails is shown with the rule, its documentation, the
-request, the answer, and what should have been answered.
+request, the answer, and the answer that was expected.
 
-The checks make objects in namespaces of their own, and remove all of it again, also
-after Ctrl-C. Nothing else is changed. Without the right to create namespaces, name one
-with --namespace; then checks that need more are skipped. Objects without a namespace
-are made only of resources that --resource names.
+The checks create objects in namespaces of their own, and remove all of them at the end,
+also after Ctrl-C. They change nothing else. Without the right to create namespaces, name
+one with --namespace; checks that need more are then skipped. Cluster-scoped objects are
+created only for resources named with --resource.
 
-Exit codes: 0 all checks that apply have passed; 1 the server breaks rules; 2 no check
-failed, but not all could be found out, or the command was called in a wrong way.
+Exit codes: 0 all checks that apply passed; 1 the server breaks rules; 2 no check failed,
+but some were inconclusive, or the command was used incorrectly.
 
 ` + "`docket conformance list`" + ` lists the checks; docs/apiserver/conformance.md describes the output.`,
 		Example: `  # All resources of a group version, in the cluster of the current context
   docket conformance --group-version example.com/v1
 
-  # One resource, with an object to make others like
+  # One resource, with an object to use as a template
   docket conformance --group-version example.com/v1 --resource widgets --sample widget.yaml
 
   # With rights in one namespace only
   docket conformance --group-version example.com/v1 --namespace team-a
 
-  # In CI: JUnit XML, and a rule that you have decided not to follow
+  # In CI: JUnit XML, without a rule that you have decided not to follow
   docket conformance --group-version example.com/v1 --output junit --skip table-list > conformance.xml
 
-  # What is checked, and one of the checks alone
+  # List the checks, and run a single one
   docket conformance list
   docket conformance --group-version example.com/v1 --only get-not-found`,
 		Args: cli.NoArguments,
@@ -112,7 +101,7 @@ func newConformanceList(p cli.Process) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "list [flags]",
 		Short: "List the checks",
-		Long:  "List the checks: identifiers, rules, and in JSON and Markdown how they are checked and where they are documented.",
+		Long:  "List the checks with their identifiers and rules; JSON and Markdown also say how each rule is checked and where it is documented.",
 		Example: `  docket conformance list
 
   # Identifiers only
@@ -130,19 +119,19 @@ func newConformanceList(p cli.Process) *cobra.Command {
 }
 
 func (f *conformanceFlags) addServer(fs *pflag.FlagSet) {
-	fs.StringVar(&f.kubeconfig, "kubeconfig", "", "Kubeconfig of the server, or of a cluster that it is registered in. What kubectl would take when empty, or the service account of the pod.")
-	fs.StringVar(&f.context, "context", "", "Context of the kubeconfig; its current one when empty.")
+	fs.StringVar(&f.kubeconfig, "kubeconfig", "", "Kubeconfig of the server, or of a cluster in which it is registered. If empty, the one kubectl would use, or the service account of the pod.")
+	fs.StringVar(&f.context, "context", "", "Context of the kubeconfig; the current one if empty.")
 	fs.StringVar(&f.groupVersion, groupVersionFlag, "", "Group version to check, such as apps/v1, or v1 for the core group. Required.")
-	fs.StringSliceVar(&f.options.Resources, "resource", nil, "Resource to check, such as deployments; all of the group version when empty. Can be given several times.")
-	fs.StringSliceVar(&f.samples, "sample", nil, "File with objects that the server accepts, at most one for each kind, as YAML or JSON. Others are made like them. Can be given several times.")
-	fs.StringVar(&f.options.Namespace, "namespace", "", "Namespace that exists, to be used instead of new ones.")
+	fs.StringSliceVar(&f.options.Resources, "resource", nil, "Resource to check, such as deployments; all resources of the group version if empty. Can be repeated.")
+	fs.StringSliceVar(&f.samples, "sample", nil, "YAML or JSON file with objects that the server accepts, at most one of each kind, used as templates. Can be repeated.")
+	fs.StringVar(&f.options.Namespace, "namespace", "", "Existing namespace to use instead of new ones.")
 }
 
 func (f *conformanceFlags) addChecks(fs *pflag.FlagSet) {
-	fs.StringSliceVar(&f.options.Skip, "skip", nil, "Identifier of a check to leave out. Can be given several times.")
-	fs.StringSliceVar(&f.options.Only, "only", nil, "Identifier of a check to run; all others are left out. Can be given several times.")
+	fs.StringSliceVar(&f.options.Skip, "skip", nil, "Identifier of a check to skip. Can be repeated.")
+	fs.StringSliceVar(&f.options.Only, "only", nil, "Identifier of a check to run; all others are skipped. Can be repeated.")
 	fs.DurationVar(&f.options.Timeout, "timeout", f.options.Timeout, "How long a check may take.")
-	fs.IntVar(&f.options.Parallel, "parallel", f.options.Parallel, "How many checks run at a time.")
+	fs.IntVar(&f.options.Parallel, "parallel", f.options.Parallel, "How many checks run at the same time.")
 	fs.StringVarP(&f.output, outputFlag, "o", f.output, "Format: `text|json|junit`.")
 }
 
@@ -155,7 +144,7 @@ func (f *conformanceFlags) complete(command *cobra.Command, sections cliflag.Nam
 	}
 	completeFlag(command, flags, "skip", ids)
 	completeFlag(command, flags, "only", ids)
-	completeFlag(command, flags, outputFlag, conformanceFormats)
+	completeFlag(command, flags, outputFlag, output.Formats())
 	return command
 }
 
@@ -170,58 +159,23 @@ func (f *conformanceFlags) run(ctx context.Context) error {
 	if err := f.read(); err != nil {
 		return cli.Usage(err)
 	}
-	shown := &conformanceProgress{out: f.process.ErrOut}
-	f.options.Planned, f.options.Finished = shown.planned, func() { shown.finished(ctx.Err() != nil) }
+	shown := output.NewProgress(f.process.ErrOut)
+	f.options.Planned, f.options.Finished = shown.Planned, func() { shown.Finished(ctx.Err() != nil) }
 	report, err := conformance.Run(ctx, f.options)
-	shown.done()
-	if report == nil {
-		return undecidedError{err}
-	}
+	shown.Done()
 	if err != nil {
-		// What it began with may be left behind.
-		for _, left := range report.Left {
-			err = fmt.Errorf("%w; left behind: run `kubectl delete %s`", err, left)
-		}
 		return undecidedError{err}
 	}
-	if err := f.print(report); err != nil {
+	if err := output.Write(f.process.Out, report, f.output, output.Colored(f.process.Out, f.process.LookupEnv)); err != nil {
 		return undecidedError{fmt.Errorf("print the report: %w", err)}
 	}
-	return verdict(report)
-}
-
-func (f *conformanceFlags) print(report *conformance.Report) error {
-	switch f.output {
-	case "json":
-		return output.JSON(f.process.Out, report)
-	case "junit":
-		return output.JUnit(f.process.Out, report)
-	default:
-		return output.Text(f.process.Out, report, output.TextOptions{Color: f.color()})
-	}
-}
-
-// color reports whether the output goes to somebody who sees colors and wants to (https://no-color.org).
-func (f *conformanceFlags) color() bool {
-	unwanted, _ := f.process.LookupEnv("NO_COLOR")
-	file, ok := f.process.Out.(*os.File)
-	return ok && unwanted == "" && term.IsTerminal(int(file.Fd()))
-}
-
-// verdict says by its error what the exit code is to be. Broken rules come first: they are what the
-// command is there to find.
-func verdict(report *conformance.Report) error {
-	switch failed, passed := report.Count(conformance.Failed), report.Count(conformance.Passed); {
-	case failed == 1:
-		return &cli.FindingError{Text: "The server breaks a rule: 1 check failed.", Code: exitBroken}
-	case failed > 1:
-		return &cli.FindingError{Text: fmt.Sprintf("The server breaks rules: %d checks failed.", failed), Code: exitBroken}
-	case report.Troubled():
-		return &cli.FindingError{Text: "No check failed, but not all could be found out.", Code: exitUndecided}
-	case passed == 0:
-		return &cli.FindingError{Text: "Nothing was checked: all checks are skipped.", Code: exitUndecided}
-	default:
+	switch outcome, text := report.Verdict(); outcome {
+	case conformance.Passed:
 		return nil
+	case conformance.Failed:
+		return &cli.FindingError{Text: text, Code: exitBroken}
+	default:
+		return &cli.FindingError{Text: text, Code: exitUndecided}
 	}
 }
 
@@ -237,18 +191,18 @@ func (undecidedError) ExitCode() int { return exitUndecided }
 func (f *conformanceFlags) read() error {
 	var err error
 	errs := []error{
-		checkFormat(f.output, conformanceFormats), f.checkIDs("skip", f.options.Skip), f.checkIDs("only", f.options.Only),
+		checkFormat(f.output, output.Formats()), f.checkIDs("skip", f.options.Skip), f.checkIDs("only", f.options.Only),
 	}
 	if f.options.Timeout <= 0 {
-		errs = append(errs, errors.New("--timeout: must be more than nothing, such as 45s"))
+		errs = append(errs, errors.New("--timeout: must be more than 0, such as 45s"))
 	}
 	if f.options.Parallel <= 0 {
 		errs = append(errs, errors.New("--parallel: must be at least 1"))
 	}
-	if f.options.GroupVersion, err = readGroupVersion(f.groupVersion); err != nil {
+	if f.options.GroupVersion, err = conformance.ParseGroupVersion(f.groupVersion); err != nil {
 		errs = append(errs, fmt.Errorf("--%s: %w", groupVersionFlag, err))
 	}
-	if f.options.Samples, err = readSampleFiles(f.samples); err != nil {
+	if f.options.Samples, err = object.ReadSampleFiles(f.samples); err != nil {
 		errs = append(errs, fmt.Errorf("--sample: %w", err))
 	}
 	if f.options.Config, err = readConfig(f.kubeconfig, f.context); err != nil {
@@ -259,7 +213,7 @@ func (f *conformanceFlags) read() error {
 
 func checkFormat(format string, formats []string) error {
 	if !slices.Contains(formats, format) {
-		return fmt.Errorf("--%s: %q is none of %s", outputFlag, format, strings.Join(formats, ", "))
+		return fmt.Errorf("--%s: %q is not one of %s", outputFlag, format, strings.Join(formats, ", "))
 	}
 	return nil
 }
@@ -267,45 +221,11 @@ func checkFormat(format string, formats []string) error {
 func (f *conformanceFlags) checkIDs(flag string, ids []string) error {
 	var errs []error
 	for _, id := range ids {
-		if !slices.ContainsFunc(f.options.Checks, func(c conformance.Check) bool { return c.ID == id }) {
-			errs = append(errs, fmt.Errorf("--%s: there is no check %q; `docket conformance list` shows them", flag, id))
+		if err := f.options.CheckID(id); err != nil {
+			errs = append(errs, fmt.Errorf("--%s: %w", flag, err))
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// versionPattern is what Kubernetes' own versions look like. Others are possible where there is a group.
-var versionPattern = regexp.MustCompile(`^v[0-9]+((alpha|beta)[0-9]+)?$`)
-
-func readGroupVersion(text string) (schema.GroupVersion, error) {
-	const remedy = "give GROUP/VERSION, such as apps/v1, or v1 for the core group"
-	if text == "" {
-		return schema.GroupVersion{}, errors.New("is required; " + remedy)
-	}
-	version, err := schema.ParseGroupVersion(text)
-	switch {
-	case err != nil || version.Version == "" || strings.HasPrefix(text, "/"):
-		return schema.GroupVersion{}, fmt.Errorf("%q is not a group version; %s", text, remedy)
-	case version.Group == "" && !versionPattern.MatchString(version.Version):
-		return schema.GroupVersion{}, fmt.Errorf("%q has no version; %s", text, remedy)
-	}
-	return version, nil
-}
-
-func readSampleFiles(paths []string) ([]*unstructured.Unstructured, error) {
-	var samples []*unstructured.Unstructured
-	for _, path := range paths {
-		data, err := os.ReadFile(path)
-		if err != nil {
-			return nil, err
-		}
-		found, err := object.ReadSamples(data)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
-		}
-		samples = append(samples, found...)
-	}
-	return samples, nil
 }
 
 // readConfig returns the way to the server, as kubectl would take it.
@@ -327,36 +247,4 @@ func readConfig(kubeconfig, contextName string) (*rest.Config, error) {
 	default:
 		return nil, fmt.Errorf("--kubeconfig: %w", err)
 	}
-}
-
-// conformanceProgress shows how many checks are finished.
-type conformanceProgress struct {
-	out io.Writer
-
-	mu   sync.Mutex // guards the fields below and writes to out
-	bar  *progress.Bar
-	told bool
-}
-
-func (s *conformanceProgress) planned(total int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.bar = progress.New(s.out, int64(total), "checks")
-}
-
-func (s *conformanceProgress) finished(interrupted bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.bar.Add(1)
-	if interrupted && !s.told {
-		s.told = true
-		s.bar.Done()
-		fmt.Fprintln(s.out, "Interrupted: removing what the checks have made. Another Ctrl-C leaves it there.")
-	}
-}
-
-func (s *conformanceProgress) done() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.bar.Done()
 }

@@ -3,7 +3,10 @@
 
 package conformance
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // Result is how a check ended, for one resource if it is about resources.
 type Result struct {
@@ -59,4 +62,21 @@ func (r *Report) Count(outcome Outcome) int {
 // Troubled reports whether the run could not find out all that it was to.
 func (r *Report) Troubled() bool {
 	return r.Interrupted || len(r.Troubles) > 0 || len(r.Left) > 0 || r.Count(Undecided) > 0
+}
+
+// Verdict says whether the server follows the rules, and in a sentence why that is not so or is not known.
+// Broken rules come first: they are what a run is there to find.
+func (r *Report) Verdict() (outcome Outcome, text string) {
+	switch failed := r.Count(Failed); {
+	case failed == 1:
+		return Failed, "The server breaks a rule: 1 check failed."
+	case failed > 1:
+		return Failed, fmt.Sprintf("The server breaks rules: %d checks failed.", failed)
+	case r.Troubled():
+		return Undecided, "No check failed, but some were inconclusive."
+	case r.Count(Passed) == 0:
+		return Undecided, "Nothing was checked: all checks were skipped."
+	default:
+		return Passed, ""
+	}
 }

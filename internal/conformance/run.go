@@ -61,6 +61,14 @@ type Options struct {
 	Finished func()
 }
 
+// CheckID returns an error unless the id is that of one of the checks.
+func (o *Options) CheckID(id string) error {
+	if slices.ContainsFunc(o.Checks, func(c Check) bool { return c.ID == id }) {
+		return nil
+	}
+	return fmt.Errorf("there is no check %q; `docket conformance list` shows them", id)
+}
+
 func (o *Options) complete() error {
 	if o.Config == nil || len(o.Checks) == 0 {
 		return errors.New("conformance: options: Config and Checks are required")
@@ -69,8 +77,8 @@ func (o *Options) complete() error {
 		return errors.New("conformance: options: GroupVersion is required, as in apps/v1 or v1")
 	}
 	for _, id := range slices.Concat(o.Skip, o.Only) {
-		if !slices.ContainsFunc(o.Checks, func(c Check) bool { return c.ID == id }) {
-			return fmt.Errorf("there is no check %q; `docket conformance list` shows them", id)
+		if err := o.CheckID(id); err != nil {
+			return err
 		}
 	}
 	if o.Timeout == 0 {
@@ -134,6 +142,11 @@ func Run(ctx context.Context, options Options) (*Report, error) {
 	r.report.Left = r.cleanUp(ctx)
 	r.report.Duration = time.Since(r.report.Started)
 	r.sortResults()
+	if err != nil {
+		for _, left := range r.report.Left {
+			err = fmt.Errorf("%w; left behind: run `kubectl delete %s`", err, left)
+		}
+	}
 	return r.report, err
 }
 

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -175,4 +176,23 @@ func (r *run) findCore(ctx context.Context) error {
 		r.hasCore = core.OK()
 	}
 	return nil
+}
+
+// versionPattern is what Kubernetes' own versions look like. Others are possible where there is a group.
+var versionPattern = regexp.MustCompile(`^v[0-9]+((alpha|beta)[0-9]+)?$`)
+
+// ParseGroupVersion reads a group version that people write.
+func ParseGroupVersion(text string) (schema.GroupVersion, error) {
+	const remedy = "give GROUP/VERSION, such as apps/v1, or v1 for the core group"
+	if text == "" {
+		return schema.GroupVersion{}, errors.New("is required; " + remedy)
+	}
+	version, err := schema.ParseGroupVersion(text)
+	switch {
+	case err != nil || version.Version == "" || strings.HasPrefix(text, "/"):
+		return schema.GroupVersion{}, fmt.Errorf("%q is not a group version; %s", text, remedy)
+	case version.Group == "" && !versionPattern.MatchString(version.Version):
+		return schema.GroupVersion{}, fmt.Errorf("%q has no version; %s", text, remedy)
+	}
+	return version, nil
 }

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -141,4 +142,21 @@ func (r *sampleReader) add(value any, place string) error {
 	r.places[kind] = place
 	r.objects = append(r.objects, object)
 	return nil
+}
+
+// ReadSampleFiles reads the objects in files.
+func ReadSampleFiles(paths []string) ([]*unstructured.Unstructured, error) {
+	var samples []*unstructured.Unstructured
+	for _, path := range paths {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		found, err := ReadSamples(data)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		samples = append(samples, found...)
+	}
+	return samples, nil
 }
