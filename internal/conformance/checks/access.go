@@ -152,11 +152,8 @@ func (accessBadToken) run(ctx context.Context, p *conformance.Probe) error {
 	if err != nil {
 		return err
 	}
-	response, err := p.Send(ctx, withoutUser(conformance.Get(path).With("Authorization", strangers)))
-	if err != nil {
-		return err
-	}
-	return response.WantStatus(metav1.StatusReasonUnauthorized, http.StatusUnauthorized)
+	_, err = send(ctx, p, withoutUser(conformance.Get(path).With("Authorization", strangers)), status(metav1.StatusReasonUnauthorized, http.StatusUnauthorized))
+	return err
 }
 
 func (accessBadToken) broken() broken.Server {
@@ -365,7 +362,7 @@ func (forbiddenAnswer) run(ctx context.Context, p *conformance.Probe) error {
 		return err
 	}
 	if response.Code != http.StatusForbidden {
-		return conformance.Leave("nobody is known who may not get objects")
+		return conformance.Leave("there is no user known to lack the right to get objects")
 	}
 	if err := response.WantStatus(metav1.StatusReasonForbidden, http.StatusForbidden); err != nil {
 		return err

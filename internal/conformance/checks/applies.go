@@ -46,18 +46,11 @@ func (r applyCreates) check() conformance.Check {
 func (applyCreates) run(ctx context.Context, p *conformance.Probe) error {
 	object := p.New()
 	name := object.GetName()
-	response, err := p.Send(ctx, conformance.Patch(p.Path(name), types.ApplyYAMLPatchType, object, "fieldManager", firstManager))
+	response, err := send(ctx, p, conformance.Patch(p.Path(name), types.ApplyYAMLPatchType, object, "fieldManager", firstManager), ok)
 	if err != nil {
 		return err
 	}
-	if err := response.WantOK(); err != nil {
-		return err
-	}
-	exists, err := p.Exists(ctx, name)
-	if err == nil && !exists {
-		err = response.FailBecause("there is no object "+name, "that the object exists afterwards")
-	}
-	return err
+	return wantExists(ctx, p, response, name, "that the object exists afterwards")
 }
 
 func (applyCreates) broken() broken.Server {
@@ -90,7 +83,7 @@ func wantManaged(p *conformance.Probe, object *unstructured.Unstructured, respon
 	expected := fmt.Sprintf("an entry in metadata.managedFields with the manager %s, the operation %s, the apiVersion %s and the fieldsType FieldsV1", manager, operation, p.GroupVersion)
 	switch {
 	case entry == nil:
-		return response.FailBecause("there is none with the manager and the operation", "%s", expected)
+		return response.FailBecause("there is no entry with the manager and the operation", "%s", expected)
 	case entry.apiVersion != p.GroupVersion.String():
 		return response.FailBecause(fmt.Sprintf("its apiVersion is %v", entry.apiVersion), "%s", expected)
 	case entry.fieldsType != "FieldsV1":

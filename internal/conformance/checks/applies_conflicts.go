@@ -42,11 +42,8 @@ func (applyConflict) run(ctx context.Context, p *conformance.Probe) error {
 	if _, err := applyFirst(ctx, p, name, noteOne, "first"); err != nil {
 		return err
 	}
-	response, err := p.Send(ctx, apply(p, secondManager, name, noteOne, "second"))
+	response, err := send(ctx, p, apply(p, secondManager, name, noteOne, "second"), status(metav1.StatusReasonConflict, http.StatusConflict))
 	if err != nil {
-		return err
-	}
-	if err := response.WantStatus(metav1.StatusReasonConflict, http.StatusConflict); err != nil {
 		return err
 	}
 	status, _ := response.Status()
@@ -85,11 +82,8 @@ func (applyForce) run(ctx context.Context, p *conformance.Probe) error {
 	}
 	request := apply(p, secondManager, name, noteOne, "second")
 	request.Query.Set("force", "true")
-	response, err := p.Send(ctx, request)
+	response, err := send(ctx, p, request, ok)
 	if err != nil {
-		return err
-	}
-	if err := response.WantOK(); err != nil {
 		return err
 	}
 	if err := wantNotes(ctx, p, response, name, noteOne, "second"); err != nil {
@@ -180,11 +174,8 @@ func (applyNeedsManager) run(ctx context.Context, p *conformance.Probe) error {
 	}
 	request := apply(p, "", name, noteOne, "nobody")
 	request.Query.Del("fieldManager")
-	response, err := p.Send(ctx, request)
+	response, err := send(ctx, p, request, status("", http.StatusUnprocessableEntity, http.StatusBadRequest))
 	if err != nil {
-		return err
-	}
-	if err := response.WantStatus("", http.StatusUnprocessableEntity, http.StatusBadRequest); err != nil {
 		return err
 	}
 	return wantNotes(ctx, p, response, name, noteOne, "")

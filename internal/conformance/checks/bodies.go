@@ -47,11 +47,8 @@ func (bodyMalformed) run(ctx context.Context, p *conformance.Probe) error {
 	if err != nil {
 		return err
 	}
-	response, err := p.Send(ctx, conformance.Post(p.Collection(), data[:len(data)/2]))
-	if err != nil {
-		return err
-	}
-	return response.WantStatus(metav1.StatusReasonBadRequest, http.StatusBadRequest)
+	_, err = send(ctx, p, conformance.Post(p.Collection(), data[:len(data)/2]), status(metav1.StatusReasonBadRequest, http.StatusBadRequest))
+	return err
 }
 
 func (bodyMalformed) broken() broken.Server {
@@ -77,11 +74,8 @@ func (r bodyEmpty) check() conformance.Check {
 }
 
 func (bodyEmpty) run(ctx context.Context, p *conformance.Probe) error {
-	response, err := p.Send(ctx, conformance.Post(p.Collection(), []byte{}))
-	if err != nil {
-		return err
-	}
-	return response.WantStatus("", http.StatusBadRequest, http.StatusUnprocessableEntity)
+	_, err := send(ctx, p, conformance.Post(p.Collection(), []byte{}), status("", http.StatusBadRequest, http.StatusUnprocessableEntity))
+	return err
 }
 
 func (bodyEmpty) broken() broken.Server {
@@ -114,11 +108,8 @@ func (bodyWrongKind) run(ctx context.Context, p *conformance.Probe) error {
 		json.Marshaler
 		GetName() string
 	}{kind, group} {
-		response, err := p.Send(ctx, conformance.Post(p.Collection(), object))
+		response, err := send(ctx, p, conformance.Post(p.Collection(), object), status("", http.StatusBadRequest, http.StatusUnprocessableEntity))
 		if err != nil {
-			return err
-		}
-		if err := response.WantStatus("", http.StatusBadRequest, http.StatusUnprocessableEntity); err != nil {
 			return err
 		}
 		if err := wantNotStored(ctx, p, response, object.GetName()); err != nil {
@@ -225,11 +216,8 @@ func (r contentTypeUnknown) check() conformance.Check {
 
 func (contentTypeUnknown) run(ctx context.Context, p *conformance.Probe) error {
 	object := p.New()
-	response, err := p.Send(ctx, conformance.Post(p.Collection(), object).With("Content-Type", "text/plain"))
+	response, err := send(ctx, p, conformance.Post(p.Collection(), object).With("Content-Type", "text/plain"), status(metav1.StatusReasonUnsupportedMediaType, http.StatusUnsupportedMediaType))
 	if err != nil {
-		return err
-	}
-	if err := response.WantStatus(metav1.StatusReasonUnsupportedMediaType, http.StatusUnsupportedMediaType); err != nil {
 		return err
 	}
 	return wantNotStored(ctx, p, response, object.GetName())

@@ -36,11 +36,8 @@ func (acceptUnknown) run(ctx context.Context, p *conformance.Probe) error {
 	if err != nil {
 		return err
 	}
-	response, err := p.Send(ctx, accepting(p, name, "text/unknown"))
-	if err != nil {
-		return err
-	}
-	return response.WantStatus(metav1.StatusReasonNotAcceptable, http.StatusNotAcceptable)
+	_, err = send(ctx, p, accepting(p, name, "text/unknown"), status(metav1.StatusReasonNotAcceptable, http.StatusNotAcceptable))
+	return err
 }
 
 func (acceptUnknown) broken() broken.Server {
@@ -158,18 +155,11 @@ func (yamlIn) run(ctx context.Context, p *conformance.Probe) error {
 	if err != nil {
 		return err
 	}
-	response, err := p.Send(ctx, conformance.Post(p.Collection(), data).With("Content-Type", conformance.YAML))
+	response, err := send(ctx, p, conformance.Post(p.Collection(), data).With("Content-Type", conformance.YAML), ok)
 	if err != nil {
 		return err
 	}
-	if err := response.WantOK(); err != nil {
-		return err
-	}
-	exists, err := p.Exists(ctx, object.GetName())
-	if err == nil && !exists {
-		err = response.FailBecause("there is no object "+object.GetName(), "that the object exists afterwards")
-	}
-	if err != nil {
+	if err := wantExists(ctx, p, response, object.GetName(), "that the object exists afterwards"); err != nil {
 		return err
 	}
 	return wantNotes(ctx, p, response, object.GetName(), noteOne, "yes")

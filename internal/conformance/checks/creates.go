@@ -56,11 +56,8 @@ func (r createStatusCode) check() conformance.Check {
 }
 
 func (createStatusCode) run(ctx context.Context, p *conformance.Probe) error {
-	response, err := p.Send(ctx, conformance.Post(p.Collection(), p.New()))
-	if err != nil {
-		return err
-	}
-	return response.Want(http.StatusCreated)
+	_, err := send(ctx, p, conformance.Post(p.Collection(), p.New()), code(http.StatusCreated))
+	return err
 }
 
 func (createStatusCode) broken() broken.Server {
@@ -190,7 +187,7 @@ func (createReadOnlyMetadata) run(ctx context.Context, p *conformance.Probe) err
 	}
 	for field, value := range sent {
 		if metadataOf(read.Object, field) == fmt.Sprintf("%q", value) {
-			return response.FailBecause("the object has that of the client", "that the server sets metadata.%s itself", field)
+			return response.FailBecause("the object has the value of the client", "that the server sets metadata.%s itself", field)
 		}
 	}
 	return nil
@@ -218,11 +215,8 @@ func (createGenerateName) run(ctx context.Context, p *conformance.Probe) error {
 		object := p.New()
 		object.SetName("")
 		object.SetGenerateName(prefix)
-		response, err := p.Send(ctx, conformance.Post(p.Collection(), object))
+		response, err := send(ctx, p, conformance.Post(p.Collection(), object), ok)
 		if err != nil {
-			return err
-		}
-		if err := response.WantOK(); err != nil {
 			return err
 		}
 		answer, err := response.JSON()
@@ -234,15 +228,11 @@ func (createGenerateName) run(ctx context.Context, p *conformance.Probe) error {
 			return response.Fail("an object whose name begins with %s and goes on", prefix)
 		}
 		if name == first {
-			return response.Fail("another name than that of the first object")
+			return response.Fail("a name other than the first object's")
 		}
 		first = name
-		exists, err := p.Exists(ctx, name)
-		if err != nil {
+		if err := wantExists(ctx, p, response, name, "the name that the object has"); err != nil {
 			return err
-		}
-		if !exists {
-			return response.FailBecause("there is no object of that name", "the name that the object has")
 		}
 	}
 	return nil
@@ -272,18 +262,11 @@ func (r createWithoutNamespace) check() conformance.Check {
 func (createWithoutNamespace) run(ctx context.Context, p *conformance.Probe) error {
 	object := p.New()
 	object.SetNamespace("")
-	response, err := p.Send(ctx, conformance.Post(p.Collection(), object))
+	response, err := send(ctx, p, conformance.Post(p.Collection(), object), ok)
 	if err != nil {
 		return err
 	}
-	if err := response.WantOK(); err != nil {
-		return err
-	}
-	exists, err := p.Exists(ctx, object.GetName())
-	if err == nil && !exists {
-		err = response.FailBecause("it is not there", "an object in the namespace of the URL")
-	}
-	return err
+	return wantExists(ctx, p, response, object.GetName(), "an object in the namespace in the URL")
 }
 
 func (createWithoutNamespace) broken() broken.Server {

@@ -37,11 +37,8 @@ func (createAlreadyExists) run(ctx context.Context, p *conformance.Probe) error 
 	if _, err := p.Prepare(ctx, "create an object", conformance.Post(p.Collection(), object)); err != nil {
 		return err
 	}
-	response, err := p.Send(ctx, conformance.Post(p.Collection(), object))
+	response, err := send(ctx, p, conformance.Post(p.Collection(), object), status(metav1.StatusReasonAlreadyExists, http.StatusConflict))
 	if err != nil {
-		return err
-	}
-	if err := response.WantStatus(metav1.StatusReasonAlreadyExists, http.StatusConflict); err != nil {
 		return err
 	}
 	if status, _ := response.Status(); status.Details == nil || status.Details.Name != object.GetName() {
@@ -187,11 +184,8 @@ func (r createNamespaceMismatch) check() conformance.Check {
 func (createNamespaceMismatch) run(ctx context.Context, p *conformance.Probe) error {
 	object := p.New()
 	object.SetNamespace(p.Name())
-	response, err := p.Send(ctx, conformance.Post(p.Collection(), object))
-	if err != nil {
-		return err
-	}
-	return response.WantStatus(metav1.StatusReasonBadRequest, http.StatusBadRequest)
+	_, err := send(ctx, p, conformance.Post(p.Collection(), object), status(metav1.StatusReasonBadRequest, http.StatusBadRequest))
+	return err
 }
 
 func (createNamespaceMismatch) broken() broken.Server {

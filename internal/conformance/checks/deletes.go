@@ -146,11 +146,8 @@ func (r deleteMissing) check() conformance.Check {
 }
 
 func (deleteMissing) run(ctx context.Context, p *conformance.Probe) error {
-	response, err := p.Send(ctx, conformance.Delete(p.Path(p.Name()), conformance.DeleteNow()))
-	if err != nil {
-		return err
-	}
-	return response.WantStatus(metav1.StatusReasonNotFound, http.StatusNotFound)
+	_, err := send(ctx, p, conformance.Delete(p.Path(p.Name()), conformance.DeleteNow()), status(metav1.StatusReasonNotFound, http.StatusNotFound))
+	return err
 }
 
 func (deleteMissing) broken() broken.Server {
@@ -257,7 +254,7 @@ func (deleteUIDPrecondition) run(ctx context.Context, p *conformance.Probe) erro
 		return err
 	}
 	if !response.OK() {
-		return response.Fail("success, because the uid of the precondition is that of the object")
+		return response.Fail("success, because the precondition has the uid of the object")
 	}
 	return nil
 }
@@ -268,11 +265,7 @@ func (deleteUIDPrecondition) broken() broken.Server {
 
 // deleteConflicts deletes an object with preconditions that do not hold.
 func deleteConflicts(ctx context.Context, p *conformance.Probe, name string, preconditions map[string]any) error {
-	response, err := p.Send(ctx, conformance.Delete(p.Path(name), deleteWith("preconditions", preconditions)))
-	if err != nil {
-		return err
-	}
-	if err := response.WantStatus(metav1.StatusReasonConflict, http.StatusConflict); err != nil {
+	if _, err := send(ctx, p, conformance.Delete(p.Path(name), deleteWith("preconditions", preconditions)), status(metav1.StatusReasonConflict, http.StatusConflict)); err != nil {
 		return err
 	}
 	return keeps(ctx, p, name, afterRefusal)
@@ -329,7 +322,7 @@ func (deleteVersionPrecondition) run(ctx context.Context, p *conformance.Probe) 
 			return err
 		}
 		if after.GetResourceVersion() == present.GetResourceVersion() || try == attempts {
-			return response.Fail("success, because the resourceVersion of the precondition is that of the object")
+			return response.Fail("success, because the precondition has the resourceVersion of the object")
 		}
 	}
 }
@@ -351,16 +344,11 @@ func (r deletePropagationUnknown) check() conformance.Check {
 }
 
 func (deletePropagationUnknown) run(ctx context.Context, p *conformance.Probe) error {
-	object, err := p.Make(ctx)
+	name, err := makeName(ctx, p)
 	if err != nil {
 		return err
 	}
-	name := object.GetName()
-	response, err := p.Send(ctx, conformance.Delete(p.Path(name), deleteWith("propagationPolicy", "Sideways")))
-	if err != nil {
-		return err
-	}
-	if err := response.WantStatus("", http.StatusBadRequest, http.StatusUnprocessableEntity); err != nil {
+	if _, err := send(ctx, p, conformance.Delete(p.Path(name), deleteWith("propagationPolicy", "Sideways")), status("", http.StatusBadRequest, http.StatusUnprocessableEntity)); err != nil {
 		return err
 	}
 	return keeps(ctx, p, name, afterRefusal)

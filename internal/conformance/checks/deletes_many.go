@@ -102,11 +102,7 @@ func (deleteCollectionSelectorInvalid) run(ctx context.Context, p *conformance.P
 		return err
 	}
 	for _, query := range [][]string{ours(p, "fieldSelector", noSuchField+"=1"), {"labelSelector", p.Selector() + "," + malformedSelectors[0]}} {
-		response, err := p.Send(ctx, conformance.Delete(p.Collection(), conformance.DeleteNow(), query...))
-		if err != nil {
-			return err
-		}
-		if err := response.WantStatus("", http.StatusBadRequest, http.StatusUnprocessableEntity); err != nil {
+		if _, err := send(ctx, p, conformance.Delete(p.Collection(), conformance.DeleteNow(), query...), status("", http.StatusBadRequest, http.StatusUnprocessableEntity)); err != nil {
 			return err
 		}
 		if err := keeps(ctx, p, object.GetName(), afterRefusal); err != nil {

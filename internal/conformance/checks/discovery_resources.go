@@ -203,7 +203,7 @@ func (discoverySubresources) run(ctx context.Context, p *conformance.Probe) erro
 			wrong = append(wrong, fmt.Sprintf("%s: there is no resource %q", one.Name, name))
 		case !isChecked(p, name):
 		case sub == "status" && kind != kindText(p.GroupVersion, parent.Group, parent.Version, parent.Kind):
-			wrong = append(wrong, fmt.Sprintf("%s: its kind is %s, that of the resource is %s", one.Name, kind, parent.Kind))
+			wrong = append(wrong, fmt.Sprintf("%s: its kind is %s, but the kind of the resource is %s", one.Name, kind, parent.Kind))
 		case sub == "scale" && kind != "autoscaling/v1 Scale":
 			wrong = append(wrong, fmt.Sprintf("%s: its kind is %s", one.Name, kind))
 		}

@@ -202,11 +202,8 @@ func (r dryRunInvalid) check() conformance.Check {
 
 func (dryRunInvalid) run(ctx context.Context, p *conformance.Probe) error {
 	object := p.New()
-	response, err := p.Send(ctx, conformance.Post(p.Collection(), object, "dryRun", "Unknown"))
+	response, err := send(ctx, p, conformance.Post(p.Collection(), object, "dryRun", "Unknown"), status("", http.StatusUnprocessableEntity, http.StatusBadRequest))
 	if err != nil {
-		return err
-	}
-	if err := response.WantStatus("", http.StatusUnprocessableEntity, http.StatusBadRequest); err != nil {
 		return err
 	}
 	return wantNotStored(ctx, p, response, object.GetName())

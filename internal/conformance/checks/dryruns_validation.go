@@ -49,11 +49,8 @@ func (fieldValidationStrict) run(ctx context.Context, p *conformance.Probe) erro
 		{unknown.GetName(), unknownField, unknown},
 		{other.GetName(), noteOne, twice},
 	} {
-		response, err := p.Send(ctx, conformance.Post(p.Collection(), one.body, "fieldValidation", metav1.FieldValidationStrict))
+		response, err := send(ctx, p, conformance.Post(p.Collection(), one.body, "fieldValidation", metav1.FieldValidationStrict), status("", http.StatusBadRequest))
 		if err != nil {
-			return err
-		}
-		if err := response.WantStatus("", http.StatusBadRequest); err != nil {
 			return err
 		}
 		if status, _ := response.Status(); !strings.Contains(status.Message, one.field) {

@@ -171,7 +171,7 @@ func (metadataList) run(ctx context.Context, p *conformance.Probe) error {
 		delete(missing, partial.GetName())
 	}
 	for name := range missing {
-		return response.FailBecause("there is none for "+name, "an item for each object")
+		return response.FailBecause("there is no item for "+name, "an item for each object")
 	}
 	return nil
 }

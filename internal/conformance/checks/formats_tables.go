@@ -134,7 +134,7 @@ func (tableList) run(ctx context.Context, p *conformance.Probe) error {
 		delete(missing, name)
 	}
 	for name := range missing {
-		return response.FailBecause("there is none for "+name, "a row for each object")
+		return response.FailBecause("there is no row for "+name, "a row for each object")
 	}
 	return nil
 }
@@ -181,7 +181,7 @@ func (tableObject) run(ctx context.Context, p *conformance.Probe) error {
 		return err
 	}
 	if len(single.Rows) != 1 {
-		return response.FailBecause(fmt.Sprintf("it has %d rows", len(single.Rows)), "a Table with one row, that of the object")
+		return response.FailBecause(fmt.Sprintf("it has %d rows", len(single.Rows)), "a Table with one row for the object")
 	}
 	if found := wrongRow(&single.Rows[0], len(single.ColumnDefinitions)); found != "" {
 		return response.FailBecause(found, rowsExpected)

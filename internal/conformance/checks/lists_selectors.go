@@ -191,9 +191,6 @@ func (listSelectorMalformed) broken() broken.Server {
 
 // wantNoList returns a failure unless a list is refused as a mistake of the client.
 func wantNoList(ctx context.Context, p *conformance.Probe, query ...string) error {
-	response, err := p.Send(ctx, conformance.Get(p.Collection(), query...))
-	if err != nil {
-		return err
-	}
-	return response.WantStatus("", http.StatusBadRequest, http.StatusUnprocessableEntity)
+	_, err := send(ctx, p, conformance.Get(p.Collection(), query...), status("", http.StatusBadRequest, http.StatusUnprocessableEntity))
+	return err
 }

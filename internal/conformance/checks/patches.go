@@ -114,11 +114,8 @@ func (patchMerge) run(ctx context.Context, p *conformance.Probe) error {
 	if err != nil {
 		return err
 	}
-	response, err := p.Send(ctx, conformance.Patch(p.Path(name), types.MergePatchType, notesPatch(noteOne, "new", noteTwo, nil)))
+	response, err := send(ctx, p, conformance.Patch(p.Path(name), types.MergePatchType, notesPatch(noteOne, "new", noteTwo, nil)), ok)
 	if err != nil {
-		return err
-	}
-	if err := response.WantOK(); err != nil {
 		return err
 	}
 	return wantNotes(ctx, p, response, name, noteOne, "new", noteTwo, "", noteThree, "old")
@@ -232,19 +229,10 @@ func (patchMalformed) run(ctx context.Context, p *conformance.Probe) error {
 	if err != nil {
 		return err
 	}
-	for _, patch := range []conformance.Request{
+	return sendEach(ctx, p, status("", http.StatusBadRequest, http.StatusUnprocessableEntity),
 		conformance.Patch(p.Path(name), types.MergePatchType, []byte(`{"metadata":{"annotations":`)),
 		conformance.Patch(p.Path(name), types.JSONPatchType, []byte(`[{"op":"add","path":`)),
-	} {
-		response, err := p.Send(ctx, patch)
-		if err != nil {
-			return err
-		}
-		if err := response.WantStatus("", http.StatusBadRequest, http.StatusUnprocessableEntity); err != nil {
-			return err
-		}
-	}
-	return nil
+	)
 }
 
 func (patchMalformed) broken() broken.Server {
@@ -274,11 +262,8 @@ func (patchMediaType) run(ctx context.Context, p *conformance.Probe) error {
 	if err != nil {
 		return err
 	}
-	response, err := p.Send(ctx, conformance.Patch(p.Path(name), "application/unknown-patch+json", notesPatch(noteOne, "new")))
-	if err != nil {
-		return err
-	}
-	return response.WantStatus(metav1.StatusReasonUnsupportedMediaType, http.StatusUnsupportedMediaType)
+	_, err = send(ctx, p, conformance.Patch(p.Path(name), "application/unknown-patch+json", notesPatch(noteOne, "new")), status(metav1.StatusReasonUnsupportedMediaType, http.StatusUnsupportedMediaType))
+	return err
 }
 
 func (patchMediaType) broken() broken.Server {
@@ -303,19 +288,10 @@ func (r patchMissing) check() conformance.Check {
 
 func (patchMissing) run(ctx context.Context, p *conformance.Probe) error {
 	path := p.Path(p.Name())
-	for _, patch := range []conformance.Request{
+	return sendEach(ctx, p, status(metav1.StatusReasonNotFound, http.StatusNotFound),
 		conformance.Patch(path, types.MergePatchType, notesPatch(noteOne, "new")),
 		conformance.Patch(path, types.JSONPatchType, []any{operation("add", noteOne, "new")}),
-	} {
-		response, err := p.Send(ctx, patch)
-		if err != nil {
-			return err
-		}
-		if err := response.WantStatus(metav1.StatusReasonNotFound, http.StatusNotFound); err != nil {
-			return err
-		}
-	}
-	return nil
+	)
 }
 
 func (patchMissing) broken() broken.Server {

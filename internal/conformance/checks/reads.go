@@ -38,11 +38,8 @@ func (getObject) run(ctx context.Context, p *conformance.Probe) error {
 	if _, err := p.Prepare(ctx, "create an object", conformance.Post(p.Collection(), object)); err != nil {
 		return err
 	}
-	response, err := p.Send(ctx, conformance.Get(p.Path(object.GetName())))
+	response, err := send(ctx, p, conformance.Get(p.Path(object.GetName())), code(http.StatusOK))
 	if err != nil {
-		return err
-	}
-	if err := response.Want(http.StatusOK); err != nil {
 		return err
 	}
 	return wantIdentity(p, response, object.GetName())
@@ -94,11 +91,8 @@ func (r getNotFound) check() conformance.Check {
 
 func (getNotFound) run(ctx context.Context, p *conformance.Probe) error {
 	name := p.Name()
-	response, err := p.Send(ctx, conformance.Get(p.Path(name)))
+	response, err := send(ctx, p, conformance.Get(p.Path(name)), status(metav1.StatusReasonNotFound, http.StatusNotFound))
 	if err != nil {
-		return err
-	}
-	if err := response.WantStatus(metav1.StatusReasonNotFound, http.StatusNotFound); err != nil {
 		return err
 	}
 	if status, _ := response.Status(); status.Details == nil || status.Details.Name != name {

@@ -265,11 +265,8 @@ func (statusConflict) run(ctx context.Context, p *conformance.Probe) error {
 	if _, err := p.Label(ctx, stale.GetName(), testLabel, "changed"); err != nil {
 		return err
 	}
-	response, err := p.Send(ctx, conformance.Put(p.Path(stale.GetName(), "status"), stale))
-	if err != nil {
-		return err
-	}
-	return response.WantStatus(metav1.StatusReasonConflict, http.StatusConflict)
+	_, err = send(ctx, p, conformance.Put(p.Path(stale.GetName(), "status"), stale), status(metav1.StatusReasonConflict, http.StatusConflict))
+	return err
 }
 
 func (statusConflict) broken() broken.Server {

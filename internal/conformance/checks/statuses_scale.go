@@ -72,11 +72,10 @@ func (r scaleUpdate) check() conformance.Check {
 }
 
 func (scaleUpdate) run(ctx context.Context, p *conformance.Probe) error {
-	object, err := p.Make(ctx)
+	name, err := makeName(ctx, p)
 	if err != nil {
 		return err
 	}
-	name := object.GetName()
 	var failure error
 	for range attempts {
 		now, err := scaleOf(ctx, p, name)

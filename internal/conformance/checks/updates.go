@@ -135,11 +135,8 @@ func (updateConflict) run(ctx context.Context, p *conformance.Probe) error {
 		return err
 	}
 	setLabel("second")(stale)
-	response, err := p.Send(ctx, conformance.Put(p.Path(stale.GetName()), stale))
+	response, err := send(ctx, p, conformance.Put(p.Path(stale.GetName()), stale), status(metav1.StatusReasonConflict, http.StatusConflict))
 	if err != nil {
-		return err
-	}
-	if err := response.WantStatus(metav1.StatusReasonConflict, http.StatusConflict); err != nil {
 		return err
 	}
 	after, err := p.Read(ctx, stale.GetName())
@@ -172,18 +169,11 @@ func (updateMissing) run(ctx context.Context, p *conformance.Probe) error {
 	}
 	name := p.Name()
 	object.SetName(name)
-	response, err := p.Send(ctx, conformance.Put(p.Path(name), object))
+	response, err := send(ctx, p, conformance.Put(p.Path(name), object), status("", http.StatusNotFound, http.StatusConflict))
 	if err != nil {
 		return err
 	}
-	if err := response.WantStatus("", http.StatusNotFound, http.StatusConflict); err != nil {
-		return err
-	}
-	exists, err := p.Exists(ctx, name)
-	if err == nil && exists {
-		err = response.FailBecause("it has been created", "that no object is created")
-	}
-	return err
+	return wantNotStored(ctx, p, response, name)
 }
 
 func (updateMissing) broken() broken.Server {
@@ -225,11 +215,8 @@ func (updateNameMismatch) run(ctx context.Context, p *conformance.Probe) error {
 	path := p.Path(object.GetName())
 	object.SetName(p.Name())
 	setLabel("changed")(object)
-	response, err := p.Send(ctx, conformance.Put(path, object))
-	if err != nil {
-		return err
-	}
-	return response.WantStatus(metav1.StatusReasonBadRequest, http.StatusBadRequest)
+	_, err = send(ctx, p, conformance.Put(path, object), status(metav1.StatusReasonBadRequest, http.StatusBadRequest))
+	return err
 }
 
 func (updateNameMismatch) broken() broken.Server {
@@ -261,11 +248,8 @@ func (updateUID) run(ctx context.Context, p *conformance.Probe) error {
 	name := object.GetName()
 	object.SetUID(otherUID)
 	setLabel("changed")(object)
-	response, err := p.Send(ctx, conformance.Put(p.Path(name), object))
+	response, err := send(ctx, p, conformance.Put(p.Path(name), object), status("", http.StatusConflict, http.StatusUnprocessableEntity))
 	if err != nil {
-		return err
-	}
-	if err := response.WantStatus("", http.StatusConflict, http.StatusUnprocessableEntity); err != nil {
 		return err
 	}
 	after, err := p.Read(ctx, name)
@@ -322,7 +306,7 @@ func (updateImmutableMetadata) run(ctx context.Context, p *conformance.Probe) er
 			return err
 		}
 		if metadataOf(read, set.field) == jsonOf(set.value) {
-			return response.FailBecause("the object has that of the client", "that metadata.%s is refused or ignored", set.field)
+			return response.FailBecause("the object has the value of the client", "that metadata.%s is refused or ignored", set.field)
 		}
 	}
 	return nil
