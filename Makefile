@@ -89,8 +89,8 @@ clean: ## Remove what these targets built
 .PHONY: test
 test: test-root test-nested ## Run all tests: the root module with the race detector, then the nested modules
 
-# The checks of internal/conformance without it: all of them run against each of 150 broken servers. What
-# runs them side by side is internal/conformance, whose own tests have it.
+# The checks of internal/conformance without it: they run against each of 156 broken servers. What runs them
+# side by side is internal/conformance, whose own tests have it.
 .PHONY: test-root
 test-root: deploy-tools $(GOTESTSUM) ## Run the tests of the root module, nearly all with the race detector
 	@hack/need.sh cc gcc libc6-dev

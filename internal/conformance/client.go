@@ -32,7 +32,7 @@ type client struct {
 	user, nobody *http.Client
 }
 
-func newClient(config *rest.Config, userAgent string) (*client, error) {
+func newClient(config *rest.Config, userAgent string, wrap func(http.RoundTripper) http.RoundTripper) (*client, error) {
 	config = rest.CopyConfig(config)
 	config.UserAgent, config.Timeout = userAgent, 0 // Contexts limit the time.
 	base, _, err := rest.DefaultServerUrlFor(config)
@@ -42,11 +42,16 @@ func newClient(config *rest.Config, userAgent string) (*client, error) {
 	if base.Path == "" {
 		base.Path = "/"
 	}
+	anonymous := rest.AnonymousClientConfig(config)
+	if wrap != nil {
+		config.Wrap(wrap)
+		anonymous.Wrap(wrap)
+	}
 	user, err := rest.HTTPClientFor(config)
 	if err != nil {
 		return nil, fmt.Errorf("connection to the server: %w", err)
 	}
-	nobody, err := rest.HTTPClientFor(rest.AnonymousClientConfig(config))
+	nobody, err := rest.HTTPClientFor(anonymous)
 	if err != nil {
 		return nil, fmt.Errorf("connection to the server: %w", err)
 	}

@@ -240,6 +240,18 @@ func holderOf(object *unstructured.Unstructured) string {
 // Pause waits. The error is that of ctx.
 func (p *Probe) Pause(ctx context.Context, length time.Duration) error { return pause(ctx, length) }
 
+// patienceKey is the key of [Options.Patience] in the context of a check.
+type patienceKey struct{}
+
+// Within returns a context that ends when a server has had the time for what it owes a check: the length,
+// times [Options.Patience].
+func Within(ctx context.Context, length time.Duration) (context.Context, context.CancelFunc) {
+	if patience, ok := ctx.Value(patienceKey{}).(float64); ok {
+		length = time.Duration(float64(length) * patience)
+	}
+	return context.WithTimeout(ctx, length)
+}
+
 // DeleteNow are options that do not give pods and their like time to end.
 func DeleteNow() map[string]any {
 	return map[string]any{"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": 0, "propagationPolicy": metav1.DeletePropagationBackground}

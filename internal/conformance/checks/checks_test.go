@@ -4,17 +4,29 @@
 package checks
 
 import (
+	"context"
+	"net/http"
+	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/docket-project/docket/internal/conformance"
+	"github.com/docket-project/docket/internal/conformance/broken"
 	"github.com/docket-project/docket/internal/conformance/conformancetest"
+)
+
+const (
+	// patience is for servers that often don't do what they owe the checks.
+	patience = 0.5
+	// shortPatience is for those of which that is wanted.
+	shortPatience = 0.25
 )
 
 // TestGoodServers: all checks pass that apply.
 func TestGoodServers(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		version   schema.GroupVersion
 		resources []string
@@ -26,51 +38,94 @@ func TestGoodServers(t *testing.T) {
 		{schema.GroupVersion{Group: "reports.kyverno.io", Version: "v1"}, []string{"ephemeralreports", "clusterephemeralreports"}},
 	} {
 		t.Run(test.version.String(), func(t *testing.T) {
-			report, err := conformance.Run(t.Context(), options(t, test.version, test.resources...))
+			t.Parallel()
+			if testing.Short() && test.version != examples {
+				t.Skip("-short: the kinds of the examples have all the features")
+			}
+			options := options(t, test.version, test.resources...)
+			if testing.Short() {
+				options.Patience = patience
+			}
+			report, err := conformance.Run(t.Context(), options)
 			if err != nil {
 				t.Fatal(err)
 			}
-			for i := range report.Results {
-				switch result := &report.Results[i]; result.Outcome {
-				case conformance.Passed:
-				case conformance.Failed:
-					t.Errorf("%s (%s): %v", result.Check.ID, result.Resource, result.Failure)
-				case conformance.Undecided:
-					t.Errorf("%s (%s) is undecided: %s %v", result.Check.ID, result.Resource, result.Reason, result.Exchange)
-				default:
-					t.Logf("%s (%s) is skipped: %s", result.Check.ID, result.Resource, result.Reason)
-				}
-			}
-			for _, trouble := range report.Troubles {
-				t.Errorf("%s: %s %v", trouble.Resource, trouble.Reason, trouble.Exchange)
-			}
-			if len(report.Left) > 0 {
-				t.Errorf("not removed: %q", report.Left)
-			}
+			wantAllPassed(t, report)
 			t.Logf("%d passed in %v", report.Count(conformance.Passed), report.Duration)
 		})
 	}
 }
 
+// wantAllPassed fails unless all checks have passed that apply, and everything was removed.
+func wantAllPassed(t *testing.T, report *conformance.Report) {
+	t.Helper()
+	for i := range report.Results {
+		switch result := &report.Results[i]; result.Outcome {
+		case conformance.Passed:
+		case conformance.Failed:
+			t.Errorf("%s (%s): %v", result.Check.ID, result.Resource, result.Failure)
+		case conformance.Undecided:
+			t.Errorf("%s (%s) is undecided: %s %v", result.Check.ID, result.Resource, result.Reason, result.Exchange)
+		default:
+			t.Logf("%s (%s) is skipped: %s", result.Check.ID, result.Resource, result.Reason)
+		}
+	}
+	for _, trouble := range report.Troubles {
+		t.Errorf("%s: %s %v", trouble.Resource, trouble.Reason, trouble.Exchange)
+	}
+	if len(report.Left) > 0 {
+		t.Errorf("not removed: %q", report.Left)
+	}
+}
+
 // TestBrokenServers: each check fails on a server that breaks its rule, and no other check does. Those
-// that need the controllers of a cluster are proven in test/e2e.
+// that need the controllers of a cluster are proven in test/e2e. With -short, only the first half is proven: no
+// check runs but the server's own.
 func TestBrokenServers(t *testing.T) {
+	t.Parallel()
 	var skip []string
+	var own []Proof
 	for _, proof := range Proofs() {
 		if proof.Server.NeedsControllers {
 			skip = append(skip, proof.Check.ID)
+		} else {
+			own = append(own, proof)
 		}
 	}
-	for _, proof := range Proofs() {
-		if proof.Server.NeedsControllers {
-			continue
+	options := options(t, examples, "widgets")
+	options.Skip = skip
+	options.Samples = []*unstructured.Unstructured{widget()} // Some servers have no schema.
+	options.Patience = patience
+	prove := func(ctx context.Context, id string, server broken.Server) error {
+		options := options
+		options.Only, options.Patience = []string{id}, shortPatience
+		return conformancetest.Prove(ctx, options, id, server)
+	}
+	if !testing.Short() {
+		baseline, report, err := conformancetest.Record(t.Context(), options)
+		if err != nil {
+			t.Fatal(err)
 		}
+		wantAllPassed(t, report)
+		prove = func(ctx context.Context, id string, server broken.Server) error {
+			return baseline.Prove(ctx, options, id, server)
+		}
+	}
+	if !testing.Short() {
+		t.Run("two rules", func(t *testing.T) {
+			t.Parallel()
+			err := prove(t.Context(), "get-not-found", broken.That("breaks the rule of another check, too", func(next http.Handler) http.Handler {
+				return getNotFound{}.broken().Break(createStatusCode{}.broken().Break(next))
+			}))
+			if err == nil || !strings.Contains(err.Error(), "create-status-code (widgets) fails, too") {
+				t.Errorf("it is not noticed: %v", err)
+			}
+		})
+	}
+	for _, proof := range own {
 		t.Run(proof.Check.ID, func(t *testing.T) {
 			t.Parallel()
-			options := options(t, examples, "widgets")
-			options.Skip = skip
-			options.Samples = []*unstructured.Unstructured{widget()} // Some servers have no schema.
-			if err := conformancetest.Prove(t.Context(), options, proof.Check.ID, proof.Server); err != nil {
+			if err := prove(t.Context(), proof.Check.ID, proof.Server); err != nil {
 				t.Errorf("the server %s:\n%v", proof.Server.What, err)
 			}
 		})

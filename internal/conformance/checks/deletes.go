@@ -98,7 +98,7 @@ func (deleteRemoves) broken() broken.Server {
 // outlives waits for an object to go. It returns what GET answers at last if the object stays or is
 // in a grace period, and nil if it is gone.
 func outlives(ctx context.Context, p *conformance.Probe, name string) (*conformance.Response, error) {
-	patience, cancel := context.WithTimeout(ctx, deletePatience)
+	patience, cancel := conformance.Within(ctx, deletePatience)
 	defer cancel()
 	for {
 		response, object, err := look(ctx, p, name)

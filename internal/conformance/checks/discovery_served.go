@@ -143,7 +143,7 @@ func (t *verbTrials) watch(ctx context.Context) error {
 	if listed {
 		return nil
 	}
-	limited, cancel := context.WithTimeout(ctx, watchLook)
+	limited, cancel := conformance.Within(ctx, watchLook)
 	defer cancel()
 	event, err := stream.Next(limited)
 	none := errors.Is(err, io.EOF) || errors.Is(err, conformance.ErrNoEvent)

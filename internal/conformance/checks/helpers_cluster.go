@@ -31,7 +31,7 @@ const (
 
 // await asks until the answer is yes, or the time is over. It leaves some time to the check.
 func await(ctx context.Context, p *conformance.Probe, limit time.Duration, answer func() (bool, error)) (bool, error) {
-	limited, cancel := context.WithTimeout(ctx, min(limit, timeLeft(ctx)))
+	limited, cancel := conformance.Within(ctx, min(limit, timeLeft(ctx)))
 	defer cancel()
 	for {
 		yes, err := answer()

@@ -29,7 +29,7 @@ var errStale = conformance.Leave("the aggregated discovery document says that it
 
 // whenSettled repeats what fails for a few seconds.
 func whenSettled(ctx context.Context, p *conformance.Probe, look func(context.Context) error) error {
-	limited, cancel := context.WithTimeout(ctx, settleTime)
+	limited, cancel := conformance.Within(ctx, settleTime)
 	defer cancel()
 	for {
 		err := look(ctx)

@@ -86,7 +86,7 @@ func watchFromNow(ctx context.Context, p *conformance.Probe) (*conformance.Strea
 // nextThat returns the next event that matches. It is a failure if none comes in time, and what has
 // been expected is the event.
 func nextThat(ctx context.Context, stream *conformance.Stream, match func(*conformance.Event) bool, expected string) (*conformance.Event, error) {
-	limited, cancel := context.WithTimeout(ctx, eventPatience)
+	limited, cancel := conformance.Within(ctx, eventPatience)
 	defer cancel()
 	for {
 		event, err := stream.Next(limited)

@@ -67,7 +67,7 @@ func (watchBookmarks) run(ctx context.Context, p *conformance.Probe) error {
 	if _, err := p.Make(ctx); err != nil {
 		return err
 	}
-	limited, cancel := context.WithTimeout(ctx, bookmarkLookout)
+	limited, cancel := conformance.Within(ctx, bookmarkLookout)
 	defer cancel()
 	if err := eachBookmark(ctx, limited, with, checkBookmark); err != nil {
 		return err
@@ -156,7 +156,7 @@ func (watchTimeout) run(ctx context.Context, p *conformance.Probe) error {
 		return err
 	}
 	began := time.Now()
-	limited, cancel := context.WithTimeout(ctx, longest)
+	limited, cancel := conformance.Within(ctx, longest)
 	defer cancel()
 	stream, err := p.MustWatch(ctx, p.Collection(), "labelSelector", p.Selector(), "resourceVersion", version, "timeoutSeconds", shortWatch)
 	if err != nil {
@@ -235,7 +235,7 @@ func (watchStream) broken() broken.Server {
 
 // wantAtOnce looks whether an event about an object comes without a later one that pushes it.
 func wantAtOnce(ctx context.Context, stream *conformance.Stream, name string) error {
-	limited, cancel := context.WithTimeout(ctx, streamPatience)
+	limited, cancel := conformance.Within(ctx, streamPatience)
 	defer cancel()
 	for {
 		event, err := stream.Next(limited)
