@@ -56,7 +56,7 @@ func (r *replay) serve(w http.ResponseWriter, request *http.Request) {
 	w.Write(r.answer.Bytes()) //nolint:errcheck // It goes into memory.
 }
 
-// without leaves out what a body that is written anew may change without any difference.
+// without leaves out what re-encoding a body may change without any difference.
 func without(header http.Header) http.Header {
 	header = header.Clone()
 	header.Del("Content-Length")
