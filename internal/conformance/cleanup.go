@@ -13,13 +13,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// cleanupTime is how long a run tries to remove what it made.
+// cleanupTime is how long a run tries to remove what it made, if a check may not take longer.
 const cleanupTime = time.Minute
 
 // cleanUp removes all that the run made and returns what it could not remove. It works with a server
 // that breaks rules: nothing is removed whose name is not the run's.
 func (r *run) cleanUp(ctx context.Context) (left []string) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTime)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), max(cleanupTime, r.options.Timeout))
 	defer cancel()
 	for _, resource := range r.resources {
 		if resource.readOnly != "" && !resource.tried || !resource.Has("create", "list", "delete") {

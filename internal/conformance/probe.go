@@ -240,11 +240,16 @@ func holderOf(object *unstructured.Unstructured) string {
 // Pause waits. The error is that of ctx.
 func (p *Probe) Pause(ctx context.Context, length time.Duration) error { return pause(ctx, length) }
 
-// patienceKey is the key of [Options.Patience] in the context of a check.
+// patienceKey is the key of the patience in the context of a check.
 type patienceKey struct{}
 
-// Within returns a context that ends when a server has had the time for what it owes a check: the length,
-// times [Options.Patience].
+// WithPatience returns a context in which [Within] multiplies lengths with the patience: tests expect
+// broken servers not to do what they owe.
+func WithPatience(ctx context.Context, patience float64) context.Context {
+	return context.WithValue(ctx, patienceKey{}, patience)
+}
+
+// Within returns a context that ends when a server has had the time for what it owes a check.
 func Within(ctx context.Context, length time.Duration) (context.Context, context.CancelFunc) {
 	if patience, ok := ctx.Value(patienceKey{}).(float64); ok {
 		length = time.Duration(float64(length) * patience)

@@ -56,9 +56,6 @@ type Options struct {
 	Parallel int
 	// UserAgent is what the server is told.
 	UserAgent string
-	// Patience multiplies the time that checks give a server for what it owes them, such as an event;
-	// 0 means 1.
-	Patience float64
 	// Wrap, if not nil, wraps the transports of the run, inside what adds credentials.
 	Wrap func(http.RoundTripper) http.RoundTripper
 	// Planned, if not nil, is told how many results there will be, and Finished of each one.
@@ -91,9 +88,6 @@ func (o *Options) complete() error {
 	}
 	if o.Parallel == 0 {
 		o.Parallel = DefaultParallel
-	}
-	if o.Patience == 0 {
-		o.Patience = 1
 	}
 	if o.Planned == nil {
 		o.Planned = func(int) {}
@@ -376,7 +370,7 @@ func (r *run) checkNow(ctx context.Context, j job) (err error) {
 	if ctx.Err() != nil {
 		return r.ended(ctx)
 	}
-	limited, cancel := context.WithTimeout(context.WithValue(ctx, patienceKey{}, r.options.Patience), r.options.Timeout)
+	limited, cancel := context.WithTimeout(ctx, r.options.Timeout)
 	defer cancel()
 	p := r.probe(j.resource)
 	if p.Namespace, err = r.rooms.of(limited, j.check, j.resource); err == nil {

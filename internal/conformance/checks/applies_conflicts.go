@@ -225,7 +225,7 @@ func (applyNoChange) run(ctx context.Context, p *conformance.Probe) error {
 		case is == was:
 			return nil
 		case try == attempts:
-			return response.FailBecause(fmt.Sprintf("it was %s and is %s, and that each of %d times", was, is, try), "that the resourceVersion of the object stays")
+			return response.FailBecause(fmt.Sprintf("it was %s and is now %s, each of %d times", was, is, try), "that the resourceVersion of the object stays")
 		}
 	}
 }

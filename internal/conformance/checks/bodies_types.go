@@ -208,7 +208,7 @@ func (yamlOut) run(ctx context.Context, p *conformance.Probe) error {
 			return nil
 		}
 		if try == attempts {
-			return response.FailBecause("it differs, and that each of several times", "the object that is answered as JSON")
+			return response.FailBecause("it differs each of several times", "the object that is answered as JSON")
 		}
 	}
 }

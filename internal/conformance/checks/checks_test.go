@@ -17,16 +17,11 @@ import (
 	"github.com/docket-project/docket/internal/conformance/conformancetest"
 )
 
-const (
-	// patience is for servers that often don't do what they owe the checks.
-	patience = 0.5
-	// shortPatience is for those of which that is wanted.
-	shortPatience = 0.25
-)
-
 // TestGoodServers: all checks pass that apply.
 func TestGoodServers(t *testing.T) {
-	t.Parallel()
+	if testing.Short() {
+		t.Parallel()
+	}
 	for _, test := range []struct {
 		version   schema.GroupVersion
 		resources []string
@@ -44,7 +39,7 @@ func TestGoodServers(t *testing.T) {
 			}
 			options := options(t, test.version, test.resources...)
 			if testing.Short() {
-				options.Patience = patience
+				options.Checks = conformancetest.Hurry(options.Checks)
 			}
 			report, err := conformance.Run(t.Context(), options)
 			if err != nil {
@@ -82,7 +77,9 @@ func wantAllPassed(t *testing.T, report *conformance.Report) {
 // that need the controllers of a cluster are proven in test/e2e. With -short, only the first half is proven: no
 // check runs but the server's own.
 func TestBrokenServers(t *testing.T) {
-	t.Parallel()
+	if testing.Short() {
+		t.Parallel()
+	}
 	var skip []string
 	var own []Proof
 	for _, proof := range Proofs() {
@@ -95,10 +92,9 @@ func TestBrokenServers(t *testing.T) {
 	options := options(t, examples, "widgets")
 	options.Skip = skip
 	options.Samples = []*unstructured.Unstructured{widget()} // Some servers have no schema.
-	options.Patience = patience
 	prove := func(ctx context.Context, id string, server broken.Server) error {
 		options := options
-		options.Only, options.Patience = []string{id}, shortPatience
+		options.Only, options.Checks = []string{id}, conformancetest.Hurry(options.Checks, id)
 		return conformancetest.Prove(ctx, options, id, server)
 	}
 	if !testing.Short() {

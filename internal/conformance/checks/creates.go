@@ -126,7 +126,7 @@ func (createMetadata) run(ctx context.Context, p *conformance.Probe) error {
 	text, _, _ := unstructured.NestedString(object, "metadata", "creationTimestamp")
 	created, err := time.Parse(time.RFC3339, text)
 	if err != nil {
-		return response.FailBecause(err.Error(), "a metadata.creationTimestamp as RFC 3339 has it")
+		return response.FailBecause(err.Error(), "a metadata.creationTimestamp in RFC 3339 format")
 	}
 	if age := time.Since(created); age.Abs() > clockSlack {
 		return response.FailBecause(fmt.Sprintf("it is %s off", age.Round(time.Second)), "a metadata.creationTimestamp of now")
@@ -225,7 +225,7 @@ func (createGenerateName) run(ctx context.Context, p *conformance.Probe) error {
 		}
 		name := (&unstructured.Unstructured{Object: answer}).GetName()
 		if !strings.HasPrefix(name, prefix) || name == prefix {
-			return response.Fail("an object whose name begins with %s and goes on", prefix)
+			return response.Fail("an object whose name begins with %s and is longer", prefix)
 		}
 		if name == first {
 			return response.Fail("a name other than the first object's")

@@ -45,7 +45,7 @@ func makeDoomed(ctx context.Context, p *conformance.Probe) (*unstructured.Unstru
 	}
 	_, doomed, err := look(ctx, p, held.GetName())
 	if err == nil && (doomed == nil || deletionOf(doomed) == "") {
-		err = conformance.Leave("no object is being deleted for long: the server does not care for finalizers")
+		err = conformance.Leave("no object is being deleted for long: the server ignores finalizers")
 	}
 	return doomed, err
 }

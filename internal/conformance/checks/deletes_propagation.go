@@ -56,7 +56,7 @@ func (deleteAgain) run(ctx context.Context, p *conformance.Probe) error {
 	case object == nil:
 		return response.Fail("the object, which still has the finalizer %s", conformance.Finalizer)
 	case deletionOf(object) != deletionOf(doomed):
-		return response.Fail("metadata.deletionTimestamp to be %s still", deletionOf(doomed))
+		return response.Fail("metadata.deletionTimestamp to stay %s", deletionOf(doomed))
 	}
 	return nil
 }

@@ -118,7 +118,7 @@ func (metadataObject) run(ctx context.Context, p *conformance.Probe) error {
 		}
 		partial := &unstructured.Unstructured{Object: value}
 		if partial.GetResourceVersion() == made.GetResourceVersion() || try == metadataTries {
-			return response.FailBecause("the metadata is another", "the metadata of the object: %v", made.Object["metadata"])
+			return response.FailBecause("the metadata differs", "the metadata of the object: %v", made.Object["metadata"])
 		}
 		if made, err = p.Read(ctx, made.GetName()); err != nil {
 			return err

@@ -234,7 +234,7 @@ func (tableIncludeObject) run(ctx context.Context, p *conformance.Probe) error {
 		gvk := object.GroupVersionKind()
 		unchanged := object.GetResourceVersion() == made.GetResourceVersion()
 		if gvk != p.Resource.GVK() || unchanged && !sameContent(object, made) {
-			return response.FailBecause("the object of the row is another", "a row with the whole %s, as GET answers it", p.Resource.Kind)
+			return response.FailBecause("the object of the row differs", "a row with the whole %s, as GET returns it", p.Resource.Kind)
 		}
 		return nil
 	}

@@ -18,7 +18,7 @@ import (
 )
 
 // errNoSchemas is why checks of schemas are left out.
-var errNoSchemas = conformance.Leave("the server publishes no OpenAPI v3 schemas of these kinds, which is another check's business")
+var errNoSchemas = conformance.Leave("the server publishes no OpenAPI v3 schemas of these kinds, which another check reports")
 
 // openAPIDocument is that of version 3 of a group version. What is not looked at is not read: documents
 // are large. It is for one goroutine.

@@ -80,7 +80,7 @@ func wantNotes(ctx context.Context, p *conformance.Probe, response *conformance.
 		case wanted == "" && has:
 			return response.FailBecause(fmt.Sprintf("its value is %q", value), "that the object does not have the annotation %s afterwards", pairs[i])
 		case wanted != "" && !has:
-			return response.FailBecause("it has none of that name", "that the annotation %s of the object is %q afterwards", pairs[i], wanted)
+			return response.FailBecause("it has no annotation of that name", "that the annotation %s of the object is %q afterwards", pairs[i], wanted)
 		case wanted != "" && value != wanted:
 			return response.FailBecause(fmt.Sprintf("it is %q", value), "that the annotation %s of the object is %q afterwards", pairs[i], wanted)
 		}

@@ -163,7 +163,7 @@ func (listComplete) run(ctx context.Context, p *conformance.Probe) error {
 	}
 	for _, field := range fieldsOfContent(object, item) {
 		if !reflect.DeepEqual(object.Object[field], item.Object[field]) {
-			return list.Fail("%s in the list with the same %s as GET answers", made.GetName(), field)
+			return list.Fail("%s in the list with the same %s as GET returns", made.GetName(), field)
 		}
 	}
 	return nil
@@ -206,7 +206,7 @@ func readSteady(ctx context.Context, p *conformance.Probe, name string) (*unstru
 			return after, list, nil
 		}
 	}
-	return nil, nil, conformance.Leave("somebody changes the objects of the resource all the time")
+	return nil, nil, conformance.Leave("others change the objects of the resource all the time")
 }
 
 // onItems has edit change the items of lists of whole objects.
@@ -253,7 +253,7 @@ func (listItems) run(ctx context.Context, p *conformance.Probe) error {
 		"name", "namespace", "uid", "resourceVersion", "generation", "creationTimestamp", "labels", "annotations", "finalizers", "ownerReferences",
 	} {
 		if !reflect.DeepEqual(metadata[field], listed[field]) {
-			return list.FailBecause(fmt.Sprintf("it is %v", listed[field]), "%s in the list with the metadata.%s %v, as GET answers", made.GetName(), field, metadata[field])
+			return list.FailBecause(fmt.Sprintf("it is %v", listed[field]), "%s in the list with the metadata.%s %v, as GET returns it", made.GetName(), field, metadata[field])
 		}
 	}
 	return nil

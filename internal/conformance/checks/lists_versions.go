@@ -160,7 +160,7 @@ func (listVersionNotOlder) run(ctx context.Context, p *conformance.Probe) error 
 		return err
 	}
 	if !response.OK() {
-		return response.Fail("a list: the resourceVersion is that of an object which was just read")
+		return response.Fail("a list: the resourceVersion is from an object that was just read")
 	}
 	list, err := listOf(response)
 	if err != nil {
@@ -247,7 +247,7 @@ func presentVersion(ctx context.Context, p *conformance.Probe) (uint64, error) {
 	}
 	number, err := strconv.ParseUint(list.version(), 10, 64)
 	if err != nil || number > math.MaxInt64-farFuture {
-		return 0, conformance.Leave("the resourceVersions of the server are no numbers that rise (%q)", list.version())
+		return 0, conformance.Leave("the resourceVersions of the server are not increasing numbers (%q)", list.version())
 	}
 	return number, nil
 }

@@ -96,7 +96,7 @@ func (openAPIV3Hash) run(ctx context.Context, p *conformance.Probe) error {
 			return err
 		}
 		if address == "" {
-			return conformance.Leave("/openapi/v3 does not list the group version, which is another check's business")
+			return conformance.Leave("/openapi/v3 does not list the group version, which another check reports")
 		}
 		target, err := url.Parse(address)
 		if err != nil || !strings.HasPrefix(target.Path, "/") || target.Query().Get("hash") == "" {

@@ -163,7 +163,7 @@ func (statusUpdate) run(ctx context.Context, p *conformance.Probe) error {
 			return failure
 		}
 	}
-	return conformance.Leave("somebody else changes the status at once")
+	return conformance.Leave("others change the status at once")
 }
 
 func (statusUpdate) broken() broken.Server {

@@ -193,7 +193,7 @@ func (updateGeneration) run(ctx context.Context, p *conformance.Probe) error {
 			continue // Refused or without effect.
 		}
 		if generationOf(after) <= generationOf(before) {
-			return response.FailBecause(fmt.Sprintf("it is %d then", generationOf(after)), "that metadata.generation rises from %d", generationOf(before))
+			return response.FailBecause(fmt.Sprintf("it is %d then", generationOf(after)), "that metadata.generation increases from %d", generationOf(before))
 		}
 		return nil
 	}

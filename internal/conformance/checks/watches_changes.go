@@ -93,7 +93,7 @@ func (watchEvents) run(ctx context.Context, p *conformance.Probe) error {
 		}
 		state := states[at]
 		if event.Object.GetResourceVersion() == state.GetResourceVersion() && !sameContent(event.Object, state) {
-			return stream.Fail("the object of the last event is another than GET has shown of this resourceVersion", "events with the objects as they are after the changes")
+			return stream.Fail("the object of the last event differs from what GET showed for this resourceVersion", "events with the objects as they are after the changes")
 		}
 	}
 }
@@ -179,7 +179,7 @@ func (watchVersions) run(ctx context.Context, p *conformance.Probe) error {
 	}
 	for i := 1; i < len(versions); i++ {
 		if earlier, known := compareVersions(versions[i-1], versions[i]); known && earlier {
-			return stream.Fail(fmt.Sprintf("%s came after %s", versions[i], versions[i-1]), "events of an object whose resourceVersions rise")
+			return stream.Fail(fmt.Sprintf("%s came after %s", versions[i], versions[i-1]), "events of an object whose resourceVersions increase")
 		}
 	}
 	return nil

@@ -133,7 +133,7 @@ func (watchInitialEvents) run(ctx context.Context, p *conformance.Probe) error {
 	case stream == nil && response.Code >= 400 && response.Code < 500:
 		return conformance.Leave("the server refuses sendInitialEvents: %s", response.Exchange)
 	case stream == nil:
-		return response.Fail("a watch, or an answer of the 4xx that says that the server does not send initial events")
+		return response.Fail("a watch, or a 4xx answer that says that the server does not send initial events")
 	}
 	defer stream.Close()
 	if err := wantEndOfInitial(ctx, stream, one.GetName(), two.GetName()); err != nil {
@@ -228,7 +228,7 @@ func watchTooOldOnce(ctx context.Context, p *conformance.Probe) error {
 		return err
 	}
 	if _, known := compareVersions(gone.GetResourceVersion(), "1"); !known {
-		return conformance.Leave("the resourceVersions of the server are no numbers (%q)", gone.GetResourceVersion())
+		return conformance.Leave("the resourceVersions of the server are not numbers (%q)", gone.GetResourceVersion())
 	}
 	if err := p.Remove(ctx, gone.GetName()); err != nil {
 		return err
@@ -294,7 +294,7 @@ func (watchVersionMalformed) run(ctx context.Context, p *conformance.Probe) erro
 		return err
 	}
 	if _, known := compareVersions(made.GetResourceVersion(), "0"); !known {
-		return conformance.Leave("the resourceVersions of the server are no numbers (%q)", made.GetResourceVersion())
+		return conformance.Leave("the resourceVersions of the server are not numbers (%q)", made.GetResourceVersion())
 	}
 	stream, response, err := p.Watch(ctx, p.Collection(), "labelSelector", p.Selector(), "resourceVersion", "abc")
 	if err != nil {
@@ -302,10 +302,10 @@ func (watchVersionMalformed) run(ctx context.Context, p *conformance.Probe) erro
 	}
 	if stream != nil {
 		defer stream.Close()
-		return stream.Fail("the watch was started", "an error: abc is no resourceVersion")
+		return stream.Fail("the watch was started", "an error: abc is not a resourceVersion")
 	}
 	if response.Code < http.StatusBadRequest {
-		return response.Fail("an error: abc is no resourceVersion")
+		return response.Fail("an error: abc is not a resourceVersion")
 	}
 	return nil // kube-apiserver answers 500, so the code can't be looked at.
 }

@@ -153,5 +153,8 @@ func gadgets() *apiextensionsv1.CustomResourceDefinition {
 // options are those of a run on the good server.
 func options(t *testing.T, gv schema.GroupVersion, resources ...string) conformance.Options {
 	t.Helper()
-	return conformance.Options{Config: good(t), GroupVersion: gv, Resources: resources, Checks: All(), UserAgent: "docket-conformance-test"}
+	return conformance.Options{
+		Config: good(t), GroupVersion: gv, Resources: resources, Checks: All(), UserAgent: "docket-conformance-test",
+		Timeout: 4 * time.Minute, // The machine may be busy with other tests.
+	}
 }

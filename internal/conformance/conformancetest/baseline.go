@@ -54,7 +54,7 @@ func (b *Baseline) Prove(ctx context.Context, options conformance.Options, id st
 	wanted := b.touched(ctx, server)
 	wanted[id], wanted[resourcesID] = true, true
 	all := options
-	all.Checks = append(slices.Clone(options.Checks), noteResources(&resources))
+	all.Checks = append(Hurry(options.Checks, id), noteResources(&resources))
 	if err := Prove(ctx, only(all, wanted), id, server); err != nil {
 		return err
 	}
@@ -66,6 +66,7 @@ func (b *Baseline) Prove(ctx context.Context, options conformance.Options, id st
 	for i := range options.Checks {
 		rest[options.Checks[i].ID] = !wanted[options.Checks[i].ID] || options.Checks[i].ID == id
 	}
+	options.Checks = Hurry(options.Checks, id)
 	return Prove(ctx, only(options, rest), id, server)
 }
 

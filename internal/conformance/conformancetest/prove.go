@@ -7,10 +7,28 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/docket-project/docket/internal/conformance"
 	"github.com/docket-project/docket/internal/conformance/broken"
 )
+
+// hurried is the patience of checks that should fail: most wait in vain for what the server owes them.
+const hurried = 0.25
+
+// Hurry returns the checks with little patience in those with these identifiers, or in all if there are none.
+func Hurry(checks []conformance.Check, ids ...string) []conformance.Check {
+	checks = slices.Clone(checks)
+	for i := range checks {
+		if len(ids) == 0 || slices.Contains(ids, checks[i].ID) {
+			run := checks[i].Run
+			checks[i].Run = func(ctx context.Context, p *conformance.Probe) error {
+				return run(conformance.WithPatience(ctx, hurried), p)
+			}
+		}
+	}
+	return checks
+}
 
 // Prove runs checks on a good server that is broken in this way. The error is not nil unless the check
 // with the ID fails, for each resource to which it applies, and no other one does.
