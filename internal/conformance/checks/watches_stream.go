@@ -67,7 +67,7 @@ func (watchBookmarks) run(ctx context.Context, p *conformance.Probe) error {
 	if _, err := p.Make(ctx); err != nil {
 		return err
 	}
-	limited, cancel := conformance.Within(ctx, bookmarkLookout)
+	limited, cancel := context.WithTimeout(ctx, bookmarkLookout)
 	defer cancel()
 	if err := eachBookmark(ctx, limited, with, checkBookmark); err != nil {
 		return err

@@ -13,17 +13,27 @@ import (
 	"github.com/docket-project/docket/internal/conformance/broken"
 )
 
-// hurried is the patience of checks that should fail: most wait in vain for what the server owes them.
-const hurried = 0.25
+const (
+	// hurried is the patience of checks that should fail: most wait in vain for what the server owes them.
+	hurried = 0.25
+	// busy is that of checks that should pass, though the machine may have other work: they wait no longer
+	// than it takes.
+	busy = 3
+)
 
 // Hurry returns the checks with little patience in those with these identifiers, or in all if there are none.
 func Hurry(checks []conformance.Check, ids ...string) []conformance.Check {
+	return withPatience(checks, hurried, func(id string) bool { return len(ids) == 0 || slices.Contains(ids, id) })
+}
+
+// withPatience returns the checks with another patience in some of them.
+func withPatience(checks []conformance.Check, patience float64, of func(id string) bool) []conformance.Check {
 	checks = slices.Clone(checks)
 	for i := range checks {
-		if len(ids) == 0 || slices.Contains(ids, checks[i].ID) {
+		if of(checks[i].ID) {
 			run := checks[i].Run
 			checks[i].Run = func(ctx context.Context, p *conformance.Probe) error {
-				return run(conformance.WithPatience(ctx, hurried), p)
+				return run(conformance.WithPatience(ctx, patience), p)
 			}
 		}
 	}
