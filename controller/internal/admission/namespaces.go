@@ -25,7 +25,7 @@ import (
 
 //nolint:gochecknoglobals // A constant.
 var namespaceResource = served.Resource{
-	GroupVersionResource: schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}, Kind: "Namespace", Listable: true,
+	GroupVersionResource: schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}, Kind: "Namespace", Watchable: true,
 }
 
 // namespaces knows all namespaces as policies see them.
@@ -40,10 +40,7 @@ type namespaces struct {
 func newNamespaces(client dynamic.Interface, clock clock.WithTicker) *namespaces {
 	return &namespaces{
 		Mirror: source.NewMirror(source.MirrorConfig[*corev1.Namespace]{
-			Strip: func(object *unstructured.Unstructured) {
-				object.SetManagedFields(nil)
-				unstructured.RemoveNestedField(object.Object, "metadata", "annotations", policy.LastApplied)
-			},
+			Strip: policy.Strip,
 			Keep: func(object *unstructured.Unstructured, _ *corev1.Namespace) (*corev1.Namespace, error) {
 				return policy.NamespaceOf(object)
 			},

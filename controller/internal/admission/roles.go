@@ -29,8 +29,8 @@ const (
 //
 //nolint:gochecknoglobals // Constants.
 var bindingResources = []served.Resource{
-	{GroupVersionResource: rbacv1.SchemeGroupVersion.WithResource("rolebindings"), Kind: "RoleBinding", Namespaced: true, Listable: true},
-	{GroupVersionResource: rbacv1.SchemeGroupVersion.WithResource("clusterrolebindings"), Kind: "ClusterRoleBinding", Listable: true},
+	{GroupVersionResource: rbacv1.SchemeGroupVersion.WithResource("rolebindings"), Kind: "RoleBinding", Namespaced: true, Watchable: true},
+	{GroupVersionResource: rbacv1.SchemeGroupVersion.WithResource("clusterrolebindings"), Kind: "ClusterRoleBinding", Watchable: true},
 }
 
 // who is a user, as the API server calls it, or a group.

@@ -138,8 +138,8 @@ func TestPaths(t *testing.T) {
 	services := schema.GroupVersionResource{Version: "v1", Resource: "services"}
 	nodes := schema.GroupVersionResource{Version: "v1", Resource: "nodes"}
 	all := &staticWorld{resources: []served.Resource{
-		{GroupVersionResource: services, Kind: "Service", Namespaced: true, Listable: true},
-		{GroupVersionResource: nodes, Kind: "Node", Listable: true},
+		{GroupVersionResource: services, Kind: "Service", Namespaced: true, Watchable: true},
+		{GroupVersionResource: nodes, Kind: "Node", Watchable: true},
 		{GroupVersionResource: schema.GroupVersionResource{Group: "m.x", Version: "v1", Resource: "pods"}, Kind: "PodMetrics", Namespaced: true},
 	}}
 	for path, want := range map[string]*selection{

@@ -21,7 +21,7 @@ type world interface {
 	// ShortNames returns the short names of a resource.
 	ShortNames(schema.GroupVersionResource) []string
 	// Failed returns the group versions that exist and don't answer.
-	Failed() map[schema.GroupVersion]bool
+	Failed() map[schema.GroupVersion]error
 }
 
 // selection is what to keep of a resource. It is comparable.
@@ -68,7 +68,7 @@ func find(all world, w *wanted) (selection, error) {
 		}
 	}
 	listable := maps.Clone(byGroup)
-	maps.DeleteFunc(listable, func(_ string, r served.Resource) bool { return !r.Listable })
+	maps.DeleteFunc(listable, func(_ string, r served.Resource) bool { return !r.Watchable })
 	resource, found := listable[""]
 	switch groups := slices.Sorted(maps.Keys(listable)); {
 	case found || len(groups) == 1:
@@ -127,7 +127,7 @@ func findPath(all world, p *apiPath) (selection, bool) {
 			continue
 		}
 		// A path without a namespace to an object in one is the API's to refuse.
-		fits := r.Listable && (p.namespace == "" || r.Namespaced) && (p.name == "" || r.Namespaced == (p.namespace != ""))
+		fits := r.Watchable && (p.namespace == "" || r.Namespaced) && (p.name == "" || r.Namespaced == (p.namespace != ""))
 		return selection{resource: r, namespace: p.namespace, labels: p.labels, fields: p.fields, name: p.name}, fits
 	}
 	return selection{}, false

@@ -37,7 +37,7 @@ func newStaticWorld(objects []*unstructured.Unstructured) *staticWorld {
 		plural, _ := meta.UnsafeGuessKindToResource(gvk)
 		namespaced := slices.ContainsFunc(list, func(o *unstructured.Unstructured) bool { return o.GetNamespace() != "" })
 		w.resources = append(w.resources, served.Resource{
-			GroupVersionResource: plural, Kind: gvk.Kind, Namespaced: namespaced, Listable: true,
+			GroupVersionResource: plural, Kind: gvk.Kind, Namespaced: namespaced, Watchable: true,
 		})
 	}
 	slices.SortFunc(w.resources, func(a, b served.Resource) int {
@@ -53,7 +53,7 @@ func (w *staticWorld) Resources() []served.Resource { return w.resources }
 func (w *staticWorld) ShortNames(schema.GroupVersionResource) []string { return nil }
 
 // Failed implements world.
-func (w *staticWorld) Failed() map[schema.GroupVersion]bool { return nil }
+func (w *staticWorld) Failed() map[schema.GroupVersion]error { return nil }
 
 // selection returns what a path names, whether there is any or not.
 func (w *staticWorld) selection(p *apiPath) selection {

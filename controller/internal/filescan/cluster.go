@@ -18,27 +18,22 @@ import (
 
 	"github.com/docket-project/docket/controller/internal/filescan/manifest"
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/controller/internal/served"
 )
 
 // pageSize bounds what one answer of the server can cost both sides.
 const pageSize = 500
-
-// Lister is the part of discovery that a scan needs.
-type Lister interface {
-	ServerGroupsAndResources() ([]*metav1.APIGroup, []*metav1.APIResourceList, error)
-}
 
 // Cluster is the source for the resources of a cluster. Each kind that a policy matches is
 // listed once, in pages. It is for one scan.
 type Cluster struct {
 	client     dynamic.Interface
 	namespaces []string
-	served     []servedResource
+	catalog    *served.Catalog
 
-	// unknown are groups that discovery could not tell about, failed kinds that could not be
-	// listed. Both make the scan incomplete.
-	unknown map[string]error
-	failed  map[schema.GroupKind]error
+	// failed are kinds that could not be listed. They make the scan incomplete, as do API groups that
+	// didn't answer.
+	failed map[schema.GroupKind]error
 }
 
 // IncompleteError says which resources a scan has not seen. What it has seen is evaluated.
@@ -52,22 +47,12 @@ func (e *IncompleteError) Unwrap() error { return e.cause }
 
 // NewCluster asks the server for its resources. With namespaces, only what is in them is
 // scanned, and nothing that is in none.
-func NewCluster(client dynamic.Interface, lister Lister, namespaces []string) (*Cluster, error) {
-	groups, lists, err := lister.ServerGroupsAndResources()
-	cluster := &Cluster{
-		client: client, namespaces: namespaces,
-		unknown: map[string]error{}, failed: map[schema.GroupKind]error{},
-	}
+func NewCluster(client dynamic.Interface, lister served.Lister, namespaces []string) (*Cluster, error) {
+	catalog, err := served.Discover(lister, nil)
 	if err != nil {
-		if len(lists) == 0 {
-			return nil, fmt.Errorf("ask the cluster for its resources: %w", err)
-		}
-		if err := cluster.noteUnknown(err); err != nil {
-			return nil, err
-		}
+		return nil, err
 	}
-	cluster.served = servedResources(groups, lists)
-	return cluster, nil
+	return &Cluster{client: client, namespaces: namespaces, catalog: catalog, failed: map[schema.GroupKind]error{}}, nil
 }
 
 // Objects lists all objects of some kinds, such as those of policies; a kind that the cluster
@@ -80,14 +65,14 @@ func (c *Cluster) Objects(ctx context.Context, resources map[schema.GroupKind]st
 	slices.SortFunc(kinds, func(a, b schema.GroupKind) int { return strings.Compare(a.String(), b.String()) })
 	var objects []manifest.Object
 	for _, kind := range kinds {
-		if err := c.unknown[kind.Group]; err != nil {
+		if err := c.catalog.GroupError(kind.Group); err != nil {
 			return nil, fmt.Errorf("list %s: %w", kind, err)
 		}
-		i := slices.IndexFunc(c.served, func(s servedResource) bool { return s.kind.GroupKind() == kind })
-		if i < 0 {
+		found, ok := c.catalog.Lookup(schema.GroupResource{Group: kind.Group, Resource: resources[kind]}, kind.Kind)
+		if !ok || !found.Listable {
 			continue
 		}
-		err := c.list(ctx, c.served[i].resource, "", func(object *unstructured.Unstructured) error {
+		err := c.list(ctx, found.GroupVersionResource, "", func(object *unstructured.Unstructured) error {
 			objects = append(objects, manifest.Object{Unstructured: object, Origin: "the cluster"})
 			return nil
 		})
@@ -105,17 +90,19 @@ func (c *Cluster) Each(ctx context.Context, policies []policy.Policy, visit func
 	if err != nil {
 		return err
 	}
-	for _, target := range c.plan(policies) {
-		err := c.eachOf(ctx, target.served, func(object *unstructured.Unstructured) error {
-			strip(object)
-			return visit(Item{Policies: target.policies, Subject: policy.Subject{
-				Object: object, Resource: target.served.resource,
-				NamespaceLabels: spaces.labelsFor(object), NamespaceObject: spaces[object.GetNamespace()],
-			}})
+	for _, kind := range c.plan(policies) {
+		resource := kind.Resource.GroupVersionResource
+		err := c.eachOf(ctx, resource, func(object *unstructured.Unstructured) error {
+			policy.Strip(object)
+			subject, err := policy.NewSubject(object, resource, spaces, true)
+			if err != nil {
+				return err
+			}
+			return visit(Item{Policies: kind.Policies, Subject: subject})
 		})
 		var listing *listError
 		if errors.As(err, &listing) && ctx.Err() == nil {
-			c.failed[target.served.kind.GroupKind()] = err
+			c.failed[kind.Resource.GVK().GroupKind()] = err
 			continue
 		}
 		if err != nil {
@@ -125,11 +112,22 @@ func (c *Cluster) Each(ctx context.Context, policies []policy.Policy, visit func
 	return c.incomplete()
 }
 
+// plan returns what to list, and the policies that match it: everything that package scan would watch,
+// and what can be listed and not watched.
+func (c *Cluster) plan(policies []policy.Policy) []served.Assignment[policy.Policy] {
+	excluded := policy.NewExclusion()
+	return served.Assign(policies, func(p policy.Policy) []served.Resource {
+		return c.catalog.Matching(p.Targets(), excluded, func(r served.Resource) bool {
+			return r.Listable && (r.Namespaced || len(c.namespaces) == 0)
+		})
+	})
+}
+
 // Covers reports whether the scan has seen all resources of the kind and namespace of a subject,
 // so that one that it has not seen is gone.
 func (c *Cluster) Covers(subject policy.Reference) bool {
 	kind := schema.FromAPIVersionAndKind(subject.APIVersion, subject.Kind)
-	if c.unknown[kind.Group] != nil || c.failed[kind.GroupKind()] != nil {
+	if c.catalog.GroupError(kind.Group) != nil || c.failed[kind.GroupKind()] != nil {
 		return false
 	}
 	return len(c.namespaces) == 0 || slices.Contains(c.namespaces, subject.Namespace)
@@ -140,8 +138,8 @@ func (c *Cluster) Complete() bool { return len(c.namespaces) == 0 }
 
 func (c *Cluster) incomplete() error {
 	var errs []error
-	for group, err := range c.unknown {
-		errs = append(errs, fmt.Errorf("group %s: %w", group, err))
+	for version, err := range c.catalog.Failed() {
+		errs = append(errs, fmt.Errorf("API group %s: %w", version, err))
 	}
 	for _, err := range c.failed {
 		errs = append(errs, err)
@@ -154,12 +152,12 @@ func (c *Cluster) incomplete() error {
 }
 
 // eachOf lists one kind, in the namespaces that are asked for.
-func (c *Cluster) eachOf(ctx context.Context, served servedResource, visit func(*unstructured.Unstructured) error) error {
+func (c *Cluster) eachOf(ctx context.Context, resource schema.GroupVersionResource, visit func(*unstructured.Unstructured) error) error {
 	if len(c.namespaces) == 0 {
-		return c.list(ctx, served.resource, "", visit)
+		return c.list(ctx, resource, "", visit)
 	}
 	for _, namespace := range c.namespaces {
-		if err := c.list(ctx, served.resource, namespace, visit); err != nil {
+		if err := c.list(ctx, resource, namespace, visit); err != nil {
 			return err
 		}
 	}
@@ -223,9 +221,4 @@ func (c *Cluster) allNamespaces(ctx context.Context) (namespaces, error) {
 		return nil, fmt.Errorf("policies may look at namespaces: %w", err)
 	}
 	return spaces, nil
-}
-
-// strip removes what no policy reads and what may be most of an object.
-func strip(object *unstructured.Unstructured) {
-	unstructured.RemoveNestedField(object.Object, "metadata", "managedFields")
 }

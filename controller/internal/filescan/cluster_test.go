@@ -106,7 +106,7 @@ func reply(w http.ResponseWriter, code int, body any) {
 }
 
 func namedObject(apiVersion, kind, namespace, name string) map[string]any {
-	metadata := map[string]any{"name": name, "uid": kind + namespace + name, "managedFields": []any{map[string]any{"manager": "x"}}}
+	metadata := map[string]any{"name": name, "uid": kind + namespace + name, "managedFields": []any{map[string]any{"manager": "x"}}, "annotations": map[string]any{policy.LastApplied: "{}"}}
 	if namespace != "" {
 		metadata["namespace"] = namespace
 	}
@@ -185,6 +185,9 @@ func visited(t *testing.T, cluster *filescan.Cluster, policies []policy.Policy) 
 		}
 		if len(item.Subject.Object.GetManagedFields()) > 0 {
 			t.Errorf("%s has managed fields", item.Subject.Object.GetName())
+		}
+		if annotations := item.Subject.Object.GetAnnotations(); len(annotations) > 0 {
+			t.Errorf("%s has the annotations %v", item.Subject.Object.GetName(), annotations)
 		}
 		if namespace := item.Subject.Object.GetNamespace(); namespace == "shop" && item.Subject.NamespaceLabels["env"] != "prod" {
 			t.Errorf("%s has the namespace labels %v", item.Subject.Object.GetName(), item.Subject.NamespaceLabels)

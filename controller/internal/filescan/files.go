@@ -56,7 +56,7 @@ func NewFiles(objects []manifest.Object, options FilesOptions) (*Files, error) {
 	known := newKinds(objects)
 	spaces := make(namespaces, len(options.NamespaceLabels))
 	for name, given := range options.NamespaceLabels {
-		spaces[name] = &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: withName(name, given)}}
+		spaces[name] = &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: policy.NamespaceLabels(name, given)}}
 	}
 	for _, object := range objects {
 		gvr, namespaced := known.of(object.GroupVersionKind())
@@ -78,9 +78,10 @@ func NewFiles(objects []manifest.Object, options FilesOptions) (*Files, error) {
 	for i, object := range objects {
 		gvr, _ := known.of(object.GroupVersionKind())
 		files.namespaces[object.GetNamespace()] = true
-		files.subjects[i] = policy.Subject{
-			Object: object.Unstructured, Resource: gvr,
-			NamespaceLabels: spaces.labelsFor(object.Unstructured), NamespaceObject: spaces[object.GetNamespace()],
+		policy.Strip(object.Unstructured)
+		var err error
+		if files.subjects[i], err = policy.NewSubject(object.Unstructured, gvr, spaces, true); err != nil {
+			return nil, fmt.Errorf("%s: %w", object.Origin, err)
 		}
 	}
 	return files, nil

@@ -10,10 +10,7 @@ import (
 	"github.com/docket-project/docket/controller/internal/policy"
 )
 
-// metadataName is the label that every namespace has in a cluster.
-const metadataName = "kubernetes.io/metadata.name"
-
-// namespaces are those that are known, by name.
+// namespaces are those that are known, by name. It implements [policy.Namespaces].
 type namespaces map[string]*corev1.Namespace
 
 // add takes a namespace, with the label that the API server would add.
@@ -22,31 +19,18 @@ func (n namespaces) add(object *unstructured.Unstructured) error {
 	if err != nil {
 		return err
 	}
-	namespace.Labels = withName(namespace.Name, namespace.Labels)
+	namespace.Labels = policy.NamespaceLabels(namespace.Name, namespace.Labels)
 	n[namespace.Name] = namespace
 	return nil
 }
 
-// labelsFor returns the labels of the namespace that policies see for an object.
-func (n namespaces) labelsFor(object *unstructured.Unstructured) map[string]string {
-	name := object.GetNamespace()
-	if name == "" && object.GroupVersionKind().Group == "" && object.GetKind() == "Namespace" {
-		name = object.GetName()
-	}
-	if name == "" {
-		return nil
-	}
+// Labels implements [policy.Namespaces].
+func (n namespaces) Labels(name string) map[string]string {
 	if found, ok := n[name]; ok {
 		return found.Labels
 	}
-	return withName(name, nil)
+	return policy.NamespaceLabels(name, nil)
 }
 
-// withName returns the labels with the one that the API server would add.
-func withName(name string, labels map[string]string) map[string]string {
-	all := map[string]string{metadataName: name}
-	for key, value := range labels {
-		all[key] = value
-	}
-	return all
-}
+// Object implements [policy.Namespaces].
+func (n namespaces) Object(name string) (*corev1.Namespace, error) { return n[name], nil }

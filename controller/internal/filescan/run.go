@@ -8,10 +8,14 @@ import (
 	"runtime"
 
 	"golang.org/x/sync/errgroup"
+	"k8s.io/utils/clock"
 
 	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/internal/progress"
 )
+
+// noLimit lets an evaluation take as long as it needs: somebody waits for the scan, and can interrupt it.
+const noLimit = 0
 
 // Reports takes results to make reports of them. It is safe for concurrent use.
 type Reports interface {
@@ -84,16 +88,16 @@ func Run(ctx context.Context, source Source, policies []policy.Policy, options O
 func (o Options) evaluate(ctx context.Context, item Item) error {
 	subject := policy.ReferenceTo(item.Subject.Object)
 	for _, p := range item.Policies {
-		results, err := p.Evaluate(ctx, item.Subject)
-		if err != nil {
-			return err
+		evaluation := policy.Evaluate(ctx, p, item.Subject, noLimit, clock.RealClock{})
+		if evaluation.Canceled {
+			return ctx.Err()
 		}
-		if len(results) == 0 {
+		if len(evaluation.Results) == 0 {
 			continue
 		}
-		o.Findings.add(p.Identity(), subject, results)
+		o.Findings.add(p.Identity(), subject, evaluation.Results)
 		if o.Reports != nil && p.Reported() {
-			o.Reports.Set(p.Identity(), subject, results)
+			o.Reports.Set(p.Identity(), subject, evaluation.Results)
 		}
 	}
 	o.Findings.countResource()

@@ -49,10 +49,9 @@ func newShelves(changed func()) []*shelf {
 
 // strip removes what changes without meaning anything to a policy.
 func strip(object *unstructured.Unstructured) {
-	object.SetManagedFields(nil)
+	policy.Strip(object)
 	object.SetResourceVersion("")
 	delete(object.Object, "status")
-	unstructured.RemoveNestedField(object.Object, "metadata", "annotations", policy.LastApplied)
 }
 
 // keep returns before if that is equal.

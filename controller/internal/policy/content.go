@@ -17,6 +17,16 @@ import (
 // about it.
 const LastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
+// Strip removes from an object what no policy sees and what may be most of it: its managed fields and
+// [LastApplied].
+func Strip(object *unstructured.Unstructured) {
+	object.SetManagedFields(nil)
+	unstructured.RemoveNestedField(object.Object, "metadata", "annotations", LastApplied)
+	if len(object.GetAnnotations()) == 0 {
+		object.SetAnnotations(nil) // Equal whether it was there or not.
+	}
+}
+
 // Content is the hash of what a change of a resource has to change to matter: as in Kyverno,
 // labels, annotations, and all that is not metadata, status, or the node of a pod. It is enough of
 // a SHA-256 to tell contents apart, also those that somebody chose.

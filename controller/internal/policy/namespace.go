@@ -27,6 +27,16 @@ func NamespaceOf(object *unstructured.Unstructured) (*corev1.Namespace, error) {
 	return namespace, nil
 }
 
+// NamespaceLabels returns the labels that a namespace has in a cluster: the API server adds its name.
+func NamespaceLabels(name string, labels map[string]string) map[string]string {
+	all := make(map[string]string, len(labels)+1)
+	maps.Copy(all, labels)
+	if _, ok := all[corev1.LabelMetadataName]; !ok {
+		all[corev1.LabelMetadataName] = name
+	}
+	return all
+}
+
 // HashOfNamespace returns the hash of what policies can see of a namespace, but for the resource
 // version and the generation: they change with everything else, and with what nobody sees.
 func HashOfNamespace(object *unstructured.Unstructured) (Content, error) {

@@ -5,10 +5,7 @@ package scan
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"slices"
-	"time"
 
 	"k8s.io/klog/v2"
 
@@ -16,28 +13,13 @@ import (
 	"github.com/docket-project/docket/controller/internal/policy"
 )
 
-// answer is what an evaluation has given.
-type answer struct {
-	results []policy.Result
-	took    time.Duration
-	// limit tells that it reached the limit, ended that the scanner ends.
-	limit, ended bool
-}
-
-// ask evaluates, for as long as it may take.
-func (s *Scanner) ask(ctx context.Context, c *compiled, subject policy.Subject) answer {
-	limited, cancel := context.WithTimeout(ctx, s.config.EvaluationLimit)
-	defer cancel()
-	start := s.config.Clock.Now()
-	results, err := c.policy.Evaluate(limited, subject)
-	a := answer{results: results, took: s.config.Clock.Since(start), ended: ctx.Err() != nil}
-	a.limit = !a.ended && errors.Is(limited.Err(), context.DeadlineExceeded)
-	if err != nil && !a.ended {
-		// Engines promise not to. Silence would look like a policy that doesn't match.
+// evaluateNow evaluates a policy, for as long as that may take.
+func (s *Scanner) evaluateNow(ctx context.Context, c *compiled, subject policy.Subject) policy.Evaluation {
+	evaluation := policy.Evaluate(ctx, c.policy, subject, s.config.EvaluationLimit, s.config.Clock)
+	if evaluation.Err != nil {
 		scanErrors.WithLabelValues(operationEvaluate).Inc()
-		a.results = []policy.Result{{Outcome: report.OutcomeError, Message: fmt.Sprintf("evaluate: %v", err)}}
 	}
-	return a
+	return evaluation
 }
 
 // evaluate has a policy evaluated for an entry that a worker has. It does not wait for one that is slow.
@@ -59,11 +41,11 @@ func (s *Scanner) evaluate(ctx context.Context, by *asker, e *entry, c *compiled
 			s.takeAside(twin, c, reference, <-later)
 			s.finishAside(ctx, owner, twin)
 		})
-	case a.ended:
+	case a.Canceled:
 		return ctx.Err() // The results may be incomplete.
 	default:
 		s.found(c, reference, a)
-		owner.set(c, reference, a.results)
+		owner.set(c, reference, a.Results)
 	}
 	return nil
 }
@@ -132,18 +114,18 @@ func (s *Scanner) evaluateAside(ctx context.Context, owner *slot, twin *entry) e
 	if err != nil {
 		return err
 	}
-	s.takeAside(twin, c, reference, s.ask(ctx, c, subject))
+	s.takeAside(twin, c, reference, s.evaluateNow(ctx, c, subject))
 	return nil
 }
 
 // takeAside takes what an evaluation aside has given.
-func (s *Scanner) takeAside(twin *entry, c *compiled, reference policy.Reference, a answer) {
-	if a.ended {
+func (s *Scanner) takeAside(twin *entry, c *compiled, reference policy.Reference, a policy.Evaluation) {
+	if a.Canceled {
 		return
 	}
-	c.revision.slot.pace.took(twin.twinOf, a.took, s.config.Patience, a.limit)
+	c.revision.slot.pace.took(twin.twinOf, a.Duration, s.config.Patience, a.TimedOut)
 	s.found(c, reference, a)
-	twin.kind.setAside(twin.twinOf, c, reference, a.results)
+	twin.kind.setAside(twin.twinOf, c, reference, a.Results)
 }
 
 // asideIdle reports whether no slow policy has something to do. Anybody may call it.

@@ -23,7 +23,7 @@ type question struct {
 type asker struct {
 	scanner   *Scanner
 	questions chan question
-	answers   chan answer
+	answers   chan policy.Evaluation
 	timer     clock.Timer
 }
 
@@ -36,11 +36,11 @@ func (s *Scanner) newAsker() *asker {
 }
 
 func (a *asker) start() {
-	questions, answers := make(chan question), make(chan answer, 1)
+	questions, answers := make(chan question), make(chan policy.Evaluation, 1)
 	a.questions, a.answers = questions, answers
 	a.scanner.aside.Go(func() {
 		for q := range questions {
-			answers <- a.scanner.ask(q.ctx, q.policy, q.subject)
+			answers <- a.scanner.evaluateNow(q.ctx, q.policy, q.subject)
 		}
 	})
 }
@@ -51,7 +51,7 @@ func (a *asker) end() {
 }
 
 // ask returns the answer, or, if it takes longer than a worker waits, where it will come.
-func (a *asker) ask(q question) (is answer, later <-chan answer) {
+func (a *asker) ask(q question) (is policy.Evaluation, later <-chan policy.Evaluation) {
 	a.questions <- q
 	a.timer.Reset(a.scanner.config.Patience)
 	select {
@@ -62,7 +62,7 @@ func (a *asker) ask(q question) (is answer, later <-chan answer) {
 		later = a.answers
 		close(a.questions) // Its goroutine ends with this answer.
 		a.start()
-		return answer{}, later
+		return policy.Evaluation{}, later
 	}
 }
 

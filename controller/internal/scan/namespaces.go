@@ -26,16 +26,16 @@ type namespaces struct {
 	known map[string]*packed
 }
 
-// labels returns the labels of a namespace, which nobody changes.
-func (n *namespaces) labels(name string) map[string]string {
+// Labels implements [policy.Namespaces].
+func (n *namespaces) Labels(name string) map[string]string {
 	if p := n.get(name); p != nil {
 		return p.space.labels
 	}
 	return nil
 }
 
-// object returns a namespace of the caller's own; nil if it is not known.
-func (n *namespaces) object(name string) (*corev1.Namespace, error) {
+// Object implements [policy.Namespaces]. The object is the caller's own.
+func (n *namespaces) Object(name string) (*corev1.Namespace, error) {
 	p := n.get(name)
 	if p == nil {
 		return nil, nil

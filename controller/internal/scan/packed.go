@@ -44,11 +44,7 @@ func (p *packed) GetObjectMeta() metav1.Object {
 // pack keeps what policies can see of an object: all but managed fields and the last applied
 // configuration; without data if it is never evaluated. It changes object.
 func pack(object *unstructured.Unstructured, withData bool) (*packed, error) {
-	object.SetManagedFields(nil)
-	unstructured.RemoveNestedField(object.Object, "metadata", "annotations", policy.LastApplied)
-	if len(object.GetAnnotations()) == 0 {
-		object.SetAnnotations(nil) // Equal whether it was there or not.
-	}
+	policy.Strip(object)
 	var data []byte
 	if withData {
 		var err error

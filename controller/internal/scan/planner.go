@@ -179,7 +179,7 @@ func (s *Scanner) assign(ctx context.Context, catalog *served.Catalog, namespace
 
 // wishes returns the kinds that policies match, and namespaces if there are any policies.
 func (s *Scanner) wishes(catalog *served.Catalog) map[schema.GroupVersionResource]*wish {
-	wishes := map[schema.GroupVersionResource]*wish{}
+	var current []*compiled
 	var status []policy.Target
 	for _, id := range slices.SortedFunc(maps.Keys(s.slots), compareIdentities) {
 		c := s.slots[id].current
@@ -187,16 +187,9 @@ func (s *Scanner) wishes(catalog *served.Catalog) map[schema.GroupVersionResourc
 			continue
 		}
 		if c.catalog != catalog {
-			c.catalog, c.kinds = catalog, kindsOf(c.targets, catalog, s.excluded)
+			c.catalog, c.kinds = catalog, catalog.Matching(c.targets, s.excluded, watchable)
 		}
-		for _, r := range c.kinds {
-			w := wishes[r.GroupVersionResource]
-			if w == nil {
-				w = &wish{resource: r}
-				wishes[r.GroupVersionResource] = w
-			}
-			w.policies = append(w.policies, c)
-		}
+		current = append(current, c)
 		for _, target := range c.targets {
 			if target.Subresource == "status" {
 				target.Subresource = ""
@@ -204,8 +197,10 @@ func (s *Scanner) wishes(catalog *served.Catalog) map[schema.GroupVersionResourc
 			}
 		}
 	}
-	for _, w := range wishes {
-		w.withStatus = slices.ContainsFunc(status, func(t policy.Target) bool { return t.Matches(w.resource.GVK(), w.resource.Resource) })
+	wishes := map[schema.GroupVersionResource]*wish{}
+	for _, a := range served.Assign(current, func(c *compiled) []served.Resource { return c.kinds }) {
+		withStatus := slices.ContainsFunc(status, func(t policy.Target) bool { return t.Matches(a.Resource.GVK(), a.Resource.Resource) })
+		wishes[a.Resource.GroupVersionResource] = &wish{resource: a.Resource, policies: a.Policies, withStatus: withStatus}
 	}
 	if r, ok := catalog.Lookup(namespacesResource, "Namespace"); ok && len(wishes) > 0 && wishes[r.GroupVersionResource] == nil {
 		wishes[r.GroupVersionResource] = &wish{resource: r}
@@ -215,18 +210,7 @@ func (s *Scanner) wishes(catalog *served.Catalog) map[schema.GroupVersionResourc
 
 func compareIdentities(a, b policy.Identity) int { return strings.Compare(a.String(), b.String()) }
 
-// kindsOf returns what targets mean, each resource once.
-func kindsOf(targets []policy.Target, catalog *served.Catalog, excluded policy.Exclusion) []served.Resource {
-	var kinds []served.Resource
-	for _, target := range targets {
-		for _, r := range catalog.Matching(target, excluded) {
-			if !slices.Contains(kinds, r) {
-				kinds = append(kinds, r)
-			}
-		}
-	}
-	return kinds
-}
+func watchable(r served.Resource) bool { return r.Watchable }
 
 // namespacesListed reports whether the labels of namespaces are known, or there are no namespaces.
 func (s *Scanner) namespacesListed(catalog *served.Catalog) bool {

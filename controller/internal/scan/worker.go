@@ -64,20 +64,7 @@ func (s *Scanner) process(ctx context.Context, by *asker, e *entry) error {
 // subjectOf returns an object with what policies are to see of its namespace. It is called after
 // begin: a change of the namespace from then on has the entry come again.
 func (s *Scanner) subjectOf(k *kind, object *unstructured.Unstructured, due []*compiled) (policy.Subject, error) {
-	subject := policy.Subject{Object: object, Resource: k.resource.GroupVersionResource}
-	switch {
-	case k.resource.GroupResource() == namespacesResource:
-		subject.NamespaceLabels = object.GetLabels()
-	case k.resource.Namespaced:
-		subject.NamespaceLabels = s.namespaces.labels(object.GetNamespace())
-		if slices.ContainsFunc(due, (*compiled).readsNamespace) {
-			var err error
-			if subject.NamespaceObject, err = s.namespaces.object(object.GetNamespace()); err != nil {
-				return subject, err
-			}
-		}
-	}
-	return subject, nil
+	return policy.NewSubject(object, k.resource.GroupVersionResource, s.namespaces, slices.ContainsFunc(due, (*compiled).readsNamespace))
 }
 
 // allAdmission reports whether there is nothing to evaluate.
@@ -91,9 +78,9 @@ func allAdmission(due []*compiled) bool {
 }
 
 // found counts what an evaluation has given.
-func (s *Scanner) found(c *compiled, reference policy.Reference, a answer) {
-	evaluationSeconds.Observe(a.took.Seconds())
-	outcome := worst(a.results)
+func (s *Scanner) found(c *compiled, reference policy.Reference, a policy.Evaluation) {
+	evaluationSeconds.Observe(a.Duration.Seconds())
+	outcome := worst(a.Results)
 	evaluations.WithLabelValues(outcome).Inc()
 	if s.config.EventsPerPolicy > 0 && (outcome == string(report.OutcomeFail) || outcome == string(report.OutcomeError)) {
 		c.revision.slot.failures.add(reference, s.config.Clock.Now())

@@ -6,6 +6,8 @@ package served
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -21,8 +23,9 @@ type Resource struct {
 	schema.GroupVersionResource
 	Kind       string
 	Namespaced bool
-	// Listable reports whether it can be listed and watched; reviews, for one, can't.
-	Listable bool
+	// Listable reports whether it can be listed, Watchable whether it can be watched as well. Reviews,
+	// for example, are neither.
+	Listable, Watchable bool
 }
 
 // GVK returns the version and kind of its objects.
@@ -36,9 +39,9 @@ type Catalog struct {
 	subresources map[schema.GroupVersionResource][]string
 	// shortNames has the short names of a resource, such as svc.
 	shortNames map[schema.GroupVersionResource][]string
-	// failed are group versions that exist and didn't answer. Of those that did before, the
-	// resources are still in the catalog.
-	failed map[schema.GroupVersion]bool
+	// failed has the group versions that exist and didn't answer, with the error. The resources of
+	// those that answered earlier are still in the catalog.
+	failed map[schema.GroupVersion]error
 }
 
 // Discover returns what client serves. Whatever could not be learned is taken from before, which
@@ -52,7 +55,7 @@ func Discover(client Lister, before *Catalog) (*Catalog, error) {
 	if len(groups) == 0 {
 		return nil, errors.Join(errors.New("ask which kinds exist: the API serves no groups"), err)
 	}
-	found := &Catalog{failed: map[schema.GroupVersion]bool{}, subresources: map[schema.GroupVersionResource][]string{}, shortNames: map[schema.GroupVersionResource][]string{}}
+	found := &Catalog{failed: map[schema.GroupVersion]error{}, subresources: map[schema.GroupVersionResource][]string{}, shortNames: map[schema.GroupVersionResource][]string{}}
 	byVersion := map[schema.GroupVersion][]Resource{}
 	for _, list := range lists {
 		version, err := schema.ParseGroupVersion(list.GroupVersion)
@@ -61,8 +64,8 @@ func Discover(client Lister, before *Catalog) (*Catalog, error) {
 		}
 		byVersion[version] = found.read(version, list.APIResources)
 	}
-	for version := range failures.Groups {
-		found.failed[version] = true
+	for version, cause := range failures.Groups {
+		found.failed[version] = cause
 		byVersion[version] = before.of(version)
 		for _, r := range byVersion[version] {
 			found.subresources[r.GroupVersionResource] = before.Subresources(r.GroupVersionResource)
@@ -100,10 +103,10 @@ func (c *Catalog) read(version schema.GroupVersion, list []metav1.APIResource) [
 		if names := list[i].ShortNames; len(names) > 0 {
 			c.shortNames[gvr] = slices.Clone(names)
 		}
-		verbs := list[i].Verbs
+		listable := slices.Contains(list[i].Verbs, "list")
 		result = append(result, Resource{
 			GroupVersionResource: gvr, Kind: list[i].Kind, Namespaced: list[i].Namespaced,
-			Listable: slices.Contains(verbs, "list") && slices.Contains(verbs, "watch"),
+			Listable: listable, Watchable: listable && slices.Contains(list[i].Verbs, "watch"),
 		})
 	}
 	return result
@@ -149,17 +152,32 @@ func (c *Catalog) Lookup(wanted schema.GroupResource, kind string) (Resource, bo
 }
 
 // GroupFailed reports whether a version of the group didn't answer.
-func (c *Catalog) GroupFailed(group string) bool {
-	for version := range c.failed {
+func (c *Catalog) GroupFailed(group string) bool { return c.GroupError(group) != nil }
+
+// GroupError returns the error of a version of the group that didn't answer; nil if all did.
+func (c *Catalog) GroupError(group string) error {
+	for version, err := range c.failed {
 		if version.Group == group {
-			return true
+			return err
 		}
 	}
-	return false
+	return nil
 }
 
-// Failed returns the versions that exist and didn't answer. The map is not to be changed.
-func (c *Catalog) Failed() map[schema.GroupVersion]bool { return c.failed }
+// Failed returns the versions that exist and didn't answer, with the error. Don't change the map.
+func (c *Catalog) Failed() map[schema.GroupVersion]error { return c.failed }
+
+// equal reports whether two catalogs say the same. The texts of errors don't count: they may differ each
+// time. Both may be nil.
+func (c *Catalog) equal(other *Catalog) bool {
+	if c == nil || other == nil {
+		return c == other
+	}
+	sameFailed := maps.EqualFunc(c.failed, other.failed, func(error, error) bool { return true })
+	a, b := *c, *other
+	a.failed, b.failed = nil, nil
+	return sameFailed && reflect.DeepEqual(a, b)
+}
 
 // Resources returns all resources, each in every version, the preferred versions first. Those that
 // can't be listed are among them.
@@ -171,33 +189,63 @@ func (c *Catalog) Subresources(r schema.GroupVersionResource) []string { return 
 // ShortNames returns the short names of a resource, such as svc. The list is not to be changed.
 func (c *Catalog) ShortNames(r schema.GroupVersionResource) []string { return c.shortNames[r] }
 
-// Matching returns the resources that a target means and that can be listed: of each its preferred
-// version, and of those that the target names in another version only, that one.
-func (c *Catalog) Matching(target policy.Target, excluded policy.Exclusion) []Resource {
-	if target.Subresource != "" {
-		return nil
-	}
-	return slices.DeleteFunc(c.MatchingAny(target, excluded), func(r Resource) bool { return !r.Listable })
-}
-
-// MatchingAny is [Catalog.Matching] with those that can't be listed. The subresource of the target
-// has no say.
-func (c *Catalog) MatchingAny(target policy.Target, excluded policy.Exclusion) []Resource {
-	result := matchingOf(c.preferred, target, excluded)
-	for _, r := range matchingOf(c.others, target, excluded) {
-		known := func(other Resource) bool { return other.GroupResource() == r.GroupResource() }
-		if !slices.ContainsFunc(result, known) {
-			result = append(result, r)
+// Matching returns the resources that targets mean, each once; those that accept refuses don't count. A
+// target means the preferred version of a resource, and another version only if it matches none that is
+// preferred to it. Targets of subresources mean nothing.
+func (c *Catalog) Matching(targets []policy.Target, excluded policy.Exclusion, accept func(Resource) bool) []Resource {
+	var result []Resource
+	for _, target := range targets {
+		if target.Subresource != "" {
+			continue
+		}
+		for _, r := range c.matching(target, excluded, accept) {
+			if !slices.Contains(result, r) {
+				result = append(result, r)
+			}
 		}
 	}
 	return result
 }
 
-func matchingOf(list []Resource, target policy.Target, excluded policy.Exclusion) []Resource {
+// MatchingAny returns the resources that a target means, whatever can be done with them. The subresource
+// of the target is ignored.
+func (c *Catalog) MatchingAny(target policy.Target, excluded policy.Exclusion) []Resource {
+	return c.matching(target, excluded, func(Resource) bool { return true })
+}
+
+func (c *Catalog) matching(target policy.Target, excluded policy.Exclusion, accept func(Resource) bool) []Resource {
 	var result []Resource
-	for _, r := range list {
-		if target.MatchesResource(r.GVK(), r.Resource) && !excluded.Has(r.GroupResource()) {
-			result = append(result, r)
+	seen := map[schema.GroupResource]bool{}
+	for _, r := range c.Resources() {
+		if seen[r.GroupResource()] || excluded.Has(r.GroupResource()) || !accept(r) || !target.MatchesResource(r.GVK(), r.Resource) {
+			continue
+		}
+		seen[r.GroupResource()] = true
+		result = append(result, r)
+	}
+	return result
+}
+
+// Assignment is a resource and the policies that match it.
+type Assignment[P any] struct {
+	Resource Resource
+	Policies []P
+}
+
+// Assign turns the resources that each policy matches into the policies of each resource, both in the
+// order in which they come.
+func Assign[P any](policies []P, matching func(P) []Resource) []Assignment[P] {
+	var result []Assignment[P]
+	index := map[Resource]int{}
+	for _, p := range policies {
+		for _, r := range matching(p) {
+			i, known := index[r]
+			if !known {
+				i = len(result)
+				index[r] = i
+				result = append(result, Assignment[P]{Resource: r})
+			}
+			result[i].Policies = append(result[i].Policies, p)
 		}
 	}
 	return result

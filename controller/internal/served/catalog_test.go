@@ -27,6 +27,14 @@ func (f *fakeDiscovery) ServerGroupsAndResources() ([]*metav1.APIGroup, []*metav
 	return f.groups, f.lists, f.err
 }
 
+// failed is the error of discovery when scale/v1 does not answer; nil without texts.
+func failed(texts ...string) error {
+	if len(texts) == 0 {
+		return nil
+	}
+	return &discovery.ErrGroupDiscoveryFailed{Groups: map[schema.GroupVersion]error{{Group: "scale", Version: "v1"}: errors.New(texts[0])}}
+}
+
 func group(name string, versions ...string) *metav1.APIGroup {
 	g := &metav1.APIGroup{Name: name}
 	for _, version := range versions {
@@ -37,12 +45,15 @@ func group(name string, versions ...string) *metav1.APIGroup {
 }
 
 func serving(version string, kinds ...string) *metav1.APIResourceList {
-	plurals := map[string]string{"Scaler": "scalers", "Old": "olds", "Event": "events", "Pod": "pods", "Review": "reviews"}
+	plurals := map[string]string{"Metric": "metrics", "Scaler": "scalers", "Old": "olds", "Event": "events", "Pod": "pods", "Review": "reviews"}
 	list := &metav1.APIResourceList{GroupVersion: version}
 	for _, kind := range kinds {
 		verbs := metav1.Verbs{"get", "list", "watch"}
-		if kind == "Review" {
+		switch kind {
+		case "Review":
 			verbs = metav1.Verbs{"create"}
+		case "Metric":
+			verbs = metav1.Verbs{"get", "list"}
 		}
 		list.APIResources = append(list.APIResources,
 			metav1.APIResource{Name: plurals[kind], Kind: kind, Verbs: verbs},
@@ -58,6 +69,8 @@ func names(list []Resource) []string {
 	}
 	return result
 }
+
+func watchable(r Resource) bool { return r.Watchable }
 
 // TestCatalogMatching: wildcards mean preferred versions, and a version that is named is meant.
 func TestCatalogMatching(t *testing.T) {
@@ -85,11 +98,11 @@ func TestCatalogMatching(t *testing.T) {
 		"unknown":            {policy.Target{Group: "*", Version: "*", Kind: "Widget"}, nil},
 		"group of exclusion": {policy.Target{Version: "*", Kind: "Pod"}, []string{"v1 pods"}},
 	} {
-		if diff := cmp.Diff(test.want, names(catalog.Matching(test.target, excluded))); diff != "" {
+		if diff := cmp.Diff(test.want, names(catalog.Matching([]policy.Target{test.target}, excluded, watchable))); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}
-	if got := catalog.Matching(policy.Target{Version: "*", Kind: "Pod"}, policy.NewExclusion(schema.GroupResource{Group: "*", Resource: "pods"})); len(got) != 0 {
+	if got := catalog.Matching([]policy.Target{{Version: "*", Kind: "Pod"}}, policy.NewExclusion(schema.GroupResource{Group: "*", Resource: "pods"}), watchable); len(got) != 0 {
 		t.Errorf("excluded: %v", names(got))
 	}
 }

@@ -5,7 +5,6 @@ package served
 
 import (
 	"context"
-	"reflect"
 	"sync/atomic"
 	"time"
 
@@ -103,13 +102,13 @@ func (w *Watcher) once(ctx context.Context) {
 		klog.FromContext(ctx).Error(err, "Kinds stay as they were")
 		return
 	}
-	if reflect.DeepEqual(before, next) {
+	if next.equal(before) {
 		return
 	}
-	for version := range next.failed {
-		if before == nil || !before.failed[version] {
+	for version, cause := range next.failed {
+		if before == nil || before.failed[version] == nil {
 			w.failed()
-			klog.FromContext(ctx).Info("A part of the API does not say which kinds it has; what was known of it stays", "groupVersion", version)
+			klog.FromContext(ctx).Error(cause, "API discovery failed for a part of the API; keeping its last known kinds", "groupVersion", version)
 		}
 	}
 	w.current.Store(next)
