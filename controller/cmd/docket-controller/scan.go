@@ -368,7 +368,7 @@ func (s *scan) write(ctx context.Context) error {
 			return fmt.Errorf("--to: %w", err)
 		}
 	}
-	s.layout.Settle(filescan.Keep(s.policies, s.source, len(s.flags.policies) == 0))
+	s.layout.PruneUnseen(filescan.Keep(s.policies, s.source, len(s.flags.policies) == 0))
 	written, err := s.server.flush(ctx)
 	fmt.Fprintln(s.flags.process.ErrOut, written)
 	switch {

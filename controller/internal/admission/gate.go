@@ -21,17 +21,17 @@ var errOverload = errors.New("too many requests are under evaluation")
 
 // gate lets a bounded number of requests in, and a bounded number wait.
 type gate struct {
-	places, waiting chan struct{}
+	slots, waiting chan struct{}
 }
 
-func newGate(places int) *gate {
-	return &gate{places: make(chan struct{}, places), waiting: make(chan struct{}, waitingEach*places)}
+func newGate(slots int) *gate {
+	return &gate{slots: make(chan struct{}, slots), waiting: make(chan struct{}, waitingEach*slots)}
 }
 
 // enter returns once there is a place, or errOverload if that takes longer than limit.
 func (g *gate) enter(ctx context.Context, limit time.Duration) error {
 	select {
-	case g.places <- struct{}{}:
+	case g.slots <- struct{}{}:
 		return nil
 	default:
 	}
@@ -44,11 +44,11 @@ func (g *gate) enter(ctx context.Context, limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	select {
-	case g.places <- struct{}{}:
+	case g.slots <- struct{}{}:
 		return nil
 	case <-ctx.Done():
 		return errOverload
 	}
 }
 
-func (g *gate) leave() { <-g.places }
+func (g *gate) leave() { <-g.slots }

@@ -94,8 +94,8 @@ func (w *webhook) serve(to http.ResponseWriter, r *http.Request, begin time.Time
 		body.release()
 		return nil, "", &problem{http.StatusServiceUnavailable, refusedOverload, fmt.Errorf("%w; add replicas or processors", err)}
 	}
-	place := w.newPlace(body)
-	defer place.release()
+	slot := w.newSlot(body)
+	defer slot.release()
 	request, err := parseReview(body.data)
 	if err != nil {
 		return nil, "", malformed(http.StatusBadRequest, err)
@@ -107,31 +107,31 @@ func (w *webhook) serve(to http.ResponseWriter, r *http.Request, begin time.Time
 	evaluating, cancel := context.WithDeadline(waiting, begin.Add(limit))
 	defer cancel()
 	at := moment{begin: begin, evaluating: evaluating, waiting: waiting}
-	response, err := w.server.review(at, index, request, w, place)
+	response, err := w.server.review(at, index, request, w, slot)
 	if err != nil {
 		return nil, "", malformed(http.StatusBadRequest, err)
 	}
 	return response, request.Operation, nil
 }
 
-// place is that of a request among those that are evaluated, with the room of its body. Who works for
+// requestSlot is that of a request among those that are evaluated, with the room of its body. Who works for
 // the request holds it.
-type place struct {
+type requestSlot struct {
 	webhook *webhook
 	body    *body
 	holders atomic.Int32
 }
 
-func (w *webhook) newPlace(b *body) *place {
+func (w *webhook) newSlot(b *body) *requestSlot {
 	requestsInFlight.WithLabelValues(w.name).Inc()
-	p := &place{webhook: w, body: b}
+	p := &requestSlot{webhook: w, body: b}
 	p.hold()
 	return p
 }
 
-func (p *place) hold() { p.holders.Add(1) }
+func (p *requestSlot) hold() { p.holders.Add(1) }
 
-func (p *place) release() {
+func (p *requestSlot) release() {
 	if p.holders.Add(-1) == 0 {
 		requestsInFlight.WithLabelValues(p.webhook.name).Dec()
 		p.body.release()

@@ -85,7 +85,7 @@ func TestFlood(t *testing.T) { //nolint:paralleltest // See above.
 	if after > before+8<<20 {
 		t.Errorf("the heap has grown from %d to %d bytes", before, after)
 	}
-	eventually(t, "all places are free", func() bool { return len(u.webhooks[PathIgnore].gate.places) == 0 })
+	eventually(t, "all places are free", func() bool { return len(u.webhooks[PathIgnore].gate.slots) == 0 })
 }
 
 // TestPolicyThatNeverEndsKeepsItsPlaces: what it holds does not grow with requests, the other webhook

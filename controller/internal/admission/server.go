@@ -167,7 +167,7 @@ type moment struct {
 }
 
 // review evaluates a request. Its error is about the request.
-func (s *Server) review(at moment, x *index, request *admissionv1.AdmissionRequest, w *webhook, place *place) (*admissionv1.AdmissionResponse, error) {
+func (s *Server) review(at moment, x *index, request *admissionv1.AdmissionRequest, w *webhook, slot *requestSlot) (*admissionv1.AdmissionResponse, error) {
 	m := x.match(request, w.closed)
 	candidates := slices.DeleteFunc(slices.Clone(m.reviewed), func(c candidate) bool { return !c.inNamespace(request) })
 	if len(candidates) == 0 && len(m.cleared) == 0 {
@@ -182,8 +182,8 @@ func (s *Server) review(at moment, x *index, request *admissionv1.AdmissionReque
 	if err := s.showNamespace(at.evaluating, parsed); err != nil {
 		findings = allFailed(candidates, err)
 	} else if len(candidates) > 0 {
-		place.hold()
-		findings = evaluate(at.evaluating, at.waiting, parsed, at.begin, candidates, place.release)
+		slot.hold()
+		findings = evaluate(at.evaluating, at.waiting, parsed, at.begin, candidates, slot.release)
 	}
 	for i := range findings {
 		if slices.ContainsFunc(findings[i].verdicts, func(v policy.Verdict) bool { return v.Outcome == report.OutcomeError }) {

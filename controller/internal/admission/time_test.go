@@ -140,7 +140,7 @@ func TestClientThatGoesAway(t *testing.T) {
 	if strings.Join(owners, " ") != "stays" {
 		t.Errorf("handed over are the results of %q", owners)
 	}
-	eventually(t, "the places are free", func() bool { return len(u.webhooks[PathIgnore].gate.places) == 0 })
+	eventually(t, "the places are free", func() bool { return len(u.webhooks[PathIgnore].gate.slots) == 0 })
 }
 
 // foreignContext is one that package context can't look into.
@@ -184,7 +184,7 @@ func TestSlowBody(t *testing.T) {
 		}
 		_ = answer.Body.Close()
 	}
-	eventually(t, "the place is free", func() bool { return len(u.webhooks[PathIgnore].gate.places) == 0 })
+	eventually(t, "the place is free", func() bool { return len(u.webhooks[PathIgnore].gate.slots) == 0 })
 
 	// A connection serves one request after the other.
 	for range 3 {

@@ -49,7 +49,7 @@ func (s *Set) ReportIgnored(ctx context.Context, recorder record.EventRecorder) 
 	told := map[ignoredKey]bool{}
 	for {
 		if snapshot := s.Current(); snapshot != nil {
-			told = tell(snapshot, recorder, told)
+			told = recordNew(snapshot, recorder, told)
 		}
 		select {
 		case <-ctx.Done():
@@ -59,8 +59,8 @@ func (s *Set) ReportIgnored(ctx context.Context, recorder record.EventRecorder) 
 	}
 }
 
-// tell records what was not told before, and returns what there is now.
-func tell(snapshot *Snapshot, recorder record.EventRecorder, told map[ignoredKey]bool) map[ignoredKey]bool {
+// recordNew records what was not told before, and returns what there is now.
+func recordNew(snapshot *Snapshot, recorder record.EventRecorder, told map[ignoredKey]bool) map[ignoredKey]bool {
 	now, counts := map[ignoredKey]bool{}, map[string]int{}
 	for _, item := range snapshot.Items {
 		for _, ignored := range policy.IgnoredExceptions(item.Policy) {

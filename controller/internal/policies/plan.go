@@ -35,11 +35,11 @@ func (s *Set) plan(ctx context.Context) {
 	if catalog == nil {
 		return // What the API serves is not known yet.
 	}
-	s.planShelves(ctx, catalog)
+	s.planSources(ctx, catalog)
 	s.reportRefused(ctx)
-	for _, shelf := range s.shelves {
-		if shelf.source != nil && !shelf.source.Decided() {
-			s.waitFor("the list of %s", shelf.plural)
+	for _, k := range s.kinds {
+		if k.source != nil && !k.source.Decided() {
+			s.waitFor("the list of %s", k.plural)
 			return // Without all exceptions, results would be wrong.
 		}
 	}
@@ -57,37 +57,37 @@ func (s *Set) plan(ctx context.Context) {
 	s.work.Handled(fired) // After the subscribers know.
 }
 
-// planShelves watches the kinds that are served.
-func (s *Set) planShelves(ctx context.Context, catalog *served.Catalog) {
+// planSources watches the kinds that are served.
+func (s *Set) planSources(ctx context.Context, catalog *served.Catalog) {
 	changed := false
-	for _, shelf := range s.shelves {
-		found, ok := catalog.Lookup(shelf.plural, shelf.kind.Kind)
-		if shelf.source != nil && (!ok || shelf.source.Resource() != found) {
-			shelf.source.Stop()
-			shelf.source, changed = nil, true
+	for _, k := range s.kinds {
+		found, ok := catalog.Lookup(k.plural, k.kind.Kind)
+		if k.source != nil && (!ok || k.source.Resource() != found) {
+			k.source.Stop()
+			k.source, changed = nil, true
 		}
 		switch {
 		case !ok:
-			shelf.Clear()
-		case shelf.source == nil:
+			k.Clear()
+		case k.source == nil:
 			// What it had of another version remains until the new list is there.
-			shelf.source, changed = source.New(source.Config{
+			k.source, changed = source.New(source.Config{
 				Resource: found, Client: s.config.Client, Clock: s.config.Clock,
 				Changed: s.sourceChanged, Failed: s.config.Failed,
 			}), true
-			shelf.source.Start(ctx, shelf)
+			k.source.Start(ctx, k)
 		}
 	}
 	if changed {
-		s.shareSources()
+		s.publishSources()
 	}
 }
 
-func (s *Set) shareSources() {
+func (s *Set) publishSources() {
 	var watched []*source.Source
-	for _, shelf := range s.shelves {
-		if shelf.source != nil {
-			watched = append(watched, shelf.source)
+	for _, k := range s.kinds {
+		if k.source != nil {
+			watched = append(watched, k.source)
 		}
 	}
 	s.sources.Store(&watched)
@@ -112,13 +112,13 @@ func (s *Set) reportRefused(ctx context.Context) {
 // missing returns the kinds that are not known.
 func (s *Set) missing(catalog *served.Catalog) map[schema.GroupKind]bool {
 	kinds := map[schema.GroupKind]bool{}
-	for _, shelf := range s.shelves {
-		listed := !catalog.GroupFailed(shelf.kind.Group)
-		if shelf.source != nil {
-			listed, _ = shelf.source.State()
+	for _, k := range s.kinds {
+		listed := !catalog.GroupFailed(k.kind.Group)
+		if k.source != nil {
+			listed, _ = k.source.State()
 		}
 		if !listed {
-			kinds[shelf.kind] = true
+			kinds[k.kind] = true
 		}
 	}
 	return kinds
@@ -129,15 +129,15 @@ func (s *Set) missing(catalog *served.Catalog) map[schema.GroupKind]bool {
 func (s *Set) compile(ctx context.Context) ([]*Item, bool) {
 	exceptions := s.currentExceptions()
 	known, items := make(map[policy.Identity]*Item, len(s.known)), make([]*Item, 0, len(s.known))
-	for _, shelf := range s.shelves {
-		if shelf.exception {
+	for _, k := range s.kinds {
+		if k.exception {
 			continue
 		}
-		for _, object := range shelf.list() {
+		for _, object := range k.list() {
 			if ctx.Err() != nil {
 				return nil, false
 			}
-			id := policy.Identity{Kind: shelf.kind.Kind, Namespace: object.GetNamespace(), Name: object.GetName()}
+			id := policy.Identity{Kind: k.kind.Kind, Namespace: object.GetNamespace(), Name: object.GetName()}
 			known[id] = s.compileOne(s.known[id], object, exceptions)
 			items = append(items, known[id])
 		}
@@ -169,11 +169,11 @@ func (s *Set) currentExceptions() *exceptionSet {
 	next := &exceptionSet{}
 	s.expiry = time.Time{}
 	now := s.config.Clock.Now()
-	for _, shelf := range s.shelves {
-		if !shelf.exception {
+	for _, k := range s.kinds {
+		if !k.exception {
 			continue
 		}
-		for _, exception := range shelf.list() {
+		for _, exception := range k.list() {
 			at := policy.ExpiryOf(exception)
 			if !at.IsZero() && !at.After(now) {
 				continue

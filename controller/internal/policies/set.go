@@ -66,7 +66,7 @@ type Set struct {
 	work *broadcast.Trigger
 
 	// What follows belongs to the planner.
-	shelves    []*shelf
+	kinds      []*policyKind
 	known      map[policy.Identity]*Item
 	exceptions *exceptionSet
 	// undecided tells that something waits for a time limit.
@@ -86,7 +86,7 @@ func New(config Config) (*Set, error) {
 		config: config, work: broadcast.NewTrigger(), known: map[policy.Identity]*Item{},
 		refusals: map[schema.GroupVersionResource]bool{},
 	}
-	s.shelves = newShelves(s.work.Fire)
+	s.kinds = newKinds(s.work.Fire)
 	s.sources.Store(&[]*source.Source{})
 	s.work.Fire() // Nothing is known before the planner has looked once.
 	s.waitFor("the list of kinds that the API serves")
@@ -138,9 +138,9 @@ func (s *Set) Run(ctx context.Context) error {
 
 // stop ends what is watched.
 func (s *Set) stop() {
-	for _, shelf := range s.shelves {
-		if shelf.source != nil {
-			shelf.source.Stop()
+	for _, k := range s.kinds {
+		if k.source != nil {
+			k.source.Stop()
 		}
 	}
 }

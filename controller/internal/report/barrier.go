@@ -26,34 +26,34 @@ func (w *Writer) Barrier(ctx context.Context) error {
 
 // unwritten returns the generations that are to be written, and a channel that is closed when that
 // changes.
-func (w *Writer) unwritten() (map[*entry]uint64, <-chan struct{}) {
+func (w *Writer) unwritten() (map[*reportState]uint64, <-chan struct{}) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.absorb()
-	open := map[*entry]uint64{}
-	for _, e := range w.entries {
-		if e.generation > e.written {
-			open[e] = e.generation
+	w.drainChanges()
+	open := map[*reportState]uint64{}
+	for _, rs := range w.reports {
+		if rs.generation > rs.written {
+			open[rs] = rs.generation
 		}
 	}
 	w.closeLocked(open)
-	return open, w.news
+	return open, w.planChanged
 }
 
 // stillOpen removes from open what is written by now.
-func (w *Writer) stillOpen(open map[*entry]uint64) <-chan struct{} {
+func (w *Writer) stillOpen(open map[*reportState]uint64) <-chan struct{} {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.closeLocked(open)
-	return w.news
+	return w.planChanged
 }
 
 // closeLocked is called with w.mu.
-func (w *Writer) closeLocked(open map[*entry]uint64) {
-	for e, generation := range open {
-		refused := e.failures > 0 && !e.busy
-		if e.written >= generation || refused || w.entries[e.key] != e {
-			delete(open, e)
+func (w *Writer) closeLocked(open map[*reportState]uint64) {
+	for rs, generation := range open {
+		refused := rs.failures > 0 && !rs.busy
+		if rs.written >= generation || refused || w.reports[rs.key] != rs {
+			delete(open, rs)
 		}
 	}
 }

@@ -127,8 +127,8 @@ func (g *group) reopen(c *chunk) {
 	}
 }
 
-// room returns the first chunk that takes the record, or nil.
-func (g *group) room(r *record, except *chunk) *chunk {
+// chunkFor returns the first chunk that takes the record, or nil.
+func (g *group) chunkFor(r *record, except *chunk) *chunk {
 	for at := g.open; at < len(g.chunks); at++ {
 		c := g.chunks[at]
 		if at == g.open && c.full() {
@@ -165,8 +165,8 @@ func (g *group) name(number int) string {
 	return reportName(g.key.owner.id, g.key.namespace, number)
 }
 
-// free returns the lowest number that no chunk has.
-func (g *group) free() int {
+// freeNumber returns the lowest number that no chunk has.
+func (g *group) freeNumber() int {
 	for at, c := range g.chunks {
 		if c.number != at {
 			return at
@@ -175,8 +175,8 @@ func (g *group) free() int {
 	return len(g.chunks)
 }
 
-// drop removes an empty chunk.
-func (g *group) drop(c *chunk) {
+// removeChunk removes an empty chunk.
+func (g *group) removeChunk(c *chunk) {
 	if at, ok := g.position(c.number); ok {
 		g.chunks = slices.Delete(g.chunks, at, at+1)
 		if g.open > at {

@@ -41,9 +41,9 @@ func TestConcurrentUse(t *testing.T) {
 		})
 		all.Go(func() {
 			for range 10 {
-				l.Settle(func(policy.Identity, policy.Reference) bool { return false })
-				l.take()
-				l.dissolve()
+				l.PruneUnseen(func(policy.Identity, policy.Reference) bool { return false })
+				l.takeChanges()
+				l.compactChunk()
 				for object := range l.Reports() {
 					if len(object.GetResults()) == 0 {
 						t.Error("an empty report")

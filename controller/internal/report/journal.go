@@ -97,14 +97,14 @@ func (w *Writer) addPut(operation string) {
 	w.add(&w.journal.updated)
 }
 
-// tell says in the log what was written: at the end of the first scan, and then at most once
+// logWrites says in the log what was written: at the end of the first scan, and then at most once
 // in each interval. It returns when there may be something to say; zero if that is unknown.
-func (w *Writer) tell(ctx context.Context, now time.Time) time.Time {
+func (w *Writer) logWrites(ctx context.Context, now time.Time) time.Time {
 	j := &w.journal
 	idle := len(w.dirty) == 0 && w.busy == 0
-	if w.settled && idle && !j.scanned {
+	if w.pruned && idle && !j.scanned {
 		j.scanned = true
-		w.sayWritten(ctx, now, "The reports are as the first scan found them")
+		w.logWritten(ctx, now, "The reports are as the first scan found them")
 		return time.Time{}
 	}
 	if j.empty() {
@@ -117,11 +117,11 @@ func (w *Writer) tell(ctx context.Context, now time.Time) time.Time {
 	if now.Before(due) {
 		return due
 	}
-	w.sayWritten(ctx, now, "Wrote reports")
+	w.logWritten(ctx, now, "Wrote reports")
 	return time.Time{}
 }
 
-func (w *Writer) sayWritten(ctx context.Context, now time.Time, message string) {
+func (w *Writer) logWritten(ctx context.Context, now time.Time, message string) {
 	j := &w.journal
 	values := []any{"created", j.created, "updated", j.updated, "deleted", j.deleted.sum()}
 	if why := j.deleted.String(); why != "" {
@@ -135,26 +135,26 @@ func (w *Writer) sayWritten(ctx context.Context, now time.Time, message string) 
 	*j = journal{last: now, scanned: j.scanned, warned: j.warned}
 }
 
-// sayRest says at the end what was not said yet.
-func (w *Writer) sayRest(ctx context.Context) {
+// logRest says at the end what was not said yet.
+func (w *Writer) logRest(ctx context.Context) {
 	if !w.journal.empty() {
-		w.sayWritten(ctx, w.clock.Now(), "Wrote reports")
+		w.logWritten(ctx, w.clock.Now(), "Wrote reports")
 	}
 }
 
 // holdings are the numbers of reports that the server has and of the results in the layout.
 func (w *Writer) holdings() []any {
 	existing := 0
-	for _, e := range w.entries {
-		if e.exists {
+	for _, rs := range w.reports {
+		if rs.exists {
 			existing++
 		}
 	}
 	return []any{"reports", existing, "results", w.layout.size()}
 }
 
-// foresee warns once when all reports that exist are about to be deleted.
-func (w *Writer) foresee(ctx context.Context) {
+// warnBeforeDeletingAll warns once when all reports that exist are about to be deleted.
+func (w *Writer) warnBeforeDeletingAll(ctx context.Context) {
 	if w.layout.size() > 0 {
 		w.journal.warned = false
 		return
@@ -163,9 +163,9 @@ func (w *Writer) foresee(ctx context.Context) {
 		return
 	}
 	var going reasons
-	for _, e := range w.entries {
-		if e.exists && (w.settled || !e.unwanted) {
-			going[e.cause]++
+	for _, rs := range w.reports {
+		if rs.exists && (w.pruned || !rs.unwanted) {
+			going[rs.cause]++
 		}
 	}
 	if n := going.sum(); n > 0 {

@@ -148,7 +148,7 @@ func TestJournalIsShort(t *testing.T) {
 	tell := func() {
 		w.writer.mu.Lock()
 		defer w.writer.mu.Unlock()
-		w.writer.tell(ctx, clock.Now())
+		w.writer.logWrites(ctx, clock.Now())
 	}
 	w.scanTwo()
 	w.flush(t)

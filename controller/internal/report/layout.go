@@ -90,7 +90,7 @@ type Layout struct {
 	// counts has the number of results by outcome as shown.
 	counts  tally
 	changes changes
-	settled bool
+	pruned  bool
 	// old is for the records of a policy and a subject; it is kept for the next call.
 	old []*record
 }
@@ -129,13 +129,13 @@ func (l *Layout) present(p *policyState, presentation policy.Presentation) {
 	p.present(presentation)
 	for _, c := range affected {
 		l.recount(c, p, 1)
-		l.touch(c)
+		l.markChanged(c)
 	}
 	for _, c := range affected {
 		for len(c.records) > 1 && c.bytes > c.group.capacity {
 			r := c.records[len(c.records)-1]
-			l.unplace(r)
-			l.place(r, c)
+			l.removeFromChunk(r)
+			l.assignChunk(r, c)
 		}
 	}
 }
@@ -218,7 +218,7 @@ func (l *Layout) replace(p *policyState, s *subject, results []policy.Result, no
 		if at < 0 {
 			r := &record{text: t, owner: p, subject: s, changed: now}
 			r.size = r.measure()
-			l.place(r, nil)
+			l.assignChunk(r, nil)
 			added = append(added, r)
 			continue
 		}
@@ -229,7 +229,7 @@ func (l *Layout) replace(p *policyState, s *subject, results []policy.Result, no
 	if kept < len(old) {
 		for _, r := range old {
 			if r != nil {
-				l.unplace(r)
+				l.removeFromChunk(r)
 			}
 		}
 		s.records = compact(s.records, stays+kept)
@@ -290,12 +290,12 @@ func (l *Layout) resize(r *record) {
 		r.size = size
 		c.grow(grown)
 		c.group.reopen(c)
-		l.touch(c)
+		l.markChanged(c)
 		return
 	}
-	l.unplace(r)
+	l.removeFromChunk(r)
 	r.size = size
-	l.place(r, c)
+	l.assignChunk(r, c)
 }
 
 // RemovePolicy removes all results of a policy.
@@ -319,13 +319,13 @@ func (l *Layout) RemovePolicy(id policy.Identity) {
 	delete(l.policies, id)
 }
 
-// Settle removes results that were loaded from stored reports, that nobody has set since and
+// PruneUnseen removes results that were loaded from stored reports, that nobody has set since and
 // that keep does not ask to keep. It may be called several times. Obsolete reports are
 // deleted only after the first call.
-func (l *Layout) Settle(keep func(policy.Identity, policy.Reference) bool) {
+func (l *Layout) PruneUnseen(keep func(policy.Identity, policy.Reference) bool) {
 	var gone []*record
 	// Without the lock, since keep may wait for somebody who calls Set.
-	for _, r := range l.unset() {
+	for _, r := range l.unseen() {
 		if !keep(r.owner.id, r.subject.reference) {
 			gone = append(gone, r)
 		}
@@ -339,12 +339,12 @@ func (l *Layout) Settle(keep func(policy.Identity, policy.Reference) bool) {
 		}
 	}
 	l.forget(stale)
-	l.settled = true
+	l.pruned = true
 	l.changed.Fire()
 }
 
-// unset returns the loaded records that nobody has set.
-func (l *Layout) unset() []*record {
+// unseen returns the loaded records that nobody has set.
+func (l *Layout) unseen() []*record {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var records []*record
@@ -362,7 +362,7 @@ func (l *Layout) unset() []*record {
 func (l *Layout) forget(records []*record) {
 	affected := map[*subject]int{}
 	for _, r := range records {
-		l.unplace(r)
+		l.removeFromChunk(r)
 		affected[r.subject]++
 	}
 	for s, n := range affected {

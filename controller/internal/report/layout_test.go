@@ -217,12 +217,12 @@ func TestUnchangedIsClean(t *testing.T) {
 		l.Set(id, pod("default", "z"), nil)
 	}
 	do()
-	if n := len(l.take().reports); n != 1 {
+	if n := len(l.takeChanges().reports); n != 1 {
 		t.Errorf("%d reports changed at first", n)
 	}
 	clock.Step(time.Hour)
 	do()
-	if taken := l.take(); len(taken.reports) != 0 {
+	if taken := l.takeChanges(); len(taken.reports) != 0 {
 		t.Errorf("the same results again changed %v", taken.reports)
 	}
 	if len(l.policies) != 1 || len(l.subjects) != 2 {
@@ -322,9 +322,9 @@ func TestRuleWithSeveralResults(t *testing.T) {
 	l, _ := newTestLayout(Options{Split: true})
 	id := clusterPolicy("a")
 	l.Set(id, pod("default", "x"), []policy.Result{fail("r", "one"), fail("r", "two"), pass("s")})
-	l.take()
+	l.takeChanges()
 	l.Set(id, pod("default", "x"), []policy.Result{fail("r", "one"), fail("r", "two"), pass("s")})
-	if taken := l.take(); len(taken.reports) != 0 {
+	if taken := l.takeChanges(); len(taken.reports) != 0 {
 		t.Error("the same results again are a change")
 	}
 	l.Set(id, pod("default", "x"), []policy.Result{fail("r", "one")})
@@ -344,9 +344,9 @@ func TestMovedResultIsKnown(t *testing.T) {
 	for i := range 4 {
 		l.Set(id, pod("default", fmt.Sprint(i)), []policy.Result{fail("r", strings.Repeat("m", 6000))})
 	}
-	l.take()
+	l.takeChanges()
 	l.Set(id, pod("default", "1"), []policy.Result{fail("r", strings.Repeat("m", 14_000))})
-	taken := l.take()
+	taken := l.takeChanges()
 	if len(taken.reports) != 2 || len(taken.moves) != 1 || taken.moves[0].from.name != "polr-ns-default-a" || taken.moves[0].to.name == taken.moves[0].from.name {
 		t.Errorf("changed %v, moved %v", taken.reports, taken.moves)
 	}

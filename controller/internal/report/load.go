@@ -117,11 +117,11 @@ func (l *Layout) seed(s *stored, result *report.Result) {
 	r.size = r.measure()
 	if s.current {
 		if c := l.group(r).chunkNumber(s.number); c.fits(r) {
-			l.put(r, c)
+			l.addToChunk(r, c)
 			return
 		}
 	}
-	l.place(r, nil)
+	l.assignChunk(r, nil)
 }
 
 // has reports whether the subject has a record that stands for r. A rule may have several

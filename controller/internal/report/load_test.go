@@ -84,13 +84,13 @@ func TestRestart(t *testing.T) {
 				if changed := differing(want, texts(t, m.layout)); len(changed) > 0 {
 					t.Fatalf("loading changed %v", changed)
 				}
-				m.layout.take()
+				m.layout.takeChanges()
 				m.setAll()
-				m.layout.Settle(func(policy.Identity, policy.Reference) bool { return false })
+				m.layout.PruneUnseen(func(policy.Identity, policy.Reference) bool { return false })
 				if changed := differing(want, texts(t, m.layout)); len(changed) > 0 {
 					t.Errorf("the scan changed %v", changed)
 				}
-				if taken := m.layout.take(); len(taken.reports) > 0 {
+				if taken := m.layout.takeChanges(); len(taken.reports) > 0 {
 					t.Errorf("the scan touched %v", taken.reports)
 				}
 				m.check(t)
@@ -116,7 +116,7 @@ func TestSwitchKeepsTimes(t *testing.T) {
 			t.Errorf("switching changed times: %d and %d results", len(got), len(want))
 		}
 		m.setAll()
-		m.layout.Settle(func(policy.Identity, policy.Reference) bool { return false })
+		m.layout.PruneUnseen(func(policy.Identity, policy.Reference) bool { return false })
 		m.check(t)
 		if got, want := times(m.layout), times(before); !slices.Equal(got, want) {
 			t.Error("the scan changed times")
@@ -157,7 +157,7 @@ func TestSettle(t *testing.T) {
 	l, _ := newTestLayout(Options{Split: true})
 	m.reload(t, before, l)
 	l.Set(clusterPolicy("a"), pod("default", "found"), []policy.Result{pass("r")})
-	l.Settle(func(id policy.Identity, subject policy.Reference) bool {
+	l.PruneUnseen(func(id policy.Identity, subject policy.Reference) bool {
 		if id != clusterPolicy("a") && id != clusterPolicy("deleted") || subject.UID == "" {
 			t.Errorf("asked about %s and %+v", id, subject)
 		}
@@ -168,7 +168,7 @@ func TestSettle(t *testing.T) {
 	if got := brief(l); !slices.Equal(got, want) {
 		t.Errorf("the results are %q", got)
 	}
-	l.Settle(func(policy.Identity, policy.Reference) bool { return false })
+	l.PruneUnseen(func(policy.Identity, policy.Reference) bool { return false })
 	if got := brief(l); !slices.Equal(got, want[:1]) {
 		t.Errorf("the results are %q after all is listed", got)
 	}
@@ -201,9 +201,9 @@ func TestLoadAfterChangeOfScored(t *testing.T) {
 	clock.Step(time.Hour)
 	m.reload(t, before, l)
 	l.Present(clusterPolicy("a"), presentation()) // Scored now.
-	l.take()
+	l.takeChanges()
 	l.Set(clusterPolicy("a"), pod("default", "x"), []policy.Result{fail("r", "m")})
-	if len(l.take().reports) != 1 {
+	if len(l.takeChanges().reports) != 1 {
 		t.Error("the failure is not seen as a change of the report")
 	}
 	for object := range l.Reports() {
@@ -255,7 +255,7 @@ func TestLoadStrange(t *testing.T) {
 		}
 	}
 	l.Set(clusterPolicy("a"), pod("default", "x"), []policy.Result{pass("r")})
-	l.Settle(func(policy.Identity, policy.Reference) bool { return false })
+	l.PruneUnseen(func(policy.Identity, policy.Reference) bool { return false })
 	if got := brief(l); !slices.Equal(got, []string{"a r x"}) {
 		t.Errorf("the results are %q", got)
 	}

@@ -78,7 +78,7 @@ func (m *model) step() {
 		shown.Scored, shown.Category = m.rand.IntN(2) == 0, strings.Repeat("c", m.rand.IntN(300))
 		m.present(id, shown)
 	case 2, 3:
-		m.layout.dissolve()
+		m.layout.compactChunk()
 	case 4: // Many subjects go at once.
 		for key := range m.results {
 			if m.rand.IntN(3) == 0 {
@@ -226,7 +226,7 @@ func TestRandomOperations(t *testing.T) {
 					}
 					m.check(t)
 					after := texts(t, m.layout)
-					reported := m.layout.take().reports
+					reported := m.layout.takeChanges().reports
 					for _, name := range differing(before, after) {
 						namespace, rest, _ := strings.Cut(name, "/")
 						if _, ok := reported[reportKey{namespace, rest}]; !ok {
@@ -260,7 +260,7 @@ func TestChunksDissolve(t *testing.T) {
 	if n := len(texts(t, l)); n != 10 {
 		t.Fatalf("%d reports before", n)
 	}
-	for reports := 10; l.dissolve(); reports-- {
+	for reports := 10; l.compactChunk(); reports-- {
 		before := texts(t, l)
 		if len(before) != reports-1 {
 			t.Fatalf("%d reports after one step, want %d", len(before), reports-1)
@@ -280,11 +280,11 @@ func TestOneFlip(t *testing.T) {
 	for i := range 100_000 {
 		l.Set(id, pod("default", fmt.Sprint(i)), []policy.Result{fail("r", "the field spec.containers[0].image has no tag")})
 	}
-	if n := len(l.take().reports); n != 200 {
+	if n := len(l.takeChanges().reports); n != 200 {
 		t.Errorf("100,000 results are in %d reports", n)
 	}
 	l.Set(id, pod("default", "4711"), []policy.Result{pass("r")})
-	taken := l.take().reports
+	taken := l.takeChanges().reports
 	if len(taken) != 1 {
 		t.Errorf("one flip changes %d reports", len(taken))
 	}

@@ -7,82 +7,82 @@ import (
 	"time"
 )
 
-// entryFor returns the entry of a key, which it makes if need be. All functions of this file
+// stateOf returns the entry of a key, which it makes if need be. All functions of this file
 // are called with w.mu.
-func (w *Writer) entryFor(key entryKey) *entry {
-	e := w.entries[key]
-	if e == nil {
-		e = &entry{key: key}
-		w.entries[key] = e
+func (w *Writer) stateOf(key reportID) *reportState {
+	rs := w.reports[key]
+	if rs == nil {
+		rs = &reportState{key: key}
+		w.reports[key] = rs
 	}
-	return e
+	return rs
 }
 
-// absorb takes the changes of the layout.
-func (w *Writer) absorb() {
-	taken := w.layout.take()
+// drainChanges takes the changes of the layout.
+func (w *Writer) drainChanges() {
+	taken := w.layout.takeChanges()
 	for key, times := range taken.reports {
-		e := w.entryFor(entryKey{api: w.api, reportKey: key})
-		e.unwanted = e.unwanted && !w.layout.has(key)
-		if why, ok := taken.gone[key]; ok && !e.unwanted {
-			e.cause = why
+		rs := w.stateOf(reportID{api: w.api, reportKey: key})
+		rs.unwanted = rs.unwanted && !w.layout.has(key)
+		if why, ok := taken.gone[key]; ok && !rs.unwanted {
+			rs.cause = why
 		}
-		w.mark(e, times)
+		w.markDirty(rs, times)
 	}
 	for _, m := range taken.moves {
-		from, to := w.entries[entryKey{api: w.api, reportKey: m.from}], w.entries[entryKey{api: w.api, reportKey: m.to}]
-		if from != nil && to != nil && from != to && !leads(to, from) {
-			from.await(to)
+		from, to := w.reports[reportID{api: w.api, reportKey: m.from}], w.reports[reportID{api: w.api, reportKey: m.to}]
+		if from != nil && to != nil && from != to && !waitsFor(to, from) {
+			from.waitFor(to)
 		}
 	}
-	if !w.settled && w.layout.isSettled() {
-		w.settled = true
-		w.retire()
+	if !w.pruned && w.layout.isPruned() {
+		w.pruned = true
+		w.pruneUnwanted()
 	}
 	observePending(len(w.dirty))
 }
 
-// mark notes that an entry has to be looked at.
-func (w *Writer) mark(e *entry, times span) {
-	e.add(times)
-	e.dirty = true
-	e.generation++
-	w.dirty[e] = struct{}{}
+// markDirty notes that an entry has to be looked at.
+func (w *Writer) markDirty(rs *reportState, times span) {
+	rs.add(times)
+	rs.dirty = true
+	rs.generation++
+	w.dirty[rs] = struct{}{}
 }
 
-// retire lets unwanted reports go, once all that may replace them is written: everything of
+// pruneUnwanted lets unwanted reports go, once all that may replace them is written: everything of
 // their namespace that is not.
-func (w *Writer) retire() {
-	unwritten := map[string][]*entry{}
-	for _, e := range w.entries {
-		if !e.unwanted && e.generation > e.written {
-			unwritten[e.key.namespace] = append(unwritten[e.key.namespace], e)
+func (w *Writer) pruneUnwanted() {
+	unwritten := map[string][]*reportState{}
+	for _, rs := range w.reports {
+		if !rs.unwanted && rs.generation > rs.written {
+			unwritten[rs.key.namespace] = append(unwritten[rs.key.namespace], rs)
 		}
 	}
 	now := w.clock.Now()
-	for _, e := range w.entries {
-		if !e.unwanted {
+	for _, rs := range w.reports {
+		if !rs.unwanted {
 			continue
 		}
-		for _, other := range unwritten[e.key.namespace] {
-			e.await(other)
+		for _, other := range unwritten[rs.key.namespace] {
+			rs.waitFor(other)
 		}
-		w.mark(e, span{first: now, last: now})
+		w.markDirty(rs, span{first: now, last: now})
 	}
 }
 
-// await makes e be written after what other has to write now.
-func (e *entry) await(other *entry) {
-	if e.waits == nil {
-		e.waits = map[*entry]uint64{}
+// waitFor makes e be written after what other has to write now.
+func (rs *reportState) waitFor(other *reportState) {
+	if rs.waits == nil {
+		rs.waits = map[*reportState]uint64{}
 	}
-	e.waits[other] = other.generation
+	rs.waits[other] = other.generation
 }
 
-// leads reports whether from waits for to, by itself or by others.
-func leads(from, to *entry) bool {
-	seen := map[*entry]bool{from: true}
-	for queue := []*entry{from}; len(queue) > 0; queue = queue[1:] {
+// waitsFor reports whether from waits for to, by itself or by others.
+func waitsFor(from, to *reportState) bool {
+	seen := map[*reportState]bool{from: true}
+	for queue := []*reportState{from}; len(queue) > 0; queue = queue[1:] {
 		for next := range queue[0].waits {
 			if next == to {
 				return true
@@ -98,19 +98,19 @@ func leads(from, to *entry) bool {
 
 // blocked reports whether an entry has to wait for others. A report that is to be deleted waits
 // until they are written; one that is changed does not wait for one that can't be written.
-func (w *Writer) blocked(e *entry) bool {
-	for other, generation := range e.waits {
-		if other.written >= generation || w.entries[other.key] != other {
-			delete(e.waits, other)
+func (w *Writer) blocked(rs *reportState) bool {
+	for other, generation := range rs.waits {
+		if other.written >= generation || w.reports[other.key] != other {
+			delete(rs.waits, other)
 		}
 	}
-	if len(e.waits) == 0 {
+	if len(rs.waits) == 0 {
 		return false
 	}
-	if w.goes(e) {
+	if w.isObsolete(rs) {
 		return true
 	}
-	for other := range e.waits {
+	for other := range rs.waits {
 		if other.failures == 0 {
 			return true
 		}
@@ -118,15 +118,15 @@ func (w *Writer) blocked(e *entry) bool {
 	return false
 }
 
-// goes reports whether the server has a report that the layout has not.
-func (w *Writer) goes(e *entry) bool {
-	return e.key.api != w.api || !w.layout.has(e.key.reportKey)
+// isObsolete reports whether the server has a report that the layout has not.
+func (w *Writer) isObsolete(rs *reportState) bool {
+	return rs.key.api != w.api || !w.layout.has(rs.key.reportKey)
 }
 
 // dueAt is when an entry may be written.
-func (w *Writer) dueAt(e *entry) time.Time {
-	due := e.due(w.gather)
-	for _, earliest := range []time.Time{e.retry, w.pause} {
+func (w *Writer) dueAt(rs *reportState) time.Time {
+	due := rs.due(w.gather)
+	for _, earliest := range []time.Time{rs.retry, w.pause} {
 		if due.Before(earliest) {
 			due = earliest
 		}
@@ -136,15 +136,15 @@ func (w *Writer) dueAt(e *entry) time.Time {
 
 // pick returns the entry that is to be written now, or the time when one may be; the zero time
 // if nothing is known to become due.
-func (w *Writer) pick(now time.Time) (*entry, time.Time) {
-	var next *entry
+func (w *Writer) pick(now time.Time) (*reportState, time.Time) {
+	var next *reportState
 	var at time.Time
-	for e := range w.dirty {
-		if e.busy {
+	for rs := range w.dirty {
+		if rs.busy {
 			continue
 		}
-		if due := w.dueAt(e); (next == nil || due.Before(at)) && !w.blocked(e) {
-			next, at = e, due
+		if due := w.dueAt(rs); (next == nil || due.Before(at)) && !w.blocked(rs) {
+			next, at = rs, due
 		}
 	}
 	if next != nil && !at.After(now) {
@@ -154,71 +154,71 @@ func (w *Writer) pick(now time.Time) (*entry, time.Time) {
 }
 
 // pickUntried returns any entry that is not in tried, due or not.
-func (w *Writer) pickUntried(tried map[*entry]bool) *entry {
-	for e := range w.dirty {
-		if !e.busy && !tried[e] && !w.blocked(e) {
-			return e
+func (w *Writer) pickUntried(tried map[*reportState]bool) *reportState {
+	for rs := range w.dirty {
+		if !rs.busy && !tried[rs] && !w.blocked(rs) {
+			return rs
 		}
 	}
 	return nil
 }
 
 // start takes an entry for writing.
-func (w *Writer) start(e *entry) {
-	e.begin(w.clock.Now(), w.gather)
-	e.busy, e.dirty, e.seen = true, false, ""
-	delete(w.dirty, e)
+func (w *Writer) start(rs *reportState) {
+	rs.begin(w.clock.Now(), w.gather)
+	rs.busy, rs.dirty, rs.seen = true, false, ""
+	delete(w.dirty, rs)
 	w.busy++
 }
 
 // finish notes how a write ended. generation is the one that was written.
-func (w *Writer) finish(e *entry, generation uint64, err error) {
+func (w *Writer) finish(rs *reportState, generation uint64, err error) {
 	now := w.clock.Now()
-	e.busy = false
+	rs.busy = false
 	w.busy--
-	e.err = err
+	rs.err = err
 	switch {
 	case err == nil:
-		e.failures, e.retry = 0, time.Time{}
-		e.written = max(e.written, generation)
+		rs.failures, rs.retry = 0, time.Time{}
+		rs.written = max(rs.written, generation)
 		w.outages, w.pause = 0, time.Time{}
-	case away(err):
+	case unreachable(err):
 		// One pause for all: what the server could not take is no fault of a report.
 		w.outages++
 		w.pause = now.Add(backoff(w.outages, longestPause))
-		w.mark(e, span{first: now, last: now})
+		w.markDirty(rs, span{first: now, last: now})
 	default:
 		w.outages, w.pause = 0, time.Time{} // The server has answered.
-		e.failures++
-		e.retry = now.Add(w.patience(e, err))
-		w.mark(e, span{first: now, last: now})
+		rs.failures++
+		rs.retry = now.Add(w.backoffFor(rs, err))
+		w.markDirty(rs, span{first: now, last: now})
 	}
-	if e.exists && newer(e.seen, e.ResourceVersion) {
-		w.suspectNow(e)
+	if rs.exists && newer(rs.seen, rs.ResourceVersion) {
+		w.recheck(rs)
 	}
-	if !e.exists && !e.dirty && w.goes(e) {
-		delete(w.entries, e.key)
+	if !rs.exists && !rs.dirty && w.isObsolete(rs) {
+		delete(w.reports, rs.key)
 	}
 	w.broadcast()
 }
 
-// suspectNow has an entry read, and written again if somebody changed it. Who changes it time
+// recheck has an entry read, and written again if somebody changed it. Who changes it time
 // and again is answered ever more slowly.
-func (w *Writer) suspectNow(e *entry) {
+func (w *Writer) recheck(rs *reportState) {
 	now := w.clock.Now()
-	e.suspect = true
-	if e.repairs > 0 {
-		if pause := backoff(e.repairs, lastBackoff); now.Before(e.repaired.Add(10 * lastBackoff)) {
-			e.retry = e.repaired.Add(pause)
+	rs.stale = true
+	if rs.repairs > 0 {
+		if pause := backoff(rs.repairs, lastBackoff); now.Before(rs.repaired.Add(10 * lastBackoff)) {
+			rs.retry = rs.repaired.Add(pause)
 		} else {
-			e.repairs = 0
+			rs.repairs = 0
 		}
 	}
-	w.mark(e, span{first: now, last: now})
+	w.markDirty(rs, span{first: now, last: now})
 }
 
 // broadcast wakes all who wait for a change of the plan.
 func (w *Writer) broadcast() {
-	close(w.news)
-	w.news = make(chan struct{})
+	close(w.planChanged)
+	w.planChanged = make(chan struct{})
 }

@@ -59,10 +59,10 @@ func (l *Layout) has(key reportKey) bool {
 	return l.chunks[key] != nil
 }
 
-func (l *Layout) isSettled() bool {
+func (l *Layout) isPruned() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.settled
+	return l.pruned
 }
 
 // overhead is the size of a report of a group without results.

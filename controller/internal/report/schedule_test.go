@@ -78,7 +78,7 @@ func TestAway(t *testing.T) {
 		{fmt.Errorf("create it: %w", apierrors.NewForbidden(wgpolicy.Resource("policyreports"), "a", errors.New("quota"))), false},
 		{errForeign, false},
 	} {
-		if got := away(test.err); got != test.want {
+		if got := unreachable(test.err); got != test.want {
 			t.Errorf("%v: away %v", test.err, got)
 		}
 	}
@@ -100,16 +100,16 @@ func TestNewer(t *testing.T) {
 func TestWaits(t *testing.T) {
 	t.Parallel()
 	layout, _ := newTestLayout(Options{Split: true})
-	w := &Writer{layout: layout, api: WGPolicy, entries: map[entryKey]*entry{}, dirty: map[*entry]struct{}{}, news: make(chan struct{}), gather: time.Second}
-	entryOf := func(name string) *entry {
-		e := w.entryFor(entryKey{api: WGPolicy, reportKey: reportKey{namespace: "default", name: name}})
-		w.mark(e, span{first: start, last: start})
-		return e
+	w := &Writer{layout: layout, api: WGPolicy, reports: map[reportID]*reportState{}, dirty: map[*reportState]struct{}{}, planChanged: make(chan struct{}), gather: time.Second}
+	entryOf := func(name string) *reportState {
+		rs := w.stateOf(reportID{api: WGPolicy, reportKey: reportKey{namespace: "default", name: name}})
+		w.markDirty(rs, span{first: start, last: start})
+		return rs
 	}
 	a, b, c := entryOf("a"), entryOf("b"), entryOf("c")
-	a.await(b)
-	b.await(c)
-	if !leads(a, c) || leads(c, a) {
+	a.waitFor(b)
+	b.waitFor(c)
+	if !waitsFor(a, c) || waitsFor(c, a) {
 		t.Error("who waits for whom is not known")
 	}
 	if !w.blocked(a) || !w.blocked(b) || w.blocked(c) {
@@ -130,7 +130,7 @@ func TestWaits(t *testing.T) {
 		t.Error("a change of a waits for b, which can't be written")
 	}
 	b.failures = 0
-	delete(w.entries, b.key)
+	delete(w.reports, b.key)
 	if w.blocked(a) {
 		t.Error("a waits for what is no more")
 	}

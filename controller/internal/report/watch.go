@@ -48,7 +48,7 @@ func (o *observer) Update(object any) error {
 	if found, ok := object.(*metav1.PartialObjectMetadata); ok {
 		o.writer.mu.Lock()
 		defer o.writer.mu.Unlock()
-		o.writer.noticed(o.key(found), found.ResourceVersion)
+		o.writer.observed(o.key(found), found.ResourceVersion)
 	}
 	return nil
 }
@@ -58,8 +58,8 @@ func (o *observer) Delete(object any) error {
 	if found, ok := object.(*metav1.PartialObjectMetadata); ok {
 		o.writer.mu.Lock()
 		defer o.writer.mu.Unlock()
-		if e := o.writer.entries[o.key(found)]; e != nil && e.UID == found.UID {
-			o.writer.missed(e)
+		if rs := o.writer.reports[o.key(found)]; rs != nil && rs.UID == found.UID {
+			o.writer.lost(rs)
 		}
 	}
 	return nil
@@ -69,16 +69,16 @@ func (o *observer) Delete(object any) error {
 func (o *observer) Replace(objects []any, _ string) error {
 	o.writer.mu.Lock()
 	defer o.writer.mu.Unlock()
-	found := make(map[entryKey]bool, len(objects))
+	found := make(map[reportID]bool, len(objects))
 	for _, object := range objects {
 		if object, ok := object.(*metav1.PartialObjectMetadata); ok {
 			found[o.key(object)] = true
-			o.writer.noticed(o.key(object), object.ResourceVersion)
+			o.writer.observed(o.key(object), object.ResourceVersion)
 		}
 	}
-	for key, e := range o.writer.entries {
+	for key, rs := range o.writer.reports {
 		if key.api == o.writer.api && (key.namespace != "") == o.kind.namespaced && !found[key] {
-			o.writer.missed(e)
+			o.writer.lost(rs)
 		}
 	}
 	return nil
@@ -87,34 +87,34 @@ func (o *observer) Replace(objects []any, _ string) error {
 // Resync implements cache.ReflectorStore.
 func (o *observer) Resync() error { return nil }
 
-func (o *observer) key(object *metav1.PartialObjectMetadata) entryKey {
-	return entryKey{api: o.writer.api, reportKey: reportKey{namespace: object.Namespace, name: object.Name}}
+func (o *observer) key(object *metav1.PartialObjectMetadata) reportID {
+	return reportID{api: o.writer.api, reportKey: reportKey{namespace: object.Namespace, name: object.Name}}
 }
 
-// noticed takes a version of a report that the server has. Called with w.mu, as missed.
-func (w *Writer) noticed(key entryKey, version string) {
-	e := w.entries[key]
-	if e == nil {
+// observed takes a version of a report that the server has. Called with w.mu, as missed.
+func (w *Writer) observed(key reportID, version string) {
+	rs := w.reports[key]
+	if rs == nil {
 		// Somebody made it, with our label: what the layout does not have goes.
-		e = w.entryFor(key)
-		e.unwanted, e.cause = !w.layout.has(key.reportKey), notOurs
-		e.exists = true
+		rs = w.stateOf(key)
+		rs.unwanted, rs.cause = !w.layout.has(key.reportKey), notOurs
+		rs.exists = true
 	}
 	switch {
-	case e.busy:
-		if newer(version, e.seen) {
-			e.seen = version
+	case rs.busy:
+		if newer(version, rs.seen) {
+			rs.seen = version
 		}
-	case newer(version, e.ResourceVersion):
-		w.suspectNow(e)
+	case newer(version, rs.ResourceVersion):
+		w.recheck(rs)
 		w.broadcast()
 	}
 }
 
-// missed takes that the server does not have a report any more, or not with our label.
-func (w *Writer) missed(e *entry) {
-	if e.exists || e.busy {
-		w.suspectNow(e)
+// lost takes that the server does not have a report any more, or not with our label.
+func (w *Writer) lost(rs *reportState) {
+	if rs.exists || rs.busy {
+		w.recheck(rs)
 		w.broadcast()
 	}
 }

@@ -30,8 +30,8 @@ const (
 var errForeign = errors.New("a report of this name exists that is not managed by " + Manager +
 	": it is left alone; rename or delete it, or label it " + Selector + " to hand it over")
 
-// away reports whether the server, rather than something about the report, is the trouble.
-func away(err error) bool {
+// unreachable reports whether the server, rather than something about the report, is the trouble.
+func unreachable(err error) bool {
 	if errors.Is(err, errForeign) {
 		return false
 	}
@@ -47,155 +47,155 @@ func away(err error) bool {
 	}
 }
 
-// patience is the pause after a failure that is about the report.
-func (w *Writer) patience(e *entry, err error) time.Duration {
+// backoffFor is the pause after a failure that is about the report.
+func (w *Writer) backoffFor(rs *reportState, err error) time.Duration {
 	if errors.Is(err, errForeign) {
 		return lastBackoff
 	}
-	return backoff(e.failures, lastBackoff)
+	return backoff(rs.failures, lastBackoff)
 }
 
 // write makes the server have a report as the layout has it now, and notes how that went.
-func (w *Writer) write(ctx context.Context, e *entry, generation uint64) {
+func (w *Writer) write(ctx context.Context, rs *reportState, generation uint64) {
 	bounded, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	err := w.bring(bounded, e)
+	err := w.sync(bounded, rs)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	// Once a report, and once an outage of the server.
-	if err != nil && e.failures == 0 && ctx.Err() == nil && !(away(err) && w.outages > 0) {
-		klog.FromContext(ctx).Error(err, "A report can't be written; will retry", "report", klog.KRef(e.key.namespace, e.key.name), "group", e.key.api)
+	if err != nil && rs.failures == 0 && ctx.Err() == nil && !(unreachable(err) && w.outages > 0) {
+		klog.FromContext(ctx).Error(err, "A report can't be written; will retry", "report", klog.KRef(rs.key.namespace, rs.key.name), "group", rs.key.api)
 	}
-	w.finish(e, generation, err)
-	observeReports(len(w.entries))
+	w.finish(rs, generation, err)
+	observeReports(len(w.reports))
 	observePending(len(w.dirty))
 	w.layout.observe()
 }
 
-// bring brings one report to the server. Only who made the entry busy may call it: nobody else
+// sync brings one report to the server. Only who made the entry busy may call it: nobody else
 // changes what it says of the server.
-func (w *Writer) bring(ctx context.Context, e *entry) error {
+func (w *Writer) sync(ctx context.Context, rs *reportState) error {
 	for range rounds {
-		if w.takeSuspicion(e) {
-			if err := w.look(ctx, e); err != nil {
+		if w.clearStale(rs) {
+			if err := w.readStored(ctx, rs); err != nil {
 				return err
 			}
 		}
 		var again bool
 		var err error
-		if wanted, ok := w.wanted(e); ok {
-			again, err = w.put(ctx, e, wanted)
+		if wanted, ok := w.desired(rs); ok {
+			again, err = w.put(ctx, rs, wanted)
 		} else {
-			again, err = w.remove(ctx, e)
+			again, err = w.remove(ctx, rs)
 		}
 		if !again {
 			return err
 		}
-		w.distrust(e)
+		w.markStale(rs)
 	}
-	return apierrors.NewConflict(kindOf(e.key.api, e.key.namespace != "").gvr().GroupResource(), e.key.name,
+	return apierrors.NewConflict(kindOf(rs.key.api, rs.key.namespace != "").gvr().GroupResource(), rs.key.name,
 		errors.New("somebody else changes it all the time"))
 }
 
-// takeSuspicion reports whether the report has to be read first.
-func (w *Writer) takeSuspicion(e *entry) bool {
+// clearStale reports whether the report has to be read first.
+func (w *Writer) clearStale(rs *reportState) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	suspect := e.suspect && e.exists
-	e.suspect = false
+	suspect := rs.stale && rs.exists
+	rs.stale = false
 	return suspect
 }
 
-func (w *Writer) distrust(e *entry) {
+func (w *Writer) markStale(rs *reportState) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	e.suspect = true
+	rs.stale = true
 }
 
-// wanted returns what the layout has for the entry.
-func (w *Writer) wanted(e *entry) (report.Accessor, bool) {
-	if e.key.api != w.api {
+// desired returns what the layout has for the entry.
+func (w *Writer) desired(rs *reportState) (report.Accessor, bool) {
+	if rs.key.api != w.api {
 		return nil, false
 	}
-	return w.layout.report(e.key.reportKey)
+	return w.layout.report(rs.key.reportKey)
 }
 
-// look reads what the server has.
-func (w *Writer) look(ctx context.Context, e *entry) error {
-	object, err := w.remote.get(ctx, e.key.api, e.key.reportKey)
+// readStored reads what the server has.
+func (w *Writer) readStored(ctx context.Context, rs *reportState) error {
+	object, err := w.remote.get(ctx, rs.key.api, rs.key.reportKey)
 	if apierrors.IsNotFound(err) {
-		w.gone(e)
+		w.markMissing(rs)
 		return nil
 	}
 	if err != nil {
-		w.distrust(e)
+		w.markStale(rs)
 		return fmt.Errorf("read it: %w", err)
 	}
 	if object.GetLabels()[ManagedByLabel] != Manager {
-		w.gone(e) // What is ours there is gone; put finds what is there instead.
+		w.markMissing(rs) // What is ours there is gone; put finds what is there instead.
 		return nil
 	}
-	sum, err := hashOf(kindOf(e.key.api, e.key.namespace != ""), object)
+	sum, err := hashOf(kindOf(rs.key.api, rs.key.namespace != ""), object)
 	if err != nil {
 		return err
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if e.hash != (hash{}) && sum != e.hash {
-		e.repairs++
-		e.repaired = w.clock.Now()
+	if rs.hash != (hash{}) && sum != rs.hash {
+		rs.repairs++
+		rs.repaired = w.clock.Now()
 	}
-	e.has(object, sum)
+	rs.has(object, sum)
 	return nil
 }
 
-func (w *Writer) gone(e *entry) {
+func (w *Writer) markMissing(rs *reportState) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	e.exists, e.hash, e.identity = false, hash{}, identity{}
+	rs.exists, rs.hash, rs.identity = false, hash{}, identity{}
 }
 
 // deleted notes that we deleted a report.
-func (w *Writer) deleted(e *entry) {
-	w.gone(e)
+func (w *Writer) deleted(rs *reportState) {
+	w.markMissing(rs)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.add(&w.journal.deleted[e.cause])
+	w.add(&w.journal.deleted[rs.cause])
 }
 
 // put writes a report, unless the server has it already. It asks for another round if somebody
 // else was faster.
-func (w *Writer) put(ctx context.Context, e *entry, object report.Accessor) (again bool, err error) {
-	sum, err := hashOf(kindOf(e.key.api, e.key.namespace != ""), object)
+func (w *Writer) put(ctx context.Context, rs *reportState, object report.Accessor) (again bool, err error) {
+	sum, err := hashOf(kindOf(rs.key.api, rs.key.namespace != ""), object)
 	if err != nil {
 		return false, err
 	}
-	if e.exists && sum == e.hash {
+	if rs.exists && sum == rs.hash {
 		return false, nil
 	}
 	operation, call := opCreate, w.remote.create
-	if e.exists {
+	if rs.exists {
 		operation, call = opUpdate, w.remote.update
-		object.SetUID(e.UID)
-		object.SetResourceVersion(e.ResourceVersion)
-		e.foreign.addTo(object)
+		object.SetUID(rs.UID)
+		object.SetResourceVersion(rs.ResourceVersion)
+		rs.foreign.addTo(object)
 	}
 	data, err := json.Marshal(object)
 	if err != nil {
 		return false, fmt.Errorf("encode it: %w", err)
 	}
 	begin := w.clock.Now()
-	id, err := call(ctx, e.key.api, e.key.reportKey, data)
+	id, err := call(ctx, rs.key.api, rs.key.reportKey, data)
 	observeWrite(operation, err, w.clock.Since(begin), len(data))
 	switch {
 	case err == nil:
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		e.exists, e.hash, e.identity = true, sum, id
+		rs.exists, rs.hash, rs.identity = true, sum, id
 		w.addPut(operation)
 		return false, nil
 	case operation == opCreate && apierrors.IsAlreadyExists(err):
-		return w.adopt(ctx, e)
+		return w.adopt(ctx, rs)
 	case operation == opUpdate && (apierrors.IsConflict(err) || apierrors.IsNotFound(err)):
 		return true, nil
 	default:
@@ -204,13 +204,13 @@ func (w *Writer) put(ctx context.Context, e *entry, object report.Accessor) (aga
 }
 
 // adopt looks whether a report that is in the way is ours.
-func (w *Writer) adopt(ctx context.Context, e *entry) (again bool, err error) {
-	if err := w.look(ctx, e); err != nil {
+func (w *Writer) adopt(ctx context.Context, rs *reportState) (again bool, err error) {
+	if err := w.readStored(ctx, rs); err != nil {
 		return false, err
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if !e.exists {
+	if !rs.exists {
 		countForeign()
 		return false, errForeign
 	}
@@ -218,19 +218,19 @@ func (w *Writer) adopt(ctx context.Context, e *entry) (again bool, err error) {
 }
 
 // remove deletes a report. What is unwanted stays until the layout is settled.
-func (w *Writer) remove(ctx context.Context, e *entry) (again bool, err error) {
-	if !w.mayGo(e) {
+func (w *Writer) remove(ctx context.Context, rs *reportState) (again bool, err error) {
+	if !w.mayDelete(rs) {
 		return false, nil
 	}
 	begin := w.clock.Now()
-	err = w.remote.remove(ctx, e.key.api, e.key.reportKey, e.identity)
+	err = w.remote.remove(ctx, rs.key.api, rs.key.reportKey, rs.identity)
 	observeWrite(opDelete, err, w.clock.Since(begin), 0)
 	switch {
 	case err == nil:
-		w.deleted(e)
+		w.deleted(rs)
 		return false, nil
 	case apierrors.IsNotFound(err):
-		w.gone(e)
+		w.markMissing(rs)
 		return false, nil
 	case apierrors.IsConflict(err):
 		return true, nil
@@ -239,8 +239,8 @@ func (w *Writer) remove(ctx context.Context, e *entry) (again bool, err error) {
 	}
 }
 
-func (w *Writer) mayGo(e *entry) bool {
+func (w *Writer) mayDelete(rs *reportState) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return e.exists && (w.settled || !e.unwanted)
+	return rs.exists && (w.pruned || !rs.unwanted)
 }

@@ -57,19 +57,19 @@ type Writer struct {
 	clock  clock.Clock
 
 	mu      sync.Mutex
-	entries map[entryKey]*entry
-	dirty   map[*entry]struct{}
+	reports map[reportID]*reportState
+	dirty   map[*reportState]struct{}
 	// busy is the number of writes under way.
-	busy    int
-	settled bool
+	busy   int
+	pruned bool
 	// pause is when the server is asked again after outages that came one after the other.
 	pause   time.Time
 	outages int
-	// dissolveAt is when the next chunk may be dissolved; zero is at once.
-	dissolveAt time.Time
-	journal    journal
-	// news is closed when the plan has changed.
-	news chan struct{}
+	// compactAt is when the next chunk may be dissolved; zero is at once.
+	compactAt time.Time
+	journal   journal
+	// planChanged is closed when the plan has changed.
+	planChanged chan struct{}
 }
 
 // NewWriter returns a writer. It does not reach the server yet.
@@ -87,7 +87,7 @@ func NewWriter(config Config) (*Writer, error) {
 	return &Writer{
 		layout: config.Layout, api: config.Layout.options.API, remote: client,
 		gather: cmp.Or(config.Gather, DefaultGather), clock: config.Clock,
-		entries: map[entryKey]*entry{}, dirty: map[*entry]struct{}{}, news: make(chan struct{}),
+		reports: map[reportID]*reportState{}, dirty: map[*reportState]struct{}{}, planChanged: make(chan struct{}),
 	}, nil
 }
 
@@ -117,14 +117,14 @@ func (w *Writer) Load(ctx context.Context) error {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.absorb()
-	for _, e := range w.entries {
+	w.drainChanges()
+	for _, rs := range w.reports {
 		// Reports of the right name, but without any result that can be read.
-		if e.exists && !e.unwanted && w.goes(e) {
-			e.unwanted, e.cause = true, notOurs
+		if rs.exists && !rs.unwanted && w.isObsolete(rs) {
+			rs.unwanted, rs.cause = true, notOurs
 		}
 	}
-	observeReports(len(w.entries))
+	observeReports(len(w.reports))
 	klog.FromContext(ctx).Info("Read the reports that exist", w.holdings()...)
 	return nil
 }
@@ -144,9 +144,9 @@ func (w *Writer) load(api API, k kind, object report.Accessor) error {
 	current := w.layout.load(object, api)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	e := w.entryFor(entryKey{api: api, reportKey: keyOf(object)})
-	e.unwanted, e.cause = !current, otherLayout
-	e.has(object, sum)
+	rs := w.stateOf(reportID{api: api, reportKey: keyOf(object)})
+	rs.unwanted, rs.cause = !current, otherLayout
+	rs.has(object, sum)
 	return nil
 }
 
@@ -155,9 +155,9 @@ func keyOf(object report.Accessor) reportKey {
 }
 
 // has notes what the server has.
-func (e *entry) has(object report.Accessor, sum hash) {
-	e.exists, e.hash = true, sum
-	e.identity = identityOf(object)
+func (rs *reportState) has(object report.Accessor, sum hash) {
+	rs.exists, rs.hash = true, sum
+	rs.identity = identityOf(object)
 }
 
 // Run writes changes of the layout until ctx ends, and repairs reports that somebody else
@@ -184,10 +184,10 @@ func (w *Writer) writeChanges(ctx context.Context) {
 	defer func() { _ = writes.Wait() }() // They return no error.
 	tick := w.clock.Now()
 	for ctx.Err() == nil {
-		e, generation, next, news := w.plan(ctx)
-		if e != nil {
+		rs, generation, next, news := w.plan(ctx)
+		if rs != nil {
 			writes.Go(func() error {
-				w.write(ctx, e, generation)
+				w.write(ctx, rs, generation)
 				return nil
 			})
 			continue
@@ -197,34 +197,34 @@ func (w *Writer) writeChanges(ctx context.Context) {
 }
 
 // plan returns what is to be written now, or when to look again.
-func (w *Writer) plan(ctx context.Context) (*entry, uint64, time.Time, <-chan struct{}) {
+func (w *Writer) plan(ctx context.Context) (*reportState, uint64, time.Time, <-chan struct{}) {
 	now := w.clock.Now()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.dissolve(now)
-	w.absorb()
-	w.foresee(ctx)
-	tell := w.tell(ctx, now)
+	w.compactChunk(now)
+	w.drainChanges()
+	w.warnBeforeDeletingAll(ctx)
+	tell := w.logWrites(ctx, now)
 	if w.busy >= parallel {
-		return nil, 0, tell, w.news
+		return nil, 0, tell, w.planChanged
 	}
-	e, next := w.pick(now)
-	if e == nil {
-		return nil, 0, earliest(earliest(next, w.dissolveAt), tell), w.news
+	rs, next := w.pick(now)
+	if rs == nil {
+		return nil, 0, earliest(earliest(next, w.compactAt), tell), w.planChanged
 	}
-	w.start(e)
-	return e, e.generation, next, w.news
+	w.start(rs)
+	return rs, rs.generation, next, w.planChanged
 }
 
-// dissolve takes one chunk that is not needed out of the layout, at most every gather time.
-func (w *Writer) dissolve(now time.Time) {
-	if now.Before(w.dissolveAt) {
+// compactChunk takes one chunk that is not needed out of the layout, at most every gather time.
+func (w *Writer) compactChunk(now time.Time) {
+	if now.Before(w.compactAt) {
 		return
 	}
-	w.layout.dissolve()
-	w.dissolveAt = time.Time{}
+	w.layout.compactChunk()
+	w.compactAt = time.Time{}
 	if w.layout.sparse() {
-		w.dissolveAt = now.Add(w.gather)
+		w.compactAt = now.Add(w.gather)
 	}
 }
 
@@ -263,8 +263,8 @@ func (w *Writer) wait(ctx context.Context, next, tick time.Time, news <-chan str
 // Flush writes all that is unwritten now, each report once, and returns when the server has
 // it. The error says what it does not have. It gives up early if the server does not answer.
 func (w *Writer) Flush(ctx context.Context) error {
-	tried := map[*entry]bool{}
-	w.layout.dissolve()
+	tried := map[*reportState]bool{}
+	w.layout.compactChunk()
 	for {
 		batch, news := w.nextBatch(ctx, tried)
 		if len(batch) == 0 {
@@ -279,15 +279,15 @@ func (w *Writer) Flush(ctx context.Context) error {
 			continue
 		}
 		var writes errgroup.Group
-		for e, generation := range batch {
-			tried[e] = true
+		for rs, generation := range batch {
+			tried[rs] = true
 			writes.Go(func() error {
-				w.write(ctx, e, generation)
+				w.write(ctx, rs, generation)
 				return nil
 			})
 		}
 		_ = writes.Wait() // They return no error.
-		if err := ctx.Err(); err != nil || w.isAway() {
+		if err := ctx.Err(); err != nil || w.isUnreachable() {
 			return errors.Join(err, w.failed(tried))
 		}
 	}
@@ -296,29 +296,29 @@ func (w *Writer) Flush(ctx context.Context) error {
 
 // nextBatch takes entries for writing. Without any, the channel tells when there may be some;
 // it is nil if nothing is left.
-func (w *Writer) nextBatch(ctx context.Context, tried map[*entry]bool) (map[*entry]uint64, <-chan struct{}) {
+func (w *Writer) nextBatch(ctx context.Context, tried map[*reportState]bool) (map[*reportState]uint64, <-chan struct{}) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.absorb()
-	w.foresee(ctx)
-	batch := map[*entry]uint64{}
+	w.drainChanges()
+	w.warnBeforeDeletingAll(ctx)
+	batch := map[*reportState]uint64{}
 	for len(batch) < parallel {
-		e := w.pickUntried(tried)
-		if e == nil {
+		rs := w.pickUntried(tried)
+		if rs == nil {
 			break
 		}
-		w.start(e)
-		batch[e] = e.generation
+		w.start(rs)
+		batch[rs] = rs.generation
 	}
 	if len(batch) == 0 && w.busy == 0 {
-		w.sayRest(ctx)
+		w.logRest(ctx)
 		return nil, nil
 	}
-	return batch, w.news
+	return batch, w.planChanged
 }
 
-// isAway reports whether the server has not answered for a whole batch.
-func (w *Writer) isAway() bool {
+// isUnreachable reports whether the server has not answered for a whole batch.
+func (w *Writer) isUnreachable() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.outages >= parallel
@@ -326,13 +326,13 @@ func (w *Writer) isAway() bool {
 
 // failed returns the errors of those entries that could not be written, and names those that
 // had to wait for them.
-func (w *Writer) failed(tried map[*entry]bool) error {
+func (w *Writer) failed(tried map[*reportState]bool) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	var failures []*entry
-	for e := range w.dirty {
-		if e.err != nil && tried[e] {
-			failures = append(failures, e)
+	var failures []*reportState
+	for rs := range w.dirty {
+		if rs.err != nil && tried[rs] {
+			failures = append(failures, rs)
 		}
 	}
 	return describe(failures)
@@ -343,25 +343,25 @@ func (w *Writer) failed(tried map[*entry]bool) error {
 func (w *Writer) Pending() (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.absorb()
-	var failures []*entry
-	for e := range w.dirty {
-		if e.err != nil {
-			failures = append(failures, e)
+	w.drainChanges()
+	var failures []*reportState
+	for rs := range w.dirty {
+		if rs.err != nil {
+			failures = append(failures, rs)
 		}
 	}
 	return len(w.dirty) + w.busy, describe(failures)
 }
 
-func describe(failures []*entry) error {
-	slices.SortFunc(failures, func(a, b *entry) int { return cmp.Compare(a.key.String(), b.key.String()) })
+func describe(failures []*reportState) error {
+	slices.SortFunc(failures, func(a, b *reportState) int { return cmp.Compare(a.key.String(), b.key.String()) })
 	var errs []error
-	for i, e := range failures {
+	for i, rs := range failures {
 		if i == shownErrors {
 			errs = append(errs, fmt.Errorf("and %d more reports", len(failures)-i))
 			break
 		}
-		errs = append(errs, fmt.Errorf("report %s: %w", e.key.reportKey, e.err))
+		errs = append(errs, fmt.Errorf("report %s: %w", rs.key.reportKey, rs.err))
 	}
 	return errors.Join(errs...)
 }

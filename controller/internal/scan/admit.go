@@ -144,12 +144,12 @@ func (s *Scanner) try(item *waiter, now time.Time) bool {
 // judge sets results if they are true. It returns what became of them, or else, for how long they
 // may wait.
 func (s *Scanner) judge(admitted *policy.Admitted) (outcome string, patience time.Duration) {
-	if !s.adopted.Load() {
+	if !s.policiesKnown.Load() {
 		return "", scanPatience
 	}
 	var c *compiled
-	if at := s.slot(admitted.Policy); at != nil {
-		c = at.version()
+	if state := s.policyState(admitted.Policy); state != nil {
+		c = state.currentVersion()
 	}
 	switch {
 	case c == nil || c.fingerprint != admitted.Fingerprint:
@@ -185,13 +185,13 @@ func (k *kind) admit(c *compiled, admitted *policy.Admitted) (outcome string, pa
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	switch {
-	case !k.current.has(c.revision):
+	case !k.revisions.has(c.revision):
 		return "", policyPatience
 	case !k.listed:
 		return "", scanPatience
 	}
-	e := k.objects[admitted.Subject.Namespace][admitted.Subject.Name]
-	exists := e != nil && !e.deleted && e.packed.uid == admitted.Subject.UID
+	rs := k.objects[admitted.Subject.Namespace][admitted.Subject.Name]
+	exists := rs != nil && !rs.deleted && rs.packed.uid == admitted.Subject.UID
 	switch {
 	case admitted.Deleted && !exists:
 		return admittedApplied, 0 // The results went with it.
@@ -201,46 +201,46 @@ func (k *kind) admit(c *compiled, admitted *policy.Admitted) (outcome string, pa
 		return admittedIgnored, 0
 	case !exists:
 		return "", subjectPatience
-	case k.resource.GroupVersionResource == admitted.Resource && !k.had(e, admitted.Content):
+	case k.resource.GroupVersionResource == admitted.Resource && !k.had(rs, admitted.Content):
 		return "", subjectPatience
 	}
-	if !e.done.has(c.revision) {
-		e.done = e.done.with(c.revision) // The end of the resource is to remove them, too.
+	if !rs.done.has(c.revision) {
+		rs.done = rs.done.with(c.revision) // The end of the resource is to remove them, too.
 	}
-	if !c.revision.slot.admit(c, k.reference(e.packed), admitted.Results, admitted.Time) {
+	if !c.revision.owner.admit(c, k.reference(rs.packed), admitted.Results, admitted.Time) {
 		return admittedIgnored, 0
 	}
 	return admittedApplied, 0
 }
 
 // remember is called with the mutex.
-func (k *kind) remember(e *entry, content policy.Content) {
+func (k *kind) remember(rs *resourceState, content policy.Content) {
 	if slices.ContainsFunc(k.policies, (*compiled).isAdmission) {
-		k.history.add(e.packed.uid, content, k.queue.clock.Now())
+		k.history.add(rs.packed.uid, content, k.queue.clock.Now())
 	}
 }
 
 // had is called with the mutex, and reports whether a resource has a content or had it lately.
-func (k *kind) had(e *entry, content policy.Content) bool {
-	return e.packed.content == content || k.history.has(e.packed.uid, content)
+func (k *kind) had(rs *resourceState, content policy.Content) bool {
+	return rs.packed.content == content || k.history.has(rs.packed.uid, content)
 }
 
 // admits reports whether results that an earlier process left may be those of an admission request:
 // they stay until the next one, as long as the policy and the subject exist.
 func (s *Scanner) admits(kinds map[schema.GroupVersionKind]*kind, id policy.Identity, subject policy.Reference) bool {
 	k := kinds[schema.FromAPIVersionAndKind(subject.APIVersion, subject.Kind)]
-	at := s.slot(id)
-	if k == nil || at == nil {
+	state := s.policyState(id)
+	if k == nil || state == nil {
 		return false
 	}
-	c := at.version()
+	c := state.currentVersion()
 	if c == nil || !c.admission {
 		return false
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	e := k.objects[subject.Namespace][subject.Name]
-	return k.current.has(c.revision) && e != nil && !e.deleted && k.reference(e.packed) == subject
+	rs := k.objects[subject.Namespace][subject.Name]
+	return k.revisions.has(c.revision) && rs != nil && !rs.deleted && k.reference(rs.packed) == subject
 }
 
 // ofSubjects returns targets of objects for the subresources of theirs that are the object itself.

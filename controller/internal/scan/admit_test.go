@@ -167,15 +167,15 @@ func TestAdmittedWhileEvaluated(t *testing.T) {
 	pod := unitPod("a", "1", "x")
 	u.are(unitNamed("b", false))
 	u.list(t, pod)
-	e, _ := u.queue.get()
-	todo := u.pods.begin(e)
+	rs, _ := u.queue.get()
+	todo := u.pods.begin(rs)
 	u.are(unitNamed("b", false), p)
 	u.admit(admitted(t, p, pod, 0, report.OutcomeFail))
-	u.pods.finish(e, todo)
+	u.pods.finish(rs, todo)
 	if err := u.pods.Delete(pod); err != nil {
 		t.Fatal(err)
 	}
-	u.queue.done(e)
+	u.queue.done(rs)
 	u.drain(t)
 	u.want(t, "after the end of the pod")
 }
@@ -353,24 +353,24 @@ func TestLeanKind(t *testing.T) {
 	u, p, scanned := newUnit(t), unitNamed("p", true), unitNamed("scanned", false)
 	pod := unitPod("a", "1", "x")
 	u.are(p)
-	u.pods.setLean(true)
+	u.pods.setWithoutData(true)
 	u.list(t, pod)
 	u.drain(t)
-	if e := u.pods.objects["n"]["a"]; e.packed.data != nil {
+	if rs := u.pods.objects["n"]["a"]; rs.packed.data != nil {
 		t.Error("data of a lean kind")
 	}
 	u.admit(admitted(t, p, pod, 0, report.OutcomeFail))
 	u.are(p, scanned)
 	both := u.pods.policies
-	if !u.pods.fatten(&wish{policies: both}) {
+	if !u.pods.needsData(&wantedKind{policies: both}) {
 		t.Error("the data are not asked for")
 	}
 	if got := u.pods.possible(both); len(got) != 1 || !got[0].admission {
 		t.Errorf("%d policies are possible", len(got))
 	}
-	u.pods.setLean(false)
+	u.pods.setWithoutData(false)
 	u.list(t, pod)
-	if got := u.pods.possible(both); len(got) != 2 || u.pods.fatten(&wish{policies: both}) {
+	if got := u.pods.possible(both); len(got) != 2 || u.pods.needsData(&wantedKind{policies: both}) {
 		t.Errorf("%d policies are possible with data", len(got))
 	}
 	u.drain(t)

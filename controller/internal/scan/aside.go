@@ -24,19 +24,19 @@ func (s *Scanner) evaluateNow(ctx context.Context, c *compiled, subject policy.S
 
 // evaluate has a policy evaluated for an entry that a worker has. It does not wait for one that is slow.
 // It fails only if ctx is done.
-func (s *Scanner) evaluate(ctx context.Context, by *asker, e *entry, c *compiled, subject policy.Subject, reference policy.Reference) error {
+func (s *Scanner) evaluate(ctx context.Context, evaluator *evaluator, rs *resourceState, c *compiled, subject policy.Subject, reference policy.Reference) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	owner := c.revision.slot
+	owner := c.revision.owner
 	if owner.pace.isSlow() {
-		s.putAside(ctx, owner, e, e.place.urgent)
+		s.putAside(ctx, owner, rs, rs.queued.urgent)
 		return nil
 	}
-	a, later := by.ask(question{ctx: ctx, policy: c, subject: subject})
+	a, later := evaluator.evaluate(evaluationRequest{ctx: ctx, policy: c, subject: subject})
 	switch {
 	case later != nil:
-		twin := owner.pace.leave(e)
+		twin := owner.pace.leave(rs)
 		s.aside.Go(func() {
 			s.takeAside(twin, c, reference, <-later)
 			s.finishAside(ctx, owner, twin)
@@ -51,24 +51,24 @@ func (s *Scanner) evaluate(ctx context.Context, by *asker, e *entry, c *compiled
 }
 
 // putAside has an entry evaluated by a slow policy when its turn comes.
-func (s *Scanner) putAside(ctx context.Context, owner *slot, e *entry, urgent bool) {
-	if owner.pace.put(e, urgent) {
+func (s *Scanner) putAside(ctx context.Context, owner *policyState, rs *resourceState, urgent bool) {
+	if owner.pace.put(rs, urgent) {
 		s.aside.Go(func() { s.runAside(ctx, owner) })
 	}
 }
 
 // runAside serves the queue of a slow policy until that is empty, one place at a time: slow policies
 // that wait for one have their turns.
-func (s *Scanner) runAside(ctx context.Context, owner *slot) {
+func (s *Scanner) runAside(ctx context.Context, owner *policyState) {
 	for s.stepAside(ctx, owner) {
 	}
 }
 
 // stepAside evaluates a slow policy for the next resource; false if there is none, or the scanner ends.
-func (s *Scanner) stepAside(ctx context.Context, owner *slot) bool {
+func (s *Scanner) stepAside(ctx context.Context, owner *policyState) bool {
 	select {
-	case s.places <- struct{}{}:
-		defer func() { <-s.places }()
+	case s.asideSlots <- struct{}{}:
+		defer func() { <-s.asideSlots }()
 	case <-ctx.Done():
 		return false
 	}
@@ -84,7 +84,7 @@ func (s *Scanner) stepAside(ctx context.Context, owner *slot) bool {
 	return true
 }
 
-func (s *Scanner) finishAside(ctx context.Context, owner *slot, twin *entry) {
+func (s *Scanner) finishAside(ctx context.Context, owner *policyState, twin *resourceState) {
 	start, idle := owner.pace.done(twin)
 	if start {
 		s.aside.Go(func() { s.runAside(ctx, owner) })
@@ -95,7 +95,7 @@ func (s *Scanner) finishAside(ctx context.Context, owner *slot, twin *entry) {
 }
 
 // evaluateAside evaluates a slow policy for a resource as both are now.
-func (s *Scanner) evaluateAside(ctx context.Context, owner *slot, twin *entry) error {
+func (s *Scanner) evaluateAside(ctx context.Context, owner *policyState, twin *resourceState) error {
 	k := twin.kind
 	c, packed := k.now(twin.twinOf, owner)
 	if c == nil || ctx.Err() != nil {
@@ -119,11 +119,11 @@ func (s *Scanner) evaluateAside(ctx context.Context, owner *slot, twin *entry) e
 }
 
 // takeAside takes what an evaluation aside has given.
-func (s *Scanner) takeAside(twin *entry, c *compiled, reference policy.Reference, a policy.Evaluation) {
+func (s *Scanner) takeAside(twin *resourceState, c *compiled, reference policy.Reference, a policy.Evaluation) {
 	if a.Canceled {
 		return
 	}
-	c.revision.slot.pace.took(twin.twinOf, a.Duration, s.config.Patience, a.TimedOut)
+	c.revision.owner.pace.took(twin.twinOf, a.Duration, s.config.Patience, a.TimedOut)
 	s.found(c, reference, a)
 	twin.kind.setAside(twin.twinOf, c, reference, a.Results)
 }
@@ -132,8 +132,8 @@ func (s *Scanner) takeAside(twin *entry, c *compiled, reference policy.Reference
 func (s *Scanner) asideIdle() bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	for _, at := range s.slots {
-		if !at.pace.idle() {
+	for _, state := range s.policies {
+		if !state.pace.idle() {
 			return false
 		}
 	}
@@ -142,36 +142,36 @@ func (s *Scanner) asideIdle() bool {
 
 // tendSlow tells of policies that are left alone, and has them retried after their rest.
 func (s *Scanner) tendSlow(ctx context.Context) {
-	for _, at := range s.slots {
-		text, again := at.pace.news(s.config.EvaluationLimit)
+	for _, state := range s.policies {
+		text, again := state.pace.afterRest(s.config.EvaluationLimit)
 		if text != "" {
-			klog.FromContext(ctx).Info("A policy takes too long", "policy", at.id, "cause", text)
-			s.event(at, reasonTooSlow, "%s", text)
+			klog.FromContext(ctx).Info("A policy takes too long", "policy", state.id, "cause", text)
+			s.event(state, reasonTooSlow, "%s", text)
 		}
-		for _, e := range again {
-			s.putAside(ctx, at, e, false)
+		for _, rs := range again {
+			s.putAside(ctx, state, rs, false)
 		}
 	}
 }
 
 // now returns a policy as it is to evaluate the kind, nil if it is not or the entry is gone, and what
 // the entry is.
-func (k *kind) now(e *entry, owner *slot) (*compiled, *packed) {
+func (k *kind) now(rs *resourceState, owner *policyState) (*compiled, *packed) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	i := slices.IndexFunc(k.policies, func(c *compiled) bool { return c.revision.slot == owner && !c.admission })
-	if e.deleted || i < 0 {
+	i := slices.IndexFunc(k.policies, func(c *compiled) bool { return c.revision.owner == owner && !c.admission })
+	if rs.deleted || i < 0 {
 		return nil, nil
 	}
-	return k.policies[i], e.packed
+	return k.policies[i], rs.packed
 }
 
 // setAside sets results that no worker waits for, unless they are to go by now: who clears them does so
 // after the mutex was held.
-func (k *kind) setAside(e *entry, c *compiled, reference policy.Reference, results []policy.Result) {
+func (k *kind) setAside(rs *resourceState, c *compiled, reference policy.Reference, results []policy.Result) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if !e.deleted && slices.ContainsFunc(k.policies, func(other *compiled) bool { return other.revision == c.revision }) {
-		c.revision.slot.set(c, reference, results)
+	if !rs.deleted && slices.ContainsFunc(k.policies, func(other *compiled) bool { return other.revision == c.revision }) {
+		c.revision.owner.set(c, reference, results)
 	}
 }

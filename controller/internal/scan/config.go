@@ -37,9 +37,9 @@ type Results interface {
 	Set(id policy.Identity, subject policy.Reference, results []policy.Result)
 	// RemovePolicy removes all results of a policy.
 	RemovePolicy(id policy.Identity)
-	// Settle removes the results that an earlier process left, that were not Set since, and
+	// PruneUnseen removes the results that an earlier process left, that were not Set since, and
 	// that keep doesn't want.
-	Settle(keep func(policy.Identity, policy.Reference) bool)
+	PruneUnseen(keep func(policy.Identity, policy.Reference) bool)
 }
 
 // Config is what a [Scanner] needs. Client, Served, Policies and Results are required.

@@ -75,22 +75,22 @@ func (w *wanted) due(now time.Time) bool { return !w.at.IsZero() && !now.Before(
 // renew has policies evaluated again that read what has changed, and returns whether there are
 // any. The planner calls it.
 func (s *Scanner) renew() (changed bool) {
-	if !s.settled {
+	if !s.firstScanDone {
 		return false // A stream of changes must not keep the first scan from its end.
 	}
 	now := s.config.Clock.Now()
 	entries := s.changes.take()
-	for _, at := range s.slots {
-		if at.current == nil || at.current.admission {
-			at.wanted.at = time.Time{}
+	for _, state := range s.policies {
+		if state.current == nil || state.current.admission {
+			state.wanted.at = time.Time{}
 			continue
 		}
-		s.want(at, entries, now)
-		if !at.wanted.due(now) || s.evaluating(at.current.revision) {
+		s.want(state, entries, now)
+		if !state.wanted.due(now) || s.evaluating(state.current.revision) {
 			continue
 		}
-		at.wanted = wanted{last: now}
-		at.renew()
+		state.wanted = wanted{last: now}
+		state.invalidate()
 		entryRescans.Inc()
 		changed = true
 	}
@@ -98,11 +98,11 @@ func (s *Scanner) renew() (changed bool) {
 }
 
 // want notes when a policy is to be evaluated again if it reads any of the entries.
-func (s *Scanner) want(at *slot, entries map[policy.Entry]bool, now time.Time) {
+func (s *Scanner) want(state *policyState, entries map[policy.Entry]bool, now time.Time) {
 	if len(entries) == 0 {
 		return
 	}
-	reads := at.item.Policy.Entries()
+	reads := state.item.Policy.Entries()
 	for entry, urgent := range entries {
 		if !slices.ContainsFunc(reads, func(read policy.Entry) bool { return readsEntry(read, entry) }) {
 			continue
@@ -111,15 +111,15 @@ func (s *Scanner) want(at *slot, entries map[policy.Entry]bool, now time.Time) {
 		if !urgent {
 			interval = max(interval, lazyEntryInterval)
 		}
-		at.wanted.within(interval, now)
+		state.wanted.within(interval, now)
 	}
 }
 
 // wantsRenewal reports whether it is time to look at policies that read what has changed.
 func (s *Scanner) wantsRenewal() bool {
 	now := s.config.Clock.Now()
-	for _, at := range s.slots {
-		if at.wanted.due(now) {
+	for _, state := range s.policies {
+		if state.wanted.due(now) {
 			return true
 		}
 	}
@@ -136,7 +136,7 @@ func readsEntry(read, changed policy.Entry) bool {
 }
 
 // evaluating reports whether a revision has still to be evaluated for any resource.
-func (s *Scanner) evaluating(r *revision) bool {
+func (s *Scanner) evaluating(r *policyRevision) bool {
 	if s.queue.idle() {
 		return false
 	}
@@ -149,23 +149,23 @@ func (s *Scanner) evaluating(r *revision) bool {
 }
 
 // behind reports whether there is a resource that a revision has still to be evaluated for.
-func (k *kind) behind(r *revision) bool {
+func (k *kind) behind(r *policyRevision) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if !k.current.has(r) {
+	if !k.revisions.has(r) {
 		return false
 	}
 	// Most entries share one of few.
-	has := map[*generation]bool{nil: false}
+	has := map[*revisionSet]bool{nil: false}
 	for _, names := range k.objects {
-		for _, e := range names {
-			if e.deleted {
+		for _, rs := range names {
+			if rs.deleted {
 				continue
 			}
-			known, ok := has[e.done]
+			known, ok := has[rs.done]
 			if !ok {
-				known = e.done.has(r)
-				has[e.done] = known
+				known = rs.done.has(r)
+				has[rs.done] = known
 			}
 			if !known {
 				return true

@@ -55,19 +55,19 @@ func TestEntryRescansDoNotPileUp(t *testing.T) {
 		u.assignPods()
 	}
 	renews("at the start", false)
-	u.settled = false
+	u.firstScanDone = false
 	u.EntriesChanged([]policy.Entry{entry}, true)
 	renews("during the first scan", false)
-	u.settled = true
+	u.firstScanDone = true
 	renews("after it", true)
 	u.drain(t)
 	u.clock.Step(defaultEntryInterval)
 	u.EntriesChanged([]policy.Entry{{Kind: policy.CachedContextEntry, Name: "b"}}, true)
 	renews("another entry", false)
-	revision := u.slots[other.Identity()].current.revision
+	revision := u.policies[other.Identity()].current.revision
 	u.EntriesChanged([]policy.Entry{entry}, true)
 	renews("a change", true)
-	if u.slots[other.Identity()].current.revision != revision {
+	if u.policies[other.Identity()].current.revision != revision {
 		t.Error("another policy is evaluated again")
 	}
 	u.EntriesChanged([]policy.Entry{entry}, true)

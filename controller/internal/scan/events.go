@@ -37,7 +37,7 @@ const (
 )
 
 // event sends a warning about a policy.
-func (s *Scanner) event(about *slot, reason, format string, args ...any) {
+func (s *Scanner) event(about *policyState, reason, format string, args ...any) {
 	if s.config.Recorder == nil {
 		return
 	}
@@ -52,13 +52,13 @@ func (s *Scanner) event(about *slot, reason, format string, args ...any) {
 // eventToPoliciesOf tells some of the policies that match a kind.
 func (s *Scanner) eventToPoliciesOf(gvr schema.GroupVersionResource, message string) {
 	told := 0
-	for _, id := range slices.SortedFunc(maps.Keys(s.slots), compareIdentities) {
-		at := s.slots[id]
-		if at.current == nil || told >= maxEventPolicies {
+	for _, id := range slices.SortedFunc(maps.Keys(s.policies), compareIdentities) {
+		state := s.policies[id]
+		if state.current == nil || told >= maxEventPolicies {
 			continue
 		}
-		if slices.ContainsFunc(at.current.kinds, func(r served.Resource) bool { return r.GroupVersionResource == gvr }) {
-			s.event(at, reasonNotListed, "%s", message)
+		if slices.ContainsFunc(state.current.kinds, func(r served.Resource) bool { return r.GroupVersionResource == gvr }) {
+			s.event(state, reasonNotListed, "%s", message)
 			told++
 		}
 	}
@@ -72,9 +72,9 @@ func (s *Scanner) sendViolations() {
 	}
 	pause := s.config.eventInterval() / time.Duration(s.config.EventsPerPolicy)
 	now := s.config.Clock.Now()
-	for _, at := range s.slots {
-		if count, example, ok := at.failures.take(now, pause); ok {
-			s.event(at, reasonViolation, "%d evaluations found resources that break the policy or can't be checked, such as %s %s; the policy reports have all",
+	for _, state := range s.policies {
+		if count, example, ok := state.failures.take(now, pause); ok {
+			s.event(state, reasonViolation, "%d evaluations found resources that break the policy or can't be checked, such as %s %s; the policy reports have all",
 				count, example.Kind, subjectName(example))
 		}
 	}

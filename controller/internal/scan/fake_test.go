@@ -274,7 +274,7 @@ func (r *results) RemovePolicy(id policy.Identity) {
 	delete(r.present, id)
 }
 
-func (r *results) Settle(keep func(policy.Identity, policy.Reference) bool) {
+func (r *results) PruneUnseen(keep func(policy.Identity, policy.Reference) bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.settled++

@@ -28,55 +28,55 @@ type kind struct {
 	queue    *queue
 	// seen, if not nil, is told of each object that came or changed, or is gone. It is called
 	// without a lock.
-	seen func(p *packed, gone bool)
+	onChange func(p *packed, gone bool)
 	// source is nil while the kind is not watched. Only the planner uses it.
 	source *source.Source
-	// lean kinds keep no data: nothing is evaluated. It is changed only while there is no source.
-	lean bool
+	// withoutData kinds keep no data: nothing is evaluated. It is changed only while there is no source.
+	withoutData bool
 
 	mu sync.Mutex
 	// objects are the entries by namespace and name, those that are to be cleared included.
-	objects map[string]map[string]*entry
+	objects map[string]map[string]*resourceState
 	// live is how many of them exist.
 	live int
 	// listed reports whether the entries have been complete since the start of the source.
 	listed bool
 	// policies are to evaluate the kind; current has their revisions.
-	policies []*compiled
-	current  *generation
+	policies  []*compiled
+	revisions *revisionSet
 	// withStatus reports whether a change of status alone is one.
 	withStatus bool
-	// partial tells that the kind was lean, and its data are still missing.
-	partial bool
+	// dataMissing tells that the kind was lean, and its data are still missing.
+	dataMissing bool
 	// history has what resources were until lately, if policies give results at admission.
 	history history
 	// step is the last answer of the function due: at a change of policies most entries ask the
 	// same.
 	step struct {
-		from *generation
+		from *revisionSet
 		task task
 	}
 	// next is the bucket of the next entry.
 	next uint8
 }
 
-// entry is a resource, by its UID: one that was deleted and created again has two. What is in
+// resourceState is a resource, by its UID: one that was deleted and created again has two. What is in
 // place belongs to the queue, all else is guarded by the mutex of the kind.
-type entry struct {
+type resourceState struct {
 	kind   *kind
 	packed *packed
 	// done are the revisions whose results were set, whether the resource changed since or not.
-	done *generation
+	done *revisionSet
 	// stale tells which results of done are no longer those of the resource.
 	stale staleness
 	// deleted tells that the results of done are to go.
 	deleted bool
 	// bucket spreads periodic scans.
 	bucket uint8
-	place  place
+	queued queueState
 	// twinOf is set in what stands for an entry in the queue of a slow policy. Such a twin has a kind and a
 	// place alone.
-	twinOf *entry
+	twinOf *resourceState
 }
 
 // staleness says which policies have to be evaluated again.
@@ -90,7 +90,7 @@ const (
 )
 
 func newKind(r served.Resource, q *queue) *kind {
-	return &kind{resource: r, queue: q, objects: map[string]map[string]*entry{}, current: &generation{}}
+	return &kind{resource: r, queue: q, objects: map[string]map[string]*resourceState{}, revisions: &revisionSet{}}
 }
 
 // Transformer has the reflector keep what it collects as small as this store does.
@@ -103,7 +103,7 @@ func (k *kind) pack(object any) (*packed, error) {
 	case *packed:
 		return object, nil
 	case *unstructured.Unstructured:
-		p, err := pack(object, !k.lean)
+		p, err := pack(object, !k.withoutData)
 		if err == nil && k.resource.GroupResource() == namespacesResource {
 			p.space = &space{labels: object.GetLabels()}
 			p.space.visible, err = policy.HashOfNamespace(object)
@@ -123,7 +123,7 @@ func (k *kind) Update(object any) error {
 	k.mu.Lock()
 	k.put(p, true)
 	k.mu.Unlock()
-	k.tell(p, false)
+	k.notify(p, false)
 	return nil
 }
 
@@ -134,11 +134,11 @@ func (k *kind) Delete(object any) error {
 		return err
 	}
 	k.mu.Lock()
-	if e := k.objects[p.namespace][p.name]; e != nil {
-		k.remove(e, true)
+	if rs := k.objects[p.namespace][p.name]; rs != nil {
+		k.remove(rs, true)
 	}
 	k.mu.Unlock()
-	k.tell(p, true)
+	k.notify(p, true)
 	return nil
 }
 
@@ -154,17 +154,17 @@ func (k *kind) Replace(objects []any, _ string) error {
 	}
 	gone := k.replace(list)
 	for _, p := range list {
-		k.tell(p, false)
+		k.notify(p, false)
 	}
 	for _, p := range gone {
-		k.tell(p, true)
+		k.notify(p, true)
 	}
 	return nil
 }
 
-func (k *kind) tell(p *packed, gone bool) {
-	if k.seen != nil {
-		k.seen(p, gone)
+func (k *kind) notify(p *packed, gone bool) {
+	if k.onChange != nil {
+		k.onChange(p, gone)
 	}
 }
 
@@ -172,119 +172,119 @@ func (k *kind) tell(p *packed, gone bool) {
 func (k *kind) replace(list []*packed) (gone []*packed) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	exist := make(map[*entry]bool, len(list))
+	exist := make(map[*resourceState]bool, len(list))
 	for _, p := range list {
 		exist[k.put(p, k.listed)] = true
 	}
 	for _, names := range k.objects {
-		for _, e := range names {
-			if !exist[e] && !e.deleted {
-				k.remove(e, true)
-				gone = append(gone, e.packed)
+		for _, rs := range names {
+			if !exist[rs] && !rs.deleted {
+				k.remove(rs, true)
+				gone = append(gone, rs.packed)
 			}
 		}
 	}
-	k.listed, k.partial = true, false
+	k.listed, k.dataMissing = true, false
 	return gone
 }
 
 // put is called with the mutex.
-func (k *kind) put(p *packed, urgent bool) *entry {
+func (k *kind) put(p *packed, urgent bool) *resourceState {
 	names := k.objects[p.namespace]
 	if names == nil {
-		names = map[string]*entry{}
+		names = map[string]*resourceState{}
 		k.objects[p.namespace] = names
 	}
-	e := names[p.name]
-	if e != nil && e.packed.uid != p.uid {
-		k.remove(e, urgent)
-		e = nil
+	rs := names[p.name]
+	if rs != nil && rs.packed.uid != p.uid {
+		k.remove(rs, urgent)
+		rs = nil
 	}
-	if e == nil {
-		e = &entry{kind: k, packed: p, bucket: k.next}
+	if rs == nil {
+		rs = &resourceState{kind: k, packed: p, bucket: k.next}
 		k.next = (k.next + 1) % buckets
 		k.live++
-		names[p.name] = e
-		k.enqueue(e, urgent)
-		return e
+		names[p.name] = rs
+		k.enqueue(rs, urgent)
+		return rs
 	}
-	changed := e.deleted || e.packed.content != p.content || (k.withStatus && e.packed.status != p.status)
-	if e.deleted {
+	changed := rs.deleted || rs.packed.content != p.content || (k.withStatus && rs.packed.status != p.status)
+	if rs.deleted {
 		// It was to be cleared because nobody watched its kind.
-		e.deleted = false
+		rs.deleted = false
 		k.live++
-		k.history.forget(e.packed.uid)
+		k.history.forget(rs.packed.uid)
 	}
-	if e.packed.content != p.content {
-		k.remember(e, e.packed.content)
+	if rs.packed.content != p.content {
+		k.remember(rs, rs.packed.content)
 	}
-	e.packed = p
+	rs.packed = p
 	if changed {
-		e.stale = stale
-		k.enqueue(e, urgent)
+		rs.stale = stale
+		k.enqueue(rs, urgent)
 	}
-	return e
+	return rs
 }
 
 // remove is called with the mutex.
-func (k *kind) remove(e *entry, urgent bool) {
-	if !e.deleted {
-		e.deleted = true
+func (k *kind) remove(rs *resourceState, urgent bool) {
+	if !rs.deleted {
+		rs.deleted = true
 		k.live--
-		k.remember(e, noContent)
+		k.remember(rs, noContent)
 	}
-	k.queue.add(e, urgent)
+	k.queue.add(rs, urgent)
 }
 
 // enqueue is called with the mutex. An entry of a kind without policies waits until there are
 // some; what their predecessors left is cleared as soon as they go.
-func (k *kind) enqueue(e *entry, urgent bool) {
+func (k *kind) enqueue(rs *resourceState, urgent bool) {
 	if len(k.policies) > 0 {
-		k.queue.add(e, urgent)
+		k.queue.add(rs, urgent)
 	}
 }
 
 // setPolicies has the kind evaluated by policies from now on.
 func (k *kind) setPolicies(policies []*compiled, withStatus bool) {
-	next := &generation{revisions: make([]*revision, 0, len(policies))}
+	next := &revisionSet{revisions: make([]*policyRevision, 0, len(policies))}
 	for _, c := range policies {
 		next.revisions = append(next.revisions, c.revision)
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.withStatus = withStatus
-	if slices.Equal(next.revisions, k.current.revisions) {
+	if slices.Equal(next.revisions, k.revisions.revisions) {
 		k.policies = policies // One for admission may be another one with the same revision.
 		return
 	}
-	work := due(k.current, next, policies)
-	k.policies, k.current = policies, next
+	work := due(k.revisions, next, policies)
+	k.policies, k.revisions = policies, next
 	if len(work.due) == 0 && len(work.dropped) == 0 {
 		return // Only policies that don't exist any more have gone, and their results with them.
 	}
-	k.each(func(e *entry) { k.queue.add(e, false) })
+	k.each(func(rs *resourceState) { k.queue.add(rs, false) })
 }
 
 // clear has the results of all resources go. The source is stopped.
 func (k *kind) clear() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.listed, k.partial, k.policies, k.current = false, false, nil, &generation{}
-	k.each(func(e *entry) { k.remove(e, false) })
+	k.listed, k.dataMissing, k.policies, k.revisions = false, false, nil, &revisionSet{}
+	k.each(func(rs *resourceState) { k.remove(rs, false) })
 }
 
-// touch has a part of the resources evaluated again: those of a namespace, by all policies or by
+// markStale has a part of the resources evaluated again: those of a namespace, by all policies or by
 // those that look at it.
-func (k *kind) touch(namespace string, how staleness) {
+func (k *kind) markStale(namespace string, how staleness) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if how == staleNamespace && !slices.ContainsFunc(k.policies, (*compiled).readsNamespace) {
 		return
 	}
-	for _, e := range k.objects[namespace] {
-		if !e.deleted {
-			e.stale = max(e.stale, how)
-			k.enqueue(e, false)
+	for _, rs := range k.objects[namespace] {
+		if !rs.deleted {
+			rs.stale = max(rs.stale, how)
+			k.enqueue(rs, false)
 		}
 	}
 }
@@ -293,20 +293,20 @@ func (k *kind) touch(namespace string, how staleness) {
 func (k *kind) rescan(bucket uint8) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.each(func(e *entry) {
-		if e.bucket == bucket {
-			e.stale = stale
-			k.enqueue(e, false)
+	k.each(func(rs *resourceState) {
+		if rs.bucket == bucket {
+			rs.stale = stale
+			k.enqueue(rs, false)
 		}
 	})
 }
 
 // each is called with the mutex, and calls do for the entries that exist.
-func (k *kind) each(do func(*entry)) {
+func (k *kind) each(do func(*resourceState)) {
 	for _, names := range k.objects {
-		for _, e := range names {
-			if !e.deleted {
-				do(e)
+		for _, rs := range names {
+			if !rs.deleted {
+				do(rs)
 			}
 		}
 	}
@@ -334,52 +334,52 @@ func (k *kind) unused() bool {
 }
 
 // begin returns what is to be done for an entry. finish follows unless the scanner ends.
-func (k *kind) begin(e *entry) task {
+func (k *kind) begin(rs *resourceState) task {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if e.deleted {
-		return task{packed: e.packed, before: e.done, dropped: slotsOf(e.done)}
+	if rs.deleted {
+		return task{packed: rs.packed, before: rs.done, dropped: ownersOf(rs.done)}
 	}
-	if k.step.task.after != k.current || k.step.from != e.done {
-		k.step.from, k.step.task = e.done, due(e.done, k.current, k.policies)
+	if k.step.task.after != k.revisions || k.step.from != rs.done {
+		k.step.from, k.step.task = rs.done, due(rs.done, k.revisions, k.policies)
 	}
 	result := k.step.task
-	switch e.stale {
+	switch rs.stale {
 	case stale:
 		result.due = k.policies
 	case staleNamespace:
 		result.due = withReaders(result.due, k.policies)
 	case fresh:
 	}
-	result.packed = e.packed
-	e.stale = fresh
+	result.packed = rs.packed
+	rs.stale = fresh
 	return result
 }
 
 // finish notes that a task is done.
-func (k *kind) finish(e *entry, done task) {
+func (k *kind) finish(rs *resourceState, done task) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	before := e.done
-	e.done = done.after
+	before := rs.done
+	rs.done = done.after
 	if done.after != nil && before != done.before {
 		// Results of requests were set meanwhile.
 		for _, r := range before.revisions {
 			if !done.before.has(r) && !done.after.has(r) {
-				e.done = e.done.with(r)
+				rs.done = rs.done.with(r)
 			}
 		}
 	}
-	if done.after != nil || !e.deleted {
+	if done.after != nil || !rs.deleted {
 		return // If it was revived meanwhile it is in the queue, and has no results now.
 	}
-	names := k.objects[e.packed.namespace]
-	if names[e.packed.name] != e {
+	names := k.objects[rs.packed.namespace]
+	if names[rs.packed.name] != rs {
 		return // Another one has its name now.
 	}
-	delete(names, e.packed.name)
+	delete(names, rs.packed.name)
 	if len(names) == 0 {
-		delete(k.objects, e.packed.namespace)
+		delete(k.objects, rs.packed.namespace)
 	}
 }
 

@@ -147,8 +147,8 @@ func (s *Scanner) observe() {
 
 func (s *Scanner) observeSlow() {
 	waiting, counts := 0, map[string]int{slowAside: 0, slowLeftAlone: 0}
-	for _, at := range s.slots {
-		state, resources := at.pace.load()
+	for _, state := range s.policies {
+		state, resources := state.pace.load()
 		waiting += resources
 		if state != "" {
 			counts[state]++
@@ -168,18 +168,18 @@ func (s *Scanner) observePolicies() {
 		}
 		doubts[group.Kind] = 0
 	}
-	for id, at := range s.slots {
+	for id, p := range s.policies {
 		state := stateEvaluated
 		switch {
-		case !at.item.Policy.Reported():
+		case !p.item.Policy.Reported():
 			state = stateUnreported
-		case !at.item.Policy.Background():
+		case !p.item.Policy.Background():
 			state = stateAdmission
-		case at.item.Policy.Problem() != nil:
+		case p.item.Policy.Problem() != nil:
 			state = stateProblem
 		}
 		counts[[2]string{id.Kind, state}]++
-		if at.item.Policy.Doubt() != nil {
+		if p.item.Policy.Doubt() != nil {
 			doubts[id.Kind]++
 		}
 	}

@@ -42,23 +42,23 @@ type pace struct {
 	// runners are the goroutines that serve the queue.
 	runners int
 	// twins are what is in the queue, or evaluated aside, by the entry that they stand for.
-	twins map[*entry]*entry
+	twins map[*resourceState]*resourceState
 	// quick and strikes count evaluations in a row: quick ones, and those that reached the limit.
 	quick, strikes int
 	// struck are the entries of those that reached the limit.
-	struck []*entry
+	struck []*resourceState
 	// until is the end of the rest of a policy that is left alone, which takes as long as rest. The
 	// zero time stands for none.
 	until time.Time
 	rest  time.Duration
 	// skipped are the entries that have to be evaluated once it is well.
-	skipped map[*entry]bool
+	skipped map[*resourceState]bool
 	// told reports whether users know of the rest.
 	told bool
 }
 
 func newPace(c clock.PassiveClock) *pace {
-	return &pace{clock: c, queue: newQueue(c, func() {}), twins: map[*entry]*entry{}, skipped: map[*entry]bool{}}
+	return &pace{clock: c, queue: newQueue(c, func() {}), twins: map[*resourceState]*resourceState{}, skipped: map[*resourceState]bool{}}
 }
 
 // isSlow reports whether evaluations go aside.
@@ -70,13 +70,13 @@ func (p *pace) isSlow() bool {
 
 // put has an entry evaluated aside, and reports whether another runner is to serve the queue. The
 // caller starts it.
-func (p *pace) put(e *entry, urgent bool) (start bool) {
+func (p *pace) put(rs *resourceState, urgent bool) (start bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	twin := p.twins[e]
+	twin := p.twins[rs]
 	if twin == nil {
-		twin = &entry{kind: e.kind, twinOf: e}
-		p.twins[e] = twin
+		twin = &resourceState{kind: rs.kind, twinOf: rs}
+		p.twins[rs] = twin
 	}
 	p.queue.add(twin, urgent)
 	if p.runners < aside {
@@ -87,18 +87,18 @@ func (p *pace) put(e *entry, urgent bool) (start bool) {
 }
 
 // leave notes that an evaluation for an entry, which has begun, goes on aside: the policy is slow.
-func (p *pace) leave(e *entry) (twin *entry) {
+func (p *pace) leave(rs *resourceState) (twin *resourceState) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.slow, p.quick = true, 0
-	twin = &entry{kind: e.kind, twinOf: e}
-	p.twins[e] = twin
+	twin = &resourceState{kind: rs.kind, twinOf: rs}
+	p.twins[rs] = twin
 	p.queue.adopt(twin)
 	return twin
 }
 
 // next returns an entry for a runner, which ends if there is none.
-func (p *pace) next() (twin *entry, ok bool) {
+func (p *pace) next() (twin *resourceState, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if twin, ok = p.queue.poll(); !ok {
@@ -109,11 +109,11 @@ func (p *pace) next() (twin *entry, ok bool) {
 
 // done gives back what next or leave returned. It reports whether the queue is to be served by another
 // runner, and whether nothing is left to do.
-func (p *pace) done(twin *entry) (start, idle bool) {
+func (p *pace) done(twin *resourceState) (start, idle bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.queue.done(twin)
-	if twin.place.lane == laneNone {
+	if twin.queued.lane == laneNone {
 		delete(p.twins, twin.twinOf)
 	} else if p.runners < aside {
 		p.runners++
@@ -148,7 +148,7 @@ func (p *pace) idle() bool {
 }
 
 // took notes how long an evaluation for an entry took, and whether it reached the limit.
-func (p *pace) took(e *entry, length, patience time.Duration, limit bool) {
+func (p *pace) took(rs *resourceState, length, patience time.Duration, limit bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if length > patience {
@@ -157,10 +157,10 @@ func (p *pace) took(e *entry, length, patience time.Duration, limit bool) {
 		p.quick++
 	}
 	if !limit {
-		p.settle()
+		p.reset()
 		return
 	}
-	p.struck = append(p.struck, e)
+	p.struck = append(p.struck, rs)
 	if p.strikes++; p.strikes < maxStrikes {
 		return
 	}
@@ -174,8 +174,8 @@ func (p *pace) took(e *entry, length, patience time.Duration, limit bool) {
 	}
 }
 
-// settle is called with the mutex when the policy is well.
-func (p *pace) settle() {
+// reset is called with the mutex when the policy is well.
+func (p *pace) reset() {
 	p.strikes, p.struck, p.rest, p.until, p.told = 0, nil, 0, time.Time{}, false
 }
 
@@ -183,19 +183,19 @@ func (p *pace) settle() {
 func (p *pace) forgive() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.settle()
+	p.reset()
 	clear(p.skipped) // All resources are evaluated again.
 }
 
 // skip tells why an entry is not evaluated; the empty text if it is to be.
-func (p *pace) skip(e *entry, limit time.Duration) string {
+func (p *pace) skip(rs *resourceState, limit time.Duration) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.clock.Now().Before(p.until) {
-		delete(p.skipped, e)
+		delete(p.skipped, rs)
 		return ""
 	}
-	p.skipped[e] = true
+	p.skipped[rs] = true
 	return p.restText(limit)
 }
 
@@ -205,9 +205,9 @@ func (p *pace) restText(limit time.Duration) string {
 		p.strikes, limit, p.until.UTC().Format(time.RFC3339))
 }
 
-// news returns what users don't know yet of a rest, and what is to be retried after one: a single
+// afterRest returns what users don't know yet of a rest, and what is to be retried after one: a single
 // entry while the policy has still to show that it is well, then all.
-func (p *pace) news(limit time.Duration) (text string, again []*entry) {
+func (p *pace) afterRest(limit time.Duration) (text string, again []*resourceState) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.clock.Now().Before(p.until) {
@@ -223,8 +223,8 @@ func (p *pace) news(limit time.Duration) (text string, again []*entry) {
 	if p.strikes > 0 {
 		again = again[:1]
 	}
-	for _, e := range again {
-		delete(p.skipped, e)
+	for _, rs := range again {
+		delete(p.skipped, rs)
 	}
 	p.told = false
 	return "", again

@@ -208,8 +208,8 @@ func TestManySlowPolicies(t *testing.T) {
 		b.list(t, manyPods(count)...)
 		b.await(t, slow*2*defaultPatience, "the others are through", func() bool { return b.results.outcomes("other-")[report.OutcomePass] == others*count })
 		aside, waiting := 0, 0
-		for _, at := range b.slots {
-			state, resources := at.pace.load()
+		for _, state := range b.policies {
+			state, resources := state.pace.load()
 			waiting += resources
 			if state == slowAside {
 				aside++
@@ -245,8 +245,8 @@ func TestSlowPolicyIsLeftAlone(t *testing.T) {
 			t.Errorf("the result says %q", text)
 		}
 		b.tendSlow(t.Context())
-		for _, at := range b.slots {
-			if state, resources := at.pace.load(); state != slowLeftAlone || resources != 0 {
+		for _, state := range b.policies {
+			if state, resources := state.pace.load(); state != slowLeftAlone || resources != 0 {
 				t.Errorf("it is %q, with %d resources to come", state, resources)
 			}
 		}
@@ -298,8 +298,8 @@ func TestSlowPolicyOfChangesAndDeletions(t *testing.T) {
 		b.areAll(slow)
 		b.list(t, manyPods(2*quickAgain)...)
 		b.await(t, time.Hour, "all is done", func() bool { return b.results.outcomes("slow")[report.OutcomePass] == 2*quickAgain && b.asideIdle() })
-		for _, at := range b.slots {
-			if at.pace.isSlow() {
+		for _, state := range b.policies {
+			if state.pace.isSlow() {
 				t.Error("it is still slow")
 			}
 		}

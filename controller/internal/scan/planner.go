@@ -41,9 +41,9 @@ func (s *Scanner) plan(ctx context.Context) {
 		}
 		return
 	}
-	changed := s.adopt(snapshot)
+	changed := s.applySnapshot(snapshot)
 	changed = s.renew() || changed
-	if namespaces := s.namespacesListed(catalog); changed || s.partial || catalog != s.assigned || namespaces != s.namespacesWere {
+	if namespaces := s.namespacesListed(catalog); changed || s.dataMissing || catalog != s.assigned || namespaces != s.namespacesWere {
 		s.assigned, s.namespacesWere = catalog, namespaces
 		s.assign(ctx, catalog, namespaces)
 	}
@@ -53,14 +53,14 @@ func (s *Scanner) plan(ctx context.Context) {
 		s.waitFor("the policies")
 		return
 	}
-	s.settle(ctx, catalog, snapshot, fired)
-	s.onIdle.Store(!s.settled || s.settledBut != "" || s.clearing())
+	s.pruneUnseen(ctx, catalog, snapshot, fired)
+	s.onIdle.Store(!s.firstScanDone || s.notListed != "" || s.clearing())
 }
 
-// adopt has the policies of a snapshot give results, and returns whether kinds have to be
+// applySnapshot has the policies of a snapshot give results, and returns whether kinds have to be
 // evaluated by other policies than before. Policies that are gone go last, so that one that was
 // renamed is not without results if the new one is evaluated soon.
-func (s *Scanner) adopt(snapshot *policies.Snapshot) (changed bool) {
+func (s *Scanner) applySnapshot(snapshot *policies.Snapshot) (changed bool) {
 	if snapshot == s.snapshot {
 		return false
 	}
@@ -68,85 +68,85 @@ func (s *Scanner) adopt(snapshot *policies.Snapshot) (changed bool) {
 	exist := make(map[policy.Identity]bool, len(snapshot.Items))
 	for _, item := range snapshot.Items {
 		exist[item.Policy.Identity()] = true
-		changed = s.adoptOne(item) || changed
+		changed = s.applyPolicy(item) || changed
 	}
-	for id, gone := range s.slots {
+	for id, gone := range s.policies {
 		if !exist[id] {
-			s.news.gone++
-			changed = gone.retire() || changed
-			s.removeSlot(id)
+			s.policyChanges.gone++
+			changed = gone.removeResults() || changed
+			s.removePolicy(id)
 		}
 	}
-	s.adopted.Store(true)
+	s.policiesKnown.Store(true)
 	return changed
 }
 
-func (s *Scanner) adoptOne(item *policies.Item) (changed bool) {
+func (s *Scanner) applyPolicy(item *policies.Item) (changed bool) {
 	id := item.Policy.Identity()
-	at := s.slots[id]
-	if at != nil && at.item == item {
+	state := s.policies[id]
+	if state != nil && state.item == item {
 		return false
 	}
-	if at == nil {
-		at = &slot{id: id, results: s.config.Results, pace: newPace(s.config.Clock)}
-		s.addSlot(at)
-		s.news.added++
+	if state == nil {
+		state = &policyState{id: id, results: s.config.Results, pace: newPace(s.config.Clock)}
+		s.addPolicy(state)
+		s.policyChanges.added++
 	} else {
-		s.news.changed++
+		s.policyChanges.changed++
 	}
-	at.item = item
+	state.item = item
 	if !item.Policy.Reported() || !item.Policy.Background() && !item.Policy.Admission().Enabled {
-		return at.retire()
+		return state.removeResults()
 	}
-	changed = at.adopt(item.Policy)
+	changed = state.update(item.Policy)
 	if problem := item.Policy.Problem(); changed && problem != nil {
-		s.event(at, reasonNotEvaluated, "The policy can't be evaluated, its results are errors: %v", problem)
+		s.event(state, reasonNotEvaluated, "The policy can't be evaluated, its results are errors: %v", problem)
 	}
 	if doubt := item.Policy.Doubt(); changed && doubt != nil {
-		s.event(at, reasonDoubt, "The policy may say more than is evaluated: %v", doubt)
+		s.event(state, reasonDoubt, "The policy may say more than is evaluated: %v", doubt)
 	}
 	return changed
 }
 
-// addSlot and removeSlot are for the planner, which alone changes slots and reads them without
+// addPolicy and removeSlot are for the planner, which alone changes slots and reads them without
 // the mutex.
-func (s *Scanner) addSlot(at *slot) {
+func (s *Scanner) addPolicy(state *policyState) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.slots[at.id] = at
+	s.policies[state.id] = state
 }
 
-func (s *Scanner) removeSlot(id policy.Identity) {
+func (s *Scanner) removePolicy(id policy.Identity) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.slots, id)
+	delete(s.policies, id)
 }
 
-// slot returns that of a policy; nil if there is none. Anybody may call it.
-func (s *Scanner) slot(id policy.Identity) *slot {
+// policyState returns that of a policy; nil if there is none. Anybody may call it.
+func (s *Scanner) policyState(id policy.Identity) *policyState {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return s.slots[id]
+	return s.policies[id]
 }
 
-// wish is what a kind should be.
-type wish struct {
+// wantedKind is what a kind should be.
+type wantedKind struct {
 	resource   served.Resource
 	policies   []*compiled
 	withStatus bool
 }
 
-// lean reports whether nothing is evaluated. Namespaces are few, and policies look at them.
-func (w *wish) lean() bool {
+// admissionOnly reports whether nothing is evaluated. Namespaces are few, and policies look at them.
+func (w *wantedKind) admissionOnly() bool {
 	return len(w.policies) > 0 && allAdmission(w.policies) && w.resource.GroupResource() != namespacesResource
 }
 
 // assign gives each kind its policies, and watches those that have some.
 func (s *Scanner) assign(ctx context.Context, catalog *served.Catalog, namespacesListed bool) {
-	wishes := s.wishes(catalog)
-	s.partial = false
+	wanted := s.wantedKinds(catalog)
+	s.dataMissing = false
 	for gvr, k := range s.allKinds() {
-		if w, ok := wishes[gvr]; ok && w.resource == k.resource {
+		if w, ok := wanted[gvr]; ok && w.resource == k.resource {
 			continue
 		}
 		switch {
@@ -158,31 +158,31 @@ func (s *Scanner) assign(ctx context.Context, catalog *served.Catalog, namespace
 			k.clear() // It was never watched: it was to be once namespaces are listed.
 		}
 	}
-	for gvr, w := range wishes {
+	for gvr, w := range wanted {
 		k := s.kindOf(gvr, w.resource)
 		if k.resource != w.resource {
 			continue // Its other self has results to clear; then plan is called again.
 		}
-		if k.source != nil && k.fatten(w) {
+		if k.source != nil && k.needsData(w) {
 			k.source.Stop()
 			k.source = nil
 		}
 		k.setPolicies(k.possible(w.policies), w.withStatus)
-		s.partial = s.partial || k.isPartial()
+		s.dataMissing = s.dataMissing || k.isDataMissing()
 		if k.source == nil && (!w.resource.Namespaced || namespacesListed) {
-			k.setLean(w.lean())
+			k.setWithoutData(w.admissionOnly())
 			k.source = s.newSource(k.resource)
 			k.source.Start(ctx, k)
 		}
 	}
 }
 
-// wishes returns the kinds that policies match, and namespaces if there are any policies.
-func (s *Scanner) wishes(catalog *served.Catalog) map[schema.GroupVersionResource]*wish {
+// wantedKinds returns the kinds that policies match, and namespaces if there are any policies.
+func (s *Scanner) wantedKinds(catalog *served.Catalog) map[schema.GroupVersionResource]*wantedKind {
 	var current []*compiled
 	var status []policy.Target
-	for _, id := range slices.SortedFunc(maps.Keys(s.slots), compareIdentities) {
-		c := s.slots[id].current
+	for _, id := range slices.SortedFunc(maps.Keys(s.policies), compareIdentities) {
+		c := s.policies[id].current
 		if c == nil {
 			continue
 		}
@@ -197,15 +197,15 @@ func (s *Scanner) wishes(catalog *served.Catalog) map[schema.GroupVersionResourc
 			}
 		}
 	}
-	wishes := map[schema.GroupVersionResource]*wish{}
+	wanted := map[schema.GroupVersionResource]*wantedKind{}
 	for _, a := range served.Assign(current, func(c *compiled) []served.Resource { return c.kinds }) {
 		withStatus := slices.ContainsFunc(status, func(t policy.Target) bool { return t.Matches(a.Resource.GVK(), a.Resource.Resource) })
-		wishes[a.Resource.GroupVersionResource] = &wish{resource: a.Resource, policies: a.Policies, withStatus: withStatus}
+		wanted[a.Resource.GroupVersionResource] = &wantedKind{resource: a.Resource, policies: a.Policies, withStatus: withStatus}
 	}
-	if r, ok := catalog.Lookup(namespacesResource, "Namespace"); ok && len(wishes) > 0 && wishes[r.GroupVersionResource] == nil {
-		wishes[r.GroupVersionResource] = &wish{resource: r}
+	if r, ok := catalog.Lookup(namespacesResource, "Namespace"); ok && len(wanted) > 0 && wanted[r.GroupVersionResource] == nil {
+		wanted[r.GroupVersionResource] = &wantedKind{resource: r}
 	}
-	return wishes
+	return wanted
 }
 
 func compareIdentities(a, b policy.Identity) int { return strings.Compare(a.String(), b.String()) }
@@ -240,7 +240,7 @@ func (s *Scanner) kindOf(gvr schema.GroupVersionResource, r served.Resource) *ki
 	if k == nil {
 		k = newKind(r, s.queue)
 		if r.GroupResource() == namespacesResource {
-			k.seen = s.namespaces.set
+			k.onChange = s.namespaces.set
 		}
 		s.kinds[gvr] = k
 	}

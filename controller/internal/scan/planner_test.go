@@ -37,12 +37,12 @@ func TestKindThatWaitedForNamespaces(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	u.adopt(&policies.Snapshot{Items: []*policies.Item{{Policy: unitNamed("p", false)}}})
+	u.applySnapshot(&policies.Snapshot{Items: []*policies.Item{{Policy: unitNamed("p", false)}}})
 	u.assign(t.Context(), catalog, false)
 	if pods := u.kinds[unitPods.GroupVersionResource]; pods == nil || pods.source != nil || !pods.hasPolicies() {
 		t.Fatal("pods don't wait for namespaces")
 	}
-	u.adopt(&policies.Snapshot{})
+	u.applySnapshot(&policies.Snapshot{})
 	u.assign(t.Context(), catalog, false)
 	u.forgetKinds()
 	if kinds := u.allKinds(); len(kinds) != 0 {

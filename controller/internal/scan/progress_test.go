@@ -24,22 +24,22 @@ func TestLogOfTheScanner(t *testing.T) {
 	var got []string
 	ctx := klog.NewContext(context.Background(), funcr.New(func(_, line string) { got = append(got, line) }, funcr.Options{}))
 	clock := clocktesting.NewFakeClock(time.Unix(1_700_000_000, 0))
-	s := &Scanner{config: Config{Clock: clock, Interval: time.Hour}, slots: map[policy.Identity]*slot{}, began: clock.Now()}
+	s := &Scanner{config: Config{Clock: clock, Interval: time.Hour}, policies: map[policy.Identity]*policyState{}, began: clock.Now()}
 	s.queue = newQueue(clock, func() {})
 	clock.Step(1500 * time.Millisecond)
-	s.saySettled(ctx, "")
-	s.addSlot(&slot{id: policy.Identity{Kind: policy.ClusterPolicy, Name: "a"}, pace: newPace(clock)})
-	s.saySettled(ctx, (&unknown{subjectKinds: map[schema.GroupKind]bool{{Kind: "Secret"}: true}, groups: map[string]bool{"apps": true}}).String())
-	s.settled = true
-	s.saySettled(ctx, "")
+	s.logScanDone(ctx, "")
+	s.addPolicy(&policyState{id: policy.Identity{Kind: policy.ClusterPolicy, Name: "a"}, pace: newPace(clock)})
+	s.logScanDone(ctx, (&unknown{subjectKinds: map[schema.GroupKind]bool{{Kind: "Secret"}: true}, groups: map[string]bool{"apps": true}}).String())
+	s.firstScanDone = true
+	s.logScanDone(ctx, "")
 	for range 25 {
-		s.news.changed++
-		s.sayNews(ctx)
+		s.policyChanges.changed++
+		s.logPolicyChanges(ctx)
 		clock.Step(time.Second)
 	}
-	s.news.gone++
-	s.sayNews(ctx)
-	s.sayRound(ctx)
+	s.policyChanges.gone++
+	s.logPolicyChanges(ctx)
+	s.logRescan(ctx)
 	const extent = `"policies"=1 "kinds"=0 "resources"=0`
 	want := []string{
 		`"level"=0 "msg"="The first scan is complete: there are no policies, so nothing was evaluated" "policies"=0 "kinds"=0 "resources"=0 "took"="1.5s"`,

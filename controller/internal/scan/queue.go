@@ -43,19 +43,19 @@ type queue struct {
 
 // lane is a list of entries, oldest first.
 type lane struct {
-	first, last *entry
+	first, last *resourceState
 	length      int
 }
 
-// place is what the queue knows of an entry. Its mutex guards it.
-type place struct {
-	previous, next *entry
+// queueState is what the queue knows of an entry. Its mutex guards it.
+type queueState struct {
+	previous, next *resourceState
 	// since is when the entry was added, in nanoseconds.
 	since int64
 	lane  uint8
-	// again is the lane into which the entry goes when its worker is done.
-	again   uint8
-	running bool
+	// requeueLane is the lane into which the entry goes when its worker is done.
+	requeueLane uint8
+	running     bool
 	// urgent tells from which lane it came. Its worker may read it.
 	urgent bool
 }
@@ -67,32 +67,32 @@ func newQueue(c clock.PassiveClock, onIdle func()) *queue {
 }
 
 // add has a worker see the entry.
-func (q *queue) add(e *entry, urgent bool) {
+func (q *queue) add(rs *resourceState, urgent bool) {
 	target := uint8(laneLow)
 	if urgent {
 		target = laneHigh
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	at := &e.place
+	state := &rs.queued
 	switch {
-	case at.running:
-		if at.again == laneNone {
-			at.since = q.clock.Now().UnixNano()
+	case state.running:
+		if state.requeueLane == laneNone {
+			state.since = q.clock.Now().UnixNano()
 		}
-		at.again = max(at.again, target)
-	case at.lane == laneNone:
-		at.since = q.clock.Now().UnixNano()
-		q.push(e, target)
-	case at.lane < target:
+		state.requeueLane = max(state.requeueLane, target)
+	case state.lane == laneNone:
+		state.since = q.clock.Now().UnixNano()
+		q.push(rs, target)
+	case state.lane < target:
 		// It keeps its age, and its turn comes by the new lane.
-		q.remove(e)
-		q.push(e, target)
+		q.remove(rs)
+		q.push(rs, target)
 	}
 }
 
 // get waits for an entry. It returns false once the queue is closed. The caller calls done.
-func (q *queue) get() (*entry, bool) {
+func (q *queue) get() (*resourceState, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for !q.closed && q.waiting() == 0 {
@@ -105,7 +105,7 @@ func (q *queue) get() (*entry, bool) {
 }
 
 // poll is get for who does not wait.
-func (q *queue) poll() (*entry, bool) {
+func (q *queue) poll() (*resourceState, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.closed || q.waiting() == 0 {
@@ -115,15 +115,15 @@ func (q *queue) poll() (*entry, bool) {
 }
 
 // adopt takes an entry that is in no lane as one that get returned.
-func (q *queue) adopt(e *entry) {
+func (q *queue) adopt(rs *resourceState) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	e.place.running = true
+	rs.queued.running = true
 	q.running++
 }
 
 // pop is called with the mutex while an entry waits.
-func (q *queue) pop() *entry {
+func (q *queue) pop() *resourceState {
 	from := &q.lanes[laneHigh]
 	low := &q.lanes[laneLow]
 	if from.length == 0 || (low.length > 0 && q.urgent >= lowShare) {
@@ -131,29 +131,29 @@ func (q *queue) pop() *entry {
 	} else {
 		q.urgent++
 	}
-	e := from.first
-	q.remove(e)
-	e.place.running, e.place.urgent = true, from == &q.lanes[laneHigh]
+	rs := from.first
+	q.remove(rs)
+	rs.queued.running, rs.queued.urgent = true, from == &q.lanes[laneHigh]
 	q.running++
-	return e
+	return rs
 }
 
 // done gives back an entry that get returned.
-func (q *queue) done(e *entry) {
-	if q.giveBack(e) {
+func (q *queue) done(rs *resourceState) {
+	if q.giveBack(rs) {
 		q.onIdle()
 	}
 }
 
-func (q *queue) giveBack(e *entry) (idle bool) {
+func (q *queue) giveBack(rs *resourceState) (idle bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.running--
-	at := &e.place
-	at.running = false
-	if at.again != laneNone {
-		q.push(e, at.again)
-		at.again = laneNone
+	state := &rs.queued
+	state.running = false
+	if state.requeueLane != laneNone {
+		q.push(rs, state.requeueLane)
+		state.requeueLane = laneNone
 	}
 	return q.running == 0 && q.waiting() == 0
 }
@@ -180,8 +180,8 @@ func (q *queue) lengths() (low, high int, lag time.Duration) {
 	defer q.mu.Unlock()
 	now := q.clock.Now().UnixNano()
 	for i := range q.lanes {
-		if e := q.lanes[i].first; e != nil {
-			lag = max(lag, time.Duration(now-e.place.since))
+		if rs := q.lanes[i].first; rs != nil {
+			lag = max(lag, time.Duration(now-rs.queued.since))
 		}
 	}
 	return q.lanes[laneLow].length, q.lanes[laneHigh].length, lag
@@ -191,32 +191,32 @@ func (q *queue) lengths() (low, high int, lag time.Duration) {
 func (q *queue) waiting() int { return q.lanes[laneLow].length + q.lanes[laneHigh].length }
 
 // push is called with the mutex for an entry in no lane.
-func (q *queue) push(e *entry, target uint8) {
+func (q *queue) push(rs *resourceState, target uint8) {
 	to := &q.lanes[target]
-	e.place.lane, e.place.previous, e.place.next = target, to.last, nil
+	rs.queued.lane, rs.queued.previous, rs.queued.next = target, to.last, nil
 	if to.last == nil {
-		to.first = e
+		to.first = rs
 	} else {
-		to.last.place.next = e
+		to.last.queued.next = rs
 	}
-	to.last = e
+	to.last = rs
 	to.length++
 	q.filled.Signal()
 }
 
 // remove is called with the mutex for an entry in a lane.
-func (q *queue) remove(e *entry) {
-	from, at := &q.lanes[e.place.lane], &e.place
-	if at.previous == nil {
-		from.first = at.next
+func (q *queue) remove(rs *resourceState) {
+	from, state := &q.lanes[rs.queued.lane], &rs.queued
+	if state.previous == nil {
+		from.first = state.next
 	} else {
-		at.previous.place.next = at.next
+		state.previous.queued.next = state.next
 	}
-	if at.next == nil {
-		from.last = at.previous
+	if state.next == nil {
+		from.last = state.previous
 	} else {
-		at.next.place.previous = at.previous
+		state.next.queued.previous = state.previous
 	}
 	from.length--
-	at.lane, at.previous, at.next = laneNone, nil, nil
+	state.lane, state.previous, state.next = laneNone, nil, nil
 }

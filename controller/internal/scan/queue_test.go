@@ -17,19 +17,19 @@ import (
 type testQueue struct {
 	*queue
 	clock *clocktesting.FakePassiveClock
-	names map[string]*entry
+	names map[string]*resourceState
 	idles int
 }
 
 func newTestQueue() *testQueue {
-	q := &testQueue{clock: clocktesting.NewFakePassiveClock(time.Unix(1000, 0)), names: map[string]*entry{}}
+	q := &testQueue{clock: clocktesting.NewFakePassiveClock(time.Unix(1000, 0)), names: map[string]*resourceState{}}
 	q.queue = newQueue(q.clock, func() { q.idles++ })
 	return q
 }
 
-func (q *testQueue) entry(name string) *entry {
+func (q *testQueue) entry(name string) *resourceState {
 	if q.names[name] == nil {
-		q.names[name] = &entry{packed: &packed{name: name}}
+		q.names[name] = &resourceState{packed: &packed{name: name}}
 	}
 	return q.names[name]
 }
@@ -51,12 +51,12 @@ func (q *testQueue) drain(t *testing.T) []string {
 	t.Helper()
 	var names []string
 	for !q.idle() {
-		e, ok := q.get()
+		rs, ok := q.get()
 		if !ok {
 			t.Fatal("closed")
 		}
-		names = append(names, e.packed.name)
-		q.done(e)
+		names = append(names, rs.packed.name)
+		q.done(rs)
 	}
 	return names
 }
@@ -84,7 +84,7 @@ func TestQueueAgain(t *testing.T) {
 	t.Parallel()
 	q := newTestQueue()
 	q.low("a")
-	e, _ := q.get()
+	rs, _ := q.get()
 	q.low("a", "b")
 	q.high("a")
 	if low, high, _ := q.lengths(); low != 1 || high != 0 {
@@ -93,7 +93,7 @@ func TestQueueAgain(t *testing.T) {
 	if q.idle() {
 		t.Error("idle with a worker at work")
 	}
-	q.done(e)
+	q.done(rs)
 	if diff := cmp.Diff([]string{"a", "b"}, q.drain(t)); diff != "" {
 		t.Error(diff)
 	}
@@ -106,9 +106,9 @@ func TestQueueShare(t *testing.T) {
 	q.low("low")
 	for turn := range 3 * lowShare {
 		q.high("high")
-		e, _ := q.get()
-		q.done(e)
-		if e.packed.name == "low" {
+		rs, _ := q.get()
+		q.done(rs)
+		if rs.packed.name == "low" {
 			if turn < lowShare {
 				t.Errorf("it came at turn %d", turn)
 			}

@@ -32,8 +32,8 @@ type Scanner struct {
 	// ready has what the first scan waits for; nil once it is over.
 	ready atomic.Pointer[error]
 
-	// adopted reports whether the policies are known.
-	adopted atomic.Bool
+	// policiesKnown reports whether the policies are known.
+	policiesKnown atomic.Bool
 	// changes are entries of the context cache that have changed.
 	changes changes
 	// waiting are results of admission requests that wait for their subject.
@@ -43,28 +43,28 @@ type Scanner struct {
 	planning *broadcast.Trigger
 	// aside has the evaluations by slow policies, which no worker waits for.
 	aside sync.WaitGroup
-	// places bounds how many of them there are that wait for none.
-	places chan struct{}
+	// asideSlots bounds how many of them there are that wait for none.
+	asideSlots chan struct{}
 	// onIdle reports whether the planner waits for the queue to become empty.
 	onIdle atomic.Bool
 
 	// What follows belongs to the planner.
-	slots map[policy.Identity]*slot
+	policies map[policy.Identity]*policyState
 	// snapshot is what the slots were made of.
 	snapshot *policies.Snapshot
 	// assigned and namespacesWere are what assign was called with last.
 	assigned       *served.Catalog
 	namespacesWere bool
-	// partial tells that a kind waits for the data of its resources.
-	partial bool
+	// dataMissing tells that a kind waits for the data of its resources.
+	dataMissing bool
 	// undecided tells that something waits for a time limit.
 	undecided bool
-	// settled reports whether the first scan is over; settledBut is what could not be learned.
-	settled    bool
-	settledBut string
+	// firstScanDone reports whether the first scan is over; settledBut is what could not be learned.
+	firstScanDone bool
+	notListed     string
 	// began is when Run was called; news are changes of policies that the log has not told of.
-	began time.Time
-	news  news
+	began         time.Time
+	policyChanges policyChanges
 	// refusals are the resources whose refusal was reported.
 	refusals map[schema.GroupVersionResource]bool
 
@@ -81,8 +81,8 @@ func New(config Config) (*Scanner, error) {
 	}
 	s := &Scanner{
 		config: config, excluded: policy.NewExclusion(config.Exclude...),
-		planning: broadcast.NewTrigger(), places: make(chan struct{}, maxAside),
-		slots: map[policy.Identity]*slot{}, refusals: map[schema.GroupVersionResource]bool{},
+		planning: broadcast.NewTrigger(), asideSlots: make(chan struct{}, maxAside),
+		policies: map[policy.Identity]*policyState{}, refusals: map[schema.GroupVersionResource]bool{},
 		kinds: map[schema.GroupVersionResource]*kind{},
 	}
 	s.queue = newQueue(config.Clock, s.queueIdle)
@@ -132,7 +132,7 @@ func (s *Scanner) loop(ctx context.Context) {
 			s.observe()
 			s.sendViolations()
 			s.retryAdmitted()
-			s.sayNews(ctx)
+			s.logPolicyChanges(ctx)
 			s.tendSlow(ctx)
 			if !s.undecided && !s.wantsRenewal() {
 				continue
@@ -185,7 +185,7 @@ func (s *Scanner) newSource(resource served.Resource) *source.Source {
 func (s *Scanner) namespaceChanged(name string, how staleness) {
 	for _, k := range s.allKinds() {
 		if k.resource.Namespaced {
-			k.touch(name, how)
+			k.markStale(name, how)
 		}
 	}
 }
@@ -205,7 +205,7 @@ func (s *Scanner) rescan(ctx context.Context) {
 			k.rescan(bucket)
 		}
 		if bucket == buckets-1 {
-			s.sayRound(ctx)
+			s.logRescan(ctx)
 		}
 	}
 }

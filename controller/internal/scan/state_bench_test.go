@@ -88,20 +88,20 @@ func BenchmarkState(b *testing.B) {
 		k.source = source.New(source.Config{Resource: k.resource, Clock: clock.RealClock{}, Changed: func(error) {}})
 		var list []*compiled
 		for i := range policies {
-			at := &slot{id: policy.Identity{Kind: policy.ClusterPolicy, Name: fmt.Sprint("p", i)}, results: s.config.Results, pace: newPace(clock.RealClock{})}
-			at.adopt(benchPolicy{at.id})
-			list = append(list, at.current)
+			state := &policyState{id: policy.Identity{Kind: policy.ClusterPolicy, Name: fmt.Sprint("p", i)}, results: s.config.Results, pace: newPace(clock.RealClock{})}
+			state.update(benchPolicy{state.id})
+			list = append(list, state.current)
 		}
 		k.setPolicies(list, false)
 		size := fill(b, k, pods)
-		by := s.newAsker()
-		defer by.end()
+		evaluator := s.newEvaluator()
+		defer evaluator.end()
 		for !s.queue.idle() {
-			e, _ := s.queue.get()
-			if err := s.process(b.Context(), by, e); err != nil {
+			rs, _ := s.queue.get()
+			if err := s.process(b.Context(), evaluator, rs); err != nil {
 				b.Fatal(err)
 			}
-			s.queue.done(e)
+			s.queue.done(rs)
 		}
 		b.StopTimer()
 		kept := heap() - before

@@ -63,8 +63,8 @@ type unitResults struct {
 	current map[policy.Identity]map[policy.Reference][]policy.Result
 }
 
-func (r *unitResults) Present(policy.Identity, policy.Presentation)               {}
-func (r *unitResults) Settle(func(policy.Identity, policy.Reference) (keep bool)) {}
+func (r *unitResults) Present(policy.Identity, policy.Presentation)                    {}
+func (r *unitResults) PruneUnseen(func(policy.Identity, policy.Reference) (keep bool)) {}
 
 func (r *unitResults) Set(id policy.Identity, subject policy.Reference, results []policy.Result) {
 	r.mu.Lock()
@@ -135,7 +135,7 @@ func newUnitAt(t *testing.T, now clock.WithTicker) *unit {
 	if err != nil {
 		t.Fatal(err)
 	}
-	u.settled = true
+	u.firstScanDone = true
 	u.pods = u.kindOf(unitPods.GroupVersionResource, unitPods)
 	u.pods.source = source.New(source.Config{Clock: now, Changed: func(error) {}})
 	return u
@@ -155,7 +155,7 @@ func (u *unit) areAll(list ...policy.Policy) {
 	for _, p := range list {
 		snapshot.Items = append(snapshot.Items, &policies.Item{Policy: p, Object: &unstructured.Unstructured{Object: map[string]any{}}})
 	}
-	u.adopt(snapshot)
+	u.applySnapshot(snapshot)
 	u.assignPods()
 }
 
@@ -163,13 +163,13 @@ func (u *unit) areAll(list ...policy.Policy) {
 func (u *unit) assignPods() {
 	var current []*compiled
 	for _, id := range slices.SortedFunc(func(yield func(policy.Identity) bool) {
-		for id := range u.slots {
+		for id := range u.policies {
 			if !yield(id) {
 				return
 			}
 		}
 	}, compareIdentities) {
-		c := u.slots[id].current
+		c := u.policies[id].current
 		if c != nil && slices.ContainsFunc(c.targets, func(t policy.Target) bool { return t.Matches(unitPods.GVK(), unitPods.Resource) }) {
 			current = append(current, c)
 		}
@@ -180,17 +180,17 @@ func (u *unit) assignPods() {
 // work has everything done that waits, and returns how many resources that was.
 func (u *unit) drain(t *testing.T) (count int) {
 	t.Helper()
-	by := u.newAsker()
-	defer by.end()
+	evaluator := u.newEvaluator()
+	defer evaluator.end()
 	for !u.queue.idle() {
-		e, ok := u.queue.get()
+		rs, ok := u.queue.get()
 		if !ok {
 			t.Fatal("closed")
 		}
-		if err := u.process(context.WithoutCancel(t.Context()), by, e); err != nil {
+		if err := u.process(context.WithoutCancel(t.Context()), evaluator, rs); err != nil {
 			t.Fatal(err)
 		}
-		u.queue.done(e)
+		u.queue.done(rs)
 		count++
 	}
 	return count

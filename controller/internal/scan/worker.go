@@ -16,32 +16,32 @@ import (
 
 // work evaluates what is in the queue until that is closed.
 func (s *Scanner) work(ctx context.Context) {
-	by := s.newAsker()
-	defer by.end()
+	evaluator := s.newEvaluator()
+	defer evaluator.end()
 	for {
-		e, ok := s.queue.get()
+		rs, ok := s.queue.get()
 		if !ok {
 			return
 		}
-		if err := s.process(ctx, by, e); err != nil && ctx.Err() == nil {
+		if err := s.process(ctx, evaluator, rs); err != nil && ctx.Err() == nil {
 			scanErrors.WithLabelValues(operationEvaluate).Inc()
-			klog.FromContext(ctx).Error(err, "Resource not evaluated", "resource", e.kind.resource.GroupResource())
+			klog.FromContext(ctx).Error(err, "Resource not evaluated", "resource", rs.kind.resource.GroupResource())
 		}
-		s.queue.done(e)
+		s.queue.done(rs)
 	}
 }
 
 // process does what is to be done for an entry, but for what slow policies find later. The end of ctx
 // ends it between two policies.
-func (s *Scanner) process(ctx context.Context, by *asker, e *entry) error {
-	todo := e.kind.begin(e)
-	reference := e.kind.reference(todo.packed)
+func (s *Scanner) process(ctx context.Context, evaluator *evaluator, rs *resourceState) error {
+	todo := rs.kind.begin(rs)
+	reference := rs.kind.reference(todo.packed)
 	if !allAdmission(todo.due) {
 		object, err := todo.packed.unpack()
 		if err != nil {
 			return err
 		}
-		subject, err := s.subjectOf(e.kind, object, todo.due)
+		subject, err := s.subjectOf(rs.kind, object, todo.due)
 		if err != nil {
 			return err
 		}
@@ -49,7 +49,7 @@ func (s *Scanner) process(ctx context.Context, by *asker, e *entry) error {
 			if c.admission {
 				continue // Its results stay.
 			}
-			if err := s.evaluate(ctx, by, e, c, subject, reference); err != nil {
+			if err := s.evaluate(ctx, evaluator, rs, c, subject, reference); err != nil {
 				return err
 			}
 		}
@@ -57,7 +57,7 @@ func (s *Scanner) process(ctx context.Context, by *asker, e *entry) error {
 	for _, gone := range todo.dropped {
 		gone.clear(reference)
 	}
-	e.kind.finish(e, todo)
+	rs.kind.finish(rs, todo)
 	return nil
 }
 
@@ -83,7 +83,7 @@ func (s *Scanner) found(c *compiled, reference policy.Reference, a policy.Evalua
 	outcome := worst(a.Results)
 	evaluations.WithLabelValues(outcome).Inc()
 	if s.config.EventsPerPolicy > 0 && (outcome == string(report.OutcomeFail) || outcome == string(report.OutcomeError)) {
-		c.revision.slot.failures.add(reference, s.config.Clock.Now())
+		c.revision.owner.failures.add(reference, s.config.Clock.Now())
 	}
 }
 

@@ -92,7 +92,7 @@ func (i *Inbox) Run(ctx context.Context) error {
 	for _, namespaced := range []bool{false, true} {
 		group.Go(func() { i.follow(ctx, resourceOf(namespaced)) })
 	}
-	group.Go(func() { i.settle(ctx) })
+	group.Go(func() { i.deleteDecided(ctx) })
 	group.Wait()
 	held.Set(0)
 	return nil
@@ -154,8 +154,8 @@ func (i *Inbox) endLocked(h *holding, result string) {
 	i.news.Fire()
 }
 
-// settle deletes what is decided.
-func (i *Inbox) settle(ctx context.Context) {
+// deleteDecided deletes what is decided.
+func (i *Inbox) deleteDecided(ctx context.Context) {
 	ticker := i.config.Clock.NewTicker(tick)
 	defer ticker.Stop()
 	for {

@@ -68,17 +68,17 @@ type queue struct {
 	// news is fired when there may be something to take.
 	news *broadcast.Trigger
 
-	mu     sync.Mutex
-	order  *list.List // Of *waiting, the oldest in front.
-	places map[types.UID]*list.Element
-	bytes  int
-	closed bool
+	mu       sync.Mutex
+	order    *list.List // Of *waiting, the oldest in front.
+	elements map[types.UID]*list.Element
+	bytes    int
+	closed   bool
 }
 
 func newQueue(capacity, maxBytes int) *queue {
 	return &queue{
 		capacity: capacity, maxBytes: maxBytes, news: broadcast.NewTrigger(),
-		order: list.New(), places: map[types.UID]*list.Element{},
+		order: list.New(), elements: map[types.UID]*list.Element{},
 	}
 }
 
@@ -94,12 +94,12 @@ func (q *queue) put(items []Item, now time.Time) {
 		return
 	}
 	subject := items[0].Subject.UID
-	place, known := q.places[subject]
+	element, known := q.elements[subject]
 	if !known {
-		place = q.order.PushBack(&waiting{subject: subject, items: map[policy.Identity]Item{}, since: now})
-		q.places[subject] = place
+		element = q.order.PushBack(&waiting{subject: subject, items: map[policy.Identity]Item{}, since: now})
+		q.elements[subject] = element
 	}
-	q.merge(place, items)
+	q.merge(element, items)
 	q.news.Fire()
 }
 
@@ -107,17 +107,17 @@ func (q *queue) put(items []Item, now time.Time) {
 func (q *queue) giveBack(w *waiting) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	place, known := q.places[w.subject]
+	element, known := q.elements[w.subject]
 	if !known {
-		place = q.order.PushFront(&waiting{subject: w.subject, items: map[policy.Identity]Item{}, since: w.since})
-		q.places[w.subject] = place
+		element = q.order.PushFront(&waiting{subject: w.subject, items: map[policy.Identity]Item{}, since: w.since})
+		q.elements[w.subject] = element
 	}
-	q.merge(place, w.sorted())
+	q.merge(element, w.sorted())
 }
 
 // merge is called with q.mu.
-func (q *queue) merge(place *list.Element, items []Item) {
-	w := place.Value.(*waiting)
+func (q *queue) merge(element *list.Element, items []Item) {
+	w := element.Value.(*waiting)
 	q.bytes -= w.size
 	for _, item := range items {
 		w.add(item)
@@ -131,9 +131,9 @@ func (q *queue) merge(place *list.Element, items []Item) {
 }
 
 // remove is called with q.mu.
-func (q *queue) remove(place *list.Element) *waiting {
-	w := q.order.Remove(place).(*waiting)
-	delete(q.places, w.subject)
+func (q *queue) remove(element *list.Element) *waiting {
+	w := q.order.Remove(element).(*waiting)
+	delete(q.elements, w.subject)
 	q.bytes -= w.size
 	return w
 }
@@ -142,11 +142,11 @@ func (q *queue) remove(place *list.Element) *waiting {
 func (q *queue) take() *waiting {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	place := q.order.Front()
-	if place == nil {
+	element := q.order.Front()
+	if element == nil {
 		return nil
 	}
-	w := q.remove(place)
+	w := q.remove(element)
 	queueLength.Set(float64(q.order.Len()))
 	return w
 }

@@ -161,13 +161,13 @@ func (s *Sender) write(ctx context.Context, w *waiting) bool {
 			s.told.Store(false)
 		case again:
 			written.WithLabelValues("retry").Inc()
-			s.tell(ctx, err, "Results of admission requests can't be handed on; will retry")
+			s.logFirst(ctx, err, "Results of admission requests can't be handed on; will retry")
 			return false
 		default:
 			written.WithLabelValues("dropped").Inc()
 			dropped.WithLabelValues(reason).Inc()
 			if reason != dropNamespace {
-				s.tell(ctx, err, "Results of admission requests can't be handed on and are dropped")
+				s.logFirst(ctx, err, "Results of admission requests can't be handed on and are dropped")
 			}
 			return true
 		}
@@ -175,8 +175,8 @@ func (s *Sender) write(ctx context.Context, w *waiting) bool {
 	return true
 }
 
-// tell logs the first of a row of failures.
-func (s *Sender) tell(ctx context.Context, err error, text string) {
+// logFirst logs the first of a row of failures.
+func (s *Sender) logFirst(ctx context.Context, err error, text string) {
 	if ctx.Err() == nil && !s.told.Swap(true) {
 		klog.FromContext(ctx).Error(err, text)
 	}

@@ -286,7 +286,7 @@ func TestQueueIsBoundedInBytes(t *testing.T) {
 	}
 	for q.take() != nil {
 	}
-	if q.bytes != 0 || len(q.places) != 0 {
-		t.Errorf("an empty queue has %d bytes and %d places", q.bytes, len(q.places))
+	if q.bytes != 0 || len(q.elements) != 0 {
+		t.Errorf("an empty queue has %d bytes and %d places", q.bytes, len(q.elements))
 	}
 }

@@ -179,31 +179,31 @@ func (l *Loader) load(origin string, r io.Reader, set *Set, lenient bool) error 
 	documents := split(data)
 	var errs []error
 	for i, document := range documents {
-		place := origin
+		location := origin
 		if len(documents) > 1 {
-			place = fmt.Sprintf("%s: document %d", origin, i+1)
+			location = fmt.Sprintf("%s: document %d", origin, i+1)
 		}
-		errs = append(errs, set.add(place, document, lenient))
+		errs = append(errs, set.add(location, document, lenient))
 	}
 	return errors.Join(errs...)
 }
 
-func (s *Set) add(place string, document []byte, lenient bool) error {
+func (s *Set) add(location string, document []byte, lenient bool) error {
 	value, err := decode(document)
 	if err != nil {
-		return fmt.Errorf("%s: %w", place, err)
+		return fmt.Errorf("%s: %w", location, err)
 	}
 	objects, err := objectsOf(value)
 	var foreign notAnObjectError
 	if lenient && errors.As(err, &foreign) {
-		s.LeftOut = append(s.LeftOut, fmt.Sprintf("%s: %v", place, err))
+		s.LeftOut = append(s.LeftOut, fmt.Sprintf("%s: %v", location, err))
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", place, err)
+		return fmt.Errorf("%s: %w", location, err)
 	}
 	for _, object := range objects {
-		s.Objects = append(s.Objects, Object{Unstructured: object, Origin: place})
+		s.Objects = append(s.Objects, Object{Unstructured: object, Origin: location})
 	}
 	return nil
 }

@@ -26,9 +26,9 @@ type unknown struct {
 	known  map[schema.GroupKind]bool
 }
 
-// settle has stored results go that are of nothing which still exists. It does so once everything
+// pruneUnseen has stored results go that are of nothing which still exists. It does so once everything
 // that can be listed has been evaluated, and again when some of the rest has been, too.
-func (s *Scanner) settle(ctx context.Context, catalog *served.Catalog, snapshot *policies.Snapshot, fired int64) {
+func (s *Scanner) pruneUnseen(ctx context.Context, catalog *served.Catalog, snapshot *policies.Snapshot, fired int64) {
 	for _, k := range s.allKinds() {
 		switch {
 		case k.source == nil && !k.unused():
@@ -46,24 +46,24 @@ func (s *Scanner) settle(ctx context.Context, catalog *served.Catalog, snapshot 
 	}
 	rest := s.unknown(catalog, snapshot)
 	summary := rest.String()
-	if s.settled && (s.settledBut == "" || s.settledBut == summary) {
+	if s.firstScanDone && (s.notListed == "" || s.notListed == summary) {
 		return
 	}
 	kinds := map[schema.GroupVersionKind]*kind{}
 	for _, k := range s.allKinds() {
 		kinds[k.resource.GVK()] = k
 	}
-	s.saySettled(ctx, summary)
-	s.config.Results.Settle(func(id policy.Identity, subject policy.Reference) bool {
+	s.logScanDone(ctx, summary)
+	s.config.Results.PruneUnseen(func(id policy.Identity, subject policy.Reference) bool {
 		return rest.has(id, subject) || s.admits(kinds, id, subject)
 	})
-	s.settled, s.settledBut = true, summary
+	s.firstScanDone, s.notListed = true, summary
 	s.ready.Store(nil)
 }
 
 // waitFor has Ready say what is missing, until it is ready once.
 func (s *Scanner) waitFor(format string, args ...any) {
-	if !s.settled {
+	if !s.firstScanDone {
 		err := fmt.Errorf("the first scan waits for "+format, args...)
 		s.ready.Store(&err)
 	}

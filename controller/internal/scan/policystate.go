@@ -14,8 +14,8 @@ import (
 	"github.com/docket-project/docket/controller/internal/served"
 )
 
-// slot is a policy of one name, as long as it exists. It has results only while it is current.
-type slot struct {
+// policyState is a policy of one name, as long as it exists. It has results only while it is current.
+type policyState struct {
 	id      policy.Identity
 	results Results
 
@@ -41,7 +41,7 @@ type slot struct {
 // compiled is a version of a policy that gives other results than the one before.
 type compiled struct {
 	policy   policy.Policy
-	revision *revision
+	revision *policyRevision
 	// fingerprint and targets are those of the policy.
 	fingerprint string
 	targets     []policy.Target
@@ -58,14 +58,14 @@ func (c *compiled) isAdmission() bool { return c.admission }
 // readsNamespace reports whether a change of a namespace changes results, even if that of no label.
 func (c *compiled) readsNamespace() bool { return !c.admission && c.policy.ReadsNamespace() }
 
-// revision stands for a compiled policy where the policy itself must not be kept. What it gives to
+// policyRevision stands for a compiled policy where the policy itself must not be kept. What it gives to
 // a resource has to be computed once, or, at admission, is what requests have given.
-type revision struct {
-	slot *slot
+type policyRevision struct {
+	owner *policyState
 }
 
-// adopt has the policy give results from now on. It returns false if results stay what they are.
-func (s *slot) adopt(p policy.Policy) bool {
+// update has the policy give results from now on. It returns false if results stay what they are.
+func (s *policyState) update(p policy.Policy) bool {
 	presentation, fingerprint := p.Presentation(), p.Fingerprint()
 	admission := !p.Background()
 	s.mu.Lock()
@@ -88,24 +88,24 @@ func (s *slot) adopt(p policy.Policy) bool {
 	if admission && s.current != nil {
 		next.revision = s.current.revision // Results stay until the next request.
 	} else {
-		next.revision = &revision{slot: s}
+		next.revision = &policyRevision{owner: s}
 	}
 	s.current = next
 	s.pace.forgive()
 	return true
 }
 
-// renew has the policy evaluated again for all its resources.
-func (s *slot) renew() {
+// invalidate has the policy evaluated again for all its resources.
+func (s *policyState) invalidate() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	next := *s.current
-	next.revision = &revision{slot: s}
+	next.revision = &policyRevision{owner: s}
 	s.current = &next
 }
 
-// retire removes all results, and has none come back. It returns false if there are none anyway.
-func (s *slot) retire() bool {
+// removeResults removes all results, and has none come back. It returns false if there are none anyway.
+func (s *policyState) removeResults() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.current == nil {
@@ -116,23 +116,23 @@ func (s *slot) retire() bool {
 }
 
 // remove is called with the mutex.
-func (s *slot) remove() {
+func (s *policyState) remove() {
 	s.current, s.admitted = nil, nil
 	s.results.RemovePolicy(s.id)
 }
 
 // exists reports whether the policy may have results.
-func (s *slot) exists() bool { return s.version() != nil }
+func (s *policyState) exists() bool { return s.currentVersion() != nil }
 
-// version returns what the policy is now; nil if it can't have results.
-func (s *slot) version() *compiled {
+// currentVersion returns what the policy is now; nil if it can't have results.
+func (s *policyState) currentVersion() *compiled {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.current
 }
 
 // set sets the results of c unless it has been replaced.
-func (s *slot) set(c *compiled, subject policy.Reference, results []policy.Result) {
+func (s *policyState) set(c *compiled, subject policy.Reference, results []policy.Result) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	if s.current == c {
@@ -142,7 +142,7 @@ func (s *slot) set(c *compiled, subject policy.Reference, results []policy.Resul
 
 // admit sets the results of a request to c, unless c has been replaced or a later request has set
 // some. It returns whether it has.
-func (s *slot) admit(c *compiled, subject policy.Reference, results []policy.Result, at time.Time) bool {
+func (s *policyState) admit(c *compiled, subject policy.Reference, results []policy.Result, at time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.current != c || at.Before(s.admitted[subject.UID]) {
@@ -157,7 +157,7 @@ func (s *slot) admit(c *compiled, subject policy.Reference, results []policy.Res
 }
 
 // clear removes the results for a subject.
-func (s *slot) clear(subject policy.Reference) {
+func (s *policyState) clear(subject policy.Reference) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.admitted, subject.UID)

@@ -5,30 +5,30 @@ package scan
 
 import "slices"
 
-// generation is a set of revisions of policies. It never changes, and entries share it.
-type generation struct {
-	revisions []*revision
+// revisionSet is a set of revisions of policies. It never changes, and entries share it.
+type revisionSet struct {
+	revisions []*policyRevision
 }
 
 // task is what a worker has to do for an entry.
 type task struct {
 	packed *packed
 	// before are the revisions whose results were set.
-	before *generation
+	before *revisionSet
 	// due are to be evaluated, but for those that give results at admission; the results of dropped
 	// are to go.
 	due     []*compiled
-	dropped []*slot
+	dropped []*policyState
 	// after are the revisions whose results are set afterwards.
-	after *generation
+	after *revisionSet
 }
 
 // has reports whether the set has a revision. It may be nil.
-func (g *generation) has(r *revision) bool { return g != nil && slices.Contains(g.revisions, r) }
+func (g *revisionSet) has(r *policyRevision) bool { return g != nil && slices.Contains(g.revisions, r) }
 
 // with returns the set with one more revision. The set may be nil.
-func (g *generation) with(r *revision) *generation {
-	next := &generation{revisions: []*revision{r}}
+func (g *revisionSet) with(r *policyRevision) *revisionSet {
+	next := &revisionSet{revisions: []*policyRevision{r}}
 	if g != nil {
 		next.revisions = append(next.revisions, g.revisions...)
 	}
@@ -37,23 +37,23 @@ func (g *generation) with(r *revision) *generation {
 
 // due returns what has to be done for a resource with the results of before, which may be nil,
 // so that it has those of after.
-func due(before, after *generation, policies []*compiled) task {
+func due(before, after *revisionSet, policies []*compiled) task {
 	result := task{before: before, after: after}
-	known := map[*revision]bool{}
+	known := map[*policyRevision]bool{}
 	if before != nil {
 		for _, r := range before.revisions {
 			known[r] = true
 		}
 	}
-	slots := make(map[*slot]bool, len(policies))
+	owners := make(map[*policyState]bool, len(policies))
 	for i, r := range after.revisions {
-		slots[r.slot] = true
+		owners[r.owner] = true
 		if !known[r] {
 			result.due = append(result.due, policies[i])
 		}
 	}
-	for _, s := range slotsOf(before) {
-		if !slots[s] && s.exists() {
+	for _, s := range ownersOf(before) {
+		if !owners[s] && s.exists() {
 			result.dropped = append(result.dropped, s)
 		}
 	}
@@ -71,13 +71,13 @@ func withReaders(due, policies []*compiled) []*compiled {
 	return all
 }
 
-func slotsOf(g *generation) []*slot {
+func ownersOf(g *revisionSet) []*policyState {
 	if g == nil {
 		return nil
 	}
-	slots := make([]*slot, 0, len(g.revisions))
+	owners := make([]*policyState, 0, len(g.revisions))
 	for _, r := range g.revisions {
-		slots = append(slots, r.slot)
+		owners = append(owners, r.owner)
 	}
-	return slots
+	return owners
 }

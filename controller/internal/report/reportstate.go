@@ -9,15 +9,15 @@ import (
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 )
 
-// entryKey names a report of a server.
-type entryKey struct {
+// reportID names a report of a server.
+type reportID struct {
 	api API
 	reportKey
 }
 
-// entry is what a writer knows of a report that the server has or should have.
-type entry struct {
-	key entryKey
+// reportState is what a writer knows of a report that the server has or should have.
+type reportState struct {
+	key reportID
 
 	// What the server has. The hash is that of an unknown report until it is read.
 	exists bool
@@ -30,7 +30,7 @@ type entry struct {
 	// generation counts changes; written is the one that the server has.
 	generation, written uint64
 	// waits are entries whose generation has to be written first.
-	waits map[*entry]uint64
+	waits map[*reportState]uint64
 	// unwanted reports are of another layout or API, or of nobody. They go when the layout is
 	// settled.
 	unwanted bool
@@ -40,7 +40,7 @@ type entry struct {
 	// busy while a goroutine writes it.
 	busy bool
 	// suspect: somebody else may have changed it; it has to be read.
-	suspect bool
+	stale bool
 	// seen is the newest resource version that was seen while busy.
 	seen string
 

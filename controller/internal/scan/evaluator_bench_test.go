@@ -22,10 +22,10 @@ func BenchmarkAsker(b *testing.B) {
 		}
 	})
 	b.Run("asker", func(b *testing.B) {
-		by := s.newAsker()
-		defer by.end()
+		evaluator := s.newEvaluator()
+		defer evaluator.end()
 		for b.Loop() {
-			by.ask(question{ctx: b.Context(), policy: c})
+			evaluator.evaluate(evaluationRequest{ctx: b.Context(), policy: c})
 		}
 	})
 }

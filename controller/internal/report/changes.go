@@ -34,8 +34,8 @@ func newChanges() changes {
 	return changes{reports: map[reportKey]span{}, gone: map[reportKey]cause{}, shrunk: map[*group]struct{}{}}
 }
 
-// take returns all changes since the last call.
-func (l *Layout) take() changes {
+// takeChanges returns all changes since the last call.
+func (l *Layout) takeChanges() changes {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	taken := l.changes
@@ -44,8 +44,8 @@ func (l *Layout) take() changes {
 	return taken
 }
 
-// touch notes that a chunk has changed.
-func (l *Layout) touch(c *chunk) {
+// markChanged notes that a chunk has changed.
+func (l *Layout) markChanged(c *chunk) {
 	now := l.options.Clock.Now()
 	times, known := l.changes.reports[c.key]
 	if !known {
@@ -56,38 +56,38 @@ func (l *Layout) touch(c *chunk) {
 	l.changes.reports[c.key] = times
 }
 
-// place puts a new record, or one that does not fit in the chunk from, where there is room.
-func (l *Layout) place(r *record, from *chunk) {
+// assignChunk puts a new record, or one that does not fit in the chunk from, where there is room.
+func (l *Layout) assignChunk(r *record, from *chunk) {
 	g := l.group(r)
-	c := g.room(r, from)
+	c := g.chunkFor(r, from)
 	if c == nil {
-		c = g.chunkNumber(g.free())
+		c = g.chunkNumber(g.freeNumber())
 	}
-	l.put(r, c)
+	l.addToChunk(r, c)
 	if from != nil {
 		l.changes.moves = append(l.changes.moves, move{from: from.key, to: c.key})
 	}
 }
 
-// put puts a record in a chunk.
-func (l *Layout) put(r *record, c *chunk) {
+// addToChunk puts a record in a chunk.
+func (l *Layout) addToChunk(r *record, c *chunk) {
 	c.add(r)
 	l.chunks[c.key] = c
 	l.counts.add(r, r.owner.shown(r.outcome), 1)
-	l.touch(c)
+	l.markChanged(c)
 }
 
-// unplace takes a record out of its chunk, which goes if it is empty then.
-func (l *Layout) unplace(r *record) {
+// removeFromChunk takes a record out of its chunk, which goes if it is empty then.
+func (l *Layout) removeFromChunk(r *record) {
 	c, g := r.chunk, r.chunk.group
 	c.remove(r)
 	l.counts.add(r, r.owner.shown(r.outcome), -1)
-	l.touch(c)
+	l.markChanged(c)
 	l.changes.shrunk[g] = struct{}{}
 	if len(c.records) > 0 {
 		return
 	}
-	g.drop(c)
+	g.removeChunk(c)
 	delete(l.chunks, c.key)
 	l.changes.gone[c.key] = noResults
 	if !r.owner.presented {
@@ -114,12 +114,12 @@ func (l *Layout) group(r *record) *group {
 	return g
 }
 
-// dissolve moves the results of one chunk that its group does not need into the others. It
+// compactChunk moves the results of one chunk that its group does not need into the others. It
 // reports whether it did; one at a time keeps the number of writes small.
-func (l *Layout) dissolve() bool {
+func (l *Layout) compactChunk() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.dissolveOne()
+	return l.compactOne()
 }
 
 // sparse reports whether dissolve has something to do.
@@ -135,31 +135,31 @@ func (l *Layout) sparse() bool {
 	return false
 }
 
-func (l *Layout) dissolveOne() bool {
+func (l *Layout) compactOne() bool {
 	for g := range l.changes.shrunk {
 		if !g.sparse() {
 			delete(l.changes.shrunk, g)
 			continue
 		}
-		l.empty(g.emptiest())
+		l.moveRecords(g.emptiest())
 		return true
 	}
 	return false
 }
 
-func (l *Layout) empty(c *chunk) {
+func (l *Layout) moveRecords(c *chunk) {
 	for _, r := range slices.Clone(c.records) {
-		to := c.group.room(r, c)
+		to := c.group.chunkFor(r, c)
 		if to == nil {
 			// Many large results: half of the bytes, but not in pieces that fit.
 			delete(l.changes.shrunk, c.group)
 			return
 		}
-		l.unplace(r)
+		l.removeFromChunk(r)
 		if len(c.records) == 0 {
 			l.changes.gone[c.key] = merged
 		}
-		l.put(r, to)
+		l.addToChunk(r, to)
 		l.changes.moves = append(l.changes.moves, move{from: c.key, to: to.key})
 	}
 }

@@ -17,9 +17,9 @@ import (
 	"github.com/docket-project/docket/controller/internal/source"
 )
 
-// shelf has all objects of a kind of policies or exceptions. They never change: an object that does is
+// policyKind has all objects of a kind of policies or exceptions. They never change: an object that does is
 // another one.
-type shelf struct {
+type policyKind struct {
 	*source.Mirror[*unstructured.Unstructured]
 
 	kind      schema.GroupKind
@@ -29,13 +29,13 @@ type shelf struct {
 	source *source.Source
 }
 
-// newShelves returns those of all kinds in a fixed order. When an object has changed, changed is
+// newKinds returns those of all kinds in a fixed order. When an object has changed, changed is
 // called without a lock.
-func newShelves(changed func()) []*shelf {
-	var shelves []*shelf
+func newKinds(changed func()) []*policyKind {
+	var list []*policyKind
 	add := func(kinds map[schema.GroupKind]string, exception bool) {
 		for kind, plural := range kinds {
-			shelves = append(shelves, &shelf{
+			list = append(list, &policyKind{
 				Mirror: source.NewMirror(source.MirrorConfig[*unstructured.Unstructured]{Strip: strip, Keep: keep, Changed: changed}),
 				kind:   kind, plural: schema.GroupResource{Group: kind.Group, Resource: plural}, exception: exception,
 			})
@@ -43,8 +43,8 @@ func newShelves(changed func()) []*shelf {
 	}
 	add(policy.Kinds(), false)
 	add(policy.ExceptionKinds(), true)
-	slices.SortFunc(shelves, func(a, b *shelf) int { return strings.Compare(a.kind.String(), b.kind.String()) })
-	return shelves
+	slices.SortFunc(list, func(a, b *policyKind) int { return strings.Compare(a.kind.String(), b.kind.String()) })
+	return list
 }
 
 // strip removes what changes without meaning anything to a policy.
@@ -63,7 +63,7 @@ func keep(object, before *unstructured.Unstructured) (*unstructured.Unstructured
 }
 
 // list returns the objects that are not being deleted, by name.
-func (s *shelf) list() []*unstructured.Unstructured {
+func (s *policyKind) list() []*unstructured.Unstructured {
 	objects := s.All()
 	list := make([]*unstructured.Unstructured, 0, len(objects))
 	for _, name := range slices.SortedFunc(maps.Keys(objects), func(a, b types.NamespacedName) int { return strings.Compare(a.String(), b.String()) }) {
