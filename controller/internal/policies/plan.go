@@ -104,7 +104,7 @@ func (s *Set) reportRefused(ctx context.Context) {
 		}
 		s.refusals[gvr] = true
 		klog.FromContext(ctx).Error(err, fmt.Sprintf(
-			`Not allowed: %s can't be listed and watched, and what is known of them stays as it was: give the controller a rule with apiGroups: [%q], resources: [%q], verbs: ["get", "list", "watch"]`,
+			`Forbidden: %s can't be listed and watched, so what is known of them stays as it was: give the controller a rule with apiGroups: [%q], resources: [%q], verbs: ["get", "list", "watch"]`,
 			gvr.GroupResource(), gvr.Group, gvr.Resource))
 	}
 }

@@ -14,49 +14,49 @@ import (
 )
 
 const (
-	// maxWaiting is how many results of requests wait at a time.
+	// maxWaiting bounds the results of requests that wait.
 	maxWaiting = 10_000
-	// subjectPatience is how long the subject of a request may take to exist. One that another
-	// webhook has rejected never does.
+	// subjectPatience is how long results wait for their subject to exist. It never does if another webhook
+	// has rejected the request.
 	subjectPatience = 2 * time.Minute
-	// policyPatience is how long a policy may be known to the replica that has answered the request
-	// and not yet, or not any more, to this one.
+	// policyPatience is how long this replica may be behind, or ahead of, the replica that answered the
+	// request, in what it knows of a policy.
 	policyPatience = 10 * time.Second
-	// scanPatience is the same for what has not been listed yet.
+	// scanPatience is how long results wait for policies and kinds to be listed.
 	scanPatience = 10 * time.Minute
 )
 
-// waiting are results of requests of which it is not known yet whether they are true.
+// waiting are results of requests that can't be applied or dropped yet.
 type waiting struct {
 	mu sync.Mutex
 	// list is oldest first.
 	list []*waiter
-	// finished are to be called without the mutex.
+	// finished are functions to be called without the mutex.
 	finished []func()
 	closed   bool
 }
 
-// waiter is what one policy has said about one request.
+// waiter has the results of one policy for one request.
 type waiter struct {
 	policy.Admitted
 	since time.Time
 	batch *batch
 }
 
-// batch is what was given to one call of Admit. The mutex of waiting guards it.
+// batch are the items of one call of Admit. The mutex of waiting guards it.
 type batch struct {
 	undecided int
 	decided   func()
 }
 
-// close forgets what waits; nothing is set any more.
+// close drops what waits. Afterwards, no results of requests are set.
 func (w *waiting) close() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.closed, w.list = true, nil
 }
 
-// unlock calls what was decided meanwhile.
+// unlock releases the mutex, and then calls the functions of batches that are decided.
 func (w *waiting) unlock() {
 	finished := w.finished
 	w.finished = nil
@@ -66,7 +66,7 @@ func (w *waiting) unlock() {
 	}
 }
 
-// decide is called with the mutex.
+// decide records the outcome of an item. It is called with the mutex.
 func (w *waiting) decide(item *waiter, outcome string) {
 	admittedResults.WithLabelValues(outcome).Inc()
 	item.batch.undecided--
@@ -75,14 +75,15 @@ func (w *waiting) decide(item *waiter, outcome string) {
 	}
 }
 
-// Admit takes what policies have said about admission requests. It counts for policies that are
-// for admission alone, as soon as an object with the same UID and content exists or has existed
-// lately; of several, those of the latest request. Results of all others are ignored, and so are
-// those of policies that say something else now, and of objects that are gone. A deletion removes
-// nothing before the object is gone: it may yet be refused. What doesn't come to exist, or to end,
-// within two minutes is dropped, and so is what waits longest when there are too many. Then, when
-// nothing of items waits any more, decided is called, by any goroutine; it must return quickly. It is never called if the
-// scanner ends before. Admit returns quickly.
+// Admit takes results of policies for admission requests. They are applied if the policy is for admission
+// only, as soon as an object with the same UID and content exists or has existed recently; of several
+// requests, the latest one counts. Results of other policies are ignored, as are those of policies that
+// have changed since, and of objects that no longer exist. A request for a deletion removes nothing before
+// the object is gone, since it may still be refused. Results whose object does not come into existence, or
+// is not deleted, within two minutes are dropped, as are the oldest ones when too many wait.
+//
+// When none of items waits any more, decided is called, by any goroutine; it must return quickly. It is not
+// called if the scanner ends first. Admit returns quickly.
 func (s *Scanner) Admit(items []policy.Admitted, decided func()) {
 	w := &s.waiting
 	w.mu.Lock()
@@ -107,7 +108,7 @@ func (s *Scanner) Admit(items []policy.Admitted, decided func()) {
 	}
 }
 
-// retryAdmitted looks at what waits. The planner calls it.
+// retryAdmitted tries what waits once more. The planner calls it.
 func (s *Scanner) retryAdmitted() {
 	w := &s.waiting
 	w.mu.Lock()
@@ -125,7 +126,7 @@ func (s *Scanner) retryAdmitted() {
 	w.list = rest
 }
 
-// try decides about an item if that is possible. It is called with the mutex of waiting.
+// try decides about an item if possible, and reports whether it has. It is called with the mutex of waiting.
 func (s *Scanner) try(item *waiter, now time.Time) bool {
 	outcome, patience := s.judge(&item.Admitted)
 	if outcome == "" && now.Sub(item.since) >= patience {
@@ -141,8 +142,8 @@ func (s *Scanner) try(item *waiter, now time.Time) bool {
 	return true
 }
 
-// judge sets results if they are true. It returns what became of them, or else, for how long they
-// may wait.
+// judge applies results if they are known to be true. It returns the outcome, or, if that is not known yet,
+// how long they may wait for it.
 func (s *Scanner) judge(admitted *policy.Admitted) (outcome string, patience time.Duration) {
 	if !s.policiesKnown.Load() {
 		return "", scanPatience
@@ -164,7 +165,7 @@ func (s *Scanner) judge(admitted *policy.Admitted) (outcome string, patience tim
 	return k.admit(c, admitted)
 }
 
-// watchedAs returns the kind of a resource, in that version or another; nil if it is not watched.
+// watchedAs returns the kind of a resource, in this version or another; nil if none is watched.
 func (s *Scanner) watchedAs(gvr schema.GroupVersionResource) *kind {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -179,8 +180,8 @@ func (s *Scanner) watchedAs(gvr schema.GroupVersionResource) *kind {
 	return nil
 }
 
-// admit sets results of a request if its subject exists, as [Scanner.judge] does. Contents of
-// different versions can't be compared: then the UID is enough.
+// admit sets results of a request if its subject exists, and returns the same as [Scanner.judge]. Contents
+// in different versions can't be compared: then the UID is enough.
 func (k *kind) admit(c *compiled, admitted *policy.Admitted) (outcome string, patience time.Duration) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -194,9 +195,9 @@ func (k *kind) admit(c *compiled, admitted *policy.Admitted) (outcome string, pa
 	exists := rs != nil && !rs.deleted && rs.packed.uid == admitted.Subject.UID
 	switch {
 	case admitted.Deleted && !exists:
-		return admittedApplied, 0 // The results went with it.
+		return admittedApplied, 0 // The results were removed with it.
 	case admitted.Deleted:
-		return "", subjectPatience // Somebody may have refused that, or has to finish something first.
+		return "", subjectPatience // The deletion may have been refused, or waits for a finalizer.
 	case k.history.has(admitted.Subject.UID, noContent):
 		return admittedIgnored, 0
 	case !exists:
@@ -205,7 +206,7 @@ func (k *kind) admit(c *compiled, admitted *policy.Admitted) (outcome string, pa
 		return "", subjectPatience
 	}
 	if !rs.done.has(c.revision) {
-		rs.done = rs.done.with(c.revision) // The end of the resource is to remove them, too.
+		rs.done = rs.done.with(c.revision) // So that these results are removed with the resource, too.
 	}
 	if !c.revision.owner.admit(c, k.reference(rs.packed), admitted.Results, admitted.Time) {
 		return admittedIgnored, 0
@@ -213,20 +214,20 @@ func (k *kind) admit(c *compiled, admitted *policy.Admitted) (outcome string, pa
 	return admittedApplied, 0
 }
 
-// remember is called with the mutex.
+// remember adds to the history, if policies need it. It is called with the mutex.
 func (k *kind) remember(rs *resourceState, content policy.Content) {
 	if slices.ContainsFunc(k.policies, (*compiled).isAdmission) {
 		k.history.add(rs.packed.uid, content, k.queue.clock.Now())
 	}
 }
 
-// had is called with the mutex, and reports whether a resource has a content or had it lately.
+// had reports whether a resource has a content or had it recently. It is called with the mutex.
 func (k *kind) had(rs *resourceState, content policy.Content) bool {
 	return rs.packed.content == content || k.history.has(rs.packed.uid, content)
 }
 
-// admits reports whether results that an earlier process left may be those of an admission request:
-// they stay until the next one, as long as the policy and the subject exist.
+// admits reports whether results that an earlier process left may be those of an admission request. They
+// stay until the next request, as long as the policy and the subject exist.
 func (s *Scanner) admits(kinds map[schema.GroupVersionKind]*kind, id policy.Identity, subject policy.Reference) bool {
 	k := kinds[schema.FromAPIVersionAndKind(subject.APIVersion, subject.Kind)]
 	state := s.policyState(id)
@@ -243,7 +244,7 @@ func (s *Scanner) admits(kinds map[schema.GroupVersionKind]*kind, id policy.Iden
 	return k.revisions.has(c.revision) && rs != nil && !rs.deleted && k.reference(rs.packed) == subject
 }
 
-// ofSubjects returns targets of objects for the subresources of theirs that are the object itself.
+// ofSubjects replaces targets of subresources that show the object itself by targets of the object.
 func ofSubjects(targets []policy.Target) []policy.Target {
 	result := make([]policy.Target, 0, len(targets))
 	for _, target := range targets {

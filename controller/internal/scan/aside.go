@@ -13,7 +13,7 @@ import (
 	"github.com/docket-project/docket/controller/internal/policy"
 )
 
-// evaluateNow evaluates a policy, for as long as that may take.
+// evaluateNow evaluates a policy, for at most [Config.EvaluationLimit].
 func (s *Scanner) evaluateNow(ctx context.Context, c *compiled, subject policy.Subject) policy.Evaluation {
 	evaluation := policy.Evaluate(ctx, c.policy, subject, s.config.EvaluationLimit, s.config.Clock)
 	if evaluation.Err != nil {
@@ -22,8 +22,8 @@ func (s *Scanner) evaluateNow(ctx context.Context, c *compiled, subject policy.S
 	return evaluation
 }
 
-// evaluate has a policy evaluated for an entry that a worker has. It does not wait for one that is slow.
-// It fails only if ctx is done.
+// evaluate has a policy evaluated for a resource that a worker has. It does not wait for a slow one. It
+// fails only if ctx is done.
 func (s *Scanner) evaluate(ctx context.Context, evaluator *evaluator, rs *resourceState, c *compiled, subject policy.Subject, reference policy.Reference) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -50,21 +50,22 @@ func (s *Scanner) evaluate(ctx context.Context, evaluator *evaluator, rs *resour
 	return nil
 }
 
-// putAside has an entry evaluated by a slow policy when its turn comes.
+// putAside queues a resource for a slow policy.
 func (s *Scanner) putAside(ctx context.Context, owner *policyState, rs *resourceState, urgent bool) {
 	if owner.pace.put(rs, urgent) {
 		s.aside.Go(func() { s.runAside(ctx, owner) })
 	}
 }
 
-// runAside serves the queue of a slow policy until that is empty, one place at a time: slow policies
-// that wait for one have their turns.
+// runAside serves the queue of a slow policy until it is empty. It gives its slot back after each resource,
+// so that other slow policies get one.
 func (s *Scanner) runAside(ctx context.Context, owner *policyState) {
 	for s.stepAside(ctx, owner) {
 	}
 }
 
-// stepAside evaluates a slow policy for the next resource; false if there is none, or the scanner ends.
+// stepAside evaluates a slow policy for its next resource. It returns false if there is none, or if the
+// scanner ends.
 func (s *Scanner) stepAside(ctx context.Context, owner *policyState) bool {
 	select {
 	case s.asideSlots <- struct{}{}:
@@ -118,7 +119,7 @@ func (s *Scanner) evaluateAside(ctx context.Context, owner *policyState, twin *r
 	return nil
 }
 
-// takeAside takes what an evaluation aside has given.
+// takeAside sets the results of an evaluation aside.
 func (s *Scanner) takeAside(twin *resourceState, c *compiled, reference policy.Reference, a policy.Evaluation) {
 	if a.Canceled {
 		return
@@ -128,7 +129,7 @@ func (s *Scanner) takeAside(twin *resourceState, c *compiled, reference policy.R
 	twin.kind.setAside(twin.twinOf, c, reference, a.Results)
 }
 
-// asideIdle reports whether no slow policy has something to do. Anybody may call it.
+// asideIdle reports whether no resource waits for a slow policy. Any goroutine may call it.
 func (s *Scanner) asideIdle() bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -140,7 +141,7 @@ func (s *Scanner) asideIdle() bool {
 	return true
 }
 
-// tendSlow tells of policies that are left alone, and has them retried after their rest.
+// tendSlow reports policies that are not evaluated for a while, and retries them afterwards.
 func (s *Scanner) tendSlow(ctx context.Context) {
 	for _, state := range s.policies {
 		text, again := state.pace.afterRest(s.config.EvaluationLimit)
@@ -154,8 +155,8 @@ func (s *Scanner) tendSlow(ctx context.Context) {
 	}
 }
 
-// now returns a policy as it is to evaluate the kind, nil if it is not or the entry is gone, and what
-// the entry is.
+// now returns the current version of a policy and the current content of a resource; nil if the policy
+// doesn't match the kind any more, or the resource is deleted.
 func (k *kind) now(rs *resourceState, owner *policyState) (*compiled, *packed) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -166,8 +167,9 @@ func (k *kind) now(rs *resourceState, owner *policyState) (*compiled, *packed) {
 	return k.policies[i], rs.packed
 }
 
-// setAside sets results that no worker waits for, unless they are to go by now: who clears them does so
-// after the mutex was held.
+// setAside sets results of a slow policy, unless they would have to be removed. This is safe because
+// results are removed only after the resource was marked as deleted, or the policy was taken from the kind,
+// under the same mutex.
 func (k *kind) setAside(rs *resourceState, c *compiled, reference policy.Reference, results []policy.Result) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -21,55 +21,53 @@ import (
 
 const (
 	minWorkers = 2
-	// defaultEventInterval is that of [Config.EventsPerPolicy] if nothing is scanned periodically.
+	// defaultEventInterval is the interval of [Config.EventsPerPolicy] without a periodic scan.
 	defaultEventInterval = time.Hour
-	// defaultEntryInterval is that of [Config.EntryInterval], lazyEntryInterval that of changes that
-	// are not urgent.
+	// defaultEntryInterval is the default of [Config.EntryInterval]; lazyEntryInterval is the interval for
+	// changes that are not urgent.
 	defaultEntryInterval = 5 * time.Second
 	lazyEntryInterval    = time.Minute
 )
 
-// Results takes what was found. Its methods return quickly and are safe for concurrent use.
+// Results receives the results. Its methods return quickly and are safe for concurrent use.
 type Results interface {
-	// Present says how results of a policy are shown. It comes before the first Set of a policy.
+	// Present says how the results of a policy are shown. It is called before the first Set of a policy.
 	Present(id policy.Identity, presentation policy.Presentation)
 	// Set replaces the results of a policy for a subject; none removes them.
 	Set(id policy.Identity, subject policy.Reference, results []policy.Result)
 	// RemovePolicy removes all results of a policy.
 	RemovePolicy(id policy.Identity)
-	// PruneUnseen removes the results that an earlier process left, that were not Set since, and
-	// that keep doesn't want.
+	// PruneUnseen removes results that an earlier process left and that were not Set since, unless keep
+	// returns true.
 	PruneUnseen(keep func(policy.Identity, policy.Reference) bool)
 }
 
 // Config is what a [Scanner] needs. Client, Served, Policies and Results are required.
 type Config struct {
 	Client dynamic.Interface
-	// Served and Policies are run by their owner, and may have been for long.
+	// Served and Policies are run by their owner, possibly since long before the scanner.
 	Served   *served.Watcher
 	Policies *policies.Set
 	Results  Results
 	// Recorder takes Events on policies; nil for none.
 	Recorder record.EventRecorder
-	// Workers is how many resources are evaluated at a time; 0 means one a core, at least 2.
+	// Workers is the number of resources evaluated at a time; 0 means one per core, at least 2.
 	Workers int
-	// Patience is how long a worker waits for a policy. One that takes longer is evaluated aside from
-	// then on, two resources at a time; 0 means 250 ms.
+	// Patience is how long a worker waits for the evaluation of a policy; 0 means 250 ms. A policy that takes
+	// longer is evaluated aside from then on, for two resources at a time.
 	Patience time.Duration
 	// EvaluationLimit is how long an evaluation may take; 0 means 30 s. A policy that reaches it three
-	// times in a row is left alone for a while.
+	// times in a row is not evaluated for a while.
 	EvaluationLimit time.Duration
-	// Interval is how often everything is evaluated once more, spread over the interval; 0
-	// means never.
+	// Interval is the time in which everything is evaluated once more, spread evenly; 0 means never.
 	Interval time.Duration
-	// EntryInterval is how often a policy is evaluated again, at most, because of urgent changes of
-	// the context cache; 0 means every 5 s.
+	// EntryInterval is the shortest time between two evaluations of a policy because of urgent changes in
+	// the context cache; 0 means 5 s.
 	EntryInterval time.Duration
-	// Exclude lists resources that are never scanned, beside those that never make sense. A
-	// group "*" stands for any.
+	// Exclude lists resources that are never scanned, in addition to those of [policy.NewExclusion]. The
+	// group "*" stands for any group.
 	Exclude []schema.GroupResource
-	// EventsPerPolicy is how many Events a policy gets in an interval for the subjects that
-	// fail it; 0 means none.
+	// EventsPerPolicy is the number of Events per interval about subjects that fail a policy; 0 means none.
 	EventsPerPolicy int
 	// Clock is the real one if nil.
 	Clock clock.WithTicker
@@ -110,7 +108,7 @@ func (c *Config) complete() error {
 	return errors.Join(errs...)
 }
 
-// eventInterval is the interval of [Config.EventsPerPolicy].
+// eventInterval returns the interval of [Config.EventsPerPolicy].
 func (c *Config) eventInterval() time.Duration {
 	if c.Interval == 0 {
 		return defaultEventInterval

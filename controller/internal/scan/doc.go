@@ -1,64 +1,63 @@
 // Copyright 2026 The Docket Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package scan is the background scanner: it decides what to evaluate again, and when, and hands
-// what was found to a [Results]. It knows policies by package policy alone, and no reports.
+// Package scan is the background scanner. It decides what to evaluate again and when, and passes the
+// results to a [Results]. It knows policies only through package policy, and knows nothing of reports.
 //
-// What is watched. All kinds that the targets of a policy match, each by one reflector that lists
-// once; policies and exceptions are watched by package policies, whose snapshots say which there
-// are. Policies that policies match are watched as both.
-// A target means the preferred version of each resource, and another one only if it names
-// that. A kind that appears or vanishes is noticed as package served does, at once if
-// a watch finds that it is gone. One that is matched no more is no longer watched, and its
-// results go. Resources are kept as JSON without managed fields and the last applied
-// configuration, three kilobytes for a pod; an API server without streaming lists costs a
-// multiple of that for the time of a list. Where only policies for admission requests match a kind,
-// its resources are kept without the JSON, and listed again if another policy comes.
+// What is watched. Every kind that a target of a policy matches, by one reflector that lists once.
+// Policies and exceptions are watched by package policies, whose snapshots say which exist; policies
+// that other policies match are watched twice. A target means the preferred version of each resource,
+// and another version only if it names that one. Package served notices kinds that appear or vanish,
+// at once if a watch finds its kind gone. A kind that no policy matches any more is not watched any
+// more, and its results are removed. Resources are kept as JSON without managed fields and the last
+// applied configuration, three kilobytes for a pod; an API server without streaming lists takes several
+// times that while it is listed. If only policies for admission requests match a kind, its resources are
+// kept without the JSON, and listed again when another policy comes.
 //
-// What is evaluated. A pair of policy and resource, if one of these has changed:
+// What is evaluated. A pair of policy and resource, when one of these has changed:
 //
-//   - the fingerprint of the policy, which its exceptions have a part in. A changed presentation
-//     is only passed on.
-//   - the content of the resource: labels, annotations, and all but metadata, status and the node
-//     of a pod, as in Kyverno. The status counts for kinds whose subresource "status" is the
-//     target of a policy. An evaluation sees the status that the resource has then, and the
-//     periodic scan repairs what follows from those that changed without one.
-//   - the labels of its namespace, and for policies that look at more of it, that too.
-//   - an entry of the context cache that the policy reads ([Scanner.EntriesChanged]), gathered for
-//     seconds.
+//   - the fingerprint of the policy, which depends on its exceptions, too. If only the presentation has
+//     changed, it is passed on, and nothing is evaluated.
+//   - the content of the resource: labels, annotations, and everything except metadata, status and the
+//     node of a pod, as in Kyverno. The status counts for kinds whose subresource "status" is the
+//     target of a policy. An evaluation sees the status of that moment; where results depend on a
+//     status that has changed since, the periodic scan corrects them.
+//   - the labels of its namespace, and for policies that read more of it, the rest of it.
+//   - an entry of the context cache that the policy reads ([Scanner.EntriesChanged]); such changes are
+//     gathered for seconds.
 //
-// Whatever else policies look at, such as other resources, is found by the periodic scan, which
-// has everything evaluated once in [Config.Interval], a sixtieth at a time.
+// Changes of anything else that policies read, such as other resources, are found by the periodic
+// scan, which evaluates everything once in [Config.Interval], a sixtieth at a time.
 //
-// What is not evaluated: policies that are for admission requests alone. Their results are what
-// such requests have given ([Scanner.Admit]), once the object that a request is about exists as it
-// was there. They stay until the next request for the object, whatever becomes of its content or
-// the policy in between, also across a restart, and as long as the object, the policy and a target
-// of it for that kind exist. A policy that is for requests alone and then for existing resources,
-// or the reverse, begins without results. Which request was the latest is not known across a
-// restart. For an object in another version than the one that is watched, its UID has to do.
+// What is not evaluated: policies for admission requests only. Their results are those of the requests
+// ([Scanner.Admit]), and count once the object that a request is about exists with the same content. They
+// stay until the next request for the object, even if its content or the policy changes and across
+// restarts, as long as the object and the policy exist and the policy has a target of that kind. A policy
+// that changes between admission only and background begins without results. After a restart it is not
+// known which request was the latest. If an object is watched in another version than that of the
+// request, only its UID is compared.
 //
-// In which order. A resource that changed comes before those whose policies changed, those of
-// the first scan and those of the periodic one. Its policies are evaluated together. A worker
-// has a resource alone, so that results are set in the order of what they are of.
+// In which order. A changed resource comes before those whose policies changed, those of the first scan,
+// and those of the periodic scan. Its policies are evaluated together. A resource is with one worker at
+// a time, so that its results are set in the order of its changes.
 //
 // Slow policies. A worker waits 250 ms for a policy. One that takes longer is evaluated aside from then
-// on: its resources wait in a queue of its own (pace), which two goroutines serve, urgent ones first,
-// and the workers go on with all else. All slow policies together have 32 places for evaluations, which
-// change hands after each resource; what workers leave when they learn that a policy is slow is beside
-// them, four a second and worker. In that queue a twin stands for a resource, so that results of
-// the policy are set in the order of what they are of there, too. Three evaluations in a row that reach
-// the limit of 30 s, and the policy is left alone for a minute, then longer: its results are errors that
-// say so, one resource tries it again, and once it is well, all that were left out are evaluated.
-//
-// What never happens: results are not removed because something could not be listed. As long as
-// the API doesn't answer, everything stays. A kind that is refused is retried by its
-// reflector; what earlier processes found for it stays until it can be listed, and all others go
-// on. Only namespaces are needed by all: without their labels, nothing in a namespace is
+// on: its resources wait in a queue of its own (pace), which two goroutines serve, urgent resources
+// first, and the workers go on with other policies. All slow policies together have 32 slots for
+// evaluations and release them after each resource. Evaluations that workers leave when they find a policy
+// slow come on top, at most four per second and worker. In the queue of a slow policy, a twin stands for a
+// resource, so that results are set in the order of its changes there, too. After three evaluations in a
+// row that reach the limit of 30 s, the policy is not evaluated for a minute, then for longer: its results
+// are errors that say so. After that, one resource is tried; if it succeeds, all that were left out are
 // evaluated.
 //
-// Goroutines, all owned by [Scanner.Run]: the planner (plan, in the caller's), which alone
-// decides what is watched, and looks at results of requests that wait; the workers; those that
-// evaluate slow policies; the periodic scan; and one for each reflector, which the planner starts and stops. State of
-// resources is in kind and entry, that of policies in slot.
+// What never happens: results are not removed because something could not be listed. While the API does
+// not answer, everything stays. A kind that is refused is retried by its reflector; results that earlier
+// processes left for it stay until it can be listed, and all other kinds go on. Only namespaces are needed
+// by all: without their labels, nothing in a namespace is evaluated.
+//
+// Goroutines, all owned by [Scanner.Run]: the planner (plan, in the caller's goroutine), which alone
+// decides what is watched, and retries results of requests that wait; the workers, each with an evaluator;
+// those that evaluate slow policies; the periodic scan; and one per reflector, started and stopped by the
+// planner. The state of resources is in kind and resourceState, that of policies in policyState.
 package scan

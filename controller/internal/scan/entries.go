@@ -11,10 +11,10 @@ import (
 	"github.com/docket-project/docket/controller/internal/policy"
 )
 
-// changes gathers entries of the context cache that have changed, until the planner looks.
+// changes gathers changed entries of the context cache for the planner.
 type changes struct {
 	mu sync.Mutex
-	// entries have true if one change was urgent.
+	// entries has the value true for an entry with an urgent change.
 	entries map[policy.Entry]bool
 }
 
@@ -37,12 +37,11 @@ func (c *changes) take() map[policy.Entry]bool {
 	return taken
 }
 
-// EntriesChanged has the policies that read one of these entries evaluated again for all their
-// resources, and no others. Results stay until there are new ones. It is done at once, but for each
-// policy not before its evaluation for the change before is over, and not before
-// [Config.EntryInterval] has passed since that began, a minute if the change is not urgent, and not
-// before the first scan is over.
-// Results that come from admission requests stay. It returns at once.
+// EntriesChanged has the policies that read one of these entries evaluated again for all their resources.
+// Results stay until there are new ones; those of admission requests don't change. The evaluation begins at
+// once, unless the first scan or the evaluation of the policy for an earlier change is not complete, or that
+// one began less than [Config.EntryInterval] ago, a minute if the change is not urgent: then it begins
+// after that. EntriesChanged itself returns at once.
 func (s *Scanner) EntriesChanged(entries []policy.Entry, urgent bool) {
 	if len(entries) == 0 {
 		return
@@ -53,13 +52,13 @@ func (s *Scanner) EntriesChanged(entries []policy.Entry, urgent bool) {
 
 // wanted says when a policy is to be evaluated again.
 type wanted struct {
-	// at is zero for never.
+	// at is when; zero for never.
 	at time.Time
-	// last is when it was.
+	// last is when it was last evaluated again.
 	last time.Time
 }
 
-// not later than the interval after the last time.
+// within has the policy evaluated an interval after the last time, or now if that has passed.
 func (w *wanted) within(interval time.Duration, now time.Time) {
 	at := w.last.Add(interval)
 	if at.Before(now) {
@@ -72,11 +71,11 @@ func (w *wanted) within(interval time.Duration, now time.Time) {
 
 func (w *wanted) due(now time.Time) bool { return !w.at.IsZero() && !now.Before(w.at) }
 
-// renew has policies evaluated again that read what has changed, and returns whether there are
-// any. The planner calls it.
+// renew has policies evaluated again that read changed entries, and reports whether there are any. The
+// planner calls it.
 func (s *Scanner) renew() (changed bool) {
 	if !s.firstScanDone {
-		return false // A stream of changes must not keep the first scan from its end.
+		return false // Otherwise a stream of changes could keep the first scan from completing.
 	}
 	now := s.config.Clock.Now()
 	entries := s.changes.take()
@@ -97,7 +96,7 @@ func (s *Scanner) renew() (changed bool) {
 	return changed
 }
 
-// want notes when a policy is to be evaluated again if it reads any of the entries.
+// want schedules the evaluation of a policy if it reads any of the entries.
 func (s *Scanner) want(state *policyState, entries map[policy.Entry]bool, now time.Time) {
 	if len(entries) == 0 {
 		return
@@ -115,7 +114,7 @@ func (s *Scanner) want(state *policyState, entries map[policy.Entry]bool, now ti
 	}
 }
 
-// wantsRenewal reports whether it is time to look at policies that read what has changed.
+// wantsRenewal reports whether the evaluation of any policy is due because of changed entries.
 func (s *Scanner) wantsRenewal() bool {
 	now := s.config.Clock.Now()
 	for _, state := range s.policies {
@@ -126,8 +125,8 @@ func (s *Scanner) wantsRenewal() bool {
 	return false
 }
 
-// readsEntry reports whether a policy that reads an entry reads the one that changed. Objects of both
-// kinds serve for each other, also where the name is computed.
+// readsEntry reports whether read may be the entry that changed. An object of either kind can stand in for
+// one of the other kind, and a computed name may be any name.
 func readsEntry(read, changed policy.Entry) bool {
 	if read.Kind == "" || changed.Kind == "" {
 		return read == changed
@@ -135,7 +134,7 @@ func readsEntry(read, changed policy.Entry) bool {
 	return read.Name == changed.Name || read.Name == policy.AnyName || changed.Name == policy.AnyName
 }
 
-// evaluating reports whether a revision has still to be evaluated for any resource.
+// evaluating reports whether a revision still has to be evaluated for any resource.
 func (s *Scanner) evaluating(r *policyRevision) bool {
 	if s.queue.idle() {
 		return false
@@ -148,14 +147,14 @@ func (s *Scanner) evaluating(r *policyRevision) bool {
 	return false
 }
 
-// behind reports whether there is a resource that a revision has still to be evaluated for.
+// behind reports whether a revision still has to be evaluated for any resource of the kind.
 func (k *kind) behind(r *policyRevision) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if !k.revisions.has(r) {
 		return false
 	}
-	// Most entries share one of few.
+	// Most resources share one of few sets.
 	has := map[*revisionSet]bool{nil: false}
 	for _, names := range k.objects {
 		for _, rs := range names {

@@ -11,15 +11,15 @@ import (
 	"github.com/docket-project/docket/controller/internal/policy"
 )
 
-// evaluationRequest is an evaluation that a worker wants.
+// evaluationRequest asks for the evaluation of a policy for a subject.
 type evaluationRequest struct {
-	ctx     context.Context //nolint:containedctx // It goes to another goroutine with what it is for.
+	ctx     context.Context //nolint:containedctx // It is passed to the goroutine that evaluates.
 	policy  *compiled
 	subject policy.Subject
 }
 
-// evaluator evaluates for one worker, in a goroutine of its own, so that the worker can go on without the
-// answer. Its goroutine and its timer are for all questions: most take less time than to make these.
+// evaluator evaluates policies for one worker, in a goroutine of its own, so that the worker need not wait
+// for a slow one. The goroutine and the timer are reused: most evaluations take less time than making them.
 type evaluator struct {
 	scanner     *Scanner
 	requests    chan evaluationRequest
@@ -27,7 +27,7 @@ type evaluator struct {
 	timer       clock.Timer
 }
 
-// newEvaluator returns one that the caller ends.
+// newEvaluator returns an evaluator. The caller must call its method end.
 func (s *Scanner) newEvaluator() *evaluator {
 	ev := &evaluator{scanner: s, timer: s.config.Clock.NewTimer(s.config.Patience)}
 	ev.stopTimer()
@@ -50,7 +50,8 @@ func (ev *evaluator) end() {
 	close(ev.requests)
 }
 
-// evaluate returns the answer, or, if it takes longer than a worker waits, where it will come.
+// evaluate returns the evaluation, or, if that takes longer than [Config.Patience], the channel that will
+// have it.
 func (ev *evaluator) evaluate(q evaluationRequest) (evaluation policy.Evaluation, later <-chan policy.Evaluation) {
 	ev.requests <- q
 	ev.timer.Reset(ev.scanner.config.Patience)
@@ -60,13 +61,13 @@ func (ev *evaluator) evaluate(q evaluationRequest) (evaluation policy.Evaluation
 		return evaluation, nil
 	case <-ev.timer.C():
 		later = ev.evaluations
-		close(ev.requests) // Its goroutine ends with this answer.
+		close(ev.requests) // Its goroutine ends after this evaluation.
 		ev.start()
 		return policy.Evaluation{}, later
 	}
 }
 
-// stopTimer leaves nothing in the timer's channel.
+// stopTimer stops the timer and empties its channel.
 func (ev *evaluator) stopTimer() {
 	if !ev.timer.Stop() {
 		select {

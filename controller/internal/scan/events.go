@@ -27,12 +27,12 @@ const (
 )
 
 const (
-	// maxEventMessage is what the API takes.
+	// maxEventMessage is the length that the API accepts, in bytes.
 	maxEventMessage = 1000
-	// maxEventPolicies is how many policies are told of the same trouble.
+	// maxEventPolicies bounds the policies that get an Event about the same problem.
 	maxEventPolicies = 10
-	// eventGather is how long failures are counted at least, so that the first Event doesn't
-	// tell of the first subject alone.
+	// eventGather is the shortest time for which failures are counted, so that the first Event is not about
+	// the first subject only.
 	eventGather = 10 * time.Second
 )
 
@@ -49,7 +49,7 @@ func (s *Scanner) event(about *policyState, reason, format string, args ...any) 
 	s.config.Recorder.Event(&on, corev1.EventTypeWarning, reason, message)
 }
 
-// eventToPoliciesOf tells some of the policies that match a kind.
+// eventToPoliciesOf sends an Event to some of the policies that match a kind.
 func (s *Scanner) eventToPoliciesOf(gvr schema.GroupVersionResource, message string) {
 	told := 0
 	for _, id := range slices.SortedFunc(maps.Keys(s.policies), compareIdentities) {
@@ -64,8 +64,8 @@ func (s *Scanner) eventToPoliciesOf(gvr schema.GroupVersionResource, message str
 	}
 }
 
-// sendViolations sends an Event for each policy that subjects failed, at most
-// [Config.EventsPerPolicy] in an interval: that often divided by their number.
+// sendViolations sends an Event to each policy that subjects have failed since the last one. Events are
+// spread evenly over the interval, at most [Config.EventsPerPolicy] of them.
 func (s *Scanner) sendViolations() {
 	if s.config.EventsPerPolicy == 0 || s.config.Recorder == nil {
 		return
@@ -105,7 +105,7 @@ func (f *failures) add(subject policy.Reference, now time.Time) {
 	f.count++
 }
 
-// take returns what was counted if it is time to tell, and starts to count from 0.
+// take returns what was counted and starts from 0, if it is time for an Event.
 func (f *failures) take(now time.Time, pause time.Duration) (count int, example policy.Reference, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -11,14 +11,14 @@ import (
 	"github.com/docket-project/docket/controller/internal/policy"
 )
 
-// historySize bounds what a kind remembers; older versions are forgotten.
+// historySize is the number of versions that a kind remembers.
 const historySize = 10_000
 
-// history has the contents that resources had within the time that results of requests are waited
-// for: a resource may have changed once more before the results come.
+// history has the contents that resources had within subjectPatience: a resource may have changed once more
+// before the results of a request for it come.
 type history struct {
 	known map[version]time.Time
-	// order is oldest first; a version that came again is in it twice.
+	// order is oldest first; a version that was added again is in it twice.
 	order []version
 }
 
@@ -28,12 +28,12 @@ type version struct {
 	content policy.Content
 }
 
-// noContent is the content of resources that exist no more. Nothing has that hash.
+// noContent stands for a resource that no longer exists. No content has this hash.
 //
 //nolint:gochecknoglobals // A constant.
 var noContent policy.Content
 
-// add notes what a resource was until now, or noContent if it is gone.
+// add records the content that a resource had until now, or noContent if it is gone.
 func (h *history) add(uid types.UID, content policy.Content, now time.Time) {
 	if h.known == nil {
 		h.known = map[version]time.Time{}
@@ -47,7 +47,7 @@ func (h *history) add(uid types.UID, content policy.Content, now time.Time) {
 	}
 }
 
-// forget is for a resource that was only thought to be gone.
+// forget undoes the addition of noContent, for a resource that exists after all.
 func (h *history) forget(uid types.UID) { delete(h.known, version{uid, noContent}) }
 
 func (h *history) has(uid types.UID, content policy.Content) bool {

@@ -16,76 +16,105 @@ import (
 	"github.com/docket-project/docket/controller/internal/source"
 )
 
-// buckets is into how many parts a periodic scan is divided.
+// buckets is the number of parts into which a periodic scan is divided.
 const buckets = 60
 
-// kind has all resources of a kind and knows which of them have been evaluated by which
-// policies. Its source calls it as its store.
+// kind has all resources of a kind and knows which policies have been evaluated for each. Its
+// source calls it as its store.
 //
-// Lock order: kind.mu, then one of slot.mu and queue.mu.
+// Lock order: kind.mu, then policyState.mu or queue.mu.
 type kind struct {
 	resource served.Resource
 	queue    *queue
-	// seen, if not nil, is told of each object that came or changed, or is gone. It is called
-	// without a lock.
+	// onChange, if not nil, is called without a lock for each object that is new, has changed, or is
+	// gone.
 	onChange func(p *packed, gone bool)
 	// source is nil while the kind is not watched. Only the planner uses it.
 	source *source.Source
-	// withoutData kinds keep no data: nothing is evaluated. It is changed only while there is no source.
+	// withoutData is true if the JSON of resources is not kept, because nothing is evaluated. It changes
+	// only while there is no source.
 	withoutData bool
 
 	mu sync.Mutex
-	// objects are the entries by namespace and name, those that are to be cleared included.
+	// objects are the resources by namespace and name, including deleted ones whose results are still to
+	// be removed.
 	objects map[string]map[string]*resourceState
-	// live is how many of them exist.
+	// live is the number of objects that exist.
 	live int
-	// listed reports whether the entries have been complete since the start of the source.
+	// listed is true once objects has been complete since the start of the source.
 	listed bool
-	// policies are to evaluate the kind; current has their revisions.
+	// policies are those that match the kind; revisions has their revisions, in the same order.
 	policies  []*compiled
 	revisions *revisionSet
-	// withStatus reports whether a change of status alone is one.
+	// withStatus is true if a change of the status alone counts as a change.
 	withStatus bool
-	// dataMissing tells that the kind was lean, and its data are still missing.
+	// dataMissing is true from the time when a kind without data needs them until it has been listed
+	// again.
 	dataMissing bool
-	// history has what resources were until lately, if policies give results at admission.
+	// history has the recent contents of resources, if policies give results at admission.
 	history history
-	// step is the last answer of the function due: at a change of policies most entries ask the
-	// same.
+	// step caches the last result of due: after a change of policies, most resources need the same.
 	step struct {
 		from *revisionSet
 		task task
 	}
-	// next is the bucket of the next entry.
+	// next is the bucket of the next new resource.
 	next uint8
 }
 
-// resourceState is a resource, by its UID: one that was deleted and created again has two. What is in
-// place belongs to the queue, all else is guarded by the mutex of the kind.
+// resourceState is a resource, by its UID: one that was deleted and created again has two. The field
+// queued belongs to the queue; everything else is guarded by the mutex of the kind.
+//
+// An example. A, B and C are policies, A1 and A2 two revisions of A. The kind is matched by A and B, so
+// its revisions are {A1 B1} at first. The last two columns are what begin would return: policies to
+// evaluate, and policies whose results are to be removed. A resource that has any of these is queued.
+//
+//	what happens to pod p             kind's revisions  done     stale  deleted   due    dropped
+//	p is listed                       {A1 B1}           nil      fresh  false     A1 B1  -
+//	a worker finishes p               {A1 B1}           {A1 B1}  fresh  false     -      -
+//	p changes                         {A1 B1}           {A1 B1}  stale  false     A1 B1  -
+//	a worker begins p                 {A1 B1}           {A1 B1}  fresh  false     -      -
+//	p changes while it has p          {A1 B1}           {A1 B1}  stale  false     A1 B1  -
+//	it finishes, and p once more      {A1 B1}           {A1 B1}  fresh  false     -      -
+//	B changes                         {A1 B2}           {A1 B1}  fresh  false     B2     -
+//	a worker finishes p               {A1 B2}           {A1 B2}  fresh  false     -      -
+//	B is deleted, with its results    {A1}              {A1 B2}  fresh  false     -      -
+//	C matches pods instead of A       {C1}              {A1 B2}  fresh  false     C1     A
+//	a worker finishes p               {C1}              {C1}     fresh  false     -      -
+//	p is deleted                      {C1}              {C1}     fresh  true      -      C
+//	a worker finishes p               p is forgotten
+//
+// The change while a worker has p is not lost: begin takes the content and sets fresh under the mutex, and
+// put then sets stale and has the queue hand out p once more. A resource that is deleted and comes back
+// with the same UID before a worker has it, as when its kind was not watched for a moment, keeps done and
+// becomes stale; if a worker was removing its results meanwhile, done is nil and everything is due.
 type resourceState struct {
 	kind   *kind
 	packed *packed
-	// done are the revisions whose results were set, whether the resource changed since or not.
+	// done are the revisions whose results were set, whether or not the resource has changed since; nil
+	// for none.
 	done *revisionSet
-	// stale tells which results of done are no longer those of the resource.
+	// stale says which results of done may no longer be those of the resource.
 	stale staleness
-	// deleted tells that the results of done are to go.
+	// deleted is true if the resource is gone and the results of done are to be removed.
 	deleted bool
-	// bucket spreads periodic scans.
+	// bucket is the part of the periodic scan that the resource belongs to.
 	bucket uint8
 	queued queueState
-	// twinOf is set in what stands for an entry in the queue of a slow policy. Such a twin has a kind and a
-	// place alone.
+	// twinOf is set in a twin, which stands for a resource in the queue of a slow policy. Of a twin, only
+	// kind and queued are used.
 	twinOf *resourceState
 }
 
-// staleness says which policies have to be evaluated again.
+// staleness says which policies have to be evaluated again although their revision is done.
 type staleness uint8
 
+// The order matters: the greater value includes the smaller one.
 const (
 	fresh staleness = iota
-	// staleNamespace stands for those that look at the namespace.
+	// staleNamespace: those that read the namespace.
 	staleNamespace
+	// stale: all.
 	stale
 )
 
@@ -93,7 +122,8 @@ func newKind(r served.Resource, q *queue) *kind {
 	return &kind{resource: r, queue: q, objects: map[string]map[string]*resourceState{}, revisions: &revisionSet{}}
 }
 
-// Transformer has the reflector keep what it collects as small as this store does.
+// Transformer packs objects while the reflector collects them, so that a list takes no more memory than
+// this store.
 func (k *kind) Transformer() cache.TransformFunc {
 	return func(object any) (any, error) { return k.pack(object) }
 }
@@ -114,7 +144,7 @@ func (k *kind) pack(object any) (*packed, error) {
 	}
 }
 
-// Update takes an object that is new or has changed.
+// Update implements [source.Store].
 func (k *kind) Update(object any) error {
 	p, err := k.pack(object)
 	if err != nil {
@@ -127,7 +157,7 @@ func (k *kind) Update(object any) error {
 	return nil
 }
 
-// Delete takes an object that is gone.
+// Delete implements [source.Store].
 func (k *kind) Delete(object any) error {
 	p, err := k.pack(object)
 	if err != nil {
@@ -142,7 +172,7 @@ func (k *kind) Delete(object any) error {
 	return nil
 }
 
-// Replace takes all objects, at the start and whenever changes may have been missed.
+// Replace implements [source.Store].
 func (k *kind) Replace(objects []any, _ string) error {
 	list := make([]*packed, 0, len(objects))
 	for _, object := range objects {
@@ -210,7 +240,7 @@ func (k *kind) put(p *packed, urgent bool) *resourceState {
 	}
 	changed := rs.deleted || rs.packed.content != p.content || (k.withStatus && rs.packed.status != p.status)
 	if rs.deleted {
-		// It was to be cleared because nobody watched its kind.
+		// Its results were to be removed because its kind was not watched.
 		rs.deleted = false
 		k.live++
 		k.history.forget(rs.packed.uid)
@@ -236,15 +266,15 @@ func (k *kind) remove(rs *resourceState, urgent bool) {
 	k.queue.add(rs, urgent)
 }
 
-// enqueue is called with the mutex. An entry of a kind without policies waits until there are
-// some; what their predecessors left is cleared as soon as they go.
+// enqueue is called with the mutex. Without policies there is nothing to evaluate: setPolicies queues all
+// resources when there are some.
 func (k *kind) enqueue(rs *resourceState, urgent bool) {
 	if len(k.policies) > 0 {
 		k.queue.add(rs, urgent)
 	}
 }
 
-// setPolicies has the kind evaluated by policies from now on.
+// setPolicies sets the policies that match the kind.
 func (k *kind) setPolicies(policies []*compiled, withStatus bool) {
 	next := &revisionSet{revisions: make([]*policyRevision, 0, len(policies))}
 	for _, c := range policies {
@@ -254,18 +284,18 @@ func (k *kind) setPolicies(policies []*compiled, withStatus bool) {
 	defer k.mu.Unlock()
 	k.withStatus = withStatus
 	if slices.Equal(next.revisions, k.revisions.revisions) {
-		k.policies = policies // One for admission may be another one with the same revision.
+		k.policies = policies // A policy for admission may have changed and kept its revision.
 		return
 	}
 	work := due(k.revisions, next, policies)
 	k.policies, k.revisions = policies, next
 	if len(work.due) == 0 && len(work.dropped) == 0 {
-		return // Only policies that don't exist any more have gone, and their results with them.
+		return // Only deleted policies are missing, and their results are removed already.
 	}
 	k.each(func(rs *resourceState) { k.queue.add(rs, false) })
 }
 
-// clear has the results of all resources go. The source is stopped.
+// clear has the results of all resources removed. The source must have been stopped.
 func (k *kind) clear() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -273,8 +303,8 @@ func (k *kind) clear() {
 	k.each(func(rs *resourceState) { k.remove(rs, false) })
 }
 
-// markStale has a part of the resources evaluated again: those of a namespace, by all policies or by
-// those that look at it.
+// markStale has the resources of a namespace evaluated again, by all policies or by those that read the
+// namespace.
 func (k *kind) markStale(namespace string, how staleness) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -289,7 +319,7 @@ func (k *kind) markStale(namespace string, how staleness) {
 	}
 }
 
-// rescan has a part of the resources evaluated again: those of a bucket.
+// rescan has the resources of a bucket evaluated again.
 func (k *kind) rescan(bucket uint8) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -301,7 +331,7 @@ func (k *kind) rescan(bucket uint8) {
 	})
 }
 
-// each is called with the mutex, and calls do for the entries that exist.
+// each is called with the mutex. It calls do for the resources that exist.
 func (k *kind) each(do func(*resourceState)) {
 	for _, names := range k.objects {
 		for _, rs := range names {
@@ -312,28 +342,28 @@ func (k *kind) each(do func(*resourceState)) {
 	}
 }
 
-// size returns how many resources exist.
+// size returns the number of resources that exist.
 func (k *kind) size() int {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.live
 }
 
-// hasPolicies reports whether policies are to evaluate the kind.
+// hasPolicies reports whether any policy matches the kind.
 func (k *kind) hasPolicies() bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return len(k.policies) > 0
 }
 
-// unused reports whether nothing is or has to be evaluated or cleared.
+// unused reports whether no policy matches the kind and no results have to be removed.
 func (k *kind) unused() bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return len(k.policies) == 0 && len(k.objects) == 0
 }
 
-// begin returns what is to be done for an entry. finish follows unless the scanner ends.
+// begin returns what is to be done for a resource. The caller then calls finish, unless the scanner ends.
 func (k *kind) begin(rs *resourceState) task {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -356,14 +386,14 @@ func (k *kind) begin(rs *resourceState) task {
 	return result
 }
 
-// finish notes that a task is done.
+// finish records that a task is done.
 func (k *kind) finish(rs *resourceState, done task) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	before := rs.done
 	rs.done = done.after
 	if done.after != nil && before != done.before {
-		// Results of requests were set meanwhile.
+		// Results of admission requests were set meanwhile.
 		for _, r := range before.revisions {
 			if !done.before.has(r) && !done.after.has(r) {
 				rs.done = rs.done.with(r)
@@ -371,11 +401,11 @@ func (k *kind) finish(rs *resourceState, done task) {
 		}
 	}
 	if done.after != nil || !rs.deleted {
-		return // If it was revived meanwhile it is in the queue, and has no results now.
+		return // If it came back meanwhile, it is queued, and has no results now.
 	}
 	names := k.objects[rs.packed.namespace]
 	if names[rs.packed.name] != rs {
-		return // Another one has its name now.
+		return // A new resource has its name now.
 	}
 	delete(names, rs.packed.name)
 	if len(names) == 0 {
@@ -383,7 +413,7 @@ func (k *kind) finish(rs *resourceState, done task) {
 	}
 }
 
-// reference is how reports name a resource of the kind.
+// reference returns how reports refer to a resource of the kind.
 func (k *kind) reference(p *packed) policy.Reference {
 	return policy.Reference{
 		APIVersion: k.resource.GroupVersion().String(), Kind: k.resource.Kind,

@@ -13,20 +13,19 @@ import (
 	"github.com/docket-project/docket/controller/internal/policy"
 )
 
-// Values of the label outcome of evaluations: that of the worst result.
+// The value of the label outcome of evaluations without results; otherwise it is the worst outcome.
 const outcomeNone = "none"
 
-// Values of the label operation of errors; those of lists and watches are in package source.
+// Values of the label operation of errors; package source has those of lists and watches.
 const (
 	operationDiscovery = "discovery"
 	operationEvaluate  = "evaluate"
 )
 
-// DiscoveryFailed counts an error of the list of kinds that the API serves, for its owner.
+// DiscoveryFailed counts a failure to learn which kinds the API serves.
 func DiscoveryFailed() { scanErrors.WithLabelValues(operationDiscovery).Inc() }
 
-// RequestFailed counts an error of a list or watch by its operation, for whom policies are watched
-// by.
+// RequestFailed counts a failed list or watch, by its operation.
 func RequestFailed(operation string) { scanErrors.WithLabelValues(operation).Inc() }
 
 var (
@@ -191,7 +190,7 @@ func (s *Scanner) observePolicies() {
 	}
 }
 
-// forgetGauges is called when nothing is scanned any more: another process may do it now.
+// forgetGauges is called when the scanner ends: another process may scan now.
 func forgetGauges() {
 	queueLength.Reset()
 	lagSeconds.Set(0)

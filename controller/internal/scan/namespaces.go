@@ -18,8 +18,8 @@ var namespacesResource = schema.GroupResource{Resource: "namespaces"}
 
 // namespaces knows all namespaces.
 type namespaces struct {
-	// changed is called, without a lock, with a namespace that policies see otherwise now: all of
-	// them, or those that look at more than labels.
+	// changed is called, without a lock, when policies see something else of a namespace: all policies
+	// (stale), or those that read more than labels (staleNamespace).
 	changed func(name string, how staleness)
 
 	mu    sync.RWMutex
@@ -53,8 +53,8 @@ func (n *namespaces) get(name string) *packed {
 	return n.known[name]
 }
 
-// set takes a namespace as it is now; gone for one that is deleted. Its subjects go with it, hence
-// that is no change.
+// set takes a namespace as it is now; gone is true for one that is deleted. A deletion counts as no change,
+// since the resources in the namespace are deleted, too.
 func (n *namespaces) set(p *packed, gone bool) {
 	n.mu.Lock()
 	before := n.known[p.name]

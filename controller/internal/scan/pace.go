@@ -14,46 +14,46 @@ import (
 )
 
 const (
-	// defaultPatience and defaultLimit are those of [Config.Patience] and [Config.EvaluationLimit].
+	// defaultPatience and defaultLimit are the defaults of [Config.Patience] and [Config.EvaluationLimit].
 	defaultPatience = 250 * time.Millisecond
 	defaultLimit    = 30 * time.Second
-	// aside is how many resources a slow policy is evaluated for at a time.
+	// aside is the number of resources for which a slow policy is evaluated at a time.
 	aside = 2
-	// maxAside is how many evaluations by slow policies there are at a time, all policies together: each
-	// may take the memory of one. Half as many slow policies don't notice it.
+	// maxAside bounds the evaluations of all slow policies at a time, and so their memory. Up to half as many
+	// slow policies are not limited by it.
 	maxAside = 32
-	// maxStrikes is after how many evaluations in a row that reach the limit a policy is left alone,
-	// and firstRest and longestRest for how long.
+	// maxStrikes is the number of evaluations in a row that may reach the limit before a policy is not
+	// evaluated for a while: for firstRest, then for longer, up to longestRest.
 	maxStrikes  = 3
 	firstRest   = time.Minute
 	longestRest = time.Hour
-	// quickAgain is after how many quick evaluations in a row a policy is no longer slow.
+	// quickAgain is the number of quick evaluations in a row after which a policy is no longer slow.
 	quickAgain = 100
 )
 
-// pace is how fast a policy is. One that was slow once is evaluated aside: its resources wait in a
-// queue of its own, and the workers that all policies share go on without it.
+// pace tells whether a policy is slow. A slow policy is evaluated aside: its resources wait in a queue of
+// its own, and the workers, which all policies share, do not wait for it.
 type pace struct {
 	clock clock.PassiveClock
 	queue *queue
 
 	mu   sync.Mutex
 	slow bool
-	// runners are the goroutines that serve the queue.
+	// runners is the number of goroutines that serve the queue.
 	runners int
-	// twins are what is in the queue, or evaluated aside, by the entry that they stand for.
+	// twins are those that are queued or evaluated aside, by the resource that they stand for.
 	twins map[*resourceState]*resourceState
-	// quick and strikes count evaluations in a row: quick ones, and those that reached the limit.
+	// quick counts quick evaluations in a row, strikes those that reached the limit.
 	quick, strikes int
-	// struck are the entries of those that reached the limit.
+	// struck are the resources whose evaluations reached the limit.
 	struck []*resourceState
-	// until is the end of the rest of a policy that is left alone, which takes as long as rest. The
-	// zero time stands for none.
+	// until is when a policy that is not evaluated for a while is tried again, and rest the length of that
+	// while. The zero time stands for none.
 	until time.Time
 	rest  time.Duration
-	// skipped are the entries that have to be evaluated once it is well.
+	// skipped are the resources that have to be evaluated when the policy is no longer too slow.
 	skipped map[*resourceState]bool
-	// told reports whether users know of the rest.
+	// told is true once an Event and the log have told of the rest.
 	told bool
 }
 
@@ -61,15 +61,14 @@ func newPace(c clock.PassiveClock) *pace {
 	return &pace{clock: c, queue: newQueue(c, func() {}), twins: map[*resourceState]*resourceState{}, skipped: map[*resourceState]bool{}}
 }
 
-// isSlow reports whether evaluations go aside.
+// isSlow reports whether the policy is evaluated aside.
 func (p *pace) isSlow() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.slow
 }
 
-// put has an entry evaluated aside, and reports whether another runner is to serve the queue. The
-// caller starts it.
+// put queues a resource, and reports whether the caller has to start another runner.
 func (p *pace) put(rs *resourceState, urgent bool) (start bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -86,7 +85,7 @@ func (p *pace) put(rs *resourceState, urgent bool) (start bool) {
 	return false
 }
 
-// leave notes that an evaluation for an entry, which has begun, goes on aside: the policy is slow.
+// leave records that an evaluation has taken too long and goes on aside: the policy is slow.
 func (p *pace) leave(rs *resourceState) (twin *resourceState) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -97,7 +96,7 @@ func (p *pace) leave(rs *resourceState) (twin *resourceState) {
 	return twin
 }
 
-// next returns an entry for a runner, which ends if there is none.
+// next returns the next twin for a runner, which must end if there is none.
 func (p *pace) next() (twin *resourceState, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -107,8 +106,8 @@ func (p *pace) next() (twin *resourceState, ok bool) {
 	return twin, ok
 }
 
-// done gives back what next or leave returned. It reports whether the queue is to be served by another
-// runner, and whether nothing is left to do.
+// done gives back what next or leave returned. It reports whether the caller has to start another runner,
+// and whether nothing is left to do.
 func (p *pace) done(twin *resourceState) (start, idle bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -125,8 +124,8 @@ func (p *pace) done(twin *resourceState) (start, idle bool) {
 	return start, len(p.twins) == 0
 }
 
-// load returns for how many resources the policy is still to be evaluated aside, and in which state it
-// is; in none if it is as fast as others.
+// load returns the state of the policy, empty if it is not slow, and the number of resources that wait for
+// it.
 func (p *pace) load() (state string, resources int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -139,15 +138,15 @@ func (p *pace) load() (state string, resources int) {
 	return state, len(p.twins)
 }
 
-// idle reports whether nothing is evaluated aside, or waits for it. Resources that the policy is left
-// alone for don't: they have results that say so.
+// idle reports whether nothing is evaluated aside or waits for that. Skipped resources don't count: they
+// have results that say so.
 func (p *pace) idle() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return len(p.twins) == 0
 }
 
-// took notes how long an evaluation for an entry took, and whether it reached the limit.
+// took records how long the evaluation for a resource took, and whether it reached the limit.
 func (p *pace) took(rs *resourceState, length, patience time.Duration, limit bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -174,12 +173,12 @@ func (p *pace) took(rs *resourceState, length, patience time.Duration, limit boo
 	}
 }
 
-// reset is called with the mutex when the policy is well.
+// reset is called with the mutex when an evaluation has not reached the limit.
 func (p *pace) reset() {
 	p.strikes, p.struck, p.rest, p.until, p.told = 0, nil, 0, time.Time{}, false
 }
 
-// forgive ends a rest: the policy has changed.
+// forgive makes the policy eligible at once: it has changed.
 func (p *pace) forgive() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -187,7 +186,7 @@ func (p *pace) forgive() {
 	clear(p.skipped) // All resources are evaluated again.
 }
 
-// skip tells why an entry is not evaluated; the empty text if it is to be.
+// skip returns why the policy is not evaluated for a resource; empty if it is to be evaluated.
 func (p *pace) skip(rs *resourceState, limit time.Duration) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -205,8 +204,8 @@ func (p *pace) restText(limit time.Duration) string {
 		p.strikes, limit, p.until.UTC().Format(time.RFC3339))
 }
 
-// afterRest returns what users don't know yet of a rest, and what is to be retried after one: a single
-// entry while the policy has still to show that it is well, then all.
+// afterRest returns what users have not been told yet of a rest, and what is to be retried after one: a
+// single resource until an evaluation succeeds, then all.
 func (p *pace) afterRest(limit time.Duration) (text string, again []*resourceState) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -14,35 +14,35 @@ import (
 	"github.com/docket-project/docket/controller/internal/policy"
 )
 
-// packed is a resource as it is kept: its JSON, because the same as Go maps takes four times the
-// memory, and unpacking it costs little beside evaluating it. It never changes.
+// packed is a resource as it is kept. It has the JSON, since Go maps of the same content take four times the
+// memory, and unpacking takes little time compared with an evaluation. It never changes.
 type packed struct {
 	namespace, name string
 	uid             types.UID
-	// data is nil in a lean kind.
+	// data is the JSON; nil in a kind without data.
 	data []byte
-	// content is the hash of what a change has to change to matter.
+	// content is the hash of everything whose change counts as a change of the resource.
 	content policy.Content
-	// status is the hash of the status, for kinds whose status policies target.
+	// status is the hash of the status, which counts if a policy has the status as its target.
 	status policy.Content
-	// space is what is kept of namespaces only.
+	// space is set for namespaces only.
 	space *space
 }
 
-// space is what others have to know of a namespace.
+// space is what policies for other resources see of a namespace.
 type space struct {
 	labels map[string]string
 	// visible is the hash of what policies can see of it.
 	visible policy.Content
 }
 
-// GetObjectMeta has client-go find the name.
+// GetObjectMeta lets client-go's reflector read the name.
 func (p *packed) GetObjectMeta() metav1.Object {
 	return &metav1.ObjectMeta{Namespace: p.namespace, Name: p.name, UID: p.uid}
 }
 
-// pack keeps what policies can see of an object: all but managed fields and the last applied
-// configuration; without data if it is never evaluated. It changes object.
+// pack keeps what policies can see of an object; without its data if it is never evaluated. It changes
+// object.
 func pack(object *unstructured.Unstructured, withData bool) (*packed, error) {
 	policy.Strip(object)
 	var data []byte

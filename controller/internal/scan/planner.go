@@ -20,19 +20,18 @@ import (
 	"github.com/docket-project/docket/controller/internal/source"
 )
 
-// plan makes watches and queue what policies and kinds ask for, and settles the results once
-// everything has been evaluated. It is called by one goroutine, whenever anything has changed,
-// and costs little when nothing has.
+// plan watches and queues what policies and kinds require, and prunes stored results once everything has
+// been evaluated. One goroutine calls it whenever anything has changed; it is cheap when nothing has.
 func (s *Scanner) plan(ctx context.Context) {
 	fired := s.planning.Fired()
 	defer s.planning.Handled(fired)
 	s.undecided = true
-	s.onIdle.Store(true) // Before looking at the queue.
+	s.onIdle.Store(true) // Before the queue is checked, so that its becoming idle is not missed.
 	catalog := s.config.Served.Current()
 	if catalog == nil {
 		return // What the API serves is not known yet.
 	}
-	// In this order: the snapshot has all that the set had seen.
+	// In this order: if the set was idle, the snapshot has everything that it had seen.
 	complete := s.config.Policies.Idle()
 	snapshot := s.config.Policies.Current()
 	if snapshot == nil {
@@ -57,9 +56,9 @@ func (s *Scanner) plan(ctx context.Context) {
 	s.onIdle.Store(!s.firstScanDone || s.notListed != "" || s.clearing())
 }
 
-// applySnapshot has the policies of a snapshot give results, and returns whether kinds have to be
-// evaluated by other policies than before. Policies that are gone go last, so that one that was
-// renamed is not without results if the new one is evaluated soon.
+// applySnapshot takes the policies of a snapshot, and reports whether kinds have to be evaluated by other
+// policies than before. Deleted policies come last, so that after a renaming the new policy may have
+// results before those of the old one are removed.
 func (s *Scanner) applySnapshot(snapshot *policies.Snapshot) (changed bool) {
 	if snapshot == s.snapshot {
 		return false
@@ -100,15 +99,15 @@ func (s *Scanner) applyPolicy(item *policies.Item) (changed bool) {
 	}
 	changed = state.update(item.Policy)
 	if problem := item.Policy.Problem(); changed && problem != nil {
-		s.event(state, reasonNotEvaluated, "The policy can't be evaluated, its results are errors: %v", problem)
+		s.event(state, reasonNotEvaluated, "The policy can't be evaluated; its results are errors: %v", problem)
 	}
 	if doubt := item.Policy.Doubt(); changed && doubt != nil {
-		s.event(state, reasonDoubt, "The policy may say more than is evaluated: %v", doubt)
+		s.event(state, reasonDoubt, "Parts of the policy may not be evaluated: %v", doubt)
 	}
 	return changed
 }
 
-// addPolicy and removeSlot are for the planner, which alone changes slots and reads them without
+// addPolicy and removePolicy are for the planner, which alone changes policies, and reads them without
 // the mutex.
 func (s *Scanner) addPolicy(state *policyState) {
 	s.mu.Lock()
@@ -122,26 +121,27 @@ func (s *Scanner) removePolicy(id policy.Identity) {
 	delete(s.policies, id)
 }
 
-// policyState returns that of a policy; nil if there is none. Anybody may call it.
+// policyState returns the state of a policy; nil if there is none. Any goroutine may call it.
 func (s *Scanner) policyState(id policy.Identity) *policyState {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.policies[id]
 }
 
-// wantedKind is what a kind should be.
+// wantedKind is a kind as policies require it.
 type wantedKind struct {
 	resource   served.Resource
 	policies   []*compiled
 	withStatus bool
 }
 
-// admissionOnly reports whether nothing is evaluated. Namespaces are few, and policies look at them.
+// admissionOnly reports whether nothing of the kind is evaluated. Namespaces don't count: they are few, and
+// policies read them.
 func (w *wantedKind) admissionOnly() bool {
 	return len(w.policies) > 0 && allAdmission(w.policies) && w.resource.GroupResource() != namespacesResource
 }
 
-// assign gives each kind its policies, and watches those that have some.
+// assign gives each kind its policies, and watches the kinds that have any.
 func (s *Scanner) assign(ctx context.Context, catalog *served.Catalog, namespacesListed bool) {
 	wanted := s.wantedKinds(catalog)
 	s.dataMissing = false
@@ -155,13 +155,13 @@ func (s *Scanner) assign(ctx context.Context, catalog *served.Catalog, namespace
 			k.source = nil
 			k.clear()
 		case k.hasPolicies():
-			k.clear() // It was never watched: it was to be once namespaces are listed.
+			k.clear() // It was waiting for the list of namespaces, and was never watched.
 		}
 	}
 	for gvr, w := range wanted {
 		k := s.kindOf(gvr, w.resource)
 		if k.resource != w.resource {
-			continue // Its other self has results to clear; then plan is called again.
+			continue // Results of what the kind was before have to be removed; then plan is called again.
 		}
 		if k.source != nil && k.needsData(w) {
 			k.source.Stop()
@@ -177,7 +177,7 @@ func (s *Scanner) assign(ctx context.Context, catalog *served.Catalog, namespace
 	}
 }
 
-// wantedKinds returns the kinds that policies match, and namespaces if there are any policies.
+// wantedKinds returns the kinds that policies match, and namespaces if there are any such kinds.
 func (s *Scanner) wantedKinds(catalog *served.Catalog) map[schema.GroupVersionResource]*wantedKind {
 	var current []*compiled
 	var status []policy.Target
@@ -212,7 +212,7 @@ func compareIdentities(a, b policy.Identity) int { return strings.Compare(a.Stri
 
 func watchable(r served.Resource) bool { return r.Watchable }
 
-// namespacesListed reports whether the labels of namespaces are known, or there are no namespaces.
+// namespacesListed reports whether the labels of all namespaces are known, or the API has no namespaces.
 func (s *Scanner) namespacesListed(catalog *served.Catalog) bool {
 	r, ok := catalog.Lookup(namespacesResource, "Namespace")
 	if !ok {
@@ -232,7 +232,7 @@ func (s *Scanner) allKinds() map[schema.GroupVersionResource]*kind {
 	return maps.Clone(s.kinds)
 }
 
-// kindOf returns what is known of a resource, also if that has another kind or scope.
+// kindOf returns the kind of a resource. It may still be for another kind or scope of the same name.
 func (s *Scanner) kindOf(gvr schema.GroupVersionResource, r served.Resource) *kind {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -247,8 +247,8 @@ func (s *Scanner) kindOf(gvr schema.GroupVersionResource, r served.Resource) *ki
 	return k
 }
 
-// forgetKinds forgets kinds that are not watched and whose results have gone. One that could not
-// become what it should be because of them does so at the next plan.
+// forgetKinds drops kinds that are not watched and whose results have been removed. If one of them stood in
+// the way of a new kind of the same name, the next plan starts that.
 func (s *Scanner) forgetKinds() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -261,7 +261,7 @@ func (s *Scanner) forgetKinds() {
 	}
 }
 
-// clearing reports whether there are kinds to forget.
+// clearing reports whether there are kinds that are not watched.
 func (s *Scanner) clearing() bool {
 	for _, k := range s.allKinds() {
 		if k.source == nil {
@@ -271,7 +271,7 @@ func (s *Scanner) clearing() bool {
 	return false
 }
 
-// sources returns all resources that are watched.
+// sources returns the sources of all watched kinds.
 func (s *Scanner) sources() []*source.Source {
 	var watched []*source.Source
 	for _, k := range s.allKinds() {
@@ -282,8 +282,8 @@ func (s *Scanner) sources() []*source.Source {
 	return watched
 }
 
-// reportRefused tells of sources that the API refuses. Once: where lists are allowed and watches
-// are not, each attempt works at first.
+// reportRefused logs kinds that the API refuses. Each is logged once: if lists are allowed and watches are
+// not, every attempt seems to succeed at first.
 func (s *Scanner) reportRefused(ctx context.Context) {
 	for _, watched := range s.sources() {
 		gvr := watched.Resource().GroupVersionResource
@@ -292,9 +292,9 @@ func (s *Scanner) reportRefused(ctx context.Context) {
 			continue
 		}
 		s.refusals[gvr] = true
-		message := fmt.Sprintf(`%s can't be listed and watched, and their results stay as they were: give the controller a rule with apiGroups: [%q], resources: [%q], verbs: ["get", "list", "watch"], or exclude them`,
+		message := fmt.Sprintf(`%s can't be listed and watched, so their results stay as they were: give the controller a rule with apiGroups: [%q], resources: [%q], verbs: ["get", "list", "watch"], or exclude them`,
 			gvr.GroupResource(), gvr.Group, gvr.Resource)
-		klog.FromContext(ctx).Error(err, "Not allowed: "+message)
+		klog.FromContext(ctx).Error(err, "Forbidden: "+message)
 		s.eventToPoliciesOf(gvr, message)
 	}
 }

@@ -14,64 +14,66 @@ import (
 	"github.com/docket-project/docket/controller/internal/served"
 )
 
-// policyState is a policy of one name, as long as it exists. It has results only while it is current.
+// policyState is what the scanner keeps of a policy, by its name, as long as it exists.
 type policyState struct {
 	id      policy.Identity
 	results Results
 
-	// item and wanted are the planner's own: what the policy is, and when it is to be evaluated
-	// again because of what it reads.
+	// item and wanted belong to the planner: the policy as it was seen last, and when it is to be evaluated
+	// again because cached data that it reads have changed.
 	item   *policies.Item
 	wanted wanted
 
 	// failures counts subjects for Events.
 	failures failures
-	// pace is how fast the policy is.
+	// pace tells slow policies from others.
 	pace *pace
 
-	// mu is held for reading while results of the policy are set, so that none comes after the
-	// policy has changed or gone.
+	// mu is held for reading while results of the policy are set, so that none are set after the policy has
+	// changed or is deleted. The policy can have results only while current is not nil.
 	mu           sync.RWMutex
 	current      *compiled
 	presentation policy.Presentation
-	// admitted is when the requests came whose results were set last, by subject.
+	// admitted has, by subject, the time of the admission request whose results were set last.
 	admitted map[types.UID]time.Time
 }
 
-// compiled is a version of a policy that gives other results than the one before.
+// compiled is a policy as it was compiled. There is a new one when its results may be different.
 type compiled struct {
 	policy   policy.Policy
 	revision *policyRevision
 	// fingerprint and targets are those of the policy.
 	fingerprint string
 	targets     []policy.Target
-	// admission tells that results come from admission requests alone.
+	// admission is true if results come only from admission requests.
 	admission bool
-	// kinds are what targets means in catalog.
+	// kinds are the resources that targets match in catalog.
 	catalog *served.Catalog
 	kinds   []served.Resource
 }
 
-// isAdmission is for lists.
+// isAdmission returns admission, for functions such as [slices.ContainsFunc].
 func (c *compiled) isAdmission() bool { return c.admission }
 
-// readsNamespace reports whether a change of a namespace changes results, even if that of no label.
+// readsNamespace reports whether results may depend on more of a namespace than its labels.
 func (c *compiled) readsNamespace() bool { return !c.admission && c.policy.ReadsNamespace() }
 
-// policyRevision stands for a compiled policy where the policy itself must not be kept. What it gives to
-// a resource has to be computed once, or, at admission, is what requests have given.
+// policyRevision identifies, by its address, results of a policy that were computed in the same way. It is
+// not a resourceVersion. Resources keep it instead of the compiled policy, which can then be freed. A new
+// revision has every resource evaluated once; a policy for admission keeps its revision, since its results
+// come from requests.
 type policyRevision struct {
 	owner *policyState
 }
 
-// update has the policy give results from now on. It returns false if results stay what they are.
+// update sets what the policy is now. It returns false if its results stay the same.
 func (s *policyState) update(p policy.Policy) bool {
 	presentation, fingerprint := p.Presentation(), p.Fingerprint()
 	admission := !p.Background()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.current != nil && s.current.admission != admission {
-		// Nobody would know whose results are whose.
+		// Results of requests and of scans could not be told apart.
 		s.remove()
 	}
 	if s.current == nil || s.presentation != presentation {
@@ -95,7 +97,7 @@ func (s *policyState) update(p policy.Policy) bool {
 	return true
 }
 
-// invalidate has the policy evaluated again for all its resources.
+// invalidate has the policy evaluated again for all resources that it matches.
 func (s *policyState) invalidate() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -104,7 +106,8 @@ func (s *policyState) invalidate() {
 	s.current = &next
 }
 
-// removeResults removes all results, and has none come back. It returns false if there are none anyway.
+// removeResults removes all results, and lets no more be set until update. It returns false if the policy
+// could not have any.
 func (s *policyState) removeResults() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -124,14 +127,14 @@ func (s *policyState) remove() {
 // exists reports whether the policy may have results.
 func (s *policyState) exists() bool { return s.currentVersion() != nil }
 
-// currentVersion returns what the policy is now; nil if it can't have results.
+// currentVersion returns the policy as it is now; nil if it can't have results.
 func (s *policyState) currentVersion() *compiled {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.current
 }
 
-// set sets the results of c unless it has been replaced.
+// set sets results of c, unless c is no longer the current version.
 func (s *policyState) set(c *compiled, subject policy.Reference, results []policy.Result) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -140,8 +143,8 @@ func (s *policyState) set(c *compiled, subject policy.Reference, results []polic
 	}
 }
 
-// admit sets the results of a request to c, unless c has been replaced or a later request has set
-// some. It returns whether it has.
+// admit sets results of c for an admission request that came at a time, unless c is no longer the current
+// version or those of a later request are set. It reports whether it has set them.
 func (s *policyState) admit(c *compiled, subject policy.Reference, results []policy.Result, at time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

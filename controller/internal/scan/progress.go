@@ -10,24 +10,24 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// newsInterval is how often the log tells at most of policies that have changed.
+// newsInterval is the shortest time between two log entries about changed policies.
 const newsInterval = 10 * time.Second
 
-// policyChanges counts policies that have changed since the log told of some. It belongs to the planner.
+// policyChanges counts changes of policies that are not logged yet. It belongs to the planner.
 type policyChanges struct {
 	added, changed, gone int
-	// told is when the log told of some.
+	// told is when changes were logged last.
 	told time.Time
 }
 
-// logScanDone tells that everything that can be listed was evaluated, and what could not be listed,
-// the empty text for nothing.
+// logScanDone logs that everything that can be listed has been evaluated. rest says what could not be
+// listed; it may be empty.
 func (s *Scanner) logScanDone(ctx context.Context, rest string) {
 	values := s.extent()
 	message := "The first scan is complete"
 	switch {
 	case s.firstScanDone:
-		message = "Scanned more of what could not be listed before"
+		message = "Scanned kinds that could not be listed before"
 	case len(s.policies) == 0:
 		message = "The first scan is complete: there are no policies, so nothing was evaluated"
 	}
@@ -41,14 +41,14 @@ func (s *Scanner) logScanDone(ctx context.Context, rest string) {
 	s.policyChanges = policyChanges{told: s.config.Clock.Now()}
 }
 
-// logRescan tells that the periodic scan has come to every resource.
+// logRescan logs that the periodic scan has queued every resource.
 func (s *Scanner) logRescan(ctx context.Context) {
 	low, high, _ := s.queue.lengths()
-	klog.FromContext(ctx).Info("The periodic scan has come to every resource once", append(s.extent(),
+	klog.FromContext(ctx).Info("The periodic scan has queued every resource once", append(s.extent(),
 		"waiting", low+high, "interval", s.config.Interval.String())...)
 }
 
-// logPolicyChanges tells of policies that have changed since the first scan, now and then.
+// logPolicyChanges logs changes of policies since the first scan, at most once per newsInterval.
 func (s *Scanner) logPolicyChanges(ctx context.Context) {
 	now, changes := s.config.Clock.Now(), s.policyChanges
 	if !s.firstScanDone || changes.added+changes.changed+changes.gone == 0 || now.Before(changes.told.Add(newsInterval)) {
@@ -58,7 +58,7 @@ func (s *Scanner) logPolicyChanges(ctx context.Context) {
 	s.policyChanges = policyChanges{told: now}
 }
 
-// extent is how much is evaluated. Anybody may call it.
+// extent returns how much is evaluated, for the log. Any goroutine may call it.
 func (s *Scanner) extent() []any {
 	s.mu.RLock()
 	policies := len(s.policies)

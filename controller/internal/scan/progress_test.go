@@ -44,10 +44,10 @@ func TestLogOfTheScanner(t *testing.T) {
 	want := []string{
 		`"level"=0 "msg"="The first scan is complete: there are no policies, so nothing was evaluated" "policies"=0 "kinds"=0 "resources"=0 "took"="1.5s"`,
 		`"level"=0 "msg"="The first scan is complete" ` + extent + ` "took"="1.5s" "couldNotBeListed"="kinds Secret; API groups apps"`,
-		`"level"=0 "msg"="Scanned more of what could not be listed before" ` + extent,
+		`"level"=0 "msg"="Scanned kinds that could not be listed before" ` + extent,
 		`"level"=0 "msg"="Policies have changed" "new"=0 "changed"=11 "gone"=0 ` + extent,
 		`"level"=0 "msg"="Policies have changed" "new"=0 "changed"=10 "gone"=0 ` + extent,
-		`"level"=0 "msg"="The periodic scan has come to every resource once" ` + extent + ` "waiting"=0 "interval"="1h0m0s"`,
+		`"level"=0 "msg"="The periodic scan has queued every resource once" ` + extent + ` "waiting"=0 "interval"="1h0m0s"`,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)

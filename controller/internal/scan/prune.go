@@ -17,17 +17,18 @@ import (
 	"github.com/docket-project/docket/controller/internal/served"
 )
 
-// unknown is what could not be learned, whose stored results have to stay.
+// unknown is what could not be listed. Stored results about it have to stay.
 type unknown struct {
 	policyKinds  map[string]bool
 	subjectKinds map[schema.GroupKind]bool
-	// groups didn't say which kinds they have; those of known are known nevertheless.
+	// groups are API groups that did not say which kinds they have; the kinds of known are known
+	// nevertheless.
 	groups map[string]bool
 	known  map[schema.GroupKind]bool
 }
 
-// pruneUnseen has stored results go that are of nothing which still exists. It does so once everything
-// that can be listed has been evaluated, and again when some of the rest has been, too.
+// pruneUnseen removes stored results about policies and resources that no longer exist. It does so once
+// everything that can be listed has been evaluated, and again whenever more could be listed.
 func (s *Scanner) pruneUnseen(ctx context.Context, catalog *served.Catalog, snapshot *policies.Snapshot, fired int64) {
 	for _, k := range s.allKinds() {
 		switch {
@@ -42,7 +43,7 @@ func (s *Scanner) pruneUnseen(ctx context.Context, catalog *served.Catalog, snap
 	s.undecided = false
 	if s.planning.Fired() != fired || !s.queue.idle() || !s.asideIdle() {
 		s.waitFor("the evaluation of all resources")
-		return // The end of that wakes the planner.
+		return // The planner is woken when the queue is idle.
 	}
 	rest := s.unknown(catalog, snapshot)
 	summary := rest.String()
@@ -61,7 +62,7 @@ func (s *Scanner) pruneUnseen(ctx context.Context, catalog *served.Catalog, snap
 	s.ready.Store(nil)
 }
 
-// waitFor has Ready say what is missing, until it is ready once.
+// waitFor sets what Ready says is missing, until the first scan is complete.
 func (s *Scanner) waitFor(format string, args ...any) {
 	if !s.firstScanDone {
 		err := fmt.Errorf("the first scan waits for "+format, args...)
@@ -93,13 +94,13 @@ func (s *Scanner) unknown(catalog *served.Catalog, snapshot *policies.Snapshot) 
 	return rest
 }
 
-// has reports whether it is not known what a policy says about a subject.
+// has reports whether results of a policy for a subject can't be told to be obsolete.
 func (u *unknown) has(id policy.Identity, subject policy.Reference) bool {
 	kind := schema.FromAPIVersionAndKind(subject.APIVersion, subject.Kind).GroupKind()
 	return u.policyKinds[id.Kind] || u.subjectKinds[kind] || (u.groups[kind.Group] && !u.known[kind])
 }
 
-// String is empty if nothing is unknown, and the same for the same.
+// String lists what is unknown, sorted; it is empty if nothing is.
 func (u *unknown) String() string {
 	kinds := make([]string, 0, len(u.subjectKinds))
 	for kind := range u.subjectKinds {

@@ -10,7 +10,7 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// The lanes of the queue, the more urgent one last.
+// The lanes of the queue, from the least urgent one.
 const (
 	laneNone = iota
 	laneLow
@@ -18,45 +18,45 @@ const (
 	lanes
 )
 
-// lowShare is after how many urgent entries another one has its turn, so that a stream of changes
-// doesn't stop a scan for ever.
+// lowShare is the number of urgent resources in a row after which one that is not urgent is taken, so that
+// a stream of changes can't stop a scan for ever.
 const lowShare = 16
 
-// queue holds entries that wait for a worker. As with client-go's workqueue, an entry is in it
-// once at most and with one worker at a time, and one that is added while a worker has it comes
-// again afterwards. Unlike there, it has two lanes, and its state is in the entries: an entry
-// that waits costs nothing.
+// queue holds resources that wait for a worker. As in client-go's workqueue, a resource is in it at most
+// once and with at most one worker, and one that is added while a worker has it is handed out once more
+// afterwards. Unlike there, it has two lanes, and its state is in the resources, so that waiting takes no
+// memory: docs/adr/0033-controller-runtime.md compares it with others.
 type queue struct {
 	clock clock.PassiveClock
-	// onIdle is called, without a lock, when the last entry is done.
+	// onIdle is called, without a lock, when the last resource is done.
 	onIdle func()
 
 	mu     sync.Mutex
 	filled *sync.Cond
 	closed bool
 	lanes  [lanes]lane
-	// running is how many entries workers have.
+	// running is the number of resources that workers have.
 	running int
-	// urgent counts entries of the high lane that had their turn since one of the low lane.
+	// urgent is the number of resources of the high lane that were taken since the last one of the low lane.
 	urgent int
 }
 
-// lane is a list of entries, oldest first.
+// lane is a list of resources, oldest first.
 type lane struct {
 	first, last *resourceState
 	length      int
 }
 
-// queueState is what the queue knows of an entry. Its mutex guards it.
+// queueState is what the queue keeps in a resource. The mutex of the queue guards it.
 type queueState struct {
 	previous, next *resourceState
-	// since is when the entry was added, in nanoseconds.
+	// since is when the resource was added, in nanoseconds since 1970.
 	since int64
 	lane  uint8
-	// requeueLane is the lane into which the entry goes when its worker is done.
+	// requeueLane is the lane into which the resource goes when its worker is done.
 	requeueLane uint8
 	running     bool
-	// urgent tells from which lane it came. Its worker may read it.
+	// urgent is true if the worker took it from the high lane. The worker may read it.
 	urgent bool
 }
 
@@ -66,7 +66,7 @@ func newQueue(c clock.PassiveClock, onIdle func()) *queue {
 	return q
 }
 
-// add has a worker see the entry.
+// add puts a resource into a lane.
 func (q *queue) add(rs *resourceState, urgent bool) {
 	target := uint8(laneLow)
 	if urgent {
@@ -85,13 +85,13 @@ func (q *queue) add(rs *resourceState, urgent bool) {
 		state.since = q.clock.Now().UnixNano()
 		q.push(rs, target)
 	case state.lane < target:
-		// It keeps its age, and its turn comes by the new lane.
+		// It keeps its age, and goes to the end of the urgent lane.
 		q.remove(rs)
 		q.push(rs, target)
 	}
 }
 
-// get waits for an entry. It returns false once the queue is closed. The caller calls done.
+// get waits for a resource. It returns false once the queue is closed. The caller must call done.
 func (q *queue) get() (*resourceState, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -104,7 +104,7 @@ func (q *queue) get() (*resourceState, bool) {
 	return q.pop(), true
 }
 
-// poll is get for who does not wait.
+// poll is like get, but returns false instead of waiting.
 func (q *queue) poll() (*resourceState, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -114,7 +114,7 @@ func (q *queue) poll() (*resourceState, bool) {
 	return q.pop(), true
 }
 
-// adopt takes an entry that is in no lane as one that get returned.
+// adopt counts a resource that is in no lane as if get had returned it.
 func (q *queue) adopt(rs *resourceState) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -122,7 +122,7 @@ func (q *queue) adopt(rs *resourceState) {
 	q.running++
 }
 
-// pop is called with the mutex while an entry waits.
+// pop is called with the mutex while a resource waits.
 func (q *queue) pop() *resourceState {
 	from := &q.lanes[laneHigh]
 	low := &q.lanes[laneLow]
@@ -138,7 +138,7 @@ func (q *queue) pop() *resourceState {
 	return rs
 }
 
-// done gives back an entry that get returned.
+// done gives back a resource that get, poll or adopt handed out.
 func (q *queue) done(rs *resourceState) {
 	if q.giveBack(rs) {
 		q.onIdle()
@@ -158,7 +158,7 @@ func (q *queue) giveBack(rs *resourceState) (idle bool) {
 	return q.running == 0 && q.waiting() == 0
 }
 
-// close ends all calls of get, whatever waits.
+// close ends all calls of get, even if resources wait.
 func (q *queue) close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -166,15 +166,15 @@ func (q *queue) close() {
 	q.filled.Broadcast()
 }
 
-// idle reports whether no entry waits or is with a worker.
+// idle reports whether no resource waits or is with a worker.
 func (q *queue) idle() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.running == 0 && q.waiting() == 0
 }
 
-// lengths returns how many entries wait in each lane and the age of what waits longest. An entry
-// that went to the urgent lane late may be older, for the moment until its turn.
+// lengths returns how many resources wait in each lane, and the age of the one that has waited longest. A
+// resource that was moved to the urgent lane and is not its first may be older; that lane is soon empty.
 func (q *queue) lengths() (low, high int, lag time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -190,7 +190,7 @@ func (q *queue) lengths() (low, high int, lag time.Duration) {
 // waiting is called with the mutex.
 func (q *queue) waiting() int { return q.lanes[laneLow].length + q.lanes[laneHigh].length }
 
-// push is called with the mutex for an entry in no lane.
+// push is called with the mutex for a resource that is in no lane.
 func (q *queue) push(rs *resourceState, target uint8) {
 	to := &q.lanes[target]
 	rs.queued.lane, rs.queued.previous, rs.queued.next = target, to.last, nil
@@ -204,7 +204,7 @@ func (q *queue) push(rs *resourceState, target uint8) {
 	q.filled.Signal()
 }
 
-// remove is called with the mutex for an entry in a lane.
+// remove is called with the mutex for a resource that is in a lane.
 func (q *queue) remove(rs *resourceState) {
 	from, state := &q.lanes[rs.queued.lane], &rs.queued
 	if state.previous == nil {

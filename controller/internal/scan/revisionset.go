@@ -5,25 +5,25 @@ package scan
 
 import "slices"
 
-// revisionSet is a set of revisions of policies. It never changes, and entries share it.
+// revisionSet is a set of policy revisions. It never changes, and most resources of a kind share one.
 type revisionSet struct {
 	revisions []*policyRevision
 }
 
-// task is what a worker has to do for an entry.
+// task is what a worker has to do for a resource.
 type task struct {
 	packed *packed
 	// before are the revisions whose results were set.
 	before *revisionSet
-	// due are to be evaluated, but for those that give results at admission; the results of dropped
-	// are to go.
+	// due are to be evaluated, except those that give results at admission. The results of dropped are
+	// to be removed.
 	due     []*compiled
 	dropped []*policyState
 	// after are the revisions whose results are set afterwards.
 	after *revisionSet
 }
 
-// has reports whether the set has a revision. It may be nil.
+// has reports whether the set, which may be nil, has a revision.
 func (g *revisionSet) has(r *policyRevision) bool { return g != nil && slices.Contains(g.revisions, r) }
 
 // with returns the set with one more revision. The set may be nil.
@@ -35,8 +35,14 @@ func (g *revisionSet) with(r *policyRevision) *revisionSet {
 	return next
 }
 
-// due returns what has to be done for a resource with the results of before, which may be nil,
-// so that it has those of after.
+// due returns what has to be done so that a resource with the results of before, which may be nil, has
+// those of after. policies belong to the revisions of after, in the same order. For example:
+//
+//	before   after     due   dropped
+//	nil      {A1 B1}   A B   -
+//	{A1 B1}  {A1 B2}   B     -         B has changed
+//	{A1 B1}  {A1 C1}   C     B         B doesn't match the kind any more
+//	{A1 B1}  {A1}      -     -         B is deleted: its results are gone already
 func due(before, after *revisionSet, policies []*compiled) task {
 	result := task{before: before, after: after}
 	known := map[*policyRevision]bool{}
@@ -60,9 +66,9 @@ func due(before, after *revisionSet, policies []*compiled) task {
 	return result
 }
 
-// withReaders returns the policies of due and those that look at namespaces.
+// withReaders returns the policies of due and all that read namespaces.
 func withReaders(due, policies []*compiled) []*compiled {
-	all := slices.Clone(due) // Others share it.
+	all := slices.Clone(due) // The cached task shares it.
 	for _, c := range policies {
 		if c.readsNamespace() && !slices.Contains(all, c) {
 			all = append(all, c)

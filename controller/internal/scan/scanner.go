@@ -18,8 +18,7 @@ import (
 	"github.com/docket-project/docket/controller/internal/source"
 )
 
-// tick is how often metrics are updated, Events sent, and whatever waits for a time limit looked
-// at.
+// tick is how often metrics are updated, Events are sent, and time limits are checked.
 const tick = time.Second
 
 // Scanner evaluates resources. Make one with [New] for each call of [Scanner.Run].
@@ -27,50 +26,50 @@ type Scanner struct {
 	config   Config
 	excluded policy.Exclusion
 	queue    *queue
-	// namespaces are what workers have to know of them.
+	// namespaces has what policies see of namespaces.
 	namespaces *namespaces
-	// ready has what the first scan waits for; nil once it is over.
+	// ready is what the first scan waits for; nil once it is complete.
 	ready atomic.Pointer[error]
 
-	// policiesKnown reports whether the policies are known.
+	// policiesKnown is true once there was a snapshot of the policies.
 	policiesKnown atomic.Bool
-	// changes are entries of the context cache that have changed.
+	// changes are the entries of the context cache that have changed.
 	changes changes
-	// waiting are results of admission requests that wait for their subject.
+	// waiting are the results of admission requests whose subject does not exist yet.
 	waiting waiting
 
 	// planning wakes the planner.
 	planning *broadcast.Trigger
-	// aside has the evaluations by slow policies, which no worker waits for.
+	// aside counts the goroutines that evaluate slow policies, for which no worker waits.
 	aside sync.WaitGroup
-	// asideSlots bounds how many of them there are that wait for none.
+	// asideSlots bounds how many of them evaluate at a time.
 	asideSlots chan struct{}
-	// onIdle reports whether the planner waits for the queue to become empty.
+	// onIdle is true while the planner waits for the queue to become empty.
 	onIdle atomic.Bool
 
 	// What follows belongs to the planner.
 	policies map[policy.Identity]*policyState
-	// snapshot is what the slots were made of.
+	// snapshot is what policies was made from.
 	snapshot *policies.Snapshot
-	// assigned and namespacesWere are what assign was called with last.
+	// assigned and namespacesWere are the last arguments of assign.
 	assigned       *served.Catalog
 	namespacesWere bool
-	// dataMissing tells that a kind waits for the data of its resources.
+	// dataMissing is true while a kind waits for the data of its resources.
 	dataMissing bool
-	// undecided tells that something waits for a time limit.
+	// undecided is true while something waits for a time limit.
 	undecided bool
-	// firstScanDone reports whether the first scan is over; settledBut is what could not be learned.
+	// firstScanDone is true once the first scan is complete, except for notListed: what could not be listed.
 	firstScanDone bool
 	notListed     string
-	// began is when Run was called; news are changes of policies that the log has not told of.
+	// began is when Run was called; policyChanges are the changes of policies that are not logged yet.
 	began         time.Time
 	policyChanges policyChanges
-	// refusals are the resources whose refusal was reported.
+	// refusals are the resources whose refusal is logged.
 	refusals map[schema.GroupVersionResource]bool
 
 	mu sync.RWMutex
-	// kinds are those that policies match, and former ones as long as they have results. Only
-	// the planner changes it.
+	// kinds are those that policies match, and earlier ones until their results are removed. Only the
+	// planner changes the map.
 	kinds map[schema.GroupVersionResource]*kind
 }
 
@@ -105,7 +104,7 @@ func (s *Scanner) Run(ctx context.Context) error {
 		workers.Go(func() { s.rescan(ctx) })
 	}
 	s.began = s.config.Clock.Now()
-	s.planning.Fire() // All else may have been known for long.
+	s.planning.Fire() // Kinds and policies may have been known for long.
 	s.loop(ctx)
 	s.waiting.close()
 	// All sources end with ctx.
@@ -120,7 +119,7 @@ func (s *Scanner) Run(ctx context.Context) error {
 	return nil
 }
 
-// loop is the planner.
+// loop runs the planner.
 func (s *Scanner) loop(ctx context.Context) {
 	ticker := s.config.Clock.NewTicker(tick)
 	defer ticker.Stop()
@@ -150,8 +149,8 @@ func (s *Scanner) queueIdle() {
 	}
 }
 
-// Ready returns nil once everything that could be listed has been evaluated, and else what is
-// still missing. Once nil, it stays so.
+// Ready returns nil once everything that can be listed has been evaluated; until then, an error that says
+// what is missing. Once nil, it stays nil.
 func (s *Scanner) Ready() error {
 	if missing := s.ready.Load(); missing != nil {
 		return *missing
@@ -159,14 +158,14 @@ func (s *Scanner) Ready() error {
 	return nil
 }
 
-// Idle reports whether nothing that is known of waits for evaluation, is evaluated, or has to be
-// compiled. Changed entries of the context cache whose time has not come don't count, nor do
-// results of admission requests that wait for their subject.
+// Idle reports whether everything that was seen so far is compiled and evaluated. It ignores changed
+// entries of the context cache that are not due yet, and results of admission requests that wait for
+// their subject.
 func (s *Scanner) Idle() bool {
 	return s.config.Policies.Idle() && s.planning.Idle() && s.queue.idle() && s.asideIdle()
 }
 
-// sourceChanged is called when a kind is listed, fails or works again.
+// sourceChanged is called when a kind is listed, and when its requests begin or cease to fail.
 func (s *Scanner) sourceChanged(err error) {
 	if source.Missing(err) {
 		s.config.Served.Refresh()
@@ -181,7 +180,7 @@ func (s *Scanner) newSource(resource served.Resource) *source.Source {
 	})
 }
 
-// namespaceChanged has the subjects in a namespace evaluated again.
+// namespaceChanged has the resources in a namespace evaluated again.
 func (s *Scanner) namespaceChanged(name string, how staleness) {
 	for _, k := range s.allKinds() {
 		if k.resource.Namespaced {
@@ -190,8 +189,8 @@ func (s *Scanner) namespaceChanged(name string, how staleness) {
 	}
 }
 
-// rescan has everything evaluated once in each interval, a part at a time, whatever policies see
-// of the world beside the resource.
+// rescan has everything evaluated once in each interval, one bucket after the other: policies may depend
+// on more than what is watched.
 func (s *Scanner) rescan(ctx context.Context) {
 	ticker := s.config.Clock.NewTicker(max(s.config.Interval/buckets, time.Millisecond))
 	defer ticker.Stop()

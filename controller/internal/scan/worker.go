@@ -14,7 +14,7 @@ import (
 	"github.com/docket-project/docket/controller/internal/policy"
 )
 
-// work evaluates what is in the queue until that is closed.
+// work processes resources until the queue is closed.
 func (s *Scanner) work(ctx context.Context) {
 	evaluator := s.newEvaluator()
 	defer evaluator.end()
@@ -31,8 +31,8 @@ func (s *Scanner) work(ctx context.Context) {
 	}
 }
 
-// process does what is to be done for an entry, but for what slow policies find later. The end of ctx
-// ends it between two policies.
+// process does what is to be done for a resource, except for slow policies, which are evaluated later. When
+// ctx is done, it stops between two policies.
 func (s *Scanner) process(ctx context.Context, evaluator *evaluator, rs *resourceState) error {
 	todo := rs.kind.begin(rs)
 	reference := rs.kind.reference(todo.packed)
@@ -47,7 +47,7 @@ func (s *Scanner) process(ctx context.Context, evaluator *evaluator, rs *resourc
 		}
 		for _, c := range todo.due {
 			if c.admission {
-				continue // Its results stay.
+				continue // Its results come from requests.
 			}
 			if err := s.evaluate(ctx, evaluator, rs, c, subject, reference); err != nil {
 				return err
@@ -61,13 +61,13 @@ func (s *Scanner) process(ctx context.Context, evaluator *evaluator, rs *resourc
 	return nil
 }
 
-// subjectOf returns an object with what policies are to see of its namespace. It is called after
-// begin: a change of the namespace from then on has the entry come again.
+// subjectOf returns an object with what policies see of its namespace. It must be called after begin: a
+// later change of the namespace queues the resource once more.
 func (s *Scanner) subjectOf(k *kind, object *unstructured.Unstructured, due []*compiled) (policy.Subject, error) {
 	return policy.NewSubject(object, k.resource.GroupVersionResource, s.namespaces, slices.ContainsFunc(due, (*compiled).readsNamespace))
 }
 
-// allAdmission reports whether there is nothing to evaluate.
+// allAdmission reports whether none of the policies is to be evaluated.
 func allAdmission(due []*compiled) bool {
 	for _, c := range due {
 		if !c.admission {
@@ -77,7 +77,7 @@ func allAdmission(due []*compiled) bool {
 	return true
 }
 
-// found counts what an evaluation has given.
+// found counts an evaluation, by its worst outcome.
 func (s *Scanner) found(c *compiled, reference policy.Reference, a policy.Evaluation) {
 	evaluationSeconds.Observe(a.Duration.Seconds())
 	outcome := worst(a.Results)
@@ -87,7 +87,7 @@ func (s *Scanner) found(c *compiled, reference policy.Reference, a policy.Evalua
 	}
 }
 
-// worst returns the outcome that matters most.
+// worst returns the most serious outcome.
 func worst(results []policy.Result) string {
 	order := []report.Outcome{report.OutcomeSkip, report.OutcomePass, report.OutcomeWarn, report.OutcomeFail, report.OutcomeError}
 	best := -1

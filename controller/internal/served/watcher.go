@@ -99,7 +99,7 @@ func (w *Watcher) once(ctx context.Context) {
 	}
 	if err != nil {
 		w.failed()
-		klog.FromContext(ctx).Error(err, "Kinds stay as they were")
+		klog.FromContext(ctx).Error(err, "API discovery failed; keeping the last known kinds")
 		return
 	}
 	if next.equal(before) {
