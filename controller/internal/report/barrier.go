@@ -8,9 +8,9 @@ import (
 	"fmt"
 )
 
-// Barrier returns when the server has all that the layout says now, or does not take it: a report
-// that is refused is retried, but not waited for. Its error is that of ctx. It writes nothing
-// itself: [Writer.Run] has to run.
+// Barrier waits until the server has everything that the layout says now. It does not wait for reports that
+// the server refuses, which are retried later. It fails only if ctx is done. It writes nothing itself:
+// [Writer.Run] must be running.
 func (w *Writer) Barrier(ctx context.Context) error {
 	open, news := w.unwritten()
 	for len(open) > 0 {
@@ -24,8 +24,8 @@ func (w *Writer) Barrier(ctx context.Context) error {
 	return nil
 }
 
-// unwritten returns the generations that are to be written, and a channel that is closed when that
-// changes.
+// unwritten returns the reports that are to be written, with their generations, and a channel that is closed
+// when that may have changed.
 func (w *Writer) unwritten() (map[*reportState]uint64, <-chan struct{}) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -40,7 +40,7 @@ func (w *Writer) unwritten() (map[*reportState]uint64, <-chan struct{}) {
 	return open, w.planChanged
 }
 
-// stillOpen removes from open what is written by now.
+// stillOpen removes from open what has been written.
 func (w *Writer) stillOpen(open map[*reportState]uint64) <-chan struct{} {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -48,7 +48,7 @@ func (w *Writer) stillOpen(open map[*reportState]uint64) <-chan struct{} {
 	return w.planChanged
 }
 
-// closeLocked is called with w.mu.
+// closeLocked removes from open what has been written or is refused. It is called with w.mu.
 func (w *Writer) closeLocked(open map[*reportState]uint64) {
 	for rs, generation := range open {
 		refused := rs.failures > 0 && !rs.busy

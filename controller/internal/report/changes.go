@@ -8,24 +8,24 @@ import (
 	"time"
 )
 
-// changes are what a writer has not taken yet.
+// changes are those of the layout that the writer has not taken yet.
 type changes struct {
-	// reports have changed, or are no more.
+	// reports are those that have changed or no longer exist.
 	reports map[reportKey]span
 	moves   []move
-	// gone says why reports are no more.
+	// gone says why reports no longer exist.
 	gone map[reportKey]cause
-	// shrunk groups may have too many chunks.
+	// shrunk are groups that may have too many chunks.
 	shrunk map[*group]struct{}
 }
 
-// span is from the first to the last of several changes.
+// span is the time from the first to the last of several changes.
 type span struct {
 	first, last time.Time
 }
 
-// move says that a result went from a report to another: whoever reads in between should
-// rather see it twice than not at all.
+// move says that a result was moved from one report to another. The writer writes to before from, so that
+// a reader in between sees the result twice rather than not at all.
 type move struct {
 	from, to reportKey
 }
@@ -44,7 +44,7 @@ func (l *Layout) takeChanges() changes {
 	return taken
 }
 
-// markChanged notes that a chunk has changed.
+// markChanged records that a chunk has changed.
 func (l *Layout) markChanged(c *chunk) {
 	now := l.options.Clock.Now()
 	times, known := l.changes.reports[c.key]
@@ -56,7 +56,8 @@ func (l *Layout) markChanged(c *chunk) {
 	l.changes.reports[c.key] = times
 }
 
-// assignChunk puts a new record, or one that does not fit in the chunk from, where there is room.
+// assignChunk puts a record into a chunk of its group that has room. from is the chunk that it was in and
+// does not fit into any more; nil for a new record.
 func (l *Layout) assignChunk(r *record, from *chunk) {
 	g := l.group(r)
 	c := g.chunkFor(r, from)
@@ -69,7 +70,7 @@ func (l *Layout) assignChunk(r *record, from *chunk) {
 	}
 }
 
-// addToChunk puts a record in a chunk.
+// addToChunk adds a record to a chunk.
 func (l *Layout) addToChunk(r *record, c *chunk) {
 	c.add(r)
 	l.chunks[c.key] = c
@@ -77,7 +78,7 @@ func (l *Layout) addToChunk(r *record, c *chunk) {
 	l.markChanged(c)
 }
 
-// removeFromChunk takes a record out of its chunk, which goes if it is empty then.
+// removeFromChunk removes a record from its chunk, and the chunk if it is empty then.
 func (l *Layout) removeFromChunk(r *record) {
 	c, g := r.chunk, r.chunk.group
 	c.remove(r)
@@ -99,7 +100,7 @@ func (l *Layout) removeFromChunk(r *record) {
 	}
 }
 
-// group returns the group that a record belongs in.
+// group returns the group of a record.
 func (l *Layout) group(r *record) *group {
 	key := groupKey{namespace: r.subject.reference.Namespace}
 	if l.options.Split {
@@ -114,15 +115,15 @@ func (l *Layout) group(r *record) *group {
 	return g
 }
 
-// compactChunk moves the results of one chunk that its group does not need into the others. It
-// reports whether it did; one at a time keeps the number of writes small.
+// compactChunk moves the results of one chunk that its group does not need into other chunks, and reports
+// whether there was one. Doing one at a time keeps the number of writes small.
 func (l *Layout) compactChunk() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.compactOne()
 }
 
-// sparse reports whether dissolve has something to do.
+// sparse reports whether compactChunk has something to do.
 func (l *Layout) sparse() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -151,7 +152,7 @@ func (l *Layout) moveRecords(c *chunk) {
 	for _, r := range slices.Clone(c.records) {
 		to := c.group.chunkFor(r, c)
 		if to == nil {
-			// Many large results: half of the bytes, but not in pieces that fit.
+			// The bytes would fit, but not these large results.
 			delete(l.changes.shrunk, c.group)
 			return
 		}

@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// reportKey names a report of a layout. Without a namespace it is of cluster-scoped subjects.
+// reportKey identifies a report of a layout. Without a namespace, the report is about cluster-scoped subjects.
 type reportKey struct {
 	namespace, name string
 }
@@ -20,21 +20,21 @@ func (k reportKey) String() string {
 	return k.namespace + "/" + k.name
 }
 
-// groupKey names the reports on one policy in one namespace. In the layout per namespace the
+// groupKey identifies the reports on one policy in one namespace. In the layout with one report per namespace,
 // owner is nil.
 type groupKey struct {
 	owner     *policyState
 	namespace string
 }
 
-// group is one report, cut in chunks.
+// group is what would be one report if reports were not bounded: one or more chunks.
 type group struct {
 	key groupKey
-	// capacity is the room for results in a chunk, in bytes.
+	// capacity is the size of the results that fit into a chunk, in bytes.
 	capacity, maxResults int
-	// chunks are sorted by number; numbers are missing where chunks became empty.
+	// chunks are sorted by number. The numbers of chunks that became empty are missing.
 	chunks []*chunk
-	// open is the first chunk that may have room.
+	// open is the index of the first chunk that may have room.
 	open         int
 	count, bytes int
 }
@@ -45,20 +45,20 @@ type chunk struct {
 	group   *group
 	number  int
 	records []*record
-	// bytes bounds the JSON of the results, with the presentations of their policies.
+	// bytes is an upper bound of the size of the results as JSON, with the presentations of their policies.
 	bytes int
-	// owners counts the results of each policy; nil in split reports, which have one.
+	// owners counts the results of each policy; nil in split reports, which have one policy.
 	owners map[*policyState]int
 }
 
-// smallest is about the size of the smallest result.
+// smallest is roughly the size of the smallest result, in bytes.
 const smallest = frame + 100
 
 func (c *chunk) full() bool {
 	return len(c.records) >= c.group.maxResults || c.bytes+smallest > c.group.capacity
 }
 
-// cost is what a record adds to the chunk.
+// cost returns the number of bytes that a record adds to the chunk.
 func (c *chunk) cost(r *record) int {
 	cost := int(r.size) + r.owner.size
 	if c.owners != nil && c.owners[r.owner] == 0 {
@@ -67,7 +67,7 @@ func (c *chunk) cost(r *record) int {
 	return cost
 }
 
-// listing is what a policy adds to a chunk that names all its policies.
+// listing returns the number of bytes that a policy adds to a chunk that lists its policies.
 func (c *chunk) listing(owner *policyState) int {
 	if c.owners == nil {
 		return 0
@@ -90,7 +90,7 @@ func (c *chunk) add(r *record) {
 	}
 }
 
-// remove leaves an empty chunk where it is, for [group.tidy].
+// remove leaves the chunk in its group even if it is empty; see [Layout.removeFromChunk].
 func (c *chunk) remove(r *record) {
 	last := len(c.records) - 1
 	c.records[r.index] = c.records[last]
@@ -110,7 +110,7 @@ func (c *chunk) remove(r *record) {
 	c.group.reopen(c)
 }
 
-// grow takes a change of the size of the results.
+// grow records that the results have grown by a number of bytes.
 func (c *chunk) grow(by int) {
 	c.bytes += by
 	c.group.bytes += by
@@ -120,14 +120,14 @@ func (g *group) position(number int) (int, bool) {
 	return slices.BinarySearchFunc(g.chunks, number, func(c *chunk, number int) int { return cmp.Compare(c.number, number) })
 }
 
-// reopen lets new results look for room in c again.
+// reopen records that c may have room again.
 func (g *group) reopen(c *chunk) {
 	if at, ok := g.position(c.number); ok {
 		g.open = min(g.open, at)
 	}
 }
 
-// chunkFor returns the first chunk that takes the record, or nil.
+// chunkFor returns the first chunk, other than except, into which a record fits; nil if there is none.
 func (g *group) chunkFor(r *record, except *chunk) *chunk {
 	for at := g.open; at < len(g.chunks); at++ {
 		c := g.chunks[at]
@@ -142,7 +142,7 @@ func (g *group) chunkFor(r *record, except *chunk) *chunk {
 	return nil
 }
 
-// chunkNumber returns the chunk with the number, which it makes if need be.
+// chunkNumber returns the chunk with a number, and adds it if there is none.
 func (g *group) chunkNumber(number int) *chunk {
 	at, ok := g.position(number)
 	if ok {
@@ -165,7 +165,7 @@ func (g *group) name(number int) string {
 	return reportName(g.key.owner.id, g.key.namespace, number)
 }
 
-// freeNumber returns the lowest number that no chunk has.
+// freeNumber returns the lowest number that is not used by a chunk.
 func (g *group) freeNumber() int {
 	for at, c := range g.chunks {
 		if c.number != at {
@@ -185,13 +185,13 @@ func (g *group) removeChunk(c *chunk) {
 	}
 }
 
-// sparse reports whether half of the chunks would do.
+// sparse reports whether half of the chunks would suffice.
 func (g *group) sparse() bool {
 	half := len(g.chunks) / 2
 	return half > 0 && g.count <= half*g.maxResults && g.bytes <= half*g.capacity
 }
 
-// emptiest returns the chunk with the fewest results, of several the last.
+// emptiest returns the chunk with the fewest results; if there are several, the last of them.
 func (g *group) emptiest() *chunk {
 	best := g.chunks[0]
 	for _, c := range g.chunks[1:] {

@@ -23,16 +23,16 @@ import (
 )
 
 const (
-	// maxObject bounds a report that is read: servers store less.
+	// maxObject bounds the size of a report that is read; servers store smaller ones.
 	maxObject = 8 << 20
-	// defaultQPS and defaultBurst hold where the user of the package gives no limit.
+	// defaultQPS and defaultBurst apply if the caller sets no limit.
 	defaultQPS, defaultBurst = 100, 200
-	// metadataOnly asks for an answer without the report that was sent.
+	// metadataOnly asks for a response without the report that was sent.
 	metadataOnly = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
 	jsonType     = "application/json"
 )
 
-// remote is the server's side: reports as JSON, without a detour by untyped maps.
+// remote sends requests to the server. Reports are encoded and decoded without untyped maps.
 type remote struct {
 	groups   map[API]rest.Interface
 	metadata metadata.Interface
@@ -42,7 +42,7 @@ type remote struct {
 type identity struct {
 	UID             types.UID
 	ResourceVersion string
-	// foreign is nil if there is nothing.
+	// foreign is nil if others have added nothing.
 	foreign *foreign
 }
 
@@ -64,7 +64,7 @@ func newRemote(config *rest.Config) (*remote, error) {
 		return nil, fmt.Errorf("client for the metadata of reports: %w", err)
 	}
 	scheme := runtime.NewScheme()
-	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"}) // For what errors say.
+	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"}) // To decode errors.
 	for _, api := range []API{WGPolicy, OpenReports} {
 		group := rest.CopyConfig(config)
 		group.APIPath, group.GroupVersion = "/apis", new(kindOf(api, true).version)
@@ -77,7 +77,7 @@ func newRemote(config *rest.Config) (*remote, error) {
 	return r, nil
 }
 
-// at directs a request to a report, or, without a name, to all of its namespace.
+// at sets the URL of a request to that of a report, or, without a name, of all reports in its namespace.
 func at(request *rest.Request, k kind, key reportKey) *rest.Request {
 	request = request.Resource(k.resource).NamespaceIfScoped(key.namespace, k.namespaced)
 	if key.name != "" {
@@ -107,7 +107,7 @@ func (r *remote) create(ctx context.Context, api API, key reportKey, data []byte
 	return send(ctx, at(r.groups[api].Post(), k, reportKey{namespace: key.namespace}), data)
 }
 
-// update writes a report that exists; data has its resource version.
+// update writes a report that exists; data includes its resourceVersion.
 func (r *remote) update(ctx context.Context, api API, key reportKey, data []byte) (identity, error) {
 	return send(ctx, at(r.groups[api].Put(), kindOf(api, key.namespace != ""), key), data)
 }
@@ -124,7 +124,7 @@ func send(ctx context.Context, request *rest.Request, data []byte) (identity, er
 	return identityOf(&object), nil
 }
 
-// remove deletes a report if it is still the one that is meant.
+// remove deletes a report if its UID and resourceVersion are still the given ones.
 func (r *remote) remove(ctx context.Context, api API, key reportKey, id identity) error {
 	options := metav1.DeleteOptions{
 		TypeMeta:      metav1.TypeMeta{APIVersion: "v1", Kind: "DeleteOptions"},
@@ -138,7 +138,7 @@ func (r *remote) remove(ctx context.Context, api API, key reportKey, id identity
 	return err
 }
 
-// do sends a request. Its error is what the server says.
+// do sends a request. It returns errors of the server unchanged.
 func do(ctx context.Context, request *rest.Request, data []byte) ([]byte, error) {
 	result := request.SetHeader("Content-Type", jsonType).Body(data).Do(ctx)
 	if err := result.Error(); err != nil {

@@ -1,21 +1,20 @@
 // Copyright 2026 The Docket Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package report makes reports of results. It has two halves.
+// Package report turns results into reports. It has two halves.
 //
-// [Layout] is pure and in memory. It knows every current result and the report that each is
-// in, and keeps them there: reports are bounded in results and bytes, and one changed result
-// changes one report. It has no goroutines and is safe for concurrent use.
+// [Layout] is in memory and does no I/O. It knows every current result and the report that it is in, and
+// keeps it there: reports are bounded in results and bytes, and one changed result changes one report. It
+// has no goroutines and is safe for concurrent use.
 //
-// [Writer] makes a server have what a layout says, with as few writes as possible, and
-// repairs what others change. Its goroutines are those of [Writer.Run], which ends them all
-// before it returns, and short-lived ones of [Writer.Flush], which likewise waits for them.
+// [Writer] keeps the reports of a server like those of a layout, with as few writes as possible, and undoes
+// what others change. Its goroutines are those of [Writer.Run], which ends them all before it returns, and
+// short-lived ones of [Writer.Flush], which waits for them, too.
 //
-// What a report with our label says is ours entirely. Labels, annotations, owner references and
-// finalizers that others have added stay through all updates, and cause none; a key of ours
-// that is not wanted any more goes. A report that is deleted, because it is empty or of another
-// layout, takes them with it.
+// The content of a report with our label is entirely ours. Labels, annotations, owner references and
+// finalizers that others have added are kept by all updates, and cause none; labels and annotations of ours
+// that are no longer needed are removed. When a report is deleted, because it is empty or of another layout,
+// what others have added goes with it.
 //
-// The policy of a report is in its labels and annotations. Names are for people; nothing
-// reads them.
+// The policy of a report is in its labels and annotations. Names are for people; no code reads them.
 package report

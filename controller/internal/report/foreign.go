@@ -10,17 +10,16 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// foreign is what others have added to the metadata of a report. It is that of one resource version
-// and goes into the update of that version: whoever adds something meanwhile makes the update a
-// conflict.
+// foreign is what others have added to the metadata of a report, as of one resourceVersion. It goes into the
+// update of that version: if somebody adds something meanwhile, the update is a conflict.
 type foreign struct {
 	labels, annotations map[string]string
 	owners              []metav1.OwnerReference
 	finalizers          []string
 }
 
-// foreignOf returns nil if there is nothing, which is so for most reports. It shares nothing with
-// the object.
+// foreignOf returns what others have added to an object, with which it shares nothing; nil, for most reports,
+// if there is nothing.
 func foreignOf(object metav1.Object) *foreign {
 	f := foreign{
 		labels: othersOf(object.GetLabels()), annotations: othersOf(object.GetAnnotations()),
@@ -39,7 +38,7 @@ func othersOf(all map[string]string) map[string]string {
 	return others
 }
 
-// addTo adds it to a report that has no metadata but ours. There may be nothing to add.
+// addTo adds it to a report that has only our metadata. f may be nil.
 func (f *foreign) addTo(object metav1.Object) {
 	if f == nil {
 		return

@@ -13,10 +13,10 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// journalInterval is how often the log says at most what was written.
+// journalInterval is the shortest time between two log entries about writes.
 const journalInterval = time.Minute
 
-// cause is why a report goes.
+// cause is why a report is deleted.
 type cause uint8
 
 const (
@@ -25,7 +25,7 @@ const (
 	merged
 	otherLayout
 	notOurs
-	causes // How many there are.
+	causes // The number of causes.
 )
 
 // String is for the log.
@@ -44,7 +44,7 @@ func (c cause) String() string {
 	}
 }
 
-// reasons counts reports by the cause that they go for.
+// reasons counts deleted reports by cause.
 type reasons [causes]int
 
 func (r *reasons) sum() int {
@@ -55,7 +55,7 @@ func (r *reasons) sum() int {
 	return sum
 }
 
-// String has the causes that there are, such as "no policy for them any more: 3".
+// String lists the causes with their numbers, such as "no policy for them any more: 3".
 func (r *reasons) String() string {
 	var parts []string
 	for c, n := range r {
@@ -66,22 +66,22 @@ func (r *reasons) String() string {
 	return strings.Join(parts, "; ")
 }
 
-// journal is what the log has not said yet. It is guarded by the mutex of its writer.
+// journal counts writes that are not logged yet. It is guarded by the mutex of its writer.
 type journal struct {
 	created, updated int
 	deleted          reasons
-	// first is when the first of these was written, last when the log said something.
+	// first is when the first of them was made, last when writes were logged last.
 	first, last time.Time
-	// scanned tells that the log has said what the first scan changed.
+	// scanned is true once the writes of the first scan are logged.
 	scanned bool
-	// warned tells that the log has said that all reports go.
+	// warned is true once it is logged that all reports are about to be deleted.
 	warned bool
 }
 
-// empty reports whether nothing was written.
+// empty reports whether there were no writes.
 func (j *journal) empty() bool { return j.created+j.updated+j.deleted.sum() == 0 }
 
-// add notes a write. All functions of this file from here on are called with w.mu.
+// add counts a write. From here on, all functions of this file are called with w.mu, except size.
 func (w *Writer) add(count *int) {
 	if w.journal.empty() {
 		w.journal.first = w.clock.Now()
@@ -97,8 +97,8 @@ func (w *Writer) addPut(operation string) {
 	w.add(&w.journal.updated)
 }
 
-// logWrites says in the log what was written: at the end of the first scan, and then at most once
-// in each interval. It returns when there may be something to say; zero if that is unknown.
+// logWrites logs what was written: at the end of the first scan, and then at most once per interval. It
+// returns when there may be something to log; zero if that is not known.
 func (w *Writer) logWrites(ctx context.Context, now time.Time) time.Time {
 	j := &w.journal
 	idle := len(w.dirty) == 0 && w.busy == 0
@@ -135,14 +135,14 @@ func (w *Writer) logWritten(ctx context.Context, now time.Time, message string) 
 	*j = journal{last: now, scanned: j.scanned, warned: j.warned}
 }
 
-// logRest says at the end what was not said yet.
+// logRest logs, at the end, what has not been logged yet.
 func (w *Writer) logRest(ctx context.Context) {
 	if !w.journal.empty() {
 		w.logWritten(ctx, w.clock.Now(), "Wrote reports")
 	}
 }
 
-// holdings are the numbers of reports that the server has and of the results in the layout.
+// holdings returns the number of reports that the server has, and of results in the layout, for the log.
 func (w *Writer) holdings() []any {
 	existing := 0
 	for _, rs := range w.reports {
@@ -176,7 +176,7 @@ func (w *Writer) warnBeforeDeletingAll(ctx context.Context) {
 
 var errNothingToReport = errors.New("there is nothing to report")
 
-// size is the number of results.
+// size returns the number of results.
 func (l *Layout) size() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()

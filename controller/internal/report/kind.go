@@ -44,7 +44,7 @@ func kindOf(api API, namespaced bool) kind {
 	}
 }
 
-// empty returns a report of the kind to decode into.
+// empty returns an empty report of the kind, to decode into.
 func (k kind) empty() report.Accessor {
 	switch k.name {
 	case "Report":
@@ -58,11 +58,10 @@ func (k kind) empty() report.Accessor {
 	}
 }
 
-// hash is that of all that is ours in a report.
+// hash identifies everything in a report that is ours.
 type hash [sha256.Size]byte
 
-// hashOf returns the hash of what a report says, stored or not: what servers and others add to
-// its metadata has no part in it.
+// hashOf returns the hash of the content of a report. It ignores what servers and others add to the metadata.
 func hashOf(k kind, object report.Accessor) (hash, error) {
 	data, err := json.Marshal(struct {
 		Namespace, Name     string

@@ -14,7 +14,7 @@ import (
 	"github.com/docket-project/docket/controller/internal/policy"
 )
 
-// API is the group that reports are written in.
+// API is the API group in which reports are written.
 type API string
 
 // The groups of reports, by their names.
@@ -42,12 +42,12 @@ type Options struct {
 	// MaxBytes is the greatest size of a report as JSON; DefaultMaxBytes if zero, and at
 	// least 32 KiB.
 	MaxBytes int
-	// Allowed are the outcomes that reports have results of, as the policy gives them: a failure
-	// that is shown as a warning is a failure. All if empty.
+	// Allowed are the outcomes that reports include, as the policy gives them: a failure that is shown as a
+	// warning is a failure. Empty means all.
 	Allowed []report.Outcome
-	// Series is how many pairs of policy and namespace the metrics tell apart; none if zero.
+	// Series is the number of pairs of policy and namespace that have metrics of their own; none if zero.
 	Series int
-	// Clock says when a result changed; the real one if nil.
+	// Clock gives the times of changes; the real one if nil.
 	Clock clock.PassiveClock
 }
 
@@ -67,19 +67,18 @@ func (o *Options) complete() {
 	}
 }
 
-// allows reports whether reports have results of the outcome.
+// allows reports whether reports include results with an outcome.
 func (o *Options) allows(outcome report.Outcome) bool {
 	return len(o.Allowed) == 0 || slices.Contains(o.Allowed, outcome)
 }
 
-// noPolicy is the policy of reports on all policies.
+// noPolicy is the identity for reports on all policies.
 var noPolicy policy.Identity //nolint:gochecknoglobals // A zero value with a name.
 
-// Layout knows all current results and the report that each is in. It is safe for concurrent
-// use.
+// Layout has all current results and the report that each is in. It is safe for concurrent use.
 type Layout struct {
 	options Options
-	// changed wakes a writer that has changes to take.
+	// changed wakes the writer when there are changes.
 	changed *broadcast.Trigger
 
 	mu       sync.Mutex
@@ -87,11 +86,11 @@ type Layout struct {
 	subjects map[policy.Reference]*subject
 	groups   map[groupKey]*group
 	chunks   map[reportKey]*chunk
-	// counts has the number of results by outcome as shown.
+	// counts has the number of results by the outcome that is shown.
 	counts  tally
 	changes changes
 	pruned  bool
-	// old is for the records of a policy and a subject; it is kept for the next call.
+	// old is a buffer that replace reuses.
 	old []*record
 }
 
@@ -106,9 +105,9 @@ func NewLayout(options Options) *Layout {
 	}
 }
 
-// Present says what the results of a policy say beside their outcome. If that is something
-// new, all reports with results of the policy change. It comes before Set: until then
-// failures are scored and have no source.
+// Present sets what the results of a policy say in addition to their outcome. If it has changed, all reports
+// with results of the policy change. It should be called before Set: until then, failures are scored and
+// have no source.
 func (l *Layout) Present(id policy.Identity, presentation policy.Presentation) {
 	presentation = fitPresentation(presentation)
 	l.mu.Lock()
@@ -120,7 +119,7 @@ func (l *Layout) Present(id policy.Identity, presentation policy.Presentation) {
 	}
 }
 
-// present changes what the records of p look like, and moves those that don't fit any more.
+// present changes the presentation of p, and moves records that no longer fit into their chunks.
 func (l *Layout) present(p *policyState, presentation policy.Presentation) {
 	affected := l.chunksOf(p)
 	for _, c := range affected {
@@ -140,7 +139,7 @@ func (l *Layout) present(p *policyState, presentation policy.Presentation) {
 	}
 }
 
-// recount adds or, with -1, takes away what depends on the presentation of p.
+// recount adds or, with -1, subtracts what depends on the presentation of p.
 func (l *Layout) recount(c *chunk, p *policyState, sign int) {
 	size := c.listing(p)
 	for _, r := range c.records {
@@ -170,9 +169,8 @@ func (l *Layout) chunksOf(p *policyState) []*chunk {
 	return chunks
 }
 
-// Set replaces the results of a policy for a subject; none removes them. A result that says
-// what it said keeps its time, and the report that it is in does not change. Results whose outcome
-// reports don't have are left out.
+// Set replaces the results of a policy for a subject; no results remove them. An unchanged result keeps its
+// time and does not change its report. Results whose outcome is not allowed are left out.
 func (l *Layout) Set(id policy.Identity, reference policy.Reference, results []policy.Result) {
 	reference = fitReference(reference)
 	results = l.allowed(results)
@@ -193,7 +191,7 @@ func (l *Layout) Set(id policy.Identity, reference policy.Reference, results []p
 	l.replace(p, s, results, now)
 }
 
-// allowed returns the results that reports have; the same slice if these are all.
+// allowed returns the results whose outcome is allowed; the same slice if all outcomes are.
 func (l *Layout) allowed(results []policy.Result) []policy.Result {
 	if len(l.options.Allowed) == 0 {
 		return results
@@ -201,7 +199,8 @@ func (l *Layout) allowed(results []policy.Result) []policy.Result {
 	return slices.DeleteFunc(slices.Clone(results), func(r policy.Result) bool { return !l.options.allows(r.Outcome) })
 }
 
-// replace pairs new results with old ones by rule, nth with nth where one has several.
+// replace replaces the records of a policy for a subject. It pairs new and old results by rule; of several
+// results of a rule, the nth with the nth.
 func (l *Layout) replace(p *policyState, s *subject, results []policy.Result, now int64) {
 	old := l.old[:0]
 	for _, r := range s.records {
@@ -242,7 +241,8 @@ func (l *Layout) replace(p *policyState, s *subject, results []policy.Result, no
 	}
 }
 
-// find looks for the rule of t, from hint on and around: results keep their order mostly.
+// find returns the index of a record with the rule of t, or -1. It begins at hint, since results usually keep
+// their order.
 func find(records []*record, t text, hint int) int {
 	for i := range records {
 		at := (hint + i) % len(records)
@@ -253,7 +253,7 @@ func find(records []*record, t text, hint int) int {
 	return -1
 }
 
-// compact leaves out the records that are in no chunk any more.
+// compact returns the records that are still in a chunk.
 func compact(records []*record, length int) []*record {
 	rest := make([]*record, 0, length)
 	for _, r := range records {
@@ -264,7 +264,7 @@ func compact(records []*record, length int) []*record {
 	return rest
 }
 
-// update gives a record a new text. It stays in its chunk while it fits.
+// update gives a record a new text. It stays in its chunk if it fits.
 func (l *Layout) update(r *record, t text, now int64) {
 	r.origin = set
 	before, after := r.owner.shown(r.outcome), r.owner.shown(t.outcome)
@@ -282,7 +282,7 @@ func (l *Layout) update(r *record, t text, now int64) {
 	l.resize(r)
 }
 
-// resize measures a record again, and moves it if its chunk has no room for it any more.
+// resize updates the size of a record, and moves it if it no longer fits into its chunk.
 func (l *Layout) resize(r *record) {
 	c := r.chunk
 	size := r.measure()
@@ -319,12 +319,11 @@ func (l *Layout) RemovePolicy(id policy.Identity) {
 	delete(l.policies, id)
 }
 
-// PruneUnseen removes results that were loaded from stored reports, that nobody has set since and
-// that keep does not ask to keep. It may be called several times. Obsolete reports are
-// deleted only after the first call.
+// PruneUnseen removes results that were loaded from stored reports and not set since, unless keep returns
+// true. It may be called several times. Obsolete reports are deleted only after the first call.
 func (l *Layout) PruneUnseen(keep func(policy.Identity, policy.Reference) bool) {
 	var gone []*record
-	// Without the lock, since keep may wait for somebody who calls Set.
+	// Without the lock, since keep may wait for a goroutine that calls Set.
 	for _, r := range l.unseen() {
 		if !keep(r.owner.id, r.subject.reference) {
 			gone = append(gone, r)
@@ -343,7 +342,7 @@ func (l *Layout) PruneUnseen(keep func(policy.Identity, policy.Reference) bool) 
 	l.changed.Fire()
 }
 
-// unseen returns the loaded records that nobody has set.
+// unseen returns the loaded records that have not been set.
 func (l *Layout) unseen() []*record {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -372,7 +371,7 @@ func (l *Layout) forget(records []*record) {
 	}
 }
 
-// policy returns the state of a policy, which it makes if need be.
+// policy returns the state of a policy, and adds it if there is none.
 func (l *Layout) policy(id policy.Identity) *policyState {
 	p := l.policies[id]
 	if p == nil {

@@ -17,15 +17,15 @@ import (
 )
 
 const (
-	// pageSize is the number of reports that are asked for at once. They are decoded one by
-	// one, so that a page never is in memory.
+	// pageSize is the number of reports in one request. They are decoded one by one, so that a page is
+	// never in memory as a whole.
 	pageSize = 500
-	// listAttempts is how often a list may expire while it is read.
+	// listAttempts is how often a list is begun if it expires while it is read.
 	listAttempts = 3
 )
 
-// list calls each with all reports of a kind that the selector matches. Should the list expire while it is
-// read, each gets all reports again.
+// list calls each for all reports of a kind that the selector matches. If the list expires while it is read,
+// it starts over, so that each may be called more than once for a report.
 func (r *remote) list(ctx context.Context, api API, k kind, selector string, each func(report.Accessor) error) error {
 	var err error
 	for range listAttempts {

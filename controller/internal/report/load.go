@@ -11,23 +11,22 @@ import (
 	"github.com/docket-project/docket/controller/internal/policy"
 )
 
-// maxChunk bounds the numbers that stored reports may have.
+// maxChunk bounds the chunk numbers of stored reports.
 const maxChunk = 1 << 20
 
-// stored is a report that a server has, as the layout sees it.
+// stored is a report of a server and what the layout makes of it.
 type stored struct {
 	object report.Accessor
 	key    reportKey
-	// group and number say which chunk it is, if it is one of this layout and API.
+	// group and number identify its chunk, if it is current: of this layout and API.
 	group   groupKey
 	number  int
 	current bool
 	ids     map[named]policy.Identity
 }
 
-// load takes the results of a stored report. It reports whether the report is one of this layout
-// and API; others are obsolete, and are loaded last, so that they add only what is not there.
-// What was set already is not changed.
+// load adds the results of a stored report, and reports whether it is current. Obsolete reports must be loaded
+// last, so that they add only what is missing. What was set already is not changed.
 func (l *Layout) load(object report.Accessor, api API) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -48,7 +47,7 @@ func (l *Layout) classify(object report.Accessor, api API) stored {
 	if split {
 		parsed, err := policy.ParseIdentity(annotations[PolicyAnnotation])
 		if err != nil {
-			return s // Somebody has removed what it is about: it is of no use.
+			return s // The annotation was removed, so nobody can tell what it is about.
 		}
 		id = parsed
 		s.group.owner = l.policy(id)
@@ -62,7 +61,7 @@ func (l *Layout) classify(object report.Accessor, api API) stored {
 	return s
 }
 
-// owner returns the policy of a stored result, or nil if that can't be known.
+// owner returns the policy of a stored result; nil if it is not known.
 func (l *Layout) owner(s *stored, result *report.Result) *policyState {
 	if s.group.owner != nil {
 		if result.Policy != s.group.owner.resultName {
@@ -77,7 +76,7 @@ func (l *Layout) owner(s *stored, result *report.Result) *policyState {
 	return l.policy(id)
 }
 
-// seed takes one stored result.
+// seed adds one stored result.
 func (l *Layout) seed(s *stored, result *report.Result) {
 	p := l.owner(s, result)
 	if p == nil || len(result.Resources) != 1 {
@@ -124,8 +123,8 @@ func (l *Layout) seed(s *stored, result *report.Result) {
 	l.assignChunk(r, nil)
 }
 
-// has reports whether the subject has a record that stands for r. A rule may have several
-// results; those of current reports are the same only if they say the same.
+// has reports whether the subject has a record for the result r already. A rule may have several results; two
+// from current reports are the same one only if they are equal.
 func (s *subject) has(r *record) bool {
 	return slices.ContainsFunc(s.records, func(earlier *record) bool {
 		return earlier.owner == r.owner && earlier.rule == r.rule &&
@@ -133,7 +132,7 @@ func (s *subject) has(r *record) bool {
 	})
 }
 
-// learn takes the presentation of a policy from a stored result until the policy is presented.
+// learn takes the presentation of a policy from a stored result, for as long as it is not known.
 func (l *Layout) learn(p *policyState, result *report.Result) {
 	if p.presented || p.learned {
 		return

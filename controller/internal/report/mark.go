@@ -14,14 +14,13 @@ import (
 	"github.com/docket-project/docket/controller/internal/policy"
 )
 
-// Labels and annotations of reports. They, and not names, say what a report is about.
+// Labels and annotations of reports. They, not names, say what a report is about.
 const (
-	// ManagedByLabel has the value Manager at every report that is ours. No other report is
-	// ever changed.
+	// ManagedByLabel has the value Manager on every report that is ours. No other report is ever changed.
 	ManagedByLabel = "app.kubernetes.io/managed-by"
 	Manager        = "docket-controller"
-	// PolicyKindLabel, PolicyNameLabel and PolicyNamespaceLabel are for selectors; a name too
-	// long for a label ends in a hash there.
+	// PolicyKindLabel, PolicyNameLabel and PolicyNamespaceLabel are for selectors. The end of a name that is
+	// too long for a label is replaced by a hash.
 	PolicyKindLabel      = "docket.dev/policy-kind"
 	PolicyNameLabel      = "docket.dev/policy-name"
 	PolicyNamespaceLabel = "docket.dev/policy-namespace"
@@ -31,17 +30,16 @@ const (
 	LayoutNamespace = "namespace"
 	// ChunkLabel is the number of the report among those on the same policy and namespace.
 	ChunkLabel = "docket.dev/chunk"
-	// PolicyAnnotation is the policy of a split report, as [policy.Identity.String] has it.
+	// PolicyAnnotation is the policy of a split report, as [policy.Identity.String] returns it.
 	PolicyAnnotation = "docket.dev/policy"
-	// PoliciesAnnotation lists the policies of a report on all of them: identity=source,
-	// joined by commas.
+	// PoliciesAnnotation lists the policies of a report on all policies: identity=source, separated by commas.
 	PoliciesAnnotation = "docket.dev/policies"
 )
 
 // Selector matches the reports that are ours.
 const Selector = ManagedByLabel + "=" + Manager
 
-// label is the value of LayoutLabel.
+// label returns the value of LayoutLabel.
 func (o *Options) label() string {
 	if o.Split {
 		return LayoutSplit
@@ -49,7 +47,7 @@ func (o *Options) label() string {
 	return LayoutNamespace
 }
 
-// marks are the labels and annotations of a chunk.
+// marks returns the labels and annotations of a chunk.
 func (c *chunk) marks() (labels, annotations map[string]string) {
 	labels = map[string]string{ManagedByLabel: Manager, ChunkLabel: strconv.Itoa(c.number)}
 	owner := c.group.key.owner
@@ -76,17 +74,17 @@ func (c *chunk) policies() string {
 	return strings.Join(entries, ",")
 }
 
-// listedSource is the source in [PoliciesAnnotation], where a comma ends it.
+// listedSource returns a source as it is in [PoliciesAnnotation], where it can't have a comma.
 func listedSource(source string) string {
 	return strings.ReplaceAll(source, ",", " ")
 }
 
-// named is how results name a policy.
+// named is what results say about which policy they belong to.
 type named struct {
 	source, policy string
 }
 
-// parsePolicies reads a [PoliciesAnnotation]; entries that are none are left out.
+// parsePolicies reads a [PoliciesAnnotation], without its invalid entries.
 func parsePolicies(text string) map[named]policy.Identity {
 	result := map[named]policy.Identity{}
 	for entry := range strings.SplitSeq(text, ",") {
@@ -98,7 +96,7 @@ func parsePolicies(text string) map[named]policy.Identity {
 	return result
 }
 
-// isOurs reports whether reports are written with a label or annotation of that key.
+// isOurs reports whether key is one of our labels or annotations.
 func isOurs(key string) bool {
 	switch key {
 	case ManagedByLabel, PolicyKindLabel, PolicyNameLabel, PolicyNamespaceLabel, LayoutLabel, ChunkLabel,
@@ -109,7 +107,7 @@ func isOurs(key string) bool {
 	}
 }
 
-// keepOurs removes all keys but those that reports are written with: others may add theirs.
+// keepOurs returns our labels or annotations, without those that others have added.
 func keepOurs(all map[string]string) map[string]string {
 	ours := maps.Clone(all)
 	maps.DeleteFunc(ours, func(key, _ string) bool { return !isOurs(key) })

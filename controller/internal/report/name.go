@@ -17,15 +17,15 @@ import (
 const (
 	namespacedPrefix = "polr-ns-"
 	clusterPrefix    = "clusterpolicyreport"
-	// suffixLength is that of a hash at the end of a name, 40 bits in hexadecimal digits.
+	// suffixLength is the length of a hash at the end of a name: 40 bits as hexadecimal digits.
 	suffixLength = 10
 )
 
-// reportName is the name of a chunk of the report on a policy, or, if the policy is the zero
-// one, on all policies, in a namespace or of cluster-scoped subjects.
+// reportName returns the name of a chunk of the report on a policy, or on all policies if id is zero. Without
+// a namespace, the report is about cluster-scoped subjects.
 //
-// A name ends in a hash exactly if one is added here, so that two reports never share a name:
-// a name that has the look of one with a hash gets another.
+// A name looks as if it ended in a hash only if one is added here, so that two reports never share a name: a
+// policy name that looks like that gets a hash, too.
 func reportName(id policy.Identity, namespace string, chunk int) string {
 	name := clusterPrefix
 	if namespace != "" {
@@ -49,13 +49,13 @@ func reportName(id policy.Identity, namespace string, chunk int) string {
 	return withSuffix(name, hashed, validation.DNS1123SubdomainMaxLength)
 }
 
-// withSuffix returns name, cut if it has to be, and the hash of text: limit bytes at most.
+// withSuffix returns the name, cut if necessary, followed by the hash of text: at most limit bytes.
 func withSuffix(name, text string, limit int) string {
 	if room := limit - suffixLength - 1; len(name) > room {
 		name = strings.ToValidUTF8(name[:room], "")
 	}
 	sum := sha256.Sum256([]byte(text))
-	// Before the hash and its hyphen, another hyphen or a dot makes an invalid name.
+	// A hyphen or dot before the hyphen of the hash would make the name invalid.
 	return strings.TrimRight(name, "-.") + "-" + hex.EncodeToString(sum[:])[:suffixLength]
 }
 

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// stateOf returns the entry of a key, which it makes if need be. All functions of this file
-// are called with w.mu.
+// stateOf returns the state of a report, and adds it if there is none. All functions of this file are
+// called with w.mu.
 func (w *Writer) stateOf(key reportID) *reportState {
 	rs := w.reports[key]
 	if rs == nil {
@@ -42,7 +42,7 @@ func (w *Writer) drainChanges() {
 	observePending(len(w.dirty))
 }
 
-// markDirty notes that an entry has to be looked at.
+// markDirty records that a report may have to be written.
 func (w *Writer) markDirty(rs *reportState, times span) {
 	rs.add(times)
 	rs.dirty = true
@@ -50,8 +50,8 @@ func (w *Writer) markDirty(rs *reportState, times span) {
 	w.dirty[rs] = struct{}{}
 }
 
-// pruneUnwanted lets unwanted reports go, once all that may replace them is written: everything of
-// their namespace that is not.
+// pruneUnwanted has unwanted reports deleted, after everything that may replace them is written: all reports
+// in their namespace that are not written yet.
 func (w *Writer) pruneUnwanted() {
 	unwritten := map[string][]*reportState{}
 	for _, rs := range w.reports {
@@ -71,7 +71,7 @@ func (w *Writer) pruneUnwanted() {
 	}
 }
 
-// waitFor makes e be written after what other has to write now.
+// waitFor has a report written only after the current generation of another one.
 func (rs *reportState) waitFor(other *reportState) {
 	if rs.waits == nil {
 		rs.waits = map[*reportState]uint64{}
@@ -79,7 +79,7 @@ func (rs *reportState) waitFor(other *reportState) {
 	rs.waits[other] = other.generation
 }
 
-// waitsFor reports whether from waits for to, by itself or by others.
+// waitsFor reports whether from waits for to, directly or through others.
 func waitsFor(from, to *reportState) bool {
 	seen := map[*reportState]bool{from: true}
 	for queue := []*reportState{from}; len(queue) > 0; queue = queue[1:] {
@@ -96,8 +96,8 @@ func waitsFor(from, to *reportState) bool {
 	return false
 }
 
-// blocked reports whether an entry has to wait for others. A report that is to be deleted waits
-// until they are written; one that is changed does not wait for one that can't be written.
+// blocked reports whether a report has to wait for others. One that is to be deleted waits until they are
+// written; one that has changed does not wait for those that failed to be written.
 func (w *Writer) blocked(rs *reportState) bool {
 	for other, generation := range rs.waits {
 		if other.written >= generation || w.reports[other.key] != other {
@@ -118,12 +118,12 @@ func (w *Writer) blocked(rs *reportState) bool {
 	return false
 }
 
-// isObsolete reports whether the server has a report that the layout has not.
+// isObsolete reports whether the layout does not have a report.
 func (w *Writer) isObsolete(rs *reportState) bool {
 	return rs.key.api != w.api || !w.layout.has(rs.key.reportKey)
 }
 
-// dueAt is when an entry may be written.
+// dueAt returns when a report may be written.
 func (w *Writer) dueAt(rs *reportState) time.Time {
 	due := rs.due(w.gather)
 	for _, earliest := range []time.Time{rs.retry, w.pause} {
@@ -134,8 +134,8 @@ func (w *Writer) dueAt(rs *reportState) time.Time {
 	return due
 }
 
-// pick returns the entry that is to be written now, or the time when one may be; the zero time
-// if nothing is known to become due.
+// pick returns the report that is to be written now, or else the time when one may be; the zero time if none
+// is known to become due.
 func (w *Writer) pick(now time.Time) (*reportState, time.Time) {
 	var next *reportState
 	var at time.Time
@@ -153,7 +153,7 @@ func (w *Writer) pick(now time.Time) (*reportState, time.Time) {
 	return nil, at
 }
 
-// pickUntried returns any entry that is not in tried, due or not.
+// pickUntried returns any report that has to be written and is not in tried, due or not.
 func (w *Writer) pickUntried(tried map[*reportState]bool) *reportState {
 	for rs := range w.dirty {
 		if !rs.busy && !tried[rs] && !w.blocked(rs) {
@@ -163,7 +163,7 @@ func (w *Writer) pickUntried(tried map[*reportState]bool) *reportState {
 	return nil
 }
 
-// start takes an entry for writing.
+// start begins to write a report.
 func (w *Writer) start(rs *reportState) {
 	rs.begin(w.clock.Now(), w.gather)
 	rs.busy, rs.dirty, rs.seen = true, false, ""
@@ -171,7 +171,7 @@ func (w *Writer) start(rs *reportState) {
 	w.busy++
 }
 
-// finish notes how a write ended. generation is the one that was written.
+// finish records how the write of a generation ended.
 func (w *Writer) finish(rs *reportState, generation uint64, err error) {
 	now := w.clock.Now()
 	rs.busy = false
@@ -183,7 +183,7 @@ func (w *Writer) finish(rs *reportState, generation uint64, err error) {
 		rs.written = max(rs.written, generation)
 		w.outages, w.pause = 0, time.Time{}
 	case unreachable(err):
-		// One pause for all: what the server could not take is no fault of a report.
+		// One pause for all reports: the server is at fault, not this report.
 		w.outages++
 		w.pause = now.Add(backoff(w.outages, longestPause))
 		w.markDirty(rs, span{first: now, last: now})
@@ -202,8 +202,8 @@ func (w *Writer) finish(rs *reportState, generation uint64, err error) {
 	w.broadcast()
 }
 
-// recheck has an entry read, and written again if somebody changed it. Who changes it time
-// and again is answered ever more slowly.
+// recheck has a report read, and written if somebody else has changed it. If that happens repeatedly, the
+// pauses become longer.
 func (w *Writer) recheck(rs *reportState) {
 	now := w.clock.Now()
 	rs.stale = true
@@ -217,7 +217,7 @@ func (w *Writer) recheck(rs *reportState) {
 	w.markDirty(rs, span{first: now, last: now})
 }
 
-// broadcast wakes all who wait for a change of the plan.
+// broadcast wakes all goroutines that wait for planChanged.
 func (w *Writer) broadcast() {
 	close(w.planChanged)
 	w.planChanged = make(chan struct{})

@@ -14,7 +14,7 @@ import (
 	"github.com/docket-project/docket/controller/internal/policy"
 )
 
-// processProperty is the property that the presentation of a policy gives its results.
+// processProperty is the property of results that comes from the presentation of the policy.
 const processProperty = "process"
 
 // policyState is a policy that has results or a presentation.
@@ -22,14 +22,14 @@ type policyState struct {
 	id           policy.Identity
 	resultName   string
 	presentation policy.Presentation
-	// size is what the presentation adds to each result.
+	// size is the number of bytes that the presentation adds to each result.
 	size int
-	// presented is false while the presentation is that of a stored result (learned), or none.
+	// presented is true once the presentation was set; learned, once it was taken from a stored result.
 	presented, learned bool
 }
 
 func newPolicyState(id policy.Identity) *policyState {
-	// Until the policy is presented its failures are failures.
+	// Until the policy is presented, its failures are shown as failures.
 	p := &policyState{id: id, resultName: id.ResultName()}
 	p.present(policy.Presentation{Scored: true})
 	return p
@@ -41,7 +41,7 @@ func (p *policyState) present(presentation policy.Presentation) {
 		quoted(processProperty) + quoted(presentation.Process) + 2
 }
 
-// fitPresentation bounds the texts that users choose.
+// fitPresentation limits the length of texts that users choose.
 func fitPresentation(p policy.Presentation) policy.Presentation {
 	p.Source, p.Category, p.Process = fit(p.Source, longText), fit(p.Category, longText), fit(p.Process, longText)
 	if !slices.Contains(report.Severities(), p.Severity) {
@@ -50,7 +50,7 @@ func fitPresentation(p policy.Presentation) policy.Presentation {
 	return p
 }
 
-// shown is the outcome as reports have it.
+// shown returns an outcome as reports show it.
 func (p *policyState) shown(outcome report.Outcome) report.Outcome {
 	if outcome == report.OutcomeFail && !p.presentation.Scored {
 		return report.OutcomeWarn
@@ -61,7 +61,7 @@ func (p *policyState) shown(outcome report.Outcome) report.Outcome {
 // subject is a resource that has results.
 type subject struct {
 	reference policy.Reference
-	// records are those of all policies; those of one policy are in the order of its results.
+	// records are those of all policies, those of one policy in the order of its results.
 	records []*record
 	size    int
 }
@@ -71,7 +71,7 @@ func newSubject(reference policy.Reference) *subject {
 		quoted(reference.Namespace) + quoted(reference.Name) + quoted(string(reference.UID))}
 }
 
-// fitReference bounds what files may say. Names of real objects are never changed.
+// fitReference limits the length of texts from files. Names of objects in a cluster are short enough.
 func fitReference(r policy.Reference) policy.Reference {
 	for _, text := range []*string{&r.APIVersion, &r.Kind, &r.Namespace, &r.Name} {
 		*text = strings.ToValidUTF8(shorten(*text, longText/2), "\ufffd")
@@ -80,15 +80,15 @@ func fitReference(r policy.Reference) policy.Reference {
 	return r
 }
 
-// text is what a result says. Equal texts share their memory.
+// text is the content of a result. Equal strings share memory.
 type text struct {
 	rule, message unique.Handle[string]
-	// properties are JSON, or nothing.
+	// properties are JSON; empty if there are none.
 	properties unique.Handle[string]
 	outcome    report.Outcome
 }
 
-// fitText bounds a result so that a report with it alone is within maxBytes.
+// fitText shortens a result so that a report with only this result is within maxBytes.
 func fitText(result policy.Result, maxBytes int) text {
 	limit := maxBytes - reserve
 	outcome := result.Outcome
@@ -130,20 +130,20 @@ const (
 	inherited
 )
 
-// record is a result. It is in one chunk.
+// record is a result. It belongs to one chunk.
 type record struct {
 	text
 	owner   *policyState
 	subject *subject
 	chunk   *chunk
-	// changed is the Unix time when the text changed last.
+	// changed is when the text changed last, in seconds since 1970.
 	changed int64
-	// size bounds the bytes of the JSON, the presentation of the policy excluded.
+	// size is an upper bound of the size as JSON in bytes, without the presentation of the policy.
 	size int32
-	// index is the place in the chunk.
+	// index is the position in the chunk.
 	index  int32
 	origin origin
-	// unscored is true for a loaded warning that may be an unscored failure.
+	// unscored is true for a loaded warning that may have been an unscored failure.
 	unscored bool
 }
 
@@ -152,8 +152,8 @@ func (r *record) measure() int32 {
 		quoted(r.owner.resultName) + r.subject.size)
 }
 
-// says reports whether the record has this text already. What stored reports show as a warning
-// may be an unscored failure.
+// says reports whether the record has this text already. A warning of a stored report may be an unscored
+// failure.
 func (r *record) says(t text) bool {
 	if r.text == t {
 		return true

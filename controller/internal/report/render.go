@@ -17,8 +17,8 @@ import (
 	wgpolicy "github.com/docket-project/docket/api/wgpolicyk8s/v1alpha2"
 )
 
-// Reports returns all reports as they are now, by namespace and name; those of
-// cluster-scoped subjects come first. Each is finished but for what a server adds.
+// Reports returns all reports as they are now, by namespace and name, those about cluster-scoped subjects
+// first. Each is complete except for what a server adds.
 func (l *Layout) Reports() iter.Seq[report.Accessor] {
 	return func(yield func(report.Accessor) bool) {
 		for _, key := range l.keys() {
@@ -42,7 +42,7 @@ func (l *Layout) keys() []reportKey {
 	return keys
 }
 
-// report returns a report as it is now; false if there is none of that name.
+// report returns a report as it is now; false if there is none with this key.
 func (l *Layout) report(key reportKey) (report.Accessor, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -65,23 +65,22 @@ func (l *Layout) isPruned() bool {
 	return l.pruned
 }
 
-// overhead is the size of a report of a group without results.
+// overhead returns the size of a report of a group without results, in bytes.
 func (l *Layout) overhead(g *group) int {
-	const high = 1 << 30 // A chunk whose number is long and whose name has a hash.
+	const high = 1 << 30 // A chunk with a long number, and so with a hash in its name.
 	probe := &chunk{group: g, number: high, key: reportKey{namespace: g.key.namespace, name: g.name(high)}}
 	data, err := json.Marshal(probe.render(l.options.API))
 	if err != nil {
-		return reserve // It is never more.
+		return reserve // It is never larger.
 	}
-	const source, counts = longText, 5 * 10 // A source of the whole report; digits of the summary.
+	const source, counts = longText, 5 * 10 // The source of the whole report, and the digits of the summary.
 	return len(data) + source + counts + serverBytes
 }
 
-// render makes the report. Nothing in it is shared with the chunk.
+// render returns the report, which shares nothing with the chunk.
 //
-// It has no scope: that is the one resource which a whole report is about, and consumers name
-// and filter all results of a report by it where there is one. What a result is about is in its
-// resources.
+// It has no scope: scope is the one resource that a whole report is about, and if there is one, consumers
+// name and filter all results by it. What a result is about is in its resources.
 func (c *chunk) render(api API) report.Accessor {
 	labels, annotations := c.marks()
 	meta := metav1.ObjectMeta{Namespace: c.key.namespace, Name: c.key.name, Labels: labels, Annotations: annotations}
@@ -122,14 +121,14 @@ func compareRecords(a, b *record) int {
 		cmp.Compare(a.owner.resultName, b.owner.resultName), cmp.Compare(a.owner.id.Kind, b.owner.id.Kind),
 		cmp.Compare(a.rule.Value(), b.rule.Value()),
 		cmp.Compare(x.Kind, y.Kind), cmp.Compare(x.Name, y.Name), cmp.Compare(x.UID, y.UID), cmp.Compare(x.APIVersion, y.APIVersion),
-		// Several results of one rule.
+		// For several results of one rule.
 		cmp.Compare(a.outcome, b.outcome), cmp.Compare(a.message.Value(), b.message.Value()),
 		cmp.Compare(a.properties.Value(), b.properties.Value()), cmp.Compare(a.changed, b.changed),
 	)
 }
 
-// sharing has the properties of results with the process of their policy: most results of a
-// report have the same ones.
+// sharing has the properties of results, including the process of their policy: most results of a report have
+// equal ones and share one map.
 type sharing map[sharedProperties]map[string]string
 
 type sharedProperties struct {
@@ -154,7 +153,7 @@ func (s sharing) properties(r *record) map[string]string {
 	return properties
 }
 
-// decode reads what encode wrote.
+// decode is the inverse of encode.
 func decode(data string) map[string]string {
 	if data == "" {
 		return nil

@@ -9,60 +9,60 @@ import (
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 )
 
-// reportID names a report of a server.
+// reportID identifies a report of a server.
 type reportID struct {
 	api API
 	reportKey
 }
 
-// reportState is what a writer knows of a report that the server has or should have.
+// reportState is what a writer knows about a report that the server has or should have.
 type reportState struct {
 	key reportID
 
-	// What the server has. The hash is that of an unknown report until it is read.
+	// What the server has. The hash is zero until a report that somebody else wrote is read.
 	exists bool
 	identity
 	hash hash
 
-	// dirty: there may be something to write.
+	// dirty is true if there may be something to write.
 	dirty bool
 	schedule
-	// generation counts changes; written is the one that the server has.
+	// generation counts the changes; written is the generation that the server has.
 	generation, written uint64
-	// waits are entries whose generation has to be written first.
+	// waits are reports of which a generation has to be written first.
 	waits map[*reportState]uint64
-	// unwanted reports are of another layout or API, or of nobody. They go when the layout is
-	// settled.
+	// unwanted is true for reports of another layout or API, and for those that nobody knows. They are
+	// deleted once the layout is pruned.
 	unwanted bool
-	// cause is why it goes, if it does.
+	// cause is why the report is deleted, if it is.
 	cause cause
 
-	// busy while a goroutine writes it.
+	// busy is true while a goroutine writes the report.
 	busy bool
-	// suspect: somebody else may have changed it; it has to be read.
+	// stale is true if somebody else may have changed the report, so that it has to be read.
 	stale bool
-	// seen is the newest resource version that was seen while busy.
+	// seen is the newest resourceVersion that was watched while busy.
 	seen string
 
 	failures int
 	retry    time.Time
 	err      error
-	// repairs counts how often it had to be written again because somebody changed it.
+	// repairs is how often the report had to be written because somebody else had changed it.
 	repairs  int
 	repaired time.Time
 }
 
-// schedule gathers changes of one report.
+// schedule says when the changes of one report are written.
 type schedule struct {
 	span
-	// limit is how long the first change waits at most; zero is the default.
+	// limit is how long the first change may wait; zero means the gather time.
 	limit time.Duration
 }
 
-// longestGather is what gathering grows to under continuing change.
+// longestGather is the longest time for which changes are gathered while there are always new ones.
 const longestGather = 30 * time.Second
 
-// add notes changes.
+// add adds changes.
 func (s *schedule) add(times span) {
 	if s.first.IsZero() {
 		s.first = times.first
@@ -72,7 +72,8 @@ func (s *schedule) add(times span) {
 	}
 }
 
-// due is when the report is to be written: once it is quiet, but within the limit.
+// due returns when the report is to be written: when it has not changed for a fifth of the gather time, but
+// within the limit.
 func (s *schedule) due(gather time.Duration) time.Time {
 	quiet, limit := s.last.Add(gather/5), s.first.Add(max(s.limit, gather))
 	if limit.Before(quiet) {
@@ -81,8 +82,8 @@ func (s *schedule) due(gather time.Duration) time.Time {
 	return quiet
 }
 
-// begin starts a write at a time: changes from now on belong to the next one. If the report was
-// not quiet the next one may gather for longer.
+// begin starts a write; later changes belong to the next one. If the report was still changing, the next
+// write may wait longer.
 func (s *schedule) begin(now time.Time, gather time.Duration) {
 	if now.Before(s.last.Add(gather / 5)) {
 		s.limit = min(2*max(s.limit, gather), max(longestGather, gather))
@@ -97,7 +98,7 @@ const (
 	lastBackoff  = time.Minute
 )
 
-// backoff is the pause after a number of failures.
+// backoff returns the pause after a number of failures.
 func backoff(failures int, last time.Duration) time.Duration {
 	if failures > 10 {
 		return last
@@ -105,7 +106,7 @@ func backoff(failures int, last time.Duration) time.Duration {
 	return min(firstBackoff<<max(failures-1, 0), last)
 }
 
-// newer reports whether resource version a is, or may be, later than b.
+// newer reports whether resourceVersion a is, or may be, later than b.
 func newer(a, b string) bool {
 	if a == b || a == "" {
 		return false

@@ -11,22 +11,22 @@ import (
 	"github.com/docket-project/docket/controller/internal/policy"
 )
 
-// others is the value of the labels policy and subject_namespace for all results that have no series
-// of their own. No policy and no namespace has that name.
+// others is the value of the labels policy and subject_namespace for all results without series of their
+// own. It is not a valid name of a policy or namespace.
 const others = "(others)"
 
 // tally counts results by outcome as reports show it. It is guarded by the mutex of its layout.
 type tally struct {
 	total counts
-	// limit is how many pairs are told apart in metrics; without one there are none.
+	// limit is the number of pairs that can have series of their own; 0 means no series at all.
 	limit int
 	pairs map[pair]*pairCount
-	// listed is how many pairs have series of their own. One that has some keeps them as long as it
-	// has results: which results are among the others must not change all the time.
+	// listed is the number of pairs that have series of their own. A pair keeps them as long as it has
+	// results, so that pairs don't keep changing between their own series and the others.
 	listed int
-	// rest counts the results of the others.
+	// rest counts the results of all other pairs.
 	rest counts
-	// changed are the pairs whose series are to be set.
+	// changed are the pairs whose series have to be set.
 	changed map[pair]struct{}
 }
 
@@ -48,7 +48,8 @@ func newTally(limit int) tally {
 	return tally{limit: limit, pairs: map[pair]*pairCount{}, changed: map[pair]struct{}{}}
 }
 
-// position is that of an outcome among [report.Outcomes]; it is asked for each change of a result.
+// position returns the index of an outcome in [report.Outcomes]. It is called for each change of a result, so
+// it does not search.
 func position(outcome report.Outcome) int {
 	switch outcome {
 	case report.OutcomePass:
@@ -66,7 +67,7 @@ func position(outcome report.Outcome) int {
 	}
 }
 
-// add counts n more results like r, whose outcome is shown as given.
+// add counts n more results of the policy and namespace of r that are shown with an outcome.
 func (t *tally) add(r *record, outcome report.Outcome, n int) {
 	at := position(outcome)
 	t.total[at] += n
@@ -95,7 +96,7 @@ func (t *tally) add(r *record, outcome report.Outcome, n int) {
 	}
 }
 
-// list gives a pair series of its own if there is room for it.
+// list gives a pair series of its own if the limit allows it, and reports whether it has.
 func (t *tally) list(key pair, p *pairCount) bool {
 	if p.listed || t.listed >= t.limit {
 		return false
@@ -109,7 +110,7 @@ func (t *tally) list(key pair, p *pairCount) bool {
 	return true
 }
 
-// fill gives the series that have become free to others, by the names of their policies.
+// fill gives series that have become free to other pairs, in the order of their policies.
 func (t *tally) fill() {
 	if t.listed >= t.limit || t.listed == len(t.pairs) {
 		return
@@ -151,7 +152,7 @@ func (t *tally) observe() {
 	unlistedGauge.Set(float64(len(t.pairs) - t.listed))
 }
 
-// setSeries shows the outcomes that there are.
+// setSeries sets the series of a pair, without the outcomes that it does not have.
 func setSeries(kind, name, namespace string, now counts) {
 	for at, outcome := range report.Outcomes() {
 		if now[at] == 0 {

@@ -13,19 +13,19 @@ import (
 
 const (
 	ellipsis = "…"
-	// frame bounds all of a result's JSON that is not text: field names, punctuation,
-	// numbers, outcome and severity.
+	// frame is an upper bound of the JSON of a result without its texts: field names, punctuation,
+	// numbers, outcome and severity. Sizes are in bytes.
 	frame = 288
-	// reserve is kept free in a report beside its largest result: for names, labels and the
-	// presentation of the policy, all of which are bounded, and what servers add.
+	// reserve is kept free in a report in addition to its largest result: for names, labels and the
+	// presentation of the policy, all of which are bounded, and for what servers add.
 	reserve = 16 << 10
-	// longText bounds texts of the presentation and references.
+	// longText is the longest text of a presentation or reference.
 	longText = 512
 	// serverBytes is kept free in each report for what a server adds to its metadata.
 	serverBytes = 1 << 10
 )
 
-// quoted is the number of bytes that encoding/json makes of a valid text, quotes included.
+// quoted returns the size of a valid text as encoded by encoding/json, with its quotes.
 func quoted(text string) int {
 	size := len(text) + 2
 	for i := 0; i < len(text); i++ {
@@ -34,7 +34,7 @@ func quoted(text string) int {
 	return size
 }
 
-// escape is by how much the byte at i grows when it is quoted.
+// escape returns the number of bytes that encoding/json adds to escape the byte at i.
 func escape(text string, i int) int {
 	switch b := text[i]; {
 	case b == '"' || b == '\\' || b == '\n' || b == '\r' || b == '\t' || b == '\b' || b == '\f':
@@ -48,7 +48,7 @@ func escape(text string, i int) int {
 	}
 }
 
-// fit makes text valid and cuts it so that it quotes to at most limit bytes.
+// fit makes a text valid UTF-8 and cuts it to at most limit bytes as quoted.
 func fit(text string, limit int) string {
 	if !utf8.ValidString(text) {
 		text = strings.ToValidUTF8(text, "\ufffd")
@@ -65,8 +65,8 @@ func fit(text string, limit int) string {
 	return text
 }
 
-// fitProperties returns properties as JSON of at most limit bytes, or nothing if there are
-// none. Keys and values are cut evenly; should there be too many, the last ones are missing.
+// fitProperties returns properties as JSON of at most limit bytes; empty if there are none. Keys and values
+// are cut evenly; if there are too many, the last ones are left out.
 func fitProperties(properties map[string]string, limit int) string {
 	if len(properties) == 0 {
 		return ""
@@ -74,7 +74,7 @@ func fitProperties(properties map[string]string, limit int) string {
 	if data := encode(properties); len(data) <= limit && !strings.Contains(data, `\ufffd`) {
 		return data
 	}
-	// What fits is not cut, but has invalid text, which does not survive JSON.
+	// Properties that fit come here, too, if they have invalid UTF-8, which JSON would change.
 	each := max((limit-2)/len(properties), 128)
 	bounded, size := make(map[string]string, len(properties)), 2
 	for _, key := range slices.Sorted(maps.Keys(properties)) {
@@ -88,7 +88,7 @@ func fitProperties(properties map[string]string, limit int) string {
 	return encode(bounded)
 }
 
-// encode has no error to return: encoding/json takes every map of texts.
+// encode returns no error, since encoding/json accepts every map of strings.
 func encode(properties map[string]string) string {
 	data, err := json.Marshal(properties)
 	if err != nil {

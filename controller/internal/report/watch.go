@@ -13,8 +13,7 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// watch follows the metadata of our reports of a kind until ctx ends, to notice what others
-// change.
+// watch watches the metadata of our reports of a kind until ctx is done, to notice changes by others.
 func (w *Writer) watch(ctx context.Context, k kind) {
 	client := w.remote.metadata.Resource(k.gvr())
 	lister := cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{
@@ -32,7 +31,7 @@ func (w *Writer) watch(ctx context.Context, k kind) {
 		cache.ReflectorOptions{Name: "reports", TypeDescription: k.resource, Logger: &logger}).RunWithContext(ctx)
 }
 
-// observer takes what a reflector says of the reports of a kind and keeps nothing.
+// observer receives the reports of a kind from a reflector, and stores nothing.
 type observer struct {
 	writer *Writer
 	kind   kind
@@ -91,11 +90,11 @@ func (o *observer) key(object *metav1.PartialObjectMetadata) reportID {
 	return reportID{api: o.writer.api, reportKey: reportKey{namespace: object.Namespace, name: object.Name}}
 }
 
-// observed takes a version of a report that the server has. Called with w.mu, as missed.
+// observed records a resourceVersion of a report. It is called with w.mu, as lost is.
 func (w *Writer) observed(key reportID, version string) {
 	rs := w.reports[key]
 	if rs == nil {
-		// Somebody made it, with our label: what the layout does not have goes.
+		// Somebody else created it with our label. It is deleted unless the layout has it.
 		rs = w.stateOf(key)
 		rs.unwanted, rs.cause = !w.layout.has(key.reportKey), notOurs
 		rs.exists = true
@@ -111,7 +110,7 @@ func (w *Writer) observed(key reportID, version string) {
 	}
 }
 
-// lost takes that the server does not have a report any more, or not with our label.
+// lost records that the server no longer has a report, or that it no longer has our label.
 func (w *Writer) lost(rs *reportState) {
 	if rs.exists || rs.busy {
 		w.recheck(rs)

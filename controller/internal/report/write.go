@@ -18,19 +18,19 @@ import (
 )
 
 const (
-	// requestTimeout bounds one write, with what has to be read for it.
+	// requestTimeout bounds one write, including the reads that it needs.
 	requestTimeout = 30 * time.Second
-	// longestPause between attempts to reach a server that is away.
+	// longestPause is the longest pause between attempts to reach an unreachable server.
 	longestPause = 10 * time.Second
-	// rounds is how often one write is retried because somebody else was faster.
+	// rounds is how often one write is attempted if somebody else changes the report meanwhile.
 	rounds = 4
 )
 
-// errForeign is that of a report of our name that is not ours.
+// errForeign says that a report of our name is not ours.
 var errForeign = errors.New("a report of this name exists that is not managed by " + Manager +
-	": it is left alone; rename or delete it, or label it " + Selector + " to hand it over")
+	": it is not changed; rename or delete it, or label it " + Selector + " to hand it over")
 
-// unreachable reports whether the server, rather than something about the report, is the trouble.
+// unreachable reports whether a write failed because of the server rather than the report.
 func unreachable(err error) bool {
 	if errors.Is(err, errForeign) {
 		return false
@@ -43,11 +43,11 @@ func unreachable(err error) bool {
 	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		return true
 	default:
-		return false // Even 500: a webhook that fails for some reports says so, too.
+		return false // Not even 500: a webhook that fails for some reports causes it, too.
 	}
 }
 
-// backoffFor is the pause after a failure that is about the report.
+// backoffFor returns the pause after a failure that is due to the report.
 func (w *Writer) backoffFor(rs *reportState, err error) time.Duration {
 	if errors.Is(err, errForeign) {
 		return lastBackoff
@@ -55,14 +55,14 @@ func (w *Writer) backoffFor(rs *reportState, err error) time.Duration {
 	return backoff(rs.failures, lastBackoff)
 }
 
-// write makes the server have a report as the layout has it now, and notes how that went.
+// write syncs a report and records how that went.
 func (w *Writer) write(ctx context.Context, rs *reportState, generation uint64) {
 	bounded, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	err := w.sync(bounded, rs)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	// Once a report, and once an outage of the server.
+	// Logged once per report, and once per outage of the server.
 	if err != nil && rs.failures == 0 && ctx.Err() == nil && !(unreachable(err) && w.outages > 0) {
 		klog.FromContext(ctx).Error(err, "A report can't be written; will retry", "report", klog.KRef(rs.key.namespace, rs.key.name), "group", rs.key.api)
 	}
@@ -72,8 +72,8 @@ func (w *Writer) write(ctx context.Context, rs *reportState, generation uint64) 
 	w.layout.observe()
 }
 
-// sync brings one report to the server. Only who made the entry busy may call it: nobody else
-// changes what it says of the server.
+// sync makes the report of the server the same as that of the layout. Only the goroutine that made the report
+// busy may call it: no other changes what its state says about the server.
 func (w *Writer) sync(ctx context.Context, rs *reportState) error {
 	for range rounds {
 		if w.clearStale(rs) {
@@ -94,10 +94,10 @@ func (w *Writer) sync(ctx context.Context, rs *reportState) error {
 		w.markStale(rs)
 	}
 	return apierrors.NewConflict(kindOf(rs.key.api, rs.key.namespace != "").gvr().GroupResource(), rs.key.name,
-		errors.New("somebody else changes it all the time"))
+		errors.New("somebody else keeps changing it"))
 }
 
-// clearStale reports whether the report has to be read first.
+// clearStale resets stale, and reports whether the report has to be read.
 func (w *Writer) clearStale(rs *reportState) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -112,7 +112,7 @@ func (w *Writer) markStale(rs *reportState) {
 	rs.stale = true
 }
 
-// desired returns what the layout has for the entry.
+// desired returns the report as the layout has it; false if there should be none.
 func (w *Writer) desired(rs *reportState) (report.Accessor, bool) {
 	if rs.key.api != w.api {
 		return nil, false
@@ -120,7 +120,7 @@ func (w *Writer) desired(rs *reportState) (report.Accessor, bool) {
 	return w.layout.report(rs.key.reportKey)
 }
 
-// readStored reads what the server has.
+// readStored reads the report that the server has.
 func (w *Writer) readStored(ctx context.Context, rs *reportState) error {
 	object, err := w.remote.get(ctx, rs.key.api, rs.key.reportKey)
 	if apierrors.IsNotFound(err) {
@@ -129,10 +129,10 @@ func (w *Writer) readStored(ctx context.Context, rs *reportState) error {
 	}
 	if err != nil {
 		w.markStale(rs)
-		return fmt.Errorf("read it: %w", err)
+		return fmt.Errorf("read the report: %w", err)
 	}
 	if object.GetLabels()[ManagedByLabel] != Manager {
-		w.markMissing(rs) // What is ours there is gone; put finds what is there instead.
+		w.markMissing(rs) // Ours no longer exists; put finds the other one.
 		return nil
 	}
 	sum, err := hashOf(kindOf(rs.key.api, rs.key.namespace != ""), object)
@@ -155,7 +155,7 @@ func (w *Writer) markMissing(rs *reportState) {
 	rs.exists, rs.hash, rs.identity = false, hash{}, identity{}
 }
 
-// deleted notes that we deleted a report.
+// deleted records that we have deleted a report.
 func (w *Writer) deleted(rs *reportState) {
 	w.markMissing(rs)
 	w.mu.Lock()
@@ -163,8 +163,8 @@ func (w *Writer) deleted(rs *reportState) {
 	w.add(&w.journal.deleted[rs.cause])
 }
 
-// put writes a report, unless the server has it already. It asks for another round if somebody
-// else was faster.
+// put writes a report, unless the server has it already. It asks for another round if somebody else has
+// changed the report meanwhile.
 func (w *Writer) put(ctx context.Context, rs *reportState, object report.Accessor) (again bool, err error) {
 	sum, err := hashOf(kindOf(rs.key.api, rs.key.namespace != ""), object)
 	if err != nil {
@@ -182,7 +182,7 @@ func (w *Writer) put(ctx context.Context, rs *reportState, object report.Accesso
 	}
 	data, err := json.Marshal(object)
 	if err != nil {
-		return false, fmt.Errorf("encode it: %w", err)
+		return false, fmt.Errorf("encode the report: %w", err)
 	}
 	begin := w.clock.Now()
 	id, err := call(ctx, rs.key.api, rs.key.reportKey, data)
@@ -199,11 +199,11 @@ func (w *Writer) put(ctx context.Context, rs *reportState, object report.Accesso
 	case operation == opUpdate && (apierrors.IsConflict(err) || apierrors.IsNotFound(err)):
 		return true, nil
 	default:
-		return false, fmt.Errorf("%s it: %w", operation, err)
+		return false, fmt.Errorf("%s the report: %w", operation, err)
 	}
 }
 
-// adopt looks whether a report that is in the way is ours.
+// adopt reads a report that exists unexpectedly. If it is ours, it is updated in another round.
 func (w *Writer) adopt(ctx context.Context, rs *reportState) (again bool, err error) {
 	if err := w.readStored(ctx, rs); err != nil {
 		return false, err
@@ -217,7 +217,7 @@ func (w *Writer) adopt(ctx context.Context, rs *reportState) (again bool, err er
 	return true, nil
 }
 
-// remove deletes a report. What is unwanted stays until the layout is settled.
+// remove deletes a report. Unwanted ones stay until the layout is pruned.
 func (w *Writer) remove(ctx context.Context, rs *reportState) (again bool, err error) {
 	if !w.mayDelete(rs) {
 		return false, nil
@@ -235,7 +235,7 @@ func (w *Writer) remove(ctx context.Context, rs *reportState) (again bool, err e
 	case apierrors.IsConflict(err):
 		return true, nil
 	default:
-		return false, fmt.Errorf("delete it: %w", err)
+		return false, fmt.Errorf("delete the report: %w", err)
 	}
 }
 

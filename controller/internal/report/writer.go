@@ -23,32 +23,32 @@ import (
 )
 
 const (
-	// DefaultGather is the default of [Config].
+	// DefaultGather is the default of Gather in [Config].
 	DefaultGather = 5 * time.Second
-	// parallel is the number of writes at a time.
+	// parallel is the number of concurrent writes.
 	parallel = 4
-	// ticks is how often within a gather time the changes of the layout are looked at.
+	// ticks is how often the changes of the layout are taken within a gather time.
 	ticks = 50
-	// shownErrors is how many reports an error names.
+	// shownErrors is the number of reports that an error names.
 	shownErrors = 5
 )
 
 // Config says what a [Writer] writes, and where.
 type Config struct {
-	// Layout has what the server is to have. Required. It has no other writer.
+	// Layout has the reports that the server is to have. Required. No other writer may use it.
 	Layout *Layout
-	// REST reaches the server. Required. The writer makes its own clients of it; without a
-	// limit of requests there, it takes 100 a second.
+	// REST is the configuration for the server. Required. The writer makes its own clients from it, with
+	// at most 100 requests a second if it has no limit.
 	REST *rest.Config
-	// Gather is the time that changes of one report are gathered for; DefaultGather if zero. A
-	// report that was quiet for a fifth of it is written at once, and one that never is quiet
-	// is written ever less often, down to twice a minute.
+	// Gather is how long changes of one report are gathered; DefaultGather if zero. A report that has not
+	// changed for a fifth of it is written at once. One that keeps changing is written less and less often,
+	// down to twice a minute.
 	Gather time.Duration
 	// Clock is the real one if nil.
 	Clock clock.Clock
 }
 
-// Writer makes a server have what a layout says. It is safe for concurrent use.
+// Writer keeps the reports of a server like those of a layout. It is safe for concurrent use.
 type Writer struct {
 	layout *Layout
 	api    API
@@ -59,20 +59,20 @@ type Writer struct {
 	mu      sync.Mutex
 	reports map[reportID]*reportState
 	dirty   map[*reportState]struct{}
-	// busy is the number of writes under way.
+	// busy is the number of writes in progress.
 	busy   int
 	pruned bool
-	// pause is when the server is asked again after outages that came one after the other.
+	// pause is when the next request may be sent after outages in a row.
 	pause   time.Time
 	outages int
-	// compactAt is when the next chunk may be dissolved; zero is at once.
+	// compactAt is when the next chunk may be compacted; zero means at once.
 	compactAt time.Time
 	journal   journal
 	// planChanged is closed when the plan has changed.
 	planChanged chan struct{}
 }
 
-// NewWriter returns a writer. It does not reach the server yet.
+// NewWriter returns a writer. It sends no request yet.
 func NewWriter(config Config) (*Writer, error) {
 	if config.Layout == nil || config.REST == nil {
 		return nil, errors.New("a report writer needs a layout and a server")
@@ -91,10 +91,10 @@ func NewWriter(config Config) (*Writer, error) {
 	}, nil
 }
 
-// Load reads the reports that the server has and gives their results to the layout: times and
-// places stay as they are, and what does not change is not written. It comes before Run and
-// Flush. Reports of the other layout and of the other API are read, too; they are deleted
-// when the layout is settled and has taken their place.
+// Load reads the reports that the server has and adds their results to the layout. Results keep their times
+// and reports, and what does not change is not written. It must be called before Run and Flush. Reports of
+// the other layout and the other API are read, too; they are deleted once the layout is pruned and what
+// replaces them is written.
 func (w *Writer) Load(ctx context.Context) error {
 	mine := LayoutLabel + "=" + w.layout.options.label()
 	others := LayoutLabel + "!=" + w.layout.options.label()
@@ -119,7 +119,7 @@ func (w *Writer) Load(ctx context.Context) error {
 	defer w.mu.Unlock()
 	w.drainChanges()
 	for _, rs := range w.reports {
-		// Reports of the right name, but without any result that can be read.
+		// Reports whose name is right, but which have no result that can be read.
 		if rs.exists && !rs.unwanted && w.isObsolete(rs) {
 			rs.unwanted, rs.cause = true, notOurs
 		}
@@ -154,15 +154,14 @@ func keyOf(object report.Accessor) reportKey {
 	return reportKey{namespace: object.GetNamespace(), name: object.GetName()}
 }
 
-// has notes what the server has.
+// has records what the server has.
 func (rs *reportState) has(object report.Accessor, sum hash) {
 	rs.exists, rs.hash = true, sum
 	rs.identity = identityOf(object)
 }
 
-// Run writes changes of the layout until ctx ends, and repairs reports that somebody else
-// changed or deleted. What can't be written is retried, ever less often. What is
-// unwritten at the end is for Flush.
+// Run writes changes of the layout until ctx is done, and restores reports that somebody else changed or
+// deleted. What can't be written is retried, with growing pauses. Flush writes what is left at the end.
 func (w *Writer) Run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	for _, namespaced := range []bool{false, true} {
@@ -178,7 +177,7 @@ func (w *Writer) Run(ctx context.Context) error {
 	return group.Wait()
 }
 
-// writeChanges returns when ctx has ended and no write is under way.
+// writeChanges returns when ctx is done and no write is in progress.
 func (w *Writer) writeChanges(ctx context.Context) {
 	var writes errgroup.Group
 	defer func() { _ = writes.Wait() }() // They return no error.
@@ -196,7 +195,7 @@ func (w *Writer) writeChanges(ctx context.Context) {
 	}
 }
 
-// plan returns what is to be written now, or when to look again.
+// plan returns the report that is to be written now, or else when to call it again.
 func (w *Writer) plan(ctx context.Context) (*reportState, uint64, time.Time, <-chan struct{}) {
 	now := w.clock.Now()
 	w.mu.Lock()
@@ -216,7 +215,7 @@ func (w *Writer) plan(ctx context.Context) (*reportState, uint64, time.Time, <-c
 	return rs, rs.generation, next, w.planChanged
 }
 
-// compactChunk takes one chunk that is not needed out of the layout, at most every gather time.
+// compactChunk compacts one chunk of the layout, at most once per gather time.
 func (w *Writer) compactChunk(now time.Time) {
 	if now.Before(w.compactAt) {
 		return
@@ -228,7 +227,7 @@ func (w *Writer) compactChunk(now time.Time) {
 	}
 }
 
-// earliest returns the earlier of two times, of which the zero one is none.
+// earliest returns the earlier of two times; a zero time doesn't count.
 func earliest(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b
@@ -236,8 +235,8 @@ func earliest(a, b time.Time) time.Time {
 	return a
 }
 
-// wait returns when the plan may have changed, but not for a change of the layout before tick:
-// a scan makes many. It returns the next tick.
+// wait waits until the plan may have changed. Changes of the layout, of which a scan makes many, count only
+// from tick on. It returns the next tick.
 func (w *Writer) wait(ctx context.Context, next, tick time.Time, news <-chan struct{}) time.Time {
 	changed := w.layout.changed.C()
 	now := w.clock.Now()
@@ -260,8 +259,8 @@ func (w *Writer) wait(ctx context.Context, next, tick time.Time, news <-chan str
 	return tick
 }
 
-// Flush writes all that is unwritten now, each report once, and returns when the server has
-// it. The error says what it does not have. It gives up early if the server does not answer.
+// Flush writes every report that is not written yet, once, and returns when that is done. The error names
+// those that could not be written. It gives up early if the server does not answer.
 func (w *Writer) Flush(ctx context.Context) error {
 	tried := map[*reportState]bool{}
 	w.layout.compactChunk()
@@ -294,8 +293,8 @@ func (w *Writer) Flush(ctx context.Context) error {
 	return w.failed(tried)
 }
 
-// nextBatch takes entries for writing. Without any, the channel tells when there may be some;
-// it is nil if nothing is left.
+// nextBatch returns reports to write. If there are none, the channel is closed when there may be some; it is
+// nil if nothing is left.
 func (w *Writer) nextBatch(ctx context.Context, tried map[*reportState]bool) (map[*reportState]uint64, <-chan struct{}) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -317,15 +316,14 @@ func (w *Writer) nextBatch(ctx context.Context, tried map[*reportState]bool) (ma
 	return batch, w.planChanged
 }
 
-// isUnreachable reports whether the server has not answered for a whole batch.
+// isUnreachable reports whether the server has not answered any write of a batch.
 func (w *Writer) isUnreachable() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.outages >= parallel
 }
 
-// failed returns the errors of those entries that could not be written, and names those that
-// had to wait for them.
+// failed returns the errors of the reports that were tried and could not be written.
 func (w *Writer) failed(tried map[*reportState]bool) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -338,8 +336,8 @@ func (w *Writer) failed(tried map[*reportState]bool) error {
 	return describe(failures)
 }
 
-// Pending returns the number of reports that are to be written or looked at, and why those
-// that can't be written can't.
+// Pending returns the number of reports that are to be written or checked, and the errors of those that
+// could not be written.
 func (w *Writer) Pending() (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

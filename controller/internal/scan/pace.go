@@ -31,7 +31,7 @@ const (
 	quickAgain = 100
 )
 
-// pace tells whether a policy is slow. A slow policy is evaluated aside: its resources wait in a queue of
+// pace knows whether a policy is slow. A slow policy is evaluated aside: its resources wait in a queue of
 // its own, and the workers, which all policies share, do not wait for it.
 type pace struct {
 	clock clock.PassiveClock
@@ -47,7 +47,7 @@ type pace struct {
 	quick, strikes int
 	// struck are the resources whose evaluations reached the limit.
 	struck []*resourceState
-	// until is when a policy that is not evaluated for a while is tried again, and rest the length of that
+	// until is when a policy that is not evaluated for a while is retried, and rest the length of that
 	// while. The zero time stands for none.
 	until time.Time
 	rest  time.Duration
