@@ -21,11 +21,11 @@ import (
 	"github.com/docket-project/docket/controller/internal/served"
 )
 
-// pageSize bounds what one answer of the server can cost both sides.
+// pageSize is the number of objects in a page, which bounds the memory that one response takes on both sides.
 const pageSize = 500
 
-// Cluster is the source for the resources of a cluster. Each kind that a policy matches is
-// listed once, in pages. It is for one scan.
+// Cluster is the source for the resources of a cluster. Each kind that a policy matches is listed once, in
+// pages. A Cluster is for one scan.
 type Cluster struct {
 	client     dynamic.Interface
 	namespaces []string
@@ -45,8 +45,8 @@ func (e *IncompleteError) Error() string { return "the scan is incomplete: " + e
 // Unwrap returns what went wrong for each kind.
 func (e *IncompleteError) Unwrap() error { return e.cause }
 
-// NewCluster asks the server for its resources. With namespaces, only what is in them is
-// scanned, and nothing that is in none.
+// NewCluster discovers the kinds of a cluster. With namespaces, only resources in these are scanned, and no
+// cluster-scoped ones.
 func NewCluster(client dynamic.Interface, lister served.Lister, namespaces []string) (*Cluster, error) {
 	catalog, err := served.Discover(lister, nil)
 	if err != nil {
@@ -55,8 +55,8 @@ func NewCluster(client dynamic.Interface, lister served.Lister, namespaces []str
 	return &Cluster{client: client, namespaces: namespaces, catalog: catalog, failed: map[schema.GroupKind]error{}}, nil
 }
 
-// Objects lists all objects of some kinds, such as those of policies; a kind that the cluster
-// doesn't have has none. The map has the resources of the kinds.
+// Objects lists all objects of some kinds, such as those of policies, given with the plural names of their
+// resources. A kind that the cluster doesn't have has no objects.
 func (c *Cluster) Objects(ctx context.Context, resources map[schema.GroupKind]string) ([]manifest.Object, error) {
 	kinds := make([]schema.GroupKind, 0, len(resources))
 	for kind := range resources {
@@ -123,8 +123,8 @@ func (c *Cluster) plan(policies []policy.Policy) []served.Assignment[policy.Poli
 	})
 }
 
-// Covers reports whether the scan has seen all resources of the kind and namespace of a subject,
-// so that one that it has not seen is gone.
+// Covers reports whether the scan has seen all resources of the kind and namespace of a subject, so that a
+// subject that it has not seen does not exist.
 func (c *Cluster) Covers(subject policy.Reference) bool {
 	kind := schema.FromAPIVersionAndKind(subject.APIVersion, subject.Kind)
 	if c.catalog.GroupError(kind.Group) != nil || c.failed[kind.GroupKind()] != nil {
@@ -151,7 +151,7 @@ func (c *Cluster) incomplete() error {
 	return &IncompleteError{errors.Join(errs...)}
 }
 
-// eachOf lists one kind, in the namespaces that are asked for.
+// eachOf lists one kind, in the namespaces of the scan.
 func (c *Cluster) eachOf(ctx context.Context, resource schema.GroupVersionResource, visit func(*unstructured.Unstructured) error) error {
 	if len(c.namespaces) == 0 {
 		return c.list(ctx, resource, "", visit)
@@ -164,7 +164,7 @@ func (c *Cluster) eachOf(ctx context.Context, resource schema.GroupVersionResour
 	return nil
 }
 
-// listError tells trouble with the server from an error of the visitor.
+// listError distinguishes a failed list from an error of the visitor.
 type listError struct {
 	what string
 	err  error
@@ -202,9 +202,9 @@ func (c *Cluster) list(ctx context.Context, resource schema.GroupVersionResource
 	}
 }
 
-// afterExpiry returns where to go on when evaluating took so long that the server has forgotten
-// the state of the first page. The rest comes from a later state, which does no harm here: each
-// object is still seen once.
+// afterExpiry returns where to continue if the evaluation took so long that the server no longer has the state
+// of the first page. The other pages are of a later state, which does no harm here: each object is still seen
+// once.
 func afterExpiry(err error) string {
 	var status apierrors.APIStatus
 	if !apierrors.IsResourceExpired(err) || !errors.As(err, &status) {
@@ -218,7 +218,7 @@ func (c *Cluster) allNamespaces(ctx context.Context) (namespaces, error) {
 	spaces := namespaces{}
 	err := c.list(ctx, schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}, "", spaces.add)
 	if err != nil && !apierrors.IsNotFound(err) {
-		return nil, fmt.Errorf("policies may look at namespaces: %w", err)
+		return nil, fmt.Errorf("policies may read namespaces: %w", err)
 	}
 	return spaces, nil
 }

@@ -1,13 +1,14 @@
 // Copyright 2026 The Docket Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package filescan evaluates policies once: against objects from files, or against those of a
-// cluster. It says what was found, and hands the results on to whoever makes reports of them.
+// Package filescan evaluates policies once: for objects from files, or for those of a cluster. It shows the
+// results, and passes them on to be written as reports.
 //
-// A [Source] names the resources, [Run] evaluates them, a [Findings] keeps what is to be
-// shown. [Files] is the source for objects that were read from files, [Cluster] that for a
-// cluster.
+// A [Source] returns the resources, [Run] evaluates them, and [Findings] keeps what is to be shown. [Files] is
+// the source for objects from files, [Cluster] the one for a cluster. Which policies match a resource, what
+// they see of its namespace and how they are evaluated is decided by packages served and policy, as in the
+// background scan.
 //
-// Run starts a bounded number of workers and ends them all before it returns. A cluster is
-// read page by page, while the workers are busy with the pages before.
+// Run starts a bounded number of workers and ends them all before it returns. A cluster is read page by
+// page, while the workers evaluate the previous pages.
 package filescan

@@ -33,22 +33,22 @@ type Files struct {
 	namespaces map[string]bool
 }
 
-// FilesOptions are what files don't say.
+// FilesOptions say what files don't.
 type FilesOptions struct {
-	// Namespace of the namespaced objects that have none; empty for default.
+	// Namespace is that of namespaced objects without one; empty for default.
 	Namespace string
 	// NamespaceLabels are those of namespaces that are not among the objects, by name.
 	NamespaceLabels map[string]map[string]string
-	// AllowDuplicates lets two objects have one kind and name.
+	// AllowDuplicates allows two objects of the same kind and name.
 	AllowDuplicates bool
 }
 
-// defaultNamespace is where kubectl puts objects that name none.
+// defaultNamespace is where kubectl creates objects without a namespace.
 const defaultNamespace = "default"
 
-// NewFiles makes a source of objects as a cluster would hold them: in a namespace, if their
-// kind has namespaces. The objects are changed for that and belong to the source from then on.
-// A namespace is the Namespace among the objects.
+// NewFiles returns a source of objects as a cluster would have them: in a namespace, if their kind is
+// namespaced, with the labels of the Namespace among the objects. It changes the objects, and owns them from
+// then on.
 func NewFiles(objects []manifest.Object, options FilesOptions) (*Files, error) {
 	if options.Namespace == "" {
 		options.Namespace = defaultNamespace
@@ -87,8 +87,8 @@ func NewFiles(objects []manifest.Object, options FilesOptions) (*Files, error) {
 	return files, nil
 }
 
-// Covers reports whether the files say what there is in the namespace of a subject, or outside of
-// namespaces: they do if they have anything there.
+// Covers reports whether the files describe the namespace of a subject, or what is in no namespace. They do if
+// they have any object there.
 func (f *Files) Covers(subject policy.Reference) bool {
 	return f.namespaces[subject.Namespace]
 }

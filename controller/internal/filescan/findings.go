@@ -14,7 +14,7 @@ import (
 	"github.com/docket-project/docket/controller/internal/policy"
 )
 
-// Finding is one result with all that says what it is about.
+// Finding is one result, with its policy and subject.
 type Finding struct {
 	Policy  policy.Identity
 	Subject policy.Reference
@@ -25,8 +25,8 @@ type Finding struct {
 	Message string
 }
 
-// Findings counts results and keeps those that are to be shown. The nil Findings does neither.
-// It is safe for concurrent use.
+// Findings counts results and keeps those that are to be shown. A nil Findings does neither. It is safe for
+// concurrent use.
 type Findings struct {
 	all bool
 
@@ -39,8 +39,7 @@ type Findings struct {
 	namespaces map[string]bool
 }
 
-// NewFindings keeps all results, or only those that need somebody's attention: failures,
-// warnings and errors.
+// NewFindings returns findings that keep all results, or only failures, warnings and errors.
 func NewFindings(all bool) *Findings {
 	return &Findings{
 		all: all, counts: map[policy.Identity]*report.Counts{}, unscored: map[policy.Identity]bool{}, namespaces: map[string]bool{},

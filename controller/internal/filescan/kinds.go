@@ -12,7 +12,7 @@ import (
 	"github.com/docket-project/docket/controller/internal/filescan/manifest"
 )
 
-// resourceOfKind is what discovery would say about a kind.
+// resourceOfKind is what discovery would return for a kind.
 type resourceOfKind struct {
 	plural     string
 	namespaced bool
@@ -23,8 +23,8 @@ type kinds map[schema.GroupKind]resourceOfKind
 
 const customResourceDefinition = "CustomResourceDefinition"
 
-// clusterScoped lists the kinds without a namespace that a cluster has of itself, and those of
-// common extensions whose names would let one guess otherwise.
+// clusterScoped lists the cluster-scoped kinds that every cluster has, and those of common extensions whose
+// scope would be guessed wrongly from their names.
 var clusterScoped = map[string][]string{
 	"":                             {"Namespace", "Node", "PersistentVolume", "ComponentStatus"},
 	"admissionregistration.k8s.io": {"ValidatingWebhookConfiguration", "MutatingWebhookConfiguration", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding", "MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding"},
@@ -47,7 +47,7 @@ var clusterScoped = map[string][]string{
 	"storage.k8s.io":               {"StorageClass", "CSIDriver", "CSINode", "VolumeAttachment", "VolumeAttributesClass"},
 }
 
-// newKinds knows what every cluster has, and what definitions among the objects say.
+// newKinds returns the kinds that every cluster has and those that objects define.
 func newKinds(objects []manifest.Object) kinds {
 	known := kinds{}
 	for group, names := range clusterScoped {
@@ -63,8 +63,7 @@ func newKinds(objects []manifest.Object) kinds {
 	return known
 }
 
-// define learns a kind from its CustomResourceDefinition. What one lacks is guessed as for
-// kinds without any.
+// define adds the kind of a CustomResourceDefinition. An incomplete definition is ignored.
 func (k kinds) define(definition *unstructured.Unstructured) {
 	text := func(fields ...string) string {
 		value, _, err := unstructured.NestedString(definition.Object, append([]string{"spec"}, fields...)...)
@@ -81,8 +80,8 @@ func (k kinds) define(definition *unstructured.Unstructured) {
 	k[kind] = found
 }
 
-// of returns the resource of a kind, known or guessed: an unknown kind has a namespace unless
-// its name begins with Cluster.
+// of returns the resource of a kind, known or guessed: an unknown kind is namespaced unless its name begins
+// with Cluster.
 func (k kinds) of(kind schema.GroupVersionKind) (schema.GroupVersionResource, bool) {
 	found, ok := k[kind.GroupKind()]
 	if !ok {
@@ -97,7 +96,7 @@ func startsWithCluster(kind string) bool {
 	return ok && rest != "" && strings.ToLower(rest[:1]) != rest[:1]
 }
 
-// plural guesses the name of a kind's resource by the rules of English that Kubernetes follows.
+// plural guesses the name of a kind's resource by the same rules as Kubernetes.
 func plural(kind string) string {
 	name := strings.ToLower(kind)
 	last := name[max(0, len(name)-1):]

@@ -15,10 +15,10 @@ import (
 	"github.com/docket-project/docket/controller/internal/policy"
 )
 
-// namespacedPolicies are the kinds of policies that have a namespace.
+// namespacedPolicies are the namespaced kinds of policies.
 var namespacedPolicies = map[string]bool{policy.NamespacedPolicy: true, policy.NamespacedValidatingPolicy: true}
 
-// Sorted is a set of objects, told apart by what a scan does with them.
+// Sorted is a set of objects, by what a scan does with them.
 type Sorted struct {
 	Policies, Exceptions []manifest.Object
 	// Entries declare what the context cache holds.
@@ -27,8 +27,8 @@ type Sorted struct {
 	Others []manifest.Object
 }
 
-// Sort tells policies, exceptions and entries of the context cache from other objects. Those that belong in a namespace and
-// have none get the given one; empty for default.
+// Sort separates policies, exceptions, entries of the context cache, and other objects. Namespaced policies and
+// exceptions without a namespace get the given one; empty for default.
 func Sort(objects []manifest.Object, namespace string) Sorted {
 	if namespace == "" {
 		namespace = defaultNamespace
@@ -54,9 +54,9 @@ func Sort(objects []manifest.Object, namespace string) Sorted {
 	return sorted
 }
 
-// Compile compiles all policies with the exceptions that concern them. Policies that can't be
-// evaluated are among them and give error results; two policies of one kind and name are an
-// error, since nobody could tell their results apart.
+// Compile compiles all policies with their exceptions. Policies that can't be evaluated are included, and give
+// error results. Two policies of the same kind and name are an error, since their results could not be told
+// apart.
 func Compile(compiler policy.Compiler, policies, exceptions []manifest.Object) ([]policy.Policy, error) {
 	if err := unique(policies); err != nil {
 		return nil, err

@@ -32,7 +32,7 @@ func (f *Findings) PrintTable(w io.Writer) error {
 	if len(kept) > 0 {
 		fmt.Fprintln(table)
 	}
-	// Another table: the columns of the one above are not its business.
+	// A second table, with its own column widths.
 	if err := table.Flush(); err != nil {
 		return err
 	}
@@ -63,8 +63,8 @@ func counted(n int64, one, more string) string {
 	return fmt.Sprintf("%d %s", n, more)
 }
 
-// oneLine keeps a table a table. Control characters come from policies and resources that
-// somebody else wrote, and could tell a terminal to do things.
+// oneLine makes a text a single line. Policies and resources come from others, and their control characters
+// could control the terminal.
 func oneLine(text string) string {
 	clean := strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 {
@@ -75,8 +75,8 @@ func oneLine(text string) string {
 	return strings.Join(strings.Fields(clean), " ")
 }
 
-// PrintReports writes the reports as one list that kubectl apply reads, in JSON or YAML, one
-// report at a time: all of them may be much larger than what they are made of.
+// PrintReports writes the reports as one list that kubectl apply accepts, in JSON or YAML. It encodes one report
+// at a time, since all of them together may be large.
 func PrintReports(w io.Writer, reports iter.Seq[report.Accessor], asJSON bool) error {
 	begin, between, end, encode := "apiVersion: v1\nkind: List\nitems:\n", "", "", encodeYAML
 	if asJSON {
@@ -93,7 +93,7 @@ func PrintReports(w io.Writer, reports iter.Seq[report.Accessor], asJSON bool) e
 		if first {
 			before, first = begin, false
 		}
-		// The writer keeps its first error for Flush.
+		// Flush returns the first error of the writer.
 		_, _ = buffered.WriteString(before)
 		_, _ = buffered.Write(text)
 	}
@@ -114,7 +114,7 @@ func encodeJSON(one report.Accessor) ([]byte, error) {
 	return append([]byte(indent), text...), err
 }
 
-// encodeYAML returns the report as an item of a list: all lines move to the right.
+// encodeYAML returns the report as an indented item of a list.
 func encodeYAML(one report.Accessor) ([]byte, error) {
 	text, err := yaml.Marshal(one)
 	if err != nil {
@@ -123,7 +123,7 @@ func encodeYAML(one report.Accessor) ([]byte, error) {
 	var item []byte
 	mark := "- "
 	for line := range bytes.Lines(text) {
-		if len(line) > 1 { // Empty lines belong to texts that have them.
+		if len(line) > 1 { // Empty lines are not indented: they are part of a text.
 			item = append(item, mark...)
 		}
 		item = append(item, line...)

@@ -14,12 +14,12 @@ import (
 	"github.com/docket-project/docket/internal/progress"
 )
 
-// noLimit lets an evaluation take as long as it needs: somebody waits for the scan, and can interrupt it.
+// noLimit lets an evaluation take as long as it needs: the user who waits for it can interrupt the scan.
 const noLimit = 0
 
-// Reports takes results to make reports of them. It is safe for concurrent use.
+// Reports receives results that are to be in reports. It is safe for concurrent use.
 type Reports interface {
-	// Present says what the results of a policy say beside their outcome.
+	// Present sets what the results of a policy say in addition to their outcome.
 	Present(id policy.Identity, p policy.Presentation)
 	// Set replaces the results of a policy for a subject.
 	Set(id policy.Identity, subject policy.Reference, results []policy.Result)
@@ -27,17 +27,17 @@ type Reports interface {
 
 // Options of a scan.
 type Options struct {
-	// Workers is the number of evaluations at a time; one for each core if zero.
+	// Workers is the number of concurrent evaluations; 0 means one per core.
 	Workers int
-	// Findings and Reports are told what was found; either may be nil.
+	// Findings and Reports receive the results; either may be nil.
 	Findings *Findings
 	Reports  Reports
 	// Progress counts resources; nil shows nothing.
 	Progress *progress.Bar
 }
 
-// Run evaluates the policies for all resources of the source. An [*IncompleteError] of the
-// source comes back after all that it does have is evaluated.
+// Run evaluates the policies for all resources of the source. If the source returns an [*IncompleteError], Run
+// evaluates what it has before it returns the error.
 func Run(ctx context.Context, source Source, policies []policy.Policy, options Options) error {
 	if options.Workers <= 0 {
 		options.Workers = runtime.GOMAXPROCS(0)
@@ -48,7 +48,7 @@ func Run(ctx context.Context, source Source, policies []policy.Policy, options O
 			options.Reports.Present(p.Identity(), p.Presentation())
 		}
 	}
-	// A page of resources waits, so that workers are busy while the next one comes.
+	// A page of resources is buffered, so that workers are busy while the next one is read.
 	items := make(chan Item, pageSize)
 	workers, ctx := errgroup.WithContext(ctx)
 	for range options.Workers {

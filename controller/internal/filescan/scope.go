@@ -9,16 +9,15 @@ import (
 
 // Extent says what a source has seen.
 type Extent interface {
-	// Covers reports whether everything in the place of the subject has been seen.
+	// Covers reports whether the source has seen everything in the namespace of a subject, and of its kind.
 	Covers(subject policy.Reference) bool
-	// Complete reports whether everything that there is has been seen.
+	// Complete reports whether the source is not limited to a part of what exists.
 	Complete() bool
 }
 
-// Keep returns which of the results that a server had before a scan stay: those that the scan
-// says nothing about. It says something about its policies where the source covers the place of
-// the subject. If allPolicies is set the scan had all policies that there are, and if its
-// source is complete as well, results of other policies don't stay either.
+// Keep returns which of the results that a server had before a scan stay: those that the scan can't replace. It
+// replaces results of its policies for the subjects that the source covers. If allPolicies is set, the scan had
+// all policies that exist; if the source is complete, too, results of other policies are removed as well.
 func Keep(policies []policy.Policy, extent Extent, allPolicies bool) func(policy.Identity, policy.Reference) bool {
 	scanned := make(map[policy.Identity]bool, len(policies))
 	for _, p := range policies {

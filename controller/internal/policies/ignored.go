@@ -17,7 +17,7 @@ import (
 	"github.com/docket-project/docket/controller/internal/policy"
 )
 
-// ignoredReason is that of Events on exceptions that don't count.
+// ignoredReason is the reason of Events about exceptions that don't count.
 const ignoredReason = "ExceptionIgnored"
 
 var (
@@ -28,7 +28,7 @@ var (
 	}, []string{"reason"})
 )
 
-// RegisterMetrics makes the metrics of this package those of the process.
+// RegisterMetrics adds the metrics of this package to the registry of the process.
 func RegisterMetrics() {
 	registration.Do(func() { legacyregistry.MustRegister(ignoredCount) })
 }
@@ -40,8 +40,8 @@ type ignoredKey struct {
 	reason, message string
 }
 
-// ReportIgnored tells of exceptions that don't count, once each, until ctx is done. One replica calls
-// it.
+// ReportIgnored sends one Event for each exception that doesn't count, until ctx is done. Only the leader
+// should call it.
 func (s *Set) ReportIgnored(ctx context.Context, recorder record.EventRecorder) error {
 	changed := broadcast.NewTrigger()
 	defer s.Subscribe(changed.Fire)()
@@ -59,7 +59,7 @@ func (s *Set) ReportIgnored(ctx context.Context, recorder record.EventRecorder) 
 	}
 }
 
-// recordNew records what was not told before, and returns what there is now.
+// recordNew sends Events about exceptions that are not in told, and returns those that are ignored now.
 func recordNew(snapshot *Snapshot, recorder record.EventRecorder, told map[ignoredKey]bool) map[ignoredKey]bool {
 	now, counts := map[ignoredKey]bool{}, map[string]int{}
 	for _, item := range snapshot.Items {

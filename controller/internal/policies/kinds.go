@@ -17,7 +17,7 @@ import (
 	"github.com/docket-project/docket/controller/internal/source"
 )
 
-// policyKind has all objects of a kind of policies or exceptions. They never change: an object that does is
+// policyKind has all objects of a kind of policies or exceptions. An object is never changed, only replaced by
 // another one.
 type policyKind struct {
 	*source.Mirror[*unstructured.Unstructured]
@@ -29,8 +29,7 @@ type policyKind struct {
 	source *source.Source
 }
 
-// newKinds returns those of all kinds in a fixed order. When an object has changed, changed is
-// called without a lock.
+// newKinds returns all kinds in a fixed order. When an object has changed, changed is called without a lock.
 func newKinds(changed func()) []*policyKind {
 	var list []*policyKind
 	add := func(kinds map[schema.GroupKind]string, exception bool) {
@@ -47,14 +46,14 @@ func newKinds(changed func()) []*policyKind {
 	return list
 }
 
-// strip removes what changes without meaning anything to a policy.
+// strip removes what can change without changing the policy.
 func strip(object *unstructured.Unstructured) {
 	policy.Strip(object)
 	object.SetResourceVersion("")
 	delete(object.Object, "status")
 }
 
-// keep returns before if that is equal.
+// keep returns before if it is equal to object.
 func keep(object, before *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	if before != nil && apiequality.Semantic.DeepEqual(before.Object, object.Object) {
 		return before, nil

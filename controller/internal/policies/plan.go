@@ -21,13 +21,14 @@ import (
 	"github.com/docket-project/docket/controller/internal/source"
 )
 
-// exceptionSet is all exceptions at a time. It never changes, and has its own address.
+// exceptionSet is all exceptions at one time. It never changes, so that two are the same if their addresses
+// are.
 type exceptionSet struct {
 	list []*unstructured.Unstructured
 }
 
-// plan makes watches and policies what the API has now. It is called by one goroutine, whenever
-// anything has changed, and costs little when nothing has.
+// plan updates watches and policies to what the API has now. One goroutine calls it whenever anything has
+// changed; it is cheap when nothing has.
 func (s *Set) plan(ctx context.Context) {
 	fired := s.work.Fired()
 	s.undecided = true
@@ -44,7 +45,7 @@ func (s *Set) plan(ctx context.Context) {
 		}
 	}
 	s.undecided = false
-	// Before the objects: a kind is listed once they are there.
+	// Before compile: a kind that is listed by now has its objects.
 	missing := s.missing(catalog)
 	items, ok := s.compile(ctx)
 	if !ok {
@@ -54,7 +55,7 @@ func (s *Set) plan(ctx context.Context) {
 	if before == nil || !slices.Equal(before.Items, items) || !maps.Equal(before.Missing, missing) {
 		s.publish(&Snapshot{Items: items, Missing: missing})
 	}
-	s.work.Handled(fired) // After the subscribers know.
+	s.work.Handled(fired) // After the subscribers were called.
 }
 
 // planSources watches the kinds that are served.
@@ -70,7 +71,7 @@ func (s *Set) planSources(ctx context.Context, catalog *served.Catalog) {
 		case !ok:
 			k.Clear()
 		case k.source == nil:
-			// What it had of another version remains until the new list is there.
+			// Objects of another version stay until the new one is listed.
 			k.source, changed = source.New(source.Config{
 				Resource: found, Client: s.config.Client, Clock: s.config.Clock,
 				Changed: s.sourceChanged, Failed: s.config.Failed,
@@ -93,8 +94,8 @@ func (s *Set) publishSources() {
 	s.sources.Store(&watched)
 }
 
-// reportRefused tells of kinds that the API refuses. Once: where lists are allowed and watches are
-// not, each attempt works at first.
+// reportRefused logs kinds that the API refuses. Each is logged once: if lists are allowed and watches are
+// not, every attempt seems to succeed at first.
 func (s *Set) reportRefused(ctx context.Context) {
 	for _, watched := range s.Sources() {
 		gvr := watched.Resource().GroupVersionResource
@@ -109,7 +110,7 @@ func (s *Set) reportRefused(ctx context.Context) {
 	}
 }
 
-// missing returns the kinds that are not known.
+// missing returns the kinds whose objects are not known.
 func (s *Set) missing(catalog *served.Catalog) map[schema.GroupKind]bool {
 	kinds := map[schema.GroupKind]bool{}
 	for _, k := range s.kinds {
@@ -124,8 +125,7 @@ func (s *Set) missing(catalog *served.Catalog) map[schema.GroupKind]bool {
 	return kinds
 }
 
-// compile returns all policies, and recompiles those that have changed. It returns false if ctx is
-// done.
+// compile returns all policies, compiling only those that have changed. It returns false if ctx is done.
 func (s *Set) compile(ctx context.Context) ([]*Item, bool) {
 	exceptions := s.currentExceptions()
 	known, items := make(map[policy.Identity]*Item, len(s.known)), make([]*Item, 0, len(s.known))
@@ -151,7 +151,7 @@ func (s *Set) compile(ctx context.Context) ([]*Item, bool) {
 
 // compileOne returns before if the object and the results that it gives are the same.
 func (s *Set) compileOne(before *Item, object *unstructured.Unstructured, exceptions *exceptionSet) *Item {
-	// An object that is equal is the same one.
+	// keep returns the same pointer for an equal object.
 	same := before != nil && before.Object == object
 	if same && exceptions == s.exceptions {
 		return before
@@ -164,7 +164,7 @@ func (s *Set) compileOne(before *Item, object *unstructured.Unstructured, except
 	return next
 }
 
-// currentExceptions are those that have not expired, and those of before if they are the same.
+// currentExceptions returns the exceptions that have not expired; the earlier set if it is equal.
 func (s *Set) currentExceptions() *exceptionSet {
 	next := &exceptionSet{}
 	s.expiry = time.Time{}

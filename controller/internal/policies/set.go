@@ -20,7 +20,7 @@ import (
 	"github.com/docket-project/docket/controller/internal/source"
 )
 
-// tick is how often whatever waits for a time limit is looked at.
+// tick is how often time limits are checked.
 const tick = time.Second
 
 // Config is what a [Set] needs. Client, Served and Compiler are required.
@@ -29,7 +29,7 @@ type Config struct {
 	// Served is run by its owner.
 	Served   *served.Watcher
 	Compiler policy.Compiler
-	// Failed, if not nil, is told of each list or watch that fails, by its operation.
+	// Failed, if not nil, is called for each list or watch that fails, with its operation.
 	Failed func(operation string)
 	// Clock is the real one if nil.
 	Clock clock.WithTicker
@@ -55,12 +55,12 @@ func (c *Config) complete() error {
 type Set struct {
 	config  Config
 	current atomic.Pointer[Snapshot]
-	// waiting is what the first snapshot waits for; nil once it is there.
+	// waiting is what the first snapshot waits for; nil once there is one.
 	waiting atomic.Pointer[error]
-	// sources are those of the shelves.
+	// sources are the sources of kinds.
 	sources atomic.Pointer[[]*source.Source]
 
-	// changed is told of each new snapshot.
+	// changed is fired after each new snapshot.
 	changed broadcast.Signal[func()]
 	// work wakes the planner.
 	work *broadcast.Trigger
@@ -69,11 +69,11 @@ type Set struct {
 	kinds      []*policyKind
 	known      map[policy.Identity]*Item
 	exceptions *exceptionSet
-	// undecided tells that something waits for a time limit.
+	// undecided is true while something waits for a time limit.
 	undecided bool
 	// expiry is when the next exception expires; zero for never.
 	expiry time.Time
-	// refusals are the resources whose refusal was reported.
+	// refusals are the resources whose refusal is logged.
 	refusals map[schema.GroupVersionResource]bool
 }
 
@@ -88,20 +88,21 @@ func New(config Config) (*Set, error) {
 	}
 	s.kinds = newKinds(s.work.Fire)
 	s.sources.Store(&[]*source.Source{})
-	s.work.Fire() // Nothing is known before the planner has looked once.
+	s.work.Fire() // Not idle before the planner has run once.
 	s.waitFor("the list of kinds that the API serves")
 	return s, nil
 }
 
-// Current returns the policies; nil until all their kinds have been listed once, or it was clear
-// that they can't be.
+// Current returns the policies; nil until all their kinds have been listed once, or are known not to be
+// listable.
 func (s *Set) Current() *Snapshot { return s.current.Load() }
 
-// Subscribe has changed called after each change of [Set.Current], by one goroutine, until the
-// returned function is called. It must return quickly.
+// Subscribe calls changed after each change of [Set.Current], from one goroutine, until the returned function
+// is called. changed must return quickly.
 func (s *Set) Subscribe(changed func()) (unsubscribe func()) { return s.changed.Subscribe(changed) }
 
-// Ready returns nil once there is a snapshot, and else what it waits for. Once nil, it stays so.
+// Ready returns nil once there is a snapshot; until then, an error that says what it waits for. Once nil, it
+// stays nil.
 func (s *Set) Ready() error {
 	if missing := s.waiting.Load(); missing != nil {
 		return *missing
@@ -109,10 +110,10 @@ func (s *Set) Ready() error {
 	return nil
 }
 
-// Idle reports whether all that was seen is in [Set.Current], and its subscribers know.
+// Idle reports whether [Set.Current] has everything that was seen, and its subscribers were called.
 func (s *Set) Idle() bool { return s.work.Idle() }
 
-// Sources returns what is watched.
+// Sources returns the sources of all kinds that are watched.
 func (s *Set) Sources() []*source.Source { return *s.sources.Load() }
 
 // Run keeps the policies up to date until ctx is done. All its goroutines have ended when it
@@ -136,7 +137,7 @@ func (s *Set) Run(ctx context.Context) error {
 	}
 }
 
-// stop ends what is watched.
+// stop stops all sources.
 func (s *Set) stop() {
 	for _, k := range s.kinds {
 		if k.source != nil {
@@ -148,7 +149,7 @@ func (s *Set) stop() {
 // expired reports whether an exception has expired.
 func (s *Set) expired() bool { return !s.expiry.IsZero() && !s.config.Clock.Now().Before(s.expiry) }
 
-// waitFor has Ready say what is missing, until there is a snapshot.
+// waitFor sets what Ready says is missing, until there is a snapshot.
 func (s *Set) waitFor(format string, args ...any) {
 	if s.Current() == nil {
 		err := fmt.Errorf("the policies wait for "+format, args...)
@@ -165,7 +166,7 @@ func (s *Set) publish(next *Snapshot) {
 	}
 }
 
-// sourceChanged is called when a kind is listed, fails or works again.
+// sourceChanged is called when a kind is listed, and when its requests begin or cease to fail.
 func (s *Set) sourceChanged(err error) {
 	if source.Missing(err) {
 		s.config.Served.Refresh()

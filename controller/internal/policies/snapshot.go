@@ -11,15 +11,14 @@ import (
 	"github.com/docket-project/docket/controller/internal/policy"
 )
 
-// Item is a policy at a time. It never changes.
+// Item is a policy at one time. It never changes.
 type Item struct {
 	Policy policy.Policy
-	// Object is what the policy was compiled of, without managed fields, status and resource
-	// version.
+	// Object is the object that was compiled, without managed fields, status and resourceVersion.
 	Object *unstructured.Unstructured
 }
 
-// Reference is what an Event on the policy refers to.
+// Reference returns the reference for Events about the policy.
 func (i *Item) Reference() corev1.ObjectReference {
 	return corev1.ObjectReference{
 		APIVersion: i.Object.GetAPIVersion(), Kind: i.Object.GetKind(),
@@ -27,14 +26,13 @@ func (i *Item) Reference() corev1.ObjectReference {
 	}
 }
 
-// Snapshot is all policies at a time. It never changes.
+// Snapshot is all policies at one time. It never changes.
 type Snapshot struct {
-	// Items are sorted by the text of their identity. One whose object is the same as in the
-	// snapshot before, and whose exceptions give the same results, is the same one. Policies that
-	// are being deleted are not among them.
+	// Items are sorted by identity. An item is the same pointer as in the previous snapshot if its object is
+	// unchanged and its exceptions give the same results. Policies that are being deleted are left out.
 	Items []*Item
-	// Missing are the kinds of policies and exceptions whose objects are not known, because they
-	// can't be listed or because the API doesn't say whether it has the kind.
+	// Missing are the kinds of policies and exceptions whose objects are not known: they can't be listed, or
+	// the API doesn't say whether it has the kind.
 	Missing map[schema.GroupKind]bool
 }
 

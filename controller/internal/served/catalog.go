@@ -33,9 +33,9 @@ func (r Resource) GVK() schema.GroupVersionKind { return r.GroupVersion().WithKi
 
 // Catalog is what the API serves. It never changes.
 type Catalog struct {
-	// preferred has each resource once; others has the further versions.
+	// preferred has each resource once; others has the other versions.
 	preferred, others []Resource
-	// subresources has the names of those of a resource, such as status.
+	// subresources has the names of the subresources of a resource, such as status.
 	subresources map[schema.GroupVersionResource][]string
 	// shortNames has the short names of a resource, such as svc.
 	shortNames map[schema.GroupVersionResource][]string
@@ -44,23 +44,23 @@ type Catalog struct {
 	failed map[schema.GroupVersion]error
 }
 
-// Discover returns what client serves. Whatever could not be learned is taken from before, which
-// may be nil.
+// Discover returns what the API serves. For parts of it that don't answer, the result has what before has,
+// which may be nil.
 func Discover(client Lister, before *Catalog) (*Catalog, error) {
 	groups, lists, err := client.ServerGroupsAndResources()
 	failures := &discovery.ErrGroupDiscoveryFailed{}
 	if err != nil && !errors.As(err, &failures) {
-		return nil, fmt.Errorf("ask which kinds exist: %w", err)
+		return nil, fmt.Errorf("discover which kinds exist: %w", err)
 	}
 	if len(groups) == 0 {
-		return nil, errors.Join(errors.New("ask which kinds exist: the API serves no groups"), err)
+		return nil, errors.Join(errors.New("discover which kinds exist: the API serves no groups"), err)
 	}
 	found := &Catalog{failed: map[schema.GroupVersion]error{}, subresources: map[schema.GroupVersionResource][]string{}, shortNames: map[schema.GroupVersionResource][]string{}}
 	byVersion := map[schema.GroupVersion][]Resource{}
 	for _, list := range lists {
 		version, err := schema.ParseGroupVersion(list.GroupVersion)
 		if err != nil {
-			return nil, fmt.Errorf("ask which kinds exist: %w", err)
+			return nil, fmt.Errorf("discover which kinds exist: %w", err)
 		}
 		byVersion[version] = found.read(version, list.APIResources)
 	}
@@ -89,8 +89,8 @@ func versionsOf(group *metav1.APIGroup) []schema.GroupVersion {
 	return versions
 }
 
-// read returns the resources of a version and notes their subresources, which have the name of
-// the resource, a slash, and theirs.
+// read returns the resources of a version, and records their subresources, whose names are those of the
+// resource, a slash, and their own.
 func (c *Catalog) read(version schema.GroupVersion, list []metav1.APIResource) []Resource {
 	var result []Resource
 	for i := range list {
@@ -112,8 +112,8 @@ func (c *Catalog) read(version schema.GroupVersion, list []metav1.APIResource) [
 	return result
 }
 
-// add adds the resources of a group. A resource is preferred in the first version that has it:
-// not every one is in the preferred version of its group.
+// add adds the resources of a group. The preferred version of a resource is the first one that has it, since
+// the preferred version of a group does not have all resources.
 func (c *Catalog) add(versions []schema.GroupVersion, byVersion map[schema.GroupVersion][]Resource) {
 	seen := map[string]bool{}
 	for _, version := range versions {
@@ -179,19 +179,19 @@ func (c *Catalog) equal(other *Catalog) bool {
 	return sameFailed && reflect.DeepEqual(a, b)
 }
 
-// Resources returns all resources, each in every version, the preferred versions first. Those that
-// can't be listed are among them.
+// Resources returns all resources in all versions, preferred versions first, including those that can't be
+// listed.
 func (c *Catalog) Resources() []Resource { return slices.Concat(c.preferred, c.others) }
 
-// Subresources returns the names of the subresources of a resource. The list is not to be changed.
+// Subresources returns the names of the subresources of a resource. Don't change the list.
 func (c *Catalog) Subresources(r schema.GroupVersionResource) []string { return c.subresources[r] }
 
-// ShortNames returns the short names of a resource, such as svc. The list is not to be changed.
+// ShortNames returns the short names of a resource, such as svc. Don't change the list.
 func (c *Catalog) ShortNames(r schema.GroupVersionResource) []string { return c.shortNames[r] }
 
-// Matching returns the resources that targets mean, each once; those that accept refuses don't count. A
-// target means the preferred version of a resource, and another version only if it matches none that is
-// preferred to it. Targets of subresources mean nothing.
+// Matching returns the resources that targets match and that accept returns true for, each once. A target
+// matches a resource in one version, the most preferred of those that it names: with "*", the preferred one.
+// Targets of subresources match nothing.
 func (c *Catalog) Matching(targets []policy.Target, excluded policy.Exclusion, accept func(Resource) bool) []Resource {
 	var result []Resource
 	for _, target := range targets {
@@ -207,8 +207,8 @@ func (c *Catalog) Matching(targets []policy.Target, excluded policy.Exclusion, a
 	return result
 }
 
-// MatchingAny returns the resources that a target means, whatever can be done with them. The subresource
-// of the target is ignored.
+// MatchingAny returns the resources that a target matches, including those that can't be listed. It ignores the
+// subresource of the target.
 func (c *Catalog) MatchingAny(target policy.Target, excluded policy.Exclusion) []Resource {
 	return c.matching(target, excluded, func(Resource) bool { return true })
 }
@@ -232,8 +232,8 @@ type Assignment[P any] struct {
 	Policies []P
 }
 
-// Assign turns the resources that each policy matches into the policies of each resource, both in the
-// order in which they come.
+// Assign turns the resources that each policy matches into the policies of each resource. Resources are in the
+// order in which they are matched first, the policies of a resource in their given order.
 func Assign[P any](policies []P, matching func(P) []Resource) []Assignment[P] {
 	var result []Assignment[P]
 	index := map[Resource]int{}

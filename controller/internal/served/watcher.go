@@ -16,15 +16,15 @@ import (
 )
 
 const (
-	// defaultInterval is how long a kind may exist before it is noticed. A poll costs two
-	// requests; watching the definitions of kinds would miss those of other API servers.
+	// defaultInterval is how long it may take to notice a kind. Each discovery takes two requests; watching
+	// CustomResourceDefinitions instead would miss the kinds of other API servers.
 	defaultInterval = 15 * time.Second
-	// first is how often the catalog is asked for until there is one.
+	// first is the interval until there is a catalog.
 	first = time.Second
 )
 
-// Lister is the part of discovery that is needed. It must not cache. Give its client a timeout of
-// few seconds: a request that the server doesn't answer outlives [Watcher.Run] by that time.
+// Lister is the part of a discovery client that is needed. It must not cache. Its client should have a timeout
+// of a few seconds: a request that the server doesn't answer may outlive [Watcher.Run] by that time.
 type Lister interface {
 	ServerGroupsAndResources() ([]*metav1.APIGroup, []*metav1.APIResourceList, error)
 }
@@ -32,16 +32,16 @@ type Lister interface {
 // Config is what a [Watcher] needs. Only Discovery is required.
 type Config struct {
 	Discovery Lister
-	// Interval is how often kinds are looked up; 0 means every 15 s.
+	// Interval is the time between two discoveries; 0 means 15 s.
 	Interval time.Duration
-	// Failed, if not nil, is told of each failure.
+	// Failed, if not nil, is called for each failure.
 	Failed func()
 	// Clock is the real one if nil.
 	Clock clock.WithTicker
 }
 
-// Watcher keeps a catalog up to date. While the API doesn't answer, it stays as it is: a kind is
-// gone only if the API says so.
+// Watcher keeps a catalog up to date. The catalog does not change while the API doesn't answer: a kind is gone
+// only if the API says so.
 type Watcher struct {
 	config  Config
 	current atomic.Pointer[Catalog]
@@ -49,7 +49,7 @@ type Watcher struct {
 	changed broadcast.Signal[func()]
 }
 
-// NewWatcher returns one that does nothing until [Watcher.Run].
+// NewWatcher returns a watcher that does nothing until [Watcher.Run].
 func NewWatcher(config Config) *Watcher {
 	if config.Interval == 0 {
 		config.Interval = defaultInterval
@@ -60,17 +60,17 @@ func NewWatcher(config Config) *Watcher {
 	return &Watcher{config: config, refresh: broadcast.NewTrigger()}
 }
 
-// Current returns the catalog; nil until the API has said once what it serves.
+// Current returns the catalog; nil until the first successful discovery.
 func (w *Watcher) Current() *Catalog { return w.current.Load() }
 
-// Subscribe has changed called after each change of the catalog, by one goroutine, until the
-// returned function is called. It must return quickly.
+// Subscribe calls changed after each change of the catalog, from one goroutine, until the returned function is
+// called. changed must return quickly.
 func (w *Watcher) Subscribe(changed func()) (unsubscribe func()) { return w.changed.Subscribe(changed) }
 
-// Refresh has the API asked before its time.
+// Refresh starts a discovery without waiting for the interval.
 func (w *Watcher) Refresh() { w.refresh.Fire() }
 
-// Run follows what the API serves until ctx is done.
+// Run keeps the catalog up to date until ctx is done.
 func (w *Watcher) Run(ctx context.Context) {
 	timer := w.config.Clock.NewTimer(0)
 	defer timer.Stop()
@@ -123,8 +123,8 @@ func (w *Watcher) failed() {
 	}
 }
 
-// discover returns when ctx is done even if the API doesn't answer: the discovery client takes no
-// context. The goroutine that is left then ends with the client's timeout.
+// discover returns when ctx is done even if the API doesn't answer. The discovery client takes no context, so
+// its goroutine may remain until the client's timeout.
 func (w *Watcher) discover(ctx context.Context, before *Catalog) (*Catalog, error) {
 	type answer struct {
 		catalog *Catalog

@@ -15,13 +15,13 @@ import (
 
 // MirrorConfig says what a [Mirror] keeps. Only Keep is required.
 type MirrorConfig[V comparable] struct {
-	// Strip removes from an object what is not to be kept. It may be called twice for the same object.
+	// Strip removes from an object what is not kept. It may be called twice for the same object.
 	Strip func(object *unstructured.Unstructured)
-	// Keep returns what is kept of an object, which nobody changes afterwards. If before, which is zero
-	// for a new object, is returned, the object counts as unchanged.
+	// Keep returns the value that is kept for an object, which nobody changes afterwards. before is its
+	// current value, zero for a new object; if Keep returns it, the object counts as unchanged.
 	Keep func(object *unstructured.Unstructured, before V) (V, error)
-	// Index is called with the lock that [Mirror.View] takes, for each change; zero values stand for an
-	// object that is not there.
+	// Index is called for each change, with the lock that [Mirror.View] takes. before is zero for a new
+	// object, now for a deleted one.
 	Index func(name types.NamespacedName, before, now V)
 	// Changed is called without a lock after one or more changes.
 	Changed func()
@@ -35,7 +35,7 @@ type Mirror[V comparable] struct {
 	objects map[types.NamespacedName]V
 }
 
-// NewMirror returns one without objects.
+// NewMirror returns a mirror without objects.
 func NewMirror[V comparable](config MirrorConfig[V]) *Mirror[V] {
 	return &Mirror[V]{config: config, objects: map[types.NamespacedName]V{}}
 }
@@ -55,7 +55,7 @@ func (m *Mirror[V]) All() map[types.NamespacedName]V {
 	return maps.Clone(m.objects)
 }
 
-// View calls look while nothing changes.
+// View calls look with the lock held, so that nothing changes meanwhile.
 func (m *Mirror[V]) View(look func()) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -65,7 +65,7 @@ func (m *Mirror[V]) View(look func()) {
 // Clear forgets all objects. The source must have been stopped.
 func (m *Mirror[V]) Clear() { m.replace(nil) }
 
-// Transformer has the reflector keep what it collects as small as this store does.
+// Transformer strips objects while the reflector collects them.
 func (m *Mirror[V]) Transformer() cache.TransformFunc {
 	return func(object any) (any, error) { return m.strip(object) }
 }
@@ -158,7 +158,7 @@ func (m *Mirror[V]) notify(changed bool) {
 	}
 }
 
-// keep is called without the mutex: only the source, which waits, changes what was before.
+// keep is called without the mutex: only the source changes values, and it is waiting for this call.
 func (m *Mirror[V]) keep(object any) (name types.NamespacedName, now V, err error) {
 	u, err := m.strip(object)
 	if err != nil {

@@ -24,17 +24,16 @@ import (
 )
 
 const (
-	// patience is how long a kind may fail to be listed for a passing reason, and
-	// patienceWithSilence how long its list may take, before it no longer holds up what waits
-	// for all kinds.
+	// patience is how long a list may fail for a temporary reason, and patienceWithSilence how long it may
+	// take, before those that wait for all kinds go on without this one.
 	patience            = 30 * time.Second
 	patienceWithSilence = 2 * time.Minute
-	// The shortest and longest time between two attempts. Shorter at the end than a reflector's
-	// default: the scan should go on soon after an API server is back.
+	// minBackoff and maxBackoff are the shortest and longest pause between two attempts. The longest one is
+	// shorter than a reflector's default, so that work resumes soon after an API server is back.
 	minBackoff, maxBackoff = 800 * time.Millisecond, 15 * time.Second
 )
 
-// The operations that [Config.Failed] is told of.
+// The operations that [Config.Failed] is called with.
 const (
 	OperationList  = "list"
 	OperationWatch = "watch"
@@ -43,19 +42,19 @@ const (
 // Config is what a [Source] works with.
 type Config struct {
 	Resource served.Resource
-	// Namespace limits it to one; empty for all.
+	// Namespace limits the source to one namespace; empty for all.
 	Namespace string
 	Client    dynamic.Interface
 	Clock     clock.WithTicker
-	// Changed is called when the source is listed, fails in another way, or works again, with
-	// the error if there is one.
+	// Changed is called when the source is listed, when it begins to fail or fails for another reason, with
+	// the error, and when it no longer fails.
 	Changed func(error)
-	// Failed, if not nil, is told of each request that fails.
+	// Failed, if not nil, is called for each request that fails.
 	Failed func(operation string)
 }
 
-// Source keeps a store like the objects of one resource, until it is stopped. A failure is tried
-// again for ever.
+// Source keeps a store in sync with the objects of one resource until it is stopped. After a failure, it
+// retries for ever.
 type Source struct {
 	config Config
 
@@ -63,9 +62,9 @@ type Source struct {
 	ended  sync.WaitGroup
 
 	mu sync.Mutex
-	// listed stays true: what is known remains known while the API server is away.
+	// listed is true once the store has been complete, also while the API server does not answer later.
 	listed bool
-	// err is what the last request came to, since when requests fail or the source started.
+	// err is the error of the last request; since is when requests began to fail, or the source was started.
 	err   error
 	since time.Time
 }
@@ -73,11 +72,11 @@ type Source struct {
 // New returns a source that does nothing until [Source.Start].
 func New(config Config) *Source { return &Source{config: config} }
 
-// Resource returns what the source is of.
+// Resource returns the resource that is watched.
 func (s *Source) Resource() served.Resource { return s.config.Resource }
 
-// Start fills the store until Stop or the end of ctx. The source is listed once the
-// store has everything.
+// Start keeps the store in sync until Stop is called or ctx is done. The source is listed once the store has
+// everything.
 func (s *Source) Start(ctx context.Context, store Store) {
 	ctx, s.cancel = context.WithCancel(ctx)
 	s.since = s.config.Clock.Now()
@@ -97,7 +96,7 @@ func (s *Source) Start(ctx context.Context, store Store) {
 	s.ended.Go(func() { reflector.RunWithContext(klog.NewContext(ctx, logger)) })
 }
 
-// Stop returns when nothing is added to the store any more.
+// Stop stops the source. When it returns, the store is not changed any more.
 func (s *Source) Stop() {
 	s.cancel()
 	s.ended.Wait()
@@ -106,7 +105,7 @@ func (s *Source) Stop() {
 func (s *Source) list(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 	list, err := s.client().List(ctx, options)
 	if s.note(ctx, OperationList, err); err != nil {
-		return nil, err // Not a list that is nil and yet an object.
+		return nil, err // Not a nil list in an interface that is not nil.
 	}
 	return list, nil
 }
@@ -125,10 +124,10 @@ func (s *Source) client() dynamic.ResourceInterface {
 	return client.Namespace(s.config.Namespace)
 }
 
-// note keeps the outcome of a request.
+// note records the outcome of a request.
 func (s *Source) note(ctx context.Context, operation string, err error) {
 	if ctx.Err() != nil || apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
-		return // Neither says anything about the resource: the latter asks for a new list.
+		return // Neither is a failure of the resource: an expired version only requires a new list.
 	}
 	if err != nil {
 		if s.config.Failed != nil {
@@ -166,8 +165,8 @@ func (s *Source) State() (listed bool, err error) {
 	return s.listed, s.err
 }
 
-// Decided reports whether there is no point in waiting for the list: it is there, is refused, or
-// has failed for long.
+// Decided reports whether there is no point in waiting for the list: it is there, was refused, or has failed
+// for long.
 func (s *Source) Decided() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -175,16 +174,16 @@ func (s *Source) Decided() bool {
 	return s.listed || Refused(s.err) || waited >= patienceWithSilence || (s.err != nil && waited >= patience)
 }
 
-// Missing reports whether the API doesn't have what it was asked for.
+// Missing reports whether an error says that the API doesn't have the resource.
 func Missing(err error) bool { return apierrors.IsNotFound(err) }
 
-// Refused reports whether an error is an answer that a retry will hardly change.
+// Refused reports whether an error is unlikely to be different after a retry.
 func Refused(err error) bool {
 	return apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) || Missing(err) || apierrors.IsMethodNotSupported(err)
 }
 
-// contextClock is a clock whose After ends with a context: the reflector waits for that alone
-// before it repeats a watch.
+// contextClock is a clock whose After ends with a context, since the reflector waits for nothing else before it
+// repeats a watch.
 type contextClock struct {
 	clock.WithTicker
 	ctx context.Context //nolint:containedctx // After has no parameter for it.

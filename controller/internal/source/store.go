@@ -5,18 +5,18 @@ package source
 
 import "k8s.io/client-go/tools/cache"
 
-// Store is what a [Source] fills, by one call at a time. It may have a method Transformer besides, as
-// a [cache.TransformingStore] does, so that what the reflector collects is as small as what is kept.
+// Store is filled by a [Source], with one call at a time. It may also have the method Transformer of a
+// [cache.TransformingStore], so that objects take no more memory while they are collected.
 type Store interface {
 	// Update takes an object that is new or has changed.
 	Update(object any) error
 	// Delete takes an object that is gone.
 	Delete(object any) error
-	// Replace takes all objects, at the start and whenever changes may have been missed.
+	// Replace takes all objects: at the start, and whenever changes may have been missed.
 	Replace(objects []any, resourceVersion string) error
 }
 
-// reflected is a store as a reflector wants it.
+// reflected adapts a store to a reflector.
 type reflected struct {
 	Store
 
@@ -37,7 +37,7 @@ func (r reflected) Replace(objects []any, resourceVersion string) error {
 	return nil
 }
 
-// Resync implements cache.ReflectorStore. No reflector of ours asks for it.
+// Resync implements cache.ReflectorStore. None of our reflectors calls it.
 func (reflected) Resync() error { return nil }
 
 // Transformer implements cache.TransformingStore.

@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// Stdin is the path that stands for standard input.
+// Stdin is the path for standard input.
 const Stdin = "-"
 
 // Object is one object and where it comes from.
@@ -30,10 +30,10 @@ type Object struct {
 // Set is what was read.
 type Set struct {
 	Objects []Object
-	// LeftOut says what in folders is no object, and why; for people.
+	// LeftOut lists the documents in folders that are not objects, and why; for people.
 	LeftOut []string
 
-	// files are those that were read, by their paths without links.
+	// files are the files that were read, by their resolved paths.
 	files map[string]bool
 }
 
@@ -43,7 +43,7 @@ type Limits struct {
 	File, Total int64
 }
 
-// DefaultLimits are far above what people keep in files, and below what hurts.
+// DefaultLimits returns limits that are far above usual sizes, and low enough not to exhaust memory.
 func DefaultLimits() Limits {
 	return Limits{File: 256 << 20, Total: 256 << 20}
 }
@@ -58,10 +58,10 @@ type Loader struct {
 	stdinRead bool
 }
 
-// Load reads all objects of the paths: files, folders with all that is below them, and [Stdin].
-// Of a folder it takes the files that end in .yaml, .yml and .json, in the order of their names,
-// but none whose name, or the name of whose folder, begins with a dot. A file that is named twice,
-// say by itself and by its folder, is read once. The error has all files that can't be read.
+// Load reads all objects of the paths: files, folders with everything below them, and [Stdin]. In a folder, it
+// reads files whose names end in .yaml, .yml or .json, in the order of their names, except for those whose
+// name, or whose folder's name, begins with a dot. A file that is named twice, for example by its folder as
+// well, is read once. The error names all files that can't be read.
 func (l *Loader) Load(paths ...string) (Set, error) {
 	set := Set{files: map[string]bool{}}
 	var errs []error
@@ -147,7 +147,7 @@ func (l *Loader) loadFile(path string, set *Set, lenient bool) error {
 // has reports whether a file was read.
 func (s *Set) has(path string) bool { return s.files[realPath(path)] }
 
-// realPath is the path of a file without links, by which it is known again.
+// realPath returns the path of a file without symbolic links, which identifies it.
 func realPath(path string) string {
 	if absolute, err := filepath.Abs(path); err == nil {
 		path = absolute
@@ -158,13 +158,13 @@ func realPath(path string) string {
 	return path
 }
 
-// load reads one file. A lenient one may hold what is no object.
+// load reads one file. If lenient is set, documents that are not objects are left out.
 func (l *Loader) load(origin string, r io.Reader, set *Set, lenient bool) error {
 	limits := l.Limits
 	if limits == (Limits{}) {
 		limits = DefaultLimits()
 	}
-	// One byte more tells a file of the very limit from a larger one.
+	// One byte more, to notice a file that is larger than the limit.
 	data, err := io.ReadAll(io.LimitReader(r, min(limits.File, limits.Total-l.read)+1))
 	if err != nil {
 		return fmt.Errorf("%s: %w", origin, err)
