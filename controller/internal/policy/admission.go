@@ -13,52 +13,51 @@ import (
 )
 
 const (
-	// DefaultReviewTimeout is how long a request is waited for where nothing else is said, as in
-	// webhook configurations.
+	// DefaultReviewTimeout is the default time limit of a request, as in webhook configurations.
 	DefaultReviewTimeout = 10 * time.Second
-	// MaxReviewTimeout is the longest that a webhook configuration can have.
+	// MaxReviewTimeout is the longest time limit that a webhook configuration can have.
 	MaxReviewTimeout = 30 * time.Second
 )
 
-// ReviewTimeout returns how long requests are waited for: as usual, or longer if a policy asks for it.
-// Webhook configurations have whole seconds.
+// ReviewTimeout returns the time limit of a request: the usual one, or a longer one if a policy asks for it, in
+// whole seconds, as webhook configurations require.
 func ReviewTimeout(usual, asked time.Duration) time.Duration {
 	wanted := min(max(usual, asked), MaxReviewTimeout)
 	return max(time.Second, (wanted + time.Second - 1).Truncate(time.Second))
 }
 
-// Admission is what a policy wants of admission requests.
+// Admission says for which admission requests a policy is evaluated, and how.
 type Admission struct {
-	// Enabled reports whether requests are to be evaluated. All else means nothing without it.
+	// Enabled is true if requests are to be evaluated. If not, all other fields are meaningless.
 	Enabled bool
-	// Enforces reports whether there are results that deny a request.
+	// Enforces is true if some results deny a request.
 	Enforces bool
-	// Closed reports whether a request is to be denied if the policy could not be evaluated
-	// (failurePolicy Fail). Only a policy that enforces is closed.
+	// Closed is true if a request is to be denied when the policy can't be evaluated (failurePolicy Fail). Only
+	// a policy that enforces is closed.
 	Closed bool
-	// Warns reports whether there are results that warn the sender of a request.
+	// Warns is true if some results warn the sender of a request.
 	Warns bool
 	// Operations are those that the policy may match.
 	Operations []admissionv1.Operation
-	// Targets name all that requests may be about: beside [Policy.Targets] also what a scan never
-	// sees, such as subresources, and resources of which the policy only matches the deletion.
+	// Targets are what requests may be about: [Policy.Targets], and what a scan never sees, such as
+	// subresources, and resources of which the policy matches only the deletion.
 	Targets []Target
-	// Roles reports whether [Request.Roles] is read.
+	// Roles is true if the policy reads [Request.Roles].
 	Roles bool
 	// Timeout is the policy's own limit for a request; 0 if it has none.
 	Timeout time.Duration
 }
 
-// Request is an admission request under evaluation. Nothing in it is changed.
+// Request is an admission request under evaluation. An evaluation must not change it.
 type Request struct {
 	// AdmissionRequest is what the API server has sent.
 	*admissionv1.AdmissionRequest
 	// New and Old are its objects, decoded; nil where there is none. Both are objects of
 	// AdmissionRequest.Kind, unless it is about a subresource.
 	New, Old *unstructured.Unstructured
-	// NamespaceLabels are those of its namespace, or, if it is about a namespace, that one's own.
+	// NamespaceLabels are the labels of its namespace or, if it is about a namespace, of that one.
 	NamespaceLabels map[string]string
-	// NamespaceObject is that namespace; nil where only the labels are known.
+	// NamespaceObject is that namespace; nil if only the labels are known.
 	NamespaceObject *corev1.Namespace
 	// Roles returns the roles (namespace:name) and cluster roles of the user.
 	Roles func() (roles, clusterRoles []string, err error)
@@ -73,34 +72,32 @@ func (r *Request) Subject() *unstructured.Unstructured {
 	return r.Old
 }
 
-// Verdict is a [Result] and what follows from it for the request.
+// Verdict is a [Result] and its consequences for the request.
 type Verdict struct {
 	Result
-	// Deny reports whether the request is to be denied; Warn, whether its sender is to be warned.
+	// Deny is true if the request is to be denied, Warn if its sender is to be warned.
 	Deny, Warn bool
 }
 
-// Admitted is what a policy says about an object at admission. The request may still fail: it is
-// true once an object with this UID and content exists.
+// Admitted has the results of a policy for an object at admission. Since the request may still fail, they are
+// true only once an object with this UID and content exists.
 type Admitted struct {
 	Policy Identity
-	// Fingerprint is that of the policy: a policy that has changed since says something else.
+	// Fingerprint is that of the policy: if it has changed since, the results don't count.
 	Fingerprint string
 	Resource    schema.GroupVersionResource
 	Subject     Reference
 	Content     Content
-	// Results are none if the policy has nothing to say, and then remove those of before.
+	// Results replace the earlier ones. They are empty if the policy does not apply.
 	Results []Result
-	// Deleted tells that the request deletes the subject: the results of before go with it, and stay
-	// if it does.
+	// Deleted is true if the request deletes the subject: its results are removed with it, if it is deleted.
 	Deleted bool
 	// Time is when the request came.
 	Time time.Time
 }
 
-// WantsReview reports whether requests are evaluated for a policy: for all that are enabled for
-// admission, or only for those with which a request can fail or warn, or whose results no scan
-// finds.
+// WantsReview reports whether requests are evaluated for a policy: if all is set, for every policy that is
+// enabled for admission; otherwise for those that can deny or warn, and those whose results no scan finds.
 func WantsReview(p Policy, all bool) bool {
 	wants := p.Admission()
 	return wants.Enabled && (all || wants.Enforces || wants.Warns || p.Reported() && !p.Background())

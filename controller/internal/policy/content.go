@@ -13,11 +13,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// LastApplied is the annotation of kubectl apply. It is as large as the object and says nothing
-// about it.
+// LastApplied is the annotation that kubectl apply adds. It is as large as the object and tells nothing new.
 const LastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
-// Strip removes from an object what no policy sees and what may be most of it: its managed fields and
+// Strip removes from an object what no policy sees, which may be most of it: its managed fields and
 // [LastApplied].
 func Strip(object *unstructured.Unstructured) {
 	object.SetManagedFields(nil)
@@ -27,12 +26,12 @@ func Strip(object *unstructured.Unstructured) {
 	}
 }
 
-// Content is the hash of what a change of a resource has to change to matter: as in Kyverno,
-// labels, annotations, and all that is not metadata, status, or the node of a pod. It is enough of
-// a SHA-256 to tell contents apart, also those that somebody chose.
+// Content is the hash of everything whose change requires a new evaluation: as in Kyverno, labels, annotations,
+// and everything except metadata, status, and the node of a pod. It is the first half of a SHA-256, enough to
+// distinguish contents that somebody chose, too.
 type Content [16]byte
 
-// String returns it in hexadecimal digits.
+// String returns the hash as hexadecimal digits.
 func (c Content) String() string { return hex.EncodeToString(c[:]) }
 
 // ContentOf returns the hash of an object, which it doesn't change.

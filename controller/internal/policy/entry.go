@@ -18,14 +18,14 @@ const AllowNamespacedPolicies = "docket.dev/allow-namespaced-policies"
 // AnyName is the name of an [Entry] that a policy computes when it is evaluated.
 const AnyName = "*"
 
-// Entry names data of the context cache: those of an object, or those that a policy declares
-// itself. It is comparable.
+// Entry identifies data in the context cache: those of an object, or those that a policy declares itself. It is
+// comparable.
 type Entry struct {
-	// Kind says how the policy refers to an object: as a CachedContextEntry (cachedContextEntry)
-	// or as a GlobalContextEntry (globalReference). Where there is no object of that kind, one of
-	// the other kind serves. It is empty for a declaration in the policy.
+	// Kind is the kind of object that the policy refers to: a CachedContextEntry (cachedContextEntry) or a
+	// GlobalContextEntry (globalReference). If there is no object of that kind, one of the other kind is used.
+	// It is empty for a declaration in the policy.
 	Kind string
-	// Name is that of the object; [AnyName] if it has variables. Only with a Kind.
+	// Name is the name of the object; [AnyName] if it has variables. It is set only with a Kind.
 	Name string
 	// Resource is declared in the policy (resourceCache).
 	Resource EntryResource
@@ -39,26 +39,25 @@ type EntryResource struct {
 	Group, Version, Kind, Namespace string
 }
 
-// Query asks for data of an entry.
+// Query is a request for data of an entry.
 type Query struct {
 	Entry Entry
 	// Projection names one of a GlobalContextEntry's projections; empty for its data.
 	Projection string
 	// Expression is in JMESPath, without variables; empty for all data.
 	Expression string
-	// Alias is a name by which the expression may call the data itself, beside "@": that of the
-	// variable that the result is for. A field of that name in the data wins.
+	// Alias is another name for the data in the expression, in addition to "@": the name of the variable that
+	// the result is for. A field of the data with that name takes precedence.
 	Alias string
-	// Namespace is that of the policy that asks; empty for cluster policies. Entries of objects answer
-	// it only if they are open to such policies, others only if they are about the namespace.
+	// Namespace is that of the policy; empty for cluster policies. For policies in a namespace, entries of
+	// objects are readable only if they allow it, others only if they are about that namespace.
 	Namespace string
 }
 
 // Entries answers queries.
 type Entries interface {
-	// Query returns the result of an expression. It belongs to all: nobody may change it. It is
-	// what encoding/json makes of JSON: all numbers are float64, which JMESPath compares. Data that are being loaded are
-	// waited for as long as ctx lasts. The error says what is wrong with the entry, or with the
-	// expression.
+	// Query returns the result of an expression, which is shared and must not be changed. Its types are those of
+	// encoding/json: all numbers are float64, which JMESPath can compare. It waits for data that are being loaded
+	// until ctx is done. The error says what is wrong with the entry or the expression.
 	Query(ctx context.Context, query Query) (any, error)
 }

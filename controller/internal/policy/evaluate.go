@@ -25,8 +25,8 @@ type Namespaces interface {
 	Object(name string) (*corev1.Namespace, error)
 }
 
-// NewSubject returns an object with its namespace as policies see it. The namespace itself, beside its
-// labels, is only there if withNamespace is set.
+// NewSubject returns an object with its namespace as policies see it: the labels, and the namespace itself if
+// withNamespace is set.
 func NewSubject(object *unstructured.Unstructured, resource schema.GroupVersionResource, namespaces Namespaces, withNamespace bool) (Subject, error) {
 	subject := Subject{Object: object, Resource: resource}
 	namespace := object.GetNamespace()
@@ -45,15 +45,15 @@ func NewSubject(object *unstructured.Unstructured, resource schema.GroupVersionR
 	return subject, nil
 }
 
-// Evaluation is what the evaluation of a policy for a subject has come to.
+// Evaluation is the outcome of the evaluation of a policy for a subject.
 type Evaluation struct {
 	Results  []Result
 	Duration time.Duration
-	// TimedOut reports whether it reached its limit; Canceled, whether its context ended before it was
-	// complete, so that the results may be incomplete.
+	// TimedOut is true if it reached its limit; Canceled, if its context ended, so that the results may be
+	// incomplete.
 	TimedOut, Canceled bool
-	// Err is what the engine failed with, although engines promise not to. Results then has one with the
-	// outcome error: silence would look like a policy that doesn't match.
+	// Err is the error of an engine, although engines promise not to fail. Results then has one with the outcome
+	// error: without it, the policy would seem not to match.
 	Err error
 }
 

@@ -10,14 +10,14 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// AllNamespaces stands for all namespaces where some are named.
+// AllNamespaces stands for all namespaces in a list of namespaces.
 const AllNamespaces = "*"
 
 // IgnoredException is an exception that names a policy and does not count.
 type IgnoredException struct {
-	// Exception is what an Event on it refers to.
+	// Exception is the reference for Events about it.
 	Exception corev1.ObjectReference
-	// Reason is one of few words, for metrics; Message says what to do.
+	// Reason is one of [ExceptionReasons], for metrics; Message says what to do.
 	Reason, Message string
 }
 
@@ -27,13 +27,13 @@ const (
 	ExceptionNamespace = "namespace"
 	// ExceptionForeign: the policy is in another namespace.
 	ExceptionForeign = "foreign_policy"
-	// ExceptionReach: its match conditions ask for more than they are shown.
+	// ExceptionReach: its match conditions read more than they are allowed to.
 	ExceptionReach = "match_conditions"
-	// ExceptionUnbounded: it calls a function whose result has no bound.
+	// ExceptionUnbounded: it calls a function whose result is not bounded.
 	ExceptionUnbounded = "unbounded_function"
 )
 
-// ExceptionReasons returns all of them.
+// ExceptionReasons returns all reasons.
 func ExceptionReasons() []string {
 	return []string{ExceptionNamespace, ExceptionForeign, ExceptionReach, ExceptionUnbounded}
 }
@@ -46,8 +46,8 @@ func IgnoredExceptions(p Policy) []IgnoredException {
 	return nil
 }
 
-// ExpiryOf returns when an exception ends, which is spec.expiresAt. It is zero for one that has no
-// end, and for one whose end can't be read.
+// ExpiryOf returns when an exception expires (spec.expiresAt); zero if it never does, or if the time can't be
+// parsed.
 func ExpiryOf(exception *unstructured.Unstructured) time.Time {
 	text, _, err := unstructured.NestedString(exception.Object, "spec", "expiresAt")
 	if err != nil || text == "" {

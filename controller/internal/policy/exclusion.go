@@ -5,12 +5,12 @@ package policy
 
 import "k8s.io/apimachinery/pkg/runtime/schema"
 
-// Exclusion is a set of resources that are never evaluated, whatever policies match; a group "*"
-// stands for any, and so does a resource "*". Make it with [NewExclusion].
+// Exclusion is a set of resources that are never evaluated, even if policies match them. "*" stands for any
+// group or resource. Make it with [NewExclusion].
 type Exclusion map[schema.GroupResource]bool
 
-// NewExclusion has what changes all the time, is a copy of other resources, or says what policies
-// found, and what the caller adds.
+// NewExclusion returns resources that change all the time, are copies of others, or are results of policies, and
+// those that the caller adds.
 func NewExclusion(more ...schema.GroupResource) Exclusion {
 	excluded := Exclusion{
 		// They change all the time, are many, and describe no workload.
@@ -37,10 +37,10 @@ func NewExclusion(more ...schema.GroupResource) Exclusion {
 	return excluded
 }
 
-// NeverReviewed has the resources about which no admission request is evaluated, even if a policy
-// names them: reports, since each request could lead to another one; what the API server itself asks
-// while it answers a request; the leases that say that nodes are alive; the configurations of
-// webhooks, which the API server never sends; and what the caller adds.
+// NeverReviewed returns the resources for which no admission request is evaluated, even if a policy names them:
+// reports, since each request could lead to another one; what the API server itself requests while it answers
+// a request; leases, by which nodes show that they are alive; configurations of webhooks, which the API server
+// never sends; and those that the caller adds.
 func NeverReviewed(more ...schema.GroupResource) Exclusion {
 	excluded := Exclusion{
 		{Group: "coordination.k8s.io", Resource: "leases"}:                                   true,

@@ -16,7 +16,7 @@ const (
 	NamespacedPolicy           = "Policy"
 	ValidatingPolicy           = "ValidatingPolicy"
 	NamespacedValidatingPolicy = "NamespacedValidatingPolicy"
-	// Exception is the kind of the objects that except resources, in both groups.
+	// Exception is the kind of exceptions, in both groups.
 	Exception = "PolicyException"
 )
 
@@ -47,7 +47,7 @@ func ExceptionKinds() map[schema.GroupKind]string {
 	}
 }
 
-// Identity names a policy among all policies of a cluster. Kinds are unique without their group.
+// Identity identifies a policy in a cluster. Kinds of policies are unique without their group.
 type Identity struct {
 	Kind string
 	// Namespace is empty for cluster-scoped kinds.
@@ -63,7 +63,7 @@ func (i Identity) String() string {
 	return i.Kind + "/" + i.Namespace + "/" + i.Name
 }
 
-// ResultName is how results name the policy: name or namespace/name, as Kyverno has it.
+// ResultName returns the name of the policy in results: name or namespace/name, as in Kyverno.
 func (i Identity) ResultName() string {
 	if i.Namespace == "" {
 		return i.Name
@@ -71,7 +71,7 @@ func (i Identity) ResultName() string {
 	return i.Namespace + "/" + i.Name
 }
 
-// ParseIdentity reads what [Identity.String] wrote.
+// ParseIdentity is the inverse of [Identity.String].
 func ParseIdentity(text string) (Identity, error) {
 	parts := strings.Split(text, "/")
 	for _, part := range parts {

@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// NamespaceOf returns a namespace as policies see it: all of it but managed fields and the last
-// applied configuration. It doesn't change object.
+// NamespaceOf returns a namespace as policies see it: without managed fields and the last applied
+// configuration. It doesn't change object.
 func NamespaceOf(object *unstructured.Unstructured) (*corev1.Namespace, error) {
 	namespace := &corev1.Namespace{}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, namespace); err != nil {
@@ -37,8 +37,8 @@ func NamespaceLabels(name string, labels map[string]string) map[string]string {
 	return all
 }
 
-// HashOfNamespace returns the hash of what policies can see of a namespace, but for the resource
-// version and the generation: they change with everything else, and with what nobody sees.
+// HashOfNamespace returns the hash of what policies can see of a namespace, except for resourceVersion and
+// generation, which change with everything else, and with what policies can't see.
 func HashOfNamespace(object *unstructured.Unstructured) (Content, error) {
 	content := maps.Clone(object.Object)
 	if metadata, ok := content["metadata"].(map[string]any); ok {

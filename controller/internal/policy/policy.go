@@ -15,12 +15,12 @@ import (
 	"github.com/docket-project/docket/api/report"
 )
 
-// Compiler makes policies of the objects that users write.
+// Compiler compiles the objects that users write.
 type Compiler interface {
-	// Compile returns the policy that object describes, with those of exceptions that refer to
-	// it. It never fails: a policy that can't be evaluated has a [Policy.Problem] and gives
-	// error results for all that its targets name. Exceptions that have expired ([ExpiryOf]) don't
-	// count: compile again when one does.
+	// Compile returns the policy that object describes, with those of the exceptions that refer to it. It never
+	// fails: a policy that can't be evaluated has a [Policy.Problem], and gives error results for everything
+	// that its targets match. Expired exceptions ([ExpiryOf]) don't count, so the caller has to compile again
+	// when one expires.
 	Compile(object *unstructured.Unstructured, exceptions []*unstructured.Unstructured) Policy
 }
 
@@ -28,42 +28,42 @@ type Compiler interface {
 type Policy interface {
 	// Identity names the policy.
 	Identity() Identity
-	// Presentation is what its results say beside their outcome.
+	// Presentation is what its results say in addition to their outcome.
 	Presentation() Presentation
-	// Fingerprint is the same for two policies only if they give equal results for every
-	// subject. Labels, annotations that no engine reads, and status don't change it.
+	// Fingerprint is the same for two policies only if they give equal results for every subject. It does not
+	// depend on labels, status, and annotations that no engine reads.
 	Fingerprint() string
 	// Background reports whether existing resources are to be evaluated.
 	Background() bool
-	// Reported reports whether reports are to have its results: unless it has [DisabledLabel].
+	// Reported reports whether its results are to be in reports: they are unless it has [DisabledLabel].
 	Reported() bool
-	// Admission says what it wants of admission requests.
+	// Admission says for which admission requests it is evaluated.
 	Admission() Admission
-	// Entries are what it reads from the context cache.
+	// Entries are the entries of the context cache that it reads.
 	Entries() []Entry
-	// ReadsNamespace reports whether it looks at more of a subject's namespace than its labels.
+	// ReadsNamespace reports whether it reads more of a subject's namespace than the labels.
 	ReadsNamespace() bool
-	// Targets name all resources that the policy can match, those of generated rules included.
+	// Targets are all resources that the policy can match, including those of generated rules.
 	Targets() []Target
 	// Problem says why the policy can't be evaluated; nil if it can.
 	Problem() error
-	// Doubt says what a user should know of a policy that is evaluated nevertheless, such as an
-	// [*UnknownFieldsError]; nil if there is nothing.
+	// Doubt says what may be wrong with a policy that is evaluated nevertheless, such as an
+	// [*UnknownFieldsError]; nil if nothing is.
 	Doubt() error
 	// LeftOut are the rules that are never evaluated, each with the reason.
 	LeftOut() []string
 	// Evaluate returns the results of all rules that apply to the subject; none if the policy
 	// does not match it. A rule that can't be evaluated gives a result with the outcome error.
-	// The error is that of ctx and no other.
+	// It fails only with the error of ctx.
 	Evaluate(ctx context.Context, subject Subject) ([]Result, error)
-	// Review is Evaluate for an admission request. A rule that can't be evaluated, also for lack of
-	// time, gives a verdict with the outcome error, which denies if the policy is closed. A deletion
-	// gives verdicts only for policies that match deletions.
+	// Review evaluates an admission request. A rule that can't be evaluated, or not in time, gives a verdict
+	// with the outcome error, which denies if the policy is closed. For a deletion, only policies that match
+	// deletions give verdicts.
 	Review(ctx context.Context, request *Request) ([]Verdict, error)
 }
 
-// UnknownFieldsError is the doubt about a policy with fields that its engine does not know: those of
-// a newer version, or misspelt ones.
+// UnknownFieldsError says that a policy has fields that its engine does not know: fields of a newer version, or
+// misspelt ones.
 type UnknownFieldsError struct {
 	// Paths begin with spec.
 	Paths  []string
@@ -75,30 +75,30 @@ func (e *UnknownFieldsError) Error() string {
 	return strings.Join(e.Paths, ", ") + ": the engine (" + e.Engine + ") does not know these fields and evaluates the policy without them"
 }
 
-// Subject is a resource under evaluation. Nothing in it is changed by an evaluation.
+// Subject is a resource under evaluation. An evaluation must not change it.
 type Subject struct {
 	Object   *unstructured.Unstructured
 	Resource schema.GroupVersionResource
-	// NamespaceLabels are those of the namespace of Object, or, if Object is a namespace, its own.
+	// NamespaceLabels are the labels of the namespace of Object or, if Object is a namespace, its own.
 	NamespaceLabels map[string]string
-	// NamespaceObject is the namespace of Object; nil if it has none. It may be nil, too, for a
-	// policy that does not read it, and where only the labels are known.
+	// NamespaceObject is the namespace of Object; nil if it has none. It may also be nil for a policy that does
+	// not read it, or if only the labels are known.
 	NamespaceObject *corev1.Namespace
 }
 
 // Result is the outcome of one rule for one subject.
 type Result struct {
-	// Rule is its name; rules that were generated for workloads begin with "autogen-". CEL
-	// policies have one result and no rule, unless an exception applies or they can't be evaluated.
+	// Rule is the name of the rule; it begins with "autogen-" for rules that were generated for workloads. CEL
+	// policies have one result without a rule, unless an exception applies or they can't be evaluated.
 	Rule    string
 	Outcome report.Outcome
 	Message string
-	// Properties are shared and never changed.
+	// Properties are shared, and must not be changed.
 	Properties map[string]string
 }
 
-// Presentation is what results say beside their outcome. It comes from annotations: a change
-// rewrites reports but evaluates nothing.
+// Presentation is what results say in addition to their outcome. It comes from annotations of the policy; when it
+// changes, reports are written, but nothing is evaluated.
 type Presentation struct {
 	// Source is the engine, such as kyverno.
 	Source   string
@@ -106,11 +106,11 @@ type Presentation struct {
 	Severity report.Severity
 	// Scored is false if failures are to be shown as warnings.
 	Scored bool
-	// Process is the property "process" that Kyverno gives each result.
+	// Process is the property "process", which Kyverno adds to each result.
 	Process string
 }
 
-// Reference is what a report says about a subject.
+// Reference identifies a subject in a report.
 type Reference struct {
 	APIVersion, Kind, Namespace, Name string
 	// UID is empty for resources that come from files.

@@ -19,19 +19,19 @@ type Target struct {
 	Subresource string
 }
 
-// Matches reports whether the set has the resource itself, without any subresource.
+// Matches reports whether the target matches the resource itself, not a subresource.
 func (t Target) Matches(kind schema.GroupVersionKind, resource string) bool {
 	return t.Subresource == "" && t.MatchesResource(kind, resource)
 }
 
-// MatchesResource tells the same whatever subresource the set is about.
+// MatchesResource reports whether the target matches the resource or any subresource of it.
 func (t Target) MatchesResource(kind schema.GroupVersionKind, resource string) bool {
 	return matches(t.Group, kind.Group) && matches(t.Version, kind.Version) &&
 		(t.Kind == "" || matches(t.Kind, kind.Kind)) && (t.Resource == "" || matches(t.Resource, resource))
 }
 
-// matches has no error: names of kinds and groups have no brackets or backslashes, and a pattern
-// with one matches nothing.
+// matches reports whether a text matches a pattern. An invalid pattern matches nothing: names of kinds and groups
+// have no brackets or backslashes.
 func matches(pattern, text string) bool {
 	ok, err := path.Match(pattern, text)
 	return err == nil && ok
