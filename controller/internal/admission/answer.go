@@ -19,14 +19,14 @@ import (
 )
 
 const (
-	// The API server cuts warnings beyond these sizes, or drops them.
+	// The API server cuts or drops warnings beyond these sizes.
 	maxWarning, maxWarnings = 256, 4096
-	// Denials are for people: they bound a message, and all of them.
+	// Limits of one denial message, and of all of them together, so that people can read them.
 	maxMessage, maxDenial = 4 << 10, 32 << 10
 	ellipsis              = "…"
 )
 
-// answer says what follows from findings for a request.
+// answer returns the response to a request that follows from findings.
 func answer(request *policy.Request, findings []finding) *admissionv1.AdmissionResponse {
 	response := &admissionv1.AdmissionResponse{UID: request.UID, Allowed: true, Warnings: warnings(findings)}
 	if denied := denials(findings); len(denied) > 0 {
@@ -58,7 +58,7 @@ func denials(findings []finding) map[string]any {
 			name = f.id.String()
 		}
 		if message, only := rules[""]; only && len(rules) == 1 {
-			denied[name] = message // Of a policy without rules.
+			denied[name] = message // The policy has no rules.
 		} else {
 			denied[name] = rules
 		}
@@ -66,7 +66,7 @@ func denials(findings []finding) map[string]any {
 	return denied
 }
 
-// joined is for several results of one rule.
+// joined joins the messages of several results of one rule.
 func joined(before, message string) string {
 	if before == "" || before == message {
 		return message
@@ -77,12 +77,12 @@ func joined(before, message string) string {
 func denial(request *policy.Request, denied map[string]any) string {
 	text, err := yaml.Marshal(denied)
 	if err != nil {
-		text = []byte(fmt.Sprint(denied)) // It takes all maps of texts.
+		text = []byte(fmt.Sprint(denied)) // This can't happen with a map of strings.
 	}
 	return cut("resource "+title(request)+" was blocked due to the following policies\n\n"+string(text), maxDenial)
 }
 
-// title names the object of a request.
+// title returns how messages refer to the object of a request.
 func title(request *policy.Request) string {
 	kind, name := request.Kind.Kind, request.Name
 	if subject := request.Subject(); subject != nil {
@@ -99,7 +99,7 @@ func title(request *policy.Request) string {
 	return kind + "/" + name
 }
 
-// warnings tell of what warns, and of what could not be evaluated and denies nothing.
+// warnings returns the messages of results that warn, and of errors that don't deny the request.
 func warnings(findings []finding) []string {
 	var list []string
 	size := 0
@@ -122,7 +122,7 @@ func warnings(findings []finding) []string {
 	return list
 }
 
-// clean makes a line of at most limit bytes.
+// clean makes a text a single line of at most limit bytes.
 func clean(text string, limit int) string {
 	if strings.ContainsFunc(text, unicode.IsControl) {
 		text = strings.Join(strings.FieldsFunc(text, unicode.IsControl), " ")
@@ -130,7 +130,7 @@ func clean(text string, limit int) string {
 	return cut(text, limit)
 }
 
-// cut makes text valid and at most limit bytes long.
+// cut makes a text valid UTF-8 of at most limit bytes.
 func cut(text string, limit int) string {
 	text = strings.ToValidUTF8(text, string(utf8.RuneError))
 	if len(text) <= limit {

@@ -19,7 +19,7 @@ import (
 	"github.com/docket-project/docket/controller/internal/served"
 )
 
-// The paths that [Server.Handler] answers. They belong to two webhooks of one configuration.
+// The paths that [Server.Handler] serves. They belong to two webhooks of one configuration.
 const (
 	// PathFail evaluates the policies that are closed; its webhook has the failurePolicy Fail.
 	PathFail = "/validate/fail"
@@ -39,29 +39,30 @@ type Catalogs interface {
 type Config struct {
 	// Client reads namespaces and role bindings, and writes EphemeralReports.
 	Client dynamic.Interface
-	// Catalogs says of which kind the object is that a subresource belongs to.
+	// Catalogs tells to which kind of object a subresource belongs.
 	Catalogs Catalogs
-	// Policies returns those of the cluster; nil until they are known. Nobody changes the slice, and it
-	// is the same one until the policies change.
+	// Policies returns the policies of the cluster; nil until they are known. The slice is never changed, and
+	// it is the same one until the policies change.
 	Policies func() []policy.Policy
-	// All has every policy evaluated that is enabled for admission, and not only those that [policy.WantsReview] names.
+	// All is the argument of [policy.WantsReview]: whether all policies that are enabled for admission are
+	// evaluated.
 	All bool
-	// Exclude lists resources that are never evaluated, beside [policy.NeverReviewed].
+	// Exclude lists resources that are never evaluated, in addition to [policy.NeverReviewed].
 	Exclude []schema.GroupResource
-	// Events takes Events about denied requests, and About returns the policy that one is on, false
-	// if there is none any more. Without them there are no Events.
+	// Events receives Events about denied requests, and About returns the reference of a policy for them;
+	// false if it no longer exists. If they are nil, there are no Events.
 	Events typedcorev1.EventsGetter
 	About  func(policy.Identity) (corev1.ObjectReference, bool)
-	// Concurrency is how many requests each of the two webhooks evaluates at a time; 0 means eight a
-	// processor.
+	// Concurrency is the number of requests that each of the two webhooks evaluates at a time; 0 means eight
+	// per processor.
 	Concurrency int
-	// BodyMemory is how many bytes the bodies of requests have at most at a time, for each of the two
-	// webhooks; 0 means 32 MiB.
+	// BodyMemory bounds the bodies of all current requests of each of the two webhooks, in bytes; 0 means
+	// 32 MiB.
 	BodyMemory int64
-	// Timeout is how long a request is waited for unless a policy asks for more, whatever the request
-	// says; 0 means ten seconds (--webhook-timeout).
+	// Timeout is the time limit of a request (--webhook-timeout), even if the request allows more, unless a
+	// policy asks for more; 0 means ten seconds.
 	Timeout time.Duration
-	// QueueLength is how many subjects wait at most for their results to be handed on; 0 means 10,000.
+	// QueueLength bounds the subjects whose results wait to be handed over; 0 means 10,000.
 	QueueLength int
 	// Clock is the real one if nil.
 	Clock clock.WithTicker

@@ -18,25 +18,25 @@ import (
 	"github.com/docket-project/docket/controller/internal/policy"
 )
 
-// parallel is how many policies are evaluated at a time for one request: one that is slow does not
-// eat up the time of the others.
+// parallel is the number of policies that are evaluated concurrently for one request, so that a slow one does not
+// use up the time of the others.
 const parallel = 4
 
-// errLate is that of a policy that does not even notice that its time is over.
+// errLate is the error of a policy that has not answered in time, and ignores that its context is done.
 var errLate = errors.New("the evaluation takes longer than the request may")
 
-// finding is what a policy says about a request.
+// finding has the verdicts of a policy on a request.
 type finding struct {
 	candidate
 
 	verdicts []policy.Verdict
 }
 
-// evaluation is that of one request. Those who evaluate and the one who waits share it.
+// evaluation is the evaluation of one request. The goroutines that evaluate share it with the one that waits.
 type evaluation struct {
 	request *policy.Request
 	begin   time.Time
-	// ended is called once nobody works on it any more.
+	// ended is called when no goroutine works on it any more.
 	ended func()
 	next  atomic.Int64
 	left  atomic.Int64
@@ -45,12 +45,13 @@ type evaluation struct {
 	mu       sync.Mutex
 	findings []finding
 	answered []bool
-	// over is set when the answer is made: what comes later is of no use.
+	// over is set when the response is made: later verdicts are dropped.
 	over bool
 }
 
-// evaluate returns what policies say, in their order. Who has not answered when late is done, which is a
-// little later than ctx, has failed. It calls ended, once, when all that it started has ended.
+// evaluate returns the findings of policies, in their order. A policy that has not answered when late is done,
+// which is a little later than ctx, has failed. It calls ended once, when every goroutine that it started has
+// ended.
 func evaluate(ctx, late context.Context, request *policy.Request, begin time.Time, candidates []candidate, ended func()) []finding {
 	e := &evaluation{
 		request: request, begin: begin, ended: ended, done: make(chan struct{}),
@@ -71,7 +72,7 @@ func evaluate(ctx, late context.Context, request *policy.Request, begin time.Tim
 	return e.finish()
 }
 
-// work asks one policy after the other.
+// work evaluates one policy after the other.
 func (e *evaluation) work(ctx context.Context) {
 	defer func() {
 		if e.left.Add(-1) == 0 {
@@ -84,7 +85,7 @@ func (e *evaluation) work(ctx context.Context) {
 		if i >= len(e.findings) || e.isOver() {
 			return
 		}
-		c := &e.findings[i].candidate // It does not change.
+		c := &e.findings[i].candidate // Without the mutex, since it does not change.
 		verdicts, err := ask(ctx, c, e.request, e.begin)
 		e.set(i, verdicts, err)
 	}
@@ -114,7 +115,7 @@ func (e *evaluation) setLocked(i int, verdicts []policy.Verdict, err error) {
 	}
 }
 
-// finish returns what there is when it is too late for more.
+// finish returns the findings. Policies that have not answered by now have failed.
 func (e *evaluation) finish() []finding {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -127,7 +128,7 @@ func (e *evaluation) finish() []finding {
 	return e.findings
 }
 
-// failure is the verdict of a policy that could not be asked.
+// failure returns the verdict of a policy that could not be evaluated.
 func failure(c *candidate, err error) policy.Verdict {
 	return policy.Verdict{
 		Result: policy.Result{Outcome: report.OutcomeError, Message: err.Error()},
@@ -135,7 +136,7 @@ func failure(c *candidate, err error) policy.Verdict {
 	}
 }
 
-// ask has one policy review the request, within the time that the policy has set itself.
+// ask evaluates one policy for the request, within the time limit of the policy.
 func ask(ctx context.Context, c *candidate, request *policy.Request, begin time.Time) (_ []policy.Verdict, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {

@@ -20,9 +20,9 @@ import (
 	"github.com/docket-project/docket/controller/internal/policy"
 )
 
-// What an Event about a denied request says in fields that are for programs. It is what Kyverno
-// 1.19 says: programs that look for denials, such as the Kyverno plugin of policy-reporter, select
-// Events by reason, type and source, and read the message word by word.
+// Fields of Events about denied requests that programs read. They are the same as in Kyverno 1.19: programs that
+// look for denials, such as the Kyverno plugin of policy-reporter, select Events by reason, type and source, and
+// parse the message.
 const (
 	denialSource = "kyverno-admission"
 	denialReason = "PolicyViolation"
@@ -31,30 +31,30 @@ const (
 )
 
 const (
-	// eventRate and eventBurst bound what a replica sends: whoever tries time and again what is
-	// denied must not fill the cluster's storage.
+	// eventRate and eventBurst bound what a replica sends, so that a client whose requests keep being denied
+	// can't fill the cluster's storage.
 	eventRate  = 5
 	eventBurst = 50
-	// eventQueue is how many Events wait for the API.
+	// eventQueue is the number of Events that can wait for the API.
 	eventQueue   = 200
 	eventTimeout = 10 * time.Second
-	// maxEventName leaves room for the time after the name of a policy.
+	// maxEventName leaves room for the timestamp after the name of a policy.
 	maxEventName = 230
 )
 
-// announcer tells of denied requests by Events on the policies. Requests never wait for it: what is
-// too much is dropped and counted.
+// announcer sends Events about denied requests to their policies. Requests never wait for it: Events beyond its
+// limits are dropped and counted.
 type announcer struct {
 	client typedcorev1.EventsGetter
 	about  func(policy.Identity) (corev1.ObjectReference, bool)
 	clock  clock.PassiveClock
 	rate   flowcontrol.PassiveRateLimiter
 	queue  chan *corev1.Event
-	// instance is that of the replica.
+	// instance is the name of the replica.
 	instance string
 }
 
-// newAnnouncer returns nil if nobody wants to hear of denials.
+// newAnnouncer returns an announcer; nil if there are to be no Events.
 func newAnnouncer(config *Config) *announcer {
 	if config.Events == nil || config.About == nil {
 		return nil
@@ -70,8 +70,8 @@ func newAnnouncer(config *Config) *announcer {
 	}
 }
 
-// denied tells of a request, once for each rule that denies it. It returns at once. As in Kyverno, an
-// object that has no name yet gets no Event, and a dry run leaves none.
+// denied queues an Event for each rule that denies a request. It returns at once. As in Kyverno, there are no
+// Events for objects without a name and for dry runs.
 func (a *announcer) denied(request *policy.Request, findings []finding) {
 	subject := request.Subject()
 	if a == nil || subject == nil || subject.GetName() == "" || request.DryRun != nil && *request.DryRun {
@@ -98,7 +98,7 @@ func (a *announcer) announce(id policy.Identity, related *corev1.ObjectReference
 	}
 	regarding, ok := a.about(id)
 	if !ok {
-		return // The policy is gone by now.
+		return // The policy no longer exists.
 	}
 	select {
 	case a.queue <- a.event(&regarding, related, result):
@@ -111,7 +111,7 @@ func (a *announcer) event(regarding, related *corev1.ObjectReference, result *po
 	now := a.clock.Now()
 	namespace := regarding.Namespace
 	if namespace == "" {
-		namespace = metav1.NamespaceDefault // Where the API has Events about what is in no namespace.
+		namespace = metav1.NamespaceDefault // Where Events about cluster-scoped objects are.
 	}
 	name := strings.TrimRight(regarding.Name[:min(len(regarding.Name), maxEventName)], "-.")
 	return &corev1.Event{
@@ -122,7 +122,7 @@ func (a *announcer) event(regarding, related *corev1.ObjectReference, result *po
 	}
 }
 
-// note is "KIND NAMESPACE/NAME: [RULE] OUTCOME (blocked); MESSAGE".
+// note returns the message "KIND NAMESPACE/NAME: [RULE] OUTCOME (blocked); MESSAGE".
 func note(related *corev1.ObjectReference, result *policy.Result) string {
 	text := related.Kind + " "
 	if related.Namespace != "" {

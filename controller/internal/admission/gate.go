@@ -10,16 +10,16 @@ import (
 )
 
 const (
-	// waitPart is the part of its time that a request waits at most for a place.
+	// waitPart is the divisor of the time limit of a request that gives how long it may wait for a slot.
 	waitPart = 4
-	// waitingEach is how many wait for each one that is evaluated.
+	// waitingEach is the number of requests that may wait for each slot.
 	waitingEach = 4
 )
 
-// errOverload is that of a request that finds no place.
+// errOverload is the error of a request that gets no slot.
 var errOverload = errors.New("too many requests are under evaluation")
 
-// gate lets a bounded number of requests in, and a bounded number wait.
+// gate has slots for a bounded number of requests, and lets a bounded number wait for one.
 type gate struct {
 	slots, waiting chan struct{}
 }
@@ -28,7 +28,7 @@ func newGate(slots int) *gate {
 	return &gate{slots: make(chan struct{}, slots), waiting: make(chan struct{}, waitingEach*slots)}
 }
 
-// enter returns once there is a place, or errOverload if that takes longer than limit.
+// enter takes a slot. It returns errOverload if there is none within limit, or if too many wait.
 func (g *gate) enter(ctx context.Context, limit time.Duration) error {
 	select {
 	case g.slots <- struct{}{}:

@@ -22,7 +22,7 @@ import (
 
 const jsonType = "application/json"
 
-// webhook answers one of the two paths.
+// webhook serves one of the two paths.
 type webhook struct {
 	server *Server
 	// name is the value of the label webhook.
@@ -43,7 +43,7 @@ func newWebhook(s *Server, closed bool) *webhook {
 	return w
 }
 
-// problem is an answer that is none: the failurePolicy of the webhook decides.
+// problem is a request that is not answered with a review, so that the failurePolicy of the webhook decides.
 type problem struct {
 	code int
 	// reason is the value of the label reason.
@@ -73,7 +73,7 @@ func (w *webhook) ServeHTTP(to http.ResponseWriter, r *http.Request) {
 	requestSeconds.WithLabelValues(w.name).Observe(time.Since(begin).Seconds())
 }
 
-// serve reads the body before it takes a place: who sends slowly keeps nobody waiting.
+// serve reads the body before it takes a slot, so that slow clients don't occupy slots.
 func (w *webhook) serve(to http.ResponseWriter, r *http.Request, begin time.Time) (*admissionv1.AdmissionResponse, admissionv1.Operation, *problem) {
 	if trouble := precheck(r); trouble != nil {
 		return nil, "", trouble
@@ -102,8 +102,8 @@ func (w *webhook) serve(to http.ResponseWriter, r *http.Request, begin time.Time
 	}
 	waiting, cancelWaiting := context.WithDeadline(r.Context(), begin.Add(late))
 	defer cancelWaiting()
-	// Not the other way round, nor side by side: when policies are told that the client has gone, waiting
-	// says so already, and what they answer then is not reported.
+	// evaluating is derived from waiting, so that waiting is done first when the client goes away: what policies
+	// then answer is not reported.
 	evaluating, cancel := context.WithDeadline(waiting, begin.Add(limit))
 	defer cancel()
 	at := moment{begin: begin, evaluating: evaluating, waiting: waiting}
@@ -114,8 +114,8 @@ func (w *webhook) serve(to http.ResponseWriter, r *http.Request, begin time.Time
 	return response, request.Operation, nil
 }
 
-// requestSlot is that of a request among those that are evaluated, with the room of its body. Who works for
-// the request holds it.
+// requestSlot is the slot of a request that is evaluated, and the memory of its body. It is released when the last
+// goroutine that works for the request has released it.
 type requestSlot struct {
 	webhook *webhook
 	body    *body
@@ -139,7 +139,7 @@ func (p *requestSlot) release() {
 	}
 }
 
-// precheck looks at all but the body and the time.
+// precheck checks the request line and the headers.
 func precheck(r *http.Request) *problem {
 	if r.Method != http.MethodPost {
 		return malformed(http.StatusMethodNotAllowed, fmt.Errorf("method %s: send an %s by POST", r.Method, reviewKind))

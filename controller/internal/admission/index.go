@@ -16,10 +16,10 @@ import (
 	"github.com/docket-project/docket/controller/internal/served"
 )
 
-// maxKnown bounds how many questions to an index have a ready answer: the kinds of a cluster do.
+// maxKnown bounds the answers that an index caches; it is enough for the kinds of a cluster.
 const maxKnown = 4096
 
-// question is what decides about which policies a request is for, beside its namespace.
+// question is what determines which policies apply to a request, in addition to its namespace.
 type question struct {
 	kind        metav1.GroupVersionKind
 	resource    metav1.GroupVersionResource
@@ -28,34 +28,35 @@ type question struct {
 	closed      bool
 }
 
-// match is the answer.
+// match is the answer to a question.
 type match struct {
 	// reviewed are to be evaluated.
 	reviewed []candidate
-	// cleared only lose what they have said about the object: they don't match its deletion.
+	// cleared are not evaluated, since they don't match deletions, but their results for the object are removed
+	// with it.
 	cleared []candidate
-	// parent reports whether the object is one of the resource itself.
+	// parent is true if the object is of the resource itself, not only of a subresource.
 	parent bool
 }
 
-// candidate is a policy with what is asked of it time and again.
+// candidate is a policy with properties that every request needs.
 type candidate struct {
 	policy.Policy
 	id        policy.Identity
 	admission policy.Admission
-	// reports reports whether reports are to have its results and only admission finds them.
+	// reports is true if its results are to be in reports and only admission finds them.
 	reports bool
 }
 
-// index has the policies of one snapshot by what they are about. Its answers never change.
+// index finds the policies of one snapshot that apply to a request. Its answers never change.
 type index struct {
 	policies   []policy.Policy
 	catalog    *served.Catalog
 	excluded   policy.Exclusion
 	candidates []candidate
-	// roles reports whether a policy reads the roles of users.
+	// roles is true if a policy reads the roles of users.
 	roles bool
-	// longest is what policies ask to be waited for at most: those that are closed, and the others.
+	// longest has the longest time limits of closed policies and of others.
 	longest map[bool]time.Duration
 	kinds   map[schema.GroupVersionResource]string
 
@@ -85,19 +86,19 @@ func newIndex(policies []policy.Policy, catalog *served.Catalog, excluded policy
 	return x
 }
 
-// same reports whether the index is of these. Slices of policies never change, hence the first element
-// tells them apart.
+// same reports whether the index was made from these arguments. Slices of policies never change, so that comparing the
+// address of the first element suffices.
 func (x *index) same(policies []policy.Policy, catalog *served.Catalog) bool {
 	return x != nil && x.catalog == catalog && len(x.policies) == len(policies) &&
 		(len(policies) == 0 || &x.policies[0] == &policies[0])
 }
 
-// timeout is how long the webhook configuration has kube-apiserver wait.
+// timeout returns how long kube-apiserver waits according to the webhook configuration.
 func (x *index) timeout(closed bool, usual time.Duration) time.Duration {
 	return policy.ReviewTimeout(usual, x.longest[closed])
 }
 
-// match returns which policies a request is for; those of other namespaces are among them.
+// match returns the policies that apply to a request, including those of other namespaces.
 func (x *index) match(request *admissionv1.AdmissionRequest, closed bool) *match {
 	q := question{
 		kind: request.Kind, resource: request.Resource, subresource: request.SubResource,
@@ -124,7 +125,7 @@ func (x *index) answer(q question) *match {
 	if x.excluded.Has(resource.GroupResource()) {
 		return m
 	}
-	// Without a catalog the object of a subresource is taken for one of its own kind, such as Scale.
+	// Without a catalog, the object of a subresource is assumed to be of a kind of its own, such as Scale.
 	parent := x.kinds[resource]
 	m.parent = q.subresource == "" || parent == q.kind.Kind
 	if q.subresource == "" || parent == "" {
@@ -146,8 +147,7 @@ func (x *index) answer(q question) *match {
 	return m
 }
 
-// matches reports whether a policy may be about an object. It rather says so once too often: the policy
-// decides.
+// matches reports whether a policy may apply to an object. If in doubt, it returns true: the policy itself decides.
 func (c *candidate) matches(q question, resource schema.GroupVersionResource, parent string) bool {
 	own := schema.GroupVersionKind(q.kind)
 	in := func(t policy.Target) bool {

@@ -17,13 +17,13 @@ import (
 const (
 	// defaultBodyMemory is the default of [Config.BodyMemory]. Objects take several times their JSON.
 	defaultBodyMemory = 32 << 20
-	// bodyTime is how long a body may take to arrive: kube-apiserver sends it in one go.
+	// bodyTime is how long a body may take to arrive; kube-apiserver sends it at once.
 	bodyTime = 3 * time.Second
-	// slowAfter is when a body that is still arriving gives way to others that need its room.
+	// slowAfter is the time after which a body that is still arriving may be dropped if others need its memory.
 	slowAfter = 200 * time.Millisecond
-	// maxReading is how many bodies arrive at a time, and maxReadingPeer how many from one address.
+	// maxReading bounds the bodies that arrive at the same time, maxReadingPeer those from one address.
 	maxReading, maxReadingPeer = 2048, 512
-	// firstRead is how much room a body takes at first; most need no more than twice that.
+	// firstRead is the first buffer of a body, in bytes; most bodies need at most twice that.
 	firstRead = 4 << 10
 )
 
@@ -33,18 +33,18 @@ var (
 	errNoMemory = errors.New("the bodies of other requests take all memory that they may")
 )
 
-// intake holds the bodies of requests. All of them together are bounded, from the first byte that
-// arrives to the end of the evaluation. One that is slow to arrive gives way to others: it costs
-// whoever sends it a connection, and nobody else anything.
+// intake accounts for the bodies of requests. Their total size is bounded, from the first byte that arrives to the
+// end of the evaluation. A body that arrives slowly is dropped if others need its memory, so that a slow client
+// harms only itself.
 type intake struct {
 	limit int64
 
 	mu   sync.Mutex
 	used int64
-	// reading are the bodies that arrive, the oldest one first, and peers counts them by address.
+	// reading are the bodies that are arriving, oldest first; peers counts them by address.
 	reading *list.List
 	peers   map[string]int
-	// freed is closed when there is room again.
+	// freed is closed when memory is released.
 	freed chan struct{}
 }
 
@@ -52,13 +52,13 @@ func newIntake(limit int64) *intake {
 	return &intake{limit: limit, reading: list.New(), peers: map[string]int{}, freed: make(chan struct{})}
 }
 
-// body is that of one request.
+// body is the body of one request.
 type body struct {
 	intake *intake
 	peer   string
 	begin  time.Time
 	data   []byte
-	// interrupt ends a read that waits; nil where there is no connection.
+	// interrupt ends a blocked read; nil if there is no connection.
 	interrupt func()
 
 	// The intake's mutex guards what follows. at is nil once the body is read.
@@ -67,8 +67,8 @@ type body struct {
 	cut   bool
 }
 
-// read returns the body of a request, which the caller releases. A body takes room as it arrives,
-// whatever its header says.
+// read returns the body of a request, which the caller must release. It takes memory only as the body arrives,
+// whatever the length in the header.
 func (in *intake) read(to http.ResponseWriter, r *http.Request, deadline time.Time) (*body, *problem) {
 	if r.ContentLength > maxBody {
 		return nil, malformed(http.StatusRequestEntityTooLarge, fmt.Errorf("the body has %d bytes; at most %d are read", r.ContentLength, maxBody))
@@ -82,7 +82,7 @@ func (in *intake) read(to http.ResponseWriter, r *http.Request, deadline time.Ti
 	err := b.fill(http.MaxBytesReader(to, r.Body, maxBody), r.ContentLength, deadline)
 	cut := in.end(b)
 	if err == nil && !cut && b.interrupt != nil {
-		err = control.SetReadDeadline(time.Time{}) // The server looks whether the client goes.
+		err = control.SetReadDeadline(time.Time{}) // The server keeps reading to notice when the client goes away.
 	}
 	if trouble := bodyProblem(err, cut, len(b.data)); trouble != nil {
 		b.release()
@@ -91,7 +91,7 @@ func (in *intake) read(to http.ResponseWriter, r *http.Request, deadline time.Ti
 	return b, nil
 }
 
-// bodyProblem says what is wrong with a body; nil if nothing is.
+// bodyProblem returns what is wrong with a body; nil if nothing is.
 func bodyProblem(err error, cut bool, length int) *problem {
 	tooLarge, timeout := &http.MaxBytesError{}, net.Error(nil)
 	switch {
@@ -120,7 +120,7 @@ func peerOf(r *http.Request) string {
 	return host
 }
 
-// begin counts a body that arrives from now on. Where there are too many, the oldest one gives way.
+// begin adds a body that begins to arrive. If there are too many, the oldest one is dropped.
 func (in *intake) begin(b *body) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -134,7 +134,7 @@ func (in *intake) begin(b *body) {
 	b.at = in.reading.PushBack(b)
 }
 
-// end is called when nothing more is read of a body. It reports whether it had to give way.
+// end is called when no more is read of a body. It reports whether the body was dropped.
 func (in *intake) end(b *body) (cut bool) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -154,7 +154,7 @@ func (in *intake) forget(b *body) {
 	}
 }
 
-// cutOldest is called with the mutex, and has one body give way that may.
+// cutOldest is called with the mutex. It drops the oldest body for which may returns true.
 func (in *intake) cutOldest(may func(*body) bool) {
 	for at := in.reading.Front(); at != nil; at = at.Next() {
 		if b := at.Value.(*body); may(b) {
@@ -175,7 +175,7 @@ func (in *intake) wake() {
 	in.freed = make(chan struct{})
 }
 
-// fill reads to the end. Its buffer is never larger than what is counted.
+// fill reads to the end. The buffer is never larger than what is accounted for.
 func (b *body) fill(from io.Reader, length int64, deadline time.Time) error {
 	for {
 		if len(b.data) == cap(b.data) {
@@ -194,12 +194,11 @@ func (b *body) fill(from io.Reader, length int64, deadline time.Time) error {
 	}
 }
 
-// grow makes room: twice as much as before, up to the length, which is
-// negative if it is not known.
+// grow doubles the buffer, up to the length, which is negative if it is not known.
 func (b *body) grow(length int64, deadline time.Time) error {
 	size := min(max(firstRead, 2*int64(cap(b.data))), maxBody+1)
 	if length >= 0 && length < size {
-		size = max(length, int64(len(b.data))) + 1 // The last read finds the end.
+		size = max(length, int64(len(b.data))) + 1 // One byte more for the read that finds the end.
 	}
 	if err := b.intake.take(b, size-b.taken, deadline); err != nil {
 		return err
@@ -208,7 +207,7 @@ func (b *body) grow(length int64, deadline time.Time) error {
 	return nil
 }
 
-// take waits for room until the deadline.
+// take takes n bytes of memory for a body. It waits for them until the deadline.
 func (in *intake) take(b *body, n int64, deadline time.Time) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -229,7 +228,7 @@ func (in *intake) take(b *body, n int64, deadline time.Time) error {
 	}
 }
 
-// tryTake returns nil, or what to wait for if there is no room.
+// tryTake takes n bytes if there are as many. Otherwise it returns the channel to wait for.
 func (in *intake) tryTake(b *body, n int64) (freed <-chan struct{}, _ error) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -246,7 +245,7 @@ func (in *intake) tryTake(b *body, n int64) (freed <-chan struct{}, _ error) {
 	return freed, nil
 }
 
-// release gives the room of a body back.
+// release returns the memory of a body.
 func (b *body) release() {
 	b.intake.mu.Lock()
 	defer b.intake.mu.Unlock()

@@ -50,11 +50,11 @@ func newNamespaces(client dynamic.Interface, clock clock.WithTicker) *namespaces
 	}
 }
 
-// none stands for a namespace that does not exist, and for no namespace.
+// none stands for a namespace that does not exist, and for the lack of a namespace.
 var none = &corev1.Namespace{} //nolint:gochecknoglobals // A constant.
 
-// of returns a namespace, which nobody changes. One that is not known yet is read; one that does not
-// exist is none.
+// of returns a namespace, which must not be changed. One that is not known yet is read; for one that does not exist,
+// it returns none.
 func (n *namespaces) of(ctx context.Context, name string) (*corev1.Namespace, error) {
 	if name == "" {
 		return none, nil
@@ -63,7 +63,7 @@ func (n *namespaces) of(ctx context.Context, name string) (*corev1.Namespace, er
 		return namespace, nil
 	}
 	answers := n.single.DoChan(name, func() (any, error) {
-		// Others may wait for it, too: it ends for itself.
+		// Other requests may wait for it, too, so it must not end with ctx.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), policy.DefaultReviewTimeout)
 		defer cancel()
 		object, err := n.client.Resource(namespaceResource.GroupVersionResource).Get(ctx, name, metav1.GetOptions{})

@@ -13,12 +13,11 @@ import (
 	"github.com/docket-project/docket/controller/internal/policy"
 )
 
-// statusSubresource is the one whose requests say nothing that results are about. They are many.
+// statusSubresource is left out: its requests are frequent and change nothing that results depend on.
 const statusSubresource = "status"
 
-// handOver queues what only admission finds about an object, if an object with this content can be
-// told from others. Results of a request that fails later do no harm: they are of a content that
-// never comes to be.
+// handOver queues results that only admission finds, if an object with this content can be identified. Results of a
+// request that fails later do no harm: no object ever has that content.
 func (s *Server) handOver(request *policy.Request, m *match, findings []finding, begin time.Time) error {
 	items, err := itemsOf(request, m, findings, begin)
 	if len(items) > 0 {
@@ -48,11 +47,11 @@ func itemsOf(request *policy.Request, m *match, findings []finding, begin time.T
 			continue
 		}
 		if deleted {
-			add(&f.candidate, nil) // What is being deleted has no results.
+			add(&f.candidate, nil) // An object that is being deleted has no results.
 			continue
 		}
-		// Rules that are for the object itself have no say in a request for a subresource: without
-		// results, those of before stay.
+		// Rules for the object itself are not evaluated for a subresource: without new results, the earlier ones
+		// stay.
 		if results := resultsOf(f.verdicts); len(results) > 0 || request.SubResource == "" {
 			add(&f.candidate, results)
 		}
@@ -83,12 +82,12 @@ func resultsOf(verdicts []policy.Verdict) []policy.Result {
 	return results
 }
 
-// inNamespace reports whether the policy is for the namespace of the request.
+// inNamespace reports whether the policy applies to the namespace of the request.
 func (c *candidate) inNamespace(request *admissionv1.AdmissionRequest) bool {
 	return c.id.Namespace == "" || c.id.Namespace == namespaceOf(request)
 }
 
-// namespaceOf returns the namespace that the object is in; a namespace is in none.
+// namespaceOf returns the namespace of the object; empty for a namespace.
 func namespaceOf(request *admissionv1.AdmissionRequest) string {
 	if isNamespace(request) {
 		return ""

@@ -18,9 +18,9 @@ import (
 )
 
 const (
-	// maxBody bounds a request, with both objects.
+	// maxBody bounds the body of a request, which has both objects, in bytes.
 	maxBody = 8 << 20
-	// leastMargin is left for the way of the answer, and so is a tenth of the time.
+	// leastMargin is the least time kept for sending the response; a tenth of the time limit if that is more.
 	leastMargin = 100 * time.Millisecond
 )
 
@@ -31,7 +31,7 @@ const reviewKind = "AdmissionReview"
 //nolint:gochecknoglobals // A constant.
 var operations = []admissionv1.Operation{admissionv1.Create, admissionv1.Update, admissionv1.Delete, admissionv1.Connect}
 
-// parseReview reads the body of a request.
+// parseReview decodes the body of a request.
 func parseReview(body []byte) (*admissionv1.AdmissionRequest, error) {
 	var review admissionv1.AdmissionReview
 	if err := json.Unmarshal(body, &review); err != nil {
@@ -69,7 +69,7 @@ func parseObjects(request *admissionv1.AdmissionRequest) (*policy.Request, error
 	return result, nil
 }
 
-// parseObject returns nil where there is no object.
+// parseObject returns nil if there is no object.
 func parseObject(raw *runtime.RawExtension) (*unstructured.Unstructured, error) {
 	var fields map[string]any
 	if len(raw.Raw) > 0 {
@@ -87,9 +87,9 @@ func parseObject(raw *runtime.RawExtension) (*unstructured.Unstructured, error) 
 	return object, nil
 }
 
-// parseTimeout reads the time that whoever asks waits, which is never longer than what the webhook
-// configuration says: ours. It returns how much of it policies may use, and when, a little later, the
-// answer is made without those that still don't answer.
+// parseTimeout parses how long the client waits, which is at most ours, the limit of the webhook configuration. It
+// returns how much of that policies may use and, a little more, when the response is made without those that have
+// not answered.
 func parseTimeout(text string, ours time.Duration) (limit, late time.Duration, err error) {
 	timeout := ours
 	if text != "" {

@@ -25,7 +25,7 @@ const (
 	serviceAccountPrefix = "system:serviceaccount:"
 )
 
-// bindingResources are those with [rbacv1.RoleBinding]s and with [rbacv1.ClusterRoleBinding]s.
+// bindingResources are the resources of [rbacv1.RoleBinding] and [rbacv1.ClusterRoleBinding].
 //
 //nolint:gochecknoglobals // Constants.
 var bindingResources = []served.Resource{
@@ -33,30 +33,29 @@ var bindingResources = []served.Resource{
 	{GroupVersionResource: rbacv1.SchemeGroupVersion.WithResource("clusterrolebindings"), Kind: "ClusterRoleBinding", Watchable: true},
 }
 
-// who is a user, as the API server calls it, or a group.
+// who is the name of a user, as the API server has it, or of a group.
 type who struct {
 	group bool
 	name  string
 }
 
-// granted is a role that a binding gives. The namespace is that of the binding; empty for a
-// ClusterRoleBinding.
+// granted is a role that a binding grants. The namespace is that of the binding; empty for a ClusterRoleBinding.
 type granted struct {
 	namespace, kind, name string
 }
 
-// binding is what a binding says.
+// binding is the content of a binding.
 type binding struct {
 	role     granted
 	subjects []who
 }
 
-// bindings knows the RoleBindings or the ClusterRoleBindings of a cluster by who is bound.
+// bindings has the RoleBindings or the ClusterRoleBindings of a cluster, by user and group.
 type bindings struct {
 	*source.Mirror[*binding]
 
 	source *source.Source
-	// byWho has the lock of the mirror.
+	// byWho is guarded by the lock of the mirror.
 	byWho map[who]map[types.NamespacedName]granted
 }
 
@@ -66,8 +65,8 @@ func newBindings() *bindings {
 	return b
 }
 
-// add collects the roles of a user. As in Kyverno, a Role counts wherever it is bound, and a
-// ClusterRole that a RoleBinding gives only in its namespace.
+// add adds the roles of a user. As in Kyverno, a Role counts wherever it is bound; a ClusterRole granted by a
+// RoleBinding counts only in the namespace of the binding.
 func (b *bindings) add(roles, clusterRoles map[string]bool, user *authenticationv1.UserInfo, namespace string) error {
 	if listed, err := b.source.State(); !listed {
 		if err == nil {
@@ -94,7 +93,7 @@ func (b *bindings) add(roles, clusterRoles map[string]bool, user *authentication
 	return nil
 }
 
-// rolesOf returns the roles (namespace:name) and cluster roles that bindings give to a user.
+// rolesOf returns the roles (namespace:name) and cluster roles that bindings grant to a user.
 func rolesOf(all []*bindings, user *authenticationv1.UserInfo, namespace string) (roles, clusterRoles []string, err error) {
 	if len(all) == 0 {
 		return nil, nil, fmt.Errorf("roles of the user: role bindings are not watched yet")
@@ -108,7 +107,7 @@ func rolesOf(all []*bindings, user *authenticationv1.UserInfo, namespace string)
 	return slices.Sorted(maps.Keys(ofRoles)), slices.Sorted(maps.Keys(ofClusterRoles)), nil
 }
 
-// read returns what a binding says. What users write there is taken as far as it makes sense.
+// read returns the content of a binding, without subjects that are invalid.
 func read(u *unstructured.Unstructured, _ *binding) (*binding, error) {
 	name := types.NamespacedName{Namespace: u.GetNamespace(), Name: u.GetName()}
 	var typed rbacv1.RoleBinding // A ClusterRoleBinding has the same fields.
@@ -135,7 +134,7 @@ func read(u *unstructured.Unstructured, _ *binding) (*binding, error) {
 	return result, nil
 }
 
-// index keeps byWho right. It is called with the lock of the mirror.
+// index updates byWho. It is called with the lock of the mirror.
 func (b *bindings) index(name types.NamespacedName, before, now *binding) {
 	if before != nil {
 		for _, w := range before.subjects {

@@ -23,24 +23,24 @@ import (
 	"github.com/docket-project/docket/controller/internal/source"
 )
 
-// tick is how often it is looked whether role bindings are needed now.
+// tick is how often the server checks whether policies read roles.
 const tick = time.Second
 
-// Server is the admission webhook of a replica without its TLS. Make one with [NewServer].
+// Server is the admission webhook of a replica, without TLS. Make one with [NewServer].
 type Server struct {
 	config   Config
 	excluded policy.Exclusion
 	sender   *handoff.Sender
-	// announcer is nil if nobody is told of denials.
+	// announcer is nil if there are no Events about denials.
 	announcer  *announcer
 	namespaces *namespaces
-	// webhooks are by path.
+	// webhooks has the two webhooks by path.
 	webhooks map[string]*webhook
 
 	current atomic.Pointer[index]
-	// building has one index made at a time.
+	// building is held while an index is made.
 	building sync.Mutex
-	// bindings are nil as long as no policy reads roles.
+	// bindings are nil until a policy reads roles.
 	bindings atomic.Pointer[[]*bindings]
 }
 
@@ -61,7 +61,7 @@ func NewServer(config Config) (*Server, error) {
 	return s, nil
 }
 
-// Handler answers [PathFail] and [PathIgnore].
+// Handler returns the handler of [PathFail] and [PathIgnore].
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	for path, w := range s.webhooks {
@@ -70,8 +70,8 @@ func (s *Server) Handler() http.Handler {
 	return mux
 }
 
-// Run keeps what requests need until ctx is done, and then hands on what is queued, within a bounded
-// time. End it after the last request: results that come later are dropped.
+// Run keeps what requests need up to date until ctx is done, and then hands over queued results, within a bounded
+// time. End it after the last request: later results are dropped.
 func (s *Server) Run(ctx context.Context) error {
 	s.namespaces.source.Start(ctx, s.namespaces)
 	defer s.namespaces.source.Stop()
@@ -83,7 +83,7 @@ func (s *Server) Run(ctx context.Context) error {
 	return err
 }
 
-// followRoles watches role bindings from when a policy reads roles, until ctx is done.
+// followRoles watches role bindings until ctx is done, once a policy reads roles.
 func (s *Server) followRoles(ctx context.Context) {
 	ticker := s.config.Clock.NewTicker(tick)
 	defer ticker.Stop()
@@ -115,7 +115,7 @@ func (s *Server) followRoles(ctx context.Context) {
 	}
 }
 
-// Ready returns what is still missing for requests to be answered; nil if nothing is.
+// Ready returns what is missing before requests can be answered; nil if nothing is.
 func (s *Server) Ready() error {
 	x := s.index()
 	if x == nil {
@@ -139,7 +139,7 @@ func (s *Server) Ready() error {
 	return nil
 }
 
-// index returns the policies as they are now; nil if they are not known.
+// index returns the index of the current policies; nil if they are not known.
 func (s *Server) index() *index {
 	policies, catalog := s.config.Policies(), s.config.Catalogs.Current()
 	if policies == nil {
@@ -150,7 +150,7 @@ func (s *Server) index() *index {
 	}
 	s.building.Lock()
 	defer s.building.Unlock()
-	// Another request may have been faster, and known more.
+	// Another request may have made it meanwhile, or a newer one.
 	policies, catalog = s.config.Policies(), s.config.Catalogs.Current()
 	x := s.current.Load()
 	if !x.same(policies, catalog) {
@@ -160,13 +160,13 @@ func (s *Server) index() *index {
 	return x
 }
 
-// moment says when a request came, and how long it may be evaluated and waited for.
+// moment says when a request came, and until when it is evaluated and waited for.
 type moment struct {
 	begin               time.Time
 	evaluating, waiting context.Context //nolint:containedctx // Two contexts of one call.
 }
 
-// review evaluates a request. Its error is about the request.
+// review evaluates a request. It returns an error if the request is invalid.
 func (s *Server) review(at moment, x *index, request *admissionv1.AdmissionRequest, w *webhook, slot *requestSlot) (*admissionv1.AdmissionResponse, error) {
 	m := x.match(request, w.closed)
 	candidates := slices.DeleteFunc(slices.Clone(m.reviewed), func(c candidate) bool { return !c.inNamespace(request) })
@@ -194,7 +194,7 @@ func (s *Server) review(at moment, x *index, request *admissionv1.AdmissionReque
 	if !response.Allowed {
 		s.announcer.denied(parsed, findings)
 	}
-	// A client that has gone took nothing from this answer, for which policies had no time.
+	// If the client has gone away, policies were interrupted, and their results are not complete.
 	if response.Allowed && !errors.Is(at.waiting.Err(), context.Canceled) {
 		if err := s.handOver(parsed, m, findings, at.begin); err != nil {
 			return nil, err
@@ -203,7 +203,7 @@ func (s *Server) review(at moment, x *index, request *admissionv1.AdmissionReque
 	return response, nil
 }
 
-// allFailed is for what no policy can be asked without.
+// allFailed returns the findings if something is missing that all policies need.
 func allFailed(candidates []candidate, err error) []finding {
 	findings := make([]finding, len(candidates))
 	for i := range candidates {
@@ -212,7 +212,7 @@ func allFailed(candidates []candidate, err error) []finding {
 	return findings
 }
 
-// showNamespace has policies see the namespace that a request is in, or the one that it is about.
+// showNamespace adds the namespace that a request is in, or the one that it is about.
 func (s *Server) showNamespace(ctx context.Context, request *policy.Request) error {
 	var namespace *corev1.Namespace
 	var err error
@@ -231,7 +231,7 @@ func (s *Server) showNamespace(ctx context.Context, request *policy.Request) err
 	return nil
 }
 
-// rolesOf returns what is asked once at most, and only by policies that read it.
+// rolesOf returns a function that finds the roles of the user, once, when the first policy reads them.
 func (s *Server) rolesOf(request *admissionv1.AdmissionRequest) func() (roles, clusterRoles []string, err error) {
 	type answer struct{ roles, clusterRoles []string }
 	once := sync.OnceValues(func() (answer, error) {

@@ -16,18 +16,18 @@ import (
 	"github.com/docket-project/docket/controller/internal/scan"
 )
 
-// discoveryTimeout also bounds how long the end of a scanner may take.
+// discoveryTimeout bounds a discovery request, and with it how long a scanner may take to end.
 const discoveryTimeout = 5 * time.Second
 
-// RESTConfig returns the way to the cluster: by a kubeconfig, or as the service account of the
-// pod if the file is empty.
+// RESTConfig returns the configuration for the cluster: that of a kubeconfig or, if file is empty, of the
+// service account of the pod.
 func RESTConfig(kubeconfig, userAgent string) (*rest.Config, error) {
 	config, err := clusterConfig(kubeconfig)
 	if err != nil {
 		return nil, err
 	}
 	config.UserAgent = userAgent
-	// The cluster's own priority and fairness limits us, and knows what it can take.
+	// No limit of our own: API Priority and Fairness knows better what the cluster can take.
 	config.QPS = -1
 	return config, nil
 }

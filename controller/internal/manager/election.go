@@ -19,7 +19,7 @@ import (
 	"k8s.io/client-go/tools/record"
 )
 
-// As kube-controller-manager has them: a leader that died is replaced within 17 s.
+// The values of kube-controller-manager: a leader that died is replaced within 17 s.
 const (
 	leaseDuration = 15 * time.Second
 	renewDeadline = 10 * time.Second
@@ -29,15 +29,14 @@ const (
 )
 
 var (
-	errLeaseLost = errors.New("the lease was lost: another replica works now, or the cluster did not answer in time; start again to stand by")
-	// errEnding is the cause of the end of a leader's context if the process was told to end: the
-	// lease is still held.
+	errLeaseLost = errors.New("the lease was lost: another replica leads now, or the cluster did not answer in time; restart to stand by")
+	// errEnding is the cause of a leader's context if the process was told to end: the lease is still held.
 	errEnding = errors.New("the process is ending")
 )
 
 // elect runs lead while this process holds the lease. It returns when ctx is done or the lease
-// is lost, in both cases after lead has returned. The lease is given back last, so that the next
-// leader finds all that lead wrote.
+// is lost, in both cases after lead has returned. The lease is released last, so that the next leader finds
+// everything that lead has written.
 func elect(ctx context.Context, client kubernetes.Interface, recorder record.EventRecorder, namespace string, lead func(context.Context) error) error {
 	host, err := os.Hostname()
 	if err != nil {
@@ -55,33 +54,32 @@ func elect(ctx context.Context, client kubernetes.Interface, recorder record.Eve
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
 		Lock: lock, Name: leaseName, ReleaseOnCancel: true,
 		LeaseDuration: leaseDuration, RenewDeadline: renewDeadline, RetryPeriod: retryPeriod,
-		Callbacks: leaderelection.LeaderCallbacks{OnStartedLeading: term.run, OnStoppedLeading: func() {}, OnNewLeader: term.sayLeader},
+		Callbacks: leaderelection.LeaderCallbacks{OnStartedLeading: term.run, OnStoppedLeading: func() {}, OnNewLeader: term.logLeader},
 	})
 	if err != nil {
 		return fmt.Errorf("leader election: %w", err)
 	}
-	defer context.AfterFunc(ctx, term.giveUp)()
+	defer context.AfterFunc(ctx, term.stopWaiting)()
 	elector.Run(holding)
 	return term.result()
 }
 
-// term is the time as a leader, of which there is at most one: a process that has lost its lease
-// ends.
+// term is the time during which this process leads. There is at most one: a process that has lost its lease ends.
 type term struct {
 	ctx     context.Context //nolint:containedctx // It belongs to the one call of elect.
 	release context.CancelFunc
 	lead    func(context.Context) error
-	// identity is that of this process.
+	// identity is the name of this process in the lease.
 	identity string
 
 	mu      sync.Mutex
 	started bool
-	over    bool // Before it started.
+	over    bool // It ended before it had started.
 	ended   chan struct{}
 	err     error // Guarded by ended.
 }
 
-// run is called by the elector in a goroutine that it does not wait for; result does.
+// run is called by the elector, which does not wait for its goroutine; result does.
 func (t *term) run(holding context.Context) {
 	t.mu.Lock()
 	t.started = !t.over
@@ -97,8 +95,8 @@ func (t *term) run(holding context.Context) {
 	t.err = t.lead(leading)
 }
 
-// giveUp ends the waiting for the lease. A term that has started ends by itself.
-func (t *term) giveUp() {
+// stopWaiting ends a term that has not started. One that has started ends by itself.
+func (t *term) stopWaiting() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !t.started {
@@ -109,7 +107,7 @@ func (t *term) giveUp() {
 
 // result is called when the lease is no longer held.
 func (t *term) result() error {
-	t.giveUp()
+	t.stopWaiting()
 	t.mu.Lock()
 	started := t.started
 	t.mu.Unlock()
@@ -125,7 +123,7 @@ func (t *term) result() error {
 	return nil
 }
 
-// podNamespace is the value of a flag, or else the namespace of the pod.
+// podNamespace returns the value of a flag or, if it is empty, the namespace of the pod.
 func podNamespace(flag, value string) (string, error) {
 	if value != "" {
 		return value, nil

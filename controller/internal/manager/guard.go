@@ -19,13 +19,13 @@ import (
 )
 
 const (
-	// reviewTimeout limits a question to the cluster, reviewLifetime how long an answer is believed.
+	// reviewTimeout bounds a request to the cluster, reviewLifetime how long its answer is cached.
 	reviewTimeout  = 10 * time.Second
 	reviewLifetime = 10 * time.Second
 )
 
-// guard lets those pass whose bearer token the cluster knows and who may get the path there, as every part of
-// Kubernetes does that has metrics.
+// guard admits requests whose bearer token the cluster accepts and whose user may get the path, as all components of
+// Kubernetes with metrics do.
 type guard struct {
 	who authenticator.Request
 	may authorizer.Authorizer
@@ -51,7 +51,7 @@ func newGuard(client kubernetes.Interface) (*guard, error) {
 	return &guard{who: who, may: may}, nil
 }
 
-// protect returns a handler that calls next for those who may.
+// protect returns a handler that calls next for permitted requests.
 func (g *guard) protect(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		answer, known, err := g.who.AuthenticateRequest(r)
@@ -73,9 +73,9 @@ func (g *guard) protect(next http.Handler) http.Handler {
 	})
 }
 
-// transport returns TLS with a certificate of this process alone: whoever only listens sees neither tokens nor metrics.
-// As with Kubernetes' own controllers no client can verify it. Who can answer in the place of this process takes the token
-// that a client sends, and may use it for whatever its account may do: give that account the right to read metrics alone.
+// transport returns TLS with a certificate that only this process has: eavesdroppers see neither tokens nor metrics. As
+// with the controllers of Kubernetes, no client can verify it. An attacker who can answer in place of this process gets
+// the tokens of clients and their rights: give their account only the right to read metrics.
 func transport() (*tls.Config, error) {
 	certificate, key, err := certutil.GenerateSelfSignedCertKey("docket-controller", nil, nil)
 	if err != nil {

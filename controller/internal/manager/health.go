@@ -21,15 +21,16 @@ const (
 	shutdownTimeout   = 5 * time.Second
 )
 
-// health answers probes and serves metrics. Only metrics show more than a word, and have a guard.
+// health answers probes and serves metrics. Probes reveal almost nothing; only metrics have a guard.
 type health struct {
 	listener net.Listener
 	server   *http.Server
-	// ready is nil until the process has found its role.
+	// ready is nil until the process stands by or leads.
 	ready atomic.Pointer[func() error]
 }
 
-// newHealth listens at address: over HTTPS with a guard, and over HTTP without. Requests are answered once serve runs.
+// newHealth listens at address: with HTTPS if there is a guard, otherwise with HTTP. Requests are answered once serve
+// runs.
 func newHealth(ctx context.Context, address string, guard *guard) (*health, error) {
 	metrics := legacyregistry.Handler()
 	var encrypted *tls.Config
@@ -69,14 +70,14 @@ func (h *health) readyz(w http.ResponseWriter, _ *http.Request) {
 	fmt.Fprintln(w, "ok")
 }
 
-// setReady has /readyz answer with what check says.
+// setReady sets the check that /readyz makes.
 func (h *health) setReady(check func() error) {
 	if h != nil {
 		h.ready.Store(&check)
 	}
 }
 
-// serve returns when ctx is done and requests have been answered.
+// serve answers requests until ctx is done. It returns when the last one is answered.
 func (h *health) serve(ctx context.Context) error {
 	served := make(chan error, 1)
 	go func() { served <- h.server.Serve(h.listener) }()
@@ -85,7 +86,7 @@ func (h *health) serve(ctx context.Context) error {
 		return fmt.Errorf("serve metrics: %w", err)
 	case <-ctx.Done():
 	}
-	// The requests' own time: ctx has ended.
+	// With a time of their own: ctx is done.
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
 	defer cancel()
 	err := h.server.Shutdown(grace)
@@ -95,7 +96,7 @@ func (h *health) serve(ctx context.Context) error {
 	return errors.Join(err, ignoreClosed(<-served))
 }
 
-// ignoreClosed drops the error that a server ends with when it is told to.
+// ignoreClosed drops the error of a server that was told to end.
 func ignoreClosed(err error) error {
 	if errors.Is(err, http.ErrServerClosed) {
 		return nil

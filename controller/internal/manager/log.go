@@ -11,8 +11,8 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// sayStart has the log begin with what this is, where it works and how.
-func (m *Manager) sayStart(ctx context.Context) {
+// logStart logs the version, the cluster and the main options.
+func (m *Manager) logStart(ctx context.Context) {
 	o := m.options
 	interval := o.ScanInterval.String()
 	if o.ScanInterval == 0 {
@@ -23,8 +23,8 @@ func (m *Manager) sayStart(ctx context.Context) {
 		"backgroundScanInterval", interval, "admission", o.Admission, "leaderElect", o.LeaderElect, "metricsBindAddress", o.MetricsBindAddress)
 }
 
-// sayEnd is the last line of the log.
-func (m *Manager) sayEnd(ctx context.Context, started time.Time) {
+// logEnd logs the end of the process and its reason.
+func (m *Manager) logEnd(ctx context.Context, started time.Time) {
 	why := "something failed"
 	if ctx.Err() != nil {
 		why = "the process was told to end"
@@ -32,8 +32,8 @@ func (m *Manager) sayEnd(ctx context.Context, started time.Time) {
 	klog.FromContext(ctx).Info("Stopped", "why", why, "ran", time.Since(started).Round(time.Second).String())
 }
 
-// sayLed tells that this replica has stopped leading, and why.
-func sayLed(ctx context.Context, begun time.Time, err error) {
+// logLeadingEnd logs that this replica has stopped leading, and why.
+func logLeadingEnd(ctx context.Context, begun time.Time, err error) {
 	values := []any{"led", time.Since(begun).Round(time.Second).String()}
 	logger := klog.FromContext(ctx)
 	switch {
@@ -46,8 +46,8 @@ func sayLed(ctx context.Context, begun time.Time, err error) {
 	}
 }
 
-// sayLeader tells who works while this replica stands by.
-func (t *term) sayLeader(identity string) {
+// logLeader logs which replica leads while this one stands by.
+func (t *term) logLeader(identity string) {
 	if identity != "" && identity != t.identity {
 		klog.FromContext(t.ctx).Info("Standing by: another replica leads", "leader", identity)
 	}

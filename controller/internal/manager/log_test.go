@@ -23,18 +23,18 @@ func TestLogOfARun(t *testing.T) {
 	options := NewOptions()
 	options.ScanInterval = 0
 	m := New(options, &rest.Config{Host: "https://10.0.0.1:443"}, Engines{Version: "docket-controller v1.2.3"})
-	m.sayStart(ctx)
+	m.logStart(ctx)
 	leading, stop := context.WithCancelCause(ctx)
-	sayLed(leading, time.Now(), errors.New("broken"))
+	logLeadingEnd(leading, time.Now(), errors.New("broken"))
 	stop(errEnding)
-	sayLed(leading, time.Now(), nil)
+	logLeadingEnd(leading, time.Now(), nil)
 	lost, stop := context.WithCancelCause(ctx)
 	stop(nil)
-	sayLed(lost, time.Now(), nil)
-	(&term{ctx: ctx, identity: "us"}).sayLeader("us")
-	(&term{ctx: ctx, identity: "us"}).sayLeader("them")
-	m.sayEnd(ctx, time.Now())
-	m.sayEnd(leading, time.Now())
+	logLeadingEnd(lost, time.Now(), nil)
+	(&term{ctx: ctx, identity: "us"}).logLeader("us")
+	(&term{ctx: ctx, identity: "us"}).logLeader("them")
+	m.logEnd(ctx, time.Now())
+	m.logEnd(leading, time.Now())
 	want := []string{
 		`"msg"="Starting" "version"="docket-controller v1.2.3" "cluster"="https://10.0.0.1:443" "reportsAPI"="wgpolicyk8s.io" "splitPolicyReport"=true "reportInterval"="5s"`,
 		`"msg"="Stopped leading: something failed" "error"="broken" "led"="0s"`,

@@ -29,17 +29,18 @@ import (
 	"github.com/docket-project/docket/controller/internal/webhook"
 )
 
-// lastFlush is how long the end of the process may wait for reports to be written.
+// lastFlush bounds how long reports are written when the process ends.
 const lastFlush = 10 * time.Second
 
-// Engines evaluate.
+// Engines are what evaluates policies and expressions. The caller chooses them, so that this package does not
+// depend on any engine.
 type Engines struct {
-	// Version is what they and this program are, for the log.
+	// Version has the versions of the engines and of this program, for the log.
 	Version string
-	// Expressions returns what evaluates expressions over cached data.
+	// Expressions returns the engine for expressions over cached data.
 	Expressions func() *table.Engine
-	// Compiler returns what compiles policies, which read a cluster and cached data, with the
-	// exceptions in some namespaces.
+	// Compiler returns a compiler for policies that may read a cluster and cached data. Only exceptions in
+	// exceptionNamespaces count.
 	Compiler func(config *rest.Config, cache *contextcache.Cache, exceptionNamespaces []string) (policy.Compiler, error)
 }
 
@@ -55,11 +56,11 @@ func New(options *Options, config *rest.Config, engines Engines) *Manager {
 	return &Manager{options: options, config: config, engines: engines}
 }
 
-// Run returns when ctx is done, the lease is lost, or something fails that a new start may mend.
+// Run runs the controller until ctx is done, the lease is lost, or something fails that a restart may fix.
 func (m *Manager) Run(ctx context.Context) error {
 	registerMetrics()
-	m.sayStart(ctx)
-	defer m.sayEnd(ctx, time.Now())
+	m.logStart(ctx)
+	defer m.logEnd(ctx, time.Now())
 	replica, err := m.newReplica(ctx)
 	if err != nil {
 		return err
@@ -72,7 +73,7 @@ func (m *Manager) Run(ctx context.Context) error {
 	if health != nil {
 		group.Go(func() error { return health.serve(ctx) })
 	}
-	// Requests and the leader end first, and may need policies and data until then.
+	// Requests and the leader end first, since they need policies and data until then.
 	supporting, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	group.Go(func() error { return replica.support(supporting) })
@@ -86,7 +87,7 @@ func (m *Manager) Run(ctx context.Context) error {
 	return group.Wait()
 }
 
-// newHealth returns what answers probes, nil if nothing does.
+// newHealth returns the server for probes and metrics; nil if there is to be none.
 func (m *Manager) newHealth(ctx context.Context, replica *replica) (*health, error) {
 	if !m.options.serves() {
 		return nil, nil
@@ -111,7 +112,7 @@ func registerMetrics() {
 }
 
 func (m *Manager) work(ctx context.Context, replica *replica, health *health) error {
-	// Not bound to ctx: the end of a leader is an Event, too.
+	// Not bound to ctx, since there is an Event when a leader ends, too.
 	broadcaster := record.NewBroadcaster()
 	defer broadcaster.Shutdown()
 	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: replica.kubernetes.CoreV1().Events("")})
@@ -119,7 +120,7 @@ func (m *Manager) work(ctx context.Context, replica *replica, health *health) er
 	lead := func(ctx context.Context) error {
 		begun := time.Now()
 		err := m.lead(ctx, replica, recorder, health)
-		sayLed(ctx, begun, err)
+		logLeadingEnd(ctx, begun, err)
 		return err
 	}
 	if !m.options.LeaderElect {
@@ -136,8 +137,8 @@ func (m *Manager) work(ctx context.Context, replica *replica, health *health) er
 	return elect(ctx, replica.kubernetes, recorder, namespace, lead)
 }
 
-// lead scans and writes reports until ctx is done. If that is because the process ends, and not
-// because another replica leads now, what is known is written first.
+// lead scans and writes reports until ctx is done. If the process ends, and no other replica leads yet, it then
+// writes what is not written.
 func (m *Manager) lead(ctx context.Context, replica *replica, recorder record.EventRecorder, health *health) error {
 	allowed, err := report.ParseOutcomes(m.options.AllowedResults)
 	if err != nil {
@@ -164,7 +165,7 @@ func (m *Manager) lead(ctx context.Context, replica *replica, recorder record.Ev
 			return err
 		}
 		parts = append(parts, registrar.Run, inbox.Run)
-		ready = registrar.Ready // Who asks about a request does not wait for the first scan.
+		ready = registrar.Ready // Admission does not need the first scan to be complete.
 	}
 	health.setReady(func() error { return errors.Join(replica.ready(), ready()) })
 	klog.FromContext(ctx).Info("Leading: reading the reports that exist")
@@ -190,7 +191,7 @@ func (m *Manager) lead(ctx context.Context, replica *replica, recorder record.Ev
 	return nil
 }
 
-// leadAdmission returns what registers the webhook, and what takes the results of the replicas.
+// leadAdmission returns the registrar of the webhook, and the inbox for the results of all replicas.
 func (m *Manager) leadAdmission(replica *replica, scanner *scan.Scanner, writer *report.Writer, recorder record.EventRecorder) (*webhook.Registrar, *handoff.Inbox, error) {
 	registrar, err := m.registrar(replica, recorder)
 	if err != nil {
@@ -200,10 +201,10 @@ func (m *Manager) leadAdmission(replica *replica, scanner *scan.Scanner, writer 
 	return registrar, inbox, err
 }
 
-// errUnlessDone is for errors that come from the end of ctx.
+// errUnlessDone returns err, or nil if ctx is done, which explains the error.
 func errUnlessDone(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		return nil //nolint:nilerr // The error says the same.
+		return nil //nolint:nilerr // It is due to the end of ctx.
 	}
 	return err
 }

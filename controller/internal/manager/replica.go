@@ -29,21 +29,21 @@ import (
 	"github.com/docket-project/docket/controller/internal/webhook"
 )
 
-// replica is what every replica has, whether it leads or not: the policies, the data that they
-// read, and the webhook.
+// replica has the parts that every replica runs, whether it leads or not: the policies, the data that they read,
+// and the webhook.
 type replica struct {
 	client     dynamic.Interface
 	kubernetes kubernetes.Interface
 	served     *served.Watcher
 	cache      *contextcache.Cache
 	policies   *policies.Set
-	// admission and webhook are nil unless requests are to be answered.
+	// admission and webhook are nil if admission requests are not answered.
 	admission *admission.Server
 	webhook   *webhook.Server
 
-	// current is the policies of a snapshot as the webhook takes them.
+	// current has the policies of a snapshot as a list, for the webhook.
 	current atomic.Pointer[currentPolicies]
-	// wanted reports whether the cache knows what the policies declare.
+	// wanted is true once the cache knows the entries that policies declare.
 	wanted atomic.Bool
 }
 
@@ -52,7 +52,7 @@ type currentPolicies struct {
 	list     []policy.Policy
 }
 
-// newReplica makes all parts. None of them works before support and serve.
+// newReplica makes all parts. None of them runs before support and serve.
 func (m *Manager) newReplica(ctx context.Context) (*replica, error) {
 	r := &replica{}
 	var err error
@@ -118,7 +118,7 @@ func (m *Manager) addWebhook(ctx context.Context, r *replica) error {
 	return err
 }
 
-// policyList is nil until the policies are known. It is the same list until they change.
+// policyList returns the policies; nil until they are known. It returns the same list until they change.
 func (r *replica) policyList() []policy.Policy {
 	snapshot := r.policies.Current()
 	if snapshot == nil {
@@ -135,7 +135,7 @@ func (r *replica) policyList() []policy.Policy {
 	return next.list
 }
 
-// policyNamed returns what an Event about a policy refers to.
+// policyNamed returns the reference for Events about a policy.
 func (r *replica) policyNamed(id policy.Identity) (corev1.ObjectReference, bool) {
 	snapshot := r.policies.Current()
 	if snapshot == nil {
@@ -148,7 +148,7 @@ func (r *replica) policyNamed(id policy.Identity) (corev1.ObjectReference, bool)
 	return snapshot.Items[i].Reference(), true
 }
 
-// support keeps what requests and the leader need until ctx is done.
+// support runs what requests and the leader need until ctx is done.
 func (r *replica) support(ctx context.Context) error {
 	defer r.policies.Subscribe(r.wantEntries)()
 	group, ctx := errgroup.WithContext(ctx)
@@ -164,7 +164,7 @@ func (r *replica) support(ctx context.Context) error {
 	return group.Wait()
 }
 
-// wantEntries has the cache keep what policies declare themselves.
+// wantEntries tells the cache which entries policies declare.
 func (r *replica) wantEntries() {
 	var entries []policy.Entry
 	for _, p := range r.policyList() {
@@ -174,7 +174,7 @@ func (r *replica) wantEntries() {
 	r.wanted.Store(true)
 }
 
-// serve answers admission requests until some time after the end of ctx, if that is wanted.
+// serve answers admission requests, if they are to be answered, until some time after ctx is done.
 func (r *replica) serve(ctx context.Context) error {
 	if r.webhook == nil {
 		return nil
@@ -182,10 +182,10 @@ func (r *replica) serve(ctx context.Context) error {
 	return r.webhook.Run(ctx)
 }
 
-var errEntriesUnknown = errors.New("the context cache does not know yet what policies read")
+var errEntriesUnknown = errors.New("the context cache does not know yet which entries policies read")
 
-// ready says why requests can't be answered, or policies can't be evaluated. The cache is asked
-// last of what it depends on: once it has been ready, it stays so.
+// ready returns why requests can't be answered or policies can't be evaluated; nil if they can. The cache is asked
+// only when it knows all entries: it stays ready once it was, and without entries it would be ready at once.
 func (r *replica) ready() error {
 	if err := r.policies.Ready(); err != nil {
 		return err
@@ -200,7 +200,7 @@ func (r *replica) ready() error {
 	return errors.Join(errs...)
 }
 
-// registrar keeps kube-apiserver asking; nil if requests are not to be answered.
+// registrar returns what keeps the webhook registered with kube-apiserver.
 func (m *Manager) registrar(r *replica, recorder record.EventRecorder) (*webhook.Registrar, error) {
 	namespace, err := podNamespace("webhook-namespace", m.options.WebhookNamespace)
 	if err != nil {
@@ -224,7 +224,7 @@ func (m *Manager) registrar(r *replica, recorder record.EventRecorder) (*webhook
 	return webhook.NewRegistrar(config)
 }
 
-// excluded are kinds that are neither scanned nor asked about.
+// excluded returns the resources that are neither scanned nor reviewed at admission.
 func (m *Manager) excluded() []schema.GroupResource {
 	excluded := make([]schema.GroupResource, 0, len(m.options.ExcludeKinds))
 	for _, kind := range m.options.ExcludeKinds {

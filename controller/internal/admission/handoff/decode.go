@@ -21,12 +21,12 @@ import (
 	"github.com/docket-project/docket/controller/internal/policy"
 )
 
-// maxAhead is by how much the clock of another replica may be ahead. A time of tomorrow would win
-// over all that is said today.
+// maxAhead is how far the clock of another replica may be ahead. A request from tomorrow would take precedence over
+// all of today's.
 const maxAhead = 10 * time.Minute
 
-// decode reads what [encode] wrote. It takes nothing on trust: who may write EphemeralReports in a
-// namespace may not thereby say something about subjects elsewhere.
+// decode is the inverse of [encode]. It trusts nothing: a right to write EphemeralReports in a namespace must not
+// allow results for subjects elsewhere.
 func decode(object *unstructured.Unstructured, now time.Time) ([]policy.Admitted, error) {
 	var body reportsv1.ReportBody
 	spec, ok := object.Object["spec"].(map[string]any)

@@ -24,13 +24,13 @@ import (
 	"github.com/docket-project/docket/controller/internal/policy"
 )
 
-// Labels and annotations of EphemeralReports: ours, and those of Kyverno's that kubectl shows.
+// Labels and annotations of EphemeralReports: ours, and those of Kyverno that kubectl shows.
 const (
 	// Selector matches the EphemeralReports that are ours.
 	Selector       = managedByLabel + "=" + manager
 	managedByLabel = "app.kubernetes.io/managed-by"
 	manager        = "docket-controller"
-	// AdmittedAnnotation has what the results alone don't say.
+	// AdmittedAnnotation has what is not in the results: an envelope as JSON.
 	AdmittedAnnotation = "docket.dev/admitted"
 
 	sourceLabel         = "audit.kyverno.io/source"
@@ -44,7 +44,7 @@ const (
 
 const (
 	formatVersion = 1
-	// An EphemeralReport has at most so many policies and, about, bytes of results.
+	// The limits of an EphemeralReport: policies, and roughly the bytes of its results.
 	maxPolicies, maxBytes = 100, 256 << 10
 	maxMessage            = 8 << 10
 	maxProperty           = 1 << 10
@@ -52,7 +52,7 @@ const (
 	ellipsis              = "…"
 )
 
-// envelope is the annotation: what the results alone don't say.
+// envelope is the content of the annotation: what is not in the results.
 type envelope struct {
 	Version  int        `json:"version"`
 	Group    string     `json:"group,omitempty"`
@@ -60,8 +60,8 @@ type envelope struct {
 	Policies []admitted `json:"policies"`
 }
 
-// admitted is a [policy.Admitted] without what is in the report beside. Its results are the next ones
-// of the report, of which it says the number.
+// admitted is a [policy.Admitted] without what is elsewhere in the report. It has the number of its results, which are
+// the next ones of the report.
 type admitted struct {
 	Policy      string    `json:"policy"`
 	Fingerprint string    `json:"fingerprint"`
@@ -71,7 +71,7 @@ type admitted struct {
 	Deleted     bool      `json:"deleted,omitempty"`
 }
 
-// resourceOf returns where reports on subjects of a namespace, or on cluster-scoped ones, are.
+// resourceOf returns the resource of reports on namespaced or cluster-scoped subjects.
 func resourceOf(namespaced bool) schema.GroupVersionResource {
 	if namespaced {
 		return reportsv1.SchemeGroupVersion.WithResource("ephemeralreports")
@@ -86,8 +86,7 @@ func at(client dynamic.Interface, namespace string) dynamic.ResourceInterface {
 	return client.Resource(resourceOf(true)).Namespace(namespace)
 }
 
-// encode returns the EphemeralReports that have items of one subject, and how many items do not
-// fit into any.
+// encode returns EphemeralReports with the items of one subject, and the number of items that don't fit into any.
 func encode(items []Item) (objects []*unstructured.Unstructured, left int) {
 	var batch []Item
 	size := 0
@@ -104,7 +103,7 @@ func encode(items []Item) (objects []*unstructured.Unstructured, left int) {
 			left++
 			continue
 		}
-		// Items of one report share the resource, which differs if the object came in two versions.
+		// All items of a report are for one resource; there are two if the object came in two versions.
 		if len(batch) == maxPolicies || size+add > maxBytes || len(batch) > 0 && (batch[0].Resource != item.Resource || batch[0].Subject != item.Subject) {
 			flush()
 		}
@@ -137,7 +136,7 @@ func encodeBatch(items []Item) *unstructured.Unstructured {
 		},
 		Annotations: map[string]string{nameAnnotation: subject.Name, namespaceAnnotation: subject.Namespace, AdmittedAnnotation: encodeNote(note)},
 	}
-	// They are for people: what is no label is left out.
+	// They are for people: what is not valid as a label is left out.
 	maps.DeleteFunc(meta.Labels, func(_, value string) bool { return value == "" || len(validation.IsValidLabelValue(value)) > 0 })
 	body := reportsv1.ReportBody{Spec: reportsv1.EphemeralReportSpec{
 		Owner:   &metav1.OwnerReference{APIVersion: subject.APIVersion, Kind: subject.Kind, Name: subject.Name, UID: subject.UID},
@@ -146,7 +145,7 @@ func encodeBatch(items []Item) *unstructured.Unstructured {
 	return toUnstructured(meta, body)
 }
 
-// commonSource returns the engine of all items; nothing if there are several.
+// commonSource returns the engine of all items; empty if there are several.
 func commonSource(items []Item) string {
 	source := items[0].Presentation.Source
 	for i := range items {
@@ -157,7 +156,7 @@ func commonSource(items []Item) string {
 	return source
 }
 
-// encodeNote has no error to return: encoding/json takes all that an envelope can have.
+// encodeNote returns no error, since encoding/json accepts every envelope.
 func encodeNote(note envelope) string {
 	data, err := json.Marshal(note)
 	if err != nil {
@@ -175,7 +174,7 @@ func toUnstructured(meta metav1.ObjectMeta, body reportsv1.ReportBody) *unstruct
 	}
 	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(typed)
 	if err != nil {
-		fields = map[string]any{} // It fails for no value of these types; the server refuses an empty one.
+		fields = map[string]any{} // This can't happen with these types. The server would refuse an empty object.
 	}
 	object := &unstructured.Unstructured{Object: fields}
 	object.SetGroupVersionKind(reportsv1.SchemeGroupVersion.WithKind(kind))
@@ -198,7 +197,7 @@ func render(item *Item, r policy.Result) report.Result {
 	return result
 }
 
-// fitResults bounds the texts of results, which are shared with others.
+// fitResults shortens the texts of results, without changing the originals, which are shared.
 func fitResults(results []policy.Result) []policy.Result {
 	fitted := slices.Clone(results)
 	for i := range fitted {
@@ -220,7 +219,7 @@ func fitProperties(properties map[string]string) map[string]string {
 	return fitted
 }
 
-// cut makes text valid and at most limit bytes long.
+// cut makes a text valid UTF-8 of at most limit bytes.
 func cut(text string, limit int) string {
 	text = strings.ToValidUTF8(text, string(utf8.RuneError))
 	if len(text) <= limit {

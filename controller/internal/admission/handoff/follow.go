@@ -20,17 +20,17 @@ import (
 )
 
 const (
-	// pageSize is how many EphemeralReports are in memory with all they say.
+	// pageSize is the number of complete EphemeralReports in memory.
 	pageSize = 100
-	// watchTime is when the server ends a watch.
+	// watchTime is how long a watch lasts before the server ends it.
 	watchTime = 5 * time.Minute
 )
 
-// errEnded is that of a watch that the server has ended as it should.
+// errEnded says that the server has ended a watch after its time.
 var errEnded = errors.New("the watch has ended")
 
-// follow takes all EphemeralReports of a resource, and new ones as they come, whatever
-// fails. It keeps none: those that are there already are read in pages.
+// follow takes all existing EphemeralReports of a resource, in pages, and then new ones, and retries whatever fails. It
+// keeps none of them in memory.
 func (i *Inbox) follow(ctx context.Context, resource schema.GroupVersionResource) {
 	pause, told := firstPause, false
 	for ctx.Err() == nil {
@@ -41,7 +41,7 @@ func (i *Inbox) follow(ctx context.Context, resource schema.GroupVersionResource
 			err = i.watchFrom(ctx, resource, version)
 		}
 		if i.config.Clock.Since(begin) > longestPause {
-			pause, told = firstPause, false // It has worked.
+			pause, told = firstPause, false // There was no failure.
 		}
 		if ctx.Err() != nil {
 			return
@@ -63,7 +63,7 @@ func (i *Inbox) follow(ctx context.Context, resource schema.GroupVersionResource
 	}
 }
 
-// list takes all that exist, and returns since when to watch.
+// list takes all that exist, and returns the resourceVersion to watch from.
 func (i *Inbox) list(ctx context.Context, resource schema.GroupVersionResource) (string, error) {
 	options := metav1.ListOptions{LabelSelector: Selector, Limit: pageSize}
 	for {
@@ -89,7 +89,7 @@ func (i *Inbox) page(ctx context.Context, resource schema.GroupVersionResource, 
 	return i.config.Client.Resource(resource).List(ctx, options)
 }
 
-// watchFrom takes what comes after a version, until that can't go on.
+// watchFrom takes what is created after a resourceVersion, until watching fails.
 func (i *Inbox) watchFrom(ctx context.Context, resource schema.GroupVersionResource, version string) error {
 	for {
 		begin := i.config.Clock.Now()
@@ -106,7 +106,7 @@ func (i *Inbox) watchFrom(ctx context.Context, resource schema.GroupVersionResou
 	}
 }
 
-// events takes what a watch says, and returns the version that it came to.
+// events takes the events of a watch, and returns the last resourceVersion.
 func (i *Inbox) events(ctx context.Context, watcher watch.Interface, version string) (string, error) {
 	for {
 		select {

@@ -23,13 +23,13 @@ import (
 )
 
 const (
-	// maxHeld is how many EphemeralReports are read and not yet deleted; the others wait in the API.
+	// maxHeld is the number of EphemeralReports that are read and not deleted yet; the others wait in the API.
 	maxHeld = 10_000
-	// holdLimit is for how long nothing may be decided about one.
+	// holdLimit is how long one may stay undecided.
 	holdLimit = 10 * time.Minute
-	// flushLimit is for how long reports are waited for before others are looked after.
+	// flushLimit bounds how long the inbox waits for reports to be written before it handles others.
 	flushLimit = time.Minute
-	// tick is how often that is looked at, and what failed is retried.
+	// tick is how often these limits are checked, and failures are retried.
 	tick = 5 * time.Second
 )
 
@@ -37,26 +37,26 @@ const (
 type InboxConfig struct {
 	// Client lists, watches and deletes EphemeralReports.
 	Client dynamic.Interface
-	// Sink takes what a report says, and calls decided, once, when all of it counts or never will. It
-	// may do so before it returns.
+	// Sink receives the results of an EphemeralReport. It calls decided once, when each of them is applied or
+	// dropped, possibly before it returns.
 	Sink func(items []policy.Admitted, decided func())
-	// Flushed returns when all that was decided before has been written into reports; nil if there is
-	// nothing to wait for. Until then EphemeralReports are kept.
+	// Flushed returns when everything that was decided before is written into reports. Until then,
+	// EphemeralReports are kept. It may be nil if there is nothing to wait for.
 	Flushed func(ctx context.Context) error
 	// Clock is the real one if nil.
 	Clock clock.WithTicker
 }
 
-// holding is an EphemeralReport that was read. It has none of what it says.
+// holding is an EphemeralReport that was read, without its results.
 type holding struct {
 	namespace, name string
 	uid             types.UID
 	since           time.Time
-	// result is what became of it; empty until that is decided.
+	// result is the outcome; empty until it is decided.
 	result string
 }
 
-// Inbox is the leader's side. Make one with [NewInbox] for each call of [Inbox.Run].
+// Inbox is the side of the leader. Make one with [NewInbox] for each call of [Inbox.Run].
 type Inbox struct {
 	config InboxConfig
 	// slots has an element for each holding.
@@ -66,7 +66,7 @@ type Inbox struct {
 
 	mu       sync.Mutex
 	holdings map[types.UID]*holding
-	// ended are those that are to be deleted; unflushed, those whose results may not be written yet.
+	// ended are to be deleted; unflushed are decided, but their results may not be written yet.
 	ended, unflushed []*holding
 }
 
@@ -85,8 +85,7 @@ func newInbox(config InboxConfig, capacity int) (*Inbox, error) {
 	}, nil
 }
 
-// Run reads EphemeralReports until ctx is done. What has not been deleted by then is read again by
-// the next leader.
+// Run reads EphemeralReports until ctx is done. The next leader reads those that are not deleted by then.
 func (i *Inbox) Run(ctx context.Context) error {
 	var group sync.WaitGroup
 	for _, namespaced := range []bool{false, true} {
@@ -98,7 +97,8 @@ func (i *Inbox) Run(ctx context.Context) error {
 	return nil
 }
 
-// take hands on what a report says, unless it was taken before. It waits while too many are held.
+// take passes the results of an EphemeralReport to the sink, unless it was taken before. It waits while too many are
+// held.
 func (i *Inbox) take(ctx context.Context, object *unstructured.Unstructured) {
 	if object.GetLabels()[managedByLabel] != manager || object.GetDeletionTimestamp() != nil {
 		return
@@ -119,7 +119,7 @@ func (i *Inbox) take(ctx context.Context, object *unstructured.Unstructured) {
 	i.mu.Unlock()
 	items, err := decode(object, h.since)
 	if err != nil {
-		klog.FromContext(ctx).Error(err, "An EphemeralReport with our label is not ours, or damaged; it is deleted", "report", klog.KRef(h.namespace, h.name))
+		klog.FromContext(ctx).Error(err, "An EphemeralReport with our label is not ours or is damaged; deleting it", "report", klog.KRef(h.namespace, h.name))
 		i.end(h.uid, readMalformed)
 		return
 	}
@@ -132,7 +132,7 @@ func (i *Inbox) holds(uid types.UID) bool {
 	return i.holdings[uid] != nil
 }
 
-// end notes what became of a report, of which that was not known.
+// end records the outcome of an EphemeralReport, unless it has one.
 func (i *Inbox) end(uid types.UID, result string) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -154,7 +154,7 @@ func (i *Inbox) endLocked(h *holding, result string) {
 	i.news.Fire()
 }
 
-// deleteDecided deletes what is decided.
+// deleteDecided deletes EphemeralReports that are decided and whose results are written, until ctx is done.
 func (i *Inbox) deleteDecided(ctx context.Context) {
 	ticker := i.config.Clock.NewTicker(tick)
 	defer ticker.Stop()
@@ -171,7 +171,7 @@ func (i *Inbox) deleteDecided(ctx context.Context) {
 	}
 }
 
-// expire ends what nothing is decided about.
+// expire ends those that have been undecided for too long.
 func (i *Inbox) expire() {
 	now := i.config.Clock.Now()
 	i.mu.Lock()
@@ -183,7 +183,7 @@ func (i *Inbox) expire() {
 	}
 }
 
-// flush waits until what is decided is written.
+// flush waits until the results of decided ones are written.
 func (i *Inbox) flush(ctx context.Context) {
 	i.mu.Lock()
 	batch := i.unflushed
@@ -204,11 +204,11 @@ func (i *Inbox) flush(ctx context.Context) {
 	i.unflushed = append(batch, i.unflushed...) // Until the next tick.
 	if ctx.Err() == nil {
 		readErrors.WithLabelValues("flush").Inc()
-		klog.FromContext(ctx).Error(err, "EphemeralReports are kept, since their results may not be written yet")
+		klog.FromContext(ctx).Error(err, "Keeping EphemeralReports whose results may not be written yet")
 	}
 }
 
-// remove deletes what has ended. What can't be deleted stays for the next tick.
+// remove deletes those that have ended. What can't be deleted is retried at the next tick.
 func (i *Inbox) remove(ctx context.Context) {
 	i.mu.Lock()
 	batch := i.ended
@@ -241,12 +241,12 @@ func (i *Inbox) delete(ctx context.Context, h *holding) error {
 	defer cancel()
 	err := at(i.config.Client, h.namespace).Delete(ctx, h.name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &h.uid}})
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
-		return nil // Another one has its name, at most.
+		return nil // It is gone; another one may have its name.
 	}
 	return err
 }
 
-// gone notes how a deletion went.
+// gone records how a deletion went.
 func (i *Inbox) gone(ctx context.Context, h *holding, err error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()

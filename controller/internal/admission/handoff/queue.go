@@ -17,13 +17,13 @@ import (
 	"github.com/docket-project/docket/controller/internal/policy"
 )
 
-// Item is what a policy has said about an object, and how that is shown.
+// Item has the results of a policy for an object, and how they are presented.
 type Item struct {
 	policy.Admitted
 	Presentation policy.Presentation
 }
 
-// size is about what an item takes in memory.
+// size returns roughly the memory that an item takes, in bytes.
 func (i *Item) size() int {
 	size := 512
 	for _, r := range i.Results {
@@ -35,7 +35,7 @@ func (i *Item) size() int {
 	return size
 }
 
-// waiting has what is to be written about a subject: of each policy, what it said last.
+// waiting has what is to be written about a subject: the latest item of each policy.
 type waiting struct {
 	subject types.UID
 	items   map[policy.Identity]Item
@@ -61,8 +61,8 @@ func (w *waiting) sorted() []Item {
 	return slices.SortedFunc(maps.Values(w.items), func(a, b Item) int { return strings.Compare(a.Policy.String(), b.Policy.String()) })
 }
 
-// queue has subjects, the one that waits longest first. It is bounded in number and in size:
-// the oldest are dropped.
+// queue has subjects, the one that has waited longest first. Their number and total size are bounded; the oldest are
+// dropped.
 type queue struct {
 	capacity, maxBytes int
 	// news is fired when there may be something to take.
@@ -103,7 +103,7 @@ func (q *queue) put(items []Item, now time.Time) {
 	q.news.Fire()
 }
 
-// giveBack puts in front what could not be written, below what came since.
+// giveBack puts what could not be written back to the front. Items that came since take precedence over it.
 func (q *queue) giveBack(w *waiting) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -138,7 +138,7 @@ func (q *queue) remove(element *list.Element) *waiting {
 	return w
 }
 
-// take returns the subject that waits longest; nil if none does.
+// take returns the subject that has waited longest; nil if there is none.
 func (q *queue) take() *waiting {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -151,7 +151,7 @@ func (q *queue) take() *waiting {
 	return w
 }
 
-// close has further items dropped.
+// close has all later items dropped.
 func (q *queue) close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

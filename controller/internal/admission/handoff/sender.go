@@ -25,18 +25,18 @@ const (
 	DefaultCapacity = 10_000
 	// maxQueueBytes bounds the results in the queue whatever their number.
 	maxQueueBytes = 64 << 20
-	// parallel is how many requests are sent at a time.
+	// parallel is the number of concurrent requests.
 	parallel = 4
-	// gather is how long the first news wait for others on the same subject: the two webhooks
-	// are asked at the same time.
+	// gather is how long results wait for others about the same subject: the two webhooks are called at the
+	// same time.
 	gather = 100 * time.Millisecond
 	// requestTimeout bounds one request.
 	requestTimeout = 10 * time.Second
-	// lastSend bounds what is sent at the end of the process.
+	// lastSend bounds how long results are sent at the end of the process.
 	lastSend = 5 * time.Second
-	// maxAge is for how long an API that is away is waited for.
+	// maxAge is how long results are kept while the API is unavailable.
 	maxAge = 10 * time.Minute
-	// Pauses between attempts to reach it.
+	// The shortest and longest pause between two attempts.
 	firstPause, longestPause = 500 * time.Millisecond, 30 * time.Second
 )
 
@@ -44,22 +44,22 @@ const (
 type SenderConfig struct {
 	// Client creates EphemeralReports.
 	Client dynamic.Interface
-	// Capacity is how many subjects wait at most; 0 means DefaultCapacity.
+	// Capacity is the number of subjects that can wait; 0 means DefaultCapacity.
 	Capacity int
 	// Clock is the real one if nil.
 	Clock clock.WithTicker
 }
 
-// Sender writes what policies say at admission as EphemeralReports. It is safe for concurrent use.
+// Sender writes results of admission requests as EphemeralReports. It is safe for concurrent use.
 type Sender struct {
 	client dynamic.Interface
 	clock  clock.WithTicker
 	queue  *queue
-	// told is set once it is logged that results can't be written, and until they can.
+	// told is true from the first logged failure until a write succeeds.
 	told atomic.Bool
 }
 
-// NewSender returns a sender that only queues until [Sender.Run].
+// NewSender returns a sender. Until [Sender.Run], it only queues.
 func NewSender(config SenderConfig) (*Sender, error) {
 	if config.Client == nil {
 		return nil, errors.New("handoff: config of the sender: Client is required")
@@ -73,10 +73,10 @@ func NewSender(config SenderConfig) (*Sender, error) {
 	return &Sender{client: config.Client, clock: config.Clock, queue: newQueue(config.Capacity, maxQueueBytes)}, nil
 }
 
-// Send queues what policies say about one subject, which must have a UID. It returns at once.
+// Send queues items about one subject, which must have a UID. It returns at once.
 func (s *Sender) Send(items []Item) { s.queue.put(items, s.clock.Now()) }
 
-// Run writes what is queued until ctx is done, and then, for a few seconds, what is left.
+// Run writes what is queued until ctx is done, and then what is left, for at most a few seconds.
 func (s *Sender) Run(ctx context.Context) error {
 	pause := firstPause
 	for s.wait(ctx, gather) {
@@ -97,7 +97,7 @@ func (s *Sender) Run(ctx context.Context) error {
 	return nil
 }
 
-// wait returns some time after there is something to write; false if ctx is done.
+// wait waits until there is something to write, and then a little longer. It returns false if ctx is done.
 func (s *Sender) wait(ctx context.Context, after time.Duration) bool {
 	select {
 	case <-ctx.Done():
@@ -116,8 +116,7 @@ func (s *Sender) sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
-// drain writes until the queue is empty; false if the API could not take something that it may take
-// later.
+// drain writes until the queue is empty. It returns false if something failed that is to be retried.
 func (s *Sender) drain(ctx context.Context) bool {
 	var group sync.WaitGroup
 	var failed atomic.Bool
@@ -142,7 +141,7 @@ func (s *Sender) drain(ctx context.Context) bool {
 	return !failed.Load()
 }
 
-// write writes what is known about a subject; false if it is to be retried.
+// write writes what is queued about a subject. It returns false if it is to be retried.
 func (s *Sender) write(ctx context.Context, w *waiting) bool {
 	if s.clock.Since(w.since) > maxAge {
 		dropped.WithLabelValues(dropExpired).Inc()
@@ -161,13 +160,13 @@ func (s *Sender) write(ctx context.Context, w *waiting) bool {
 			s.told.Store(false)
 		case again:
 			written.WithLabelValues("retry").Inc()
-			s.logFirst(ctx, err, "Results of admission requests can't be handed on; will retry")
+			s.logFirst(ctx, err, "Results of admission requests can't be handed over; will retry")
 			return false
 		default:
 			written.WithLabelValues("dropped").Inc()
 			dropped.WithLabelValues(reason).Inc()
 			if reason != dropNamespace {
-				s.logFirst(ctx, err, "Results of admission requests can't be handed on and are dropped")
+				s.logFirst(ctx, err, "Results of admission requests can't be handed over and are dropped")
 			}
 			return true
 		}
@@ -175,7 +174,7 @@ func (s *Sender) write(ctx context.Context, w *waiting) bool {
 	return true
 }
 
-// logFirst logs the first of a row of failures.
+// logFirst logs the first of several failures in a row.
 func (s *Sender) logFirst(ctx context.Context, err error, text string) {
 	if ctx.Err() == nil && !s.told.Swap(true) {
 		klog.FromContext(ctx).Error(err, text)
@@ -192,7 +191,7 @@ func (s *Sender) create(ctx context.Context, object *unstructured.Unstructured) 
 	return nil
 }
 
-// classify returns why results are dropped after an error, or whether they are to be written again.
+// classify returns why results are dropped after an error, or whether the write is to be retried.
 func classify(err error) (reason string, again bool) {
 	var status apierrors.APIStatus
 	switch {
@@ -207,7 +206,7 @@ func classify(err error) (reason string, again bool) {
 		return dropNotServed, false
 	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsRequestEntityTooLargeError(err), apierrors.IsMethodNotSupported(err):
 		return dropRefused, false
-	default: // Also a refusal for lack of rights: they may be given.
+	default: // Including missing permissions, which may be granted later.
 		return "", true
 	}
 }
