@@ -55,8 +55,8 @@ func (in *intake) room() int64 {
 	return in.used
 }
 
-// TestSlowBodiesTakeNoPlace: connections that send one byte each keep no request from its place.
-func TestSlowBodiesTakeNoPlace(t *testing.T) {
+// TestSlowBodiesTakeNoSlot: connections that send one byte each keep no request from its slot.
+func TestSlowBodiesTakeNoSlot(t *testing.T) {
 	t.Parallel()
 	u := newUnit(t, func(c *Config) { c.Concurrency = 2 }, newPolicy("p", closed))
 	server := httptest.NewServer(u.handler)

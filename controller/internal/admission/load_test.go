@@ -32,11 +32,11 @@ func slowly(d time.Duration) func(*fakePolicy) {
 	}
 }
 
-// TestFlood: of 2,000 requests a second for a policy that can take 160, those that find no place are
+// TestFlood: of 2,000 requests a second for a policy that can take 160, those that find no slot are
 // told so at once, and memory does not grow. It can't run beside others, which it measures.
 func TestFlood(t *testing.T) { //nolint:paralleltest // See above.
-	const places = 8
-	u := newUnit(t, func(c *Config) { c.Concurrency = places }, newPolicy("slow", slowly(50*time.Millisecond)))
+	const slots = 8
+	u := newUnit(t, func(c *Config) { c.Concurrency = slots }, newPolicy("slow", slowly(50*time.Millisecond)))
 	body := encodeReview(t, request(pod("default", "a")))
 	heap := func() uint64 {
 		runtime.GC()
@@ -78,19 +78,19 @@ func TestFlood(t *testing.T) { //nolint:paralleltest // See above.
 	if answered.Load() < 50 || refused.Load() < 500 || other.Load() != 0 {
 		t.Errorf("%d answered, %d refused, %d otherwise", answered.Load(), refused.Load(), other.Load())
 	}
-	// Each place has a request and a policy; requests that wait have no more than themselves.
-	if limit := quiet + places*(2+waitingEach) + 100; most > limit {
+	// Each slot has a request and a policy; requests that wait have no more than themselves.
+	if limit := quiet + slots*(2+waitingEach) + 100; most > limit {
 		t.Errorf("%d goroutines, want at most %d", most, limit)
 	}
 	if after > before+8<<20 {
 		t.Errorf("the heap has grown from %d to %d bytes", before, after)
 	}
-	eventually(t, "all places are free", func() bool { return len(u.webhooks[PathIgnore].gate.slots) == 0 })
+	eventually(t, "all slots are free", func() bool { return len(u.webhooks[PathIgnore].gate.slots) == 0 })
 }
 
-// TestPolicyThatNeverEndsKeepsItsPlaces: what it holds does not grow with requests, the other webhook
+// TestPolicyThatNeverEndsKeepsItsSlots: what it holds does not grow with requests, the other webhook
 // goes on, and once it ends all is well.
-func TestPolicyThatNeverEndsKeepsItsPlaces(t *testing.T) {
+func TestPolicyThatNeverEndsKeepsItsSlots(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})
 	free := sync.OnceFunc(func() { close(release) })
@@ -123,7 +123,7 @@ func TestPolicyThatNeverEndsKeepsItsPlaces(t *testing.T) {
 		t.Errorf("the other webhook: %d %s", answer.Code, answer.Body)
 	}
 	free()
-	eventually(t, "requests find a place again", func() bool { return u.post(t, PathIgnore, body).Code == http.StatusOK })
+	eventually(t, "requests find a slot again", func() bool { return u.post(t, PathIgnore, body).Code == http.StatusOK })
 }
 
 func TestGate(t *testing.T) {
@@ -133,12 +133,12 @@ func TestGate(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := g.enter(t.Context(), time.Millisecond); !errors.Is(err, errOverload) {
-		t.Errorf("without a place: %v", err)
+		t.Errorf("without a slot: %v", err)
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := g.enter(ended, time.Minute); err == nil {
-		t.Error("a request whose client has gone gets a place")
+		t.Error("a request whose client has gone gets a slot")
 	}
 	entered := make(chan error)
 	for range waitingEach {
@@ -146,7 +146,7 @@ func TestGate(t *testing.T) {
 	}
 	eventually(t, "all wait", func() bool { return len(g.waiting) == waitingEach })
 	if err := g.enter(t.Context(), time.Minute); !errors.Is(err, errOverload) {
-		t.Errorf("without a place to wait: %v", err)
+		t.Errorf("without a slot to wait: %v", err)
 	}
 	for range waitingEach {
 		g.leave()

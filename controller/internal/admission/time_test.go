@@ -103,7 +103,7 @@ func TestTimeoutOfCallerNeverExceedsOurs(t *testing.T) {
 	}
 }
 
-// TestClientThatGoesAway leaves nothing behind: neither a place that is taken nor results.
+// TestClientThatGoesAway leaves nothing behind: neither a slot that is taken nor results.
 func TestClientThatGoesAway(t *testing.T) {
 	t.Parallel()
 	u := newUnit(t, nil, newPolicy("p", func(p *fakePolicy) {
@@ -140,7 +140,7 @@ func TestClientThatGoesAway(t *testing.T) {
 	if strings.Join(owners, " ") != "stays" {
 		t.Errorf("handed over are the results of %q", owners)
 	}
-	eventually(t, "the places are free", func() bool { return len(u.webhooks[PathIgnore].gate.slots) == 0 })
+	eventually(t, "the slots are free", func() bool { return len(u.webhooks[PathIgnore].gate.slots) == 0 })
 }
 
 // foreignContext is one that package context can't look into.
@@ -162,7 +162,7 @@ func forward(done <-chan struct{}) <-chan struct{} {
 	return forwarded
 }
 
-// TestSlowBody: a client that does not send all of its request has a place for no longer than the
+// TestSlowBody: a client that does not send all of its request has a slot for no longer than the
 // request may take.
 func TestSlowBody(t *testing.T) {
 	t.Parallel()
@@ -184,7 +184,7 @@ func TestSlowBody(t *testing.T) {
 		}
 		_ = answer.Body.Close()
 	}
-	eventually(t, "the place is free", func() bool { return len(u.webhooks[PathIgnore].gate.slots) == 0 })
+	eventually(t, "the slot is free", func() bool { return len(u.webhooks[PathIgnore].gate.slots) == 0 })
 
 	// A connection serves one request after the other.
 	for range 3 {

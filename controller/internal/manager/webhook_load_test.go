@@ -234,7 +234,7 @@ func podReview(tb testing.TB) []byte {
 }
 
 // TestSlowConnectionsStopNobody: of requests beside connections that send a byte now and then, and are many times
-// more than there are places, none is refused, be those from ten addresses or from that of the requests.
+// more than there are slots, none is refused, be those from ten addresses or from that of the requests.
 // BenchmarkBesideSlowConnections has ten times as many, which a machine that is busy with tests can't bear.
 func TestSlowConnectionsStopNobody(t *testing.T) { //nolint:paralleltest // It would slow others down.
 	const connections, rate, count = 100, 20, 80

@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// TestShelfNoise: what says nothing to a policy is no change of it.
-func TestShelfNoise(t *testing.T) {
+// TestPolicyNoise: what says nothing to a policy is no change of it.
+func TestPolicyNoise(t *testing.T) {
 	t.Parallel()
 	changes := 0
 	s := newKinds(func() { changes++ })[0]

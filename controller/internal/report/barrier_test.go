@@ -21,7 +21,7 @@ func TestBarrier(t *testing.T) {
 	t.Parallel()
 	w := startServer(t).world(t, Options{Split: true})
 	w.load(t)
-	w.settle()
+	w.prune()
 	w.run(t)
 	w.layout.Present(clusterPolicy("a"), presentation())
 	has := func(name string) bool {

@@ -100,7 +100,7 @@ func TestForeignFinalizer(t *testing.T) {
 		w.load(t)
 		stop := w.run(t)
 		w.layout.Set(clusterPolicy("a"), pod("default", "x"), []policy.Result{pass("r")})
-		w.settle()
+		w.prune()
 		w.idle(t)
 		return w, stop
 	}

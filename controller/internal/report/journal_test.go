@@ -47,7 +47,7 @@ func (w *world) scanTwo() {
 		w.layout.Present(clusterPolicy(name), presentation())
 		w.layout.Set(clusterPolicy(name), pod("default", name), []policy.Result{fail("r", "m")})
 	}
-	w.settle()
+	w.prune()
 }
 
 // TestJournalOfRuns: the log says what was there, what the first scan changed, and, before it
@@ -65,7 +65,7 @@ func TestJournalOfRuns(t *testing.T) {
 		t.Errorf("a first start (-want +got):\n%s", diff)
 	}
 	second := s.world(t, Options{Split: true})
-	got = second.logged(t, second.settle)
+	got = second.logged(t, second.prune)
 	want = []string{
 		`"msg"="Read the reports that exist" "reports"=2 "results"=2`,
 		`"msg"="All reports that exist are about to be deleted" "error"="there is nothing to report" "reports"=2 "why"="no policy for them any more: 2"`,

@@ -145,8 +145,8 @@ func times(l *Layout) []string {
 	return lines
 }
 
-// TestSettle: stored results that nobody finds again go, except those that are to be kept.
-func TestSettle(t *testing.T) {
+// TestPruneUnseen: stored results that nobody finds again go, except those that are to be kept.
+func TestPruneUnseen(t *testing.T) {
 	t.Parallel()
 	m := &model{rand: seeded(1)}
 	before, _ := newTestLayout(Options{Split: true})

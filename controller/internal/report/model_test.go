@@ -155,7 +155,7 @@ func (m *model) checkCounters(t *testing.T) {
 		size := 0
 		for at, r := range c.records {
 			if r.chunk != c || int(r.index) != at {
-				t.Fatal("a record does not know its place")
+				t.Fatal("a record does not know its index")
 			}
 			key := pair{policy: r.owner.id, namespace: r.subject.reference.Namespace}
 			there := found[key]
@@ -243,9 +243,9 @@ func TestRandomOperations(t *testing.T) {
 	}
 }
 
-// TestChunksDissolve: after most results have gone, reports that are not needed go, too, one
+// TestCompactChunks: after most results have gone, reports that are not needed go, too, one
 // at a time.
-func TestChunksDissolve(t *testing.T) {
+func TestCompactChunks(t *testing.T) {
 	t.Parallel()
 	l, _ := newTestLayout(Options{Split: true, MaxResults: 10})
 	id := clusterPolicy("a")

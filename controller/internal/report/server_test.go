@@ -246,7 +246,7 @@ func (w *world) run(t *testing.T) (stop func()) {
 	return stop
 }
 
-func (w *world) settle() {
+func (w *world) prune() {
 	w.layout.PruneUnseen(func(policy.Identity, policy.Reference) bool { return false })
 }
 

@@ -110,9 +110,9 @@ func TestSwitch(t *testing.T) {
 		w.idle(t)
 		r.again(t)
 		if s.having(t, before) == 0 || s.having(t, options) == 0 {
-			t.Errorf("step %d: %d old and %d new reports before the layout is settled", step, s.having(t, before), s.having(t, options))
+			t.Errorf("step %d: %d old and %d new reports before the layout is pruned", step, s.having(t, before), s.having(t, options))
 		}
-		w.settle()
+		w.prune()
 		w.idle(t)
 		r.again(t)
 		end()
@@ -139,8 +139,8 @@ func (s *server) having(t *testing.T, options Options) int {
 	return n
 }
 
-// TestDissolveWithoutGap: results that move to another report can be found all the time.
-func TestDissolveWithoutGap(t *testing.T) {
+// TestCompactWithoutGap: results that move to another report can be found all the time.
+func TestCompactWithoutGap(t *testing.T) {
 	t.Parallel()
 	w := startServer(t).world(t, Options{Split: true, MaxResults: 10})
 	w.load(t)

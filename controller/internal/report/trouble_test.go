@@ -67,7 +67,7 @@ func TestRepairs(t *testing.T) {
 	w.load(t)
 	stop := w.run(t)
 	w.layout.Set(clusterPolicy("a"), pod("default", "x"), []policy.Result{pass("r")})
-	w.settle()
+	w.prune()
 	const name = "polr-ns-default-a"
 	w.idle(t)
 	fine := func() bool {

@@ -29,7 +29,7 @@ func TestWriteAndRestart(t *testing.T) {
 	first := s.world(t, options)
 	first.load(t)
 	scan(first)
-	first.settle()
+	first.prune()
 	first.flush(t)
 	want := []string{"clusterpolicyreport-a", "clusterpolicyreport-b", "default/polr-ns-default-a", "", "default/polr-ns-default-b", ""}
 	got := s.reports(t, WGPolicy)
@@ -43,7 +43,7 @@ func TestWriteAndRestart(t *testing.T) {
 	second.load(t)
 	stop := second.run(t)
 	scan(second)
-	second.settle()
+	second.prune()
 	second.idle(t)
 	stop()
 	second.flush(t)

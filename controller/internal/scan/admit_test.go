@@ -346,9 +346,9 @@ func TestAdmittedOfAnEarlierProcess(t *testing.T) {
 	}
 }
 
-// TestLeanKind: resources that are never evaluated are kept without their data, and evaluated only
+// TestKindWithoutData: resources that are never evaluated are kept without their data, and evaluated only
 // once these are there.
-func TestLeanKind(t *testing.T) {
+func TestKindWithoutData(t *testing.T) {
 	t.Parallel()
 	u, p, scanned := newUnit(t), unitNamed("p", true), unitNamed("scanned", false)
 	pod := unitPod("a", "1", "x")
@@ -357,7 +357,7 @@ func TestLeanKind(t *testing.T) {
 	u.list(t, pod)
 	u.drain(t)
 	if rs := u.pods.objects["n"]["a"]; rs.packed.data != nil {
-		t.Error("data of a lean kind")
+		t.Error("data of a kind without data")
 	}
 	u.admit(admitted(t, p, pod, 0, report.OutcomeFail))
 	u.are(p, scanned)

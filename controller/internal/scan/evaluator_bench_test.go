@@ -11,9 +11,9 @@ import (
 	"github.com/docket-project/docket/controller/internal/policy"
 )
 
-// BenchmarkAsker is what it costs that workers don't wait for slow policies: an evaluation that takes no time, by
+// BenchmarkEvaluator is what it costs that workers don't wait for slow policies: an evaluation that takes no time, by
 // whoever wants the answer and by another goroutine.
-func BenchmarkAsker(b *testing.B) {
+func BenchmarkEvaluator(b *testing.B) {
 	s := &Scanner{config: Config{Clock: clock.RealClock{}, EvaluationLimit: defaultLimit, Patience: defaultPatience}}
 	c := &compiled{policy: unitNamed("p", false)}
 	b.Run("alone", func(b *testing.B) {
@@ -21,7 +21,7 @@ func BenchmarkAsker(b *testing.B) {
 			s.evaluateNow(b.Context(), c, policy.Subject{})
 		}
 	})
-	b.Run("asker", func(b *testing.B) {
+	b.Run("evaluator", func(b *testing.B) {
 		evaluator := s.newEvaluator()
 		defer evaluator.end()
 		for b.Loop() {

@@ -210,8 +210,8 @@ type results struct {
 	// loaded are the results of an earlier process which nobody has set since.
 	loaded  map[policy.Identity]map[policy.Reference]string
 	present map[policy.Identity][]policy.Presentation
-	// changes counts calls that changed something, settled those of Settle.
-	changes, settled int
+	// changes counts calls that changed something, pruned those of PruneUnseen.
+	changes, pruned int
 	// faults are calls that must not be.
 	faults []string
 }
@@ -277,7 +277,7 @@ func (r *results) RemovePolicy(id policy.Identity) {
 func (r *results) PruneUnseen(keep func(policy.Identity, policy.Reference) bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.settled++
+	r.pruned++
 	for id, subjects := range r.loaded {
 		for subject := range subjects {
 			if !keep(id, subject) {
@@ -312,8 +312,8 @@ func (r *results) presentations(id policy.Identity) []policy.Presentation {
 	return slices.Clone(r.present[id])
 }
 
-func (r *results) counts() (changes, settled int) {
+func (r *results) counts() (changes, pruned int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.changes, r.settled
+	return r.changes, r.pruned
 }

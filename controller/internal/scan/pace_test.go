@@ -222,7 +222,7 @@ func TestManySlowPolicies(t *testing.T) {
 		if got := b.results.outcomes("slow-")[report.OutcomePass]; got != slow*count {
 			t.Errorf("%d results of slow policies", got)
 		}
-		// Beside the places there is what workers have left when they learned that a policy is slow.
+		// In addition to the slots there is what workers have left when they found a policy slow.
 		if most, bound := crowded.most.Load(), int64(maxAside+b.config.Workers*int(takes/defaultPatience+1)); most > bound {
 			t.Errorf("%d evaluations went on at a time, more than %d", most, bound)
 		}

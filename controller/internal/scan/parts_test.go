@@ -89,7 +89,7 @@ func TestPackRoundTrip(t *testing.T) {
 	}
 }
 
-// TestUnknownResultsStay: what could not be listed is what Settle keeps.
+// TestUnknownResultsStay: results about what could not be listed are kept by PruneUnseen.
 func TestUnknownResultsStay(t *testing.T) {
 	t.Parallel()
 	rest := &unknown{

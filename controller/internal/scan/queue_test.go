@@ -104,13 +104,13 @@ func TestQueueShare(t *testing.T) {
 	t.Parallel()
 	q := newTestQueue()
 	q.low("low")
-	for turn := range 3 * lowShare {
+	for i := range 3 * lowShare {
 		q.high("high")
 		rs, _ := q.get()
 		q.done(rs)
 		if rs.packed.name == "low" {
-			if turn < lowShare {
-				t.Errorf("it came at turn %d", turn)
+			if i < lowShare {
+				t.Errorf("it came as number %d", i)
 			}
 			return
 		}

@@ -161,8 +161,8 @@ func TestDeletedWhileNotRunning(t *testing.T) {
 	r.want(t, "ClusterPolicy/while ConfigMap/while/", "ClusterPolicy/while ConfigMap/while/kept has-team=fail")
 	r.want(t, "ClusterPolicy/while-gone")
 	r.want(t, "ClusterPolicy/while Gone")
-	if _, settled := r.results.counts(); settled != 1 {
-		t.Errorf("settled %d times", settled)
+	if _, pruned := r.results.counts(); pruned != 1 {
+		t.Errorf("pruned %d times", pruned)
 	}
 }
 

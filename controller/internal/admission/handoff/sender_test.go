@@ -287,6 +287,6 @@ func TestQueueIsBoundedInBytes(t *testing.T) {
 	for q.take() != nil {
 	}
 	if q.bytes != 0 || len(q.elements) != 0 {
-		t.Errorf("an empty queue has %d bytes and %d places", q.bytes, len(q.elements))
+		t.Errorf("an empty queue has %d bytes and %d elements", q.bytes, len(q.elements))
 	}
 }
