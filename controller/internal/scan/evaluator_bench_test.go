@@ -11,8 +11,8 @@ import (
 	"github.com/docket-project/docket/controller/internal/policy"
 )
 
-// BenchmarkEvaluator is what it costs that workers don't wait for slow policies: an evaluation that takes no time, by
-// whoever wants the answer and by another goroutine.
+// BenchmarkEvaluator measures the cost of not waiting for slow policies: an evaluation that takes no time, by the
+// caller and by another goroutine.
 func BenchmarkEvaluator(b *testing.B) {
 	s := &Scanner{config: Config{Clock: clock.RealClock{}, EvaluationLimit: defaultLimit, Patience: defaultPatience}}
 	c := &compiled{policy: unitNamed("p", false)}
