@@ -118,7 +118,7 @@ func TestScanOfFiles(t *testing.T) {
 		"something fails": {
 			slices.Concat(in("policy", "policies"), in("resource", "app")), exitFindings,
 			[]string{"default     ClusterPolicy/owner      label   Pod/bad          fail     validation error: Who owns it?", "shop        ValidatingPolicy/named           Deployment/web   fail     Find a better name.", "TOTAL"},
-			[]string{"3 resources: 2 pass, 2 fail", "Left out: " + dir + "/policies/other.yaml: a ConfigMap", "package.yml: is no Kubernetes object"},
+			[]string{"3 resources: 2 pass, 2 fail", "Left out: " + dir + "/policies/other.yaml: a ConfigMap", "package.yml: is not a Kubernetes object"},
 		},
 		"all pass":  {slices.Concat(in("policy", "policies"), in("resource", "good.yaml")), cli.ExitOK, []string{"ClusterPolicy/owner      1"}, []string{"1 pass, 0 fail"}},
 		"exception": {slices.Concat(in("policy", "policies/owner.yaml"), in("resource", "app"), in("exception", "exception.yaml")), cli.ExitOK, nil, []string{"1 skip"}},

@@ -85,7 +85,7 @@ func unique(objects []manifest.Object) error {
 	for _, object := range objects {
 		k := key{object.GroupVersionKind().Group, object.GetKind(), object.GetNamespace(), object.GetName()}
 		if other, ok := first[k]; ok {
-			errs = append(errs, fmt.Errorf("%s: has the %s %s, which %s has as well; give one of them", object.Origin, k.kind, nameOf(object.Unstructured), other))
+			errs = append(errs, fmt.Errorf("%s: the %s %s is also in %s; give only one of them", object.Origin, k.kind, nameOf(object.Unstructured), other))
 			continue
 		}
 		first[k] = object.Origin

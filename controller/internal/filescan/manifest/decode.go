@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// maxDepth of lists in lists: nobody needs a second level, and nobody can exhaust the stack.
+// maxDepth is how deep lists may be nested, so that nobody can exhaust the stack.
 const maxDepth = 4
 
 // split returns the documents of a file that are not empty. A file that begins as JSON is a
@@ -65,7 +65,7 @@ func splitYAML(data []byte) [][]byte {
 		case isEnd:
 			end()
 		case len(current) == 0 && line[0] == '%':
-			// A directive such as %YAML 1.2 says nothing that matters here.
+			// A directive such as %YAML 1.2 is irrelevant here.
 		default:
 			current = append(current, line...)
 		}
@@ -107,31 +107,31 @@ func decode(document []byte) (any, error) {
 	return value, nil
 }
 
-// notAnObjectError says that a document is something else than a Kubernetes object.
+// notAnObjectError says that a document is not a Kubernetes object.
 type notAnObjectError struct{ reason string }
 
 func (e notAnObjectError) Error() string { return e.reason }
 
-// objectsOf returns the object, or those in the list, that a document holds.
+// objectsOf returns the object of a document or, if that is a list, its items.
 func objectsOf(value any) ([]*unstructured.Unstructured, error) {
 	if value == nil {
 		return nil, nil
 	}
 	content, ok := value.(map[string]any)
 	if !ok {
-		return nil, notAnObjectError{"is no Kubernetes object: it must be a map with apiVersion, kind and metadata"}
+		return nil, notAnObjectError{"is not a Kubernetes object: it must be a map with apiVersion, kind and metadata"}
 	}
 	if field := missingType(content); field != "" {
-		return nil, notAnObjectError{fmt.Sprintf("is no Kubernetes object: %s is missing or not a text", field)}
+		return nil, notAnObjectError{fmt.Sprintf("is not a Kubernetes object: %s is missing or not a string", field)}
 	}
 	object := unstructured.Unstructured{Object: content}
 	if object.GetKind() == "Kustomization" && object.GroupVersionKind().Group == "kustomize.config.k8s.io" {
-		return nil, notAnObjectError{"is no Kubernetes object but input of kustomize; give the output of `kubectl kustomize` instead"}
+		return nil, notAnObjectError{"is not a Kubernetes object but input of kustomize; give the output of `kubectl kustomize` instead"}
 	}
 	return expand(content, maxDepth)
 }
 
-// missingType returns which of the fields that say what an object is is no text.
+// missingType returns which of the fields apiVersion and kind is missing or not a string; empty if none is.
 func missingType(content map[string]any) string {
 	for _, field := range []string{"apiVersion", "kind"} {
 		if text, ok := content[field].(string); !ok || text == "" {
@@ -141,7 +141,7 @@ func missingType(content map[string]any) string {
 	return ""
 }
 
-// expand returns the object, or those of the list that it is.
+// expand returns the object or, if it is a list, its items.
 func expand(content map[string]any, depth int) ([]*unstructured.Unstructured, error) {
 	object := &unstructured.Unstructured{Object: content}
 	items, isList := content["items"].([]any)
@@ -150,7 +150,7 @@ func expand(content map[string]any, depth int) ([]*unstructured.Unstructured, er
 		return []*unstructured.Unstructured{object}, check(content)
 	}
 	if depth == 0 {
-		return nil, errors.New("items: lists in lists in lists are not read; give one list")
+		return nil, errors.New("items: lists are nested too deeply; give one list")
 	}
 	var objects []*unstructured.Unstructured
 	for i, item := range items {
@@ -171,21 +171,21 @@ func expand(content map[string]any, depth int) ([]*unstructured.Unstructured, er
 	return objects, nil
 }
 
-// check makes sure of the fields that everything reads without looking.
+// check checks the fields that other code reads without checking them.
 func check(content map[string]any) error {
 	if field := missingType(content); field != "" {
-		return fmt.Errorf("%s: is missing or not a text", field)
+		return fmt.Errorf("%s: is missing or not a string", field)
 	}
 	metadata, ok := content["metadata"].(map[string]any)
 	if !ok {
 		return errors.New("metadata: is missing or not a map")
 	}
 	if name, ok := metadata["name"].(string); !ok || name == "" {
-		return errors.New("metadata.name: is missing or not a text; give the object a name (generateName is not enough)")
+		return errors.New("metadata.name: is missing or not a string; give the object a name (generateName is not enough)")
 	}
 	if namespace, ok := metadata["namespace"]; ok && namespace != nil {
 		if _, ok := namespace.(string); !ok {
-			return fmt.Errorf("metadata.namespace: must be a text and is %v", namespace)
+			return fmt.Errorf("metadata.namespace: must be a string, not %v", namespace)
 		}
 	}
 	for _, field := range []string{"labels", "annotations"} {
@@ -196,18 +196,18 @@ func check(content map[string]any) error {
 	return nil
 }
 
-// checkTexts refuses what the libraries would silently drop with all labels beside it.
+// checkTexts checks labels or annotations. The libraries would silently drop all of them if one is not a string.
 func checkTexts(value any) error {
 	if value == nil {
 		return nil
 	}
 	texts, ok := value.(map[string]any)
 	if !ok {
-		return errors.New(": must be a map of texts")
+		return errors.New(": must be a map of strings")
 	}
 	for key, text := range texts {
 		if _, ok := text.(string); !ok && text != nil {
-			return fmt.Errorf("[%s]: must be a text and is %v; put it in quotes", key, text)
+			return fmt.Errorf("[%s]: must be a string, not %v; put it in quotes", key, text)
 		}
 	}
 	return nil

@@ -105,7 +105,7 @@ func (l *Loader) loadPath(path string, set *Set) error {
 		return err
 	}
 	if len(set.Objects) == before && !again {
-		return fmt.Errorf("%s: has no Kubernetes objects in files that end in .yaml, .yml or .json; name a file, or another folder", path)
+		return fmt.Errorf("%s: no Kubernetes objects found in files whose names end in .yaml, .yml or .json; name a file, or another folder", path)
 	}
 	return nil
 }
@@ -172,9 +172,9 @@ func (l *Loader) load(origin string, r io.Reader, set *Set, lenient bool) error 
 	l.read += int64(len(data))
 	switch {
 	case int64(len(data)) > limits.File:
-		return fmt.Errorf("%s: has more than the %d bytes that a file may have; split it", origin, limits.File)
+		return fmt.Errorf("%s: is larger than %d bytes, the limit for one file; split it", origin, limits.File)
 	case l.read > limits.Total:
-		return fmt.Errorf("%s: all files together have more than %d bytes; give fewer files at a time", origin, limits.Total)
+		return fmt.Errorf("%s: all files together are larger than %d bytes; give fewer files at a time", origin, limits.Total)
 	}
 	documents := split(data)
 	var errs []error

@@ -140,11 +140,11 @@ func TestErrorsNameThePlace(t *testing.T) {
 		"inner/bad.yaml": "a: b: c\n",
 	})
 	for path, want := range map[string][]string{
-		"broken.yaml": {"broken.yaml: document 2", "yaml"}, "nokind.yaml": {"kind is missing"}, "scalar.yaml": {"no Kubernetes object"},
+		"broken.yaml": {"broken.yaml: document 2", "yaml"}, "nokind.yaml": {"kind is missing"}, "scalar.yaml": {"not a Kubernetes object"},
 		"noname.yaml": {"metadata.name", "generateName"}, "nometa.yaml": {"metadata: is missing"},
 		"label.yaml": {"metadata.labels[tier]", "quotes"}, "labels.yaml": {"metadata.labels: must be a map"},
 		"namespace.yaml": {"metadata.namespace"}, "item.yaml": {"items[1]: metadata.name"}, "item2.yaml": {"items[0]"},
-		"deep.yaml": {"lists in lists"}, "json.json": {"json.json"}, "empty": {"empty", "no Kubernetes objects"},
+		"deep.yaml": {"nested too deeply"}, "json.json": {"json.json"}, "empty": {"empty", "no Kubernetes objects"},
 		"inner": {"inner/bad.yaml"}, "absent.yaml": {"absent.yaml", "no such file"}, "-": {"standard input"},
 	} {
 		full := filepath.Join(dir, path)
