@@ -136,8 +136,8 @@ func TestScanOfFiles(t *testing.T) {
 		"kind that must be one":    {slices.Concat(in("policy", "podd.yaml"), in("resource", "app"), []string{"--require-match"}), exitTrouble, nil, []string{"--require-match: policies that apply to no resource: 1 (1 policy, 3 resources:"}},
 		"another type of rule":     {slices.Concat(in("policy", "images.yaml"), in("resource", "app")), cli.ExitOK, nil, []string{"Left out: ClusterPolicy/owner: rule label: verifyImages is not evaluated", "No results: ClusterPolicy/owner"}},
 		"no policies":              {slices.Concat(in("policy", "policies/other.yaml"), in("resource", "app")), exitTrouble, nil, []string{"--policy: there is no ClusterPolicy"}},
-		"policy twice":             {slices.Concat(in("policy", "policies", "unscored.yaml"), in("resource", "app")), exitTrouble, nil, []string{"unscored.yaml: has the ClusterPolicy owner"}},
-		"resource twice":           {slices.Concat(in("policy", "policies"), in("resource", "app", "good.yaml")), exitTrouble, nil, []string{"has the Pod shop/good"}},
+		"policy twice":             {slices.Concat(in("policy", "policies", "unscored.yaml"), in("resource", "app")), exitTrouble, nil, []string{"unscored.yaml: the ClusterPolicy owner is also in"}},
+		"resource twice":           {slices.Concat(in("policy", "policies"), in("resource", "app", "good.yaml")), exitTrouble, nil, []string{"the Pod shop/good is also in"}},
 		"same file twice":          {slices.Concat(in("policy", "policies/owner.yaml", "policies"), in("resource", "good.yaml", "good.yaml")), cli.ExitOK, nil, []string{"2 policies, 1 resource: 1 pass"}},
 		"all broken files": {
 			slices.Concat(in("policy", "broken", "policies"), in("exception", "broken2.json"), in("resource", "app", "broken/b.yaml", "none.yaml")), exitTrouble, nil,

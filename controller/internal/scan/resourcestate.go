@@ -29,6 +29,7 @@ package scan
 // put then sets stale and has the queue hand out p once more. A resource that is deleted and comes back
 // with the same UID before a worker has it, as when its kind was not watched for a moment, keeps done and
 // becomes stale; if a worker was removing its results meanwhile, done is nil and everything is due.
+// TestResourceStateExample goes through the table.
 type resourceState struct {
 	kind   *kind
 	packed *packed
