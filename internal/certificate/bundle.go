@@ -65,6 +65,12 @@ func (b Bundle) With(authority *x509.Certificate) Bundle {
 	return append(slices.Clone(b), authority)
 }
 
+// Holds reports whether a bundle, as PEM, has an authority. One that can't be read has none.
+func Holds(bundle []byte, authority *x509.Certificate) bool {
+	parsed, err := ParseBundle(bundle)
+	return err == nil && slices.ContainsFunc(parsed, authority.Equal)
+}
+
 // PEM returns the bundle as PEM, without comments.
 func (b Bundle) PEM() ([]byte, error) {
 	return cert.EncodeCertificates(b...)

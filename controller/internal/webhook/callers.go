@@ -17,6 +17,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/docket-project/docket/internal/certificate"
+	"github.com/docket-project/docket/internal/certificate/rotation"
 )
 
 // callers decides who may connect: those with a certificate of an authority of the file. Make them
@@ -59,7 +60,7 @@ func (c *callers) run(ctx context.Context) {
 	if c == nil {
 		return
 	}
-	ticker := c.clock.NewTicker(filesInterval)
+	ticker := c.clock.NewTicker(rotation.FilesInterval)
 	defer ticker.Stop()
 	for last := ""; ; {
 		select {

@@ -14,6 +14,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/docket-project/docket/internal/certificate"
+	"github.com/docket-project/docket/internal/certificate/rotation"
 )
 
 // caller returns a certificate of an authority for a name.
@@ -69,7 +70,7 @@ func TestCallersNeedCertificate(t *testing.T) {
 	}
 	put(t, dir, "callers.crt", others.CertificatePEM)
 	eventually(t, func() error {
-		now.Step(filesInterval)
+		now.Step(rotation.FilesInterval)
 		return ask(caller(t, others, "kube-apiserver"))
 	})
 	if ask(caller(t, mine, "kube-apiserver")) == nil {
@@ -77,7 +78,7 @@ func TestCallersNeedCertificate(t *testing.T) {
 	}
 	put(t, dir, "callers.crt", []byte("half"))
 	for range 3 {
-		now.Step(filesInterval)
+		now.Step(rotation.FilesInterval)
 		if err := ask(caller(t, others, "kube-apiserver")); err != nil {
 			t.Errorf("with a file that makes no sense any more: %v", err)
 		}

@@ -25,6 +25,8 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/internal/certificate"
+	"github.com/docket-project/docket/internal/certificate/rotation"
 )
 
 func namespace(t *testing.T, client kubernetes.Interface, name string) {
@@ -71,7 +73,7 @@ func TestAPIServerAsks(t *testing.T) {
 	namespace(t, client, "asked")
 	namespace(t, client, "left-out")
 	// The authority is due since yesterday, but the clock stays behind until later.
-	now := clocktesting.NewFakeClock(time.Now().Add(-authorityLifetime / 3 * 2).Add(-day))
+	now := clocktesting.NewFakeClock(time.Now().Add(-rotation.AuthorityLifetime / 3 * 2).Add(-day))
 	var seen sync.Map
 	server := newTestServer(t, Config{
 		Client: client, Namespace: "default", Secret: "asks", Hosts: []string{"127.0.0.1"}, Handler: denier(t, &seen),
@@ -81,8 +83,8 @@ func TestAPIServerAsks(t *testing.T) {
 	eventually(t, server.Ready)
 	now.SetTime(time.Now().Add(-11 * day)) // Years pass: a new serving certificate.
 	eventually(t, func() error {
-		if server.keeper.get().pair.Leaf.NotAfter.Before(time.Now()) {
-			now.Step(first)
+		if server.keeper.Current().Pair.Leaf.NotAfter.Before(time.Now()) {
+			now.Step(time.Second)
 			return errors.New("the certificate has expired")
 		}
 		return nil
@@ -193,11 +195,11 @@ func TestConditionsAreUnderstood(t *testing.T) {
 func replaceAuthority(t *testing.T, client kubernetes.Interface, server *Server, now *clocktesting.FakeClock) {
 	t.Helper()
 	authority := func() *x509.Certificate {
-		m, err := parse(secretData(t, client, "asks"))
+		bundle, err := certificate.ParseBundle(secretData(t, client, "asks")[rotation.AuthorityKey])
 		if err != nil {
 			t.Fatal(err)
 		}
-		return m.signer.Certificate
+		return bundle[len(bundle)-1] // The newest.
 	}
 	old := authority()
 	var requests atomic.Int32
@@ -214,12 +216,12 @@ func replaceAuthority(t *testing.T, client kubernetes.Interface, server *Server,
 	begin := now.Now()
 	eventually(t, func() error {
 		// No further than the certificates that are made now begin: the API server has its own clock.
-		if now.Since(begin) < settling {
-			now.Step(secretInterval)
+		if now.Since(begin) < rotation.Settling {
+			now.Step(rotation.SecretInterval)
 		} else {
-			now.Step(first)
+			now.Step(time.Second)
 		}
-		if signed(mustParse(t, secretData(t, client, "asks")).serving, old) {
+		if servingIn(t, secretData(t, client, "asks")).CheckSignatureFrom(old) == nil {
 			return errors.New("still the certificate of the old authority")
 		}
 		return nil
@@ -237,7 +239,7 @@ func replaceAuthority(t *testing.T, client kubernetes.Interface, server *Server,
 	if err := stop(); err != nil {
 		t.Error(err)
 	}
-	if !server.keeper.get().pair.Leaf.Equal(mustParse(t, secretData(t, client, "asks")).serving.Certificate) {
+	if !server.keeper.Current().Pair.Leaf.Equal(servingIn(t, secretData(t, client, "asks"))) {
 		t.Error("the server does not serve what is in the Secret")
 	}
 }
@@ -251,11 +253,12 @@ func secretData(t *testing.T, client kubernetes.Interface, name string) map[stri
 	return secret.Data
 }
 
-func mustParse(t *testing.T, data map[string][]byte) *material {
+// servingIn returns the serving certificate that a Secret has.
+func servingIn(t *testing.T, data map[string][]byte) *x509.Certificate {
 	t.Helper()
-	m, err := parse(data)
+	pair, err := certificate.Parse(data[corev1.TLSCertKey], data[corev1.TLSPrivateKeyKey])
 	if err != nil {
 		t.Fatal(err)
 	}
-	return m
+	return pair.Certificate
 }

@@ -6,10 +6,8 @@
 // tells kube-apiserver which requests to send. What is answered is up to the handler it is given.
 //
 // [Server] serves. Its certificate comes from files that somebody else renews, such as
-// cert-manager, or from a Secret that the replicas share and keep renewed themselves: whoever
-// writes first wins, by the resource version, and the others take what they find. An authority is
-// trusted before anything signed by it is served: it is in the bundle first, and signs once the
-// configuration has it ([TrustedBy]).
+// cert-manager, or from a Secret that the replicas share and keep renewed themselves: package
+// rotation. A new authority signs once the configuration has it ([TrustedBy]).
 //
 // [Registrar] keeps the configuration right. Its rules are put together from the policies and from
 // what the API serves. It is for the leader; two at a time do no harm, since both write the same.

@@ -8,6 +8,8 @@ import (
 
 	"k8s.io/component-base/metrics"
 	"k8s.io/component-base/metrics/legacyregistry"
+
+	"github.com/docket-project/docket/internal/certificate/rotation"
 )
 
 // Labels of certificates and webhooks.
@@ -67,9 +69,9 @@ var RegisterMetrics = sync.OnceFunc(func() {
 	legacyregistry.MustRegister(certificateExpiry, certificateErrors, handshakeErrors, connectionsClosed, configurationErrors, configurationWrites, ruleCount)
 })
 
-func observeCertificates(l *loaded) {
-	certificateExpiry.WithLabelValues(certificateServing).Set(float64(l.pair.Leaf.NotAfter.Unix()))
-	if !l.authorityEnd.IsZero() {
-		certificateExpiry.WithLabelValues(certificateAuthority).Set(float64(l.authorityEnd.Unix()))
+func observeCertificates(l *rotation.Certificates) {
+	certificateExpiry.WithLabelValues(certificateServing).Set(float64(l.Pair.Leaf.NotAfter.Unix()))
+	if !l.AuthorityEnd.IsZero() {
+		certificateExpiry.WithLabelValues(certificateAuthority).Set(float64(l.AuthorityEnd.Unix()))
 	}
 }

@@ -42,7 +42,7 @@ func TestMetrics(t *testing.T) { //nolint:paralleltest // See above.
 	foreign, ours := newTestRegistrar(t, s.config(client, "theirs")), newTestRegistrar(t, s.config(client, "ours"))
 	background(t, foreign.Run)
 	stop := background(t, ours.Run)
-	end := fmt.Sprintf("%v", float64(server.keeper.get().pair.Leaf.NotAfter.Unix()))
+	end := fmt.Sprintf("%v", float64(server.keeper.Current().Pair.Leaf.NotAfter.Unix()))
 	await(t,
 		`docket_controller_webhook_certificate_expiry_timestamp_seconds{certificate="serving"} `+end,
 		`docket_controller_webhook_certificate_expiry_timestamp_seconds{certificate="authority"} `+end,

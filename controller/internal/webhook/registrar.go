@@ -32,6 +32,8 @@ const (
 	contest = time.Minute
 	// again is when what failed is tried once more.
 	again = 5 * time.Second
+	// requestTime bounds requests for the configuration.
+	requestTime = 15 * time.Second
 	// eventNotRegistered is the reason of Events on the configuration.
 	eventNotRegistered = "NotRegistered"
 )

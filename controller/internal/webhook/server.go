@@ -17,6 +17,9 @@ import (
 	"time"
 
 	"k8s.io/klog/v2"
+
+	"github.com/docket-project/docket/controller/internal/broadcast"
+	"github.com/docket-project/docket/internal/certificate/rotation"
 )
 
 const (
@@ -33,12 +36,14 @@ const (
 
 // Server is the TLS server of the webhook.
 type Server struct {
-	config   Config
-	keeper   *keeper
-	callers  *callers
-	listener *connections
-	server   *http.Server
-	ending   atomic.Bool
+	config Config
+	keeper *rotation.Keeper
+	// bundleChanged tells of changes of the bundle.
+	bundleChanged broadcast.Signal[func()]
+	callers       *callers
+	listener      *connections
+	server        *http.Server
+	ending        atomic.Bool
 }
 
 // NewServer listens; requests are answered once [Server.Run] runs.
@@ -47,11 +52,7 @@ func NewServer(ctx context.Context, config Config) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{config: config}
-	if config.CertDir != "" {
-		s.keeper = newKeeper(files{config.CertDir}, config.Clock)
-	} else {
-		s.keeper = newKeeper(newShared(&s.config), config.Clock)
-	}
+	s.keeper = s.newKeeper()
 	var err error
 	if s.callers, err = newCallers(&s.config); err != nil {
 		return nil, err
@@ -66,7 +67,7 @@ func NewServer(ctx context.Context, config Config) (*Server, error) {
 }
 
 func (s *Server) newHTTP(ctx context.Context) *http.Server {
-	secure := &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: s.keeper.certificate, NextProtos: []string{"h2", "http/1.1"}}
+	secure := &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: s.keeper.GetCertificate, NextProtos: []string{"h2", "http/1.1"}}
 	s.callers.restrict(secure)
 	return &http.Server{
 		Handler: counting(s.config.Handler), TLSConfig: secure, ConnContext: withConnection,
@@ -87,7 +88,7 @@ func (s *Server) Run(ctx context.Context) error {
 	var group sync.WaitGroup
 	defer group.Wait()
 	defer stop()
-	group.Go(func() { s.keeper.run(following) })
+	group.Go(func() { s.keeper.Run(following) })
 	group.Go(func() { s.callers.run(following) })
 	served := make(chan error, 1)
 	group.Go(func() { served <- s.server.ServeTLS(s.listener, "", "") })
@@ -132,19 +133,19 @@ func (s *Server) Ready() error {
 	if s.ending.Load() {
 		return errors.New("the webhook is ending")
 	}
-	return s.keeper.ready()
+	return s.keeper.Ready()
 }
 
 // Address is where the server listens.
 func (s *Server) Address() string { return s.listener.Addr().String() }
 
 // CABundle returns the authorities to trust, as PEM; nil if they are not known here.
-func (s *Server) CABundle() []byte { return s.keeper.bundle() }
+func (s *Server) CABundle() []byte { return s.keeper.Bundle() }
 
 // Subscribe has changed called after each change of the bundle until the returned function is
 // called. It must return quickly.
 func (s *Server) Subscribe(changed func()) (unsubscribe func()) {
-	return s.keeper.renewed.Subscribe(changed)
+	return s.bundleChanged.Subscribe(changed)
 }
 
 // errorLog takes what net/http has to say: of callers that don't trust the certificate above all,

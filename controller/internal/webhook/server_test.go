@@ -22,7 +22,10 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/docket-project/docket/internal/certificate"
+	"github.com/docket-project/docket/internal/certificate/rotation"
 )
+
+const day = 24 * time.Hour
 
 // issue writes a new pair, and its authority if that is wanted, into a directory.
 func issue(t *testing.T, dir string, withAuthority bool) *x509.CertPool {
@@ -38,7 +41,7 @@ func issue(t *testing.T, dir string, withAuthority bool) *x509.CertPool {
 	put(t, dir, corev1.TLSPrivateKeyKey, pair.KeyPEM)
 	put(t, dir, corev1.TLSCertKey, pair.CertificatePEM)
 	if withAuthority {
-		put(t, dir, authorityKey, ca.CertificatePEM)
+		put(t, dir, rotation.AuthorityKey, ca.CertificatePEM)
 	}
 	roots := x509.NewCertPool()
 	roots.AddCert(ca.Certificate)
@@ -109,7 +112,7 @@ func TestServerFollowsFiles(t *testing.T) {
 	roots := issue(t, dir, true)
 	step := func(check func() error) {
 		t.Helper()
-		eventually(t, func() error { now.Step(filesInterval); return check() })
+		eventually(t, func() error { now.Step(rotation.FilesInterval); return check() })
 	}
 	step(s.Ready)
 	<-changes
@@ -127,16 +130,14 @@ func TestServerFollowsFiles(t *testing.T) {
 		return err
 	})
 	<-changes
-	if bundle, err := os.ReadFile(filepath.Join(dir, authorityKey)); err != nil || string(bundle) != string(s.CABundle()) {
+	if bundle, err := os.ReadFile(filepath.Join(dir, rotation.AuthorityKey)); err != nil || string(bundle) != string(s.CABundle()) {
 		t.Errorf("the bundle is not that of the file: %v", err)
 	}
 
 	// Half of a change, such as a reader may see it.
 	put(t, dir, corev1.TLSPrivateKeyKey, []byte("half"))
 	step(func() error {
-		s.keeper.mu.Lock()
-		defer s.keeper.mu.Unlock()
-		if s.keeper.lastErr == nil {
+		if s.keeper.Err() == nil {
 			return errors.New("not noticed")
 		}
 		return nil
@@ -147,38 +148,6 @@ func TestServerFollowsFiles(t *testing.T) {
 	now.Step(2 * day)
 	if err := s.Ready(); err == nil || !strings.Contains(err.Error(), "expired") {
 		t.Errorf("after its end: %v", err)
-	}
-}
-
-func TestFilesTroubleIsExplained(t *testing.T) {
-	t.Parallel()
-	for name, test := range map[string]struct {
-		change func(dir string)
-		want   string
-	}{
-		"no authority":   {func(dir string) { _ = os.Remove(filepath.Join(dir, authorityKey)) }, ""},
-		"no certificate": {func(dir string) { _ = os.Remove(filepath.Join(dir, corev1.TLSCertKey)) }, "tls.crt: no such file"},
-		"key of another": {func(dir string) {
-			key, _ := os.ReadFile(filepath.Join(dir, corev1.TLSPrivateKeyKey))
-			issue(t, dir, false)
-			put(t, dir, corev1.TLSPrivateKeyKey, key)
-		}, "does not match"},
-		"key in the authorities": {func(dir string) {
-			put(t, dir, authorityKey, []byte("-----BEGIN EC PRIVATE KEY-----\n-----END EC PRIVATE KEY-----\n"))
-		}, "private key"},
-		"authorities are garbage": {func(dir string) { put(t, dir, authorityKey, []byte("x")) }, "ca.crt: holds no certificate"},
-		"too large":               {func(dir string) { put(t, dir, corev1.TLSCertKey, make([]byte, maxFile+1)) }, "larger"},
-	} {
-		dir := t.TempDir()
-		issue(t, dir, true)
-		test.change(dir)
-		got, err := files{dir}.load(t.Context())
-		if (test.want == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%s: error %v, want %q", name, err, test.want)
-		}
-		if err == nil && got.bundle != nil {
-			t.Errorf("%s: there is a bundle", name)
-		}
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 
 	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/controller/internal/served"
+	"github.com/docket-project/docket/internal/certificate"
 )
 
 // gadgets are not served: what is registered for them disturbs no other test.
@@ -70,11 +71,11 @@ func newSituation(t *testing.T, policies ...policy.Policy) *situation {
 
 func testBundle(t *testing.T) []byte {
 	t.Helper()
-	text, err := renew(t, renewal{now: start()}, nil, "certificate").bundle.PEM()
+	authority, err := certificate.NewAuthority("test", time.Now(), day)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return text
+	return authority.CertificatePEM
 }
 
 func newTestRegistrar(t *testing.T, config RegistrarConfig) *Registrar {

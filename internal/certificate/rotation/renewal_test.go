@@ -1,7 +1,7 @@
 // Copyright 2026 The Docket Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package webhook
+package rotation
 
 import (
 	"crypto/x509"
@@ -77,13 +77,13 @@ func TestFirstCertificateIsAccepted(t *testing.T) {
 func TestServingCertificateIsRenewedAtTwoThirds(t *testing.T) {
 	t.Parallel()
 	m := renew(t, renewal{now: start()}, nil, "certificate")
-	at := start().Add(servingLifetime / 3 * 2)
+	at := start().Add(ServingLifetime / 3 * 2)
 	renew(t, renewal{now: at.Add(-day)}, m, "")
 	next := renew(t, renewal{now: at.Add(day)}, m, "certificate")
 	if len(next.bundle) != 1 || !next.bundle[0].Equal(m.bundle[0]) {
 		t.Error("the authority changed, too")
 	}
-	if !next.serving.GoodFor(at.Add(day), servingLifetime-time.Hour) {
+	if !next.serving.GoodFor(at.Add(day), ServingLifetime-time.Hour) {
 		t.Error("the new one is not for a full lifetime")
 	}
 }
@@ -92,7 +92,7 @@ func TestServingCertificateIsRenewedAtTwoThirds(t *testing.T) {
 func TestAuthorityIsTrustedBeforeItSigns(t *testing.T) {
 	t.Parallel()
 	m := renew(t, renewal{now: start()}, nil, "certificate")
-	now := start().Add(authorityLifetime/3*2 - 30*day)
+	now := start().Add(AuthorityLifetime/3*2 - 30*day)
 	m = renew(t, renewal{now: now}, m, "certificate")
 	old := m.bundle
 
@@ -101,8 +101,8 @@ func TestAuthorityIsTrustedBeforeItSigns(t *testing.T) {
 	if len(m.bundle) != 2 || accepted(old, m, now) != nil {
 		t.Fatalf("%d authorities, want the old and the new one, and the old one's certificate served", len(m.bundle))
 	}
-	renew(t, renewal{now: now.Add(settling - time.Second)}, m, "")
-	now = now.Add(settling)
+	renew(t, renewal{now: now.Add(Settling - time.Second)}, m, "")
+	now = now.Add(Settling)
 	renew(t, renewal{now: now, trusted: func(*x509.Certificate) (bool, error) { return false, nil }}, m, "")
 	problem := errors.New("no answer")
 	same, news, err := renewal{hosts: []string{name}, now: now, trusted: func(*x509.Certificate) (bool, error) { return false, problem }}.next(m)
@@ -115,8 +115,8 @@ func TestAuthorityIsTrustedBeforeItSigns(t *testing.T) {
 	if accepted(old, m, now) == nil || accepted(both, m, now) != nil || len(m.bundle) != 2 {
 		t.Error("the certificate is not of the new authority, or the old one is not trusted any more")
 	}
-	renew(t, renewal{now: now.Add(overlap - time.Minute)}, m, "")
-	m = renew(t, renewal{now: now.Add(overlap)}, m, "bundle")
+	renew(t, renewal{now: now.Add(Overlap - time.Minute)}, m, "")
+	m = renew(t, renewal{now: now.Add(Overlap)}, m, "bundle")
 	if len(m.bundle) != 1 || accepted(m.bundle, m, now) != nil {
 		t.Error("the old authority is still trusted, or the new one is not")
 	}
@@ -159,7 +159,7 @@ func TestNobodyIsEverRefused(t *testing.T) {
 func TestExpiredMaterialIsReplacedAtOnce(t *testing.T) {
 	t.Parallel()
 	m := renew(t, renewal{now: start()}, nil, "certificate")
-	for what, after := range map[string]time.Duration{"certificate": servingLifetime + day, "authority": authorityLifetime + day} {
+	for what, after := range map[string]time.Duration{"certificate": ServingLifetime + day, "authority": AuthorityLifetime + day} {
 		never := func(*x509.Certificate) (bool, error) { return false, nil }
 		next := renew(t, renewal{now: start().Add(after), trusted: never}, m, "certificate")
 		if err := accepted(next.bundle, next, start().Add(after)); err != nil {
@@ -180,7 +180,7 @@ func TestReplicasWithOtherNamesDontFight(t *testing.T) {
 	if got := m.serving.Certificate.IPAddresses; len(got) != 2 || !got[0].Equal(net.IPv4(127, 0, 0, 1)) {
 		t.Errorf("addresses %v, want each once", got)
 	}
-	m = renew(t, renewal{now: start().Add(servingLifetime / 4 * 3), hosts: ours}, m, "certificate")
+	m = renew(t, renewal{now: start().Add(ServingLifetime / 4 * 3), hosts: ours}, m, "certificate")
 	if m.serving.Covers(theirs) {
 		t.Error("a name that nobody has any more is kept for ever")
 	}
@@ -200,10 +200,10 @@ func TestSecretIsReadAsItWasWritten(t *testing.T) {
 	}
 	renew(t, renewal{now: start()}, again, "")
 	for damage, change := range map[string]func(map[string][]byte){
-		"no key of the authority":      func(d map[string][]byte) { delete(d, authoritySecret) },
-		"key of another authority":     func(d map[string][]byte) { d[authoritySecret] = other.signer.KeyPEM },
-		"no authority":                 func(d map[string][]byte) { d[authorityKey] = nil },
-		"key among the authorities":    func(d map[string][]byte) { d[authorityKey] = slices.Concat(d[authorityKey], m.signer.KeyPEM) },
+		"no key of the authority":      func(d map[string][]byte) { delete(d, AuthoritySecretKey) },
+		"key of another authority":     func(d map[string][]byte) { d[AuthoritySecretKey] = other.signer.KeyPEM },
+		"no authority":                 func(d map[string][]byte) { d[AuthorityKey] = nil },
+		"key among the authorities":    func(d map[string][]byte) { d[AuthorityKey] = slices.Concat(d[AuthorityKey], m.signer.KeyPEM) },
 		"key of another certificate":   func(d map[string][]byte) { d[corev1.TLSPrivateKeyKey] = other.serving.KeyPEM },
 		"certificate is no PEM":        func(d map[string][]byte) { d[corev1.TLSCertKey] = []byte("x") },
 		"certificate and key are gone": func(d map[string][]byte) { delete(d, corev1.TLSCertKey); delete(d, corev1.TLSPrivateKeyKey) },

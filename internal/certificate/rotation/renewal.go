@@ -1,7 +1,7 @@
 // Copyright 2026 The Docket Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package webhook
+package rotation
 
 import (
 	"crypto/x509"
@@ -17,24 +17,25 @@ import (
 	"github.com/docket-project/docket/internal/certificate"
 )
 
-// What the Secret has, beside tls.crt and tls.key: the authorities to trust, as cert-manager calls
+// What a Secret has, beside tls.crt and tls.key: the authorities to trust, as cert-manager calls
 // them, and the key of the one that signs.
 const (
-	authorityKey    = "ca.crt"
-	authoritySecret = "ca.key"
+	AuthorityKey       = "ca.crt"
+	AuthoritySecretKey = "ca.key"
 )
 
 const (
-	authorityLifetime = 10 * 365 * 24 * time.Hour
-	servingLifetime   = 365 * 24 * time.Hour
+	// AuthorityLifetime and ServingLifetime are those of new certificates.
+	AuthorityLifetime = 10 * 365 * 24 * time.Hour
+	ServingLifetime   = 365 * 24 * time.Hour
+	// Settling is how old an authority has to be before it signs: a bundle that has just been
+	// written has reached every kube-apiserver by then.
+	Settling = 10 * time.Minute
+	// Overlap is how long an authority stays trusted after its last certificate was replaced:
+	// replicas that could not read the Secret for a while still serve that.
+	Overlap = 24 * time.Hour
 	// backdate is by how much package certificate lets its certificates begin before they were made.
 	backdate = time.Hour
-	// settling is how old an authority has to be before it signs: a configuration that has just
-	// been written has reached every kube-apiserver by then.
-	settling = 10 * time.Minute
-	// overlap is how long an authority stays trusted after its last certificate was replaced:
-	// replicas that could not read the Secret for a while still serve that.
-	overlap = 24 * time.Hour
 	// maxHosts bounds the names that a certificate takes over from the one before.
 	maxHosts = 16
 )
@@ -51,27 +52,27 @@ type material struct {
 // parse reads a Secret. Halves of pairs that don't belong together are an error, as is all that
 // can't be read.
 func parse(data map[string][]byte) (*material, error) {
-	bundle, err := certificate.ParseBundle(data[authorityKey])
+	bundle, err := certificate.ParseBundle(data[AuthorityKey])
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", authorityKey, err)
+		return nil, fmt.Errorf("%s: %w", AuthorityKey, err)
 	}
 	found := &material{bundle: bundle}
 	for _, authority := range bundle {
 		text, err := cert.EncodeCertificates(authority)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", authorityKey, err)
+			return nil, fmt.Errorf("%s: %w", AuthorityKey, err)
 		}
-		pair, err := certificate.Parse(text, data[authoritySecret])
+		pair, err := certificate.Parse(text, data[AuthoritySecretKey])
 		if err != nil {
 			// What can't be parsed isn't shown: it is a key.
-			return nil, fmt.Errorf("%s: holds no key", authoritySecret)
+			return nil, fmt.Errorf("%s: holds no key", AuthoritySecretKey)
 		}
 		if pair.Matches() {
 			found.signer = pair
 		}
 	}
 	if found.signer == nil {
-		return nil, fmt.Errorf("%s: is the key of no certificate in %s", authoritySecret, authorityKey)
+		return nil, fmt.Errorf("%s: is the key of no certificate in %s", AuthoritySecretKey, AuthorityKey)
 	}
 	found.serving, err = certificate.Parse(data[corev1.TLSCertKey], data[corev1.TLSPrivateKeyKey])
 	if err != nil || !found.serving.Matches() {
@@ -88,7 +89,7 @@ func (m *material) data() (map[string][]byte, error) {
 	}
 	return map[string][]byte{
 		corev1.TLSCertKey: m.serving.CertificatePEM, corev1.TLSPrivateKeyKey: m.serving.KeyPEM,
-		authorityKey: bundle, authoritySecret: m.signer.KeyPEM,
+		AuthorityKey: bundle, AuthoritySecretKey: m.signer.KeyPEM,
 	}, nil
 }
 
@@ -115,8 +116,10 @@ func older(c *x509.Certificate, age time.Duration, now time.Time) bool {
 
 // renewal decides what of the material has to be replaced.
 type renewal struct {
-	hosts []string
-	now   time.Time
+	// authority is the name of new authorities.
+	authority string
+	hosts     []string
+	now       time.Time
 	// trusted reports whether an authority may begin to sign.
 	trusted func(*x509.Certificate) (bool, error)
 }
@@ -136,8 +139,8 @@ func (r renewal) next(have *material) (*material, string, error) {
 	next.bundle = bundle
 	news := ""
 	if next.signer == nil || !next.signer.GoodFor(r.now, 0) || due(next.signer.Certificate, r.now) {
-		name := "docket-controller webhook " + r.now.UTC().Format(time.RFC3339)
-		if next.signer, err = certificate.NewAuthority(name, r.now, authorityLifetime); err != nil {
+		name := r.authority + " " + r.now.UTC().Format(time.RFC3339)
+		if next.signer, err = certificate.NewAuthority(name, r.now, AuthorityLifetime); err != nil {
 			return nil, "", fmt.Errorf("make an authority: %w", err)
 		}
 		next.bundle = next.bundle.With(next.signer.Certificate)
@@ -146,11 +149,11 @@ func (r renewal) next(have *material) (*material, string, error) {
 	sign, waiting := r.signs(&next)
 	switch {
 	case sign:
-		if next.serving, err = certificate.NewServing(next.signer, r.names(have.serving), r.now, servingLifetime); err != nil {
+		if next.serving, err = certificate.NewServing(next.signer, r.names(have.serving), r.now, ServingLifetime); err != nil {
 			return nil, "", fmt.Errorf("make a serving certificate: %w", err)
 		}
 		news = "certificate"
-	case signed(next.serving, next.signer.Certificate) && older(next.serving.Certificate, overlap, r.now):
+	case signed(next.serving, next.signer.Certificate) && older(next.serving.Certificate, Overlap, r.now):
 		next.bundle = certificate.Bundle{next.signer.Certificate}
 	}
 	if news == "" && len(next.bundle) != len(have.bundle) {
@@ -168,7 +171,7 @@ func (r renewal) signs(m *material) (bool, error) {
 	if signed(m.serving, m.signer.Certificate) {
 		return due(m.serving.Certificate, r.now), nil
 	}
-	if !older(m.signer.Certificate, settling, r.now) {
+	if !older(m.signer.Certificate, Settling, r.now) {
 		return false, nil
 	}
 	return r.trusted(m.signer.Certificate)
