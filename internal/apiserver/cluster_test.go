@@ -39,6 +39,8 @@ type fakeCluster struct {
 	served map[string][]string
 	// denied resources may not be listed or watched.
 	denied []string
+	// extra, if not nil, answers some requests first, and returns false for others.
+	extra func(http.ResponseWriter, *http.Request) bool
 	// failures is how many of the first requests fail.
 	failures int
 
@@ -76,6 +78,9 @@ func (c *fakeCluster) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.mu.Unlock()
 	if failing {
 		http.Error(w, "starting", http.StatusServiceUnavailable)
+		return
+	}
+	if c.extra != nil && c.extra(w, r) {
 		return
 	}
 	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")

@@ -60,6 +60,8 @@ type Config struct {
 	Unmet []Unmet
 	// Registration looks how the cluster sees our groups; nil if nobody is to look.
 	Registration *registration.Checker
+	// Certificate is what the server makes and renews itself; nil if it does not.
+	Certificate *servingCertificate
 	// Sweeper deletes the reports of namespaces that ended, where the cluster has not; nil
 	// if nobody is to.
 	Sweeper *namespaces.Sweeper
@@ -178,6 +180,10 @@ func (o CompletedOptions) applyServing(c *Config) error {
 	if err := o.Traces.ApplyTo(generic.EgressSelector, generic); err != nil {
 		return fmt.Errorf("--tracing-config-file: %w", err)
 	}
+	if o.Certificate.on() {
+		c.Certificate = &servingCertificate{}
+		o.SecureServing.ServerCert.GeneratedCert = c.Certificate
+	}
 	// The library would replace a certificate in memory by its own.
 	if o.SecureServing.ServerCert.GeneratedCert == nil {
 		if err := o.SecureServing.MaybeDefaultWithSelfSignedCerts("localhost", nil, []net.IP{net.IPv4(127, 0, 0, 1)}); err != nil {
@@ -218,6 +224,9 @@ func (o CompletedOptions) applyCluster(ctx context.Context, c *Config) error {
 	client, err := kubernetes.NewForConfig(c.Generic.ClientConfig)
 	if err != nil {
 		return fmt.Errorf("--kubeconfig: %w", err)
+	}
+	if err := o.applyCertificate(ctx, c, client); err != nil {
+		return err
 	}
 	if err := o.bindCluster(ctx, c, client); err != nil {
 		return err

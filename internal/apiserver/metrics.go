@@ -27,6 +27,19 @@ var (
 	}, []string{"part"})
 )
 
+var (
+	certificateExpiry = metrics.NewGaugeVec(&metrics.GaugeOpts{
+		Name:           "docket_apiserver_certificate_expiry_timestamp_seconds",
+		Help:           "With --tls-secret: when the certificates of this server end, in seconds since 1970: the serving one of this replica, and the authority that signs.",
+		StabilityLevel: metrics.ALPHA,
+	}, []string{"certificate"})
+	certificateErrors = metrics.NewCounter(&metrics.CounterOpts{
+		Name:           "docket_apiserver_certificate_errors_total",
+		Help:           "With --tls-secret: attempts to read or renew the certificates, or to have the APIServices trust them, that failed.",
+		StabilityLevel: metrics.ALPHA,
+	})
+)
+
 var sweptReports = metrics.NewCounter(&metrics.CounterOpts{
 	Name:           "docket_apiserver_swept_reports_total",
 	Help:           "Reports that this server deleted because their namespace had ended, and the cluster had not deleted them.",
@@ -41,7 +54,7 @@ var refusedBodies = metrics.NewCounterVec(&metrics.CounterOpts{
 
 // registerMetrics makes the metrics of the process visible, once.
 var registerMetrics = sync.OnceFunc(func() {
-	legacyregistry.MustRegister(buildInfo, unmetRequirements, sweptReports, refusedBodies)
+	legacyregistry.MustRegister(buildInfo, unmetRequirements, sweptReports, refusedBodies, certificateExpiry, certificateErrors)
 	build := buildinfo.Get()
 	buildInfo.WithLabelValues(build.Version, build.Commit, build.GoVersion).Set(1)
 	store.RegisterMetrics()

@@ -50,6 +50,8 @@ type Options struct {
 	Traces         *genericoptions.TracingOptions
 	Metrics        *metrics.Options
 	Logs           *logsapi.LoggingConfiguration
+	// Certificate is the one that the server makes itself; nil without a cluster.
+	Certificate *CertificateOptions
 	// BootstrapCAFile names a PEM file with the authority of the serving certificate,
 	// for the APIServices that /bootstrap shows.
 	BootstrapCAFile string
@@ -73,6 +75,7 @@ func NewOptions() *Options {
 	o.Egress = genericoptions.NewEgressSelectorOptions()
 	o.Features.EnablePriorityAndFairness = true
 	o.RegistrationCheckInterval = registrationCheckInterval
+	o.Certificate = newCertificateOptions()
 	o.Server.ShutdownDelayDuration = shutdownDelay
 	o.Server.ShutdownSendRetryAfter = true
 	return o
@@ -140,6 +143,7 @@ func (o *Options) Validate() []error {
 		errs = append(errs, fmt.Errorf("--max-request-bytes-in-flight: %d is less than --max-request-bytes; give at least %d", o.MaxRequestBytesInFlight, o.Server.MaxRequestBodyBytes))
 	}
 	errs = append(errs, o.SecureServing.Validate()...)
+	errs = append(errs, o.validateCertificate()...)
 	errs = append(errs, o.validateBootstrap()...)
 	errs = append(errs, o.validateRegistration()...)
 	errs = append(errs, o.Authentication.Validate()...)

@@ -56,6 +56,9 @@ func adoptIf(fs *pflag.FlagSet, add func(*pflag.FlagSet), wanted func(name strin
 // addServingFlags adds Docket's own flags for serving, and the library's that are usually set.
 func (o *Options) addServingFlags(serving *pflag.FlagSet) {
 	adoptIf(serving, o.SecureServing.AddFlags, func(name string) bool { return slices.Contains(usualServingFlags, name) })
+	if o.Certificate != nil {
+		o.Certificate.addFlags(serving)
+	}
 	serving.StringVar(&o.BootstrapCAFile, handler.CAFlag, o.BootstrapCAFile,
 		"File with the authority of the serving certificate, which /bootstrap puts into the APIServices that it shows. It is read at each request.")
 }

@@ -186,8 +186,20 @@ func TestValidate(t *testing.T) {
 			want: []string{"--database", "--cluster", "--api-groups", "--watch-history", "--watch-ring-bytes", "--cache-bytes", "--max-request-bytes", "--goaway-chance"},
 		},
 		"a database of no kind": {change: func(o *apiserver.Options) { o.Storage.Database = "mysql://x" }, want: []string{"--database: "}},
-		"no group":              {change: func(o *apiserver.Options) { o.Storage.APIGroups = nil }, want: []string{"--api-groups"}},
-		"a long cluster":        {change: func(o *apiserver.Options) { o.Storage.Cluster = strings.Repeat("c", 64) }, want: []string{"--cluster: must have 1 to 63"}},
+		"two certificates": {
+			change: func(o *apiserver.Options) {
+				o.Certificate.Secret, o.SecureServing.ServerCert.CertKey.CertFile = "docket-serving", "tls.crt"
+			},
+			want: []string{"--tls-secret: the certificate is in --tls-cert-file already"},
+		},
+		"names of the certificate": {
+			change: func(o *apiserver.Options) {
+				o.Certificate.Secret, o.Certificate.Service, o.Certificate.Namespace = "A", "B", "C"
+			},
+			want: []string{"--tls-secret", "--tls-service", "--tls-namespace"},
+		},
+		"no group":       {change: func(o *apiserver.Options) { o.Storage.APIGroups = nil }, want: []string{"--api-groups"}},
+		"a long cluster": {change: func(o *apiserver.Options) { o.Storage.Cluster = strings.Repeat("c", 64) }, want: []string{"--cluster: must have 1 to 63"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -45,6 +45,8 @@ type Server struct {
 	holds *holds
 	// registration is nil without a cluster.
 	registration *registration.Checker
+	// certificate is nil if somebody else renews it.
+	certificate *servingCertificate
 	// sweeper is nil without a cluster, or without the right to watch its namespaces.
 	sweeper *namespaces.Sweeper
 }
@@ -74,6 +76,9 @@ func (c CompletedConfig) NewWithDelegate(ctx context.Context, delegate genericap
 func (c CompletedConfig) newOn(opened backend, delegate genericapiserver.DelegationTarget) (*Server, error) {
 	c.Generic.RESTOptionsGetter = countedObjects{opened.RESTOptionsGetter(), c.Generic.StorageObjectCountTracker}
 	c.Generic.AddReadyzChecks(newStoreCheck(opened.Ready))
+	if c.Certificate != nil {
+		c.Generic.AddReadyzChecks(c.Certificate.check())
+	}
 	c.limitBodies()
 	held := c.obeyHolds(storeOf(opened))
 	c.markDiscovery()
@@ -95,7 +100,7 @@ func (c CompletedConfig) newOn(opened backend, delegate genericapiserver.Delegat
 	}
 	return &Server{
 		Generic: generic, Store: storeOf(opened), backend: opened, holds: held,
-		registration: c.Registration, sweeper: c.Sweeper,
+		registration: c.Registration, certificate: c.Certificate, sweeper: c.Sweeper,
 	}, nil
 }
 
@@ -155,6 +160,8 @@ func (s *Server) RunBehind(ctx context.Context, serve func(context.Context) erro
 		return nil
 	})
 	group.Go(func() error { return s.holds.run(storeCtx) })
+	// Also while the last requests are answered: new connections need a certificate that is good.
+	group.Go(func() error { return s.certificate.run(storeCtx) })
 	group.Go(func() error { return s.registration.Run(serveCtx) })
 	group.Go(func() error { return s.sweeper.Run(serveCtx) })
 	group.Go(func() error {

@@ -14,5 +14,8 @@
 // nothing else: it needs no right to see APIServices. Whether it is this software that
 // answers for a version is told by a header that [Mark] adds to our part of discovery.
 //
+// A [Trust] is for servers that renew their certificate themselves: it keeps the caBundle of their
+// APIServices, and touches nothing else of them.
+//
 // Goroutines: Checker.Run is one, which its caller owns and ends by its context.
 package registration
