@@ -10,20 +10,22 @@ import (
 	"reflect"
 	"slices"
 	"sync/atomic"
+
+	"golang.org/x/sync/semaphore"
 )
 
 // errNothing stands for a stream that gives null for an object instead of an array: the library has
 // met an error and gone on with null.
 var errNothing = errors.New("null")
 
-// column is the value of a stream over all objects, and what each of them has given to it.
+// column is the value of a stream over all objects, and the part that each of them contributes.
 type column struct {
 	stream *stream
-	// memory is what it takes.
+	// memory is an estimate in bytes.
 	memory atomic.Int64
 
-	turn turn
-	// The following is read and changed by whoever has the turn; arrays never change.
+	lock *semaphore.Weighted
+	// lock guards the fields below. Arrays never change once they are here.
 	at *snapshot
 	// offsets are where in values the part of each object begins, and where the last one ends.
 	offsets []int32
@@ -43,7 +45,7 @@ type edition struct {
 }
 
 func newColumn(s *stream) *column {
-	return &column{stream: s, turn: newTurn(), at: &snapshot{}, offsets: []int32{0}, values: []any{}}
+	return &column{stream: s, lock: newLock(), at: &snapshot{}, offsets: []int32{0}, values: []any{}}
 }
 
 // part is what one object gives to a column.
@@ -56,15 +58,15 @@ type part struct {
 // evaluator computes the part of an object.
 type evaluator func(position int, object *Packed) part
 
-// outcome brings the column to a snapshot, which costs as much as differs from what it is at, and
-// returns its value there.
+// outcome updates the column to a snapshot and returns its value there. The cost is that of the
+// difference between the two snapshots.
 func (c *column) outcome(ctx context.Context, s *snapshot, evaluate evaluator) (outcome, error) {
-	if err := c.turn.take(ctx); err != nil {
+	if err := c.lock.Acquire(ctx, 1); err != nil {
 		return outcome{}, err
 	}
-	defer c.turn.give()
+	defer c.lock.Release(1)
 	if c.at.version != s.version {
-		if err := c.mend(ctx, s, evaluate); err != nil {
+		if err := c.update(ctx, s, evaluate); err != nil {
 			return outcome{}, err
 		}
 	}
@@ -78,18 +80,18 @@ func (c *column) outcome(ctx context.Context, s *snapshot, evaluate evaluator) (
 	return o, nil
 }
 
-// mended is what takes the place of a difference.
-type mended struct {
+// replacement is the new content for a run of objects that differ.
+type replacement struct {
 	from, removed int
 	parts         []part
 }
 
-func (c *column) mend(ctx context.Context, s *snapshot, evaluate evaluator) error {
-	sum := tally{size: c.size, failures: c.failures, failed: c.failed}
-	var runs []mended
+func (c *column) update(ctx context.Context, s *snapshot, evaluate evaluator) error {
+	sum := totals{size: c.size, failures: c.failures, failed: c.failed}
+	var runs []replacement
 	shift := 0
 	for _, run := range differences(c.at, s) {
-		m := mended{from: run.from, removed: len(run.before), parts: make([]part, 0, len(run.after))}
+		m := replacement{from: run.from, removed: len(run.before), parts: make([]part, 0, len(run.after))}
 		position := run.from // In what the column is at.
 		err := run.each(func(before, after *Packed) error {
 			var was, is part
@@ -131,7 +133,7 @@ func (c *column) mend(ctx context.Context, s *snapshot, evaluate evaluator) erro
 	return nil
 }
 
-// account says what memory the column takes.
+// account estimates the memory of the column.
 func (c *column) account() {
 	text := c.size.text
 	if c.stream == objects {
@@ -140,9 +142,9 @@ func (c *column) account() {
 	c.memory.Store(c.size.memory + text + memberBytes*int64(cap(c.values)) + 4*int64(cap(c.offsets)) + 256)
 }
 
-// tally is what becomes of a column when parts of it are replaced. The column is left alone: if ctx
-// ends, nothing must have happened.
-type tally struct {
+// totals are those of a column after parts of it were replaced. The column itself is not changed, so
+// that an update can be abandoned when ctx is done.
+type totals struct {
 	size     size
 	failures map[*Packed]error
 	failed   error
@@ -150,7 +152,7 @@ type tally struct {
 	changed, refailed bool
 }
 
-func (t *tally) replace(before, after *Packed, was, is part) {
+func (t *totals) replace(before, after *Packed, was, is part) {
 	t.size = t.size.less(was.values)
 	t.size.text += is.size.text
 	t.size.memory += is.size.memory
@@ -170,9 +172,9 @@ func (t *tally) replace(before, after *Packed, was, is part) {
 	}
 }
 
-// splice makes new arrays of the old ones and the parts that have changed; values stay what they are
-// unless they have.
-func (c *column) splice(runs []mended, count int, changed bool) {
+// splice makes new arrays from the old ones and the replacements. The array of values is kept if changed
+// is false.
+func (c *column) splice(runs []replacement, count int, changed bool) {
 	offsets, values := make([]int32, 1, count+1), c.values
 	if changed {
 		values = make([]any, 0, len(c.values)+16)
@@ -201,7 +203,7 @@ func (c *column) splice(runs []mended, count int, changed bool) {
 	c.offsets, c.values = offsets, values
 }
 
-// sameValues reports whether values that are equal can stay where they are.
+// sameValues reports whether one list of values can stand for the other.
 func sameValues(a, b []any) bool {
 	return len(a) == len(b) && (len(a) == 0 || reflect.DeepEqual(a, b))
 }
@@ -216,8 +218,8 @@ func (s size) less(values []any) size {
 	return s
 }
 
-// failureOf returns what comes of the failures of some objects over all of them. Null for one is
-// null for all: what made it null comes before anything that has failed without.
+// failureOf returns the outcome over all objects when some have failed. If one gives null, all give
+// null: what makes it null is evaluated before anything that fails with an error.
 func failureOf(failures map[*Packed]error) error {
 	if len(failures) == 0 {
 		return nil

@@ -20,12 +20,12 @@ type Document struct {
 	bytes  int64
 
 	mu      sync.Mutex
-	results *recent[*Expression, *memo]
+	results *lru[*Expression, *memo]
 }
 
 // NewDocument decodes JSON. It keeps no part of data.
 func NewDocument(engine *Engine, data []byte) (*Document, error) {
-	d := &Document{engine: engine, results: newRecent[*Expression, *memo](maxResultBytes)}
+	d := &Document{engine: engine, results: newLRU[*Expression, *memo](maxResultBytes)}
 	var err error
 	if utf8.Valid(data) {
 		var compact bytes.Buffer
@@ -61,15 +61,15 @@ func (d *Document) Search(ctx context.Context, expression string, aliases ...str
 	m := d.memo(x)
 	r := m.last.Load()
 	if r == nil {
-		if err := m.turn.take(ctx); err != nil {
+		if err := m.lock.Acquire(ctx, 1); err != nil {
 			return nil, x.failed(err)
 		}
-		defer m.turn.give()
+		defer m.lock.Release(1)
 		if r = m.last.Load(); r == nil {
 			r = whole()
 			m.last.Store(r)
 			d.mu.Lock()
-			d.results.charge(x, resultKey{expression: x}.bytes()+r.cost)
+			d.results.setCost(x, resultKey{expression: x}.bytes()+r.cost)
 			d.mu.Unlock()
 		}
 	}
@@ -81,7 +81,7 @@ func (d *Document) memo(x *Expression) *memo {
 	defer d.mu.Unlock()
 	m, ok := d.results.get(x)
 	if !ok {
-		m = &memo{turn: newTurn()}
+		m = &memo{lock: newLock()}
 		d.results.put(x, m, resultKey{expression: x}.bytes())
 	}
 	return m
@@ -120,12 +120,12 @@ func (d *Document) Bytes() int64 {
 func (d *Document) Trim() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.results.sweep()
+	d.results.dropUnused()
 }
 
 // Shrink drops all results.
 func (d *Document) Shrink() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.results = newRecent[*Expression, *memo](maxResultBytes)
+	d.results = newLRU[*Expression, *memo](maxResultBytes)
 }

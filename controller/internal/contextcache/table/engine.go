@@ -39,7 +39,7 @@ type Engine struct {
 	candidates int
 
 	mu       sync.Mutex
-	compiled *recent[string, *Expression]
+	compiled *lru[string, *Expression]
 }
 
 // NewEngine returns an engine that knows the functions of caller, which it changes: see [Protect].
@@ -49,7 +49,7 @@ func NewEngine(caller *jmespath.FunctionCaller, impure ...string) *Engine {
 	Protect(caller)
 	e := &Engine{
 		MaxResult: DefaultMaxResult, caller: caller, candidates: maxCandidates,
-		impure: make(map[string]bool, len(impure)), compiled: newRecent[string, *Expression](maxExpressions),
+		impure: make(map[string]bool, len(impure)), compiled: newLRU[string, *Expression](maxExpressions),
 	}
 	for _, name := range impure {
 		e.impure[name] = true

@@ -8,55 +8,57 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+
+	"golang.org/x/sync/semaphore"
 )
 
 // index finds objects by the values of a source.
 type index struct {
 	source
-	// memory is what it takes.
+	// memory is an estimate in bytes.
 	memory atomic.Int64
 
-	turn turn
-	// The following is read and changed by whoever has the turn.
+	lock *semaphore.Weighted
+	// lock guards the fields below.
 	at       *snapshot
 	postings map[any][]*Packed
-	// open are the objects that are in question whatever is asked.
-	open map[*Packed]struct{}
+	// always are the objects that each lookup finds.
+	always map[*Packed]struct{}
 }
 
-// What an entry of an index takes, and what each object in it.
+// The estimated memory of a key of an index, and of each object under it.
 const (
-	entryBytes   = 80
+	keyBytes     = 80
 	postingBytes = 8
 )
 
 func newIndex(s source) *index {
 	return &index{
-		source: s, turn: newTurn(), at: &snapshot{},
-		postings: map[any][]*Packed{}, open: map[*Packed]struct{}{},
+		source: s, lock: newLock(), at: &snapshot{},
+		postings: map[any][]*Packed{}, always: map[*Packed]struct{}{},
 	}
 }
 
-// entry says under which values an object is found.
-type entry struct {
+// keys are the values under which an index has an object.
+type keys struct {
 	values []any
-	// open: it is found whatever is asked.
-	open bool
+	// always: each lookup finds it.
+	always bool
 }
 
-// lookup brings the index to a snapshot and adds to found what has one of the values there; in no
-// order, and perhaps more than once. It stops beyond a limit.
-func (x *index) lookup(ctx context.Context, s *snapshot, values []any, found []*Packed, limit int, entryOf func(*Packed) entry) ([]*Packed, error) {
-	if err := x.turn.take(ctx); err != nil {
+// lookup updates the index to a snapshot, and appends to found the objects that have one of the values
+// there, in no order and perhaps more than once. It stops once there are more than limit.
+func (x *index) lookup(ctx context.Context, s *snapshot, values []any, found []*Packed, limit int, keysOf func(*Packed) keys) ([]*Packed, error) {
+	if err := x.lock.Acquire(ctx, 1); err != nil {
 		return nil, err
 	}
-	defer x.turn.give()
+	defer x.lock.Release(1)
 	if x.at.version != s.version {
-		if err := x.mend(ctx, s, entryOf); err != nil {
+		if err := x.update(ctx, s, keysOf); err != nil {
 			return nil, err
 		}
 	}
-	for object := range x.open {
+	for object := range x.always {
 		if len(found) > limit {
 			return found, nil
 		}
@@ -71,13 +73,13 @@ func (x *index) lookup(ctx context.Context, s *snapshot, values []any, found []*
 	return found, nil
 }
 
-func (x *index) mend(ctx context.Context, s *snapshot, entryOf func(*Packed) entry) error {
+func (x *index) update(ctx context.Context, s *snapshot, keysOf func(*Packed) keys) error {
 	type edit struct {
 		object *Packed
-		entry
+		keys
 		remove bool
 	}
-	var edits []edit // Made when all are known: if ctx ends before, nothing has happened.
+	var edits []edit // Made when all are known: if ctx is done before, the index is unchanged.
 	for _, run := range differences(x.at, s) {
 		err := run.each(func(before, after *Packed) error {
 			if before == after {
@@ -86,11 +88,11 @@ func (x *index) mend(ctx context.Context, s *snapshot, entryOf func(*Packed) ent
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			if before != nil { // What it was found under is not kept: it can be had again.
-				edits = append(edits, edit{before, entryOf(before), true})
+			if before != nil { // Its keys are not kept: they are computed again.
+				edits = append(edits, edit{before, keysOf(before), true})
 			}
 			if after != nil {
-				edits = append(edits, edit{after, entryOf(after), false})
+				edits = append(edits, edit{after, keysOf(after), false})
 			}
 			return nil
 		})
@@ -100,25 +102,25 @@ func (x *index) mend(ctx context.Context, s *snapshot, entryOf func(*Packed) ent
 	}
 	for _, e := range edits {
 		if e.remove {
-			x.remove(e.object, e.entry)
+			x.remove(e.object, e.keys)
 		} else {
-			x.add(e.object, e.entry)
+			x.add(e.object, e.keys)
 		}
 	}
 	x.at = s
 	return nil
 }
 
-func (x *index) add(object *Packed, e entry) {
-	if e.open {
-		x.open[object] = struct{}{}
+func (x *index) add(object *Packed, k keys) {
+	if k.always {
+		x.always[object] = struct{}{}
 		x.memory.Add(postingBytes * 2)
 		return
 	}
-	for _, value := range e.values {
+	for _, value := range k.values {
 		list, known := x.postings[value]
 		if !known {
-			x.memory.Add(entryBytes)
+			x.memory.Add(keyBytes)
 			if text, ok := value.(string); ok { // The key stays when the object has gone.
 				value = strings.Clone(text)
 				x.memory.Add(int64(len(text)))
@@ -131,13 +133,13 @@ func (x *index) add(object *Packed, e entry) {
 	}
 }
 
-func (x *index) remove(object *Packed, e entry) {
-	if e.open {
-		delete(x.open, object)
+func (x *index) remove(object *Packed, k keys) {
+	if k.always {
+		delete(x.always, object)
 		x.memory.Add(-postingBytes * 2)
 		return
 	}
-	for _, value := range e.values {
+	for _, value := range k.values {
 		list, known := x.postings[value]
 		i := slices.Index(list, object)
 		if i < 0 {
@@ -149,7 +151,7 @@ func (x *index) remove(object *Packed, e entry) {
 		list = list[:len(list)-1]
 		if x.postings[value] = list; known && len(list) == 0 {
 			delete(x.postings, value)
-			x.memory.Add(-entryBytes)
+			x.memory.Add(-keyBytes)
 			if text, ok := value.(string); ok {
 				x.memory.Add(-int64(len(text)))
 			}

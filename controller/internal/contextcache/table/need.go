@@ -5,9 +5,9 @@ package table
 
 import "github.com/kyverno/go-jmespath"
 
-// need is what an expression looks at in a value: some members of objects, those of all members of
-// an array alike; or nil for all of it. An expression can't tell an object that lacks what it doesn't
-// need from the whole one.
+// need is the part of a value that an expression reads: some members of an object, and the same of each
+// element of an array; nil is everything. The result is the same over an object without the other
+// members.
 type need struct{ members map[string]*need }
 
 // member reports whether a member is needed, and what of it.
@@ -21,81 +21,81 @@ func (n *need) member(name string) (*need, bool) {
 
 // needOf returns what an expression needs of an object, and of all members of an array of them.
 func needOf(n node) *need {
-	root := &place{}
+	root := &location{}
 	root.follow(n).use()
 	return root.need()
 }
 
-// place is where in an object the value of an expression is; nil for one that is not in it. An array
-// and its members are in one place.
-type place struct {
-	// whole: all that is there is needed.
-	whole   bool
-	members map[string]*place
+// location is where in an object the value of an expression comes from; nil if it is computed. An array
+// and its elements have the same location.
+type location struct {
+	// all: everything there is needed.
+	all     bool
+	members map[string]*location
 }
 
-func (p *place) use() {
-	if p != nil {
-		p.whole = true
+func (l *location) use() {
+	if l != nil {
+		l.all = true
 	}
 }
 
-func (p *place) member(name string) *place {
-	if p == nil {
+func (l *location) member(name string) *location {
+	if l == nil {
 		return nil
 	}
-	member, ok := p.members[name]
+	member, ok := l.members[name]
 	if !ok {
-		member = &place{}
-		if p.members == nil {
-			p.members = map[string]*place{}
+		member = &location{}
+		if l.members == nil {
+			l.members = map[string]*location{}
 		}
-		p.members[name] = member
+		l.members[name] = member
 	}
 	return member
 }
 
-func (p *place) need() *need {
-	if p.whole {
+func (l *location) need() *need {
+	if l.all {
 		return nil
 	}
-	n := &need{members: make(map[string]*need, len(p.members))}
-	for name, member := range p.members {
+	n := &need{members: make(map[string]*need, len(l.members))}
+	for name, member := range l.members {
 		n.members[name] = member.need()
 	}
 	return n
 }
 
-// follow returns the place of an expression that is evaluated at p.
-func (p *place) follow(n node) *place {
+// follow returns the location of an expression that is evaluated at l.
+func (l *location) follow(n node) *location {
 	switch n.NodeType {
 	case jmespath.ASTCurrentNode, jmespath.ASTIdentity, jmespath.ASTIndex, jmespath.ASTSlice:
-		return p
+		return l
 	case jmespath.ASTField:
 		if name, ok := n.Value.(string); ok {
-			return p.member(name)
+			return l.member(name)
 		}
 	case jmespath.ASTSubexpression, jmespath.ASTIndexExpression, jmespath.ASTProjection, jmespath.ASTPipe:
-		return p.follow(n.Children[0]).follow(n.Children[1])
+		return l.follow(n.Children[0]).follow(n.Children[1])
 	case jmespath.ASTFlatten:
-		return p.follow(n.Children[0])
+		return l.follow(n.Children[0])
 	case jmespath.ASTFilterProjection:
-		array := p.follow(n.Children[0])
+		array := l.follow(n.Children[0])
 		array.follow(n.Children[2]).use()
 		return array.follow(n.Children[1])
 	case jmespath.ASTValueProjection:
-		p.follow(n.Children[0]).use()
+		l.follow(n.Children[0]).use()
 		return nil
 	case jmespath.ASTLiteral, jmespath.ASTExpRef: // The latter is evaluated over another argument.
 		return nil
 	case jmespath.ASTComparator, jmespath.ASTFunctionExpression, jmespath.ASTKeyValPair, jmespath.ASTMultiSelectHash,
 		jmespath.ASTMultiSelectList, jmespath.ASTOrExpression, jmespath.ASTAndExpression, jmespath.ASTNotExpression:
 		for _, child := range n.Children {
-			p.follow(child).use()
+			l.follow(child).use()
 		}
 		return nil
 	default:
 	}
-	p.use()
+	l.use()
 	return nil
 }

@@ -20,47 +20,48 @@ const (
 	Array
 )
 
-// stream is a part of an expression that looks at each object for itself: its value over an array of
-// objects is that over each of them, put together.
+// stream is a part of an expression that treats each object separately: its value over an array of
+// objects is the concatenation of its values over each of them.
 type stream struct {
 	key string
-	// over is to be evaluated over an array of objects.
+	// over is evaluated over an array of objects.
 	over node
-	// needed is what it looks at in an object; nil is all.
+	// needed is what it reads of an object; nil is everything.
 	needed *need
-	// alternatives are sets of probes, each of which finds all objects that are not without effect.
+	// alternatives are sets of probes. Each set alone finds all objects that may contribute.
 	alternatives [][]probe
 }
 
 // objects is the stream of the objects themselves.
 var objects = &stream{key: keyOf(current), over: current}
 
-// slot is where the value of a stream goes.
-type slot struct {
+// input is a stream whose value the residual expression reads.
+type input struct {
 	*stream
-	// leading: an error of it is that of the expression.
+	// leading: if it fails, the whole expression fails with that error.
 	leading bool
 }
 
-// plan is an expression taken apart: streams, and the rest of it, which has fields for them.
+// plan is an expression split into streams, and the residual expression, which reads their values from
+// fields of its own input.
 type plan struct {
-	// whole is the expression over the data themselves; what rest is an equal of, but for errors.
-	whole node
-	rest  node
-	slots []slot
-	// list: rest needs all the data. The stream of objects is then the last slot.
+	// original is evaluated over the data, and residual over the inputs. Their results are the same
+	// unless an input fails; then original is evaluated instead.
+	original, residual node
+	inputs             []input
+	// list: residual needs all the data. The stream of objects is then the last input.
 	list bool
-	// header: rest looks at metadata of the list.
+	// header: residual reads the metadata of the list.
 	header bool
-	// count: rest looks at the number of objects.
+	// count: residual reads the number of objects.
 	count bool
-	// pure: the same data give the same result.
+	// pure: the result depends on the data only.
 	pure bool
 }
 
-// The fields of what rest is evaluated over that are not those of a list.
+// The fields of the input of residual that a list does not have.
 const (
-	slotField  = "\x00docket-slot-"
+	inputField = "\x00docket-input-"
 	listField  = "\x00docket-list"
 	countField = "\x00docket-count"
 )
@@ -68,24 +69,24 @@ const (
 // maxAlternatives bounds the indexes that one filter makes.
 const maxAlternatives = 4
 
-func slotName(i int) string { return slotField + strconv.Itoa(i) }
+func inputName(i int) string { return inputField + strconv.Itoa(i) }
 
 func listHas(name string) bool {
 	return name == "apiVersion" || name == "kind" || name == "metadata" || name == "items"
 }
 
-// newPlan takes an expression apart.
+// newPlan splits an expression.
 func newPlan(parsed node, aliases []string, shape Shape, impure map[string]bool) *plan {
 	has := listHas
 	if shape == Array {
 		has = func(string) bool { return false }
 	}
-	whole := resolve(parsed, aliases, has)
+	original := resolve(parsed, aliases, has)
 	p := &planner{shape: shape, impure: impure}
-	p.whole, p.pure = whole, !calls(whole, impure)
-	p.rest = p.place(whole, true)
+	p.original, p.pure = original, !calls(original, impure)
+	p.residual = p.rewrite(original, true)
 	if p.list {
-		p.slot(objects, false)
+		p.addInput(objects, false)
 	}
 	return &p.plan
 }
@@ -96,10 +97,11 @@ type planner struct {
 	impure map[string]bool
 }
 
-// place rewrites n, which is evaluated over the data, for what rest is evaluated over.
-func (p *planner) place(n node, leading bool) node {
+// rewrite returns the equivalent of n, a part of the original expression that is evaluated over the
+// data, for the input of the residual expression.
+func (p *planner) rewrite(n node, leading bool) node {
 	if over, ok := p.chain(n, p.isObjects, true); ok {
-		return field(slotName(p.slot(p.stream(over), leading)))
+		return field(inputName(p.addInput(p.stream(over), leading)))
 	}
 	if n.NodeType == jmespath.ASTFunctionExpression && n.Value == "length" && len(n.Children) == 1 {
 		if over, ok := p.chain(n.Children[0], p.isObjects, true); ok && isCurrent(over) {
@@ -127,11 +129,11 @@ func (p *planner) place(n node, leading bool) node {
 	for _, i := range inPlace(n) {
 		if n.NodeType == jmespath.ASTPipe && len(inPlace(n)) == 2 {
 			if i == 1 { // The first part hands on what both are evaluated over.
-				n = with(n, 1, p.place(n.Children[1], leading))
+				n = with(n, 1, p.rewrite(n.Children[1], leading))
 			}
 			continue
 		}
-		n = with(n, i, p.place(n.Children[i], leading && i == 0 && !swallows))
+		n = with(n, i, p.rewrite(n.Children[i], leading && i == 0 && !swallows))
 	}
 	return n
 }
@@ -144,10 +146,10 @@ func (p *planner) isObjects(n node) bool {
 	return isField(n, "items")
 }
 
-// chain returns n as it has to be evaluated over an array of objects, if it looks at each of its
-// members for itself: it is a chain of projections, filters and flattenings, all of which give for
-// two arrays put together what they give for each, put together. base says what the array is, flat
-// that its members are no arrays.
+// chain returns n in the form in which it is evaluated over an array of objects, if it treats each
+// element separately: if it is a chain of projections, filters and flattenings, whose results over a
+// concatenation of two arrays are the concatenated results over each. base recognises the array; flat
+// tells that its elements are not arrays.
 func (p *planner) chain(n node, base func(node) bool, flat bool) (node, bool) {
 	if base(n) {
 		return current, true
@@ -201,7 +203,8 @@ func (p *planner) stream(over node) *stream {
 	return s
 }
 
-// usable leaves out what an index can't be made of: it has to find again where it has put an object.
+// usable drops alternatives that can't be indexed: the keys of an object have to be the same each time
+// they are computed.
 func usable(alternatives [][]probe) [][]probe {
 	alternatives = slices.DeleteFunc(alternatives, func(probes []probe) bool {
 		return slices.ContainsFunc(probes, func(p probe) bool { return !isOrdered(p.of) })
@@ -215,14 +218,14 @@ func usable(alternatives [][]probe) [][]probe {
 	return alternatives
 }
 
-// slot returns the position of the stream's slot.
-func (p *planner) slot(s *stream, leading bool) int {
-	for i := range p.slots {
-		if p.slots[i].key == s.key {
-			p.slots[i].leading = p.slots[i].leading || leading
+// addInput returns the position of a stream among the inputs, and adds it if it is not there.
+func (p *planner) addInput(s *stream, leading bool) int {
+	for i := range p.inputs {
+		if p.inputs[i].key == s.key {
+			p.inputs[i].leading = p.inputs[i].leading || leading
 			return i
 		}
 	}
-	p.slots = append(p.slots, slot{s, leading})
-	return len(p.slots) - 1
+	p.inputs = append(p.inputs, input{s, leading})
+	return len(p.inputs) - 1
 }

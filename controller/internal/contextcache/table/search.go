@@ -7,29 +7,31 @@ import (
 	"context"
 	"slices"
 	"sync/atomic"
+
+	"golang.org/x/sync/semaphore"
 )
 
-// resultKey names a result: the engine gives out one Expression for each text and aliases, as long
-// as it is in use.
+// resultKey identifies a result. The engine returns the same Expression for the same text and aliases
+// as long as that is in use.
 type resultKey struct {
 	expression *Expression
 	shape      Shape
 }
 
-// bytes is what is kept beside the result: the engine may have dropped the expression.
+// bytes estimates what the key keeps in memory: the engine may have dropped the expression.
 func (k resultKey) bytes() int64 { return resultBytes + k.expression.bytes() }
 
-// memo is what is known of one result.
+// memo is the last result of an expression.
 type memo struct {
-	// turn is of who computes it.
-	turn turn
+	// lock is held by whoever computes it.
+	lock *semaphore.Weighted
 	last atomic.Pointer[result]
 }
 
 // result is that of an expression at one version. It never changes.
 type result struct {
 	version uint64
-	// of is what it has been computed of.
+	// of identifies the inputs from which it was computed.
 	of    []any
 	value any
 	err   error
@@ -41,14 +43,14 @@ type outcome struct {
 	value any
 	err   error
 	size  size
-	// candidates, if pending, are to be evaluated for it.
+	// candidates have not been evaluated yet if it is pending.
 	candidates []*Packed
 	pending    bool
 	// from is the same for two outcomes only if they are.
 	from any
 }
 
-// answer returns the result of an expression that is as new as the table when it was called.
+// answer returns the result of an expression over the table as it is at the call, or later.
 func (t *Table) answer(ctx context.Context, x *Expression, shape Shape) (any, error) {
 	p := x.plans[shape]()
 	s := t.current.Load()
@@ -64,10 +66,10 @@ func (t *Table) answer(ctx context.Context, x *Expression, shape Shape) (any, er
 	if r := m.last.Load(); r != nil && r.version == s.version {
 		return r.value, r.err
 	}
-	if err := m.turn.take(ctx); err != nil {
+	if err := m.lock.Acquire(ctx, 1); err != nil {
 		return nil, err
 	}
-	defer m.turn.give()
+	defer m.lock.Release(1)
 	s = t.current.Load()
 	last := m.last.Load()
 	if last != nil && last.version == s.version {
@@ -80,7 +82,7 @@ func (t *Table) answer(ctx context.Context, x *Expression, shape Shape) (any, er
 	m.last.Store(r)
 	if last == nil && r.cost > 0 || last != nil && last.cost != r.cost {
 		t.mu.Lock()
-		t.results.charge(key, key.bytes()+r.cost)
+		t.results.setCost(key, key.bytes()+r.cost)
 		t.mu.Unlock()
 	}
 	return r.value, r.err
@@ -91,19 +93,20 @@ func (t *Table) memo(key resultKey) *memo {
 	defer t.mu.Unlock()
 	m, ok := t.results.get(key)
 	if !ok {
-		m = &memo{turn: newTurn()}
+		m = &memo{lock: newLock()}
 		t.results.put(key, m, key.bytes())
 	}
 	return m
 }
 
-// evaluate computes a result, unless last has been computed of the same. The error is that of ctx.
+// evaluate computes a result, or takes that of last if the inputs are the same. The error is that of
+// ctx.
 func (t *Table) evaluate(ctx context.Context, p *plan, s *snapshot, shape Shape, last *result) (*result, error) {
 	r := &result{version: s.version}
-	outcomes := make([]outcome, len(p.slots))
-	for i, slot := range p.slots {
+	outcomes := make([]outcome, len(p.inputs))
+	for i, input := range p.inputs {
 		var err error
-		if outcomes[i], err = t.outcome(ctx, slot.stream, s); err != nil {
+		if outcomes[i], err = t.outcome(ctx, input.stream, s); err != nil {
 			return nil, err
 		}
 		r.of = append(r.of, outcomes[i].from)
@@ -121,7 +124,7 @@ func (t *Table) evaluate(ctx context.Context, p *plan, s *snapshot, shape Shape,
 	}
 	for i := range outcomes {
 		if outcomes[i].pending {
-			t.settle(&outcomes[i], p.slots[i].stream)
+			t.evaluateCandidates(&outcomes[i], p.inputs[i].stream)
 		}
 	}
 	r.value, r.err = t.finish(ctx, p, s, shape, outcomes)
@@ -161,16 +164,16 @@ func (t *Table) measure(r *result, outcomes []outcome) {
 	r.cost += measure.memory + measure.text - measure.shared
 }
 
-// finish evaluates the rest of an expression.
+// finish evaluates the residual expression.
 func (t *Table) finish(ctx context.Context, p *plan, s *snapshot, shape Shape, outcomes []outcome) (any, error) {
 	for i, o := range outcomes {
 		if o.err == nil {
 			continue
 		}
-		if p.slots[i].leading || p.slots[i].stream == objects {
+		if p.inputs[i].leading || p.inputs[i].stream == objects {
 			return nil, o.err
 		}
-		// Whether the expression comes to it, and what it makes of it, the library knows.
+		// Whether the expression reaches this part, and what then happens, is left to the library.
 		all, err := t.column(ctx, objects, s, nil)
 		if err != nil {
 			return nil, err
@@ -178,23 +181,23 @@ func (t *Table) finish(ctx context.Context, p *plan, s *snapshot, shape Shape, o
 		if all.err != nil {
 			return nil, all.err
 		}
-		return execute(p.whole, t.data(s, shape, all.value), t.engine.caller)
+		return execute(p.original, t.data(s, shape, all.value), t.engine.caller)
 	}
 	data := t.list(s, nil)
 	for i, o := range outcomes {
-		data[slotName(i)] = o.value
+		data[inputName(i)] = o.value
 	}
 	if p.count {
 		data[countField] = float64(s.count)
 	}
 	if p.list {
-		for i, slot := range p.slots {
-			if slot.stream == objects {
+		for i, input := range p.inputs {
+			if input.stream == objects {
 				data[listField] = t.data(s, shape, outcomes[i].value)
 			}
 		}
 	}
-	return execute(p.rest, data, t.engine.caller)
+	return execute(p.residual, data, t.engine.caller)
 }
 
 // data returns what an expression is evaluated over.

@@ -37,21 +37,21 @@ func (t *Table) outcome(ctx context.Context, stream *stream, s *snapshot) (outco
 	return t.column(ctx, stream, s, nil)
 }
 
-// candidates returns the objects that one of the probes finds, in order; some more than limit if
-// they are more.
+// candidates returns the objects that one of the probes finds, in order. If there are more than limit,
+// it returns some that are more than limit.
 func (t *Table) candidates(ctx context.Context, probes []probe, s *snapshot, limit int) ([]*Packed, error) {
 	found := []*Packed{}
 	for _, p := range probes {
 		var err error
 		source := p.source
-		found, err = t.index(source).lookup(ctx, s, []any{p.want}, found, limit, func(object *Packed) entry {
-			return t.entry(source, object)
+		found, err = t.index(source).lookup(ctx, s, []any{p.want}, found, limit, func(object *Packed) keys {
+			return t.keysOf(source, object)
 		})
 		if err != nil {
 			return nil, err
 		}
 		if len(found) > limit {
-			// What is there twice doesn't count.
+			// Without duplicates there may be fewer.
 			if found = inOrder(found); len(found) > limit {
 				return found, nil
 			}
@@ -77,25 +77,26 @@ func (t *Table) index(s source) *index {
 	return x
 }
 
-// entry says under which values an index has an object.
-func (t *Table) entry(s source, object *Packed) entry {
+// keysOf returns the keys under which an index has an object.
+func (t *Table) keysOf(s source, object *Packed) keys {
 	value, err := object.value(s.needed)
 	if err != nil {
-		return entry{open: true}
+		return keys{always: true}
 	}
 	found, err := execute(s.of, value, t.engine.caller)
 	var missing jmespath.NotFoundError
 	if err != nil && !errors.As(err, &missing) {
-		return entry{open: true}
+		return keys{always: true}
 	}
 	if _, ok := found.([]any); !ok && s.strict {
-		return entry{open: true}
+		return keys{always: true}
 	}
-	return entry{values: collect(nil, found, s.depth)}
+	return keys{values: collect(nil, found, s.depth)}
 }
 
-// settle evaluates candidates: all the others would give nothing.
-func (t *Table) settle(o *outcome, stream *stream) {
+// evaluateCandidates sets the value of a pending outcome: objects that are not candidates contribute
+// nothing.
+func (t *Table) evaluateCandidates(o *outcome, stream *stream) {
 	array := make([]any, len(o.candidates))
 	for i, object := range o.candidates {
 		value, err := object.value(stream.needed)
@@ -112,7 +113,8 @@ func (t *Table) settle(o *outcome, stream *stream) {
 	o.err = err
 }
 
-// column returns the value of a stream from its column. What the probes don't find gives nothing.
+// column returns the value of a stream from its column. Objects that the probes don't find contribute
+// nothing.
 func (t *Table) column(ctx context.Context, stream *stream, s *snapshot, probes []probe) (outcome, error) {
 	t.mu.Lock()
 	c, known := t.columns.get(stream.key)
@@ -151,15 +153,15 @@ func (t *Table) column(ctx context.Context, stream *stream, s *snapshot, probes 
 	return c.outcome(ctx, s, e.part)
 }
 
-// evaluation computes what objects give to a column.
+// evaluation computes the parts that objects contribute to a column.
 type evaluation struct {
 	table  *Table
 	stream *stream
-	// only, if not nil, are those that may give anything.
+	// only, if not nil, has the objects that may contribute.
 	only map[*Packed]struct{}
-	// decoded, if not nil, are all objects of the snapshot that the column is brought to.
+	// decoded, if not nil, has all objects of the snapshot to which the column is updated.
 	decoded []any
-	// alike, if not nil, are parts that many objects have.
+	// alike, if not nil, caches the decoded parts that objects have in common.
 	alike map[string]any
 }
 

@@ -8,18 +8,20 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"golang.org/x/sync/semaphore"
 )
 
-// What a table keeps of what it has computed.
+// Limits of the computed values that a table keeps.
 const (
 	maxColumns     = 64
 	maxIndexes     = 32
 	maxResultBytes = 8 << 20
-	// resultBytes is what a result takes beside its value.
+	// resultBytes is the memory of a result without its value.
 	resultBytes = 512
 )
 
-// Header says of what resource a table is.
+// Header is the resource whose objects a table has.
 type Header struct {
 	// APIVersion and Kind are those of the objects.
 	APIVersion, Kind string
@@ -37,10 +39,10 @@ type Table struct {
 	writing sync.Mutex
 
 	mu      sync.Mutex
-	columns *recent[string, *column]
-	indexes *recent[string, *index]
-	results *recent[resultKey, *memo]
-	// built counts new columns since the last Trim.
+	columns *lru[string, *column]
+	indexes *lru[string, *index]
+	results *lru[resultKey, *memo]
+	// built counts the new columns since the last Trim.
 	built int
 }
 
@@ -52,8 +54,8 @@ func NewTable(engine *Engine, header Header) *Table {
 	return t
 }
 
-// Put adds or replaces an object, and says what expressions see of that. It costs as much for a
-// large table as for a small one.
+// Put adds or replaces an object, and returns what expressions see of that. The size of the table
+// makes no difference to its cost.
 func (t *Table) Put(object *Packed) Change {
 	t.writing.Lock()
 	defer t.writing.Unlock()
@@ -85,8 +87,8 @@ func (t *Table) Delete(namespace, name string) bool {
 	return true
 }
 
-// Replace has the table hold just these objects, and says what has changed. The slice is the
-// caller's. What is known of objects that are the same as before stays known.
+// Replace makes these objects the content of the table, and returns what has changed. The caller keeps
+// the slice. What was computed of objects that are unchanged is kept.
 func (t *Table) Replace(objects []*Packed, resourceVersion string) Change {
 	objects = slices.Clone(objects)
 	slices.SortStableFunc(objects, compareObjects)
@@ -123,7 +125,8 @@ func (t *Table) Replace(objects []*Packed, resourceVersion string) Change {
 	return change
 }
 
-// SetResourceVersion says how recent the data are known to be. Put and Replace do, too.
+// SetResourceVersion sets the resource version up to which the data are known. Put and Replace do so,
+// too.
 func (t *Table) SetResourceVersion(resourceVersion string) {
 	t.writing.Lock()
 	defer t.writing.Unlock()
@@ -147,7 +150,7 @@ func (t *Table) Version() uint64 { return t.current.Load().version }
 // ResourceVersion returns that of the list.
 func (t *Table) ResourceVersion() string { return t.current.Load().resourceVersion }
 
-// Bytes estimates the memory that the table takes: objects and all that is known of them.
+// Bytes estimates the memory of the table: of the objects, and of all that was computed of them.
 func (t *Table) Bytes() int64 {
 	bytes := t.current.Load().bytes
 	t.mu.Lock()
@@ -157,19 +160,19 @@ func (t *Table) Bytes() int64 {
 	return bytes + t.results.cost
 }
 
-// Trim drops what has been computed and nobody has asked for since the Trim before, so that it is to
-// be called now and then: what nobody asks for also keeps the objects that it was computed of, which
-// Bytes doesn't see. It costs nothing but the time to compute it again.
+// Trim drops the computed values that were not read since the previous Trim. Call it periodically: a
+// value that nobody reads keeps the objects alive from which it was computed, which Bytes does not
+// count. A dropped value is computed again when it is needed.
 func (t *Table) Trim() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.columns.sweep()
-	t.indexes.sweep()
-	t.results.sweep()
+	t.columns.dropUnused()
+	t.indexes.dropUnused()
+	t.results.dropUnused()
 	t.built = 0
 }
 
-// Shrink drops all that has been computed. The objects stay.
+// Shrink drops all computed values. The objects stay.
 func (t *Table) Shrink() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -177,15 +180,15 @@ func (t *Table) Shrink() {
 }
 
 func (t *Table) forget() {
-	t.columns = newRecent[string, *column](maxColumns)
-	t.indexes = newRecent[string, *index](maxIndexes)
-	t.results = newRecent[resultKey, *memo](maxResultBytes)
+	t.columns = newLRU[string, *column](maxColumns)
+	t.indexes = newLRU[string, *index](maxIndexes)
+	t.results = newLRU[resultKey, *memo](maxResultBytes)
 	t.built = 0
 }
 
-// Search returns the result of an expression over the data in a shape. Beside aliases, the plural of
-// the resource is a name for the data. The result belongs to all: nobody may change it. It waits
-// for others who compute the same as long as ctx lasts.
+// Search returns the result of an expression over the data in a shape. The expression may call the data
+// by any of aliases and by the plural of the resource. The result is shared: nobody may change it. If
+// somebody else is computing the same, Search waits for that until ctx is done.
 func (t *Table) Search(ctx context.Context, shape Shape, expression string, aliases ...string) (any, error) {
 	if t.header.Plural != "" {
 		aliases = append(slices.Clip(aliases), t.header.Plural)
@@ -201,23 +204,5 @@ func (t *Table) Search(ctx context.Context, shape Shape, expression string, alia
 	return value, nil
 }
 
-// turn is a lock that one waits for as long as a context lasts.
-type turn chan struct{}
-
-func newTurn() turn { return make(turn, 1) }
-
-func (t turn) take(ctx context.Context) error {
-	select {
-	case t <- struct{}{}:
-		return nil
-	default:
-	}
-	select {
-	case t <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-func (t turn) give() { <-t }
+// newLock returns a lock that is waited for as long as a context lasts. Its weight is 1.
+func newLock() *semaphore.Weighted { return semaphore.NewWeighted(1) }
