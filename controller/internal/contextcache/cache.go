@@ -75,13 +75,13 @@ func (c *Cache) Run(ctx context.Context) error {
 	c.mu.Lock()
 	c.began = c.config.Clock.Now()
 	c.mu.Unlock()
-	var telling sync.WaitGroup
-	telling.Go(func() { c.changes.run(ctx) })
-	defer telling.Wait()
+	var notifying sync.WaitGroup
+	notifying.Go(func() { c.changes.run(ctx) })
+	defer notifying.Wait()
 	unsubscribe := c.config.Served.Subscribe(c.replan)
 	defer unsubscribe()
 	defer c.stop()
-	ticker := c.config.Clock.NewTicker(tick)
+	ticker := c.config.Clock.NewTicker(tickInterval)
 	defer ticker.Stop()
 	c.replan()
 	for {
@@ -93,7 +93,7 @@ func (c *Cache) Run(ctx context.Context) error {
 		case <-c.enforcing.C():
 			c.enforce(ctx)
 		case <-ticker.C():
-			c.look(ctx)
+			c.tick(ctx)
 		}
 	}
 }
@@ -119,18 +119,19 @@ func (c *Cache) Want(entries []policy.Entry) {
 // Changes are gathered for some 200 ms. It is urgent unless just the status of resources changed.
 // One goroutine calls; it must return quickly. It ends when the returned function is called.
 func (c *Cache) Subscribe(changed func(entries []policy.Entry, urgent bool)) (unsubscribe func()) {
-	return c.changes.told.Subscribe(changed)
+	return c.changes.listeners.Subscribe(changed)
 }
 
-// replan has the planner look at everything again.
+// replan wakes the planner, which makes a new index.
 func (c *Cache) replan() { c.planning.Fire() }
 
-// enforceSoon has the planner look at the memory limit, and load what was evicted and asked for.
+// enforceSoon wakes the planner to enforce the memory limit, and to load evicted data that were asked
+// for.
 func (c *Cache) enforceSoon() {
 	if c.config.MemoryLimit > 0 {
 		c.enforcing.Fire()
 	}
 }
 
-// statusChanged has the status of entries looked at.
+// statusChanged wakes the writer of status.
 func (c *Cache) statusChanged() { c.reporting.Fire() }

@@ -17,19 +17,20 @@ import (
 	"github.com/docket-project/docket/controller/internal/policy"
 )
 
-// gather is how long changes are collected before subscribers are told.
+// gather is how long changes are collected before the listeners are called.
 const gather = 200 * time.Millisecond
 
-// changes collects what changed, and tells subscribers.
+// changes collects what has changed, and calls the listeners.
 type changes struct {
 	clock clock.WithTicker
 	// names returns the entries that show a dataset.
 	names func(*dataset) []policy.Entry
 	noted *broadcast.Trigger
-	told  broadcast.Signal[func([]policy.Entry, bool)]
+	// listeners are called with entries and whether the change is urgent.
+	listeners broadcast.Signal[func([]policy.Entry, bool)]
 
 	mu sync.Mutex
-	// datasets and entries have what changed, and whether that is urgent.
+	// datasets and entries have changed. The value reports whether that is urgent.
 	datasets map[*dataset]bool
 	entries  map[policy.Entry]bool
 }
@@ -64,7 +65,7 @@ func (c *changes) addEntries(ids ...policy.Entry) {
 	c.noted.Fire()
 }
 
-// run tells subscribers until ctx is done.
+// run calls the listeners until ctx is done.
 func (c *changes) run(ctx context.Context) {
 	for {
 		select {
@@ -79,11 +80,12 @@ func (c *changes) run(ctx context.Context) {
 			return
 		case <-timer.C():
 		}
-		c.tell()
+		c.notify()
 	}
 }
 
-func (c *changes) tell() {
+// notify calls the listeners with what was collected.
+func (c *changes) notify() {
 	c.mu.Lock()
 	datasets, entries := c.datasets, c.entries
 	c.datasets, c.entries = map[*dataset]bool{}, map[policy.Entry]bool{}
@@ -93,24 +95,24 @@ func (c *changes) tell() {
 			entries[id] = entries[id] || urgent
 		}
 	}
-	// What is urgent is told apart from what is not: one busy status doesn't hurry everything.
-	byHurry := map[bool][]policy.Entry{}
+	// Urgent changes are announced separately: one busy status must not make everything urgent.
+	byUrgency := map[bool][]policy.Entry{}
 	for id, urgent := range entries {
-		byHurry[urgent] = append(byHurry[urgent], id)
+		byUrgency[urgent] = append(byUrgency[urgent], id)
 	}
 	for _, urgent := range []bool{true, false} {
-		list := withAnyName(byHurry[urgent])
+		list := withAnyName(byUrgency[urgent])
 		if len(list) == 0 {
 			continue
 		}
-		for _, changed := range c.told.Subscribers() {
+		for _, changed := range c.listeners.Subscribers() {
 			changed(list, urgent)
 		}
 	}
 }
 
-// withAnyName adds the ways in which policies may refer to entries: an object by either kind, and by
-// a name that they compute.
+// withAnyName adds all references by which policies may mean the entries: an object by either kind, and
+// by a name that is computed.
 func withAnyName(ids []policy.Entry) []policy.Entry {
 	all := map[policy.Entry]bool{}
 	for _, id := range ids {

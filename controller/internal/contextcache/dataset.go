@@ -18,7 +18,7 @@ import (
 type data interface {
 	Search(ctx context.Context, shape table.Shape, expression string, aliases ...string) (any, error)
 	Bytes() int64
-	// Trim frees what was computed and not asked for lately, Shrink all that can be made again.
+	// Trim drops the computed values that were not read lately, Shrink all of them.
 	Trim()
 	Shrink()
 	// Len is the number of objects.
@@ -73,11 +73,11 @@ type dataset struct {
 	state  atomic.Pointer[state]
 	// used orders datasets by their last use.
 	used atomic.Int64
-	// growing is the size of what is being loaded.
+	// growing is the number of bytes loaded so far.
 	growing atomic.Int64
 	// listingSince is when a list began that is not complete, in nanoseconds; 0 if there is none.
 	listingSince atomic.Int64
-	// missed tells that somebody asked for data that were evicted.
+	// missed is set when a query needed data that had been evicted.
 	missed atomic.Bool
 
 	// mu orders writers of state.
@@ -85,8 +85,8 @@ type dataset struct {
 
 	// Only the planner uses what follows.
 	worker worker
-	// retryAt is when it may be loaded again after an eviction; pause is how long that takes if
-	// it has to be evicted again soon.
+	// retryAt is when it may be loaded again after an eviction; pause is the time until then if it has
+	// to be evicted again soon.
 	retryAt time.Time
 	pause   time.Duration
 }
@@ -121,7 +121,7 @@ func (d *dataset) start(ctx context.Context) {
 	d.worker = d.origin.start(ctx, d)
 }
 
-// drop ends loading and forgets the data, for a reason that is told to whoever asks.
+// drop ends loading and drops the data. Queries fail with why.
 func (d *dataset) drop(as phase, why error) {
 	d.stop()
 	d.set(func(s *state) {
@@ -137,8 +137,8 @@ func (d *dataset) stop() {
 	d.growing.Store(0)
 }
 
-// set makes the next state of the last one. Whoever waits for it goes on, and whoever is told of
-// changes is told if it matters to policies.
+// set replaces the state by a changed copy. It wakes everybody who waits for a new state, and notes a
+// change if policies get something else from now on.
 func (d *dataset) set(change func(*state)) {
 	d.mu.Lock()
 	before := d.state.Load()
@@ -160,7 +160,7 @@ func (d *dataset) listing() {
 	d.listingSince.CompareAndSwap(0, d.cache.config.Clock.Now().UnixNano())
 }
 
-// attempted keeps the outcome of an attempt that brought no data by itself.
+// attempted stores the outcome of an attempt that brought no data.
 func (d *dataset) attempted(err error) { d.attemptedSince(err, d.cache.config.Clock.Now()) }
 
 func (d *dataset) attemptedSince(err error, now time.Time) {
@@ -177,7 +177,7 @@ func (d *dataset) attemptedSince(err error, now time.Time) {
 	})
 }
 
-// refresh keeps new data.
+// refresh stores new data.
 func (d *dataset) refresh(next data) {
 	now := d.cache.config.Clock.Now()
 	d.growing.Store(0)
@@ -188,7 +188,7 @@ func (d *dataset) refresh(next data) {
 	d.cache.enforceSoon()
 }
 
-// bytes is the memory that it takes: what it has, or what it is about to have instead.
+// bytes estimates its memory: of the data, or of those that are being loaded if they take more.
 func (d *dataset) bytes() int64 {
 	size := d.growing.Load()
 	if s := d.state.Load(); s.data != nil {

@@ -16,20 +16,20 @@ import (
 )
 
 const (
-	// tick is how often the planner looks at what only time changes.
-	tick = time.Second
-	// keepAsked is how long an entry is kept that no policy is known to use, after its last
-	// query; maxAsked is how many of them there may be.
+	// tickInterval is the time between two calls of Cache.tick.
+	tickInterval = time.Second
+	// keepAsked is how long an entry that no policy is known to use is kept after its last query;
+	// maxAsked is how many such entries there may be.
 	keepAsked = 10 * time.Minute
-	// maxListing is how long a list may take that follows an interrupted watch, before the data
-	// of before it count as old.
+	// maxListing is how long a list after an interrupted watch may take before the previous data are
+	// considered out of date.
 	maxListing = 30 * time.Second
-	// trimInterval is how long what was computed of data is kept without being asked for.
+	// trimInterval is how long computed values are kept without being read.
 	trimInterval = 2 * time.Minute
 	maxAsked     = 1000
 )
 
-// plan makes the next index, starts what is missing, and stops what nobody wants.
+// plan makes the next index, starts loading what is missing, and drops the data that no entry uses.
 func (c *Cache) plan(ctx context.Context) {
 	catalog := c.config.Served.Current()
 	next := &index{
@@ -143,11 +143,11 @@ func (c *Cache) stop() {
 	forgetGauges()
 }
 
-// look is called now and then, for what only time changes.
-func (c *Cache) look(ctx context.Context) {
+// tick does what is due by the clock and not by an event.
+func (c *Cache) tick(ctx context.Context) {
 	now := c.config.Clock.Now()
 	for _, d := range c.datasets {
-		c.lookAt(ctx, d, now)
+		c.updateState(ctx, d, now)
 	}
 	index := c.index.Load()
 	for kind, state := range index.kinds {
@@ -171,7 +171,8 @@ func (c *Cache) look(ctx context.Context) {
 	c.observe()
 }
 
-func (c *Cache) lookAt(ctx context.Context, d *dataset, now time.Time) {
+// updateState marks data as decided or stale, or starts loading them, when the time for it has come.
+func (c *Cache) updateState(ctx context.Context, d *dataset, now time.Time) {
 	s := d.state.Load()
 	switch s.phase {
 	case loading:
@@ -195,7 +196,7 @@ func (c *Cache) lookAt(ctx context.Context, d *dataset, now time.Time) {
 	}
 }
 
-// forgetAsked removes entries that nobody has asked for any more, and reports whether there were any.
+// forgetAsked removes the entries that were asked for too long ago, and reports whether there were any.
 func (c *Cache) forgetAsked(index *index, now time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -217,7 +218,7 @@ func (c *Cache) forgetAsked(index *index, now time.Time) bool {
 	return true
 }
 
-// ask has an entry kept that policies declare and that nobody wanted before.
+// ask keeps an entry that a query names although no policy is known to declare it.
 func (c *Cache) ask(id policy.Entry) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

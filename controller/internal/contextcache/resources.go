@@ -52,11 +52,11 @@ func (r resources) start(ctx context.Context, d *dataset) worker {
 	return s
 }
 
-// store is what both stores have in common. The reflector calls it, one call at a time.
+// store is the common part of both stores. The reflector calls it, one call at a time.
 type store struct {
 	dataset *dataset
 	source  *source.Source
-	// filled reports whether the data were complete once.
+	// filled reports whether the data have been complete.
 	filled bool
 }
 
@@ -71,7 +71,7 @@ func (s *store) complete(data data, change table.Change) {
 	}
 }
 
-// grow counts what is being loaded, and has the planner look at the limit now and then.
+// grow counts what is being loaded, and has the limit enforced after each mebibyte.
 func (s *store) grow(bytes int64) {
 	size := s.dataset.growing.Add(bytes)
 	if size/growth != (size-bytes)/growth {

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/semaphore"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/docket-project/docket/controller/internal/contextcache/call"
@@ -32,8 +33,8 @@ type StaticConfig struct {
 }
 
 // Static is a context cache without a cluster: over resources that never change, and services that
-// are called once, when an entry is used first. It implements [policy.Entries]. A kind of which
-// there are no resources is not known to be wrong: it has none.
+// are called once, when an entry is first used. It implements [policy.Entries]. A kind without any
+// resources is not an error: whether it exists is not known here.
 type Static struct {
 	engine *table.Engine
 	calls  call.Config
@@ -42,17 +43,17 @@ type Static struct {
 	objects *index
 
 	mu sync.Mutex
-	// loads are what entries came to, by entry.
+	// loads are the results of loading entries, by entry.
 	loads map[policy.Entry]*staticLoad
 }
 
 var _ policy.Entries = (*Static)(nil)
 
-// staticLoad is what an entry comes to.
+// staticLoad is the result of loading an entry.
 type staticLoad struct {
 	definition *definition
-	// turn is held by who loads; done, data and err are guarded by it.
-	turn chan struct{}
+	// lock, of the weight 1, guards the fields below. Whoever holds it loads.
+	lock *semaphore.Weighted
 	done bool
 	data data
 	err  error
@@ -114,18 +115,16 @@ func (s *Static) query(ctx context.Context, query policy.Query) (any, error) {
 	if err := load.definition.err; err != nil {
 		return nil, err
 	}
-	select {
-	case load.turn <- struct{}{}:
-	case <-ctx.Done():
+	if load.lock.Acquire(ctx, 1) != nil {
 		return nil, context.Cause(ctx)
 	}
 	if !load.done {
 		load.data, load.err = s.load(ctx, load.definition)
-		// What failed for lack of time may work for the next one.
+		// A failure for lack of time is not final: the next query retries.
 		load.done = load.err == nil || ctx.Err() == nil
 	}
 	data, err := load.data, load.err
-	<-load.turn
+	load.lock.Release(1)
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +140,7 @@ func (s *Static) loadOf(id policy.Entry, found *entry) *staticLoad {
 	if load := s.loads[id]; load != nil {
 		return load
 	}
-	load := &staticLoad{turn: make(chan struct{}, 1)}
+	load := &staticLoad{lock: semaphore.NewWeighted(1)}
 	if found != nil {
 		load.definition = found.definition
 	} else {
