@@ -24,8 +24,8 @@ const (
 	receiveBuffer = 128 << 10
 )
 
-// connections is a listener whose connections are bounded. Where there are too many, a new one takes
-// the place of that which was of least use: those that never sent a whole request go first.
+// connections is a listener with a bounded number of connections. When there are too many, a new one
+// replaces the least useful one: those that have never sent a whole request are closed first.
 type connections struct {
 	net.Listener
 
@@ -34,7 +34,7 @@ type connections struct {
 	mu    sync.Mutex
 	peers map[string]map[*connection]bool
 	count int
-	// began counts connections and requests: a clock that never shows the same twice.
+	// began counts connections and requests: a clock on which no two events have the same time.
 	began uint64
 }
 
@@ -54,7 +54,7 @@ type connection struct {
 	requests int
 }
 
-// Accept closes connections that there is no room for.
+// Accept closes connections for which there is no room.
 func (c *connections) Accept() (net.Conn, error) {
 	for {
 		conn, err := c.Listener.Accept()
@@ -179,7 +179,7 @@ func withConnection(ctx context.Context, conn net.Conn) context.Context {
 	return context.WithValue(ctx, connectionKey{}, conn)
 }
 
-// counting tells connections of their requests.
+// counting counts the requests of each connection.
 func counting(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if conn, ok := r.Context().Value(connectionKey{}).(*connection); ok {

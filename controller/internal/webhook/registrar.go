@@ -26,12 +26,12 @@ import (
 )
 
 const (
-	// gather is how long changes wait for others: at the start policies come one by one.
+	// gather is how long changes are collected: at the start policies arrive one by one.
 	gather = 500 * time.Millisecond
-	// contest is how long it matters that others changed the configuration.
-	contest = time.Minute
-	// again is when what failed is tried once more.
-	again = 5 * time.Second
+	// contestWindow is how long a change by others slows down our own writes.
+	contestWindow = time.Minute
+	// retryInterval is the time after which a failed reconciliation is retried.
+	retryInterval = 5 * time.Second
 	// requestTime bounds requests for the configuration.
 	requestTime = 15 * time.Second
 	// eventNotRegistered is the reason of Events on the configuration.
@@ -48,15 +48,15 @@ var (
 // Registrar keeps a ValidatingWebhookConfiguration right.
 type Registrar struct {
 	config RegistrarConfig
-	// trigger has the configuration looked at soon.
+	// trigger starts another reconciliation.
 	trigger *broadcast.Trigger
-	// absent has an error while the configuration is missed.
+	// absent has an error while the configuration is missing.
 	absent atomic.Pointer[error]
 
-	// answered is what the API server made of what was written last, and written is that: a
-	// server that drops fields is not written to again and again. Run's goroutine has them.
+	// written is what was written last, and answered what the API server made of it: if the server
+	// drops fields, writing the same once more is useless. Only Run's goroutine uses them.
 	written, answered *admissionregistrationv1.ValidatingWebhookConfiguration
-	// contested is how often others changed it of late, and contestedAt when they did last.
+	// contested counts recent changes by others, and contestedAt is the time of the last one.
 	contested   int
 	contestedAt time.Time
 }
@@ -96,7 +96,7 @@ func (r *Registrar) Run(ctx context.Context) error {
 
 func (r *Registrar) nextLook(err error) time.Duration {
 	if err != nil {
-		return min(again, r.config.Interval)
+		return min(retryInterval, r.config.Interval)
 	}
 	return r.config.Interval
 }
@@ -132,7 +132,7 @@ func (r *Registrar) report(ctx context.Context, err error, last string) string {
 	return text
 }
 
-// event tells those who look for Events of what only they can put right.
+// event emits an Event about a problem that only an administrator can solve.
 func (r *Registrar) event(text string) {
 	if r.config.Recorder == nil {
 		return
@@ -162,7 +162,7 @@ func (r *Registrar) wait(ctx context.Context, length time.Duration) bool {
 		case <-ctx.Done():
 			return false
 		case <-trigger:
-			trigger = nil // What comes now has its turn afterwards.
+			trigger = nil // Later changes are for the next reconciliation.
 			timer.Reset(r.soon())
 		case <-timer.C():
 			return true
@@ -170,21 +170,21 @@ func (r *Registrar) wait(ctx context.Context, length time.Duration) bool {
 	}
 }
 
-// soon grows while somebody else keeps changing the configuration back: two that disagree must not
-// keep the API server busy.
+// soon is the pause before a reconciliation. It grows while somebody else keeps changing the
+// configuration back, so that the two don't keep the API server busy.
 func (r *Registrar) soon() time.Duration {
-	if r.contested == 0 || r.config.Clock.Since(r.contestedAt) > contest {
+	if r.contested == 0 || r.config.Clock.Since(r.contestedAt) > contestWindow {
 		return gather
 	}
-	return min(gather<<min(r.contested, 10), contest/2)
+	return min(gather<<min(r.contested, 10), contestWindow/2)
 }
 
-// contend is called before a write.
+// contend notes before a write whether others have changed the configuration.
 func (r *Registrar) contend(wanted *admissionregistrationv1.ValidatingWebhookConfiguration) {
 	if r.written == nil || !equality.Semantic.DeepEqual(wanted.Webhooks, r.written.Webhooks) {
 		return
 	}
-	if r.config.Clock.Since(r.contestedAt) > contest {
+	if r.config.Clock.Since(r.contestedAt) > contestWindow {
 		r.contested = 0
 	}
 	r.contested++
@@ -238,7 +238,7 @@ func (r *Registrar) once(ctx context.Context, chosen selection) error {
 	return r.put(ctx, wanted)
 }
 
-// missing is no error as long as nobody would be asked anyway.
+// missing returns an error unless there is nothing to register.
 func (r *Registrar) missing(chosen selection) error {
 	observeRules(nil)
 	if len(r.config.webhooks(chosen, nil)) == 0 {
@@ -274,8 +274,8 @@ func (r *Registrar) dropped(have, wanted *admissionregistrationv1.ValidatingWebh
 		equality.Semantic.DeepEqual(wanted.Webhooks, r.written.Webhooks) && !equality.Semantic.DeepEqual(have.Webhooks, wanted.Webhooks)
 }
 
-// mayServe reports whether requests can be answered. Who has to be waited for are the endpoints of
-// the Service only before requests are denied for the first time: later they come and go.
+// mayServe returns an error if requests can't be answered. It asks for endpoints of the Service only
+// before requests are denied for the first time: later, endpoints come and go.
 func (r *Registrar) mayServe(ctx context.Context, have, wanted *admissionregistrationv1.ValidatingWebhookConfiguration) error {
 	if len(wanted.Webhooks) == 0 {
 		return nil

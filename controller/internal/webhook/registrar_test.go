@@ -318,7 +318,7 @@ func TestQuarrelIsSlow(t *testing.T) {
 	if got := strings.Join(pauses, " "); got != "500ms 1s 2s 4s 8s 16s 30s 30s" {
 		t.Error(got)
 	}
-	now.Step(2 * contest)
+	now.Step(2 * contestWindow)
 	if got := r.soon(); got != gather {
 		t.Errorf("after the quarrel: %s", got)
 	}

@@ -18,18 +18,18 @@ import (
 	"github.com/docket-project/docket/controller/internal/served"
 )
 
-// wildcard is how rules and operations say any.
+// wildcard stands for any group, version, resource or operation.
 const wildcard = "*"
 
-// resourceKey is a resource as a rule has it.
+// resourceKey is a resource in the form that rules have.
 type resourceKey struct {
 	group, version string
-	// resource has its subresource behind a slash.
+	// resource is followed by a slash and its subresource, if it has one.
 	resource string
 	scope    admissionregistrationv1.ScopeType
 }
 
-// ruleSet gathers what one webhook has to be sent.
+// ruleSet collects the resources that one webhook has to be sent.
 type ruleSet struct {
 	catalog *served.Catalog
 	// always is excluded; byName is if only a wildcard means it, and has all of always.
@@ -66,8 +66,8 @@ func (s *ruleSet) add(target policy.Target, namespaced bool, operations []admiss
 	}
 }
 
-// addUnserved registers a resource that is not served, where the policy gives its name and not its
-// kind: if it is served one day, nothing is missed until that is noticed.
+// addUnserved adds a resource that is not served, if the policy gives its name and not its kind: should it
+// be served later, no request is missed before that is noticed.
 func (s *ruleSet) addUnserved(target policy.Target, excluded policy.Exclusion, namespaced bool, operations []admissionv1.Operation) {
 	version := target.Version
 	if version != wildcard && hasWildcard(version) || target.Kind != "" || target.Resource == "" ||
@@ -143,7 +143,7 @@ func (s *ruleSet) rules(limit int) ([]admissionregistrationv1.RuleWithOperations
 	return result, false
 }
 
-// everything is the rule that has all that any other has.
+// everything is the rule that includes all others.
 func (s *ruleSet) everything() admissionregistrationv1.RuleWithOperations {
 	all, scope, resource := map[admissionv1.Operation]bool{}, admissionregistrationv1.NamespacedScope, wildcard
 	for key, operations := range s.wanted {

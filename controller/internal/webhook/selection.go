@@ -24,17 +24,17 @@ func notByWildcard() policy.Exclusion {
 }
 
 // bootstrap are resources that a node needs to join. A wildcard never makes them depend on this
-// webhook: with all nodes away, its pods had nowhere to start.
+// webhook: without nodes, its pods could not start.
 func bootstrap() []schema.GroupResource {
 	return []schema.GroupResource{{Resource: "nodes"}, {Group: "certificates.k8s.io", Resource: "certificatesigningrequests"}}
 }
 
-// selection is what the two webhooks have to be sent.
+// selection has the rules of the two webhooks.
 type selection struct {
 	fail, ignore *ruleSet
 }
 
-// selectRules looks at all policies.
+// selectRules collects the rules of all policies.
 func (c *RegistrarConfig) selectRules(policies []policy.Policy, catalog *served.Catalog) selection {
 	chosen := selection{fail: c.newRuleSet(catalog), ignore: c.newRuleSet(catalog)}
 	for _, resource := range bootstrap() {
@@ -79,7 +79,7 @@ func (c *RegistrarConfig) newRuleSet(catalog *served.Catalog) *ruleSet {
 	return set
 }
 
-// sortedExclusion returns what a webhook that is sent all must not see.
+// sortedExclusion returns the resources that a webhook for all resources must not be sent.
 func (s *ruleSet) sortedExclusion() []schema.GroupResource {
 	excluded := make([]schema.GroupResource, 0, len(s.byName))
 	for resource := range s.byName {
