@@ -65,7 +65,7 @@ func TestChartValues(t *testing.T) {
 	pod := podOf(t, all)
 	container := pod.Containers[0]
 	wantArgs := []string{
-		"serve", "--tls-cert-file=/etc/docket/tls/tls.crt", "--tls-private-key-file=/etc/docket/tls/tls.key", "--cluster=east",
+		"serve", "--tls-secret=docket-serving", "--cluster=east",
 		"--database=sqlite:///var/lib/docket/docket.db", "--api-groups=openreports.io,wgpolicyk8s.io", "--watch-history=2h",
 	}
 	if diff := gocmp.Diff(wantArgs, container.Args); diff != "" {

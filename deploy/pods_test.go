@@ -197,6 +197,42 @@ func TestRoles(t *testing.T) {
 	}
 }
 
+// TestCertificateRoles: where the server renews its certificate it may read and change the one Secret and
+// its own APIServices, by name; elsewhere it has no such role.
+func TestCertificateRoles(t *testing.T) {
+	t.Parallel()
+	const name = "docket:serving-certificate"
+	for variant, v := range variants() {
+		all := kustomize(t, v.overlay)
+		own := strings.Contains(strings.Join(podOf(t, all).Containers[0].Args, " "), "--tls-secret=docket-serving")
+		if (all["Secret docket-serving"] != nil) != own || (all["Role "+name] != nil) != own || (all["ClusterRole "+name] != nil) != own {
+			t.Errorf("%s: the server renews its certificate: %v, and has the Secret and the roles for it otherwise", variant, own)
+		}
+		if !own {
+			continue
+		}
+		var services []string
+		for _, service := range apiServices(all) {
+			services = append(services, strings.TrimPrefix(service, "APIService "))
+		}
+		slices.Sort(services)
+		cluster := convert[rbacv1.ClusterRole](t, all["ClusterRole "+name])
+		for i := range cluster.Rules {
+			slices.Sort(cluster.Rules[i].ResourceNames)
+		}
+		if diff := gocmp.Diff([]rbacv1.PolicyRule{{
+			APIGroups: []string{"apiregistration.k8s.io"}, Resources: []string{"apiservices"}, ResourceNames: services, Verbs: []string{"get", "patch"},
+		}}, cluster.Rules); diff != "" {
+			t.Errorf("%s: in the cluster (-want +got):\n%s", variant, diff)
+		}
+		if diff := gocmp.Diff([]rbacv1.PolicyRule{{
+			APIGroups: []string{""}, Resources: []string{"secrets"}, ResourceNames: []string{"docket-serving"}, Verbs: []string{"get", "update"},
+		}}, convert[rbacv1.Role](t, all["Role "+name]).Rules); diff != "" {
+			t.Errorf("%s: in the namespace (-want +got):\n%s", variant, diff)
+		}
+	}
+}
+
 // checkRule allows writes to two status fields, and to reports in the writer's role.
 func checkRule(t *testing.T, name string, rule rbacv1.PolicyRule, writer bool) {
 	t.Helper()

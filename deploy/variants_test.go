@@ -30,6 +30,7 @@ func variants() map[string]variant {
 		"sqlite-cert-manager":   {"overlays/sqlite-cert-manager", []string{"certificate.certManager=true"}},
 		"postgres":              {"overlays/postgres", []string{"database.type=postgres"}},
 		"postgres-cert-manager": {"overlays/postgres-cert-manager", []string{"database.type=postgres", "certificate.certManager=true"}},
+		"bootstrap-certificate": {"testdata/bootstrap-certificate", []string{"certificate.own=false"}},
 		"monitoring":            {"testdata/monitoring", []string{"database.type=postgres", "certificate.certManager=true", "monitoring.enabled=true"}},
 		"controller":            {"testdata/controller", []string{"controller.enabled=true"}},
 		"controller-admission":  {"testdata/controller-admission", []string{"controller.enabled=true", "controller.admission.enabled=true"}},
@@ -112,7 +113,7 @@ func TestOwnCertificate(t *testing.T) {
 			t.Errorf("%s: %d APIServices, want %d", values, n, want)
 		}
 	}
-	if n := len(apiServices(helm(t, namespace))); n != 0 {
+	if n := len(apiServices(helm(t, namespace, "certificate.own=false"))); n != 0 {
 		t.Errorf("%d APIServices without any authority, want none", n)
 	}
 }

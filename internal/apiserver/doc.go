@@ -19,7 +19,8 @@
 // (NewLocalOptions) the caller brings an authenticator and an authorizer, and there
 // is no admission.
 //
-// Nothing registers itself: no APIService and no RBAC object is ever written.
+// Nothing registers itself: no APIService and no RBAC object is ever created. With --tls-secret the
+// server writes that Secret, and the caBundle of APIServices that point to it.
 //
 // Goroutines: Server.Run starts two, the store and the HTTPS server, and returns
 // when both have ended. The HTTPS server ends first, so that requests under way

@@ -59,7 +59,7 @@ func (w *walker) look(words ...string) {
 	wantOutput(w.t, all.String(), words...)
 }
 
-// TestWalkSQLite installs with kustomize and SQLite, renews the certificate, backs up, restores, upgrades, rolls back,
+// TestWalkSQLite installs with kustomize and SQLite, replaces the certificate, backs up, restores, upgrades, rolls back,
 // and removes everything, as install.md and backup.md say.
 func TestWalkSQLite(t *testing.T) {
 	t.Parallel()
@@ -71,7 +71,8 @@ func TestWalkSQLite(t *testing.T) {
 	c.WaitAvailable(t)
 	w.create("a")
 	w.look("v1alpha2.wgpolicyk8s.io", "policyreports", "default", "docket-0")
-	w.follow(installPage, "Renew the certificate")
+	w.follow(installPage, "Everything but the APIServices #2")
+	w.follow(operationsPage, "Certificates")
 	c.WaitAvailable(t)
 	w.wantReports("a")
 
@@ -92,6 +93,22 @@ func TestWalkSQLite(t *testing.T) {
 	w.wantReports("a", "after")
 	w.follow(installPage, "Removing")
 	checkGone(t, kubectl, before)
+}
+
+// TestWalkCertificate installs with a certificate that an administrator has made, and goes over to the server's own.
+func TestWalkCertificate(t *testing.T) {
+	t.Parallel()
+	c, w := newInstallation(t)
+	w.overlayOf(variantsPage, "With a certificate of your own")
+	w.follow(variantsPage, "With a certificate of your own #2")
+	c.WaitAvailable(t)
+	w.create("a")
+	w.overlay()
+	w.follow(variantsPage, "With a certificate of your own #3")
+	w.shell.Run(t, "kubectl -n docket-system rollout status statefulset docket --timeout=3m")
+	c.WaitAvailable(t)
+	w.want("kubectl get apiservice v1alpha2.wgpolicyk8s.io -o jsonpath='{.spec.caBundle}' | base64 -d | grep -c BEGIN", "2")
+	w.wantReports("a")
 }
 
 // TestWalkPostgres installs with kustomize and PostgreSQL, over TLS and with a password, backs up and restores.

@@ -17,6 +17,7 @@ const (
 	controllerPage = "docs/controller/controller.md"
 	installPage    = "docs/start/install.md"
 	migratePage    = "docs/operate/migrate.md"
+	operationsPage = "docs/operate/operations.md"
 	postgresPage   = "docs/start/postgresql.md"
 	readmePage     = "README.md"
 	upPage         = "docs/start/up.md"
@@ -35,7 +36,8 @@ func walkedPages() []string {
 func walks() map[string][]walk {
 	return map[string][]walk{
 		"TestWalkSQLite": {
-			{installPage, []string{"2. Apply", "3. Look", "Renew the certificate", "Upgrading", "Removing"}},
+			{installPage, []string{"2. Apply", "3. Look", "Everything but the APIServices #2", "Upgrading", "Removing"}},
+			{operationsPage, []string{"Certificates"}},
 			{backupPage, []string{"SQLite in a cluster", "SQLite in a cluster #2", "Upgrade", "Roll back"}},
 		},
 		"TestWalkPostgres": {
@@ -47,6 +49,9 @@ func walks() map[string][]walk {
 			{variantsPage, []string{"With Helm #2", "With Helm #3", "docket-controller as well #2", "Upgrade with Helm", "Remove with Helm"}},
 			{installPage, []string{"3. Look", "Removing #2"}},
 			{admissionPage, []string{"Switch it on"}},
+		},
+		"TestWalkCertificate": {
+			{variantsPage, []string{"With a certificate of your own #2", "With a certificate of your own #3"}},
 		},
 		"TestWalkController": {
 			{controllerPage, []string{"In a cluster #5", "In a cluster #4", "Reports", "When something is wrong", "Beside Kyverno #2"}},

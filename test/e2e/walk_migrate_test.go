@@ -23,8 +23,6 @@ func TestWalkMigrate(t *testing.T) {
 	w.create("b")
 
 	w.overlay()
-	w.shell.Run(t, "kubectl create namespace docket-system")
-	w.shell.Run(t, "docket bootstrap certificate --ca-file ca.crt --out docket-tls.yaml && kubectl apply -f docket-tls.yaml && rm docket-tls.yaml")
 	w.follow(installPage, "Everything but the APIServices")
 	w.shell.Run(t, "kubectl -n docket-system rollout status statefulset docket --timeout=3m")
 	w.follow(migratePage, "Before")

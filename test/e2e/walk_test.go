@@ -106,11 +106,17 @@ func (w *walker) follow(page, name string) string {
 // overlay writes the kustomization that install.md has, with what readers put in.
 func (w *walker) overlay() {
 	w.t.Helper()
+	w.overlayOf(installPage, "1. The image #2")
+}
+
+// overlayOf writes a block of a page into the folder my-docket.
+func (w *walker) overlayOf(page, block string) {
+	w.t.Helper()
 	path := filepath.Join(w.dir, "my-docket", "kustomization.yaml")
 	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
 		w.t.Fatal(err)
 	}
-	if err := os.WriteFile(path, []byte(w.shell.Text(readBlock(w.t, installPage, "1. The image #2").Text)), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte(w.shell.Text(readBlock(w.t, page, block).Text)), 0o600); err != nil {
 		w.t.Fatal(err)
 	}
 }

@@ -31,6 +31,11 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- get (dict "openreports.io" "v1alpha1" "reports.kyverno.io" "v1" "wgpolicyk8s.io" "v1alpha2") . -}}
 {{- end }}
 
+{{/* "true" if the server makes and renews its certificate itself. */}}
+{{- define "docket.ownCertificate" -}}
+{{- and .Values.certificate.own (not .Values.certificate.certManager) (not .Values.certificate.caBundle) -}}
+{{- end }}
+
 {{- define "docket.allGroups" -}}
 {{- eq (len .Values.apiServices.groups) 3 -}}
 {{- end }}

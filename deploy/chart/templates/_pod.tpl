@@ -6,6 +6,7 @@ The pod, whatever runs it.
 */}}
 {{- define "docket.pod" -}}
 {{- $postgres := eq .Values.database.type "postgres" -}}
+{{- $own := eq (include "docket.ownCertificate" .) "true" -}}
 metadata:
   labels:
     {{- include "docket.selector" . | nindent 4 }}
@@ -72,8 +73,12 @@ spec:
       {{- end }}
       args:
         - serve
+        {{- if $own }}
+        - --tls-secret=docket-serving
+        {{- else }}
         - --tls-cert-file=/etc/docket/tls/tls.crt
         - --tls-private-key-file=/etc/docket/tls/tls.key
+        {{- end }}
         {{- with .Values.cluster }}
         - --cluster={{ . }}
         {{- end }}
@@ -140,9 +145,11 @@ spec:
           drop: [ALL]
         readOnlyRootFilesystem: true
       volumeMounts:
+        {{- if not $own }}
         - name: tls
           mountPath: /etc/docket/tls
           readOnly: true
+        {{- end }}
         {{- if $postgres }}
         - name: database
           mountPath: /etc/docket/database
@@ -151,15 +158,21 @@ spec:
         - name: data
           mountPath: /var/lib/docket
         {{- end }}
+  {{- if or $postgres (not $own) }}
   volumes:
+    {{- if not $own }}
     - name: tls
       secret:
         secretName: {{ .Values.certificate.secretName }}
         defaultMode: 0440
+    {{- end }}
     {{- if $postgres }}
     - name: database
       secret:
         secretName: {{ .Values.database.postgres.secretName }}
         defaultMode: 0440
     {{- end }}
+  {{- else }}
+  volumes: []
+  {{- end }}
 {{- end }}
