@@ -26,3 +26,12 @@ func (o *Options) validateBootstrap() []error {
 	}
 	return nil
 }
+
+// bootstrapBundle returns what /bootstrap asks for the authorities of the serving certificate: those of
+// the file or, if there is none, those of the certificate that the server makes itself.
+func (c CompletedConfig) bootstrapBundle() func() ([]byte, error) {
+	if c.BootstrapCAFile == "" && c.Certificate != nil {
+		return func() ([]byte, error) { return c.Certificate.keeper.Bundle(), nil }
+	}
+	return handler.BundleOf(c.BootstrapCAFile, clock.RealClock{})
+}

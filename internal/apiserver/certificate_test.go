@@ -397,6 +397,10 @@ func TestCertificateTakesOver(t *testing.T) {
 		_ = unstructured.SetNestedField(service.Object, base64.StdEncoding.EncodeToString(other.CertificatePEM), "spec", "caBundle")
 	}
 	replica := cluster.startReplica(t, now)
+	printed := replica.do(t, http.MethodGet, "/bootstrap/wgpolicyk8s.io", nil).want(t, http.StatusOK)
+	if !bytes.Contains(printed.body, []byte("caBundle: ")) {
+		t.Error("/bootstrap does not have the authority of the certificate")
+	}
 	cluster.set(func() {
 		text, _, _ := unstructured.NestedString(foreign.Object, "spec", "caBundle")
 		if text != base64.StdEncoding.EncodeToString(other.CertificatePEM) {

@@ -93,7 +93,7 @@ func (c CompletedConfig) newOn(opened backend, delegate genericapiserver.Delegat
 	if err := registry.Install(generic, &c.Generic.Config, groups); err != nil {
 		return nil, err
 	}
-	handler.Install(generic.Handler.NonGoRestfulMux, c.APIGroups, c.BootstrapCAFile, c.Generic.Serializer)
+	handler.Install(generic.Handler.NonGoRestfulMux, c.APIGroups, c.bootstrapBundle(), c.Generic.Serializer)
 	installImports(generic.Handler.NonGoRestfulMux, groups, held, storeOf(opened))
 	if c.Registration != nil {
 		generic.Handler.NonGoRestfulMux.Handle(registration.Path, c.Registration)

@@ -39,17 +39,29 @@ const CAFlag = "bootstrap-ca-file"
 // handler answers what `docket bootstrap` prints, byte by byte.
 type handler struct {
 	groups     []string
-	caFile     string // The authority of the serving certificate; "" if nobody said.
-	clock      clock.PassiveClock
+	bundle     func() ([]byte, error)
 	serializer runtime.NegotiatedSerializer
 }
 
-// Install adds the paths for API groups of reports. caFile holds the authority of the
-// serving certificate, "" if nobody said; it is read at each request.
-func Install(paths *mux.PathRecorderMux, groups []string, caFile string, serializer runtime.NegotiatedSerializer) {
+// BundleOf returns a function for [Install] that reads a file; nil if its name is empty.
+func BundleOf(caFile string, clock clock.PassiveClock) func() ([]byte, error) {
+	if caFile == "" {
+		return nil
+	}
+	return func() ([]byte, error) {
+		bundle, err := bootstrap.ReadCABundle(caFile, clock.Now())
+		if err != nil {
+			return nil, fmt.Errorf("--%s: %w", CAFlag, err)
+		}
+		return bundle, nil
+	}
+}
+
+// Install adds the paths for API groups of reports. bundle is asked at each request for the
+// authorities of the serving certificate, as PEM; it is nil if nobody knows them.
+func Install(paths *mux.PathRecorderMux, groups []string, bundle func() ([]byte, error), serializer runtime.NegotiatedSerializer) {
 	h := &handler{
-		groups: slices.Compact(slices.Sorted(slices.Values(groups))), caFile: caFile,
-		clock: clock.RealClock{}, serializer: serializer,
+		groups: slices.Compact(slices.Sorted(slices.Values(groups))), bundle: bundle, serializer: serializer,
 	}
 	paths.HandleFunc(rootPath, h.index)
 	for _, group := range h.groups {
@@ -86,10 +98,10 @@ func (h *handler) show(w http.ResponseWriter, r *http.Request, group string) {
 		h.fail(w, r, apierrors.NewBadRequest(err.Error()))
 		return
 	}
-	if h.caFile == "" {
+	if h.bundle == nil {
 		warning.AddWarning(r.Context(), "", bootstrap.NoCABundle+"; the server would add one with --"+CAFlag)
-	} else if parameters.CABundle, err = bootstrap.ReadCABundle(h.caFile, h.clock.Now()); err != nil {
-		h.fail(w, r, apierrors.NewInternalError(fmt.Errorf("--%s: %w", CAFlag, err)))
+	} else if parameters.CABundle, err = h.bundle(); err != nil {
+		h.fail(w, r, apierrors.NewInternalError(err))
 		return
 	}
 	data, err := bootstrap.Print(parameters, format)
