@@ -51,8 +51,8 @@ type trustingCluster struct {
 	services map[string]*unstructured.Unstructured
 	// away has all requests about either fail.
 	away bool
-	// conflicts counts writes that came second.
-	conflicts int
+	// writes counts changes of the Secret.
+	writes int
 }
 
 func newTrustingCluster() *trustingCluster {
@@ -97,11 +97,10 @@ func (c *trustingCluster) next() string {
 	return strconv.Itoa(c.version + 1)
 }
 
-func (c *trustingCluster) conflict(w http.ResponseWriter) {
-	c.conflicts++
+func conflict(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(http.StatusConflict)
-	_ = json.NewEncoder(w).Encode(metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: "Failure", Reason: metav1.StatusReasonConflict, Code: http.StatusConflict})
+	reply(w, metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: "Failure", Reason: metav1.StatusReasonConflict, Code: http.StatusConflict})
 }
 
 func (c *trustingCluster) serveSecret(w http.ResponseWriter, r *http.Request) {
@@ -111,11 +110,12 @@ func (c *trustingCluster) serveSecret(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		if secret.ResourceVersion != c.secret.ResourceVersion {
-			c.conflict(w)
+			conflict(w)
 			return
 		}
 		secret.ResourceVersion, secret.TypeMeta = c.next(), c.secret.TypeMeta
 		c.secret = &secret
+		c.writes++
 	}
 	reply(w, c.secret)
 }
@@ -131,7 +131,7 @@ func (c *trustingCluster) serveService(w http.ResponseWriter, r *http.Request, s
 			return
 		}
 		if patch.Metadata.ResourceVersion != service.GetResourceVersion() {
-			c.conflict(w)
+			conflict(w)
 			return
 		}
 		_ = unstructured.SetNestedField(service.Object, patch.Spec["caBundle"], "spec", "caBundle")
@@ -268,7 +268,7 @@ func (c *callers) step(by time.Duration) {
 func (c *trustingCluster) awaitServed(t *testing.T, calling *callers, replicas []*testServer, check func() error) {
 	t.Helper()
 	var last error
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); <-time.After(10 * time.Millisecond) {
 		last = check()
 		for _, replica := range replicas {
 			shown, err := greet(t.Context(), replica, c.bundles()[0], calling.now)
@@ -290,8 +290,12 @@ func (c *trustingCluster) awaitServed(t *testing.T, calling *callers, replicas [
 // trusting wants each APIService to trust a number of authorities.
 func (c *trustingCluster) trusting(number int) error {
 	for _, bundle := range c.bundles() {
-		if parsed, err := certificate.ParseBundle(bundle); err != nil || len(parsed) != number {
-			return fmt.Errorf("an APIService trusts %d authorities, want %d: %w", len(parsed), number, err)
+		parsed, err := certificate.ParseBundle(bundle)
+		if err != nil {
+			return err
+		}
+		if len(parsed) != number {
+			return fmt.Errorf("an APIService trusts %d authorities, want %d", len(parsed), number)
 		}
 	}
 	return nil
@@ -330,6 +334,12 @@ func TestCertificateIsRenewedWhileServing(t *testing.T) {
 	if len(seen) < 8 {
 		t.Errorf("%d certificates in seven years", len(seen))
 	}
+	// One for each certificate, the authority, its first certificate, and the end of the one before.
+	cluster.set(func() {
+		if most := len(seen) + 3; cluster.writes > most {
+			t.Errorf("the Secret was written %d times, want %d at most: the replicas fight", cluster.writes, most)
+		}
+	})
 }
 
 // certificateErrors is the value of the counter.
@@ -358,7 +368,7 @@ func TestCertificateWhileTheClusterIsAway(t *testing.T) {
 	calling, stop := startCallers(t, cluster, now, replicas...)
 	failed := certificateErrors(t)
 	calling.step(rotation.ServingLifetime / 4 * 3)
-	for deadline := time.Now().Add(patience); certificateErrors(t) < failed+3; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); certificateErrors(t) < failed+3; <-time.After(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("the failures are not counted")
 		}

@@ -30,8 +30,8 @@ func replica(client kubernetes.Interface, secret string, at clock.WithTicker) ro
 	return config.certificates()
 }
 
-func emptySecret(name string) *corev1.Secret {
-	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, Labels: map[string]string{"mine": "stays"}}}
+func emptySecret() *corev1.Secret {
+	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "agree-empty", Labels: map[string]string{"mine": "stays"}}}
 }
 
 // TestReplicasAgree: those who start at once, at a Secret that is empty and at one that is missing,
@@ -39,7 +39,7 @@ func emptySecret(name string) *corev1.Secret {
 func TestReplicasAgree(t *testing.T) {
 	t.Parallel()
 	client := cluster(t)
-	if _, err := client.CoreV1().Secrets("default").Create(t.Context(), emptySecret("agree-empty"), metav1.CreateOptions{}); err != nil {
+	if _, err := client.CoreV1().Secrets("default").Create(t.Context(), emptySecret(), metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, secret := range []string{"agree-empty", "agree-missing"} {

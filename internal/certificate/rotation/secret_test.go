@@ -28,15 +28,15 @@ import (
 var secretKind = schema.GroupResource{Resource: "secrets"}
 
 // replica returns the source of one replica.
-func replica(client kubernetes.Interface, secret string, at clock.WithTicker) *Secret {
+func replica(client kubernetes.Interface, at clock.WithTicker) *Secret {
 	return NewSecret(SecretConfig{
-		Client: client, Namespace: "default", Name: secret, Hosts: []string{"hook.default.svc"}, Clock: at,
+		Client: client, Namespace: "default", Name: "tls", Hosts: []string{"hook.default.svc"}, Clock: at,
 		Annotation: "docket.dev/test", Owner: "test", Advice: "use another", Authority: "test",
 	})
 }
 
-func emptySecret(name string) *corev1.Secret {
-	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, Labels: map[string]string{"mine": "stays"}}}
+func emptySecret() *corev1.Secret {
+	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "tls", Labels: map[string]string{"mine": "stays"}}}
 }
 
 func TestSecretTroubleIsExplained(t *testing.T) {
@@ -48,7 +48,7 @@ func TestSecretTroubleIsExplained(t *testing.T) {
 			})
 		}
 	}
-	foreign := emptySecret("tls")
+	foreign := emptySecret()
 	foreign.Data = map[string][]byte{corev1.TLSCertKey: []byte("x")}
 	for name, test := range map[string]struct {
 		secret *corev1.Secret
@@ -56,8 +56,8 @@ func TestSecretTroubleIsExplained(t *testing.T) {
 		want   string
 	}{
 		"missing, not creatable": {nil, forbid("create"), "create it empty, as the manifests do"},
-		"not writable":           {emptySecret("tls"), forbid("update"), "secret default/tls: secrets \"tls\" is forbidden"},
-		"not readable":           {emptySecret("tls"), forbid("get"), "secret default/tls: secrets \"tls\" is forbidden"},
+		"not writable":           {emptySecret(), forbid("update"), "secret default/tls: secrets \"tls\" is forbidden"},
+		"not readable":           {emptySecret(), forbid("get"), "secret default/tls: secrets \"tls\" is forbidden"},
 		"somebody else's":        {foreign, func(*fake.Clientset) {}, "use another"},
 	} {
 		client := fake.NewClientset()
@@ -65,7 +65,7 @@ func TestSecretTroubleIsExplained(t *testing.T) {
 			client = fake.NewClientset(test.secret)
 		}
 		test.change(client)
-		if got, err := replica(client, "tls", clock.RealClock{}).Load(t.Context()); got != nil || err == nil || !strings.Contains(err.Error(), test.want) {
+		if got, err := replica(client, clock.RealClock{}).Load(t.Context()); got != nil || err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: error %v, want %q", name, err, test.want)
 		}
 	}
@@ -75,8 +75,8 @@ func TestSecretTroubleIsExplained(t *testing.T) {
 // end of the certificate.
 func TestOldCertificateServesWhileItCantBeRenewed(t *testing.T) {
 	t.Parallel()
-	client, now := fake.NewClientset(emptySecret("tls")), clocktesting.NewFakeClock(time.Now())
-	source := replica(client, "tls", now)
+	client, now := fake.NewClientset(emptySecret()), clocktesting.NewFakeClock(time.Now())
+	source := replica(client, now)
 	before, err := source.Load(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -101,10 +101,10 @@ func TestOldCertificateServesWhileItCantBeRenewed(t *testing.T) {
 // TestDamagedSecretIsMadeAgain: and nothing that is logged or returned on the way has a key in it.
 func TestDamagedSecretIsMadeAgain(t *testing.T) {
 	t.Parallel()
-	client := fake.NewClientset(emptySecret("tls"))
+	client := fake.NewClientset(emptySecret())
 	var logged bytes.Buffer
 	ctx := klog.NewContext(t.Context(), textlogger.NewLogger(textlogger.NewConfig(textlogger.Verbosity(10), textlogger.Output(&logged))))
-	source := replica(client, "tls", clock.RealClock{})
+	source := replica(client, clock.RealClock{})
 	if _, err := source.Load(ctx); err != nil {
 		t.Fatal(err)
 	}
