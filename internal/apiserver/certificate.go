@@ -39,6 +39,8 @@ const (
 	// certificateInterval is how often the Secret and the APIServices are read: an APIService that was
 	// created just now is of no use before it has a caBundle.
 	certificateInterval = 10 * time.Second
+	// trustTime bounds the requests for APIServices of one look: the next renewal must not wait for them.
+	trustTime = 15 * time.Second
 	// certificatePatience is how long the first certificate is waited for.
 	certificatePatience = time.Minute
 )
@@ -156,6 +158,8 @@ func (a announced) Load(ctx context.Context) (*rotation.Certificates, error) {
 	if loaded == nil {
 		return nil, err
 	}
+	ctx, cancel := context.WithTimeout(ctx, trustTime)
+	defer cancel()
 	return loaded, errors.Join(err, a.trust.Put(ctx, loaded.Bundle, a.clock.Now()))
 }
 
