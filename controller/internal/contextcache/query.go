@@ -22,25 +22,9 @@ func (c *Cache) Query(ctx context.Context, query policy.Query) (any, error) {
 	count := &c.tally.hits
 	for {
 		index := c.index.Load()
-		e, err := index.find(query.Entry)
+		e, err := c.lookup(index, query)
 		if err != nil {
 			return c.failed(query, err)
-		}
-		if e == nil && query.Entry.Kind == "" {
-			if err := (&definition{id: query.Entry}).permit(query); err != nil {
-				return c.failed(query, err)
-			}
-			if err := c.ask(query.Entry); err != nil {
-				return c.failed(query, err)
-			}
-		}
-		if e != nil {
-			if err := e.definition.permit(query); err != nil {
-				return c.failed(query, err)
-			}
-		}
-		if e != nil && e.err != nil {
-			return c.failed(query, e.err)
 		}
 		var last *state
 		var changed <-chan struct{}
@@ -70,6 +54,28 @@ func (c *Cache) Query(ctx context.Context, query policy.Query) (any, error) {
 			return c.failed(query, waited(last, context.Cause(ctx)))
 		}
 	}
+}
+
+// lookup returns the entry of a query, if it is valid and the query may read it; neither an entry nor an
+// error while that is not known. What only the query declares is kept from now on.
+func (c *Cache) lookup(in *index, query policy.Query) (*entry, error) {
+	e, err := in.find(query.Entry)
+	if err != nil {
+		return nil, err
+	}
+	if e != nil {
+		if err := e.definition.permit(query); err != nil {
+			return nil, err
+		}
+		return e, e.err
+	}
+	if query.Entry.Kind != "" {
+		return nil, nil //nolint:nilnil // Not known.
+	}
+	if err := (&definition{id: query.Entry}).permit(query); err != nil {
+		return nil, err
+	}
+	return nil, c.ask(query.Entry)
 }
 
 // waited says that data were not there in time, and what may be the reason.
