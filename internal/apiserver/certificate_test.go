@@ -31,6 +31,7 @@ import (
 	"github.com/docket-project/docket/internal/apiserver"
 	"github.com/docket-project/docket/internal/certificate"
 	"github.com/docket-project/docket/internal/certificate/rotation"
+	"github.com/docket-project/docket/internal/testkit"
 )
 
 const (
@@ -267,9 +268,8 @@ func (c *callers) step(by time.Duration) {
 // awaitServed lets minutes pass until all replicas serve what the Secret has, and check is content.
 func (c *trustingCluster) awaitServed(t *testing.T, calling *callers, replicas []*testServer, check func() error) {
 	t.Helper()
-	var last error
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); <-time.After(10 * time.Millisecond) {
-		last = check()
+	testkit.Succeeds(t, "all replicas serve what the Secret has", func() error {
+		last := check()
 		for _, replica := range replicas {
 			shown, err := greet(t.Context(), replica, c.bundles()[0], calling.now)
 			switch {
@@ -279,12 +279,11 @@ func (c *trustingCluster) awaitServed(t *testing.T, calling *callers, replicas [
 				last = errors.Join(last, errors.New("a replica serves another certificate than the Secret has"))
 			}
 		}
-		if last == nil {
-			return
+		if last != nil {
+			calling.step(rotation.SecretInterval)
 		}
-		calling.step(rotation.SecretInterval)
-	}
-	t.Fatal(last)
+		return last
+	})
 }
 
 // trusting wants each APIService to trust a number of authorities.
@@ -368,12 +367,10 @@ func TestCertificateWhileTheClusterIsAway(t *testing.T) {
 	calling, stop := startCallers(t, cluster, now, replicas...)
 	failed := certificateErrors(t)
 	calling.step(rotation.ServingLifetime / 4 * 3)
-	for deadline := time.Now().Add(patience); certificateErrors(t) < failed+3; <-time.After(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("the failures are not counted")
-		}
+	testkit.Eventually(t, "the failures are counted", func() bool {
 		calling.step(rotation.SecretInterval)
-	}
+		return certificateErrors(t) >= failed+3
+	})
 	stop()
 	replicas[0].do(t, http.MethodGet, "/readyz", nil).want(t, http.StatusOK)
 	now.Step(rotation.ServingLifetime / 2)
