@@ -20,14 +20,17 @@ import (
 // What a Secret has, beside tls.crt and tls.key: the authorities to trust, as cert-manager calls
 // them, and the key of the one that signs.
 const (
-	AuthorityKey       = "ca.crt"
+	// AuthorityKey is the name of the bundle.
+	AuthorityKey = "ca.crt"
+	// AuthoritySecretKey is the name of the key.
 	AuthoritySecretKey = "ca.key"
 )
 
 const (
-	// AuthorityLifetime and ServingLifetime are those of new certificates.
+	// AuthorityLifetime is that of new certificate authorities.
 	AuthorityLifetime = 10 * 365 * 24 * time.Hour
-	ServingLifetime   = 365 * 24 * time.Hour
+	// ServingLifetime is that of new serving certificates.
+	ServingLifetime = 365 * 24 * time.Hour
 	// Settling is how old an authority has to be before it signs: a bundle that has just been
 	// written has reached every kube-apiserver by then.
 	Settling = 10 * time.Minute
