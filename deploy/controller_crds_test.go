@@ -33,21 +33,21 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/docket-project/docket/internal/home"
-	"github.com/docket-project/docket/internal/standalone"
 	"github.com/docket-project/docket/internal/testkit"
+	"github.com/docket-project/docket/internal/up"
 )
 
-// up is a `docket up` in this process.
-type up struct {
+// upServer is a `docket up` in this process.
+type upServer struct {
 	kubeconfig string
 	dynamic    dynamic.Interface
 	discovery  discovery.CachedDiscoveryInterface
 	mapper     *restmapper.DeferredDiscoveryRESTMapper
 }
 
-func startUp(t *testing.T) *up {
+func startUp(t *testing.T) *upServer {
 	t.Helper()
-	options, err := standalone.NewOptions()
+	options, err := up.NewOptions()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +67,7 @@ func startUp(t *testing.T) *up {
 		}
 	})
 	waitForReady(t, reader)
-	u := &up{kubeconfig: filepath.Join(options.Dir, home.KubeconfigFile)}
+	u := &upServer{kubeconfig: filepath.Join(options.Dir, home.KubeconfigFile)}
 	config, err := clientcmd.BuildConfigFromFlags("", u.kubeconfig)
 	if err != nil {
 		t.Fatal(err)
@@ -109,7 +109,7 @@ func waitForReady(t *testing.T, output io.Reader) {
 }
 
 // create makes an object, once its kind is served.
-func (u *up) create(ctx context.Context, object *unstructured.Unstructured) error {
+func (u *upServer) create(ctx context.Context, object *unstructured.Unstructured) error {
 	kind := object.GroupVersionKind()
 	resource, err := u.resource(ctx, kind)
 	if err != nil {
@@ -126,7 +126,7 @@ func (u *up) create(ctx context.Context, object *unstructured.Unstructured) erro
 	return err
 }
 
-func (u *up) resource(ctx context.Context, kind schema.GroupVersionKind) (schema.GroupVersionResource, error) {
+func (u *upServer) resource(ctx context.Context, kind schema.GroupVersionKind) (schema.GroupVersionResource, error) {
 	var found schema.GroupVersionResource
 	err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, testkit.Patience, true, func(ctx context.Context) (bool, error) {
 		mapping, err := u.mapper.RESTMapping(kind.GroupKind(), kind.Version)
@@ -263,7 +263,7 @@ func policyObject(t *testing.T, what, spec, name string) *unstructured.Unstructu
 }
 
 // checkShortNames compares with what users of Kyverno type, and the version that is preferred.
-func checkShortNames(t *testing.T, u *up) {
+func checkShortNames(t *testing.T, u *upServer) {
 	u.discovery.Invalidate()
 	lists, err := u.discovery.ServerPreferredResources()
 	if err != nil {
@@ -290,7 +290,7 @@ func checkShortNames(t *testing.T, u *up) {
 
 // applyExamples makes the objects of examples/ in the order of `kubectl apply -f`: that of the
 // names of the files.
-func applyExamples(t *testing.T, u *up) {
+func applyExamples(t *testing.T, u *upServer) {
 	found := 0
 	for _, folder := range []string{"policies", "app"} {
 		files, err := filepath.Glob(filepath.Join(root, "examples", folder, "*.yaml"))
@@ -331,7 +331,7 @@ func documents(t *testing.T, path string) []*unstructured.Unstructured {
 }
 
 // checkForeignCRDs lets the chart install its definitions where somebody else's are.
-func checkForeignCRDs(t *testing.T, u *up) {
+func checkForeignCRDs(t *testing.T, u *upServer) {
 	path, err := helmTool()
 	if err != nil {
 		t.Fatal(err)

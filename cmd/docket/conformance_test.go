@@ -37,12 +37,12 @@ import (
 // oneCheck is a check that needs no objects.
 const oneCheck = "get-not-found"
 
-// up is the control plane of the tests of this package, if one of them needs it.
-var up uptest.Server
+// shared is the control plane of the tests of this package, if one of them needs it.
+var shared uptest.Server
 
 func upConfig(t *testing.T) *rest.Config {
 	t.Helper()
-	config, err := up.Config(nil)
+	config, err := shared.Config(nil)
 	if err != nil {
 		t.Fatal(err)
 	}

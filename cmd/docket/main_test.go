@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv("TEST_RUN_DOCKET") != "" {
 		main()
 	}
-	os.Exit(uptest.Run(m, &up))
+	os.Exit(uptest.Run(m, &shared))
 }
 
 func TestExitCodes(t *testing.T) {

@@ -9,11 +9,11 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/docket-project/docket/internal/cli"
-	"github.com/docket-project/docket/internal/extension"
+	"github.com/docket-project/docket/internal/run"
 )
 
 func newRun(p cli.Process) *cobra.Command {
-	options := extension.NewOptions()
+	options := run.NewOptions()
 	command := &cobra.Command{
 		Use:   "run [flags] -- COMMAND [ARGUMENT...]",
 		Short: "Start an extension API server next to docket up or docket gateway",

@@ -9,11 +9,11 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/docket-project/docket/internal/cli"
-	"github.com/docket-project/docket/internal/standalone"
+	"github.com/docket-project/docket/internal/up"
 )
 
 func newUp(p cli.Process) *cobra.Command {
-	options, dirErr := standalone.NewOptions()
+	options, dirErr := up.NewOptions()
 	command := &cobra.Command{
 		Use:   "up [flags]",
 		Short: "Run everything on this machine, without a cluster",

@@ -10,7 +10,7 @@
 //
 // [Options] are flags and their defaults. [Config] holds plain values and built
 // dependencies; it may be changed before Complete, which is what package
-// standalone does to replace authentication. [Server] owns the database and the
+// up does to replace authentication. [Server] owns the database and the
 // HTTPS server.
 //
 // With a cluster (NewOptions) requests are authenticated and authorized by the

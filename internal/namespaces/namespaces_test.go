@@ -32,14 +32,14 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/docket-project/docket/internal/namespaces"
-	"github.com/docket-project/docket/internal/standalone"
 	"github.com/docket-project/docket/internal/testkit"
+	"github.com/docket-project/docket/internal/up"
 )
 
-// up is a whole control plane in this process, with the controller in it.
-func up(t *testing.T) *rest.Config {
+// startUp starts a whole control plane in this process, with the controller in it.
+func startUp(t *testing.T) *rest.Config {
 	t.Helper()
-	options, err := standalone.NewOptions()
+	options, err := up.NewOptions()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +126,7 @@ func waitSays(t *testing.T, client kubernetes.Interface, name string, kind corev
 // go with their namespace, those of others stay.
 func TestNamespaceGoesWithItsContent(t *testing.T) {
 	t.Parallel()
-	config := up(t)
+	config := startUp(t)
 	client := must(kubernetes.NewForConfig(config))(t)
 	objects := must(dynamic.NewForConfig(config))(t)
 	widgets := makeWidgets(t, config)
@@ -192,7 +192,7 @@ func makeWidgets(t *testing.T, config *rest.Config) schema.GroupVersionResource 
 // which says so; when the finalizer is gone, so is the namespace.
 func TestConditionsSayWhatHoldsANamespace(t *testing.T) {
 	t.Parallel()
-	client := must(kubernetes.NewForConfig(up(t)))(t)
+	client := must(kubernetes.NewForConfig(startUp(t)))(t)
 	makeNamespace(t, client, "held")
 	makeConfigMap(t, client, "held", "a", "example.com/hold")
 	makeConfigMap(t, client, "held", "b")
@@ -207,7 +207,7 @@ func TestConditionsSayWhatHoldsANamespace(t *testing.T) {
 // what it has in a namespace, so the namespace stays; the content of others goes.
 func TestUnknownGroupHoldsANamespaceButNotItsContent(t *testing.T) {
 	t.Parallel()
-	config := up(t)
+	config := startUp(t)
 	client := must(kubernetes.NewForConfig(config))(t)
 	services := must(aggregator.NewForConfig(config))(t).ApiregistrationV1().APIServices()
 	const name = "v1.away.example.com"
@@ -241,7 +241,7 @@ func TestUnknownGroupHoldsANamespaceButNotItsContent(t *testing.T) {
 // resource that nobody serves has nothing.
 func TestContents(t *testing.T) {
 	t.Parallel()
-	config := up(t)
+	config := startUp(t)
 	client := must(kubernetes.NewForConfig(config))(t)
 	objects := must(metadata.NewForConfig(config))(t)
 	makeNamespace(t, client, "mixed")
@@ -272,7 +272,7 @@ func TestContents(t *testing.T) {
 // again changes nothing.
 func TestSystemNamespacesAreThere(t *testing.T) {
 	t.Parallel()
-	client := must(kubernetes.NewForConfig(up(t)))(t)
+	client := must(kubernetes.NewForConfig(startUp(t)))(t)
 	before := must(client.CoreV1().Namespaces().List(t.Context(), metav1.ListOptions{}))(t)
 	if err := namespaces.EnsureSystem(t.Context(), client); err != nil {
 		t.Fatal(err)

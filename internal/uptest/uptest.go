@@ -25,7 +25,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/docket-project/docket/internal/home"
-	"github.com/docket-project/docket/internal/standalone"
+	"github.com/docket-project/docket/internal/up"
 )
 
 // patience is for a slow machine.
@@ -53,7 +53,7 @@ func (s *Server) Config(setUp func(context.Context, *rest.Config) error) (*rest.
 }
 
 func (s *Server) start(ctx context.Context) error {
-	options, err := standalone.NewOptions()
+	options, err := up.NewOptions()
 	if err != nil {
 		return err
 	}

@@ -31,8 +31,8 @@ func TestMain(m *testing.M) {
 	klog.LogToStderr(false)
 	klog.SetOutput(io.Discard)
 	code := m.Run()
-	if up.stop != nil {
-		if err := up.stop(); err != nil {
+	if shared.stop != nil {
+		if err := shared.stop(); err != nil {
 			fmt.Fprintln(os.Stderr, "docket up:", err)
 			code = 1
 		}

@@ -27,14 +27,14 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/docket-project/docket/internal/home"
-	"github.com/docket-project/docket/internal/standalone"
+	"github.com/docket-project/docket/internal/up"
 )
 
 // patience is for a slow machine; nothing waits that long if all is well.
 const patience = time.Minute
 
-// up is the `docket up` of all tests; each uses namespaces and policies of its own names.
-var up upServer
+// shared is the `docket up` of all tests; each uses namespaces and policies of its own names.
+var shared upServer
 
 type upServer struct {
 	once       sync.Once
@@ -60,15 +60,15 @@ func (r *readiness) Write(p []byte) (int, error) {
 // server returns a kubeconfig and a client for a control plane with the kinds of policies.
 func server(t *testing.T) (string, dynamic.Interface) {
 	t.Helper()
-	up.once.Do(func() { up.err = up.start() })
-	if up.err != nil {
-		t.Fatal(up.err)
+	shared.once.Do(func() { shared.err = shared.start() })
+	if shared.err != nil {
+		t.Fatal(shared.err)
 	}
-	return up.kubeconfig, up.client
+	return shared.kubeconfig, shared.client
 }
 
 func (s *upServer) start() error {
-	options, err := standalone.NewOptions()
+	options, err := up.NewOptions()
 	if err != nil {
 		return err
 	}

@@ -1,7 +1,7 @@
 // Copyright 2026 The Docket Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package extension
+package run
 
 import (
 	"bytes"
@@ -33,7 +33,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/docket-project/docket/internal/home"
-	"github.com/docket-project/docket/internal/standalone"
+	"github.com/docket-project/docket/internal/up"
 )
 
 // patience is for machines with other things to do. The runs under test have less of it: what they
@@ -44,10 +44,10 @@ const (
 	interval = 50 * time.Millisecond
 )
 
-// up is a whole control plane in this process. It returns its state folder.
-func up(t *testing.T) string {
+// startUp starts a whole control plane in this process. It returns its state folder.
+func startUp(t *testing.T) string {
 	t.Helper()
-	options, err := standalone.NewOptions()
+	options, err := up.NewOptions()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,7 +184,7 @@ func checkGone(t *testing.T, dir string, output string) {
 // served; after Ctrl-C the server ends in order and nothing is left.
 func TestServerIsRegisteredWhileItRuns(t *testing.T) {
 	t.Parallel()
-	dir := up(t)
+	dir := startUp(t)
 	s := run(t, dir)
 	s.wait(t, "serving things.example.com/v1: things")
 	s.wait(t, "kubectl api-resources --api-group=things.example.com")
@@ -207,7 +207,7 @@ func TestServerIsRegisteredWhileItRuns(t *testing.T) {
 // TestServerThatDiesIsUnregistered: docket run ends with its exit code.
 func TestServerThatDiesIsUnregistered(t *testing.T) {
 	t.Parallel()
-	dir := up(t)
+	dir := startUp(t)
 	s := run(t, dir)
 	s.wait(t, "serving things.example.com/v1")
 	pid, err := strconv.Atoi(regexp.MustCompile(`pid=(\d+)`).FindStringSubmatch(s.out.String())[1])
@@ -228,7 +228,7 @@ func TestServerThatDiesIsUnregistered(t *testing.T) {
 // doesn't take away what a later one has.
 func TestOwnRegistrationIsTakenOver(t *testing.T) {
 	t.Parallel()
-	dir := up(t)
+	dir := startUp(t)
 	first := run(t, dir)
 	first.wait(t, "serving things.example.com/v1")
 	second := run(t, dir)
@@ -253,7 +253,7 @@ func TestOwnRegistrationIsTakenOver(t *testing.T) {
 // free.
 func TestServersOfOneCommand(t *testing.T) {
 	t.Parallel()
-	dir := up(t)
+	dir := startUp(t)
 	derived := nameOf(os.Args[0])
 	first := runAs(t, dir, "", "good")
 	first.wait(t, "serving things.example.com/v1")
@@ -301,7 +301,7 @@ func TestServersOfOneCommand(t *testing.T) {
 // nothing behind.
 func TestErrorsTeach(t *testing.T) {
 	t.Parallel()
-	dir := up(t)
+	dir := startUp(t)
 	// A kubeconfig that was copied has no front-proxy certificate beside it.
 	alone := filepath.Join(t.TempDir(), "kubeconfig")
 	data, err := os.ReadFile(filepath.Join(dir, "kubeconfig"))

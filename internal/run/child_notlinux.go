@@ -3,7 +3,7 @@
 
 //go:build unix && !linux
 
-package extension
+package run
 
 import "syscall"
 

@@ -1,7 +1,7 @@
 // Copyright 2026 The Docket Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package extension is `docket run`: it starts an extension API server as a child
+// Package run is `docket run`: it starts an extension API server as a child
 // process next to `docket up` or `docket gateway`, gives it what such servers need (a
 // serving certificate for the name by which it is asked, a kubeconfig, a port), registers
 // it while it runs, and takes the registration back at the end.
@@ -13,4 +13,4 @@
 // Goroutines: one that waits for the child, one that passes signals on to it, and one
 // that ends the rest when the child has ended. All of them end with the child, which
 // Options.Run ends before it returns.
-package extension
+package run

@@ -3,7 +3,7 @@
 
 //go:build unix
 
-package extension
+package run
 
 import (
 	"os"

@@ -1,7 +1,7 @@
 // Copyright 2026 The Docket Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package standalone is `docket up`: a control plane for one person on one machine,
+// Package up is `docket up`: a control plane for one person on one machine,
 // without a cluster (package controlplane), with everything that has to last in one
 // folder (package home).
 //
@@ -10,4 +10,4 @@
 //
 // Goroutines: Run starts the server and one that waits until it is ready, prints what
 // to do next and loads the demo. Both end with Run's context.
-package standalone
+package up

@@ -1,7 +1,7 @@
 // Copyright 2026 The Docket Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package extension
+package run
 
 import (
 	"os"
@@ -18,7 +18,7 @@ import (
 // address.
 func TestOtherClients(t *testing.T) {
 	t.Parallel()
-	dir := up(t)
+	dir := startUp(t)
 	s := run(t, dir)
 	s.wait(t, "serving things.example.com/v1")
 	_, services, _ := clients(t, dir)
