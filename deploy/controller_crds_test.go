@@ -32,7 +32,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/docket-project/docket/internal/home"
+	"github.com/docket-project/docket/internal/statedir"
 	"github.com/docket-project/docket/internal/testkit"
 	"github.com/docket-project/docket/internal/up"
 )
@@ -67,7 +67,7 @@ func startUp(t *testing.T) *upServer {
 		}
 	})
 	waitForReady(t, reader)
-	u := &upServer{kubeconfig: filepath.Join(options.Dir, home.KubeconfigFile)}
+	u := &upServer{kubeconfig: filepath.Join(options.Dir, statedir.KubeconfigFile)}
 	config, err := clientcmd.BuildConfigFromFlags("", u.kubeconfig)
 	if err != nil {
 		t.Fatal(err)

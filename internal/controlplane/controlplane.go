@@ -26,8 +26,8 @@ import (
 	"github.com/docket-project/docket/internal/apiserver"
 	"github.com/docket-project/docket/internal/bootstrap"
 	"github.com/docket-project/docket/internal/core"
-	"github.com/docket-project/docket/internal/home"
 	"github.com/docket-project/docket/internal/registry"
+	"github.com/docket-project/docket/internal/statedir"
 )
 
 // Config of a control plane.
@@ -40,7 +40,7 @@ type Config struct {
 	// Rules answers SelfSubjectRulesReviews.
 	Rules authorizer.RuleResolver
 	// Proxy is the client certificate with which extension servers are asked.
-	Proxy home.ProxyCertificate
+	Proxy statedir.ProxyCertificate
 	// ClientCA is the authority, in PEM, of users' certificates. Extension servers complain
 	// without one, even where users have none.
 	ClientCA []byte

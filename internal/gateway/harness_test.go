@@ -30,7 +30,7 @@ import (
 
 	"github.com/docket-project/docket/internal/certificate"
 	"github.com/docket-project/docket/internal/database"
-	"github.com/docket-project/docket/internal/home"
+	"github.com/docket-project/docket/internal/statedir"
 )
 
 // soon is for things that happen at once on an idle machine.
@@ -44,7 +44,7 @@ type running struct {
 	ca  *certificate.Pair
 	// token is the owner's.
 	token string
-	proxy *home.ProxyCertificate
+	proxy *statedir.ProxyCertificate
 	stop  func()
 }
 
@@ -71,9 +71,9 @@ func startUnready(t testing.TB, cluster *rest.Config, change ...func(*Config)) *
 		}
 	}
 	dir := t.TempDir()
-	held, err := home.Open(filepath.Join(dir, "state"))
+	held, err := statedir.Open(filepath.Join(dir, "state"))
 	must(err)
-	place, err := home.Listen(t.Context(), "127.0.0.1:0", false)
+	place, err := statedir.Listen(t.Context(), "127.0.0.1:0", false)
 	must(err)
 	ca, serving, err := held.Certificates(place.Hosts, time.Now())
 	must(err)

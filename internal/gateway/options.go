@@ -21,8 +21,8 @@ import (
 
 	"github.com/docket-project/docket/internal/aggregator"
 	"github.com/docket-project/docket/internal/database"
-	"github.com/docket-project/docket/internal/home"
 	"github.com/docket-project/docket/internal/logs"
+	"github.com/docket-project/docket/internal/statedir"
 )
 
 // Names of profiles.
@@ -88,7 +88,7 @@ type Options struct {
 
 // NewOptions returns the defaults. The error says that there is none for Dir.
 func NewOptions() (*Options, error) {
-	dir, err := home.DefaultDir("docket-gateway")
+	dir, err := statedir.DefaultDir("docket-gateway")
 	return &Options{
 		Dir: dir, Listen: DefaultListen, Profile: ProfileSingleUser, Reviews: reviewsSelf, Cluster: defaultCluster,
 		DiscoveryInterval: defaultDiscoveryInterval, NamespaceInterval: defaultNamespaceInterval,
@@ -137,7 +137,7 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 		"YAML file with lines \"namespace/name: https://host:port\" that tell where services are. "+
 			"An APIService can say it itself by the annotation "+aggregator.EndpointAnnotation+".")
 	servers.StringVar(&o.Database, "database", o.Database,
-		"Database for the registrations; "+home.DatabaseFile+" in --dir when empty. Several gateways can share one PostgreSQL: postgres://user@host:port/name.")
+		"Database for the registrations; "+statedir.DatabaseFile+" in --dir when empty. Several gateways can share one PostgreSQL: postgres://user@host:port/name.")
 	servers.StringVar(&o.PasswordFile, "database-password-file", o.PasswordFile, "File with the password of the database user.")
 	servers.StringVar(&o.Cluster, "cluster", o.Cluster, "Name of the cluster in the database, so that gateways of several clusters can share one.")
 	logsapi.AddFlags(o.logs, sections.FlagSet("logs"))
@@ -153,7 +153,7 @@ func (o *Options) ApplyProcess() error {
 		return fmt.Errorf("--logging-format, --v, --vmodule: %w", err)
 	}
 	if o.Profile == ProfileSingleUser {
-		return home.QuietLogs(o.logs)
+		return statedir.QuietLogs(o.logs)
 	}
 	logs.OnlyOwn(o.logs)
 	return nil
@@ -194,7 +194,7 @@ func (o *Options) Validate() error {
 
 func (o *Options) validateDatabase() error {
 	if o.Database == "" {
-		path, err := filepath.Abs(filepath.Join(o.Dir, home.DatabaseFile))
+		path, err := filepath.Abs(filepath.Join(o.Dir, statedir.DatabaseFile))
 		if err != nil {
 			return fmt.Errorf("--dir: %w", err)
 		}

@@ -21,7 +21,7 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"k8s.io/utils/clock"
 
-	"github.com/docket-project/docket/internal/home"
+	"github.com/docket-project/docket/internal/statedir"
 )
 
 func newTestOptions(t *testing.T) *Options {
@@ -241,7 +241,7 @@ func TestAdvertise(t *testing.T) {
 	if err := o.Validate(); err != nil {
 		t.Fatal(err)
 	}
-	held, err := home.Open(o.Dir)
+	held, err := statedir.Open(o.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}

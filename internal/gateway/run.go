@@ -23,7 +23,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/docket-project/docket/internal/database"
-	"github.com/docket-project/docket/internal/home"
+	"github.com/docket-project/docket/internal/statedir"
 )
 
 const (
@@ -42,7 +42,7 @@ func (o *Options) Run(ctx context.Context, out io.Writer, c clock.WithTicker) (e
 	if err := o.Validate(); err != nil {
 		return err
 	}
-	held, err := home.Open(o.Dir)
+	held, err := statedir.Open(o.Dir)
 	if err != nil {
 		return err
 	}
@@ -75,9 +75,9 @@ func (o *Options) Run(ctx context.Context, out io.Writer, c clock.WithTicker) (e
 }
 
 // open does all that can fail before anything is served.
-func (o *Options) open(ctx context.Context, held *home.Home, out io.Writer, c clock.WithTicker) (_ *Server, _ *Config, err error) {
+func (o *Options) open(ctx context.Context, held *statedir.Folder, out io.Writer, c clock.WithTicker) (_ *Server, _ *Config, err error) {
 	shared := o.Profile != ProfileSingleUser
-	place, err := home.Listen(ctx, o.Listen, o.AllowNonLoopback || shared)
+	place, err := statedir.Listen(ctx, o.Listen, o.AllowNonLoopback || shared)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -121,7 +121,7 @@ func (o *Options) open(ctx context.Context, held *home.Home, out io.Writer, c cl
 
 // writeKubeconfig writes what leads callers here. Several people share one without
 // credentials.
-func (o *Options) writeKubeconfig(held *home.Home, c *Config) error {
+func (o *Options) writeKubeconfig(held *statedir.Folder, c *Config) error {
 	if o.Profile == ProfileSingleUser {
 		return held.WriteKubeconfig(c.Place.URL, c.Place.CA, c.Place.Token)
 	}
@@ -136,7 +136,7 @@ func (o *Options) writeKubeconfig(held *home.Home, c *Config) error {
 func (o *Options) clusterConfig(self string) (*rest.Config, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = o.Kubeconfig
-	own, err := filepath.Abs(filepath.Join(o.Dir, home.KubeconfigFile))
+	own, err := filepath.Abs(filepath.Join(o.Dir, statedir.KubeconfigFile))
 	if err != nil {
 		return nil, fmt.Errorf("--dir: %w", err)
 	}
@@ -157,7 +157,7 @@ func (o *Options) clusterConfig(self string) (*rest.Config, error) {
 }
 
 // identify sets what proves who the gateway is, and which certificates it accepts.
-func (o *Options) identify(c *Config, held *home.Home, now time.Time) error {
+func (o *Options) identify(c *Config, held *statedir.Folder, now time.Time) error {
 	ca, serving, err := held.Certificates(c.Place.Hosts, now)
 	if err != nil {
 		return err
@@ -189,7 +189,7 @@ func (o *Options) identify(c *Config, held *home.Home, now time.Time) error {
 
 // greet registers what the files say once the server answers, waits until the cluster
 // answers, and prints what to do next.
-func (o *Options) greet(ctx context.Context, server *Server, c *Config, held *home.Home, out io.Writer, watch clock.WithTicker) error {
+func (o *Options) greet(ctx context.Context, server *Server, c *Config, held *statedir.Folder, out io.Writer, watch clock.WithTicker) error {
 	client, err := rest.HTTPClientFor(server.Loopback)
 	if err != nil {
 		return fmt.Errorf("wait until the gateway is ready: %w", err)
@@ -200,7 +200,7 @@ func (o *Options) greet(ctx context.Context, server *Server, c *Config, held *ho
 	}
 	began, told := watch.Now(), false
 	err = wait.PollUntilContextCancel(ctx, readyInterval, true, func(ctx context.Context) (bool, error) {
-		if home.AskReady(ctx, client, server.Loopback.Host) == nil {
+		if statedir.AskReady(ctx, client, server.Loopback.Host) == nil {
 			return true, nil
 		}
 		if err := server.mirror.ready(); err != nil && !told && watch.Since(began) > patience {
@@ -238,13 +238,13 @@ func (o *Options) register(ctx context.Context, server *Server) error {
 
 // announce prints what to do next. Errors of out are ignored: whoever closed it doesn't
 // want to read, and the server works.
-func (o *Options) announce(out io.Writer, c *Config, held *home.Home) {
+func (o *Options) announce(out io.Writer, c *Config, held *statedir.Folder) {
 	_, _ = fmt.Fprintf(out, "The gateway is ready at %s, in front of %s (profile %s). Stop it with Ctrl-C.\n", c.Place.URL, c.Cluster.Host, o.Profile)
 	if o.Profile == ProfileSingleUser {
-		_, _ = fmt.Fprintf(out, "In another terminal:\n\n  export KUBECONFIG=%s\n  kubectl api-resources\n\n", home.Quote(held.Path(home.KubeconfigFile)))
+		_, _ = fmt.Fprintf(out, "In another terminal:\n\n  export KUBECONFIG=%s\n  kubectl api-resources\n\n", statedir.Quote(held.Path(statedir.KubeconfigFile)))
 	} else {
-		_, _ = fmt.Fprintf(out, "Callers use, with credentials of their own,\n\n  %s\n\n", held.Path(home.TeamKubeconfigFile))
+		_, _ = fmt.Fprintf(out, "Callers use, with credentials of their own,\n\n  %s\n\n", held.Path(statedir.TeamKubeconfigFile))
 	}
 	_, _ = fmt.Fprintf(out, "Extension servers trust it with\n\n  --requestheader-client-ca-file=%s --requestheader-allowed-names=%s\n\n",
-		home.Quote(held.Path(home.ProxyCAFile)), c.Place.Proxy.CommonName)
+		statedir.Quote(held.Path(statedir.ProxyCAFile)), c.Place.Proxy.CommonName)
 }

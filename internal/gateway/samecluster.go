@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/docket-project/docket/internal/atomicfile"
-	"github.com/docket-project/docket/internal/home"
+	"github.com/docket-project/docket/internal/statedir"
 )
 
 // clusterFile remembers in front of which cluster a state folder is used: its authority
@@ -25,7 +25,7 @@ const clusterFile = "cluster"
 // sameCluster refuses another cluster than the one with which the folder was used
 // before. The objects of registered servers belong to namespaces of that cluster:
 // measured by those of another one, most would look left over and be deleted.
-func sameCluster(held *home.Home, config *rest.Config) error {
+func sameCluster(held *statedir.Folder, config *rest.Config) error {
 	now, err := clusterIdentity(config)
 	if err != nil {
 		return err

@@ -9,7 +9,7 @@ import (
 
 	"k8s.io/client-go/rest"
 
-	"github.com/docket-project/docket/internal/home"
+	"github.com/docket-project/docket/internal/statedir"
 )
 
 // TestOtherClusterIsRefused: the objects of one cluster's namespaces must not be measured
@@ -33,7 +33,7 @@ func TestOtherClusterIsRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			held, err := home.Open(filepath.Join(t.TempDir(), "state"))
+			held, err := statedir.Open(filepath.Join(t.TempDir(), "state"))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -33,8 +33,8 @@ import (
 	"github.com/docket-project/docket/internal/bootstrap/handler"
 	"github.com/docket-project/docket/internal/certificate"
 	"github.com/docket-project/docket/internal/database"
-	"github.com/docket-project/docket/internal/home"
 	"github.com/docket-project/docket/internal/registry"
+	"github.com/docket-project/docket/internal/statedir"
 	"github.com/docket-project/docket/internal/store"
 	"github.com/docket-project/docket/internal/store/engine"
 )
@@ -52,13 +52,13 @@ const (
 
 // Place is where a gateway listens, and what proves who it is.
 type Place struct {
-	*home.Endpoint
+	*statedir.Endpoint
 	// CA signed Serving.
 	CA *certificate.Pair
 	// Serving is the certificate that clients see.
 	Serving dynamiccertificates.CertKeyContentProvider
 	// Proxy is the certificate that extension servers see.
-	Proxy *home.ProxyCertificate
+	Proxy *statedir.ProxyCertificate
 	// Token is the owner's, in the profile single-user.
 	Token string
 }

@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
-	"github.com/docket-project/docket/internal/home"
+	"github.com/docket-project/docket/internal/statedir"
 )
 
 // waitAvailable returns when the endpoint calls all group versions available and lists
@@ -80,7 +80,7 @@ func (r *registration) announce(ctx context.Context) error {
 		}
 	}
 	fmt.Fprintf(&text, "\nThe server listens at https://%s. Stop it with Ctrl-C. In another terminal:\n\n  export KUBECONFIG=%s\n",
-		r.place.address(), home.Quote(r.endpoint.kubeconfig))
+		r.place.address(), statedir.Quote(r.endpoint.kubeconfig))
 	for _, group := range groups {
 		fmt.Fprintf(&text, "  kubectl api-resources --api-group=%s\n", group)
 	}

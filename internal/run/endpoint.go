@@ -20,7 +20,7 @@ import (
 	aggregator "k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset"
 
 	"github.com/docket-project/docket/internal/authtrust"
-	"github.com/docket-project/docket/internal/home"
+	"github.com/docket-project/docket/internal/statedir"
 )
 
 // endpoint is the API that the server is registered with.
@@ -70,7 +70,7 @@ func (o *Options) kubeconfigPath() (string, error) {
 	switch {
 	case path != "":
 	case o.Dir != "":
-		path = filepath.Join(o.Dir, home.KubeconfigFile)
+		path = filepath.Join(o.Dir, statedir.KubeconfigFile)
 	case os.Getenv(clientcmd.RecommendedConfigPathEnvVar) != "":
 		files := filepath.SplitList(os.Getenv(clientcmd.RecommendedConfigPathEnvVar))
 		if len(files) != 1 {
@@ -78,11 +78,11 @@ func (o *Options) kubeconfigPath() (string, error) {
 		}
 		path = files[0]
 	default:
-		dir, err := home.DefaultDir("docket")
+		dir, err := statedir.DefaultDir("docket")
 		if err != nil {
 			return "", err
 		}
-		path = filepath.Join(dir, home.KubeconfigFile)
+		path = filepath.Join(dir, statedir.KubeconfigFile)
 	}
 	// The command may change to another folder.
 	path, err := filepath.Abs(path)
@@ -97,7 +97,7 @@ func (o *Options) kubeconfigPath() (string, error) {
 // or the folder of the kubeconfig. ok is false where there are none, as in front of
 // somebody else's cluster.
 func (e *endpoint) proxyCertificate() (certificate, key string, ok bool) {
-	certificate, key = filepath.Join(e.state, home.ProxyCertificateFile), filepath.Join(e.state, home.ProxyKeyFile)
+	certificate, key = filepath.Join(e.state, statedir.ProxyCertificateFile), filepath.Join(e.state, statedir.ProxyKeyFile)
 	for _, path := range []string{certificate, key} {
 		if _, err := os.Stat(path); err != nil {
 			return "", "", false

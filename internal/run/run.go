@@ -17,7 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/clock"
 
-	"github.com/docket-project/docket/internal/home"
+	"github.com/docket-project/docket/internal/statedir"
 )
 
 // unregisterTimeout bounds the end: a person waits for it.
@@ -134,7 +134,7 @@ func (o *Options) wanted(ctx context.Context, a *asker) ([]schema.GroupVersion, 
 	}
 	versions, err := a.groupVersions(ctx)
 	if errors.Is(err, errRefused) && a.proxy == nil {
-		return nil, fmt.Errorf("--group-version is required here: %w to strangers, and there is no %s in %s to ask as the aggregator; name what the server serves, or the state folder with --dir", err, home.ProxyCertificateFile, a.state)
+		return nil, fmt.Errorf("--group-version is required here: %w to strangers, and there is no %s in %s to ask as the aggregator; name what the server serves, or the state folder with --dir", err, statedir.ProxyCertificateFile, a.state)
 	}
 	if errors.Is(err, errRefused) {
 		return nil, fmt.Errorf("--group-version is required here: %w to the aggregator; does it trust the one of this endpoint, by {proxy-ca} say?", err)

@@ -32,7 +32,7 @@ import (
 	aggregator "k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset"
 	"k8s.io/utils/clock"
 
-	"github.com/docket-project/docket/internal/home"
+	"github.com/docket-project/docket/internal/statedir"
 	"github.com/docket-project/docket/internal/up"
 )
 
@@ -335,7 +335,7 @@ func TestErrorsTeach(t *testing.T) {
 		"nothing there":    {change: func(o *Options) { o.Dir = "/nonexistent" }, want: []string{"docket up", "/nonexistent/kubeconfig"}},
 		"ends early":       {command: command("broken"), want: []string{"before it was ready", "exit status 3", "the database is gone"}},
 		"own certificate":  {command: command("own certificate"), want: []string{"{cert}", "certificate"}},
-		"stranger":         {change: func(o *Options) { o.Kubeconfig, o.Dir = alone, "" }, want: []string{"--group-version is required", home.ProxyCertificateFile}},
+		"stranger":         {change: func(o *Options) { o.Kubeconfig, o.Dir = alone, "" }, want: []string{"--group-version is required", statedir.ProxyCertificateFile}},
 		"not its own":      {change: func(o *Options) { o.GroupVersions = []string{"foreign.example.com/v1"} }, want: []string{"foreign.example.com/v1", "Service other in namespace theirs", "kubectl delete apiservice"}},
 		"endpoint's own":   {change: func(o *Options) { o.GroupVersions = []string{"apps/v1"} }, want: []string{"apps/v1", "itself", "--shadow"}},
 		"shadows up":       {change: func(o *Options) { o.GroupVersions, o.Shadow = []string{"apps/v1"}, true }, want: []string{"apps/v1 is already served by this server"}},

@@ -3,7 +3,7 @@
 
 // Package up is `docket up`: a control plane for one person on one machine,
 // without a cluster (package controlplane), with everything that has to last in one
-// folder (package home).
+// folder (package statedir).
 //
 // Who has the token may do everything; all others may ask for health and version,
 // and nothing else.

@@ -18,8 +18,8 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/docket-project/docket/internal/database"
-	"github.com/docket-project/docket/internal/home"
 	"github.com/docket-project/docket/internal/registry"
+	"github.com/docket-project/docket/internal/statedir"
 )
 
 // greeting is what somebody who starts `docket up` is told when it is ready.
@@ -38,7 +38,7 @@ func (g greeting) print(out io.Writer) {
   export KUBECONFIG=%s
   kubectl api-resources
   kubectl get policyreports -A
-`, g.url, g.took.Round(10*time.Millisecond), home.Quote(g.kubeconfig))
+`, g.url, g.took.Round(10*time.Millisecond), statedir.Quote(g.kubeconfig))
 	place, query := sqlOf(g.database)
 	_, _ = fmt.Fprintf(out, "\nIt keeps %s in %s.", strings.TrimSpace(g.reports+" reports"), place)
 	if query != "" {
@@ -56,9 +56,9 @@ func sqlOf(databaseURL string) (place, query string) {
 	case err != nil || database.IsEtcd(databaseURL):
 		return place, ""
 	case strings.HasPrefix(u.Scheme, "postgres"):
-		return place, fmt.Sprintf("psql %s -c 'SELECT * FROM docket.clusters'", home.Quote(place))
+		return place, fmt.Sprintf("psql %s -c 'SELECT * FROM docket.clusters'", statedir.Quote(place))
 	default:
-		return u.Path, fmt.Sprintf("sqlite3 -readonly %s 'SELECT * FROM clusters'", home.Quote(u.Path))
+		return u.Path, fmt.Sprintf("sqlite3 -readonly %s 'SELECT * FROM clusters'", statedir.Quote(u.Path))
 	}
 }
 

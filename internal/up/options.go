@@ -18,7 +18,7 @@ import (
 	cliflag "k8s.io/component-base/cli/flag"
 
 	"github.com/docket-project/docket/internal/apiserver"
-	"github.com/docket-project/docket/internal/home"
+	"github.com/docket-project/docket/internal/statedir"
 )
 
 // DefaultListen is the same at each start, so that kubeconfigs stay good.
@@ -61,7 +61,7 @@ type Options struct {
 
 // NewOptions returns the defaults.
 func NewOptions() (*Options, error) {
-	dir, err := home.DefaultDir("docket")
+	dir, err := statedir.DefaultDir("docket")
 	server := apiserver.NewLocalOptions()
 	server.Storage.WatchRingBytes = ringBytes
 	server.Storage.CacheBytes = cacheBytes
@@ -86,7 +86,7 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 	reports := sections.FlagSet("reports")
 	reports.AddFlagSet(own.FlagSet("reports"))
 	if database := reports.Lookup("database"); database != nil {
-		database.Usage = "Database for the reports; " + home.DatabaseFile + " in --dir when empty. Several machines can share one PostgreSQL: postgres://user@host:port/name."
+		database.Usage = "Database for the reports; " + statedir.DatabaseFile + " in --dir when empty. Several machines can share one PostgreSQL: postgres://user@host:port/name."
 	}
 	// Of the server's many other flags these are for one person at one machine.
 	server := sections.FlagSet("server")
@@ -115,7 +115,7 @@ func (o *Options) ApplyProcess() error {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(garbagePercent)
 	}
-	return home.QuietLogs(o.server.Logs)
+	return statedir.QuietLogs(o.server.Logs)
 }
 
 // Validate fills in what follows from other options, and returns all that is
@@ -129,7 +129,7 @@ func (o *Options) Validate() error {
 		errs = append(errs, fmt.Errorf("--cluster: %q needs a cluster; give a name", apiserver.ClusterAuto))
 	}
 	if o.server.Storage.Database == "" {
-		path, err := filepath.Abs(filepath.Join(o.Dir, home.DatabaseFile))
+		path, err := filepath.Abs(filepath.Join(o.Dir, statedir.DatabaseFile))
 		if err != nil {
 			errs = append(errs, fmt.Errorf("--dir: %w", err))
 		}

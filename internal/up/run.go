@@ -22,7 +22,7 @@ import (
 
 	"github.com/docket-project/docket/internal/certificate"
 	"github.com/docket-project/docket/internal/controlplane"
-	"github.com/docket-project/docket/internal/home"
+	"github.com/docket-project/docket/internal/statedir"
 )
 
 const (
@@ -36,7 +36,7 @@ const (
 
 // instance is a server that is about to run, with its folder.
 type instance struct {
-	home   *home.Home
+	folder *statedir.Folder
 	server *controlplane.Server
 	url    string
 }
@@ -53,7 +53,7 @@ func (o *Options) Run(ctx context.Context, out, progress io.Writer, c clock.Pass
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, up.home.Close()) }()
+	defer func() { err = errors.Join(err, up.folder.Close()) }()
 
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.Go(func() error {
@@ -75,7 +75,7 @@ func (o *Options) Run(ctx context.Context, out, progress io.Writer, c clock.Pass
 	if err := group.Wait(); err != nil && !errors.Is(err, errStopped) {
 		return err
 	}
-	_, err = fmt.Fprintln(out, "Docket has stopped. The reports are kept in", up.home.Dir)
+	_, err = fmt.Fprintln(out, "Docket has stopped. The reports are kept in", up.folder.Dir)
 	return err
 }
 
@@ -88,7 +88,7 @@ func (up *instance) greet(ctx context.Context, o *Options, out, progress io.Writ
 	}
 	took := c.Since(started)
 	greeting{
-		url: up.url, kubeconfig: up.home.Path(home.KubeconfigFile), database: o.server.Storage.Database,
+		url: up.url, kubeconfig: up.folder.Path(statedir.KubeconfigFile), database: o.server.Storage.Database,
 		took: took, reports: countReports(ctx, up.server.Loopback, o.server.Storage.APIGroups),
 	}.print(out)
 	// Building the OpenAPI documents takes three times the memory that serving does: give
@@ -102,7 +102,7 @@ func (up *instance) greet(ctx context.Context, o *Options, out, progress io.Writ
 
 // open does all that can fail before anything is served.
 func (o *Options) open(ctx context.Context, now time.Time) (_ *instance, err error) {
-	held, err := home.Open(o.Dir)
+	held, err := statedir.Open(o.Dir)
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +111,7 @@ func (o *Options) open(ctx context.Context, now time.Time) (_ *instance, err err
 			err = errors.Join(err, held.Close())
 		}
 	}()
-	place, err := home.Listen(ctx, o.Listen, o.AllowNonLoopback)
+	place, err := statedir.Listen(ctx, o.Listen, o.AllowNonLoopback)
 	if err != nil {
 		return nil, err
 	}
@@ -139,7 +139,7 @@ func (o *Options) open(ctx context.Context, now time.Time) (_ *instance, err err
 	if err := held.WriteKubeconfig(place.URL, ca, token); err != nil {
 		return nil, errors.Join(err, server.Close())
 	}
-	return &instance{home: held, server: server, url: place.URL}, nil
+	return &instance{folder: held, server: server, url: place.URL}, nil
 }
 
 // closeUnlessClosed closes a listener that the server may have closed.
@@ -150,7 +150,7 @@ func closeUnlessClosed(listener net.Listener) error {
 	return nil
 }
 
-func (o *Options) newServer(ctx context.Context, place *home.Endpoint, ca, serving *certificate.Pair, proxy *home.ProxyCertificate, token string) (*controlplane.Server, error) {
+func (o *Options) newServer(ctx context.Context, place *statedir.Endpoint, ca, serving *certificate.Pair, proxy *statedir.ProxyCertificate, token string) (*controlplane.Server, error) {
 	content, err := dynamiccertificates.NewStaticCertKeyContent("docket up", serving.CertificatePEM, serving.KeyPEM)
 	if err != nil {
 		return nil, fmt.Errorf("load the serving certificate: %w", err)
@@ -185,7 +185,7 @@ func (up *instance) waitUntilReady(ctx context.Context) error {
 	defer client.CloseIdleConnections()
 	var last error
 	err = wait.PollUntilContextTimeout(ctx, readyInterval, readyTimeout, true, func(ctx context.Context) (bool, error) {
-		last = home.AskReady(ctx, client, up.server.Loopback.Host)
+		last = statedir.AskReady(ctx, client, up.server.Loopback.Host)
 		return last == nil, nil
 	})
 	if err != nil {

@@ -30,8 +30,8 @@ import (
 
 	"github.com/docket-project/docket/api/report"
 	"github.com/docket-project/docket/internal/apiserver"
-	"github.com/docket-project/docket/internal/home"
 	"github.com/docket-project/docket/internal/registry"
+	"github.com/docket-project/docket/internal/statedir"
 	"github.com/docket-project/docket/internal/store/engine"
 	"github.com/docket-project/docket/internal/testenv"
 )
@@ -125,7 +125,7 @@ func tryStart(t *testing.T, options *Options, text string) (*running, error) {
 			t.Errorf("docket up: %v", err)
 		}
 	})
-	config, err := clientcmd.BuildConfigFromFlags("", filepath.Join(options.Dir, home.KubeconfigFile))
+	config, err := clientcmd.BuildConfigFromFlags("", filepath.Join(options.Dir, statedir.KubeconfigFile))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -255,11 +255,11 @@ func TestRestart(t *testing.T) {
 	if _, err := first.client(t).Resource(policyReports).Namespace("default").Create(t.Context(), testReport("kept"), metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := tryStart(t, testOptions(t, dir), "Docket is ready"); !errors.Is(err, home.ErrInUse) {
+	if _, err := tryStart(t, testOptions(t, dir), "Docket is ready"); !errors.Is(err, statedir.ErrInUse) {
 		t.Errorf("a second process on the folder: got %v", err)
 	}
 	beside := testOptions(t, dir+"2")
-	beside.server.Storage.Database = "sqlite://" + filepath.ToSlash(filepath.Join(dir, home.DatabaseFile))
+	beside.server.Storage.Database = "sqlite://" + filepath.ToSlash(filepath.Join(dir, statedir.DatabaseFile))
 	if _, err := tryStart(t, beside, "Docket is ready"); !errors.Is(err, engine.ErrLocked) || !strings.Contains(err.Error(), "--database") {
 		t.Errorf("a second process on the database: got %v", err)
 	}

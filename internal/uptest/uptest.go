@@ -24,7 +24,7 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
-	"github.com/docket-project/docket/internal/home"
+	"github.com/docket-project/docket/internal/statedir"
 	"github.com/docket-project/docket/internal/up"
 )
 
@@ -79,7 +79,7 @@ func (s *Server) start(ctx context.Context) error {
 	case <-timeout.C:
 		return fmt.Errorf("docket up is not ready after %v", patience)
 	}
-	if s.config, err = clientcmd.BuildConfigFromFlags("", filepath.Join(options.Dir, home.KubeconfigFile)); err != nil {
+	if s.config, err = clientcmd.BuildConfigFromFlags("", filepath.Join(options.Dir, statedir.KubeconfigFile)); err != nil {
 		return err
 	}
 	s.config.QPS = -1

@@ -26,7 +26,7 @@ import (
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/yaml"
 
-	"github.com/docket-project/docket/internal/home"
+	"github.com/docket-project/docket/internal/statedir"
 	"github.com/docket-project/docket/internal/up"
 )
 
@@ -77,7 +77,7 @@ func (s *upServer) start() error {
 		return err
 	}
 	options.Dir, options.Listen = filepath.Join(dir, "state"), "127.0.0.1:0"
-	s.kubeconfig = filepath.Join(options.Dir, home.KubeconfigFile)
+	s.kubeconfig = filepath.Join(options.Dir, statedir.KubeconfigFile)
 	ctx, cancel := context.WithCancel(context.Background())
 	out, ended := &readiness{ready: make(chan struct{})}, make(chan error, 1)
 	go func() { ended <- options.Run(ctx, out, out, clock.RealClock{}, time.Now()) }()

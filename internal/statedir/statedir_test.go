@@ -1,7 +1,7 @@
 // Copyright 2026 The Docket Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package home
+package statedir
 
 import (
 	"crypto/x509"
@@ -19,7 +19,7 @@ import (
 	"github.com/docket-project/docket/internal/certificate"
 )
 
-func openTestHome(t *testing.T, dir string) *Home {
+func openTestHome(t *testing.T, dir string) *Folder {
 	t.Helper()
 	s, err := Open(dir)
 	if err != nil {

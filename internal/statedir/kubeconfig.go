@@ -1,7 +1,7 @@
 // Copyright 2026 The Docket Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package home
+package statedir
 
 import (
 	"fmt"
@@ -18,23 +18,23 @@ const contextName = "docket"
 
 // WriteKubeconfig writes a file that needs nothing else: certificate and token are
 // inside. The user's own ~/.kube/config is left alone.
-func (h *Home) WriteKubeconfig(url string, ca *certificate.Pair, token string) error {
-	return h.writeKubeconfig(KubeconfigFile, contextName, clientcmdapi.Cluster{Server: url, CertificateAuthorityData: ca.CertificatePEM}, token)
+func (f *Folder) WriteKubeconfig(url string, ca *certificate.Pair, token string) error {
+	return f.writeKubeconfig(KubeconfigFile, contextName, clientcmdapi.Cluster{Server: url, CertificateAuthorityData: ca.CertificatePEM}, token)
 }
 
 // WriteTeamKubeconfig writes a file for several people. It leads to the server and has no
 // credentials: each of them adds their own to the user name, or has the context name
 // another user. ca may be nil.
-func (h *Home) WriteTeamKubeconfig(name, url string, ca *certificate.Pair) error {
+func (f *Folder) WriteTeamKubeconfig(name, url string, ca *certificate.Pair) error {
 	cluster := clientcmdapi.Cluster{Server: url}
 	if ca != nil {
 		cluster.CertificateAuthorityData = ca.CertificatePEM
 	}
-	return h.writeKubeconfig(TeamKubeconfigFile, name, cluster, "")
+	return f.writeKubeconfig(TeamKubeconfigFile, name, cluster, "")
 }
 
 // writeKubeconfig writes a file in which context, cluster and user have the same name.
-func (h *Home) writeKubeconfig(file, name string, cluster clientcmdapi.Cluster, token string) error {
+func (f *Folder) writeKubeconfig(file, name string, cluster clientcmdapi.Cluster, token string) error {
 	data, err := clientcmd.Write(clientcmdapi.Config{
 		Clusters:       map[string]*clientcmdapi.Cluster{name: &cluster},
 		AuthInfos:      map[string]*clientcmdapi.AuthInfo{name: {Token: token}},
@@ -44,7 +44,7 @@ func (h *Home) writeKubeconfig(file, name string, cluster clientcmdapi.Cluster, 
 	if err != nil {
 		return fmt.Errorf("make %s: %w", file, err)
 	}
-	if err := atomicfile.Write(h.Path(file), data); err != nil {
+	if err := atomicfile.Write(f.Path(file), data); err != nil {
 		return fmt.Errorf("write %s: %w", file, err)
 	}
 	return nil

@@ -1,7 +1,7 @@
 // Copyright 2026 The Docket Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package home
+package statedir
 
 import (
 	"errors"
@@ -23,14 +23,14 @@ const (
 
 // Certificates returns the authority and the serving certificate for hosts, both
 // kept from earlier runs as far as they are still good.
-func (h *Home) Certificates(hosts []string, now time.Time) (ca, serving *certificate.Pair, err error) {
-	ca, err = h.keep(caCertificateFile, caKeyFile,
+func (f *Folder) Certificates(hosts []string, now time.Time) (ca, serving *certificate.Pair, err error) {
+	ca, err = f.keep(caCertificateFile, caKeyFile,
 		func(have *certificate.Pair) bool { return have.GoodFor(now, renewBefore) },
 		func() (*certificate.Pair, error) { return certificate.NewAuthority("docket", now, caLifetime) })
 	if err != nil {
 		return nil, nil, err
 	}
-	serving, err = h.keep(servingCertificateFile, servingKeyFile,
+	serving, err = f.keep(servingCertificateFile, servingKeyFile,
 		func(have *certificate.Pair) bool {
 			return have.GoodFor(now, renewBefore) && have.Certificate.CheckSignatureFrom(ca.Certificate) == nil && have.Covers(hosts) &&
 				!have.LooksSelfSigned()
@@ -51,8 +51,8 @@ type ProxyCertificate struct {
 // ProxyCertificate returns the client certificate of an aggregator, with an authority
 // that signs nothing else: whoever has such a certificate can be anybody to the servers
 // that trust it.
-func (h *Home) ProxyCertificate(commonName string, now time.Time) (*ProxyCertificate, error) {
-	ca, err := h.keep(ProxyCAFile, proxyCAKeyFile,
+func (f *Folder) ProxyCertificate(commonName string, now time.Time) (*ProxyCertificate, error) {
+	ca, err := f.keep(ProxyCAFile, proxyCAKeyFile,
 		func(have *certificate.Pair) bool { return have.GoodFor(now, renewBefore) },
 		func() (*certificate.Pair, error) {
 			return certificate.NewAuthority("docket front proxy", now, caLifetime)
@@ -60,7 +60,7 @@ func (h *Home) ProxyCertificate(commonName string, now time.Time) (*ProxyCertifi
 	if err != nil {
 		return nil, err
 	}
-	_, err = h.keep(ProxyCertificateFile, ProxyKeyFile,
+	_, err = f.keep(ProxyCertificateFile, ProxyKeyFile,
 		func(have *certificate.Pair) bool {
 			return have.GoodFor(now, renewBefore) && have.Certificate.CheckSignatureFrom(ca.Certificate) == nil &&
 				have.Certificate.Subject.CommonName == commonName
@@ -70,13 +70,13 @@ func (h *Home) ProxyCertificate(commonName string, now time.Time) (*ProxyCertifi
 		return nil, err
 	}
 	return &ProxyCertificate{
-		CertFile: h.Path(ProxyCertificateFile), KeyFile: h.Path(ProxyKeyFile), CA: ca, CommonName: commonName,
+		CertFile: f.Path(ProxyCertificateFile), KeyFile: f.Path(ProxyKeyFile), CA: ca, CommonName: commonName,
 	}, nil
 }
 
 // keep returns the stored pair if it is good, else a new one, stored.
-func (h *Home) keep(certificateName, keyName string, good func(*certificate.Pair) bool, create func() (*certificate.Pair, error)) (*certificate.Pair, error) {
-	have, err := h.load(certificateName, keyName)
+func (f *Folder) keep(certificateName, keyName string, good func(*certificate.Pair) bool, create func() (*certificate.Pair, error)) (*certificate.Pair, error) {
+	have, err := f.load(certificateName, keyName)
 	if err != nil {
 		return nil, err
 	}
@@ -89,22 +89,22 @@ func (h *Home) keep(certificateName, keyName string, good func(*certificate.Pair
 	}
 	// Key first: a crash in between leaves a pair that does not match, and that is
 	// replaced.
-	if err := atomicfile.Write(h.Path(keyName), pair.KeyPEM); err != nil {
+	if err := atomicfile.Write(f.Path(keyName), pair.KeyPEM); err != nil {
 		return nil, err
 	}
-	return pair, atomicfile.Write(h.Path(certificateName), pair.CertificatePEM)
+	return pair, atomicfile.Write(f.Path(certificateName), pair.CertificatePEM)
 }
 
 // load returns a stored pair, nil if there is none or its halves do not match.
-func (h *Home) load(certificateName, keyName string) (*certificate.Pair, error) {
-	certificatePEM, err := os.ReadFile(h.Path(certificateName))
+func (f *Folder) load(certificateName, keyName string) (*certificate.Pair, error) {
+	certificatePEM, err := os.ReadFile(f.Path(certificateName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil // None is an answer.
 	}
 	if err != nil {
 		return nil, err
 	}
-	keyPEM, err := readSecret(h.Path(keyName))
+	keyPEM, err := readSecret(f.Path(keyName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil // None is an answer.
 	}
@@ -113,7 +113,7 @@ func (h *Home) load(certificateName, keyName string) (*certificate.Pair, error) 
 	}
 	pair, err := certificate.Parse(certificatePEM, keyPEM)
 	if err != nil {
-		return nil, fmt.Errorf("%s and %s: %w; remove both and they are made anew", h.Path(certificateName), h.Path(keyName), err)
+		return nil, fmt.Errorf("%s and %s: %w; remove both and they are made anew", f.Path(certificateName), f.Path(keyName), err)
 	}
 	if !pair.Matches() {
 		return nil, nil // Useless halves are like none.

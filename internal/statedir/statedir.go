@@ -1,7 +1,7 @@
 // Copyright 2026 The Docket Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package home
+package statedir
 
 import (
 	"crypto/rand"
@@ -46,8 +46,8 @@ const (
 	minTokenLength = 32
 )
 
-// Home is the folder, held by this process alone until Close.
-type Home struct {
+// Folder is the state folder, held by this process alone until Close.
+type Folder struct {
 	// Dir is its absolute path.
 	Dir string
 
@@ -67,7 +67,7 @@ func DefaultDir(name string) (string, error) {
 }
 
 // Open makes the folder if need be and takes its lock.
-func Open(dir string) (*Home, error) {
+func Open(dir string) (*Folder, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, fmt.Errorf("--dir: %w", err)
@@ -82,14 +82,14 @@ func Open(dir string) (*Home, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--dir: %s: %w", dir, err)
 	}
-	return &Home{Dir: dir, lock: lock}, nil
+	return &Folder{Dir: dir, lock: lock}, nil
 }
 
 // Close lets other processes have the folder.
-func (h *Home) Close() error { return h.lock.Close() }
+func (f *Folder) Close() error { return f.lock.Close() }
 
 // Path returns the path of a file in the folder.
-func (h *Home) Path(name string) string { return filepath.Join(h.Dir, name) }
+func (f *Folder) Path(name string) string { return filepath.Join(f.Dir, name) }
 
 // closeToOthers makes sure that the folder is ours and that nobody else may enter it. An empty
 // folder is changed; one with contents may be somebody's on purpose.
@@ -116,8 +116,8 @@ func closeToOthers(dir string) error {
 }
 
 // Token returns the owner's token, made if there is none yet.
-func (h *Home) Token() (string, error) {
-	path := h.Path(tokenFile)
+func (f *Folder) Token() (string, error) {
+	path := f.Path(tokenFile)
 	data, err := readSecret(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		random := make([]byte, tokenBytes)

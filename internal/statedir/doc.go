@@ -1,7 +1,7 @@
 // Copyright 2026 The Docket Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package home is what a server of one person has on a machine: an address, and a
+// Package statedir is what a server of one person has on a machine: an address, and a
 // folder that only its owner may enter, with everything that has to last:
 //
 //	ca.crt ca.key                  authority for the serving certificate; made once
@@ -12,4 +12,4 @@
 //	kubeconfig                     address, authority and token; written at each start
 //	docket.db                      the database, unless another one is used
 //	lock                           held while a process uses the folder
-package home
+package statedir

@@ -3,7 +3,7 @@
 
 //go:build unix
 
-package home
+package statedir
 
 import (
 	"errors"
