@@ -14,6 +14,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/apiserver/pkg/endpoints/discovery/aggregated"
 	"k8s.io/client-go/util/workqueue"
 	apiregistration "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 	"k8s.io/kube-aggregator/pkg/apis/apiregistration/v1/helper"
@@ -36,7 +37,7 @@ type availability struct {
 	registry  *registry
 	resolver  Resolver
 	client    apiregistrationclient.APIServicesGetter
-	discovery *remoteDiscovery
+	discovery *discoverySource
 	// localOwner tells who else serves a group version, "" if nobody.
 	localOwner func(groupVersion string) string
 	queue      workqueue.TypedRateLimitingInterface[string]
@@ -45,7 +46,7 @@ type availability struct {
 func newAvailability(a *Aggregator) *availability {
 	return &availability{
 		registry: a.registry, resolver: a.resolver, client: a.client.ApiregistrationV1(),
-		discovery: newRemoteDiscovery(a.Generic.AggregatedDiscoveryGroupManager), localOwner: a.locals.owner,
+		discovery: newDiscoverySource(a.Generic.AggregatedDiscoveryGroupManager, aggregated.AggregatorSource), localOwner: a.locals.owner,
 		queue: workqueue.NewTypedRateLimitingQueueWithConfig(
 			workqueue.NewTypedItemExponentialFailureRateLimiter[string](firstRetry, probeInterval),
 			workqueue.TypedRateLimitingQueueConfig[string]{Name: "docket_apiservice_availability"}),

@@ -40,8 +40,12 @@ type Config struct {
 	// Storage returns where APIServices are kept, encoded with codec as v1.
 	Storage func(codec runtime.Codec) generic.RESTOptionsGetter
 	// Delegate serves everything that is no group version of an extension server. It must
-	// have a handler.
+	// have a handler. It is nil with an Upstream.
 	Delegate genericapiserver.DelegationTarget
+	// Upstream is the cluster in front of which the aggregator stands; nil for none.
+	Upstream *Upstream
+	// Streams are those of the server; nil if nobody else has to know them.
+	Streams *Streams
 	// ProxyCertFile and ProxyKeyFile are the client certificate with which extension servers
 	// are asked; its common name is what they trust by requestheader-allowed-names. Changed
 	// files are read again.
@@ -54,17 +58,16 @@ type Config struct {
 	// Self is the host:port that discovery names for groups that are served here; "" names
 	// none.
 	Self string
-	// ShadowLocal has registrations win over group versions that SetLocals named, with the
-	// condition Shadowing, in place of being refused.
-	ShadowLocal bool
 }
 
 func (c *Config) validate() error {
 	switch {
 	case c.Generic == nil || c.Storage == nil || c.Resolver == nil:
 		return errors.New("aggregator: Generic, Storage and Resolver must be set")
-	case c.Delegate == nil || c.Delegate.UnprotectedHandler() == nil:
-		return errors.New("aggregator: Delegate must be set and have a handler")
+	case (c.Delegate == nil) == (c.Upstream == nil):
+		return errors.New("aggregator: either Delegate or Upstream must be set")
+	case c.Delegate != nil && c.Delegate.UnprotectedHandler() == nil:
+		return errors.New("aggregator: Delegate must have a handler")
 	case c.ProxyCertFile == "" || c.ProxyKeyFile == "":
 		return errors.New("aggregator: ProxyCertFile and ProxyKeyFile must be set; extension servers trust nobody else")
 	case c.Generic.EffectiveVersion == nil:
@@ -87,11 +90,14 @@ func (c *Config) New() (*Aggregator, error) {
 		return nil, err
 	}
 	a := &Aggregator{
-		resolver: c.Resolver, shadowLocal: c.ShadowLocal, serviceInformer: c.Services,
+		resolver: c.Resolver, serviceInformer: c.Services, streams: c.Streams,
 		certificates: certificates, ready: make(chan struct{}),
 		registry: newRegistry(newTransports(certificates.CurrentCertKeyContent)),
 	}
 	certificates.AddListener(a)
+	if a.streams == nil {
+		a.streams = NewStreams()
+	}
 	if a.client, err = clientset.NewForConfig(c.Generic.LoopbackClientConfig); err != nil {
 		return nil, err
 	}
@@ -101,7 +107,14 @@ func (c *Config) New() (*Aggregator, error) {
 	a.locals = newLocals(autoregister.NewAutoRegisterController(a.informer, a.client.ApiregistrationV1()),
 		c.Generic.AggregatedDiscoveryGroupManager, func() { a.registry.generation.Add(1) })
 	a.legacy = &legacyDiscovery{registry: a.registry, locals: a.locals, self: c.Self}
-	if a.Generic, err = completed.New("docket-aggregator", c.Delegate); err != nil {
+	delegate := c.Delegate
+	if c.Upstream != nil {
+		if a.upstream, err = newUpstream(c.Upstream, a, c.Generic.AggregatedDiscoveryGroupManager); err != nil {
+			return nil, err
+		}
+		delegate = newUpstreamDelegate(a.upstream.openAPI)
+	}
+	if a.Generic, err = completed.New("docket-aggregator", delegate); err != nil {
 		return nil, err
 	}
 	a.openAPI, a.openAPIV3 = c.Generic.OpenAPIConfig, c.Generic.OpenAPIV3Config
@@ -167,8 +180,6 @@ func (a *Aggregator) install(c *Config) error {
 	paths.HandleFunc(healthPath, a.serveHealth)
 	paths.UnlistedHandlePrefix(healthPath+"/", http.HandlerFunc(a.serveHealth))
 	a.availability = newAvailability(a)
-	ctx, end := context.WithCancel(context.Background()) // Ended by start's context.
-	a.end = end
-	a.proxy = newProxy(ctx, a.resolver, a.availability.queue.Add)
+	a.proxy = newProxy(a.resolver, a.streams, a.availability.queue.Add)
 	return a.addHooks()
 }

@@ -14,9 +14,9 @@ import (
 	"k8s.io/apiserver/pkg/endpoints/discovery/aggregated"
 )
 
-// remoteDiscovery keeps the entries of extension servers in the aggregated discovery
-// document. They go before those of other sources for the same group version.
-type remoteDiscovery struct {
+// discoverySource keeps what one source serves in the aggregated discovery document. For the same
+// group version, extension servers go before all other sources.
+type discoverySource struct {
 	manager aggregated.ResourceManager
 
 	mu      sync.Mutex
@@ -29,12 +29,12 @@ type entry struct {
 	priority      int32
 }
 
-func newRemoteDiscovery(manager aggregated.ResourceManager) *remoteDiscovery {
-	return &remoteDiscovery{manager: manager.WithSource(aggregated.AggregatorSource), entries: map[schema.GroupVersion]entry{}}
+func newDiscoverySource(manager aggregated.ResourceManager, source aggregated.Source) *discoverySource {
+	return &discoverySource{manager: manager.WithSource(source), entries: map[schema.GroupVersion]entry{}}
 }
 
 // register makes sure that a group version is listed, be it without resources for now.
-func (d *remoteDiscovery) register(b *backend) {
+func (d *discoverySource) register(b *backend) {
 	d.mu.Lock()
 	_, known := d.entries[b.groupVersion()]
 	d.mu.Unlock()
@@ -44,7 +44,7 @@ func (d *remoteDiscovery) register(b *backend) {
 }
 
 // publish lists resources of a server.
-func (d *remoteDiscovery) publish(b *backend, list []metav1.APIResource) error {
+func (d *discoverySource) publish(b *backend, list []metav1.APIResource) error {
 	resources, err := endpoints.ConvertGroupVersionIntoToDiscovery(list)
 	if err != nil {
 		return err
@@ -54,22 +54,46 @@ func (d *remoteDiscovery) publish(b *backend, list []metav1.APIResource) error {
 }
 
 // stale marks what is listed of a server as possibly out of date.
-func (d *remoteDiscovery) stale(b *backend) {
+func (d *discoverySource) stale(b *backend) {
 	d.mu.Lock()
 	resources := d.entries[b.groupVersion()].version.Resources
 	d.mu.Unlock()
 	d.set(b, resources, apidiscovery.DiscoveryFreshnessStale)
 }
 
-// set touches the document only if something changed: it is serialized again each time.
-func (d *remoteDiscovery) set(b *backend, resources []apidiscovery.APIResourceDiscovery, freshness apidiscovery.DiscoveryFreshness) {
+// set lists resources of an extension server.
+func (d *discoverySource) set(b *backend, resources []apidiscovery.APIResourceDiscovery, freshness apidiscovery.DiscoveryFreshness) {
 	gv, spec := b.groupVersion(), b.service.Spec
-	next := entry{
-		version:       apidiscovery.APIVersionDiscovery{Version: gv.Version, Resources: resources, Freshness: freshness},
-		groupPriority: spec.GroupPriorityMinimum, priority: spec.VersionPriority,
-	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.setLocked(gv, entry{
+		version:       apidiscovery.APIVersionDiscovery{Version: gv.Version, Resources: resources, Freshness: freshness},
+		groupPriority: spec.GroupPriorityMinimum, priority: spec.VersionPriority,
+	})
+}
+
+// replace lists what is served now, and nothing else.
+func (d *discoverySource) replace(served map[schema.GroupVersion]entry) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for gv := range d.entries {
+		if _, kept := served[gv]; !kept {
+			d.removeLocked(gv)
+		}
+	}
+	for gv, next := range served {
+		d.setLocked(gv, next)
+	}
+}
+
+func (d *discoverySource) remove(gv schema.GroupVersion) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.removeLocked(gv)
+}
+
+// setLocked touches the document only if something changed: it is serialized again each time.
+func (d *discoverySource) setLocked(gv schema.GroupVersion, next entry) {
 	old, known := d.entries[gv]
 	if known && reflect.DeepEqual(old, next) {
 		return
@@ -79,9 +103,7 @@ func (d *remoteDiscovery) set(b *backend, resources []apidiscovery.APIResourceDi
 	d.manager.SetGroupVersionPriority(metav1.GroupVersion(gv), int(next.groupPriority), int(next.priority))
 }
 
-func (d *remoteDiscovery) remove(gv schema.GroupVersion) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+func (d *discoverySource) removeLocked(gv schema.GroupVersion) {
 	if _, known := d.entries[gv]; known {
 		delete(d.entries, gv)
 		d.manager.RemoveGroupVersion(metav1.GroupVersion(gv))

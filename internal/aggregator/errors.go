@@ -31,6 +31,17 @@ func statusError(code int32, reason metav1.StatusReason, message string) error {
 	}}
 }
 
+// retrySeconds is what clients are told to wait after a 503 of Unavailable.
+const retrySeconds = 1
+
+// Unavailable is a 503 that may be retried.
+func Unavailable(format string, values ...any) error {
+	return &apierrors.StatusError{ErrStatus: metav1.Status{
+		Status: metav1.StatusFailure, Code: http.StatusServiceUnavailable, Reason: metav1.StatusReasonServiceUnavailable,
+		Message: fmt.Sprintf(format, values...), Details: &metav1.StatusDetails{RetryAfterSeconds: retrySeconds},
+	}}
+}
+
 func badGateway(message string) error {
 	return statusError(http.StatusBadGateway, "BadGateway", message)
 }

@@ -9,11 +9,11 @@ import (
 	"net/http"
 )
 
-// Leavable returns a handler around a httputil.ReverseProxy whose clients may leave in the
+// leavable returns a handler around a httputil.ReverseProxy whose clients may leave in the
 // middle of an answer, as every watch ends. The proxy panics then, which the filters of the
 // server log as an error. An answer that breaks on the other side still panics, so that the
 // client sees it break.
-func Leavable(proxy http.Handler) http.Handler {
+func leavable(proxy http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() {
 			broken := recover()

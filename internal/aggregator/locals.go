@@ -175,14 +175,10 @@ func (l *locals) run(ctx context.Context) {
 // knows them; the sets of all sources are united. Each gets an APIService without a service,
 // which is kept as it is here. It may be called at any time. APIServices of an earlier run are
 // kept until the first call; then those that no source names are deleted.
-//
-// Source names the owner in messages: "upstream" is the upstream cluster, any other is this
-// server.
-func (a *Aggregator) SetLocals(source string, list []Local) {
-	owner := thisServer
-	if source == "upstream" {
-		owner = "the upstream cluster"
-	}
+func (a *Aggregator) SetLocals(source string, list []Local) { a.setLocals(source, thisServer, list) }
+
+// setLocals is SetLocals for group versions of any owner, whom messages name.
+func (a *Aggregator) setLocals(source, owner string, list []Local) {
 	owned := make([]ownedLocal, 0, len(list))
 	for _, local := range list {
 		owned = append(owned, ownedLocal{Local: local, owner: owner})

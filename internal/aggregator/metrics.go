@@ -33,7 +33,43 @@ var (
 	}, []string{"apiservice"})
 )
 
+// Kinds of requests to the upstream cluster.
+const (
+	kindRequest = "request"
+	kindStream  = "stream"
+	kindUpgrade = "upgrade"
+)
+
+// Metrics of an upstream cluster.
+var (
+	upstreamRequests = metrics.NewCounterVec(&metrics.CounterOpts{
+		Name:           "docket_gateway_upstream_requests_total",
+		Help:           "Requests that went to the cluster, by kind (request, stream: watches and logs, upgrade: exec and the like) and by the code of the answer.",
+		StabilityLevel: metrics.ALPHA,
+	}, []string{"kind", "code"})
+	upstreamInFlight = metrics.NewGaugeVec(&metrics.GaugeOpts{
+		Name:           "docket_gateway_upstream_requests_in_flight",
+		Help:           "Requests that the cluster is working on, by kind.",
+		StabilityLevel: metrics.ALPHA,
+	}, []string{"kind"})
+	upstreamUp = metrics.NewGauge(&metrics.GaugeOpts{
+		Name:           "docket_gateway_upstream_up",
+		Help:           "1 if the cluster answered the last question about what it serves, else 0.",
+		StabilityLevel: metrics.ALPHA,
+	})
+	upstreamVersions = metrics.NewGauge(&metrics.GaugeOpts{
+		Name:           "docket_gateway_upstream_group_versions",
+		Help:           "Group versions that the cluster serves.",
+		StabilityLevel: metrics.ALPHA,
+	})
+)
+
 // registerMetrics makes the metrics of the process visible, once.
 var registerMetrics = sync.OnceFunc(func() {
 	legacyregistry.MustRegister(availableGauge, probes, proxied, documentErrors)
+})
+
+// registerUpstreamMetrics does the same for an aggregator in front of a cluster.
+var registerUpstreamMetrics = sync.OnceFunc(func() {
+	legacyregistry.MustRegister(upstreamRequests, upstreamInFlight, upstreamUp, upstreamVersions)
 })

@@ -61,7 +61,7 @@ func (u uniqueness) Handles(operation admission.Operation) bool {
 // mirrored, it makes room for them.
 func (u uniqueness) Admit(ctx context.Context, attributes admission.Attributes, _ admission.ObjectInterfaces) error {
 	service, ok := attributes.GetObject().(*apiregistration.APIService)
-	if !ok || attributes.GetSubresource() != "" || service.Spec.Service == nil || !u.shadowLocal {
+	if !ok || attributes.GetSubresource() != "" || service.Spec.Service == nil || u.upstream == nil {
 		return nil
 	}
 	// With this label, the APIService would be made local again.
@@ -86,7 +86,7 @@ func (u uniqueness) Admit(ctx context.Context, attributes admission.Attributes, 
 
 // mayShadow reports whether a service may take the group version from a local owner.
 func (u uniqueness) mayShadow(service *apiregistration.APIService) bool {
-	return u.shadowLocal && service.Spec.Group != "" && service.Spec.Group != apiregistration.GroupName
+	return u.upstream != nil && service.Spec.Group != "" && service.Spec.Group != apiregistration.GroupName
 }
 
 // Validate implements admission.ValidationInterface.

@@ -5,7 +5,9 @@ package aggregator_test
 
 import (
 	"errors"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -14,8 +16,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
 	apiregistration "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 	"k8s.io/kube-aggregator/pkg/apis/apiregistration/v1/helper"
+	"k8s.io/utils/clock"
 
 	"github.com/docket-project/docket/internal/aggregator"
 )
@@ -107,8 +111,18 @@ func TestOneOwner(t *testing.T) {
 // gives it back.
 func TestShadowing(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(c *aggregator.Config) { c.ShadowLocal = true })
-	w.aggregator.SetLocals("upstream", []aggregator.Local{{GroupVersion: schema.GroupVersion{Group: "wardle.example.com", Version: "v1"}}})
+	cluster := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList")
+		_, _ = io.WriteString(w, `{"items":[{"metadata":{"name":"wardle.example.com"},"versions":[{"version":"v1"}]}]}`) // A client that left fails the test itself.
+	}))
+	t.Cleanup(cluster.Close)
+	w := newWorld(t, func(c *aggregator.Config) {
+		c.Delegate = nil
+		c.Upstream = &aggregator.Upstream{
+			Config:   &rest.Config{Host: cluster.URL, TLSClientConfig: rest.TLSClientConfig{Insecure: true}},
+			Interval: time.Minute, Clock: clock.RealClock{},
+		}
+	})
 	w.available(t, "v1.wardle.example.com", apiregistration.ConditionTrue)
 	b := newBackend(t, w, "wardle.example.com/v1", echoHost)
 	w.register(t, b)

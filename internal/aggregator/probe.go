@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"time"
 
@@ -23,10 +22,7 @@ const (
 	aggregatorUser    = "system:kube-aggregator"
 )
 
-var (
-	errTooLarge = errors.New("the answer is too large")
-	errNotFound = errors.New("not found")
-)
+var errNotFound = errors.New("not found")
 
 // fetch gets a document from an extension server, as the aggregator. The document is at most
 // limit bytes, and redirects are not followed.
@@ -41,7 +37,7 @@ func (b *backend) fetch(ctx context.Context, resolver Resolver, path string, lim
 	if err != nil {
 		return nil, err
 	}
-	r.Header.Set("Accept", "application/json")
+	r.Header.Set("Accept", acceptJSON)
 	setCaller(r, &user.DefaultInfo{Name: aggregatorUser, Groups: []string{user.SystemPrivilegedGroup}})
 	answer, err := b.transport.requests.RoundTrip(r)
 	if err != nil {
@@ -53,17 +49,8 @@ func (b *backend) fetch(ctx context.Context, resolver Resolver, path string, lim
 		return nil, errNotFound
 	case answer.StatusCode != http.StatusOK:
 		return nil, fmt.Errorf("answers with status %d", answer.StatusCode)
-	case answer.ContentLength > limit:
-		return nil, fmt.Errorf("%w: %d bytes, at most %d are read", errTooLarge, answer.ContentLength, limit)
 	}
-	data, err := io.ReadAll(io.LimitReader(answer.Body, limit+1))
-	if err != nil {
-		return nil, err
-	}
-	if int64(len(data)) > limit {
-		return nil, fmt.Errorf("%w: at most %d bytes are read", errTooLarge, limit)
-	}
-	return data, nil
+	return readBody(answer, limit)
 }
 
 // probe asks an extension server for the resources of its group version. That is what every

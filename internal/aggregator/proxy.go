@@ -7,14 +7,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"log"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -34,31 +31,20 @@ const (
 	// bufferBytes is small because every watch holds a buffer for as long as it lives.
 	bufferBytes = 8 << 10
 
-	statusClientClosedRequest = 499                                      // As nginx has it. Nobody sees it but metrics and logs.
-	bearerSubprotocol         = "base64url.bearer.authorization.k8s.io." //nolint:gosec // What tokens come after.
+	statusClientClosedRequest = 499 // As nginx has it. Nobody sees it but metrics and logs.
 )
-
-var errEnding = errors.New("the server is shutting down")
 
 // proxy sends requests to extension servers, in the name of the user.
 type proxy struct {
 	resolver Resolver
 	// failed is told about servers that can't be reached.
-	failed func(apiService string)
-	// atEnd has a function called when the server ends; it returns how to take that back.
-	atEnd   func(func()) (takeBack func() bool)
-	buffers buffers
-	silent  *log.Logger
+	failed  func(apiService string)
+	streams *Streams
+	buffers *buffers
 }
 
-// newProxy returns a proxy whose long-running requests end with ctx.
-func newProxy(ctx context.Context, resolver Resolver, failed func(apiService string)) *proxy {
-	return &proxy{
-		resolver: resolver, failed: failed,
-		atEnd: func(f func()) func() bool { return context.AfterFunc(ctx, f) },
-		// The error handler tells the client; what breaks later is told by the broken stream.
-		silent: log.New(io.Discard, "", 0),
-	}
+func newProxy(resolver Resolver, streams *Streams, failed func(apiService string)) *proxy {
+	return &proxy{resolver: resolver, failed: failed, streams: streams, buffers: newBuffers(bufferBytes)}
 }
 
 func (p *proxy) serve(w http.ResponseWriter, r *http.Request, b *backend) {
@@ -71,15 +57,13 @@ func (p *proxy) serve(w http.ResponseWriter, r *http.Request, b *backend) {
 	ctx, cancel := p.deadline(r, b)
 	defer cancel()
 	flowcontrol.RequestDelegated(ctx)
-	e := &exchange{proxy: p, backend: b, caller: caller, target: target, ours: w.Header()}
-	way := b.transport.requests
+	e := &exchange{proxy: p, backend: b, caller: caller, ours: w.Header()}
+	transport := b.transport.requests
 	if isUpgrade(r) {
-		way = b.transport.upgrades
+		transport = b.transport.upgrades
 	}
-	Leavable(&httputil.ReverseProxy{
-		Rewrite: e.rewrite, Transport: way, ModifyResponse: e.check, ErrorHandler: e.fail,
-		BufferPool: &p.buffers, ErrorLog: p.silent,
-	}).ServeHTTP(w, r.WithContext(ctx))
+	f := forward{target: target, transport: transport, buffers: p.buffers, rewrite: e.rewrite, check: e.check, fail: e.fail}
+	f.serve(w, r.WithContext(ctx))
 }
 
 // admit finds out where a request goes and in whose name, without any waiting.
@@ -114,12 +98,7 @@ func (p *proxy) deadline(r *http.Request, b *backend) (context.Context, context.
 	if end, ok := ctx.Deadline(); ok {
 		return context.WithDeadline(ctx, end.Add(-answerTime))
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	takeBack := p.atEnd(func() { cancel(errEnding) })
-	return ctx, func() {
-		takeBack()
-		cancel(nil)
-	}
+	return p.streams.Add(ctx)
 }
 
 // exchange is one request and its answer.
@@ -127,55 +106,26 @@ type exchange struct {
 	*proxy
 	backend *backend
 	caller  user.Info
-	target  *url.URL
 	ours    http.Header // Of the answer, as set by the filters of this server.
 }
 
-// rewrite makes the request that the server gets. ReverseProxy has removed X-Forwarded-*.
+// rewrite sets in whose name the server is asked: that is not for clients to say.
 func (e *exchange) rewrite(r *httputil.ProxyRequest) {
-	out := r.Out
-	out.URL.Scheme, out.URL.Host, out.Host = e.target.Scheme, e.target.Host, e.target.Host
-	for name := range out.Header {
-		if untrusted(name) {
-			delete(out.Header, name)
+	DropToken(r.Out.Header)
+	for name := range r.Out.Header {
+		if strings.HasPrefix(http.CanonicalHeaderKey(name), "Impersonate-") {
+			delete(r.Out.Header, name)
 		}
 	}
-	stripBearerSubprotocol(out.Header)
-	setCaller(out, e.caller)
+	setCaller(r.Out, e.caller)
 	if id, ok := audit.AuditIDFrom(r.In.Context()); ok {
-		out.Header.Set(auditinternal.HeaderAuditID, string(id))
+		r.Out.Header.Set(auditinternal.HeaderAuditID, string(id))
 	}
 }
 
 // setCaller tells an extension server who asks.
 func setCaller(r *http.Request, caller user.Info) {
 	transport.SetAuthProxyHeaders(r, caller.GetName(), caller.GetUID(), caller.GetGroups(), caller.GetExtra())
-}
-
-// untrusted reports whether a header tells who the client is: that is not for clients to say.
-func untrusted(name string) bool {
-	name = http.CanonicalHeaderKey(name)
-	return name == "Authorization" || strings.HasPrefix(name, "X-Remote-") ||
-		strings.HasPrefix(name, "Impersonate-") || strings.HasPrefix(name, "X-Forwarded-")
-}
-
-// stripBearerSubprotocol removes the token that browsers send as a WebSocket subprotocol.
-func stripBearerSubprotocol(h http.Header) {
-	const name = "Sec-Websocket-Protocol"
-	given := h.Values(name)
-	if len(given) == 0 {
-		return
-	}
-	var kept []string
-	for protocol := range strings.SplitSeq(strings.Join(given, ","), ",") {
-		if protocol = strings.TrimSpace(protocol); protocol != "" && !strings.HasPrefix(protocol, bearerSubprotocol) {
-			kept = append(kept, protocol)
-		}
-	}
-	h.Del(name)
-	if len(kept) > 0 {
-		h.Set(name, strings.Join(kept, ", "))
-	}
 }
 
 // check looks at an answer before anything of it is passed on.
@@ -220,32 +170,4 @@ func count(err error) {
 	if errors.As(err, &status) {
 		proxied.WithLabelValues(strconv.Itoa(int(status.Status().Code))).Inc()
 	}
-}
-
-// isUpgrade reports whether a connection is to be handed over: SPDY and WebSocket alike.
-func isUpgrade(r *http.Request) bool {
-	for _, value := range r.Header.Values("Connection") {
-		for token := range strings.SplitSeq(value, ",") {
-			if strings.EqualFold(strings.TrimSpace(token), "upgrade") {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// buffers implements httputil.BufferPool.
-type buffers struct{ pool sync.Pool }
-
-// Get implements httputil.BufferPool.
-func (b *buffers) Get() []byte {
-	if buffer, ok := b.pool.Get().(*[bufferBytes]byte); ok {
-		return buffer[:]
-	}
-	return make([]byte, bufferBytes)
-}
-
-// Put implements httputil.BufferPool.
-func (b *buffers) Put(buffer []byte) {
-	b.pool.Put((*[bufferBytes]byte)(buffer))
 }

@@ -34,7 +34,6 @@ type Aggregator struct {
 	Generic *genericapiserver.GenericAPIServer
 
 	resolver        Resolver
-	shadowLocal     bool
 	serviceInformer coreinformers.ServiceInformer
 	certificates    *dynamiccertificates.DynamicCertKeyPairContent
 	client          clientset.Interface
@@ -49,12 +48,13 @@ type Aggregator struct {
 	availability *availability
 	proxy        *proxy
 	crds         *crds                            // Nil without WatchCRDs.
+	upstream     *upstream                        // Nil without one.
 	documents    *documents                       // From PrepareRun on.
 	v3           *openapiv3.AggregationController // From PrepareRun on.
 
-	ready chan struct{} // Closed when all registrations are known.
-	end   func()        // Ends the proxy's long-running requests.
-	work  sync.WaitGroup
+	ready   chan struct{} // Closed when all registrations are known.
+	streams *Streams
+	work    sync.WaitGroup
 }
 
 // route sends a request that has been authenticated and authorized to whoever serves it.
@@ -113,7 +113,10 @@ func (a *Aggregator) addHooks() error {
 
 // start returns when all registrations are known. What it starts ends with ctx.
 func (a *Aggregator) start(ctx context.Context) error {
-	context.AfterFunc(ctx, a.end)
+	context.AfterFunc(ctx, a.streams.End)
+	if a.upstream != nil {
+		a.work.Go(func() { a.upstream.run(ctx) })
+	}
 	local, err := localavailability.New(a.informer, a.client.ApiregistrationV1(), availabilitymetrics.New())
 	if err != nil {
 		return err

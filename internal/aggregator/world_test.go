@@ -118,8 +118,10 @@ func newWorldIn(t testing.TB, folder string, options ...option) *world {
 	must(t, err)
 	plugin := w.aggregator.Admission()
 	late.Interface.Store(&plugin)
-	w.aggregator.SetLocals("core", []aggregator.Local{{GroupVersion: apiextensions.SchemeGroupVersion, GroupPriorityMinimum: 16700, VersionPriority: 15}})
-	w.aggregator.WatchCRDs(custom.Informers.Apiextensions().V1().CustomResourceDefinitions())
+	if c.Upstream == nil {
+		w.aggregator.SetLocals("core", []aggregator.Local{{GroupVersion: apiextensions.SchemeGroupVersion, GroupPriorityMinimum: 16700, VersionPriority: 15}})
+		w.aggregator.WatchCRDs(custom.Informers.Apiextensions().V1().CustomResourceDefinitions())
+	}
 	prepared, err := w.aggregator.PrepareRun()
 	must(t, err)
 	done := make(chan error, 1)

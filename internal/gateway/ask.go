@@ -23,6 +23,8 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+
+	"github.com/docket-project/docket/internal/aggregator"
 )
 
 const (
@@ -98,7 +100,7 @@ func (a *asker) whoAmI(ctx context.Context, token string) (user.Info, error) {
 		request := a.client.AuthenticationV1().RESTClient().Post().Resource("selfsubjectreviews")
 		err := as(request, token, nil).Body(&authenticationv1.SelfSubjectReview{}).Do(ctx).Into(&review)
 		if apierrors.IsNotFound(err) {
-			return nil, unavailable("the cluster has no SelfSubjectReview (Kubernetes 1.28 and later do), so that it can't say who you are; " +
+			return nil, aggregator.Unavailable("the cluster has no SelfSubjectReview (Kubernetes 1.28 and later do), so that it can't say who you are; " +
 				"in the token profile give --reviews=delegated")
 		}
 		if err != nil {
@@ -117,7 +119,7 @@ func (a *asker) whoIs(ctx context.Context, token string) (user.Info, error) {
 		err := a.client.AuthenticationV1().RESTClient().Post().Resource("tokenreviews").Body(question).Do(ctx).Into(&review)
 		switch {
 		case err != nil:
-			return nil, unavailable("the cluster doesn't answer the gateway's TokenReview: %v", err)
+			return nil, aggregator.Unavailable("the cluster doesn't answer the gateway's TokenReview: %v", err)
 		case !review.Status.Authenticated:
 			return nil, unauthorized("the cluster doesn't know the token")
 		}
@@ -190,7 +192,7 @@ func refusal(what string, err error) error {
 	case apierrors.IsForbidden(err):
 		return forbidden("the cluster refuses a %s: %s", what, message(err))
 	}
-	return unavailable("the cluster can't be asked who you are (%s): %v", what, err)
+	return aggregator.Unavailable("the cluster can't be asked who you are (%s): %v", what, err)
 }
 
 func message(err error) string {

@@ -82,25 +82,6 @@ func hasCertificate(r *http.Request) bool {
 	return r.TLS != nil && len(r.TLS.PeerCertificates) > 0
 }
 
-// dropToken removes the caller's token, so that the gateway's own credentials count.
-func dropToken(h http.Header) {
-	h.Del(authorization)
-	given := protocols(h)
-	if len(given) == 0 {
-		return
-	}
-	h.Del(protocolHeader)
-	var kept []string
-	for _, protocol := range given {
-		if !strings.HasPrefix(protocol, tokenProtocol) {
-			kept = append(kept, protocol)
-		}
-	}
-	if len(kept) > 0 {
-		h.Set(protocolHeader, strings.Join(kept, ", "))
-	}
-}
-
 // impersonates reports whether a request asks to be made in somebody else's name.
 func impersonates(h http.Header) bool {
 	for name := range h {

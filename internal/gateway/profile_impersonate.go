@@ -17,6 +17,8 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/client-go/rest"
+
+	"github.com/docket-project/docket/internal/aggregator"
 )
 
 const systemPrefix = "system:"
@@ -130,7 +132,7 @@ func (p *impersonator) pass(r *http.Request) (func(http.Header), error) {
 		return nil, unauthorized(reasonNoCredentials)
 	}
 	return func(h http.Header) {
-		dropToken(h)
+		aggregator.DropToken(h)
 		impersonate(h, c.user)
 	}, nil
 }

@@ -12,6 +12,8 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/client-go/rest"
+
+	"github.com/docket-project/docket/internal/aggregator"
 )
 
 // single is the profile of one person: who has the gateway's token acts with the
@@ -66,7 +68,9 @@ func (s *single) caller(r *http.Request) (*caller, error) {
 // owner is who the cluster takes the kubeconfig's user for.
 func (s *single) owner(ctx context.Context) (user.Info, error) { return s.ask.whoAmI(ctx, "") }
 
-func (s *single) pass(r *http.Request) (func(http.Header), error) { return dropToken, s.admit(r) }
+func (s *single) pass(r *http.Request) (func(http.Header), error) {
+	return aggregator.DropToken, s.admit(r)
+}
 
 func (s *single) namespace(ctx context.Context, _ *caller, name string) (*corev1.Namespace, error) {
 	return s.ask.namespace(ctx, "", nil, name)

@@ -20,6 +20,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/client-go/kubernetes/scheme"
+
+	"github.com/docket-project/docket/internal/aggregator"
 )
 
 const (
@@ -96,7 +98,7 @@ func (v *reviews) decide(ctx context.Context, spec *authorizationv1.SubjectAcces
 		ResourceAttributes: spec.ResourceAttributes, NonResourceAttributes: spec.NonResourceAttributes,
 	})
 	if err != nil {
-		return authorizationv1.SubjectAccessReviewStatus{}, unavailable("%v", err)
+		return authorizationv1.SubjectAccessReviewStatus{}, aggregator.Unavailable("%v", err)
 	}
 	return authorizationv1.SubjectAccessReviewStatus{Allowed: answer.allowed, Reason: answer.reason}, nil
 }

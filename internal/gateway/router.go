@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/endpoints/request"
 	genericfilters "k8s.io/apiserver/pkg/server/filters"
+
+	"github.com/docket-project/docket/internal/aggregator"
 )
 
 // registrationGroup is the gateway's own: whose servers are whose is its business.
@@ -44,10 +46,10 @@ func newRouter(r router, info request.RequestInfoResolver) http.Handler {
 // ServeHTTP implements http.Handler.
 func (g *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !g.owns(r.URL.Path) {
-		if _, ok := groupVersionOf(r.URL.Path); ok && !g.loaded() {
+		if _, ok := aggregator.GroupVersionOf(r.URL.Path); ok && !g.loaded() {
 			// It may be registered here. The cluster's 404 would make controllers believe
 			// that objects are gone.
-			fail(w, r, unavailable("docket gateway: the registrations of API servers are being loaded; try again"))
+			fail(w, r, aggregator.Unavailable("docket gateway: the registrations of API servers are being loaded; try again"))
 			return
 		}
 		g.cluster.ServeHTTP(w, r)

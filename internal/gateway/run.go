@@ -203,7 +203,7 @@ func (o *Options) greet(ctx context.Context, server *Server, c *Config, held *st
 		if statedir.AskReady(ctx, client, server.Loopback.Host) == nil {
 			return true, nil
 		}
-		if err := server.mirror.ready(); err != nil && !told && watch.Since(began) > patience {
+		if err := server.front.UpstreamError(); err != nil && !told && watch.Since(began) > patience {
 			told = true
 			_, _ = fmt.Fprintf(out, "Waiting for the cluster at %s: %v\n", c.Cluster.Host, err)
 		}

@@ -95,12 +95,11 @@ type Server struct {
 	// Loopback is the configuration of clients in this process, who may do everything.
 	Loopback *rest.Config
 
-	engine engine.Engine
-	store  *store.Store
-	front  *aggregator.Aggregator
-	live   *live
-	mirror *mirror
-	sweep  *sweeper
+	engine  engine.Engine
+	store   *store.Store
+	front   *aggregator.Aggregator
+	streams *aggregator.Streams
+	sweep   *sweeper
 
 	succession *succession
 }
@@ -117,7 +116,7 @@ func New(ctx context.Context, c Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--database: %w", err)
 	}
-	s := &Server{Loopback: generic.LoopbackClientConfig, engine: opened, live: newLive()}
+	s := &Server{Loopback: generic.LoopbackClientConfig, engine: opened, streams: aggregator.NewStreams()}
 	if s.store, err = store.New(ctx, store.Options{Engine: opened, RingBytes: ringBytes, CacheBytes: cacheBytes, Clock: c.Clock}); err == nil {
 		err = s.build(c, generic)
 	}
@@ -178,14 +177,6 @@ func (s *Server) build(c Config, generic *genericapiserver.RecommendedConfig) er
 	if generic.Authorization.Authorizer, err = newAuthorizer(who); err != nil {
 		return err
 	}
-	read, err := newFetcher(c.Cluster)
-	if err != nil {
-		return err
-	}
-	documents, err := newUpstream(c.Cluster, nil, s.live)
-	if err != nil {
-		return err
-	}
 	cluster, err := s.cluster(c, who)
 	if err != nil {
 		return err
@@ -193,15 +184,8 @@ func (s *Server) build(c Config, generic *genericapiserver.RecommendedConfig) er
 	if err := s.newSweepers(c); err != nil {
 		return err
 	}
-	s.mirror = newMirror(read, c.DiscoveryInterval, c.Clock, generic.AggregatedDiscoveryGroupManager, s.setLocals)
-	answers := &probe{fetcher: read, clock: c.Clock}
 	generic.AddReadyzChecks(
-		healthz.NamedCheck("cluster", func(r *http.Request) error {
-			if err := s.mirror.ready(); err != nil {
-				return err
-			}
-			return answers.ready(r.Context())
-		}),
+		healthz.NamedCheck("cluster", func(r *http.Request) error { return s.front.UpstreamReady(r.Context()) }),
 		healthz.NamedCheck("docket-store", func(r *http.Request) error { return s.store.Ready(r.Context()) }),
 	)
 	generic.BuildHandlerChainFunc = func(api http.Handler, config *genericapiserver.Config) http.Handler {
@@ -212,10 +196,11 @@ func (s *Server) build(c Config, generic *genericapiserver.RecommendedConfig) er
 	}
 	s.front, err = (&aggregator.Config{
 		Generic: generic, Storage: s.store.ObjectsGetter,
-		Delegate:      newDelegate(&openAPI{fetcher: read, owner: s.owner, documents: documents}),
+		Upstream:      &aggregator.Upstream{Config: c.Cluster, Interval: c.DiscoveryInterval, Clock: c.Clock},
+		Streams:       s.streams,
 		ProxyCertFile: c.Place.Proxy.CertFile, ProxyKeyFile: c.Place.Proxy.KeyFile,
 		Resolver: aggregator.NewResolver(aggregator.ResolverConfig{Table: c.Services}),
-		Self:     strings.TrimPrefix(c.Place.URL, "https://"), ShadowLocal: true,
+		Self:     strings.TrimPrefix(c.Place.URL, "https://"),
 	}).New()
 	if err != nil {
 		return fmt.Errorf("aggregator: %w", err)
@@ -226,10 +211,11 @@ func (s *Server) build(c Config, generic *genericapiserver.RecommendedConfig) er
 
 // cluster returns the handler of everything that is not the gateway's.
 func (s *Server) cluster(c Config, who profile) (http.Handler, error) {
-	proxy, err := newUpstream(who.upstream(), who, s.live)
+	upstream, err := aggregator.NewUpstreamProxy(who.upstream(), s.streams)
 	if err != nil {
 		return nil, err
 	}
+	proxy := pass(who, upstream)
 	owner, ok := who.(*single)
 	if !ok {
 		return proxy, nil
@@ -237,11 +223,23 @@ func (s *Server) cluster(c Config, who profile) (http.Handler, error) {
 	trusted, err := newTrust(authtrust.Trust{
 		ProxyCA: c.Place.Proxy.CA.CertificatePEM, ProxyNames: []string{c.Place.Proxy.CommonName},
 		ClientCA: c.Place.CA.CertificatePEM, // It signs no client's; servers complain without one.
-	}, s.live)
+	}, s.streams)
 	if err != nil {
 		return nil, err
 	}
 	return &reviews{single: owner, trust: trusted, next: proxy}, nil
+}
+
+// pass hands requests to the cluster, in the name of whom the profile says.
+func pass(who profile, upstream *aggregator.UpstreamProxy) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		change, err := who.pass(r)
+		if err != nil {
+			fail(w, r, err)
+			return
+		}
+		upstream.Serve(w, r, change)
+	})
 }
 
 // newSweepers makes what deletes objects whose namespace ended.
@@ -295,16 +293,6 @@ func (s *Server) loaded() bool {
 	return true
 }
 
-func (s *Server) setLocals(served []local) {
-	locals := make([]aggregator.Local, 0, len(served))
-	for _, l := range served {
-		locals = append(locals, aggregator.Local{
-			GroupVersion: l.GroupVersion, GroupPriorityMinimum: l.groupPriority, VersionPriority: l.versionPriority,
-		})
-	}
-	s.front.SetLocals("upstream", locals)
-}
-
 // Run serves until ctx ends or something fails, ends streams, lets requests under way
 // finish, and closes the database.
 func (s *Server) Run(ctx context.Context) error {
@@ -335,14 +323,13 @@ func (s *Server) Run(ctx context.Context) error {
 // serve runs the HTTPS server and what works beside it.
 func (s *Server) serve(ctx context.Context, prepared aggregator.Prepared) error {
 	group, ctx := errgroup.WithContext(ctx)
-	defer context.AfterFunc(ctx, s.live.end)()
+	defer context.AfterFunc(ctx, s.streams.End)()
 	group.Go(func() error {
 		if err := prepared.RunWithContext(ctx); err != nil {
 			return fmt.Errorf("serve: %w", err)
 		}
 		return nil
 	})
-	group.Go(func() error { s.mirror.run(ctx); return nil })
 	group.Go(func() error { s.sweep.run(ctx); return nil })
 	return group.Wait()
 }

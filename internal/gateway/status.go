@@ -14,8 +14,7 @@ import (
 	aggregatorscheme "k8s.io/kube-aggregator/pkg/apiserver/scheme"
 )
 
-// retrySeconds is what clients are told to wait after a 503.
-const retrySeconds = 1
+const acceptJSON = "application/json"
 
 // fail answers a request with an error as a Status.
 func fail(w http.ResponseWriter, r *http.Request, err error) {
@@ -30,13 +29,5 @@ func forbidden(format string, values ...any) error {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{
 		Status: metav1.StatusFailure, Code: http.StatusForbidden, Reason: metav1.StatusReasonForbidden,
 		Message: "docket gateway: " + fmt.Sprintf(format, values...),
-	}}
-}
-
-// unavailable is a 503 that may be retried.
-func unavailable(format string, values ...any) error {
-	return &apierrors.StatusError{ErrStatus: metav1.Status{
-		Status: metav1.StatusFailure, Code: http.StatusServiceUnavailable, Reason: metav1.StatusReasonServiceUnavailable,
-		Message: fmt.Sprintf(format, values...), Details: &metav1.StatusDetails{RetryAfterSeconds: retrySeconds},
 	}}
 }

@@ -20,6 +20,7 @@ import (
 	"k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/klog/v2"
 
+	"github.com/docket-project/docket/internal/aggregator"
 	"github.com/docket-project/docket/internal/namespaces"
 )
 
@@ -59,7 +60,7 @@ func (s *succession) wrap(next http.Handler, who profile, owner owner) http.Hand
 		}
 		look := func(ctx context.Context) (*corev1.Namespace, error) { return who.namespace(ctx, c, info.Namespace) }
 		if err := s.admit(r.Context(), info, look); err != nil {
-			fail(w, r, unavailable("docket gateway: whether namespace %s is still the one that it was: %v", info.Namespace, err))
+			fail(w, r, aggregator.Unavailable("docket gateway: whether namespace %s is still the one that it was: %v", info.Namespace, err))
 			return
 		}
 		next.ServeHTTP(w, r)

@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/docket-project/docket/internal/aggregator"
 	"github.com/docket-project/docket/internal/authtrust"
 )
 
@@ -34,19 +35,19 @@ const (
 // to believe: the gateway's instead of those of the cluster's own aggregator. A server that is
 // started with the gateway's kubeconfig then needs no flags.
 type trust struct {
-	config *corev1.ConfigMap
-	live   *live
+	config  *corev1.ConfigMap
+	streams *aggregator.Streams
 }
 
 // newTrust returns the ConfigMap with what extension servers are to trust.
-func newTrust(what authtrust.Trust, live *live) (*trust, error) {
+func newTrust(what authtrust.Trust, streams *aggregator.Streams) (*trust, error) {
 	data, err := what.Data()
 	if err != nil {
 		return nil, err
 	}
 	// Another content has another version, so that a client which knew another one is told.
 	sum := sha256.Sum256(what.ProxyCA)
-	return &trust{live: live, config: &corev1.ConfigMap{
+	return &trust{streams: streams, config: &corev1.ConfigMap{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: trustNamespace, Name: trustName, UID: types.UID("docket-gateway"),
@@ -111,7 +112,7 @@ func (t *trust) watch(w http.ResponseWriter, r *http.Request, query url.Values) 
 	_ = http.NewResponseController(w).Flush() // As send.
 	timer := time.NewTimer(durationOf(query.Get("timeoutSeconds")))
 	defer timer.Stop()
-	ctx, done := t.live.add(r.Context())
+	ctx, done := t.streams.Add(r.Context())
 	defer done()
 	select {
 	case <-ctx.Done():

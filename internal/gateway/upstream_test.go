@@ -17,6 +17,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+
+	"github.com/docket-project/docket/internal/aggregator"
 )
 
 type (
@@ -325,14 +327,14 @@ func TestClusterAway(t *testing.T) {
 // that break, not for clients that have seen enough.
 func TestLeavingAWatchIsNoError(t *testing.T) {
 	t.Parallel()
-	u, err := newUpstream(newCluster(t).config("alice-token"), nil, newLive())
+	u, err := aggregator.NewUpstreamProxy(newCluster(t).config("alice-token"), aggregator.NewStreams())
 	if err != nil {
 		t.Fatal(err)
 	}
 	ended := make(chan any, 1)
 	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() { ended <- recover() }()
-		u.serve(w, r, func(http.Header) {})
+		u.Serve(w, r, func(http.Header) {})
 	}))
 	t.Cleanup(front.Close)
 	ctx, leave := context.WithCancel(t.Context())

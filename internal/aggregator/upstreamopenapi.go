@@ -1,7 +1,7 @@
 // Copyright 2026 The Docket Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package gateway
+package aggregator
 
 import (
 	"context"
@@ -18,16 +18,22 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	genericapiserver "k8s.io/apiserver/pkg/server"
+	apiregistration "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 )
 
-// openAPI serves the cluster's OpenAPI documents without what the gateway serves in
-// its place: the aggregator, which merges all documents, can't merge a path that comes twice
-// (v2), and takes any of several documents of one group version (v3).
-type openAPI struct {
+// upstreamOpenAPI is the OpenAPI of the upstream cluster as the library merges it with that of
+// extension servers: without what is registered here, since the library can't merge a path that
+// comes twice (v2), and takes any of several documents of one group version (v3).
+//
+// Unlike documents of extension servers they are not checked, since the cluster is trusted, and
+// those of version 3 are not kept: there are hundreds of them.
+type upstreamOpenAPI struct {
 	fetcher *fetcher
-	owner   owner
-	// documents passes requests on with the gateway's own credentials.
-	documents *upstream
+	// isRegistered reports whether a group version is served in the cluster's place.
+	isRegistered func(schema.GroupVersion) bool
+	// documents passes requests on with the aggregator's own credentials.
+	documents *UpstreamProxy
 
 	// What the last answer about v2 was made of. Its content is with the aggregator only:
 	// it is large.
@@ -39,7 +45,7 @@ type openAPI struct {
 }
 
 // ServeHTTP implements http.Handler.
-func (o *openAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (o *upstreamOpenAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch name, found := strings.CutPrefix(r.URL.Path, "/openapi/v3"); {
 	case r.Method != http.MethodGet && r.Method != http.MethodHead:
 		http.Error(w, "only GET is served", http.StatusMethodNotAllowed)
@@ -54,18 +60,9 @@ func (o *openAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// isOurs reports whether the gateway serves a group version in the cluster's place.
-func (o *openAPI) isOurs(gv schema.GroupVersion) bool {
-	if gv.Group == registrationGroup {
-		return true
-	}
-	_, remote, ok := o.owner(gv)
-	return ok && remote
-}
-
-// groupVersionOf returns the group version of a path of the API; false if it has none,
+// GroupVersionOf returns the group version of a path of the API; false if it has none,
 // as that of a group alone.
-func groupVersionOf(path string) (schema.GroupVersion, bool) {
+func GroupVersionOf(path string) (schema.GroupVersion, bool) {
 	parts := strings.SplitN(strings.Trim(path, "/"), "/", 4)
 	if len(parts) < 3 || parts[0] != "apis" {
 		return schema.GroupVersion{}, false
@@ -74,18 +71,18 @@ func groupVersionOf(path string) (schema.GroupVersion, bool) {
 }
 
 // drops reports whether a path of a document has to go.
-func (o *openAPI) drops(path string) bool {
-	if strings.Trim(path, "/") == "apis/"+registrationGroup {
+func (o *upstreamOpenAPI) drops(path string) bool {
+	if strings.Trim(path, "/") == "apis/"+apiregistration.GroupName {
 		return true
 	}
-	gv, ok := groupVersionOf(path)
-	return ok && o.isOurs(gv)
+	gv, ok := GroupVersionOf(path)
+	return ok && o.isRegistered(gv)
 }
 
 // serveV2 answers with the tag of the answer before, as long as the cluster's document
 // and the registrations are the same; also while the cluster is away: what the
 // aggregator has is better than nothing.
-func (o *openAPI) serveV2(w http.ResponseWriter, r *http.Request) {
+func (o *upstreamOpenAPI) serveV2(w http.ResponseWriter, r *http.Request) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	known, tag := o.etag != "" && r.Header.Get("If-None-Match") == o.etag, ""
@@ -97,7 +94,7 @@ func (o *openAPI) serveV2(w http.ResponseWriter, r *http.Request) {
 	case errors.Is(err, errUnchanged) || err != nil && known:
 		w.WriteHeader(http.StatusNotModified)
 	case err != nil:
-		fail(w, r, unavailable("OpenAPI of the cluster: %v", err))
+		writeError(w, r, Unavailable("OpenAPI of the cluster: %v", err))
 	default:
 		writeJSON(w, o.etag, body)
 	}
@@ -108,12 +105,12 @@ func writeJSON(w http.ResponseWriter, etag string, body []byte) {
 	if etag != "" {
 		w.Header().Set("Etag", etag)
 	}
-	_, _ = w.Write(body) // A client that left needs nothing.
+	_, _ = w.Write(body) //nolint:gosec // JSON. A client that left needs nothing.
 }
 
 // readV2 returns the filtered document; errUnchanged if it still has the tag.
-func (o *openAPI) readV2(ctx context.Context, tag string) ([]byte, error) {
-	answer, err := o.fetcher.get(ctx, "/openapi/v2", acceptJSON, tag, maxOpenAPI)
+func (o *upstreamOpenAPI) readV2(ctx context.Context, tag string) ([]byte, error) {
+	answer, err := o.fetcher.get(ctx, "/openapi/v2", acceptJSON, tag, maxUpstreamOpenAPI)
 	if err != nil {
 		return nil, err
 	}
@@ -132,11 +129,11 @@ func (o *openAPI) readV2(ctx context.Context, tag string) ([]byte, error) {
 	return body, nil
 }
 
-// removedOf returns which of the cluster's group versions the gateway serves itself.
-func (o *openAPI) removedOf(versions []schema.GroupVersion) string {
+// removedOf returns which of the cluster's group versions are registered here.
+func (o *upstreamOpenAPI) removedOf(versions []schema.GroupVersion) string {
 	var removed []string
 	for _, gv := range versions {
-		if o.isOurs(gv) {
+		if o.isRegistered(gv) {
 			removed = append(removed, gv.String())
 		}
 	}
@@ -154,7 +151,7 @@ func tagOf(upstream string, body []byte, removed string) string {
 }
 
 // filterV2 removes paths. It returns all group versions of the document, in order.
-func (o *openAPI) filterV2(body []byte) ([]byte, []schema.GroupVersion, error) {
+func (o *upstreamOpenAPI) filterV2(body []byte) ([]byte, []schema.GroupVersion, error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(body, &fields); err != nil {
 		return nil, nil, fmt.Errorf("parse: %w", err)
@@ -165,7 +162,7 @@ func (o *openAPI) filterV2(body []byte) ([]byte, []schema.GroupVersion, error) {
 	}
 	versions := map[schema.GroupVersion]bool{}
 	for path := range paths {
-		if gv, ok := groupVersionOf(path); ok {
+		if gv, ok := GroupVersionOf(path); ok {
 			versions[gv] = true
 		}
 		if o.drops(path) {
@@ -187,8 +184,8 @@ type root struct {
 	Paths map[string]json.RawMessage `json:"paths"`
 }
 
-func (o *openAPI) serveRoot(w http.ResponseWriter, r *http.Request) {
-	answer, err := o.fetcher.get(r.Context(), "/openapi/v3", acceptJSON, "", maxDiscovery)
+func (o *upstreamOpenAPI) serveRoot(w http.ResponseWriter, r *http.Request) {
+	answer, err := o.fetcher.get(r.Context(), "/openapi/v3", acceptJSON, "", maxUpstreamDiscovery)
 	if err == nil && answer.status == http.StatusNotFound {
 		http.NotFound(w, r) // An old cluster: the aggregator makes version 3 of version 2.
 		return
@@ -201,30 +198,29 @@ func (o *openAPI) serveRoot(w http.ResponseWriter, r *http.Request) {
 		err = json.Unmarshal(answer.body, &documents)
 	}
 	if err != nil {
-		fail(w, r, unavailable("OpenAPI of the cluster: %v", err))
+		writeError(w, r, Unavailable("OpenAPI of the cluster: %v", err))
 		return
 	}
 	maps.DeleteFunc(documents.Paths, func(path string, _ json.RawMessage) bool { return o.drops(path) })
 	body, err := json.Marshal(documents)
 	if err != nil {
-		fail(w, r, apierrors.NewInternalError(err))
+		writeError(w, r, apierrors.NewInternalError(err))
 		return
 	}
 	writeJSON(w, "", body)
 }
 
 // serveVersion passes on one document. Its address has a hash, by which clients keep
-// it: the gateway does not have to.
-func (o *openAPI) serveVersion(w http.ResponseWriter, r *http.Request, name string) {
+// it: the aggregator does not have to.
+func (o *upstreamOpenAPI) serveVersion(w http.ResponseWriter, r *http.Request, name string) {
 	if o.drops(name) {
-		// The aggregator's list of what the cluster has is a second older than the
-		// registration.
-		fail(w, r, unavailable("docket gateway: who serves %s is changing; try again", name))
+		// The library's list of what the cluster has is a second older than the registration.
+		writeError(w, r, Unavailable("who serves %s is changing; try again", name))
 		return
 	}
-	o.documents.serve(w, r, func(h http.Header) {
-		// The gateway asks, not who asked it.
-		dropToken(h)
+	o.documents.Serve(w, r, func(h http.Header) {
+		// The aggregator asks, not who asked it.
+		DropToken(h)
 		for header := range h {
 			if strings.HasPrefix(header, "Impersonate-") {
 				h.Del(header)
@@ -232,3 +228,29 @@ func (o *openAPI) serveVersion(w http.ResponseWriter, r *http.Request, name stri
 		}
 	})
 }
+
+// upstreamDelegate is the upstream cluster as the library sees it: OpenAPI documents, and the end
+// of all paths that nobody else answers.
+type upstreamDelegate struct {
+	genericapiserver.DelegationTarget
+}
+
+func newUpstreamDelegate(documents http.Handler) genericapiserver.DelegationTarget {
+	return upstreamDelegate{genericapiserver.NewEmptyDelegateWithCustomHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/openapi/") {
+			documents.ServeHTTP(w, r)
+			return
+		}
+		if _, ok := GroupVersionOf(r.URL.Path); ok {
+			// The registration went away after the request was taken for that of an extension
+			// server. A 404 would make controllers believe that objects are gone.
+			writeError(w, r, Unavailable("who serves %s is changing; try again", r.URL.Path))
+			return
+		}
+		writeError(w, r, apierrors.NewGenericServerResponse(http.StatusNotFound, strings.ToLower(r.Method), schema.GroupResource{}, "", "", 0, true))
+	}))}
+}
+
+// ListedPaths implements genericapiserver.DelegationTarget. Without any, the library would
+// not ask for OpenAPI documents.
+func (upstreamDelegate) ListedPaths() []string { return []string{"/openapi/v2", "/openapi/v3"} }

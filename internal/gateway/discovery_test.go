@@ -37,7 +37,7 @@ func wantGroups(t *testing.T, g *running, want ...string) {
 	t.Helper()
 	for form, read := range map[string]func() (string, error){
 		"aggregated": func() (string, error) {
-			code, body := g.get("/apis", "", "Accept: "+acceptDiscovery)
+			code, body := g.get("/apis", "", "Accept: application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList")
 			var list apidiscovery.APIGroupDiscoveryList
 			if err := json.Unmarshal([]byte(body), &list); err != nil || code != http.StatusOK {
 				return "", fmt.Errorf("%d %s", code, body)
@@ -72,29 +72,5 @@ func wantGroups(t *testing.T, g *running, want ...string) {
 			}
 			return nil
 		})
-	}
-}
-
-// TestDiscoveryIsAskedWithItsTag: a cluster that serves what it did is not read again.
-func TestDiscoveryIsAskedWithItsTag(t *testing.T) {
-	t.Parallel()
-	cluster := newCluster(t)
-	f, err := newFetcher(cluster.config("alice-token"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	groups, etag, err := f.discover(t.Context(), "")
-	if err != nil || len(groups) != 4 || etag == "" {
-		t.Fatalf("%d groups, tag %q, %v", len(groups), etag, err)
-	}
-	if _, _, err := f.discover(t.Context(), etag); err != errUnchanged { //nolint:errorlint // It is this one.
-		t.Errorf("got %v", err)
-	}
-	cluster.change(func() { cluster.away = true })
-	if _, _, err := f.discover(t.Context(), etag); err == nil || !strings.Contains(err.Error(), "502") {
-		t.Errorf("got %v", err)
-	}
-	if _, err := f.get(t.Context(), "/apis", acceptJSON, "", 3); err == nil || !strings.Contains(err.Error(), "larger than 3 bytes") {
-		t.Errorf("a document beyond the limit: %v", err)
 	}
 }

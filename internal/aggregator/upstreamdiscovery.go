@@ -1,7 +1,7 @@
 // Copyright 2026 The Docket Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package gateway
+package aggregator
 
 import (
 	"context"
@@ -16,19 +16,16 @@ import (
 	"k8s.io/apiserver/pkg/endpoints"
 )
 
-const (
-	acceptJSON = "application/json"
-	// acceptDiscovery asks for everything in one document. v2beta1 has the same fields.
-	acceptDiscovery = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList," +
-		"application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList," + acceptJSON
-)
+// acceptDiscovery asks for everything in one document. v2beta1 has the same fields.
+const acceptDiscovery = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList," +
+	"application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList," + acceptJSON
 
 // errUnchanged is returned when the cluster serves what it did before.
 var errUnchanged = errors.New("unchanged")
 
 // discover returns the groups of the cluster in its order, and the tag of that answer.
 func (f *fetcher) discover(ctx context.Context, etag string) ([]apidiscovery.APIGroupDiscovery, string, error) {
-	answer, err := f.get(ctx, "/apis", acceptDiscovery, etag, maxDiscovery)
+	answer, err := f.get(ctx, "/apis", acceptDiscovery, etag, maxUpstreamDiscovery)
 	if err != nil {
 		return nil, "", err
 	}
@@ -79,7 +76,7 @@ func (f *fetcher) discoverLegacy(ctx context.Context, root []byte) ([]apidiscove
 // does not answer: that of one extension server is no reason to lose the others.
 func (f *fetcher) discoverVersion(ctx context.Context, v metav1.GroupVersionForDiscovery) (apidiscovery.APIVersionDiscovery, error) {
 	version := apidiscovery.APIVersionDiscovery{Version: v.Version, Freshness: apidiscovery.DiscoveryFreshnessStale}
-	answer, err := f.get(ctx, "/apis/"+v.GroupVersion, acceptJSON, "", maxDiscovery)
+	answer, err := f.get(ctx, "/apis/"+v.GroupVersion, acceptJSON, "", maxUpstreamDiscovery)
 	if err != nil {
 		return version, err
 	}

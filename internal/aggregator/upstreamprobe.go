@@ -1,7 +1,7 @@
 // Copyright 2026 The Docket Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package gateway
+package aggregator
 
 import (
 	"context"
@@ -14,15 +14,14 @@ import (
 )
 
 const (
-	probeTimeout = 5 * time.Second
-	// probeLifetime is how long the result of a probe counts.
-	probeLifetime = time.Second
-	maxProbe      = 1 << 20
+	// probeLifetime is how long the result of a probe of the upstream cluster counts.
+	probeLifetime    = time.Second
+	maxUpstreamProbe = 1 << 20
 )
 
-// probe finds out whether the cluster answers now: what the mirror knows is as old as its
-// interval, and a cluster that hangs says nothing for longer still.
-type probe struct {
+// upstreamProbe finds out whether the cluster answers now: what is known of its discovery is as
+// old as the interval, and a cluster that hangs says nothing for longer still.
+type upstreamProbe struct {
 	fetcher *fetcher
 	clock   clock.PassiveClock
 
@@ -31,8 +30,8 @@ type probe struct {
 	err error
 }
 
-// ready returns nil if the cluster answers, whatever the gateway may do there.
-func (p *probe) ready(ctx context.Context) error {
+// ready returns nil if the cluster answers, whatever the aggregator may do there.
+func (p *upstreamProbe) ready(ctx context.Context) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.at.IsZero() && p.clock.Since(p.at) < probeLifetime {
@@ -46,8 +45,8 @@ func (p *probe) ready(ctx context.Context) error {
 	return p.err
 }
 
-func (p *probe) ask(ctx context.Context) error {
-	answer, err := p.fetcher.get(ctx, "/version", acceptJSON, "", maxProbe)
+func (p *upstreamProbe) ask(ctx context.Context) error {
+	answer, err := p.fetcher.get(ctx, "/version", acceptJSON, "", maxUpstreamProbe)
 	switch {
 	case ctx.Err() != nil:
 		return fmt.Errorf("the cluster at %s does not answer within %s", p.fetcher.target.Host, probeTimeout)

@@ -31,7 +31,7 @@ func TestReadyNeedsAClusterThatAnswers(t *testing.T) {
 			}
 			return nil
 		})
-		if took := time.Since(began); took > 3*probeTimeout {
+		if took := time.Since(began); took > 15*time.Second {
 			t.Errorf("it took %s until ready is %v", took, want)
 		}
 	}
