@@ -16,9 +16,6 @@ import (
 	apiregistration "k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset/typed/apiregistration/v1"
 )
 
-// sweepPage is how many objects are listed at once.
-const sweepPage = 500
-
 // content is what registered servers have. Its clients are the gateway's own, with all rights.
 type content struct {
 	own       metadata.Interface
@@ -57,38 +54,4 @@ func (c *content) resources(ctx context.Context, group string) ([]schema.GroupVe
 		}
 	}
 	return resources, errors.Join(errs...)
-}
-
-// used returns which of the resources have objects in which namespaces.
-func (c *content) used(ctx context.Context, resources []schema.GroupVersionResource) (map[string][]schema.GroupVersionResource, error) {
-	used := map[string][]schema.GroupVersionResource{}
-	var errs []error
-	for _, resource := range resources {
-		in, err := c.namespacesOf(ctx, resource)
-		if err != nil {
-			errs = append(errs, fmt.Errorf("list %s: %w", resource.GroupResource(), err))
-		}
-		for namespace := range in {
-			used[namespace] = append(used[namespace], resource)
-		}
-	}
-	return used, errors.Join(errs...)
-}
-
-func (c *content) namespacesOf(ctx context.Context, resource schema.GroupVersionResource) (map[string]bool, error) {
-	in := map[string]bool{}
-	for options := (metav1.ListOptions{Limit: sweepPage}); ; {
-		page, err := c.own.Resource(resource).List(ctx, options)
-		if err != nil {
-			return in, err
-		}
-		for i := range page.Items {
-			if namespace := page.Items[i].Namespace; namespace != "" {
-				in[namespace] = true
-			}
-		}
-		if options.Continue = page.Continue; options.Continue == "" {
-			return in, nil
-		}
-	}
 }

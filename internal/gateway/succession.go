@@ -128,24 +128,23 @@ func (s *succession) succeed(ctx context.Context, group, namespace string, known
 	if err != nil {
 		return err
 	}
-	found, err := namespaces.Find(ctx, s.content.own, namespace, resources)
-	if err != nil {
-		return err
-	}
-	// As long as the memory is the old one, no gateway lets anybody write into the new
-	// namespace: what was found is of the old one.
-	if still, err := s.memory.of(ctx, group, namespace); err != nil || still == now {
-		return err
-	} else if still != known {
-		return errRemembered
-	}
-	deleted, err := found.Delete(ctx, s.content.own, nil)
-	if err != nil {
-		return err
-	}
+	deleted, err := namespaces.Sweep(ctx, s.content.own, namespace, resources, func(ctx context.Context) (namespaces.Belongs, error) {
+		// As long as the memory is the old one, no gateway lets anybody write into the new
+		// namespace: what was found is of the old one.
+		switch still, err := s.memory.of(ctx, group, namespace); {
+		case err != nil || still == now:
+			return nil, err // Another gateway has done it.
+		case still != known:
+			return nil, errRemembered
+		}
+		return namespaces.All, nil
+	})
 	if deleted > 0 {
 		emptiedNamespaces.Inc()
 		klog.InfoS("Deleted what an earlier namespace of the same name has left", "namespace", namespace, "group", group, "objects", deleted)
+	}
+	if err != nil {
+		return err
 	}
 	return s.memory.replace(ctx, group, namespace, known, now)
 }

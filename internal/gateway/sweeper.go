@@ -61,7 +61,7 @@ func (s *sweeper) run(ctx context.Context) {
 // one resource or namespace doesn't keep it from the others.
 func (s *sweeper) sweep(ctx context.Context) error {
 	resources, unanswered := s.content.resources(ctx, "")
-	used, err := s.content.used(ctx, resources)
+	used, err := namespaces.Used(ctx, s.content.own, resources)
 	errs := []error{unanswered, err}
 	for _, namespace := range slices.Sorted(maps.Keys(used)) {
 		if err := s.look(ctx, namespace, used[namespace]); err != nil {
@@ -96,20 +96,20 @@ func (s *sweeper) look(ctx context.Context, namespace string, resources []schema
 	return errors.Join(errs...)
 }
 
-// empty deletes the objects in a namespace that ended. It is asked about once more after
-// they were found, so that none of a new one of the same name is among them.
+// empty deletes the objects in a namespace that ended, if it still has when they were found.
 func (s *sweeper) empty(ctx context.Context, namespace string, resources []schema.GroupVersionResource) error {
-	found, unlisted := namespaces.Find(ctx, s.content.own, namespace, resources)
-	ended, err := s.ended(ctx, namespace)
-	if err != nil || !ended {
-		return errors.Join(unlisted, err)
-	}
-	deleted, err := found.Delete(ctx, s.content.own, nil)
+	deleted, err := namespaces.Sweep(ctx, s.content.own, namespace, resources, func(ctx context.Context) (namespaces.Belongs, error) {
+		ended, err := s.ended(ctx, namespace)
+		if err != nil || !ended {
+			return nil, err
+		}
+		return namespaces.All, nil
+	})
 	if deleted > 0 {
 		emptiedNamespaces.Inc()
 		klog.InfoS("Deleted the objects of a namespace that ended in the cluster", "namespace", namespace, "objects", deleted)
 	}
-	return errors.Join(unlisted, err)
+	return err
 }
 
 // ended reports whether a namespace is being deleted or gone. Only the cluster's own clear

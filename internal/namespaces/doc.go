@@ -6,8 +6,8 @@
 // A namespace that can't go says why in its conditions, with the reasons that
 // Kubernetes' own controller gives.
 //
-// [Controller] does that for a whole server. [Find] and [Contents] do the part about
-// objects, for somebody else's namespaces. [Sweeper] deletes what somebody else's controller has left.
+// [Controller] does that for a whole server. [Sweep] deletes what somebody else's controller has
+// left in one namespace; [Sweeper] calls it for each namespace that a cluster deletes.
 // [EnsureSystem] makes the namespaces that are always there.
 //
 // Goroutines: Controller.Run owns an informer of namespaces and a few workers, Sweeper.Run

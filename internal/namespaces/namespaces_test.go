@@ -237,9 +237,10 @@ func TestUnknownGroupHoldsANamespaceButNotItsContent(t *testing.T) {
 	waitGone(t, client, "partly")
 }
 
-// TestContents: what was found is deleted, what came later under the same name is not, and a
-// resource that nobody serves has nothing.
-func TestContents(t *testing.T) {
+// TestSweepOrder: what was listed before the namespace was asked about is deleted, what came later
+// under the same name is not, a resource that nobody serves has nothing, and nothing is
+// deleted of a namespace that has not ended.
+func TestSweepOrder(t *testing.T) {
 	t.Parallel()
 	config := startUp(t)
 	client := must(kubernetes.NewForConfig(config))(t)
@@ -248,16 +249,22 @@ func TestContents(t *testing.T) {
 	for _, name := range []string{"a", "b"} {
 		makeConfigMap(t, client, "mixed", name)
 	}
-	found := must(namespaces.Find(t.Context(), objects, "mixed", []schema.GroupVersionResource{
-		{Version: "v1", Resource: "configmaps"}, {Version: "v1", Resource: "secrets"}, {Group: "nowhere.example.com", Version: "v1", Resource: "things"},
-	}))(t)
-	if err := client.CoreV1().ConfigMaps("mixed").Delete(t.Context(), "b", metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
+	sweep := func(ended func(context.Context) (namespaces.Belongs, error)) int {
+		return must(namespaces.Sweep(t.Context(), objects, "mixed", []schema.GroupVersionResource{
+			{Version: "v1", Resource: "configmaps"}, {Version: "v1", Resource: "secrets"}, {Group: "nowhere.example.com", Version: "v1", Resource: "things"},
+		}, ended))(t)
 	}
-	makeConfigMap(t, client, "mixed", "b")
-	makeConfigMap(t, client, "mixed", "c")
-	if deleted := must(found.Delete(t.Context(), objects, nil))(t); deleted != 1 {
-		t.Errorf("%d objects were deleted, want 1", deleted)
+	if swept := sweep(func(context.Context) (namespaces.Belongs, error) { return nil, nil }); swept != 0 {
+		t.Errorf("%d objects of a namespace that has not ended were deleted", swept)
+	}
+	swept := sweep(func(ctx context.Context) (namespaces.Belongs, error) {
+		err := client.CoreV1().ConfigMaps("mixed").Delete(ctx, "b", metav1.DeleteOptions{})
+		makeConfigMap(t, client, "mixed", "b")
+		makeConfigMap(t, client, "mixed", "c")
+		return namespaces.All, err
+	})
+	if swept != 1 {
+		t.Errorf("%d objects were deleted, want 1", swept)
 	}
 	var left []string
 	for _, object := range must(client.CoreV1().ConfigMaps("mixed").List(t.Context(), metav1.ListOptions{}))(t).Items {

@@ -127,7 +127,9 @@ func (s *Sweeper) next(ctx context.Context) bool {
 		return false
 	}
 	defer s.queue.Done(namespace)
-	swept, err := s.sweep(ctx, namespace)
+	swept, err := Sweep(ctx, s.config.Objects, namespace.name, s.config.Resources, func(ctx context.Context) (Belongs, error) {
+		return s.belongs(ctx, namespace)
+	})
 	if swept > 0 {
 		klog.InfoS("Deleted what was left in a namespace that ended", "namespace", namespace.name, "objects", swept)
 		if s.config.Swept != nil {
@@ -148,26 +150,9 @@ func (s *Sweeper) next(ctx context.Context) bool {
 	return true
 }
 
-// sweep deletes the objects of one ended namespace, and returns how many it deleted.
-//
-// The order is what makes it safe: what is listed before the cluster says that the
-// namespace is gone can't be of a later one.
-func (s *Sweeper) sweep(ctx context.Context, namespace ended) (swept int, err error) {
-	found, err := Find(ctx, s.config.Objects, namespace.name, s.config.Resources)
-	if len(found) == 0 {
-		return 0, err // As it nearly always is.
-	}
-	belongs, unknown := s.belongs(ctx, namespace)
-	if unknown != nil {
-		return 0, errors.Join(err, unknown)
-	}
-	swept, refused := found.Delete(ctx, s.config.Objects, belongs)
-	return swept, errors.Join(err, refused)
-}
-
 // belongs asks the cluster and returns what reports whether an object that was there before
 // the question is of the ended namespace.
-func (s *Sweeper) belongs(ctx context.Context, namespace ended) (func(*metav1.ObjectMeta) bool, error) {
+func (s *Sweeper) belongs(ctx context.Context, namespace ended) (Belongs, error) {
 	var now *corev1.Namespace
 	err := withTimeout(ctx, func(ctx context.Context) (err error) {
 		now, err = s.config.Cluster.CoreV1().Namespaces().Get(ctx, namespace.name, metav1.GetOptions{})
@@ -175,7 +160,7 @@ func (s *Sweeper) belongs(ctx context.Context, namespace ended) (func(*metav1.Ob
 	})
 	switch {
 	case IsGone(err, namespace.name):
-		return func(*metav1.ObjectMeta) bool { return true }, nil
+		return All, nil
 	case err != nil:
 		return nil, fmt.Errorf("get namespace %s: %w", namespace.name, err)
 	case now.UID == namespace.uid:
