@@ -25,7 +25,7 @@ func TestGatewayCommand(t *testing.T) {
 	}{
 		"help":              {[]string{"--help"}, cli.ExitOK, "docket gateway --context staging"},
 		"unknown profile":   {[]string{"--dir", dir, "--profile=all"}, cli.ExitUsage, "--profile"},
-		"impersonate all":   {[]string{"--dir", dir, "--profile=impersonate", "--impersonate-groups=*"}, cli.ExitUsage, "name each one"},
+		"impersonate all":   {[]string{"--dir", dir, "--profile=impersonate", "--impersonate-groups=*"}, cli.ExitUsage, "list each group"},
 		"no such cluster":   {[]string{"--dir", dir, "--listen=127.0.0.1:0", "--kubeconfig=/nonexistent"}, cli.ExitFailure, "--kubeconfig"},
 		"not this machine":  {[]string{"--dir", dir + "2", "--listen=0.0.0.0:0"}, cli.ExitFailure, "--allow-non-loopback"},
 		"bad manifest file": {[]string{"--dir", dir, "--apiservice=/nonexistent.yaml"}, cli.ExitUsage, "/nonexistent.yaml"},

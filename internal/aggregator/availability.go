@@ -22,7 +22,7 @@ import (
 )
 
 const (
-	// Many, because a worker waits for up to probeTimeout, and no server is to wait for others.
+	// Many, because a worker waits for up to probeTimeout, and servers must not wait for each other.
 	probeWorkers  = 20
 	probeInterval = 30 * time.Second
 	firstRetry    = time.Second
@@ -53,7 +53,7 @@ func newAvailability(a *Aggregator) *availability {
 	}
 }
 
-// changed has a server probed at once, and often again should it fail.
+// changed probes a server at once, and often while that fails.
 func (c *availability) changed(name string) {
 	c.queue.Forget(name)
 	c.queue.Add(name)
@@ -93,7 +93,7 @@ func work(ctx context.Context, queue workqueue.TypedRateLimitingInterface[string
 	wg.Wait()
 }
 
-// sync probes one server. It reports whether the server is well, or none any more.
+// sync probes one server. It reports whether the server is available, or no longer registered.
 func (c *availability) sync(ctx context.Context, name string) (bool, error) {
 	b := c.registry.named(name)
 	if b == nil {

@@ -61,8 +61,8 @@ func classify(b *backend, err error) error {
 	return badGateway(message)
 }
 
-// describe words an error of a connection so that it tells what to repair, and is the same
-// each time: it names no port of ours.
+// describe describes an error of a connection so that it says what to fix, in the same words
+// each time: it names no local port.
 func describe(err error) string {
 	var (
 		verification *tls.CertificateVerificationError
@@ -100,7 +100,7 @@ func describeCertificate(err error) string {
 	case errors.As(err, &invalid):
 		return fmt.Sprintf("certificate is not valid: %v", invalid)
 	}
-	// A wrong name: the text says for which names the certificate is, and which was wanted.
+	// A wrong name: the text has the names in the certificate and the expected one.
 	return fmt.Sprintf("certificate: %v", err)
 }
 

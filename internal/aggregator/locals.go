@@ -142,15 +142,15 @@ func (l *locals) services() []*apiregistration.APIService {
 	return list
 }
 
-// yield takes back the APIService of a local group version, so that a user can create one of
-// the same name. If none has been created after a while, it comes back.
+// yield removes the APIService of a local group version, so that a user can create one of
+// the same name. If none has been created after a while, it is restored.
 func (l *locals) yield(name string) {
 	l.register.RemoveAPIServiceToSync(name)
 	l.yielded.AddAfter(name, yieldTime)
 }
 
-// runRegister waits for a first source: APIServices of an earlier run would be deleted, and come
-// again.
+// runRegister waits for a first source: APIServices of an earlier run would be deleted and
+// recreated.
 func (l *locals) runRegister(ctx context.Context) {
 	select {
 	case <-l.named:

@@ -70,7 +70,7 @@ func newDocuments(registry *registry, resolver Resolver, v2 openapiaggregator.Sp
 	return d, v3.UpdateAPIServiceSpec(remoteDocuments)
 }
 
-// changed has the documents of a server read at once.
+// changed reads the documents of a server at once.
 func (d *documents) changed(name string) {
 	d.queue.Forget(name)
 	d.queue.Add(name)

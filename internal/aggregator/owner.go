@@ -64,7 +64,7 @@ func (u uniqueness) Admit(ctx context.Context, attributes admission.Attributes, 
 	if !ok || attributes.GetSubresource() != "" || service.Spec.Service == nil || u.upstream == nil {
 		return nil
 	}
-	// With this label, the APIService would be made local again.
+	// With this label, the APIService would become local again.
 	delete(service.Labels, autoregister.AutoRegisterManagedLabel)
 	if attributes.GetOperation() != admission.Create || attributes.IsDryRun() || !u.mayShadow(service) {
 		return nil

@@ -43,7 +43,7 @@ func (b *backend) fetch(ctx context.Context, resolver Resolver, path string, lim
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = answer.Body.Close() }() // Whatever is left is not wanted.
+	defer func() { _ = answer.Body.Close() }() // The rest is not needed.
 	switch {
 	case answer.StatusCode == http.StatusNotFound:
 		return nil, errNotFound

@@ -31,7 +31,7 @@ const (
 	// bufferBytes is small because every watch holds a buffer for as long as it lives.
 	bufferBytes = 8 << 10
 
-	statusClientClosedRequest = 499 // As nginx has it. Nobody sees it but metrics and logs.
+	statusClientClosedRequest = 499 // As in nginx. Only metrics and logs see it.
 )
 
 // proxy sends requests to extension servers, in the name of the user.
@@ -109,7 +109,7 @@ type exchange struct {
 	ours    http.Header // Of the answer, as set by the filters of this server.
 }
 
-// rewrite sets in whose name the server is asked: that is not for clients to say.
+// rewrite sets in whose name the server is asked, which clients must not do themselves.
 func (e *exchange) rewrite(r *httputil.ProxyRequest) {
 	DropToken(r.Out.Header)
 	for name := range r.Out.Header {

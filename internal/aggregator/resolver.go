@@ -123,7 +123,7 @@ func endpointOf(service *apiregistration.APIService) (*url.URL, error) {
 	return endpoint, nil
 }
 
-// parseEndpoint takes nothing but https://host:port: all else would be thrown away.
+// parseEndpoint accepts only https://host:port: anything else would be ignored.
 func parseEndpoint(address string) (*url.URL, error) {
 	const form = "give https://host:port"
 	u, err := url.Parse(address)

@@ -81,8 +81,8 @@ func (a *Aggregator) route(local http.Handler) http.Handler {
 		select {
 		case <-a.ready:
 		default:
-			// A 404 for what is about to be known would mislead controllers. What this process
-			// serves must not wait: it starts by asking itself.
+			// A 404 for something that is about to be registered would mislead controllers. What this
+			// process serves must not wait: it asks itself while it starts.
 			if group != apiregistration.GroupName && a.locals.owner(groupVersion) == "" && a.crds == nil {
 				writeError(w, r, apierrors.NewServiceUnavailable("the registrations of API servers are being loaded"))
 				return
@@ -134,7 +134,7 @@ func (a *Aggregator) start(ctx context.Context) error {
 	}
 	a.factory.StartWithContext(ctx)
 	if !cache.WaitForCacheSync(ctx.Done(), registration.HasSynced) {
-		return nil // It ends.
+		return nil // ctx has ended.
 	}
 	close(a.ready)
 	a.work.Go(func() { a.certificates.Run(ctx, 1) })
@@ -148,7 +148,7 @@ func (a *Aggregator) start(ctx context.Context) error {
 		register()
 		return nil
 	}
-	// Not before the definitions are known: their APIServices would be deleted and come again.
+	// Not before the definitions are known: their APIServices would be deleted and recreated.
 	a.work.Go(func() { a.crds.run(ctx, register) })
 	return nil
 }
@@ -184,7 +184,7 @@ func (a *Aggregator) remove(object any) {
 	}
 }
 
-// watchServices has servers probed whose Service changed.
+// watchServices probes servers whose Service has changed.
 func (a *Aggregator) watchServices() error {
 	if a.serviceInformer == nil {
 		return nil

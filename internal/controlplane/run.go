@@ -53,7 +53,7 @@ func (s *Server) client() *rest.Config {
 	return config
 }
 
-// addHooks makes what has to be there before the server calls itself ready.
+// addHooks creates what has to exist before the server is ready.
 func (s *Server) addHooks() error {
 	client, err := kubernetes.NewForConfig(s.client())
 	if err != nil {
@@ -68,12 +68,12 @@ func (s *Server) addHooks() error {
 		if err != nil && hook.Err() == nil {
 			return errors.Join(err, last)
 		}
-		return nil // Told to end.
+		return nil // ctx has ended.
 	})
 }
 
-// ensureSystem makes the namespaces of the system and those of reports that were there
-// before there were namespaces, and says which aggregator extension servers can trust.
+// ensureSystem creates the system namespaces and those of reports that are older than the
+// namespaces, and publishes which aggregator extension servers can trust.
 func (s *Server) ensureSystem(ctx context.Context, client kubernetes.Interface) error {
 	if err := namespaces.EnsureSystem(ctx, client); err != nil {
 		return err
@@ -86,8 +86,8 @@ func (s *Server) ensureSystem(ctx context.Context, client kubernetes.Interface) 
 		_, err := client.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
 		switch {
 		case apierrors.IsInvalid(err):
-			// Its reports can be read and deleted all the same.
-			klog.InfoS("There are reports in a namespace that can't be made", "namespace", name, "reason", err)
+			// Its reports can still be read and deleted.
+			klog.InfoS("There are reports in a namespace that can't be created", "namespace", name, "reason", err)
 		case err != nil && !apierrors.IsAlreadyExists(err):
 			return fmt.Errorf("create namespace %s, which has reports: %w", name, err)
 		}

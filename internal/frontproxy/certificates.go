@@ -18,15 +18,15 @@ import (
 )
 
 const (
-	// trustedFor is how long a certificate is taken for verified. It bounds how long one goes on being accepted whose
-	// authority, or an intermediate of it, has expired meanwhile; its own dates are looked at each time.
+	// trustedFor is how long a verified certificate is remembered. It bounds how long one is still accepted after its
+	// authority or an intermediate has expired; its own dates are checked each time.
 	trustedFor = time.Minute
 	// maxTrusted bounds what is remembered. There is a certificate for each API server.
 	maxTrusted = 64
 )
 
-// certificates lets pass requests on connections whose client certificate is one of the front proxy's. It remembers
-// which ones are: the library's own check verifies a signature for each request, which for a get takes as long as
+// certificates authenticates requests on connections whose client certificate is one of the front proxy's. It
+// remembers which ones are: the library verifies a signature for each request, which for a get takes as long as
 // reading the report.
 type certificates struct {
 	options x509request.VerifyOptionFunc

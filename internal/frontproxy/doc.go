@@ -5,10 +5,10 @@
 // word: a request that came with the front proxy's certificate was authorized there
 // already, by the same attributes, and is not authorized again.
 //
-// [Authenticator] marks the users of such requests, [Authorizer] lets pass what they
+// [Authenticator] marks the users of such requests, [Authorizer] allows what they
 // asked the front proxy for, and nothing else. Neither starts a goroutine.
 //
-// Why this gives nobody more rights (docs/adr/0021-front-proxy.md): whoever has the
-// front proxy's key may name any user in its headers, members of system:masters
-// included, whom nobody asks about.
+// Why this gives no one more rights (docs/adr/0021-front-proxy.md): the holder of the
+// front proxy's key may name any user in its headers, including members of system:masters,
+// about whom authorizers are never asked.
 package frontproxy

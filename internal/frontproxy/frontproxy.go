@@ -21,8 +21,8 @@ import (
 // authorized is the user of a request that the front proxy has authorized.
 type authorized struct{ user.Info }
 
-// Authenticator returns what authenticates requests of the front proxy that config
-// describes, and marks their users; all other requests are for next.
+// Authenticator returns an authenticator of requests from the front proxy that config
+// describes, whose users it marks; all other requests are passed to next.
 func Authenticator(config *authenticatorfactory.RequestHeaderConfig, next authenticator.Request) authenticator.Request {
 	front := group.NewAuthenticatedGroupAdder(&certificates{
 		options: config.CAContentProvider.VerifyOptions,
@@ -31,7 +31,7 @@ func Authenticator(config *authenticatorfactory.RequestHeaderConfig, next authen
 		clock:   clock.RealClock{},
 	})
 	return authenticator.RequestFunc(func(r *http.Request) (*authenticator.Response, bool, error) {
-		// Nobody else sends these headers: to look at the certificate would be for nothing.
+		// No one else sends these headers, so checking the certificate would be wasted.
 		if !slices.ContainsFunc(config.UsernameHeaders.Value(), func(name string) bool { return r.Header.Get(name) != "" }) {
 			return next.AuthenticateRequest(r)
 		}
@@ -45,9 +45,9 @@ func Authenticator(config *authenticatorfactory.RequestHeaderConfig, next authen
 	})
 }
 
-// Authorizer returns what allows what the front proxy has authorized, and asks next about
-// all else: other requests, and what a request needs beside the right to be made, such
-// as that to create what an apply does not find.
+// Authorizer returns an authorizer that allows what the front proxy has authorized, and asks next
+// about everything else: other requests, and permissions that a request needs in addition, such
+// as to create an object that an apply does not find.
 func Authorizer(next authorizer.Authorizer) authorizer.Authorizer {
 	return authorizer.AuthorizerFunc(func(ctx context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
 		if _, ok := a.GetUser().(authorized); ok && isOwn(ctx, a) {

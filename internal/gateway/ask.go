@@ -28,15 +28,15 @@ import (
 )
 
 const (
-	// answerLifetime is how long the cluster's answers are believed, as extension
-	// servers do.
+	// answerLifetime is how long the cluster's answers are cached, as in extension
+	// servers.
 	answerLifetime = 10 * time.Second
 	answersKept    = 8192
 	askTimeout     = 10 * time.Second
 )
 
-// answers remembers what the cluster said, errors excepted. Questions that are the same
-// are asked once at a time.
+// answers caches what the cluster said, except for errors. Equal questions are asked only
+// once at a time.
 type answers[T any] struct {
 	kept *cache.LRUExpireCache
 	same singleflight.Group
@@ -53,7 +53,7 @@ func (a *answers[T]) get(ctx context.Context, key [sha256.Size]byte, ask func(co
 			return answer, nil
 		}
 	}
-	// One caller who gives up must not fail the others who wait for the same answer.
+	// A caller who gives up must not fail others who wait for the same answer.
 	ctx = context.WithoutCancel(ctx)
 	got, err, _ := a.same.Do(string(key[:]), func() (any, error) {
 		ctx, cancel := context.WithTimeout(ctx, askTimeout)
@@ -74,8 +74,8 @@ type verdict struct {
 	reason  string
 }
 
-// asker asks the cluster who somebody is and what they may do, with the credentials of
-// its configuration, or with a caller's token where that is given.
+// asker asks the cluster who a user is and what they may do, with the credentials of
+// its configuration, or with a caller's token if one is given.
 type asker struct {
 	client *kubernetes.Clientset
 	users  *answers[user.Info]
@@ -101,7 +101,7 @@ func (a *asker) whoAmI(ctx context.Context, token string) (user.Info, error) {
 		err := as(request, token, nil).Body(&authenticationv1.SelfSubjectReview{}).Do(ctx).Into(&review)
 		if apierrors.IsNotFound(err) {
 			return nil, aggregator.Unavailable("the cluster has no SelfSubjectReview (Kubernetes 1.28 and later do), so that it can't say who you are; " +
-				"in the token profile give --reviews=delegated")
+				"in the profile token, give --reviews=delegated")
 		}
 		if err != nil {
 			return nil, refusal("SelfSubjectReview", err)
@@ -203,8 +203,8 @@ func message(err error) string {
 	return err.Error()
 }
 
-// reviewSpec is the question of an access review about attributes. Selectors are left
-// out: without them the question is about more, never about less.
+// reviewSpec is the access review for attributes. Selectors are omitted: without them the
+// question covers more, never less.
 func reviewSpec(a authorizer.Attributes) authorizationv1.SelfSubjectAccessReviewSpec {
 	if !a.IsResourceRequest() {
 		return authorizationv1.SelfSubjectAccessReviewSpec{

@@ -27,7 +27,7 @@ const (
 	extraPrefix     = "Impersonate-Extra-"
 )
 
-// caller is who made a request to a path of the gateway.
+// caller is the user who made a request to a path of the gateway.
 type caller struct {
 	// token is the bearer token with which the cluster is asked in the caller's name.
 	token string

@@ -93,7 +93,7 @@ func readManifest(path string) (_ []apiregistrationv1.APIService, err error) {
 	for n := 1; ; n++ {
 		document, err := documents.Read()
 		if errors.Is(err, io.EOF) && len(all) == 0 {
-			return nil, errors.New("has no APIService; give a file with one at least")
+			return nil, errors.New("has no APIService; give a file with at least one")
 		}
 		if errors.Is(err, io.EOF) {
 			return all, nil
@@ -121,7 +121,7 @@ func parseRegistration(document []byte) (*apiregistrationv1.APIService, error) {
 		return nil, fmt.Errorf("kind: is %q of %q; give APIService of %q", service.Kind, service.APIVersion, apiregistrationv1.SchemeGroupVersion)
 	}
 	if service.Spec.Service == nil {
-		return nil, errors.New("spec.service: is required: a registration without a server registers nothing")
+		return nil, errors.New("spec.service: is required: an APIService without a service registers no server")
 	}
 	// The defaults of the API, which validation expects.
 	full := service.DeepCopy()

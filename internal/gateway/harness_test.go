@@ -84,7 +84,7 @@ func startUnready(t testing.TB, cluster *rest.Config, change ...func(*Config)) *
 	content, err := dynamiccertificates.NewStaticCertKeyContent("test", serving.CertificatePEM, serving.KeyPEM)
 	must(err)
 	config := Config{
-		Place: Place{Endpoint: place, CA: ca, Serving: content, Proxy: proxy, Token: token}, Cluster: cluster, Profile: ProfileSingleUser,
+		Identity: Identity{Endpoint: place, CA: ca, Serving: content, Proxy: proxy, Token: token}, Cluster: cluster, Profile: ProfileSingleUser,
 		DatabaseURL: "sqlite://" + filepath.Join(held.Dir, "docket.db"), Database: database.Options{Cluster: "test"},
 		DiscoveryInterval: 50 * time.Millisecond, NamespaceInterval: 50 * time.Millisecond, Clock: clock.RealClock{},
 	}

@@ -100,42 +100,42 @@ func NewOptions() (*Options, error) {
 func (o *Options) Flags() cliflag.NamedFlagSets {
 	var sections cliflag.NamedFlagSets
 	gateway := sections.FlagSet("gateway")
-	gateway.StringVar(&o.Dir, "dir", o.Dir, "Folder for the database, certificates, token and kubeconfig. Only its owner may enter it.")
+	gateway.StringVar(&o.Dir, "dir", o.Dir, "Folder for the database, certificates, token and kubeconfig. Only its owner can open it.")
 	// The same on every machine, so that documentation can show it.
 	gateway.Lookup("dir").DefValue = "docket-gateway in $XDG_DATA_HOME, or ~/.docket-gateway"
 	gateway.StringVar(&o.Listen, "listen", o.Listen, "Address of the gateway as host:port. Port 0 takes any free port.")
-	gateway.StringVar(&o.Advertise, "advertise", o.Advertise, "Address as host:port under which callers reach the gateway, that of a Service say. "+
-		"It is in the certificate, in kubeconfigs and in discovery; --listen when empty.")
+	gateway.StringVar(&o.Advertise, "advertise", o.Advertise, "Address as host:port at which callers reach the gateway, such as that of a Service. "+
+		"It appears in the certificate, in kubeconfigs and in discovery. Same as --listen when empty.")
 	gateway.BoolVar(&o.AllowNonLoopback, "allow-non-loopback", o.AllowNonLoopback,
 		"Confirm that --listen may be an address that other machines reach, in the profile single-user.")
-	gateway.StringVar(&o.CertFile, "tls-cert-file", o.CertFile, "Serving certificate. One of an own authority in --dir is made when empty.")
+	gateway.StringVar(&o.CertFile, "tls-cert-file", o.CertFile, "Serving certificate. When empty, one is created, signed by an authority in --dir.")
 	gateway.StringVar(&o.KeyFile, "tls-private-key-file", o.KeyFile, "Key of --tls-cert-file.")
 
 	cluster := sections.FlagSet("cluster")
 	cluster.StringVar(&o.Kubeconfig, "kubeconfig", o.Kubeconfig,
-		"Kubeconfig of the cluster. What kubectl would take when empty, or the service account of the pod.")
+		"Kubeconfig of the cluster. When empty, the one that kubectl would use, or the service account of the pod.")
 	cluster.StringVar(&o.Context, "context", o.Context, "Context of the kubeconfig; its current one when empty.")
-	cluster.DurationVar(&o.DiscoveryInterval, "discovery-interval", o.DiscoveryInterval, "How often the cluster is asked what it serves.")
+	cluster.DurationVar(&o.DiscoveryInterval, "discovery-interval", o.DiscoveryInterval, "How often to ask the cluster what it serves.")
 	cluster.DurationVar(&o.NamespaceInterval, "namespace-interval", o.NamespaceInterval,
-		"How often is looked for namespaces that ended in the cluster; the objects of registered servers in them are deleted.")
+		"How often to look for namespaces that the cluster has deleted, in order to delete the objects of registered servers in them.")
 
 	callers := sections.FlagSet("callers")
-	callers.StringVar(&o.Profile, "profile", o.Profile, "Who callers are to the cluster. "+
+	callers.StringVar(&o.Profile, "profile", o.Profile, "Whose identity the cluster sees. "+
 		"\"single-user\": you, by the kubeconfig of the cluster. \"token\": each caller, by their own bearer token. "+
-		"\"impersonate\": each caller, impersonated by the gateway, which needs the right to do so.")
+		"\"impersonate\": each caller, impersonated by the gateway, which needs permission to do so.")
 	callers.StringVar(&o.Reviews, "reviews", o.Reviews, "In the profile token, how the gateway learns who callers are and what they may do. "+
-		"\"self\": asks with the caller's token, needs no rights. \"delegated\": by TokenReview and SubjectAccessReview with its own credentials.")
+		"\"self\": by asking with the caller's token, which needs no permissions. \"delegated\": by TokenReview and SubjectAccessReview with its own credentials.")
 	callers.StringSliceVar(&o.Groups, "impersonate-groups", o.Groups,
-		"In the profile impersonate, the groups of callers that are passed on to the cluster. All others are dropped. Required there.")
+		"In the profile impersonate, the groups of callers that are passed on to the cluster; all others are dropped. Required there.")
 	callers.StringVar(&o.ClientCAFile, "client-ca-file", o.ClientCAFile,
 		"In the profile impersonate, the authorities of accepted client certificates, as PEM. None are accepted when empty.")
 
 	servers := sections.FlagSet("extension servers")
 	servers.StringSliceVar(&o.Registrations, "apiservice", o.Registrations,
-		"File, or folder of files, with APIServices that are registered at start. Can be given several times.")
+		"File, or folder of files, with APIServices to register at startup. Can be repeated.")
 	servers.StringVar(&o.Services, "services", o.Services,
-		"YAML file with lines \"namespace/name: https://host:port\" that tell where services are. "+
-			"An APIService can say it itself by the annotation "+aggregator.EndpointAnnotation+".")
+		"YAML file with lines \"namespace/name: https://host:port\" that say where services are. "+
+			"An APIService can also name its server in the annotation "+aggregator.EndpointAnnotation+".")
 	servers.StringVar(&o.Database, "database", o.Database,
 		"Database for the registrations; "+statedir.DatabaseFile+" in --dir when empty. Several gateways can share one PostgreSQL: postgres://user@host:port/name.")
 	servers.StringVar(&o.PasswordFile, "database-password-file", o.PasswordFile, "File with the password of the database user.")
@@ -176,7 +176,7 @@ func (o *Options) Validate() error {
 	}
 	if o.Advertise != "" {
 		if host, _, err := net.SplitHostPort(o.Advertise); err != nil || host == "" {
-			errs = append(errs, fmt.Errorf("--advertise: %q is no address; give host:port such as gateway.team.svc:7444", o.Advertise))
+			errs = append(errs, fmt.Errorf("--advertise: %q is not an address; give host:port such as gateway.team.svc:7444", o.Advertise))
 		}
 	}
 	errs = append(errs, o.validateDatabase(), o.validateCallers())
@@ -204,7 +204,7 @@ func (o *Options) validateDatabase() error {
 		return errors.New("--cluster: is empty; give a name")
 	}
 	if database.IsEtcd(o.Database) {
-		return errors.New("--database: registrations are kept in SQLite or PostgreSQL; leave the flag out, or give postgres://user@host:port/name")
+		return errors.New("--database: registrations are kept in SQLite or PostgreSQL; omit the flag, or give postgres://user@host:port/name")
 	}
 	if err := database.Validate(o.Database); err != nil {
 		return fmt.Errorf("--database: %w", err)
@@ -224,14 +224,14 @@ func (o *Options) validateCallers() error {
 	case o.Reviews != reviewsSelf && o.Reviews != reviewsDelegated:
 		refuse("--reviews: %q is unknown; give %s or %s", o.Reviews, reviewsSelf, reviewsDelegated)
 	case o.Reviews == reviewsDelegated && o.Profile != ProfileToken:
-		refuse("--reviews: %s is for --profile %s only; leave it out", reviewsDelegated, ProfileToken)
+		refuse("--reviews: %s is for --profile %s only; omit it", reviewsDelegated, ProfileToken)
 	}
 	if o.Profile != ProfileImpersonate {
 		if len(o.Groups) > 0 {
-			refuse("--impersonate-groups: is for --profile %s only; leave it out", ProfileImpersonate)
+			refuse("--impersonate-groups: is for --profile %s only; omit it", ProfileImpersonate)
 		}
 		if o.ClientCAFile != "" {
-			refuse("--client-ca-file: is for --profile %s only: a certificate can't be passed on to the cluster; leave it out", ProfileImpersonate)
+			refuse("--client-ca-file: is for --profile %s only: a certificate can't be passed on to the cluster; omit it", ProfileImpersonate)
 		}
 		return errors.Join(errs...)
 	}
@@ -241,9 +241,9 @@ func (o *Options) validateCallers() error {
 	for _, group := range o.Groups {
 		switch {
 		case strings.Contains(group, "*") || group == "":
-			refuse("--impersonate-groups: %q is no group; name each one", group)
+			refuse("--impersonate-groups: %q is not the name of a group; list each group", group)
 		case strings.HasPrefix(group, systemPrefix):
-			refuse("--impersonate-groups: %q belongs to the cluster, as all that begin with %q; bind the callers' own groups to roles", group, systemPrefix)
+			refuse("--impersonate-groups: %q belongs to the cluster, like all groups that begin with %q; bind the callers' own groups to roles", group, systemPrefix)
 		}
 	}
 	return errors.Join(errs...)

@@ -38,22 +38,22 @@ func newTestOptions(t *testing.T) *Options {
 func TestValidate(t *testing.T) {
 	t.Parallel()
 	for want, change := range map[string]func(*Options){
-		"--dir: is required":                       func(o *Options) { o.Dir = "" },
-		"--profile: \"x\" is unknown":              func(o *Options) { o.Profile = "x" },
-		"--reviews: \"x\" is unknown":              func(o *Options) { o.Reviews = "x" },
-		"--reviews: delegated is for":              func(o *Options) { o.Reviews = reviewsDelegated },
-		"--impersonate-groups: is required":        func(o *Options) { o.Profile = ProfileImpersonate },
-		"--impersonate-groups: \"*\" is no group":  func(o *Options) { o.Profile, o.Groups = ProfileImpersonate, []string{"a", "*"} },
-		"--impersonate-groups: \"system:masters\"": func(o *Options) { o.Profile, o.Groups = ProfileImpersonate, []string{"system:masters"} },
-		"--impersonate-groups: is for":             func(o *Options) { o.Groups = []string{"a"} },
-		"--client-ca-file: is for":                 func(o *Options) { o.Profile, o.ClientCAFile = ProfileToken, "ca.crt" },
-		"--tls-cert-file, --tls-private-key-file":  func(o *Options) { o.CertFile = "tls.crt" },
-		"--advertise: \"gateway\" is no address":   func(o *Options) { o.Advertise = "gateway" },
-		"--discovery-interval: 0s is too short":    func(o *Options) { o.DiscoveryInterval = 0 },
-		"--database: registrations are kept in":    func(o *Options) { o.Database = "etcd://127.0.0.1:2379" },
-		"--cluster: is empty":                      func(o *Options) { o.Cluster = "" },
-		"--services: open /nonexistent":            func(o *Options) { o.Services = "/nonexistent" },
-		"--apiservice: stat /nonexistent":          func(o *Options) { o.Registrations = []string{"/nonexistent"} },
+		"--dir: is required":                                     func(o *Options) { o.Dir = "" },
+		"--profile: \"x\" is unknown":                            func(o *Options) { o.Profile = "x" },
+		"--reviews: \"x\" is unknown":                            func(o *Options) { o.Reviews = "x" },
+		"--reviews: delegated is for":                            func(o *Options) { o.Reviews = reviewsDelegated },
+		"--impersonate-groups: is required":                      func(o *Options) { o.Profile = ProfileImpersonate },
+		"--impersonate-groups: \"*\" is not the name of a group": func(o *Options) { o.Profile, o.Groups = ProfileImpersonate, []string{"a", "*"} },
+		"--impersonate-groups: \"system:masters\"":               func(o *Options) { o.Profile, o.Groups = ProfileImpersonate, []string{"system:masters"} },
+		"--impersonate-groups: is for":                           func(o *Options) { o.Groups = []string{"a"} },
+		"--client-ca-file: is for":                               func(o *Options) { o.Profile, o.ClientCAFile = ProfileToken, "ca.crt" },
+		"--tls-cert-file, --tls-private-key-file":                func(o *Options) { o.CertFile = "tls.crt" },
+		"--advertise: \"gateway\" is not an address":             func(o *Options) { o.Advertise = "gateway" },
+		"--discovery-interval: 0s is too short":                  func(o *Options) { o.DiscoveryInterval = 0 },
+		"--database: registrations are kept in":                  func(o *Options) { o.Database = "etcd://127.0.0.1:2379" },
+		"--cluster: is empty":                                    func(o *Options) { o.Cluster = "" },
+		"--services: open /nonexistent":                          func(o *Options) { o.Services = "/nonexistent" },
+		"--apiservice: stat /nonexistent":                        func(o *Options) { o.Registrations = []string{"/nonexistent"} },
 	} {
 		o := newTestOptions(t)
 		change(o)
@@ -250,7 +250,7 @@ func TestAdvertise(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := errors.Join(config.Place.Listener.Close(), server.Close(), held.Close()); err != nil {
+		if err := errors.Join(config.Identity.Listener.Close(), server.Close(), held.Close()); err != nil {
 			t.Error(err)
 		}
 	})
@@ -262,7 +262,7 @@ func TestAdvertise(t *testing.T) {
 	if cluster.Server != "https://gateway.team.svc:7444" || len(team.AuthInfos) != 1 || team.AuthInfos["docket-gateway"].Token != "" {
 		t.Errorf("the team gets %+v %+v", cluster, team.AuthInfos)
 	}
-	serving, _ := config.Place.Serving.CurrentCertKeyContent()
+	serving, _ := config.Identity.Serving.CurrentCertKeyContent()
 	block, _ := pem.Decode(serving)
 	leaf, err := x509.ParseCertificate(block.Bytes)
 	if err != nil {

@@ -37,11 +37,11 @@ type profile interface {
 	authorizer.Authorizer
 }
 
-// reasonNoCredentials says what to do to somebody who gave none.
+// reasonNoCredentials tells callers without credentials what to do.
 const reasonNoCredentials = "docket gateway: this path needs credentials; give a bearer token, as the kubeconfig of the gateway does"
 
-// newAuthenticator returns what the filters of k8s.io/apiserver ask: the router has
-// looked already. Only public paths are reached by nobody.
+// newAuthenticator returns the authenticator for the filters of k8s.io/apiserver. The router
+// has authenticated the caller already; only requests for public paths have none.
 func newAuthenticator() authenticator.Request {
 	nobody := anonymous.NewAuthenticator(nil)
 	return authenticator.RequestFunc(func(r *http.Request) (*authenticator.Response, bool, error) {
@@ -52,13 +52,13 @@ func newAuthenticator() authenticator.Request {
 	})
 }
 
-// publicPaths are open to everybody who reaches the address.
+// publicPaths are open to everyone who can reach the address.
 func publicPaths() []string {
 	return []string{"/healthz", "/healthz/*", "/livez", "/livez/*", "/readyz", "/readyz/*"}
 }
 
-// newAuthorizer lets everybody read public paths and all callers see what is registered, and
-// asks the profile about the rest.
+// newAuthorizer allows everyone to read public paths and all callers to see what is registered,
+// and asks the profile about the rest.
 func newAuthorizer(p profile) (authorizer.Authorizer, error) {
 	public, err := path.NewAuthorizer(publicPaths())
 	if err != nil {
@@ -70,7 +70,7 @@ func newAuthorizer(p profile) (authorizer.Authorizer, error) {
 		}
 		return public.Authorize(ctx, a)
 	})
-	// What has no caller is a public path, or this process, whose token the filters know.
+	// A request without a caller is for a public path, or from this process, whose token the filters know.
 	process := authorizer.AuthorizerFunc(func(ctx context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
 		if callerFrom(ctx) == nil && a.GetUser() != nil && slices.Contains(a.GetUser().GetGroups(), user.SystemPrivilegedGroup) {
 			return authorizer.DecisionAllow, "", nil
@@ -80,9 +80,9 @@ func newAuthorizer(p profile) (authorizer.Authorizer, error) {
 	return union.New(process, read, authorizer.AuthorizerFunc(seeRegistrations), p), nil
 }
 
-// seeRegistrations lets everybody who was let in see which servers are registered and how they
-// are. The cluster would have to be asked about cluster-wide rights, which those who share
-// a gateway usually lack. Discovery tells them no less, and there is no secret in an APIService.
+// seeRegistrations allows all authenticated callers to see which servers are registered and what
+// state they are in. The cluster would be asked about cluster-wide permissions, which those who
+// share a gateway usually lack. Discovery shows them as much, and an APIService contains no secret.
 func seeRegistrations(ctx context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
 	who := a.GetUser()
 	if callerFrom(ctx) == nil || who == nil || !slices.Contains(who.GetGroups(), user.AllAuthenticated) {
@@ -98,8 +98,8 @@ func seeRegistrations(ctx context.Context, a authorizer.Attributes) (authorizer.
 	return authorizer.DecisionNoOpinion, "", nil
 }
 
-// authorizeSelf asks the cluster in the caller's own name. Somebody whom the caller
-// impersonates is asked about in the same way: the cluster decides about both.
+// authorizeSelf asks the cluster in the caller's own name, and in the same way about a user
+// whom the caller impersonates: the cluster decides about both.
 func authorizeSelf(ctx context.Context, ask *asker, a authorizer.Attributes) (authorizer.Decision, string, error) {
 	c := callerFrom(ctx)
 	if c == nil {

@@ -61,7 +61,7 @@ func newImpersonator(config *rest.Config, groups []string, verify x509.VerifyOpt
 
 func (p *impersonator) caller(r *http.Request) (*caller, error) {
 	if impersonates(r.Header) {
-		return nil, forbidden("the profile impersonate takes no Impersonate-* headers from callers; act as yourself, or go to the cluster directly")
+		return nil, forbidden("the profile impersonate accepts no Impersonate-* headers from callers; act as yourself, or connect to the cluster directly")
 	}
 	who, err := p.authenticate(r)
 	if who == nil || err != nil {
@@ -87,13 +87,13 @@ func (p *impersonator) authenticate(r *http.Request) (user.Info, error) {
 	}
 	response, ok, err := p.certificates.AuthenticateRequest(r)
 	if err != nil || !ok {
-		return nil, unauthorized("docket gateway: the client certificate is not of an authority in --client-ca-file")
+		return nil, unauthorized("docket gateway: the client certificate is not signed by an authority in --client-ca-file")
 	}
 	return p.reduce(response.User, "")
 }
 
-// reduce leaves the groups that may be passed on, and refuses identities of the system:
-// who can be these can be the cluster. Users whose name begins with trusted were
+// reduce keeps the groups that may be passed on, and refuses system identities: whoever
+// can act as one of them can act as the cluster. Users whose name begins with trusted were
 // named by the cluster itself.
 func (p *impersonator) reduce(who user.Info, trusted string) (user.Info, error) {
 	name := who.GetName()

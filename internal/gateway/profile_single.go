@@ -16,7 +16,7 @@ import (
 	"github.com/docket-project/docket/internal/aggregator"
 )
 
-// single is the profile of one person: who has the gateway's token acts with the
+// single is the profile of one person: the holder of the gateway's token acts with the
 // kubeconfig of its owner, and may do what the owner may do.
 type single struct {
 	token  string
@@ -35,20 +35,20 @@ func newSingle(token string, config *rest.Config) (*single, error) {
 func (s *single) admit(r *http.Request) error {
 	switch given := bearerToken(r); {
 	case given == "" && hasCertificate(r):
-		return unauthorized("docket gateway: a client certificate is of no use here; give the bearer token of the gateway's kubeconfig")
+		return unauthorized("docket gateway: client certificates are not used here; give the bearer token in the gateway's kubeconfig")
 	case given == "":
 		return unauthorized(reasonNoCredentials)
 	case subtle.ConstantTimeCompare([]byte(given), []byte(s.token)) != 1:
-		return unauthorized("docket gateway: this is not its token; use the kubeconfig that it wrote at its start")
+		return unauthorized("docket gateway: this is not its token; use the kubeconfig that it wrote at startup")
 	case isImpersonated(s.config) && impersonates(r.Header):
 		// The client library would send these headers instead of the kubeconfig's.
-		return forbidden("the owner's kubeconfig acts as %q: nobody can act as somebody else on top of that; leave out --as, or give the gateway a kubeconfig without `as`",
+		return forbidden("the owner's kubeconfig acts as %q: no one can act as someone else on top of that; omit --as, or give the gateway a kubeconfig without `as`",
 			s.config.Impersonate.UserName)
 	}
 	return nil
 }
 
-// isImpersonated reports whether a kubeconfig acts as somebody else than its credentials say (`as`, `as-groups` …).
+// isImpersonated reports whether a kubeconfig impersonates a user (`as`, `as-groups` …).
 func isImpersonated(config *rest.Config) bool {
 	as := config.Impersonate
 	return as.UserName != "" || as.UID != "" || len(as.Groups) > 0 || len(as.Extra) > 0
@@ -65,7 +65,7 @@ func (s *single) caller(r *http.Request) (*caller, error) {
 	return &caller{user: owner}, nil
 }
 
-// owner is who the cluster takes the kubeconfig's user for.
+// owner is the kubeconfig's user as the cluster knows them.
 func (s *single) owner(ctx context.Context) (user.Info, error) { return s.ask.whoAmI(ctx, "") }
 
 func (s *single) pass(r *http.Request) (func(http.Header), error) {

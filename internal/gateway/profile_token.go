@@ -16,10 +16,10 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// reasonCertificate is why a client certificate is of no use: TLS ends here, and what
-// the cluster would see without it is somebody anonymous.
-const reasonCertificate = "docket gateway: a client certificate ends here and can't be passed on to the cluster; " +
-	"give a bearer token, for instance of `kubectl create token`, or go to the cluster directly"
+// reasonCertificate is why a client certificate is of no use: TLS ends here, and without
+// the certificate the cluster would see an anonymous user.
+const reasonCertificate = "docket gateway: a client certificate can't be passed on to the cluster; " +
+	"give a bearer token, for example from `kubectl create token`, or connect to the cluster directly"
 
 // tokens is the profile that passes the caller's bearer token to the cluster.
 type tokens struct {

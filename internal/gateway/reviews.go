@@ -29,13 +29,13 @@ const (
 	tokenReviewPath  = "/apis/authentication.k8s.io/v1/tokenreviews"
 	maxReview        = 1 << 20
 	reviewTimeout    = 15 * time.Second
-	// prober is the user in whose name aggregators look whether a server is there.
+	// prober is the user as whom aggregators check that a server is available.
 	prober = "system:kube-aggregator"
 )
 
 // reviews answers, in place of the cluster, what extension servers ask about the one user
-// whom the gateway serves: they run with the owner's credentials, which usually have no
-// right to such questions. Everything else goes on to next.
+// whom the gateway serves: they run with the owner's credentials, which usually may not
+// create such reviews. Everything else is passed to next.
 type reviews struct {
 	single *single
 	trust  *trust
@@ -83,7 +83,7 @@ func (v *reviews) access(w http.ResponseWriter, r *http.Request) {
 // decide answers about the owner as the cluster would.
 func (v *reviews) decide(ctx context.Context, spec *authorizationv1.SubjectAccessReviewSpec) (authorizationv1.SubjectAccessReviewStatus, error) {
 	if spec.User == prober && slices.Contains(spec.Groups, user.SystemPrivilegedGroup) {
-		return authorizationv1.SubjectAccessReviewStatus{Allowed: true, Reason: "the gateway looks whether the server is there"}, nil
+		return authorizationv1.SubjectAccessReviewStatus{Allowed: true, Reason: "the gateway checks that the server is there"}, nil
 	}
 	owner, err := v.single.owner(ctx)
 	if err != nil {
@@ -91,7 +91,7 @@ func (v *reviews) decide(ctx context.Context, spec *authorizationv1.SubjectAcces
 	}
 	if spec.User != owner.GetName() || !within(spec.Groups, owner.GetGroups()) {
 		return authorizationv1.SubjectAccessReviewStatus{
-			Denied: true, Reason: fmt.Sprintf("docket gateway serves %q alone, and doesn't know what %q may do", owner.GetName(), spec.User),
+			Denied: true, Reason: fmt.Sprintf("docket gateway serves only %q, and doesn't know what %q may do", owner.GetName(), spec.User),
 		}, nil
 	}
 	answer, err := v.single.ask.may(ctx, "", nil, authorizationv1.SelfSubjectAccessReviewSpec{
@@ -114,7 +114,7 @@ func (v *reviews) tokens(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	given := review.Spec.Token
-	review.Spec.Token = "" // It was shown once, which is enough.
+	review.Spec.Token = "" // It need not be sent back.
 	if subtle.ConstantTimeCompare([]byte(given), []byte(v.single.token)) == 1 {
 		owner, err := v.single.owner(r.Context())
 		if err != nil {
@@ -123,7 +123,7 @@ func (v *reviews) tokens(w http.ResponseWriter, r *http.Request) {
 		}
 		review.Status = authenticationv1.TokenReviewStatus{Authenticated: true, User: infoOf(owner), Audiences: review.Spec.Audiences}
 	} else {
-		review.Status = authenticationv1.TokenReviewStatus{Error: "docket gateway knows its own token only"}
+		review.Status = authenticationv1.TokenReviewStatus{Error: "docket gateway knows only its own token"}
 	}
 	writeObject(w, r, authenticationv1.SchemeGroupVersion.String(), "TokenReview", &review.TypeMeta, &review)
 }

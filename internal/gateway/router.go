@@ -15,7 +15,7 @@ import (
 	"github.com/docket-project/docket/internal/aggregator"
 )
 
-// registrationGroup is the gateway's own: whose servers are whose is its business.
+// registrationGroup is served by the gateway itself: it keeps its own registrations.
 const registrationGroup = "apiregistration.k8s.io"
 
 // owner tells who serves a group version, as an aggregator does.
@@ -55,7 +55,7 @@ func (g *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		g.cluster.ServeHTTP(w, r)
 		return
 	}
-	// Of paths that need no credentials the filters know which ones they are.
+	// The filters know which paths need no credentials.
 	if isHealth(r.URL.Path) || g.isLoopback(r) {
 		g.own.ServeHTTP(w, r)
 		return
@@ -91,7 +91,7 @@ func (g *router) isRemote(group, version string) bool {
 	return remote && ok
 }
 
-// isLoopback reports whether this process asks itself. The filters check the token again.
+// isLoopback reports whether a request comes from this process. The filters check the token again.
 func (g *router) isLoopback(r *http.Request) bool {
 	return g.loopback != "" && subtle.ConstantTimeCompare([]byte(bearerToken(r)), []byte(g.loopback)) == 1
 }

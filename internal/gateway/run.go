@@ -62,7 +62,7 @@ func (o *Options) Run(ctx context.Context, out io.Writer, c clock.WithTicker) (e
 		err := o.greet(groupCtx, server, config, held, out, c)
 		select {
 		case <-groupCtx.Done():
-			return nil // Whatever err is, it only says that the end came.
+			return nil // err only says that ctx has ended.
 		default:
 			return err
 		}
@@ -90,7 +90,7 @@ func (o *Options) open(ctx context.Context, held *statedir.Folder, out io.Writer
 		place.URL, place.Hosts = "https://"+o.Advertise, append(place.Hosts, host)
 	}
 	config := &Config{
-		Place: Place{Endpoint: place}, Profile: o.Profile, Delegated: o.Reviews == reviewsDelegated, Groups: o.Groups,
+		Identity: Identity{Endpoint: place}, Profile: o.Profile, Delegated: o.Reviews == reviewsDelegated, Groups: o.Groups,
 		DatabaseURL: o.Database,
 		Database: database.Options{
 			Cluster: o.Cluster, PasswordFile: o.PasswordFile, ConnectTimeout: connectTimeout,
@@ -123,13 +123,13 @@ func (o *Options) open(ctx context.Context, held *statedir.Folder, out io.Writer
 // credentials.
 func (o *Options) writeKubeconfig(held *statedir.Folder, c *Config) error {
 	if o.Profile == ProfileSingleUser {
-		return held.WriteKubeconfig(c.Place.URL, c.Place.CA, c.Place.Token)
+		return held.WriteKubeconfig(c.Identity.URL, c.Identity.CA, c.Identity.Token)
 	}
-	ca := c.Place.CA
+	ca := c.Identity.CA
 	if o.CertFile != "" {
 		ca = nil // It signed no certificate that callers see.
 	}
-	return held.WriteTeamKubeconfig(proxyName, c.Place.URL, ca)
+	return held.WriteTeamKubeconfig(proxyName, c.Identity.URL, ca)
 }
 
 // clusterConfig returns how the cluster is reached, from the places where kubectl looks.
@@ -142,39 +142,39 @@ func (o *Options) clusterConfig(self string) (*rest.Config, error) {
 	}
 	for _, file := range append(rules.GetLoadingPrecedence(), o.Kubeconfig) {
 		if absolute, err := filepath.Abs(file); err == nil && absolute == own {
-			return nil, fmt.Errorf("--kubeconfig: %s is the gateway's own; name that of the cluster (KUBECONFIG is still set?)", own)
+			return nil, fmt.Errorf("--kubeconfig: %s is the gateway's own; give that of the cluster (is KUBECONFIG still set?)", own)
 		}
 	}
 	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: o.Context})
 	config, err := loader.ClientConfig()
 	if err != nil {
-		return nil, fmt.Errorf("--kubeconfig, --context: %w; name a kubeconfig with which kubectl reaches the cluster", err)
+		return nil, fmt.Errorf("--kubeconfig, --context: %w; give a kubeconfig with which kubectl reaches the cluster", err)
 	}
 	if strings.TrimSuffix(config.Host, "/") == self {
-		return nil, fmt.Errorf("--kubeconfig: names the gateway itself (%s); name that of the cluster", self)
+		return nil, fmt.Errorf("--kubeconfig: is the gateway itself (%s); give that of the cluster", self)
 	}
 	return config, nil
 }
 
 // identify sets what proves who the gateway is, and which certificates it accepts.
 func (o *Options) identify(c *Config, held *statedir.Folder, now time.Time) error {
-	ca, serving, err := held.Certificates(c.Place.Hosts, now)
+	ca, serving, err := held.Certificates(c.Identity.Hosts, now)
 	if err != nil {
 		return err
 	}
-	c.Place.CA = ca
-	if c.Place.Proxy, err = held.ProxyCertificate(proxyName, now); err != nil {
+	c.Identity.CA = ca
+	if c.Identity.Proxy, err = held.ProxyCertificate(proxyName, now); err != nil {
 		return err
 	}
 	if o.Profile == ProfileSingleUser {
-		if c.Place.Token, err = held.Token(); err != nil {
+		if c.Identity.Token, err = held.Token(); err != nil {
 			return err
 		}
 	}
 	if o.CertFile != "" {
-		c.Place.Serving, err = dynamiccertificates.NewDynamicServingContentFromFiles("docket gateway", o.CertFile, o.KeyFile)
+		c.Identity.Serving, err = dynamiccertificates.NewDynamicServingContentFromFiles("docket gateway", o.CertFile, o.KeyFile)
 	} else {
-		c.Place.Serving, err = dynamiccertificates.NewStaticCertKeyContent("docket gateway", serving.CertificatePEM, serving.KeyPEM)
+		c.Identity.Serving, err = dynamiccertificates.NewStaticCertKeyContent("docket gateway", serving.CertificatePEM, serving.KeyPEM)
 	}
 	if err != nil {
 		return fmt.Errorf("load the serving certificate (--tls-cert-file): %w", err)
@@ -236,15 +236,15 @@ func (o *Options) register(ctx context.Context, server *Server) error {
 	return nil
 }
 
-// announce prints what to do next. Errors of out are ignored: whoever closed it doesn't
-// want to read, and the server works.
+// announce prints what to do next. Errors of out are ignored: if it was closed, no one
+// wants to read it, and the server works.
 func (o *Options) announce(out io.Writer, c *Config, held *statedir.Folder) {
-	_, _ = fmt.Fprintf(out, "The gateway is ready at %s, in front of %s (profile %s). Stop it with Ctrl-C.\n", c.Place.URL, c.Cluster.Host, o.Profile)
+	_, _ = fmt.Fprintf(out, "The gateway is ready at %s, in front of %s (profile %s). Stop it with Ctrl-C.\n", c.Identity.URL, c.Cluster.Host, o.Profile)
 	if o.Profile == ProfileSingleUser {
 		_, _ = fmt.Fprintf(out, "In another terminal:\n\n  export KUBECONFIG=%s\n  kubectl api-resources\n\n", statedir.Quote(held.Path(statedir.KubeconfigFile)))
 	} else {
 		_, _ = fmt.Fprintf(out, "Callers use, with credentials of their own,\n\n  %s\n\n", held.Path(statedir.TeamKubeconfigFile))
 	}
 	_, _ = fmt.Fprintf(out, "Extension servers trust it with\n\n  --requestheader-client-ca-file=%s --requestheader-allowed-names=%s\n\n",
-		statedir.Quote(held.Path(statedir.ProxyCAFile)), c.Place.Proxy.CommonName)
+		statedir.Quote(held.Path(statedir.ProxyCAFile)), c.Identity.Proxy.CommonName)
 }

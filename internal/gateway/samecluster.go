@@ -18,13 +18,13 @@ import (
 	"github.com/docket-project/docket/internal/statedir"
 )
 
-// clusterFile remembers in front of which cluster a state folder is used: its authority
-// and its address, a line each.
+// clusterFile records the cluster with which a state folder is used: its authority and its
+// address, one per line.
 const clusterFile = "cluster"
 
-// sameCluster refuses another cluster than the one with which the folder was used
-// before. The objects of registered servers belong to namespaces of that cluster:
-// measured by those of another one, most would look left over and be deleted.
+// sameCluster refuses a cluster other than the one with which the folder was used before.
+// The objects of registered servers belong to namespaces of that cluster: compared with
+// those of another one, most would look left over and be deleted.
 func sameCluster(held *statedir.Folder, config *rest.Config) error {
 	now, err := clusterIdentity(config)
 	if err != nil {
@@ -48,7 +48,7 @@ func sameCluster(held *statedir.Folder, config *rest.Config) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("--kubeconfig, --context: %s was used in front of another cluster (%s): give this one (%s) another --dir; if it is the same cluster with a new authority or address, remove %s",
+	return fmt.Errorf("--kubeconfig, --context: %s was used with another cluster (%s): give this one (%s) another --dir; if it is the same cluster with a new authority or address, remove %s",
 		held.Dir, strings.Join(before, " "), now[1], path)
 }
 

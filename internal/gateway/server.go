@@ -50,8 +50,8 @@ const (
 	cacheBytes = 8 << 20
 )
 
-// Place is where a gateway listens, and what proves who it is.
-type Place struct {
+// Identity is where a gateway listens, and what proves who it is.
+type Identity struct {
 	*statedir.Endpoint
 	// CA signed Serving.
 	CA *certificate.Pair
@@ -65,7 +65,7 @@ type Place struct {
 
 // Config of a gateway.
 type Config struct {
-	Place Place
+	Identity Identity
 	// Cluster has the gateway's own credentials for the cluster: in the profile
 	// single-user those of its owner.
 	Cluster *rest.Config
@@ -134,15 +134,15 @@ func (c *Config) generic() (*genericapiserver.RecommendedConfig, error) {
 	}
 	generic.EnableProfiling, generic.EnableIndex = false, false
 	serving := genericoptions.NewSecureServingOptions().WithLoopback()
-	serving.Listener = c.Place.Listener
-	serving.ServerCert.GeneratedCert = c.Place.Serving
+	serving.Listener = c.Identity.Listener
+	serving.ServerCert.GeneratedCert = c.Identity.Serving
 	serving.HTTP2MaxStreamsPerConnection = http2Streams
 	if err := serving.ApplyToConfig(&generic.Config); err != nil {
 		return nil, fmt.Errorf("serve HTTPS: %w", err)
 	}
 	generic.AggregatedDiscoveryGroupManager = aggregated.NewResourceManager("apis")
-	// Certificates are asked for in every profile: who has nothing else must hear why that
-	// is not enough, and not become somebody anonymous.
+	// Certificates are requested in every profile: a client that has nothing else must be told why
+	// that is not enough, instead of being treated as anonymous.
 	generic.SecureServing.ClientCA = c.ClientCA
 	if c.ClientCA == nil {
 		generic.SecureServing.ClientCA = anyAuthority{}
@@ -154,7 +154,7 @@ func (c *Config) generic() (*genericapiserver.RecommendedConfig, error) {
 func (c *Config) profile() (profile, error) {
 	switch c.Profile {
 	case ProfileSingleUser:
-		return newSingle(c.Place.Token, c.Cluster)
+		return newSingle(c.Identity.Token, c.Cluster)
 	case ProfileToken:
 		return newTokens(c.Cluster, c.Delegated)
 	case ProfileImpersonate:
@@ -198,9 +198,9 @@ func (s *Server) build(c Config, generic *genericapiserver.RecommendedConfig) er
 		Generic: generic, Storage: s.store.ObjectsGetter,
 		Upstream:      &aggregator.Upstream{Config: c.Cluster, Interval: c.DiscoveryInterval, Clock: c.Clock},
 		Streams:       s.streams,
-		ProxyCertFile: c.Place.Proxy.CertFile, ProxyKeyFile: c.Place.Proxy.KeyFile,
+		ProxyCertFile: c.Identity.Proxy.CertFile, ProxyKeyFile: c.Identity.Proxy.KeyFile,
 		Resolver: aggregator.NewResolver(aggregator.ResolverConfig{Table: c.Services}),
-		Self:     strings.TrimPrefix(c.Place.URL, "https://"),
+		Self:     strings.TrimPrefix(c.Identity.URL, "https://"),
 	}).New()
 	if err != nil {
 		return fmt.Errorf("aggregator: %w", err)
@@ -221,8 +221,8 @@ func (s *Server) cluster(c Config, who profile) (http.Handler, error) {
 		return proxy, nil
 	}
 	trusted, err := newTrust(authtrust.Trust{
-		ProxyCA: c.Place.Proxy.CA.CertificatePEM, ProxyNames: []string{c.Place.Proxy.CommonName},
-		ClientCA: c.Place.CA.CertificatePEM, // It signs no client's; servers complain without one.
+		ProxyCA: c.Identity.Proxy.CA.CertificatePEM, ProxyNames: []string{c.Identity.Proxy.CommonName},
+		ClientCA: c.Identity.CA.CertificatePEM, // It signs no client's; servers complain without one.
 	}, s.streams)
 	if err != nil {
 		return nil, err
@@ -252,7 +252,7 @@ func (s *Server) newSweepers(c Config) error {
 	if err != nil {
 		return err
 	}
-	s.succession = newSuccession(newMemory(s.store), content)
+	s.succession = newSuccession(newNamespaceUIDs(s.store), content)
 	s.sweep = &sweeper{cluster: cluster, content: content, succession: s.succession, interval: c.NamespaceInterval, clock: c.Clock}
 	return nil
 }

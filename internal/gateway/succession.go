@@ -25,7 +25,7 @@ import (
 )
 
 const (
-	// settledLifetime is how long readers trust the last look at a namespace.
+	// settledLifetime is how long requests that only read trust the last comparison.
 	settledLifetime = time.Second
 	settledKept     = 8192
 	// settleTimeout bounds the deletion of what an earlier namespace has left.
@@ -37,19 +37,19 @@ const (
 // anything is read or written in a namespace, its UID is compared with the remembered
 // one. If it is another namespace by now, what is left of the earlier one is deleted first.
 type succession struct {
-	memory  *memory
+	uids    *namespaceUIDs
 	content *content
-	// settled has the namespaces that were looked at a moment ago, by group.
+	// settled has the namespaces that were compared a moment ago, by group.
 	settled *cache.LRUExpireCache
 	same    singleflight.Group
 }
 
-func newSuccession(m *memory, c *content) *succession {
-	return &succession{memory: m, content: c, settled: cache.NewLRUExpireCache(settledKept)}
+func newSuccession(m *namespaceUIDs, c *content) *succession {
+	return &succession{uids: m, content: c, settled: cache.NewLRUExpireCache(settledKept)}
 }
 
-// wrap puts the comparison before the handler of requests that have been authorized. The
-// caller is the one who looks, since the gateway itself may have no right to.
+// wrap makes the comparison before next, which handles authorized requests. The cluster is
+// asked in the caller's name, since the gateway itself may have no permission.
 func (s *succession) wrap(next http.Handler, who profile, owner owner) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		info, ok := request.RequestInfoFrom(r.Context())
@@ -58,9 +58,9 @@ func (s *succession) wrap(next http.Handler, who profile, owner owner) http.Hand
 			next.ServeHTTP(w, r)
 			return
 		}
-		look := func(ctx context.Context) (*corev1.Namespace, error) { return who.namespace(ctx, c, info.Namespace) }
-		if err := s.admit(r.Context(), info, look); err != nil {
-			fail(w, r, aggregator.Unavailable("docket gateway: whether namespace %s is still the one that it was: %v", info.Namespace, err))
+		get := func(ctx context.Context) (*corev1.Namespace, error) { return who.namespace(ctx, c, info.Namespace) }
+		if err := s.admit(r.Context(), info, get); err != nil {
+			fail(w, r, aggregator.Unavailable("docket gateway: can't find out whether namespace %s has been recreated: %v", info.Namespace, err))
 			return
 		}
 		next.ServeHTTP(w, r)
@@ -72,35 +72,35 @@ func isRemote(owner owner, info *request.RequestInfo) bool {
 	return remote && ok
 }
 
-// looker asks the cluster for a namespace.
-type looker func(context.Context) (*corev1.Namespace, error)
+// namespaceGetter asks the cluster for a namespace.
+type namespaceGetter func(context.Context) (*corev1.Namespace, error)
 
-// admit settles a namespace for a request. What may create objects has it looked at again:
-// what is written into the later namespace must not pass for the earlier one's.
-func (s *succession) admit(ctx context.Context, info *request.RequestInfo, look looker) error {
-	key := memoryKey(info.APIGroup, info.Namespace)
+// admit settles a namespace for a request. Requests that may create objects always ask
+// the cluster: what is written to the later namespace must not be taken for the earlier one's.
+func (s *succession) admit(ctx context.Context, info *request.RequestInfo, get namespaceGetter) error {
+	key := uidKey(info.APIGroup, info.Namespace)
 	creates := slices.Contains([]string{"create", "update", "patch"}, info.Verb)
 	if _, ok := s.settled.Get(key); ok && !creates {
 		return nil
 	}
-	now, err := s.settle(ctx, info.APIGroup, info.Namespace, look)
+	now, err := s.settle(ctx, info.APIGroup, info.Namespace, get)
 	if err == nil && now != nil && now.DeletionTimestamp == nil {
 		s.settled.Add(key, nil, settledLifetime)
 	}
 	return err
 }
 
-// settle deletes a group's objects that are of an earlier namespace of this name, and
-// returns the namespace; nil if it is gone, or whoever looks may not see it.
+// settle deletes a group's objects that belong to an earlier namespace of this name, and
+// returns the namespace; nil if it is gone, or the caller may not get it.
 //
-// The order is what makes it safe, with several gateways too: the memory is read before
-// the cluster is asked, so that what the cluster says is never older.
-func (s *succession) settle(ctx context.Context, group, namespace string, look looker) (*corev1.Namespace, error) {
-	known, err := s.memory.of(ctx, group, namespace)
+// The order makes it safe, even with several gateways: the recorded UID is read before
+// the cluster is asked, so the cluster's answer is never older.
+func (s *succession) settle(ctx context.Context, group, namespace string, get namespaceGetter) (*corev1.Namespace, error) {
+	known, err := s.uids.of(ctx, group, namespace)
 	if err != nil {
 		return nil, err
 	}
-	now, err := look(ctx)
+	now, err := get(ctx)
 	switch {
 	case apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) || apierrors.IsNotFound(err):
 		return nil, nil //nolint:nilnil // There is no namespace to tell of, which is no failure.
@@ -111,7 +111,7 @@ func (s *succession) settle(ctx context.Context, group, namespace string, look l
 	}
 	// One caller who gives up must not fail the others who wait for the same.
 	ctx = context.WithoutCancel(ctx)
-	_, err, _ = s.same.Do(memoryKey(group, namespace)+"/"+string(known)+"/"+string(now.UID), func() (any, error) {
+	_, err, _ = s.same.Do(uidKey(group, namespace)+"/"+string(known)+"/"+string(now.UID), func() (any, error) {
 		ctx, cancel := context.WithTimeout(ctx, settleTimeout)
 		defer cancel()
 		return nil, s.succeed(ctx, group, namespace, known, now.UID)
@@ -119,32 +119,32 @@ func (s *succession) settle(ctx context.Context, group, namespace string, look l
 	return now, err
 }
 
-// succeed deletes what is left of the namespace known and remembers now in its place.
+// succeed deletes what is left of the namespace known, and records now in its place.
 func (s *succession) succeed(ctx context.Context, group, namespace string, known, now types.UID) error {
 	if known == "" {
-		return s.memory.replace(ctx, group, namespace, known, now)
+		return s.uids.replace(ctx, group, namespace, known, now)
 	}
 	resources, err := s.content.resources(ctx, group)
 	if err != nil {
 		return err
 	}
 	deleted, err := namespaces.Sweep(ctx, s.content.own, namespace, resources, func(ctx context.Context) (namespaces.Belongs, error) {
-		// As long as the memory is the old one, no gateway lets anybody write into the new
-		// namespace: what was found is of the old one.
-		switch still, err := s.memory.of(ctx, group, namespace); {
+		// While the recorded UID is the old one, no gateway lets anyone write to the new
+		// namespace: what was found belongs to the old one.
+		switch still, err := s.uids.of(ctx, group, namespace); {
 		case err != nil || still == now:
 			return nil, err // Another gateway has done it.
 		case still != known:
-			return nil, errRemembered
+			return nil, errConflict
 		}
 		return namespaces.All, nil
 	})
 	if deleted > 0 {
 		emptiedNamespaces.Inc()
-		klog.InfoS("Deleted what an earlier namespace of the same name has left", "namespace", namespace, "group", group, "objects", deleted)
+		klog.InfoS("Deleted what an earlier namespace of the same name had left behind", "namespace", namespace, "group", group, "objects", deleted)
 	}
 	if err != nil {
 		return err
 	}
-	return s.memory.replace(ctx, group, namespace, known, now)
+	return s.uids.replace(ctx, group, namespace, known, now)
 }

@@ -22,15 +22,15 @@ import (
 	"github.com/docket-project/docket/internal/namespaces"
 )
 
-// sweepShare bounds the part of the time that sweeps take: one in so many.
+// sweepShare bounds the share of time that sweeps take: 1/sweepShare.
 const sweepShare = 20
 
-// sweeper deletes the objects of registered group versions in namespaces that ended in
-// the cluster. The cluster's own controller doesn't know these group versions, so that
-// objects would come back to life in a later namespace of the same name.
+// sweeper deletes the objects of registered group versions in namespaces that the cluster
+// has deleted. The cluster's own controller doesn't know these group versions, so the objects
+// would reappear in a later namespace of the same name.
 //
-// It needs no right but that to read a namespace. Where even that is missing, it
-// deletes nothing; succession does when the namespace can be seen again.
+// It needs no permission except to get a namespace. Without that, it deletes nothing;
+// succession does, once somebody can see the namespace.
 type sweeper struct {
 	cluster    kubernetes.Interface
 	content    *content
@@ -112,8 +112,8 @@ func (s *sweeper) empty(ctx context.Context, namespace string, resources []schem
 	return err
 }
 
-// ended reports whether a namespace is being deleted or gone. Only the cluster's own clear
-// word counts: a 404 of something in between, or a missing right, is no such word.
+// ended reports whether a namespace is being deleted or gone. Only the cluster's own answer
+// counts, not a 404 from something in between or a missing permission.
 func (s *sweeper) ended(ctx context.Context, name string) (bool, error) {
 	namespace, err := s.cluster.CoreV1().Namespaces().Get(ctx, name, metav1.GetOptions{})
 	switch {

@@ -32,7 +32,7 @@ const (
 )
 
 // trust serves the ConfigMap in which extension servers read whose X-Remote-* headers
-// to believe: the gateway's instead of those of the cluster's own aggregator. A server that is
+// to trust: those of the gateway instead of the cluster's own aggregator. A server that is
 // started with the gateway's kubeconfig then needs no flags.
 type trust struct {
 	config  *corev1.ConfigMap
@@ -92,7 +92,7 @@ func (t *trust) serve(w http.ResponseWriter, r *http.Request) {
 	writeObject(w, r, "v1", "ConfigMapList", &list.TypeMeta, list)
 }
 
-// watch sends the object to those who don't have it, and is silent then: it never
+// watch sends the object to clients that don't have it, and nothing afterwards: it never
 // changes while the gateway runs.
 func (t *trust) watch(w http.ResponseWriter, r *http.Request, query url.Values) {
 	w.Header().Set("Content-Type", acceptJSON)

@@ -19,14 +19,13 @@ import (
 // shown parts of a list in a message; the rest is a number.
 const shown = 20
 
-// report writes what was found into the conditions of the namespace, if it is anything
-// new.
+// report writes what was found to the conditions of the namespace, if it has changed.
 func (c *Controller) report(ctx context.Context, emptied *corev1.Namespace, found *findings) error {
 	wanted := found.conditions()
 	return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		namespace, err := c.core.CoreV1().Namespaces().Get(ctx, emptied.Name, metav1.GetOptions{})
 		if apierrors.IsNotFound(err) || err == nil && namespace.UID != emptied.UID {
-			return nil // Nobody is there to be told.
+			return nil // The namespace is gone.
 		}
 		if err != nil {
 			return err
@@ -44,8 +43,8 @@ func (c *Controller) report(ctx context.Context, emptied *corev1.Namespace, foun
 	})
 }
 
-// set puts a condition into status and reports whether that changed anything. A
-// namespace without trouble ends without conditions that say so.
+// set sets a condition in status and reports whether that changed anything. A condition that
+// is false is not added, so that a namespace without problems ends without conditions.
 func set(status *corev1.NamespaceStatus, condition corev1.NamespaceCondition) bool {
 	i := slices.IndexFunc(status.Conditions, func(have corev1.NamespaceCondition) bool { return have.Type == condition.Type })
 	if i < 0 {

@@ -18,13 +18,13 @@ import (
 )
 
 // parallel is how many resources of a namespace are emptied at once, so that a server
-// that hangs delays the others little.
+// that hangs hardly delays the others.
 const parallel = 4
 
 // findings are what an attempt to empty a namespace has found.
 type findings struct {
 	discovery error // about groups whose resources are unknown; the others were emptied
-	parsing   error // about group versions that make no sense
+	parsing   error // about group versions that can't be parsed
 	deletion  error // about resources that could not be emptied
 	objects   map[schema.GroupResource]int
 	// finalizers has the number of objects that each one holds.
@@ -90,8 +90,8 @@ func (c *Controller) discover(found *findings) []schema.GroupVersionResource {
 	return resources
 }
 
-// deletable says whether a resource has objects that can be found and deleted.
-// Reviews, for one, have not.
+// deletable reports whether a resource has objects that can be listed and deleted.
+// Reviews, for example, have none.
 func deletable(resource *metav1.APIResource) bool {
 	return slices.Contains(resource.Verbs, "list") &&
 		(slices.Contains(resource.Verbs, "delete") || slices.Contains(resource.Verbs, "deletecollection"))

@@ -29,10 +29,10 @@ import (
 )
 
 const (
-	// workers let one namespace with a slow server in it not hold up the others.
+	// workers are several, so that a namespace with a slow server does not delay the others.
 	workers = 5
-	// minRetry and maxRetry bound the pause before a namespace is looked at again. A
-	// person who removes a finalizer waits no longer than maxRetry.
+	// minRetry and maxRetry bound the pause before a namespace is retried. After a finalizer
+	// is removed, its namespace waits no longer than maxRetry.
 	minRetry = 50 * time.Millisecond
 	maxRetry = 10 * time.Second
 	// readyInterval is the pause between two questions whether the server is ready.
@@ -82,8 +82,8 @@ func New(config Config) (*Controller, error) {
 	return c, nil
 }
 
-// enqueue takes note of a namespace that is now terminating. What this controller
-// writes itself, the conditions, must not wake it up.
+// enqueue queues a namespace that is now terminating. The conditions that this controller
+// writes itself must not trigger it.
 func (c *Controller) enqueue(before, after any) {
 	namespace, ok := after.(*corev1.Namespace)
 	if !ok || namespace.DeletionTimestamp == nil {
@@ -111,7 +111,7 @@ func (c *Controller) Run(ctx context.Context) error {
 	})
 	group.Go(func() error {
 		if err := c.waitUntilReady(ctx); err != nil {
-			return nil // Told to end.
+			return nil // ctx has ended.
 		}
 		c.informers.StartWithContext(ctx)
 		// Its goroutines end with ctx, too, and are waited for.
@@ -152,7 +152,7 @@ func (c *Controller) next(ctx context.Context) bool {
 		c.queue.Forget(name)
 		return true
 	case errors.Is(err, errRemains):
-		// Its conditions say so to whoever wants to know.
+		// Its conditions say so already.
 		klog.FromContext(ctx).V(2).Info("Namespace is not empty yet", "namespace", name, "reason", err)
 	case ctx.Err() == nil:
 		klog.FromContext(ctx).Info("Namespace can't be emptied yet", "namespace", name, "reason", err)
@@ -164,8 +164,8 @@ func (c *Controller) next(ctx context.Context) bool {
 // errRemains: all went well, but something is still there.
 var errRemains = errors.New("objects remain")
 
-// sync brings one namespace as near to its end as possible. It returns an error if it
-// is to be retried.
+// sync empties and finalizes one namespace as far as possible. It returns an error if that
+// has to be retried.
 func (c *Controller) sync(ctx context.Context, name string) error {
 	namespace, err := c.lister.Get(name)
 	if apierrors.IsNotFound(err) {
@@ -193,7 +193,7 @@ func (c *Controller) sync(ctx context.Context, name string) error {
 	return c.finalize(ctx, namespace)
 }
 
-// finalize lets the namespace go. Finalizers of others stay, and hold it.
+// finalize removes our finalizer. Those of others stay, and keep the namespace.
 func (c *Controller) finalize(ctx context.Context, emptied *corev1.Namespace) error {
 	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		namespace, err := c.core.CoreV1().Namespaces().Get(ctx, emptied.Name, metav1.GetOptions{})
@@ -201,7 +201,7 @@ func (c *Controller) finalize(ctx context.Context, emptied *corev1.Namespace) er
 			return err
 		}
 		if namespace.UID != emptied.UID {
-			return nil // Another one with its name, which nobody has emptied.
+			return nil // A new namespace of the same name, which has not been emptied.
 		}
 		namespace.Spec.Finalizers = slices.DeleteFunc(namespace.Spec.Finalizers, func(f corev1.FinalizerName) bool {
 			return f == corev1.FinalizerKubernetes
@@ -212,5 +212,5 @@ func (c *Controller) finalize(ctx context.Context, emptied *corev1.Namespace) er
 	if err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("finalize: %w", err)
 	}
-	return nil // Gone is gone.
+	return nil // It is gone already.
 }

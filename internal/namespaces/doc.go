@@ -1,9 +1,9 @@
 // Copyright 2026 The Docket Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package namespaces ends the life of namespaces: what is in a namespace that is being
-// deleted is deleted, in every group that the server knows, and then the namespace goes.
-// A namespace that can't go says why in its conditions, with the reasons that
+// Package namespaces empties namespaces: what is in a namespace that is being deleted is
+// deleted, in every group that the server knows, and then the namespace itself is. A
+// namespace that can't be deleted says why in its conditions, with the reasons that
 // Kubernetes' own controller gives.
 //
 // [Controller] does that for a whole server. [Sweep] deletes what somebody else's controller has

@@ -25,7 +25,7 @@ const (
 type content struct {
 	objects    int
 	finalizers map[string]int // how many of the objects each one holds
-	undeleted  []string       // names of those that nobody has deleted yet
+	undeleted  []string       // names of those that have not been deleted yet
 }
 
 // empty deletes all objects of one resource in a namespace and returns what is left.

@@ -25,8 +25,8 @@ import (
 )
 
 const (
-	// sweepMinRetry, sweepMaxRetry and sweepRetries bound what is done about a namespace
-	// that can't be swept: for about a quarter of an hour, a database can be away.
+	// sweepMinRetry, sweepMaxRetry and sweepRetries bound the retries for a namespace that
+	// can't be swept: a database may be away for about a quarter of an hour.
 	sweepMinRetry = 100 * time.Millisecond
 	sweepMaxRetry = time.Minute
 	sweepRetries  = 25
@@ -48,26 +48,26 @@ type SweeperConfig struct {
 	Swept func(objects int)
 }
 
-// Sweeper deletes what a cluster's own controller has left in namespaces that ended: it
-// deletes through the version that the cluster prefers, which can be somebody else's.
-// Without a sweeper the next namespace of that name would show old objects.
+// Sweeper deletes what a cluster's own controller has left behind in deleted namespaces: that
+// controller deletes through the version that the cluster prefers, which another server may
+// serve. Without a sweeper, the next namespace of that name would show old objects.
 //
-// It acts only on namespaces whose end it has seen itself. That a namespace is not there
-// proves nothing: the database may be that of another cluster.
+// It acts only on namespaces whose deletion it has seen. A missing namespace proves
+// nothing: the database may belong to another cluster.
 type Sweeper struct {
 	config SweeperConfig
 	queue  workqueue.TypedRateLimitingInterface[ended]
 	listen cache.ResourceEventHandlerRegistration
 }
 
-// ended is one namespace that is no more.
+// ended is one namespace that was deleted.
 type ended struct {
 	name string
 	uid  types.UID
 }
 
-// NewSweeper returns a sweeper that takes note of ended namespaces from now on, and does
-// nothing about them until Run.
+// NewSweeper returns a sweeper that records deleted namespaces from now on, and sweeps
+// them once it runs.
 func NewSweeper(config SweeperConfig) (*Sweeper, error) {
 	s := &Sweeper{config: config, queue: workqueue.NewTypedRateLimitingQueue(
 		workqueue.NewTypedItemExponentialFailureRateLimiter[ended](sweepMinRetry, sweepMaxRetry))}
@@ -90,8 +90,7 @@ func (s *Sweeper) deleted(object any) {
 	}
 }
 
-// replaced takes note of a namespace that ended while the watch was interrupted, and has
-// a successor.
+// replaced records a namespace that was deleted and recreated while the watch was interrupted.
 func (s *Sweeper) replaced(before, after any) {
 	old, wasNamespace := before.(*corev1.Namespace)
 	now, isNamespace := after.(*corev1.Namespace)
@@ -141,7 +140,7 @@ func (s *Sweeper) next(ctx context.Context) bool {
 		s.queue.Forget(namespace)
 	case ctx.Err() != nil:
 	case s.queue.NumRequeues(namespace) >= sweepRetries:
-		klog.ErrorS(err, "Objects of a namespace that ended could not be deleted; they stay until somebody deletes them", "namespace", namespace.name)
+		klog.ErrorS(err, "Objects of a namespace that ended could not be deleted; they stay until someone deletes them", "namespace", namespace.name)
 		s.queue.Forget(namespace)
 	default:
 		klog.V(2).InfoS("A namespace that ended can't be swept yet", "namespace", namespace.name, "reason", err)
@@ -166,13 +165,13 @@ func (s *Sweeper) belongs(ctx context.Context, namespace ended) (Belongs, error)
 	case now.UID == namespace.uid:
 		return nil, fmt.Errorf("namespace %s was deleted, but is there with the same UID", namespace.name)
 	}
-	// It has a successor already. The times are those of two machines, which is why this
+	// It has been recreated. The times are from two machines' clocks, which is why this
 	// comes last: objects of the same second are left alone.
 	return func(object *metav1.ObjectMeta) bool { return object.CreationTimestamp.Before(&now.CreationTimestamp) }, nil
 }
 
-// IsGone reports whether an error is a cluster's own clear word that a namespace is not
-// there, and not a 404 of something in between.
+// IsGone reports whether an error is a cluster's own statement that a namespace does not
+// exist, and not a 404 from something in between.
 func IsGone(err error, name string) bool {
 	var status apierrors.APIStatus
 	if !apierrors.IsNotFound(err) || !errors.As(err, &status) {

@@ -101,7 +101,7 @@ func (a *asker) get(ctx context.Context, path string, into any) (http.Header, er
 		return nil, fmt.Errorf("GET %s: %s", path, response.Status)
 	}
 	if err := json.Unmarshal(body, into); err != nil {
-		return nil, fmt.Errorf("GET %s: the answer is no JSON of discovery: %w", path, err)
+		return nil, fmt.Errorf("GET %s: the answer is not discovery in JSON: %w", path, err)
 	}
 	return response.Header, nil
 }

@@ -35,7 +35,7 @@ type Config struct {
 	Cluster *rest.Config
 	// Served are the group versions to look for, one of each group.
 	Served []Served
-	// Interval between two looks.
+	// Interval between checks.
 	Interval time.Duration
 	Clock    clock.Clock
 }
@@ -53,14 +53,14 @@ type Status struct {
 	Since metav1.Time `json:"since"`
 }
 
-// Checker looks again and again how the cluster sees our groups.
+// Checker checks periodically how the cluster sees our groups.
 type Checker struct {
 	asker    *asker
 	served   []Served
 	interval time.Duration
 	clock    clock.Clock
 
-	// found has what the last look at each group found, nil before the first one. Only
+	// found has what the last check of each group found, nil before the first one. Only
 	// Run uses it.
 	found [][]Problem
 
@@ -71,7 +71,7 @@ type Checker struct {
 // New returns a checker that does nothing until Run.
 func New(config Config) (*Checker, error) {
 	if config.Interval <= 0 {
-		return nil, errors.New("the interval of looks at the registration must be more than 0")
+		return nil, errors.New("the interval between checks of the registration must be more than 0")
 	}
 	asker, err := newAsker(config.Cluster)
 	if err != nil {
@@ -87,9 +87,9 @@ func New(config Config) (*Checker, error) {
 	return c, nil
 }
 
-// Run looks until ctx ends, and returns nil then. The first look waits for one interval:
-// a server that has just started is not yet known to be there. The nil Checker has
-// nothing to look for.
+// Run checks until ctx ends, and returns nil then. The first check comes after one interval:
+// the cluster may not yet have noticed a server that has just started. The nil Checker has
+// nothing to check.
 func (c *Checker) Run(ctx context.Context) error {
 	if c == nil {
 		return nil
@@ -111,8 +111,8 @@ func (c *Checker) pause() time.Duration {
 	return c.interval + time.Duration(jitter*rand.Float64()*float64(c.interval))
 }
 
-// look looks once. What two looks in a row agree on becomes the status: a replica or an
-// API server that restarts is no change.
+// look checks once. What two checks in a row agree on becomes the status, so that the restart
+// of a replica or of an API server does not count as a change.
 func (c *Checker) look(ctx context.Context) {
 	for i, served := range c.served {
 		now := c.asker.look(ctx, served)
@@ -135,7 +135,7 @@ func reasonsOf(problems []Problem) []Reason {
 	return found
 }
 
-// record makes problems the status of a group, and tells if that is news.
+// record makes problems the status of a group, and logs it if that is a change.
 func (c *Checker) record(i int, problems []Problem) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

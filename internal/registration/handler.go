@@ -10,8 +10,8 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// Path is where a server shows what its checker knows. It is no path of the API, so that
-// it is reached on the server's own port, and who may get it is decided by that path.
+// Path is where a server shows what its checker knows. It is not a path of the API: it is
+// read on the server's own port, and authorized as a non-resource path.
 const Path = "/registration"
 
 // ServeHTTP shows the statuses of all groups as JSON.

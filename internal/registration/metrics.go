@@ -19,8 +19,7 @@ var problemMetric = metrics.NewGaugeVec(&metrics.GaugeOpts{
 	StabilityLevel: metrics.ALPHA,
 }, []string{"group", "reason"})
 
-// RegisterMetrics makes the metrics of this package visible, once. What is measured
-// before is lost.
+// RegisterMetrics registers the metrics of this package, once. Earlier measurements are lost.
 var RegisterMetrics = sync.OnceFunc(func() { legacyregistry.MustRegister(problemMetric) })
 
 // measure shows the problems of a group, and that it has no others.

@@ -21,7 +21,7 @@ type Reason string
 const (
 	// Outranked: another version of the group has the same resources and comes first.
 	Outranked Reason = "Outranked"
-	// Elsewhere: our version is answered by somebody else, such as a CRD.
+	// Elsewhere: our version is served by something else, such as a CRD.
 	Elsewhere Reason = "Elsewhere"
 	// NotRegistered: the cluster does not serve our version.
 	NotRegistered Reason = "NotRegistered"
@@ -34,7 +34,7 @@ const (
 	OtherVersion Reason = "OtherVersion"
 )
 
-// reasons returns all of them.
+// reasons returns all reasons.
 func reasons() []Reason {
 	return []Reason{Outranked, Elsewhere, NotRegistered, Unavailable, Unknown, OtherVersion}
 }
@@ -42,7 +42,7 @@ func reasons() []Reason {
 // Problem is what keeps clients from the reports of this server.
 type Problem struct {
 	Reason Reason `json:"reason"`
-	// Message says what is so, and what to do.
+	// Message says what is wrong, and what to do.
 	Message string `json:"message"`
 }
 
@@ -81,8 +81,8 @@ func (a *asker) look(ctx context.Context, served Served) []Problem {
 	return problems
 }
 
-// rivals names the resources of ours that other versions have, too; "" if there are none.
-// Who doesn't answer may have them.
+// rivals names those of our resources that other versions have as well; "" if there are none.
+// A version whose server doesn't answer is assumed to have them.
 func (a *asker) rivals(ctx context.Context, served Served, versions []string) string {
 	var found []string
 	for _, name := range versions {

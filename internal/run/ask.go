@@ -22,13 +22,13 @@ import (
 const (
 	askInterval = 100 * time.Millisecond
 	askTimeout  = 5 * time.Second
-	// maxAnswer bounds what is read from a server that nobody knows yet.
+	// maxAnswer bounds what is read from a server that is not yet known to behave.
 	maxAnswer = 4 << 20
 	// refusals of a new server may be about what it hasn't read yet, for this long.
 	refusalGrace = 15 * time.Second
 )
 
-// errRefused: the server wants to know who asks.
+// errRefused: the server does not answer anonymous requests.
 var errRefused = errors.New("the server refuses to list its group versions")
 
 // asker asks the server, over TLS with the certificate that was made for it, and
@@ -40,7 +40,7 @@ type asker struct {
 	proxy     *http.Client // asks as the aggregator does; nil where that can't be done
 }
 
-func newAsker(p *place, e *endpoint) (*asker, error) {
+func newAsker(p *workspace, e *endpoint) (*asker, error) {
 	roots := x509.NewCertPool()
 	roots.AddCert(p.ca.Certificate)
 	config := &tls.Config{RootCAs: roots, ServerName: p.serverName, MinVersion: tls.VersionTLS12}
@@ -63,20 +63,21 @@ func newClient(config *tls.Config) *http.Client {
 	return &http.Client{
 		Transport: &http.Transport{TLSClientConfig: config, DisableKeepAlives: true},
 		Timeout:   askTimeout,
-		// A new server has no reason to send anybody elsewhere.
+		// A new server has no reason to redirect.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 }
 
-// waitUntilAnswers returns when the server says that it is healthy, or that it doesn't
-// know or tell what that means. Not /readyz: some are ready only after they were used.
+// waitUntilAnswers returns when the server says that it is healthy, or that it has no
+// /healthz or does not show it. It does not ask /readyz: some servers are ready only after their
+// first use.
 func (a *asker) waitUntilAnswers(ctx context.Context) error {
 	var last error
 	err := wait.PollUntilContextCancel(ctx, askInterval, true, func(ctx context.Context) (bool, error) {
 		code, body, err := a.get(ctx, a.anonymous, "/healthz")
 		switch {
 		case untrusted(err):
-			return false, fmt.Errorf("the server does not show the certificate that was made for it: %w; pass it with {cert} and {key}, or with --flags=recommended", err)
+			return false, fmt.Errorf("the server does not present the certificate that was created for it: %w; pass it with {cert} and {key}, or with --flags=recommended", err)
 		case err != nil:
 			last = err
 		case code >= http.StatusInternalServerError:
@@ -92,15 +93,15 @@ func (a *asker) waitUntilAnswers(ctx context.Context) error {
 	return err
 }
 
-// untrusted says whether the server has another certificate than it was given.
+// untrusted reports whether the server has a certificate other than the one it was given.
 func untrusted(err error) bool {
 	var unknown x509.UnknownAuthorityError
 	var name x509.HostnameError
 	return errors.As(err, &unknown) || errors.As(err, &name)
 }
 
-// groupVersions asks the server what it serves. The error is errRefused if it doesn't
-// tell those whom it doesn't know.
+// groupVersions asks the server what it serves. The error is errRefused if it does not
+// answer unknown clients.
 func (a *asker) groupVersions(ctx context.Context) ([]schema.GroupVersion, error) {
 	client := a.proxy
 	if client == nil {
@@ -139,7 +140,7 @@ func (a *asker) groupVersions(ctx context.Context) ([]schema.GroupVersion, error
 func parseGroups(body []byte) ([]schema.GroupVersion, error) {
 	var list metav1.APIGroupList
 	if err := json.Unmarshal(body, &list); err != nil {
-		return nil, fmt.Errorf("/apis of the server is no list of groups: %w", err)
+		return nil, fmt.Errorf("/apis of the server is not a list of API groups: %w", err)
 	}
 	var versions []schema.GroupVersion
 	for _, group := range list.Groups {
@@ -176,7 +177,7 @@ func (a *asker) get(ctx context.Context, client *http.Client, path string) (int,
 		return 0, nil, err
 	}
 	if len(body) > maxAnswer {
-		return 0, nil, fmt.Errorf("%s answers more than %d bytes", path, maxAnswer)
+		return 0, nil, fmt.Errorf("the answer to %s is larger than %d bytes", path, maxAnswer)
 	}
 	return response.StatusCode, body, nil
 }

@@ -19,11 +19,11 @@ import (
 	"github.com/docket-project/docket/internal/statedir"
 )
 
-// waitAvailable returns when the endpoint calls all group versions available and lists
-// their resources. Each change of what it says is a line of the notes.
+// waitAvailable returns when the endpoint reports all group versions as available and lists
+// their resources. Each change of what it reports is written to the notes.
 func (r *registration) waitAvailable(ctx context.Context) error {
 	for _, version := range r.versions {
-		said := "the endpoint has not tried yet"
+		said := "the endpoint has not checked it yet"
 		err := wait.PollUntilContextCancel(ctx, askInterval, true, func(ctx context.Context) (bool, error) {
 			now, err := r.availability(ctx, version)
 			if err != nil && ctx.Err() == nil {
@@ -50,7 +50,7 @@ func (r *registration) availability(ctx context.Context, version schema.GroupVer
 	}
 	i := slices.IndexFunc(service.Status.Conditions, func(c apiregistrationv1.APIServiceCondition) bool { return c.Type == apiregistrationv1.Available })
 	if i < 0 {
-		return "the endpoint has not tried yet", nil
+		return "the endpoint has not checked it yet", nil
 	}
 	condition := service.Status.Conditions[i]
 	if condition.Status != apiregistrationv1.ConditionTrue {
@@ -80,7 +80,7 @@ func (r *registration) announce(ctx context.Context) error {
 		}
 	}
 	fmt.Fprintf(&text, "\nThe server listens at https://%s. Stop it with Ctrl-C. In another terminal:\n\n  export KUBECONFIG=%s\n",
-		r.place.address(), statedir.Quote(r.endpoint.kubeconfig))
+		r.workspace.address(), statedir.Quote(r.endpoint.kubeconfig))
 	for _, group := range groups {
 		fmt.Fprintf(&text, "  kubectl api-resources --api-group=%s\n", group)
 	}

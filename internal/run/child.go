@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// grace is how long the server may take to end after it was asked to.
+	// grace is how long the server may take to exit after it was asked to.
 	grace = 10 * time.Second
 	// pipeGrace is how long processes that the server left behind may hold its output.
 	pipeGrace = 2 * time.Second
@@ -26,7 +26,7 @@ const (
 	keptWidth = 400
 )
 
-// ExitError says that the server ended by itself with a code other than 0.
+// ExitError says that the server exited by itself with a code other than 0.
 type ExitError struct {
 	// Code is the exit code, for `docket run` to end with.
 	Code int
@@ -52,7 +52,7 @@ type child struct {
 func start(command, env []string, out, errOut io.Writer) (*child, error) {
 	path, err := exec.LookPath(command[0])
 	if err != nil {
-		return nil, fmt.Errorf("command %q: %w; give the path of the program, or install it into a folder of $PATH", command[0], err)
+		return nil, fmt.Errorf("command %q: %w; give the path of the program, or install it in a folder in $PATH", command[0], err)
 	}
 	lines := &tail{}
 	cmd := exec.Command(path, command[1:]...) //nolint:noctx // stop ends it, in order.

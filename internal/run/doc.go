@@ -3,12 +3,11 @@
 
 // Package run is `docket run`: it starts an extension API server as a child
 // process next to `docket up` or `docket gateway`, gives it what such servers need (a
-// serving certificate for the name by which it is asked, a kubeconfig, a port), registers
-// it while it runs, and takes the registration back at the end.
+// serving certificate for the name by which it is called, a kubeconfig, a port), registers
+// it while it runs, and withdraws the registration at the end.
 //
-// The server itself is never shown the user's token: until it is registered it is asked
-// without credentials, or as the aggregator asks, with the front-proxy certificate in the
-// state folder.
+// The server never sees the user's token: until it is registered, it is asked without
+// credentials, or as the aggregator asks, with the front-proxy certificate in the state folder.
 //
 // Goroutines: one that waits for the child, one that passes signals on to it, and one
 // that ends the rest when the child has ended. All of them end with the child, which

@@ -31,8 +31,8 @@ type endpoint struct {
 	services   aggregator.Interface
 }
 
-// endpoint finds the kubeconfig and checks that its server answers, so that no command
-// is started in vain.
+// endpoint finds the kubeconfig and checks that its server answers before a command is
+// started.
 func (o *Options) endpoint() (*endpoint, error) {
 	path, err := o.kubeconfigPath()
 	if err != nil {
@@ -41,7 +41,7 @@ func (o *Options) endpoint() (*endpoint, error) {
 	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(
 		&clientcmd.ClientConfigLoadingRules{ExplicitPath: path}, nil).ClientConfig()
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("kubeconfig %s: there is none; start `docket up` first, or say with --dir or --kubeconfig where it is", path)
+		return nil, fmt.Errorf("kubeconfig %s: file not found; start `docket up` first, or give its location with --dir or --kubeconfig", path)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("kubeconfig %s: %w", path, err)
@@ -58,9 +58,9 @@ func (o *Options) endpoint() (*endpoint, error) {
 		return nil, fmt.Errorf("kubeconfig %s: %w", path, err)
 	}
 	if _, err := e.core.Discovery().ServerVersion(); apierrors.IsUnauthorized(err) {
-		return nil, fmt.Errorf("the endpoint of %s does not accept the credentials there: is it an old kubeconfig, or one of another server? Give another one with --dir or --kubeconfig", path)
+		return nil, fmt.Errorf("the endpoint of %s rejects its credentials: is it out of date, or for another server? Give another one with --dir or --kubeconfig", path)
 	} else if err != nil {
-		return nil, fmt.Errorf("the endpoint of %s does not answer: %w; start it, with `docket up` say, or give another one with --dir or --kubeconfig", path, err)
+		return nil, fmt.Errorf("the endpoint of %s does not answer: %w; start it (for example with `docket up`), or give another one with --dir or --kubeconfig", path, err)
 	}
 	return e, nil
 }
@@ -119,27 +119,27 @@ func (e *endpoint) proxyCA(ctx context.Context) ([]byte, error) {
 	return []byte(trust.Data[key]), nil
 }
 
-// mayShadow refuses to take a group version from a kube-apiserver, which would let us:
-// everybody would lose it, not only those who go through a gateway.
+// mayShadow refuses to take over a group version from a kube-apiserver, although that would
+// allow it: everyone would lose it, not only the clients of a gateway.
 func (e *endpoint) mayShadow(ctx context.Context) error {
 	code := 0
 	_ = e.core.Discovery().RESTClient().Get().AbsPath("/apiservers/healthz").Do(ctx).StatusCode(&code) // 503 is an answer, too.
 	if code == http.StatusOK || code == http.StatusServiceUnavailable {
 		return nil
 	}
-	return fmt.Errorf("--shadow: the endpoint is no docket gateway (/apiservers/healthz answers %d); start one in front of the cluster, and give its kubeconfig", code)
+	return fmt.Errorf("--shadow: the endpoint is not a docket gateway (/apiservers/healthz answers %d); start one in front of the cluster, and give its kubeconfig", code)
 }
 
-// explained adds to an error about rights what to do.
+// explained adds a remedy to an error about permissions.
 func explained(err error) error {
 	var status apierrors.APIStatus
 	switch {
 	case apierrors.IsForbidden(err) && errors.As(err, &status) && status.Status().Details != nil && len(status.Status().Details.Causes) > 0:
-		return err // It is about a field, and no right would help.
+		return err // It is about a field, not about permissions.
 	case apierrors.IsForbidden(err):
 		return fmt.Errorf("%w; ask an administrator of the endpoint for this right, or use a kubeconfig that has it", err)
 	case apierrors.IsUnauthorized(err):
-		return fmt.Errorf("%w; the kubeconfig's credentials are not, or no longer, accepted", err)
+		return fmt.Errorf("%w; the kubeconfig's credentials are not accepted (any more)", err)
 	}
 	return err
 }

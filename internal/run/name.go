@@ -25,16 +25,16 @@ const (
 	aliveTimeout = time.Second
 )
 
-// chooseName gives a server whose name was made from its command, python3 say, another
-// one as long as a server of this name runs: they would take each other's Service. A name that the
-// user gave is taken as it is.
+// chooseName gives a server whose name was derived from its command, such as python3, another
+// name while a server of that name is running: they would take each other's Service. A name that
+// the user gave is used as it is.
 func (o *Options) chooseName(ctx context.Context, e *endpoint, notes io.Writer) error {
 	if !o.derived {
 		return nil
 	}
 	list, err := e.services.ApiregistrationV1().APIServices().List(ctx, metav1.ListOptions{LabelSelector: managedByLabel + "=" + managedBy})
 	if apierrors.IsForbidden(err) {
-		return nil // The registration reports whether anything is in its way.
+		return nil // The registration will report a conflict.
 	}
 	if err != nil {
 		return fmt.Errorf("look for other servers: %w", explained(err))
@@ -52,12 +52,12 @@ func (o *Options) chooseName(ctx context.Context, e *endpoint, notes io.Writer) 
 		o.Name = base[:min(len(base), longestName-len(suffix))] + suffix
 	}
 	if o.Name != base {
-		_, err = fmt.Fprintf(notes, "docket run: a server named %s runs already; this one is %s (choose with --name)\n", base, o.Name)
+		_, err = fmt.Fprintf(notes, "docket run: a server named %s is already running; this one is %s (set another name with --name)\n", base, o.Name)
 	}
 	return err
 }
 
-// isAlive reports whether somebody listens at an address, which is one of this machine.
+// isAlive reports whether a process listens at an address of this machine.
 func isAlive(ctx context.Context, address string) bool {
 	target, err := url.Parse(address)
 	if err != nil || target.Host == "" {

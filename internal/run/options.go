@@ -24,7 +24,7 @@ const (
 
 // Options of `docket run`.
 type Options struct {
-	// Kubeconfig of the endpoint; empty for the one that KUBECONFIG or Dir leads to.
+	// Kubeconfig of the endpoint; empty for that of KUBECONFIG or Dir.
 	Kubeconfig string
 	// Dir is the state folder of the endpoint; empty for that of `docket up`.
 	Dir string
@@ -36,14 +36,14 @@ type Options struct {
 	GroupVersions []string
 	// AddFlags says which flags the command gets: auto, recommended or none.
 	AddFlags string
-	// Keep leaves the registration at the end.
+	// Keep keeps the registration at the end.
 	Keep bool
 	// Timeout bounds the time from the start of the command until it is available.
 	Timeout time.Duration
-	// Shadow has the server take group versions that the endpoint passes on to its cluster.
+	// Shadow lets the server take over group versions that the endpoint passes on to its cluster.
 	Shadow bool
 
-	// derived tells that Name was made from the command.
+	// derived is true if Name was derived from the command.
 	derived bool
 }
 
@@ -57,30 +57,30 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 	var sections cliflag.NamedFlagSets
 	o.addEndpointFlags(sections.FlagSet("endpoint"))
 	server := sections.FlagSet("server")
-	server.StringVar(&o.Name, "name", o.Name, "Name of the server's Service. When empty the command's own name, with a number if a server of this name runs already.")
-	server.StringVar(&o.Namespace, "namespace", o.Namespace, "Namespace of the Service. It is made if it is not there, and stays.")
-	server.IntVar(&o.Port, "server-port", o.Port, "Port of the server on 127.0.0.1. Any free one when 0.")
+	server.StringVar(&o.Name, "name", o.Name, "Name of the server's Service. When empty, the command's own name, with a number if a server of that name is already running.")
+	server.StringVar(&o.Namespace, "namespace", o.Namespace, "Namespace of the Service. Created if it does not exist, and kept.")
+	server.IntVar(&o.Port, "server-port", o.Port, "Port of the server on 127.0.0.1; 0 picks a free one.")
 	server.StringSliceVar(&o.GroupVersions, "group-version", o.GroupVersions,
-		"What the server serves, as group/version; repeat it for several. The server is asked when it is left out.")
+		"What the server serves, as group/version; can be repeated. When omitted, the server is asked.")
 	server.StringVar(&o.AddFlags, "flags", o.AddFlags,
-		"Flags that are appended to the command: recommended (those of servers built on Kubernetes' RecommendedOptions), none, or auto: recommended unless the command has a placeholder.")
+		"Flags to append to the command: recommended (those of servers built on Kubernetes' RecommendedOptions), none, or auto: recommended unless the command has a placeholder.")
 	server.BoolVar(&o.Shadow, "shadow", o.Shadow,
-		"Take group versions that the cluster behind a docket gateway serves, for those who go through the gateway, as long as the server runs.")
-	server.BoolVar(&o.Keep, "keep", o.Keep, "Leave the registration when the server ends.")
-	server.DurationVar(&o.Timeout, "timeout", o.Timeout, "How long the server may take from its start until it is available.")
+		"Take over group versions that the cluster behind a docket gateway serves, for clients of the gateway, while the server runs.")
+	server.BoolVar(&o.Keep, "keep", o.Keep, "Keep the registration when the server ends.")
+	server.DurationVar(&o.Timeout, "timeout", o.Timeout, "How long the server may take to become available.")
 	return sections
 }
 
 func (o *Options) addEndpointFlags(endpoint *pflag.FlagSet) {
 	endpoint.StringVar(&o.Kubeconfig, "kubeconfig", o.Kubeconfig,
-		"Kubeconfig of the endpoint, as docket up or docket gateway wrote it. When empty: that in --dir if it is given, else $KUBECONFIG, else that of docket up.")
+		"Kubeconfig of the endpoint, as docket up or docket gateway wrote it. When empty: the one in --dir if given, else $KUBECONFIG, else that of docket up.")
 	endpoint.StringVar(&o.Dir, "dir", o.Dir, "State folder of the endpoint.")
 	// The same on every machine, so that documentation can show it.
 	endpoint.Lookup("dir").DefValue = "docket in $XDG_DATA_HOME, or ~/.docket"
 }
 
-// Validate fills in what follows from the command, and returns all that is wrong, each
-// with flag and remedy.
+// Validate fills in what follows from the command, and returns everything that is wrong, each
+// with its flag and a remedy.
 func (o *Options) Validate(command []string) error {
 	var errs []error
 	if len(command) == 0 {

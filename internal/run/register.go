@@ -22,10 +22,10 @@ const (
 	// managedBy marks the objects that this package may change and delete.
 	managedByLabel = "app.kubernetes.io/managed-by"
 	managedBy      = "docket-run"
-	// endpointAnnotation leads Docket's aggregator past the Service.
+	// endpointAnnotation gives Docket's aggregator the address without the Service.
 	endpointAnnotation = "docket.dev/endpoint"
-	// runAnnotation tells apart the runs of one server, so that the end of an earlier one
-	// doesn't take away what a later one has registered.
+	// runAnnotation distinguishes the runs of one server, so that the end of an earlier run
+	// doesn't remove what a later one has registered.
 	runAnnotation = "docket.dev/run"
 
 	groupPriority   = 1000
@@ -35,7 +35,7 @@ const (
 // registration is what one run has at the endpoint.
 type registration struct {
 	endpoint        *endpoint
-	place           *place
+	workspace       *workspace
 	name, namespace string // of the Service
 	run             string // unique
 	versions        []schema.GroupVersion
@@ -43,7 +43,7 @@ type registration struct {
 	notes           io.Writer
 }
 
-// register makes the Service and an APIService for each group version.
+// register creates the Service and an APIService for each group version.
 func (r *registration) register(ctx context.Context) error {
 	if err := r.putNamespace(ctx); err != nil {
 		return err
@@ -69,13 +69,13 @@ func (r *registration) putNamespace(ctx context.Context) error {
 	case err == nil, apierrors.IsAlreadyExists(err):
 		return nil
 	case apierrors.IsForbidden(err):
-		return nil // The Service shows whether it is there.
+		return nil // Creating the Service shows whether the namespace exists.
 	}
-	return fmt.Errorf("make namespace %s: %w", r.namespace, explained(err))
+	return fmt.Errorf("create namespace %s: %w", r.namespace, explained(err))
 }
 
-// putService makes the Service. Who may not make one can do without at an endpoint of
-// Docket's, which follows the annotation of the APIService.
+// putService creates the Service. At an endpoint of Docket's, which follows the annotation of
+// the APIService, those who may not create one can do without.
 func (r *registration) putService(ctx context.Context) error {
 	client := r.endpoint.core.CoreV1().Services(r.namespace)
 	wanted := &corev1.Service{
@@ -83,7 +83,7 @@ func (r *registration) putService(ctx context.Context) error {
 		Spec: corev1.ServiceSpec{
 			// The aggregator is on this machine, too.
 			Type: corev1.ServiceTypeExternalName, ExternalName: "localhost",
-			Ports: []corev1.ServicePort{{Name: "https", Port: int32(r.place.port), Protocol: corev1.ProtocolTCP}},
+			Ports: []corev1.ServicePort{{Name: "https", Port: int32(r.workspace.port), Protocol: corev1.ProtocolTCP}},
 		},
 	}
 	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
@@ -96,7 +96,7 @@ func (r *registration) putService(ctx context.Context) error {
 			return err
 		}
 		if have.Labels[managedByLabel] != managedBy {
-			return fmt.Errorf("it exists and is not docket run's; choose another with --name or --namespace, or delete it with `kubectl delete service -n %s %s`", r.namespace, r.name)
+			return fmt.Errorf("it exists and does not belong to docket run; choose another with --name or --namespace, or delete it with `kubectl delete service -n %s %s`", r.namespace, r.name)
 		}
 		r.mark(&have.ObjectMeta)
 		have.Spec = wanted.Spec
@@ -104,24 +104,24 @@ func (r *registration) putService(ctx context.Context) error {
 		return err
 	})
 	if apierrors.IsForbidden(err) {
-		_, err = fmt.Fprintf(r.notes, "docket run: no right to make Service %s in namespace %s; going on without, which only Docket's own endpoints can do\n", r.name, r.namespace)
+		_, err = fmt.Fprintf(r.notes, "docket run: no permission to create Service %s in namespace %s; continuing without it, which works with Docket's own endpoints only\n", r.name, r.namespace)
 		return err
 	}
 	if err != nil {
-		return fmt.Errorf("make Service %s in namespace %s: %w", r.name, r.namespace, err)
+		return fmt.Errorf("create Service %s in namespace %s: %w", r.name, r.namespace, err)
 	}
 	return nil
 }
 
 func (r *registration) putAPIService(ctx context.Context, version schema.GroupVersion) error {
 	client := r.endpoint.services.ApiregistrationV1().APIServices()
-	port := int32(r.place.port)
+	port := int32(r.workspace.port)
 	wanted := &apiregistrationv1.APIService{
 		ObjectMeta: r.meta(nameOfAPIService(version)),
 		Spec: apiregistrationv1.APIServiceSpec{
 			Service: &apiregistrationv1.ServiceReference{Namespace: r.namespace, Name: r.name, Port: &port},
 			Group:   version.Group, Version: version.Version,
-			CABundle:             r.place.ca.CertificatePEM,
+			CABundle:             r.workspace.ca.CertificatePEM,
 			GroupPriorityMinimum: groupPriority, VersionPriority: versionPriority,
 		},
 	}
@@ -148,20 +148,20 @@ func (r *registration) putAPIService(ctx context.Context, version schema.GroupVe
 	return nil
 }
 
-// mine refuses an APIService that is not of an earlier run of this server.
+// mine refuses an APIService that does not belong to an earlier run of this server.
 func (r *registration) mine(ctx context.Context, have *apiregistrationv1.APIService) error {
 	service := have.Spec.Service
 	switch {
 	case service == nil && r.shadow:
 		return r.endpoint.mayShadow(ctx)
 	case service == nil:
-		return errors.New("the endpoint serves this group version itself, for a CustomResourceDefinition say; one server has one group version. " +
-			"At a docket gateway, --shadow has yours take the place of the cluster's")
+		return errors.New("the endpoint serves this group version itself, for example for a CustomResourceDefinition; a group version can have only one server. " +
+			"At a docket gateway, --shadow lets yours replace the cluster's")
 	case have.Labels[managedByLabel] != managedBy:
-		return fmt.Errorf("APIService %s leads to Service %s in namespace %s and is not docket run's; if that server is not needed any more, delete it with `kubectl delete apiservice %s`",
+		return fmt.Errorf("APIService %s points to Service %s in namespace %s and does not belong to docket run; if that server is no longer needed, delete it with `kubectl delete apiservice %s`",
 			have.Name, service.Name, service.Namespace, have.Name)
 	case service.Name != r.name || service.Namespace != r.namespace:
-		return fmt.Errorf("APIService %s is that of another docket run, with --name=%s --namespace=%s; stop that, or delete it with `kubectl delete apiservice %s`",
+		return fmt.Errorf("APIService %s belongs to another docket run, with --name=%s --namespace=%s; stop that, or delete it with `kubectl delete apiservice %s`",
 			have.Name, service.Name, service.Namespace, have.Name)
 	}
 	return nil
@@ -177,11 +177,11 @@ func (r *registration) meta(name string) metav1.ObjectMeta {
 // mark says that an object belongs to this run.
 func (r *registration) mark(meta *metav1.ObjectMeta) {
 	metav1.SetMetaDataLabel(meta, managedByLabel, managedBy)
-	metav1.SetMetaDataAnnotation(meta, endpointAnnotation, "https://"+r.place.address())
+	metav1.SetMetaDataAnnotation(meta, endpointAnnotation, "https://"+r.workspace.address())
 	metav1.SetMetaDataAnnotation(meta, runAnnotation, r.run)
 }
 
-// unregister deletes what this run has made and no later run has taken over. All errors
+// unregister deletes what this run has created and no later run has taken over. All errors
 // are returned together.
 func (r *registration) unregister(ctx context.Context) error {
 	var errs []error
@@ -205,7 +205,7 @@ func (r *registration) unregister(ctx context.Context) error {
 		errs = append(errs, fmt.Errorf("service %s/%s: %w", r.namespace, r.name, err))
 	}
 	if len(errs) > 0 {
-		return fmt.Errorf("take the registration back: %w; delete what is left with `kubectl delete apiservices -l %s=%s`", errors.Join(errs...), managedByLabel, managedBy)
+		return fmt.Errorf("withdraw the registration: %w; delete what is left with `kubectl delete apiservices -l %s=%s`", errors.Join(errs...), managedByLabel, managedBy)
 	}
 	return nil
 }

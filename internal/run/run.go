@@ -20,16 +20,16 @@ import (
 	"github.com/docket-project/docket/internal/statedir"
 )
 
-// unregisterTimeout bounds the end: a person waits for it.
+// unregisterTimeout is short: a person is waiting for the end.
 const unregisterTimeout = 10 * time.Second
 
-// errChildEnded is why everything stops when the server ends by itself.
+// errChildEnded is the cause when everything stops because the server has ended.
 var errChildEnded = errors.New("the server has ended")
 
-// Run starts the command, registers it as long as it runs, and returns when it has
-// ended. The end of ctx ends it in order, and is no error. A server that ends by itself
-// with another code than 0 is an *[ExitError]. The server's output goes to out and
-// errOut, what docket run has to say to errOut.
+// Run starts the command, registers it while it runs, and returns when it has ended. When
+// ctx ends, the server is stopped cleanly, which is not an error. A server that exits by itself
+// with a code other than 0 is an *[ExitError]. The server's output goes to out and errOut,
+// docket run's own messages to errOut.
 func (o *Options) Run(ctx context.Context, command []string, out, errOut io.Writer, c clock.PassiveClock) (err error) {
 	if err := o.Validate(command); err != nil {
 		return err
@@ -60,7 +60,7 @@ func (o *Options) Run(ctx context.Context, command []string, out, errOut io.Writ
 	return o.runAt(ctx, e, p, p.expand(command, o.AddFlags), out, errOut)
 }
 
-func (o *Options) runAt(ctx context.Context, e *endpoint, p *place, command []string, out, errOut io.Writer) (err error) {
+func (o *Options) runAt(ctx context.Context, e *endpoint, p *workspace, command []string, out, errOut io.Writer) (err error) {
 	server, err := start(command, []string{"KUBECONFIG=" + e.kubeconfig}, out, errOut)
 	if err != nil {
 		return err
@@ -74,7 +74,7 @@ func (o *Options) runAt(ctx context.Context, e *endpoint, p *place, command []st
 		cancel(errChildEnded)
 	}()
 
-	r := &registration{endpoint: e, place: p, name: o.Name, namespace: o.Namespace, run: uuid.NewString(), shadow: o.Shadow, notes: errOut}
+	r := &registration{endpoint: e, workspace: p, name: o.Name, namespace: o.Namespace, run: uuid.NewString(), shadow: o.Shadow, notes: errOut}
 	ready, err := o.bringUp(serving, r)
 	if !o.Keep || err != nil {
 		err = errors.Join(err, r.end(ctx))
@@ -88,7 +88,7 @@ func (o *Options) runAt(ctx context.Context, e *endpoint, p *place, command []st
 	return err
 }
 
-// bringUp registers the server when it answers, and returns when serving ends or
+// bringUp registers the server once it answers, and returns when serving ends or
 // something fails. ready reports whether it was available.
 func (o *Options) bringUp(serving context.Context, r *registration) (ready bool, err error) {
 	limited, cancel := context.WithTimeout(serving, o.Timeout)
@@ -106,9 +106,9 @@ func (o *Options) bringUp(serving context.Context, r *registration) (ready bool,
 	return true, nil
 }
 
-// start brings the server into service.
+// start registers the server and waits until it is available.
 func (o *Options) start(ctx context.Context, r *registration) error {
-	asker, err := newAsker(r.place, r.endpoint)
+	asker, err := newAsker(r.workspace, r.endpoint)
 	if err != nil {
 		return err
 	}
@@ -134,22 +134,22 @@ func (o *Options) wanted(ctx context.Context, a *asker) ([]schema.GroupVersion, 
 	}
 	versions, err := a.groupVersions(ctx)
 	if errors.Is(err, errRefused) && a.proxy == nil {
-		return nil, fmt.Errorf("--group-version is required here: %w to strangers, and there is no %s in %s to ask as the aggregator; name what the server serves, or the state folder with --dir", err, statedir.ProxyCertificateFile, a.state)
+		return nil, fmt.Errorf("--group-version is required here: %w to unknown clients, and there is no %s in %s with which to ask as the aggregator; name what the server serves, or give the state folder with --dir", err, statedir.ProxyCertificateFile, a.state)
 	}
 	if errors.Is(err, errRefused) {
-		return nil, fmt.Errorf("--group-version is required here: %w to the aggregator; does it trust the one of this endpoint, by {proxy-ca} say?", err)
+		return nil, fmt.Errorf("--group-version is required here: %w to the aggregator; does it trust this endpoint's aggregator, for example by {proxy-ca}?", err)
 	}
 	return versions, err
 }
 
-// end takes the registration back although ctx may have ended.
+// end withdraws the registration, even if ctx has ended.
 func (r *registration) end(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), unregisterTimeout)
 	defer cancel()
 	return r.unregister(ctx)
 }
 
-// lockedWriter lets the server and docket run write to the same place.
+// lockedWriter lets the server and docket run write to the same writer.
 type lockedWriter struct {
 	mutex *sync.Mutex
 	out   io.Writer

@@ -273,7 +273,7 @@ func TestServersOfOneCommand(t *testing.T) {
 		t.Errorf("the servers share a port: %v", ports)
 	}
 	third := runAs(t, dir, "", "good")
-	if err := <-third.ended; err == nil || !strings.Contains(err.Error(), "that of another docket run, with --name="+derived) {
+	if err := <-third.ended; err == nil || !strings.Contains(err.Error(), "belongs to another docket run, with --name="+derived) {
 		t.Errorf("a third with the group version of the first ended with %v", err)
 	}
 	before, err := services.ApiregistrationV1().APIServices().Get(t.Context(), apiServiceName, metav1.GetOptions{})
@@ -372,7 +372,7 @@ func TestErrorsTeach(t *testing.T) {
 
 func TestExpand(t *testing.T) {
 	t.Parallel()
-	p := &place{dir: "/d", certificate: "/d/c", key: "/d/k", port: 8443, kubeconfig: "/kc", proxyCA: "/d/p"}
+	p := &workspace{dir: "/d", certificate: "/d/c", key: "/d/k", port: 8443, kubeconfig: "/kc", proxyCA: "/d/p"}
 	recommended := []string{
 		"--secure-port=8443", "--bind-address=127.0.0.1", "--tls-cert-file=/d/c", "--tls-private-key-file=/d/k",
 		"--kubeconfig=/kc", "--authentication-kubeconfig=/kc", "--authorization-kubeconfig=/kc",

@@ -17,12 +17,12 @@ import (
 const (
 	caLifetime      = 10 * 365 * 24 * time.Hour
 	servingLifetime = 365 * 24 * time.Hour
-	// renewBefore the end a certificate is replaced at the next start.
+	// renewBefore is how long before its end a certificate is replaced at the next start.
 	renewBefore = 30 * 24 * time.Hour
 )
 
-// Certificates returns the authority and the serving certificate for hosts, both
-// kept from earlier runs as far as they are still good.
+// Certificates returns the authority and the serving certificate for hosts, from earlier
+// runs if they are still valid.
 func (f *Folder) Certificates(hosts []string, now time.Time) (ca, serving *certificate.Pair, err error) {
 	ca, err = f.keep(caCertificateFile, caKeyFile,
 		func(have *certificate.Pair) bool { return have.GoodFor(now, renewBefore) },
@@ -49,8 +49,8 @@ type ProxyCertificate struct {
 }
 
 // ProxyCertificate returns the client certificate of an aggregator, with an authority
-// that signs nothing else: whoever has such a certificate can be anybody to the servers
-// that trust it.
+// that signs nothing else: the holder of such a certificate can act as anyone towards the
+// servers that trust it.
 func (f *Folder) ProxyCertificate(commonName string, now time.Time) (*ProxyCertificate, error) {
 	ca, err := f.keep(ProxyCAFile, proxyCAKeyFile,
 		func(have *certificate.Pair) bool { return have.GoodFor(now, renewBefore) },
@@ -85,7 +85,7 @@ func (f *Folder) keep(certificateName, keyName string, good func(*certificate.Pa
 	}
 	pair, err := create()
 	if err != nil {
-		return nil, fmt.Errorf("make %s: %w", certificateName, err)
+		return nil, fmt.Errorf("create %s: %w", certificateName, err)
 	}
 	// Key first: a crash in between leaves a pair that does not match, and that is
 	// replaced.
@@ -99,24 +99,24 @@ func (f *Folder) keep(certificateName, keyName string, good func(*certificate.Pa
 func (f *Folder) load(certificateName, keyName string) (*certificate.Pair, error) {
 	certificatePEM, err := os.ReadFile(f.Path(certificateName))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil // None is an answer.
+		return nil, nil // There is none, which is not an error.
 	}
 	if err != nil {
 		return nil, err
 	}
 	keyPEM, err := readSecret(f.Path(keyName))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil // None is an answer.
+		return nil, nil // There is none, which is not an error.
 	}
 	if err != nil {
 		return nil, err
 	}
 	pair, err := certificate.Parse(certificatePEM, keyPEM)
 	if err != nil {
-		return nil, fmt.Errorf("%s and %s: %w; remove both and they are made anew", f.Path(certificateName), f.Path(keyName), err)
+		return nil, fmt.Errorf("%s and %s: %w; remove both, and new ones are created", f.Path(certificateName), f.Path(keyName), err)
 	}
 	if !pair.Matches() {
-		return nil, nil // Useless halves are like none.
+		return nil, nil // Halves that don't match count as none.
 	}
 	return pair, nil
 }

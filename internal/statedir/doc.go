@@ -1,8 +1,8 @@
 // Copyright 2026 The Docket Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package statedir is what a server of one person has on a machine: an address, and a
-// folder that only its owner may enter, with everything that has to last:
+// Package statedir is what a single-user server has on a machine: an address, and a folder
+// that only its owner can open, with everything that is kept between runs:
 //
 //	ca.crt ca.key                  authority for the serving certificate; made once
 //	serving.crt serving.key        replaced when they expire or the address changes

@@ -16,15 +16,15 @@ import (
 // contextName is the name of context, cluster and user in the kubeconfig.
 const contextName = "docket"
 
-// WriteKubeconfig writes a file that needs nothing else: certificate and token are
-// inside. The user's own ~/.kube/config is left alone.
+// WriteKubeconfig writes a self-contained file, with certificate and token. The user's own
+// ~/.kube/config is not touched.
 func (f *Folder) WriteKubeconfig(url string, ca *certificate.Pair, token string) error {
 	return f.writeKubeconfig(KubeconfigFile, contextName, clientcmdapi.Cluster{Server: url, CertificateAuthorityData: ca.CertificatePEM}, token)
 }
 
-// WriteTeamKubeconfig writes a file for several people. It leads to the server and has no
-// credentials: each of them adds their own to the user name, or has the context name
-// another user. ca may be nil.
+// WriteTeamKubeconfig writes a file for several people, with the address of the server and no
+// credentials: each adds their own to the user name, or lets the context name another user. ca
+// may be nil.
 func (f *Folder) WriteTeamKubeconfig(name, url string, ca *certificate.Pair) error {
 	cluster := clientcmdapi.Cluster{Server: url}
 	if ca != nil {
@@ -42,7 +42,7 @@ func (f *Folder) writeKubeconfig(file, name string, cluster clientcmdapi.Cluster
 		CurrentContext: name,
 	})
 	if err != nil {
-		return fmt.Errorf("make %s: %w", file, err)
+		return fmt.Errorf("create %s: %w", file, err)
 	}
 	if err := atomicfile.Write(f.Path(file), data); err != nil {
 		return fmt.Errorf("write %s: %w", file, err)

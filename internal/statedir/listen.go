@@ -16,11 +16,11 @@ import (
 )
 
 // ErrInUse is returned for a folder that another process uses.
-var ErrInUse = errors.New("another process of docket uses the folder")
+var ErrInUse = errors.New("another docket process is using the folder")
 
 // Endpoint is where the server listens and how clients find it.
 type Endpoint struct {
-	// Listener is open, and belongs to whoever called Listen.
+	// Listener is open, and owned by the caller of Listen.
 	Listener net.Listener
 	// Hosts are the names and addresses that the certificate is for.
 	Hosts []string
@@ -57,7 +57,7 @@ func Listen(ctx context.Context, address string, allowNonLoopback bool) (*Endpoi
 	return describe(listener, host, loopback)
 }
 
-// isLoopback reports whether all addresses of host are this machine's alone.
+// isLoopback reports whether all addresses of host are loopback addresses.
 func isLoopback(ctx context.Context, host string) (bool, error) {
 	if host == "" {
 		return false, nil
@@ -98,8 +98,8 @@ func describe(listener net.Listener, host string, loopback bool) (*Endpoint, err
 	return &Endpoint{Listener: listener, Hosts: hosts, URL: url}, nil
 }
 
-// eachAddress calls add with the names and addresses under which other machines
-// may know this one.
+// eachAddress calls add with the names and addresses by which other machines may know
+// this one.
 func eachAddress(add func(string)) error {
 	if name, err := os.Hostname(); err == nil {
 		add(name)

@@ -10,8 +10,8 @@ import (
 	"os"
 )
 
-// takeLock only opens the file: here the lock of the database alone keeps a second
-// process away.
+// takeLock only opens the file: on this system, only the lock of the database keeps out a
+// second process.
 func takeLock(path string) (io.Closer, error) {
 	return os.OpenFile(path, os.O_CREATE|os.O_RDWR, fileMode)
 }

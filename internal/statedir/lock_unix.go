@@ -15,7 +15,7 @@ import (
 )
 
 // takeLock locks a file until it is closed or the process ends, however it ends.
-// The file holds the id of the process for the error message of others.
+// The file has the process ID, for the error messages of others.
 func takeLock(path string) (io.Closer, error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, fileMode)
 	if err != nil {

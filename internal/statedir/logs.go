@@ -11,9 +11,9 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// QuietLogs leaves all but errors out of a log that a person reads on a terminal: what
-// they should know is printed, and the libraries' warnings are for administrators of
-// clusters. -v=1 and other formats show all.
+// QuietLogs keeps everything but errors out of a log that a person reads on a terminal: what
+// they need to know is printed, and the libraries' warnings are for cluster administrators.
+// -v=1 and other formats show everything.
 func QuietLogs(config *logsapi.LoggingConfiguration) error {
 	if config.Format != logsapi.DefaultLogFormat || config.Verbosity > 0 {
 		return nil

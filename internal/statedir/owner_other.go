@@ -7,5 +7,5 @@ package statedir
 
 import "os"
 
-// checkOwner accepts all folders: whose they are is not told in a way that Go knows.
+// checkOwner accepts all folders: on this system, Go can't find out who owns them.
 func checkOwner(string, os.FileInfo) error { return nil }

@@ -11,12 +11,11 @@ import (
 	"syscall"
 )
 
-// checkOwner refuses a folder of somebody else, root's own process included: its owner could read the secrets in it, and
-// put others there.
+// checkOwner refuses a folder of another user, even for root: its owner could read the secrets in it, or replace them.
 func checkOwner(dir string, info os.FileInfo) error {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if us := os.Geteuid(); ok && int(stat.Uid) != us {
-		return fmt.Errorf("%s belongs to user %d, and this is user %d: give a folder of your own, or change the owner by `chown %d %s`",
+		return fmt.Errorf("%s belongs to user %d, and this is user %d: choose a folder of your own, or change the owner with `chown %d %s`",
 			dir, stat.Uid, us, us, Quote(dir))
 	}
 	return nil

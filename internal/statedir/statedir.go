@@ -19,7 +19,7 @@ import (
 
 // Names of the files in the folder.
 const (
-	// These are for their users to find.
+	// These are documented.
 	KubeconfigFile       = "kubeconfig"
 	TeamKubeconfigFile   = "team.kubeconfig"
 	DatabaseFile         = "docket.db"
@@ -39,7 +39,7 @@ const (
 const (
 	folderMode = 0o700
 	fileMode   = 0o600
-	// tokenBytes of randomness: nobody guesses it, so that no limit on attempts is
+	// tokenBytes of randomness can't be guessed, so that no limit on attempts is
 	// needed.
 	tokenBytes = 32
 	// minTokenLength refuses a token file that was cut short.
@@ -61,19 +61,19 @@ func DefaultDir(name string) (string, error) {
 	}
 	home, err := os.UserHomeDir()
 	if err != nil {
-		return "", fmt.Errorf("find a place for the state folder: %w; give one with --dir", err)
+		return "", fmt.Errorf("choose a state folder: %w; give one with --dir", err)
 	}
 	return filepath.Join(home, "."+name), nil
 }
 
-// Open makes the folder if need be and takes its lock.
+// Open creates the folder if necessary and locks it.
 func Open(dir string) (*Folder, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, fmt.Errorf("--dir: %w", err)
 	}
 	if err := os.MkdirAll(dir, folderMode); err != nil {
-		return nil, fmt.Errorf("--dir: make the state folder: %w", err)
+		return nil, fmt.Errorf("--dir: create the state folder: %w", err)
 	}
 	if err := closeToOthers(dir); err != nil {
 		return nil, fmt.Errorf("--dir: %w", err)
@@ -85,14 +85,14 @@ func Open(dir string) (*Folder, error) {
 	return &Folder{Dir: dir, lock: lock}, nil
 }
 
-// Close lets other processes have the folder.
+// Close unlocks the folder.
 func (f *Folder) Close() error { return f.lock.Close() }
 
 // Path returns the path of a file in the folder.
 func (f *Folder) Path(name string) string { return filepath.Join(f.Dir, name) }
 
-// closeToOthers makes sure that the folder is ours and that nobody else may enter it. An empty
-// folder is changed; one with contents may be somebody's on purpose.
+// closeToOthers makes sure that the folder is ours and that no one else can open it. The mode of
+// an empty folder is changed; one that is not empty may be open on purpose.
 func closeToOthers(dir string) error {
 	info, err := os.Stat(dir)
 	if err != nil {
@@ -109,20 +109,20 @@ func closeToOthers(dir string) error {
 		return err
 	}
 	if len(entries) > 0 {
-		return fmt.Errorf("%s has contents and is open to other users (mode %04o); close it with `chmod 700 %s`, or give another folder",
+		return fmt.Errorf("%s is not empty and other users can open it (mode %04o); protect it with `chmod 700 %s`, or give another folder",
 			dir, info.Mode().Perm(), dir)
 	}
 	return os.Chmod(dir, folderMode)
 }
 
-// Token returns the owner's token, made if there is none yet.
+// Token returns the owner's token, and creates it if there is none yet.
 func (f *Folder) Token() (string, error) {
 	path := f.Path(tokenFile)
 	data, err := readSecret(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		random := make([]byte, tokenBytes)
 		if _, err := rand.Read(random); err != nil {
-			return "", fmt.Errorf("make a token: %w", err)
+			return "", fmt.Errorf("create a token: %w", err)
 		}
 		token := base64.RawURLEncoding.EncodeToString(random)
 		return token, atomicfile.Write(path, []byte(token+"\n"))
@@ -132,12 +132,12 @@ func (f *Folder) Token() (string, error) {
 	}
 	token := strings.TrimSpace(string(data))
 	if len(token) < minTokenLength || strings.ContainsAny(token, " \t\r\n,\"") {
-		return "", fmt.Errorf("%s does not hold a token; remove the file and a new one is made", path)
+		return "", fmt.Errorf("%s does not contain a token; remove the file, and a new one is created", path)
 	}
 	return token, nil
 }
 
-// readSecret reads a file and closes it to other users if it was not.
+// readSecret reads a file, after making it inaccessible to other users.
 func readSecret(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err != nil {

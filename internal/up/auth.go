@@ -24,8 +24,8 @@ const (
 	ownerGroup = "docket:owners"
 )
 
-// newAuthenticators know the owner by the token: of requests, where everybody else is
-// anonymous, and of TokenReviews. A wrong token is an error, not anonymity.
+// newAuthenticators recognize the owner by the token: in requests, where everyone else is
+// anonymous, and in TokenReviews. A wrong token is an error, not anonymous.
 func newAuthenticators(ownerToken string) (authenticator.Request, authenticator.Token) {
 	owner := &user.DefaultInfo{Name: ownerName, Groups: []string{ownerGroup, user.AllAuthenticated}}
 	tokens := authenticator.TokenFunc(func(_ context.Context, token string) (*authenticator.Response, bool, error) {
@@ -39,8 +39,8 @@ func newAuthenticators(ownerToken string) (authenticator.Request, authenticator.
 	return union.NewFailOnError(bearertoken.New(tokens), websocket.NewProtocolAuthenticator(tokens), anonymous.NewAuthenticator(nil)), tokens
 }
 
-// ownerRule lets the owner do everything, and the server's own loopback client,
-// whose group nobody else can have.
+// ownerRule allows everything to the owner and to the server's own loopback client,
+// whose group no one else can have.
 type ownerRule struct{}
 
 // Authorize implements authorizer.Authorizer.
@@ -67,7 +67,7 @@ func mayAll(who user.Info) bool {
 	return slices.Contains(who.GetGroups(), ownerGroup) || slices.Contains(who.GetGroups(), user.SystemPrivilegedGroup)
 }
 
-// publicPaths are open to everybody who reaches the address.
+// publicPaths are open to everyone who can reach the address.
 func publicPaths() []string {
 	return []string{"/healthz", "/healthz/*", "/livez", "/livez/*", "/readyz", "/readyz/*", "/version"}
 }

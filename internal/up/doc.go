@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package up is `docket up`: a control plane for one person on one machine,
-// without a cluster (package controlplane), with everything that has to last in one
-// folder (package statedir).
+// without a cluster (package controlplane), with all of its state in one folder
+// (package statedir).
 //
-// Who has the token may do everything; all others may ask for health and version,
+// The holder of the token may do everything; all others may read health and version,
 // and nothing else.
 //
 // Goroutines: Run starts the server and one that waits until it is ready, prints what

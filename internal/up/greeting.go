@@ -22,7 +22,7 @@ import (
 	"github.com/docket-project/docket/internal/statedir"
 )
 
-// greeting is what somebody who starts `docket up` is told when it is ready.
+// greeting is what `docket up` prints when it is ready.
 type greeting struct {
 	url, kubeconfig, database string
 	took                      time.Duration
@@ -30,7 +30,7 @@ type greeting struct {
 	reports string
 }
 
-// print prints it. Errors of out are ignored: whoever closed it doesn't want to read,
+// print prints it. Errors of out are ignored: if it was closed, no one wants to read it,
 // and the server works.
 func (g greeting) print(out io.Writer) {
 	_, _ = fmt.Fprintf(out, `Docket is ready at %s after %s. Stop it with Ctrl-C. In another terminal:
@@ -63,7 +63,7 @@ func sqlOf(databaseURL string) (place, query string) {
 }
 
 // countReports counts the reports of some groups, for people to read. It returns "" if it
-// can't: who starts the server sees that in other ways.
+// can't: the cause shows in other ways.
 func countReports(ctx context.Context, config *rest.Config, groups []string) string {
 	client, err := metadata.NewForConfig(config)
 	if err != nil {

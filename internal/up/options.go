@@ -24,7 +24,7 @@ import (
 // DefaultListen is the same at each start, so that kubeconfigs stay good.
 const DefaultListen = "127.0.0.1:7443"
 
-// Memory for what a server of many clients would want more of.
+// Limits on memory, of which a server with many clients would need more.
 const (
 	ringBytes  = 8 << 20
 	cacheBytes = 16 << 20
@@ -38,8 +38,8 @@ const watchGrace = time.Second
 // quarter of what a server gets.
 const databaseCache = "cache_bytes=16777216"
 
-// garbagePercent makes the collector run twice as often as by default: on somebody's
-// machine memory is worth more than the little time.
+// garbagePercent makes the collector run twice as often as by default: on a personal
+// machine, memory is worth more than the little time it takes.
 const garbagePercent = 50
 
 // connectTimeout is how long to wait for a database that doesn't answer.
@@ -51,7 +51,7 @@ type Options struct {
 	Dir string
 	// Listen is the host:port of the API.
 	Listen string
-	// AllowNonLoopback confirms that other machines may reach it.
+	// AllowNonLoopback confirms that other machines may be able to reach it.
 	AllowNonLoopback bool
 	// Demo loads made-up reports.
 	Demo bool
@@ -74,7 +74,7 @@ func NewOptions() (*Options, error) {
 func (o *Options) Flags() cliflag.NamedFlagSets {
 	var sections cliflag.NamedFlagSets
 	up := sections.FlagSet("up")
-	up.StringVar(&o.Dir, "dir", o.Dir, "Folder for the database, certificates, token and kubeconfig. Only its owner may enter it.")
+	up.StringVar(&o.Dir, "dir", o.Dir, "Folder for the database, certificates, token and kubeconfig. Only its owner can open it.")
 	// The same on every machine, so that documentation can show it.
 	up.Lookup("dir").DefValue = "docket in $XDG_DATA_HOME, or ~/.docket"
 	up.StringVar(&o.Listen, "listen", o.Listen, "Address of the API as host:port. Port 0 takes any free port.")
@@ -88,7 +88,7 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 	if database := reports.Lookup("database"); database != nil {
 		database.Usage = "Database for the reports; " + statedir.DatabaseFile + " in --dir when empty. Several machines can share one PostgreSQL: postgres://user@host:port/name."
 	}
-	// Of the server's many other flags these are for one person at one machine.
+	// Of the server's many other flags, only these make sense for one person on one machine.
 	server := sections.FlagSet("server")
 	for _, name := range []string{"feature-gates", "max-request-bytes", "request-timeout", "profiling"} {
 		server.AddFlag(cmp.Or(find(&own, name), find(&library, name)))
@@ -118,8 +118,8 @@ func (o *Options) ApplyProcess() error {
 	return statedir.QuietLogs(o.server.Logs)
 }
 
-// Validate fills in what follows from other options, and returns all that is
-// wrong, each with flag and remedy.
+// Validate fills in what follows from other options, and returns everything that is
+// wrong, each with its flag and a remedy.
 func (o *Options) Validate() error {
 	var errs []error
 	if o.Dir == "" {

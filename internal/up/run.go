@@ -67,7 +67,7 @@ func (o *Options) Run(ctx context.Context, out, progress io.Writer, c clock.Pass
 		err := up.greet(groupCtx, o, out, progress, c, started)
 		select {
 		case <-groupCtx.Done():
-			return nil // Whatever err is, it only says that the end came.
+			return nil // err only says that ctx has ended.
 		default:
 			return err
 		}

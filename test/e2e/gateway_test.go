@@ -275,8 +275,8 @@ func TestGatewayShadow(t *testing.T) {
 	wantOutput(t, kubectl.Run(t, "get", "polr", "-o", "name"), "first")
 	serve := []string{harness.Docket(t), "serve", "--database=sqlite://" + t.TempDir() + "/reports.db", "--cluster=mine"}
 	for want, flags := range map[string][]string{
-		"--shadow has yours take": {"--kubeconfig", gateway.Kubeconfig(), "--dir", gateway.Dir},
-		"is no docket gateway":    {"--shadow", "--group-version=wgpolicyk8s.io/v1alpha2", "--kubeconfig", c.Kubeconfig(), "--dir", gateway.Dir},
+		"--shadow lets yours replace": {"--kubeconfig", gateway.Kubeconfig(), "--dir", gateway.Dir},
+		"is not a docket gateway":     {"--shadow", "--group-version=wgpolicyk8s.io/v1alpha2", "--kubeconfig", c.Kubeconfig(), "--dir", gateway.Dir},
 	} {
 		arguments := slices.Concat([]string{"run"}, flags, []string{"--"}, serve)
 		if output, err := exec.CommandContext(t.Context(), harness.Docket(t), arguments...).CombinedOutput(); err == nil || !strings.Contains(string(output), want) {

@@ -18,45 +18,45 @@ import (
 	"github.com/docket-project/docket/internal/certificate"
 )
 
-// certificateLifetime is longer than anybody leaves a server running by hand.
+// certificateLifetime is longer than a server that is run by hand stays up.
 const certificateLifetime = 365 * 24 * time.Hour
 
-// place is what a server gets: a folder that only its owner may enter, with its
+// workspace is what a server gets: a folder that only its owner can open, with its
 // certificate and key, and a port.
-type place struct {
+type workspace struct {
 	dir, certificate, key string
 	port                  int
 	ca                    *certificate.Pair
-	serverName            string // for which the aggregator wants the certificate
+	serverName            string // for which the aggregator expects the certificate
 	kubeconfig, proxyCA   string
 }
 
-// prepare makes the place. remove takes the folder away.
-func (o *Options) prepare(ctx context.Context, e *endpoint, now time.Time) (*place, error) {
+// prepare creates the workspace; remove deletes its folder.
+func (o *Options) prepare(ctx context.Context, e *endpoint, now time.Time) (*workspace, error) {
 	port, err := choosePort(ctx, o.Port)
 	if err != nil {
 		return nil, err
 	}
 	dir, err := os.MkdirTemp("", "docket-run-") // Mode 0700.
 	if err != nil {
-		return nil, fmt.Errorf("make a folder for the server: %w", err)
+		return nil, fmt.Errorf("create a folder for the server: %w", err)
 	}
-	p := &place{
+	p := &workspace{
 		dir: dir, certificate: filepath.Join(dir, "serving.crt"), key: filepath.Join(dir, "serving.key"),
 		port: port, kubeconfig: e.kubeconfig, proxyCA: filepath.Join(dir, "proxy-ca.crt"),
 		serverName: o.Name + "." + o.Namespace + ".svc",
 	}
 	if err := p.makeCertificate(now); err != nil {
-		return nil, errors.Join(fmt.Errorf("make the server's certificate: %w", err), p.remove())
+		return nil, errors.Join(fmt.Errorf("create the server's certificate: %w", err), p.remove())
 	}
 	return p, nil
 }
 
-func (p *place) remove() error { return os.RemoveAll(p.dir) }
+func (p *workspace) remove() error { return os.RemoveAll(p.dir) }
 
-func (p *place) makeCertificate(now time.Time) error {
+func (p *workspace) makeCertificate(now time.Time) error {
 	var err error
-	// Its key is kept nowhere, so that nothing else is ever signed with it.
+	// Its key is not stored, so that nothing else is ever signed with it.
 	if p.ca, err = certificate.NewAuthority("docket run", now, certificateLifetime); err != nil {
 		return err
 	}
@@ -70,12 +70,12 @@ func (p *place) makeCertificate(now time.Time) error {
 	)
 }
 
-// choosePort returns a port of 127.0.0.1 that nobody listens on: the wanted one, or any
-// if that is 0. Somebody may still be faster than the server; the server then says so.
+// choosePort returns an unused port of 127.0.0.1: the wanted one, or any if that is 0.
+// Another process may still take it before the server does; the server then says so.
 func choosePort(ctx context.Context, wanted int) (int, error) {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(wanted)))
 	if err != nil {
-		return 0, fmt.Errorf("--server-port: %d can't be used: %w; stop what listens there, or leave --server-port out for a free one", wanted, err)
+		return 0, fmt.Errorf("--server-port: %d can't be used: %w; stop what listens there, or omit --server-port to get a free one", wanted, err)
 	}
 	_, text, err := net.SplitHostPort(listener.Addr().String())
 	if err != nil {
@@ -97,7 +97,7 @@ const (
 
 // expand returns the command with its placeholders replaced, or with the recommended
 // flags.
-func (p *place) expand(command []string, flags string) []string {
+func (p *workspace) expand(command []string, flags string) []string {
 	values := []string{
 		portPlaceholder, strconv.Itoa(p.port), certPlaceholder, p.certificate, keyPlaceholder, p.key,
 		kubeconfigPlaceholder, p.kubeconfig, proxyCAPlaceholder, p.proxyCA, dirPlaceholder, p.dir,
@@ -120,10 +120,10 @@ func (p *place) expand(command []string, flags string) []string {
 	return expanded
 }
 
-// wants says whether the command has a placeholder.
+// wants reports whether the command has a placeholder.
 func wants(command []string, placeholder string) bool {
 	return slices.ContainsFunc(command, func(argument string) bool { return strings.Contains(argument, placeholder) })
 }
 
 // address is the host:port of the server.
-func (p *place) address() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(p.port)) }
+func (p *workspace) address() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(p.port)) }

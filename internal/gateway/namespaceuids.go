@@ -20,15 +20,15 @@ import (
 	"github.com/docket-project/docket/internal/store"
 )
 
-// errRemembered says that another gateway has changed the memory meanwhile.
-var errRemembered = errors.New("another gateway is at it; try again")
+// errConflict says that another gateway has changed the record meanwhile.
+var errConflict = errors.New("another gateway is working on it; try again")
 
-// memory is in the gateway's database. It knows for each API group and namespace the UID
+// namespaceUIDs is a table in the gateway's database. It has for each API group and namespace the UID
 // of the namespace that the group's objects are of. A later namespace of the same name has another.
-type memory struct{ namespaces storage.Interface }
+type namespaceUIDs struct{ namespaces storage.Interface }
 
-func newMemory(s *store.Store) *memory {
-	return &memory{s.Resource(store.ResourceConfig{
+func newNamespaceUIDs(s *store.Store) *namespaceUIDs {
+	return &namespaceUIDs{s.Resource(store.ResourceConfig{
 		GroupResource: schema.GroupResource{Group: "gateway.docket.dev", Resource: "namespaces"},
 		Prefix:        "/gateway.docket.dev/namespaces",
 		Codec:         json.NewSerializerWithOptions(json.DefaultMetaFactory, scheme.Scheme, scheme.Scheme, json.SerializerOptions{}),
@@ -38,33 +38,33 @@ func newMemory(s *store.Store) *memory {
 	})}
 }
 
-func memoryKey(group, namespace string) string {
+func uidKey(group, namespace string) string {
 	return "/gateway.docket.dev/namespaces/" + group + "/" + namespace
 }
 
 // of returns the UID of the namespace that a group's objects are of, "" if nobody knows.
-func (m *memory) of(ctx context.Context, group, namespace string) (types.UID, error) {
+func (m *namespaceUIDs) of(ctx context.Context, group, namespace string) (types.UID, error) {
 	var known corev1.Namespace
-	if err := m.namespaces.Get(ctx, memoryKey(group, namespace), storage.GetOptions{IgnoreNotFound: true}, &known); err != nil {
-		return "", fmt.Errorf("remember namespace %s: %w", namespace, err)
+	if err := m.namespaces.Get(ctx, uidKey(group, namespace), storage.GetOptions{IgnoreNotFound: true}, &known); err != nil {
+		return "", fmt.Errorf("record the UID of namespace %s: %w", namespace, err)
 	}
 	return known.UID, nil
 }
 
-// replace remembers another UID, unless the one that is remembered is not old.
-func (m *memory) replace(ctx context.Context, group, namespace string, old, now types.UID) error {
-	err := m.namespaces.GuaranteedUpdate(ctx, memoryKey(group, namespace), &corev1.Namespace{}, true, nil,
+// replace records the UID now, unless another one than old is recorded.
+func (m *namespaceUIDs) replace(ctx context.Context, group, namespace string, old, now types.UID) error {
+	err := m.namespaces.GuaranteedUpdate(ctx, uidKey(group, namespace), &corev1.Namespace{}, true, nil,
 		storage.SimpleUpdate(func(object runtime.Object) (runtime.Object, error) {
 			known, ok := object.(*corev1.Namespace)
 			if !ok || known.UID != old && known.UID != now {
-				return nil, errRemembered
+				return nil, errConflict
 			}
 			known.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"}
 			known.Name, known.UID = namespace, now
 			return known, nil
 		}), nil)
 	if err != nil {
-		return fmt.Errorf("remember namespace %s: %w", namespace, err)
+		return fmt.Errorf("record the UID of namespace %s: %w", namespace, err)
 	}
 	return nil
 }
