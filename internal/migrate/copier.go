@@ -129,10 +129,10 @@ func (c *copier) follow(ctx context.Context, source watcher, kind registry.Kind,
 		if errors.Is(err, errExpired) {
 			err = c.reconcileKind(ctx, kind, mode)
 		}
-		if ctx.Err() != nil {
-			return nil
-		}
-		if err != nil {
+		switch {
+		case ctx.Err() != nil:
+			return nil //nolint:nilerr // The end of the context has broken it off.
+		case err != nil:
 			return err
 		}
 	}

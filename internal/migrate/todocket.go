@@ -166,7 +166,7 @@ func (m *Crds) checkEmpty(ctx context.Context, kinds []registry.Kind) error {
 				return err
 			}
 			if !e.marked {
-				return fmt.Errorf("Docket already has %s that no migration imported, such as %s: if they are not needed, --overwrite makes Docket equal to the cluster",
+				return fmt.Errorf("reports that no migration imported are in Docket already: %s such as %s; if they are not needed, --overwrite makes Docket equal to the cluster",
 					kind.GroupResource(), e.key())
 			}
 		}

@@ -211,10 +211,11 @@ func TestServerEndsWithItsProcess(t *testing.T) {
 	_ = cmd.Wait() // Killed: the status is known.
 
 	testkit.Succeeds(t, "the server is gone, and its folder", func() error {
-		if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) || alive(pid) {
-			return fmt.Errorf("server %d alive: %v, folder %s: %v", pid, alive(pid), dir, err)
+		_, err := os.Stat(dir)
+		if errors.Is(err, fs.ErrNotExist) && !alive(pid) {
+			return nil
 		}
-		return nil
+		return fmt.Errorf("server %d alive: %t; folder %s: %w", pid, alive(pid), dir, err)
 	})
 }
 
