@@ -22,7 +22,7 @@ func TestWalkBootstrap(t *testing.T) {
 	w.shell.Replace("REGISTRY", "registry.example", "TAG", "v1", " 8443:443", fmt.Sprintf(" %d:443", port), "localhost:8443", fmt.Sprintf("localhost:%d", port))
 
 	w.follow(bootstrapPage, "Registering a server: docket bootstrap")
-	w.overlay()
+	w.overlayOf(variantsPage, "With a certificate of your own")
 	w.shell.Run(t, "kubectl apply -k my-docket")
 	w.shell.Run(t, "kubectl -n docket-system rollout status statefulset docket --timeout=3m")
 	c.WaitAvailable(t)
