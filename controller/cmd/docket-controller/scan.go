@@ -23,6 +23,7 @@ import (
 	"github.com/docket-project/docket/controller/internal/filescan/manifest"
 	"github.com/docket-project/docket/controller/internal/manager"
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/controller/internal/policy/admissionpolicy"
 	"github.com/docket-project/docket/controller/internal/policy/kyverno"
 	"github.com/docket-project/docket/controller/internal/report"
 	"github.com/docket-project/docket/internal/cli"
@@ -282,7 +283,8 @@ func (s *scan) fileCompiler(entries, resources []manifest.Object) (policy.Compil
 	if err != nil {
 		return nil, err
 	}
-	return kyverno.NewCompiler(kyverno.Config{Entries: cached, Calls: cached.Calls(), ExceptionNamespaces: s.flags.exceptionNamespaces})
+	return withAdmissionPolicies(admissionpolicy.Config{Entries: cached},
+		kyverno.Config{Entries: cached, Calls: cached.Calls(), ExceptionNamespaces: s.flags.exceptionNamespaces})
 }
 
 func plain(objects []manifest.Object) []*unstructured.Unstructured {

@@ -29,6 +29,7 @@ import (
 	"github.com/docket-project/docket/controller/internal/filescan"
 	"github.com/docket-project/docket/controller/internal/filescan/manifest"
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/controller/internal/policy/admissionpolicy"
 	"github.com/docket-project/docket/controller/internal/policy/kyverno"
 	"github.com/docket-project/docket/controller/internal/reach"
 	"github.com/docket-project/docket/controller/internal/report"
@@ -96,10 +97,23 @@ func newCompiler(config *rest.Config, cache *contextcache.Cache, exceptionNamesp
 	if err != nil {
 		return nil, err
 	}
-	return kyverno.NewCompiler(kyverno.Config{
+	mapper := restmapper.NewDeferredDiscoveryRESTMapper(access.discovery)
+	return withAdmissionPolicies(admissionpolicy.Config{Entries: cache, Mapper: mapper}, kyverno.Config{
 		Client: access.dynamic, Kubernetes: access.kubernetes,
-		Mapper: restmapper.NewDeferredDiscoveryRESTMapper(access.discovery), Entries: cache, Calls: cache.Calls(), ExceptionNamespaces: exceptionNamespaces,
+		Mapper: mapper, Entries: cache, Calls: cache.Calls(), ExceptionNamespaces: exceptionNamespaces,
 	})
+}
+
+// withAdmissionPolicies returns a compiler for Kyverno's policies and Kubernetes' own.
+func withAdmissionPolicies(own admissionpolicy.Config, config kyverno.Config) (policy.Compiler, error) {
+	compiler, err := kyverno.NewCompiler(config)
+	if err != nil {
+		return nil, err
+	}
+	return policy.ByGroup{
+		Groups:   map[string]policy.Compiler{policy.AdmissionGroup: admissionpolicy.NewCompiler(own)},
+		Compiler: compiler,
+	}, nil
 }
 
 // fromCluster takes the resources of a cluster, and its policies if none are given.

@@ -16,6 +16,10 @@ const (
 	NamespacedPolicy           = "Policy"
 	ValidatingPolicy           = "ValidatingPolicy"
 	NamespacedValidatingPolicy = "NamespacedValidatingPolicy"
+	// ValidatingAdmissionPolicy is Kubernetes' own.
+	ValidatingAdmissionPolicy = "ValidatingAdmissionPolicy"
+	// ValidatingAdmissionPolicyBinding is the kind of the objects that put one into effect.
+	ValidatingAdmissionPolicyBinding = "ValidatingAdmissionPolicyBinding"
 	// Exception is the kind of exceptions, in both groups.
 	Exception = "PolicyException"
 )
@@ -24,6 +28,8 @@ const (
 const (
 	KyvernoGroup = "kyverno.io"
 	CELGroup     = "policies.kyverno.io"
+	// AdmissionGroup has Kubernetes' own policies, and the configurations of webhooks.
+	AdmissionGroup = "admissionregistration.k8s.io"
 )
 
 // DisabledLabel keeps the results of a policy out of reports, whatever its value.
@@ -32,18 +38,21 @@ const DisabledLabel = "reports.kyverno.io/disabled"
 // Kinds lists the kinds of policies with the plural names of their resources.
 func Kinds() map[schema.GroupKind]string {
 	return map[schema.GroupKind]string{
-		{Group: KyvernoGroup, Kind: ClusterPolicy}:          "clusterpolicies",
-		{Group: KyvernoGroup, Kind: NamespacedPolicy}:       "policies",
-		{Group: CELGroup, Kind: ValidatingPolicy}:           "validatingpolicies",
-		{Group: CELGroup, Kind: NamespacedValidatingPolicy}: "namespacedvalidatingpolicies",
+		{Group: KyvernoGroup, Kind: ClusterPolicy}:               "clusterpolicies",
+		{Group: KyvernoGroup, Kind: NamespacedPolicy}:            "policies",
+		{Group: CELGroup, Kind: ValidatingPolicy}:                "validatingpolicies",
+		{Group: CELGroup, Kind: NamespacedValidatingPolicy}:      "namespacedvalidatingpolicies",
+		{Group: AdmissionGroup, Kind: ValidatingAdmissionPolicy}: "validatingadmissionpolicies",
 	}
 }
 
-// ExceptionKinds lists the kinds of exceptions with the plural names of their resources.
+// ExceptionKinds lists the kinds of exceptions, and of bindings, with the plural names of their
+// resources: what decides with a policy where it applies.
 func ExceptionKinds() map[schema.GroupKind]string {
 	return map[schema.GroupKind]string{
-		{Group: KyvernoGroup, Kind: Exception}: "policyexceptions",
-		{Group: CELGroup, Kind: Exception}:     "policyexceptions",
+		{Group: KyvernoGroup, Kind: Exception}:                          "policyexceptions",
+		{Group: CELGroup, Kind: Exception}:                              "policyexceptions",
+		{Group: AdmissionGroup, Kind: ValidatingAdmissionPolicyBinding}: "validatingadmissionpolicybindings",
 	}
 }
 

@@ -17,11 +17,27 @@ import (
 
 // Compiler compiles the objects that users write.
 type Compiler interface {
-	// Compile returns the policy that object describes, with those of the exceptions that refer to it. It never
-	// fails: a policy that can't be evaluated has a [Policy.Problem], and gives error results for everything
+	// Compile returns the policy that object describes, with those of the exceptions, and
+	// bindings ([ExceptionKinds]), that refer to it. It never fails: a policy that can't be evaluated has a [Policy.Problem], and gives error results for everything
 	// that its targets match. Expired exceptions ([ExpiryOf]) don't count, so the caller has to compile again
 	// when one expires.
 	Compile(object *unstructured.Unstructured, exceptions []*unstructured.Unstructured) Policy
+}
+
+// ByGroup is a [Compiler] that leaves the policies of some API groups to others.
+type ByGroup struct {
+	// Groups have the compilers of API groups.
+	Groups map[string]Compiler
+	// Compiler is that of all other groups.
+	Compiler
+}
+
+// Compile implements [Compiler].
+func (b ByGroup) Compile(object *unstructured.Unstructured, exceptions []*unstructured.Unstructured) Policy {
+	if compiler, ok := b.Groups[object.GroupVersionKind().Group]; ok {
+		return compiler.Compile(object, exceptions)
+	}
+	return b.Compiler.Compile(object, exceptions)
 }
 
 // Policy is a compiled policy. It never changes and is safe for concurrent use.

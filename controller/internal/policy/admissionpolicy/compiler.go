@@ -1,0 +1,214 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package admissionpolicy
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/admission"
+
+	"github.com/docket-project/docket/api/report"
+	"github.com/docket-project/docket/controller/internal/policy"
+)
+
+const (
+	// engine is part of fingerprints: another version may give other results.
+	engine = "k8s.io/apiserver v0.36.3"
+	// source is the word that Kyverno's reports have for these results.
+	source = "ValidatingAdmissionPolicy"
+)
+
+// Config is what a [Compiler] works with. The zero Config is for evaluation from files.
+type Config struct {
+	// Entries has the parameters of policies; without it, policies with parameters give errors.
+	Entries policy.Entries
+	// Mapper knows the resources and scopes of kinds; without it, they are guessed.
+	Mapper meta.RESTMapper
+}
+
+// Compiler makes policies of ValidatingAdmissionPolicies. It is safe for concurrent use.
+type Compiler struct {
+	config     Config
+	interfaces admission.ObjectInterfaces
+}
+
+var _ policy.Compiler = (*Compiler)(nil)
+
+// NewCompiler returns a compiler.
+func NewCompiler(config Config) *Compiler {
+	return &Compiler{config: config, interfaces: admission.NewObjectInterfacesFromScheme(runtime.NewScheme())}
+}
+
+// Compile returns the policy that object describes, with those of others that are bindings of it.
+func (c *Compiler) Compile(object *unstructured.Unstructured, others []*unstructured.Unstructured) policy.Policy {
+	bindings := bindingsOf(object.GetName(), others)
+	p := describe(object, bindings)
+	p.compiler, p.background = c, len(bindings) > 0 // Without a binding it is not in effect.
+	p.definition = &admissionregistrationv1.ValidatingAdmissionPolicy{}
+	if err := decode(object, p.definition); err != nil {
+		p.problem = err
+		return p
+	}
+	setDefaults(p.definition.Spec.MatchConstraints)
+	p.targets = targets(p.definition.Spec.MatchConstraints)
+	for _, binding := range bindings {
+		decoded := &admissionregistrationv1.ValidatingAdmissionPolicyBinding{}
+		if err := decode(binding, decoded); err != nil {
+			p.problem = fmt.Errorf("binding %s: %w", binding.GetName(), err)
+			return p
+		}
+		setDefaults(decoded.Spec.MatchResources)
+		p.bindings = append(p.bindings, decoded)
+	}
+	p.leftOut = leftOut(p.definition)
+	p.background = p.background && len(p.leftOut) == 0
+	p.validator, p.problem = compile(p.definition)
+	if kind := p.definition.Spec.ParamKind; kind != nil && p.problem == nil {
+		p.entries = parameterEntries(kind, p.bindings)
+	}
+	return p
+}
+
+// bindingsOf returns the bindings of a policy, by name.
+func bindingsOf(name string, others []*unstructured.Unstructured) []*unstructured.Unstructured {
+	var bindings []*unstructured.Unstructured
+	for _, other := range others {
+		if other.GetKind() != policy.ValidatingAdmissionPolicyBinding {
+			continue
+		}
+		if bound, _, err := unstructured.NestedString(other.Object, "spec", "policyName"); err == nil && bound == name {
+			bindings = append(bindings, other)
+		}
+	}
+	slices.SortFunc(bindings, func(a, b *unstructured.Unstructured) int { return strings.Compare(a.GetName(), b.GetName()) })
+	return bindings
+}
+
+// The annotations with which policies of Kyverno say what reports show; any policy may have them.
+const (
+	categoryAnnotation = "policies.kyverno.io/category"
+	severityAnnotation = "policies.kyverno.io/severity"
+	scoredAnnotation   = "policies.kyverno.io/scored"
+	// managedBy says who made an object.
+	managedBy = "app.kubernetes.io/managed-by"
+)
+
+// describe reads what needs no decoding.
+func describe(object *unstructured.Unstructured, bindings []*unstructured.Unstructured) *admissionPolicy {
+	annotations, labels := object.GetAnnotations(), object.GetLabels()
+	_, disabled := labels[policy.DisabledLabel]
+	p := &admissionPolicy{
+		identity: policy.Identity{Kind: object.GetKind(), Name: object.GetName()},
+		presentation: policy.Presentation{
+			Source: source, Category: annotations[categoryAnnotation], Severity: severity(annotations[severityAnnotation]),
+			Scored: annotations[scoredAnnotation] != "false", Process: "background scan",
+		},
+		// What Kyverno generates of a policy has the results of that policy.
+		reported: !disabled && labels[managedBy] != "kyverno",
+	}
+	p.fingerprint = fingerprint(p.identity, object, bindings)
+	return p
+}
+
+func severity(text string) report.Severity {
+	if found := report.Severity(strings.ToLower(text)); slices.Contains(report.Severities(), found) {
+		return found
+	}
+	return ""
+}
+
+// fingerprint hashes all that decides about results.
+func fingerprint(identity policy.Identity, object *unstructured.Unstructured, bindings []*unstructured.Unstructured) string {
+	content := []any{engine, identity.String(), object.Object["spec"]}
+	for _, binding := range bindings {
+		content = append(content, binding.GetName(), binding.Object["spec"])
+	}
+	data, err := json.Marshal(content)
+	if err != nil {
+		// What came from JSON can be written as JSON.
+		data = fmt.Appendf(nil, "%v", content)
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+// decode is strict about types and lenient about fields, as the API server is about what is stored.
+func decode(object *unstructured.Unstructured, into any) error {
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, into); err != nil {
+		return fmt.Errorf("read %s %s: %w", object.GetKind(), object.GetName(), err)
+	}
+	return nil
+}
+
+// setDefaults does what the API server does for objects that it stores; those from files lack it.
+func setDefaults(resources *admissionregistrationv1.MatchResources) {
+	if resources == nil {
+		return
+	}
+	for _, selector := range []**metav1.LabelSelector{&resources.NamespaceSelector, &resources.ObjectSelector} {
+		if *selector == nil {
+			*selector = &metav1.LabelSelector{}
+		}
+	}
+}
+
+// targets are the resources of all rules for the operation CREATE.
+func targets(constraints *admissionregistrationv1.MatchResources) []policy.Target {
+	var out []policy.Target
+	if constraints == nil {
+		return nil
+	}
+	for i := range constraints.ResourceRules {
+		rule := &constraints.ResourceRules[i]
+		for _, group := range rule.APIGroups {
+			for _, version := range rule.APIVersions {
+				for _, resource := range rule.Resources {
+					name, subresource, _ := strings.Cut(resource, "/")
+					target := policy.Target{Group: group, Version: version, Resource: name, Subresource: subresource}
+					if !slices.Contains(out, target) {
+						out = append(out, target)
+					}
+				}
+			}
+		}
+	}
+	return out
+}
+
+// leftOut says why a policy isn't evaluated for resources that exist; nil if it is.
+func leftOut(definition *admissionregistrationv1.ValidatingAdmissionPolicy) []string {
+	var reasons []string
+	spec := &definition.Spec
+	if spec.MatchConstraints != nil && len(spec.MatchConstraints.ResourceRules) > 0 && !slices.ContainsFunc(spec.MatchConstraints.ResourceRules, creates) {
+		reasons = append(reasons, "spec.matchConstraints: no rule is about CREATE, and resources are evaluated as if they were created")
+	}
+	for path, expression := range expressions(spec) {
+		switch reads, err := reads(expression); {
+		case err != nil: // The compiler says the same, and better.
+		case reads.authorizer:
+			reasons = append(reasons, path+": authorizer: resources have no user whose rights could be asked for")
+		case reads.user:
+			reasons = append(reasons, path+": request.userInfo: resources have no user who sent them")
+		}
+	}
+	slices.Sort(reasons)
+	return reasons
+}
+
+func creates(rule admissionregistrationv1.NamedRuleWithOperations) bool {
+	return slices.Contains(rule.Operations, admissionregistrationv1.Create) || slices.Contains(rule.Operations, admissionregistrationv1.OperationAll)
+}
+
+var errNoConstraints = errors.New("spec.matchConstraints is missing: name the resources that the policy is about")
