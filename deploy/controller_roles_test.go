@@ -52,6 +52,7 @@ func TestControllerRoles(t *testing.T) {
 	for _, must := range []string{
 		"kyverno.io/cachedcontextentries", "kyverno.io/globalcontextentries", "kyverno.io/clusterpolicies", "kyverno.io/policies", "kyverno.io/policyexceptions", "policies.kyverno.io/validatingpolicies",
 		"policies.kyverno.io/namespacedvalidatingpolicies", "policies.kyverno.io/policyexceptions", "/namespaces", "/pods",
+		"admissionregistration.k8s.io/validatingadmissionpolicies", "admissionregistration.k8s.io/validatingadmissionpolicybindings",
 		"apps/deployments", "batch/cronjobs", "networking.k8s.io/ingresses", "rbac.authorization.k8s.io/clusterroles",
 	} {
 		if !reads[must] {
