@@ -55,6 +55,18 @@ func TestOptionsSayWhatIsWrong(t *testing.T) {
 	}
 }
 
+// TestSpellingOfTheDesignDocument: the flag has the name of Kyverno's document, too.
+func TestSpellingOfTheDesignDocument(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"split-policy-report", "splitPolicyReport"} {
+		options := NewOptions()
+		sections := options.Flags()
+		if err := sections.FlagSet("reports").Set(name, "false"); err != nil || options.Split {
+			t.Errorf("--%s=false: %v, split %t", name, err, options.Split)
+		}
+	}
+}
+
 func TestHealth(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())

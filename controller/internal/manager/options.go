@@ -90,6 +90,9 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 	fs.StringVar(&o.Kubeconfig, "kubeconfig", o.Kubeconfig, "File with the address of the cluster and credentials. Without it, the service account of the pod is used")
 	fs = sections.FlagSet("reports")
 	fs.BoolVar(&o.Split, "split-policy-report", o.Split, "Write one report for each policy and namespace. If false, one for each namespace. A change replaces the old reports once the new ones are there")
+	// As Kyverno's design document writes it (KDP "Split up policy report per policy").
+	fs.BoolVar(&o.Split, "splitPolicyReport", o.Split, "The same as --split-policy-report")
+	fs.Lookup("splitPolicyReport").Hidden = true
 	fs.StringVar(&o.ReportsAPI, "reports-api", o.ReportsAPI, fmt.Sprintf("API group of the reports: %s or %s", report.WGPolicy, report.OpenReports))
 	fs.StringSliceVar(&o.AllowedResults, "allowed-results", o.AllowedResults, "Results that reports have: pass, fail, error, warn and skip. A failure that is shown as a warning, because its policy is not scored, counts as fail. Others are found and left out")
 	fs.DurationVar(&o.ReportInterval, "report-interval", o.ReportInterval, "How long changes of a report are gathered before it is written. One that was quiet for a fifth of it is written at once")
