@@ -18,6 +18,8 @@ import (
 type Item struct {
 	Subject  policy.Subject
 	Policies []policy.Policy
+	// Place is that of the resource; empty if it comes from a cluster.
+	Place manifest.Place
 }
 
 // Source has the resources of a scan.
@@ -30,6 +32,7 @@ type Source interface {
 // Files is the source for objects that were read from files.
 type Files struct {
 	subjects   []policy.Subject
+	places     []manifest.Place
 	namespaces map[string]bool
 }
 
@@ -74,10 +77,11 @@ func NewFiles(objects []manifest.Object, options FilesOptions) (*Files, error) {
 			return nil, err
 		}
 	}
-	files := &Files{subjects: make([]policy.Subject, len(objects)), namespaces: map[string]bool{}}
+	files := &Files{subjects: make([]policy.Subject, len(objects)), places: make([]manifest.Place, len(objects)), namespaces: map[string]bool{}}
 	for i, object := range objects {
 		gvr, _ := known.of(object.GroupVersionKind())
 		files.namespaces[object.GetNamespace()] = true
+		files.places[i] = object.Place
 		policy.Strip(object.Unstructured)
 		var err error
 		if files.subjects[i], err = policy.NewSubject(object.Unstructured, gvr, spaces, true); err != nil {
@@ -101,11 +105,11 @@ func (f *Files) Len() int { return len(f.subjects) }
 
 // Each implements [Source]: every policy is evaluated for every object.
 func (f *Files) Each(ctx context.Context, policies []policy.Policy, visit func(Item) error) error {
-	for _, subject := range f.subjects {
+	for i, subject := range f.subjects {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := visit(Item{Subject: subject, Policies: policies}); err != nil {
+		if err := visit(Item{Subject: subject, Policies: policies, Place: f.places[i]}); err != nil {
 			return err
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/docket-project/docket/api/report"
+	"github.com/docket-project/docket/controller/internal/filescan/manifest"
 	"github.com/docket-project/docket/controller/internal/policy"
 )
 
@@ -18,11 +19,15 @@ import (
 type Finding struct {
 	Policy  policy.Identity
 	Subject policy.Reference
+	// Place is that of the subject; empty if it comes from a cluster.
+	Place manifest.Place
 	// Rule is empty for policies without rules.
 	Rule string
 	// Outcome is what reports say: a failure of a policy that is not scored is a warning.
 	Outcome report.Outcome
-	Message string
+	// Severity is that of the policy; empty if it has none.
+	Severity report.Severity
+	Message  string
 }
 
 // Findings counts results and keeps those that are to be shown. A nil Findings does neither. It is safe for
@@ -30,11 +35,11 @@ type Finding struct {
 type Findings struct {
 	all bool
 
-	mu        sync.Mutex // guards the fields below
-	counts    map[policy.Identity]*report.Counts
-	unscored  map[policy.Identity]bool
-	kept      []Finding
-	resources int
+	mu            sync.Mutex // guards the fields below
+	counts        map[policy.Identity]*report.Counts
+	presentations map[policy.Identity]policy.Presentation
+	kept          []Finding
+	resources     int
 	// namespaces are those of all subjects with results.
 	namespaces map[string]bool
 }
@@ -42,7 +47,7 @@ type Findings struct {
 // NewFindings returns findings that keep all results, or only failures, warnings and errors.
 func NewFindings(all bool) *Findings {
 	return &Findings{
-		all: all, counts: map[policy.Identity]*report.Counts{}, unscored: map[policy.Identity]bool{}, namespaces: map[string]bool{},
+		all: all, counts: map[policy.Identity]*report.Counts{}, presentations: map[policy.Identity]policy.Presentation{}, namespaces: map[string]bool{},
 	}
 }
 
@@ -53,19 +58,23 @@ func (f *Findings) present(id policy.Identity, p policy.Presentation) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.counts[id] = &report.Counts{}
-	f.unscored[id] = !p.Scored
+	f.presentations[id] = p
 }
 
-func (f *Findings) add(id policy.Identity, subject policy.Reference, results []policy.Result) {
+func (f *Findings) add(id policy.Identity, subject policy.Reference, place manifest.Place, results []policy.Result) {
 	if f == nil {
 		return
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	presentation := f.presentations[id]
 	f.namespaces[subject.Namespace] = true
 	for _, result := range results {
-		finding := Finding{Policy: id, Subject: subject, Rule: result.Rule, Outcome: result.Outcome, Message: result.Message}
-		if finding.Outcome == report.OutcomeFail && f.unscored[id] {
+		finding := Finding{
+			Policy: id, Subject: subject, Place: place, Rule: result.Rule,
+			Outcome: result.Outcome, Severity: presentation.Severity, Message: result.Message,
+		}
+		if finding.Outcome == report.OutcomeFail && !presentation.Scored {
 			finding.Outcome = report.OutcomeWarn
 		}
 		count(f.counts[id], finding.Outcome)

@@ -95,7 +95,7 @@ func (o Options) evaluate(ctx context.Context, item Item) error {
 		if len(evaluation.Results) == 0 {
 			continue
 		}
-		o.Findings.add(p.Identity(), subject, evaluation.Results)
+		o.Findings.add(p.Identity(), subject, item.Place, evaluation.Results)
 		if o.Reports != nil && p.Reported() {
 			o.Reports.Set(p.Identity(), subject, evaluation.Results)
 		}

@@ -19,16 +19,25 @@ import (
 // maxDepth is how deep lists may be nested, so that nobody can exhaust the stack.
 const maxDepth = 4
 
+// document is a part of a file.
+type document struct {
+	text []byte
+	// line is that of the first text which is no comment, from 1.
+	line int
+}
+
 // split returns the documents of a file that are not empty. A file that begins as JSON is a
 // sequence of JSON values, else it is YAML.
-func split(data []byte) [][]byte {
+func split(data []byte) []document {
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
 	trimmed := bytes.TrimLeft(data, " \t\r\n")
 	if len(trimmed) == 0 || trimmed[0] != '{' {
 		return splitYAML(data)
 	}
 	decoder := json.NewDecoder(bytes.NewReader(trimmed))
-	var documents [][]byte
+	var documents []document
+	// line is that at which counted ends.
+	line, counted := 1+bytes.Count(data[:len(data)-len(trimmed)], newline), 0
 	for {
 		var raw json.RawMessage
 		err := decoder.Decode(&raw)
@@ -40,28 +49,38 @@ func split(data []byte) [][]byte {
 			// says where.
 			return splitYAML(data)
 		}
-		documents = append(documents, raw)
+		begin := int(decoder.InputOffset()) - len(raw)
+		line += bytes.Count(trimmed[counted:begin], newline)
+		counted = begin
+		documents = append(documents, document{raw, line})
 	}
 }
 
+var newline = []byte("\n")
+
 // splitYAML cuts at the lines that begin with "---" or "...". Those of the Kubernetes libraries
 // must have nothing behind it: a comment there would hide all documents after the first.
-func splitYAML(data []byte) [][]byte {
-	var documents [][]byte
+func splitYAML(data []byte) []document {
+	var documents []document
 	var current []byte
+	number, begin := 0, 0 // The lines that were read, and that at which current begins.
 	end := func() {
-		if !blank(current) {
-			documents = append(documents, current)
+		if before := leading(current); before >= 0 {
+			documents = append(documents, document{current, begin + before})
 		}
 		current = nil
 	}
 	for line := range bytes.Lines(data) {
+		number++
+		if len(current) == 0 {
+			begin = number
+		}
 		rest, isStart := marker(line, "---")
 		_, isEnd := marker(line, "...")
 		switch {
 		case isStart:
 			end()
-			current = append(current, rest...)
+			begin, current = number, append(current, rest...)
 		case isEnd:
 			end()
 		case len(current) == 0 && line[0] == '%':
@@ -80,14 +99,16 @@ func marker(line []byte, mark string) ([]byte, bool) {
 	return rest, ok && (len(rest) == 0 || strings.ContainsRune(" \t\r\n", rune(rest[0])))
 }
 
-// blank reports whether a document has nothing but comments.
-func blank(document []byte) bool {
+// leading returns the number of lines before the first text that is no comment; -1 if there is none.
+func leading(document []byte) int {
+	number := 0
 	for line := range bytes.Lines(document) {
 		if text := bytes.TrimSpace(line); len(text) > 0 && text[0] != '#' {
-			return false
+			return number
 		}
+		number++
 	}
-	return true
+	return -1
 }
 
 // decode returns the value of a document with the types that Kubernetes' libraries expect:

@@ -4,6 +4,7 @@
 package manifest
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -25,6 +26,16 @@ type Object struct {
 
 	// Origin is the path and, if the file has several documents, the number of the document.
 	Origin string
+	// Place is where the document begins. All items of a list have that of the list.
+	Place Place
+}
+
+// Place is a place in a file.
+type Place struct {
+	// File is the path; empty for standard input, and for objects that come from elsewhere.
+	File string
+	// Line counts from 1; 0 if the object comes from elsewhere.
+	Line int
 }
 
 // Set is what was read.
@@ -129,7 +140,7 @@ func (l *Loader) loadStdin(set *Set) error {
 		return errors.New("standard input (-) can be read only once: give one - or files")
 	}
 	l.stdinRead = true
-	return l.load("standard input", l.Stdin, set, false)
+	return l.load("", l.Stdin, set, false)
 }
 
 func (l *Loader) loadFile(path string, set *Set, lenient bool) error {
@@ -158,8 +169,10 @@ func realPath(path string) string {
 	return path
 }
 
-// load reads one file. If lenient is set, documents that are not objects are left out.
-func (l *Loader) load(origin string, r io.Reader, set *Set, lenient bool) error {
+// load reads one file; path is empty for standard input. If lenient is set, documents that are not objects are
+// left out.
+func (l *Loader) load(path string, r io.Reader, set *Set, lenient bool) error {
+	origin := cmp.Or(path, "standard input")
 	limits := l.Limits
 	if limits == (Limits{}) {
 		limits = DefaultLimits()
@@ -183,13 +196,13 @@ func (l *Loader) load(origin string, r io.Reader, set *Set, lenient bool) error 
 		if len(documents) > 1 {
 			location = fmt.Sprintf("%s: document %d", origin, i+1)
 		}
-		errs = append(errs, set.add(location, document, lenient))
+		errs = append(errs, set.add(location, Place{path, document.line}, document.text, lenient))
 	}
 	return errors.Join(errs...)
 }
 
-func (s *Set) add(location string, document []byte, lenient bool) error {
-	value, err := decode(document)
+func (s *Set) add(location string, place Place, text []byte, lenient bool) error {
+	value, err := decode(text)
 	if err != nil {
 		return fmt.Errorf("%s: %w", location, err)
 	}
@@ -203,7 +216,7 @@ func (s *Set) add(location string, document []byte, lenient bool) error {
 		return fmt.Errorf("%s: %w", location, err)
 	}
 	for _, object := range objects {
-		s.Objects = append(s.Objects, Object{Unstructured: object, Origin: location})
+		s.Objects = append(s.Objects, Object{Unstructured: object, Origin: location, Place: place})
 	}
 	return nil
 }

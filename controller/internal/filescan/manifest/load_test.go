@@ -81,6 +81,48 @@ func TestDocuments(t *testing.T) {
 	}
 }
 
+// TestPlaces: the line of each document is that at which an editor shows its first field.
+func TestPlaces(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		text string
+		want []int
+	}{
+		"one":                 {object("a"), []int{1}},
+		"several":             {object("a") + "---\n" + object("b") + "---\n" + object("c"), []int{1, 6, 11}},
+		"comments":            {"# a\n\n---\n# b\n\n" + object("a") + "# c\n---\n# d\n" + object("b"), []int{6, 13}},
+		"empty ones":          {"---\n---\n# nothing\n---\n" + object("a") + "---\n\n---\n" + object("b"), []int{5, 12}},
+		"content at the mark": {"# a\n--- {apiVersion: v1, kind: A, metadata: {name: a}}\n--- {apiVersion: v1, kind: B, metadata: {name: b}}", []int{2, 3}},
+		"end and directive":   {"%YAML 1.2\n---\n" + object("a") + "...\n\n" + object("b"), []int{3, 9}},
+		"Windows":             {strings.ReplaceAll("\ufeff"+object("a")+"---\n"+object("b"), "\n", "\r\n"), []int{1, 6}},
+		"JSON":                {"\n\n{\"apiVersion\":\"v1\",\n\"kind\":\"A\",\"metadata\":{\"name\":\"a\"}}\n\n{\"apiVersion\":\"v1\",\"kind\":\"B\",\"metadata\":{\"name\":\"b\"}} {\"apiVersion\":\"v1\",\"kind\":\"C\",\"metadata\":{\"name\":\"c\"}}", []int{3, 6, 6}},
+		"JSON and a mark":     {"{\"apiVersion\":\"v1\",\"kind\":\"A\",\"metadata\":{\"name\":\"a\"}}\n---\n{\"apiVersion\":\"v1\",\"kind\":\"B\",\"metadata\":{\"name\":\"b\"}}\n", []int{1, 3}},
+		"list":                {"\napiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: A, metadata: {name: a}}\n- {apiVersion: v1, kind: B, metadata: {name: b}}\n", []int{2, 2}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(write(t, map[string]string{"f": test.text}), "f")
+			set, err := (&manifest.Loader{Stdin: strings.NewReader(test.text)}).Load(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []int
+			for _, o := range set.Objects {
+				if got = append(got, o.Place.Line); o.Place.File != path {
+					t.Errorf("the file of %s is %q", o.GetName(), o.Place.File)
+				}
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("lines (-want +got):\n%s", diff)
+			}
+		})
+	}
+	set, err := (&manifest.Loader{Stdin: strings.NewReader("\n" + object("a"))}).Load(manifest.Stdin)
+	if err != nil || set.Objects[0].Place != (manifest.Place{Line: 2}) {
+		t.Errorf("from standard input: %+v, %v", set.Objects, err)
+	}
+}
+
 func TestNumbersAreAsKubernetesHasThem(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
