@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	cliflag "k8s.io/component-base/cli/flag"
 
@@ -28,13 +27,6 @@ import (
 	"github.com/docket-project/docket/controller/internal/report"
 	"github.com/docket-project/docket/internal/cli"
 	"github.com/docket-project/docket/internal/progress"
-)
-
-// The forms of output.
-const (
-	outputTable = "table"
-	outputYAML  = "yaml"
-	outputJSON  = "json"
 )
 
 // scanFlags are those of `docket-controller scan`.
@@ -65,6 +57,9 @@ const scanExample = `  # Check manifests; the exit code says whether anything fa
   docket-controller scan --policy policies/ --resource app/
   kubectl kustomize overlays/prod | docket-controller scan --policy policies/ --resource -
 
+  # Findings in a pipeline, with the files and lines of the resources
+  docket-controller scan --policy policies/ --resource app/ --output sarif > findings.sarif
+
   # The reports, as kubectl would show them
   docket-controller scan --policy policies/ --resource app/ --output yaml
 
@@ -85,8 +80,9 @@ func newScan(p cli.Process) *cobra.Command {
 		Short: "Evaluate policies once, for files or for a cluster",
 		Long: `Evaluate policies once: for resources in files, or for those of a cluster.
 
-It prints a table, or the reports as YAML or JSON; with --to it also writes the reports
-into a server. All policies that --policy names are evaluated, also those for admission
+It prints a table, the reports as YAML or JSON, or findings for pipelines: SARIF 2.1.0,
+JUnit XML, and commands that GitHub shows beside the lines of a pull request. With --to it
+also writes the reports into a server. All policies that --policy names are evaluated, also those for admission
 only (background: false). Without --policy they are those of the cluster that are for
 existing resources, with their exceptions.
 
@@ -141,16 +137,6 @@ func (f *scanFlags) addInput(fs *pflag.FlagSet) {
 	fs.IntVar(&f.workers, "workers", 0, "Resources that are evaluated at a time; 0 for one for each core.")
 }
 
-func (f *scanFlags) addOutput(fs *pflag.FlagSet) {
-	fs.StringVar(&f.output, "output", f.output, "What is printed: table, or the reports as yaml or json.")
-	fs.BoolVar(&f.requireMatch, "require-match", false, "Exit with code 2 if a policy applies to none of the resources.")
-	fs.BoolVar(&f.all, "all", false, "Show all results in the table, not only failures, warnings and errors.")
-	fs.StringVar(&f.to, "to", "", "Kubeconfig of a server to write the reports into.")
-	fs.BoolVar(&f.createNamespaces, "create-namespaces", false, "Create the namespaces of reports that the server of --to does not have.")
-	fs.BoolVar(&f.split, "split-policy-report", f.split, "Make a report for each policy and namespace. If false, one for each namespace.")
-	fs.StringVar(&f.api, "reports-api", f.api, "API group of the reports: "+string(report.WGPolicy)+" or "+string(report.OpenReports)+".")
-}
-
 func (f *scanFlags) validate() error {
 	var errs []error
 	add := func(wrong bool, text string) {
@@ -166,7 +152,7 @@ func (f *scanFlags) validate() error {
 	add(f.context != "" && f.kubeconfig == "", "--context needs --kubeconfig")
 	add(len(f.resources) > 0 && len(f.namespaces) > 1, "--namespace: with --resource give one, for the resources that name none")
 	add(slices.Contains(f.namespaces, ""), "--namespace: must not be empty")
-	add(!slices.Contains([]string{outputTable, outputYAML, outputJSON}, f.output), fmt.Sprintf("--output: %q is none of table, yaml and json", f.output))
+	add(!slices.Contains(outputs, f.output), fmt.Sprintf("--output: %q is none of %s", f.output, strings.Join(outputs, ", ")))
 	add(f.api != string(report.WGPolicy) && f.api != string(report.OpenReports), fmt.Sprintf("--reports-api: %q is neither %s nor %s", f.api, report.WGPolicy, report.OpenReports))
 	add(f.workers < 0, "--workers: must not be negative")
 	errs = append(errs, manager.ValidateExceptionNamespaces(f.exceptionNamespaces)...)
@@ -177,6 +163,8 @@ func (f *scanFlags) validate() error {
 type scan struct {
 	flags    *scanFlags
 	policies []policy.Policy
+	// objects are those of the policies.
+	objects  map[policy.Identity]manifest.Object
 	source   source
 	findings *filescan.Findings
 	// layout is nil if nobody wants reports.
@@ -193,8 +181,8 @@ type source interface {
 }
 
 func (f *scanFlags) run(ctx context.Context) error {
-	s := scan{flags: f, findings: filescan.NewFindings(f.all)}
-	if f.output != outputTable || f.to != "" {
+	s := scan{flags: f, findings: filescan.NewFindings(f.all || f.output == outputJUnit)}
+	if f.output == outputYAML || f.output == outputJSON || f.to != "" {
 		s.layout = report.NewLayout(report.Options{Split: f.split, API: report.API(f.api)})
 	}
 	// What supports the evaluation, such as watches, ends with it.
@@ -264,10 +252,20 @@ func (s *scan) fromFiles() (int64, error) {
 	if err != nil {
 		return 0, err
 	}
+	return int64(files.Len()), s.compile(compiler, input)
+}
+
+// compile sets the policies and their objects.
+func (s *scan) compile(compiler policy.Compiler, input filescan.Sorted) error {
+	var err error
 	if s.policies, err = filescan.Compile(compiler, input.Policies, input.Exceptions); err != nil {
-		return 0, err
+		return err
 	}
-	return int64(files.Len()), nil
+	s.objects = make(map[policy.Identity]manifest.Object, len(s.policies))
+	for i, p := range s.policies {
+		s.objects[p.Identity()] = input.Policies[i]
+	}
+	return nil
 }
 
 // fileCompiler returns a compiler for policies to which the resources are all there is.
@@ -358,57 +356,4 @@ func (s *scan) examine() error {
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// write writes the reports into the server, if that was asked for.
-func (s *scan) write(ctx context.Context) error {
-	if s.server == nil {
-		return nil
-	}
-	if s.flags.createNamespaces {
-		if err := s.server.createNamespaces(ctx, s.findings.Namespaces()); err != nil {
-			return fmt.Errorf("--to: %w", err)
-		}
-	}
-	s.layout.PruneUnseen(filescan.Keep(s.policies, s.source, len(s.flags.policies) == 0))
-	written, err := s.server.flush(ctx)
-	fmt.Fprintln(s.flags.process.ErrOut, written)
-	switch {
-	case apierrors.IsNotFound(err) && !s.flags.createNamespaces:
-		return fmt.Errorf("--to: write reports: %w\nCreate the namespaces that are missing, or give --create-namespaces", err)
-	case err != nil:
-		return fmt.Errorf("--to: write reports: %w", err)
-	}
-	return nil
-}
-
-func (s *scan) print() error {
-	if s.flags.output == outputTable {
-		return s.findings.PrintTable(s.flags.process.Out)
-	}
-	return filescan.PrintReports(s.flags.process.Out, s.layout.Reports(), s.flags.output == outputJSON)
-}
-
-// verdict says by its error what the exit code is to be.
-func (s *scan) verdict() error {
-	var problems []error
-	for _, p := range s.policies {
-		if err := p.Problem(); err != nil {
-			problems = append(problems, fmt.Errorf("%s can't be evaluated: %w", p.Identity(), err))
-		}
-	}
-	if err := errors.Join(problems...); err != nil {
-		return err
-	}
-	switch total := s.findings.Total(); {
-	case total.Error > 0:
-		return fmt.Errorf("rules that could not be evaluated: %d (%s)", total.Error, s.findings.Summary())
-	case s.flags.requireMatch && len(s.findings.Unmatched()) > 0:
-		return fmt.Errorf("--require-match: policies that apply to no resource: %d (%s)", len(s.findings.Unmatched()), s.findings.Summary())
-	case total.Fail > 0:
-		return &cli.FindingError{Text: s.findings.Summary(), Code: exitFindings}
-	default:
-		fmt.Fprintln(s.flags.process.ErrOut, s.findings.Summary())
-		return nil
-	}
 }

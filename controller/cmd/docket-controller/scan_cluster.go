@@ -146,7 +146,7 @@ func (s *scan) fromCluster(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if s.policies, err = filescan.Compile(compiler, input.Policies, input.Exceptions); err != nil {
+	if err := s.compile(compiler, input); err != nil {
 		return err
 	}
 	if len(s.flags.policies) == 0 {

@@ -204,6 +204,30 @@ func TestScanPrintsReports(t *testing.T) {
 	}
 }
 
+// TestScanForPipelines: findings with the places of their resources, relative to the current folder, and nothing else
+// on standard output.
+func TestScanForPipelines(t *testing.T) {
+	dir := writeFiles(t, map[string]string{"policy.yaml": labelPolicy + "---\n" + celPolicy, "app/all.yaml": badPod + "---\n" + goodPod + "---\n" + deployment})
+	t.Chdir(dir)
+	const exact = "::error file=app/all.yaml,line=1,title=ClusterPolicy/owner/label::Pod/default/bad: validation error: Who owns it?. rule label failed at path /metadata/labels/\n" +
+		"::error file=app/all.yaml,line=11,title=ValidatingPolicy/named::Deployment/shop/web: Find a better name.\n"
+	for output, want := range map[string][]string{
+		"github": {exact},
+		"sarif":  {`"uri": "app/all.yaml"`, `"startLine": 11`, `"uri": "policy.yaml"`, `"startLine": 12`, `"ruleId": "ValidatingPolicy/named"`},
+		"junit":  {`tests="4" failures="2"`, `<testcase name="Pod/shop/good" classname="ClusterPolicy/owner/label" file="app/all.yaml" line="6">`},
+	} {
+		got := command(t, "", "scan", "--policy=policy.yaml", "--resource=app", "--output="+output)
+		for _, text := range want {
+			if got.code != exitFindings || !strings.Contains(got.out, text) {
+				t.Errorf("%s: exit code %d, and %q is not in\n%s\n%s", output, got.code, text, got.out, got.err)
+			}
+		}
+		if output == "github" && got.out != exact {
+			t.Errorf("more is printed:\n%s", got.out)
+		}
+	}
+}
+
 // reportsIn reads a list of reports, with the hashes of names cut off.
 func reportsIn(t *testing.T, text string) []string {
 	t.Helper()

@@ -26,11 +26,11 @@ import (
 )
 
 const policiesOfAllOutcomes = `
-{apiVersion: kyverno.io/v1, kind: ClusterPolicy, metadata: {name: owner}, spec: {kinds: [Pod], label: owner, rules: [r1, r2]}}
+{apiVersion: kyverno.io/v1, kind: ClusterPolicy, metadata: {name: owner, annotations: {policies.kyverno.io/description: "Who owns it?"}}, spec: {kinds: [Pod], label: owner, rules: [r1, r2], severity: high}}
 ---
 {apiVersion: kyverno.io/v1, kind: ClusterPolicy, metadata: {name: advice}, spec: {kinds: [Pod], label: tier, unscored: true}}
 ---
-{apiVersion: kyverno.io/v1, kind: Policy, metadata: {name: broken, namespace: shop}, spec: {kinds: [Pod], problem: "x is wrong"}}
+{apiVersion: kyverno.io/v1, kind: Policy, metadata: {name: broken, namespace: shop}, spec: {kinds: [Pod], problem: "x is 100% wrong,\n::as you see"}}
 ---
 {apiVersion: kyverno.io/v1, kind: ClusterPolicy, metadata: {name: nothing}, spec: {kinds: [Node]}}
 ---
@@ -99,7 +99,7 @@ func TestRun(t *testing.T) {
 default     ClusterPolicy/advice   r      Pod/bad    warn     the label tier is missing
 default     ClusterPolicy/owner    r1     Pod/bad    fail     the label owner is missing
 default     ClusterPolicy/owner    r2     Pod/bad    fail     the label owner is missing
-shop        Policy/shop/broken     r      Pod/good   error    x is wrong
+shop        Policy/shop/broken     r      Pod/good   error    x is 100% wrong, ::as you see
 
 POLICY                  PASS   FAIL   WARN   ERROR   SKIP
 ClusterPolicy/advice    2      0      1      0       0

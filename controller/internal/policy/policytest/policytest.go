@@ -13,6 +13,7 @@
 //	  namespaceLabel: env  # other namespaces don't match
 //	  background: false
 //	  unscored: true
+//	  severity: high
 //	  problem: text        # all results are errors
 //
 // A PolicyException with spec {policy, resource} makes the results for that resource skip.
@@ -35,13 +36,14 @@ import (
 type Compiler struct{}
 
 type spec struct {
-	Kinds          []string `json:"kinds"`
-	Label          string   `json:"label"`
-	Rules          []string `json:"rules"`
-	NamespaceLabel string   `json:"namespaceLabel"`
-	Background     *bool    `json:"background"`
-	Unscored       bool     `json:"unscored"`
-	Problem        string   `json:"problem"`
+	Kinds          []string        `json:"kinds"`
+	Label          string          `json:"label"`
+	Rules          []string        `json:"rules"`
+	NamespaceLabel string          `json:"namespaceLabel"`
+	Background     *bool           `json:"background"`
+	Unscored       bool            `json:"unscored"`
+	Severity       report.Severity `json:"severity"`
+	Problem        string          `json:"problem"`
 
 	// Policy and Resource are those of an exception.
 	Policy   string `json:"policy"`
@@ -97,7 +99,7 @@ func (p *compiled) Identity() policy.Identity { return p.id }
 
 // Presentation implements [policy.Policy].
 func (p *compiled) Presentation() policy.Presentation {
-	return policy.Presentation{Source: "policytest", Scored: !p.Unscored}
+	return policy.Presentation{Source: "policytest", Severity: p.Severity, Scored: !p.Unscored}
 }
 
 // Fingerprint implements [policy.Policy].

@@ -1,0 +1,111 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/pflag"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/docket-project/docket/controller/internal/filescan"
+	"github.com/docket-project/docket/controller/internal/report"
+	"github.com/docket-project/docket/internal/apiserver/buildinfo"
+	"github.com/docket-project/docket/internal/cli"
+)
+
+// The forms of output.
+const (
+	outputTable  = "table"
+	outputYAML   = "yaml"
+	outputJSON   = "json"
+	outputSARIF  = "sarif"
+	outputJUnit  = "junit"
+	outputGitHub = "github"
+)
+
+var outputs = []string{outputTable, outputYAML, outputJSON, outputSARIF, outputJUnit, outputGitHub}
+
+func (f *scanFlags) addOutput(fs *pflag.FlagSet) {
+	fs.StringVar(&f.output, "output", f.output, "What is printed: table; the reports as yaml or json; or findings as sarif, junit or github (workflow commands). Paths in findings are relative to the current folder.")
+	fs.BoolVar(&f.requireMatch, "require-match", false, "Exit with code 2 if a policy applies to none of the resources.")
+	fs.BoolVar(&f.all, "all", false, "Show all results in the table, not only failures, warnings and errors.")
+	fs.StringVar(&f.to, "to", "", "Kubeconfig of a server to write the reports into.")
+	fs.BoolVar(&f.createNamespaces, "create-namespaces", false, "Create the namespaces of reports that the server of --to does not have.")
+	fs.BoolVar(&f.split, "split-policy-report", f.split, "Make a report for each policy and namespace. If false, one for each namespace.")
+	fs.StringVar(&f.api, "reports-api", f.api, "API group of the reports: "+string(report.WGPolicy)+" or "+string(report.OpenReports)+".")
+}
+
+// write writes the reports into the server, if that was asked for.
+func (s *scan) write(ctx context.Context) error {
+	if s.server == nil {
+		return nil
+	}
+	if s.flags.createNamespaces {
+		if err := s.server.createNamespaces(ctx, s.findings.Namespaces()); err != nil {
+			return fmt.Errorf("--to: %w", err)
+		}
+	}
+	s.layout.PruneUnseen(filescan.Keep(s.policies, s.source, len(s.flags.policies) == 0))
+	written, err := s.server.flush(ctx)
+	fmt.Fprintln(s.flags.process.ErrOut, written)
+	switch {
+	case apierrors.IsNotFound(err) && !s.flags.createNamespaces:
+		return fmt.Errorf("--to: write reports: %w\nCreate the namespaces that are missing, or give --create-namespaces", err)
+	case err != nil:
+		return fmt.Errorf("--to: write reports: %w", err)
+	}
+	return nil
+}
+
+func (s *scan) print() error {
+	out := s.flags.process.Out
+	switch s.flags.output {
+	case outputYAML, outputJSON:
+		return filescan.PrintReports(out, s.layout.Reports(), s.flags.output == outputJSON)
+	case outputTable:
+		return s.findings.PrintTable(out)
+	}
+	folder, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	printer := filescan.Printer{Findings: s.findings, Policies: s.objects, Folder: folder, Version: buildinfo.Get().Version}
+	switch s.flags.output {
+	case outputSARIF:
+		return printer.PrintSARIF(out)
+	case outputJUnit:
+		return printer.PrintJUnit(out)
+	default:
+		return printer.PrintGitHub(out)
+	}
+}
+
+// verdict says by its error what the exit code is to be.
+func (s *scan) verdict() error {
+	var problems []error
+	for _, p := range s.policies {
+		if err := p.Problem(); err != nil {
+			problems = append(problems, fmt.Errorf("%s can't be evaluated: %w", p.Identity(), err))
+		}
+	}
+	if err := errors.Join(problems...); err != nil {
+		return err
+	}
+	switch total := s.findings.Total(); {
+	case total.Error > 0:
+		return fmt.Errorf("rules that could not be evaluated: %d (%s)", total.Error, s.findings.Summary())
+	case s.flags.requireMatch && len(s.findings.Unmatched()) > 0:
+		return fmt.Errorf("--require-match: policies that apply to no resource: %d (%s)", len(s.findings.Unmatched()), s.findings.Summary())
+	case total.Fail > 0:
+		return &cli.FindingError{Text: s.findings.Summary(), Code: exitFindings}
+	default:
+		fmt.Fprintln(s.flags.process.ErrOut, s.findings.Summary())
+		return nil
+	}
+}
