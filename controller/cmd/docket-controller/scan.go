@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	cliflag "k8s.io/component-base/cli/flag"
 
+	apireport "github.com/docket-project/docket/api/report"
 	"github.com/docket-project/docket/controller/internal/contextcache"
 	"github.com/docket-project/docket/controller/internal/filescan"
 	"github.com/docket-project/docket/controller/internal/filescan/manifest"
@@ -41,6 +42,8 @@ type scanFlags struct {
 
 	output string
 	all    bool
+	// failOn is the lowest severity of failures that set the exit code.
+	failOn string
 	// requireMatch makes an error of a policy that applies to no resource.
 	requireMatch bool
 	split        bool
@@ -70,7 +73,7 @@ const scanExample = `  # Check manifests; the exit code says whether anything fa
   docket-controller scan --policy policies/ --kubeconfig ~/.kube/config`
 
 func newScan(p cli.Process) *cobra.Command {
-	f := scanFlags{process: p, output: outputTable, split: true, api: string(report.WGPolicy), cache: manager.NewCacheOptions(), exceptionNamespaces: []string{policy.AllNamespaces}}
+	f := scanFlags{process: p, output: outputTable, failOn: string(apireport.SeverityInfo), split: true, api: string(report.WGPolicy), cache: manager.NewCacheOptions(), exceptionNamespaces: []string{policy.AllNamespaces}}
 	var sections cliflag.NamedFlagSets
 	f.addInput(sections.FlagSet("input"))
 	f.addOutput(sections.FlagSet("output"))
@@ -107,7 +110,7 @@ What the scan does not evaluate it names on standard error: files that hold some
 rules that validate nothing, policies that apply to none of the resources (an error with
 --require-match). A policy in a file with a field that Kyverno doesn't have is an error.
 
-Exit codes: 0 all results are pass, skip or warn; 1 something fails; 2 something could not
+Exit codes: 0 all results are pass, skip or warn, or fail below --fail-on; 1 something fails; 2 something could not
 be evaluated, read or written (also if other things fail); 130 it was interrupted.`,
 		Example: scanExample,
 		Args: func(command *cobra.Command, args []string) error {
@@ -153,6 +156,7 @@ func (f *scanFlags) validate() error {
 	add(len(f.resources) > 0 && len(f.namespaces) > 1, "--namespace: with --resource give one, for the resources that name none")
 	add(slices.Contains(f.namespaces, ""), "--namespace: must not be empty")
 	add(!slices.Contains(outputs, f.output), fmt.Sprintf("--output: %q is none of %s", f.output, strings.Join(outputs, ", ")))
+	add(!slices.Contains(apireport.Severities(), apireport.Severity(f.failOn)), fmt.Sprintf("--fail-on: %q is none of critical, high, medium, low and info", f.failOn))
 	add(f.api != string(report.WGPolicy) && f.api != string(report.OpenReports), fmt.Sprintf("--reports-api: %q is neither %s nor %s", f.api, report.WGPolicy, report.OpenReports))
 	add(f.workers < 0, "--workers: must not be negative")
 	errs = append(errs, manager.ValidateExceptionNamespaces(f.exceptionNamespaces)...)

@@ -13,6 +13,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	apireport "github.com/docket-project/docket/api/report"
 	"github.com/docket-project/docket/controller/internal/filescan"
 	"github.com/docket-project/docket/controller/internal/report"
 	"github.com/docket-project/docket/internal/apiserver/buildinfo"
@@ -33,6 +34,7 @@ var outputs = []string{outputTable, outputYAML, outputJSON, outputSARIF, outputJ
 
 func (f *scanFlags) addOutput(fs *pflag.FlagSet) {
 	fs.StringVar(&f.output, "output", f.output, "What is printed: table; the reports as yaml or json; or findings as sarif, junit or github (workflow commands). Paths in findings are relative to the current folder.")
+	fs.StringVar(&f.failOn, "fail-on", f.failOn, "The lowest severity for which a failure sets the exit code to 1: critical, high, medium, low or info. Policies without a severity count as info. Errors always count.")
 	fs.BoolVar(&f.requireMatch, "require-match", false, "Exit with code 2 if a policy applies to none of the resources.")
 	fs.BoolVar(&f.all, "all", false, "Show all results in the table, not only failures, warnings and errors.")
 	fs.StringVar(&f.to, "to", "", "Kubeconfig of a server to write the reports into.")
@@ -97,15 +99,25 @@ func (s *scan) verdict() error {
 	if err := errors.Join(problems...); err != nil {
 		return err
 	}
+	failing := s.findings.Failures(apireport.Severity(s.flags.failOn))
 	switch total := s.findings.Total(); {
 	case total.Error > 0:
 		return fmt.Errorf("rules that could not be evaluated: %d (%s)", total.Error, s.findings.Summary())
 	case s.flags.requireMatch && len(s.findings.Unmatched()) > 0:
 		return fmt.Errorf("--require-match: policies that apply to no resource: %d (%s)", len(s.findings.Unmatched()), s.findings.Summary())
-	case total.Fail > 0:
-		return &cli.FindingError{Text: s.findings.Summary(), Code: exitFindings}
+	case failing > 0:
+		return &cli.FindingError{Text: s.summary(failing), Code: exitFindings}
 	default:
-		fmt.Fprintln(s.flags.process.ErrOut, s.findings.Summary())
+		fmt.Fprintln(s.flags.process.ErrOut, s.summary(failing))
 		return nil
 	}
+}
+
+// summary also says how many failures don't count, if there are any.
+func (s *scan) summary(failing int64) string {
+	text := s.findings.Summary()
+	if below := s.findings.Total().Fail - failing; below > 0 {
+		text += fmt.Sprintf("; %d of the failures are below --fail-on %s", below, s.flags.failOn)
+	}
+	return text
 }

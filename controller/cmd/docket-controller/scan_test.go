@@ -204,6 +204,46 @@ func TestScanPrintsReports(t *testing.T) {
 	}
 }
 
+// TestFailOn: only failures of the severity and above set the exit code; errors always do.
+func TestFailOn(t *testing.T) {
+	t.Parallel()
+	graded := func(name, severity string) string {
+		return strings.Replace(labelPolicy, "{name: owner}", "{name: "+name+", annotations: {policies.kyverno.io/severity: "+severity+"}}", 1)
+	}
+	dir := writeFiles(t, map[string]string{
+		"none.yaml": labelPolicy, "medium.yaml": graded("m", "medium"), "high.yaml": graded("h", "high"), "critical.yaml": graded("c", "critical"),
+		"low.yaml": graded("l", "low"), "info.yaml": graded("i", "info"), "broken.yaml": brokenPolicy, "pod.yaml": badPod,
+	})
+	for _, test := range []struct {
+		policies, failOn string
+		want             int
+		text             string
+	}{
+		{"none", "", exitFindings, "1 fail, 0 warn, 0 error, 0 skip\n"},
+		{"none", "info", exitFindings, "1 fail, 0 warn, 0 error, 0 skip\n"},
+		{"none", "low", cli.ExitOK, "0 skip; 1 of the failures are below --fail-on low"},
+		{"info", "low", cli.ExitOK, ""}, {"info", "info", exitFindings, ""},
+		{"low", "medium", cli.ExitOK, ""}, {"low", "low", exitFindings, ""},
+		{"medium", "high", cli.ExitOK, ""}, {"medium", "medium", exitFindings, ""},
+		{"high", "critical", cli.ExitOK, ""}, {"high", "high", exitFindings, ""},
+		{"critical", "critical", exitFindings, ""}, {"critical", "info", exitFindings, ""},
+		{"none,low,high", "high", exitFindings, "3 fail, 0 warn, 0 error, 0 skip; 2 of the failures are below --fail-on high"},
+		{"broken,low", "critical", exitTrouble, "rules that could not be evaluated: 1"},
+		{"none", "grave", exitTrouble, "--fail-on: \"grave\" is none of critical"},
+	} {
+		args := []string{"scan", "--resource=" + dir + "/pod.yaml"}
+		for name := range strings.SplitSeq(test.policies, ",") {
+			args = append(args, "--policy="+dir+"/"+name+".yaml")
+		}
+		if test.failOn != "" {
+			args = append(args, "--fail-on="+test.failOn)
+		}
+		if got := command(t, "", args...); got.code != test.want || !strings.Contains(got.err, test.text) {
+			t.Errorf("%s with --fail-on %s: exit code %d, want %d and %q:\n%s", test.policies, test.failOn, got.code, test.want, test.text, got.err)
+		}
+	}
+}
+
 // TestScanForPipelines: findings with the places of their resources, relative to the current folder, and nothing else
 // on standard output.
 func TestScanForPipelines(t *testing.T) {

@@ -137,6 +137,26 @@ func (f *Findings) Total() report.Counts {
 	return total
 }
 
+// severities are in ascending order. A policy without a severity counts as the lowest.
+var severities = []report.Severity{
+	report.SeverityInfo, report.SeverityLow, report.SeverityMedium, report.SeverityHigh, report.SeverityCritical,
+}
+
+// Failures returns the number of failures of policies that have at least the given severity. A policy without one
+// has the lowest, info.
+func (f *Findings) Failures(least report.Severity) int64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var failures int64
+	for id, counts := range f.counts {
+		severity := cmp.Or(f.presentations[id].Severity, report.SeverityInfo)
+		if slices.Index(severities, severity) >= slices.Index(severities, least) {
+			failures += counts.Fail
+		}
+	}
+	return failures
+}
+
 // Unmatched returns the policies without a result, by name.
 func (f *Findings) Unmatched() []policy.Identity {
 	var ids []policy.Identity
