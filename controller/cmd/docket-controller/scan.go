@@ -247,16 +247,19 @@ func (s *scan) fromFiles() (int64, error) {
 	}
 	s.note(set.LeftOut)
 	entries := append(input.Entries, filescan.Sort(set.Objects, s.flags.namespace()).Entries...)
-	files, err := filescan.NewFiles(set.Objects, filescan.FilesOptions{Namespace: s.flags.namespace()})
-	if err != nil {
-		return 0, fmt.Errorf("--resource: %w", err)
+	files, wrong := filescan.NewFiles(set.Objects, filescan.FilesOptions{Namespace: s.flags.namespace()})
+	if wrong != nil {
+		wrong = fmt.Errorf("--resource: %w", wrong)
 	}
-	s.source = files
 	compiler, err := s.fileCompiler(entries, set.Objects)
-	if err != nil {
+	if err == nil {
+		err = s.compile(compiler, input)
+	}
+	if err := errors.Join(wrong, err); err != nil {
 		return 0, err
 	}
-	return int64(files.Len()), s.compile(compiler, input)
+	s.source = files
+	return int64(files.Len()), nil
 }
 
 // compile sets the policies and their objects.

@@ -138,6 +138,7 @@ func TestScanOfFiles(t *testing.T) {
 		"no policies":              {slices.Concat(in("policy", "policies/other.yaml"), in("resource", "app")), exitTrouble, nil, []string{"--policy: there is no ClusterPolicy"}},
 		"policy twice":             {slices.Concat(in("policy", "policies", "unscored.yaml"), in("resource", "app")), exitTrouble, nil, []string{"unscored.yaml: the ClusterPolicy owner is also in"}},
 		"resource twice":           {slices.Concat(in("policy", "policies"), in("resource", "app", "good.yaml")), exitTrouble, nil, []string{"the Pod shop/good is also in"}},
+		"all duplicates":           {slices.Concat(in("policy", "policies", "unscored.yaml"), in("resource", "app", "good.yaml")), exitTrouble, nil, []string{"unscored.yaml: the ClusterPolicy owner is also in", "the Pod shop/good is also in"}},
 		"same file twice":          {slices.Concat(in("policy", "policies/owner.yaml", "policies"), in("resource", "good.yaml", "good.yaml")), cli.ExitOK, nil, []string{"2 policies, 1 resource: 1 pass"}},
 		"all broken files": {
 			slices.Concat(in("policy", "broken", "policies"), in("exception", "broken2.json"), in("resource", "app", "broken/b.yaml", "none.yaml")), exitTrouble, nil,

@@ -5,6 +5,7 @@ package filescan
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
@@ -51,7 +52,7 @@ const defaultNamespace = "default"
 
 // NewFiles returns a source of objects as a cluster would have them: in a namespace, if their kind is
 // namespaced, with the labels of the Namespace among the objects. It changes the objects, and owns them from
-// then on.
+// then on. The error names all objects that are wrong.
 func NewFiles(objects []manifest.Object, options FilesOptions) (*Files, error) {
 	if options.Namespace == "" {
 		options.Namespace = defaultNamespace
@@ -61,6 +62,7 @@ func NewFiles(objects []manifest.Object, options FilesOptions) (*Files, error) {
 	for name, given := range options.NamespaceLabels {
 		spaces[name] = &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: policy.NamespaceLabels(name, given)}}
 	}
+	var errs []error
 	for _, object := range objects {
 		gvr, namespaced := known.of(object.GroupVersionKind())
 		switch {
@@ -68,14 +70,12 @@ func NewFiles(objects []manifest.Object, options FilesOptions) (*Files, error) {
 			object.SetNamespace(options.Namespace)
 		case gvr.Group == "" && gvr.Resource == "namespaces":
 			if err := spaces.add(object.Unstructured); err != nil {
-				return nil, fmt.Errorf("%s: %w", object.Origin, err)
+				errs = append(errs, fmt.Errorf("%s: %w", object.Origin, err))
 			}
 		}
 	}
 	if !options.AllowDuplicates {
-		if err := unique(objects); err != nil {
-			return nil, err
-		}
+		errs = append(errs, unique(objects))
 	}
 	files := &Files{subjects: make([]policy.Subject, len(objects)), places: make([]manifest.Place, len(objects)), namespaces: map[string]bool{}}
 	for i, object := range objects {
@@ -85,8 +85,11 @@ func NewFiles(objects []manifest.Object, options FilesOptions) (*Files, error) {
 		policy.Strip(object.Unstructured)
 		var err error
 		if files.subjects[i], err = policy.NewSubject(object.Unstructured, gvr, spaces, true); err != nil {
-			return nil, fmt.Errorf("%s: %w", object.Origin, err)
+			errs = append(errs, fmt.Errorf("%s: %w", object.Origin, err))
 		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
 	}
 	return files, nil
 }

@@ -150,6 +150,25 @@ func TestNamespaceObjects(t *testing.T) {
 	}
 }
 
+// TestAllWrongObjectsAreNamed: one error for all of them, also if they are wrong in different ways.
+func TestAllWrongObjectsAreNamed(t *testing.T) {
+	t.Parallel()
+	_, err := filescan.NewFiles(parse(t, `
+{apiVersion: v1, kind: Namespace, metadata: {name: a}, status: 1}
+---
+{apiVersion: v1, kind: Namespace, metadata: {name: b}, status: 1}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: p}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: p}}
+`), filescan.FilesOptions{})
+	for _, part := range []string{"document 1: ", "document 2: ", "document 4: the Pod default/p is also in"} {
+		if err == nil || !strings.Contains(err.Error(), part) {
+			t.Errorf("error %v, want %q in it", err, part)
+		}
+	}
+}
+
 // plurals shows the resource under which policies see each kind.
 type plurals struct {
 	policy.Policy

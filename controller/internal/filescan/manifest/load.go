@@ -97,10 +97,11 @@ func (l *Loader) loadPath(path string, set *Set) error {
 	}
 	var errs []error
 	before, again := len(set.Objects), false
-	err = filepath.WalkDir(path, func(name string, entry fs.DirEntry, err error) error {
+	walkErr := filepath.WalkDir(path, func(name string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
-			return err
+			// WalkDir goes on behind a folder that can't be read.
+			errs = append(errs, err)
 		case name != path && strings.HasPrefix(entry.Name(), "."):
 			if entry.IsDir() {
 				return fs.SkipDir
@@ -112,7 +113,7 @@ func (l *Loader) loadPath(path string, set *Set) error {
 		}
 		return nil
 	})
-	if err = errors.Join(append(errs, err)...); err != nil {
+	if err := errors.Join(append(errs, walkErr)...); err != nil {
 		return err
 	}
 	if len(set.Objects) == before && !again {
