@@ -10,6 +10,7 @@ import (
 	"os"
 
 	"github.com/spf13/pflag"
+	"golang.org/x/term"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
@@ -36,7 +37,7 @@ func (f *scanFlags) addOutput(fs *pflag.FlagSet) {
 	fs.StringVar(&f.output, "output", f.output, "What is printed: table; the reports as yaml or json; or findings as sarif, junit or github (workflow commands). Paths in findings are relative to the current folder.")
 	fs.StringVar(&f.failOn, "fail-on", f.failOn, "The lowest severity for which a failure sets the exit code to 1: critical, high, medium, low or info. Policies without a severity count as info. Errors always count.")
 	fs.BoolVar(&f.requireMatch, "require-match", false, "Exit with code 2 if a policy applies to none of the resources.")
-	fs.BoolVar(&f.all, "all", false, "Show all results in the table, not only failures, warnings and errors.")
+	fs.BoolVar(&f.all, "all", false, "Show all results and policies in the table, not only failures, warnings and errors, and the policies that have some.")
 	fs.StringVar(&f.to, "to", "", "Kubeconfig of a server to write the reports into.")
 	fs.BoolVar(&f.createNamespaces, "create-namespaces", false, "Create the namespaces of reports that the server of --to does not have.")
 	fs.BoolVar(&f.split, "split-policy-report", f.split, "Make a report for each policy and namespace. If false, one for each namespace.")
@@ -71,7 +72,7 @@ func (s *scan) print() error {
 	case outputYAML, outputJSON:
 		return filescan.PrintReports(out, s.layout.Reports(), s.flags.output == outputJSON)
 	case outputTable:
-		return s.findings.PrintTable(out)
+		return s.findings.PrintTable(out, tableOptions(s.flags.process))
 	}
 	folder, err := os.Getwd()
 	if err != nil {
@@ -86,6 +87,21 @@ func (s *scan) print() error {
 	default:
 		return printer.PrintGitHub(out)
 	}
+}
+
+// tableOptions are those of the terminal, if standard output is one.
+func tableOptions(p cli.Process) filescan.TableOptions {
+	file, ok := p.Out.(*os.File)
+	if !ok || !term.IsTerminal(int(file.Fd())) {
+		return filescan.TableOptions{}
+	}
+	width, _, err := term.GetSize(int(file.Fd()))
+	if err != nil {
+		width = 0 // Lines are not wrapped.
+	}
+	noColor, _ := p.LookupEnv("NO_COLOR") // See no-color.org.
+	kind, _ := p.LookupEnv("TERM")
+	return filescan.TableOptions{Width: width, Color: noColor == "" && kind != "dumb"}
 }
 
 // verdict says by its error what the exit code is to be.

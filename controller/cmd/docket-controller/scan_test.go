@@ -117,10 +117,10 @@ func TestScanOfFiles(t *testing.T) {
 	}{
 		"something fails": {
 			slices.Concat(in("policy", "policies"), in("resource", "app")), exitFindings,
-			[]string{"default     ClusterPolicy/owner      label   Pod/bad          fail     validation error: Who owns it?", "shop        ValidatingPolicy/named           Deployment/web   fail     Find a better name.", "TOTAL"},
+			[]string{"Pod/default/bad  " + dir + "/app/bad.yaml:1\n  fail  ClusterPolicy/owner/label: validation error: Who owns it?", "Deployment/shop/web  " + dir + "/app/good.yaml:6\n  fail  ValidatingPolicy/named: Find a better name.\n", "TOTAL"},
 			[]string{"3 resources: 2 pass, 2 fail", "Left out: " + dir + "/policies/other.yaml: a ConfigMap", "package.yml: is not a Kubernetes object"},
 		},
-		"all pass":  {slices.Concat(in("policy", "policies"), in("resource", "good.yaml")), cli.ExitOK, []string{"ClusterPolicy/owner      1"}, []string{"1 pass, 0 fail"}},
+		"all pass":  {slices.Concat(in("policy", "policies"), in("resource", "good.yaml")), cli.ExitOK, []string{"TOTAL    1", "2 policies without findings; --all shows all."}, []string{"1 pass, 0 fail"}},
 		"exception": {slices.Concat(in("policy", "policies/owner.yaml"), in("resource", "app"), in("exception", "exception.yaml")), cli.ExitOK, nil, []string{"1 skip"}},
 		"exception of elsewhere": {
 			slices.Concat(in("policy", "policies/owner.yaml"), in("resource", "app"), in("exception", "exception.yaml"), []string{"--exception-namespaces=other"}), exitFindings,
@@ -144,8 +144,8 @@ func TestScanOfFiles(t *testing.T) {
 			slices.Concat(in("policy", "broken", "policies"), in("exception", "broken2.json"), in("resource", "app", "broken/b.yaml", "none.yaml")), exitTrouble, nil,
 			[]string{"--policy: " + dir + "/broken/a.yaml: yaml: ", "/broken/b.yaml: yaml: ", "--exception: " + dir + "/broken2.json: ", "--resource: " + dir + "/broken/b.yaml: yaml: ", "none.yaml: no such file"},
 		},
-		"all results":       {slices.Concat(in("policy", "policies/owner.yaml"), in("resource", "app"), []string{"--all"}), exitFindings, []string{"Pod/good", "pass"}, nil},
-		"another namespace": {slices.Concat(in("policy", "policies"), in("resource", "app/bad.yaml"), []string{"--namespace=team"}), exitFindings, []string{"team        ClusterPolicy/owner"}, nil},
+		"all results":       {slices.Concat(in("policy", "policies/owner.yaml"), in("resource", "app"), []string{"--all"}), exitFindings, []string{"Pod/shop/good", "  pass  ClusterPolicy/owner/label"}, nil},
+		"another namespace": {slices.Concat(in("policy", "policies"), in("resource", "app/bad.yaml"), []string{"--namespace=team"}), exitFindings, []string{"Pod/team/bad"}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -302,7 +302,7 @@ func reportsIn(t *testing.T, text string) []string {
 func TestScanOfStandardInput(t *testing.T) {
 	t.Parallel()
 	dir := writeFiles(t, map[string]string{"policy.yaml": labelPolicy})
-	if got := command(t, badPod, "scan", "--policy", dir, "--resource", "-"); got.code != exitFindings || !strings.Contains(got.out, "Pod/bad") {
+	if got := command(t, badPod, "scan", "--policy", dir, "--resource", "-"); got.code != exitFindings || !strings.Contains(got.out, "Pod/default/bad\n") {
 		t.Errorf("exit code %d:\n%s%s", got.code, got.out, got.err)
 	}
 	if got := command(t, labelPolicy, "scan", "--policy", "-", "--resource", "-"); got.code != exitTrouble || !strings.Contains(got.err, "only once") {

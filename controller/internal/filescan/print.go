@@ -11,42 +11,11 @@ import (
 	"io"
 	"iter"
 	"strings"
-	"text/tabwriter"
 
 	"sigs.k8s.io/yaml"
 
 	"github.com/docket-project/docket/api/report"
 )
-
-// PrintTable writes what was kept, one line each, and the numbers of all policies.
-func (f *Findings) PrintTable(w io.Writer) error {
-	table := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
-	kept := f.Kept()
-	if len(kept) > 0 {
-		fmt.Fprintln(table, "NAMESPACE\tPOLICY\tRULE\tRESOURCE\tRESULT\tMESSAGE")
-	}
-	for _, finding := range kept {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s/%s\t%s\t%s\n", finding.Subject.Namespace, finding.Policy, finding.Rule,
-			finding.Subject.Kind, finding.Subject.Name, finding.Outcome, oneLine(finding.Message))
-	}
-	if len(kept) > 0 {
-		fmt.Fprintln(table)
-	}
-	// A second table, with its own column widths.
-	if err := table.Flush(); err != nil {
-		return err
-	}
-	fmt.Fprintln(table, "POLICY\tPASS\tFAIL\tWARN\tERROR\tSKIP")
-	for _, one := range f.Counts() {
-		printCounts(table, one.Policy.String(), one.Counts)
-	}
-	printCounts(table, "TOTAL", f.Total())
-	return table.Flush()
-}
-
-func printCounts(w io.Writer, name string, c report.Counts) {
-	fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\n", name, c.Pass, c.Fail, c.Warn, c.Error, c.Skip)
-}
 
 // Summary is one line with the numbers.
 func (f *Findings) Summary() string {

@@ -92,21 +92,22 @@ func TestRun(t *testing.T) {
 		t.Errorf("total (-want +got):\n%s", diff)
 	}
 	var out bytes.Buffer
-	if err := findings.PrintTable(&out); err != nil {
+	if err := findings.PrintTable(&out, filescan.TableOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	want := `NAMESPACE   POLICY                 RULE   RESOURCE   RESULT   MESSAGE
-default     ClusterPolicy/advice   r      Pod/bad    warn     the label tier is missing
-default     ClusterPolicy/owner    r1     Pod/bad    fail     the label owner is missing
-default     ClusterPolicy/owner    r2     Pod/bad    fail     the label owner is missing
-shop        Policy/shop/broken     r      Pod/good   error    x is 100% wrong, ::as you see
+	want := `Pod/default/bad
+  warn  ClusterPolicy/advice/r: the label tier is missing
+  fail  ClusterPolicy/owner/r1: the label owner is missing
+  fail  ClusterPolicy/owner/r2: the label owner is missing
+Pod/shop/good
+  error Policy/shop/broken/r: x is 100% wrong, ::as you see
 
-POLICY                  PASS   FAIL   WARN   ERROR   SKIP
-ClusterPolicy/advice    2      0      1      0       0
-Policy/shop/broken      0      0      0      1       0
-ClusterPolicy/nothing   0      0      0      0       0
-ClusterPolicy/owner     2      2      0      0       2
-TOTAL                   4      2      1      1       2
+POLICY                 PASS   FAIL   WARN   ERROR   SKIP
+ClusterPolicy/advice   2      0      1      0       0
+Policy/shop/broken     0      0      0      1       0
+ClusterPolicy/owner    2      2      0      0       2
+TOTAL                  4      2      1      1       2
+1 policy without findings; --all shows all.
 `
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Errorf("table (-want +got):\n%s", diff)
@@ -140,6 +141,44 @@ func TestAllResultsAreKeptIfAsked(t *testing.T) {
 	if got := len(all.Kept()); got != 10 {
 		t.Errorf("%d results are kept, want 10:\n%s", got, strings.Join(lines(all), "\n"))
 	}
+	var out bytes.Buffer
+	if err := all.PrintTable(&out, filescan.TableOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range []string{"  skip  ClusterPolicy/owner/r1: excepted\n", "\nClusterPolicy/nothing   0 "} {
+		if !strings.Contains(out.String(), part) {
+			t.Errorf("%q is missing in\n%s", part, out.String())
+		}
+	}
+}
+
+// TestTableOnATerminal: lines are wrapped between words, and outcomes have colors.
+func TestTableOnATerminal(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	const policies = "{apiVersion: kyverno.io/v1, kind: ClusterPolicy, metadata: {name: p}, spec: {kinds: [Pod], problem: 'öne two three a-word-that-is-longer-than-the-line four'}}"
+	const pod = "{apiVersion: v1, kind: Pod, metadata: {name: a}}"
+	if err := scanFiles(t, policies, pod, filescan.FilesOptions{}).PrintTable(&out, filescan.TableOptions{Width: 28, Color: true}); err != nil {
+		t.Fatal(err)
+	}
+	want := "Pod/default/a\n  \x1b[31merror\x1b[0m ClusterPolicy/p/r:\n        öne two three\n        a-word-that-is-longer-than-the-line\n        four\n\n"
+	if got, _, _ := strings.Cut(out.String(), "POLICY"); got != want {
+		t.Errorf("got\n%q, want\n%q", got, want)
+	}
+}
+
+// TestTableOfOnePlace: the resources of a list and of a cluster have their own headings, though not their own places.
+func TestTableOfOnePlace(t *testing.T) {
+	t.Parallel()
+	const list = "{apiVersion: v1, kind: PodList, items: [{metadata: {name: a}}, {metadata: {name: b}}]}"
+	var out bytes.Buffer
+	if err := scanFiles(t, ownerPolicy, list, filescan.FilesOptions{}).PrintTable(&out, filescan.TableOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	const finding = "  fail  ClusterPolicy/owner/r: the label owner is missing\n"
+	if want := "Pod/default/a\n" + finding + "Pod/default/b\n" + finding; !strings.HasPrefix(out.String(), want) {
+		t.Errorf("got\n%s, want\n%s", out.String(), want)
+	}
 }
 
 // TestMessagesStayOnTheirLine: nothing that a policy says moves the cursor of a terminal.
@@ -147,7 +186,7 @@ func TestMessagesStayOnTheirLine(t *testing.T) {
 	t.Parallel()
 	const problem = "{apiVersion: kyverno.io/v1, kind: ClusterPolicy, metadata: {name: p}, spec: {kinds: [Pod], problem: \"a\\n\\tb\\e[2J\\u009bc\"}}"
 	var out bytes.Buffer
-	if err := scanFiles(t, problem, podsOfAllOutcomes, filescan.FilesOptions{}).PrintTable(&out); err != nil {
+	if err := scanFiles(t, problem, podsOfAllOutcomes, filescan.FilesOptions{}).PrintTable(&out, filescan.TableOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(out.String(), "a b [2J c\n") || strings.ContainsAny(out.String(), "\x1b\u009b\t") {
