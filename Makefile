@@ -99,6 +99,7 @@ test-root: deploy-tools $(GOTESTSUM) ## Run the tests of the root module, nearly
 
 .PHONY: deploy-tools
 deploy-tools: ## Build or fetch what the tests of deploy/ run: helm, kustomize, promtool
+	@echo "building helm and kustomize for the tests of deploy/ (the first time takes minutes)"
 	@go build -C hack/helm -o $(CURDIR)/bin/ helm.sh/helm/v4/cmd/helm sigs.k8s.io/kustomize/kustomize/v5
 	@hack/promtool.sh >/dev/null
 
@@ -128,9 +129,10 @@ producers: ## Run other people's programs with CRDs and with Docket, and write t
 test-postgres-versions: ## Run the suite of the storage engine on every version of PostgreSQL that is supported
 	go test ./internal/store/postgres -count=1 -timeout 30m -run '^TestVersions$$' -postgres-versions=15,16,17,18
 
+# Left out are the packages whose tests start and kill servers; run those of what you change.
 .PHONY: test-short
-test-short: ## Run the quick tests: no race detector, no nested modules, no long ones
-	go test -short ./...
+test-short: ## Run the quick tests, three minutes: no race detector, no nested modules, no server that is killed
+	go test -short $$(go list ./... | grep -vE '/(internal/store|internal/store/postgres|internal/apiserver|internal/gateway|test/robustness)$$')
 
 .PHONY: deflake
 deflake: ## Repeat the tests of PKG= until one fails (RUN= chooses among them)

@@ -127,14 +127,14 @@ func TestWalkLaptop(t *testing.T) {
 		t.Errorf("$ %s\n%sexit code %d, want 1", pipe, output, code)
 	}
 
-	up := w.block(controllerPage, "On a laptop #3").Commands()
+	up := w.block(controllerPage, "On a laptop #4").Commands()
 	w.start(up[0], "is ready at")
 	for _, command := range up[1:] {
 		if output := w.scanned(command); strings.Contains(command, "pinned-images") {
 			wantOutput(t, output, "polr-ns-shop-pinned-images")
 		}
 	}
-	run := w.block(controllerPage, "On a laptop #4").Commands()
+	run := w.block(controllerPage, "On a laptop #5").Commands()
 	for _, command := range run {
 		command, _, _ = strings.Cut(command, " #")
 		switch {

@@ -60,7 +60,7 @@ func walks() map[string][]walk {
 		},
 		"TestWalkReadme": {{readmePage, []string{"Docket", "From policies to reports", "Two commands"}}},
 		"TestWalkUp":     {{upPage, []string{"docket up: everything on one machine", "Who may do what", "Several at once"}}},
-		"TestWalkLaptop": {{controllerPage, []string{"On a laptop", "On a laptop #2", "On a laptop #3", "On a laptop #4"}}},
+		"TestWalkLaptop": {{controllerPage, []string{"On a laptop", "On a laptop #2", "On a laptop #4", "On a laptop #5"}}},
 		"TestWalkMigrate": {
 			{installPage, []string{"Everything but the APIServices"}},
 			{migratePage, []string{
