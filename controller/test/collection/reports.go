@@ -11,6 +11,7 @@ import (
 
 	"github.com/docket-project/docket/api/report"
 	"github.com/docket-project/docket/controller/internal/filescan"
+	"github.com/docket-project/docket/controller/internal/filescan/manifest"
 	"github.com/docket-project/docket/controller/internal/policy"
 	reports "github.com/docket-project/docket/controller/internal/report"
 )
@@ -58,7 +59,7 @@ func readBack(all iter.Seq[report.Accessor]) ([]filescan.Finding, error) {
 			}
 			about := result.Resources[0]
 			findings = append(findings, filescan.Finding{
-				Policy: id, Rule: result.Rule, Outcome: result.Result, Message: result.Message,
+				Policy: id, Rule: result.Rule, Outcome: result.Result, Severity: result.Severity, Message: result.Message,
 				Subject: policy.Reference{APIVersion: about.APIVersion, Kind: about.Kind, Namespace: about.Namespace, Name: about.Name, UID: about.UID},
 			})
 		}
@@ -67,16 +68,16 @@ func readBack(all iter.Seq[report.Accessor]) ([]filescan.Finding, error) {
 }
 
 // difference says which results are only on one side. Messages are left aside: reports may
-// shorten them.
+// shorten them; and so are places, which reports don't have.
 func difference(evaluated, read []filescan.Finding) error {
 	missing := map[filescan.Finding]int{}
 	for _, finding := range evaluated {
-		finding.Message = ""
+		finding.Message, finding.Place = "", manifest.Place{}
 		missing[finding]++
 	}
 	var errs []error
 	for _, finding := range read {
-		finding.Message = ""
+		finding.Message, finding.Place = "", manifest.Place{}
 		if missing[finding]--; missing[finding] < 0 {
 			errs = append(errs, fmt.Errorf("only in the reports: %s", describe(finding)))
 		}
