@@ -8,6 +8,7 @@ import (
 	"maps"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 )
@@ -25,6 +26,25 @@ func NamespaceOf(object *unstructured.Unstructured) (*corev1.Namespace, error) {
 		delete(namespace.Annotations, LastApplied)
 	}
 	return namespace, nil
+}
+
+// NamespaceNamed returns a namespace if it is known, or else what its labels make of it; nil if there is no name.
+func NamespaceNamed(name string, known *corev1.Namespace, labels map[string]string) *corev1.Namespace {
+	if name == "" {
+		return nil
+	}
+	if known != nil && known.Name == name {
+		return known
+	}
+	return &corev1.Namespace{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"},
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels},
+	}
+}
+
+// Namespace returns the namespace of the subject, as far as it is known; nil if the subject has none.
+func (s Subject) Namespace() *corev1.Namespace {
+	return NamespaceNamed(s.Object.GetNamespace(), s.NamespaceObject, s.NamespaceLabels)
 }
 
 // NamespaceLabels returns the labels that a namespace has in a cluster: the API server adds its name.

@@ -6,6 +6,7 @@ package policy
 import (
 	"path"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
@@ -35,4 +36,16 @@ func (t Target) MatchesResource(kind schema.GroupVersionKind, resource string) b
 func matches(pattern, text string) bool {
 	ok, err := path.Match(pattern, text)
 	return err == nil && ok
+}
+
+// ResourceOf returns the resource of a kind, and guesses it from the word if there is no mapper that
+// knows it.
+func ResourceOf(mapper meta.RESTMapper, kind schema.GroupVersionKind) schema.GroupVersionResource {
+	if mapper != nil {
+		if mapping, err := mapper.RESTMapping(kind.GroupKind(), kind.Version); err == nil {
+			return mapping.Resource
+		}
+	}
+	plural, _ := meta.UnsafeGuessKindToResource(kind)
+	return plural
 }

@@ -163,30 +163,6 @@ func TestFolder(t *testing.T) {
 	}
 }
 
-// TestFolderThatCannotBeRead hides no other error.
-func TestFolderThatCannotBeRead(t *testing.T) {
-	t.Parallel()
-	if os.Geteuid() == 0 {
-		t.Skip("root may read all folders")
-	}
-	dir := write(t, map[string]string{"a/locked.yaml": object("a"), "b/broken.yaml": "key: ["})
-	locked := filepath.Join(dir, "a")
-	if err := os.Chmod(locked, 0); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := os.Chmod(locked, 0o700); err != nil { // So that it can be removed.
-			t.Error(err)
-		}
-	})
-	_, err := (&manifest.Loader{}).Load(dir)
-	for _, part := range []string{locked + ": permission denied", filepath.Join(dir, "b", "broken.yaml") + ": yaml: "} {
-		if err == nil || !strings.Contains(err.Error(), part) {
-			t.Errorf("error %v, want %q in it", err, part)
-		}
-	}
-}
-
 func TestErrorsNameThePlace(t *testing.T) {
 	t.Parallel()
 	dir := write(t, map[string]string{

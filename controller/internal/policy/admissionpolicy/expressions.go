@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"sync"
 
 	"github.com/google/cel-go/common"
@@ -108,8 +109,24 @@ func expressions(spec *admissionregistrationv1.ValidatingAdmissionPolicySpec) it
 	}
 }
 
+// readsNamespace reports whether an expression, of a message too, looks at the namespace.
+func readsNamespace(spec *admissionregistrationv1.ValidatingAdmissionPolicySpec) bool {
+	looks := func(expression string) bool {
+		found, err := reads(expression)
+		return err == nil && found.namespace
+	}
+	for _, expression := range expressions(spec) {
+		if looks(expression) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(spec.Validations, func(v admissionregistrationv1.Validation) bool {
+		return v.MessageExpression != "" && looks(v.MessageExpression)
+	})
+}
+
 // reading says what of a request an expression looks at.
-type reading struct{ authorizer, user bool }
+type reading struct{ authorizer, user, namespace bool }
 
 var parser = sync.OnceValues(func() (*celparser.Parser, error) {
 	return celparser.NewParser(celparser.Macros(celparser.AllMacros...), celparser.EnableOptionalSyntax(true))
@@ -129,6 +146,7 @@ func reads(expression string) (reading, error) {
 	ast.PostOrderVisit(parsed.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
 		found.authorizer = found.authorizer || isVariable(e, "authorizer")
 		found.user = found.user || isUser(e)
+		found.namespace = found.namespace || isVariable(e, "namespaceObject")
 	}))
 	return found, nil
 }

@@ -11,7 +11,6 @@ import (
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -38,11 +37,13 @@ type admissionPolicy struct {
 	fingerprint  string
 	background   bool
 	reported     bool
-	targets      []policy.Target
-	entries      []policy.Entry
-	leftOut      []string
-	problem      error
-	definition   *admissionregistrationv1.ValidatingAdmissionPolicy
+	// readsNamespace tells that an expression looks at the namespace, of which selectors see the labels only.
+	readsNamespace bool
+	targets        []policy.Target
+	entries        []policy.Entry
+	leftOut        []string
+	problem        error
+	definition     *admissionregistrationv1.ValidatingAdmissionPolicy
 	// bindings are sorted by name.
 	bindings  []*admissionregistrationv1.ValidatingAdmissionPolicyBinding
 	validator validating.Validator
@@ -70,7 +71,7 @@ func (p *admissionPolicy) Admission() policy.Admission { return policy.Admission
 func (p *admissionPolicy) Entries() []policy.Entry { return p.entries }
 
 // ReadsNamespace is that of [policy.Policy].
-func (p *admissionPolicy) ReadsNamespace() bool { return true }
+func (p *admissionPolicy) ReadsNamespace() bool { return p.readsNamespace }
 
 // Targets is that of [policy.Policy].
 func (p *admissionPolicy) Targets() []policy.Target { return p.targets }
@@ -114,8 +115,9 @@ func errorResult(cause error) []policy.Result {
 // evaluation is a subject as the library sees requests.
 type evaluation struct {
 	attributes admission.Attributes
-	namespace  *corev1.Namespace
-	matcher    generic.PolicyMatcher
+	// namespace is nil for subjects without one, namespaces among them, as it is for the API server.
+	namespace *corev1.Namespace
+	matcher   generic.PolicyMatcher
 }
 
 // evaluationOf makes a request of a subject: its creation by nobody.
@@ -123,13 +125,13 @@ func (p *admissionPolicy) evaluationOf(subject policy.Subject) evaluation {
 	object, kind := subject.Object, subject.Object.GroupVersionKind()
 	resource := subject.Resource
 	if resource.Resource == "" {
-		resource = p.compiler.resourceOf(kind)
+		resource = policy.ResourceOf(p.compiler.config.Mapper, kind)
 	}
 	namespace := object.GetNamespace()
 	if kind.GroupKind() == (schema.GroupKind{Kind: "Namespace"}) {
 		namespace = object.GetName()
 	}
-	of := namespaceOf(subject)
+	of := subject.Namespace()
 	return evaluation{
 		attributes: admission.NewAttributesRecord(object, nil, kind, namespace, object.GetName(), resource, "",
 			admission.Create, &metav1.CreateOptions{}, false, &user.DefaultInfo{}),
@@ -167,7 +169,7 @@ func (p *admissionPolicy) evaluate(ctx context.Context, e evaluation) ([]policy.
 		}
 		switch {
 		case err != nil:
-			results = append(results, p.failed(binding, fmt.Errorf("binding %s: %w", binding.Name, err)))
+			results = append(results, failed(binding, fmt.Errorf("binding %s: %w", binding.Name, err)))
 		case applied:
 			results = append(results, conclude(binding, decisions))
 		}
@@ -185,12 +187,8 @@ func (p *admissionPolicy) decide(
 	if err != nil {
 		return nil, false, err
 	}
-	namespace := e.namespace
-	if e.attributes.GetKind().GroupKind() == (schema.GroupKind{Kind: "Namespace"}) {
-		namespace = nil // The API server shows none, either.
-	}
 	for _, param := range params {
-		result := p.validator.Validate(ctx, resource, versioned, param, namespace, celconfig.RuntimeCELCostBudget, nil)
+		result := p.validator.Validate(ctx, resource, versioned, param, e.namespace, celconfig.RuntimeCELCostBudget, nil)
 		decisions = append(decisions, result.Decisions...)
 		applied = applied || result.Decisions != nil
 	}
@@ -229,38 +227,11 @@ func appendNew(texts []string, text string) []string {
 }
 
 // failed is the result of a binding that can't be evaluated.
-func (p *admissionPolicy) failed(binding *admissionregistrationv1.ValidatingAdmissionPolicyBinding, cause error) policy.Result {
+func failed(binding *admissionregistrationv1.ValidatingAdmissionPolicyBinding, cause error) policy.Result {
 	return policy.Result{
 		Rule: binding.Name, Outcome: report.OutcomeError, Message: cause.Error(),
 		Properties: map[string]string{bindingProperty: binding.Name},
 	}
-}
-
-// resourceOf finds the resource of a kind, and guesses it from the word if there is no mapper that
-// knows it.
-func (c *Compiler) resourceOf(kind schema.GroupVersionKind) schema.GroupVersionResource {
-	if c.config.Mapper != nil {
-		if mapping, err := c.config.Mapper.RESTMapping(kind.GroupKind(), kind.Version); err == nil {
-			return mapping.Resource
-		}
-	}
-	plural, _ := meta.UnsafeGuessKindToResource(kind)
-	return plural
-}
-
-// namespaceOf returns the namespace of a subject, or the subject if it is one; nil if it has none.
-func namespaceOf(subject policy.Subject) *corev1.Namespace {
-	if subject.NamespaceObject != nil {
-		return subject.NamespaceObject
-	}
-	name := subject.Object.GetNamespace()
-	if name == "" && subject.NamespaceLabels == nil {
-		return nil
-	}
-	if name == "" {
-		name = subject.Object.GetName()
-	}
-	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: subject.NamespaceLabels}}
 }
 
 // knownNamespace is a lister of the one namespace that a matcher can ask for. It never answers that

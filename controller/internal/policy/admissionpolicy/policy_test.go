@@ -245,6 +245,15 @@ func TestDescription(t *testing.T) {
 			t.Errorf("reported with the label %s", label)
 		}
 	}
+	for text, want := range map[string]bool{
+		limited: false,
+		spec("\n  validations: [{expression: 'has(namespaceObject.metadata.labels)'}]"):                      true,
+		spec("\n  validations: [{expression: 'false', messageExpression: 'namespaceObject.metadata.name'}]"): true,
+	} {
+		if got := compiler.Compile(object(t, text), binding).ReadsNamespace(); got != want {
+			t.Errorf("%s\nreads the namespace: %t, want %t", text, got, want)
+		}
+	}
 	entries := compiler.Compile(object(t, withParams), []*unstructured.Unstructured{object(t, namedParam)}).Entries()
 	if diff := cmp.Diff([]policy.Entry{{Resource: policy.EntryResource{Group: "rules.example.com", Version: "v1", Kind: "ReplicaLimit", Namespace: "rules"}}}, entries); diff != "" {
 		t.Error(diff)

@@ -23,10 +23,8 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/docket-project/docket/controller/internal/policy"
 )
@@ -175,24 +173,12 @@ func (p *celPolicy) Evaluate(ctx context.Context, subject policy.Subject) ([]pol
 		return nil, nil
 	}
 	if subject.Resource.Resource == "" {
-		subject.Resource = p.compiler.resourceOf(subject.Object.GroupVersionKind())
+		subject.Resource = policy.ResourceOf(p.compiler.mapper, subject.Object.GroupVersionKind())
 	}
 	if !matchesAny(p.targets, subject) {
 		return nil, nil
 	}
 	return p.limits.run(ctx, &celEvaluation{policy: p, subject: subject})
-}
-
-// resourceOf finds the resource of a kind, and guesses it from the word if there is no mapper that
-// knows it.
-func (c *Compiler) resourceOf(kind schema.GroupVersionKind) schema.GroupVersionResource {
-	if c.mapper != nil {
-		if mapping, err := c.mapper.RESTMapping(kind.GroupKind(), kind.Version); err == nil {
-			return mapping.Resource
-		}
-	}
-	plural, _ := meta.UnsafeGuessKindToResource(kind)
-	return plural
 }
 
 // celEvaluation is the evaluation of one subject, in one step.
@@ -205,7 +191,7 @@ func (e *celEvaluation) steps() int { return 1 }
 
 func (e *celEvaluation) step(ctx context.Context, _ int) ([]policy.Result, error) {
 	object := e.subject.Object
-	namespace := namespaceOf(e.subject)
+	namespace := e.subject.Namespace()
 	engine := vpolengine.NewEngine(e.policy.compiled, func(string) *corev1.Namespace { return namespace }, matching.NewMatcher())
 	var shown runtime.Object = object
 	if !e.policy.readsRequest {

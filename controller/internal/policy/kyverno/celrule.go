@@ -85,7 +85,7 @@ func (r *celRule) evaluate(ctx context.Context, subject policy.Subject) (policy.
 	var resource schema.GroupVersionResource
 	return r.evaluateFor(ctx, admission.NewAttributesRecord(
 		object, nil, object.GroupVersionKind(), object.GetNamespace(), object.GetName(), resource, "", admission.Create, nil, false, &user,
-	), namespaceOf(subject))
+	), subject.Namespace())
 }
 
 // evaluateFor is the same for any request.

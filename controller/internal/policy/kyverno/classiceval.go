@@ -156,7 +156,7 @@ func (v *subjectView) context(rule *rule, document *document) engineapi.PolicyCo
 	return &policyContext{policy: rule.policy, subject: &v.shown, document: document}
 }
 
-func (v *subjectView) namespace() *corev1.Namespace { return namespaceOf(v.subject) }
+func (v *subjectView) namespace() *corev1.Namespace { return v.subject.Namespace() }
 
 func (v *subjectView) evaluateCEL(ctx context.Context, rule *celRule) (policy.Result, error) {
 	return rule.evaluate(ctx, v.subject)

@@ -18,7 +18,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/controller/internal/reach"
 )
 
@@ -110,25 +109,6 @@ func (c *subjectClient) GetNamespace(ctx context.Context, name string, options m
 		return c.namespace, nil
 	}
 	return c.Client.GetNamespace(ctx, name, options)
-}
-
-// namespaceOf returns the namespace of a subject as far as it is known, nil if it has none.
-func namespaceOf(subject policy.Subject) *corev1.Namespace {
-	return namespaceNamed(subject.Object.GetNamespace(), subject.NamespaceObject, subject.NamespaceLabels)
-}
-
-// namespaceNamed returns the namespace if it is known, or else what its labels make of it.
-func namespaceNamed(name string, known *corev1.Namespace, labels map[string]string) *corev1.Namespace {
-	if name == "" {
-		return nil
-	}
-	if known != nil && known.Name == name {
-		return known
-	}
-	return &corev1.Namespace{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"},
-		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels},
-	}
 }
 
 // absentClient is the client of evaluation from files.

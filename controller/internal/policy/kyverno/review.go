@@ -167,7 +167,7 @@ func requestedKind(mapper meta.RESTMapper, targets []policy.Target, request *pol
 
 // requestNamespace returns the namespace of a request as far as it is known.
 func requestNamespace(request *policy.Request) *corev1.Namespace {
-	return namespaceNamed(request.Namespace, request.NamespaceObject, request.NamespaceLabels)
+	return policy.NamespaceNamed(request.Namespace, request.NamespaceObject, request.NamespaceLabels)
 }
 
 // Review is that of [policy.Policy].

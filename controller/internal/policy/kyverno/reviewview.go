@@ -126,7 +126,7 @@ func (v *requestView) evaluateCEL(ctx context.Context, rule *celRule) (policy.Re
 		object, old, v.kind, namespace, name, schema.GroupVersionResource(v.request.Resource), "",
 		admission.Operation(v.request.Operation), nil, false, &user,
 	)
-	return rule.evaluateFor(ctx, attributes, namespaceNamed(namespace, v.request.NamespaceObject, v.labels))
+	return rule.evaluateFor(ctx, attributes, policy.NamespaceNamed(namespace, v.request.NamespaceObject, v.labels))
 }
 
 // ofKind returns an object with another kind, without a change of the one that it is given.
