@@ -152,7 +152,9 @@ func ask(ctx context.Context, c *candidate, request *policy.Request, begin time.
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("no time is left to evaluate it: %w", context.Cause(ctx))
 	}
-	verdicts, err := c.Review(ctx, request)
+	traced, span := policy.StartSpan(ctx, "review request", c.Policy)
+	verdicts, err := c.Review(traced, request)
+	policy.EndSpan(span, err)
 	if err != nil {
 		return nil, fmt.Errorf("the evaluation has failed: %w", err)
 	}

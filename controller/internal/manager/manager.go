@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -16,6 +17,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/record"
 	_ "k8s.io/component-base/metrics/prometheus/clientgo" // Metrics of requests, the lease and queues.
+	"k8s.io/component-base/tracing"
 	"k8s.io/klog/v2"
 
 	"github.com/docket-project/docket/controller/internal/admission"
@@ -26,6 +28,7 @@ import (
 	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/controller/internal/report"
 	"github.com/docket-project/docket/controller/internal/scan"
+	"github.com/docket-project/docket/controller/internal/telemetry"
 	"github.com/docket-project/docket/controller/internal/webhook"
 )
 
@@ -49,6 +52,8 @@ type Manager struct {
 	options *Options
 	config  *rest.Config
 	engines Engines
+	// telemetry is set by Run.
+	telemetry *telemetry.Telemetry
 }
 
 // New returns a manager for the cluster of config.
@@ -61,6 +66,11 @@ func (m *Manager) Run(ctx context.Context) error {
 	registerMetrics()
 	m.logStart(ctx)
 	defer m.logEnd(ctx, time.Now())
+	var err error
+	if m.telemetry, err = m.startTelemetry(ctx); err != nil {
+		return err
+	}
+	defer m.endTelemetry(ctx)
 	replica, err := m.newReplica(ctx)
 	if err != nil {
 		return err
@@ -85,6 +95,26 @@ func (m *Manager) Run(ctx context.Context) error {
 		return front.Wait()
 	})
 	return group.Wait()
+}
+
+// startTelemetry begins to send traces and metrics, if there is anywhere to send them, and has the requests to the cluster traced.
+func (m *Manager) startTelemetry(ctx context.Context) (*telemetry.Telemetry, error) {
+	host, err := os.Hostname()
+	if err != nil {
+		return nil, err
+	}
+	t, err := telemetry.Start(ctx, &m.options.Telemetry, leaseName, host)
+	if err == nil && m.options.Telemetry.TracingConfigFile != "" {
+		m.config.Wrap(tracing.WrapperFor(t.Traces))
+	}
+	return t, err
+}
+
+// endTelemetry sends what is left. A collector that is away is no failure of the controller.
+func (m *Manager) endTelemetry(ctx context.Context) {
+	if err := m.telemetry.Shutdown(ctx); err != nil {
+		klog.FromContext(ctx).Error(err, "The last traces or metrics could not be sent")
+	}
 }
 
 // newHealth returns the server for probes and metrics; nil if there is to be none.

@@ -19,6 +19,7 @@ import (
 
 	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/controller/internal/report"
+	"github.com/docket-project/docket/controller/internal/telemetry"
 )
 
 const (
@@ -59,6 +60,8 @@ type Options struct {
 	MetricsBindAddress  string
 	AuthorizeMetrics    bool
 	MetricsPolicySeries int
+
+	Telemetry telemetry.Options
 
 	Logs *logs.Options
 }
@@ -111,6 +114,7 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 	fs.StringVar(&o.MetricsBindAddress, "metrics-bind-address", o.MetricsBindAddress, "Address for /metrics, /healthz and /readyz. 0 means none")
 	fs.BoolVar(&o.AuthorizeMetrics, "authorize-metrics", o.AuthorizeMetrics, "Serve --metrics-bind-address over HTTPS, and /metrics to those only who may get this path in the cluster. If false, over HTTP and to everybody who reaches the address")
 	fs.IntVar(&o.MetricsPolicySeries, "metrics-policy-series", o.MetricsPolicySeries, "How many pairs of policy and namespace the metric docket_controller_policy_results tells apart, with a series for each outcome. Further ones are summed up. 0 means that there is no such metric")
+	o.Telemetry.AddFlags(sections.FlagSet("telemetry"))
 	logsapi.AddFlags(o.Logs, sections.FlagSet("logs"))
 	return sections
 }
@@ -158,6 +162,7 @@ func (o *Options) Validate() []error {
 	if o.MetricsPolicySeries < 0 || o.MetricsPolicySeries > maxPolicySeries {
 		bad("--metrics-policy-series: %d is not between 0 and %d", o.MetricsPolicySeries, maxPolicySeries)
 	}
+	errs = append(errs, o.Telemetry.Validate()...)
 	if err := errors.Join(logsapi.Validate(o.Logs, nil, nil).ToAggregate()); err != nil {
 		errs = append(errs, err)
 	}

@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/record"
+	"k8s.io/component-base/tracing"
 
 	"github.com/docket-project/docket/controller/internal/admission"
 	"github.com/docket-project/docket/controller/internal/contextcache"
@@ -102,7 +103,7 @@ func (m *Manager) addWebhook(ctx context.Context, r *replica) error {
 		return err
 	}
 	config := webhook.Config{
-		Address: m.options.WebhookBindAddress, Handler: r.admission.Handler(), CertDir: m.options.WebhookCertDir,
+		Address: m.options.WebhookBindAddress, Handler: tracing.WithTracing(r.admission.Handler(), m.telemetry.Traces, "admission request"), CertDir: m.options.WebhookCertDir,
 		Client: r.kubernetes, Namespace: namespace, Secret: m.options.WebhookSecret, Service: m.options.WebhookService,
 		Trusted:      webhook.TrustedBy(r.kubernetes, webhook.DefaultName),
 		ClientCAFile: m.options.WebhookClientCA, ClientNames: m.options.WebhookClientNames,

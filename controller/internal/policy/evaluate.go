@@ -65,8 +65,10 @@ func Evaluate(ctx context.Context, p Policy, subject Subject, limit time.Duratio
 		limited, cancel = context.WithTimeout(ctx, limit)
 		defer cancel()
 	}
+	traced, span := StartSpan(limited, "evaluate policy", p)
 	start := c.Now()
-	results, err := p.Evaluate(limited, subject)
+	results, err := p.Evaluate(traced, subject)
+	EndSpan(span, err)
 	evaluation := Evaluation{Results: results, Duration: c.Since(start), Canceled: ctx.Err() != nil}
 	evaluation.TimedOut = !evaluation.Canceled && errors.Is(limited.Err(), context.DeadlineExceeded)
 	if err != nil && !evaluation.Canceled {

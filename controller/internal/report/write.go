@@ -11,10 +11,13 @@ import (
 	"net/http"
 	"time"
 
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/klog/v2"
 
 	"github.com/docket-project/docket/api/report"
+	"github.com/docket-project/docket/controller/internal/policy"
 )
 
 const (
@@ -59,7 +62,11 @@ func (w *Writer) backoffFor(rs *reportState, err error) time.Duration {
 func (w *Writer) write(ctx context.Context, rs *reportState, generation uint64) {
 	bounded, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	err := w.sync(bounded, rs)
+	traced, span := w.tracer.Start(bounded, "write report", trace.WithAttributes(
+		attribute.String("k8s.namespace.name", rs.key.namespace), attribute.String("docket.report", rs.key.name),
+	))
+	err := w.sync(traced, rs)
+	policy.EndSpan(span, err)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	// Logged once per report, and once per outage of the server.

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"time"
 
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/trace"
 	"golang.org/x/sync/errgroup"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -55,6 +57,8 @@ type Writer struct {
 	remote *remote
 	gather time.Duration
 	clock  clock.Clock
+	// tracer makes a span of each write.
+	tracer trace.Tracer
 
 	mu      sync.Mutex
 	reports map[reportID]*reportState
@@ -86,7 +90,7 @@ func NewWriter(config Config) (*Writer, error) {
 	}
 	return &Writer{
 		layout: config.Layout, api: config.Layout.options.API, remote: client,
-		gather: cmp.Or(config.Gather, DefaultGather), clock: config.Clock,
+		gather: cmp.Or(config.Gather, DefaultGather), clock: config.Clock, tracer: otel.Tracer("docket-controller/report"),
 		reports: map[reportID]*reportState{}, dirty: map[*reportState]struct{}{}, planChanged: make(chan struct{}),
 	}, nil
 }

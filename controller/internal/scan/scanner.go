@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/trace"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/docket-project/docket/controller/internal/broadcast"
@@ -37,6 +39,9 @@ type Scanner struct {
 	changes changes
 	// waiting are the results of admission requests whose subject does not exist yet.
 	waiting waiting
+
+	// tracer makes a span of each resource that is evaluated.
+	tracer trace.Tracer
 
 	// planning wakes the planner.
 	planning *broadcast.Trigger
@@ -79,7 +84,7 @@ func New(config Config) (*Scanner, error) {
 		return nil, err
 	}
 	s := &Scanner{
-		config: config, excluded: policy.NewExclusion(config.Exclude...),
+		config: config, excluded: policy.NewExclusion(config.Exclude...), tracer: otel.Tracer("docket-controller/scan"),
 		planning: broadcast.NewTrigger(), asideSlots: make(chan struct{}, maxAside),
 		policies: map[policy.Identity]*policyState{}, refusals: map[schema.GroupVersionResource]bool{},
 		kinds: map[schema.GroupVersionResource]*kind{},

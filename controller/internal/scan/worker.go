@@ -7,6 +7,8 @@ import (
 	"context"
 	"slices"
 
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/klog/v2"
 
@@ -36,6 +38,8 @@ func (s *Scanner) work(ctx context.Context) {
 func (s *Scanner) process(ctx context.Context, evaluator *evaluator, rs *resourceState) error {
 	todo := rs.kind.begin(rs)
 	reference := rs.kind.reference(todo.packed)
+	ctx, span := s.startSpan(ctx, reference, len(todo.due))
+	defer span.End()
 	if !allAdmission(todo.due) {
 		object, err := todo.packed.unpack()
 		if err != nil {
@@ -102,4 +106,16 @@ func worst(results []policy.Result) string {
 		return outcomeNone
 	}
 	return string(order[best])
+}
+
+// startSpan begins the span of a resource that is evaluated.
+func (s *Scanner) startSpan(ctx context.Context, about policy.Reference, policies int) (context.Context, trace.Span) {
+	ctx, span := s.tracer.Start(ctx, "evaluate resource")
+	if span.IsRecording() {
+		span.SetAttributes(
+			attribute.String("docket.resource.kind", about.Kind), attribute.String("k8s.namespace.name", about.Namespace),
+			attribute.String("docket.resource.name", about.Name), attribute.Int("docket.policies", policies),
+		)
+	}
+	return ctx, span
 }
