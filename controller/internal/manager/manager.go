@@ -188,6 +188,9 @@ func (m *Manager) lead(ctx context.Context, replica *replica, recorder record.Ev
 	parts := []func(context.Context) error{writer.Run, scanner.Run, replica.cache.MaintainStatus, func(ctx context.Context) error {
 		return replica.policies.ReportIgnored(ctx, recorder)
 	}}
+	if m.options.PolicyStatus {
+		parts = append(parts, replica.policies.MaintainStatus)
+	}
 	ready := scanner.Ready
 	if replica.webhook != nil {
 		registrar, inbox, err := m.leadAdmission(replica, scanner, writer, recorder)

@@ -48,6 +48,8 @@ type Options struct {
 	Workers         int
 	EventsPerPolicy int
 	ExcludeKinds    []string
+	// PolicyStatus has the status of policies written, which Kyverno does where it runs.
+	PolicyStatus bool
 	// ExceptionNamespaces are those whose exceptions count.
 	ExceptionNamespaces []string
 
@@ -104,6 +106,7 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 	fs.IntVar(&o.Workers, "workers", o.Workers, "How many resources are evaluated at a time. 0 means one for each core")
 	fs.IntVar(&o.EventsPerPolicy, "events-per-policy", o.EventsPerPolicy, "How many Events tell of a policy's failures in an interval, with counts. 0 means none")
 	fs.StringSliceVar(&o.ExcludeKinds, "exclude-kinds", o.ExcludeKinds, "Kinds that are never evaluated, as RESOURCE.GROUP such as replicasets.apps; for the core group the resource alone")
+	fs.BoolVar(&o.PolicyStatus, "policy-status", o.PolicyStatus, "Write in the status of each policy of Kyverno's kinds whether it is evaluated (condition Ready). For clusters without Kyverno, which writes the same")
 	AddExceptionNamespaces(fs, &o.ExceptionNamespaces)
 	o.CacheOptions.AddFlags(sections.FlagSet("context cache"))
 	o.AdmissionOptions.addFlags(sections.FlagSet("admission"))

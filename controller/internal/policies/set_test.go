@@ -5,6 +5,7 @@ package policies
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -23,6 +24,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	dynamicfake "k8s.io/client-go/dynamic/fake"
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/klog/v2"
@@ -57,6 +59,9 @@ func (c *compiler) Compile(object *unstructured.Unstructured, exceptions []*unst
 	c.compiled[object.GetName()]++
 	p := fake{id: policy.Identity{Kind: object.GetKind(), Namespace: object.GetNamespace(), Name: object.GetName()}}
 	p.fingerprint = fmt.Sprint(object.Object["spec"])
+	if problem, _, _ := unstructured.NestedString(object.Object, "spec", "problem"); problem != "" {
+		p.problem = errors.New(problem)
+	}
 	for _, exception := range exceptions {
 		if of, _, _ := unstructured.NestedString(exception.Object, "spec", "policy"); of == p.id.Name {
 			p.fingerprint += " but " + exception.GetName()
@@ -75,8 +80,11 @@ type fake struct {
 	policy.Policy
 	id          policy.Identity
 	fingerprint string
+	problem     error
 }
 
+func (f fake) Problem() error            { return f.problem }
+func (f fake) Doubt() error              { return nil }
 func (f fake) Identity() policy.Identity { return f.id }
 func (f fake) Fingerprint() string       { return f.fingerprint }
 
@@ -135,6 +143,7 @@ func (a *api) write(t *testing.T, gvr schema.GroupVersionResource, name string, 
 	o.SetAPIVersion(gvr.GroupVersion().String())
 	o.SetKind(kindNames[gvr])
 	o.SetName(name)
+	o.SetUID(types.UID(gvr.Resource + "/" + name))
 	for _, annotation := range annotations {
 		o.SetAnnotations(map[string]string{annotation: "yes"})
 	}
