@@ -54,7 +54,7 @@ func TestControllerDashboard(t *testing.T) {
 // module and not built here, and of what its libraries bring.
 func controllerMetrics(t *testing.T) map[string]bool {
 	t.Helper()
-	names := map[string]bool{"up": true, "leader_election_master_status": true}
+	names := map[string]bool{"up": true}
 	metric := regexp.MustCompile(`Name: +"(docket_controller_[a-z_]+)"`)
 	err := filepath.WalkDir(filepath.Join(root, "controller", "internal"), func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".go") {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/docket-project/docket/controller/internal/report"
 	"github.com/docket-project/docket/controller/internal/scan"
+	"github.com/docket-project/docket/controller/internal/shard"
 )
 
 // discoveryTimeout bounds a discovery request, and with it how long a scanner may take to end.
@@ -47,13 +48,13 @@ func clusterConfig(kubeconfig string) (*rest.Config, error) {
 	return config, nil
 }
 
-func (m *Manager) writerConfig(layout *report.Layout) report.Config {
-	return report.Config{Layout: layout, REST: m.config, Gather: m.options.ReportInterval}
+func (m *Manager) writerConfig(layout *report.Layout, shards shard.Set) report.Config {
+	return report.Config{Layout: layout, Shards: shards, REST: m.config, Gather: m.options.ReportInterval}
 }
 
-func (m *Manager) scanConfig(r *replica, layout *report.Layout, recorder record.EventRecorder) scan.Config {
+func (m *Manager) scanConfig(r *replica, layout *report.Layout, shards shard.Set, recorder record.EventRecorder) scan.Config {
 	return scan.Config{
-		Client: r.client, Served: r.served, Policies: r.policies, Results: layout, Recorder: recorder,
+		Client: r.client, Served: r.served, Policies: r.policies, Results: layout, Shards: shards, Recorder: recorder,
 		Workers: m.options.Workers, Interval: m.options.ScanInterval, Exclude: m.excluded(), EventsPerPolicy: m.options.EventsPerPolicy,
 	}
 }

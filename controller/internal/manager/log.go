@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"k8s.io/klog/v2"
+
+	"github.com/docket-project/docket/controller/internal/shard"
 )
 
 // logStart logs the version, the cluster and the main options.
@@ -20,7 +22,7 @@ func (m *Manager) logStart(ctx context.Context) {
 	}
 	klog.FromContext(ctx).Info("Starting", "version", m.engines.Version, "cluster", m.config.Host,
 		"reportsAPI", o.ReportsAPI, "splitPolicyReport", o.Split, "reportInterval", o.ReportInterval.String(), "allowedResults", o.AllowedResults,
-		"backgroundScanInterval", interval, "admission", o.Admission, "leaderElect", o.LeaderElect, "metricsBindAddress", o.MetricsBindAddress)
+		"backgroundScanInterval", interval, "admission", o.Admission, "leaderElect", o.LeaderElect, "shards", o.Shards, "metricsBindAddress", o.MetricsBindAddress)
 }
 
 // logEnd logs the end of the process and its reason.
@@ -33,22 +35,20 @@ func (m *Manager) logEnd(ctx context.Context, started time.Time) {
 }
 
 // logLeadingEnd logs that this replica has stopped leading, and why.
-func logLeadingEnd(ctx context.Context, begun time.Time, err error) {
+func logLeadingEnd(ctx context.Context, shards shard.Set, begun time.Time, err error) {
 	values := []any{"led", time.Since(begun).Round(time.Second).String()}
+	if shards.Count > 1 {
+		values = append(values, "shards", shards.String())
+	}
 	logger := klog.FromContext(ctx)
 	switch {
 	case err != nil:
 		logger.Error(err, "Stopped leading: something failed", values...)
-	case errors.Is(context.Cause(ctx), errEnding):
+	case errors.Is(context.Cause(ctx), shard.ErrEnding):
 		logger.Info("Stopped leading: the process ends, and all that was found is written", values...)
+	case errors.Is(context.Cause(ctx), shard.ErrReassigned):
+		logger.Info("Stopped leading: the replica gets other shards, and all that was found is written", values...)
 	default:
-		logger.Error(errLeaseLost, "Stopped leading", values...)
-	}
-}
-
-// logLeader logs which replica leads while this one stands by.
-func (t *term) logLeader(identity string) {
-	if identity != "" && identity != t.identity {
-		klog.FromContext(t.ctx).Info("Standing by: another replica leads", "leader", identity)
+		logger.Error(shard.ErrLost, "Stopped leading", values...)
 	}
 }

@@ -28,6 +28,7 @@ import (
 	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/controller/internal/report"
 	"github.com/docket-project/docket/controller/internal/scan"
+	"github.com/docket-project/docket/controller/internal/shard"
 	"github.com/docket-project/docket/controller/internal/telemetry"
 	"github.com/docket-project/docket/controller/internal/webhook"
 )
@@ -139,6 +140,7 @@ func registerMetrics() {
 	contextcache.RegisterMetrics()
 	admission.RegisterMetrics()
 	webhook.RegisterMetrics()
+	shard.RegisterMetrics()
 }
 
 func (m *Manager) work(ctx context.Context, replica *replica, health *health) error {
@@ -147,29 +149,30 @@ func (m *Manager) work(ctx context.Context, replica *replica, health *health) er
 	defer broadcaster.Shutdown()
 	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: replica.kubernetes.CoreV1().Events("")})
 	recorder := broadcaster.NewRecorder(clientscheme.Scheme, corev1.EventSource{Component: leaseName})
-	lead := func(ctx context.Context) error {
+	lead := func(ctx context.Context, shards shard.Set) error {
 		begun := time.Now()
-		err := m.lead(ctx, replica, recorder, health)
-		logLeadingEnd(ctx, begun, err)
+		err := m.lead(ctx, shards, replica, recorder, health)
+		health.setReady(replica.ready)
+		logLeadingEnd(ctx, shards, begun, err)
 		return err
 	}
 	if !m.options.LeaderElect {
 		leading, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 		defer stop(nil)
-		defer context.AfterFunc(ctx, func() { stop(errEnding) })()
-		return lead(leading)
+		defer context.AfterFunc(ctx, func() { stop(shard.ErrEnding) })()
+		return lead(leading, shard.Set{})
 	}
 	namespace, err := podNamespace("leader-elect-namespace", m.options.LeaderElectNamespace)
 	if err != nil {
 		return err
 	}
 	health.setReady(replica.ready)
-	return elect(ctx, replica.kubernetes, recorder, namespace, lead)
+	return elect(ctx, replica.kubernetes, namespace, m.options.Shards, lead)
 }
 
-// lead scans and writes reports until ctx is done. If the process ends, and no other replica leads yet, it then
+// lead scans the namespaces of some shards and writes their reports until ctx is done. If no other replica works for them yet, it then
 // writes what is not written.
-func (m *Manager) lead(ctx context.Context, replica *replica, recorder record.EventRecorder, health *health) error {
+func (m *Manager) lead(ctx context.Context, shards shard.Set, replica *replica, recorder record.EventRecorder, health *health) error {
 	allowed, err := report.ParseOutcomes(m.options.AllowedResults)
 	if err != nil {
 		return fmt.Errorf("--allowed-results: %w", err)
@@ -177,31 +180,36 @@ func (m *Manager) lead(ctx context.Context, replica *replica, recorder record.Ev
 	layout := report.NewLayout(report.Options{
 		Split: m.options.Split, API: report.API(m.options.ReportsAPI), Allowed: allowed, Series: m.options.MetricsPolicySeries,
 	})
-	writer, err := report.NewWriter(m.writerConfig(layout))
+	writer, err := report.NewWriter(m.writerConfig(layout, shards))
 	if err != nil {
 		return err
 	}
-	scanner, err := scan.New(m.scanConfig(replica, layout, recorder))
+	scanner, err := scan.New(m.scanConfig(replica, layout, shards, recorder))
 	if err != nil {
 		return err
 	}
-	parts := []func(context.Context) error{writer.Run, scanner.Run, replica.cache.MaintainStatus, func(ctx context.Context) error {
-		return replica.policies.ReportIgnored(ctx, recorder)
-	}}
-	if m.options.PolicyStatus {
-		parts = append(parts, replica.policies.MaintainStatus)
-	}
+	parts := []func(context.Context) error{writer.Run, scanner.Run}
 	ready := scanner.Ready
 	if replica.webhook != nil {
-		registrar, inbox, err := m.leadAdmission(replica, scanner, writer, recorder)
+		inbox, err := handoff.NewInbox(handoff.InboxConfig{Client: replica.client, Shards: shards, Sink: scanner.Admit, Flushed: writer.Barrier})
 		if err != nil {
 			return err
 		}
-		parts = append(parts, registrar.Run, inbox.Run)
-		ready = registrar.Ready // Admission does not need the first scan to be complete.
+		parts = append(parts, inbox.Run)
+		ready = func() error { return nil } // Admission does not need the first scan to be complete.
+	}
+	if shards.First() {
+		once, registered, err := m.leadCluster(replica, recorder)
+		if err != nil {
+			return err
+		}
+		parts = append(parts, once...)
+		if registered != nil {
+			ready = registered
+		}
 	}
 	health.setReady(func() error { return errors.Join(replica.ready(), ready()) })
-	klog.FromContext(ctx).Info("Leading: reading the reports that exist")
+	klog.FromContext(ctx).Info("Leading: reading the reports that exist", "shards", shards.String())
 	if err := writer.Load(ctx); err != nil {
 		return errUnlessDone(ctx, err)
 	}
@@ -213,7 +221,7 @@ func (m *Manager) lead(ctx context.Context, replica *replica, recorder record.Ev
 	if err := errUnlessDone(ctx, group.Wait()); err != nil {
 		return err
 	}
-	if !errors.Is(context.Cause(ctx), errEnding) {
+	if cause := context.Cause(ctx); !errors.Is(cause, shard.ErrEnding) && !errors.Is(cause, shard.ErrReassigned) {
 		return nil
 	}
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastFlush)
@@ -224,14 +232,22 @@ func (m *Manager) lead(ctx context.Context, replica *replica, recorder record.Ev
 	return nil
 }
 
-// leadAdmission returns the registrar of the webhook, and the inbox for the results of all replicas.
-func (m *Manager) leadAdmission(replica *replica, scanner *scan.Scanner, writer *report.Writer, recorder record.EventRecorder) (*webhook.Registrar, *handoff.Inbox, error) {
+// leadCluster returns what is to be done once in a cluster, whatever the number of shards, and, if requests are answered, why the webhook is not registered.
+func (m *Manager) leadCluster(replica *replica, recorder record.EventRecorder) (parts []func(context.Context) error, registered func() error, err error) {
+	parts = []func(context.Context) error{replica.cache.MaintainStatus, func(ctx context.Context) error {
+		return replica.policies.ReportIgnored(ctx, recorder)
+	}}
+	if m.options.PolicyStatus {
+		parts = append(parts, replica.policies.MaintainStatus)
+	}
+	if replica.webhook == nil {
+		return parts, nil, nil
+	}
 	registrar, err := m.registrar(replica, recorder)
 	if err != nil {
 		return nil, nil, err
 	}
-	inbox, err := handoff.NewInbox(handoff.InboxConfig{Client: replica.client, Sink: scanner.Admit, Flushed: writer.Barrier})
-	return registrar, inbox, err
+	return append(parts, registrar.Run), registrar.Ready, nil
 }
 
 // errUnlessDone returns err, or nil if ctx is done, which explains the error.

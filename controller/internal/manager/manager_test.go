@@ -17,7 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
-	"k8s.io/client-go/tools/record"
+
+	"github.com/docket-project/docket/controller/internal/shard"
 )
 
 func TestOptionsSayWhatIsWrong(t *testing.T) {
@@ -34,6 +35,7 @@ func TestOptionsSayWhatIsWrong(t *testing.T) {
 		"--events-per-policy":        func(o *Options) { o.EventsPerPolicy = 1000 },
 		"--exclude-kinds":            func(o *Options) { o.ExcludeKinds = []string{"Pod/exec"} },
 		"--leader-elect-namespace":   func(o *Options) { o.LeaderElectNamespace = "a.b" },
+		"--shards":                   func(o *Options) { o.Shards, o.LeaderElect = 2, false },
 		"--metrics-policy-series":    func(o *Options) { o.MetricsPolicySeries = -1 },
 		"--metrics-bind-address":     func(o *Options) { o.MetricsBindAddress = "8080" },
 	} {
@@ -124,10 +126,10 @@ func TestLeaseIsHeldUntilTheLeaderHasEnded(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	led := false
-	err := elect(ctx, client, record.NewFakeRecorder(10), "default", func(leading context.Context) error {
+	err := elect(ctx, client, "default", 1, func(leading context.Context, _ shard.Set) error {
 		cancel()
 		<-leading.Done()
-		if !errors.Is(context.Cause(leading), errEnding) {
+		if !errors.Is(context.Cause(leading), shard.ErrEnding) {
 			t.Errorf("the cause of the end is %v", context.Cause(leading))
 		}
 		if holder(t, client) == "" {
@@ -148,7 +150,7 @@ func TestLeaderThatFailsEnds(t *testing.T) {
 	t.Parallel()
 	client := fake.NewClientset()
 	broken := errors.New("broken")
-	if err := elect(t.Context(), client, record.NewFakeRecorder(10), "default", func(context.Context) error { return broken }); !errors.Is(err, broken) {
+	if err := elect(t.Context(), client, "default", 1, func(context.Context, shard.Set) error { return broken }); !errors.Is(err, broken) {
 		t.Errorf("error: %v", err)
 	}
 	if got := holder(t, client); got != "" {
@@ -164,15 +166,15 @@ func TestLostLease(t *testing.T) {
 	client.PrependReactor("update", "leases", func(clienttesting.Action) (bool, runtime.Object, error) {
 		return away.Load(), nil, errors.New("the cluster is away")
 	})
-	err := elect(t.Context(), client, record.NewFakeRecorder(10), "default", func(leading context.Context) error {
+	err := elect(t.Context(), client, "default", 1, func(leading context.Context, _ shard.Set) error {
 		away.Store(true)
 		<-leading.Done()
-		if errors.Is(context.Cause(leading), errEnding) {
+		if errors.Is(context.Cause(leading), shard.ErrEnding) {
 			t.Error("a lost lease looks like the end of the process")
 		}
 		return nil
 	})
-	if !errors.Is(err, errLeaseLost) {
+	if !errors.Is(err, shard.ErrLost) {
 		t.Errorf("error: %v", err)
 	}
 }
@@ -186,7 +188,7 @@ func TestStandbyEnds(t *testing.T) {
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
-	if err := elect(ctx, client, record.NewFakeRecorder(10), "default", func(context.Context) error {
+	if err := elect(ctx, client, "default", 1, func(context.Context, shard.Set) error {
 		t.Error("leads without a lease")
 		return nil
 	}); err != nil {

@@ -19,6 +19,7 @@ import (
 
 	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/controller/internal/report"
+	"github.com/docket-project/docket/controller/internal/shard"
 	"github.com/docket-project/docket/controller/internal/telemetry"
 )
 
@@ -58,6 +59,8 @@ type Options struct {
 
 	LeaderElect          bool
 	LeaderElectNamespace string
+	// Shards is the number of shards that the namespaces are divided into.
+	Shards int
 
 	MetricsBindAddress  string
 	AuthorizeMetrics    bool
@@ -81,6 +84,7 @@ func NewOptions() *Options {
 		AdmissionOptions: newAdmissionOptions(),
 
 		LeaderElect:         true,
+		Shards:              1,
 		MetricsBindAddress:  ":8080",
 		AuthorizeMetrics:    true,
 		MetricsPolicySeries: defaultPolicySeries,
@@ -113,6 +117,7 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 	fs = sections.FlagSet("leader election")
 	fs.BoolVar(&o.LeaderElect, "leader-elect", o.LeaderElect, "Hold a Lease while working, so that one replica of several works")
 	fs.StringVar(&o.LeaderElectNamespace, "leader-elect-namespace", o.LeaderElectNamespace, "Namespace of the Lease. Without it, that of the pod")
+	fs.IntVar(&o.Shards, "shards", o.Shards, "How many parts the namespaces are divided into. Each is scanned by one replica, so that with as many replicas all of them work. All replicas need the same number")
 	fs = sections.FlagSet("metrics")
 	fs.StringVar(&o.MetricsBindAddress, "metrics-bind-address", o.MetricsBindAddress, "Address for /metrics, /healthz and /readyz. 0 means none")
 	fs.BoolVar(&o.AuthorizeMetrics, "authorize-metrics", o.AuthorizeMetrics, "Serve --metrics-bind-address over HTTPS, and /metrics to those only who may get this path in the cluster. If false, over HTTP and to everybody who reaches the address")
@@ -156,6 +161,12 @@ func (o *Options) Validate() []error {
 		if problems := validation.IsDNS1123Label(o.LeaderElectNamespace); len(problems) > 0 {
 			bad("--leader-elect-namespace: %q is not the name of a namespace", o.LeaderElectNamespace)
 		}
+	}
+	switch {
+	case o.Shards < 1 || o.Shards > shard.MaxCount:
+		bad("--shards: %d is not between 1 and %d", o.Shards, shard.MaxCount)
+	case o.Shards > 1 && !o.LeaderElect:
+		bad("--shards: %d shards need --leader-elect", o.Shards)
 	}
 	if o.serves() {
 		if _, _, err := net.SplitHostPort(o.MetricsBindAddress); err != nil {

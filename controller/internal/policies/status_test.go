@@ -55,7 +55,7 @@ func (a *api) status(t *testing.T, gvr schema.GroupVersionResource, name, want s
 }
 
 // TestStatus: each policy says whether it is evaluated, and why not. A leader that starts writes nothing that is there already; what can't be
-// written is tried again.
+// written is retried.
 func TestStatus(t *testing.T) {
 	t.Parallel()
 	a := newAPI(clusterPolicies, validatingPolicies)

@@ -92,6 +92,9 @@ func (o *observer) key(object *metav1.PartialObjectMetadata) reportID {
 
 // observed records a resourceVersion of a report. It is called with w.mu, as lost is.
 func (w *Writer) observed(key reportID, version string) {
+	if !w.shards.Owns(key.namespace) {
+		return
+	}
 	rs := w.reports[key]
 	if rs == nil {
 		// Somebody else created it with our label. It is deleted unless the layout has it.

@@ -22,6 +22,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/docket-project/docket/api/report"
+	"github.com/docket-project/docket/controller/internal/shard"
 )
 
 const (
@@ -39,6 +40,8 @@ const (
 type Config struct {
 	// Layout has the reports that the server is to have. Required. No other writer may use it.
 	Layout *Layout
+	// Shards have the namespaces whose reports are read and written; the zero value means all. Others belong to other replicas, and are left alone.
+	Shards shard.Set
 	// REST is the configuration for the server. Required. The writer makes its own clients from it, with
 	// at most 100 requests a second if it has no limit.
 	REST *rest.Config
@@ -55,6 +58,7 @@ type Writer struct {
 	layout *Layout
 	api    API
 	remote *remote
+	shards shard.Set
 	gather time.Duration
 	clock  clock.Clock
 	// tracer makes a span of each write.
@@ -89,7 +93,7 @@ func NewWriter(config Config) (*Writer, error) {
 		config.Clock = clock.RealClock{}
 	}
 	return &Writer{
-		layout: config.Layout, api: config.Layout.options.API, remote: client,
+		layout: config.Layout, api: config.Layout.options.API, remote: client, shards: config.Shards,
 		gather: cmp.Or(config.Gather, DefaultGather), clock: config.Clock, tracer: otel.Tracer("docket-controller/report"),
 		reports: map[reportID]*reportState{}, dirty: map[*reportState]struct{}{}, planChanged: make(chan struct{}),
 	}, nil
@@ -109,6 +113,9 @@ func (w *Writer) Load(ctx context.Context) error {
 		for _, namespaced := range []bool{false, true} {
 			k := kindOf(source.api, namespaced)
 			err := w.remote.list(ctx, source.api, k, source.selector, func(object report.Accessor) error {
+				if !w.shards.Owns(object.GetNamespace()) {
+					return nil
+				}
 				return w.load(source.api, k, object)
 			})
 			if source.api != w.api && apierrors.IsNotFound(err) {

@@ -17,6 +17,7 @@ import (
 	"github.com/docket-project/docket/controller/internal/policies"
 	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/controller/internal/served"
+	"github.com/docket-project/docket/controller/internal/shard"
 )
 
 const (
@@ -49,6 +50,8 @@ type Config struct {
 	Served   *served.Watcher
 	Policies *policies.Set
 	Results  Results
+	// Shards have the namespaces whose resources are evaluated; the zero value means all. Events that are about a policy alone are sent with the first shard.
+	Shards shard.Set
 	// Recorder takes Events on policies; nil for none.
 	Recorder record.EventRecorder
 	// Workers is the number of resources evaluated at a time; 0 means one per core, at least 2.

@@ -38,7 +38,7 @@ const (
 
 // event sends a warning about a policy.
 func (s *Scanner) event(about *policyState, reason, format string, args ...any) {
-	if s.config.Recorder == nil {
+	if s.config.Recorder == nil || !s.config.Shards.First() && reason != reasonViolation && reason != reasonTooSlow {
 		return
 	}
 	message := fmt.Sprintf(format, args...)

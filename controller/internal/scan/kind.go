@@ -13,6 +13,7 @@ import (
 
 	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/controller/internal/served"
+	"github.com/docket-project/docket/controller/internal/shard"
 	"github.com/docket-project/docket/controller/internal/source"
 )
 
@@ -31,6 +32,8 @@ type kind struct {
 	onChange func(p *packed, gone bool)
 	// source is nil while the kind is not watched. Only the planner uses it.
 	source *source.Source
+	// shards have the namespaces whose resources are evaluated here. Others belong to other replicas, and are not kept.
+	shards shard.Set
 	// withoutData is true if the JSON of resources is not kept, because nothing is evaluated. It changes
 	// only while there is no source.
 	withoutData bool
@@ -62,8 +65,8 @@ type kind struct {
 	next uint8
 }
 
-func newKind(r served.Resource, q *queue) *kind {
-	return &kind{resource: r, queue: q, objects: map[string]map[string]*resourceState{}, revisions: &revisionSet{}}
+func newKind(r served.Resource, q *queue, shards shard.Set) *kind {
+	return &kind{resource: r, queue: q, shards: shards, objects: map[string]map[string]*resourceState{}, revisions: &revisionSet{}}
 }
 
 // Transformer packs objects while the reflector collects them, so that a list takes no more memory than
@@ -77,7 +80,7 @@ func (k *kind) pack(object any) (*packed, error) {
 	case *packed:
 		return object, nil
 	case *unstructured.Unstructured:
-		p, err := pack(object, !k.withoutData)
+		p, err := pack(object, !k.withoutData && k.shards.Owns(object.GetNamespace()))
 		if err == nil && k.resource.GroupResource() == namespacesResource {
 			p.space = &space{labels: object.GetLabels()}
 			p.space.visible, err = policy.HashOfNamespace(object)
@@ -94,9 +97,11 @@ func (k *kind) Update(object any) error {
 	if err != nil {
 		return err
 	}
-	k.mu.Lock()
-	k.put(p, true)
-	k.mu.Unlock()
+	if k.shards.Owns(p.namespace) {
+		k.mu.Lock()
+		k.put(p, true)
+		k.mu.Unlock()
+	}
 	k.notify(p, false)
 	return nil
 }
@@ -148,7 +153,9 @@ func (k *kind) replace(list []*packed) (gone []*packed) {
 	defer k.mu.Unlock()
 	exist := make(map[*resourceState]bool, len(list))
 	for _, p := range list {
-		exist[k.put(p, k.listed)] = true
+		if k.shards.Owns(p.namespace) {
+			exist[k.put(p, k.listed)] = true
+		}
 	}
 	for _, names := range k.objects {
 		for _, rs := range names {

@@ -238,7 +238,7 @@ func (s *Scanner) kindOf(gvr schema.GroupVersionResource, r served.Resource) *ki
 	defer s.mu.Unlock()
 	k := s.kinds[gvr]
 	if k == nil {
-		k = newKind(r, s.queue)
+		k = newKind(r, s.queue, s.config.Shards)
 		if r.GroupResource() == namespacesResource {
 			k.onChange = s.namespaces.set
 		}

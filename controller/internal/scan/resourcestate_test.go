@@ -12,6 +12,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/controller/internal/shard"
 )
 
 // example is the pod in the comment on resourceState.
@@ -103,7 +104,7 @@ func (x *example) work(t *testing.T, meanwhile ...func()) {
 // TestResourceStateExample goes through the table in the comment on resourceState.
 func TestResourceStateExample(t *testing.T) {
 	t.Parallel()
-	x := &example{pods: newKind(unitPods, newQueue(clock.RealClock{}, func() {})), revisions: map[*policyRevision]string{}, versions: map[string]int{}}
+	x := &example{pods: newKind(unitPods, newQueue(clock.RealClock{}, func() {}), shard.Set{}), revisions: map[*policyRevision]string{}, versions: map[string]int{}}
 	a, b, c := x.policy("A"), x.policy("B"), x.policy("C")
 	x.match(a, b)
 	var during string

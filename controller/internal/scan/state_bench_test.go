@@ -16,6 +16,7 @@ import (
 	"github.com/docket-project/docket/api/report"
 	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/controller/internal/served"
+	"github.com/docket-project/docket/controller/internal/shard"
 	"github.com/docket-project/docket/controller/internal/source"
 )
 
@@ -84,7 +85,7 @@ func BenchmarkState(b *testing.B) {
 		s := &Scanner{config: Config{Clock: clock.RealClock{}, Results: countResults{}}}
 		s.queue = newQueue(clock.RealClock{}, func() {})
 		s.namespaces = &namespaces{known: map[string]*packed{}}
-		k := newKind(served.Resource{GroupVersionResource: schema.GroupVersionResource{Version: "v1", Resource: "pods"}, Kind: "Pod", Namespaced: true}, s.queue)
+		k := newKind(served.Resource{GroupVersionResource: schema.GroupVersionResource{Version: "v1", Resource: "pods"}, Kind: "Pod", Namespaced: true}, s.queue, shard.Set{})
 		k.source = source.New(source.Config{Resource: k.resource, Clock: clock.RealClock{}, Changed: func(error) {}})
 		var list []*compiled
 		for i := range policies {

@@ -20,6 +20,7 @@ import (
 
 	"github.com/docket-project/docket/controller/internal/broadcast"
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/controller/internal/shard"
 )
 
 const (
@@ -40,6 +41,8 @@ type InboxConfig struct {
 	// Sink receives the results of an EphemeralReport. It calls decided once, when each of them is applied or
 	// dropped, possibly before it returns.
 	Sink func(items []policy.Admitted, decided func())
+	// Shards have the namespaces whose EphemeralReports are read; the zero value means all.
+	Shards shard.Set
 	// Flushed returns when everything that was decided before is written into reports. Until then,
 	// EphemeralReports are kept. It may be nil if there is nothing to wait for.
 	Flushed func(ctx context.Context) error
@@ -100,7 +103,7 @@ func (i *Inbox) Run(ctx context.Context) error {
 // take passes the results of an EphemeralReport to the sink, unless it was taken before. It waits while too many are
 // held.
 func (i *Inbox) take(ctx context.Context, object *unstructured.Unstructured) {
-	if object.GetLabels()[managedByLabel] != manager || object.GetDeletionTimestamp() != nil {
+	if object.GetLabels()[managedByLabel] != manager || object.GetDeletionTimestamp() != nil || !i.config.Shards.Owns(object.GetNamespace()) {
 		return
 	}
 	h := &holding{namespace: object.GetNamespace(), name: object.GetName(), uid: object.GetUID()}
