@@ -268,7 +268,7 @@ func TestKeep(t *testing.T) {
 		{false, true, other, here, true}, {true, true, other, here, false}, {true, true, other, there, true},
 	} {
 		keep := filescan.Keep(policies, seen{[]string{"here"}, test.complete}, test.allPolicies)
-		if got := keep(test.id, test.subject); got != test.keep {
+		if got := keep(test.id, test.subject, ""); got != test.keep {
 			t.Errorf("%+v: keep is %v", test, got)
 		}
 	}

@@ -56,5 +56,6 @@ func (m *Manager) scanConfig(r *replica, layout *report.Layout, shards shard.Set
 	return scan.Config{
 		Client: r.client, Served: r.served, Policies: r.policies, Results: layout, Shards: shards, Recorder: recorder,
 		Workers: m.options.Workers, Interval: m.options.ScanInterval, Exclude: m.excluded(), EventsPerPolicy: m.options.EventsPerPolicy,
+		Adopt: m.options.AdoptKyvernoResults, Admission: m.options.Admission,
 	}
 }

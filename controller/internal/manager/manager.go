@@ -191,7 +191,7 @@ func (m *Manager) lead(ctx context.Context, shards shard.Set, replica *replica, 
 	parts := []func(context.Context) error{writer.Run, scanner.Run}
 	ready := scanner.Ready
 	if replica.webhook != nil {
-		inbox, err := handoff.NewInbox(handoff.InboxConfig{Client: replica.client, Shards: shards, Sink: scanner.Admit, Flushed: writer.Barrier})
+		inbox, err := m.inbox(replica, shards, scanner, writer, false)
 		if err != nil {
 			return err
 		}
@@ -207,6 +207,13 @@ func (m *Manager) lead(ctx context.Context, shards shard.Set, replica *replica, 
 		if registered != nil {
 			ready = registered
 		}
+	}
+	if m.options.AdoptKyvernoResults {
+		inbox, err := m.inbox(replica, shards, scanner, writer, true)
+		if err != nil {
+			return err
+		}
+		parts = append(parts, inbox.Run)
 	}
 	health.setReady(func() error { return errors.Join(replica.ready(), ready()) })
 	klog.FromContext(ctx).Info("Leading: reading the reports that exist", "shards", shards.String())
@@ -248,6 +255,11 @@ func (m *Manager) leadCluster(replica *replica, recorder record.EventRecorder) (
 		return nil, nil, err
 	}
 	return append(parts, registrar.Run), registrar.Ready, nil
+}
+
+// inbox returns what takes results of admission requests: ours or those of Kyverno.
+func (m *Manager) inbox(replica *replica, shards shard.Set, scanner *scan.Scanner, writer *report.Writer, kyvernos bool) (*handoff.Inbox, error) {
+	return handoff.NewInbox(handoff.InboxConfig{Client: replica.client, Shards: shards, Sink: scanner.Admit, Flushed: writer.Barrier, Kyverno: kyvernos})
 }
 
 // errUnlessDone returns err, or nil if ctx is done, which explains the error.

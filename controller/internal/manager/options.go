@@ -44,6 +44,8 @@ type Options struct {
 	ReportsAPI     string
 	AllowedResults []string
 	ReportInterval time.Duration
+	// AdoptKyvernoResults has results of Kyverno's admission and background controllers in reports.
+	AdoptKyvernoResults bool
 
 	ScanInterval    time.Duration
 	Workers         int
@@ -78,7 +80,9 @@ func NewOptions() *Options {
 		ReportsAPI:     string(report.WGPolicy),
 		AllowedResults: report.OutcomeNames(),
 		ReportInterval: defaultReportInterval,
-		ScanInterval:   defaultScanInterval,
+
+		AdoptKyvernoResults: true,
+		ScanInterval:        defaultScanInterval,
 
 		CacheOptions:     NewCacheOptions(),
 		AdmissionOptions: newAdmissionOptions(),
@@ -105,6 +109,7 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 	fs.StringVar(&o.ReportsAPI, "reports-api", o.ReportsAPI, fmt.Sprintf("API group of the reports: %s or %s", report.WGPolicy, report.OpenReports))
 	fs.StringSliceVar(&o.AllowedResults, "allowed-results", o.AllowedResults, "Results that reports have: pass, fail, error, warn and skip. A failure that is shown as a warning, because its policy is not scored, counts as fail. Others are found and left out")
 	fs.DurationVar(&o.ReportInterval, "report-interval", o.ReportInterval, "How long changes of a report are gathered before it is written. One that was quiet for a fifth of it is written at once")
+	fs.BoolVar(&o.AdoptKyvernoResults, "adopt-kyverno-results", o.AdoptKyvernoResults, "Include what Kyverno's admission and background controllers find for policies and rules that are not evaluated here, and delete their EphemeralReports then. Without the API or the right to read these, nothing happens")
 	fs = sections.FlagSet("scan")
 	fs.DurationVar(&o.ScanInterval, "background-scan-interval", o.ScanInterval, "How often everything is evaluated again without a known reason, for policies that look at more than the resource. 0 means never")
 	fs.IntVar(&o.Workers, "workers", o.Workers, "How many resources are evaluated at a time. 0 means one for each core")

@@ -81,7 +81,7 @@ func (m *Manager) newReplica(ctx context.Context) (*replica, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.policies, err = policies.New(policies.Config{Client: r.client, Served: r.served, Compiler: compiler, Failed: scan.RequestFailed}); err != nil {
+	if r.policies, err = policies.New(policies.Config{Client: r.client, Served: r.served, Compiler: compiler, KyvernoKinds: m.options.AdoptKyvernoResults, Failed: scan.RequestFailed}); err != nil {
 		return nil, err
 	}
 	if m.options.Admission {

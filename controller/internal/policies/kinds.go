@@ -29,8 +29,9 @@ type policyKind struct {
 	source *source.Source
 }
 
-// newKinds returns all kinds in a fixed order. When an object has changed, changed is called without a lock.
-func newKinds(changed func()) []*policyKind {
+// newKinds returns all kinds in a fixed order, including, if kyvernos is set, those that only Kyverno evaluates. When
+// an object has changed, changed is called without a lock.
+func newKinds(kyvernos bool, changed func()) []*policyKind {
 	var list []*policyKind
 	add := func(kinds map[schema.GroupKind]string, exception bool) {
 		for kind, plural := range kinds {
@@ -41,6 +42,9 @@ func newKinds(changed func()) []*policyKind {
 		}
 	}
 	add(policy.Kinds(), false)
+	if kyvernos {
+		add(policy.KyvernoKinds(), false)
+	}
 	add(policy.ExceptionKinds(), true)
 	slices.SortFunc(list, func(a, b *policyKind) int { return strings.Compare(a.kind.String(), b.kind.String()) })
 	return list

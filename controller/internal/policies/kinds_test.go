@@ -14,7 +14,7 @@ import (
 func TestPolicyNoise(t *testing.T) {
 	t.Parallel()
 	changes := 0
-	s := newKinds(func() { changes++ })[0]
+	s := newKinds(false, func() { changes++ })[0]
 	object := func(rule, status, version string) *unstructured.Unstructured {
 		o := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"rule": rule}, "status": map[string]any{"ready": status}}}
 		o.SetName("p")

@@ -29,6 +29,8 @@ type Config struct {
 	// Served is run by its owner.
 	Served   *served.Watcher
 	Compiler policy.Compiler
+	// KyvernoKinds has the policies that only Kyverno evaluates ([policy.KyvernoKinds]) included.
+	KyvernoKinds bool
 	// Failed, if not nil, is called for each list or watch that fails, with its operation.
 	Failed func(operation string)
 	// Clock is the real one if nil.
@@ -86,7 +88,7 @@ func New(config Config) (*Set, error) {
 		config: config, work: broadcast.NewTrigger(), known: map[policy.Identity]*Item{},
 		refusals: map[schema.GroupVersionResource]bool{},
 	}
-	s.kinds = newKinds(s.work.Fire)
+	s.kinds = newKinds(config.KyvernoKinds, s.work.Fire)
 	s.sources.Store(&[]*source.Source{})
 	s.work.Fire() // Not idle before the planner has run once.
 	s.waitFor("the list of kinds that the API serves")

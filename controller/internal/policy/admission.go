@@ -94,6 +94,10 @@ type Admitted struct {
 	Deleted bool
 	// Time is when the request came.
 	Time time.Time
+	// Adopted is true for results of Kyverno's own controllers. Then Fingerprint and Content are empty, Results
+	// replace earlier ones of the same rules only, and Subject has no UID if Kyverno did not know it, and
+	// its Kind only if there is no Resource.Resource.
+	Adopted bool
 }
 
 // WantsReview reports whether requests are evaluated for a policy: if all is set, for every policy that is

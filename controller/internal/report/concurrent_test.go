@@ -41,7 +41,7 @@ func TestConcurrentUse(t *testing.T) {
 		})
 		all.Go(func() {
 			for range 10 {
-				l.PruneUnseen(func(policy.Identity, policy.Reference) bool { return false })
+				l.PruneUnseen(func(policy.Identity, policy.Reference, string) bool { return false })
 				l.takeChanges()
 				l.compactChunk()
 				for object := range l.Reports() {

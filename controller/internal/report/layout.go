@@ -6,7 +6,9 @@ package report
 import (
 	"slices"
 	"sync"
+	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/clock"
 
 	"github.com/docket-project/docket/api/report"
@@ -172,11 +174,38 @@ func (l *Layout) chunksOf(p *policyState) []*chunk {
 // Set replaces the results of a policy for a subject; no results remove them. An unchanged result keeps its
 // time and does not change its report. Results whose outcome is not allowed are left out.
 func (l *Layout) Set(id policy.Identity, reference policy.Reference, results []policy.Result) {
-	reference = fitReference(reference)
-	results = l.allowed(results)
+	l.SetRules(id, reference, results, nil)
+}
+
+// SetRules is Set for the results of some rules; those of other rules stay. If of is nil, it is for all.
+func (l *Layout) SetRules(id policy.Identity, reference policy.Reference, results []policy.Result, of func(rule string) bool) {
 	now := l.options.Clock.Now().Unix()
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.set(id, fitReference(reference), l.allowed(results), of, now)
+}
+
+// Adopt is SetRules for results that others found at a time, which changed results get. It leaves results that
+// are newer as they are.
+func (l *Layout) Adopt(id policy.Identity, reference policy.Reference, results []policy.Result, of func(rule string) bool, at time.Time) {
+	reference = fitReference(reference)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	newer := map[string]bool{}
+	if p, s := l.policies[id], l.subjects[reference]; p != nil && s != nil {
+		for _, r := range s.records {
+			if r.owner == p && r.changed > at.Unix() {
+				newer[r.rule.Value()] = true
+			}
+		}
+	}
+	older := func(rule string) bool { return !newer[rule] && of(rule) }
+	results = slices.DeleteFunc(slices.Clone(l.allowed(results)), func(r policy.Result) bool { return !older(r.Rule) })
+	l.set(id, reference, results, older, at.Unix())
+}
+
+// set is called with the mutex.
+func (l *Layout) set(id policy.Identity, reference policy.Reference, results []policy.Result, of func(rule string) bool, now int64) {
 	p, s := l.policies[id], l.subjects[reference]
 	if len(results) == 0 && (p == nil || s == nil) {
 		return
@@ -188,7 +217,7 @@ func (l *Layout) Set(id policy.Identity, reference policy.Reference, results []p
 		s = newSubject(reference)
 		l.subjects[reference] = s
 	}
-	l.replace(p, s, results, now)
+	l.replace(p, s, results, of, now)
 }
 
 // allowed returns the results whose outcome is allowed; the same slice if all outcomes are.
@@ -199,12 +228,12 @@ func (l *Layout) allowed(results []policy.Result) []policy.Result {
 	return slices.DeleteFunc(slices.Clone(results), func(r policy.Result) bool { return !l.options.allows(r.Outcome) })
 }
 
-// replace replaces the records of a policy for a subject. It pairs new and old results by rule; of several
-// results of a rule, the nth with the nth.
-func (l *Layout) replace(p *policyState, s *subject, results []policy.Result, now int64) {
+// replace replaces the records of a policy for a subject, or those of some of its rules. It pairs new and old
+// results by rule; of several results of a rule, the nth with the nth.
+func (l *Layout) replace(p *policyState, s *subject, results []policy.Result, of func(rule string) bool, now int64) {
 	old := l.old[:0]
 	for _, r := range s.records {
-		if r.owner == p {
+		if r.owner == p && (of == nil || of(r.rule.Value())) {
 			old = append(old, r)
 		}
 	}
@@ -307,25 +336,55 @@ func (l *Layout) RemovePolicy(id policy.Identity) {
 		return
 	}
 	p.presented = false
-	var gone []*record
+	l.forget(l.recordsOf(p, nil))
+	delete(l.policies, id)
+}
+
+// RemoveRules removes the results of some rules of a policy.
+func (l *Layout) RemoveRules(id policy.Identity, of func(rule string) bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if p := l.policies[id]; p != nil {
+		l.forget(l.recordsOf(p, of))
+	}
+}
+
+// recordsOf returns the records of a policy, or those of some of its rules.
+func (l *Layout) recordsOf(p *policyState, of func(rule string) bool) []*record {
+	var found []*record
 	for _, c := range l.chunksOf(p) {
 		for _, r := range c.records {
-			if r.owner == p {
-				gone = append(gone, r)
+			if r.owner == p && (of == nil || of(r.rule.Value())) {
+				found = append(found, r)
 			}
 		}
 	}
-	l.forget(gone)
-	delete(l.policies, id)
+	return found
+}
+
+// Kinds returns the kinds of the subjects that have results, by policy.
+func (l *Layout) Kinds() map[policy.Identity][]schema.GroupVersionKind {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	found := map[policy.Identity][]schema.GroupVersionKind{}
+	for _, s := range l.subjects {
+		kind := schema.FromAPIVersionAndKind(s.reference.APIVersion, s.reference.Kind)
+		for _, r := range s.records {
+			if id := r.owner.id; !slices.Contains(found[id], kind) {
+				found[id] = append(found[id], kind)
+			}
+		}
+	}
+	return found
 }
 
 // PruneUnseen removes results that were loaded from stored reports and not set since, unless keep returns
 // true. It may be called several times. Obsolete reports are deleted only after the first call.
-func (l *Layout) PruneUnseen(keep func(policy.Identity, policy.Reference) bool) {
+func (l *Layout) PruneUnseen(keep func(id policy.Identity, subject policy.Reference, rule string) bool) {
 	var gone []*record
 	// Without the lock, since keep may wait for a goroutine that calls Set.
 	for _, r := range l.unseen() {
-		if !keep(r.owner.id, r.subject.reference) {
+		if !keep(r.owner.id, r.subject.reference, r.rule.Value()) {
 			gone = append(gone, r)
 		}
 	}

@@ -86,7 +86,7 @@ func TestRestart(t *testing.T) {
 				}
 				m.layout.takeChanges()
 				m.setAll()
-				m.layout.PruneUnseen(func(policy.Identity, policy.Reference) bool { return false })
+				m.layout.PruneUnseen(func(policy.Identity, policy.Reference, string) bool { return false })
 				if changed := differing(want, texts(t, m.layout)); len(changed) > 0 {
 					t.Errorf("the scan changed %v", changed)
 				}
@@ -116,7 +116,7 @@ func TestSwitchKeepsTimes(t *testing.T) {
 			t.Errorf("switching changed times: %d and %d results", len(got), len(want))
 		}
 		m.setAll()
-		m.layout.PruneUnseen(func(policy.Identity, policy.Reference) bool { return false })
+		m.layout.PruneUnseen(func(policy.Identity, policy.Reference, string) bool { return false })
 		m.check(t)
 		if got, want := times(m.layout), times(before); !slices.Equal(got, want) {
 			t.Error("the scan changed times")
@@ -157,7 +157,7 @@ func TestPruneUnseen(t *testing.T) {
 	l, _ := newTestLayout(Options{Split: true})
 	m.reload(t, before, l)
 	l.Set(clusterPolicy("a"), pod("default", "found"), []policy.Result{pass("r")})
-	l.PruneUnseen(func(id policy.Identity, subject policy.Reference) bool {
+	l.PruneUnseen(func(id policy.Identity, subject policy.Reference, _ string) bool {
 		if id != clusterPolicy("a") && id != clusterPolicy("deleted") || subject.UID == "" {
 			t.Errorf("asked about %s and %+v", id, subject)
 		}
@@ -168,7 +168,7 @@ func TestPruneUnseen(t *testing.T) {
 	if got := brief(l); !slices.Equal(got, want) {
 		t.Errorf("the results are %q", got)
 	}
-	l.PruneUnseen(func(policy.Identity, policy.Reference) bool { return false })
+	l.PruneUnseen(func(policy.Identity, policy.Reference, string) bool { return false })
 	if got := brief(l); !slices.Equal(got, want[:1]) {
 		t.Errorf("the results are %q after all is listed", got)
 	}
@@ -255,7 +255,7 @@ func TestLoadStrange(t *testing.T) {
 		}
 	}
 	l.Set(clusterPolicy("a"), pod("default", "x"), []policy.Result{pass("r")})
-	l.PruneUnseen(func(policy.Identity, policy.Reference) bool { return false })
+	l.PruneUnseen(func(policy.Identity, policy.Reference, string) bool { return false })
 	if got := brief(l); !slices.Equal(got, []string{"a r x"}) {
 		t.Errorf("the results are %q", got)
 	}

@@ -247,7 +247,7 @@ func (w *world) run(t *testing.T) (stop func()) {
 }
 
 func (w *world) prune() {
-	w.layout.PruneUnseen(func(policy.Identity, policy.Reference) bool { return false })
+	w.layout.PruneUnseen(func(policy.Identity, policy.Reference, string) bool { return false })
 }
 
 // eventually waits until what is asked is true.

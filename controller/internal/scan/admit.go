@@ -148,6 +148,9 @@ func (s *Scanner) judge(admitted *policy.Admitted) (outcome string, patience tim
 	if !s.policiesKnown.Load() {
 		return "", scanPatience
 	}
+	if admitted.Adopted {
+		return s.judgeAdopted(admitted)
+	}
 	var c *compiled
 	if state := s.policyState(admitted.Policy); state != nil {
 		c = state.currentVersion()
@@ -226,18 +229,26 @@ func (k *kind) had(rs *resourceState, content policy.Content) bool {
 	return rs.packed.content == content || k.history.has(rs.packed.uid, content)
 }
 
-// admits reports whether results that an earlier process left may be those of an admission request. They
-// stay until the next request, as long as the policy and the subject exist.
-func (s *Scanner) admits(kinds map[schema.GroupVersionKind]*kind, id policy.Identity, subject policy.Reference) bool {
+// admits reports whether results that an earlier process left may be those of an admission request, or were
+// adopted. They stay until the next ones, as long as the policy and the subject exist.
+func (s *Scanner) admits(kinds map[schema.GroupVersionKind]*kind, id policy.Identity, subject policy.Reference, rule string) bool {
 	k := kinds[schema.FromAPIVersionAndKind(subject.APIVersion, subject.Kind)]
-	state := s.policyState(id)
-	if k == nil || state == nil {
+	if k == nil {
 		return false
 	}
-	c := state.currentVersion()
-	if c == nil || !c.admission {
-		return false
+	for _, state := range []*policyState{s.policyState(id), s.adoptingState(id)} {
+		if state == nil {
+			continue
+		}
+		if c := state.currentVersion(); c != nil && c.admission && c.covers(rule) && k.exists(c, subject) {
+			return true
+		}
 	}
+	return false
+}
+
+// exists reports whether a subject exists and the kind has a policy.
+func (k *kind) exists(c *compiled, subject policy.Reference) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	rs := k.objects[subject.Namespace][subject.Name]

@@ -340,7 +340,7 @@ func TestAdmittedOfAnEarlierProcess(t *testing.T) {
 	} {
 		reference := policy.ReferenceTo(test.pod)
 		reference.Kind = test.kind
-		if got := u.admits(kinds, test.policy, reference); got != test.want {
+		if got := u.admits(kinds, test.policy, reference, ""); got != test.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

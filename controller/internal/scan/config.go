@@ -36,11 +36,18 @@ type Results interface {
 	Present(id policy.Identity, presentation policy.Presentation)
 	// Set replaces the results of a policy for a subject; none removes them.
 	Set(id policy.Identity, subject policy.Reference, results []policy.Result)
-	// RemovePolicy removes all results of a policy.
+	// SetRules replaces the results of some rules of a policy for a subject.
+	SetRules(id policy.Identity, subject policy.Reference, results []policy.Result, of func(rule string) bool)
+	// Adopt is SetRules for results that others found at a time. Newer results stay.
+	Adopt(id policy.Identity, subject policy.Reference, results []policy.Result, of func(rule string) bool, at time.Time)
+	// RemovePolicy removes all results of a policy, RemoveRules those of some of its rules.
 	RemovePolicy(id policy.Identity)
+	RemoveRules(id policy.Identity, of func(rule string) bool)
 	// PruneUnseen removes results that an earlier process left and that were not Set since, unless keep
 	// returns true.
-	PruneUnseen(keep func(policy.Identity, policy.Reference) bool)
+	PruneUnseen(keep func(id policy.Identity, subject policy.Reference, rule string) bool)
+	// Kinds returns the kinds of the subjects that have results, by policy.
+	Kinds() map[policy.Identity][]schema.GroupVersionKind
 }
 
 // Config is what a [Scanner] needs. Client, Served, Policies and Results are required.
@@ -52,6 +59,12 @@ type Config struct {
 	Results  Results
 	// Shards have the namespaces whose resources are evaluated; the zero value means all. Events that are about a policy alone are sent with the first shard.
 	Shards shard.Set
+	// Adopt has the results of Kyverno's own controllers taken ([policy.Admitted.Adopted]), for the rules and
+	// policies that are not evaluated here.
+	Adopt bool
+	// Admission tells that policies for admission requests only are evaluated here, so that their results come
+	// to [Scanner.Admit] without Adopted.
+	Admission bool
 	// Recorder takes Events on policies; nil for none.
 	Recorder record.EventRecorder
 	// Workers is the number of resources evaluated at a time; 0 means one per core, at least 2.

@@ -12,9 +12,11 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/docket-project/docket/api/report"
 	"github.com/docket-project/docket/controller/internal/policy"
@@ -274,13 +276,26 @@ func (r *results) RemovePolicy(id policy.Identity) {
 	delete(r.present, id)
 }
 
-func (r *results) PruneUnseen(keep func(policy.Identity, policy.Reference) bool) {
+// Kinds, SetRules, Adopt and RemoveRules are for policies that others evaluate, too. These fakes have none.
+func (r *results) Kinds() map[policy.Identity][]schema.GroupVersionKind { return nil }
+
+func (r *results) SetRules(policy.Identity, policy.Reference, []policy.Result, func(string) bool) {
+	panic("no rules of others")
+}
+
+func (r *results) Adopt(policy.Identity, policy.Reference, []policy.Result, func(string) bool, time.Time) {
+	panic("nothing to adopt")
+}
+
+func (r *results) RemoveRules(policy.Identity, func(string) bool) { panic("no rules of others") }
+
+func (r *results) PruneUnseen(keep func(policy.Identity, policy.Reference, string) bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.pruned++
 	for id, subjects := range r.loaded {
 		for subject := range subjects {
-			if !keep(id, subject) {
+			if !keep(id, subject, "") {
 				r.changes++
 				delete(r.current[id], subject)
 				delete(subjects, subject)

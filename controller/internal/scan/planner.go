@@ -42,6 +42,7 @@ func (s *Scanner) plan(ctx context.Context) {
 	}
 	changed := s.applySnapshot(snapshot)
 	changed = s.renew() || changed
+	changed = s.renewAdopting() || changed
 	if namespaces := s.namespacesListed(catalog); changed || s.dataMissing || catalog != s.assigned || namespaces != s.namespacesWere {
 		s.assigned, s.namespacesWere = catalog, namespaces
 		s.assign(ctx, catalog, namespaces)
@@ -72,6 +73,7 @@ func (s *Scanner) applySnapshot(snapshot *policies.Snapshot) (changed bool) {
 	for id, gone := range s.policies {
 		if !exist[id] {
 			s.policyChanges.gone++
+			changed = s.stopAdopting(id) || changed
 			changed = gone.removeResults() || changed
 			s.removePolicy(id)
 		}
@@ -94,10 +96,26 @@ func (s *Scanner) applyPolicy(item *policies.Item) (changed bool) {
 		s.policyChanges.changed++
 	}
 	state.item = item
-	if !item.Policy.Reported() || !item.Policy.Background() && !item.Policy.Admission().Enabled {
-		return state.removeResults()
+	here, others := s.share(item.Policy)
+	// In this order, so that neither half removes what the other one has set.
+	if !here {
+		changed = state.removeResults()
 	}
-	changed = state.update(item.Policy)
+	if others.Empty() {
+		changed = s.stopAdopting(id) || changed
+	}
+	if here {
+		changed = s.updatePolicy(state, others) || changed
+	}
+	if !others.Empty() {
+		changed = s.adopt(item, others) || changed
+	}
+	return changed
+}
+
+func (s *Scanner) updatePolicy(state *policyState, others policy.Rules) (changed bool) {
+	item := state.item
+	changed = state.update(item.Policy, others)
 	if problem := item.Policy.Problem(); changed && problem != nil {
 		s.event(state, reasonNotEvaluated, "The policy can't be evaluated; its results are errors: %v", problem)
 	}
@@ -181,8 +199,8 @@ func (s *Scanner) assign(ctx context.Context, catalog *served.Catalog, namespace
 func (s *Scanner) wantedKinds(catalog *served.Catalog) map[schema.GroupVersionResource]*wantedKind {
 	var current []*compiled
 	var status []policy.Target
-	for _, id := range slices.SortedFunc(maps.Keys(s.policies), compareIdentities) {
-		c := s.policies[id].current
+	for _, state := range s.states() {
+		c := state.current
 		if c == nil {
 			continue
 		}
@@ -206,6 +224,17 @@ func (s *Scanner) wantedKinds(catalog *served.Catalog) map[schema.GroupVersionRe
 		wanted[r.GroupVersionResource] = &wantedKind{resource: r}
 	}
 	return wanted
+}
+
+// states returns the states of all policies, by name, those with results that are adopted last.
+func (s *Scanner) states() []*policyState {
+	states := make([]*policyState, 0, len(s.policies)+len(s.adopting))
+	for _, half := range []map[policy.Identity]*policyState{s.policies, s.adopting} {
+		for _, id := range slices.SortedFunc(maps.Keys(half), compareIdentities) {
+			states = append(states, half[id])
+		}
+	}
+	return states
 }
 
 func compareIdentities(a, b policy.Identity) int { return strings.Compare(a.String(), b.String()) }

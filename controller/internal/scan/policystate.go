@@ -36,6 +36,8 @@ type policyState struct {
 	presentation policy.Presentation
 	// admitted has, by subject, the time of the admission request whose results were set last.
 	admitted map[types.UID]time.Time
+	// adopted has the same by rule, if results are adopted.
+	adopted map[types.UID]map[string]time.Time
 }
 
 // compiled is a policy as it was compiled. There is a new one when its results may be different.
@@ -45,8 +47,11 @@ type compiled struct {
 	// fingerprint and targets are those of the policy.
 	fingerprint string
 	targets     []policy.Target
-	// admission is true if results come only from admission requests.
+	// admission is true if results come only from admission requests, or are adopted.
 	admission bool
+	// rules are those whose results are adopted: they are not set, or, if adopts is true, only they are.
+	rules  policy.Rules
+	adopts bool
 	// kinds are the resources that targets match in catalog.
 	catalog *served.Catalog
 	kinds   []served.Resource
@@ -66,8 +71,12 @@ type policyRevision struct {
 	owner *policyState
 }
 
-// update sets what the policy is now. It returns false if its results stay the same.
-func (s *policyState) update(p policy.Policy) bool {
+// covers reports whether the results of a rule are set by c.
+func (c *compiled) covers(rule string) bool { return c.rules.Has(rule) == c.adopts }
+
+// update sets what the policy is now, and the rules that others evaluate. It returns false if its results stay
+// the same.
+func (s *policyState) update(p policy.Policy, others policy.Rules) bool {
 	presentation, fingerprint := p.Presentation(), p.Fingerprint()
 	admission := !p.Background()
 	s.mu.Lock()
@@ -83,7 +92,7 @@ func (s *policyState) update(p policy.Policy) bool {
 	if s.current != nil && s.current.fingerprint == fingerprint {
 		return false
 	}
-	next := &compiled{policy: p, fingerprint: fingerprint, targets: p.Targets(), admission: admission}
+	next := &compiled{policy: p, fingerprint: fingerprint, targets: p.Targets(), admission: admission, rules: others}
 	if admission {
 		next.targets = ofSubjects(next.targets)
 	}
@@ -92,9 +101,20 @@ func (s *policyState) update(p policy.Policy) bool {
 	} else {
 		next.revision = &policyRevision{owner: s}
 	}
+	before := s.current
 	s.current = next
+	s.removeFormer(before)
 	s.pace.forgive()
 	return true
+}
+
+// removeFormer removes results of rules that before covers and the current version does not. It is called with
+// the mutex.
+func (s *policyState) removeFormer(before *compiled) {
+	if before != nil && !before.rules.Equal(s.current.rules) {
+		now := s.current
+		s.results.RemoveRules(s.id, func(rule string) bool { return before.covers(rule) && !now.covers(rule) })
+	}
 }
 
 // invalidate has the policy evaluated again for all resources that it matches.
@@ -120,8 +140,22 @@ func (s *policyState) removeResults() bool {
 
 // remove is called with the mutex.
 func (s *policyState) remove() {
-	s.current, s.admitted = nil, nil
+	before := s.current
+	s.current, s.admitted, s.adopted = nil, nil, nil
+	if before != nil && (before.adopts || !before.rules.Empty()) {
+		s.results.RemoveRules(s.id, before.covers)
+		return
+	}
 	s.results.RemovePolicy(s.id)
+}
+
+// put is called with the mutex. It replaces the results that the current version covers.
+func (s *policyState) put(subject policy.Reference, results []policy.Result) {
+	if c := s.current; c.adopts || !c.rules.Empty() {
+		s.results.SetRules(s.id, subject, results, c.covers)
+		return
+	}
+	s.results.Set(s.id, subject, results)
 }
 
 // exists reports whether the policy may have results.
@@ -139,7 +173,7 @@ func (s *policyState) set(c *compiled, subject policy.Reference, results []polic
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	if s.current == c {
-		s.results.Set(s.id, subject, results)
+		s.put(subject, results)
 	}
 }
 
@@ -155,7 +189,7 @@ func (s *policyState) admit(c *compiled, subject policy.Reference, results []pol
 		s.admitted = map[types.UID]time.Time{}
 	}
 	s.admitted[subject.UID] = at
-	s.results.Set(s.id, subject, results)
+	s.put(subject, results)
 	return true
 }
 
@@ -164,7 +198,8 @@ func (s *policyState) clear(subject policy.Reference) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.admitted, subject.UID)
+	delete(s.adopted, subject.UID)
 	if s.current != nil {
-		s.results.Set(s.id, subject, nil)
+		s.put(subject, nil)
 	}
 }

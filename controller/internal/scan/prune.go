@@ -55,8 +55,8 @@ func (s *Scanner) pruneUnseen(ctx context.Context, catalog *served.Catalog, snap
 		kinds[k.resource.GVK()] = k
 	}
 	s.logScanDone(ctx, summary)
-	s.config.Results.PruneUnseen(func(id policy.Identity, subject policy.Reference) bool {
-		return rest.has(id, subject) || s.admits(kinds, id, subject)
+	s.config.Results.PruneUnseen(func(id policy.Identity, subject policy.Reference, rule string) bool {
+		return rest.has(id, subject) || s.admits(kinds, id, subject, rule)
 	})
 	s.firstScanDone, s.notListed = true, summary
 	s.ready.Store(nil)
@@ -76,7 +76,7 @@ func (s *Scanner) unknown(catalog *served.Catalog, snapshot *policies.Snapshot) 
 		rest.groups[version.Group] = true
 	}
 	for kind := range snapshot.Missing {
-		if _, ok := policy.Kinds()[kind]; ok {
+		if policy.Kinds()[kind] != "" || policy.KyvernoKinds()[kind] != "" {
 			rest.policyKinds[kind.Kind] = true
 		}
 	}

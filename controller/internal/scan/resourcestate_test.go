@@ -28,7 +28,7 @@ func (x *example) policy(name string) *policyState {
 		id:      policy.Identity{Kind: policy.ClusterPolicy, Name: name},
 		results: &unitResults{current: map[policy.Identity]map[policy.Reference][]policy.Result{}}, pace: newPace(clock.RealClock{}),
 	}
-	state.update(unitNamed(name, false))
+	state.update(unitNamed(name, false), policy.Rules{})
 	return state
 }
 

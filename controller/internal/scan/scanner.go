@@ -54,6 +54,10 @@ type Scanner struct {
 
 	// What follows belongs to the planner.
 	policies map[policy.Identity]*policyState
+	// adopting has the policies of which results are adopted: the other half of what is in policies.
+	adopting map[policy.Identity]*policyState
+	// left are the kinds of subjects that had results at the start, until the first snapshot of policies.
+	left map[policy.Identity][]schema.GroupVersionKind
 	// snapshot is what policies was made from.
 	snapshot *policies.Snapshot
 	// assigned and namespacesWere are the last arguments of assign.
@@ -73,6 +77,8 @@ type Scanner struct {
 	refusals map[schema.GroupVersionResource]bool
 
 	mu sync.RWMutex
+	// seen are the kinds of subjects of which results are to be adopted, by policy.
+	seen map[policy.Identity]map[policy.Target]bool
 	// kinds are those that policies match, and earlier ones until their results are removed. Only the
 	// planner changes the map.
 	kinds map[schema.GroupVersionResource]*kind
@@ -86,8 +92,8 @@ func New(config Config) (*Scanner, error) {
 	s := &Scanner{
 		config: config, excluded: policy.NewExclusion(config.Exclude...), tracer: otel.Tracer("docket-controller/scan"),
 		planning: broadcast.NewTrigger(), asideSlots: make(chan struct{}, maxAside),
-		policies: map[policy.Identity]*policyState{}, refusals: map[schema.GroupVersionResource]bool{},
-		kinds: map[schema.GroupVersionResource]*kind{},
+		policies: map[policy.Identity]*policyState{}, adopting: map[policy.Identity]*policyState{}, refusals: map[schema.GroupVersionResource]bool{},
+		kinds: map[schema.GroupVersionResource]*kind{}, seen: map[policy.Identity]map[policy.Target]bool{},
 	}
 	s.queue = newQueue(config.Clock, s.queueIdle)
 	s.namespaces = &namespaces{changed: s.namespaceChanged, known: map[string]*packed{}}

@@ -90,7 +90,7 @@ func BenchmarkState(b *testing.B) {
 		var list []*compiled
 		for i := range policies {
 			state := &policyState{id: policy.Identity{Kind: policy.ClusterPolicy, Name: fmt.Sprint("p", i)}, results: s.config.Results, pace: newPace(clock.RealClock{})}
-			state.update(benchPolicy{state.id})
+			state.update(benchPolicy{state.id}, policy.Rules{})
 			list = append(list, state.current)
 		}
 		k.setPolicies(list, false)

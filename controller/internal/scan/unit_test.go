@@ -6,6 +6,7 @@ package scan
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"testing"
@@ -63,8 +64,27 @@ type unitResults struct {
 	current map[policy.Identity]map[policy.Reference][]policy.Result
 }
 
-func (r *unitResults) Present(policy.Identity, policy.Presentation)                    {}
-func (r *unitResults) PruneUnseen(func(policy.Identity, policy.Reference) (keep bool)) {}
+func (r *unitResults) Present(policy.Identity, policy.Presentation)                            {}
+func (r *unitResults) PruneUnseen(func(policy.Identity, policy.Reference, string) (keep bool)) {}
+
+func (r *unitResults) Kinds() map[policy.Identity][]schema.GroupVersionKind { return nil }
+
+func (r *unitResults) SetRules(id policy.Identity, subject policy.Reference, results []policy.Result, of func(string) bool) {
+	r.mu.Lock()
+	rest := slices.DeleteFunc(slices.Clone(r.current[id][subject]), func(r policy.Result) bool { return of(r.Rule) })
+	r.mu.Unlock()
+	r.Set(id, subject, append(rest, results...))
+}
+
+func (r *unitResults) Adopt(id policy.Identity, subject policy.Reference, results []policy.Result, of func(string) bool, _ time.Time) {
+	r.SetRules(id, subject, results, of)
+}
+
+func (r *unitResults) RemoveRules(id policy.Identity, of func(string) bool) {
+	for subject := range maps.Clone(r.current[id]) {
+		r.SetRules(id, subject, nil, of)
+	}
+}
 
 func (r *unitResults) Set(id policy.Identity, subject policy.Reference, results []policy.Result) {
 	r.mu.Lock()

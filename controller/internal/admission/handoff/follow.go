@@ -47,11 +47,7 @@ func (i *Inbox) follow(ctx context.Context, resource schema.GroupVersionResource
 			return
 		}
 		if !apierrors.IsResourceExpired(err) && !apierrors.IsGone(err) {
-			readErrors.WithLabelValues(operation).Inc()
-			if !told {
-				told = true
-				klog.FromContext(ctx).Error(err, "EphemeralReports can't be read; will retry", "resource", resource.GroupResource(), "served", !source.Missing(err))
-			}
+			told = i.failed(ctx, err, operation, resource, told)
 		}
 		timer := i.config.Clock.NewTimer(pause)
 		select {
@@ -63,9 +59,26 @@ func (i *Inbox) follow(ctx context.Context, resource schema.GroupVersionResource
 	}
 }
 
+// failed counts and logs a failure, unless the same was told. It returns true. Where Kyverno's EphemeralReports are
+// not served or may not be read, there is nothing to adopt, which is no failure.
+func (i *Inbox) failed(ctx context.Context, err error, operation string, resource schema.GroupVersionResource, told bool) bool {
+	logger := klog.FromContext(ctx)
+	if i.config.Kyverno && (source.Missing(err) || apierrors.IsForbidden(err)) {
+		if !told {
+			logger.Info("Kyverno's results are not adopted for now: its EphemeralReports can't be read", "resource", resource.GroupResource(), "reason", err.Error())
+		}
+		return true
+	}
+	i.origin.errors.WithLabelValues(operation).Inc()
+	if !told {
+		logger.Error(err, "EphemeralReports can't be read; will retry", "resource", resource.GroupResource(), "manager", i.origin.manager, "served", !source.Missing(err))
+	}
+	return true
+}
+
 // list takes all that exist, and returns the resourceVersion to watch from.
 func (i *Inbox) list(ctx context.Context, resource schema.GroupVersionResource) (string, error) {
-	options := metav1.ListOptions{LabelSelector: Selector, Limit: pageSize}
+	options := metav1.ListOptions{LabelSelector: i.origin.selector(), Limit: pageSize}
 	for {
 		page, err := i.page(ctx, resource, options)
 		if err != nil {
@@ -94,7 +107,7 @@ func (i *Inbox) watchFrom(ctx context.Context, resource schema.GroupVersionResou
 	for {
 		begin := i.config.Clock.Now()
 		watcher, err := i.config.Client.Resource(resource).Watch(ctx, metav1.ListOptions{
-			LabelSelector: Selector, ResourceVersion: version, AllowWatchBookmarks: true, TimeoutSeconds: new(int64(watchTime.Seconds())),
+			LabelSelector: i.origin.selector(), ResourceVersion: version, AllowWatchBookmarks: true, TimeoutSeconds: new(int64(watchTime.Seconds())),
 		})
 		if err == nil {
 			version, err = i.events(ctx, watcher, version)

@@ -46,6 +46,9 @@ type InboxConfig struct {
 	// Flushed returns when everything that was decided before is written into reports. Until then,
 	// EphemeralReports are kept. It may be nil if there is nothing to wait for.
 	Flushed func(ctx context.Context) error
+	// Kyverno has the EphemeralReports of Kyverno's admission and background controllers taken instead of ours.
+	// While its reports controller seems to run, they are left to it for a minute after they were read.
+	Kyverno bool
 	// Clock is the real one if nil.
 	Clock clock.WithTicker
 }
@@ -62,6 +65,9 @@ type holding struct {
 // Inbox is the side of the leader. Make one with [NewInbox] for each call of [Inbox.Run].
 type Inbox struct {
 	config InboxConfig
+	origin *origin
+	// rival tells whether Kyverno's reports controller runs, too.
+	rival rival
 	// slots has an element for each holding.
 	slots chan struct{}
 	// news is fired when there may be holdings to delete.
@@ -83,27 +89,36 @@ func newInbox(config InboxConfig, capacity int) (*Inbox, error) {
 	if config.Clock == nil {
 		config.Clock = clock.RealClock{}
 	}
+	from := ours
+	if config.Kyverno {
+		from = kyvernos
+	}
 	return &Inbox{
-		config: config, slots: make(chan struct{}, capacity), news: broadcast.NewTrigger(), holdings: map[types.UID]*holding{},
+		config: config, origin: from, slots: make(chan struct{}, capacity), news: broadcast.NewTrigger(), holdings: map[types.UID]*holding{},
 	}, nil
 }
 
 // Run reads EphemeralReports until ctx is done. The next leader reads those that are not deleted by then.
 func (i *Inbox) Run(ctx context.Context) error {
+	i.rival.begin(i.config.Clock.Now())
 	var group sync.WaitGroup
 	for _, namespaced := range []bool{false, true} {
 		group.Go(func() { i.follow(ctx, resourceOf(namespaced)) })
 	}
 	group.Go(func() { i.deleteDecided(ctx) })
 	group.Wait()
-	held.Set(0)
+	i.origin.held.Set(0)
 	return nil
 }
 
 // take passes the results of an EphemeralReport to the sink, unless it was taken before. It waits while too many are
 // held.
 func (i *Inbox) take(ctx context.Context, object *unstructured.Unstructured) {
-	if object.GetLabels()[managedByLabel] != manager || object.GetDeletionTimestamp() != nil || !i.config.Shards.Owns(object.GetNamespace()) {
+	if object.GetLabels()[managedByLabel] != i.origin.manager || object.GetDeletionTimestamp() != nil {
+		return
+	}
+	i.rival.see(object, i.config.Clock.Now())
+	if !i.config.Shards.Owns(object.GetNamespace()) {
 		return
 	}
 	h := &holding{namespace: object.GetNamespace(), name: object.GetName(), uid: object.GetUID()}
@@ -118,11 +133,11 @@ func (i *Inbox) take(ctx context.Context, object *unstructured.Unstructured) {
 	h.since = i.config.Clock.Now()
 	i.mu.Lock()
 	i.holdings[h.uid] = h
-	held.Set(float64(len(i.holdings)))
+	i.origin.held.Set(float64(len(i.holdings)))
 	i.mu.Unlock()
-	items, err := decode(object, h.since)
+	items, err := i.origin.decode(object, h.since)
 	if err != nil {
-		klog.FromContext(ctx).Error(err, "An EphemeralReport with our label is not ours or is damaged; deleting it", "report", klog.KRef(h.namespace, h.name))
+		klog.FromContext(ctx).Error(err, "An EphemeralReport is damaged or from somebody else; deleting it", "report", klog.KRef(h.namespace, h.name), "manager", i.origin.manager)
 		i.end(h.uid, readMalformed)
 		return
 	}
@@ -206,16 +221,24 @@ func (i *Inbox) flush(ctx context.Context) {
 	}
 	i.unflushed = append(batch, i.unflushed...) // Until the next tick.
 	if ctx.Err() == nil {
-		readErrors.WithLabelValues("flush").Inc()
+		i.origin.errors.WithLabelValues("flush").Inc()
 		klog.FromContext(ctx).Error(err, "Keeping EphemeralReports whose results may not be written yet")
 	}
 }
 
-// remove deletes those that have ended. What can't be deleted is retried at the next tick.
+// remove deletes those that have ended. What can't be deleted, or is left to somebody else for now, is retried at the next tick.
 func (i *Inbox) remove(ctx context.Context) {
+	var batch, rest []*holding
+	now := i.config.Clock.Now()
 	i.mu.Lock()
-	batch := i.ended
-	i.ended = nil
+	for _, h := range i.ended {
+		if i.config.Kyverno && now.Sub(h.since) < i.rival.patience(now) {
+			rest = append(rest, h)
+		} else {
+			batch = append(batch, h)
+		}
+	}
+	i.ended = rest
 	i.mu.Unlock()
 	if len(batch) == 0 {
 		return
@@ -256,13 +279,13 @@ func (i *Inbox) gone(ctx context.Context, h *holding, err error) {
 	if err != nil {
 		i.ended = append(i.ended, h)
 		if ctx.Err() == nil {
-			readErrors.WithLabelValues("delete").Inc()
+			i.origin.errors.WithLabelValues("delete").Inc()
 			klog.FromContext(ctx).V(1).Info("An EphemeralReport can't be deleted; will retry", "report", klog.KRef(h.namespace, h.name), "err", fmt.Sprint(err))
 		}
 		return
 	}
-	read.WithLabelValues(h.result).Inc()
+	i.origin.read.WithLabelValues(h.result).Inc()
 	delete(i.holdings, h.uid)
 	<-i.slots
-	held.Set(float64(len(i.holdings)))
+	i.origin.held.Set(float64(len(i.holdings)))
 }

@@ -60,7 +60,12 @@ func (s *sink) decide() {
 // inbox runs one until what is returned, or the end of the test, ends it.
 func (a *api) inbox(t *testing.T, to *sink, capacity int, flushed func(context.Context) error, c clock.WithTicker) func() {
 	t.Helper()
-	i, err := newInbox(InboxConfig{Client: a, Sink: to.take, Flushed: flushed, Clock: c}, capacity)
+	return a.run(t, InboxConfig{Client: a, Sink: to.take, Flushed: flushed, Clock: c}, capacity)
+}
+
+func (a *api) run(t *testing.T, config InboxConfig, capacity int) func() {
+	t.Helper()
+	i, err := newInbox(config, capacity)
 	if err != nil {
 		t.Fatal(err)
 	}

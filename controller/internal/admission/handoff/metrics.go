@@ -60,6 +60,18 @@ var (
 		Name: "docket_controller_admission_ephemeral_report_errors_total", StabilityLevel: metrics.ALPHA,
 		Help: "Errors of the leader with EphemeralReports, by operation: list, watch, delete, or flush of the reports that take their results.",
 	}, []string{"operation"})
+	adoptedRead = metrics.NewCounterVec(&metrics.CounterOpts{
+		Name: "docket_controller_adopted_ephemeral_reports_total", StabilityLevel: metrics.ALPHA,
+		Help: "EphemeralReports of Kyverno's own controllers that the leader has deleted, by what became of them: merged, malformed, or expired if nothing could be decided about them.",
+	}, []string{"result"})
+	adoptedHeld = metrics.NewGauge(&metrics.GaugeOpts{
+		Name: "docket_controller_adopted_ephemeral_reports_held", StabilityLevel: metrics.ALPHA,
+		Help: "EphemeralReports of Kyverno's own controllers that the leader has read and not yet deleted.",
+	})
+	adoptedErrors = metrics.NewCounterVec(&metrics.CounterOpts{
+		Name: "docket_controller_adopted_ephemeral_report_errors_total", StabilityLevel: metrics.ALPHA,
+		Help: "Errors of the leader with EphemeralReports of Kyverno's own controllers, by operation: list, watch, delete, or flush of the reports that take their results.",
+	}, []string{"operation"})
 )
 
 // RegisterMetrics adds the metrics of this package to the registry of the process. Further calls do
@@ -67,5 +79,5 @@ var (
 //
 //nolint:gochecknoglobals // As in the other packages: the registry is global.
 var RegisterMetrics = sync.OnceFunc(func() {
-	legacyregistry.MustRegister(queueLength, dropped, written, read, held, readErrors)
+	legacyregistry.MustRegister(queueLength, dropped, written, read, held, readErrors, adoptedRead, adoptedHeld, adoptedErrors)
 })

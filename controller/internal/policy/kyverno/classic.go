@@ -34,6 +34,8 @@ type classicPolicy struct {
 	decoded    kyvernov1.PolicyInterface
 	// rules are those that the user has written.
 	rules []*rule
+	// covered has the names of all rules, including generated ones, and whether they are evaluated.
+	covered map[string]bool
 	// byKind remembers, for each servedKind, the []*rule that can match it. A cluster has a few
 	// hundred of them.
 	byKind sync.Map
@@ -222,7 +224,9 @@ func (p *classicPolicy) split() error {
 		targets = append(targets, rule.targets...)
 	}
 	all := autogen.Default.ComputeRules(p.decoded, "")
+	p.covered = make(map[string]bool, len(all))
 	for i := range all {
+		p.covered[all[i].Name] = evaluated(&all[i])
 		if evaluated(&all[i]) {
 			targets = append(targets, ruleTargets(all[i].MatchResources)...)
 		}

@@ -149,6 +149,8 @@ func (c *Compiler) compile(object *unstructured.Unstructured, exceptions []*unst
 		return c.compileClassic(object, exceptions)
 	case kind.Group == policy.CELGroup && (kind.Kind == policy.ValidatingPolicy || kind.Kind == policy.NamespacedValidatingPolicy):
 		return c.compileCEL(object, exceptions)
+	case policy.KyvernoKinds()[kind.GroupKind()] != "":
+		return describeOnly(object)
 	}
 	described := describe(object, nil)
 	return described.broken(nil, fmt.Errorf("%s %s is no kind of policy that can be evaluated", kind.GroupVersion(), kind.Kind))
