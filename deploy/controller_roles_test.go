@@ -44,6 +44,7 @@ func TestControllerRoles(t *testing.T) {
 		"wgpolicyk8s.io/policyreports": reportVerbs, "wgpolicyk8s.io/clusterpolicyreports": reportVerbs,
 		"authentication.k8s.io/tokenreviews": "create", "authorization.k8s.io/subjectaccessreviews": "create",
 		"/events":                                "create patch",
+		"reports.kyverno.io/ephemeralreports":    "delete list watch", "reports.kyverno.io/clusterephemeralreports": "delete list watch",
 		"kyverno.io/cachedcontextentries/status": "patch", "kyverno.io/globalcontextentries/status": "patch",
 		"kyverno.io/clusterpolicies/status": "patch", "kyverno.io/policies/status": "patch",
 		"policies.kyverno.io/validatingpolicies/status": "patch", "policies.kyverno.io/namespacedvalidatingpolicies/status": "patch",
@@ -53,7 +54,8 @@ func TestControllerRoles(t *testing.T) {
 	}
 	for _, must := range []string{
 		"kyverno.io/cachedcontextentries", "kyverno.io/globalcontextentries", "kyverno.io/clusterpolicies", "kyverno.io/policies", "kyverno.io/policyexceptions", "policies.kyverno.io/validatingpolicies",
-		"policies.kyverno.io/namespacedvalidatingpolicies", "policies.kyverno.io/policyexceptions", "/namespaces", "/pods",
+		"policies.kyverno.io/namespacedvalidatingpolicies", "policies.kyverno.io/policyexceptions", "policies.kyverno.io/mutatingpolicies", "policies.kyverno.io/namespacedmutatingpolicies",
+		"policies.kyverno.io/generatingpolicies", "policies.kyverno.io/namespacedgeneratingpolicies", "policies.kyverno.io/imagevalidatingpolicies", "policies.kyverno.io/namespacedimagevalidatingpolicies", "/namespaces", "/pods",
 		"admissionregistration.k8s.io/validatingadmissionpolicies", "admissionregistration.k8s.io/validatingadmissionpolicybindings",
 		"apps/deployments", "batch/cronjobs", "networking.k8s.io/ingresses", "rbac.authorization.k8s.io/clusterroles",
 	} {

@@ -1,4 +1,4 @@
-// Kyverno's own reports controller, which the benchmark of docket-controller compares with.
+// Kyverno's own controllers, which tests and the benchmark of docket-controller run beside it.
 module github.com/docket-project/docket/test/e2e/kyverno
 
 go 1.26.8

@@ -37,6 +37,12 @@
 // known which request was the latest. If an object is watched in another version than that of the
 // request, only its UID is compared.
 //
+// What is adopted, with [Config.Adopt]: results of Kyverno's own controllers for policies and rules that are not
+// evaluated here. They come by [Scanner.Admit], too, of which each replaces an earlier one of its policy, rule
+// and subject. The kinds of their subjects are watched from the first result on, and after a restart those of which
+// results are left. A policy that is evaluated in part has two policyStates, in policies and in adopting, each of
+// which sets and removes the results of its rules only.
+//
 // In which order. A changed resource comes before those whose policies changed, those of the first scan,
 // and those of the periodic scan. Its policies are evaluated together. A resource is with one worker at
 // a time, so that its results are set in the order of its changes.

@@ -20,45 +20,92 @@ import (
 const kyvernoModFile = "go.kyverno.mod"
 
 const (
-	kyvernoAccount = "kyverno-reports-controller"
+	kyvernoNamespace = "kyverno"
 	// kyvernoLifetime is more than any test takes.
 	kyvernoLifetime = 4 * time.Hour
 )
 
-//nolint:gochecknoglobals // One build a process is the purpose of this variable.
-var buildKyverno = sync.OnceValues(func() (string, error) {
-	return buildExtension("kyverno-reports-controller", "github.com/kyverno/kyverno/cmd/reports-controller", "-modfile="+kyvernoModFile)
-})
+// kyvernoProgram is one of Kyverno's controllers, by the folder of its main package.
+type kyvernoProgram struct {
+	folder string
+	build  func() (string, error)
+}
 
-// Kyverno is Kyverno's own reports controller, unmodified.
+func kyvernoIn(folder, name string) kyvernoProgram {
+	return kyvernoProgram{folder, sync.OnceValues(func() (string, error) {
+		return buildExtension(name, "github.com/kyverno/kyverno/cmd/"+folder, "-modfile="+kyvernoModFile)
+	})}
+}
+
+//nolint:gochecknoglobals // One build a process is the purpose of these variables.
+var (
+	kyvernoReports    = kyvernoIn("reports-controller", "kyverno-reports-controller")
+	kyvernoAdmission  = kyvernoIn("kyverno", "kyverno-admission-controller")
+	kyvernoBackground = kyvernoIn("background-controller", "kyverno-background-controller")
+)
+
+// Kyverno is one of Kyverno's own controllers, unmodified.
 type Kyverno struct{ process process }
 
-// NewKyverno prepares Kyverno's reports controller for a cluster, with all its CRDs. It does not
-// run yet, and ends with the test. Its reports are custom resources in etcd, unless the cluster
-// has Docket's APIServices.
+// InstallKyverno prepares a cluster for Kyverno's controllers, with all its CRDs. Reports are custom resources in
+// etcd, unless the cluster has Docket's APIServices.
+func (c *Cluster) InstallKyverno(t testing.TB) {
+	t.Helper()
+	k := c.Kubectl(t, kyvernoNamespace)
+	c.EnsureNamespace(t, kyvernoNamespace)
+	k.Run(t, "apply", "--server-side", "--recursive", "-f", kyvernoCRDs(t))
+	for _, name := range []string{"kyverno", "kyverno-metrics"} {
+		k.Run(t, "create", "configmap", name, "-n", kyvernoNamespace)
+	}
+}
+
+// NewKyverno prepares Kyverno's reports controller for a cluster, and the cluster for it. It does not run yet, and
+// ends with the test.
 func NewKyverno(t testing.TB, c *Cluster) *Kyverno {
 	t.Helper()
-	const namespace = "kyverno"
-	path := extensionServer(t, buildKyverno)
-	crds := kyvernoCRDs(t)
-	k := c.Kubectl(t, namespace)
-	c.EnsureNamespace(t, namespace)
-	k.Run(t, "apply", "--server-side", "--recursive", "-f", crds)
-	for _, name := range []string{"kyverno", "kyverno-metrics"} {
-		k.Run(t, "create", "configmap", name, "-n", namespace)
-	}
+	c.InstallKyverno(t)
+	return c.NewKyvernoReports(t)
+}
+
+// NewKyvernoReports is NewKyverno after InstallKyverno.
+func (c *Cluster) NewKyvernoReports(t testing.TB) *Kyverno {
+	t.Helper()
+	return c.newKyverno(t, kyvernoReports)
+}
+
+// NewKyvernoAdmission prepares Kyverno's admission controller, which listens on loopback, after InstallKyverno.
+func (c *Cluster) NewKyvernoAdmission(t testing.TB) *Kyverno {
+	t.Helper()
+	port := strconv.Itoa(testenv.FreePort(t))
+	return c.newKyverno(t, kyvernoAdmission, "--serverIP", "127.0.0.1:"+port, "--webhookServerHost", "127.0.0.1", "--webhookServerPort", port,
+		"--caSecretName", "kyverno-ca", "--tlsSecretName", "kyverno-tls", "--controllerRuntimeMetricsAddress", "0")
+}
+
+// NewKyvernoBackground prepares Kyverno's background controller, after InstallKyverno.
+func (c *Cluster) NewKyvernoBackground(t testing.TB) *Kyverno {
+	t.Helper()
+	return c.newKyverno(t, kyvernoBackground)
+}
+
+func (c *Cluster) newKyverno(t testing.TB, program kyvernoProgram, arguments ...string) *Kyverno {
+	t.Helper()
+	path := extensionServer(t, program.build)
+	account := "kyverno-" + program.folder
+	k := c.Kubectl(t, kyvernoNamespace)
 	// As a service account with all rights: nobody asks what administrators of system:masters may do,
 	// and the requests of others cost more.
-	k.Run(t, "create", "serviceaccount", kyvernoAccount)
-	k.Run(t, "create", "clusterrolebinding", kyvernoAccount, "--clusterrole=cluster-admin", "--serviceaccount="+namespace+":"+kyvernoAccount)
-	token := strings.TrimSpace(k.Run(t, "create", "token", kyvernoAccount, "--duration="+kyvernoLifetime.String()))
-	port := func() string { return strconv.Itoa(testenv.FreePort(t)) }
+	k.Run(t, "create", "serviceaccount", account)
+	k.Run(t, "create", "clusterrolebinding", account, "--clusterrole=cluster-admin", "--serviceaccount="+kyvernoNamespace+":"+account)
+	token := strings.TrimSpace(k.Run(t, "create", "token", account, "--duration="+kyvernoLifetime.String()))
 	p := &Kyverno{process: process{
-		path:      path,
-		arguments: []string{"--kubeconfig", c.KubeconfigOf(t, kyvernoAccount, token), "--metricsPort", port(), "--loggingFormat", "text", "--clientRateLimitQPS", "300", "--clientRateLimitBurst", "300"},
+		path: path,
+		arguments: append([]string{
+			"--kubeconfig", c.KubeconfigOf(t, account, token), "--metricsPort", strconv.Itoa(testenv.FreePort(t)), "--loggingFormat", "text",
+			"--clientRateLimitQPS", "300", "--clientRateLimitBurst", "300",
+		}, arguments...),
 		env: []string{
-			"KYVERNO_NAMESPACE=" + namespace, "KYVERNO_SERVICEACCOUNT_NAME=" + kyvernoAccount, "KYVERNO_DEPLOYMENT=kyverno-reports-controller",
-			"KYVERNO_POD_NAME=kyverno-reports-controller", "INIT_CONFIG=kyverno", "METRICS_CONFIG=kyverno-metrics",
+			"KYVERNO_NAMESPACE=" + kyvernoNamespace, "KYVERNO_SERVICEACCOUNT_NAME=" + account, "KYVERNO_DEPLOYMENT=" + account,
+			"KYVERNO_POD_NAME=" + account, "INIT_CONFIG=kyverno", "METRICS_CONFIG=kyverno-metrics",
 		},
 	}}
 	t.Cleanup(func() {

@@ -13,6 +13,9 @@
 // and delete them. Nor do they have an owner: for the garbage collector, an object that is just being created
 // does not exist.
 //
+// An inbox may take those of Kyverno's admission and background controllers instead ([InboxConfig.Kyverno]), as
+// Kyverno's reports controller does.
+//
 // Goroutines: a few writers owned by [Sender.Run]; two readers and a few that delete, owned by [Inbox.Run]. All
 // have ended when these return.
 package handoff

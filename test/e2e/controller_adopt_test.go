@@ -1,0 +1,136 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/docket-project/docket/test/e2e/harness"
+)
+
+// The policies of TestControllerAdoptsKyverno: what only Kyverno's admission and background controllers evaluate, and
+// a rule that docket-controller does.
+const kyvernosPolicies = `
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: mixed}
+spec:
+  rules:
+  - name: check
+    match: {any: [{resources: {kinds: [ConfigMap], namespaces: [shop]}}]}
+    validate: {failureAction: Audit, message: label b is required, pattern: {metadata: {labels: {b: "?*"}}}}
+  - name: add
+    match: {any: [{resources: {kinds: [ConfigMap], namespaces: [shop]}}]}
+    mutate: {patchStrategicMerge: {metadata: {labels: {c: "1"}}}}
+---
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: who}
+spec:
+  background: false
+  rules:
+  - name: creator
+    match: {any: [{resources: {kinds: [ConfigMap], namespaces: [shop]}}]}
+    validate:
+      failureAction: Audit
+      message: created by {{ request.userInfo.username }}
+      deny: {conditions: {any: [{key: "{{ request.operation }}", operator: Equals, value: CREATE}]}}
+---
+apiVersion: policies.kyverno.io/v1
+kind: ValidatingPolicy
+metadata: {name: cel}
+spec:
+  evaluation: {background: {enabled: false}}
+  validationActions: [Audit]
+  matchConstraints:
+    resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [configmaps]}]
+    namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: shop}}
+  validations: [{expression: "request.operation == 'CREATE'", message: not created}]
+---
+apiVersion: policies.kyverno.io/v1
+kind: MutatingPolicy
+metadata: {name: mutating}
+spec:
+  matchConstraints:
+    resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [configmaps]}]
+    namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: shop}}
+  mutations:
+  - patchType: ApplyConfiguration
+    applyConfiguration: {expression: "Object{metadata: Object.metadata{labels: Object.metadata.labels{d: '1'}}}"}
+---
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: generating}
+spec:
+  rules:
+  - name: copy
+    match: {any: [{resources: {kinds: [ConfigMap], namespaces: [shop], names: [one]}}]}
+    generate: {apiVersion: v1, kind: ConfigMap, name: made, namespace: made, synchronize: false, data: {data: {a: b}}}
+`
+
+// TestControllerAdoptsKyverno: with Kyverno's own admission and background controllers, and without its reports
+// controller, their results come into reports, stay over a restart, and go with their subject and policy.
+func TestControllerAdoptsKyverno(t *testing.T) {
+	t.Parallel()
+	cluster := harness.StartCluster(t)
+	cluster.Register(t, cluster.Serve(t).Port)
+	cluster.InstallKyverno(t)
+	c := startControlledOn(t, cluster)
+	cluster.EnsureNamespace(t, "shop")
+	cluster.EnsureNamespace(t, "made")
+	admission, background := cluster.NewKyvernoAdmission(t), cluster.NewKyvernoBackground(t)
+	admission.Start(t)
+	background.Start(t)
+	c.controller.Start(t)
+	waitUntil(t, "Kyverno takes policies", func() bool {
+		return c.kubectl.Try(t, kyvernosPolicies, "apply", "-f", "-").Code == 0
+	})
+	waitUntil(t, "Kyverno is asked about configmaps", func() bool {
+		c.kubectl.RunInput(t, configMaps("shop", "probe"), "apply", "-f", "-")
+		defer c.kubectl.Run(t, "delete", "configmap", "-n", "shop", "probe")
+		out := c.kubectl.Run(t, "get", "configmap", "-n", "shop", "probe", "-o", "jsonpath={.metadata.labels}")
+		return out == `{"a":"1","c":"1","d":"1"}`
+	})
+	c.kubectl.RunInput(t, configMaps("shop", "one"), "apply", "-f", "-")
+	want := map[string]string{
+		"mixed check ConfigMap/one": "fail", "mixed add ConfigMap/one": "pass", "who creator ConfigMap/one": "fail",
+		"cel  ConfigMap/one": "pass", "mutating  ConfigMap/one": "pass", "generating copy ConfigMap/one": "pass",
+	}
+	c.wantResults(t, "shop", want)
+	waitUntil(t, "the EphemeralReports are gone", func() bool { return len(ephemeral(t, c)) == 0 })
+
+	c.kubectl.Run(t, "label", "-n", "shop", "configmap", "one", "b=1")
+	want["mixed check ConfigMap/one"], want["who creator ConfigMap/one"], want["cel  ConfigMap/one"] = "pass", "pass", "fail"
+	c.wantResults(t, "shop", want)
+
+	c.controller.Stop(t)
+	c.controller.Start(t)
+	c.barrier(t, 1)
+	c.wantResults(t, "shop", want)
+
+	c.kubectl.Run(t, "delete", "mutatingpolicies.policies.kyverno.io", "mutating")
+	delete(want, "mutating  ConfigMap/one")
+	c.wantResults(t, "shop", want)
+	c.kubectl.Run(t, "delete", "-n", "shop", "configmap", "one")
+	c.wantResults(t, "shop", map[string]string{})
+	if !admission.Alive() || !background.Alive() {
+		t.Error("a controller of Kyverno has ended")
+	}
+}
+
+// ephemeral returns the names of all EphemeralReports in the namespace shop.
+func ephemeral(t *testing.T, c *controlled) []string {
+	t.Helper()
+	list, err := c.client.Resource(ephemeralReportsResource).Namespace("shop").List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := make([]string, 0, len(list.Items))
+	for i := range list.Items {
+		names = append(names, list.Items[i].GetName())
+	}
+	return names
+}
