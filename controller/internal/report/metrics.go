@@ -10,6 +10,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/component-base/metrics"
 	"k8s.io/component-base/metrics/legacyregistry"
+
+	"github.com/docket-project/docket/controller/internal/policy"
 )
 
 const (
@@ -21,7 +23,7 @@ const (
 var (
 	writesTotal = metrics.NewCounterVec(&metrics.CounterOpts{
 		Name:           "docket_controller_report_writes_total",
-		Help:           "Writes of reports, by operation (create, update, delete) and result (success, conflict, foreign, forbidden, not_found, error).",
+		Help:           "Writes of reports, by operation (create, update, delete) and result (success, conflict, foreign, forbidden, namespace_gone, not_found, error).",
 		StabilityLevel: metrics.ALPHA,
 	}, []string{"operation", "result"})
 	writtenBytes = metrics.NewCounter(&metrics.CounterOpts{
@@ -72,20 +74,29 @@ func RegisterMetrics() {
 }
 
 func observeWrite(operation string, err error, took time.Duration, size int) {
-	result := "error"
+	if err == nil {
+		writtenBytes.Add(float64(size))
+	}
+	writesTotal.WithLabelValues(operation, resultOf(err)).Inc()
+	writeSeconds.WithLabelValues(operation).Observe(took.Seconds())
+}
+
+// resultOf returns how a write went, for the metric.
+func resultOf(err error) string {
 	switch {
 	case err == nil:
-		result = "success"
-		writtenBytes.Add(float64(size))
+		return "success"
 	case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err):
-		result = "conflict"
+		return "conflict"
+	case policy.NamespaceGone(err):
+		return "namespace_gone"
 	case apierrors.IsForbidden(err):
-		result = "forbidden"
+		return "forbidden"
 	case apierrors.IsNotFound(err):
-		result = "not_found"
+		return "not_found"
+	default:
+		return "error"
 	}
-	writesTotal.WithLabelValues(operation, result).Inc()
-	writeSeconds.WithLabelValues(operation).Observe(took.Seconds())
 }
 
 // countForeign counts a report that is not written because one of its name is not ours.

@@ -70,8 +70,12 @@ func (w *Writer) write(ctx context.Context, rs *reportState, generation uint64) 
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	// Logged once per report, and once per outage of the server.
-	if err != nil && rs.failures == 0 && ctx.Err() == nil && !(unreachable(err) && w.outages > 0) {
-		klog.FromContext(ctx).Error(err, "A report can't be written; will retry", "report", klog.KRef(rs.key.namespace, rs.key.name), "group", rs.key.api)
+	switch logger := klog.FromContext(ctx); {
+	case err == nil || rs.failures > 0 || ctx.Err() != nil || unreachable(err) && w.outages > 0:
+	case policy.NamespaceGone(err):
+		logger.V(1).Info("A report is not written because its namespace is gone or going", "report", klog.KRef(rs.key.namespace, rs.key.name))
+	default:
+		logger.Error(err, "A report can't be written; will retry", "report", klog.KRef(rs.key.namespace, rs.key.name), "group", rs.key.api)
 	}
 	w.finish(rs, generation, err)
 	observeReports(len(w.reports))

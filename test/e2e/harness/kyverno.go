@@ -31,6 +31,9 @@ type kyvernoProgram struct {
 	build  func() (string, error)
 }
 
+// account is its ServiceAccount.
+func (p kyvernoProgram) account() string { return "kyverno-" + p.folder }
+
 func kyvernoIn(folder, name string) kyvernoProgram {
 	return kyvernoProgram{folder, sync.OnceValues(func() (string, error) {
 		return buildExtension(name, "github.com/kyverno/kyverno/cmd/"+folder, "-modfile="+kyvernoModFile)
@@ -77,7 +80,9 @@ func (c *Cluster) NewKyvernoReports(t testing.TB) *Kyverno {
 func (c *Cluster) NewKyvernoAdmission(t testing.TB) *Kyverno {
 	t.Helper()
 	port := strconv.Itoa(testenv.FreePort(t))
-	return c.newKyverno(t, kyvernoAdmission, "--serverIP", "127.0.0.1:"+port, "--webhookServerHost", "127.0.0.1", "--webhookServerPort", port,
+	account := func(p kyvernoProgram) string { return "system:serviceaccount:" + kyvernoNamespace + ":" + p.account() }
+	return c.newKyverno(t, kyvernoAdmission, "--backgroundServiceAccountName", account(kyvernoBackground), "--reportsServiceAccountName", account(kyvernoReports),
+		"--serverIP", "127.0.0.1:"+port, "--webhookServerHost", "127.0.0.1", "--webhookServerPort", port,
 		"--caSecretName", "kyverno-ca", "--tlsSecretName", "kyverno-tls", "--controllerRuntimeMetricsAddress", "0")
 }
 
@@ -90,7 +95,7 @@ func (c *Cluster) NewKyvernoBackground(t testing.TB) *Kyverno {
 func (c *Cluster) newKyverno(t testing.TB, program kyvernoProgram, arguments ...string) *Kyverno {
 	t.Helper()
 	path := extensionServer(t, program.build)
-	account := "kyverno-" + program.folder
+	account := program.account()
 	k := c.Kubectl(t, kyvernoNamespace)
 	// As a service account with all rights: nobody asks what administrators of system:masters may do,
 	// and the requests of others cost more.

@@ -11,13 +11,14 @@ import (
 	"sync/atomic"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
+
+	"github.com/docket-project/docket/controller/internal/policy"
 )
 
 const (
@@ -193,16 +194,12 @@ func (s *Sender) create(ctx context.Context, object *unstructured.Unstructured) 
 
 // classify returns why results are dropped after an error, or whether the write is to be retried.
 func classify(err error) (reason string, again bool) {
-	var status apierrors.APIStatus
 	switch {
 	case err == nil:
 		return "", false
-	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
+	case policy.NamespaceGone(err):
 		return dropNamespace, false
 	case apierrors.IsNotFound(err):
-		if errors.As(err, &status) && status.Status().Details != nil && status.Status().Details.Kind == "namespaces" {
-			return dropNamespace, false
-		}
 		return dropNotServed, false
 	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsRequestEntityTooLargeError(err), apierrors.IsMethodNotSupported(err):
 		return dropRefused, false
