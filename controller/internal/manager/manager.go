@@ -179,6 +179,7 @@ func (m *Manager) lead(ctx context.Context, shards shard.Set, replica *replica, 
 	}
 	layout := report.NewLayout(report.Options{
 		Split: m.options.Split, API: report.API(m.options.ReportsAPI), Allowed: allowed, Series: m.options.MetricsPolicySeries,
+		Instance: m.options.Instance,
 	})
 	writer, err := report.NewWriter(m.writerConfig(layout, shards))
 	if err != nil {

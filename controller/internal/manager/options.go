@@ -44,6 +44,8 @@ type Options struct {
 	ReportsAPI     string
 	AllowedResults []string
 	ReportInterval time.Duration
+	// Instance tells the reports of several installations apart.
+	Instance string
 	// AdoptKyvernoResults has results of Kyverno's admission and background controllers in reports.
 	AdoptKyvernoResults bool
 
@@ -109,6 +111,7 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 	fs.StringVar(&o.ReportsAPI, "reports-api", o.ReportsAPI, fmt.Sprintf("API group of the reports: %s or %s", report.WGPolicy, report.OpenReports))
 	fs.StringSliceVar(&o.AllowedResults, "allowed-results", o.AllowedResults, "Results that reports have: pass, fail, error, warn and skip. A failure that is shown as a warning, because its policy is not scored, counts as fail. Others are found and left out")
 	fs.DurationVar(&o.ReportInterval, "report-interval", o.ReportInterval, "How long changes of a report are gathered before it is written. One that was quiet for a fifth of it is written at once")
+	fs.StringVar(&o.Instance, "instance", o.Instance, "Name of this installation, if there are several in the cluster: each touches the reports of its own instance only. Without it, those that belong to no instance")
 	fs.BoolVar(&o.AdoptKyvernoResults, "adopt-kyverno-results", o.AdoptKyvernoResults, "Include what Kyverno's admission and background controllers find for policies and rules that are not evaluated here, and delete their EphemeralReports then. Without the API or the right to read these, nothing happens")
 	fs = sections.FlagSet("scan")
 	fs.DurationVar(&o.ScanInterval, "background-scan-interval", o.ScanInterval, "How often everything is evaluated again without a known reason, for policies that look at more than the resource. 0 means never")
@@ -141,6 +144,9 @@ func (o *Options) Validate() []error {
 	}
 	if _, err := report.ParseOutcomes(o.AllowedResults); err != nil {
 		bad("--allowed-results: %w", err)
+	}
+	if problems := validation.IsDNS1123Label(o.Instance); o.Instance != "" && len(problems) > 0 {
+		bad("--instance: %q is not a name of lower-case letters, digits and hyphens", o.Instance)
 	}
 	if o.ReportInterval < minReportInterval {
 		bad("--report-interval: %v is too short; give %v or more", o.ReportInterval, minReportInterval)

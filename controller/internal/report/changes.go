@@ -108,7 +108,7 @@ func (l *Layout) group(r *record) *group {
 	}
 	g := l.groups[key]
 	if g == nil {
-		g = &group{key: key, maxResults: l.options.MaxResults}
+		g = &group{key: key, instance: l.options.Instance, maxResults: l.options.MaxResults}
 		g.capacity = l.options.MaxBytes - l.overhead(g)
 		l.groups[key] = g
 	}

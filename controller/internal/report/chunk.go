@@ -30,6 +30,8 @@ type groupKey struct {
 // group is what would be one report if reports were not bounded: one or more chunks.
 type group struct {
 	key groupKey
+	// instance is that of the options.
+	instance string
 	// capacity is the size of the results that fit into a chunk, in bytes.
 	capacity, maxResults int
 	// chunks are sorted by number. The numbers of chunks that became empty are missing.
@@ -160,9 +162,9 @@ func (g *group) chunkNumber(number int) *chunk {
 
 func (g *group) name(number int) string {
 	if g.key.owner == nil {
-		return reportName(noPolicy, g.key.namespace, number)
+		return reportName(g.instance, noPolicy, g.key.namespace, number)
 	}
-	return reportName(g.key.owner.id, g.key.namespace, number)
+	return reportName(g.instance, g.key.owner.id, g.key.namespace, number)
 }
 
 // freeNumber returns the lowest number that is not used by a chunk.

@@ -39,6 +39,9 @@ type Options struct {
 	Split bool
 	// API is WGPolicy if empty.
 	API API
+	// Instance tells the reports of several writers to one server apart. It is a value of [InstanceLabel]; reports
+	// of the instance without a name don't have the label.
+	Instance string
 	// MaxResults is the greatest number of results in a report; DefaultMaxResults if zero.
 	MaxResults int
 	// MaxBytes is the greatest size of a report as JSON; DefaultMaxBytes if zero, and at

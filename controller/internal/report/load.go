@@ -57,7 +57,7 @@ func (l *Layout) classify(object report.Accessor, api API) stored {
 	number, err := strconv.Atoi(labels[ChunkLabel])
 	s.number = number
 	s.current = err == nil && number >= 0 && number < maxChunk &&
-		api == l.options.API && split == l.options.Split && s.key.name == reportName(id, s.key.namespace, number)
+		api == l.options.API && split == l.options.Split && s.key.name == reportName(l.options.Instance, id, s.key.namespace, number)
 	return s
 }
 

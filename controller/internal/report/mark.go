@@ -19,6 +19,9 @@ const (
 	// ManagedByLabel has the value Manager on every report that is ours. No other report is ever changed.
 	ManagedByLabel = "app.kubernetes.io/managed-by"
 	Manager        = "docket-controller"
+	// InstanceLabel is the instance that a report belongs to, if that has a name. Reports of other instances are
+	// never changed either.
+	InstanceLabel = "docket.dev/instance"
 	// PolicyKindLabel, PolicyNameLabel and PolicyNamespaceLabel are for selectors. The end of a name that is
 	// too long for a label is replaced by a hash.
 	PolicyKindLabel      = "docket.dev/policy-kind"
@@ -36,8 +39,20 @@ const (
 	PoliciesAnnotation = "docket.dev/policies"
 )
 
-// Selector matches the reports that are ours.
-const Selector = ManagedByLabel + "=" + Manager
+// selector matches the reports of an instance.
+func selector(instance string) string {
+	const ours = ManagedByLabel + "=" + Manager
+	if instance == "" {
+		return ours + ",!" + InstanceLabel
+	}
+	return ours + "," + InstanceLabel + "=" + instance
+}
+
+// belongs reports whether a report with these labels is one of an instance.
+func belongs(labels map[string]string, instance string) bool {
+	of, named := labels[InstanceLabel]
+	return labels[ManagedByLabel] == Manager && of == instance && named == (instance != "")
+}
 
 // label returns the value of LayoutLabel.
 func (o *Options) label() string {
@@ -50,6 +65,9 @@ func (o *Options) label() string {
 // marks returns the labels and annotations of a chunk.
 func (c *chunk) marks() (labels, annotations map[string]string) {
 	labels = map[string]string{ManagedByLabel: Manager, ChunkLabel: strconv.Itoa(c.number)}
+	if c.group.instance != "" {
+		labels[InstanceLabel] = c.group.instance
+	}
 	owner := c.group.key.owner
 	if owner == nil {
 		labels[LayoutLabel] = LayoutNamespace
@@ -99,7 +117,7 @@ func parsePolicies(text string) map[named]policy.Identity {
 // isOurs reports whether key is one of our labels or annotations.
 func isOurs(key string) bool {
 	switch key {
-	case ManagedByLabel, PolicyKindLabel, PolicyNameLabel, PolicyNamespaceLabel, LayoutLabel, ChunkLabel,
+	case ManagedByLabel, InstanceLabel, PolicyKindLabel, PolicyNameLabel, PolicyNamespaceLabel, LayoutLabel, ChunkLabel,
 		PolicyAnnotation, PoliciesAnnotation:
 		return true
 	default:

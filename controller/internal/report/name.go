@@ -25,13 +25,13 @@ const (
 // a namespace, the report is about cluster-scoped subjects.
 //
 // A name looks as if it ended in a hash only if one is added here, so that two reports never share a name: a
-// policy name that looks like that gets a hash, too.
-func reportName(id policy.Identity, namespace string, chunk int) string {
+// policy name that looks like that gets a hash, too, and so do all names of an instance that has a name.
+func reportName(instance string, id policy.Identity, namespace string, chunk int) string {
 	name := clusterPrefix
 	if namespace != "" {
 		name = namespacedPrefix + namespace
 	}
-	plain := chunk == 0
+	plain := chunk == 0 && instance == ""
 	if id.Name != "" {
 		name += "-" + id.Name
 		plain = plain && id.Kind == policy.ClusterPolicy && !looksHashed(id.Name)
@@ -42,6 +42,9 @@ func reportName(id policy.Identity, namespace string, chunk int) string {
 	var hashed string
 	if id.Name != "" {
 		hashed = id.String()
+	}
+	if instance != "" {
+		hashed = instance + "@" + hashed // No identity has this character.
 	}
 	if chunk > 0 {
 		hashed += "#" + strconv.Itoa(chunk)

@@ -43,12 +43,12 @@ func TestNames(t *testing.T) {
 		{cluster(strings.Repeat("a", 253)), "default", 0, "polr-ns-default-" + strings.Repeat("a", 226) + "-…"},
 		{cluster(strings.Repeat("a", 225) + ".-.b" + strings.Repeat("c", 20)), "default", 0, "polr-ns-default-" + strings.Repeat("a", 225) + "-…"},
 	} {
-		got := reportName(test.id, test.namespace, test.chunk)
+		got := reportName("", test.id, test.namespace, test.chunk)
 		want, hashed := strings.CutSuffix(test.want, "…")
 		if hashed && (!strings.HasPrefix(got, want) || len(got) != len(want)+suffixLength || !looksHashed(got)) || !hashed && got != want {
 			t.Errorf("chunk %d of %s in %q is %q, want %q", test.chunk, test.id, test.namespace, got, test.want)
 		}
-		if again := reportName(test.id, test.namespace, test.chunk); again != got {
+		if again := reportName("", test.id, test.namespace, test.chunk); again != got {
 			t.Errorf("%q and %q are names of one report", got, again)
 		}
 	}
@@ -101,14 +101,14 @@ func TestNamesAreUniqueAndValid(t *testing.T) {
 			}
 			chunk := random.IntN(3)
 			checkName(t, names, id, namespace, chunk)
-			random.known = append(random.known, reportName(id, namespace, chunk))
+			random.known = append(random.known, reportName("", id, namespace, chunk))
 		}
 	}
 }
 
 func checkName(t *testing.T, names map[string]string, id policy.Identity, namespace string, chunk int) {
 	t.Helper()
-	name := reportName(id, namespace, chunk)
+	name := reportName("", id, namespace, chunk)
 	if errs := validation.IsDNS1123Subdomain(name); len(errs) > 0 {
 		t.Fatalf("the name %q of %s in %q is invalid: %v", name, id, namespace, errs)
 	}

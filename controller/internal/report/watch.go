@@ -18,11 +18,11 @@ func (w *Writer) watch(ctx context.Context, k kind) {
 	client := w.remote.metadata.Resource(k.gvr())
 	lister := cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-			options.LabelSelector = Selector
+			options.LabelSelector = selector(w.layout.options.Instance)
 			return client.List(ctx, options)
 		},
 		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-			options.LabelSelector = Selector
+			options.LabelSelector = selector(w.layout.options.Instance)
 			return client.Watch(ctx, options)
 		},
 	}, w.remote.metadata)

@@ -31,7 +31,7 @@ const (
 
 // errForeign says that a report of our name is not ours.
 var errForeign = errors.New("a report of this name exists that is not managed by " + Manager +
-	": it is not changed; rename or delete it, or label it " + Selector + " to hand it over")
+	": it is not changed; rename or delete it, or label it " + ManagedByLabel + "=" + Manager + " to hand it over")
 
 // unreachable reports whether a write failed because of the server rather than the report.
 func unreachable(err error) bool {
@@ -142,7 +142,7 @@ func (w *Writer) readStored(ctx context.Context, rs *reportState) error {
 		w.markStale(rs)
 		return fmt.Errorf("read the report: %w", err)
 	}
-	if object.GetLabels()[ManagedByLabel] != Manager {
+	if !belongs(object.GetLabels(), w.layout.options.Instance) {
 		w.markMissing(rs) // Ours no longer exists; put finds the other one.
 		return nil
 	}

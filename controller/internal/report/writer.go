@@ -104,12 +104,13 @@ func NewWriter(config Config) (*Writer, error) {
 // the other layout and the other API are read, too; they are deleted once the layout is pruned and what
 // replaces them is written.
 func (w *Writer) Load(ctx context.Context) error {
+	ours := selector(w.layout.options.Instance)
 	mine := LayoutLabel + "=" + w.layout.options.label()
 	others := LayoutLabel + "!=" + w.layout.options.label()
 	for _, source := range []struct {
 		api      API
 		selector string
-	}{{w.api, Selector + "," + mine}, {w.api, Selector + "," + others}, {otherAPI(w.api), Selector}} {
+	}{{w.api, ours + "," + mine}, {w.api, ours + "," + others}, {otherAPI(w.api), ours}} {
 		for _, namespaced := range []bool{false, true} {
 			k := kindOf(source.api, namespaced)
 			err := w.remote.list(ctx, source.api, k, source.selector, func(object report.Accessor) error {
