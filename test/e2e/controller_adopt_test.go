@@ -105,6 +105,7 @@ func TestControllerAdoptsKyverno(t *testing.T) {
 
 	c.kubectl.Run(t, "label", "-n", "shop", "configmap", "one", "b=1")
 	want["mixed check ConfigMap/one"], want["who creator ConfigMap/one"], want["cel  ConfigMap/one"] = "pass", "pass", "fail"
+	want["mixed add ConfigMap/one"] = "skip" // There is nothing to add any more.
 	c.wantResults(t, "shop", want)
 
 	c.controller.Stop(t)

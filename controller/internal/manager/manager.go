@@ -192,7 +192,7 @@ func (m *Manager) lead(ctx context.Context, shards shard.Set, replica *replica, 
 	parts := []func(context.Context) error{writer.Run, scanner.Run}
 	ready := scanner.Ready
 	if replica.webhook != nil {
-		inbox, err := m.inbox(replica, shards, scanner, writer, false)
+		inbox, err := m.inbox(replica, shards, scanner, writer, handoff.InboxConfig{})
 		if err != nil {
 			return err
 		}
@@ -210,11 +210,18 @@ func (m *Manager) lead(ctx context.Context, shards shard.Set, replica *replica, 
 		}
 	}
 	if m.options.AdoptKyvernoResults {
-		inbox, err := m.inbox(replica, shards, scanner, writer, true)
+		inbox, err := m.inbox(replica, shards, scanner, writer, handoff.InboxConfig{Kyverno: true})
 		if err != nil {
 			return err
 		}
 		parts = append(parts, inbox.Run)
+	}
+	if m.options.ReplaceKyvernoReports {
+		inbox, err := m.inbox(replica, shards, scanner, writer, handoff.InboxConfig{Replace: true})
+		if err != nil {
+			return err
+		}
+		parts = append(parts, func(ctx context.Context) error { return inbox.RunAfter(ctx, scanner.Ready) })
 	}
 	health.setReady(func() error { return errors.Join(replica.ready(), ready()) })
 	klog.FromContext(ctx).Info("Leading: reading the reports that exist", "shards", shards.String())
@@ -258,9 +265,10 @@ func (m *Manager) leadCluster(replica *replica, recorder record.EventRecorder) (
 	return append(parts, registrar.Run), registrar.Ready, nil
 }
 
-// inbox returns what takes results of admission requests: ours or those of Kyverno.
-func (m *Manager) inbox(replica *replica, shards shard.Set, scanner *scan.Scanner, writer *report.Writer, kyvernos bool) (*handoff.Inbox, error) {
-	return handoff.NewInbox(handoff.InboxConfig{Client: replica.client, Shards: shards, Sink: scanner.Admit, Flushed: writer.Barrier, Kyverno: kyvernos})
+// inbox returns what takes results that others have found, of which config says who.
+func (m *Manager) inbox(replica *replica, shards shard.Set, scanner *scan.Scanner, writer *report.Writer, config handoff.InboxConfig) (*handoff.Inbox, error) {
+	config.Client, config.Shards, config.Sink, config.Flushed = replica.client, shards, scanner.Admit, writer.Barrier
+	return handoff.NewInbox(config)
 }
 
 // errUnlessDone returns err, or nil if ctx is done, which explains the error.

@@ -48,6 +48,8 @@ type Options struct {
 	Instance string
 	// AdoptKyvernoResults has results of Kyverno's admission and background controllers in reports.
 	AdoptKyvernoResults bool
+	// ReplaceKyvernoReports has the reports of Kyverno's reports controller deleted.
+	ReplaceKyvernoReports bool
 
 	ScanInterval    time.Duration
 	Workers         int
@@ -113,6 +115,7 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 	fs.DurationVar(&o.ReportInterval, "report-interval", o.ReportInterval, "How long changes of a report are gathered before it is written. One that was quiet for a fifth of it is written at once")
 	fs.StringVar(&o.Instance, "instance", o.Instance, "Name of this installation, if there are several in the cluster: each touches the reports of its own instance only. Without it, those that belong to no instance")
 	fs.BoolVar(&o.AdoptKyvernoResults, "adopt-kyverno-results", o.AdoptKyvernoResults, "Include what Kyverno's admission and background controllers find for policies and rules that are not evaluated here, and delete their EphemeralReports then. Without the API or the right to read these, nothing happens")
+	fs.BoolVar(&o.ReplaceKyvernoReports, "replace-kyverno-reports", o.ReplaceKyvernoReports, "Delete the reports of Kyverno's reports controller, which has to be switched off, once the first scan is complete and what replaces them is written")
 	fs = sections.FlagSet("scan")
 	fs.DurationVar(&o.ScanInterval, "background-scan-interval", o.ScanInterval, "How often everything is evaluated again without a known reason, for policies that look at more than the resource. 0 means never")
 	fs.IntVar(&o.Workers, "workers", o.Workers, "How many resources are evaluated at a time. 0 means one for each core")

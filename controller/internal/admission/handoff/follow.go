@@ -63,9 +63,9 @@ func (i *Inbox) follow(ctx context.Context, resource schema.GroupVersionResource
 // not served or may not be read, there is nothing to adopt, which is no failure.
 func (i *Inbox) failed(ctx context.Context, err error, operation string, resource schema.GroupVersionResource, told bool) bool {
 	logger := klog.FromContext(ctx)
-	if i.config.Kyverno && (source.Missing(err) || apierrors.IsForbidden(err)) {
+	if i.origin != ours && (source.Missing(err) || apierrors.IsForbidden(err)) {
 		if !told {
-			logger.Info("Kyverno's results are not adopted for now: its EphemeralReports can't be read", "resource", resource.GroupResource(), "reason", err.Error())
+			logger.Info("Kyverno's results are not taken for now: its reports can't be read", "resource", resource.GroupResource(), "reason", err.Error())
 		}
 		return true
 	}
@@ -85,7 +85,7 @@ func (i *Inbox) list(ctx context.Context, resource schema.GroupVersionResource) 
 			return "", fmt.Errorf("list %s: %w", resource.GroupResource(), err)
 		}
 		for k := range page.Items {
-			i.take(ctx, &page.Items[k])
+			i.take(ctx, resource, &page.Items[k])
 		}
 		if ctx.Err() != nil {
 			return "", ctx.Err()
@@ -110,7 +110,7 @@ func (i *Inbox) watchFrom(ctx context.Context, resource schema.GroupVersionResou
 			LabelSelector: i.origin.selector(), ResourceVersion: version, AllowWatchBookmarks: true, TimeoutSeconds: new(int64(watchTime.Seconds())),
 		})
 		if err == nil {
-			version, err = i.events(ctx, watcher, version)
+			version, err = i.events(ctx, resource, watcher, version)
 			watcher.Stop()
 		}
 		if !errors.Is(err, errEnded) || i.config.Clock.Since(begin) < time.Second {
@@ -120,7 +120,7 @@ func (i *Inbox) watchFrom(ctx context.Context, resource schema.GroupVersionResou
 }
 
 // events takes the events of a watch, and returns the last resourceVersion.
-func (i *Inbox) events(ctx context.Context, watcher watch.Interface, version string) (string, error) {
+func (i *Inbox) events(ctx context.Context, resource schema.GroupVersionResource, watcher watch.Interface, version string) (string, error) {
 	for {
 		select {
 		case <-ctx.Done():
@@ -136,7 +136,7 @@ func (i *Inbox) events(ctx context.Context, watcher watch.Interface, version str
 			case !isObject:
 				return version, fmt.Errorf("an event has an object of the type %T", event.Object)
 			case event.Type == watch.Added || event.Type == watch.Modified:
-				i.take(ctx, object)
+				i.take(ctx, resource, object)
 			}
 			version = object.GetResourceVersion()
 		}

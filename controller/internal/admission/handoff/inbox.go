@@ -13,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/klog/v2"
@@ -49,12 +50,15 @@ type InboxConfig struct {
 	// Kyverno has the EphemeralReports of Kyverno's admission and background controllers taken instead of ours.
 	// While its reports controller seems to run, they are left to it for a minute after they were read.
 	Kyverno bool
+	// Replace has reports of Kyverno's reports controller taken instead, from before it was switched off.
+	Replace bool
 	// Clock is the real one if nil.
 	Clock clock.WithTicker
 }
 
 // holding is an EphemeralReport that was read, without its results.
 type holding struct {
+	resource        schema.GroupVersionResource
 	namespace, name string
 	uid             types.UID
 	since           time.Time
@@ -93,6 +97,9 @@ func newInbox(config InboxConfig, capacity int) (*Inbox, error) {
 	if config.Kyverno {
 		from = kyvernos
 	}
+	if config.Replace {
+		from = replaced
+	}
 	return &Inbox{
 		config: config, origin: from, slots: make(chan struct{}, capacity), news: broadcast.NewTrigger(), holdings: map[types.UID]*holding{},
 	}, nil
@@ -102,8 +109,8 @@ func newInbox(config InboxConfig, capacity int) (*Inbox, error) {
 func (i *Inbox) Run(ctx context.Context) error {
 	i.rival.begin(i.config.Clock.Now())
 	var group sync.WaitGroup
-	for _, namespaced := range []bool{false, true} {
-		group.Go(func() { i.follow(ctx, resourceOf(namespaced)) })
+	for _, resource := range i.origin.resourcesOf() {
+		group.Go(func() { i.follow(ctx, resource) })
 	}
 	group.Go(func() { i.deleteDecided(ctx) })
 	group.Wait()
@@ -113,7 +120,7 @@ func (i *Inbox) Run(ctx context.Context) error {
 
 // take passes the results of an EphemeralReport to the sink, unless it was taken before. It waits while too many are
 // held.
-func (i *Inbox) take(ctx context.Context, object *unstructured.Unstructured) {
+func (i *Inbox) take(ctx context.Context, resource schema.GroupVersionResource, object *unstructured.Unstructured) {
 	if object.GetLabels()[managedByLabel] != i.origin.manager || object.GetDeletionTimestamp() != nil {
 		return
 	}
@@ -121,7 +128,7 @@ func (i *Inbox) take(ctx context.Context, object *unstructured.Unstructured) {
 	if !i.config.Shards.Owns(object.GetNamespace()) {
 		return
 	}
-	h := &holding{namespace: object.GetNamespace(), name: object.GetName(), uid: object.GetUID()}
+	h := &holding{resource: resource, namespace: object.GetNamespace(), name: object.GetName(), uid: object.GetUID()}
 	if i.holds(h.uid) {
 		return
 	}
@@ -265,7 +272,11 @@ func (i *Inbox) delete(ctx context.Context, h *holding) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	err := at(i.config.Client, h.namespace).Delete(ctx, h.name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &h.uid}})
+	var reports dynamic.ResourceInterface = i.config.Client.Resource(h.resource)
+	if h.namespace != "" {
+		reports = i.config.Client.Resource(h.resource).Namespace(h.namespace)
+	}
+	err := reports.Delete(ctx, h.name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &h.uid}})
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return nil // It is gone; another one may have its name.
 	}

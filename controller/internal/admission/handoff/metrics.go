@@ -68,6 +68,18 @@ var (
 		Name: "docket_controller_adopted_ephemeral_reports_held", StabilityLevel: metrics.ALPHA,
 		Help: "EphemeralReports of Kyverno's own controllers that the leader has read and not yet deleted.",
 	})
+	replacedRead = metrics.NewCounterVec(&metrics.CounterOpts{
+		Name: "docket_controller_replaced_reports_total", StabilityLevel: metrics.ALPHA,
+		Help: "Reports of Kyverno's reports controller that the leader has deleted, by what became of them: merged, malformed, or expired if nothing could be decided about them.",
+	}, []string{"result"})
+	replacedHeld = metrics.NewGauge(&metrics.GaugeOpts{
+		Name: "docket_controller_replaced_reports_held", StabilityLevel: metrics.ALPHA,
+		Help: "Reports of Kyverno's reports controller that the leader has read and not yet deleted.",
+	})
+	replacedErrors = metrics.NewCounterVec(&metrics.CounterOpts{
+		Name: "docket_controller_replaced_report_errors_total", StabilityLevel: metrics.ALPHA,
+		Help: "Errors of the leader with reports of Kyverno's reports controller, by operation: list, watch, delete, or flush of the reports that take their results.",
+	}, []string{"operation"})
 	adoptedErrors = metrics.NewCounterVec(&metrics.CounterOpts{
 		Name: "docket_controller_adopted_ephemeral_report_errors_total", StabilityLevel: metrics.ALPHA,
 		Help: "Errors of the leader with EphemeralReports of Kyverno's own controllers, by operation: list, watch, delete, or flush of the reports that take their results.",
@@ -79,5 +91,5 @@ var (
 //
 //nolint:gochecknoglobals // As in the other packages: the registry is global.
 var RegisterMetrics = sync.OnceFunc(func() {
-	legacyregistry.MustRegister(queueLength, dropped, written, read, held, readErrors, adoptedRead, adoptedHeld, adoptedErrors)
+	legacyregistry.MustRegister(queueLength, dropped, written, read, held, readErrors, adoptedRead, adoptedHeld, adoptedErrors, replacedRead, replacedHeld, replacedErrors)
 })

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/component-base/metrics"
 
 	"github.com/docket-project/docket/controller/internal/policy"
@@ -17,10 +18,12 @@ import (
 type origin struct {
 	// manager is the value of managedByLabel.
 	manager string
-	decode  func(object *unstructured.Unstructured, now time.Time) ([]policy.Admitted, error)
-	read    *metrics.CounterVec
-	held    *metrics.Gauge
-	errors  *metrics.CounterVec
+	// resources are what is read; EphemeralReports if nil.
+	resources []schema.GroupVersionResource
+	decode    func(object *unstructured.Unstructured, now time.Time) ([]policy.Admitted, error)
+	read      *metrics.CounterVec
+	held      *metrics.Gauge
+	errors    *metrics.CounterVec
 }
 
 func (o *origin) selector() string { return managedByLabel + "=" + o.manager }
@@ -29,6 +32,7 @@ func (o *origin) selector() string { return managedByLabel + "=" + o.manager }
 var (
 	ours     = &origin{manager: manager, decode: decode, read: read, held: held, errors: readErrors}
 	kyvernos = &origin{manager: kyvernoManager, decode: decodeKyverno, read: adoptedRead, held: adoptedHeld, errors: adoptedErrors}
+	replaced = &origin{manager: kyvernoManager, resources: replaceable(), decode: decodeReport, read: replacedRead, held: replacedHeld, errors: replacedErrors}
 )
 
 const (
