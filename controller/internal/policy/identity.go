@@ -16,6 +16,9 @@ const (
 	NamespacedPolicy           = "Policy"
 	ValidatingPolicy           = "ValidatingPolicy"
 	NamespacedValidatingPolicy = "NamespacedValidatingPolicy"
+	ImageValidatingPolicy      = "ImageValidatingPolicy"
+	// NamespacedImageValidatingPolicy is the same in a namespace.
+	NamespacedImageValidatingPolicy = "NamespacedImageValidatingPolicy"
 	// ValidatingAdmissionPolicy is Kubernetes' own.
 	ValidatingAdmissionPolicy = "ValidatingAdmissionPolicy"
 	// ValidatingAdmissionPolicyBinding is the kind of the objects that put one into effect.
@@ -42,6 +45,8 @@ func Kinds() map[schema.GroupKind]string {
 		{Group: KyvernoGroup, Kind: NamespacedPolicy}:            "policies",
 		{Group: CELGroup, Kind: ValidatingPolicy}:                "validatingpolicies",
 		{Group: CELGroup, Kind: NamespacedValidatingPolicy}:      "namespacedvalidatingpolicies",
+		{Group: CELGroup, Kind: ImageValidatingPolicy}:           "imagevalidatingpolicies",
+		{Group: CELGroup, Kind: NamespacedImageValidatingPolicy}: "namespacedimagevalidatingpolicies",
 		{Group: AdmissionGroup, Kind: ValidatingAdmissionPolicy}: "validatingadmissionpolicies",
 	}
 }
