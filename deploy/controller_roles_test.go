@@ -51,6 +51,9 @@ func TestControllerRoles(t *testing.T) {
 	}
 	for _, must := range []string{
 		"kyverno.io/cachedcontextentries", "kyverno.io/globalcontextentries", "kyverno.io/clusterpolicies", "kyverno.io/policies", "kyverno.io/policyexceptions", "policies.kyverno.io/validatingpolicies",
+		"policies.kyverno.io/imagevalidatingpolicies", "policies.kyverno.io/namespacedimagevalidatingpolicies",
+		"policies.kyverno.io/mutatingpolicies", "policies.kyverno.io/namespacedmutatingpolicies",
+		"admissionregistration.k8s.io/mutatingadmissionpolicies", "admissionregistration.k8s.io/mutatingadmissionpolicybindings",
 		"policies.kyverno.io/namespacedvalidatingpolicies", "policies.kyverno.io/policyexceptions", "/namespaces", "/pods",
 		"admissionregistration.k8s.io/validatingadmissionpolicies", "admissionregistration.k8s.io/validatingadmissionpolicybindings",
 		"apps/deployments", "batch/cronjobs", "networking.k8s.io/ingresses", "rbac.authorization.k8s.io/clusterroles",
@@ -66,6 +69,25 @@ func TestControllerRoles(t *testing.T) {
 	}
 	if diff := gocmp.Diff(wantLease, lease.Rules); diff != "" {
 		t.Errorf("leases (-want +got):\n%s", diff)
+	}
+}
+
+// TestPullSecretsRole: the controller may get the Secrets with credentials for registries, by name.
+func TestPullSecretsRole(t *testing.T) {
+	t.Parallel()
+	const name = "Role docket:controller-pull-secrets"
+	if _, found := helm(t, "reports", "controller.enabled=true")[name]; found {
+		t.Error("there is a role for Secrets without any")
+	}
+	all := helm(t, "reports", "controller.enabled=true", "controller.registry.pullSecrets={a,b}")
+	role := convert[rbacv1.Role](t, all[name])
+	want := []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"secrets"}, ResourceNames: []string{"a", "b"}, Verbs: []string{"get"}}}
+	if diff := gocmp.Diff(want, role.Rules); diff != "" || role.Namespace != "reports" {
+		t.Errorf("in %s (-want +got):\n%s", role.Namespace, diff)
+	}
+	binding := convert[rbacv1.RoleBinding](t, all["RoleBinding docket:controller-pull-secrets"])
+	if binding.RoleRef.Name != role.Name || len(binding.Subjects) != 1 || binding.Subjects[0].Name != controllerName {
+		t.Errorf("%+v", binding)
 	}
 }
 

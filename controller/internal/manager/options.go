@@ -51,6 +51,7 @@ type Options struct {
 	ExceptionNamespaces []string
 
 	CacheOptions
+	RegistryOptions
 	AdmissionOptions
 
 	LeaderElect          bool
@@ -73,6 +74,7 @@ func NewOptions() *Options {
 		ScanInterval:   defaultScanInterval,
 
 		CacheOptions:     NewCacheOptions(),
+		RegistryOptions:  NewRegistryOptions(true),
 		AdmissionOptions: newAdmissionOptions(),
 
 		LeaderElect:         true,
@@ -103,6 +105,7 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 	fs.StringSliceVar(&o.ExcludeKinds, "exclude-kinds", o.ExcludeKinds, "Kinds that are never evaluated, as RESOURCE.GROUP such as replicasets.apps; for the core group the resource alone")
 	AddExceptionNamespaces(fs, &o.ExceptionNamespaces)
 	o.CacheOptions.AddFlags(sections.FlagSet("context cache"))
+	o.RegistryOptions.AddFlags(sections.FlagSet("image registries"))
 	o.AdmissionOptions.addFlags(sections.FlagSet("admission"))
 	fs = sections.FlagSet("leader election")
 	fs.BoolVar(&o.LeaderElect, "leader-elect", o.LeaderElect, "Hold a Lease while working, so that one replica of several works")
@@ -144,6 +147,7 @@ func (o *Options) Validate() []error {
 	}
 	errs = append(errs, ValidateExceptionNamespaces(o.ExceptionNamespaces)...)
 	errs = append(errs, o.CacheOptions.Validate()...)
+	errs = append(errs, o.RegistryOptions.Validate()...)
 	errs = append(errs, o.AdmissionOptions.validate()...)
 	if o.LeaderElectNamespace != "" {
 		if problems := validation.IsDNS1123Label(o.LeaderElectNamespace); len(problems) > 0 {

@@ -5,7 +5,6 @@ package kyverno
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -37,7 +36,7 @@ type Images struct {
 	CredentialHelpers []string
 }
 
-var errNoImages = errors.New("images are not verified: " + registry.ErrNone.Error())
+var errNoImages = fmt.Errorf("images are not verified: %w; --registry asks them", registry.ErrNone)
 
 // registryAccess asks registries for policies.
 type registryAccess struct {

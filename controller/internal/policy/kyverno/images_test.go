@@ -370,7 +370,7 @@ func TestImagesWithoutRegistries(t *testing.T) {
 	for _, text := range []string{imagePolicyText(key, signedValidation, ""), verifyRule(key, "")} {
 		p := compileWith(t, c, text)
 		want(t, p, podOf(t, "example.com/a:b"))
-		if len(p.LeftOut()) != 1 || !strings.Contains(p.LeftOut()[0], "images are not verified: image registries are not asked") {
+		if len(p.LeftOut()) != 1 || !strings.Contains(p.LeftOut()[0], "images are not verified: image registries are not asked; --registry asks them") {
 			t.Errorf("%s: left out: %v", p.Identity(), p.LeftOut())
 		}
 	}
