@@ -33,6 +33,7 @@ import (
 	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/controller/internal/policy/admissionpolicy"
 	"github.com/docket-project/docket/controller/internal/policy/kyverno"
+	"github.com/docket-project/docket/controller/internal/policy/mutation"
 	"github.com/docket-project/docket/controller/internal/reach"
 	"github.com/docket-project/docket/controller/internal/registry"
 	"github.com/docket-project/docket/controller/internal/report"
@@ -104,7 +105,7 @@ func newCompiler(config *rest.Config, cache *contextcache.Cache, options manager
 	return withAdmissionPolicies(admissionpolicy.Config{Entries: cache, Mapper: mapper}, kyverno.Config{
 		Client: access.dynamic, Kubernetes: access.kubernetes,
 		Mapper: mapper, Entries: cache, Calls: cache.Calls(), ExceptionNamespaces: options.ExceptionNamespaces,
-		Images: images(options.Registry, cache.Calls()),
+		Images: images(options.Registry, cache.Calls()), Schemas: mutation.NewSchemas(access.kubernetes.Discovery().OpenAPIV3()),
 	})
 }
 

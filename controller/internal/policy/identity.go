@@ -19,6 +19,8 @@ const (
 	ImageValidatingPolicy      = "ImageValidatingPolicy"
 	// NamespacedImageValidatingPolicy is the same in a namespace.
 	NamespacedImageValidatingPolicy = "NamespacedImageValidatingPolicy"
+	MutatingPolicy                  = "MutatingPolicy"
+	NamespacedMutatingPolicy        = "NamespacedMutatingPolicy"
 	// ValidatingAdmissionPolicy is Kubernetes' own.
 	ValidatingAdmissionPolicy = "ValidatingAdmissionPolicy"
 	// ValidatingAdmissionPolicyBinding is the kind of the objects that put one into effect.
@@ -47,6 +49,8 @@ func Kinds() map[schema.GroupKind]string {
 		{Group: CELGroup, Kind: NamespacedValidatingPolicy}:      "namespacedvalidatingpolicies",
 		{Group: CELGroup, Kind: ImageValidatingPolicy}:           "imagevalidatingpolicies",
 		{Group: CELGroup, Kind: NamespacedImageValidatingPolicy}: "namespacedimagevalidatingpolicies",
+		{Group: CELGroup, Kind: MutatingPolicy}:                  "mutatingpolicies",
+		{Group: CELGroup, Kind: NamespacedMutatingPolicy}:        "namespacedmutatingpolicies",
 		{Group: AdmissionGroup, Kind: ValidatingAdmissionPolicy}: "validatingadmissionpolicies",
 	}
 }

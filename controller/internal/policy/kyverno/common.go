@@ -91,7 +91,8 @@ func describe(object *unstructured.Unstructured, exceptions []*unstructured.Unst
 	var background, admission bool
 	spec, _ := object.Object["spec"].(map[string]any)
 	switch object.GetKind() {
-	case policy.ValidatingPolicy, policy.NamespacedValidatingPolicy, policy.ImageValidatingPolicy, policy.NamespacedImageValidatingPolicy:
+	case policy.ValidatingPolicy, policy.NamespacedValidatingPolicy, policy.ImageValidatingPolicy, policy.NamespacedImageValidatingPolicy,
+		policy.MutatingPolicy, policy.NamespacedMutatingPolicy:
 		background = enabled(spec, "evaluation", "background", "enabled")
 		admission = enabled(spec, "evaluation", "admission", "enabled")
 	default:
@@ -125,6 +126,8 @@ func sourceOf(kind string) string {
 		return reportutils.SourceValidatingPolicy
 	case policy.ImageValidatingPolicy, policy.NamespacedImageValidatingPolicy:
 		return reportutils.SourceImageValidatingPolicy
+	case policy.MutatingPolicy, policy.NamespacedMutatingPolicy:
+		return reportutils.SourceMutatingPolicy
 	default:
 		return reportutils.SourceKyverno
 	}

@@ -21,6 +21,7 @@ import (
 
 	"github.com/docket-project/docket/controller/internal/contextcache/call"
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/controller/internal/policy/mutation"
 )
 
 const (
@@ -49,6 +50,8 @@ type Config struct {
 	Calls call.Config
 	// Images says how registries are asked; without it they are not, and images are not verified.
 	Images *Images
+	// Schemas are those by which resources are mutated; without it, those of Kubernetes' own kinds.
+	Schemas *mutation.Schemas
 	// ExceptionNamespaces are those whose exceptions count; [policy.AllNamespaces] for all, none if it
 	// is empty.
 	ExceptionNamespaces []string
@@ -70,6 +73,7 @@ type Compiler struct {
 	// exceptionNamespaces are as in [Config].
 	exceptionNamespaces []string
 	mapper              meta.RESTMapper
+	schemas             *mutation.Schemas
 	timeout             time.Duration
 }
 
@@ -108,6 +112,9 @@ func newCompiler(c Config) (*Compiler, error) {
 	compiler := &Compiler{
 		settings: settings, jmespath: newExpressions(settings), mapper: c.Mapper, timeout: c.Timeout,
 		services: call.NewClient(c.Calls), exceptionNamespaces: c.ExceptionNamespaces, registries: newRegistryAccess(c),
+	}
+	if compiler.schemas = c.Schemas; compiler.schemas == nil {
+		compiler.schemas = mutation.NewSchemas(nil)
 	}
 	if c.Timeout == 0 {
 		compiler.timeout = defaultTimeout
@@ -155,6 +162,8 @@ func (c *Compiler) compile(object *unstructured.Unstructured, exceptions []*unst
 		return c.compileCEL(object, exceptions)
 	case kind.Group == policy.CELGroup && (kind.Kind == policy.ImageValidatingPolicy || kind.Kind == policy.NamespacedImageValidatingPolicy):
 		return c.compileImages(object, exceptions)
+	case kind.Group == policy.CELGroup && (kind.Kind == policy.MutatingPolicy || kind.Kind == policy.NamespacedMutatingPolicy):
+		return c.compileMutating(object, exceptions)
 	}
 	described := describe(object, nil)
 	return described.broken(nil, fmt.Errorf("%s %s is no kind of policy that can be evaluated", kind.GroupVersion(), kind.Kind))

@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/go-logr/logr"
-	policiesv1beta1 "github.com/kyverno/api/api/policies.kyverno.io/v1beta1"
 	"github.com/kyverno/kyverno/pkg/config"
 	reports "github.com/kyverno/kyverno/pkg/controllers/report/utils"
 	"github.com/kyverno/kyverno/pkg/engine"
@@ -81,11 +80,17 @@ func genericPolicy(tb testing.TB, text string) engineapi.GenericPolicy {
 	written := object(tb, text)
 	switch written.GetKind() {
 	case policy.ImageValidatingPolicy:
-		decoded := &policiesv1beta1.ImageValidatingPolicy{}
-		if err := decode(written, decoded); err != nil {
+		decoded, err := decodeImages(written)
+		if err != nil {
 			tb.Fatal(err)
 		}
-		return engineapi.NewImageValidatingPolicy(decoded)
+		return engineapi.NewImageValidatingPolicyFromLike(decoded)
+	case policy.MutatingPolicy:
+		decoded, err := decodeMutating(written)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		return engineapi.NewMutatingPolicyFromLike(decoded)
 	default:
 		decoded, err := decodeClassic(written)
 		if err != nil {
