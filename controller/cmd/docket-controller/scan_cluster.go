@@ -102,10 +102,11 @@ func newCompiler(config *rest.Config, cache *contextcache.Cache, options manager
 		return nil, err
 	}
 	mapper := restmapper.NewDeferredDiscoveryRESTMapper(access.discovery)
-	return withAdmissionPolicies(admissionpolicy.Config{Entries: cache, Mapper: mapper}, kyverno.Config{
+	schemas := mutation.NewSchemas(access.kubernetes.Discovery().OpenAPIV3())
+	return withAdmissionPolicies(admissionpolicy.Config{Entries: cache, Mapper: mapper, Schemas: schemas}, kyverno.Config{
 		Client: access.dynamic, Kubernetes: access.kubernetes,
 		Mapper: mapper, Entries: cache, Calls: cache.Calls(), ExceptionNamespaces: options.ExceptionNamespaces,
-		Images: images(options.Registry, cache.Calls()), Schemas: mutation.NewSchemas(access.kubernetes.Discovery().OpenAPIV3()),
+		Images: images(options.Registry, cache.Calls()), Schemas: schemas,
 	})
 }
 

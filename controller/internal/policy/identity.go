@@ -25,6 +25,10 @@ const (
 	ValidatingAdmissionPolicy = "ValidatingAdmissionPolicy"
 	// ValidatingAdmissionPolicyBinding is the kind of the objects that put one into effect.
 	ValidatingAdmissionPolicyBinding = "ValidatingAdmissionPolicyBinding"
+	// MutatingAdmissionPolicy is Kubernetes' own as well.
+	MutatingAdmissionPolicy = "MutatingAdmissionPolicy"
+	// MutatingAdmissionPolicyBinding is the kind of the objects that put one into effect.
+	MutatingAdmissionPolicyBinding = "MutatingAdmissionPolicyBinding"
 	// Exception is the kind of exceptions, in both groups.
 	Exception = "PolicyException"
 )
@@ -52,6 +56,7 @@ func Kinds() map[schema.GroupKind]string {
 		{Group: CELGroup, Kind: MutatingPolicy}:                  "mutatingpolicies",
 		{Group: CELGroup, Kind: NamespacedMutatingPolicy}:        "namespacedmutatingpolicies",
 		{Group: AdmissionGroup, Kind: ValidatingAdmissionPolicy}: "validatingadmissionpolicies",
+		{Group: AdmissionGroup, Kind: MutatingAdmissionPolicy}:   "mutatingadmissionpolicies",
 	}
 }
 
@@ -62,6 +67,7 @@ func ExceptionKinds() map[schema.GroupKind]string {
 		{Group: KyvernoGroup, Kind: Exception}:                          "policyexceptions",
 		{Group: CELGroup, Kind: Exception}:                              "policyexceptions",
 		{Group: AdmissionGroup, Kind: ValidatingAdmissionPolicyBinding}: "validatingadmissionpolicybindings",
+		{Group: AdmissionGroup, Kind: MutatingAdmissionPolicyBinding}:   "mutatingadmissionpolicybindings",
 	}
 }
 
