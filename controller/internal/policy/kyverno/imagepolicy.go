@@ -69,7 +69,7 @@ func (c *Compiler) compileImages(object *unstructured.Unstructured, all []*unstr
 	if err != nil {
 		return described.broken(targets, err)
 	}
-	out := &imagePolicy{common: described, compiler: c, limits: limits{timeout: c.timeout}, credentials: credentialsOf(spec.Credentials)}
+	out := &imagePolicy{common: described, compiler: c, limits: limits{timeout: c.timeout}, credentials: credentialsOf(object.GetNamespace(), spec.Credentials)}
 	if out.identity.Namespace == "" {
 		out.entries = globalEntries(append(referring, object))
 	}
@@ -105,12 +105,12 @@ func (c *Compiler) checkImages(object *unstructured.Unstructured, spec *policies
 	return confinedKeys(object.Object["spec"])
 }
 
-// credentialsOf tells credentials apart.
-func credentialsOf(credentials *policiesv1beta1.Credentials) string {
+// credentialsOf tells the credentials of policies apart; empty if a policy has none.
+func credentialsOf(namespace string, credentials *policiesv1beta1.Credentials) string {
 	if credentials == nil {
 		return ""
 	}
-	return fmt.Sprintf("%v %v", credentials.Providers, credentials.Secrets)
+	return fmt.Sprintf("%s %v %v", namespace, credentials.Providers, credentials.Secrets)
 }
 
 // generate adds the variants, and compiles each once to find what is wrong with it.

@@ -28,7 +28,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/admission"
-	corev1listers "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/docket-project/docket/controller/internal/policy"
@@ -76,7 +75,6 @@ func (r *imageRun) evaluate(variant *imageVariant) (*engineapi.RuleResponse, err
 	if err != nil {
 		return nil, err
 	}
-	defer program.release()
 	program.begin(r.ctx)
 	var result *evaluator.EvaluationResult
 	if variant.ExtractionMode {
@@ -84,10 +82,12 @@ func (r *imageRun) evaluate(variant *imageVariant) (*engineapi.RuleResponse, err
 	} else {
 		result, err = program.Evaluate(r.ctx, program.images, r.attributes, &r.request, r.namespace, true, r.library)
 	}
-	if err != nil {
-		return engineapi.RuleError("evaluation", engineapi.ImageVerify, "failed to evaluate policy", err, nil), nil
+	response := engineapi.RuleError("evaluation", engineapi.ImageVerify, "failed to evaluate policy", err, nil)
+	if err == nil {
+		response = concludeImages(variant.Policy.Policy.GetName(), program, result)
 	}
-	return concludeImages(variant.Policy.Policy.GetName(), program, result), nil
+	program.release() // Not after a panic.
+	return response, nil
 }
 
 // concludeImages words a result as Kyverno does.
@@ -168,8 +168,9 @@ type imageProgram struct {
 	images *imageContext
 	// verified is bound to the program, which notes in it the images that it has verified.
 	verified *imageverify.ImageVerificationResults
-	secrets  *boundSecrets
-	idle     *sync.Pool
+	// secrets are bound to it, too.
+	secrets *secretLister
+	idle    *sync.Pool
 }
 
 // compiled returns a program that nobody else has.
@@ -182,9 +183,9 @@ func (p *imagePolicy) compiled(variant *imageVariant, resource metav1.GroupVersi
 	credentials := variant.Policy.Policy.GetSpec().Credentials
 	program := &imageProgram{
 		images:   newImageContext(p.compiler.registries, credentials != nil, credentials != nil && credentials.AllowInsecureRegistry),
-		verified: imageverify.NewImageVerificationResults(), secrets: &boundSecrets{}, idle: idle,
+		verified: imageverify.NewImageVerificationResults(), idle: idle,
+		secrets: p.compiler.registries.lister(context.Background(), p.compiler.library.of(p.identity.Namespace).scope),
 	}
-	program.secrets.secretLister = *p.compiler.registries.lister(context.Background(), p.compiler.library.of(p.identity.Namespace).scope)
 	err := p.compiler.withLibrary(p.identity.Namespace, func() error {
 		compiler := evaluator.NewCompiler(program.images, program.secrets, &resource, imageverifycache.DisabledImageVerifyCache())
 		var errs error
@@ -208,20 +209,12 @@ func (p *imageProgram) begin(ctx context.Context) {
 	p.secrets.ctx = ctx
 }
 
-// release gives the program back. One whose evaluation panics stays away.
+// release gives the program back.
 func (p *imageProgram) release() {
-	if cause := recover(); cause != nil {
-		panic(cause)
-	}
 	p.images.begin(nil)
 	p.secrets.ctx = nil
 	p.idle.Put(p)
 }
-
-// boundSecrets is a lister whose context changes: programs are bound to it.
-type boundSecrets struct{ secretLister }
-
-var _ corev1listers.SecretLister = (*boundSecrets)(nil)
 
 // imageContext loads the data of images, each once in an evaluation.
 type imageContext struct {

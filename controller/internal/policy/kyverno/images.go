@@ -119,7 +119,7 @@ func (f *clientFactory) GetClient(
 		namespace = config.KyvernoNamespace()
 	}
 	own := f.access.lister(ctx, f.scope)
-	out.session = session.As(fmt.Sprintf("%v %s %v", credentials, namespace, pullSecrets))
+	out.session = session.As(fmt.Sprintf("%s %v %s %v", f.scope.Namespace, credentials, namespace, pullSecrets))
 	var chains []authn.Keychain
 	if credentials != nil {
 		out.insecure = credentials.AllowInsecureRegistry

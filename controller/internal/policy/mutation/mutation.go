@@ -25,6 +25,7 @@ import (
 	"k8s.io/client-go/openapi"
 	"k8s.io/kube-openapi/pkg/spec3"
 	"k8s.io/utils/clock"
+	"sigs.k8s.io/structured-merge-diff/v6/typed"
 )
 
 // NotApplied is the message of a failure, as in Kyverno's reports.
@@ -149,9 +150,9 @@ func (s *Schemas) find(path string) (openapi.GroupVersion, error) {
 type failing struct{ cause error }
 
 // ObjectToTyped fails, as the next one does.
-func (f failing) ObjectToTyped(runtime.Object, ...typedOption) (*typedValue, error) {
+func (f failing) ObjectToTyped(runtime.Object, ...typed.ValidationOptions) (*typed.TypedValue, error) {
 	return nil, f.cause
 }
 
 // TypedToObject fails.
-func (f failing) TypedToObject(*typedValue) (runtime.Object, error) { return nil, f.cause }
+func (f failing) TypedToObject(*typed.TypedValue) (runtime.Object, error) { return nil, f.cause }
