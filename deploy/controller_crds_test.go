@@ -161,7 +161,7 @@ func parseOne(t *testing.T, manifest string) *unstructured.Unstructured {
 func crds(t *testing.T) objects {
 	t.Helper()
 	all := kustomize(t, "controller/crds")
-	if len(all) != 8 {
+	if len(all) != 12 {
 		t.Fatalf("%d definitions", len(all))
 	}
 	return all
@@ -172,6 +172,8 @@ func crds(t *testing.T) objects {
 func somePolicies() map[string]string {
 	const rules = `{rules: [{name: a, match: {any: [{resources: {kinds: [Pod]}}]}, validate: {message: m, pattern: {spec: {x: "?*"}}}, unknown: {deep: [x]}}], unknown: x}`
 	const cel = `{matchConstraints: {resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}]}, validations: [{expression: "true", unknown: x}], unknown: x}`
+	const images = `{matchConstraints: {resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}]}, matchImageReferences: [{glob: "*"}], attestors: [{name: a, cosign: {key: {data: b}}, unknown: x}], validations: [{expression: "true"}], unknown: x}`
+	const mutating = `{matchConstraints: {resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}]}, mutations: [{patchType: JSONPatch, jsonPatch: {expression: "[]"}, unknown: x}], unknown: x}`
 	const exception = `{exceptions: [{policyName: a, ruleNames: [a]}], match: {any: [{resources: {kinds: [Pod]}}]}, unknown: x}`
 	const global = `{apiCall: {urlPath: /api/v1/pods, refreshInterval: 1m, unknown: x}, projections: [{name: a, jmesPath: b, unknown: x}], unknown: x}`
 	const cached = `{allowNamespacedPolicies: true, resource: {group: apis/networking.k8s.io, version: v1, kind: ingresses, namespace: apps}}`
@@ -183,6 +185,10 @@ func somePolicies() map[string]string {
 		"kyverno.io/v2 PolicyException in": exception, "kyverno.io/v2beta1 PolicyException in": exception,
 		"policies.kyverno.io/v1 ValidatingPolicy": cel, "policies.kyverno.io/v1beta1 ValidatingPolicy": cel, "policies.kyverno.io/v1alpha1 ValidatingPolicy": cel,
 		"policies.kyverno.io/v1 NamespacedValidatingPolicy in": cel, "policies.kyverno.io/v1beta1 NamespacedValidatingPolicy in": cel,
+		"policies.kyverno.io/v1 ImageValidatingPolicy": images, "policies.kyverno.io/v1beta1 ImageValidatingPolicy": images, "policies.kyverno.io/v1alpha1 ImageValidatingPolicy": images,
+		"policies.kyverno.io/v1 NamespacedImageValidatingPolicy in": images, "policies.kyverno.io/v1beta1 NamespacedImageValidatingPolicy in": images,
+		"policies.kyverno.io/v1 MutatingPolicy": mutating, "policies.kyverno.io/v1beta1 MutatingPolicy": mutating, "policies.kyverno.io/v1alpha1 MutatingPolicy": mutating,
+		"policies.kyverno.io/v1 NamespacedMutatingPolicy in": mutating, "policies.kyverno.io/v1beta1 NamespacedMutatingPolicy in": mutating,
 		"policies.kyverno.io/v1 PolicyException in": celException, "policies.kyverno.io/v1beta1 PolicyException in": celException,
 		"policies.kyverno.io/v1alpha1 PolicyException in": celException,
 		"kyverno.io/v2 GlobalContextEntry":                global, "kyverno.io/v2beta1 GlobalContextEntry": global, "kyverno.io/v2alpha1 GlobalContextEntry": global,
@@ -281,6 +287,8 @@ func checkShortNames(t *testing.T, u *upServer) {
 	want := map[string]string{
 		"kyverno.io/v1/clusterpolicies": "cpol", "kyverno.io/v1/policies": "pol", "kyverno.io/v2/policyexceptions": "polex",
 		"policies.kyverno.io/v1/validatingpolicies": "vpol", "policies.kyverno.io/v1/namespacedvalidatingpolicies": "nvpol",
+		"policies.kyverno.io/v1/imagevalidatingpolicies": "ivpol", "policies.kyverno.io/v1/namespacedimagevalidatingpolicies": "nivpol",
+		"policies.kyverno.io/v1/mutatingpolicies": "mpol", "policies.kyverno.io/v1/namespacedmutatingpolicies": "nmpol",
 		"policies.kyverno.io/v1/policyexceptions": "", "kyverno.io/v2/globalcontextentries": "gctxentry", "kyverno.io/v2alpha1/cachedcontextentries": "cce",
 	}
 	if diff := gocmp.Diff(want, got); diff != "" {

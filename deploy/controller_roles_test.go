@@ -43,11 +43,13 @@ func TestControllerRoles(t *testing.T) {
 		"openreports.io/reports": reportVerbs, "openreports.io/clusterreports": reportVerbs,
 		"wgpolicyk8s.io/policyreports": reportVerbs, "wgpolicyk8s.io/clusterpolicyreports": reportVerbs,
 		"authentication.k8s.io/tokenreviews": "create", "authorization.k8s.io/subjectaccessreviews": "create",
-		"/events":                                "create patch",
-		"reports.kyverno.io/ephemeralreports":    "delete list watch", "reports.kyverno.io/clusterephemeralreports": "delete list watch",
+		"/events":                             "create patch",
+		"reports.kyverno.io/ephemeralreports": "delete list watch", "reports.kyverno.io/clusterephemeralreports": "delete list watch",
 		"kyverno.io/cachedcontextentries/status": "patch", "kyverno.io/globalcontextentries/status": "patch",
 		"kyverno.io/clusterpolicies/status": "patch", "kyverno.io/policies/status": "patch",
 		"policies.kyverno.io/validatingpolicies/status": "patch", "policies.kyverno.io/namespacedvalidatingpolicies/status": "patch",
+		"policies.kyverno.io/imagevalidatingpolicies/status": "patch", "policies.kyverno.io/namespacedimagevalidatingpolicies/status": "patch",
+		"policies.kyverno.io/mutatingpolicies/status": "patch", "policies.kyverno.io/namespacedmutatingpolicies/status": "patch",
 	}
 	if diff := gocmp.Diff(want, writes); diff != "" {
 		t.Errorf("what it may write (-want +got):\n%s", diff)
@@ -56,6 +58,7 @@ func TestControllerRoles(t *testing.T) {
 		"kyverno.io/cachedcontextentries", "kyverno.io/globalcontextentries", "kyverno.io/clusterpolicies", "kyverno.io/policies", "kyverno.io/policyexceptions", "policies.kyverno.io/validatingpolicies",
 		"policies.kyverno.io/namespacedvalidatingpolicies", "policies.kyverno.io/policyexceptions", "policies.kyverno.io/mutatingpolicies", "policies.kyverno.io/namespacedmutatingpolicies",
 		"policies.kyverno.io/generatingpolicies", "policies.kyverno.io/namespacedgeneratingpolicies", "policies.kyverno.io/imagevalidatingpolicies", "policies.kyverno.io/namespacedimagevalidatingpolicies", "/namespaces", "/pods",
+		"admissionregistration.k8s.io/mutatingadmissionpolicies", "admissionregistration.k8s.io/mutatingadmissionpolicybindings",
 		"admissionregistration.k8s.io/validatingadmissionpolicies", "admissionregistration.k8s.io/validatingadmissionpolicybindings",
 		"apps/deployments", "batch/cronjobs", "networking.k8s.io/ingresses", "rbac.authorization.k8s.io/clusterroles",
 	} {
@@ -70,6 +73,25 @@ func TestControllerRoles(t *testing.T) {
 	}
 	if diff := gocmp.Diff(wantLease, lease.Rules); diff != "" {
 		t.Errorf("leases (-want +got):\n%s", diff)
+	}
+}
+
+// TestPullSecretsRole: the controller may get the Secrets with credentials for registries, by name.
+func TestPullSecretsRole(t *testing.T) {
+	t.Parallel()
+	const name = "Role docket:controller-pull-secrets"
+	if _, found := helm(t, "reports", "controller.enabled=true")[name]; found {
+		t.Error("there is a role for Secrets without any")
+	}
+	all := helm(t, "reports", "controller.enabled=true", "controller.registry.pullSecrets={a,b}")
+	role := convert[rbacv1.Role](t, all[name])
+	want := []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"secrets"}, ResourceNames: []string{"a", "b"}, Verbs: []string{"get"}}}
+	if diff := gocmp.Diff(want, role.Rules); diff != "" || role.Namespace != "reports" {
+		t.Errorf("in %s (-want +got):\n%s", role.Namespace, diff)
+	}
+	binding := convert[rbacv1.RoleBinding](t, all["RoleBinding docket:controller-pull-secrets"])
+	if binding.RoleRef.Name != role.Name || len(binding.Subjects) != 1 || binding.Subjects[0].Name != controllerName {
+		t.Errorf("%+v", binding)
 	}
 }
 

@@ -94,7 +94,8 @@ func everyFlag() []string {
 		"controller.reportInterval=10s", "controller.backgroundScanInterval=0s", "controller.workers=3", "controller.eventsPerPolicy=2", "controller.exceptionNamespaces={team-a,team-b}",
 		"controller.excludeKinds={replicasets.apps,jobs.batch}", "controller.policyStatus=true", "controller.leaderElect=false", "controller.logLevel=4", "controller.metricsPolicySeries=500",
 		"controller.extraArgs={--logging-format=json}", "controller.contextCache.memory=1Gi", "controller.contextCache.allowRanges={10.0.0.0/8}",
-		"controller.contextCache.blockRanges={10.1.0.0/16}", "controller.admission.enabled=true", "controller.admission.policies=all",
+		"controller.contextCache.blockRanges={10.1.0.0/16}", "controller.registry.enabled=false", "controller.registry.allowInsecure=true", "controller.registry.pullSecrets={a,b}",
+		"controller.registry.credentialHelpers={amazon,github}", "controller.registry.cacheAge=1h", "controller.admission.enabled=true", "controller.admission.policies=all",
 		"controller.admission.excludeNamespaces={a,b}", "controller.admission.excludeUsers={system:node:*}", "controller.admission.timeout=5s",
 		"controller.admission.certManager=true", "controller.admission.clientCASecret=callers", "controller.admission.clientNames={a,b}",
 	}
@@ -113,6 +114,7 @@ func TestControllerFlags(t *testing.T) {
 		"run", "--metrics-bind-address=:8080", "--split-policy-report=false", "--reports-api=openreports.io", "--allowed-results=fail,error", "--instance=blue", "--adopt-kyverno-results=false", "--report-interval=10s",
 		"--background-scan-interval=0s", "--workers=3", "--events-per-policy=2", "--policy-status", "--exception-namespaces=team-a,team-b", "--exclude-kinds=replicasets.apps,jobs.batch",
 		"--context-cache-memory=1Gi", "--context-cache-allow-ranges=10.0.0.0/8", "--context-cache-block-ranges=10.1.0.0/16",
+		"--registry=false", "--allow-insecure-registry", "--image-pull-secrets=reports/a", "--image-pull-secrets=reports/b", "--registry-credential-helpers=amazon,github", "--registry-cache-age=1h",
 		"--admission", "--admission-policies=all", "--admission-exclude-namespaces=a,b", "--admission-exclude-users=system:node:*", "--webhook-timeout=5s",
 		"--webhook-cert-dir=/etc/docket/webhook", "--webhook-inject-from=reports/docket-controller-webhook",
 		"--webhook-client-ca-file=/etc/docket/webhook-clients/ca.crt", "--webhook-client-names=a,b",
@@ -132,7 +134,7 @@ func TestControllerFlags(t *testing.T) {
 	}
 	for _, line := range []string{
 		`LeaderElect: +true,`, `Shards: +1,`, `Split: +true,`, `MetricsBindAddress: +":8080",`, `defaultPolicySeries += 2000`, `defaultReportInterval += 5 \* time.Second`,
-		`defaultScanInterval += time.Hour`, `defaultCacheMemory += "256Mi"`, `AdmissionPolicies: neededPolicies, AdmissionExcludeNamespaces: \[\]string\{"kube-system"\}`,
+		`defaultScanInterval += time.Hour`, `RegistryOptions: +NewRegistryOptions\(true\)`, `CacheAge: registry.DefaultAge`, `defaultCacheMemory += "256Mi"`, `AdmissionPolicies: neededPolicies, AdmissionExcludeNamespaces: \[\]string\{"kube-system"\}`,
 		`webhookName += "docket-controller-webhook"`, `WebhookBindAddress: ":9443"`, `leaseName = "docket-controller"`, `maxEventsPerPolicy += 100`,
 	} {
 		if !regexp.MustCompile(line).MatchString(options) {
@@ -160,7 +162,7 @@ func TestControllerFlagsAreExplained(t *testing.T) {
 func controllerOptions(t *testing.T) string {
 	t.Helper()
 	folder := filepath.Join(root, "controller", "internal", "manager")
-	return text(t, filepath.Join(folder, "options.go")) + text(t, filepath.Join(folder, "options_admission.go"))
+	return text(t, filepath.Join(folder, "options.go")) + text(t, filepath.Join(folder, "options_admission.go")) + text(t, filepath.Join(folder, "options_registry.go"))
 }
 
 func text(t *testing.T, path string) string {
@@ -227,6 +229,8 @@ func TestControllerChartRefuses(t *testing.T) {
 		"controller.workers=-1":                                "/controller/workers",
 		"controller.eventsPerPolicy=101":                       "/controller/eventsPerPolicy",
 		"controller.excludeKinds={ReplicaSet}":                 "/controller/excludeKinds/0",
+		"controller.registry.pullSecrets={team/a}":             "/controller/registry/pullSecrets/0",
+		"controller.registry.credentialHelpers={vault}":        "/controller/registry/credentialHelpers/0",
 		"controller.exceptionNamespaces={Team}":                "/controller/exceptionNamespaces/0",
 		"controller.extraArgs={workers=2}":                     "/controller/extraArgs/0",
 		"controller.goMemLimit=800Mi":                          "/controller/goMemLimit",

@@ -36,9 +36,8 @@ func newRoot(p cli.Process) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "docket-controller",
 		Short: "Evaluate policies and write policy reports",
-		Long: `Evaluate the policies of Kyverno (ClusterPolicy, Policy, ValidatingPolicy,
-NamespacedValidatingPolicy) for resources, and write policy reports: one for each
-policy and namespace.`,
+		Long: `Evaluate the policies of Kyverno (ClusterPolicy, ValidatingPolicy and others) and those
+of Kubernetes itself for resources, and write policy reports: one for each policy and namespace.`,
 		Example: `  # Check manifests before they go anywhere
   docket-controller scan --policy policies/ --resource app/
 

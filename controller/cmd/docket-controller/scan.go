@@ -52,8 +52,9 @@ type scanFlags struct {
 	to               string
 	createNamespaces bool
 
-	workers int
-	cache   manager.CacheOptions
+	workers  int
+	cache    manager.CacheOptions
+	registry manager.RegistryOptions
 }
 
 const scanExample = `  # Check manifests; the exit code says whether anything fails
@@ -73,11 +74,12 @@ const scanExample = `  # Check manifests; the exit code says whether anything fa
   docket-controller scan --policy policies/ --kubeconfig ~/.kube/config`
 
 func newScan(p cli.Process) *cobra.Command {
-	f := scanFlags{process: p, output: outputTable, failOn: string(apireport.SeverityInfo), split: true, api: string(report.WGPolicy), cache: manager.NewCacheOptions(), exceptionNamespaces: []string{policy.AllNamespaces}}
+	f := scanFlags{process: p, output: outputTable, failOn: string(apireport.SeverityInfo), split: true, api: string(report.WGPolicy), cache: manager.NewCacheOptions(), registry: manager.NewRegistryOptions(false), exceptionNamespaces: []string{policy.AllNamespaces}}
 	var sections cliflag.NamedFlagSets
 	f.addInput(sections.FlagSet("input"))
 	f.addOutput(sections.FlagSet("output"))
 	f.cache.AddFlags(sections.FlagSet("context cache"))
+	f.registry.AddFlags(sections.FlagSet("image registries"))
 	command := &cobra.Command{
 		Use:   "scan --policy FILE|DIR... (--resource FILE|DIR... | --kubeconfig FILE) [flags]",
 		Short: "Evaluate policies once, for files or for a cluster",
@@ -94,6 +96,7 @@ that end in .yaml, .yml or .json are read, - is standard input. Namespaced resou
 a namespace are in that of --namespace, or in default. The labels of a namespace are those
 of the Namespace among the resources. Scopes and plurals of custom resources are
 those of the CustomResourceDefinition among the resources; without one they are guessed.
+Images are verified with --registry only: without it, no registry is asked.
 Entries of the context cache (CachedContextEntry, GlobalContextEntry) among the policies or
 resources hold the resources of the files, and the answers of services; from a cluster they
 are those of the cluster.
@@ -160,7 +163,8 @@ func (f *scanFlags) validate() error {
 	add(f.api != string(report.WGPolicy) && f.api != string(report.OpenReports), fmt.Sprintf("--reports-api: %q is neither %s nor %s", f.api, report.WGPolicy, report.OpenReports))
 	add(f.workers < 0, "--workers: must not be negative")
 	errs = append(errs, manager.ValidateExceptionNamespaces(f.exceptionNamespaces)...)
-	return errors.Join(append(errs, f.cache.Validate()...)...)
+	errs = append(errs, f.cache.Validate()...)
+	return errors.Join(append(errs, f.registry.Validate()...)...)
 }
 
 // scan is one run of the command.
@@ -224,7 +228,7 @@ func (f *scanFlags) run(ctx context.Context) error {
 	if incomplete != nil && !errors.As(incomplete, &partial) {
 		return incomplete
 	}
-	for _, id := range s.findings.Unmatched() {
+	for _, id := range s.unmatched() {
 		fmt.Fprintf(s.flags.process.ErrOut, "No results: %s applies to none of the resources\n", id)
 	}
 	if err := errors.Join(s.print(), s.write(ctx), incomplete); err != nil {
@@ -289,7 +293,7 @@ func (s *scan) fileCompiler(entries, resources []manifest.Object) (policy.Compil
 		return nil, err
 	}
 	return withAdmissionPolicies(admissionpolicy.Config{Entries: cached},
-		kyverno.Config{Entries: cached, Calls: cached.Calls(), ExceptionNamespaces: s.flags.exceptionNamespaces})
+		kyverno.Config{Entries: cached, Calls: cached.Calls(), ExceptionNamespaces: s.flags.exceptionNamespaces, Images: images(s.flags.registry, cached.Calls())})
 }
 
 func plain(objects []manifest.Object) []*unstructured.Unstructured {
@@ -329,10 +333,20 @@ func (s *scan) load(loader *manifest.Loader) (filescan.Sorted, error) {
 		s.note([]string{fmt.Sprintf("%s: a %s of %s is not evaluated", other.Origin, other.GetKind(), other.GetAPIVersion())})
 	}
 	if len(found.Policies) == 0 {
-		return filescan.Sorted{}, errors.New("--policy: there is no ClusterPolicy, Policy, ValidatingPolicy or NamespacedValidatingPolicy in it; give files with some")
+		return filescan.Sorted{}, errors.New("--policy: there is no policy in it that can be evaluated, such as a ClusterPolicy or a ValidatingPolicy; give files with some")
 	}
 	found.Exceptions = append(found.Exceptions, more.Exceptions...)
 	return found, nil
+}
+
+// unmatched returns the policies that apply to none of the resources. Those of which all is left out are
+// none of them.
+func (s *scan) unmatched() []policy.Identity {
+	leftOut := map[policy.Identity]bool{}
+	for _, p := range s.policies {
+		leftOut[p.Identity()] = len(p.LeftOut()) > 0 && len(p.Targets()) == 0
+	}
+	return slices.DeleteFunc(s.findings.Unmatched(), func(id policy.Identity) bool { return leftOut[id] })
 }
 
 // note tells what was left out. It is no error, and must not be silent.

@@ -25,13 +25,17 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/docket-project/docket/controller/internal/contextcache"
+	"github.com/docket-project/docket/controller/internal/contextcache/call"
 	"github.com/docket-project/docket/controller/internal/contextcache/table"
 	"github.com/docket-project/docket/controller/internal/filescan"
 	"github.com/docket-project/docket/controller/internal/filescan/manifest"
+	"github.com/docket-project/docket/controller/internal/manager"
 	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/controller/internal/policy/admissionpolicy"
 	"github.com/docket-project/docket/controller/internal/policy/kyverno"
+	"github.com/docket-project/docket/controller/internal/policy/mutation"
 	"github.com/docket-project/docket/controller/internal/reach"
+	"github.com/docket-project/docket/controller/internal/registry"
 	"github.com/docket-project/docket/controller/internal/report"
 	"github.com/docket-project/docket/controller/internal/served"
 	"github.com/docket-project/docket/internal/cli"
@@ -88,7 +92,7 @@ func newEngine() *table.Engine {
 
 // newCompiler returns a compiler for policies that may look things up in a cluster and in cached
 // data of it. Its clients are its own, and ask for nothing but what policies may ask for.
-func newCompiler(config *rest.Config, cache *contextcache.Cache, exceptionNamespaces []string) (policy.Compiler, error) {
+func newCompiler(config *rest.Config, cache *contextcache.Cache, options manager.CompilerOptions) (policy.Compiler, error) {
 	guarded, err := reach.Guarded(config)
 	if err != nil {
 		return nil, err
@@ -98,10 +102,24 @@ func newCompiler(config *rest.Config, cache *contextcache.Cache, exceptionNamesp
 		return nil, err
 	}
 	mapper := restmapper.NewDeferredDiscoveryRESTMapper(access.discovery)
-	return withAdmissionPolicies(admissionpolicy.Config{Entries: cache, Mapper: mapper}, kyverno.Config{
+	schemas := mutation.NewSchemas(access.kubernetes.Discovery().OpenAPIV3())
+	return withAdmissionPolicies(admissionpolicy.Config{Entries: cache, Mapper: mapper, Schemas: schemas}, kyverno.Config{
 		Client: access.dynamic, Kubernetes: access.kubernetes,
-		Mapper: mapper, Entries: cache, Calls: cache.Calls(), ExceptionNamespaces: exceptionNamespaces,
+		Mapper: mapper, Entries: cache, Calls: cache.Calls(), ExceptionNamespaces: options.ExceptionNamespaces,
+		Images: images(options.Registry, cache.Calls()), Schemas: schemas,
 	})
+}
+
+// images returns how images are verified; nil if registries are not to be asked. Connections are made
+// where calls of policies may go: anybody who may create a pod says which registry is asked.
+func images(options manager.RegistryOptions, calls call.Config) *kyverno.Images {
+	if !options.Registry {
+		return nil
+	}
+	return &kyverno.Images{
+		Registries:    registry.NewClient(registry.Config{Control: calls.Control(), Age: options.CacheAge}),
+		AllowInsecure: options.AllowInsecure, PullSecrets: options.PullSecrets, CredentialHelpers: options.CredentialHelpers,
+	}
 }
 
 // withAdmissionPolicies returns a compiler for Kyverno's policies and Kubernetes' own.
@@ -142,7 +160,7 @@ func (s *scan) fromCluster(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	compiler, err := newCompiler(config, cache, s.flags.exceptionNamespaces)
+	compiler, err := newCompiler(config, cache, manager.CompilerOptions{ExceptionNamespaces: s.flags.exceptionNamespaces, Registry: s.flags.registry})
 	if err != nil {
 		return err
 	}

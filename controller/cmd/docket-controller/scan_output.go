@@ -119,8 +119,8 @@ func (s *scan) verdict() error {
 	switch total := s.findings.Total(); {
 	case total.Error > 0:
 		return fmt.Errorf("rules that could not be evaluated: %d (%s)", total.Error, s.findings.Summary())
-	case s.flags.requireMatch && len(s.findings.Unmatched()) > 0:
-		return fmt.Errorf("--require-match: policies that apply to no resource: %d (%s)", len(s.findings.Unmatched()), s.findings.Summary())
+	case s.flags.requireMatch && len(s.unmatched()) > 0:
+		return fmt.Errorf("--require-match: policies that apply to no resource: %d (%s)", len(s.unmatched()), s.findings.Summary())
 	case failing > 0:
 		return &cli.FindingError{Text: s.summary(failing), Code: exitFindings}
 	default:

@@ -50,6 +50,15 @@ spec:
     context: [{name: all, apiCall: {urlPath: /api/v1/pods}}]
     validate: {message: "{{ all }}", deny: {conditions: {any: [{key: "{{ all.items[] | length(@) }}", operator: GreaterThan, value: 1}]}}}
 `
+	// The registry is a port of this machine that nobody may ask.
+	imagePolicy = `apiVersion: policies.kyverno.io/v1
+kind: ImageValidatingPolicy
+metadata: {name: signed}
+spec:
+  matchConstraints: {resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}]}
+  matchImageReferences: [{glob: "127.0.0.1:1/*"}]
+  validations: [{expression: "image.GetMetadata('127.0.0.1:1/app:v1').config.architecture != ''"}]
+`
 	exception = `apiVersion: kyverno.io/v2
 kind: PolicyException
 metadata: {name: e}
@@ -100,6 +109,7 @@ func TestScanOfFiles(t *testing.T) {
 		"misspelt.yaml": strings.Replace(labelPolicy, "pattern: ", "patern: ", 1),
 		"podd.yaml":     strings.Replace(labelPolicy, "kinds: [Pod]", "kinds: [Podd]", 1),
 		"images.yaml":   labelPolicy[:strings.Index(labelPolicy, "    validate:")] + "    verifyImages: [{imageReferences: [nginx]}]\n",
+		"ivpol.yaml":    imagePolicy,
 		"unscored.yaml": strings.Replace(labelPolicy, "{name: owner}", "{name: owner, annotations: {policies.kyverno.io/scored: \"false\"}}", 1),
 	})
 	in := func(flag string, names ...string) []string {
@@ -134,8 +144,11 @@ func TestScanOfFiles(t *testing.T) {
 		"misspelt rule":            {slices.Concat(in("policy", "misspelt.yaml"), in("resource", "app")), exitTrouble, nil, []string{"spec.rules[0].validate.patern"}},
 		"kind that is none":        {slices.Concat(in("policy", "podd.yaml"), in("resource", "app")), cli.ExitOK, nil, []string{"No results: ClusterPolicy/owner applies to none"}},
 		"kind that must be one":    {slices.Concat(in("policy", "podd.yaml"), in("resource", "app"), []string{"--require-match"}), exitTrouble, nil, []string{"--require-match: policies that apply to no resource: 1 (1 policy, 3 resources:"}},
-		"another type of rule":     {slices.Concat(in("policy", "images.yaml"), in("resource", "app")), cli.ExitOK, nil, []string{"Left out: ClusterPolicy/owner: rule label: verifyImages is not evaluated", "No results: ClusterPolicy/owner"}},
-		"no policies":              {slices.Concat(in("policy", "policies/other.yaml"), in("resource", "app")), exitTrouble, nil, []string{"--policy: there is no ClusterPolicy"}},
+		"a policy for images":      {slices.Concat(in("policy", "ivpol.yaml"), in("resource", "app")), cli.ExitOK, nil, []string{"Left out: ImageValidatingPolicy/signed: images are not verified"}},
+		"with registries":          {slices.Concat(in("policy", "ivpol.yaml"), in("resource", "app"), []string{"--registry"}), exitTrouble, []string{"error ImageValidatingPolicy/signed", "address 127.0.0.1 is blocked"}, nil},
+		"bad registry flags":       {slices.Concat(in("policy", "ivpol.yaml"), in("resource", "app"), []string{"--image-pull-secrets=a/b/c", "--registry-credential-helpers=vault", "--registry-cache-age=1ms"}), cli.ExitUsage, nil, []string{"--image-pull-secrets", "--registry-credential-helpers", "--registry-cache-age"}},
+		"another type of rule":     {slices.Concat(in("policy", "images.yaml"), in("resource", "app")), cli.ExitOK, nil, []string{"Left out: ClusterPolicy/owner: rule label: images are not verified: image registries are not asked; --registry asks them"}},
+		"no policies":              {slices.Concat(in("policy", "policies/other.yaml"), in("resource", "app")), exitTrouble, nil, []string{"--policy: there is no policy in it"}},
 		"policy twice":             {slices.Concat(in("policy", "policies", "unscored.yaml"), in("resource", "app")), exitTrouble, nil, []string{"unscored.yaml: the ClusterPolicy owner is also in"}},
 		"resource twice":           {slices.Concat(in("policy", "policies"), in("resource", "app", "good.yaml")), exitTrouble, nil, []string{"the Pod shop/good is also in"}},
 		"all duplicates":           {slices.Concat(in("policy", "policies", "unscored.yaml"), in("resource", "app", "good.yaml")), exitTrouble, nil, []string{"unscored.yaml: the ClusterPolicy owner is also in", "the Pod shop/good is also in"}},

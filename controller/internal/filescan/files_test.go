@@ -242,7 +242,7 @@ func TestSort(t *testing.T) {
 ---
 {apiVersion: policies.kyverno.io/v1, kind: PolicyException, metadata: {name: f}}
 ---
-{apiVersion: policies.kyverno.io/v1, kind: MutatingPolicy, metadata: {name: g}}
+{apiVersion: policies.kyverno.io/v1, kind: GeneratingPolicy, metadata: {name: g}}
 ---
 {apiVersion: policy.example.com/v1, kind: Policy, metadata: {name: h}}
 `), "team")
@@ -254,7 +254,7 @@ func TestSort(t *testing.T) {
 	}
 	want := map[string]bool{
 		"p ClusterPolicy /a": true, "p Policy team/b": true, "p ValidatingPolicy /c": true, "p NamespacedValidatingPolicy own/d": true,
-		"e PolicyException team/e": true, "e PolicyException team/f": true, "o MutatingPolicy /g": true, "o Policy /h": true,
+		"e PolicyException team/e": true, "e PolicyException team/f": true, "o GeneratingPolicy /g": true, "o Policy /h": true,
 	}
 	for _, line := range got {
 		if !want[line] {

@@ -16,7 +16,9 @@ import (
 )
 
 // namespacedPolicies are the namespaced kinds of policies.
-var namespacedPolicies = map[string]bool{policy.NamespacedPolicy: true, policy.NamespacedValidatingPolicy: true}
+var namespacedPolicies = map[string]bool{
+	policy.NamespacedPolicy: true, policy.NamespacedValidatingPolicy: true, policy.NamespacedImageValidatingPolicy: true, policy.NamespacedMutatingPolicy: true,
+}
 
 // Sorted is a set of objects, by what a scan does with them.
 type Sorted struct {

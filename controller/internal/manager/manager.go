@@ -26,6 +26,7 @@ import (
 	"github.com/docket-project/docket/controller/internal/contextcache/table"
 	"github.com/docket-project/docket/controller/internal/policies"
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/controller/internal/registry"
 	"github.com/docket-project/docket/controller/internal/report"
 	"github.com/docket-project/docket/controller/internal/scan"
 	"github.com/docket-project/docket/controller/internal/shard"
@@ -43,9 +44,15 @@ type Engines struct {
 	Version string
 	// Expressions returns the engine for expressions over cached data.
 	Expressions func() *table.Engine
-	// Compiler returns a compiler for policies that may read a cluster and cached data. Only exceptions in
-	// exceptionNamespaces count.
-	Compiler func(config *rest.Config, cache *contextcache.Cache, exceptionNamespaces []string) (policy.Compiler, error)
+	// Compiler returns a compiler for policies that may read a cluster and cached data.
+	Compiler func(config *rest.Config, cache *contextcache.Cache, options CompilerOptions) (policy.Compiler, error)
+}
+
+// CompilerOptions are those of the flags that decide how policies are compiled.
+type CompilerOptions struct {
+	// ExceptionNamespaces are those whose exceptions count.
+	ExceptionNamespaces []string
+	Registry            RegistryOptions
 }
 
 // Manager runs the controller.
@@ -138,6 +145,7 @@ func registerMetrics() {
 	scan.Register()
 	policies.RegisterMetrics()
 	contextcache.RegisterMetrics()
+	registry.RegisterMetrics()
 	admission.RegisterMetrics()
 	webhook.RegisterMetrics()
 	shard.RegisterMetrics()

@@ -61,6 +61,7 @@ type Options struct {
 	ExceptionNamespaces []string
 
 	CacheOptions
+	RegistryOptions
 	AdmissionOptions
 
 	LeaderElect          bool
@@ -89,6 +90,7 @@ func NewOptions() *Options {
 		ScanInterval:        defaultScanInterval,
 
 		CacheOptions:     NewCacheOptions(),
+		RegistryOptions:  NewRegistryOptions(true),
 		AdmissionOptions: newAdmissionOptions(),
 
 		LeaderElect:         true,
@@ -124,6 +126,7 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 	fs.BoolVar(&o.PolicyStatus, "policy-status", o.PolicyStatus, "Write in the status of each policy of Kyverno's kinds whether it is evaluated (condition Ready). For clusters without Kyverno, which writes the same")
 	AddExceptionNamespaces(fs, &o.ExceptionNamespaces)
 	o.CacheOptions.AddFlags(sections.FlagSet("context cache"))
+	o.RegistryOptions.AddFlags(sections.FlagSet("image registries"))
 	o.AdmissionOptions.addFlags(sections.FlagSet("admission"))
 	fs = sections.FlagSet("leader election")
 	fs.BoolVar(&o.LeaderElect, "leader-elect", o.LeaderElect, "Hold a Lease while working, so that one replica of several works")
@@ -170,6 +173,7 @@ func (o *Options) Validate() []error {
 	}
 	errs = append(errs, ValidateExceptionNamespaces(o.ExceptionNamespaces)...)
 	errs = append(errs, o.CacheOptions.Validate()...)
+	errs = append(errs, o.RegistryOptions.Validate()...)
 	errs = append(errs, o.AdmissionOptions.validate()...)
 	if o.LeaderElectNamespace != "" {
 		if problems := validation.IsDNS1123Label(o.LeaderElectNamespace); len(problems) > 0 {

@@ -77,7 +77,7 @@ func (m *Manager) newReplica(ctx context.Context) (*replica, error) {
 	if r.cache, err = contextcache.New(config); err != nil {
 		return nil, err
 	}
-	compiler, err := m.engines.Compiler(m.config, r.cache, m.options.ExceptionNamespaces)
+	compiler, err := m.engines.Compiler(m.config, r.cache, CompilerOptions{ExceptionNamespaces: m.options.ExceptionNamespaces, Registry: m.options.RegistryOptions})
 	if err != nil {
 		return nil, err
 	}

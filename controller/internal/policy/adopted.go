@@ -11,24 +11,16 @@ import (
 
 // The kinds of policies that only Kyverno's own controllers evaluate.
 const (
-	MutatingPolicy                  = "MutatingPolicy"
-	NamespacedMutatingPolicy        = "NamespacedMutatingPolicy"
-	GeneratingPolicy                = "GeneratingPolicy"
-	NamespacedGeneratingPolicy      = "NamespacedGeneratingPolicy"
-	ImageValidatingPolicy           = "ImageValidatingPolicy"
-	NamespacedImageValidatingPolicy = "NamespacedImageValidatingPolicy"
+	GeneratingPolicy           = "GeneratingPolicy"
+	NamespacedGeneratingPolicy = "NamespacedGeneratingPolicy"
 )
 
 // KyvernoKinds lists the kinds of policies that only Kyverno's own controllers evaluate, with the plural names
 // of their resources. Their results can be adopted.
 func KyvernoKinds() map[schema.GroupKind]string {
 	return map[schema.GroupKind]string{
-		{Group: CELGroup, Kind: MutatingPolicy}:                  "mutatingpolicies",
-		{Group: CELGroup, Kind: NamespacedMutatingPolicy}:        "namespacedmutatingpolicies",
-		{Group: CELGroup, Kind: GeneratingPolicy}:                "generatingpolicies",
-		{Group: CELGroup, Kind: NamespacedGeneratingPolicy}:      "namespacedgeneratingpolicies",
-		{Group: CELGroup, Kind: ImageValidatingPolicy}:           "imagevalidatingpolicies",
-		{Group: CELGroup, Kind: NamespacedImageValidatingPolicy}: "namespacedimagevalidatingpolicies",
+		{Group: CELGroup, Kind: GeneratingPolicy}:           "generatingpolicies",
+		{Group: CELGroup, Kind: NamespacedGeneratingPolicy}: "namespacedgeneratingpolicies",
 	}
 }
 

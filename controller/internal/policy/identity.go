@@ -16,10 +16,19 @@ const (
 	NamespacedPolicy           = "Policy"
 	ValidatingPolicy           = "ValidatingPolicy"
 	NamespacedValidatingPolicy = "NamespacedValidatingPolicy"
+	ImageValidatingPolicy      = "ImageValidatingPolicy"
+	// NamespacedImageValidatingPolicy is the same in a namespace.
+	NamespacedImageValidatingPolicy = "NamespacedImageValidatingPolicy"
+	MutatingPolicy                  = "MutatingPolicy"
+	NamespacedMutatingPolicy        = "NamespacedMutatingPolicy"
 	// ValidatingAdmissionPolicy is Kubernetes' own.
 	ValidatingAdmissionPolicy = "ValidatingAdmissionPolicy"
 	// ValidatingAdmissionPolicyBinding is the kind of the objects that put one into effect.
 	ValidatingAdmissionPolicyBinding = "ValidatingAdmissionPolicyBinding"
+	// MutatingAdmissionPolicy is Kubernetes' own as well.
+	MutatingAdmissionPolicy = "MutatingAdmissionPolicy"
+	// MutatingAdmissionPolicyBinding is the kind of the objects that put one into effect.
+	MutatingAdmissionPolicyBinding = "MutatingAdmissionPolicyBinding"
 	// Exception is the kind of exceptions, in both groups.
 	Exception = "PolicyException"
 )
@@ -42,7 +51,12 @@ func Kinds() map[schema.GroupKind]string {
 		{Group: KyvernoGroup, Kind: NamespacedPolicy}:            "policies",
 		{Group: CELGroup, Kind: ValidatingPolicy}:                "validatingpolicies",
 		{Group: CELGroup, Kind: NamespacedValidatingPolicy}:      "namespacedvalidatingpolicies",
+		{Group: CELGroup, Kind: ImageValidatingPolicy}:           "imagevalidatingpolicies",
+		{Group: CELGroup, Kind: NamespacedImageValidatingPolicy}: "namespacedimagevalidatingpolicies",
+		{Group: CELGroup, Kind: MutatingPolicy}:                  "mutatingpolicies",
+		{Group: CELGroup, Kind: NamespacedMutatingPolicy}:        "namespacedmutatingpolicies",
 		{Group: AdmissionGroup, Kind: ValidatingAdmissionPolicy}: "validatingadmissionpolicies",
+		{Group: AdmissionGroup, Kind: MutatingAdmissionPolicy}:   "mutatingadmissionpolicies",
 	}
 }
 
@@ -53,6 +67,7 @@ func ExceptionKinds() map[schema.GroupKind]string {
 		{Group: KyvernoGroup, Kind: Exception}:                          "policyexceptions",
 		{Group: CELGroup, Kind: Exception}:                              "policyexceptions",
 		{Group: AdmissionGroup, Kind: ValidatingAdmissionPolicyBinding}: "validatingadmissionpolicybindings",
+		{Group: AdmissionGroup, Kind: MutatingAdmissionPolicyBinding}:   "mutatingadmissionpolicybindings",
 	}
 }
 

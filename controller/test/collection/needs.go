@@ -17,6 +17,13 @@ import (
 	"github.com/docket-project/docket/controller/internal/policy"
 )
 
+// elsewhere are kinds whose tests are about something else than results for existing resources: what a
+// resource is changed to, and images in registries of the Internet.
+var elsewhere = map[string]bool{
+	policy.MutatingPolicy: true, policy.NamespacedMutatingPolicy: true, policy.MutatingAdmissionPolicy: true,
+	policy.ImageValidatingPolicy: true, policy.NamespacedImageValidatingPolicy: true,
+}
+
 // outOfScope are the parts of rules that are not validation.
 var outOfScope = []string{"mutate", "generate", "verifyImages"}
 
@@ -70,6 +77,9 @@ func hasRules(object manifest.Object) bool {
 // needsOf returns what a policy needs beside the resource.
 func needsOf(object manifest.Object) []string {
 	var needs []string
+	if elsewhere[object.GetKind()] {
+		return []string{"out of scope: " + object.GetKind()}
+	}
 	text, err := json.Marshal(object.Object["spec"])
 	if err == nil && user.Match(text) {
 		needs = append(needs, "user info")

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -26,12 +27,11 @@ const (
 
 // client is the one way out of the process for what policies and entries ask of services.
 func (c Config) client(roots *x509.CertPool) *http.Client {
-	guard := &guard{allow: c.Allow, block: c.Block}
 	return &http.Client{
 		CheckRedirect: redirect,
 		Transport: &http.Transport{
 			// No proxy: it would look up names itself, and the guard would see its address only.
-			DialContext:            (&net.Dialer{Control: guard.control}).DialContext,
+			DialContext:            (&net.Dialer{Control: c.Control()}).DialContext,
 			TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots},
 			ForceAttemptHTTP2:      true,
 			MaxResponseHeaderBytes: maxHeaders,
@@ -39,6 +39,12 @@ func (c Config) client(roots *x509.CertPool) *http.Client {
 			IdleConnTimeout:        time.Minute,
 		},
 	}
+}
+
+// Control returns what decides to which addresses connections may be made, for a dialer. Its error is
+// a [*BlockedError].
+func (c Config) Control() func(network, address string, connection syscall.RawConn) error {
+	return (&guard{allow: c.Allow, block: c.Block}).control
 }
 
 // redirect is asked before each redirect is followed.

@@ -18,17 +18,15 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/admission/plugin/policy/validating"
 
 	"github.com/docket-project/docket/api/report"
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/controller/internal/policy/mutation"
 )
 
-const (
-	// engine is part of fingerprints: another version may give other results.
-	engine = "k8s.io/apiserver v0.36.3"
-	// source is the word that Kyverno's reports have for these results.
-	source = "ValidatingAdmissionPolicy"
-)
+// engine is part of fingerprints: another version may give other results.
+const engine = "k8s.io/apiserver v0.36.3"
 
 // Config is what a [Compiler] works with. The zero Config is for evaluation from files.
 type Config struct {
@@ -36,9 +34,11 @@ type Config struct {
 	Entries policy.Entries
 	// Mapper knows the resources and scopes of kinds; without it, they are guessed.
 	Mapper meta.RESTMapper
+	// Schemas are those by which resources are mutated; without it, those of Kubernetes' own kinds.
+	Schemas *mutation.Schemas
 }
 
-// Compiler makes policies of ValidatingAdmissionPolicies. It is safe for concurrent use.
+// Compiler makes policies of ValidatingAdmissionPolicies and MutatingAdmissionPolicies. It is safe for concurrent use.
 type Compiler struct {
 	config     Config
 	interfaces admission.ObjectInterfaces
@@ -48,48 +48,70 @@ var _ policy.Compiler = (*Compiler)(nil)
 
 // NewCompiler returns a compiler.
 func NewCompiler(config Config) *Compiler {
+	if config.Schemas == nil {
+		config.Schemas = mutation.NewSchemas(nil)
+	}
 	return &Compiler{config: config, interfaces: admission.NewObjectInterfacesFromScheme(runtime.NewScheme())}
 }
 
 // Compile returns the policy that object describes, with those of others that are bindings of it.
 func (c *Compiler) Compile(object *unstructured.Unstructured, others []*unstructured.Unstructured) policy.Policy {
-	bindings := bindingsOf(object.GetName(), others)
+	bindings := bindingsOf(object, others)
 	p := describe(object, bindings)
 	p.compiler, p.background = c, len(bindings) > 0 // Without a binding it is not in effect.
-	p.definition = &admissionregistrationv1.ValidatingAdmissionPolicy{}
-	if err := decode(object, p.definition); err != nil {
-		p.problem = err
+	if object.GetKind() == policy.MutatingAdmissionPolicy {
+		p.problem = p.compileMutating(object, bindings)
+	} else {
+		p.problem = p.compileValidating(object, bindings)
+	}
+	if p.definition == nil {
 		return p
 	}
-	setDefaults(p.definition.Spec.MatchConstraints)
-	p.targets = targets(p.definition.Spec.MatchConstraints)
-	for _, binding := range bindings {
-		decoded := &admissionregistrationv1.ValidatingAdmissionPolicyBinding{}
-		if err := decode(binding, decoded); err != nil {
-			p.problem = fmt.Errorf("binding %s: %w", binding.GetName(), err)
-			return p
-		}
-		setDefaults(decoded.Spec.MatchResources)
-		p.bindings = append(p.bindings, decoded)
-	}
-	p.leftOut = leftOut(p.definition)
-	p.readsNamespace = readsNamespace(&p.definition.Spec)
+	p.targets = targets(p.definition.GetMatchConstraints())
+	p.leftOut = leftOut(p.definition.GetMatchConstraints(), p.deciding)
 	p.background = p.background && len(p.leftOut) == 0
-	p.validator, p.problem = compile(p.definition)
-	if kind := p.definition.Spec.ParamKind; kind != nil && p.problem == nil {
+	p.readsNamespace = readsNamespace(append(p.deciding, p.telling...))
+	if kind := p.definition.GetParamKind(); kind != nil && p.problem == nil {
 		p.entries = parameterEntries(kind, p.bindings)
 	}
 	return p
 }
 
+// compileValidating reads and compiles a ValidatingAdmissionPolicy.
+func (p *admissionPolicy) compileValidating(object *unstructured.Unstructured, bindings []*unstructured.Unstructured) error {
+	p.bindingProperty = "binding"
+	definition := &admissionregistrationv1.ValidatingAdmissionPolicy{}
+	if err := decode(object, definition); err != nil {
+		return err
+	}
+	setDefaults(definition.Spec.MatchConstraints)
+	p.definition = validating.NewValidatingAdmissionPolicyAccessor(definition)
+	p.deciding, p.telling = expressions(&definition.Spec), messages(&definition.Spec)
+	for _, binding := range bindings {
+		decoded := &admissionregistrationv1.ValidatingAdmissionPolicyBinding{}
+		if err := decode(binding, decoded); err != nil {
+			return fmt.Errorf("binding %s: %w", binding.GetName(), err)
+		}
+		setDefaults(decoded.Spec.MatchResources)
+		p.bindings = append(p.bindings, validating.NewValidatingAdmissionPolicyBindingAccessor(decoded))
+	}
+	validator, err := compile(definition)
+	p.program = &validation{validator: validator, interfaces: p.compiler.interfaces}
+	return err
+}
+
 // bindingsOf returns the bindings of a policy, by name.
-func bindingsOf(name string, others []*unstructured.Unstructured) []*unstructured.Unstructured {
+func bindingsOf(object *unstructured.Unstructured, others []*unstructured.Unstructured) []*unstructured.Unstructured {
+	kind := policy.ValidatingAdmissionPolicyBinding
+	if object.GetKind() == policy.MutatingAdmissionPolicy {
+		kind = policy.MutatingAdmissionPolicyBinding
+	}
 	var bindings []*unstructured.Unstructured
 	for _, other := range others {
-		if other.GetKind() != policy.ValidatingAdmissionPolicyBinding {
+		if other.GetKind() != kind {
 			continue
 		}
-		if bound, _, err := unstructured.NestedString(other.Object, "spec", "policyName"); err == nil && bound == name {
+		if bound, _, err := unstructured.NestedString(other.Object, "spec", "policyName"); err == nil && bound == object.GetName() {
 			bindings = append(bindings, other)
 		}
 	}
@@ -113,7 +135,8 @@ func describe(object *unstructured.Unstructured, bindings []*unstructured.Unstru
 	p := &admissionPolicy{
 		identity: policy.Identity{Kind: object.GetKind(), Name: object.GetName()},
 		presentation: policy.Presentation{
-			Source: source, Category: annotations[categoryAnnotation], Severity: severity(annotations[severityAnnotation]),
+			// Kyverno's reports name the kind as well.
+			Source: object.GetKind(), Category: annotations[categoryAnnotation], Severity: severity(annotations[severityAnnotation]),
 			Scored: annotations[scoredAnnotation] != "false", Process: "background scan",
 		},
 		// What Kyverno generates of a policy has the results of that policy.
@@ -189,19 +212,18 @@ func targets(constraints *admissionregistrationv1.MatchResources) []policy.Targe
 }
 
 // leftOut says why a policy isn't evaluated for resources that exist; nil if it is.
-func leftOut(definition *admissionregistrationv1.ValidatingAdmissionPolicy) []string {
+func leftOut(constraints *admissionregistrationv1.MatchResources, deciding []expression) []string {
 	var reasons []string
-	spec := &definition.Spec
-	if spec.MatchConstraints != nil && len(spec.MatchConstraints.ResourceRules) > 0 && !slices.ContainsFunc(spec.MatchConstraints.ResourceRules, creates) {
+	if constraints != nil && len(constraints.ResourceRules) > 0 && !slices.ContainsFunc(constraints.ResourceRules, creates) {
 		reasons = append(reasons, "spec.matchConstraints: no rule is about CREATE, and resources are evaluated as if they were created")
 	}
-	for path, expression := range expressions(spec) {
-		switch reads, err := reads(expression); {
+	for _, e := range deciding {
+		switch reads, err := reads(e.text); {
 		case err != nil: // The compiler says the same, and better.
 		case reads.authorizer:
-			reasons = append(reasons, path+": authorizer: resources have no user whose rights could be asked for")
+			reasons = append(reasons, e.path+": authorizer: resources have no user whose rights could be asked for")
 		case reads.user:
-			reasons = append(reasons, path+": request.userInfo: resources have no user who sent them")
+			reasons = append(reasons, e.path+": request.userInfo: resources have no user who sent them")
 		}
 	}
 	slices.Sort(reasons)

@@ -6,7 +6,6 @@ package admissionpolicy
 import (
 	"errors"
 	"fmt"
-	"iter"
 	"slices"
 	"sync"
 
@@ -53,17 +52,17 @@ func compile(definition *admissionregistrationv1.ValidatingAdmissionPolicy) (val
 	}
 	var matcher matchconditions.Matcher
 	if len(spec.MatchConditions) > 0 {
-		matcher = matchconditions.NewMatcher(conditional(conditions(spec), all), spec.FailurePolicy, "policy", "validate", definition.Name)
+		matcher = matchconditions.NewMatcher(conditional(conditions(spec.MatchConditions), all), spec.FailurePolicy, "policy", "validate", definition.Name)
 	}
 	validator := validating.NewValidator(
-		conditional(validations(spec), all), matcher, conditional(nil, all), conditional(messageExpressions(spec), messages), spec.FailurePolicy, nil)
+		conditional(validations(spec), all), matcher, conditional(auditAnnotations(spec), all), conditional(messageExpressions(spec), messages), spec.FailurePolicy, nil)
 	return validator, errors.Join(errs...)
 }
 
-func conditions(spec *admissionregistrationv1.ValidatingAdmissionPolicySpec) []cel.ExpressionAccessor {
-	out := make([]cel.ExpressionAccessor, len(spec.MatchConditions))
-	for i := range spec.MatchConditions {
-		out[i] = (*matchconditions.MatchCondition)(&spec.MatchConditions[i])
+func conditions(all []admissionregistrationv1.MatchCondition) []cel.ExpressionAccessor {
+	out := make([]cel.ExpressionAccessor, len(all))
+	for i := range all {
+		out[i] = (*matchconditions.MatchCondition)(&all[i])
 	}
 	return out
 }
@@ -88,40 +87,57 @@ func messageExpressions(spec *admissionregistrationv1.ValidatingAdmissionPolicyS
 	return out
 }
 
-// expressions yields the paths and texts of all expressions that decide about results.
-func expressions(spec *admissionregistrationv1.ValidatingAdmissionPolicySpec) iter.Seq2[string, string] {
-	return func(yield func(string, string) bool) {
-		for i := range spec.MatchConditions {
-			if !yield(fmt.Sprintf("spec.matchConditions[%d].expression", i), spec.MatchConditions[i].Expression) {
-				return
-			}
-		}
-		for i := range spec.Variables {
-			if !yield(fmt.Sprintf("spec.variables[%d].expression", i), spec.Variables[i].Expression) {
-				return
-			}
-		}
-		for i := range spec.Validations {
-			if !yield(fmt.Sprintf("spec.validations[%d].expression", i), spec.Validations[i].Expression) {
-				return
-			}
-		}
+// auditAnnotations are what the API server would add to its audit log.
+func auditAnnotations(spec *admissionregistrationv1.ValidatingAdmissionPolicySpec) []cel.ExpressionAccessor {
+	out := make([]cel.ExpressionAccessor, len(spec.AuditAnnotations))
+	for i := range spec.AuditAnnotations {
+		out[i] = &validating.AuditAnnotationCondition{Key: spec.AuditAnnotations[i].Key, ValueExpression: spec.AuditAnnotations[i].ValueExpression}
 	}
+	return out
 }
 
-// readsNamespace reports whether an expression, of a message too, looks at the namespace.
-func readsNamespace(spec *admissionregistrationv1.ValidatingAdmissionPolicySpec) bool {
-	looks := func(expression string) bool {
-		found, err := reads(expression)
-		return err == nil && found.namespace
+// expression is a text in CEL with its place.
+type expression struct{ path, text string }
+
+// expressions are all that decide about results.
+func expressions(spec *admissionregistrationv1.ValidatingAdmissionPolicySpec) []expression {
+	out := conditionsAndVariables(spec.MatchConditions, spec.Variables)
+	for i := range spec.Validations {
+		out = append(out, expression{fmt.Sprintf("spec.validations[%d].expression", i), spec.Validations[i].Expression})
 	}
-	for _, expression := range expressions(spec) {
-		if looks(expression) {
-			return true
+	return out
+}
+
+func conditionsAndVariables(conditions []admissionregistrationv1.MatchCondition, variables []admissionregistrationv1.Variable) []expression {
+	var out []expression
+	for i := range conditions {
+		out = append(out, expression{fmt.Sprintf("spec.matchConditions[%d].expression", i), conditions[i].Expression})
+	}
+	for i := range variables {
+		out = append(out, expression{fmt.Sprintf("spec.variables[%d].expression", i), variables[i].Expression})
+	}
+	return out
+}
+
+// messages are the expressions that results show, and that don't decide about them.
+func messages(spec *admissionregistrationv1.ValidatingAdmissionPolicySpec) []expression {
+	var out []expression
+	for i := range spec.Validations {
+		if text := spec.Validations[i].MessageExpression; text != "" {
+			out = append(out, expression{fmt.Sprintf("spec.validations[%d].messageExpression", i), text})
 		}
 	}
-	return slices.ContainsFunc(spec.Validations, func(v admissionregistrationv1.Validation) bool {
-		return v.MessageExpression != "" && looks(v.MessageExpression)
+	for i := range spec.AuditAnnotations {
+		out = append(out, expression{fmt.Sprintf("spec.auditAnnotations[%d].valueExpression", i), spec.AuditAnnotations[i].ValueExpression})
+	}
+	return out
+}
+
+// readsNamespace reports whether an expression looks at the namespace.
+func readsNamespace(all []expression) bool {
+	return slices.ContainsFunc(all, func(e expression) bool {
+		found, err := reads(e.text)
+		return err == nil && found.namespace
 	})
 }
 

@@ -16,19 +16,20 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/admission/plugin/policy/generic"
 
 	"github.com/docket-project/docket/controller/internal/policy"
 )
 
 // parameterEntries are what the bindings of a policy read from the context cache.
-func parameterEntries(kind *admissionregistrationv1.ParamKind, bindings []*admissionregistrationv1.ValidatingAdmissionPolicyBinding) []policy.Entry {
+func parameterEntries(kind *admissionregistrationv1.ParamKind, bindings []generic.BindingAccessor) []policy.Entry {
 	var entries []policy.Entry
 	seen := map[policy.Entry]bool{}
 	for _, binding := range bindings {
-		if binding.Spec.ParamRef == nil {
+		if binding.GetParamRef() == nil {
 			continue
 		}
-		if entry := parameterEntry(kind, binding.Spec.ParamRef); !seen[entry] {
+		if entry := parameterEntry(kind, binding.GetParamRef()); !seen[entry] {
 			seen[entry] = true
 			entries = append(entries, entry)
 		}
@@ -54,8 +55,8 @@ func parameterEntry(kind *admissionregistrationv1.ParamKind, ref *admissionregis
 // parameters returns what the expressions of a policy are evaluated with, one after the other: the
 // rules are those of the API server (generic.CollectParams). A nil is an evaluation without
 // parameters; none is no evaluation.
-func (p *admissionPolicy) parameters(ctx context.Context, binding *admissionregistrationv1.ValidatingAdmissionPolicyBinding, namespace string) ([]runtime.Object, error) {
-	kind, ref := p.definition.Spec.ParamKind, binding.Spec.ParamRef
+func (p *admissionPolicy) parameters(ctx context.Context, binding generic.BindingAccessor, namespace string) ([]runtime.Object, error) {
+	kind, ref := p.definition.GetParamKind(), binding.GetParamRef()
 	if kind == nil || ref == nil {
 		return []runtime.Object{nil}, nil
 	}

@@ -6,19 +6,16 @@ package admissionpolicy
 import (
 	"context"
 	"fmt"
-	"slices"
-	"strings"
+	"maps"
 
-	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/admission/plugin/policy/generic"
 	"k8s.io/apiserver/pkg/admission/plugin/policy/matching"
-	"k8s.io/apiserver/pkg/admission/plugin/policy/validating"
-	celconfig "k8s.io/apiserver/pkg/apis/cel"
 	"k8s.io/apiserver/pkg/authentication/user"
 	listersv1 "k8s.io/client-go/listers/core/v1"
 
@@ -26,10 +23,7 @@ import (
 	"github.com/docket-project/docket/controller/internal/policy"
 )
 
-// bindingProperty is the property of results that Kyverno's reports have, too.
-const bindingProperty = "binding"
-
-// admissionPolicy is a ValidatingAdmissionPolicy with its bindings.
+// admissionPolicy is a ValidatingAdmissionPolicy or a MutatingAdmissionPolicy, with its bindings.
 type admissionPolicy struct {
 	compiler     *Compiler
 	identity     policy.Identity
@@ -43,10 +37,31 @@ type admissionPolicy struct {
 	entries        []policy.Entry
 	leftOut        []string
 	problem        error
-	definition     *admissionregistrationv1.ValidatingAdmissionPolicy
+	// definition is nil if the policy can't be read.
+	definition generic.PolicyAccessor
 	// bindings are sorted by name.
-	bindings  []*admissionregistrationv1.ValidatingAdmissionPolicyBinding
-	validator validating.Validator
+	bindings []generic.BindingAccessor
+	// bindingProperty is the property with the binding, as in Kyverno's reports.
+	bindingProperty string
+	// deciding are the expressions that decide about results, telling those that results show.
+	deciding, telling []expression
+	program           program
+}
+
+// program is a compiled policy.
+type program interface {
+	// apply returns what a binding says about a request with its parameters, without the rule and the
+	// property. It is not applied if there are no parameters, or none for which the match conditions are
+	// met.
+	apply(ctx context.Context, r request, params []runtime.Object) (result policy.Result, applied bool, err error)
+}
+
+// request is an [evaluation] that a policy matches, as the resource and the kind that it names.
+type request struct {
+	evaluation
+
+	resource schema.GroupVersionResource
+	kind     schema.GroupVersionKind
 }
 
 // Identity is that of [policy.Policy].
@@ -145,93 +160,46 @@ func (p *admissionPolicy) evaluate(ctx context.Context, e evaluation) ([]policy.
 		return nil, p.problem
 	}
 	interfaces := p.compiler.interfaces
-	matches, resource, kind, err := e.matcher.DefinitionMatches(e.attributes, interfaces, validating.NewValidatingAdmissionPolicyAccessor(p.definition))
+	matches, resource, kind, err := e.matcher.DefinitionMatches(e.attributes, interfaces, p.definition)
 	if err != nil {
 		return nil, fmt.Errorf("match the policy: %w", err)
 	}
 	if !matches {
 		return nil, nil
 	}
-	versioned, err := admission.NewVersionedAttributes(e.attributes, kind, interfaces)
-	if err != nil {
-		return nil, fmt.Errorf("show the resource to CEL: %w", err)
-	}
 	var results []policy.Result
 	for _, binding := range p.bindings {
-		matches, err := e.matcher.BindingMatches(e.attributes, interfaces, validating.NewValidatingAdmissionPolicyBindingAccessor(binding))
+		matches, err := e.matcher.BindingMatches(e.attributes, interfaces, binding)
 		if err == nil && !matches {
 			continue
 		}
-		var decisions []validating.PolicyDecision
+		var params []runtime.Object
+		if err == nil {
+			params, err = p.parameters(ctx, binding, e.attributes.GetNamespace())
+		}
+		var result policy.Result
 		applied := false
 		if err == nil {
-			decisions, applied, err = p.decide(ctx, e, binding, resource, versioned)
+			result, applied, err = p.program.apply(ctx, request{e, resource, kind}, params)
 		}
 		switch {
 		case err != nil:
-			results = append(results, failed(binding, fmt.Errorf("binding %s: %w", binding.Name, err)))
+			results = append(results, p.resultOf(binding, policy.Result{Outcome: report.OutcomeError, Message: fmt.Sprintf("binding %s: %v", binding.GetName(), err)}))
 		case applied:
-			results = append(results, conclude(binding, decisions))
+			results = append(results, p.resultOf(binding, result))
 		}
 	}
 	return results, nil
 }
 
-// decide returns what the expressions say with all parameters of a binding. They are not applied if
-// there are no parameters, or none for which the match conditions are met.
-func (p *admissionPolicy) decide(
-	ctx context.Context, e evaluation, binding *admissionregistrationv1.ValidatingAdmissionPolicyBinding,
-	resource schema.GroupVersionResource, versioned *admission.VersionedAttributes,
-) (decisions []validating.PolicyDecision, applied bool, err error) {
-	params, err := p.parameters(ctx, binding, e.attributes.GetNamespace())
-	if err != nil {
-		return nil, false, err
-	}
-	for _, param := range params {
-		result := p.validator.Validate(ctx, resource, versioned, param, e.namespace, celconfig.RuntimeCELCostBudget, nil)
-		decisions = append(decisions, result.Decisions...)
-		applied = applied || result.Decisions != nil
-	}
-	return decisions, applied, nil
-}
-
-// conclude makes one result of all decisions of a binding.
-func conclude(binding *admissionregistrationv1.ValidatingAdmissionPolicyBinding, decisions []validating.PolicyDecision) policy.Result {
-	result := policy.Result{
-		Rule: binding.Name, Outcome: report.OutcomePass, Message: "all expressions are met",
-		Properties: map[string]string{bindingProperty: binding.Name},
-	}
-	var failed, errs []string
-	for i := range decisions {
-		switch decision := &decisions[i]; {
-		case decision.Evaluation == validating.EvalError:
-			errs = appendNew(errs, decision.Message)
-		case decision.Action == validating.ActionDeny:
-			failed = appendNew(failed, decision.Message)
-		}
-	}
-	switch {
-	case len(failed) > 0:
-		result.Outcome, result.Message = report.OutcomeFail, strings.Join(failed, "; ")
-	case len(errs) > 0:
-		result.Outcome, result.Message = report.OutcomeError, strings.Join(errs, "; ")
-	}
+// resultOf adds the binding to a result.
+func (p *admissionPolicy) resultOf(binding generic.BindingAccessor, result policy.Result) policy.Result {
+	result.Rule = binding.GetName()
+	properties := map[string]string{}
+	maps.Copy(properties, result.Properties)
+	properties[p.bindingProperty] = binding.GetName()
+	result.Properties = properties
 	return result
-}
-
-func appendNew(texts []string, text string) []string {
-	if slices.Contains(texts, text) {
-		return texts
-	}
-	return append(texts, text)
-}
-
-// failed is the result of a binding that can't be evaluated.
-func failed(binding *admissionregistrationv1.ValidatingAdmissionPolicyBinding, cause error) policy.Result {
-	return policy.Result{
-		Rule: binding.Name, Outcome: report.OutcomeError, Message: cause.Error(),
-		Properties: map[string]string{bindingProperty: binding.Name},
-	}
 }
 
 // knownNamespace is a lister of the one namespace that a matcher can ask for. It never answers that

@@ -48,7 +48,7 @@ func (p *classicPolicy) admissionOf(all []kyvernov1.Rule) policy.Admission {
 	var operations []admissionv1.Operation
 	var kinds []string
 	for i := range all {
-		if !evaluated(&all[i]) {
+		if !all[i].HasValidate() { // The answer to a request must not wait for registries.
 			continue
 		}
 		operations = append(operations, ruleOperations(&all[i])...)
@@ -94,6 +94,9 @@ func ownAction(spec *kyvernov1.Spec, rule *kyvernov1.Rule) kyvernov1.ValidationF
 // is about all, but a pattern is never compared with what is being deleted, and only subresources
 // are connected to.
 func ruleOperations(rule *kyvernov1.Rule) []admissionv1.Operation {
+	if !rule.HasValidate() {
+		return nil
+	}
 	match := &rule.MatchResources
 	filters := slices.Concat(match.Any, match.All)
 	if len(filters) == 0 {

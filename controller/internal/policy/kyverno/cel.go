@@ -112,13 +112,18 @@ func decodeCEL(object *unstructured.Unstructured) (policiesv1beta1.ValidatingPol
 
 func checkCEL(spec *policiesv1beta1.ValidatingPolicySpec) error {
 	if spec.MatchConstraints == nil || len(spec.MatchConstraints.ResourceRules) == 0 {
-		return errors.New("spec.matchConstraints.resourceRules is empty: name the resources that the policy is about")
+		return errNoRules
 	}
 	if len(spec.Validations) == 0 && len(spec.AuditAnnotations) == 0 {
-		return errors.New("spec.validations is empty: give the policy a validation")
+		return errNoValidations
 	}
 	return nil
 }
+
+var (
+	errNoRules       = errors.New("spec.matchConstraints.resourceRules is empty: name the resources that the policy is about")
+	errNoValidations = errors.New("spec.validations is empty: give the policy a validation")
+)
 
 // libraryLock is held while a policy is compiled: Kyverno's compiler takes the library context from
 // a variable of its package, and binds it to the programs.
@@ -127,19 +132,25 @@ var libraryLock sync.Mutex
 func (c *Compiler) compilePrograms(
 	decoded policiesv1beta1.ValidatingPolicyLike, exceptions []*policiesv1beta1.PolicyException,
 ) (vpolengine.ProviderFunc, error) {
-	libraryLock.Lock()
-	defer libraryLock.Unlock()
-	before := libs.LibraryContext
-	library := c.library.of(decoded.GetNamespace())
-	libs.LibraryContext = library
-	defer func() { libs.LibraryContext = before }()
 	var compiled vpolengine.ProviderFunc
-	err := withHTTP(&celServices{services: c.services, scope: library.scope}, func() error {
+	err := c.withLibrary(decoded.GetNamespace(), func() error {
 		var err error
 		compiled, err = vpolengine.NewProvider(vpolcompiler.NewCompiler(), []policiesv1beta1.ValidatingPolicyLike{decoded}, exceptions)
 		return err
 	})
 	return compiled, err
+}
+
+// withLibrary has the programs that are compiled ask the library, as policies in a namespace may; empty
+// for cluster policies.
+func (c *Compiler) withLibrary(namespace string, compile func() error) error {
+	libraryLock.Lock()
+	defer libraryLock.Unlock()
+	before := libs.LibraryContext
+	library := c.library.of(namespace)
+	libs.LibraryContext = library
+	defer func() { libs.LibraryContext = before }()
+	return withHTTP(&celServices{services: c.services, scope: library.scope}, compile)
 }
 
 func compiledTargets(policies []vpolengine.Policy) []policy.Target {

@@ -37,7 +37,7 @@ func (l meterLibrary) ProgramOptions() []cel.ProgramOption {
 }
 
 // meterPrograms adds the library to the environments of k8s.io/apiserver from which Kyverno makes
-// all others: those of CEL policies have version 1.0, those of CEL rules the default version. It
+// all others: those of CEL policies have version 1.0, of those that mutate 2.0, those of CEL rules the default version. It
 // has to come before the first policy is compiled.
 func meterPrograms() error {
 	guards, err := newGuards()
@@ -45,7 +45,7 @@ func meterPrograms() error {
 		return fmt.Errorf("cannot bound the functions of CEL: %w", err)
 	}
 	library := cel.Lib(meterLibrary{guards})
-	for _, v := range []*version.Version{version.MajorMinor(1, 0), environment.DefaultCompatibilityVersion()} {
+	for _, v := range []*version.Version{version.MajorMinor(1, 0), version.MajorMinor(2, 0), environment.DefaultCompatibilityVersion()} {
 		set := environment.MustBaseEnvSet(v)
 		for _, env := range []*cel.Env{set.StoredExpressionsEnv(), set.NewExpressionsEnv()} {
 			if _, err := library(env); err != nil {

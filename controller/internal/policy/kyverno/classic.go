@@ -53,7 +53,7 @@ type rule struct {
 	kyvernov1.Rule
 	policy  kyvernov1.PolicyInterface
 	targets []policy.Target
-	// operations are those at which the rule can say something.
+	// operations are those at which the rule can say something; none if requests are not its matter.
 	operations []admissionv1.Operation
 	// cel is set if this package evaluates the rule and not the engine.
 	cel *celRule
@@ -82,7 +82,7 @@ func (c *Compiler) compileClassic(object *unstructured.Unstructured, all []*unst
 	}
 	out.admission.Roles = readsRoles(append(referring, object))
 	if problem == nil {
-		problem = protect(func() error { return check(decoded) })
+		problem = protect(func() error { return c.check(decoded) })
 	}
 	if err := protect(out.split); err != nil {
 		return described.broken(named, fmt.Errorf("cannot generate the rules for workloads: %w", err))
@@ -100,7 +100,7 @@ func (c *Compiler) compileClassic(object *unstructured.Unstructured, all []*unst
 // decodeClassic returns a policy as the API server would store it.
 func decodeClassic(object *unstructured.Unstructured) (kyvernov1.PolicyInterface, error) {
 	object = object.DeepCopy()
-	setMethods(object.Object["spec"])
+	setDefaults(object.Object["spec"])
 	if object.GetKind() == policy.NamespacedPolicy {
 		decoded := &kyvernov1.Policy{}
 		return decoded, decode(object, decoded)
@@ -109,17 +109,25 @@ func decodeClassic(object *unstructured.Unstructured) (kyvernov1.PolicyInterface
 	return decoded, decode(object, decoded)
 }
 
-// setMethods gives API calls the method that is the default in Kyverno's schema, without which the
-// engine refuses them. It is the only default there that the engine itself does not know.
-func setMethods(value any) {
+// setDefaults sets the defaults of Kyverno's schema that the engine itself does not know: the method
+// of API calls, without which it refuses them, and what is done with images.
+func setDefaults(value any) {
 	switch typed := value.(type) {
 	case []any:
 		for _, item := range typed {
-			setMethods(item)
+			setDefaults(item)
 		}
 	case map[string]any:
 		for _, item := range typed {
-			setMethods(item)
+			setDefaults(item)
+		}
+		images, _ := typed["verifyImages"].([]any)
+		for _, item := range images {
+			for _, field := range []string{"mutateDigest", "verifyDigest", "required", "useCache"} {
+				if image, ok := item.(map[string]any); ok && image[field] == nil {
+					image[field] = true
+				}
+			}
 		}
 		entries, _ := typed["context"].([]any)
 		for _, item := range entries {
@@ -134,7 +142,7 @@ func setMethods(value any) {
 // check applies Kyverno's own validation, as its admission webhook and its command line tool do.
 // A policy that only breaks a rule about policies, not one about what can be evaluated, passes:
 // it may have been stored before the rule existed.
-func check(decoded kyvernov1.PolicyInterface) error {
+func (c *Compiler) check(decoded kyvernov1.PolicyInterface) error {
 	spec := decoded.GetSpec()
 	if len(spec.Rules) == 0 {
 		return errors.New("spec.rules is empty: give the policy a rule")
@@ -144,7 +152,7 @@ func check(decoded kyvernov1.PolicyInterface) error {
 			return fmt.Errorf("spec.webhookConfiguration.matchConditions: %w", err)
 		}
 	}
-	if err := checkManifests(decoded); err != nil {
+	if err := errors.Join(checkManifests(decoded), checkKeys(decoded)); err != nil {
 		return err
 	}
 	tolerant := decoded.CreateDeepCopy()
@@ -155,7 +163,10 @@ func check(decoded kyvernov1.PolicyInterface) error {
 	content.Background, content.Admission, content.WebhookConfiguration = &off, &on, nil
 	var kept []kyvernov1.Rule
 	for _, rule := range content.Rules {
-		if evaluated(&rule) {
+		if c.evaluates(&rule) {
+			for i := range rule.VerifyImages {
+				rule.VerifyImages[i].MutateDigest = false // What its default is, is refused with Audit.
+			}
 			kept = append(kept, rule)
 		}
 	}
@@ -188,15 +199,17 @@ func checkManifests(decoded kyvernov1.PolicyInterface) error {
 	return nil
 }
 
-// evaluated reports whether this package evaluates rules of this type.
-func evaluated(rule *kyvernov1.Rule) bool { return rule.HasValidate() }
+// evaluates reports whether rules of this type are evaluated for resources.
+func (c *Compiler) evaluates(rule *kyvernov1.Rule) bool {
+	return rule.HasValidate() || c.registries != nil && rule.HasVerifyImages()
+}
 
 // leftOut says which rules are not evaluated, and why.
-func leftOut(rules []kyvernov1.Rule) []string {
+func (c *Compiler) leftOut(rules []kyvernov1.Rule) []string {
 	var reasons []string
 	for i := range rules {
 		rule := &rules[i]
-		if evaluated(rule) {
+		if c.evaluates(rule) {
 			continue
 		}
 		kind := "it has nothing to validate"
@@ -206,7 +219,7 @@ func leftOut(rules []kyvernov1.Rule) []string {
 		case rule.HasGenerate():
 			kind = "generate is not evaluated"
 		case rule.HasVerifyImages():
-			kind = "verifyImages is not evaluated"
+			kind = errNoImages.Error()
 		}
 		reasons = append(reasons, fmt.Sprintf("rule %s: %s", rule.Name, kind))
 	}
@@ -217,8 +230,8 @@ func leftOut(rules []kyvernov1.Rule) []string {
 // is a workload; their targets are known before.
 func (p *classicPolicy) split() error {
 	written := p.decoded.GetSpec().Rules
-	p.rules = separate(p.decoded, written)
-	p.leftOut = leftOut(written)
+	p.rules = p.separate(written)
+	p.leftOut = p.compiler.leftOut(written)
 	var targets []policy.Target
 	for _, rule := range p.rules {
 		targets = append(targets, rule.targets...)
@@ -226,8 +239,8 @@ func (p *classicPolicy) split() error {
 	all := autogen.Default.ComputeRules(p.decoded, "")
 	p.covered = make(map[string]bool, len(all))
 	for i := range all {
-		p.covered[all[i].Name] = evaluated(&all[i])
-		if evaluated(&all[i]) {
+		p.covered[all[i].Name] = p.compiler.evaluates(&all[i])
+		if p.covered[all[i].Name] {
 			targets = append(targets, ruleTargets(all[i].MatchResources)...)
 		}
 	}
@@ -269,7 +282,8 @@ func sameRules(a, b []kyvernov1.Rule) bool {
 }
 
 // separate makes a policy of each rule that is evaluated.
-func separate(decoded kyvernov1.PolicyInterface, rules []kyvernov1.Rule) []*rule {
+func (p *classicPolicy) separate(rules []kyvernov1.Rule) []*rule {
+	decoded := p.decoded
 	meta := metav1.ObjectMeta{
 		Name: decoded.GetName(), Namespace: decoded.GetNamespace(),
 		// The rules are generated already.
@@ -277,7 +291,7 @@ func separate(decoded kyvernov1.PolicyInterface, rules []kyvernov1.Rule) []*rule
 	}
 	out := make([]*rule, 0, len(rules))
 	for i := range rules {
-		if !evaluated(&rules[i]) {
+		if !p.compiler.evaluates(&rules[i]) {
 			continue
 		}
 		one := rules[i].DeepCopy()
@@ -328,7 +342,7 @@ func (p *classicPolicy) candidates(kind schema.GroupVersionKind, subresource str
 	}
 	rules := p.rules
 	if all := autogen.Default.ComputeRules(p.decoded, kind.Kind); !sameRules(all, p.decoded.GetSpec().Rules) {
-		rules = separate(p.decoded, all)
+		rules = p.separate(all)
 		// What does not compile is left to the engine, which says so in its results.
 		if err := protect(func() error { return p.compileRules(rules) }); err != nil {
 			klog.V(verboseLevel).InfoS("A generated rule does not compile", "policy", p.identity.String(), "err", err)

@@ -21,6 +21,7 @@ import (
 	"github.com/docket-project/docket/api/report"
 	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/controller/internal/reach"
+	"github.com/docket-project/docket/controller/internal/registry"
 )
 
 // Evaluate is that of [policy.Policy].
@@ -85,7 +86,16 @@ func (e *classicEvaluation) step(ctx context.Context, i int) ([]policy.Result, e
 	}
 	ctx, used := metered(ctx)
 	e.document.begin(rule, used)
-	response := e.engine.Validate(ctx, e.view.context(rule, e.document))
+	session := e.policy.compiler.registries.session()
+	if session != nil {
+		ctx = registry.With(ctx, session)
+	}
+	var response engineapi.EngineResponse
+	if rule.HasVerifyImages() {
+		response, _ = e.engine.VerifyAndPatchImages(ctx, e.view.context(rule, e.document))
+	} else {
+		response = e.engine.Validate(ctx, e.view.context(rule, e.document))
+	}
 	e.applied = e.applied || response.PolicyResponse.RulesAppliedCount() > 0
 	results := make([]policy.Result, 0, len(response.PolicyResponse.Rules))
 	for j := range response.PolicyResponse.Rules {
@@ -97,7 +107,7 @@ func (e *classicEvaluation) step(ctx context.Context, i int) ([]policy.Result, e
 	if e.document.missing != nil && e.view.matches(rule) {
 		return withoutContext(results, rule.Name, e.document.missing), nil
 	}
-	return results, nil
+	return undecided(results, session), nil
 }
 
 func (e *classicEvaluation) stepCEL(ctx context.Context, rule *rule) ([]policy.Result, error) {
@@ -120,7 +130,7 @@ func (e *classicEvaluation) prepare() {
 	client := &scopedClient{Client: c.client, scope: reach.Scope{Namespace: e.policy.identity.Namespace}}
 	e.engine = engine.NewEngine(
 		c.settings, c.jmespath, &subjectClient{Client: client, namespace: e.view.namespace()},
-		nil, nil, c.contexts, e.policy.exceptions, &cluster,
+		c.registries.factory(reach.Scope{Namespace: e.policy.identity.Namespace}), nil, c.contexts, e.policy.exceptions, &cluster,
 	)
 }
 

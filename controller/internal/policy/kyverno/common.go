@@ -91,15 +91,12 @@ func describe(object *unstructured.Unstructured, exceptions []*unstructured.Unst
 	var background, admission bool
 	spec, _ := object.Object["spec"].(map[string]any)
 	switch object.GetKind() {
-	case policy.ValidatingPolicy, policy.NamespacedValidatingPolicy:
+	case policy.ValidatingPolicy, policy.NamespacedValidatingPolicy, policy.ImageValidatingPolicy, policy.NamespacedImageValidatingPolicy,
+		policy.MutatingPolicy, policy.NamespacedMutatingPolicy:
 		background = enabled(spec, "evaluation", "background", "enabled")
 		admission = enabled(spec, "evaluation", "admission", "enabled")
 	default:
 		background, admission = enabled(spec, "background"), enabled(spec, "admission")
-	}
-	source := reportutils.SourceKyverno
-	if object.GroupVersionKind().Group == policy.CELGroup {
-		source = reportutils.SourceValidatingPolicy
 	}
 	// The value says nothing, in Kyverno neither.
 	_, unreported := object.GetLabels()[policy.DisabledLabel]
@@ -107,7 +104,7 @@ func describe(object *unstructured.Unstructured, exceptions []*unstructured.Unst
 	return common{
 		identity: identity,
 		presentation: policy.Presentation{
-			Source:   source,
+			Source:   sourceOf(object.GetKind()),
 			Category: annotations[kyverno.AnnotationPolicyCategory],
 			Severity: report.Severity(reportutils.SeverityFromString(annotations[kyverno.AnnotationPolicySeverity])),
 			Scored:   annotations[kyverno.AnnotationPolicyScored] != "false",
@@ -119,6 +116,20 @@ func describe(object *unstructured.Unstructured, exceptions []*unstructured.Unst
 		admission:   rawAdmission(object, admission),
 		// The one name that CEL has for it; other expressions don't see namespaces.
 		readsNamespace: mentions("namespaceObject", append([]*unstructured.Unstructured{object}, exceptions...)),
+	}
+}
+
+// sourceOf is the word that Kyverno's reports have for a kind of policies.
+func sourceOf(kind string) string {
+	switch kind {
+	case policy.ValidatingPolicy, policy.NamespacedValidatingPolicy:
+		return reportutils.SourceValidatingPolicy
+	case policy.ImageValidatingPolicy, policy.NamespacedImageValidatingPolicy:
+		return reportutils.SourceImageValidatingPolicy
+	case policy.MutatingPolicy, policy.NamespacedMutatingPolicy:
+		return reportutils.SourceMutatingPolicy
+	default:
+		return reportutils.SourceKyverno
 	}
 }
 

@@ -21,6 +21,7 @@ import (
 
 	"github.com/docket-project/docket/controller/internal/contextcache/call"
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/controller/internal/policy/mutation"
 )
 
 const (
@@ -47,6 +48,10 @@ type Config struct {
 	Entries policy.Entries
 	// Calls is for what policies ask of services; its REST is not used.
 	Calls call.Config
+	// Images says how registries are asked; without it they are not, and images are not verified.
+	Images *Images
+	// Schemas are those by which resources are mutated; without it, those of Kubernetes' own kinds.
+	Schemas *mutation.Schemas
 	// ExceptionNamespaces are those whose exceptions count; [policy.AllNamespaces] for all, none if it
 	// is empty.
 	ExceptionNamespaces []string
@@ -63,9 +68,12 @@ type Compiler struct {
 	contexts engineapi.ContextLoaderFactory
 	library  *library
 	services *call.Client
+	// registries is nil if they are not asked.
+	registries *registryAccess
 	// exceptionNamespaces are as in [Config].
 	exceptionNamespaces []string
 	mapper              meta.RESTMapper
+	schemas             *mutation.Schemas
 	timeout             time.Duration
 }
 
@@ -103,13 +111,16 @@ func newCompiler(c Config) (*Compiler, error) {
 	settings := config.NewDefaultConfiguration(false)
 	compiler := &Compiler{
 		settings: settings, jmespath: newExpressions(settings), mapper: c.Mapper, timeout: c.Timeout,
-		services: call.NewClient(c.Calls), exceptionNamespaces: c.ExceptionNamespaces,
+		services: call.NewClient(c.Calls), exceptionNamespaces: c.ExceptionNamespaces, registries: newRegistryAccess(c),
+	}
+	if compiler.schemas = c.Schemas; compiler.schemas == nil {
+		compiler.schemas = mutation.NewSchemas(nil)
 	}
 	if c.Timeout == 0 {
 		compiler.timeout = defaultTimeout
 	}
 	if c.Client == nil && c.Kubernetes == nil {
-		compiler.client, compiler.contexts, compiler.library = absentClient{}, absentContexts(c.Entries), newLibrary(nil, nil, c.Entries)
+		compiler.client, compiler.contexts, compiler.library = absentClient{}, absentContexts(c.Entries, c.Images != nil), newLibrary(nil, nil, c.Entries, compiler.registries)
 		return compiler, nil
 	}
 	if c.Client == nil || c.Kubernetes == nil || c.Mapper == nil {
@@ -119,10 +130,10 @@ func newCompiler(c Config) (*Compiler, error) {
 	if compiler.client, err = newClient(c); err != nil {
 		return nil, err
 	}
-	if compiler.contexts, err = clusterContexts(c.Kubernetes, c.Entries, compiler.services); err != nil {
+	if compiler.contexts, err = clusterContexts(c.Kubernetes, c.Entries, compiler.services, c.Images != nil); err != nil {
 		return nil, err
 	}
-	compiler.library = newLibrary(c.Client, c.Mapper, c.Entries)
+	compiler.library = newLibrary(c.Client, c.Mapper, c.Entries, compiler.registries)
 	return compiler, nil
 }
 
@@ -149,6 +160,10 @@ func (c *Compiler) compile(object *unstructured.Unstructured, exceptions []*unst
 		return c.compileClassic(object, exceptions)
 	case kind.Group == policy.CELGroup && (kind.Kind == policy.ValidatingPolicy || kind.Kind == policy.NamespacedValidatingPolicy):
 		return c.compileCEL(object, exceptions)
+	case kind.Group == policy.CELGroup && (kind.Kind == policy.ImageValidatingPolicy || kind.Kind == policy.NamespacedImageValidatingPolicy):
+		return c.compileImages(object, exceptions)
+	case kind.Group == policy.CELGroup && (kind.Kind == policy.MutatingPolicy || kind.Kind == policy.NamespacedMutatingPolicy):
+		return c.compileMutating(object, exceptions)
 	case policy.KyvernoKinds()[kind.GroupKind()] != "":
 		return describeOnly(object)
 	}

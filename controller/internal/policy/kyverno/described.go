@@ -19,19 +19,8 @@ type describedPolicy struct{ common }
 
 func describeOnly(object *unstructured.Unstructured) policy.Policy {
 	described := describe(object, nil)
-	spec, _ := object.Object["spec"].(map[string]any)
-	background := enabled(spec, "evaluation", "background", "enabled")
-	admission := enabled(spec, "evaluation", "admission", "enabled")
-	switch object.GetKind() {
-	case policy.MutatingPolicy, policy.NamespacedMutatingPolicy:
-		described.presentation.Source = reportutils.SourceMutatingPolicy
-	case policy.GeneratingPolicy, policy.NamespacedGeneratingPolicy:
-		// Kyverno says so of all of them.
-		described.presentation.Source, background, admission = reportutils.SourceGeneratingPolicy, false, true
-	default:
-		described.presentation.Source = reportutils.SourceImageValidatingPolicy
-	}
-	described.presentation.Process = process(background, admission)
+	// Kyverno says so of all of them.
+	described.presentation.Source, described.presentation.Process = reportutils.SourceGeneratingPolicy, process(false, true)
 	described.background, described.admission = false, policy.Admission{}
 	described.entries, described.readsNamespace = nil, false
 	return &describedPolicy{common: described}

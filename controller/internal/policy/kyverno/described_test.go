@@ -18,12 +18,8 @@ import (
 func TestDescribedPresentation(t *testing.T) {
 	t.Parallel()
 	for kind, decodeAs := range map[string]func(t *testing.T, text string) engineapi.GenericPolicy{
-		policy.MutatingPolicy:                  generic(engineapi.NewMutatingPolicy, &policiesv1beta1.MutatingPolicy{}),
-		policy.NamespacedMutatingPolicy:        generic(engineapi.NewNamespacedMutatingPolicy, &policiesv1beta1.NamespacedMutatingPolicy{}),
 		policy.GeneratingPolicy:                generic(engineapi.NewGeneratingPolicy, &policiesv1beta1.GeneratingPolicy{}),
 		policy.NamespacedGeneratingPolicy:      generic(engineapi.NewNamespacedGeneratingPolicy, &policiesv1beta1.NamespacedGeneratingPolicy{}),
-		policy.ImageValidatingPolicy:           generic(engineapi.NewImageValidatingPolicy, &policiesv1beta1.ImageValidatingPolicy{}),
-		policy.NamespacedImageValidatingPolicy: generic(engineapi.NewNamespacedImageValidatingPolicy, &policiesv1beta1.NamespacedImageValidatingPolicy{}),
 	} {
 		for _, evaluation := range []string{"{}", "{background: {enabled: false}}", "{background: {enabled: false}, admission: {enabled: false}}"} {
 			text := `

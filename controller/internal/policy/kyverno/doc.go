@@ -2,13 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package kyverno evaluates policies with Kyverno's own engines: ClusterPolicy and Policy
-// (kyverno.io) with the classic engine, ValidatingPolicy and NamespacedValidatingPolicy
-// (policies.kyverno.io) with the CEL engine, PolicyException of both groups. It is the only
-// package that knows Kyverno's types.
+// (kyverno.io) with the classic engine; ValidatingPolicy, ImageValidatingPolicy, MutatingPolicy and
+// their namespaced kinds (policies.kyverno.io) with the CEL engines; PolicyException of both groups.
+// It is the only package that knows Kyverno's types.
 //
 // Results are those of Kyverno's background scan, except that:
 //
-//   - Rules that mutate, generate or verify images give no results.
+//   - Rules that mutate or generate give no results, and without [Config.Images] neither do rules and
+//     policies that verify images.
+//   - An image that can't be verified since a registry does not answer gives the outcome error. In
+//     Kyverno it mostly fails.
 //   - A policy that Kyverno's admission would refuse, or whose CEL does not compile, gives the
 //     outcome error for all that it matches. User info, roles and long names are no reason.
 //   - A context that needs what is not there (a cluster, a registry, an entry of the context cache)
@@ -16,7 +19,6 @@
 //   - A panic, and an evaluation that runs longer than [Config.Timeout], give the outcome error.
 //   - The status of a policy is not read: a rule whose check Kyverno has handed to a generated
 //     ValidatingAdmissionPolicy is evaluated here.
-//   - The namespace of a resource has the name and labels of the subject and nothing else.
 //
 // # Context cache
 //
@@ -47,6 +49,9 @@
 //     requests.
 //   - A policy in a namespace never reviews the Namespace itself.
 //   - Numbers in "request.object" are integers where they can be, as in scans.
+//
+// Policies that verify images or mutate, and rules that verify images, review nothing: that is left to
+// Kyverno.
 //
 // # Goroutines
 //

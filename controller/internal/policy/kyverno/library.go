@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 	"github.com/kyverno/kyverno/pkg/cel/libs"
+	"github.com/kyverno/sdk/extensions/cel/utils"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -20,6 +21,7 @@ import (
 
 	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/controller/internal/reach"
+	"github.com/docket-project/docket/controller/internal/registry"
 )
 
 var errReadOnly = errors.New("a validating policy can't generate resources")
@@ -33,13 +35,26 @@ type library struct {
 	entries policy.Entries
 	// scope is that of the policy.
 	scope reach.Scope
+	// registries is nil if they are not asked.
+	registries *registryAccess
+	// images is the evaluation for which images are asked about, by a policy with credentials of its
+	// own or without. It may be nil.
+	images         context.Context
+	ownCredentials bool
 }
 
 var _ libs.Context = (*library)(nil)
 
 // newLibrary returns the library of a cluster, or, with nil, of none.
-func newLibrary(client dynamic.Interface, mapper meta.RESTMapper, entries policy.Entries) *library {
-	return &library{client: client, mapper: mapper, entries: entries}
+func newLibrary(client dynamic.Interface, mapper meta.RESTMapper, entries policy.Entries, registries *registryAccess) *library {
+	return &library{client: client, mapper: mapper, entries: entries, registries: registries}
+}
+
+// during returns the library for the evaluation of a policy that verifies images.
+func (l *library) during(ctx context.Context, namespace string, ownCredentials bool) *library {
+	out := l.of(namespace)
+	out.images, out.ownCredentials = ctx, ownCredentials
+	return out
 }
 
 // of returns the library of the policies in a namespace; empty for cluster policies.
@@ -155,9 +170,26 @@ func (l *library) GetGlobalReference(name, projection string) (any, error) {
 	return data, nil
 }
 
-// GetImageData fails.
-func (l *library) GetImageData(image string, _ []remote.Option) (map[string]any, error) {
-	return nil, fmt.Errorf("image %s: %w", image, errNoRegistry)
+// GetImageData asks a registry about an image. The options have the credentials of the policy, or
+// those of the library.
+func (l *library) GetImageData(image string, options []remote.Option) (map[string]any, error) {
+	if l.registries == nil {
+		return nil, fmt.Errorf("image %s: %w", image, registry.ErrNone)
+	}
+	ctx, cancel := l.limited()
+	defer cancel()
+	if l.images != nil {
+		ctx = l.images
+	} else {
+		ctx = registry.With(ctx, l.registries.Registries.Session())
+	}
+	images := newImageContext(l.registries, l.ownCredentials, false)
+	images.begin(ctx)
+	data, err := images.Get(ctx, image, options, nil)
+	if err != nil {
+		return nil, fmt.Errorf("image %s: %w", image, err)
+	}
+	return utils.GetValue(data.Data())
 }
 
 // GetHTTPMocks has none: requests go out, by [celServices].

@@ -20,29 +20,28 @@ import (
 	"github.com/docket-project/docket/controller/internal/contextcache/call"
 	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/controller/internal/reach"
+	"github.com/docket-project/docket/controller/internal/registry"
 )
 
-var errNoRegistry = errors.New("image registries are not asked")
-
 // clusterContexts loads the contexts of rules from a cluster.
-func clusterContexts(client kubernetes.Interface, entries policy.Entries, services *call.Client) (engineapi.ContextLoaderFactory, error) {
+func clusterContexts(client kubernetes.Interface, entries policy.Entries, services *call.Client, registries bool) (engineapi.ContextLoaderFactory, error) {
 	resolver, err := resolvers.NewClientBasedResolver(client)
 	if err != nil {
 		return nil, fmt.Errorf("cannot make the resolver of ConfigMaps: %w", err)
 	}
-	return refusing(factories.DefaultContextLoaderFactory(resolver), services, entries), nil
+	return refusing(factories.DefaultContextLoaderFactory(resolver), services, entries, registries), nil
 }
 
 // absentContexts refuses all contexts but variables and those from the context cache.
-func absentContexts(entries policy.Entries) engineapi.ContextLoaderFactory {
-	return refusing(factories.DefaultContextLoaderFactory(nil), nil, entries)
+func absentContexts(entries policy.Entries, registries bool) engineapi.ContextLoaderFactory {
+	return refusing(factories.DefaultContextLoaderFactory(nil), nil, entries, registries)
 }
 
 // refusing makes loaders that fail, when they are read, on entries whose source is not there.
 // Kyverno's own loader leaves such an entry out.
-func refusing(inner engineapi.ContextLoaderFactory, services *call.Client, entries policy.Entries) engineapi.ContextLoaderFactory {
+func refusing(inner engineapi.ContextLoaderFactory, services *call.Client, entries policy.Entries, registries bool) engineapi.ContextLoaderFactory {
 	return func(policy kyvernov1.PolicyInterface, rule kyvernov1.Rule) engineapi.ContextLoader {
-		out := &contextLoader{inner: inner(policy, rule), services: services, entries: entries}
+		out := &contextLoader{inner: inner(policy, rule), services: services, entries: entries, registries: registries}
 		if policy.IsNamespaced() {
 			out.scope.Namespace = policy.GetNamespace()
 		}
@@ -55,6 +54,8 @@ type contextLoader struct {
 	// services is nil if there is no cluster.
 	services *call.Client
 	entries  policy.Entries
+	// registries reports whether they are asked.
+	registries bool
 	// scope is that of the policy.
 	scope reach.Scope
 }
@@ -118,8 +119,8 @@ func (l *contextLoader) missing(entry *kyvernov1.ContextEntry) error {
 		return fmt.Errorf("configMap: %w", errNoCluster)
 	case entry.APICall != nil && l.services == nil:
 		return fmt.Errorf("apiCall: %w", errNoCluster)
-	case entry.ImageRegistry != nil:
-		return fmt.Errorf("imageRegistry: %w", errNoRegistry)
+	case entry.ImageRegistry != nil && !l.registries:
+		return fmt.Errorf("imageRegistry: %w", registry.ErrNone)
 	default:
 		return nil
 	}

@@ -31,6 +31,10 @@ func unknownFields(object *unstructured.Unstructured) []string {
 	switch object.GetKind() {
 	case policy.ValidatingPolicy, policy.NamespacedValidatingPolicy:
 		paths = strangers("spec", spec, &policiesv1beta1.ValidatingPolicySpec{})
+	case policy.ImageValidatingPolicy, policy.NamespacedImageValidatingPolicy:
+		paths = strangers("spec", spec, &policiesv1beta1.ImageValidatingPolicySpec{})
+	case policy.MutatingPolicy, policy.NamespacedMutatingPolicy:
+		paths = strangers("spec", spec, &policiesv1beta1.MutatingPolicySpec{})
 	default:
 		paths = strangers("spec", spec, &kyvernov1.Spec{})
 		rules, _ := spec["rules"].([]any)

@@ -1,0 +1,81 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package kyverno
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	kyvernov1 "github.com/kyverno/kyverno/api/kyverno/v1"
+)
+
+// publicRekor is the log that Kyverno's schema has as the default.
+const publicRekor = "https://rekor.sigstore.dev"
+
+// checkKeys is confinedKeys for the rules that verify images.
+func checkKeys(decoded kyvernov1.PolicyInterface) error {
+	if !decoded.IsNamespaced() {
+		return nil
+	}
+	for _, rule := range decoded.GetSpec().Rules {
+		data, err := json.Marshal(rule.VerifyImages)
+		if err != nil {
+			return fmt.Errorf("rule %s: verifyImages: %w", rule.Name, err)
+		}
+		var images any
+		if err := json.Unmarshal(data, &images); err != nil {
+			return fmt.Errorf("rule %s: verifyImages: %w", rule.Name, err)
+		}
+		if err := confinedKeys(images); err != nil {
+			return fmt.Errorf("rule %s: verifyImages: %w", rule.Name, err)
+		}
+	}
+	return nil
+}
+
+// confinedKeys refuses keys that are read from elsewhere: the library that does it has clients of its
+// own, for the cluster, for files of the controller, for any address. A policy in a namespace has its
+// keys and certificates in itself.
+func confinedKeys(spec any) error {
+	switch typed := spec.(type) {
+	case []any:
+		for _, item := range typed {
+			if err := confinedKeys(item); err != nil {
+				return err
+			}
+		}
+	case map[string]any:
+		for name, value := range typed {
+			if err := confinedKey(name, value); err != nil {
+				return err
+			}
+			if err := confinedKeys(value); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func confinedKey(name string, value any) error {
+	refuse := func() error {
+		return fmt.Errorf("%s: a namespaced policy has its keys and certificates in itself, and asks no service for them: use PEM, or a policy of the cluster", name)
+	}
+	switch name {
+	case "kms", "secret", "tuf":
+		if value != nil && value != "" {
+			return refuse()
+		}
+	case "publicKeys":
+		if text, ok := value.(string); ok && text != "" && !strings.HasPrefix(strings.TrimSpace(text), "-----BEGIN ") {
+			return refuse()
+		}
+	case "ctlog", "rekor":
+		if block, ok := value.(map[string]any); ok && block["url"] != nil && block["url"] != "" && block["url"] != publicRekor {
+			return refuse()
+		}
+	}
+	return nil
+}

@@ -1,0 +1,433 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package kyverno
+
+import (
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/docket-project/docket/api/report"
+	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/controller/internal/registry"
+	"github.com/docket-project/docket/controller/internal/registry/registrytest"
+)
+
+// imageCompiler asks registries, and reads Secrets of the cluster if there is one.
+func imageCompiler(tb testing.TB, cluster kubernetes.Interface, images Images) *Compiler {
+	tb.Helper()
+	if images.Registries == nil {
+		images.Registries = registry.NewClient(registry.Config{})
+	}
+	config := Config{Images: &images, ExceptionNamespaces: []string{policy.AllNamespaces}, Timeout: 20 * time.Second}
+	out, err := NewCompiler(config)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	out.registries.secrets = newSecretCache(cluster)
+	return out
+}
+
+func compileWith(tb testing.TB, c *Compiler, text string, exceptions ...string) policy.Policy {
+	tb.Helper()
+	var others []*unstructured.Unstructured
+	for _, exception := range exceptions {
+		others = append(others, object(tb, exception))
+	}
+	out := c.Compile(object(tb, text), others)
+	if problem := out.Problem(); problem != nil {
+		tb.Fatalf("%s: %v", out.Identity(), problem)
+	}
+	return out
+}
+
+const (
+	signedMessage = "the image is not signed"
+	predicateType = "https://example.com/scan/v1"
+	// inlineValidation demands a signature, attestedValidation a statement about each image.
+	signedValidation   = `{expression: "images.containers.all(i, verifyImageSignatures(i, [attestors.key]) > 0)", message: ` + signedMessage + `}`
+	attestedValidation = `{expression: "images.containers.all(i, verifyAttestationSignatures(i, attestations.scan, [attestors.key]) > 0 && extractPayload(i, attestations.scan).predicate.clean == true)", message: not scanned}`
+)
+
+// imagePolicyText is a policy about all images of Pods.
+func imagePolicyText(key *registrytest.Key, validation, more string) string {
+	return fmt.Sprintf(`
+apiVersion: policies.kyverno.io/v1
+kind: ImageValidatingPolicy
+metadata: {name: signed}
+spec:
+  matchConstraints: {resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}]}
+  matchImageReferences: [{glob: "*"}]
+  attestors: [{name: key, cosign: {key: {data: %q}, ctlog: {insecureIgnoreTlog: true, insecureIgnoreSCT: true}}}]
+  attestations: [{name: scan, intoto: {type: %q}}]
+  validations: [%s]
+%s`, key.PEM, predicateType, validation, more)
+}
+
+// verifyRule is the same as a rule of a ClusterPolicy.
+func verifyRule(key *registrytest.Key, more string) string {
+	return clusterPolicy(podRule(fmt.Sprintf(`verifyImages: [{imageReferences: ["*"], attestors: [{entries: [{keys: {publicKeys: %q, rekor: {ignoreTlog: true}, ctlog: {ignoreSCT: true}}}]}]%s}]`, key.PEM, more)))
+}
+
+// podOf has a container for each image.
+func podOf(tb testing.TB, images ...string) policy.Subject {
+	tb.Helper()
+	containers := make([]string, len(images))
+	for i, image := range images {
+		containers[i] = fmt.Sprintf("{name: c%d, image: %q}", i, image)
+	}
+	return subject(tb, "{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: team}, spec: {containers: ["+strings.Join(containers, ", ")+"]}}")
+}
+
+// TestImagesAsInKyverno compares results, with their messages, with those of the scanner of Kyverno's
+// reports controller.
+func TestImagesAsInKyverno(t *testing.T) {
+	t.Parallel()
+	images := registrytest.New(t)
+	key, other := registrytest.NewKey(t), registrytest.NewKey(t)
+	signed, unsigned, foreign := images.Push(t, "signed"), images.Push(t, "unsigned"), images.Push(t, "foreign")
+	images.Sign(t, signed, key)
+	images.Sign(t, foreign, other)
+	images.Attest(t, signed, key, predicateType, map[string]any{"clean": true})
+	images.Attest(t, foreign, other, predicateType, map[string]any{"clean": true})
+	dirty := images.Push(t, "dirty")
+	images.Sign(t, dirty, key)
+	images.Attest(t, dirty, key, predicateType, map[string]any{"clean": false})
+	c := imageCompiler(t, nil, Images{})
+	statement := fmt.Sprintf(`, attestations: [{type: %q, attestors: [{entries: [{keys: {publicKeys: %q, rekor: {ignoreTlog: true}, ctlog: {ignoreSCT: true}}}]}], conditions: [{all: [{key: "{{ clean }}", operator: Equals, value: true}]}]}]`, predicateType, key.PEM)
+	tag, _, _ := strings.Cut(signed, "@")
+	for _, test := range []struct {
+		name, policy string
+		subject      policy.Subject
+		outcome      report.Outcome
+	}{
+		{"signed", imagePolicyText(key, signedValidation, ""), podOf(t, signed), report.OutcomePass},
+		{"unsigned", imagePolicyText(key, signedValidation, ""), podOf(t, unsigned), report.OutcomeFail},
+		{"wrong key", imagePolicyText(key, signedValidation, ""), podOf(t, foreign), report.OutcomeFail},
+		{"one of two", imagePolicyText(key, signedValidation, ""), podOf(t, signed, unsigned), report.OutcomeFail},
+		{"no digest", imagePolicyText(key, signedValidation, ""), podOf(t, tag), report.OutcomeFail},
+		{"tag", imagePolicyText(key, signedValidation, "  validationConfigurations: {verifyDigest: false}"), podOf(t, tag), report.OutcomePass},
+		{"nobody verifies", imagePolicyText(key, `{expression: "true"}`, ""), podOf(t, signed), report.OutcomeFail},
+		{"required false", imagePolicyText(key, `{expression: "true"}`, "  validationConfigurations: {required: false}"), podOf(t, signed), report.OutcomePass},
+		// Kyverno's verifier wants a transparency log for statements, whatever the policy says.
+		{"attested", imagePolicyText(key, attestedValidation, ""), podOf(t, signed), report.OutcomeFail},
+		{"attested otherwise", imagePolicyText(key, attestedValidation, ""), podOf(t, dirty), report.OutcomeFail},
+		{"not attested", imagePolicyText(key, attestedValidation, ""), podOf(t, unsigned), report.OutcomeFail},
+		{"attested by others", imagePolicyText(key, attestedValidation, ""), podOf(t, foreign), report.OutcomeFail},
+		{"no such image", imagePolicyText(key, signedValidation, ""), podOf(t, strings.Replace(signed, "/signed:", "/absent:", 1)), report.OutcomeError},
+		{"does not match", imagePolicyText(key, signedValidation, `  matchConditions: [{name: only, expression: "object.metadata.name == 'other'"}]`), podOf(t, unsigned), ""},
+		{"audit annotation", imagePolicyText(key, signedValidation, `  auditAnnotations: [{key: pod, valueExpression: "'pod ' + string(object.metadata.name)"}]`), podOf(t, signed), report.OutcomePass},
+		{"rule, signed", verifyRule(key, ""), podOf(t, signed), report.OutcomePass},
+		{"rule, unsigned", verifyRule(key, ""), podOf(t, unsigned), report.OutcomeFail},
+		{"rule, wrong key", verifyRule(key, ""), podOf(t, foreign), report.OutcomeFail},
+		{"rule, tag", verifyRule(key, ""), podOf(t, tag), report.OutcomePass},
+		{"rule, two images", verifyRule(key, ""), podOf(t, signed, unsigned), report.OutcomeFail},
+		{"rule, attested", verifyRule(key, statement), podOf(t, signed), report.OutcomePass},
+		{"rule, attested otherwise", verifyRule(key, statement), podOf(t, dirty), report.OutcomeFail},
+		{"rule, not attested", verifyRule(key, statement), podOf(t, foreign), report.OutcomeFail},
+		{"rule, no image of it", verifyRule(key, `, skipImageReferences: ["*"]`), podOf(t, unsigned), report.OutcomeSkip},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			p := compileWith(t, c, test.policy)
+			// Twice: the second time nothing is compiled, and nothing asked.
+			got := scanned(t, p, test.subject)
+			wantEqual(t, "the same once more", got, scanned(t, p, test.subject))
+			wantEqual(t, "Kyverno's scan and ours", kyvernoScan(t, test.policy, test.subject, nil), got)
+			if test.outcome == "" && len(got) > 0 || test.outcome != "" && !strings.Contains(strings.Join(got, "\n"), ": "+string(test.outcome)+": ") {
+				t.Errorf("%q, want %q", got, test.outcome)
+			}
+		})
+	}
+}
+
+// TestImagesOfWorkloads: policies for Pods are about the templates in other resources, too.
+func TestImagesOfWorkloads(t *testing.T) {
+	t.Parallel()
+	images := registrytest.New(t)
+	key := registrytest.NewKey(t)
+	signed, unsigned := images.Push(t, "signed"), images.Push(t, "unsigned")
+	images.Sign(t, signed, key)
+	c := imageCompiler(t, nil, Images{})
+	text := imagePolicyText(key, signedValidation, "")
+	p := compileWith(t, c, text)
+	for image, outcome := range map[string]string{signed: "pass", unsigned: "fail"} {
+		deployment := subject(t, fmt.Sprintf(`{apiVersion: apps/v1, kind: Deployment, metadata: {name: d, namespace: team}, spec: {template: {spec: {containers: [{name: c, image: %q}]}}}}`, image))
+		want(t, p, deployment, "signed:"+outcome)
+		wantEqual(t, "Kyverno's scan and ours", kyvernoScan(t, text, deployment, nil), scanned(t, p, deployment))
+	}
+}
+
+// TestSameImageTwice: Kyverno's own cache of images locks itself up when an image occurs twice before
+// another one.
+func TestSameImageTwice(t *testing.T) {
+	t.Parallel()
+	images := registrytest.New(t)
+	key := registrytest.NewKey(t)
+	signed, second := images.Push(t, "signed"), images.Push(t, "second")
+	images.Sign(t, signed, key)
+	images.Sign(t, second, key)
+	p := compileWith(t, imageCompiler(t, nil, Images{}), imagePolicyText(key, signedValidation, ""))
+	want(t, p, podOf(t, signed, signed, second), "signed:pass")
+}
+
+// TestImageMetadata: policies of both kinds see the manifest and the configuration of images.
+func TestImageMetadata(t *testing.T) {
+	t.Parallel()
+	images := registrytest.New(t)
+	key := registrytest.NewKey(t)
+	signed := images.Push(t, "signed")
+	images.Sign(t, signed, key)
+	c := imageCompiler(t, nil, Images{})
+	for layers, outcome := range map[int]string{1: "pass", 2: "fail"} {
+		metadata := fmt.Sprintf("size(image.GetMetadata(i).manifest.layers) == %d", layers)
+		want(t, compileWith(t, c, imagePolicyText(key, `{expression: "images.containers.all(i, verifyImageSignatures(i, [attestors.key]) > 0 && `+metadata+`)"}`, "")), podOf(t, signed), "signed:"+outcome)
+		validating := "apiVersion: policies.kyverno.io/v1\nkind: ValidatingPolicy\nmetadata: {name: v}\nspec:\n" +
+			"  matchConstraints: {resourceRules: [{apiGroups: [''], apiVersions: [v1], operations: [CREATE], resources: [pods]}]}\n" +
+			`  validations: [{expression: "object.spec.containers.map(c, string(c.image)).all(i, ` + metadata + `)"}]`
+		want(t, compileWith(t, c, validating), podOf(t, signed), ":"+outcome)
+	}
+}
+
+// TestImageExceptions: an exception gives skip.
+func TestImageExceptions(t *testing.T) {
+	t.Parallel()
+	images := registrytest.New(t)
+	key := registrytest.NewKey(t)
+	unsigned := images.Push(t, "unsigned")
+	p := compileWith(t, imageCompiler(t, nil, Images{}), imagePolicyText(key, signedValidation, ""),
+		"{apiVersion: policies.kyverno.io/v1, kind: PolicyException, metadata: {name: e, namespace: team}, spec: {policyRefs: [{name: signed, kind: ImageValidatingPolicy}], matchConditions: [{name: only, expression: \"object.metadata.name == 'p'\"}]}}")
+	results := want(t, p, podOf(t, unsigned), "exception:skip")
+	wantEqual(t, "exceptions", map[string]string{"exceptions": "e"}, results[0].Properties)
+}
+
+// TestRegistryTrouble: what can't be known is an error, not a failure: the libraries that verify
+// signatures know no difference.
+func TestRegistryTrouble(t *testing.T) {
+	t.Parallel()
+	key := registrytest.NewKey(t)
+	for name, policyText := range map[string]string{"policy": imagePolicyText(key, signedValidation, ""), "rule": verifyRule(key, "")} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			images := registrytest.New(t)
+			signed := images.Push(t, "signed")
+			images.Sign(t, signed, key)
+			only := func(status int, part string) func(http.ResponseWriter, *http.Request) bool {
+				return func(w http.ResponseWriter, r *http.Request) bool {
+					if !strings.Contains(r.URL.Path, part) {
+						return false
+					}
+					w.WriteHeader(status)
+					return true
+				}
+			}
+			for what, answer := range map[string]func(http.ResponseWriter, *http.Request) bool{
+				"fails": only(http.StatusBadGateway, "/"), "fails about signatures": only(http.StatusServiceUnavailable, ".sig"),
+				"too many": only(http.StatusTooManyRequests, ".sig"), "forbidden": only(http.StatusForbidden, ".sig"),
+			} {
+				images.Answer(answer)
+				wantUndecided(t, compileWith(t, imageCompiler(t, nil, Images{}), policyText), podOf(t, signed), what)
+			}
+			images.Answer(nil)
+			client := registry.NewClient(registry.Config{Age: time.Millisecond, Timeout: time.Second})
+			p := compileWith(t, imageCompiler(t, nil, Images{Registries: client}), policyText)
+			images.Answer(func(_ http.ResponseWriter, r *http.Request) bool {
+				<-r.Context().Done() // It never answers.
+				return true
+			})
+			wantUndecided(t, p, podOf(t, signed), "never answers")
+			images.Close()
+			wantUndecided(t, p, podOf(t, signed), "away")
+		})
+	}
+}
+
+func wantUndecided(t *testing.T, p policy.Policy, s policy.Subject, what string) {
+	t.Helper()
+	results, outcomes := evaluate(t, p, s)
+	if len(results) != 1 || results[0].Outcome != report.OutcomeError || !strings.Contains(results[0].Message, "the image can't be verified: ") {
+		t.Errorf("%s: %v %+v, want one error", what, outcomes, results)
+	}
+}
+
+// TestRegistryIsNotAskedTwice: many evaluations of one image ask as much as one.
+func TestRegistryIsNotAskedTwice(t *testing.T) {
+	t.Parallel()
+	key := registrytest.NewKey(t)
+	for name, policyText := range map[string]string{"policy": imagePolicyText(key, signedValidation, ""), "rule": verifyRule(key, "")} {
+		images := registrytest.New(t)
+		signed := images.Push(t, "signed")
+		images.Sign(t, signed, key)
+		p := compileWith(t, imageCompiler(t, nil, Images{}), policyText)
+		images.Asked()
+		evaluate(t, p, podOf(t, signed))
+		if len(images.Asked()) == 0 {
+			t.Errorf("%s: nothing is asked", name)
+		}
+		for range 20 {
+			evaluate(t, p, podOf(t, signed))
+		}
+		if again := images.Asked(); len(again) > 0 {
+			t.Errorf("%s: asks %v once more", name, again)
+		}
+	}
+}
+
+func pullSecret(namespace, name, host, user, password string) *corev1.Secret {
+	auth := base64.StdEncoding.EncodeToString([]byte(user + ":" + password))
+	return &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Type: corev1.SecretTypeDockerConfigJson,
+		Data: map[string][]byte{corev1.DockerConfigJsonKey: fmt.Appendf(nil, `{"auths":{%q:{"auth":%q}}}`, host, auth)},
+	}
+}
+
+// TestPullSecrets: credentials of the controller, of a policy, and of a pod; and what is said without.
+func TestPullSecrets(t *testing.T) {
+	t.Parallel()
+	images := registrytest.New(t)
+	key := registrytest.NewKey(t)
+	images.Protect("user", "password")
+	signed := images.Push(t, "signed")
+	images.Sign(t, signed, key)
+	cluster := fake.NewClientset(
+		pullSecret("kyverno", "global", images.Host, "user", "password"), pullSecret("other", "wrong", images.Host, "user", "no"),
+		pullSecret("team", "own", images.Host, "user", "password"),
+	)
+	cluster.PrependReactor("get", "secrets", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		if get, ok := action.(clienttesting.GetAction); ok && get.GetName() == "secret" {
+			return true, nil, apierrors.NewForbidden(corev1.Resource("secrets"), "secret", nil)
+		}
+		return false, nil, nil
+	})
+	pod := podOf(t, signed)
+	withSecret := subject(t, fmt.Sprintf("{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: team}, spec: {imagePullSecrets: [{name: own}], containers: [{name: c, image: %q}]}}", signed))
+	credentials := func(secret string) string { return "  credentials: {secrets: [" + secret + "]}" }
+	for _, test := range []struct {
+		name, policy string
+		global       []string
+		subject      policy.Subject
+		outcome      report.Outcome
+		message      string
+	}{
+		{"none", imagePolicyText(key, signedValidation, ""), nil, pod, report.OutcomeError, "401"},
+		{"global", imagePolicyText(key, signedValidation, ""), []string{"global"}, pod, report.OutcomePass, ""},
+		{"wrong", imagePolicyText(key, signedValidation, ""), []string{"other/wrong"}, pod, report.OutcomeError, "401"},
+		{"of the policy", imagePolicyText(key, signedValidation, credentials("global")), nil, pod, report.OutcomePass, ""},
+		{"wrong of the policy", imagePolicyText(key, signedValidation, credentials("other/wrong")), []string{"global"}, pod, report.OutcomeError, "401"},
+		{"forbidden", imagePolicyText(key, signedValidation, credentials("secret")), nil, pod, report.OutcomeError, "the Secret kyverno/secret with credentials can't be read"},
+		{"rule, none", verifyRule(key, ""), nil, pod, report.OutcomeError, "401"},
+		{"rule, global", verifyRule(key, ""), []string{"global"}, pod, report.OutcomePass, ""},
+		{"rule, of the policy", verifyRule(key, ", imageRegistryCredentials: {secrets: [global]}"), nil, pod, report.OutcomePass, ""},
+		{"rule, of the pod", verifyRule(key, ""), nil, withSecret, report.OutcomePass, ""},
+		{"rule, forbidden", verifyRule(key, ", imageRegistryCredentials: {secrets: [secret]}"), nil, pod, report.OutcomeError, "the Secret kyverno/secret with credentials can't be read"},
+		{"of others", strings.NewReplacer("kind: Image", "kind: NamespacedImage", "{name: signed}", "{name: signed, namespace: team}").Replace(imagePolicyText(key, signedValidation, credentials("kyverno/global"))),
+			[]string{"global"}, pod, report.OutcomeError, "a namespaced policy may only read its own namespace"},
+		{"own", strings.NewReplacer("kind: Image", "kind: NamespacedImage", "{name: signed}", "{name: signed, namespace: team}").Replace(imagePolicyText(key, signedValidation, credentials("team/own"))),
+			nil, pod, report.OutcomePass, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			p := compileWith(t, imageCompiler(t, cluster, Images{PullSecrets: test.global}), test.policy)
+			results, outcomes := evaluate(t, p, test.subject)
+			if len(results) != 1 || results[0].Outcome != test.outcome || !strings.Contains(results[0].Message, test.message) {
+				t.Errorf("%v %+v, want %s with %q", outcomes, results, test.outcome, test.message)
+			}
+		})
+	}
+}
+
+// TestAnswersAreNotShared: who has no credentials does not get what somebody with some was told.
+func TestAnswersAreNotShared(t *testing.T) {
+	t.Parallel()
+	images := registrytest.New(t)
+	key := registrytest.NewKey(t)
+	images.Protect("user", "password")
+	signed := images.Push(t, "signed")
+	images.Sign(t, signed, key)
+	c := imageCompiler(t, fake.NewClientset(pullSecret("kyverno", "global", images.Host, "user", "password")), Images{})
+	want(t, compileWith(t, c, imagePolicyText(key, signedValidation, "  credentials: {secrets: [global]}")), podOf(t, signed), "signed:pass")
+	wantUndecided(t, compileWith(t, c, imagePolicyText(key, signedValidation, "")), podOf(t, signed), "without credentials")
+}
+
+// TestImagesWithoutRegistries: nothing is evaluated, and that is said.
+func TestImagesWithoutRegistries(t *testing.T) {
+	t.Parallel()
+	key := registrytest.NewKey(t)
+	c := compiler(t)
+	for _, text := range []string{imagePolicyText(key, signedValidation, ""), verifyRule(key, "")} {
+		p := compileWith(t, c, text)
+		want(t, p, podOf(t, "example.com/a:b"))
+		if len(p.LeftOut()) != 1 || !strings.Contains(p.LeftOut()[0], "images are not verified: image registries are not asked; --registry asks them") {
+			t.Errorf("%s: left out: %v", p.Identity(), p.LeftOut())
+		}
+	}
+}
+
+// TestImagesAtAdmission: requests don't wait for registries.
+func TestImagesAtAdmission(t *testing.T) {
+	t.Parallel()
+	key := registrytest.NewKey(t)
+	c := imageCompiler(t, nil, Images{})
+	for _, text := range []string{imagePolicyText(key, signedValidation, ""), verifyRule(key, "")} {
+		if admission := compileWith(t, c, text).Admission(); admission.Enabled || len(admission.Operations) > 0 {
+			t.Errorf("%+v", admission)
+		}
+	}
+}
+
+// TestKeysOfNamespacedPolicies: what a policy in a namespace verifies with is in the policy.
+func TestKeysOfNamespacedPolicies(t *testing.T) {
+	t.Parallel()
+	c := imageCompiler(t, nil, Images{})
+	namespaced := strings.NewReplacer("kind: ClusterPolicy", "kind: Policy", "{name: p}", "{name: p, namespace: team}")
+	for key, allowed := range map[string]bool{
+		`keys: {publicKeys: "k8s://kube-system/keys", rekor: {ignoreTlog: true}}`:                          false,
+		`keys: {kms: "awskms:///alias/a", rekor: {ignoreTlog: true}}`:                                      false,
+		`keys: {secret: {name: a, namespace: b}, rekor: {ignoreTlog: true}}`:                               false,
+		`keys: {publicKeys: "/etc/passwd", rekor: {ignoreTlog: true}}`:                                     false,
+		fmt.Sprintf(`keys: {publicKeys: %q, rekor: {url: "http://10.0.0.1"}}`, registrytest.NewKey(t).PEM): false,
+		fmt.Sprintf(`keys: {publicKeys: %q, rekor: {url: %q}}`, registrytest.NewKey(t).PEM, publicRekor):   true,
+	} {
+		text := namespaced.Replace(clusterPolicy(podRule(`verifyImages: [{imageReferences: ["*"], attestors: [{entries: [{` + key + `}]}]}]`)))
+		problem := c.Compile(object(t, text), nil).Problem()
+		if (problem == nil) != allowed || !allowed && !strings.Contains(problem.Error(), "keys and certificates in itself") {
+			t.Errorf("%s: %v", key, problem)
+		}
+	}
+}
+
+// BenchmarkImages evaluates a policy for an image of which the registry's answers are known.
+func BenchmarkImages(b *testing.B) {
+	images := registrytest.New(b)
+	key := registrytest.NewKey(b)
+	signed := images.Push(b, "signed")
+	images.Sign(b, signed, key)
+	c := imageCompiler(b, nil, Images{})
+	pod := podOf(b, signed)
+	for name, text := range map[string]string{"policy": imagePolicyText(key, signedValidation, ""), "rule": verifyRule(key, "")} {
+		p := compileWith(b, c, text)
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				evaluate(b, p, pod)
+			}
+		})
+		b.Run(name+" of Kyverno", func(b *testing.B) {
+			for b.Loop() {
+				kyvernoScan(b, text, pod, nil)
+			}
+		})
+	}
+}
