@@ -18,8 +18,8 @@ import (
 func TestDescribedPresentation(t *testing.T) {
 	t.Parallel()
 	for kind, decodeAs := range map[string]func(t *testing.T, text string) engineapi.GenericPolicy{
-		policy.GeneratingPolicy:                generic(engineapi.NewGeneratingPolicy, &policiesv1beta1.GeneratingPolicy{}),
-		policy.NamespacedGeneratingPolicy:      generic(engineapi.NewNamespacedGeneratingPolicy, &policiesv1beta1.NamespacedGeneratingPolicy{}),
+		policy.GeneratingPolicy:           generic(engineapi.NewGeneratingPolicy, &policiesv1beta1.GeneratingPolicy{}),
+		policy.NamespacedGeneratingPolicy: generic(engineapi.NewNamespacedGeneratingPolicy, &policiesv1beta1.NamespacedGeneratingPolicy{}),
 	} {
 		for _, evaluation := range []string{"{}", "{background: {enabled: false}}", "{background: {enabled: false}, admission: {enabled: false}}"} {
 			text := `
