@@ -1,0 +1,484 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package convert
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	kyvernov1 "github.com/kyverno/kyverno/api/kyverno/v1"
+	"github.com/kyverno/kyverno/pkg/engine/operator"
+	engineutils "github.com/kyverno/kyverno/pkg/engine/utils"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+)
+
+// truth is a condition, and what must be true for it not to have an error.
+type truth struct {
+	guard, ok cel
+}
+
+// conditions converts a block of conditions in any form that Kyverno takes.
+func (c *converter) conditions(raw any, s scope, field string) (truth, error) {
+	typed, err := engineutils.TransformConditions(raw)
+	if err != nil {
+		return truth{}, refuse(field, "correct it", "the conditions can't be read: %v", err)
+	}
+	switch typed := typed.(type) {
+	case []kyvernov1.Condition:
+		return c.block(kyvernov1.AnyAllConditions{AllConditions: typed}, s, field)
+	case kyvernov1.AnyAllConditions:
+		return c.block(typed, s, field)
+	case *kyvernov1.AnyAllConditions:
+		return c.block(*typed, s, field)
+	default:
+		return truth{}, refuse(field, byHand, "the conditions are a %T", typed)
+	}
+}
+
+// block converts any and all. The engine ends with the first condition that decides.
+func (c *converter) block(conditions kyvernov1.AnyAllConditions, s scope, field string) (truth, error) {
+	result := truth{always, always}
+	if conditions.AnyConditions != nil {
+		one, err := c.each(conditions.AnyConditions, s, field+".any")
+		if err != nil {
+			return truth{}, err
+		}
+		result = truth{always, never}
+		for i := len(one) - 1; i >= 0; i-- {
+			result.guard = and(one[i].guard, or(one[i].ok, result.guard))
+			result.ok = or(one[i].ok, result.ok)
+		}
+	}
+	all, err := c.each(conditions.AllConditions, s, field+".all")
+	if err != nil {
+		return truth{}, err
+	}
+	guard, before := result.guard, always
+	for _, one := range all {
+		guard = and(guard, or(not(before), one.guard))
+		before = and(before, one.ok)
+	}
+	return truth{guard, and(result.ok, before)}, nil
+}
+
+func (c *converter) each(conditions []kyvernov1.Condition, s scope, field string) ([]truth, error) {
+	out := make([]truth, len(conditions))
+	for i, condition := range conditions {
+		var err error
+		if out[i], err = c.condition(condition, s, fmt.Sprintf("%s[%d]", field, i)); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+func (c *converter) condition(condition kyvernov1.Condition, s scope, field string) (truth, error) {
+	key, err := c.operand(condition.RawKey, s, field+".key")
+	if err != nil {
+		return truth{}, err
+	}
+	value, err := c.operand(condition.RawValue, s, field+".value")
+	if err != nil {
+		return truth{}, err
+	}
+	k := comparedKey{c: c, key: key, value: value, field: field}
+	ok, err := k.compare(string(condition.Operator))
+	if err != nil {
+		return truth{}, err
+	}
+	guard := and(key.guard(), value.guard())
+	if key.literal == nil && key.present != always {
+		ok = and(key.present, ok)
+	}
+	return truth{guard, ok}, nil
+}
+
+// variables matches the variables in a text.
+var variables = regexp.MustCompile(`\{\{(.*?)\}\}`)
+
+// operand converts the key or the value of a condition.
+func (c *converter) operand(raw *apiextensionsv1.JSON, s scope, field string) (term, error) {
+	if raw == nil {
+		return term{}, refuse(field, "set it", "it is missing")
+	}
+	var value any
+	if err := json.Unmarshal(raw.Raw, &value); err != nil {
+		return term{}, refuse(field, "correct it", "it can't be read: %v", err)
+	}
+	return c.operandOf(value, s, field)
+}
+
+func (c *converter) operandOf(value any, s scope, field string) (term, error) {
+	switch value := value.(type) {
+	case string:
+		if strings.Contains(value, "{{") {
+			return c.template(value, s, field)
+		}
+		return literal(value, field)
+	case []any:
+		texts := make([]string, len(value))
+		for i, item := range value {
+			text, ok := item.(string)
+			if ok && strings.Contains(text, "{{") {
+				return c.listOf(value, s, field)
+			}
+			if texts[i] = scalarText(item); texts[i] == "" && item != "" {
+				return term{}, refuse(field, byHand, "the list has a %T", item)
+			}
+		}
+		return term{cel: primary(list(texts)), kind: listKind, present: always, literal: texts}, nil
+	case float64:
+		if value == math.Trunc(value) && math.Abs(value) < 1<<53 {
+			return term{cel: primary(strconv.FormatInt(int64(value), 10)), kind: numberKind, present: always, literal: int64(value)}, nil
+		}
+		return literal(value, field)
+	default:
+		return literal(value, field)
+	}
+}
+
+// scalarText is how Kyverno prints a scalar; empty if it is none.
+func scalarText(value any) string {
+	switch value := value.(type) {
+	case string:
+		return value
+	case bool:
+		return strconv.FormatBool(value)
+	case float64:
+		return fmt.Sprint(value)
+	default:
+		return ""
+	}
+}
+
+// listOf converts a list with variables: those that are lists are not flattened.
+func (c *converter) listOf(items []any, s scope, field string) (term, error) {
+	out := term{kind: listKind, present: always}
+	var texts []string
+	for i, item := range items {
+		t, err := c.operandOf(item, s, fmt.Sprintf("%s[%d]", field, i))
+		if err != nil {
+			return term{}, err
+		}
+		out.guards = append(out.guards, t.guards...)
+		texts = append(texts, textOf(t).text)
+	}
+	out.cel = primary("[" + strings.Join(texts, ", ") + "]")
+	return out, nil
+}
+
+// template converts a text with variables: alone, one is a value of any type; among other text it is text.
+func (c *converter) template(text string, s scope, field string) (term, error) {
+	trimmed := strings.TrimSpace(text)
+	found := variables.FindAllStringSubmatchIndex(trimmed, -1)
+	if len(found) == 1 && found[0][0] == 0 && found[0][1] == len(trimmed) {
+		return c.jmespath(trimmed[found[0][2]:found[0][3]], s, field)
+	}
+	if strings.Count(text, "{{") != strings.Count(text, "}}") || strings.Contains(text, `\{{`) {
+		return term{}, refuse(field, byHand, "the variables in %q can't be read", text)
+	}
+	out := term{kind: textKind, present: always}
+	var parts []string
+	end := 0
+	for _, each := range variables.FindAllStringSubmatchIndex(text, -1) {
+		if each[0] > end {
+			parts = append(parts, quote(text[end:each[0]]))
+		}
+		t, err := c.jmespath(text[each[2]:each[3]], s, field)
+		if err != nil {
+			return term{}, err
+		}
+		out.guards = append(out.guards, t.guards...)
+		parts = append(parts, textOf(t).in(bindsSum+1))
+		end = each[1]
+	}
+	if end < len(text) {
+		parts = append(parts, quote(text[end:]))
+	}
+	out.cel = cel{strings.Join(parts, " + "), bindsSum}
+	return out, nil
+}
+
+// comparedKey is a condition of which the operator is to be converted.
+type comparedKey struct {
+	c          *converter
+	key, value term
+	field      string
+}
+
+func (k comparedKey) compare(name string) (cel, error) {
+	if k.key.literal != nil {
+		return cel{}, refuse(k.field+".key", "make the variable the key", "the key is a literal")
+	}
+	switch strings.ToLower(name) {
+	case "equal", "equals":
+		return k.equals()
+	case "notequal", "notequals":
+		ok, err := k.equals()
+		return not(ok), err
+	case "anyin", "allin", "anynotin", "allnotin", "in", "notin":
+		return k.in(strings.ToLower(name))
+	case "greaterthan":
+		return k.order(" > ")
+	case "greaterthanorequals":
+		return k.order(" >= ")
+	case "lessthan":
+		return k.order(" < ")
+	case "lessthanorequals":
+		return k.order(" <= ")
+	default:
+		return cel{}, refuse(k.field+".operator", "use another operator", "the operator %s is not supported", name)
+	}
+}
+
+func (k comparedKey) equals() (cel, error) {
+	key := k.key.cel
+	switch value := k.value.literal.(type) {
+	case nil:
+		return k.equalsVariable()
+	case bool:
+		if k.key.kind != unknownKind && k.key.kind != boolKind {
+			return never, nil
+		}
+		return equal(key, k.value.text), nil
+	case int64, float64:
+		if k.key.kind != unknownKind && k.key.kind != numberKind {
+			return cel{}, refuse(k.field+".value", "put the value into quotes", "a text is compared with a number")
+		}
+		return equal(key, k.value.text), nil
+	case string:
+		return k.equalsText(value), nil
+	case []string:
+		if k.key.kind != listKind && k.key.kind != unknownKind {
+			return never, nil
+		}
+		return equal(key, k.value.text), nil
+	case []any, map[string]any:
+		if k.key.kind != unknownKind && (k.key.kind != listKind || k.value.kind != listKind) {
+			return never, nil
+		}
+		return equal(key, k.value.text), nil
+	default:
+		return cel{}, refuse(k.field+".value", byHand, "it is a %T", value)
+	}
+}
+
+func (k comparedKey) equalsText(value string) cel {
+	key := k.key.cel
+	text := textOf(k.key)
+	switch {
+	case k.key.kind == listKind || k.key.kind == boolKind:
+		return never
+	case k.key.kind == numberKind:
+		number, err := strconv.ParseInt(value, 10, 64)
+		if err != nil {
+			return never
+		}
+		return equal(key, strconv.FormatInt(number, 10))
+	case isQuantity(value) || isDuration(value):
+		result := equal(text, quote(value))
+		if isQuantity(value) {
+			result = choose(primary("isQuantity("+text.text+")"), comparison("quantity("+text.text+").compareTo(quantity("+quote(value)+")) == 0"), result)
+		}
+		if isDuration(value) && value != "0" {
+			result = choose(call(text, "matches", quote(durations)), comparison("duration("+text.text+") == duration("+quote(value)+")"), result)
+		}
+		return result
+	case !hasWildcard(value):
+		return equal(key, quote(value))
+	}
+	ok := wildcard(key, value)
+	if couldBeQuantity(value) {
+		ok = and(ok, not(primary("isQuantity("+key.text+")")))
+	}
+	if k.key.kind == unknownKind {
+		ok = and(comparison("type("+key.text+") == string"), ok)
+	}
+	return ok
+}
+
+// couldBeQuantity reports whether a text with wildcards matches a quantity.
+func couldBeQuantity(text string) bool {
+	return strings.Trim(text, "*?0123456789.+-eEinumkKMGTP") == ""
+}
+
+func (k comparedKey) equalsVariable() (cel, error) {
+	a, b := k.key, k.value
+	same := comparison(a.in(bindsSum) + " == " + b.in(bindsSum))
+	k.c.note("%s: * and ? in the value of a variable are no wildcards any more", k.field)
+	if a.kind == listKind || b.kind == listKind || a.kind == numberKind || b.kind == numberKind || a.kind == boolKind || b.kind == boolKind {
+		if a.kind != b.kind && a.kind != unknownKind && b.kind != unknownKind {
+			return cel{}, refuse(k.field, byHand, "values of two types are compared")
+		}
+		return same, nil
+	}
+	var both []cel
+	for _, each := range []term{a, b} {
+		if each.kind != textKind {
+			both = append(both, comparison("type("+each.text+") == string"))
+		}
+	}
+	both = append(both, primary("isQuantity("+a.text+")"), primary("isQuantity("+b.text+")"))
+	return choose(and(both...), comparison("quantity("+a.text+").compareTo(quantity("+b.text+")) == 0"), same), nil
+}
+
+// in converts the operators for sets.
+func (k comparedKey) in(name string) (cel, error) {
+	member, err := k.member(name)
+	if err != nil {
+		return cel{}, err
+	}
+	negative := strings.HasSuffix(name, "notin")
+	one := func(v cel) cel {
+		if negative {
+			return not(member(v))
+		}
+		return member(v)
+	}
+	every := name == "allin" || name == "allnotin" || name == "in"
+	element := k.c.variable("e")
+	macro := "exists"
+	if every {
+		macro = "all"
+	}
+	ofList := call(k.key.cel, macro, element, one(primary("string("+element+")")).text)
+	ofText := one(textOf(k.key))
+	switch {
+	case k.key.kind == listKind:
+		return ofList, nil
+	case k.key.kind != unknownKind || k.key.path != nil && isScalar(*k.key.path):
+		return ofText, nil
+	default:
+		return choose(comparison("type("+k.key.text+") == list"), ofList, ofText), nil
+	}
+}
+
+// member returns a function for whether a text is one of the values.
+func (k comparedKey) member(name string) (func(cel) cel, error) {
+	values := k.value
+	switch literal := values.literal.(type) {
+	case []string:
+		return func(v cel) cel { return k.oneOf(v, literal) }, nil
+	case string:
+		return k.memberOfText(literal, name)
+	case nil:
+		if values.kind != listKind {
+			return nil, refuse(k.field+".value", "give a list", "it is not known whether the value is a list")
+		}
+		k.c.note("%s: * and ? in the value of a variable are no wildcards any more", k.field)
+		return func(v cel) cel { return comparison(v.in(bindsSum) + " in " + values.in(bindsSum)) }, nil
+	default:
+		return nil, refuse(k.field+".value", "give a list of texts", "the value is %v", literal)
+	}
+}
+
+func (k comparedKey) memberOfText(literal, name string) (func(cel) cel, error) {
+	switch op := operator.GetOperatorFromStringPattern(literal); {
+	case op == operator.InRange:
+		return func(v cel) cel {
+			one, err := inRange(at(v), literal, op, k.field)
+			if err != nil {
+				return never
+			}
+			return one.ok
+		}, nil
+	case json.Valid([]byte(literal)):
+		var items []string
+		if err := json.Unmarshal([]byte(literal), &items); err != nil {
+			return nil, refuse(k.field+".value", "give a list", "the value %q is no list", literal)
+		}
+		return func(v cel) cel { return k.oneOf(v, items) }, nil
+	default:
+		return func(v cel) cel { return anyWildcard(v, []string{literal}) }, nil
+	}
+}
+
+// oneOf is for a list of values. Kyverno takes wildcards on both sides: * in the resource is each of them.
+func (k comparedKey) oneOf(v cel, values []string) cel {
+	if len(values) == 0 {
+		return never
+	}
+	ok := anyWildcard(v, values)
+	if !slices.Contains(values, "*") && k.mayBeStar() {
+		ok = or(ok, equal(v, `"*"`))
+	}
+	return ok
+}
+
+// mayBeStar reports whether the key may be * in a resource: names, kinds, images and the request are never.
+func (k comparedKey) mayBeStar() bool {
+	if k.key.path == nil {
+		return !strings.HasPrefix(k.key.text, "request.")
+	}
+	return !isScalar(*k.key.path)
+}
+
+// scalars are fields that are texts in all resources.
+var scalars = []string{
+	"kind", "name", "namespace", "apiVersion", "type", "image", "phase", "imagePullPolicy", "username", "effect", "storageClassName",
+	"ingressClassName", "schedulerName", "serviceAccountName", "priorityClassName", "nodeName", "policyName",
+}
+
+// isScalar reports whether a place has a text or a number for sure. If a resource has something else there, the
+// policy gives an error.
+func isScalar(p place) bool {
+	n := len(p.keys)
+	if n == 0 {
+		return false
+	}
+	return slices.Contains(scalars, p.keys[n-1]) || n > 1 && (p.keys[n-2] == "labels" || p.keys[n-2] == "annotations")
+}
+
+// order converts the operators for numbers, quantities and durations.
+func (k comparedKey) order(op string) (cel, error) {
+	key := k.key
+	if key.kind == listKind || key.kind == boolKind {
+		return cel{}, refuse(k.field, byHand, "a list or a truth is compared by size")
+	}
+	switch value := k.value.literal.(type) {
+	case int64, float64:
+		if key.kind == textKind {
+			return cel{}, refuse(k.field+".value", "put the value into quotes", "a text is compared with a number")
+		}
+		return comparison(key.in(bindsSum) + op + k.value.text), nil
+	case string:
+		return k.orderOfText(value, op)
+	case nil:
+		if key.kind == numberKind && k.value.kind == numberKind {
+			return comparison(key.in(bindsSum) + op + k.value.in(bindsSum)), nil
+		}
+		return comparison("quantity(" + textOf(key).text + ").compareTo(quantity(" + textOf(k.value).text + "))" + op + "0"), nil
+	default:
+		return cel{}, refuse(k.field+".value", byHand, "it is a %T", value)
+	}
+}
+
+func (k comparedKey) orderOfText(value, op string) (cel, error) {
+	key := k.key
+	text := textOf(key)
+	if isNumber(value) && key.kind == numberKind {
+		return comparison(key.in(bindsSum) + op + value), nil
+	}
+	if key.kind == numberKind {
+		return cel{}, refuse(k.field+".value", byHand, "a number is compared with %q", value)
+	}
+	quantity := comparison("quantity(" + text.text + ").compareTo(quantity(" + quote(value) + "))" + op + "0")
+	switch {
+	case isDuration(value) && value != "0":
+		return comparison("duration(" + text.text + ")" + op + "duration(" + quote(value) + ")"), nil
+	case isNumber(value) && isQuantity(value):
+		return quantity, nil
+	case isQuantity(value) && key.kind == textKind:
+		return quantity, nil
+	case isQuantity(value):
+		return and(comparison("type("+key.text+") == string"), quantity), nil
+	default:
+		return cel{}, refuse(k.field+".value", byHand, "%q is no number, quantity or duration", value)
+	}
+}

@@ -1,0 +1,465 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package convert
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/kyverno/go-jmespath"
+)
+
+// kind is what is known about the type of a value.
+type kind int
+
+const (
+	unknownKind kind = iota
+	textKind
+	numberKind
+	boolKind
+	listKind
+)
+
+// term is an expression of JMESPath in CEL.
+type term struct {
+	cel
+	kind kind
+	// path is set if it is a place in the resource or in an element; cel is then its value.
+	path *place
+	// guards must be true, or JMESPath has an error: a field is not there.
+	guards []cel
+	// present is false where the value is null.
+	present cel
+	// nested tells that its elements may be lists.
+	nested bool
+	// literal is set if it is one.
+	literal any
+}
+
+func known(text cel, k kind) term { return term{cel: text, kind: k, present: always} }
+
+// guard is what must be true for a value to be there at all.
+func (t term) guard() cel { return and(t.guards...) }
+
+// or is the value, or what is given where it is null or not there.
+func (t term) or(otherwise string) cel {
+	if t.path != nil {
+		return t.path.or(otherwise)
+	}
+	there := and(t.guard(), t.present)
+	return choose(there, t.cel, primary(otherwise))
+}
+
+// scope is what names mean in an expression.
+type scope struct {
+	// current is what a path begins with; nil outside of all projections.
+	current *term
+	// names are the variables of the context, and those of loops.
+	names map[string]term
+}
+
+func (s scope) in(current term) scope { return scope{&current, s.names} }
+
+func (s scope) with(names map[string]term) scope {
+	all := make(map[string]term, len(s.names)+len(names))
+	for name, value := range s.names {
+		all[name] = value
+	}
+	for name, value := range names {
+		all[name] = value
+	}
+	return scope{s.current, all}
+}
+
+func placed(p place) term {
+	t := term{cel: p.value(), path: &p, present: always}
+	if guard := p.present(); guard != always {
+		t.guards = []cel{guard}
+	}
+	return t
+}
+
+// jmespath converts an expression.
+func (c *converter) jmespath(text string, s scope, field string) (term, error) {
+	if strings.Contains(text, "{{") {
+		return term{}, refuse(field, byHand, "a variable is part of the expression %q", text)
+	}
+	node, err := jmespath.NewParser().Parse(strings.TrimSpace(text))
+	if err != nil {
+		return term{}, refuse(field, "correct it", "the expression %q can't be read: %v", text, err)
+	}
+	t, err := c.node(node, s, field)
+	if err != nil {
+		return term{}, fmt.Errorf("%w (in %q)", err, text)
+	}
+	return t, nil
+}
+
+func (c *converter) node(n jmespath.ASTNode, s scope, field string) (term, error) {
+	switch n.NodeType {
+	case jmespath.ASTField:
+		return c.field(n.Value.(string), s, field)
+	case jmespath.ASTSubexpression, jmespath.ASTIndexExpression, jmespath.ASTPipe:
+		left, err := c.node(n.Children[0], s, field)
+		if err != nil {
+			return term{}, err
+		}
+		right, err := c.node(n.Children[1], s.in(left), field)
+		if err != nil {
+			return term{}, err
+		}
+		if right.path == nil {
+			right.guards = append(left.guards[:len(left.guards):len(left.guards)], right.guards...)
+			if n.Children[1].NodeType != jmespath.ASTFunctionExpression {
+				right.present = and(left.present, right.present)
+			}
+		}
+		return right, nil
+	case jmespath.ASTIndex:
+		return c.index(n.Value.(int), s, field)
+	case jmespath.ASTCurrentNode, jmespath.ASTIdentity:
+		if s.current == nil {
+			return term{}, refuse(field, byHand, "@ stands for everything")
+		}
+		return *s.current, nil
+	case jmespath.ASTLiteral:
+		return literal(n.Value, field)
+	case jmespath.ASTProjection, jmespath.ASTFilterProjection:
+		return c.projection(n, s, field)
+	case jmespath.ASTFlatten:
+		return c.flatten(n, s, field)
+	case jmespath.ASTOrExpression:
+		return c.orElse(n, s, field)
+	case jmespath.ASTAndExpression, jmespath.ASTNotExpression, jmespath.ASTComparator:
+		ok, err := c.truth(n, s, field)
+		return known(ok, boolKind), err
+	case jmespath.ASTFunctionExpression:
+		return c.function(n, s, field)
+	default:
+		return term{}, refuse(field, byHand, "%s of JMESPath is not supported", n.NodeType)
+	}
+}
+
+// field converts a name: of a variable, or of a member of what the path has so far.
+func (c *converter) field(name string, s scope, field string) (term, error) {
+	if s.current == nil {
+		return c.name(name, s, field)
+	}
+	if s.current.path == nil {
+		if s.current.kind != unknownKind {
+			return term{}, refuse(field, byHand, "it selects %s of what has no members", name)
+		}
+		p := at(s.current.cel).below(name)
+		t := placed(p)
+		t.guards = append(s.current.guards[:len(s.current.guards):len(s.current.guards)], t.guards...)
+		return t, nil
+	}
+	p := *s.current.path
+	if len(p.keys) == 0 && p.root.text == requestText {
+		return c.request(name, field)
+	}
+	inner, err := c.member(p, name, field)
+	if err != nil {
+		return term{}, err
+	}
+	return placed(inner), nil
+}
+
+// requestText stands for the variable request, whose members are not those of CEL's.
+const requestText = "request"
+
+// name converts a name that begins an expression.
+func (c *converter) name(name string, s scope, field string) (term, error) {
+	if t, ok := s.names[name]; ok {
+		return t, nil
+	}
+	switch name {
+	case requestText:
+		return placed(at(primary(requestText))), nil
+	case "serviceAccountName", "serviceAccountNamespace":
+		index := "3"
+		if name == "serviceAccountNamespace" {
+			index = "2"
+		}
+		ok := primary(`request.userInfo.username.startsWith("system:serviceaccount:")`)
+		return known(choose(ok, primary(`request.userInfo.username.split(":")[`+index+`]`), primary(`""`)), textKind), nil
+	case "images":
+		return term{}, refuse(field, "use the functions image() of CEL by hand", "the variable images has no counterpart")
+	default:
+		return term{}, refuse(field, byHand, "the variable %s is not known", name)
+	}
+}
+
+// request converts a member of the variable request.
+func (c *converter) request(name, field string) (term, error) {
+	switch name {
+	case "object":
+		return placed(at(c.object)), nil
+	case "oldObject":
+		return placed(at(primary("oldObject"))), nil
+	case "operation", "namespace", "name":
+		return known(primary("request."+name), textKind), nil
+	case "userInfo", "kind", "resource":
+		return placed(at(primary("request." + name))), nil
+	case "roles", "clusterRoles":
+		return term{}, refuse(field, "name users and groups instead", "CEL does not know the roles of a user (request.%s)", name)
+	default:
+		return term{}, refuse(field, byHand, "request.%s has no counterpart", name)
+	}
+}
+
+func (c *converter) index(i int, s scope, field string) (term, error) {
+	if s.current == nil || i < 0 {
+		return term{}, refuse(field, byHand, "the index [%d] counts from the end", i)
+	}
+	list := s.current.or("[]")
+	t := term{cel: primary(fmt.Sprintf("%s[%d]", list.in(bindsPrimary), i)), present: comparison(fmt.Sprintf("%s.size() > %d", list.in(bindsPrimary), i))}
+	if s.current.nested {
+		t.kind = unknownKind
+	}
+	return t, nil
+}
+
+func literal(value any, field string) (term, error) {
+	t := term{present: always, literal: value}
+	switch value := value.(type) {
+	case string:
+		t.cel, t.kind = primary(quote(value)), textKind
+	case bool:
+		t.cel, t.kind = boolean(value), boolKind
+	case float64:
+		t.cel, t.kind = primary(fmt.Sprint(value)), numberKind
+	case []any:
+		if len(value) > 0 {
+			return term{}, refuse(field, byHand, "the list %v is part of an expression", value)
+		}
+		t.cel, t.kind = primary("[]"), listKind
+	case map[string]any:
+		if len(value) > 0 {
+			return term{}, refuse(field, byHand, "the map %v is part of an expression", value)
+		}
+		t.cel = primary("{}")
+	default:
+		return term{}, refuse(field, byHand, "the literal %v is part of an expression", value)
+	}
+	return t, nil
+}
+
+// projection converts list[].rest, list[*].rest and list[?condition].rest. What is null is left out.
+func (c *converter) projection(n jmespath.ASTNode, s scope, field string) (term, error) {
+	left, err := c.node(n.Children[0], s, field)
+	if err != nil {
+		return term{}, err
+	}
+	list := left.or("[]")
+	there := and(left.guard(), left.present)
+	element := c.variable("e")
+	item := placed(at(primary(element)))
+	if left.kind == listKind && left.path == nil && left.nested {
+		item = term{cel: primary(element), present: always}
+	}
+	inner := s.in(item)
+	if n.NodeType == jmespath.ASTFilterProjection {
+		condition, err := c.truth(n.Children[2], inner, field)
+		if err != nil {
+			return term{}, err
+		}
+		list = call(list, "filter", element, condition.text)
+	}
+	right, err := c.node(n.Children[1], inner, field)
+	if err != nil {
+		return term{}, err
+	}
+	out := term{kind: listKind, present: there, cel: list}
+	if right.text == element {
+		return out, nil
+	}
+	out.nested = true
+	if when := and(right.guard(), right.present); when == always {
+		out.cel = call(list, "map", element, right.text)
+	} else {
+		out.cel = call(list, "map", element, when.text, right.text)
+	}
+	return out, nil
+}
+
+// flatten converts list[] before a projection. Lists are put in place of themselves.
+func (c *converter) flatten(n jmespath.ASTNode, s scope, field string) (term, error) {
+	if lists, base, ok := selected(n.Children[0]); ok {
+		return c.concatenation(lists, base, s, field)
+	}
+	left, err := c.node(n.Children[0], s, field)
+	if err != nil {
+		return term{}, err
+	}
+	list := left.or("[]")
+	there := and(left.guard(), left.present)
+	if left.nested {
+		list = call(list, "flatten")
+	}
+	return term{cel: list, kind: listKind, present: there}, nil
+}
+
+// selected returns the parts of base.[a, b].
+func selected(n jmespath.ASTNode) (lists []jmespath.ASTNode, base *jmespath.ASTNode, ok bool) {
+	switch {
+	case n.NodeType == jmespath.ASTMultiSelectList:
+		return n.Children, nil, true
+	case n.NodeType == jmespath.ASTSubexpression && n.Children[1].NodeType == jmespath.ASTMultiSelectList:
+		return n.Children[1].Children, &n.Children[0], true
+	default:
+		return nil, nil, false
+	}
+}
+
+// concatenation converts [a, b][]: what is not there adds nothing.
+func (c *converter) concatenation(lists []jmespath.ASTNode, base *jmespath.ASTNode, s scope, field string) (term, error) {
+	var guards []cel
+	if base != nil {
+		left, err := c.node(*base, s, field)
+		if err != nil {
+			return term{}, err
+		}
+		guards = left.guards
+		s = s.in(left)
+	}
+	var texts []string
+	for _, each := range lists {
+		part, err := c.node(each, s, field)
+		if err != nil {
+			return term{}, err
+		}
+		list := part.or("[]")
+		if part.nested {
+			list = call(list, "flatten")
+		}
+		texts = append(texts, list.in(bindsSum))
+	}
+	return term{cel: cel{strings.Join(texts, " + "), bindsSum}, kind: listKind, present: always, guards: guards}, nil
+}
+
+// orElse converts a || b: b where a is null, false or empty.
+func (c *converter) orElse(n jmespath.ASTNode, s scope, field string) (term, error) {
+	left, err := c.node(n.Children[0], s, field)
+	if err != nil {
+		return term{}, err
+	}
+	right, err := c.node(n.Children[1], s, field)
+	if err != nil {
+		return term{}, err
+	}
+	if left.kind == boolKind && right.kind == boolKind && left.path == nil {
+		return known(or(left.cel, right.cel), boolKind), nil
+	}
+	if left.text == "request.operation" {
+		return left, nil // There always is one, also for existing resources.
+	}
+	zero := isZero(right.literal)
+	if left.path != nil {
+		value := left.path.or("null")
+		if zero {
+			t := known(left.path.or(right.text), unknownKind)
+			t.present = always
+			return t, nil
+		}
+		empty := or(equal(value, "null"), equal(value, `""`), equal(value, "false"), equal(value, "[]"), equal(value, "{}"))
+		t := known(choose(empty, right.cel, left.path.value()), unknownKind)
+		t.guards = conditional(empty, right.guards)
+		t.present = choose(empty, right.present, always)
+		return t, nil
+	}
+	if left.kind == listKind && zero {
+		there := and(left.guard(), left.present)
+		if right.kind == textKind {
+			return known(choose(and(there, comparison(left.in(bindsPrimary)+".size() > 0")), cel{"dyn(" + left.text + ")", bindsPrimary}, primary(`dyn("")`)), unknownKind), nil
+		}
+		t := known(left.or(right.text), listKind)
+		if there != always && strings.Contains(left.text, ".orValue([])") {
+			t.cel = left.cel // Without the list its elements are none.
+		}
+		t.nested = left.nested
+		return t, nil
+	}
+	return term{}, refuse(field, byHand, "|| is supported behind a path, and with an empty value behind a list")
+}
+
+func conditional(when cel, guards []cel) []cel {
+	var out []cel
+	for _, guard := range guards {
+		out = append(out, or(not(when), guard))
+	}
+	return out
+}
+
+func isZero(value any) bool {
+	switch value := value.(type) {
+	case string:
+		return value == ""
+	case bool:
+		return !value
+	case []any:
+		return len(value) == 0
+	case map[string]any:
+		return len(value) == 0
+	default:
+		return false
+	}
+}
+
+// truth converts an expression of which only the truth counts: null and what is empty are false.
+func (c *converter) truth(n jmespath.ASTNode, s scope, field string) (cel, error) {
+	switch n.NodeType {
+	case jmespath.ASTAndExpression, jmespath.ASTOrExpression:
+		left, err := c.truth(n.Children[0], s, field)
+		if err != nil {
+			return cel{}, err
+		}
+		right, err := c.truth(n.Children[1], s, field)
+		if n.NodeType == jmespath.ASTOrExpression {
+			return or(left, right), err
+		}
+		return and(left, right), err
+	case jmespath.ASTNotExpression:
+		inner, err := c.truth(n.Children[0], s, field)
+		return not(inner), err
+	case jmespath.ASTComparator:
+		return c.comparator(n, s, field)
+	}
+	t, err := c.node(n, s, field)
+	if err != nil {
+		return cel{}, err
+	}
+	switch {
+	case t.kind == boolKind:
+		return and(t.guard(), t.cel), nil
+	case t.kind == listKind:
+		return comparison(t.or("[]").in(bindsPrimary) + ".size() > 0"), nil
+	case t.path != nil:
+		value := t.path.or("null")
+		return not(or(equal(value, "null"), equal(value, `""`), equal(value, "false"), equal(value, "[]"), equal(value, "{}"))), nil
+	default:
+		return cel{}, refuse(field, byHand, "it is not known whether %s is true", t.text)
+	}
+}
+
+// comparator converts a == b and its like; what is not there is null.
+func (c *converter) comparator(n jmespath.ASTNode, s scope, field string) (cel, error) {
+	left, err := c.node(n.Children[0], s, field)
+	if err != nil {
+		return cel{}, err
+	}
+	right, err := c.node(n.Children[1], s, field)
+	if err != nil {
+		return cel{}, err
+	}
+	operator, ok := map[string]string{"tEQ": " == ", "tNE": " != ", "tGT": " > ", "tGTE": " >= ", "tLT": " < ", "tLTE": " <= "}[fmt.Sprint(n.Value)]
+	if !ok {
+		return cel{}, refuse(field, byHand, "the operator %v is not supported", n.Value)
+	}
+	a, b := left.or("null"), right.or("null")
+	if operator != " == " && operator != " != " && (left.kind != numberKind || right.kind != numberKind) {
+		return cel{}, refuse(field, byHand, "it compares what may be no numbers")
+	}
+	return comparison(a.in(bindsSum) + operator + b.in(bindsSum)), nil
+}
