@@ -5,6 +5,7 @@ package convert
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -170,13 +171,23 @@ func (p place) assured() place {
 	return p
 }
 
+// indexed returns the place of an element of a list.
+func (p place) indexed(i int) place { return p.below(indexMark + strconv.Itoa(i)) }
+
+// indexMark begins the keys that are indexes of lists: no key of a map in JSON has it.
+const indexMark = "\x00"
+
 // value is the value; an error of the evaluation if there is none.
 func (p place) value() cel {
 	text := p.root.in(bindsPrimary)
 	for _, key := range p.keys {
-		if dotted(key) {
+		index, isIndex := strings.CutPrefix(key, indexMark)
+		switch {
+		case isIndex:
+			text += "[" + index + "]"
+		case dotted(key):
 			text += "." + key
-		} else {
+		default:
 			text += "[" + quote(key) + "]"
 		}
 	}
@@ -190,9 +201,13 @@ func (p place) value() cel {
 func (p place) optional() cel {
 	text := p.root.in(bindsPrimary)
 	for _, key := range p.keys {
-		if dotted(key) {
+		index, isIndex := strings.CutPrefix(key, indexMark)
+		switch {
+		case isIndex:
+			text += "[?" + index + "]"
+		case dotted(key):
 			text += ".?" + key
-		} else {
+		default:
 			text += "[?" + quote(key) + "]"
 		}
 	}
@@ -206,6 +221,35 @@ func (p place) or(otherwise string) cel {
 	}
 	return call(p.optional(), "orValue", otherwise)
 }
+
+// elements is the list at the place; empty if there is none. Some lists are null in a cluster, such as the rules of
+// a ClusterRole that is aggregated.
+func (p place) elements() cel {
+	list := p.or("[]")
+	if n := len(p.keys); n > 0 && (p.keys[n-1] == "rules" || p.keys[n-1] == "subjects") && !p.known {
+		return primary("optional.ofNonZeroValue(" + list.text + ").orValue([])")
+	}
+	return list
+}
+
+// isList reports whether the name of the place is one of lists.
+func (p place) isList() bool {
+	n := len(p.keys)
+	if n == 0 {
+		return false
+	}
+	last := p.keys[n-1]
+	if slices.Contains(listFields, last) {
+		return true
+	}
+	return strings.HasSuffix(last, "s") && !strings.HasSuffix(last, "ss") && !slices.Contains(otherFields, last) && !strings.HasSuffix(last, "Seconds")
+}
+
+// listFields are lists, and otherFields are none, although their names look different.
+var (
+	listFields  = []string{"add", "drop", "command"}
+	otherFields = []string{"labels", "annotations", "matchLabels", "limits", "requests", "status", "nodeSelector", "replicas", "resources"}
+)
 
 // present tells whether there is a value.
 func (p place) present() cel {

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -99,8 +98,39 @@ func (c *converter) condition(condition kyvernov1.Condition, s scope, field stri
 	return truth{guard, ok}, nil
 }
 
-// variables matches the variables in a text.
-var variables = regexp.MustCompile(`\{\{(.*?)\}\}`)
+// part is a piece of a text: plain, or a variable.
+type part struct {
+	text       string
+	isVariable bool
+}
+
+// partsOf cuts a text with variables, which may have variables in them.
+func partsOf(text string) ([]part, bool) {
+	var parts []part
+	depth, begin := 0, 0
+	for i := 0; i < len(text); i++ {
+		switch {
+		case strings.HasPrefix(text[i:], "{{"):
+			if depth++; depth == 1 {
+				if i > begin {
+					parts = append(parts, part{text: text[begin:i]})
+				}
+				begin = i + 2
+			}
+			i++
+		case strings.HasPrefix(text[i:], "}}") && depth > 0:
+			if depth--; depth == 0 {
+				parts = append(parts, part{text[begin:i], true})
+				begin = i + 2
+			}
+			i++
+		}
+	}
+	if begin < len(text) {
+		parts = append(parts, part{text: text[begin:]})
+	}
+	return parts, depth == 0
+}
 
 // operand converts the key or the value of a condition.
 func (c *converter) operand(raw *apiextensionsv1.JSON, s scope, field string) (term, error) {
@@ -175,33 +205,29 @@ func (c *converter) listOf(items []any, s scope, field string) (term, error) {
 
 // template converts a text with variables: alone, one is a value of any type; among other text it is text.
 func (c *converter) template(text string, s scope, field string) (term, error) {
-	trimmed := strings.TrimSpace(text)
-	found := variables.FindAllStringSubmatchIndex(trimmed, -1)
-	if len(found) == 1 && found[0][0] == 0 && found[0][1] == len(trimmed) {
-		return c.jmespath(trimmed[found[0][2]:found[0][3]], s, field)
-	}
-	if strings.Count(text, "{{") != strings.Count(text, "}}") || strings.Contains(text, `\{{`) {
+	parts, ok := partsOf(strings.TrimSpace(text))
+	if !ok || strings.Contains(text, `\{{`) {
 		return term{}, refuse(field, byHand, "the variables in %q can't be read", text)
 	}
+	if len(parts) == 1 && parts[0].isVariable {
+		return c.jmespath(parts[0].text, s, field)
+	}
 	out := term{kind: textKind, present: always}
-	var parts []string
-	end := 0
-	for _, each := range variables.FindAllStringSubmatchIndex(text, -1) {
-		if each[0] > end {
-			parts = append(parts, quote(text[end:each[0]]))
+	var texts []string
+	parts, _ = partsOf(text)
+	for _, each := range parts {
+		if !each.isVariable {
+			texts = append(texts, quote(each.text))
+			continue
 		}
-		t, err := c.jmespath(text[each[2]:each[3]], s, field)
+		t, err := c.jmespath(each.text, s, field)
 		if err != nil {
 			return term{}, err
 		}
 		out.guards = append(out.guards, t.guards...)
-		parts = append(parts, textOf(t).in(bindsSum+1))
-		end = each[1]
+		texts = append(texts, textOf(t).in(bindsSum+1))
 	}
-	if end < len(text) {
-		parts = append(parts, quote(text[end:]))
-	}
-	out.cel = cel{strings.Join(parts, " + "), bindsSum}
+	out.cel = cel{strings.Join(texts, " + "), bindsSum}
 	return out, nil
 }
 
@@ -214,7 +240,7 @@ type comparedKey struct {
 
 func (k comparedKey) compare(name string) (cel, error) {
 	if k.key.literal != nil {
-		return cel{}, refuse(k.field+".key", "make the variable the key", "the key is a literal")
+		return k.literalKey(strings.ToLower(name))
 	}
 	switch strings.ToLower(name) {
 	case "equal", "equals":
@@ -235,6 +261,33 @@ func (k comparedKey) compare(name string) (cel, error) {
 	default:
 		return cel{}, refuse(k.field+".operator", "use another operator", "the operator %s is not supported", name)
 	}
+}
+
+// literalKey converts a condition of which the value is the variable: which of some texts a list has.
+func (k comparedKey) literalKey(name string) (cel, error) {
+	keys, ok := k.key.literal.([]string)
+	if text, isText := k.key.literal.(string); isText {
+		keys, ok = []string{text}, true
+	}
+	isList := k.value.kind == listKind || k.value.path != nil && k.value.path.isList()
+	if !ok || !isList || k.value.literal != nil || !slices.Contains([]string{"anyin", "allin", "anynotin", "allnotin"}, name) {
+		return cel{}, refuse(k.field+".key", "make the variable the key", "the key is a literal")
+	}
+	var each []cel
+	for _, key := range keys {
+		element := k.c.variable("e")
+		v := primary("string(" + element + ")")
+		has := call(k.value.cel, "exists", element, or(anyWildcard(v, []string{key}), equal(v, `"*"`)).text)
+		if strings.HasSuffix(name, "notin") {
+			has = not(has)
+		}
+		each = append(each, has)
+	}
+	every := or(each...)
+	if strings.HasPrefix(name, "all") {
+		every = and(each...)
+	}
+	return and(k.value.present, every), nil
 }
 
 func (k comparedKey) equals() (cel, error) {
@@ -281,7 +334,7 @@ func (k comparedKey) equalsText(value string) cel {
 			return never
 		}
 		return equal(key, strconv.FormatInt(number, 10))
-	case isQuantity(value) || isDuration(value):
+	case isQuantity(value) || isDuration(value): // The order is that of the engine.
 		result := equal(text, quote(value))
 		if isQuantity(value) {
 			result = choose(primary("isQuantity("+text.text+")"), comparison("quantity("+text.text+").compareTo(quantity("+quote(value)+")) == 0"), result)

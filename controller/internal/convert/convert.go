@@ -36,6 +36,8 @@ type Rule struct {
 	Policy *unstructured.Unstructured
 	// Err says why there is none: an [*Error], mostly.
 	Err error
+	// Generates tells that Kyverno generates rules of it for the controllers of pods.
+	Generates bool
 	// Notes say what is not as before, for people.
 	Notes []string
 }
@@ -73,6 +75,8 @@ type converter struct {
 	autogen bool
 	kinds   []string
 	single  bool
+	// verbatim tells that a path is not to be rewritten for the controllers of pods.
+	verbatim bool
 	used    map[string]int
 	notes   []string
 }
@@ -141,7 +145,7 @@ func Policy(object *unstructured.Unstructured, options Options) Result {
 	names := map[string]bool{}
 	for i := range rules {
 		c := &converter{options: options, object: primary("object"), used: map[string]int{}, autogen: generated[rules[i].Name]}
-		rule := Rule{Name: rules[i].Name}
+		rule := Rule{Name: rules[i].Name, Generates: c.autogen}
 		spec, err := c.rule(decoded, &rules[i], fmt.Sprintf("spec.rules[%d]", i))
 		if err != nil {
 			rule.Err = err

@@ -36,7 +36,7 @@ func (c *converter) function(n jmespath.ASTNode, s scope, field string) (term, e
 // arity has the functions that are supported, with the number of their arguments.
 var arity = map[string]int{
 	"length": 1, "keys": 1, "values": 1, "contains": 2, "starts_with": 2, "ends_with": 2, "to_string": 1,
-	"to_upper": 1, "to_lower": 1, "regex_match": 2, "split": 2, "join": 2, "replace_all": 3, "to_array": 1, "sort": 1,
+	"to_upper": 1, "to_lower": 1, "regex_match": 2, "split": 2, "join": 2, "replace_all": 3, "to_array": 1,
 }
 
 func (c *converter) apply(name string, a []term) term {
@@ -82,8 +82,6 @@ func (c *converter) apply(name string, a []term) term {
 		return known(call(a[1].cel, "join", first.text), textKind)
 	case "replace_all":
 		return known(call(first, "replace", a[1].text, a[2].text), textKind)
-	case "sort":
-		return known(call(first, "sort"), listKind)
 	default: // to_array
 		if a[0].kind == listKind {
 			return a[0]

@@ -5,6 +5,7 @@ package convert
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/kyverno/go-jmespath"
@@ -33,6 +34,8 @@ type term struct {
 	present cel
 	// nested tells that its elements may be lists.
 	nested bool
+	// empty tells that cel is an empty list where the value is null.
+	empty bool
 	// literal is set if it is one.
 	literal any
 }
@@ -47,8 +50,22 @@ func (t term) or(otherwise string) cel {
 	if t.path != nil {
 		return t.path.or(otherwise)
 	}
+	if t.empty && otherwise == "[]" {
+		return t.cel
+	}
 	there := and(t.guard(), t.present)
+	if there != always && otherwise == "null" {
+		return choose(there, primary("dyn("+t.text+")"), primary(otherwise))
+	}
 	return choose(there, t.cel, primary(otherwise))
+}
+
+// elements is the list; empty where it is null or not there.
+func (t term) elements() cel {
+	if t.path != nil {
+		return t.path.elements()
+	}
+	return t.or("[]")
 }
 
 // scope is what names mean in an expression.
@@ -82,8 +99,15 @@ func placed(p place) term {
 
 // jmespath converts an expression.
 func (c *converter) jmespath(text string, s scope, field string) (term, error) {
-	if strings.Contains(text, "{{") {
-		return term{}, refuse(field, byHand, "a variable is part of the expression %q", text)
+	written := text
+	text, s, err := c.innerVariables(text, s, field)
+	if err != nil {
+		return term{}, err
+	}
+	// Who quotes this name wants that Kyverno does not rewrite the path for the controllers of pods.
+	if strings.Contains(text, `request."object"`) && !c.verbatim {
+		c.verbatim = true
+		defer func() { c.verbatim = false }()
 	}
 	node, err := jmespath.NewParser().Parse(strings.TrimSpace(text))
 	if err != nil {
@@ -91,10 +115,44 @@ func (c *converter) jmespath(text string, s scope, field string) (term, error) {
 	}
 	t, err := c.node(node, s, field)
 	if err != nil {
-		return term{}, fmt.Errorf("%w (in %q)", err, text)
+		return term{}, fmt.Errorf("%w (in %q)", err, strings.TrimSpace(written))
 	}
 	return t, nil
 }
+
+// innerName begins the names of the variables that are part of an expression.
+const innerName = "__inner"
+
+// innerVariables gives names to texts with variables that are part of an expression, as in name == '{{ other }}'.
+func (c *converter) innerVariables(text string, s scope, field string) (string, scope, error) {
+	if !strings.Contains(text, "{{") {
+		return text, s, nil
+	}
+	names := map[string]term{}
+	var failed error
+	text = quoted.ReplaceAllStringFunc(text, func(literal string) string {
+		if !strings.Contains(literal, "{{") {
+			return literal
+		}
+		t, err := c.template(strings.Trim(literal, "'"), scope{names: s.names}, field)
+		if err != nil {
+			failed = err
+			return literal
+		}
+		name := fmt.Sprintf("%s%d", innerName, len(names))
+		// Without it, the evaluation is to have an error.
+		t.cel, t.kind, t.path, t.guards = textOf(t), textKind, nil, nil
+		names[name] = t
+		return name
+	})
+	if failed == nil && strings.Contains(text, "{{") {
+		failed = refuse(field, byHand, "a variable is part of the expression %q", text)
+	}
+	return text, s.with(names), failed
+}
+
+// quoted matches the texts in an expression.
+var quoted = regexp.MustCompile(`'[^']*'`)
 
 func (c *converter) node(n jmespath.ASTNode, s scope, field string) (term, error) {
 	switch n.NodeType {
@@ -143,7 +201,7 @@ func (c *converter) node(n jmespath.ASTNode, s scope, field string) (term, error
 
 // field converts a name: of a variable, or of a member of what the path has so far.
 func (c *converter) field(name string, s scope, field string) (term, error) {
-	if s.current == nil {
+	if s.current == nil || strings.HasPrefix(name, innerName) {
 		return c.name(name, s, field)
 	}
 	if s.current.path == nil {
@@ -163,7 +221,12 @@ func (c *converter) field(name string, s scope, field string) (term, error) {
 	if err != nil {
 		return term{}, err
 	}
-	return placed(inner), nil
+	t := placed(inner)
+	if there := s.current.present; there != always {
+		// What is below null is null, and not missing.
+		t.guards, t.present = append(s.current.guards[:len(s.current.guards):len(s.current.guards)], or(not(there), inner.present())), there
+	}
+	return t, nil
 }
 
 // requestText stands for the variable request, whose members are not those of CEL's.
@@ -195,6 +258,9 @@ func (c *converter) name(name string, s scope, field string) (term, error) {
 func (c *converter) request(name, field string) (term, error) {
 	switch name {
 	case "object":
+		if c.verbatim {
+			return placed(at(primary("dyn(" + c.object.text + ")"))), nil
+		}
 		return placed(at(c.object)), nil
 	case "oldObject":
 		return placed(at(primary("oldObject"))), nil
@@ -213,11 +279,12 @@ func (c *converter) index(i int, s scope, field string) (term, error) {
 	if s.current == nil || i < 0 {
 		return term{}, refuse(field, byHand, "the index [%d] counts from the end", i)
 	}
+	if p := s.current.path; p != nil {
+		element := p.indexed(i)
+		return term{cel: element.value(), path: &element, guards: s.current.guards, present: element.present()}, nil
+	}
 	list := s.current.or("[]")
 	t := term{cel: primary(fmt.Sprintf("%s[%d]", list.in(bindsPrimary), i)), present: comparison(fmt.Sprintf("%s.size() > %d", list.in(bindsPrimary), i))}
-	if s.current.nested {
-		t.kind = unknownKind
-	}
 	return t, nil
 }
 
@@ -252,7 +319,7 @@ func (c *converter) projection(n jmespath.ASTNode, s scope, field string) (term,
 	if err != nil {
 		return term{}, err
 	}
-	list := left.or("[]")
+	list := left.elements()
 	there := and(left.guard(), left.present)
 	element := c.variable("e")
 	item := placed(at(primary(element)))
@@ -271,7 +338,7 @@ func (c *converter) projection(n jmespath.ASTNode, s scope, field string) (term,
 	if err != nil {
 		return term{}, err
 	}
-	out := term{kind: listKind, present: there, cel: list}
+	out := term{kind: listKind, present: there, cel: list, empty: true}
 	if right.text == element {
 		return out, nil
 	}
@@ -293,12 +360,12 @@ func (c *converter) flatten(n jmespath.ASTNode, s scope, field string) (term, er
 	if err != nil {
 		return term{}, err
 	}
-	list := left.or("[]")
+	list := left.elements()
 	there := and(left.guard(), left.present)
 	if left.nested {
 		list = call(list, "flatten")
 	}
-	return term{cel: list, kind: listKind, present: there}, nil
+	return term{cel: list, kind: listKind, present: there, empty: true}, nil
 }
 
 // selected returns the parts of base.[a, b].
@@ -330,7 +397,7 @@ func (c *converter) concatenation(lists []jmespath.ASTNode, base *jmespath.ASTNo
 		if err != nil {
 			return term{}, err
 		}
-		list := part.or("[]")
+		list := part.elements()
 		if part.nested {
 			list = call(list, "flatten")
 		}
@@ -375,11 +442,11 @@ func (c *converter) orElse(n jmespath.ASTNode, s scope, field string) (term, err
 			return known(choose(and(there, comparison(left.in(bindsPrimary)+".size() > 0")), cel{"dyn(" + left.text + ")", bindsPrimary}, primary(`dyn("")`)), unknownKind), nil
 		}
 		t := known(left.or(right.text), listKind)
-		if there != always && strings.Contains(left.text, ".orValue([])") {
-			t.cel = left.cel // Without the list its elements are none.
-		}
-		t.nested = left.nested
+		t.nested, t.empty = left.nested, left.empty
 		return t, nil
+	}
+	if zero {
+		return known(left.or(right.text), unknownKind), nil
 	}
 	return term{}, refuse(field, byHand, "|| is supported behind a path, and with an empty value behind a list")
 }

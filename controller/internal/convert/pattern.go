@@ -43,9 +43,24 @@ func (c *converter) pattern(p place, pattern any, field string) (verdict, error)
 	case []any:
 		return c.listPattern(p, pattern, field)
 	default:
-		one, err := c.scalar(p, pattern, field)
+		return c.scalarPattern(p, pattern, field)
+	}
+}
+
+// scalarPattern converts a pattern of a scalar. If the resource has a list there, all elements must match.
+func (c *converter) scalarPattern(p place, pattern any, field string) (verdict, error) {
+	one, err := c.scalar(p, pattern, field)
+	if err != nil || !p.isList() {
 		return verdictOf(one), err
 	}
+	element := c.variable(elementName(p))
+	each, err := c.scalar(at(primary(element)), pattern, field)
+	if err != nil {
+		return verdict{}, err
+	}
+	isList := comparison("type(" + p.or("null").text + ") == list")
+	one.ok = choose(isList, call(p.value(), "all", element, each.ok.text), one.ok)
+	return verdictOf(one), nil
 }
 
 // named is the verdict of one key of a pattern.

@@ -335,21 +335,12 @@ func (c *converter) loopBody(loop *kyvernov1.ForEachValidation, element term, s 
 	}
 }
 
-// maps are fields that look like lists by their names.
-var mapFields = []string{"labels", "annotations", "matchLabels", "limits", "requests", "status", "nodeSelector"}
-
 // listOf returns the elements of a loop: what is no list is the only one.
 func listOf(elements term) cel {
+	if elements.kind == listKind || elements.path != nil && elements.path.isList() {
+		return elements.elements()
+	}
 	list := elements.or("[]")
-	if elements.kind == listKind {
-		return list
-	}
-	if p := elements.path; p != nil && len(p.keys) > 0 {
-		last := p.keys[len(p.keys)-1]
-		if strings.HasSuffix(last, "s") && !strings.HasSuffix(last, "ss") && !slices.Contains(mapFields, last) {
-			return list
-		}
-	}
 	return choose(comparison("type("+list.text+") == list"), list, primary("["+list.text+"]"))
 }
 

@@ -5,6 +5,7 @@ package collection_test
 
 import (
 	"errors"
+	"flag"
 	"strings"
 	"testing"
 
@@ -12,13 +13,16 @@ import (
 	"github.com/docket-project/docket/controller/test/collection"
 )
 
+//nolint:gochecknoglobals // A flag of the test.
+var mutants = flag.Int("mutants", 0, "variants of each resource for which converted policies are compared as well")
+
 // TestConvertPublicCollection converts the policies of the public collection and compares the results.
 func TestConvertPublicCollection(t *testing.T) {
 	t.Parallel()
 	if *policiesDir == "" {
 		t.Skip("no collection; name its folder with -policies-dir")
 	}
-	rules, broken, err := collection.Convert(t.Context(), collection.Options{Dir: *policiesDir, Compiler: kyvernoCompiler(t)})
+	rules, broken, err := collection.Convert(t.Context(), collection.Options{Dir: *policiesDir, Compiler: kyvernoCompiler(t), Mutants: *mutants})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -143,6 +143,9 @@ func (d Difference) String() string {
 	if d.Resource.Namespace != "" {
 		name = d.Resource.Namespace + "/" + name
 	}
+	if d.Resource.UID != "" {
+		name += " (" + string(d.Resource.UID) + ")"
+	}
 	return fmt.Sprintf("%s %s: was %s, is %s", d.Resource.Kind, name, words(d.Old), words(d.New))
 }
 
