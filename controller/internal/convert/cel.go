@@ -154,6 +154,8 @@ type place struct {
 	keys []string
 	// known tells that there is a value.
 	known bool
+	// there is true if the root stands for a value and not for one that is missing; empty if it always does.
+	there cel
 }
 
 func at(root cel) place { return place{root: root, known: true} }
@@ -254,8 +256,13 @@ var (
 // present tells whether there is a value.
 func (p place) present() cel {
 	switch {
-	case p.known || len(p.keys) == 0:
+	case p.known:
 		return always
+	case len(p.keys) == 0:
+		if p.there.text == "" {
+			return always
+		}
+		return p.there
 	case len(p.keys) == 1 && dotted(p.keys[0]):
 		return primary("has(" + p.value().text + ")")
 	default:

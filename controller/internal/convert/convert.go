@@ -120,7 +120,8 @@ func (c *converter) topLevel(key, _ string) (place, error) {
 	case "metadata":
 		if c.autogen {
 			metadata := object + ".metadata"
-			return at(primary("(has(" + metadata + ") ? " + metadata + " : {})")), nil
+			has := primary("has(" + metadata + ")")
+			return place{root: choose(has, primary(metadata), primary("{}")), there: has}, nil
 		}
 		return c.metadata(), nil
 	case "kind", "apiVersion":

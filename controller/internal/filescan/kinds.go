@@ -63,6 +63,26 @@ func newKinds(objects []manifest.Object) kinds {
 	return known
 }
 
+// Defined returns a function for the resources of the kinds that the CustomResourceDefinitions among the objects
+// define. The group may be "*".
+func Defined(objects []manifest.Object) func(group, kind string) []schema.GroupResource {
+	known := kinds{}
+	for _, object := range objects {
+		if object.GroupVersionKind().GroupKind() == (schema.GroupKind{Group: "apiextensions.k8s.io", Kind: customResourceDefinition}) {
+			known.define(object.Unstructured)
+		}
+	}
+	return func(group, kind string) []schema.GroupResource {
+		var out []schema.GroupResource
+		for defined, resource := range known {
+			if defined.Kind == kind && (group == "*" || group == defined.Group) {
+				out = append(out, schema.GroupResource{Group: defined.Group, Resource: resource.plural})
+			}
+		}
+		return out
+	}
+}
+
 // define adds the kind of a CustomResourceDefinition. An incomplete definition is ignored.
 func (k kinds) define(definition *unstructured.Unstructured) {
 	text := func(fields ...string) string {

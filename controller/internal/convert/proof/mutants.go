@@ -53,16 +53,25 @@ type change struct {
 	value  any
 }
 
+// structure are fields without which no server would store the object.
+var structure = []any{"spec", "template", "jobTemplate", "containers"}
+
 func changesOf(path []any, value any) []change {
 	path = slices.Clip(path)
-	out := []change{{path: path, remove: true}}
+	var out []change
+	required := slices.Contains(structure, path[len(path)-1])
+	if !required {
+		out = append(out, change{path: path, remove: true})
+	}
 	switch value := value.(type) {
 	case map[string]any:
 		for _, key := range slices.Sorted(maps.Keys(value)) {
 			out = append(out, changesOf(append(path, key), value[key])...)
 		}
 	case []any:
-		out = append(out, change{path: path, value: []any{}})
+		if !required {
+			out = append(out, change{path: path, value: []any{}})
+		}
 		for i, element := range value {
 			out = append(out, changesOf(append(path, i), element)...)
 		}
