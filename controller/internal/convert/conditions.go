@@ -383,12 +383,12 @@ func (k comparedKey) equalsVariable() (cel, error) {
 
 // in converts the operators for sets.
 func (k comparedKey) in(name string) (cel, error) {
-	member, err := k.member(name)
+	inList, inText, err := k.member()
 	if err != nil {
 		return cel{}, err
 	}
 	negative := strings.HasSuffix(name, "notin")
-	one := func(v cel) cel {
+	one := func(member membership, v cel) cel {
 		if negative {
 			return not(member(v))
 		}
@@ -400,8 +400,8 @@ func (k comparedKey) in(name string) (cel, error) {
 	if every {
 		macro = "all"
 	}
-	ofList := call(k.key.cel, macro, element, one(primary("string("+element+")")).text)
-	ofText := one(textOf(k.key))
+	ofList := call(k.key.cel, macro, element, one(inList, primary("string("+element+")")).text)
+	ofText := one(inText, textOf(k.key))
 	switch {
 	case k.key.kind == listKind:
 		return ofList, nil
@@ -412,44 +412,56 @@ func (k comparedKey) in(name string) (cel, error) {
 	}
 }
 
-// member returns a function for whether a text is one of the values.
-func (k comparedKey) member(name string) (func(cel) cel, error) {
+// membership tells whether a text is one of the values of a condition.
+type membership func(cel) cel
+
+// member returns the memberships for the elements of a list and for a text.
+func (k comparedKey) member() (inList, inText membership, err error) {
 	values := k.value
 	switch literal := values.literal.(type) {
 	case []string:
-		return func(v cel) cel { return k.oneOf(v, literal) }, nil
+		both := func(v cel) cel { return k.oneOf(v, literal) }
+		return both, both, nil
 	case string:
-		return k.memberOfText(literal, name)
+		return k.memberOfText(literal)
 	case nil:
 		if values.kind != listKind {
-			return nil, refuse(k.field+".value", "give a list", "it is not known whether the value is a list")
+			return nil, nil, refuse(k.field+".value", "give a list", "it is not known whether the value is a list")
 		}
 		k.c.note("%s: * and ? in the value of a variable are no wildcards any more", k.field)
-		return func(v cel) cel { return comparison(v.in(bindsSum) + " in " + values.in(bindsSum)) }, nil
+		both := func(v cel) cel { return comparison(v.in(bindsSum) + " in " + values.in(bindsSum)) }
+		return both, both, nil
 	default:
-		return nil, refuse(k.field+".value", "give a list of texts", "the value is %v", literal)
+		return nil, nil, refuse(k.field+".value", "give a list of texts", "the value is %v", literal)
 	}
 }
 
-func (k comparedKey) memberOfText(literal, name string) (func(cel) cel, error) {
-	switch op := operator.GetOperatorFromStringPattern(literal); {
-	case op == operator.InRange:
-		return func(v cel) cel {
-			one, err := inRange(at(v), literal, op, k.field)
-			if err != nil {
-				return never
-			}
-			return one.ok
-		}, nil
-	case json.Valid([]byte(literal)):
-		var items []string
-		if err := json.Unmarshal([]byte(literal), &items); err != nil {
-			return nil, refuse(k.field+".value", "give a list", "the value %q is no list", literal)
+// memberOfText is for a range, a list as JSON, or a text, which may have wildcards.
+func (k comparedKey) memberOfText(literal string) (inList, inText membership, err error) {
+	if op := operator.GetOperatorFromStringPattern(literal); op == operator.InRange {
+		if _, err := inRange(at(never), literal, op, k.field); err != nil {
+			return nil, nil, err
 		}
-		return func(v cel) cel { return k.oneOf(v, items) }, nil
-	default:
-		return func(v cel) cel { return anyWildcard(v, []string{literal}) }, nil
+		both := func(v cel) cel {
+			one, _ := inRange(at(v), literal, op, k.field)
+			return one.ok
+		}
+		return both, both, nil
 	}
+	if !json.Valid([]byte(literal)) {
+		inList = func(v cel) cel { return k.oneOf(v, []string{literal}) }
+		return inList, func(v cel) cel { return anyWildcard(v, []string{literal}) }, nil
+	}
+	var items []string
+	if err := json.Unmarshal([]byte(literal), &items); err != nil {
+		return nil, nil, refuse(k.field+".value", "give a list", "the value %q is no list", literal)
+	}
+	// Wildcards in such a list count for the elements of a list only.
+	if slices.ContainsFunc(items, hasWildcard) {
+		return nil, nil, refuse(k.field+".value", "give a list", "the value %q has wildcards", literal)
+	}
+	inList = func(v cel) cel { return k.oneOf(v, items) }
+	return inList, func(v cel) cel { return anyWildcard(v, items) }, nil
 }
 
 // oneOf is for a list of values. Kyverno takes wildcards on both sides: * in the resource is each of them.

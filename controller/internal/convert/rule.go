@@ -55,12 +55,17 @@ func (c *converter) rule(p kyvernov1.PolicyInterface, rule *kyvernov1.Rule, fiel
 		return nil, err
 	}
 	s := scope{names: names}
+	before := always
 	if raw := rule.GetAnyAllConditions(); raw != nil {
 		preconditions, err := c.conditions(raw, s, field+".preconditions")
 		if err != nil {
 			return nil, err
 		}
-		add("preconditions", preconditions.ok)
+		before = preconditions.ok
+		add("preconditions", before)
+	}
+	if err := c.deletions(rule, before, field); err != nil {
+		return nil, err
 	}
 	if rule.HasValidateCEL() {
 		if err := celCheck(rule, spec, field+".validate.cel"); err != nil {
@@ -78,6 +83,27 @@ func (c *converter) rule(p kyvernov1.PolicyInterface, rule *kyvernov1.Rule, fiel
 		spec["matchConditions"] = conditions
 	}
 	return spec, nil
+}
+
+// deletions says what happens to a rule that names no operations. The older engine also evaluates it for deletions
+// unless it has a pattern, and shows what is deleted as request.object.
+func (c *converter) deletions(rule *kyvernov1.Rule, before cel, field string) error {
+	list, _ := filters(rule.MatchResources)
+	named := !slices.ContainsFunc(list, func(filter kyvernov1.ResourceFilter) bool { return len(filter.Operations) == 0 })
+	v := rule.Validation
+	if named || v.GetPattern() != nil || v.GetAnyPattern() != nil {
+		return nil
+	}
+	about, mentions := strings.Contains(before.text, "request.operation"), strings.Contains(before.text, `"DELETE"`)
+	switch {
+	case about && (!mentions || strings.Contains(before.text, `!(request.operation == "DELETE")`)):
+		return nil // Its conditions leave deletions out.
+	case about:
+		return refuse(field+".preconditions", "name the operations in match, and make a rule of its own for deletions", "the conditions tell deletions apart")
+	default:
+		c.note("deletions are not checked any more: the rule names no operations")
+		return nil
+	}
 }
 
 // supported refuses rules of other kinds.
@@ -289,7 +315,11 @@ func (c *converter) loop(loop *kyvernov1.ForEachValidation, s scope, nesting int
 		return checked{}, err
 	}
 	list := listOf(elements)
-	name := c.variable("element")
+	name := "element"
+	if elements.path != nil {
+		name = elementName(*elements.path)
+	}
+	name = c.variable(name)
 	element := placed(at(primary(name)))
 	inner := s.with(map[string]term{"element": element, fmt.Sprintf("element%d", nesting): element})
 	if inner.names, err = c.context(loop.Context, inner, field+".context"); err != nil {
@@ -351,7 +381,7 @@ func (c *converter) validation(ok cel, message string, s scope, field string) ma
 	case message == "":
 	case strings.Contains(message, "{{"):
 		text, err := c.template(message, s, field)
-		if err != nil || text.guard() != always {
+		if err != nil {
 			c.note("the message has variables that CEL can't show: they are shown as they are written")
 			validation["message"] = strings.NewReplacer("{{", "{", "}}", "}").Replace(message)
 			break

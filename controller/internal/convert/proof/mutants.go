@@ -17,8 +17,12 @@ import (
 
 // Mutants returns copies of an object that differ from it in one place: a field or an element is not there, a list
 // is empty, a truth is the other one, a number or a text is another one. What identifies the object stays, so that
-// its UID says what was changed. There are at most limit of them, spread over the object.
+// its UID says what was changed. There are at most limit of them, spread over the object; none of a namespace, since
+// they would change what policies see of all others in it.
 func Mutants(object manifest.Object, limit int) []manifest.Object {
+	if object.GetKind() == "Namespace" {
+		return nil
+	}
 	var changes []change
 	for _, key := range slices.Sorted(maps.Keys(object.Object)) {
 		switch key {
