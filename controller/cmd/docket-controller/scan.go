@@ -170,8 +170,8 @@ type scan struct {
 	flags    *scanFlags
 	policies []policy.Policy
 	// objects are those of the policies.
-	objects  map[policy.Identity]manifest.Object
-	source   source
+	objects map[policy.Identity]manifest.Object
+	source  source
 	// input is what the policies were compiled of, by compiler.
 	input    filescan.Sorted
 	compiler policy.Compiler

@@ -143,13 +143,13 @@ func (c *converter) request1(path string, s scope, field string) (cel, error) {
 		}
 		parts = append(parts, text)
 	}
-	version := ""
+	var version string
 	switch {
 	case len(parts) > 2 && parts[0] == `"api"`:
 		version, parts = parts[1], parts[2:]
 	case len(parts) > 3 && parts[0] == `"apis"`:
-		version, parts = parts[1]+` + "/" + `+parts[2], parts[3:]
-		version = strings.ReplaceAll(version, `" + "/" + "`, "/")
+		version = strings.ReplaceAll(parts[1]+` + "/" + `+parts[2], `" + "/" + "`, "/")
+		parts = parts[3:]
 	default:
 		return cel{}, refuse(field, byHand, "the path %q is not one of resources", path)
 	}

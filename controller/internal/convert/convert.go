@@ -77,8 +77,8 @@ type converter struct {
 	single  bool
 	// verbatim tells that a path is not to be rewritten for the controllers of pods.
 	verbatim bool
-	used    map[string]int
-	notes   []string
+	used     map[string]int
+	notes    []string
 }
 
 func (c *converter) note(text string, arguments ...any) {

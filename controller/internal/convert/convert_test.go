@@ -271,7 +271,7 @@ func TestRefusedPolicies(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"{}": "spec.rules: it is empty",
-		"{applyRules: One, rules: [{name: a, match: {}, validate: {deny: {}}}, {name: b, match: {}, validate: {deny: {}}}]}":                        "spec.applyRules",
+		"{applyRules: One, rules: [{name: a, match: {}, validate: {deny: {}}}, {name: b, match: {}, validate: {deny: {}}}]}":          "spec.applyRules",
 		"{validationFailureActionOverrides: [{action: Audit, namespaces: [x]}], rules: [{name: a, match: {}, validate: {deny: {}}}]}": "spec.validationFailureActionOverrides",
 		"{moon: full, rules: [{name: a, match: {}, validate: {deny: {}}}]}":                                                           "moon",
 	} {
@@ -368,9 +368,9 @@ func TestExceptions(t *testing.T) {
 	}
 	results := []convert.Result{convert.Policy(old, options())}
 	for text, want := range map[string]string{
-		"[{policyName: other, ruleNames: [r]}], match: {any: [{resources: {kinds: [Pod]}}]}":                                "spec.exceptions[0].policyName",
-		"[{policyName: p, ruleNames: [x]}], match: {any: [{resources: {kinds: [Pod]}}]}":                                    "it names no rule",
-		"[{policyName: p, ruleNames: [r]}], match: {any: [{clusterRoles: [x], resources: {kinds: [Pod]}}]}":                 "spec.match[0]",
+		"[{policyName: other, ruleNames: [r]}], match: {any: [{resources: {kinds: [Pod]}}]}":                                    "spec.exceptions[0].policyName",
+		"[{policyName: p, ruleNames: [x]}], match: {any: [{resources: {kinds: [Pod]}}]}":                                        "it names no rule",
+		"[{policyName: p, ruleNames: [r]}], match: {any: [{clusterRoles: [x], resources: {kinds: [Pod]}}]}":                     "spec.match[0]",
 		"[{policyName: p, ruleNames: [r]}], match: {any: [{resources: {kinds: [Pod]}}]}, podSecurity: [{controlName: Seccomp}]": "spec.podSecurity",
 	} {
 		exception := object(t, "{apiVersion: kyverno.io/v2, kind: PolicyException, metadata: {name: e, namespace: x}, spec: {exceptions: "+text+"}}")

@@ -46,7 +46,7 @@ func (c *converter) match(rule *kyvernov1.Rule, field string) (matched, error) {
 		return matched{}, err
 	}
 	var out matched
-	if out.rules, err = c.resourceRules(kinds, operationsOf(list, rule), field+".match"); err != nil {
+	if out.rules, err = c.resourceRules(kinds, operationsOf(list), field+".match"); err != nil {
 		return matched{}, err
 	}
 	c.kinds = kinds
@@ -107,7 +107,7 @@ func kindsOf(list kyvernov1.ResourceFilters, all bool, field string) ([]string, 
 
 // operationsOf returns the operations of a rule. One that names none is about requests that create or update, also
 // in the older engine if it has a pattern.
-func operationsOf(list kyvernov1.ResourceFilters, rule *kyvernov1.Rule) []string {
+func operationsOf(list kyvernov1.ResourceFilters) []string {
 	var operations []string
 	add := func(names ...string) {
 		for _, name := range names {
@@ -230,7 +230,9 @@ func (c *converter) filter(filter kyvernov1.ResourceFilter, kinds []string, fiel
 	for _, step := range []func() error{
 		func() error { return add(c.kindCondition(filter.Kinds, kinds, field)) },
 		func() error { return add(c.users(filter.UserInfo, field)) },
-		func() error { return add(c.labelSelector(filter.NamespaceSelector, c.namespaceLabels(), field+".namespaceSelector")) },
+		func() error {
+			return add(c.labelSelector(filter.NamespaceSelector, c.namespaceLabels(), field+".namespaceSelector"))
+		},
 		func() error {
 			return add(c.labelSelector(filter.Selector, c.metadata().below("labels"), field+".selector"))
 		},
@@ -328,7 +330,9 @@ func (c *converter) nameOf() cel {
 
 // namespaceOf is the namespace, or the name of a Namespace.
 func (c *converter) namespaceOf() cel {
-	namespaces := slices.ContainsFunc(c.kinds, func(kind string) bool { return kind == "Namespace" || kind == "v1/Namespace" || strings.HasSuffix(kind, "*") })
+	namespaces := slices.ContainsFunc(c.kinds, func(kind string) bool {
+		return kind == "Namespace" || kind == "v1/Namespace" || strings.HasSuffix(kind, "*")
+	})
 	if c.podsOnlyKinds() {
 		return primary(c.object.in(bindsPrimary) + ".metadata.namespace")
 	}

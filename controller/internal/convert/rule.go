@@ -381,7 +381,7 @@ func (c *converter) validation(ok cel, message string, s scope, field string) ma
 	case message == "":
 	case strings.Contains(message, "{{"):
 		text, err := c.template(message, s, field)
-		if err != nil {
+		if err != nil || text.kind == listKind {
 			c.note("the message has variables that CEL can't show: they are shown as they are written")
 			validation["message"] = strings.NewReplacer("{{", "{", "}}", "}").Replace(message)
 			break

@@ -116,8 +116,7 @@ var comparators = map[operator.Operator]string{
 // condition1 converts one condition: an operator and what it compares with.
 func condition1(p place, condition, field string) (check, error) {
 	op := operator.GetOperatorFromStringPattern(condition)
-	switch op {
-	case operator.InRange, operator.NotInRange:
+	if op == operator.InRange || op == operator.NotInRange {
 		return inRange(p, condition, op, field)
 	}
 	operand := strings.TrimSpace(condition[len(op):])
@@ -125,7 +124,7 @@ func condition1(p place, condition, field string) (check, error) {
 		return measured(p, op, operand), nil
 	}
 	v := primary("string(" + p.or(`""`).text + ")")
-	switch op {
+	switch op { //nolint:exhaustive // The others need numbers.
 	case operator.Equal:
 		needs := operand != "" && strings.Trim(operand, "*") != ""
 		ok := wildcard(v, operand)
