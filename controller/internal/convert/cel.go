@@ -253,7 +253,7 @@ var (
 	otherFields = []string{"labels", "annotations", "matchLabels", "limits", "requests", "status", "nodeSelector", "replicas", "resources"}
 )
 
-// present tells whether there is a value.
+// present reports whether there is a value.
 func (p place) present() cel {
 	switch {
 	case p.known:

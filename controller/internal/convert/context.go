@@ -121,7 +121,7 @@ func (c *converter) apiCall(call *kyvernov1.ContextAPICall, s scope, field strin
 	case strings.Contains(call.URLPath, "?"):
 		return term{}, refuse(field+".urlPath", "use resource.List() with labels by hand", "the request has parameters")
 	}
-	data, err := c.request1(call.URLPath, s, field+".urlPath")
+	data, err := c.resourcesAt(call.URLPath, s, field+".urlPath")
 	if err != nil {
 		return term{}, err
 	}
@@ -132,8 +132,8 @@ func (c *converter) apiCall(call *kyvernov1.ContextAPICall, s scope, field strin
 	return term{}, refuse(field+".default", byHand, "a default for what can't be loaded has no counterpart")
 }
 
-// request1 converts the path of a request: a list of resources, or one of them.
-func (c *converter) request1(path string, s scope, field string) (cel, error) {
+// resourcesAt converts the path of a request: a list of resources, or one of them.
+func (c *converter) resourcesAt(path string, s scope, field string) (cel, error) {
 	path = strings.TrimPrefix(strings.TrimSpace(path), "/")
 	var parts []string
 	for _, part := range splitPath(path) {

@@ -105,7 +105,7 @@ func references(exceptions []kyvernov2.Exception, converted []Result) ([]any, co
 	return refs, kinds, nil
 }
 
-// coverage tells whether an exception names a rule, and for which kinds.
+// coverage reports whether an exception names a rule, and for which kinds.
 func coverage(exception kyvernov2.Exception, rule Rule) (named bool, kinds covered) {
 	of := []covered{{"Pod"}, {"DaemonSet", "Deployment", "Job", "ReplicaSet", "StatefulSet"}, {"CronJob"}}
 	missing := false

@@ -255,7 +255,7 @@ func (c *converter) filter(filter kyvernov1.ResourceFilter, kinds []string, fiel
 	return and(all...), nil
 }
 
-// kindCondition tells whether a resource is of some kinds, if the rule is about others as well.
+// kindCondition reports whether a resource is of some kinds, if the rule is about others as well.
 func (c *converter) kindCondition(some, of []string, field string) (cel, error) {
 	if len(some) == 0 {
 		return always, nil

@@ -193,7 +193,7 @@ func (k comparedKey) in(name string) (cel, error) {
 	}
 }
 
-// membership tells whether a text is one of the values of a condition.
+// membership reports whether a text is one of the values of a condition.
 type membership func(cel) cel
 
 // member returns the memberships for the elements of a list and for a text.

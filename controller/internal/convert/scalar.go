@@ -68,7 +68,7 @@ func (c *converter) text(p place, pattern, field string) (check, error) {
 		}
 		all := check{ok: always}
 		for condition := range strings.SplitSeq(alternative, "&") {
-			one, err := condition1(p, strings.Trim(condition, " "), field)
+			one, err := oneCondition(p, strings.Trim(condition, " "), field)
 			if err != nil {
 				return check{}, err
 			}
@@ -113,8 +113,8 @@ var comparators = map[operator.Operator]string{
 	operator.MoreEqual: " >= ", operator.LessEqual: " <= ",
 }
 
-// condition1 converts one condition: an operator and what it compares with.
-func condition1(p place, condition, field string) (check, error) {
+// oneCondition converts one condition: an operator and what it compares with.
+func oneCondition(p place, condition, field string) (check, error) {
 	op := operator.GetOperatorFromStringPattern(condition)
 	if op == operator.InRange || op == operator.NotInRange {
 		return inRange(p, condition, op, field)
@@ -148,11 +148,11 @@ func inRange(p place, condition string, op operator.Operator, field string) (che
 	if len(ends) < 3 {
 		return check{}, refuse(field, byHand, "the range %q can't be read", condition)
 	}
-	a, err := condition1(p, low+" "+ends[1], field)
+	a, err := oneCondition(p, low+" "+ends[1], field)
 	if err != nil {
 		return check{}, err
 	}
-	b, err := condition1(p, high+" "+ends[2], field)
+	b, err := oneCondition(p, high+" "+ends[2], field)
 	if err != nil {
 		return check{}, err
 	}

@@ -12,7 +12,7 @@ import (
 // hasWildcard reports whether a text has * or ?.
 func hasWildcard(text string) bool { return strings.ContainsAny(text, "*?") }
 
-// wildcard tells whether a string matches a text with wildcards: * for any characters, ? for one.
+// wildcard reports whether a string matches a text with wildcards: * for any characters, ? for one.
 func wildcard(value cel, text string) cel {
 	if !hasWildcard(text) {
 		return equal(value, quote(text))
@@ -43,7 +43,7 @@ func expression(text string) string {
 	return "^(?s:" + quoted + ")$"
 }
 
-// anyWildcard tells whether a string matches one of the texts.
+// anyWildcard reports whether a string matches one of the texts.
 func anyWildcard(value cel, texts []string) cel {
 	var plain []string
 	var operands []cel
