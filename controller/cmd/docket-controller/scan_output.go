@@ -78,7 +78,7 @@ func (s *scan) print() error {
 	if err != nil {
 		return err
 	}
-	printer := filescan.Printer{Findings: s.findings, Policies: s.objects, Folder: folder, Version: buildinfo.Get().Version}
+	printer := filescan.Printer{Findings: s.findings, Policies: s.objects, Folder: folder, Version: buildinfo.Get().Version, FailOn: apireport.Severity(s.flags.failOn)}
 	switch s.flags.output {
 	case outputSARIF:
 		return printer.PrintSARIF(out)
