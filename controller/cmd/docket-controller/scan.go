@@ -47,8 +47,10 @@ type scanFlags struct {
 	failOn string
 	// requireMatch makes an error of a policy that applies to no resource.
 	requireMatch bool
-	split        bool
-	api          string
+	// maxPerRule bounds the results of a rule in the table; 0 for all.
+	maxPerRule int
+	split      bool
+	api        string
 
 	to               string
 	createNamespaces bool
@@ -161,6 +163,7 @@ func (f *scanFlags) validate(output string) error {
 	add(!slices.Contains(apireport.Severities(), apireport.Severity(f.failOn)), fmt.Sprintf("--fail-on: %q is none of critical, high, medium, low and info", f.failOn))
 	add(f.api != string(report.WGPolicy) && f.api != string(report.OpenReports), fmt.Sprintf("--reports-api: %q is neither %s nor %s", f.api, report.WGPolicy, report.OpenReports))
 	add(f.workers < 0, "--workers: must not be negative")
+	add(f.maxPerRule < 0, "--max-per-rule: must not be negative; 0 shows all")
 	errs = append(errs, manager.ValidateExceptionNamespaces(f.exceptionNamespaces)...)
 	return errors.Join(append(errs, f.cache.Validate()...)...)
 }
