@@ -256,7 +256,7 @@ func (c *conversion) compileNew() []policy.Policy {
 	return added
 }
 
-// objects are the new policies and exceptions.
+// made returns the new policies and exceptions.
 func (c *conversion) made() []*unstructured.Unstructured {
 	var all []*unstructured.Unstructured
 	for _, result := range c.results {

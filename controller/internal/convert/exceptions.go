@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	kyvernov1 "github.com/kyverno/kyverno/api/kyverno/v1"
 	kyvernov2 "github.com/kyverno/kyverno/api/kyverno/v2"
@@ -47,7 +48,7 @@ func Exception(object *unstructured.Unstructured, converted []Result, options Op
 		spec["matchConditions"] = []any{map[string]any{"name": "match", "expression": condition.text}}
 	}
 	if at := policy.ExpiryOf(object); !at.IsZero() {
-		spec["expiresAt"] = at.Format("2006-01-02T15:04:05Z07:00")
+		spec["expiresAt"] = at.Format(time.RFC3339)
 	}
 	return newException(object, spec), nil
 }
