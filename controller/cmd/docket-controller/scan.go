@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	cliflag "k8s.io/component-base/cli/flag"
 
 	apireport "github.com/docket-project/docket/api/report"
@@ -46,8 +47,10 @@ type scanFlags struct {
 	failOn string
 	// requireMatch makes an error of a policy that applies to no resource.
 	requireMatch bool
-	split        bool
-	api          string
+	// maxPerRule bounds the results of a rule in the table; 0 for all.
+	maxPerRule int
+	split      bool
+	api        string
 
 	to               string
 	createNamespaces bool
@@ -123,7 +126,7 @@ be evaluated, read or written (also if other things fail); 130 it was interrupte
 			return nil
 		},
 		RunE: func(command *cobra.Command, _ []string) error {
-			if err := f.validate(); err != nil {
+			if err := f.validate(f.output); err != nil {
 				return cli.Usage(err)
 			}
 			return f.run(command.Context())
@@ -143,7 +146,8 @@ func (f *scanFlags) addInput(fs *pflag.FlagSet) {
 	fs.IntVar(&f.workers, "workers", 0, "Resources that are evaluated at a time; 0 for one for each core.")
 }
 
-func (f *scanFlags) validate() error {
+// validate checks the flags; output is what the flag of this name says for a scan.
+func (f *scanFlags) validate(output string) error {
 	var errs []error
 	add := func(wrong bool, text string) {
 		if wrong {
@@ -158,10 +162,11 @@ func (f *scanFlags) validate() error {
 	add(f.context != "" && f.kubeconfig == "", "--context needs --kubeconfig")
 	add(len(f.resources) > 0 && len(f.namespaces) > 1, "--namespace: with --resource give one, for the resources that name none")
 	add(slices.Contains(f.namespaces, ""), "--namespace: must not be empty")
-	add(!slices.Contains(outputs, f.output), fmt.Sprintf("--output: %q is none of %s", f.output, strings.Join(outputs, ", ")))
+	add(!slices.Contains(outputs, output), fmt.Sprintf("--output: %q is none of %s", output, strings.Join(outputs, ", ")))
 	add(!slices.Contains(apireport.Severities(), apireport.Severity(f.failOn)), fmt.Sprintf("--fail-on: %q is none of critical, high, medium, low and info", f.failOn))
 	add(f.api != string(report.WGPolicy) && f.api != string(report.OpenReports), fmt.Sprintf("--reports-api: %q is neither %s nor %s", f.api, report.WGPolicy, report.OpenReports))
 	add(f.workers < 0, "--workers: must not be negative")
+	add(f.maxPerRule < 0, "--max-per-rule: must not be negative; 0 shows all")
 	errs = append(errs, manager.ValidateExceptionNamespaces(f.exceptionNamespaces)...)
 	errs = append(errs, f.cache.Validate()...)
 	return errors.Join(append(errs, f.registry.Validate()...)...)
@@ -172,8 +177,15 @@ type scan struct {
 	flags    *scanFlags
 	policies []policy.Policy
 	// objects are those of the policies.
-	objects  map[policy.Identity]manifest.Object
-	source   source
+	objects map[policy.Identity]manifest.Object
+	source  source
+	// input is what the policies were compiled of, by compiler.
+	input    filescan.Sorted
+	compiler policy.Compiler
+	// variants returns resources to evaluate beside those of files; nil for none.
+	variants func([]manifest.Object) []manifest.Object
+	// kinds knows the kinds of custom resources; its group may be "*".
+	kinds    func(group, kind string) []schema.GroupResource
 	findings *filescan.Findings
 	// layout is nil if nobody wants reports.
 	layout *report.Layout
@@ -250,8 +262,13 @@ func (s *scan) fromFiles() (int64, error) {
 		return 0, err
 	}
 	s.note(set.LeftOut)
+	s.kinds = filescan.Defined(set.Objects)
 	entries := append(input.Entries, filescan.Sort(set.Objects, s.flags.namespace()).Entries...)
-	files, wrong := filescan.NewFiles(set.Objects, filescan.FilesOptions{Namespace: s.flags.namespace()})
+	resources := set.Objects
+	if s.variants != nil {
+		resources = slices.Concat(resources, s.variants(resources))
+	}
+	files, wrong := filescan.NewFiles(resources, filescan.FilesOptions{Namespace: s.flags.namespace(), AllowDuplicates: s.variants != nil})
 	if wrong != nil {
 		wrong = fmt.Errorf("--resource: %w", wrong)
 	}
@@ -272,6 +289,7 @@ func (s *scan) compile(compiler policy.Compiler, input filescan.Sorted) error {
 	if s.policies, err = filescan.Compile(compiler, input.Policies, input.Exceptions); err != nil {
 		return err
 	}
+	s.input, s.compiler = input, compiler
 	s.objects = make(map[policy.Identity]manifest.Object, len(s.policies))
 	for i, p := range s.policies {
 		s.objects[p.Identity()] = input.Policies[i]

@@ -151,7 +151,7 @@ func (s *scan) fromCluster(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.source = cluster
+	s.source, s.kinds = cluster, cluster.Kinds
 	input, err := s.clusterInput(ctx, cluster)
 	if err != nil {
 		return err

@@ -38,6 +38,7 @@ func (f *scanFlags) addOutput(fs *pflag.FlagSet) {
 	fs.StringVar(&f.failOn, "fail-on", f.failOn, "The lowest severity for which a failure sets the exit code to 1: critical, high, medium, low or info. Policies without a severity count as info. Errors always count.")
 	fs.BoolVar(&f.requireMatch, "require-match", false, "Exit with code 2 if a policy applies to none of the resources.")
 	fs.BoolVar(&f.all, "all", false, "Show all results and policies in the table, not only failures, warnings and errors, and the policies that have some.")
+	fs.IntVar(&f.maxPerRule, "max-per-rule", 0, "How many results of each rule the table shows; 0 for all. The other forms of output have all, and the numbers of the policies count all.")
 	fs.StringVar(&f.to, "to", "", "Kubeconfig of a server to write the reports into.")
 	fs.BoolVar(&f.createNamespaces, "create-namespaces", false, "Create the namespaces of reports that the server of --to does not have.")
 	fs.BoolVar(&f.split, "split-policy-report", f.split, "Make a report for each policy and namespace. If false, one for each namespace.")
@@ -72,13 +73,15 @@ func (s *scan) print() error {
 	case outputYAML, outputJSON:
 		return filescan.PrintReports(out, s.layout.Reports(), s.flags.output == outputJSON)
 	case outputTable:
-		return s.findings.PrintTable(out, tableOptions(s.flags.process))
+		options := tableOptions(s.flags.process)
+		options.MaxPerRule = s.flags.maxPerRule
+		return s.findings.PrintTable(out, options)
 	}
 	folder, err := os.Getwd()
 	if err != nil {
 		return err
 	}
-	printer := filescan.Printer{Findings: s.findings, Policies: s.objects, Folder: folder, Version: buildinfo.Get().Version}
+	printer := filescan.Printer{Findings: s.findings, Policies: s.objects, Folder: folder, Version: buildinfo.Get().Version, FailOn: apireport.Severity(s.flags.failOn)}
 	switch s.flags.output {
 	case outputSARIF:
 		return printer.PrintSARIF(out)

@@ -123,6 +123,17 @@ func (c *Cluster) plan(policies []policy.Policy) []served.Assignment[policy.Poli
 	})
 }
 
+// Kinds returns the resources of a kind that the cluster serves. The group may be "*".
+func (c *Cluster) Kinds(group, kind string) []schema.GroupResource {
+	var out []schema.GroupResource
+	for _, r := range c.catalog.Resources() {
+		if r.Kind == kind && (group == "*" || group == r.Group) && !slices.Contains(out, r.GroupResource()) {
+			out = append(out, r.GroupResource())
+		}
+	}
+	return out
+}
+
 // Covers reports whether the scan has seen all resources of the kind and namespace of a subject, so that a
 // subject that it has not seen does not exist.
 func (c *Cluster) Covers(subject policy.Reference) bool {

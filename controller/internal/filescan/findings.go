@@ -149,12 +149,16 @@ func (f *Findings) Failures(least report.Severity) int64 {
 	defer f.mu.Unlock()
 	var failures int64
 	for id, counts := range f.counts {
-		severity := cmp.Or(f.presentations[id].Severity, report.SeverityInfo)
-		if slices.Index(severities, severity) >= slices.Index(severities, least) {
+		if atLeast(f.presentations[id].Severity, least) {
 			failures += counts.Fail
 		}
 	}
 	return failures
+}
+
+// atLeast compares severities; none counts as info.
+func atLeast(severity, least report.Severity) bool {
+	return slices.Index(severities, cmp.Or(severity, report.SeverityInfo)) >= slices.Index(severities, least)
 }
 
 // Unmatched returns the policies without a result, by name.

@@ -5,6 +5,7 @@ package filescan
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -27,7 +28,8 @@ func (p Printer) PrintGitHub(w io.Writer) error {
 			continue
 		}
 		level := "error"
-		if finding.Outcome == report.OutcomeWarn {
+		below := finding.Outcome == report.OutcomeFail && !atLeast(finding.Severity, cmp.Or(p.FailOn, report.SeverityInfo))
+		if finding.Outcome == report.OutcomeWarn || below {
 			level = "warning"
 		}
 		var properties []string

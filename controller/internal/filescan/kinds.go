@@ -52,7 +52,7 @@ func newKinds(objects []manifest.Object) kinds {
 	known := kinds{}
 	for group, names := range clusterScoped {
 		for _, kind := range names {
-			known[schema.GroupKind{Group: group, Kind: kind}] = resourceOfKind{plural: plural(kind)}
+			known[schema.GroupKind{Group: group, Kind: kind}] = resourceOfKind{plural: Plural(kind)}
 		}
 	}
 	for _, object := range objects {
@@ -61,6 +61,26 @@ func newKinds(objects []manifest.Object) kinds {
 		}
 	}
 	return known
+}
+
+// Defined returns a function for the resources of the kinds that the CustomResourceDefinitions among the objects
+// define. The group may be "*".
+func Defined(objects []manifest.Object) func(group, kind string) []schema.GroupResource {
+	known := kinds{}
+	for _, object := range objects {
+		if object.GroupVersionKind().GroupKind() == (schema.GroupKind{Group: "apiextensions.k8s.io", Kind: customResourceDefinition}) {
+			known.define(object.Unstructured)
+		}
+	}
+	return func(group, kind string) []schema.GroupResource {
+		var out []schema.GroupResource
+		for defined, resource := range known {
+			if defined.Kind == kind && (group == "*" || group == defined.Group) {
+				out = append(out, schema.GroupResource{Group: defined.Group, Resource: resource.plural})
+			}
+		}
+		return out
+	}
 }
 
 // define adds the kind of a CustomResourceDefinition. An incomplete definition is ignored.
@@ -85,7 +105,7 @@ func (k kinds) define(definition *unstructured.Unstructured) {
 func (k kinds) of(kind schema.GroupVersionKind) (schema.GroupVersionResource, bool) {
 	found, ok := k[kind.GroupKind()]
 	if !ok {
-		found = resourceOfKind{plural: plural(kind.Kind), namespaced: !startsWithCluster(kind.Kind)}
+		found = resourceOfKind{plural: Plural(kind.Kind), namespaced: !startsWithCluster(kind.Kind)}
 	}
 	return kind.GroupVersion().WithResource(found.plural), found.namespaced
 }
@@ -96,8 +116,8 @@ func startsWithCluster(kind string) bool {
 	return ok && rest != "" && strings.ToLower(rest[:1]) != rest[:1]
 }
 
-// plural guesses the name of a kind's resource by the same rules as Kubernetes.
-func plural(kind string) string {
+// Plural guesses the name of a kind's resource by the same rules as Kubernetes.
+func Plural(kind string) string {
 	name := strings.ToLower(kind)
 	last := name[max(0, len(name)-1):]
 	switch {

@@ -23,6 +23,8 @@ type Printer struct {
 	Folder string
 	// Version is that of the program.
 	Version string
+	// FailOn is the lowest severity at which a failure is one for GitHub, and not a warning; empty for info.
+	FailOn report.Severity
 }
 
 // relative returns a path relative to the folder, with forward slashes; a path outside of the folder becomes

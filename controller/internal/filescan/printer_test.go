@@ -17,6 +17,7 @@ import (
 	"github.com/joshdk/go-junit"
 	"github.com/owenrumney/go-sarif/v3/pkg/report/v210/sarif"
 
+	"github.com/docket-project/docket/api/report"
 	"github.com/docket-project/docket/controller/internal/filescan"
 	"github.com/docket-project/docket/controller/internal/filescan/manifest"
 	"github.com/docket-project/docket/controller/internal/policy"
@@ -81,6 +82,18 @@ func TestGitHub(t *testing.T) {
 `
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestGitHubKnowsWhatFails: a failure that does not count is a warning.
+func TestGitHubKnowsWhatFails(t *testing.T) {
+	t.Parallel()
+	got, _ := printed(t, func(p filescan.Printer, w io.Writer) error {
+		p.FailOn = report.SeverityCritical
+		return p.PrintGitHub(w)
+	})
+	if strings.Count(got, "::error ") != 1 || !strings.Contains(got, "title=Policy/shop/broken/r::") || strings.Count(got, "::warning ") != 3 {
+		t.Errorf("all but the error are to be warnings:\n%s", got)
 	}
 }
 

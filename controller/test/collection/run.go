@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/docket-project/docket/controller/internal/convert/proof"
 	"github.com/docket-project/docket/controller/internal/filescan"
 	"github.com/docket-project/docket/controller/internal/filescan/manifest"
 	"github.com/docket-project/docket/controller/internal/policy"
@@ -25,6 +26,8 @@ type Options struct {
 	Compiler policy.Compiler
 	// Allow has what may be missing; nil for nothing.
 	Allow *AllowList
+	// Mutants is how many variants of each resource [Convert] adds.
+	Mutants int
 	// ThroughReports reads the results back from split reports and compares those.
 	ThroughReports bool
 }
@@ -131,7 +134,7 @@ func (o Options) runFile(ctx context.Context, path string) (one, error) {
 	if reason := leftOut(f, sorted); reason != "" {
 		return one{leftOut: &LeftOut{f.path, reason, results}}, nil
 	}
-	policies, source, err := f.prepare(o.Compiler, sorted)
+	policies, source, err := f.prepare(o.Compiler, sorted, 0)
 	if err != nil {
 		return one{broken: fmt.Errorf("%s: %w", f.path, err)}, nil
 	}
@@ -164,8 +167,8 @@ func (f *file) loadPolicies() (filescan.Sorted, error) {
 	return sorted, nil
 }
 
-// prepare compiles the policies and loads the resources of a file.
-func (f *file) prepare(compiler policy.Compiler, sorted filescan.Sorted) ([]policy.Policy, *filescan.Files, error) {
+// prepare compiles the policies and loads the resources of a file, with some mutants of each.
+func (f *file) prepare(compiler policy.Compiler, sorted filescan.Sorted, mutants int) ([]policy.Policy, *filescan.Files, error) {
 	policies, err := filescan.Compile(compiler, sorted.Policies, sorted.Exceptions)
 	if err != nil {
 		return nil, nil, fmt.Errorf("policies: %w", err)
@@ -173,6 +176,11 @@ func (f *file) prepare(compiler policy.Compiler, sorted filescan.Sorted) ([]poli
 	resources, err := f.load(f.content.Resources)
 	if err != nil {
 		return nil, nil, fmt.Errorf("resources: %w", err)
+	}
+	if mutants > 0 {
+		for _, object := range slices.Clone(resources) {
+			resources = append(resources, proof.Mutants(object, mutants)...)
+		}
 	}
 	source, err := filescan.NewFiles(resources, filescan.FilesOptions{
 		NamespaceLabels: f.content.Values.labels(), AllowDuplicates: true,

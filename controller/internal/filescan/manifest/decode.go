@@ -9,6 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
+	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -24,6 +26,8 @@ type document struct {
 	text []byte
 	// line is that of the first text which is no comment, from 1.
 	line int
+	// first is the line at which text begins, from 1.
+	first int
 }
 
 // split returns the documents of a file that are not empty. A file that begins as JSON is a
@@ -52,7 +56,7 @@ func split(data []byte) []document {
 		begin := int(decoder.InputOffset()) - len(raw)
 		line += bytes.Count(trimmed[counted:begin], newline)
 		counted = begin
-		documents = append(documents, document{raw, line})
+		documents = append(documents, document{raw, line, line})
 	}
 }
 
@@ -66,7 +70,7 @@ func splitYAML(data []byte) []document {
 	number, begin := 0, 0 // The lines that were read, and that at which current begins.
 	end := func() {
 		if before := leading(current); before >= 0 {
-			documents = append(documents, document{current, begin + before})
+			documents = append(documents, document{current, begin + before, begin})
 		}
 		current = nil
 	}
@@ -109,6 +113,24 @@ func leading(document []byte) int {
 		number++
 	}
 	return -1
+}
+
+// lineInError is where the YAML library says in which line of a document it found an error.
+var lineInError = regexp.MustCompile(`\bline (\d+)`)
+
+// decode returns the value of a document. Lines in the error are those of the file.
+func (d document) decode() (any, error) {
+	value, err := decode(d.text)
+	if err == nil || d.first <= 1 {
+		return value, err
+	}
+	return nil, errors.New(lineInError.ReplaceAllStringFunc(err.Error(), func(text string) string {
+		line, convErr := strconv.Atoi(strings.TrimPrefix(text, "line "))
+		if convErr != nil {
+			return text
+		}
+		return fmt.Sprintf("line %d", line+d.first-1)
+	}))
 }
 
 // decode returns the value of a document with the types that Kubernetes' libraries expect:

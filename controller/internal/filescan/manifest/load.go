@@ -197,13 +197,13 @@ func (l *Loader) load(path string, r io.Reader, set *Set, lenient bool) error {
 		if len(documents) > 1 {
 			location = fmt.Sprintf("%s: document %d", origin, i+1)
 		}
-		errs = append(errs, set.add(location, Place{path, document.line}, document.text, lenient))
+		errs = append(errs, set.add(location, Place{path, document.line}, document, lenient))
 	}
 	return errors.Join(errs...)
 }
 
-func (s *Set) add(location string, place Place, text []byte, lenient bool) error {
-	value, err := decode(text)
+func (s *Set) add(location string, place Place, d document, lenient bool) error {
+	value, err := d.decode()
 	if err != nil {
 		return fmt.Errorf("%s: %w", location, err)
 	}

@@ -248,3 +248,20 @@ func FuzzLoad(f *testing.F) {
 		}
 	})
 }
+
+// TestErrorsNameTheLineOfTheFile, also in a later document.
+func TestErrorsNameTheLineOfTheFile(t *testing.T) {
+	t.Parallel()
+	const good = "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\n"
+	for text, want := range map[string]string{
+		"a: b: c\n":                                         "yaml: mapping values",
+		good + "---\na: b: c\n":                             "document 2: yaml: line 5:",
+		good + "---\n# why\n\na: b\nc: d: e\n":              "line 8:",
+		good + "...\n" + good + "--- # x\nc:\n - d: e: f\n": "line 10:",
+	} {
+		_, err := (&manifest.Loader{Stdin: strings.NewReader(text)}).Load(manifest.Stdin)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+}

@@ -1,0 +1,233 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package convert
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	kyvernov1 "github.com/kyverno/kyverno/api/kyverno/v1"
+	engineutils "github.com/kyverno/kyverno/pkg/engine/utils"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+)
+
+// truth is a condition, and what must be true for it not to have an error.
+type truth struct {
+	guard, ok cel
+}
+
+// conditions converts a block of conditions in any form that Kyverno takes.
+func (c *converter) conditions(raw any, s scope, field string) (truth, error) {
+	typed, err := engineutils.TransformConditions(raw)
+	if err != nil {
+		return truth{}, refuse(field, "correct it", "the conditions can't be read: %v", err)
+	}
+	switch typed := typed.(type) {
+	case []kyvernov1.Condition:
+		return c.block(kyvernov1.AnyAllConditions{AllConditions: typed}, s, field)
+	case kyvernov1.AnyAllConditions:
+		return c.block(typed, s, field)
+	case *kyvernov1.AnyAllConditions:
+		return c.block(*typed, s, field)
+	default:
+		return truth{}, refuse(field, byHand, "the conditions are a %T", typed)
+	}
+}
+
+// block converts any and all. The engine ends with the first condition that decides.
+func (c *converter) block(conditions kyvernov1.AnyAllConditions, s scope, field string) (truth, error) {
+	result := truth{always, always}
+	if conditions.AnyConditions != nil {
+		one, err := c.each(conditions.AnyConditions, s, field+".any")
+		if err != nil {
+			return truth{}, err
+		}
+		result = truth{always, never}
+		for i := len(one) - 1; i >= 0; i-- {
+			result.guard = and(one[i].guard, or(one[i].ok, result.guard))
+			result.ok = or(one[i].ok, result.ok)
+		}
+	}
+	all, err := c.each(conditions.AllConditions, s, field+".all")
+	if err != nil {
+		return truth{}, err
+	}
+	guard, before := result.guard, always
+	for _, one := range all {
+		guard = and(guard, or(not(before), one.guard))
+		before = and(before, one.ok)
+	}
+	return truth{guard, and(result.ok, before)}, nil
+}
+
+func (c *converter) each(conditions []kyvernov1.Condition, s scope, field string) ([]truth, error) {
+	out := make([]truth, len(conditions))
+	for i, condition := range conditions {
+		var err error
+		if out[i], err = c.condition(condition, s, fmt.Sprintf("%s[%d]", field, i)); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+func (c *converter) condition(condition kyvernov1.Condition, s scope, field string) (truth, error) {
+	key, err := c.operand(condition.RawKey, s, field+".key")
+	if err != nil {
+		return truth{}, err
+	}
+	value, err := c.operand(condition.RawValue, s, field+".value")
+	if err != nil {
+		return truth{}, err
+	}
+	k := comparedKey{c: c, key: key, value: value, field: field}
+	ok, err := k.compare(string(condition.Operator))
+	if err != nil {
+		return truth{}, err
+	}
+	guard := and(key.guard(), value.guard())
+	if key.literal == nil && key.present != always {
+		ok = and(key.present, ok)
+	}
+	return truth{guard, ok}, nil
+}
+
+// part is a piece of a text: plain, or a variable.
+type part struct {
+	text       string
+	isVariable bool
+}
+
+// partsOf cuts a text with variables, which may have variables in them.
+func partsOf(text string) ([]part, bool) {
+	var parts []part
+	depth, begin := 0, 0
+	for i := 0; i < len(text); i++ {
+		switch {
+		case strings.HasPrefix(text[i:], "{{"):
+			if depth++; depth == 1 {
+				if i > begin {
+					parts = append(parts, part{text: text[begin:i]})
+				}
+				begin = i + 2
+			}
+			i++
+		case strings.HasPrefix(text[i:], "}}") && depth > 0:
+			if depth--; depth == 0 {
+				parts = append(parts, part{text[begin:i], true})
+				begin = i + 2
+			}
+			i++
+		}
+	}
+	if begin < len(text) {
+		parts = append(parts, part{text: text[begin:]})
+	}
+	return parts, depth == 0
+}
+
+// operand converts the key or the value of a condition.
+func (c *converter) operand(raw *apiextensionsv1.JSON, s scope, field string) (term, error) {
+	if raw == nil {
+		return term{}, refuse(field, "set it", "it is missing")
+	}
+	var value any
+	if err := json.Unmarshal(raw.Raw, &value); err != nil {
+		return term{}, refuse(field, "correct it", "it can't be read: %v", err)
+	}
+	return c.operandOf(value, s, field)
+}
+
+func (c *converter) operandOf(value any, s scope, field string) (term, error) {
+	switch value := value.(type) {
+	case string:
+		if strings.Contains(value, "{{") {
+			return c.template(value, s, field)
+		}
+		return literal(value, field)
+	case []any:
+		texts := make([]string, len(value))
+		for i, item := range value {
+			text, ok := item.(string)
+			if ok && strings.Contains(text, "{{") {
+				return c.listOf(value, s, field)
+			}
+			if texts[i] = scalarText(item); texts[i] == "" && item != "" {
+				return term{}, refuse(field, byHand, "the list has a %T", item)
+			}
+		}
+		return term{cel: primary(list(texts)), kind: listKind, present: always, literal: texts}, nil
+	case float64:
+		if value == math.Trunc(value) && math.Abs(value) < 1<<53 {
+			return term{cel: primary(strconv.FormatInt(int64(value), 10)), kind: numberKind, present: always, literal: int64(value)}, nil
+		}
+		return literal(value, field)
+	default:
+		return literal(value, field)
+	}
+}
+
+// scalarText is how Kyverno prints a scalar; empty if it is none.
+func scalarText(value any) string {
+	switch value := value.(type) {
+	case string:
+		return value
+	case bool:
+		return strconv.FormatBool(value)
+	case float64:
+		return fmt.Sprint(value)
+	default:
+		return ""
+	}
+}
+
+// listOf converts a list with variables: those that are lists are not flattened.
+func (c *converter) listOf(items []any, s scope, field string) (term, error) {
+	out := term{kind: listKind, present: always}
+	var texts []string
+	for i, item := range items {
+		t, err := c.operandOf(item, s, fmt.Sprintf("%s[%d]", field, i))
+		if err != nil {
+			return term{}, err
+		}
+		out.guards = append(out.guards, t.guards...)
+		texts = append(texts, textOf(t).text)
+	}
+	out.cel = primary("[" + strings.Join(texts, ", ") + "]")
+	return out, nil
+}
+
+// template converts a text with variables: alone, one is a value of any type; among other text it is text.
+func (c *converter) template(text string, s scope, field string) (term, error) {
+	parts, ok := partsOf(strings.TrimSpace(text))
+	if !ok || strings.Contains(text, `\{{`) {
+		return term{}, refuse(field, byHand, "the variables in %q can't be read", text)
+	}
+	if len(parts) == 1 && parts[0].isVariable {
+		return c.jmespath(parts[0].text, s, field)
+	}
+	out := term{kind: textKind, present: always}
+	var texts []string
+	parts, _ = partsOf(text)
+	for _, each := range parts {
+		if !each.isVariable {
+			texts = append(texts, quote(each.text))
+			continue
+		}
+		t, err := c.jmespath(each.text, s, field)
+		if err != nil {
+			return term{}, err
+		}
+		if t.kind == listKind {
+			return term{}, refuse(field, byHand, "a list is part of the text %q", text)
+		}
+		out.guards = append(out.guards, t.guards...)
+		texts = append(texts, textOf(t).in(bindsSum+1))
+	}
+	out.cel = cel{strings.Join(texts, " + "), bindsSum}
+	return out, nil
+}

@@ -1,0 +1,382 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package convert
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/kyverno/go-jmespath"
+)
+
+// kind is what is known about the type of a value.
+type kind int
+
+const (
+	unknownKind kind = iota
+	textKind
+	numberKind
+	boolKind
+	listKind
+)
+
+// term is an expression of JMESPath in CEL.
+type term struct {
+	cel
+	kind kind
+	// path is set if it is a place in the resource or in an element; cel is then its value.
+	path *place
+	// guards must be true, or JMESPath has an error: a field is not there.
+	guards []cel
+	// present is false where the value is null.
+	present cel
+	// nested tells that its elements may be lists.
+	nested bool
+	// empty tells that cel is an empty list where the value is null.
+	empty bool
+	// literal is set if it is one.
+	literal any
+}
+
+func known(text cel, k kind) term { return term{cel: text, kind: k, present: always} }
+
+// guard is what must be true for a value to be there at all.
+func (t term) guard() cel { return and(t.guards...) }
+
+// or is the value, or what is given where it is null or not there.
+func (t term) or(otherwise string) cel {
+	if t.path != nil {
+		return t.path.or(otherwise)
+	}
+	if t.empty && otherwise == "[]" {
+		return t.cel
+	}
+	there := and(t.guard(), t.present)
+	if there != always && otherwise == "null" {
+		return choose(there, primary("dyn("+t.text+")"), primary(otherwise))
+	}
+	return choose(there, t.cel, primary(otherwise))
+}
+
+// elements is the list; empty where it is null or not there.
+func (t term) elements() cel {
+	if t.path != nil {
+		return t.path.elements()
+	}
+	return t.or("[]")
+}
+
+// scope is what names mean in an expression.
+type scope struct {
+	// current is what a path begins with; nil outside of all projections.
+	current *term
+	// names are the variables of the context, and those of loops.
+	names map[string]term
+}
+
+func (s scope) in(current term) scope { return scope{&current, s.names} }
+
+func (s scope) with(names map[string]term) scope {
+	all := make(map[string]term, len(s.names)+len(names))
+	for name, value := range s.names {
+		all[name] = value
+	}
+	for name, value := range names {
+		all[name] = value
+	}
+	return scope{s.current, all}
+}
+
+func placed(p place) term {
+	t := term{cel: p.value(), path: &p, present: always}
+	if guard := p.present(); guard != always {
+		t.guards = []cel{guard}
+	}
+	return t
+}
+
+// jmespath converts an expression.
+func (c *converter) jmespath(text string, s scope, field string) (term, error) {
+	written := text
+	text, s, err := c.innerVariables(text, s, field)
+	if err != nil {
+		return term{}, err
+	}
+	// Who quotes this name wants that Kyverno does not rewrite the path for the controllers of pods.
+	if strings.Contains(text, `request."object"`) && !c.verbatim {
+		c.verbatim = true
+		defer func() { c.verbatim = false }()
+	}
+	node, err := jmespath.NewParser().Parse(strings.TrimSpace(text))
+	if err != nil {
+		return term{}, refuse(field, "correct it", "the expression %q can't be read: %v", text, err)
+	}
+	t, err := c.node(node, s, field)
+	if err != nil {
+		return term{}, fmt.Errorf("%w (in %q)", err, strings.TrimSpace(written))
+	}
+	return t, nil
+}
+
+// innerName begins the names of the variables that are part of an expression.
+const innerName = "__inner"
+
+// innerVariables gives names to texts with variables that are part of an expression, as in name == '{{ other }}'.
+func (c *converter) innerVariables(text string, s scope, field string) (string, scope, error) {
+	if !strings.Contains(text, "{{") {
+		return text, s, nil
+	}
+	names := map[string]term{}
+	var failed error
+	text = quoted.ReplaceAllStringFunc(text, func(literal string) string {
+		if !strings.Contains(literal, "{{") {
+			return literal
+		}
+		t, err := c.template(strings.Trim(literal, "'"), scope{names: s.names}, field)
+		if err != nil {
+			failed = err
+			return literal
+		}
+		name := fmt.Sprintf("%s%d", innerName, len(names))
+		// Without it, the evaluation is to have an error.
+		t.cel, t.kind, t.path, t.guards = textOf(t), textKind, nil, nil
+		names[name] = t
+		return name
+	})
+	if failed == nil && strings.Contains(text, "{{") {
+		failed = refuse(field, byHand, "a variable is part of the expression %q", text)
+	}
+	return text, s.with(names), failed
+}
+
+// quoted matches the texts in an expression.
+var quoted = regexp.MustCompile(`'[^']*'`)
+
+func (c *converter) node(n jmespath.ASTNode, s scope, field string) (term, error) {
+	switch n.NodeType {
+	case jmespath.ASTField:
+		return c.field(n.Value.(string), s, field)
+	case jmespath.ASTSubexpression, jmespath.ASTIndexExpression, jmespath.ASTPipe:
+		left, err := c.node(n.Children[0], s, field)
+		if err != nil {
+			return term{}, err
+		}
+		right, err := c.node(n.Children[1], s.in(left), field)
+		if err != nil {
+			return term{}, err
+		}
+		if right.path == nil {
+			right.guards = append(left.guards[:len(left.guards):len(left.guards)], right.guards...)
+			if n.Children[1].NodeType != jmespath.ASTFunctionExpression {
+				right.present = and(left.present, right.present)
+			}
+		}
+		return right, nil
+	case jmespath.ASTIndex:
+		return c.index(n.Value.(int), s, field)
+	case jmespath.ASTCurrentNode, jmespath.ASTIdentity:
+		if s.current == nil {
+			return term{}, refuse(field, byHand, "@ stands for everything")
+		}
+		return *s.current, nil
+	case jmespath.ASTLiteral:
+		return literal(n.Value, field)
+	case jmespath.ASTProjection, jmespath.ASTFilterProjection:
+		return c.projection(n, s, field)
+	case jmespath.ASTFlatten:
+		return c.flatten(n, s, field)
+	case jmespath.ASTOrExpression:
+		return c.orElse(n, s, field)
+	case jmespath.ASTAndExpression, jmespath.ASTNotExpression, jmespath.ASTComparator:
+		ok, err := c.truth(n, s, field)
+		return known(ok, boolKind), err
+	case jmespath.ASTFunctionExpression:
+		return c.function(n, s, field)
+	default:
+		return term{}, refuse(field, byHand, "%s of JMESPath is not supported", n.NodeType)
+	}
+}
+
+// field converts a name: of a variable, or of a member of what the path has so far.
+func (c *converter) field(name string, s scope, field string) (term, error) {
+	if s.current == nil || strings.HasPrefix(name, innerName) {
+		return c.name(name, s, field)
+	}
+	if s.current.path == nil {
+		if s.current.kind != unknownKind {
+			return term{}, refuse(field, byHand, "it selects %s of what has no members", name)
+		}
+		p := at(s.current.cel).below(name)
+		t := placed(p)
+		t.guards = append(s.current.guards[:len(s.current.guards):len(s.current.guards)], t.guards...)
+		return t, nil
+	}
+	p := *s.current.path
+	if len(p.keys) == 0 && p.root.text == requestText {
+		return c.request(name, field)
+	}
+	inner, err := c.member(p, name, field)
+	if err != nil {
+		return term{}, err
+	}
+	t := placed(inner)
+	if there := s.current.present; there != always {
+		// What is below null is null, and not missing.
+		t.guards, t.present = append(s.current.guards[:len(s.current.guards):len(s.current.guards)], or(not(there), inner.present())), there
+	}
+	return t, nil
+}
+
+// requestText stands for the variable request, whose members are not those of CEL's.
+const requestText = "request"
+
+// name converts a name that begins an expression.
+func (c *converter) name(name string, s scope, field string) (term, error) {
+	if t, ok := s.names[name]; ok {
+		return t, nil
+	}
+	switch name {
+	case requestText:
+		return placed(at(primary(requestText))), nil
+	case "serviceAccountName", "serviceAccountNamespace":
+		index := "3"
+		if name == "serviceAccountNamespace" {
+			index = "2"
+		}
+		ok := primary(`request.userInfo.username.startsWith("system:serviceaccount:")`)
+		return known(choose(ok, primary(`request.userInfo.username.split(":")[`+index+`]`), primary(`""`)), textKind), nil
+	case "images":
+		return term{}, refuse(field, "use the functions image() of CEL by hand", "the variable images has no counterpart")
+	default:
+		return term{}, refuse(field, byHand, "the variable %s is not known", name)
+	}
+}
+
+// request converts a member of the variable request.
+func (c *converter) request(name, field string) (term, error) {
+	switch name {
+	case "object":
+		if c.verbatim {
+			return placed(at(primary("dyn(" + c.object.text + ")"))), nil
+		}
+		return placed(at(c.object)), nil
+	case "oldObject":
+		return placed(at(primary("oldObject"))), nil
+	case "operation", "namespace", "name":
+		return known(primary("request."+name), textKind), nil
+	case "userInfo", "kind", "resource":
+		return placed(at(primary("request." + name))), nil
+	case "roles", "clusterRoles":
+		return term{}, refuse(field, "name users and groups instead", "CEL does not know the roles of a user (request.%s)", name)
+	default:
+		return term{}, refuse(field, byHand, "request.%s has no counterpart", name)
+	}
+}
+
+func (c *converter) index(i int, s scope, field string) (term, error) {
+	if s.current == nil || i < 0 {
+		return term{}, refuse(field, byHand, "the index [%d] counts from the end", i)
+	}
+	if p := s.current.path; p != nil {
+		element := p.indexed(i)
+		return term{cel: element.value(), path: &element, guards: s.current.guards, present: element.present()}, nil
+	}
+	list := s.current.or("[]")
+	t := term{cel: primary(fmt.Sprintf("%s[%d]", list.in(bindsPrimary), i)), present: comparison(fmt.Sprintf("%s.size() > %d", list.in(bindsPrimary), i))}
+	return t, nil
+}
+
+func literal(value any, field string) (term, error) {
+	t := term{present: always, literal: value}
+	switch value := value.(type) {
+	case string:
+		t.cel, t.kind = primary(quote(value)), textKind
+	case bool:
+		t.cel, t.kind = boolean(value), boolKind
+	case float64:
+		t.cel, t.kind = primary(fmt.Sprint(value)), numberKind
+	case []any:
+		if len(value) > 0 {
+			return term{}, refuse(field, byHand, "the list %v is part of an expression", value)
+		}
+		t.cel, t.kind = primary("[]"), listKind
+	case map[string]any:
+		if len(value) > 0 {
+			return term{}, refuse(field, byHand, "the map %v is part of an expression", value)
+		}
+		t.cel = primary("{}")
+	default:
+		return term{}, refuse(field, byHand, "the literal %v is part of an expression", value)
+	}
+	return t, nil
+}
+
+// orElse converts a || b: b where a is null, false or empty.
+func (c *converter) orElse(n jmespath.ASTNode, s scope, field string) (term, error) {
+	left, err := c.node(n.Children[0], s, field)
+	if err != nil {
+		return term{}, err
+	}
+	right, err := c.node(n.Children[1], s, field)
+	if err != nil {
+		return term{}, err
+	}
+	if left.kind == boolKind && right.kind == boolKind && left.path == nil {
+		return known(or(left.cel, right.cel), boolKind), nil
+	}
+	if left.text == "request.operation" {
+		return left, nil // There always is one, also for existing resources.
+	}
+	zero := isZero(right.literal)
+	if left.path != nil {
+		value := left.path.or("null")
+		if zero {
+			t := known(left.path.or(right.text), unknownKind)
+			t.present = always
+			return t, nil
+		}
+		empty := or(equal(value, "null"), equal(value, `""`), equal(value, "false"), equal(value, "[]"), equal(value, "{}"))
+		t := known(choose(empty, right.cel, left.path.value()), unknownKind)
+		t.guards = conditional(empty, right.guards)
+		t.present = choose(empty, right.present, always)
+		return t, nil
+	}
+	if left.kind == listKind && zero {
+		there := and(left.guard(), left.present)
+		if right.kind == textKind {
+			return known(choose(and(there, comparison(left.in(bindsPrimary)+".size() > 0")), cel{"dyn(" + left.text + ")", bindsPrimary}, primary(`dyn("")`)), unknownKind), nil
+		}
+		t := known(left.or(right.text), listKind)
+		t.nested, t.empty = left.nested, left.empty
+		return t, nil
+	}
+	if zero {
+		return known(left.or(right.text), unknownKind), nil
+	}
+	return term{}, refuse(field, byHand, "|| is supported behind a path, and with an empty value behind a list")
+}
+
+func conditional(when cel, guards []cel) []cel {
+	var out []cel
+	for _, guard := range guards {
+		out = append(out, or(not(when), guard))
+	}
+	return out
+}
+
+func isZero(value any) bool {
+	switch value := value.(type) {
+	case string:
+		return value == ""
+	case bool:
+		return !value
+	case []any:
+		return len(value) == 0
+	case map[string]any:
+		return len(value) == 0
+	default:
+		return false
+	}
+}

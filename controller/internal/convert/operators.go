@@ -1,0 +1,330 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package convert
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/kyverno/kyverno/pkg/engine/operator"
+)
+
+// comparedKey is a condition of which the operator is to be converted.
+type comparedKey struct {
+	c          *converter
+	key, value term
+	field      string
+}
+
+func (k comparedKey) compare(name string) (cel, error) {
+	if k.key.literal != nil {
+		return k.literalKey(strings.ToLower(name))
+	}
+	switch strings.ToLower(name) {
+	case "equal", "equals":
+		return k.equals()
+	case "notequal", "notequals":
+		ok, err := k.equals()
+		return not(ok), err
+	case "anyin", "allin", "anynotin", "allnotin", "in", "notin":
+		return k.in(strings.ToLower(name))
+	case "greaterthan":
+		return k.order(" > ")
+	case "greaterthanorequals":
+		return k.order(" >= ")
+	case "lessthan":
+		return k.order(" < ")
+	case "lessthanorequals":
+		return k.order(" <= ")
+	default:
+		return cel{}, refuse(k.field+".operator", "use another operator", "the operator %s is not supported", name)
+	}
+}
+
+// literalKey converts a condition of which the value is the variable: which of some texts a list has.
+func (k comparedKey) literalKey(name string) (cel, error) {
+	keys, ok := k.key.literal.([]string)
+	if text, isText := k.key.literal.(string); isText {
+		keys, ok = []string{text}, true
+	}
+	isList := k.value.kind == listKind || k.value.path != nil && k.value.path.isList()
+	if !ok || !isList || k.value.literal != nil || !slices.Contains([]string{"anyin", "allin", "anynotin", "allnotin"}, name) {
+		return cel{}, refuse(k.field+".key", "make the variable the key", "the key is a literal")
+	}
+	var each []cel
+	for _, key := range keys {
+		element := k.c.variable("e")
+		v := primary("string(" + element + ")")
+		has := call(k.value.cel, "exists", element, or(anyWildcard(v, []string{key}), equal(v, `"*"`)).text)
+		if strings.HasSuffix(name, "notin") {
+			has = not(has)
+		}
+		each = append(each, has)
+	}
+	every := or(each...)
+	if strings.HasPrefix(name, "all") {
+		every = and(each...)
+	}
+	return and(k.value.present, every), nil
+}
+
+func (k comparedKey) equals() (cel, error) {
+	key := k.key.cel
+	switch value := k.value.literal.(type) {
+	case nil:
+		return k.equalsVariable()
+	case bool:
+		if k.key.kind != unknownKind && k.key.kind != boolKind {
+			return never, nil
+		}
+		return equal(key, k.value.text), nil
+	case int64, float64:
+		if k.key.kind != unknownKind && k.key.kind != numberKind {
+			return cel{}, refuse(k.field+".value", "put the value into quotes", "a text is compared with a number")
+		}
+		return equal(key, k.value.text), nil
+	case string:
+		return k.equalsText(value), nil
+	case []string:
+		if k.key.kind != listKind && k.key.kind != unknownKind {
+			return never, nil
+		}
+		return equal(key, k.value.text), nil
+	case []any, map[string]any:
+		if k.key.kind != unknownKind && (k.key.kind != listKind || k.value.kind != listKind) {
+			return never, nil
+		}
+		return equal(key, k.value.text), nil
+	default:
+		return cel{}, refuse(k.field+".value", byHand, "it is a %T", value)
+	}
+}
+
+func (k comparedKey) equalsText(value string) cel {
+	key := k.key.cel
+	text := textOf(k.key)
+	switch {
+	case k.key.kind == listKind || k.key.kind == boolKind:
+		return never
+	case k.key.kind == numberKind:
+		number, err := strconv.ParseInt(value, 10, 64)
+		if err != nil {
+			return never
+		}
+		return equal(key, strconv.FormatInt(number, 10))
+	case isQuantity(value) || isDuration(value): // The order is that of the engine.
+		result := equal(text, quote(value))
+		if isQuantity(value) {
+			result = choose(primary("isQuantity("+text.text+")"), comparison("quantity("+text.text+").compareTo(quantity("+quote(value)+")) == 0"), result)
+		}
+		if isDuration(value) && value != "0" {
+			result = choose(call(text, "matches", quote(durations)), comparison("duration("+text.text+") == duration("+quote(value)+")"), result)
+		}
+		return result
+	case !hasWildcard(value):
+		return equal(key, quote(value))
+	}
+	ok := wildcard(key, value)
+	if couldBeQuantity(value) {
+		ok = and(ok, not(primary("isQuantity("+key.text+")")))
+	}
+	if k.key.kind == unknownKind {
+		ok = and(comparison("type("+key.text+") == string"), ok)
+	}
+	return ok
+}
+
+// couldBeQuantity reports whether a text with wildcards matches a quantity.
+func couldBeQuantity(text string) bool {
+	return strings.Trim(text, "*?0123456789.+-eEinumkKMGTP") == ""
+}
+
+func (k comparedKey) equalsVariable() (cel, error) {
+	a, b := k.key, k.value
+	same := comparison(a.in(bindsSum) + " == " + b.in(bindsSum))
+	k.c.note("%s: * and ? in the value of a variable are no wildcards any more", k.field)
+	if a.kind == listKind || b.kind == listKind || a.kind == numberKind || b.kind == numberKind || a.kind == boolKind || b.kind == boolKind {
+		if a.kind != b.kind && a.kind != unknownKind && b.kind != unknownKind {
+			return cel{}, refuse(k.field, byHand, "values of two types are compared")
+		}
+		return same, nil
+	}
+	var both []cel
+	for _, each := range []term{a, b} {
+		if each.kind != textKind {
+			both = append(both, comparison("type("+each.text+") == string"))
+		}
+	}
+	both = append(both, primary("isQuantity("+a.text+")"), primary("isQuantity("+b.text+")"))
+	return choose(and(both...), comparison("quantity("+a.text+").compareTo(quantity("+b.text+")) == 0"), same), nil
+}
+
+// in converts the operators for sets.
+func (k comparedKey) in(name string) (cel, error) {
+	inList, inText, err := k.member()
+	if err != nil {
+		return cel{}, err
+	}
+	negative := strings.HasSuffix(name, "notin")
+	one := func(member membership, v cel) cel {
+		if negative {
+			return not(member(v))
+		}
+		return member(v)
+	}
+	every := name == "allin" || name == "allnotin" || name == "in"
+	element := k.c.variable("e")
+	macro := "exists"
+	if every {
+		macro = "all"
+	}
+	ofList := call(k.key.cel, macro, element, one(inList, primary("string("+element+")")).text)
+	ofText := one(inText, textOf(k.key))
+	switch {
+	case k.key.kind == listKind:
+		return ofList, nil
+	case k.key.kind != unknownKind || k.key.path != nil && isScalar(*k.key.path):
+		return ofText, nil
+	default:
+		return choose(comparison("type("+k.key.text+") == list"), ofList, ofText), nil
+	}
+}
+
+// membership reports whether a text is one of the values of a condition.
+type membership func(cel) cel
+
+// member returns the memberships for the elements of a list and for a text.
+func (k comparedKey) member() (inList, inText membership, err error) {
+	values := k.value
+	switch literal := values.literal.(type) {
+	case []string:
+		both := func(v cel) cel { return k.oneOf(v, literal) }
+		return both, both, nil
+	case string:
+		return k.memberOfText(literal)
+	case nil:
+		if values.kind != listKind {
+			return nil, nil, refuse(k.field+".value", "give a list", "it is not known whether the value is a list")
+		}
+		k.c.note("%s: * and ? in the value of a variable are no wildcards any more", k.field)
+		both := func(v cel) cel { return comparison(v.in(bindsSum) + " in " + values.in(bindsSum)) }
+		return both, both, nil
+	default:
+		return nil, nil, refuse(k.field+".value", "give a list of texts", "the value is %v", literal)
+	}
+}
+
+// memberOfText is for a range, a list as JSON, or a text, which may have wildcards.
+func (k comparedKey) memberOfText(literal string) (inList, inText membership, err error) {
+	if op := operator.GetOperatorFromStringPattern(literal); op == operator.InRange {
+		if _, err := inRange(at(never), literal, op, k.field); err != nil {
+			return nil, nil, err
+		}
+		both := func(v cel) cel {
+			one, _ := inRange(at(v), literal, op, k.field)
+			return one.ok
+		}
+		return both, both, nil
+	}
+	if !json.Valid([]byte(literal)) {
+		inList = func(v cel) cel { return k.oneOf(v, []string{literal}) }
+		return inList, func(v cel) cel { return anyWildcard(v, []string{literal}) }, nil
+	}
+	var items []string
+	if err := json.Unmarshal([]byte(literal), &items); err != nil {
+		return nil, nil, refuse(k.field+".value", "give a list", "the value %q is no list", literal)
+	}
+	// Wildcards in such a list count for the elements of a list only.
+	if slices.ContainsFunc(items, hasWildcard) {
+		return nil, nil, refuse(k.field+".value", "give a list", "the value %q has wildcards", literal)
+	}
+	inList = func(v cel) cel { return k.oneOf(v, items) }
+	return inList, func(v cel) cel { return anyWildcard(v, items) }, nil
+}
+
+// oneOf is for a list of values. Kyverno takes wildcards on both sides: * in the resource is each of them.
+func (k comparedKey) oneOf(v cel, values []string) cel {
+	if len(values) == 0 {
+		return never
+	}
+	ok := anyWildcard(v, values)
+	if !slices.Contains(values, "*") && k.mayBeStar() {
+		ok = or(ok, equal(v, `"*"`))
+	}
+	return ok
+}
+
+// mayBeStar reports whether the key may be * in a resource: names, kinds, images and the request are never.
+func (k comparedKey) mayBeStar() bool {
+	if k.key.path == nil {
+		return !strings.HasPrefix(k.key.text, "request.")
+	}
+	return !isScalar(*k.key.path)
+}
+
+// scalars are fields that are texts in all resources.
+var scalars = []string{
+	"kind", "name", "namespace", "apiVersion", "type", "image", "phase", "imagePullPolicy", "username", "effect", "storageClassName",
+	"ingressClassName", "schedulerName", "serviceAccountName", "priorityClassName", "nodeName", "policyName",
+}
+
+// isScalar reports whether a place has a text or a number for sure. If a resource has something else there, the
+// policy gives an error.
+func isScalar(p place) bool {
+	n := len(p.keys)
+	if n == 0 {
+		return false
+	}
+	return slices.Contains(scalars, p.keys[n-1]) || n > 1 && (p.keys[n-2] == "labels" || p.keys[n-2] == "annotations")
+}
+
+// order converts the operators for numbers, quantities and durations.
+func (k comparedKey) order(op string) (cel, error) {
+	key := k.key
+	if key.kind == listKind || key.kind == boolKind {
+		return cel{}, refuse(k.field, byHand, "a list or a truth is compared by size")
+	}
+	switch value := k.value.literal.(type) {
+	case int64, float64:
+		if key.kind == textKind {
+			return cel{}, refuse(k.field+".value", "put the value into quotes", "a text is compared with a number")
+		}
+		return comparison(key.in(bindsSum) + op + k.value.text), nil
+	case string:
+		return k.orderOfText(value, op)
+	case nil:
+		if key.kind == numberKind && k.value.kind == numberKind {
+			return comparison(key.in(bindsSum) + op + k.value.in(bindsSum)), nil
+		}
+		return comparison("quantity(" + textOf(key).text + ").compareTo(quantity(" + textOf(k.value).text + "))" + op + "0"), nil
+	default:
+		return cel{}, refuse(k.field+".value", byHand, "it is a %T", value)
+	}
+}
+
+func (k comparedKey) orderOfText(value, op string) (cel, error) {
+	key := k.key
+	text := textOf(key)
+	if isNumber(value) && key.kind == numberKind {
+		return comparison(key.in(bindsSum) + op + value), nil
+	}
+	if key.kind == numberKind {
+		return cel{}, refuse(k.field+".value", byHand, "a number is compared with %q", value)
+	}
+	quantity := comparison("quantity(" + text.text + ").compareTo(quantity(" + quote(value) + "))" + op + "0")
+	switch {
+	case isDuration(value) && value != "0":
+		return comparison("duration(" + text.text + ")" + op + "duration(" + quote(value) + ")"), nil
+	case isNumber(value) && isQuantity(value):
+		return quantity, nil
+	case isQuantity(value) && key.kind == textKind:
+		return quantity, nil
+	case isQuantity(value):
+		return and(comparison("type("+key.text+") == string"), quantity), nil
+	default:
+		return cel{}, refuse(k.field+".value", byHand, "%q is no number, quantity or duration", value)
+	}
+}

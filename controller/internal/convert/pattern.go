@@ -1,0 +1,357 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package convert
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/kyverno/kyverno/pkg/engine/anchor"
+)
+
+// verdict is what a pattern says about a part of a resource, as in Kyverno's engine (pkg/engine/validate). It fails
+// if none of its conditions is true; no two of them are true at a time.
+type verdict struct {
+	ok cel
+	// direct is true if an anchor of the map itself makes the rule skip, skipped if everything below it does: the
+	// engine treats the two differently beside other anchors.
+	direct, skipped cel
+	// needs tells that it is never ok without a value.
+	needs bool
+}
+
+func verdictOf(c check) verdict {
+	return verdict{ok: c.ok, direct: never, skipped: never, needs: c.needs}
+}
+
+// skips is true if the rule does not apply.
+func (v verdict) skips() cel { return or(v.direct, v.skipped) }
+
+// total reports whether it can't fail.
+func (v verdict) total() bool {
+	return v.ok == always || v.direct == not(v.ok) || v.skipped == not(v.ok)
+}
+
+// pattern converts a pattern.
+func (c *converter) pattern(p place, pattern any, field string) (verdict, error) {
+	switch pattern := pattern.(type) {
+	case map[string]any:
+		return c.mapPattern(p, pattern, field)
+	case []any:
+		return c.listPattern(p, pattern, field)
+	default:
+		return c.scalarPattern(p, pattern, field)
+	}
+}
+
+// scalarPattern converts a pattern of a scalar. If the resource has a list there, all elements must match.
+func (c *converter) scalarPattern(p place, pattern any, field string) (verdict, error) {
+	one, err := c.scalar(p, pattern, field)
+	if err != nil || !p.isList() {
+		return verdictOf(one), err
+	}
+	element := c.variable(elementName(p))
+	each, err := c.scalar(at(primary(element)), pattern, field)
+	if err != nil {
+		return verdict{}, err
+	}
+	isList := comparison("type(" + p.or("null").text + ") == list")
+	one.ok = choose(isList, call(p.value(), "all", element, each.ok.text), one.ok)
+	return verdictOf(one), nil
+}
+
+// named is the verdict of one key of a pattern.
+type named struct {
+	verdict
+	isAnchor bool
+}
+
+// mapPattern converts a map: first its anchors, then its other keys.
+func (c *converter) mapPattern(p place, pattern map[string]any, field string) (verdict, error) {
+	var anchors, others []named
+	for _, key := range ordered(pattern) {
+		one, err := c.key(p, key, pattern[key], field+"."+key)
+		if err != nil {
+			return verdict{}, err
+		}
+		if one.isAnchor {
+			anchors = append(anchors, one)
+		} else {
+			others = append(others, one)
+		}
+	}
+	proceed, skipped := anchorsOf(anchors)
+	ok, direct, before := proceed, never, proceed
+	needs := false
+	for _, one := range others {
+		direct = or(direct, and(before, one.direct))
+		skipped = or(skipped, and(before, one.skipped))
+		before = and(before, one.ok)
+		ok = and(ok, one.ok)
+	}
+	for _, one := range slices.Concat(anchors, others) {
+		needs = needs || one.needs
+	}
+	present := p.present()
+	if !needs {
+		ok = and(present, ok)
+	}
+	return verdict{ok: ok, direct: and(present, direct), skipped: and(present, skipped), needs: true}, nil
+}
+
+// ordered returns the keys in the order of the engine: those with anchors below them are last first, then the
+// others; anchors are sorted among themselves.
+func ordered(pattern map[string]any) []string {
+	var front, back []string
+	for _, key := range slices.Sorted(maps.Keys(pattern)) {
+		if anchor.IsGlobal(anchor.Parse(key)) || hasAnchors(pattern[key]) && !isFirst(key) {
+			front = append([]string{key}, front...)
+		} else {
+			back = append(back, key)
+		}
+	}
+	return append(front, back...)
+}
+
+// isFirst reports whether the engine looks at a key before all that are no anchors.
+func isFirst(key string) bool {
+	a := anchor.Parse(key)
+	return anchor.IsCondition(a) || anchor.IsExistence(a) || anchor.IsEquality(a) || anchor.IsNegation(a)
+}
+
+func hasAnchors(pattern any) bool {
+	switch pattern := pattern.(type) {
+	case map[string]any:
+		for key, value := range pattern {
+			if isFirst(key) || anchor.IsGlobal(anchor.Parse(key)) || hasAnchors(value) {
+				return true
+			}
+		}
+	case []any:
+		return slices.ContainsFunc(pattern, hasAnchors)
+	}
+	return false
+}
+
+// anchorsOf returns when the engine goes on behind the anchors of a map, and when they make it skip. Else it fails.
+func anchorsOf(anchors []named) (proceed, skipped cel) {
+	var goesOn, anyOK, allSkipped []cel
+	direct, before := never, always
+	for _, one := range anchors {
+		direct = or(direct, and(before, one.direct))
+		passes := or(one.ok, one.skipped)
+		if one.total() && one.direct == never {
+			passes = always
+		}
+		before = and(before, passes)
+		goesOn = append(goesOn, passes)
+		anyOK = append(anyOK, one.ok)
+		allSkipped = append(allSkipped, one.skipped)
+	}
+	if len(anchors) == 0 {
+		return always, never
+	}
+	proceed = and(append(goesOn, or(anyOK...))...)
+	if !slices.ContainsFunc(anchors, func(one named) bool { return one.skipped != never }) {
+		proceed = and(goesOn...)
+	}
+	if !slices.ContainsFunc(anchors, func(one named) bool { return one.direct == never || !one.total() }) {
+		return proceed, not(proceed)
+	}
+	return proceed, or(direct, and(allSkipped...))
+}
+
+// key converts one key of a map and what is below it.
+func (c *converter) key(p place, key string, pattern any, field string) (named, error) {
+	a := anchor.Parse(key)
+	if a == nil {
+		return c.plainKey(p, key, pattern, field)
+	}
+	if anchor.IsAddIfNotPresent(a) {
+		return named{}, refuse(field, "remove it", "the anchor +() is for mutation only")
+	}
+	if hasWildcard(a.Key()) {
+		return c.wildcardKey(p, a, pattern, field)
+	}
+	if strings.Contains(key, "{{") {
+		return named{}, refuse(field, byHand, "the key is a variable")
+	}
+	inner, err := c.member(p, a.Key(), field)
+	if err != nil {
+		return named{}, err
+	}
+	present := inner.present()
+	if anchor.IsNegation(a) {
+		return named{verdict{ok: not(present), direct: never, skipped: never}, true}, nil
+	}
+	if anchor.IsExistence(a) {
+		v, err := c.existence(inner, pattern, field)
+		return named{v, true}, err
+	}
+	below, err := c.pattern(inner.assured(), pattern, field)
+	if err != nil {
+		return named{}, err
+	}
+	switch {
+	case anchor.IsCondition(a):
+		if loose, err := c.pattern(inner, pattern, field); err == nil && loose.needs {
+			return named{verdict{ok: loose.ok, direct: not(loose.ok), skipped: never, needs: true}, true}, nil
+		}
+		ok := and(present, below.ok)
+		return named{verdict{ok: ok, direct: not(ok), skipped: never, needs: true}, true}, nil
+	case anchor.IsGlobal(a):
+		ok := or(not(present), below.ok)
+		return named{verdict{ok: ok, direct: and(present, not(below.ok)), skipped: never}, false}, nil
+	default: // Equality.
+		if elements, ok := pattern.([]any); ok && below.skips() == never && len(elements) > 0 && isMap(elements[0]) {
+			return named{verdictOf(check{ok: c.allOf(primary(inner.or("[]").text), below.ok, inner)}), true}, nil
+		}
+		return named{verdict{ok: or(not(present), below.ok), direct: and(present, below.direct), skipped: and(present, below.skipped)}, true}, nil
+	}
+}
+
+// allOf gives a condition on all elements of a list the list that is empty if there is none.
+func (c *converter) allOf(list cel, ok cel, inner place) cel {
+	rest, found := strings.CutPrefix(ok.text, inner.value().in(bindsPrimary)+".all(")
+	if !found {
+		return or(not(inner.present()), ok)
+	}
+	return primary(list.in(bindsPrimary) + ".all(" + rest)
+}
+
+func isMap(value any) bool {
+	_, ok := value.(map[string]any)
+	return ok
+}
+
+// member returns the place of a member of a map. Those of the resource itself are special: Kyverno rewrites
+// object.spec and object.metadata for the controllers of pods.
+func (c *converter) member(p place, key, field string) (place, error) {
+	if len(p.keys) > 0 || p.root != c.object {
+		return p.below(key), nil
+	}
+	return c.topLevel(key, field)
+}
+
+// plainKey converts a key without an anchor.
+func (c *converter) plainKey(p place, key string, pattern any, field string) (named, error) {
+	if strings.Contains(key, "{{") {
+		return named{}, refuse(field, byHand, "the key is a variable")
+	}
+	if hasWildcard(key) {
+		return c.wildcardKey(p, anchor.New("plain", key), pattern, field)
+	}
+	inner, err := c.member(p, key, field)
+	if err != nil {
+		return named{}, err
+	}
+	if pattern == "*" {
+		return named{verdictOf(check{inner.present(), true}), false}, nil
+	}
+	v, err := c.pattern(inner, pattern, field)
+	return named{v, false}, err
+}
+
+// wildcardKey converts a key with wildcards, which stands for a label or an annotation that it matches.
+func (c *converter) wildcardKey(p place, a anchor.Anchor, pattern any, field string) (named, error) {
+	last := ""
+	if n := len(p.keys); n > 0 {
+		last = p.keys[n-1]
+	}
+	if last != "labels" && last != "annotations" {
+		return named{}, refuse(field, "name the keys", "wildcards in keys work for labels and annotations only")
+	}
+	if _, ok := pattern.(string); !ok {
+		return named{}, refuse(field, byHand, "the key has wildcards and its pattern is no text")
+	}
+	k := c.variable("key")
+	members := primary(p.or("{}").text)
+	matches := wildcard(primary(k), a.Key())
+	one, err := c.text(at(primary(members.in(bindsPrimary)+"["+k+"]")), pattern.(string), field)
+	if err != nil {
+		return named{}, err
+	}
+	if pattern == "*" {
+		one.ok = always
+	}
+	exists := call(members, "exists", k, and(matches, one.ok).text)
+	all := call(members, "all", k, or(not(matches), one.ok).text)
+	switch a.Type() {
+	case anchor.Negation:
+		return named{verdict{ok: not(call(members, "exists", k, matches.text)), direct: never, skipped: never}, true}, nil
+	case anchor.Equality:
+		return named{verdict{ok: all, direct: never, skipped: never}, true}, nil
+	case anchor.Condition:
+		return named{verdict{ok: exists, direct: not(exists), skipped: never, needs: true}, true}, nil
+	case "plain":
+		return named{verdict{ok: exists, direct: never, skipped: never, needs: true}, false}, nil
+	default:
+		return named{}, refuse(field, byHand, "the anchor %s has a key with wildcards", a)
+	}
+}
+
+// existence converts ^(): for each pattern there is an element that it matches.
+func (c *converter) existence(inner place, pattern any, field string) (verdict, error) {
+	patterns, ok := pattern.([]any)
+	if !ok {
+		return verdict{}, refuse(field, byHand, "the anchor ^() must have a list")
+	}
+	var all []cel
+	for i, one := range patterns {
+		element := c.variable("element")
+		v, err := c.pattern(at(primary(element)), one, fmt.Sprintf("%s[%d]", field, i))
+		if err != nil {
+			return verdict{}, err
+		}
+		all = append(all, call(inner.value(), "exists", element, v.ok.text))
+	}
+	return verdict{ok: or(not(inner.present()), and(all...)), direct: never, skipped: never}, nil
+}
+
+// listPattern converts a list: of its maps and scalars, the first is compared with all elements.
+func (c *converter) listPattern(p place, pattern []any, field string) (verdict, error) {
+	if len(pattern) == 0 {
+		return verdict{}, refuse(field, "give it an element", "the list is empty, which never matches")
+	}
+	if _, nested := pattern[0].([]any); nested {
+		return verdict{}, refuse(field, byHand, "the pattern is a list in a list")
+	}
+	element := c.variable(elementName(p))
+	one, err := c.pattern(at(primary(element)), pattern[0], field+"[0]")
+	if err != nil {
+		return verdict{}, err
+	}
+	present, elements := p.present(), p.value()
+	if one.skips() == never {
+		return verdict{ok: and(present, call(elements, "all", element, one.ok.text)), direct: never, skipped: never, needs: true}, nil
+	}
+	skips := one.skips()
+	skipsAll := and(present, comparison(elements.in(bindsPrimary)+".size() > 0"), call(elements, "all", element, skips.text))
+	passes := or(one.ok, skips)
+	if one.total() {
+		return verdict{ok: and(present, not(and(comparison(elements.in(bindsPrimary)+".size() > 0"), call(elements, "all", element, skips.text)))), direct: never, skipped: skipsAll, needs: true}, nil
+	}
+	none := or(comparison(elements.in(bindsPrimary)+".size() == 0"), call(elements, "exists", element, one.ok.text))
+	return verdict{ok: and(present, call(elements, "all", element, passes.text), none), direct: never, skipped: skipsAll, needs: true}, nil
+}
+
+// elementName names the elements of a list: container for spec.containers.
+func elementName(p place) string {
+	name := "element"
+	if n := len(p.keys); n > 0 && dotted(p.keys[n-1]) {
+		name = p.keys[n-1]
+	}
+	switch {
+	case strings.HasSuffix(name, "ies"):
+		return strings.TrimSuffix(name, "ies") + "y"
+	case strings.HasSuffix(name, "ss"):
+		return "element"
+	case strings.HasSuffix(name, "s") && len(name) > 3:
+		return strings.TrimSuffix(name, "s")
+	default:
+		return "element"
+	}
+}

@@ -1,0 +1,183 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package convert
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/kyverno/kyverno/pkg/engine/operator"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// durations is a regular expression for what Go takes as a duration.
+const durations = `^[-+]?(0|(([0-9]+[.]?[0-9]*|[.][0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$`
+
+// check is what a pattern says about one value.
+type check struct {
+	ok cel
+	// needs tells that it is never ok without a value.
+	needs bool
+}
+
+// scalar converts a pattern that is no map and no list, as Kyverno compares it (pkg/engine/pattern).
+func (c *converter) scalar(p place, pattern any, field string) (check, error) {
+	switch pattern := pattern.(type) {
+	case nil:
+		v := p.or("null")
+		return check{ok: or(equal(v, "null"), equal(v, "0"), equal(v, `""`), equal(v, "false"))}, nil
+	case bool:
+		return check{equal(p.or("null"), strconv.FormatBool(pattern)), true}, nil
+	case int64:
+		return number(p, pattern), nil
+	case float64:
+		if pattern == math.Trunc(pattern) && math.Abs(pattern) < 1<<53 {
+			return number(p, int64(pattern)), nil
+		}
+		return check{}, refuse(field, byHand, "the pattern is the decimal number %v", pattern)
+	case string:
+		return c.text(p, pattern, field)
+	default:
+		return check{}, refuse(field, byHand, "the pattern is a %T", pattern)
+	}
+}
+
+// number takes a number, or a text that is one.
+func number(p place, pattern int64) check {
+	text := strconv.FormatInt(pattern, 10)
+	v := p.or("null")
+	return check{or(equal(v, text), equal(v, quote(text))), true}
+}
+
+// text converts alternatives (|) of conditions that must all be true (&).
+func (c *converter) text(p place, pattern, field string) (check, error) {
+	if strings.Contains(pattern, "{{") || strings.Contains(pattern, "$(") {
+		return check{}, refuse(field, "say it as a condition of validate.deny, or in CEL by hand", "the pattern has a variable")
+	}
+	var plain []string
+	var operands []cel
+	needs := true
+	for alternative := range strings.SplitSeq(pattern, "|") {
+		alternative = strings.Trim(alternative, " ")
+		if isPlain(alternative) && !strings.Contains(alternative, "&") {
+			plain = append(plain, alternative)
+			continue
+		}
+		all := check{ok: always}
+		for condition := range strings.SplitSeq(alternative, "&") {
+			one, err := oneCondition(p, strings.Trim(condition, " "), field)
+			if err != nil {
+				return check{}, err
+			}
+			all = check{and(all.ok, one.ok), all.needs || one.needs}
+		}
+		operands = append(operands, all.ok)
+		needs = needs && all.needs
+	}
+	if len(plain) > 0 {
+		ok := oneOf(p.or("null"), plain)
+		operands = append([]cel{ok}, operands...)
+	}
+	return check{or(operands...), needs}, nil
+}
+
+// isPlain reports whether a condition is nothing but a text that only a string can equal.
+func isPlain(condition string) bool {
+	if hasWildcard(condition) || condition == "" || condition == "true" || condition == "false" {
+		return false
+	}
+	return operator.GetOperatorFromStringPattern(condition) == operator.Equal && !isDuration(condition) && !isQuantity(condition) && !isNumber(condition)
+}
+
+func isNumber(text string) bool {
+	_, err := strconv.ParseFloat(text, 64)
+	return err == nil
+}
+
+func isDuration(text string) bool {
+	_, err := time.ParseDuration(text)
+	return err == nil
+}
+
+func isQuantity(text string) bool {
+	_, err := resource.ParseQuantity(text)
+	return err == nil
+}
+
+// comparators are the operators of patterns in CEL.
+var comparators = map[operator.Operator]string{
+	operator.Equal: " == ", operator.NotEqual: " != ", operator.More: " > ", operator.Less: " < ",
+	operator.MoreEqual: " >= ", operator.LessEqual: " <= ",
+}
+
+// oneCondition converts one condition: an operator and what it compares with.
+func oneCondition(p place, condition, field string) (check, error) {
+	op := operator.GetOperatorFromStringPattern(condition)
+	if op == operator.InRange || op == operator.NotInRange {
+		return inRange(p, condition, op, field)
+	}
+	operand := strings.TrimSpace(condition[len(op):])
+	if isDuration(operand) || isQuantity(operand) {
+		return measured(p, op, operand), nil
+	}
+	v := primary("string(" + p.or(`""`).text + ")")
+	switch op { //nolint:exhaustive // The others need numbers.
+	case operator.Equal:
+		needs := operand != "" && strings.Trim(operand, "*") != ""
+		ok := wildcard(v, operand)
+		if !needs {
+			ok = and(p.present(), ok)
+		}
+		return check{ok, true}, nil
+	case operator.NotEqual:
+		return check{and(p.present(), not(wildcard(primary("string("+p.value().text+")"), operand))), true}, nil
+	default:
+		return check{}, refuse(field, byHand, "%q compares with a text, which never succeeds", condition)
+	}
+}
+
+func inRange(p place, condition string, op operator.Operator, field string) (check, error) {
+	pattern, low, high := operator.InRangeRegex, ">=", "<="
+	if op == operator.NotInRange {
+		pattern, low, high = operator.NotInRangeRegex, "<", ">"
+	}
+	ends := pattern.FindStringSubmatch(condition)
+	if len(ends) < 3 {
+		return check{}, refuse(field, byHand, "the range %q can't be read", condition)
+	}
+	a, err := oneCondition(p, low+" "+ends[1], field)
+	if err != nil {
+		return check{}, err
+	}
+	b, err := oneCondition(p, high+" "+ends[2], field)
+	if err != nil {
+		return check{}, err
+	}
+	if op == operator.NotInRange {
+		return check{ok: or(a.ok, b.ok)}, nil
+	}
+	return check{ok: and(a.ok, b.ok)}, nil
+}
+
+// measured compares durations if both are some, else quantities if both are some, else texts. No value counts as 0.
+func measured(p place, op operator.Operator, operand string) check {
+	v := primary("string(" + p.or("0").text + ")")
+	result := boolean(op == operator.NotEqual)
+	if isQuantity(operand) {
+		quantity := comparison("quantity(" + v.text + ").compareTo(quantity(" + quote(operand) + "))" + comparators[op] + "0")
+		is := primary("isQuantity(" + v.text + ")")
+		if op == operator.NotEqual {
+			result = or(not(is), quantity)
+		} else {
+			result = and(is, quantity)
+		}
+	}
+	if isDuration(operand) {
+		is := call(v, "matches", quote(durations))
+		result = choose(is, comparison("duration("+v.text+")"+comparators[op]+"duration("+quote(operand)+")"), result)
+	}
+	return check{ok: result}
+}
