@@ -90,7 +90,7 @@ func TestControllerReplicas(t *testing.T) {
 func everyFlag() []string {
 	return []string{
 		"controller.enabled=true", "controller.replicas=1", "controller.splitPolicyReport=false", "controller.reportsAPI=openreports.io",
-		"controller.allowedResults={fail,error}", "controller.adoptKyvernoResults=false", "controller.instance=blue",
+		"controller.allowedResults={fail,error}", "controller.adoptKyvernoResults=false", "controller.instance=blue", "controller.replaceKyvernoReports=true",
 		"controller.reportInterval=10s", "controller.backgroundScanInterval=0s", "controller.workers=3", "controller.eventsPerPolicy=2", "controller.exceptionNamespaces={team-a,team-b}",
 		"controller.excludeKinds={replicasets.apps,jobs.batch}", "controller.policyStatus=true", "controller.leaderElect=false", "controller.logLevel=4", "controller.metricsPolicySeries=500",
 		"controller.extraArgs={--logging-format=json}", "controller.contextCache.memory=1Gi", "controller.contextCache.allowRanges={10.0.0.0/8}",
@@ -111,7 +111,7 @@ func TestControllerFlags(t *testing.T) {
 	}
 	got := controllerPod(t, all).Containers[0].Args
 	want := []string{
-		"run", "--metrics-bind-address=:8080", "--split-policy-report=false", "--reports-api=openreports.io", "--allowed-results=fail,error", "--instance=blue", "--adopt-kyverno-results=false", "--report-interval=10s",
+		"run", "--metrics-bind-address=:8080", "--split-policy-report=false", "--reports-api=openreports.io", "--allowed-results=fail,error", "--instance=blue", "--replace-kyverno-reports", "--adopt-kyverno-results=false", "--report-interval=10s",
 		"--background-scan-interval=0s", "--workers=3", "--events-per-policy=2", "--policy-status", "--exception-namespaces=team-a,team-b", "--exclude-kinds=replicasets.apps,jobs.batch",
 		"--context-cache-memory=1Gi", "--context-cache-allow-ranges=10.0.0.0/8", "--context-cache-block-ranges=10.1.0.0/16",
 		"--registry=false", "--allow-insecure-registry", "--image-pull-secrets=reports/a", "--image-pull-secrets=reports/b", "--registry-credential-helpers=amazon,github", "--registry-cache-age=1h",

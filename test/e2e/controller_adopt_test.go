@@ -110,7 +110,6 @@ func TestControllerAdoptsKyverno(t *testing.T) {
 
 	c.controller.Stop(t)
 	c.controller.Start(t)
-	c.barrier(t, 1)
 	c.wantResults(t, "shop", want)
 
 	c.kubectl.Run(t, "delete", "mutatingpolicies.policies.kyverno.io", "mutating")

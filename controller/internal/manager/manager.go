@@ -217,20 +217,11 @@ func (m *Manager) lead(ctx context.Context, shards shard.Set, replica *replica, 
 			ready = registered
 		}
 	}
-	if m.options.AdoptKyvernoResults {
-		inbox, err := m.inbox(replica, shards, scanner, writer, handoff.InboxConfig{Kyverno: true})
-		if err != nil {
-			return err
-		}
-		parts = append(parts, inbox.Run)
+	kyvernos, err := m.leadKyverno(replica, shards, scanner, writer)
+	if err != nil {
+		return err
 	}
-	if m.options.ReplaceKyvernoReports {
-		inbox, err := m.inbox(replica, shards, scanner, writer, handoff.InboxConfig{Replace: true})
-		if err != nil {
-			return err
-		}
-		parts = append(parts, func(ctx context.Context) error { return inbox.RunAfter(ctx, scanner.Ready) })
-	}
+	parts = append(parts, kyvernos...)
 	health.setReady(func() error { return errors.Join(replica.ready(), ready()) })
 	klog.FromContext(ctx).Info("Leading: reading the reports that exist", "shards", shards.String())
 	if err := writer.Load(ctx); err != nil {
@@ -271,6 +262,26 @@ func (m *Manager) leadCluster(replica *replica, recorder record.EventRecorder) (
 		return nil, nil, err
 	}
 	return append(parts, registrar.Run), registrar.Ready, nil
+}
+
+// leadKyverno returns what takes Kyverno's results and reports, as far as that is wanted.
+func (m *Manager) leadKyverno(replica *replica, shards shard.Set, scanner *scan.Scanner, writer *report.Writer) ([]func(context.Context) error, error) {
+	var parts []func(context.Context) error
+	if m.options.AdoptKyvernoResults {
+		inbox, err := m.inbox(replica, shards, scanner, writer, handoff.InboxConfig{Kyverno: true})
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, inbox.Run)
+	}
+	if m.options.ReplaceKyvernoReports {
+		inbox, err := m.inbox(replica, shards, scanner, writer, handoff.InboxConfig{Replace: true})
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, func(ctx context.Context) error { return inbox.RunAfter(ctx, scanner.Ready) })
+	}
+	return parts, nil
 }
 
 // inbox returns what takes results that others have found, of which config says who.

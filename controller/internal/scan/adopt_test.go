@@ -24,8 +24,8 @@ type partPolicy struct {
 func (p partPolicy) Coverage() policy.Coverage { return p.coverage }
 
 // part has r0, which is evaluated, and others, which are not.
-func part(name string, others ...string) partPolicy {
-	p := partPolicy{unitPolicy: unitNamed(name, false), coverage: policy.Coverage{Rules: map[string]bool{"r0": true}}}
+func part(others ...string) partPolicy {
+	p := partPolicy{unitPolicy: unitNamed("p", false), coverage: policy.Coverage{Rules: map[string]bool{"r0": true}}}
 	for _, rule := range others {
 		p.coverage.Rules[rule] = false
 	}
@@ -73,7 +73,7 @@ func found(p policy.Policy, pod *unstructured.Unstructured, second int, outcomes
 // replaces the earlier one of its rule; what it says of other rules is ignored.
 func TestAdoptedBesideEvaluated(t *testing.T) {
 	t.Parallel()
-	u, p := newAdopting(t), part("p", "m1", "m2")
+	u, p := newAdopting(t), part("m1", "m2")
 	pod := unitPod("a", "1", "x")
 	u.areAll(p)
 	u.plan()
@@ -97,7 +97,7 @@ func TestAdoptedBesideEvaluated(t *testing.T) {
 	u.want(t, "after the pod has changed", "p a fail warn pass")
 	u.admit(found(p, pod, 3, "m1", "pass"))
 	u.want(t, "a later one", "p a warn pass pass")
-	u.areAll(part("p", "m2"))
+	u.areAll(part("m2"))
 	u.plan()
 	u.want(t, "without a rule", "p a warn pass")
 	if ignored := u.admit(found(p, pod, 4, "r0", "fail")); ignored() {
@@ -153,7 +153,7 @@ func TestAdoptedForAdmission(t *testing.T) {
 	for _, admission := range []bool{false, true} {
 		u := newAdopting(t)
 		u.config.Admission = admission
-		p := part("p", "m")
+		p := part("m")
 		p.admission = true
 		pod := unitPod("a", "1", "x")
 		u.areAll(p)
@@ -175,7 +175,7 @@ func TestAdoptedForAdmission(t *testing.T) {
 // TestAdoptedStayAfterRestart: results of before stay if their policy, rule and subject exist.
 func TestAdoptedStayAfterRestart(t *testing.T) {
 	t.Parallel()
-	u, p := newAdopting(t), part("p", "m")
+	u, p := newAdopting(t), part("m")
 	pod := unitPod("a", "1", "x")
 	u.left = map[policy.Identity][]schema.GroupVersionKind{p.Identity(): {unitPods.GVK()}}
 	u.areAll(p)
@@ -196,7 +196,7 @@ func TestAdoptedStayAfterRestart(t *testing.T) {
 // TestAdoptionEnds: a rule that changes hands, in both directions, leaves nothing of its former owner.
 func TestAdoptionEnds(t *testing.T) {
 	t.Parallel()
-	u, p := newAdopting(t), part("p", "m")
+	u, p := newAdopting(t), part("m")
 	pod := unitPod("a", "1", "x")
 	u.areAll(p)
 	u.list(t, pod)
@@ -217,13 +217,13 @@ func TestAdoptionEnds(t *testing.T) {
 	u.retryAdmitted()
 	u.drain(t)
 	u.want(t, "nothing evaluated", "p a fail error")
-	validates := part("p")
+	validates := part()
 	validates.fingerprint = "3"
 	u.areAll(validates)
 	u.plan()
 	u.drain(t)
 	u.want(t, "nothing adopted", "p a pass")
-	unwanted := part("p", "m")
+	unwanted := part("m")
 	unwanted.fingerprint = "4"
 	u.areAll(unreported{unwanted})
 	u.want(t, "not reported")

@@ -47,7 +47,8 @@ func (i *Inbox) follow(ctx context.Context, resource schema.GroupVersionResource
 			return
 		}
 		if !apierrors.IsResourceExpired(err) && !apierrors.IsGone(err) {
-			told = i.failed(ctx, err, operation, resource, told)
+			i.failed(ctx, err, operation, resource, told)
+			told = true
 		}
 		timer := i.config.Clock.NewTimer(pause)
 		select {
@@ -59,21 +60,20 @@ func (i *Inbox) follow(ctx context.Context, resource schema.GroupVersionResource
 	}
 }
 
-// failed counts and logs a failure, unless the same was told. It returns true. Where Kyverno's EphemeralReports are
+// failed counts a failure, and logs it unless it was told. Where Kyverno's EphemeralReports are
 // not served or may not be read, there is nothing to adopt, which is no failure.
-func (i *Inbox) failed(ctx context.Context, err error, operation string, resource schema.GroupVersionResource, told bool) bool {
+func (i *Inbox) failed(ctx context.Context, err error, operation string, resource schema.GroupVersionResource, told bool) {
 	logger := klog.FromContext(ctx)
 	if i.origin != ours && (source.Missing(err) || apierrors.IsForbidden(err)) {
 		if !told {
 			logger.Info("Kyverno's results are not taken for now: its reports can't be read", "resource", resource.GroupResource(), "reason", err.Error())
 		}
-		return true
+		return
 	}
 	i.origin.errors.WithLabelValues(operation).Inc()
 	if !told {
 		logger.Error(err, "EphemeralReports can't be read; will retry", "resource", resource.GroupResource(), "manager", i.origin.manager, "served", !source.Missing(err))
 	}
-	return true
 }
 
 // list takes all that exist, and returns the resourceVersion to watch from.

@@ -70,7 +70,7 @@ type holding struct {
 type Inbox struct {
 	config InboxConfig
 	origin *origin
-	// rival tells whether Kyverno's reports controller runs, too.
+	// rival reports whether Kyverno's reports controller runs, too.
 	rival rival
 	// slots has an element for each holding.
 	slots chan struct{}

@@ -44,7 +44,7 @@ const (
 	recent = 5 * time.Minute
 )
 
-// rival tells whether Kyverno's own reports controller runs beside us: it needs the same EphemeralReports, which
+// rival reports whether Kyverno's own reports controller runs beside us: it needs the same EphemeralReports, which
 // both can use if nobody deletes them at once. At first it is taken to run, until rivalPatience has passed.
 type rival struct {
 	mu    sync.Mutex

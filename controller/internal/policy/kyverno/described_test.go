@@ -50,14 +50,14 @@ spec:
 }
 
 // generic returns what makes Kyverno's policy of a text.
-func generic[P any](make func(*P) engineapi.GenericPolicy, into *P) func(*testing.T, string) engineapi.GenericPolicy {
+func generic[P any](wrap func(*P) engineapi.GenericPolicy, into *P) func(*testing.T, string) engineapi.GenericPolicy {
 	return func(t *testing.T, text string) engineapi.GenericPolicy {
 		t.Helper()
 		*into = *new(P)
 		if err := decode(object(t, text), into); err != nil {
 			t.Fatal(err)
 		}
-		return make(into)
+		return wrap(into)
 	}
 }
 
