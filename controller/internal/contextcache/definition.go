@@ -6,7 +6,10 @@ package contextcache
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/docket-project/docket/controller/internal/contextcache/call"
@@ -37,8 +40,8 @@ type definition struct {
 	path     *apiPath
 	// open reports whether policies in a namespace may read the entry.
 	open bool
-	// projections are expressions by name.
-	projections map[string]string
+	// projections are expressions by name, indexes those for the keys of objects.
+	projections, indexes map[string]string
 }
 
 // wanted is a resource as users name it, in a form to look up.
@@ -51,6 +54,16 @@ type wanted struct {
 	// kind is a kind, a plural, a singular or a short name.
 	kind      string
 	namespace string
+}
+
+// names says which projections and indexes there are.
+func (d *definition) names() string {
+	names := slices.Sorted(maps.Keys(d.projections))
+	names = append(names, slices.Sorted(maps.Keys(d.indexes))...)
+	if len(names) == 0 {
+		return ""
+	}
+	return " (there are " + strings.Join(names, ", ") + ")"
 }
 
 // title is how errors call an entry.

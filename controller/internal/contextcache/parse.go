@@ -83,9 +83,14 @@ func (r *reader) list(of map[string]any, path, name string, each func(path strin
 	}
 }
 
-// define returns the definition in a CachedContextEntry or GlobalContextEntry. check is asked
-// whether an expression can be understood.
-func define(o *unstructured.Unstructured, check func(expression string) error) *definition {
+// checker says what is wrong with expressions, as [table.Engine] does.
+type checker interface {
+	Check(expression string) error
+	CheckKeys(expression string) error
+}
+
+// define returns the definition in a CachedContextEntry or GlobalContextEntry.
+func define(o *unstructured.Unstructured, check checker) *definition {
 	d := &definition{id: policy.Entry{Kind: o.GetKind(), Name: o.GetName()}}
 	r := &reader{}
 	spec := r.object(o.Object, "", "spec")
@@ -93,15 +98,22 @@ func define(o *unstructured.Unstructured, check func(expression string) error) *
 		r.global(d, spec, check)
 		d.open = o.GetAnnotations()[policy.AllowNamespacedPolicies] == "true"
 	} else {
-		r.cached(d, spec)
+		r.cached(d, spec, check)
 	}
 	d.err = errors.Join(r.errs...)
 	return d
 }
 
 // cached reads the spec of a CachedContextEntry.
-func (r *reader) cached(d *definition, spec map[string]any) {
+func (r *reader) cached(d *definition, spec map[string]any, check checker) {
 	d.open = r.flag(spec, "spec", "allowNamespacedPolicies")
+	d.projections = r.expressions(spec, "projections", check.Check)
+	d.indexes = r.expressions(spec, "indexes", check.CheckKeys)
+	for name := range d.indexes {
+		if _, taken := d.projections[name]; taken {
+			r.wrong("spec.indexes", "%q is the name of a projection, too: choose another one", name)
+		}
+	}
 	resource, apiCall := r.object(spec, "spec", "resource"), r.object(spec, "spec", "apiCall")
 	if (resource == nil) == (apiCall == nil) {
 		r.wrong("spec", "needs either resource or apiCall")
@@ -119,6 +131,9 @@ func (r *reader) cached(d *definition, spec map[string]any) {
 		d.resource = wanted
 		return
 	}
+	if len(d.indexes) > 0 {
+		r.wrong("spec.indexes", "are for spec.resource: the answer of a call has no objects; have the service answer with an object, whose members are looked up as quickly, or use spec.projections")
+	}
 	const path = "spec.apiCall"
 	request := r.request(apiCall, path)
 	r.service(&request, apiCall, path)
@@ -128,9 +143,9 @@ func (r *reader) cached(d *definition, spec map[string]any) {
 }
 
 // global reads the spec of a GlobalContextEntry.
-func (r *reader) global(d *definition, spec map[string]any, check func(string) error) {
+func (r *reader) global(d *definition, spec map[string]any, check checker) {
 	resource, apiCall := r.object(spec, "spec", "kubernetesResource"), r.object(spec, "spec", "apiCall")
-	r.projections(d, spec, check)
+	d.projections = r.expressions(spec, "projections", check.Check)
 	switch {
 	case (resource == nil) == (apiCall == nil):
 		r.wrong("spec", "needs either kubernetesResource or apiCall")
@@ -167,14 +182,15 @@ func (r *reader) global(d *definition, spec map[string]any, check func(string) e
 	}
 }
 
-func (r *reader) projections(d *definition, spec map[string]any, check func(string) error) {
-	d.projections = map[string]string{}
-	r.list(spec, "spec", "projections", func(path string, item map[string]any) {
+// expressions reads a list of named JMESPath expressions.
+func (r *reader) expressions(spec map[string]any, list string, check func(expression string) error) map[string]string {
+	named := map[string]string{}
+	r.list(spec, "spec", list, func(path string, item map[string]any) {
 		name, expression := r.text(item, path, "name"), r.text(item, path, "jmesPath")
 		switch {
 		case name == "":
 			r.wrong(path+".name", "is required")
-		case d.projections[name] != "":
+		case named[name] != "":
 			r.wrong(path+".name", "%q is there twice", name)
 		case expression == "":
 			r.wrong(path+".jmesPath", "is required")
@@ -182,9 +198,10 @@ func (r *reader) projections(d *definition, spec map[string]any, check func(stri
 			if err := check(expression); err != nil {
 				r.wrong(path+".jmesPath", "%w", err)
 			}
-			d.projections[name] = expression
+			named[name] = expression
 		}
 	})
+	return named
 }
 
 // request reads what both kinds have in common.

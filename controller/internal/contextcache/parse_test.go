@@ -4,17 +4,18 @@
 package contextcache
 
 import (
-	"errors"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/kyverno/go-jmespath"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
 	"github.com/docket-project/docket/controller/internal/contextcache/call"
+	"github.com/docket-project/docket/controller/internal/contextcache/table"
 	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/controller/internal/served"
 )
@@ -35,12 +36,7 @@ func defined(tb testing.TB, kind, spec string) *definition {
 		tb.Fatal(err)
 	}
 	object.SetName("x")
-	return define(object, func(expression string) error {
-		if expression == "[" {
-			return errors.New("not an expression")
-		}
-		return nil
-	})
+	return define(object, table.NewEngine(jmespath.NewFunctionCaller()))
 }
 
 func TestErrorsOfDefinitionsNameTheField(t *testing.T) {
@@ -66,10 +62,17 @@ func TestErrorsOfDefinitionsNameTheField(t *testing.T) {
 		{cached, `{apiCall: {url: "https://x/", data: {a: b}}}`, "spec.apiCall.data:", "not a list"},
 		{cached, `{apiCall: {url: "https://x/", method: PUT}}`, "spec.apiCall.method:", "neither GET nor POST"},
 		{cached, `{apiCall: {urlPath: "https://x/"}}`, "spec.apiCall.urlPath:", "begins with"},
+		{cached, `{resource: {kind: a}, projections: [{name: p, jmesPath: "["}]}`, "spec.projections[0].jmesPath:", "Incomplete"},
+		{cached, `{resource: {kind: a}, indexes: [{name: i, jmesPath: "["}]}`, "spec.indexes[0].jmesPath:", "Incomplete"},
+		{cached, `{resource: {kind: a}, indexes: [{name: i, jmesPath: "@"}]}`, "spec.indexes[0].jmesPath:", "select a field"},
+		{cached, `{resource: {kind: a}, indexes: [{name: i, jmesPath: "keys(metadata.labels)"}]}`, "spec.indexes[0].jmesPath:", "no order"},
+		{cached, `{resource: {kind: a}, indexes: [{jmesPath: metadata.name}]}`, "spec.indexes[0].name:", "required"},
+		{cached, `{resource: {kind: a}, indexes: [{name: i, jmesPath: a}], projections: [{name: i, jmesPath: a}]}`, "spec.indexes:", "choose another"},
+		{cached, `{apiCall: {url: "https://x/"}, indexes: [{name: i, jmesPath: a}]}`, "spec.indexes:", "spec.projections"},
 		{global, `{}`, "spec:", "kubernetesResource or apiCall"},
 		{global, `{kubernetesResource: {version: v1}}`, "spec.kubernetesResource.resource:", "required"},
 		{global, `{kubernetesResource: {resource: a}}`, "spec.kubernetesResource.version:", "required"},
-		{global, `{kubernetesResource: {resource: a, version: v1}, projections: [{name: p, jmesPath: "["}]}`, "spec.projections[0].jmesPath:", "not an expression"},
+		{global, `{kubernetesResource: {resource: a, version: v1}, projections: [{name: p, jmesPath: "["}]}`, "spec.projections[0].jmesPath:", "Incomplete"},
 		{global, `{kubernetesResource: {resource: a, version: v1}, projections: [{jmesPath: a}]}`, "spec.projections[0].name:", "required"},
 		{global, `{kubernetesResource: {resource: a, version: v1}, projections: [{name: p}]}`, "spec.projections[0].jmesPath:", "required"},
 		{global, `{kubernetesResource: {resource: a, version: v1}, projections: [{name: p, jmesPath: a}, {name: p, jmesPath: a}]}`, "spec.projections[1].name:", "twice"},

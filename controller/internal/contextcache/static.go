@@ -82,7 +82,7 @@ func NewStatic(config StaticConfig) (*Static, error) {
 		if object.GroupVersionKind().Group != policy.KyvernoGroup || (kind != policy.CachedContextEntry && kind != policy.GlobalContextEntry) {
 			continue
 		}
-		d := define(object, config.Engine.Check)
+		d := define(object, config.Engine)
 		if s.objects.entries[d.id] != nil {
 			return nil, fmt.Errorf("%s: is there twice", title(d.id))
 		}

@@ -120,6 +120,39 @@ func TestStaticAnswersLikeACluster(t *testing.T) {
 	}
 }
 
+// TestProjectionsAndIndexes: those of a CachedContextEntry are over the list that its other expressions are over.
+func TestProjectionsAndIndexes(t *testing.T) {
+	t.Parallel()
+	static, err := contextcache.NewStatic(contextcache.StaticConfig{
+		Engine: engine(), Resources: objects(t, staticResources), Entries: objects(t, `
+apiVersion: kyverno.io/v2alpha1
+kind: CachedContextEntry
+metadata: {name: ingress}
+spec:
+  resource: {kind: Ingress}
+  projections: [{name: hosts, jmesPath: "items[].spec.rules[].host"}]
+  indexes: [{name: byHost, jmesPath: "spec.rules[].host"}, {name: broken, jmesPath: "join('/', [metadata.name, spec.none])"}]`),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	entry := policy.Entry{Kind: policy.GlobalContextEntry, Name: "ingress"}
+	gets(t, static, policy.Query{Entry: entry, Projection: "hosts"}, []any{"a.example", "b.example"})
+	gets(t, static, policy.Query{Entry: entry, Projection: "hosts", Expression: "[1]"}, "b.example")
+	refuses(t, static, policy.Query{Entry: entry, Projection: "none"}, `no projection or index "none" (there are hosts, broken, byHost)`)
+	refuses(t, static, policy.Query{Entry: entry, Projection: "byHost"}, `"byHost" is an index`, "filter by equality")
+	refuses(t, static, policy.Query{Entry: entry, Projection: "broken", Indexes: true}, `index "broken"`, "the key of apps/a")
+	got, err := query(t, static, policy.Query{Entry: entry, Projection: "byHost", Indexes: true})
+	index, ok := got.(policy.Index)
+	if !ok || err != nil {
+		t.Fatalf("%v, %v", got, err)
+	}
+	found, err := index.Find("b.example")
+	if err != nil || len(found) != 1 || index.Len() != 2 || index.Has("c.example") {
+		t.Errorf("%v, %v; %d keys", found, err, index.Len())
+	}
+}
+
 func TestStaticCallsOnce(t *testing.T) {
 	t.Parallel()
 	var calls atomic.Int64
