@@ -174,7 +174,7 @@ func somePolicies() map[string]string {
 	const cel = `{matchConstraints: {resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}]}, validations: [{expression: "true", unknown: x}], unknown: x}`
 	const exception = `{exceptions: [{policyName: a, ruleNames: [a]}], match: {any: [{resources: {kinds: [Pod]}}]}, unknown: x}`
 	const global = `{apiCall: {urlPath: /api/v1/pods, refreshInterval: 1m, unknown: x}, projections: [{name: a, jmesPath: b, unknown: x}], unknown: x}`
-	const cached = `{allowNamespacedPolicies: true, projections: [{name: a, jmesPath: b}], indexes: [{name: c, jmesPath: d}], resource: {group: apis/networking.k8s.io, version: v1, kind: ingresses, namespace: apps}}`
+	const cached = `{allowNamespacedPolicies: true, projections: [{name: a, jmesPath: b}], indexes: [{name: c, jmesPath: d}], resource: {group: apis/networking.k8s.io, version: v1, kind: ingresses, namespace: apps, labelSelector: a=b, fieldSelector: metadata.name=c, filter: d}}`
 	const called = `{apiCall: {url: "https://svc.kyverno/example", method: POST, data: [{key: a, value: {b: [1]}}], headers: [{key: a, value: b}], caBundle: x, refreshIntervalSeconds: 10}}`
 	const celException = `{policyRefs: [{kind: ValidatingPolicy, name: a}], matchConditions: [{name: a, expression: "true"}], unknown: x}`
 	return map[string]string{

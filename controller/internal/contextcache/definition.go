@@ -54,6 +54,8 @@ type wanted struct {
 	// kind is a kind, a plural, a singular or a short name.
 	kind      string
 	namespace string
+	// labels and fields are selectors, filter is an expression; empty for all.
+	labels, fields, filter string
 }
 
 // names says which projections and indexes there are.
@@ -82,8 +84,22 @@ func title(id policy.Entry) string {
 		if r.Namespace != "" {
 			text += " in namespace " + r.Namespace
 		}
-		return text
+		return text + selected(r.LabelSelector, r.FieldSelector, r.Filter)
 	}
+}
+
+// selected names selectors in errors.
+func selected(labels, fields, filter string) string {
+	var parts []string
+	for _, part := range [][2]string{{"labels", labels}, {"fields", fields}, {"filter", filter}} {
+		if part[1] != "" {
+			parts = append(parts, part[0]+" "+part[1])
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return " with " + strings.Join(parts, " and ")
 }
 
 // permit says why a query may not be answered. Whoever makes the object of an entry decides whether
@@ -105,13 +121,13 @@ func (d *definition) permit(query policy.Query) error {
 }
 
 // defineInline returns the definition of an entry that a policy declares.
-func defineInline(id policy.Entry) *definition {
+func defineInline(id policy.Entry, check checker) *definition {
 	d := &definition{id: id}
 	if id.Path != "" {
 		d.path, d.err = parsePath(id.Path)
 		d.interval = pathInterval
 		return d
 	}
-	d.resource, d.err = parseResource("resourceCache", id.Resource)
+	d.resource, d.err = parseResource("resourceCache", id.Resource, check)
 	return d
 }

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/docket-project/docket/controller/internal/contextcache/call"
@@ -87,6 +89,7 @@ func (r *reader) list(of map[string]any, path, name string, each func(path strin
 type checker interface {
 	Check(expression string) error
 	CheckKeys(expression string) error
+	CheckFilter(expression string) error
 }
 
 // define returns the definition in a CachedContextEntry or GlobalContextEntry.
@@ -124,7 +127,9 @@ func (r *reader) cached(d *definition, spec map[string]any, check checker) {
 		wanted, err := parseResource(path, policy.EntryResource{
 			Group: r.text(resource, path, "group"), Version: r.text(resource, path, "version"),
 			Kind: r.text(resource, path, "kind"), Namespace: r.text(resource, path, "namespace"),
-		})
+			LabelSelector: r.text(resource, path, "labelSelector"), FieldSelector: r.text(resource, path, "fieldSelector"),
+			Filter: r.text(resource, path, "filter"),
+		}, check)
 		if err != nil {
 			r.errs = append(r.errs, err)
 		}
@@ -163,7 +168,7 @@ func (r *reader) global(d *definition, spec map[string]any, check checker) {
 			r.wrong(path+".version", "is required")
 			return
 		}
-		wanted, err := parseResource(path, named)
+		wanted, err := parseResource(path, named, check)
 		if err != nil {
 			r.errs = append(r.errs, err)
 			return
@@ -288,8 +293,11 @@ func (r *reader) interval(interval time.Duration, field string) time.Duration {
 }
 
 // parseResource reads a resource as users name it. The path is that of the field.
-func parseResource(path string, named policy.EntryResource) (*wanted, error) {
-	result := &wanted{version: named.Version, kind: named.Kind, namespace: named.Namespace}
+func parseResource(path string, named policy.EntryResource, check checker) (*wanted, error) {
+	result := &wanted{
+		version: named.Version, kind: named.Kind, namespace: named.Namespace,
+		labels: named.LabelSelector, fields: named.FieldSelector, filter: named.Filter,
+	}
 	fail := func(field, format string, args ...any) (*wanted, error) {
 		return nil, fmt.Errorf("%s.%s: %w", path, field, fmt.Errorf(format, args...))
 	}
@@ -303,6 +311,9 @@ func parseResource(path string, named policy.EntryResource) (*wanted, error) {
 		if problems := validation.IsDNS1123Label(named.Namespace); len(problems) > 0 {
 			return fail("namespace", "%q is not the name of one namespace; leave it out for all", named.Namespace)
 		}
+	}
+	if field, err := checkSelected(named, check); err != nil {
+		return fail(field, "%w", err)
 	}
 	group, version := splitGroup(named.Group)
 	if version != "" {
@@ -322,6 +333,20 @@ func parseResource(path string, named policy.EntryResource) (*wanted, error) {
 		result.group, result.exact = group, true
 	}
 	return result, nil
+}
+
+// checkSelected returns the field that is wrong with what is selected.
+func checkSelected(named policy.EntryResource, check checker) (string, error) {
+	if _, err := labels.Parse(named.LabelSelector); err != nil {
+		return "labelSelector", fmt.Errorf("%q can't be read: write it as for kubectl -l, such as app=web,tier!=test: %w", named.LabelSelector, err)
+	}
+	if _, err := fields.ParseSelector(named.FieldSelector); err != nil {
+		return "fieldSelector", fmt.Errorf("%q can't be read: write it as for kubectl --field-selector, such as status.phase=Running: %w", named.FieldSelector, err)
+	}
+	if named.Filter == "" {
+		return "", nil
+	}
+	return "filter", check.CheckFilter(named.Filter)
 }
 
 // splitGroup returns the group in what users write for it: with or without /apis/ and a version.

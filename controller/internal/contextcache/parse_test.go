@@ -52,6 +52,11 @@ func TestErrorsOfDefinitionsNameTheField(t *testing.T) {
 		{cached, `{resource: {kind: a, namespace: "*"}}`, "spec.resource.namespace:", "leave it out"},
 		{cached, `{resource: {kind: a, group: "*"}}`, "spec.resource.group:", "API group"},
 		{cached, `{resource: {kind: a, group: apis/apps/v1, version: v2}}`, "spec.resource.group:", "leave one of them out"},
+		{cached, `{resource: {kind: a, labelSelector: {app: web}}}`, "spec.resource.labelSelector:", "not a string"},
+		{cached, `{resource: {kind: a, labelSelector: "a in b"}}`, "spec.resource.labelSelector:", "kubectl -l"},
+		{cached, `{resource: {kind: a, fieldSelector: "a"}}`, "spec.resource.fieldSelector:", "--field-selector"},
+		{cached, `{resource: {kind: a, filter: "a["}}`, "spec.resource.filter:", "a["},
+		{cached, `{resource: {kind: a, filter: "none(a)"}}`, "spec.resource.filter:", "no function none"},
 		{cached, `{apiCall: {}}`, "spec.apiCall.url:", "either a url or a urlPath"},
 		{cached, `{apiCall: {url: "https://x/", refreshIntervalSeconds: 0}}`, "spec.apiCall.refreshIntervalSeconds:", "at least 1 s"},
 		{cached, `{apiCall: {url: "https://x/", refreshIntervalSeconds: -5}}`, "spec.apiCall.refreshIntervalSeconds:", "at least 1 s"},
@@ -129,7 +134,7 @@ func TestGroupsAsUsersWriteThem(t *testing.T) {
 		"core":                      {exact: true},
 	} {
 		want.kind = "k"
-		got, err := parseResource("x", policy.EntryResource{Group: text, Kind: "k"})
+		got, err := parseResource("x", policy.EntryResource{Group: text, Kind: "k"}, nil)
 		if err != nil || *got != want {
 			t.Errorf("%q: %+v, %v; want %+v", text, got, err, want)
 		}

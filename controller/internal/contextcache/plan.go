@@ -85,7 +85,7 @@ func (c *Cache) definitions(next, before *index) []*definition {
 		if known := before.entries[id]; known != nil {
 			list = append(list, known.definition)
 		} else {
-			list = append(list, defineInline(id))
+			list = append(list, defineInline(id, c.config.Engine))
 		}
 	}
 	return list

@@ -29,6 +29,8 @@ type selection struct {
 	resource       served.Resource
 	namespace      string
 	labels, fields string
+	// filter is an expression that is true for what is kept; empty for all.
+	filter string
 	// name limits it to one object, which then is all there is to see.
 	name string
 }
@@ -42,7 +44,7 @@ func (s selection) String() string {
 	if s.namespace != "" {
 		text += " in namespace " + s.namespace
 	}
-	return text
+	return text + selected(s.labels, s.fields, s.filter)
 }
 
 // find returns the resource that is wanted. A kind that several groups have needs a group, unless
@@ -85,7 +87,7 @@ func find(all world, w *wanted) (selection, error) {
 	if w.namespace != "" && !resource.Namespaced {
 		return selection{}, fmt.Errorf("namespace: %s are in no namespace: remove it", resource.GroupResource())
 	}
-	return selection{resource: resource, namespace: w.namespace}, nil
+	return selection{resource: resource, namespace: w.namespace, labels: w.labels, fields: w.fields, filter: w.filter}, nil
 }
 
 func exactly(r served.Resource, kind string) bool { return r.Kind == kind || r.Resource == kind }

@@ -144,7 +144,7 @@ func (s *Static) loadOf(id policy.Entry, found *entry) *staticLoad {
 	if found != nil {
 		load.definition = found.definition
 	} else {
-		load.definition = defineInline(id)
+		load.definition = defineInline(id, s.engine)
 	}
 	s.loads[id] = load
 	return load

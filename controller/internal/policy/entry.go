@@ -40,6 +40,10 @@ type Entry struct {
 // apis/, the kind may be the plural, group and version may be missing. No namespace means all.
 type EntryResource struct {
 	Group, Version, Kind, Namespace string
+	// LabelSelector and FieldSelector are what the API server selects by, as kubectl takes them.
+	LabelSelector, FieldSelector string
+	// Filter is a JMESPath expression that is true for what is kept.
+	Filter string
 }
 
 // Query is a request for data of an entry.

@@ -30,11 +30,15 @@ func (e *Engine) CheckKeys(expression string) error {
 	case isCurrent(parsed):
 		return errors.New("the whole object can't be a key: select a field, as metadata.name does")
 	case calls(parsed, e.impure):
-		return fmt.Errorf("expression %q: its result depends on more than the object, so it can't be a key", shorten(expression))
+		return impureError(expression)
 	case !isOrdered(parsed):
 		return fmt.Errorf("expression %q: the members of an object are in no order, so keys(), values() and .* can't be in a key", shorten(expression))
 	}
 	return nil
+}
+
+func impureError(expression string) error {
+	return fmt.Errorf("expression %q: its result depends on more than the object: leave out random, and what depends on the time", shorten(expression))
 }
 
 // Index has the objects of a table at one time by their keys. It never changes, and is safe for concurrent
@@ -52,6 +56,9 @@ var _ policy.Index = (*Index)(nil)
 func (t *Table) Index(ctx context.Context, expression string) (*Index, error) {
 	compiled, err := t.engine.Compile(expression)
 	if err != nil {
+		return nil, err
+	}
+	if err := t.Problem(); err != nil {
 		return nil, err
 	}
 	of := compiled.keys()
