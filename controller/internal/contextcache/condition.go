@@ -41,6 +41,9 @@ func (e *entry) condition() condition {
 	}
 	s := e.data.state.Load()
 	reason, message := s.reason()
+	if e.warning != "" {
+		message += "; " + e.warning
+	}
 	return condition{ready: reason == ReasonLoaded, reason: reason, message: bounded(message)}
 }
 

@@ -187,3 +187,35 @@ func TestPaths(t *testing.T) {
 		}
 	}
 }
+
+// TestPreferredGroup promises the first group in the API's order that can be listed, whatever the version.
+func TestPreferredGroup(t *testing.T) {
+	t.Parallel()
+	resource := func(group, version string, watchable bool) served.Resource {
+		return served.Resource{
+			GroupVersionResource: schema.GroupVersionResource{Group: group, Version: version, Resource: "things"}, Kind: "Thing", Watchable: watchable,
+		}
+	}
+	all := &staticWorld{resources: []served.Resource{
+		resource("none", "v1", false), resource("b", "v2", true), resource("a", "v1", true), resource("b", "v1", true),
+	}}
+	for _, test := range []struct {
+		wanted  wanted
+		group   string
+		warning string
+	}{
+		{wanted{kind: "things"}, "b", "b is used"},
+		{wanted{kind: "things", version: "v1"}, "b", "set group to one of a, b"},
+		{wanted{kind: "things", version: "v2"}, "b", ""},
+		{wanted{kind: "things", group: "a", exact: true}, "a", ""},
+	} {
+		found, warning, err := find(all, &test.wanted)
+		if err != nil || found.resource.Group != test.group || !strings.Contains(warning, test.warning) || (test.warning == "") != (warning == "") {
+			t.Errorf("%+v: %s, %q, %v", test.wanted, found, warning, err)
+		}
+	}
+	all.resources = append(all.resources, resource("", "v1", true))
+	if found, warning, err := find(all, &wanted{kind: "things"}); err != nil || found.resource.Group != "" || warning != "" {
+		t.Errorf("the core group: %s, %q, %v", found, warning, err)
+	}
+}

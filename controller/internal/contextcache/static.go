@@ -155,13 +155,16 @@ func (s *Static) load(ctx context.Context, d *definition) (data, error) {
 	path := d.path
 	switch {
 	case d.resource != nil:
-		found, err := find(s.world, d.resource)
+		found, warning, err := find(s.world, d.resource)
 		var absent *absentError
 		if errors.As(err, &absent) {
 			return table.NewTable(s.engine, table.Header{APIVersion: "v1"}), nil
 		}
 		if err != nil {
 			return nil, err
+		}
+		if warning != "" {
+			return nil, fmt.Errorf("%s (there is no cluster that prefers one)", warning)
 		}
 		return s.world.data(s.engine, found)
 	case d.call != nil && d.call.Path == "":

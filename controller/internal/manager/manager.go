@@ -155,7 +155,9 @@ func (m *Manager) lead(ctx context.Context, replica *replica, recorder record.Ev
 	if err != nil {
 		return err
 	}
-	parts := []func(context.Context) error{writer.Run, scanner.Run, replica.cache.MaintainStatus, func(ctx context.Context) error {
+	parts := []func(context.Context) error{writer.Run, scanner.Run, func(ctx context.Context) error {
+		return replica.cache.MaintainStatus(ctx, recorder)
+	}, func(ctx context.Context) error {
 		return replica.policies.ReportIgnored(ctx, recorder)
 	}}
 	ready := scanner.Ready
