@@ -83,6 +83,9 @@ func waited(last *state, cause error) error {
 	if last == nil || last.err == nil {
 		return fmt.Errorf("still loading: %w", cause)
 	}
+	if last.phase == evicted {
+		return fmt.Errorf("not loaded in time: %w; %w", cause, last.err)
+	}
 	return fmt.Errorf("still loading: %w, after: %w", cause, last.err)
 }
 
