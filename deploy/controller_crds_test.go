@@ -176,7 +176,7 @@ func somePolicies() map[string]string {
 	const mutating = `{matchConstraints: {resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}]}, mutations: [{patchType: JSONPatch, jsonPatch: {expression: "[]"}, unknown: x}], unknown: x}`
 	const exception = `{exceptions: [{policyName: a, ruleNames: [a]}], match: {any: [{resources: {kinds: [Pod]}}]}, unknown: x}`
 	const global = `{apiCall: {urlPath: /api/v1/pods, refreshInterval: 1m, unknown: x}, projections: [{name: a, jmesPath: b, unknown: x}], unknown: x}`
-	const cached = `{allowNamespacedPolicies: true, resource: {group: apis/networking.k8s.io, version: v1, kind: ingresses, namespace: apps}}`
+	const cached = `{allowNamespacedPolicies: true, projections: [{name: a, jmesPath: b}], indexes: [{name: c, jmesPath: d}], resource: {group: apis/networking.k8s.io, version: v1, kind: ingresses, namespace: apps, labelSelector: a=b, fieldSelector: metadata.name=c, filter: d}}`
 	const called = `{apiCall: {url: "https://svc.kyverno/example", method: POST, data: [{key: a, value: {b: [1]}}], headers: [{key: a, value: b}], caBundle: x, refreshIntervalSeconds: 10}}`
 	const celException = `{policyRefs: [{kind: ValidatingPolicy, name: a}], matchConditions: [{name: a, expression: "true"}], unknown: x}`
 	return map[string]string{
@@ -223,16 +223,17 @@ func TestControllerCRDs(t *testing.T) {
 		}
 	}
 	for what, spec := range map[string]string{
-		"kyverno.io/v1 ClusterPolicy":               `{background: "yes"}`,
-		"kyverno.io/v1 Policy in":                   `{rules: {name: a}}`,
-		"policies.kyverno.io/v1 ValidatingPolicy":   `{validations: [{message: no expression}]}`,
-		"kyverno.io/v2 PolicyException in":          `{match: {}}`,
-		"kyverno.io/v2alpha1 CachedContextEntry":    `{}`,
-		"kyverno.io/v2alpha1 CachedContextEntry ":   `{resource: {kind: pods}, apiCall: {url: "https://x"}}`,
-		"kyverno.io/v2alpha1 CachedContextEntry  ":  `{resource: {group: apps}}`,
-		"kyverno.io/v2alpha1 CachedContextEntry   ": `{apiCall: {url: "https://x", refreshIntervalSeconds: 0}}`,
-		"kyverno.io/v2alpha1 CachedContextEntry\t":  `{apiCall: {url: "https://x", data: [{key: a, value: b}]}}`,
-		"kyverno.io/v2alpha1 CachedContextEntry\t ": `{apiCall: {url: "https://x", urlPath: /api}}`,
+		"kyverno.io/v1 ClusterPolicy":                `{background: "yes"}`,
+		"kyverno.io/v1 Policy in":                    `{rules: {name: a}}`,
+		"policies.kyverno.io/v1 ValidatingPolicy":    `{validations: [{message: no expression}]}`,
+		"kyverno.io/v2 PolicyException in":           `{match: {}}`,
+		"kyverno.io/v2alpha1 CachedContextEntry":     `{}`,
+		"kyverno.io/v2alpha1 CachedContextEntry ":    `{resource: {kind: pods}, apiCall: {url: "https://x"}}`,
+		"kyverno.io/v2alpha1 CachedContextEntry  ":   `{resource: {group: apps}}`,
+		"kyverno.io/v2alpha1 CachedContextEntry   ":  `{apiCall: {url: "https://x", refreshIntervalSeconds: 0}}`,
+		"kyverno.io/v2alpha1 CachedContextEntry\t":   `{apiCall: {url: "https://x", data: [{key: a, value: b}]}}`,
+		"kyverno.io/v2alpha1 CachedContextEntry\t ":  `{apiCall: {url: "https://x", urlPath: /api}}`,
+		"kyverno.io/v2alpha1 CachedContextEntry\t\t": `{apiCall: {url: "https://x"}, indexes: [{name: a, jmesPath: b}]}`,
 	} {
 		if err := u.create(t.Context(), policyObject(t, what, spec, "wrong")); !apierrors.IsInvalid(err) {
 			t.Errorf("%s %s: %v, want it to be refused", what, spec, err)

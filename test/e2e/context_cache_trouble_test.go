@@ -49,7 +49,7 @@ func badResources() map[string]badEntry {
 	return map[string]badEntry{
 		"unknown-kind":   {"{resource: {kind: Nonesuch}}", "Invalid", "Nonesuch"},
 		"unknown-group":  {"{resource: {group: none.example.com, kind: Pod}}", "Invalid", "none.example.com"},
-		"ambiguous-kind": {"{resource: {kind: Twin}}", "Invalid", "b.example.com"},
+		"failing-filter": {`{resource: {kind: ConfigMap, namespace: maps, filter: "starts_with(data.none, 'x')"}}`, "Failing", "can't tell whether to keep maps/one"},
 		"forbidden-kind": {"{resource: {kind: secrets}}", "Forbidden", "secrets"},
 		"larger-than-it": {"{resource: {kind: ConfigMap, namespace: large}}", "TooLarge", "--context-cache-memory"},
 		"later-kind":     {"{resource: {kind: Later}}", "Invalid", "Later"},
@@ -108,7 +108,6 @@ func TestContextCacheTrouble(t *testing.T) {
 	c := startControlledEverywhere(t)
 	c.cluster.EnsureNamespace(t, "maps")
 	c.cluster.EnsureNamespace(t, "large")
-	c.kubectl.RunInput(t, definition("Twin", "a.example.com")+definition("Twin", "b.example.com"), "apply", "-f", "-")
 	c.kubectl.RunInput(t, hostMap("one", "a.example.com"), "apply", "-f", "-")
 	for i := range 3 {
 		c.kubectl.RunInput(t, fmt.Sprintf(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"large-%d","namespace":"large"},"data":{"x":%q}}`, i, strings.Repeat("0123456789", 50_000)), "create", "-f", "-")

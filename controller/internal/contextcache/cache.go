@@ -75,9 +75,10 @@ func (c *Cache) Run(ctx context.Context) error {
 	c.mu.Lock()
 	c.began = c.config.Clock.Now()
 	c.mu.Unlock()
-	var notifying sync.WaitGroup
-	notifying.Go(func() { c.changes.run(ctx) })
-	defer notifying.Wait()
+	var beside sync.WaitGroup
+	beside.Go(func() { c.changes.run(ctx) })
+	beside.Go(func() { c.watchFields(ctx) })
+	defer beside.Wait()
 	unsubscribe := c.config.Served.Subscribe(c.replan)
 	defer unsubscribe()
 	defer c.stop()

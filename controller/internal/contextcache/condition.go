@@ -41,6 +41,9 @@ func (e *entry) condition() condition {
 	}
 	s := e.data.state.Load()
 	reason, message := s.reason()
+	if e.warning != "" {
+		message += "; " + e.warning
+	}
 	return condition{ready: reason == ReasonLoaded, reason: reason, message: bounded(message)}
 }
 
@@ -59,6 +62,8 @@ func (s *state) reason() (reason, message string) {
 		return ReasonForbidden, s.err.Error()
 	case s.phase == loaded && s.err != nil:
 		return ReasonFailing, fmt.Sprintf("the data are those of before and still served: %s", s.err)
+	case s.phase == loaded && s.data.Problem() != nil:
+		return ReasonFailing, s.data.Problem().Error()
 	case s.phase == loaded:
 		return ReasonLoaded, "the data are loaded"
 	case s.err != nil:

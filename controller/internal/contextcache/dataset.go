@@ -23,6 +23,8 @@ type data interface {
 	Shrink()
 	// Len is the number of objects.
 	Len() int
+	// Problem is why there are no answers although the data are there.
+	Problem() error
 }
 
 // worker fills a dataset.

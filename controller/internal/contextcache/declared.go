@@ -114,5 +114,5 @@ func (d *declared) keep(object *unstructured.Unstructured, before *declaration) 
 		before.object.GetAnnotations()[policy.AllowNamespacedPolicies] == object.GetAnnotations()[policy.AllowNamespacedPolicies] {
 		return &declaration{object: object, definition: before.definition}, nil
 	}
-	return &declaration{object: object, definition: define(object, d.cache.config.Engine.Check)}, nil
+	return &declaration{object: object, definition: define(object, d.cache.config.Engine)}, nil
 }

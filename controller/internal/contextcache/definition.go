@@ -6,7 +6,10 @@ package contextcache
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/docket-project/docket/controller/internal/contextcache/call"
@@ -37,8 +40,8 @@ type definition struct {
 	path     *apiPath
 	// open reports whether policies in a namespace may read the entry.
 	open bool
-	// projections are expressions by name.
-	projections map[string]string
+	// projections are expressions by name, indexes those for the keys of objects.
+	projections, indexes map[string]string
 }
 
 // wanted is a resource as users name it, in a form to look up.
@@ -51,6 +54,18 @@ type wanted struct {
 	// kind is a kind, a plural, a singular or a short name.
 	kind      string
 	namespace string
+	// labels and fields are selectors, filter is an expression; empty for all.
+	labels, fields, filter string
+}
+
+// names says which projections and indexes there are.
+func (d *definition) names() string {
+	names := slices.Sorted(maps.Keys(d.projections))
+	names = append(names, slices.Sorted(maps.Keys(d.indexes))...)
+	if len(names) == 0 {
+		return ""
+	}
+	return " (there are " + strings.Join(names, ", ") + ")"
 }
 
 // title is how errors call an entry.
@@ -69,8 +84,22 @@ func title(id policy.Entry) string {
 		if r.Namespace != "" {
 			text += " in namespace " + r.Namespace
 		}
-		return text
+		return text + selected(r.LabelSelector, r.FieldSelector, r.Filter)
 	}
+}
+
+// selected names selectors in errors.
+func selected(labels, fields, filter string) string {
+	var parts []string
+	for _, part := range [][2]string{{"labels", labels}, {"fields", fields}, {"filter", filter}} {
+		if part[1] != "" {
+			parts = append(parts, part[0]+" "+part[1])
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return " with " + strings.Join(parts, " and ")
 }
 
 // permit says why a query may not be answered. Whoever makes the object of an entry decides whether
@@ -92,13 +121,13 @@ func (d *definition) permit(query policy.Query) error {
 }
 
 // defineInline returns the definition of an entry that a policy declares.
-func defineInline(id policy.Entry) *definition {
+func defineInline(id policy.Entry, check checker) *definition {
 	d := &definition{id: id}
 	if id.Path != "" {
 		d.path, d.err = parsePath(id.Path)
 		d.interval = pathInterval
 		return d
 	}
-	d.resource, d.err = parseResource("resourceCache", id.Resource)
+	d.resource, d.err = parseResource("resourceCache", id.Resource, check)
 	return d
 }

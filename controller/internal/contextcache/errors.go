@@ -29,6 +29,9 @@ const (
 	ReasonTooLarge  = "TooLarge"
 )
 
+// ReasonSeveralGroups is that of an Event about an entry whose kind several API groups have.
+const ReasonSeveralGroups = "SeveralGroups"
+
 // The reasons of failures in metrics, beside those of calls.
 const (
 	reasonForbidden = call.ReasonForbidden

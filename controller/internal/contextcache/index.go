@@ -31,6 +31,8 @@ type entry struct {
 	err        error
 	// selection is what a resource is resolved to; nil for calls.
 	selection *selection
+	// warning is what may be wrong with that.
+	warning string
 }
 
 // kindState is what is known of a kind of objects that declare entries.

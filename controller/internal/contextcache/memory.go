@@ -68,11 +68,17 @@ func (c *Cache) bytes() int64 {
 }
 
 func (c *Cache) evict(d *dataset, now time.Time) {
+	size := d.bytes()
 	// The first time there is no pause.
 	d.retryAt = now.Add(d.pause)
+	next := "it is loaded again when it is asked for, and waited for"
+	if d.pause > 0 {
+		next = fmt.Sprintf("it was evicted before, soon after it was loaded: the entries in use don't fit together, so that it is not loaded again before %s; "+
+			"raise the limit, or have the entries keep less (namespace, labelSelector, filter)", d.retryAt.UTC().Format(time.RFC3339))
+	}
 	d.pause = min(max(2*d.pause, minEvictedPause), maxEvictedPause)
-	d.drop(evicted, fmt.Errorf("%w since %s: the entries together take more than the %d bytes of --context-cache-memory, and this one was not used for the longest time; "+
-		"it is loaded again when it is asked for, and waited for", errEvicted, now.UTC().Format(time.RFC3339), c.config.MemoryLimit))
+	d.drop(evicted, fmt.Errorf("%w since %s: all entries together may take the %d bytes of --context-cache-memory, of which this one took %d, and it was not used for the longest time; %s",
+		errEvicted, now.UTC().Format(time.RFC3339), c.config.MemoryLimit, size, next))
 	evictions.Inc()
 }
 

@@ -4,8 +4,10 @@
 package contextcache_test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -76,4 +78,43 @@ func TestLeastRecentlyUsedEntryIsEvictedAndComesBack(t *testing.T) {
 	}
 	w.shows(t, cachedEntries, hidden, contextcache.ReasonEvicted)
 	isReady(t, cache)
+}
+
+// TestEntriesThatDoNotFitTogether: while both are in use, one of them waits for its pause to end. Its queries wait,
+// too, are answered in the end, and say what is wrong if their time is over before.
+func TestEntriesThatDoNotFitTogether(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for i := range 3 {
+		w.large(t, configMaps, fmt.Sprint("m", i), 20_000)
+		w.large(t, secrets, fmt.Sprint("s", i), 15_000)
+	}
+	both := []policy.Entry{w.entry(t, cachedEntries, "maps", w.maps("configmaps")), w.entry(t, cachedEntries, "secrets", w.maps("secrets"))}
+	cache := w.cache(t, func(c *contextcache.Config) { c.MemoryLimit = 100_000 })
+	count := func(id policy.Entry) policy.Query { return policy.Query{Entry: id, Expression: "length(items)"} }
+	var told error
+	var late policy.Entry
+	eventually(t, func() error {
+		for _, id := range both {
+			ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+			result, err := cache.Query(ctx, count(id))
+			cancel()
+			if err == nil && result != 3.0 {
+				t.Fatalf("%v of 3 objects", result)
+			}
+			if told, late = err, id; err != nil && strings.Contains(err.Error(), "fit together") {
+				return nil
+			}
+		}
+		return fmt.Errorf("the last error is %w", told)
+	})
+	for _, part := range []string{"not loaded in time", "deadline", "evicted since", "--context-cache-memory", "labelSelector"} {
+		if !strings.Contains(told.Error(), part) {
+			t.Errorf("%q is not in %v", part, told)
+		}
+	}
+	w.shows(t, cachedEntries, late, contextcache.ReasonEvicted, "don't fit together")
+	if result, err := cache.Query(t.Context(), count(late)); err != nil || result != 3.0 {
+		t.Errorf("a query that has the time: %v, %v", result, err)
+	}
 }

@@ -67,6 +67,10 @@ var (
 		Name: "docket_controller_context_cache_staleness_seconds", StabilityLevel: metrics.ALPHA,
 		Help: "Time since the data of a named entry were known to be right; 0 while they are. At most 100 entries.",
 	}, []string{"kind", "entry"})
+	droppedGauge = metrics.NewGauge(&metrics.GaugeOpts{
+		Name: "docket_controller_context_cache_dropped_fields", StabilityLevel: metrics.ALPHA,
+		Help: "Fields of contexts in a ClusterPolicy that read the context cache, and that the served definition of ClusterPolicy does not have, so that the API server may drop them.",
+	})
 )
 
 // RegisterMetrics adds the metrics of context caches to the registry of the process. Further calls
@@ -74,7 +78,7 @@ var (
 //
 //nolint:gochecknoglobals // As in the other packages: the registry is global.
 var RegisterMetrics = sync.OnceFunc(func() {
-	legacyregistry.MustRegister(entriesGauge, objectsGauge, bytesGauge, limitGauge, queries, evictions, refreshes, failures, ageGauge, staleGauge)
+	legacyregistry.MustRegister(entriesGauge, objectsGauge, bytesGauge, limitGauge, queries, evictions, refreshes, failures, ageGauge, staleGauge, droppedGauge)
 })
 
 // observe updates the gauges. The planner calls it.

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/docket-project/docket/controller/internal/contextcache/call"
@@ -83,9 +85,15 @@ func (r *reader) list(of map[string]any, path, name string, each func(path strin
 	}
 }
 
-// define returns the definition in a CachedContextEntry or GlobalContextEntry. check is asked
-// whether an expression can be understood.
-func define(o *unstructured.Unstructured, check func(expression string) error) *definition {
+// checker says what is wrong with expressions, as [table.Engine] does.
+type checker interface {
+	Check(expression string) error
+	CheckKeys(expression string) error
+	CheckFilter(expression string) error
+}
+
+// define returns the definition in a CachedContextEntry or GlobalContextEntry.
+func define(o *unstructured.Unstructured, check checker) *definition {
 	d := &definition{id: policy.Entry{Kind: o.GetKind(), Name: o.GetName()}}
 	r := &reader{}
 	spec := r.object(o.Object, "", "spec")
@@ -93,15 +101,22 @@ func define(o *unstructured.Unstructured, check func(expression string) error) *
 		r.global(d, spec, check)
 		d.open = o.GetAnnotations()[policy.AllowNamespacedPolicies] == "true"
 	} else {
-		r.cached(d, spec)
+		r.cached(d, spec, check)
 	}
 	d.err = errors.Join(r.errs...)
 	return d
 }
 
 // cached reads the spec of a CachedContextEntry.
-func (r *reader) cached(d *definition, spec map[string]any) {
+func (r *reader) cached(d *definition, spec map[string]any, check checker) {
 	d.open = r.flag(spec, "spec", "allowNamespacedPolicies")
+	d.projections = r.expressions(spec, "projections", check.Check)
+	d.indexes = r.expressions(spec, "indexes", check.CheckKeys)
+	for name := range d.indexes {
+		if _, taken := d.projections[name]; taken {
+			r.wrong("spec.indexes", "%q is the name of a projection, too: choose another one", name)
+		}
+	}
 	resource, apiCall := r.object(spec, "spec", "resource"), r.object(spec, "spec", "apiCall")
 	if (resource == nil) == (apiCall == nil) {
 		r.wrong("spec", "needs either resource or apiCall")
@@ -112,12 +127,17 @@ func (r *reader) cached(d *definition, spec map[string]any) {
 		wanted, err := parseResource(path, policy.EntryResource{
 			Group: r.text(resource, path, "group"), Version: r.text(resource, path, "version"),
 			Kind: r.text(resource, path, "kind"), Namespace: r.text(resource, path, "namespace"),
-		})
+			LabelSelector: r.text(resource, path, "labelSelector"), FieldSelector: r.text(resource, path, "fieldSelector"),
+			Filter: r.text(resource, path, "filter"),
+		}, check)
 		if err != nil {
 			r.errs = append(r.errs, err)
 		}
 		d.resource = wanted
 		return
+	}
+	if len(d.indexes) > 0 {
+		r.wrong("spec.indexes", "are for spec.resource: the answer of a call has no objects; have the service answer with an object, whose members are looked up as quickly, or use spec.projections")
 	}
 	const path = "spec.apiCall"
 	request := r.request(apiCall, path)
@@ -128,9 +148,9 @@ func (r *reader) cached(d *definition, spec map[string]any) {
 }
 
 // global reads the spec of a GlobalContextEntry.
-func (r *reader) global(d *definition, spec map[string]any, check func(string) error) {
+func (r *reader) global(d *definition, spec map[string]any, check checker) {
 	resource, apiCall := r.object(spec, "spec", "kubernetesResource"), r.object(spec, "spec", "apiCall")
-	r.projections(d, spec, check)
+	d.projections = r.expressions(spec, "projections", check.Check)
 	switch {
 	case (resource == nil) == (apiCall == nil):
 		r.wrong("spec", "needs either kubernetesResource or apiCall")
@@ -148,7 +168,7 @@ func (r *reader) global(d *definition, spec map[string]any, check func(string) e
 			r.wrong(path+".version", "is required")
 			return
 		}
-		wanted, err := parseResource(path, named)
+		wanted, err := parseResource(path, named, check)
 		if err != nil {
 			r.errs = append(r.errs, err)
 			return
@@ -167,14 +187,15 @@ func (r *reader) global(d *definition, spec map[string]any, check func(string) e
 	}
 }
 
-func (r *reader) projections(d *definition, spec map[string]any, check func(string) error) {
-	d.projections = map[string]string{}
-	r.list(spec, "spec", "projections", func(path string, item map[string]any) {
+// expressions reads a list of named JMESPath expressions.
+func (r *reader) expressions(spec map[string]any, list string, check func(expression string) error) map[string]string {
+	named := map[string]string{}
+	r.list(spec, "spec", list, func(path string, item map[string]any) {
 		name, expression := r.text(item, path, "name"), r.text(item, path, "jmesPath")
 		switch {
 		case name == "":
 			r.wrong(path+".name", "is required")
-		case d.projections[name] != "":
+		case named[name] != "":
 			r.wrong(path+".name", "%q is there twice", name)
 		case expression == "":
 			r.wrong(path+".jmesPath", "is required")
@@ -182,9 +203,10 @@ func (r *reader) projections(d *definition, spec map[string]any, check func(stri
 			if err := check(expression); err != nil {
 				r.wrong(path+".jmesPath", "%w", err)
 			}
-			d.projections[name] = expression
+			named[name] = expression
 		}
 	})
+	return named
 }
 
 // request reads what both kinds have in common.
@@ -271,8 +293,11 @@ func (r *reader) interval(interval time.Duration, field string) time.Duration {
 }
 
 // parseResource reads a resource as users name it. The path is that of the field.
-func parseResource(path string, named policy.EntryResource) (*wanted, error) {
-	result := &wanted{version: named.Version, kind: named.Kind, namespace: named.Namespace}
+func parseResource(path string, named policy.EntryResource, check checker) (*wanted, error) {
+	result := &wanted{
+		version: named.Version, kind: named.Kind, namespace: named.Namespace,
+		labels: named.LabelSelector, fields: named.FieldSelector, filter: named.Filter,
+	}
 	fail := func(field, format string, args ...any) (*wanted, error) {
 		return nil, fmt.Errorf("%s.%s: %w", path, field, fmt.Errorf(format, args...))
 	}
@@ -286,6 +311,9 @@ func parseResource(path string, named policy.EntryResource) (*wanted, error) {
 		if problems := validation.IsDNS1123Label(named.Namespace); len(problems) > 0 {
 			return fail("namespace", "%q is not the name of one namespace; leave it out for all", named.Namespace)
 		}
+	}
+	if field, err := checkSelected(named, check); err != nil {
+		return fail(field, "%w", err)
 	}
 	group, version := splitGroup(named.Group)
 	if version != "" {
@@ -305,6 +333,20 @@ func parseResource(path string, named policy.EntryResource) (*wanted, error) {
 		result.group, result.exact = group, true
 	}
 	return result, nil
+}
+
+// checkSelected returns the field that is wrong with what is selected.
+func checkSelected(named policy.EntryResource, check checker) (string, error) {
+	if _, err := labels.Parse(named.LabelSelector); err != nil {
+		return "labelSelector", fmt.Errorf("%q can't be read: write it as for kubectl -l, such as app=web,tier!=test: %w", named.LabelSelector, err)
+	}
+	if _, err := fields.ParseSelector(named.FieldSelector); err != nil {
+		return "fieldSelector", fmt.Errorf("%q can't be read: write it as for kubectl --field-selector, such as status.phase=Running: %w", named.FieldSelector, err)
+	}
+	if named.Filter == "" {
+		return "", nil
+	}
+	return "filter", check.CheckFilter(named.Filter)
 }
 
 // splitGroup returns the group in what users write for it: with or without /apis/ and a version.

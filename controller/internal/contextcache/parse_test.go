@@ -4,17 +4,18 @@
 package contextcache
 
 import (
-	"errors"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/kyverno/go-jmespath"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
 	"github.com/docket-project/docket/controller/internal/contextcache/call"
+	"github.com/docket-project/docket/controller/internal/contextcache/table"
 	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/controller/internal/served"
 )
@@ -35,12 +36,7 @@ func defined(tb testing.TB, kind, spec string) *definition {
 		tb.Fatal(err)
 	}
 	object.SetName("x")
-	return define(object, func(expression string) error {
-		if expression == "[" {
-			return errors.New("not an expression")
-		}
-		return nil
-	})
+	return define(object, table.NewEngine(jmespath.NewFunctionCaller()))
 }
 
 func TestErrorsOfDefinitionsNameTheField(t *testing.T) {
@@ -56,6 +52,11 @@ func TestErrorsOfDefinitionsNameTheField(t *testing.T) {
 		{cached, `{resource: {kind: a, namespace: "*"}}`, "spec.resource.namespace:", "leave it out"},
 		{cached, `{resource: {kind: a, group: "*"}}`, "spec.resource.group:", "API group"},
 		{cached, `{resource: {kind: a, group: apis/apps/v1, version: v2}}`, "spec.resource.group:", "leave one of them out"},
+		{cached, `{resource: {kind: a, labelSelector: {app: web}}}`, "spec.resource.labelSelector:", "not a string"},
+		{cached, `{resource: {kind: a, labelSelector: "a in b"}}`, "spec.resource.labelSelector:", "kubectl -l"},
+		{cached, `{resource: {kind: a, fieldSelector: "a"}}`, "spec.resource.fieldSelector:", "--field-selector"},
+		{cached, `{resource: {kind: a, filter: "a["}}`, "spec.resource.filter:", "a["},
+		{cached, `{resource: {kind: a, filter: "none(a)"}}`, "spec.resource.filter:", "no function none"},
 		{cached, `{apiCall: {}}`, "spec.apiCall.url:", "either a url or a urlPath"},
 		{cached, `{apiCall: {url: "https://x/", refreshIntervalSeconds: 0}}`, "spec.apiCall.refreshIntervalSeconds:", "at least 1 s"},
 		{cached, `{apiCall: {url: "https://x/", refreshIntervalSeconds: -5}}`, "spec.apiCall.refreshIntervalSeconds:", "at least 1 s"},
@@ -66,10 +67,17 @@ func TestErrorsOfDefinitionsNameTheField(t *testing.T) {
 		{cached, `{apiCall: {url: "https://x/", data: {a: b}}}`, "spec.apiCall.data:", "not a list"},
 		{cached, `{apiCall: {url: "https://x/", method: PUT}}`, "spec.apiCall.method:", "neither GET nor POST"},
 		{cached, `{apiCall: {urlPath: "https://x/"}}`, "spec.apiCall.urlPath:", "begins with"},
+		{cached, `{resource: {kind: a}, projections: [{name: p, jmesPath: "["}]}`, "spec.projections[0].jmesPath:", "Incomplete"},
+		{cached, `{resource: {kind: a}, indexes: [{name: i, jmesPath: "["}]}`, "spec.indexes[0].jmesPath:", "Incomplete"},
+		{cached, `{resource: {kind: a}, indexes: [{name: i, jmesPath: "@"}]}`, "spec.indexes[0].jmesPath:", "select a field"},
+		{cached, `{resource: {kind: a}, indexes: [{name: i, jmesPath: "keys(metadata.labels)"}]}`, "spec.indexes[0].jmesPath:", "no order"},
+		{cached, `{resource: {kind: a}, indexes: [{jmesPath: metadata.name}]}`, "spec.indexes[0].name:", "required"},
+		{cached, `{resource: {kind: a}, indexes: [{name: i, jmesPath: a}], projections: [{name: i, jmesPath: a}]}`, "spec.indexes:", "choose another"},
+		{cached, `{apiCall: {url: "https://x/"}, indexes: [{name: i, jmesPath: a}]}`, "spec.indexes:", "spec.projections"},
 		{global, `{}`, "spec:", "kubernetesResource or apiCall"},
 		{global, `{kubernetesResource: {version: v1}}`, "spec.kubernetesResource.resource:", "required"},
 		{global, `{kubernetesResource: {resource: a}}`, "spec.kubernetesResource.version:", "required"},
-		{global, `{kubernetesResource: {resource: a, version: v1}, projections: [{name: p, jmesPath: "["}]}`, "spec.projections[0].jmesPath:", "not an expression"},
+		{global, `{kubernetesResource: {resource: a, version: v1}, projections: [{name: p, jmesPath: "["}]}`, "spec.projections[0].jmesPath:", "Incomplete"},
 		{global, `{kubernetesResource: {resource: a, version: v1}, projections: [{jmesPath: a}]}`, "spec.projections[0].name:", "required"},
 		{global, `{kubernetesResource: {resource: a, version: v1}, projections: [{name: p}]}`, "spec.projections[0].jmesPath:", "required"},
 		{global, `{kubernetesResource: {resource: a, version: v1}, projections: [{name: p, jmesPath: a}, {name: p, jmesPath: a}]}`, "spec.projections[1].name:", "twice"},
@@ -126,7 +134,7 @@ func TestGroupsAsUsersWriteThem(t *testing.T) {
 		"core":                      {exact: true},
 	} {
 		want.kind = "k"
-		got, err := parseResource("x", policy.EntryResource{Group: text, Kind: "k"})
+		got, err := parseResource("x", policy.EntryResource{Group: text, Kind: "k"}, nil)
 		if err != nil || *got != want {
 			t.Errorf("%q: %+v, %v; want %+v", text, got, err, want)
 		}
@@ -177,5 +185,37 @@ func TestPaths(t *testing.T) {
 		if _, err := parsePath(path); err == nil || !strings.Contains(err.Error(), "apiCall.urlPath") {
 			t.Errorf("%q: %v", path, err)
 		}
+	}
+}
+
+// TestPreferredGroup promises the first group in the API's order that can be listed, whatever the version.
+func TestPreferredGroup(t *testing.T) {
+	t.Parallel()
+	resource := func(group, version string, watchable bool) served.Resource {
+		return served.Resource{
+			GroupVersionResource: schema.GroupVersionResource{Group: group, Version: version, Resource: "things"}, Kind: "Thing", Watchable: watchable,
+		}
+	}
+	all := &staticWorld{resources: []served.Resource{
+		resource("none", "v1", false), resource("b", "v2", true), resource("a", "v1", true), resource("b", "v1", true),
+	}}
+	for _, test := range []struct {
+		wanted  wanted
+		group   string
+		warning string
+	}{
+		{wanted{kind: "things"}, "b", "b is used"},
+		{wanted{kind: "things", version: "v1"}, "b", "set group to one of a, b"},
+		{wanted{kind: "things", version: "v2"}, "b", ""},
+		{wanted{kind: "things", group: "a", exact: true}, "a", ""},
+	} {
+		found, warning, err := find(all, &test.wanted)
+		if err != nil || found.resource.Group != test.group || !strings.Contains(warning, test.warning) || (test.warning == "") != (warning == "") {
+			t.Errorf("%+v: %s, %q, %v", test.wanted, found, warning, err)
+		}
+	}
+	all.resources = append(all.resources, resource("", "v1", true))
+	if found, warning, err := find(all, &wanted{kind: "things"}); err != nil || found.resource.Group != "" || warning != "" {
+		t.Errorf("the core group: %s, %q, %v", found, warning, err)
 	}
 }

@@ -47,6 +47,9 @@ func (c *Cache) plan(ctx context.Context) {
 	for _, definition := range c.definitions(next, before) {
 		e := c.resolve(ctx, catalog, definition)
 		next.entries[definition.id] = e
+		if known := before.entries[definition.id]; e.warning != "" && (known == nil || known.warning != e.warning) {
+			klog.FromContext(ctx).Info("Warning: "+e.warning, "entry", title(definition.id))
+		}
 		if e.data != nil {
 			used[e.data] = true
 			next.names[e.data] = append(next.names[e.data], definition.id)
@@ -85,7 +88,7 @@ func (c *Cache) definitions(next, before *index) []*definition {
 		if known := before.entries[id]; known != nil {
 			list = append(list, known.definition)
 		} else {
-			list = append(list, defineInline(id))
+			list = append(list, defineInline(id, c.config.Engine))
 		}
 	}
 	return list
@@ -111,12 +114,12 @@ func (c *Cache) resolve(ctx context.Context, catalog *served.Catalog, d *definit
 		}
 		e.selection = &found
 	default:
-		found, err := find(catalog, d.resource)
+		found, warning, err := find(catalog, d.resource)
 		if err != nil {
 			e.err = err
 			return e
 		}
-		e.selection = &found
+		e.selection, e.warning = &found, warning
 	}
 	e.data = c.dataset(ctx, *e.selection, e.selection.String(), resources{*e.selection})
 	return e

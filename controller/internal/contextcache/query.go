@@ -83,6 +83,9 @@ func waited(last *state, cause error) error {
 	if last == nil || last.err == nil {
 		return fmt.Errorf("still loading: %w", cause)
 	}
+	if last.phase == evicted {
+		return fmt.Errorf("not loaded in time: %w; %w", cause, last.err)
+	}
 	return fmt.Errorf("still loading: %w, after: %w", cause, last.err)
 }
 
@@ -100,26 +103,51 @@ func (c *Cache) search(ctx context.Context, d *definition, from data, query poli
 }
 
 // search evaluates the expression of a query. Resources are a bare array for a globalReference, and
-// for projections, which are written for one; the answer of a call is what it is.
+// for the projections of a GlobalContextEntry; the answer of a call is what it is.
 func search(ctx context.Context, d *definition, from data, query policy.Query) (any, error) {
+	if query.Projection != "" {
+		return project(ctx, d, from, query)
+	}
 	shape := table.List
-	if d.resource != nil && (query.Entry.Kind == policy.GlobalContextEntry || query.Projection != "") {
+	if d.resource != nil && query.Entry.Kind == policy.GlobalContextEntry {
 		shape = table.Array
 	}
-	if query.Projection == "" {
-		if query.Alias == "" {
-			return from.Search(ctx, shape, query.Expression)
-		}
-		return from.Search(ctx, shape, query.Expression, query.Alias)
+	if query.Alias == "" {
+		return from.Search(ctx, shape, query.Expression)
+	}
+	return from.Search(ctx, shape, query.Expression, query.Alias)
+}
+
+// project returns a projection or an index.
+func project(ctx context.Context, d *definition, from data, query policy.Query) (any, error) {
+	if keys, found := d.indexes[query.Projection]; found {
+		return lookUp(ctx, from, query, keys)
 	}
 	expression, found := d.projections[query.Projection]
 	if !found {
-		return nil, fmt.Errorf("has no projection %q: add it to spec.projections, or correct the name in the policy", query.Projection)
+		return nil, fmt.Errorf("has no projection or index %q%s: add it to spec.projections, or correct the name in the policy", query.Projection, d.names())
 	}
 	if query.Expression != "" {
 		expression = fmt.Sprintf("(%s) | (%s)", expression, query.Expression)
 	}
+	shape := table.List
+	if d.resource != nil && d.id.Kind == policy.GlobalContextEntry {
+		shape = table.Array
+	}
 	return from.Search(ctx, shape, expression)
+}
+
+// lookUp returns an index.
+func lookUp(ctx context.Context, from data, query policy.Query, keys string) (any, error) {
+	objects, ok := from.(*table.Table)
+	if !query.Indexes || !ok {
+		return nil, fmt.Errorf("%q is an index, which CEL can read: in JMESPath, filter by equality (items[?metadata.name=='…']), which is as quick", query.Projection)
+	}
+	index, err := objects.Index(ctx, keys)
+	if err != nil {
+		return nil, fmt.Errorf("index %q: %w", query.Projection, err)
+	}
+	return index, nil
 }
 
 // errNotKnown is what [Cache.Ready] says before the API has said what it serves.

@@ -29,6 +29,8 @@ type selection struct {
 	resource       served.Resource
 	namespace      string
 	labels, fields string
+	// filter is an expression that is true for what is kept; empty for all.
+	filter string
 	// name limits it to one object, which then is all there is to see.
 	name string
 }
@@ -42,18 +44,23 @@ func (s selection) String() string {
 	if s.namespace != "" {
 		text += " in namespace " + s.namespace
 	}
-	return text
+	return text + selected(s.labels, s.fields, s.filter)
 }
 
-// find returns the resource that is wanted. A kind that several groups have needs a group, unless
-// the core group has it: as with kubectl, that one wins.
-func find(all world, w *wanted) (selection, error) {
+// find returns the resource that is wanted. Of a kind that several groups have it is that of the group which
+// the API prefers, as with kubectl: the core group, or else the first one in its discovery. The warning says so,
+// unless it is the core group.
+func find(all world, w *wanted) (found selection, warning string, err error) {
 	named := func(r served.Resource) bool {
 		return r.Kind == w.kind || (w.kind == strings.ToLower(w.kind) &&
 			(r.Resource == w.kind || strings.ToLower(r.Kind) == w.kind || slices.Contains(all.ShortNames(r.GroupVersionResource), w.kind)))
 	}
 	byGroup, versions := map[string]served.Resource{}, map[string]bool{}
+	var order []string // Of the groups, preferred ones first.
 	for _, r := range all.Resources() {
+		if !slices.Contains(order, r.Group) {
+			order = append(order, r.Group)
+		}
 		if !named(r) || (w.exact && r.Group != w.group) {
 			continue
 		}
@@ -69,23 +76,31 @@ func find(all world, w *wanted) (selection, error) {
 	}
 	listable := maps.Clone(byGroup)
 	maps.DeleteFunc(listable, func(_ string, r served.Resource) bool { return !r.Watchable })
-	resource, found := listable[""]
-	switch groups := slices.Sorted(maps.Keys(listable)); {
-	case found || len(groups) == 1:
-		if !found {
-			resource = listable[groups[0]]
-		}
-	case len(groups) > 1:
-		return selection{}, fmt.Errorf("kind %q is in several groups: set group to one of %s", w.kind, strings.Join(groups, ", "))
+	switch {
+	case len(listable) > 0:
 	case len(byGroup) > 0:
-		return selection{}, fmt.Errorf("kind %q can't be listed and watched: use apiCall with its urlPath", w.kind)
+		return selection{}, "", fmt.Errorf("kind %q can't be listed and watched: use apiCall with its urlPath", w.kind)
 	default:
-		return selection{}, absent(all, w, slices.Sorted(maps.Keys(versions)))
+		return selection{}, "", absent(all, w, slices.Sorted(maps.Keys(versions)))
+	}
+	resource, core := listable[""]
+	if !core {
+		first := slices.IndexFunc(order, func(group string) bool { _, ok := listable[group]; return ok })
+		resource = listable[order[first]]
+		warning = severalGroups(w.kind, resource.Group, slices.Sorted(maps.Keys(listable)))
 	}
 	if w.namespace != "" && !resource.Namespaced {
-		return selection{}, fmt.Errorf("namespace: %s are in no namespace: remove it", resource.GroupResource())
+		return selection{}, "", fmt.Errorf("namespace: %s are in no namespace: remove it", resource.GroupResource())
 	}
-	return selection{resource: resource, namespace: w.namespace}, nil
+	return selection{resource: resource, namespace: w.namespace, labels: w.labels, fields: w.fields, filter: w.filter}, warning, nil
+}
+
+// severalGroups says which group was chosen; nothing if there is no other one.
+func severalGroups(kind, chosen string, groups []string) string {
+	if len(groups) == 1 {
+		return ""
+	}
+	return fmt.Sprintf("kind %q is in several groups: %s is used, which the API prefers; set group to one of %s", kind, chosen, strings.Join(groups, ", "))
 }
 
 func exactly(r served.Resource, kind string) bool { return r.Kind == kind || r.Resource == kind }

@@ -48,7 +48,9 @@ func (r resources) start(ctx context.Context, d *dataset) worker {
 		APIVersion: r.selection.resource.GroupVersion().String(),
 		Kind:       r.selection.resource.Kind, Plural: r.selection.resource.Resource,
 	}
-	s.Start(ctx, &tableStore{store: base, table: table.NewTable(d.cache.config.Engine, header)})
+	s.Start(ctx, &tableStore{
+		store: base, table: table.NewTable(d.cache.config.Engine, header), filter: d.cache.config.Engine.Filter(r.selection.filter),
+	})
 	return s
 }
 
@@ -82,7 +84,8 @@ func (s *store) grow(bytes int64) {
 // tableStore is the store of a list.
 type tableStore struct {
 	store
-	table *table.Table
+	table  *table.Table
+	filter *table.Filter
 }
 
 // Transformer has the reflector keep what it collects as small as the table does.
@@ -95,7 +98,7 @@ func (s *tableStore) pack(object any) (*table.Packed, error) {
 	case *table.Packed:
 		return object, nil
 	case *unstructured.Unstructured:
-		packed, err := table.Pack(object)
+		packed, err := s.filter.Pack(object)
 		if err == nil {
 			s.grow(packed.Size())
 		}
@@ -110,6 +113,9 @@ func (s *tableStore) Update(object any) error {
 	packed, err := s.pack(object)
 	if err != nil {
 		return err
+	}
+	if packed.Dropped() {
+		return s.Delete(packed)
 	}
 	s.dataset.growing.Store(0)
 	s.changed(s.table.Put(packed))
@@ -135,11 +141,14 @@ func (s *tableStore) changed(change table.Change) {
 
 // Replace takes all objects.
 func (s *tableStore) Replace(objects []any, version string) error {
-	packed := make([]*table.Packed, len(objects))
+	packed := make([]*table.Packed, 0, len(objects))
 	for i, object := range objects {
-		var err error
-		if packed[i], err = s.pack(object); err != nil {
+		one, err := s.pack(object)
+		if err != nil {
 			return err
+		}
+		if !one.Dropped() {
+			packed = append(packed, one)
 		}
 		objects[i] = nil // The list may be as large as all that is kept.
 	}
@@ -216,6 +225,9 @@ func (d documentData) Shrink() {
 // Len implements data.
 func (d documentData) Len() int { return 1 }
 
+// Problem returns nil.
+func (d documentData) Problem() error { return nil }
+
 // noData stand for an object that is not there.
 type noData struct{ err error }
 
@@ -235,3 +247,6 @@ func (d noData) Shrink() {}
 
 // Len implements data.
 func (d noData) Len() int { return 0 }
+
+// Problem returns nil: whether there is an object is not what is wrong with the data.
+func (d noData) Problem() error { return nil }

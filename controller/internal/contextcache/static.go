@@ -82,7 +82,7 @@ func NewStatic(config StaticConfig) (*Static, error) {
 		if object.GroupVersionKind().Group != policy.KyvernoGroup || (kind != policy.CachedContextEntry && kind != policy.GlobalContextEntry) {
 			continue
 		}
-		d := define(object, config.Engine.Check)
+		d := define(object, config.Engine)
 		if s.objects.entries[d.id] != nil {
 			return nil, fmt.Errorf("%s: is there twice", title(d.id))
 		}
@@ -144,7 +144,7 @@ func (s *Static) loadOf(id policy.Entry, found *entry) *staticLoad {
 	if found != nil {
 		load.definition = found.definition
 	} else {
-		load.definition = defineInline(id)
+		load.definition = defineInline(id, s.engine)
 	}
 	s.loads[id] = load
 	return load
@@ -155,13 +155,16 @@ func (s *Static) load(ctx context.Context, d *definition) (data, error) {
 	path := d.path
 	switch {
 	case d.resource != nil:
-		found, err := find(s.world, d.resource)
+		found, warning, err := find(s.world, d.resource)
 		var absent *absentError
 		if errors.As(err, &absent) {
 			return table.NewTable(s.engine, table.Header{APIVersion: "v1"}), nil
 		}
 		if err != nil {
 			return nil, err
+		}
+		if warning != "" {
+			return nil, fmt.Errorf("%s (there is no cluster that prefers one)", warning)
 		}
 		return s.world.data(s.engine, found)
 	case d.call != nil && d.call.Path == "":

@@ -90,6 +90,8 @@ func TestStaticAnswersLikeACluster(t *testing.T) {
 		{policy.Query{Entry: inline(policy.EntryResource{Kind: "deployments", Group: "apps", Version: "v1", Namespace: "staging"}), Expression: "items[?metadata.name=='d'] || `[]` | length(@)"}, 1.0},
 		{policy.Query{Entry: inline(policy.EntryResource{Kind: "Gateway"}), Expression: "items"}, []any{}},
 		{policy.Query{Entry: path(staging), Expression: names}, []any{"d", "e"}},
+		{policy.Query{Entry: inline(policy.EntryResource{Kind: "Deployment", LabelSelector: "tier"}), Expression: names}, []any{"d"}},
+		{policy.Query{Entry: inline(policy.EntryResource{Kind: "Deployment", Filter: "metadata.name!='d'"}), Expression: names}, []any{"e"}},
 		{policy.Query{Entry: path(staging + "?labelSelector=tier%3Dweb"), Expression: names}, []any{"d"}},
 		{policy.Query{Entry: path(staging + "?fieldSelector=metadata.name%21%3Dd"), Expression: names}, []any{"e"}},
 		{policy.Query{Entry: path(staging + "/d"), Expression: "metadata.labels.tier"}, "web"},
@@ -105,6 +107,7 @@ func TestStaticAnswersLikeACluster(t *testing.T) {
 		{policy.Query{Entry: cached("none")}, []string{"there is no CachedContextEntry or GlobalContextEntry", `"none"`}},
 		{policy.Query{Entry: cached("things")}, []string{"several groups", "a.example, b.example"}},
 		{policy.Query{Entry: cached("wrong")}, []string{"CachedContextEntry wrong", "spec.resource.kind"}},
+		{policy.Query{Entry: inline(policy.EntryResource{Kind: "Ingress", Filter: "spec["})}, []string{"resourceCache Ingress with filter spec[", "resourceCache.filter"}},
 		{policy.Query{Entry: path(staging + "/none")}, []string{"not found"}},
 		{policy.Query{Entry: path(staging + "/d/scale")}, []string{"no cluster to ask"}},
 		{policy.Query{Entry: path(staging + "?fieldSelector=status.x%3Dy")}, []string{"needs a cluster"}},
@@ -117,6 +120,39 @@ func TestStaticAnswersLikeACluster(t *testing.T) {
 		} else {
 			refuses(t, static, test.query, test.words...)
 		}
+	}
+}
+
+// TestProjectionsAndIndexes: those of a CachedContextEntry are over the list that its other expressions are over.
+func TestProjectionsAndIndexes(t *testing.T) {
+	t.Parallel()
+	static, err := contextcache.NewStatic(contextcache.StaticConfig{
+		Engine: engine(), Resources: objects(t, staticResources), Entries: objects(t, `
+apiVersion: kyverno.io/v2alpha1
+kind: CachedContextEntry
+metadata: {name: ingress}
+spec:
+  resource: {kind: Ingress}
+  projections: [{name: hosts, jmesPath: "items[].spec.rules[].host"}]
+  indexes: [{name: byHost, jmesPath: "spec.rules[].host"}, {name: broken, jmesPath: "join('/', [metadata.name, spec.none])"}]`),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	entry := policy.Entry{Kind: policy.GlobalContextEntry, Name: "ingress"}
+	gets(t, static, policy.Query{Entry: entry, Projection: "hosts"}, []any{"a.example", "b.example"})
+	gets(t, static, policy.Query{Entry: entry, Projection: "hosts", Expression: "[1]"}, "b.example")
+	refuses(t, static, policy.Query{Entry: entry, Projection: "none"}, `no projection or index "none" (there are hosts, broken, byHost)`)
+	refuses(t, static, policy.Query{Entry: entry, Projection: "byHost"}, `"byHost" is an index`, "filter by equality")
+	refuses(t, static, policy.Query{Entry: entry, Projection: "broken", Indexes: true}, `index "broken"`, "the key of apps/a")
+	got, err := query(t, static, policy.Query{Entry: entry, Projection: "byHost", Indexes: true})
+	index, ok := got.(policy.Index)
+	if !ok || err != nil {
+		t.Fatalf("%v, %v", got, err)
+	}
+	found, err := index.Find("b.example")
+	if err != nil || len(found) != 1 || index.Len() != 2 || index.Has("c.example") {
+		t.Errorf("%v, %v; %d keys", found, err, index.Len())
 	}
 }
 

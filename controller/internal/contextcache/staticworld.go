@@ -72,12 +72,13 @@ func (w *staticWorld) data(engine *table.Engine, s selection) (data, error) {
 	if err != nil {
 		return nil, err
 	}
+	filter := engine.Filter(s.filter)
 	var list []*table.Packed
 	for _, object := range w.objects[s.resource.GVK()] {
 		if !matches(object) {
 			continue
 		}
-		packed, err := table.Pack(object)
+		packed, err := filter.Pack(object)
 		if err != nil {
 			return nil, err
 		}
@@ -89,7 +90,9 @@ func (w *staticWorld) data(engine *table.Engine, s selection) (data, error) {
 			document, err := table.NewDocument(engine, text)
 			return documentData{document}, err
 		}
-		list = append(list, packed)
+		if !packed.Dropped() {
+			list = append(list, packed)
+		}
 	}
 	if s.name != "" {
 		return nil, apierrors.NewNotFound(s.resource.GroupResource(), s.name)

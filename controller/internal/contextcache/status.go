@@ -11,12 +11,14 @@ import (
 	"reflect"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/record"
 	"k8s.io/client-go/util/retry"
 	"k8s.io/klog/v2"
 
@@ -57,6 +59,10 @@ type StatusResource struct {
 // statusWriter writes the status of entry objects.
 type statusWriter struct {
 	cache *Cache
+	// recorder takes Events about entries; nil for none.
+	recorder record.EventRecorder
+	// warned are the warnings of which there was an Event, by object.
+	warned map[types.UID]string
 	// measured is when what changes all the time was written last, by object.
 	measured map[types.UID]time.Time
 	// plain are kinds whose status keeps no conditions.
@@ -67,8 +73,8 @@ type statusWriter struct {
 
 // MaintainStatus writes the status of entry objects until ctx is done, and returns nil then. Only
 // the leader calls it, beside [Cache.Run].
-func (c *Cache) MaintainStatus(ctx context.Context) error {
-	w := &statusWriter{cache: c, measured: map[types.UID]time.Time{}, plain: map[string]bool{}, failed: map[types.UID]string{}}
+func (c *Cache) MaintainStatus(ctx context.Context, recorder record.EventRecorder) error {
+	w := &statusWriter{cache: c, recorder: recorder, warned: map[types.UID]string{}, measured: map[types.UID]time.Time{}, plain: map[string]bool{}, failed: map[types.UID]string{}}
 	c.statusChanged()
 	for {
 		select {
@@ -99,6 +105,7 @@ func (w *statusWriter) all(ctx context.Context) {
 			if e == nil || e.definition != d.definition {
 				continue // Not looked at yet.
 			}
+			w.warn(e, d.object)
 			err := w.one(ctx, e, d.object)
 			if ctx.Err() != nil {
 				return
@@ -111,11 +118,25 @@ func (w *statusWriter) all(ctx context.Context) {
 			delete(w.measured, uid)
 		}
 	}
+	for uid := range w.warned {
+		if !exist[uid] {
+			delete(w.warned, uid)
+		}
+	}
 	for uid := range w.failed {
 		if !exist[uid] {
 			delete(w.failed, uid)
 		}
 	}
+}
+
+// warn sends an Event about what may be wrong with an entry, once.
+func (w *statusWriter) warn(e *entry, object *unstructured.Unstructured) {
+	uid := object.GetUID()
+	if w.recorder != nil && e.warning != "" && w.warned[uid] != e.warning {
+		w.recorder.Event(object, corev1.EventTypeWarning, ReasonSeveralGroups, e.warning)
+	}
+	w.warned[uid] = e.warning
 }
 
 // note logs an error once.

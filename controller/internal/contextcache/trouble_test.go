@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -17,12 +18,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 
 	"github.com/docket-project/docket/controller/internal/contextcache"
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/internal/testkit"
 )
 
 func (w *world) maps(name string) string {
@@ -74,13 +77,38 @@ func TestKindThatSeveralGroupsHave(t *testing.T) {
 	core := w.entry(t, cachedEntries, "core", "resource: {kind: configmaps, namespace: "+w.name+"}")
 	w.configMap(t, "one", nil)
 	cache := w.cache(t)
-	refuses(t, cache, policy.Query{Entry: ambiguous}, "several groups", "a.twice.test, b.twice.test")
-	w.shows(t, cachedEntries, ambiguous, contextcache.ReasonInvalid, "set group to one of a.twice.test, b.twice.test")
+	// The preferred group is the first one in discovery.
+	preferred := w.firstGroup(t, "a.twice.test", "b.twice.test")
+	gets(t, cache, policy.Query{Entry: ambiguous, Expression: "apiVersion"}, preferred+"/v1")
+	w.shows(t, cachedEntries, ambiguous, contextcache.ReasonLoaded, preferred+" is used", "set group to one of a.twice.test, b.twice.test")
+	if event, _ := testkit.Receive(t, "a warning", w.events.Events); !strings.Contains(event, contextcache.ReasonSeveralGroups) || !strings.Contains(event, preferred+" is used") {
+		t.Errorf("the Event %q", event)
+	}
 	gets(t, cache, policy.Query{Entry: named, Expression: "apiVersion"}, "b.twice.test/v1")
 	gets(t, cache, policy.Query{Entry: short, Expression: "apiVersion"}, "a.twice.test/v1")
 	refuses(t, cache, policy.Query{Entry: inside}, "in no namespace")
 	refuses(t, cache, policy.Query{Entry: version}, "set version to one of v1")
 	gets(t, cache, policy.Query{Entry: core, Expression: "items[].metadata.name"}, []any{"one"})
+}
+
+// firstGroup returns the one of the groups that the API prefers.
+func (w *world) firstGroup(tb testing.TB, groups ...string) string {
+	tb.Helper()
+	client, err := discovery.NewDiscoveryClientForConfig(w.config)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	list, err := client.ServerGroups()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	for i := range list.Groups {
+		if slices.Contains(groups, list.Groups[i].Name) {
+			return list.Groups[i].Name
+		}
+	}
+	tb.Fatalf("none of %v is served", groups)
+	return ""
 }
 
 func TestForbiddenResource(t *testing.T) {

@@ -24,6 +24,7 @@ import (
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/record"
 	"sigs.k8s.io/yaml"
 
 	"github.com/kyverno/go-jmespath"
@@ -147,6 +148,8 @@ type world struct {
 	// name is that of the namespace, and the label of the entries.
 	name string
 	gate *gate
+	// events are those about entries.
+	events *record.FakeRecorder
 }
 
 func newWorld(tb testing.TB) *world {
@@ -161,7 +164,7 @@ func newWorld(tb testing.TB) *world {
 	}
 	name := strings.ToLower(strings.NewReplacer("/", "-", "_", "-").Replace(tb.Name()))
 	name = strings.TrimRight(name[:min(len(name), 60)], "-")
-	w := &world{server: server, name: name, gate: &gate{label: name}}
+	w := &world{server: server, name: name, gate: &gate{label: name}, events: record.NewFakeRecorder(100)}
 	w.create(tb, namespaces, &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": w.name},
 	}})
@@ -319,7 +322,7 @@ func (w *world) cache(tb testing.TB, change ...func(*contextcache.Config)) *cont
 		}
 	})
 	running.Go(func() {
-		if err := cache.MaintainStatus(ctx); err != nil {
+		if err := cache.MaintainStatus(ctx, w.events); err != nil {
 			tb.Error(err)
 		}
 	})

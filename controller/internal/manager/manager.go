@@ -181,14 +181,10 @@ func (m *Manager) work(ctx context.Context, replica *replica, health *health) er
 // lead scans the namespaces of some shards and writes their reports until ctx is done. If no other replica works for them yet, it then
 // writes what is not written.
 func (m *Manager) lead(ctx context.Context, shards shard.Set, replica *replica, recorder record.EventRecorder, health *health) error {
-	allowed, err := report.ParseOutcomes(m.options.AllowedResults)
+	layout, err := m.layout()
 	if err != nil {
-		return fmt.Errorf("--allowed-results: %w", err)
+		return err
 	}
-	layout := report.NewLayout(report.Options{
-		Split: m.options.Split, API: report.API(m.options.ReportsAPI), Allowed: allowed, Series: m.options.MetricsPolicySeries,
-		Instance: m.options.Instance,
-	})
 	writer, err := report.NewWriter(m.writerConfig(layout, shards))
 	if err != nil {
 		return err
@@ -246,11 +242,24 @@ func (m *Manager) lead(ctx context.Context, shards shard.Set, replica *replica, 
 	return nil
 }
 
+// layout returns a layout without results.
+func (m *Manager) layout() (*report.Layout, error) {
+	allowed, err := report.ParseOutcomes(m.options.AllowedResults)
+	if err != nil {
+		return nil, fmt.Errorf("--allowed-results: %w", err)
+	}
+	return report.NewLayout(report.Options{
+		Split: m.options.Split, API: report.API(m.options.ReportsAPI), Allowed: allowed, Series: m.options.MetricsPolicySeries,
+		Instance: m.options.Instance,
+	}), nil
+}
+
 // leadCluster returns what is to be done once in a cluster, whatever the number of shards, and, if requests are answered, why the webhook is not registered.
 func (m *Manager) leadCluster(replica *replica, recorder record.EventRecorder) (parts []func(context.Context) error, registered func() error, err error) {
-	parts = []func(context.Context) error{replica.cache.MaintainStatus, func(ctx context.Context) error {
-		return replica.policies.ReportIgnored(ctx, recorder)
-	}}
+	parts = []func(context.Context) error{
+		func(ctx context.Context) error { return replica.cache.MaintainStatus(ctx, recorder) },
+		func(ctx context.Context) error { return replica.policies.ReportIgnored(ctx, recorder) },
+	}
 	if m.options.PolicyStatus {
 		parts = append(parts, replica.policies.MaintainStatus)
 	}

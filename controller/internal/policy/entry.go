@@ -3,7 +3,10 @@
 
 package policy
 
-import "context"
+import (
+	"context"
+	"iter"
+)
 
 // The kinds of objects that declare entries of the context cache. Both are in [KyvernoGroup].
 const (
@@ -37,13 +40,19 @@ type Entry struct {
 // apis/, the kind may be the plural, group and version may be missing. No namespace means all.
 type EntryResource struct {
 	Group, Version, Kind, Namespace string
+	// LabelSelector and FieldSelector are what the API server selects by, as kubectl takes them.
+	LabelSelector, FieldSelector string
+	// Filter is a JMESPath expression that is true for what is kept.
+	Filter string
 }
 
 // Query is a request for data of an entry.
 type Query struct {
 	Entry Entry
-	// Projection names one of a GlobalContextEntry's projections; empty for its data.
+	// Projection names one of the entry's projections or, if Indexes is set, indexes; empty for its data.
 	Projection string
+	// Indexes tells that the caller can use an [Index] as the result.
+	Indexes bool
 	// Expression is in JMESPath, without variables; empty for all data.
 	Expression string
 	// Alias is another name for the data in the expression, in addition to "@": the name of the variable that
@@ -52,6 +61,18 @@ type Query struct {
 	// Namespace is that of the policy; empty for cluster policies. For policies in a namespace, entries of
 	// objects are readable only if they allow it, others only if they are about that namespace.
 	Namespace string
+}
+
+// Index has the objects of an entry by the keys that its expression gives for each of them. It never changes.
+type Index interface {
+	// Len is the number of keys, and Keys has them in no order: strings, float64 and bool.
+	Len() int
+	Keys() iter.Seq[any]
+	// Has reports whether an object has a key.
+	Has(key any) bool
+	// Find returns the objects that have a key, in the order of namespace and name. The types are those of
+	// encoding/json.
+	Find(key any) ([]any, error)
 }
 
 // Entries answers queries.

@@ -43,15 +43,15 @@ func ask(ctx context.Context, s *registry.Session, method, url string) (string, 
 	if err != nil {
 		return "", err
 	}
-	defer response.Body.Close()
+	defer func() { _ = response.Body.Close() }()
 	body, err := io.ReadAll(response.Body)
 	return fmt.Sprintf("%d %s", response.StatusCode, body), err
 }
 
-func wantAnswer(t *testing.T, s *registry.Session, method, url, want string) {
+func wantAnswer(t *testing.T, s *registry.Session, url, want string) {
 	t.Helper()
-	if got, err := ask(t.Context(), s, method, url); got != want || err != nil {
-		t.Errorf("%s %s: %q, %v, want %q", method, url, got, err, want)
+	if got, err := ask(t.Context(), s, http.MethodGet, url); got != want || err != nil {
+		t.Errorf("%s: %q, %v, want %q", url, got, err, want)
 	}
 }
 
@@ -69,13 +69,13 @@ func TestAnswersAreKept(t *testing.T) {
 		url, asked := server(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(test.status) })
 		client := registry.NewClient(registry.Config{})
 		for range 3 {
-			wantAnswer(t, client.Session(), http.MethodGet, url+path, fmt.Sprintf("%d ", test.status))
+			wantAnswer(t, client.Session(), url+path, fmt.Sprintf("%d ", test.status))
 		}
 		if got := asked.Load(); got != test.asked {
 			t.Errorf("%s: asked %d times, want %d", path, got, test.asked)
 		}
 		for _, credentials := range []string{"mine", "yours"} {
-			wantAnswer(t, client.Session().As(credentials), http.MethodGet, url+path, fmt.Sprintf("%d ", test.status))
+			wantAnswer(t, client.Session().As(credentials), url+path, fmt.Sprintf("%d ", test.status))
 		}
 		if got := asked.Load(); got != test.asked+2 {
 			t.Errorf("%s: asked %d times, want %d with two more credentials", path, got, test.asked+2)
@@ -89,7 +89,7 @@ func TestAnswersGetOld(t *testing.T) {
 	url, asked := server(t, func(http.ResponseWriter, *http.Request) {})
 	client := registry.NewClient(registry.Config{Age: time.Millisecond})
 	testkit.Eventually(t, "the registry is asked once more", func() bool {
-		wantAnswer(t, client.Session(), http.MethodGet, url+"/v2/a/tags/list", "200 ")
+		wantAnswer(t, client.Session(), url+"/v2/a/tags/list", "200 ")
 		return asked.Load() > 1
 	})
 }
@@ -114,7 +114,7 @@ func TestOneAsksForMany(t *testing.T) {
 	})
 	testkit.Receive(t, "the request", arrived)
 	for range 5 {
-		wait.Go(func() { wantAnswer(t, client.Session(), http.MethodGet, url+"/v2/a/manifests/v1", "200 here") })
+		wait.Go(func() { wantAnswer(t, client.Session(), url+"/v2/a/manifests/v1", "200 here") })
 	}
 	leave()
 	close(open)
@@ -139,7 +139,7 @@ func TestRegistryAway(t *testing.T) {
 	if got := asked.Load(); got != 1 {
 		t.Errorf("asked %d times", got)
 	}
-	wantAnswer(t, session, http.MethodGet, other+"/v2/a/manifests/v1", "200 ")
+	wantAnswer(t, session, other+"/v2/a/manifests/v1", "200 ")
 	if err := session.Trouble(); err == nil || !strings.Contains(err.Error(), strings.TrimPrefix(slow, "http://")) {
 		t.Errorf("trouble: %v", err)
 	}
@@ -159,7 +159,7 @@ func TestTrouble(t *testing.T) {
 		url, _ := server(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(test.status) })
 		session := registry.NewClient(registry.Config{}).Session()
 		session.Note("a remark")
-		wantAnswer(t, session.As("somebody"), http.MethodGet, url+test.path, fmt.Sprintf("%d ", test.status))
+		wantAnswer(t, session.As("somebody"), url+test.path, fmt.Sprintf("%d ", test.status))
 		trouble := session.Trouble()
 		if (trouble != nil) != test.want || test.want && !strings.Contains(trouble.Error(), fmt.Sprintf("%d %s (a remark)", test.status, http.StatusText(test.status))) {
 			t.Errorf("%s %d: %v", test.path, test.status, trouble)
@@ -177,8 +177,8 @@ func TestTroubleEnds(t *testing.T) {
 		}
 	})
 	session := registry.NewClient(registry.Config{}).Session()
-	wantAnswer(t, session, http.MethodGet, url+"/v2/a", "401 ")
-	wantAnswer(t, session, http.MethodGet, url+"/v2/a", "200 ")
+	wantAnswer(t, session, url+"/v2/a", "401 ")
+	wantAnswer(t, session, url+"/v2/a", "200 ")
 	if err := session.Trouble(); err != nil {
 		t.Error(err)
 	}

@@ -97,7 +97,7 @@ func (c *coordinator) read(ctx context.Context, l *lease) error {
 func (c *coordinator) write(ctx context.Context, l *lease, identity string) error {
 	begun := c.config.Clock.Now()
 	now := metav1.NewMicroTime(begun)
-	seconds := int32(c.config.Duration / time.Second) //nolint:gosec // Some seconds.
+	seconds := int32(c.config.Duration / time.Second) // Some seconds.
 	next := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: l.name}}
 	if l.object != nil {
 		next = l.object.DeepCopy()

@@ -51,5 +51,5 @@ func shardOf(namespace string, count int) int {
 	}
 	sum := fnv.New32a()
 	_, _ = sum.Write([]byte(namespace))     // It never fails.
-	return int(sum.Sum32() % uint32(count)) //nolint:gosec // At most MaxCount.
+	return int(sum.Sum32() % uint32(count)) // At most MaxCount.
 }

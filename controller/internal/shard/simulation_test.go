@@ -227,7 +227,7 @@ func (s *simulation) settled() string {
 func TestSimulation(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(60) {
-		random := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // Reproducible.
+		random := rand.New(rand.NewPCG(seed, 0)) // Reproducible.
 		s := newSimulation(t, 1+random.IntN(6), 1+random.IntN(5))
 		for range 200 {
 			s.mishap(random)
@@ -271,7 +271,7 @@ func (s *simulation) mishap(random *rand.Rand) {
 func TestTakenOver(t *testing.T) {
 	t.Parallel()
 	for _, replicas := range []int{2, 3, 4} {
-		random := rand.New(rand.NewPCG(1, 0)) //nolint:gosec // Reproducible.
+		random := rand.New(rand.NewPCG(1, 0)) // Reproducible.
 		s := newSimulation(t, 3, replicas)
 		for range 20 {
 			s.round(random)
@@ -294,7 +294,7 @@ func TestTakenOver(t *testing.T) {
 // TestReplicasStartTogether: each gets its share at once, and none has to give one back.
 func TestReplicasStartTogether(t *testing.T) {
 	t.Parallel()
-	random := rand.New(rand.NewPCG(1, 0)) //nolint:gosec // Reproducible.
+	random := rand.New(rand.NewPCG(1, 0)) // Reproducible.
 	s := newSimulation(t, 3, 3)
 	for range 3 {
 		s.round(random)

@@ -64,6 +64,14 @@ type Expression struct {
 	parsed  node
 	impure  map[string]bool
 	plans   [Array + 1]func() *plan
+	// keys is what an index is made of that has the expression for its keys.
+	keys func() keySource
+}
+
+// keySource is a source with the name of its index.
+type keySource struct {
+	source
+	name string
 }
 
 // Compile returns the expression; the empty one is the data themselves. Each of the aliases is a
@@ -89,6 +97,9 @@ func (e *Engine) Compile(expression string, aliases ...string) (*Expression, err
 			return newPlan(parsed, aliases, Shape(shape), e.impure)
 		})
 	}
+	compiled.keys = sync.OnceValue(func() keySource {
+		return keySource{source{of: parsed, needed: needOf(parsed)}, "keys " + keyOf(parsed)}
+	})
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if other, ok := e.compiled.get(key); ok { // What is known of results is known by this one.

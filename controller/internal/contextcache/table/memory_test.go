@@ -57,13 +57,13 @@ func TestIndexesForgetWhatHasGone(t *testing.T) {
 		}
 	}
 	search(t, table, List, "items[?spec.rules[?host=='h7']]")
-	if len(x.postings) != 1 || len(x.postings["another"]) != 500 {
-		t.Errorf("%d values, %d objects", len(x.postings), len(x.postings["another"]))
+	if content := x.content.Load(); content.count != 1 || len(content.of("another")) != 500 {
+		t.Errorf("%d values, %d objects", content.count, len(content.of("another")))
 	}
 	table.Replace(nil, "")
 	search(t, table, List, "items[?spec.rules[?host=='h7']]")
-	if len(x.postings) != 0 || x.memory.Load() != empty {
-		t.Errorf("%d values, %d bytes", len(x.postings), x.memory.Load())
+	if content := x.content.Load(); content.count != 0 || x.memory.Load() != empty {
+		t.Errorf("%d values, %d bytes", content.count, x.memory.Load())
 	}
 }
 

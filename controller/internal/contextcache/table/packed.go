@@ -25,6 +25,10 @@ type Packed struct {
 	version         string
 	// data is a string so that what is decoded of it can be parts of it.
 	data string
+	// dropped: a filter has left it out, and data are empty.
+	dropped bool
+	// failure is why a filter can't tell.
+	failure error
 }
 
 // Pack keeps what expressions can see of an object: all but managed fields and the last applied

@@ -22,6 +22,8 @@ type snapshot struct {
 	count  int
 	// bytes are those of the objects.
 	bytes int64
+	// failing is the number of objects that a filter can't decide on.
+	failing int
 }
 
 type chunk struct{ objects []*Packed }
@@ -59,13 +61,15 @@ func (s *snapshot) with(object *Packed) *snapshot {
 	i, j, found := s.find(object.namespace, object.name)
 	if len(s.chunks) == 0 {
 		next.chunks = chunksOf([]*Packed{object})
-		next.count, next.bytes = 1, object.Size()
+		next.count, next.bytes, next.failing = 1, object.Size(), object.failing()
 		return &next
 	}
 	before := s.chunks[i].objects
 	next.bytes += object.Size()
+	next.failing += object.failing()
 	if found {
 		next.bytes -= before[j].Size()
+		next.failing -= before[j].failing()
 		objects := slices.Clone(before)
 		objects[j] = object
 		next.chunks = slices.Clone(s.chunks)
@@ -87,6 +91,7 @@ func (s *snapshot) without(namespace, name string) *snapshot {
 	next.version++
 	next.count--
 	next.bytes -= before[j].Size()
+	next.failing -= before[j].failing()
 	rest, following := slices.Concat(before[:j], before[j+1:]), s.chunks[i+1:]
 	if len(following) > 0 && len(rest)+len(following[0].objects) <= chunkSize/2 {
 		rest, following = slices.Concat(rest, following[0].objects), following[1:]

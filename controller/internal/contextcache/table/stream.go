@@ -44,7 +44,7 @@ func (t *Table) candidates(ctx context.Context, probes []probe, s *snapshot, lim
 	for _, p := range probes {
 		var err error
 		source := p.source
-		found, err = t.index(source).lookup(ctx, s, []any{p.want}, found, limit, func(object *Packed) keys {
+		found, err = t.index(source).lookup(ctx, s, []any{p.want}, found, limit, func(object *Packed) []any {
 			return t.keysOf(source, object)
 		})
 		if err != nil {
@@ -66,7 +66,11 @@ func inOrder(objects []*Packed) []*Packed {
 }
 
 func (t *Table) index(s source) *index {
-	key := fmt.Sprintf("%d %v %s", s.depth, s.strict, keyOf(s.of))
+	return t.indexAs(fmt.Sprintf("%d %v %s", s.depth, s.strict, keyOf(s.of)), s)
+}
+
+// indexAs returns the index that is kept under a name.
+func (t *Table) indexAs(key string, s source) *index {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	x, ok := t.indexes.get(key)
@@ -78,20 +82,21 @@ func (t *Table) index(s source) *index {
 }
 
 // keysOf returns the keys under which an index has an object.
-func (t *Table) keysOf(s source, object *Packed) keys {
+func (t *Table) keysOf(s source, object *Packed) []any {
+	always := []any{anyKey{}}
 	value, err := object.value(s.needed)
 	if err != nil {
-		return keys{always: true}
+		return always
 	}
 	found, err := execute(s.of, value, t.engine.caller)
 	var missing jmespath.NotFoundError
 	if err != nil && !errors.As(err, &missing) {
-		return keys{always: true}
+		return always
 	}
 	if _, ok := found.([]any); !ok && s.strict {
-		return keys{always: true}
+		return always
 	}
-	return keys{values: collect(nil, found, s.depth)}
+	return collect(nil, found, s.depth)
 }
 
 // evaluateCandidates sets the value of a pending outcome: objects that are not candidates contribute

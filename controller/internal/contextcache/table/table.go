@@ -112,6 +112,7 @@ func (t *Table) Replace(objects []*Packed, resourceVersion string) Change {
 		}
 		kept = append(kept, object)
 		next.bytes += object.Size()
+		next.failing += object.failing()
 	}
 	next.count = len(kept)
 	if next.count != now.count {
@@ -197,11 +198,31 @@ func (t *Table) Search(ctx context.Context, shape Shape, expression string, alia
 	if err != nil {
 		return nil, err
 	}
+	if err := t.Problem(); err != nil {
+		return nil, err
+	}
 	value, err := t.answer(ctx, compiled, shape)
 	if err != nil {
 		return nil, compiled.failed(err)
 	}
 	return value, nil
+}
+
+// Problem says why there are no answers: a filter can't tell of an object whether it belongs here, and
+// without it answers would be short.
+func (t *Table) Problem() error {
+	s := t.current.Load()
+	if s.failing == 0 {
+		return nil
+	}
+	for _, chunk := range s.chunks {
+		for _, object := range chunk.objects {
+			if object.failure != nil {
+				return object.failure
+			}
+		}
+	}
+	return nil
 }
 
 // newLock returns a lock that is waited for as long as a context lasts. Its weight is 1.

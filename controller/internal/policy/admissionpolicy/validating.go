@@ -59,7 +59,7 @@ func conclude(all *validating.ValidateResult) policy.Result {
 	}
 	annotations := map[string][]string{}
 	for i := range all.AuditAnnotations {
-		switch annotation := &all.AuditAnnotations[i]; annotation.Action {
+		switch annotation := &all.AuditAnnotations[i]; annotation.Action { //nolint:exhaustive // The rest is left out.
 		case validating.AuditAnnotationActionPublish:
 			value := annotation.Value
 			if len(value) > maxAuditAnnotation {

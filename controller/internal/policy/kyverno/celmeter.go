@@ -66,6 +66,9 @@ func (l meterLibrary) decorate(step interpreter.InterpretableV2) (interpreter.In
 				return guardedCall{InterpretableCall: step, guard: known, apply: apply}, nil
 			}
 		}
+		if strings.EqualFold(name, "get") {
+			return meteredIndex{step}, nil
+		}
 		if makesNothing[name] {
 			return step, nil
 		}
@@ -95,7 +98,7 @@ var makesNothing = map[string]bool{
 	"size": true, "dyn": true, "type": true, "value": true, "hasValue": true, "orValue": true, "or": true,
 	"__orValueCompat__": true, "optional.of": true, "optional.ofNonZeroValue": true, "first": true, "last": true,
 	"startsWith": true, "endsWith": true, "contains": true, "indexOf": true, "lastIndexOf": true,
-	"substring": true, "charAt": true, "trim": true, "min": true, "max": true, "sum": true, "Get": true, "get": true, "List": true, "list": true,
+	"substring": true, "charAt": true, "trim": true, "min": true, "max": true, "sum": true, "List": true, "list": true,
 }
 
 // meteredCall counts what a function has made. That is for functions whose result is not much more

@@ -56,6 +56,9 @@ func (d *declaration) parts() []part {
 		{"version", &d.resource.Version},
 		{"kind", &d.resource.Kind},
 		{"namespace", &d.resource.Namespace},
+		{"labelSelector", &d.resource.LabelSelector},
+		{"fieldSelector", &d.resource.FieldSelector},
+		{"filter", &d.resource.Filter},
 		{"urlPath", &d.path},
 	}
 }

@@ -37,7 +37,7 @@ import (
 // imageRun is the evaluation of a policy for a subject. It does what Kyverno's engine for these
 // policies does, whose cache of images locks itself up when an image occurs twice before another one.
 type imageRun struct {
-	ctx        context.Context
+	ctx        context.Context //nolint:containedctx // It lives as long as the evaluation.
 	policy     *imagePolicy
 	library    libs.Context
 	request    admissionv1.AdmissionRequest
@@ -211,8 +211,8 @@ func (p *imageProgram) begin(ctx context.Context) {
 
 // release gives the program back.
 func (p *imageProgram) release() {
-	p.images.begin(nil)
-	p.secrets.ctx = nil
+	p.images.begin(context.Background())
+	p.secrets.ctx = context.Background()
 	p.idle.Put(p)
 }
 
@@ -222,7 +222,7 @@ type imageContext struct {
 	// own is set for policies with credentials of their own, which may say that plain HTTP will do.
 	own, insecure bool
 
-	ctx   context.Context
+	ctx   context.Context //nolint:containedctx // That of the current evaluation: Kyverno's interface passes none.
 	known map[string]*imagedataloader.ImageData
 }
 

@@ -286,8 +286,8 @@ func TestRegistryIsNotAskedTwice(t *testing.T) {
 	}
 }
 
-func pullSecret(namespace, name, host, user, password string) *corev1.Secret {
-	auth := base64.StdEncoding.EncodeToString([]byte(user + ":" + password))
+func pullSecret(namespace, name, host, password string) *corev1.Secret {
+	auth := base64.StdEncoding.EncodeToString([]byte("user:" + password))
 	return &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Type: corev1.SecretTypeDockerConfigJson,
 		Data: map[string][]byte{corev1.DockerConfigJsonKey: fmt.Appendf(nil, `{"auths":{%q:{"auth":%q}}}`, host, auth)},
@@ -303,8 +303,8 @@ func TestPullSecrets(t *testing.T) {
 	signed := images.Push(t, "signed")
 	images.Sign(t, signed, key)
 	cluster := fake.NewClientset(
-		pullSecret("kyverno", "global", images.Host, "user", "password"), pullSecret("other", "wrong", images.Host, "user", "no"),
-		pullSecret("team", "own", images.Host, "user", "password"),
+		pullSecret("kyverno", "global", images.Host, "password"), pullSecret("other", "wrong", images.Host, "no"),
+		pullSecret("team", "own", images.Host, "password"),
 	)
 	cluster.PrependReactor("get", "secrets", func(action clienttesting.Action) (bool, runtime.Object, error) {
 		if get, ok := action.(clienttesting.GetAction); ok && get.GetName() == "secret" {
@@ -357,7 +357,7 @@ func TestAnswersAreNotShared(t *testing.T) {
 	images.Protect("user", "password")
 	signed := images.Push(t, "signed")
 	images.Sign(t, signed, key)
-	c := imageCompiler(t, fake.NewClientset(pullSecret("kyverno", "global", images.Host, "user", "password")), Images{})
+	c := imageCompiler(t, fake.NewClientset(pullSecret("kyverno", "global", images.Host, "password")), Images{})
 	want(t, compileWith(t, c, imagePolicyText(key, signedValidation, "  credentials: {secrets: [global]}")), podOf(t, signed), "signed:pass")
 	wantUndecided(t, compileWith(t, c, imagePolicyText(key, signedValidation, "")), podOf(t, signed), "without credentials")
 }

@@ -39,7 +39,7 @@ type library struct {
 	registries *registryAccess
 	// images is the evaluation for which images are asked about, by a policy with credentials of its
 	// own or without. It may be nil.
-	images         context.Context
+	images         context.Context //nolint:containedctx // Kyverno's interface passes none.
 	ownCredentials bool
 }
 
@@ -153,8 +153,8 @@ func (l *library) ToGVR(apiVersion, kind string) (*schema.GroupVersionResource, 
 	return &mapping.Resource, nil
 }
 
-// GetGlobalReference returns the data of a GlobalContextEntry, or those of a projection. They are
-// shared: CEL has no way to change them.
+// GetGlobalReference returns the data of an entry of the context cache, or those of a projection, which are
+// shared: CEL has no way to change them. An index becomes a map of CEL.
 func (l *library) GetGlobalReference(name, projection string) (any, error) {
 	if l.entries == nil {
 		return nil, fmt.Errorf("global context entry %s: %w", name, errNoEntries)
@@ -162,10 +162,13 @@ func (l *library) GetGlobalReference(name, projection string) (any, error) {
 	ctx, cancel := l.limited()
 	defer cancel()
 	data, err := l.entries.Query(ctx, policy.Query{
-		Entry: policy.Entry{Kind: policy.GlobalContextEntry, Name: name}, Projection: projection, Namespace: l.scope.Namespace,
+		Entry: policy.Entry{Kind: policy.GlobalContextEntry, Name: name}, Projection: projection, Namespace: l.scope.Namespace, Indexes: true,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("global context entry %s: %w", name, err)
+	}
+	if index, ok := data.(policy.Index); ok {
+		return newCELIndex(index), nil
 	}
 	return data, nil
 }

@@ -58,6 +58,18 @@ var lookups = []struct{ name, context string }{
 	{"names of services", `[{name: x, globalReference: {name: services, jmesPath: "[].join('/', [metadata.namespace, metadata.name])"}}]`},
 }
 
+// celLookups do in CEL what the motivating policies do; the last ones without an index.
+var celLookups = map[string]string{
+	"CEL nothing":  "object.spec.rules.size() > 0",
+	"CEL services": "object.spec.rules.all(r, r.http.paths.all(p, (p.backend.service.name.replace('service', 'team') + '/' + p.backend.service.name) in globalContext.Get('keyed', 'byName')))",
+	"CEL port of a service": "object.spec.rules.all(r, r.http.paths.all(p, globalContext.Get('keyed', 'byName')[p.backend.service.name.replace('service', 'team') + '/' + p.backend.service.name][0]" +
+		".spec.ports.exists(q, q.port == p.backend.service.port.number)))",
+	"CEL hosts":                  "object.spec.rules.all(r, !(r.host in globalContext.Get('hosts', 'byHost')))",
+	"CEL projection":             "globalContext.Get('ingresses', 'hosts').size() > 0",
+	"CEL hosts in a projection":  "object.spec.rules.all(r, !(r.host in globalContext.Get('ingresses', 'hosts')))",
+	"CEL services without index": "object.spec.rules.all(r, r.http.paths.all(p, globalContext.Get('services', '').exists(s, s.metadata.name == p.backend.service.name)))",
+}
+
 // lister is what Kyverno's cache gives for resources: the objects of an informer, and projections that
 // were computed when the last one changed.
 type lister struct {
@@ -87,6 +99,9 @@ func BenchmarkLookup(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+	for name, expression := range celLookups {
+		b.Run(name+"/docket", func(b *testing.B) { lookupHere(b, celIngressPolicy(expression), here) })
+	}
 	for _, lookup := range lookups {
 		text := ingressRule("context: " + lookup.context + "\nvalidate: {message: never, deny: {conditions: {any: [{key: \"{{ length(x) }}\", operator: Equals, value: -1}]}}}\n")
 		b.Run(lookup.name+"/docket", func(b *testing.B) { lookupHere(b, text, here) })
@@ -98,6 +113,8 @@ func BenchmarkLookup(b *testing.B) {
 func staticEntries(b *testing.B, lists ...[]any) policy.Entries {
 	b.Helper()
 	config := contextcache.StaticConfig{Entries: []*unstructured.Unstructured{
+		object(b, "{apiVersion: kyverno.io/v2alpha1, kind: CachedContextEntry, metadata: {name: keyed}, spec: {resource: {kind: Service}, indexes: [{name: byName, jmesPath: \"join('/', [metadata.namespace, metadata.name])\"}]}}"),
+		object(b, "{apiVersion: kyverno.io/v2alpha1, kind: CachedContextEntry, metadata: {name: hosts}, spec: {resource: {kind: Ingress}, indexes: [{name: byHost, jmesPath: 'spec.rules[].host'}]}}"),
 		object(b, "{apiVersion: kyverno.io/v2, kind: GlobalContextEntry, metadata: {name: services}, spec: {kubernetesResource: {version: v1, resource: services}}}"),
 		object(b, "{apiVersion: kyverno.io/v2, kind: GlobalContextEntry, metadata: {name: ingresses}, spec: {kubernetesResource: {group: networking.k8s.io, version: v1, resource: ingresses}, projections: [{name: hosts, jmesPath: '[].spec.rules[].host'}]}}"),
 	}}

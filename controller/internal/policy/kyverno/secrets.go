@@ -71,7 +71,7 @@ func (c *secretCache) get(ctx context.Context, namespace, name string) (*corev1.
 
 // secretLister reads Secrets by name, for one evaluation.
 type secretLister struct {
-	ctx   context.Context
+	ctx   context.Context //nolint:containedctx // Kyverno's interface passes none.
 	scope reach.Scope
 	cache *secretCache
 }

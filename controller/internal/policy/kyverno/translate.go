@@ -166,9 +166,13 @@ func (r *reader) declaration(source string) declaration {
 			r.problem(r.path+".name", "%q has no name before the dot: write name or name.projection", out.name)
 		}
 	case resourceCacheSource:
-		known = append(known, "group", "version", "kind", "namespace")
+		known = append(known, "group", "version", "kind", "namespace", "labelSelector", "fieldSelector", "filter")
 		out.resource.Group, out.resource.Version = r.text("group", false), r.text("version", false)
 		out.resource.Kind, out.resource.Namespace = r.text("kind", true), r.text("namespace", false)
+		out.resource.LabelSelector, out.resource.FieldSelector = r.constant("labelSelector"), r.constant("fieldSelector")
+		if out.resource.Filter = r.constant("filter"); out.resource.Filter != "" {
+			r.parse("filter", out.resource.Filter)
+		}
 	default:
 		known = append(known, "cache", "default", "urlPath", "method", "service", "data")
 		out.path = r.call()
@@ -215,6 +219,16 @@ func (r *reader) text(field string, required bool) string {
 		r.problem(r.path+"."+field, "is missing")
 	default:
 		r.variables(field, text)
+	}
+	return text
+}
+
+// constant reads a field of what is cached: each value would be a list of its own.
+func (r *reader) constant(field string) string {
+	text := r.text(field, false)
+	if hasVariable(text) {
+		r.problem(r.path+"."+field, "has a variable, so that each value would be listed and watched for itself: compare in jmesPath instead, where equality is looked up in an index")
+		return ""
 	}
 	return text
 }
