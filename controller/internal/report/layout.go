@@ -4,6 +4,7 @@
 package report
 
 import (
+	"math"
 	"slices"
 	"sync"
 
@@ -27,6 +28,8 @@ const (
 const (
 	DefaultMaxResults = 500
 	DefaultMaxBytes   = 256 << 10
+	// mostResults is what a record's index can count.
+	mostResults = math.MaxUint16
 	// leastBytes has room for the largest names and a message.
 	leastBytes = 32 << 10
 )
@@ -37,7 +40,7 @@ type Options struct {
 	Split bool
 	// API is WGPolicy if empty.
 	API API
-	// MaxResults is the greatest number of results in a report; DefaultMaxResults if zero.
+	// MaxResults is the greatest number of results in a report, at most 65,535; DefaultMaxResults if zero.
 	MaxResults int
 	// MaxBytes is the greatest size of a report as JSON; DefaultMaxBytes if zero, and at
 	// least 32 KiB.
@@ -61,6 +64,7 @@ func (o *Options) complete() {
 	if o.MaxBytes <= 0 {
 		o.MaxBytes = DefaultMaxBytes
 	}
+	o.MaxResults = min(o.MaxResults, mostResults)
 	o.MaxBytes = max(o.MaxBytes, leastBytes)
 	if o.Clock == nil {
 		o.Clock = clock.RealClock{}
@@ -143,9 +147,9 @@ func (l *Layout) present(p *policyState, presentation policy.Presentation) {
 func (l *Layout) recount(c *chunk, p *policyState, sign int) {
 	size := c.listing(p)
 	for _, r := range c.records {
-		if r.owner == p {
+		if r.owner() == p {
 			size += p.size
-			l.counts.add(r, p.shown(r.outcome), sign)
+			l.counts.add(r, r.shown(), sign)
 		}
 	}
 	c.grow(sign * size)
@@ -174,7 +178,7 @@ func (l *Layout) chunksOf(p *policyState) []*chunk {
 func (l *Layout) Set(id policy.Identity, reference policy.Reference, results []policy.Result) {
 	reference = fitReference(reference)
 	results = l.allowed(results)
-	now := l.options.Clock.Now().Unix()
+	now := seconds(l.options.Clock.Now().Unix())
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	p, s := l.policies[id], l.subjects[reference]
@@ -201,10 +205,10 @@ func (l *Layout) allowed(results []policy.Result) []policy.Result {
 
 // replace replaces the records of a policy for a subject. It pairs new and old results by rule; of several
 // results of a rule, the nth with the nth.
-func (l *Layout) replace(p *policyState, s *subject, results []policy.Result, now int64) {
+func (l *Layout) replace(p *policyState, s *subject, results []policy.Result, now uint32) {
 	old := l.old[:0]
 	for _, r := range s.records {
-		if r.owner == p {
+		if r.owner() == p {
 			old = append(old, r)
 		}
 	}
@@ -212,11 +216,10 @@ func (l *Layout) replace(p *policyState, s *subject, results []policy.Result, no
 	var added []*record
 	kept, hint := 0, 0
 	for i := range results {
-		t := fitText(results[i], l.options.MaxBytes)
+		t := fitText(p, results[i], l.options.MaxBytes)
 		at := find(old, t, hint)
 		if at < 0 {
-			r := &record{text: t, owner: p, subject: s, changed: now}
-			r.size = r.measure()
+			r := &record{text: t, subject: s, changed: now}
 			l.assignChunk(r, nil)
 			added = append(added, r)
 			continue
@@ -235,7 +238,7 @@ func (l *Layout) replace(p *policyState, s *subject, results []policy.Result, no
 	}
 	clear(old)
 	l.old = old[:0]
-	s.records = append(s.records, added...)
+	s.add(added)
 	if len(s.records) == 0 {
 		delete(l.subjects, s.reference)
 	}
@@ -243,10 +246,11 @@ func (l *Layout) replace(p *policyState, s *subject, results []policy.Result, no
 
 // find returns the index of a record with the rule of t, or -1. It begins at hint, since results usually keep
 // their order.
-func find(records []*record, t text, hint int) int {
+func find(records []*record, t sharedText, hint int) int {
+	rule := t.Value().rule
 	for i := range records {
 		at := (hint + i) % len(records)
-		if r := records[at]; r != nil && r.rule == t.rule {
+		if r := records[at]; r != nil && r.text.Value().rule == rule {
 			return at
 		}
 	}
@@ -265,37 +269,31 @@ func compact(records []*record, length int) []*record {
 }
 
 // update gives a record a new text. It stays in its chunk if it fits.
-func (l *Layout) update(r *record, t text, now int64) {
+func (l *Layout) update(r *record, t sharedText, now uint32) {
 	r.origin = set
-	before, after := r.owner.shown(r.outcome), r.owner.shown(t.outcome)
+	before, after := r.shown(), t.shown()
 	same := r.says(t)
 	if same && before == after {
 		r.text, r.unscored = t, false
 		return
 	}
-	l.counts.add(r, after, 1)
-	l.counts.add(r, before, -1)
 	if !same {
 		r.changed = now
 	}
-	r.text, r.unscored = t, false
-	l.resize(r)
-}
-
-// resize updates the size of a record, and moves it if it no longer fits into its chunk.
-func (l *Layout) resize(r *record) {
 	c := r.chunk
-	size := r.measure()
-	if grown := int(size - r.size); len(c.records) == 1 || c.bytes+grown <= c.group.capacity {
-		r.size = size
-		c.grow(grown)
-		c.group.reopen(c)
-		l.markChanged(c)
+	grown := int(t.Value().size - r.text.Value().size)
+	if len(c.records) > 1 && c.bytes+grown > c.group.capacity {
+		l.removeFromChunk(r)
+		r.text, r.unscored = t, false
+		l.assignChunk(r, c)
 		return
 	}
-	l.removeFromChunk(r)
-	r.size = size
-	l.assignChunk(r, c)
+	l.counts.add(r, after, 1)
+	l.counts.add(r, before, -1)
+	r.text, r.unscored = t, false
+	c.grow(grown)
+	c.group.reopen(c)
+	l.markChanged(c)
 }
 
 // RemovePolicy removes all results of a policy.
@@ -310,7 +308,7 @@ func (l *Layout) RemovePolicy(id policy.Identity) {
 	var gone []*record
 	for _, c := range l.chunksOf(p) {
 		for _, r := range c.records {
-			if r.owner == p {
+			if r.owner() == p {
 				gone = append(gone, r)
 			}
 		}
@@ -325,7 +323,7 @@ func (l *Layout) PruneUnseen(keep func(policy.Identity, policy.Reference) bool) 
 	var gone []*record
 	// Without the lock, since keep may wait for a goroutine that calls Set.
 	for _, r := range l.unseen() {
-		if !keep(r.owner.id, r.subject.reference) {
+		if !keep(r.owner().id, r.subject.reference) {
 			gone = append(gone, r)
 		}
 	}

@@ -31,9 +31,10 @@ type kind struct {
 	onChange func(p *packed, gone bool)
 	// source is nil while the kind is not watched. Only the planner uses it.
 	source *source.Source
-	// withoutData is true if the JSON of resources is not kept, because nothing is evaluated. It changes
-	// only while there is no source.
-	withoutData bool
+	// detail is what is kept of a resource that the source brings. It changes only while there is no source.
+	detail detail
+	// codec is for the source.
+	codec codecOf
 
 	mu sync.Mutex
 	// objects are the resources by namespace and name, including deleted ones whose results are still to
@@ -48,8 +49,9 @@ type kind struct {
 	revisions *revisionSet
 	// withStatus is true if a change of the status alone counts as a change.
 	withStatus bool
-	// dataMissing is true from the time when a kind without data needs them until it has been listed
-	// again.
+	// kept is what is kept of all resources. dataMissing is true from the time when more is needed until they
+	// have been listed again.
+	kept        detail
 	dataMissing bool
 	// history has the recent contents of resources, if policies give results at admission.
 	history history
@@ -63,7 +65,7 @@ type kind struct {
 }
 
 func newKind(r served.Resource, q *queue) *kind {
-	return &kind{resource: r, queue: q, objects: map[string]map[string]*resourceState{}, revisions: &revisionSet{}}
+	return &kind{resource: r, queue: q, detail: detailAll, objects: map[string]map[string]*resourceState{}, revisions: &revisionSet{}}
 }
 
 // Transformer packs objects while the reflector collects them, so that a list takes no more memory than
@@ -77,7 +79,7 @@ func (k *kind) pack(object any) (*packed, error) {
 	case *packed:
 		return object, nil
 	case *unstructured.Unstructured:
-		p, err := pack(object, !k.withoutData)
+		p, err := pack(object, k.detail, &k.codec)
 		if err == nil && k.resource.GroupResource() == namespacesResource {
 			p.space = &space{labels: object.GetLabels()}
 			p.space.visible, err = policy.HashOfNamespace(object)
@@ -158,7 +160,7 @@ func (k *kind) replace(list []*packed) (gone []*packed) {
 			}
 		}
 	}
-	k.listed, k.dataMissing = true, false
+	k.listed, k.kept, k.dataMissing = true, k.detail, false
 	return gone
 }
 

@@ -73,7 +73,7 @@ func (c *Compiler) Compile(object *unstructured.Unstructured, others []*unstruct
 		p.bindings = append(p.bindings, decoded)
 	}
 	p.leftOut = leftOut(p.definition)
-	p.readsNamespace = readsNamespace(&p.definition.Spec)
+	p.readsNamespace, p.readsStatus = readsNamespace(&p.definition.Spec), policy.MayReadStatus(object)
 	p.background = p.background && len(p.leftOut) == 0
 	p.validator, p.problem = compile(p.definition)
 	if kind := p.definition.Spec.ParamKind; kind != nil && p.problem == nil {
