@@ -155,33 +155,45 @@ func (m *Manager) lead(ctx context.Context, replica *replica, recorder record.Ev
 	if err != nil {
 		return err
 	}
+	reports := &loading{}
 	parts := []func(context.Context) error{writer.Run, scanner.Run, replica.cache.MaintainStatus, func(ctx context.Context) error {
 		return replica.policies.ReportIgnored(ctx, recorder)
 	}}
-	ready := scanner.Ready
+	ready := replica.ready
+	group, working := errgroup.WithContext(ctx)
 	if replica.webhook != nil {
 		registrar, inbox, err := m.leadAdmission(replica, scanner, writer, recorder)
 		if err != nil {
 			return err
 		}
-		parts = append(parts, registrar.Run, inbox.Run)
-		ready = registrar.Ready // Admission does not need the first scan to be complete.
+		parts = append(parts, inbox.Run)
+		// Admission needs neither the reports nor the first scan.
+		group.Go(func() error { return registrar.Run(working) })
+		ready = func() error { return errors.Join(replica.ready(), registrar.Ready()) }
 	}
-	health.setReady(func() error { return errors.Join(replica.ready(), ready()) })
-	klog.FromContext(ctx).Info("Leading: reading the reports that exist")
-	if err := writer.Load(ctx); err != nil {
-		return errUnlessDone(ctx, err)
-	}
-	defer replica.cache.Subscribe(scanner.EntriesChanged)()
-	group, working := errgroup.WithContext(ctx)
-	for _, run := range parts {
-		group.Go(func() error { return run(working) })
-	}
+	// A leader is ready before its first scan is complete, which takes minutes in a large cluster.
+	health.setReady(ready)
+	health.setScanned(func() error { return errors.Join(ready(), reports.ready(), scanner.Ready()) })
+	group.Go(func() error {
+		klog.FromContext(ctx).Info("Leading: reading the reports that exist")
+		if err := reports.load(working, writer.Load); err != nil {
+			return errUnlessDone(working, err)
+		}
+		defer replica.cache.Subscribe(scanner.EntriesChanged)()
+		scanning, working := errgroup.WithContext(working)
+		for _, run := range parts {
+			scanning.Go(func() error { return run(working) })
+		}
+		return scanning.Wait()
+	})
 	if err := errUnlessDone(ctx, group.Wait()); err != nil {
 		return err
 	}
 	if !errors.Is(context.Cause(ctx), errEnding) {
 		return nil
+	}
+	if reports.ready() != nil {
+		return nil // Nothing was scanned.
 	}
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastFlush)
 	defer cancel()

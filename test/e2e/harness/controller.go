@@ -92,12 +92,13 @@ func RunController(t testing.TB, kubeconfig string, arguments ...string) *Contro
 	return c
 }
 
-// Start starts the controller, again if need be, and returns when it is ready.
+// Start starts the controller, again if need be, and returns when it is ready and, if it leads, its first scan is
+// complete.
 func (c *Controller) Start(t testing.TB, more ...string) {
 	t.Helper()
 	c.process.arguments = append(c.process.arguments, more...) // The last value of a flag counts.
 	if err := c.process.start(t.Context(), func(ctx context.Context, _ *output) bool {
-		r, err := http.NewRequestWithContext(ctx, http.MethodGet, c.url+"/readyz", nil)
+		r, err := http.NewRequestWithContext(ctx, http.MethodGet, c.url+"/readyz/scan", nil)
 		if err != nil {
 			return false
 		}
