@@ -35,6 +35,8 @@ type kind struct {
 	detail detail
 	// codec is for the source.
 	codec codecOf
+	// budget bounds the data of all kinds.
+	budget *budget
 
 	mu sync.Mutex
 	// objects are the resources by namespace and name, including deleted ones whose results are still to
@@ -80,6 +82,9 @@ func (k *kind) pack(object any) (*packed, error) {
 		return object, nil
 	case *unstructured.Unstructured:
 		p, err := pack(object, k.detail, &k.codec)
+		if err == nil && k.detail != detailNone && k.resource.GroupResource() != namespacesResource {
+			k.budget.spend(p)
+		}
 		if err == nil && k.resource.GroupResource() == namespacesResource {
 			p.space = &space{labels: object.GetLabels()}
 			p.space.visible, err = policy.HashOfNamespace(object)
@@ -330,6 +335,13 @@ func (k *kind) begin(rs *resourceState) task {
 	result.packed = rs.packed
 	rs.stale = fresh
 	return result
+}
+
+// interrupt records that a task could not be done, so that all of it is done when the resource is queued once more.
+func (k *kind) interrupt(rs *resourceState) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	rs.stale = stale
 }
 
 // finish records that a task is done.

@@ -78,6 +78,18 @@ var (
 		Name: "docket_controller_resources", StabilityLevel: metrics.ALPHA,
 		Help: "Resources of the kinds that policies match.",
 	})
+	dataBytes = metrics.NewGauge(&metrics.GaugeOpts{
+		Name: "docket_controller_resource_bytes", StabilityLevel: metrics.ALPHA,
+		Help: "Compressed data of resources in memory, if GOMEMLIMIT bounds them.",
+	})
+	notKept = metrics.NewGauge(&metrics.GaugeOpts{
+		Name: "docket_controller_resources_not_kept", StabilityLevel: metrics.ALPHA,
+		Help: "Resources for whose data there is not enough memory, so that they are requested again for each evaluation.",
+	})
+	fetched = metrics.NewCounter(&metrics.CounterOpts{
+		Name: "docket_controller_resource_requests_total", StabilityLevel: metrics.ALPHA,
+		Help: "Requests for resources whose data are not in memory.",
+	})
 	informerCount = metrics.NewGaugeVec(&metrics.GaugeOpts{
 		Name: "docket_controller_informers", StabilityLevel: metrics.ALPHA,
 		Help: "Kinds that are watched, those of policies included, by state: listed, waiting for the list, or failing to list or watch.",
@@ -108,7 +120,7 @@ const (
 //
 //nolint:gochecknoglobals // As in the other packages: the registry is global.
 var Register = sync.OnceFunc(func() {
-	legacyregistry.MustRegister(evaluations, evaluationSeconds, queueLength, queueOldest, admittedWaiting, admittedOldest, lagSeconds, asideLength, slowCount, policyCount, doubtCount, resourceCount, informerCount, scanErrors, entryRescans, admittedResults)
+	legacyregistry.MustRegister(evaluations, evaluationSeconds, queueLength, queueOldest, admittedWaiting, admittedOldest, lagSeconds, asideLength, slowCount, policyCount, doubtCount, resourceCount, dataBytes, notKept, fetched, informerCount, scanErrors, entryRescans, admittedResults)
 })
 
 // States of policies and informers.

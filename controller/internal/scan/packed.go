@@ -23,6 +23,8 @@ type packed struct {
 	// data is the JSON as codec packs it, or as it is if codec is nil; nil in a kind without data.
 	data  []byte
 	codec *codec
+	// dropped is true if there is no memory for data: they are requested for each evaluation.
+	dropped bool
 	// content is the hash of everything whose change counts as a change of the resource.
 	content policy.Content
 	// status is the hash of the status, which counts if a policy has the status as its target; zero if the

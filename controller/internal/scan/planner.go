@@ -233,6 +233,7 @@ func (s *Scanner) kindOf(gvr schema.GroupVersionResource, r served.Resource) *ki
 	k := s.kinds[gvr]
 	if k == nil {
 		k = newKind(r, s.queue)
+		k.budget = s.budget
 		if r.GroupResource() == namespacesResource {
 			k.onChange = s.namespaces.set
 		}
