@@ -129,7 +129,7 @@ func fitText(owner *policyState, result policy.Result, maxBytes int) sharedText 
 		properties: data,
 		outcome:    outcome,
 	}
-	t.size = int32(frame + quoted(t.rule) + quoted(t.message) + len(data) + quoted(owner.resultName)) //nolint:gosec // At most maxBytes and some.
+	t.size = int32(frame + quoted(t.rule) + quoted(t.message) + len(data) + quoted(owner.resultName))
 	return sharedText{unique.Make(t)}
 }
 
@@ -175,7 +175,7 @@ func (r *record) owner() *policyState { return r.text.Value().owner }
 func (r *record) shown() report.Outcome { return r.text.shown() }
 
 // size is an upper bound of the size as JSON in bytes, without the presentation of the policy.
-func (r *record) size() int32 { return r.text.Value().size + int32(r.subject.size) } //nolint:gosec // Its texts are bounded.
+func (r *record) size() int32 { return r.text.Value().size + int32(r.subject.size) }
 
 // says reports whether the record has this text already. A warning of a stored report may be an unscored
 // failure.

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
 )
 
 // budget bounds the data of resources in memory. A resource that comes when it is used up is kept without its data,
@@ -79,7 +80,7 @@ const (
 
 // fetch requests a resource whose data are not in memory. While the API does not answer, it waits. It returns nil if
 // the resource is gone, which its source will tell, too.
-func fetch(ctx context.Context, client dynamic.Interface, k *kind, p *packed) (*unstructured.Unstructured, error) {
+func fetch(ctx context.Context, client dynamic.Interface, clock clock.Clock, k *kind, p *packed) (*unstructured.Unstructured, error) {
 	resource := client.Resource(k.resource.GroupVersionResource)
 	get := resource.Get
 	if p.namespace != "" {
@@ -100,7 +101,7 @@ func fetch(ctx context.Context, client dynamic.Interface, k *kind, p *packed) (*
 		select {
 		case <-ctx.Done():
 			return nil, ctx.Err()
-		case <-time.After(pause):
+		case <-clock.After(pause):
 		}
 	}
 }

@@ -65,7 +65,7 @@ func (s *Scanner) process(ctx context.Context, evaluator *evaluator, rs *resourc
 // load returns a resource, from memory if it is there; nil if it is gone meanwhile.
 func (s *Scanner) load(ctx context.Context, k *kind, p *packed) (*unstructured.Unstructured, error) {
 	if p.dropped {
-		return fetch(ctx, s.config.Client, k, p)
+		return fetch(ctx, s.config.Client, s.config.Clock, k, p)
 	}
 	return p.unpack()
 }
