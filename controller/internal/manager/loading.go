@@ -17,7 +17,7 @@ import (
 var errNotLoaded = errors.New("the reports that exist are not read yet")
 
 // loading reads the reports that exist, however long their API is away: a process that ends instead would begin
-// everything anew each time.
+// from nothing each time.
 type loading struct {
 	mu     sync.Mutex
 	loaded bool
