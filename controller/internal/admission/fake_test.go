@@ -57,6 +57,7 @@ func (p *fakePolicy) Doubt() error                { return nil }
 func (p *fakePolicy) LeftOut() []string           { return nil }
 func (p *fakePolicy) Reported() bool              { return !p.unreported }
 func (p *fakePolicy) ReadsNamespace() bool        { return true }
+func (p *fakePolicy) ReadsStatus() bool           { return true }
 func (p *fakePolicy) Targets() []policy.Target    { return p.targets }
 func (p *fakePolicy) Problem() error              { return nil }
 

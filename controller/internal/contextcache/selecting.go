@@ -13,11 +13,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/util/watchlist"
 )
 
 // selecting returns a client whose lists and watches have the selectors of a selection. It calls
-// listing when a list begins, be it by a watch.
+// listing when a list begins.
 func selecting(client dynamic.Interface, s selection, listing func()) dynamic.Interface {
 	var byField []string
 	if s.fields != "" {
@@ -33,11 +32,6 @@ type selectingClient struct {
 	dynamic.Interface
 	labels, fields string
 	listing        func()
-}
-
-// IsWatchListSemanticsUnSupported has the reflector treat it as the client beneath.
-func (c *selectingClient) IsWatchListSemanticsUnSupported() bool {
-	return watchlist.DoesClientNotSupportWatchListSemantics(c.Interface)
 }
 
 // Resource implements dynamic.Interface.
@@ -73,8 +67,5 @@ func (n *selectingNamespace) List(ctx context.Context, options metav1.ListOption
 // Watch implements dynamic.ResourceInterface.
 func (n *selectingNamespace) Watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
 	options.LabelSelector, options.FieldSelector = n.client.labels, n.client.fields
-	if options.SendInitialEvents != nil && *options.SendInitialEvents {
-		n.client.listing()
-	}
 	return n.ResourceInterface.Watch(ctx, options)
 }

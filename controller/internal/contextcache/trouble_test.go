@@ -156,7 +156,7 @@ func TestEntryRecoversFromAFailedRelist(t *testing.T) {
 	// The watch has expired, and the list that has to follow fails.
 	var lists atomic.Int64
 	w.gate.set("/"+w.name+"/configmaps", func(r *http.Request) error {
-		if query := r.URL.Query(); query.Has("watch") && !query.Has("sendInitialEvents") {
+		if r.URL.Query().Has("watch") {
 			return apierrors.NewResourceExpired("too old")
 		}
 		lists.Add(1)
@@ -205,9 +205,11 @@ func TestListThatHangsMakesDataOld(t *testing.T) {
 	cache := w.cache(t, func(c *contextcache.Config) { c.MaxStale = 100 * time.Millisecond })
 	names := policy.Query{Entry: id, Expression: "items[].metadata.name"}
 	gets(t, cache, names, []any{"one"})
+	w.configMap(t, "two", nil)
+	gets(t, cache, names, []any{"one", "two"}) // So the watch is open, and can expire.
 	release := make(chan struct{})
 	w.gate.set("/"+w.name+"/configmaps", func(r *http.Request) error {
-		if query := r.URL.Query(); query.Has("watch") && !query.Has("sendInitialEvents") {
+		if r.URL.Query().Has("watch") {
 			return apierrors.NewResourceExpired("too old")
 		}
 		select {
@@ -219,10 +221,10 @@ func TestListThatHangsMakesDataOld(t *testing.T) {
 	})
 	refuses(t, cache, names, "too old", "list that has to follow is not complete")
 	w.shows(t, cachedEntries, id, contextcache.ReasonStale)
-	w.configMap(t, "two", nil)
+	w.configMap(t, "three", nil)
 	w.gate.set("", nil)
 	close(release)
-	gets(t, cache, names, []any{"one", "two"})
+	gets(t, cache, names, []any{"one", "three", "two"})
 }
 
 func TestAPIServerRestart(t *testing.T) {

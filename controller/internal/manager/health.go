@@ -4,6 +4,7 @@
 package manager
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -27,6 +28,8 @@ type health struct {
 	server   *http.Server
 	// ready is nil until the process stands by or leads.
 	ready atomic.Pointer[func() error]
+	// scanned is nil unless the process leads.
+	scanned atomic.Pointer[func() error]
 }
 
 // newHealth listens at address: with HTTPS if there is a guard, otherwise with HTTP. Requests are answered once serve
@@ -52,13 +55,16 @@ func newHealth(ctx context.Context, address string, guard *guard) (*health, erro
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", metrics)
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
-	mux.HandleFunc("GET /readyz", h.readyz)
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) { answerCheck(w, h.ready.Load()) })
+	mux.HandleFunc("GET /readyz/scan", func(w http.ResponseWriter, _ *http.Request) {
+		answerCheck(w, cmp.Or(h.scanned.Load(), h.ready.Load()))
+	})
 	h.server = &http.Server{Handler: mux, ReadHeaderTimeout: readHeaderTimeout}
 	return h, nil
 }
 
-func (h *health) readyz(w http.ResponseWriter, _ *http.Request) {
-	check := h.ready.Load()
+// answerCheck makes a check, which is nil at the start.
+func answerCheck(w http.ResponseWriter, check *func() error) {
 	if check == nil {
 		http.Error(w, "starting", http.StatusServiceUnavailable)
 		return
@@ -74,6 +80,13 @@ func (h *health) readyz(w http.ResponseWriter, _ *http.Request) {
 func (h *health) setReady(check func() error) {
 	if h != nil {
 		h.ready.Store(&check)
+	}
+}
+
+// setScanned sets the check that /readyz/scan makes: whether the first scan of the leader is complete.
+func (h *health) setScanned(check func() error) {
+	if h != nil {
+		h.scanned.Store(&check)
 	}
 }
 

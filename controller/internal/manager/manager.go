@@ -193,46 +193,56 @@ func (m *Manager) lead(ctx context.Context, shards shard.Set, replica *replica, 
 	if err != nil {
 		return err
 	}
-	parts := []func(context.Context) error{writer.Run, scanner.Run}
-	ready := scanner.Ready
+	reports := &loading{}
+	parts, err := m.leadKyverno(replica, shards, scanner, writer)
+	if err != nil {
+		return err
+	}
+	parts = append(parts, writer.Run, scanner.Run)
+	ready := replica.ready
+	group, working := errgroup.WithContext(ctx)
 	if replica.webhook != nil {
 		inbox, err := m.inbox(replica, shards, scanner, writer, handoff.InboxConfig{})
 		if err != nil {
 			return err
 		}
 		parts = append(parts, inbox.Run)
-		ready = func() error { return nil } // Admission does not need the first scan to be complete.
 	}
 	if shards.First() {
-		once, registered, err := m.leadCluster(replica, recorder)
+		once, registrar, err := m.leadCluster(replica, recorder)
 		if err != nil {
 			return err
 		}
 		parts = append(parts, once...)
-		if registered != nil {
-			ready = registered
+		if registrar != nil {
+			// Admission needs neither the reports nor the first scan.
+			group.Go(func() error { return registrar.Run(working) })
+			ready = func() error { return errors.Join(replica.ready(), registrar.Ready()) }
 		}
 	}
-	kyvernos, err := m.leadKyverno(replica, shards, scanner, writer)
-	if err != nil {
-		return err
-	}
-	parts = append(parts, kyvernos...)
-	health.setReady(func() error { return errors.Join(replica.ready(), ready()) })
-	klog.FromContext(ctx).Info("Leading: reading the reports that exist", "shards", shards.String())
-	if err := writer.Load(ctx); err != nil {
-		return errUnlessDone(ctx, err)
-	}
-	defer replica.cache.Subscribe(scanner.EntriesChanged)()
-	group, working := errgroup.WithContext(ctx)
-	for _, run := range parts {
-		group.Go(func() error { return run(working) })
-	}
+	// A leader is ready before its first scan is complete, which takes minutes in a large cluster.
+	health.setReady(ready)
+	health.setScanned(func() error { return errors.Join(ready(), reports.ready(), scanner.Ready()) })
+	group.Go(func() error {
+		klog.FromContext(ctx).Info("Leading: reading the reports that exist", "shards", shards.String())
+		if err := reports.load(working, writer.Load); err != nil {
+			return errUnlessDone(working, err)
+		}
+		defer replica.cache.Subscribe(scanner.EntriesChanged)()
+		scanning, working := errgroup.WithContext(working)
+		for _, run := range parts {
+			scanning.Go(func() error { return run(working) })
+		}
+		return scanning.Wait()
+	})
 	if err := errUnlessDone(ctx, group.Wait()); err != nil {
 		return err
 	}
 	if cause := context.Cause(ctx); !errors.Is(cause, shard.ErrEnding) && !errors.Is(cause, shard.ErrReassigned) {
 		return nil
+	}
+	if reports.ready() != nil {
+		return nil // Nothing was scanned.
 	}
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastFlush)
 	defer cancel()
@@ -254,9 +264,9 @@ func (m *Manager) layout() (*report.Layout, error) {
 	}), nil
 }
 
-// leadCluster returns what is to be done once in a cluster, whatever the number of shards, and, if requests are answered, why the webhook is not registered.
-func (m *Manager) leadCluster(replica *replica, recorder record.EventRecorder) (parts []func(context.Context) error, registered func() error, err error) {
-	parts = []func(context.Context) error{
+// leadCluster returns what is to be done once in a cluster, whatever the number of shards, and the registrar of the webhook; nil if requests are not answered.
+func (m *Manager) leadCluster(replica *replica, recorder record.EventRecorder) ([]func(context.Context) error, *webhook.Registrar, error) {
+	parts := []func(context.Context) error{
 		func(ctx context.Context) error { return replica.cache.MaintainStatus(ctx, recorder) },
 		func(ctx context.Context) error { return replica.policies.ReportIgnored(ctx, recorder) },
 	}
@@ -267,10 +277,7 @@ func (m *Manager) leadCluster(replica *replica, recorder record.EventRecorder) (
 		return parts, nil, nil
 	}
 	registrar, err := m.registrar(replica, recorder)
-	if err != nil {
-		return nil, nil, err
-	}
-	return append(parts, registrar.Run), registrar.Ready, nil
+	return parts, registrar, err
 }
 
 // leadKyverno returns what takes Kyverno's results and reports, as far as that is wanted.

@@ -100,6 +100,10 @@ func TestHealth(t *testing.T) {
 	want("/readyz", http.StatusServiceUnavailable, "not yet")
 	h.setReady(func() error { return nil })
 	want("/readyz", http.StatusOK, "ok")
+	want("/readyz/scan", http.StatusOK, "ok") // A replica that does not lead.
+	h.setScanned(func() error { return errors.New("the first scan") })
+	want("/readyz/scan", http.StatusServiceUnavailable, "the first scan")
+	want("/readyz", http.StatusOK, "ok")
 	want("/metrics", http.StatusOK, "go_goroutines")
 	if _, err := newHealth(ctx, h.listener.Addr().String(), nil); err == nil || !strings.Contains(err.Error(), "--metrics-bind-address") {
 		t.Errorf("an address in use: %v", err)

@@ -59,6 +59,8 @@ type Policy interface {
 	Entries() []Entry
 	// ReadsNamespace reports whether it reads more of a subject's namespace than the labels.
 	ReadsNamespace() bool
+	// ReadsStatus reports whether it may read the status of a subject. If not, subjects come without it.
+	ReadsStatus() bool
 	// Targets are all resources that the policy can match, including those of generated rules.
 	Targets() []Target
 	// Problem says why the policy can't be evaluated; nil if it can.

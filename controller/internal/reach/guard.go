@@ -58,7 +58,7 @@ func (g *guard) check(request *http.Request) error {
 	if request.Method == http.MethodGet && discovers(target.Path) {
 		return nil
 	}
-	scope, ok := of(request.Context())
+	scope, ok := Of(request.Context())
 	if !ok {
 		return refuse("%s %s: the request is not that of a policy", request.Method, target.Path)
 	}

@@ -44,8 +44,8 @@ func With(ctx context.Context, scope Scope) context.Context {
 	return context.WithValue(ctx, scopeKey{}, scope)
 }
 
-// of returns the scope of a context, if it has one.
-func of(ctx context.Context) (Scope, bool) {
+// Of returns the scope of a context, if it has one.
+func Of(ctx context.Context) (Scope, bool) {
 	scope, ok := ctx.Value(scopeKey{}).(Scope)
 	return scope, ok
 }

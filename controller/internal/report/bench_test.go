@@ -34,10 +34,10 @@ func BenchmarkScan(b *testing.B) {
 	for _, split := range []bool{true, false} {
 		b.Run(fmt.Sprintf("split=%v", split), func(b *testing.B) {
 			for b.Loop() {
-				before := heap()
+				before := heapInUse()
 				l := NewLayout(Options{Split: split})
 				scanned(l, 10_000, 20)
-				b.ReportMetric(float64(heap()-before)/(1<<20), "MiB-held")
+				b.ReportMetric(float64(heapInUse()-before)/(1<<20), "MiB-held")
 				size, reports := 0, 0
 				for object := range l.Reports() {
 					data, err := json.Marshal(object)
@@ -53,7 +53,7 @@ func BenchmarkScan(b *testing.B) {
 	}
 }
 
-func heap() uint64 {
+func heapInUse() uint64 {
 	runtime.GC()
 	var stats runtime.MemStats
 	runtime.ReadMemStats(&stats)
@@ -75,10 +75,10 @@ func BenchmarkFlip(b *testing.B) {
 
 // TestMemory: 190,000 results take less than 100 MB.
 func TestMemory(t *testing.T) {
-	before := heap()
+	before := heapInUse()
 	l := NewLayout(Options{Split: true})
 	scanned(l, 10_000, 20)
-	if held := heap() - before; held > 100_000_000 {
+	if held := heapInUse() - before; held > 100_000_000 {
 		t.Errorf("10,000 pods with 19 results each take %d bytes", held)
 	}
 	runtime.KeepAlive(l)

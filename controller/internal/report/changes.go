@@ -74,7 +74,7 @@ func (l *Layout) assignChunk(r *record, from *chunk) {
 func (l *Layout) addToChunk(r *record, c *chunk) {
 	c.add(r)
 	l.chunks[c.key] = c
-	l.counts.add(r, r.owner.shown(r.outcome), 1)
+	l.counts.add(r, r.shown(), 1)
 	l.markChanged(c)
 }
 
@@ -82,7 +82,7 @@ func (l *Layout) addToChunk(r *record, c *chunk) {
 func (l *Layout) removeFromChunk(r *record) {
 	c, g := r.chunk, r.chunk.group
 	c.remove(r)
-	l.counts.add(r, r.owner.shown(r.outcome), -1)
+	l.counts.add(r, r.shown(), -1)
 	l.markChanged(c)
 	l.changes.shrunk[g] = struct{}{}
 	if len(c.records) > 0 {
@@ -91,7 +91,7 @@ func (l *Layout) removeFromChunk(r *record) {
 	g.removeChunk(c)
 	delete(l.chunks, c.key)
 	l.changes.gone[c.key] = noResults
-	if !r.owner.presented {
+	if !r.owner().presented {
 		l.changes.gone[c.key] = noPolicyAnyMore
 	}
 	if len(g.chunks) == 0 {
@@ -104,7 +104,7 @@ func (l *Layout) removeFromChunk(r *record) {
 func (l *Layout) group(r *record) *group {
 	key := groupKey{namespace: r.subject.reference.Namespace}
 	if l.options.Split {
-		key.owner = r.owner
+		key.owner = r.owner()
 	}
 	g := l.groups[key]
 	if g == nil {

@@ -62,9 +62,10 @@ func (c *chunk) full() bool {
 
 // cost returns the number of bytes that a record adds to the chunk.
 func (c *chunk) cost(r *record) int {
-	cost := int(r.size) + r.owner.size
-	if c.owners != nil && c.owners[r.owner] == 0 {
-		cost += c.listing(r.owner)
+	owner := r.owner()
+	cost := int(r.size()) + owner.size
+	if c.owners != nil && c.owners[owner] == 0 {
+		cost += c.listing(owner)
 	}
 	return cost
 }
@@ -83,12 +84,12 @@ func (c *chunk) fits(r *record) bool {
 
 func (c *chunk) add(r *record) {
 	cost := c.cost(r)
-	r.chunk, r.index = c, int32(len(c.records))
+	r.chunk, r.index = c, uint16(len(c.records))
 	c.records = append(c.records, r)
 	c.grow(cost)
 	c.group.count++
 	if c.owners != nil {
-		c.owners[r.owner]++
+		c.owners[r.owner()]++
 	}
 }
 
@@ -100,11 +101,12 @@ func (c *chunk) remove(r *record) {
 	c.records[last] = nil
 	c.records = c.records[:last]
 	r.chunk = nil
-	cost := int(r.size) + r.owner.size
+	owner := r.owner()
+	cost := int(r.size()) + owner.size
 	if c.owners != nil {
-		if c.owners[r.owner]--; c.owners[r.owner] == 0 {
-			delete(c.owners, r.owner)
-			cost += c.listing(r.owner)
+		if c.owners[owner]--; c.owners[owner] == 0 {
+			delete(c.owners, owner)
+			cost += c.listing(owner)
 		}
 	}
 	c.grow(-cost)

@@ -83,7 +83,7 @@ func TestMetrics(t *testing.T) {
 			names = append(names, name)
 		}
 	}
-	const want = "policy_results_unlisted report_pending report_write_duration_seconds report_writes_total report_written_bytes_total reports results"
+	const want = "policy_results_unlisted report_pending report_queue report_queue_oldest_seconds report_write_duration_seconds report_writes_total report_written_bytes_total reports results"
 	if got := strings.Join(names, " "); got != want {
 		t.Errorf("the metrics are %s", got)
 	}

@@ -4,6 +4,7 @@
 package report
 
 import (
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -29,6 +30,8 @@ const (
 const (
 	DefaultMaxResults = 500
 	DefaultMaxBytes   = 256 << 10
+	// mostResults is what a record's index can count.
+	mostResults = math.MaxUint16
 	// leastBytes has room for the largest names and a message.
 	leastBytes = 32 << 10
 )
@@ -42,7 +45,7 @@ type Options struct {
 	// Instance tells the reports of several writers to one server apart. It is a value of [InstanceLabel]; reports
 	// of the instance without a name don't have the label.
 	Instance string
-	// MaxResults is the greatest number of results in a report; DefaultMaxResults if zero.
+	// MaxResults is the greatest number of results in a report, at most 65,535; DefaultMaxResults if zero.
 	MaxResults int
 	// MaxBytes is the greatest size of a report as JSON; DefaultMaxBytes if zero, and at
 	// least 32 KiB.
@@ -66,6 +69,7 @@ func (o *Options) complete() {
 	if o.MaxBytes <= 0 {
 		o.MaxBytes = DefaultMaxBytes
 	}
+	o.MaxResults = min(o.MaxResults, mostResults)
 	o.MaxBytes = max(o.MaxBytes, leastBytes)
 	if o.Clock == nil {
 		o.Clock = clock.RealClock{}
@@ -148,9 +152,9 @@ func (l *Layout) present(p *policyState, presentation policy.Presentation) {
 func (l *Layout) recount(c *chunk, p *policyState, sign int) {
 	size := c.listing(p)
 	for _, r := range c.records {
-		if r.owner == p {
+		if r.owner() == p {
 			size += p.size
-			l.counts.add(r, p.shown(r.outcome), sign)
+			l.counts.add(r, r.shown(), sign)
 		}
 	}
 	c.grow(sign * size)
@@ -182,7 +186,7 @@ func (l *Layout) Set(id policy.Identity, reference policy.Reference, results []p
 
 // SetRules is Set for the results of some rules; those of other rules stay. If of is nil, it is for all.
 func (l *Layout) SetRules(id policy.Identity, reference policy.Reference, results []policy.Result, of func(rule string) bool) {
-	now := l.options.Clock.Now().Unix()
+	now := seconds(l.options.Clock.Now().Unix())
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.set(id, fitReference(reference), l.allowed(results), of, now)
@@ -194,21 +198,21 @@ func (l *Layout) Adopt(id policy.Identity, reference policy.Reference, results [
 	reference = fitReference(reference)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	newer := map[string]bool{}
+	now, newer := seconds(at.Unix()), map[string]bool{}
 	if p, s := l.policies[id], l.subjects[reference]; p != nil && s != nil {
 		for _, r := range s.records {
-			if r.owner == p && r.changed > at.Unix() {
-				newer[r.rule.Value()] = true
+			if r.owner() == p && r.changed > now {
+				newer[r.rule()] = true
 			}
 		}
 	}
 	older := func(rule string) bool { return !newer[rule] && of(rule) }
 	results = slices.DeleteFunc(slices.Clone(l.allowed(results)), func(r policy.Result) bool { return !older(r.Rule) })
-	l.set(id, reference, results, older, at.Unix())
+	l.set(id, reference, results, older, now)
 }
 
 // set is called with the mutex.
-func (l *Layout) set(id policy.Identity, reference policy.Reference, results []policy.Result, of func(rule string) bool, now int64) {
+func (l *Layout) set(id policy.Identity, reference policy.Reference, results []policy.Result, of func(rule string) bool, now uint32) {
 	p, s := l.policies[id], l.subjects[reference]
 	if len(results) == 0 && (p == nil || s == nil) {
 		return
@@ -233,10 +237,10 @@ func (l *Layout) allowed(results []policy.Result) []policy.Result {
 
 // replace replaces the records of a policy for a subject, or those of some of its rules. It pairs new and old
 // results by rule; of several results of a rule, the nth with the nth.
-func (l *Layout) replace(p *policyState, s *subject, results []policy.Result, of func(rule string) bool, now int64) {
+func (l *Layout) replace(p *policyState, s *subject, results []policy.Result, of func(rule string) bool, now uint32) {
 	old := l.old[:0]
 	for _, r := range s.records {
-		if r.owner == p && (of == nil || of(r.rule.Value())) {
+		if r.owner() == p && (of == nil || of(r.rule())) {
 			old = append(old, r)
 		}
 	}
@@ -244,11 +248,10 @@ func (l *Layout) replace(p *policyState, s *subject, results []policy.Result, of
 	var added []*record
 	kept, hint := 0, 0
 	for i := range results {
-		t := fitText(results[i], l.options.MaxBytes)
+		t := fitText(p, results[i], l.options.MaxBytes)
 		at := find(old, t, hint)
 		if at < 0 {
-			r := &record{text: t, owner: p, subject: s, changed: now}
-			r.size = r.measure()
+			r := &record{text: t, subject: s, changed: now}
 			l.assignChunk(r, nil)
 			added = append(added, r)
 			continue
@@ -267,7 +270,7 @@ func (l *Layout) replace(p *policyState, s *subject, results []policy.Result, of
 	}
 	clear(old)
 	l.old = old[:0]
-	s.records = append(s.records, added...)
+	s.add(added)
 	if len(s.records) == 0 {
 		delete(l.subjects, s.reference)
 	}
@@ -275,10 +278,11 @@ func (l *Layout) replace(p *policyState, s *subject, results []policy.Result, of
 
 // find returns the index of a record with the rule of t, or -1. It begins at hint, since results usually keep
 // their order.
-func find(records []*record, t text, hint int) int {
+func find(records []*record, t sharedText, hint int) int {
+	rule := t.Value().rule
 	for i := range records {
 		at := (hint + i) % len(records)
-		if r := records[at]; r != nil && r.rule == t.rule {
+		if r := records[at]; r != nil && r.text.Value().rule == rule {
 			return at
 		}
 	}
@@ -297,37 +301,31 @@ func compact(records []*record, length int) []*record {
 }
 
 // update gives a record a new text. It stays in its chunk if it fits.
-func (l *Layout) update(r *record, t text, now int64) {
+func (l *Layout) update(r *record, t sharedText, now uint32) {
 	r.origin = set
-	before, after := r.owner.shown(r.outcome), r.owner.shown(t.outcome)
+	before, after := r.shown(), t.shown()
 	same := r.says(t)
 	if same && before == after {
 		r.text, r.unscored = t, false
 		return
 	}
-	l.counts.add(r, after, 1)
-	l.counts.add(r, before, -1)
 	if !same {
 		r.changed = now
 	}
-	r.text, r.unscored = t, false
-	l.resize(r)
-}
-
-// resize updates the size of a record, and moves it if it no longer fits into its chunk.
-func (l *Layout) resize(r *record) {
 	c := r.chunk
-	size := r.measure()
-	if grown := int(size - r.size); len(c.records) == 1 || c.bytes+grown <= c.group.capacity {
-		r.size = size
-		c.grow(grown)
-		c.group.reopen(c)
-		l.markChanged(c)
+	grown := int(t.Value().size - r.text.Value().size)
+	if len(c.records) > 1 && c.bytes+grown > c.group.capacity {
+		l.removeFromChunk(r)
+		r.text, r.unscored = t, false
+		l.assignChunk(r, c)
 		return
 	}
-	l.removeFromChunk(r)
-	r.size = size
-	l.assignChunk(r, c)
+	l.counts.add(r, after, 1)
+	l.counts.add(r, before, -1)
+	r.text, r.unscored = t, false
+	c.grow(grown)
+	c.group.reopen(c)
+	l.markChanged(c)
 }
 
 // RemovePolicy removes all results of a policy.
@@ -357,7 +355,7 @@ func (l *Layout) recordsOf(p *policyState, of func(rule string) bool) []*record 
 	var found []*record
 	for _, c := range l.chunksOf(p) {
 		for _, r := range c.records {
-			if r.owner == p && (of == nil || of(r.rule.Value())) {
+			if r.owner() == p && (of == nil || of(r.rule())) {
 				found = append(found, r)
 			}
 		}
@@ -373,7 +371,7 @@ func (l *Layout) Kinds() map[policy.Identity][]schema.GroupVersionKind {
 	for _, s := range l.subjects {
 		kind := schema.FromAPIVersionAndKind(s.reference.APIVersion, s.reference.Kind)
 		for _, r := range s.records {
-			if id := r.owner.id; !slices.Contains(found[id], kind) {
+			if id := r.owner().id; !slices.Contains(found[id], kind) {
 				found[id] = append(found[id], kind)
 			}
 		}
@@ -387,7 +385,7 @@ func (l *Layout) PruneUnseen(keep func(id policy.Identity, subject policy.Refere
 	var gone []*record
 	// Without the lock, since keep may wait for a goroutine that calls Set.
 	for _, r := range l.unseen() {
-		if !keep(r.owner.id, r.subject.reference, r.rule.Value()) {
+		if !keep(r.owner().id, r.subject.reference, r.rule()) {
 			gone = append(gone, r)
 		}
 	}

@@ -95,25 +95,24 @@ func (l *Layout) seed(s *stored, result *report.Result) {
 		return
 	}
 	l.learn(p, result)
-	t := fitText(policy.Result{Rule: result.Rule, Outcome: result.Result, Message: result.Message, Properties: result.Properties}, l.options.MaxBytes)
+	t := fitText(p, policy.Result{Rule: result.Rule, Outcome: result.Result, Message: result.Message, Properties: result.Properties}, l.options.MaxBytes)
 	about := l.subjects[reference]
 	if about == nil {
 		about = newSubject(reference)
 		l.subjects[reference] = about
 	}
-	r := &record{text: t, owner: p, subject: about, origin: inherited}
+	r := &record{text: t, subject: about, origin: inherited}
 	if s.current {
 		r.origin = loaded
 	}
 	if result.Timestamp != nil {
-		r.changed = result.Timestamp.Seconds
+		r.changed = seconds(result.Timestamp.Seconds)
 	}
 	r.unscored = unscored
 	if about.has(r) {
 		return
 	}
-	about.records = append(about.records, r)
-	r.size = r.measure()
+	about.add([]*record{r})
 	if s.current {
 		if c := l.group(r).chunkNumber(s.number); c.fits(r) {
 			l.addToChunk(r, c)
@@ -127,7 +126,7 @@ func (l *Layout) seed(s *stored, result *report.Result) {
 // from current reports are the same one only if they are equal.
 func (s *subject) has(r *record) bool {
 	return slices.ContainsFunc(s.records, func(earlier *record) bool {
-		return earlier.owner == r.owner && earlier.rule == r.rule &&
+		return earlier.owner() == r.owner() && earlier.text.Value().rule == r.text.Value().rule &&
 			(r.origin == inherited || earlier.origin != loaded || earlier.text == r.text)
 	})
 }

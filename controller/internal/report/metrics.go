@@ -62,6 +62,16 @@ var (
 		Help:           "Reports that wait to be written or looked at.",
 		StabilityLevel: metrics.ALPHA,
 	})
+	queueGauge = metrics.NewGaugeVec(&metrics.GaugeOpts{
+		Name:           "docket_controller_report_queue",
+		Help:           "Reports that wait to be written, by lane: changed, retry after a failure, or held back until other reports are written.",
+		StabilityLevel: metrics.ALPHA,
+	}, []string{"lane"})
+	queueAgeGauge = metrics.NewGaugeVec(&metrics.GaugeOpts{
+		Name:           "docket_controller_report_queue_oldest_seconds",
+		Help:           "Age of the oldest change that waits to be written, by the lane of its report; since the last attempt if that has failed.",
+		StabilityLevel: metrics.ALPHA,
+	}, []string{"lane"})
 )
 
 var registerOnce sync.Once
@@ -69,7 +79,7 @@ var registerOnce sync.Once
 // RegisterMetrics registers the metrics of reports. Calling it again does no harm.
 func RegisterMetrics() {
 	registerOnce.Do(func() {
-		legacyregistry.MustRegister(writesTotal, writtenBytes, writeSeconds, reportsGauge, resultsGauge, policyResultsGauge, unlistedGauge, pendingGauge)
+		legacyregistry.MustRegister(writesTotal, writtenBytes, writeSeconds, reportsGauge, resultsGauge, policyResultsGauge, unlistedGauge, pendingGauge, queueGauge, queueAgeGauge)
 	})
 }
 
@@ -105,6 +115,45 @@ func countForeign() { writesTotal.WithLabelValues(opCreate, "foreign").Inc() }
 func observeReports(n int) { reportsGauge.Set(float64(n)) }
 
 func observePending(n int) { pendingGauge.Set(float64(n)) }
+
+// The lanes in which reports wait to be written.
+const (
+	laneChanged = "changed"
+	laneRetry   = "retry"
+	laneHeld    = "held"
+)
+
+// lane returns where a dirty report waits.
+func (rs *reportState) lane() string {
+	switch {
+	case rs.failures > 0:
+		return laneRetry
+	case rs.place == 0 && !rs.busy:
+		return laneHeld
+	default:
+		return laneChanged
+	}
+}
+
+// observeQueue sets the metrics of what waits to be written. It looks at all of that, so it does nothing if it
+// did so within the last second. It is called with w.mu.
+func (w *Writer) observeQueue(now time.Time) {
+	if now.Before(w.observeAt) {
+		return
+	}
+	w.observeAt = now.Add(time.Second)
+	lengths := map[string]int{laneChanged: 0, laneRetry: 0, laneHeld: 0}
+	ages := map[string]time.Duration{}
+	for rs := range w.dirty {
+		lane := rs.lane()
+		lengths[lane]++
+		ages[lane] = max(ages[lane], now.Sub(rs.first))
+	}
+	for lane, length := range lengths {
+		queueGauge.WithLabelValues(lane).Set(float64(length))
+		queueAgeGauge.WithLabelValues(lane).Set(ages[lane].Seconds())
+	}
+}
 
 // observe sets the numbers of results.
 func (l *Layout) observe() {

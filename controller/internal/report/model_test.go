@@ -157,11 +157,11 @@ func (m *model) checkCounters(t *testing.T) {
 			if r.chunk != c || int(r.index) != at {
 				t.Fatal("a record does not know its index")
 			}
-			key := pair{policy: r.owner.id, namespace: r.subject.reference.Namespace}
+			key := pair{policy: r.owner().id, namespace: r.subject.reference.Namespace}
 			there := found[key]
-			there[position(r.owner.shown(r.outcome))]++
+			there[position(r.shown())]++
 			found[key] = there
-			size += int(r.size) + r.owner.size
+			size += int(r.size()) + r.owner().size
 		}
 		for owner := range c.owners {
 			size += c.listing(owner)

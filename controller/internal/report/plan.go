@@ -48,26 +48,59 @@ func (w *Writer) markDirty(rs *reportState, times span) {
 	rs.dirty = true
 	rs.generation++
 	w.dirty[rs] = struct{}{}
+	w.enqueue(rs)
 }
 
 // pruneUnwanted has unwanted reports deleted, after everything that may replace them is written: all reports
 // in their namespace that are not written yet.
 func (w *Writer) pruneUnwanted() {
-	unwritten := map[string][]*reportState{}
 	for _, rs := range w.reports {
 		if !rs.unwanted && rs.generation > rs.written {
-			unwritten[rs.key.namespace] = append(unwritten[rs.key.namespace], rs)
+			w.gateOf(rs.key.namespace).open[rs] = rs.generation
 		}
 	}
 	now := w.clock.Now()
 	for _, rs := range w.reports {
-		if !rs.unwanted {
-			continue
+		if rs.unwanted {
+			rs.gate = w.gates[rs.key.namespace]
+			w.markDirty(rs, span{first: now, last: now})
 		}
-		for _, other := range unwritten[rs.key.namespace] {
-			rs.waitFor(other)
-		}
-		w.markDirty(rs, span{first: now, last: now})
+	}
+}
+
+// gate has a namespace's reports of which a generation has to be written before any unwanted one is deleted.
+type gate struct {
+	open map[*reportState]uint64
+	held waitlist
+}
+
+func (w *Writer) gateOf(namespace string) *gate {
+	g := w.gates[namespace]
+	if g == nil {
+		g = &gate{open: map[*reportState]uint64{}, held: waitlist{}}
+		w.gates[namespace] = g
+	}
+	return g
+}
+
+// passGate is called when the write of a report has ended.
+func (w *Writer) passGate(rs *reportState) {
+	g := w.gates[rs.key.namespace]
+	if g == nil {
+		return
+	}
+	generation, waited := g.open[rs]
+	if !waited {
+		return
+	}
+	if w.isWritten(rs, generation) {
+		delete(g.open, rs)
+	}
+	if len(g.open) == 0 {
+		delete(w.gates, rs.key.namespace)
+	}
+	if len(g.open) == 0 || rs.failures > 0 {
+		w.release(g.held)
 	}
 }
 
@@ -96,26 +129,43 @@ func waitsFor(from, to *reportState) bool {
 	return false
 }
 
-// blocked reports whether a report has to wait for others. One that is to be deleted waits until they are
-// written; one that has changed does not wait for those that failed to be written.
-func (w *Writer) blocked(rs *reportState) bool {
+// isWritten reports whether nobody has to wait for a generation of a report any more.
+func (w *Writer) isWritten(rs *reportState, generation uint64) bool {
+	return rs.written >= generation || w.reports[rs.key] != rs
+}
+
+// blockedBy returns where a report that has to wait for others waits for one of them; nil if it need not wait.
+// One that is to be deleted waits until they are written; one that has changed does not wait for those that
+// failed to be written.
+func (w *Writer) blockedBy(rs *reportState) waitlist {
 	for other, generation := range rs.waits {
-		if other.written >= generation || w.reports[other.key] != other {
+		if w.isWritten(other, generation) {
 			delete(rs.waits, other)
 		}
 	}
-	if len(rs.waits) == 0 {
-		return false
+	if rs.gate != nil && len(rs.gate.open) == 0 {
+		rs.gate = nil
 	}
-	if w.isObsolete(rs) {
-		return true
+	if len(rs.waits) == 0 && rs.gate == nil {
+		return nil
 	}
+	obsolete := w.isObsolete(rs)
 	for other := range rs.waits {
-		if other.failures == 0 {
-			return true
+		if obsolete || other.failures == 0 {
+			if other.held == nil {
+				other.held = waitlist{}
+			}
+			return other.held
 		}
 	}
-	return false
+	if rs.gate != nil {
+		for other := range rs.gate.open {
+			if obsolete || other.failures == 0 {
+				return rs.gate.held
+			}
+		}
+	}
+	return nil
 }
 
 // isObsolete reports whether the layout does not have a report.
@@ -123,51 +173,12 @@ func (w *Writer) isObsolete(rs *reportState) bool {
 	return rs.key.api != w.api || !w.layout.has(rs.key.reportKey)
 }
 
-// dueAt returns when a report may be written.
-func (w *Writer) dueAt(rs *reportState) time.Time {
-	due := rs.due(w.gather)
-	for _, earliest := range []time.Time{rs.retry, w.pause} {
-		if due.Before(earliest) {
-			due = earliest
-		}
-	}
-	return due
-}
-
-// pick returns the report that is to be written now, or else the time when one may be; the zero time if none
-// is known to become due.
-func (w *Writer) pick(now time.Time) (*reportState, time.Time) {
-	var next *reportState
-	var at time.Time
-	for rs := range w.dirty {
-		if rs.busy {
-			continue
-		}
-		if due := w.dueAt(rs); (next == nil || due.Before(at)) && !w.blocked(rs) {
-			next, at = rs, due
-		}
-	}
-	if next != nil && !at.After(now) {
-		return next, at
-	}
-	return nil, at
-}
-
-// pickUntried returns any report that has to be written and is not in tried, due or not.
-func (w *Writer) pickUntried(tried map[*reportState]bool) *reportState {
-	for rs := range w.dirty {
-		if !rs.busy && !tried[rs] && !w.blocked(rs) {
-			return rs
-		}
-	}
-	return nil
-}
-
 // start begins to write a report.
 func (w *Writer) start(rs *reportState) {
 	rs.begin(w.clock.Now(), w.gather)
 	rs.busy, rs.dirty, rs.seen = true, false, ""
 	delete(w.dirty, rs)
+	w.dequeue(rs)
 	w.busy++
 }
 
@@ -196,9 +207,13 @@ func (w *Writer) finish(rs *reportState, generation uint64, err error) {
 	if rs.exists && newer(rs.seen, rs.ResourceVersion) {
 		w.recheck(rs)
 	}
-	if !rs.exists && !rs.dirty && w.isObsolete(rs) {
+	if rs.dirty {
+		w.enqueue(rs)
+	} else if !rs.exists && w.isObsolete(rs) {
 		delete(w.reports, rs.key)
 	}
+	w.release(rs.held)
+	w.passGate(rs)
 	w.broadcast()
 }
 

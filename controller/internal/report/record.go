@@ -4,6 +4,7 @@
 package report
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"unique"
@@ -71,6 +72,15 @@ func newSubject(reference policy.Reference) *subject {
 		quoted(reference.Namespace) + quoted(reference.Name) + quoted(string(reference.UID))}
 }
 
+// add adds records. The list has no more room than that, since there is one for each resource.
+func (s *subject) add(records []*record) {
+	if len(records) == 0 {
+		return
+	}
+	all := make([]*record, 0, len(s.records)+len(records))
+	s.records = append(append(all, s.records...), records...)
+}
+
 // fitReference limits the length of texts from files. Names of objects in a cluster are short enough.
 func fitReference(r policy.Reference) policy.Reference {
 	for _, text := range []*string{&r.APIVersion, &r.Kind, &r.Namespace, &r.Name} {
@@ -80,16 +90,28 @@ func fitReference(r policy.Reference) policy.Reference {
 	return r
 }
 
-// text is the content of a result. Equal strings share memory.
+// text is the content of a result of a policy.
 type text struct {
-	rule, message unique.Handle[string]
+	owner         *policyState
+	rule, message string
 	// properties are JSON; empty if there are none.
-	properties unique.Handle[string]
+	properties string
 	outcome    report.Outcome
+	// size is what the text adds to the upper bound of a record's size as JSON, in bytes.
+	size int32
+}
+
+// sharedText is a text. Equal ones share memory: most results say the same as thousands of others.
+type sharedText struct{ unique.Handle[text] }
+
+// shown returns the outcome as reports have it.
+func (s sharedText) shown() report.Outcome {
+	t := s.Value()
+	return t.owner.shown(t.outcome)
 }
 
 // fitText shortens a result so that a report with only this result is within maxBytes.
-func fitText(result policy.Result, maxBytes int) text {
+func fitText(owner *policyState, result policy.Result, maxBytes int) sharedText {
 	limit := maxBytes - reserve
 	outcome := result.Outcome
 	if !slices.Contains(report.Outcomes(), outcome) {
@@ -100,12 +122,15 @@ func fitText(result policy.Result, maxBytes int) text {
 		properties = without(properties, processProperty)
 	}
 	data := fitProperties(properties, limit/2)
-	return text{
-		rule:       unique.Make(fit(shorten(result.Rule, longText/2), longText)),
-		message:    unique.Make(fit(result.Message, limit-len(data))),
-		properties: unique.Make(data),
+	t := text{
+		owner:      owner,
+		rule:       fit(shorten(result.Rule, longText/2), longText),
+		message:    fit(result.Message, limit-len(data)),
+		properties: data,
 		outcome:    outcome,
 	}
+	t.size = int32(frame + quoted(t.rule) + quoted(t.message) + len(data) + quoted(owner.resultName))
+	return sharedText{unique.Make(t)}
 }
 
 func without(properties map[string]string, key string) map[string]string {
@@ -130,37 +155,48 @@ const (
 	inherited
 )
 
-// record is a result. It belongs to one chunk.
+// record is a result. It belongs to one chunk. There may be millions: it takes 32 bytes.
 type record struct {
-	text
-	owner   *policyState
+	text    sharedText
 	subject *subject
 	chunk   *chunk
-	// changed is when the text changed last, in seconds since 1970.
-	changed int64
-	// size is an upper bound of the size as JSON in bytes, without the presentation of the policy.
-	size int32
+	// changed is when the text changed last, in seconds since 1970. It lasts until 2106.
+	changed uint32
 	// index is the position in the chunk.
-	index  int32
+	index  uint16
 	origin origin
 	// unscored is true for a loaded warning that may have been an unscored failure.
 	unscored bool
 }
 
-func (r *record) measure() int32 {
-	return int32(frame + quoted(r.rule.Value()) + quoted(r.message.Value()) + len(r.properties.Value()) +
-		quoted(r.owner.resultName) + r.subject.size)
-}
+func (r *record) owner() *policyState { return r.text.Value().owner }
+
+func (r *record) rule() string { return r.text.Value().rule }
+
+// shown returns the outcome as reports have it.
+func (r *record) shown() report.Outcome { return r.text.shown() }
+
+// size is an upper bound of the size as JSON in bytes, without the presentation of the policy.
+func (r *record) size() int32 { return r.text.Value().size + int32(r.subject.size) }
 
 // says reports whether the record has this text already. A warning of a stored report may be an unscored
 // failure.
-func (r *record) says(t text) bool {
+func (r *record) says(t sharedText) bool {
 	if r.text == t {
 		return true
 	}
-	same := r.text
-	if r.unscored && t.outcome == report.OutcomeFail {
-		same.outcome = t.outcome
+	if !r.unscored || t.Value().outcome != report.OutcomeFail {
+		return false
 	}
-	return same == t
+	same := r.text.Value()
+	same.outcome = report.OutcomeFail
+	return same == t.Value()
+}
+
+// seconds converts seconds since 1970. What can't be is 0: somebody else has changed the report.
+func seconds(since1970 int64) uint32 {
+	if since1970 < 0 || since1970 > math.MaxUint32 {
+		return 0
+	}
+	return uint32(since1970)
 }

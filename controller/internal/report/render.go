@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"iter"
 	"slices"
-	"unique"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -117,13 +116,14 @@ func (c *chunk) results() []report.Result {
 
 func compareRecords(a, b *record) int {
 	x, y := &a.subject.reference, &b.subject.reference
+	s, t := a.text.Value(), b.text.Value()
 	return cmp.Or(
-		cmp.Compare(a.owner.resultName, b.owner.resultName), cmp.Compare(a.owner.id.Kind, b.owner.id.Kind),
-		cmp.Compare(a.rule.Value(), b.rule.Value()),
+		cmp.Compare(s.owner.resultName, t.owner.resultName), cmp.Compare(s.owner.id.Kind, t.owner.id.Kind),
+		cmp.Compare(s.rule, t.rule),
 		cmp.Compare(x.Kind, y.Kind), cmp.Compare(x.Name, y.Name), cmp.Compare(x.UID, y.UID), cmp.Compare(x.APIVersion, y.APIVersion),
 		// For several results of one rule.
-		cmp.Compare(a.outcome, b.outcome), cmp.Compare(a.message.Value(), b.message.Value()),
-		cmp.Compare(a.properties.Value(), b.properties.Value()), cmp.Compare(a.changed, b.changed),
+		cmp.Compare(s.outcome, t.outcome), cmp.Compare(s.message, t.message),
+		cmp.Compare(s.properties, t.properties), cmp.Compare(a.changed, b.changed),
 	)
 }
 
@@ -133,16 +133,17 @@ type sharing map[sharedProperties]map[string]string
 
 type sharedProperties struct {
 	process string
-	data    unique.Handle[string]
+	data    string
 }
 
 func (s sharing) properties(r *record) map[string]string {
-	key := sharedProperties{process: r.owner.presentation.Process, data: r.properties}
+	t := r.text.Value()
+	key := sharedProperties{process: t.owner.presentation.Process, data: t.properties}
 	properties, known := s[key]
 	if known {
 		return properties
 	}
-	properties = decode(r.properties.Value())
+	properties = decode(key.data)
 	if key.process != "" {
 		if properties == nil {
 			properties = map[string]string{}
@@ -166,11 +167,12 @@ func decode(data string) map[string]string {
 }
 
 func (r *record) render(shared sharing) report.Result {
-	shown, reference := &r.owner.presentation, &r.subject.reference
+	reference, t := &r.subject.reference, r.text.Value()
+	shown := &t.owner.presentation
 	result := report.Result{
-		Policy: r.owner.resultName, Rule: r.rule.Value(), Category: shown.Category, Severity: shown.Severity,
-		Timestamp: &metav1.Timestamp{Seconds: r.changed}, Result: r.owner.shown(r.outcome), Scored: new(shown.Scored),
-		Message: r.message.Value(), Properties: shared.properties(r),
+		Policy: t.owner.resultName, Rule: t.rule, Category: shown.Category, Severity: shown.Severity,
+		Timestamp: &metav1.Timestamp{Seconds: int64(r.changed)}, Result: r.text.shown(), Scored: new(shown.Scored),
+		Message: t.message, Properties: shared.properties(r),
 		Resources: []report.ObjectReference{{
 			APIVersion: reference.APIVersion, Kind: reference.Kind,
 			Namespace: reference.Namespace, Name: reference.Name, UID: reference.UID,

@@ -29,8 +29,16 @@ type reportState struct {
 	schedule
 	// generation counts the changes; written is the generation that the server has.
 	generation, written uint64
-	// waits are reports of which a generation has to be written first.
+	// waits are reports of which a generation has to be written first; held are those that wait for this one
+	// and are not in the queue.
 	waits map[*reportState]uint64
+	held  waitlist
+	// gate is set for a report that is deleted only after others of its namespace are written.
+	gate *gate
+	// at is when the report may be written, and place its position in the queue, counted from 1; 0 if it is
+	// not in it.
+	at    time.Time
+	place int
 	// unwanted is true for reports of another layout or API, and for those that nobody knows. They are
 	// deleted once the layout is pruned.
 	unwanted bool

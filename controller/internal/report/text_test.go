@@ -5,6 +5,7 @@ package report
 
 import (
 	"encoding/json"
+	"math"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -53,8 +54,8 @@ func TestSizesAreBounds(t *testing.T) {
 			p := newPolicyState(policy.Identity{Kind: policy.ClusterPolicy, Name: "require-labels"})
 			p.present(policy.Presentation{Source: "kyverno", Category: "Best <Practices>", Severity: report.SeverityCritical, Process: "background scan"})
 			s := newSubject(policy.Reference{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "default", Name: "a", UID: "17"})
-			r := &record{owner: p, subject: s, changed: 9_999_999_999, text: fitText(policy.Result{Rule: "rule", Outcome: report.OutcomeError, Message: message, Properties: properties}, DefaultMaxBytes)}
-			counted := int(r.measure()) + p.size
+			r := &record{subject: s, changed: math.MaxUint32, text: fitText(p, policy.Result{Rule: "rule", Outcome: report.OutcomeError, Message: message, Properties: properties}, DefaultMaxBytes)}
+			counted := int(r.size()) + p.size
 			if actual := len(asJSON(t, r.render(sharing{}))) + 1; counted < actual || counted > actual+120 {
 				t.Errorf("message of %d bytes, properties %v: counted %d, are %d", len(message), properties, counted, actual)
 			}

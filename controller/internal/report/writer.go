@@ -66,7 +66,13 @@ type Writer struct {
 
 	mu      sync.Mutex
 	reports map[reportID]*reportState
-	dirty   map[*reportState]struct{}
+	// dirty are the reports that may have to be written; queue has those that nothing holds back.
+	dirty map[*reportState]struct{}
+	queue dueQueue
+	// gates are by namespace.
+	gates map[string]*gate
+	// observeAt is when the metrics of the queue may be set again.
+	observeAt time.Time
 	// busy is the number of writes in progress.
 	busy   int
 	pruned bool
@@ -95,7 +101,7 @@ func NewWriter(config Config) (*Writer, error) {
 	return &Writer{
 		layout: config.Layout, api: config.Layout.options.API, remote: client, shards: config.Shards,
 		gather: cmp.Or(config.Gather, DefaultGather), clock: config.Clock, tracer: otel.Tracer("docket-controller/report"),
-		reports: map[reportID]*reportState{}, dirty: map[*reportState]struct{}{}, planChanged: make(chan struct{}),
+		reports: map[reportID]*reportState{}, dirty: map[*reportState]struct{}{}, gates: map[string]*gate{}, planChanged: make(chan struct{}),
 	}, nil
 }
 
@@ -215,6 +221,7 @@ func (w *Writer) plan(ctx context.Context) (*reportState, uint64, time.Time, <-c
 	w.compactChunk(now)
 	w.drainChanges()
 	w.warnBeforeDeletingAll(ctx)
+	w.observeQueue(now)
 	tell := w.logWrites(ctx, now)
 	if w.busy >= parallel {
 		return nil, 0, tell, w.planChanged

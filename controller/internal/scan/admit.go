@@ -56,6 +56,16 @@ func (w *waiting) close() {
 	w.closed, w.list = true, nil
 }
 
+// load returns how many results wait, and the age of the oldest.
+func (w *waiting) load(now time.Time) load {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.list) == 0 {
+		return load{}
+	}
+	return load{length: len(w.list), oldest: now.Sub(w.list[0].since)}
+}
+
 // unlock releases the mutex, and then calls the functions of batches that are decided.
 func (w *waiting) unlock() {
 	finished := w.finished

@@ -346,37 +346,6 @@ func TestAdmittedOfAnEarlierProcess(t *testing.T) {
 	}
 }
 
-// TestKindWithoutData: resources that are never evaluated are kept without their data, and evaluated only
-// once these are there.
-func TestKindWithoutData(t *testing.T) {
-	t.Parallel()
-	u, p, scanned := newUnit(t), unitNamed("p", true), unitNamed("scanned", false)
-	pod := unitPod("a", "1", "x")
-	u.are(p)
-	u.pods.setWithoutData(true)
-	u.list(t, pod)
-	u.drain(t)
-	if rs := u.pods.objects["n"]["a"]; rs.packed.data != nil {
-		t.Error("data of a kind without data")
-	}
-	u.admit(admitted(t, p, pod, 0, report.OutcomeFail))
-	u.are(p, scanned)
-	both := u.pods.policies
-	if !u.pods.needsData(&wantedKind{policies: both}) {
-		t.Error("the data are not asked for")
-	}
-	if got := u.pods.possible(both); len(got) != 1 || !got[0].admission {
-		t.Errorf("%d policies are possible", len(got))
-	}
-	u.pods.setWithoutData(false)
-	u.list(t, pod)
-	if got := u.pods.possible(both); len(got) != 2 || u.pods.needsData(&wantedKind{policies: both}) {
-		t.Errorf("%d policies are possible with data", len(got))
-	}
-	u.drain(t)
-	u.want(t, "evaluated", "p a fail", "scanned a pass")
-}
-
 // TestTargetsAtAdmission: what is about the object itself is a reason to watch it.
 func TestTargetsAtAdmission(t *testing.T) {
 	t.Parallel()

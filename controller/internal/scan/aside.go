@@ -107,8 +107,8 @@ func (s *Scanner) evaluateAside(ctx context.Context, owner *policyState, twin *r
 		k.setAside(twin.twinOf, c, reference, []policy.Result{{Outcome: report.OutcomeError, Message: text}})
 		return nil
 	}
-	object, err := packed.unpack()
-	if err != nil {
+	object, err := s.load(ctx, k, packed)
+	if err != nil || object == nil {
 		return err
 	}
 	subject, err := s.subjectOf(k, object, []*compiled{c})

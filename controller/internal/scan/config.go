@@ -75,6 +75,9 @@ type Config struct {
 	// EvaluationLimit is how long an evaluation may take; 0 means 30 s. A policy that reaches it three
 	// times in a row is not evaluated for a while.
 	EvaluationLimit time.Duration
+	// Memory bounds the data of resources that are kept, compressed, in bytes; 0 means a quarter of GOMEMLIMIT,
+	// if there is one. Resources beyond that are requested again for each evaluation.
+	Memory int64
 	// Interval is the time in which everything is evaluated once more, spread evenly; 0 means never.
 	Interval time.Duration
 	// EntryInterval is the shortest time between two evaluations of a policy because of urgent changes in
@@ -100,7 +103,7 @@ func (c *Config) complete() error {
 	}
 	for name, negative := range map[string]bool{
 		"Workers": c.Workers < 0, "Interval": c.Interval < 0, "EntryInterval": c.EntryInterval < 0,
-		"Patience": c.Patience < 0, "EvaluationLimit": c.EvaluationLimit < 0, "EventsPerPolicy": c.EventsPerPolicy < 0,
+		"Memory": c.Memory < 0, "Patience": c.Patience < 0, "EvaluationLimit": c.EvaluationLimit < 0, "EventsPerPolicy": c.EventsPerPolicy < 0,
 	} {
 		if negative {
 			errs = append(errs, fmt.Errorf("scan: config: %s is negative; give 0 for the default", name))

@@ -9,10 +9,10 @@
 // that other policies match are watched twice. A target means the preferred version of each resource,
 // and another version only if it names that one. Package served notices kinds that appear or vanish,
 // at once if a watch finds its kind gone. A kind that no policy matches any more is not watched any
-// more, and its results are removed. Resources are kept as JSON without managed fields and the last
-// applied configuration, three kilobytes for a pod; an API server without streaming lists takes several
-// times that while it is listed. If only policies for admission requests match a kind, its resources are
-// kept without the JSON, and listed again when another policy comes.
+// more, and its results are removed. Resources are listed in pages, and kept as compressed JSON without
+// managed fields, the last applied configuration and, unless a policy may read it, the status: half a
+// kilobyte for a pod of 8 KB. If only policies for admission requests match a kind, its resources are kept
+// without the JSON. They are listed again when a policy comes that needs more.
 //
 // What is evaluated. A pair of policy and resource, when one of these has changed:
 //

@@ -32,6 +32,8 @@ type spec struct {
 	Doubt string `json:"doubt,omitempty"`
 	// NamespaceAnnotation does the same with annotations.
 	NamespaceAnnotation string `json:"namespaceAnnotation,omitempty"`
+	// ReadsStatus has subjects come with their status.
+	ReadsStatus bool `json:"readsStatus,omitempty"`
 	// Admission has the policy not be for existing resources, Requests be for admission requests.
 	Admission bool `json:"admission,omitempty"`
 	Requests  bool `json:"requests,omitempty"`
@@ -153,6 +155,7 @@ func (p *fakePolicy) Doubt() error {
 	return errors.New(p.spec.Doubt)
 }
 func (p *fakePolicy) Reported() bool       { return !p.unreported }
+func (p *fakePolicy) ReadsStatus() bool    { return p.spec.ReadsStatus }
 func (p *fakePolicy) ReadsNamespace() bool { return p.spec.NamespaceAnnotation != "" }
 func (p *fakePolicy) Review(context.Context, *policy.Request) ([]policy.Verdict, error) {
 	return nil, errors.New("not for requests")

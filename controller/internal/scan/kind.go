@@ -34,9 +34,12 @@ type kind struct {
 	source *source.Source
 	// shards have the namespaces whose resources are evaluated here. Others belong to other replicas, and are not kept.
 	shards shard.Set
-	// withoutData is true if the JSON of resources is not kept, because nothing is evaluated. It changes
-	// only while there is no source.
-	withoutData bool
+	// detail is what is kept of a resource that the source brings. It changes only while there is no source.
+	detail detail
+	// codec is for the source.
+	codec codecOf
+	// budget bounds the data of all kinds.
+	budget *budget
 
 	mu sync.Mutex
 	// objects are the resources by namespace and name, including deleted ones whose results are still to
@@ -51,8 +54,9 @@ type kind struct {
 	revisions *revisionSet
 	// withStatus is true if a change of the status alone counts as a change.
 	withStatus bool
-	// dataMissing is true from the time when a kind without data needs them until it has been listed
-	// again.
+	// kept is what is kept of all resources. dataMissing is true from the time when more is needed until they
+	// have been listed again.
+	kept        detail
 	dataMissing bool
 	// history has the recent contents of resources, if policies give results at admission.
 	history history
@@ -66,7 +70,7 @@ type kind struct {
 }
 
 func newKind(r served.Resource, q *queue, shards shard.Set) *kind {
-	return &kind{resource: r, queue: q, shards: shards, objects: map[string]map[string]*resourceState{}, revisions: &revisionSet{}}
+	return &kind{resource: r, queue: q, shards: shards, detail: detailAll, objects: map[string]map[string]*resourceState{}, revisions: &revisionSet{}}
 }
 
 // Transformer packs objects while the reflector collects them, so that a list takes no more memory than
@@ -80,7 +84,14 @@ func (k *kind) pack(object any) (*packed, error) {
 	case *packed:
 		return object, nil
 	case *unstructured.Unstructured:
-		p, err := pack(object, !k.withoutData && k.shards.Owns(object.GetNamespace()))
+		kept := k.detail
+		if !k.shards.Owns(object.GetNamespace()) {
+			kept = detailNone
+		}
+		p, err := pack(object, kept, &k.codec)
+		if err == nil && kept != detailNone && k.resource.GroupResource() != namespacesResource {
+			k.budget.spend(p)
+		}
 		if err == nil && k.resource.GroupResource() == namespacesResource {
 			p.space = &space{labels: object.GetLabels()}
 			p.space.visible, err = policy.HashOfNamespace(object)
@@ -165,7 +176,7 @@ func (k *kind) replace(list []*packed) (gone []*packed) {
 			}
 		}
 	}
-	k.listed, k.dataMissing = true, false
+	k.listed, k.kept, k.dataMissing = true, k.detail, false
 	return gone
 }
 
@@ -335,6 +346,13 @@ func (k *kind) begin(rs *resourceState) task {
 	result.packed = rs.packed
 	rs.stale = fresh
 	return result
+}
+
+// interrupt records that a task could not be done, so that all of it is done when the resource is queued once more.
+func (k *kind) interrupt(rs *resourceState) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	rs.stale = stale
 }
 
 // finish records that a task is done.

@@ -130,7 +130,10 @@ func (r *requests) see(request *http.Request, next http.RoundTripper) (*http.Res
 	}
 	r.mu.Unlock()
 	response, err := next.RoundTrip(request)
-	if query.Get("watch") == "" || query.Get("sendInitialEvents") == "true" {
+	if query.Get("continue") != "" {
+		return response, err // Another page of a list.
+	}
+	if query.Get("watch") == "" {
 		answer := fmt.Sprint(err)
 		if err == nil {
 			answer = response.Status

@@ -42,6 +42,18 @@ var (
 		Name: "docket_controller_scan_queue", StabilityLevel: metrics.ALPHA,
 		Help: "Resources that wait for evaluation: high priority if the resource changed, low if policies did, at the start, and for periodic scans.",
 	}, []string{"priority"})
+	queueOldest = metrics.NewGaugeVec(&metrics.GaugeOpts{
+		Name: "docket_controller_scan_queue_oldest_seconds", StabilityLevel: metrics.ALPHA,
+		Help: "Age of what waits longest for evaluation, by priority as in docket_controller_scan_queue.",
+	}, []string{"priority"})
+	admittedWaiting = metrics.NewGauge(&metrics.GaugeOpts{
+		Name: "docket_controller_admitted_waiting", StabilityLevel: metrics.ALPHA,
+		Help: "Results of admission requests that wait until their resource exists or is gone.",
+	})
+	admittedOldest = metrics.NewGauge(&metrics.GaugeOpts{
+		Name: "docket_controller_admitted_waiting_oldest_seconds", StabilityLevel: metrics.ALPHA,
+		Help: "Age of the oldest of docket_controller_admitted_waiting.",
+	})
 	lagSeconds = metrics.NewGauge(&metrics.GaugeOpts{
 		Name: "docket_controller_scan_lag_seconds", StabilityLevel: metrics.ALPHA,
 		Help: "Age of what waits longest for evaluation.",
@@ -65,6 +77,18 @@ var (
 	resourceCount = metrics.NewGauge(&metrics.GaugeOpts{
 		Name: "docket_controller_resources", StabilityLevel: metrics.ALPHA,
 		Help: "Resources of the kinds that policies match.",
+	})
+	dataBytes = metrics.NewGauge(&metrics.GaugeOpts{
+		Name: "docket_controller_resource_bytes", StabilityLevel: metrics.ALPHA,
+		Help: "Compressed data of resources in memory, if GOMEMLIMIT bounds them.",
+	})
+	notKept = metrics.NewGauge(&metrics.GaugeOpts{
+		Name: "docket_controller_resources_not_kept", StabilityLevel: metrics.ALPHA,
+		Help: "Resources for whose data there is not enough memory, so that they are requested again for each evaluation.",
+	})
+	fetched = metrics.NewCounter(&metrics.CounterOpts{
+		Name: "docket_controller_resource_requests_total", StabilityLevel: metrics.ALPHA,
+		Help: "Requests for resources whose data are not in memory.",
 	})
 	informerCount = metrics.NewGaugeVec(&metrics.GaugeOpts{
 		Name: "docket_controller_informers", StabilityLevel: metrics.ALPHA,
@@ -96,7 +120,7 @@ const (
 //
 //nolint:gochecknoglobals // As in the other packages: the registry is global.
 var Register = sync.OnceFunc(func() {
-	legacyregistry.MustRegister(evaluations, evaluationSeconds, queueLength, lagSeconds, asideLength, slowCount, policyCount, doubtCount, resourceCount, informerCount, scanErrors, entryRescans, admittedResults)
+	legacyregistry.MustRegister(evaluations, evaluationSeconds, queueLength, queueOldest, admittedWaiting, admittedOldest, lagSeconds, asideLength, slowCount, policyCount, doubtCount, resourceCount, dataBytes, notKept, fetched, informerCount, scanErrors, entryRescans, admittedResults)
 })
 
 // States of policies and informers.
@@ -116,10 +140,15 @@ const (
 
 // observe updates the gauges. The planner calls it.
 func (s *Scanner) observe() {
-	low, high, lag := s.queue.lengths()
-	queueLength.WithLabelValues("low").Set(float64(low))
-	queueLength.WithLabelValues("high").Set(float64(high))
-	lagSeconds.Set(lag.Seconds())
+	low, high := s.queue.loads()
+	for priority, l := range map[string]load{"low": low, "high": high} {
+		queueLength.WithLabelValues(priority).Set(float64(l.length))
+		queueOldest.WithLabelValues(priority).Set(l.oldest.Seconds())
+	}
+	lagSeconds.Set(max(low.oldest, high.oldest).Seconds())
+	waiting := s.waiting.load(s.config.Clock.Now())
+	admittedWaiting.Set(float64(waiting.length))
+	admittedOldest.Set(waiting.oldest.Seconds())
 	s.observeSlow()
 	resources := 0
 	for _, k := range s.allKinds() {
@@ -193,6 +222,9 @@ func (s *Scanner) observePolicies() {
 // forgetGauges is called when the scanner ends: another process may scan now.
 func forgetGauges() {
 	queueLength.Reset()
+	queueOldest.Reset()
+	admittedWaiting.Set(0)
+	admittedOldest.Set(0)
 	lagSeconds.Set(0)
 	asideLength.Set(0)
 	slowCount.Reset()

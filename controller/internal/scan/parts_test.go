@@ -4,6 +4,7 @@
 package scan
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -54,13 +55,13 @@ func TestPackHash(t *testing.T) {
 		"managed fields":   {set([]any{map[string]any{"manager": "a"}}, "metadata", "managedFields"), false, false},
 		"last applied":     {set("{}", "metadata", "annotations", policy.LastApplied), false, false},
 	} {
-		before, err := pack(testPod(t), true)
+		before, err := pack(testPod(t), detailAll, &codecOf{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		changed := testPod(t)
 		test.change(changed)
-		after, err := pack(changed, true)
+		after, err := pack(changed, detailAll, &codecOf{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -70,22 +71,43 @@ func TestPackHash(t *testing.T) {
 	}
 }
 
-// TestPackRoundTrip: policies see the object, but for what is never kept.
+// TestPackRoundTrip: policies see the object, but for what is never kept, and the status if nobody reads it;
+// whether it is compressed or not.
 func TestPackRoundTrip(t *testing.T) {
 	t.Parallel()
-	want, object := testPod(t), testPod(t)
-	object.SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: "a"}})
-	object.SetAnnotations(map[string]string{"c": "d", policy.LastApplied: "{}"})
-	p, err := pack(object, true)
-	if err != nil {
-		t.Fatal(err)
+	var codecs codecOf
+	packs := 0
+	for i := range dictionaryAfter + 3 {
+		for _, d := range []detail{detailAll, detailNoStatus} {
+			want, object := testPod(t), testPod(t)
+			for _, o := range []*unstructured.Unstructured{want, object} {
+				o.SetName(fmt.Sprint("pod-", i))
+				o.Object["status"] = map[string]any{"phase": "Running"}
+			}
+			if d == detailNoStatus {
+				delete(want.Object, "status")
+			}
+			object.SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: "a"}})
+			object.SetAnnotations(map[string]string{"c": "d", policy.LastApplied: "{}"})
+			p, err := pack(object, d, &codecs)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if packs++; packs >= dictionaryAfter != (p.codec != nil) {
+				t.Fatalf("object %d is compressed: %v", packs, p.codec != nil)
+			}
+			got, err := p.unpack()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want.Object, got.Object); diff != "" {
+				t.Error(diff)
+			}
+		}
 	}
-	got, err := p.unpack()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want.Object, got.Object); diff != "" {
-		t.Error(diff)
+	p, err := pack(testPod(t), detailNone, &codecs)
+	if err != nil || p.data != nil {
+		t.Errorf("without data: %s, %v", p.data, err)
 	}
 }
 

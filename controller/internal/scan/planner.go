@@ -153,12 +153,6 @@ type wantedKind struct {
 	withStatus bool
 }
 
-// admissionOnly reports whether nothing of the kind is evaluated. Namespaces don't count: they are few, and
-// policies read them.
-func (w *wantedKind) admissionOnly() bool {
-	return len(w.policies) > 0 && allAdmission(w.policies) && w.resource.GroupResource() != namespacesResource
-}
-
 // assign gives each kind its policies, and watches the kinds that have any.
 func (s *Scanner) assign(ctx context.Context, catalog *served.Catalog, namespacesListed bool) {
 	wanted := s.wantedKinds(catalog)
@@ -188,7 +182,7 @@ func (s *Scanner) assign(ctx context.Context, catalog *served.Catalog, namespace
 		k.setPolicies(k.possible(w.policies), w.withStatus)
 		s.dataMissing = s.dataMissing || k.isDataMissing()
 		if k.source == nil && (!w.resource.Namespaced || namespacesListed) {
-			k.setWithoutData(w.admissionOnly())
+			k.setDetail(w.detail())
 			k.source = s.newSource(k.resource)
 			k.source.Start(ctx, k)
 		}
@@ -268,6 +262,7 @@ func (s *Scanner) kindOf(gvr schema.GroupVersionResource, r served.Resource) *ki
 	k := s.kinds[gvr]
 	if k == nil {
 		k = newKind(r, s.queue, s.config.Shards)
+		k.budget = s.budget
 		if r.GroupResource() == namespacesResource {
 			k.onChange = s.namespaces.set
 		}

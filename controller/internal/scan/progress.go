@@ -43,9 +43,9 @@ func (s *Scanner) logScanDone(ctx context.Context, rest string) {
 
 // logRescan logs that the periodic scan has queued every resource.
 func (s *Scanner) logRescan(ctx context.Context) {
-	low, high, _ := s.queue.lengths()
+	low, high := s.queue.loads()
 	klog.FromContext(ctx).Info("The periodic scan has queued every resource once", append(s.extent(),
-		"waiting", low+high, "interval", s.config.Interval.String())...)
+		"waiting", low.length+high.length, "interval", s.config.Interval.String())...)
 }
 
 // logPolicyChanges logs changes of policies since the first scan, at most once per newsInterval.

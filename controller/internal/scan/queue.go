@@ -173,18 +173,25 @@ func (q *queue) idle() bool {
 	return q.running == 0 && q.waiting() == 0
 }
 
-// lengths returns how many resources wait in each lane, and the age of the one that has waited longest. A
-// resource that was moved to the urgent lane and is not its first may be older; that lane is soon empty.
-func (q *queue) lengths() (low, high int, lag time.Duration) {
+// load is what waits in a lane, and for how long the first of it has.
+type load struct {
+	length int
+	oldest time.Duration
+}
+
+// loads returns what waits in the lanes. A resource that was moved to the urgent lane and is not its first may be
+// older; that lane is soon empty.
+func (q *queue) loads() (low, high load) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	now := q.clock.Now().UnixNano()
-	for i := range q.lanes {
-		if rs := q.lanes[i].first; rs != nil {
-			lag = max(lag, time.Duration(now-rs.queued.since))
+	of := func(l *lane) load {
+		if l.first == nil {
+			return load{}
 		}
+		return load{length: l.length, oldest: time.Duration(now - l.first.queued.since)}
 	}
-	return q.lanes[laneLow].length, q.lanes[laneHigh].length, lag
+	return of(&q.lanes[laneLow]), of(&q.lanes[laneHigh])
 }
 
 // waiting is called with the mutex.

@@ -87,7 +87,7 @@ func TestQueueAgain(t *testing.T) {
 	rs, _ := q.get()
 	q.low("a", "b")
 	q.high("a")
-	if low, high, _ := q.lengths(); low != 1 || high != 0 {
+	if low, high := q.loads(); low.length != 1 || high.length != 0 {
 		t.Errorf("%d and %d wait", low, high)
 	}
 	if q.idle() {
@@ -124,12 +124,12 @@ func TestQueueLag(t *testing.T) {
 	q.low("a")
 	q.clock.SetTime(time.Unix(1010, 0))
 	q.high("b")
-	if _, _, lag := q.lengths(); lag != 10*time.Second {
-		t.Errorf("lag %v", lag)
+	if low, high := q.loads(); low.oldest != 10*time.Second || high.oldest != 0 || low.length != 1 || high.length != 1 {
+		t.Errorf("low %+v, high %+v", low, high)
 	}
 	q.drain(t)
-	if _, _, lag := q.lengths(); lag != 0 {
-		t.Errorf("lag %v of nothing", lag)
+	if low, high := q.loads(); low.oldest != 0 || high.oldest != 0 {
+		t.Errorf("low %+v, high %+v of nothing", low, high)
 	}
 }
 

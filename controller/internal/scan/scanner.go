@@ -28,6 +28,8 @@ type Scanner struct {
 	config   Config
 	excluded policy.Exclusion
 	queue    *queue
+	// budget bounds the memory for resources.
+	budget *budget
 	// namespaces has what policies see of namespaces.
 	namespaces *namespaces
 	// ready is what the first scan waits for; nil once it is complete.
@@ -96,6 +98,7 @@ func New(config Config) (*Scanner, error) {
 		kinds: map[schema.GroupVersionResource]*kind{}, seen: map[policy.Identity]map[policy.Target]bool{},
 	}
 	s.queue = newQueue(config.Clock, s.queueIdle)
+	s.budget = newBudget(config.Memory)
 	s.namespaces = &namespaces{changed: s.namespaceChanged, known: map[string]*packed{}}
 	s.waitFor("the list of kinds that the API serves")
 	return s, nil
@@ -140,6 +143,7 @@ func (s *Scanner) loop(ctx context.Context) {
 			return
 		case <-ticker.C():
 			s.observe()
+			s.budget.observe(ctx)
 			s.sendViolations()
 			s.retryAdmitted()
 			s.logPolicyChanges(ctx)

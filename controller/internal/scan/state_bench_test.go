@@ -56,6 +56,7 @@ func (p benchPolicy) Targets() []policy.Target {
 func (p benchPolicy) Admission() policy.Admission { return policy.Admission{} }
 func (p benchPolicy) Entries() []policy.Entry     { return nil }
 func (benchPolicy) ReadsNamespace() bool          { return false }
+func (benchPolicy) ReadsStatus() bool             { return false }
 func (benchPolicy) Doubt() error                  { return nil }
 func (benchPolicy) LeftOut() []string             { return nil }
 func (benchPolicy) Reported() bool                { return true }

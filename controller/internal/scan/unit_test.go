@@ -33,6 +33,7 @@ type unitPolicy struct {
 
 	fingerprint string
 	admission   bool
+	readsStatus bool
 	entries     []policy.Entry
 	targets     []policy.Target
 }
@@ -42,6 +43,7 @@ func (p unitPolicy) Background() bool            { return !p.admission }
 func (p unitPolicy) Admission() policy.Admission { return policy.Admission{Enabled: p.admission} }
 func (p unitPolicy) Entries() []policy.Entry     { return p.entries }
 func (unitPolicy) ReadsNamespace() bool          { return false }
+func (p unitPolicy) ReadsStatus() bool           { return p.readsStatus }
 func (unitPolicy) Doubt() error                  { return nil }
 func (unitPolicy) LeftOut() []string             { return nil }
 func (unitPolicy) Reported() bool                { return true }

@@ -41,8 +41,9 @@ func (s *Scanner) process(ctx context.Context, evaluator *evaluator, rs *resourc
 	ctx, span := s.startSpan(ctx, reference, len(todo.due))
 	defer span.End()
 	if !allAdmission(todo.due) {
-		object, err := todo.packed.unpack()
-		if err != nil {
+		object, err := s.load(ctx, rs.kind, todo.packed)
+		if err != nil || object == nil {
+			rs.kind.interrupt(rs)
 			return err
 		}
 		subject, err := s.subjectOf(rs.kind, object, todo.due)
@@ -63,6 +64,14 @@ func (s *Scanner) process(ctx context.Context, evaluator *evaluator, rs *resourc
 	}
 	rs.kind.finish(rs, todo)
 	return nil
+}
+
+// load returns a resource, from memory if it is there; nil if it is gone meanwhile.
+func (s *Scanner) load(ctx context.Context, k *kind, p *packed) (*unstructured.Unstructured, error) {
+	if p.dropped {
+		return fetch(ctx, s.config.Client, s.config.Clock, k, p)
+	}
+	return p.unpack()
 }
 
 // subjectOf returns an object with what policies see of its namespace. It must be called after begin: a

@@ -82,9 +82,12 @@ func (s *Source) Start(ctx context.Context, store Store) {
 	s.since = s.config.Clock.Now()
 	resource := s.config.Resource
 	logger := klog.LoggerWithValues(klog.FromContext(ctx), "resource", resource.GroupVersionResource)
+	kept := reflected{Store: store, source: s}
+	list := func(ctx context.Context, _ metav1.ListOptions) (runtime.Object, error) {
+		return s.list(ctx, kept.Transformer())
+	}
 	reflector := cache.NewReflectorWithOptions(
-		cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{ListWithContextFunc: s.list, WatchFuncWithContext: s.watch}, s.config.Client),
-		nil, reflected{Store: store, source: s},
+		pages{&cache.ListWatch{ListWithContextFunc: list, WatchFuncWithContext: s.watch}}, nil, kept,
 		cache.ReflectorOptions{
 			Logger: &logger, Name: resource.GroupResource().String(), TypeDescription: resource.GVK().String(),
 			Clock: contextClock{WithTicker: s.config.Clock, ctx: ctx},
@@ -100,14 +103,6 @@ func (s *Source) Start(ctx context.Context, store Store) {
 func (s *Source) Stop() {
 	s.cancel()
 	s.ended.Wait()
-}
-
-func (s *Source) list(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-	list, err := s.client().List(ctx, options)
-	if s.note(ctx, OperationList, err); err != nil {
-		return nil, err // Not a nil list in an interface that is not nil.
-	}
-	return list, nil
 }
 
 func (s *Source) watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {

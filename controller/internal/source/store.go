@@ -30,6 +30,11 @@ func (r reflected) Add(object any) error { return r.Update(object) }
 
 // Replace implements cache.ReflectorStore.
 func (r reflected) Replace(objects []any, resourceVersion string) error {
+	for i, object := range objects {
+		if p, ok := object.(*prepared); ok {
+			objects[i] = p.object
+		}
+	}
 	if err := r.Store.Replace(objects, resourceVersion); err != nil {
 		return err
 	}

@@ -256,19 +256,7 @@ func benchTenThousand(b *testing.B) {
 func benchCEL(b *testing.B) {
 	const n, policies = 10_000, 20
 	s := newScanned(b)
-	var text strings.Builder
-	for i := range policies {
-		fmt.Fprintf(&text, `---
-apiVersion: policies.kyverno.io/v1
-kind: ValidatingPolicy
-metadata: {name: cel-%02d}
-spec:
-  matchConstraints: {resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [pods]}]}
-  variables: [{name: all, expression: "object.spec.containers + object.spec.?initContainers.orValue([])"}]
-  validations: [{expression: "variables.all.all(c, !has(c.securityContext) || c.securityContext.?privileged.orValue(false) == false) && object.metadata.name != 'x%d'", message: privileged}]
-`, i, i)
-	}
-	s.kubectl.RunInput(b, text.String(), "apply", "-f", "-")
+	s.kubectl.RunInput(b, celPolicies(policies), "apply", "-f", "-")
 	s.pods(n)
 	s.controller.Start(b)
 	took := s.until("first scan", func(t tally) bool { return t.results == n*policies })

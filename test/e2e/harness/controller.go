@@ -92,12 +92,13 @@ func RunController(t testing.TB, kubeconfig string, arguments ...string) *Contro
 	return c
 }
 
-// Start starts the controller, again if need be, and returns when it is ready.
+// Start starts the controller, again if need be, and returns when it is ready and, if it leads, its first scan is
+// complete.
 func (c *Controller) Start(t testing.TB, more ...string) {
 	t.Helper()
 	c.process.arguments = append(c.process.arguments, more...) // The last value of a flag counts.
 	if err := c.process.start(t.Context(), func(ctx context.Context, _ *output) bool {
-		r, err := http.NewRequestWithContext(ctx, http.MethodGet, c.url+"/readyz", nil)
+		r, err := http.NewRequestWithContext(ctx, http.MethodGet, c.url+"/readyz/scan", nil)
 		if err != nil {
 			return false
 		}
@@ -109,6 +110,33 @@ func (c *Controller) Start(t testing.TB, more ...string) {
 	}); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// SetEnvironment sets variables, as NAME=VALUE, from the next start on.
+func (c *Controller) SetEnvironment(values ...string) { c.process.env = values }
+
+// Launch starts the controller and returns when its process is there, long before it is ready.
+func (c *Controller) Launch(t testing.TB) {
+	t.Helper()
+	if err := c.process.start(t.Context(), func(context.Context, *output) bool { return true }); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TryMetrics is Metrics for a controller that may not answer yet.
+func (c *Controller) TryMetrics(t testing.TB) (text string, ok bool) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, c.url+"/metrics", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := c.client.Do(r)
+	if err != nil {
+		return "", false
+	}
+	defer func() { _ = answer.Body.Close() }()
+	body, err := io.ReadAll(io.LimitReader(answer.Body, 16<<20))
+	return string(body), err == nil && answer.StatusCode == http.StatusOK
 }
 
 // GuardMetrics has the controller serve metrics as it does by default, from its next start on: by HTTPS

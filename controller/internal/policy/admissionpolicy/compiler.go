@@ -69,6 +69,7 @@ func (c *Compiler) Compile(object *unstructured.Unstructured, others []*unstruct
 	}
 	p.targets = targets(p.definition.GetMatchConstraints())
 	p.leftOut = leftOut(p.definition.GetMatchConstraints(), p.deciding)
+	p.readsStatus = policy.MayReadStatus(object)
 	p.background = p.background && len(p.leftOut) == 0
 	p.readsNamespace = readsNamespace(append(p.deciding, p.telling...))
 	if kind := p.definition.GetParamKind(); kind != nil && p.problem == nil {

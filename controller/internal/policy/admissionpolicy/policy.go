@@ -33,6 +33,7 @@ type admissionPolicy struct {
 	reported     bool
 	// readsNamespace tells that an expression looks at the namespace, of which selectors see the labels only.
 	readsNamespace bool
+	readsStatus    bool
 	targets        []policy.Target
 	entries        []policy.Entry
 	leftOut        []string
@@ -84,6 +85,9 @@ func (p *admissionPolicy) Admission() policy.Admission { return policy.Admission
 
 // Entries is that of [policy.Policy].
 func (p *admissionPolicy) Entries() []policy.Entry { return p.entries }
+
+// ReadsStatus is that of [policy.Policy].
+func (p *admissionPolicy) ReadsStatus() bool { return p.readsStatus }
 
 // ReadsNamespace is that of [policy.Policy].
 func (p *admissionPolicy) ReadsNamespace() bool { return p.readsNamespace }

@@ -20,6 +20,7 @@ import (
 	"github.com/kyverno/kyverno/pkg/engine/variables"
 
 	"github.com/docket-project/docket/controller/internal/contextcache/call"
+	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/controller/internal/reach"
 )
 
@@ -32,6 +33,7 @@ type callLoader struct {
 	scope       reach.Scope
 	client      engineapi.RawClient
 	services    *call.Client
+	entries     policy.Entries
 	expressions jmespath.Interface
 	document    enginecontext.Interface
 
@@ -102,6 +104,11 @@ func (l *callLoader) do(asked *kyvernov1.ContextAPICall) ([]byte, error) {
 func (l *callLoader) cluster(method, path string, body []byte) ([]byte, error) {
 	if err := l.scope.Check(method, path); err != nil {
 		return nil, fmt.Errorf("urlPath %q: %w", path, err)
+	}
+	if method == http.MethodGet && isWatchedObject(path) {
+		if answer, err := cachedObject(l.ctx, l.entries, path, l.scope.Namespace); !errors.Is(err, errNotCached) {
+			return answer, err
+		}
 	}
 	answer, err := l.client.RawAbsPath(reach.With(l.ctx, l.scope), path, method, bytes.NewReader(body))
 	if err != nil {

@@ -35,6 +35,7 @@ type common struct {
 	entries    []policy.Entry
 	// readsNamespace tells that an expression may look at the namespace.
 	readsNamespace bool
+	readsStatus    bool
 	targets        []policy.Target
 	problem        error
 	doubt          error
@@ -80,6 +81,9 @@ func (c *common) Admission() policy.Admission { return c.admission }
 // Entries is that of [policy.Policy].
 func (c *common) Entries() []policy.Entry { return c.entries }
 
+// ReadsStatus is that of [policy.Policy].
+func (c *common) ReadsStatus() bool { return c.readsStatus }
+
 // ReadsNamespace is that of [policy.Policy].
 func (c *common) ReadsNamespace() bool { return c.readsNamespace }
 
@@ -116,6 +120,7 @@ func describe(object *unstructured.Unstructured, exceptions []*unstructured.Unst
 		admission:   rawAdmission(object, admission),
 		// The one name that CEL has for it; other expressions don't see namespaces.
 		readsNamespace: mentions("namespaceObject", append([]*unstructured.Unstructured{object}, exceptions...)),
+		readsStatus:    policy.MayReadStatus(append([]*unstructured.Unstructured{object}, exceptions...)...),
 	}
 }
 

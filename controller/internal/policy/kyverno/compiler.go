@@ -130,9 +130,7 @@ func newCompiler(c Config) (*Compiler, error) {
 	if compiler.client, err = newClient(c); err != nil {
 		return nil, err
 	}
-	if compiler.contexts, err = clusterContexts(c.Kubernetes, c.Entries, compiler.services, c.Images != nil); err != nil {
-		return nil, err
-	}
+	compiler.contexts = clusterContexts(c.Kubernetes, c.Entries, compiler.services, c.Images != nil)
 	compiler.library = newLibrary(c.Client, c.Mapper, c.Entries, compiler.registries)
 	return compiler, nil
 }

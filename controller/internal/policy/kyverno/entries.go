@@ -163,11 +163,11 @@ func entriesOf(rules []kyvernov1.Rule) []policy.Entry {
 	var out []policy.Entry
 	add := func(entries []kyvernov1.ContextEntry) {
 		for i := range entries {
-			declared, ok := declaredBy(&entries[i])
-			if !ok {
-				continue
+			entry, ok := configMapEntry(&entries[i])
+			if declared, cached := declaredBy(&entries[i]); cached {
+				entry, ok = declared.entry()
 			}
-			if entry, ok := declared.entry(); ok && !slices.Contains(out, entry) {
+			if ok && !slices.Contains(out, entry) {
 				out = append(out, entry)
 			}
 		}

@@ -123,7 +123,28 @@ func (l *library) GetResource(apiVersion, resource, namespace, name string) (*un
 	}
 	ctx, cancel := l.limited()
 	defer cancel()
+	if object, err := l.cached(ctx, apiVersion, resource, namespace, name); !errors.Is(err, errNotCached) {
+		return object, err
+	}
 	return client.Get(ctx, name, metav1.GetOptions{})
+}
+
+// cached returns an object from the context cache, with errNotCached if the cluster has to be asked.
+func (l *library) cached(ctx context.Context, apiVersion, resource, namespace, name string) (*unstructured.Unstructured, error) {
+	version, err := schema.ParseGroupVersion(apiVersion)
+	if err != nil {
+		return nil, err
+	}
+	path := pathOf(version, resource, namespace, name)
+	if !isWatchedObject(path) {
+		return nil, errNotCached
+	}
+	data, err := cachedObject(ctx, l.entries, path, l.scope.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	object := &unstructured.Unstructured{}
+	return object, object.UnmarshalJSON(data)
 }
 
 // PostResource asks for an access review; all else that could be created is refused.

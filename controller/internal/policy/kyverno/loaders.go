@@ -12,7 +12,6 @@ import (
 	kyvernov1 "github.com/kyverno/kyverno/api/kyverno/v1"
 	engineapi "github.com/kyverno/kyverno/pkg/engine/api"
 	enginecontext "github.com/kyverno/kyverno/pkg/engine/context"
-	"github.com/kyverno/kyverno/pkg/engine/context/resolvers"
 	"github.com/kyverno/kyverno/pkg/engine/factories"
 	"github.com/kyverno/kyverno/pkg/engine/jmespath"
 	"k8s.io/client-go/kubernetes"
@@ -24,12 +23,8 @@ import (
 )
 
 // clusterContexts loads the contexts of rules from a cluster.
-func clusterContexts(client kubernetes.Interface, entries policy.Entries, services *call.Client, registries bool) (engineapi.ContextLoaderFactory, error) {
-	resolver, err := resolvers.NewClientBasedResolver(client)
-	if err != nil {
-		return nil, fmt.Errorf("cannot make the resolver of ConfigMaps: %w", err)
-	}
-	return refusing(factories.DefaultContextLoaderFactory(resolver), services, entries, registries), nil
+func clusterContexts(client kubernetes.Interface, entries policy.Entries, services *call.Client, registries bool) engineapi.ContextLoaderFactory {
+	return refusing(factories.DefaultContextLoaderFactory(&configMaps{client: client, entries: entries}), services, entries, registries)
 }
 
 // absentContexts refuses all contexts but variables and those from the context cache.
@@ -78,7 +73,7 @@ func (l *contextLoader) Load(
 			err = addLoader(target, entries[i].Name, &failingLoader{document: target, cause: fmt.Errorf("context entry %s: %w", entries[i].Name, cause)})
 		case entries[i].APICall != nil:
 			err = addLoader(target, entries[i].Name, &callLoader{
-				ctx: ctx, entry: &entries[i], scope: l.scope, client: client, services: l.services, expressions: query, document: target,
+				ctx: ctx, entry: &entries[i], scope: l.scope, client: client, services: l.services, entries: l.entries, expressions: query, document: target,
 			})
 		default:
 			err = l.inner.Load(reach.With(ctx, l.scope), query, client, registries, entries[i:i+1], target)

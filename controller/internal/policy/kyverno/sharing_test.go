@@ -44,7 +44,7 @@ func TestEntriesOfPolicies(t *testing.T) {
 		`apiCall: {urlPath: "/api/v1/namespaces/{{ request.namespace }}/pods", cache: true}`:              nil,
 		`apiCall: {urlPath: /api/v1/pods, cache: false}`:                                                  nil,
 		`apiCall: {urlPath: /api/v1/pods}`:                                                                nil,
-		`configMap: {name: a, namespace: b}`:                                                              nil,
+		`configMap: {name: a, namespace: b}`:                                                              {{Path: "/api/v1/namespaces/b/configmaps/a"}},
 	} {
 		for _, text := range []string{
 			clusterPolicy(podRule("context: [{name: c, " + entry + "}, {name: d, " + entry + "}]\n" + unprivileged)),

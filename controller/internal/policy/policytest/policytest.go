@@ -180,6 +180,9 @@ func (p *compiled) LeftOut() []string { return nil }
 // Reported implements [policy.Policy].
 func (p *compiled) Reported() bool { return p.reported }
 
+// ReadsStatus implements [policy.Policy].
+func (p *compiled) ReadsStatus() bool { return false }
+
 // ReadsNamespace implements [policy.Policy].
 func (p *compiled) ReadsNamespace() bool { return false }
 

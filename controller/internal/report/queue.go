@@ -1,0 +1,126 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"container/heap"
+	"time"
+)
+
+// dueQueue is a heap of the reports that are to be written, by the time at which they may be. It has no report
+// that is being written, and none that waits for another one: those are in a [waitlist].
+type dueQueue []*reportState
+
+var _ heap.Interface = (*dueQueue)(nil)
+
+// Len is that of [heap.Interface], as are the next ones.
+func (q dueQueue) Len() int { return len(q) }
+
+// Less orders by time.
+func (q dueQueue) Less(i, j int) bool { return q[i].at.Before(q[j].at) }
+
+// Swap keeps places right.
+func (q dueQueue) Swap(i, j int) {
+	q[i], q[j] = q[j], q[i]
+	q[i].place, q[j].place = i+1, j+1
+}
+
+// Push adds a report.
+func (q *dueQueue) Push(x any) {
+	rs := x.(*reportState) //nolint:forcetypeassert // The heap has nothing else.
+	*q = append(*q, rs)
+	rs.place = len(*q)
+}
+
+// Pop removes the last report.
+func (q *dueQueue) Pop() any {
+	last := len(*q) - 1
+	rs := (*q)[last]
+	(*q)[last] = nil
+	*q = (*q)[:last]
+	rs.place = 0
+	return rs
+}
+
+// waitlist has reports that are to be written after another one.
+type waitlist map[*reportState]struct{}
+
+// enqueue puts a dirty report into the queue, or to the place where it belongs now. One that is being written
+// comes into the queue when that has ended. All functions of this file are called with w.mu.
+func (w *Writer) enqueue(rs *reportState) {
+	if rs.busy {
+		return
+	}
+	rs.at = rs.due(w.gather)
+	if rs.at.Before(rs.retry) {
+		rs.at = rs.retry
+	}
+	if rs.place == 0 {
+		heap.Push(&w.queue, rs)
+		return
+	}
+	heap.Fix(&w.queue, rs.place-1)
+}
+
+// dequeue removes a report from the queue, if it is in it.
+func (w *Writer) dequeue(rs *reportState) {
+	if rs.place > 0 {
+		heap.Remove(&w.queue, rs.place-1)
+	}
+}
+
+// hold moves a report from the queue to where it waits for another one.
+func (w *Writer) hold(rs *reportState, list waitlist) {
+	w.dequeue(rs)
+	list[rs] = struct{}{}
+}
+
+// release puts the reports that waited into the queue. Some may have to wait for yet another report.
+func (w *Writer) release(list waitlist) {
+	for rs := range list {
+		delete(list, rs)
+		if rs.dirty && rs.place == 0 {
+			w.enqueue(rs)
+		}
+	}
+}
+
+// pick returns the report that is to be written now, or else the time when one may be; the zero time if none
+// is known to become due.
+func (w *Writer) pick(now time.Time) (*reportState, time.Time) {
+	for len(w.queue) > 0 {
+		rs := w.queue[0]
+		at := rs.at
+		if at.Before(w.pause) {
+			at = w.pause
+		}
+		if at.After(now) {
+			return nil, at
+		}
+		list := w.blockedBy(rs)
+		if list == nil {
+			return rs, at
+		}
+		w.hold(rs, list)
+	}
+	return nil, time.Time{}
+}
+
+// pickUntried returns any report that has to be written and is not in tried, due or not.
+func (w *Writer) pickUntried(tried map[*reportState]bool) *reportState {
+	for i := 0; i < len(w.queue); {
+		rs := w.queue[i]
+		if tried[rs] {
+			i++
+			continue
+		}
+		list := w.blockedBy(rs)
+		if list == nil {
+			return rs
+		}
+		w.hold(rs, list)
+		i = 0 // The heap has changed.
+	}
+	return nil
+}

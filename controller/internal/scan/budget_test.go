@@ -1,0 +1,44 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package scan_test
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/docket-project/docket/controller/internal/scan"
+)
+
+// TestNoMemoryForResources: resources for which there is no memory are requested when they are evaluated, again if
+// a request fails, and all results are there.
+func TestNoMemoryForResources(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.namespace(t, "tight")
+	w.configMap(t, "tight", "a", "team", "x")
+	w.configMap(t, "tight", "b")
+	w.policy(t, "tight", spec{Targets: targets("ConfigMap"), Rules: asking("team")})
+	r := newRunning()
+	var gets atomic.Int64
+	r.via = w.hooked(func(request *http.Request, next http.RoundTripper) (*http.Response, error) {
+		if strings.HasSuffix(request.URL.Path, "/namespaces/tight/configmaps/b") && gets.Add(1) <= 2 {
+			return nil, errors.New("connection refused")
+		}
+		return next.RoundTrip(request)
+	})
+	w.start(t, r, func(c *scan.Config) { c.Memory = 1 })
+	r.want(t, "ClusterPolicy/tight ConfigMap/tight/", "ClusterPolicy/tight ConfigMap/tight/a has-team=pass", "ClusterPolicy/tight ConfigMap/tight/b has-team=fail")
+	if n := gets.Load(); n != 3 {
+		t.Errorf("%d requests for a resource", n)
+	}
+	w.update(t, configMaps, "tight", "b", func(o *unstructured.Unstructured) { o.SetLabels(map[string]string{"team": "y"}) })
+	r.want(t, "ClusterPolicy/tight ConfigMap/tight/", "ClusterPolicy/tight ConfigMap/tight/a has-team=pass", "ClusterPolicy/tight ConfigMap/tight/b has-team=pass")
+	w.remove(t, configMaps, "tight", "a")
+	r.want(t, "ClusterPolicy/tight ConfigMap/tight/", "ClusterPolicy/tight ConfigMap/tight/b has-team=pass")
+}

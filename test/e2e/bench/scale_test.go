@@ -1,0 +1,168 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package bench
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/docket-project/docket/test/e2e/harness"
+	"github.com/docket-project/docket/test/e2e/workload"
+)
+
+const (
+	// scalePods may be changed by the environment variable SCALE_PODS. 100,000 need 12 GB: kube-apiserver takes
+	// 8.4 GB, kube-controller-manager 2.6 GB.
+	scalePods = 100_000
+	// scaleCEL are the policies with one result each, in addition to the 17 with workload.RulesPerPod.
+	scaleCEL = 3
+	// scaleMemory is the GOMEMLIMIT of the controller.
+	scaleMemory = 360 << 20
+)
+
+// BenchmarkScale prints the table about 100,000 pods in docs/operate/benchmarks.md: make bench-cluster BENCH=Scale.
+func BenchmarkScale(b *testing.B) {
+	n := scalePods
+	if text := os.Getenv("SCALE_PODS"); text != "" {
+		var err error
+		if n, err = strconv.Atoi(text); err != nil {
+			b.Fatal("SCALE_PODS: ", err)
+		}
+	}
+	for b.Loop() {
+		for _, memory := range []int{scaleMemory, scaleMemory / 2} {
+			b.Run(fmt.Sprintf("%d pods, GOMEMLIMIT %s", n, megabytes(int64(memory))), func(b *testing.B) { benchScale(b, n, memory) })
+		}
+	}
+}
+
+func benchScale(b *testing.B, n, memory int) {
+	b.Helper()
+	s := newScanned(b)
+	s.controller.SetEnvironment("GOMEMLIMIT=" + strconv.Itoa(memory))
+	for i := range (n + workload.PodsPerNamespace - 1) / workload.PodsPerNamespace {
+		s.cluster.EnsureNamespace(b, fmt.Sprintf("team-%03d", i))
+	}
+	size, err := fillLargePods(b.Context(), s.cluster.EtcdURL(), n)
+	if err != nil {
+		b.Fatal(err)
+	}
+	s.kubectl.RunInput(b, workload.PodSecurity(b)+celPolicies(scaleCEL), "apply", "-f", "-")
+	evaluations, results := n*(17+scaleCEL), n*(workload.RulesPerPod+scaleCEL)
+	row("pods", "%d, of %d bytes of JSON; %d policies, %d results", n, size, 17+scaleCEL, results)
+
+	s.startScan(evaluations)
+	all := s.look()
+	row("results, reports", "%d, %d", all.results, all.reports)
+	pod := workload.LargePod(0)
+	s.measure("a rule is added to a policy", func() {
+		s.kubectl.Run(b, "patch", "clusterpolicy/pss-host-path", "--type=json", "--patch", workload.AddedRule)
+	}, evaluations+n)
+	s.measure("a pod begins to fail that rule", func() {
+		patch := []byte(`{"metadata": {"labels": {"app": null}}}`)
+		if _, err := s.core.CoreV1().Pods(pod.Namespace).Patch(b.Context(), pod.Name, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+			b.Fatal(err)
+		}
+	}, evaluations+n+17+scaleCEL)
+	s.controller.Stop(b)
+	s.startScan(evaluations)
+	row("resources that were not kept in memory", "%.0f", s.controller.Metric(b, "docket_controller_resources_not_kept", nil))
+}
+
+// celPolicies returns the documents of policies in CEL about pods.
+func celPolicies(n int) string {
+	var text strings.Builder
+	for i := range n {
+		fmt.Fprintf(&text, `---
+apiVersion: policies.kyverno.io/v1
+kind: ValidatingPolicy
+metadata: {name: cel-%02d}
+spec:
+  matchConstraints: {resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [pods]}]}
+  variables: [{name: all, expression: "object.spec.containers + object.spec.?initContainers.orValue([])"}]
+  validations: [{expression: "variables.all.all(c, !has(c.securityContext) || c.securityContext.?privileged.orValue(false) == false) && object.metadata.name != 'x%d'", message: privileged}]
+`, i, i)
+	}
+	return text.String()
+}
+
+// startScan starts the controller and measures until all is evaluated and written.
+func (s *scanned) startScan(evaluations int) {
+	s.b.Helper()
+	others := s.processorTimes()
+	begun := time.Now()
+	s.controller.Launch(s.b)
+	took := s.untilWritten(begun, evaluations)
+	pid := s.controller.PID()
+	now := s.processorTimes()
+	row("complete after the start", "%.1f s; processor time of the controller %.0f s, of kube-apiserver %.0f s; %v", took.Seconds(), cpu(s.b, pid), now-others, s.work())
+	row("memory", "%s, peak %s", megabytes(status(s.b, pid, "VmRSS")), megabytes(status(s.b, pid, "VmHWM")))
+}
+
+func (s *scanned) processorTimes() float64 { return cpu(s.b, s.cluster.APIServerPID()) }
+
+// measure prints how long a change takes until it is evaluated and reported.
+func (s *scanned) measure(what string, change func(), evaluations int) {
+	s.b.Helper()
+	before, begun := s.work(), time.Now()
+	change()
+	took := s.untilWritten(begun, evaluations)
+	now := s.work()
+	row(what+": reported after", "%.1f s; %.0f writes", took.Seconds(), now.writes-before.writes)
+}
+
+// untilWritten waits until the controller has made a number of evaluations and has had no reports to write for two
+// seconds, and returns when these began.
+func (s *scanned) untilWritten(begun time.Time, evaluations int) time.Duration {
+	s.b.Helper()
+	var since time.Time
+	if err := wait.PollUntilContextTimeout(s.b.Context(), 200*time.Millisecond, 3*patience, true, func(context.Context) (bool, error) {
+		text, ok := s.controller.TryMetrics(s.b)
+		if !ok {
+			return false, nil // It is starting.
+		}
+		sum := func(name string) float64 { return harness.SumMetric(s.b, text, name, nil) }
+		waiting := sum("docket_controller_scan_queue") + sum("docket_controller_report_pending")
+		switch done := sum("docket_controller_evaluations_total") >= float64(evaluations) && waiting == 0; {
+		case !done:
+			since = time.Time{}
+		case since.IsZero():
+			since = time.Now()
+		}
+		return !since.IsZero() && time.Since(since) > 2*time.Second, nil
+	}); err != nil {
+		s.b.Fatalf("%d evaluations: %v", evaluations, err)
+	}
+	return since.Sub(begun)
+}
+
+// cpu returns the processor time of a process in seconds.
+func cpu(b *testing.B, pid int) float64 {
+	b.Helper()
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		b.Fatal(err)
+	}
+	// After the name, which may have blanks, utime and stime are the 12th and 13th fields, in hundredths.
+	_, rest, _ := strings.Cut(string(data), ") ")
+	fields := strings.Fields(rest)
+	var ticks float64
+	for _, field := range fields[11:13] {
+		n, err := strconv.ParseFloat(field, 64)
+		if err != nil {
+			b.Fatal(err)
+		}
+		ticks += n
+	}
+	return ticks / 100
+}
