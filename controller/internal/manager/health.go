@@ -90,6 +90,14 @@ func (h *health) setScanned(check func() error) {
 	}
 }
 
+// standBy has /readyz/scan make the check of /readyz: the process does not lead.
+func (h *health) standBy(check func() error) {
+	if h != nil {
+		h.ready.Store(&check)
+		h.scanned.Store(nil)
+	}
+}
+
 // serve answers requests until ctx is done. It returns when the last one is answered.
 func (h *health) serve(ctx context.Context) error {
 	served := make(chan error, 1)

@@ -160,7 +160,7 @@ func (m *Manager) work(ctx context.Context, replica *replica, health *health) er
 	lead := func(ctx context.Context, shards shard.Set) error {
 		begun := time.Now()
 		err := m.lead(ctx, shards, replica, recorder, health)
-		health.setReady(replica.ready)
+		health.standBy(replica.ready)
 		logLeadingEnd(ctx, shards, begun, err)
 		return err
 	}
@@ -174,7 +174,7 @@ func (m *Manager) work(ctx context.Context, replica *replica, health *health) er
 	if err != nil {
 		return err
 	}
-	health.setReady(replica.ready)
+	health.standBy(replica.ready)
 	return elect(ctx, replica.kubernetes, namespace, m.options.Shards, lead)
 }
 

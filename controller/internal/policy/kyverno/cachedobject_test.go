@@ -69,7 +69,7 @@ func TestObjectsOfLibraryAreCached(t *testing.T) {
 	if spec["replicas"] != int64(3) || spec["share"] != 0.5 {
 		t.Errorf("%#v", spec)
 	}
-	if _, err := newLibrary(nil, nil, entries).cached(t.Context(), "apps/v1", "deployments", "team", "other"); !errors.Is(err, errNotCached) {
+	if _, err := newLibrary(nil, nil, entries, nil).cached(t.Context(), "apps/v1", "deployments", "team", "other"); !errors.Is(err, errNotCached) {
 		t.Errorf("an entry that can't be read: %v", err)
 	}
 }
