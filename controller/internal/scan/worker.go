@@ -49,11 +49,14 @@ func (s *Scanner) process(ctx context.Context, evaluator *evaluator, rs *resourc
 		if err != nil {
 			return err
 		}
+		subject.JSON = todo.packed.data
+		batch, end := s.prepare(ctx, todo.due, subject)
+		defer end()
 		for _, c := range todo.due {
 			if c.admission {
 				continue // Its results come from requests.
 			}
-			if err := s.evaluate(ctx, evaluator, rs, c, subject, reference); err != nil {
+			if err := s.evaluate(batch, evaluator, rs, c, subject, reference); err != nil {
 				return err
 			}
 		}
