@@ -36,6 +36,7 @@ BENCH ?= .
 COUNT ?= 6
 PKG ?= ./...
 RUN ?= .
+KYVERNO ?= v1.19.0
 ARGS ?=
 
 ##@ Work
@@ -53,6 +54,14 @@ build: ## Build the commands into bin/
 .PHONY: build-controller
 build-controller: ## Build docket-controller into bin/ (the first time takes minutes: Kyverno's engines)
 	go build -C controller -o $(CURDIR)/bin/ ./cmd/docket-controller
+
+.PHONY: build-engine
+build-engine: ## Build docket-controller with another version of Kyverno (KYVERNO=v1.19.0) into bin/, for --engine NAME=PATH
+	hack/build-engine.sh $(KYVERNO)
+
+.PHONY: test-engines
+test-engines: build-controller build-engine ## Compare results of two versions of Kyverno's engines at work together (KYVERNO=v1.19.0) with those of one
+	hack/test-engines.sh $(KYVERNO)
 
 .PHONY: run
 run: ## Start everything for one person on this machine: docket up (ARGS= adds flags)

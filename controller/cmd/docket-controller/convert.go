@@ -190,18 +190,18 @@ func (c *conversion) read(ctx context.Context) (int64, error) {
 				return all
 			}
 		}
-		return c.fromFiles()
+		return c.fromFiles(ctx)
 	}
 	input, err := c.load(&manifest.Loader{Stdin: c.flags.process.In})
 	if err != nil {
 		return 0, err
 	}
 	c.kinds = filescan.Defined(nil)
-	compiler, err := c.fileCompiler(nil, nil)
+	compiler, err := c.fileCompiler(ctx, nil, nil)
 	if err != nil {
 		return 0, err
 	}
-	return 0, c.compile(compiler, input)
+	return 0, c.compile(ctx, compiler, input)
 }
 
 // convertAll converts policies and exceptions, and returns what came of the exceptions.
