@@ -36,7 +36,7 @@ BENCH ?= .
 COUNT ?= 6
 PKG ?= ./...
 RUN ?= .
-KYVERNO ?= v1.19.0
+ENGINE ?= github.com/google/cel-go@v0.31.0
 ARGS ?=
 
 ##@ Work
@@ -56,12 +56,12 @@ build-controller: ## Build docket-controller into bin/ (the first time takes min
 	go build -C controller -o $(CURDIR)/bin/ ./cmd/docket-controller
 
 .PHONY: build-engine
-build-engine: ## Build docket-controller with another version of Kyverno (KYVERNO=v1.19.0) into bin/, for --engine NAME=PATH
-	hack/build-engine.sh $(KYVERNO)
+build-engine: ## Build docket-controller with other versions of modules (ENGINE=MODULE@VERSION) into bin/docket-controller-engine, for --engine NAME=PATH
+	hack/build-engine.sh $(ENGINE)
 
 .PHONY: test-engines
-test-engines: build-controller build-engine ## Compare results of two versions of Kyverno's engines at work together (KYVERNO=v1.19.0) with those of one
-	hack/test-engines.sh $(KYVERNO)
+test-engines: build-controller build-engine ## Compare results of engines with other versions of modules (ENGINE=MODULE@VERSION), at work together, with those of one process
+	hack/test-engines.sh $(ENGINE)
 
 .PHONY: run
 run: ## Start everything for one person on this machine: docket up (ARGS= adds flags)

@@ -2,16 +2,23 @@
 # Copyright 2026 The Docket Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-# Builds docket-controller with another version of Kyverno, and of the two modules that have to fit it, into
-# bin/docket-controller-kyverno-VERSION. go.mod stays as it is.
+# Builds docket-controller with other versions of modules into bin/docket-controller-engine, for --engine NAME=PATH.
+# Each argument is MODULE@VERSION. With another version of Kyverno come the versions of its other modules that fit it.
+# go.mod stays as it is.
 set -euo pipefail
 cd "$(dirname "$0")/../controller"
-version=${1:?give the version of Kyverno, such as v1.19.0}
+[ $# -gt 0 ] || { echo "usage: $0 MODULE@VERSION..." >&2; exit 2; }
 mkdir -p ../bin
-modfile=../bin/engine-$version.mod
+modfile=../bin/engine.mod
 cp go.mod "$modfile"
 cp go.sum "${modfile%.mod}.sum"
-theirs=$(go mod download -modfile="$modfile" -json "github.com/kyverno/kyverno@$version" | sed -n 's/^\t"GoMod": "\(.*\)",$/\1/p')
-wanted() { awk -v module="github.com/kyverno/$1" '$1 == module { print module "@" $2 }' "$theirs"; }
-go get -modfile="$modfile" "github.com/kyverno/kyverno@$version" "$(wanted api)" "$(wanted sdk)"
-go build -modfile="$modfile" -o "../bin/docket-controller-kyverno-$version" ./cmd/docket-controller
+wanted=("$@")
+for module; do
+	[[ $module == github.com/kyverno/kyverno@* ]] || continue
+	theirs=$(go mod download -modfile="$modfile" -json "$module" | sed -n 's/^\t"GoMod": "\(.*\)",$/\1/p')
+	for name in github.com/kyverno/api github.com/kyverno/sdk; do
+		wanted+=("$(awk -v module="$name" '$1 == module { print module "@" $2 }' "$theirs")")
+	done
+done
+go get -modfile="$modfile" "${wanted[@]}"
+go build -modfile="$modfile" -o ../bin/docket-controller-engine ./cmd/docket-controller

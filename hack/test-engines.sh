@@ -2,13 +2,18 @@
 # Copyright 2026 The Docket Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-# Evaluates the examples with an engine for CEL of another version of Kyverno beside the classic one of go.mod, and
-# compares the reports with those of one process.
+# Evaluates the examples with the engine for CEL of bin/docket-controller-engine beside the classic one of
+# bin/docket-controller, and compares the reports with those of one process. Arguments are MODULE@VERSION, of which the
+# engine has to be made.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-version=${1:?give the version of Kyverno, such as v1.19.0}
-other=bin/docket-controller-kyverno-$version
-"$other" version | grep -F "engine of Kyverno $version,"
+other=bin/docket-controller-engine
+for module; do
+	for build in "$other" bin/docket-controller; do
+		echo "$build: $(go version -m "$build" | awk -v module="${module%@*}" '$1 == "dep" && $2 == module { print $2, $3 }')"
+	done
+	go version -m "$other" | awk -v module="${module%@*}" -v version="${module#*@}" '$1 == "dep" && $2 == module && $3 == version { found = 1 } END { exit !found }'
+done
 # 1 says that something fails, as it should.
 reports() {
 	local code=0
@@ -16,4 +21,4 @@ reports() {
 	[ "$code" -eq 1 ] || { echo "exit code $code of scan $*" >&2; exit 1; }
 }
 diff <(reports | grep -v 'seconds:') <(reports --engine "kyverno-classic,kyverno-cel=$other" | grep -v 'seconds:')
-echo "The reports are the same with the CEL engine of Kyverno $version."
+echo "The reports are the same."
