@@ -139,11 +139,16 @@ func TestEngineAway(t *testing.T) {
 	r.want(t, beside, beside+"a has-team=pass", beside+"c has-team=fail")
 	r.rest(t)
 	r.want(t, apart, apart+"a has-team=fail")
+
+	engine.set(false)
+	r.want(t, apart, apart+"a has-team=pass", apart+"c has-team=fail")
+
+	engine.set(true)
 	w.change(t, "apart", spec{Targets: targets("ConfigMap"), Rules: asking("owner"), NamespaceLabel: "apart"})
 	w.change(t, "beside", spec{Targets: targets("ConfigMap"), Rules: asking("owner"), NamespaceLabel: "apart"})
 	r.want(t, beside, beside+"a has-owner=fail", beside+"c has-owner=fail")
 	r.rest(t)
-	r.want(t, apart, apart+"a has-team=fail")
+	r.want(t, apart, apart+"a has-team=pass", apart+"c has-team=fail")
 
 	engine.set(false)
 	r.want(t, apart, apart+"a has-owner=fail", apart+"c has-owner=fail")
