@@ -64,7 +64,7 @@ const convertExample = `  # What would become of the policies, and do the new on
 func newConvert(p cli.Process) *cobra.Command {
 	f := convertFlags{output: outputNone, proof: outputTable, scanFlags: scanFlags{
 		process: p, output: outputTable, failOn: string(apireport.SeverityInfo), split: true, api: string(report.WGPolicy),
-		cache: manager.NewCacheOptions(), exceptionNamespaces: []string{policy.AllNamespaces},
+		cache: manager.NewCacheOptions(), registry: manager.NewRegistryOptions(false), exceptionNamespaces: []string{policy.AllNamespaces},
 	}}
 	var sections cliflag.NamedFlagSets
 	f.addInput(sections.FlagSet("input"))
@@ -190,18 +190,18 @@ func (c *conversion) read(ctx context.Context) (int64, error) {
 				return all
 			}
 		}
-		return c.fromFiles()
+		return c.fromFiles(ctx)
 	}
 	input, err := c.load(&manifest.Loader{Stdin: c.flags.process.In})
 	if err != nil {
 		return 0, err
 	}
 	c.kinds = filescan.Defined(nil)
-	compiler, err := c.fileCompiler(nil, nil)
+	compiler, err := c.fileCompiler(ctx, nil, nil)
 	if err != nil {
 		return 0, err
 	}
-	return 0, c.compile(compiler, input)
+	return 0, c.compile(ctx, compiler, input)
 }
 
 // convertAll converts policies and exceptions, and returns what came of the exceptions.

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	cliflag "k8s.io/component-base/cli/flag"
+	"k8s.io/klog/v2"
 
 	apireport "github.com/docket-project/docket/api/report"
 	"github.com/docket-project/docket/controller/internal/contextcache"
@@ -24,8 +25,7 @@ import (
 	"github.com/docket-project/docket/controller/internal/filescan/manifest"
 	"github.com/docket-project/docket/controller/internal/manager"
 	"github.com/docket-project/docket/controller/internal/policy"
-	"github.com/docket-project/docket/controller/internal/policy/admissionpolicy"
-	"github.com/docket-project/docket/controller/internal/policy/kyverno"
+	"github.com/docket-project/docket/controller/internal/policy/remote"
 	"github.com/docket-project/docket/controller/internal/report"
 	"github.com/docket-project/docket/internal/cli"
 	"github.com/docket-project/docket/internal/progress"
@@ -40,6 +40,7 @@ type scanFlags struct {
 	kubeconfig, context string
 	namespaces          []string
 	exceptionNamespaces []string
+	engines             []string
 
 	output string
 	all    bool
@@ -143,6 +144,7 @@ func (f *scanFlags) addInput(fs *pflag.FlagSet) {
 	fs.StringVar(&f.context, "context", "", "Context in --kubeconfig; empty for its current one.")
 	fs.StringSliceVar(&f.namespaces, "namespace", nil, "With --kubeconfig, the namespaces to which the scan is limited. With --resource, the namespace of resources that name none.")
 	manager.AddExceptionNamespaces(fs, &f.exceptionNamespaces)
+	manager.AddEngines(fs, &f.engines)
 	fs.IntVar(&f.workers, "workers", 0, "Resources that are evaluated at a time; 0 for one for each core.")
 }
 
@@ -168,6 +170,7 @@ func (f *scanFlags) validate(output string) error {
 	add(f.workers < 0, "--workers: must not be negative")
 	add(f.maxPerRule < 0, "--max-per-rule: must not be negative; 0 shows all")
 	errs = append(errs, manager.ValidateExceptionNamespaces(f.exceptionNamespaces)...)
+	errs = append(errs, manager.ValidateEngines(f.engines)...)
 	errs = append(errs, f.cache.Validate()...)
 	return errors.Join(append(errs, f.registry.Validate()...)...)
 }
@@ -214,7 +217,7 @@ func (f *scanFlags) run(ctx context.Context) error {
 	if f.kubeconfig != "" {
 		err = s.fromCluster(ctx)
 	} else {
-		total, err = s.fromFiles()
+		total, err = s.fromFiles(ctx)
 	}
 	if err != nil {
 		return err
@@ -251,7 +254,7 @@ func (f *scanFlags) run(ctx context.Context) error {
 }
 
 // fromFiles reads policies and resources, and returns the number of resources.
-func (s *scan) fromFiles() (int64, error) {
+func (s *scan) fromFiles(ctx context.Context) (int64, error) {
 	loader := manifest.Loader{Stdin: s.flags.process.In}
 	input, err := s.load(&loader)
 	set, broken := loader.Load(s.flags.resources...)
@@ -272,9 +275,9 @@ func (s *scan) fromFiles() (int64, error) {
 	if wrong != nil {
 		wrong = fmt.Errorf("--resource: %w", wrong)
 	}
-	compiler, err := s.fileCompiler(entries, set.Objects)
+	compiler, err := s.fileCompiler(ctx, entries, set.Objects)
 	if err == nil {
-		err = s.compile(compiler, input)
+		err = s.compile(ctx, compiler, input)
 	}
 	if err := errors.Join(wrong, err); err != nil {
 		return 0, err
@@ -284,9 +287,9 @@ func (s *scan) fromFiles() (int64, error) {
 }
 
 // compile sets the policies and their objects.
-func (s *scan) compile(compiler policy.Compiler, input filescan.Sorted) error {
+func (s *scan) compile(ctx context.Context, compiler policy.Compiler, input filescan.Sorted) error {
 	var err error
-	if s.policies, err = filescan.Compile(compiler, input.Policies, input.Exceptions); err != nil {
+	if s.policies, err = filescan.Compile(ctx, compiler, input.Policies, input.Exceptions); err != nil {
 		return err
 	}
 	s.input, s.compiler = input, compiler
@@ -298,7 +301,7 @@ func (s *scan) compile(compiler policy.Compiler, input filescan.Sorted) error {
 }
 
 // fileCompiler returns a compiler for policies to which the resources are all there is.
-func (s *scan) fileCompiler(entries, resources []manifest.Object) (policy.Compiler, error) {
+func (s *scan) fileCompiler(ctx context.Context, entries, resources []manifest.Object) (policy.Compiler, error) {
 	var config contextcache.Config
 	if err := s.flags.cache.Apply(&config); err != nil {
 		return nil, err
@@ -310,8 +313,18 @@ func (s *scan) fileCompiler(entries, resources []manifest.Object) (policy.Compil
 	if err != nil {
 		return nil, err
 	}
-	return withAdmissionPolicies(admissionpolicy.Config{Entries: cached},
-		kyverno.Config{Entries: cached, Calls: cached.Calls(), ExceptionNamespaces: s.flags.exceptionNamespaces, Images: images(s.flags.registry, cached.Calls())})
+	e := engines{entries: cached, settings: engineSettings{Calls: settingsOf(cached.Calls()), ExceptionNamespaces: s.flags.exceptionNamespaces, Registry: s.flags.registry}}
+	compiler, apart, err := e.compiler(s.flags.engines)
+	s.runEngines(ctx, apart)
+	return compiler, err
+}
+
+// runEngines runs engines until ctx is done. What goes wrong is said by the policies that it concerns.
+func (s *scan) runEngines(ctx context.Context, apart []*remote.Engine) {
+	quiet := klog.NewContext(ctx, klog.Logger{})
+	for _, engine := range apart {
+		s.ended.Go(func() { _ = engine.Run(quiet) }) // It returns when ctx is done.
+	}
 }
 
 func plain(objects []manifest.Object) []*unstructured.Unstructured {

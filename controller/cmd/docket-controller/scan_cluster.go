@@ -20,22 +20,16 @@ import (
 	"k8s.io/client-go/kubernetes"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/restmapper"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/klog/v2"
 
 	"github.com/docket-project/docket/controller/internal/contextcache"
-	"github.com/docket-project/docket/controller/internal/contextcache/call"
 	"github.com/docket-project/docket/controller/internal/contextcache/table"
 	"github.com/docket-project/docket/controller/internal/filescan"
 	"github.com/docket-project/docket/controller/internal/filescan/manifest"
 	"github.com/docket-project/docket/controller/internal/manager"
 	"github.com/docket-project/docket/controller/internal/policy"
-	"github.com/docket-project/docket/controller/internal/policy/admissionpolicy"
 	"github.com/docket-project/docket/controller/internal/policy/kyverno"
-	"github.com/docket-project/docket/controller/internal/policy/mutation"
-	"github.com/docket-project/docket/controller/internal/reach"
-	"github.com/docket-project/docket/controller/internal/registry"
 	"github.com/docket-project/docket/controller/internal/report"
 	"github.com/docket-project/docket/controller/internal/served"
 	"github.com/docket-project/docket/internal/cli"
@@ -90,50 +84,6 @@ func newEngine() *table.Engine {
 	return table.NewEngine(functions, impure...)
 }
 
-// newCompiler returns a compiler for policies that may look things up in a cluster and in cached
-// data of it. Its clients are its own, and ask for nothing but what policies may ask for.
-func newCompiler(config *rest.Config, cache *contextcache.Cache, options manager.CompilerOptions) (policy.Compiler, error) {
-	guarded, err := reach.Guarded(config)
-	if err != nil {
-		return nil, err
-	}
-	access, err := newClusterAccess(guarded)
-	if err != nil {
-		return nil, err
-	}
-	mapper := restmapper.NewDeferredDiscoveryRESTMapper(access.discovery)
-	schemas := mutation.NewSchemas(access.kubernetes.Discovery().OpenAPIV3())
-	return withAdmissionPolicies(admissionpolicy.Config{Entries: cache, Mapper: mapper, Schemas: schemas}, kyverno.Config{
-		Client: access.dynamic, Kubernetes: access.kubernetes,
-		Mapper: mapper, Entries: cache, Calls: cache.Calls(), ExceptionNamespaces: options.ExceptionNamespaces,
-		Images: images(options.Registry, cache.Calls()), Schemas: schemas,
-	})
-}
-
-// images returns how images are verified; nil if registries are not to be asked. Connections are made
-// where calls of policies may go: anybody who may create a pod says which registry is asked.
-func images(options manager.RegistryOptions, calls call.Config) *kyverno.Images {
-	if !options.Registry {
-		return nil
-	}
-	return &kyverno.Images{
-		Registries:    registry.NewClient(registry.Config{Control: calls.Control(), Age: options.CacheAge}),
-		AllowInsecure: options.AllowInsecure, PullSecrets: options.PullSecrets, CredentialHelpers: options.CredentialHelpers,
-	}
-}
-
-// withAdmissionPolicies returns a compiler for Kyverno's policies and Kubernetes' own.
-func withAdmissionPolicies(own admissionpolicy.Config, config kyverno.Config) (policy.Compiler, error) {
-	compiler, err := kyverno.NewCompiler(config)
-	if err != nil {
-		return nil, err
-	}
-	return policy.ByGroup{
-		Groups:   map[string]policy.Compiler{policy.AdmissionGroup: admissionpolicy.NewCompiler(own)},
-		Compiler: compiler,
-	}, nil
-}
-
 // fromCluster takes the resources of a cluster, and its policies if none are given.
 func (s *scan) fromCluster(ctx context.Context) error {
 	config, err := restConfig("kubeconfig", s.flags.kubeconfig, s.flags.context)
@@ -160,11 +110,14 @@ func (s *scan) fromCluster(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	compiler, err := newCompiler(config, cache, manager.CompilerOptions{ExceptionNamespaces: s.flags.exceptionNamespaces, Registry: s.flags.registry})
+	compiler, apart, err := newCompiler(config, cache, manager.CompilerOptions{
+		Kubeconfig: s.flags.kubeconfig, Context: s.flags.context, ExceptionNamespaces: s.flags.exceptionNamespaces, Engines: s.flags.engines, Registry: s.flags.registry,
+	})
 	if err != nil {
 		return err
 	}
-	if err := s.compile(compiler, input); err != nil {
+	s.runEngines(ctx, apart)
+	if err := s.compile(ctx, compiler, input); err != nil {
 		return err
 	}
 	if len(s.flags.policies) == 0 {

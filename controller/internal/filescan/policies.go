@@ -4,6 +4,7 @@
 package filescan
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"runtime"
@@ -57,9 +58,9 @@ func Sort(objects []manifest.Object, namespace string) Sorted {
 }
 
 // Compile compiles all policies with their exceptions. Policies that can't be evaluated are included, and give
-// error results. Two policies of the same kind and name are an error, since their results could not be told
+// error results. It fails if an engine stays away. Two policies of the same kind and name are an error, since their results could not be told
 // apart.
-func Compile(compiler policy.Compiler, policies, exceptions []manifest.Object) ([]policy.Policy, error) {
+func Compile(ctx context.Context, compiler policy.Compiler, policies, exceptions []manifest.Object) ([]policy.Policy, error) {
 	if err := unique(policies); err != nil {
 		return nil, err
 	}
@@ -72,8 +73,15 @@ func Compile(compiler policy.Compiler, policies, exceptions []manifest.Object) (
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	for i, object := range policies {
 		group.Go(func() error {
-			compiled[i] = compiler.Compile(object.Unstructured, plain)
-			return nil
+			for attempt := 1; ; attempt++ {
+				compiled[i] = compiler.Compile(object.Unstructured, plain)
+				if !policy.Outdated(compiled[i]) {
+					return nil
+				}
+				if err := awaitEngine(ctx, compiled[i], attempt, startPatience); err != nil {
+					return fmt.Errorf("%s: compile %s: %w", object.Origin, compiled[i].Identity(), err)
+				}
+			}
 		})
 	}
 	return compiled, group.Wait()

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/klog/v2"
 )
@@ -38,7 +39,7 @@ func (l *loading) ready() error {
 	}
 }
 
-// load calls read until it succeeds or ctx is done. It logs the first failure, and each that is another one.
+// load calls read until it succeeds, ctx is done, or the server does not accept our credentials. It logs the first failure, and each that is another one.
 func (l *loading) load(ctx context.Context, read func(context.Context) error) error {
 	pause := wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.1, Cap: 15 * time.Second, Steps: 5}
 	for {
@@ -52,6 +53,9 @@ func (l *loading) load(ctx context.Context, read func(context.Context) error) er
 		}
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
+		}
+		if apierrors.IsUnauthorized(err) {
+			return err
 		}
 		if before == nil || before.Error() != err.Error() {
 			klog.FromContext(ctx).Error(err, "The reports that exist can't be read; will retry. Nothing is scanned until then")

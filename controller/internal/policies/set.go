@@ -68,8 +68,11 @@ type Set struct {
 	work *broadcast.Trigger
 
 	// What follows belongs to the planner.
-	kinds      []*policyKind
-	known      map[policy.Identity]*Item
+	kinds []*policyKind
+	known map[policy.Identity]*Item
+	// pending are policies that have changed while their engine was away: until it is back, they stay as they
+	// were compiled last.
+	pending    map[policy.Identity]bool
 	exceptions *exceptionSet
 	// undecided is true while something waits for a time limit.
 	undecided bool
@@ -77,6 +80,9 @@ type Set struct {
 	expiry time.Time
 	// refusals are the resources whose refusal is logged.
 	refusals map[schema.GroupVersionResource]bool
+
+	// engineChanged is true if subscribers have to be told that an engine has gone or come back.
+	engineChanged atomic.Bool
 }
 
 // New returns a set that knows nothing until [Set.Run].
@@ -86,7 +92,7 @@ func New(config Config) (*Set, error) {
 	}
 	s := &Set{
 		config: config, work: broadcast.NewTrigger(), known: map[policy.Identity]*Item{},
-		refusals: map[schema.GroupVersionResource]bool{},
+		pending: map[policy.Identity]bool{}, refusals: map[schema.GroupVersionResource]bool{},
 	}
 	s.kinds = newKinds(config.KyvernoKinds, s.work.Fire)
 	s.sources.Store(&[]*source.Source{})
@@ -99,8 +105,8 @@ func New(config Config) (*Set, error) {
 // listable.
 func (s *Set) Current() *Snapshot { return s.current.Load() }
 
-// Subscribe calls changed after each change of [Set.Current], from one goroutine, until the returned function
-// is called. changed must return quickly.
+// Subscribe calls changed after each change of [Set.Current], and after an engine has gone or come back, from one
+// goroutine, until the returned function is called. changed must return quickly.
 func (s *Set) Subscribe(changed func()) (unsubscribe func()) { return s.changed.Subscribe(changed) }
 
 // Ready returns nil once there is a snapshot; until then, an error that says what it waits for. Once nil, it
@@ -122,6 +128,10 @@ func (s *Set) Sources() []*source.Source { return *s.sources.Load() }
 // returns; the last snapshot stays. It must be called once only.
 func (s *Set) Run(ctx context.Context) error {
 	defer s.config.Served.Subscribe(s.work.Fire)()
+	defer policy.Subscribe(s.config.Compiler, func() {
+		s.engineChanged.Store(true)
+		s.work.Fire()
+	})()
 	ticker := s.config.Clock.NewTicker(tick)
 	defer ticker.Stop()
 	defer s.stop()
@@ -163,6 +173,11 @@ func (s *Set) waitFor(format string, args ...any) {
 func (s *Set) publish(next *Snapshot) {
 	s.current.Store(next)
 	s.waiting.Store(nil)
+	s.tell()
+}
+
+// tell calls the subscribers.
+func (s *Set) tell() {
 	for _, changed := range s.changed.Subscribers() {
 		changed()
 	}

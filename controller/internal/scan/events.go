@@ -24,6 +24,7 @@ const (
 	reasonDoubt        = "PolicyPartlyUnknown"
 	reasonViolation    = "PolicyViolation"
 	reasonTooSlow      = "PolicyTooSlow"
+	reasonEngineAway   = "EngineAway"
 )
 
 const (

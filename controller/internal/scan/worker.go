@@ -41,7 +41,7 @@ func (s *Scanner) process(ctx context.Context, evaluator *evaluator, rs *resourc
 	ctx, span := s.startSpan(ctx, reference, len(todo.due))
 	defer span.End()
 	if !allAdmission(todo.due) {
-		object, err := s.load(ctx, rs.kind, todo.packed)
+		object, data, err := s.load(ctx, rs.kind, todo.packed)
 		if err != nil || object == nil {
 			rs.kind.interrupt(rs)
 			return err
@@ -50,11 +50,14 @@ func (s *Scanner) process(ctx context.Context, evaluator *evaluator, rs *resourc
 		if err != nil {
 			return err
 		}
+		subject.JSON = data
+		batch, end := s.prepare(ctx, todo.due, subject)
+		defer end()
 		for _, c := range todo.due {
 			if c.admission {
 				continue // Its results come from requests.
 			}
-			if err := s.evaluate(ctx, evaluator, rs, c, subject, reference); err != nil {
+			if err := s.evaluate(batch, evaluator, rs, c, subject, reference); err != nil {
 				return err
 			}
 		}
@@ -66,10 +69,11 @@ func (s *Scanner) process(ctx context.Context, evaluator *evaluator, rs *resourc
 	return nil
 }
 
-// load returns a resource, from memory if it is there; nil if it is gone meanwhile.
-func (s *Scanner) load(ctx context.Context, k *kind, p *packed) (*unstructured.Unstructured, error) {
+// load returns a resource, from memory, with its JSON, if it is there; nil if it is gone meanwhile.
+func (s *Scanner) load(ctx context.Context, k *kind, p *packed) (*unstructured.Unstructured, []byte, error) {
 	if p.dropped {
-		return fetch(ctx, s.config.Client, s.config.Clock, k, p)
+		object, err := fetch(ctx, s.config.Client, s.config.Clock, k, p)
+		return object, nil, err
 	}
 	return p.unpack()
 }
