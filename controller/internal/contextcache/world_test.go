@@ -207,8 +207,8 @@ func (g *gate) set(part string, refuse func(*http.Request) error) {
 }
 
 func (g *gate) wrap(inner http.RoundTripper) http.RoundTripper {
-	return roundTripper(func(r *http.Request) (*http.Response, error) {
-		r, refuse := g.admit(r)
+	return roundTripper(func(original *http.Request) (*http.Response, error) {
+		r, refuse := g.admit(original)
 		if refuse != nil {
 			if err := refuse(r); err != nil {
 				return answerOf(r, err)
@@ -221,8 +221,11 @@ func (g *gate) wrap(inner http.RoundTripper) http.RoundTripper {
 			r.URL.RawQuery = query.Encode()
 		}
 		response, err := inner.RoundTrip(r)
-		if err == nil {
+		switch {
+		case err == nil:
 			response.Body = cutBody{response.Body, r.Context()}
+		case r.Context().Err() != nil && original.Context().Err() == nil:
+			return g.wrap(inner).RoundTrip(original) // A watch that set has ended before it was open: it gets the new answer.
 		}
 		return response, err
 	})
