@@ -4,10 +4,12 @@
 package e2e
 
 import (
+	"context"
 	"testing"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/docket-project/docket/test/e2e/harness"
 )
@@ -135,11 +137,8 @@ func adoptedSoon(t *testing.T, c *controlled, subject string) bool {
 		}
 		return true
 	}
-	for range 20 {
-		if complete() {
-			return true
-		}
-		time.Sleep(time.Second)
+	if wait.PollUntilContextTimeout(t.Context(), time.Second, 20*time.Second, true, func(context.Context) (bool, error) { return complete(), nil }) == nil {
+		return true
 	}
 	c.kubectl.Try(t, "", "delete", "configmap", "-n", "shop", "probe")
 	return false

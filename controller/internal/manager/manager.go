@@ -202,20 +202,13 @@ func (m *Manager) lead(ctx context.Context, shards shard.Set, replica *replica, 
 		return err
 	}
 	reports := &loading{}
-	parts, err := m.leadKyverno(replica, shards, scanner, writer)
+	parts, err := m.inboxes(replica, shards, scanner, writer)
 	if err != nil {
 		return err
 	}
 	parts = append(parts, writer.Run, scanner.Run)
 	ready := replica.ready
 	group, working := errgroup.WithContext(ctx)
-	if replica.webhook != nil {
-		inbox, err := m.inbox(replica, shards, scanner, writer, handoff.InboxConfig{})
-		if err != nil {
-			return err
-		}
-		parts = append(parts, inbox.Run)
-	}
 	if shards.First() {
 		once, registrar, err := m.leadCluster(replica, recorder)
 		if err != nil {
@@ -246,11 +239,16 @@ func (m *Manager) lead(ctx context.Context, shards shard.Set, replica *replica, 
 	if err := errUnlessDone(ctx, group.Wait()); err != nil {
 		return err
 	}
-	if cause := context.Cause(ctx); !errors.Is(cause, shard.ErrEnding) && !errors.Is(cause, shard.ErrReassigned) {
-		return nil
-	}
 	if reports.ready() != nil {
 		return nil // Nothing was scanned.
+	}
+	return flush(ctx, writer)
+}
+
+// flush writes what is not written, unless another replica may lead by now.
+func flush(ctx context.Context, writer *report.Writer) error {
+	if cause := context.Cause(ctx); !errors.Is(cause, shard.ErrEnding) && !errors.Is(cause, shard.ErrReassigned) {
+		return nil
 	}
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastFlush)
 	defer cancel()
@@ -288,30 +286,34 @@ func (m *Manager) leadCluster(replica *replica, recorder record.EventRecorder) (
 	return parts, registrar, err
 }
 
-// leadKyverno returns what takes Kyverno's results and reports, as far as that is wanted.
-func (m *Manager) leadKyverno(replica *replica, shards shard.Set, scanner *scan.Scanner, writer *report.Writer) ([]func(context.Context) error, error) {
+// inboxes returns what takes results that others have found: those of requests, and those of Kyverno as far as they are wanted.
+func (m *Manager) inboxes(replica *replica, shards shard.Set, scanner *scan.Scanner, writer *report.Writer) ([]func(context.Context) error, error) {
 	var parts []func(context.Context) error
-	if m.options.AdoptKyvernoResults {
-		inbox, err := m.inbox(replica, shards, scanner, writer, handoff.InboxConfig{Kyverno: true})
+	for _, inbox := range []struct {
+		wanted bool
+		config handoff.InboxConfig
+		after  func() error
+	}{
+		{wanted: replica.webhook != nil},
+		{wanted: m.options.AdoptKyvernoResults, config: handoff.InboxConfig{Kyverno: true}},
+		{wanted: m.options.ReplaceKyvernoReports, config: handoff.InboxConfig{Replace: true}, after: scanner.Ready},
+	} {
+		if !inbox.wanted {
+			continue
+		}
+		config := inbox.config
+		config.Client, config.Shards, config.Sink, config.Flushed = replica.client, shards, scanner.Admit, writer.Barrier
+		made, err := handoff.NewInbox(config)
 		if err != nil {
 			return nil, err
 		}
-		parts = append(parts, inbox.Run)
-	}
-	if m.options.ReplaceKyvernoReports {
-		inbox, err := m.inbox(replica, shards, scanner, writer, handoff.InboxConfig{Replace: true})
-		if err != nil {
-			return nil, err
+		run := made.Run
+		if inbox.after != nil {
+			run = func(ctx context.Context) error { return made.RunAfter(ctx, inbox.after) }
 		}
-		parts = append(parts, func(ctx context.Context) error { return inbox.RunAfter(ctx, scanner.Ready) })
+		parts = append(parts, run)
 	}
 	return parts, nil
-}
-
-// inbox returns what takes results that others have found, of which config says who.
-func (m *Manager) inbox(replica *replica, shards shard.Set, scanner *scan.Scanner, writer *report.Writer, config handoff.InboxConfig) (*handoff.Inbox, error) {
-	config.Client, config.Shards, config.Sink, config.Flushed = replica.client, shards, scanner.Admit, writer.Barrier
-	return handoff.NewInbox(config)
 }
 
 // errUnlessDone returns err, or nil if ctx is done, which explains the error.
