@@ -240,7 +240,7 @@ func (m *Manager) lead(ctx context.Context, shards shard.Set, replica *replica, 
 		return err
 	}
 	if reports.ready() != nil {
-		return nil // Nothing was scanned.
+		return nil //nolint:nilerr // Nothing was scanned: there is nothing to write.
 	}
 	return flush(ctx, writer)
 }
