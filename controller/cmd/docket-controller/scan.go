@@ -137,9 +137,9 @@ be evaluated, read or written (also if other things fail); 130 it was interrupte
 }
 
 func (f *scanFlags) addInput(fs *pflag.FlagSet) {
-	fs.StringSliceVar(&f.policies, "policy", nil, "Files and folders with policies; exceptions among them count as well. Repeat it or separate them by commas. Without it, the policies are those of the cluster.")
-	fs.StringSliceVar(&f.exceptions, "exception", nil, "Files and folders with exceptions (PolicyException) for the policies of --policy.")
-	fs.StringSliceVar(&f.resources, "resource", nil, "Files and folders with the resources to evaluate; - is standard input.")
+	fs.StringSliceVar(&f.policies, "policy", nil, "Files, folders and addresses (https://) with policies; exceptions among them count as well. Repeat it or separate them by commas. Without it, the policies are those of the cluster.")
+	fs.StringSliceVar(&f.exceptions, "exception", nil, "Files, folders and addresses with exceptions (PolicyException) for the policies of --policy.")
+	fs.StringSliceVar(&f.resources, "resource", nil, "Files, folders and addresses with the resources to evaluate; - is standard input.")
 	fs.StringVar(&f.kubeconfig, "kubeconfig", "", "Kubeconfig of the cluster whose resources are evaluated, instead of --resource. Policies may then look things up in it.")
 	fs.StringVar(&f.context, "context", "", "Context in --kubeconfig; empty for its current one.")
 	fs.StringSliceVar(&f.namespaces, "namespace", nil, "With --kubeconfig, the namespaces to which the scan is limited. With --resource, the namespace of resources that name none.")
@@ -255,8 +255,8 @@ func (f *scanFlags) run(ctx context.Context) error {
 
 // fromFiles reads policies and resources, and returns the number of resources.
 func (s *scan) fromFiles(ctx context.Context) (int64, error) {
-	loader := manifest.Loader{Stdin: s.flags.process.In}
-	input, err := s.load(&loader)
+	loader := s.flags.loader(ctx)
+	input, err := s.load(loader)
 	set, broken := loader.Load(s.flags.resources...)
 	if broken != nil {
 		err = errors.Join(err, fmt.Errorf("--resource: %w", broken))
@@ -341,6 +341,11 @@ func (f *scanFlags) namespace() string {
 		return ""
 	}
 	return f.namespaces[0]
+}
+
+// loader returns what reads files, standard input and addresses.
+func (f *scanFlags) loader(ctx context.Context) *manifest.Loader {
+	return &manifest.Loader{Stdin: f.process.In, Fetch: manifest.Fetcher(ctx, nil)}
 }
 
 // load reads the files of --policy and --exception.

@@ -26,7 +26,6 @@ import (
 	"github.com/docket-project/docket/controller/internal/contextcache"
 	"github.com/docket-project/docket/controller/internal/contextcache/table"
 	"github.com/docket-project/docket/controller/internal/filescan"
-	"github.com/docket-project/docket/controller/internal/filescan/manifest"
 	"github.com/docket-project/docket/controller/internal/manager"
 	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/controller/internal/policy/kyverno"
@@ -134,8 +133,7 @@ func (s *scan) fromCluster(ctx context.Context) error {
 // clusterInput reads the policies of --policy, or else those of the cluster.
 func (s *scan) clusterInput(ctx context.Context, cluster *filescan.Cluster) (filescan.Sorted, error) {
 	if len(s.flags.policies) > 0 {
-		loader := manifest.Loader{Stdin: s.flags.process.In}
-		input, err := s.load(&loader)
+		input, err := s.load(s.flags.loader(ctx))
 		for _, entry := range input.Entries {
 			s.note([]string{fmt.Sprintf("%s: the %s is not used; policies that are evaluated for a cluster use the entries of the cluster", entry.Origin, entry.GetKind())})
 		}

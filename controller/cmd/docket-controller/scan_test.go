@@ -130,7 +130,7 @@ func TestScanOfFiles(t *testing.T) {
 			[]string{"Pod/default/bad  " + dir + "/app/bad.yaml:1\n  fail  ClusterPolicy/owner/label: validation error: Who owns it?", "Deployment/shop/web  " + dir + "/app/good.yaml:6\n  fail  ValidatingPolicy/named: Find a better name.\n", "TOTAL"},
 			[]string{"3 resources: 2 pass, 2 fail", "Left out: " + dir + "/policies/other.yaml: a ConfigMap", "package.yml: is not a Kubernetes object"},
 		},
-		"all pass":  {slices.Concat(in("policy", "policies"), in("resource", "good.yaml")), cli.ExitOK, []string{"TOTAL    1", "2 policies without findings; --all shows all."}, []string{"1 pass, 0 fail"}},
+		"all pass":  {slices.Concat(in("policy", "policies"), in("resource", "good.yaml")), cli.ExitOK, []string{"TOTAL               1", "2 policies without findings; --all shows all."}, []string{"1 pass, 0 fail"}},
 		"exception": {slices.Concat(in("policy", "policies/owner.yaml"), in("resource", "app"), in("exception", "exception.yaml")), cli.ExitOK, nil, []string{"1 skip"}},
 		"exception of elsewhere": {
 			slices.Concat(in("policy", "policies/owner.yaml"), in("resource", "app"), in("exception", "exception.yaml"), []string{"--exception-namespaces=other"}), exitFindings,

@@ -295,10 +295,10 @@ func TestScanOfACluster(t *testing.T) {
 		out  string
 		err  string
 	}{
-		"policies of files":     {[]string{"--policy", dir + "/policy.yaml", "--namespace", "from-a"}, exitFindings, "ClusterPolicy/from-file   1      1 ", "2 resources"},
-		"two namespaces":        {[]string{"--policy", dir + "/policy.yaml", "--namespace", "from-a,from-b"}, exitFindings, "ClusterPolicy/from-file   2      2 ", "4 resources"},
-		"policies of its own":   {[]string{"--namespace", "from-b"}, exitFindings, "ClusterPolicy/from-stored   1      1 ", "1 policy, 2 resources"},
-		"a policy that looks":   {[]string{"--policy", dir + "/lookup.yaml", "--namespace", "from-a"}, exitFindings, "ClusterPolicy/broken   0      2 ", "2 fail, 0 warn, 0 error"},
+		"policies of files":     {[]string{"--policy", dir + "/policy.yaml", "--namespace", "from-a"}, exitFindings, "ClusterPolicy/from-file              1      1 ", "2 resources"},
+		"two namespaces":        {[]string{"--policy", dir + "/policy.yaml", "--namespace", "from-a,from-b"}, exitFindings, "ClusterPolicy/from-file              2      2 ", "4 resources"},
+		"policies of its own":   {[]string{"--namespace", "from-b"}, exitFindings, "ClusterPolicy/from-stored              1      1 ", "1 policy, 2 resources"},
+		"a policy that looks":   {[]string{"--policy", dir + "/lookup.yaml", "--namespace", "from-a"}, exitFindings, "ClusterPolicy/broken              0      2 ", "2 fail, 0 warn, 0 error"},
 		"a context that is not": {[]string{"--context", "nonexistent"}, exitTrouble, "", "nonexistent"},
 	} {
 		got := command(t, "", append([]string{"scan", "--kubeconfig", kubeconfig}, test.args...)...)

@@ -109,7 +109,9 @@ func (f *Findings) Kept() []Finding {
 // PolicyCounts are the numbers of one policy.
 type PolicyCounts struct {
 	Policy policy.Identity
-	Counts report.Counts
+	// Severity is that of the policy; empty if it has none.
+	Severity report.Severity
+	Counts   report.Counts
 }
 
 // Counts returns the numbers of all policies, those without results as well, by name.
@@ -118,7 +120,7 @@ func (f *Findings) Counts() []PolicyCounts {
 	defer f.mu.Unlock()
 	list := make([]PolicyCounts, 0, len(f.counts))
 	for id, counts := range f.counts {
-		list = append(list, PolicyCounts{id, *counts})
+		list = append(list, PolicyCounts{Policy: id, Severity: f.presentations[id].Severity, Counts: *counts})
 	}
 	slices.SortFunc(list, func(a, b PolicyCounts) int { return compareIdentities(a.Policy, b.Policy) })
 	return list

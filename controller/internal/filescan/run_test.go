@@ -102,11 +102,11 @@ func TestRun(t *testing.T) {
 Pod/shop/good
   error Policy/shop/broken/r: x is 100% wrong, ::as you see
 
-POLICY                 PASS   FAIL   WARN   ERROR   SKIP
-ClusterPolicy/advice   2      0      1      0       0
-Policy/shop/broken     0      0      0      1       0
-ClusterPolicy/owner    2      2      0      0       2
-TOTAL                  4      2      1      1       2
+POLICY                 SEVERITY   PASS   FAIL   WARN   ERROR   SKIP
+ClusterPolicy/advice              2      0      1      0       0
+Policy/shop/broken                0      0      0      1       0
+ClusterPolicy/owner    high       2      2      0      0       2
+TOTAL                             4      2      1      1       2
 1 policy without findings; --all shows all.
 `
 	if diff := cmp.Diff(want, out.String()); diff != "" {
@@ -145,7 +145,7 @@ func TestAllResultsAreKeptIfAsked(t *testing.T) {
 	if err := all.PrintTable(&out, filescan.TableOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	for _, part := range []string{"  skip  ClusterPolicy/owner/r1: excepted\n", "\nClusterPolicy/nothing   0 "} {
+	for _, part := range []string{"  skip  ClusterPolicy/owner/r1: excepted\n", "\nClusterPolicy/nothing              0 "} {
 		if !strings.Contains(out.String(), part) {
 			t.Errorf("%q is missing in\n%s", part, out.String())
 		}

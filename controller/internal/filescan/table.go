@@ -123,19 +123,19 @@ func (f Finding) lines(options TableOptions) string {
 // printCounts writes the numbers of policies.
 func (f *Findings) printCounts(w io.Writer) error {
 	table := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
-	row := func(name string, c report.Counts) {
-		fmt.Fprintf(table, "%s\t%d\t%d\t%d\t%d\t%d\n", name, c.Pass, c.Fail, c.Warn, c.Error, c.Skip)
+	row := func(name string, severity report.Severity, c report.Counts) {
+		fmt.Fprintf(table, "%s\t%s\t%d\t%d\t%d\t%d\t%d\n", name, severity, c.Pass, c.Fail, c.Warn, c.Error, c.Skip)
 	}
-	fmt.Fprintln(table, "POLICY\tPASS\tFAIL\tWARN\tERROR\tSKIP")
+	fmt.Fprintln(table, "POLICY\tSEVERITY\tPASS\tFAIL\tWARN\tERROR\tSKIP")
 	var hidden int64
 	for _, one := range f.Counts() {
 		if !f.all && one.Counts.Fail+one.Counts.Warn+one.Counts.Error == 0 {
 			hidden++
 			continue
 		}
-		row(one.Policy.String(), one.Counts)
+		row(one.Policy.String(), one.Severity, one.Counts)
 	}
-	row("TOTAL", f.Total())
+	row("TOTAL", "", f.Total())
 	if err := table.Flush(); err != nil || hidden == 0 {
 		return err
 	}

@@ -62,14 +62,16 @@ func DefaultLimits() Limits {
 // Loader reads objects. Its methods are not safe for concurrent use.
 type Loader struct {
 	// Stdin is what the path "-" reads; nil if that path is not allowed.
-	Stdin  io.Reader
+	Stdin io.Reader
+	// Fetch opens what an address has ([Fetcher]); nil if addresses are refused.
+	Fetch  func(address string) (io.ReadCloser, error)
 	Limits Limits
 
 	read      int64
 	stdinRead bool
 }
 
-// Load reads all objects of the paths: files, folders with everything below them, and [Stdin]. In a folder, it
+// Load reads all objects of the paths: files, folders with everything below them, addresses (https://), and [Stdin]. In a folder, it
 // reads files whose names end in .yaml, .yml or .json, in the order of their names, except for those whose
 // name, or whose folder's name, begins with a dot. A file that is named twice, for example by its folder as
 // well, is read once. The error names all files that can't be read.
@@ -87,6 +89,9 @@ func (l *Loader) Load(paths ...string) (Set, error) {
 func (l *Loader) loadPath(path string, set *Set) error {
 	if path == Stdin {
 		return l.loadStdin(set)
+	}
+	if isAddress(path) {
+		return l.loadAddress(path, set)
 	}
 	info, err := os.Stat(path)
 	if err != nil {
@@ -142,6 +147,27 @@ func (l *Loader) loadStdin(set *Set) error {
 	}
 	l.stdinRead = true
 	return l.load("", l.Stdin, set, false)
+}
+
+// loadAddress reads a file that a server has. It is no file of this machine, so its objects have no place.
+func (l *Loader) loadAddress(address string, set *Set) error {
+	if l.Fetch == nil {
+		return fmt.Errorf("%s: addresses are not read here; name a file or a folder", address)
+	}
+	if set.files[address] {
+		return nil
+	}
+	body, err := l.Fetch(address)
+	if err != nil {
+		return fmt.Errorf("%s: %w", address, err)
+	}
+	set.files[address] = true
+	before := len(set.Objects)
+	err = errors.Join(l.load(address, body, set, false), body.Close())
+	for i := range set.Objects[before:] {
+		set.Objects[before+i].Place = Place{}
+	}
+	return err
 }
 
 func (l *Loader) loadFile(path string, set *Set, lenient bool) error {
