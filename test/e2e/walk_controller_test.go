@@ -48,6 +48,7 @@ func TestWalkController(t *testing.T) {
 	wantOutput(t, w.follow(admissionPage, "What kube-apiserver is told"), "fail.validate.docket.dev")
 	w.follow(admissionPage, "Switch it off")
 	wantOutput(t, w.follow(controllerPage, "Beside Kyverno #2"), "polr-ns-shop-pinned-images")
+	wantOutput(t, w.follow(controllerPage, "Several installations"), `"polr-ns-shop-pinned-images" deleted`)
 }
 
 // withoutDocket takes the server out of a kustomization that has it and the controller.

@@ -54,7 +54,7 @@ func walks() map[string][]walk {
 			{variantsPage, []string{"With a certificate of your own #2", "With a certificate of your own #3"}},
 		},
 		"TestWalkController": {
-			{controllerPage, []string{"In a cluster #5", "In a cluster #4", "Reports", "When something is wrong", "Beside Kyverno #2"}},
+			{controllerPage, []string{"In a cluster #5", "In a cluster #4", "Reports", "When something is wrong", "Beside Kyverno #2", "Several installations"}},
 			{contextPage, []string{"How fresh it is", "In files"}},
 			{admissionPage, []string{"What is reported", "Events", "What kube-apiserver is told", "Switch it off"}},
 		},
