@@ -181,36 +181,27 @@ const indexMark = "\x00"
 
 // value is the value; an error of the evaluation if there is none.
 func (p place) value() cel {
-	text := p.root.in(bindsPrimary)
-	for _, key := range p.keys {
-		index, isIndex := strings.CutPrefix(key, indexMark)
-		switch {
-		case isIndex:
-			text += "[" + index + "]"
-		case dotted(key):
-			text += "." + key
-		default:
-			text += "[" + quote(key) + "]"
-		}
-	}
 	if len(p.keys) == 0 {
 		return p.root
 	}
-	return primary(text)
+	return p.path("")
 }
 
 // optional is the value or none, as an optional of CEL.
-func (p place) optional() cel {
+func (p place) optional() cel { return p.path("?") }
+
+// path selects each key from what is before it, with mark in front of it.
+func (p place) path(mark string) cel {
 	text := p.root.in(bindsPrimary)
 	for _, key := range p.keys {
 		index, isIndex := strings.CutPrefix(key, indexMark)
 		switch {
 		case isIndex:
-			text += "[?" + index + "]"
+			text += "[" + mark + index + "]"
 		case dotted(key):
-			text += ".?" + key
+			text += "." + mark + key
 		default:
-			text += "[?" + quote(key) + "]"
+			text += "[" + mark + quote(key) + "]"
 		}
 	}
 	return primary(text)

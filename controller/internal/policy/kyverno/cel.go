@@ -23,6 +23,7 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -175,18 +176,23 @@ func rawConstraints(object *unstructured.Unstructured) *admissionregistrationv1.
 	return decoded.Spec.MatchConstraints
 }
 
+// reaches reports whether a policy in CEL can be about a subject, whose resource it fills in if that is not known.
+func (c *common) reaches(subject *policy.Subject, mapper meta.RESTMapper) bool {
+	if !c.inScope(*subject) {
+		return false
+	}
+	if subject.Resource.Resource == "" {
+		subject.Resource = policy.ResourceOf(mapper, subject.Object.GroupVersionKind())
+	}
+	return matchesAny(c.targets, *subject)
+}
+
 // Evaluate is that of [policy.Policy].
 func (p *celPolicy) Evaluate(ctx context.Context, subject policy.Subject) ([]policy.Result, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if !p.inScope(subject) {
-		return nil, nil
-	}
-	if subject.Resource.Resource == "" {
-		subject.Resource = policy.ResourceOf(p.compiler.mapper, subject.Object.GroupVersionKind())
-	}
-	if !matchesAny(p.targets, subject) {
+	if !p.reaches(&subject, p.compiler.mapper) {
 		return nil, nil
 	}
 	return p.limits.run(ctx, &celEvaluation{policy: p, subject: subject})

@@ -143,13 +143,7 @@ func (p *imagePolicy) Evaluate(ctx context.Context, subject policy.Subject) ([]p
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if len(p.variants) == 0 || !p.inScope(subject) {
-		return nil, nil
-	}
-	if subject.Resource.Resource == "" {
-		subject.Resource = policy.ResourceOf(p.compiler.mapper, subject.Object.GroupVersionKind())
-	}
-	if !matchesAny(p.targets, subject) {
+	if len(p.variants) == 0 || !p.reaches(&subject, p.compiler.mapper) {
 		return nil, nil
 	}
 	return p.limits.run(ctx, &imageEvaluation{policy: p, subject: subject})

@@ -99,13 +99,7 @@ func (p *mutatingPolicy) Evaluate(ctx context.Context, subject policy.Subject) (
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if !p.inScope(subject) {
-		return nil, nil
-	}
-	if subject.Resource.Resource == "" {
-		subject.Resource = policy.ResourceOf(p.compiler.mapper, subject.Object.GroupVersionKind())
-	}
-	if !matchesAny(p.targets, subject) {
+	if !p.reaches(&subject, p.compiler.mapper) {
 		return nil, nil
 	}
 	return p.limits.run(ctx, &mutatingEvaluation{policy: p, subject: subject})
