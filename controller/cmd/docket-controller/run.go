@@ -24,9 +24,11 @@ func newRun(p cli.Process) *cobra.Command {
 		Long: `Evaluate the policies of a cluster for its resources, whenever one of them changes,
 and keep policy reports that say what is true now: one for each policy and namespace.
 
-Several replicas elect a leader, which works; the others stand by. A report is written
-only if a result in it has changed. Only reports with the label
-app.kubernetes.io/managed-by=docket-controller are ever touched.
+Of several replicas one works and the others stand by, or, with --shards, all share the
+namespaces. A report is written only if a result in it has changed. Only reports with the
+label app.kubernetes.io/managed-by=docket-controller are touched, and, with
+--replace-kyverno-reports, those of Kyverno. EphemeralReports of Kyverno's other controllers
+are taken into them and deleted (--adopt-kyverno-results).
 
 What policies look at beside the resource (CachedContextEntry, GlobalContextEntry, and what
 policies declare themselves) is kept in memory by every replica: docs/controller/context-cache.md.
