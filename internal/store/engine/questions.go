@@ -1,0 +1,130 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import "context"
+
+// Questions is the part of an Engine that answers questions about results, from the rows that Projections left. Answers
+// are those of one snapshot. They use connections of their own, so that questions never keep reports waiting. What
+// takes too long ends with the error of its context.
+//
+// Rows hold what [Projection] says, so texts in messages that name the resource are placeholders.
+type Questions interface {
+	// Rows returns result rows in the order of their reports: by namespace, kind and name, bytewise. Rows of a report
+	// are in the order of Index, then of their subjects in the report.
+	Rows(ctx context.Context, q RowQuery) (RowPage, error)
+
+	// RowsAbout returns the rows that are about a subject in reports of a namespace, in the order of Rows. id is Subject.ID.
+	RowsAbout(ctx context.Context, namespace string, kinds []ReportKind, id int64) (RowPage, error)
+
+	// Count counts rows by their fields. Where counters know all that is asked (CountQuery.Counted), it reads these.
+	Count(ctx context.Context, q CountQuery) (Counts, error)
+}
+
+// ReportKind is a kind of reports, and the resource that it is stored as.
+type ReportKind struct {
+	Kind     string
+	Resource Resource
+}
+
+// RowQuery selects result rows.
+type RowQuery struct {
+	// Kinds of reports, in the order of their names; at least one.
+	Kinds []ReportKind
+	// Namespace of the reports; nil for all.
+	Namespace *string
+	// Filter on rows; nil for all.
+	Filter *Filter
+	// After: only reports behind this one, and from it on when Inclusive. Zero for all.
+	After     ReportPlace
+	Inclusive bool
+	// Limit is the number of rows from which on no further report is read: an answer has all rows of a report or none, so
+	// it may have more. Positive.
+	Limit int
+}
+
+// ReportPlace says where a report is in the order of Rows.
+type ReportPlace struct{ Namespace, Kind, Name string }
+
+// ReportRow is what result rows have in common that are of one report.
+type ReportRow struct {
+	ReportPlace
+
+	UID string
+	// CreatedAt is the creation time in Unix seconds.
+	CreatedAt int64
+}
+
+// ResultRow is a row of the view policy_results. Report, Verdict and Subject are shared by rows.
+type ResultRow struct {
+	Report *ReportRow
+	// Result has the row's own subject, or else the scope of the report: nil only where there is neither.
+	Result
+}
+
+// RowPage is the answer to a RowQuery.
+type RowPage struct {
+	Rows []ResultRow
+	// More says that reports behind the last one may have further rows. Without rows there are none.
+	More bool
+	// State of the snapshot.
+	State State
+}
+
+// CountQuery asks for numbers of rows.
+type CountQuery struct {
+	// Kinds, Namespace and Filter are those of a RowQuery.
+	Kinds     []ReportKind
+	Namespace *string
+	Filter    *Filter
+	// By are the fields whose values are counted separately; none for one count of everything. FieldMessage and
+	// FieldSeconds can't be among them.
+	By []Field
+	// Subjects asks for the number of different subjects, Namespaces for that of different namespaces of reports, and
+	// Times for the least and the greatest time of results that have one.
+	Subjects, Namespaces, Times bool
+	// OrderBy is a field of By, or one of the Order constants; "" for the order of By. Descending turns it around. Equal
+	// ones are in the order of By.
+	OrderBy    Field
+	Descending bool
+	// Limit is the largest number of counts. Positive.
+	Limit int
+}
+
+// What Counts can be ordered by, beside fields.
+const (
+	OrderResults    Field = "results"
+	OrderSubjects   Field = "subjects"
+	OrderNamespaces Field = "namespaces"
+	OrderOldest     Field = "oldest"
+	OrderNewest     Field = "newest"
+)
+
+// Counted reports whether counters know all that the query asks for.
+func (q *CountQuery) Counted() bool {
+	for _, field := range q.By {
+		if !field.Counted() {
+			return false
+		}
+	}
+	return q.Filter.Counted() && !q.Subjects && !q.Times
+}
+
+// Count is a number of rows that agree in the fields of CountQuery.By.
+type Count struct {
+	// Values of these fields, in the order of By.
+	Values  []string
+	Results int64
+	// Subjects, Namespaces, Oldest and Newest are 0 where the query doesn't ask for them. Times are in Unix seconds.
+	Subjects, Namespaces, Oldest, Newest int64
+}
+
+// Counts is the answer to a CountQuery.
+type Counts struct {
+	Counts []Count
+	// More says that there are further counts beyond the limit.
+	More bool
+	// State of the snapshot.
+	State State
+}
