@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // Field names what a result row can be selected, grouped and ordered by. The texts are what people write in field
@@ -51,8 +52,36 @@ func (f Field) Counted() bool {
 	switch f {
 	case FieldNamespace, FieldReportKind, FieldSource, FieldPolicy, FieldRule, FieldCategory, FieldSeverity, FieldResult, FieldScored:
 		return true
+	default:
+		return false
 	}
-	return false
+}
+
+// Part is a set of what an engine keeps apart of a result.
+type Part uint8
+
+// The parts.
+const (
+	PartReport  Part = 1 << iota // What all rows of a report have in common.
+	PartVerdict                  // What Verdict has.
+	PartSubject                  // What Subject has.
+	PartSeconds                  // The time.
+)
+
+// Part returns where a field is.
+func (f Field) Part() Part {
+	switch f {
+	case FieldNamespace, FieldReportKind, FieldReport, FieldReportUID:
+		return PartReport
+	case FieldSubjectAPIVersion, FieldSubjectKind, FieldSubjectNamespace, FieldSubjectName, FieldSubjectUID:
+		return PartSubject
+	case FieldSeconds:
+		return PartSeconds
+	case FieldMessage: // It has the names of the subject in it.
+		return PartVerdict | PartSubject
+	default:
+		return PartVerdict
+	}
 }
 
 // Operator is what a Filter does.
@@ -78,7 +107,7 @@ type Filter struct {
 	Operator Operator
 	Operands []*Filter
 	Field    Field
-	// Values that In compares with, or the one text of StartsWith, EndsWith and Contains.
+	// Values that In compares with, or the one text of StartsWith, EndsWith and Contains. UTF-8.
 	Values []string
 	Number int64
 }
@@ -163,6 +192,9 @@ func (f *Filter) checkComparison() error {
 	if !slices.Contains(Fields(), f.Field) {
 		return fmt.Errorf("there is no field %q", f.Field)
 	}
+	if slices.ContainsFunc(f.Values, func(value string) bool { return !utf8.ValidString(value) }) {
+		return fmt.Errorf("%s is compared with a text that is not UTF-8", f.Field)
+	}
 	numeric := f.Field == FieldSeconds
 	switch f.Operator {
 	case In:
@@ -194,6 +226,50 @@ func (f *Filter) Uses(visit func(Field)) {
 	for _, operand := range f.Operands {
 		operand.Uses(visit)
 	}
+}
+
+// Parts returns where the fields are that the filter compares.
+func (f *Filter) Parts() (parts Part) {
+	f.Uses(func(field Field) { parts |= field.Part() })
+	return parts
+}
+
+// Select returns the part of the filter that consists of whole conditions that keep accepts, and the other part. Rows
+// have to meet both. Each is nil where it selects every row.
+func (f *Filter) Select(keep func(*Filter) bool) (kept, others *Filter) {
+	for _, operand := range f.conjuncts() {
+		if keep(operand) {
+			kept = Both(kept, operand)
+		} else {
+			others = Both(others, operand)
+		}
+	}
+	return kept, others
+}
+
+// conjuncts returns the conditions of which a row has to meet each.
+func (f *Filter) conjuncts() []*Filter {
+	switch {
+	case f == nil:
+		return nil
+	case f.Operator != All:
+		return []*Filter{f}
+	}
+	var all []*Filter
+	for _, operand := range f.Operands {
+		all = append(all, operand.conjuncts()...)
+	}
+	return all
+}
+
+// Demands returns the values of which a field must have one, and whether it must.
+func (f *Filter) Demands(field Field) (values []string, must bool) {
+	for _, operand := range f.conjuncts() {
+		if operand.Operator == In && operand.Field == field && (!must || len(operand.Values) < len(values)) {
+			values, must = operand.Values, true
+		}
+	}
+	return values, must
 }
 
 // Counted reports whether the counters of results know all fields of the filter.
@@ -276,8 +352,9 @@ func (f *Filter) SQL(d Dialect) string {
 		return d.Position(d.Bind(f.Values[0]), d.Column(f.Field)) + " > 0"
 	case EndsWith:
 		return d.Ends(d.Column(f.Field), d.Bind(f.Values[0]))
+	default:
+		return d.Column(f.Field) + " " + string(f.Operator) + " " + d.Bind(f.Number)
 	}
-	return d.Column(f.Field) + " " + string(f.Operator) + " " + d.Bind(f.Number)
 }
 
 func (f *Filter) join(d Dialect, with, empty string) string {

@@ -33,6 +33,7 @@ func TestFilterCheck(t *testing.T) {
 		"no text":            {&engine.Filter{Operator: engine.Contains, Field: engine.FieldPolicy}, "needs one text"},
 		"not of nothing":     {&engine.Filter{Operator: engine.Not}, "negates 0"},
 		"missing operand":    {&engine.Filter{Operator: engine.Any, Operands: []*engine.Filter{nil}}, "missing"},
+		"not UTF-8":          {engine.Equal(engine.FieldPolicy, "\xff"), "not UTF-8"},
 		"too deep":           {deep, "nested deeper"},
 		"too many values":    {engine.OneOf(engine.FieldPolicy, make([]string, engine.MaxFilterValues+1)...), "values"},
 	} {

@@ -3,16 +3,25 @@
 
 package engine
 
-import "context"
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
 
 // Questions is the part of an Engine that answers questions about results, from the rows that Projections left. Answers
 // are those of one snapshot. They use connections of their own, so that questions never keep reports waiting. What
-// takes too long ends with the error of its context.
+// takes too long ends with the error of its context, or after 30 s with ErrUnavailable.
 //
 // Rows hold what [Projection] says, so texts in messages that name the resource are placeholders.
 type Questions interface {
 	// Rows returns result rows in the order of their reports: by namespace, kind and name, bytewise. Rows of a report
-	// are in the order of Index, then of their subjects in the report.
+	// are in the order of Index, those of one Index in the order of the IDs of their subjects: no engine keeps the order in
+	// which an entry names these.
 	Rows(ctx context.Context, q RowQuery) (RowPage, error)
 
 	// RowsAbout returns the rows that are about a subject in reports of a namespace, in the order of Rows. id is Subject.ID.
@@ -22,7 +31,8 @@ type Questions interface {
 	Count(ctx context.Context, q CountQuery) (Counts, error)
 }
 
-// ReportKind is a kind of reports, and the resource that it is stored as.
+// ReportKind is a kind of reports, and the resource that it is stored as. The keys of its objects are "namespace/name", or
+// "name" without a namespace, as projections have them.
 type ReportKind struct {
 	Kind     string
 	Resource Resource
@@ -44,8 +54,37 @@ type RowQuery struct {
 	Limit int
 }
 
+// Check returns an error if no engine could answer the query.
+func (q *RowQuery) Check() error {
+	if q.Limit <= 0 {
+		return errors.New("the limit of rows is not positive")
+	}
+	if !utf8.ValidString(q.After.Namespace + "/" + q.After.Name) {
+		return errors.New("the place to continue after is not UTF-8")
+	}
+	return checkScope(q.Kinds, q.Filter)
+}
+
+func checkScope(kinds []ReportKind, filter *Filter) error {
+	if len(kinds) == 0 || !slices.IsSortedFunc(kinds, func(a, b ReportKind) int { return strings.Compare(a.Kind, b.Kind) }) {
+		return errors.New("the kinds of reports are missing, or not in order")
+	}
+	return filter.Check()
+}
+
 // ReportPlace says where a report is in the order of Rows.
 type ReportPlace struct{ Namespace, Kind, Name string }
+
+// Compare returns how a report stands to another one in the order of Rows.
+func (p ReportPlace) Compare(other ReportPlace) int {
+	return cmp.Or(strings.Compare(p.Namespace, other.Namespace), strings.Compare(p.Kind, other.Kind), strings.Compare(p.Name, other.Name))
+}
+
+// Behind reports whether the query wants reports of a place, as far as After says it.
+func (q *RowQuery) Behind(place ReportPlace) bool {
+	order := place.Compare(q.After)
+	return order > 0 || order == 0 && (q.Inclusive || q.After == ReportPlace{})
+}
 
 // ReportRow is what result rows have in common that are of one report.
 type ReportRow struct {
@@ -78,14 +117,14 @@ type CountQuery struct {
 	Kinds     []ReportKind
 	Namespace *string
 	Filter    *Filter
-	// By are the fields whose values are counted separately; none for one count of everything. FieldMessage and
-	// FieldSeconds can't be among them.
+	// By are the fields whose values are counted separately; none for one count of everything, which may be of no results.
+	// FieldMessage and FieldSeconds can't be among them.
 	By []Field
 	// Subjects asks for the number of different subjects, Namespaces for that of different namespaces of reports, and
 	// Times for the least and the greatest time of results that have one.
 	Subjects, Namespaces, Times bool
-	// OrderBy is a field of By, or one of the Order constants; "" for the order of By. Descending turns it around. Equal
-	// ones are in the order of By.
+	// OrderBy is a field of By, or one of the Order constants; "" for the order of By. Descending turns OrderBy around
+	// where it is not "". Equal ones are in the order of By.
 	OrderBy    Field
 	Descending bool
 	// Limit is the largest number of counts. Positive.
@@ -100,6 +139,58 @@ const (
 	OrderOldest     Field = "oldest"
 	OrderNewest     Field = "newest"
 )
+
+// Check returns an error if no engine could answer the query.
+func (q *CountQuery) Check() error {
+	for i, field := range q.By {
+		if !slices.Contains(Fields(), field) || field == FieldMessage || field == FieldSeconds || slices.Contains(q.By[:i], field) {
+			return fmt.Errorf("results can't be counted by %q, or not twice", field)
+		}
+	}
+	switch q.OrderBy {
+	case "", OrderResults, OrderSubjects, OrderNamespaces, OrderOldest, OrderNewest:
+	default:
+		if !slices.Contains(q.By, q.OrderBy) {
+			return fmt.Errorf("counts can't be ordered by %q, which they don't have", q.OrderBy)
+		}
+	}
+	if q.Limit <= 0 {
+		return errors.New("the limit of counts is not positive")
+	}
+	return checkScope(q.Kinds, q.Filter)
+}
+
+// Compare returns how two counts stand to each other in the order that the query asks for.
+func (q *CountQuery) Compare(a, b *Count) int {
+	order := 0
+	switch q.OrderBy {
+	case "":
+	case OrderResults:
+		order = cmp.Compare(a.Results, b.Results)
+	case OrderSubjects:
+		order = cmp.Compare(a.Subjects, b.Subjects)
+	case OrderNamespaces:
+		order = cmp.Compare(a.Namespaces, b.Namespaces)
+	case OrderOldest:
+		order = cmp.Compare(a.Oldest, b.Oldest)
+	case OrderNewest:
+		order = cmp.Compare(a.Newest, b.Newest)
+	default:
+		i := slices.Index(q.By, q.OrderBy)
+		order = strings.Compare(a.Values[i], b.Values[i])
+	}
+	if q.Descending {
+		order = -order
+	}
+	return cmp.Or(order, slices.Compare(a.Values, b.Values))
+}
+
+// Answer puts counts in order and leaves out those beyond the limit.
+func (q *CountQuery) Answer(counts []Count) Counts {
+	slices.SortFunc(counts, func(a, b Count) int { return q.Compare(&a, &b) })
+	n := min(len(counts), q.Limit)
+	return Counts{Counts: counts[:n], More: n < len(counts)}
+}
 
 // Counted reports whether counters know all that the query asks for.
 func (q *CountQuery) Counted() bool {

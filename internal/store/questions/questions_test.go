@@ -1,0 +1,100 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package questions_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/docket-project/docket/internal/store/engine"
+	"github.com/docket-project/docket/internal/store/questions"
+)
+
+// fake has places, and says that few reports have what is asked for, or not. It notes which windows are read.
+type fake struct {
+	places []questions.Place
+	few    []engine.ReportPlace
+	read   []string
+}
+
+func (f *fake) Places(context.Context, *engine.Filter, questions.Place, int) ([]questions.Place, error) {
+	return slices.Clone(f.places), nil
+}
+
+func (f *fake) Few(context.Context, engine.Part, questions.Condition, *string, int) ([]engine.ReportPlace, bool, error) {
+	return slices.Clone(f.few), f.few != nil, nil
+}
+
+func (f *fake) Read(_ context.Context, windows []questions.Window, _ questions.Condition, _ int) ([]questions.Row, error) {
+	for _, w := range windows {
+		f.read = append(f.read, fmt.Sprintf("%s %s [%q, %q)", w.Resource, w.Kind, w.From, w.To))
+	}
+	return nil, nil
+}
+
+func TestWindows(t *testing.T) {
+	t.Parallel()
+	kinds := []engine.ReportKind{{Kind: "A", Resource: "/a/"}, {Kind: "B", Resource: "/b/"}}
+	places := []questions.Place{{Namespace: "", Kind: "B"}, {Namespace: "n", Kind: "A"}, {Namespace: "n", Kind: "C"}, {Namespace: "o", Kind: "B"}}
+	few := []engine.ReportPlace{{Namespace: "o", Kind: "A", Name: "z"}, {Namespace: "n", Kind: "B", Name: "y"}, {Namespace: "o", Kind: "A", Name: "z"}}
+	namespace, fail := "m", engine.Equal(engine.FieldResult, "fail")
+	for name, test := range map[string]struct {
+		source fake
+		q      engine.RowQuery
+		want   []string
+	}{
+		"places": {fake{places: places}, engine.RowQuery{Filter: fail}, []string{
+			`/b/ B ["", "\U0010ffff")`, `/a/ A ["n/", "n0")`, `/b/ B ["o/", "o0")`,
+		}},
+		"behind a report": {fake{places: places}, engine.RowQuery{After: engine.ReportPlace{Namespace: "n", Kind: "A", Name: "r"}}, []string{
+			`/a/ A ["n/r\x01", "n0")`, `/b/ B ["o/", "o0")`,
+		}},
+		"from a report on": {
+			fake{places: places},
+			engine.RowQuery{After: engine.ReportPlace{Namespace: "o", Kind: "B", Name: "r"}, Inclusive: true},
+			[]string{`/b/ B ["o/r", "o0")`},
+		},
+		"a namespace": {fake{}, engine.RowQuery{Namespace: &namespace}, []string{`/a/ A ["m/", "m0")`, `/b/ B ["m/", "m0")`}},
+		"a name": {fake{places: places[3:], few: few}, engine.RowQuery{Filter: engine.Equal(engine.FieldReport, "r")}, []string{
+			`/b/ B ["o/r", "o/r\x01")`,
+		}},
+		"few": {fake{places: places, few: few}, engine.RowQuery{Filter: fail}, []string{`/b/ B ["n/y", "n/y\x01")`, `/a/ A ["o/z", "o/z\x01")`}},
+		"few, behind a report": {
+			fake{places: places, few: few},
+			engine.RowQuery{Filter: fail, After: engine.ReportPlace{Namespace: "n", Kind: "B", Name: "y"}},
+			[]string{`/a/ A ["o/z", "o/z\x01")`},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test.q.Kinds, test.q.Limit = kinds, 10
+			if _, err := questions.Rows(t.Context(), &test.source, test.q); err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(test.source.read, test.want) {
+				t.Errorf("read\n%q, want\n%q", test.source.read, test.want)
+			}
+		})
+	}
+}
+
+// TestVerdicts: a condition on messages is one on templates as well, which those with a placeholder may meet in any case.
+func TestVerdicts(t *testing.T) {
+	t.Parallel()
+	message := &engine.Filter{Operator: engine.Contains, Field: engine.FieldMessage, Values: []string{"web"}}
+	verdicts, others := questions.Verdicts(engine.Both(engine.Equal(engine.FieldResult, "fail"), message, engine.Equal(engine.FieldSubjectKind, "Pod")))
+	for template, want := range map[string]bool{"a web": true, "a db": false, "a \x01": true} {
+		got := verdicts.Match(func(field engine.Field) string {
+			return map[engine.Field]string{engine.FieldResult: "fail", engine.FieldMessage: template}[field]
+		}, 0)
+		if got != want {
+			t.Errorf("template %q: got %t", template, got)
+		}
+	}
+	if parts := others.Parts(); parts != engine.PartVerdict|engine.PartSubject {
+		t.Errorf("rows have to meet conditions on the parts %b", parts)
+	}
+}
