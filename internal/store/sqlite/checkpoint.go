@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/docket-project/docket/internal/store/engine"
 )
@@ -22,6 +23,8 @@ const (
 	checkpointBytes = 24 << 20
 	// walLimit is the size of the log from which on it is emptied by force.
 	walLimit = 96 << 20
+	// questionPatience is how long the log waits for questions that are being answered, while commits go on.
+	questionPatience = 5 * time.Second
 	// changeBytes is about what a report with 17 results adds to the log: 40 kB
 	// in a large batch, 180 kB alone.
 	changeBytes = 100 << 10
@@ -73,7 +76,9 @@ func (e *Engine) runCheckpointer(c *conn) {
 		e.copying.Unlock()
 		if err == nil && log*pageSize > e.walLimit {
 			ctx := context.Background()
+			release := e.holdQuestions(questionPatience)
 			_ = e.write(ctx, func(w *writer) error { return e.truncateLog(ctx, w) })
+			release()
 		}
 	}
 }
@@ -89,7 +94,7 @@ func checkpoint(c *conn, mode string) (pages int64, err error) {
 }
 
 // truncateLog copies all of the log and empties it. It keeps our readers out for
-// that; those of other processes are not waited for.
+// that; those of other processes, and questions, are not waited for.
 func (e *Engine) truncateLog(ctx context.Context, w *writer) error {
 	release, err := e.holdReaders(ctx)
 	defer release()

@@ -57,8 +57,8 @@ func (e *Engine) SetLargeReport(results, slice, sweep int) {
 	e.largeReport, e.largeSlice, e.largeSweep = results, slice, sweep
 }
 
-// Rows returns the answer to a query.
-func (e *Engine) Rows(ctx context.Context, query string) (rows [][]driver.Value, err error) {
+// Answer returns the answer to a query.
+func (e *Engine) Answer(ctx context.Context, query string) (rows [][]driver.Value, err error) {
 	err = e.borrow(ctx, func(c *conn) error {
 		return c.query(ctx, func(row []driver.Value) error {
 			rows = append(rows, slices.Clone(row))
@@ -75,7 +75,7 @@ func (e *Engine) Results(ctx context.Context) ([]string, error) {
 
 // Counts implements enginetest.Results.
 func (e *Engine) Counts(ctx context.Context) ([]string, error) {
-	rows, err := e.Rows(ctx, fmt.Sprintf("SELECT tallied = revision FROM revision WHERE cluster = %d", e.cluster))
+	rows, err := e.Answer(ctx, fmt.Sprintf("SELECT tallied = revision FROM revision WHERE cluster = %d", e.cluster))
 	if err == nil && rows[0][0].(int64) != 1 {
 		err = errors.New("the counters are not kept")
 	}
@@ -87,7 +87,7 @@ func (e *Engine) Counts(ctx context.Context) ([]string, error) {
 
 // texts reads a column of a view.
 func (e *Engine) texts(ctx context.Context, format, view string) ([]string, error) {
-	rows, err := e.Rows(ctx, fmt.Sprintf(format, view, "cluster", e.cluster))
+	rows, err := e.Answer(ctx, fmt.Sprintf(format, view, "cluster", e.cluster))
 	results := make([]string, 0, len(rows))
 	for _, row := range rows {
 		results = append(results, text(row[0]))

@@ -46,7 +46,7 @@ type Options struct {
 	// CacheBytes bounds the page caches of all connections together; 0 is 64 MiB.
 	CacheBytes int64
 	// Readers is the number of connections that read; 0 is one for each
-	// processor, at least 4. There are two more for what must not wait for others.
+	// processor, at least 4. There are two more for what must not wait for others, and two for questions about results.
 	Readers int
 	// MaxBytes is the largest size that the database file may grow to; writes
 	// beyond it fail with engine.ErrFull. 0 is no limit.
@@ -74,11 +74,14 @@ type Engine struct {
 	closeErr  error
 
 	// The connections are tokens: who takes one out of its channel may use it
-	// and puts it back. Lock order: writer before readers before urgent.
+	// and puts it back. Lock order: questions before writer before readers before urgent.
 	writer    chan *writer
 	hasWriter bool
 	readers   pool
 	urgent    pool
+	questions pool
+	// options are those of Open.
+	options Options
 
 	// checkpoint asks the checkpointer to run; checkpointer is closed when it
 	// has ended.
@@ -91,6 +94,8 @@ type Engine struct {
 	walLimit int64
 	// largeReport, largeSlice and largeSweep are the constants largeReport, largeSlice and sweepSlices, but for tests.
 	largeReport, largeSlice, largeSweep int
+	// questionTimeout is the constant, but for tests.
+	questionTimeout time.Duration
 
 	// demands are what the cluster demands of programs.
 	demands engine.Demands
@@ -125,10 +130,10 @@ func Open(ctx context.Context, options Options) (*Engine, error) {
 		return nil, err
 	}
 	e := &Engine{
-		path: options.Path, now: options.Now, lock: lock,
+		path: options.Path, now: options.Now, lock: lock, options: options,
 		closing: make(chan struct{}), writer: make(chan *writer, 1),
 		checkpoint: make(chan struct{}, 1), walLimit: walLimit,
-		largeReport: largeReport, largeSlice: largeSlice, largeSweep: sweepSlices,
+		largeReport: largeReport, largeSlice: largeSlice, largeSweep: sweepSlices, questionTimeout: questionTimeout,
 	}
 	if err := e.start(ctx, options); err != nil {
 		return nil, errors.Join(err, e.Close())
@@ -198,6 +203,7 @@ func (e *Engine) start(ctx context.Context, options Options) error {
 	if err := errors.Join(e.readers.open(options, options.Readers), e.urgent.open(options, urgentReaders)); err != nil {
 		return classify("open "+options.Path, err)
 	}
+	e.questions.promise(questioners)
 	return e.startCheckpointer(options)
 }
 
@@ -302,7 +308,7 @@ func connectWriter(options Options) (*conn, error) {
 
 func connectReader(options Options) (*conn, error) {
 	return connect(options.Path,
-		append(commonPragmas(options.CacheBytes/2/int64(options.Readers+urgentReaders)), "PRAGMA query_only = 1")...)
+		append(commonPragmas(options.CacheBytes/2/int64(options.Readers+urgentReaders+questioners)), "PRAGMA query_only = 1")...)
 }
 
 // busyTimeout is how long to wait for a process that opened the file beside the
@@ -333,7 +339,7 @@ func (e *Engine) shutDown() error {
 	if e.checkpointer != nil {
 		<-e.checkpointer
 	}
-	errs := []error{e.readers.close(), e.urgent.close()}
+	errs := []error{e.questions.close(), e.readers.close(), e.urgent.close()}
 	if e.hasWriter {
 		// The last connection copies the log into the database and removes it.
 		errs = append(errs, (<-e.writer).close())

@@ -6,12 +6,16 @@ package sqlite
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/docket-project/docket/internal/store/engine"
 )
 
 // urgentReaders are connections for engine.Urgent: the state, and the events that watches wait for.
 const urgentReaders = 2
+
+// questioners are connections for questions about results, which may take long.
+const questioners = 2
 
 // pool holds connections, which are tokens: who takes one out may use it and puts it back.
 type pool struct {
@@ -34,13 +38,47 @@ func (p *pool) open(options Options, count int) error {
 	return nil
 }
 
+// promise makes room for connections that are opened when they are needed.
+func (p *pool) promise(count int) {
+	p.conns = make(chan *conn, count)
+	for range count {
+		p.conns <- nil
+	}
+	p.count = count
+}
+
 // close waits for the connections, and closes them.
 func (p *pool) close() error {
 	var errs []error
 	for range p.count {
-		errs = append(errs, (<-p.conns).close())
+		if c := <-p.conns; c != nil {
+			errs = append(errs, c.close())
+		}
 	}
 	return errors.Join(errs...)
+}
+
+// holdQuestions keeps new questions out until release is called, and waits for those that run, but not long: what they
+// read stays in the log, and nobody but questions waits for questions.
+func (e *Engine) holdQuestions(patience time.Duration) (release func()) {
+	timeout := time.NewTimer(patience)
+	defer timeout.Stop()
+	var held []*conn
+	for range e.questions.count {
+		select {
+		case c := <-e.questions.conns:
+			held = append(held, c)
+			continue
+		case <-timeout.C:
+		case <-e.closing:
+		}
+		break
+	}
+	return func() {
+		for _, c := range held {
+			e.questions.conns <- c
+		}
+	}
 }
 
 // pool returns the connections that a call may use.
@@ -51,7 +89,7 @@ func (e *Engine) pool(ctx context.Context) *pool {
 	return &e.readers
 }
 
-// holdReaders takes all connections that read. Release puts them back, also those that were taken before an error.
+// holdReaders takes all connections that read, but those of questions. Release puts them back, also those that were taken before an error.
 func (e *Engine) holdReaders(ctx context.Context) (release func(), err error) {
 	var held []func()
 	release = func() {

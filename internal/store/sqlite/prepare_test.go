@@ -100,11 +100,11 @@ func (w *twins) compare(when string) {
 		"SELECT * FROM policy_result_counts ORDER BY policy, message",
 		"SELECT * FROM policy_namespace_counts ORDER BY policy, rule, result, severity", "SELECT reports, results FROM clusters",
 	} {
-		large, err := w.large.Rows(w.Context(), view)
+		large, err := w.large.Answer(w.Context(), view)
 		if err != nil {
 			w.Fatal(err)
 		}
-		plain, err := w.plain.Rows(w.Context(), view)
+		plain, err := w.plain.Answer(w.Context(), view)
 		if err != nil {
 			w.Fatal(err)
 		}

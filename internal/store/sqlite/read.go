@@ -42,20 +42,23 @@ type snapshot struct {
 // read runs f on a connection of its own, in a transaction that sees one
 // state of the database.
 func (e *Engine) read(ctx context.Context, f func(s *snapshot) error) error {
-	return e.borrow(ctx, func(c *conn) (err error) {
-		if _, err := c.exec("BEGIN"); err != nil {
-			return err
-		}
-		defer func() {
-			_, end := c.exec("COMMIT")
-			err = errors.Join(err, end)
-		}()
-		s := &snapshot{conn: c, ctx: ctx, engine: e}
-		if s.counters, err = readCounters(c, e.cluster); err != nil {
-			return err
-		}
-		return f(s)
-	})
+	return e.borrow(ctx, func(c *conn) error { return e.readOn(ctx, c, f) })
+}
+
+// readOn is read on a given connection.
+func (e *Engine) readOn(ctx context.Context, c *conn, f func(s *snapshot) error) (err error) {
+	if _, err := c.exec("BEGIN"); err != nil {
+		return err
+	}
+	defer func() {
+		_, end := c.exec("COMMIT")
+		err = errors.Join(err, end)
+	}()
+	s := &snapshot{conn: c, ctx: ctx, engine: e}
+	if s.counters, err = readCounters(c, e.cluster); err != nil {
+		return err
+	}
+	return f(s)
 }
 
 // borrow hands a reading connection to f when one is free.

@@ -17,6 +17,8 @@ func scan(row []driver.Value, into ...any) {
 		switch v := variable.(type) {
 		case *string:
 			*v, _ = row[i].(string)
+		case *engine.JSON:
+			*v = engine.JSON(text(row[i]))
 		case *engine.Resource:
 			*v = engine.Resource(text(row[i]))
 		case *[]byte:

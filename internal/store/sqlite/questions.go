@@ -1,0 +1,258 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package sqlite
+
+import (
+	"context"
+	"database/sql/driver"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/docket-project/docket/internal/store/engine"
+	"github.com/docket-project/docket/internal/store/questions"
+)
+
+// Questions about results have connections of their own. A statement that may take long does all of its work before its first
+// row, or returns a row for each result, because SQLite can only be interrupted before the first row.
+
+// questionTimeout bounds an answer.
+const questionTimeout = 30 * time.Second
+
+// Rows implements engine.Questions.
+func (e *Engine) Rows(ctx context.Context, q engine.RowQuery) (engine.RowPage, error) {
+	err := q.Check()
+	var page engine.RowPage
+	if err == nil {
+		err = e.ask(ctx, func(s *asked) (err error) {
+			page, err = questions.Rows(s.ctx, s, q)
+			page.State = s.state
+			return err
+		})
+	}
+	if err != nil {
+		return engine.RowPage{}, classify("read results", err)
+	}
+	return page, nil
+}
+
+// RowsAbout implements engine.Questions.
+func (e *Engine) RowsAbout(ctx context.Context, namespace string, kinds []engine.ReportKind, id int64) (engine.RowPage, error) {
+	var page engine.RowPage
+	err := e.ask(ctx, func(s *asked) (err error) {
+		page, err = questions.RowsAbout(s.ctx, s, namespace, kinds, id)
+		page.State = s.state
+		return err
+	})
+	if err != nil {
+		return engine.RowPage{}, classify("read results about a subject", err)
+	}
+	return page, nil
+}
+
+// Count implements engine.Questions.
+func (e *Engine) Count(ctx context.Context, q engine.CountQuery) (engine.Counts, error) {
+	err := q.Check()
+	var counts engine.Counts
+	if err == nil {
+		err = e.ask(ctx, func(s *asked) (err error) {
+			counts, err = s.count(q)
+			counts.State = s.state
+			return err
+		})
+	}
+	if err != nil {
+		return engine.Counts{}, classify("count results", err)
+	}
+	return counts, nil
+}
+
+// asked is a snapshot in which a question is answered.
+type asked struct {
+	*snapshot
+
+	// tallied says that counters are kept.
+	tallied bool
+}
+
+var _ questions.Source = (*asked)(nil)
+
+// ask runs f in a snapshot of its own, on a connection for questions. Its context also ends with the engine.
+func (e *Engine) ask(ctx context.Context, f func(s *asked) error) error {
+	if err := e.usable(ctx); err != nil {
+		return err
+	}
+	var c *conn
+	select {
+	case c = <-e.questions.conns:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-e.closing:
+		return engine.ErrClosed
+	}
+	defer func() { e.questions.conns <- c }()
+	if c == nil {
+		opened, err := connectReader(e.options)
+		if err != nil {
+			return err
+		}
+		c = opened
+	}
+	own, done := e.untilClosed(ctx)
+	defer done()
+	err := e.readOn(own, c, func(s *snapshot) error {
+		tallied, err := s.number(own, isTallied, e.cluster)
+		if err != nil {
+			return err
+		}
+		return f(&asked{snapshot: s, tallied: tallied == 1})
+	})
+	switch cause := e.usable(ctx); {
+	case err == nil:
+		return nil
+	case cause != nil:
+		return cause // And not that SQLite was interrupted.
+	case own.Err() != nil:
+		return fmt.Errorf("%w: there was no answer within %s", engine.ErrUnavailable, e.questionTimeout)
+	}
+	return err
+}
+
+// untilClosed returns a context that ends with the engine, too, and after a while.
+func (e *Engine) untilClosed(ctx context.Context) (own context.Context, done func()) {
+	own, cancel := context.WithTimeout(ctx, e.questionTimeout)
+	go func() {
+		select {
+		case <-e.closing:
+			cancel()
+		case <-own.Done():
+		}
+	}()
+	return own, cancel
+}
+
+// Places implements questions.Source.
+func (s *asked) Places(_ context.Context, counted *engine.Filter, from questions.Place, enough int) ([]questions.Place, error) {
+	var found []questions.Place
+	var sql sqlText
+	if !s.tallied {
+		sql.add("SELECT DISTINCT r.namespace, r.kind FROM report AS r WHERE r.cluster = ", s.engine.cluster, " ORDER BY r.namespace, r.kind")
+	} else {
+		sql.addPlaces(s.engine.cluster, counted, from)
+	}
+	results := int64(0)
+	err := s.scan(func(row []driver.Value) error {
+		var place questions.Place
+		scan(row, &place.Namespace, &place.Kind)
+		found = append(found, place)
+		if s.tallied && place != from {
+			results += row[2].(int64)
+		}
+		if enough > 0 && results >= int64(enough) {
+			return errStop
+		}
+		return nil
+	}, sql.String(), sql.args...)
+	return found, err
+}
+
+// Few implements questions.Source.
+func (s *asked) Few(_ context.Context, part engine.Part, condition questions.Condition, namespace *string, limit int) ([]engine.ReportPlace, bool, error) {
+	var found []engine.ReportPlace
+	for _, way := range waysTo[part] {
+		var sql sqlText
+		sql.addFew(way, s.engine.cluster, condition, namespace, limit+1-len(found))
+		err := s.scan(func(row []driver.Value) error {
+			var place engine.ReportPlace
+			scan(row, &place.Namespace, &place.Kind, &place.Name)
+			found = append(found, place)
+			return nil
+		}, sql.String(), sql.args...)
+		if err != nil || len(found) > limit {
+			return nil, false, err
+		}
+	}
+	return found, true, nil
+}
+
+// Read implements questions.Source.
+func (s *asked) Read(_ context.Context, windows []questions.Window, condition questions.Condition, limit int) ([]questions.Row, error) {
+	places, err := s.windows(windows)
+	if err != nil {
+		return nil, err
+	}
+	if limit == 0 {
+		limit = noLimit
+	}
+	var sql sqlText
+	sql.addRows(s.engine.cluster, places, condition, limit, len(windows) > 0 && !windows[0].IsOne())
+	page := pageRows{verdicts: map[int64]*engine.Verdict{}, subjects: map[int64]*engine.Subject{}}
+	err = s.scan(page.add, sql.String(), sql.args...)
+	return page.rows, err
+}
+
+// windows returns windows as the JSON that statements take: names of Kubernetes and numbers.
+func (s *asked) windows(windows []questions.Window) (string, error) {
+	list := make([][5]any, 0, len(windows))
+	for _, w := range windows {
+		resource, err := s.engine.resource(s.conn, w.Resource)
+		if err != nil {
+			return "", err
+		}
+		list = append(list, [...]any{resource, w.From, w.To, w.Namespace, w.Kind})
+	}
+	text, err := json.Marshal(list)
+	return string(text), err
+}
+
+// pageRows gathers rows, in which what they share is there once.
+type pageRows struct {
+	rows     []questions.Row
+	report   *engine.ReportRow
+	verdicts map[int64]*engine.Verdict
+	subjects map[int64]*engine.Subject
+}
+
+// add takes a row of addRows.
+func (p *pageRows) add(row []driver.Value) error {
+	var out questions.Row
+	var report engine.ReportRow
+	var verdict int64
+	var subject any
+	scan(row, &report.Namespace, &report.Kind, &report.Name, &report.UID, &report.CreatedAt,
+		&out.Index, &out.Seconds, &verdict, &subject)
+	if p.report == nil || *p.report != report {
+		p.report = &report
+	}
+	out.Report = p.report
+	row = row[rowColumns:]
+	if out.Verdict = p.verdicts[verdict]; out.Verdict == nil {
+		if row[0] == nil {
+			return errors.New("a result has no verdict")
+		}
+		out.Verdict = &engine.Verdict{}
+		scan(row, fieldsOf(engine.VerdictColumns, out.Verdict)...)
+		p.verdicts[verdict] = out.Verdict
+	}
+	if row = row[len(engine.VerdictColumns):]; row[0] != nil {
+		out.SubjectID, _ = subject.(int64)
+		if out.Subject = p.subjects[out.SubjectID]; out.Subject == nil {
+			out.Subject = &engine.Subject{}
+			scan(row, fieldsOf(engine.SubjectColumns, out.Subject)...)
+			p.subjects[out.SubjectID] = out.Subject
+		}
+	}
+	p.rows = append(p.rows, out)
+	return nil
+}
+
+// fieldsOf returns where the columns of a row go.
+func fieldsOf[T any](columns []engine.Column[T], row *T) []any {
+	fields := make([]any, len(columns))
+	for i := range columns {
+		fields[i] = columns[i].Field(row)
+	}
+	return fields
+}

@@ -1,0 +1,305 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package sqlite
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/docket-project/docket/internal/store/engine"
+	"github.com/docket-project/docket/internal/store/questions"
+)
+
+// sqlText is a statement under way: r is a report, x a result, v its verdict, s what it is about, o and t an outcome and
+// its counter.
+type sqlText struct {
+	strings.Builder
+
+	args []any
+}
+
+// add appends SQL and parameters in turns.
+func (t *sqlText) add(parts ...any) {
+	for i, part := range parts {
+		if i%2 == 0 {
+			t.WriteString(part.(string))
+		} else {
+			t.WriteString(t.bind(part))
+		}
+	}
+}
+
+// bind returns the placeholder of a parameter.
+func (t *sqlText) bind(value any) string {
+	if n, ok := value.(int); ok {
+		value = int64(n)
+	}
+	t.args = append(t.args, value)
+	return "?" + strconv.Itoa(len(t.args))
+}
+
+// where appends a condition.
+func (t *sqlText) where(f *engine.Filter, column func(engine.Field) string) {
+	if f == nil {
+		return
+	}
+	t.WriteString(" AND (" + f.SQL(engine.Dialect{
+		Column: column, Bind: t.bind,
+		// Of bytes, because it is quicker than of characters, and finds the same.
+		Position: func(text, in string) string { return "instr(CAST(" + in + " AS BLOB), CAST(" + text + " AS BLOB))" },
+		Ends: func(text, with string) string {
+			// What substr takes of no bytes is null.
+			return fmt.Sprintf("coalesce(substr(CAST(%[1]s AS BLOB), max(1, length(CAST(%[1]s AS BLOB)) - length(CAST(%[2]s AS BLOB)) + 1)), x'') = CAST(%[2]s AS BLOB)", text, with)
+		},
+	}) + ")")
+}
+
+// placeColumns and subjectColumns are the columns of fields in a report or its counter, and in a subject. Those of verdicts have the names
+// of their fields.
+//
+//nolint:gochecknoglobals // Constants but for the language.
+var (
+	placeColumns = map[engine.Field]string{
+		engine.FieldNamespace: "namespace", engine.FieldReportKind: "kind", engine.FieldReport: "name", engine.FieldReportUID: "uid",
+	}
+	subjectColumns = map[engine.Field]string{
+		engine.FieldSubjectAPIVersion: "s.api_version", engine.FieldSubjectKind: "s.kind", engine.FieldSubjectNamespace: "s.namespace",
+		engine.FieldSubjectName: "s.name", engine.FieldSubjectUID: "s.uid",
+	}
+)
+
+// columnOf returns the column of a field in a result row, which may have no subject.
+func columnOf(field engine.Field) string {
+	if field == engine.FieldMessage {
+		return "replace(replace(replace(v.message, char(1), coalesce(s.name, '')), char(2), coalesce(s.namespace, '')), char(3), coalesce(s.uid, ''))"
+	}
+	if column, ok := subjectColumns[field]; ok {
+		return "coalesce(" + column + ", '')"
+	}
+	return storedColumn(field)
+}
+
+// storedColumn returns the column of a field as a table has it. A message is a template there.
+func storedColumn(field engine.Field) string {
+	if column, ok := subjectColumns[field]; ok {
+		return column
+	}
+	if column, ok := placeColumns[field]; ok {
+		return "r." + column
+	}
+	if field == engine.FieldSeconds {
+		return "x.seconds"
+	}
+	return verdictColumn("v.", field)
+}
+
+// verdictColumn returns the column of a verdict or of an outcome.
+func verdictColumn(prefix string, field engine.Field) string {
+	if field == engine.FieldScored {
+		return "iif(" + prefix + "scored, 'true', 'false')"
+	}
+	return prefix + string(field)
+}
+
+// countedColumn returns the column of a field in a counter.
+func countedColumn(field engine.Field) string {
+	if column, ok := placeColumns[field]; ok {
+		return "t." + column
+	}
+	return verdictColumn("o.", field)
+}
+
+// addPlaces selects places with their numbers of results, in the order of the primary key of tally.
+func (t *sqlText) addPlaces(cluster int64, counted *engine.Filter, from questions.Place) {
+	t.add("SELECT t.namespace, t.kind, sum(t.results) FROM tally AS t WHERE t.cluster = ", cluster, " AND t.results <> 0 AND (t.namespace, t.kind) >= (",
+		from.Namespace, ", ", from.Kind, ")")
+	t.whereCounted(cluster, counted)
+	t.WriteString(" GROUP BY t.namespace, t.kind")
+}
+
+// whereCounted appends conditions on a counter. Its outcome is looked up among those that meet theirs.
+func (t *sqlText) whereCounted(cluster int64, counted *engine.Filter) {
+	places, others := counted.Select(func(f *engine.Filter) bool { return f.Parts() == engine.PartReport })
+	t.where(places, countedColumn)
+	outcomes, mixed := others.Select(func(f *engine.Filter) bool { return f.Parts()&engine.PartReport == 0 })
+	if outcomes != nil {
+		t.add(" AND t.outcome IN (SELECT o.id FROM outcome AS o WHERE o.cluster = ", cluster)
+		t.where(outcomes, countedColumn)
+		t.WriteString(")")
+	}
+	if mixed != nil {
+		t.add(" AND EXISTS (SELECT 1 FROM outcome AS o WHERE o.cluster = ", cluster, " AND o.id = t.outcome")
+		t.where(mixed, countedColumn)
+		t.WriteString(")")
+	}
+}
+
+// Ways to the reports of results, by what is known of these: each table of a way is looked up by an index that has
+// what the table before it has. The first one is read as a whole, but for subjects that have a name or UID.
+//
+//nolint:gochecknoglobals // A constant but for the language.
+var waysTo = map[engine.Part][]string{
+	engine.PartVerdict: {"verdict AS v CROSS JOIN result AS x INDEXED BY result_verdict ON x.cluster = v.cluster AND x.verdict = v.id " + reportOfResult +
+		" WHERE v.cluster = "},
+	engine.PartSubject: {
+		"subject AS s%s CROSS JOIN result AS x INDEXED BY result_subject ON x.cluster = s.cluster AND x.subject = s.id " + reportOfResult + " WHERE s.cluster = ",
+		"subject AS s%s CROSS JOIN report AS r INDEXED BY report_scope ON r.cluster = s.cluster AND r.scope = s.id WHERE s.cluster = ",
+	},
+	engine.PartReport:  {"report AS r WHERE r.cluster = "},
+	engine.PartSeconds: {"report AS r CROSS JOIN result AS x ON x.cluster = r.cluster AND x.object = r.object WHERE r.cluster = "},
+}
+
+const reportOfResult = "CROSS JOIN report AS r ON r.cluster = x.cluster AND r.object = x.object"
+
+// addFew selects reports by a way.
+func (t *sqlText) addFew(from string, cluster int64, condition questions.Condition, namespace *string, limit int) {
+	if strings.Contains(from, "%s") {
+		from = fmt.Sprintf(from, subjectIndex(condition.Filter))
+	}
+	t.add("WITH few AS MATERIALIZED (SELECT r.namespace, r.kind, r.name FROM "+from, cluster)
+	if condition.Subject != nil {
+		t.add(" AND s.id = ", *condition.Subject)
+	}
+	if namespace != nil {
+		t.add(" AND r.namespace = ", *namespace)
+	}
+	t.where(condition.Filter, storedColumn)
+	t.add(" LIMIT ", limit, ") SELECT * FROM few")
+}
+
+// subjectIndex returns which index leads to the subjects that a condition demands.
+func subjectIndex(f *engine.Filter) string {
+	for field, index := range map[engine.Field]string{engine.FieldSubjectUID: " INDEXED BY subject_uid", engine.FieldSubjectName: " INDEXED BY subject_name"} {
+		if values, must := f.Demands(field); must && len(values) > 0 {
+			return index
+		}
+	}
+	return ""
+}
+
+// reportsIn are the reports r of the windows w, parameter ?1, of cluster ?2, in their order. A report's rows are under the number of
+// its object, unless it is large.
+const reportsIn = `json_each(?1) AS w
+CROSS JOIN object AS o INDEXED BY sqlite_autoindex_object_1
+ON o.cluster = ?2 AND o.resource = w.value ->> 0 AND o.key >= w.value ->> 1 AND o.key < w.value ->> 2
+CROSS JOIN report AS r ON r.cluster = ?2 AND r.namespace = w.value ->> 3 AND r.kind = w.value ->> 4
+AND r.object = coalesce((SELECT l.object FROM large AS l INDEXED BY large_created WHERE l.cluster = ?2 AND l.created = o.created), o.created)
+CROSS JOIN result AS x ON x.cluster = ?2 AND x.object = r.object`
+
+// rowColumns is the number of columns of addRows before those of the verdict.
+const rowColumns = 9
+
+// addRows selects the first rows in some windows. Verdicts that meet their conditions are found first where many reports
+// are read: a look-up among them takes a fifth of one in their table.
+func (t *sqlText) addRows(cluster int64, windows string, condition questions.Condition, limit int, many bool) {
+	t.args = append(t.args, windows, cluster)
+	t.WriteString(`WITH page AS MATERIALIZED (
+SELECT r.namespace, r.kind, r.name, r.uid, r.created_at, x.idx, x.seconds, x.verdict, coalesce(x.subject, r.scope) AS subject FROM ` + reportsIn)
+	var verdicts *engine.Filter
+	others := condition.Filter
+	if many {
+		verdicts, others = questions.Verdicts(others)
+	}
+	t.joins(others.Parts())
+	t.WriteString(" WHERE 1")
+	if verdicts != nil {
+		t.WriteString(" AND ")
+		t.oneOf(verdicts)
+	}
+	if condition.Subject != nil {
+		t.add(" AND coalesce(x.subject, r.scope) = ", *condition.Subject)
+	}
+	t.where(others, columnOf)
+	t.add(" LIMIT ", limit, ")\nSELECT p.*, "+columnList(engine.VerdictColumns, "v.")+", "+columnList(engine.SubjectColumns, "s.")+
+		" FROM page AS p CROSS JOIN verdict AS v ON v.cluster = ?2 AND v.id = p.verdict LEFT JOIN subject AS s ON s.cluster = ?2 AND s.id = p.subject")
+}
+
+// joins appends the tables that conditions on some parts need beside r and x.
+func (t *sqlText) joins(parts engine.Part) {
+	if parts&engine.PartVerdict != 0 {
+		t.WriteString("\nCROSS JOIN verdict AS v ON v.cluster = ?2 AND v.id = x.verdict")
+	}
+	if parts&engine.PartSubject != 0 {
+		t.WriteString("\nLEFT JOIN subject AS s ON s.cluster = ?2 AND s.id = coalesce(x.subject, r.scope)")
+	}
+}
+
+// oneOf appends that the verdict is one of those that meet a condition.
+func (t *sqlText) oneOf(f *engine.Filter) {
+	t.WriteString("x.verdict IN (SELECT v.id FROM verdict AS v WHERE v.cluster = ?2")
+	t.where(f, storedColumn)
+	t.WriteString(")")
+}
+
+// addCounters selects counters and, if they are wanted, the outcomes and places that they are of.
+func (t *sqlText) addCounters(cluster int64, counted *engine.Filter, outcomes, places bool) {
+	switch {
+	case places:
+		t.WriteString("SELECT t.results, t.outcome, t.namespace, t.kind")
+	case outcomes:
+		t.WriteString("SELECT t.results, t.outcome")
+	default:
+		t.WriteString("SELECT coalesce(sum(t.results), 0)")
+	}
+	t.add(" FROM tally AS t WHERE t.cluster = ", cluster, " AND t.results <> 0")
+	t.whereCounted(cluster, counted)
+}
+
+// resultColumns says which columns addResults selects behind the report's, and where: 0 for none.
+type resultColumns struct{ verdict, subject, seconds, meets int }
+
+// addResults selects all results in some windows, "" for everywhere, that meet a condition, and the first one of each report in
+// any case: its first column says what report it is, as JSON, and there is a row every now and then.
+func (t *sqlText) addResults(cluster int64, windows string, filter *engine.Filter, wanted engine.Part) (at resultColumns) {
+	t.args = append(t.args, windows, cluster)
+	from := reportsIn
+	if windows == "" {
+		from = "report AS r CROSS JOIN result AS x ON x.cluster = ?2 AND x.object = r.object"
+	}
+	reports, others := filter.Select(func(f *engine.Filter) bool { return f.Parts() == engine.PartReport })
+	verdicts, mixed := questions.Verdicts(others)
+	meets := sqlText{args: t.args}
+	meets.WriteString("1")
+	if verdicts != nil {
+		meets.WriteString(" AND ")
+		meets.oneOf(verdicts)
+	}
+	meets.where(mixed, columnOf)
+	t.args = meets.args
+	columns := []string{"iif(x.position = 0, json_array(r.namespace, r.kind, r.name, r.uid), NULL)"}
+	column := func(sql string, wanted bool) int {
+		if !wanted {
+			return 0
+		}
+		columns = append(columns, sql)
+		return len(columns) - 1
+	}
+	at = resultColumns{
+		verdict: column("x.verdict", wanted&engine.PartVerdict != 0),
+		subject: column("coalesce(x.subject, r.scope)", wanted&engine.PartSubject != 0),
+		seconds: column("x.seconds", wanted&engine.PartSeconds != 0),
+		meets:   column(meets.String(), others != nil),
+	}
+	t.WriteString("SELECT " + strings.Join(columns, ", ") + " FROM " + from)
+	t.joins(mixed.Parts())
+	t.WriteString(" WHERE r.cluster = ?2")
+	t.where(reports, columnOf)
+	if others != nil {
+		t.WriteString(" AND (x.position = 0 OR " + meets.String() + ")")
+	}
+	return at
+}
+
+// addValues selects some columns of all rows of a table, or of one.
+func (t *sqlText) addValues(cluster int64, table string, fields []engine.Field, column func(engine.Field) string, id any) {
+	t.WriteString("SELECT id")
+	for _, field := range fields {
+		t.WriteString(", " + column(field))
+	}
+	t.add(" FROM "+table+" WHERE cluster = ", cluster)
+	if id != nil {
+		t.add(" AND id = ", id)
+	}
+}
