@@ -70,6 +70,7 @@ func TestPlans(t *testing.T) {
 	for name, shape := range shapes {
 		statements[name] = named(t, shape.sql())
 	}
+	maps.Copy(statements, questionStatements())
 	conn, err := pgx.Connect(t.Context(), url)
 	if err != nil {
 		t.Fatal(err)
@@ -127,8 +128,8 @@ func plans(t *testing.T, conn *pgx.Conn, statements map[string]string) map[strin
 	t.Helper()
 	all := map[string]string{}
 	for name, sql := range statements {
-		// As removeFrom does.
-		bitmaps := name == "tidy, idle verdicts" || name == "tidy, drop verdicts"
+		// As removeFrom does, and as the sessions of questions have it.
+		bitmaps := name == "tidy, idle verdicts" || name == "tidy, drop verdicts" || name == "question, reports of verdicts"
 		if _, err := conn.Exec(t.Context(), fmt.Sprintf("SET enable_bitmapscan = %t", bitmaps)); err != nil {
 			t.Fatal(err)
 		}

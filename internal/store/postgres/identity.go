@@ -26,6 +26,15 @@ func (e *Engine) prepareReader(ctx context.Context, conn *pgx.Conn) error {
 	return err
 }
 
+// prepareQuestions prepares a new connection for questions.
+func (e *Engine) prepareQuestions(ctx context.Context, conn *pgx.Conn) error {
+	if err := e.check(ctx, conn); err != nil || e.pooled {
+		return err
+	}
+	_, err := conn.Exec(ctx, questionSettings().ownSession().statement()+`SET default_transaction_read_only = on`, pgx.QueryExecModeSimpleProtocol)
+	return err
+}
+
 // prepareWriter prepares a new connection for writes.
 func (e *Engine) prepareWriter(ctx context.Context, conn *pgx.Conn) error {
 	if err := e.check(ctx, conn); err != nil || e.pooled {

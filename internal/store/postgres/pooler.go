@@ -82,12 +82,18 @@ func withSecondSession(ctx context.Context, work func(context.Context) error) er
 }
 
 // movedMark is in the message of the error that beginSQL makes.
-const movedMark = "docket: another server, or not read committed: "
+const movedMark = "docket: another server, or another isolation: "
+
+// Isolation of transactions, as the server calls it.
+const (
+	readCommitted  = "read committed"
+	repeatableRead = "repeatable read"
+)
 
 // beginSQL begins what a pooler hands to any session: it sets $1 to $2 for the transaction, and ends it with an error
 // unless the server is the one that verify knew ($3 to $5). A new session would have verified that; here there is
-// none that anybody sees. What can't be a number makes the error.
-func beginSQL(id *identity) string {
+// none that anybody sees. The isolation must be that which is expected, too. What can't be a number makes the error.
+func beginSQL(id *identity, isolation string) string {
 	system, timeline := `0::int8`, `0::int4`
 	if id.maySystem {
 		system = `(` + systemSQL + `)`
@@ -97,7 +103,7 @@ func beginSQL(id *identity) string {
 	}
 	return `SELECT count(set_config(s.name, s.value, true)), CASE
 	WHEN ` + system + ` = $3::int8 AND ` + timeline + ` = $4::int4 AND (` + relationSQL + `) = $5::int8
-		AND current_setting('transaction_isolation') = 'read committed' THEN 0
+		AND current_setting('transaction_isolation') = '` + isolation + `' THEN 0
 	ELSE ('` + movedMark + `' || pg_backend_pid())::int4 END
 FROM unnest($1::text[], $2::text[]) AS s(name, value)`
 }
@@ -109,10 +115,10 @@ func isMoved(err error) bool {
 }
 
 // beginTransaction returns beginSQL with its arguments.
-func (e *Engine) beginTransaction(s settings) (sql string, args []any) {
+func (e *Engine) beginTransaction(s settings, isolation string) (sql string, args []any) {
 	names, values := s.columns()
 	id := e.identity.Load()
-	return beginSQL(id), []any{names, values, id.system, id.timeline, id.relation}
+	return beginSQL(id, isolation), []any{names, values, id.system, id.timeline, id.relation}
 }
 
 // session is where statements go, with the settings that they need.
@@ -135,7 +141,7 @@ func (e *Engine) session(conn *pgx.Conn, s settings) session {
 func (e *Engine) inTransaction(ctx context.Context, conn *pgx.Conn, s settings, work func(tx pgx.Tx) error) error {
 	return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
 		if e.pooled {
-			sql, args := e.beginTransaction(s)
+			sql, args := e.beginTransaction(s, readCommitted)
 			_, err := tx.Exec(ctx, sql, args...)
 			if isMoved(err) {
 				return fmt.Errorf("%w: %w", engine.ErrUnavailable, errMoved) // The next read or write looks what it is.
@@ -159,7 +165,7 @@ type pooledSession struct {
 // SendBatch implements session. What begins the transaction has the first result; its error is that of all.
 func (p *pooledSession) SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults {
 	var whole pgx.Batch
-	sql, args := p.engine.beginTransaction(p.settings)
+	sql, args := p.engine.beginTransaction(p.settings, readCommitted)
 	whole.Queue(sql, args...)
 	whole.QueuedQueries = append(whole.QueuedQueries, b.QueuedQueries...)
 	results := p.conn.SendBatch(ctx, &whole)

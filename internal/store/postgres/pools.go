@@ -12,8 +12,8 @@ import (
 	"github.com/docket-project/docket/internal/store/engine"
 )
 
-// Sizes of the pools. With the session that listens a process has eight connections at most, unless MaxConns says
-// otherwise.
+// Sizes of the pools. With the session that listens a process has ten connections at most, two of them only while questions are
+// asked, unless MaxConns says otherwise.
 const (
 	defaultReadConns = 3
 	// urgentConns serve engine.Urgent: the state, and the events that watches wait for.
@@ -26,12 +26,12 @@ const (
 
 // pools of connections. Each kind of work has its own, so that much of one doesn't keep another from the database.
 type pools struct {
-	reads, urgent, writes, chores *pgxpool.Pool
+	reads, urgent, writes, chores, questions *pgxpool.Pool
 }
 
 // close ends all connections that are not in use, and waits for those that are.
 func (p *pools) close() {
-	for _, pool := range []*pgxpool.Pool{p.reads, p.urgent, p.writes, p.chores} {
+	for _, pool := range []*pgxpool.Pool{p.reads, p.urgent, p.writes, p.chores, p.questions} {
 		if pool != nil {
 			pool.Close()
 		}
@@ -46,24 +46,25 @@ func (p *pools) reading(ctx context.Context) *pgxpool.Pool {
 	return p.reads
 }
 
-// openPools makes the pools and tries one connection of each.
+// openPools makes the pools and tries one connection of each that keeps one.
 func (e *Engine) openPools(ctx context.Context, config *pgx.ConnConfig) error {
 	reads := defaultReadConns
 	if e.options.MaxConns > 0 {
 		reads = e.options.MaxConns
 	}
 	for _, p := range []struct {
-		pool    **pgxpool.Pool
-		size    int
-		prepare func(context.Context, *pgx.Conn) error
+		pool       **pgxpool.Pool
+		size, idle int
+		prepare    func(context.Context, *pgx.Conn) error
 	}{
-		{&e.reads, reads, e.prepareReader},
-		{&e.urgent, urgentConns, e.prepareReader},
-		{&e.writes, writeConns, e.prepareWriter},
-		{&e.chores, choreConns, e.prepareWriter},
+		{&e.reads, reads, 1, e.prepareReader},
+		{&e.urgent, urgentConns, 1, e.prepareReader},
+		{&e.writes, writeConns, 1, e.prepareWriter},
+		{&e.chores, choreConns, 1, e.prepareWriter},
+		{&e.questions, questionConns, 0, e.prepareQuestions},
 	} {
 		var err error
-		if *p.pool, err = e.newPool(ctx, config, p.size, p.prepare); err != nil {
+		if *p.pool, err = e.newPool(ctx, config, p.size, p.idle, p.prepare); err != nil {
 			e.pools.close()
 			return err
 		}
@@ -71,8 +72,9 @@ func (e *Engine) openPools(ctx context.Context, config *pgx.ConnConfig) error {
 	return nil
 }
 
+// newPool makes a pool that keeps some connections at hand, and opens others when they are needed.
 func (e *Engine) newPool(
-	ctx context.Context, conn *pgx.ConnConfig, size int, prepare func(context.Context, *pgx.Conn) error,
+	ctx context.Context, conn *pgx.ConnConfig, size, idle int, prepare func(context.Context, *pgx.Conn) error,
 ) (*pgxpool.Pool, error) {
 	config, err := pgxpool.ParseConfig("")
 	if err != nil {
@@ -83,7 +85,7 @@ func (e *Engine) newPool(
 		config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheStatement
 	}
 	config.MaxConns = int32(size)
-	config.MinIdleConns = 1
+	config.MinIdleConns = int32(idle)
 	config.PingTimeout = dialTimeout
 	config.BeforeConnect = e.refreshPassword
 	config.AfterConnect = prepare
@@ -91,6 +93,9 @@ func (e *Engine) newPool(
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, err
+	}
+	if idle == 0 {
+		return pool, nil
 	}
 	if err := pool.Ping(ctx); err != nil {
 		pool.Close()

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/docket-project/docket/internal/store/engine"
 )
@@ -40,13 +41,22 @@ func (e *Engine) begin(ctx context.Context, timeout time.Duration) (callCtx cont
 // before what was known already or is of another incarnation: that is not the
 // database it was.
 func (e *Engine) read(ctx context.Context, what string, work func(ctx context.Context, conn session) (engine.State, error)) error {
+	return e.readFrom(ctx, what, e.reading(ctx), func(ctx context.Context, conn *pgx.Conn) (engine.State, error) {
+		return work(ctx, e.session(conn, append(readerSettings(), "transaction_read_only", "on")))
+	})
+}
+
+// readFrom is read on a connection of a given pool.
+func (e *Engine) readFrom(
+	ctx context.Context, what string, pool *pgxpool.Pool, work func(ctx context.Context, conn *pgx.Conn) (engine.State, error),
+) error {
 	callCtx, done, err := e.begin(ctx, readTimeout)
 	if err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}
 	defer done()
 	for attempt := 0; ; attempt++ {
-		err := e.readOnce(callCtx, work)
+		err := e.readOnce(callCtx, pool, work)
 		if err == nil {
 			return nil
 		}
@@ -54,7 +64,7 @@ func (e *Engine) read(ctx context.Context, what string, work func(ctx context.Co
 			return e.fail(ctx, what, err)
 		}
 		if isBroken(err) {
-			e.reading(ctx).Reset()
+			pool.Reset()
 			if pause(callCtx, retryPauses[attempt]) != nil {
 				return e.fail(ctx, what, err)
 			}
@@ -62,14 +72,16 @@ func (e *Engine) read(ctx context.Context, what string, work func(ctx context.Co
 	}
 }
 
-func (e *Engine) readOnce(ctx context.Context, work func(ctx context.Context, conn session) (engine.State, error)) error {
-	conn, err := e.reading(ctx).Acquire(ctx)
+func (e *Engine) readOnce(
+	ctx context.Context, pool *pgxpool.Pool, work func(ctx context.Context, conn *pgx.Conn) (engine.State, error),
+) error {
+	conn, err := pool.Acquire(ctx)
 	if err != nil {
 		return err
 	}
 	defer conn.Release()
 	seen, incarnation := e.seen.Load(), e.incarnation.Load()
-	state, err := work(ctx, e.session(conn.Conn(), append(readerSettings(), "transaction_read_only", "on")))
+	state, err := work(ctx, conn.Conn())
 	moved := isMoved(err)
 	if err != nil && !moved {
 		return err

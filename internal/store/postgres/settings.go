@@ -24,6 +24,29 @@ func readerSettings() settings {
 	return append(planSettings(), "statement_timeout", "60s")
 }
 
+// questionSettings are those of questions about results, whose statements are as many as there are filters: a generic plan would
+// be used once.
+func questionSettings() settings {
+	return append(fixedPlans.settings(), "jit", "off", "plan_cache_mode", "force_custom_plan",
+		"statement_timeout", "30s", "idle_in_transaction_session_timeout", "5s")
+}
+
+// settings returns those that statements of questions differ in.
+func (p planning) settings() settings {
+	tables, bitmaps, workers := "off", "off", "0"
+	switch p {
+	case fixedPlans:
+	case bitmapPlans:
+		bitmaps = "on"
+	case freePlans:
+		tables, bitmaps, workers = "on", "on", "2"
+	}
+	return settings{
+		"enable_seqscan", tables, "enable_hashjoin", tables, "enable_mergejoin", tables, "enable_bitmapscan", bitmaps,
+		"max_parallel_workers_per_gather", workers,
+	}
+}
+
 // writerSettings are those of what writes. One that hangs holds the counter, and with it all
 // other writers.
 func writerSettings(synchronousCommit string) settings {

@@ -1,0 +1,323 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package postgres
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/docket-project/docket/internal/store/engine"
+	"github.com/docket-project/docket/internal/store/questions"
+)
+
+// questionConns answer questions about results, which may take long. They are opened by the first question.
+const questionConns = 2
+
+// Rows implements engine.Questions.
+func (e *Engine) Rows(ctx context.Context, q engine.RowQuery) (engine.RowPage, error) {
+	if err := q.Check(); err != nil {
+		return engine.RowPage{}, fmt.Errorf("read results: %w", err)
+	}
+	var page engine.RowPage
+	err := e.ask(ctx, "read results", func(ctx context.Context, s *asked) (err error) {
+		page, err = questions.Rows(ctx, s, q)
+		page.State = s.state
+		return err
+	})
+	if err != nil {
+		return engine.RowPage{}, err
+	}
+	return page, nil
+}
+
+// RowsAbout implements engine.Questions.
+func (e *Engine) RowsAbout(ctx context.Context, namespace string, kinds []engine.ReportKind, id int64) (engine.RowPage, error) {
+	var page engine.RowPage
+	err := e.ask(ctx, "read results about a subject", func(ctx context.Context, s *asked) (err error) {
+		page, err = questions.RowsAbout(ctx, s, namespace, kinds, id)
+		page.State = s.state
+		return err
+	})
+	if err != nil {
+		return engine.RowPage{}, err
+	}
+	return page, nil
+}
+
+// Count implements engine.Questions.
+func (e *Engine) Count(ctx context.Context, q engine.CountQuery) (engine.Counts, error) {
+	if err := q.Check(); err != nil {
+		return engine.Counts{}, fmt.Errorf("count results: %w", err)
+	}
+	var counts engine.Counts
+	err := e.ask(ctx, "count results", func(ctx context.Context, s *asked) (err error) {
+		counts, err = s.count(ctx, q)
+		counts.State = s.state
+		return err
+	})
+	if err != nil {
+		return engine.Counts{}, err
+	}
+	return counts, nil
+}
+
+// asked is a snapshot in which a question is answered.
+type asked struct {
+	engine *Engine
+	tx     pgx.Tx
+	state  engine.State
+	// tallied says that counters are kept.
+	tallied bool
+	// planning is that of the statements so far.
+	planning planning
+}
+
+// planning says how statements of questions are planned.
+type planning int
+
+const (
+	fixedPlans  planning = iota // By indexes and nested loops, as all statements are that have few rows to read.
+	bitmapPlans                 // The same, by an index that needs bitmaps.
+	freePlans                   // By statistics: what reads whole tables.
+)
+
+var _ questions.Source = (*asked)(nil)
+
+// ask runs work in one snapshot, on a connection for questions.
+func (e *Engine) ask(ctx context.Context, what string, work func(ctx context.Context, s *asked) error) error {
+	return e.readFrom(ctx, what, e.questions, func(ctx context.Context, conn *pgx.Conn) (engine.State, error) {
+		s := &asked{engine: e}
+		err := pgx.BeginTxFunc(ctx, conn, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
+			s.tx = tx
+			if e.pooled {
+				sql, args := e.beginTransaction(questionSettings(), repeatableRead)
+				if _, err := tx.Exec(ctx, sql, args...); err != nil {
+					return err
+				}
+			}
+			var tallied int
+			err := tx.QueryRow(ctx, askedSQL, e.cluster).Scan(append(stateFields(&s.state), &tallied)...)
+			if err != nil {
+				return noCounter(err)
+			}
+			s.tallied = tallied == tallyIsKept
+			return work(ctx, s)
+		})
+		return s.state, err
+	})
+}
+
+// query runs a statement.
+func (s *asked) query(ctx context.Context, q *question, how planning) (pgx.Rows, error) {
+	if how != s.planning {
+		names, values := how.settings().columns()
+		if _, err := s.tx.Exec(ctx, localSettingsSQL, names, values); err != nil {
+			return nil, err
+		}
+		s.planning = how
+	}
+	return s.tx.Query(ctx, q.String(), q.args...)
+}
+
+// Places implements questions.Source. What was not moved to the counters yet may be anything.
+func (s *asked) Places(ctx context.Context, counted *engine.Filter, from questions.Place, _ int) ([]questions.Place, error) {
+	if !isText(from.Namespace) || !isText(from.Kind) {
+		from = questions.Place{} // The caller leaves out what is too much.
+	}
+	sql := newQuestion(s.engine.cluster)
+	sql.addPlaces(counted, from, s.tallied)
+	rows, err := s.query(ctx, sql, freePlans)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (p questions.Place, err error) {
+		return p, row.Scan(&p.Namespace, &p.Kind)
+	})
+}
+
+// Few implements questions.Source.
+func (s *asked) Few(
+	ctx context.Context, part engine.Part, condition questions.Condition, namespace *string, limit int,
+) ([]engine.ReportPlace, bool, error) {
+	if namespace != nil && !isText(*namespace) {
+		return nil, true, nil
+	}
+	var ids []int64
+	switch {
+	case condition.Subject != nil:
+		ids = []int64{*condition.Subject}
+	case part&(engine.PartVerdict|engine.PartSubject) != 0:
+		sql := newQuestion(s.engine.cluster)
+		sql.addIDs(part, condition.Filter, limit+1)
+		rows, err := s.query(ctx, sql, freePlans)
+		if err != nil {
+			return nil, false, err
+		}
+		if ids, err = pgx.CollectRows(rows, pgx.RowTo[int64]); err != nil || len(ids) == 0 || len(ids) > limit {
+			return nil, err == nil && len(ids) == 0, err
+		}
+	}
+	sql := newQuestion(s.engine.cluster)
+	sql.addFew(part, condition.Filter, ids, namespace, limit+1)
+	rows, err := s.query(ctx, sql, plansOf(part, ids))
+	if err != nil {
+		return nil, false, err
+	}
+	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (p engine.ReportPlace, err error) {
+		return p, row.Scan(&p.Namespace, &p.Kind, &p.Name)
+	})
+	if err != nil || len(found) > limit {
+		return nil, false, err
+	}
+	return found, true, nil
+}
+
+// plansOf returns how addFew is planned.
+func plansOf(part engine.Part, ids []int64) planning {
+	switch {
+	case ids == nil:
+		return freePlans
+	case part == engine.PartVerdict:
+		return bitmapPlans
+	}
+	return fixedPlans
+}
+
+// Read implements questions.Source.
+func (s *asked) Read(ctx context.Context, windows []questions.Window, condition questions.Condition, limit int) ([]questions.Row, error) {
+	in, err := s.windows(ctx, windows)
+	if err != nil || len(in.resources) == 0 {
+		return nil, err
+	}
+	sql := newQuestion(s.engine.cluster)
+	sql.addRows(in, condition, limit, !windows[0].IsOne())
+	rows, err := s.query(ctx, sql, fixedPlans)
+	if err != nil {
+		return nil, err
+	}
+	page := pageRows{verdicts: map[int64]*engine.Verdict{}, subjects: map[int64]*engine.Subject{}}
+	_, err = pgx.ForEachRow(rows, page.fields(), page.add)
+	return page.rows, err
+}
+
+// windowArrays are windows as parameters.
+type windowArrays struct {
+	resources                   []int16
+	from, to, namespaces, kinds []string
+}
+
+// windows returns windows as arrays. Those of which there can be no objects are left out.
+func (s *asked) windows(ctx context.Context, windows []questions.Window) (in windowArrays, err error) {
+	known := map[engine.Resource]int16{}
+	for _, w := range windows {
+		id, ok := known[w.Resource]
+		if !ok {
+			if id, err = s.engine.resources.find(ctx, s.tx, w.Resource); err != nil {
+				return in, err
+			}
+			known[w.Resource] = id
+		}
+		if id == unknownResource || !isText(w.Namespace) || !isText(w.From) || !isText(w.To) {
+			continue
+		}
+		in.resources = append(in.resources, id)
+		in.from, in.to = append(in.from, w.From), append(in.to, w.To)
+		in.namespaces, in.kinds = append(in.namespaces, w.Namespace), append(in.kinds, w.Kind)
+	}
+	return in, nil
+}
+
+// pageRows gathers rows, in which what they share is there once.
+type pageRows struct {
+	rows     []questions.Row
+	last     *engine.ReportRow
+	verdicts map[int64]*engine.Verdict
+	subjects map[int64]*engine.Subject
+
+	// The row that is read.
+	report             engine.ReportRow
+	index              int32
+	seconds, verdictID int64
+	subjectID          *int64
+	verdict            engine.Verdict
+	hasSubject         bool
+	subject            engine.Subject
+}
+
+// fields are where the columns of addRows go.
+func (p *pageRows) fields() []any {
+	fields := []any{
+		&p.report.Namespace, &p.report.Kind, &p.report.Name, &p.report.UID, &p.report.CreatedAt,
+		&p.index, &p.seconds, &p.verdictID, &p.subjectID, &p.hasSubject,
+	}
+	for _, column := range engine.VerdictColumns {
+		fields = append(fields, column.Field(&p.verdict))
+	}
+	for _, column := range engine.SubjectColumns {
+		fields = append(fields, column.Field(&p.subject))
+	}
+	return fields
+}
+
+// add takes the row.
+func (p *pageRows) add() error {
+	if p.last == nil || *p.last != p.report {
+		report := p.report
+		p.last = &report
+	}
+	out := questions.Row{ResultRow: engine.ResultRow{Report: p.last, Result: engine.Result{Index: p.index, Seconds: p.seconds}}}
+	if out.Verdict = p.verdicts[p.verdictID]; out.Verdict == nil {
+		verdict := p.verdict
+		out.Verdict, p.verdicts[p.verdictID] = &verdict, &verdict
+	}
+	if p.hasSubject {
+		out.SubjectID = *p.subjectID
+		if out.Subject = p.subjects[out.SubjectID]; out.Subject == nil {
+			subject := p.subject
+			out.Subject, p.subjects[out.SubjectID] = &subject, &subject
+		}
+	}
+	p.rows = append(p.rows, out)
+	return nil
+}
+
+// count answers a query.
+func (s *asked) count(ctx context.Context, q engine.CountQuery) (engine.Counts, error) {
+	if q.Namespace != nil && !isText(*q.Namespace) {
+		q.Filter = engine.Negate(nil)
+		q.Namespace = nil
+	}
+	filter := engine.Both(q.Filter, questions.OfKinds(q.Kinds))
+	if q.Namespace != nil {
+		filter = engine.Both(filter, engine.Equal(engine.FieldNamespace, *q.Namespace))
+	}
+	sql := newQuestion(s.engine.cluster)
+	if q.Counted() && s.tallied {
+		sql.addCounters(&q, filter)
+	} else {
+		sql.addResults(&q, filter)
+	}
+	rows, err := s.query(ctx, sql, freePlans)
+	if err != nil {
+		return engine.Counts{}, err
+	}
+	var answer engine.Counts
+	answer.Counts, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (engine.Count, error) {
+		count := engine.Count{}
+		if len(q.By) > 0 {
+			count.Values = make([]string, len(q.By))
+		}
+		fields := []any{&count.Results, &count.Subjects, &count.Namespaces, &count.Oldest, &count.Newest}
+		for i := range count.Values {
+			fields = append(fields, &count.Values[i])
+		}
+		return count, row.Scan(fields...)
+	})
+	if len(answer.Counts) > q.Limit {
+		answer.Counts, answer.More = answer.Counts[:q.Limit], true
+	}
+	return answer, err
+}

@@ -1,0 +1,396 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package postgres
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/docket-project/docket/internal/store/engine"
+	"github.com/docket-project/docket/internal/store/questions"
+)
+
+const (
+	askedSQL = `SELECT ` + stateColumns + `, r.tallied FROM ` + newestCounter + ` r`
+
+	// localSettingsSQL sets $1 to $2 until the transaction ends.
+	localSettingsSQL = `SELECT count(set_config(s.name, s.value, true)) FROM unnest($1::text[], $2::text[]) AS s(name, value)`
+)
+
+// question is a statement under way: r is a report, x a result, v its verdict, s what it is about, o and t an outcome and its
+// counter. $1 is the cluster.
+type question struct {
+	strings.Builder
+
+	args []any
+}
+
+func newQuestion(cluster int32) *question { return &question{args: []any{cluster}} }
+
+// add appends SQL and parameters in turns.
+func (q *question) add(parts ...any) {
+	for i, part := range parts {
+		if i%2 == 0 {
+			q.WriteString(part.(string))
+		} else {
+			q.WriteString(q.bind(part))
+		}
+	}
+}
+
+// bind returns the placeholder of a parameter.
+func (q *question) bind(value any) string {
+	kind := ""
+	switch value.(type) {
+	case string:
+		kind = "::text"
+	case int, int64:
+		kind = "::int8"
+	case []int64:
+		kind = "::int8[]"
+	}
+	q.args = append(q.args, value)
+	return "$" + strconv.Itoa(len(q.args)) + kind
+}
+
+// where appends a condition. Texts that the server can't store are in no row.
+func (q *question) where(f *engine.Filter, column func(engine.Field) string) {
+	if f == nil {
+		return
+	}
+	q.WriteString(" AND (" + storable(f).SQL(engine.Dialect{
+		Column: column, Bind: q.bind,
+		Position: func(text, in string) string { return "strpos(" + in + ", " + text + ")" },
+		Ends:     func(text, with string) string { return "right(" + text + ", length(" + with + ")) = " + with },
+	}) + ")")
+}
+
+// storable returns the filter without the values that are no text.
+func storable(f *engine.Filter) *engine.Filter {
+	out := *f
+	out.Operands, out.Values = nil, nil
+	for _, operand := range f.Operands {
+		out.Operands = append(out.Operands, storable(operand))
+	}
+	for _, value := range f.Values {
+		if isText(value) {
+			out.Values = append(out.Values, value)
+		}
+	}
+	if len(f.Values) > 0 && len(out.Values) == 0 {
+		return engine.Negate(nil)
+	}
+	return &out
+}
+
+// placeColumns and subjectColumns are the columns of fields in a report or its counter, and in a subject. Those of verdicts have the names
+// of their fields.
+//
+//nolint:gochecknoglobals // Constants but for the language.
+var (
+	placeColumns = map[engine.Field]string{
+		engine.FieldNamespace: "namespace", engine.FieldReportKind: "kind", engine.FieldReport: "name", engine.FieldReportUID: "uid",
+	}
+	subjectColumns = map[engine.Field]string{
+		engine.FieldSubjectAPIVersion: "s.api_version", engine.FieldSubjectKind: "s.kind", engine.FieldSubjectNamespace: "s.namespace",
+		engine.FieldSubjectName: "s.name", engine.FieldSubjectUID: "s.uid",
+	}
+)
+
+// columnOf returns the column of a field in a result row, which may have no subject.
+func columnOf(field engine.Field) string {
+	if field == engine.FieldMessage {
+		return "docket.message(v.message, s.name, s.namespace, s.uid)"
+	}
+	if column, ok := subjectColumns[field]; ok {
+		return "coalesce(" + column + ", '')"
+	}
+	return storedColumn(field)
+}
+
+// storedColumn returns the column of a field as a table has it. A message is a template there.
+func storedColumn(field engine.Field) string {
+	if column, ok := subjectColumns[field]; ok {
+		return column
+	}
+	if column, ok := placeColumns[field]; ok {
+		return "r." + column
+	}
+	if field == engine.FieldSeconds {
+		return "x.seconds"
+	}
+	return verdictColumn("v.", field)
+}
+
+// verdictColumn returns the column of a verdict or of an outcome.
+func verdictColumn(prefix string, field engine.Field) string {
+	if field == engine.FieldScored {
+		return "CASE WHEN " + prefix + "scored THEN 'true' ELSE 'false' END"
+	}
+	return prefix + string(field)
+}
+
+// countedColumn returns the column of a field in a counter.
+func countedColumn(field engine.Field) string {
+	if column, ok := placeColumns[field]; ok {
+		return "t." + column
+	}
+	return verdictColumn("o.", field)
+}
+
+// addPlaces selects places, in order.
+func (q *question) addPlaces(counted *engine.Filter, from questions.Place, tallied bool) {
+	q.WriteString(`SELECT t.namespace COLLATE "C", t.kind COLLATE "C" FROM (`)
+	if tallied {
+		places, others := counted.Select(func(f *engine.Filter) bool { return f.Parts() == engine.PartReport })
+		outcomes, _ := others.Select(func(f *engine.Filter) bool { return f.Parts()&engine.PartReport == 0 })
+		q.WriteString("SELECT t.namespace, t.kind FROM docket.tally t WHERE t.cluster = $1 AND t.results <> 0")
+		q.where(places, countedColumn)
+		if outcomes != nil {
+			q.WriteString(" AND t.outcome IN (SELECT o.id FROM docket.outcome o WHERE o.cluster = $1")
+			q.where(outcomes, countedColumn)
+			q.WriteString(")")
+		}
+		q.WriteString(" UNION ALL SELECT t.namespace, t.kind FROM docket.tally_change t WHERE t.cluster = $1")
+		q.where(places, countedColumn)
+	} else {
+		q.WriteString("SELECT t.namespace, t.kind FROM docket.report t WHERE t.cluster = $1")
+	}
+	q.add(`) t WHERE (t.namespace COLLATE "C", t.kind COLLATE "C") >= (`, from.Namespace, `, `, from.Kind, `) GROUP BY 1, 2 ORDER BY 1, 2`)
+}
+
+// addIDs selects verdicts or subjects that meet a condition.
+func (q *question) addIDs(part engine.Part, f *engine.Filter, limit int) {
+	if part == engine.PartVerdict {
+		q.WriteString("SELECT v.id FROM docket.verdict v WHERE v.cluster = $1")
+	} else {
+		q.WriteString("SELECT s.id FROM docket.subject s WHERE s.cluster = $1")
+	}
+	q.where(f, storedColumn)
+	q.add(" LIMIT ", limit)
+}
+
+// What addFew looks reports up by. cluster + 0 and namespace || ” keep the plan from indexes by other columns.
+const (
+	reportsWithVerdicts = "r.cluster + 0 = $1 AND r.verdicts && "
+	reportsWithScopes   = "r.cluster = $1 AND r.scope = ANY("
+	resultsWithVerdict  = "SELECT y.object FROM docket.result y WHERE y.cluster = $1 AND y.verdict = i.id OFFSET 0"
+	resultsWithSubject  = "SELECT y.object FROM docket.result y WHERE y.cluster = $1 AND y.subject = i.id OFFSET 0"
+	itsReport           = "SELECT * FROM docket.report WHERE cluster = $1 AND object = x.object LIMIT 1"
+
+	// timesOf are the times of the results of report r.
+	timesOf = `SELECT r.result_seconds AS seconds WHERE r.seconds IS NULL AND r.verdicts IS NOT NULL
+	UNION ALL SELECT unnest(r.seconds)
+	UNION ALL SELECT y.seconds FROM docket.result y WHERE y.cluster = $1 AND y.object = r.object`
+)
+
+// addFew selects the reports of some verdicts or subjects, or those that meet a condition on themselves or on times.
+func (q *question) addFew(part engine.Part, f *engine.Filter, ids []int64, namespace *string, limit int) {
+	reports := func() {
+		if namespace != nil {
+			q.add(" AND r.namespace || '' = ", *namespace)
+		}
+	}
+	const selected = "SELECT r.namespace, r.kind, r.name FROM "
+	switch part {
+	case engine.PartVerdict, engine.PartSubject:
+		q.WriteString(selected + "docket.report r WHERE ")
+		results := resultsWithSubject
+		if part == engine.PartVerdict {
+			results = resultsWithVerdict
+			q.add(reportsWithVerdicts, ids)
+		} else {
+			q.add(reportsWithScopes, ids, ")")
+		}
+		reports()
+		q.add(" UNION ALL "+selected+"unnest(", ids, ") AS i(id) CROSS JOIN LATERAL ("+results+") x CROSS JOIN LATERAL ("+itsReport+") r WHERE true")
+		reports()
+	case engine.PartReport:
+		q.WriteString(selected + "docket.report r WHERE r.cluster = $1")
+		reports()
+		q.where(f, columnOf)
+	default:
+		q.WriteString(selected + "docket.report r CROSS JOIN LATERAL (" + timesOf + ") x WHERE r.cluster = $1")
+		reports()
+		q.where(f, columnOf)
+	}
+	q.add(" LIMIT ", limit)
+}
+
+// resultsOfReport are the results x of report r: the entries in its row, and those in table result.
+const resultsOfReport = `SELECT (e.place - 1)::int4 AS idx, e.verdict, r.scope AS subject, coalesce(r.seconds[e.place], r.result_seconds) AS seconds
+	FROM unnest(r.verdicts) WITH ORDINALITY AS e(verdict, place) WHERE e.verdict <> 0
+	UNION ALL SELECT y.idx, y.verdict, y.subject, y.seconds FROM docket.result y WHERE y.cluster + 0 = $1 AND y.object = r.object`
+
+// addRows selects the first rows in some windows, in the order of these and of keys: nested loops without a sort, which LIMIT and OFFSET 0 see
+// to. Verdicts that meet their conditions are found first where many reports are read.
+func (q *question) addRows(in windowArrays, condition questions.Condition, limit int, many bool) {
+	q.add(`SELECT r.namespace, r.kind, r.name, r.uid, r.created_at, x.idx, x.seconds, x.verdict, x.subject, s.id IS NOT NULL, `+
+		verdictTable.list("v.")+`, `+coalesced(subjectTable.list("s."))+`
+FROM unnest(`, in.resources, `::int2[], `, in.from, `::text[], `, in.to, `::text[], `, in.namespaces, `::text[], `, in.kinds, `::text[])
+	WITH ORDINALITY AS w(resource, first, behind, namespace, kind, place)
+CROSS JOIN LATERAL (
+	SELECT created FROM docket.object WHERE cluster = $1 AND resource = w.resource AND key >= w.first AND key < w.behind ORDER BY key OFFSET 0
+) o
+CROSS JOIN LATERAL (
+	SELECT * FROM docket.report WHERE cluster = $1 AND object = o.created LIMIT 1
+) r
+CROSS JOIN LATERAL (`+resultsOfReport+` OFFSET 0) x`)
+	var verdicts *engine.Filter
+	others := condition.Filter
+	if many {
+		verdicts, others = questions.Verdicts(others)
+	}
+	q.WriteString(`
+CROSS JOIN LATERAL (SELECT * FROM docket.verdict WHERE cluster = $1 AND id = x.verdict`)
+	if verdicts != nil {
+		// CASE keeps it a set that is made once, which a join is not.
+		q.WriteString(` AND CASE WHEN x.verdict IN (SELECT v.id FROM docket.verdict v WHERE v.cluster = $1`)
+		q.where(verdicts, storedColumn)
+		q.WriteString(`) THEN true END`)
+	}
+	q.WriteString(` LIMIT 1) v
+LEFT JOIN LATERAL (SELECT * FROM docket.subject WHERE cluster = $1 AND id = x.subject LIMIT 1) s ON true
+WHERE r.namespace = w.namespace AND r.kind = w.kind`)
+	if condition.Subject != nil {
+		q.add(" AND x.subject = ", *condition.Subject)
+	}
+	q.where(others, columnOf)
+	if limit > 0 {
+		q.add(" LIMIT ", limit)
+	}
+}
+
+// coalesced makes each of some columns empty where it is null.
+func coalesced(columns string) string {
+	return "coalesce(" + strings.ReplaceAll(columns, ", ", ", ''), coalesce(") + ", '')"
+}
+
+// addCounters counts from the counters, which are in tally, and in tally_change what is not moved yet.
+func (q *question) addCounters(of *engine.CountQuery, f *engine.Filter) {
+	inner := columnsOf(of.By, func(field engine.Field) string { return countedColumn(field) })
+	if of.Namespaces {
+		inner += ", t.namespace AS counted_namespace"
+	}
+	part := func(from string) {
+		q.WriteString("SELECT t.results" + inner + " FROM " + from)
+		q.where(f, countedColumn)
+	}
+	group := "SELECT sum(results)::int8 AS results, 0::int8 AS subjects, 0::int8 AS namespaces, 0::int8 AS oldest, 0::int8 AS newest"
+	q.WriteString("SELECT * FROM (")
+	if of.Namespaces {
+		q.WriteString("SELECT coalesce(sum(results), 0)::int8 AS results, 0::int8 AS subjects, count(DISTINCT counted_namespace) AS namespaces, 0::int8 AS oldest, 0::int8 AS newest" +
+			names(of.By) + " FROM (" + group + names(of.By) + ", counted_namespace FROM (")
+	} else {
+		q.WriteString("SELECT coalesce(results, 0) AS results, subjects, namespaces, oldest, newest" + names(of.By) + " FROM (" + group + names(of.By) + " FROM (")
+	}
+	part("docket.tally t JOIN docket.outcome o ON o.cluster = $1 AND o.id = t.outcome WHERE t.cluster = $1")
+	q.WriteString(" UNION ALL ")
+	part(`(
+	SELECT c.namespace, c.kind, e.verdict, sum(c.times)::int8 AS results FROM docket.tally_change c CROSS JOIN LATERAL unnest(c.verdicts) AS e(verdict)
+	WHERE c.cluster = $1 GROUP BY c.namespace, c.kind, e.verdict HAVING sum(c.times) <> 0
+) t JOIN docket.verdict o ON o.cluster = $1 AND o.id = t.verdict WHERE true`)
+	q.WriteString(") t")
+	grouped := len(of.By)
+	if of.Namespaces {
+		q.WriteString(" GROUP BY counted_namespace" + names(of.By) + " HAVING sum(results) <> 0) g")
+	} else if grouped > 0 {
+		q.WriteString(" GROUP BY " + strings.TrimPrefix(names(of.By), ", ") + " HAVING sum(results) <> 0) g")
+	} else {
+		q.WriteString(") g")
+	}
+	if of.Namespaces && grouped > 0 {
+		q.WriteString(" GROUP BY " + strings.TrimPrefix(names(of.By), ", "))
+	}
+	q.WriteString(") g")
+	q.order(of)
+}
+
+// columnsOf returns the columns of fields as SQL lists them behind others; names are their names from then on.
+func columnsOf(by []engine.Field, column func(engine.Field) string) string {
+	var list strings.Builder
+	for i, field := range by {
+		list.WriteString(", " + column(field) + " AS by_" + strconv.Itoa(i))
+	}
+	return list.String()
+}
+
+func names(by []engine.Field) string {
+	var list strings.Builder
+	for i := range by {
+		list.WriteString(", by_" + strconv.Itoa(i))
+	}
+	return list.String()
+}
+
+// addResults counts results.
+func (q *question) addResults(of *engine.CountQuery, f *engine.Filter) {
+	parts := f.Parts()
+	for _, field := range of.By {
+		parts |= field.Part()
+	}
+	column := func(wanted bool, sql string) string {
+		if wanted {
+			return sql
+		}
+		return "0::int8"
+	}
+	q.WriteString("SELECT * FROM (SELECT count(*) AS results, " +
+		column(of.Subjects, "count(DISTINCT x.subject)") + " AS subjects, " + column(of.Namespaces, "count(DISTINCT r.namespace)") + " AS namespaces, " +
+		column(of.Times, "coalesce(min(nullif(x.seconds, 0)), 0)") + " AS oldest, " + column(of.Times, "coalesce(max(nullif(x.seconds, 0)), 0)") + " AS newest" +
+		columnsOf(of.By, columnOf) + " FROM ")
+	reports, others := f.Select(func(f *engine.Filter) bool { return f.Parts() == engine.PartReport })
+	// Twice, and not in a join of both: most results are in the rows of their reports.
+	q.WriteString(`(
+	SELECT r.namespace, r.kind, r.name, r.uid, e.verdict, r.scope AS subject, coalesce(r.seconds[e.place], r.result_seconds) AS seconds
+	FROM docket.report r CROSS JOIN LATERAL unnest(r.verdicts) WITH ORDINALITY AS e(verdict, place) WHERE r.cluster = $1 AND e.verdict <> 0`)
+	q.where(reports, columnOf)
+	q.WriteString(`
+	UNION ALL
+	SELECT r.namespace, r.kind, r.name, r.uid, y.verdict, y.subject, y.seconds
+	FROM docket.report r JOIN docket.result y ON y.cluster = $1 AND y.object = r.object WHERE r.cluster = $1`)
+	q.where(reports, columnOf)
+	q.WriteString(`
+) x CROSS JOIN LATERAL (SELECT x.namespace, x.kind, x.name, x.uid) r`)
+	if parts&engine.PartVerdict != 0 {
+		q.WriteString(" JOIN docket.verdict v ON v.cluster = $1 AND v.id = x.verdict")
+	}
+	if parts&engine.PartSubject != 0 {
+		q.WriteString(" LEFT JOIN docket.subject s ON s.cluster = $1 AND s.id = x.subject")
+	}
+	q.WriteString(" WHERE true")
+	q.where(others, columnOf)
+	if len(of.By) > 0 {
+		q.WriteString(" GROUP BY " + strings.TrimPrefix(names(of.By), ", "))
+	}
+	q.WriteString(") g")
+	q.order(of)
+}
+
+// order puts counts in order, as CountQuery.Compare does.
+func (q *question) order(of *engine.CountQuery) {
+	var columns []string
+	direction := ""
+	if of.Descending {
+		direction = " DESC"
+	}
+	switch of.OrderBy {
+	case "":
+	case engine.OrderResults, engine.OrderSubjects, engine.OrderNamespaces, engine.OrderOldest, engine.OrderNewest:
+		columns = append(columns, string(of.OrderBy)+direction)
+	default:
+		for i, field := range of.By {
+			if field == of.OrderBy {
+				columns = append(columns, "by_"+strconv.Itoa(i)+` COLLATE "C"`+direction)
+			}
+		}
+	}
+	for i := range of.By {
+		columns = append(columns, "by_"+strconv.Itoa(i)+` COLLATE "C"`)
+	}
+	if len(columns) > 0 {
+		q.WriteString(" ORDER BY " + strings.Join(columns, ", "))
+	}
+	q.add(" LIMIT ", of.Limit+1)
+}
