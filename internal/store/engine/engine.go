@@ -15,6 +15,7 @@ import (
 type Engine interface {
 	Derivations
 	Replicas
+	Questions
 
 	// Prepare does what of an op takes long and can be done before its turn, and leaves in op.Prepared what
 	// Commit is to know of it. Readers see nothing of that before the commit. release must be called once

@@ -39,7 +39,7 @@ func (p pair) step(random *rand.Rand) {
 	p.Helper()
 	state := p.model.state()
 	p.same("state", p.state(), state)
-	switch kind := random.IntN(21); {
+	switch kind := random.IntN(24); {
 	case kind < 9:
 		p.scramble(random, 1, 30)
 	case kind < 15:
@@ -59,6 +59,8 @@ func (p pair) step(random *rand.Rand) {
 	case kind < 20:
 		p.sums()
 		p.tally()
+	case kind < 23:
+		p.question(random)
 	default:
 		upTo := between(random, state.Compacted, state.Revision)
 		upTo -= (upTo - state.Compacted) / 2
@@ -121,7 +123,7 @@ func (p pair) derive(random *rand.Rand) {
 	for _, row := range p.model.list(engine.Query{Resource: reports, Limit: 5}).Rows {
 		items = append(items, engine.Derived{
 			Resource: reports, Key: row.Key, Revision: row.Revision - engine.Revision(random.IntN(2)),
-			Index: randomTerms(random), Projection: randomProjection(random),
+			Index: randomTerms(random), Projection: about(randomProjection(random), reports, row.Key),
 		})
 	}
 	for _, e := range []engine.Engine{p.engine, p.model.engine} {
@@ -147,6 +149,7 @@ func randomBatch(random *rand.Rand, model session, keys int) []engine.Op {
 		if random.IntN(4) == 0 {
 			op.Resource = reportsX
 		}
+		op.Projection = about(op.Projection, op.Resource, op.Key)
 		if random.IntN(10) == 0 {
 			op.ExpiresAt = 30_000_000_000
 		}
