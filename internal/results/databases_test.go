@@ -189,7 +189,10 @@ func operation(t testing.TB, it item) engine.Op {
 	}
 	// The views don't read the value.
 	value := engine.Value{Data: []byte("{}"), Size: 2}
-	key := it.report.GetNamespace() + "/" + it.report.GetName()
+	key := it.report.GetName()
+	if namespace := it.report.GetNamespace(); namespace != "" {
+		key = namespace + "/" + key
+	}
 	return engine.Op{Kind: engine.Create, Resource: it.resource, Key: key, Value: value, Projection: p}
 }
 
