@@ -2,8 +2,8 @@
 # Copyright 2026 The Docket Authors.
 # SPDX-License-Identifier: Apache-2.0
 #
-# Writes the generated files: under api/ deep copies, to be run after every change of
-# the types there; under internal/core/openapi the OpenAPI models of Kubernetes' types,
+# Writes the generated files: under api/ deep copies, and the OpenAPI models of results, to be run after every
+# change of the types there; under internal/core/openapi the OpenAPI models of Kubernetes' types,
 # to be run after every change of the version of k8s.io/api. And the page
 # docs/reference/conformance-checks.md, to be run after every change of the checks of `docket
 # conformance`, and the table of programs in docs/produce/producers.md. Running it twice changes
@@ -29,6 +29,17 @@ tool deepcopy-gen \
 	--go-header-file "${header}" \
 	--output-file zz_generated.deepcopy.go \
 	"${packages[@]}"
+
+# The OpenAPI models of the group that has kinds of our own. The API linter's remarks are about Kubernetes' types.
+tool openapi-gen \
+	--go-header-file "${header}" \
+	--output-dir internal/resultsapi \
+	--output-pkg "${module}/internal/resultsapi" \
+	--output-file zz_generated.openapi.go \
+	--output-model-name-file zz_generated.model_name.go \
+	--report-filename /dev/null \
+	--readonly-pkg k8s.io/apimachinery/pkg/apis/meta/v1 \
+	"${module}/api/results/v1alpha1"
 
 # The OpenAPI models of the groups of the small core API and of what their types refer
 # to. openapi-gen writes Go, in a folder that is removed at the end; generate.go makes the

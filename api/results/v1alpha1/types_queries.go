@@ -1,0 +1,100 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// ResultQuery is a question about the results of all namespaces and those outside of namespaces. It is answered when it
+// is created, and not stored.
+//
+// +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
+type ResultQuery struct {
+	metav1.TypeMeta `json:",inline"`
+	// Standard metadata.
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+	// Spec is the question.
+	// +optional
+	Spec ResultQuerySpec `json:"spec,omitempty"`
+	// Status is the answer.
+	// +optional
+	Status ResultQueryStatus `json:"status,omitempty"`
+}
+
+// LocalResultQuery is a question about the results in reports of its namespace. It is answered when it is created, and
+// not stored.
+//
+// +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
+type LocalResultQuery struct {
+	metav1.TypeMeta `json:",inline"`
+	// Standard metadata.
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+	// Spec is the question.
+	// +optional
+	Spec ResultQuerySpec `json:"spec,omitempty"`
+	// Status is the answer.
+	// +optional
+	Status ResultQueryStatus `json:"status,omitempty"`
+}
+
+// ResultQuerySpec is a question about results.
+type ResultQuerySpec struct {
+	// Filter is an expression in CEL over the fields of a result that says which are counted, such as
+	// result == "fail" && severity in ["critical", "high"]. Empty for all.
+	// +optional
+	Filter string `json:"filter,omitempty"`
+	// GroupBy are the fields whose values are counted separately. Empty for one count of everything.
+	// +optional
+	// +listType=atomic
+	GroupBy []string `json:"groupBy,omitempty"`
+	// Aggregates to answer with, beside the number of results: subjects, namespaces, oldest and newest.
+	// +optional
+	// +listType=atomic
+	Aggregates []string `json:"aggregates,omitempty"`
+	// OrderBy is a field of groupBy, an aggregate or results. Empty for the order of groupBy.
+	// +optional
+	OrderBy string `json:"orderBy,omitempty"`
+	// Descending turns the order around.
+	// +optional
+	Descending bool `json:"descending,omitempty"`
+	// Limit is the largest number of groups, 1000 at most; 100 where it is 0.
+	// +optional
+	Limit int32 `json:"limit,omitempty"`
+}
+
+// ResultQueryStatus is the answer to a question.
+type ResultQueryStatus struct {
+	// ResourceVersion of the state that the answer is from.
+	// +optional
+	ResourceVersion string `json:"resourceVersion,omitempty"`
+	// Groups of results.
+	// +optional
+	// +listType=atomic
+	Groups []ResultGroup `json:"groups,omitempty"`
+	// More says that there are more groups than the limit.
+	// +optional
+	More bool `json:"more,omitempty"`
+}
+
+// ResultGroup are the results that agree in all fields of groupBy.
+type ResultGroup struct {
+	// By are the values of the fields of groupBy.
+	// +optional
+	By map[string]string `json:"by,omitempty"`
+	// Results is their number.
+	Results int64 `json:"results"`
+	// Subjects is the number of different resources that they are about.
+	// +optional
+	Subjects *int64 `json:"subjects,omitempty"`
+	// Namespaces is the number of different namespaces of their reports.
+	// +optional
+	Namespaces *int64 `json:"namespaces,omitempty"`
+	// Oldest is the first time of results that have one.
+	// +optional
+	Oldest *metav1.Time `json:"oldest,omitempty"`
+	// Newest is the last time of results that have one.
+	// +optional
+	Newest *metav1.Time `json:"newest,omitempty"`
+}
