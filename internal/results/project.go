@@ -47,6 +47,15 @@ func Project(obj runtime.Object) (*engine.Projection, error) {
 	return nil, fmt.Errorf("project result rows: %T is not a report", obj)
 }
 
+// HasRows reports whether reports of a kind have rows.
+func HasRows(kind string) bool {
+	switch kind {
+	case "PolicyReport", "ClusterPolicyReport", "Report", "ClusterReport":
+		return true
+	}
+	return false
+}
+
 // viewer is a report that can be read as the Go type of its kind.
 type viewer interface {
 	View() (report.Accessor, error)

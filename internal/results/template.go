@@ -62,6 +62,18 @@ func (n names) template(message string) string {
 	return message
 }
 
+// Message returns what a stored message says about a resource, which is nil for none: with the names in the places of
+// the placeholders.
+func Message(template string, about *engine.Subject) string {
+	if !strings.ContainsAny(template, placeholders) {
+		return template
+	}
+	if about == nil {
+		about = &engine.Subject{}
+	}
+	return strings.NewReplacer(string(nameHere), about.Name, string(namespaceHere), about.Namespace, string(uidHere), about.UID).Replace(template)
+}
+
 func replaceWords(text, word string, placeholder byte) string {
 	at := strings.Index(text, word)
 	if at < 0 {

@@ -29,6 +29,10 @@ const (
 		"objects that changed since the first page may then be missing, or be listed in another state."
 )
 
+// APIError turns an error of an engine into the one that a client gets who asked for operation, as the store does.
+// It leaves errors of other packages as they are.
+func APIError(operation string, err error) error { return apiError(operation, err) }
+
 // apiError turns an error of an engine into the one that a client gets. The
 // text of the database's own error goes to the log with the request, not to
 // the client. It leaves errors of other packages as they are.

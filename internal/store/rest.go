@@ -11,6 +11,8 @@ import (
 	"k8s.io/apiserver/pkg/storage/storagebackend"
 	"k8s.io/apiserver/pkg/storage/storagebackend/factory"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/docket-project/docket/internal/store/engine"
 )
 
 // deleteCollectionWorkers is how many objects of a collection are deleted at
@@ -41,7 +43,7 @@ type restOptionsGetter struct {
 
 // GetRESTOptions implements generic.RESTOptionsGetter.
 func (g *restOptionsGetter) GetRESTOptions(resource schema.GroupResource, _ runtime.Object) (generic.RESTOptions, error) {
-	prefix := "/" + resource.Group + "/" + resource.Resource
+	prefix := keyPrefix(resource)
 	config := storagebackend.NewDefaultConfig(prefix, g.codec)
 	return generic.RESTOptions{
 		StorageConfig:           config.ForResource(resource),
@@ -61,4 +63,14 @@ func (g *restOptionsGetter) decorator(resource schema.GroupResource) generic.Sto
 			NewFunc: newFunc, NewListFunc: newListFunc, Attributes: attributes, Project: g.project,
 		}), func() {}, nil
 	}
+}
+
+// keyPrefix is where the keys of a resource begin.
+func keyPrefix(resource schema.GroupResource) string {
+	return "/" + resource.Group + "/" + resource.Resource
+}
+
+// StoredAs returns the name that engines have for a resource.
+func StoredAs(resource schema.GroupResource) engine.Resource {
+	return engine.Resource(keyPrefix(resource) + "/")
 }

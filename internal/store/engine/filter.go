@@ -16,10 +16,10 @@ type Field string
 
 // The fields of a result row. A row that is about no resource has the empty text in all fields of the subject.
 const (
-	FieldNamespace         Field = "namespace"
-	FieldReportKind        Field = "reportKind"
-	FieldReport            Field = "report"
-	FieldReportUID         Field = "reportUID"
+	FieldNamespace         Field = "report.namespace"
+	FieldReportKind        Field = "report.kind"
+	FieldReport            Field = "report.name"
+	FieldReportUID         Field = "report.uid"
 	FieldSource            Field = "source"
 	FieldPolicy            Field = "policy"
 	FieldRule              Field = "rule"
