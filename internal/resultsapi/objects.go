@@ -1,0 +1,76 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package resultsapi
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/docket-project/docket/api/results/v1alpha1"
+	"github.com/docket-project/docket/internal/registry"
+	"github.com/docket-project/docket/internal/results"
+	"github.com/docket-project/docket/internal/store/engine"
+)
+
+// object returns a row as an object. One outside of namespaces is converted by the caller.
+func (s *source) object(row *namedRow) (v1alpha1.PolicyResult, error) {
+	result := v1alpha1.Result{
+		Cluster: s.cluster,
+		Result:  row.Verdict.Result, Severity: row.Verdict.Severity, Source: row.Verdict.Source,
+		Policy: row.Verdict.Policy, Rule: row.Verdict.Rule, Category: row.Verdict.Category, Scored: row.Verdict.Scored,
+		Message: results.Message(row.Verdict.Message, row.Subject),
+		Report:  v1alpha1.ReportReference{Kind: row.Report.Kind, Name: row.Report.Name, Index: row.Index},
+	}
+	if about := row.Subject; about != nil {
+		result.Subject = &v1alpha1.Subject{
+			APIVersion: about.APIVersion, Kind: about.Kind, Namespace: about.Namespace, Name: about.Name, UID: types.UID(about.UID),
+		}
+	}
+	if row.Seconds != 0 {
+		at := metav1.Unix(row.Seconds, 0)
+		result.Timestamp = &at
+	}
+	if row.Verdict.Properties != "" {
+		if err := json.Unmarshal([]byte(row.Verdict.Properties), &result.Properties); err != nil {
+			return v1alpha1.PolicyResult{}, fmt.Errorf("read the properties of a result of %s %s/%s: %w",
+				row.Report.Kind, row.Report.Namespace, row.Report.Name, err)
+		}
+	}
+	return v1alpha1.PolicyResult{ObjectMeta: s.metadata(row, &result), Result: result}, nil
+}
+
+func (s *source) metadata(row *namedRow, result *v1alpha1.Result) metav1.ObjectMeta {
+	metadata := metav1.ObjectMeta{
+		Name: row.name, Namespace: row.Report.Namespace, Labels: labelsOf(result),
+		// The same in each answer of each server, and another one in each cluster.
+		UID: types.UID(uuid.NewSHA1(uuid.NameSpaceOID, []byte(s.cluster+"\x00"+row.Report.UID+"\x00"+row.name)).String()),
+	}
+	if row.Report.CreatedAt != 0 {
+		metadata.CreationTimestamp = metav1.Time{Time: time.Unix(row.Report.CreatedAt, 0)}
+	}
+	if version, ok := versionOf(row.Report.Kind); ok && row.Report.UID != "" {
+		metadata.OwnerReferences = []metav1.OwnerReference{{
+			APIVersion: version, Kind: row.Report.Kind, Name: row.Report.Name, UID: types.UID(row.Report.UID),
+		}}
+	}
+	return metadata
+}
+
+// versionOf returns the API version of a kind of reports.
+func versionOf(kind string) (string, bool) {
+	for _, k := range registry.Kinds() {
+		if k.GroupVersionKind.Kind == kind {
+			return k.GroupVersion().String(), true
+		}
+	}
+	return "", false
+}
+
+// revision is a revision of the store as clients see it.
+func revision(state engine.State) string { return fmt.Sprint(int64(state.Revision)) }

@@ -1,0 +1,208 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package resultsapi
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/docket-project/docket/internal/results"
+	"github.com/docket-project/docket/internal/store/engine"
+)
+
+// namedRow is a row with the name that it has as an object.
+type namedRow struct {
+	engine.ResultRow
+
+	name string
+}
+
+// namedPage is a page of rows in the order of reports, and of names within a report.
+type namedPage struct {
+	rows []namedRow
+	more bool
+	// state of the snapshot; when the page was put together of several, of the last one.
+	state engine.State
+	// changed says that these were not of one revision.
+	changed bool
+}
+
+// page returns at most limit rows behind a place.
+func (s *source) page(ctx context.Context, q engine.RowQuery, after place, limit int) (namedPage, error) {
+	var page namedPage
+	q.After, q.Inclusive = after.report(), after.Name != ""
+	for first := true; ; first = false {
+		q.Limit = limit + 1 - len(page.rows)
+		read, err := s.questions.Rows(ctx, q)
+		if err != nil {
+			return page, err
+		}
+		page.changed = page.changed || !first && page.state.Revision != read.State.Revision
+		page.state = read.State
+		rows, err := s.named(ctx, q, read.Rows)
+		if err != nil {
+			return page, err
+		}
+		for _, row := range rows {
+			if row.Report.ReportPlace != after.report() || row.name > after.Name {
+				page.rows = append(page.rows, row)
+			}
+		}
+		if len(page.rows) > limit {
+			page.rows, page.more = page.rows[:limit], true
+			return page, nil
+		}
+		if !read.More || len(read.Rows) == 0 {
+			return page, nil
+		}
+		q.After, q.Inclusive = read.Rows[len(read.Rows)-1].Report.ReportPlace, false
+	}
+}
+
+// named names the rows of whole reports, which a query selected, and orders those of each report by name.
+func (s *source) named(ctx context.Context, q engine.RowQuery, rows []engine.ResultRow) ([]namedRow, error) {
+	named := make([]namedRow, 0, len(rows))
+	for len(rows) > 0 {
+		n := slices.IndexFunc(rows, func(r engine.ResultRow) bool { return r.Report.ReportPlace != rows[0].Report.ReportPlace })
+		if n < 0 {
+			n = len(rows)
+		}
+		group, err := s.nameReport(ctx, q, rows[:n])
+		if err != nil {
+			return nil, err
+		}
+		named, rows = append(named, group...), rows[n:]
+	}
+	return named, nil
+}
+
+// nameReport names rows of one report.
+func (s *source) nameReport(ctx context.Context, q engine.RowQuery, rows []engine.ResultRow) ([]namedRow, error) {
+	all := rows
+	if !keepsTwins(q.Filter) {
+		var err error
+		if all, err = s.report(ctx, q.Kinds, rows[0].Report.ReportPlace); err != nil {
+			return nil, err
+		}
+	}
+	type identity struct {
+		subject  engine.Subject
+		identity int64
+	}
+	// By the first name of each, the twins of all rows in the order of the report.
+	twins := map[identity]int{}
+	names := map[int]string{} // By position among those of all.
+	wanted := map[rowKey]int{}
+	for i := range rows {
+		wanted[keyOf(&rows[i])] = i
+	}
+	for i := range all {
+		id := identity{identity: identityOf(&all[i])}
+		if all[i].Subject != nil {
+			id.subject = *all[i].Subject
+		}
+		if at, ok := wanted[keyOf(&all[i])]; ok {
+			names[at] = nameOf(&all[i], twins[id])
+		}
+		twins[id]++
+	}
+	named := make([]namedRow, 0, len(rows))
+	for i := range rows {
+		if name, ok := names[i]; ok {
+			named = append(named, namedRow{rows[i], name})
+		}
+	}
+	slices.SortFunc(named, func(a, b namedRow) int { return strings.Compare(a.name, b.name) })
+	return named, nil
+}
+
+// rowKey says which row of its report a row is.
+type rowKey struct {
+	index   int32
+	subject engine.Subject
+}
+
+func keyOf(row *engine.ResultRow) rowKey {
+	key := rowKey{index: row.Index}
+	if row.Subject != nil {
+		key.subject = *row.Subject
+	}
+	return key
+}
+
+// keepsTwins reports whether a filter selects all rows of one identity in a report, or none.
+func keepsTwins(filter *engine.Filter) bool {
+	keeps := true
+	filter.Uses(func(field engine.Field) {
+		switch field {
+		case engine.FieldNamespace, engine.FieldReportKind, engine.FieldReport, engine.FieldReportUID, engine.FieldSource, engine.FieldPolicy,
+			engine.FieldRule, engine.FieldSubjectAPIVersion, engine.FieldSubjectKind, engine.FieldSubjectNamespace, engine.FieldSubjectName,
+			engine.FieldSubjectUID:
+		default:
+			keeps = false
+		}
+	})
+	return keeps
+}
+
+// report returns all rows of a report.
+func (s *source) report(ctx context.Context, kinds []engine.ReportKind, at engine.ReportPlace) ([]engine.ResultRow, error) {
+	kinds = slices.DeleteFunc(slices.Clone(kinds), func(k engine.ReportKind) bool { return k.Kind != at.Kind })
+	page, err := s.questions.Rows(ctx, engine.RowQuery{
+		Kinds: kinds, Namespace: &at.Namespace, Filter: engine.Equal(engine.FieldReport, at.Name), After: at, Inclusive: true, Limit: 1,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return page.Rows, nil
+}
+
+// textOf returns what gives the texts of a row's fields.
+func textOf(row *engine.ResultRow) func(engine.Field) string {
+	subject := engine.Subject{}
+	if row.Subject != nil {
+		subject = *row.Subject
+	}
+	return func(field engine.Field) string {
+		switch field {
+		case engine.FieldNamespace:
+			return row.Report.Namespace
+		case engine.FieldReportKind:
+			return row.Report.Kind
+		case engine.FieldReport:
+			return row.Report.Name
+		case engine.FieldReportUID:
+			return row.Report.UID
+		case engine.FieldSource:
+			return row.Verdict.Source
+		case engine.FieldPolicy:
+			return row.Verdict.Policy
+		case engine.FieldRule:
+			return row.Verdict.Rule
+		case engine.FieldCategory:
+			return row.Verdict.Category
+		case engine.FieldSeverity:
+			return row.Verdict.Severity
+		case engine.FieldResult:
+			return row.Verdict.Result
+		case engine.FieldScored:
+			return strconv.FormatBool(row.Verdict.Scored)
+		case engine.FieldMessage:
+			return results.Message(row.Verdict.Message, row.Subject)
+		case engine.FieldSubjectAPIVersion:
+			return subject.APIVersion
+		case engine.FieldSubjectKind:
+			return subject.Kind
+		case engine.FieldSubjectNamespace:
+			return subject.Namespace
+		case engine.FieldSubjectName:
+			return subject.Name
+		case engine.FieldSubjectUID:
+			return subject.UID
+		}
+		return ""
+	}
+}
