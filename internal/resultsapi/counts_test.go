@@ -1,0 +1,125 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package resultsapi
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/docket-project/docket/api/results/v1alpha1"
+)
+
+func TestSummaries(t *testing.T) {
+	e := example()
+	policies, err := storageOf[*summaryStorage](t, e, "policysummaries").List(inNamespace(t, "shop"), options(t, "", "policy=labels", 0, ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	items := policies.(*v1alpha1.PolicySummaryList).Items
+	if len(items) != 1 || items[0].Name != "kyverno.labels" || items[0].Namespace != "shop" || items[0].Pass != 1 || items[0].Fail != 2 || items[0].Total != 3 ||
+		items[0].FailBySeverity["high"] != 1 || items[0].FailBySeverity["critical"] != 1 {
+		t.Errorf("got %+v", items)
+	}
+	cluster, err := storageOf[*summaryStorage](t, e, "clusterpolicysummaries").Get(t.Context(), "kyverno.labels", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := cluster.(*v1alpha1.ClusterPolicySummary); got.Namespaces != 2 || got.FailingNamespaces != 1 || got.Total != 4 {
+		t.Errorf("got %+v", got)
+	}
+	namespace, err := storageOf[*summaryStorage](t, e, "namespacesummaries").Get(inNamespace(t, "shop"), "shop", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := namespace.(*v1alpha1.NamespaceSummary); got.Policies != 2 || got.FailingPolicies != 1 || got.Total != 4 {
+		t.Errorf("got %+v", got)
+	}
+	if _, err := storageOf[*summaryStorage](t, e, "namespacesummaries").Get(inNamespace(t, "shop"), "bank", nil); !apierrors.IsNotFound(err) {
+		t.Errorf("another namespace: got the error %v", err)
+	}
+}
+
+func TestSummaryPages(t *testing.T) {
+	r := storageOf[*summaryStorage](t, example(), "policysummaries")
+	var got []string
+	for token, first := "", true; first || token != ""; first = false {
+		list, err := r.List(inNamespace(t, ""), options(t, "", "", 1, token))
+		if err != nil {
+			t.Fatal(err)
+		}
+		page := list.(*v1alpha1.PolicySummaryList)
+		for _, item := range page.Items {
+			got = append(got, item.Namespace+"/"+item.Policy)
+		}
+		token = page.Continue
+	}
+	if want := []string{"bank/bench/1.2.3 long name", "bank/labels", "shop/labels", "shop/probes"}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+func TestPolicyNames(t *testing.T) {
+	seen := map[string]string{}
+	for _, test := range [][2]string{
+		{"kyverno", "labels"}, {"", "kyverno.labels"}, {"a.b", "c"}, {"a", "b.c"}, {"Trivy", "CVE-2026-1"}, {"trivy", "CVE-2026-1"}, {"kyverno", "a b"},
+		{"kyverno", "a_b"}, {"", ""}, {"kyverno", strings.Repeat("long", 100)},
+	} {
+		name := policyName(test[0], test[1])
+		if problems := validation.IsDNS1123Subdomain(name); len(problems) > 0 {
+			t.Errorf("%q of %q: %q is no name: %v", test[1], test[0], name, problems)
+		}
+		if other, ok := seen[name]; ok {
+			t.Errorf("%q and %q have the name %q", test, other, name)
+		}
+		seen[name] = test[0] + "/" + test[1]
+	}
+}
+
+func TestQuery(t *testing.T) {
+	e := example()
+	query := &v1alpha1.ResultQuery{Spec: v1alpha1.ResultQuerySpec{Filter: `result == "fail"`, GroupBy: []string{"severity"}}}
+	answered, err := storageOf[*queryStorage](t, e, "resultqueries").Create(t.Context(), query, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	groups := answered.(*v1alpha1.ResultQuery).Status.Groups
+	if len(groups) != 2 || groups[0].By["severity"] != "critical" || groups[0].Results != 1 || groups[1].By["severity"] != "high" {
+		t.Errorf("got %+v", groups)
+	}
+	local := &v1alpha1.LocalResultQuery{}
+	answered, err = storageOf[*queryStorage](t, e, "localresultqueries").Create(inNamespace(t, "bank"), local, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if groups := answered.(*v1alpha1.LocalResultQuery).Status.Groups; len(groups) != 1 || groups[0].Results != 2 {
+		t.Errorf("of one namespace: got %+v", groups)
+	}
+}
+
+func TestQueryErrors(t *testing.T) {
+	r := storageOf[*queryStorage](t, example(), "resultqueries")
+	for name, test := range map[string]struct {
+		spec v1alpha1.ResultQuerySpec
+		want string
+	}{
+		"expression":   {v1alpha1.ResultQuerySpec{Filter: "policy.matches('a')"}, "spec.filter"},
+		"too long":     {v1alpha1.ResultQuerySpec{Filter: strings.Repeat(" ", maxExpression+1)}, "spec.filter: Too long"},
+		"field":        {v1alpha1.ResultQuerySpec{GroupBy: []string{"policy", "message"}}, `spec.groupBy[1]: Unsupported value: "message"`},
+		"twice":        {v1alpha1.ResultQuerySpec{GroupBy: []string{"policy", "policy"}}, "spec.groupBy[1]: Duplicate"},
+		"aggregate":    {v1alpha1.ResultQuerySpec{Aggregates: []string{"median"}}, "spec.aggregates[0]"},
+		"order":        {v1alpha1.ResultQuerySpec{OrderBy: "rule"}, "spec.orderBy"},
+		"limit":        {v1alpha1.ResultQuerySpec{Limit: maxGroups + 1}, "spec.limit"},
+		"limit below":  {v1alpha1.ResultQuerySpec{Limit: -1}, "spec.limit"},
+		"many columns": {v1alpha1.ResultQuerySpec{GroupBy: groupFields()}, "spec.groupBy: Too many"},
+	} {
+		_, err := r.Create(t.Context(), &v1alpha1.ResultQuery{Spec: test.spec}, nil, nil)
+		if !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: got the error %v, want one with %q", name, err, test.want)
+		}
+	}
+}

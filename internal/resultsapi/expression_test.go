@@ -1,0 +1,173 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package resultsapi
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/cel-go/cel"
+
+	"github.com/docket-project/docket/internal/store/engine"
+)
+
+//nolint:gochecknoglobals // A constant but for the language.
+var questionTime = time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)
+
+// row is a row for tests: texts of fields, and the time of the result.
+type row struct {
+	texts   map[engine.Field]string
+	seconds int64
+}
+
+func exampleRows() []row {
+	day := int64(24 * 60 * 60)
+	noon := questionTime.Unix()
+	return []row{
+		{map[engine.Field]string{"result": "fail", "severity": "high", "policy": "require-labels", "report.namespace": "shop", "subject.kind": "Pod",
+			"subject.name": "web-1", "message": "no label team", "scored": "true"}, noon - day/2},
+		{map[engine.Field]string{"result": "pass", "severity": "low", "policy": "require-probes", "report.namespace": "bank", "scored": "false"}, noon - 2*day},
+		{map[engine.Field]string{"result": "fail", "policy": "CVE-2026-1", "source": "Trivy", "report.namespace": "shop", "scored": "true"}, noon},
+	}
+}
+
+// TestExpressionsMeanWhatCELSays compares what is selected with what the library for CEL says of the same rows.
+func TestExpressionsMeanWhatCELSays(t *testing.T) {
+	env, err := expressions()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{
+		`true`, `false`, `!true`,
+		`result == "fail"`, `"fail" == result`, `result != "fail"`, `!(result == "fail")`,
+		`result == "fail" && severity == "high"`, `result == "pass" || severity == "high" || policy == "x"`,
+		`(result == "fail" || result == "pass") && report.namespace == "shop" && policy != "x"`,
+		`result in ["fail", "error"]`, `!(severity in ["high", "low"])`, `result in []`,
+		`scored`, `!scored`, `scored == true`, `scored != false && true`,
+		`policy.startsWith("require-")`, `policy.endsWith("s")`, `message.contains("label")`, `!policy.contains("-")`, `source.startsWith("")`,
+		`subject.kind == "Pod" && subject.name.startsWith("web")`, `subject.kind == ""`,
+		`timestamp > now - duration("24h")`, `timestamp >= timestamp("2026-11-25T12:00:00Z")`, `timestamp < timestamp("2026-11-25T12:00:00.5Z")`,
+		`timestamp <= timestamp("2026-11-25T12:00:00Z")`, `timestamp > timestamp("2026-11-25T11:59:59.5Z")`, `timestamp >= timestamp("2026-11-25T11:59:59.5Z")`,
+		`timestamp == timestamp("2026-11-25T12:00:00Z")`, `timestamp != timestamp("2026-11-25T12:00:00Z")`,
+		`timestamp == timestamp("2026-11-25T12:00:00.5Z")`, `timestamp != timestamp("2026-11-25T12:00:00.5Z")`,
+		`timestamp("2026-11-24T12:00:00Z") < timestamp`, `now - duration("1h") >= timestamp`, `timestamp < now + duration("1s")`,
+	} {
+		t.Run(text, func(t *testing.T) {
+			filter, err := compileExpression(text, questionTime)
+			if err != nil {
+				t.Fatal(err)
+			}
+			checked, issues := env.Compile(text)
+			if issues.Err() != nil {
+				t.Fatal(issues.Err())
+			}
+			program, err := env.Program(checked)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, r := range exampleRows() {
+				want, _, err := program.Eval(r.variables())
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := filter.Match(func(f engine.Field) string { return r.texts[f] }, r.seconds); got != want.Value() {
+					t.Errorf("row %d: got %v, and CEL says %v", i, got, want)
+				}
+			}
+		})
+	}
+}
+
+// variables are those of CEL for a row.
+func (r row) variables() map[string]any {
+	variables := map[string]any{nowVariable: questionTime}
+	for _, field := range engine.Fields() {
+		switch field {
+		case engine.FieldScored:
+			variables[string(field)] = r.texts[field] == "true"
+		case engine.FieldSeconds:
+			variables[string(field)] = time.Unix(r.seconds, 0)
+		default:
+			variables[string(field)] = r.texts[field]
+		}
+	}
+	return variables
+}
+
+// TestExpressionsOfResultsWithoutTime: they are neither before nor after anything.
+func TestExpressionsOfResultsWithoutTime(t *testing.T) {
+	for _, text := range []string{`timestamp < now`, `timestamp > timestamp("0001-01-01T00:00:00Z")`, `timestamp != now`} {
+		filter, err := compileExpression(text, questionTime)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if filter.Match(func(engine.Field) string { return "" }, 0) {
+			t.Errorf("%s selects a result without a time", text)
+		}
+	}
+}
+
+func TestExpressionErrors(t *testing.T) {
+	for text, want := range map[string]string{
+		`result = "fail"`:                     "Syntax error",
+		`colour == "red"`:                     "undeclared reference",
+		`result`:                              "must be a bool",
+		`result == 1`:                         "no matching overload",
+		`result == policy`:                    "two fields",
+		`result < "fail"`:                     "the order of texts",
+		`policy.matches("a+")`:                "matches",
+		`size(policy) > 3`:                    "without a field",
+		`"a" in ["b"]`:                        "without a field",
+		`policy in [rule]`:                    "what is no text",
+		`policy.startsWith(rule)`:             "without a field and a text",
+		`(scored ? result : policy) == "x"`:   "without a field",
+		`timestamp < timestamp("tomorrow")`:   `the time "tomorrow"`,
+		`timestamp < now - duration("1 day")`: `the duration "1 day"`,
+		`result == "fail" && policy == rule`:  "column 28",
+		strings.Repeat("!(rule == '' && ", 60) + "scored" + strings.Repeat(")", 60): "recursion limit",
+		`policy == "` + strings.Repeat("a", maxExpression) + `"`:                    "size",
+	} {
+		filter, err := compileExpression(text, questionTime)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.60s: got %v and the error %v, want one with %q", text, filter, err, want)
+		}
+	}
+}
+
+// FuzzExpressions looks for expressions whose filter can't be used, or means something else than CEL says.
+func FuzzExpressions(f *testing.F) {
+	f.Add(`result == "fail" && (severity in ["high"] || !scored)`)
+	f.Add(`timestamp >= now - duration("24h") && subject.name.contains("web")`)
+	env, err := expressions()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		filter, err := compileExpression(text, questionTime)
+		if err != nil || filter == nil {
+			return
+		}
+		if err := filter.Check(); err != nil {
+			t.Fatal(err)
+		}
+		checked, issues := env.Compile(text)
+		if issues.Err() != nil {
+			t.Fatal(issues.Err())
+		}
+		program, err := env.Program(checked, cel.EvalOptions(cel.OptOptimize))
+		if err != nil {
+			return // A constant that fails when it is made.
+		}
+		for _, r := range exampleRows() {
+			want, _, err := program.Eval(r.variables())
+			if err != nil {
+				continue // Such as a sum of times beyond year 9999.
+			}
+			if got := filter.Match(func(f engine.Field) string { return r.texts[f] }, r.seconds); got != want.Value() {
+				t.Errorf("%s: got %v, and CEL says %v", text, got, want)
+			}
+		}
+	})
+}
