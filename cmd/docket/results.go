@@ -1,0 +1,316 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"golang.org/x/term"
+
+	"k8s.io/client-go/tools/clientcmd"
+	cliflag "k8s.io/component-base/cli/flag"
+
+	"github.com/docket-project/docket/api/results/v1alpha1"
+	"github.com/docket-project/docket/internal/cli"
+	"github.com/docket-project/docket/internal/resultview"
+)
+
+// everything as a value of --result chooses all results, also those that pass.
+const everything = "all"
+
+// resultsFlags are those that commands about results have in common.
+type resultsFlags struct {
+	process cli.Process
+
+	kubeconfig, context, namespace string
+	allNamespaces                  bool
+	by                             resultview.Selection
+}
+
+func newResults(p cli.Process) *cobra.Command {
+	command := &cobra.Command{
+		Use:   "results",
+		Short: "Show what policies say about resources: list, why, top, diff",
+		Long: `Show what policies say about resources, from all engines that write reports, as far as
+you may read them: the rights are those of the cluster for policyresults in the group
+results.docket.dev.
+
+The same is reached by kubectl: kubectl get policyresults. Named kubectl-docket, this
+program is a plugin: kubectl docket results.`,
+		Args: cli.NoArguments,
+		RunE: func(command *cobra.Command, _ []string) error { return command.Help() },
+	}
+	command.AddCommand(newResultsList(p), newResultsWhy(p), newResultsTop(p), newResultsDiff(p))
+	return command
+}
+
+func newResultsList(p cli.Process) *cobra.Command {
+	f := resultsFlags{process: p}
+	format, limit := resultview.Formats()[0], 0
+	var sections cliflag.NamedFlagSets
+	f.addServer(sections.FlagSet("server"))
+	f.addSelection(sections.FlagSet("selection"), resultview.Problems())
+	flags := sections.FlagSet("output")
+	flags.StringVarP(&format, outputFlag, "o", format, "Format: `table|wide|json|yaml|csv|sarif`.")
+	flags.IntVar(&limit, "limit", limit, "Largest number of results; 0 for all.")
+	command := &cobra.Command{
+		Use:   "list [flags]",
+		Short: "List results",
+		Long: `List results of policies: those that fail, warn or end with an error, unless --result says otherwise. With
+--all-namespaces, those outside of namespaces are listed as well, if you may read them.`,
+		Example: `  # What is wrong in my namespace
+  docket results list
+
+  # The worst of the whole cluster
+  docket results list -A --severity critical,high
+
+  # Everything that Trivy says about a Deployment
+  docket results list --source trivy --subject Deployment/web --result all -o wide
+
+  # For a spreadsheet
+  docket results list -A -o csv > results.csv`,
+		Args: cli.NoArguments,
+		RunE: func(command *cobra.Command, _ []string) error {
+			return f.list(command.Context(), resultview.Format(format), limit)
+		},
+	}
+	f.complete(command, sections)
+	completeFlag(command, flags, outputFlag, resultview.Formats())
+	return cli.WithSettings(p, command, sections)
+}
+
+func newResultsWhy(p cli.Process) *cobra.Command {
+	f := resultsFlags{process: p}
+	all := false
+	var sections cliflag.NamedFlagSets
+	f.addServer(sections.FlagSet("server"))
+	flags := sections.FlagSet("output")
+	flags.BoolVar(&all, "all", all, "Show what passes, too.")
+	command := &cobra.Command{
+		Use:   "why KIND/NAME [flags]",
+		Short: "Show everything that is said about one resource",
+		Long: `Show everything that policies of all engines say about one resource: what fails first, the worst at the
+top, with messages and, where the engine says so, what to do.`,
+		Example: `  docket results why Deployment/web
+  docket results why Pod/web-0 --namespace shop --all`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(command *cobra.Command, args []string) error {
+			client, namespace, err := f.client()
+			if err != nil {
+				return err
+			}
+			return client.Why(command.Context(), p.Out, f.style(), namespace, args[0], all)
+		},
+	}
+	return cli.WithSettings(p, command, sections)
+}
+
+func newResultsTop(p cli.Process) *cobra.Command {
+	f := resultsFlags{process: p}
+	limit := 20
+	var sections cliflag.NamedFlagSets
+	f.addServer(sections.FlagSet("server"))
+	f.addSelection(sections.FlagSet("selection"), []string{"fail"})
+	sections.FlagSet("output").IntVar(&limit, "limit", limit, "Largest number of rows.")
+	command := &cobra.Command{
+		Use:       "top [" + strings.Join(resultview.Rankings(), "|") + "] [flags]",
+		Short:     "Rank policies, namespaces, resources, severities or sources by failures",
+		Long:      "Rank what has the most failures; with --result, by other results.",
+		Example:   "  docket results top -A\n  docket results top namespaces -A --severity critical,high",
+		ValidArgs: resultview.Rankings(),
+		Args:      cobra.MaximumNArgs(1),
+		RunE: func(command *cobra.Command, args []string) error {
+			ranking := resultview.Rankings()[0]
+			if len(args) > 0 {
+				ranking = args[0]
+			}
+			if err := f.check(); err != nil {
+				return err
+			}
+			client, namespace, err := f.client()
+			if err != nil {
+				return err
+			}
+			return client.Top(command.Context(), p.Out, namespace, resultview.Ranking(ranking), f.by, limit)
+		},
+	}
+	f.complete(command, sections)
+	return cli.WithSettings(p, command, sections)
+}
+
+func newResultsDiff(p cli.Process) *cobra.Command {
+	f := resultsFlags{process: p}
+	toContext := ""
+	var sections cliflag.NamedFlagSets
+	f.addServer(sections.FlagSet("server"))
+	f.addSelection(sections.FlagSet("selection"), nil)
+	sections.FlagSet("server").StringVar(&toContext, "to-context", "", "Context of the second namespace, if that is in another cluster.")
+	command := &cobra.Command{
+		Use:   "diff NAMESPACE NAMESPACE [flags]",
+		Short: "Compare the results of two namespaces, or of one in two clusters",
+		Long: `Compare results by resource and rule. Names of namespaces are left out of the comparison, so that staging and
+production can be compared.
+
+Exit codes: 0 there is no difference; 1 there is, or something failed; 2 the command was used incorrectly.`,
+		Example: `  docket results diff shop-staging shop
+  docket results diff shop shop --context staging --to-context production`,
+		Args: cobra.ExactArgs(2),
+		RunE: func(command *cobra.Command, args []string) error {
+			return f.diff(command.Context(), args[0], args[1], toContext)
+		},
+	}
+	f.complete(command, sections)
+	return cli.WithSettings(p, command, sections)
+}
+
+func (f *resultsFlags) addServer(fs *pflag.FlagSet) {
+	fs.StringVar(&f.kubeconfig, "kubeconfig", "", "Kubeconfig of the cluster. If empty, the one kubectl would use.")
+	fs.StringVar(&f.context, "context", "", "Context of the kubeconfig; the current one if empty.")
+	fs.StringVarP(&f.namespace, "namespace", "n", "", "Namespace of the reports; that of the context if empty.")
+	fs.BoolVarP(&f.allNamespaces, "all-namespaces", "A", false, "Look at all namespaces.")
+}
+
+func (f *resultsFlags) addSelection(fs *pflag.FlagSet, results []string) {
+	about := "What results say: fail, error, warn, pass, skip, or all. Can be repeated."
+	fs.StringSliceVar(&f.by.Results, "result", results, about)
+	fs.StringSliceVar(&f.by.Severities, "severity", nil, "Severity: critical, high, medium, low, info. Can be repeated.")
+	fs.StringSliceVar(&f.by.Sources, "source", nil, "Engine that found the result. Can be repeated.")
+	fs.StringSliceVar(&f.by.Policies, "policy", nil, "Name of a policy. Can be repeated.")
+	fs.StringSliceVar(&f.by.Categories, "category", nil, "Category of policies. Can be repeated.")
+	fs.StringVar(&f.by.Rule, "rule", "", "Rule of a policy.")
+	fs.StringVar(&f.by.Subject, "subject", "", "Resource, as KIND/NAME, KIND or NAME.")
+}
+
+// complete adds what shells offer.
+func (f *resultsFlags) complete(command *cobra.Command, sections cliflag.NamedFlagSets) {
+	flags := sections.FlagSet("selection")
+	completeFlag(command, flags, "result", append(resultview.ResultNames(), everything))
+	completeFlag(command, flags, "severity", resultview.SeverityNames())
+}
+
+// check finishes and checks the selection.
+func (f *resultsFlags) check() error {
+	if slices.Contains(f.by.Results, everything) {
+		f.by.Results = nil
+	}
+	if err := f.by.Check(); err != nil {
+		return cli.Usage(err)
+	}
+	return nil
+}
+
+// client returns what asks the cluster, and the namespace that is meant; "" for all.
+func (f *resultsFlags) client() (*resultview.Client, string, error) {
+	return f.clientOf(f.context)
+}
+
+func (f *resultsFlags) clientOf(name string) (*resultview.Client, string, error) {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = f.kubeconfig
+	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: name})
+	config, err := loader.ClientConfig()
+	if err != nil {
+		return nil, "", fmt.Errorf("--kubeconfig: %w", err)
+	}
+	namespace := f.namespace
+	switch {
+	case f.allNamespaces && namespace != "":
+		return nil, "", cli.Usage(fmt.Errorf("--namespace and --all-namespaces exclude each other"))
+	case f.allNamespaces:
+	case namespace == "":
+		if namespace, _, err = loader.Namespace(); err != nil {
+			return nil, "", fmt.Errorf("--kubeconfig: %w", err)
+		}
+	}
+	client, err := resultview.NewClient(config)
+	return client, namespace, err
+}
+
+func (f *resultsFlags) list(ctx context.Context, format resultview.Format, limit int) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	writer, err := resultview.NewWriter(f.process.Out, format, f.allNamespaces)
+	if err != nil {
+		return cli.Usage(fmt.Errorf("--%s: %w", outputFlag, err))
+	}
+	client, namespace, err := f.client()
+	if err != nil {
+		return err
+	}
+	count := 0
+	each := func(r *v1alpha1.PolicyResult) error {
+		count++
+		return writer.Write(r)
+	}
+	more, err := client.Results(ctx, resultview.Place{Namespace: namespace}, f.by, limit, each)
+	if err == nil && f.allNamespaces && !more && (limit == 0 || count < limit) {
+		more, err = client.Results(ctx, resultview.Place{Global: true}, f.by, max(0, limit-count), each)
+	}
+	if err != nil {
+		return err
+	}
+	if err := writer.Close(); err != nil {
+		return err
+	}
+	if count == 0 {
+		fmt.Fprintln(f.process.ErrOut, "No such results.")
+	}
+	if more {
+		fmt.Fprintf(f.process.ErrOut, "These are the first %d, there are more; raise --limit.\n", count)
+	}
+	return nil
+}
+
+func (f *resultsFlags) diff(ctx context.Context, left, right, toContext string) error {
+	if f.namespace != "" || f.allNamespaces {
+		return cli.Usage(fmt.Errorf("--namespace: name both namespaces as arguments"))
+	}
+	if err := f.check(); err != nil {
+		return err
+	}
+	if toContext == "" {
+		toContext = f.context
+	}
+	var sides [2]resultview.Side
+	for i, side := range []struct{ context, namespace string }{{f.context, left}, {toContext, right}} {
+		client, _, err := f.clientOf(side.context)
+		if err != nil {
+			return err
+		}
+		name := side.namespace
+		if side.context != "" {
+			name = side.context + "/" + name
+		}
+		sides[i] = resultview.Side{Client: client, Place: resultview.Place{Namespace: side.namespace}, Name: name}
+	}
+	differ, err := resultview.Diff(ctx, f.process.Out, f.style(), sides[0], sides[1], f.by)
+	if err == nil && differ > 0 {
+		err = &cli.FindingError{Text: fmt.Sprintf("%d differences", differ), Code: 1}
+	}
+	return err
+}
+
+// defaultWidth is that of lines where there is no terminal.
+const defaultWidth = 100
+
+func (f *resultsFlags) style() resultview.Style {
+	style := resultview.Style{Width: defaultWidth}
+	file, ok := f.process.Out.(*os.File)
+	if !ok || !term.IsTerminal(int(file.Fd())) {
+		return style
+	}
+	if width, _, err := term.GetSize(int(file.Fd())); err == nil && width > 0 {
+		style.Width = width
+	}
+	_, plain := f.process.LookupEnv("NO_COLOR")
+	style.Colour = !plain
+	return style
+}

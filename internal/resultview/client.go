@@ -1,0 +1,131 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package resultview
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/client-go/rest"
+
+	"github.com/docket-project/docket/api/results/v1alpha1"
+)
+
+// pageSize is how many results are asked for at once.
+const pageSize = 500
+
+// Client asks a cluster.
+type Client struct {
+	rest      rest.Interface
+	parameter runtime.ParameterCodec
+}
+
+// NewClient returns a client of the cluster that config names. It sends nothing yet.
+func NewClient(config *rest.Config) (*Client, error) {
+	scheme := runtime.NewScheme()
+	if err := v1alpha1.AddToScheme(scheme); err != nil {
+		return nil, err
+	}
+	c := rest.CopyConfig(config)
+	version := v1alpha1.SchemeGroupVersion
+	c.GroupVersion, c.APIPath = &version, "/apis"
+	c.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
+	// A list in pages is many requests of one person.
+	c.QPS, c.Burst = 50, 100
+	client, err := rest.RESTClientFor(c)
+	if err != nil {
+		return nil, err
+	}
+	return &Client{client, runtime.NewParameterCodec(scheme)}, nil
+}
+
+// Place is where results are looked for.
+type Place struct {
+	// Namespace of the reports; "" for all.
+	Namespace string
+	// Global says that those outside of namespaces are meant, in place of those in namespaces.
+	Global bool
+}
+
+// resource of the results in a place.
+func (p Place) resource() string {
+	if p.Global {
+		return "clusterpolicyresults"
+	}
+	return "policyresults"
+}
+
+// Results calls each for the results in a place that selectors choose, page by page, until it returns an error or limit
+// were seen; 0 is no limit. It reports whether there are more.
+func (c *Client) Results(ctx context.Context, at Place, by Selection, limit int, each func(*v1alpha1.PolicyResult) error) (more bool, err error) {
+	options := metav1.ListOptions{LabelSelector: by.labels(), FieldSelector: by.fields(), Limit: pageSize}
+	for seen := 0; ; {
+		if limit > 0 {
+			options.Limit = int64(min(pageSize, limit-seen))
+		}
+		page, err := c.page(ctx, at, options)
+		if err != nil {
+			return false, err
+		}
+		for i := range page.Items {
+			if err := each(&page.Items[i]); err != nil {
+				return false, err
+			}
+		}
+		seen += len(page.Items)
+		options.Continue = page.Continue
+		if page.Continue == "" || limit > 0 && seen >= limit {
+			return page.Continue != "", nil
+		}
+	}
+}
+
+func (c *Client) page(ctx context.Context, at Place, options metav1.ListOptions) (*v1alpha1.PolicyResultList, error) {
+	if !at.Global {
+		var list v1alpha1.PolicyResultList
+		return &list, c.list(ctx, at.resource(), at.Namespace, options, &list)
+	}
+	var list v1alpha1.ClusterPolicyResultList
+	err := c.list(ctx, at.resource(), "", options, &list)
+	page := &v1alpha1.PolicyResultList{ListMeta: list.ListMeta, Items: make([]v1alpha1.PolicyResult, len(list.Items))}
+	for i := range list.Items {
+		page.Items[i] = v1alpha1.PolicyResult(list.Items[i])
+	}
+	return page, err
+}
+
+func (c *Client) list(ctx context.Context, resource, namespace string, options metav1.ListOptions, into runtime.Object) error {
+	err := c.rest.Get().NamespaceIfScoped(namespace, namespace != "").Resource(resource).VersionedParams(&options, c.parameter).Do(ctx).Into(into)
+	return explain("list "+resource, err)
+}
+
+// Query answers a question about the results of a namespace, or of everything where it is "".
+func (c *Client) Query(ctx context.Context, namespace string, spec v1alpha1.ResultQuerySpec) (*v1alpha1.ResultQueryStatus, error) {
+	if namespace == "" {
+		query := &v1alpha1.ResultQuery{Spec: spec}
+		err := c.rest.Post().Resource("resultqueries").Body(query).Do(ctx).Into(query)
+		return &query.Status, explain("create resultqueries", err)
+	}
+	query := &v1alpha1.LocalResultQuery{Spec: spec}
+	err := c.rest.Post().Namespace(namespace).Resource("localresultqueries").Body(query).Do(ctx).Into(query)
+	return &query.Status, explain("create localresultqueries", err)
+}
+
+// explain says what to do about an error.
+func explain(what string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case apierrors.IsNotFound(err):
+		return fmt.Errorf("%s: the cluster doesn't serve %s; it needs Docket with a SQL database, registered by the objects of `docket bootstrap`: %w",
+			what, v1alpha1.SchemeGroupVersion, err)
+	case apierrors.IsForbidden(err):
+		return fmt.Errorf("%s: %w; choose a namespace that you may read with --namespace", what, err)
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}

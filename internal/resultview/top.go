@@ -1,0 +1,125 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package resultview
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/docket-project/docket/api/results/v1alpha1"
+)
+
+// Ranking is what `docket results top` ranks.
+type Ranking string
+
+// The rankings.
+const (
+	ByPolicy    Ranking = "policies"
+	ByNamespace Ranking = "namespaces"
+	BySubject   Ranking = "subjects"
+	BySeverity  Ranking = "severities"
+	BySource    Ranking = "sources"
+)
+
+// Rankings returns all of them, the default first.
+func Rankings() []string {
+	return []string{string(ByPolicy), string(ByNamespace), string(BySubject), string(BySeverity), string(BySource)}
+}
+
+// fields by which results are grouped for a ranking.
+func (r Ranking) fields() ([]string, error) {
+	switch r {
+	case ByPolicy:
+		return []string{"source", "policy"}, nil
+	case ByNamespace:
+		return []string{"report.namespace"}, nil
+	case BySubject:
+		return []string{"subject.kind", "subject.namespace", "subject.name"}, nil
+	case BySeverity:
+		return []string{"severity"}, nil
+	case BySource:
+		return []string{"source"}, nil
+	}
+	return nil, fmt.Errorf("%q can't be ranked: choose from %s", string(r), strings.Join(Rankings(), ", "))
+}
+
+// barWidth is that of the longest bar in characters.
+const barWidth = 30
+
+// Top prints what has the most results of a selection.
+func (c *Client) Top(ctx context.Context, out io.Writer, namespace string, ranking Ranking, by Selection, limit int) error {
+	fields, err := ranking.fields()
+	if err != nil {
+		return err
+	}
+	status, err := c.Query(ctx, namespace, v1alpha1.ResultQuerySpec{
+		Filter: by.expression(), GroupBy: fields, OrderBy: "results", Descending: true, Limit: int32(limit),
+	})
+	if err != nil {
+		return err
+	}
+	table := tabwriter.NewWriter(out, 0, 8, 3, ' ', 0)
+	row := func(cells ...string) error {
+		for i := range cells {
+			cells[i] = clean(cells[i])
+		}
+		_, err := fmt.Fprintln(table, strings.Join(cells, "\t"))
+		return err
+	}
+	var heads []string
+	for _, field := range fields {
+		heads = append(heads, strings.ToUpper(field[strings.LastIndexByte(field, '.')+1:]))
+	}
+	if err := row(append(heads, "RESULTS", "")...); err != nil {
+		return err
+	}
+	for i := range status.Groups {
+		group := &status.Groups[i]
+		var cells []string
+		for _, field := range fields {
+			cells = append(cells, group.By[field])
+		}
+		bar := strings.Repeat("#", int(max(1, barWidth*group.Results/status.Groups[0].Results)))
+		if err := row(append(cells, strconv.FormatInt(group.Results, 10), bar)...); err != nil {
+			return err
+		}
+	}
+	return table.Flush()
+}
+
+// expression returns the selection in CEL.
+func (s Selection) expression() string {
+	var parts []string
+	for _, part := range []struct {
+		field string
+		texts []string
+	}{{"result", s.Results}, {"severity", s.Severities}, {"source", s.Sources}, {"policy", s.Policies}, {"category", s.Categories}} {
+		if len(part.texts) == 0 {
+			continue
+		}
+		var texts []string
+		for _, text := range part.texts {
+			texts = append(texts, literal(text))
+		}
+		parts = append(parts, part.field+" in ["+strings.Join(texts, ", ")+"]")
+	}
+	if s.Rule != "" {
+		parts = append(parts, "rule == "+literal(s.Rule))
+	}
+	kind, name := subjectOf(s.Subject)
+	if kind != "" {
+		parts = append(parts, "subject.kind == "+literal(kind))
+	}
+	if name != "" {
+		parts = append(parts, "subject.name == "+literal(name))
+	}
+	return strings.Join(parts, " && ")
+}
+
+// literal is a text in CEL, whose escapes are a superset of those that Go writes for texts.
+func literal(text string) string { return strconv.QuoteToASCII(strings.ToValidUTF8(text, "\uFFFD")) }

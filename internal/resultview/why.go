@@ -1,0 +1,118 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package resultview
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/docket-project/docket/api/results/v1alpha1"
+)
+
+// Why prints everything that is said about one resource, by all sources: what fails first, and with it what to do,
+// where the source says so. subject is KIND/NAME. Results that pass are counted, or printed too with all.
+func (c *Client) Why(ctx context.Context, out io.Writer, style Style, namespace, subject string, all bool) error {
+	kind, name := subjectOf(subject)
+	if kind == "" || name == "" {
+		return fmt.Errorf("%q is no resource: give KIND/NAME, such as Deployment/web", subject)
+	}
+	results, err := c.about(ctx, namespace, Selection{Subject: subject})
+	if err != nil {
+		return err
+	}
+	if len(results) == 0 {
+		return fmt.Errorf("no policy says anything about %s in namespace %s; kinds are written as in manifests, such as Pod", subject, namespace)
+	}
+	shown := results
+	if !all {
+		shown = slices.DeleteFunc(slices.Clone(results), func(r v1alpha1.PolicyResult) bool { return !slices.Contains(Problems(), r.Result.Result) })
+	}
+	slices.SortStableFunc(shown, func(a, b v1alpha1.PolicyResult) int {
+		return cmp.Or(
+			cmp.Compare(slices.Index(resultNames, a.Result.Result), slices.Index(resultNames, b.Result.Result)),
+			cmp.Compare(rank(a.Severity), rank(b.Severity)),
+			strings.Compare(a.Source, b.Source), strings.Compare(a.Policy, b.Policy), strings.Compare(a.Rule, b.Rule),
+		)
+	})
+	p := printer{out: out, style: style}
+	p.line("%s", summaryLine(subject, results))
+	for i := range shown {
+		p.result(&shown[i].Result)
+	}
+	return p.err
+}
+
+// about returns the results about a resource: those of its namespace, and those outside of namespaces where they may be
+// read.
+func (c *Client) about(ctx context.Context, namespace string, by Selection) ([]v1alpha1.PolicyResult, error) {
+	var results []v1alpha1.PolicyResult
+	each := func(r *v1alpha1.PolicyResult) error {
+		// A report outside of namespaces may be about resources of all of them.
+		if r.Subject == nil || r.Subject.Namespace == "" || r.Subject.Namespace == namespace {
+			results = append(results, *r)
+		}
+		return nil
+	}
+	if _, err := c.Results(ctx, Place{Namespace: namespace}, by, 0, each); err != nil {
+		return nil, err
+	}
+	if _, err := c.Results(ctx, Place{Global: true}, by, 0, each); err != nil && !apierrors.IsForbidden(err) {
+		return nil, err
+	}
+	return results, nil
+}
+
+// summaryLine says how many results there are of each sort.
+func summaryLine(subject string, results []v1alpha1.PolicyResult) string {
+	counts := map[string]int{}
+	for i := range results {
+		counts[results[i].Result.Result]++
+	}
+	var parts []string
+	for _, name := range resultNames {
+		if counts[name] > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", counts[name], name))
+		}
+	}
+	return subject + ": " + strings.Join(parts, ", ")
+}
+
+// remedies are the properties in which producers say what to do.
+func remedies() []string {
+	return []string{"remediation", "remediations", "resolution", "fixedVersion", "solution", "howToFix"}
+}
+
+// result prints one result over several lines.
+func (p *printer) result(r *v1alpha1.Result) {
+	head := p.style.mark(r.Result) + " " + r.Policy
+	if r.Rule != "" {
+		head += " / " + r.Rule
+	}
+	var notes []string
+	for _, note := range []string{r.Severity, r.Source, r.Category} {
+		if note != "" {
+			notes = append(notes, note)
+		}
+	}
+	if len(notes) > 0 {
+		head += "  (" + strings.Join(notes, ", ") + ")"
+	}
+	p.line("")
+	p.line("%s", head)
+	if r.Message != "" {
+		p.paragraph(r.Message)
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Properties)) {
+		if slices.Contains(remedies(), name) {
+			p.paragraph(name + ": " + r.Properties[name])
+		}
+	}
+}
