@@ -17,11 +17,13 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	resultsv1alpha1 "github.com/docket-project/docket/api/results/v1alpha1"
 	"github.com/docket-project/docket/internal/database"
 	"github.com/docket-project/docket/internal/frontproxy"
 	"github.com/docket-project/docket/internal/namespaces"
 	"github.com/docket-project/docket/internal/registration"
 	"github.com/docket-project/docket/internal/registry"
+	"github.com/docket-project/docket/internal/resultsapi"
 	"github.com/docket-project/docket/internal/store"
 )
 
@@ -134,7 +136,7 @@ func (o CompletedOptions) newConfig() (*Config, error) {
 	generic.BuildHandlerChainFunc = buildHandlerChain
 	// Both versions: v3 is what server-side apply works with, v2 is what older
 	// clients and the cluster's aggregator read.
-	namer, err := registry.NewDefinitionNamer()
+	namer, err := registry.NewDefinitionNamer(resultsv1alpha1.AddToScheme)
 	if err != nil {
 		return nil, err
 	}
@@ -142,6 +144,7 @@ func (o CompletedOptions) newConfig() (*Config, error) {
 	if err != nil {
 		return nil, err
 	}
+	definitions = resultsapi.AddOpenAPI(definitions)
 	generic.OpenAPIConfig = genericapiserver.DefaultOpenAPIConfig(definitions, namer)
 	generic.OpenAPIV3Config = genericapiserver.DefaultOpenAPIV3Config(definitions, namer)
 	registry.DescribePatches(generic.OpenAPIConfig, generic.OpenAPIV3Config)

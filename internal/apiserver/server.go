@@ -22,6 +22,7 @@ import (
 	"github.com/docket-project/docket/internal/registration"
 	"github.com/docket-project/docket/internal/registry"
 	"github.com/docket-project/docket/internal/results"
+	"github.com/docket-project/docket/internal/resultsapi"
 	"github.com/docket-project/docket/internal/store"
 )
 
@@ -93,6 +94,9 @@ func (c CompletedConfig) newOn(opened backend, delegate genericapiserver.Delegat
 	if err := registry.Install(generic, &c.Generic.Config, groups); err != nil {
 		return nil, err
 	}
+	if err := c.installResults(generic, opened); err != nil {
+		return nil, err
+	}
 	handler.Install(generic.Handler.NonGoRestfulMux, c.APIGroups, c.bootstrapBundle(), c.Generic.Serializer)
 	installImports(generic.Handler.NonGoRestfulMux, groups, held, storeOf(opened))
 	if c.Registration != nil {
@@ -103,6 +107,22 @@ func (c CompletedConfig) newOn(opened backend, delegate genericapiserver.Delegat
 		registration: c.Registration, certificate: c.Certificate, sweeper: c.Sweeper,
 	}, nil
 }
+
+// installResults serves the results of reports as objects, where there are rows of them.
+func (c CompletedConfig) installResults(generic *genericapiserver.GenericAPIServer, opened backend) error {
+	sql, ok := opened.(*sqlBackend)
+	if !ok || !c.ServesResults() {
+		return nil
+	}
+	group, err := resultsapi.APIGroup(resultsapi.Options{Questions: sql.engine, Cluster: c.Database.Cluster, Groups: c.APIGroups})
+	if err != nil {
+		return fmt.Errorf("API group of results: %w", err)
+	}
+	return generic.InstallAPIGroup(group)
+}
+
+// ServesResults reports whether the group of results is served, too.
+func (c *Config) ServesResults() bool { return c.ResultRows && !database.IsEtcd(c.DatabaseURL) }
 
 // projector returns what makes result rows, nil if there are to be none.
 func (c CompletedConfig) projector() store.Projector {

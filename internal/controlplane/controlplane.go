@@ -22,6 +22,7 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/rest"
 
+	resultsv1alpha1 "github.com/docket-project/docket/api/results/v1alpha1"
 	"github.com/docket-project/docket/internal/aggregator"
 	"github.com/docket-project/docket/internal/apiserver"
 	"github.com/docket-project/docket/internal/bootstrap"
@@ -156,6 +157,11 @@ func (s *Server) reportLocals() []aggregator.Local {
 				GroupVersion: kind.GroupVersion(), GroupPriorityMinimum: bootstrap.GroupPriorityMinimum, VersionPriority: bootstrap.VersionPriority,
 			})
 		}
+	}
+	if s.config.Reports.ServesResults() {
+		locals = append(locals, aggregator.Local{
+			GroupVersion: resultsv1alpha1.SchemeGroupVersion, GroupPriorityMinimum: bootstrap.GroupPriorityMinimum, VersionPriority: bootstrap.VersionPriority,
+		})
 	}
 	return slices.Compact(locals)
 }

@@ -55,14 +55,19 @@ func NewCodecs(scheme *runtime.Scheme) serializer.CodecFactory {
 	return serializer.NewCodecFactory(scheme)
 }
 
-// NewDefinitionNamer returns what names the OpenAPI definitions of all kinds.
+// NewDefinitionNamer returns what names the OpenAPI definitions of all kinds, and of those that others add to a scheme.
 //
 // Why not the scheme of the server: that one also knows the internal version, which would
 // be published as one more version of each kind.
-func NewDefinitionNamer() (*openapinamer.DefinitionNamer, error) {
+func NewDefinitionNamer(others ...func(*runtime.Scheme) error) (*openapinamer.DefinitionNamer, error) {
 	scheme, err := newVersionedScheme()
 	if err != nil {
 		return nil, err
+	}
+	for _, add := range others {
+		if err := add(scheme); err != nil {
+			return nil, err
+		}
 	}
 	return openapinamer.NewDefinitionNamer(scheme), nil
 }

@@ -14,6 +14,7 @@ import (
 // call; those returned belong to the caller.
 type Engine interface {
 	Derivations
+	Questions
 	Replicas
 	Questions
 
