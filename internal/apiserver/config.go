@@ -55,6 +55,10 @@ type Config struct {
 	BootstrapCAFile string
 	// ResultRows turns the rows for SQL users on.
 	ResultRows bool
+	// MetricsResults are the dimensions by which the metrics count results, and MetricsResultsSeries is the largest
+	// number of series.
+	MetricsResults       []string
+	MetricsResultsSeries int
 	// RequestBytesInFlight bounds the bytes of large bodies under way.
 	RequestBytesInFlight int64
 	// Unmet are the admission plugins and other parts that were left out because the
@@ -167,6 +171,8 @@ func (o CompletedOptions) newConfig() (*Config, error) {
 			GarbageCollector: o.CoreAPI != nil,
 		},
 		ResultRows:           storage.ResultRows,
+		MetricsResults:       storage.MetricsResults,
+		MetricsResultsSeries: storage.MetricsResultsSeries,
 		BootstrapCAFile:      o.BootstrapCAFile,
 		RequestBytesInFlight: o.MaxRequestBytesInFlight,
 	}, nil

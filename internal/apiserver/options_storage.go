@@ -17,6 +17,7 @@ import (
 	"github.com/docket-project/docket/internal/database"
 	"github.com/docket-project/docket/internal/etcdstore"
 	"github.com/docket-project/docket/internal/registry"
+	"github.com/docket-project/docket/internal/resultmetrics"
 	"github.com/docket-project/docket/internal/store"
 	"github.com/docket-project/docket/internal/store/engine"
 )
@@ -36,6 +37,13 @@ const (
 	maxClusterLength = 63
 	minWatchHistory  = time.Minute
 	minBytes         = 1 << 20
+)
+
+const (
+	metricsResultsFlag       = "metrics-results"
+	metricsResultsSeriesFlag = "metrics-results-series"
+	// maxResultSeries is more than Prometheus wants of one target.
+	maxResultSeries = 100_000
 )
 
 // StorageOptions are about reports and where they are kept.
@@ -63,6 +71,10 @@ type StorageOptions struct {
 	CacheBytes store.CacheBytes
 	// ResultRows turns the rows for SQL users on.
 	ResultRows bool
+	// MetricsResults are the dimensions by which the metrics count results, none for no such metric, and
+	// MetricsResultsSeries is the largest number of series.
+	MetricsResults       []string
+	MetricsResultsSeries int
 	// ConnectTimeout is how long to wait at start for a database that doesn't
 	// answer; 0 is for ever. No flag: a cluster restarts what gives up, a person
 	// wants to know.
@@ -85,6 +97,9 @@ func NewStorageOptions() *StorageOptions {
 		WatchRingBytes:    store.DefaultRingBytes,
 		CacheBytes:        store.DefaultCacheBytes,
 		ResultRows:        true,
+
+		MetricsResults:       []string{"result", "severity", "source"},
+		MetricsResultsSeries: 2000,
 	}
 }
 
@@ -100,7 +115,11 @@ func (o *StorageOptions) AddFlags(fs *pflag.FlagSet) {
 		"Memory for the newest changes. Watches that are further behind read from the database.")
 	fs.Var(newBytesValue(&o.CacheBytes), "cache-bytes", "Memory for decoded objects.")
 	fs.BoolVar(&o.ResultRows, "result-rows", o.ResultRows,
-		"Keep each result of a report as a row, for SQL queries on the views (docs/operate/sql.md).")
+		"Keep each result of a report as a row, for SQL queries on the views (docs/operate/sql.md) and the API of results.")
+	fs.StringSliceVar(&o.MetricsResults, metricsResultsFlag, o.MetricsResults,
+		"Dimensions by which the metric docket_policy_results counts: of "+strings.Join(resultmetrics.Dimensions(), ", ")+". Without any the metric is absent.")
+	fs.IntVar(&o.MetricsResultsSeries, metricsResultsSeriesFlag, o.MetricsResultsSeries,
+		"Largest number of series of docket_policy_results, the largest ones. Those beyond it are summed up under "+resultmetrics.Others+".")
 }
 
 // AddDatabaseFlags adds the flags that say where the reports are, to fs.
@@ -142,6 +161,12 @@ func (o *StorageOptions) Validate() []error {
 	if err := registry.ValidateGroups(o.APIGroups); err != nil {
 		report("--api-groups: %w", err)
 	}
+	if err := resultmetrics.Validate(o.MetricsResults); err != nil {
+		report("--%s: %w", metricsResultsFlag, err)
+	}
+	if o.MetricsResultsSeries < 1 || o.MetricsResultsSeries > maxResultSeries {
+		report("--%s: %d can't be used: give a number from 1 to %d", metricsResultsSeriesFlag, o.MetricsResultsSeries, maxResultSeries)
+	}
 	if o.WatchHistory < minWatchHistory {
 		report("--watch-history: %s is too short for clients to come back; give at least %s", o.WatchHistory, minWatchHistory)
 	}
@@ -162,6 +187,9 @@ var sqlFlags = map[string]string{
 	"watch-history-bytes": "compaction_interval=… in the URL says how long etcd keeps changes",
 	"watch-ring-bytes":    "the watch cache sizes itself",
 	"cache-bytes":         "the watch cache holds all reports",
+
+	metricsResultsFlag:       "there are no result rows in etcd",
+	metricsResultsSeriesFlag: "there are no result rows in etcd",
 }
 
 // validateEtcd returns what can't be had with an etcd URL.

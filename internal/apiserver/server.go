@@ -21,6 +21,7 @@ import (
 	"github.com/docket-project/docket/internal/namespaces"
 	"github.com/docket-project/docket/internal/registration"
 	"github.com/docket-project/docket/internal/registry"
+	"github.com/docket-project/docket/internal/resultmetrics"
 	"github.com/docket-project/docket/internal/results"
 	"github.com/docket-project/docket/internal/resultsapi"
 	"github.com/docket-project/docket/internal/store"
@@ -50,6 +51,8 @@ type Server struct {
 	certificate *servingCertificate
 	// sweeper is nil without a cluster, or without the right to watch its namespaces.
 	sweeper *namespaces.Sweeper
+	// results counts results for metrics; nil without rows of them.
+	results *resultmetrics.Reader
 }
 
 // New opens the database and installs the API groups. Nothing is served yet. ctx
@@ -104,7 +107,7 @@ func (c CompletedConfig) newOn(opened backend, delegate genericapiserver.Delegat
 	}
 	return &Server{
 		Generic: generic, Store: storeOf(opened), backend: opened, holds: held,
-		registration: c.Registration, certificate: c.Certificate, sweeper: c.Sweeper,
+		registration: c.Registration, certificate: c.Certificate, sweeper: c.Sweeper, results: c.resultMetrics(opened),
 	}, nil
 }
 
@@ -119,6 +122,17 @@ func (c CompletedConfig) installResults(generic *genericapiserver.GenericAPIServ
 		return fmt.Errorf("API group of results: %w", err)
 	}
 	return generic.InstallAPIGroup(group)
+}
+
+// resultMetrics returns what counts results for metrics; nil if nobody is to.
+func (c CompletedConfig) resultMetrics(opened backend) *resultmetrics.Reader {
+	sql, ok := opened.(*sqlBackend)
+	if !ok || !c.ServesResults() || len(c.MetricsResults) == 0 {
+		return nil
+	}
+	return resultmetrics.New(resultmetrics.Options{
+		Questions: sql.engine, Kinds: resultsapi.ReportKinds(c.APIGroups), Labels: c.MetricsResults, Series: c.MetricsResultsSeries,
+	})
 }
 
 // ServesResults reports whether the group of results is served, too.
@@ -184,6 +198,7 @@ func (s *Server) RunBehind(ctx context.Context, serve func(context.Context) erro
 	group.Go(func() error { return s.certificate.run(storeCtx) })
 	group.Go(func() error { return s.registration.Run(serveCtx) })
 	group.Go(func() error { return s.sweeper.Run(serveCtx) })
+	group.Go(func() error { return s.results.Run(serveCtx) })
 	group.Go(func() error {
 		defer stopStore(errServerEnded)
 		if err := serve(serveCtx); err != nil {

@@ -74,6 +74,13 @@ func projected(groups []string) (namespaced, global []engine.ReportKind) {
 	return namespaced, global
 }
 
+// ReportKinds returns the kinds of reports that have result rows, of some groups, in the order of their names.
+func ReportKinds(groups []string) []engine.ReportKind {
+	var s source
+	s.namespaced, s.global = projected(groups)
+	return scope{namespaced: true, global: true}.kinds(&s)
+}
+
 // bounded returns a context that ends when a question has taken long enough.
 func (s *source) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, s.timeout)
