@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -160,22 +161,27 @@ func TestSelectors(t *testing.T) {
 func TestWhy(t *testing.T) {
 	remedy := result("shop", "cve", "fail", "critical", "Deployment/web")
 	remedy.Properties = map[string]string{"fixedVersion": "1.2.3", "score": "9"}
+	older := result("shop", "probes", "fail", "low", "Deployment/web")
+	newer := older
+	newer.Message = "newer"
+	older.Timestamp, newer.Timestamp = &metav1.Time{Time: time.Unix(1, 0)}, &metav1.Time{Time: time.Unix(2, 0)}
 	c := &cluster{t: t, results: []v1alpha1.PolicyResult{
-		result("shop", "labels", "pass", "", "Deployment/web"), result("shop", "probes", "fail", "low", "Deployment/web"), remedy,
+		result("shop", "labels", "pass", "", "Deployment/web"), older, newer, remedy,
 		result("", "cluster", "warn", "", "Deployment/web"),
 	}}
 	var out bytes.Buffer
 	if err := c.client().Why(t.Context(), &out, Style{Width: 40}, "shop", "Deployment/web", false); err != nil {
 		t.Fatal(err)
 	}
-	const want = `Deployment/web: 2 fail, 1 warn, 1 pass
+	const want = `Deployment/web: 3 fail, 1 warn, 1 pass
 
 FAIL cve / check  (critical, kyverno)
     because of cve
     fixedVersion: 1.2.3
 
 FAIL probes / check  (low, kyverno)
-    because of probes
+    newer
+    and 1 more of this rule
 
 WARN cluster / check  (kyverno)
     because of cluster

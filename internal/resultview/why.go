@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/docket-project/docket/api/results/v1alpha1"
 )
@@ -40,14 +41,38 @@ func (c *Client) Why(ctx context.Context, out io.Writer, style Style, namespace,
 			cmp.Compare(slices.Index(resultNames, a.Result.Result), slices.Index(resultNames, b.Result.Result)),
 			cmp.Compare(rank(a.Severity), rank(b.Severity)),
 			strings.Compare(a.Source, b.Source), strings.Compare(a.Policy, b.Policy), strings.Compare(a.Rule, b.Rule),
+			newestFirst(a.Timestamp, b.Timestamp),
 		)
 	})
 	p := printer{out: out, style: style}
 	p.line("%s", summaryLine(subject, results))
-	for i := range shown {
-		p.result(&shown[i].Result)
+	for len(shown) > 0 {
+		// Some engines report each time that something happens.
+		alike := slices.IndexFunc(shown, func(r v1alpha1.PolicyResult) bool { return !sameFinding(&r.Result, &shown[0].Result) })
+		if alike < 0 {
+			alike = len(shown)
+		}
+		p.result(&shown[0].Result, alike-1)
+		shown = shown[alike:]
 	}
 	return p.err
+}
+
+// sameFinding reports whether two results differ in what was found only, and not in by whom.
+func sameFinding(a, b *v1alpha1.Result) bool {
+	return a.Result == b.Result && a.Severity == b.Severity && a.Source == b.Source && a.Policy == b.Policy && a.Rule == b.Rule
+}
+
+func newestFirst(a, b *metav1.Time) int {
+	switch {
+	case a == nil || b == nil:
+		return 0
+	case a.After(b.Time):
+		return -1
+	case b.After(a.Time):
+		return 1
+	}
+	return 0
 }
 
 // about returns the results about a resource: those of its namespace, and those outside of namespaces where they may be
@@ -90,8 +115,8 @@ func remedies() []string {
 	return []string{"remediation", "remediations", "resolution", "fixedVersion", "solution", "howToFix"}
 }
 
-// result prints one result over several lines.
-func (p *printer) result(r *v1alpha1.Result) {
+// result prints one result over several lines, and how many there are like it.
+func (p *printer) result(r *v1alpha1.Result, more int) {
 	head := p.style.mark(r.Result) + " " + r.Policy
 	if r.Rule != "" {
 		head += " / " + r.Rule
@@ -114,5 +139,8 @@ func (p *printer) result(r *v1alpha1.Result) {
 		if slices.Contains(remedies(), name) {
 			p.paragraph(name + ": " + r.Properties[name])
 		}
+	}
+	if more > 0 {
+		p.paragraph(fmt.Sprintf("and %d more of this rule", more))
 	}
 }
