@@ -4,11 +4,9 @@
 package resultsapi
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/docket-project/docket/internal/store/engine"
 )
@@ -37,10 +35,6 @@ func (f *fakeEngine) selected(kinds []engine.ReportKind, namespace *string, filt
 	}
 	slices.SortStableFunc(rows, func(a, b engine.ResultRow) int { return compare(a.Report.ReportPlace, b.Report.ReportPlace) })
 	return rows
-}
-
-func compare(a, b engine.ReportPlace) int {
-	return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Kind, b.Kind), strings.Compare(a.Name, b.Name))
 }
 
 func (f *fakeEngine) begin() error {

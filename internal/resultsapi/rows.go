@@ -4,7 +4,9 @@
 package resultsapi
 
 import (
+	"cmp"
 	"context"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -64,59 +66,61 @@ func (s *source) page(ctx context.Context, q engine.RowQuery, after place, limit
 
 // named names the rows of whole reports, which a query selected, and orders those of each report by name.
 func (s *source) named(ctx context.Context, q engine.RowQuery, rows []engine.ResultRow) ([]namedRow, error) {
-	named := make([]namedRow, 0, len(rows))
-	for len(rows) > 0 {
-		n := slices.IndexFunc(rows, func(r engine.ResultRow) bool { return r.Report.ReportPlace != rows[0].Report.ReportPlace })
-		if n < 0 {
-			n = len(rows)
-		}
-		group, err := s.nameReport(ctx, q, rows[:n])
-		if err != nil {
+	all := rows
+	if !keepsTwins(q.Filter) {
+		var err error
+		if all, err = s.wholeReports(ctx, q.Kinds, rows); err != nil {
 			return nil, err
 		}
-		named, rows = append(named, group...), rows[n:]
+	}
+	named := make([]namedRow, 0, len(rows))
+	for len(rows) > 0 {
+		at := rows[0].Report.ReportPlace
+		// A report that is gone meanwhile is left out, as it would be by the next list.
+		all = all[behind(all, at, true):]
+		n, whole := behind(rows, at, false), behind(all, at, false)
+		named = append(named, nameReport(rows[:n], all[:whole])...)
+		rows, all = rows[n:], all[whole:]
 	}
 	return named, nil
 }
 
-// nameReport names rows of one report.
-func (s *source) nameReport(ctx context.Context, q engine.RowQuery, rows []engine.ResultRow) ([]namedRow, error) {
-	all := rows
-	if !keepsTwins(q.Filter) {
-		var err error
-		if all, err = s.report(ctx, q.Kinds, rows[0].Report.ReportPlace); err != nil {
-			return nil, err
-		}
+// behind returns how many rows are before a report; or, unless it is exclusive, of it too. Rows are in the order of reports.
+func behind(rows []engine.ResultRow, at engine.ReportPlace, exclusive bool) int {
+	n := slices.IndexFunc(rows, func(r engine.ResultRow) bool {
+		order := compare(r.Report.ReportPlace, at)
+		return order > 0 || order == 0 && exclusive
+	})
+	if n < 0 {
+		return len(rows)
 	}
+	return n
+}
+
+// nameReport names rows of one report, of which all are the rows.
+func nameReport(rows, all []engine.ResultRow) []namedRow {
 	type identity struct {
 		subject  engine.Subject
 		identity int64
 	}
-	// By the first name of each, the twins of all rows in the order of the report.
-	twins := map[identity]int{}
-	names := map[int]string{} // By position among those of all.
-	wanted := map[rowKey]int{}
+	wanted := make(map[rowKey]int, len(rows))
 	for i := range rows {
 		wanted[keyOf(&rows[i])] = i
 	}
+	twins := make(map[identity]int, len(all))
+	named := make([]namedRow, 0, len(rows))
 	for i := range all {
 		id := identity{identity: identityOf(&all[i])}
 		if all[i].Subject != nil {
 			id.subject = *all[i].Subject
 		}
 		if at, ok := wanted[keyOf(&all[i])]; ok {
-			names[at] = nameOf(&all[i], twins[id])
+			named = append(named, namedRow{rows[at], nameOf(&all[i], twins[id])})
 		}
 		twins[id]++
 	}
-	named := make([]namedRow, 0, len(rows))
-	for i := range rows {
-		if name, ok := names[i]; ok {
-			named = append(named, namedRow{rows[i], name})
-		}
-	}
 	slices.SortFunc(named, func(a, b namedRow) int { return strings.Compare(a.name, b.name) })
-	return named, nil
+	return named
 }
 
 // rowKey says which row of its report a row is.
@@ -148,16 +152,40 @@ func keepsTwins(filter *engine.Filter) bool {
 	return keeps
 }
 
-// report returns all rows of a report.
-func (s *source) report(ctx context.Context, kinds []engine.ReportKind, at engine.ReportPlace) ([]engine.ResultRow, error) {
-	kinds = slices.DeleteFunc(slices.Clone(kinds), func(k engine.ReportKind) bool { return k.Kind != at.Kind })
-	page, err := s.questions.Rows(ctx, engine.RowQuery{
-		Kinds: kinds, Namespace: &at.Namespace, Filter: engine.Equal(engine.FieldReport, at.Name), After: at, Inclusive: true, Limit: 1,
-	})
-	if err != nil {
-		return nil, err
+// wholeReports returns all rows of the reports that some rows are of, in their order.
+func (s *source) wholeReports(ctx context.Context, kinds []engine.ReportKind, rows []engine.ResultRow) ([]engine.ResultRow, error) {
+	var whole []engine.ResultRow
+	for len(rows) > 0 {
+		first := rows[0].Report.ReportPlace
+		var names []string
+		n := 0
+		for ; n < len(rows); n++ {
+			at := rows[n].Report.ReportPlace
+			if at.Namespace != first.Namespace || at.Kind != first.Kind {
+				break
+			}
+			if len(names) > 0 && names[len(names)-1] == at.Name {
+				continue
+			}
+			if len(names) == engine.MaxFilterValues {
+				break
+			}
+			names = append(names, at.Name)
+		}
+		page, err := s.questions.Rows(ctx, engine.RowQuery{
+			Kinds:     slices.DeleteFunc(slices.Clone(kinds), func(k engine.ReportKind) bool { return k.Kind != first.Kind }),
+			Namespace: &first.Namespace, Filter: engine.OneOf(engine.FieldReport, names...), Limit: math.MaxInt32,
+		})
+		if err != nil {
+			return nil, err
+		}
+		whole, rows = append(whole, page.Rows...), rows[n:]
 	}
-	return page.Rows, nil
+	return whole, nil
+}
+
+func compare(a, b engine.ReportPlace) int {
+	return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Kind, b.Kind), strings.Compare(a.Name, b.Name))
 }
 
 // textOf returns what gives the texts of a row's fields.

@@ -65,14 +65,14 @@ func sameFinding(a, b *v1alpha1.Result) bool {
 
 func newestFirst(a, b *metav1.Time) int {
 	switch {
-	case a == nil || b == nil:
+	case a == nil && b == nil:
 		return 0
-	case a.After(b.Time):
-		return -1
-	case b.After(a.Time):
+	case a == nil:
 		return 1
+	case b == nil:
+		return -1
 	}
-	return 0
+	return b.Compare(a.Time)
 }
 
 // about returns the results about a resource: those of its namespace, and those outside of namespaces where they may be
