@@ -4,6 +4,7 @@
 package resultview
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -82,7 +83,7 @@ func (c *Client) Top(ctx context.Context, out io.Writer, namespace string, ranki
 		group := &status.Groups[i]
 		var cells []string
 		for _, field := range fields {
-			cells = append(cells, group.By[field])
+			cells = append(cells, cmp.Or(group.By[field], "<none>"))
 		}
 		bar := strings.Repeat("#", int(max(1, barWidth*group.Results/status.Groups[0].Results)))
 		if err := row(append(cells, strconv.FormatInt(group.Results, 10), bar)...); err != nil {
