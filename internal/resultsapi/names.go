@@ -7,7 +7,6 @@ import (
 	"crypto/sha256"
 	"encoding/base32"
 	"encoding/binary"
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -47,12 +46,15 @@ func subjectPart(subject *engine.Subject) string {
 
 // identityOf hashes what identifies a result among those about the same subject.
 func identityOf(row *engine.ResultRow) int64 {
-	hash := sha256.New()
+	var stack [512]byte
+	input := stack[:0]
 	for _, part := range []string{row.Report.Kind, row.Report.Name, row.Verdict.Source, row.Verdict.Policy, row.Verdict.Rule} {
-		// With its length, so that no two lists of parts are the same input. A hash never returns an error.
-		_, _ = fmt.Fprintf(hash, "%d:%s", len(part), part)
+		// With its length, so that no two lists of parts are the same input.
+		input = strconv.AppendInt(input, int64(len(part)), 10)
+		input = append(append(input, ':'), part...)
 	}
-	return int64(binary.BigEndian.Uint64(hash.Sum(nil)))
+	sum := sha256.Sum256(input)
+	return int64(binary.BigEndian.Uint64(sum[:]))
 }
 
 // parsedName is what a name says of the result that has it.

@@ -6,6 +6,7 @@ package resultsapi
 import (
 	"encoding/json"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -54,7 +55,7 @@ func (s *source) metadata(row *namedRow, result *v1alpha1.Result) metav1.ObjectM
 	if row.Report.CreatedAt != 0 {
 		metadata.CreationTimestamp = metav1.Time{Time: time.Unix(row.Report.CreatedAt, 0)}
 	}
-	if version, ok := versionOf(row.Report.Kind); ok && row.Report.UID != "" {
+	if version, ok := versions()[row.Report.Kind]; ok && row.Report.UID != "" {
 		metadata.OwnerReferences = []metav1.OwnerReference{{
 			APIVersion: version, Kind: row.Report.Kind, Name: row.Report.Name, UID: types.UID(row.Report.UID),
 		}}
@@ -62,15 +63,16 @@ func (s *source) metadata(row *namedRow, result *v1alpha1.Result) metav1.ObjectM
 	return metadata
 }
 
-// versionOf returns the API version of a kind of reports.
-func versionOf(kind string) (string, bool) {
-	for _, k := range registry.Kinds() {
-		if k.GroupVersionKind.Kind == kind {
-			return k.GroupVersion().String(), true
-		}
+// versions are the API versions of the kinds of reports.
+//
+//nolint:gochecknoglobals // Made once is the purpose of this variable.
+var versions = sync.OnceValue(func() map[string]string {
+	all := map[string]string{}
+	for _, kind := range registry.Kinds() {
+		all[kind.GroupVersionKind.Kind] = kind.GroupVersion().String()
 	}
-	return "", false
-}
+	return all
+})
 
 // revision is a revision of the store as clients see it.
 func revision(state engine.State) string { return fmt.Sprint(int64(state.Revision)) }

@@ -100,24 +100,33 @@ func behind(rows []engine.ResultRow, at engine.ReportPlace, exclusive bool) int 
 // nameReport names rows of one report, of which all are the rows.
 func nameReport(rows, all []engine.ResultRow) []namedRow {
 	type identity struct {
-		subject  engine.Subject
-		identity int64
+		subject              engine.Subject
+		source, policy, rule string
+	}
+	identify := func(row *engine.ResultRow) identity {
+		id := identity{source: row.Verdict.Source, policy: row.Verdict.Policy, rule: row.Verdict.Rule}
+		if row.Subject != nil {
+			id.subject = *row.Subject
+		}
+		return id
 	}
 	wanted := make(map[rowKey]int, len(rows))
+	twins := make(map[identity]int, len(rows))
 	for i := range rows {
 		wanted[keyOf(&rows[i])] = i
+		twins[identify(&rows[i])] = 0
 	}
-	twins := make(map[identity]int, len(all))
 	named := make([]namedRow, 0, len(rows))
 	for i := range all {
-		id := identity{identity: identityOf(&all[i])}
-		if all[i].Subject != nil {
-			id.subject = *all[i].Subject
+		id := identify(&all[i])
+		before, known := twins[id]
+		if !known {
+			continue // It has no twin among those that are to be named.
 		}
 		if at, ok := wanted[keyOf(&all[i])]; ok {
-			named = append(named, namedRow{rows[at], nameOf(&all[i], twins[id])})
+			named = append(named, namedRow{rows[at], nameOf(&all[i], before)})
 		}
-		twins[id]++
+		twins[id] = before + 1
 	}
 	slices.SortFunc(named, func(a, b namedRow) int { return strings.Compare(a.name, b.name) })
 	return named
