@@ -44,6 +44,10 @@ func TestChartRefuses(t *testing.T) {
 		"apiServices.groups={apps}":                    "/apiServices/groups/0",
 		"certificate.caBundle=-----BEGIN CERTIFICATE-": "/certificate/caBundle",
 		"extraArgs={watch-history=2h}":                 "/extraArgs/0",
+		"extraArgs={--result-rows=false}":              "extraArgs: --result-rows=false would leave results.docket.dev registered",
+		"extraArgs={--database=etcd://e:2379}":         "extraArgs: --database=etcd://e:2379 would leave",
+		"extraEnv[0].name=DOCKET_RESULT_ROWS":          "extraEnv: DOCKET_RESULT_ROWS would leave",
+		"results=no":                                   "/results",
 		"goMemLimit=400Mi":                             "/goMemLimit",
 		"terminationGracePeriodSeconds=5":              "/terminationGracePeriodSeconds",
 		"monitoring.enabled=true,monitoring.prometheus.serviceAccount=x": "monitoring.prometheus.namespace",
@@ -60,13 +64,13 @@ func TestChartValues(t *testing.T) {
 	t.Parallel()
 	all := helm(t, "reports", "image.repository=mirror/docket", "image.tag=v1", "imagePullSecrets={pull}", "priorityClassName=high",
 		"extraArgs={--watch-history=2h}", "cluster=east", "networkPolicy.enabled=false", "rbac.aggregate=false",
-		"apiServices.groups={openreports.io,wgpolicyk8s.io}", "podAnnotations.a=b", "nodeSelector.disk=ssd",
+		"apiServices.groups={openreports.io,wgpolicyk8s.io}", "results=false", "podAnnotations.a=b", "nodeSelector.disk=ssd",
 		"database.sqlite.storageClassName=fast", "database.sqlite.size=1Gi")
 	pod := podOf(t, all)
 	container := pod.Containers[0]
 	wantArgs := []string{
 		"serve", "--tls-secret=docket-serving", "--cluster=east",
-		"--database=sqlite:///var/lib/docket/docket.db", "--api-groups=openreports.io,wgpolicyk8s.io", "--watch-history=2h",
+		"--database=sqlite:///var/lib/docket/docket.db", "--api-groups=openreports.io,wgpolicyk8s.io", "--result-rows=false", "--watch-history=2h",
 	}
 	if diff := gocmp.Diff(wantArgs, container.Args); diff != "" {
 		t.Errorf("arguments (-want +got):\n%s", diff)
@@ -78,6 +82,12 @@ func TestChartValues(t *testing.T) {
 	}
 	if all["NetworkPolicy docket"] != nil {
 		t.Error("there is a NetworkPolicy")
+	}
+	if got, want := len(apiServices(all)), 2; got != want || all["APIService v1alpha1.results.docket.dev"] != nil {
+		t.Errorf("%d APIServices without results, want %d", got, want)
+	}
+	if rules := fmt.Sprint(all["ClusterRole docket:reports-view"].Object["rules"]); strings.Contains(rules, "results.docket.dev") {
+		t.Errorf("a role for results that are not served: %s", rules)
 	}
 	for label := range all["ClusterRole docket:reports-view"].GetLabels() {
 		if strings.Contains(label, "aggregate-to") {

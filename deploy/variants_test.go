@@ -105,8 +105,9 @@ func TestOwnCertificate(t *testing.T) {
 		}
 	}
 	for values, want := range map[string]int{
-		"apiServices.create=false":            0,
-		"apiServices.groups={openreports.io}": 1,
+		"apiServices.create=false":                          0,
+		"apiServices.groups={openreports.io}":               2,
+		"apiServices.groups={openreports.io},results=false": 1,
 	} {
 		got := helm(t, namespace, "certificate.caBundle="+bundle, values)
 		if n := len(apiServices(got)); n != want {
@@ -122,8 +123,8 @@ func TestOwnCertificate(t *testing.T) {
 func TestMigrationOrder(t *testing.T) {
 	t.Parallel()
 	all := kustomize(t, "overlays/postgres-cert-manager")
-	if n := len(apiServices(all)); n != 3 {
-		t.Errorf("%d APIServices, want 3", n)
+	if n := len(apiServices(all)); n != 4 {
+		t.Errorf("%d APIServices, want 4", n)
 	}
 	for key, object := range all {
 		registers := object.GetLabels()["app.kubernetes.io/component"] == "registration"

@@ -21,7 +21,6 @@ import (
 	"github.com/docket-project/docket/internal/bootstrap"
 	"github.com/docket-project/docket/internal/certificate"
 	"github.com/docket-project/docket/internal/cli"
-	"github.com/docket-project/docket/internal/registry"
 )
 
 // caFileFlag names the file of authorities, in both commands.
@@ -42,6 +41,10 @@ func newBootstrap(p cli.Process) *cobra.Command {
 		Long: `Print the objects with which an administrator registers a server of Docket in a
 cluster: its ServiceAccount and rights, its Service, roles for people, and one
 APIService for each API group (all groups unless some are named).
+
+Leave out results.docket.dev, by naming the other groups, where the server does not
+serve it: with --result-rows=false, and with etcd as the database. An APIService that
+nobody answers for keeps the cluster from deleting namespaces.
 
 The server registers nothing itself. What is printed is one List without any secret,
 to be read, kept in version control, and given to kubectl; the same List removes
@@ -150,7 +153,7 @@ func completeFormats(command *cobra.Command, flags *pflag.FlagSet) *cobra.Comman
 
 // completeGroups offers the groups that are not there yet.
 func completeGroups(_ *cobra.Command, have []string, _ string) ([]string, cobra.ShellCompDirective) {
-	left := slices.DeleteFunc(registry.Groups(), func(group string) bool { return slices.Contains(have, group) })
+	left := slices.DeleteFunc(bootstrap.Groups(), func(group string) bool { return slices.Contains(have, group) })
 	return left, cobra.ShellCompDirectiveNoFileComp
 }
 

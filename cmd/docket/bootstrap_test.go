@@ -50,7 +50,7 @@ func TestBootstrap(t *testing.T) {
 	}
 
 	code, list, errOut := called(t, now, "bootstrap", "--ca-file", ca)
-	if code != cli.ExitOK || errOut != "" || strings.Count(list, "caBundle: ") != 3 || !strings.HasPrefix(list, "apiVersion: v1\nitems:\n") {
+	if code != cli.ExitOK || errOut != "" || strings.Count(list, "caBundle: ") != 4 || !strings.HasPrefix(list, "apiVersion: v1\nitems:\n") {
 		t.Errorf("the List: code %d, %q\n%.200s", code, errOut, list)
 	}
 
@@ -83,6 +83,7 @@ func TestBootstrapCalls(t *testing.T) {
 	}{
 		"without an authority": {args: []string{}, out: "v1alpha1.openreports.io", errOut: "Warning: no caBundle"},
 		"one group":            {args: []string{"wgpolicyk8s.io"}, out: "v1alpha2.wgpolicyk8s.io", absent: "openreports.io", errOut: "Warning"},
+		"results":              {args: []string{"results.docket.dev"}, out: "v1alpha1.results.docket.dev", absent: "wgpolicyk8s.io", errOut: "Warning"},
 		"JSON":                 {args: []string{"-o", "json"}, first: "{\n", errOut: "Warning"},
 		"elsewhere":            {args: []string{"--namespace", "reports", "--service=archive", "--create-namespace", "--https-port=8443"}, out: "name: archive", absent: "docket-system", errOut: "Warning"},
 		"unknown group":        {args: []string{"apps"}, code: cli.ExitUsage, errOut: `"apps" is not known: choose from openreports.io`},
@@ -119,8 +120,8 @@ func TestBootstrapCompletion(t *testing.T) {
 		args []string
 		want string
 	}{
-		"groups":        {[]string{""}, "certificate\tMake a serving certificate and print it as a Secret\nopenreports.io\nreports.kyverno.io\nwgpolicyk8s.io\n:4\n"},
-		"further group": {[]string{"wgpolicyk8s.io", ""}, "openreports.io\nreports.kyverno.io\n:4\n"},
+		"groups":        {[]string{""}, "certificate\tMake a serving certificate and print it as a Secret\nopenreports.io\nreports.kyverno.io\nresults.docket.dev\nwgpolicyk8s.io\n:4\n"},
+		"further group": {[]string{"wgpolicyk8s.io", ""}, "openreports.io\nreports.kyverno.io\nresults.docket.dev\n:4\n"},
 		"formats":       {[]string{"-o", ""}, "yaml\njson\n:4\n"},
 	} {
 		code, out, errOut := called(t, time.Now(), append([]string{"__complete", "bootstrap"}, test.args...)...)

@@ -52,6 +52,7 @@ func TestBootstrap(t *testing.T) {
 		format       bootstrap.Format
 	}{
 		"defaults":         {path: "wgpolicyk8s.io", format: bootstrap.YAML},
+		"results":          {path: "results.docket.dev", format: bootstrap.YAML},
 		"any type":         {path: "openreports.io", accept: "*/*", format: bootstrap.YAML},
 		"JSON by header":   {path: "wgpolicyk8s.io", accept: "text/html, application/json;q=0.9, */*", format: bootstrap.JSON},
 		"JSON by query":    {path: "wgpolicyk8s.io?output=json", format: bootstrap.JSON},
@@ -95,7 +96,7 @@ func TestBootstrap(t *testing.T) {
 		if err := json.Unmarshal(s.do(t, http.MethodGet, "/bootstrap", nil).want(t, http.StatusOK).body, &list); err != nil {
 			t.Fatal(err)
 		}
-		want := []string{"/bootstrap/openreports.io", "/bootstrap/reports.kyverno.io", "/bootstrap/wgpolicyk8s.io"}
+		want := []string{"/bootstrap/openreports.io", "/bootstrap/reports.kyverno.io", "/bootstrap/results.docket.dev", "/bootstrap/wgpolicyk8s.io"}
 		if diff := cmp.Diff(want, list.Paths); diff != "" {
 			t.Errorf("paths (-want +got):\n%s", diff)
 		}
@@ -116,8 +117,8 @@ func TestBootstrapRefuses(t *testing.T) {
 		code         int
 		want         []string
 	}{
-		"unknown group":       {path: "/apps", code: http.StatusNotFound, want: []string{`\"apps\"`, "openreports.io, wgpolicyk8s.io"}},
-		"group not served":    {path: "/reports.kyverno.io", code: http.StatusNotFound, want: []string{"openreports.io, wgpolicyk8s.io"}},
+		"unknown group":       {path: "/apps", code: http.StatusNotFound, want: []string{`\"apps\"`, "openreports.io, results.docket.dev, wgpolicyk8s.io"}},
+		"group not served":    {path: "/reports.kyverno.io", code: http.StatusNotFound, want: []string{"openreports.io, results.docket.dev, wgpolicyk8s.io"}},
 		"below a group":       {path: "/wgpolicyk8s.io/v1alpha2", code: http.StatusNotFound, want: []string{"wgpolicyk8s.io"}},
 		"bad namespace":       {path: "/wgpolicyk8s.io?namespace=A", code: http.StatusBadRequest, want: []string{`namespace: \"A\"`}},
 		"bad service":         {path: "/wgpolicyk8s.io?service=", code: http.StatusBadRequest, want: []string{"service: "}},

@@ -62,7 +62,7 @@ func newTrustingCluster() *trustingCluster {
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
 		ObjectMeta: metav1.ObjectMeta{Name: "docket-serving", Namespace: "docket-system", ResourceVersion: "1"},
 	}
-	for _, name := range []string{"v1alpha1.openreports.io", "v1.reports.kyverno.io", "v1alpha2.wgpolicyk8s.io"} {
+	for _, name := range []string{"v1alpha1.openreports.io", "v1.reports.kyverno.io", "v1alpha1.results.docket.dev", "v1alpha2.wgpolicyk8s.io"} {
 		c.services[name] = &unstructured.Unstructured{Object: map[string]any{
 			"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService", "metadata": map[string]any{"name": name, "resourceVersion": "1"},
 			"spec": map[string]any{"service": map[string]any{"namespace": "docket-system", "name": "docket"}, "groupPriorityMinimum": int64(1000)},

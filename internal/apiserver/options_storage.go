@@ -35,6 +35,8 @@ const DefaultCluster = engine.DefaultCluster
 const databaseForms = "postgres://user@host:port/name, sqlite:///path/to/file.db, or etcd://host:port/prefix"
 
 const (
+	// resultRowsFlag names the flag of ResultRows.
+	resultRowsFlag   = "result-rows"
 	maxClusterLength = 63
 	minWatchHistory  = time.Minute
 	minBytes         = 1 << 20
@@ -115,7 +117,7 @@ func (o *StorageOptions) AddFlags(fs *pflag.FlagSet) {
 	fs.Var(newBytesValue(&o.WatchRingBytes), "watch-ring-bytes",
 		"Memory for the newest changes. Watches that are further behind read from the database.")
 	fs.Var(newBytesValue(&o.CacheBytes), "cache-bytes", "Memory for decoded objects.")
-	fs.BoolVar(&o.ResultRows, "result-rows", o.ResultRows,
+	fs.BoolVar(&o.ResultRows, resultRowsFlag, o.ResultRows,
 		"Keep each result of a report as a row, for SQL queries on the views (docs/operate/sql.md) and the API of results.")
 	fs.StringSliceVar(&o.MetricsResults, metricsResultsFlag, o.MetricsResults,
 		"Dimensions by which the metric docket_policy_results counts: of "+strings.Join(resultmetrics.Dimensions(), ", ")+". Without any the metric is absent.")
@@ -203,7 +205,7 @@ func (o *StorageOptions) validateEtcd() []error {
 	if err := etcdstore.ValidateCluster(o.Cluster); err != nil {
 		errs = append(errs, fmt.Errorf("--cluster: %w", err))
 	}
-	if o.ResultRows && o.given("result-rows") {
+	if o.ResultRows && o.given(resultRowsFlag) {
 		errs = append(errs, errors.New("--result-rows: there are none in etcd; leave it out, or use PostgreSQL or SQLite"))
 	}
 	for _, name := range slices.Sorted(maps.Keys(sqlFlags)) {

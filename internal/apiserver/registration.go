@@ -15,8 +15,10 @@ import (
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/utils/clock"
 
+	"github.com/docket-project/docket/api/results/v1alpha1"
 	"github.com/docket-project/docket/internal/registration"
 	"github.com/docket-project/docket/internal/registry"
+	"github.com/docket-project/docket/internal/resultsapi"
 )
 
 const (
@@ -47,7 +49,7 @@ func (o CompletedOptions) applyRegistration(c *Config) (err error) {
 		return nil
 	}
 	c.Registration, err = registration.New(registration.Config{
-		Cluster: c.Generic.ClientConfig, Served: served(c.APIGroups),
+		Cluster: c.Generic.ClientConfig, Served: c.served(), Unserved: c.unserved(),
 		Interval: o.RegistrationCheckInterval, Clock: clock.RealClock{},
 	})
 	if err != nil {
@@ -56,12 +58,12 @@ func (o CompletedOptions) applyRegistration(c *Config) (err error) {
 	return nil
 }
 
-// served are the group versions of the groups, with their resources.
-func served(groups []string) []registration.Served {
+// served are the group versions of this server, with their resources: those of reports, and that of results.
+func (c *Config) served() []registration.Served {
 	var all []registration.Served
 	for _, kind := range registry.Kinds() {
 		version := kind.GroupVersion()
-		if !slices.Contains(groups, version.Group) {
+		if !slices.Contains(c.APIGroups, version.Group) {
 			continue
 		}
 		i := slices.IndexFunc(all, func(s registration.Served) bool { return s.GroupVersion == version })
@@ -71,13 +73,34 @@ func served(groups []string) []registration.Served {
 		}
 		all[i].Resources = append(all[i].Resources, kind.Resource)
 	}
+	if c.ServesResults() {
+		all = append(all, registration.Served{GroupVersion: v1alpha1.SchemeGroupVersion, Resources: resultsapi.Resources()})
+	}
 	return all
+}
+
+// unserved are the group versions that nobody answers for if the cluster sends them here.
+func (c *Config) unserved() []registration.Unserved {
+	why := c.withoutResults()
+	if why == "" {
+		return nil
+	}
+	return []registration.Unserved{{GroupVersion: v1alpha1.SchemeGroupVersion, Why: why}}
+}
+
+// groups are the API groups of this server.
+func (c *Config) groups() []string {
+	var groups []string
+	for _, s := range c.served() {
+		groups = append(groups, s.Group)
+	}
+	return groups
 }
 
 // markDiscovery lets the checks of all replicas know our answers.
 func (c CompletedConfig) markDiscovery() {
 	var versions []schema.GroupVersion
-	for _, s := range served(c.APIGroups) {
+	for _, s := range c.served() {
 		versions = append(versions, s.GroupVersion)
 	}
 	build := c.Generic.BuildHandlerChainFunc

@@ -100,7 +100,7 @@ func (c CompletedConfig) newOn(opened backend, delegate genericapiserver.Delegat
 	if err := c.installResults(generic, opened); err != nil {
 		return nil, err
 	}
-	handler.Install(generic.Handler.NonGoRestfulMux, c.APIGroups, c.bootstrapBundle(), c.Generic.Serializer)
+	handler.Install(generic.Handler.NonGoRestfulMux, c.groups(), c.bootstrapBundle(), c.Generic.Serializer)
 	installImports(generic.Handler.NonGoRestfulMux, groups, held, storeOf(opened))
 	if c.Registration != nil {
 		generic.Handler.NonGoRestfulMux.Handle(registration.Path, c.Registration)
@@ -136,7 +136,20 @@ func (c CompletedConfig) resultMetrics(opened backend) *resultmetrics.Reader {
 }
 
 // ServesResults reports whether the group of results is served, too.
-func (c *Config) ServesResults() bool { return c.ResultRows && !database.IsEtcd(c.DatabaseURL) }
+func (c *Config) ServesResults() bool { return c.withoutResults() == "" }
+
+// withoutResults says why the group of results is not served; "" if it is.
+func (c *Config) withoutResults() string {
+	switch {
+	case database.IsEtcd(c.DatabaseURL):
+		return "its reports are in etcd"
+	case !c.ResultRows:
+		return "it has no result rows (--" + resultRowsFlag + ")"
+	case !resultsapi.HasResults(c.APIGroups):
+		return "reports of " + strings.Join(c.APIGroups, ", ") + " have no result rows (--api-groups)"
+	}
+	return ""
+}
 
 // projector returns what makes result rows, nil if there are to be none.
 func (c CompletedConfig) projector() store.Projector {

@@ -233,11 +233,11 @@ func convert(t *testing.T, object, into any) {
 // for them.
 func TestGroups(t *testing.T) {
 	t.Parallel()
-	for _, chosen := range registry.Groups() {
+	for _, chosen := range bootstrap.Groups() {
 		p := everything()
 		p.Groups = []string{chosen, chosen}
 		text := string(printed(t, p, bootstrap.YAML))
-		for _, group := range registry.Groups() {
+		for _, group := range bootstrap.Groups() {
 			if strings.Contains(text, group) != (group == chosen) {
 				t.Errorf("chosen %s: %s in the List is %t", chosen, group, group != chosen)
 			}
@@ -258,7 +258,7 @@ func TestNothingInsecure(t *testing.T) {
 		if found := regexp.MustCompile(`(?i)insecure|kind: Secret|PRIVATE KEY`).FindString(text); found != "" {
 			t.Errorf("%s: %q is in the List", name, found)
 		}
-		if got, want := strings.Count(text, "caBundle: "), len(registry.Groups()); p.CABundle != nil && got != want || p.CABundle == nil && got != 0 {
+		if got, want := strings.Count(text, "caBundle: "), len(bootstrap.Groups()); p.CABundle != nil && got != want || p.CABundle == nil && got != 0 {
 			t.Errorf("%s: %d objects with a caBundle", name, got)
 		}
 	}

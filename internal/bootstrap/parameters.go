@@ -11,6 +11,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/docket-project/docket/api/results/v1alpha1"
 	"github.com/docket-project/docket/internal/registry"
 )
 
@@ -48,7 +49,7 @@ func Formats() []string { return []string{string(YAML), string(JSON)} }
 
 // Parameters of the objects.
 type Parameters struct {
-	// Groups are the API groups to register: names of registry.Groups, at least one.
+	// Groups are the API groups to register: names of [Groups], at least one.
 	Groups []string
 	// Namespace of the server, and whether to create it, too.
 	Namespace       string
@@ -61,10 +62,17 @@ type Parameters struct {
 	CABundle []byte
 }
 
+// Groups returns the API groups that can be registered, in order: those of reports, and that of results.
+func Groups() []string {
+	groups := append(registry.Groups(), v1alpha1.GroupName)
+	slices.Sort(groups)
+	return groups
+}
+
 // NewParameters returns the defaults: all groups, and no CABundle.
 func NewParameters() Parameters {
 	return Parameters{
-		Groups: registry.Groups(), Namespace: DefaultNamespace, Service: DefaultService, HTTPSPort: DefaultHTTPSPort,
+		Groups: Groups(), Namespace: DefaultNamespace, Service: DefaultService, HTTPSPort: DefaultHTTPSPort,
 	}
 }
 
@@ -77,10 +85,10 @@ type ParameterError struct {
 func (e *ParameterError) Error() string { return e.Name + ": " + e.Reason }
 
 // Validate returns all that is wrong with the parameters: errors of
-// registry.ValidateGroups, and ParameterErrors.
+// registry.ValidateChoice, and ParameterErrors.
 func (p Parameters) Validate() []error {
 	var errs []error
-	if err := registry.ValidateGroups(p.Groups); err != nil {
+	if err := registry.ValidateChoice(p.Groups, Groups()); err != nil {
 		errs = append(errs, err)
 	}
 	check := func(name string, value any, problems []string) {
@@ -102,9 +110,9 @@ func ParseFormat(name string) (Format, error) {
 	return Format(name), nil
 }
 
-// leavesOut reports whether group is one of reports that was not chosen.
+// leavesOut reports whether group is one that can be registered, and was not chosen.
 func (p Parameters) leavesOut(group string) bool {
-	return slices.Contains(registry.Groups(), group) && !slices.Contains(p.Groups, group)
+	return slices.Contains(Groups(), group) && !slices.Contains(p.Groups, group)
 }
 
 // validated is Validate as one error.

@@ -30,10 +30,10 @@ import (
 
 	"github.com/docket-project/docket/internal/aggregator"
 	"github.com/docket-project/docket/internal/authtrust"
+	"github.com/docket-project/docket/internal/bootstrap"
 	"github.com/docket-project/docket/internal/bootstrap/handler"
 	"github.com/docket-project/docket/internal/certificate"
 	"github.com/docket-project/docket/internal/database"
-	"github.com/docket-project/docket/internal/registry"
 	"github.com/docket-project/docket/internal/statedir"
 	"github.com/docket-project/docket/internal/store"
 	"github.com/docket-project/docket/internal/store/engine"
@@ -205,7 +205,7 @@ func (s *Server) build(c Config, generic *genericapiserver.RecommendedConfig) er
 	if err != nil {
 		return fmt.Errorf("aggregator: %w", err)
 	}
-	handler.Install(s.front.Generic.Handler.NonGoRestfulMux, registry.Groups(), nil, s.front.Generic.Serializer)
+	handler.Install(s.front.Generic.Handler.NonGoRestfulMux, bootstrap.Groups(), nil, s.front.Generic.Serializer)
 	return nil
 }
 

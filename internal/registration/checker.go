@@ -29,12 +29,22 @@ type Served struct {
 	Resources []string
 }
 
+// Unserved is a group version that this server could serve, and does not.
+type Unserved struct {
+	schema.GroupVersion
+
+	// Why says the reason, of this server.
+	Why string
+}
+
 // Config of a checker.
 type Config struct {
 	// Cluster is how the cluster's API server is reached.
 	Cluster *rest.Config
 	// Served are the group versions to look for, one of each group.
 	Served []Served
+	// Unserved are group versions that must not be registered.
+	Unserved []Unserved
 	// Interval between checks.
 	Interval time.Duration
 	Clock    clock.Clock
@@ -44,10 +54,12 @@ type Config struct {
 type Status struct {
 	Group   string `json:"group"`
 	Version string `json:"version"`
+	// Served reports whether this server serves it.
+	Served bool `json:"served"`
 	// Known reports whether the cluster has been asked often enough to say anything.
 	Known bool `json:"known"`
 	// Problems are what is wrong, in a fixed order; none when clients get the reports of
-	// this server.
+	// this server, or don't ask for what it does not serve.
 	Problems []Problem `json:"problems"`
 	// Since is when this became known, the zero time if nothing is.
 	Since metav1.Time `json:"since"`
@@ -55,8 +67,8 @@ type Status struct {
 
 // Checker checks periodically how the cluster sees our groups.
 type Checker struct {
-	asker    *asker
-	served   []Served
+	// looks find what is wrong now, one for each status.
+	looks    []func(context.Context) []Problem
 	interval time.Duration
 	clock    clock.Clock
 
@@ -78,13 +90,21 @@ func New(config Config) (*Checker, error) {
 		return nil, err
 	}
 	c := &Checker{
-		asker: asker, served: config.Served, interval: config.Interval, clock: config.Clock,
-		found: make([][]Problem, len(config.Served)),
+		interval: config.Interval, clock: config.Clock,
+		found: make([][]Problem, len(config.Served)+len(config.Unserved)),
 	}
 	for _, served := range config.Served {
-		c.statuses = append(c.statuses, Status{Group: served.Group, Version: served.Version, Problems: []Problem{}})
+		c.add(served.GroupVersion, true, func(ctx context.Context) []Problem { return asker.look(ctx, served) })
+	}
+	for _, other := range config.Unserved {
+		c.add(other.GroupVersion, false, func(ctx context.Context) []Problem { return asker.lookForUnserved(ctx, other) })
 	}
 	return c, nil
+}
+
+func (c *Checker) add(version schema.GroupVersion, served bool, look func(context.Context) []Problem) {
+	c.looks = append(c.looks, look)
+	c.statuses = append(c.statuses, Status{Group: version.Group, Version: version.Version, Served: served, Problems: []Problem{}})
 }
 
 // Run checks until ctx ends, and returns nil then. The first check comes after one interval:
@@ -114,8 +134,8 @@ func (c *Checker) pause() time.Duration {
 // look checks once. What two checks in a row agree on becomes the status, so that the restart
 // of a replica or of an API server does not count as a change.
 func (c *Checker) look(ctx context.Context) {
-	for i, served := range c.served {
-		now := c.asker.look(ctx, served)
+	for i, look := range c.looks {
+		now := look(ctx)
 		if ctx.Err() != nil {
 			return // The end of the process says nothing about the cluster.
 		}

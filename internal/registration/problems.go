@@ -29,6 +29,8 @@ const (
 	Unavailable Reason = "Unavailable"
 	// Unknown: the cluster can't be asked.
 	Unknown Reason = "Unknown"
+	// NotServed: the cluster sends requests for a group to a server of reports that doesn't serve it.
+	NotServed Reason = "NotServed"
 	// OtherVersion: another version of the group has the same resources, but with other
 	// objects in them, and comes later.
 	OtherVersion Reason = "OtherVersion"
@@ -36,7 +38,7 @@ const (
 
 // reasons returns all reasons.
 func reasons() []Reason {
-	return []Reason{Outranked, Elsewhere, NotRegistered, Unavailable, Unknown, OtherVersion}
+	return []Reason{Outranked, Elsewhere, NotRegistered, Unavailable, Unknown, NotServed, OtherVersion}
 }
 
 // Problem is what keeps clients from the reports of this server.
@@ -79,6 +81,24 @@ func (a *asker) look(ctx context.Context, served Served) []Problem {
 			rivals, served.GroupVersion)})
 	}
 	return problems
+}
+
+// lookForUnserved returns what is wrong with a group version that is not served; never nil. It is nobody's
+// affair here as long as it isn't registered, or somebody else answers.
+func (a *asker) lookForUnserved(ctx context.Context, other Unserved) []Problem {
+	versions, err := a.versions(ctx, other.Group)
+	switch {
+	case err != nil && !errors.Is(err, errAbsent):
+		return []Problem{{Unknown, err.Error()}}
+	case !slices.Contains(versions, other.Version):
+		return []Problem{}
+	}
+	if _, ours, err := a.resources(ctx, other.GroupVersion); err == nil && !ours {
+		return []Problem{}
+	}
+	return []Problem{{NotServed, fmt.Sprintf(
+		"the cluster has APIService %s, but this server does not serve %s: %s. Delete the APIService: while it is not answered, "+
+			"the cluster deletes no namespace, and clients complain about discovery", apiService(other.GroupVersion), other.GroupVersion, other.Why)}}
 }
 
 // rivals names those of our resources that other versions have as well; "" if there are none.

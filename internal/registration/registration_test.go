@@ -115,15 +115,18 @@ type checked struct {
 
 func start(t *testing.T, c *cluster) *checked {
 	t.Helper()
+	return startWith(t, c, registration.Config{Served: []registration.Served{{
+		GroupVersion: schema.GroupVersion{Group: group, Version: ours}, Resources: []string{"policyreports", "clusterpolicyreports"},
+	}}})
+}
+
+func startWith(t *testing.T, c *cluster, config registration.Config) *checked {
+	t.Helper()
 	server := httptest.NewServer(c)
 	t.Cleanup(server.Close)
 	clock := testclock.NewFakeClock(time.Unix(1000, 0))
-	checker, err := registration.New(registration.Config{
-		Cluster: &rest.Config{Host: server.URL}, Interval: interval, Clock: clock,
-		Served: []registration.Served{{
-			GroupVersion: schema.GroupVersion{Group: group, Version: ours}, Resources: []string{"policyreports", "clusterpolicyreports"},
-		}},
-	})
+	config.Cluster, config.Interval, config.Clock = &rest.Config{Host: server.URL}, interval, clock
+	checker, err := registration.New(config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,6 +218,47 @@ func TestReasons(t *testing.T) {
 			}
 			if !c.status(t).Known {
 				t.Error("nothing is known after two looks")
+			}
+		})
+	}
+}
+
+// TestUnserved: a group version that the server doesn't serve must not be registered for a server of reports.
+func TestUnserved(t *testing.T) {
+	t.Parallel()
+	reports := map[string][]string{ours: {"policyreports"}}
+	for name, test := range map[string]struct {
+		cluster *cluster
+		want    registration.Reason // of the one problem; none if empty
+		message string
+	}{
+		"not registered":          {cluster: &cluster{}},
+		"another version":         {cluster: &cluster{versions: []string{"v1"}}},
+		"a CRD answers":           {cluster: &cluster{versions: []string{ours}, resources: reports}},
+		"nobody answers":          {cluster: &cluster{versions: []string{ours}}, want: registration.NotServed, message: "its reports are in etcd. Delete the APIService"},
+		"another replica answers": {cluster: &cluster{versions: []string{ours}, resources: reports, docket: true}, want: registration.NotServed, message: "has APIService v1alpha2.wgpolicyk8s.io"},
+		"the cluster is away":     {cluster: &cluster{away: true}, want: registration.Unknown, message: "503"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := startWith(t, test.cluster, registration.Config{Unserved: []registration.Unserved{{
+				GroupVersion: schema.GroupVersion{Group: group, Version: ours}, Why: "its reports are in etcd",
+			}}})
+			c.round(t)
+			c.round(t)
+			status := c.status(t)
+			if status.Served || !status.Known {
+				t.Errorf("status %+v, want it known and not served", status)
+			}
+			var want []registration.Reason
+			if test.want != "" {
+				want = append(want, test.want)
+			}
+			if got := c.reasons(t); !slices.Equal(got, want) {
+				t.Fatalf("reasons %v, want %v", got, want)
+			}
+			if len(want) > 0 && !strings.Contains(status.Problems[0].Message, test.message) {
+				t.Errorf("the message is %q, want %q in it", status.Problems[0].Message, test.message)
 			}
 		})
 	}

@@ -55,15 +55,18 @@ func APIGroups(
 
 // ValidateGroups returns an error if enabled is empty or holds anything but names
 // of [Groups].
-func ValidateGroups(enabled []string) error {
-	known := strings.Join(Groups(), ", ")
-	if len(enabled) == 0 {
-		return fmt.Errorf("no API group is served: choose from %s", known)
+func ValidateGroups(enabled []string) error { return ValidateChoice(enabled, Groups()) }
+
+// ValidateChoice is ValidateGroups for a choice of some known groups.
+func ValidateChoice(chosen, known []string) error {
+	names := strings.Join(known, ", ")
+	if len(chosen) == 0 {
+		return fmt.Errorf("no API group is served: choose from %s", names)
 	}
 	var errs []error
-	for _, group := range enabled {
-		if !slices.Contains(Groups(), group) {
-			errs = append(errs, fmt.Errorf("API group %q is not known: choose from %s", group, known))
+	for _, group := range chosen {
+		if !slices.Contains(known, group) {
+			errs = append(errs, fmt.Errorf("API group %q is not known: choose from %s", group, names))
 		}
 	}
 	return errors.Join(errs...)

@@ -35,6 +35,21 @@ type Options struct {
 	Groups []string
 }
 
+// Resources returns the names of the resources of the group.
+func Resources() []string {
+	var names []string
+	for _, served := range storages(nil) {
+		names = append(names, served.name())
+	}
+	return names
+}
+
+// HasResults reports whether reports of some groups have results that the group could show.
+func HasResults(groups []string) bool {
+	namespaced, global := projected(groups)
+	return len(namespaced) > 0 && len(global) > 0
+}
+
 // APIGroup returns the group, ready for InstallAPIGroup of a generic API server.
 func APIGroup(options Options) (*genericapiserver.APIGroupInfo, error) {
 	s := &source{questions: options.Questions, cluster: options.Cluster, timeout: questionTimeout}

@@ -28,12 +28,17 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 
 {{/* Versions of the groups. */}}
 {{- define "docket.version" -}}
-{{- get (dict "openreports.io" "v1alpha1" "reports.kyverno.io" "v1" "wgpolicyk8s.io" "v1alpha2") . -}}
+{{- get (dict "openreports.io" "v1alpha1" "reports.kyverno.io" "v1" "results.docket.dev" "v1alpha1" "wgpolicyk8s.io" "v1alpha2") . -}}
 {{- end }}
 
 {{/* "true" if the server makes and renews its certificate itself. */}}
 {{- define "docket.ownCertificate" -}}
 {{- and .Values.certificate.own (not .Values.certificate.certManager) (not .Values.certificate.caBundle) -}}
+{{- end }}
+
+{{/* JSON of the groups to register. */}}
+{{- define "docket.registered" -}}
+{{- ternary (append .Values.apiServices.groups "results.docket.dev") .Values.apiServices.groups .Values.results | toJson -}}
 {{- end }}
 
 {{- define "docket.allGroups" -}}

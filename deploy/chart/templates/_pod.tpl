@@ -90,7 +90,13 @@ spec:
         {{- if ne (include "docket.allGroups" .) "true" }}
         - --api-groups={{ join "," .Values.apiServices.groups }}
         {{- end }}
+        {{- if not .Values.results }}
+        - --result-rows=false
+        {{- end }}
         {{- range .Values.extraArgs }}
+        {{- if regexMatch "^--(result-rows|database)(=|$)" . }}
+        {{- fail (printf "extraArgs: %s would leave results.docket.dev registered with nobody who serves it; use the values results and database" .) }}
+        {{- end }}
         - {{ . | quote }}
         {{- end }}
       env:
@@ -103,6 +109,11 @@ spec:
         {{- end }}
         - name: GOMEMLIMIT
           value: {{ .Values.goMemLimit }}
+        {{- range .Values.extraEnv }}
+        {{- if has .name (list "DOCKET_RESULT_ROWS" "DOCKET_DATABASE") }}
+        {{- fail (printf "extraEnv: %s would leave results.docket.dev registered with nobody who serves it; use the values results and database" .name) }}
+        {{- end }}
+        {{- end }}
         {{- with .Values.extraEnv }}
         {{- toYaml . | nindent 8 }}
         {{- end }}

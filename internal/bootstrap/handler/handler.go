@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package handler serves under /bootstrap what `docket bootstrap` prints: the objects with
-// which an administrator registers a server of reports. It keeps no state.
+// which an administrator registers a server. It keeps no state.
 package handler
 
 import (
@@ -57,7 +57,7 @@ func BundleOf(caFile string, clock clock.PassiveClock) func() ([]byte, error) {
 	}
 }
 
-// Install adds the paths for API groups of reports. bundle is asked at each request for the
+// Install adds the paths for API groups, of which bootstrap.Groups has the names. bundle is asked at each request for the
 // authorities of the serving certificate, as PEM; it is nil if nobody knows them.
 func Install(paths *mux.PathRecorderMux, groups []string, bundle func() ([]byte, error), serializer runtime.NegotiatedSerializer) {
 	h := &handler{
