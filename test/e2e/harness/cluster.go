@@ -301,6 +301,9 @@ func (c *Cluster) RestartAPIServer(t testing.TB) {
 // APIServerPID is the process number of kube-apiserver, for its memory.
 func (c *Cluster) APIServerPID() int { return c.apiserver.pid() }
 
+// ControllersLog is what kube-controller-manager has written so far.
+func (c *Cluster) ControllersLog() string { return c.controllers.output.text() }
+
 // EtcdPID is the process number of etcd.
 func (c *Cluster) EtcdPID() int { return c.etcd.pid() }
 
