@@ -44,6 +44,27 @@ func TestSummaries(t *testing.T) {
 	}
 }
 
+// TestSummaryLabels: summaries have no labels, so that a selector gets all or none of them. Labels of results are refused.
+func TestSummaryLabels(t *testing.T) {
+	r := storageOf[*summaryStorage](t, example(), "policysummaries")
+	for selector, want := range map[string]int{"": 2, "team=a": 0, "team": 0, "!team": 2, "team!=a": 2, v1alpha1.LabelSeverity + "=high": -1, "!" + v1alpha1.LabelResult: -1} {
+		list, err := r.List(inNamespace(t, "shop"), options(t, selector, "", 0, ""))
+		if want < 0 {
+			if !apierrors.IsBadRequest(err) || !strings.Contains(err.Error(), "policysummaries have no labels: use field selectors") {
+				t.Errorf("%s: got the error %v, want 400", selector, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %v", selector, err)
+			continue
+		}
+		if got := len(list.(*v1alpha1.PolicySummaryList).Items); got != want {
+			t.Errorf("%s: %d summaries, want %d", selector, got, want)
+		}
+	}
+}
+
 func TestSummaryPages(t *testing.T) {
 	r := storageOf[*summaryStorage](t, example(), "policysummaries")
 	var got []string
