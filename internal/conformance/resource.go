@@ -44,6 +44,9 @@ func (r *Resource) Has(verbs ...string) bool {
 	return true
 }
 
+// ShownOnly reports whether clients create no objects of the resource: they are made of something else.
+func (r *Resource) ShownOnly() bool { return r.Has("get", "list") && !r.Has("create") }
+
 // HasSubresource reports whether there is a subresource with all these verbs.
 func (r *Resource) HasSubresource(name string, verbs ...string) bool {
 	sub, ok := r.Subresources[name]

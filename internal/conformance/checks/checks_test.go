@@ -6,6 +6,7 @@ package checks
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -31,6 +32,7 @@ func TestGoodServers(t *testing.T) {
 		{schema.GroupVersion{Group: "wgpolicyk8s.io", Version: "v1alpha2"}, []string{"policyreports", "clusterpolicyreports"}},
 		{schema.GroupVersion{Group: "openreports.io", Version: "v1alpha1"}, []string{"reports", "clusterreports"}},
 		{schema.GroupVersion{Group: "reports.kyverno.io", Version: "v1"}, []string{"ephemeralreports", "clusterephemeralreports"}},
+		{results, nil},
 	} {
 		t.Run(test.version.String(), func(t *testing.T) {
 			t.Parallel()
@@ -70,6 +72,56 @@ func wantAllPassed(t *testing.T, report *conformance.Report) {
 	}
 	if len(report.Left) > 0 {
 		t.Errorf("not removed: %q", report.Left)
+	}
+}
+
+// results are shown only, but for questions, which are created only.
+var results = schema.GroupVersion{Group: "results.docket.dev", Version: "v1alpha1"} //nolint:gochecknoglobals // A constant.
+
+// TestShownOnly: what is checked of objects that clients don't create is found wrong in servers that break the rules,
+// and what can't be checked is left out with a reason.
+func TestShownOnly(t *testing.T) {
+	t.Parallel()
+	shown := []string{"list-kind", "list-resource-version", "list-complete", "list-items", "list-pages", "table-list", "metadata-list", "list-field-selector-unknown", "table-fallback"}
+	options := options(t, results, "policyresults", "resultqueries")
+	report, err := conformance.Run(t.Context(), options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var passed []string
+	for i := range report.Results {
+		switch result := &report.Results[i]; {
+		case result.Outcome == conformance.Passed && result.Resource == "policyresults":
+			passed = append(passed, result.Check.ID)
+		case result.Outcome == conformance.Skipped && result.Reason == "":
+			t.Errorf("%s (%s) is left out without a reason", result.Check.ID, result.Resource)
+		}
+	}
+	for _, id := range shown {
+		if !slices.Contains(passed, id) {
+			t.Errorf("%s is not checked, or not passed: %v", id, passed)
+		}
+	}
+	// In place of servers that break what results don't have: a spec, and objects that are newer than all.
+	others := map[string]broken.Server{
+		"list-complete":         broken.That("lists results without their policy", onItems(func(item map[string]any) { delete(item, "policy") })),
+		"list-resource-version": broken.That("has lists without a resourceVersion", onLists(broken.And(), func(list map[string]any, _ []any) { delete(broken.FieldsOf(list, "metadata"), "resourceVersion") })),
+	}
+	for _, proof := range Proofs() {
+		if !slices.Contains(shown, proof.Check.ID) {
+			continue
+		}
+		if other, ok := others[proof.Check.ID]; ok {
+			proof.Server = other
+		}
+		t.Run(proof.Check.ID, func(t *testing.T) {
+			t.Parallel()
+			options := options
+			options.Only, options.Resources = []string{proof.Check.ID}, []string{"policyresults"}
+			if err := conformancetest.Prove(t.Context(), options, proof.Check.ID, proof.Server); err != nil {
+				t.Errorf("the server %s:\n%v", proof.Server.What, err)
+			}
+		})
 	}
 }
 

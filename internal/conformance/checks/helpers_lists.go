@@ -42,8 +42,11 @@ func readOurs(ctx context.Context, p *conformance.Probe, query ...string) (*list
 	return readList(ctx, p, p.Collection(), ours(p, query...)...)
 }
 
-// ours adds the selector of what the probe has made to a query.
+// ours adds the selector of what the probe has made to a query; nothing where objects are only shown.
 func ours(p *conformance.Probe, query ...string) []string {
+	if p.Resource.ShownOnly() {
+		return query
+	}
 	return append([]string{"labelSelector", p.Selector()}, query...)
 }
 
@@ -124,6 +127,53 @@ func makeSome(ctx context.Context, p *conformance.Probe, count int) ([]string, e
 	}
 	slices.Sort(names)
 	return names, nil
+}
+
+// mostShown bounds the objects that are compared where nobody can make few of them.
+const mostShown = 10_000
+
+// some returns the names of objects of the resource: of new ones or, where objects are only shown, of those that
+// are there. Then the probe is in their namespace from now on. That others change them meanwhile is possible.
+func some(ctx context.Context, p *conformance.Probe, count int) ([]string, error) {
+	if !p.Resource.ShownOnly() {
+		return makeSome(ctx, p, count)
+	}
+	if p.Resource.Namespaced {
+		anywhere, err := readList(ctx, p, p.Resource.CollectionPath(""), "limit", "1")
+		if err != nil {
+			return nil, err
+		}
+		if len(anywhere.items) > 0 {
+			p.Namespace = anywhere.items[0].GetNamespace()
+		}
+	}
+	return shown(ctx, p)
+}
+
+// shown returns the names of all objects that are only shown, in their order.
+func shown(ctx context.Context, p *conformance.Probe) ([]string, error) {
+	var names []string
+	for token := ""; ; {
+		var query []string
+		if token != "" {
+			query = []string{"continue", token}
+		}
+		list, err := readList(ctx, p, p.Collection(), query...)
+		if err != nil {
+			return nil, err
+		}
+		for _, item := range list.items {
+			names = append(names, item.GetName())
+		}
+		switch token = list.token(); {
+		case len(names) > mostShown:
+			return nil, conformance.Leave("there are more than %d objects, and no few can be made", mostShown)
+		case token == "" && len(names) == 0:
+			return nil, conformance.Leave("there is no object, and clients don't create any")
+		case token == "":
+			return names, nil
+		}
+	}
 }
 
 // makeLabelled makes an object that has these labels, too, and returns its name.

@@ -6,6 +6,7 @@ package checks
 import (
 	"context"
 	"flag"
+	"fmt"
 	"os"
 	"testing"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
 	clientdiscovery "k8s.io/client-go/discovery"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
 	"github.com/docket-project/docket/internal/conformance"
@@ -59,6 +61,9 @@ func installExamples(ctx context.Context, config *rest.Config) error {
 			return err
 		}
 	}
+	if err := makeReports(ctx, config); err != nil {
+		return err
+	}
 	found := clientdiscovery.NewDiscoveryClientForConfigOrDie(config)
 	return wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
 		for _, version := range []string{"v1", "v1beta1"} {
@@ -69,6 +74,37 @@ func installExamples(ctx context.Context, config *rest.Config) error {
 		}
 		return true, nil
 	})
+}
+
+// shownNamespace comes before those of runs, so that checks of results look here, where nobody changes anything.
+const shownNamespace = "a-shown"
+
+// makeReports makes reports with results, which are shown as objects that clients don't create.
+func makeReports(ctx context.Context, config *rest.Config) error {
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+	namespace := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": shownNamespace}}}
+	if _, err := client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}).Create(ctx, namespace, metav1.CreateOptions{}); err != nil {
+		return err
+	}
+	var results []any
+	for i := range 7 {
+		results = append(results, map[string]any{
+			"source": "a-source", "policy": fmt.Sprintf("policy-%d", i), "rule": "r", "result": "fail", "severity": "high",
+			"resources": []any{map[string]any{"apiVersion": "v1", "kind": "Pod", "name": "web", "namespace": "default"}},
+		})
+	}
+	group := schema.GroupVersion{Group: "wgpolicyk8s.io", Version: "v1alpha2"}
+	report := &unstructured.Unstructured{Object: map[string]any{"apiVersion": group.String(), "metadata": map[string]any{"name": "a-shown"}, "results": results}}
+	report.SetKind("PolicyReport")
+	if _, err := client.Resource(group.WithResource("policyreports")).Namespace(shownNamespace).Create(ctx, report, metav1.CreateOptions{}); err != nil {
+		return err
+	}
+	report.SetKind("ClusterPolicyReport")
+	_, err = client.Resource(group.WithResource("clusterpolicyreports")).Create(ctx, report, metav1.CreateOptions{})
+	return err
 }
 
 func widgets() *apiextensionsv1.CustomResourceDefinition {
