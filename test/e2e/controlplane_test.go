@@ -77,6 +77,9 @@ func TestUpIsAControlPlane(t *testing.T) {
 
 	kubectl.RunInput(t, smallReport, "apply", "-f", "-")
 	wantOutput(t, kubectl.Run(t, "get", "polr"), "first")
+	wantOutput(t, kubectl.Run(t, "get", "pres"), "RESULT", "pass")
+	wantOutput(t, kubectl.Run(t, "get", "apiservices", "v1alpha1.results.docket.dev"), "Local", "True")
+	wantOutput(t, kubectl.RunInput(t, query("ResultQuery"), "create", "-o", "yaml", "-f", "-"), "policy: p", "results: 1")
 
 	sample := harness.RunExtension(t, server.Kubeconfig(), server.Dir, harness.SampleAPIServer(t), "--etcd-servers="+harness.StartEtcd(t).URL())
 	kubectl.RunInput(t, "apiVersion: wardle.example.com/v1alpha1\nkind: Flunder\nmetadata: {name: first}\n", "apply", "-f", "-")
@@ -92,7 +95,7 @@ func TestUpIsAControlPlane(t *testing.T) {
 
 	kubectl.Run(t, "delete", "namespace", "demo", "--timeout=50s")
 	kubectl.Run(t, "create", "namespace", "demo")
-	for _, resource := range []string{"widgets", "policyreports", "flunders"} {
+	for _, resource := range []string{"widgets", "policyreports", "policyresults", "flunders"} {
 		if left := kubectl.Run(t, "get", resource, "-o", "name"); left != "" {
 			t.Errorf("the end of the namespace left %s", left)
 		}

@@ -31,6 +31,7 @@ metadata: {name: owner, namespace: apps}
 rules:
 - {apiGroups: ["", apps, batch], resources: ["*"], verbs: ["*"]}
 - {apiGroups: [wgpolicyk8s.io], resources: [policyreports], verbs: ["*"]}
+- {apiGroups: [results.docket.dev], resources: [policyresults, localresultqueries], verbs: [get, list, create]}
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: RoleBinding
@@ -116,6 +117,11 @@ func testGatewayExtension(t *testing.T, c *harness.Cluster, kubectl *harness.Kub
 	kubectl.RunInput(t, smallReport, "apply", "--server-side", "--field-manager=other", "--force-conflicts", "-f", "-")
 	wantOutput(t, kubectl.Run(t, "get", "polr"), "first")
 	wantOutput(t, kubectl.Run(t, "explain", "policyreports.results"), "results")
+	wantOutput(t, kubectl.Run(t, "explain", "policyresults.policy"), "policy")
+	wantOutput(t, kubectl.Run(t, "get", "pres"), "RESULT", "pass")
+	wantOutput(t, kubectl.RunInput(t, query("LocalResultQuery"), "create", "--validate=false", "-o", "yaml", "-f", "-"), "policy: p", "results: 1")
+	kubectl.Refused(t, "", []string{"forbidden", gina}, "get", "pres", "-n", "others")
+	kubectl.Refused(t, "", []string{"forbidden", gina}, "get", "cpres")
 	wantOutput(t, kubectl.Run(t, "auth", "can-i", "create", "policyreports"), "yes")
 	kubectl.Refused(t, "", []string{"forbidden", gina}, "get", "polr", "-n", "others")
 	kubectl.Refused(t, "", []string{"forbidden", gina}, "get", "cpolr")

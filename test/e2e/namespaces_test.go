@@ -252,19 +252,21 @@ func testDeletedNamespace(t *testing.T, c *harness.Cluster) {
 	}
 }
 
+// countedReports is what quotas call the number of policy reports.
+const countedReports = "count/policyreports.wgpolicyk8s.io"
+
 // testQuota: an object-count quota is enforced, and what is deleted is given back.
 func testQuota(t *testing.T, c *harness.Cluster) {
 	c.EnsureNamespace(t, "bounded")
-	const counted = "count/policyreports.wgpolicyk8s.io"
 	quotas := c.Client(t).CoreV1().ResourceQuotas("bounded")
 	_, err := quotas.Create(t.Context(), &corev1.ResourceQuota{
 		ObjectMeta: metav1.ObjectMeta{Name: "reports"},
-		Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{counted: *apiresource.NewQuantity(2, apiresource.DecimalSI)}},
+		Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{countedReports: *apiresource.NewQuantity(2, apiresource.DecimalSI)}},
 	}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	waitUsed(t, c, counted, 0)
+	waitUsed(t, c, 0)
 	r := policyReports(t, c, "bounded")
 	r.create(t, "a")
 	r.create(t, "b")
@@ -272,11 +274,11 @@ func testQuota(t *testing.T, c *harness.Cluster) {
 	if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "exceeded quota: reports") {
 		t.Errorf("the third report of two: got %v, want 403 that names the quota", err)
 	}
-	waitUsed(t, c, counted, 2)
+	waitUsed(t, c, 2)
 	if err := r.Delete(t.Context(), "a", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	waitUsed(t, c, counted, 1)
+	waitUsed(t, c, 1)
 	// The server hears of it by an informer, a moment later than we do.
 	err = wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, settleTimeout, true, func(ctx context.Context) (bool, error) {
 		_, err := r.Create(ctx, r.object("c"), metav1.CreateOptions{})
@@ -290,7 +292,8 @@ func testQuota(t *testing.T, c *harness.Cluster) {
 	}
 }
 
-func waitUsed(t testing.TB, c *harness.Cluster, counted corev1.ResourceName, want int64) {
+// waitUsed returns when the quota of the namespace bounded says that so many reports are used.
+func waitUsed(t testing.TB, c *harness.Cluster, want int64) {
 	t.Helper()
 	var last corev1.ResourceList
 	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, settleTimeout, true, func(ctx context.Context) (bool, error) {
@@ -299,7 +302,7 @@ func waitUsed(t testing.TB, c *harness.Cluster, counted corev1.ResourceName, wan
 			return false, err
 		}
 		last = quota.Status.Used
-		used, ok := last[counted]
+		used, ok := last[countedReports]
 		return ok && used.Value() == want, nil
 	})
 	if err != nil {

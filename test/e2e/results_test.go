@@ -170,19 +170,19 @@ func (b *bootstrapped) undiscovered(t *testing.T) string {
 
 // testResultsQuota: a quota that names results counts nothing, and does no harm to what it counts beside them.
 func (b *bootstrapped) testResultsQuota(t *testing.T) {
-	const reports, results = "count/policyreports.wgpolicyk8s.io", "count/policyresults." + resultsGroup
+	const results = "count/policyresults." + resultsGroup
 	b.EnsureNamespace(t, "bounded")
 	one := *apiresource.NewQuantity(1, apiresource.DecimalSI)
 	_, err := b.Client(t).CoreV1().ResourceQuotas("bounded").Create(t.Context(), &corev1.ResourceQuota{
 		ObjectMeta: metav1.ObjectMeta{Name: "reports"},
-		Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{reports: one, results: one}},
+		Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{countedReports: one, results: one}},
 	}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	waitUsed(t, b.Cluster, reports, 0)
+	waitUsed(t, b.Cluster, 0)
 	b.kubectl.RunInput(t, reportWithResult("PolicyReport", "first"), "create", "--namespace", "bounded", "-f", "-")
-	waitUsed(t, b.Cluster, reports, 1)
+	waitUsed(t, b.Cluster, 1)
 	got := b.kubectl.Try(t, reportWithResult("PolicyReport", "second"), "create", "--namespace", "bounded", "-f", "-")
 	if got.Code == 0 || !strings.Contains(got.Stderr, "exceeded quota: reports") {
 		t.Errorf("the second report of one: %d %s%s", got.Code, got.Stdout, got.Stderr)
