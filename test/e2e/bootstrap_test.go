@@ -123,15 +123,17 @@ func (b *bootstrapped) waitForService(t *testing.T, want string) {
 	}
 }
 
-// newBootstrapped starts a cluster and makes a certificate for a server in it.
-func newBootstrapped(t *testing.T) *bootstrapped {
+// newBootstrapped starts a cluster and makes a certificate for a server in it, with further flags.
+func newBootstrapped(t *testing.T, flags ...string) *bootstrapped {
 	t.Helper()
 	b := &bootstrapped{Cluster: harness.StartCluster(t), folder: t.TempDir()}
 	b.kubectl = b.Kubectl(t, "") // Objects of a List are in several namespaces.
 	// The harness's own certificate stays for its probes; kube-apiserver gets the one
 	// for the name that it asks for.
-	b.replica = b.NewReplica(t, "--kubeconfig", b.path("kubeconfig"),
-		"--tls-sni-cert-key", b.path("tls.crt")+","+b.path("tls.key"), "--bootstrap-ca-file", b.path("ca.crt"))
+	b.replica = b.NewReplica(t, append([]string{
+		"--kubeconfig", b.path("kubeconfig"),
+		"--tls-sni-cert-key", b.path("tls.crt") + "," + b.path("tls.key"), "--bootstrap-ca-file", b.path("ca.crt"),
+	}, flags...)...)
 	b.docket(t, "bootstrap", "certificate", "--ca-file", b.path("ca.crt"), "--out", b.path("secret.yaml"))
 	return b
 }

@@ -60,6 +60,22 @@ func TestResults(t *testing.T) {
 	}
 }
 
+// TestResultsNotServed: a server without result rows says so if results are registered all the same, and until when.
+func TestResultsNotServed(t *testing.T) {
+	t.Parallel()
+	b := newBootstrapped(t, "--result-rows=false", "--registration-check-interval=1s")
+	b.kubectl.RunInput(t, b.list(t, "ca.crt"), "create", "-f", "-")
+	b.serveAsItself(t)
+	waitRegistration(t, b.replica, resultsGroup, "not_served")
+	shown, err := b.replica.Client(t).Get().AbsPath("/registration").DoRaw(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantOutput(t, string(shown), "has no result rows (--result-rows)", "Delete the APIService")
+	b.kubectl.Run(t, "delete", "apiservice", "v1alpha1."+resultsGroup)
+	waitRegistration(t, b.replica, resultsGroup)
+}
+
 // reportWithResult is a report with one failing result, whose policy is called as the report.
 func reportWithResult(kind, name string) string {
 	return fmt.Sprintf(`{"apiVersion":"wgpolicyk8s.io/v1alpha2","kind":%q,"metadata":{"name":%q},"summary":{"fail":1},"results":[
