@@ -218,7 +218,7 @@ func benchmarkEntries(tb testing.TB) *fakeEntries {
 			"items[?metadata.name=='service-17']":        items[17:18],
 			"items[?metadata.name=='service-18']":        items[18:19],
 		},
-		engine: newExpressions(compiler(tb).settings),
+		engine: newExpressions(compiler(tb).classic.settings),
 	}
 }
 

@@ -113,7 +113,7 @@ func newFakeEntries(tb testing.TB) *fakeEntries {
 			{Path: teamPath}: list,
 		},
 		projections: map[string]any{"denied": documentOf(tb, "[bad, worse]")},
-		engine:      newExpressions(compiler(tb).settings),
+		engine:      newExpressions(compiler(tb).classic.settings),
 	}
 }
 

@@ -10,16 +10,10 @@ import (
 	"fmt"
 	"strings"
 
-	kyvernov1 "github.com/kyverno/kyverno/api/kyverno/v1"
-	engineapi "github.com/kyverno/kyverno/pkg/engine/api"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/kubernetes"
 
 	"github.com/docket-project/docket/controller/internal/policy"
-	"github.com/docket-project/docket/controller/internal/reach"
 )
 
 var errNotCached = errors.New("the context cache does not have it")
@@ -79,39 +73,18 @@ func builtIn(group string) bool {
 	}
 }
 
-// configMapPath returns the path of a ConfigMap.
-func configMapPath(namespace, name string) string {
-	return pathOf(schema.GroupVersion{Version: "v1"}, "configmaps", namespace, name)
-}
-
-// configMapEntry returns the entry for a ConfigMap whose name and namespace have no variables. Then a change of it
-// has subjects evaluated again.
-func configMapEntry(context *kyvernov1.ContextEntry) (policy.Entry, bool) {
-	from := context.ConfigMap
-	if from == nil || from.Name == "" || from.Namespace == "" || hasVariable(from.Name) || hasVariable(from.Namespace) {
-		return policy.Entry{}, false
+// pathOf returns the path that a client asks for, before it makes another one of dots and slashes.
+func pathOf(version schema.GroupVersion, resource, namespace, name string) string {
+	path := "/apis/" + version.String()
+	if version.Group == "" {
+		path = "/api/" + version.Version
 	}
-	return policy.Entry{Path: configMapPath(from.Namespace, from.Name)}, true
-}
-
-// configMaps is the engine's resolver of ConfigMaps.
-type configMaps struct {
-	client  kubernetes.Interface
-	entries policy.Entries
-}
-
-var _ engineapi.ConfigmapResolver = (*configMaps)(nil)
-
-// Get is that of the engine's resolver.
-func (c *configMaps) Get(ctx context.Context, namespace, name string) (*corev1.ConfigMap, error) {
-	scope, _ := reach.Of(ctx) // The guard of the client refuses requests without one.
-	data, err := cachedObject(ctx, c.entries, configMapPath(namespace, name), scope.Namespace)
-	if errors.Is(err, errNotCached) {
-		return c.client.CoreV1().ConfigMaps(namespace).Get(ctx, name, metav1.GetOptions{})
+	if namespace != "" {
+		path += "/namespaces/" + namespace
 	}
-	if err != nil {
-		return nil, err
+	path += "/" + resource
+	if name != "" {
+		path += "/" + name
 	}
-	found := &corev1.ConfigMap{}
-	return found, json.Unmarshal(data, found)
+	return path
 }

@@ -4,9 +4,7 @@
 package kyverno
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -23,7 +21,6 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -33,7 +30,7 @@ import (
 // celPolicy is a ValidatingPolicy or a NamespacedValidatingPolicy.
 type celPolicy struct {
 	common
-	compiler *Compiler
+	compiler *celCompiler
 	limits   limits
 	// compiled has the policy and those that Kyverno generates of it for workloads.
 	compiled vpolengine.ProviderFunc
@@ -41,19 +38,19 @@ type celPolicy struct {
 	readsRequest bool
 }
 
-func (c *Compiler) compileCEL(object *unstructured.Unstructured, all []*unstructured.Unstructured) policy.Policy {
+func (c *celCompiler) compileCEL(object *unstructured.Unstructured, all []*unstructured.Unstructured) policy.Policy {
 	referring, ignored := c.counting(object, celExceptions(object, all))
 	described := describe(object, referring)
 	described.ignored = ignored
-	described.doubt = unknownFieldsError(unknownFields(object))
+	described.doubt = unknownFieldsError(celUnknownFields(object))
 	decoded, err := decodeCEL(object)
 	if err != nil {
-		described.constraints = rawConstraints(object)
-		described.admission.Targets = requestedConstraints(described.constraints)
-		return described.broken(unique(constraintTargets(described.constraints)), err)
+		constraints := rawConstraints(object)
+		described.constrained, described.admission.Targets = constrainedBy(constraints), requestedConstraints(constraints)
+		return described.broken(unique(constraintTargets(constraints)), err)
 	}
 	spec := decoded.GetValidatingPolicySpec()
-	described.constraints, described.admission = spec.MatchConstraints, celAdmission(spec)
+	described.constrained, described.admission = constrainedBy(spec.MatchConstraints), celAdmission(spec)
 	if spec.EvaluationMode() == policieskyvernoio.EvaluationModeJSON {
 		// It is about JSON documents that are no resources: nothing matches, which is no problem.
 		described.background, described.admission = false, policy.Admission{}
@@ -130,7 +127,7 @@ var (
 // a variable of its package, and binds it to the programs.
 var libraryLock sync.Mutex
 
-func (c *Compiler) compilePrograms(
+func (c *celCompiler) compilePrograms(
 	decoded policiesv1beta1.ValidatingPolicyLike, exceptions []*policiesv1beta1.PolicyException,
 ) (vpolengine.ProviderFunc, error) {
 	var compiled vpolengine.ProviderFunc
@@ -144,7 +141,7 @@ func (c *Compiler) compilePrograms(
 
 // withLibrary has the programs that are compiled ask the library, as policies in a namespace may; empty
 // for cluster policies.
-func (c *Compiler) withLibrary(namespace string, compile func() error) error {
+func (c *celCompiler) withLibrary(namespace string, compile func() error) error {
 	libraryLock.Lock()
 	defer libraryLock.Unlock()
 	before := libs.LibraryContext
@@ -174,17 +171,6 @@ func rawConstraints(object *unstructured.Unstructured) *admissionregistrationv1.
 		return nil
 	}
 	return decoded.Spec.MatchConstraints
-}
-
-// reaches reports whether a policy in CEL can be about a subject, whose resource it fills in if that is not known.
-func (c *common) reaches(subject *policy.Subject, mapper meta.RESTMapper) bool {
-	if !c.inScope(*subject) {
-		return false
-	}
-	if subject.Resource.Resource == "" {
-		subject.Resource = policy.ResourceOf(mapper, subject.Object.GroupVersionKind())
-	}
-	return matchesAny(c.targets, *subject)
 }
 
 // Evaluate is that of [policy.Policy].
@@ -238,7 +224,7 @@ func handle(ctx context.Context, engine vpolengine.Engine, request vpolengine.En
 			if rule.Status() == engineapi.RuleStatusSkip && rule.SkipReason() == engineapi.SkipReasonMatchConditions {
 				continue
 			}
-			results = append(results, toResult(rule))
+			results = append(results, resultOf(rule, nil))
 		}
 	}
 	return results, nil
@@ -257,15 +243,3 @@ type unwritten struct{ *unstructured.Unstructured }
 
 // MarshalJSON is that of JSON's marshalers.
 func (unwritten) MarshalJSON() ([]byte, error) { return []byte("null"), nil }
-
-// mentions reports whether the word occurs in the specs of the objects. CEL has no way to make a
-// name of parts, so that a policy without the word does not use the variable.
-func mentions(word string, objects []*unstructured.Unstructured) bool {
-	for _, object := range objects {
-		data, err := json.Marshal(object.Object["spec"])
-		if err != nil || bytes.Contains(data, []byte(word)) {
-			return true
-		}
-	}
-	return false
-}

@@ -13,9 +13,6 @@ import (
 	"github.com/docket-project/docket/controller/internal/policy"
 )
 
-// globalContext is the variable by which CEL expressions read the context cache.
-const globalContext = "globalContext"
-
 // globalEntries returns what the expressions of objects read from the context cache, each once. In
 // namespaced policies that is an error of Kyverno's library.
 func globalEntries(objects []*unstructured.Unstructured) []policy.Entry {
@@ -35,21 +32,6 @@ func globalEntries(objects []*unstructured.Unstructured) []policy.Entry {
 		})
 	}
 	return out
-}
-
-func eachText(value any, visit func(string)) {
-	switch typed := value.(type) {
-	case string:
-		visit(typed)
-	case []any:
-		for _, item := range typed {
-			eachText(item, visit)
-		}
-	case map[string]any:
-		for _, item := range typed {
-			eachText(item, visit)
-		}
-	}
 }
 
 // globalNames returns the names in calls such as globalContext.Get("name", ""). All else that an

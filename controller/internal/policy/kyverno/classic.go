@@ -26,7 +26,7 @@ import (
 // classicPolicy is a ClusterPolicy or a Policy.
 type classicPolicy struct {
 	common
-	compiler *Compiler
+	compiler *classicCompiler
 	limits   limits
 	// exceptions may be a nil interface, which costs nothing.
 	exceptions engineapi.PolicyExceptionSelector
@@ -63,13 +63,13 @@ type rule struct {
 	whole map[string]bool
 }
 
-func (c *Compiler) compileClassic(object *unstructured.Unstructured, all []*unstructured.Unstructured) policy.Policy {
+func (c *classicCompiler) compileClassic(object *unstructured.Unstructured, all []*unstructured.Unstructured) policy.Policy {
 	referring, ignored := c.counting(object, classicExceptions(object, all))
 	described := describe(object, referring)
 	described.ignored = ignored
 	known := object.DeepCopy()
 	problem := translate(known)
-	described.doubt = unknownFieldsError(unknownFields(known))
+	described.doubt = unknownFieldsError(classicUnknownFields(known))
 	named := unique(kindTargets(rawKinds(object)))
 	described.admission.Targets = requestTargets(named)
 	decoded, err := decodeClassic(known)
@@ -142,7 +142,7 @@ func setDefaults(value any) {
 // check applies Kyverno's own validation, as its admission webhook and its command line tool do.
 // A policy that only breaks a rule about policies, not one about what can be evaluated, passes:
 // it may have been stored before the rule existed.
-func (c *Compiler) check(decoded kyvernov1.PolicyInterface) error {
+func (c *classicCompiler) check(decoded kyvernov1.PolicyInterface) error {
 	spec := decoded.GetSpec()
 	if len(spec.Rules) == 0 {
 		return errors.New("spec.rules is empty: give the policy a rule")
@@ -200,12 +200,12 @@ func checkManifests(decoded kyvernov1.PolicyInterface) error {
 }
 
 // evaluates reports whether rules of this type are evaluated for resources.
-func (c *Compiler) evaluates(rule *kyvernov1.Rule) bool {
+func (c *classicCompiler) evaluates(rule *kyvernov1.Rule) bool {
 	return rule.HasValidate() || c.registries != nil && rule.HasVerifyImages()
 }
 
 // leftOut says which rules are not evaluated, and why.
-func (c *Compiler) leftOut(rules []kyvernov1.Rule) []string {
+func (c *classicCompiler) leftOut(rules []kyvernov1.Rule) []string {
 	var reasons []string
 	for i := range rules {
 		rule := &rules[i]
@@ -357,3 +357,6 @@ func (p *classicPolicy) candidates(kind schema.GroupVersionKind, subresource str
 	p.byKind.Store(key, out)
 	return out
 }
+
+// Coverage is for [policy.CoverageOf].
+func (p *classicPolicy) Coverage() policy.Coverage { return policy.Coverage{Rules: p.covered} }

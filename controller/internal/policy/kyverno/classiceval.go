@@ -130,7 +130,7 @@ func (e *classicEvaluation) prepare() {
 	client := &scopedClient{Client: c.client, scope: reach.Scope{Namespace: e.policy.identity.Namespace}}
 	e.engine = engine.NewEngine(
 		c.settings, c.jmespath, &subjectClient{Client: client, namespace: e.view.namespace()},
-		c.registries.factory(reach.Scope{Namespace: e.policy.identity.Namespace}), nil, c.contexts, e.policy.exceptions, &cluster,
+		newClientFactory(c.registries, reach.Scope{Namespace: e.policy.identity.Namespace}), nil, c.contexts, e.policy.exceptions, &cluster,
 	)
 }
 

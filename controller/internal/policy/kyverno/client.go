@@ -5,7 +5,6 @@ package kyverno
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -20,8 +19,6 @@ import (
 
 	"github.com/docket-project/docket/controller/internal/reach"
 )
-
-var errNoCluster = errors.New("there is no cluster to ask: the policy is evaluated from files")
 
 // newClient returns Kyverno's client. Its context is over before it starts, which ends the
 // goroutine that would drop its discovery cache now and then: it also drops it when it does not

@@ -11,9 +11,7 @@ import (
 	"fmt"
 	"maps"
 
-	"github.com/kyverno/kyverno/api/kyverno"
-	reportutils "github.com/kyverno/kyverno/pkg/utils/report"
-	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/docket-project/docket/api/report"
@@ -41,8 +39,9 @@ type common struct {
 	doubt          error
 	leftOut        []string
 	ignored        []policy.IgnoredException
-	// constraints are those of a CEL policy that can be read.
-	constraints *admissionregistrationv1.MatchResources
+	// constrained reports whether the constraints of a policy, as far as they can be read, have a request; nil if it
+	// has none.
+	constrained func(*policy.Request) bool
 }
 
 // Identity is that of [policy.Policy].
@@ -109,9 +108,9 @@ func describe(object *unstructured.Unstructured, exceptions []*unstructured.Unst
 		identity: identity,
 		presentation: policy.Presentation{
 			Source:   sourceOf(object.GetKind()),
-			Category: annotations[kyverno.AnnotationPolicyCategory],
-			Severity: report.Severity(reportutils.SeverityFromString(annotations[kyverno.AnnotationPolicySeverity])),
-			Scored:   annotations[kyverno.AnnotationPolicyScored] != "false",
+			Category: annotations[annotationCategory],
+			Severity: severityOf(annotations[annotationSeverity]),
+			Scored:   annotations[annotationScored] != "false",
 			Process:  process(background, admission),
 		},
 		fingerprint: fingerprint(identity, object, exceptions),
@@ -128,13 +127,13 @@ func describe(object *unstructured.Unstructured, exceptions []*unstructured.Unst
 func sourceOf(kind string) string {
 	switch kind {
 	case policy.ValidatingPolicy, policy.NamespacedValidatingPolicy:
-		return reportutils.SourceValidatingPolicy
+		return sourceValidating
 	case policy.ImageValidatingPolicy, policy.NamespacedImageValidatingPolicy:
-		return reportutils.SourceImageValidatingPolicy
+		return sourceImageValidating
 	case policy.MutatingPolicy, policy.NamespacedMutatingPolicy:
-		return reportutils.SourceMutatingPolicy
+		return sourceMutating
 	default:
-		return reportutils.SourceKyverno
+		return sourceClassic
 	}
 }
 
@@ -171,12 +170,12 @@ func fingerprint(identity policy.Identity, object *unstructured.Unstructured, ex
 		Spec       any
 		Exceptions []exception
 	}{Engine: engineVersion, Identity: identity, Group: object.GroupVersionKind().Group, Spec: object.Object["spec"]}
-	if autogen, ok := object.GetAnnotations()[kyverno.AnnotationAutogenControllers]; ok {
+	if autogen, ok := object.GetAnnotations()[annotationAutogen]; ok {
 		content.Autogen = &autogen
 	}
 	for _, e := range exceptions {
 		content.Exceptions = append(content.Exceptions, exception{
-			e.GetNamespace(), e.GetName(), e.GetLabels()[reportutils.LabelPolicyExceptionPriority], e.Object["spec"],
+			e.GetNamespace(), e.GetName(), e.GetLabels()[labelExceptionPriority], e.Object["spec"],
 		})
 	}
 	// What was read as JSON or YAML can be written as JSON. Should it not be, the text of the
@@ -248,4 +247,15 @@ func decode(object *unstructured.Unstructured, into any) error {
 		return fmt.Errorf("cannot read %s %s: %w", object.GetKind(), object.GetName(), err)
 	}
 	return nil
+}
+
+// reaches reports whether a policy in CEL can be about a subject, whose resource it fills in if that is not known.
+func (c *common) reaches(subject *policy.Subject, mapper meta.RESTMapper) bool {
+	if !c.inScope(*subject) {
+		return false
+	}
+	if subject.Resource.Resource == "" {
+		subject.Resource = policy.ResourceOf(mapper, subject.Object.GroupVersionKind())
+	}
+	return matchesAny(c.targets, *subject)
 }

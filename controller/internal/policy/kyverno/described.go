@@ -6,9 +6,10 @@ package kyverno
 import (
 	"context"
 	"errors"
+	"fmt"
 
-	reportutils "github.com/kyverno/kyverno/pkg/utils/report"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/docket-project/docket/controller/internal/policy"
 )
@@ -17,10 +18,30 @@ import (
 // presented as Kyverno presents it.
 type describedPolicy struct{ common }
 
+// compileProtected returns what compile makes of a policy. One at which it panics, or of a kind that it does not
+// know and returns nil for, has a problem.
+func compileProtected(object *unstructured.Unstructured, compile func(kind schema.GroupKind) policy.Policy) policy.Policy {
+	var out policy.Policy
+	kind := object.GroupVersionKind()
+	problem := protect(func() error {
+		out = compile(kind.GroupKind())
+		return nil
+	})
+	if problem == nil && out == nil {
+		problem = fmt.Errorf("%s %s is no kind of policy that can be evaluated", kind.GroupVersion(), kind.Kind)
+	}
+	if problem == nil {
+		return out
+	}
+	described := describe(object, nil)
+	return described.broken(nil, problem)
+}
+
+// describeOnly returns a policy that is not evaluated.
 func describeOnly(object *unstructured.Unstructured) policy.Policy {
 	described := describe(object, nil)
 	// Kyverno says so of all of them.
-	described.presentation.Source, described.presentation.Process = reportutils.SourceGeneratingPolicy, process(false, true)
+	described.presentation.Source, described.presentation.Process = sourceGenerating, process(false, true)
 	described.background, described.admission = false, policy.Admission{}
 	described.entries, described.readsNamespace = nil, false
 	return &describedPolicy{common: described}
@@ -40,6 +61,3 @@ func (*describedPolicy) Evaluate(context.Context, policy.Subject) ([]policy.Resu
 func (*describedPolicy) Review(context.Context, *policy.Request) ([]policy.Verdict, error) {
 	return nil, errNotEvaluated
 }
-
-// Coverage is for [policy.CoverageOf].
-func (p *classicPolicy) Coverage() policy.Coverage { return policy.Coverage{Rules: p.covered} }

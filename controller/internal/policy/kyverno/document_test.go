@@ -8,7 +8,7 @@ import "testing"
 func newDocument(t *testing.T) *document {
 	t.Helper()
 	c := compiler(t)
-	return &document{query: c.jmespath, settings: c.settings, object: object(t, goodPod)}
+	return &document{query: c.classic.jmespath, settings: c.classic.settings, object: object(t, goodPod)}
 }
 
 func wantName(t *testing.T, d *document, want string) {

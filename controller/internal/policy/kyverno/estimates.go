@@ -5,7 +5,6 @@ package kyverno
 
 import (
 	"encoding/json"
-	"reflect"
 	"strings"
 
 	kyvernov1 "github.com/kyverno/kyverno/api/kyverno/v1"
@@ -56,17 +55,6 @@ func stringAt(args []any, i int) string {
 
 func textAt(args []any, i int) int64 { return int64(len(stringAt(args, i))) }
 
-// elements returns the number of elements of a list or an object.
-func elements(value any) int64 {
-	reflected := reflect.ValueOf(value)
-	switch reflected.Kind() {
-	case reflect.Slice, reflect.Map:
-		return int64(reflected.Len())
-	default:
-		return 0
-	}
-}
-
 // occurrences returns how often the second text is in the first one.
 func occurrences(args []any) int64 {
 	return int64(strings.Count(stringAt(args, 0), stringAt(args, 1)))
@@ -91,46 +79,6 @@ func shallowBytes(value any) int64 {
 		return 2*int64(len(text)) + valueBytes
 	}
 	return times(elements(value), valueBytes)
-}
-
-// nativeBytes returns what a value takes if nothing in it is shared. It looks no further than what
-// is too much in any case.
-func nativeBytes(value any) int64 {
-	left := int64(maxEvaluationBytes)
-	measureNative(value, &left)
-	return maxEvaluationBytes - left
-}
-
-func measureNative(value any, left *int64) {
-	*left -= valueBytes
-	switch typed := value.(type) {
-	case string:
-		*left -= int64(len(typed))
-	case map[string]any:
-		for key, item := range typed {
-			if *left < 0 {
-				return
-			}
-			*left -= entryBytes + int64(len(key))
-			measureNative(item, left)
-		}
-	case []any:
-		for _, item := range typed {
-			if *left < 0 {
-				return
-			}
-			measureNative(item, left)
-		}
-	case []map[string]any:
-		for _, item := range typed {
-			if *left < 0 {
-				return
-			}
-			measureNative(item, left)
-		}
-	default:
-		*left -= times(elements(value), valueBytes)
-	}
 }
 
 // wholeExpressions returns the expressions of a rule that are all of a text, and nowhere a part of

@@ -16,9 +16,9 @@ import (
 
 // counting tells the exceptions that count from those that don't. Whoever may write an exception is
 // mostly not who rules the policy.
-func (c *Compiler) counting(object *unstructured.Unstructured, named []*unstructured.Unstructured) (counted []*unstructured.Unstructured, ignored []policy.IgnoredException) {
+func (s *setup) counting(object *unstructured.Unstructured, named []*unstructured.Unstructured) (counted []*unstructured.Unstructured, ignored []policy.IgnoredException) {
 	for _, exception := range named {
-		reason, message := c.ignore(object, exception)
+		reason, message := s.ignore(object, exception)
 		if reason == "" {
 			counted = append(counted, exception)
 			continue
@@ -35,9 +35,9 @@ func (c *Compiler) counting(object *unstructured.Unstructured, named []*unstruct
 }
 
 // ignore says why an exception does not count; nothing if it does.
-func (c *Compiler) ignore(object, exception *unstructured.Unstructured) (reason, message string) {
+func (s *setup) ignore(object, exception *unstructured.Unstructured) (reason, message string) {
 	from, of := exception.GetNamespace(), object.GetNamespace()
-	if !slices.Contains(c.exceptionNamespaces, policy.AllNamespaces) && !slices.Contains(c.exceptionNamespaces, from) {
+	if !slices.Contains(s.exceptionNamespaces, policy.AllNamespaces) && !slices.Contains(s.exceptionNamespaces, from) {
 		return policy.ExceptionNamespace, fmt.Sprintf("exceptions in the namespace %q don't count: name it in --exception-namespaces of docket-controller, or make the exception in one that is named", from)
 	}
 	if of != "" && of != from {

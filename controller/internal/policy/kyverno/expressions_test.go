@@ -37,7 +37,7 @@ var functionExpressions = []string{
 // that of the library otherwise.
 func TestFunctionsChangeNothing(t *testing.T) {
 	t.Parallel()
-	settings := compiler(t).settings
+	settings := compiler(t).classic.settings
 	ours, theirs := newExpressions(settings), jmespath.New(settings)
 	data := documentOf(t, functionData)
 	before, err := json.Marshal(data)
@@ -66,7 +66,7 @@ func TestFunctionsChangeNothing(t *testing.T) {
 func TestFunctions(t *testing.T) {
 	t.Parallel()
 	caller, impure := Functions()
-	for _, function := range jmespath.GetFunctions(compiler(t).settings) {
+	for _, function := range jmespath.GetFunctions(compiler(t).classic.settings) {
 		if _, err := caller.CallFunction(function.Name, make([]any, 9), gojmespath.NewInterpreter()); err != nil && strings.Contains(err.Error(), "unknown function") {
 			t.Errorf("%s is missing", function.Name)
 		}
@@ -81,7 +81,7 @@ func TestFunctions(t *testing.T) {
 // TestExpressionsAreBounded promises that expressions with names in them don't fill the memory.
 func TestExpressionsAreBounded(t *testing.T) {
 	t.Parallel()
-	e := newExpressions(compiler(t).settings)
+	e := newExpressions(compiler(t).classic.settings)
 	for i := range maxPrograms + 100 {
 		if _, err := e.Query(fmt.Sprintf("a[?b == '%d']", i)); err != nil {
 			t.Fatal(err)

@@ -4,36 +4,12 @@
 package kyverno
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
-
-	kyvernov1 "github.com/kyverno/kyverno/api/kyverno/v1"
 )
 
 // publicRekor is the log that Kyverno's schema has as the default.
 const publicRekor = "https://rekor.sigstore.dev"
-
-// checkKeys is confinedKeys for the rules that verify images.
-func checkKeys(decoded kyvernov1.PolicyInterface) error {
-	if !decoded.IsNamespaced() {
-		return nil
-	}
-	for _, rule := range decoded.GetSpec().Rules {
-		data, err := json.Marshal(rule.VerifyImages)
-		if err != nil {
-			return fmt.Errorf("rule %s: verifyImages: %w", rule.Name, err)
-		}
-		var images any
-		if err := json.Unmarshal(data, &images); err != nil {
-			return fmt.Errorf("rule %s: verifyImages: %w", rule.Name, err)
-		}
-		if err := confinedKeys(images); err != nil {
-			return fmt.Errorf("rule %s: verifyImages: %w", rule.Name, err)
-		}
-	}
-	return nil
-}
 
 // confinedKeys refuses keys that are read from elsewhere: the library that does it has clients of its
 // own, for the cluster, for files of the controller, for any address. A policy in a namespace has its

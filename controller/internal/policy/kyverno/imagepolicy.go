@@ -25,7 +25,7 @@ import (
 // imagePolicy is an ImageValidatingPolicy or a NamespacedImageValidatingPolicy.
 type imagePolicy struct {
 	common
-	compiler *Compiler
+	compiler *celCompiler
 	limits   limits
 	// credentials name those that it asks registries with.
 	credentials string
@@ -41,10 +41,10 @@ type imageVariant struct {
 	idle sync.Map
 }
 
-func (c *Compiler) compileImages(object *unstructured.Unstructured, all []*unstructured.Unstructured) policy.Policy {
+func (c *celCompiler) compileImages(object *unstructured.Unstructured, all []*unstructured.Unstructured) policy.Policy {
 	referring, ignored := c.counting(object, celExceptions(object, all))
 	described := describe(object, referring)
-	described.ignored, described.doubt = ignored, unknownFieldsError(unknownFields(object))
+	described.ignored, described.doubt = ignored, unknownFieldsError(celUnknownFields(object))
 	described.admission = policy.Admission{} // The answer to a request must not wait for registries.
 	if c.registries == nil {
 		described.background, described.leftOut = false, []string{errNoImages.Error()}
@@ -61,7 +61,7 @@ func (c *Compiler) compileImages(object *unstructured.Unstructured, all []*unstr
 		described.background = false // As for validating policies.
 		return &imagePolicy{common: described, compiler: c}
 	}
-	described.constraints = spec.MatchConstraints
+	described.constrained = constrainedBy(spec.MatchConstraints)
 	if err := c.checkImages(object, spec); err != nil {
 		return described.broken(targets, err)
 	}
@@ -89,7 +89,7 @@ func decodeImages(object *unstructured.Unstructured) (policiesv1beta1.ImageValid
 	return decoded, decode(object, decoded)
 }
 
-func (c *Compiler) checkImages(object *unstructured.Unstructured, spec *policiesv1beta1.ImageValidatingPolicySpec) error {
+func (c *celCompiler) checkImages(object *unstructured.Unstructured, spec *policiesv1beta1.ImageValidatingPolicySpec) error {
 	if spec.MatchConstraints == nil || len(spec.MatchConstraints.ResourceRules) == 0 {
 		return errNoRules
 	}
@@ -177,7 +177,7 @@ func (e *imageEvaluation) step(ctx context.Context, _ int) ([]policy.Result, err
 		}
 		if response != nil {
 			// As in Kyverno, there is one result: that of the last variant that matches.
-			results = []policy.Result{toResult(response)}
+			results = []policy.Result{resultOf(response, nil)}
 		}
 	}
 	return undecided(results, session), nil

@@ -37,7 +37,7 @@ func imageCompiler(tb testing.TB, cluster kubernetes.Interface, images Images) *
 	if err != nil {
 		tb.Fatal(err)
 	}
-	out.registries.secrets = newSecretCache(cluster)
+	out.classic.registries.secrets = newSecretCache(cluster)
 	return out
 }
 

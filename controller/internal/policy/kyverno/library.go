@@ -83,22 +83,6 @@ func (l *library) resources(method, apiVersion, resource, namespace, name string
 	return client.Namespace(namespace), nil
 }
 
-// pathOf returns the path that a client asks for, before it makes another one of dots and slashes.
-func pathOf(version schema.GroupVersion, resource, namespace, name string) string {
-	path := "/apis/" + version.String()
-	if version.Group == "" {
-		path = "/api/" + version.Version
-	}
-	if namespace != "" {
-		path += "/namespaces/" + namespace
-	}
-	path += "/" + resource
-	if name != "" {
-		path += "/" + name
-	}
-	return path
-}
-
 // limited has no caller's context: CEL's functions don't get one.
 func (l *library) limited() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(reach.With(context.Background(), l.scope), defaultTimeout)

@@ -134,7 +134,7 @@ func staticEntries(b *testing.B, lists ...[]any) policy.Entries {
 
 func lookupHere(b *testing.B, text string, entries policy.Entries) {
 	b.Helper()
-	c, err := newCompiler(Config{Entries: entries})
+	c, err := NewCompiler(Config{Entries: entries})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -152,13 +152,13 @@ func lookupThere(b *testing.B, text string, entries store.Store) {
 	b.Helper()
 	c := compiler(b)
 	off := false
-	stock := engine.NewEngine(c.settings, c.jmespath, nil, nil, nil, factories.DefaultContextLoaderFactory(nil, factories.WithGlobalContextStore(entries)), nil, &off)
+	stock := engine.NewEngine(c.classic.settings, c.classic.jmespath, nil, nil, nil, factories.DefaultContextLoaderFactory(nil, factories.WithGlobalContextStore(entries)), nil, &off)
 	decoded, err := decodeClassic(object(b, text))
 	if err != nil {
 		b.Fatal(err)
 	}
 	measure(b, func() {
-		made, err := policycontext.NewPolicyContext(c.jmespath, *object(b, benchmarkIngress), kyvernov1.Create, nil, c.settings)
+		made, err := policycontext.NewPolicyContext(c.classic.jmespath, *object(b, benchmarkIngress), kyvernov1.Create, nil, c.classic.settings)
 		if err != nil {
 			b.Fatal(err)
 		}

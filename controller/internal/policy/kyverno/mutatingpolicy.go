@@ -25,15 +25,15 @@ import (
 // the policy would change fails.
 type mutatingPolicy struct {
 	common
-	compiler *Compiler
+	compiler *celCompiler
 	limits   limits
 	compiled mpolengine.Provider
 }
 
-func (c *Compiler) compileMutating(object *unstructured.Unstructured, all []*unstructured.Unstructured) policy.Policy {
+func (c *celCompiler) compileMutating(object *unstructured.Unstructured, all []*unstructured.Unstructured) policy.Policy {
 	referring, ignored := c.counting(object, celExceptions(object, all))
 	described := describe(object, referring)
-	described.ignored, described.doubt = ignored, unknownFieldsError(unknownFields(object))
+	described.ignored, described.doubt = ignored, unknownFieldsError(celUnknownFields(object))
 	described.admission = policy.Admission{} // It is Kyverno that mutates.
 	targets := unique(constraintTargets(rawConstraints(object)))
 	decoded, err := decodeMutating(object)
@@ -140,7 +140,7 @@ func (e *mutatingEvaluation) step(ctx context.Context, _ int) ([]policy.Result, 
 			if rule.Status() == engineapi.RuleStatusPass && len(rule.Exceptions()) == 0 && !mutation.Applied(e.subject.Object, response.PatchedResource) {
 				rule = engineapi.RuleFail("", engineapi.Mutation, mutation.NotApplied, nil)
 			}
-			results = append(results, toResult(rule))
+			results = append(results, resultOf(rule, nil))
 		}
 	}
 	return results, nil

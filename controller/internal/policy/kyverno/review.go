@@ -179,7 +179,7 @@ func (p *brokenPolicy) Review(ctx context.Context, request *policy.Request) ([]p
 		return nil, nil
 	}
 	kind := requestedKind(nil, p.admission.Targets, request)
-	if !requested(p.admission.Targets, kind, request.Resource.Resource, request.SubResource) || !constrained(p.constraints, request) {
+	if !requested(p.admission.Targets, kind, request.Resource.Resource, request.SubResource) || p.constrained != nil && !p.constrained(request) {
 		return nil, nil
 	}
 	return []policy.Verdict{{
@@ -190,4 +190,12 @@ func (p *brokenPolicy) Review(ctx context.Context, request *policy.Request) ([]p
 // failed reports whether a result is one that users are to hear of.
 func failed(outcome report.Outcome) bool {
 	return outcome == report.OutcomeFail || outcome == report.OutcomeError || outcome == report.OutcomeWarn
+}
+
+// value is what the engine has for objects: one without content if there is none.
+func value(object *unstructured.Unstructured) unstructured.Unstructured {
+	if object == nil {
+		return unstructured.Unstructured{}
+	}
+	return *object
 }

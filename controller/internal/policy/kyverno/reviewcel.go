@@ -108,6 +108,11 @@ type written struct {
 // MarshalJSON is that of JSON's marshalers.
 func (w written) MarshalJSON() ([]byte, error) { return w.data, nil }
 
+// constrainedBy returns what reports whether match constraints have a request.
+func constrainedBy(constraints *admissionregistrationv1.MatchResources) func(*policy.Request) bool {
+	return func(request *policy.Request) bool { return constrained(constraints, request) }
+}
+
 // constrained reports whether match constraints have a request. Those that can't be read have it.
 func constrained(constraints *admissionregistrationv1.MatchResources, request *policy.Request) bool {
 	if constraints == nil {

@@ -67,14 +67,6 @@ func (v *requestView) subject() *unstructured.Unstructured {
 	return v.old
 }
 
-// value is what the engine has for objects: one without content if there is none.
-func value(object *unstructured.Unstructured) unstructured.Unstructured {
-	if object == nil {
-		return unstructured.Unstructured{}
-	}
-	return *object
-}
-
 func (v *requestView) document() *document {
 	c := v.policy.compiler
 	return &document{query: c.jmespath, settings: c.settings, request: &requestDocument{view: v}}

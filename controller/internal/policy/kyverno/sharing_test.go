@@ -154,11 +154,11 @@ func TestGlobalReferenceAsKyverno(t *testing.T) {
 		{Name: "settings.denied", JMESPath: "[0]"}, {Name: "settings", JMESPath: "abs('x')"}, {Name: "settings", JMESPath: "[].replicas | {most: max(@), all: @}"},
 	} {
 		entry := kyvernov1.ContextEntry{Name: "c", GlobalReference: &reference}
-		kyverno := enginecontext.NewContext(jmespath.New(c.settings))
+		kyverno := enginecontext.NewContext(jmespath.New(c.classic.settings))
 		if err := enginecontext.AddJSONObject(kyverno, map[string]any{"request": map[string]any{"object": object(t, goodPod).Object}}); err != nil {
 			t.Fatal(err)
 		}
-		theirs := loaders.NewGCTXLoader(t.Context(), logr.Discard(), entry, kyverno, jmespath.New(c.settings), gctxStore{documentOf(t, teamArray)}, "")
+		theirs := loaders.NewGCTXLoader(t.Context(), logr.Discard(), entry, kyverno, jmespath.New(c.classic.settings), gctxStore{documentOf(t, teamArray)}, "")
 		deferred, err := enginecontext.NewDeferredLoader("c", theirs, logr.Discard())
 		if err != nil {
 			t.Fatal(err)
