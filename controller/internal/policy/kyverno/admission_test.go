@@ -25,7 +25,7 @@ func operations(list ...admissionv1.Operation) []admissionv1.Operation { return 
 func TestAdmissionOfClassicPolicies(t *testing.T) {
 	t.Parallel()
 	pod := policy.Target{Group: "*", Version: "*", Kind: "Pod"}
-	ephemeral := policy.Target{Version: "v1", Kind: "Pod", Subresource: ephemeralContainers}
+	ephemeral := policy.Target{Version: "v1", Kind: "Pod", Subresource: "ephemeralcontainers"}
 	exec := policy.Target{Group: "*", Version: "*", Kind: "Pod", Subresource: "exec"}
 	maps := policy.Target{Group: "*", Version: "*", Kind: "ConfigMap"}
 	rule := func(match, check string) string {

@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -15,39 +14,6 @@ import (
 
 	"github.com/docket-project/docket/controller/internal/policy"
 )
-
-// benchmarkPod is of the size of a real one.
-const benchmarkPod = `
-apiVersion: v1
-kind: Pod
-metadata:
-  name: web-5d8f7
-  namespace: team
-  uid: 5c1e0a0e-0000-4000-8000-000000000000
-  labels: {app: web, tier: front, pod-template-hash: 5d8f7}
-  ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: web-5d8f, uid: u, controller: true}]
-spec:
-  nodeName: node-1
-  serviceAccountName: web
-  securityContext: {runAsNonRoot: true, seccompProfile: {type: RuntimeDefault}}
-  volumes: [{name: data, emptyDir: {}}, {name: settings, configMap: {name: web}}]
-  containers:
-  - name: main
-    image: registry.test/web:1.2
-    ports: [{containerPort: 8080}]
-    env: [{name: A, value: a}, {name: B, value: b}]
-    resources: {requests: {cpu: 10m, memory: 64Mi}, limits: {memory: 64Mi}}
-    volumeMounts: [{name: data, mountPath: /data}, {name: settings, mountPath: /etc/web}]
-    securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}
-  - name: side
-    image: registry.test/side:1
-    securityContext: {privileged: true}
-status:
-  phase: Running
-  podIP: 192.0.2.1
-  conditions: [{type: Ready, status: "True"}, {type: Initialized, status: "True"}]
-  containerStatuses: [{name: main, ready: true, image: "registry.test/web:1.2"}, {name: side, ready: true, image: "registry.test/side:1"}]
-`
 
 // podSecurityRules are like the policies that come with Kyverno: most are patterns over all kinds
 // of containers, some deny or loop.
@@ -97,22 +63,6 @@ validate:
 	return rules
 }
 
-func benchmark(b *testing.B, s policy.Subject, policies ...policy.Policy) {
-	b.Helper()
-	b.ReportAllocs()
-	before := processorTime(b)
-	b.RunParallel(func(pb *testing.PB) {
-		for pb.Next() {
-			for _, p := range policies {
-				if _, err := p.Evaluate(b.Context(), s); err != nil {
-					b.Error(err)
-				}
-			}
-		}
-	})
-	b.ReportMetric(float64(processorTime(b)-before)/float64(b.N), "cpu-ns/op")
-}
-
 // benchmarkReview reviews the same Pod as a scan evaluates it, by each policy.
 func benchmarkReview(b *testing.B, r *policy.Request, policies ...policy.Policy) {
 	b.Helper()
@@ -150,16 +100,6 @@ func BenchmarkReview(b *testing.B) {
 	b.Run("CEL, request", func(b *testing.B) { benchmarkReview(b, create(b, benchmarkPod), compile(b, usesRequest)) })
 }
 
-// processorTime says more than the clock on a machine that has other work.
-func processorTime(b *testing.B) time.Duration {
-	b.Helper()
-	var usage syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
-		b.Fatal(err)
-	}
-	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
-}
-
 // BenchmarkPattern evaluates one policy for one Pod.
 func BenchmarkPattern(b *testing.B) {
 	benchmark(b, subject(b, benchmarkPod), compile(b, clusterPolicy(podRule(unprivileged))))
@@ -184,19 +124,6 @@ func BenchmarkCEL(b *testing.B) {
 	b.Run("object", func(b *testing.B) { benchmark(b, subject(b, benchmarkPod), compile(b, validatingPolicy)) })
 	b.Run("request", func(b *testing.B) {
 		benchmark(b, subject(b, benchmarkPod), compile(b, strings.Replace(validatingPolicy, "'skip' in object", "'skip' in request.object", 1)))
-	})
-}
-
-// BenchmarkCELRule evaluates a CEL rule of a ClusterPolicy, here and in the engine.
-func BenchmarkCELRule(b *testing.B) {
-	text := clusterPolicy(podRule(`
-validate: {cel: {expressions: [{expression: "object.spec.containers.all(c, c.image.contains(':'))"}]}}
-`))
-	b.Run("here", func(b *testing.B) { benchmark(b, subject(b, benchmarkPod), compile(b, text)) })
-	b.Run("engine", func(b *testing.B) {
-		p, s := compile(b, text), subject(b, benchmarkPod)
-		leaveToEngine(p, s)
-		benchmark(b, s, p)
 	})
 }
 

@@ -10,6 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kyverno/kyverno/pkg/config"
+	"github.com/kyverno/kyverno/pkg/engine/jmespath"
+
 	"github.com/docket-project/docket/api/report"
 	"github.com/docket-project/docket/controller/internal/policy"
 )
@@ -218,7 +221,7 @@ func benchmarkEntries(tb testing.TB) *fakeEntries {
 			"items[?metadata.name=='service-17']":        items[17:18],
 			"items[?metadata.name=='service-18']":        items[18:19],
 		},
-		engine: newExpressions(compiler(tb).classic.settings),
+		engine: jmespath.New(config.NewDefaultConfiguration(false)),
 	}
 }
 

@@ -10,21 +10,6 @@ import (
 	"github.com/docket-project/docket/controller/internal/policy"
 )
 
-const validatingPolicy = `
-apiVersion: policies.kyverno.io/v1
-kind: ValidatingPolicy
-metadata: {name: v}
-spec:
-  matchConstraints:
-    resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [pods]}]
-  matchConditions: [{name: wanted, expression: "!('skip' in object.metadata.?labels.orValue({}))"}]
-  variables:
-  - {name: tagged, expression: "object.spec.containers.all(c, c.image.contains(':'))"}
-  validations:
-  - {expression: variables.tagged, messageExpression: "object.metadata.name + ' has no tags'"}
-  auditAnnotations: [{key: seen, valueExpression: "'yes'"}]
-`
-
 func TestValidatingPolicy(t *testing.T) {
 	t.Parallel()
 	for _, version := range []string{"v1", "v1beta1", "v1alpha1"} {

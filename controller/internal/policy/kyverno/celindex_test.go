@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/cel-go/common/types"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/docket-project/docket/controller/internal/contextcache"
@@ -119,20 +118,6 @@ func TestIndexesCountWhatTheyDecode(t *testing.T) {
 		results := want(t, p, subject(t, goodPod), outcome)
 		if outcome == ":error" && !strings.Contains(results[0].Message, "more than 16 MiB") {
 			t.Errorf("%s: %s", expression, results[0].Message)
-		}
-	}
-}
-
-func TestKeysOfIndexes(t *testing.T) {
-	t.Parallel()
-	for _, key := range []any{types.Int(1 << 62), types.Int(-5), types.Uint(7), types.Double(1.5), types.String("x"), types.False} {
-		if _, ok := indexKey(types.DefaultTypeAdapter.NativeToValue(key)); !ok {
-			t.Errorf("%v is not a key", key)
-		}
-	}
-	for _, key := range []any{types.Int(1<<53 + 1), types.Uint(1<<64 - 1), types.Int(1<<63 - 1), types.NullValue, types.Bytes("x")} {
-		if native, ok := indexKey(types.DefaultTypeAdapter.NativeToValue(key)); ok {
-			t.Errorf("%v is the key %v", key, native)
 		}
 	}
 }

@@ -80,3 +80,16 @@ func TestRulesForTheEngine(t *testing.T) {
 	}
 	want(t, compile(t, clusterPolicy(podRule(check)), exception), subject(t, badPod), "r:skip")
 }
+
+// BenchmarkCELRule evaluates a CEL rule of a ClusterPolicy, here and in the engine.
+func BenchmarkCELRule(b *testing.B) {
+	text := clusterPolicy(podRule(`
+validate: {cel: {expressions: [{expression: "object.spec.containers.all(c, c.image.contains(':'))"}]}}
+`))
+	b.Run("here", func(b *testing.B) { benchmark(b, subject(b, benchmarkPod), compile(b, text)) })
+	b.Run("engine", func(b *testing.B) {
+		p, s := compile(b, text), subject(b, benchmarkPod)
+		leaveToEngine(p, s)
+		benchmark(b, s, p)
+	})
+}

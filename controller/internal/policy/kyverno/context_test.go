@@ -17,7 +17,6 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/docket-project/docket/controller/internal/contextcache/call"
-	"github.com/docket-project/docket/controller/internal/policy"
 )
 
 // contexts are context entries named c, by kind.
@@ -114,15 +113,6 @@ func compilerOf(t *testing.T, address string, calls call.Config) *Compiler {
 		t.Fatal(err)
 	}
 	return out
-}
-
-func compileIn(t *testing.T, c *Compiler, text string) policy.Policy {
-	t.Helper()
-	p := c.Compile(object(t, text), nil)
-	if p.Problem() != nil {
-		t.Fatal(p.Problem())
-	}
-	return p
 }
 
 func TestContextFromCluster(t *testing.T) {

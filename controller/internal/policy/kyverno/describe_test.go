@@ -5,6 +5,7 @@ package kyverno
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -107,7 +108,7 @@ func TestTargets(t *testing.T) {
 			{Group: "*", Version: "*", Kind: "*Set"}, {Group: "apps", Version: "*", Kind: "Depl?yment"},
 		}},
 		"all":           {`all: [{resources: {kinds: [Pod]}}, {resources: {names: ["a*"]}}]`, []policy.Target{{Group: "*", Version: "*", Kind: "Pod"}}},
-		"without kinds": {`any: [{resources: {kinds: [Pod]}}, {resources: {names: ["a*"]}}]`, []policy.Target{everything()}},
+		"without kinds": {`any: [{resources: {kinds: [Pod]}}, {resources: {names: ["a*"]}}]`, []policy.Target{{Group: "*", Version: "*", Kind: "*"}}},
 		"old form":      {`resources: {kinds: [Pod]}`, []policy.Target{{Group: "*", Version: "*", Kind: "Pod"}}},
 	} {
 		text := strings.Replace(clusterPolicy("- name: r\n  match: {"+test.match+"}\n"+indent(`validate: {deny: {}}`)), "metadata: {name: p}", none, 1)
@@ -118,17 +119,23 @@ func TestTargets(t *testing.T) {
 	}
 }
 
+func targeted(p policy.Policy, s policy.Subject) bool {
+	return slices.ContainsFunc(p.Targets(), func(target policy.Target) bool {
+		return target.Matches(s.Object.GroupVersionKind(), s.Resource.Resource)
+	})
+}
+
 func TestTargetsOfGeneratedRules(t *testing.T) {
 	t.Parallel()
 	for name, p := range map[string]policy.Policy{
 		"classic": compile(t, clusterPolicy(podRule(unprivileged))), "CEL": compile(t, validatingPolicy),
 	} {
 		for _, text := range []string{goodPod, badDeployment, badCronJob} {
-			if s := subject(t, text); !matchesAny(p.Targets(), s) {
+			if s := subject(t, text); !targeted(p, s) {
 				t.Errorf("%s: %v have no %s", name, p.Targets(), s.Object.GetKind())
 			}
 		}
-		if matchesAny(p.Targets(), subject(t, configMap)) {
+		if targeted(p, subject(t, configMap)) {
 			t.Errorf("%s: %v have ConfigMap", name, p.Targets())
 		}
 	}
@@ -230,7 +237,7 @@ func TestUnknownFields(t *testing.T) {
 		}
 	}
 	many := "spec:\n"
-	for i := range 3 * maxUnknown {
+	for i := range 60 {
 		many += fmt.Sprintf("  surprise%d: 1\n", i)
 	}
 	if p := compile(t, strings.Replace(clusterPolicy(podRule(unprivileged)), "spec:\n", many, 1)); !strings.Contains(p.Doubt().Error(), "and 40 more") {

@@ -9,25 +9,6 @@ import (
 	"time"
 )
 
-const (
-	exception = `
-apiVersion: kyverno.io/v2
-kind: PolicyException
-metadata: {name: e, namespace: team}
-spec:
-  exceptions: [{policyName: p, ruleNames: [r, autogen-r]}]
-  match: {any: [{resources: {kinds: [Pod, Deployment], names: [bad]}}]}
-`
-	celException = `
-apiVersion: policies.kyverno.io/v1
-kind: PolicyException
-metadata: {name: e, namespace: team}
-spec:
-  policyRefs: [{name: v, kind: ValidatingPolicy}]
-  matchConditions: [{name: bad, expression: "object.metadata.name == 'bad'"}]
-`
-)
-
 func TestExceptionOfClassicPolicy(t *testing.T) {
 	t.Parallel()
 	for _, version := range []string{"v2", "v2beta1"} {

@@ -39,34 +39,6 @@ func subject(tb testing.TB, text string) policy.Subject {
 	return out
 }
 
-func compiler(tb testing.TB) *Compiler {
-	tb.Helper()
-	out, err := NewCompiler(Config{ExceptionNamespaces: []string{policy.AllNamespaces}})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return out
-}
-
-// compile compiles a policy that has to be fine.
-func compile(tb testing.TB, text string, exceptions ...string) policy.Policy {
-	tb.Helper()
-	out := compileAny(tb, text, exceptions...)
-	if problem := out.Problem(); problem != nil {
-		tb.Fatalf("%s: %v", out.Identity(), problem)
-	}
-	return out
-}
-
-func compileAny(tb testing.TB, text string, exceptions ...string) policy.Policy {
-	tb.Helper()
-	var others []*unstructured.Unstructured
-	for _, exception := range exceptions {
-		others = append(others, object(tb, exception))
-	}
-	return compiler(tb).Compile(object(tb, text), others)
-}
-
 // evaluate returns the results, without messages as "rule:outcome".
 func evaluate(tb testing.TB, p policy.Policy, s policy.Subject) ([]policy.Result, []string) {
 	tb.Helper()

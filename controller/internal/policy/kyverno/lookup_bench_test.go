@@ -10,8 +10,10 @@ import (
 	"time"
 
 	kyvernov1 "github.com/kyverno/kyverno/api/kyverno/v1"
+	"github.com/kyverno/kyverno/pkg/config"
 	"github.com/kyverno/kyverno/pkg/engine"
 	"github.com/kyverno/kyverno/pkg/engine/factories"
+	"github.com/kyverno/kyverno/pkg/engine/jmespath"
 	"github.com/kyverno/kyverno/pkg/engine/policycontext"
 	"github.com/kyverno/kyverno/pkg/globalcontext/store"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -112,20 +114,20 @@ func BenchmarkLookup(b *testing.B) {
 // staticEntries returns a context cache with both lists.
 func staticEntries(b *testing.B, lists ...[]any) policy.Entries {
 	b.Helper()
-	config := contextcache.StaticConfig{Entries: []*unstructured.Unstructured{
+	static := contextcache.StaticConfig{Entries: []*unstructured.Unstructured{
 		object(b, "{apiVersion: kyverno.io/v2alpha1, kind: CachedContextEntry, metadata: {name: keyed}, spec: {resource: {kind: Service}, indexes: [{name: byName, jmesPath: \"join('/', [metadata.namespace, metadata.name])\"}]}}"),
 		object(b, "{apiVersion: kyverno.io/v2alpha1, kind: CachedContextEntry, metadata: {name: hosts}, spec: {resource: {kind: Ingress}, indexes: [{name: byHost, jmesPath: 'spec.rules[].host'}]}}"),
 		object(b, "{apiVersion: kyverno.io/v2, kind: GlobalContextEntry, metadata: {name: services}, spec: {kubernetesResource: {version: v1, resource: services}}}"),
 		object(b, "{apiVersion: kyverno.io/v2, kind: GlobalContextEntry, metadata: {name: ingresses}, spec: {kubernetesResource: {group: networking.k8s.io, version: v1, resource: ingresses}, projections: [{name: hosts, jmesPath: '[].spec.rules[].host'}]}}"),
 	}}
 	functions, impure := Functions()
-	config.Engine = table.NewEngine(functions, impure...)
+	static.Engine = table.NewEngine(functions, impure...)
 	for _, list := range lists {
 		for _, item := range list {
-			config.Resources = append(config.Resources, &unstructured.Unstructured{Object: item.(map[string]any)})
+			static.Resources = append(static.Resources, &unstructured.Unstructured{Object: item.(map[string]any)})
 		}
 	}
-	entries, err := contextcache.NewStatic(config)
+	entries, err := contextcache.NewStatic(static)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -150,15 +152,16 @@ func lookupHere(b *testing.B, text string, entries policy.Entries) {
 
 func lookupThere(b *testing.B, text string, entries store.Store) {
 	b.Helper()
-	c := compiler(b)
+	settings := config.NewDefaultConfiguration(false)
+	query := jmespath.New(settings)
 	off := false
-	stock := engine.NewEngine(c.classic.settings, c.classic.jmespath, nil, nil, nil, factories.DefaultContextLoaderFactory(nil, factories.WithGlobalContextStore(entries)), nil, &off)
-	decoded, err := decodeClassic(object(b, text))
-	if err != nil {
+	stock := engine.NewEngine(settings, query, nil, nil, nil, factories.DefaultContextLoaderFactory(nil, factories.WithGlobalContextStore(entries)), nil, &off)
+	decoded := &kyvernov1.ClusterPolicy{}
+	if err := decode(object(b, text), decoded); err != nil {
 		b.Fatal(err)
 	}
 	measure(b, func() {
-		made, err := policycontext.NewPolicyContext(c.classic.jmespath, *object(b, benchmarkIngress), kyvernov1.Create, nil, c.classic.settings)
+		made, err := policycontext.NewPolicyContext(query, *object(b, benchmarkIngress), kyvernov1.Create, nil, settings)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -34,7 +34,6 @@ const (
 // TestMutationsAsInKyverno compares results, with their messages, with those of the scanner of Kyverno's
 // reports controller.
 func TestMutationsAsInKyverno(t *testing.T) {
-	t.Parallel()
 	pod := func(metadata, container string) policy.Subject {
 		return subject(t, "{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: team"+metadata+"}, spec: {containers: [{name: c, image: i"+container+"}], priority: 7}}")
 	}
@@ -62,7 +61,6 @@ func TestMutationsAsInKyverno(t *testing.T) {
 		{"workload, missing", mutatingText(strings.Replace(pullOnce, "IfNotPresent", "Always", 1), "  autogen: {podControllers: {controllers: [deployments]}}"), deployment, ":fail"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
 			p := compile(t, test.policy)
 			before := test.subject.Object.DeepCopy()
 			got := scanned(t, p, test.subject)

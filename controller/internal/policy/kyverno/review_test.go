@@ -15,27 +15,6 @@ import (
 	"github.com/docket-project/docket/controller/internal/policy"
 )
 
-var (
-	plain    = clusterPolicy(podRule(unprivileged))
-	enforced = enforcing(plain)
-	pods     = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
-)
-
-const (
-	execOptions = "apiVersion: v1\nkind: PodExecOptions\ncommand: [sh]\ncontainer: main\nstdin: true\n"
-	scale       = `
-apiVersion: autoscaling/v1
-kind: Scale
-metadata: {name: bad, namespace: team}
-spec: {replicas: 9}
-`
-	namespaceObject = "apiVersion: v1\nkind: Namespace\nmetadata: {name: team, labels: {env: prod}}\n"
-	// unresolved fails to be evaluated.
-	unresolved = `
-validate: {message: m, deny: {conditions: {any: [{key: "{{ request.object.spec.none }}", operator: Equals, value: 1}]}}}
-`
-)
-
 func TestReviewActions(t *testing.T) {
 	t.Parallel()
 	overridden := `
@@ -244,27 +223,6 @@ func TestReviewWithoutRoles(t *testing.T) {
 	if len(verdicts) == 1 && (!strings.Contains(verdicts[0].Message, "no bindings") || !strings.Contains(verdicts[0].Message, "jane")) {
 		t.Errorf("message %q", verdicts[0].Message)
 	}
-}
-
-// TestReviewOfANamespacedPolicy promises that a policy reviews its own namespace only.
-func TestReviewOfANamespacedPolicy(t *testing.T) {
-	t.Parallel()
-	namespaced := func(text, name string) string {
-		text = strings.Replace(text, "kind: ClusterPolicy\nmetadata: {name: p}", "kind: Policy\nmetadata: {name: p, namespace: "+name+"}", 1)
-		text = strings.Replace(text, "kind: ValidatingPolicy\nmetadata: {name: v", "kind: NamespacedValidatingPolicy\nmetadata: {namespace: "+name+", name: v", 1)
-		return text
-	}
-	for _, text := range []string{enforced, validatingPolicy} {
-		_, own := review(t, compile(t, namespaced(text, "team")), create(t, badPod))
-		if len(own) != 1 {
-			t.Errorf("own namespace: %v", own)
-		}
-		wantVerdicts(t, compile(t, namespaced(text, "other")), create(t, badPod))
-	}
-	everything := "- name: r\n  match: {any: [{resources: {kinds: ['*']}}]}\n  validate: {message: m, deny: {}}\n"
-	p := compile(t, namespaced(enforcing(clusterPolicy(everything)), "team"))
-	wantVerdicts(t, p, create(t, configMap), "r:fail!")
-	wantVerdicts(t, p, request(t, admissionv1.Update, namespaceObject, namespaceObject, teamWith(nil)))
 }
 
 // TestReviewWithoutAnObject promises nothing of what is about nothing.
