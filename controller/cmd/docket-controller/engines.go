@@ -22,6 +22,7 @@ import (
 	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/controller/internal/policy/admissionpolicy"
 	"github.com/docket-project/docket/controller/internal/policy/kyverno"
+	"github.com/docket-project/docket/controller/internal/policy/kyverno/base"
 	"github.com/docket-project/docket/controller/internal/policy/mutation"
 	"github.com/docket-project/docket/controller/internal/policy/remote"
 	"github.com/docket-project/docket/controller/internal/reach"
@@ -159,7 +160,7 @@ func shareMemory(processes int) int64 {
 func kyvernoCompiler(config *rest.Config, settings *engineSettings, entries policy.Entries) (policy.Compiler, admissionpolicy.Config, error) {
 	own := admissionpolicy.Config{}
 	calls := settings.Calls.config()
-	with := kyverno.Config{Entries: entries, Calls: calls, ExceptionNamespaces: settings.ExceptionNamespaces, Images: images(settings.Registry, calls)}
+	with := base.Config{Entries: entries, Calls: calls, ExceptionNamespaces: settings.ExceptionNamespaces, Images: images(settings.Registry, calls)}
 	if config != nil {
 		guarded, err := reach.Guarded(config)
 		if err != nil {
@@ -179,11 +180,11 @@ func kyvernoCompiler(config *rest.Config, settings *engineSettings, entries poli
 
 // images returns how images are verified; nil if registries are not to be asked. Connections are made
 // where calls of policies may go: anybody who may create a pod says which registry is asked.
-func images(options manager.RegistryOptions, calls call.Config) *kyverno.Images {
+func images(options manager.RegistryOptions, calls call.Config) *base.Images {
 	if !options.Registry {
 		return nil
 	}
-	return &kyverno.Images{
+	return &base.Images{
 		Registries:    registry.NewClient(registry.Config{Control: calls.Control(), Age: options.CacheAge}),
 		AllowInsecure: options.AllowInsecure, PullSecrets: options.PullSecrets, CredentialHelpers: options.CredentialHelpers,
 	}

@@ -28,7 +28,7 @@ import (
 	"github.com/docket-project/docket/controller/internal/filescan"
 	"github.com/docket-project/docket/controller/internal/manager"
 	"github.com/docket-project/docket/controller/internal/policy"
-	"github.com/docket-project/docket/controller/internal/policy/kyverno"
+	"github.com/docket-project/docket/controller/internal/policy/kyverno/classic"
 	"github.com/docket-project/docket/controller/internal/report"
 	"github.com/docket-project/docket/controller/internal/served"
 	"github.com/docket-project/docket/internal/cli"
@@ -79,7 +79,7 @@ func newClusterAccess(config *rest.Config) (*clusterAccess, error) {
 
 // newEngine returns what evaluates expressions over cached data, with the functions that policies know.
 func newEngine() *table.Engine {
-	functions, impure := kyverno.Functions()
+	functions, impure := classic.Functions()
 	return table.NewEngine(functions, impure...)
 }
 

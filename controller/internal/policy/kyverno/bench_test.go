@@ -13,6 +13,7 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/controller/internal/policy/kyverno/enginetest"
 )
 
 // podSecurityRules are like the policies that come with Kyverno: most are patterns over all kinds
@@ -67,7 +68,7 @@ validate:
 func benchmarkReview(b *testing.B, r *policy.Request, policies ...policy.Policy) {
 	b.Helper()
 	b.ReportAllocs()
-	before := processorTime(b)
+	before := enginetest.ProcessorTime(b)
 	b.RunParallel(func(pb *testing.PB) {
 		ctx, cancel := context.WithTimeout(b.Context(), time.Hour)
 		defer cancel()
@@ -79,59 +80,67 @@ func benchmarkReview(b *testing.B, r *policy.Request, policies ...policy.Policy)
 			}
 		}
 	})
-	b.ReportMetric(float64(processorTime(b)-before)/float64(b.N), "cpu-ns/op")
+	b.ReportMetric(float64(enginetest.ProcessorTime(b)-before)/float64(b.N), "cpu-ns/op")
 }
 
 // BenchmarkReview reviews one request, by the policies of the other benchmarks.
 func BenchmarkReview(b *testing.B) {
 	var podSecurity []policy.Policy
 	for i, rule := range podSecurityRules() {
-		podSecurity = append(podSecurity, compile(b, strings.Replace(enforcing(clusterPolicy(podRule(rule))), "name: p", fmt.Sprintf("name: p%d", i), 1)))
+		podSecurity = append(podSecurity, compile(b, strings.Replace(enginetest.Enforcing(enginetest.ClusterPolicy(enginetest.PodRule(rule))), "name: p", fmt.Sprintf("name: p%d", i), 1)))
 	}
-	pattern := compile(b, enforced)
-	usesRequest := strings.Replace(validatingPolicy, "'skip' in object", "'skip' in request.object", 1)
-	b.Run("pattern", func(b *testing.B) { benchmarkReview(b, create(b, benchmarkPod), pattern) })
+	pattern := compile(b, enginetest.Enforced)
+	usesRequest := strings.Replace(enginetest.ValidatingPolicy, "'skip' in object", "'skip' in request.object", 1)
+	b.Run("pattern", func(b *testing.B) { benchmarkReview(b, enginetest.Create(b, enginetest.BenchmarkPod), pattern) })
 	b.Run("pattern, update", func(b *testing.B) {
-		benchmarkReview(b, request(b, admissionv1.Update, benchmarkPod, benchmarkPod), pattern)
+		benchmarkReview(b, enginetest.Request(b, admissionv1.Update, enginetest.BenchmarkPod, enginetest.BenchmarkPod), pattern)
 	})
-	b.Run("other kind", func(b *testing.B) { benchmarkReview(b, create(b, configMap), pattern, compile(b, validatingPolicy)) })
-	b.Run("pod security", func(b *testing.B) { benchmarkReview(b, create(b, benchmarkPod), podSecurity...) })
-	b.Run("CEL", func(b *testing.B) { benchmarkReview(b, create(b, benchmarkPod), compile(b, validatingPolicy)) })
-	b.Run("CEL, request", func(b *testing.B) { benchmarkReview(b, create(b, benchmarkPod), compile(b, usesRequest)) })
+	b.Run("other kind", func(b *testing.B) {
+		benchmarkReview(b, enginetest.Create(b, enginetest.ConfigMap), pattern, compile(b, enginetest.ValidatingPolicy))
+	})
+	b.Run("pod security", func(b *testing.B) { benchmarkReview(b, enginetest.Create(b, enginetest.BenchmarkPod), podSecurity...) })
+	b.Run("CEL", func(b *testing.B) {
+		benchmarkReview(b, enginetest.Create(b, enginetest.BenchmarkPod), compile(b, enginetest.ValidatingPolicy))
+	})
+	b.Run("CEL, request", func(b *testing.B) {
+		benchmarkReview(b, enginetest.Create(b, enginetest.BenchmarkPod), compile(b, usesRequest))
+	})
 }
 
 // BenchmarkPattern evaluates one policy for one Pod.
 func BenchmarkPattern(b *testing.B) {
-	benchmark(b, subject(b, benchmarkPod), compile(b, clusterPolicy(podRule(unprivileged))))
+	enginetest.Benchmark(b, enginetest.Subject(b, enginetest.BenchmarkPod), compile(b, enginetest.ClusterPolicy(enginetest.PodRule(enginetest.Unprivileged))))
 }
 
 // BenchmarkOtherKind evaluates a policy for what it is not about.
 func BenchmarkOtherKind(b *testing.B) {
-	benchmark(b, subject(b, configMap), compile(b, clusterPolicy(podRule(unprivileged))), compile(b, validatingPolicy))
+	enginetest.Benchmark(b, enginetest.Subject(b, enginetest.ConfigMap), compile(b, enginetest.ClusterPolicy(enginetest.PodRule(enginetest.Unprivileged))), compile(b, enginetest.ValidatingPolicy))
 }
 
 // BenchmarkPodSecurity evaluates 17 policies for one Pod.
 func BenchmarkPodSecurity(b *testing.B) {
 	var policies []policy.Policy
 	for i, rule := range podSecurityRules() {
-		policies = append(policies, compile(b, strings.Replace(clusterPolicy(podRule(rule)), "name: p", fmt.Sprintf("name: p%d", i), 1)))
+		policies = append(policies, compile(b, strings.Replace(enginetest.ClusterPolicy(enginetest.PodRule(rule)), "name: p", fmt.Sprintf("name: p%d", i), 1)))
 	}
-	benchmark(b, subject(b, benchmarkPod), policies...)
+	enginetest.Benchmark(b, enginetest.Subject(b, enginetest.BenchmarkPod), policies...)
 }
 
 // BenchmarkCEL evaluates a CEL policy for one Pod, with and without use of the request.
 func BenchmarkCEL(b *testing.B) {
-	b.Run("object", func(b *testing.B) { benchmark(b, subject(b, benchmarkPod), compile(b, validatingPolicy)) })
+	b.Run("object", func(b *testing.B) {
+		enginetest.Benchmark(b, enginetest.Subject(b, enginetest.BenchmarkPod), compile(b, enginetest.ValidatingPolicy))
+	})
 	b.Run("request", func(b *testing.B) {
-		benchmark(b, subject(b, benchmarkPod), compile(b, strings.Replace(validatingPolicy, "'skip' in object", "'skip' in request.object", 1)))
+		enginetest.Benchmark(b, enginetest.Subject(b, enginetest.BenchmarkPod), compile(b, strings.Replace(enginetest.ValidatingPolicy, "'skip' in object", "'skip' in request.object", 1)))
 	})
 }
 
 // BenchmarkCompile compiles one policy of each engine.
 func BenchmarkCompile(b *testing.B) {
-	for name, text := range map[string]string{"classic": clusterPolicy(podRule(unprivileged)), "CEL": validatingPolicy} {
+	for name, text := range map[string]string{"classic": enginetest.ClusterPolicy(enginetest.PodRule(enginetest.Unprivileged)), "CEL": enginetest.ValidatingPolicy} {
 		b.Run(name, func(b *testing.B) {
-			c, o := compiler(b), object(b, text)
+			c, o := compiler(b), enginetest.Object(b, text)
 			b.ReportAllocs()
 			for b.Loop() {
 				c.Compile(o, nil)

@@ -6,14 +6,14 @@ package kyverno
 import (
 	"testing"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/controller/internal/policy/kyverno/base"
+	"github.com/docket-project/docket/controller/internal/policy/kyverno/enginetest"
 )
 
 func compiler(tb testing.TB) *Compiler {
 	tb.Helper()
-	out, err := NewCompiler(Config{ExceptionNamespaces: []string{policy.AllNamespaces}})
+	out, err := NewCompiler(base.Config{ExceptionNamespaces: []string{policy.AllNamespaces}})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -23,36 +23,19 @@ func compiler(tb testing.TB) *Compiler {
 // compile compiles a policy that has to be fine.
 func compile(tb testing.TB, text string, exceptions ...string) policy.Policy {
 	tb.Helper()
-	out := compileAny(tb, text, exceptions...)
-	if problem := out.Problem(); problem != nil {
-		tb.Fatalf("%s: %v", out.Identity(), problem)
-	}
-	return out
+	return enginetest.Compile(tb, compiler(tb), text, exceptions...)
 }
 
 func compileAny(tb testing.TB, text string, exceptions ...string) policy.Policy {
 	tb.Helper()
-	var others []*unstructured.Unstructured
-	for _, exception := range exceptions {
-		others = append(others, object(tb, exception))
-	}
-	return compiler(tb).Compile(object(tb, text), others)
+	return enginetest.CompileAny(tb, compiler(tb), text, exceptions...)
 }
 
 func withEntries(tb testing.TB, entries policy.Entries) *Compiler {
 	tb.Helper()
-	out, err := NewCompiler(Config{Entries: entries})
+	out, err := NewCompiler(base.Config{Entries: entries})
 	if err != nil {
 		tb.Fatal(err)
 	}
 	return out
-}
-
-func compileIn(t *testing.T, c *Compiler, text string) policy.Policy {
-	t.Helper()
-	p := c.Compile(object(t, text), nil)
-	if p.Problem() != nil {
-		t.Fatal(p.Problem())
-	}
-	return p
 }

@@ -7,28 +7,31 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/controller/internal/policy/kyverno/base"
+	"github.com/docket-project/docket/controller/internal/policy/kyverno/cel"
+	"github.com/docket-project/docket/controller/internal/policy/kyverno/classic"
 )
 
 // Compiler makes policies that Kyverno's engines evaluate. It is safe for concurrent use.
 type Compiler struct {
-	classic *classicCompiler
-	cel     *celCompiler
+	classic *classic.Compiler
+	cel     *cel.Compiler
 }
 
 var _ policy.Compiler = (*Compiler)(nil)
 
 // NewCompiler returns a compiler. The first one in a process silences the logger of Kyverno's
 // engines, which is that of controller-runtime, unless klog's verbosity is 8 or higher.
-func NewCompiler(config Config) (*Compiler, error) {
-	with, err := newSetup(config)
+func NewCompiler(config base.Config) (*Compiler, error) {
+	setup, err := base.NewSetup(config)
 	if err != nil {
 		return nil, err
 	}
-	classic, err := newClassicCompiler(config, with)
+	older, err := classic.NewCompiler(setup)
 	if err != nil {
 		return nil, err
 	}
-	return &Compiler{classic: classic, cel: newCELCompiler(config, with)}, nil
+	return &Compiler{classic: older, cel: cel.NewCompiler(setup)}, nil
 }
 
 // Compile returns the policy that object describes, with those of exceptions that refer to it.

@@ -22,6 +22,9 @@ import (
 	"github.com/docket-project/docket/controller/internal/contextcache"
 	"github.com/docket-project/docket/controller/internal/contextcache/table"
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/controller/internal/policy/kyverno/base"
+	"github.com/docket-project/docket/controller/internal/policy/kyverno/classic"
+	"github.com/docket-project/docket/controller/internal/policy/kyverno/enginetest"
 )
 
 // ingressList is 1.6 KB each, without managed fields.
@@ -115,12 +118,12 @@ func BenchmarkLookup(b *testing.B) {
 func staticEntries(b *testing.B, lists ...[]any) policy.Entries {
 	b.Helper()
 	static := contextcache.StaticConfig{Entries: []*unstructured.Unstructured{
-		object(b, "{apiVersion: kyverno.io/v2alpha1, kind: CachedContextEntry, metadata: {name: keyed}, spec: {resource: {kind: Service}, indexes: [{name: byName, jmesPath: \"join('/', [metadata.namespace, metadata.name])\"}]}}"),
-		object(b, "{apiVersion: kyverno.io/v2alpha1, kind: CachedContextEntry, metadata: {name: hosts}, spec: {resource: {kind: Ingress}, indexes: [{name: byHost, jmesPath: 'spec.rules[].host'}]}}"),
-		object(b, "{apiVersion: kyverno.io/v2, kind: GlobalContextEntry, metadata: {name: services}, spec: {kubernetesResource: {version: v1, resource: services}}}"),
-		object(b, "{apiVersion: kyverno.io/v2, kind: GlobalContextEntry, metadata: {name: ingresses}, spec: {kubernetesResource: {group: networking.k8s.io, version: v1, resource: ingresses}, projections: [{name: hosts, jmesPath: '[].spec.rules[].host'}]}}"),
+		enginetest.Object(b, "{apiVersion: kyverno.io/v2alpha1, kind: CachedContextEntry, metadata: {name: keyed}, spec: {resource: {kind: Service}, indexes: [{name: byName, jmesPath: \"join('/', [metadata.namespace, metadata.name])\"}]}}"),
+		enginetest.Object(b, "{apiVersion: kyverno.io/v2alpha1, kind: CachedContextEntry, metadata: {name: hosts}, spec: {resource: {kind: Ingress}, indexes: [{name: byHost, jmesPath: 'spec.rules[].host'}]}}"),
+		enginetest.Object(b, "{apiVersion: kyverno.io/v2, kind: GlobalContextEntry, metadata: {name: services}, spec: {kubernetesResource: {version: v1, resource: services}}}"),
+		enginetest.Object(b, "{apiVersion: kyverno.io/v2, kind: GlobalContextEntry, metadata: {name: ingresses}, spec: {kubernetesResource: {group: networking.k8s.io, version: v1, resource: ingresses}, projections: [{name: hosts, jmesPath: '[].spec.rules[].host'}]}}"),
 	}}
-	functions, impure := Functions()
+	functions, impure := classic.Functions()
 	static.Engine = table.NewEngine(functions, impure...)
 	for _, list := range lists {
 		for _, item := range list {
@@ -136,12 +139,12 @@ func staticEntries(b *testing.B, lists ...[]any) policy.Entries {
 
 func lookupHere(b *testing.B, text string, entries policy.Entries) {
 	b.Helper()
-	c, err := NewCompiler(Config{Entries: entries})
+	c, err := NewCompiler(base.Config{Entries: entries})
 	if err != nil {
 		b.Fatal(err)
 	}
-	compiled := c.Compile(object(b, text), nil)
-	s := subject(b, benchmarkIngress)
+	compiled := c.Compile(enginetest.Object(b, text), nil)
+	s := enginetest.Subject(b, benchmarkIngress)
 	measure(b, func() {
 		results, err := compiled.Evaluate(b.Context(), s)
 		if err != nil || len(results) != 1 || results[0].Outcome != report.OutcomePass {
@@ -157,11 +160,11 @@ func lookupThere(b *testing.B, text string, entries store.Store) {
 	off := false
 	stock := engine.NewEngine(settings, query, nil, nil, nil, factories.DefaultContextLoaderFactory(nil, factories.WithGlobalContextStore(entries)), nil, &off)
 	decoded := &kyvernov1.ClusterPolicy{}
-	if err := decode(object(b, text), decoded); err != nil {
+	if err := base.Decode(enginetest.Object(b, text), decoded); err != nil {
 		b.Fatal(err)
 	}
 	measure(b, func() {
-		made, err := policycontext.NewPolicyContext(query, *object(b, benchmarkIngress), kyvernov1.Create, nil, settings)
+		made, err := policycontext.NewPolicyContext(query, *enginetest.Object(b, benchmarkIngress), kyvernov1.Create, nil, settings)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -24,6 +24,8 @@ import (
 	"k8s.io/apiserver/pkg/admission/plugin/policy/mutating/patch"
 
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/controller/internal/policy/kyverno/base"
+	"github.com/docket-project/docket/controller/internal/policy/kyverno/enginetest"
 )
 
 var reportEverything = sync.OnceFunc(func() {
@@ -52,7 +54,7 @@ func kyvernoScan(tb testing.TB, text string, s policy.Subject, converter patch.T
 			continue
 		}
 		for i := range result.EngineResponse.PolicyResponse.Rules {
-			out = append(out, described(resultOf(&result.EngineResponse.PolicyResponse.Rules[i], nil)))
+			out = append(out, described(base.ResultOf(&result.EngineResponse.PolicyResponse.Rules[i], nil)))
 		}
 	}
 	slices.Sort(out)
@@ -69,7 +71,7 @@ func described(result policy.Result) string {
 // scanned returns what this package says, in the same form.
 func scanned(tb testing.TB, p policy.Policy, s policy.Subject) []string {
 	tb.Helper()
-	results, _ := evaluate(tb, p, s)
+	results, _ := enginetest.Evaluate(tb, p, s)
 	var out []string
 	for _, result := range results {
 		out = append(out, described(result))
@@ -80,9 +82,9 @@ func scanned(tb testing.TB, p policy.Policy, s policy.Subject) []string {
 
 func genericPolicy(tb testing.TB, text string) engineapi.GenericPolicy {
 	tb.Helper()
-	written := object(tb, text)
+	written := enginetest.Object(tb, text)
 	read := func(into any) {
-		if err := decode(written, into); err != nil {
+		if err := base.Decode(written, into); err != nil {
 			tb.Fatal(err)
 		}
 	}

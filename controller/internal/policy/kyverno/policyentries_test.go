@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/controller/internal/policy/kyverno/enginetest"
 )
 
 // TestEntriesOfPolicies promises what other packages are told about the entries of a policy.
@@ -33,11 +34,11 @@ func TestEntriesOfPolicies(t *testing.T) {
 		`configMap: {name: a, namespace: b}`:                                                              {{Path: "/api/v1/namespaces/b/configmaps/a"}},
 	} {
 		for _, text := range []string{
-			clusterPolicy(podRule("context: [{name: c, " + entry + "}, {name: d, " + entry + "}]\n" + unprivileged)),
-			clusterPolicy(podRule("validate:\n  foreach:\n  - list: request.object.spec.containers\n    context: [{name: c, " + entry + "}]\n    deny: {}\n")),
-			clusterPolicy(podRule("validate:\n  foreach:\n  - list: request.object.spec.containers\n    foreach: [{list: element.ports, context: [{name: c, " + entry + "}], deny: {}}]\n")),
+			enginetest.ClusterPolicy(enginetest.PodRule("context: [{name: c, " + entry + "}, {name: d, " + entry + "}]\n" + enginetest.Unprivileged)),
+			enginetest.ClusterPolicy(enginetest.PodRule("validate:\n  foreach:\n  - list: request.object.spec.containers\n    context: [{name: c, " + entry + "}]\n    deny: {}\n")),
+			enginetest.ClusterPolicy(enginetest.PodRule("validate:\n  foreach:\n  - list: request.object.spec.containers\n    foreach: [{list: element.ports, context: [{name: c, " + entry + "}], deny: {}}]\n")),
 		} {
-			wantEqual(t, entry, want, compile(t, text).Entries())
+			enginetest.WantEqual(t, entry, want, compile(t, text).Entries())
 		}
 	}
 	for expression, want := range map[string][]policy.Entry{
@@ -49,15 +50,15 @@ func TestEntriesOfPolicies(t *testing.T) {
 		`object.metadata.name != "other"`:                                nil,
 		`globalContext.Get(has(object.spec) ? "a" : "b", "").size() > 0`: {global(policy.AnyName)},
 	} {
-		p := compile(t, strings.Replace(validatingPolicy, "variables.tagged, m", "'"+strings.ReplaceAll(expression, "'", "''")+"', m", 1))
-		wantEqual(t, expression, want, p.Entries())
+		p := compile(t, strings.Replace(enginetest.ValidatingPolicy, "variables.tagged, m", "'"+strings.ReplaceAll(expression, "'", "''")+"', m", 1))
+		enginetest.WantEqual(t, expression, want, p.Entries())
 	}
 }
 
 // TestGlobalContextOfCELPolicies promises the data of entries and projections in CEL.
 func TestGlobalContextOfCELPolicies(t *testing.T) {
 	t.Parallel()
-	entries := newFakeEntries(t)
+	entries := enginetest.NewFakeEntries(t)
 	for expression, outcome := range map[string]string{
 		`!globalContext.Get("settings", "denied").exists(n, n == object.metadata.name)`:                                    ":fail",
 		`!globalContext.Get("settings", "").exists(c, c.data.deny == object.metadata.name)`:                                ":fail",
@@ -65,7 +66,7 @@ func TestGlobalContextOfCELPolicies(t *testing.T) {
 		`globalContext.Get("settings").exists(c, c.replicas == 3) && globalContext.Get("settings").all(c, c.replicas < 4)`: ":pass",
 		`globalContext.Get("other", "") == null`:                                                                           ":error",
 	} {
-		text := strings.Replace(validatingPolicy, "variables.tagged, m", "'"+expression+"', m", 1)
-		want(t, compileIn(t, withEntries(t, entries), text), subject(t, badPod), outcome)
+		text := strings.Replace(enginetest.ValidatingPolicy, "variables.tagged, m", "'"+expression+"', m", 1)
+		enginetest.Want(t, enginetest.Compile(t, withEntries(t, entries), text), enginetest.Subject(t, enginetest.BadPod), outcome)
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	admissionv1 "k8s.io/api/admission/v1"
+
+	"github.com/docket-project/docket/controller/internal/policy/kyverno/enginetest"
 )
 
 // TestReviewOfANamespacedPolicy promises that a policy reviews its own namespace only.
@@ -18,15 +20,15 @@ func TestReviewOfANamespacedPolicy(t *testing.T) {
 		text = strings.Replace(text, "kind: ValidatingPolicy\nmetadata: {name: v", "kind: NamespacedValidatingPolicy\nmetadata: {namespace: "+name+", name: v", 1)
 		return text
 	}
-	for _, text := range []string{enforced, validatingPolicy} {
-		_, own := review(t, compile(t, namespaced(text, "team")), create(t, badPod))
+	for _, text := range []string{enginetest.Enforced, enginetest.ValidatingPolicy} {
+		_, own := enginetest.Review(t, compile(t, namespaced(text, "team")), enginetest.Create(t, enginetest.BadPod))
 		if len(own) != 1 {
 			t.Errorf("own namespace: %v", own)
 		}
-		wantVerdicts(t, compile(t, namespaced(text, "other")), create(t, badPod))
+		enginetest.WantVerdicts(t, compile(t, namespaced(text, "other")), enginetest.Create(t, enginetest.BadPod))
 	}
 	everything := "- name: r\n  match: {any: [{resources: {kinds: ['*']}}]}\n  validate: {message: m, deny: {}}\n"
-	p := compile(t, namespaced(enforcing(clusterPolicy(everything)), "team"))
-	wantVerdicts(t, p, create(t, configMap), "r:fail!")
-	wantVerdicts(t, p, request(t, admissionv1.Update, namespaceObject, namespaceObject, teamWith(nil)))
+	p := compile(t, namespaced(enginetest.Enforcing(enginetest.ClusterPolicy(everything)), "team"))
+	enginetest.WantVerdicts(t, p, enginetest.Create(t, enginetest.ConfigMap), "r:fail!")
+	enginetest.WantVerdicts(t, p, enginetest.Request(t, admissionv1.Update, enginetest.NamespaceObject, enginetest.NamespaceObject, enginetest.TeamWith(nil)))
 }

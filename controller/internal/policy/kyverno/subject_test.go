@@ -5,15 +5,17 @@ package kyverno
 
 import (
 	"testing"
+
+	"github.com/docket-project/docket/controller/internal/policy/kyverno/enginetest"
 )
 
 // TestSubjectIsNotChanged uses a context entry that writes into the request.
 func TestSubjectIsNotChanged(t *testing.T) {
 	t.Parallel()
-	s := subject(t, badPod)
+	s := enginetest.Subject(t, enginetest.BadPod)
 	before := s.Object.DeepCopy()
 	for _, rule := range []string{
-		unprivileged, `validate: {podSecurity: {level: baseline, version: latest}}`,
+		enginetest.Unprivileged, `validate: {podSecurity: {level: baseline, version: latest}}`,
 		`validate: {cel: {expressions: [{expression: "object.metadata.name == 'x'"}]}}`, `
 validate:
   foreach:
@@ -22,9 +24,9 @@ validate:
     deny: {conditions: {any: [{key: "{{ request.object.metadata.name }}", operator: Equals, value: changed}]}}
 `,
 	} {
-		evaluate(t, compile(t, clusterPolicy(podRule(rule))), s)
+		enginetest.Evaluate(t, compile(t, enginetest.ClusterPolicy(enginetest.PodRule(rule))), s)
 	}
-	evaluate(t, compile(t, withMatchCondition), s)
-	evaluate(t, compile(t, validatingPolicy), s)
-	wantEqual(t, "subject", before, s.Object)
+	enginetest.Evaluate(t, compile(t, enginetest.WithMatchCondition), s)
+	enginetest.Evaluate(t, compile(t, enginetest.ValidatingPolicy), s)
+	enginetest.WantEqual(t, "subject", before, s.Object)
 }
