@@ -25,6 +25,7 @@ import (
 	"github.com/docket-project/docket/controller/internal/filescan/manifest"
 	"github.com/docket-project/docket/controller/internal/manager"
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/controller/internal/policy/kyverno/enginecmd"
 	"github.com/docket-project/docket/controller/internal/policy/remote"
 	"github.com/docket-project/docket/controller/internal/report"
 	"github.com/docket-project/docket/internal/cli"
@@ -313,7 +314,7 @@ func (s *scan) fileCompiler(ctx context.Context, entries, resources []manifest.O
 	if err != nil {
 		return nil, err
 	}
-	e := engines{entries: cached, settings: engineSettings{Calls: settingsOf(cached.Calls()), ExceptionNamespaces: s.flags.exceptionNamespaces, Registry: s.flags.registry}}
+	e := engines{entries: cached, settings: enginecmd.Settings{Calls: enginecmd.CallsOf(cached.Calls()), ExceptionNamespaces: s.flags.exceptionNamespaces, Registries: enginecmd.Registries(s.flags.registry)}}
 	compiler, apart, err := e.compiler(s.flags.engines)
 	s.runEngines(ctx, apart)
 	return compiler, err

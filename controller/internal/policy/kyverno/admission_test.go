@@ -77,13 +77,13 @@ func TestAdmissionOfCELPolicies(t *testing.T) {
 		policy string
 		want   policy.Admission
 	}{
-		"default":   {enginetest.CelPolicyText("configmaps", "UPDATE, DELETE", "true", ""), policy.Admission{Enabled: true, Enforces: true, Closed: true, Operations: operations(onUpdate, onDelete), Targets: maps}},
-		"audit":     {enginetest.CelPolicyText("configmaps", `"*"`, "true", "validationActions: [Audit, Warn]"), policy.Admission{Enabled: true, Warns: true, Operations: base.AllOperations, Targets: maps}},
-		"Ignore":    {enginetest.CelPolicyText("configmaps", "CREATE", "true", "failurePolicy: Ignore"), policy.Admission{Enabled: true, Enforces: true, Operations: operations(onCreate), Targets: maps}},
-		"off":       {enginetest.CelPolicyText("configmaps", "CREATE", "true", "evaluation: {admission: {enabled: false}}"), policy.Admission{Enforces: true, Closed: true, Operations: operations(onCreate), Targets: maps}},
-		"timeout":   {enginetest.CelPolicyText("configmaps", "CREATE", "true", "webhookConfiguration: {timeoutSeconds: 5}"), policy.Admission{Enabled: true, Enforces: true, Closed: true, Timeout: 5 * time.Second, Operations: operations(onCreate), Targets: maps}},
-		"JSON mode": {enginetest.CelPolicyText("configmaps", "CREATE", "true", "evaluation: {mode: JSON}"), policy.Admission{}},
-		"connect":   {enginetest.CelPolicyText("pods/exec", "CONNECT", "true", ""), policy.Admission{Enabled: true, Enforces: true, Closed: true, Operations: operations(onConnect), Targets: []policy.Target{{Version: "v1", Resource: "pods", Subresource: "exec"}}}},
+		"default":   {enginetest.CELPolicyText("configmaps", "UPDATE, DELETE", "true", ""), policy.Admission{Enabled: true, Enforces: true, Closed: true, Operations: operations(onUpdate, onDelete), Targets: maps}},
+		"audit":     {enginetest.CELPolicyText("configmaps", `"*"`, "true", "validationActions: [Audit, Warn]"), policy.Admission{Enabled: true, Warns: true, Operations: base.AllOperations, Targets: maps}},
+		"Ignore":    {enginetest.CELPolicyText("configmaps", "CREATE", "true", "failurePolicy: Ignore"), policy.Admission{Enabled: true, Enforces: true, Operations: operations(onCreate), Targets: maps}},
+		"off":       {enginetest.CELPolicyText("configmaps", "CREATE", "true", "evaluation: {admission: {enabled: false}}"), policy.Admission{Enforces: true, Closed: true, Operations: operations(onCreate), Targets: maps}},
+		"timeout":   {enginetest.CELPolicyText("configmaps", "CREATE", "true", "webhookConfiguration: {timeoutSeconds: 5}"), policy.Admission{Enabled: true, Enforces: true, Closed: true, Timeout: 5 * time.Second, Operations: operations(onCreate), Targets: maps}},
+		"JSON mode": {enginetest.CELPolicyText("configmaps", "CREATE", "true", "evaluation: {mode: JSON}"), policy.Admission{}},
+		"connect":   {enginetest.CELPolicyText("pods/exec", "CONNECT", "true", ""), policy.Admission{Enabled: true, Enforces: true, Closed: true, Operations: operations(onConnect), Targets: []policy.Target{{Version: "v1", Resource: "pods", Subresource: "exec"}}}},
 	} {
 		p := compile(t, test.policy)
 		enginetest.WantEqual(t, name, test.want, p.Admission())
@@ -104,7 +104,7 @@ func TestAdmissionOfBrokenPolicies(t *testing.T) {
 	undecodable := "apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata: {name: p}\nspec:\n  rules: [{name: 1, match: {any: [{resources: {kinds: [Pod]}}]}, validate: {failureAction: Enforce, pattern: {}}}]\n"
 	invalid := enginetest.Enforcing(enginetest.ClusterPolicy(enginetest.PodRule("validate: {message: m, deny: {conditions: {any: [{key: \"{{ unknown.variable }}\", operator: Equals, value: 1}]}}}")))
 	invalidPattern := enginetest.Enforcing(enginetest.ClusterPolicy(enginetest.PodRule(`validate: {message: "{{ unknown.variable }}", pattern: {metadata: {name: "?*"}}}`)))
-	badCEL := enginetest.CelPolicyText("pods", "CREATE", "object.", "")
+	badCEL := enginetest.CELPolicyText("pods", "CREATE", "object.", "")
 	selecting := strings.Replace(badCEL, "matchConstraints:\n", "matchConstraints:\n    namespaceSelector: {matchLabels: {env: prod}}\n", 1)
 	undecodableCEL := strings.Replace(badCEL, "validations: [{expression: \"object.\", message: Refused.}]", "validations: 1", 1)
 	noRules := strings.Replace(badCEL, "resourceRules: [", "resourceRules: [] #", 1)

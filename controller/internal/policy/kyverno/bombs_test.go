@@ -308,7 +308,7 @@ func TestUnboundedExceptions(t *testing.T) {
 	t.Parallel()
 	for policyText, exceptionText := range map[string]string{
 		enginetest.ClusterPolicy(enginetest.PodRule(enginetest.Unprivileged)): strings.TrimRight(enginetest.Exception, "\n") + "\n  conditions: {any: [{key: \"{{ random('a') }}\", operator: Equals, value: a}]}\n",
-		enginetest.ValidatingPolicy: strings.Replace(enginetest.CelException, "object.metadata.name == 'bad'", "random('a') == 'a'", 1),
+		enginetest.ValidatingPolicy: strings.Replace(enginetest.CELException, "object.metadata.name == 'bad'", "random('a') == 'a'", 1),
 	} {
 		without, with := compile(t, policyText), compile(t, policyText, exceptionText)
 		expected, _ := enginetest.Evaluate(t, without, enginetest.Subject(t, enginetest.BadPod))

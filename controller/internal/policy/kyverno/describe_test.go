@@ -88,7 +88,7 @@ func TestFingerprint(t *testing.T) {
 	add("other spec of an exception", compile(t, base, strings.Replace(enginetest.Exception, "[bad]", "[bad, worse]", 1)).Fingerprint())
 	add("other name of an exception", compile(t, base, strings.Replace(enginetest.Exception, "name: e,", "name: f,", 1)).Fingerprint())
 	add("CEL", compile(t, enginetest.ValidatingPolicy).Fingerprint())
-	add("CEL exception", compile(t, enginetest.ValidatingPolicy, enginetest.CelException).Fingerprint())
+	add("CEL exception", compile(t, enginetest.ValidatingPolicy, enginetest.CELException).Fingerprint())
 }
 
 func TestTargets(t *testing.T) {

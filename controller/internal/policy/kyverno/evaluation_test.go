@@ -77,7 +77,7 @@ validate:
 	var policies []policy.Policy
 	var expected [][]policy.Result
 	for _, text := range texts {
-		p := compile(t, text, enginetest.Exception, enginetest.CelException)
+		p := compile(t, text, enginetest.Exception, enginetest.CELException)
 		policies = append(policies, p)
 		for _, s := range subjects {
 			results, _ := enginetest.Evaluate(t, p, s)

@@ -25,7 +25,7 @@ func TestExceptionsOfNamespaces(t *testing.T) {
 	t.Parallel()
 	cluster := enginetest.ClusterPolicy(enginetest.PodRule(enginetest.Unprivileged))
 	own := strings.Replace(enginetest.Exception, "policyName: p", "policyName: team/p", 1)
-	celOwn := strings.Replace(enginetest.CelException, "kind: ValidatingPolicy", "kind: NamespacedValidatingPolicy", 1)
+	celOwn := strings.Replace(enginetest.CELException, "kind: ValidatingPolicy", "kind: NamespacedValidatingPolicy", 1)
 	namespacedCEL := strings.Replace(strings.Replace(enginetest.ValidatingPolicy, "kind: ValidatingPolicy", "kind: NamespacedValidatingPolicy", 1), "metadata: {", "metadata: {namespace: team, ", 1)
 	for _, test := range []struct {
 		policy, exception string
@@ -39,8 +39,8 @@ func TestExceptionsOfNamespaces(t *testing.T) {
 		{enginetest.InTeam(cluster), own, nil, "r:fail", policy.ExceptionNamespace},
 		{enginetest.InTeam(cluster), own, []string{"team"}, "r:skip", ""},
 		{enginetest.InTeam(cluster), from("other", own), []string{"*"}, "r:fail", policy.ExceptionForeign},
-		{enginetest.ValidatingPolicy, enginetest.CelException, nil, ":fail", policy.ExceptionNamespace},
-		{enginetest.ValidatingPolicy, enginetest.CelException, []string{"team"}, "exception:skip", ""},
+		{enginetest.ValidatingPolicy, enginetest.CELException, nil, ":fail", policy.ExceptionNamespace},
+		{enginetest.ValidatingPolicy, enginetest.CELException, []string{"team"}, "exception:skip", ""},
 		{namespacedCEL, celOwn, []string{"*"}, "exception:skip", ""},
 		{namespacedCEL, from("other", celOwn), []string{"*"}, ":fail", ""}, // It is about a policy in its own namespace.
 	} {
@@ -76,12 +76,12 @@ func TestExceptionsAskNothing(t *testing.T) {
 		".resource.List('v1', 'secrets', '').items.size() > 0 || true",
 		"[1].all(x, resource.ToGVR('v1', 'Pod').Resource == 'pods') || true",
 	} {
-		text := strings.Replace(enginetest.CelException, "object.metadata.name == 'bad'", expression, 1)
+		text := strings.Replace(enginetest.CELException, "object.metadata.name == 'bad'", expression, 1)
 		p := compile(t, enginetest.ValidatingPolicy, text)
 		enginetest.Want(t, p, enginetest.Subject(t, enginetest.BadPod), ":fail")
 		wantIgnored(t, p, policy.ExceptionReach)
 	}
-	p := compile(t, enginetest.ValidatingPolicy, strings.Replace(enginetest.CelException, "object.metadata.name == 'bad'", "object.metadata.?resource.orValue('http') == 'http'", 1))
+	p := compile(t, enginetest.ValidatingPolicy, strings.Replace(enginetest.CELException, "object.metadata.name == 'bad'", "object.metadata.?resource.orValue('http') == 'http'", 1))
 	enginetest.Want(t, p, enginetest.Subject(t, enginetest.BadPod), "exception:skip")
 	wantIgnored(t, p, "")
 }

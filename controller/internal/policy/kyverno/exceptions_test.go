@@ -35,7 +35,7 @@ func TestExceptionOfOthers(t *testing.T) {
 	enginetest.Want(t, compile(t, namespaced, enginetest.Exception), enginetest.Subject(t, enginetest.BadPod), "r:fail")
 	forNamespaced := strings.Replace(enginetest.Exception, "policyName: p", "policyName: team/p", 1)
 	enginetest.Want(t, compile(t, namespaced, forNamespaced), enginetest.Subject(t, enginetest.BadPod), "r:skip")
-	enginetest.Want(t, compile(t, cluster, forNamespaced, enginetest.CelException), enginetest.Subject(t, enginetest.BadPod), "r:fail")
+	enginetest.Want(t, compile(t, cluster, forNamespaced, enginetest.CELException), enginetest.Subject(t, enginetest.BadPod), "r:fail")
 	enginetest.Want(t, compile(t, enginetest.ValidatingPolicy, enginetest.Exception), enginetest.Subject(t, enginetest.BadPod), ":fail")
 }
 
@@ -62,7 +62,7 @@ func TestPodSecurityException(t *testing.T) {
 func TestExceptionOfCELPolicy(t *testing.T) {
 	t.Parallel()
 	for _, version := range []string{"v1", "v1beta1", "v1alpha1"} {
-		text := strings.Replace(enginetest.CelException, "policies.kyverno.io/v1", "policies.kyverno.io/"+version, 1)
+		text := strings.Replace(enginetest.CELException, "policies.kyverno.io/v1", "policies.kyverno.io/"+version, 1)
 		p := compile(t, enginetest.ValidatingPolicy, text)
 		results := enginetest.Want(t, p, enginetest.Subject(t, enginetest.BadPod), "exception:skip")
 		enginetest.WantEqual(t, "message", "rule is skipped due to policy exception: team/e", results[0].Message)
@@ -70,7 +70,7 @@ func TestExceptionOfCELPolicy(t *testing.T) {
 		enginetest.Want(t, p, enginetest.Subject(t, enginetest.GoodPod), ":pass")
 		enginetest.Want(t, compile(t, enginetest.ValidatingPolicy, text+"  reportResult: pass\n"), enginetest.Subject(t, enginetest.BadPod), "exception:pass")
 	}
-	other := strings.Replace(enginetest.CelException, "kind: ValidatingPolicy", "kind: NamespacedValidatingPolicy", 1)
+	other := strings.Replace(enginetest.CELException, "kind: ValidatingPolicy", "kind: NamespacedValidatingPolicy", 1)
 	enginetest.Want(t, compile(t, enginetest.ValidatingPolicy, other), enginetest.Subject(t, enginetest.BadPod), ":fail")
 }
 
@@ -78,7 +78,7 @@ func TestExceptionOfCELPolicy(t *testing.T) {
 func TestExpiredException(t *testing.T) {
 	t.Parallel()
 	for outcome, at := range map[string]time.Time{":fail": time.Now().Add(-time.Minute), "exception:skip": time.Now().Add(time.Hour)} {
-		enginetest.Want(t, compile(t, enginetest.ValidatingPolicy, enginetest.CelException+"  expiresAt: \""+at.Format(time.RFC3339)+"\"\n"), enginetest.Subject(t, enginetest.BadPod), outcome)
+		enginetest.Want(t, compile(t, enginetest.ValidatingPolicy, enginetest.CELException+"  expiresAt: \""+at.Format(time.RFC3339)+"\"\n"), enginetest.Subject(t, enginetest.BadPod), outcome)
 	}
 }
 
@@ -86,6 +86,6 @@ func TestBrokenExceptions(t *testing.T) {
 	t.Parallel()
 	classic := compileAny(t, enginetest.ClusterPolicy(enginetest.PodRule(enginetest.Unprivileged)), strings.Replace(enginetest.Exception, "match: {any: [", "match: {any: 7, all: [", 1))
 	enginetest.WantError(t, classic, enginetest.Subject(t, enginetest.BadPod), "r", "spec.match.any")
-	cel := compileAny(t, enginetest.ValidatingPolicy, strings.Replace(enginetest.CelException, "== 'bad'", "== ", 1))
+	cel := compileAny(t, enginetest.ValidatingPolicy, strings.Replace(enginetest.CELException, "== 'bad'", "== ", 1))
 	enginetest.WantError(t, cel, enginetest.Subject(t, enginetest.BadPod), "", "Syntax error")
 }

@@ -18,8 +18,8 @@ import (
 func TestReviewCEL(t *testing.T) {
 	t.Parallel()
 	const maps, all = "configmaps", "CREATE, UPDATE, DELETE"
-	simple := func(expression string) string { return enginetest.CelPolicyText(maps, all, expression, "") }
-	with := func(expression, fields string) string { return enginetest.CelPolicyText(maps, all, expression, fields) }
+	simple := func(expression string) string { return enginetest.CELPolicyText(maps, all, expression, "") }
+	with := func(expression, fields string) string { return enginetest.CELPolicyText(maps, all, expression, fields) }
 	labeled := strings.Replace(enginetest.ConfigMap, "namespace: team", "namespace: team, labels: {a: b}", 1)
 	generated := strings.Replace(enginetest.ConfigMap, "name: c", "generateName: c-", 1)
 	dry := func(r *policy.Request) { yes := true; r.DryRun = &yes }
@@ -52,9 +52,9 @@ func TestReviewCEL(t *testing.T) {
 		"old object, changed":      {simple("oldObject.metadata.labels.a == 'c'"), update(labeled, labeled), []string{":fail!"}},
 		"object of the request":    {simple("request.object.metadata.labels.a == request.oldObject.metadata.labels.a"), update(labeled, labeled), []string{":pass"}},
 		"deletion":                 {simple("oldObject.metadata.name != 'c'"), enginetest.Request(t, admissionv1.Delete, "", enginetest.ConfigMap), []string{":fail!"}},
-		"deletions only":           {enginetest.CelPolicyText(maps, "DELETE", "false", ""), enginetest.Create(t, enginetest.ConfigMap), nil},
-		"no deletions":             {enginetest.CelPolicyText(maps, "CREATE", "false", ""), enginetest.Request(t, admissionv1.Delete, "", enginetest.ConfigMap), nil},
-		"every operation":          {enginetest.CelPolicyText(maps, `"*"`, "false", ""), enginetest.Request(t, admissionv1.Delete, "", enginetest.ConfigMap), []string{":fail!"}},
+		"deletions only":           {enginetest.CELPolicyText(maps, "DELETE", "false", ""), enginetest.Create(t, enginetest.ConfigMap), nil},
+		"no deletions":             {enginetest.CELPolicyText(maps, "CREATE", "false", ""), enginetest.Request(t, admissionv1.Delete, "", enginetest.ConfigMap), nil},
+		"every operation":          {enginetest.CELPolicyText(maps, `"*"`, "false", ""), enginetest.Request(t, admissionv1.Delete, "", enginetest.ConfigMap), []string{":fail!"}},
 		"operation":                {simple("request.operation == 'UPDATE'"), update(enginetest.ConfigMap, enginetest.ConfigMap), []string{":pass"}},
 		"dry run":                  {simple("request.dryRun"), enginetest.Create(t, enginetest.ConfigMap, dry), []string{":pass"}},
 		"no dry run":               {simple("request.dryRun"), enginetest.Create(t, enginetest.ConfigMap), []string{":fail!"}},
@@ -65,14 +65,14 @@ func TestReviewCEL(t *testing.T) {
 		"match conditions":         {with("false", "matchConditions: [{name: a, expression: \"request.userInfo.username == 'joe'\"}]"), enginetest.Create(t, enginetest.ConfigMap), nil},
 		"failing match conditions": {with("true", "matchConditions: [{name: a, expression: \"object.none == 1\"}]"), enginetest.Create(t, enginetest.ConfigMap), []string{"evaluation:error!"}},
 		"another resource":         {simple("false"), enginetest.Create(t, enginetest.GoodPod), nil},
-		"generated policy":         {enginetest.CelPolicyText("pods", "CREATE", "object.metadata.name == 'good'", ""), enginetest.Create(t, enginetest.BadDeployment), []string{":fail!"}},
-		"exec": {enginetest.CelPolicyText("pods/exec", "CONNECT", "object.container != 'main' || request.subResource != 'exec'", ""),
+		"generated policy":         {enginetest.CELPolicyText("pods", "CREATE", "object.metadata.name == 'good'", ""), enginetest.Create(t, enginetest.BadDeployment), []string{":fail!"}},
+		"exec": {enginetest.CELPolicyText("pods/exec", "CONNECT", "object.container != 'main' || request.subResource != 'exec'", ""),
 			enginetest.Request(t, admissionv1.Connect, enginetest.ExecOptions, "", enginetest.Of(enginetest.Pods, "exec"), connect), []string{":fail!"}},
-		"attach": {enginetest.CelPolicyText("pods/exec", "CONNECT", "false", ""),
+		"attach": {enginetest.CELPolicyText("pods/exec", "CONNECT", "false", ""),
 			enginetest.Request(t, admissionv1.Connect, enginetest.ExecOptions, "", enginetest.Of(enginetest.Pods, "attach"), connect), nil},
-		"scale": {enginetest.CelPolicyText("deployments/scale.apps", "UPDATE", "object.spec.replicas < 5", ""),
+		"scale": {enginetest.CELPolicyText("deployments/scale.apps", "UPDATE", "object.spec.replicas < 5", ""),
 			enginetest.Request(t, admissionv1.Update, enginetest.Scale, enginetest.Scale, enginetest.Of(schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}, "scale")), []string{":fail!"}},
-		"a namespace itself": {enginetest.CelPolicyText("namespaces", "CREATE", "object.metadata.labels.env == 'test'", ""),
+		"a namespace itself": {enginetest.CELPolicyText("namespaces", "CREATE", "object.metadata.labels.env == 'test'", ""),
 			enginetest.Create(t, enginetest.NamespaceObject, enginetest.TeamWith(nil)), []string{":fail!"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -90,9 +90,9 @@ func TestReviewCEL(t *testing.T) {
 
 func TestReviewCELException(t *testing.T) {
 	t.Parallel()
-	p := compile(t, enginetest.ValidatingPolicy, enginetest.CelException)
+	p := compile(t, enginetest.ValidatingPolicy, enginetest.CELException)
 	enginetest.WantVerdicts(t, p, enginetest.Create(t, enginetest.BadPod), "exception:skip")
 	enginetest.WantVerdicts(t, p, enginetest.Create(t, strings.Replace(enginetest.BadPod, "name: bad", "name: worse", 1)), ":fail!")
-	byUser := strings.Replace(enginetest.CelException, "object.metadata.name == 'bad'", "request.userInfo.username == 'jane'", 1)
+	byUser := strings.Replace(enginetest.CELException, "object.metadata.name == 'bad'", "request.userInfo.username == 'jane'", 1)
 	enginetest.WantVerdicts(t, compile(t, enginetest.ValidatingPolicy, byUser), enginetest.Create(t, enginetest.BadPod), "exception:skip")
 }

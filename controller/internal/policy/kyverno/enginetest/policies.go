@@ -30,7 +30,7 @@ spec:
   exceptions: [{policyName: p, ruleNames: [r, autogen-r]}]
   match: {any: [{resources: {kinds: [Pod, Deployment], names: [bad]}}]}
 `
-	CelException = `
+	CELException = `
 apiVersion: policies.kyverno.io/v1
 kind: PolicyException
 metadata: {name: e, namespace: team}
@@ -40,8 +40,8 @@ spec:
 `
 )
 
-// CelPolicyText is a policy with one expression about a resource.
-func CelPolicyText(resource, operations, expression, fields string) string {
+// CELPolicyText is a policy with one expression about a resource.
+func CELPolicyText(resource, operations, expression, fields string) string {
 	group := `""`
 	if name, rest, found := strings.Cut(resource, "."); found {
 		resource, group = name, rest
