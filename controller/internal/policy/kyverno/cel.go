@@ -81,7 +81,7 @@ func (c *Compiler) compileCEL(object *unstructured.Unstructured, all []*unstruct
 		return described.broken(targets, err)
 	}
 	out := &celPolicy{
-		common: described, compiler: c, limits: limits{timeout: c.timeout}, compiled: compiled,
+		common: described, compiler: c, limits: limits{timeout: c.timeout, runners: &c.runners}, compiled: compiled,
 		readsRequest: mentions("request", append(referring, object)),
 	}
 	if out.identity.Namespace == "" {

@@ -78,7 +78,7 @@ func (c *Compiler) compileClassic(object *unstructured.Unstructured, all []*unst
 		return described.broken(named, errors.Join(problem, err))
 	}
 	out := &classicPolicy{
-		common: described, compiler: c, limits: limits{timeout: c.timeout}, decoded: decoded,
+		common: described, compiler: c, limits: limits{timeout: c.timeout, runners: &c.runners}, decoded: decoded,
 		applyOne: decoded.GetSpec().GetApplyRules() == kyvernov1.ApplyOne,
 	}
 	out.admission.Roles = readsRoles(append(referring, object))

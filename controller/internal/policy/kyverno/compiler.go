@@ -75,6 +75,7 @@ type Compiler struct {
 	mapper              meta.RESTMapper
 	schemas             *mutation.Schemas
 	timeout             time.Duration
+	runners             runners
 }
 
 var _ policy.Compiler = (*Compiler)(nil)

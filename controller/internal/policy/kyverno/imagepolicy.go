@@ -69,7 +69,7 @@ func (c *Compiler) compileImages(object *unstructured.Unstructured, all []*unstr
 	if err != nil {
 		return described.broken(targets, err)
 	}
-	out := &imagePolicy{common: described, compiler: c, limits: limits{timeout: c.timeout}, credentials: credentialsOf(object.GetNamespace(), spec.Credentials)}
+	out := &imagePolicy{common: described, compiler: c, limits: limits{timeout: c.timeout, runners: &c.runners}, credentials: credentialsOf(object.GetNamespace(), spec.Credentials)}
 	if out.identity.Namespace == "" {
 		out.entries = globalEntries(append(referring, object))
 	}

@@ -33,7 +33,9 @@ type evaluation interface {
 
 // limits keep a policy from doing harm. The zero counters are right.
 type limits struct {
-	timeout   time.Duration
+	timeout time.Duration
+	// runners have the goroutines; nil for new ones.
+	runners   *runners
 	abandoned atomic.Int32
 	// undecided counts the goroutines that still look for what rules are about.
 	undecided atomic.Int32
@@ -51,7 +53,7 @@ func (l *limits) runFor(ctx context.Context, timeout time.Duration, work evaluat
 	}
 	limited, cancel := context.WithTimeout(ctx, timeout)
 	p := &progress{done: make(chan struct{})}
-	go l.follow(limited, cancel, work, p)
+	l.runners.run(func() { l.follow(limited, cancel, work, p) })
 	select {
 	case <-p.done:
 		// What was evaluated with a canceled context may be wrong.

@@ -47,7 +47,7 @@ func (c *Compiler) compileMutating(object *unstructured.Unstructured, all []*uns
 	if err != nil {
 		return described.broken(targets, err)
 	}
-	out := &mutatingPolicy{common: described, compiler: c, limits: limits{timeout: c.timeout}}
+	out := &mutatingPolicy{common: described, compiler: c, limits: limits{timeout: c.timeout, runners: &c.runners}}
 	err = protect(func() error {
 		return c.withLibrary(object.GetNamespace(), func() error {
 			var err error
