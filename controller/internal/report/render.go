@@ -115,12 +115,13 @@ func (c *chunk) results() []report.Result {
 }
 
 func compareRecords(a, b *record) int {
-	x, y := &a.subject.reference, &b.subject.reference
+	x, y := a.subject, b.subject
+	p, q := x.place.Value(), y.place.Value()
 	s, t := a.text.Value(), b.text.Value()
 	return cmp.Or(
 		cmp.Compare(s.owner.resultName, t.owner.resultName), cmp.Compare(s.owner.id.Kind, t.owner.id.Kind),
 		cmp.Compare(s.rule, t.rule),
-		cmp.Compare(x.Kind, y.Kind), cmp.Compare(x.Name, y.Name), cmp.Compare(x.UID, y.UID), cmp.Compare(x.APIVersion, y.APIVersion),
+		cmp.Compare(p.kind, q.kind), cmp.Compare(x.name, y.name), cmp.Compare(x.uid, y.uid), cmp.Compare(p.apiVersion, q.apiVersion),
 		// For several results of one rule.
 		cmp.Compare(s.outcome, t.outcome), cmp.Compare(s.message, t.message),
 		cmp.Compare(s.properties, t.properties), cmp.Compare(a.changed, b.changed),
@@ -167,7 +168,7 @@ func decode(data string) map[string]string {
 }
 
 func (r *record) render(shared sharing) report.Result {
-	reference, t := &r.subject.reference, r.text.Value()
+	reference, t := r.subject.reference(), r.text.Value()
 	shown := &t.owner.presentation
 	result := report.Result{
 		Policy: t.owner.resultName, Rule: t.rule, Category: shown.Category, Severity: shown.Severity,

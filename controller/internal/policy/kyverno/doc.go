@@ -58,7 +58,7 @@
 //
 // Each evaluation runs in a goroutine that its Evaluate or Review waits for. Go can't stop it: after
 // a timeout it goes on, with a canceled context, until the engine returns, and reads the subject or
-// the request meanwhile. A policy that has left several behind gives errors at once until they end.
+// the request meanwhile. Otherwise it waits a second for the next evaluation. A policy that has left several behind gives errors at once until they end.
 // When a Review runs out of time, a second goroutine finds out whether the rules match at all, for a
 // moment; of these, too, only several may be left behind. Nothing else is started.
 //

@@ -33,7 +33,9 @@ type Evaluation interface {
 
 // Limits keep a policy from doing harm. The zero counters are right.
 type Limits struct {
-	Timeout   time.Duration
+	Timeout time.Duration
+	// Runners have the goroutines; nil for new ones.
+	Runners   *Runners
 	abandoned atomic.Int32
 	// undecided counts the goroutines that still look for what rules are about.
 	undecided atomic.Int32
@@ -51,7 +53,7 @@ func (l *Limits) runFor(ctx context.Context, timeout time.Duration, work Evaluat
 	}
 	limited, cancel := context.WithTimeout(ctx, timeout)
 	p := &progress{done: make(chan struct{})}
-	go l.follow(limited, cancel, work, p)
+	l.Runners.run(func() { l.follow(limited, cancel, work, p) })
 	select {
 	case <-p.done:
 		// What was evaluated with a canceled context may be wrong.

@@ -82,6 +82,8 @@ type Setup struct {
 	Services *call.Client
 	// Registries is nil if they are not asked.
 	Registries *RegistryAccess
+	// Runners have the goroutines of evaluations.
+	Runners Runners
 }
 
 // NewSetup checks a configuration. The first one in a process silences the logger of Kyverno's

@@ -71,7 +71,7 @@ func (c *Compiler) compileImages(object *unstructured.Unstructured, all []*unstr
 	if err != nil {
 		return described.Broken(targets, err)
 	}
-	out := &imagePolicy{Common: described, compiler: c, limits: base.Limits{Timeout: c.Timeout}, credentials: credentialsOf(object.GetNamespace(), spec.Credentials)}
+	out := &imagePolicy{Common: described, compiler: c, limits: base.Limits{Timeout: c.Timeout, Runners: &c.Runners}, credentials: credentialsOf(object.GetNamespace(), spec.Credentials)}
 	if out.Facts.Identity.Namespace == "" {
 		out.Facts.Entries = globalEntries(append(referring, object))
 	}

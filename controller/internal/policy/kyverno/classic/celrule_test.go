@@ -60,7 +60,7 @@ validate: {cel: {expressions: [{expression: "false", message: "no"}]}}
 
 func leaveToEngine(p policy.Policy, s policy.Subject) {
 	for _, rule := range p.(*classicPolicy).candidates(s.Object.GroupVersionKind(), "") {
-		rule.cel = nil
+		rule.cel, rule.pattern = nil, nil
 	}
 }
 

@@ -56,8 +56,9 @@ type rule struct {
 	targets []policy.Target
 	// operations are those at which the rule can say something; none if requests are not its matter.
 	operations []admissionv1.Operation
-	// cel is set if this package evaluates the rule and not the engine.
-	cel *celRule
+	// cel is set if this package evaluates the rule and not the engine; pattern, if it does in scans.
+	cel     *celRule
+	pattern *patternRule
 	// texts gives messages the user's words for what [narrow] has written; nil if it has not.
 	texts *strings.Replacer
 	// whole are the expressions of which the rule takes the results as they are.
@@ -78,7 +79,7 @@ func (c *Compiler) compileClassic(object *unstructured.Unstructured, all []*unst
 		return described.Broken(named, errors.Join(problem, err))
 	}
 	out := &classicPolicy{
-		Common: described, compiler: c, limits: base.Limits{Timeout: c.Timeout}, decoded: decoded,
+		Common: described, compiler: c, limits: base.Limits{Timeout: c.Timeout, Runners: &c.Runners}, decoded: decoded,
 		applyOne: decoded.GetSpec().GetApplyRules() == kyvernov1.ApplyOne,
 	}
 	out.Facts.Admission.Roles = readsRoles(append(referring, object))
@@ -250,12 +251,15 @@ func (p *classicPolicy) split() error {
 	return nil
 }
 
-// compileRules compiles the checks that are in CEL. The rules whose evaluation is left to the engine
+// compileRules compiles the checks that are in CEL, and reads patterns. The rules whose evaluation is left to the engine
 // are compiled for the errors only: the engine reports them as failures of the resource.
 func (p *classicPolicy) compileRules(rules []*rule) error {
 	var problems []error
 	alone := p.exceptions == nil && !p.writesSubject()
 	for _, rule := range rules {
+		if alone {
+			rule.pattern = newPatternRule(&rule.Rule)
+		}
 		if rule.Validation == nil || !rule.HasValidateCEL() {
 			continue
 		}

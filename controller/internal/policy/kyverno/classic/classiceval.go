@@ -57,6 +57,8 @@ type view interface {
 	namespace() *corev1.Namespace
 	// evaluateCEL evaluates a rule that matches and is not the engine's.
 	evaluateCEL(ctx context.Context, rule *celRule) (policy.Result, error)
+	// compared returns the object that is compared with patterns; nil if that is the engine's.
+	compared() map[string]any
 }
 
 // classicEvaluation is the evaluation of one view, one step a rule. One goroutine runs its steps;
@@ -85,6 +87,9 @@ func (e *classicEvaluation) Step(ctx context.Context, i int) ([]policy.Result, e
 	rule := e.rules[i]
 	if rule.cel != nil {
 		return e.stepCEL(ctx, rule)
+	}
+	if object := e.view.compared(); rule.pattern != nil && object != nil {
+		return e.stepPattern(rule, object), nil
 	}
 	if e.engine == nil {
 		e.prepare()
@@ -125,6 +130,15 @@ func (e *classicEvaluation) stepCEL(ctx context.Context, rule *rule) ([]policy.R
 	}
 	e.applied = e.applied || result.Outcome == report.OutcomePass || result.Outcome == report.OutcomeFail
 	return []policy.Result{result}, nil
+}
+
+func (e *classicEvaluation) stepPattern(rule *rule, object map[string]any) []policy.Result {
+	if !e.view.matches(rule) {
+		return nil
+	}
+	result := toResult(rule.pattern.evaluate(object))
+	e.applied = e.applied || result.Outcome == report.OutcomePass || result.Outcome == report.OutcomeFail
+	return []policy.Result{result}
 }
 
 func (e *classicEvaluation) prepare() {
@@ -176,6 +190,8 @@ func (v *subjectView) namespace() *corev1.Namespace { return v.subject.Namespace
 func (v *subjectView) evaluateCEL(ctx context.Context, rule *celRule) (policy.Result, error) {
 	return rule.evaluate(ctx, v.subject)
 }
+
+func (v *subjectView) compared() map[string]any { return v.subject.Object.Object }
 
 // matches asks the engine whether a rule is about the subject. A rule whose match block can't be
 // read counts as one that is.

@@ -5,6 +5,7 @@ package classic
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 
 	kyvernov1 "github.com/kyverno/kyverno/api/kyverno/v1"
@@ -31,7 +32,13 @@ type document struct {
 	query    *expressions
 	settings config.Configuration
 	object   *unstructured.Unstructured
-	depth    int
+	// shown is the copy of object that expressions see as request.object. It is beside the Interface, which
+	// copies all that it has for each rule and each element of a loop.
+	shown map[string]any
+	// inside is the depth at which a rule has changed the variable request, so that the Interface has shown until
+	// that is undone; 0 if it has not.
+	inside int
+	depth  int
 	// shared is restored before the Interface, which may then add to it.
 	shared sharedVariables
 	// request fills the document instead of the object if it is about a request.
@@ -96,9 +103,7 @@ func (d *document) use() (enginecontext.Interface, error) {
 // fill shows the object as something that is being created.
 func (d *document) fill(made enginecontext.Interface, settings config.Configuration) error {
 	object := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(d.object.Object)}
-	if err := made.AddResource(object.Object); err != nil {
-		return fmt.Errorf("cannot show the resource to expressions: %w", err)
-	}
+	d.shown = object.Object
 	if err := made.AddNamespace(object.GetNamespace()); err != nil {
 		return fmt.Errorf("cannot show the namespace to expressions: %w", err)
 	}
@@ -110,6 +115,29 @@ func (d *document) fill(made enginecontext.Interface, settings config.Configurat
 	}
 	return nil
 }
+
+// over returns the variables of the Interface with those that are beside it.
+func (d *document) over(data any) any {
+	own, ok := data.(map[string]any)
+	beside := d.shown != nil && d.inside == 0
+	if !ok || len(d.shared.now) == 0 && !beside {
+		return data
+	}
+	all := make(map[string]any, len(own)+len(d.shared.now)+1)
+	maps.Copy(all, own)
+	maps.Copy(all, d.shared.now)
+	if beside {
+		before, _ := own[requestVariable].(map[string]any)
+		request := make(map[string]any, len(before)+1)
+		maps.Copy(request, before)
+		request["object"] = d.shown
+		all[requestVariable] = request
+	}
+	return all
+}
+
+// requestVariable is the variable that has what is evaluated.
+const requestVariable = "request"
 
 // Checkpoint is that of the engine's context.
 func (d *document) Checkpoint() {
@@ -124,6 +152,9 @@ func (d *document) Checkpoint() {
 // Restore is that of the engine's context.
 func (d *document) Restore() {
 	d.shared.restore()
+	if d.inside == d.depth {
+		d.inside = 0
+	}
 	if d.depth--; d.Interface != nil && d.depth > 0 {
 		d.Interface.Restore()
 	}
@@ -132,6 +163,9 @@ func (d *document) Restore() {
 // Reset is that of the engine's context.
 func (d *document) Reset() {
 	d.shared.reset()
+	if d.inside == d.depth {
+		d.inside = 0
+	}
 	if d.Interface != nil && d.depth > 1 {
 		d.Interface.Reset()
 	}
@@ -269,6 +303,12 @@ func (d *document) change(name string, change func(enginecontext.Interface) erro
 	return d.add(func(made enginecontext.Interface) error {
 		if err := d.own(name); err != nil {
 			return err
+		}
+		if name == requestVariable && d.shown != nil && d.inside == 0 {
+			if err := made.AddResource(runtime.DeepCopyJSON(d.shown)); err != nil {
+				return err
+			}
+			d.inside = d.depth
 		}
 		return change(made)
 	})

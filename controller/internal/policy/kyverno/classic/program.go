@@ -76,7 +76,7 @@ func (q overlaidQuery) Search(data any) (any, error) {
 	if m == nil { // Nobody has begun a rule.
 		m = &meter.Meter{}
 	}
-	out, err := q.program.searchWith(m, q.document.confined, q.document.shared.over(data))
+	out, err := q.program.searchWith(m, q.document.confined, q.document.over(data))
 	if err != nil {
 		return nil, err
 	}

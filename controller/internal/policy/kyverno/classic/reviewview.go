@@ -101,6 +101,9 @@ func (v *requestView) matches(rule *rule) bool {
 	return matched || err != nil
 }
 
+// compared is nil: of an update, the engine compares the old object, too.
+func (v *requestView) compared() map[string]any { return nil }
+
 func (v *requestView) evaluateCEL(ctx context.Context, rule *celRule) (policy.Result, error) {
 	var object, old runtime.Object
 	if v.new != nil {

@@ -46,18 +46,6 @@ func (s *sharedVariables) remove(name string) {
 	delete(s.now, name)
 }
 
-// over returns the document's variables with these.
-func (s *sharedVariables) over(data any) any {
-	own, ok := data.(map[string]any)
-	if !ok || len(s.now) == 0 {
-		return data
-	}
-	all := make(map[string]any, len(own)+len(s.now))
-	maps.Copy(all, own)
-	maps.Copy(all, s.now)
-	return all
-}
-
 // share makes a variable of a value that belongs to others. As in Kyverno's document it takes the
 // place of an earlier one with the name, unless both are objects: then they are merged.
 func (d *document) share(name string, value any) error {
