@@ -87,6 +87,7 @@ func DocumentOf(tb testing.TB, text string) any {
 	return out
 }
 
+// The ConfigMaps of the namespace team, as a list of the API and as an array.
 const (
 	teamList = `
 apiVersion: v1

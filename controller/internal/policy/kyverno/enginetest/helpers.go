@@ -128,6 +128,7 @@ func Indent(text string) string {
 var WithMatchCondition = strings.Replace(ClusterPolicy(PodRule(Unprivileged)), "spec:\n",
 	"spec:\n  webhookConfiguration: {matchConditions: [{name: other, expression: \"object.metadata.name != 'good'\"}]}\n", 1)
 
+// Subjects, of which rules find the bad ones bad, and such a rule.
 const (
 	GoodPod = `
 apiVersion: v1

@@ -21,6 +21,7 @@ spec:
   auditAnnotations: [{key: seen, valueExpression: "'yes'"}]
 `
 
+// Exceptions to the policies that the tests make, of both engines.
 const (
 	Exception = `
 apiVersion: kyverno.io/v2

@@ -130,12 +130,14 @@ func WithSpec(text, fields string) string {
 	return strings.Replace(text, "spec:\n", "spec:\n"+Indent(fields), 1)
 }
 
+// Policies that forbid privileged containers, and the resource that they are about.
 var (
 	Plain    = ClusterPolicy(PodRule(Unprivileged))
 	Enforced = Enforcing(Plain)
 	Pods     = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
 )
 
+// Objects of requests, and a rule that can't be evaluated.
 const (
 	ExecOptions = "apiVersion: v1\nkind: PodExecOptions\ncommand: [sh]\ncontainer: main\nstdin: true\n"
 	Scale       = `
