@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -87,7 +88,7 @@ func (c *controlled) fillForOutage(t *testing.T) {
 	for i := range 10 {
 		c.cluster.EnsureNamespace(t, outageNamespace(i))
 	}
-	c.each(t, outageSubjects, func(ctx context.Context, i int) error {
+	inParallel(t, outageSubjects, func(ctx context.Context, i int) error {
 		_, err := c.cluster.Client(t).CoreV1().ConfigMaps(outageNamespace(i)).Create(ctx, outageMap(i, "a"), metav1.CreateOptions{})
 		return err
 	})
@@ -98,8 +99,8 @@ func (c *controlled) fillForOutage(t *testing.T) {
 	c.kubectl.RunInput(t, policies.String(), "apply", "-f", "-")
 }
 
-// each calls a function for 0 to n-1, some at a time.
-func (*controlled) each(t *testing.T, n int, do func(ctx context.Context, i int) error) {
+// inParallel calls a function for 0 to n-1, some at a time.
+func inParallel(t *testing.T, n int, do func(ctx context.Context, i int) error) {
 	t.Helper()
 	group, ctx := errgroup.WithContext(t.Context())
 	group.SetLimit(16)
@@ -116,7 +117,7 @@ func (*controlled) each(t *testing.T, n int, do func(ctx context.Context, i int)
 func changeAfterOutage(t *testing.T, c *controlled) {
 	t.Helper()
 	maps := c.cluster.Client(t).CoreV1()
-	c.each(t, outageSubjects+100, func(ctx context.Context, i int) error {
+	inParallel(t, outageSubjects+100, func(ctx context.Context, i int) error {
 		client, name := maps.ConfigMaps(outageNamespace(i)), outageMap(i, "").Name
 		var err error
 		switch {
@@ -212,7 +213,7 @@ func wantSameResults(t *testing.T, when string, got, want map[string]string) {
 func (c *controlled) quiet(t *testing.T) bool {
 	t.Helper()
 	status, _ := c.controller.Probe(t, "/readyz/scan")
-	return status == 200 && c.soFar(t, "docket_controller_scan_queue")+c.soFar(t, "docket_controller_report_pending") == 0
+	return status == http.StatusOK && c.soFar(t, "docket_controller_scan_queue")+c.soFar(t, "docket_controller_report_pending") == 0
 }
 
 // soFar is a metric of a controller that may not answer yet.
@@ -225,7 +226,7 @@ func (c *controlled) soFar(t *testing.T, name string) float64 {
 	return harness.SumMetric(t, text, name, nil)
 }
 
-// undisturbed has the controller begin anew, without reports.
+// undisturbed has the controller start without reports that it knows.
 func (c *controlled) undisturbed(t *testing.T) {
 	t.Helper()
 	c.controller.Stop(t)
