@@ -52,7 +52,7 @@ func TestAdmissionDuringScan(t *testing.T) {
 	})
 
 	f := &requestFlood{t: t, client: c.cluster.Client(t)}
-	idle := f.during(func() { time.Sleep(8 * time.Second) })
+	idle := f.during(func() { time.Sleep(8 * time.Second) }) //nolint:forbidigo // It is measured for that long.
 	begun := time.Now()
 	scanning := f.during(func() {
 		c.kubectl.RunInput(t, workload.PodSecurity(t), "apply", "-f", "-")
