@@ -66,10 +66,20 @@ func TestControllerClusterAway(t *testing.T) {
 			begun = time.Now()
 			changeAfterOutage(t, c)
 			want := expectedAfterOutage()
-			waitUntil(t, "the reports are complete", func() bool { return c.quiet(t) && len(c.everyResult(t)) == len(want) })
+			var after map[string]string
+			defer func() {
+				if t.Failed() {
+					wantSameResults(t, "after the outage", outcomesOf(after), want)
+				}
+			}()
+			waitUntil(t, "the reports are complete", func() bool {
+				if !c.quiet(t) {
+					return false
+				}
+				after = c.everyResult(t)
+				return maps.Equal(outcomesOf(after), want)
+			})
 			t.Logf("kube-apiserver went after %v evaluations and %v writes; complete %v after it was back", evaluated, written, time.Since(begun).Round(time.Second))
-			after := c.everyResult(t)
-			wantSameResults(t, "after the outage", outcomesOf(after), want)
 			c.undisturbed(t)
 			wantSameResults(t, "after the outage, compared with an undisturbed run", after, c.everyResult(t))
 		})
