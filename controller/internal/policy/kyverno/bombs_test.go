@@ -27,7 +27,7 @@ import (
 
 const (
 	// maxBombBytes is how much more memory a process may need for a policy that asks for all.
-	maxBombBytes = 64 << 20
+	maxBombBytes = raceMemory * (64 << 20)
 	// maxBombSize is the length of the policies; that with gzip has its data beside.
 	maxBombSize = 4000
 	// bombVariable names the bomb that a process of this test sets off.
