@@ -29,9 +29,14 @@ func TestEntriesOfPolicies(t *testing.T) {
 		`resourceCache: {kind: Pod, namespace: "{{ request.namespace }}"}`:                                nil,
 		`apiCall: {urlPath: /api/v1/pods, cache: true}`:                                                   {{Path: "/api/v1/pods"}},
 		`apiCall: {urlPath: "/api/v1/namespaces/{{ request.namespace }}/pods", cache: true}`:              nil,
-		`apiCall: {urlPath: /api/v1/pods, cache: false}`:                                                  nil,
-		`apiCall: {urlPath: /api/v1/pods}`:                                                                nil,
-		`configMap: {name: a, namespace: b}`:                                                              {{Path: "/api/v1/namespaces/b/configmaps/a"}},
+		`apiCall: {service: {url: "https://a.test"}, cache: true}`:                                        {{Service: policy.EntryService{URL: "https://a.test", Method: "GET"}}},
+		`apiCall: {service: {url: "https://a.test/x?y=1", headers: [{key: x-b, value: "2"}, {key: A, value: "1"}]}, method: POST, data: [{key: d, value: {f: [1], e: true}}], cache: true, jmesPath: a, default: []}`: {
+			{Service: policy.EntryService{URL: "https://a.test/x?y=1", Method: "POST", Headers: `{"A":"1","X-B":"2"}`, Body: `{"d":{"e":true,"f":[1]}}`}},
+		},
+		`apiCall: {service: {url: "https://a.test"}, cache: false}`: nil,
+		`apiCall: {urlPath: /api/v1/pods, cache: false}`:            nil,
+		`apiCall: {urlPath: /api/v1/pods}`:                          nil,
+		`configMap: {name: a, namespace: b}`:                        {{Path: "/api/v1/namespaces/b/configmaps/a"}},
 	} {
 		for _, text := range []string{
 			enginetest.ClusterPolicy(enginetest.PodRule("context: [{name: c, " + entry + "}, {name: d, " + entry + "}]\n" + enginetest.Unprivileged)),

@@ -38,7 +38,7 @@ func TestRunnersAreUsedAgain(t *testing.T) {
 			t.Error("work waits for another one")
 		}
 		close(hold)
-		time.Sleep(2 * RunnerPatience)
+		time.Sleep(2 * RunnerPatience) //nolint:forbidigo // The clock of the bubble.
 		select {
 		case r.idle <- serve:
 			t.Error("a goroutine waits for ever")

@@ -39,8 +39,8 @@ type declaration struct {
 	name string
 	// resource is that of a resourceCache.
 	resource policy.EntryResource
-	// path is that of an API call.
-	path string
+	// path is that of an API call, service the JSON of one to a service.
+	path, service string
 	// expression is the JMESPath.
 	expression string
 	// fallback is what takes the place of an API call that fails.
@@ -60,6 +60,7 @@ func (d *declaration) parts() []part {
 		{"fieldSelector", &d.resource.FieldSelector},
 		{"filter", &d.resource.Filter},
 		{"urlPath", &d.path},
+		{"service", &d.service},
 	}
 }
 
@@ -118,6 +119,11 @@ func (d *declaration) entry() (policy.Entry, bool) {
 		r := d.resource
 		return policy.Entry{Resource: r}, !slices.ContainsFunc([]string{r.Group, r.Version, r.Kind, r.Namespace}, hasVariable)
 	default:
+		if d.service != "" {
+			var service policy.EntryService
+			err := json.Unmarshal([]byte(d.service), &service)
+			return policy.Entry{Service: service}, err == nil
+		}
 		return policy.Entry{Path: d.path}, !hasVariable(d.path)
 	}
 }
@@ -147,6 +153,10 @@ func (d *declaration) check(namespace string) error {
 	case d.source == resourceCacheSource && namespace != "" && d.resource.Namespace != namespace:
 		return fmt.Errorf("resourceCache.namespace %q: a namespaced policy may only read its own namespace: write %s, or refer to a CachedContextEntry",
 			d.resource.Namespace, namespace)
+	case d.source == apiCallSource && d.service != "":
+		if err := (reach.Scope{Namespace: namespace}).CheckServices(); err != nil {
+			return fmt.Errorf("apiCall.service: %w", err)
+		}
 	case d.source == apiCallSource:
 		scope := reach.Scope{Namespace: namespace}
 		if err := scope.Check(http.MethodGet, d.path); err != nil {

@@ -4,6 +4,7 @@
 package classic
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -15,6 +16,7 @@ import (
 	"github.com/kyverno/kyverno/pkg/engine/variables/regex"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/docket-project/docket/controller/internal/contextcache/call"
 	"github.com/docket-project/docket/controller/internal/policy"
 )
 
@@ -175,13 +177,13 @@ func (r *reader) declaration(source string) declaration {
 		}
 	default:
 		known = append(known, "cache", "default", "urlPath", "method", "service", "data")
-		out.path = r.call()
-	}
-	for _, field := range slices.Sorted(maps.Keys(r.fields)) {
-		if !slices.Contains(known, field) {
-			r.problem(r.path+"."+field, "is unknown: there are %s", strings.Join(known, ", "))
+		if r.fields["service"] != nil {
+			out.service = r.service()
+		} else {
+			out.path = r.call()
 		}
 	}
+	r.known(known...)
 	if _, static := out.entry(); static {
 		if err := out.check(r.namespace); err != nil {
 			r.problems = append(r.problems, fmt.Errorf("%s%w", strings.TrimSuffix(r.path, source), err))
@@ -192,10 +194,6 @@ func (r *reader) declaration(source string) declaration {
 
 // call returns the path of an API call whose answer can be kept.
 func (r *reader) call() string {
-	if r.fields["service"] != nil {
-		r.problem(r.path+".service", "can't be cached here: make a CachedContextEntry with spec.apiCall, and refer to it")
-		return ""
-	}
 	if method := r.fields["method"]; method != nil && method != "GET" {
 		r.problem(r.path+".method", "%v can't be cached: only GET can", method)
 	}
@@ -207,6 +205,95 @@ func (r *reader) call() string {
 		r.problem(r.path+".urlPath", "%q does not begin with /", path)
 	}
 	return path
+}
+
+// service returns the JSON of a call of a service whose answer can be kept: that of a [policy.EntryService].
+func (r *reader) service() string {
+	before := len(r.problems)
+	service := reader{translator: r.translator, path: r.path + ".service", loop: r.loop}
+	var ok bool
+	if service.fields, ok = r.fields["service"].(map[string]any); !ok {
+		r.problem(service.path, "is not an object")
+		return ""
+	}
+	if r.fields["urlPath"] != nil {
+		r.problem(r.path+".urlPath", "is given beside service: keep one of them")
+	}
+	service.known("url", "headers", "caBundle")
+	request := call.Request{URL: service.text("url", true), Method: r.text("method", false), CABundle: service.text("caBundle", false)}
+	headers, data := map[string]string{}, map[string]any{}
+	service.pairs("headers", func(path, key string, value any) {
+		text, ok := value.(string)
+		if !ok {
+			r.problem(path+".value", "is not a text: quote it")
+		}
+		headers[key] = text
+		request.Headers = append(request.Headers, call.Header{Key: key, Value: text})
+	})
+	r.pairs("data", func(_, key string, value any) {
+		data[key] = value
+		request.Data = append(request.Data, call.Datum{Key: key, Value: value})
+	})
+	r.noVariables("method", request.Method)
+	r.noVariables("service", service.fields)
+	r.noVariables("data", r.fields["data"])
+	if len(r.problems) > before {
+		return ""
+	}
+	var wrong *call.FieldError
+	if err := request.Check(); errors.As(err, &wrong) {
+		path := map[string]string{
+			call.FieldURL: ".service.url", call.FieldHeaders: ".service.headers", call.FieldCABundle: ".service.caBundle",
+			call.FieldMethod: ".method", call.FieldData: ".data",
+		}[wrong.Field]
+		r.problem(r.path+path, "%w", err)
+		return ""
+	}
+	entry, err := policy.NewEntryService(request.URL, request.Method, headers, data, request.CABundle)
+	if err != nil {
+		r.problem(r.path+".service", "%w", err)
+		return ""
+	}
+	text, err := json.Marshal(entry)
+	if err != nil {
+		r.problem(r.path+".service", "%w", err)
+	}
+	return string(text)
+}
+
+// noVariables refuses variables in a call that is kept, in any text of a value.
+func (r *reader) noVariables(field string, value any) {
+	text, err := json.Marshal(value)
+	if err == nil && hasVariable(string(text)) {
+		r.problem(r.path+"."+field, "has a variable, so that each value would be a call to repeat for itself: remove cache: true, or the variable")
+	}
+}
+
+// pairs calls each for the members of a list of keys and values.
+func (r *reader) pairs(field string, each func(path, key string, value any)) {
+	list, ok := r.fields[field].([]any)
+	if r.fields[field] != nil && !ok {
+		r.problem(r.path+"."+field, "is not a list")
+	}
+	for i, item := range list {
+		path := fmt.Sprintf("%s.%s[%d]", r.path, field, i)
+		pair, _ := item.(map[string]any)
+		key, _ := pair["key"].(string)
+		if key == "" {
+			r.problem(path+".key", "is missing")
+			continue
+		}
+		each(path, key, pair["value"])
+	}
+}
+
+// known finds fields that there are not.
+func (r *reader) known(names ...string) {
+	for _, field := range slices.Sorted(maps.Keys(r.fields)) {
+		if !slices.Contains(names, field) {
+			r.problem(r.path+"."+field, "is unknown: there are %s", strings.Join(names, ", "))
+		}
+	}
 }
 
 func (r *reader) text(field string, required bool) string {
