@@ -10,6 +10,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"runtime/debug"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -18,8 +20,31 @@ import (
 	"github.com/docket-project/docket/controller/internal/policy"
 )
 
-// engineVersion is part of fingerprints: another engine may give other results.
-const engineVersion = "kyverno v1.19.1"
+// kyvernoModule is the module of both engines.
+const kyvernoModule = "github.com/kyverno/kyverno"
+
+// engineVersion names the version of Kyverno in this program. It is part of fingerprints: another engine may give other
+// results, and an engine can be a program that was built with another version.
+var engineVersion = sync.OnceValue(func() string {
+	build, _ := debug.ReadBuildInfo()
+	return versionIn(build)
+})
+
+// versionIn returns the version of Kyverno that a program was built with.
+func versionIn(build *debug.BuildInfo) string {
+	if build != nil {
+		for _, module := range build.Deps {
+			if module.Path != kyvernoModule {
+				continue
+			}
+			if module.Replace != nil {
+				module = module.Replace
+			}
+			return "kyverno " + module.Version
+		}
+	}
+	return "kyverno" // A test of Go: it has no list of modules.
+}
 
 // Common is what all policies have, whatever engine evaluates them. It has the methods of [policy.Policy] that are
 // about no subject.
@@ -179,7 +204,7 @@ func fingerprint(identity policy.Identity, object *unstructured.Unstructured, ex
 		Autogen    *string
 		Spec       any
 		Exceptions []exception
-	}{Engine: engineVersion, Identity: identity, Group: object.GroupVersionKind().Group, Spec: object.Object["spec"]}
+	}{Engine: engineVersion(), Identity: identity, Group: object.GroupVersionKind().Group, Spec: object.Object["spec"]}
 	if autogen, ok := object.GetAnnotations()[annotationAutogen]; ok {
 		content.Autogen = &autogen
 	}
