@@ -56,7 +56,7 @@ build-controller: ## Build docket-controller into bin/ (the first time takes min
 	go build -C controller -o $(CURDIR)/bin/ ./cmd/docket-controller
 
 .PHONY: build-engine
-build-engine: ## Build docket-controller with other versions of modules (ENGINE=MODULE@VERSION) into bin/docket-controller-engine, for --engine NAME=PATH
+build-engine: ## Build the engine for CEL with other versions of modules (ENGINE=MODULE@VERSION) into bin/docket-engine-cel, for --engine kyverno-cel=PATH
 	hack/build-engine.sh $(ENGINE)
 
 .PHONY: test-engines

@@ -2,7 +2,7 @@
 # Copyright 2026 The Docket Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-# Builds docket-controller with other versions of modules into bin/docket-controller-engine, for --engine NAME=PATH.
+# Builds the engine for CEL with other versions of modules into bin/docket-engine-cel, for --engine kyverno-cel=PATH.
 # Each argument is MODULE@VERSION. With another version of Kyverno come the versions of its other modules that fit it.
 # go.mod stays as it is.
 set -euo pipefail
@@ -21,4 +21,4 @@ for module; do
 	done
 done
 go get -modfile="$modfile" "${wanted[@]}"
-go build -modfile="$modfile" -o ../bin/docket-controller-engine ./cmd/docket-controller
+go build -modfile="$modfile" -o ../bin/docket-engine-cel ./cmd/docket-engine-cel

@@ -2,12 +2,12 @@
 # Copyright 2026 The Docket Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-# Evaluates the examples with the engine for CEL of bin/docket-controller-engine beside the classic one of
+# Evaluates the examples with the engine for CEL of bin/docket-engine-cel beside the classic one of
 # bin/docket-controller, and compares the reports with those of one process. Arguments are MODULE@VERSION, of which the
 # engine has to be made.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-other=bin/docket-controller-engine
+other=bin/docket-engine-cel
 for module; do
 	for build in "$other" bin/docket-controller; do
 		echo "$build: $(go version -m "$build" | awk -v module="${module%@*}" '$1 == "dep" && $2 == module { print $2, $3 }')"

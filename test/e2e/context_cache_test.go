@@ -4,6 +4,7 @@
 package e2e
 
 import (
+	"encoding/json"
 	"encoding/pem"
 	"fmt"
 	"net/http"
@@ -205,8 +206,10 @@ func documentResource(t *testing.T, c *controlled) {
 // not real, so that they are replaced.
 func documentService(t *testing.T, c *controlled) {
 	var answer atomic.Value
+	var calls atomic.Int64
 	answer.Store(`{"hosts": ["a.example.com"]}`)
 	service := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		calls.Add(1)
 		w.Header().Set("Content-Type", "application/json")
 		fmt.Fprint(w, answer.Load())
 	}))
@@ -223,6 +226,17 @@ func documentService(t *testing.T, c *controlled) {
 	c.wantHosts(t, "service", map[string]string{"one": "fail", "two": "pass", "three": "fail"})
 	c.kubectl.Run(t, "delete", "clusterpolicy/service", "cce/service")
 	c.wantResults(t, "maps", map[string]string{})
+	declared, err := json.Marshal([]any{map[string]any{"name": "answer", "apiCall": map[string]any{
+		"service": map[string]any{"url": service.URL, "caBundle": authority}, "cache": true, "jmesPath": "hosts",
+	}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := calls.Load()
+	c.hosts(t, hostPolicy("declared", "context: "+string(declared), "answer"), "declared", map[string]string{"one": "fail", "two": "pass", "three": "fail"})
+	if made := calls.Load() - before; made != 1 {
+		t.Errorf("%d calls of a service for three resources, whose answer is kept", made)
+	}
 }
 
 // documentMigration: an API call and what it becomes give the same.

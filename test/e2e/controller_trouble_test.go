@@ -6,6 +6,7 @@ package e2e
 import (
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -267,4 +268,81 @@ func TestControllerServerAway(t *testing.T) {
 	replica.Start(t)
 	cluster.WaitAvailable(t)
 	c.wantResults(t, "shop", inShop("shop/labels", map[string]string{"a": "a"}, map[string]string{"two": "a"}))
+}
+
+// TestControllerReportsAPIMissing: the API of the reports is not there when the controller starts, first because nobody
+// has installed Docket, then because Docket is away when another replica begins to lead. The process stays, says what it
+// waits for, and writes complete reports once the API is there.
+func TestControllerReportsAPIMissing(t *testing.T) {
+	t.Parallel()
+	cluster := harness.StartCluster(t)
+	c := startControlledOn(t, cluster)
+	c.cluster.EnsureNamespace(t, "shop")
+	c.kubectl.RunInput(t, configMaps("shop", "one"), "apply", "-n", "shop", "-f", "-")
+	c.kubectl.RunInput(t, labelPolicy("shop", "labels", rule{"a", "ConfigMap", "a"}), "apply", "-n", "shop", "-f", "-")
+	elect := []string{"--leader-elect=true", "--leader-elect-namespace=default"}
+	c.controller = harness.NewController(t, cluster.Kubeconfig(), elect...)
+	c.controller.Launch(t)
+	c.waitsForReports(t, "could not find the requested resource")
+
+	replica := cluster.NewReplica(t)
+	cluster.RegisterWith(t, replica.Port, cluster.DocketAuthority())
+	c.waitsForReports(t, "unable to handle the request") // It is registered, and nobody listens.
+	replica.Start(t)
+	cluster.WaitAvailable(t)
+	one := inShop("shop/labels", map[string]string{"a": "a"}, map[string]string{"one": "a"})
+	c.wantResults(t, "shop", one)
+	c.wantScanned(t)
+
+	first := c.controller
+	second := harness.NewController(t, cluster.Kubeconfig(), elect...)
+	second.Start(t)
+	replica.Kill(t)
+	first.Kill(t)
+	c.controller = second
+	c.waitsForReports(t, "unable to handle the request")
+	c.kubectl.RunInput(t, configMaps("shop", "two"), "apply", "-n", "shop", "-f", "-")
+	c.kubectl.Run(t, "delete", "-n", "shop", "configmap", "one")
+	replica.Start(t)
+	cluster.WaitAvailable(t)
+	c.wantResults(t, "shop", inShop("shop/labels", map[string]string{"a": "a"}, map[string]string{"two": "a"}))
+	c.wantScanned(t)
+}
+
+// waitsForReports waits until the controller leads and says that it waits for reports, and why. It lives, and has not scanned.
+func (c *controlled) waitsForReports(t *testing.T, why string) {
+	t.Helper()
+	var status int
+	var text string
+	defer func() {
+		if t.Failed() {
+			t.Logf("/readyz/scan answered %d: %s", status, text)
+		}
+	}()
+	waitUntil(t, "the controller says why it waits: "+why, func() bool {
+		status, text = c.controller.Probe(t, "/readyz/scan")
+		return status == http.StatusServiceUnavailable && strings.Contains(text, "not read yet, will retry") && strings.Contains(text, why)
+	})
+	wantOutput(t, c.controller.Log(), "The reports that exist can't be read; will retry")
+	wantOutput(t, c.controller.Log(), why)
+	for _, path := range []string{"/healthz", "/readyz"} {
+		if status, text = c.controller.Probe(t, path); status != http.StatusOK {
+			t.Errorf("%s answered %d: %s", path, status, text)
+		}
+	}
+	if got := c.evaluations(t); got != 0 {
+		t.Errorf("%v evaluations without knowing the reports", got)
+	}
+}
+
+// wantScanned waits until the first scan is complete, in the process that began to wait for the API.
+func (c *controlled) wantScanned(t *testing.T) {
+	t.Helper()
+	waitUntil(t, "the scan is complete", func() bool {
+		status, _ := c.controller.Probe(t, "/readyz/scan")
+		return status == http.StatusOK
+	})
+	if !c.controller.Alive() || strings.Contains(c.controller.Log(), "--- started again ---") {
+		t.Error("the controller has ended")
+	}
 }

@@ -22,9 +22,11 @@ import (
 	apireport "github.com/docket-project/docket/api/report"
 	"github.com/docket-project/docket/controller/internal/contextcache"
 	"github.com/docket-project/docket/controller/internal/filescan"
+	"github.com/docket-project/docket/controller/internal/filescan/gitfolder"
 	"github.com/docket-project/docket/controller/internal/filescan/manifest"
 	"github.com/docket-project/docket/controller/internal/manager"
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/controller/internal/policy/kyverno/enginecmd"
 	"github.com/docket-project/docket/controller/internal/policy/remote"
 	"github.com/docket-project/docket/controller/internal/report"
 	"github.com/docket-project/docket/internal/cli"
@@ -53,6 +55,8 @@ type scanFlags struct {
 	split      bool
 	api        string
 
+	// diff is the kubeconfig of the server whose reports the results are compared with.
+	diff             string
 	to               string
 	createNamespaces bool
 
@@ -74,20 +78,13 @@ const scanExample = `  # Check manifests; the exit code says whether anything fa
   # Into the server of docket up on this machine
   docket-controller scan --policy policies/ --resource app/ --to ~/.docket/kubeconfig --create-namespaces
 
+  # What would this pull request add to what the cluster has already?
+  docket-controller scan --policy policies/ --resource app/ --diff ~/.kube/config
+
   # What would new policies say about a cluster?
   docket-controller scan --policy policies/ --kubeconfig ~/.kube/config`
 
-func newScan(p cli.Process) *cobra.Command {
-	f := scanFlags{process: p, output: outputTable, failOn: string(apireport.SeverityInfo), split: true, api: string(report.WGPolicy), cache: manager.NewCacheOptions(), registry: manager.NewRegistryOptions(false), exceptionNamespaces: []string{policy.AllNamespaces}}
-	var sections cliflag.NamedFlagSets
-	f.addInput(sections.FlagSet("input"))
-	f.addOutput(sections.FlagSet("output"))
-	f.cache.AddFlags(sections.FlagSet("context cache"))
-	f.registry.AddFlags(sections.FlagSet("image registries"))
-	command := &cobra.Command{
-		Use:   "scan --policy FILE|DIR... (--resource FILE|DIR... | --kubeconfig FILE) [flags]",
-		Short: "Evaluate policies once, for files or for a cluster",
-		Long: `Evaluate policies once: for resources in files, or for those of a cluster.
+const scanLong = `Evaluate policies once: for resources in files, or for those of a cluster.
 
 It prints a table, the reports as YAML or JSON, or findings for pipelines: SARIF 2.1.0,
 JUnit XML, and commands that GitHub shows beside the lines of a pull request. With --to it
@@ -96,7 +93,11 @@ only (background: false). Without --policy they are those of the cluster that ar
 existing resources, with their exceptions.
 
 Files hold YAML or JSON, with as many objects as they like; of a folder all files below it
-that end in .yaml, .yml or .json are read, - is standard input. Namespaced resources without
+that end in .yaml, .yml or .json are read, - is standard input. An https:// address is that
+of a file. A folder of a Git repository has the address that kustomize has for it, such as
+https://github.com/kyverno/policies//pod-security?ref=main; git, which must be installed,
+fetches it without asking for anything. Submodules and symbolic links are not followed.
+Namespaced resources without
 a namespace are in that of --namespace, or in default. The labels of a namespace are those
 of the Namespace among the resources. Scopes and plurals of custom resources are
 those of the CustomResourceDefinition among the resources; without one they are guessed.
@@ -113,12 +114,29 @@ wrote. What docket-controller wrote with other values of --split-policy-report o
 --reports-api is moved. Reports of others are never touched. Don't use --to with a server
 whose reports ` + "`docket-controller run`" + ` keeps.
 
+With --diff the scan is compared with the reports of docket-controller that a server has: it
+prints, by resource and rule, which failures, warnings and errors are new, fixed or changed.
+Compared are its policies, for the resources that it has evaluated. Only what is new counts for the exit
+code: failures (as --fail-on says) and errors that the rule did not have for the resource.
+
 What the scan does not evaluate it names on standard error: files that hold something else,
 rules that validate nothing, policies that apply to none of the resources (an error with
 --require-match). A policy in a file with a field that Kyverno doesn't have is an error.
 
 Exit codes: 0 all results are pass, skip or warn, or fail below --fail-on; 1 something fails; 2 something could not
-be evaluated, read or written (also if other things fail); 130 it was interrupted.`,
+be evaluated, read or written (also if other things fail); 130 it was interrupted.`
+
+func newScan(p cli.Process) *cobra.Command {
+	f := scanFlags{process: p, output: outputTable, failOn: string(apireport.SeverityInfo), split: true, api: string(report.WGPolicy), cache: manager.NewCacheOptions(), registry: manager.NewRegistryOptions(false), exceptionNamespaces: []string{policy.AllNamespaces}}
+	var sections cliflag.NamedFlagSets
+	f.addInput(sections.FlagSet("input"))
+	f.addOutput(sections.FlagSet("output"))
+	f.cache.AddFlags(sections.FlagSet("context cache"))
+	f.registry.AddFlags(sections.FlagSet("image registries"))
+	command := &cobra.Command{
+		Use:     "scan --policy FILE|DIR... (--resource FILE|DIR... | --kubeconfig FILE) [flags]",
+		Short:   "Evaluate policies once, for files or for a cluster",
+		Long:    scanLong,
 		Example: scanExample,
 		Args: func(command *cobra.Command, args []string) error {
 			if err := cli.NoArguments(command, args); err != nil { // What a shell makes of policies/*.yaml.
@@ -137,7 +155,7 @@ be evaluated, read or written (also if other things fail); 130 it was interrupte
 }
 
 func (f *scanFlags) addInput(fs *pflag.FlagSet) {
-	fs.StringSliceVar(&f.policies, "policy", nil, "Files, folders and addresses (https://) with policies; exceptions among them count as well. Repeat it or separate them by commas. Without it, the policies are those of the cluster.")
+	fs.StringSliceVar(&f.policies, "policy", nil, "Files, folders and addresses with policies: https:// for a file, and for a folder of a Git repository as in kustomize, https://HOST/REPOSITORY//FOLDER?ref=TAG; exceptions among them count as well. Repeat it or separate them by commas. Without it, the policies are those of the cluster.")
 	fs.StringSliceVar(&f.exceptions, "exception", nil, "Files, folders and addresses with exceptions (PolicyException) for the policies of --policy.")
 	fs.StringSliceVar(&f.resources, "resource", nil, "Files, folders and addresses with the resources to evaluate; - is standard input.")
 	fs.StringVar(&f.kubeconfig, "kubeconfig", "", "Kubeconfig of the cluster whose resources are evaluated, instead of --resource. Policies may then look things up in it.")
@@ -160,6 +178,8 @@ func (f *scanFlags) validate(output string) error {
 	add(len(f.resources) > 0 && f.kubeconfig != "", "--resource and --kubeconfig exclude each other: give one")
 	add(len(f.policies) == 0 && f.kubeconfig == "", "--policy: is required; give files with policies")
 	add(len(f.exceptions) > 0 && len(f.policies) == 0, "--exception needs --policy: exceptions of a cluster's policies are those of the cluster")
+	add(f.diff != "" && f.to != "", "--diff and --to exclude each other: compare first, then write")
+	add(f.diff != "" && output != outputTable && output != outputJSON, "--diff: its output is a table or json")
 	add(f.createNamespaces && f.to == "", "--create-namespaces needs --to")
 	add(f.context != "" && f.kubeconfig == "", "--context needs --kubeconfig")
 	add(len(f.resources) > 0 && len(f.namespaces) > 1, "--namespace: with --resource give one, for the resources that name none")
@@ -193,6 +213,9 @@ type scan struct {
 	// layout is nil if nobody wants reports.
 	layout *report.Layout
 	server *reportServer
+	// before is what the server of --diff has; difference is how the findings differ from it.
+	before     []filescan.Finding
+	difference *filescan.Difference
 	// ended waits for what runs beside the scan.
 	ended sync.WaitGroup
 }
@@ -201,12 +224,14 @@ type scan struct {
 type source interface {
 	filescan.Source
 	filescan.Extent
+	// Has reports whether a resource has been evaluated, or does not exist.
+	Has(policy.Reference) bool
 }
 
 func (f *scanFlags) run(ctx context.Context) error {
 	s := scan{flags: f, findings: filescan.NewFindings(f.all || f.output == outputJUnit)}
-	if f.output == outputYAML || f.output == outputJSON || f.to != "" {
-		s.layout = report.NewLayout(report.Options{Split: f.split, API: report.API(f.api)})
+	if (f.output == outputYAML || f.output == outputJSON) && f.diff == "" || f.to != "" {
+		s.layout = f.newLayout()
 	}
 	// What supports the evaluation, such as watches, ends with it.
 	ctx, cancel := context.WithCancel(ctx)
@@ -227,7 +252,12 @@ func (f *scanFlags) run(ctx context.Context) error {
 	}
 	// Before anything is evaluated: the layout keeps what has not changed.
 	if f.to != "" {
-		if s.server, err = openReports(ctx, f.to, s.layout); err != nil {
+		if s.server, err = openReports(ctx, "to", f.to, s.layout); err != nil {
+			return err
+		}
+	}
+	if f.diff != "" {
+		if s.before, err = f.readBefore(ctx); err != nil {
 			return err
 		}
 	}
@@ -245,6 +275,10 @@ func (f *scanFlags) run(ctx context.Context) error {
 	}
 	for _, id := range s.unmatched() {
 		fmt.Fprintf(s.flags.process.ErrOut, "No results: %s applies to none of the resources\n", id)
+	}
+	if f.diff != "" {
+		difference := filescan.Compare(s.before, s.findings, s.policies, s.source.Has)
+		s.difference = &difference
 	}
 	if err := errors.Join(s.print(), s.write(ctx), incomplete); err != nil {
 		// Not the verdict: half of the truth may look like all of it.
@@ -313,7 +347,7 @@ func (s *scan) fileCompiler(ctx context.Context, entries, resources []manifest.O
 	if err != nil {
 		return nil, err
 	}
-	e := engines{entries: cached, settings: engineSettings{Calls: settingsOf(cached.Calls()), ExceptionNamespaces: s.flags.exceptionNamespaces, Registry: s.flags.registry}}
+	e := engines{entries: cached, settings: enginecmd.Settings{Calls: enginecmd.CallsOf(cached.Calls()), ExceptionNamespaces: s.flags.exceptionNamespaces, Registries: enginecmd.Registries(s.flags.registry)}}
 	compiler, apart, err := e.compiler(s.flags.engines)
 	s.runEngines(ctx, apart)
 	return compiler, err
@@ -345,7 +379,12 @@ func (f *scanFlags) namespace() string {
 
 // loader returns what reads files, standard input and addresses.
 func (f *scanFlags) loader(ctx context.Context) *manifest.Loader {
-	return &manifest.Loader{Stdin: f.process.In, Fetch: manifest.Fetcher(ctx, nil)}
+	return &manifest.Loader{
+		Stdin: f.process.In, Fetch: manifest.Fetcher(ctx, nil),
+		Checkout: func(address gitfolder.Address) (string, func() error, error) {
+			return address.Checkout(ctx, gitfolder.DefaultLimit)
+		},
+	}
 }
 
 // load reads the files of --policy and --exception.

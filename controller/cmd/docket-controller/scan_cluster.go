@@ -14,10 +14,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/discovery"
-	"k8s.io/client-go/discovery/cached/memory"
-	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/kubernetes"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -28,7 +24,8 @@ import (
 	"github.com/docket-project/docket/controller/internal/filescan"
 	"github.com/docket-project/docket/controller/internal/manager"
 	"github.com/docket-project/docket/controller/internal/policy"
-	"github.com/docket-project/docket/controller/internal/policy/kyverno"
+	"github.com/docket-project/docket/controller/internal/policy/kyverno/classic"
+	"github.com/docket-project/docket/controller/internal/policy/kyverno/enginecmd"
 	"github.com/docket-project/docket/controller/internal/report"
 	"github.com/docket-project/docket/controller/internal/served"
 	"github.com/docket-project/docket/internal/cli"
@@ -39,13 +36,6 @@ const (
 	clientQPS   = 100
 	clientBurst = 200
 )
-
-// clusterAccess are the clients for a cluster whose resources are evaluated.
-type clusterAccess struct {
-	dynamic    dynamic.Interface
-	kubernetes kubernetes.Interface
-	discovery  discovery.CachedDiscoveryInterface
-}
 
 // restConfig reads a kubeconfig that a flag names.
 func restConfig(flag, path, contextName string) (*rest.Config, error) {
@@ -61,25 +51,9 @@ func restConfig(flag, path, contextName string) (*rest.Config, error) {
 	return config, nil
 }
 
-func newClusterAccess(config *rest.Config) (*clusterAccess, error) {
-	client, err := rest.HTTPClientFor(config)
-	if err != nil {
-		return nil, err
-	}
-	access := &clusterAccess{}
-	var errs [2]error
-	access.dynamic, errs[0] = dynamic.NewForConfigAndClient(config, client)
-	access.kubernetes, errs[1] = kubernetes.NewForConfigAndClient(config, client)
-	if err := errors.Join(errs[:]...); err != nil {
-		return nil, err
-	}
-	access.discovery = memory.NewMemCacheClient(access.kubernetes.Discovery())
-	return access, nil
-}
-
 // newEngine returns what evaluates expressions over cached data, with the functions that policies know.
 func newEngine() *table.Engine {
-	functions, impure := kyverno.Functions()
+	functions, impure := classic.Functions()
 	return table.NewEngine(functions, impure...)
 }
 
@@ -89,14 +63,14 @@ func (s *scan) fromCluster(ctx context.Context) error {
 	if err != nil {
 		return cli.Usage(err)
 	}
-	access, err := newClusterAccess(config)
+	access, err := enginecmd.NewClients(config)
 	if err != nil {
 		return fmt.Errorf("--kubeconfig: %w", err)
 	}
-	if err := access.reach(ctx, s.flags.kubeconfig); err != nil {
+	if err := reach(ctx, access, s.flags.kubeconfig); err != nil {
 		return err
 	}
-	cluster, err := filescan.NewCluster(access.dynamic, access.discovery, s.flags.namespaces)
+	cluster, err := filescan.NewCluster(access.Dynamic, access.Discovery, s.flags.namespaces)
 	if err != nil {
 		return err
 	}
@@ -154,9 +128,9 @@ func (s *scan) clusterInput(ctx context.Context, cluster *filescan.Cluster) (fil
 }
 
 // cacheOf keeps data of the cluster until ctx is done.
-func (s *scan) cacheOf(ctx context.Context, access *clusterAccess) (*contextcache.Cache, error) {
-	watcher := served.NewWatcher(served.Config{Discovery: access.kubernetes.Discovery()})
-	config := contextcache.Config{Client: access.dynamic, REST: access.kubernetes.Discovery().RESTClient(), Served: watcher, Engine: newEngine()}
+func (s *scan) cacheOf(ctx context.Context, access *enginecmd.Clients) (*contextcache.Cache, error) {
+	watcher := served.NewWatcher(served.Config{Discovery: access.Kubernetes.Discovery()})
+	config := contextcache.Config{Client: access.Dynamic, REST: access.Kubernetes.Discovery().RESTClient(), Served: watcher, Engine: newEngine()}
 	if err := s.flags.cache.Apply(&config); err != nil {
 		return nil, err
 	}
@@ -178,26 +152,26 @@ type reportServer struct {
 	namespaces corev1client.NamespaceInterface
 }
 
-// openReports reads the reports that the server has into the layout.
-func openReports(ctx context.Context, kubeconfig string, layout *report.Layout) (*reportServer, error) {
-	config, err := restConfig("to", kubeconfig, "")
+// openReports reads the reports that the server has into the layout. The kubeconfig is that of a flag.
+func openReports(ctx context.Context, flag, kubeconfig string, layout *report.Layout) (*reportServer, error) {
+	config, err := restConfig(flag, kubeconfig, "")
 	if err != nil {
 		return nil, cli.Usage(err)
 	}
 	server := &reportServer{counts: &writeCounts{}}
 	core, err := corev1client.NewForConfig(config)
 	if err != nil {
-		return nil, fmt.Errorf("--to: %w", err)
+		return nil, fmt.Errorf("--%s: %w", flag, err)
 	}
 	server.namespaces = core.Namespaces()
 	config = rest.CopyConfig(config)
 	config.Wrap(server.counts.wrap)
 	if server.writer, err = report.NewWriter(report.Config{Layout: layout, REST: config}); err != nil {
-		return nil, fmt.Errorf("--to: %w", err)
+		return nil, fmt.Errorf("--%s: %w", flag, err)
 	}
 	// The error says all that the log would.
 	if err := server.writer.Load(klog.NewContext(ctx, klog.Logger{})); err != nil {
-		return nil, fmt.Errorf("--to: read the reports that are there: %w", withHint(err, kubeconfig))
+		return nil, fmt.Errorf("--%s: read the reports that are there: %w", flag, withHint(err, kubeconfig))
 	}
 	return server, nil
 }
@@ -212,8 +186,8 @@ func withHint(err error, kubeconfig string) error {
 
 // reach asks the cluster for its version: what the library says of a cluster that can't be asked goes
 // to the log.
-func (a *clusterAccess) reach(ctx context.Context, kubeconfig string) error {
-	err := a.kubernetes.Discovery().RESTClient().Get().AbsPath("/version").Do(ctx).Error()
+func reach(ctx context.Context, access *enginecmd.Clients, kubeconfig string) error {
+	err := access.Kubernetes.Discovery().RESTClient().Get().AbsPath("/version").Do(ctx).Error()
 	if err == nil || apierrors.IsForbidden(err) || apierrors.IsNotFound(err) {
 		return nil
 	}

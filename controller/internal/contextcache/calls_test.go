@@ -103,6 +103,45 @@ func TestCallIsRepeatedAndItsAnswerOutlivesFailures(t *testing.T) {
 	w.shows(t, cachedEntries, id, contextcache.ReasonLoaded)
 }
 
+// TestCallsOfPolicies: equal calls of policies are made once, with all that they have; one that fails is made
+// again, and policies in a namespace make none.
+func TestCallsOfPolicies(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	var calls atomic.Int32
+	s := newService(t, func(w http.ResponseWriter, r *http.Request) {
+		if calls.Add(1) == 1 {
+			w.WriteHeader(http.StatusInternalServerError)
+			return
+		}
+		body, _ := io.ReadAll(r.Body)
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode([]string{r.Method, r.URL.RawQuery, r.Header.Get("X-Key"), string(body)})
+	})
+	entry := func(header, value string) policy.Entry {
+		service, err := policy.NewEntryService(s.URL+"/teams?token=secret", "POST", map[string]string{header: value}, map[string]any{"b": 1, "a": "x"}, s.bundle)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return policy.Entry{Service: service}
+	}
+	cache := w.cache(t, local)
+	cache.Want([]policy.Entry{entry("x-key", "one"), entry("X-Key", "one")})
+	first := policy.Query{Entry: entry("X-KEY", "one")}
+	gets(t, cache, first, []any{"POST", "token=secret", "one", `{"a":"x","b":1}`})
+	gets(t, cache, policy.Query{Entry: entry("x-key", "one"), Expression: "[0]"}, "POST")
+	if got := calls.Load(); got != 2 {
+		t.Errorf("%d calls for one that failed and one that did not", got)
+	}
+	// One that no policy has declared yet.
+	gets(t, cache, policy.Query{Entry: entry("x-key", "two"), Expression: "[2]"}, "two")
+	first.Namespace = "team"
+	refuses(t, cache, first, "apiCall POST "+s.URL+"/teams: ", "services are called by cluster policies")
+	if _, err := query(t, cache, policy.Query{Entry: first.Entry, Namespace: "team"}); err == nil || strings.Contains(err.Error(), "secret") {
+		t.Error(err)
+	}
+}
+
 func TestCallsThatFail(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

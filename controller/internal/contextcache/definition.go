@@ -4,6 +4,7 @@
 package contextcache
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -75,6 +76,8 @@ func title(id policy.Entry) string {
 		return id.Kind + " " + id.Name
 	case id.Path != "":
 		return "apiCall " + id.Path
+	case id.Service != (policy.EntryService{}):
+		return "apiCall " + id.Service.String()
 	default:
 		r := id.Resource
 		text := "resourceCache " + r.Kind
@@ -115,6 +118,8 @@ func (d *definition) permit(query policy.Query) error {
 		return errors.New("is not open to policies in a namespace: whoever rules the cluster can set its spec.allowNamespacedPolicies to true")
 	case d.id.Path != "":
 		return scope.Check(http.MethodGet, d.id.Path)
+	case d.id.Service != (policy.EntryService{}):
+		return scope.CheckServices()
 	default:
 		return scope.CheckNamespace(d.id.Resource.Namespace)
 	}
@@ -128,6 +133,29 @@ func defineInline(id policy.Entry, check checker) *definition {
 		d.interval = pathInterval
 		return d
 	}
+	if id.Service != (policy.EntryService{}) {
+		d.call, d.err = serviceRequest(id.Service)
+		d.interval = defaultInterval
+		return d
+	}
 	d.resource, d.err = parseResource("resourceCache", id.Resource, check)
 	return d
+}
+
+// serviceRequest is the call that a policy declares.
+func serviceRequest(s policy.EntryService) (*call.Request, error) {
+	request := &call.Request{URL: s.URL, Method: s.Method, CABundle: s.CABundle}
+	if s.Body != "" {
+		request.Body = []byte(s.Body)
+	}
+	var headers map[string]string
+	if s.Headers != "" {
+		if err := json.Unmarshal([]byte(s.Headers), &headers); err != nil {
+			return nil, errors.New("service.headers: are not an object of texts")
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(headers)) {
+		request.Headers = append(request.Headers, call.Header{Key: name, Value: headers[name]})
+	}
+	return request, request.Check()
 }

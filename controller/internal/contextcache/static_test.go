@@ -179,11 +179,16 @@ func TestStaticCallsOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	inline, err := policy.NewEntryService(s.URL, "", nil, nil, s.bundle)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for range 3 {
+		gets(t, static, policy.Query{Entry: policy.Entry{Service: inline}, Expression: "a"}, 1.0)
 		gets(t, static, policy.Query{Entry: policy.Entry{Kind: policy.CachedContextEntry, Name: "up"}, Expression: "a"}, 1.0)
 		refuses(t, static, policy.Query{Entry: policy.Entry{Kind: policy.CachedContextEntry, Name: "down"}}, "500")
 	}
-	if calls.Load() != 2 {
+	if calls.Load() != 3 {
 		t.Errorf("%d calls", calls.Load())
 	}
 }

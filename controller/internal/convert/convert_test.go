@@ -19,6 +19,7 @@ import (
 	"github.com/docket-project/docket/controller/internal/filescan/manifest"
 	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/controller/internal/policy/kyverno"
+	"github.com/docket-project/docket/controller/internal/policy/kyverno/base"
 )
 
 // object reads an object.
@@ -60,7 +61,7 @@ func options() convert.Options {
 
 func compiler(t *testing.T) policy.Compiler {
 	t.Helper()
-	compiler, err := kyverno.NewCompiler(kyverno.Config{ExceptionNamespaces: []string{policy.AllNamespaces}})
+	compiler, err := kyverno.NewCompiler(base.Config{ExceptionNamespaces: []string{policy.AllNamespaces}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -193,6 +193,11 @@ func compareIdentities(a, b policy.Identity) int {
 	return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Kind, b.Kind))
 }
 
+// compareSubjects orders resources by namespace, kind and name.
+func compareSubjects(a, b policy.Reference) int {
+	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name), cmp.Compare(a.APIVersion, b.APIVersion))
+}
+
 func count(counts *report.Counts, outcome report.Outcome) {
 	switch outcome {
 	case report.OutcomePass:

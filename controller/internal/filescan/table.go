@@ -41,8 +41,7 @@ const outcomeWidth = len("  error")
 func (f *Findings) PrintTable(w io.Writer, options TableOptions) error {
 	kept := f.Kept()
 	slices.SortStableFunc(kept, func(a, b Finding) int {
-		return cmp.Or(cmp.Compare(a.Subject.Namespace, b.Subject.Namespace), cmp.Compare(a.Subject.Kind, b.Subject.Kind), cmp.Compare(a.Subject.Name, b.Subject.Name),
-			cmp.Compare(a.Subject.APIVersion, b.Subject.APIVersion), cmp.Compare(a.Place.File, b.Place.File), cmp.Compare(a.Place.Line, b.Place.Line))
+		return cmp.Or(compareSubjects(a.Subject, b.Subject), cmp.Compare(a.Place.File, b.Place.File), cmp.Compare(a.Place.Line, b.Place.Line))
 	})
 	// Flush returns the first error of the writer.
 	buffered := bufio.NewWriter(w)
@@ -101,18 +100,28 @@ func (f Finding) heading() string {
 
 // lines is the outcome, the rule and the message, wrapped between words.
 func (f Finding) lines(options TableOptions) string {
-	var text strings.Builder
-	outcome := fmt.Sprintf("%-5s", f.Outcome)
-	if code := colors[f.Outcome]; options.Color && code != "" {
-		outcome = "\x1b[" + code + "m" + outcome + "\x1b[0m"
+	return options.wrap(options.colored(f.Outcome, fmt.Sprintf("%-5s", f.Outcome)), outcomeWidth, f.ruleName()+": "+oneLine(f.Message))
+}
+
+// colored is a text in the color of an outcome.
+func (o TableOptions) colored(outcome report.Outcome, text string) string {
+	if code := colors[outcome]; o.Color && code != "" {
+		return "\x1b[" + code + "m" + text + "\x1b[0m"
 	}
-	text.WriteString("  " + outcome)
-	column := outcomeWidth
-	for i, word := range strings.Fields(f.ruleName() + ": " + oneLine(f.Message)) {
+	return text
+}
+
+// wrap is the first column, indented, and behind it a text, wrapped between words. Indent is how wide the two
+// spaces and the column are.
+func (o TableOptions) wrap(first string, indent int, behind string) string {
+	var text strings.Builder
+	text.WriteString("  " + first)
+	column := indent
+	for i, word := range strings.Fields(behind) {
 		length := utf8.RuneCountInString(word)
-		if i > 0 && options.Width > 0 && column+1+length > options.Width {
-			text.WriteString("\n" + strings.Repeat(" ", outcomeWidth))
-			column = outcomeWidth
+		if i > 0 && o.Width > 0 && column+1+length > o.Width {
+			text.WriteString("\n" + strings.Repeat(" ", indent))
+			column = indent
 		}
 		text.WriteString(" " + word)
 		column += 1 + length

@@ -4,8 +4,14 @@
 package policy
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
+	"fmt"
 	"iter"
+	"net/http"
+	"net/url"
+	"strings"
 )
 
 // The kinds of objects that declare entries of the context cache. Both are in [KyvernoGroup].
@@ -22,7 +28,7 @@ const AllowNamespacedPolicies = "docket.dev/allow-namespaced-policies"
 const AnyName = "*"
 
 // Entry identifies data in the context cache: those of an object, or those that a policy declares itself. It is
-// comparable.
+// comparable, and has no secrets when it is printed.
 type Entry struct {
 	// Kind is the kind of object that the policy refers to: a CachedContextEntry (cachedContextEntry) or a
 	// GlobalContextEntry (globalReference). If there is no object of that kind, one of the other kind is used.
@@ -34,7 +40,58 @@ type Entry struct {
 	Resource EntryResource
 	// Path is declared in the policy (apiCall with cache: true): a path of the cluster's API.
 	Path string
+	// Service is declared in the policy (apiCall with cache: true, and service).
+	Service EntryService
 }
+
+// EntryService is a call of a service, in a form in which equal calls are equal. Its texts may have secrets:
+// [EntryService.String] leaves them out.
+type EntryService struct {
+	URL, Method string
+	// Headers is a JSON object of texts, Body what is posted; both are empty for none.
+	Headers, Body string
+	// CABundle has PEM certificates.
+	CABundle string
+}
+
+// NewEntryService returns a call. No method is GET.
+func NewEntryService(address, method string, headers map[string]string, data map[string]any, bundle string) (EntryService, error) {
+	s := EntryService{URL: address, Method: cmp.Or(method, http.MethodGet), CABundle: strings.TrimSpace(bundle)}
+	if len(headers) > 0 {
+		named := make(map[string]string, len(headers))
+		for name, value := range headers {
+			named[http.CanonicalHeaderKey(name)] = value
+		}
+		text, err := json.Marshal(named) // In the order of the names.
+		if err != nil {
+			return s, fmt.Errorf("headers: %w", err)
+		}
+		s.Headers = string(text)
+	}
+	if len(data) > 0 {
+		text, err := json.Marshal(data)
+		if err != nil {
+			return s, fmt.Errorf("data: %w", err)
+		}
+		s.Body = string(text)
+	}
+	return s, nil
+}
+
+// String is the method and the URL, without a user, a password and a query.
+func (s EntryService) String() string {
+	if s == (EntryService{}) {
+		return ""
+	}
+	address := "of a service"
+	if parsed, err := url.Parse(s.URL); err == nil {
+		address = (&url.URL{Scheme: parsed.Scheme, Host: parsed.Host, Path: parsed.Path}).String()
+	}
+	return s.Method + " " + address
+}
+
+// GoString is for %#v, and has no secrets either.
+func (s EntryService) GoString() string { return "policy.EntryService{" + s.String() + "}" }
 
 // EntryResource says which resources an entry has, as users write it: the group may begin with
 // apis/, the kind may be the plural, group and version may be missing. No namespace means all.

@@ -31,6 +31,11 @@ func (t Target) MatchesResource(kind schema.GroupVersionKind, resource string) b
 		(t.Kind == "" || matches(t.Kind, kind.Kind)) && (t.Resource == "" || matches(t.Resource, resource))
 }
 
+// MatchesSubresource reports whether the target matches a subresource, or, if that is empty, the resource itself.
+func (t Target) MatchesSubresource(subresource string) bool {
+	return matches(t.Subresource, subresource)
+}
+
 // matches reports whether a text matches a pattern. An invalid pattern matches nothing: names of kinds and groups
 // have no brackets or backslashes.
 func matches(pattern, text string) bool {

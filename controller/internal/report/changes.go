@@ -102,7 +102,7 @@ func (l *Layout) removeFromChunk(r *record) {
 
 // group returns the group of a record.
 func (l *Layout) group(r *record) *group {
-	key := groupKey{namespace: r.subject.reference.Namespace}
+	key := groupKey{namespace: r.subject.namespace()}
 	if l.options.Split {
 		key.owner = r.owner()
 	}

@@ -92,7 +92,7 @@ type Layout struct {
 
 	mu       sync.Mutex
 	policies map[policy.Identity]*policyState
-	subjects map[policy.Reference]*subject
+	subjects map[subjectKey]*subject
 	groups   map[groupKey]*group
 	chunks   map[reportKey]*chunk
 	// counts has the number of results by the outcome that is shown.
@@ -108,7 +108,7 @@ func NewLayout(options Options) *Layout {
 	options.complete()
 	return &Layout{
 		options: options, changed: broadcast.NewTrigger(),
-		policies: map[policy.Identity]*policyState{}, subjects: map[policy.Reference]*subject{},
+		policies: map[policy.Identity]*policyState{}, subjects: map[subjectKey]*subject{},
 		groups: map[groupKey]*group{}, chunks: map[reportKey]*chunk{},
 		counts: newTally(options.Series), changes: newChanges(),
 	}
@@ -199,7 +199,7 @@ func (l *Layout) Adopt(id policy.Identity, reference policy.Reference, results [
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now, newer := seconds(at.Unix()), map[string]bool{}
-	if p, s := l.policies[id], l.subjects[reference]; p != nil && s != nil {
+	if p, s := l.policies[id], l.subjects[keyOfSubject(reference)]; p != nil && s != nil {
 		for _, r := range s.records {
 			if r.owner() == p && r.changed > now {
 				newer[r.rule()] = true
@@ -213,7 +213,7 @@ func (l *Layout) Adopt(id policy.Identity, reference policy.Reference, results [
 
 // set is called with the mutex.
 func (l *Layout) set(id policy.Identity, reference policy.Reference, results []policy.Result, of func(rule string) bool, now uint32) {
-	p, s := l.policies[id], l.subjects[reference]
+	p, s := l.policies[id], l.subjects[keyOfSubject(reference)]
 	if len(results) == 0 && (p == nil || s == nil) {
 		return
 	}
@@ -222,7 +222,7 @@ func (l *Layout) set(id policy.Identity, reference policy.Reference, results []p
 	}
 	if s == nil {
 		s = newSubject(reference)
-		l.subjects[reference] = s
+		l.subjects[s.subjectKey] = s
 	}
 	l.replace(p, s, results, of, now)
 }
@@ -272,7 +272,7 @@ func (l *Layout) replace(p *policyState, s *subject, results []policy.Result, of
 	l.old = old[:0]
 	s.add(added)
 	if len(s.records) == 0 {
-		delete(l.subjects, s.reference)
+		delete(l.subjects, s.subjectKey)
 	}
 }
 
@@ -369,7 +369,8 @@ func (l *Layout) Kinds() map[policy.Identity][]schema.GroupVersionKind {
 	defer l.mu.Unlock()
 	found := map[policy.Identity][]schema.GroupVersionKind{}
 	for _, s := range l.subjects {
-		kind := schema.FromAPIVersionAndKind(s.reference.APIVersion, s.reference.Kind)
+		at := s.place.Value()
+		kind := schema.FromAPIVersionAndKind(at.apiVersion, at.kind)
 		for _, r := range s.records {
 			if id := r.owner().id; !slices.Contains(found[id], kind) {
 				found[id] = append(found[id], kind)
@@ -385,7 +386,7 @@ func (l *Layout) PruneUnseen(keep func(id policy.Identity, subject policy.Refere
 	var gone []*record
 	// Without the lock, since keep may wait for a goroutine that calls Set.
 	for _, r := range l.unseen() {
-		if !keep(r.owner().id, r.subject.reference, r.rule()) {
+		if !keep(r.owner().id, r.subject.reference(), r.rule()) {
 			gone = append(gone, r)
 		}
 	}
@@ -426,7 +427,7 @@ func (l *Layout) forget(records []*record) {
 	}
 	for s, n := range affected {
 		if s.records = compact(s.records, len(s.records)-n); len(s.records) == 0 {
-			delete(l.subjects, s.reference)
+			delete(l.subjects, s.subjectKey)
 		}
 	}
 }

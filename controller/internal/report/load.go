@@ -96,10 +96,10 @@ func (l *Layout) seed(s *stored, result *report.Result) {
 	}
 	l.learn(p, result)
 	t := fitText(p, policy.Result{Rule: result.Rule, Outcome: result.Result, Message: result.Message, Properties: result.Properties}, l.options.MaxBytes)
-	about := l.subjects[reference]
+	about := l.subjects[keyOfSubject(reference)]
 	if about == nil {
 		about = newSubject(reference)
-		l.subjects[reference] = about
+		l.subjects[about.subjectKey] = about
 	}
 	r := &record{text: t, subject: about, origin: inherited}
 	if s.current {

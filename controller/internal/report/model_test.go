@@ -157,7 +157,7 @@ func (m *model) checkCounters(t *testing.T) {
 			if r.chunk != c || int(r.index) != at {
 				t.Fatal("a record does not know its index")
 			}
-			key := pair{policy: r.owner().id, namespace: r.subject.reference.Namespace}
+			key := pair{policy: r.owner().id, namespace: r.subject.namespace()}
 			there := found[key]
 			there[position(r.shown())]++
 			found[key] = there

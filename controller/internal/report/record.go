@@ -59,16 +59,37 @@ func (p *policyState) shown(outcome report.Outcome) report.Outcome {
 	return outcome
 }
 
+// subjectKey identifies a resource. There may be hundreds of thousands, so that they share what many have in common.
+type subjectKey struct {
+	place unique.Handle[place]
+	name  string
+	uid   types.UID
+}
+
+// place is where a resource is: what all of a kind in a namespace have in common.
+type place struct{ apiVersion, kind, namespace string }
+
+func keyOfSubject(r policy.Reference) subjectKey {
+	return subjectKey{place: unique.Make(place{r.APIVersion, r.Kind, r.Namespace}), name: r.Name, uid: r.UID}
+}
+
+func (k *subjectKey) namespace() string { return k.place.Value().namespace }
+
+func (k *subjectKey) reference() policy.Reference {
+	at := k.place.Value()
+	return policy.Reference{APIVersion: at.apiVersion, Kind: at.kind, Namespace: at.namespace, Name: k.name, UID: k.uid}
+}
+
 // subject is a resource that has results.
 type subject struct {
-	reference policy.Reference
+	subjectKey
 	// records are those of all policies, those of one policy in the order of its results.
 	records []*record
 	size    int
 }
 
 func newSubject(reference policy.Reference) *subject {
-	return &subject{reference: reference, size: quoted(reference.APIVersion) + quoted(reference.Kind) +
+	return &subject{subjectKey: keyOfSubject(reference), size: quoted(reference.APIVersion) + quoted(reference.Kind) +
 		quoted(reference.Namespace) + quoted(reference.Name) + quoted(string(reference.UID))}
 }
 

@@ -14,6 +14,7 @@ import (
 	openreports "github.com/docket-project/docket/api/openreports/v1alpha1"
 	"github.com/docket-project/docket/api/report"
 	wgpolicy "github.com/docket-project/docket/api/wgpolicyk8s/v1alpha2"
+	"github.com/docket-project/docket/controller/internal/policy"
 )
 
 // Reports returns all reports as they are now, by namespace and name, those about cluster-scoped subjects
@@ -26,6 +27,33 @@ func (l *Layout) Reports() iter.Seq[report.Accessor] {
 			}
 		}
 	}
+}
+
+// Shown is a result as reports show it.
+type Shown struct {
+	Policy  policy.Identity
+	Subject policy.Reference
+	Rule    string
+	// Outcome is warn for a failure of a policy that is not scored.
+	Outcome  report.Outcome
+	Severity report.Severity
+	Message  string
+}
+
+// Results returns all results as they are now, in no order.
+func (l *Layout) Results() []Shown {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var results []Shown
+	for _, s := range l.subjects {
+		for _, r := range s.records {
+			t := r.text.Value()
+			results = append(results, Shown{
+				Policy: t.owner.id, Subject: s.reference(), Rule: t.rule, Outcome: r.shown(), Severity: t.owner.presentation.Severity, Message: t.message,
+			})
+		}
+	}
+	return results
 }
 
 func (l *Layout) keys() []reportKey {
@@ -115,12 +143,13 @@ func (c *chunk) results() []report.Result {
 }
 
 func compareRecords(a, b *record) int {
-	x, y := &a.subject.reference, &b.subject.reference
+	x, y := a.subject, b.subject
+	p, q := x.place.Value(), y.place.Value()
 	s, t := a.text.Value(), b.text.Value()
 	return cmp.Or(
 		cmp.Compare(s.owner.resultName, t.owner.resultName), cmp.Compare(s.owner.id.Kind, t.owner.id.Kind),
 		cmp.Compare(s.rule, t.rule),
-		cmp.Compare(x.Kind, y.Kind), cmp.Compare(x.Name, y.Name), cmp.Compare(x.UID, y.UID), cmp.Compare(x.APIVersion, y.APIVersion),
+		cmp.Compare(p.kind, q.kind), cmp.Compare(x.name, y.name), cmp.Compare(x.uid, y.uid), cmp.Compare(p.apiVersion, q.apiVersion),
 		// For several results of one rule.
 		cmp.Compare(s.outcome, t.outcome), cmp.Compare(s.message, t.message),
 		cmp.Compare(s.properties, t.properties), cmp.Compare(a.changed, b.changed),
@@ -167,7 +196,7 @@ func decode(data string) map[string]string {
 }
 
 func (r *record) render(shared sharing) report.Result {
-	reference, t := &r.subject.reference, r.text.Value()
+	reference, t := r.subject.reference(), r.text.Value()
 	shown := &t.owner.presentation
 	result := report.Result{
 		Policy: t.owner.resultName, Rule: t.rule, Category: shown.Category, Severity: shown.Severity,

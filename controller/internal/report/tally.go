@@ -74,7 +74,7 @@ func (t *tally) add(r *record, outcome report.Outcome, n int) {
 	if t.limit == 0 {
 		return
 	}
-	key := pair{policy: r.owner().id, namespace: r.subject.reference.Namespace}
+	key := pair{policy: r.owner().id, namespace: r.subject.namespace()}
 	p := t.pairs[key]
 	if p == nil {
 		p = &pairCount{}

@@ -29,7 +29,7 @@ func (s *Scanner) evaluate(ctx context.Context, evaluator *evaluator, rs *resour
 		return err
 	}
 	owner := c.revision.owner
-	if owner.pace.isSlow() {
+	if owner.pace.aside(rs) {
 		s.putAside(ctx, owner, rs, rs.queued.urgent)
 		return nil
 	}

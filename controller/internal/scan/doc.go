@@ -52,7 +52,8 @@
 // first, and the workers go on with other policies. All slow policies together have 32 slots for
 // evaluations and release them after each resource. Evaluations that workers leave when they find a policy
 // slow come on top, at most four per second and worker. In the queue of a slow policy, a twin stands for a
-// resource, so that results are set in the order of its changes there, too. After three evaluations in a
+// resource, so that results are set in the order of its changes there, too. A policy that is quick for
+// long is no longer slow. After three evaluations in a
 // row that reach the limit of 30 s, the policy is not evaluated for a minute, then for longer: its results
 // are errors that say so. After that, one resource is tried; if it succeeds, all that were left out are
 // evaluated.

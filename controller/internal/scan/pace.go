@@ -27,8 +27,12 @@ const (
 	maxStrikes  = 3
 	firstRest   = time.Minute
 	longestRest = time.Hour
-	// quickAgain is the number of quick evaluations in a row after which a policy is no longer slow.
-	quickAgain = 100
+	// quickAgain is the number of quick evaluations after which a policy is no longer slow if no resource waits for
+	// it, and quickMeanwhile if some do: a process that gets no processor for a moment, or collects garbage, finds
+	// any policy slow, and one that stayed slow would have each resource unpacked for it alone. An evaluation that
+	// is not quick takes quickAgain back.
+	quickAgain     = 100
+	quickMeanwhile = 1000
 )
 
 // pace knows whether a policy is slow. A slow policy is evaluated aside: its resources wait in a queue of
@@ -43,7 +47,7 @@ type pace struct {
 	runners int
 	// twins are those that are queued or evaluated aside, by the resource that they stand for.
 	twins map[*resourceState]*resourceState
-	// quick counts quick evaluations in a row, strikes those that reached the limit.
+	// quick counts quick evaluations as quickAgain says; strikes, those in a row that reached the limit.
 	quick, strikes int
 	// struck are the resources whose evaluations reached the limit.
 	struck []*resourceState
@@ -66,6 +70,14 @@ func (p *pace) isSlow() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.slow
+}
+
+// aside reports whether the policy is evaluated aside for a resource: it is slow, or was when the resource was
+// queued, so that its results would come in the wrong order otherwise.
+func (p *pace) aside(rs *resourceState) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.slow || p.twins[rs] != nil
 }
 
 // put queues a resource, and reports whether the caller has to start another runner.
@@ -118,7 +130,7 @@ func (p *pace) done(twin *resourceState) (start, idle bool) {
 		p.runners++
 		start = true
 	}
-	if p.quick >= quickAgain && len(p.twins) == 0 {
+	if len(p.skipped) == 0 && (p.quick >= quickMeanwhile || p.quick >= quickAgain && len(p.twins) == 0) {
 		p.slow = false
 	}
 	return start, len(p.twins) == 0
@@ -151,7 +163,7 @@ func (p *pace) took(rs *resourceState, length, patience time.Duration, limit boo
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if length > patience {
-		p.quick = 0
+		p.quick = max(0, p.quick-quickAgain)
 	} else {
 		p.quick++
 	}

@@ -260,6 +260,43 @@ func TestSlowPolicyIsLeftAlone(t *testing.T) {
 	})
 }
 
+// TestSlowPolicyBecomesQuick: a policy that was slow once does not stay slow because resources wait for it; those are
+// still evaluated aside.
+func TestSlowPolicyBecomesQuick(t *testing.T) {
+	t.Parallel()
+	const patience = time.Second
+	p := newPace(clock.RealClock{})
+	p.done(p.leave(&resourceState{}))
+	waiting := make([]*resourceState, 2*quickMeanwhile)
+	for i := range waiting {
+		waiting[i] = &resourceState{}
+		p.put(waiting[i], false)
+	}
+	evaluate := func(n int, length time.Duration) {
+		for range n {
+			twin, ok := p.next()
+			if !ok {
+				t.Fatal("nothing waits")
+			}
+			p.took(twin.twinOf, length, patience, false)
+			p.done(twin)
+		}
+	}
+	evaluate(quickMeanwhile-1, 0)
+	evaluate(1, 2*patience)
+	evaluate(quickAgain, 0)
+	if !p.isSlow() {
+		t.Error("it is quick although one evaluation was not")
+	}
+	evaluate(1, 0)
+	if p.isSlow() {
+		t.Error("it is still slow")
+	}
+	if last := waiting[len(waiting)-1]; !p.aside(last) || p.aside(waiting[0]) || p.aside(&resourceState{}) {
+		t.Error("aside is not for the resources that wait alone")
+	}
+}
+
 // TestSlowPolicyOfChangesAndDeletions: what is evaluated aside follows the resource and the policy, and nothing comes
 // after they are gone.
 func TestSlowPolicyOfChangesAndDeletions(t *testing.T) {

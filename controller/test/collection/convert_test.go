@@ -12,7 +12,7 @@ import (
 
 	"github.com/docket-project/docket/api/report"
 	"github.com/docket-project/docket/controller/internal/convert"
-	"github.com/docket-project/docket/controller/internal/convert/proof"
+	"github.com/docket-project/docket/controller/internal/filescan"
 	"github.com/docket-project/docket/controller/test/collection"
 )
 
@@ -75,8 +75,8 @@ func TestConvertPublicCollection(t *testing.T) {
 }
 
 // hasError reports whether one of the results is an error of the evaluation, which is a failure for CEL in old rules.
-func hasError(verdicts []proof.Verdict) bool {
-	return slices.ContainsFunc(verdicts, func(v proof.Verdict) bool {
+func hasError(verdicts []filescan.Verdict) bool {
+	return slices.ContainsFunc(verdicts, func(v filescan.Verdict) bool {
 		return v.Outcome == report.OutcomeError || strings.Contains(v.Message, "resulted in error")
 	})
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/controller/internal/policy/kyverno"
+	"github.com/docket-project/docket/controller/internal/policy/kyverno/base"
 	"github.com/docket-project/docket/controller/test/collection"
 )
 
@@ -22,7 +23,7 @@ var policiesDir = flag.String("policies-dir", "", "folder of the public collecti
 // kyvernoCompiler is the compiler of the product, without a cluster.
 func kyvernoCompiler(t *testing.T) policy.Compiler {
 	t.Helper()
-	compiler, err := kyverno.NewCompiler(kyverno.Config{ExceptionNamespaces: []string{policy.AllNamespaces}})
+	compiler, err := kyverno.NewCompiler(base.Config{ExceptionNamespaces: []string{policy.AllNamespaces}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -56,7 +56,27 @@ func check(t tables, packages []goPackage) []string {
 func rowFor(rows []packageRow, path string) (packageRow, bool) {
 	var best packageRow
 	for _, row := range rows {
-		if matches(row.pattern, path) && len(row.pattern) > len(best.pattern) {
+		if matches(row.pattern, path) && (best.pattern == "" || weight(row.pattern) > weight(best.pattern)) {
+			best = row
+		}
+	}
+	return best, best.pattern != ""
+}
+
+// weight orders patterns that match the same path: the longest one counts, and the path itself before what is below it.
+func weight(pattern string) int {
+	folder, below := strings.CutSuffix(pattern, "/...")
+	if below {
+		return 2 * len(folder)
+	}
+	return 2*len(pattern) + 1
+}
+
+// importersOf returns the row with the longest pattern that matches an import.
+func importersOf(rows []importerRow, name string) (importerRow, bool) {
+	var best importerRow
+	for _, row := range rows {
+		if matches(row.pattern, name) && (best.pattern == "" || weight(row.pattern) > weight(best.pattern)) {
 			best = row
 		}
 	}
@@ -74,11 +94,9 @@ func checkPackage(t tables, row packageRow, path string, p goPackage) []string {
 			problems = append(problems, fmt.Sprintf("%s imports %s: row %s allows %s",
 				path, name, row.pattern, orNothing(row.allowed)))
 		}
-		for _, sole := range t.importers {
-			if matches(sole.pattern, name) && !matches(sole.pattern, path) && !matchesAny(sole.only, path) {
-				problems = append(problems, fmt.Sprintf("%s imports %s: only %s may do that",
-					path, name, orNothing(sole.only)))
-			}
+		if sole, found := importersOf(t.importers, name); found && !matches(sole.pattern, path) && !matchesAny(sole.only, path) {
+			problems = append(problems, fmt.Sprintf("%s imports %s: only %s may do that",
+				path, name, orNothing(sole.only)))
 		}
 	}
 	for _, dependency := range p.Deps {

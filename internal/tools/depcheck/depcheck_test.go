@@ -26,6 +26,7 @@ Text before.
 | import | only in |
 |---|---|
 | ` + "`sql.example/...`" + ` | ` + "`store/sqlite`" + ` |
+| ` + "`sql.example/api`" + ` | ` + "`cmd`" + ` |
 | ` + "`storetest`" + ` | |
 `
 
@@ -46,6 +47,7 @@ func TestParseTables(t *testing.T) {
 		},
 		importers: []importerRow{
 			{"sql.example/...", []string{"store/sqlite"}},
+			{"sql.example/api", []string{"cmd"}},
 			{"storetest", nil},
 		},
 	}
@@ -134,6 +136,16 @@ func TestCheck(t *testing.T) {
 				"cmd imports sql.example: only store/sqlite may do that",
 				"cmd imports storetest: only nothing may do that",
 			},
+		},
+		{
+			"the longest pattern decides who may import",
+			goPackage{ImportPath: ourModule + "/store/sqlite", Imports: []string{"sql.example/driver", "sql.example/api"}},
+			[]string{"store/sqlite imports sql.example/api: only cmd may do that"},
+		},
+		{
+			"an exception to a row",
+			goPackage{ImportPath: ourModule + "/cmd", Imports: []string{"sql.example/api"}},
+			nil,
 		},
 		{
 			"a package without a row",

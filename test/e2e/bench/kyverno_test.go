@@ -91,17 +91,17 @@ type requests struct{ reports, ephemeral, events, all float64 }
 func (p *peer) requests() requests {
 	p.b.Helper()
 	text := p.kubectl.Run(p.b, "get", "--raw", "/metrics")
-	var r requests
-	for _, verb := range []string{"POST", "PUT", "PATCH", "DELETE"} {
-		sum := func(resource string) float64 {
-			return harness.SumMetric(p.b, text, "apiserver_request_total", map[string]string{"resource": resource, "verb": verb})
-		}
-		r.reports += sum("policyreports")
-		r.ephemeral += sum("ephemeralreports")
-		r.events += sum("events")
+	writes := func(resource string) float64 { return writesOf(p.b, text, resource) }
+	return requests{writes("policyreports"), writes("ephemeralreports"), writes("events"), harness.SumMetric(p.b, text, "apiserver_request_total", nil)}
+}
+
+// writesOf returns how many writes of a resource a server has answered, by its metrics.
+func writesOf(b *testing.B, metrics, resource string) (sum float64) {
+	b.Helper()
+	for _, verb := range []string{"POST", "PUT", "PATCH", "APPLY", "DELETE"} {
+		sum += harness.SumMetric(b, metrics, "apiserver_request_total", map[string]string{"resource": resource, "verb": verb})
 	}
-	r.all = harness.SumMetric(p.b, text, "apiserver_request_total", nil)
-	return r
+	return sum
 }
 
 // since returns what was asked since then, after reports have not been written for 50 s: Kyverno

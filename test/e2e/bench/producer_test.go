@@ -14,6 +14,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/tools/cache"
 
@@ -72,8 +73,8 @@ func benchProducer(b *testing.B, h home) {
 	}
 	p.connect()
 	p.kubectl.RunInput(b, workload.PodSecurity(b), "apply", "-f", "-")
-	reports := follow(b, p, "wgpolicyk8s.io/v1alpha2", "policyreports")
-	ephemeral := follow(b, p, "reports.kyverno.io/v1", "ephemeralreports")
+	reports := follow(b, p.dynamic, "wgpolicyk8s.io/v1alpha2", "policyreports")
+	ephemeral := follow(b, p.dynamic, "reports.kyverno.io/v1", "ephemeralreports")
 	p.kyverno.Start(b)
 	events := func() [2]int64 { return [2]int64{reports.events.Load(), ephemeral.events.Load()} }
 	untilQuiet(b, settled, events) // It has no probe.
@@ -105,13 +106,13 @@ type followed struct {
 	events atomic.Int64
 }
 
-func follow(b *testing.B, p *peer, version, resource string) *followed {
+func follow(b *testing.B, client dynamic.Interface, version, resource string) *followed {
 	b.Helper()
 	gv, err := schema.ParseGroupVersion(version)
 	if err != nil {
 		b.Fatal(err)
 	}
-	factory := dynamicinformer.NewDynamicSharedInformerFactory(p.dynamic, 0)
+	factory := dynamicinformer.NewDynamicSharedInformerFactory(client, 0)
 	informer := factory.ForResource(gv.WithResource(resource)).Informer()
 	f := &followed{store: informer.GetStore()}
 	note := func() { f.events.Add(1) }

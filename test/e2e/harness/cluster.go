@@ -290,11 +290,45 @@ func (c *Cluster) AuthorityFile() string { return c.authority.file }
 // RestartAPIServer ends kube-apiserver without a word and starts it again.
 func (c *Cluster) RestartAPIServer(t testing.TB) {
 	t.Helper()
+	c.KillAPIServer(t)
+	c.StartAPIServer(t)
+}
+
+// KillAPIServer ends kube-apiserver without a word: connections are reset, and new ones refused.
+func (c *Cluster) KillAPIServer(t testing.TB) {
+	t.Helper()
 	if err := c.apiserver.end(syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// StartAPIServer starts kube-apiserver after KillAPIServer and returns when it is ready.
+func (c *Cluster) StartAPIServer(t testing.TB) {
+	t.Helper()
 	if err := c.apiserver.start(t.Context(), c.apiserverReady); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// SuspendAPIServer stops kube-apiserver where it is: connections stay, also new ones, and nobody answers.
+func (c *Cluster) SuspendAPIServer(t testing.TB) {
+	t.Helper()
+	c.signalAPIServer(t, syscall.SIGSTOP)
+}
+
+// ResumeAPIServer lets kube-apiserver go on after SuspendAPIServer, and returns when it is ready.
+func (c *Cluster) ResumeAPIServer(t testing.TB) {
+	t.Helper()
+	c.signalAPIServer(t, syscall.SIGCONT)
+	if err := c.apiserver.wait(t.Context(), c.apiserverReady); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (c *Cluster) signalAPIServer(t testing.TB, signal syscall.Signal) {
+	t.Helper()
+	if err := c.apiserver.cmd.Process.Signal(signal); err != nil {
+		t.Fatalf("signal kube-apiserver: %v", err)
 	}
 }
 

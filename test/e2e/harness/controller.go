@@ -6,6 +6,7 @@ package harness
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -98,19 +99,25 @@ func (c *Controller) Start(t testing.TB, more ...string) {
 	t.Helper()
 	c.process.arguments = append(c.process.arguments, more...) // The last value of a flag counts.
 	if err := c.process.start(t.Context(), func(ctx context.Context, _ *output) bool {
-		r, err := http.NewRequestWithContext(ctx, http.MethodGet, c.url+"/readyz/scan", nil)
-		if err != nil {
-			return false
-		}
-		answer, err := c.client.Do(r)
-		if err != nil {
-			return false
-		}
-		return answer.Body.Close() == nil && answer.StatusCode == http.StatusOK
+		status, _, err := c.get(ctx, "/readyz/scan", "")
+		return err == nil && status == http.StatusOK
 	}); err != nil {
 		t.Fatal(err)
 	}
 }
+
+// Probe returns what the controller answers to a probe, such as /readyz; 0 if it does not answer.
+func (c *Controller) Probe(t testing.TB, path string) (status int, text string) {
+	t.Helper()
+	status, text, err := c.get(t.Context(), path, "")
+	if err != nil {
+		return 0, err.Error()
+	}
+	return status, text
+}
+
+// Alive reports whether the controller was started and has not ended by itself.
+func (c *Controller) Alive() bool { return c.process.alive() }
 
 // SetEnvironment sets variables, as NAME=VALUE, from the next start on.
 func (c *Controller) SetEnvironment(values ...string) { c.process.env = values }
@@ -126,17 +133,8 @@ func (c *Controller) Launch(t testing.TB) {
 // TryMetrics is Metrics for a controller that may not answer yet.
 func (c *Controller) TryMetrics(t testing.TB) (text string, ok bool) {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, c.url+"/metrics", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	answer, err := c.client.Do(r)
-	if err != nil {
-		return "", false
-	}
-	defer func() { _ = answer.Body.Close() }()
-	body, err := io.ReadAll(io.LimitReader(answer.Body, 16<<20))
-	return string(body), err == nil && answer.StatusCode == http.StatusOK
+	status, text, err := c.get(t.Context(), "/metrics", "")
+	return text, err == nil && status == http.StatusOK
 }
 
 // GuardMetrics has the controller serve metrics as it does by default, from its next start on: by HTTPS
@@ -183,23 +181,28 @@ func (c *Controller) Metric(t testing.TB, name string, labels map[string]string)
 // Metrics returns what /metrics answers to who comes with a token, or without one if it is empty.
 func (c *Controller) Metrics(t testing.TB, token string) (status int, text string) {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, c.url+"/metrics", nil)
+	status, text, err := c.get(t.Context(), "/metrics", token)
 	if err != nil {
 		t.Fatal(err)
+	}
+	return status, text
+}
+
+// get asks with a token, or without one if it is empty.
+func (c *Controller) get(ctx context.Context, path, token string) (status int, text string, err error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, c.url+path, nil)
+	if err != nil {
+		return 0, "", err
 	}
 	if token != "" {
 		r.Header.Set("Authorization", "Bearer "+token)
 	}
 	answer, err := c.client.Do(r)
 	if err != nil {
-		t.Fatal(err)
+		return 0, "", err
 	}
-	defer func() { _ = answer.Body.Close() }()
 	body, err := io.ReadAll(io.LimitReader(answer.Body, 16<<20))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return answer.StatusCode, string(body)
+	return answer.StatusCode, string(body), errors.Join(err, answer.Body.Close())
 }
 
 // SumMetric returns the sum of all series of a metric whose labels have the given values, and 0

@@ -8,7 +8,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -18,17 +17,12 @@ import (
 	"github.com/docket-project/docket/controller/internal/policy"
 )
 
-// Verdict is one result as it is compared. Two are equal if their outcomes are: messages are worded by the engines.
-type Verdict struct {
-	Outcome report.Outcome `json:"outcome"`
-	Message string         `json:"message,omitempty"`
-}
-
 // Difference is a resource for which a rule and its new policy have different results. None is what a rule has
-// that does not apply, skipped results included: CEL policies have no skipped results, except by exceptions.
+// that does not apply, skipped results included: CEL policies have no skipped results, except by exceptions. Only outcomes
+// are compared: messages are worded by the engines.
 type Difference struct {
 	Resource policy.Reference
-	Old, New []Verdict
+	Old, New []filescan.Verdict
 }
 
 // Comparison is what the proof found for one rule.
@@ -55,16 +49,16 @@ func Compare(ctx context.Context, source filescan.Source, compiled []policy.Poli
 		policy policy.Identity
 		rule   string
 	}
-	verdicts := map[key]map[policy.Reference][]Verdict{}
+	verdicts := map[key]map[policy.Reference][]filescan.Verdict{}
 	for _, finding := range findings.Kept() {
 		k := key{finding.Policy, finding.Rule}
 		if isCEL(finding.Policy) {
 			k.rule = ""
 		}
 		if verdicts[k] == nil {
-			verdicts[k] = map[policy.Reference][]Verdict{}
+			verdicts[k] = map[policy.Reference][]filescan.Verdict{}
 		}
-		verdicts[k][finding.Subject] = append(verdicts[k][finding.Subject], Verdict{finding.Outcome, finding.Message})
+		verdicts[k][finding.Subject] = append(verdicts[k][finding.Subject], filescan.Verdict{Outcome: finding.Outcome, Message: finding.Message})
 	}
 	out := map[policy.Identity][]Comparison{}
 	for _, result := range results {
@@ -72,7 +66,7 @@ func Compare(ctx context.Context, source filescan.Source, compiled []policy.Poli
 			if rule.Policy == nil {
 				continue
 			}
-			old := map[policy.Reference][]Verdict{}
+			old := map[policy.Reference][]filescan.Verdict{}
 			for _, name := range convert.GeneratedNames(rule.Name) {
 				for subject, list := range verdicts[key{result.Old, name}] {
 					old[subject] = append(old[subject], list...)
@@ -96,7 +90,7 @@ func IdentityOf(object *unstructured.Unstructured) policy.Identity {
 	return policy.Identity{Kind: object.GetKind(), Namespace: object.GetNamespace(), Name: object.GetName()}
 }
 
-func compare(before, after map[policy.Reference][]Verdict) Comparison {
+func compare(before, after map[policy.Reference][]filescan.Verdict) Comparison {
 	var out Comparison
 	subjects := map[policy.Reference]bool{}
 	for subject := range before {
@@ -126,7 +120,7 @@ func compareReferences(a, b policy.Reference) int {
 }
 
 // outcomes returns the outcomes of results without those that are skipped, in an order of their own.
-func outcomes(verdicts []Verdict) []report.Outcome {
+func outcomes(verdicts []filescan.Verdict) []report.Outcome {
 	var list []report.Outcome
 	for _, verdict := range verdicts {
 		if verdict.Outcome != report.OutcomeSkip {
@@ -146,19 +140,5 @@ func (d Difference) String() string {
 	if d.Resource.UID != "" {
 		name += " (" + string(d.Resource.UID) + ")"
 	}
-	return fmt.Sprintf("%s %s: was %s, is %s", d.Resource.Kind, name, words(d.Old), words(d.New))
-}
-
-func words(verdicts []Verdict) string {
-	if len(verdicts) == 0 {
-		return "no result"
-	}
-	texts := make([]string, len(verdicts))
-	for i, verdict := range verdicts {
-		texts[i] = string(verdict.Outcome)
-		if verdict.Message != "" {
-			texts[i] += " (" + strings.Join(strings.Fields(verdict.Message), " ") + ")"
-		}
-	}
-	return strings.Join(texts, " and ")
+	return fmt.Sprintf("%s %s: was %s, is %s", d.Resource.Kind, name, filescan.Words(d.Old), filescan.Words(d.New))
 }

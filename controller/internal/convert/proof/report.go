@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/docket-project/docket/controller/internal/convert"
+	"github.com/docket-project/docket/controller/internal/filescan"
 	"github.com/docket-project/docket/controller/internal/policy"
 )
 
@@ -61,9 +62,9 @@ type DifferenceReport struct {
 	Namespace  string `json:"namespace,omitempty"`
 	Name       string `json:"name"`
 	// Variant says what was changed in the resource; empty if nothing was.
-	Variant string    `json:"variant,omitempty"`
-	Old     []Verdict `json:"old"`
-	New     []Verdict `json:"new"`
+	Variant string             `json:"variant,omitempty"`
+	Old     []filescan.Verdict `json:"old"`
+	New     []filescan.Verdict `json:"new"`
 
 	text string
 }

@@ -62,8 +62,6 @@ func checkAddress(address *url.URL) error {
 		return fmt.Errorf("%s:// is refused; use https://", address.Scheme)
 	case address.User != nil:
 		return errors.New("an address with a user or password is refused; download the file, and name that")
-	case strings.Contains(strings.TrimPrefix(address.Path, "/"), "//") || strings.HasSuffix(address.Path, ".git"):
-		return errors.New("a Git repository can't be read; clone it, and name the folder")
 	}
 	return nil
 }
@@ -80,4 +78,15 @@ func withoutAddress(err error) error {
 // isAddress reports whether a path is an address.
 func isAddress(path string) bool {
 	return strings.HasPrefix(path, "https://") || strings.HasPrefix(path, "http://")
+}
+
+// redacted is an address for people, without what may be a secret: a user, a password, and the query.
+func redacted(address string) string {
+	address, _, _ = strings.Cut(address, "?")
+	before, after, found := strings.Cut(address, "://")
+	if !found {
+		return address
+	}
+	host, path, _ := strings.Cut(after, "/")
+	return before + "://" + host[strings.LastIndex(host, "@")+1:] + "/" + path
 }

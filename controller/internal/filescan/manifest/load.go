@@ -15,6 +15,8 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/docket-project/docket/controller/internal/filescan/gitfolder"
 )
 
 // Stdin is the path for standard input.
@@ -64,14 +66,17 @@ type Loader struct {
 	// Stdin is what the path "-" reads; nil if that path is not allowed.
 	Stdin io.Reader
 	// Fetch opens what an address has ([Fetcher]); nil if addresses are refused.
-	Fetch  func(address string) (io.ReadCloser, error)
-	Limits Limits
+	Fetch func(address string) (io.ReadCloser, error)
+	// Checkout returns a folder of a Git repository, and what removes it; nil if repositories are refused.
+	Checkout func(address gitfolder.Address) (folder string, remove func() error, err error)
+	Limits   Limits
 
 	read      int64
 	stdinRead bool
 }
 
-// Load reads all objects of the paths: files, folders with everything below them, addresses (https://), and [Stdin]. In a folder, it
+// Load reads all objects of the paths: files, folders with everything below them, addresses of files (https://) and of
+// folders in Git repositories ([gitfolder.Parse]), and [Stdin]. In a folder, it
 // reads files whose names end in .yaml, .yml or .json, in the order of their names, except for those whose
 // name, or whose folder's name, begins with a dot. A file that is named twice, for example by its folder as
 // well, is read once. The error names all files that can't be read.
@@ -90,6 +95,11 @@ func (l *Loader) loadPath(path string, set *Set) error {
 	if path == Stdin {
 		return l.loadStdin(set)
 	}
+	if address, isRepository, err := gitfolder.Parse(path); err != nil {
+		return fmt.Errorf("%s: %w", redacted(path), err)
+	} else if isRepository {
+		return l.loadRepository(address, set)
+	}
 	if isAddress(path) {
 		return l.loadAddress(path, set)
 	}
@@ -98,8 +108,13 @@ func (l *Loader) loadPath(path string, set *Set) error {
 		return err
 	}
 	if !info.IsDir() {
-		return l.loadFile(path, set, false)
+		return l.loadFile(path, path, set, false)
 	}
+	return l.loadFolder(path, func(name string) string { return name }, set)
+}
+
+// loadFolder reads what is below a folder. Shown returns what people call a file or folder, from its path.
+func (l *Loader) loadFolder(path string, shown func(path string) string, set *Set) error {
 	var errs []error
 	before, again := len(set.Objects), false
 	walkErr := filepath.WalkDir(path, func(name string, entry fs.DirEntry, err error) error {
@@ -114,7 +129,7 @@ func (l *Loader) loadPath(path string, set *Set) error {
 			return nil
 		case isManifest(name) && isFile(name, entry):
 			again = again || set.has(name)
-			errs = append(errs, l.loadFile(name, set, true))
+			errs = append(errs, l.loadFile(name, shown(name), set, true))
 		}
 		return nil
 	})
@@ -122,7 +137,7 @@ func (l *Loader) loadPath(path string, set *Set) error {
 		return err
 	}
 	if len(set.Objects) == before && !again {
-		return fmt.Errorf("%s: no Kubernetes objects found in files whose names end in .yaml, .yml or .json; name a file, or another folder", path)
+		return fmt.Errorf("%s: no Kubernetes objects found in files whose names end in .yaml, .yml or .json; name a file, or another folder", shown(path))
 	}
 	return nil
 }
@@ -152,25 +167,50 @@ func (l *Loader) loadStdin(set *Set) error {
 // loadAddress reads a file that a server has. It is no file of this machine, so its objects have no place.
 func (l *Loader) loadAddress(address string, set *Set) error {
 	if l.Fetch == nil {
-		return fmt.Errorf("%s: addresses are not read here; name a file or a folder", address)
+		return fmt.Errorf("%s: addresses are not read here; name a file or a folder", redacted(address))
 	}
 	if set.files[address] {
 		return nil
 	}
 	body, err := l.Fetch(address)
 	if err != nil {
-		return fmt.Errorf("%s: %w", address, err)
+		return fmt.Errorf("%s: %w", redacted(address), err)
 	}
 	set.files[address] = true
-	before := len(set.Objects)
-	err = errors.Join(l.load(address, body, set, false), body.Close())
-	for i := range set.Objects[before:] {
-		set.Objects[before+i].Place = Place{}
-	}
-	return err
+	defer set.noPlaces(len(set.Objects))
+	return errors.Join(l.load(redacted(address), body, set, false), body.Close())
 }
 
-func (l *Loader) loadFile(path string, set *Set, lenient bool) error {
+// loadRepository reads a folder of a Git repository.
+func (l *Loader) loadRepository(address gitfolder.Address, set *Set) error {
+	if l.Checkout == nil {
+		return fmt.Errorf("%s: repositories are not read here; name a file or a folder", address)
+	}
+	if set.files[address.String()] {
+		return nil
+	}
+	folder, remove, err := l.Checkout(address)
+	if err != nil {
+		return fmt.Errorf("%s: %w", address, err)
+	}
+	set.files[address.String()] = true
+	defer set.noPlaces(len(set.Objects))
+	shown := func(path string) string {
+		return address.In(filepath.ToSlash(strings.TrimPrefix(path, folder)))
+	}
+	return errors.Join(l.loadFolder(folder, shown, set), remove())
+}
+
+// noPlaces removes the places of objects from the given index on: what is read from elsewhere is in no file of this
+// machine.
+func (s *Set) noPlaces(from int) {
+	for i := range s.Objects[from:] {
+		s.Objects[from+i].Place = Place{}
+	}
+}
+
+// loadFile reads a file, which people call shown.
+func (l *Loader) loadFile(path, shown string, set *Set, lenient bool) error {
 	if set.has(path) {
 		return nil
 	}
@@ -179,7 +219,7 @@ func (l *Loader) loadFile(path string, set *Set, lenient bool) error {
 		return err
 	}
 	set.files[realPath(path)] = true
-	return errors.Join(l.load(path, file, set, lenient), file.Close())
+	return errors.Join(l.load(shown, file, set, lenient), file.Close())
 }
 
 // has reports whether a file was read.
@@ -196,7 +236,7 @@ func realPath(path string) string {
 	return path
 }
 
-// load reads one file; path is empty for standard input. If lenient is set, documents that are not objects are
+// load reads one file; the path, by which people know it, is empty for standard input. If lenient is set, documents that are not objects are
 // left out.
 func (l *Loader) load(path string, r io.Reader, set *Set, lenient bool) error {
 	origin := cmp.Or(path, "standard input")

@@ -8,7 +8,7 @@
 // reports.
 //
 // Each binding of a policy gives a result of its own, whose rule is the name of the binding: fail if
-// an expression is not met, error if one can't be evaluated and the policy doesn't ignore that. Its
+// an expression is not met, error if one can't be evaluated, also where failurePolicy ignores that. Its
 // message has what all failed expressions say; the API server shows only the first. Audit annotations
 // are properties.
 //

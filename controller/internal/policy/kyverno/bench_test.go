@@ -7,47 +7,14 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	admissionv1 "k8s.io/api/admission/v1"
 
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/controller/internal/policy/kyverno/enginetest"
 )
-
-// benchmarkPod is of the size of a real one.
-const benchmarkPod = `
-apiVersion: v1
-kind: Pod
-metadata:
-  name: web-5d8f7
-  namespace: team
-  uid: 5c1e0a0e-0000-4000-8000-000000000000
-  labels: {app: web, tier: front, pod-template-hash: 5d8f7}
-  ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: web-5d8f, uid: u, controller: true}]
-spec:
-  nodeName: node-1
-  serviceAccountName: web
-  securityContext: {runAsNonRoot: true, seccompProfile: {type: RuntimeDefault}}
-  volumes: [{name: data, emptyDir: {}}, {name: settings, configMap: {name: web}}]
-  containers:
-  - name: main
-    image: registry.test/web:1.2
-    ports: [{containerPort: 8080}]
-    env: [{name: A, value: a}, {name: B, value: b}]
-    resources: {requests: {cpu: 10m, memory: 64Mi}, limits: {memory: 64Mi}}
-    volumeMounts: [{name: data, mountPath: /data}, {name: settings, mountPath: /etc/web}]
-    securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}
-  - name: side
-    image: registry.test/side:1
-    securityContext: {privileged: true}
-status:
-  phase: Running
-  podIP: 192.0.2.1
-  conditions: [{type: Ready, status: "True"}, {type: Initialized, status: "True"}]
-  containerStatuses: [{name: main, ready: true, image: "registry.test/web:1.2"}, {name: side, ready: true, image: "registry.test/side:1"}]
-`
 
 // podSecurityRules are like the policies that come with Kyverno: most are patterns over all kinds
 // of containers, some deny or loop.
@@ -97,27 +64,11 @@ validate:
 	return rules
 }
 
-func benchmark(b *testing.B, s policy.Subject, policies ...policy.Policy) {
-	b.Helper()
-	b.ReportAllocs()
-	before := processorTime(b)
-	b.RunParallel(func(pb *testing.PB) {
-		for pb.Next() {
-			for _, p := range policies {
-				if _, err := p.Evaluate(b.Context(), s); err != nil {
-					b.Error(err)
-				}
-			}
-		}
-	})
-	b.ReportMetric(float64(processorTime(b)-before)/float64(b.N), "cpu-ns/op")
-}
-
 // benchmarkReview reviews the same Pod as a scan evaluates it, by each policy.
 func benchmarkReview(b *testing.B, r *policy.Request, policies ...policy.Policy) {
 	b.Helper()
 	b.ReportAllocs()
-	before := processorTime(b)
+	before := enginetest.ProcessorTime(b)
 	b.RunParallel(func(pb *testing.PB) {
 		ctx, cancel := context.WithTimeout(b.Context(), time.Hour)
 		defer cancel()
@@ -129,82 +80,67 @@ func benchmarkReview(b *testing.B, r *policy.Request, policies ...policy.Policy)
 			}
 		}
 	})
-	b.ReportMetric(float64(processorTime(b)-before)/float64(b.N), "cpu-ns/op")
+	b.ReportMetric(float64(enginetest.ProcessorTime(b)-before)/float64(b.N), "cpu-ns/op")
 }
 
 // BenchmarkReview reviews one request, by the policies of the other benchmarks.
 func BenchmarkReview(b *testing.B) {
 	var podSecurity []policy.Policy
 	for i, rule := range podSecurityRules() {
-		podSecurity = append(podSecurity, compile(b, strings.Replace(enforcing(clusterPolicy(podRule(rule))), "name: p", fmt.Sprintf("name: p%d", i), 1)))
+		podSecurity = append(podSecurity, compile(b, strings.Replace(enginetest.Enforcing(enginetest.ClusterPolicy(enginetest.PodRule(rule))), "name: p", fmt.Sprintf("name: p%d", i), 1)))
 	}
-	pattern := compile(b, enforced)
-	usesRequest := strings.Replace(validatingPolicy, "'skip' in object", "'skip' in request.object", 1)
-	b.Run("pattern", func(b *testing.B) { benchmarkReview(b, create(b, benchmarkPod), pattern) })
+	pattern := compile(b, enginetest.Enforced)
+	usesRequest := strings.Replace(enginetest.ValidatingPolicy, "'skip' in object", "'skip' in request.object", 1)
+	b.Run("pattern", func(b *testing.B) { benchmarkReview(b, enginetest.Create(b, enginetest.BenchmarkPod), pattern) })
 	b.Run("pattern, update", func(b *testing.B) {
-		benchmarkReview(b, request(b, admissionv1.Update, benchmarkPod, benchmarkPod), pattern)
+		benchmarkReview(b, enginetest.Request(b, admissionv1.Update, enginetest.BenchmarkPod, enginetest.BenchmarkPod), pattern)
 	})
-	b.Run("other kind", func(b *testing.B) { benchmarkReview(b, create(b, configMap), pattern, compile(b, validatingPolicy)) })
-	b.Run("pod security", func(b *testing.B) { benchmarkReview(b, create(b, benchmarkPod), podSecurity...) })
-	b.Run("CEL", func(b *testing.B) { benchmarkReview(b, create(b, benchmarkPod), compile(b, validatingPolicy)) })
-	b.Run("CEL, request", func(b *testing.B) { benchmarkReview(b, create(b, benchmarkPod), compile(b, usesRequest)) })
-}
-
-// processorTime says more than the clock on a machine that has other work.
-func processorTime(b *testing.B) time.Duration {
-	b.Helper()
-	var usage syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
-		b.Fatal(err)
-	}
-	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+	b.Run("other kind", func(b *testing.B) {
+		benchmarkReview(b, enginetest.Create(b, enginetest.ConfigMap), pattern, compile(b, enginetest.ValidatingPolicy))
+	})
+	b.Run("pod security", func(b *testing.B) { benchmarkReview(b, enginetest.Create(b, enginetest.BenchmarkPod), podSecurity...) })
+	b.Run("CEL", func(b *testing.B) {
+		benchmarkReview(b, enginetest.Create(b, enginetest.BenchmarkPod), compile(b, enginetest.ValidatingPolicy))
+	})
+	b.Run("CEL, request", func(b *testing.B) {
+		benchmarkReview(b, enginetest.Create(b, enginetest.BenchmarkPod), compile(b, usesRequest))
+	})
 }
 
 // BenchmarkPattern evaluates one policy for one Pod.
 func BenchmarkPattern(b *testing.B) {
-	benchmark(b, subject(b, benchmarkPod), compile(b, clusterPolicy(podRule(unprivileged))))
+	enginetest.Benchmark(b, enginetest.Subject(b, enginetest.BenchmarkPod), compile(b, enginetest.ClusterPolicy(enginetest.PodRule(enginetest.Unprivileged))))
 }
 
 // BenchmarkOtherKind evaluates a policy for what it is not about.
 func BenchmarkOtherKind(b *testing.B) {
-	benchmark(b, subject(b, configMap), compile(b, clusterPolicy(podRule(unprivileged))), compile(b, validatingPolicy))
+	enginetest.Benchmark(b, enginetest.Subject(b, enginetest.ConfigMap), compile(b, enginetest.ClusterPolicy(enginetest.PodRule(enginetest.Unprivileged))), compile(b, enginetest.ValidatingPolicy))
 }
 
 // BenchmarkPodSecurity evaluates 17 policies for one Pod.
 func BenchmarkPodSecurity(b *testing.B) {
 	var policies []policy.Policy
 	for i, rule := range podSecurityRules() {
-		policies = append(policies, compile(b, strings.Replace(clusterPolicy(podRule(rule)), "name: p", fmt.Sprintf("name: p%d", i), 1)))
+		policies = append(policies, compile(b, strings.Replace(enginetest.ClusterPolicy(enginetest.PodRule(rule)), "name: p", fmt.Sprintf("name: p%d", i), 1)))
 	}
-	benchmark(b, subject(b, benchmarkPod), policies...)
+	enginetest.Benchmark(b, enginetest.Subject(b, enginetest.BenchmarkPod), policies...)
 }
 
 // BenchmarkCEL evaluates a CEL policy for one Pod, with and without use of the request.
 func BenchmarkCEL(b *testing.B) {
-	b.Run("object", func(b *testing.B) { benchmark(b, subject(b, benchmarkPod), compile(b, validatingPolicy)) })
-	b.Run("request", func(b *testing.B) {
-		benchmark(b, subject(b, benchmarkPod), compile(b, strings.Replace(validatingPolicy, "'skip' in object", "'skip' in request.object", 1)))
+	b.Run("object", func(b *testing.B) {
+		enginetest.Benchmark(b, enginetest.Subject(b, enginetest.BenchmarkPod), compile(b, enginetest.ValidatingPolicy))
 	})
-}
-
-// BenchmarkCELRule evaluates a CEL rule of a ClusterPolicy, here and in the engine.
-func BenchmarkCELRule(b *testing.B) {
-	text := clusterPolicy(podRule(`
-validate: {cel: {expressions: [{expression: "object.spec.containers.all(c, c.image.contains(':'))"}]}}
-`))
-	b.Run("here", func(b *testing.B) { benchmark(b, subject(b, benchmarkPod), compile(b, text)) })
-	b.Run("engine", func(b *testing.B) {
-		p, s := compile(b, text), subject(b, benchmarkPod)
-		leaveToEngine(p, s)
-		benchmark(b, s, p)
+	b.Run("request", func(b *testing.B) {
+		enginetest.Benchmark(b, enginetest.Subject(b, enginetest.BenchmarkPod), compile(b, strings.Replace(enginetest.ValidatingPolicy, "'skip' in object", "'skip' in request.object", 1)))
 	})
 }
 
 // BenchmarkCompile compiles one policy of each engine.
 func BenchmarkCompile(b *testing.B) {
-	for name, text := range map[string]string{"classic": clusterPolicy(podRule(unprivileged)), "CEL": validatingPolicy} {
+	for name, text := range map[string]string{"classic": enginetest.ClusterPolicy(enginetest.PodRule(enginetest.Unprivileged)), "CEL": enginetest.ValidatingPolicy} {
 		b.Run(name, func(b *testing.B) {
-			c, o := compiler(b), object(b, text)
+			c, o := compiler(b), enginetest.Object(b, text)
 			b.ReportAllocs()
 			for b.Loop() {
 				c.Compile(o, nil)

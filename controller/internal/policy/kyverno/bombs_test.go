@@ -21,11 +21,13 @@ import (
 
 	"github.com/docket-project/docket/api/report"
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/controller/internal/policy/kyverno/base"
+	"github.com/docket-project/docket/controller/internal/policy/kyverno/enginetest"
 )
 
 const (
 	// maxBombBytes is how much more memory a process may need for a policy that asks for all.
-	maxBombBytes = 64 << 20
+	maxBombBytes = raceMemory * (64 << 20)
 	// maxBombSize is the length of the policies; that with gzip has its data beside.
 	maxBombSize = 4000
 	// bombVariable names the bomb that a process of this test sets off.
@@ -75,11 +77,11 @@ func TestBombProcess(t *testing.T) {
 	if text == "" {
 		t.Skip("it is a part of TestBombs")
 	}
-	out, err := NewCompiler(Config{Timeout: time.Minute})
+	out, err := NewCompiler(base.Config{Timeout: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, s := out.Compile(object(t, text), nil), subject(t, badPod)
+	p, s := out.Compile(enginetest.Object(t, text), nil), enginetest.Subject(t, enginetest.BadPod)
 	debug.FreeOSMemory()
 	if err := os.WriteFile("/proc/self/clear_refs", []byte("5"), 0); err != nil {
 		t.Fatal(err)
@@ -94,7 +96,7 @@ func TestBombProcess(t *testing.T) {
 	}()
 	var results []policy.Result
 	for range 2 {
-		results, _ = evaluate(t, p, s)
+		results, _ = enginetest.Evaluate(t, p, s)
 	}
 	tell(burst{Bytes: peak(t) - before, Results: results})
 }
@@ -163,12 +165,12 @@ func doubled(count int, format string) string {
 
 func jmesPathBomb(context, expression string) string {
 	if context != "" {
-		context = "context:\n" + indent(context)
+		context = "context:\n" + enginetest.Indent(context)
 	}
 	if !strings.Contains(expression, "x{{") {
 		expression = "{{ " + expression + " }}"
 	}
-	return clusterPolicy(podRule(context + "validate:\n  message: m\n  deny: {conditions: {any: [{key: " +
+	return enginetest.ClusterPolicy(enginetest.PodRule(context + "validate:\n  message: m\n  deny: {conditions: {any: [{key: " +
 		strconv.Quote(expression) + ", operator: Equals, value: 1}]}}\n"))
 }
 
@@ -201,7 +203,7 @@ func celBombs(t *testing.T) map[string]string {
 		"replace":     celBomb(texts[:14], "variables.v10.replace('', variables.v10).size() > 0"),
 		"regex":       celBomb(nil, "'x'.matches(lists.range(800).map(i, 'x{1000}').join(''))"),
 		"random":      celBomb(nil, "random('((((a*b)*c)*d)*e)*') != ''"),
-		"classic CEL": clusterPolicy(podRule("validate:\n  cel:\n    variables:\n" + indent(indent(celVariables(wide))) + "\n    expressions: [{expression: \"" + strings.Join(sum, " + ") + " > 0\"}]")),
+		"classic CEL": enginetest.ClusterPolicy(enginetest.PodRule("validate:\n  cel:\n    variables:\n" + enginetest.Indent(enginetest.Indent(celVariables(wide))) + "\n    expressions: [{expression: \"" + strings.Join(sum, " + ") + " > 0\"}]")),
 	}
 }
 
@@ -217,7 +219,7 @@ func repeat(count int, text func(i int) string) []string {
 func celBomb(values []string, expression string) string {
 	out := strings.Replace(validatingPolicyHead, "KIND", "ValidatingPolicy", 1)
 	if len(values) > 0 {
-		out += "  variables:\n" + indent(celVariables(values))
+		out += "  variables:\n" + enginetest.Indent(celVariables(values))
 	}
 	return out + "\n  validations: [{expression: " + strconv.Quote(expression) + "}]\n"
 }
@@ -270,7 +272,7 @@ func yamlBomb() string {
 // may write policies of the cluster.
 func TestUnboundedFunctions(t *testing.T) {
 	t.Parallel()
-	pod := strings.Replace(badPod, "metadata: {", "metadata: {namespace: team, ", 1)
+	pod := strings.Replace(enginetest.BadPod, "metadata: {", "metadata: {namespace: team, ", 1)
 	const refused = "is not for namespaced policies and exceptions"
 	for _, expression := range []string{
 		"random() != ''", "random('[a]') != ''", "[random.random('a')].size() > 0", "object.spec.containers.all(c, gzip.decompress(b'') == c.image)",
@@ -282,18 +284,18 @@ func TestUnboundedFunctions(t *testing.T) {
 		}
 		namespaced := strings.NewReplacer("kind: ValidatingPolicy", "kind: NamespacedValidatingPolicy", "metadata: {", "metadata: {namespace: team, ").Replace(text)
 		p := compileAny(t, namespaced)
-		wantError(t, p, subject(t, pod), "", refused)
+		enginetest.WantError(t, p, enginetest.Subject(t, pod), "", refused)
 		if problem := p.Problem(); problem == nil || !strings.Contains(problem.Error(), refused) {
 			t.Errorf("%s: %v", expression, problem)
 		}
 	}
 	for expression, outcome := range map[string]string{"random('a')": "r:error", "{{ 'random' }}('a')": "r:error", "to_upper('a')": "r:fail"} {
-		rule := podRule("validate: {message: m, deny: {conditions: {any: [{key: " + strconv.Quote("{{ "+expression+" }}") + ", operator: NotEquals, value: b}]}}}")
+		rule := enginetest.PodRule("validate: {message: m, deny: {conditions: {any: [{key: " + strconv.Quote("{{ "+expression+" }}") + ", operator: NotEquals, value: b}]}}}")
 		if strings.HasPrefix(expression, "{{") {
-			rule = podRule("context: [{name: f, variable: {value: random}}]\nvalidate: {message: m, deny: {conditions: {any: [{key: \"{{ {{ f }}('a') }}\", operator: NotEquals, value: b}]}}}")
+			rule = enginetest.PodRule("context: [{name: f, variable: {value: random}}]\nvalidate: {message: m, deny: {conditions: {any: [{key: \"{{ {{ f }}('a') }}\", operator: NotEquals, value: b}]}}}")
 		}
-		text := strings.NewReplacer("kind: ClusterPolicy", "kind: Policy", "metadata: {name: p", "metadata: {namespace: team, name: p").Replace(clusterPolicy(rule))
-		results := want(t, compile(t, text), subject(t, pod), outcome)
+		text := strings.NewReplacer("kind: ClusterPolicy", "kind: Policy", "metadata: {name: p", "metadata: {namespace: team, name: p").Replace(enginetest.ClusterPolicy(rule))
+		results := enginetest.Want(t, compile(t, text), enginetest.Subject(t, pod), outcome)
 		if outcome == "r:error" && !strings.Contains(results[0].Message, refused) {
 			t.Errorf("%s: %s", expression, results[0].Message)
 		}
@@ -305,13 +307,13 @@ func TestUnboundedFunctions(t *testing.T) {
 func TestUnboundedExceptions(t *testing.T) {
 	t.Parallel()
 	for policyText, exceptionText := range map[string]string{
-		clusterPolicy(podRule(unprivileged)): strings.TrimRight(exception, "\n") + "\n  conditions: {any: [{key: \"{{ random('a') }}\", operator: Equals, value: a}]}\n",
-		validatingPolicy:                     strings.Replace(celException, "object.metadata.name == 'bad'", "random('a') == 'a'", 1),
+		enginetest.ClusterPolicy(enginetest.PodRule(enginetest.Unprivileged)): strings.TrimRight(enginetest.Exception, "\n") + "\n  conditions: {any: [{key: \"{{ random('a') }}\", operator: Equals, value: a}]}\n",
+		enginetest.ValidatingPolicy: strings.Replace(enginetest.CELException, "object.metadata.name == 'bad'", "random('a') == 'a'", 1),
 	} {
 		without, with := compile(t, policyText), compile(t, policyText, exceptionText)
-		expected, _ := evaluate(t, without, subject(t, badPod))
-		got, _ := evaluate(t, with, subject(t, badPod))
-		wantEqual(t, "results", expected, got)
+		expected, _ := enginetest.Evaluate(t, without, enginetest.Subject(t, enginetest.BadPod))
+		got, _ := enginetest.Evaluate(t, with, enginetest.Subject(t, enginetest.BadPod))
+		enginetest.WantEqual(t, "results", expected, got)
 		wantIgnored(t, with, policy.ExceptionUnbounded)
 		if doubt := with.Doubt(); doubt != nil {
 			t.Errorf("the policy is said to be in doubt: %v", doubt)
@@ -319,7 +321,7 @@ func TestUnboundedExceptions(t *testing.T) {
 	}
 	several := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"a": "random('a') == 'a'", "b": "lists.range(3).size() > 0"}}}
 	for range 20 {
-		if name := unboundedOf(several); name != "lists.range" {
+		if name := base.UnboundedOf(several); name != "lists.range" {
 			t.Fatalf("named is %q", name)
 		}
 	}

@@ -10,8 +10,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kyverno/kyverno/pkg/config"
+	"github.com/kyverno/kyverno/pkg/engine/jmespath"
+
 	"github.com/docket-project/docket/api/report"
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/controller/internal/policy/kyverno/enginetest"
 )
 
 const (
@@ -68,7 +72,7 @@ func serviceList() any {
 
 // ingressRule matches Ingresses.
 func ingressRule(fields string) string {
-	return clusterPolicy("- name: r\n  match: {any: [{resources: {kinds: [Ingress]}}]}\n" + indent(fields))
+	return enginetest.ClusterPolicy("- name: r\n  match: {any: [{resources: {kinds: [Ingress]}}]}\n" + enginetest.Indent(fields))
 }
 
 const (
@@ -196,7 +200,7 @@ var celPolicies = map[string]string{
 }
 
 // benchmarkEntries answers all of the expressions from memory.
-func benchmarkEntries(tb testing.TB) *fakeEntries {
+func benchmarkEntries(tb testing.TB) *enginetest.FakeEntries {
 	tb.Helper()
 	hosts, services := ingressHosts(), serviceList()
 	var names []any
@@ -204,33 +208,33 @@ func benchmarkEntries(tb testing.TB) *fakeEntries {
 	for _, item := range items {
 		names = append(names, item.(map[string]any)["metadata"].(map[string]any)["name"])
 	}
-	return &fakeEntries{
-		data: map[policy.Entry]any{
+	return &enginetest.FakeEntries{
+		Data: map[policy.Entry]any{
 			{Kind: policy.GlobalContextEntry, Name: "ingresses"}: []any{},
 			{Kind: policy.CachedContextEntry, Name: "services"}:  services,
 			{Kind: policy.GlobalContextEntry, Name: "services"}:  services,
 		},
-		projections: map[string]any{"hosts": hosts},
-		fixed: map[string]any{
+		Projections: map[string]any{"hosts": hosts},
+		Fixed: map[string]any{
 			"[].spec.rules[].host":                       hosts,
 			"[?metadata.name!='mine'].spec.rules[].host": hosts,
 			"items[].metadata.name":                      names,
 			"items[?metadata.name=='service-17']":        items[17:18],
 			"items[?metadata.name=='service-18']":        items[18:19],
 		},
-		engine: newExpressions(compiler(tb).settings),
+		Engine: jmespath.New(config.NewDefaultConfiguration(false)),
 	}
 }
 
 // BenchmarkCachedContext evaluates whole policies, with the values of the cache at hand.
 func BenchmarkCachedContext(b *testing.B) {
-	entries, s := benchmarkEntries(b), subject(b, benchmarkIngress)
+	entries, s := benchmarkEntries(b), enginetest.Subject(b, benchmarkIngress)
 	all := maps.Clone(cachedPolicies)
 	maps.Copy(all, celPolicies)
 	for name, text := range all {
 		b.Run(name, func(b *testing.B) {
-			p := withEntries(b, entries).Compile(object(b, text), nil)
-			if results, _ := evaluate(b, p, s); len(results) != 1 || results[0].Outcome != report.OutcomePass {
+			p := withEntries(b, entries).Compile(enginetest.Object(b, text), nil)
+			if results, _ := enginetest.Evaluate(b, p, s); len(results) != 1 || results[0].Outcome != report.OutcomePass {
 				b.Fatalf("%+v, %v", results, p.Problem())
 			}
 			var times []time.Duration

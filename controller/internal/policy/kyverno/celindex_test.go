@@ -8,12 +8,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/cel-go/common/types"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/docket-project/docket/controller/internal/contextcache"
 	"github.com/docket-project/docket/controller/internal/contextcache/table"
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/controller/internal/policy/kyverno/classic"
+	"github.com/docket-project/docket/controller/internal/policy/kyverno/enginetest"
 )
 
 // servicesEntry has indexes of Services.
@@ -33,16 +34,16 @@ spec:
 
 func shopService(tb testing.TB, name string, port int, ip string) *unstructured.Unstructured {
 	tb.Helper()
-	return object(tb, fmt.Sprintf(
+	return enginetest.Object(tb, fmt.Sprintf(
 		"{apiVersion: v1, kind: Service, metadata: {name: %s, namespace: shop}, spec: {clusterIP: %q, ports: [{port: %d}]}}", name, ip, port))
 }
 
 // entriesWith is a context cache that answers as that of a cluster does.
 func entriesWith(tb testing.TB, entry string, resources ...*unstructured.Unstructured) policy.Entries {
 	tb.Helper()
-	functions, impure := Functions()
+	functions, impure := classic.Functions()
 	entries, err := contextcache.NewStatic(contextcache.StaticConfig{
-		Engine: table.NewEngine(functions, impure...), Entries: []*unstructured.Unstructured{object(tb, entry)}, Resources: resources,
+		Engine: table.NewEngine(functions, impure...), Entries: []*unstructured.Unstructured{enginetest.Object(tb, entry)}, Resources: resources,
 	})
 	if err != nil {
 		tb.Fatal(err)
@@ -52,7 +53,7 @@ func entriesWith(tb testing.TB, entry string, resources ...*unstructured.Unstruc
 
 // withExpression is a CEL policy for Pods with one expression.
 func withExpression(expression string) string {
-	return strings.Replace(validatingPolicy, "variables.tagged, m", fmt.Sprintf("%q, m", expression), 1)
+	return strings.Replace(enginetest.ValidatingPolicy, "variables.tagged, m", fmt.Sprintf("%q, m", expression), 1)
 }
 
 // TestIndexesOfCELPolicies promises that an index is a map for all that CEL does with maps.
@@ -82,10 +83,10 @@ func TestIndexesOfCELPolicies(t *testing.T) {
 		"json.marshal(globalContext.Get('services', 'byName')).contains('cart')":                                                        ":pass",
 		"[1, 2, 3].all(i, globalContext.Get('services', 'byName').size() == 3 && 'shop/db' in globalContext.Get('services', 'byName'))": ":pass",
 	} {
-		p := compileIn(t, withEntries(t, entries), withExpression(expression))
+		p := enginetest.Compile(t, withEntries(t, entries), withExpression(expression))
 		t.Run(expression, func(t *testing.T) {
 			t.Parallel()
-			want(t, p, subject(t, goodPod), outcome)
+			enginetest.Want(t, p, enginetest.Subject(t, enginetest.GoodPod), outcome)
 		})
 	}
 }
@@ -93,11 +94,11 @@ func TestIndexesOfCELPolicies(t *testing.T) {
 // TestIndexesAreNotForJMESPath promises an error that says what to write instead.
 func TestIndexesAreNotForJMESPath(t *testing.T) {
 	t.Parallel()
-	p := compileIn(t, withEntries(t, entriesWith(t, servicesEntry)), clusterPolicy(podRule(`
+	p := enginetest.Compile(t, withEntries(t, entriesWith(t, servicesEntry)), enginetest.ClusterPolicy(enginetest.PodRule(`
 context: [{name: c, globalReference: {name: services.byName}}]
 validate: {deny: {conditions: {any: [{key: "{{ length(c) }}", operator: Equals, value: 0}]}}}
 `)))
-	wantError(t, p, subject(t, goodPod), "r", `"byName" is an index`, "filter by equality")
+	enginetest.WantError(t, p, enginetest.Subject(t, enginetest.GoodPod), "r", `"byName" is an index`, "filter by equality")
 }
 
 // TestIndexesCountWhatTheyDecode: an object that is looked up is made for this evaluation.
@@ -115,24 +116,10 @@ func TestIndexesCountWhatTheyDecode(t *testing.T) {
 		"cel.bind(byPort, globalContext.Get('services', 'byPort'), [1, 2, 3, 4, 5, 6, 7, 8].all(i, byPort[80].size() == 2000))": ":pass",
 		"[1, 2, 3, 4, 5, 6, 7, 8].all(i, globalContext.Get('services', 'byPort')[80].size() == 2000)":                           ":error",
 	} {
-		p := compileIn(t, withEntries(t, entries), withExpression(expression))
-		results := want(t, p, subject(t, goodPod), outcome)
+		p := enginetest.Compile(t, withEntries(t, entries), withExpression(expression))
+		results := enginetest.Want(t, p, enginetest.Subject(t, enginetest.GoodPod), outcome)
 		if outcome == ":error" && !strings.Contains(results[0].Message, "more than 16 MiB") {
 			t.Errorf("%s: %s", expression, results[0].Message)
-		}
-	}
-}
-
-func TestKeysOfIndexes(t *testing.T) {
-	t.Parallel()
-	for _, key := range []any{types.Int(1 << 62), types.Int(-5), types.Uint(7), types.Double(1.5), types.String("x"), types.False} {
-		if _, ok := indexKey(types.DefaultTypeAdapter.NativeToValue(key)); !ok {
-			t.Errorf("%v is not a key", key)
-		}
-	}
-	for _, key := range []any{types.Int(1<<53 + 1), types.Uint(1<<64 - 1), types.Int(1<<63 - 1), types.NullValue, types.Bytes("x")} {
-		if native, ok := indexKey(types.DefaultTypeAdapter.NativeToValue(key)); ok {
-			t.Errorf("%v is the key %v", key, native)
 		}
 	}
 }

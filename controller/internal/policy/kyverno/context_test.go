@@ -17,7 +17,8 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/docket-project/docket/controller/internal/contextcache/call"
-	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/controller/internal/policy/kyverno/base"
+	"github.com/docket-project/docket/controller/internal/policy/kyverno/enginetest"
 )
 
 // contexts are context entries named c, by kind.
@@ -30,7 +31,7 @@ var contexts = map[string]string{
 
 // withContext denies what the settings say.
 func withContext(entry string) string {
-	return clusterPolicy(podRule(`
+	return enginetest.ClusterPolicy(enginetest.PodRule(`
 context: [{name: c, ` + entry + `}]
 validate:
   message: denied
@@ -46,12 +47,12 @@ func TestMissingContext(t *testing.T) {
 		for name, text := range map[string]string{
 			"deny":    withContext(entry),
 			"default": strings.Replace(withContext(entry), "{{ c.data.deny }}", "{{ c.data.deny || 'none' }}", 1),
-			"variable with a default": clusterPolicy(podRule(`
+			"variable with a default": enginetest.ClusterPolicy(enginetest.PodRule(`
 context: [{name: c, ` + entry + `}, {name: d, variable: {jmesPath: c.data.deny, default: none}}]
 validate:
   deny: {conditions: {any: [{key: "{{ request.object.metadata.name }}", operator: Equals, value: "{{ d }}"}]}}
 `)),
-			"foreach": clusterPolicy(podRule(`
+			"foreach": enginetest.ClusterPolicy(enginetest.PodRule(`
 validate:
   foreach:
   - list: request.object.spec.containers
@@ -62,7 +63,7 @@ validate:
 		} {
 			t.Run(kind+" "+name, func(t *testing.T) {
 				t.Parallel()
-				wantError(t, compile(t, text), subject(t, badPod), "r", kind)
+				enginetest.WantError(t, compile(t, text), enginetest.Subject(t, enginetest.BadPod), "r", kind)
 			})
 		}
 	}
@@ -71,8 +72,8 @@ validate:
 // TestUnusedContext promises that a missing context does no harm to a rule that does not read it.
 func TestUnusedContext(t *testing.T) {
 	t.Parallel()
-	p := compile(t, clusterPolicy(podRule("context: [{name: c, "+contexts["apiCall"]+"}]\n"+unprivileged)))
-	want(t, p, subject(t, badPod), "r:fail")
+	p := compile(t, enginetest.ClusterPolicy(enginetest.PodRule("context: [{name: c, "+contexts["apiCall"]+"}]\n"+enginetest.Unprivileged)))
+	enginetest.Want(t, p, enginetest.Subject(t, enginetest.BadPod), "r:fail")
 }
 
 // cluster is an API server that has one ConfigMap in the namespace team.
@@ -109,44 +110,35 @@ func compilerOf(t *testing.T, address string, calls call.Config) *Compiler {
 	}
 	mapper := meta.NewDefaultRESTMapper(nil)
 	mapper.Add(schema.GroupVersionKind{Version: "v1", Kind: "Pod"}, meta.RESTScopeNamespace)
-	out, err := NewCompiler(Config{Client: client, Kubernetes: typed, Mapper: mapper, Calls: calls})
+	out, err := NewCompiler(base.Config{Client: client, Kubernetes: typed, Mapper: mapper, Calls: calls})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return out
 }
 
-func compileIn(t *testing.T, c *Compiler, text string) policy.Policy {
-	t.Helper()
-	p := c.Compile(object(t, text), nil)
-	if p.Problem() != nil {
-		t.Fatal(p.Problem())
-	}
-	return p
-}
-
 func TestContextFromCluster(t *testing.T) {
 	t.Parallel()
 	c := cluster(t)
-	elsewhere := strings.Replace(badPod, "namespace: team", "namespace: other", 1)
+	elsewhere := strings.Replace(enginetest.BadPod, "namespace: team", "namespace: other", 1)
 	for _, kind := range []string{"configMap", "apiCall"} {
-		p := compileIn(t, c, withContext(contexts[kind]))
-		want(t, p, subject(t, goodPod), "r:pass")
-		want(t, p, subject(t, badPod), "r:fail")
-		wantError(t, p, subject(t, elsewhere), "r", "settings")
+		p := enginetest.Compile(t, c, withContext(contexts[kind]))
+		enginetest.Want(t, p, enginetest.Subject(t, enginetest.GoodPod), "r:pass")
+		enginetest.Want(t, p, enginetest.Subject(t, enginetest.BadPod), "r:fail")
+		enginetest.WantError(t, p, enginetest.Subject(t, elsewhere), "r", "settings")
 	}
 	for _, expression := range []string{
 		"resource.Get('v1', 'configmaps', 'team', 'settings').data.deny != object.metadata.name",
 		"dyn(resource.List('v1', 'configmaps', 'team').items).all(i, i.data.deny != object.metadata.name)",
 	} {
-		text := strings.Replace(validatingPolicy, "variables.tagged, m", `"`+expression+`", m`, 1)
-		p := compileIn(t, c, text)
-		want(t, p, subject(t, goodPod), ":pass")
-		want(t, p, subject(t, badPod), ":fail")
+		text := strings.Replace(enginetest.ValidatingPolicy, "variables.tagged, m", `"`+expression+`", m`, 1)
+		p := enginetest.Compile(t, c, text)
+		enginetest.Want(t, p, enginetest.Subject(t, enginetest.GoodPod), ":pass")
+		enginetest.Want(t, p, enginetest.Subject(t, enginetest.BadPod), ":fail")
 		// Another compiler of the same process still has no cluster.
-		wantError(t, compile(t, text), subject(t, badPod), "", "no cluster")
+		enginetest.WantError(t, compile(t, text), enginetest.Subject(t, enginetest.BadPod), "", "no cluster")
 	}
-	wantError(t, compile(t, withContext(contexts["configMap"])), subject(t, badPod), "r", "no cluster")
+	enginetest.WantError(t, compile(t, withContext(contexts["configMap"])), enginetest.Subject(t, enginetest.BadPod), "r", "no cluster")
 }
 
 func TestConfigIsComplete(t *testing.T) {
@@ -155,10 +147,10 @@ func TestConfigIsComplete(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := NewCompiler(Config{Client: client}); err == nil || !strings.Contains(err.Error(), "Kubernetes") {
+	if _, err := NewCompiler(base.Config{Client: client}); err == nil || !strings.Contains(err.Error(), "Kubernetes") {
 		t.Errorf("a client alone is accepted: %v", err)
 	}
-	if _, err := NewCompiler(Config{Timeout: -1}); err == nil {
+	if _, err := NewCompiler(base.Config{Timeout: -1}); err == nil {
 		t.Error("a negative timeout is accepted")
 	}
 }

@@ -12,6 +12,8 @@ import (
 
 	"github.com/docket-project/docket/api/report"
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/controller/internal/policy/kyverno/base"
+	"github.com/docket-project/docket/controller/internal/policy/kyverno/enginetest"
 )
 
 // TestDescribedPresentation: results of policies that only Kyverno evaluates are presented as Kyverno does.
@@ -36,7 +38,7 @@ spec:
 				t.Errorf("%s: %+v", kind, p)
 			}
 			want := reportutils.ToPolicyReportResult(decodeAs(t, text), *engineapi.RulePass("", engineapi.Mutation, "", nil), nil)
-			wantEqual(t, kind+" "+evaluation, policy.Presentation{
+			enginetest.WantEqual(t, kind+" "+evaluation, policy.Presentation{
 				Source: want.Source, Category: want.Category, Severity: report.Severity(want.Severity), Scored: want.Scored, Process: want.Properties["process"],
 			}, p.Presentation())
 			if policy.CoverageOf(p).Rules != nil {
@@ -54,7 +56,7 @@ func generic[P any](wrap func(*P) engineapi.GenericPolicy, into *P) func(*testin
 	return func(t *testing.T, text string) engineapi.GenericPolicy {
 		t.Helper()
 		*into = *new(P)
-		if err := decode(object(t, text), into); err != nil {
+		if err := base.Decode(enginetest.Object(t, text), into); err != nil {
 			t.Fatal(err)
 		}
 		return wrap(into)
@@ -77,7 +79,7 @@ spec:
     match: {any: [{resources: {kinds: [Pod]}}]}
     mutate: {patchStrategicMerge: {spec: {hostNetwork: false}}}
 `)
-	wantEqual(t, "rules", map[string]bool{
+	enginetest.WantEqual(t, "rules", map[string]bool{
 		"check": true, "autogen-check": true, "autogen-cronjob-check": true,
 		"add": false, "autogen-add": false, "autogen-cronjob-add": false,
 	}, policy.CoverageOf(p).Rules)

@@ -2,13 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package kyverno evaluates policies with Kyverno's own engines: ClusterPolicy and Policy
-// (kyverno.io) with the classic engine; ValidatingPolicy, ImageValidatingPolicy, MutatingPolicy and
-// their namespaced kinds (policies.kyverno.io) with the CEL engines; PolicyException of both groups.
-// It is the only package that knows Kyverno's types.
+// (kyverno.io) with the classic engine, in package classic; ValidatingPolicy, ImageValidatingPolicy, MutatingPolicy and
+// their namespaced kinds (policies.kyverno.io) with the CEL engines, in package cel; PolicyException of both groups.
+// Those two, which don't import each other, are the only packages that know Kyverno's types. This one puts them
+// together for a program that has both.
 //
 // Results are those of Kyverno's background scan, except that:
 //
-//   - Rules that mutate or generate give no results, and without [Config.Images] neither do rules and
+//   - Rules that mutate or generate give no results, and without [base.Config.Images] neither do rules and
 //     policies that verify images.
 //   - An image that can't be verified since a registry does not answer gives the outcome error. In
 //     Kyverno it mostly fails.
@@ -16,13 +17,13 @@
 //     outcome error for all that it matches. User info, roles and long names are no reason.
 //   - A context that needs what is not there (a cluster, a registry, an entry of the context cache)
 //     gives the outcome error; Kyverno leaves the variable out, which may end in a pass.
-//   - A panic, and an evaluation that runs longer than [Config.Timeout], give the outcome error.
+//   - A panic, and an evaluation that runs longer than [base.Config.Timeout], give the outcome error.
 //   - The status of a policy is not read: a rule whose check Kyverno has handed to a generated
 //     ValidatingAdmissionPolicy is evaluated here.
 //
 // # Context cache
 //
-// Rules read [Config.Entries] by cachedContextEntry, resourceCache, apiCall with cache: true, and
+// Rules read [base.Config.Entries] by cachedContextEntry, resourceCache, apiCall with cache: true, and
 // globalReference, the last one also in namespaced policies, where Kyverno refuses it. Kyverno's
 // types know none of the first three, so that such an entry travels through its code as an API call
 // with a method of its own. The values are not copied on their way into expressions: a document has
@@ -57,14 +58,14 @@
 //
 // Each evaluation runs in a goroutine that its Evaluate or Review waits for. Go can't stop it: after
 // a timeout it goes on, with a canceled context, until the engine returns, and reads the subject or
-// the request meanwhile. A policy that has left several behind gives errors at once until they end.
+// the request meanwhile. Otherwise it waits a second for the next evaluation. A policy that has left several behind gives errors at once until they end.
 // When a Review runs out of time, a second goroutine finds out whether the rules match at all, for a
 // moment; of these, too, only several may be left behind. Nothing else is started.
 //
 // # Process-wide state
 //
 // Kyverno keeps some state in variables of its packages, which all compilers share: the logger of
-// controller-runtime (made silent by the first [NewCompiler], see there), the feature toggles that
+// controller-runtime (made silent by the first [base.NewSetup], see there), the feature toggles that
 // come from environment variables, the HTTP client of CEL policies, and the library context of
-// CEL policies, which this package sets and resets under a lock while it compiles.
+// CEL policies, which package cel sets and resets under a lock while it compiles.
 package kyverno

@@ -10,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/controller/internal/policy/kyverno/base"
+	"github.com/docket-project/docket/controller/internal/policy/kyverno/enginetest"
 )
 
 // from puts an exception into a namespace.
@@ -21,33 +23,33 @@ func from(namespace, text string) string {
 // and for a policy in a namespace only those beside it. What is ignored says so, once.
 func TestExceptionsOfNamespaces(t *testing.T) {
 	t.Parallel()
-	cluster := clusterPolicy(podRule(unprivileged))
-	own := strings.Replace(exception, "policyName: p", "policyName: team/p", 1)
-	celOwn := strings.Replace(celException, "kind: ValidatingPolicy", "kind: NamespacedValidatingPolicy", 1)
-	namespacedCEL := strings.Replace(strings.Replace(validatingPolicy, "kind: ValidatingPolicy", "kind: NamespacedValidatingPolicy", 1), "metadata: {", "metadata: {namespace: team, ", 1)
+	cluster := enginetest.ClusterPolicy(enginetest.PodRule(enginetest.Unprivileged))
+	own := strings.Replace(enginetest.Exception, "policyName: p", "policyName: team/p", 1)
+	celOwn := strings.Replace(enginetest.CELException, "kind: ValidatingPolicy", "kind: NamespacedValidatingPolicy", 1)
+	namespacedCEL := strings.Replace(strings.Replace(enginetest.ValidatingPolicy, "kind: ValidatingPolicy", "kind: NamespacedValidatingPolicy", 1), "metadata: {", "metadata: {namespace: team, ", 1)
 	for _, test := range []struct {
 		policy, exception string
 		allowed           []string
 		outcome, reason   string
 	}{
-		{cluster, exception, nil, "r:fail", policy.ExceptionNamespace},
-		{cluster, exception, []string{"other"}, "r:fail", policy.ExceptionNamespace},
-		{cluster, exception, []string{"other", "team"}, "r:skip", ""},
-		{cluster, exception, []string{"*"}, "r:skip", ""},
-		{inTeam(cluster), own, nil, "r:fail", policy.ExceptionNamespace},
-		{inTeam(cluster), own, []string{"team"}, "r:skip", ""},
-		{inTeam(cluster), from("other", own), []string{"*"}, "r:fail", policy.ExceptionForeign},
-		{validatingPolicy, celException, nil, ":fail", policy.ExceptionNamespace},
-		{validatingPolicy, celException, []string{"team"}, "exception:skip", ""},
+		{cluster, enginetest.Exception, nil, "r:fail", policy.ExceptionNamespace},
+		{cluster, enginetest.Exception, []string{"other"}, "r:fail", policy.ExceptionNamespace},
+		{cluster, enginetest.Exception, []string{"other", "team"}, "r:skip", ""},
+		{cluster, enginetest.Exception, []string{"*"}, "r:skip", ""},
+		{enginetest.InTeam(cluster), own, nil, "r:fail", policy.ExceptionNamespace},
+		{enginetest.InTeam(cluster), own, []string{"team"}, "r:skip", ""},
+		{enginetest.InTeam(cluster), from("other", own), []string{"*"}, "r:fail", policy.ExceptionForeign},
+		{enginetest.ValidatingPolicy, enginetest.CELException, nil, ":fail", policy.ExceptionNamespace},
+		{enginetest.ValidatingPolicy, enginetest.CELException, []string{"team"}, "exception:skip", ""},
 		{namespacedCEL, celOwn, []string{"*"}, "exception:skip", ""},
 		{namespacedCEL, from("other", celOwn), []string{"*"}, ":fail", ""}, // It is about a policy in its own namespace.
 	} {
-		c, err := NewCompiler(Config{ExceptionNamespaces: test.allowed})
+		c, err := NewCompiler(base.Config{ExceptionNamespaces: test.allowed})
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := c.Compile(object(t, test.policy), []*unstructured.Unstructured{object(t, test.exception)})
-		want(t, p, subject(t, badPod), test.outcome)
+		p := c.Compile(enginetest.Object(t, test.policy), []*unstructured.Unstructured{enginetest.Object(t, test.exception)})
+		enginetest.Want(t, p, enginetest.Subject(t, enginetest.BadPod), test.outcome)
 		wantIgnored(t, p, test.reason)
 	}
 }
@@ -74,12 +76,12 @@ func TestExceptionsAskNothing(t *testing.T) {
 		".resource.List('v1', 'secrets', '').items.size() > 0 || true",
 		"[1].all(x, resource.ToGVR('v1', 'Pod').Resource == 'pods') || true",
 	} {
-		text := strings.Replace(celException, "object.metadata.name == 'bad'", expression, 1)
-		p := compile(t, validatingPolicy, text)
-		want(t, p, subject(t, badPod), ":fail")
+		text := strings.Replace(enginetest.CELException, "object.metadata.name == 'bad'", expression, 1)
+		p := compile(t, enginetest.ValidatingPolicy, text)
+		enginetest.Want(t, p, enginetest.Subject(t, enginetest.BadPod), ":fail")
 		wantIgnored(t, p, policy.ExceptionReach)
 	}
-	p := compile(t, validatingPolicy, strings.Replace(celException, "object.metadata.name == 'bad'", "object.metadata.?resource.orValue('http') == 'http'", 1))
-	want(t, p, subject(t, badPod), "exception:skip")
+	p := compile(t, enginetest.ValidatingPolicy, strings.Replace(enginetest.CELException, "object.metadata.name == 'bad'", "object.metadata.?resource.orValue('http') == 'http'", 1))
+	enginetest.Want(t, p, enginetest.Subject(t, enginetest.BadPod), "exception:skip")
 	wantIgnored(t, p, "")
 }

@@ -10,8 +10,10 @@ import (
 	"time"
 
 	kyvernov1 "github.com/kyverno/kyverno/api/kyverno/v1"
+	"github.com/kyverno/kyverno/pkg/config"
 	"github.com/kyverno/kyverno/pkg/engine"
 	"github.com/kyverno/kyverno/pkg/engine/factories"
+	"github.com/kyverno/kyverno/pkg/engine/jmespath"
 	"github.com/kyverno/kyverno/pkg/engine/policycontext"
 	"github.com/kyverno/kyverno/pkg/globalcontext/store"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -20,6 +22,9 @@ import (
 	"github.com/docket-project/docket/controller/internal/contextcache"
 	"github.com/docket-project/docket/controller/internal/contextcache/table"
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/controller/internal/policy/kyverno/base"
+	"github.com/docket-project/docket/controller/internal/policy/kyverno/classic"
+	"github.com/docket-project/docket/controller/internal/policy/kyverno/enginetest"
 )
 
 // ingressList is 1.6 KB each, without managed fields.
@@ -112,20 +117,20 @@ func BenchmarkLookup(b *testing.B) {
 // staticEntries returns a context cache with both lists.
 func staticEntries(b *testing.B, lists ...[]any) policy.Entries {
 	b.Helper()
-	config := contextcache.StaticConfig{Entries: []*unstructured.Unstructured{
-		object(b, "{apiVersion: kyverno.io/v2alpha1, kind: CachedContextEntry, metadata: {name: keyed}, spec: {resource: {kind: Service}, indexes: [{name: byName, jmesPath: \"join('/', [metadata.namespace, metadata.name])\"}]}}"),
-		object(b, "{apiVersion: kyverno.io/v2alpha1, kind: CachedContextEntry, metadata: {name: hosts}, spec: {resource: {kind: Ingress}, indexes: [{name: byHost, jmesPath: 'spec.rules[].host'}]}}"),
-		object(b, "{apiVersion: kyverno.io/v2, kind: GlobalContextEntry, metadata: {name: services}, spec: {kubernetesResource: {version: v1, resource: services}}}"),
-		object(b, "{apiVersion: kyverno.io/v2, kind: GlobalContextEntry, metadata: {name: ingresses}, spec: {kubernetesResource: {group: networking.k8s.io, version: v1, resource: ingresses}, projections: [{name: hosts, jmesPath: '[].spec.rules[].host'}]}}"),
+	static := contextcache.StaticConfig{Entries: []*unstructured.Unstructured{
+		enginetest.Object(b, "{apiVersion: kyverno.io/v2alpha1, kind: CachedContextEntry, metadata: {name: keyed}, spec: {resource: {kind: Service}, indexes: [{name: byName, jmesPath: \"join('/', [metadata.namespace, metadata.name])\"}]}}"),
+		enginetest.Object(b, "{apiVersion: kyverno.io/v2alpha1, kind: CachedContextEntry, metadata: {name: hosts}, spec: {resource: {kind: Ingress}, indexes: [{name: byHost, jmesPath: 'spec.rules[].host'}]}}"),
+		enginetest.Object(b, "{apiVersion: kyverno.io/v2, kind: GlobalContextEntry, metadata: {name: services}, spec: {kubernetesResource: {version: v1, resource: services}}}"),
+		enginetest.Object(b, "{apiVersion: kyverno.io/v2, kind: GlobalContextEntry, metadata: {name: ingresses}, spec: {kubernetesResource: {group: networking.k8s.io, version: v1, resource: ingresses}, projections: [{name: hosts, jmesPath: '[].spec.rules[].host'}]}}"),
 	}}
-	functions, impure := Functions()
-	config.Engine = table.NewEngine(functions, impure...)
+	functions, impure := classic.Functions()
+	static.Engine = table.NewEngine(functions, impure...)
 	for _, list := range lists {
 		for _, item := range list {
-			config.Resources = append(config.Resources, &unstructured.Unstructured{Object: item.(map[string]any)})
+			static.Resources = append(static.Resources, &unstructured.Unstructured{Object: item.(map[string]any)})
 		}
 	}
-	entries, err := contextcache.NewStatic(config)
+	entries, err := contextcache.NewStatic(static)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -134,12 +139,12 @@ func staticEntries(b *testing.B, lists ...[]any) policy.Entries {
 
 func lookupHere(b *testing.B, text string, entries policy.Entries) {
 	b.Helper()
-	c, err := newCompiler(Config{Entries: entries})
+	c, err := NewCompiler(base.Config{Entries: entries})
 	if err != nil {
 		b.Fatal(err)
 	}
-	compiled := c.Compile(object(b, text), nil)
-	s := subject(b, benchmarkIngress)
+	compiled := c.Compile(enginetest.Object(b, text), nil)
+	s := enginetest.Subject(b, benchmarkIngress)
 	measure(b, func() {
 		results, err := compiled.Evaluate(b.Context(), s)
 		if err != nil || len(results) != 1 || results[0].Outcome != report.OutcomePass {
@@ -150,15 +155,16 @@ func lookupHere(b *testing.B, text string, entries policy.Entries) {
 
 func lookupThere(b *testing.B, text string, entries store.Store) {
 	b.Helper()
-	c := compiler(b)
+	settings := config.NewDefaultConfiguration(false)
+	query := jmespath.New(settings)
 	off := false
-	stock := engine.NewEngine(c.settings, c.jmespath, nil, nil, nil, factories.DefaultContextLoaderFactory(nil, factories.WithGlobalContextStore(entries)), nil, &off)
-	decoded, err := decodeClassic(object(b, text))
-	if err != nil {
+	stock := engine.NewEngine(settings, query, nil, nil, nil, factories.DefaultContextLoaderFactory(nil, factories.WithGlobalContextStore(entries)), nil, &off)
+	decoded := &kyvernov1.ClusterPolicy{}
+	if err := base.Decode(enginetest.Object(b, text), decoded); err != nil {
 		b.Fatal(err)
 	}
 	measure(b, func() {
-		made, err := policycontext.NewPolicyContext(c.jmespath, *object(b, benchmarkIngress), kyvernov1.Create, nil, c.settings)
+		made, err := policycontext.NewPolicyContext(query, *enginetest.Object(b, benchmarkIngress), kyvernov1.Create, nil, settings)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/controller/internal/policy/kyverno/enginetest"
 	"github.com/docket-project/docket/controller/internal/policy/mutation"
 )
 
@@ -34,12 +35,11 @@ const (
 // TestMutationsAsInKyverno compares results, with their messages, with those of the scanner of Kyverno's
 // reports controller.
 func TestMutationsAsInKyverno(t *testing.T) {
-	t.Parallel()
 	pod := func(metadata, container string) policy.Subject {
-		return subject(t, "{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: team"+metadata+"}, spec: {containers: [{name: c, image: i"+container+"}], priority: 7}}")
+		return enginetest.Subject(t, "{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: team"+metadata+"}, spec: {containers: [{name: c, image: i"+container+"}], priority: 7}}")
 	}
 	plain, labelled, once := pod("", ""), pod(", labels: {team: a, x: z}", ""), pod("", ", imagePullPolicy: IfNotPresent")
-	deployment := subject(t, "{apiVersion: apps/v1, kind: Deployment, metadata: {name: d, namespace: team}, spec: {template: {metadata: {labels: {team: a}}, spec: {containers: [{name: c, image: i, imagePullPolicy: IfNotPresent}]}}}}")
+	deployment := enginetest.Subject(t, "{apiVersion: apps/v1, kind: Deployment, metadata: {name: d, namespace: team}, spec: {template: {metadata: {labels: {team: a}}, spec: {containers: [{name: c, image: i, imagePullPolicy: IfNotPresent}]}}}}")
 	for _, test := range []struct {
 		name, policy string
 		subject      policy.Subject
@@ -55,20 +55,19 @@ func TestMutationsAsInKyverno(t *testing.T) {
 		{"two, both there", mutatingText(addLabel+", "+addJSON, ""), pod(", labels: {team: a}, annotations: {a: b}", ""), ":pass"},
 		{"fails", mutatingText(failing, ""), plain, "evaluation:error"},
 		{"match condition", mutatingText(addLabel, `  matchConditions: [{name: other, expression: "object.metadata.name == 'other'"}]`), plain, ":skip"},
-		{"other kind", mutatingText(addLabel, ""), subject(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: team}}"), ""},
+		{"other kind", mutatingText(addLabel, ""), enginetest.Subject(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: team}}"), ""},
 		{"variable", mutatingText(strings.Replace(addLabel, "'a'}", "variables.team}", 1), `  variables: [{name: team, expression: "'a'"}]`), labelled, ":pass"},
 		{"audit annotation", mutatingText(addLabel, `  auditAnnotations: [{key: pod, valueExpression: "'pod ' + string(object.metadata.name)"}]`), labelled, ":pass"},
 		{"workload", mutatingText(pullOnce, "  autogen: {podControllers: {controllers: [deployments]}}"), deployment, ":pass"},
 		{"workload, missing", mutatingText(strings.Replace(pullOnce, "IfNotPresent", "Always", 1), "  autogen: {podControllers: {controllers: [deployments]}}"), deployment, ":fail"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
 			p := compile(t, test.policy)
 			before := test.subject.Object.DeepCopy()
 			got := scanned(t, p, test.subject)
-			wantEqual(t, "the subject after the evaluation", before.Object, test.subject.Object.Object)
-			wantEqual(t, "Kyverno's scan and ours", kyvernoScan(t, test.policy, test.subject, mutation.NewSchemas(nil)), got)
-			if _, outcomes := evaluate(t, p, test.subject); strings.Join(outcomes, " ") != test.want {
+			enginetest.WantEqual(t, "the subject after the evaluation", before.Object, test.subject.Object.Object)
+			enginetest.WantEqual(t, "Kyverno's scan and ours", kyvernoScan(t, test.policy, test.subject, mutation.NewSchemas(nil)), got)
+			if _, outcomes := enginetest.Evaluate(t, p, test.subject); strings.Join(outcomes, " ") != test.want {
 				t.Errorf("%v, want %q", got, test.want)
 			}
 			if admission := p.Admission(); admission.Enabled {
@@ -81,11 +80,11 @@ func TestMutationsAsInKyverno(t *testing.T) {
 // TestMutatingPolicies: namespaced ones, exceptions, and those that can't be evaluated.
 func TestMutatingPolicies(t *testing.T) {
 	t.Parallel()
-	plain := subject(t, "{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: team}, spec: {containers: [{name: c, image: i}]}}")
+	plain := enginetest.Subject(t, "{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: team}, spec: {containers: [{name: c, image: i}]}}")
 	namespaced := strings.NewReplacer("kind: Mutating", "kind: NamespacedMutating", "{name: m}", "{name: m, namespace: team}").Replace(mutatingText(addLabel, ""))
-	want(t, compile(t, namespaced), plain, ":fail")
-	want(t, compile(t, strings.Replace(namespaced, "namespace: team", "namespace: other", 1)), plain)
-	want(t, compile(t, mutatingText(addLabel, ""),
+	enginetest.Want(t, compile(t, namespaced), plain, ":fail")
+	enginetest.Want(t, compile(t, strings.Replace(namespaced, "namespace: team", "namespace: other", 1)), plain)
+	enginetest.Want(t, compile(t, mutatingText(addLabel, ""),
 		"{apiVersion: policies.kyverno.io/v1, kind: PolicyException, metadata: {name: e, namespace: team}, spec: {policyRefs: [{name: m, kind: MutatingPolicy}]}}"), plain, "exception:skip")
 	for name, test := range map[string]struct{ policy, message string }{
 		"no mutation": {mutatingText("", ""), "spec.mutations is empty"},
@@ -95,7 +94,7 @@ func TestMutatingPolicies(t *testing.T) {
 		if problem := p.Problem(); problem == nil || !strings.Contains(problem.Error(), test.message) {
 			t.Errorf("%s: %v", name, problem)
 		}
-		wantError(t, p, plain, "", test.message)
+		enginetest.WantError(t, p, plain, "", test.message)
 	}
 	unknown := compile(t, mutatingText(addLabel, "  surprise: true"))
 	if doubt := unknown.Doubt(); doubt == nil || !strings.Contains(doubt.Error(), "spec.surprise") {
@@ -107,8 +106,8 @@ func TestMutatingPolicies(t *testing.T) {
 func TestMutationBombs(t *testing.T) {
 	t.Parallel()
 	bomb := `{patchType: JSONPatch, jsonPatch: {expression: "[JSONPatch{op: 'add', path: '/metadata/annotations', value: {'a': lists.range(10000000).map(i, 'xxxxxxxxxx').join(',')}}]"}}`
-	plain := subject(t, "{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: team}, spec: {containers: [{name: c, image: i}]}}")
-	wantError(t, compile(t, mutatingText(bomb, "")), plain, "", "lists.range")
+	plain := enginetest.Subject(t, "{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: team}, spec: {containers: [{name: c, image: i}]}}")
+	enginetest.WantError(t, compile(t, mutatingText(bomb, "")), plain, "", "lists.range")
 }
 
 // TestSourceOfPolicies: results name the engine as Kyverno's reports do.

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/controller/internal/policy/kyverno/enginetest"
 )
 
 // seesNamespace is true for the namespace of wholeNamespace: each part is one that its labels don't
@@ -36,9 +37,9 @@ func TestNamespaceObject(t *testing.T) {
 	t.Parallel()
 	const rule = `validate: {cel: {expressions: [{expression: "EXPRESSION", message: Bad.}]}}`
 	policies := map[string]string{
-		"ValidatingPolicy": strings.Replace(validatingPolicy, "variables.tagged, m", `"EXPRESSION", m`, 1),
-		"compiled rule":    clusterPolicy(podRule(rule)),
-		"rule for engine":  clusterPolicy(podRule("reportProperties: {a: b}\n" + rule)),
+		"ValidatingPolicy": strings.Replace(enginetest.ValidatingPolicy, "variables.tagged, m", `"EXPRESSION", m`, 1),
+		"compiled rule":    enginetest.ClusterPolicy(enginetest.PodRule(rule)),
+		"rule for engine":  enginetest.ClusterPolicy(enginetest.PodRule("reportProperties: {a: b}\n" + rule)),
 	}
 	for name, text := range policies {
 		for _, expression := range []string{
@@ -48,18 +49,18 @@ func TestNamespaceObject(t *testing.T) {
 			if !p.ReadsNamespace() {
 				t.Errorf("%s: it does not say that it reads the namespace", name)
 			}
-			s := subject(t, goodPod)
+			s := enginetest.Subject(t, enginetest.GoodPod)
 			s.NamespaceLabels, s.NamespaceObject = wholeNamespace().Labels, wholeNamespace()
-			if results, outcomes := evaluate(t, p, s); len(outcomes) != 1 || !strings.HasSuffix(outcomes[0], ":pass") {
+			if results, outcomes := enginetest.Evaluate(t, p, s); len(outcomes) != 1 || !strings.HasSuffix(outcomes[0], ":pass") {
 				t.Errorf("%s in the background: %+v", name, results)
 			}
-			r := create(t, goodPod, teamWith(s.NamespaceLabels), func(r *policy.Request) { r.NamespaceObject = wholeNamespace() })
-			if verdicts, outcomes := review(t, p, r); len(outcomes) != 1 || !strings.HasSuffix(outcomes[0], ":pass") {
+			r := enginetest.Create(t, enginetest.GoodPod, enginetest.TeamWith(s.NamespaceLabels), func(r *policy.Request) { r.NamespaceObject = wholeNamespace() })
+			if verdicts, outcomes := enginetest.Review(t, p, r); len(outcomes) != 1 || !strings.HasSuffix(outcomes[0], ":pass") {
 				t.Errorf("%s at admission: %+v", name, verdicts)
 			}
 		}
 	}
-	if compile(t, clusterPolicy(podRule(`validate: {pattern: {metadata: {name: good}}}`))).ReadsNamespace() {
+	if compile(t, enginetest.ClusterPolicy(enginetest.PodRule(`validate: {pattern: {metadata: {name: good}}}`))).ReadsNamespace() {
 		t.Error("a pattern says that it reads the namespace")
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/go-logr/logr"
+	policiesv1beta1 "github.com/kyverno/api/api/policies.kyverno.io/v1beta1"
+	kyvernov1 "github.com/kyverno/kyverno/api/kyverno/v1"
 	"github.com/kyverno/kyverno/pkg/config"
 	reports "github.com/kyverno/kyverno/pkg/controllers/report/utils"
 	"github.com/kyverno/kyverno/pkg/engine"
@@ -22,6 +24,8 @@ import (
 	"k8s.io/apiserver/pkg/admission/plugin/policy/mutating/patch"
 
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/controller/internal/policy/kyverno/base"
+	"github.com/docket-project/docket/controller/internal/policy/kyverno/enginetest"
 )
 
 var reportEverything = sync.OnceFunc(func() {
@@ -29,7 +33,8 @@ var reportEverything = sync.OnceFunc(func() {
 })
 
 // kyvernoScan returns what the background scan of Kyverno's reports controller says about a subject: the
-// results of one policy as "rule: outcome: message".
+// results of one policy as "rule: outcome: message". No other test may compile policies meanwhile: Kyverno's
+// compilers take their library from a variable.
 func kyvernoScan(tb testing.TB, text string, s policy.Subject, converter patch.TypeConverterManager) []string {
 	tb.Helper()
 	settings := config.NewDefaultConfiguration(false)
@@ -37,12 +42,9 @@ func kyvernoScan(tb testing.TB, text string, s policy.Subject, converter patch.T
 	reportEverything()
 	cluster := true
 	clients := factories.DefaultRegistryClientFactory(adapters.RegistryClient(registryclient.New()), nil)
-	evaluating := engine.NewEngine(settings, query, absentClient{}, clients, nil, factories.DefaultContextLoaderFactory(nil), nil, &cluster)
+	evaluating := engine.NewEngine(settings, query, noClient{}, clients, nil, factories.DefaultContextLoaderFactory(nil), nil, &cluster)
 	scanner := reports.NewScanner(logr.Discard(), evaluating, settings, query, nil, nil, nil, nil, converter)
 	generic := genericPolicy(tb, text)
-	// Kyverno's compilers take the library from a variable.
-	libraryLock.Lock()
-	defer libraryLock.Unlock()
 	var out []string
 	for _, result := range scanner.ScanResource(tb.Context(), *s.Object.DeepCopy(), s.Resource, "", s.Namespace(), nil, nil, nil, generic) {
 		if result.Error != nil {
@@ -52,12 +54,15 @@ func kyvernoScan(tb testing.TB, text string, s policy.Subject, converter patch.T
 			continue
 		}
 		for i := range result.EngineResponse.PolicyResponse.Rules {
-			out = append(out, described(toResult(&result.EngineResponse.PolicyResponse.Rules[i])))
+			out = append(out, described(base.ResultOf(&result.EngineResponse.PolicyResponse.Rules[i], nil)))
 		}
 	}
 	slices.Sort(out)
 	return out
 }
+
+// noClient has nobody to ask.
+type noClient struct{ engineapi.Client }
 
 func described(result policy.Result) string {
 	return fmt.Sprintf("%s: %s: %s", result.Rule, result.Outcome, result.Message)
@@ -66,7 +71,7 @@ func described(result policy.Result) string {
 // scanned returns what this package says, in the same form.
 func scanned(tb testing.TB, p policy.Policy, s policy.Subject) []string {
 	tb.Helper()
-	results, _ := evaluate(tb, p, s)
+	results, _ := enginetest.Evaluate(tb, p, s)
 	var out []string
 	for _, result := range results {
 		out = append(out, described(result))
@@ -77,24 +82,30 @@ func scanned(tb testing.TB, p policy.Policy, s policy.Subject) []string {
 
 func genericPolicy(tb testing.TB, text string) engineapi.GenericPolicy {
 	tb.Helper()
-	written := object(tb, text)
+	written := enginetest.Object(tb, text)
+	read := func(into any) {
+		if err := base.Decode(written, into); err != nil {
+			tb.Fatal(err)
+		}
+	}
 	switch written.GetKind() {
 	case policy.ImageValidatingPolicy:
-		decoded, err := decodeImages(written)
-		if err != nil {
-			tb.Fatal(err)
-		}
+		decoded := &policiesv1beta1.ImageValidatingPolicy{}
+		read(decoded)
 		return engineapi.NewImageValidatingPolicyFromLike(decoded)
 	case policy.MutatingPolicy:
-		decoded, err := decodeMutating(written)
-		if err != nil {
-			tb.Fatal(err)
-		}
+		decoded := &policiesv1beta1.MutatingPolicy{}
+		read(decoded)
 		return engineapi.NewMutatingPolicyFromLike(decoded)
 	default:
-		decoded, err := decodeClassic(written)
-		if err != nil {
-			tb.Fatal(err)
+		decoded := &kyvernov1.ClusterPolicy{}
+		read(decoded)
+		// The defaults of Kyverno's schema.
+		for i := range decoded.Spec.Rules {
+			for j := range decoded.Spec.Rules[i].VerifyImages {
+				images := &decoded.Spec.Rules[i].VerifyImages[j]
+				images.MutateDigest, images.VerifyDigest, images.Required, images.UseCache = true, true, true, true
+			}
 		}
 		return engineapi.NewKyvernoPolicy(decoded)
 	}

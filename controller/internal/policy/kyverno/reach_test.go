@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/docket-project/docket/controller/internal/contextcache/call"
+	"github.com/docket-project/docket/controller/internal/policy/kyverno/enginetest"
 )
 
 // askedServer is an API server that answers everything and remembers what it was asked for, beside
@@ -69,7 +70,7 @@ func (s *askedServer) compilerFor(t *testing.T) *Compiler {
 
 // callRule is a rule that reads a call.
 func callRule(call string) string {
-	return clusterPolicy(podRule(`
+	return enginetest.ClusterPolicy(enginetest.PodRule(`
 context: [{name: c, apiCall: ` + call + `}]
 validate: {deny: {conditions: {any: [{key: "{{ to_string(c) }}", operator: Equals, value: none}]}}}
 `))
@@ -77,7 +78,7 @@ validate: {deny: {conditions: {any: [{key: "{{ to_string(c) }}", operator: Equal
 
 // celRuleOf is a rule in CEL with a parameter.
 func celRuleOf(reference string) string {
-	return clusterPolicy(podRule(`
+	return enginetest.ClusterPolicy(enginetest.PodRule(`
 validate:
   cel:
     paramKind: ` + reference + `
@@ -87,7 +88,7 @@ validate:
 
 // celText is a policy in CEL in the namespace team, or in none.
 func celText(expression string, namespaced bool) string {
-	text := strings.Replace(validatingPolicy, "variables.tagged, m", `"`+expression+`", m`, 1)
+	text := strings.Replace(enginetest.ValidatingPolicy, "variables.tagged, m", `"`+expression+`", m`, 1)
 	if !namespaced {
 		return text
 	}
@@ -122,13 +123,13 @@ func TestNamespacedPolicyStaysInItsNamespace(t *testing.T) {
 		`{urlPath: "/apis/authorization.k8s.io/v1/subjectaccessreviews?x=/apis/v1/namespaces/team/a", method: POST}`,
 		`{service: {url: "` + server.URL + `/"}}`,
 	} {
-		policies[call] = inTeam(callRule(call))
+		policies[call] = enginetest.InTeam(callRule(call))
 	}
 	for _, reference := range []string{
 		"{apiVersion: v1, kind: ConfigMap}\n    paramRef: {name: settings, namespace: other, parameterNotFoundAction: Deny}",
 		"{apiVersion: v1, kind: Node}\n    paramRef: {name: n, parameterNotFoundAction: Deny}",
 	} {
-		policies[reference] = inTeam(celRuleOf(reference))
+		policies[reference] = enginetest.InTeam(celRuleOf(reference))
 	}
 	for _, expression := range []string{
 		"resource.List('v1', '../other/configmaps').kind != 'a'",
@@ -141,8 +142,8 @@ func TestNamespacedPolicyStaysInItsNamespace(t *testing.T) {
 		policies[expression] = celText(expression, true)
 	}
 	for name, text := range policies {
-		p := c.Compile(object(t, text), nil)
-		results, _ := evaluate(t, p, subject(t, badPod))
+		p := c.Compile(enginetest.Object(t, text), nil)
+		results, _ := enginetest.Evaluate(t, p, enginetest.Subject(t, enginetest.BadPod))
 		if len(results) != 1 || results[0].Outcome != "error" {
 			t.Errorf("%s: %+v, want an error", name, results)
 		}
@@ -166,16 +167,16 @@ func TestPoliciesWriteNothing(t *testing.T) {
 		celText("resource.Post('authorization.k8s.io/v1', '../../../api/v1/namespaces', {'spec': dyn({})}).kind != 'a'", false): nil,
 		callRule(`{urlPath: "/api/v1/configmaps?limit=5"}`):                                                                     {"GET /api/v1/configmaps?limit=5"},
 		callRule(`{urlPath: "/version"}`): {"GET /version"},
-		callRule(`{urlPath: "/apis/authorization.k8s.io/v1/subjectaccessreviews", method: POST, data: [{key: spec, value: {}}]}`): {"POST /apis/authorization.k8s.io/v1/subjectaccessreviews"},
-		celText("resource.Post('authentication.k8s.io/v1', 'tokenreviews', {'spec': dyn({})}).kind != 'a'", false):                {"POST /apis/authentication.k8s.io/v1/tokenreviews"},
-		inTeam(callRule(`{urlPath: "/api/v1/namespaces/team/configmaps?labelSelector=a%3Db"}`)):                                   {"GET /api/v1/namespaces/team/configmaps?labelSelector=a%3Db"},
-		celText("resource.List('v1', 'configmaps').kind != 'a'", true):                                                            {"GET /api/v1/namespaces/team/configmaps"},
-		celText("resource.Post('authorization.k8s.io/v1', 'localsubjectaccessreviews', {'spec': dyn({})}).kind != 'a'", true):     {"POST /apis/authorization.k8s.io/v1/namespaces/team/localsubjectaccessreviews"},
-		inTeam(celRuleOf("{apiVersion: v1, kind: ConfigMap}\n    paramRef: {name: settings, parameterNotFoundAction: Deny}")):     {"GET /api/v1/namespaces/team/configmaps/settings"},
-		inTeam(withContext(`configMap: {name: settings, namespace: team}`)):                                                       {"GET /api/v1/namespaces/team/configmaps/settings"},
+		callRule(`{urlPath: "/apis/authorization.k8s.io/v1/subjectaccessreviews", method: POST, data: [{key: spec, value: {}}]}`):        {"POST /apis/authorization.k8s.io/v1/subjectaccessreviews"},
+		celText("resource.Post('authentication.k8s.io/v1', 'tokenreviews', {'spec': dyn({})}).kind != 'a'", false):                       {"POST /apis/authentication.k8s.io/v1/tokenreviews"},
+		enginetest.InTeam(callRule(`{urlPath: "/api/v1/namespaces/team/configmaps?labelSelector=a%3Db"}`)):                               {"GET /api/v1/namespaces/team/configmaps?labelSelector=a%3Db"},
+		celText("resource.List('v1', 'configmaps').kind != 'a'", true):                                                                   {"GET /api/v1/namespaces/team/configmaps"},
+		celText("resource.Post('authorization.k8s.io/v1', 'localsubjectaccessreviews', {'spec': dyn({})}).kind != 'a'", true):            {"POST /apis/authorization.k8s.io/v1/namespaces/team/localsubjectaccessreviews"},
+		enginetest.InTeam(celRuleOf("{apiVersion: v1, kind: ConfigMap}\n    paramRef: {name: settings, parameterNotFoundAction: Deny}")): {"GET /api/v1/namespaces/team/configmaps/settings"},
+		enginetest.InTeam(withContext(`configMap: {name: settings, namespace: team}`)):                                                   {"GET /api/v1/namespaces/team/configmaps/settings"},
 	} {
-		p := c.Compile(object(t, text), nil)
-		results, _ := evaluate(t, p, subject(t, badPod))
+		p := c.Compile(enginetest.Object(t, text), nil)
+		results, _ := enginetest.Evaluate(t, p, enginetest.Subject(t, enginetest.BadPod))
 		if refused := len(results) == 1 && results[0].Outcome == "error"; refused == (asks != nil) {
 			t.Errorf("%s: %+v", text, results)
 		}
@@ -189,10 +190,10 @@ func TestPoliciesWriteNothing(t *testing.T) {
 func TestSignedManifests(t *testing.T) {
 	t.Parallel()
 	rule := func(more string) string {
-		return clusterPolicy(podRule("validate:\n  manifests:\n    attestors: [{entries: [{keys: {publicKeys: x}}]}]\n" + more))
+		return enginetest.ClusterPolicy(enginetest.PodRule("validate:\n  manifests:\n    attestors: [{entries: [{keys: {publicKeys: x}}]}]\n" + more))
 	}
 	for text, part := range map[string]string{
-		inTeam(rule("")): "ClusterPolicy",
+		enginetest.InTeam(rule("")):                            "ClusterPolicy",
 		rule("    dryRun: {enable: true, namespace: other}\n"): "dryRun",
 	} {
 		if problem := compileAny(t, text).Problem(); problem == nil || !strings.Contains(problem.Error(), part) {

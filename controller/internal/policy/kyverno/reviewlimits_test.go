@@ -5,16 +5,15 @@ package kyverno
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	admissionv1 "k8s.io/api/admission/v1"
 
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/controller/internal/policy/kyverno/enginetest"
 )
 
 // runaway takes seconds to compare with a text of 32 letters a, and one with 30.
@@ -22,30 +21,20 @@ const runaway = "*a*a*a*a*a*a*a*a*a*a*b"
 
 // longPod has such a text for a name.
 func longPod(length int) string {
-	return strings.Replace(badPod, "name: bad", "name: "+strings.Repeat("a", length), 1)
-}
-
-func (f *fakeEvaluation) name(i int) string { return summary(f.fail(i, errBusy))[:1] }
-
-// slowToFail can't tell what its steps are about, until it is released.
-type slowToFail struct{ *fakeEvaluation }
-
-func (s *slowToFail) fail(i int, cause error) []policy.Result {
-	<-s.release
-	return s.fakeEvaluation.fail(i, cause)
+	return strings.Replace(enginetest.BadPod, "name: bad", "name: "+strings.Repeat("a", length), 1)
 }
 
 // TestReviewInTime promises an answer before the time of the request is over, whatever part of a
 // policy takes too long.
 func TestReviewInTime(t *testing.T) {
 	t.Parallel()
-	rule := podRule(`validate: {message: m, pattern: {metadata: {name: "` + runaway + `"}}}`)
-	long := enforcing(clusterPolicy(rule))
+	rule := enginetest.PodRule(`validate: {message: m, pattern: {metadata: {name: "` + runaway + `"}}}`)
+	long := enginetest.Enforcing(enginetest.ClusterPolicy(rule))
 	for name, test := range map[string]struct{ policy, cause string }{
 		"pattern":      {long, "the evaluation takes longer than"},
-		"match block":  {strings.Replace(enforced, "kinds: [Pod]", `kinds: [Pod], names: ["`+runaway+`"]`, 1), "the evaluation takes longer than"},
-		"own limit":    {withSpec(long, "webhookConfiguration: {timeoutSeconds: 1}"), "takes longer than 1s"},
-		"under Ignore": {withSpec(long, "failurePolicy: Ignore"), "the evaluation takes longer than"},
+		"match block":  {strings.Replace(enginetest.Enforced, "kinds: [Pod]", `kinds: [Pod], names: ["`+runaway+`"]`, 1), "the evaluation takes longer than"},
+		"own limit":    {enginetest.WithSpec(long, "webhookConfiguration: {timeoutSeconds: 1}"), "takes longer than 1s"},
+		"under Ignore": {enginetest.WithSpec(long, "failurePolicy: Ignore"), "the evaluation takes longer than"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -56,7 +45,7 @@ func TestReviewInTime(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), limit)
 			defer cancel()
 			start := time.Now()
-			verdicts, err := compile(t, test.policy).Review(ctx, create(t, longPod(length)))
+			verdicts, err := compile(t, test.policy).Review(ctx, enginetest.Create(t, longPod(length)))
 			if err != nil || len(verdicts) == 0 {
 				t.Fatalf("%+v, %v", verdicts, err)
 			}
@@ -73,99 +62,15 @@ func TestReviewInTime(t *testing.T) {
 	}
 }
 
-func TestReviewTimes(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		l := &limits{timeout: time.Minute}
-		for _, test := range []struct{ left, own, want time.Duration }{
-			{time.Second, 0, 950 * time.Millisecond}, {10 * time.Second, 3 * time.Second, 3 * time.Second},
-			{time.Hour, 0, time.Minute}, {0, 2 * time.Second, 2 * time.Second},
-		} {
-			ctx, cancel := context.WithCancel(t.Context())
-			if test.left > 0 {
-				ctx, cancel = context.WithTimeout(t.Context(), test.left)
-			}
-			start, work := time.Now(), newFake(3, -1, 1)
-			results, err := l.review(ctx, test.own, work)
-			if err != nil || summary(results) != "0:pass 1:error 2:error" || !strings.Contains(results[1].Message, test.want.String()) {
-				t.Errorf("%+v, %v, want %s", results, err, test.want)
-			}
-			if took := time.Since(start); took != test.want {
-				t.Errorf("it took %s, want %s", took, test.want)
-			}
-			close(work.release)
-			cancel()
-		}
-		over, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		<-over.Done()
-		if results, err := l.review(over, 0, newFake(2, -1, -1)); err != nil || summary(results) != "0:error 1:error" {
-			t.Errorf("after the time: %+v, %v", results, err)
-		}
-		synctest.Wait()
-	})
-}
-
-// TestReviewWhoseFailureTakesLong promises that rules count as matching, after a moment, and that
-// few goroutines find out what for.
-func TestReviewWhoseFailureTakesLong(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		l := &limits{timeout: time.Second}
-		var blocked []*fakeEvaluation
-		for i := range 2 * maxAbandoned {
-			work := newFake(3, -1, 0)
-			blocked = append(blocked, work)
-			start := time.Now()
-			results, err := l.review(t.Context(), 0, &slowToFail{work})
-			if err != nil || summary(results) != "0:error 1:error 2:error" {
-				t.Fatalf("%+v, %v", results, err)
-			}
-			if took := time.Since(start); took > l.timeout+failTime || i >= maxAbandoned && took != 0 {
-				t.Errorf("it took %s", took)
-			}
-		}
-		if left := l.undecided.Load(); left != maxAbandoned {
-			t.Errorf("%d are undecided, want %d", left, maxAbandoned)
-		}
-		for _, work := range blocked {
-			close(work.release)
-		}
-		synctest.Wait()
-		if left := l.undecided.Load(); left != 0 {
-			t.Errorf("%d are undecided", left)
-		}
-	})
-}
-
-func TestCanceledReview(t *testing.T) {
-	t.Parallel()
-	l, work := &limits{timeout: time.Minute}, newFake(1, -1, 0)
-	defer close(work.release)
-	ctx, cancel := context.WithCancel(t.Context())
-	go func() {
-		<-work.started
-		cancel()
-	}()
-	if results, err := l.review(ctx, 0, work); !errors.Is(err, context.Canceled) || results != nil {
-		t.Errorf("%+v, %v", results, err)
-	}
-	for _, p := range []policy.Policy{compile(t, enforced), compile(t, validatingPolicy)} {
-		if _, err := p.Review(ctx, create(t, badPod)); !errors.Is(err, context.Canceled) {
-			t.Errorf("%s: %v", p.Identity(), err)
-		}
-	}
-}
-
 // TestPanicInAReview uses a number that JSON does not have, over which Kyverno panics.
 func TestPanicInAReview(t *testing.T) {
 	t.Parallel()
-	p := compile(t, enforcing(clusterPolicy(podRule(`
+	p := compile(t, enginetest.Enforcing(enginetest.ClusterPolicy(enginetest.PodRule(`
 validate: {deny: {conditions: {any: [{key: "{{ request.object.spec.x }}", operator: Equals, value: 1}]}}}
-`)+strings.Replace(podRule(`validate: {pattern: {metadata: {name: "?*"}}}`), "name: r", "name: second", 1))))
-	r := create(t, badPod)
+`)+strings.Replace(enginetest.PodRule(`validate: {pattern: {metadata: {name: "?*"}}}`), "name: r", "name: second", 1))))
+	r := enginetest.Create(t, enginetest.BadPod)
 	r.New.Object["spec"].(map[string]any)["x"] = uint8(1)
-	verdicts := wantVerdicts(t, p, r, "r:error!", "second:pass")
+	verdicts := enginetest.WantVerdicts(t, p, r, "r:error!", "second:pass")
 	if !strings.Contains(verdicts[0].Message, "panicked") {
 		t.Errorf("message %q", verdicts[0].Message)
 	}
@@ -176,23 +81,23 @@ validate: {deny: {conditions: {any: [{key: "{{ request.object.spec.x }}", operat
 func TestConcurrentReview(t *testing.T) {
 	t.Parallel()
 	texts := []string{
-		enforced, validatingPolicy, enforcing(withMatchCondition), strings.Replace(validatingPolicy, "'skip' in object", "'skip' in request.object", 1),
-		enforcing(clusterPolicy(podRule(`validate: {message: "{{ request.userInfo.username }}", deny: {conditions: {any: [{key: "{{ images.containers.main.tag || '' }}", operator: Equals, value: latest}]}}}`))),
-		enforcing(clusterPolicy(podRule(`validate: {cel: {expressions: [{expression: "object.metadata.name == oldObject.metadata.name"}]}}`))),
-		enforcing(clusterPolicy(podRule(`validate: {podSecurity: {level: baseline, version: latest}}`))),
-		strings.Replace(enforced, "[{resources: {kinds: [Pod]}}]", "[{resources: {kinds: [Pod]}, clusterRoles: [admin]}]", 1),
+		enginetest.Enforced, enginetest.ValidatingPolicy, enginetest.Enforcing(enginetest.WithMatchCondition), strings.Replace(enginetest.ValidatingPolicy, "'skip' in object", "'skip' in request.object", 1),
+		enginetest.Enforcing(enginetest.ClusterPolicy(enginetest.PodRule(`validate: {message: "{{ request.userInfo.username }}", deny: {conditions: {any: [{key: "{{ images.containers.main.tag || '' }}", operator: Equals, value: latest}]}}}`))),
+		enginetest.Enforcing(enginetest.ClusterPolicy(enginetest.PodRule(`validate: {cel: {expressions: [{expression: "object.metadata.name == oldObject.metadata.name"}]}}`))),
+		enginetest.Enforcing(enginetest.ClusterPolicy(enginetest.PodRule(`validate: {podSecurity: {level: baseline, version: latest}}`))),
+		strings.Replace(enginetest.Enforced, "[{resources: {kinds: [Pod]}}]", "[{resources: {kinds: [Pod]}, clusterRoles: [admin]}]", 1),
 	}
 	requests := []*policy.Request{
-		request(t, admissionv1.Update, badPod, goodPod, withRoles(nil, []string{"admin"})), request(t, admissionv1.Update, badPod, badPod),
-		create(t, goodPod), request(t, admissionv1.Update, badPod, goodPod, of(pods, ephemeralContainers)),
+		enginetest.Request(t, admissionv1.Update, enginetest.BadPod, enginetest.GoodPod, enginetest.WithRoles(nil, []string{"admin"})), enginetest.Request(t, admissionv1.Update, enginetest.BadPod, enginetest.BadPod),
+		enginetest.Create(t, enginetest.GoodPod), enginetest.Request(t, admissionv1.Update, enginetest.BadPod, enginetest.GoodPod, enginetest.Of(enginetest.Pods, "ephemeralcontainers")),
 	}
 	var policies []policy.Policy
 	var expected [][]policy.Verdict
 	for _, text := range texts {
-		p := compile(t, text, exception)
+		p := compile(t, text, enginetest.Exception)
 		policies = append(policies, p)
 		for _, r := range requests {
-			verdicts, _ := review(t, p, r)
+			verdicts, _ := enginetest.Review(t, p, r)
 			expected = append(expected, verdicts)
 		}
 	}
@@ -202,10 +107,10 @@ func TestConcurrentReview(t *testing.T) {
 			for range 3 {
 				n := 0
 				for _, p := range policies {
-					evaluate(t, p, policy.Subject{Object: requests[0].New})
+					enginetest.Evaluate(t, p, policy.Subject{Object: requests[0].New})
 					for _, r := range requests {
-						verdicts, _ := review(t, p, r)
-						wantEqual(t, p.Identity().String(), expected[n], verdicts)
+						verdicts, _ := enginetest.Review(t, p, r)
+						enginetest.WantEqual(t, p.Identity().String(), expected[n], verdicts)
 						n++
 					}
 				}

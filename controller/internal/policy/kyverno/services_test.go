@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/docket-project/docket/controller/internal/contextcache/call"
+	"github.com/docket-project/docket/controller/internal/policy/kyverno/enginetest"
 )
 
 // service answers with JSON that repeats what it was sent.
@@ -57,11 +58,11 @@ func TestServicesAreCalledByOneClient(t *testing.T) {
 	rule := func(path, more string) string {
 		return strings.Replace(callRule(`{service: {url: "`+server.URL+path+`", headers: [{key: X-Key, value: k}]}`+more+`}`), "to_string(c)", "c.deny || 'none'", 1)
 	}
-	want(t, compileIn(t, allowed, rule("/", "")), subject(t, badPod), "r:pass")
-	want(t, compileIn(t, allowed, strings.Replace(rule("/", `, jmesPath: "{deny: join('', [key, method, authorization])}"`), "value: none}", "value: kGET}", 1)), subject(t, badPod), "r:fail")
+	enginetest.Want(t, enginetest.Compile(t, allowed, rule("/", "")), enginetest.Subject(t, enginetest.BadPod), "r:pass")
+	enginetest.Want(t, enginetest.Compile(t, allowed, strings.Replace(rule("/", `, jmesPath: "{deny: join('', [key, method, authorization])}"`), "value: none}", "value: kGET}", 1)), enginetest.Subject(t, enginetest.BadPod), "r:fail")
 	posted := strings.Replace(rule("/", `, method: POST, data: [{key: a, value: b}], jmesPath: "{deny: sent}"`), "value: none}", `value: '{"a":"b"}'}`, 1)
-	want(t, compileIn(t, allowed, posted), subject(t, badPod), "r:fail")
-	want(t, compileIn(t, allowed, rule("/error", `, default: {deny: none}`)), subject(t, badPod), "r:fail")
+	enginetest.Want(t, enginetest.Compile(t, allowed, posted), enginetest.Subject(t, enginetest.BadPod), "r:fail")
+	enginetest.Want(t, enginetest.Compile(t, allowed, rule("/error", `, default: {deny: none}`)), enginetest.Subject(t, enginetest.BadPod), "r:fail")
 	for _, path := range []string{"/large", "/error", "/text"} {
 		results := wantFailing(t, allowed, rule(path, ""))
 		if strings.Contains(results, "hunter2") {
@@ -78,18 +79,18 @@ func TestServicesAreCalledByOneClient(t *testing.T) {
 		`http.Post('` + server.URL + `/', {'a': 'b'}).sent.contains('a')`: ":pass",
 		`http.Get('` + server.URL + `/large').statusCode == 200`:          ":error",
 	} {
-		want(t, compileIn(t, allowed, celText(expression, false)), subject(t, badPod), outcome)
-		wantError(t, compileIn(t, blocked, celText(expression, false)), subject(t, badPod), "", "is blocked")
-		wantError(t, compileIn(t, allowed, celText(expression, true)), subject(t, badPod), "", "not allowed in namespaced policies")
+		enginetest.Want(t, enginetest.Compile(t, allowed, celText(expression, false)), enginetest.Subject(t, enginetest.BadPod), outcome)
+		enginetest.WantError(t, enginetest.Compile(t, blocked, celText(expression, false)), enginetest.Subject(t, enginetest.BadPod), "", "is blocked")
+		enginetest.WantError(t, enginetest.Compile(t, allowed, celText(expression, true)), enginetest.Subject(t, enginetest.BadPod), "", "not allowed in namespaced policies")
 		// As do policies from files.
-		wantError(t, compile(t, celText(expression, false)), subject(t, badPod), "", "is blocked")
+		enginetest.WantError(t, compile(t, celText(expression, false)), enginetest.Subject(t, enginetest.BadPod), "", "is blocked")
 	}
 }
 
 // wantFailing returns the message of the one result, an error.
 func wantFailing(t *testing.T, c *Compiler, text string) string {
 	t.Helper()
-	results, _ := evaluate(t, compileIn(t, c, text), subject(t, badPod))
+	results, _ := enginetest.Evaluate(t, enginetest.Compile(t, c, text), enginetest.Subject(t, enginetest.BadPod))
 	if len(results) != 1 || results[0].Outcome != "error" {
 		t.Fatalf("%+v", results)
 	}

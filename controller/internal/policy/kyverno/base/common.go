@@ -1,0 +1,297 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package base
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"runtime/debug"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/docket-project/docket/api/report"
+	"github.com/docket-project/docket/controller/internal/policy"
+)
+
+// kyvernoModule is the module of both engines.
+const kyvernoModule = "github.com/kyverno/kyverno"
+
+// engineVersion names the version of Kyverno in this program. It is part of fingerprints: another engine may give other
+// results, and an engine can be a program that was built with another version.
+var engineVersion = sync.OnceValue(func() string {
+	build, _ := debug.ReadBuildInfo()
+	return versionIn(build)
+})
+
+// versionIn returns the version of Kyverno that a program was built with.
+func versionIn(build *debug.BuildInfo) string {
+	if build != nil {
+		for _, module := range build.Deps {
+			if module.Path != kyvernoModule {
+				continue
+			}
+			if module.Replace != nil {
+				module = module.Replace
+			}
+			return "kyverno " + module.Version
+		}
+	}
+	return "kyverno" // A test of Go: it has no list of modules.
+}
+
+// Common is what all policies have, whatever engine evaluates them. It has the methods of [policy.Policy] that are
+// about no subject.
+type Common struct {
+	// Facts are what the methods return. They don't change once a policy is compiled.
+	Facts Facts
+}
+
+// Facts are what is known of a policy before it is evaluated. Those without a comment are what the methods of
+// [policy.Policy] with their names say.
+type Facts struct {
+	Identity     policy.Identity
+	Presentation policy.Presentation
+	Fingerprint  string
+	Background   bool
+	// Unreported tells that its owner wants no results in reports.
+	Unreported bool
+	Admission  policy.Admission
+	Entries    []policy.Entry
+	// ReadsNamespace tells that an expression may look at the namespace.
+	ReadsNamespace bool
+	ReadsStatus    bool
+	Targets        []policy.Target
+	Problem        error
+	Doubt          error
+	LeftOut        []string
+	// Ignored are for [policy.IgnoredExceptions].
+	Ignored []policy.IgnoredException
+	// Constrained reports whether the constraints of a policy, as far as they can be read, have a request; nil if it
+	// has none.
+	Constrained func(*policy.Request) bool
+}
+
+// Identity is that of [policy.Policy].
+func (c *Common) Identity() policy.Identity { return c.Facts.Identity }
+
+// Presentation is that of [policy.Policy].
+func (c *Common) Presentation() policy.Presentation { return c.Facts.Presentation }
+
+// Fingerprint is that of [policy.Policy].
+func (c *Common) Fingerprint() string { return c.Facts.Fingerprint }
+
+// Background is that of [policy.Policy].
+func (c *Common) Background() bool { return c.Facts.Background }
+
+// Reported is that of [policy.Policy].
+func (c *Common) Reported() bool { return !c.Facts.Unreported }
+
+// Targets is that of [policy.Policy].
+func (c *Common) Targets() []policy.Target { return c.Facts.Targets }
+
+// Problem is that of [policy.Policy].
+func (c *Common) Problem() error { return c.Facts.Problem }
+
+// Doubt is that of [policy.Policy].
+func (c *Common) Doubt() error { return c.Facts.Doubt }
+
+// LeftOut is that of [policy.Policy].
+func (c *Common) LeftOut() []string { return c.Facts.LeftOut }
+
+// IgnoredExceptions is for [policy.IgnoredExceptions].
+func (c *Common) IgnoredExceptions() []policy.IgnoredException { return c.Facts.Ignored }
+
+// Admission is that of [policy.Policy].
+func (c *Common) Admission() policy.Admission { return c.Facts.Admission }
+
+// Entries is that of [policy.Policy].
+func (c *Common) Entries() []policy.Entry { return c.Facts.Entries }
+
+// ReadsStatus is that of [policy.Policy].
+func (c *Common) ReadsStatus() bool { return c.Facts.ReadsStatus }
+
+// ReadsNamespace is that of [policy.Policy].
+func (c *Common) ReadsNamespace() bool { return c.Facts.ReadsNamespace }
+
+// Evaluable reports whether the policy has no problem.
+func (c *Common) Evaluable() bool { return c.Facts.Problem == nil }
+
+// Describe reads all that does not need the engine. Policies that can't be decoded have it too.
+func Describe(object *unstructured.Unstructured, exceptions []*unstructured.Unstructured) Common {
+	annotations := object.GetAnnotations()
+	var background, admission bool
+	spec, _ := object.Object["spec"].(map[string]any)
+	switch object.GetKind() {
+	case policy.ValidatingPolicy, policy.NamespacedValidatingPolicy, policy.ImageValidatingPolicy, policy.NamespacedImageValidatingPolicy,
+		policy.MutatingPolicy, policy.NamespacedMutatingPolicy:
+		background = enabled(spec, "evaluation", "background", "enabled")
+		admission = enabled(spec, "evaluation", "admission", "enabled")
+	default:
+		background, admission = enabled(spec, "background"), enabled(spec, "admission")
+	}
+	// The value says nothing, in Kyverno neither.
+	_, unreported := object.GetLabels()[policy.DisabledLabel]
+	identity := policy.Identity{Kind: object.GetKind(), Namespace: object.GetNamespace(), Name: object.GetName()}
+	return Common{Facts: Facts{
+		Identity: identity,
+		Presentation: policy.Presentation{
+			Source:   sourceOf(object.GetKind()),
+			Category: annotations[annotationCategory],
+			Severity: severityOf(annotations[annotationSeverity]),
+			Scored:   annotations[annotationScored] != "false",
+			Process:  process(background, admission),
+		},
+		Fingerprint: fingerprint(identity, object, exceptions),
+		Background:  background,
+		Unreported:  unreported,
+		Admission:   rawAdmission(object, admission),
+		// The one name that CEL has for it; other expressions don't see namespaces.
+		ReadsNamespace: Mentions("namespaceObject", append([]*unstructured.Unstructured{object}, exceptions...)),
+		ReadsStatus:    policy.MayReadStatus(append([]*unstructured.Unstructured{object}, exceptions...)...),
+	}}
+}
+
+// sourceOf is the word that Kyverno's reports have for a kind of policies.
+func sourceOf(kind string) string {
+	switch kind {
+	case policy.ValidatingPolicy, policy.NamespacedValidatingPolicy:
+		return sourceValidating
+	case policy.ImageValidatingPolicy, policy.NamespacedImageValidatingPolicy:
+		return sourceImageValidating
+	case policy.MutatingPolicy, policy.NamespacedMutatingPolicy:
+		return sourceMutating
+	default:
+		return sourceClassic
+	}
+}
+
+// enabled reads a switch that is on unless the policy says false.
+func enabled(spec map[string]any, path ...string) bool {
+	value, found, err := unstructured.NestedBool(spec, path...)
+	return value || !found || err != nil
+}
+
+// process is the word that Kyverno has for how a policy is evaluated.
+func process(background, admission bool) string {
+	switch {
+	case background:
+		return "background scan"
+	case admission:
+		return "admission review"
+	default:
+		return ""
+	}
+}
+
+// fingerprint hashes all that the engines read. Messages name the exceptions, and the label with
+// the priority of an exception decides between several.
+func fingerprint(identity policy.Identity, object *unstructured.Unstructured, exceptions []*unstructured.Unstructured) string {
+	type exception struct {
+		Namespace, Name, Priority string
+		Spec                      any
+	}
+	content := struct {
+		Engine     string
+		Identity   policy.Identity
+		Group      string
+		Autogen    *string
+		Spec       any
+		Exceptions []exception
+	}{Engine: engineVersion(), Identity: identity, Group: object.GroupVersionKind().Group, Spec: object.Object["spec"]}
+	if autogen, ok := object.GetAnnotations()[annotationAutogen]; ok {
+		content.Autogen = &autogen
+	}
+	for _, e := range exceptions {
+		content.Exceptions = append(content.Exceptions, exception{
+			e.GetNamespace(), e.GetName(), e.GetLabels()[labelExceptionPriority], e.Object["spec"],
+		})
+	}
+	// What was read as JSON or YAML can be written as JSON. Should it not be, the text of the
+	// values serves: it differs where they do.
+	data, err := json.Marshal(content)
+	if err != nil {
+		data = fmt.Appendf(nil, "%v", content)
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+// Broken returns a policy that can't be evaluated. It gives one result for each subject that
+// targets name.
+func (c *Common) Broken(targets []policy.Target, problem error) policy.Policy {
+	out := &brokenPolicy{Common: *c}
+	out.Facts.Targets, out.Facts.Problem = targets, problem
+	out.Facts.Admission.Enabled = out.Facts.Admission.Enabled && len(out.Facts.Admission.Targets) > 0
+	return out
+}
+
+// brokenPolicy is a policy of which no engine can make sense.
+type brokenPolicy struct{ Common }
+
+// Evaluate is that of [policy.Policy].
+func (p *brokenPolicy) Evaluate(ctx context.Context, subject policy.Subject) ([]policy.Result, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if !p.InScope(subject) || !matchesAny(p.Facts.Targets, subject) {
+		return nil, nil
+	}
+	return []policy.Result{ErrorResult("", p.Facts.Problem)}, nil
+}
+
+// InScope reports whether there is an object that the policy's namespace has, if the policy is in one.
+func (c *Common) InScope(subject policy.Subject) bool {
+	if subject.Object == nil || subject.Object.Object == nil {
+		return false
+	}
+	return c.Facts.Identity.Namespace == "" || subject.Object.GetNamespace() == c.Facts.Identity.Namespace
+}
+
+func matchesAny(targets []policy.Target, subject policy.Subject) bool {
+	kind := subject.Object.GroupVersionKind()
+	for _, target := range targets {
+		if target.Matches(kind, subject.Resource.Resource) {
+			return true
+		}
+	}
+	return false
+}
+
+// ErrorResult returns the outcome error of a rule, with the cause as its message.
+func ErrorResult(rule string, cause error) policy.Result {
+	return policy.Result{Rule: rule, Outcome: report.OutcomeError, Message: cause.Error()}
+}
+
+// Decode reads an object as one of Kyverno's types. Unknown fields are dropped, as the API server
+// would; a wrong type is an error that names the field.
+func Decode(object *unstructured.Unstructured, into any) error {
+	// The status is the business of Kyverno's controllers; nothing in it may decide a result.
+	content := maps.Clone(object.Object)
+	delete(content, "status")
+	data, err := json.Marshal(content)
+	if err != nil {
+		return fmt.Errorf("cannot read %s %s: %w", object.GetKind(), object.GetName(), err)
+	}
+	if err := json.Unmarshal(data, into); err != nil {
+		return fmt.Errorf("cannot read %s %s: %w", object.GetKind(), object.GetName(), err)
+	}
+	return nil
+}
+
+// Reaches reports whether a policy in CEL can be about a subject, whose resource it fills in if that is not known.
+func (c *Common) Reaches(subject *policy.Subject, mapper meta.RESTMapper) bool {
+	if !c.InScope(*subject) {
+		return false
+	}
+	if subject.Resource.Resource == "" {
+		subject.Resource = policy.ResourceOf(mapper, subject.Object.GroupVersionKind())
+	}
+	return matchesAny(c.Facts.Targets, *subject)
+}

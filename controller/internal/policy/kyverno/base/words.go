@@ -1,0 +1,49 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package base
+
+import (
+	"os"
+
+	"github.com/docket-project/docket/api/report"
+)
+
+// The words that Kyverno has in its API and in its reports, of which its Go constants go with the engines that
+// have them.
+const (
+	annotationCategory = "policies.kyverno.io/category"
+	annotationSeverity = "policies.kyverno.io/severity"
+	annotationScored   = "policies.kyverno.io/scored"
+	// annotationAutogen says for which workloads rules are generated.
+	annotationAutogen = "pod-policies.kyverno.io/autogen-controllers"
+	// labelExceptionPriority decides between several exceptions.
+	labelExceptionPriority = "polex.kyverno.io/priority"
+
+	sourceClassic         = "kyverno"
+	sourceValidating      = "KyvernoValidatingPolicy"
+	sourceImageValidating = "KyvernoImageValidatingPolicy"
+	sourceMutating        = "KyvernoMutatingPolicy"
+	sourceGenerating      = "KyvernoGeneratingPolicy"
+
+	failurePolicyIgnore = "Ignore"
+	actionEnforce       = "Enforce"
+)
+
+// KyvernoNamespace is where Kyverno runs, and has its Secrets.
+func KyvernoNamespace() string {
+	if namespace := os.Getenv("KYVERNO_NAMESPACE"); namespace != "" {
+		return namespace
+	}
+	return "kyverno"
+}
+
+// severityOf is the severity of results for that of an annotation; empty for a word that is none.
+func severityOf(annotation string) report.Severity {
+	switch severity := report.Severity(annotation); severity {
+	case report.SeverityCritical, report.SeverityHigh, report.SeverityMedium, report.SeverityLow, report.SeverityInfo:
+		return severity
+	default:
+		return ""
+	}
+}

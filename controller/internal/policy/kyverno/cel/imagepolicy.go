@@ -1,0 +1,206 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cel
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	policieskyvernoio "github.com/kyverno/api/api/policies.kyverno.io"
+	policiesv1beta1 "github.com/kyverno/api/api/policies.kyverno.io/v1beta1"
+	celengine "github.com/kyverno/kyverno/pkg/cel/engine"
+	"github.com/kyverno/kyverno/pkg/cel/libs"
+	ivpolengine "github.com/kyverno/kyverno/pkg/cel/policies/ivpol/engine"
+	admissionv1 "k8s.io/api/admission/v1"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/controller/internal/policy/kyverno/base"
+	"github.com/docket-project/docket/controller/internal/policy/kyverno/meter"
+	"github.com/docket-project/docket/controller/internal/registry"
+)
+
+// imagePolicy is an ImageValidatingPolicy or a NamespacedImageValidatingPolicy.
+type imagePolicy struct {
+	base.Common
+	compiler *Compiler
+	limits   base.Limits
+	// credentials name those that it asks registries with.
+	credentials string
+	// variants are the policy and those that Kyverno generates of it for workloads.
+	variants []*imageVariant
+}
+
+// imageVariant is a policy that is compiled for each resource: the extractors of images differ.
+type imageVariant struct {
+	ivpolengine.Policy
+	// idle has, by the resource, a *sync.Pool of *imageProgram. Kyverno compiles a policy for each
+	// evaluation, which takes longer than the rest once the registry's answers are known.
+	idle sync.Map
+}
+
+func (c *Compiler) compileImages(object *unstructured.Unstructured, all []*unstructured.Unstructured) policy.Policy {
+	referring, ignored := c.Counting(object, celExceptions(object, all))
+	described := base.Describe(object, referring)
+	described.Facts.Ignored, described.Facts.Doubt = ignored, base.UnknownFieldsError(unknownFields(object))
+	described.Facts.Admission = policy.Admission{} // The answer to a request must not wait for registries.
+	if c.Registries == nil {
+		described.Facts.Background, described.Facts.LeftOut = false, []string{base.ErrNoImages.Error()}
+		return &imagePolicy{Common: described, compiler: c}
+	}
+	constraints := rawConstraints(object)
+	targets := base.Unique(constraintTargets(constraints))
+	decoded, err := decodeImages(object)
+	if err != nil {
+		return described.Broken(targets, err)
+	}
+	spec := decoded.GetSpec()
+	if spec.EvaluationMode() == policieskyvernoio.EvaluationModeJSON {
+		described.Facts.Background = false // As for validating policies.
+		return &imagePolicy{Common: described, compiler: c}
+	}
+	described.Facts.Constrained = constrainedBy(spec.MatchConstraints)
+	if err := c.checkImages(object, spec); err != nil {
+		return described.Broken(targets, err)
+	}
+	exceptions, err := decodeCELExceptions(referring)
+	if err != nil {
+		return described.Broken(targets, err)
+	}
+	out := &imagePolicy{Common: described, compiler: c, limits: base.Limits{Timeout: c.Timeout, Runners: &c.Runners}, credentials: credentialsOf(object.GetNamespace(), spec.Credentials)}
+	if out.Facts.Identity.Namespace == "" {
+		out.Facts.Entries = globalEntries(append(referring, object))
+	}
+	if err := base.Protect(func() error { return out.generate(decoded, exceptions) }); err != nil {
+		return described.Broken(targets, err)
+	}
+	return out
+}
+
+// decodeImages reads any version of a policy: they have one schema.
+func decodeImages(object *unstructured.Unstructured) (policiesv1beta1.ImageValidatingPolicyLike, error) {
+	if object.GetKind() == policy.NamespacedImageValidatingPolicy {
+		decoded := &policiesv1beta1.NamespacedImageValidatingPolicy{}
+		return decoded, base.Decode(object, decoded)
+	}
+	decoded := &policiesv1beta1.ImageValidatingPolicy{}
+	return decoded, base.Decode(object, decoded)
+}
+
+func (c *Compiler) checkImages(object *unstructured.Unstructured, spec *policiesv1beta1.ImageValidatingPolicySpec) error {
+	if spec.MatchConstraints == nil || len(spec.MatchConstraints.ResourceRules) == 0 {
+		return errNoRules
+	}
+	if len(spec.Validations) == 0 {
+		return errNoValidations
+	}
+	if object.GetNamespace() == "" {
+		return nil
+	}
+	if name := base.UnboundedOf(object); name != "" {
+		return base.UnboundedError(name)
+	}
+	return base.ConfinedKeys(object.Object["spec"])
+}
+
+// credentialsOf tells the credentials of policies apart; empty if a policy has none.
+func credentialsOf(namespace string, credentials *policiesv1beta1.Credentials) string {
+	if credentials == nil {
+		return ""
+	}
+	return fmt.Sprintf("%s %v %v", namespace, credentials.Providers, credentials.Secrets)
+}
+
+// generate adds the variants, and compiles each once to find what is wrong with it.
+func (p *imagePolicy) generate(decoded policiesv1beta1.ImageValidatingPolicyLike, exceptions []*policiesv1beta1.PolicyException) error {
+	provider, err := ivpolengine.NewProvider([]policiesv1beta1.ImageValidatingPolicyLike{decoded}, exceptions)
+	if err != nil {
+		return err
+	}
+	policies, err := provider.Fetch(context.Background())
+	if err != nil {
+		return err
+	}
+	for _, one := range policies {
+		variant := &imageVariant{Policy: one}
+		if _, err := p.compiled(variant, podResource); err != nil {
+			return err
+		}
+		p.variants = append(p.variants, variant)
+		p.Facts.Targets = append(p.Facts.Targets, constraintTargets(one.Policy.GetSpec().MatchConstraints)...)
+	}
+	p.Facts.Targets = base.Unique(p.Facts.Targets)
+	return nil
+}
+
+// podResource is what policies are compiled for that look at pods in other resources.
+var podResource = metav1.GroupVersionResource{Version: "v1", Resource: "pods"}
+
+// Evaluate is that of [policy.Policy].
+func (p *imagePolicy) Evaluate(ctx context.Context, subject policy.Subject) ([]policy.Result, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if len(p.variants) == 0 || !p.Reaches(&subject, p.compiler.Mapper) {
+		return nil, nil
+	}
+	return p.limits.Run(ctx, &imageEvaluation{policy: p, subject: subject})
+}
+
+// Review is that of [policy.Policy].
+func (p *imagePolicy) Review(ctx context.Context, _ *policy.Request) ([]policy.Verdict, error) {
+	return nil, ctx.Err()
+}
+
+// imageEvaluation is the evaluation of one subject, in one step.
+type imageEvaluation struct {
+	policy  *imagePolicy
+	subject policy.Subject
+}
+
+// Steps is that of [base.Evaluation], as are the next ones.
+func (e *imageEvaluation) Steps() int { return 1 }
+
+// Step evaluates one step.
+func (e *imageEvaluation) Step(ctx context.Context, _ int) ([]policy.Result, error) {
+	session := e.policy.compiler.Registries.Session().As(e.policy.credentials)
+	ctx, used := meter.With(registry.With(ctx, session))
+	run := newImageRun(ctx, e.policy, e.subject)
+	var results []policy.Result
+	for _, variant := range e.policy.variants {
+		response, err := run.evaluate(variant)
+		if err == nil {
+			err = used.Spent
+		}
+		if err != nil {
+			return nil, fmt.Errorf("cannot evaluate the policy: %w", err)
+		}
+		if response != nil {
+			// As in Kyverno, there is one result: that of the last variant that matches.
+			results = []policy.Result{base.ResultOf(response, nil)}
+		}
+	}
+	return base.Undecided(results, session), nil
+}
+
+// Fail returns errors.
+func (e *imageEvaluation) Fail(_ int, cause error) []policy.Result {
+	return []policy.Result{base.ErrorResult("", cause)}
+}
+
+// Forget has nothing to forget.
+func (e *imageEvaluation) Forget() {}
+
+// creation is the request that a scan stands for: somebody is creating the subject.
+func creation(library libs.Context, subject policy.Subject) admissionv1.AdmissionRequest {
+	object := subject.Object
+	request := celengine.Request(
+		library, object.GroupVersionKind(), subject.Resource, "", object.GetName(), object.GetNamespace(),
+		admissionv1.Create, authenticationv1.UserInfo{}, object, nil, false, nil,
+	)
+	return request.Request
+}

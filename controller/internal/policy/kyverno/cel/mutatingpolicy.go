@@ -1,0 +1,159 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	policiesv1beta1 "github.com/kyverno/api/api/policies.kyverno.io/v1beta1"
+	celengine "github.com/kyverno/kyverno/pkg/cel/engine"
+	"github.com/kyverno/kyverno/pkg/cel/matching"
+	mpolcompiler "github.com/kyverno/kyverno/pkg/cel/policies/mpol/compiler"
+	mpolengine "github.com/kyverno/kyverno/pkg/cel/policies/mpol/engine"
+	engineapi "github.com/kyverno/kyverno/pkg/engine/api"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/controller/internal/policy/kyverno/base"
+	"github.com/docket-project/docket/controller/internal/policy/kyverno/meter"
+	"github.com/docket-project/docket/controller/internal/policy/mutation"
+)
+
+// mutatingPolicy is a MutatingPolicy or a NamespacedMutatingPolicy. Nothing is mutated: a resource that
+// the policy would change fails.
+type mutatingPolicy struct {
+	base.Common
+	compiler *Compiler
+	limits   base.Limits
+	compiled mpolengine.Provider
+}
+
+func (c *Compiler) compileMutating(object *unstructured.Unstructured, all []*unstructured.Unstructured) policy.Policy {
+	referring, ignored := c.Counting(object, celExceptions(object, all))
+	described := base.Describe(object, referring)
+	described.Facts.Ignored, described.Facts.Doubt = ignored, base.UnknownFieldsError(unknownFields(object))
+	described.Facts.Admission = policy.Admission{} // It is Kyverno that mutates.
+	targets := base.Unique(constraintTargets(rawConstraints(object)))
+	decoded, err := decodeMutating(object)
+	if err != nil {
+		return described.Broken(targets, err)
+	}
+	if err := checkMutating(object, decoded.GetSpec()); err != nil {
+		return described.Broken(targets, err)
+	}
+	exceptions, err := decodeCELExceptions(referring)
+	if err != nil {
+		return described.Broken(targets, err)
+	}
+	out := &mutatingPolicy{Common: described, compiler: c, limits: base.Limits{Timeout: c.Timeout, Runners: &c.Runners}}
+	err = base.Protect(func() error {
+		return c.withLibrary(object.GetNamespace(), func() error {
+			var err error
+			out.compiled, err = mpolengine.NewProvider(mpolcompiler.NewCompiler(), []policiesv1beta1.MutatingPolicyLike{decoded}, exceptions, c.library.of(object.GetNamespace()))
+			return err
+		})
+	})
+	if err != nil {
+		return described.Broken(targets, err)
+	}
+	if out.Facts.Identity.Namespace == "" {
+		out.Facts.Entries = globalEntries(append(referring, object))
+	}
+	for _, one := range out.compiled.Fetch(context.Background(), false) {
+		constraints := one.Policy.GetMatchConstraints()
+		out.Facts.Targets = append(out.Facts.Targets, constraintTargets(&constraints)...)
+	}
+	out.Facts.Targets = base.Unique(out.Facts.Targets)
+	return out
+}
+
+// decodeMutating reads any version of a policy: they have one schema.
+func decodeMutating(object *unstructured.Unstructured) (policiesv1beta1.MutatingPolicyLike, error) {
+	if object.GetKind() == policy.NamespacedMutatingPolicy {
+		decoded := &policiesv1beta1.NamespacedMutatingPolicy{}
+		return decoded, base.Decode(object, decoded)
+	}
+	decoded := &policiesv1beta1.MutatingPolicy{}
+	return decoded, base.Decode(object, decoded)
+}
+
+var errNoMutations = errors.New("spec.mutations is empty: give the policy a mutation")
+
+func checkMutating(object *unstructured.Unstructured, spec *policiesv1beta1.MutatingPolicySpec) error {
+	if spec.MatchConstraints == nil || len(spec.MatchConstraints.ResourceRules) == 0 {
+		return errNoRules
+	}
+	if len(spec.Mutations) == 0 {
+		return errNoMutations
+	}
+	if name := base.UnboundedOf(object); object.GetNamespace() != "" && name != "" {
+		return base.UnboundedError(name)
+	}
+	return nil
+}
+
+// Evaluate is that of [policy.Policy].
+func (p *mutatingPolicy) Evaluate(ctx context.Context, subject policy.Subject) ([]policy.Result, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if !p.Reaches(&subject, p.compiler.Mapper) {
+		return nil, nil
+	}
+	return p.limits.Run(ctx, &mutatingEvaluation{policy: p, subject: subject})
+}
+
+// Review is that of [policy.Policy].
+func (p *mutatingPolicy) Review(ctx context.Context, _ *policy.Request) ([]policy.Verdict, error) {
+	return nil, ctx.Err()
+}
+
+// mutatingEvaluation is the evaluation of one subject, in one step.
+type mutatingEvaluation struct {
+	policy  *mutatingPolicy
+	subject policy.Subject
+}
+
+// Steps is that of [base.Evaluation], as are the next ones.
+func (e *mutatingEvaluation) Steps() int { return 1 }
+
+// Step evaluates one step.
+func (e *mutatingEvaluation) Step(ctx context.Context, _ int) ([]policy.Result, error) {
+	p, namespace := e.policy, e.subject.Namespace()
+	library := p.compiler.library.of(p.Facts.Identity.Namespace)
+	engine := mpolengine.NewEngine(p.compiled, func(string) *corev1.Namespace { return namespace }, matching.NewMatcher(), p.compiler.Schemas, library)
+	ctx, used := meter.With(ctx)
+	// The engine may write what it mutates.
+	copied := e.subject
+	copied.Object = e.subject.Object.DeepCopy()
+	response, err := engine.Handle(ctx, celengine.RequestFromAdmission(library, creation(library, copied)), nil)
+	if err == nil {
+		err = used.Spent
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot evaluate the policy: %w", err)
+	}
+	var results []policy.Result
+	for _, one := range response.Policies {
+		for i := range one.Rules {
+			rule := &one.Rules[i]
+			if rule.Status() == engineapi.RuleStatusPass && len(rule.Exceptions()) == 0 && !mutation.Applied(e.subject.Object, response.PatchedResource) {
+				rule = engineapi.RuleFail("", engineapi.Mutation, mutation.NotApplied, nil)
+			}
+			results = append(results, base.ResultOf(rule, nil))
+		}
+	}
+	return results, nil
+}
+
+// Fail returns errors.
+func (e *mutatingEvaluation) Fail(_ int, cause error) []policy.Result {
+	return []policy.Result{base.ErrorResult("", cause)}
+}
+
+// Forget has nothing to forget.
+func (e *mutatingEvaluation) Forget() {}

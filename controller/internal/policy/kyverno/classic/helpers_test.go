@@ -1,0 +1,49 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package classic
+
+import (
+	"testing"
+
+	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/controller/internal/policy/kyverno/base"
+	"github.com/docket-project/docket/controller/internal/policy/kyverno/enginetest"
+)
+
+func newCompiler(config base.Config) (*Compiler, error) {
+	setup, err := base.NewSetup(config)
+	if err != nil {
+		return nil, err
+	}
+	return NewCompiler(setup)
+}
+
+func compiler(tb testing.TB) *Compiler {
+	tb.Helper()
+	out, err := newCompiler(base.Config{ExceptionNamespaces: []string{policy.AllNamespaces}})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return out
+}
+
+// compile compiles a policy that has to be fine.
+func compile(tb testing.TB, text string, exceptions ...string) policy.Policy {
+	tb.Helper()
+	return enginetest.Compile(tb, compiler(tb), text, exceptions...)
+}
+
+func compileAny(tb testing.TB, text string, exceptions ...string) policy.Policy {
+	tb.Helper()
+	return enginetest.CompileAny(tb, compiler(tb), text, exceptions...)
+}
+
+func withEntries(tb testing.TB, entries policy.Entries) *Compiler {
+	tb.Helper()
+	out, err := newCompiler(base.Config{Entries: entries})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return out
+}

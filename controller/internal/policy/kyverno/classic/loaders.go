@@ -1,0 +1,141 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package classic
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/go-logr/logr"
+	kyvernov1 "github.com/kyverno/kyverno/api/kyverno/v1"
+	engineapi "github.com/kyverno/kyverno/pkg/engine/api"
+	enginecontext "github.com/kyverno/kyverno/pkg/engine/context"
+	"github.com/kyverno/kyverno/pkg/engine/factories"
+	"github.com/kyverno/kyverno/pkg/engine/jmespath"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/docket-project/docket/controller/internal/contextcache/call"
+	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/controller/internal/policy/kyverno/base"
+	"github.com/docket-project/docket/controller/internal/reach"
+	"github.com/docket-project/docket/controller/internal/registry"
+)
+
+// clusterContexts loads the contexts of rules from a cluster.
+func clusterContexts(client kubernetes.Interface, entries policy.Entries, services *call.Client, registries bool) engineapi.ContextLoaderFactory {
+	return refusing(factories.DefaultContextLoaderFactory(&configMaps{client: client, entries: entries}), services, entries, registries)
+}
+
+// absentContexts refuses all contexts but variables and those from the context cache.
+func absentContexts(entries policy.Entries, registries bool) engineapi.ContextLoaderFactory {
+	return refusing(factories.DefaultContextLoaderFactory(nil), nil, entries, registries)
+}
+
+// refusing makes loaders that fail, when they are read, on entries whose source is not there.
+// Kyverno's own loader leaves such an entry out.
+func refusing(inner engineapi.ContextLoaderFactory, services *call.Client, entries policy.Entries, registries bool) engineapi.ContextLoaderFactory {
+	return func(policy kyvernov1.PolicyInterface, rule kyvernov1.Rule) engineapi.ContextLoader {
+		out := &contextLoader{inner: inner(policy, rule), services: services, entries: entries, registries: registries}
+		if policy.IsNamespaced() {
+			out.scope.Namespace = policy.GetNamespace()
+		}
+		return out
+	}
+}
+
+type contextLoader struct {
+	inner engineapi.ContextLoader
+	// services is nil if there is no cluster.
+	services *call.Client
+	entries  policy.Entries
+	// registries reports whether they are asked.
+	registries bool
+	// scope is that of the policy.
+	scope reach.Scope
+}
+
+// Load is that of the engine's context loaders. Entries may use earlier ones: it keeps their order.
+func (l *contextLoader) Load(
+	ctx context.Context, query jmespath.Interface, client engineapi.RawClient, registries engineapi.RegistryClientFactory,
+	entries []kyvernov1.ContextEntry, target enginecontext.Interface,
+) error {
+	for i := range entries {
+		if declared, ok := declaredBy(&entries[i]); ok {
+			if err := l.loadCached(ctx, entries[i].Name, declared, target); err != nil {
+				return err
+			}
+			continue
+		}
+		var err error
+		switch cause := l.missing(&entries[i]); {
+		case cause != nil:
+			err = addLoader(target, entries[i].Name, &failingLoader{document: target, cause: fmt.Errorf("context entry %s: %w", entries[i].Name, cause)})
+		case entries[i].APICall != nil:
+			err = addLoader(target, entries[i].Name, &callLoader{
+				ctx: ctx, entry: &entries[i], scope: l.scope, client: client, services: l.services, entries: l.entries, expressions: query, document: target,
+			})
+		default:
+			err = l.inner.Load(reach.With(ctx, l.scope), query, client, registries, entries[i:i+1], target)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addLoader registers a loader. The engine then calls it when an expression names the variable.
+func addLoader(target enginecontext.Interface, variable string, loader enginecontext.Loader) error {
+	deferred, err := enginecontext.NewDeferredLoader(variable, loader, logr.Discard())
+	if err != nil {
+		return fmt.Errorf("context entry %s: %w", variable, err)
+	}
+	return target.AddDeferredLoader(deferred)
+}
+
+var errForeignDocument = errors.New("the context cache has no way into this document")
+
+func (l *contextLoader) loadCached(ctx context.Context, variable string, declared declaration, target enginecontext.Interface) error {
+	into, ok := target.(*document)
+	if !ok {
+		return fmt.Errorf("context entry %s: %w", variable, errForeignDocument)
+	}
+	loader := &cachedLoader{
+		ctx: ctx, entries: l.entries, document: into, variable: variable, declared: declared, namespace: l.scope.Namespace,
+	}
+	return addLoader(target, variable, loader)
+}
+
+// missing says why an entry can't be loaded; nil if it can be tried.
+func (l *contextLoader) missing(entry *kyvernov1.ContextEntry) error {
+	switch {
+	case entry.ConfigMap != nil && l.services == nil:
+		return fmt.Errorf("configMap: %w", base.ErrNoCluster)
+	case entry.APICall != nil && l.services == nil:
+		return fmt.Errorf("apiCall: %w", base.ErrNoCluster)
+	case entry.ImageRegistry != nil && !l.registries:
+		return fmt.Errorf("imageRegistry: %w", registry.ErrNone)
+	default:
+		return nil
+	}
+}
+
+// failingLoader stands for an entry that can't be loaded. It tells the document, since the engine
+// takes some failures for an answer, such as those in the preconditions of a foreach.
+type failingLoader struct {
+	document enginecontext.Interface
+	cause    error
+}
+
+// HasLoaded is that of the engine's loaders.
+func (f *failingLoader) HasLoaded() bool { return false }
+
+// LoadData is that of the engine's loaders.
+func (f *failingLoader) LoadData() error {
+	if document, ok := f.document.(*document); ok {
+		document.missing = f.cause
+	}
+	return f.cause
+}

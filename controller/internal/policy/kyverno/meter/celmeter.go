@@ -1,0 +1,241 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package meter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/functions"
+	"github.com/google/cel-go/common/operators"
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+	"github.com/google/cel-go/common/types/traits"
+	"github.com/google/cel-go/interpreter"
+	"k8s.io/apimachinery/pkg/util/version"
+	"k8s.io/apiserver/pkg/cel/environment"
+)
+
+// interruptEvery is the number of steps of a comprehension after which it looks whether its time
+// is over.
+const interruptEvery = 100
+
+// meterLibrary is a CEL library without functions, which counts what programs make.
+type meterLibrary struct{ guards map[string]guard }
+
+// CompileOptions is that of CEL's libraries.
+func (l meterLibrary) CompileOptions() []cel.EnvOption { return nil }
+
+// ProgramOptions is that of CEL's libraries.
+func (l meterLibrary) ProgramOptions() []cel.ProgramOption {
+	return []cel.ProgramOption{cel.CustomDecoratorV2(l.decorate), cel.InterruptCheckFrequency(interruptEvery)}
+}
+
+// Programs adds the library to the environments of k8s.io/apiserver from which Kyverno makes
+// all others: those of CEL policies have version 1.0, of those that mutate 2.0, those of CEL rules the default version. It
+// has to come before the first policy is compiled.
+func Programs() error {
+	guards, err := newGuards()
+	if err != nil {
+		return fmt.Errorf("cannot bound the functions of CEL: %w", err)
+	}
+	library := cel.Lib(meterLibrary{guards})
+	for _, v := range []*version.Version{version.MajorMinor(1, 0), version.MajorMinor(2, 0), environment.DefaultCompatibilityVersion()} {
+		set := environment.MustBaseEnvSet(v)
+		for _, env := range []*cel.Env{set.StoredExpressionsEnv(), set.NewExpressionsEnv()} {
+			if _, err := library(env); err != nil {
+				return fmt.Errorf("cannot bound the memory of CEL %s: %w", v, err)
+			}
+		}
+	}
+	return nil
+}
+
+// decorate replaces the steps of a program that make data.
+func (l meterLibrary) decorate(step interpreter.InterpretableV2) (interpreter.InterpretableV2, error) {
+	switch step := step.(type) {
+	case interpreter.InterpretableCall:
+		name := step.Function()
+		if known, ok := l.guards[name]; ok {
+			if apply := known.lookup(name, step.OverloadID()); apply != nil {
+				return guardedCall{InterpretableCall: step, guard: known, apply: apply}, nil
+			}
+		}
+		if strings.EqualFold(name, "get") {
+			return meteredIndex{step}, nil
+		}
+		if makesNothing[name] {
+			return step, nil
+		}
+		if strings.EqualFold(name, "post") {
+			args := step.Args() // The call's own.
+			for i := range args {
+				args[i] = writtenArgument{args[i]}
+			}
+		}
+		return meteredCall{step}, nil
+	case interpreter.InterpretableConstructor:
+		for _, value := range step.InitVals() {
+			if _, constant := value.(interpreter.InterpretableConst); !constant {
+				return meteredConstructor{step}, nil
+			}
+		}
+	}
+	return step, nil
+}
+
+// makesNothing has functions that return one of their arguments, a part of one, or a number.
+var makesNothing = map[string]bool{
+	operators.Index: true, operators.OptIndex: true, operators.OptSelect: true, operators.Conditional: true,
+	operators.In: true, operators.OldIn: true, operators.Equals: true, operators.NotEquals: true,
+	operators.Less: true, operators.LessEquals: true, operators.Greater: true, operators.GreaterEquals: true,
+	operators.LogicalNot: true, operators.NotStrictlyFalse: true, "__not_strictly_false__": true,
+	"size": true, "dyn": true, "type": true, "value": true, "hasValue": true, "orValue": true, "or": true,
+	"__orValueCompat__": true, "optional.of": true, "optional.ofNonZeroValue": true, "first": true, "last": true,
+	"startsWith": true, "endsWith": true, "contains": true, "indexOf": true, "lastIndexOf": true,
+	"substring": true, "charAt": true, "trim": true, "min": true, "max": true, "sum": true, "List": true, "list": true,
+}
+
+// meteredCall counts what a function has made. That is for functions whose result is not much more
+// than their arguments; the others have guards.
+type meteredCall struct{ interpreter.InterpretableCall }
+
+// Exec is that of CEL's steps.
+func (c meteredCall) Exec(frame *interpreter.ExecutionFrame) ref.Val {
+	out := c.InterpretableCall.Exec(frame)
+	if bytes := made(c.Function(), out); bytes > 0 {
+		charge(meterOf(frame), bytes, c.Function())
+	}
+	return out
+}
+
+// Eval is that of CEL's steps.
+func (c meteredCall) Eval(vars interpreter.Activation) ref.Val {
+	return c.Exec(interpreter.AsFrame(vars))
+}
+
+// meteredConstructor counts a list or a map that an expression writes.
+type meteredConstructor struct {
+	interpreter.InterpretableConstructor
+}
+
+// Exec is that of CEL's steps.
+func (c meteredConstructor) Exec(frame *interpreter.ExecutionFrame) ref.Val {
+	charge(meterOf(frame), EntryBytes+ValueBytes*int64(len(c.InitVals())), "a list or a map")
+	return c.InterpretableConstructor.Exec(frame)
+}
+
+// Eval is that of CEL's steps.
+func (c meteredConstructor) Eval(vars interpreter.Activation) ref.Val {
+	return c.Exec(interpreter.AsFrame(vars))
+}
+
+// guardedCall is a call of a function that looks at the arguments first.
+type guardedCall struct {
+	interpreter.InterpretableCall
+	guard guard
+	apply functions.FunctionOp
+}
+
+// Exec is that of CEL's steps.
+func (c guardedCall) Exec(frame *interpreter.ExecutionFrame) ref.Val {
+	args := c.Args()
+	values := make([]ref.Val, len(args))
+	for i, arg := range args {
+		values[i] = arg.Exec(frame)
+		if types.IsUnknownOrError(values[i]) {
+			return values[i]
+		}
+	}
+	m := meterOf(frame)
+	if c.guard.replace != nil {
+		return types.LabelErrNode(c.ID(), c.guard.replace(m, values))
+	}
+	charge(m, c.guard.estimate(values), c.Function())
+	return types.LabelErrNode(c.ID(), c.apply(values...))
+}
+
+// Eval is that of CEL's steps.
+func (c guardedCall) Eval(vars interpreter.Activation) ref.Val {
+	return c.Exec(interpreter.AsFrame(vars))
+}
+
+// writtenArgument is an argument that a function of another library writes as JSON.
+type writtenArgument struct{ interpreter.InterpretableV2 }
+
+// Exec is that of CEL's steps.
+func (a writtenArgument) Exec(frame *interpreter.ExecutionFrame) ref.Val {
+	value := a.InterpretableV2.Exec(frame)
+	charge(meterOf(frame), bytesOfWritten([]ref.Val{value}), "post")
+	return value
+}
+
+// Eval is that of CEL's steps.
+func (a writtenArgument) Eval(vars interpreter.Activation) ref.Val {
+	return a.Exec(interpreter.AsFrame(vars))
+}
+
+// charge ends the program if the meter has too little left. An error as a value would not do: CEL's
+// logic goes on after some.
+func charge(m *Meter, bytes int64, who string) {
+	if err := m.Take(bytes, strings.Trim(who, "_@")); err != nil {
+		panic(interpreter.EvalCancelledError{Message: err.Error(), Cause: interpreter.CostLimitExceeded})
+	}
+}
+
+// made returns the bytes of what a function has made.
+func made(function string, out ref.Val) int64 {
+	switch typed := out.(type) {
+	case types.String:
+		return int64(len(typed)) + ValueBytes
+	case types.Bytes:
+		return int64(len(typed)) + ValueBytes
+	case traits.Lister:
+		if function == operators.Add { // It refers to both.
+			return EntryBytes
+		}
+		size, _ := typed.Size().(types.Int)
+		return Times(int64(size), ValueBytes)
+	case traits.Mapper:
+		return EntryBytes
+	}
+	return 0
+}
+
+// meterValue carries a meter through the one door that a program has to its context: functions that
+// others compute while it waits.
+type meterValue struct {
+	ref.Val
+	meter *Meter
+}
+
+const meterCall = "meter"
+
+// meterOf returns the meter in the context with which a program is evaluated.
+func meterOf(frame *interpreter.ExecutionFrame) *Meter {
+	for {
+		switch found := frame.ComputeResult(0, meterCall, meterCall, carryMeter, nil).(type) {
+		case meterValue:
+			return found.meter
+		case *types.Unknown:
+			frame.DispatchPendingAsyncCalls(found.IDs())
+			runtime.Gosched()
+		case *types.Err:
+			if errors.Is(found, context.Canceled) || errors.Is(found, context.DeadlineExceeded) {
+				panic(interpreter.EvalCancelledError{Message: found.Error(), Cause: interpreter.ContextCancelled})
+			}
+			return &Meter{} // The program has no context.
+		}
+	}
+}
+
+func carryMeter(ctx context.Context, _ ...ref.Val) <-chan ref.Val {
+	out := make(chan ref.Val, 1)
+	out <- meterValue{types.NullValue, meterIn(ctx)}
+	return out
+}
