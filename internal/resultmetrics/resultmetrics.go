@@ -155,13 +155,16 @@ func (r *Reader) read(ctx context.Context) ([]series, error) {
 		return nil, err
 	}
 	all := make([]series, 0, min(len(counts.Counts), r.options.Series))
-	others := map[string]int64{} // By result.
+	others := map[string]int64{} // By result, "" if that was not chosen.
+	result := slices.Index(r.by, engine.FieldResult)
 	for i, count := range counts.Counts {
-		values := r.values(count.Values)
-		if i < r.options.Series {
-			all = append(all, series{values, count.Results})
-		} else {
-			others[values[0]] += count.Results
+		switch {
+		case i < r.options.Series:
+			all = append(all, series{r.values(count.Values), count.Results})
+		case result < 0:
+			others[""] += count.Results
+		default:
+			others[count.Values[result]] += count.Results
 		}
 	}
 	for result, n := range others {

@@ -83,21 +83,36 @@ func run(t *testing.T, r *Reader) {
 }
 
 func TestSeries(t *testing.T) {
-	c := &counter{counts: []engine.Count{
+	byBoth := []engine.Count{
 		{Values: []string{"shop", "fail"}, Results: 9}, {Values: []string{"bank", "pass"}, Results: 5},
 		{Values: []string{"a", "fail"}, Results: 3}, {Values: []string{"b", "fail"}, Results: 2}, {Values: []string{"c", "pass"}, Results: 1},
-	}}
-	run(t, New(Options{Questions: c, Labels: []string{"report_namespace", "result"}, Series: 2}))
-	want := map[string]float64{
-		"report_namespace=shop,result=fail": 9, "report_namespace=bank,result=pass": 5,
-		"report_namespace=(others),result=fail": 5, "report_namespace=(others),result=pass": 1,
 	}
-	testkit.Succeeds(t, "the metric", func() error {
-		if got := scraped(t); !maps.Equal(got, want) {
-			return fmt.Errorf("got %v, want %v", got, want)
-		}
-		return nil
-	})
+	byNamespace := []engine.Count{
+		{Values: []string{"shop"}, Results: 9}, {Values: []string{"bank"}, Results: 5}, {Values: []string{"a"}, Results: 3}, {Values: []string{"b"}, Results: 2},
+	}
+	for name, test := range map[string]struct {
+		counts []engine.Count
+		labels []string
+		want   map[string]float64
+	}{
+		"others have a result": {byBoth, []string{"report_namespace", "result"}, map[string]float64{
+			"report_namespace=shop,result=fail": 9, "report_namespace=bank,result=pass": 5,
+			"report_namespace=(others),result=fail": 5, "report_namespace=(others),result=pass": 1,
+		}},
+		"result was not chosen": {byNamespace, []string{"report_namespace"}, map[string]float64{
+			"report_namespace=shop": 9, "report_namespace=bank": 5, "report_namespace=(others)": 5,
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run(t, New(Options{Questions: &counter{counts: test.counts}, Labels: test.labels, Series: 2}))
+			testkit.Succeeds(t, "the metric", func() error {
+				if got := scraped(t); !maps.Equal(got, test.want) {
+					return fmt.Errorf("got %v, want %v", got, test.want)
+				}
+				return nil
+			})
+		})
+	}
 }
 
 // TestDatabaseAway: the last numbers are shown for a while, and then none.
