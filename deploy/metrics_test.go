@@ -23,37 +23,48 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/docket-project/docket/internal/apiserver"
+	"github.com/docket-project/docket/internal/resultmetrics"
 	"github.com/docket-project/docket/internal/testkit"
 )
 
 // reports is a path of the API, and what is posted to it.
 const (
 	reports    = "/apis/wgpolicyk8s.io/v1alpha2/namespaces/team-a/policyreports"
-	someReport = `{"apiVersion":"wgpolicyk8s.io/v1alpha2","kind":"PolicyReport","metadata":{"name":"a"}}`
+	someReport = `{"apiVersion":"wgpolicyk8s.io/v1alpha2","kind":"PolicyReport","metadata":{"name":"a"},"results":[
+		{"source":"kyverno","policy":"p","rule":"r","category":"c","result":"fail","severity":"critical"},
+		{"source":"kyverno","policy":"p","rule":"s","category":"c","result":"pass","severity":"high"}]}`
 )
 
 // measured is a server in this process whose metrics the test reads.
 type measured struct {
 	url    string
 	client *http.Client
+	// tls is what clients trust, and the name in the certificate.
+	tls rest.TLSClientConfig
 }
 
 // servedMetrics returns the names of all series of a server that did some work.
 func servedMetrics(t *testing.T) map[string]bool {
 	t.Helper()
-	// Sizes are measured each minute of this clock.
+	_, names := startAtWork(t)
+	return names
+}
+
+// startAtWork starts a server that does some work, and returns it with the names of all its series.
+func startAtWork(t *testing.T) (s *measured, names map[string]bool) {
+	t.Helper()
+	// Sizes are measured each minute of this clock, and results are counted.
 	clock := clocktesting.NewFakeClock(time.Now())
-	s := startMeasured(t, clock)
+	s = startMeasured(t, clock)
 	s.do(t, http.MethodPost, reports, someReport, http.StatusCreated)
 	s.do(t, http.MethodGet, reports+"/a", "", http.StatusOK)
 	s.do(t, http.MethodGet, reports+"/a", "", http.StatusOK)
-	var names map[string]bool
-	testkit.Eventually(t, "sizes among the metrics", func() bool {
+	testkit.Eventually(t, "sizes and results among the metrics", func() bool {
 		clock.Step(time.Minute)
 		names = seriesNames(s.do(t, http.MethodGet, "/metrics", "", http.StatusOK))
-		return names["docket_store_size"]
+		return names["docket_store_size"] && names["docket_policy_results"]
 	})
-	return names
+	return s, names
 }
 
 var seriesName = regexp.MustCompile(`(?m)^[a-zA-Z_:][a-zA-Z0-9_:]*`)
@@ -79,7 +90,7 @@ func startMeasured(t *testing.T, clock *clocktesting.FakeClock) *measured {
 	}
 	testkit.Run(t, "the server", server.Run)
 	t.Cleanup(client.CloseIdleConnections)
-	s := &measured{url: loopback.Host, client: client}
+	s := &measured{url: loopback.Host, client: client, tls: loopback.TLSClientConfig}
 	testkit.Eventually(t, "a server that is ready", func() bool {
 		status, _, err := s.request(t.Context(), http.MethodGet, "/readyz", "")
 		return err == nil && status == http.StatusOK
@@ -100,6 +111,7 @@ func newMeasured(ctx context.Context, path string, clock *clocktesting.FakeClock
 		return nil, errors.Join(err, listener.Close())
 	}
 	config.Store.Clock = clock
+	config.MetricsResults = resultmetrics.Dimensions()
 	config.Generic.Authentication.Authenticator = authenticatorfactory.NewFromTokens(
 		map[string]*user.DefaultInfo{token: {Name: "tester", Groups: []string{user.AllAuthenticated}}}, nil)
 	config.Generic.Authorization.Authorizer = authorizerfactory.NewAlwaysAllowAuthorizer()

@@ -13,12 +13,13 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 )
 
-// rule is an alert.
+// rule is an alert, or records the values of an expression under a name.
 type rule struct {
-	Alert, Expr         string
+	Alert, Record, Expr string
 	Labels, Annotations map[string]string
 }
 
@@ -29,7 +30,7 @@ type ruleGroups struct {
 	}
 }
 
-// alertsOf returns the alerts of a manifest, and the file that Prometheus itself would read.
+// alertsOf returns the rules of a manifest, and the file that Prometheus itself would read.
 func alertsOf(t testing.TB, path string) (rules []rule, file []byte) {
 	t.Helper()
 	var object struct{ Spec json.RawMessage }
@@ -42,15 +43,34 @@ func alertsOf(t testing.TB, path string) (rules []rule, file []byte) {
 		rules = append(rules, group.Rules...)
 	}
 	if len(rules) < 5 {
-		t.Fatalf("%d alerts only in %s", len(rules), path)
+		t.Fatalf("%d rules only in %s", len(rules), path)
 	}
 	return rules, object.Spec
 }
 
-// alerts are those of the server.
-func alerts(t testing.TB) (rules []rule, file []byte) {
+const (
+	serverAlerts     = "chart/monitoring/prometheusrule.yaml"
+	serverDashboard  = "chart/monitoring/dashboard.json"
+	resultsAlerts    = "chart/monitoring/results-prometheusrule.yaml"
+	resultsDashboard = "chart/monitoring/results-dashboard.json"
+)
+
+// serverRules are all rules on metrics of the server.
+func serverRules(t testing.TB) []rule {
 	t.Helper()
-	return alertsOf(t, "chart/monitoring/prometheusrule.yaml")
+	rules, _ := alertsOf(t, serverAlerts)
+	results, _ := alertsOf(t, resultsAlerts)
+	return append(rules, results...)
+}
+
+// serverExpressions are those of all rules and dashboards on metrics of the server.
+func serverExpressions(t testing.TB) []string {
+	t.Helper()
+	expressions := append(dashboardExpressions(readDashboard(t, serverDashboard)), dashboardExpressions(readDashboard(t, resultsDashboard))...)
+	for _, r := range serverRules(t) {
+		expressions = append(expressions, r.Expr)
+	}
+	return expressions
 }
 
 func read(t testing.TB, path string, into any) {
@@ -67,8 +87,10 @@ func read(t testing.TB, path string, into any) {
 // TestAlerts runs promtool's checks, and its tests of alerts in testdata.
 func TestAlerts(t *testing.T) {
 	t.Parallel()
-	_, rules := alerts(t)
-	checkAlerts(t, rules, "testdata/alerts.yaml")
+	for alerts, tests := range map[string]string{serverAlerts: "testdata/alerts.yaml", resultsAlerts: "testdata/results-alerts.yaml"} {
+		_, rules := alertsOf(t, alerts)
+		checkAlerts(t, rules, tests)
+	}
 }
 
 func checkAlerts(t *testing.T, rules []byte, testFile string) {
@@ -94,9 +116,8 @@ func TestAlertsAreExplained(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rules, _ := alerts(t)
 	ofController, _ := alertsOf(t, controllerAlerts)
-	rules = append(rules, ofController...)
+	rules := slices.DeleteFunc(append(serverRules(t), ofController...), func(r rule) bool { return r.Record != "" })
 	for _, r := range rules {
 		for _, annotation := range []string{"summary", "description"} {
 			if r.Annotations[annotation] == "" {
@@ -136,9 +157,6 @@ type dashboard struct {
 	}
 }
 
-// serverDashboard is that of the server.
-const serverDashboard = "chart/monitoring/dashboard.json"
-
 func readDashboard(t testing.TB, path string) dashboard {
 	t.Helper()
 	var d dashboard
@@ -149,10 +167,34 @@ func readDashboard(t testing.TB, path string) dashboard {
 	return d
 }
 
-// TestDashboard checks the layout, and each query with promtool.
+// TestDashboard checks the layout, each query with promtool, and that dashboards get into the cluster.
 func TestDashboard(t *testing.T) {
 	t.Parallel()
-	checkDashboard(t, readDashboard(t, serverDashboard))
+	all := kustomize(t, "testdata/monitoring")
+	for name, path := range map[string]string{"docket": serverDashboard, "docket-results": resultsDashboard} {
+		checkDashboard(t, readDashboard(t, path))
+		object := all["ConfigMap "+name+"-dashboard"]
+		if object == nil {
+			t.Errorf("there is no ConfigMap for %s", path)
+			continue
+		}
+		made := convert[corev1.ConfigMap](t, object)
+		if made.Labels["grafana_dashboard"] != "1" || made.Data[name+".json"] != text(t, path) {
+			t.Errorf("%s: labels %v, %d bytes", path, made.Labels, len(made.Data[name+".json"]))
+		}
+	}
+}
+
+// TestResultsCanBeLeftOut looks at what a chart without alerts about results lacks.
+func TestResultsCanBeLeftOut(t *testing.T) {
+	t.Parallel()
+	with, without := helm(t, namespace, "monitoring.enabled=true"), helm(t, namespace, "monitoring.enabled=true", "monitoring.results=false")
+	for name := range with {
+		isResults := name == "PrometheusRule docket-results" || name == "ConfigMap docket-results-dashboard"
+		if (without[name] == nil) != isResults {
+			t.Errorf("without results, there is %s: %v", name, without[name] != nil)
+		}
+	}
 }
 
 func checkDashboard(t *testing.T, d dashboard) {
@@ -193,7 +235,8 @@ func checkDashboard(t *testing.T, d dashboard) {
 
 // queries returns all expressions with Grafana's variables filled in.
 func queries(d dashboard) []string {
-	fill := strings.NewReplacer("$__rate_interval", "5m", "$job", "docket", "$instance", ".*")
+	fill := strings.NewReplacer("$__rate_interval", "5m", "$job", "docket", "$instance", ".*",
+		"$source", ".*", "$severity", ".*", "$namespace", ".*")
 	var all []string
 	for _, p := range d.Panels {
 		for _, target := range p.Targets {
@@ -233,13 +276,13 @@ func elsewhere() []string {
 func TestMetricsExist(t *testing.T) {
 	t.Parallel()
 	served := servedMetrics(t)
-	rules, _ := alerts(t)
-	expressions := dashboardExpressions(readDashboard(t, serverDashboard))
-	for _, r := range rules {
-		expressions = append(expressions, r.Expr)
+	for _, r := range serverRules(t) {
+		if r.Record != "" {
+			served[r.Record] = true
+		}
 	}
 	used := map[string]bool{}
-	for _, expression := range expressions {
+	for _, expression := range serverExpressions(t) {
 		names := metricNames(expression)
 		if len(names) == 0 {
 			t.Errorf("no metric in %s", expression)
@@ -261,6 +304,7 @@ func TestMetricsExist(t *testing.T) {
 var (
 	promStrings  = regexp.MustCompile(`"[^"]*"|'[^']*'`)
 	promMatchers = regexp.MustCompile(`\{[^}]*\}|\[[^\]]*\]`)
+	promOffset   = regexp.MustCompile(`\boffset\s+-?[0-9a-z]+`)
 	promLabels   = regexp.MustCompile(`\b(by|without|on|ignoring|group_left|group_right)\s*\([^)]*\)`)
 	promNames    = regexp.MustCompile(`[a-zA-Z_:][a-zA-Z0-9_:]*\s*\(?`)
 )
@@ -268,13 +312,13 @@ var (
 // metricNames returns the metrics in an expression: identifiers that are neither
 // functions nor labels nor operators.
 func metricNames(expression string) []string {
-	for _, part := range []*regexp.Regexp{promStrings, promMatchers, promLabels} {
+	for _, part := range []*regexp.Regexp{promStrings, promMatchers, promOffset, promLabels} {
 		expression = part.ReplaceAllString(expression, " ")
 	}
 	var names []string
 	for _, name := range promNames.FindAllString(expression, -1) {
 		name = strings.TrimSpace(name)
-		if !strings.HasSuffix(name, "(") && !slices.Contains([]string{"and", "or", "unless", "bool", "offset"}, name) {
+		if !strings.HasSuffix(name, "(") && !slices.Contains([]string{"and", "or", "unless", "bool"}, name) {
 			names = append(names, name)
 		}
 	}
@@ -288,6 +332,7 @@ func TestMetricNames(t *testing.T) {
 		`absent(up{job="docket"} == 1)`: "up",
 		`histogram_quantile(0.99, sum by (le, verb) (rate(a_bucket{verb=~"GET|{x}"}[5m]))) > 1`: "a_bucket",
 		`sum(rate(a{code=~"5.."}[$__rate_interval])) / sum by (x) (rate(b[5m])) and on (x) c`:   "a b c",
+		`max_over_time(x:a:sum{b="c"}[15m] offset 1h) unless on () count(a offset 1d)`:         "x:a:sum a",
 	} {
 		if got := strings.Join(metricNames(expression), " "); got != want {
 			t.Errorf("%s: %q, want %q", expression, got, want)

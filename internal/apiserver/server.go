@@ -132,6 +132,7 @@ func (c CompletedConfig) resultMetrics(opened backend) *resultmetrics.Reader {
 	}
 	return resultmetrics.New(resultmetrics.Options{
 		Questions: sql.engine, Kinds: resultsapi.ReportKinds(c.APIGroups), Labels: c.MetricsResults, Series: c.MetricsResultsSeries,
+		Clock: c.Store.Clock,
 	})
 }
 
