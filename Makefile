@@ -107,10 +107,11 @@ test-root: deploy-tools $(GOTESTSUM) ## Run the tests of the root module, nearly
 	$(TEST) -- -timeout 30m ./internal/conformance/checks
 
 .PHONY: deploy-tools
-deploy-tools: ## Build or fetch what the tests of deploy/ run: helm, kustomize, promtool
+deploy-tools: ## Build or fetch what the tests of deploy/ run: helm, kustomize, promtool, prometheus
 	@echo "building helm and kustomize for the tests of deploy/ (the first time takes minutes)"
 	@go build -C hack/helm -o $(CURDIR)/bin/ helm.sh/helm/v4/cmd/helm sigs.k8s.io/kustomize/kustomize/v5
-	@hack/promtool.sh >/dev/null
+	@hack/prometheus.sh promtool >/dev/null
+	@hack/prometheus.sh prometheus >/dev/null
 
 .PHONY: test-nested
 test-nested: e2e test-controller ## Run the tests of the nested modules: end to end, controller

@@ -35,11 +35,14 @@ const root = ".."
 var (
 	helmTool      = sync.OnceValues(func() (string, error) { return buildTool("helm", "helm.sh/helm/v4/cmd/helm") })
 	kustomizeTool = sync.OnceValues(func() (string, error) { return buildTool("kustomize", "sigs.k8s.io/kustomize/kustomize/v5") })
-	promTool      = sync.OnceValues(func() (string, error) {
-		output, err := command(context.Background(), filepath.Join(root, "hack", "promtool.sh"))
-		return strings.TrimSpace(string(output)), err
-	})
+	promTool      = sync.OnceValues(func() (string, error) { return prometheusTool("promtool") })
 )
+
+// prometheusTool returns the path of promtool or prometheus.
+func prometheusTool(name string) (string, error) {
+	output, err := command(context.Background(), filepath.Join(root, "hack", "prometheus.sh"), name)
+	return strings.TrimSpace(string(output)), err
+}
 
 // buildTool builds a command of the module hack/helm into bin/, which costs nothing
 // when it is there already.
