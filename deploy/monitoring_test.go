@@ -332,7 +332,7 @@ func TestMetricNames(t *testing.T) {
 		`absent(up{job="docket"} == 1)`: "up",
 		`histogram_quantile(0.99, sum by (le, verb) (rate(a_bucket{verb=~"GET|{x}"}[5m]))) > 1`: "a_bucket",
 		`sum(rate(a{code=~"5.."}[$__rate_interval])) / sum by (x) (rate(b[5m])) and on (x) c`:   "a b c",
-		`max_over_time(x:a:sum{b="c"}[15m] offset 1h) unless on () count(a offset 1d)`:         "x:a:sum a",
+		`max_over_time(x:a:sum{b="c"}[15m] offset 1h) unless on () count(a offset 1d)`:          "x:a:sum a",
 	} {
 		if got := strings.Join(metricNames(expression), " "); got != want {
 			t.Errorf("%s: %q, want %q", expression, got, want)

@@ -5,6 +5,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -100,7 +101,7 @@ func newResultsWhy(p cli.Process) *cobra.Command {
 top, with messages and, where the engine says so, what to do.`,
 		Example: `  docket results why Deployment/web
   docket results why Pod/web-0 --namespace shop --all`,
-		Args: cobra.ExactArgs(1),
+		Args: named(1, "name one resource as KIND/NAME, such as Deployment/web"),
 		RunE: func(command *cobra.Command, args []string) error {
 			client, namespace, err := f.client()
 			if err != nil {
@@ -161,13 +162,23 @@ production can be compared.
 Exit codes: 0 there is no difference; 1 there is, or something failed; 2 the command was used incorrectly.`,
 		Example: `  docket results diff shop-staging shop
   docket results diff shop shop --context staging --to-context production`,
-		Args: cobra.ExactArgs(2),
+		Args: named(2, "name two namespaces"),
 		RunE: func(command *cobra.Command, args []string) error {
 			return f.diff(command.Context(), args[0], args[1], toContext)
 		},
 	}
 	f.complete(command, sections)
 	return cli.WithSettings(p, command, sections)
+}
+
+// named demands a number of arguments, and says which.
+func named(n int, which string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) != n {
+			return cli.Usage(errors.New(which))
+		}
+		return nil
+	}
 }
 
 func (f *resultsFlags) addServer(fs *pflag.FlagSet) {
@@ -222,7 +233,7 @@ func (f *resultsFlags) clientOf(name string) (*resultview.Client, string, error)
 	namespace := f.namespace
 	switch {
 	case f.allNamespaces && namespace != "":
-		return nil, "", cli.Usage(fmt.Errorf("--namespace and --all-namespaces exclude each other"))
+		return nil, "", cli.Usage(errors.New("--namespace and --all-namespaces exclude each other"))
 	case f.allNamespaces:
 	case namespace == "":
 		if namespace, _, err = loader.Namespace(); err != nil {
@@ -271,7 +282,7 @@ func (f *resultsFlags) list(ctx context.Context, format resultview.Format, limit
 
 func (f *resultsFlags) diff(ctx context.Context, left, right, toContext string) error {
 	if f.namespace != "" || f.allNamespaces {
-		return cli.Usage(fmt.Errorf("--namespace: name both namespaces as arguments"))
+		return cli.Usage(errors.New("--namespace: name both namespaces as arguments"))
 	}
 	if err := f.check(); err != nil {
 		return err

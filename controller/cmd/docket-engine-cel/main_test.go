@@ -51,7 +51,9 @@ func TestEngine(t *testing.T) {
 	go func() { ended <- engine.Run(ctx) }()
 	t.Cleanup(func() {
 		cancel()
-		<-ended
+		if err := <-ended; err != nil && !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
 	})
 	p := enginetest.Compile(t, engine, enginetest.ValidatingPolicy)
 	enginetest.Want(t, p, enginetest.Subject(t, enginetest.GoodPod), ":pass")
