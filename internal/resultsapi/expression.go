@@ -37,17 +37,20 @@ var expressions = sync.OnceValues(func() (*cel.Env, error) {
 		cel.Variable(nowVariable, cel.TimestampType),
 	}
 	for _, field := range engine.Fields() {
-		kind := cel.StringType
-		switch field {
-		case engine.FieldScored:
-			kind = cel.BoolType
-		case engine.FieldSeconds:
-			kind = cel.TimestampType
-		}
-		options = append(options, cel.Variable(string(field), kind))
+		options = append(options, cel.Variable(string(field), typeOf(field)))
 	}
 	return cel.NewEnv(options...)
 })
+
+func typeOf(field engine.Field) *cel.Type {
+	if field == engine.FieldScored {
+		return cel.BoolType
+	}
+	if field == engine.FieldSeconds {
+		return cel.TimestampType
+	}
+	return cel.StringType
+}
 
 // compileExpression turns an expression in CEL into a filter; nil for "". Of CEL it takes what a database answers without
 // reading more than it must; errors say what that is.
@@ -90,15 +93,15 @@ func (c *compiler) refuse(e ast.Expr, what string) error {
 }
 
 func (c *compiler) condition(e ast.Expr) (*engine.Filter, error) {
-	switch e.Kind() {
-	case ast.LiteralKind:
-		if e.AsLiteral() == types.True {
-			return &engine.Filter{Operator: engine.All}, nil
-		}
+	kind := e.Kind()
+	switch {
+	case kind == ast.LiteralKind && e.AsLiteral() == types.True:
+		return &engine.Filter{Operator: engine.All}, nil
+	case kind == ast.LiteralKind:
 		return &engine.Filter{Operator: engine.Any}, nil
-	case ast.IdentKind:
+	case kind == ast.IdentKind:
 		return engine.Equal(engine.Field(e.AsIdent()), "true"), nil // The one field that is a bool.
-	case ast.CallKind:
+	case kind == ast.CallKind:
 		return c.call(e)
 	}
 	return nil, c.refuse(e, "this")
@@ -276,33 +279,32 @@ var errNoTime = errors.New("a time that is not known before")
 
 // time returns the value of an expression without fields that is a time.
 func (c *compiler) time(e ast.Expr) (time.Time, error) {
-	switch e.Kind() {
-	case ast.IdentKind:
-		if e.AsIdent() == nowVariable {
-			return c.now, nil
-		}
-	case ast.CallKind:
-		call := e.AsCall()
-		switch args := call.Args(); call.FunctionName() {
-		case overloads.TypeConvertTimestamp:
-			if text, ok := literal(args[0]); ok {
-				at, err := time.Parse(time.RFC3339Nano, text)
-				if err != nil {
-					return at, fmt.Errorf("the time %q, which is not like 2026-11-20T08:50:32Z,", text)
-				}
-				return at, nil
-			}
-		case operators.Add, operators.Subtract:
-			at, err := c.time(args[0])
+	if e.Kind() == ast.IdentKind && e.AsIdent() == nowVariable {
+		return c.now, nil
+	}
+	if e.Kind() != ast.CallKind {
+		return time.Time{}, errNoTime
+	}
+	call := e.AsCall()
+	switch args := call.Args(); call.FunctionName() {
+	case overloads.TypeConvertTimestamp:
+		if text, ok := literal(args[0]); ok {
+			at, err := time.Parse(time.RFC3339Nano, text)
 			if err != nil {
-				return at, err
+				return at, fmt.Errorf("the time %q, which is not like 2026-11-20T08:50:32Z,", text)
 			}
-			by, err := period(args[1])
-			if call.FunctionName() == operators.Subtract {
-				by = -by
-			}
-			return at.Add(by), err
+			return at, nil
 		}
+	case operators.Add, operators.Subtract:
+		at, err := c.time(args[0])
+		if err != nil {
+			return at, err
+		}
+		by, err := period(args[1])
+		if call.FunctionName() == operators.Subtract {
+			by = -by
+		}
+		return at.Add(by), err
 	}
 	return time.Time{}, errNoTime
 }

@@ -84,15 +84,10 @@ func TestExpressionsMeanWhatCELSays(t *testing.T) {
 func (r row) variables() map[string]any {
 	variables := map[string]any{nowVariable: questionTime}
 	for _, field := range engine.Fields() {
-		switch field {
-		case engine.FieldScored:
-			variables[string(field)] = r.texts[field] == "true"
-		case engine.FieldSeconds:
-			variables[string(field)] = time.Unix(r.seconds, 0)
-		default:
-			variables[string(field)] = r.texts[field]
-		}
+		variables[string(field)] = r.texts[field]
 	}
+	variables[string(engine.FieldScored)] = r.texts[engine.FieldScored] == "true"
+	variables[string(engine.FieldSeconds)] = time.Unix(r.seconds, 0)
 	return variables
 }
 

@@ -197,49 +197,41 @@ func compare(a, b engine.ReportPlace) int {
 	return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Kind, b.Kind), strings.Compare(a.Name, b.Name))
 }
 
-// textOf returns what gives the texts of a row's fields.
+// texts give the texts of a row's fields.
+//
+//nolint:gochecknoglobals // A constant but for the language.
+var texts = map[engine.Field]func(row *engine.ResultRow, about *engine.Subject) string{
+	engine.FieldNamespace:  func(r *engine.ResultRow, _ *engine.Subject) string { return r.Report.Namespace },
+	engine.FieldReportKind: func(r *engine.ResultRow, _ *engine.Subject) string { return r.Report.Kind },
+	engine.FieldReport:     func(r *engine.ResultRow, _ *engine.Subject) string { return r.Report.Name },
+	engine.FieldReportUID:  func(r *engine.ResultRow, _ *engine.Subject) string { return r.Report.UID },
+	engine.FieldSource:     func(r *engine.ResultRow, _ *engine.Subject) string { return r.Verdict.Source },
+	engine.FieldPolicy:     func(r *engine.ResultRow, _ *engine.Subject) string { return r.Verdict.Policy },
+	engine.FieldRule:       func(r *engine.ResultRow, _ *engine.Subject) string { return r.Verdict.Rule },
+	engine.FieldCategory:   func(r *engine.ResultRow, _ *engine.Subject) string { return r.Verdict.Category },
+	engine.FieldSeverity:   func(r *engine.ResultRow, _ *engine.Subject) string { return r.Verdict.Severity },
+	engine.FieldResult:     func(r *engine.ResultRow, _ *engine.Subject) string { return r.Verdict.Result },
+	engine.FieldScored:     func(r *engine.ResultRow, _ *engine.Subject) string { return strconv.FormatBool(r.Verdict.Scored) },
+	engine.FieldMessage: func(r *engine.ResultRow, _ *engine.Subject) string {
+		return results.Message(r.Verdict.Message, r.Subject)
+	},
+	engine.FieldSubjectAPIVersion: func(_ *engine.ResultRow, s *engine.Subject) string { return s.APIVersion },
+	engine.FieldSubjectKind:       func(_ *engine.ResultRow, s *engine.Subject) string { return s.Kind },
+	engine.FieldSubjectNamespace:  func(_ *engine.ResultRow, s *engine.Subject) string { return s.Namespace },
+	engine.FieldSubjectName:       func(_ *engine.ResultRow, s *engine.Subject) string { return s.Name },
+	engine.FieldSubjectUID:        func(_ *engine.ResultRow, s *engine.Subject) string { return s.UID },
+}
+
+// textOf returns what gives the texts of a row's fields; "" for those of a subject that it doesn't have.
 func textOf(row *engine.ResultRow) func(engine.Field) string {
-	subject := engine.Subject{}
-	if row.Subject != nil {
-		subject = *row.Subject
+	about := row.Subject
+	if about == nil {
+		about = &engine.Subject{}
 	}
 	return func(field engine.Field) string {
-		switch field {
-		case engine.FieldNamespace:
-			return row.Report.Namespace
-		case engine.FieldReportKind:
-			return row.Report.Kind
-		case engine.FieldReport:
-			return row.Report.Name
-		case engine.FieldReportUID:
-			return row.Report.UID
-		case engine.FieldSource:
-			return row.Verdict.Source
-		case engine.FieldPolicy:
-			return row.Verdict.Policy
-		case engine.FieldRule:
-			return row.Verdict.Rule
-		case engine.FieldCategory:
-			return row.Verdict.Category
-		case engine.FieldSeverity:
-			return row.Verdict.Severity
-		case engine.FieldResult:
-			return row.Verdict.Result
-		case engine.FieldScored:
-			return strconv.FormatBool(row.Verdict.Scored)
-		case engine.FieldMessage:
-			return results.Message(row.Verdict.Message, row.Subject)
-		case engine.FieldSubjectAPIVersion:
-			return subject.APIVersion
-		case engine.FieldSubjectKind:
-			return subject.Kind
-		case engine.FieldSubjectNamespace:
-			return subject.Namespace
-		case engine.FieldSubjectName:
-			return subject.Name
-		case engine.FieldSubjectUID:
-			return subject.UID
+		if text, ok := texts[field]; ok {
+			return text(row, about)
 		}
-		return ""
+		return "" // A time is no text.
 	}
 }

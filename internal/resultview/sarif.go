@@ -97,11 +97,11 @@ func (w *sarifWriter) Write(r *v1alpha1.PolicyResult) error {
 	if name == "" {
 		name = r.Report.Kind + "/" + r.Report.Name
 	}
-	print := sha256.Sum256([]byte(id + "\x00" + name))
+	sum := sha256.Sum256([]byte(id + "\x00" + name))
 	w.run.Results = append(w.run.Results, sarifResult{
 		RuleID: id, RuleIndex: index, Level: level(r), Message: sarifText{message},
 		Locations:           []sarifLocation{{[]sarifLogical{{Name: name, FullyQualifiedName: name, Kind: "resource"}}}},
-		PartialFingerprints: map[string]string{"policyAndResource/v1": hex.EncodeToString(print[:])},
+		PartialFingerprints: map[string]string{"policyAndResource/v1": hex.EncodeToString(sum[:])},
 	})
 	return nil
 }

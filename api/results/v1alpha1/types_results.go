@@ -129,9 +129,9 @@ type PolicyResultList struct {
 type Consistency string
 
 const (
-	// ConsistencySnapshot: this page and those before it show one state, that of resourceVersion.
+	// ConsistencySnapshot says that this page and those before it show one state, that of resourceVersion.
 	ConsistencySnapshot Consistency = "Snapshot"
-	// ConsistencyStable: reports have changed since the first page. What existed all the time is in exactly one page, as it was
+	// ConsistencyStable says that reports have changed since the first page. What existed all the time is in exactly one page, as it was
 	// when that page was read; what came or went may be in none.
 	ConsistencyStable Consistency = "Stable"
 )
