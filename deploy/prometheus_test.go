@@ -29,24 +29,24 @@ import (
 func TestPrometheus(t *testing.T) {
 	server, _ := startAtWork(t)
 	p := startPrometheus(t, server)
-	testkit.Succeeds(t, "all rules", p.rulesAreWell)
+	testkit.Succeeds(t, "all rules", func() error { return p.rulesAreWell(t.Context()) })
 	recorded := `result_severity_source:docket_policy_results:sum{result="fail"}`
 	testkit.Succeeds(t, "the recorded results", func() error {
-		values, err := p.query(recorded)
+		values, err := p.query(t.Context(), recorded)
 		if err == nil && (len(values) != 1 || values[0].Metric["severity"] != "critical" || values[0].Metric["source"] != "kyverno" || values[0].Value[1] != "1") {
 			err = fmt.Errorf("%s: %v", recorded, values)
 		}
 		return err
 	})
 	for _, expression := range serverExpressions(t) {
-		if _, err := p.query(expression); err != nil {
+		if _, err := p.query(t.Context(), expression); err != nil {
 			t.Error(err)
 		}
 	}
 	for _, one := range readDashboard(t, resultsDashboard).Panels {
 		for _, query := range queries(dashboard{Panels: []panel{one}}) {
 			testkit.Succeeds(t, one.Title, func() error {
-				values, err := p.query(query)
+				values, err := p.query(t.Context(), query)
 				// Prometheus does not know yesterday.
 				if since := strings.Contains(query, "offset"); err == nil && (len(values) == 0) != since {
 					err = fmt.Errorf("%s: %d series", query, len(values))
@@ -58,10 +58,7 @@ func TestPrometheus(t *testing.T) {
 }
 
 // prometheus is a Prometheus of a test.
-type prometheus struct {
-	ctx context.Context
-	url string
-}
+type prometheus struct{ url string }
 
 // startPrometheus starts a Prometheus that scrapes the server each second and has all its rules.
 func startPrometheus(t *testing.T, server *measured) *prometheus {
@@ -98,14 +95,14 @@ func startPrometheus(t *testing.T, server *measured) *prometheus {
 		cmd := exec.CommandContext(ctx, path, "--config.file="+filepath.Join(dir, "prometheus.yaml"),
 			"--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.listen-address="+address)
 		output, err := cmd.CombinedOutput()
-		if ctx.Err() != nil {
-			return nil
+		if ctx.Err() == nil {
+			return fmt.Errorf("it ended: %w\n%s", err, output)
 		}
-		return fmt.Errorf("it ended: %w\n%s", err, output)
+		return nil
 	})
-	p := &prometheus{ctx: t.Context(), url: "http://" + address}
+	p := &prometheus{url: "http://" + address}
 	testkit.Succeeds(t, "a scrape", func() error {
-		values, err := p.query(`docket_policy_results{job="docket"}`)
+		values, err := p.query(t.Context(), `docket_policy_results{job="docket"}`)
 		if err == nil && len(values) == 0 {
 			err = errors.New("there are no results")
 		}
@@ -121,9 +118,9 @@ type value struct {
 }
 
 // query returns what an expression is now.
-func (p *prometheus) query(expression string) ([]value, error) {
+func (p *prometheus) query(ctx context.Context, expression string) ([]value, error) {
 	var answer struct{ Result []value }
-	err := p.get("/api/v1/query?query="+url.QueryEscape(expression), &answer)
+	err := p.get(ctx, "/api/v1/query?query="+url.QueryEscape(expression), &answer)
 	if err != nil {
 		err = fmt.Errorf("%s: %w", expression, err)
 	}
@@ -131,13 +128,13 @@ func (p *prometheus) query(expression string) ([]value, error) {
 }
 
 // rulesAreWell returns an error unless each rule was evaluated, and without an error.
-func (p *prometheus) rulesAreWell() error {
+func (p *prometheus) rulesAreWell(ctx context.Context) error {
 	var answer struct {
 		Groups []struct {
 			Rules []struct{ Name, Health, LastError string }
 		}
 	}
-	if err := p.get("/api/v1/rules", &answer); err != nil {
+	if err := p.get(ctx, "/api/v1/rules", &answer); err != nil {
 		return err
 	}
 	if len(answer.Groups) != 2 {
@@ -153,8 +150,8 @@ func (p *prometheus) rulesAreWell() error {
 	return nil
 }
 
-func (p *prometheus) get(path string, data any) error {
-	ctx, cancel := context.WithTimeout(p.ctx, 10*time.Second)
+func (p *prometheus) get(ctx context.Context, path string, data any) error {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, p.url+path, http.NoBody)
 	if err != nil {
