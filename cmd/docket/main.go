@@ -39,6 +39,6 @@ ordinary Kubernetes objects: kubectl, Kyverno and other clients see no differenc
 		PersistentPreRun: warnOfPasswords,
 	}
 	cli.PrepareRoot(p, root, versionText())
-	root.AddCommand(newUp(p), newServe(p), newRun(p), newGateway(p), newBootstrap(p), newMigrate(p), newBackup(p), newRestore(p), newConformance(p), newResults(p), cli.NewVersion(p, "docket", versionText()))
+	root.AddCommand(newUp(p), newServe(p), newRun(p), newGateway(p), newBootstrap(p), newMigrate(p), newBackup(p), newRestore(p), newConformance(p), newResults(p), newConsole(p), cli.NewVersion(p, "docket", versionText()))
 	return root
 }

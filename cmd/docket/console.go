@@ -1,0 +1,128 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"runtime"
+
+	"github.com/spf13/cobra"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	cliflag "k8s.io/component-base/cli/flag"
+	"k8s.io/utils/clock"
+
+	"github.com/docket-project/docket/internal/cli"
+	"github.com/docket-project/docket/internal/console"
+	"github.com/docket-project/docket/internal/statedir"
+)
+
+// consoleFlags are those of docket console.
+type consoleFlags struct {
+	process cli.Process
+
+	kubeconfig, context, listen string
+	open, allowNonLoopback      bool
+}
+
+func newConsole(p cli.Process) *cobra.Command {
+	f := consoleFlags{process: p, listen: "127.0.0.1:0"}
+	var sections cliflag.NamedFlagSets
+	server := sections.FlagSet("server")
+	server.StringVar(&f.kubeconfig, "kubeconfig", "", "Kubeconfig of the cluster. If empty, the one kubectl would use.")
+	server.StringVar(&f.context, "context", "", "Context of the kubeconfig; the current one if empty.")
+	browser := sections.FlagSet("browser")
+	browser.StringVar(&f.listen, "listen", f.listen, "Address of the console as host:port. Port 0 takes any free port.")
+	browser.BoolVar(&f.allowNonLoopback, "allow-non-loopback", false,
+		"Confirm that --listen may be an address that other machines reach. Whoever reads the connection can do what the console can: it is not encrypted.")
+	browser.BoolVar(&f.open, "open", false, "Open the link in a browser.")
+	command := &cobra.Command{
+		Use:   "console [flags]",
+		Short: "Show results in a browser",
+		Long: `Show results in a browser on this machine, with your kubeconfig and your rights: who may read the results of one
+namespace sees that namespace.
+
+It prints a link that works once. The browser that opens it is signed in until the command ends, with Ctrl-C. The
+console only reads; your credentials stay in this process.`,
+		Example: `  # The cluster that kubectl uses
+  docket console --open
+
+  # That of docket up
+  docket console --kubeconfig ~/.docket/kubeconfig
+
+  # On another machine, through ssh -L 8001:127.0.0.1:8001
+  docket console --listen 127.0.0.1:8001`,
+		Args: cli.NoArguments,
+		RunE: func(command *cobra.Command, _ []string) error { return f.run(command.Context()) },
+	}
+	return cli.WithSettings(p, command, sections)
+}
+
+func (f *consoleFlags) run(ctx context.Context) error {
+	config, info, err := f.cluster()
+	if err != nil {
+		return err
+	}
+	place, err := statedir.Listen(ctx, f.listen, f.allowNonLoopback)
+	if err != nil {
+		return cli.Usage(err)
+	}
+	server, err := console.New(config, info, place.Hosts, clock.RealClock{})
+	if err != nil {
+		return errors.Join(err, place.Listener.Close())
+	}
+	link := server.Link(place.Listener.Addr().String())
+	fmt.Fprintf(f.process.Out, "Open this link, which works once and for %.0f minutes. Stop with Ctrl-C.\n\n  %s\n\n", console.LinkLifetime.Minutes(), link)
+	if f.open {
+		if err := openBrowser(ctx, link); err != nil {
+			fmt.Fprintf(f.process.ErrOut, "No browser could be opened: %v. Open the link yourself.\n", err)
+		}
+	}
+	return server.Serve(ctx, place.Listener)
+}
+
+// cluster returns the way to the cluster, and what the pages say about it.
+func (f *consoleFlags) cluster() (*rest.Config, console.Info, error) {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = f.kubeconfig
+	overrides := &clientcmd.ConfigOverrides{CurrentContext: f.context}
+	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, overrides)
+	config, err := loader.ClientConfig()
+	if err != nil {
+		return nil, console.Info{}, fmt.Errorf("--kubeconfig: %w", err)
+	}
+	namespace, _, err := loader.Namespace()
+	if err != nil {
+		return nil, console.Info{}, fmt.Errorf("--kubeconfig: %w", err)
+	}
+	info := console.Info{Cluster: config.Host, Context: f.context, Namespace: namespace, Kubectl: []string{"kubectl"}}
+	if raw, err := loader.RawConfig(); err == nil && info.Context == "" {
+		info.Context = raw.CurrentContext
+	}
+	if f.kubeconfig != "" {
+		info.Kubectl = append(info.Kubectl, "--kubeconfig", f.kubeconfig)
+	}
+	if f.context != "" {
+		info.Kubectl = append(info.Kubectl, "--context", f.context)
+	}
+	return config, info, nil
+}
+
+// openBrowser starts what opens links on this system.
+func openBrowser(ctx context.Context, link string) error {
+	name := "xdg-open"
+	if runtime.GOOS == "darwin" {
+		name = "open"
+	}
+	opener := exec.CommandContext(ctx, name, link)
+	if err := opener.Start(); err != nil {
+		return err
+	}
+	go func() { _ = opener.Wait() }() // It ends with ctx; what it says about the browser is not for us.
+	return nil
+}

@@ -1,0 +1,56 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package console
+
+import (
+	"net/http"
+	"path"
+	"slices"
+	"strings"
+)
+
+// reportResources are those whose objects the console shows as they are.
+var reportResources = map[string][]string{
+	"wgpolicyk8s.io": {"policyreports", "clusterpolicyreports"},
+	"openreports.io": {"reports", "clusterreports"},
+}
+
+// resultsGroup is the API that everything else comes from.
+const resultsGroup = "results.docket.dev"
+
+// allowed reports whether a request may go to the cluster: those that the pages make, and no others. The path is compared as it
+// was sent, so that the cluster can't read it in another way.
+func allowed(r *http.Request) bool {
+	sent := r.URL.EscapedPath()
+	if !strings.HasPrefix(sent, "/") || path.Clean(sent) != sent || strings.Contains(sent, "%") || r.URL.Query().Has("watch") {
+		return false
+	}
+	parts := strings.Split(sent[1:], "/")
+	switch r.Method {
+	case http.MethodGet:
+		return sent == "/api/v1/namespaces" || len(parts) >= 2 && parts[0] == "apis" && (parts[1] == resultsGroup || isReport(parts))
+	case http.MethodPost:
+		return len(parts) >= 4 && parts[0] == "apis" && parts[1] == resultsGroup && isQuery(parts[3:])
+	}
+	return false
+}
+
+// isQuery reports whether a path below the version of the group is that of questions.
+func isQuery(parts []string) bool {
+	return len(parts) == 1 && parts[0] == "resultqueries" ||
+		len(parts) == 3 && parts[0] == "namespaces" && parts[2] == "localresultqueries"
+}
+
+// isReport reports whether a path is that of one report: apis/GROUP/VERSION/[namespaces/NAMESPACE/]RESOURCE/NAME.
+func isReport(parts []string) bool {
+	resources, ok := reportResources[parts[1]]
+	switch {
+	case !ok:
+		return false
+	case len(parts) == 7 && parts[3] == "namespaces":
+		return parts[5] == resources[0]
+	default:
+		return len(parts) == 5 && slices.Contains(resources[1:], parts[3])
+	}
+}

@@ -1,0 +1,199 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package console
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
+)
+
+//go:embed web
+var web embed.FS
+
+const (
+	signInPath = "/sign-in"
+	infoPath   = "/console.json"
+	// signInHeader marks answers of the console itself, as opposed to the cluster, that ask to sign in.
+	signInHeader = "Docket-Console"
+
+	readHeaderTimeout = 10 * time.Second
+	shutdownTimeout   = 3 * time.Second
+)
+
+// contentSecurityPolicy allows the console's own files and requests, and nothing else: no script in a page, no frame, no form
+// that is sent.
+const contentSecurityPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+	"frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+
+// Info is what the pages know of the cluster beside its answers.
+type Info struct {
+	// Cluster is the address of the cluster.
+	Cluster string `json:"cluster"`
+	// Context of the kubeconfig; empty for none.
+	Context string `json:"context,omitempty"`
+	// Namespace of the context.
+	Namespace string `json:"namespace,omitempty"`
+	// Kubectl are the words with which a command to ask the same cluster begins.
+	Kubectl []string `json:"kubectl"`
+}
+
+// Console is a server for one browser.
+type Console struct {
+	session *session
+	hosts   []string
+	info    Info
+	proxy   http.Handler
+	files   http.Handler
+}
+
+// New returns a console that asks the cluster of config. Besides IP addresses, requests may name the hosts only. The link can be
+// opened for [LinkLifetime] from now.
+func New(config *rest.Config, info Info, hosts []string, c clock.PassiveClock) (*Console, error) {
+	proxy, err := newProxy(config)
+	if err != nil {
+		return nil, err
+	}
+	files, err := fs.Sub(web, "web")
+	if err != nil {
+		return nil, err
+	}
+	return &Console{session: newSession(c), hosts: hosts, info: info, proxy: proxy, files: http.FileServerFS(files)}, nil
+}
+
+// Link returns the address that signs a browser in, once.
+func (c *Console) Link(host string) string {
+	link := url.URL{Scheme: "http", Host: host, Path: signInPath, RawQuery: url.Values{"token": {c.session.token}}.Encode()}
+	return link.String()
+}
+
+// Serve answers requests until ctx ends. It closes the listener.
+func (c *Console) Serve(ctx context.Context, listener net.Listener) error {
+	server := &http.Server{Handler: c, ReadHeaderTimeout: readHeaderTimeout, BaseContext: func(net.Listener) context.Context { return ctx }}
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(listener) }()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
+	defer cancel()
+	if err := server.Shutdown(bounded); err != nil {
+		return errors.Join(err, server.Close())
+	}
+	if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+// ServeHTTP implements http.Handler.
+func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	header := w.Header()
+	header.Set("Content-Security-Policy", contentSecurityPolicy)
+	header.Set("X-Content-Type-Options", "nosniff")
+	header.Set("Referrer-Policy", "no-referrer")
+	header.Set("Cross-Origin-Resource-Policy", "same-origin")
+	header.Set("Cross-Origin-Opener-Policy", "same-origin")
+	header.Set("Cache-Control", "no-store")
+	switch {
+	case !c.knownHost(r.Host):
+		writeStatus(w, http.StatusMisdirectedRequest, metav1.StatusReasonForbidden, "the console is not reached by this name; use the address that it printed")
+	case !sameOrigin(r):
+		writeStatus(w, http.StatusForbidden, metav1.StatusReasonForbidden, "requests from other pages are refused")
+	case r.URL.Path == signInPath:
+		c.signIn(w, r)
+	case c.session.knows(r):
+		c.serve(w, r)
+	case r.URL.Path == "/console.css" && r.Method == http.MethodGet:
+		c.files.ServeHTTP(w, r) // The page that says how to sign in looks like the others.
+	case r.URL.Path == "/":
+		c.refuse(w, r)
+	default:
+		header.Set(signInHeader, "sign-in")
+		writeStatus(w, http.StatusUnauthorized, metav1.StatusReasonUnauthorized, "this browser is not signed in to the console")
+	}
+}
+
+// serve answers a browser that is signed in.
+func (c *Console) serve(w http.ResponseWriter, r *http.Request) {
+	switch {
+	case strings.HasPrefix(r.URL.Path, "/api"):
+		c.proxy.ServeHTTP(w, r)
+	case r.Method != http.MethodGet:
+		writeStatus(w, http.StatusMethodNotAllowed, metav1.StatusReasonMethodNotAllowed, "only GET is answered here")
+	case r.URL.Path == infoPath:
+		writeJSON(w, http.StatusOK, c.info)
+	default:
+		c.files.ServeHTTP(w, r)
+	}
+}
+
+// signIn lets the browser in that opens the link first.
+func (c *Console) signIn(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodGet {
+		writeStatus(w, http.StatusMethodNotAllowed, metav1.StatusReasonMethodNotAllowed, "open the link in a browser")
+		return
+	}
+	if cookie := c.session.signIn(r.URL.Query().Get("token")); cookie != nil {
+		http.SetCookie(w, cookie)
+	} else if !c.session.knows(r) {
+		c.refuse(w, r)
+		return
+	}
+	// Not a redirect: after a link on another site, the browser would follow it without the cookie, which is a strict one.
+	writePage(w, http.StatusOK, `<meta http-equiv="refresh" content="0; url=/"><title>Docket</title><p><a href="/">Continue</a>`)
+}
+
+// refuse says what to do.
+func (c *Console) refuse(w http.ResponseWriter, r *http.Request) {
+	reason := "This browser is not signed in."
+	if r.URL.Path == signInPath {
+		reason = "This link has been used, or is too old."
+	}
+	writePage(w, http.StatusUnauthorized, `<title>Docket: sign in</title><link rel="stylesheet" href="/console.css">
+<main class="alone"><h1>`+reason+`</h1>
+<p>A link opens the console in one browser, once, within `+fmt.Sprintf("%.0f", LinkLifetime.Minutes())+` minutes.
+<p>For a new link, stop <code>docket console</code> in its terminal with Ctrl-C, and start it again.</main>`)
+}
+
+func writePage(w http.ResponseWriter, code int, body string) {
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(code)
+	_, _ = w.Write([]byte(`<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">` + body)) // An error says that the browser has gone.
+}
+
+// knownHost reports whether a request names the console by an address, or by a name that is known. Other names may be those of
+// a page that has its name point here, to read what only this machine can.
+func (c *Console) knownHost(host string) bool {
+	name := host
+	if without, _, err := net.SplitHostPort(host); err == nil {
+		name = without
+	}
+	_, err := netip.ParseAddr(strings.Trim(name, "[]"))
+	return err == nil || slices.Contains(c.hosts, name)
+}
+
+// sameOrigin reports whether a request is from the console's own page, or from no page.
+func sameOrigin(r *http.Request) bool {
+	origin := r.Header.Get("Origin")
+	if origin != "" {
+		return origin == "http://"+r.Host
+	}
+	return r.Method == http.MethodGet
+}

@@ -1,0 +1,86 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// What the console asks the cluster.
+
+const group = '/apis/results.docket.dev/v1alpha1';
+
+/** An answer that is an error: of the cluster, or of the console itself. */
+export class ApiError extends Error {
+  /**
+   * @param {number} code of HTTP
+   * @param {string} message
+   * @param {boolean} signIn whether the console wants a browser to sign in
+   */
+  constructor(code, message, signIn = false) {
+    super(message);
+    this.code = code;
+    this.signIn = signIn;
+  }
+}
+
+/**
+ * @param {string} path
+ * @param {RequestInit} [options]
+ * @returns {Promise<any>}
+ */
+async function request(path, options = {}) {
+  let response;
+  try {
+    response = await fetch(path, { ...options, headers: { Accept: 'application/json', 'Content-Type': 'application/json' } });
+  } catch (error) {
+    if (error.name === 'AbortError') throw error;
+    throw new ApiError(0, 'The console does not answer. Has docket console been stopped?');
+  }
+  const text = await response.text();
+  if (response.ok) return JSON.parse(text);
+  let message = text;
+  try {
+    message = JSON.parse(text).message || text;
+  } catch { /* Not all errors are JSON. */ }
+  throw new ApiError(response.status, message || response.statusText, response.headers.has('Docket-Console'));
+}
+
+/**
+ * @param {string} path
+ * @param {Record<string, string|number>} params
+ * @param {AbortSignal} [signal]
+ */
+export function get(path, params = {}, signal) {
+  const query = new URLSearchParams(Object.entries(params).filter(([, value]) => value !== '').map(([k, v]) => [k, String(v)])).toString();
+  return request(query ? `${path}?${query}` : path, { signal });
+}
+
+/**
+ * A page of results.
+ * @param {{namespace: string, global?: boolean}} where global: those outside of namespaces
+ * @param {Record<string, string|number>} params
+ * @param {AbortSignal} signal
+ */
+export function results(where, params, signal) {
+  if (where.global) return get(`${group}/clusterpolicyresults`, params, signal);
+  return get(where.namespace ? `${group}/namespaces/${encodeURIComponent(where.namespace)}/policyresults` : `${group}/policyresults`, params, signal);
+}
+
+/** @param {string} text @returns {string} a literal of CEL */
+export const literal = (text) => JSON.stringify(text);
+
+/** @param {string[]} conditions @returns {string} an expression that demands all */
+export const every = (conditions) => conditions.filter(Boolean).join(' && ');
+
+/**
+ * Asks a question about the results of a scope.
+ * @param {import('./router.js').Scope} scope
+ * @param {Record<string, any>} spec
+ * @param {AbortSignal} signal
+ * @returns {Promise<{groups: {by: Record<string, string>, results: number, subjects?: number, newest?: string}[], more: boolean}>}
+ */
+export async function ask(scope, spec, signal) {
+  const local = scope.namespace !== '';
+  const filter = every([spec.filter ?? '', scope.outside ? 'report.namespace == ""' : '']);
+  const kind = local ? 'LocalResultQuery' : 'ResultQuery';
+  const path = local ? `${group}/namespaces/${encodeURIComponent(scope.namespace)}/localresultqueries` : `${group}/resultqueries`;
+  const body = JSON.stringify({ apiVersion: 'results.docket.dev/v1alpha1', kind, spec: { ...spec, filter } });
+  const { status } = await request(path, { method: 'POST', body, signal });
+  return { groups: (status.groups ?? []).map((g) => ({ ...g, by: g.by ?? {} })), more: Boolean(status.more) };
+}

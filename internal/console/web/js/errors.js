@@ -1,0 +1,50 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// What is shown instead of a page that can't be read: what happened, and what to do.
+
+import { ApiError } from './api.js';
+import { h } from './dom.js';
+import { link } from './pieces.js';
+import { namespaceForm } from './picker.js';
+
+/**
+ * @param {any} error
+ * @param {import('./pieces.js').Context} context
+ * @param {string[]} namespaces
+ * @param {() => void} retry
+ */
+export function explain(error, context, namespaces, retry) {
+  const again = h('p', {}, h('button', { type: 'button', onclick: retry }, 'Try again'));
+  const said = h('p', { class: 'said' }, error.message);
+  if (!(error instanceof ApiError)) return alert('This page has a fault', said, again);
+  if (error.signIn) {
+    return alert('This browser is not signed in', h('p', {}, 'The console was started again, or another browser has its link. Stop ', h('code', {}, 'docket console'),
+      ' in its terminal with Ctrl-C, start it again and open the new link.'));
+  }
+  const { namespace } = context.scope;
+  switch (error.code) {
+    case 403:
+      return alert(namespace ? `You may not read results in namespace ${namespace}` : 'You may not read the results of all namespaces',
+        h('p', {}, 'Choose a namespace that you have rights in:'), namespaceForm(context.place, namespaces, namespace ? '' : context.info.namespace ?? ''), said);
+    case 401:
+      return alert('The cluster does not know you', h('p', {}, 'It refuses the credentials of your kubeconfig. Sign in there, and try again.'), said, again);
+    case 404:
+      return alert('The cluster does not have this', h('p', {}, 'The object is gone, or this cluster does not serve results.docket.dev (that needs reports in SQLite or PostgreSQL).'), said, again);
+    case 400:
+    case 410:
+      return alert('The cluster does not understand this address', said, h('p', {}, h('a', { href: link(context, context.place.page) }, 'Start from the first page')));
+    case 502:
+      return alert('The cluster can\u2019t be reached', said, again);
+    default:
+      return alert(error.code ? 'The cluster could not answer' : 'The console is gone', said, again);
+  }
+}
+
+/**
+ * @param {string} title
+ * @param {...any} content
+ */
+function alert(title, ...content) {
+  return h('section', { class: 'problem', role: 'alert' }, h('h1', {}, title), content);
+}

@@ -1,0 +1,95 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// The filters of results: in addresses, in CEL, in selectors, and as a command.
+
+import { every, literal } from './api.js';
+import { outcomes, problems, severities } from './terms.js';
+
+/** Text filters: the parameter, its name for people, the field of the API. */
+export const texts = [
+  { name: 'subject', label: 'Name', field: 'subject.name' },
+  { name: 'kind', label: 'Kind', field: 'subject.kind' },
+  { name: 'policy', label: 'Policy', field: 'policy' },
+  { name: 'rule', label: 'Rule', field: 'rule' },
+  { name: 'category', label: 'Category', field: 'category' },
+  { name: 'source', label: 'Source', field: 'source' },
+];
+
+/**
+ * @typedef {{results: string[], severities: string[], texts: Record<string, string>}} Filters
+ */
+
+/**
+ * @param {URLSearchParams} params
+ * @returns {Filters} no results or severities stand for all
+ */
+export function filtersOf(params) {
+  const chosen = params.getAll('result');
+  return {
+    results: chosen.includes('all') ? [] : chosen.length ? chosen : problems,
+    severities: params.getAll('severity').map((s) => (s === 'none' ? '' : s)),
+    texts: Object.fromEntries(texts.map(({ name }) => [name, params.get(name) ?? ''])),
+  };
+}
+
+/**
+ * @param {string} field
+ * @param {string[]} values
+ */
+export const oneOf = (field, values) => (values.length ? `${field} in [${values.map(literal).join(', ')}]` : '');
+
+/** @param {Filters} filters @returns {string} CEL */
+export function expression(filters) {
+  return every([
+    oneOf('result', filters.results), oneOf('severity', filters.severities),
+    ...texts.filter(({ name }) => filters.texts[name]).map(({ name, field }) => `${field} == ${literal(filters.texts[name])}`),
+  ]);
+}
+
+/** @param {string} value @returns {string} as field selectors want it */
+const escaped = (value) => value.replace(/[\\,=]/g, '\\$&');
+
+/** @param {Record<string, string>} fields @returns {string} */
+export const fieldSelector = (fields) => Object.entries(fields).map(([field, value]) => `${field}=${escaped(value)}`).join(',');
+
+/** @param {Filters} filters @returns {Record<string, string>} */
+export function textFields(filters) {
+  return Object.fromEntries(texts.filter(({ name }) => filters.texts[name]).map(({ name, field }) => [field, filters.texts[name]]));
+}
+
+/**
+ * A condition on a label. Results without the field don't have the label.
+ * @param {string} label
+ * @param {string[]} chosen
+ * @param {string[]} all
+ */
+function labelSelector(label, chosen, all) {
+  const key = `results.docket.dev/${label}`;
+  if (!chosen.length) return '';
+  if (!chosen.includes('')) return chosen.length === 1 ? `${key}=${chosen[0]}` : `${key} in (${chosen.join(',')})`;
+  if (chosen.length === 1) return `!${key}`;
+  const others = all.filter((value) => !chosen.includes(value));
+  return others.length ? `${key} notin (${others.join(',')})` : '';
+}
+
+/** @param {string} word @returns {string} for a shell */
+export const quoted = (word) => (/^[\w@%+=:,./~-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`);
+
+/**
+ * The command that shows the same.
+ * @param {string[]} kubectl the first words
+ * @param {import('./router.js').Scope} scope
+ * @param {Filters} filters
+ */
+export function command(kubectl, scope, filters) {
+  const words = [...kubectl, 'get'];
+  if (scope.outside) words.push('clusterpolicyresults');
+  else if (scope.namespace) words.push('policyresults', '-n', scope.namespace);
+  else words.push('policyresults,clusterpolicyresults', '-A');
+  const labels = [labelSelector('result', filters.results, outcomes), labelSelector('severity', filters.severities, severities)].filter(Boolean);
+  if (labels.length) words.push('-l', labels.join(','));
+  const fields = fieldSelector(textFields(filters));
+  if (fields) words.push('--field-selector', fields);
+  return words.map(quoted).join(' ');
+}

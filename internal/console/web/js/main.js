@@ -1,0 +1,92 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Shows the page of the address, and another one when that changes.
+
+import { get } from './api.js';
+import { h } from './dom.js';
+import { explain } from './errors.js';
+import { scopePicker } from './picker.js';
+import { address, here, scopeOf, scopeParams } from './router.js';
+import { heatmap } from './heatmap.js';
+import { overview } from './overview.js';
+import { policy } from './policy.js';
+import { report } from './report.js';
+import { resource } from './resource.js';
+import { results } from './results.js';
+
+const pages = { overview, results, heatmap, resource, policy, report };
+const inMenu = { overview: 'Overview', results: 'Results', heatmap: 'Heat map' };
+
+const main = /** @type {HTMLElement} */ (document.getElementById('main'));
+const bar = /** @type {HTMLElement} */ (document.getElementById('bar'));
+let info = { cluster: '', kubectl: ['kubectl'] };
+let namespaces = [];
+let leave = new AbortController();
+
+/** The bar shows where one is. */
+function showBar(place) {
+  const scope = scopeOf(place);
+  const items = Object.entries(inMenu).map(([page, title]) => h('a', {
+    href: address(page, scopeParams(scope)), 'aria-current': page === place.page ? 'page' : null,
+  }, title));
+  const cluster = info.context || info.cluster;
+  bar.replaceChildren(
+    h('a', { class: 'brand', href: address('overview', scopeParams(scope)) }, 'Docket'),
+    h('nav', { 'aria-label': 'Pages' }, items),
+    place.page in inMenu || place.page === 'policy' ? scopePicker(place, namespaces) : h('span', { class: 'space' }),
+    h('span', { class: 'cluster', title: info.cluster }, cluster),
+  );
+}
+
+/** Shows the page of the address. */
+async function show() {
+  leave.abort();
+  leave = new AbortController();
+  const { signal } = leave;
+  const place = here();
+  const context = { place, scope: scopeOf(place), signal, info };
+  const page = Object.hasOwn(pages, place.page) ? pages[place.page] : null;
+  showBar(place);
+  main.setAttribute('aria-busy', 'true');
+  document.title = `${inMenu[place.page] ?? place.params.get('name') ?? place.params.get('policy') ?? 'Docket'} \u00b7 Docket`;
+  let content;
+  try {
+    content = page ? await page(context) : [h('h1', {}, 'There is no such page'), h('p', {}, h('a', { href: '#/overview' }, 'Overview'))];
+  } catch (error) {
+    content = error.name === 'AbortError' ? null : explain(error, context, namespaces, show);
+  }
+  if (signal.aborted || !content) return;
+  main.replaceChildren(...[content].flat());
+  main.removeAttribute('aria-busy');
+}
+
+/** The slash key goes to where one searches. */
+function onKey(event) {
+  if (event.key !== '/' || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.target instanceof Element && event.target.closest('input, select, textarea')) return;
+  const search = /** @type {HTMLElement|null} */ (document.querySelector('[data-search]'));
+  if (!search) return;
+  event.preventDefault();
+  search.closest('details')?.setAttribute('open', '');
+  search.focus();
+}
+
+/** Reads what stays the same. Not everybody may list namespaces; then one types their names. */
+async function start() {
+  addEventListener('hashchange', () => {
+    scrollTo(0, 0);
+    show();
+  });
+  addEventListener('keydown', onKey);
+  document.querySelector('.to-content')?.addEventListener('click', (event) => {
+    event.preventDefault();
+    main.focus();
+  });
+  const [about, known] = await Promise.allSettled([get('/console.json'), get('/api/v1/namespaces', { limit: 1000 })]);
+  if (about.status === 'fulfilled') info = about.value;
+  if (known.status === 'fulfilled') namespaces = known.value.items.map((n) => n.metadata.name);
+  await show();
+}
+
+start();

@@ -1,0 +1,53 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Where failures are: by severity, namespace, policy and source.
+
+import { ask } from './api.js';
+import { count, h } from './dom.js';
+import { bars, heading, link, scopeName } from './pieces.js';
+import { outcome, outcomes, severities, severityBadge, worse } from './terms.js';
+
+const failing = 'result == "fail"';
+const longest = 10;
+
+/** @param {import('./pieces.js').Context} context */
+export async function overview(context) {
+  const { scope, signal } = context;
+  const top = (by, limit = longest) => ask(scope, { filter: failing, groupBy: by, orderBy: 'results', descending: true, limit }, signal);
+  const [all, severe, policies, sources, spaces] = await Promise.all([
+    ask(scope, { groupBy: ['result'], aggregates: ['subjects'] }, signal), top(['severity'], 100), top(['policy', 'source']), top(['source']),
+    scope.namespace || scope.outside ? null : top(['report.namespace']),
+  ]);
+  const fails = all.groups.find((g) => g.by.result === 'fail')?.results ?? 0;
+  if (!all.groups.length) return [heading('Overview', scopeName(scope)), h('p', { class: 'nothing' }, 'There are no results. No engine has written a report here that you may read.')];
+  const more = (answer, what) => (answer.more ? [`The ${longest} ${what} with most failures.`] : null);
+  return [
+    heading('Overview', `${count(fails)} failures in ${scopeName(scope)}`),
+    tiles(context, all.groups),
+    h('div', { class: 'cards' },
+      h('div', { class: 'stack' }, bars('Failures by severity', severe.groups.sort((a, b) => worse(a.by, b.by)).map(({ by, results }) => ({
+        label: severityBadge(by.severity), value: results, kind: severities.includes(by.severity) ? by.severity : '',
+        href: link(context, 'results', { result: 'fail', severity: by.severity || 'none' }),
+      }))),
+      bars('Failures by source', sources.groups.map(({ by, results }) => ({
+        label: by.source || 'no source', value: results, href: link(context, 'results', { result: 'fail', source: by.source }),
+      })), { more: more(sources, 'sources') })),
+      spaces && bars('Failures by namespace', spaces.groups.map(({ by, results }) => ({
+        label: by['report.namespace'] || 'outside of namespaces', value: results,
+        href: link(context, 'results', { result: 'fail', ...(by['report.namespace'] ? { namespace: by['report.namespace'] } : { outside: '1' }) }),
+      })), { more: more(spaces, 'namespaces') }),
+      bars('Failures by policy', policies.groups.map(({ by, results }) => ({
+        label: [by.policy || 'no policy', h('small', {}, by.source)], value: results, href: link(context, 'policy', { policy: by.policy, source: by.source }),
+      })), { more: more(policies, 'policies') })),
+  ];
+}
+
+/** The numbers of each outcome. */
+function tiles(context, groups) {
+  const known = [...groups].sort((a, b) => worse(a.by, b.by));
+  for (const name of outcomes) if (!known.some((g) => g.by.result === name)) known.push({ by: { result: name }, results: 0 });
+  known.sort((a, b) => worse(a.by, b.by));
+  return h('ul', { class: 'tiles' }, known.map(({ by, results, subjects }) => h('li', {}, h('a', { href: link(context, 'results', { result: by.result }) },
+    outcome(by.result), h('strong', {}, count(results)), h('small', {}, subjects ? `on ${count(subjects)} resources` : '\u00a0')))));
+}

@@ -1,0 +1,117 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Parts that several pages have.
+
+import { address, scopeParams } from './router.js';
+import { count, h } from './dom.js';
+
+/**
+ * @typedef {Object} Context of a page
+ * @property {import('./router.js').Place} place
+ * @property {import('./router.js').Scope} scope
+ * @property {AbortSignal} signal ends when the person goes elsewhere
+ * @property {{cluster: string, context?: string, namespace?: string, kubectl: string[]}} info
+ */
+
+/**
+ * The address of a page in the same scope.
+ * @param {Context} context
+ * @param {string} page
+ * @param {Record<string, string|string[]|undefined>} params
+ */
+export const link = (context, page, params = {}) => address(page, { ...scopeParams(context.scope), ...params });
+
+/** @param {import('./router.js').Scope} scope */
+export function scopeName(scope) {
+  if (scope.outside) return 'outside of namespaces';
+  return scope.namespace ? `namespace ${scope.namespace}` : 'all namespaces';
+}
+
+/**
+ * @param {string} title
+ * @param {...any} more
+ */
+export const heading = (title, ...more) => h('div', { class: 'heading' }, h('h1', {}, title), h('p', { class: 'muted' }, more));
+
+/**
+ * A table. On narrow screens rows become blocks with the columns' names, hence the roles.
+ * @param {string} caption
+ * @param {{title: string, number?: boolean, wide?: boolean, rest?: boolean}[]} columns
+ * @param {any[][]} rows cells of each
+ * @param {{empty?: string}} [options]
+ */
+export function table(caption, columns, rows, options = {}) {
+  if (!rows.length) return h('p', { class: 'nothing' }, options.empty ?? 'Nothing here.');
+  const classOf = (column) => [column.number && 'number', column.wide && 'wide', column.rest && 'rest'].filter(Boolean).join(' ') || null;
+  const head = columns.map((c) => h('th', { scope: 'col', role: 'columnheader', class: classOf(c) }, c.title));
+  const body = rows.map((cells) => h('tr', { role: 'row' }, cells.map((cell, i) => {
+    const properties = { class: classOf(columns[i]), 'data-title': columns[i].title };
+    return i === 0 ? h('th', { scope: 'row', role: 'rowheader', ...properties }, cell) : h('td', { role: 'cell', ...properties }, cell);
+  })));
+  return h('div', { class: 'scroll' }, h('table', { role: 'table' },
+    h('caption', { class: 'unseen' }, caption),
+    h('thead', { role: 'rowgroup' }, h('tr', { role: 'row' }, head)), h('tbody', { role: 'rowgroup' }, body)));
+}
+
+/**
+ * Bars of numbers, the largest at full width. Each is a link.
+ * @param {string} title
+ * @param {{label: any, value: number, href: string, kind?: string}[]} items
+ * @param {{more?: any, empty?: string}} [options]
+ */
+export function bars(title, items, options = {}) {
+  const most = Math.max(1, ...items.map((i) => i.value));
+  const rows = items.map((item) => {
+    const fill = h('span', { class: `fill ${item.kind ?? ''}` });
+    fill.style.width = `${Math.max(item.value ? 1 : 0, (100 * item.value) / most)}%`;
+    return h('li', {}, h('a', { href: item.href, class: 'bar' },
+      h('span', { class: 'label' }, item.label), h('span', { class: 'track', 'aria-hidden': 'true' }, fill), h('span', { class: 'number' }, count(item.value))));
+  });
+  return h('section', { class: 'card' }, h('h2', {}, title),
+    rows.length ? h('ol', { class: 'bars' }, rows) : h('p', { class: 'nothing' }, options.empty ?? 'No failures.'), options.more ? h('p', { class: 'more' }, options.more) : null);
+}
+
+/**
+ * What a result is about: its name, which leads to its page, and its kind and namespace.
+ * @param {any} result
+ */
+export function subjectCell({ subject, metadata }) {
+  const where = metadata.namespace ?? 'outside of namespaces';
+  if (!subject?.kind && !subject?.name) return [h('span', { class: 'muted' }, 'no resource'), h('small', {}, where)];
+  const scope = metadata.namespace ? { namespace: metadata.namespace } : { outside: '1' };
+  return [
+    h('a', { href: address('resource', { ...scope, kind: subject.kind, name: subject.name }) }, subject.name || 'no name'),
+    h('small', {}, [subject.kind, where].filter(Boolean).join(' \u00b7 ')),
+  ];
+}
+
+/**
+ * The page of the report that has a result.
+ * @param {any} result
+ */
+export function reportLink(result) {
+  const owner = result.metadata.ownerReferences?.[0];
+  return h('a', {
+    href: address('report', { namespace: result.metadata.namespace, kind: result.report.kind, name: result.report.name, version: owner?.apiVersion }),
+  }, `${result.report.kind}/${result.report.name}`);
+}
+
+/**
+ * A button that copies a text, which is shown, too.
+ * @param {string} label
+ * @param {string} text
+ */
+export function copyable(label, text) {
+  const button = h('button', {
+    type: 'button', onclick: async () => {
+      try {
+        await navigator.clipboard.writeText(text);
+        button.textContent = 'Copied';
+      } catch {
+        button.textContent = 'Select the text and copy it';
+      }
+    },
+  }, label);
+  return h('div', { class: 'copy' }, h('code', { tabindex: '0' }, text), button);
+}

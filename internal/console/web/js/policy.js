@@ -1,0 +1,84 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// One policy: where it fails, which of its rules, and what it says.
+
+import { ask, every, literal, results } from './api.js';
+import { count, folded, h } from './dom.js';
+import { fieldSelector } from './filters.js';
+import { heading, link, scopeName, table } from './pieces.js';
+import { outcomes } from './terms.js';
+
+const most = 1000;
+const messages = 20;
+
+/** @param {import('./pieces.js').Context} context */
+export async function policy(context) {
+  const { place: { params }, scope, signal } = context;
+  const name = params.get('policy') ?? '';
+  const source = params.get('source') ?? '';
+  const filter = every([`policy == ${literal(name)}`, params.has('source') ? `source == ${literal(source)}` : '']);
+  const [spaces, rules, said] = await Promise.all([
+    ask(scope, { filter, groupBy: ['report.namespace', 'result'], limit: most }, signal),
+    ask(scope, { filter, groupBy: ['rule', 'result'], limit: most }, signal),
+    failures(context, { policy: name, ...(params.has('source') ? { source } : {}) }),
+  ]);
+  const all = pivot(spaces.groups, '');
+  const total = all.length ? all[0] : { total: 0, fail: 0, pass: 0 };
+  const of = { policy: name, source };
+  const inNamespace = (namespace) => link({ ...context, scope: { namespace, outside: !namespace } }, 'results', { ...of, result: 'fail' });
+  return [
+    heading(name || 'no policy', [source, scopeName(scope), share(total) && `${share(total)} pass`].filter(Boolean).join(' \u00b7 ')),
+    total.total ? h('p', {}, `${count(total.fail)} of ${count(total.total)} results fail. If the policy were enforced, what fails would be refused. `, h('a', { href: link(context, 'results', { ...of, result: 'fail' }) }, 'See what fails')) : null,
+    h('section', {}, h('h2', {}, 'Namespaces'), countTable('Results by namespace', 'Namespace', pivot(spaces.groups, 'report.namespace'),
+      (namespace) => h('a', { href: inNamespace(namespace) }, namespace || 'outside of namespaces'), spaces.more)),
+    h('section', {}, h('h2', {}, 'Rules'), countTable('Results by rule', 'Rule', pivot(rules.groups, 'rule'),
+      (rule) => h('a', { href: link(context, 'results', { ...of, rule, result: 'fail' }) }, rule || 'no rule'), rules.more)),
+    h('section', {}, h('h2', {}, 'What failures say'), table('Messages of failures', [{ title: 'Failures', number: true }, { title: 'Message', rest: true }],
+      said.messages.slice(0, messages).map(([text, n]) => [count(n), folded(text || 'no message')]), { empty: 'Nothing fails.' }),
+    said.more || said.messages.length > messages ? h('p', { class: 'more' }, `The ${messages} most frequent messages of ${said.more ? `${count(most)} failures` : 'all failures'}.`) : null),
+  ].filter(Boolean);
+}
+
+/**
+ * The messages of failures and their numbers. Questions can't be grouped by message: those of a page are counted here.
+ * @param {import('./pieces.js').Context} context
+ * @param {Record<string, string>} fields
+ */
+async function failures({ scope, signal }, fields) {
+  const numbers = new Map();
+  const pages = [...(scope.outside ? [] : [{ namespace: scope.namespace }]), ...(scope.namespace ? [] : [{ namespace: '', global: true }])];
+  const answers = await Promise.all(pages.map((where) => results(where, { limit: most, fieldSelector: fieldSelector({ ...fields, result: 'fail' }) }, signal)));
+  for (const { message = '' } of answers.flatMap((a) => a.items)) numbers.set(message, (numbers.get(message) ?? 0) + 1);
+  return { messages: [...numbers].sort(([, a], [, b]) => b - a), more: answers.some((a) => a.metadata.continue) };
+}
+
+/**
+ * Turns groups by a field and result into one row for each value, the most failures first.
+ * @param {{by: Record<string, string>, results: number}[]} groups
+ * @param {string} field "" for one row of all
+ */
+function pivot(groups, field) {
+  const rows = new Map();
+  for (const { by, results } of groups) {
+    const value = field ? by[field] ?? '' : '';
+    const row = rows.get(value) ?? { value, total: 0, ...Object.fromEntries(outcomes.map((o) => [o, 0])) };
+    row[by.result] = (row[by.result] ?? 0) + results;
+    row.total += results;
+    rows.set(value, row);
+  }
+  return [...rows.values()].sort((a, b) => b.fail - a.fail || b.total - a.total);
+}
+
+/** The share that passes, of what passes or fails. */
+function share({ pass, fail }) {
+  return pass + fail ? `${Math.floor((100 * pass) / (pass + fail))} %` : '';
+}
+
+function countTable(caption, title, rows, label, more) {
+  const columns = [{ title }, ...outcomes.map((o) => ({ title: o, number: true })), { title: 'Pass rate', number: true }];
+  return [
+    table(caption, columns, rows.map((row) => [label(row.value), ...outcomes.map((o) => h('span', { class: row[o] ? `count ${o}` : 'muted' }, count(row[o]))), share(row) || '\u2013']), { empty: 'The policy has no results here.' }),
+    more ? h('p', { class: 'more' }, `The first ${count(most)} numbers only.`) : null,
+  ];
+}
