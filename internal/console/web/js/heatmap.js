@@ -6,7 +6,7 @@
 import { ask, every } from './api.js';
 import { count, h } from './dom.js';
 import { oneOf } from './filters.js';
-import { heading, link, scopeName } from './pieces.js';
+import { heading, link, inScope } from './pieces.js';
 
 const failing = 'result == "fail"';
 const policies = 24;
@@ -19,7 +19,7 @@ export async function heatmap(context) {
   const { scope, signal } = context;
   const top = (by, limit) => ask(scope, { filter: failing, groupBy: by, orderBy: 'results', descending: true, limit }, signal);
   const [rows, columns] = await Promise.all([top(['policy'], policies), top(['report.namespace'], spaces)]);
-  const title = heading('Heat map', `Failures of policies in ${scopeName(scope)}`);
+  const title = heading('Heat map', `Failures of policies ${inScope(scope)}`);
   if (!rows.groups.length) return [title, h('p', { class: 'nothing' }, 'No failures.')];
   const names = rows.groups.map((g) => g.by.policy);
   const namespaces = columns.groups.map((g) => g.by['report.namespace']);

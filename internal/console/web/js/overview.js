@@ -5,7 +5,7 @@
 
 import { ask } from './api.js';
 import { count, h } from './dom.js';
-import { bars, heading, link, scopeName } from './pieces.js';
+import { bars, heading, link, inScope } from './pieces.js';
 import { outcome, outcomes, severities, severityBadge, worse } from './terms.js';
 
 const failing = 'result == "fail"';
@@ -20,10 +20,10 @@ export async function overview(context) {
     scope.namespace || scope.outside ? null : top(['report.namespace']),
   ]);
   const fails = all.groups.find((g) => g.by.result === 'fail')?.results ?? 0;
-  if (!all.groups.length) return [heading('Overview', scopeName(scope)), h('p', { class: 'nothing' }, 'There are no results. No engine has written a report here that you may read.')];
+  if (!all.groups.length) return [heading('Overview', inScope(scope)), h('p', { class: 'nothing' }, 'There are no results. No engine has written a report here that you may read.')];
   const more = (answer, what) => (answer.more ? [`The ${longest} ${what} with most failures.`] : null);
   return [
-    heading('Overview', `${count(fails)} failures in ${scopeName(scope)}`),
+    heading('Overview', `${count(fails)} ${fails === 1 ? 'failure' : 'failures'} ${inScope(scope)}`),
     tiles(context, all.groups),
     h('div', { class: 'cards' },
       h('div', { class: 'stack' }, bars('Failures by severity', severe.groups.sort((a, b) => worse(a.by, b.by)).map(({ by, results }) => ({

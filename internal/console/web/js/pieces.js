@@ -22,10 +22,13 @@ import { count, h } from './dom.js';
  */
 export const link = (context, page, params = {}) => address(page, { ...scopeParams(context.scope), ...params });
 
-/** @param {import('./router.js').Scope} scope */
-export function scopeName(scope) {
+/**
+ * A scope at the end of a sentence.
+ * @param {import('./router.js').Scope} scope
+ */
+export function inScope(scope) {
   if (scope.outside) return 'outside of namespaces';
-  return scope.namespace ? `namespace ${scope.namespace}` : 'all namespaces';
+  return scope.namespace ? `in namespace ${scope.namespace}` : 'in all namespaces';
 }
 
 /**

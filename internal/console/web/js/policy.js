@@ -6,7 +6,7 @@
 import { ask, every, literal, results } from './api.js';
 import { count, folded, h } from './dom.js';
 import { fieldSelector } from './filters.js';
-import { heading, link, scopeName, table } from './pieces.js';
+import { heading, link, inScope, table } from './pieces.js';
 import { outcomes } from './terms.js';
 
 const most = 1000;
@@ -28,7 +28,7 @@ export async function policy(context) {
   const of = { policy: name, source };
   const inNamespace = (namespace) => link({ ...context, scope: { namespace, outside: !namespace } }, 'results', { ...of, result: 'fail' });
   return [
-    heading(name || 'no policy', [source, scopeName(scope), share(total) && `${share(total)} pass`].filter(Boolean).join(' \u00b7 ')),
+    heading(name || 'no policy', [source, inScope(scope), share(total) && `${share(total)} pass`].filter(Boolean).join(' \u00b7 ')),
     total.total ? h('p', {}, `${count(total.fail)} of ${count(total.total)} results fail. If the policy were enforced, what fails would be refused. `, h('a', { href: link(context, 'results', { ...of, result: 'fail' }) }, 'See what fails')) : null,
     h('section', {}, h('h2', {}, 'Namespaces'), countTable('Results by namespace', 'Namespace', pivot(spaces.groups, 'report.namespace'),
       (namespace) => h('a', { href: inNamespace(namespace) }, namespace || 'outside of namespaces'), spaces.more)),

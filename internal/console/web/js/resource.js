@@ -5,7 +5,7 @@
 
 import * as api from './api.js';
 import { count, h } from './dom.js';
-import { copyable, heading, link, scopeName } from './pieces.js';
+import { copyable, heading, link, inScope } from './pieces.js';
 import { fieldSelector, quoted } from './filters.js';
 import { resultTable } from './results.js';
 import { worse } from './terms.js';
@@ -26,7 +26,7 @@ export async function resource(context) {
   const where = scope.outside ? [] : ['-n', scope.namespace];
   const kubectl = [...context.info.kubectl, 'get', scope.outside ? 'clusterpolicyresults' : 'policyresults', ...where, '--field-selector', fields];
   return [
-    heading(`${kind}/${name}`, `${scopeName(scope)} \u00b7 ${count(items.length)}${page.metadata.continue ? ` of many` : ''} results of ${sources.length} ${sources.length === 1 ? 'source' : 'sources'}`),
+    heading(`${kind}/${name}`, `${inScope(scope)} \u00b7 ${count(items.length)}${page.metadata.continue ? ` of many` : ''} results of ${sources.length} ${sources.length === 1 ? 'source' : 'sources'}`),
     page.metadata.continue ? h('p', { class: 'note' }, `Only ${count(most)} results are shown. `, h('a', { href: link(context, 'results', { kind, subject: name, result: 'all' }) }, 'See all of them in pages.')) : null,
     ...sources.map((source) => h('section', {}, h('h2', {}, source || 'no source'),
       resultTable(context, wrong.filter((r) => (r.source ?? '') === source), { caption: `Problems that ${source} found`, empty: 'Nothing is wrong.', one: true }),

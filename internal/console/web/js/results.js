@@ -7,7 +7,7 @@ import * as api from './api.js';
 import { ask, every, literal } from './api.js';
 import { age, count, folded, h } from './dom.js';
 import { command, expression, fieldSelector, filtersOf, textFields, texts } from './filters.js';
-import { copyable, heading, link, reportLink, scopeName, subjectCell, table } from './pieces.js';
+import { copyable, heading, link, reportLink, inScope, subjectCell, table } from './pieces.js';
 import { outcome, outcomes, severities, severityBadge, severityName, worse } from './terms.js';
 import { address, scopeParams } from './router.js';
 
@@ -24,7 +24,7 @@ export async function results(context) {
   const first = (number - 1) * pageSize;
   const shown = page.items.length ? `${count(first + 1)}\u2013${count(first + page.items.length)} of ` : '';
   return [
-    heading('Results', `${shown}${count(total)}${more ? ' or more' : ''} in ${scopeName(scope)}, the worst first`),
+    heading('Results', `${shown}${count(total)}${more ? ' or more' : ''} ${inScope(scope)}, the worst first`),
     form(context, filters),
     resultTable(context, page.items),
     pager(context, number, page.next),

@@ -3,7 +3,7 @@
 
 // Objects as YAML, for people to read.
 
-const plain = /^[A-Za-z_./][\w ./@-]*$/;
+const plain = /^[A-Za-z_/][\w ./@-]*$/;
 const reserved = /^(true|false|null|yes|no|on|off|y|n|~|\.inf|\.nan)$/i;
 
 /** @param {unknown} value @returns {string} */

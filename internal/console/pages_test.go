@@ -1,0 +1,246 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package console
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+)
+
+func TestPages(t *testing.T) {
+	t.Parallel()
+	p := visit(t, nil)
+	for hash, texts := range map[string][]string{
+		"":                     {"132 failures in all namespaces", "Failures by severity", "critical", "66", "many", "shop", "outside of namespaces"},
+		"#/overview?outside=1": {"1 failure outside of namespaces", "node-check"},
+		"#/results":            {"1–100 of 135 in all namespaces", "node-1", "Next page"},
+		"#/results?namespace=shop&policy=no-root":            {"1–1 of 1 in namespace shop", "web", "Deployment", "runs as root"},
+		"#/results?namespace=shop&policy=no-root&result=all": {"1–2 of 2"},
+		"#/results?namespace=shop&severity=none":             {"old image"},
+		"#/resource?namespace=shop&kind=Deployment&name=web": {"Deployment/web", "3 results of 2 sources", "runs as root", "old image", "1 that pass"},
+		"#/resource?outside=1&kind=Node&name=node-1":         {"Node/node-1", "old kernel"},
+		"#/policy?policy=no-root":                            {"no-root", "50 % pass", "1 of 2 results fail", "shop", "check", "runs as root"},
+		"#/policy?policy=many&source=engine&namespace=shop":  {"130 of 130 results fail", "0 % pass", "one of many"},
+		"#/heatmap":                {"node-check", "shop", "outside", "130"},
+		"#/heatmap?namespace=shop": {"no-root", "130"},
+		"#/report?namespace=shop&kind=PolicyReport&name=web": {"message: runs as root", "kind: PolicyReport"},
+		"#/report?kind=ClusterPolicyReport&name=nodes":       {"message: old kernel"},
+		"#/nothing": {"There is no such page"},
+		"#/report?namespace=shop&kind=Secret&name=x":                {"There is no such kind of report"},
+		"#/report?namespace=shop&kind=PolicyReport&name=gone":       {"The cluster does not have this"},
+		"#/results?from=fail%2Fcritical%2F&continue=wrong&page=2":   {"The cluster does not understand this address", "Start from the first page"},
+		"#/resource?namespace=shop&kind=Deployment&name=unheard-of": {"There are no results about this resource"},
+	} {
+		p.open(hash)
+		p.wants(texts...)
+		p.sound()
+	}
+}
+
+func TestPagesWithoutResults(t *testing.T) {
+	t.Parallel()
+	p := visit(t, nil)
+	for hash, text := range map[string]string{
+		"#/overview?namespace=quiet":              "There are no results",
+		"#/results?namespace=quiet":               "No results match",
+		"#/heatmap?namespace=quiet":               "No failures",
+		"#/policy?namespace=quiet&policy=no-root": "The policy has no results here",
+	} {
+		p.open(hash)
+		p.wants(text)
+		p.sound()
+	}
+}
+
+// TestHostileTexts: what reports say is text.
+func TestHostileTexts(t *testing.T) {
+	t.Parallel()
+	p := visit(t, nil)
+	for hash, texts := range map[string][]string{
+		"#/overview":                                                                {"135"},
+		"#/results?kind=Pod&subject=hostile":                                        {markup, "ab‹U+202E›dc", quotes},
+		"#/resource?namespace=shop&kind=Pod&name=hostile":                           {markup, quotes},
+		"#/policy?namespace=shop&policy=" + url.QueryEscape(markup):                 {markup, "1"},
+		"#/policy?namespace=shop&policy=" + url.QueryEscape(quotes):                 {quotes},
+		"#/results?result=all&policy=" + url.QueryEscape(quotes):                    {"1–1 of 1"},
+		"#/results?result=all&policy=" + url.QueryEscape(markup):                    {"1–1 of 1"},
+		"#/report?namespace=shop&kind=PolicyReport&name=hostile":                    {"window.hacked='image'", "‹U+202E›"},
+		"#/results?namespace=" + url.QueryEscape(markup):                            {},
+		"#/report?kind=PolicyReport&namespace=shop&name=" + url.QueryEscape(markup): {},
+		"#/results?subject=" + url.QueryEscape(reversed):                            {"No results match"},
+	} {
+		p.open(hash)
+		if hash != "#/overview" {
+			p.wants(texts...)
+		}
+		if strings.ContainsRune(p.text(), '\u202e') {
+			t.Errorf("%s turns the direction of text", hash)
+		}
+		p.sound()
+	}
+	p.open("#/results?kind=Pod&subject=hostile&source=" + url.QueryEscape(markup))
+	if length := len(p.text()); length > 3000 {
+		t.Errorf("a long message is not folded: the page has %d characters", length)
+	}
+	p.do(chromedp.Click("td .message summary"))
+	if length := len(p.text()); length < 100_000 {
+		t.Errorf("a long message is not shown after unfolding: the page has %d characters", length)
+	}
+}
+
+// TestResultsInPages: each result is in one page, and no page has a worse one than those before.
+func TestResultsInPages(t *testing.T) {
+	t.Parallel()
+	p := visit(t, nil)
+	p.open("#/results?policy=many")
+	var severities, rules []string
+	for {
+		severities = append(severities, eval[[]string](p, `[...document.querySelectorAll('tbody tr td:nth-child(2)')].map((e) => e.textContent)`)...)
+		rules = append(rules, eval[[]string](p, `[...document.querySelectorAll('tbody tr td:nth-child(4) small')].map((e) => e.textContent)`)...)
+		if !eval[bool](p, "document.querySelector('a.next') !== null") {
+			break
+		}
+		p.open(eval[string](p, "document.querySelector('a.next').hash"))
+	}
+	if len(severities) != many || !slices.IsSorted(severities) { // critical, low
+		t.Errorf("%d results with severities %v; want %d, the worst first", len(severities), severities, many)
+	}
+	slices.Sort(rules)
+	if len(slices.Compact(rules)) != many {
+		t.Errorf("%d different results, want %d", len(slices.Compact(rules)), many)
+	}
+	p.wants("101–130 of 130", "First page", "Page 2")
+}
+
+// TestFiltersAndKeys: filters change the address, which has the whole state.
+func TestFiltersAndKeys(t *testing.T) {
+	t.Parallel()
+	p := visit(t, nil)
+	p.open("#/results?namespace=shop")
+	p.do(chromedp.Click(`input[value="critical"]`), chromedp.WaitVisible(`input[value="critical"]:checked`), ready)
+	p.do(chromedp.Poll[chromedp.Void](`document.querySelector('main:not([aria-busy]) h1 + p')?.textContent.includes('of 65')`))
+	if hash := eval[string](p, "location.hash"); hash != "#/results?namespace=shop&result=fail&result=error&result=warn&severity=critical" {
+		t.Errorf("the address is %s", hash)
+	}
+	p.do(chromedp.KeyEvent("/"))
+	if name := eval[string](p, "document.activeElement.name"); name != "subject" {
+		t.Errorf("the slash key goes to %q, want the filter of names", name)
+	}
+	p.do(chromedp.Poll[chromedp.Void](`document.querySelectorAll('#values-of-subject option').length === 1`))
+	p.do(chromedp.KeyEvent("nobody\r"), chromedp.Poll[chromedp.Void](`document.querySelector('main:not([aria-busy])')?.innerText.includes('No results match')`))
+}
+
+// refuse is a cluster that says 403 to all that is not in the namespace shop.
+type refuse struct{ next http.RoundTripper }
+
+func (r refuse) RoundTrip(request *http.Request) (*http.Response, error) {
+	if strings.Contains(request.URL.Path, "/namespaces/shop/") {
+		return r.next.RoundTrip(request)
+	}
+	const status = `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403,"message":"you can't do that at the cluster scope"}`
+	return &http.Response{
+		StatusCode: http.StatusForbidden, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(status)), Request: request,
+	}, nil
+}
+
+// TestRightsInOneNamespace: who has them is asked for the namespace, never shown an empty page.
+func TestRightsInOneNamespace(t *testing.T) {
+	t.Parallel()
+	p := visit(t, func(next http.RoundTripper) http.RoundTripper { return refuse{next} })
+	for _, hash := range []string{"#/results", "#/heatmap", "#/policy?policy=no-root", "#/overview?outside=1", "#/overview"} {
+		p.open(hash)
+		p.wants("You may not read the results of all namespaces", "Choose a namespace", "at the cluster scope")
+		p.sound()
+	}
+	if offered := eval[string](p, "document.querySelector('main input').value"); offered != "shop" {
+		t.Errorf("the namespace %q is offered, want that of the kubeconfig", offered)
+	}
+	p.do(chromedp.Click("main button"), chromedp.WaitVisible(".cards"))
+	p.wants("131 failures in namespace shop")
+	p.open("#/results?namespace=quiet")
+	p.wants("You may not read results in namespace quiet")
+	p.open("#/policy?namespace=shop&policy=no-root")
+	p.wants("1 of 2 results fail")
+}
+
+// away is a cluster that can't be reached.
+type away struct{}
+
+func (away) RoundTrip(*http.Request) (*http.Response, error) {
+	return nil, errors.New("nobody is there")
+}
+
+func TestClusterAway(t *testing.T) {
+	t.Parallel()
+	p := visit(t, func(http.RoundTripper) http.RoundTripper { return away{} })
+	p.wants("The cluster can’t be reached", "nobody is there", "Try again")
+	p.sound()
+}
+
+// TestOtherBrowser: the link is spent, and what to do is said; also to a browser that was signed in.
+func TestOtherBrowser(t *testing.T) {
+	t.Parallel()
+	p := visit(t, nil)
+	other := &person{T: t, tab: browser.tab(t), base: p.base}
+	for target, text := range map[string]string{"/sign-in?token=old": "This link has been used", "/": "This browser is not signed in"} {
+		other.do(chromedp.Navigate(p.base+target), ready)
+		other.wants(text, "docket console")
+	}
+	p.console.session.mu.Lock()
+	p.console.session.cookie = "another"
+	p.console.session.mu.Unlock()
+	p.do(chromedp.Click(`nav a[href^="#/results"]`), chromedp.WaitVisible(".problem"))
+	p.wants("This browser is not signed in")
+}
+
+// TestCommands: the commands that pages show, quoted for a shell.
+func TestCommands(t *testing.T) {
+	t.Parallel()
+	p := visit(t, nil)
+	for params, want := range map[string]string{
+		"":                                       `kubectl get policyresults,clusterpolicyresults -A -l 'results.docket.dev/result in (fail,error,warn)'`,
+		"namespace=shop":                         `kubectl get policyresults -n shop -l 'results.docket.dev/result in (fail,error,warn)'`,
+		"outside=1&result=all":                   `kubectl get clusterpolicyresults`,
+		"result=all&severity=none":               `kubectl get policyresults,clusterpolicyresults -A -l '!results.docket.dev/severity'`,
+		"result=pass&severity=none&severity=low": `kubectl get policyresults,clusterpolicyresults -A -l 'results.docket.dev/result=pass,results.docket.dev/severity notin (critical,high,medium,info)'`,
+		"result=all&subject=web&kind=Pod":        `kubectl get policyresults,clusterpolicyresults -A --field-selector subject.name=web,subject.kind=Pod`,
+		"result=all&policy=" + url.QueryEscape(quotes): `kubectl get policyresults,clusterpolicyresults -A --field-selector 'policy=it'\''s "a\\b"\, c\=d'`,
+	} {
+		got := eval[string](p, `Promise.all([import('/js/filters.js'), import('/js/router.js')]).then(([f, r]) => {
+			const params = new URLSearchParams(%q);
+			return f.command(['kubectl'], r.scopeOf({ params }), f.filtersOf(params));
+		})`, params)
+		if got != want {
+			t.Errorf("%s:\n got %s\nwant %s", params, got, want)
+		}
+	}
+}
+
+// TestYAML: what a page shows of an object is the object.
+func TestYAML(t *testing.T) {
+	t.Parallel()
+	p := visit(t, nil)
+	const object = `{"a": "yes", "b": [{"c": [], "d": {}}, [1, [2.5, null]], "x: y", "- z", ""], "no": {"e f": true, "0x1": "12", "t": "a\nb\t\"'#"}, "~": "null", "k": "2026-11-25", "l": "1e3", "m": "y ", "n": " # c", "o": "a #b", "_1": "1_000", "p": ".5"}`
+	text := eval[string](p, `import('/js/yaml.js').then((m) => m.yaml(%s))`, object)
+	var got, want any
+	if err := yaml.Unmarshal([]byte(text), &got); err != nil {
+		t.Fatalf("%v in:\n%s", err, text)
+	}
+	if err := json.Unmarshal([]byte(object), &want); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the YAML is another object (-want +got):\n%s\n%s", diff, text)
+	}
+}
