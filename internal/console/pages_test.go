@@ -133,6 +133,12 @@ func TestFiltersAndKeys(t *testing.T) {
 	if hash := eval[string](p, "location.hash"); hash != "#/results?namespace=shop&result=fail&result=error&result=warn&severity=critical" {
 		t.Errorf("the address is %s", hash)
 	}
+	if value := eval[string](p, "document.activeElement.value"); value != "critical" {
+		t.Errorf("after a click, the focus is on %q, want the same box", value)
+	}
+	if said := eval[string](p, "document.getElementById('status').textContent"); !strings.Contains(said, "of 65 in namespace shop") {
+		t.Errorf("those who don't see the page are told %q", said)
+	}
 	p.do(chromedp.KeyEvent("/"))
 	if name := eval[string](p, "document.activeElement.name"); name != "subject" {
 		t.Errorf("the slash key goes to %q, want the filter of names", name)

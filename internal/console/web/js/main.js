@@ -19,10 +19,13 @@ const pages = { overview, results, heatmap, resource, policy, report };
 const inMenu = { overview: 'Overview', results: 'Results', heatmap: 'Heat map' };
 
 const main = /** @type {HTMLElement} */ (document.getElementById('main'));
+const status = /** @type {HTMLElement} */ (document.getElementById('status'));
 const bar = /** @type {HTMLElement} */ (document.getElementById('bar'));
 let info = { cluster: '', kubectl: ['kubectl'] };
 let namespaces = [];
 let leave = new AbortController();
+/** The page that is shown; empty at first. */
+let shown = '';
 
 /** The bar shows where one is. */
 function showBar(place) {
@@ -57,14 +60,34 @@ async function show() {
     content = error.name === 'AbortError' ? null : explain(error, context, namespaces, show);
   }
   if (signal.aborted || !content) return;
-  main.replaceChildren(...[content].flat());
+  replace([content].flat(), place.page);
+}
+
+/**
+ * Shows the content, keeps the focus where it is on the same page, and says to those who don't see it what it is.
+ * @param {Node[]} content
+ * @param {string} page
+ */
+function replace(content, page) {
+  const before = /** @type {HTMLInputElement} */ (document.activeElement);
+  const field = main.contains(before) && before.name ? { name: before.name, value: before.value, box: before.type === 'checkbox' } : null;
+  main.replaceChildren(...content);
   main.removeAttribute('aria-busy');
+  const same = field && [...main.querySelectorAll('input')].find((e) => e.name === field.name && (!field.box || e.value === field.value));
+  if (same) {
+    same.focus({ preventScroll: true });
+    if (!field.box) same.value = field.value; // What was typed in the meantime.
+  } else if (shown && shown !== page) {
+    main.focus({ preventScroll: true });
+  }
+  shown = page;
+  status.textContent = main.querySelector('.heading, h1')?.textContent ?? '';
 }
 
 /** The slash key goes to where one searches. */
 function onKey(event) {
   if (event.key !== '/' || event.ctrlKey || event.metaKey || event.altKey) return;
-  if (event.target instanceof Element && event.target.closest('input, select, textarea')) return;
+  if (event.target instanceof Element && event.target.closest('input:not([type="checkbox"]), select, textarea')) return;
   const search = /** @type {HTMLElement|null} */ (document.querySelector('[data-search]'));
   if (!search) return;
   event.preventDefault();

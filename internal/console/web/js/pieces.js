@@ -40,13 +40,13 @@ export const heading = (title, ...more) => h('div', { class: 'heading' }, h('h1'
 /**
  * A table. On narrow screens rows become blocks with the columns' names, hence the roles.
  * @param {string} caption
- * @param {{title: string, number?: boolean, wide?: boolean, rest?: boolean}[]} columns
+ * @param {{title: string, number?: boolean, wide?: boolean, rest?: boolean, name?: boolean}[]} columns
  * @param {any[][]} rows cells of each
  * @param {{empty?: string}} [options]
  */
 export function table(caption, columns, rows, options = {}) {
   if (!rows.length) return h('p', { class: 'nothing' }, options.empty ?? 'Nothing here.');
-  const classOf = (column) => [column.number && 'number', column.wide && 'wide', column.rest && 'rest'].filter(Boolean).join(' ') || null;
+  const classOf = (column) => [column.number && 'number', column.wide && 'wide', column.rest && 'rest', column.name && 'name'].filter(Boolean).join(' ') || null;
   const head = columns.map((c) => h('th', { scope: 'col', role: 'columnheader', class: classOf(c) }, c.title));
   const body = rows.map((cells) => h('tr', { role: 'row' }, cells.map((cell, i) => {
     const properties = { class: classOf(columns[i]), 'data-title': columns[i].title };

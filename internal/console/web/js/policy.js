@@ -29,7 +29,7 @@ export async function policy(context) {
   const inNamespace = (namespace) => link({ ...context, scope: { namespace, outside: !namespace } }, 'results', { ...of, result: 'fail' });
   return [
     heading(name || 'no policy', [source, inScope(scope), share(total) && `${share(total)} pass`].filter(Boolean).join(' \u00b7 ')),
-    total.total ? h('p', {}, `${count(total.fail)} of ${count(total.total)} results fail. If the policy were enforced, what fails would be refused. `, h('a', { href: link(context, 'results', { ...of, result: 'fail' }) }, 'See what fails')) : null,
+    total.total ? h('p', {}, `${count(total.fail)} of ${count(total.total)} results fail. `, h('a', { href: link(context, 'results', { ...of, result: 'fail' }) }, 'See what fails')) : null,
     h('section', {}, h('h2', {}, 'Namespaces'), countTable('Results by namespace', 'Namespace', pivot(spaces.groups, 'report.namespace'),
       (namespace) => h('a', { href: inNamespace(namespace) }, namespace || 'outside of namespaces'), spaces.more)),
     h('section', {}, h('h2', {}, 'Rules'), countTable('Results by rule', 'Rule', pivot(rules.groups, 'rule'),

@@ -23,8 +23,8 @@ export async function resource(context) {
   const sources = [...new Set(items.map((r) => r.source ?? ''))].sort();
   const wrong = items.filter((r) => r.result !== 'pass' && r.result !== 'skip');
   const fine = items.filter((r) => !wrong.includes(r));
-  const where = scope.outside ? [] : ['-n', scope.namespace];
-  const kubectl = [...context.info.kubectl, 'get', scope.outside ? 'clusterpolicyresults' : 'policyresults', ...where, '--field-selector', fields];
+  const where = scope.namespace ? ['-n', scope.namespace] : ['-A'];
+  const kubectl = [...context.info.kubectl, 'get', scope.outside ? 'clusterpolicyresults' : 'policyresults', ...(scope.outside ? [] : where), '--field-selector', fields];
   return [
     heading(`${kind}/${name}`, `${inScope(scope)} \u00b7 ${count(items.length)}${page.metadata.continue ? ` of many` : ''} results of ${sources.length} ${sources.length === 1 ? 'source' : 'sources'}`),
     page.metadata.continue ? h('p', { class: 'note' }, `Only ${count(most)} results are shown. `, h('a', { href: link(context, 'results', { kind, subject: name, result: 'all' }) }, 'See all of them in pages.')) : null,

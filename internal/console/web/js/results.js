@@ -75,8 +75,8 @@ async function read({ scope, place, signal }, filters, kinds) {
 export function resultTable(context, items, { caption = 'Results', empty = 'No results match.', one = false } = {}) {
   const columns = [
     { title: 'Result', of: (r) => outcome(r.result) }, { title: 'Severity', of: (r) => severityBadge(r.severity ?? '') },
-    { title: 'Resource', of: subjectCell, left: one },
-    { title: 'Policy and rule', of: (r) => [h('a', { href: link(context, 'policy', { policy: r.policy, source: r.source }) }, r.policy || 'no policy'), r.rule ? h('small', {}, r.rule) : null] },
+    { title: 'Resource', name: true, of: subjectCell, left: one },
+    { title: 'Policy and rule', name: true, of: (r) => [h('a', { href: link(context, 'policy', { policy: r.policy, source: r.source }) }, r.policy || 'no policy'), r.rule ? h('small', {}, r.rule) : null] },
     { title: 'Message', wide: true, of: (r) => folded(r.message ?? '', facts(r)) },
     { title: 'Source', of: (r) => r.source ?? '', left: one }, { title: 'Age', number: true, of: (r) => age(r.timestamp) },
   ].filter((column) => !column.left);

@@ -1,0 +1,121 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/cookiejar"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/docket-project/docket/internal/cli"
+	"github.com/docket-project/docket/internal/console"
+)
+
+func writeKubeconfig(t *testing.T) string {
+	t.Helper()
+	config := clientcmdapi.NewConfig()
+	config.Clusters["c"] = &clientcmdapi.Cluster{Server: "http://127.0.0.1:1"}
+	config.Contexts["work"] = &clientcmdapi.Context{Cluster: "c", Namespace: "shop"}
+	config.Contexts["other"] = &clientcmdapi.Context{Cluster: "c"}
+	config.CurrentContext = "work"
+	path := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := clientcmd.WriteToFile(*config, path); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// TestConsole: the link that the command prints opens the console, which knows the context, until the command is interrupted.
+func TestConsole(t *testing.T) {
+	t.Parallel()
+	path := writeKubeconfig(t)
+	for context, want := range map[string]console.Info{
+		"":      {Cluster: "http://127.0.0.1:1", Context: "work", Namespace: "shop", Kubectl: []string{"kubectl", "--kubeconfig", path}},
+		"other": {Cluster: "http://127.0.0.1:1", Context: "other", Namespace: "default", Kubectl: []string{"kubectl", "--kubeconfig", path, "--context", "other"}},
+	} {
+		var got console.Info
+		link, end := startConsole(t, "--kubeconfig", path, "--context", context)
+		jar, err := cookiejar.New(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		browser := &http.Client{Jar: jar}
+		fetch(t, browser, link)
+		if err := json.Unmarshal(fetch(t, browser, link[:strings.Index(link, "/sign-in")]+"/console.json"), &got); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("--context=%s (-want +got):\n%s", context, diff)
+		}
+		if code := end(); code != cli.ExitOK {
+			t.Errorf("an interrupted console exits with %d, want 0", code)
+		}
+	}
+}
+
+// startConsole returns the link that the command prints, and what interrupts it and returns the exit code.
+func startConsole(t *testing.T, flags ...string) (string, func() int) {
+	t.Helper()
+	reader, writer := io.Pipe()
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan int, 1)
+	go func() {
+		p := cli.Process{Out: writer, ErrOut: io.Discard, LookupEnv: func(string) (string, bool) { return "", false }}
+		ended <- cli.Execute(ctx, newRoot(p), append([]string{"console"}, flags...))
+		_ = writer.Close()
+	}()
+	lines := bufio.NewScanner(reader)
+	for lines.Scan() {
+		if link := strings.TrimSpace(lines.Text()); strings.HasPrefix(link, "http://127.0.0.1:") {
+			go func() { _, _ = io.Copy(io.Discard, reader) }()
+			return link, func() int { cancel(); return <-ended }
+		}
+	}
+	cancel()
+	t.Fatalf("no link was printed; exit code %d", <-ended)
+	return "", nil
+}
+
+func fetch(t *testing.T, browser *http.Client, address string) []byte {
+	t.Helper()
+	response, err := browser.Get(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	body, err := io.ReadAll(response.Body)
+	if err != nil || response.StatusCode != http.StatusOK {
+		t.Fatalf("%s: %s, %v: %s", address, response.Status, err, body)
+	}
+	return body
+}
+
+func TestConsoleRefuses(t *testing.T) {
+	t.Parallel()
+	path := writeKubeconfig(t)
+	for want, flags := range map[string][]string{
+		"--allow-non-loopback": {"--kubeconfig", path, "--listen", "0.0.0.0:0"},
+		"--listen":             {"--kubeconfig", path, "--listen", "127.0.0.1"},
+		"--kubeconfig":         {"--kubeconfig", path + "-missing"},
+		`--kubeconfig: context "x" does not exist`: {"--kubeconfig", path, "--context", "x"},
+	} {
+		var out bytes.Buffer
+		p := cli.Process{Out: &out, ErrOut: &out, LookupEnv: func(string) (string, bool) { return "", false }}
+		if code := cli.Execute(t.Context(), newRoot(p), append([]string{"console"}, flags...)); code == cli.ExitOK || !strings.Contains(out.String(), want) {
+			t.Errorf("%v: exit code %d, %q; want an error with %q", flags, code, out.String(), want)
+		}
+	}
+}
