@@ -228,11 +228,16 @@ func (f *conformanceFlags) checkIDs(flag string, ids []string) error {
 	return errors.Join(errs...)
 }
 
-// readConfig returns the way to the server, as kubectl would take it.
-func readConfig(kubeconfig, contextName string) (*rest.Config, error) {
+// kubeconfigLoader reads what kubectl would read; both arguments may be empty.
+func kubeconfigLoader(kubeconfig, contextName string) clientcmd.ClientConfig {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = kubeconfig
-	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: contextName})
+	return clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: contextName})
+}
+
+// readConfig returns the way to the server, as kubectl would take it.
+func readConfig(kubeconfig, contextName string) (*rest.Config, error) {
+	loader := kubeconfigLoader(kubeconfig, contextName)
 	config, err := loader.ClientConfig()
 	switch raw, rawErr := loader.RawConfig(); {
 	case err == nil:

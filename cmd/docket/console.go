@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 	cliflag "k8s.io/component-base/cli/flag"
 	"k8s.io/utils/clock"
 
@@ -88,14 +87,11 @@ func (f *consoleFlags) run(ctx context.Context) error {
 
 // cluster returns the way to the cluster, and what the pages say about it.
 func (f *consoleFlags) cluster() (*rest.Config, console.Info, error) {
-	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = f.kubeconfig
-	overrides := &clientcmd.ConfigOverrides{CurrentContext: f.context}
-	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, overrides)
-	config, err := loader.ClientConfig()
+	config, err := readConfig(f.kubeconfig, f.context)
 	if err != nil {
-		return nil, console.Info{}, fmt.Errorf("--kubeconfig: %w", err)
+		return nil, console.Info{}, err
 	}
+	loader := kubeconfigLoader(f.kubeconfig, f.context)
 	namespace, _, err := loader.Namespace()
 	if err != nil {
 		return nil, console.Info{}, fmt.Errorf("--kubeconfig: %w", err)

@@ -110,7 +110,7 @@ func TestConsoleRefuses(t *testing.T) {
 		"--allow-non-loopback": {"--kubeconfig", path, "--listen", "0.0.0.0:0"},
 		"--listen":             {"--kubeconfig", path, "--listen", "127.0.0.1"},
 		"--kubeconfig":         {"--kubeconfig", path + "-missing"},
-		`--kubeconfig: context "x" does not exist`: {"--kubeconfig", path, "--context", "x"},
+		`--context: the kubeconfig has no context "x"; it has other, work`: {"--kubeconfig", path, "--context", "x"},
 	} {
 		var out bytes.Buffer
 		p := cli.Process{Out: &out, ErrOut: &out, LookupEnv: func(string) (string, bool) { return "", false }}

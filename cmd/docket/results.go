@@ -15,7 +15,6 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
-	"k8s.io/client-go/tools/clientcmd"
 	cliflag "k8s.io/component-base/cli/flag"
 
 	"github.com/docket-project/docket/api/results/v1alpha1"
@@ -223,9 +222,7 @@ func (f *resultsFlags) client() (*resultview.Client, string, error) {
 }
 
 func (f *resultsFlags) clientOf(name string) (*resultview.Client, string, error) {
-	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = f.kubeconfig
-	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: name})
+	loader := kubeconfigLoader(f.kubeconfig, name)
 	config, err := loader.ClientConfig()
 	if err != nil {
 		return nil, "", fmt.Errorf("--kubeconfig: %w", err)
