@@ -59,6 +59,8 @@ func effects(t *testing.T) map[string]effect {
 		"watch-history-bytes":     of("2Mi", store.HistoryBytes(2<<20), func(c *config) any { return c.Store.HistoryBytes }),
 		"watch-ring-bytes":        of("3Mi", store.RingBytes(3<<20), func(c *config) any { return c.Store.RingBytes }),
 		"cache-bytes":             of("4Mi", store.CacheBytes(4<<20), func(c *config) any { return c.Store.CacheBytes }),
+		"metrics-results":         of("policy,report_namespace", []string{"policy", "report_namespace"}, func(c *config) any { return c.MetricsResults }),
+		"metrics-results-series":  of("7", 7, func(c *config) any { return c.MetricsResultsSeries }),
 		"result-rows":             of("false", false, func(c *config) any { return c.ResultRows }),
 		"max-request-bytes":       of("1Mi", int64(1<<20), func(c *config) any { return c.Generic.MaxRequestBodyBytes }),
 		"shutdown-delay-duration": of("7s", 7*time.Second, func(c *config) any { return c.Generic.ShutdownDelayDuration }),

@@ -175,6 +175,34 @@ func TestLabelsAreThoseThatSelect(t *testing.T) {
 	}
 }
 
+// TestNamesAreThoseOfAnySelector: a result has the same name in each list, also in one that leaves out its twins.
+func TestNamesAreThoseOfAnySelector(t *testing.T) {
+	r := storageOf[*resultStorage](t, example(), "policyresults")
+	named := func(selector string) map[v1alpha1.ReportReference]string {
+		list, err := r.List(inNamespace(t, "shop"), options(t, "", selector, 0, ""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		names := map[v1alpha1.ReportReference]string{}
+		for _, item := range list.(*v1alpha1.PolicyResultList).Items {
+			names[item.Report] = item.Name
+		}
+		return names
+	}
+	all := named("")
+	for _, selector := range []string{"result=fail", "result=pass", "policy=labels", "severity!=critical", "result=pass,policy=labels"} {
+		some := named(selector)
+		if len(some) == 0 {
+			t.Errorf("%s selects nothing", selector)
+		}
+		for at, name := range some {
+			if all[at] != name {
+				t.Errorf("%s: %v is %s, and %s in a list of everything", selector, at, name, all[at])
+			}
+		}
+	}
+}
+
 // TestPages: whatever the size of pages, each result is on one of them, in the same order.
 func TestPages(t *testing.T) {
 	r := storageOf[*resultStorage](t, example(), "policyresults")
