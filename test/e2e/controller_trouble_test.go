@@ -316,7 +316,7 @@ func (c *controlled) waitsForReports(t *testing.T, why string) {
 	var text string
 	defer func() {
 		if t.Failed() {
-			t.Logf("/readyz/scan answered %d: %s", status, text)
+			t.Logf("the last probe was answered by %d: %s", status, text)
 		}
 	}()
 	waitUntil(t, "the controller says why it waits: "+why, func() bool {
@@ -325,10 +325,12 @@ func (c *controlled) waitsForReports(t *testing.T, why string) {
 	})
 	wantOutput(t, c.controller.Log(), "The reports that exist can't be read; will retry")
 	wantOutput(t, c.controller.Log(), why)
-	for _, path := range []string{"/healthz", "/readyz"} {
-		if status, text = c.controller.Probe(t, path); status != http.StatusOK {
-			t.Errorf("%s answered %d: %s", path, status, text)
-		}
+	waitUntil(t, "the controller is ready, though it has not scanned", func() bool {
+		status, text = c.controller.Probe(t, "/readyz")
+		return status == http.StatusOK
+	})
+	if status, text = c.controller.Probe(t, "/healthz"); status != http.StatusOK {
+		t.Errorf("/healthz answered %d: %s", status, text)
 	}
 	if got := c.evaluations(t); got != 0 {
 		t.Errorf("%v evaluations without knowing the reports", got)
