@@ -122,7 +122,7 @@ func (o *StorageOptions) AddFlags(fs *pflag.FlagSet) {
 	fs.StringSliceVar(&o.MetricsResults, metricsResultsFlag, o.MetricsResults,
 		"Dimensions by which the metric docket_policy_results counts: of "+strings.Join(resultmetrics.Dimensions(), ", ")+". Without any the metric is absent.")
 	fs.IntVar(&o.MetricsResultsSeries, metricsResultsSeriesFlag, o.MetricsResultsSeries,
-		"Largest number of series of docket_policy_results, the largest ones. Those beyond it are summed up under "+resultmetrics.Others+".")
+		"Largest number of series of docket_policy_results: failures first, by severity. Those beyond it are summed up under "+resultmetrics.Others+".")
 }
 
 // AddDatabaseFlags adds the flags that say where the reports are, to fs.

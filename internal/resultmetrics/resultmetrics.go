@@ -8,6 +8,7 @@
 package resultmetrics
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -154,6 +155,9 @@ func (r *Reader) read(ctx context.Context) ([]series, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(counts.Counts) > r.options.Series {
+		slices.SortStableFunc(counts.Counts, func(a, b engine.Count) int { return cmp.Compare(r.urgency(a.Values), r.urgency(b.Values)) })
+	}
 	all := make([]series, 0, min(len(counts.Counts), r.options.Series))
 	others := map[string]int64{} // By result, "" if that was not chosen.
 	result := slices.Index(r.by, engine.FieldResult)
@@ -173,6 +177,30 @@ func (r *Reader) read(ctx context.Context) ([]series, error) {
 		all = append(all, series{values, n})
 	}
 	return all, nil
+}
+
+// urgency says which counts are shown where there are too many, the least first: failures by their severity, then errors and
+// warnings, then all others. Otherwise the many results that pass would push out the few that matter.
+func (r *Reader) urgency(values []string) int {
+	value := func(field engine.Field) string {
+		if at := slices.Index(r.by, field); at >= 0 {
+			return values[at]
+		}
+		return ""
+	}
+	severities := []string{"critical", "high", "medium", "low", "info"}
+	switch value(engine.FieldResult) {
+	case "fail", "": // Where results are not told apart, severities are.
+		if at := slices.Index(severities, value(engine.FieldSeverity)); at >= 0 {
+			return at
+		}
+		return len(severities)
+	case "error":
+		return len(severities) + 1
+	case "warn":
+		return len(severities) + 2
+	}
+	return len(severities) + 3
 }
 
 // values returns the values of all labels, result first.

@@ -96,8 +96,8 @@ func TestSeries(t *testing.T) {
 		want   map[string]float64
 	}{
 		"others have a result": {byBoth, []string{"report_namespace", "result"}, map[string]float64{
-			"report_namespace=shop,result=fail": 9, "report_namespace=bank,result=pass": 5,
-			"report_namespace=(others),result=fail": 5, "report_namespace=(others),result=pass": 1,
+			"report_namespace=shop,result=fail": 9, "report_namespace=a,result=fail": 3,
+			"report_namespace=(others),result=fail": 2, "report_namespace=(others),result=pass": 6,
 		}},
 		"result was not chosen": {byNamespace, []string{"report_namespace"}, map[string]float64{
 			"report_namespace=shop": 9, "report_namespace=bank": 5, "report_namespace=(others)": 5,
@@ -113,6 +113,25 @@ func TestSeries(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestUrgentSeries: where there are too many, the worst are shown, and not the most.
+func TestUrgentSeries(t *testing.T) {
+	c := &counter{counts: []engine.Count{
+		{Values: []string{"pass", "critical"}, Results: 900}, {Values: []string{"fail", "low"}, Results: 50}, {Values: []string{"warn", "high"}, Results: 40},
+		{Values: []string{"error", ""}, Results: 30}, {Values: []string{"fail", "critical"}, Results: 1},
+	}}
+	run(t, New(Options{Questions: c, Labels: []string{"result", "severity"}, Series: 3}))
+	want := map[string]float64{
+		"result=fail,severity=critical": 1, "result=fail,severity=low": 50, "result=error": 30,
+		"result=pass,severity=(others)": 900, "result=warn,severity=(others)": 40,
+	}
+	testkit.Succeeds(t, "the metric", func() error {
+		if got := scraped(t); !maps.Equal(got, want) {
+			return fmt.Errorf("got %v, want %v", got, want)
+		}
+		return nil
+	})
 }
 
 // TestDatabaseAway: the last numbers are shown for a while, and then none.
