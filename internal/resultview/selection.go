@@ -45,20 +45,16 @@ func (s Selection) labels() string {
 	return strings.Join(parts, ",")
 }
 
-// fields returns the selector of fields for the others.
+// fields returns the selector of fields for the others, always in the same order.
 func (s Selection) fields() string {
-	set := fields.Set{}
-	if s.Rule != "" {
-		set["rule"] = s.Rule
-	}
 	kind, name := subjectOf(s.Subject)
-	if kind != "" {
-		set["subject.kind"] = kind
+	var terms []fields.Selector
+	for _, term := range []struct{ field, text string }{{"rule", s.Rule}, {"subject.kind", kind}, {"subject.name", name}} {
+		if term.text != "" {
+			terms = append(terms, fields.OneTermEqualSelector(term.field, term.text))
+		}
 	}
-	if name != "" {
-		set["subject.name"] = name
-	}
-	return set.AsSelector().String()
+	return fields.AndSelectors(terms...).String()
 }
 
 // subjectOf takes a subject apart. A word with a capital is a kind, and another one a name: names have none.
