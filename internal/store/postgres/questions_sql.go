@@ -84,59 +84,12 @@ func storable(f *engine.Filter) *engine.Filter {
 	return &out
 }
 
-// placeColumns and subjectColumns are the columns of fields in a report or its counter, and in a subject. Those of verdicts have the names
-// of their fields.
+// fieldColumns are those of results in the dialect of this engine.
 //
-//nolint:gochecknoglobals // Constants but for the language.
-var (
-	placeColumns = map[engine.Field]string{
-		engine.FieldNamespace: "namespace", engine.FieldReportKind: "kind", engine.FieldReport: "name", engine.FieldReportUID: "uid",
-	}
-	subjectColumns = map[engine.Field]string{
-		engine.FieldSubjectAPIVersion: "s.api_version", engine.FieldSubjectKind: "s.kind", engine.FieldSubjectNamespace: "s.namespace",
-		engine.FieldSubjectName: "s.name", engine.FieldSubjectUID: "s.uid",
-	}
-)
-
-// columnOf returns the column of a field in a result row, which may have no subject.
-func columnOf(field engine.Field) string {
-	if field == engine.FieldMessage {
-		return "docket.message(v.message, s.name, s.namespace, s.uid)"
-	}
-	if column, ok := subjectColumns[field]; ok {
-		return "coalesce(" + column + ", '')"
-	}
-	return storedColumn(field)
-}
-
-// storedColumn returns the column of a field as a table has it. A message is a template there.
-func storedColumn(field engine.Field) string {
-	if column, ok := subjectColumns[field]; ok {
-		return column
-	}
-	if column, ok := placeColumns[field]; ok {
-		return "r." + column
-	}
-	if field == engine.FieldSeconds {
-		return "x.seconds"
-	}
-	return verdictColumn("v.", field)
-}
-
-// verdictColumn returns the column of a verdict or of an outcome.
-func verdictColumn(prefix string, field engine.Field) string {
-	if field == engine.FieldScored {
-		return "CASE WHEN " + prefix + "scored THEN 'true' ELSE 'false' END"
-	}
-	return prefix + string(field)
-}
-
-// countedColumn returns the column of a field in a counter.
-func countedColumn(field engine.Field) string {
-	if column, ok := placeColumns[field]; ok {
-		return "t." + column
-	}
-	return verdictColumn("o.", field)
+//nolint:gochecknoglobals // A constant but for the language.
+var fieldColumns = questions.Columns{
+	Bool:    func(column string) string { return "CASE WHEN " + column + " THEN 'true' ELSE 'false' END" },
+	Message: "docket.message(v.message, s.name, s.namespace, s.uid)",
 }
 
 // addPlaces selects places, in order.
@@ -146,14 +99,14 @@ func (q *question) addPlaces(counted *engine.Filter, from questions.Place, talli
 		places, others := counted.Select(func(f *engine.Filter) bool { return f.Parts() == engine.PartReport })
 		outcomes, _ := others.Select(func(f *engine.Filter) bool { return f.Parts()&engine.PartReport == 0 })
 		q.WriteString("SELECT t.namespace, t.kind FROM docket.tally t WHERE t.cluster = $1 AND t.results <> 0")
-		q.where(places, countedColumn)
+		q.where(places, fieldColumns.Counted)
 		if outcomes != nil {
 			q.WriteString(" AND t.outcome IN (SELECT o.id FROM docket.outcome o WHERE o.cluster = $1")
-			q.where(outcomes, countedColumn)
+			q.where(outcomes, fieldColumns.Counted)
 			q.WriteString(")")
 		}
 		q.WriteString(" UNION ALL SELECT t.namespace, t.kind FROM docket.tally_change t WHERE t.cluster = $1")
-		q.where(places, countedColumn)
+		q.where(places, fieldColumns.Counted)
 	} else {
 		q.WriteString("SELECT t.namespace, t.kind FROM docket.report t WHERE t.cluster = $1")
 	}
@@ -167,7 +120,7 @@ func (q *question) addIDs(part engine.Part, f *engine.Filter, limit int) {
 	} else {
 		q.WriteString("SELECT s.id FROM docket.subject s WHERE s.cluster = $1")
 	}
-	q.where(f, storedColumn)
+	q.where(f, fieldColumns.Stored)
 	q.add(" LIMIT ", limit)
 }
 
@@ -209,11 +162,11 @@ func (q *question) addFew(part engine.Part, f *engine.Filter, ids []int64, names
 	case engine.PartReport:
 		q.WriteString(selected + "docket.report r WHERE r.cluster = $1")
 		reports()
-		q.where(f, columnOf)
+		q.where(f, fieldColumns.Of)
 	default:
 		q.WriteString(selected + "docket.report r CROSS JOIN LATERAL (" + timesOf + ") x WHERE r.cluster = $1")
 		reports()
-		q.where(f, columnOf)
+		q.where(f, fieldColumns.Of)
 	}
 	q.add(" LIMIT ", limit)
 }
@@ -247,7 +200,7 @@ CROSS JOIN LATERAL (SELECT * FROM docket.verdict WHERE cluster = $1 AND id = x.v
 	if verdicts != nil {
 		// CASE keeps it a set that is made once, which a join is not.
 		q.WriteString(` AND CASE WHEN x.verdict IN (SELECT v.id FROM docket.verdict v WHERE v.cluster = $1`)
-		q.where(verdicts, storedColumn)
+		q.where(verdicts, fieldColumns.Stored)
 		q.WriteString(`) THEN true END`)
 	}
 	q.WriteString(` LIMIT 1) v
@@ -256,7 +209,7 @@ WHERE r.namespace = w.namespace AND r.kind = w.kind`)
 	if condition.Subject != nil {
 		q.add(" AND x.subject = ", *condition.Subject)
 	}
-	q.where(others, columnOf)
+	q.where(others, fieldColumns.Of)
 	if limit > 0 {
 		q.add(" LIMIT ", limit)
 	}
@@ -269,13 +222,13 @@ func coalesced(columns string) string {
 
 // addCounters counts from the counters, which are in tally, and in tally_change what is not moved yet.
 func (q *question) addCounters(of *engine.CountQuery, f *engine.Filter) {
-	inner := columnsOf(of.By, func(field engine.Field) string { return countedColumn(field) })
+	inner := columnsOf(of.By, func(field engine.Field) string { return fieldColumns.Counted(field) })
 	if of.Namespaces {
 		inner += ", t.namespace AS counted_namespace"
 	}
 	part := func(from string) {
 		q.WriteString("SELECT t.results" + inner + " FROM " + from)
-		q.where(f, countedColumn)
+		q.where(f, fieldColumns.Counted)
 	}
 	group := "SELECT sum(results)::int8 AS results, 0::int8 AS subjects, 0::int8 AS namespaces, 0::int8 AS oldest, 0::int8 AS newest"
 	q.WriteString("SELECT * FROM (")
@@ -339,18 +292,18 @@ func (q *question) addResults(of *engine.CountQuery, f *engine.Filter) {
 	q.WriteString("SELECT * FROM (SELECT count(*) AS results, " +
 		column(of.Subjects, "count(DISTINCT x.subject)") + " AS subjects, " + column(of.Namespaces, "count(DISTINCT r.namespace)") + " AS namespaces, " +
 		column(of.Times, "coalesce(min(nullif(x.seconds, 0)), 0)") + " AS oldest, " + column(of.Times, "coalesce(max(nullif(x.seconds, 0)), 0)") + " AS newest" +
-		columnsOf(of.By, columnOf) + " FROM ")
+		columnsOf(of.By, fieldColumns.Of) + " FROM ")
 	reports, others := f.Select(func(f *engine.Filter) bool { return f.Parts() == engine.PartReport })
 	// Twice, and not in a join of both: most results are in the rows of their reports.
 	q.WriteString(`(
 	SELECT r.namespace, r.kind, r.name, r.uid, e.verdict, r.scope AS subject, coalesce(r.seconds[e.place], r.result_seconds) AS seconds
 	FROM docket.report r CROSS JOIN LATERAL unnest(r.verdicts) WITH ORDINALITY AS e(verdict, place) WHERE r.cluster = $1 AND e.verdict <> 0`)
-	q.where(reports, columnOf)
+	q.where(reports, fieldColumns.Of)
 	q.WriteString(`
 	UNION ALL
 	SELECT r.namespace, r.kind, r.name, r.uid, y.verdict, y.subject, y.seconds
 	FROM docket.report r JOIN docket.result y ON y.cluster = $1 AND y.object = r.object WHERE r.cluster = $1`)
-	q.where(reports, columnOf)
+	q.where(reports, fieldColumns.Of)
 	q.WriteString(`
 ) x CROSS JOIN LATERAL (SELECT x.namespace, x.kind, x.name, x.uid) r`)
 	if parts&engine.PartVerdict != 0 {
@@ -360,7 +313,7 @@ func (q *question) addResults(of *engine.CountQuery, f *engine.Filter) {
 		q.WriteString(" LEFT JOIN docket.subject s ON s.cluster = $1 AND s.id = x.subject")
 	}
 	q.WriteString(" WHERE true")
-	q.where(others, columnOf)
+	q.where(others, fieldColumns.Of)
 	if len(of.By) > 0 {
 		q.WriteString(" GROUP BY " + strings.TrimPrefix(names(of.By), ", "))
 	}

@@ -115,8 +115,8 @@ func (s *asked) count(q engine.CountQuery) (engine.Counts, error) {
 	c := &census{
 		asked: s, q: q, groups: map[group]*groupSums{},
 		reports:  newValues(q.By, "", nil, engine.PartReport),
-		verdicts: newValues(q.By, "verdict AS v", storedColumn, engine.PartVerdict),
-		subjects: newValues(q.By, "subject AS s", storedColumn, engine.PartSubject),
+		verdicts: newValues(q.By, "verdict AS v", fieldColumns.Stored, engine.PartVerdict),
+		subjects: newValues(q.By, "subject AS s", fieldColumns.Stored, engine.PartSubject),
 	}
 	filter := engine.Both(q.Filter, questions.OfKinds(q.Kinds))
 	if q.Namespace != nil {
@@ -124,7 +124,7 @@ func (s *asked) count(q engine.CountQuery) (engine.Counts, error) {
 	}
 	var err error
 	if q.Counted() && s.tallied {
-		c.verdicts.table, c.verdicts.column = "outcome AS o", countedColumn
+		c.verdicts.table, c.verdicts.column = "outcome AS o", fieldColumns.Counted
 		err = c.readCounters(filter)
 	} else {
 		err = c.readResults(filter)

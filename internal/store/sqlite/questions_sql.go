@@ -56,59 +56,12 @@ func (t *sqlText) where(f *engine.Filter, column func(engine.Field) string) {
 	}) + ")")
 }
 
-// placeColumns and subjectColumns are the columns of fields in a report or its counter, and in a subject. Those of verdicts have the names
-// of their fields.
+// fieldColumns are those of results in the dialect of this engine.
 //
-//nolint:gochecknoglobals // Constants but for the language.
-var (
-	placeColumns = map[engine.Field]string{
-		engine.FieldNamespace: "namespace", engine.FieldReportKind: "kind", engine.FieldReport: "name", engine.FieldReportUID: "uid",
-	}
-	subjectColumns = map[engine.Field]string{
-		engine.FieldSubjectAPIVersion: "s.api_version", engine.FieldSubjectKind: "s.kind", engine.FieldSubjectNamespace: "s.namespace",
-		engine.FieldSubjectName: "s.name", engine.FieldSubjectUID: "s.uid",
-	}
-)
-
-// columnOf returns the column of a field in a result row, which may have no subject.
-func columnOf(field engine.Field) string {
-	if field == engine.FieldMessage {
-		return "replace(replace(replace(v.message, char(1), coalesce(s.name, '')), char(2), coalesce(s.namespace, '')), char(3), coalesce(s.uid, ''))"
-	}
-	if column, ok := subjectColumns[field]; ok {
-		return "coalesce(" + column + ", '')"
-	}
-	return storedColumn(field)
-}
-
-// storedColumn returns the column of a field as a table has it. A message is a template there.
-func storedColumn(field engine.Field) string {
-	if column, ok := subjectColumns[field]; ok {
-		return column
-	}
-	if column, ok := placeColumns[field]; ok {
-		return "r." + column
-	}
-	if field == engine.FieldSeconds {
-		return "x.seconds"
-	}
-	return verdictColumn("v.", field)
-}
-
-// verdictColumn returns the column of a verdict or of an outcome.
-func verdictColumn(prefix string, field engine.Field) string {
-	if field == engine.FieldScored {
-		return "iif(" + prefix + "scored, 'true', 'false')"
-	}
-	return prefix + string(field)
-}
-
-// countedColumn returns the column of a field in a counter.
-func countedColumn(field engine.Field) string {
-	if column, ok := placeColumns[field]; ok {
-		return "t." + column
-	}
-	return verdictColumn("o.", field)
+//nolint:gochecknoglobals // A constant but for the language.
+var fieldColumns = questions.Columns{
+	Bool:    func(column string) string { return "iif(" + column + ", 'true', 'false')" },
+	Message: "replace(replace(replace(v.message, char(1), coalesce(s.name, '')), char(2), coalesce(s.namespace, '')), char(3), coalesce(s.uid, ''))",
 }
 
 // addPlaces selects places with their numbers of results, in the order of the primary key of tally.
@@ -122,16 +75,16 @@ func (t *sqlText) addPlaces(cluster int64, counted *engine.Filter, from question
 // whereCounted appends conditions on a counter. Its outcome is looked up among those that meet theirs.
 func (t *sqlText) whereCounted(cluster int64, counted *engine.Filter) {
 	places, others := counted.Select(func(f *engine.Filter) bool { return f.Parts() == engine.PartReport })
-	t.where(places, countedColumn)
+	t.where(places, fieldColumns.Counted)
 	outcomes, mixed := others.Select(func(f *engine.Filter) bool { return f.Parts()&engine.PartReport == 0 })
 	if outcomes != nil {
 		t.add(" AND t.outcome IN (SELECT o.id FROM outcome AS o WHERE o.cluster = ", cluster)
-		t.where(outcomes, countedColumn)
+		t.where(outcomes, fieldColumns.Counted)
 		t.WriteString(")")
 	}
 	if mixed != nil {
 		t.add(" AND EXISTS (SELECT 1 FROM outcome AS o WHERE o.cluster = ", cluster, " AND o.id = t.outcome")
-		t.where(mixed, countedColumn)
+		t.where(mixed, fieldColumns.Counted)
 		t.WriteString(")")
 	}
 }
@@ -165,7 +118,7 @@ func (t *sqlText) addFew(from string, cluster int64, condition questions.Conditi
 	if namespace != nil {
 		t.add(" AND r.namespace = ", *namespace)
 	}
-	t.where(condition.Filter, storedColumn)
+	t.where(condition.Filter, fieldColumns.Stored)
 	t.add(" LIMIT ", limit, ") SELECT * FROM few")
 }
 
@@ -211,7 +164,7 @@ SELECT r.namespace, r.kind, r.name, r.uid, r.created_at, x.idx, x.seconds, x.ver
 	if condition.Subject != nil {
 		t.add(" AND coalesce(x.subject, r.scope) = ", *condition.Subject)
 	}
-	t.where(others, columnOf)
+	t.where(others, fieldColumns.Of)
 	t.add(" LIMIT ", limit, ")\nSELECT p.*, "+columnList(engine.VerdictColumns, "v.")+", "+columnList(engine.SubjectColumns, "s.")+
 		" FROM page AS p CROSS JOIN verdict AS v ON v.cluster = ?2 AND v.id = p.verdict LEFT JOIN subject AS s ON s.cluster = ?2 AND s.id = p.subject")
 }
@@ -229,7 +182,7 @@ func (t *sqlText) joins(parts engine.Part) {
 // oneOf appends that the verdict is one of those that meet a condition.
 func (t *sqlText) oneOf(f *engine.Filter) {
 	t.WriteString("x.verdict IN (SELECT v.id FROM verdict AS v WHERE v.cluster = ?2")
-	t.where(f, storedColumn)
+	t.where(f, fieldColumns.Stored)
 	t.WriteString(")")
 }
 
@@ -266,7 +219,7 @@ func (t *sqlText) addResults(cluster int64, windows string, filter *engine.Filte
 		meets.WriteString(" AND ")
 		meets.oneOf(verdicts)
 	}
-	meets.where(mixed, columnOf)
+	meets.where(mixed, fieldColumns.Of)
 	t.args = meets.args
 	columns := []string{"iif(x.position = 0, json_array(r.namespace, r.kind, r.name, r.uid), NULL)"}
 	column := func(sql string, wanted bool) int {
@@ -285,7 +238,7 @@ func (t *sqlText) addResults(cluster int64, windows string, filter *engine.Filte
 	t.WriteString("SELECT " + strings.Join(columns, ", ") + " FROM " + from)
 	t.joins(mixed.Parts())
 	t.WriteString(" WHERE r.cluster = ?2")
-	t.where(reports, columnOf)
+	t.where(reports, fieldColumns.Of)
 	if others != nil {
 		t.WriteString(" AND (x.position = 0 OR " + meets.String() + ")")
 	}
