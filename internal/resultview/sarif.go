@@ -6,75 +6,23 @@ package resultview
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"io"
 	"slices"
 	"strings"
 
 	"github.com/docket-project/docket/api/results/v1alpha1"
-)
-
-const (
-	sarifSchema    = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
-	informationURI = "https://github.com/docket-project/docket"
-)
-
-// The parts of SARIF 2.1.0 that are written.
-type (
-	sarifLog struct {
-		Schema  string     `json:"$schema"`
-		Version string     `json:"version"`
-		Runs    []sarifRun `json:"runs"`
-	}
-	sarifRun struct {
-		Tool    sarifTool     `json:"tool"`
-		Results []sarifResult `json:"results"`
-	}
-	sarifTool struct {
-		Driver sarifDriver `json:"driver"`
-	}
-	sarifDriver struct {
-		Name           string      `json:"name"`
-		InformationURI string      `json:"informationUri"`
-		Rules          []sarifRule `json:"rules"`
-	}
-	sarifRule struct {
-		ID               string    `json:"id"`
-		ShortDescription sarifText `json:"shortDescription"`
-	}
-	sarifText struct {
-		Text string `json:"text"`
-	}
-	sarifResult struct {
-		RuleID              string            `json:"ruleId"`
-		RuleIndex           int               `json:"ruleIndex"`
-		Level               string            `json:"level"`
-		Message             sarifText         `json:"message"`
-		Locations           []sarifLocation   `json:"locations"`
-		PartialFingerprints map[string]string `json:"partialFingerprints"`
-	}
-	sarifLocation struct {
-		LogicalLocations []sarifLogical `json:"logicalLocations"`
-	}
-	sarifLogical struct {
-		Name               string `json:"name"`
-		FullyQualifiedName string `json:"fullyQualifiedName"`
-		Kind               string `json:"kind"`
-	}
+	"github.com/docket-project/docket/internal/sarif"
 )
 
 // sarifWriter gathers what has to be looked at, and writes one document of it.
 type sarifWriter struct {
 	out   io.Writer
-	run   sarifRun
+	run   sarif.Run
 	rules map[string]int
 }
 
 func newSARIF(out io.Writer) (Writer, error) {
-	return &sarifWriter{out: out, rules: map[string]int{}, run: sarifRun{
-		Tool:    sarifTool{sarifDriver{Name: "docket", InformationURI: informationURI, Rules: []sarifRule{}}},
-		Results: []sarifResult{},
-	}}, nil
+	return &sarifWriter{out: out, rules: map[string]int{}, run: sarif.NewRun("docket", "")}, nil
 }
 
 // Write implements Writer. What passed or was skipped is no finding.
@@ -87,7 +35,7 @@ func (w *sarifWriter) Write(r *v1alpha1.PolicyResult) error {
 	if !known {
 		index = len(w.run.Tool.Driver.Rules)
 		w.rules[id] = index
-		w.run.Tool.Driver.Rules = append(w.run.Tool.Driver.Rules, sarifRule{id, sarifText{id}})
+		w.run.Tool.Driver.Rules = append(w.run.Tool.Driver.Rules, sarif.Rule{ID: id, ShortDescription: sarif.Text{Text: id}})
 	}
 	message := r.Message
 	if message == "" {
@@ -98,10 +46,10 @@ func (w *sarifWriter) Write(r *v1alpha1.PolicyResult) error {
 		name = r.Report.Kind + "/" + r.Report.Name
 	}
 	sum := sha256.Sum256([]byte(id + "\x00" + name))
-	w.run.Results = append(w.run.Results, sarifResult{
-		RuleID: id, RuleIndex: index, Level: level(r), Message: sarifText{message},
-		Locations:           []sarifLocation{{[]sarifLogical{{Name: name, FullyQualifiedName: name, Kind: "resource"}}}},
-		PartialFingerprints: map[string]string{"policyAndResource/v1": hex.EncodeToString(sum[:])},
+	w.run.Results = append(w.run.Results, sarif.Result{
+		RuleID: id, RuleIndex: index, Level: level(r), Message: sarif.Text{Text: message},
+		Locations:           []sarif.Location{{LogicalLocations: []sarif.Logical{{Name: name, FullyQualifiedName: name, Kind: "resource"}}}},
+		PartialFingerprints: map[string]string{sarif.Fingerprint: hex.EncodeToString(sum[:])},
 	})
 	return nil
 }
@@ -118,9 +66,4 @@ func level(r *v1alpha1.PolicyResult) string {
 }
 
 // Close implements Writer.
-func (w *sarifWriter) Close() error {
-	encoder := json.NewEncoder(w.out)
-	encoder.SetIndent("", "  ")
-	encoder.SetEscapeHTML(false)
-	return encoder.Encode(sarifLog{sarifSchema, "2.1.0", []sarifRun{w.run}})
-}
+func (w *sarifWriter) Close() error { return sarif.Write(w.out, w.run) }

@@ -21,6 +21,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/docket-project/docket/api/results/v1alpha1"
+	"github.com/docket-project/docket/internal/sarif"
 )
 
 func result(namespace, policy, outcome, severity, subject string) v1alpha1.PolicyResult {
@@ -284,7 +285,7 @@ func TestFormats(t *testing.T) {
 	if err := json.Unmarshal([]byte(outputs[JSON]), &list); err != nil || len(list.Items) != 3 || list.Items[0].Message != hostile || list.Items[2].Kind != "ClusterPolicyResult" {
 		t.Errorf("json: %v\n%s", err, outputs[JSON])
 	}
-	var log sarifLog
+	var log struct{ Runs []sarif.Run }
 	if err := json.Unmarshal([]byte(outputs[SARIF]), &log); err != nil || len(log.Runs[0].Results) != 2 || log.Runs[0].Results[1].Level != "warning" {
 		t.Errorf("sarif: %v\n%s", err, outputs[SARIF])
 	}
