@@ -65,6 +65,14 @@ func TestSummaryLabels(t *testing.T) {
 	}
 }
 
+// TestSummaryFields: an unknown field is answered by those that there are, and no labels, which summaries don't have.
+func TestSummaryFields(t *testing.T) {
+	_, _, err := storageOf[*summaryStorage](t, example(), "policysummaries").convertField("severity", "high")
+	if err == nil || !strings.Contains(err.Error(), "metadata.namespace, source, policy") || strings.Contains(err.Error(), "labels") {
+		t.Errorf("got the error %v", err)
+	}
+}
+
 func TestSummaryPages(t *testing.T) {
 	r := storageOf[*summaryStorage](t, example(), "policysummaries")
 	var got []string

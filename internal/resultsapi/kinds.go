@@ -28,13 +28,13 @@ func storages(s *source) []served {
 			kind: "PolicyResult", plural: "policyresults", singular: "policyresult", shortNames: []string{"pres"}, namespaced: true,
 			newObject: func() runtime.Object { return &v1alpha1.PolicyResult{} },
 			newList:   func() runtime.Object { return &v1alpha1.PolicyResultList{} },
-			fields:    resultFields(), TableConvertor: resultTable("PolicyResult"),
+			fields:    resultFields(), labels: derivedLabels(), TableConvertor: resultTable("PolicyResult"),
 		}},
 		&resultStorage{source: s, resource: resource{
 			kind: "ClusterPolicyResult", plural: "clusterpolicyresults", singular: "clusterpolicyresult", shortNames: []string{"cpres"},
 			newObject: func() runtime.Object { return &v1alpha1.ClusterPolicyResult{} },
 			newList:   func() runtime.Object { return &v1alpha1.ClusterPolicyResultList{} },
-			fields:    resultFields(), TableConvertor: resultTable("ClusterPolicyResult"),
+			fields:    resultFields(), labels: derivedLabels(), TableConvertor: resultTable("ClusterPolicyResult"),
 		}},
 		policySummaries(s), clusterPolicySummaries(s), namespaceSummaries(s),
 		&queryStorage{source: s, resource: resource{

@@ -23,8 +23,8 @@ type resource struct {
 	newObject              func() runtime.Object
 	// newList is nil for kinds that are not listed.
 	newList func() runtime.Object
-	// fields that can be selected.
-	fields []selectable
+	// fields and labels that can be selected.
+	fields, labels []selectable
 
 	rest.TableConvertor
 }
@@ -54,8 +54,11 @@ func (r *resource) GetSingularName() string { return r.singular }
 // convertField accepts the fields that can be selected. An unknown one is an error that names them all.
 func (r *resource) convertField(name, value string) (string, string, error) {
 	if names := fieldNames(r.namespaced, r.fields); !slices.Contains(names, name) {
-		return "", "", fmt.Errorf("field label not supported: %s; %s can be selected by %s, and by the labels %s",
-			name, r.plural, strings.Join(names, ", "), strings.Join(labelNames(), ", "))
+		also := ""
+		if len(r.labels) > 0 {
+			also = ", and by the labels " + strings.Join(labelNames(), ", ")
+		}
+		return "", "", fmt.Errorf("field label not supported: %s; %s can be selected by %s%s", name, r.plural, strings.Join(names, ", "), also)
 	}
 	return name, value, nil
 }
