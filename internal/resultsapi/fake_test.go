@@ -33,7 +33,7 @@ func (f *fakeEngine) selected(kinds []engine.ReportKind, namespace *string, filt
 			rows = append(rows, row)
 		}
 	}
-	slices.SortStableFunc(rows, func(a, b engine.ResultRow) int { return compare(a.Report.ReportPlace, b.Report.ReportPlace) })
+	slices.SortStableFunc(rows, func(a, b engine.ResultRow) int { return a.Report.Compare(b.Report.ReportPlace) })
 	return rows
 }
 
@@ -51,7 +51,7 @@ func (f *fakeEngine) Rows(_ context.Context, q engine.RowQuery) (engine.RowPage,
 	}
 	page := engine.RowPage{State: f.state()}
 	for _, row := range f.selected(q.Kinds, q.Namespace, q.Filter) {
-		if order := compare(row.Report.ReportPlace, q.After); order < 0 || order == 0 && !q.Inclusive {
+		if order := row.Report.Compare(q.After); order < 0 || order == 0 && !q.Inclusive {
 			continue
 		}
 		if n := len(page.Rows); n >= q.Limit && page.Rows[n-1].Report.ReportPlace != row.Report.ReportPlace {

@@ -306,6 +306,23 @@ func TestGet(t *testing.T) {
 	}
 }
 
+// TestGetAmongMany: a result that is about nothing is found behind more than a page of others.
+func TestGetAmongMany(t *testing.T) {
+	e := &fakeEngine{revision: 1}
+	for i := range 2*MaxPage + 1 {
+		e.rows = append(e.rows, rowOf("shop", fmt.Sprintf("r%05d", i/100), i%100, fmt.Sprintf("p%d", i), "fail", "", ""))
+	}
+	last := e.rows[len(e.rows)-1]
+	r := storageOf[*resultStorage](t, e, "policyresults")
+	got, err := r.Get(inNamespace(t, "shop"), nameOf(&last, 0), nil)
+	if err != nil || got.(*v1alpha1.PolicyResult).Policy != last.Verdict.Policy {
+		t.Errorf("got %v, %v", got, err)
+	}
+	if _, err := r.Get(inNamespace(t, "shop"), "none-0000000000000", nil); !apierrors.IsNotFound(err) {
+		t.Errorf("got the error %v", err)
+	}
+}
+
 func TestObject(t *testing.T) {
 	e := example()
 	global := storageOf[*resultStorage](t, e, "clusterpolicyresults")

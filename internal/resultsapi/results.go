@@ -69,29 +69,40 @@ func (s *source) find(ctx context.Context, in scope, name string) (namedPage, er
 	if !ok {
 		return namedPage{}, nil
 	}
-	var rows engine.RowPage
-	var err error
 	if parsed.about {
-		rows, err = s.questions.RowsAbout(ctx, in.namespace, in.kinds(s), parsed.subject)
-	} else {
-		filter := engine.Both(engine.Equal(engine.FieldSubjectKind, ""), engine.Equal(engine.FieldSubjectName, ""), engine.Equal(engine.FieldSubjectUID, ""))
-		rows, err = s.questions.Rows(ctx, engine.RowQuery{Kinds: in.kinds(s), Namespace: &in.namespace, Filter: filter, Limit: maxTexts})
+		rows, err := s.questions.RowsAbout(ctx, in.namespace, in.kinds(s), parsed.subject)
+		if err != nil {
+			return namedPage{}, err
+		}
+		return s.withName(ctx, in, rows, name)
 	}
-	if err != nil {
-		return namedPage{}, err
+	q := engine.RowQuery{
+		Kinds: in.kinds(s), Namespace: &in.namespace, Limit: MaxPage,
+		Filter: engine.Both(engine.Equal(engine.FieldSubjectKind, ""), engine.Equal(engine.FieldSubjectName, ""), engine.Equal(engine.FieldSubjectUID, "")),
 	}
-	// Rows about one subject are all that have its identities.
+	for {
+		rows, err := s.questions.Rows(ctx, q)
+		if err != nil {
+			return namedPage{}, err
+		}
+		found, err := s.withName(ctx, in, rows, name)
+		if err != nil || len(found.rows) > 0 || !rows.More || len(rows.Rows) == 0 {
+			return found, err
+		}
+		q.After = rows.Rows[len(rows.Rows)-1].Report.ReportPlace
+	}
+}
+
+// withName returns the one of some rows that has a name. They are all that have its identity.
+func (s *source) withName(ctx context.Context, in scope, rows engine.RowPage, name string) (namedPage, error) {
 	named, err := s.named(ctx, engine.RowQuery{Kinds: in.kinds(s)}, rows.Rows)
-	if err != nil {
-		return namedPage{}, err
-	}
 	page := namedPage{state: rows.State}
 	for _, row := range named {
 		if row.name == name {
 			page.rows = []namedRow{row}
 		}
 	}
-	return page, nil
+	return page, err
 }
 
 // NewList implements rest.Lister.

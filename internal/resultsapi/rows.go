@@ -4,7 +4,6 @@
 package resultsapi
 
 import (
-	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -88,7 +87,7 @@ func (s *source) named(ctx context.Context, q engine.RowQuery, rows []engine.Res
 // behind returns how many rows are before a report; or, unless it is exclusive, of it too. Rows are in the order of reports.
 func behind(rows []engine.ResultRow, at engine.ReportPlace, exclusive bool) int {
 	n := slices.IndexFunc(rows, func(r engine.ResultRow) bool {
-		order := compare(r.Report.ReportPlace, at)
+		order := r.Report.Compare(at)
 		return order > 0 || order == 0 && exclusive
 	})
 	if n < 0 {
@@ -191,10 +190,6 @@ func (s *source) wholeReports(ctx context.Context, kinds []engine.ReportKind, ro
 		whole, rows = append(whole, page.Rows...), rows[n:]
 	}
 	return whole, nil
-}
-
-func compare(a, b engine.ReportPlace) int {
-	return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Kind, b.Kind), strings.Compare(a.Name, b.Name))
 }
 
 // texts give the texts of a row's fields.
