@@ -155,6 +155,9 @@ func (r *Reader) read(ctx context.Context) ([]series, error) {
 	if err != nil {
 		return nil, err
 	}
+	if counts.More {
+		return nil, fmt.Errorf("there are more than %d counters: name fewer dimensions", maxCounters)
+	}
 	if len(counts.Counts) > r.options.Series {
 		slices.SortStableFunc(counts.Counts, func(a, b engine.Count) int { return cmp.Compare(r.urgency(a.Values), r.urgency(b.Values)) })
 	}

@@ -25,6 +25,7 @@ type counter struct {
 	engine.Questions
 
 	counts []engine.Count
+	more   bool
 	err    atomic.Pointer[error]
 	asked  atomic.Int64
 }
@@ -38,7 +39,7 @@ func (c *counter) Count(_ context.Context, q engine.CountQuery) (engine.Counts, 
 	if !q.Counted() {
 		return engine.Counts{}, errors.New("the counters don't know that")
 	}
-	return engine.Counts{Counts: c.counts}, nil
+	return engine.Counts{Counts: c.counts, More: c.more}, nil
 }
 
 // scraped returns the series as Prometheus gets them.
@@ -173,6 +174,14 @@ func TestDatabaseAway(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// TestTooManyCounters: a sum of some of them would be a wrong number.
+func TestTooManyCounters(t *testing.T) {
+	c := &counter{counts: []engine.Count{{Results: 7}}, more: true}
+	if all, err := New(Options{Questions: c, Series: 10}).read(t.Context()); err == nil {
+		t.Errorf("got %v", all)
+	}
 }
 
 func TestValidate(t *testing.T) {
