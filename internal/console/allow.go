@@ -23,10 +23,13 @@ const resultsGroup = "results.docket.dev"
 // was sent, so that the cluster can't read it in another way.
 func allowed(r *http.Request) bool {
 	sent := r.URL.EscapedPath()
-	if !strings.HasPrefix(sent, "/") || path.Clean(sent) != sent || strings.Contains(sent, "%") || r.URL.Query().Has("watch") {
+	if !strings.HasPrefix(sent, "/") || path.Clean(sent) != sent || strings.Contains(sent, "%") {
 		return false
 	}
 	parts := strings.Split(sent[1:], "/")
+	if r.URL.Query().Has("watch") {
+		return r.Method == http.MethodGet && parts[0] == "apis" && isCollection(parts)
+	}
 	switch r.Method {
 	case http.MethodGet:
 		return sent == "/api/v1/namespaces" || len(parts) >= 2 && parts[0] == "apis" && (parts[1] == resultsGroup || isReport(parts))
@@ -40,6 +43,22 @@ func allowed(r *http.Request) bool {
 func isQuery(parts []string) bool {
 	return len(parts) == 1 && parts[0] == "resultqueries" ||
 		len(parts) == 3 && parts[0] == "namespaces" && parts[2] == "localresultqueries"
+}
+
+// isCollection reports whether a path is that of the reports of a kind: apis/GROUP/VERSION/[namespaces/NAMESPACE/]RESOURCE.
+func isCollection(parts []string) bool {
+	if len(parts) < 4 {
+		return false
+	}
+	resources, ok := reportResources[parts[1]]
+	switch {
+	case !ok:
+		return false
+	case len(parts) == 6 && parts[3] == "namespaces":
+		return parts[5] == resources[0]
+	default:
+		return len(parts) == 4 && slices.Contains(resources, parts[3])
+	}
 }
 
 // isReport reports whether a path is that of one report: apis/GROUP/VERSION/[namespaces/NAMESPACE/]RESOURCE/NAME.

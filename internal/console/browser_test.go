@@ -92,7 +92,13 @@ func visit(t *testing.T, wrap func(http.RoundTripper) http.RoundTripper) *person
 	if err != nil {
 		t.Fatal(err)
 	}
-	config := rest.CopyConfig(shared)
+	return visitAt(t, shared, wrap)
+}
+
+// visitAt is visit with another server than that of all tests.
+func visitAt(t *testing.T, config *rest.Config, wrap func(http.RoundTripper) http.RoundTripper) *person {
+	t.Helper()
+	config = rest.CopyConfig(config)
 	if wrap != nil {
 		config.Wrap(wrap)
 	}

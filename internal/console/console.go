@@ -59,6 +59,8 @@ type Console struct {
 	info    Info
 	proxy   http.Handler
 	files   http.Handler
+	// streams has a place taken for each page that listens for changes.
+	streams chan struct{}
 }
 
 // New returns a console that asks the cluster of config. Besides IP addresses, requests may name the hosts only. The link can be
@@ -72,7 +74,7 @@ func New(config *rest.Config, info Info, hosts []string, c clock.PassiveClock) (
 	if err != nil {
 		return nil, err
 	}
-	return &Console{session: newSession(c), hosts: hosts, info: info, proxy: proxy, files: http.FileServerFS(files)}, nil
+	return &Console{session: newSession(c), hosts: hosts, info: info, proxy: proxy, files: http.FileServerFS(files), streams: make(chan struct{}, mostStreams)}, nil
 }
 
 // Link returns the address that signs a browser in, once.
@@ -139,6 +141,8 @@ func (c *Console) serve(w http.ResponseWriter, r *http.Request) {
 		writeStatus(w, http.StatusMethodNotAllowed, metav1.StatusReasonMethodNotAllowed, "only GET is answered here")
 	case r.URL.Path == infoPath:
 		writeJSON(w, http.StatusOK, c.info)
+	case r.URL.Path == changesPath:
+		c.changes(w, r)
 	default:
 		c.files.ServeHTTP(w, r)
 	}

@@ -8,7 +8,8 @@
 // go to the cluster with the credentials of the kubeconfig: those never reach the browser. The pages are the files below web,
 // as they are written there.
 //
-// Goroutines: those of [http.Server] while [Console.Serve] runs.
+// Goroutines: those of [http.Server] while [Console.Serve] runs, and two for each watch of a page that listens for changes, which end
+// with its request.
 //
 // [adr/0050]: ../../docs/adr/0050-console.md
 package console

@@ -6,6 +6,7 @@ package console
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -44,6 +45,9 @@ func TestPages(t *testing.T) {
 	} {
 		p.open(hash)
 		p.wants(texts...)
+		if strings.HasSuffix(strings.TrimSpace(p.text()), "null") || strings.Contains(p.text(), "\nnull\n") {
+			t.Errorf("%s shows what is not there:\n%s", hash, p.text())
+		}
 		p.sound()
 	}
 }
@@ -154,10 +158,15 @@ func (r refuse) RoundTrip(request *http.Request) (*http.Response, error) {
 	if strings.Contains(request.URL.Path, "/namespaces/shop/") {
 		return r.next.RoundTrip(request)
 	}
-	const status = `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403,"message":"you can't do that at the cluster scope"}`
+	return refusal(request, http.StatusForbidden, "you can't do that at the cluster scope"), nil
+}
+
+// refusal is an answer of a cluster.
+func refusal(request *http.Request, code int, message string) *http.Response {
+	status := fmt.Sprintf(`{"kind":"Status","apiVersion":"v1","status":"Failure","code":%d,"message":%q}`, code, message)
 	return &http.Response{
-		StatusCode: http.StatusForbidden, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(status)), Request: request,
-	}, nil
+		StatusCode: code, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(status)), Request: request,
+	}
 }
 
 // TestRightsInOneNamespace: who has them is asked for the namespace, never shown an empty page.
@@ -230,6 +239,31 @@ func TestCommands(t *testing.T) {
 		if got != want {
 			t.Errorf("%s:\n got %s\nwant %s", params, got, want)
 		}
+	}
+}
+
+// TestSQL: the queries that pages show find what the pages show, whatever is in the texts.
+func TestSQL(t *testing.T) {
+	t.Parallel()
+	p := visit(t, nil)
+	for params, want := range map[string]string{
+		"":                     `SELECT * FROM policy_results WHERE result IN ('fail', 'error', 'warn') LIMIT 100`,
+		"result=all":           `SELECT * FROM policy_results LIMIT 100`,
+		"outside=1&result=all": `SELECT * FROM policy_results WHERE namespace = '' LIMIT 100`,
+		"namespace=shop&result=all&severity=none&kind=Pod&policy=" + url.QueryEscape(quotes): `SELECT * FROM policy_results ` +
+			`WHERE namespace = 'shop' AND severity IN ('') AND subject_kind = 'Pod' AND policy = 'it''s "a\b", c=d' LIMIT 100`,
+	} {
+		got := eval[string](p, `Promise.all([import('/js/filters.js'), import('/js/router.js')]).then(([f, r]) => {
+			const params = new URLSearchParams(%q);
+			return f.sql(r.scopeOf({ params }), f.filtersOf(params));
+		})`, params)
+		if got != want {
+			t.Errorf("%s:\n got %s\nwant %s", params, got, want)
+		}
+	}
+	p.open("#/results?namespace=shop&policy=no-root")
+	if text := eval[string](p, "document.querySelector('.as').textContent"); !strings.Contains(text, "WHERE cluster = ") {
+		t.Errorf("the query of the page does not name the cluster: %s", text)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -27,6 +28,7 @@ type fixture struct {
 	*Console
 
 	clock *clocktesting.FakePassiveClock
+	mu    sync.Mutex
 	asked []*http.Request
 	code  int
 }
@@ -35,7 +37,9 @@ func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	f := &fixture{clock: clocktesting.NewFakePassiveClock(time.Unix(1_800_000_000, 0)), code: http.StatusOK}
 	cluster := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		f.mu.Lock()
 		f.asked = append(f.asked, r)
+		f.mu.Unlock()
 		w.Header().Set("Content-Type", "application/json")
 		w.Header().Set("Set-Cookie", "of=cluster")
 		w.Header().Set("Cache-Control", "public")
@@ -182,15 +186,23 @@ func TestForwarded(t *testing.T) {
 	signedIn := signIn(t, f.Console)
 	const results, reports = "/apis/results.docket.dev/v1alpha1", "/apis/wgpolicyk8s.io/v1alpha2"
 	for call, want := range map[string]bool{
-		"GET " + results + "/policyresults?limit=2":                   true,
-		"GET " + results + "/namespaces/shop/policysummaries":         true,
-		"GET /api/v1/namespaces":                                      true,
-		"GET " + reports + "/namespaces/shop/policyreports/a.b":       true,
-		"GET " + reports + "/clusterpolicyreports/a":                  true,
-		"GET /apis/openreports.io/v1alpha1/namespaces/shop/reports/a": true,
-		"GET /apis/openreports.io/v1alpha1/clusterreports/a":          true,
-		"POST " + results + "/resultqueries":                          true,
-		"POST " + results + "/namespaces/shop/localresultqueries":     true,
+		"GET " + results + "/policyresults?limit=2":                           true,
+		"GET " + results + "/namespaces/shop/policysummaries":                 true,
+		"GET /api/v1/namespaces":                                              true,
+		"GET " + reports + "/namespaces/shop/policyreports/a.b":               true,
+		"GET " + reports + "/clusterpolicyreports/a":                          true,
+		"GET /apis/openreports.io/v1alpha1/namespaces/shop/reports/a":         true,
+		"GET /apis/openreports.io/v1alpha1/clusterreports/a":                  true,
+		"POST " + results + "/resultqueries":                                  true,
+		"POST " + results + "/namespaces/shop/localresultqueries":             true,
+		"GET " + reports + "/policyreports?watch=true":                        true,
+		"GET " + reports + "/namespaces/shop/policyreports?watch=true":        true,
+		"GET /apis/openreports.io/v1alpha1/clusterreports?watch=true":         true,
+		"GET " + results + "/policyresults?watch=true":                        false,
+		"GET " + reports + "/namespaces/shop/secrets?watch=true":              false,
+		"GET " + reports + "/namespaces/shop/policyreports/a?watch=true":      false,
+		"GET " + reports + "/namespaces/shop/clusterpolicyreports?watch=true": false,
+		"POST " + results + "/resultqueries?watch=true":                       false,
 		"GET /api":                            false,
 		"GET /apis":                           false,
 		"GET /api/v1/secrets":                 false,

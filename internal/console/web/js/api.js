@@ -5,6 +5,28 @@
 
 const group = '/apis/results.docket.dev/v1alpha1';
 
+/** The oldest state that answers are of, by the signal of who asked: a resourceVersion. */
+const states = new WeakMap();
+
+/**
+ * Forgets and returns the state that the answers show which one has got with a signal.
+ * @param {AbortSignal} signal
+ * @returns {string} "" for none
+ */
+export function takeState(signal) {
+  const state = states.get(signal) ?? '';
+  states.delete(signal);
+  return state;
+}
+
+/**
+ * @param {AbortSignal} signal
+ * @param {string|undefined} version of an answer of results.docket.dev, where it is a number
+ */
+function note(signal, version) {
+  if (version && (!states.has(signal) || BigInt(version) < BigInt(states.get(signal)))) states.set(signal, version);
+}
+
 /** An answer that is an error: of the cluster, or of the console itself. */
 export class ApiError extends Error {
   /**
@@ -57,9 +79,11 @@ export function get(path, params = {}, signal) {
  * @param {Record<string, string|number>} params
  * @param {AbortSignal} signal
  */
-export function results(where, params, signal) {
-  if (where.global) return get(`${group}/clusterpolicyresults`, params, signal);
-  return get(where.namespace ? `${group}/namespaces/${encodeURIComponent(where.namespace)}/policyresults` : `${group}/policyresults`, params, signal);
+export async function results(where, params, signal) {
+  const scope = where.namespace ? `/namespaces/${encodeURIComponent(where.namespace)}` : '';
+  const answer = await get(`${group}${scope}/${where.global ? 'clusterpolicyresults' : 'policyresults'}`, params, signal);
+  note(signal, answer.metadata.resourceVersion);
+  return answer;
 }
 
 /** @param {string} text @returns {string} a literal of CEL */
@@ -82,5 +106,6 @@ export async function ask(scope, spec, signal) {
   const path = local ? `${group}/namespaces/${encodeURIComponent(scope.namespace)}/localresultqueries` : `${group}/resultqueries`;
   const body = JSON.stringify({ apiVersion: 'results.docket.dev/v1alpha1', kind, spec: { ...spec, filter } });
   const { status } = await request(path, { method: 'POST', body, signal });
+  note(signal, status.resourceVersion);
   return { groups: (status.groups ?? []).map((g) => ({ ...g, by: g.by ?? {} })), more: Boolean(status.more) };
 }

@@ -93,3 +93,22 @@ export function command(kubectl, scope, filters) {
   if (fields) words.push('--field-selector', fields);
   return words.map(quoted).join(' ');
 }
+
+const sqlLiteral = (text) => `'${text.replaceAll("'", "''")}'`;
+const sqlOneOf = (column, values) => (values.length ? `${column} IN (${values.map(sqlLiteral).join(', ')})` : '');
+
+/**
+ * The query that finds the same in the database, which has more than one cluster perhaps.
+ * @param {import('./router.js').Scope} scope
+ * @param {Filters} filters
+ * @param {string} [cluster] "" where it is not known
+ */
+export function sql(scope, filters, cluster = '') {
+  const conditions = [
+    cluster && `cluster = ${sqlLiteral(cluster)}`,
+    (scope.namespace || scope.outside) && `namespace = ${sqlLiteral(scope.namespace)}`,
+    sqlOneOf('result', filters.results), sqlOneOf('severity', filters.severities),
+    ...texts.filter(({ name }) => filters.texts[name]).map(({ name, field }) => `${field.replace('.', '_')} = ${sqlLiteral(filters.texts[name])}`),
+  ].filter(Boolean);
+  return `SELECT * FROM policy_results${conditions.length ? ` WHERE ${conditions.join(' AND ')}` : ''} LIMIT 100`;
+}

@@ -3,9 +3,10 @@
 
 // Shows the page of the address, and another one when that changes.
 
-import { get } from './api.js';
+import { get, takeState } from './api.js';
 import { h } from './dom.js';
 import { explain } from './errors.js';
+import { follow } from './live.js';
 import { scopePicker } from './picker.js';
 import { address, here, scopeOf, scopeParams } from './router.js';
 import { heatmap } from './heatmap.js';
@@ -26,6 +27,7 @@ let namespaces = [];
 let leave = new AbortController();
 /** The page that is shown; empty at first. */
 let shown = '';
+const mark = h('span', { class: 'live', hidden: true, title: 'This page changes when reports do' }, 'Live');
 
 /** The bar shows where one is. */
 function showBar(place) {
@@ -38,7 +40,7 @@ function showBar(place) {
     h('a', { class: 'brand', href: address('overview', scopeParams(scope)) }, 'Docket'),
     h('nav', { 'aria-label': 'Pages' }, items),
     place.page in inMenu || place.page === 'policy' ? scopePicker(place, namespaces) : h('span', { class: 'space' }),
-    h('span', { class: 'cluster', title: info.cluster }, cluster),
+    mark, h('span', { class: 'cluster', title: info.cluster }, cluster),
   );
 }
 
@@ -48,19 +50,32 @@ async function show() {
   leave = new AbortController();
   const { signal } = leave;
   const place = here();
-  const context = { place, scope: scopeOf(place), signal, info };
-  const page = Object.hasOwn(pages, place.page) ? pages[place.page] : null;
+  const context = { place, scope: scopeOf(place), signal, info, show };
+  mark.hidden = true;
   showBar(place);
   main.setAttribute('aria-busy', 'true');
   document.title = `${inMenu[place.page] ?? place.params.get('name') ?? place.params.get('policy') ?? 'Docket'} \u00b7 Docket`;
-  let content;
+  const first = await read(context);
+  if (!first) return;
+  replace(first.content, place.page);
+  follow({ context, main, mark, show, read: () => read(context) }, first.state);
+}
+
+/**
+ * @param {import('./pieces.js').Context} context
+ * @returns {Promise<import('./live.js').Reading|null>} null when somebody has gone elsewhere
+ */
+async function read(context) {
+  const { place, signal } = context;
+  const page = Object.hasOwn(pages, place.page) ? pages[place.page] : null;
+  if (!page) return { content: [h('h1', {}, 'There is no such page'), h('p', {}, h('a', { href: '#/overview' }, 'Overview'))], state: '' };
+  takeState(signal);
   try {
-    content = page ? await page(context) : [h('h1', {}, 'There is no such page'), h('p', {}, h('a', { href: '#/overview' }, 'Overview'))];
+    const content = [await page(context)].flat().filter(Boolean);
+    return signal.aborted ? null : { content, state: takeState(signal) };
   } catch (error) {
-    content = error.name === 'AbortError' ? null : explain(error, context, namespaces, show);
+    return signal.aborted ? null : { content: [explain(error, context, namespaces, show)], state: '', error };
   }
-  if (signal.aborted || !content) return;
-  replace([content].flat(), place.page);
 }
 
 /**

@@ -6,25 +6,30 @@
 import { ask } from './api.js';
 import { count, h } from './dom.js';
 import { bars, heading, link, inScope } from './pieces.js';
+import { sinceOpened } from './since.js';
 import { outcome, outcomes, severities, severityBadge, worse } from './terms.js';
 
 const failing = 'result == "fail"';
 const longest = 10;
+/** Policies whose failures are compared with those of before. */
+const compared = 1000;
 
 /** @param {import('./pieces.js').Context} context */
 export async function overview(context) {
   const { scope, signal } = context;
   const top = (by, limit = longest) => ask(scope, { filter: failing, groupBy: by, orderBy: 'results', descending: true, limit }, signal);
   const [all, severe, policies, sources, spaces] = await Promise.all([
-    ask(scope, { groupBy: ['result'], aggregates: ['subjects'] }, signal), top(['severity'], 100), top(['policy', 'source']), top(['source']),
+    ask(scope, { groupBy: ['result'] }, signal), top(['severity'], 100), top(['policy', 'source'], compared), top(['source']),
     scope.namespace || scope.outside ? null : top(['report.namespace']),
   ]);
   const fails = all.groups.find((g) => g.by.result === 'fail')?.results ?? 0;
-  if (!all.groups.length) return [heading('Overview', inScope(scope)), h('p', { class: 'nothing' }, 'There are no results. No engine has written a report here that you may read.')];
-  const more = (answer, what) => (answer.more ? [`The ${longest} ${what} with most failures.`] : null);
+  const news = sinceOpened(link(context, ''), numbers(context, all, policies), context.show);
+  if (!all.groups.length) return [heading('Overview', inScope(scope)), news, h('p', { class: 'nothing' }, 'There are no results. No engine has written a report here that you may read.')].filter(Boolean);
+  const more = (answer, what) => (answer.more || answer.groups.length > longest ? [`The ${longest} ${what} with most failures.`] : null);
   return [
     heading('Overview', `${count(fails)} ${fails === 1 ? 'failure' : 'failures'} ${inScope(scope)}`),
     tiles(context, all.groups),
+    news,
     h('div', { class: 'cards' },
       h('div', { class: 'stack' }, bars('Failures by severity', severe.groups.sort((a, b) => worse(a.by, b.by)).map(({ by, results }) => ({
         label: severityBadge(by.severity), value: results, kind: severities.includes(by.severity) ? by.severity : '',
@@ -37,10 +42,27 @@ export async function overview(context) {
         label: by['report.namespace'] || 'outside of namespaces', value: results,
         href: link(context, 'results', { result: 'fail', ...(by['report.namespace'] ? { namespace: by['report.namespace'] } : { outside: '1' }) }),
       })), { more: more(spaces, 'namespaces') }),
-      bars('Failures by policy', policies.groups.map(({ by, results }) => ({
+      bars('Failures by policy', policies.groups.slice(0, longest).map(({ by, results }) => ({
         label: [by.policy || 'no policy', h('small', {}, by.source)], value: results, href: link(context, 'policy', { policy: by.policy, source: by.source }),
       })), { more: more(policies, 'policies') })),
-  ];
+  ].filter(Boolean);
+}
+
+/** @returns {import('./since.js').Numbers} */
+const numbers = (context, all, policies) => ({
+  at: new Date(),
+  results: new Map(all.groups.map(({ by, results }) => [by.result, results])),
+  policies: new Map(policies.groups.map(({ by, results }) => [JSON.stringify([by.policy, by.source]), {
+    policy: by.policy, source: by.source, href: link(context, 'policy', { policy: by.policy, source: by.source }), failures: results,
+  }])),
+  complete: !policies.more,
+});
+
+/** A share that is 0 or 100 only where it is exactly that. */
+function percent(part, all) {
+  const rounded = Math.round((100 * part) / Math.max(all, 1));
+  if (part && !rounded) return 'less than 1 %';
+  return part < all && rounded === 100 ? 'more than 99 %' : `${rounded} %`;
 }
 
 /** The numbers of each outcome. */
@@ -48,6 +70,7 @@ function tiles(context, groups) {
   const known = [...groups].sort((a, b) => worse(a.by, b.by));
   for (const name of outcomes) if (!known.some((g) => g.by.result === name)) known.push({ by: { result: name }, results: 0 });
   known.sort((a, b) => worse(a.by, b.by));
-  return h('ul', { class: 'tiles' }, known.map(({ by, results, subjects }) => h('li', {}, h('a', { href: link(context, 'results', { result: by.result }) },
-    outcome(by.result), h('strong', {}, count(results)), h('small', {}, subjects ? `on ${count(subjects)} resources` : '\u00a0')))));
+  const all = known.reduce((sum, { results }) => sum + results, 0);
+  return h('ul', { class: 'tiles' }, known.map(({ by, results }) => h('li', {}, h('a', { href: link(context, 'results', { result: by.result }) },
+    outcome(by.result), h('strong', {}, count(results)), h('small', {}, `${percent(results, all)} of all`)))));
 }

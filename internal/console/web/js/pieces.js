@@ -12,6 +12,7 @@ import { count, h } from './dom.js';
  * @property {import('./router.js').Scope} scope
  * @property {AbortSignal} signal ends when the person goes elsewhere
  * @property {{cluster: string, context?: string, namespace?: string, kubectl: string[]}} info
+ * @property {() => void} show shows the page anew
  */
 
 /**

@@ -6,7 +6,7 @@
 import * as api from './api.js';
 import { ask, every, literal } from './api.js';
 import { age, count, folded, h } from './dom.js';
-import { command, expression, fieldSelector, filtersOf, textFields, texts } from './filters.js';
+import { command, expression, fieldSelector, filtersOf, sql, textFields, texts } from './filters.js';
 import { copyable, heading, link, reportLink, inScope, subjectCell, table } from './pieces.js';
 import { outcome, outcomes, severities, severityBadge, severityName, worse } from './terms.js';
 import { address, scopeParams } from './router.js';
@@ -28,7 +28,8 @@ export async function results(context) {
     form(context, filters),
     resultTable(context, page.items),
     pager(context, number, page.next),
-    h('details', { class: 'as' }, h('summary', {}, 'The same with kubectl'), copyable('Copy as kubectl', command(context.info.kubectl, scope, filters))),
+    h('details', { class: 'as' }, h('summary', {}, 'The same with kubectl or SQL'),
+      copyable('Copy as kubectl', command(context.info.kubectl, scope, filters)), copyable('Copy as SQL', sql(scope, filters, page.items[0]?.cluster))),
   ];
 }
 

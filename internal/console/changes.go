@@ -1,0 +1,225 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package console
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+)
+
+// Browsers open no more than six connections to a host, and reports have four kinds: the console watches them all, and a page
+// has one stream of events.
+
+// changesPath is where a page hears that reports have changed.
+const changesPath = "/changes"
+
+const (
+	// mostStreams bounds the pages that listen at the same time.
+	mostStreams = 200
+	// gathering is how long changes are counted that make one event.
+	gathering = time.Second
+	// keepAlive is the most time without a line: proxies take a connection without any for lost.
+	keepAlive = 20 * time.Second
+)
+
+// metadataOnly asks for events without the results of reports.
+const metadataOnly = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+
+// validVersion is what a resourceVersion of Docket looks like.
+var validVersion = regexp.MustCompile(`^[0-9]{1,20}$`)
+
+// changes tells a page when reports of its scope change, from the state on that the page shows: as server-sent events,
+// "live" once and "changed" with the number of changes. It ends when a watch does: the page then reads again, and has a newer
+// state to listen from. Kinds that the person may not watch, or that the cluster doesn't have, are left out; without any,
+// the answer is 403.
+func (c *Console) changes(w http.ResponseWriter, r *http.Request) {
+	query := r.URL.Query()
+	since := query.Get("since")
+	if !validVersion.MatchString(since) {
+		writeStatus(w, http.StatusBadRequest, metav1.StatusReasonBadRequest, "since: must be a resourceVersion, which is a number")
+		return
+	}
+	select {
+	case c.streams <- struct{}{}:
+		defer func() { <-c.streams }()
+	default:
+		writeStatus(w, http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable, fmt.Sprintf("%d pages listen for changes already", mostStreams))
+		return
+	}
+	ctx, cancel := context.WithCancel(r.Context())
+	heard := make(chan signal)
+	var watches sync.WaitGroup
+	defer watches.Wait()
+	defer cancel()
+	paths := collections(query.Get("namespace"), query.Has("outside"))
+	for _, path := range paths {
+		request := r.Clone(ctx)
+		request.URL = &url.URL{Path: path, RawQuery: url.Values{"watch": {"true"}, "resourceVersion": {since}}.Encode()}
+		request.Body = http.NoBody
+		request.Header.Set("Accept", metadataOnly)
+		watches.Go(func() { c.watch(request, heard) })
+	}
+	tell(ctx, w, heard, len(paths))
+}
+
+// collections are the paths of reports in a scope.
+func collections(namespace string, outside bool) []string {
+	var paths []string
+	for _, version := range []string{"wgpolicyk8s.io/v1alpha2", "openreports.io/v1alpha1"} {
+		group, _, _ := strings.Cut(version, "/")
+		namespaced, global := reportResources[group][0], reportResources[group][1]
+		root := "/apis/" + version + "/"
+		switch {
+		case namespace != "":
+			paths = append(paths, root+"namespaces/"+namespace+"/"+namespaced)
+		case outside:
+			paths = append(paths, root+global)
+		default:
+			paths = append(paths, root+namespaced, root+global)
+		}
+	}
+	return paths
+}
+
+// signal is what a watch of a collection says.
+type signal int
+
+const (
+	begun   signal = iota // It is answered.
+	changed               // A report has changed.
+	ended                 // It was answered, and is over.
+	refused               // It was not answered.
+)
+
+// watch asks for the changes of a collection and passes them on until the request's context ends.
+func (c *Console) watch(request *http.Request, heard chan<- signal) {
+	say := func(s signal) {
+		select {
+		case heard <- s:
+		case <-request.Context().Done():
+		}
+	}
+	read, write := io.Pipe()
+	answer := &answer{header: http.Header{}, body: write, begun: func() { say(begun) }}
+	var reading sync.WaitGroup
+	reading.Go(func() {
+		defer func() { _ = read.Close() }() // It has no error.
+		decoder := json.NewDecoder(read)
+		for {
+			var event struct{ Type watch.EventType }
+			if decoder.Decode(&event) != nil || event.Type == watch.Error {
+				return
+			}
+			say(changed)
+		}
+	})
+	c.forward(answer, request)
+	_ = write.Close() // It has no error.
+	reading.Wait()
+	if answer.code == http.StatusOK || answer.code == http.StatusGone {
+		say(ended)
+	} else {
+		say(refused)
+	}
+}
+
+// forward sends a request to the cluster. The proxy panics where an answer breaks off, so that a server ends the connection.
+func (c *Console) forward(w http.ResponseWriter, request *http.Request) {
+	defer func() {
+		cause := recover()
+		if err, _ := cause.(error); cause != nil && !errors.Is(err, http.ErrAbortHandler) {
+			panic(cause)
+		}
+	}()
+	c.proxy.ServeHTTP(w, request)
+}
+
+// answer is an http.ResponseWriter whose body is read at once.
+type answer struct {
+	header http.Header
+	code   int
+	body   *io.PipeWriter
+	begun  func()
+}
+
+func (a *answer) Header() http.Header { return a.header }
+
+func (a *answer) WriteHeader(code int) {
+	if a.code == 0 {
+		a.code = code
+		if code == http.StatusOK {
+			a.begun()
+		}
+	}
+}
+
+func (a *answer) Write(data []byte) (int, error) {
+	if a.code != http.StatusOK {
+		return len(data), nil // Says why; the page asks for itself.
+	}
+	return a.body.Write(data)
+}
+
+// tell writes what watches say as events, until one ends or all were refused.
+func tell(ctx context.Context, w http.ResponseWriter, heard <-chan signal, watches int) {
+	flush := http.NewResponseController(w).Flush
+	var live bool
+	var changes int
+	gathered := time.NewTimer(0)
+	<-gathered.C
+	alive := time.NewTicker(keepAlive)
+	defer alive.Stop()
+	for {
+		line := ""
+		select {
+		case <-ctx.Done():
+			return
+		case <-alive.C:
+			if live {
+				line = ":\n\n"
+			}
+		case <-gathered.C:
+			line, changes = fmt.Sprintf("event: changed\ndata: %d\n\n", changes), 0
+		case s := <-heard:
+			switch s {
+			case begun:
+				if !live {
+					live, line = true, "event: live\ndata:\n\n"
+					w.Header().Set("Content-Type", "text/event-stream")
+				}
+			case changed:
+				if changes++; changes == 1 {
+					gathered.Reset(gathering)
+				}
+			case refused:
+				if watches--; watches == 0 {
+					if !live {
+						writeStatus(w, http.StatusForbidden, metav1.StatusReasonForbidden, "reports can't be watched")
+					}
+					return
+				}
+			case ended:
+				return
+			}
+		}
+		if line == "" {
+			continue
+		}
+		if _, err := io.WriteString(w, line); err != nil || flush() != nil {
+			return // The page is gone.
+		}
+	}
+}

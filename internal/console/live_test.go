@@ -1,0 +1,152 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package console
+
+import (
+	"fmt"
+	"net/http"
+	"sync/atomic"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+
+	"github.com/docket-project/docket/internal/uptest"
+)
+
+// TestChangesRefused: who may not watch reports, or asks in a wrong way, gets an error and not a stream without events.
+func TestChangesRefused(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.code = http.StatusForbidden
+	signedIn := signIn(t, f.Console)
+	for target, want := range map[string]int{
+		"/changes?since=12":                        http.StatusForbidden,
+		"/changes?since=12&namespace=shop":         http.StatusForbidden,
+		"/changes?since=12&namespace=a/b/../../..": http.StatusForbidden,
+		"/changes":                        http.StatusBadRequest,
+		"/changes?since=12%26watch=false": http.StatusBadRequest,
+	} {
+		if answer := request(f.Console, http.MethodGet, target, "", signedIn); answer.Code != want {
+			t.Errorf("%s: %d %s; want %d", target, answer.Code, answer.Body, want)
+		}
+	}
+	if answer := request(f.Console, http.MethodGet, "/changes?since=12", ""); answer.Code != http.StatusUnauthorized {
+		t.Errorf("a browser that is not signed in: %d; want 401", answer.Code)
+	}
+	for range mostStreams {
+		f.streams <- struct{}{}
+	}
+	if answer := request(f.Console, http.MethodGet, "/changes?since=12", "", signedIn); answer.Code != http.StatusServiceUnavailable {
+		t.Errorf("one page more than may listen: %d; want 503", answer.Code)
+	}
+}
+
+// weather is a cluster that can be made to answer with a code; 0 lets requests through.
+type weather struct {
+	next http.RoundTripper
+	code *atomic.Int32
+}
+
+func (w weather) RoundTrip(request *http.Request) (*http.Response, error) {
+	if code := w.code.Load(); code != 0 {
+		return refusal(request, int(code), "not now"), nil
+	}
+	return w.next.RoundTrip(request)
+}
+
+// following is somebody at a console of a server that no other test changes.
+type following struct {
+	*person
+
+	config *rest.Config
+	code   atomic.Int32
+}
+
+func follow(t *testing.T) *following {
+	t.Helper()
+	var own uptest.Server
+	t.Cleanup(func() {
+		if err := own.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	f := &following{}
+	var err error
+	if f.config, err = own.Config(writeReports); err != nil {
+		t.Fatal(err)
+	}
+	f.person = visitAt(t, f.config, func(next http.RoundTripper) http.RoundTripper { return weather{next, &f.code} })
+	return f
+}
+
+// remove deletes a report of the namespace shop.
+func (f *following) remove(name string) {
+	f.Helper()
+	client, err := dynamic.NewForConfig(f.config)
+	if err == nil {
+		err = client.Resource(reportsResource("policyreports")).Namespace("shop").Delete(f.Context(), name, metav1.DeleteOptions{})
+	}
+	if err != nil {
+		f.Fatal(err)
+	}
+}
+
+// until waits until an element has a text.
+func (f *following) until(selector, text string) {
+	f.Helper()
+	f.do(chromedp.Poll[chromedp.Void](fmt.Sprintf("document.querySelector(%q)?.innerText.includes(%q)", selector, text)))
+}
+
+// TestLive: pages follow the reports; what has changed since is said, nobody is disturbed, and what can't be read is not taken
+// for what is there.
+func TestLive(t *testing.T) {
+	t.Parallel()
+	p := follow(t)
+	p.do(chromedp.WaitVisible(".live"))
+	p.wants("132 failures")
+
+	p.remove("web")
+	p.until(".heading", "131 failures")
+	p.until(".since", "no-root")
+	p.wants("−1")
+	p.sound()
+	p.do(chromedp.WaitVisible(".live"), chromedp.Click(".since button"), chromedp.WaitNotPresent(".since"))
+
+	p.open("#/results?namespace=shop&policy=many")
+	p.do(chromedp.WaitVisible(".live"), chromedp.Focus(`[name="rule"]`))
+	p.remove("many")
+	p.until(".news", "Results have changed")
+	p.wants("1–100 of 130")
+	p.do(chromedp.Click(".news button"))
+	p.until("main", "No results match")
+
+	p.open("#/overview?namespace=shop")
+	p.do(chromedp.WaitVisible(".live"))
+	p.code.Store(http.StatusServiceUnavailable)
+	p.remove("hostile")
+	p.until(".news", "can’t be read now")
+	p.wants("Failures by severity")
+	p.code.Store(0)
+	p.do(chromedp.WaitNotPresent(".news"), chromedp.WaitVisible(".live"))
+	p.wants("There are no results")
+}
+
+// TestRightsRevoked: what somebody may not read any more does not stay on the screen.
+func TestRightsRevoked(t *testing.T) {
+	t.Parallel()
+	p := follow(t)
+	p.open("#/results?namespace=shop")
+	p.do(chromedp.WaitVisible(".live"))
+	p.wants("runs as root")
+	p.code.Store(http.StatusForbidden)
+	p.remove("web")
+	p.do(chromedp.WaitVisible(".problem"))
+	p.wants("You may not read results in namespace shop")
+	if rows := eval[int](p.person, "document.querySelectorAll('tbody tr').length"); rows > 0 {
+		t.Errorf("%d results are still shown", rows)
+	}
+}
