@@ -75,7 +75,7 @@ func (f Field) Part() Part {
 		return PartReport
 	case FieldSubjectAPIVersion, FieldSubjectKind, FieldSubjectNamespace, FieldSubjectName, FieldSubjectUID:
 		return PartSubject
-	case FieldSeconds:
+	case FieldSeconds, FieldDay:
 		return PartSeconds
 	case FieldMessage: // It has the names of the subject in it.
 		return PartVerdict | PartSubject

@@ -118,7 +118,7 @@ type CountQuery struct {
 	Namespace *string
 	Filter    *Filter
 	// By are the fields whose values are counted separately; none for one count of everything, which may be of no results.
-	// FieldMessage and FieldSeconds can't be among them.
+	// Field.Groups says which can be among them.
 	By []Field
 	// Subjects asks for the number of different subjects, Namespaces for that of different namespaces of reports, and
 	// Times for the least and the greatest time of results that have one.
@@ -143,7 +143,7 @@ const (
 // Check returns an error if no engine could answer the query.
 func (q *CountQuery) Check() error {
 	for i, field := range q.By {
-		if !slices.Contains(Fields(), field) || field == FieldMessage || field == FieldSeconds || slices.Contains(q.By[:i], field) {
+		if !field.Groups() || slices.Contains(q.By[:i], field) {
 			return fmt.Errorf("results can't be counted by %q, or not twice", field)
 		}
 	}

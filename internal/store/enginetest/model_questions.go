@@ -208,6 +208,10 @@ func textOf(row engine.ResultRow, field engine.Field) string {
 		return strconv.FormatBool(v.Scored)
 	case engine.FieldMessage:
 		return strings.NewReplacer("\x01", s.Name, "\x02", s.Namespace, "\x03", s.UID).Replace(v.Message)
+	case engine.FieldTemplate:
+		return engine.Template(v.Message)
+	case engine.FieldDay:
+		return engine.Day(row.Seconds)
 	case engine.FieldSubjectAPIVersion:
 		return s.APIVersion
 	case engine.FieldSubjectKind:

@@ -215,10 +215,8 @@ func testCounts(t *testing.T, target Target) {
 	p := target.pair(t)
 	p.commit(questioned()...)
 	var by [][]engine.Field
-	for _, field := range engine.Fields() {
-		if field != engine.FieldMessage && field != engine.FieldSeconds {
-			by = append(by, []engine.Field{field}, []engine.Field{engine.FieldResult, field}, []engine.Field{field, engine.FieldSubjectName, engine.FieldReport})
-		}
+	for _, field := range groupable() {
+		by = append(by, []engine.Field{field}, []engine.Field{engine.FieldResult, field}, []engine.Field{field, engine.FieldSubjectName, engine.FieldReport})
 	}
 	for _, fields := range by {
 		if len(slices.Compact(slices.Sorted(slices.Values(fields)))) < len(fields) {

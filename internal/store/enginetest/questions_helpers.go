@@ -180,7 +180,7 @@ func (p pair) question(random *rand.Rand) {
 		Kinds: kinds, Namespace: namespace, Filter: filter, Limit: 1 + random.IntN(30),
 		Subjects: random.IntN(3) == 0, Namespaces: random.IntN(3) == 0, Times: random.IntN(4) == 0, Descending: random.IntN(2) == 0,
 	}
-	fields := slices.DeleteFunc(engine.Fields(), func(f engine.Field) bool { return f == engine.FieldMessage || f == engine.FieldSeconds })
+	fields := groupable()
 	random.Shuffle(len(fields), func(i, j int) { fields[i], fields[j] = fields[j], fields[i] })
 	counts.By = fields[:random.IntN(4)]
 	counts.OrderBy = append([]engine.Field{"", engine.OrderResults, engine.OrderSubjects, engine.OrderNamespaces}, counts.By...)[random.IntN(4+len(counts.By))]

@@ -43,6 +43,7 @@ func Run(t *testing.T, target Target) {
 		{"Advance", advanceCases},       // Guarantees S3, S8.
 		{"Large", largeCases},
 		{"Questions", questionCases},    // Guarantee S10.
+		{"QuestionGroups", groupCases},  // Guarantee S10.
 		{"Concurrent", concurrentCases}, // Guarantees S1, S3, S4.
 		{"Reopen", reopenCases},         // Guarantee S2.
 		{"Random", randomCases},         // All of them.

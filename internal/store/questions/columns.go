@@ -10,8 +10,10 @@ import "github.com/docket-project/docket/internal/store/engine"
 type Columns struct {
 	// Bool returns the SQL for a column that is a truth value as the text "true" or "false".
 	Bool func(column string) string
-	// Message is the SQL of a message with the names of the resource in their places.
-	Message string
+	// Message is the SQL of a message with the names of the resource in their places, and Template that of FieldTemplate.
+	Message, Template string
+	// Day is the SQL of FieldDay, in engines that group in SQL.
+	Day string
 }
 
 // placeColumns and subjectColumns are the columns of fields in a report or its counter, and in a subject. Those of verdicts have the names
@@ -47,8 +49,13 @@ func (c *Columns) Stored(field engine.Field) string {
 	if column, ok := placeColumns[field]; ok {
 		return "r." + column
 	}
-	if field == engine.FieldSeconds {
+	switch field {
+	case engine.FieldSeconds:
 		return "x.seconds"
+	case engine.FieldDay:
+		return c.Day
+	case engine.FieldTemplate:
+		return c.Template
 	}
 	return c.verdict("v.", field)
 }

@@ -7,6 +7,7 @@ import (
 	"database/sql/driver"
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -17,8 +18,8 @@ import (
 // Results are grouped here and not in SQL: sorting a million rows by texts takes SQLite several seconds. A result has
 // numbers of its verdict and its subject; their texts are read once each.
 
-// group is what results are counted by that agree in all fields asked for: the numbers of the values that their reports, verdicts and subjects have.
-type group struct{ report, verdict, subject int32 }
+// group is what results are counted by that agree in all fields asked for: the numbers of the values that their reports, verdicts, subjects and times have.
+type group struct{ report, verdict, subject, day int32 }
 
 // groupSums are those of a group.
 type groupSums struct {
@@ -35,7 +36,7 @@ type census struct {
 	q      engine.CountQuery
 	groups map[group]*groupSums
 
-	reports, verdicts, subjects fieldValues
+	reports, verdicts, subjects, days fieldValues
 }
 
 // fieldValues numbers the values that some fields have in rows of a table.
@@ -117,6 +118,7 @@ func (s *asked) count(q engine.CountQuery) (engine.Counts, error) {
 		reports:  newValues(q.By, "", nil, engine.PartReport),
 		verdicts: newValues(q.By, "verdict AS v", fieldColumns.Stored, engine.PartVerdict),
 		subjects: newValues(q.By, "subject AS s", fieldColumns.Stored, engine.PartSubject),
+		days:     newValues(q.By, "", nil, engine.PartSeconds),
 	}
 	filter := engine.Both(q.Filter, questions.OfKinds(q.Kinds))
 	if q.Namespace != nil {
@@ -220,7 +222,7 @@ func (c *census) wanted(seconds *engine.Filter) (parts engine.Part) {
 	if len(c.subjects.fields) > 0 || c.q.Subjects {
 		parts |= engine.PartSubject
 	}
-	if seconds != nil || c.q.Times {
+	if seconds != nil || c.q.Times || len(c.days.fields) > 0 {
 		parts |= engine.PartSeconds
 	}
 	return parts
@@ -272,7 +274,7 @@ func (c *census) add(reports *reportValues, result rowOf) error {
 	if err != nil {
 		return err
 	}
-	s := c.sums(group{reports.number, verdict, subject}, reports.row.Namespace)
+	s := c.sums(group{reports.number, verdict, subject, c.day(result.seconds)}, reports.row.Namespace)
 	s.results++
 	if id, ok := result.subject.(int64); ok && c.q.Subjects {
 		s.subjects[id] = struct{}{}
@@ -286,6 +288,27 @@ func (c *census) add(reports *reportValues, result rowOf) error {
 		}
 	}
 	return nil
+}
+
+// day returns the number of the day of a time: 0 if it is not asked for.
+func (c *census) day(seconds int64) int32 {
+	if len(c.days.fields) == 0 {
+		return 0
+	}
+	const noDay = math.MinInt64
+	key := int64(noDay)
+	if seconds != 0 {
+		key = seconds / engine.SecondsOfDay
+		if seconds%engine.SecondsOfDay < 0 {
+			key-- // Before 1970, too, a day begins at midnight.
+		}
+	}
+	n, ok := c.days.byID[key]
+	if !ok {
+		n = c.days.number(engine.Day(seconds))
+		c.days.byID[key] = n
+	}
+	return n
 }
 
 // sums returns those of a group, and notes that it has results in a namespace.
@@ -322,10 +345,13 @@ func (c *census) answer() engine.Counts {
 // value returns that of a field in a group.
 func (c *census) value(of group, field engine.Field) string {
 	v, n := &c.verdicts, of.verdict
-	if field.Part() == engine.PartReport {
+	switch field.Part() {
+	case engine.PartReport:
 		v, n = &c.reports, of.report
-	} else if field.Part() == engine.PartSubject {
+	case engine.PartSubject:
 		v, n = &c.subjects, of.subject
+	case engine.PartSeconds:
+		v, n = &c.days, of.day
 	}
 	return v.all[n][slices.Index(v.fields, field)]
 }

@@ -60,8 +60,9 @@ func (t *sqlText) where(f *engine.Filter, column func(engine.Field) string) {
 //
 //nolint:gochecknoglobals // A constant but for the language.
 var fieldColumns = questions.Columns{
-	Bool:    func(column string) string { return "iif(" + column + ", 'true', 'false')" },
-	Message: "replace(replace(replace(v.message, char(1), coalesce(s.name, '')), char(2), coalesce(s.namespace, '')), char(3), coalesce(s.uid, ''))",
+	Bool:     func(column string) string { return "iif(" + column + ", 'true', 'false')" },
+	Template: "replace(replace(replace(v.message, char(1), '{name}'), char(2), '{namespace}'), char(3), '{uid}')",
+	Message:  "replace(replace(replace(v.message, char(1), coalesce(s.name, '')), char(2), coalesce(s.namespace, '')), char(3), coalesce(s.uid, ''))",
 }
 
 // addPlaces selects places with their numbers of results, in the order of the primary key of tally.
