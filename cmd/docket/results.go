@@ -121,9 +121,9 @@ func newResultsTop(p cli.Process) *cobra.Command {
 	sections.FlagSet("output").IntVar(&limit, "limit", limit, "Largest number of rows.")
 	command := &cobra.Command{
 		Use:       "top [" + strings.Join(resultview.Rankings(), "|") + "] [flags]",
-		Short:     "Rank policies, namespaces, resources, severities or sources by failures",
+		Short:     "Rank policies, namespaces, resources, severities, sources or messages by failures",
 		Long:      "Rank what has the most failures; with --result, by other results.",
-		Example:   "  docket results top -A\n  docket results top namespaces -A --severity critical,high",
+		Example:   "  docket results top -A\n  docket results top namespaces -A --severity critical,high\n  docket results top messages -A --result error",
 		ValidArgs: resultview.Rankings(),
 		Args:      cobra.MaximumNArgs(1),
 		RunE: func(command *cobra.Command, args []string) error {

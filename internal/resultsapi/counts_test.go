@@ -138,7 +138,7 @@ func TestQueryErrors(t *testing.T) {
 	}{
 		"expression":   {v1alpha1.ResultQuerySpec{Filter: "policy.matches('a')"}, "spec.filter"},
 		"too long":     {v1alpha1.ResultQuerySpec{Filter: strings.Repeat(" ", maxExpression+1)}, "spec.filter: Too long"},
-		"field":        {v1alpha1.ResultQuerySpec{GroupBy: []string{"policy", "message"}}, `spec.groupBy[1]: Unsupported value: "message"`},
+		"field":        {v1alpha1.ResultQuerySpec{GroupBy: []string{"policy", "timestamp"}}, `spec.groupBy[1]: Unsupported value: "timestamp"`},
 		"twice":        {v1alpha1.ResultQuerySpec{GroupBy: []string{"policy", "policy"}}, "spec.groupBy[1]: Duplicate"},
 		"aggregate":    {v1alpha1.ResultQuerySpec{Aggregates: []string{"median"}}, "spec.aggregates[0]"},
 		"order":        {v1alpha1.ResultQuerySpec{OrderBy: "rule"}, "spec.orderBy"},

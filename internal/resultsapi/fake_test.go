@@ -87,7 +87,7 @@ func (f *fakeEngine) Count(_ context.Context, q engine.CountQuery) (engine.Count
 	for _, row := range f.selected(q.Kinds, q.Namespace, q.Filter) {
 		var values []string
 		for _, field := range q.By {
-			values = append(values, textOf(&row)(field))
+			values = append(values, groupText(&row, field))
 		}
 		key := fmt.Sprintf("%q", values)
 		if groups[key] == nil {
@@ -102,4 +102,15 @@ func (f *fakeEngine) Count(_ context.Context, q engine.CountQuery) (engine.Count
 		counts.Counts = append(counts.Counts, *groups[key])
 	}
 	return counts, nil
+}
+
+// groupText returns what a row is counted by.
+func groupText(row *engine.ResultRow, field engine.Field) string {
+	switch field {
+	case engine.FieldTemplate:
+		return engine.Template(row.Verdict.Message)
+	case engine.FieldDay:
+		return engine.Day(row.Seconds)
+	}
+	return textOf(row)(field)
 }

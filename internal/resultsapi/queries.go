@@ -94,7 +94,7 @@ func (r *queryStorage) answer(ctx context.Context, spec *v1alpha1.ResultQuerySpe
 
 // countQuery returns what a question asks an engine for.
 func countQuery(spec *v1alpha1.ResultQuerySpec, now time.Time) (engine.CountQuery, field.ErrorList) {
-	q := engine.CountQuery{OrderBy: engine.Field(spec.OrderBy), Descending: spec.Descending, Limit: int(spec.Limit)}
+	q := engine.CountQuery{OrderBy: groupField(spec.OrderBy), Descending: spec.Descending, Limit: int(spec.Limit)}
 	at := field.NewPath("spec")
 	var errs field.ErrorList
 	if len(spec.Filter) > maxExpression {
@@ -114,7 +114,7 @@ func countQuery(spec *v1alpha1.ResultQuerySpec, now time.Time) (engine.CountQuer
 		case slices.Contains(spec.GroupBy[:i], name):
 			errs = append(errs, field.Duplicate(at.Child("groupBy").Index(i), name))
 		}
-		q.By = append(q.By, engine.Field(name))
+		q.By = append(q.By, groupField(name))
 	}
 	for i, name := range spec.Aggregates {
 		if !slices.Contains(aggregates(), name) {
@@ -133,17 +133,6 @@ func countQuery(spec *v1alpha1.ResultQuerySpec, now time.Time) (engine.CountQuer
 		q.Limit = defaultGroups
 	}
 	return q, errs
-}
-
-// groupFields are the fields whose values can be counted separately.
-func groupFields() []string {
-	var names []string
-	for _, field := range engine.Fields() {
-		if field != engine.FieldMessage && field != engine.FieldSeconds {
-			names = append(names, string(field))
-		}
-	}
-	return names
 }
 
 func answerOf(spec *v1alpha1.ResultQuerySpec, counts engine.Counts) *v1alpha1.ResultQueryStatus {

@@ -25,11 +25,12 @@ const (
 	BySubject   Ranking = "subjects"
 	BySeverity  Ranking = "severities"
 	BySource    Ranking = "sources"
+	ByMessage   Ranking = "messages"
 )
 
 // Rankings returns all of them, the default first.
 func Rankings() []string {
-	return []string{string(ByPolicy), string(ByNamespace), string(BySubject), string(BySeverity), string(BySource)}
+	return []string{string(ByPolicy), string(ByNamespace), string(BySubject), string(BySeverity), string(BySource), string(ByMessage)}
 }
 
 // fields by which results are grouped for a ranking.
@@ -45,12 +46,17 @@ func (r Ranking) fields() ([]string, error) {
 		return []string{"severity"}, nil
 	case BySource:
 		return []string{"source"}, nil
+	case ByMessage:
+		return []string{"source", "message"}, nil
 	}
 	return nil, fmt.Errorf("%q can't be ranked: choose from %s", string(r), strings.Join(Rankings(), ", "))
 }
 
-// barWidth is that of the longest bar in characters.
-const barWidth = 30
+// barWidth is that of the longest bar in characters, and cellWidth that of the longest text.
+const (
+	barWidth  = 30
+	cellWidth = 80
+)
 
 // Top prints what has the most results of a selection.
 func (c *Client) Top(ctx context.Context, out io.Writer, namespace string, ranking Ranking, by Selection, limit int) error {
@@ -67,7 +73,7 @@ func (c *Client) Top(ctx context.Context, out io.Writer, namespace string, ranki
 	table := tabwriter.NewWriter(out, 0, 8, 3, ' ', 0)
 	row := func(cells ...string) error {
 		for i := range cells {
-			cells[i] = clean(cells[i])
+			cells[i] = shortened(clean(cells[i]), cellWidth)
 		}
 		_, err := fmt.Fprintln(table, strings.Join(cells, "\t"))
 		return err
@@ -91,6 +97,15 @@ func (c *Client) Top(ctx context.Context, out io.Writer, namespace string, ranki
 		}
 	}
 	return table.Flush()
+}
+
+// shortened returns the beginning of a text that is longer than a number of characters.
+func shortened(text string, most int) string {
+	characters := []rune(text)
+	if len(characters) <= most {
+		return text
+	}
+	return string(characters[:most-1]) + "…"
 }
 
 // expression returns the selection in CEL.

@@ -227,6 +227,27 @@ func TestTop(t *testing.T) {
 	}
 }
 
+// TestTopMessages: messages may be long and have line breaks, and there is one line for each.
+func TestTopMessages(t *testing.T) {
+	long := strings.Repeat("é", cellWidth+1)
+	c := &cluster{t: t, answer: v1alpha1.ResultQueryStatus{Groups: []v1alpha1.ResultGroup{
+		{By: map[string]string{"source": "kyverno", "message": "{name} has\nno label"}, Results: 3}, {By: map[string]string{"source": "kyverno", "message": long}, Results: 2},
+		{By: map[string]string{"source": "kyverno"}, Results: 1},
+	}}}
+	var out bytes.Buffer
+	if err := c.client().Top(t.Context(), &out, "shop", ByMessage, Selection{}, 7); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(c.spec.GroupBy, []string{"source", "message"}) {
+		t.Errorf("asked for %+v", c.spec)
+	}
+	lines := strings.Split(out.String(), "\n")
+	if len(lines) != 5 || !strings.Contains(lines[1], "{name} has no label ") || !strings.Contains(lines[2], " "+strings.Repeat("é", cellWidth-1)+"… ") ||
+		!strings.Contains(lines[3], "<none>") {
+		t.Errorf("got\n%s", &out)
+	}
+}
+
 func TestDiff(t *testing.T) {
 	c := &cluster{t: t, results: []v1alpha1.PolicyResult{
 		result("staging", "labels", "pass", "", "Pod/web"), result("staging", "probes", "fail", "", "Pod/web"), result("staging", "old", "fail", "", "Pod/web"),
