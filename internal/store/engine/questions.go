@@ -120,9 +120,11 @@ type CountQuery struct {
 	// By are the fields whose values are counted separately; none for one count of everything, which may be of no results.
 	// Field.Groups says which can be among them.
 	By []Field
-	// Subjects asks for the number of different subjects, Namespaces for that of different namespaces of reports, and
-	// Times for the least and the greatest time of results that have one.
-	Subjects, Namespaces, Times bool
+	// Subjects asks for the number of different subjects, Namespaces for that of different namespaces of reports, Policies
+	// and Sources for those of different names of them, and Times for the least and the greatest time of results that have one.
+	Subjects, Namespaces, Policies, Sources, Times bool
+	// Having are bounds that counts have to meet. Others are left out before Limit.
+	Having []Bound
 	// OrderBy is a field of By, or one of the Order constants; "" for the order of By. Descending turns OrderBy around
 	// where it is not "". Equal ones are in the order of By.
 	OrderBy    Field
@@ -136,6 +138,8 @@ const (
 	OrderResults    Field = "results"
 	OrderSubjects   Field = "subjects"
 	OrderNamespaces Field = "namespaces"
+	OrderPolicies   Field = "policies"
+	OrderSources    Field = "sources"
 	OrderOldest     Field = "oldest"
 	OrderNewest     Field = "newest"
 )
@@ -147,15 +151,14 @@ func (q *CountQuery) Check() error {
 			return fmt.Errorf("results can't be counted by %q, or not twice", field)
 		}
 	}
-	switch q.OrderBy {
-	case "", OrderResults, OrderSubjects, OrderNamespaces, OrderOldest, OrderNewest:
-	default:
-		if !slices.Contains(q.By, q.OrderBy) {
-			return fmt.Errorf("counts can't be ordered by %q, which they don't have", q.OrderBy)
-		}
+	if _, ok := new(Count).number(q.OrderBy); !ok && q.OrderBy != "" && !slices.Contains(q.By, q.OrderBy) {
+		return fmt.Errorf("counts can't be ordered by %q, which they don't have", q.OrderBy)
 	}
 	if q.Limit <= 0 {
 		return errors.New("the limit of counts is not positive")
+	}
+	if err := q.checkBounds(); err != nil {
+		return err
 	}
 	return checkScope(q.Kinds, q.Filter)
 }
@@ -163,20 +166,10 @@ func (q *CountQuery) Check() error {
 // Compare returns how two counts stand to each other in the order that the query asks for.
 func (q *CountQuery) Compare(a, b *Count) int {
 	order := 0
-	switch q.OrderBy {
-	case "":
-	case OrderResults:
-		order = cmp.Compare(a.Results, b.Results)
-	case OrderSubjects:
-		order = cmp.Compare(a.Subjects, b.Subjects)
-	case OrderNamespaces:
-		order = cmp.Compare(a.Namespaces, b.Namespaces)
-	case OrderOldest:
-		order = cmp.Compare(a.Oldest, b.Oldest)
-	case OrderNewest:
-		order = cmp.Compare(a.Newest, b.Newest)
-	default:
-		i := slices.Index(q.By, q.OrderBy)
+	if n, ok := a.number(q.OrderBy); ok {
+		other, _ := b.number(q.OrderBy)
+		order = cmp.Compare(n, other)
+	} else if i := slices.Index(q.By, q.OrderBy); i >= 0 {
 		order = strings.Compare(a.Values[i], b.Values[i])
 	}
 	if q.Descending {
@@ -185,8 +178,9 @@ func (q *CountQuery) Compare(a, b *Count) int {
 	return cmp.Or(order, slices.Compare(a.Values, b.Values))
 }
 
-// Answer puts counts in order and leaves out those beyond the limit.
+// Answer puts counts in order, and leaves out those that don't meet the bounds and those beyond the limit.
 func (q *CountQuery) Answer(counts []Count) Counts {
+	counts = slices.DeleteFunc(counts, func(c Count) bool { return !q.Meets(&c) })
 	slices.SortFunc(counts, func(a, b Count) int { return q.Compare(&a, &b) })
 	n := min(len(counts), q.Limit)
 	return Counts{Counts: counts[:n], More: n < len(counts)}
@@ -207,8 +201,8 @@ type Count struct {
 	// Values of these fields, in the order of By.
 	Values  []string
 	Results int64
-	// Subjects, Namespaces, Oldest and Newest are 0 where the query doesn't ask for them. Times are in Unix seconds.
-	Subjects, Namespaces, Oldest, Newest int64
+	// The numbers and times, which are in Unix seconds, are 0 where the query doesn't ask for them.
+	Subjects, Namespaces, Policies, Sources, Oldest, Newest int64
 }
 
 // Counts is the answer to a CountQuery.

@@ -93,15 +93,16 @@ func (m *Model) Count(ctx context.Context, q engine.CountQuery) (engine.Counts, 
 
 // group is what rows are counted by that agree in some fields.
 type group struct {
-	count                engine.Count
-	subjects, namespaces map[string]bool
+	count                                   engine.Count
+	subjects, namespaces, policies, sources map[string]bool
 }
 
 func (g *group) add(row engine.ResultRow) {
 	if g.subjects == nil {
-		g.subjects, g.namespaces = map[string]bool{}, map[string]bool{}
+		g.subjects, g.namespaces, g.policies, g.sources = map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
 	}
 	g.count.Results++
+	g.policies[row.Verdict.Policy], g.sources[row.Verdict.Source] = true, true
 	g.namespaces[row.Report.Namespace] = true
 	if row.Subject != nil {
 		g.subjects[fmt.Sprintf("%q", *row.Subject)] = true
@@ -124,6 +125,12 @@ func (g *group) answer(q engine.CountQuery) engine.Count {
 	}
 	if q.Namespaces {
 		count.Namespaces = int64(len(g.namespaces))
+	}
+	if q.Policies {
+		count.Policies = int64(len(g.policies))
+	}
+	if q.Sources {
+		count.Sources = int64(len(g.sources))
 	}
 	if !q.Times {
 		count.Oldest, count.Newest = 0, 0

@@ -358,6 +358,8 @@ func testRefusedQuestions(t *testing.T, target Target) {
 		"message":  {Kinds: questionKinds, Limit: 1, By: []engine.Field{engine.FieldMessage}},
 		"twice":    {Kinds: questionKinds, Limit: 1, By: []engine.Field{engine.FieldRule, engine.FieldRule}},
 		"order":    {Kinds: questionKinds, Limit: 1, OrderBy: engine.FieldPolicy},
+		"bound":    {Kinds: questionKinds, Limit: 1, Having: []engine.Bound{{Of: engine.OrderSources, Operator: engine.EqualTo}}},
+		"operator": {Kinds: questionKinds, Limit: 1, Having: []engine.Bound{{Of: engine.OrderResults, Operator: "= 0 OR 1 ="}}},
 	} {
 		if _, err := e.Count(t.Context(), q); err == nil {
 			t.Errorf("counts: %s: no error", name)

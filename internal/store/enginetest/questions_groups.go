@@ -15,6 +15,8 @@ import (
 var groupCases = []testCase{
 	{"Messages", testMessageGroups},
 	{"Days", testDayGroups},
+	{"Aggregates", testAggregates},
+	{"Bounds", testBounds},
 }
 
 // groupable are all fields that results can be counted by.

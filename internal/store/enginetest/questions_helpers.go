@@ -179,7 +179,9 @@ func (p pair) question(random *rand.Rand) {
 	counts := engine.CountQuery{
 		Kinds: kinds, Namespace: namespace, Filter: filter, Limit: 1 + random.IntN(30),
 		Subjects: random.IntN(3) == 0, Namespaces: random.IntN(3) == 0, Times: random.IntN(4) == 0, Descending: random.IntN(2) == 0,
+		Policies: random.IntN(3) == 0, Sources: random.IntN(4) == 0,
 	}
+	counts.Having = randomBounds(random, counts)
 	fields := groupable()
 	random.Shuffle(len(fields), func(i, j int) { fields[i], fields[j] = fields[j], fields[i] })
 	counts.By = fields[:random.IntN(4)]

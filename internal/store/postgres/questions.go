@@ -310,7 +310,7 @@ func (s *asked) count(ctx context.Context, q engine.CountQuery) (engine.Counts, 
 		if len(q.By) > 0 {
 			count.Values = make([]string, len(q.By))
 		}
-		fields := []any{&count.Results, &count.Subjects, &count.Namespaces, &count.Oldest, &count.Newest}
+		fields := []any{&count.Results, &count.Subjects, &count.Namespaces, &count.Policies, &count.Sources, &count.Oldest, &count.Newest}
 		for i := range count.Values {
 			fields = append(fields, &count.Values[i])
 		}

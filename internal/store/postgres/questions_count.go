@@ -4,30 +4,61 @@
 package postgres
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/docket-project/docket/internal/store/engine"
 )
 
-// addCounters counts from the counters, which are in tally, and in tally_change what is not moved yet.
+// distinct is a number of different values that counts have.
+type distinct struct {
+	wanted bool
+	// name of the number, and the fields whose values are counted.
+	name  string
+	field engine.Field
+}
+
+// distincts are those of reports and verdicts, which counters know as well.
+func distincts(of *engine.CountQuery) []distinct {
+	return []distinct{
+		{of.Namespaces, "namespaces", engine.FieldNamespace}, {of.Policies, "policies", engine.FieldPolicy}, {of.Sources, "sources", engine.FieldSource},
+	}
+}
+
+// column returns the SQL of a number that counts have, 0 where it is not wanted.
+func column(name string, wanted bool, sql string) string {
+	if !wanted {
+		sql = "0::int8"
+	}
+	return ", " + sql + " AS " + name
+}
+
+// groupBy appends a clause with columns that each begin with a comma.
+func (q *question) groupBy(columns string) {
+	if columns != "" {
+		q.WriteString(" GROUP BY " + strings.TrimPrefix(columns, ", "))
+	}
+}
+
+// addCounters counts from the counters, which are in tally, and in tally_change what is not moved yet. Both are added up before
+// anything else: where the sum is 0, there is nothing.
 func (q *question) addCounters(of *engine.CountQuery, f *engine.Filter) {
-	inner := columnsOf(of.By, func(field engine.Field) string { return fieldColumns.Counted(field) })
-	if of.Namespaces {
-		inner += ", t.namespace AS counted_namespace"
+	inner, keys := columnsOf(of.By, fieldColumns.Counted), names(of.By)
+	numbers := column("subjects", false, "")
+	for _, d := range distincts(of) {
+		numbers += column(d.name, d.wanted, "count(DISTINCT counted_"+d.name+")")
+		if d.wanted {
+			inner += ", " + fieldColumns.Counted(d.field) + " AS counted_" + d.name
+			keys += ", counted_" + d.name
+		}
 	}
 	part := func(from string) {
 		q.WriteString("SELECT t.results" + inner + " FROM " + from)
 		q.where(f, fieldColumns.Counted)
 	}
-	group := "SELECT sum(results)::int8 AS results, 0::int8 AS subjects, 0::int8 AS namespaces, 0::int8 AS oldest, 0::int8 AS newest"
-	q.WriteString("SELECT * FROM (")
-	if of.Namespaces {
-		q.WriteString("SELECT coalesce(sum(results), 0)::int8 AS results, 0::int8 AS subjects, count(DISTINCT counted_namespace) AS namespaces, 0::int8 AS oldest, 0::int8 AS newest" +
-			names(of.By) + " FROM (" + group + names(of.By) + ", counted_namespace FROM (")
-	} else {
-		q.WriteString("SELECT coalesce(results, 0) AS results, subjects, namespaces, oldest, newest" + names(of.By) + " FROM (" + group + names(of.By) + " FROM (")
-	}
+	q.WriteString("SELECT * FROM (SELECT coalesce(sum(results), 0)::int8 AS results" + numbers + column("oldest", false, "") + column("newest", false, "") + names(of.By) +
+		" FROM (SELECT sum(results)::int8 AS results" + keys + " FROM (")
 	part("docket.tally t JOIN docket.outcome o ON o.cluster = $1 AND o.id = t.outcome WHERE t.cluster = $1")
 	q.WriteString(" UNION ALL ")
 	part(`(
@@ -35,19 +66,14 @@ func (q *question) addCounters(of *engine.CountQuery, f *engine.Filter) {
 	WHERE c.cluster = $1 GROUP BY c.namespace, c.kind, e.verdict HAVING sum(c.times) <> 0
 ) t JOIN docket.verdict o ON o.cluster = $1 AND o.id = t.verdict WHERE true`)
 	q.WriteString(") t")
-	grouped := len(of.By)
-	if of.Namespaces {
-		q.WriteString(" GROUP BY counted_namespace" + names(of.By) + " HAVING sum(results) <> 0) g")
-	} else if grouped > 0 {
-		q.WriteString(" GROUP BY " + strings.TrimPrefix(names(of.By), ", ") + " HAVING sum(results) <> 0) g")
-	} else {
-		q.WriteString(") g")
-	}
-	if of.Namespaces && grouped > 0 {
-		q.WriteString(" GROUP BY " + strings.TrimPrefix(names(of.By), ", "))
+	if keys != "" {
+		q.groupBy(keys)
+		q.WriteString(" HAVING sum(results) <> 0")
 	}
 	q.WriteString(") g")
-	q.order(of)
+	q.groupBy(names(of.By))
+	q.WriteString(") g")
+	q.answer(of)
 }
 
 // columnsOf returns the columns of fields as SQL lists them behind others; names are their names from then on.
@@ -73,16 +99,15 @@ func (q *question) addResults(of *engine.CountQuery, f *engine.Filter) {
 	for _, field := range of.By {
 		parts |= field.Part()
 	}
-	column := func(wanted bool, sql string) string {
-		if wanted {
-			return sql
+	numbers := column("subjects", of.Subjects, "count(DISTINCT x.subject)")
+	for _, d := range distincts(of) {
+		numbers += column(d.name, d.wanted, "count(DISTINCT "+fieldColumns.Of(d.field)+")")
+		if d.wanted {
+			parts |= d.field.Part()
 		}
-		return "0::int8"
 	}
-	q.WriteString("SELECT * FROM (SELECT count(*) AS results, " +
-		column(of.Subjects, "count(DISTINCT x.subject)") + " AS subjects, " + column(of.Namespaces, "count(DISTINCT r.namespace)") + " AS namespaces, " +
-		column(of.Times, "coalesce(min(nullif(x.seconds, 0)), 0)") + " AS oldest, " + column(of.Times, "coalesce(max(nullif(x.seconds, 0)), 0)") + " AS newest" +
-		columnsOf(of.By, fieldColumns.Of) + " FROM ")
+	numbers += column("oldest", of.Times, "coalesce(min(nullif(x.seconds, 0)), 0)") + column("newest", of.Times, "coalesce(max(nullif(x.seconds, 0)), 0)")
+	q.WriteString("SELECT * FROM (SELECT count(*) AS results" + numbers + columnsOf(of.By, fieldColumns.Of) + " FROM ")
 	reports, others := f.Select(func(f *engine.Filter) bool { return f.Parts() == engine.PartReport })
 	// Twice, and not in a join of both: most results are in the rows of their reports.
 	q.WriteString(`(
@@ -104,30 +129,29 @@ func (q *question) addResults(of *engine.CountQuery, f *engine.Filter) {
 	}
 	q.WriteString(" WHERE true")
 	q.where(others, fieldColumns.Of)
-	if len(of.By) > 0 {
-		q.WriteString(" GROUP BY " + strings.TrimPrefix(names(of.By), ", "))
-	}
+	q.groupBy(names(of.By))
 	q.WriteString(") g")
-	q.order(of)
+	q.answer(of)
 }
 
-// order puts counts in order, as CountQuery.Compare does.
-func (q *question) order(of *engine.CountQuery) {
+// answer leaves out the counts that don't meet the bounds and those beyond the limit, and puts the others in order, as
+// CountQuery.Compare does.
+func (q *question) answer(of *engine.CountQuery) {
+	with := " WHERE "
+	for _, bound := range of.Having {
+		q.add(with+string(bound.Of)+" "+string(bound.Operator)+" ", bound.Number)
+		with = " AND "
+	}
 	var columns []string
 	direction := ""
 	if of.Descending {
 		direction = " DESC"
 	}
-	switch of.OrderBy {
-	case "":
-	case engine.OrderResults, engine.OrderSubjects, engine.OrderNamespaces, engine.OrderOldest, engine.OrderNewest:
+	switch i := slices.Index(of.By, of.OrderBy); {
+	case i >= 0:
+		columns = append(columns, "by_"+strconv.Itoa(i)+` COLLATE "C"`+direction)
+	case of.OrderBy != "":
 		columns = append(columns, string(of.OrderBy)+direction)
-	default:
-		for i, field := range of.By {
-			if field == of.OrderBy {
-				columns = append(columns, "by_"+strconv.Itoa(i)+` COLLATE "C"`+direction)
-			}
-		}
 	}
 	for i := range of.By {
 		columns = append(columns, "by_"+strconv.Itoa(i)+` COLLATE "C"`)

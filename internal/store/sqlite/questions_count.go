@@ -5,11 +5,8 @@ package sqlite
 
 import (
 	"database/sql/driver"
-	"encoding/json"
-	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/docket-project/docket/internal/store/engine"
 	"github.com/docket-project/docket/internal/store/questions"
@@ -27,6 +24,8 @@ type groupSums struct {
 	subjects                map[int64]struct{}
 	namespaces              map[string]struct{}
 	namespace               string // The last of them.
+	// The numbers of these.
+	policies, sources map[int32]struct{}
 }
 
 // census counts results.
@@ -37,96 +36,59 @@ type census struct {
 	groups map[group]*groupSums
 
 	reports, verdicts, subjects, days fieldValues
+	// policies and sources are those of verdicts, if they are counted.
+	policies, sources fieldValues
 }
 
-// fieldValues numbers the values that some fields have in rows of a table.
-type fieldValues struct {
-	fields []engine.Field
-	table  string
-	column func(engine.Field) string
-	// numbers of values by these, and by the ID of their row; all are the values by their number.
-	numbers map[string]int32
-	byID    map[int64]int32
-	all     [][]string
+func newCensus(s *asked, q engine.CountQuery) *census {
+	ofVerdicts := func(fields ...engine.Field) fieldValues {
+		if q.Counted() && s.tallied {
+			return newValues(fields, "outcome AS o", fieldColumns.Counted, engine.PartVerdict)
+		}
+		return newValues(fields, "verdict AS v", fieldColumns.Stored, engine.PartVerdict)
+	}
+	c := &census{
+		asked: s, q: q, groups: map[group]*groupSums{},
+		reports:  newValues(q.By, "", nil, engine.PartReport),
+		verdicts: ofVerdicts(q.By...),
+		subjects: newValues(q.By, "subject AS s", fieldColumns.Stored, engine.PartSubject),
+		days:     newValues(q.By, "", nil, engine.PartSeconds),
+	}
+	if q.Policies {
+		c.policies = ofVerdicts(engine.FieldPolicy)
+	}
+	if q.Sources {
+		c.sources = ofVerdicts(engine.FieldSource)
+	}
+	return c
 }
 
-func newValues(by []engine.Field, table string, column func(engine.Field) string, part engine.Part) fieldValues {
-	v := fieldValues{table: table, column: column, numbers: map[string]int32{}, byID: map[int64]int32{}}
-	for _, field := range by {
-		if field.Part() == part {
-			v.fields = append(v.fields, field)
+// needsVerdicts reports whether the query asks for anything that verdicts, or outcomes, say.
+func (c *census) needsVerdicts() bool {
+	return len(c.verdicts.fields) > 0 || c.q.Policies || c.q.Sources
+}
+
+// load reads the values of all rows of some tables, as far as they are asked for.
+func (c *census) load(tables ...*fieldValues) error {
+	for _, v := range tables {
+		if len(v.fields) > 0 {
+			if err := v.load(c.asked, nil); err != nil {
+				return err
+			}
 		}
 	}
-	return v
-}
-
-// number returns that of some values.
-func (v *fieldValues) number(texts ...string) int32 {
-	var key strings.Builder
-	for _, text := range texts {
-		fmt.Fprintf(&key, "%d %s", len(text), text)
-	}
-	n, ok := v.numbers[key.String()]
-	if !ok {
-		n = int32(len(v.all))
-		v.numbers[key.String()] = n
-		v.all = append(v.all, texts)
-	}
-	return n
-}
-
-// load reads the values of all rows, or of the one with an ID.
-func (v *fieldValues) load(s *asked, id any) error {
-	var sql sqlText
-	sql.addValues(s.engine.cluster, v.table, v.fields, v.column, id)
-	return s.scan(func(row []driver.Value) error {
-		texts := make([]string, len(v.fields))
-		for i := range texts {
-			texts[i] = text(row[i+1])
-		}
-		v.byID[row[0].(int64)] = v.number(texts...)
-		return nil
-	}, sql.String(), sql.args...)
-}
-
-// of returns the number of the values that the row with an ID has, or that there are without a row.
-func (v *fieldValues) of(s *asked, id any) (int32, error) {
-	if len(v.fields) == 0 {
-		return 0, nil
-	}
-	key, ok := id.(int64)
-	if !ok {
-		return v.number(make([]string, len(v.fields))...), nil
-	}
-	if n, ok := v.byID[key]; ok {
-		return n, nil
-	}
-	if err := v.load(s, key); err != nil {
-		return 0, err
-	}
-	n, ok := v.byID[key]
-	if !ok {
-		return 0, fmt.Errorf("%w: row %d of %s is missing", engine.ErrCorrupt, key, v.table)
-	}
-	return n, nil
+	return nil
 }
 
 // count answers a query.
 func (s *asked) count(q engine.CountQuery) (engine.Counts, error) {
-	c := &census{
-		asked: s, q: q, groups: map[group]*groupSums{},
-		reports:  newValues(q.By, "", nil, engine.PartReport),
-		verdicts: newValues(q.By, "verdict AS v", fieldColumns.Stored, engine.PartVerdict),
-		subjects: newValues(q.By, "subject AS s", fieldColumns.Stored, engine.PartSubject),
-		days:     newValues(q.By, "", nil, engine.PartSeconds),
-	}
+	c := newCensus(s, q)
 	filter := engine.Both(q.Filter, questions.OfKinds(q.Kinds))
 	if q.Namespace != nil {
 		filter = engine.Both(filter, engine.Equal(engine.FieldNamespace, *q.Namespace))
 	}
 	var err error
 	if q.Counted() && s.tallied {
-		c.verdicts.table, c.verdicts.column = "outcome AS o", fieldColumns.Counted
 		err = c.readCounters(filter)
 	} else {
 		err = c.readResults(filter)
@@ -139,11 +101,9 @@ func (s *asked) count(q engine.CountQuery) (engine.Counts, error) {
 
 // readCounters adds the counters that meet a condition.
 func (c *census) readCounters(filter *engine.Filter) error {
-	outcomes := len(c.verdicts.fields) > 0
-	if outcomes {
-		if err := c.verdicts.load(c.asked, nil); err != nil {
-			return err
-		}
+	outcomes := c.needsVerdicts()
+	if err := c.load(&c.verdicts, &c.policies, &c.sources); err != nil {
+		return err
 	}
 	var sql sqlText
 	sql.addCounters(c.engine.cluster, filter, outcomes, c.q.Namespaces || len(c.reports.fields) > 0)
@@ -160,8 +120,12 @@ func (c *census) readCounters(filter *engine.Filter) error {
 				return err
 			}
 		}
-		c.sums(of, reports.row.Namespace).results += row[0].(int64)
-		return nil
+		s := c.sums(of, reports.row.Namespace)
+		s.results += row[0].(int64)
+		if !outcomes {
+			return nil
+		}
+		return c.distinguish(s, row[1])
 	}, sql.String(), sql.args...)
 }
 
@@ -177,11 +141,9 @@ func (c *census) readResults(filter *engine.Filter) error {
 			return err
 		}
 	}
-	for _, v := range []*fieldValues{&c.verdicts, &c.subjects} {
-		if len(v.fields) > 0 && !few {
-			if err := v.load(c.asked, nil); err != nil {
-				return err
-			}
+	if !few {
+		if err := c.load(&c.verdicts, &c.policies, &c.sources, &c.subjects); err != nil {
+			return err
 		}
 	}
 	seconds, others := filter.Select(func(f *engine.Filter) bool { return f.Parts() == engine.PartSeconds })
@@ -216,7 +178,7 @@ func (c *census) readResults(filter *engine.Filter) error {
 
 // wanted returns what has to be read of each result.
 func (c *census) wanted(seconds *engine.Filter) (parts engine.Part) {
-	if len(c.verdicts.fields) > 0 {
+	if c.needsVerdicts() {
 		parts |= engine.PartVerdict
 	}
 	if len(c.subjects.fields) > 0 || c.q.Subjects {
@@ -232,37 +194,6 @@ func (c *census) wanted(seconds *engine.Filter) (parts engine.Part) {
 type rowOf struct {
 	verdict, subject driver.Value
 	seconds          int64
-}
-
-// reportValues has the number of the values of the report that is read.
-type reportValues struct {
-	*fieldValues
-
-	row    engine.ReportRow
-	number int32
-	known  bool
-}
-
-func (r *reportValues) set(row engine.ReportRow) {
-	if r.known && r.row == row {
-		return
-	}
-	texts := make([]string, len(r.fields))
-	of := map[engine.Field]string{
-		engine.FieldNamespace: row.Namespace, engine.FieldReportKind: row.Kind, engine.FieldReport: row.Name, engine.FieldReportUID: row.UID,
-	}
-	for i, field := range r.fields {
-		texts[i] = of[field]
-	}
-	r.row, r.number, r.known = row, r.fieldValues.number(texts...), true
-}
-
-// setJSON takes the first column of addResults.
-func (r *reportValues) setJSON(text string) error {
-	var columns [4]string
-	err := json.Unmarshal([]byte(text), &columns)
-	r.set(engine.ReportRow{ReportPlace: engine.ReportPlace{Namespace: columns[0], Kind: columns[1], Name: columns[2]}, UID: columns[3]})
-	return err
 }
 
 func (c *census) add(reports *reportValues, result rowOf) error {
@@ -286,6 +217,28 @@ func (c *census) add(reports *reportValues, result rowOf) error {
 		if s.newest == 0 || result.seconds > s.newest {
 			s.newest = result.seconds
 		}
+	}
+	return c.distinguish(s, result.verdict)
+}
+
+// distinguish notes the policy and the source of a verdict, or outcome, if they are counted.
+func (c *census) distinguish(s *groupSums, verdict driver.Value) error {
+	for _, one := range []struct {
+		wanted bool
+		values *fieldValues
+		seen   *map[int32]struct{}
+	}{{c.q.Policies, &c.policies, &s.policies}, {c.q.Sources, &c.sources, &s.sources}} {
+		if !one.wanted {
+			continue
+		}
+		n, err := one.values.of(c.asked, verdict)
+		if err != nil {
+			return err
+		}
+		if *one.seen == nil {
+			*one.seen = map[int32]struct{}{}
+		}
+		(*one.seen)[n] = struct{}{}
 	}
 	return nil
 }
@@ -333,6 +286,7 @@ func (c *census) answer() engine.Counts {
 	for of, s := range c.groups {
 		count := engine.Count{
 			Results: s.results, Oldest: s.oldest, Newest: s.newest, Subjects: int64(len(s.subjects)), Namespaces: int64(len(s.namespaces)),
+			Policies: int64(len(s.policies)), Sources: int64(len(s.sources)),
 		}
 		for _, field := range c.q.By {
 			count.Values = append(count.Values, c.value(of, field))

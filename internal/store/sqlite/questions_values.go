@@ -1,0 +1,116 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package sqlite
+
+import (
+	"database/sql/driver"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/docket-project/docket/internal/store/engine"
+)
+
+// fieldValues numbers the values that some fields have in rows of a table.
+type fieldValues struct {
+	fields []engine.Field
+	table  string
+	column func(engine.Field) string
+	// numbers of values by these, and by the ID of their row; all are the values by their number.
+	numbers map[string]int32
+	byID    map[int64]int32
+	all     [][]string
+}
+
+func newValues(by []engine.Field, table string, column func(engine.Field) string, part engine.Part) fieldValues {
+	v := fieldValues{table: table, column: column, numbers: map[string]int32{}, byID: map[int64]int32{}}
+	for _, field := range by {
+		if field.Part() == part {
+			v.fields = append(v.fields, field)
+		}
+	}
+	return v
+}
+
+// number returns that of some values.
+func (v *fieldValues) number(texts ...string) int32 {
+	var key strings.Builder
+	for _, text := range texts {
+		fmt.Fprintf(&key, "%d %s", len(text), text)
+	}
+	n, ok := v.numbers[key.String()]
+	if !ok {
+		n = int32(len(v.all))
+		v.numbers[key.String()] = n
+		v.all = append(v.all, texts)
+	}
+	return n
+}
+
+// load reads the values of all rows, or of the one with an ID.
+func (v *fieldValues) load(s *asked, id any) error {
+	var sql sqlText
+	sql.addValues(s.engine.cluster, v.table, v.fields, v.column, id)
+	return s.scan(func(row []driver.Value) error {
+		texts := make([]string, len(v.fields))
+		for i := range texts {
+			texts[i] = text(row[i+1])
+		}
+		v.byID[row[0].(int64)] = v.number(texts...)
+		return nil
+	}, sql.String(), sql.args...)
+}
+
+// of returns the number of the values that the row with an ID has, or that there are without a row.
+func (v *fieldValues) of(s *asked, id any) (int32, error) {
+	if len(v.fields) == 0 {
+		return 0, nil
+	}
+	key, ok := id.(int64)
+	if !ok {
+		return v.number(make([]string, len(v.fields))...), nil
+	}
+	if n, ok := v.byID[key]; ok {
+		return n, nil
+	}
+	if err := v.load(s, key); err != nil {
+		return 0, err
+	}
+	n, ok := v.byID[key]
+	if !ok {
+		return 0, fmt.Errorf("%w: row %d of %s is missing", engine.ErrCorrupt, key, v.table)
+	}
+	return n, nil
+}
+
+// reportValues has the number of the values of the report that is read.
+type reportValues struct {
+	*fieldValues
+
+	row    engine.ReportRow
+	number int32
+	known  bool
+}
+
+func (r *reportValues) set(row engine.ReportRow) {
+	if r.known && r.row == row {
+		return
+	}
+	texts := make([]string, len(r.fields))
+	of := map[engine.Field]string{
+		engine.FieldNamespace: row.Namespace, engine.FieldReportKind: row.Kind, engine.FieldReport: row.Name, engine.FieldReportUID: row.UID,
+	}
+	for i, field := range r.fields {
+		texts[i] = of[field]
+	}
+	r.row, r.number, r.known = row, r.fieldValues.number(texts...), true
+}
+
+// setJSON takes the first column of addResults.
+func (r *reportValues) setJSON(text string) error {
+	var columns [4]string
+	err := json.Unmarshal([]byte(text), &columns)
+	r.set(engine.ReportRow{ReportPlace: engine.ReportPlace{Namespace: columns[0], Kind: columns[1], Name: columns[2]}, UID: columns[3]})
+	return err
+}
