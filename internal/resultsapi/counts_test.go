@@ -141,6 +141,8 @@ func TestQueryErrors(t *testing.T) {
 		"field":        {v1alpha1.ResultQuerySpec{GroupBy: []string{"policy", "timestamp"}}, `spec.groupBy[1]: Unsupported value: "timestamp"`},
 		"twice":        {v1alpha1.ResultQuerySpec{GroupBy: []string{"policy", "policy"}}, "spec.groupBy[1]: Duplicate"},
 		"aggregate":    {v1alpha1.ResultQuerySpec{Aggregates: []string{"median"}}, "spec.aggregates[0]"},
+		"having":       {v1alpha1.ResultQuerySpec{Having: "sources > 1"}, "spec.having: Invalid value: \"sources > 1\": sources is not counted: add it to spec.aggregates"},
+		"long having":  {v1alpha1.ResultQuerySpec{Having: strings.Repeat(" ", maxExpression+1)}, "spec.having: Too long"},
 		"order":        {v1alpha1.ResultQuerySpec{OrderBy: "rule"}, "spec.orderBy"},
 		"limit":        {v1alpha1.ResultQuerySpec{Limit: maxGroups + 1}, "spec.limit"},
 		"limit below":  {v1alpha1.ResultQuerySpec{Limit: -1}, "spec.limit"},

@@ -30,17 +30,17 @@ const nowVariable = "now"
 //
 //nolint:gochecknoglobals // Made once is the purpose of this variable.
 var expressions = sync.OnceValues(func() (*cel.Env, error) {
-	options := []cel.EnvOption{
-		cel.ClearMacros(),
-		cel.ParserRecursionLimit(engine.MaxFilterDepth),
-		cel.ParserExpressionSizeLimit(maxExpression),
-		cel.Variable(nowVariable, cel.TimestampType),
-	}
+	options := append(limits(), cel.Variable(nowVariable, cel.TimestampType))
 	for _, field := range engine.Fields() {
 		options = append(options, cel.Variable(string(field), typeOf(field)))
 	}
 	return cel.NewEnv(options...)
 })
+
+// limits are what all expressions have in common: they are small, and without macros.
+func limits() []cel.EnvOption {
+	return []cel.EnvOption{cel.ClearMacros(), cel.ParserRecursionLimit(engine.MaxFilterDepth), cel.ParserExpressionSizeLimit(maxExpression)}
+}
 
 func typeOf(field engine.Field) *cel.Type {
 	if field == engine.FieldScored {

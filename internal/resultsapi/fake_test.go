@@ -91,12 +91,13 @@ func (f *fakeEngine) Count(_ context.Context, q engine.CountQuery) (engine.Count
 		}
 		key := fmt.Sprintf("%q", values)
 		if groups[key] == nil {
-			groups[key] = &engine.Count{Values: values}
+			groups[key] = &engine.Count{Values: values, Policies: 4, Sources: 5} // Whoever asks for these gets them.
 			order = append(order, key)
 		}
 		groups[key].Results++
 	}
 	slices.Sort(order)
+	order = slices.DeleteFunc(order, func(key string) bool { return !q.Meets(groups[key]) })
 	counts := engine.Counts{State: f.state(), More: len(order) > q.Limit}
 	for _, key := range order[:min(len(order), q.Limit)] {
 		counts.Counts = append(counts.Counts, *groups[key])

@@ -34,11 +34,15 @@ const (
 const (
 	askSubjects   = "subjects"
 	askNamespaces = "namespaces"
+	askPolicies   = "policies"
+	askSources    = "sources"
 	askOldest     = "oldest"
 	askNewest     = "newest"
 )
 
-func aggregates() []string { return []string{askSubjects, askNamespaces, askOldest, askNewest} }
+func aggregates() []string {
+	return []string{askSubjects, askNamespaces, askPolicies, askSources, askOldest, askNewest}
+}
 
 // queryStorage answers resultqueries, or localresultqueries.
 type queryStorage struct {
@@ -122,7 +126,15 @@ func countQuery(spec *v1alpha1.ResultQuerySpec, now time.Time) (engine.CountQuer
 		}
 	}
 	q.Subjects, q.Namespaces = slices.Contains(spec.Aggregates, askSubjects), slices.Contains(spec.Aggregates, askNamespaces)
+	q.Policies, q.Sources = slices.Contains(spec.Aggregates, askPolicies), slices.Contains(spec.Aggregates, askSources)
 	q.Times = slices.Contains(spec.Aggregates, askOldest) || slices.Contains(spec.Aggregates, askNewest)
+	if len(spec.Having) > maxExpression {
+		errs = append(errs, field.TooLong(at.Child("having"), "", maxExpression))
+	} else if having, err := compileHaving(spec.Having, spec.Aggregates); err != nil {
+		errs = append(errs, field.Invalid(at.Child("having"), spec.Having, err.Error()))
+	} else {
+		q.Having = having
+	}
 	if orders := slices.Concat(spec.GroupBy, spec.Aggregates, []string{string(engine.OrderResults)}); spec.OrderBy != "" && !slices.Contains(orders, spec.OrderBy) {
 		errs = append(errs, field.NotSupported(at.Child("orderBy"), spec.OrderBy, orders))
 	}
@@ -152,6 +164,10 @@ func answerOf(spec *v1alpha1.ResultQuerySpec, counts engine.Counts) *v1alpha1.Re
 				group.Subjects = &count.Subjects
 			case askNamespaces:
 				group.Namespaces = &count.Namespaces
+			case askPolicies:
+				group.Policies = &count.Policies
+			case askSources:
+				group.Sources = &count.Sources
 			case askOldest:
 				group.Oldest = timeOf(count.Oldest)
 			case askNewest:
@@ -213,6 +229,10 @@ func cells(spec *v1alpha1.ResultQuerySpec, group *v1alpha1.ResultGroup) []any {
 			out = append(out, number(group.Subjects))
 		case askNamespaces:
 			out = append(out, number(group.Namespaces))
+		case askPolicies:
+			out = append(out, number(group.Policies))
+		case askSources:
+			out = append(out, number(group.Sources))
 		case askOldest:
 			out = append(out, age(group.Oldest))
 		case askNewest:

@@ -1265,6 +1265,20 @@ func schema_docket_api_results_v1alpha1_ResultGroup(ref common.ReferenceCallback
 							Format:      "int64",
 						},
 					},
+					"policies": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Policies is the number of different names of policies.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"sources": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Sources is the number of different sources.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
 					"oldest": {
 						SchemaProps: spec.SchemaProps{
 							Description: "Oldest is the first time of results that have one.",
@@ -1377,7 +1391,7 @@ func schema_docket_api_results_v1alpha1_ResultQuerySpec(ref common.ReferenceCall
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "Aggregates to answer with, beside the number of results: subjects, namespaces, oldest and newest.",
+							Description: "Aggregates to answer with, beside the number of results: subjects, namespaces, policies, sources, oldest and newest.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -1388,6 +1402,13 @@ func schema_docket_api_results_v1alpha1_ResultQuerySpec(ref common.ReferenceCall
 									},
 								},
 							},
+						},
+					},
+					"having": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Having is an expression in CEL over results and the numbers in aggregates that says which groups are answered, such as sources >= 2 && results > 10. It can have comparisons with whole numbers, and &&. Empty for all.",
+							Type:        []string{"string"},
+							Format:      "",
 						},
 					},
 					"orderBy": {

@@ -51,10 +51,14 @@ type ResultQuerySpec struct {
 	// +optional
 	// +listType=atomic
 	GroupBy []string `json:"groupBy,omitempty"`
-	// Aggregates to answer with, beside the number of results: subjects, namespaces, oldest and newest.
+	// Aggregates to answer with, beside the number of results: subjects, namespaces, policies, sources, oldest and newest.
 	// +optional
 	// +listType=atomic
 	Aggregates []string `json:"aggregates,omitempty"`
+	// Having is an expression in CEL over results and the numbers in aggregates that says which groups are answered, such as
+	// sources >= 2 && results > 10. It can have comparisons with whole numbers, and &&. Empty for all.
+	// +optional
+	Having string `json:"having,omitempty"`
 	// OrderBy is a field of groupBy, an aggregate or results. Empty for the order of groupBy.
 	// +optional
 	OrderBy string `json:"orderBy,omitempty"`
@@ -93,6 +97,12 @@ type ResultGroup struct {
 	// Namespaces is the number of different namespaces of their reports.
 	// +optional
 	Namespaces *int64 `json:"namespaces,omitempty"`
+	// Policies is the number of different names of policies.
+	// +optional
+	Policies *int64 `json:"policies,omitempty"`
+	// Sources is the number of different sources.
+	// +optional
+	Sources *int64 `json:"sources,omitempty"`
 	// Oldest is the first time of results that have one.
 	// +optional
 	Oldest *metav1.Time `json:"oldest,omitempty"`

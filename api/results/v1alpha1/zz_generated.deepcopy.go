@@ -432,6 +432,16 @@ func (in *ResultGroup) DeepCopyInto(out *ResultGroup) {
 		*out = new(int64)
 		**out = **in
 	}
+	if in.Policies != nil {
+		in, out := &in.Policies, &out.Policies
+		*out = new(int64)
+		**out = **in
+	}
+	if in.Sources != nil {
+		in, out := &in.Sources, &out.Sources
+		*out = new(int64)
+		**out = **in
+	}
 	if in.Oldest != nil {
 		in, out := &in.Oldest, &out.Oldest
 		*out = (*in).DeepCopy()
