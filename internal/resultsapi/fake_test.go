@@ -112,6 +112,7 @@ func groupText(row *engine.ResultRow, field engine.Field) string {
 		return engine.Template(row.Verdict.Message)
 	case engine.FieldDay:
 		return engine.Day(row.Seconds)
+	default:
+		return textOf(row)(field)
 	}
-	return textOf(row)(field)
 }

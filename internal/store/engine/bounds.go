@@ -38,12 +38,11 @@ func (b Bound) Meets(number int64) bool {
 		return number > b.Number
 	case AtLeast:
 		return number >= b.Number
-	case EqualTo:
-		return number == b.Number
 	case NotEqualTo:
 		return number != b.Number
+	default:
+		return number == b.Number
 	}
-	return false
 }
 
 // number returns a number of a count, and whether there is one of that name.
@@ -63,8 +62,9 @@ func (c *Count) number(of Field) (n int64, ok bool) {
 		return c.Oldest, true
 	case OrderNewest:
 		return c.Newest, true
+	default:
+		return 0, false
 	}
-	return 0, false
 }
 
 // Meets reports whether a count meets all bounds of the query.

@@ -5,6 +5,7 @@ package engine
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -20,6 +21,7 @@ const (
 	FieldReportKind        Field = "report.kind"
 	FieldReport            Field = "report.name"
 	FieldReportUID         Field = "report.uid"
+	FieldCreated           Field = "report.created" // When the report was made, in Unix seconds, 0 for unknown.
 	FieldSource            Field = "source"
 	FieldPolicy            Field = "policy"
 	FieldRule              Field = "rule"
@@ -33,15 +35,17 @@ const (
 	FieldSubjectNamespace  Field = "subject.namespace"
 	FieldSubjectName       Field = "subject.name"
 	FieldSubjectUID        Field = "subject.uid"
-	// FieldSeconds is the time of the result in Unix seconds, 0 for none. It is the only number: it is compared with
-	// Filter.Number, and with nothing else.
+	// FieldSeconds is the time of the result in Unix seconds, 0 for none.
 	FieldSeconds Field = "timestamp"
 )
 
-// Fields returns all fields, in the order of the columns of the view policy_results.
+// IsNumber reports whether a field is a number, which is compared with Filter.Number, and with nothing else.
+func (f Field) IsNumber() bool { return f == FieldSeconds || f == FieldCreated }
+
+// Fields returns all fields but properties, in the order of the columns of the view policy_results.
 func Fields() []Field {
 	return []Field{
-		FieldNamespace, FieldReportKind, FieldReport, FieldReportUID, FieldSource, FieldPolicy, FieldRule, FieldCategory, FieldSeverity,
+		FieldNamespace, FieldReportKind, FieldReport, FieldReportUID, FieldCreated, FieldSource, FieldPolicy, FieldRule, FieldCategory, FieldSeverity,
 		FieldResult, FieldScored, FieldSubjectAPIVersion, FieldSubjectKind, FieldSubjectNamespace, FieldSubjectName, FieldSubjectUID,
 		FieldMessage, FieldSeconds,
 	}
@@ -71,7 +75,7 @@ const (
 // Part returns where a field is.
 func (f Field) Part() Part {
 	switch f {
-	case FieldNamespace, FieldReportKind, FieldReport, FieldReportUID:
+	case FieldNamespace, FieldReportKind, FieldReport, FieldReportUID, FieldCreated:
 		return PartReport
 	case FieldSubjectAPIVersion, FieldSubjectKind, FieldSubjectNamespace, FieldSubjectName, FieldSubjectUID:
 		return PartSubject
@@ -96,7 +100,7 @@ const (
 	StartsWith  Operator = "startsWith"
 	EndsWith    Operator = "endsWith"
 	Contains    Operator = "contains"
-	LessThan    Operator = "<" // Number is on the right. Of FieldSeconds only.
+	LessThan    Operator = "<" // Number is on the right, or Decimal.
 	GreaterThan Operator = ">"
 	EqualTo     Operator = "="
 )
@@ -109,7 +113,11 @@ type Filter struct {
 	Field    Field
 	// Values that In compares with, or the one text of StartsWith, EndsWith and Contains. UTF-8.
 	Values []string
+	// Number is what fields that are numbers are compared with.
 	Number int64
+	// Decimal is what LessThan, GreaterThan and EqualTo compare a property with. Texts that are no number, as the function
+	// Decimal says, are none of these.
+	Decimal float64
 }
 
 // Bounds of a Filter: a statement of SQLite has 32,766 parameters and expressions of depth 1,000 at most, and one of
@@ -189,13 +197,18 @@ func (f *Filter) check(nodes, values *int, depth int) error {
 }
 
 func (f *Filter) checkComparison() error {
-	if !slices.Contains(Fields(), f.Field) {
+	name, isProperty := f.Field.Property()
+	if isProperty {
+		if err := CheckProperty(name); err != nil {
+			return err
+		}
+	} else if !slices.Contains(Fields(), f.Field) {
 		return fmt.Errorf("there is no field %q", f.Field)
 	}
 	if slices.ContainsFunc(f.Values, func(value string) bool { return !utf8.ValidString(value) }) {
 		return fmt.Errorf("%s is compared with a text that is not UTF-8", f.Field)
 	}
-	numeric := f.Field == FieldSeconds
+	numeric := f.Field.IsNumber()
 	switch f.Operator {
 	case In:
 		if numeric {
@@ -206,8 +219,8 @@ func (f *Filter) checkComparison() error {
 			return fmt.Errorf("%s of %s needs one text", f.Operator, f.Field)
 		}
 	case LessThan, GreaterThan, EqualTo:
-		if !numeric {
-			return fmt.Errorf("%s is a text: %s compares numbers", f.Field, f.Operator)
+		if !numeric && !isProperty || math.IsNaN(f.Decimal) || math.IsInf(f.Decimal, 0) {
+			return fmt.Errorf("%s is a text, or not compared with a number: %s compares numbers", f.Field, f.Operator)
 		}
 	default:
 		return fmt.Errorf("there is no operator %q", f.Operator)
@@ -279,8 +292,8 @@ func (f *Filter) Counted() bool {
 	return counted
 }
 
-// Match reports whether the filter selects a row, given the text of a field and the time. It is what
-// statements of engines must agree with.
+// Match reports whether the filter selects a row, given the text of a field and the time. The text of FieldCreated is its
+// digits. It is what statements of engines must agree with.
 func (f *Filter) Match(text func(Field) string, seconds int64) bool {
 	if f == nil {
 		return true
@@ -303,26 +316,24 @@ func (f *Filter) Match(text func(Field) string, seconds int64) bool {
 		return strings.HasSuffix(text(f.Field), f.Values[0])
 	case Contains:
 		return strings.Contains(text(f.Field), f.Values[0])
-	case LessThan:
-		return seconds < f.Number
-	case GreaterThan:
-		return seconds > f.Number
-	case EqualTo:
-		return seconds == f.Number
+	default:
+		return f.compares(text, seconds)
 	}
-	return false
 }
 
 // Dialect is how an engine writes a Filter in SQL.
 type Dialect struct {
 	// Column returns the SQL of a field: never null.
 	Column func(Field) string
-	// Bind takes a parameter, a string or an int64, and returns its placeholder.
+	// Bind takes a parameter, a string, an int64 or a float64, and returns its placeholder.
 	Bind func(value any) string
 	// Position is the function that returns where a text is in another, from 1, and 0 for nowhere: byte for byte.
 	Position func(text, in string) string
 	// Ends returns the SQL that says whether a text ends with another.
 	Ends func(text, with string) string
+	// Compare returns the SQL that says how the number that a text is stands to another: false, and not null, for texts that are
+	// no number. Decimal says which are.
+	Compare func(text, operator, number string) string
 }
 
 // SQL returns the filter as a condition; "" for nil. Check must have found nothing.
@@ -353,6 +364,9 @@ func (f *Filter) SQL(d Dialect) string {
 	case EndsWith:
 		return d.Ends(d.Column(f.Field), d.Bind(f.Values[0]))
 	default:
+		if _, ok := f.Field.Property(); ok {
+			return d.Compare(d.Column(f.Field), string(f.Operator), d.Bind(f.Decimal))
+		}
 		return d.Column(f.Field) + " " + string(f.Operator) + " " + d.Bind(f.Number)
 	}
 }

@@ -20,13 +20,13 @@ const (
 
 // Groups reports whether results can be counted by a field.
 func (f Field) Groups() bool {
-	switch f {
-	case FieldTemplate, FieldDay:
-		return true
-	case FieldMessage, FieldSeconds:
-		return false
+	if name, ok := f.Property(); ok {
+		return CheckProperty(name) == nil
 	}
-	return slices.Contains(Fields(), f)
+	if f == FieldTemplate || f == FieldDay {
+		return true
+	}
+	return slices.Contains(Fields(), f) && f != FieldMessage && !f.IsNumber()
 }
 
 //nolint:gochecknoglobals // A constant but for the language.

@@ -22,7 +22,7 @@ func TestDay(t *testing.T) {
 func TestGroups(t *testing.T) {
 	for field, want := range map[engine.Field]bool{
 		engine.FieldPolicy: true, engine.FieldSubjectName: true, engine.FieldTemplate: true, engine.FieldDay: true,
-		engine.FieldMessage: false, engine.FieldSeconds: false, "colour": false, "": false,
+		engine.FieldMessage: false, engine.FieldSeconds: false, engine.FieldCreated: false, "colour": false, "": false,
 	} {
 		if got := field.Groups(); got != want {
 			t.Errorf("%q: got %t", field, got)

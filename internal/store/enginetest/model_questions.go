@@ -186,6 +186,9 @@ func subjectID(row engine.ResultRow) int64 {
 
 // textOf returns the text of a field.
 func textOf(row engine.ResultRow, field engine.Field) string {
+	if name, ok := field.Property(); ok {
+		return row.Verdict.Property(name)
+	}
 	s, v := engine.Subject{}, row.Verdict
 	if row.Subject != nil {
 		s = *row.Subject
@@ -199,6 +202,8 @@ func textOf(row engine.ResultRow, field engine.Field) string {
 		return row.Report.Name
 	case engine.FieldReportUID:
 		return row.Report.UID
+	case engine.FieldCreated:
+		return strconv.FormatInt(row.Report.CreatedAt, 10)
 	case engine.FieldSource:
 		return v.Source
 	case engine.FieldPolicy:

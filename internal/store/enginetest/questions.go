@@ -39,7 +39,7 @@ func testFilters(t *testing.T, target Target) {
 	p.commit(ops...)
 	p.ask(nil)
 	for _, field := range engine.Fields() {
-		if field == engine.FieldSeconds {
+		if field.IsNumber() {
 			continue
 		}
 		values := valuesOf(ops, field)
@@ -68,6 +68,9 @@ func testFilters(t *testing.T, target Target) {
 		for _, number := range []int64{-6, -5, 0, 1, 100, 200, 401, 1 << 60} {
 			p.ask(when(operator, number))
 			p.ask(engine.Negate(when(operator, number)))
+			created := &engine.Filter{Operator: operator, Field: engine.FieldCreated, Number: number}
+			p.ask(created)
+			p.ask(either(engine.Negate(created), engine.Equal(engine.FieldResult, "fail")))
 		}
 	}
 }
@@ -283,13 +286,13 @@ func testQuestionsOfTwoClusters(t *testing.T, target Target) {
 	p.commit(ops[:3]...)
 	p.ask(nil)
 	for _, field := range engine.Fields() {
-		if field == engine.FieldSeconds {
+		if field.IsNumber() {
 			continue
 		}
 		for _, value := range valuesOf(ops, field) {
 			p.ask(engine.Equal(field, value))
 		}
-		if field != engine.FieldMessage {
+		if field.Groups() {
 			p.compareCounts(engine.CountQuery{Kinds: questionKinds, By: []engine.Field{field}, Limit: 100})
 		}
 	}
@@ -347,6 +350,7 @@ func testRefusedQuestions(t *testing.T, target Target) {
 		"no kind":   {Limit: 1},
 		"filter":    {Kinds: questionKinds, Limit: 1, Filter: engine.Equal("colour", "red")},
 		"not UTF-8": {Kinds: questionKinds, Limit: 1, After: engine.ReportPlace{Name: "\xff"}},
+		"property":  {Kinds: questionKinds, Limit: 1, Filter: engine.Equal(engine.Property(`a"`), "")},
 		"odd value": {Kinds: questionKinds, Limit: 1, Filter: engine.Equal(engine.FieldPolicy, "\xff")},
 	} {
 		if _, err := e.Rows(t.Context(), q); err == nil {
@@ -356,6 +360,7 @@ func testRefusedQuestions(t *testing.T, target Target) {
 	for name, q := range map[string]engine.CountQuery{
 		"no limit": {Kinds: questionKinds},
 		"message":  {Kinds: questionKinds, Limit: 1, By: []engine.Field{engine.FieldMessage}},
+		"property": {Kinds: questionKinds, Limit: 1, By: []engine.Field{engine.Property(`"a`)}},
 		"twice":    {Kinds: questionKinds, Limit: 1, By: []engine.Field{engine.FieldRule, engine.FieldRule}},
 		"order":    {Kinds: questionKinds, Limit: 1, OrderBy: engine.FieldPolicy},
 		"bound":    {Kinds: questionKinds, Limit: 1, Having: []engine.Bound{{Of: engine.OrderSources, Operator: engine.EqualTo}}},

@@ -17,12 +17,14 @@ var groupCases = []testCase{
 	{"Days", testDayGroups},
 	{"Aggregates", testAggregates},
 	{"Bounds", testBounds},
+	{"Properties", testProperties},
+	{"NumericProperties", testNumericProperties},
 }
 
 // groupable are all fields that results can be counted by.
 func groupable() []engine.Field {
 	fields := slices.DeleteFunc(engine.Fields(), func(f engine.Field) bool { return !f.Groups() })
-	return append(fields, engine.FieldTemplate, engine.FieldDay)
+	return append(fields, engine.FieldTemplate, engine.FieldDay, engine.Property("a"))
 }
 
 // odd are texts that mean something to databases, to formats, or to Docket.

@@ -207,9 +207,14 @@ func randomFilter(random *rand.Rand, depth int) *engine.Filter {
 	ops := []engine.Op{
 		{Projection: about(projection(random.IntN(6), 4), questionKinds[random.IntN(2)].Resource, randomKey(random, 12))},
 	}
+	if random.IntN(12) == 0 {
+		return randomProperty(random)
+	}
 	field := engine.Fields()[random.IntN(len(engine.Fields()))]
-	if field == engine.FieldSeconds {
-		return when([]engine.Operator{engine.LessThan, engine.GreaterThan, engine.EqualTo}[random.IntN(3)], 1_700_000_000+int64(random.IntN(3)-1))
+	if field.IsNumber() {
+		f := when([]engine.Operator{engine.LessThan, engine.GreaterThan, engine.EqualTo}[random.IntN(3)], 1_700_000_000+int64(random.IntN(3)-1))
+		f.Field = field
+		return f
 	}
 	values := valuesOf(ops, field)
 	value := values[random.IntN(len(values))]

@@ -107,21 +107,33 @@ func (q *question) addResults(of *engine.CountQuery, f *engine.Filter) {
 		}
 	}
 	numbers += column("oldest", of.Times, "coalesce(min(nullif(x.seconds, 0)), 0)") + column("newest", of.Times, "coalesce(max(nullif(x.seconds, 0)), 0)")
-	q.WriteString("SELECT * FROM (SELECT count(*) AS results" + numbers + columnsOf(of.By, fieldColumns.Of) + " FROM ")
+	made := slices.ContainsFunc(of.By, isMade)
+	columns := fieldColumns.Of
+	if made {
+		columns = func(field engine.Field) string {
+			if isMade(field) {
+				return "v.made_" + strconv.Itoa(slices.Index(of.By, field))
+			}
+			return fieldColumns.Of(field)
+		}
+	}
+	q.WriteString("SELECT * FROM (SELECT count(*) AS results" + numbers + columnsOf(of.By, columns) + " FROM ")
 	reports, others := f.Select(func(f *engine.Filter) bool { return f.Parts() == engine.PartReport })
 	// Twice, and not in a join of both: most results are in the rows of their reports.
 	q.WriteString(`(
-	SELECT r.namespace, r.kind, r.name, r.uid, e.verdict, r.scope AS subject, coalesce(r.seconds[e.place], r.result_seconds) AS seconds
+	SELECT r.namespace, r.kind, r.name, r.uid, r.created_at, e.verdict, r.scope AS subject, coalesce(r.seconds[e.place], r.result_seconds) AS seconds
 	FROM docket.report r CROSS JOIN LATERAL unnest(r.verdicts) WITH ORDINALITY AS e(verdict, place) WHERE r.cluster = $1 AND e.verdict <> 0`)
 	q.where(reports, fieldColumns.Of)
 	q.WriteString(`
 	UNION ALL
-	SELECT r.namespace, r.kind, r.name, r.uid, y.verdict, y.subject, y.seconds
+	SELECT r.namespace, r.kind, r.name, r.uid, r.created_at, y.verdict, y.subject, y.seconds
 	FROM docket.report r JOIN docket.result y ON y.cluster = $1 AND y.object = r.object WHERE r.cluster = $1`)
 	q.where(reports, fieldColumns.Of)
 	q.WriteString(`
-) x CROSS JOIN LATERAL (SELECT x.namespace, x.kind, x.name, x.uid) r`)
-	if parts&engine.PartVerdict != 0 {
+) x CROSS JOIN LATERAL (SELECT x.namespace, x.kind, x.name, x.uid, x.created_at) r`)
+	if made {
+		others = q.joinMade(of.By, others)
+	} else if parts&engine.PartVerdict != 0 {
 		q.WriteString(" JOIN docket.verdict v ON v.cluster = $1 AND v.id = x.verdict")
 	}
 	if parts&engine.PartSubject != 0 {
@@ -132,6 +144,28 @@ func (q *question) addResults(of *engine.CountQuery, f *engine.Filter) {
 	q.groupBy(names(of.By))
 	q.WriteString(") g")
 	q.answer(of)
+}
+
+// isMade reports whether a field is made of what a verdict has.
+func isMade(field engine.Field) bool {
+	_, property := field.Property()
+	return property || field == engine.FieldTemplate
+}
+
+// joinMade joins the verdicts that meet their conditions, with the fields that are made of them: OFFSET 0 has them made once
+// for each verdict, and not for each result. It returns the other conditions.
+func (q *question) joinMade(by []engine.Field, f *engine.Filter) (others *engine.Filter) {
+	q.WriteString(" JOIN (SELECT v.*")
+	for i, field := range by {
+		if isMade(field) {
+			q.WriteString(", " + fieldColumns.Binding(fieldColumns.Stored, q.bind)(field) + " AS made_" + strconv.Itoa(i))
+		}
+	}
+	q.WriteString(" FROM docket.verdict v WHERE v.cluster = $1")
+	verdicts, others := f.Select(func(f *engine.Filter) bool { return f.Parts() == engine.PartVerdict })
+	q.where(verdicts, fieldColumns.Stored)
+	q.WriteString(" OFFSET 0) v ON v.id = x.verdict")
+	return others
 }
 
 // answer leaves out the counts that don't meet the bounds and those beyond the limit, and puts the others in order, as

@@ -47,6 +47,8 @@ func (q *question) bind(value any) string {
 		kind = "::text"
 	case int, int64:
 		kind = "::int8"
+	case float64:
+		kind = "::float8"
 	case []int64:
 		kind = "::int8[]"
 	}
@@ -60,9 +62,12 @@ func (q *question) where(f *engine.Filter, column func(engine.Field) string) {
 		return
 	}
 	q.WriteString(" AND (" + storable(f).SQL(engine.Dialect{
-		Column: column, Bind: q.bind,
+		Column: fieldColumns.Binding(column, q.bind), Bind: q.bind,
 		Position: func(text, in string) string { return "strpos(" + in + ", " + text + ")" },
 		Ends:     func(text, with string) string { return "right(" + text + ", length(" + with + ")) = " + with },
+		Compare: func(text, operator, number string) string {
+			return "CASE WHEN length(" + text + ") <= 16 AND " + text + " ~ '^-?[0-9]+([.][0-9]+)?$' THEN (" + text + ")::float8 " + operator + " " + number + " ELSE false END"
+		},
 	}) + ")")
 }
 
@@ -91,7 +96,10 @@ var fieldColumns = questions.Columns{
 	Bool:     func(column string) string { return "CASE WHEN " + column + " THEN 'true' ELSE 'false' END" },
 	Message:  "docket.message(v.message, s.name, s.namespace, s.uid)",
 	Template: "docket.message(v.message, '{name}', '{namespace}', '{uid}')",
-	Day:      "CASE WHEN x.seconds = 0 THEN '' ELSE to_char(to_timestamp(x.seconds) AT TIME ZONE 'UTC', 'YYYY-MM-DD') END",
+	Property: func(name string, bind func(any) string) string {
+		return "coalesce(nullif(v.properties, '')::jsonb ->> " + bind(name) + ", '')"
+	},
+	Day: "CASE WHEN x.seconds = 0 THEN '' ELSE to_char(to_timestamp(x.seconds) AT TIME ZONE 'UTC', 'YYYY-MM-DD') END",
 }
 
 // addPlaces selects places, in order.

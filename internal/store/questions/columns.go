@@ -12,6 +12,8 @@ type Columns struct {
 	Bool func(column string) string
 	// Message is the SQL of a message with the names of the resource in their places, and Template that of FieldTemplate.
 	Message, Template string
+	// Property returns the SQL of a property of the verdict, "" where it has none. Names are people's texts, and bound.
+	Property func(name string, bind func(value any) string) string
 	// Day is the SQL of FieldDay, in engines that group in SQL.
 	Day string
 }
@@ -23,12 +25,23 @@ type Columns struct {
 var (
 	placeColumns = map[engine.Field]string{
 		engine.FieldNamespace: "namespace", engine.FieldReportKind: "kind", engine.FieldReport: "name", engine.FieldReportUID: "uid",
+		engine.FieldCreated: "created_at",
 	}
 	subjectColumns = map[engine.Field]string{
 		engine.FieldSubjectAPIVersion: "s.api_version", engine.FieldSubjectKind: "s.kind", engine.FieldSubjectNamespace: "s.namespace",
 		engine.FieldSubjectName: "s.name", engine.FieldSubjectUID: "s.uid",
 	}
 )
+
+// Binding returns a function that returns what column does, and the SQL of properties.
+func (c *Columns) Binding(column func(engine.Field) string, bind func(value any) string) func(engine.Field) string {
+	return func(field engine.Field) string {
+		if name, ok := field.Property(); ok {
+			return c.Property(name, bind)
+		}
+		return column(field)
+	}
+}
 
 // Of returns the column of a field in a result row, which may have no subject.
 func (c *Columns) Of(field engine.Field) string {
@@ -56,8 +69,9 @@ func (c *Columns) Stored(field engine.Field) string {
 		return c.Day
 	case engine.FieldTemplate:
 		return c.Template
+	default:
+		return c.verdict("v.", field)
 	}
-	return c.verdict("v.", field)
 }
 
 // Counted returns the column of a field in a counter.

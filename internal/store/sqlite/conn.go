@@ -126,7 +126,7 @@ func (c *conn) bind(args []any) []driver.NamedValue {
 }
 
 // exec runs a statement to its end and returns how many rows it changed.
-// Arguments are int64, string, []byte or nil.
+// Arguments are int64, float64, string, []byte or nil.
 func (c *conn) exec(query string, args ...any) (int64, error) {
 	stmt, err := c.prepare(query)
 	if err != nil {

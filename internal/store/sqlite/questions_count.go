@@ -298,7 +298,8 @@ func (c *census) answer() engine.Counts {
 
 // value returns that of a field in a group.
 func (c *census) value(of group, field engine.Field) string {
-	v, n := &c.verdicts, of.verdict
+	var v *fieldValues
+	var n int32
 	switch field.Part() {
 	case engine.PartReport:
 		v, n = &c.reports, of.report
@@ -306,6 +307,8 @@ func (c *census) value(of group, field engine.Field) string {
 		v, n = &c.subjects, of.subject
 	case engine.PartSeconds:
 		v, n = &c.days, of.day
+	default:
+		v, n = &c.verdicts, of.verdict
 	}
 	return v.all[n][slices.Index(v.fields, field)]
 }

@@ -46,12 +46,16 @@ func (t *sqlText) where(f *engine.Filter, column func(engine.Field) string) {
 		return
 	}
 	t.WriteString(" AND (" + f.SQL(engine.Dialect{
-		Column: column, Bind: t.bind,
+		Column: fieldColumns.Binding(column, t.bind), Bind: t.bind,
 		// Of bytes, because it is quicker than of characters, and finds the same.
 		Position: func(text, in string) string { return "instr(CAST(" + in + " AS BLOB), CAST(" + text + " AS BLOB))" },
 		Ends: func(text, with string) string {
 			// What substr takes of no bytes is null.
 			return fmt.Sprintf("coalesce(substr(CAST(%[1]s AS BLOB), max(1, length(CAST(%[1]s AS BLOB)) - length(CAST(%[2]s AS BLOB)) + 1)), x'') = CAST(%[2]s AS BLOB)", text, with)
+		},
+		Compare: func(text, operator, number string) string {
+			return "(SELECT length(d) <= 16 AND d NOT GLOB '*[^0-9.-]*' AND ltrim(d, '-') GLOB '[0-9]*' AND d NOT GLOB '?*-*' AND d NOT GLOB '*.*.*' AND d NOT GLOB '*.'" +
+				" AND CAST(d AS REAL) " + operator + " " + number + " FROM (SELECT " + text + " AS d))"
 		},
 	}) + ")")
 }
@@ -60,7 +64,11 @@ func (t *sqlText) where(f *engine.Filter, column func(engine.Field) string) {
 //
 //nolint:gochecknoglobals // A constant but for the language.
 var fieldColumns = questions.Columns{
-	Bool:     func(column string) string { return "iif(" + column + ", 'true', 'false')" },
+	Bool: func(column string) string { return "iif(" + column + ", 'true', 'false')" },
+	// In quotes, a name is one, whatever it has but quotes and backslashes: engine.CheckProperty.
+	Property: func(name string, bind func(any) string) string {
+		return "coalesce(nullif(v.properties, '') ->> " + bind(`$."`+name+`"`) + ", '')"
+	},
 	Template: "replace(replace(replace(v.message, char(1), '{name}'), char(2), '{namespace}'), char(3), '{uid}')",
 	Message:  "replace(replace(replace(v.message, char(1), coalesce(s.name, '')), char(2), coalesce(s.namespace, '')), char(3), coalesce(s.uid, ''))",
 }
@@ -250,7 +258,7 @@ func (t *sqlText) addResults(cluster int64, windows string, filter *engine.Filte
 func (t *sqlText) addValues(cluster int64, table string, fields []engine.Field, column func(engine.Field) string, id any) {
 	t.WriteString("SELECT id")
 	for _, field := range fields {
-		t.WriteString(", " + column(field))
+		t.WriteString(", " + fieldColumns.Binding(column, t.bind)(field))
 	}
 	t.add(" FROM "+table+" WHERE cluster = ", cluster)
 	if id != nil {
