@@ -28,31 +28,53 @@ type Endpoint struct {
 	URL string
 }
 
-// Listen opens the address host:port. Addresses that other machines reach are
+// Listen opens the address host:port of --listen. Addresses that other machines reach are
 // refused unless they are allowed.
 func Listen(ctx context.Context, address string, allowNonLoopback bool) (*Endpoint, error) {
+	place, err := listen(ctx, address, allowNonLoopback)
+	if errors.Is(err, errReachable) {
+		err = fmt.Errorf("%w, or confirm with --allow-non-loopback", err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("--listen: %w", err)
+	}
+	return place, nil
+}
+
+// ListenLoopback opens the address host:port of a flag. Addresses that other machines reach are refused.
+func ListenLoopback(ctx context.Context, flag, address string) (*Endpoint, error) {
+	place, err := listen(ctx, address, false)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", flag, err)
+	}
+	return place, nil
+}
+
+var errReachable = errors.New("other machines can reach it; listen on 127.0.0.1")
+
+func listen(ctx context.Context, address string, allowNonLoopback bool) (*Endpoint, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
-		return nil, fmt.Errorf("--listen: %w; give host:port such as 127.0.0.1:7443", err)
+		return nil, fmt.Errorf("%w; give host:port such as 127.0.0.1:7443", err)
 	}
 	if n, err := strconv.ParseUint(port, 10, 16); err != nil {
-		return nil, fmt.Errorf("--listen: the port %q is not a number from 0 to 65535", port)
+		return nil, fmt.Errorf("the port %q is not a number from 0 to 65535", port)
 	} else if n == 0 {
 		port = "0"
 	}
 	loopback, err := isLoopback(ctx, host)
 	if err != nil {
-		return nil, fmt.Errorf("--listen: %w", err)
+		return nil, err
 	}
 	if !loopback && !allowNonLoopback {
-		return nil, fmt.Errorf("--listen: other machines can reach %s; listen on 127.0.0.1, or confirm with --allow-non-loopback", address)
+		return nil, fmt.Errorf("%s: %w", address, errReachable)
 	}
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort(host, port))
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("--listen: another process listens on %s; stop it, or give another port (127.0.0.1:0 takes any free one)", address)
+		return nil, fmt.Errorf("another process listens on %s; stop it, or give another port (127.0.0.1:0 takes any free one)", address)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("--listen: %w", err)
+		return nil, err
 	}
 	return describe(listener, host, loopback)
 }
@@ -75,7 +97,7 @@ func isLoopback(ctx context.Context, host string) (bool, error) {
 func describe(listener net.Listener, host string, loopback bool) (*Endpoint, error) {
 	bound, ok := listener.Addr().(*net.TCPAddr)
 	if !ok {
-		return nil, errors.Join(fmt.Errorf("--listen: %s is not a TCP address", listener.Addr()), listener.Close())
+		return nil, errors.Join(fmt.Errorf("%s is not a TCP address", listener.Addr()), listener.Close())
 	}
 	hosts := []string{"localhost", "127.0.0.1", "::1"}
 	add := func(name string) {
@@ -106,7 +128,7 @@ func eachAddress(add func(string)) error {
 	}
 	addresses, err := net.InterfaceAddrs()
 	if err != nil {
-		return fmt.Errorf("--listen: %w", err)
+		return err
 	}
 	for _, address := range addresses {
 		if network, ok := address.(*net.IPNet); ok && !network.IP.IsLinkLocalUnicast() {
