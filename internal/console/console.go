@@ -8,6 +8,7 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"html"
 	"io/fs"
 	"net"
 	"net/http"
@@ -32,7 +33,7 @@ const (
 	signInHeader = "Docket-Console"
 
 	readHeaderTimeout = 10 * time.Second
-	shutdownTimeout   = 3 * time.Second
+	shutdownTimeout   = time.Second
 )
 
 // contentSecurityPolicy allows the console's own files and requests, and nothing else: no script in a page, no frame, no form
@@ -50,6 +51,9 @@ type Info struct {
 	Namespace string `json:"namespace,omitempty"`
 	// Kubectl are the words with which a command to ask the same cluster begins.
 	Kubectl []string `json:"kubectl"`
+	// NewLink is the command that prints a link to a console of the same cluster. Empty if the way to it is to start this console
+	// again.
+	NewLink string `json:"newLink,omitempty"`
 }
 
 // Console is a server for one browser.
@@ -95,8 +99,11 @@ func (c *Console) Serve(ctx context.Context, listener net.Listener) error {
 	}
 	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
 	defer cancel()
-	if err := server.Shutdown(bounded); err != nil {
-		return errors.Join(err, server.Close())
+	// Browsers open connections ahead of requests, and these count as busy for some seconds: they are closed all the same.
+	if err := server.Shutdown(bounded); errors.Is(err, context.DeadlineExceeded) {
+		return server.Close()
+	} else if err != nil {
+		return err
 	}
 	if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
 		return err
@@ -173,7 +180,15 @@ func (c *Console) refuse(w http.ResponseWriter, r *http.Request) {
 	writePage(w, http.StatusUnauthorized, `<title>Docket: sign in</title><link rel="stylesheet" href="/console.css">
 <main class="alone"><h1>`+reason+`</h1>
 <p>A link opens the console in one browser, once, within `+fmt.Sprintf("%.0f", LinkLifetime.Minutes())+` minutes.
-<p>For a new link, stop <code>docket console</code> in its terminal with Ctrl-C, and start it again.</main>`)
+<p>For a new link, `+c.newLink()+`</main>`)
+}
+
+// newLink says how to get a new link.
+func (c *Console) newLink() string {
+	if c.info.NewLink == "" {
+		return "stop <code>docket console</code> in its terminal with Ctrl-C, and start it again."
+	}
+	return "run in a terminal: <code>" + html.EscapeString(c.info.NewLink) + "</code>"
 }
 
 func writePage(w http.ResponseWriter, code int, body string) {

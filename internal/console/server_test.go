@@ -123,6 +123,23 @@ func TestLinkExpires(t *testing.T) {
 	}
 }
 
+// TestNewLink: who can't get in is told the way to a new link.
+func TestNewLink(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	for newLink, want := range map[string]string{
+		"": "stop <code>docket console</code> in its terminal",
+		"docket console --kubeconfig '/a b/<k>' --open": "run in a terminal: <code>docket console --kubeconfig &#39;/a b/&lt;k&gt;&#39; --open</code>",
+	} {
+		f.info.NewLink = newLink
+		for _, target := range []string{"/", "/sign-in?token=old"} {
+			if body := request(f.Console, http.MethodGet, target, "").Body.String(); !strings.Contains(body, want) {
+				t.Errorf("%s: %s\nwant %q in it", target, body, want)
+			}
+		}
+	}
+}
+
 func TestWithoutCookie(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -310,6 +327,12 @@ func TestServeEnds(t *testing.T) {
 	if err := response.Body.Close(); err != nil || response.StatusCode != http.StatusUnauthorized {
 		t.Errorf("the page without a cookie: %s, %v; want 401", response.Status, err)
 	}
+	// As browsers do, ahead of their requests.
+	silent, err := net.Dial("tcp", listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = silent.Close() }()
 	cancel()
 	if err := <-ended; err != nil {
 		t.Errorf("Serve: %v", err)

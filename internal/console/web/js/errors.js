@@ -19,8 +19,10 @@ export function explain(error, context, namespaces, retry) {
   const said = h('p', { class: 'said' }, error.message);
   if (!(error instanceof ApiError)) return alert('This page has a fault', said, again);
   if (error.signIn) {
-    return alert('This browser is not signed in', h('p', {}, 'The console was started again, or another browser has its link. Stop ', h('code', {}, 'docket console'),
-      ' in its terminal with Ctrl-C, start it again and open the new link.'));
+    const { newLink } = context.info;
+    return alert('This browser is not signed in', h('p', {}, 'The console was started again, or another browser has its link. ', newLink
+      ? ['For a new link, run in a terminal: ', h('code', {}, newLink)]
+      : ['Stop ', h('code', {}, 'docket console'), ' in its terminal with Ctrl-C, start it again and open the new link.']));
   }
   const { namespace } = context.scope;
   switch (error.code) {

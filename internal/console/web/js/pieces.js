@@ -11,7 +11,7 @@ import { count, h } from './dom.js';
  * @property {import('./router.js').Place} place
  * @property {import('./router.js').Scope} scope
  * @property {AbortSignal} signal ends when the person goes elsewhere
- * @property {{cluster: string, context?: string, namespace?: string, kubectl: string[]}} info
+ * @property {{cluster: string, context?: string, namespace?: string, kubectl: string[], newLink?: string}} info
  * @property {() => void} show shows the page anew
  */
 
