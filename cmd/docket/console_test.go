@@ -11,9 +11,13 @@ import (
 	"io"
 	"net/http"
 	"net/http/cookiejar"
+	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -87,6 +91,51 @@ func startConsole(t *testing.T, flags ...string) (string, func() int) {
 	cancel()
 	t.Fatalf("no link was printed; exit code %d", <-ended)
 	return "", nil
+}
+
+var consoleLink = regexp.MustCompile(`http://127\.0\.0\.1:\d+/sign-in\?token=\w+`)
+
+// TestUpConsole: the link that docket up prints opens a console with the rights of its kubeconfig, until docket up ends.
+func TestUpConsole(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	state := filepath.Join(t.TempDir(), "state folder")
+	command := docket(ctx, t, "up", "--dir", state, "--listen", "127.0.0.1:0")
+	out := newLines(t)
+	command.Stdout, command.Stderr = out, os.Stderr
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	link := consoleLink.FindString(out.wait(t, "Results in your browser (once, within 10 minutes): "))
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	browser := &http.Client{Jar: jar}
+	fetch(t, browser, link)
+	base, _, _ := strings.Cut(link, "/sign-in")
+	var list struct{ Kind string }
+	if err := json.Unmarshal(fetch(t, browser, base+"/apis/results.docket.dev/v1alpha1/policyresults"), &list); err != nil || list.Kind != "PolicyResultList" {
+		t.Errorf("the console answers with a %s, error %v", list.Kind, err)
+	}
+	var info console.Info
+	if err := json.Unmarshal(fetch(t, browser, base+"/console.json"), &info); err != nil {
+		t.Fatal(err)
+	}
+	if want := "docket console --kubeconfig '" + filepath.Join(state, "kubeconfig") + "' --open"; info.NewLink != want || info.Context != "docket" {
+		t.Errorf("the pages know %+v, want the command %s", info, want)
+	}
+	if err := command.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := command.Wait(); err != nil {
+		t.Errorf("docket up ended with %v", err)
+	}
+	if response, err := browser.Get(base); err == nil {
+		t.Errorf("the console answers after the end: %s", response.Status)
+		_ = response.Body.Close()
+	}
 }
 
 func fetch(t *testing.T, browser *http.Client, address string) []byte {

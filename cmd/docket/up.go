@@ -4,11 +4,15 @@
 package main
 
 import (
+	"fmt"
+
 	"github.com/spf13/cobra"
 
 	"k8s.io/utils/clock"
 
 	"github.com/docket-project/docket/internal/cli"
+	"github.com/docket-project/docket/internal/console"
+	"github.com/docket-project/docket/internal/statedir"
 	"github.com/docket-project/docket/internal/up"
 )
 
@@ -24,7 +28,7 @@ kubeconfig for kubectl and other clients. Start it again and everything is as it
 was. Only who can read the folder can use the API.`,
 		Example: `  # Start with reports of an imaginary cluster to look at
   docket up --demo
-  # ... and in another terminal
+  # ... and in another terminal, besides the link that opens the results in a browser
   export KUBECONFIG=~/.docket/kubeconfig
   kubectl get policyreports -A
 
@@ -45,8 +49,30 @@ was. Only who can read the folder can use the API.`,
 			if err := options.Validate(); err != nil {
 				return cli.Usage(err)
 			}
+			options.NewConsole = newUpConsole
 			return options.Run(command.Context(), p.Out, p.ErrOut, clock.RealClock{}, p.Started)
 		},
 	}
 	return cli.WithSettings(p, command, options.Flags())
+}
+
+// upConsole is the console of docket up.
+type upConsole struct{ *console.Console }
+
+func newUpConsole(kubeconfig string, hosts []string) (up.Console, error) {
+	config, info, err := (&consoleFlags{kubeconfig: kubeconfig}).cluster()
+	if err != nil {
+		return nil, err
+	}
+	info.NewLink = "docket console --kubeconfig " + statedir.Quote(kubeconfig) + " --open"
+	server, err := console.New(config, info, hosts, clock.RealClock{})
+	if err != nil {
+		return nil, err
+	}
+	return upConsole{server}, nil
+}
+
+// Invite implements up.Console.
+func (c upConsole) Invite(host string) string {
+	return fmt.Sprintf("Results in your browser (once, within %.0f minutes): %s", console.LinkLifetime.Minutes(), c.Link(host))
 }

@@ -8,6 +8,7 @@
 // The holder of the token may do everything; all others may read health and version,
 // and nothing else.
 //
-// Goroutines: Run starts the server and one that waits until it is ready, prints what
-// to do next and loads the demo. Both end with Run's context.
+// Goroutines: Run starts the server, the console, and one that waits until the server is
+// ready, prints what to do next and loads the demo. All end with Run's context, and with
+// the server.
 package up

@@ -26,6 +26,8 @@ import (
 type greeting struct {
 	url, kubeconfig, database string
 	took                      time.Duration
+	// console is the line with the link to the console; "" for none.
+	console string
 	// reports is "" if it is not known how many there are.
 	reports string
 }
@@ -39,6 +41,9 @@ func (g greeting) print(out io.Writer) {
   kubectl api-resources
   kubectl get policyreports -A
 `, g.url, g.took.Round(10*time.Millisecond), statedir.Quote(g.kubeconfig))
+	if g.console != "" {
+		_, _ = fmt.Fprintf(out, "\n%s\n", g.console)
+	}
 	place, query := sqlOf(g.database)
 	_, _ = fmt.Fprintf(out, "\nIt keeps %s in %s.", strings.TrimSpace(g.reports+" reports"), place)
 	if query != "" {

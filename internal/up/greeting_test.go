@@ -26,6 +26,16 @@ func TestGreeting(t *testing.T) {
 			t.Errorf("%s:\n%s", url, text)
 		}
 	}
+	for console, want := range map[string]string{
+		"Results: http://127.0.0.1:1/": "policyreports -A\n\nResults: http://127.0.0.1:1/\n\nIt keeps",
+		"":                             "policyreports -A\n\nIt keeps",
+	} {
+		var out strings.Builder
+		greeting{console: console}.print(&out)
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("with the line %q of the console:\n%s", console, out.String())
+		}
+	}
 	if got := countReports(t.Context(), &rest.Config{Host: "https://127.0.0.1:1"}, registry.Groups()); got != "" {
 		t.Errorf("a server that is away has %q reports", got)
 	}

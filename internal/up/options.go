@@ -24,6 +24,9 @@ import (
 // DefaultListen is the same at each start, so that kubeconfigs stay good.
 const DefaultListen = "127.0.0.1:7443"
 
+// DefaultConsoleListen is any free port: the console is opened by a link that is printed.
+const DefaultConsoleListen = "127.0.0.1:0"
+
 // Limits on memory, of which a server with many clients would need more.
 const (
 	ringBytes  = 8 << 20
@@ -55,6 +58,10 @@ type Options struct {
 	AllowNonLoopback bool
 	// Demo loads made-up reports.
 	Demo bool
+	// ConsoleListen is the host:port of the console on this machine; empty for none.
+	ConsoleListen string
+	// NewConsole returns a console with the rights of a kubeconfig that is reached by the hosts; nil for none.
+	NewConsole func(kubeconfig string, hosts []string) (Console, error)
 
 	server *apiserver.Options
 }
@@ -67,7 +74,7 @@ func NewOptions() (*Options, error) {
 	server.Storage.CacheBytes = cacheBytes
 	server.Storage.ConnectTimeout = connectTimeout
 	server.Server.ShutdownWatchTerminationGracePeriod = watchGrace
-	return &Options{Dir: dir, Listen: DefaultListen, server: server}, err
+	return &Options{Dir: dir, Listen: DefaultListen, ConsoleListen: DefaultConsoleListen, server: server}, err
 }
 
 // Flags returns the flags by section.
@@ -80,6 +87,8 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 	up.StringVar(&o.Listen, "listen", o.Listen, "Address of the API as host:port. Port 0 takes any free port.")
 	up.BoolVar(&o.AllowNonLoopback, "allow-non-loopback", o.AllowNonLoopback,
 		"Confirm that --listen may be an address that other machines reach.")
+	up.StringVar(&o.ConsoleListen, "console-listen", o.ConsoleListen,
+		"Address of the console, which shows results in a browser, as host:port on this machine. Port 0 takes any free port; empty for no console. Reports in etcd have none.")
 	up.BoolVar(&o.Demo, "demo", o.Demo, fmt.Sprintf("Load %d reports of an imaginary cluster to look at.", demoReports))
 
 	own, library := o.server.Flags(), o.server.LibraryFlags()

@@ -36,9 +36,10 @@ const (
 
 // instance is a server that is about to run, with its folder.
 type instance struct {
-	folder *statedir.Folder
-	server *controlplane.Server
-	url    string
+	folder  *statedir.Folder
+	server  *controlplane.Server
+	url     string
+	console *servedConsole // nil for none
 }
 
 // Run serves until ctx ends. What the user should read goes to out, progress of
@@ -60,9 +61,12 @@ func (o *Options) Run(ctx context.Context, out, progress io.Writer, c clock.Pass
 		if err := up.server.Run(groupCtx); err != nil {
 			return err
 		}
-		// Ends the other goroutine when the server stops without an error.
+		// Ends the other goroutines when the server stops without an error.
 		return errStopped
 	})
+	if up.console != nil {
+		group.Go(func() error { return up.console.Serve(groupCtx, up.console.listener) })
+	}
 	group.Go(func() error {
 		err := up.greet(groupCtx, o, out, progress, c, started)
 		select {
@@ -89,7 +93,7 @@ func (up *instance) greet(ctx context.Context, o *Options, out, progress io.Writ
 	took := c.Since(started)
 	greeting{
 		url: up.url, kubeconfig: up.folder.Path(statedir.KubeconfigFile), database: o.server.Storage.Database,
-		took: took, reports: countReports(ctx, up.server.Loopback, o.server.Storage.APIGroups),
+		took: took, console: up.console.invitation(), reports: countReports(ctx, up.server.Loopback, o.server.Storage.APIGroups),
 	}.print(out)
 	// Building the OpenAPI documents takes three times the memory that serving does: give
 	// that back.
@@ -139,7 +143,11 @@ func (o *Options) open(ctx context.Context, now time.Time) (_ *instance, err err
 	if err := held.WriteKubeconfig(place.URL, ca, token); err != nil {
 		return nil, errors.Join(err, server.Close())
 	}
-	return &instance{folder: held, server: server, url: place.URL}, nil
+	console, err := o.openConsole(ctx, held.Path(statedir.KubeconfigFile))
+	if err != nil {
+		return nil, errors.Join(err, server.Close())
+	}
+	return &instance{folder: held, server: server, url: place.URL, console: console}, nil
 }
 
 // closeUnlessClosed closes a listener that the server may have closed.
