@@ -45,7 +45,7 @@ var validVersion = regexp.MustCompile(`^[0-9]{1,20}$`)
 // "live" once and "changed" with the number of changes. It ends when a watch does: the page then reads again, and has a newer
 // state to listen from. Kinds that the person may not watch, or that the cluster doesn't have, are left out; without any,
 // the answer is 403.
-func (c *Console) changes(w http.ResponseWriter, r *http.Request) {
+func (s *site) changes(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	since := query.Get("since")
 	if !validVersion.MatchString(since) {
@@ -53,8 +53,8 @@ func (c *Console) changes(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	select {
-	case c.streams <- struct{}{}:
-		defer func() { <-c.streams }()
+	case s.streams <- struct{}{}:
+		defer func() { <-s.streams }()
 	default:
 		writeStatus(w, http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable, fmt.Sprintf("%d pages listen for changes already", mostStreams))
 		return
@@ -70,7 +70,7 @@ func (c *Console) changes(w http.ResponseWriter, r *http.Request) {
 		request.URL = &url.URL{Path: path, RawQuery: url.Values{"watch": {"true"}, "resourceVersion": {since}}.Encode()}
 		request.Body = http.NoBody
 		request.Header.Set("Accept", metadataOnly)
-		watches.Go(func() { c.watch(request, heard) })
+		watches.Go(func() { s.watch(request, heard) })
 	}
 	tell(ctx, w, heard, len(paths))
 }
@@ -105,10 +105,10 @@ const (
 )
 
 // watch asks for the changes of a collection and passes them on until the request's context ends.
-func (c *Console) watch(request *http.Request, heard chan<- signal) {
-	say := func(s signal) {
+func (s *site) watch(request *http.Request, heard chan<- signal) {
+	say := func(what signal) {
 		select {
-		case heard <- s:
+		case heard <- what:
 		case <-request.Context().Done():
 		}
 	}
@@ -126,7 +126,7 @@ func (c *Console) watch(request *http.Request, heard chan<- signal) {
 			say(changed)
 		}
 	})
-	c.forward(answer, request)
+	s.forward(answer, request)
 	_ = write.Close() // It has no error.
 	reading.Wait()
 	if answer.code == http.StatusOK || answer.code == http.StatusGone {
@@ -137,14 +137,14 @@ func (c *Console) watch(request *http.Request, heard chan<- signal) {
 }
 
 // forward sends a request to the cluster. The proxy panics where an answer breaks off, so that a server ends the connection.
-func (c *Console) forward(w http.ResponseWriter, request *http.Request) {
+func (s *site) forward(w http.ResponseWriter, request *http.Request) {
 	defer func() {
 		cause := recover()
 		if err, _ := cause.(error); cause != nil && !errors.Is(err, http.ErrAbortHandler) {
 			panic(cause)
 		}
 	}()
-	c.proxy.ServeHTTP(w, request)
+	s.proxy.ServeHTTP(w, request)
 }
 
 // answer is an http.ResponseWriter whose body is read at once.
@@ -175,7 +175,7 @@ func (a *answer) Write(data []byte) (int, error) {
 
 // tell writes what watches say as events, until one ends or all were refused.
 func tell(ctx context.Context, w http.ResponseWriter, heard <-chan signal, watches int) {
-	flush := http.NewResponseController(w).Flush
+	controller := http.NewResponseController(w)
 	var live bool
 	var changes int
 	gathered := time.NewTimer(0)
@@ -218,8 +218,22 @@ func tell(ctx context.Context, w http.ResponseWriter, heard <-chan signal, watch
 		if line == "" {
 			continue
 		}
-		if _, err := io.WriteString(w, line); err != nil || flush() != nil {
+		if !extend(controller) {
+			return
+		}
+		if _, err := io.WriteString(w, line); err != nil || controller.Flush() != nil {
 			return // The page is gone.
 		}
 	}
+}
+
+// extend lets a stream go on beyond the time that the server has for other answers, until a line after the next one should have
+// come.
+func extend(controller *http.ResponseController) bool {
+	for _, err := range []error{controller.SetReadDeadline(time.Time{}), controller.SetWriteDeadline(time.Now().Add(2 * keepAlive))} {
+		if err != nil && !errors.Is(err, http.ErrNotSupported) {
+			return false
+		}
+	}
+	return true
 }

@@ -5,41 +5,23 @@ package console
 
 import (
 	"context"
-	"embed"
-	"errors"
 	"fmt"
 	"html"
-	"io/fs"
 	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
-	"slices"
-	"strings"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 )
 
-//go:embed web
-var web embed.FS
-
 const (
 	signInPath = "/sign-in"
 	infoPath   = "/console.json"
 	// signInHeader marks answers of the console itself, as opposed to the cluster, that ask to sign in.
 	signInHeader = "Docket-Console"
-
-	readHeaderTimeout = 10 * time.Second
-	shutdownTimeout   = time.Second
 )
-
-// contentSecurityPolicy allows the console's own files and requests, and nothing else: no script in a page, no frame, no form
-// that is sent.
-const contentSecurityPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
-	"frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 
 // Info is what the pages know of the cluster beside its answers.
 type Info struct {
@@ -54,31 +36,25 @@ type Info struct {
 	// NewLink is the command that prints a link to a console of the same cluster. Empty if the way to it is to start this console
 	// again.
 	NewLink string `json:"newLink,omitempty"`
+	// SignIn is how people are known to a [Team]: see [SignInToken] and [SignInHeaders]; empty for a [Console].
+	SignIn string `json:"signIn,omitempty"`
 }
 
 // Console is a server for one browser.
 type Console struct {
+	site
+
 	session *session
-	hosts   []string
-	info    Info
-	proxy   http.Handler
-	files   http.Handler
-	// streams has a place taken for each page that listens for changes.
-	streams chan struct{}
 }
 
 // New returns a console that asks the cluster of config. Besides IP addresses, requests may name the hosts only. The link can be
 // opened for [LinkLifetime] from now.
 func New(config *rest.Config, info Info, hosts []string, c clock.PassiveClock) (*Console, error) {
-	proxy, err := newProxy(config)
+	s, err := newSite(config, info, hosts)
 	if err != nil {
 		return nil, err
 	}
-	files, err := fs.Sub(web, "web")
-	if err != nil {
-		return nil, err
-	}
-	return &Console{session: newSession(c), hosts: hosts, info: info, proxy: proxy, files: http.FileServerFS(files), streams: make(chan struct{}, mostStreams)}, nil
+	return &Console{site: *s, session: newSession(c)}, nil
 }
 
 // Link returns the address that signs a browser in, once.
@@ -89,37 +65,12 @@ func (c *Console) Link(host string) string {
 
 // Serve answers requests until ctx ends. It closes the listener.
 func (c *Console) Serve(ctx context.Context, listener net.Listener) error {
-	server := &http.Server{Handler: c, ReadHeaderTimeout: readHeaderTimeout, BaseContext: func(net.Listener) context.Context { return ctx }}
-	ended := make(chan error, 1)
-	go func() { ended <- server.Serve(listener) }()
-	select {
-	case err := <-ended:
-		return err
-	case <-ctx.Done():
-	}
-	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
-	defer cancel()
-	// Browsers open connections ahead of requests, and these count as busy for some seconds: they are closed all the same.
-	if err := server.Shutdown(bounded); errors.Is(err, context.DeadlineExceeded) {
-		return server.Close()
-	} else if err != nil {
-		return err
-	}
-	if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
-		return err
-	}
-	return nil
+	return serve(ctx, listener, c, nil)
 }
 
 // ServeHTTP implements http.Handler.
 func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	header := w.Header()
-	header.Set("Content-Security-Policy", contentSecurityPolicy)
-	header.Set("X-Content-Type-Options", "nosniff")
-	header.Set("Referrer-Policy", "no-referrer")
-	header.Set("Cross-Origin-Resource-Policy", "same-origin")
-	header.Set("Cross-Origin-Opener-Policy", "same-origin")
-	header.Set("Cache-Control", "no-store")
+	protect(w.Header())
 	switch {
 	case !c.knownHost(r.Host):
 		writeStatus(w, http.StatusMisdirectedRequest, metav1.StatusReasonForbidden, "the console is not reached by this name; use the address that it printed")
@@ -128,30 +79,14 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.URL.Path == signInPath:
 		c.signIn(w, r)
 	case c.session.knows(r):
-		c.serve(w, r)
+		c.answer(w, r)
 	case r.URL.Path == "/console.css" && r.Method == http.MethodGet:
 		c.files.ServeHTTP(w, r) // The page that says how to sign in looks like the others.
 	case r.URL.Path == "/":
 		c.refuse(w, r)
 	default:
-		header.Set(signInHeader, "sign-in")
+		w.Header().Set(signInHeader, "sign-in")
 		writeStatus(w, http.StatusUnauthorized, metav1.StatusReasonUnauthorized, "this browser is not signed in to the console")
-	}
-}
-
-// serve answers a browser that is signed in.
-func (c *Console) serve(w http.ResponseWriter, r *http.Request) {
-	switch {
-	case strings.HasPrefix(r.URL.Path, "/api"):
-		c.proxy.ServeHTTP(w, r)
-	case r.Method != http.MethodGet:
-		writeStatus(w, http.StatusMethodNotAllowed, metav1.StatusReasonMethodNotAllowed, "only GET is answered here")
-	case r.URL.Path == infoPath:
-		writeJSON(w, http.StatusOK, c.info)
-	case r.URL.Path == changesPath:
-		c.changes(w, r)
-	default:
-		c.files.ServeHTTP(w, r)
 	}
 }
 
@@ -195,17 +130,6 @@ func writePage(w http.ResponseWriter, code int, body string) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(code)
 	_, _ = w.Write([]byte(`<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">` + body)) // An error says that the browser has gone.
-}
-
-// knownHost reports whether a request names the console by an address, or by a name that is known. Other names may be those of
-// a page that has its name point here, to read what only this machine can.
-func (c *Console) knownHost(host string) bool {
-	name := host
-	if without, _, err := net.SplitHostPort(host); err == nil {
-		name = without
-	}
-	_, err := netip.ParseAddr(strings.Trim(name, "[]"))
-	return err == nil || slices.Contains(c.hosts, name)
 }
 
 // sameOrigin reports whether a request is from the console's own page, or from no page.

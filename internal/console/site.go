@@ -1,0 +1,84 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package console
+
+import (
+	"embed"
+	"io/fs"
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+)
+
+//go:embed web
+var web embed.FS
+
+// contentSecurityPolicy allows the console's own files and requests, and nothing else: no script in a page, no frame, no form
+// that is sent.
+const contentSecurityPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+	"frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+
+// protect sets the headers that all answers have.
+func protect(header http.Header) {
+	header.Set("Content-Security-Policy", contentSecurityPolicy)
+	header.Set("X-Content-Type-Options", "nosniff")
+	header.Set("Referrer-Policy", "no-referrer")
+	header.Set("Cross-Origin-Resource-Policy", "same-origin")
+	header.Set("Cross-Origin-Opener-Policy", "same-origin")
+	header.Set("Cache-Control", "no-store")
+}
+
+// site is what a browser that is let in can reach: the pages, and the cluster behind them.
+type site struct {
+	hosts []string
+	info  Info
+	proxy http.Handler
+	files http.Handler
+	// streams has a place taken for each page that listens for changes.
+	streams chan struct{}
+}
+
+func newSite(config *rest.Config, info Info, hosts []string) (*site, error) {
+	proxy, err := newProxy(config)
+	if err != nil {
+		return nil, err
+	}
+	files, err := fs.Sub(web, "web")
+	if err != nil {
+		return nil, err
+	}
+	return &site{hosts: hosts, info: info, proxy: proxy, files: http.FileServerFS(files), streams: make(chan struct{}, mostStreams)}, nil
+}
+
+// knownHost reports whether a request names the console by an address, or by a name that is known. Other names may be those of
+// a page that has its name point here, to read what only this machine can.
+func (s *site) knownHost(host string) bool {
+	name := host
+	if without, _, err := net.SplitHostPort(host); err == nil {
+		name = without
+	}
+	_, err := netip.ParseAddr(strings.Trim(name, "[]"))
+	return err == nil || slices.Contains(s.hosts, name)
+}
+
+// answer is for a browser that is let in.
+func (s *site) answer(w http.ResponseWriter, r *http.Request) {
+	switch {
+	case strings.HasPrefix(r.URL.Path, "/api"):
+		s.proxy.ServeHTTP(w, r)
+	case r.Method != http.MethodGet:
+		writeStatus(w, http.StatusMethodNotAllowed, metav1.StatusReasonMethodNotAllowed, "only GET is answered here")
+	case r.URL.Path == infoPath:
+		writeJSON(w, http.StatusOK, s.info)
+	case r.URL.Path == changesPath:
+		s.changes(w, r)
+	default:
+		s.files.ServeHTTP(w, r)
+	}
+}
