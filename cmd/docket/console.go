@@ -26,20 +26,22 @@ type consoleFlags struct {
 	process cli.Process
 
 	kubeconfig, context, listen string
-	open, allowNonLoopback      bool
+	open                        bool
+	signIn                      console.Options
 }
 
 func newConsole(p cli.Process) *cobra.Command {
-	f := consoleFlags{process: p, listen: "127.0.0.1:0"}
+	f := consoleFlags{process: p, listen: "127.0.0.1:0", signIn: console.NewOptions()}
 	var sections cliflag.NamedFlagSets
 	server := sections.FlagSet("server")
 	server.StringVar(&f.kubeconfig, "kubeconfig", "", "Kubeconfig of the cluster. If empty, the one kubectl would use.")
 	server.StringVar(&f.context, "context", "", "Context of the kubeconfig; the current one if empty.")
 	browser := sections.FlagSet("browser")
 	browser.StringVar(&f.listen, "listen", f.listen, "Address of the console as host:port. Port 0 takes any free port.")
-	browser.BoolVar(&f.allowNonLoopback, "allow-non-loopback", false,
+	browser.BoolVar(&f.signIn.AllowNonLoopback, "allow-non-loopback", false,
 		"Confirm that --listen may be an address that other machines reach. Whoever reads the connection can do what the console can: it is not encrypted.")
 	browser.BoolVar(&f.open, "open", false, "Open the link in a browser.")
+	f.addTeamFlags(sections.FlagSet("team"))
 	command := &cobra.Command{
 		Use:   "console [flags]",
 		Short: "Show results in a browser",
@@ -47,7 +49,10 @@ func newConsole(p cli.Process) *cobra.Command {
 namespace sees that namespace.
 
 It prints a link that works once. The browser that opens it is signed in until the command ends, with Ctrl-C. The
-console only reads; your credentials stay in this process.`,
+console only reads; your credentials stay in this process.
+
+For a team, a proxy that signs people in stands in front of it (--sign-in). Each request goes to the cluster as the
+person who made it.`,
 		Example: `  # The cluster that kubectl uses
   docket console --open
 
@@ -55,7 +60,10 @@ console only reads; your credentials stay in this process.`,
   docket console --kubeconfig ~/.docket/kubeconfig
 
   # On another machine, through ssh -L 8001:127.0.0.1:8001
-  docket console --listen 127.0.0.1:8001`,
+  docket console --listen 127.0.0.1:8001
+
+  # For a team, beside a proxy that sends people's ID tokens
+  docket console --sign-in token --host docket.example.com --listen 127.0.0.1:8001`,
 		Args: cli.NoArguments,
 		RunE: func(command *cobra.Command, _ []string) error { return f.run(command.Context()) },
 	}
@@ -63,11 +71,17 @@ console only reads; your credentials stay in this process.`,
 }
 
 func (f *consoleFlags) run(ctx context.Context) error {
+	if err := f.signIn.Validate(); err != nil {
+		return cli.Usage(err)
+	}
 	config, info, err := f.cluster()
 	if err != nil {
 		return err
 	}
-	place, err := statedir.Listen(ctx, f.listen, f.allowNonLoopback)
+	if f.signIn.ForTeam() {
+		return f.runTeam(ctx, config, info)
+	}
+	place, err := statedir.Listen(ctx, f.listen, f.signIn.AllowNonLoopback)
 	if err != nil {
 		return cli.Usage(err)
 	}

@@ -53,7 +53,7 @@ type weather struct {
 
 func (w weather) RoundTrip(request *http.Request) (*http.Response, error) {
 	if code := w.code.Load(); code != 0 {
-		return refusal(request, int(code), "not now"), nil
+		return errorAnswer(request, int(code), "not now"), nil
 	}
 	return w.next.RoundTrip(request)
 }

@@ -158,11 +158,11 @@ func (r refuse) RoundTrip(request *http.Request) (*http.Response, error) {
 	if strings.Contains(request.URL.Path, "/namespaces/shop/") {
 		return r.next.RoundTrip(request)
 	}
-	return refusal(request, http.StatusForbidden, "you can't do that at the cluster scope"), nil
+	return errorAnswer(request, http.StatusForbidden, "you can't do that at the cluster scope"), nil
 }
 
-// refusal is an answer of a cluster.
-func refusal(request *http.Request, code int, message string) *http.Response {
+// errorAnswer is an error of a cluster.
+func errorAnswer(request *http.Request, code int, message string) *http.Response {
 	status := fmt.Sprintf(`{"kind":"Status","apiVersion":"v1","status":"Failure","code":%d,"message":%q}`, code, message)
 	return &http.Response{
 		StatusCode: code, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(status)), Request: request,
