@@ -32,9 +32,9 @@ export class ApiError extends Error {
   /**
    * @param {number} code of HTTP
    * @param {string} message
-   * @param {boolean} signIn whether the console wants a browser to sign in
+   * @param {string} signIn how the console wants a browser to sign in: by its link (sign-in), or at its proxy (proxy)
    */
-  constructor(code, message, signIn = false) {
+  constructor(code, message, signIn = '') {
     super(message);
     this.code = code;
     this.signIn = signIn;
@@ -52,7 +52,7 @@ async function request(path, options = {}) {
     response = await fetch(path, { ...options, headers: { Accept: 'application/json', 'Content-Type': 'application/json' } });
   } catch (error) {
     if (error.name === 'AbortError') throw error;
-    throw new ApiError(0, 'The console does not answer. Has docket console been stopped?');
+    throw new ApiError(0, 'The console does not answer.');
   }
   const text = await response.text();
   if (response.ok) return JSON.parse(text);
@@ -60,7 +60,7 @@ async function request(path, options = {}) {
   try {
     message = JSON.parse(text).message || text;
   } catch { /* Not all errors are JSON. */ }
-  throw new ApiError(response.status, message || response.statusText, response.headers.has('Docket-Console'));
+  throw new ApiError(response.status, message || response.statusText, response.headers.get('Docket-Console') ?? '');
 }
 
 /**
@@ -71,6 +71,13 @@ async function request(path, options = {}) {
 export function get(path, params = {}, signal) {
   const query = new URLSearchParams(Object.entries(params).filter(([, value]) => value !== '').map(([k, v]) => [k, String(v)])).toString();
   return request(query ? `${path}?${query}` : path, { signal });
+}
+
+/** @returns {Promise<string>} the name that the cluster knows the asker by */
+export async function whoAmI() {
+  const body = JSON.stringify({ apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' });
+  const { status } = await request('/apis/authentication.k8s.io/v1/selfsubjectreviews', { method: 'POST', body });
+  return status.userInfo.username;
 }
 
 /**

@@ -18,6 +18,9 @@ export function explain(error, context, namespaces, retry) {
   const again = h('p', {}, h('button', { type: 'button', onclick: retry }, 'Try again'));
   const said = h('p', { class: 'said' }, error.message);
   if (!(error instanceof ApiError)) return alert('This page has a fault', said, again);
+  const team = Boolean(context.info.signIn);
+  const reload = h('p', {}, h('button', { type: 'button', onclick: () => location.reload() }, 'Reload'));
+  if (error.signIn === 'proxy') return alert('You are not signed in', h('p', {}, 'Reload the page to sign in again.'), said, reload);
   if (error.signIn) {
     const { newLink } = context.info;
     return alert('This browser is not signed in', h('p', {}, 'The console was started again, or another browser has its link. ', newLink
@@ -30,6 +33,7 @@ export function explain(error, context, namespaces, retry) {
       return alert(namespace ? `You may not read results in namespace ${namespace}` : 'You may not read the results of all namespaces',
         h('p', {}, 'Choose a namespace that you have rights in:'), namespaceForm(context.place, namespaces, namespace ? '' : context.info.namespace ?? ''), said);
     case 401:
+      if (team) return alert('The cluster does not know you', h('p', {}, 'Your sign-in may have ended. Reload the page to sign in again.'), said, reload);
       return alert('The cluster does not know you', h('p', {}, 'It refuses the credentials of your kubeconfig. Sign in there, and try again.'), said, again);
     case 404:
       return alert('The cluster does not have this', h('p', {}, 'The object is gone, or this cluster does not serve results.docket.dev (that needs reports in SQLite or PostgreSQL).'), said, again);
@@ -39,7 +43,8 @@ export function explain(error, context, namespaces, retry) {
     case 502:
       return alert('The cluster can\u2019t be reached', said, again);
     default:
-      return alert(error.code ? 'The cluster could not answer' : 'The console is gone', said, again);
+      if (error.code) return alert('The cluster could not answer', said, again);
+      return alert('The console is gone', said, h('p', {}, team ? 'Or your sign-in has ended: reload the page.' : 'Has docket console been stopped?'), team ? reload : again);
   }
 }
 

@@ -3,7 +3,7 @@
 
 // Shows the page of the address, and another one when that changes.
 
-import { get, takeState } from './api.js';
+import { get, takeState, whoAmI } from './api.js';
 import { h } from './dom.js';
 import { explain } from './errors.js';
 import { follow } from './live.js';
@@ -24,6 +24,8 @@ const status = /** @type {HTMLElement} */ (document.getElementById('status'));
 const bar = /** @type {HTMLElement} */ (document.getElementById('bar'));
 let info = { cluster: '', kubectl: ['kubectl'] };
 let namespaces = [];
+/** Who is signed in, at a console for many; empty where that is whoever started it. */
+let person = '';
 let leave = new AbortController();
 /** The page that is shown; empty at first. */
 let shown = '';
@@ -40,7 +42,7 @@ function showBar(place) {
     h('a', { class: 'brand', href: address('overview', scopeParams(scope)) }, 'Docket'),
     h('nav', { 'aria-label': 'Pages' }, items),
     place.page in inMenu || place.page === 'policy' ? scopePicker(place, namespaces) : h('span', { class: 'space' }),
-    mark, h('span', { class: 'cluster', title: info.cluster }, cluster),
+    mark, h('span', { class: 'cluster', title: person ? `Signed in as ${person}` : info.cluster }, [person, cluster].filter(Boolean).join(' \u00b7 ')),
   );
 }
 
@@ -121,9 +123,13 @@ async function start() {
     event.preventDefault();
     main.focus();
   });
-  const [about, known] = await Promise.allSettled([get('/console.json'), get('/api/v1/namespaces', { limit: 1000 })]);
+  const asked = get('/console.json');
+  const [about, known, who] = await Promise.allSettled([
+    asked, get('/api/v1/namespaces', { limit: 1000 }), asked.then((i) => (i.signIn ? whoAmI() : '')),
+  ]);
   if (about.status === 'fulfilled') info = about.value;
   if (known.status === 'fulfilled') namespaces = known.value.items.map((n) => n.metadata.name);
+  if (who.status === 'fulfilled') person = who.value;
   await show();
 }
 
