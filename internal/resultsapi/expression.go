@@ -30,7 +30,8 @@ const nowVariable = "now"
 //
 //nolint:gochecknoglobals // Made once is the purpose of this variable.
 var expressions = sync.OnceValues(func() (*cel.Env, error) {
-	options := append(limits(), cel.Variable(nowVariable, cel.TimestampType))
+	options := append(limits(), cel.Variable(nowVariable, cel.TimestampType),
+		cel.Variable(propertiesVariable, cel.MapType(cel.StringType, cel.StringType)), cel.CrossTypeNumericComparisons(true))
 	for _, field := range engine.Fields() {
 		options = append(options, cel.Variable(string(field), typeOf(field)))
 	}
@@ -46,7 +47,7 @@ func typeOf(field engine.Field) *cel.Type {
 	if field == engine.FieldScored {
 		return cel.BoolType
 	}
-	if field == engine.FieldSeconds {
+	if field.IsNumber() {
 		return cel.TimestampType
 	}
 	return cel.StringType
@@ -84,8 +85,8 @@ type compiler struct {
 }
 
 // supported is the remedy in errors.
-const supported = "use fields, &&, ||, !, ==, != and in with texts, startsWith, endsWith, contains, and <, <=, >, >= of timestamp with " +
-	`timestamp("…") or now - duration("…")`
+const supported = "use fields, &&, ||, !, ==, != and in with texts, startsWith, endsWith, contains, <, <=, >, >= of timestamp and report.created with " +
+	`timestamp("…") or now - duration("…"), and of double(properties["…"]) with numbers`
 
 func (c *compiler) refuse(e ast.Expr, what string) error {
 	at := c.source.GetStartLocation(e.ID())
@@ -186,16 +187,21 @@ func (c *compiler) part(e ast.Expr, name string, target ast.Expr, args []ast.Exp
 }
 
 func (c *compiler) compare(e ast.Expr, name string, left, right ast.Expr) (*engine.Filter, error) {
-	if _, isField := anyField(left); !isField {
+	_, isField := anyField(left)
+	_, isDecimal := decimalField(left)
+	if !isField && !isDecimal {
 		left, right = right, left
 		name = mirrored(name)
+	}
+	if field, ok := decimalField(left); ok {
+		return c.compareDecimal(e, field, name, right)
 	}
 	field, isField := anyField(left)
 	switch {
 	case !isField:
 		return nil, c.refuse(e, "a comparison without a field")
-	case field == engine.FieldSeconds:
-		return c.compareTime(e, name, right)
+	case field.IsNumber():
+		return c.compareTime(e, field, name, right)
 	case name != operators.Equals && name != operators.NotEquals:
 		return nil, c.refuse(e, "the order of texts")
 	}
@@ -234,17 +240,17 @@ func mirrored(name string) string {
 	return name
 }
 
-// compareTime compares the time of a result, which is in whole seconds. A result without a time is neither before nor
+// compareTime compares the time of a result or a report, which is in whole seconds. What has no time is neither before nor
 // after anything.
-func (c *compiler) compareTime(e ast.Expr, name string, value ast.Expr) (*engine.Filter, error) {
+func (c *compiler) compareTime(e ast.Expr, field engine.Field, name string, value ast.Expr) (*engine.Filter, error) {
 	at, err := c.time(value)
 	if err != nil {
 		return nil, c.refuse(e, err.Error())
 	}
 	second, whole := at.Unix(), at.Nanosecond() == 0
-	below := &engine.Filter{Operator: engine.LessThan, Field: engine.FieldSeconds, Number: second}
-	above := &engine.Filter{Operator: engine.GreaterThan, Field: engine.FieldSeconds, Number: second}
-	equal := &engine.Filter{Operator: engine.EqualTo, Field: engine.FieldSeconds, Number: second}
+	below := &engine.Filter{Operator: engine.LessThan, Field: field, Number: second}
+	above := &engine.Filter{Operator: engine.GreaterThan, Field: field, Number: second}
+	equal := &engine.Filter{Operator: engine.EqualTo, Field: field, Number: second}
 	none := &engine.Filter{Operator: engine.Any}
 	var filter *engine.Filter
 	switch name {
@@ -271,7 +277,7 @@ func (c *compiler) compareTime(e ast.Expr, name string, value ast.Expr) (*engine
 			filter = engine.Negate(filter)
 		}
 	}
-	timed := engine.Negate(&engine.Filter{Operator: engine.EqualTo, Field: engine.FieldSeconds})
+	timed := engine.Negate(&engine.Filter{Operator: engine.EqualTo, Field: field})
 	return join(engine.All, timed, filter), nil
 }
 
@@ -324,6 +330,9 @@ func period(e ast.Expr) (time.Duration, error) {
 
 // anyField returns the field that an expression is.
 func anyField(e ast.Expr) (engine.Field, bool) {
+	if field, ok := propertyField(e); ok {
+		return field, true
+	}
 	if e == nil || e.Kind() != ast.IdentKind || e.AsIdent() == nowVariable {
 		return "", false
 	}
@@ -333,7 +342,7 @@ func anyField(e ast.Expr) (engine.Field, bool) {
 // textField is anyField for those that are texts.
 func textField(e ast.Expr) (engine.Field, bool) {
 	field, ok := anyField(e)
-	return field, ok && field != engine.FieldSeconds && field != engine.FieldScored
+	return field, ok && !field.IsNumber() && field != engine.FieldScored
 }
 
 // literal returns the text that an expression is.

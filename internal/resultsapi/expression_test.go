@@ -4,6 +4,8 @@
 package resultsapi
 
 import (
+	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -27,9 +29,12 @@ func exampleRows() []row {
 	noon := questionTime.Unix()
 	return []row{
 		{map[engine.Field]string{"result": "fail", "severity": "high", "policy": "require-labels", "report.namespace": "shop", "subject.kind": "Pod",
-			"subject.name": "web-1", "message": "no label team", "scored": "true"}, noon - day/2},
-		{map[engine.Field]string{"result": "pass", "severity": "low", "policy": "require-probes", "report.namespace": "bank", "scored": "false"}, noon - 2*day},
-		{map[engine.Field]string{"result": "fail", "policy": "CVE-2026-1", "source": "Trivy", "report.namespace": "shop", "scored": "true"}, noon},
+			"subject.name": "web-1", "message": "no label team", "scored": "true", "report.created": fmt.Sprint(noon - day),
+			"properties.score": "8.5", "properties.artifact.repository": "library/nginx"}, noon - day/2},
+		{map[engine.Field]string{"result": "pass", "severity": "low", "policy": "require-probes", "report.namespace": "bank", "scored": "false",
+			"report.created": fmt.Sprint(noon), "properties.score": "-3", "properties.artifact.repository": "it's"}, noon - 2*day},
+		{map[engine.Field]string{"result": "fail", "policy": "CVE-2026-1", "source": "Trivy", "report.namespace": "shop", "scored": "true",
+			"report.created": fmt.Sprint(noon - 2*day), "properties.score": "10", "properties.artifact.repository": ""}, noon},
 	}
 }
 
@@ -52,6 +57,12 @@ func TestExpressionsMeanWhatCELSays(t *testing.T) {
 		`timestamp <= timestamp("2026-11-25T12:00:00Z")`, `timestamp > timestamp("2026-11-25T11:59:59.5Z")`, `timestamp >= timestamp("2026-11-25T11:59:59.5Z")`,
 		`timestamp == timestamp("2026-11-25T12:00:00Z")`, `timestamp != timestamp("2026-11-25T12:00:00Z")`,
 		`timestamp == timestamp("2026-11-25T12:00:00.5Z")`, `timestamp != timestamp("2026-11-25T12:00:00.5Z")`,
+		`report.created < now`, `report.created <= now - duration("24h")`, `now - duration("24h") == report.created`, `report.created != now`,
+		`properties["score"] == "8.5"`, `properties["score"] != "8.5"`, `"10" == properties["score"]`, `properties.score == "10"`,
+		`properties["artifact.repository"].startsWith("library/")`, `properties["artifact.repository"].endsWith("nginx")`,
+		`properties["artifact.repository"].contains("'")`, `properties["artifact.repository"] in ["it's", ""]`,
+		`double(properties["score"]) >= 8.5`, `double(properties["score"]) > 8.5`, `double(properties["score"]) < 8.5`, `double(properties.score) <= -3.0`,
+		`8 < double(properties["score"])`, `10.0 <= double(properties["score"])`, `double(properties["score"]) > -4`, `!(double(properties["score"]) > 8)`,
 		`timestamp("2026-11-24T12:00:00Z") < timestamp`, `now - duration("1h") >= timestamp`, `timestamp < now + duration("1s")`,
 	} {
 		t.Run(text, func(t *testing.T) {
@@ -88,39 +99,86 @@ func (r row) variables() map[string]any {
 	}
 	variables[string(engine.FieldScored)] = r.texts[engine.FieldScored] == "true"
 	variables[string(engine.FieldSeconds)] = time.Unix(r.seconds, 0)
+	created, err := strconv.ParseInt(r.texts[engine.FieldCreated], 10, 64)
+	if err != nil {
+		panic(err)
+	}
+	variables[string(engine.FieldCreated)] = time.Unix(created, 0)
+	properties := map[string]string{}
+	for field, text := range r.texts {
+		if name, ok := field.Property(); ok {
+			properties[name] = text
+		}
+	}
+	variables[propertiesVariable] = properties
 	return variables
 }
 
 // TestExpressionsOfResultsWithoutTime: they are neither before nor after anything.
 func TestExpressionsOfResultsWithoutTime(t *testing.T) {
-	for _, text := range []string{`timestamp < now`, `timestamp > timestamp("0001-01-01T00:00:00Z")`, `timestamp != now`} {
+	for _, text := range []string{`report.created < now`, `report.created != now`, `timestamp < now`, `timestamp > timestamp("0001-01-01T00:00:00Z")`, `timestamp != now`} {
 		filter, err := compileExpression(text, questionTime)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if filter.Match(func(engine.Field) string { return "" }, 0) {
+		if filter.Match(func(engine.Field) string { return "0" }, 0) {
 			t.Errorf("%s selects a result without a time", text)
+		}
+	}
+}
+
+// TestExpressionsOfMissingProperties: a property that is missing is empty, and what is no number is neither above nor below one.
+func TestExpressionsOfMissingProperties(t *testing.T) {
+	for text, want := range map[string]bool{
+		`properties["a"] == ""`: true, `properties["a"] != ""`: false, `properties.a.startsWith("")`: true, `properties["a"] in ["b"]`: false,
+		`double(properties["a"]) > -1e300`: false, `double(properties["a"]) <= 1e300`: false, `!(double(properties["a"]) <= 1e300)`: true,
+	} {
+		filter, err := compileExpression(text, questionTime)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := filter.Match(func(engine.Field) string { return "" }, 0); got != want {
+			t.Errorf("%s: got %t", text, got)
 		}
 	}
 }
 
 func TestExpressionErrors(t *testing.T) {
 	for text, want := range map[string]string{
-		`result = "fail"`:                     "Syntax error",
-		`colour == "red"`:                     "undeclared reference",
-		`result`:                              "must be a bool",
-		`result == 1`:                         "no matching overload",
-		`result == policy`:                    "two fields",
-		`result < "fail"`:                     "the order of texts",
-		`policy.matches("a+")`:                "matches",
-		`size(policy) > 3`:                    "without a field",
-		`"a" in ["b"]`:                        "without a field",
-		`policy in [rule]`:                    "what is no text",
-		`policy.startsWith(rule)`:             "without a field and a text",
-		`(scored ? result : policy) == "x"`:   "without a field",
-		`timestamp < timestamp("tomorrow")`:   `the time "tomorrow"`,
-		`timestamp < now - duration("1 day")`: `the duration "1 day"`,
-		`result == "fail" && policy == rule`:  "column 28",
+		`result = "fail"`:                   "Syntax error",
+		`colour == "red"`:                   "undeclared reference",
+		`result`:                            "must be a bool",
+		`result == 1`:                       "no matching overload",
+		`result == policy`:                  "two fields",
+		`result < "fail"`:                   "the order of texts",
+		`policy.matches("a+")`:              "matches",
+		`size(policy) > 3`:                  "without a field",
+		`"a" in ["b"]`:                      "without a field",
+		`policy in [rule]`:                  "what is no text",
+		`policy.startsWith(rule)`:           "without a field and a text",
+		`(scored ? result : policy) == "x"`: "without a field",
+		`properties["a\"b"] == ""`:          `"a\"b", has a quote`,
+		`properties["a\\b"] == ""`:          "has a quote, a backslash",
+		`properties["a\x00"] == ""`:         "control character",
+		`properties[""] == ""`:              "is empty",
+		`properties["` + strings.Repeat("a", 254) + `"] == ""`: "longer than 253 bytes",
+		`properties[policy] == ""`:                             "without a field",
+		`properties["a"] == properties["b"]`:                   "two fields",
+		`properties["a"] < "b"`:                                "the order of texts",
+		`properties["a"] >= 8.0`:                               "no matching overload",
+		`properties == {"a": "b"}`:                             "without a field",
+		`"a" in properties`:                                    "without a field and a list",
+		`size(properties) > 0`:                                 "without a field",
+		`double(properties["a"]) == 8.0`:                       "whether numbers are equal",
+		`double(properties["a"]) > double(properties["b"])`:    "with what is none",
+		`double(policy) > 8.0`:                                 "without a field",
+		`double(properties["a"]) > 8u`:                         "with what is none",
+		`double(properties["a\"b"]) > 8.0`:                     `"a\"b", has a quote`,
+		`report.created == "2026"`:                             "no matching overload",
+		`report.created < timestamp`:                           "a time that is not known",
+		`timestamp < timestamp("tomorrow")`:                    `the time "tomorrow"`,
+		`timestamp < now - duration("1 day")`:                  `the duration "1 day"`,
+		`result == "fail" && policy == rule`:                   "column 28",
 		strings.Repeat("!(rule == '' && ", 60) + "scored" + strings.Repeat(")", 60): "recursion limit",
 		`policy == "` + strings.Repeat("a", maxExpression) + `"`:                    "size",
 	} {
@@ -134,6 +192,7 @@ func TestExpressionErrors(t *testing.T) {
 // FuzzExpressions looks for expressions whose filter can't be used, or means something else than CEL says.
 func FuzzExpressions(f *testing.F) {
 	f.Add(`result == "fail" && (severity in ["high"] || !scored)`)
+	f.Add(`double(properties["score"]) >= 8.0 || properties["artifact.repository"].startsWith("library/")`)
 	f.Add(`timestamp >= now - duration("24h") && subject.name.contains("web")`)
 	env, err := expressions()
 	if err != nil {

@@ -51,3 +51,24 @@ func TestGroupFields(t *testing.T) {
 		seen[field] = name
 	}
 }
+
+// TestQueryByProperty: a property is selected and counted by, and the answer has the name that was asked for, the table its own.
+func TestQueryByProperty(t *testing.T) {
+	const name = `properties["a"]`
+	got, query := groupsOf(t, v1alpha1.ResultQuerySpec{
+		Filter: name + ` == "b" && report.created < now`, GroupBy: []string{name, `properties["é.x"]`}, OrderBy: name, Having: "results > 1",
+	})
+	if want := `[map[properties["a"]:b properties["é.x"]:] 7]`; fmt.Sprint(got) != want {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	table, err := queryTable("ResultQuery").ConvertToTable(t.Context(), query, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := fmt.Sprintln(table.ColumnDefinitions[0].Name, table.ColumnDefinitions[1].Name, table.Rows[0].Cells), "a é.x [b  7]\n"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if got, _ := groupsOf(t, v1alpha1.ResultQuerySpec{Filter: name + ` != "b" || report.created > now`}); len(got) > 0 {
+		t.Errorf("got %v, want nothing", got)
+	}
+}

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -108,13 +107,13 @@ func countQuery(spec *v1alpha1.ResultQuerySpec, now time.Time) (engine.CountQuer
 	} else {
 		q.Filter = filter
 	}
-	groupable := groupFields()
 	for i, name := range spec.GroupBy {
+		err := checkGroup(at.Child("groupBy").Index(i), name)
 		switch {
 		case i == maxGroupBy:
 			errs = append(errs, field.TooMany(at.Child("groupBy"), len(spec.GroupBy), maxGroupBy))
-		case !slices.Contains(groupable, name):
-			errs = append(errs, field.NotSupported(at.Child("groupBy").Index(i), name, groupable))
+		case err != nil:
+			errs = append(errs, err)
 		case slices.Contains(spec.GroupBy[:i], name):
 			errs = append(errs, field.Duplicate(at.Child("groupBy").Index(i), name))
 		}
@@ -207,7 +206,7 @@ func (kind queryTable) ConvertToTable(_ context.Context, object, options runtime
 	if o, ok := options.(*metav1.TableOptions); !ok || o == nil || !o.NoHeaders {
 		for _, name := range slices.Concat(spec.GroupBy, []string{string(engine.OrderResults)}, spec.Aggregates) {
 			out.ColumnDefinitions = append(out.ColumnDefinitions, metav1.TableColumnDefinition{
-				Name: strings.ToUpper(name[:1]) + name[1:], Type: "string", Description: "Of the results that agree in the fields of spec.groupBy.",
+				Name: head(name), Type: "string", Description: "Of the results that agree in the fields of spec.groupBy.",
 			})
 		}
 	}

@@ -200,6 +200,7 @@ var texts = map[engine.Field]func(row *engine.ResultRow, about *engine.Subject) 
 	engine.FieldReportKind: func(r *engine.ResultRow, _ *engine.Subject) string { return r.Report.Kind },
 	engine.FieldReport:     func(r *engine.ResultRow, _ *engine.Subject) string { return r.Report.Name },
 	engine.FieldReportUID:  func(r *engine.ResultRow, _ *engine.Subject) string { return r.Report.UID },
+	engine.FieldCreated:    func(r *engine.ResultRow, _ *engine.Subject) string { return strconv.FormatInt(r.Report.CreatedAt, 10) },
 	engine.FieldSource:     func(r *engine.ResultRow, _ *engine.Subject) string { return r.Verdict.Source },
 	engine.FieldPolicy:     func(r *engine.ResultRow, _ *engine.Subject) string { return r.Verdict.Policy },
 	engine.FieldRule:       func(r *engine.ResultRow, _ *engine.Subject) string { return r.Verdict.Rule },
@@ -224,9 +225,12 @@ func textOf(row *engine.ResultRow) func(engine.Field) string {
 		about = &engine.Subject{}
 	}
 	return func(field engine.Field) string {
+		if name, ok := field.Property(); ok {
+			return row.Verdict.Property(name)
+		}
 		if text, ok := texts[field]; ok {
 			return text(row, about)
 		}
-		return "" // A time is no text.
+		return "" // The time of a result is no text.
 	}
 }

@@ -1371,7 +1371,7 @@ func schema_docket_api_results_v1alpha1_ResultQuerySpec(ref common.ReferenceCall
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "GroupBy are the fields whose values are counted separately: those of filters but for timestamp; message, with {name}, {namespace} and {uid} where it names the resource; and day, that of the timestamp in UTC, such as 2026-11-25. Empty for one count of everything.",
+							Description: "GroupBy are the fields whose values are counted separately: those of filters but for timestamp and report.created, with properties as properties[\"name\"]; message, with {name}, {namespace} and {uid} where it names the resource; and day, that of the timestamp in UTC, such as 2026-11-25. Empty for one count of everything.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{

@@ -45,9 +45,9 @@ type ResultQuerySpec struct {
 	// result == "fail" && severity in ["critical", "high"]. Empty for all.
 	// +optional
 	Filter string `json:"filter,omitempty"`
-	// GroupBy are the fields whose values are counted separately: those of filters but for timestamp; message, with {name},
-	// {namespace} and {uid} where it names the resource; and day, that of the timestamp in UTC, such as 2026-11-25. Empty for
-	// one count of everything.
+	// GroupBy are the fields whose values are counted separately: those of filters but for timestamp and report.created, with
+	// properties as properties["name"]; message, with {name}, {namespace} and {uid} where it names the resource; and day, that of
+	// the timestamp in UTC, such as 2026-11-25. Empty for one count of everything.
 	// +optional
 	// +listType=atomic
 	GroupBy []string `json:"groupBy,omitempty"`
