@@ -29,6 +29,9 @@ type Questions interface {
 
 	// Count counts rows by their fields. Where counters know all that is asked (CountQuery.Counted), it reads these.
 	Count(ctx context.Context, q CountQuery) (Counts, error)
+
+	// First returns the first rows in an order; RowPage.More says for certain whether there are more.
+	First(ctx context.Context, q OrderQuery) (RowPage, error)
 }
 
 // ReportKind is a kind of reports, and the resource that it is stored as. The keys of its objects are "namespace/name", or

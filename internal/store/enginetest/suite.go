@@ -44,6 +44,7 @@ func Run(t *testing.T, target Target) {
 		{"Large", largeCases},
 		{"Questions", questionCases},    // Guarantee S10.
 		{"QuestionGroups", groupCases},  // Guarantee S10.
+		{"Orders", orderCases},          // Guarantee S10.
 		{"Concurrent", concurrentCases}, // Guarantees S1, S3, S4.
 		{"Reopen", reopenCases},         // Guarantee S2.
 		{"Random", randomCases},         // All of them.

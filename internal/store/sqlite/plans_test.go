@@ -94,6 +94,9 @@ func questionStatements() map[string]string {
 	add("questionReports", func(t *sqlText) { t.addRows(1, "[]", questions.Condition{Filter: everything}, 1, false) })
 	add("questionResults", func(t *sqlText) { t.addResults(1, "[]", everything, engine.PartSubject) })
 	add("questionAllResults", func(t *sqlText) { t.addResults(1, "", everything, engine.PartSubject) })
+	add("orderedResults", func(t *sqlText) { t.addOrdered(1, "[]", everything, engine.FieldSeverity) })
+	add("orderedAllResults", func(t *sqlText) { t.addOrdered(1, "", everything, engine.FieldSubjectName) })
+	add("orderedRows", func(t *sqlText) { t.addRowsAt(1, "[]") })
 	namespace := "n"
 	for part, ways := range waysTo {
 		for i, way := range ways {
@@ -124,9 +127,10 @@ var fullScan = regexp.MustCompile(
 var fewRows = []string{"sumResults", "selectOldest", "selectLowest", "mustAdopt", "adoptTotals", "deleteEmpty", "deleteOutcomes"}
 
 // wholeTables are questions that read all verdicts, subjects, reports or results of a cluster, to find which few meet a
-// condition, or to count.
+// condition, to count, or to put in order.
 var wholeTables = []string{
 	"questionPage", "questionResults", "questionAllResults", "questionPlaces", "questionCounters",
+	"orderedResults", "orderedAllResults",
 	"questionFewVerdict0", "questionFewKind0", "questionFewKind1", "questionFewReport0", "questionFewSeconds0",
 }
 

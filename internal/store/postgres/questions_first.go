@@ -1,0 +1,181 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/docket-project/docket/internal/store/engine"
+	"github.com/docket-project/docket/internal/store/questions"
+)
+
+// First implements engine.Questions.
+func (e *Engine) First(ctx context.Context, q engine.OrderQuery) (engine.RowPage, error) {
+	if err := q.Check(); err != nil {
+		return engine.RowPage{}, fmt.Errorf("read results in order: %w", err)
+	}
+	var page engine.RowPage
+	err := e.ask(ctx, "read results in order", func(ctx context.Context, s *asked) (err error) {
+		page, err = s.first(ctx, q)
+		page.State = s.state
+		return err
+	})
+	if err != nil {
+		return engine.RowPage{}, err
+	}
+	return page, nil
+}
+
+// first answers a query.
+func (s *asked) first(ctx context.Context, q engine.OrderQuery) (engine.RowPage, error) {
+	filter := engine.Both(q.Filter, questions.OfKinds(q.Kinds))
+	if q.Namespace != nil {
+		filter = engine.Both(filter, engine.Equal(engine.FieldNamespace, *q.Namespace))
+	}
+	sql := newQuestion(s.engine.cluster)
+	sql.addFirst(&q, filter)
+	rows, err := s.query(ctx, sql, freePlans)
+	if err != nil {
+		return engine.RowPage{}, err
+	}
+	read := pageRows{verdicts: map[int64]*engine.Verdict{}, subjects: map[int64]*engine.Subject{}}
+	if _, err := pgx.ForEachRow(rows, read.fields(), read.add); err != nil {
+		return engine.RowPage{}, err
+	}
+	page := engine.RowPage{More: len(read.rows) > q.Limit}
+	for i := range read.rows[:min(len(read.rows), q.Limit)] {
+		page.Rows = append(page.Rows, read.rows[i].ResultRow)
+	}
+	return page, nil
+}
+
+// orderKey is an expression that rows are ordered by, and its value in the row that they are to be behind.
+type orderKey struct {
+	sql        string
+	descending bool
+	after      any
+}
+
+// orderKeys are those of OrderQuery.Compare.
+func orderKeys(of *engine.OrderQuery) []orderKey {
+	var after engine.OrderPlace
+	if of.After != nil {
+		after = *of.After
+	}
+	// Rows without a time are behind the others in both directions.
+	times := func(descending bool) []orderKey {
+		timeless := 0
+		if after.Seconds == 0 {
+			timeless = 1
+		}
+		return []orderKey{{"CASE WHEN x.seconds = 0 THEN 1 ELSE 0 END", false, timeless}, {"x.seconds", descending, after.Seconds}}
+	}
+	var keys []orderKey
+	switch of.OrderBy {
+	case engine.FieldSeconds:
+		keys = times(of.Descending)
+	case engine.FieldSeverity:
+		keys = append([]orderKey{{severityRank(fieldColumns.Of(of.OrderBy)), of.Descending, engine.SeverityRank(after.Text)}}, times(true)...)
+	default:
+		keys = append([]orderKey{{fieldColumns.Of(of.OrderBy) + ` COLLATE "C"`, of.Descending, after.Text}}, times(true)...)
+	}
+	return append(keys,
+		orderKey{`r.namespace COLLATE "C"`, false, after.Report.Namespace}, orderKey{`r.kind COLLATE "C"`, false, after.Report.Kind},
+		orderKey{`r.name COLLATE "C"`, false, after.Report.Name}, orderKey{"x.idx", false, int64(after.Index)},
+		orderKey{"coalesce(x.subject, 0)", false, after.SubjectID},
+	)
+}
+
+// severityRank is engine.SeverityRank in SQL.
+func severityRank(column string) string {
+	var sql strings.Builder
+	sql.WriteString("CASE " + column)
+	for rank, severity := range engine.Severities() {
+		fmt.Fprintf(&sql, " WHEN '%s' THEN %d", severity, rank)
+	}
+	fmt.Fprintf(&sql, " ELSE %d END", len(engine.Severities()))
+	return sql.String()
+}
+
+// addFirst selects the first rows in an order, one more than the limit. They have the columns of addRows. What is sorted are the columns of
+// results and reports; texts of verdicts and subjects that nothing asks for are read of the selected rows only.
+func (q *question) addFirst(of *engine.OrderQuery, f *engine.Filter) {
+	keys := orderKeys(of)
+	q.WriteString(`SELECT p.namespace, p.kind, p.name, p.uid, p.created_at, p.idx, p.seconds, p.verdict, p.subject, s.id IS NOT NULL, ` +
+		verdictTable.list("v.") + `, ` + coalesced(subjectTable.list("s.")) + ` FROM (
+SELECT r.namespace, r.kind, r.name, r.uid, x.created_at, x.idx, x.seconds, x.verdict, x.subject`)
+	for i, key := range keys {
+		q.WriteString(", " + key.sql + " AS key_" + strconv.Itoa(i))
+	}
+	q.WriteString(" FROM ")
+	q.addOrdered(of.OrderBy.Part(), f)
+	if of.After != nil {
+		q.WriteString(" AND ")
+		q.behind(keys)
+	}
+	q.sortBy(keys)
+	q.add(" LIMIT ", of.Limit+1)
+	q.WriteString(`) p
+JOIN docket.verdict v ON v.cluster = $1 AND v.id = p.verdict LEFT JOIN docket.subject s ON s.cluster = $1 AND s.id = p.subject`)
+	q.sortBy(keys)
+}
+
+// sortBy appends an order by keys, which are selected.
+func (q *question) sortBy(keys []orderKey) {
+	for i, key := range keys {
+		q.WriteString([]string{" ORDER BY ", ", "}[min(i, 1)] + "key_" + strconv.Itoa(i))
+		if key.descending {
+			q.WriteString(" DESC")
+		}
+	}
+}
+
+// behind appends that a row is behind the one that the keys have the values of.
+func (q *question) behind(keys []orderKey) {
+	for i, key := range keys {
+		operator := " > "
+		if key.descending {
+			operator = " < "
+		}
+		value := q.bind(key.after)
+		q.WriteString("(" + key.sql + operator + value)
+		if i < len(keys)-1 {
+			q.WriteString(" OR " + key.sql + " = " + value + " AND ")
+		}
+	}
+	q.WriteString(strings.Repeat(")", len(keys)))
+}
+
+// addOrdered appends the results x that meet a condition, with their reports r, and v and s where the condition or the order has
+// fields of these.
+func (q *question) addOrdered(by engine.Part, f *engine.Filter) {
+	reports, others := f.Select(func(f *engine.Filter) bool { return f.Parts() == engine.PartReport })
+	// Twice, and not in a join of both: most results are in the rows of their reports.
+	q.WriteString(`(
+	SELECT r.namespace, r.kind, r.name, r.uid, r.created_at, (e.place - 1)::int4 AS idx, e.verdict, r.scope AS subject,
+		coalesce(r.seconds[e.place], r.result_seconds) AS seconds
+	FROM docket.report r CROSS JOIN LATERAL unnest(r.verdicts) WITH ORDINALITY AS e(verdict, place) WHERE r.cluster = $1 AND e.verdict <> 0`)
+	q.where(reports, fieldColumns.Of)
+	q.WriteString(`
+	UNION ALL
+	SELECT r.namespace, r.kind, r.name, r.uid, r.created_at, y.idx, y.verdict, y.subject, y.seconds
+	FROM docket.report r JOIN docket.result y ON y.cluster = $1 AND y.object = r.object WHERE r.cluster = $1`)
+	q.where(reports, fieldColumns.Of)
+	q.WriteString(`
+) x CROSS JOIN LATERAL (SELECT x.namespace, x.kind, x.name, x.uid) r`)
+	parts := others.Parts() | by
+	if parts&engine.PartVerdict != 0 {
+		q.WriteString(" JOIN docket.verdict v ON v.cluster = $1 AND v.id = x.verdict")
+	}
+	if parts&engine.PartSubject != 0 {
+		q.WriteString(" LEFT JOIN docket.subject s ON s.cluster = $1 AND s.id = x.subject")
+	}
+	q.WriteString(" WHERE true")
+	q.where(others, fieldColumns.Of)
+}

@@ -1,0 +1,57 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package sqlite
+
+import (
+	"github.com/docket-project/docket/internal/store/engine"
+	"github.com/docket-project/docket/internal/store/questions"
+)
+
+// orderedReportColumns is the number of columns of addOrdered that say which report a row is of. They are null but for
+// the first row of each report.
+const orderedReportColumns = 4
+
+// addOrdered selects all results in some windows, "" for everywhere, that meet a condition, and the first one of each report in
+// any case, so that there is a row every now and then: whether it meets the condition, its position, time, index and
+// subject, and the text of a field.
+func (t *sqlText) addOrdered(cluster int64, windows string, filter *engine.Filter, by engine.Field) {
+	t.args = append(t.args, windows, cluster)
+	reports, others := filter.Select(func(f *engine.Filter) bool { return f.Parts() == engine.PartReport })
+	verdicts, mixed := questions.Verdicts(others)
+	meets := sqlText{args: t.args}
+	meets.WriteString("1")
+	if verdicts != nil {
+		meets.WriteString(" AND ")
+		meets.oneOf(verdicts)
+	}
+	meets.where(mixed, fieldColumns.Of)
+	t.args = meets.args
+	field, parts := "''", mixed.Parts()
+	if by != engine.FieldSeconds {
+		field, parts = fieldColumns.Of(by), parts|by.Part()
+	}
+	t.WriteString("SELECT iif(x.position = 0, x.object, NULL), iif(x.position = 0, r.namespace, NULL), iif(x.position = 0, r.kind, NULL), " +
+		"iif(x.position = 0, r.name, NULL), " + meets.String() + ", x.position, x.seconds, x.idx, coalesce(x.subject, r.scope), " + field + " FROM ")
+	if windows == "" {
+		t.WriteString("report AS r CROSS JOIN result AS x ON x.cluster = ?2 AND x.object = r.object")
+	} else {
+		t.WriteString(reportsIn)
+	}
+	t.joins(parts)
+	t.WriteString(" WHERE r.cluster = ?2")
+	t.where(reports, fieldColumns.Of)
+	if others != nil {
+		t.WriteString(" AND (x.position = 0 OR " + meets.String() + ")")
+	}
+}
+
+// addRowsAt selects rows by their objects and positions, a list in JSON, in the order of the list. They have the columns of addRows.
+func (t *sqlText) addRowsAt(cluster int64, keys string) {
+	t.args = append(t.args, keys, cluster)
+	t.WriteString(`SELECT r.namespace, r.kind, r.name, r.uid, r.created_at, x.idx, x.seconds, x.verdict, coalesce(x.subject, r.scope), ` +
+		columnList(engine.VerdictColumns, "v.") + ", " + columnList(engine.SubjectColumns, "s.") + ` FROM json_each(?1) AS w
+CROSS JOIN result AS x ON x.cluster = ?2 AND x.object = w.value ->> 0 AND x.position = w.value ->> 1
+CROSS JOIN report AS r ON r.cluster = ?2 AND r.object = x.object
+CROSS JOIN verdict AS v ON v.cluster = ?2 AND v.id = x.verdict LEFT JOIN subject AS s ON s.cluster = ?2 AND s.id = coalesce(x.subject, r.scope)`)
+}
