@@ -81,6 +81,9 @@ func (r *queryStorage) Create(
 }
 
 func (r *queryStorage) answer(ctx context.Context, spec *v1alpha1.ResultQuerySpec, in scope) (*v1alpha1.ResultQueryStatus, error) {
+	if spec.Results != nil {
+		return r.first(ctx, spec, in)
+	}
 	q, errs := countQuery(spec, time.Now())
 	if len(errs) > 0 {
 		return nil, apierrors.NewInvalid(v1alpha1.SchemeGroupVersion.WithKind(r.kind).GroupKind(), "", errs)
@@ -100,13 +103,11 @@ func countQuery(spec *v1alpha1.ResultQuerySpec, now time.Time) (engine.CountQuer
 	q := engine.CountQuery{OrderBy: groupField(spec.OrderBy), Descending: spec.Descending, Limit: int(spec.Limit)}
 	at := field.NewPath("spec")
 	var errs field.ErrorList
-	if len(spec.Filter) > maxExpression {
-		errs = append(errs, field.TooLong(at.Child("filter"), "", maxExpression))
-	} else if filter, err := compileExpression(spec.Filter, now); err != nil {
-		errs = append(errs, field.Invalid(at.Child("filter"), spec.Filter, err.Error()))
-	} else {
-		q.Filter = filter
+	filter, err := compileFilter(at.Child("filter"), spec.Filter, now)
+	if err != nil {
+		errs = append(errs, err)
 	}
+	q.Filter = filter
 	for i, name := range spec.GroupBy {
 		err := checkGroup(at.Child("groupBy").Index(i), name)
 		switch {
@@ -186,11 +187,11 @@ func timeOf(seconds int64) *metav1.Time {
 	return &at
 }
 
-// queryTable prints the answer to a question: a row for each group. Its columns are those of the question.
+// queryTable prints the answer to a question: a row for each group, whose columns are those of the question, or for each result.
 type queryTable string
 
 // ConvertToTable implements rest.TableConvertor.
-func (kind queryTable) ConvertToTable(_ context.Context, object, options runtime.Object) (*metav1.Table, error) {
+func (kind queryTable) ConvertToTable(ctx context.Context, object, options runtime.Object) (*metav1.Table, error) {
 	var spec v1alpha1.ResultQuerySpec
 	var status v1alpha1.ResultQueryStatus
 	switch query := object.(type) {
@@ -200,6 +201,9 @@ func (kind queryTable) ConvertToTable(_ context.Context, object, options runtime
 		spec, status = query.Spec, query.Status
 	default:
 		return nil, fmt.Errorf("print %T: it is not a %s", object, string(kind))
+	}
+	if spec.Results != nil {
+		return orderedTable(ctx, &status, options)
 	}
 	out := &metav1.Table{Rows: []metav1.TableRow{}}
 	out.ResourceVersion = status.ResourceVersion

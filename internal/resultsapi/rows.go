@@ -72,6 +72,11 @@ func (s *source) named(ctx context.Context, q engine.RowQuery, rows []engine.Res
 			return nil, err
 		}
 	}
+	return nameReports(rows, all), nil
+}
+
+// nameReports names rows, of whose reports all are the rows. Both are in the order of reports.
+func nameReports(rows, all []engine.ResultRow) []namedRow {
 	named := make([]namedRow, 0, len(rows))
 	for len(rows) > 0 {
 		at := rows[0].Report.ReportPlace
@@ -81,7 +86,7 @@ func (s *source) named(ctx context.Context, q engine.RowQuery, rows []engine.Res
 		named = append(named, nameReport(rows[:n], all[:whole])...)
 		rows, all = rows[n:], all[whole:]
 	}
-	return named, nil
+	return named
 }
 
 // behind returns how many rows are before a report; or, unless it is exclusive, of it too. Rows are in the order of reports.

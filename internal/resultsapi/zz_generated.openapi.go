@@ -24,6 +24,7 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		v1alpha1.LocalResultQuery{}.OpenAPIModelName():         schema_docket_api_results_v1alpha1_LocalResultQuery(ref),
 		v1alpha1.NamespaceSummary{}.OpenAPIModelName():         schema_docket_api_results_v1alpha1_NamespaceSummary(ref),
 		v1alpha1.NamespaceSummaryList{}.OpenAPIModelName():     schema_docket_api_results_v1alpha1_NamespaceSummaryList(ref),
+		v1alpha1.OrderedResult{}.OpenAPIModelName():            schema_docket_api_results_v1alpha1_OrderedResult(ref),
 		v1alpha1.PolicyResult{}.OpenAPIModelName():             schema_docket_api_results_v1alpha1_PolicyResult(ref),
 		v1alpha1.PolicyResultList{}.OpenAPIModelName():         schema_docket_api_results_v1alpha1_PolicyResultList(ref),
 		v1alpha1.PolicySummary{}.OpenAPIModelName():            schema_docket_api_results_v1alpha1_PolicySummary(ref),
@@ -31,6 +32,7 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		v1alpha1.ReportReference{}.OpenAPIModelName():          schema_docket_api_results_v1alpha1_ReportReference(ref),
 		v1alpha1.Result{}.OpenAPIModelName():                   schema_docket_api_results_v1alpha1_Result(ref),
 		v1alpha1.ResultGroup{}.OpenAPIModelName():              schema_docket_api_results_v1alpha1_ResultGroup(ref),
+		v1alpha1.ResultOrder{}.OpenAPIModelName():              schema_docket_api_results_v1alpha1_ResultOrder(ref),
 		v1alpha1.ResultQuery{}.OpenAPIModelName():              schema_docket_api_results_v1alpha1_ResultQuery(ref),
 		v1alpha1.ResultQuerySpec{}.OpenAPIModelName():          schema_docket_api_results_v1alpha1_ResultQuerySpec(ref),
 		v1alpha1.ResultQueryStatus{}.OpenAPIModelName():        schema_docket_api_results_v1alpha1_ResultQueryStatus(ref),
@@ -709,6 +711,135 @@ func schema_docket_api_results_v1alpha1_NamespaceSummaryList(ref common.Referenc
 	}
 }
 
+func schema_docket_api_results_v1alpha1_OrderedResult(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "OrderedResult is a result in the answer to a question.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"namespace": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Namespace of the policyresult, and of its report; empty for a clusterpolicyresult.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Name of the policyresult, or of the clusterpolicyresult.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"cluster": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Cluster whose report has the result, by the name that the server has for it.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"result": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Result is pass, fail, warn, error or skip, or what else the report has.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"severity": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Severity is critical, high, medium, low or info.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"source": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Source is the engine that found the result.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"policy": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Policy is the name of the policy, as the engine has it.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"rule": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Rule of the policy.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"category": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Category of the policy.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"scored": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Scored says that the result counts for a score.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+					"subject": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Subject is the resource that the result is about. None where neither result nor report names one.",
+							Ref:         ref(v1alpha1.Subject{}.OpenAPIModelName()),
+						},
+					},
+					"message": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Message for people.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"timestamp": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Timestamp is when the result was found, in whole seconds.",
+							Ref:         ref("k8s.io/apimachinery/pkg/apis/meta/v1.Time"),
+						},
+					},
+					"properties": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Properties are further facts.",
+							Type:        []string{"object"},
+							AdditionalProperties: &spec.SchemaOrBool{
+								Allows: true,
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Default: "",
+										Type:    []string{"string"},
+										Format:  "",
+									},
+								},
+							},
+						},
+					},
+					"report": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Report that has the result.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1alpha1.ReportReference{}.OpenAPIModelName()),
+						},
+					},
+				},
+				Required: []string{"name", "report"},
+			},
+		},
+		Dependencies: []string{
+			v1alpha1.ReportReference{}.OpenAPIModelName(), v1alpha1.Subject{}.OpenAPIModelName(), "k8s.io/apimachinery/pkg/apis/meta/v1.Time"},
+	}
+}
+
 func schema_docket_api_results_v1alpha1_PolicyResult(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
@@ -1300,6 +1431,47 @@ func schema_docket_api_results_v1alpha1_ResultGroup(ref common.ReferenceCallback
 	}
 }
 
+func schema_docket_api_results_v1alpha1_ResultOrder(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ResultOrder asks for results in an order, page by page.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"orderBy": {
+						SchemaProps: spec.SchemaProps{
+							Description: "OrderBy is timestamp, severity (critical, high, medium, low, info, then all others), result, source, policy, rule, category, report.namespace, subject.kind, subject.namespace or subject.name. Results that are equal in it are ordered by time, the newest first, and then by the namespaces, kinds and names of their reports, and their index in these. Those without a time are behind the others in any case. Empty for the newest first.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"descending": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Descending turns the order of orderBy around.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+					"limit": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Limit is the largest number of results, 1000 at most; 100 where it is 0.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"continue": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Continue is status.continue of the answer with the results before these.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+			},
+		},
+	}
+}
+
 func schema_docket_api_results_v1alpha1_ResultQuery(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
@@ -1432,9 +1604,17 @@ func schema_docket_api_results_v1alpha1_ResultQuerySpec(ref common.ReferenceCall
 							Format:      "int32",
 						},
 					},
+					"results": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Results asks for results in place of groups. Nothing but filter can stand beside it.",
+							Ref:         ref(v1alpha1.ResultOrder{}.OpenAPIModelName()),
+						},
+					},
 				},
 			},
 		},
+		Dependencies: []string{
+			v1alpha1.ResultOrder{}.OpenAPIModelName()},
 	}
 }
 
@@ -1473,8 +1653,34 @@ func schema_docket_api_results_v1alpha1_ResultQueryStatus(ref common.ReferenceCa
 					},
 					"more": {
 						SchemaProps: spec.SchemaProps{
-							Description: "More says that there are more groups than the limit.",
+							Description: "More says that there are more groups, or results, than the limit.",
 							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+					"results": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "Results in the order of spec.results.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Default: map[string]interface{}{},
+										Ref:     ref(v1alpha1.OrderedResult{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+					"continue": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Continue is what spec.results.continue takes for the results behind these; empty where there are none.",
+							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
@@ -1482,7 +1688,7 @@ func schema_docket_api_results_v1alpha1_ResultQueryStatus(ref common.ReferenceCa
 			},
 		},
 		Dependencies: []string{
-			v1alpha1.ResultGroup{}.OpenAPIModelName()},
+			v1alpha1.OrderedResult{}.OpenAPIModelName(), v1alpha1.ResultGroup{}.OpenAPIModelName()},
 	}
 }
 

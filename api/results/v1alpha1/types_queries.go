@@ -68,6 +68,9 @@ type ResultQuerySpec struct {
 	// Limit is the largest number of groups, 1000 at most; 100 where it is 0.
 	// +optional
 	Limit int32 `json:"limit,omitempty"`
+	// Results asks for results in place of groups. Nothing but filter can stand beside it.
+	// +optional
+	Results *ResultOrder `json:"results,omitempty"`
 }
 
 // ResultQueryStatus is the answer to a question.
@@ -79,9 +82,16 @@ type ResultQueryStatus struct {
 	// +optional
 	// +listType=atomic
 	Groups []ResultGroup `json:"groups,omitempty"`
-	// More says that there are more groups than the limit.
+	// More says that there are more groups, or results, than the limit.
 	// +optional
 	More bool `json:"more,omitempty"`
+	// Results in the order of spec.results.
+	// +optional
+	// +listType=atomic
+	Results []OrderedResult `json:"results,omitempty"`
+	// Continue is what spec.results.continue takes for the results behind these; empty where there are none.
+	// +optional
+	Continue string `json:"continue,omitempty"`
 }
 
 // ResultGroup are the results that agree in all fields of groupBy.

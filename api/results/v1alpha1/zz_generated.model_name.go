@@ -49,6 +49,11 @@ func (in NamespaceSummaryList) OpenAPIModelName() string {
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
+func (in OrderedResult) OpenAPIModelName() string {
+	return "dev.docket.results.v1alpha1.OrderedResult"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
 func (in PolicyResult) OpenAPIModelName() string {
 	return "dev.docket.results.v1alpha1.PolicyResult"
 }
@@ -81,6 +86,11 @@ func (in Result) OpenAPIModelName() string {
 // OpenAPIModelName returns the OpenAPI model name for this type.
 func (in ResultGroup) OpenAPIModelName() string {
 	return "dev.docket.results.v1alpha1.ResultGroup"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in ResultOrder) OpenAPIModelName() string {
+	return "dev.docket.results.v1alpha1.ResultOrder"
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.

@@ -70,14 +70,14 @@ func (q *OrderQuery) Check() error {
 		return fmt.Errorf("results can't be ordered by %q", q.OrderBy)
 	case q.Limit <= 0 || q.Limit > MaxOrdered:
 		return fmt.Errorf("the limit of rows is not from 1 to %d", MaxOrdered)
-	case q.After != nil && !q.After.storable():
+	case q.After != nil && !q.After.Storable():
 		return errors.New("the place to continue after has texts that no row can have")
 	}
 	return checkScope(q.Kinds, q.Filter)
 }
 
-// storable reports whether all engines can compare with the texts of the place.
-func (p *OrderPlace) storable() bool {
+// Storable reports whether all engines can compare with the texts of the place.
+func (p *OrderPlace) Storable() bool {
 	for _, text := range []string{p.Text, p.Report.Namespace, p.Report.Kind, p.Report.Name} {
 		if !utf8.ValidString(text) || strings.IndexByte(text, 0) >= 0 {
 			return false

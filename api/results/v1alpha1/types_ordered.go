@@ -1,0 +1,34 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+// ResultOrder asks for results in an order, page by page.
+type ResultOrder struct {
+	// OrderBy is timestamp, severity (critical, high, medium, low, info, then all others), result, source, policy, rule, category,
+	// report.namespace, subject.kind, subject.namespace or subject.name. Results that are equal in it are ordered by time, the
+	// newest first, and then by the namespaces, kinds and names of their reports, and their index in these. Those without a time are behind
+	// the others in any case. Empty for the newest first.
+	// +optional
+	OrderBy string `json:"orderBy,omitempty"`
+	// Descending turns the order of orderBy around.
+	// +optional
+	Descending bool `json:"descending,omitempty"`
+	// Limit is the largest number of results, 1000 at most; 100 where it is 0.
+	// +optional
+	Limit int32 `json:"limit,omitempty"`
+	// Continue is status.continue of the answer with the results before these.
+	// +optional
+	Continue string `json:"continue,omitempty"`
+}
+
+// OrderedResult is a result in the answer to a question.
+type OrderedResult struct {
+	// Namespace of the policyresult, and of its report; empty for a clusterpolicyresult.
+	// +optional
+	Namespace string `json:"namespace,omitempty"`
+	// Name of the policyresult, or of the clusterpolicyresult.
+	Name string `json:"name"`
+
+	Result `json:",inline"`
+}
