@@ -145,7 +145,7 @@ func flatten(prefix string, values map[string]any, into map[string]string) {
 	for key, value := range values {
 		path := prefix + key
 		nested, isMap := value.(map[string]any)
-		if isMap && len(nested) > 0 && !slices.Contains([]string{"resources", "controller.resources"}, path) {
+		if isMap && len(nested) > 0 && !slices.Contains([]string{"resources", "console.resources", "controller.resources"}, path) {
 			flatten(path+".", nested, into)
 			continue
 		}
