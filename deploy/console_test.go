@@ -4,7 +4,9 @@
 package deploy_test
 
 import (
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -136,6 +138,25 @@ func checkConsoleKubeconfig(t *testing.T, kubeconfig string, impersonates bool) 
 	user := parsed.AuthInfos[parsed.Contexts[parsed.CurrentContext].AuthInfo]
 	if user == nil || (user.TokenFile != "") != impersonates {
 		t.Errorf("the kubeconfig has the user %v", user)
+	}
+}
+
+// TestConsolePage renders the example of docs/start/console.md.
+func TestConsolePage(t *testing.T) {
+	t.Parallel()
+	_, example, found := strings.Cut(text(t, filepath.Join(root, "docs", "start", "console.md")), "```yaml\n")
+	example, _, ended := strings.Cut(example, "```")
+	if !found || !ended {
+		t.Fatal("docs/start/console.md has no values")
+	}
+	path := filepath.Join(t.TempDir(), "values.yaml")
+	if err := os.WriteFile(path, []byte(example), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	all := parse(t, run(t, helmTool, "template", "docket", "chart", "--namespace", namespace, "--values", path))
+	pod := convert[appsv1.Deployment](t, all["Deployment "+consoleName]).Spec.Template.Spec
+	if len(pod.Containers) != 2 || !slices.Contains(pod.Containers[0].Args, "--listen=127.0.0.1:8001") || !slices.Contains(pod.Containers[1].Args, "--upstream=http://127.0.0.1:8001") {
+		t.Errorf("the proxy does not reach the console: %v", pod.Containers)
 	}
 }
 

@@ -113,7 +113,7 @@ func (t *Team) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // answerProbe says whether the console can be reached. Whether the cluster can is for the pages to say: it is no reason to
-// start the console anew.
+// restart the console.
 func (t *Team) answerProbe(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	if t.keeper != nil && r.URL.Path == "/readyz" && t.keeper.Ready() != nil {

@@ -42,6 +42,7 @@ func TestResults(t *testing.T) {
 	})
 
 	t.Run("who sees what", b.testWhoSeesResults)
+	t.Run("console", b.testConsole)
 	t.Run("discovery", b.testResultsDiscovery)
 	t.Run("quota", b.testResultsQuota)
 	t.Run("garbage", b.testResultsGarbage)

@@ -1,0 +1,126 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/docket-project/docket/test/e2e/harness"
+)
+
+const selfReview = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
+
+// seenPolicy is the policy of a result in an answer; it is called as its report.
+var seenPolicy = regexp.MustCompile(`"policy":\s?"(of-[a-z-]+)"`)
+
+// visitor is somebody at a console for a team.
+type visitor struct {
+	name   string
+	header http.Header // what the proxy sends
+	// kubectl is the same person's.
+	kubectl *harness.Kubectl
+	// sees are the namespaces whose results the person may read.
+	sees []string
+}
+
+// testConsole: at a console for a team people see what kubectl shows them, and nothing else.
+func (b *bootstrapped) testConsole(t *testing.T) {
+	t.Run("token", b.testConsoleTokens)
+	t.Run("headers", b.testConsoleHeaders)
+}
+
+// testConsoleTokens gives the console the kubeconfig of an administrator: it must count for nobody.
+func (b *bootstrapped) testConsoleTokens(t *testing.T) {
+	console := harness.StartConsole(t, b.Kubeconfig(), "--sign-in=token")
+	var people []visitor
+	for _, namespace := range []string{"team-a", "team-b"} {
+		b.kubectl.Run(t, "create", "serviceaccount", "person", "--namespace", namespace)
+		b.kubectl.Run(t, "create", "rolebinding", "person", "--namespace", namespace, "--clusterrole=view", "--serviceaccount="+namespace+":person")
+		token := strings.TrimSpace(b.kubectl.Run(t, "create", "token", "person", "--namespace", namespace))
+		people = append(people, visitor{
+			name: "system:serviceaccount:" + namespace + ":person", header: http.Header{"Authorization": {"Bearer " + token}},
+			kubectl: harness.KubectlMerged(t, "", b.KubeconfigOf(t, "person", token)), sees: []string{namespace},
+		})
+	}
+	b.visit(t, console, people)
+	for name, header := range map[string]http.Header{
+		"without a token":    {"X-Forwarded-User": {"auditor"}},
+		"with a wrong token": {"Authorization": {"Bearer of-nobody"}, "Impersonate-User": {"auditor"}},
+	} {
+		if code, text := console.Ask(t, http.MethodGet, "/api/v1/namespaces", "", header); code != http.StatusUnauthorized {
+			t.Errorf("somebody %s: %d %s", name, code, text)
+		}
+	}
+}
+
+// testConsoleHeaders: the console has the right to impersonate, and no other.
+func (b *bootstrapped) testConsoleHeaders(t *testing.T) {
+	const group = "team-b-viewers"
+	b.kubectl.Run(t, "create", "serviceaccount", "console", "--namespace", bootstrapNamespace)
+	b.kubectl.Run(t, "create", "clusterrole", "console", "--verb=impersonate", "--resource=users,groups")
+	b.kubectl.Run(t, "create", "clusterrolebinding", "console", "--clusterrole=console", "--serviceaccount="+bootstrapNamespace+":console")
+	b.kubectl.Run(t, "create", "rolebinding", group, "--namespace", "team-b", "--clusterrole=view", "--group="+group)
+	token := strings.TrimSpace(b.kubectl.Run(t, "create", "token", "console", "--namespace", bootstrapNamespace))
+	console := harness.StartConsole(t, b.KubeconfigOf(t, "console", token), "--sign-in=headers")
+	b.visit(t, console, []visitor{
+		{"viewer", http.Header{"X-Forwarded-User": {"viewer"}}, b.kubectl.As("viewer"), []string{"team-a"}},
+		{"member", http.Header{"X-Forwarded-User": {"member"}, "X-Forwarded-Groups": {"other," + group}}, b.kubectl.As("member", "other", group), []string{"team-b"}},
+		{"auditor", http.Header{"X-Forwarded-User": {"auditor"}}, b.kubectl.As("auditor"), []string{"team-a", "team-b", "nobody"}},
+	})
+	for want, header := range map[int]http.Header{
+		http.StatusUnauthorized: {"Impersonate-User": {"auditor"}, "Authorization": {"Bearer " + token}},
+		http.StatusForbidden:    {"X-Forwarded-User": {"viewer"}, "X-Forwarded-Groups": {"system:masters"}},
+	} {
+		if code, text := console.Ask(t, http.MethodGet, "/api/v1/namespaces", "", header); code != want {
+			t.Errorf("%v: %d %s, want %d", header, code, text, want)
+		}
+	}
+}
+
+// visit compares what people see at a console with what kubectl shows them.
+func (b *bootstrapped) visit(t *testing.T, console *harness.Console, people []visitor) {
+	t.Helper()
+	const group = "/apis/" + resultsGroup + "/v1alpha1"
+	for _, person := range people {
+		header := person.header.Clone()
+		// What the person's browser may add.
+		header.Set("Impersonate-User", "auditor")
+		header.Set("Impersonate-Group", "system:masters")
+		if code, text := console.Ask(t, http.MethodPost, selfReview, `{"apiVersion":"authentication.k8s.io/v1","kind":"SelfSubjectReview"}`, header); code != http.StatusCreated ||
+			!strings.Contains(text, `"username":"`+person.name+`"`) {
+			t.Errorf("%s is known as %d %s", person.name, code, text)
+		}
+		everywhere := slices.Contains(person.sees, "nobody")
+		for path, want := range map[string]bool{
+			group + "/namespaces/team-a/policyresults": slices.Contains(person.sees, "team-a"),
+			group + "/namespaces/team-b/policyresults": slices.Contains(person.sees, "team-b"),
+			group + "/policyresults":                   everywhere,
+			group + "/clusterpolicyresults":            everywhere,
+			"/api/v1/namespaces":                       everywhere,
+		} {
+			code, text := console.Ask(t, http.MethodGet, path, "", header)
+			shown := person.kubectl.Try(t, "", "get", "--raw", path)
+			if want != (code == http.StatusOK) || want != (shown.Code == 0) || !want && code != http.StatusForbidden {
+				t.Errorf("%s at %s: the console says %d %.300s, kubectl %d %s; want rights: %t", person.name, path, code, text, shown.Code, shown.Stderr, want)
+			}
+			if got, want := policies(text), policies(shown.Stdout); !slices.Equal(got, want) {
+				t.Errorf("%s at %s: the console shows %v, kubectl %v", person.name, path, got, want)
+			}
+		}
+	}
+}
+
+// policies are those of the results in an answer.
+func policies(text string) []string {
+	var found []string
+	for _, match := range seenPolicy.FindAllStringSubmatch(text, -1) {
+		found = append(found, match[1])
+	}
+	slices.Sort(found)
+	return slices.Compact(found)
+}
