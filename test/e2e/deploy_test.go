@@ -48,6 +48,15 @@ func installations() []installation {
 		{name: "helm sqlite"},
 		{name: "helm sqlite cert-manager", values: []string{"certificate.certManager=true"}},
 		{name: "helm postgres", values: []string{"database.type=postgres"}},
+		{name: "helm console", values: []string{
+			"console.enabled=true", "console.hosts={docket.example.com}", "console.signIn=headers", "console.tls.secretName=tls",
+			"console.headers.clientCASecret=ca", "console.headers.clientNames={proxy}", "console.headers.impersonateGroups={dev}",
+		}},
+		{name: "helm console beside its proxy", values: []string{
+			"console.enabled=true", "console.hosts={docket.example.com}", "console.sidecars[0].name=proxy", "console.sidecars[0].image=proxy",
+			"console.sidecars[0].ports[0].name=proxy", "console.sidecars[0].ports[0].containerPort=4180",
+			"console.sidecars[0].securityContext.allowPrivilegeEscalation=false", "console.sidecars[0].securityContext.capabilities.drop={ALL}",
+		}},
 		{name: "helm postgres cert-manager monitoring", values: []string{
 			"database.type=postgres", "certificate.certManager=true", "monitoring.enabled=true",
 			"monitoring.prometheus.serviceAccount=prometheus", "monitoring.prometheus.namespace=monitoring",
@@ -195,11 +204,17 @@ func checkPodIsAdmitted(t *testing.T, kubectl *harness.Kubectl) {
 			Spec struct{ Template map[string]any }
 		}
 	}
-	list := kubectl.Run(t, "get", "deployments,statefulsets", "-l", "app.kubernetes.io/name=docket", "-o", "json")
-	if err := json.Unmarshal([]byte(list), &workloads); err != nil || len(workloads.Items) != 1 {
-		t.Fatalf("%d workloads (%v), want 1", len(workloads.Items), err)
+	list := kubectl.Run(t, "get", "deployments,statefulsets", "-l", "app.kubernetes.io/name in (docket, docket-console)", "-o", "json")
+	if err := json.Unmarshal([]byte(list), &workloads); err != nil || len(workloads.Items) == 0 {
+		t.Fatalf("%d workloads (%v), want at least 1", len(workloads.Items), err)
 	}
-	pod := workloads.Items[0].Spec.Template
+	for _, workload := range workloads.Items {
+		tryPod(t, kubectl, workload.Spec.Template)
+	}
+}
+
+func tryPod(t *testing.T, kubectl *harness.Kubectl, pod map[string]any) {
+	t.Helper()
 	maps.Copy(pod, map[string]any{"apiVersion": "v1", "kind": "Pod"})
 	metadata, _ := pod["metadata"].(map[string]any)
 	metadata["name"] = "docket-try"
