@@ -20,6 +20,7 @@ import (
 
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
+	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/docket-project/docket/internal/certificate"
 )
@@ -259,5 +260,25 @@ func TestTokensAlone(t *testing.T) {
 		if answer.Code != http.StatusOK || shown != want {
 			t.Errorf("%s: %d %s, the cluster was shown %d certificates, want %d", signIn, answer.Code, answer.Body, shown, want)
 		}
+	}
+}
+
+// TestReadyUntilTheCertificateEnds: a console whose certificate nobody renewed is not ready, and is not restarted for that.
+func TestReadyUntilTheCertificateEnds(t *testing.T) {
+	t.Parallel()
+	folder, now := t.TempDir(), clocktesting.NewFakeClock(time.Now())
+	e := &encryptedTeam{serving: newAuthority(t, "serving"), options: options(SignInToken)}
+	e.options.Hosts, e.options.TLSCertFile, e.options.TLSPrivateKeyFile = []string{teamHost}, filepath.Join(folder, "tls.crt"), filepath.Join(folder, "tls.key")
+	e.renew(t)
+	console, err := NewTeam(t.Context(), &rest.Config{Host: "https://cluster"}, Info{}, nil, e.options, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	probed := &team{Team: console}
+	for _, ready := range []int{http.StatusOK, http.StatusServiceUnavailable} {
+		if live, got := probed.ask(http.MethodGet, "/livez").Code, probed.ask(http.MethodGet, "/readyz").Code; live != http.StatusOK || got != ready {
+			t.Errorf("at %v: live %d, ready %d, want %d", now.Now(), live, got, ready)
+		}
+		now.Step(2 * time.Hour)
 	}
 }
