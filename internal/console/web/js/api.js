@@ -100,19 +100,41 @@ export const literal = (text) => JSON.stringify(text);
 export const every = (conditions) => conditions.filter(Boolean).join(' && ');
 
 /**
+ * A question about the results of a scope.
+ * @param {import('./router.js').Scope} scope
+ * @param {Record<string, any>} spec
+ */
+export function queryOf(scope, spec) {
+  const outside = 'report.namespace == ""';
+  const filter = scope.outside ? (spec.filter ? `(${spec.filter}) && ${outside}` : outside) : spec.filter ?? '';
+  const kind = scope.namespace ? 'LocalResultQuery' : 'ResultQuery';
+  const metadata = scope.namespace ? { metadata: { namespace: scope.namespace } } : {};
+  const asked = Object.fromEntries(Object.entries({ ...spec, filter }).filter(([, value]) => value && value.length !== 0));
+  return { apiVersion: 'results.docket.dev/v1alpha1', kind, ...metadata, spec: asked };
+}
+
+/**
+ * @typedef {Object} Answer
+ * @property {{by: Record<string, string>, results: number, [aggregate: string]: any}[]} groups
+ * @property {any[]} results like those of lists
+ * @property {string} next continues behind the results, "" at their end
+ * @property {boolean} more whether there are more groups
+ */
+
+/**
  * Asks a question about the results of a scope.
  * @param {import('./router.js').Scope} scope
  * @param {Record<string, any>} spec
  * @param {AbortSignal} signal
- * @returns {Promise<{groups: {by: Record<string, string>, results: number, subjects?: number, newest?: string}[], more: boolean}>}
+ * @returns {Promise<Answer>}
  */
 export async function ask(scope, spec, signal) {
-  const local = scope.namespace !== '';
-  const filter = every([spec.filter ?? '', scope.outside ? 'report.namespace == ""' : '']);
-  const kind = local ? 'LocalResultQuery' : 'ResultQuery';
-  const path = local ? `${group}/namespaces/${encodeURIComponent(scope.namespace)}/localresultqueries` : `${group}/resultqueries`;
-  const body = JSON.stringify({ apiVersion: 'results.docket.dev/v1alpha1', kind, spec: { ...spec, filter } });
-  const { status } = await request(path, { method: 'POST', body, signal });
+  const path = scope.namespace ? `${group}/namespaces/${encodeURIComponent(scope.namespace)}/localresultqueries` : `${group}/resultqueries`;
+  const { status } = await request(path, { method: 'POST', body: JSON.stringify(queryOf(scope, spec)), signal });
   note(signal, status.resourceVersion);
-  return { groups: (status.groups ?? []).map((g) => ({ ...g, by: g.by ?? {} })), more: Boolean(status.more) };
+  return {
+    groups: (status.groups ?? []).map((g) => ({ ...g, by: g.by ?? {} })),
+    results: (status.results ?? []).map(({ namespace, name, ...result }) => ({ metadata: { namespace, name }, ...result })),
+    next: status.continue ?? '', more: Boolean(status.more),
+  };
 }

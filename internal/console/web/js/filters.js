@@ -3,7 +3,7 @@
 
 // The filters of results: in addresses, in CEL, in selectors, and as a command.
 
-import { every, literal } from './api.js';
+import { every, literal, queryOf } from './api.js';
 import { outcomes, problems, severities } from './terms.js';
 
 /** Text filters: the parameter, its name for people, the field of the API. */
@@ -16,8 +16,17 @@ export const texts = [
   { name: 'source', label: 'Source', field: 'source' },
 ];
 
+/** The fields that results can be ordered by. */
+const orders = ['result', 'severity', 'subject.name', 'policy', 'source', 'timestamp'];
+
 /**
- * @typedef {{results: string[], severities: string[], texts: Record<string, string>}} Filters
+ * @typedef {Object} Filters
+ * @property {string[]} results
+ * @property {string[]} severities
+ * @property {Record<string, string>} texts
+ * @property {string} message a part of it
+ * @property {string} sort the field that results are ordered by, "" for the worst first
+ * @property {boolean} desc
  */
 
 /**
@@ -30,6 +39,7 @@ export function filtersOf(params) {
     results: chosen.includes('all') ? [] : chosen.length ? chosen : problems,
     severities: params.getAll('severity').map((s) => (s === 'none' ? '' : s)),
     texts: Object.fromEntries(texts.map(({ name }) => [name, params.get(name) ?? ''])),
+    message: params.get('message') ?? '', sort: orders.find((field) => field === params.get('sort')) ?? '', desc: params.has('desc'),
   };
 }
 
@@ -44,6 +54,7 @@ export function expression(filters) {
   return every([
     oneOf('result', filters.results), oneOf('severity', filters.severities),
     ...texts.filter(({ name }) => filters.texts[name]).map(({ name, field }) => `${field} == ${literal(filters.texts[name])}`),
+    filters.message && `message.contains(${literal(filters.message)})`,
   ]);
 }
 
@@ -83,6 +94,7 @@ export const quoted = (word) => (/^[\w@%+=:,./~-]+$/.test(word) ? word : `'${wor
  * @param {Filters} filters
  */
 export function command(kubectl, scope, filters) {
+  if (filters.sort || filters.message) return question(kubectl, scope, { filter: expression(filters), results: { orderBy: filters.sort || 'severity', descending: filters.desc } });
   const words = [...kubectl, 'get'];
   if (scope.outside) words.push('clusterpolicyresults');
   else if (scope.namespace) words.push('policyresults', '-n', scope.namespace);
@@ -109,6 +121,17 @@ export function sql(scope, filters, cluster = '') {
     (scope.namespace || scope.outside) && `namespace = ${sqlLiteral(scope.namespace)}`,
     sqlOneOf('result', filters.results), sqlOneOf('severity', filters.severities),
     ...texts.filter(({ name }) => filters.texts[name]).map(({ name, field }) => `${field.replace('.', '_')} = ${sqlLiteral(filters.texts[name])}`),
+    filters.message && `message LIKE ${sqlLiteral(`%${filters.message.replace(/[\\%_]/g, '\\$&')}%`)} ESCAPE '\\'`,
   ].filter(Boolean);
-  return `SELECT * FROM policy_results${conditions.length ? ` WHERE ${conditions.join(' AND ')}` : ''} LIMIT 100`;
+  return `SELECT * FROM policy_results${conditions.length ? ` WHERE ${conditions.join(' AND ')}` : ''}${filters.sort ? ` ORDER BY ${filters.sort.replace('report.', '').replace('.', '_')}${filters.desc ? ' DESC' : ''}` : ''} LIMIT 100`;
+}
+
+/**
+ * The command that asks the same question.
+ * @param {string[]} kubectl
+ * @param {import('./router.js').Scope} scope
+ * @param {Record<string, any>} spec
+ */
+export function question(kubectl, scope, spec) {
+  return `echo ${quoted(JSON.stringify(queryOf(scope, spec)))} | ${[...kubectl, 'create', '--validate=false', '-f', '-'].map(quoted).join(' ')}`;
 }

@@ -12,12 +12,16 @@ import { address, here, scopeOf, scopeParams } from './router.js';
 import { heatmap } from './heatmap.js';
 import { overview } from './overview.js';
 import { policy } from './policy.js';
+import { question } from './question.js';
+import { questions } from './questions.js';
 import { report } from './report.js';
 import { resource } from './resource.js';
 import { results } from './results.js';
 
-const pages = { overview, results, heatmap, resource, policy, report };
-const inMenu = { overview: 'Overview', results: 'Results', heatmap: 'Heat map' };
+const pages = { overview, results, heatmap, questions, question, resource, policy, report };
+const inMenu = { overview: 'Overview', results: 'Results', heatmap: 'Heat map', questions: 'Questions' };
+/** The pages that are about a scope which one chooses. */
+const scoped = [...Object.keys(inMenu), 'question', 'policy'];
 
 const main = /** @type {HTMLElement} */ (document.getElementById('main'));
 const status = /** @type {HTMLElement} */ (document.getElementById('status'));
@@ -41,7 +45,7 @@ function showBar(place) {
   bar.replaceChildren(
     h('a', { class: 'brand', href: address('overview', scopeParams(scope)) }, 'Docket'),
     h('nav', { 'aria-label': 'Pages' }, items),
-    place.page in inMenu || place.page === 'policy' ? scopePicker(place, namespaces) : h('span', { class: 'space' }),
+    scoped.includes(place.page) ? scopePicker(place, namespaces) : h('span', { class: 'space' }),
     mark, h('span', { class: 'cluster', title: person ? `Signed in as ${person}` : info.cluster }, [person, cluster].filter(Boolean).join(' \u00b7 ')),
   );
 }
@@ -56,7 +60,7 @@ async function show() {
   mark.hidden = true;
   showBar(place);
   main.setAttribute('aria-busy', 'true');
-  document.title = `${inMenu[place.page] ?? place.params.get('name') ?? place.params.get('policy') ?? 'Docket'} \u00b7 Docket`;
+  document.title = `${inMenu[place.page] ?? place.params.get('title') ?? place.params.get('name') ?? place.params.get('policy') ?? 'Docket'} \u00b7 Docket`;
   const first = await read(context);
   if (!first) return;
   replace(first.content, place.page);

@@ -3,9 +3,8 @@
 
 // One policy: where it fails, which of its rules, and what it says.
 
-import { ask, every, literal, results } from './api.js';
+import { ask, every, literal } from './api.js';
 import { count, folded, h } from './dom.js';
-import { fieldSelector } from './filters.js';
 import { heading, link, inScope, table } from './pieces.js';
 import { outcomes } from './terms.js';
 
@@ -21,7 +20,7 @@ export async function policy(context) {
   const [spaces, rules, said] = await Promise.all([
     ask(scope, { filter, groupBy: ['report.namespace', 'result'], limit: most }, signal),
     ask(scope, { filter, groupBy: ['rule', 'result'], limit: most }, signal),
-    failures(context, { policy: name, ...(params.has('source') ? { source } : {}) }),
+    ask(scope, { filter: every([filter, 'result == "fail"']), groupBy: ['message'], orderBy: 'results', descending: true, limit: messages }, signal),
   ]);
   const all = pivot(spaces.groups, '');
   const total = all.length ? all[0] : { total: 0, fail: 0, pass: 0 };
@@ -35,22 +34,9 @@ export async function policy(context) {
     h('section', {}, h('h2', {}, 'Rules'), countTable('Results by rule', 'Rule', pivot(rules.groups, 'rule'),
       (rule) => h('a', { href: link(context, 'results', { ...of, rule, result: 'fail' }) }, rule || 'no rule'), rules.more)),
     h('section', {}, h('h2', {}, 'What failures say'), table('Messages of failures', [{ title: 'Failures', number: true }, { title: 'Message', rest: true }],
-      said.messages.slice(0, messages).map(([text, n]) => [count(n), folded(text || 'no message')]), { empty: 'Nothing fails.' }),
-    said.more || said.messages.length > messages ? h('p', { class: 'more' }, `The ${messages} most frequent messages of ${said.more ? `${count(most)} failures` : 'all failures'}.`) : null),
+      said.groups.map(({ by, results }) => [count(results), folded(by.message || 'no message')]), { empty: 'Nothing fails.' }),
+    said.more ? h('p', { class: 'more' }, `The ${messages} most frequent messages.`) : null),
   ].filter(Boolean);
-}
-
-/**
- * The messages of failures and their numbers. Questions can't be grouped by message: those of a page are counted here.
- * @param {import('./pieces.js').Context} context
- * @param {Record<string, string>} fields
- */
-async function failures({ scope, signal }, fields) {
-  const numbers = new Map();
-  const pages = [...(scope.outside ? [] : [{ namespace: scope.namespace }]), ...(scope.namespace ? [] : [{ namespace: '', global: true }])];
-  const answers = await Promise.all(pages.map((where) => results(where, { limit: most, fieldSelector: fieldSelector({ ...fields, result: 'fail' }) }, signal)));
-  for (const { message = '' } of answers.flatMap((a) => a.items)) numbers.set(message, (numbers.get(message) ?? 0) + 1);
-  return { messages: [...numbers].sort(([, a], [, b]) => b - a), more: answers.some((a) => a.metadata.continue) };
 }
 
 /**

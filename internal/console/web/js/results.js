@@ -3,12 +3,13 @@
 
 // One table of results, the worst first, in pages, filtered by every column.
 
-import * as api from './api.js';
 import { ask, every, literal } from './api.js';
 import { age, count, folded, h } from './dom.js';
-import { command, expression, fieldSelector, filtersOf, sql, textFields, texts } from './filters.js';
+import { exporter } from './export.js';
+import { command, expression, filtersOf, sql, texts } from './filters.js';
+import { pageOf } from './lists.js';
 import { copyable, heading, link, reportLink, inScope, subjectCell, table } from './pieces.js';
-import { outcome, outcomes, severities, severityBadge, severityName, worse } from './terms.js';
+import { outcome, outcomes, severities, severityBadge, severityName } from './terms.js';
 import { address, scopeParams } from './router.js';
 
 const pageSize = 100;
@@ -19,68 +20,52 @@ export async function results(context) {
   const filters = filtersOf(place.params);
   const { groups, more } = await ask(scope, { filter: expression(filters), groupBy: ['result', 'severity'], limit: 1000 }, signal);
   const total = groups.reduce((sum, g) => sum + g.results, 0);
-  const page = await read(context, filters, groups.map((g) => g.by));
+  const read = (at, size) => pageOf(context, filters, groups.map((g) => g.by), at, size);
+  const page = await read({ from: place.params.get('from'), continue: place.params.get('continue') ?? '' }, pageSize);
   const number = Number(place.params.get('page')) || 1;
   const first = (number - 1) * pageSize;
   const shown = page.items.length ? `${count(first + 1)}\u2013${count(first + page.items.length)} of ` : '';
+  const worst = filters.sort ? [', ', h('a', { href: link(context, 'results', params(place, { sort: '', desc: '' })) }, 'the worst first')] : ', the worst first';
   return [
-    heading('Results', `${shown}${count(total)}${more ? ' or more' : ''} ${inScope(scope)}, the worst first`),
+    heading('Results', `${shown}${count(total)}${more ? ' or more' : ''} ${inScope(scope)}`, worst),
     form(context, filters),
-    resultTable(context, page.items),
+    resultTable(context, page.items, { sorted: filters, sortBy: (field) => link(context, 'results', params(place, { sort: field, desc: descends(filters, field) ? '1' : '' })) }),
     pager(context, number, page.next),
+    total ? exporter(total, read) : null,
     h('details', { class: 'as' }, h('summary', {}, 'The same with kubectl or SQL'),
       copyable('Copy as kubectl', command(context.info.kubectl, scope, filters)), copyable('Copy as SQL', sql(scope, filters, page.items[0]?.cluster))),
   ];
 }
 
-/**
- * Lists have the order of reports. The worst is first as each result and severity that there is is a list of its own, one after
- * the other; where a page ends is in the address of the next.
- * @param {import('./pieces.js').Context} context
- * @param {import('./filters.js').Filters} filters
- * @param {{result: string, severity: string}[]} kinds
- */
-async function read({ scope, place, signal }, filters, kinds) {
-  const wheres = [];
-  if (!scope.outside) wheres.push({ namespace: scope.namespace });
-  if (!scope.namespace) wheres.push({ namespace: '', global: true });
-  const lists = [...kinds].sort(worse).flatMap(({ result, severity }) => wheres.map((where) => ({ result, severity, where, name: [result, severity, where.global ? 'g' : ''].join('/') })));
-  let token = place.params.get('continue') ?? '';
-  const from = place.params.get('from');
-  let at = from === null ? 0 : lists.findIndex(({ name }) => name === from);
-  if (at < 0) { // All of that list has gone.
-    const [result, severity] = from.split('/');
-    at = lists.findIndex((l) => worse(l, { result, severity }) >= 0);
-    token = '';
-    if (at < 0) return { items: [], next: null };
-  }
-  const items = [];
-  for (; at < lists.length; at++) {
-    if (items.length === pageSize) return { items, next: { from: lists[at].name, continue: '' } };
-    const { result, severity, where } = lists[at];
-    const answer = await api.results(where, {
-      limit: pageSize - items.length, continue: token, fieldSelector: fieldSelector({ result, severity, ...textFields(filters) }),
-    }, signal);
-    items.push(...answer.items);
-    token = answer.metadata.continue ?? '';
-    if (token) return { items, next: { from: lists[at].name, continue: token } };
-  }
-  return { items, next: null };
+/** The parameters of the address but for those of later pages, and with others instead of some. */
+function params(place, others) {
+  const kept = [...new Set(place.params.keys())].filter((name) => !['page', 'from', 'continue'].includes(name));
+  return { ...Object.fromEntries(kept.map((name) => [name, place.params.getAll(name)])), ...others };
 }
+
+/** Whether the next click on a column sorts it downwards: ages are sorted by their time, the newest first. */
+const descends = (filters, field) => (filters.sort === field ? !filters.desc : field === 'timestamp');
 
 /**
  * @param {import('./pieces.js').Context} context
  * @param {any[]} items
- * @param {{caption?: string, empty?: string, one?: boolean}} [options] one: all are of one source and about one resource
+ * @param {Object} [options]
+ * @param {string} [options.caption]
+ * @param {string} [options.empty]
+ * @param {boolean} [options.one] all are of one source and about one resource
+ * @param {{sort: string, desc: boolean}} [options.sorted]
+ * @param {(field: string) => string} [options.sortBy] the address where they are sorted by a field
  */
-export function resultTable(context, items, { caption = 'Results', empty = 'No results match.', one = false } = {}) {
+export function resultTable(context, items, { caption = 'Results', empty = 'No results match.', one = false, sorted, sortBy } = {}) {
   const columns = [
-    { title: 'Result', of: (r) => outcome(r.result) }, { title: 'Severity', of: (r) => severityBadge(r.severity ?? '') },
-    { title: 'Resource', name: true, of: subjectCell, left: one },
-    { title: 'Policy and rule', name: true, of: (r) => [h('a', { href: link(context, 'policy', { policy: r.policy, source: r.source }) }, r.policy || 'no policy'), r.rule ? h('small', {}, r.rule) : null] },
+    { title: 'Result', sort: 'result', of: (r) => outcome(r.result) }, { title: 'Severity', sort: 'severity', of: (r) => severityBadge(r.severity ?? '') },
+    { title: 'Resource', sort: 'subject.name', name: true, of: subjectCell, left: one },
+    { title: 'Policy and rule', sort: 'policy', name: true, of: (r) => [h('a', { href: link(context, 'policy', { policy: r.policy, source: r.source }) }, r.policy || 'no policy'), r.rule ? h('small', {}, r.rule) : null] },
     { title: 'Message', wide: true, of: (r) => folded(r.message ?? '', facts(r)) },
-    { title: 'Source', of: (r) => r.source ?? '', left: one }, { title: 'Age', number: true, of: (r) => age(r.timestamp) },
-  ].filter((column) => !column.left);
+    { title: 'Source', sort: 'source', of: (r) => r.source ?? '', left: one }, { title: 'Age', sort: 'timestamp', number: true, of: (r) => age(r.timestamp) },
+  ].filter((column) => !column.left).map((column) => ({
+    ...column, href: column.sort && sortBy?.(column.sort), sorted: sorted && sorted.sort === column.sort && (sorted.desc ? 'descending' : 'ascending'),
+  }));
   return table(caption, columns, items.map((r) => columns.map((column) => column.of(r))), { empty });
 }
 
@@ -92,13 +77,13 @@ function facts(r) {
 }
 
 /** The addresses of the next page and the first. */
-function pager({ place, scope }, number, next) {
-  const others = Object.fromEntries([...new Set(place.params.keys())].filter((n) => !['page', 'from', 'continue'].includes(n)).map((n) => [n, place.params.getAll(n)]));
+function pager(context, number, next) {
   if (number === 1 && !next) return null;
+  const at = (more) => link(context, 'results', params(context.place, more));
   return h('nav', { class: 'pager', 'aria-label': 'Pages of results' },
-    number > 1 ? h('a', { href: address('results', { ...scopeParams(scope), ...others }) }, 'First page') : null,
+    number > 1 ? h('a', { href: at({}) }, 'First page') : null,
     h('span', { class: 'muted' }, `Page ${number}`),
-    next ? h('a', { class: 'next', href: address('results', { ...scopeParams(scope), ...others, ...next, page: String(number + 1) }) }, 'Next page') : null);
+    next ? h('a', { class: 'next', href: at({ from: next.from ?? '', continue: next.continue, page: String(number + 1) }) }, 'Next page') : null);
 }
 
 /**
@@ -110,8 +95,10 @@ function form(context, filters) {
   const apply = () => {
     const data = new FormData(element);
     const chosen = data.getAll('result');
-    const params = Object.fromEntries(texts.map(({ name }) => [name, String(data.get(name)).trim()]));
-    location.hash = link(context, 'results', { ...params, result: chosen.length ? chosen : 'all', severity: data.getAll('severity') });
+    const values = Object.fromEntries(texts.map(({ name }) => [name, String(data.get(name)).trim()]));
+    location.hash = link(context, 'results', {
+      ...values, message: String(data.get('message')), result: chosen.length ? chosen : 'all', severity: data.getAll('severity'), sort: filters.sort, desc: filters.desc ? '1' : '',
+    });
   };
   const choice = (name, value, label, checked) => h('label', { class: 'choice' }, h('input', { type: 'checkbox', name, value, checked, onchange: apply }), label);
   const element = /** @type {HTMLFormElement} */ (h('form', {
@@ -122,8 +109,9 @@ function form(context, filters) {
   },
   h('fieldset', {}, h('legend', {}, 'Result'), outcomes.map((name) => choice('result', name, name, filters.results.includes(name)))),
   h('fieldset', {}, h('legend', {}, 'Severity'), severities.map((name) => choice('severity', severityName(name), severityName(name), filters.severities.includes(name)))),
-  h('details', { class: 'texts', open: matchMedia('(min-width: 48rem)').matches || Object.values(filters.texts).some(Boolean) }, h('summary', {}, 'More filters'),
+  h('details', { class: 'texts', open: matchMedia('(min-width: 48rem)').matches || Object.values(filters.texts).some(Boolean) || filters.message }, h('summary', {}, 'More filters'),
     h('div', { class: 'fields' }, texts.map((text) => textFilter(context, filters, text, apply)),
+      h('label', {}, 'Message has', h('input', { name: 'message', value: filters.message, autocomplete: 'off', spellcheck: 'false', onchange: apply })),
       h('p', { class: 'actions' }, h('button', {}, 'Filter'), ' ', h('a', { href: link(context, 'results') }, 'Clear'))))));
   return element;
 }

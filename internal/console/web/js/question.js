@@ -1,0 +1,181 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// One question and its answer.
+
+import { ApiError, ask } from './api.js';
+import { age, count, folded, h } from './dom.js';
+import { question as command } from './filters.js';
+import { copyable, heading, inScope, link, table } from './pieces.js';
+import { resultTable } from './results.js';
+import { outcome, outcomes, severities, severityBadge, severityName } from './terms.js';
+
+const most = 1000;
+const fields = ['report.namespace', 'source', 'policy', 'rule', 'category', 'severity', 'result', 'subject.kind', 'subject.namespace', 'subject.name', 'message', 'day', 'report.kind', 'report.name'];
+const numbers = ['subjects', 'namespaces', 'policies', 'sources', 'oldest', 'newest'];
+/** What columns can be made of, and in which order. */
+const columnsOf = { result: outcomes, severity: severities };
+/** The fields that the page of results can be filtered by, and the parameters of that. */
+const parameters = { source: 'source', policy: 'policy', rule: 'rule', category: 'category', severity: 'severity', result: 'result', 'subject.kind': 'kind', 'subject.name': 'subject' };
+
+/**
+ * @typedef {Object} Question
+ * @property {string} filter in CEL
+ * @property {string[]} by
+ * @property {string} columns the field whose values are columns, "" for none
+ * @property {string[]} without values of that field which rows must not have
+ * @property {string[]} number what is counted beside results
+ * @property {string} having
+ * @property {string} order
+ * @property {string} sort orders single results by a field; "" counts them
+ * @property {boolean} desc
+ */
+
+/** @param {URLSearchParams} params @returns {Question} */
+function questionOf(params) {
+  const text = (name) => params.get(name) ?? '';
+  const columns = Object.hasOwn(columnsOf, text('columns')) ? text('columns') : '';
+  return {
+    filter: text('filter'), by: params.getAll('by'), columns, without: params.getAll('without'), number: params.getAll('number'),
+    having: text('having'), order: text('order'), sort: text('sort'), desc: params.has('desc'),
+  };
+}
+
+/** @param {import('./pieces.js').Context} context */
+export async function question(context) {
+  const { place: { params }, scope, info } = context;
+  const asked = questionOf(params);
+  const parts = [heading(params.get('title') || 'Question', inScope(scope)), form(context, asked)];
+  const spec = specOf(asked, params);
+  try {
+    parts.push(...await (asked.sort ? single(context, asked, spec) : groups(context, asked, spec)));
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.code !== 422) throw error;
+    parts.push(h('p', { class: 'problem', role: 'alert' }, error.message));
+  }
+  parts.push(h('details', { class: 'as' }, h('summary', {}, 'The same with kubectl'), copyable('Copy as kubectl', command(info.kubectl, scope, spec))));
+  return parts;
+}
+
+/** What the API is asked. */
+function specOf(asked, params) {
+  const { filter, by, columns, number, having, order, sort, desc } = asked;
+  if (sort) return { filter, results: { orderBy: sort, descending: desc, limit: 100, continue: params.get('continue') ?? '' } };
+  const groupBy = columns && !by.includes(columns) ? [...by, columns] : by;
+  return { filter, groupBy, aggregates: number, having, orderBy: order, descending: Boolean(order) && desc, limit: most };
+}
+
+/** The answer that is single results. */
+async function single(context, asked, spec) {
+  const { results, next } = await ask(context.scope, spec, context.signal);
+  const others = Object.fromEntries([...new Set(context.place.params.keys())].filter((name) => name !== 'continue').map((name) => [name, context.place.params.getAll(name)]));
+  return [
+    resultTable(context, results),
+    next && h('nav', { class: 'pager', 'aria-label': 'Pages' }, h('a', { class: 'next', href: link(context, 'question', { ...others, continue: next }) }, 'Next page')),
+  ];
+}
+
+/** The answer that is numbers. */
+async function groups(context, asked, spec) {
+  const answer = await ask(context.scope, spec, context.signal);
+  const more = answer.more ? h('p', { class: 'more' }, `There are more than ${count(most)} numbers: only the first are used. Filter for fewer.`) : null;
+  const byColumns = asked.by.map((name) => ({ title: title(name), name: name.startsWith('subject') || name === 'policy', wide: name === 'message' }));
+  if (asked.columns) {
+    const { values, rows } = pivot(asked, answer.groups);
+    const share = values.includes('pass') && values.includes('fail');
+    const columns = [...byColumns, ...values.map((value) => ({ title: value || 'none', number: true })), ...(share ? [{ title: 'Pass rate', number: true }] : [])];
+    return [more, table('Answer', columns, rows.map(({ by, numbers: n }) => [
+      ...asked.by.map((name) => cell(context, name, by)), ...values.map((value) => count(n.get(value) ?? 0)), ...(share ? [rate(n)] : []),
+    ]), { empty: 'There is nothing like that.' })];
+  }
+  const columns = [...byColumns, { title: 'Results', number: true }, ...asked.number.map((name) => ({ title: title(name), number: true }))];
+  return [more, table('Answer', columns, answer.groups.map((group) => [
+    ...asked.by.map((name) => cell(context, name, group.by)), resultsLink(context, group),
+    ...asked.number.map((name) => (name === 'oldest' || name === 'newest' ? age(group[name]) : count(group[name] ?? 0))),
+  ]), { empty: 'There is nothing like that.' })];
+}
+
+const title = (field) => {
+  const last = field.startsWith('properties') ? field.slice('properties["'.length, -2) : field.replace('report.', 'report ').replace('subject.', '').replace('report namespace', 'namespace');
+  return last[0].toUpperCase() + last.slice(1);
+};
+
+/** A value of a group. */
+function cell(context, name, by) {
+  const value = by[name] ?? '';
+  switch (name) {
+    case 'result': return outcome(value);
+    case 'severity': return severityBadge(value);
+    case 'message': return folded(value || 'no message');
+    case 'policy': return h('a', { href: link(context, 'policy', { policy: value, source: by.source }) }, value || 'no policy');
+    case 'report.namespace': return value || 'outside of namespaces';
+    default: return value || h('span', { class: 'muted' }, '\u2013');
+  }
+}
+
+/** A number, which leads to its results where they can be filtered like that. */
+function resultsLink(context, { by, results }) {
+  const text = count(results);
+  const names = Object.keys(by);
+  const texts = names.filter((name) => name !== 'report.namespace');
+  if (!names.length || texts.some((name) => !parameters[name] || by[name] === '' && name !== 'severity')) return text;
+  const params = { result: 'all', ...Object.fromEntries(texts.map((name) => [parameters[name], name === 'severity' ? severityName(by[name]) : by[name]])) };
+  if ('report.namespace' in by) Object.assign(params, by['report.namespace'] ? { namespace: by['report.namespace'] } : { outside: '1' });
+  return h('a', { href: link(context, 'results', params) }, text);
+}
+
+/** Turns the values of a field into columns: one row for all groups that agree in the other fields. */
+function pivot({ by, columns, without }, groupsOf) {
+  const rows = new Map();
+  for (const group of groupsOf) {
+    const key = JSON.stringify(by.map((name) => group.by[name]));
+    const row = rows.get(key) ?? { by: group.by, numbers: new Map(), total: 0 };
+    row.numbers.set(group.by[columns] ?? '', group.results);
+    row.total += group.results;
+    rows.set(key, row);
+  }
+  const kept = [...rows.values()].filter(({ numbers: n }) => !without.some((value) => n.get(value)));
+  const values = columnsOf[columns].filter((value) => !without.includes(value) && kept.some(({ numbers: n }) => n.has(value)));
+  const first = (row) => values.map((value) => row.numbers.get(value) ?? 0);
+  kept.sort((a, b) => first(a).map((n, i) => first(b)[i] - n).find(Boolean) ?? b.total - a.total);
+  return { values, rows: kept };
+}
+
+function rate(n) {
+  const [pass, fail] = [n.get('pass') ?? 0, n.get('fail') ?? 0];
+  return pass + fail ? `${(Math.floor((1000 * pass) / (pass + fail)) / 10).toFixed(1)} %` : '\u2013';
+}
+
+/** The question, to be changed. */
+function form(context, asked) {
+  const own = asked.by.filter((name) => !fields.includes(name));
+  const submit = (event) => {
+    event.preventDefault();
+    const data = new FormData(element);
+    const values = (name) => data.getAll(name).map((value) => String(value).trim()).filter(Boolean);
+    location.hash = link(context, 'question', {
+      filter: values('filter'), by: [...values('by'), ...values('own')], columns: values('columns'), number: values('number'), having: values('having'),
+      order: values('order'), sort: values('sort'), desc: data.has('desc') ? '1' : '',
+    });
+  };
+  const boxes = (name, all, chosen) => all.map((value) => h('label', { class: 'choice' }, h('input', { type: 'checkbox', name, value, checked: chosen.includes(value) }), title(value)));
+  const choose = (name, label, options, chosen) => h('label', {}, label, h('select', { name }, options.map(([value, text]) => h('option', { value, selected: value === chosen }, text))));
+  const text = (name, label, value, example) => h('label', {}, label, h('input', { name, value, placeholder: example, autocomplete: 'off', spellcheck: 'false' }));
+  const orders = [...new Set([asked.order, 'results', ...asked.by, ...asked.number])].filter(Boolean);
+  const element = /** @type {HTMLFormElement} */ (h('form', { class: 'filters question', 'aria-label': 'Question', onsubmit: submit },
+    h('label', { class: 'whole' }, 'Which results, in CEL', h('input', {
+      name: 'filter', value: asked.filter, placeholder: 'result == "fail" && severity in ["critical", "high"]', autocomplete: 'off', spellcheck: 'false', 'data-search': true,
+    })),
+    h('details', { class: 'texts', open: !asked.by.length && !asked.sort }, h('summary', {}, 'What to show of them'),
+      h('fieldset', {}, h('legend', {}, 'Count by'), boxes('by', fields, asked.by)),
+      h('fieldset', {}, h('legend', {}, 'Count also'), boxes('number', numbers, asked.number)),
+      h('div', { class: 'fields' },
+        text('own', 'Count by a property', own[0] ?? '', 'properties["score"]'),
+        text('having', 'Only groups with', asked.having, 'subjects >= 2'),
+        choose('columns', 'A column for each', [['', 'nothing'], ['result', 'result'], ['severity', 'severity']], asked.columns),
+        choose('order', 'Order', [['', 'as counted by'], ...orders.map((name) => [name, title(name)])], asked.order),
+        choose('sort', 'Or single results by', [['', 'none'], ['timestamp', 'time'], ['severity', 'severity'], ['policy', 'policy'], ['report.namespace', 'namespace'], ['subject.name', 'name']], asked.sort),
+        h('label', { class: 'choice' }, h('input', { type: 'checkbox', name: 'desc', value: '1', checked: asked.desc }), 'Largest or newest first'))),
+    h('p', { class: 'actions' }, h('button', {}, 'Ask'))));
+  return element;
+}

@@ -1,0 +1,47 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Questions that people ask, each of which is an address.
+
+import { h } from './dom.js';
+import { heading, inScope, link } from './pieces.js';
+
+const fails = 'result == "fail"';
+const subject = ['subject.kind', 'subject.namespace', 'subject.name'];
+const most = { order: 'results', desc: '1' };
+
+/** Groups of questions; their parameters are those of the page that answers them. */
+const known = [
+  ['What fails', [
+    ['Where are the failures, by namespace and severity?', { filter: fails, by: ['report.namespace', 'severity'], ...most }],
+    ['Which namespaces burn?', { filter: fails, by: ['report.namespace'], columns: 'severity' }],
+    ['Which policies fail most, and in how many namespaces?', { filter: fails, by: ['source', 'policy'], number: ['namespaces', 'subjects'], ...most }],
+    ['What failed most recently?', { filter: fails, sort: 'timestamp', desc: '1' }],
+    ['How many failures were found each day?', { filter: fails, by: ['day', 'source'] }],
+    ['Which resources have critical findings of two sources or more?', { filter: `${fails} && severity == "critical" && subject.name != ""`, by: subject, number: ['sources'], having: 'sources >= 2', order: 'sources', desc: '1' }],
+  ]],
+  ['What passes', [
+    ['What share of the checks does each policy pass?', { filter: 'result in ["pass", "fail"]', by: ['source', 'policy'], columns: 'result' }],
+    ['Which namespaces have no failures?', { filter: 'report.namespace != ""', by: ['report.namespace'], columns: 'result', without: ['fail'] }],
+    ['Which policies never fail?', { by: ['source', 'policy'], columns: 'result', without: ['fail', 'error'] }],
+  ]],
+  ['Who and why', [
+    ['Who produces the results?', { by: ['source'], columns: 'result' }],
+    ['Which messages do people read most often?', { filter: 'result in ["fail", "error"] && message != ""', by: ['source', 'message'], ...most }],
+    ['Which rules can\u2019t be evaluated, and why?', { filter: 'result == "error"', by: ['source', 'policy', 'rule', 'message'], ...most }],
+    ['Which reports are older than a day?', { filter: 'report.created < now - duration("24h")', by: ['report.namespace', 'report.kind', 'report.name'] }],
+  ]],
+  ['Vulnerabilities', [
+    ['Which have a CVSS score of 8 or more?', { filter: 'double(properties["score"]) >= 8.0', by: [...subject, 'policy', 'properties["score"]'], order: 'properties["score"]', desc: '1' }],
+    ['Which images have the most critical ones?', { filter: `${fails} && severity == "critical" && properties["artifact.repository"] != ""`, by: ['properties["artifact.repository"]'], number: ['policies'], ...most }],
+  ]],
+];
+
+/** @param {import('./pieces.js').Context} context */
+export function questions(context) {
+  return [
+    heading('Questions', `About results ${inScope(context.scope)}. Each is a start: change it, or `, h('a', { href: link(context, 'question') }, 'ask your own'), '.'),
+    h('div', { class: 'cards' }, known.map(([title, list]) => h('section', { class: 'card' }, h('h2', {}, title),
+      h('ul', { class: 'questions' }, list.map(([name, params]) => h('li', {}, h('a', { href: link(context, 'question', { title: name, ...params }) }, name))))))),
+  ];
+}
