@@ -17,13 +17,18 @@ import (
 
 	cliflag "k8s.io/component-base/cli/flag"
 
-	"github.com/docket-project/docket/api/results/v1alpha1"
 	"github.com/docket-project/docket/internal/cli"
 	"github.com/docket-project/docket/internal/resultview"
 )
 
 // everything as a value of --result chooses all results, also those that pass.
 const everything = "all"
+
+// Names of flags that errors and notes name.
+const (
+	sortFlag  = "sort"
+	limitFlag = "limit"
+)
 
 // resultsFlags are those that commands about results have in common.
 type resultsFlags struct {
@@ -53,23 +58,31 @@ program is a plugin: kubectl docket results.`,
 
 func newResultsList(p cli.Process) *cobra.Command {
 	f := resultsFlags{process: p}
-	format, limit := resultview.Formats()[0], 0
+	format, limit, order := resultview.Formats()[0], 0, ""
 	var sections cliflag.NamedFlagSets
 	f.addServer(sections.FlagSet("server"))
 	f.addSelection(sections.FlagSet("selection"), resultview.Problems())
 	flags := sections.FlagSet("output")
 	flags.StringVarP(&format, outputFlag, "o", format, "Format: `table|wide|json|yaml|csv|sarif`.")
-	flags.IntVar(&limit, "limit", limit, "Largest number of results; 0 for all.")
+	flags.IntVar(&limit, limitFlag, limit, fmt.Sprintf("Largest number of results; 0 for all, or for %d with --%s, which shows %d at most.",
+		resultview.DefaultOrdered, sortFlag, resultview.MaxOrdered))
+	flags.StringVar(&order, sortFlag, order, "Order of the results, as FIELD or FIELD,desc: "+strings.Join(resultview.Orders(), ", ")+
+		". Severities begin with critical. Equal ones are sorted by time, the newest first. If empty, that of their reports.")
 	command := &cobra.Command{
 		Use:   "list [flags]",
 		Short: "List results",
 		Long: `List results of policies: those that fail, warn or end with an error, unless --result says otherwise. With
---all-namespaces, those outside of namespaces are listed as well, if you may read them.`,
+--all-namespaces, those outside of namespaces are listed as well, if you may read them.
+
+They are in the order of their reports. With --sort, the server puts them in another one, and shows the first.`,
 		Example: `  # What is wrong in my namespace
   docket results list
 
   # The worst of the whole cluster
   docket results list -A --severity critical,high
+
+  # What failed most recently
+  docket results list -A --result fail --sort timestamp,desc --limit 20
 
   # Everything that Trivy says about a Deployment
   docket results list --source trivy --subject Deployment/web --result all -o wide
@@ -78,11 +91,12 @@ func newResultsList(p cli.Process) *cobra.Command {
   docket results list -A -o csv > results.csv`,
 		Args: cli.NoArguments,
 		RunE: func(command *cobra.Command, _ []string) error {
-			return f.list(command.Context(), resultview.Format(format), limit)
+			return f.list(command.Context(), resultview.Format(format), order, limit)
 		},
 	}
 	f.complete(command, sections)
 	completeFlag(command, flags, outputFlag, resultview.Formats())
+	completeFlag(command, flags, sortFlag, resultview.Orders())
 	return cli.WithSettings(p, command, sections)
 }
 
@@ -239,42 +253,6 @@ func (f *resultsFlags) clientOf(name string) (*resultview.Client, string, error)
 	}
 	client, err := resultview.NewClient(config)
 	return client, namespace, err
-}
-
-func (f *resultsFlags) list(ctx context.Context, format resultview.Format, limit int) error {
-	if err := f.check(); err != nil {
-		return err
-	}
-	writer, err := resultview.NewWriter(f.process.Out, format, f.allNamespaces)
-	if err != nil {
-		return cli.Usage(fmt.Errorf("--%s: %w", outputFlag, err))
-	}
-	client, namespace, err := f.client()
-	if err != nil {
-		return err
-	}
-	count := 0
-	each := func(r *v1alpha1.PolicyResult) error {
-		count++
-		return writer.Write(r)
-	}
-	more, err := client.Results(ctx, resultview.Place{Namespace: namespace}, f.by, limit, each)
-	if err == nil && f.allNamespaces && !more && (limit == 0 || count < limit) {
-		more, err = client.Results(ctx, resultview.Place{Global: true}, f.by, max(0, limit-count), each)
-	}
-	if err != nil {
-		return err
-	}
-	if err := writer.Close(); err != nil {
-		return err
-	}
-	if count == 0 {
-		fmt.Fprintln(f.process.ErrOut, "No such results.")
-	}
-	if more {
-		fmt.Fprintf(f.process.ErrOut, "These are the first %d, there are more; raise --limit.\n", count)
-	}
-	return nil
 }
 
 func (f *resultsFlags) diff(ctx context.Context, left, right, toContext string) error {
