@@ -61,7 +61,15 @@ func benchCounts() map[string]engine.CountQuery {
 		"subject":                        {By: []engine.Field{engine.FieldSubjectName}, OrderBy: engine.OrderResults, Descending: true},
 		"report":                         {By: []engine.Field{engine.FieldNamespace, engine.FieldReport}, OrderBy: engine.OrderResults, Descending: true},
 		"source with times":              {By: []engine.Field{engine.FieldSource}, Times: true},
-		"subject of a namespace":         {By: []engine.Field{engine.FieldSubjectName}, Namespace: &namespace, Subjects: true},
+		"message of fail":                {By: []engine.Field{engine.FieldSource, engine.FieldTemplate}, Filter: fail},
+		"message":                        {By: []engine.Field{engine.FieldTemplate}},
+		"day":                            {By: []engine.Field{engine.FieldDay}},
+		"property":                       {By: []engine.Field{engine.Property("artifact.repository")}},
+		"score":                          {Filter: &engine.Filter{Operator: engine.GreaterThan, Field: engine.Property("score"), Decimal: 8}},
+		"subject with sources, bounded": {
+			By: []engine.Field{engine.FieldSubjectName}, Sources: true, Having: []engine.Bound{{Of: engine.OrderSources, Operator: engine.AtLeast, Number: 2}},
+		},
+		"subject of a namespace": {By: []engine.Field{engine.FieldSubjectName}, Namespace: &namespace, Subjects: true},
 	}
 }
 

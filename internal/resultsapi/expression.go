@@ -65,7 +65,7 @@ func compileExpression(text string, now time.Time) (*engine.Filter, error) {
 	}
 	checked, issues := env.Compile(text)
 	if issues.Err() != nil {
-		return nil, issues.Err()
+		return nil, fmt.Errorf("%w; %s", issues.Err(), supported)
 	}
 	if checked.OutputType() != cel.BoolType {
 		return nil, fmt.Errorf("the expression is a %s, and must be a bool", checked.OutputType())
