@@ -223,22 +223,19 @@ func (c *census) add(reports *reportValues, result rowOf) error {
 
 // distinguish notes the policy and the source of a verdict, or outcome, if they are counted.
 func (c *census) distinguish(s *groupSums, verdict driver.Value) error {
-	for _, one := range []struct {
-		wanted bool
-		values *fieldValues
-		seen   *map[int32]struct{}
-	}{{c.q.Policies, &c.policies, &s.policies}, {c.q.Sources, &c.sources, &s.sources}} {
-		if !one.wanted {
-			continue
-		}
-		n, err := one.values.of(c.asked, verdict)
+	if s.policies != nil {
+		n, err := c.policies.of(c.asked, verdict)
 		if err != nil {
 			return err
 		}
-		if *one.seen == nil {
-			*one.seen = map[int32]struct{}{}
+		s.policies[n] = struct{}{}
+	}
+	if s.sources != nil {
+		n, err := c.sources.of(c.asked, verdict)
+		if err != nil {
+			return err
 		}
-		(*one.seen)[n] = struct{}{}
+		s.sources[n] = struct{}{}
 	}
 	return nil
 }
@@ -268,12 +265,30 @@ func (c *census) day(seconds int64) int32 {
 func (c *census) sums(of group, namespace string) *groupSums {
 	s := c.groups[of]
 	if s == nil {
-		s = &groupSums{subjects: map[int64]struct{}{}, namespaces: map[string]struct{}{}}
+		s = c.newSums()
 		c.groups[of] = s
 	}
 	if c.q.Namespaces && (s.namespace != namespace || len(s.namespaces) == 0) {
 		s.namespace = namespace
 		s.namespaces[namespace] = struct{}{}
+	}
+	return s
+}
+
+// newSums returns those of a group without results, with sets of what is counted: nil for what is not.
+func (c *census) newSums() *groupSums {
+	s := &groupSums{}
+	if c.q.Subjects {
+		s.subjects = map[int64]struct{}{}
+	}
+	if c.q.Namespaces {
+		s.namespaces = map[string]struct{}{}
+	}
+	if c.q.Policies {
+		s.policies = map[int32]struct{}{}
+	}
+	if c.q.Sources {
+		s.sources = map[int32]struct{}{}
 	}
 	return s
 }
