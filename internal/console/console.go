@@ -129,6 +129,7 @@ func (c *Console) newLink() string {
 func writePage(w http.ResponseWriter, code int, body string) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(code)
+	//nolint:gosec // Callers escape what is not constant.
 	_, _ = w.Write([]byte(`<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">` + body)) // An error says that the browser has gone.
 }
 
