@@ -102,7 +102,7 @@ func visitAt(t *testing.T, config *rest.Config, wrap func(http.RoundTripper) htt
 	if wrap != nil {
 		config.Wrap(wrap)
 	}
-	info := Info{Cluster: config.Host, Context: "test", Namespace: "shop", Kubectl: []string{"kubectl"}}
+	info := Info{Cluster: config.Host, Context: "test", Namespace: "shop", Kubectl: []string{"kubectl"}, NewLink: "docket console --context test"}
 	console, err := New(config, info, []string{"localhost"}, clock.RealClock{})
 	if err != nil {
 		t.Fatal(err)

@@ -6,7 +6,6 @@ package console
 import (
 	"fmt"
 	"net/http"
-	"sync/atomic"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -45,25 +44,22 @@ func TestChangesRefused(t *testing.T) {
 	}
 }
 
-// weather is a cluster that can be made to answer with a code; 0 lets requests through.
-type weather struct {
-	next http.RoundTripper
-	code *atomic.Int32
-}
-
-func (w weather) RoundTrip(request *http.Request) (*http.Response, error) {
-	if code := w.code.Load(); code != 0 {
-		return errorAnswer(request, int(code), "not now"), nil
-	}
-	return w.next.RoundTrip(request)
-}
-
 // following is somebody at a console of a server that no other test changes.
 type following struct {
 	*person
 
-	config *rest.Config
-	code   atomic.Int32
+	config  *rest.Config
+	cluster moody
+}
+
+// answers has the cluster answer with an error from now on; 0 ends that.
+func (f *following) answers(code int, reason metav1.StatusReason) {
+	if code == 0 {
+		f.cluster.mood.Store(nil)
+		return
+	}
+	mood := errorOf(code, reason, "not now")
+	f.cluster.mood.Store(&mood)
 }
 
 func follow(t *testing.T) *following {
@@ -79,7 +75,10 @@ func follow(t *testing.T) *following {
 	if f.config, err = own.Config(writeReports); err != nil {
 		t.Fatal(err)
 	}
-	f.person = visitAt(t, f.config, func(next http.RoundTripper) http.RoundTripper { return weather{next, &f.code} })
+	f.person = visitAt(t, f.config, func(next http.RoundTripper) http.RoundTripper {
+		f.cluster.next = next
+		return &f.cluster
+	})
 	return f
 }
 
@@ -126,11 +125,11 @@ func TestLive(t *testing.T) {
 
 	p.open("#/overview?namespace=shop")
 	p.do(chromedp.WaitVisible(".live"))
-	p.code.Store(http.StatusServiceUnavailable)
+	p.answers(http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable)
 	p.remove("hostile")
 	p.until(".news", "can’t be read now")
 	p.wants("Failures by severity")
-	p.code.Store(0)
+	p.answers(0, "")
 	p.do(chromedp.WaitNotPresent(".news"), chromedp.WaitVisible(".live"))
 	p.wants("There are no results")
 }
@@ -142,7 +141,7 @@ func TestRightsRevoked(t *testing.T) {
 	p.open("#/results?namespace=shop")
 	p.do(chromedp.WaitVisible(".live"))
 	p.wants("runs as root")
-	p.code.Store(http.StatusForbidden)
+	p.answers(http.StatusForbidden, metav1.StatusReasonForbidden)
 	p.remove("web")
 	p.do(chromedp.WaitVisible(".problem"))
 	p.wants("You may not read results in namespace shop")

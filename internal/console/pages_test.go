@@ -5,10 +5,6 @@ package console
 
 import (
 	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
-	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -151,58 +147,6 @@ func TestFiltersAndKeys(t *testing.T) {
 	p.do(chromedp.KeyEvent("nobody\r"), chromedp.Poll[chromedp.Void](`document.querySelector('main:not([aria-busy])')?.innerText.includes('No results match')`))
 }
 
-// refuse is a cluster that says 403 to all that is not in the namespace shop.
-type refuse struct{ next http.RoundTripper }
-
-func (r refuse) RoundTrip(request *http.Request) (*http.Response, error) {
-	if strings.Contains(request.URL.Path, "/namespaces/shop/") {
-		return r.next.RoundTrip(request)
-	}
-	return errorAnswer(request, http.StatusForbidden, "you can't do that at the cluster scope"), nil
-}
-
-// errorAnswer is an error of a cluster.
-func errorAnswer(request *http.Request, code int, message string) *http.Response {
-	status := fmt.Sprintf(`{"kind":"Status","apiVersion":"v1","status":"Failure","code":%d,"message":%q}`, code, message)
-	return &http.Response{
-		StatusCode: code, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(status)), Request: request,
-	}
-}
-
-// TestRightsInOneNamespace: who has them is asked for the namespace, never shown an empty page.
-func TestRightsInOneNamespace(t *testing.T) {
-	t.Parallel()
-	p := visit(t, func(next http.RoundTripper) http.RoundTripper { return refuse{next} })
-	for _, hash := range []string{"#/results", "#/heatmap", "#/policy?policy=no-root", "#/overview?outside=1", "#/overview"} {
-		p.open(hash)
-		p.wants("You may not read the results of all namespaces", "Choose a namespace", "at the cluster scope")
-		p.sound()
-	}
-	if offered := eval[string](p, "document.querySelector('main input').value"); offered != "shop" {
-		t.Errorf("the namespace %q is offered, want that of the kubeconfig", offered)
-	}
-	p.do(chromedp.Click("main button"), chromedp.WaitVisible(".cards"))
-	p.wants("131 failures in namespace shop")
-	p.open("#/results?namespace=quiet")
-	p.wants("You may not read results in namespace quiet")
-	p.open("#/policy?namespace=shop&policy=no-root")
-	p.wants("1 of 2 results fail")
-}
-
-// away is a cluster that can't be reached.
-type away struct{}
-
-func (away) RoundTrip(*http.Request) (*http.Response, error) {
-	return nil, errors.New("nobody is there")
-}
-
-func TestClusterAway(t *testing.T) {
-	t.Parallel()
-	p := visit(t, func(http.RoundTripper) http.RoundTripper { return away{} })
-	p.wants("The cluster can’t be reached", "nobody is there", "Try again")
-	p.sound()
-}
-
 // TestOtherBrowser: the link is spent, and what to do is said; also to a browser that was signed in.
 func TestOtherBrowser(t *testing.T) {
 	t.Parallel()
@@ -210,13 +154,13 @@ func TestOtherBrowser(t *testing.T) {
 	other := &person{T: t, tab: browser.tab(t), base: p.base}
 	for target, text := range map[string]string{"/sign-in?token=old": "This link has been used", "/": "This browser is not signed in"} {
 		other.do(chromedp.Navigate(p.base+target), ready)
-		other.wants(text, "docket console")
+		other.wants(text, "run in a terminal: docket console --context test")
 	}
 	p.console.session.mu.Lock()
 	p.console.session.cookie = "another"
 	p.console.session.mu.Unlock()
 	p.do(chromedp.Click(`nav a[href^="#/results"]`), chromedp.WaitVisible(".problem"))
-	p.wants("This browser is not signed in")
+	p.wants("This browser is not signed in", "run in a terminal: docket console --context test")
 }
 
 // TestCommands: the commands that pages show, quoted for a shell.

@@ -1,0 +1,88 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package console
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+)
+
+// axe is the text of axe-core.
+var axe = sync.OnceValues(func() (string, error) {
+	command := exec.Command("../../hack/axe.sh")
+	command.Stderr = os.Stderr
+	path, err := command.Output()
+	if err != nil {
+		return "", fmt.Errorf("hack/axe.sh: %w", err)
+	}
+	text, err := os.ReadFile(strings.TrimSpace(string(path)))
+	return string(text), err
+})
+
+// violations are those of the rules of WCAG 2.2, levels A and AA, that axe finds in a page.
+const violations = `axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'], resultTypes: ['violations'] })
+  .then(({ violations, passes }) => passes.length < 5 ? ['only ' + passes.length + ' rules apply'] : violations.flatMap(({ id, help, nodes }) =>
+    nodes.map(({ html, failureSummary }) => [id, help, html, failureSummary].join('; '))))`
+
+// TestAccessible: everybody can use all pages, by what a program can know of that: light and dark, at a desk and with a phone.
+func TestAccessible(t *testing.T) {
+	t.Parallel()
+	script, err := axe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, cluster := visitMoody(t, nil)
+	for _, hash := range []string{
+		"#/overview", "#/results", "#/results?namespace=quiet", "#/heatmap", "#/resource?namespace=shop&kind=Deployment&name=web",
+		"#/policy?policy=no-root", "#/report?namespace=shop&kind=PolicyReport&name=web",
+	} {
+		p.open(hash)
+		p.do(unfold)
+		p.accessible(script)
+	}
+	p.open("#/heatmap")
+	mood := trouble(away)
+	cluster.mood.Store(&mood)
+	p.do(chromedp.Click(`nav a[href^="#/overview"]`), chromedp.WaitVisible(".problem"))
+	p.accessible(script)
+	stranger := &person{T: t, tab: browser.tab(t), base: p.base}
+	stranger.do(chromedp.Navigate(p.base), ready)
+	stranger.accessible(script)
+}
+
+// unfold opens all that is folded.
+var unfold = chromedp.Evaluate[chromedp.Void]("document.querySelectorAll('details').forEach((e) => { e.open = true; })")
+
+// accessible fails the test with what axe finds in a page.
+func (p *person) accessible(script string) {
+	p.Helper()
+	p.do(chromedp.Evaluate[chromedp.Void](script + ";void 0"))
+	for _, scheme := range []string{"light", "dark"} {
+		for _, width := range []int64{1280, 390} {
+			p.do(prefers(scheme), chromedp.EmulateViewport(width, 800))
+			for _, violation := range eval[[]string](p, violations) {
+				p.Errorf("%s, %s, %d pixels wide: %.800s", eval[string](p, "location.pathname + location.hash"), scheme, width, violation)
+			}
+		}
+	}
+}
+
+// prefers sets what the person prefers: light or dark.
+func prefers(scheme string) chromedp.Action[chromedp.Void] {
+	return chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+		_, err := cdp.Call(ctx, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
+		})
+		return err
+	})
+}
