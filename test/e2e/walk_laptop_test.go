@@ -18,7 +18,6 @@ import (
 // newLaptop is a walker in the repository itself, with Go, for a docket up on a port of its own.
 func newLaptop(t *testing.T) *walker {
 	t.Helper()
-	harness.ControllerBinary(t)
 	root, err := filepath.Abs(repository)
 	if err != nil {
 		t.Fatal(err)
@@ -62,6 +61,7 @@ func (w *walker) end() {
 // TestWalkReadme follows the first screens of the README, and wants what they show.
 func TestWalkReadme(t *testing.T) {
 	t.Parallel()
+	harness.ControllerBinary(t)
 	w := newLaptop(t)
 	first := w.block(readmePage, "Docket")
 	commands, shown := first.Commands(), first.Outputs()
@@ -91,7 +91,7 @@ func TestWalkReadme(t *testing.T) {
 	w.end()
 }
 
-// TestWalkUp follows up.md.
+// TestWalkUp follows up.md, and with what it starts results.md and console.md.
 func TestWalkUp(t *testing.T) {
 	t.Parallel()
 	w := newLaptop(t)
@@ -101,6 +101,10 @@ func TestWalkUp(t *testing.T) {
 		w.shell.Run(t, command)
 	}
 	wantOutput(t, w.follow(upPage, "Who may do what"), "ok", "PolicyReportList")
+	w.followResults()
+	running := w.shell.Run(t, "echo $started")
+	w.openConsoles()
+	w.shell.Run(t, "started="+running)
 	w.end()
 	w.shell.Replace("postgres://me@db:5432/reports?sslmode=verify-full", testenv.Postgres(t).Database(t))
 	w.start(w.block(upPage, "Several at once").Commands()[0], "is ready at")
@@ -110,6 +114,7 @@ func TestWalkUp(t *testing.T) {
 // TestWalkLaptop follows the part of controller.md that needs no cluster.
 func TestWalkLaptop(t *testing.T) {
 	t.Parallel()
+	harness.ControllerBinary(t)
 	w := newLaptop(t)
 	build := w.block(controllerPage, "On a laptop").Commands()
 	w.shell.Run(t, build[0])

@@ -13,6 +13,7 @@ const (
 	admissionPage  = "docs/controller/admission.md"
 	backupPage     = "docs/operate/backup.md"
 	bootstrapPage  = "docs/operate/bootstrap.md"
+	consolePage    = "docs/start/console.md"
 	contextPage    = "docs/controller/context-cache.md"
 	controllerPage = "docs/controller/controller.md"
 	installPage    = "docs/start/install.md"
@@ -20,6 +21,7 @@ const (
 	operationsPage = "docs/operate/operations.md"
 	postgresPage   = "docs/start/postgresql.md"
 	readmePage     = "README.md"
+	resultsPage    = "docs/start/results.md"
 	upPage         = "docs/start/up.md"
 	variantsPage   = "docs/start/install-variants.md"
 )
@@ -27,8 +29,8 @@ const (
 // walkedPages are those of which every command is run, or listed as one that can't be.
 func walkedPages() []string {
 	return []string{
-		admissionPage, backupPage, bootstrapPage, contextPage, controllerPage, installPage, migratePage, postgresPage, readmePage, upPage,
-		variantsPage,
+		admissionPage, backupPage, bootstrapPage, consolePage, contextPage, controllerPage, installPage, migratePage, postgresPage, readmePage,
+		resultsPage, upPage, variantsPage,
 	}
 }
 
@@ -59,7 +61,11 @@ func walks() map[string][]walk {
 			{admissionPage, []string{"What is reported", "Events", "What kube-apiserver is told", "Switch it off"}},
 		},
 		"TestWalkReadme": {{readmePage, []string{"Docket", "From policies to reports", "Two commands"}}},
-		"TestWalkUp":     {{upPage, []string{"docket up: everything on one machine", "Who may do what", "Several at once"}}},
+		"TestWalkUp": {
+			{upPage, []string{"docket up: everything on one machine", "Who may do what", "Several at once"}},
+			{resultsPage, []string{"With kubectl", "With kubectl #2", "With kubectl #3", "With docket results", "Reports with kubectl", "With SQL"}},
+			{consolePage, []string{"Results in a browser"}},
+		},
 		"TestWalkLaptop": {{controllerPage, []string{"On a laptop", "On a laptop #2", "On a laptop #4", "On a laptop #5"}}},
 		"TestWalkMigrate": {
 			{installPage, []string{"Everything but the APIServices"}},

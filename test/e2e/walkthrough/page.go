@@ -58,10 +58,16 @@ func (b Block) parse() (commands, outputs []string) {
 		return nil, nil
 	}
 	prompts := b.Language == "console" && strings.Contains("\n"+b.Text, "\n$ ")
-	continued := false
+	continued, heredoc := false, ""
 	for line := range strings.Lines(b.Text) {
 		line = strings.TrimRight(line, "\n")
 		switch {
+		case heredoc != "":
+			commands[len(commands)-1] += "\n" + line
+			if line == heredoc {
+				heredoc = ""
+			}
+			continue
 		case continued:
 			commands[len(commands)-1] += "\n" + line
 		case prompts && strings.HasPrefix(line, "$ "):
@@ -76,6 +82,9 @@ func (b Block) parse() (commands, outputs []string) {
 		}
 		outputs = append(outputs, "")[:len(commands)]
 		continued = strings.HasSuffix(line, `\`)
+		if _, word, found := strings.Cut(line, "<<'"); found {
+			heredoc = strings.TrimSuffix(word, "'")
+		}
 	}
 	return commands, outputs
 }

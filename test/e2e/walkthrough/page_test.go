@@ -13,7 +13,7 @@ import (
 
 const page = "# Title\n\n    kubectl get \\\n      --all\n    NAME   AGE\n\n" +
 	"- item\n\n       docket up      # in a list\n\n## Next\n\n```console\n$ docket version\nv1\nv2\n$ kubectl get\n```\n\n" +
-	"```yaml\nkubectl: no\n```\n\n```sql\npsql\n```\n\n    curl x | docket\n\n    PGPASSWORD=… docket migrate\n"
+	"```yaml\nkubectl: no\n```\n\n```sql\npsql\n```\n\n    curl x | docket\n\n    PGPASSWORD=… docket migrate\n\n    kubectl create -f - <<'EOF'\n    kind: A\n    kubectl: b\n    EOF\n    created\n"
 
 func TestRead(t *testing.T) {
 	t.Parallel()
@@ -39,7 +39,7 @@ func TestRead(t *testing.T) {
 		{"Next", []string{"docket version", "kubectl get"}, []string{"v1\nv2\n", ""}},
 		{"Next #2", nil, nil},
 		{"Next #3", nil, nil},
-		{"Next #4", []string{"curl x | docket", "PGPASSWORD=… docket migrate"}, []string{"\n", ""}},
+		{"Next #4", []string{"curl x | docket", "PGPASSWORD=… docket migrate", "kubectl create -f - <<'EOF'\nkind: A\nkubectl: b\nEOF"}, []string{"\n", "\n", "created\n"}},
 	}, got); diff != "" {
 		t.Error(diff)
 	}
