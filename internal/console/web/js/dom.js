@@ -55,7 +55,8 @@ const shown = 160;
 export function folded(text, ...more) {
   const short = text.length <= shown && !text.includes('\n');
   if (short && !more.length) return h('span', { class: 'message' }, text);
-  const start = short ? text : `${text.slice(0, shown).split('\n')[0]} \u2026`;
+  const line = text.slice(0, shown + 1).split('\n')[0];
+  const start = short ? text : `${line.length > shown ? line.replace(/\s*\S{1,30}$/, '') : line} \u2026`; // Between words.
   return h('details', { class: 'message' }, h('summary', {}, h('span', { class: 'clamped' }, start || 'no message')), h('div', { class: 'all' }, text), more);
 }
 

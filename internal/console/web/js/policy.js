@@ -62,7 +62,7 @@ function share({ pass, fail }) {
 }
 
 function countTable(caption, title, rows, label, more) {
-  const columns = [{ title }, ...outcomes.map((o) => ({ title: o, number: true })), { title: 'Pass rate', number: true }];
+  const columns = [{ title, rest: true }, ...outcomes.map((o) => ({ title: o, number: true })), { title: 'Pass rate', number: true }];
   return [
     table(caption, columns, rows.map((row) => [label(row.value), ...outcomes.map((o) => h('span', { class: row[o] ? `count ${o}` : 'muted' }, count(row[o]))), share(row) || '\u2013']), { empty: 'The policy has no results here.' }),
     more ? h('p', { class: 'more' }, `The first ${count(most)} numbers only.`) : null,
