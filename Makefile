@@ -77,6 +77,11 @@ golden: ## Write the golden files of the tests; look at the difference before yo
 		| xargs -r -n1 dirname | sort -u); \
 	if [ -z "$$packages" ]; then echo "no package has golden files"; else go test $$packages -update; fi
 
+.PHONY: screenshots
+screenshots: build ## Take the pictures of the console in docs/start/images, in Chromium; look at them before you commit
+	@hack/need.sh chromium chromium
+	go run ./internal/tools/screenshots
+
 .PHONY: fix
 fix: $(GOLANGCI) ## Format the code and repair what the linters can repair
 	@for module in $(MODULES); do (cd $$module && $(GOLANGCI) fmt && $(GOLANGCI) run --fix); done

@@ -1,0 +1,142 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Command screenshots takes the pictures of the console that the documentation shows: `make screenshots`. It starts
+// `docket up --demo` on a folder that it removes, and opens the pages in Chromium.
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/chromedp/chromedp"
+)
+
+const (
+	width = 1200
+	// patience is for a slow machine.
+	patience = 5 * time.Minute
+)
+
+// counted says that no number is missing in a page.
+const counted = `[...document.querySelectorAll('.tiles small')].every((e) => e.textContent.includes('resource'))`
+
+// picture is a page, and how much of it is shown.
+type picture struct {
+	name, address string
+	height        int64
+}
+
+var pictures = []picture{
+	{"overview", "#/overview", 640},
+	{"results", "#/results?namespace=shop", 780},
+	{"resource", "#/resource?namespace=shop&kind=CronJob&name=catalog-00072", 780},
+	{"policy", "#/policy?policy=disallow-privileged-containers", 780},
+	{"heatmap", "#/heatmap", 780},
+}
+
+func main() {
+	docket := flag.String("docket", "bin/docket", "path of the command docket")
+	out := flag.String("out", "docs/start/images", "folder of the pictures")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, *docket, *out); err != nil {
+		fmt.Fprintln(os.Stderr, "screenshots:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, docket, out string) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	dir, err := os.MkdirTemp("", "docket-screenshots-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	link, end, err := start(ctx, docket, filepath.Join(dir, "state"))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, end()) }()
+	if err := os.MkdirAll(out, 0o755); err != nil { //nolint:gosec // Pictures are for everybody.
+		return err
+	}
+	return shoot(ctx, link, out)
+}
+
+var linkOf = regexp.MustCompile(`http://\S+/sign-in\?token=\w+`)
+
+// start starts docket up with the demo, and returns the link once all reports are there, and what ends it.
+func start(ctx context.Context, docket, state string) (link string, end func() error, err error) {
+	command := exec.CommandContext(ctx, docket, "up", "--demo", "--dir", state, "--listen", "127.0.0.1:0")
+	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
+	reader, writer := io.Pipe()
+	command.Stdout, command.Stderr = writer, writer
+	if err := command.Start(); err != nil {
+		return "", nil, err
+	}
+	ended := make(chan error, 1)
+	go func() {
+		ended <- command.Wait()
+		_ = writer.Close()
+	}()
+	end = func() error { return errors.Join(command.Process.Signal(os.Interrupt), <-ended) }
+	lines := bufio.NewScanner(reader)
+	for lines.Scan() {
+		if found := linkOf.FindString(lines.Text()); found != "" {
+			link = found
+		}
+		if strings.Contains(lines.Text(), "100%") {
+			go func() { _, _ = io.Copy(io.Discard, reader) }() // What it says at its end.
+			return link, end, nil
+		}
+	}
+	return "", nil, fmt.Errorf("docket up ended: %w", <-ended)
+}
+
+// shoot takes the pictures.
+func shoot(ctx context.Context, link, out string) error {
+	ctx, cancel := chromedp.NewContext(ctx, chromedp.WithAllocatorOptions(chromedp.NoSandbox))
+	defer cancel()
+	ready := chromedp.WaitVisible("main:not([aria-busy]) h1")
+	if err := chromedp.Do(ctx, chromedp.EmulateViewport(width, pictures[0].height), chromedp.Navigate(link), ready); err != nil {
+		return fmt.Errorf("sign in with Chromium: %w", err)
+	}
+	base, _, _ := strings.Cut(link, "/sign-in")
+	for _, p := range pictures {
+		if err := chromedp.Do(ctx, chromedp.EmulateViewport(width, p.height), chromedp.Navigate("about:blank"), chromedp.Navigate(base+"/"+p.address), ready); err != nil {
+			return fmt.Errorf("%s: %w", p.address, err)
+		}
+		// The overview counts resources last.
+		if err := chromedp.Do(ctx, chromedp.Poll[chromedp.Void](counted)); err != nil {
+			return fmt.Errorf("%s: %w", p.address, err)
+		}
+		png, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())
+		if err != nil {
+			return fmt.Errorf("%s: %w", p.address, err)
+		}
+		small, err := reduce(bytes.NewReader(png))
+		if err != nil {
+			return fmt.Errorf("%s: %w", p.address, err)
+		}
+		if err := os.WriteFile(filepath.Join(out, "console-"+p.name+".png"), small, 0o644); err != nil { //nolint:gosec // Pictures are for everybody.
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,59 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"image"
+	"image/color"
+	"image/png"
+	"io"
+	"maps"
+	"slices"
+)
+
+// colours of a picture: as many as a byte for each pixel can tell apart.
+const colours = 256
+
+// reduce returns a picture as a PNG with the colours that it has most, a third of the size: pages have few but for the edges of
+// letters.
+func reduce(r io.Reader) ([]byte, error) {
+	full, err := png.Decode(r)
+	if err != nil {
+		return nil, err
+	}
+	bounds := full.Bounds()
+	numbers := map[color.Color]int{}
+	for y := bounds.Min.Y; y < bounds.Max.Y; y++ {
+		for x := bounds.Min.X; x < bounds.Max.X; x++ {
+			numbers[rounded(full.At(x, y))]++
+		}
+	}
+	most := slices.SortedFunc(maps.Keys(numbers), func(a, b color.Color) int { return cmp.Compare(numbers[b], numbers[a]) })
+	small := image.NewPaletted(bounds, most[:min(colours, len(most))])
+	nearest := map[color.Color]uint8{}
+	for y := bounds.Min.Y; y < bounds.Max.Y; y++ {
+		for x := bounds.Min.X; x < bounds.Max.X; x++ {
+			at := rounded(full.At(x, y))
+			index, known := nearest[at]
+			if !known {
+				index = uint8(small.Palette.Index(at))
+				nearest[at] = index
+			}
+			small.SetColorIndex(x, y, index)
+		}
+	}
+	var out bytes.Buffer
+	encoder := png.Encoder{CompressionLevel: png.BestCompression}
+	err = encoder.Encode(&out, small)
+	return out.Bytes(), err
+}
+
+// rounded is a colour to the nearest of 64 values of each part, or nearly all edges of letters would have colours of their own.
+func rounded(c color.Color) color.Color {
+	r, g, b, _ := c.RGBA()
+	part := func(v uint32) uint8 { return uint8(min(255, (v>>8+2)&^3)) }
+	return color.RGBA{part(r), part(g), part(b), 255}
+}
