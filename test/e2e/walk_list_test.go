@@ -100,6 +100,7 @@ func notFollowed() map[string]string {
 		controllerPage + ": docket-controller: policies in, reports out": "it is a list of commands, not to be typed",
 		controllerPage + ": In a cluster":                                docker,
 		controllerPage + ": In a cluster #2":                             "it is that of install-variants.md",
+		consolePage + ": How fast it is":                                 "it takes minutes to write a million results",
 		upPage + ": Who may do what #2":                                  "tests keep to loopback",
 		migratePage + ": From kyverno/reports-server":                    "TestReportsServer in internal/migrate, on tables as reports-server makes them",
 	}

@@ -1,0 +1,108 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Command consoletimes measures in Chromium how long the pages of a console take, and prints a table:
+//
+//	go run ./test/consoletimes 'http://127.0.0.1:35645/sign-in?token=…'
+//
+// The link is that of docket up or docket console. The pages of a policy, a resource and a report are those of the first
+// result that fails.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/chromedp/chromedp"
+)
+
+// patience is for a slow machine.
+const patience = 10 * time.Minute
+
+// addresses are the pages, made of a result.
+const addresses = `fetch('/apis/results.docket.dev/v1alpha1/policyresults?limit=1&fieldSelector=result%3Dfail').then((r) => r.json()).then(({ items: [r] }) => {
+  const of = (page, params) => '#/' + page + '?' + new URLSearchParams(params);
+  const namespace = r.metadata.namespace;
+  return {
+    overview: '#/overview', results: '#/results', 'results of a namespace': of('results', { namespace }), 'results of a policy': of('results', { policy: r.policy }),
+    'heat map': '#/heatmap', policy: of('policy', { policy: r.policy }), resource: of('resource', { namespace, kind: r.subject.kind, name: r.subject.name }),
+    report: of('report', { namespace, kind: r.report.kind, name: r.report.name }),
+  };
+})`
+
+// view goes to a page, and returns the milliseconds until it is painted with its data.
+const view = `new Promise((resolve) => {
+  const main = document.querySelector('main');
+  const start = performance.now();
+  new MutationObserver((_, observer) => {
+    if (main.hasAttribute('aria-busy')) return;
+    observer.disconnect();
+    requestAnimationFrame(() => setTimeout(() => resolve(main.querySelector('.problem') ? -1 : performance.now() - start)));
+  }).observe(main, { attributes: true, attributeFilter: ['aria-busy'] });
+  location.hash = %q;
+})`
+
+// firstPaint is that of the document, in milliseconds after the start of navigation.
+const firstPaint = `new Promise((resolve) => {
+  new PerformanceObserver((list) => list.getEntriesByName('first-contentful-paint').forEach((entry) => resolve(entry.startTime)))
+    .observe({ type: 'paint', buffered: true });
+})`
+
+func main() {
+	times := flag.Int("times", 5, "how often each page is opened; the table has the medians")
+	flag.Parse()
+	if flag.NArg() != 1 {
+		fmt.Fprintln(os.Stderr, "usage: consoletimes [--times N] LINK")
+		os.Exit(2)
+	}
+	if err := run(context.Background(), flag.Arg(0), *times); err != nil {
+		fmt.Fprintln(os.Stderr, "consoletimes:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, link string, times int) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	ctx, cancelBrowser := chromedp.NewContext(ctx, chromedp.WithAllocatorOptions(chromedp.NoSandbox))
+	defer cancelBrowser()
+	ready := chromedp.WaitVisible("main:not([aria-busy]) h1")
+	if err := chromedp.Do(ctx, chromedp.Navigate(link), ready); err != nil {
+		return err
+	}
+	pages, err := chromedp.Run(ctx, chromedp.Evaluate[map[string]string](addresses, chromedp.EvalAwaitPromise))
+	if err != nil {
+		return err
+	}
+	base, _, _ := strings.Cut(link, "/sign-in")
+	taken := map[string][]float64{}
+	for range times {
+		if err := chromedp.Do(ctx, chromedp.Navigate("about:blank"), chromedp.Navigate(base+"/#/nothing"), ready); err != nil {
+			return err
+		}
+		paint, err := chromedp.Run(ctx, chromedp.Evaluate[float64](firstPaint, chromedp.EvalAwaitPromise))
+		if err != nil {
+			return err
+		}
+		taken["first paint"] = append(taken["first paint"], paint)
+		for name, address := range pages {
+			took, err := chromedp.Run(ctx, chromedp.Evaluate[float64](fmt.Sprintf(view, address), chromedp.EvalAwaitPromise))
+			if err != nil || took < 0 {
+				return fmt.Errorf("%s could not be shown: %w", address, err)
+			}
+			taken[name] = append(taken[name], took)
+		}
+	}
+	fmt.Println("| page | median | longest |\n|---|---|---|")
+	for _, name := range append([]string{"first paint"}, slices.Sorted(maps.Keys(pages))...) {
+		all := slices.Sorted(slices.Values(taken[name]))
+		fmt.Printf("| %s | %.0f ms | %.0f ms |\n", name, all[len(all)/2], all[len(all)-1])
+	}
+	return nil
+}
