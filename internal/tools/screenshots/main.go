@@ -31,8 +31,8 @@ const (
 	patience = 5 * time.Minute
 )
 
-// counted says that no number is missing in a page.
-const counted = `[...document.querySelectorAll('.tiles small')].every((e) => e.textContent.includes('resource'))`
+// follows says that a page hears of changes, as those do that people look at.
+var follows = chromedp.WaitVisible(".live")
 
 // picture is a page, and how much of it is shown.
 type picture struct {
@@ -46,6 +46,7 @@ var pictures = []picture{
 	{"resource", "#/resource?namespace=shop&kind=CronJob&name=catalog-00072", 780},
 	{"policy", "#/policy?policy=disallow-privileged-containers", 780},
 	{"heatmap", "#/heatmap", 780},
+	{"question", "#/question?title=Which+namespaces+burn%3F&filter=result+%3D%3D+%22fail%22&by=report.namespace&columns=severity", 640},
 }
 
 func main() {
@@ -119,11 +120,7 @@ func shoot(ctx context.Context, link, out string) error {
 	}
 	base, _, _ := strings.Cut(link, "/sign-in")
 	for _, p := range pictures {
-		if err := chromedp.Do(ctx, chromedp.EmulateViewport(width, p.height), chromedp.Navigate("about:blank"), chromedp.Navigate(base+"/"+p.address), ready); err != nil {
-			return fmt.Errorf("%s: %w", p.address, err)
-		}
-		// The overview counts resources last.
-		if err := chromedp.Do(ctx, chromedp.Poll[chromedp.Void](counted)); err != nil {
+		if err := chromedp.Do(ctx, chromedp.EmulateViewport(width, p.height), chromedp.Navigate("about:blank"), chromedp.Navigate(base+"/"+p.address), ready, follows); err != nil {
 			return fmt.Errorf("%s: %w", p.address, err)
 		}
 		png, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())
