@@ -32,7 +32,7 @@ func consoleValues() map[string][]string {
 		"token sidecar":     {"console.enabled=true", hosts, sidecar},
 		"headers": {
 			"console.enabled=true", hosts, tls, "console.signIn=headers", "console.headers.clientCASecret=proxy-ca", "console.headers.clientNames={ingress}",
-			"console.headers.user={X-Forwarded-Email,X-Forwarded-User}",
+			"console.headers.user={X-Forwarded-Email,X-Forwarded-User}", "console.headers.groups={X-Forwarded-Groups}",
 		},
 		"headers sidecar": {"console.enabled=true", hosts, sidecar, "console.signIn=headers"},
 	}
@@ -54,7 +54,7 @@ func TestConsole(t *testing.T) {
 		"token sidecar":     {[]string{"--sign-in=token", host, "--listen=127.0.0.1:8001"}, "proxy", ""},
 		"headers": {append(append([]string{"--sign-in=headers", host, "--listen=:8443"}, tls...), "--user-headers=X-Forwarded-Email,X-Forwarded-User",
 			"--group-headers=X-Forwarded-Groups", "--proxy-client-ca-file=/etc/docket/proxy/ca.crt", "--proxy-client-names=ingress"), "console", corev1.URISchemeHTTPS},
-		"headers sidecar": {[]string{"--sign-in=headers", host, "--listen=127.0.0.1:8001", "--user-headers=X-Forwarded-User", "--group-headers=X-Forwarded-Groups"}, "proxy", ""},
+		"headers sidecar": {[]string{"--sign-in=headers", host, "--listen=127.0.0.1:8001", "--user-headers=X-Forwarded-User"}, "proxy", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -39,9 +39,9 @@ type Options struct {
 	AllowNonLoopback bool
 }
 
-// NewOptions returns the defaults.
+// NewOptions returns the defaults. No header has groups: a proxy that does not know of one would let browsers choose their groups.
 func NewOptions() Options {
-	return Options{SignIn: SignInLink, UserHeaders: []string{"X-Forwarded-User"}, GroupHeaders: []string{"X-Forwarded-Groups"}}
+	return Options{SignIn: SignInLink, UserHeaders: []string{"X-Forwarded-User"}}
 }
 
 // ForTeam reports whether the console is a [Team].

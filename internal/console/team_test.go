@@ -71,6 +71,7 @@ func newTeam(t *testing.T, o Options) *team {
 func options(signIn string) Options {
 	o := NewOptions()
 	o.SignIn = signIn
+	o.GroupHeaders = []string{"X-Forwarded-Groups"}
 	return o
 }
 
@@ -158,6 +159,17 @@ func TestTeamSharesNothing(t *testing.T) {
 			}
 			all.Wait()
 		})
+	}
+}
+
+// TestNoGroupsUnasked: headers that the proxy perhaps doesn't know of are not believed.
+func TestNoGroupsUnasked(t *testing.T) {
+	t.Parallel()
+	o := NewOptions()
+	o.SignIn = SignInHeaders
+	answer := newTeam(t, o).ask(http.MethodGet, namespaces, with("X-Forwarded-User", "alice", "X-Forwarded-Groups", "admins"))
+	if got := answer.Body.String(); strings.Contains(got, "admins") || !strings.Contains(got, "alice") {
+		t.Errorf("the cluster sees %q", got)
 	}
 }
 

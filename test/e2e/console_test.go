@@ -66,7 +66,7 @@ func (b *bootstrapped) testConsoleHeaders(t *testing.T) {
 	b.kubectl.Run(t, "create", "clusterrolebinding", "console", "--clusterrole=console", "--serviceaccount="+bootstrapNamespace+":console")
 	b.kubectl.Run(t, "create", "rolebinding", group, "--namespace", "team-b", "--clusterrole=view", "--group="+group)
 	token := strings.TrimSpace(b.kubectl.Run(t, "create", "token", "console", "--namespace", bootstrapNamespace))
-	console := harness.StartConsole(t, b.KubeconfigOf(t, "console", token), "--sign-in=headers")
+	console := harness.StartConsole(t, b.KubeconfigOf(t, "console", token), "--sign-in=headers", "--group-headers=X-Forwarded-Groups")
 	b.visit(t, console, []visitor{
 		{"viewer", http.Header{"X-Forwarded-User": {"viewer"}}, b.kubectl.As("viewer"), []string{"team-a"}},
 		{"member", http.Header{"X-Forwarded-User": {"member"}, "X-Forwarded-Groups": {"other," + group}}, b.kubectl.As("member", "other", group), []string{"team-b"}},
