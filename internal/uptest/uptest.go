@@ -36,6 +36,7 @@ const patience = time.Minute
 type Server struct {
 	once   sync.Once
 	config *rest.Config
+	dir    string
 	err    error
 	stop   func() error
 }
@@ -52,6 +53,9 @@ func (s *Server) Config(setUp func(context.Context, *rest.Config) error) (*rest.
 	return s.config, s.err
 }
 
+// Dir returns the folder with the state of a server that was started.
+func (s *Server) Dir() string { return s.dir }
+
 func (s *Server) start(ctx context.Context) error {
 	options, err := up.NewOptions()
 	if err != nil {
@@ -62,6 +66,7 @@ func (s *Server) start(ctx context.Context) error {
 		return err
 	}
 	options.Dir, options.Listen = filepath.Join(dir, "state"), "127.0.0.1:0"
+	s.dir = options.Dir
 	ctx, cancel := context.WithCancel(ctx)
 	out, ended := &output{ready: make(chan struct{})}, make(chan error, 1)
 	go func() { ended <- options.Run(ctx, out, out, clock.RealClock{}, time.Now()) }()
