@@ -27,7 +27,7 @@ func TestPages(t *testing.T) {
 		"#/results?namespace=shop&severity=none":             {"old image"},
 		"#/resource?namespace=shop&kind=Deployment&name=web": {"Deployment/web", "3 results of 2 sources", "runs as root", "old image", "1 that pass"},
 		"#/resource?outside=1&kind=Node&name=node-1":         {"Node/node-1", "old kernel"},
-		"#/policy?policy=no-root":                            {"no-root", "50 % pass", "1 of 2 results fail", "shop", "check", "runs as root"},
+		"#/policy?policy=no-root":                            {"no-root", "50 % pass", "1 of 2 results fail", "shop", "check", "runs as root", "if it were enforced"},
 		"#/policy?policy=many&source=engine&namespace=shop":  {"130 of 130 results fail", "0 % pass", "one of many"},
 		"#/heatmap":                {"node-check", "shop", "outside", "130"},
 		"#/heatmap?namespace=shop": {"no-root", "130"},
@@ -60,6 +60,18 @@ func TestPagesWithoutResults(t *testing.T) {
 		p.open(hash)
 		p.wants(text)
 		p.sound()
+	}
+}
+
+// TestEnforced: a policy leads to the resources that fail.
+func TestEnforced(t *testing.T) {
+	t.Parallel()
+	p := visit(t, nil)
+	p.open("#/policy?policy=no-root&source=engine")
+	p.do(chromedp.Click(`p a[href^="#/question"]`), chromedp.WaitVisible("main form.question"), ready)
+	p.wants("Refused if no-root were enforced", "Deployment", "web")
+	if rows := eval[int](p, "document.querySelectorAll('tbody tr').length"); rows != 1 {
+		t.Errorf("%d resources, want 1", rows)
 	}
 }
 

@@ -28,7 +28,8 @@ export async function policy(context) {
   const inNamespace = (namespace) => link({ ...context, scope: { namespace, outside: !namespace } }, 'results', { ...of, result: 'fail' });
   return [
     heading(name || 'no policy', [source, inScope(scope), share(total) && `${share(total)} pass`].filter(Boolean).join(' \u00b7 ')),
-    total.total ? h('p', {}, `${count(total.fail)} of ${count(total.total)} results fail. `, h('a', { href: link(context, 'results', { ...of, result: 'fail' }) }, 'See what fails')) : null,
+    total.total ? h('p', {}, `${count(total.fail)} of ${count(total.total)} results fail. `, h('a', { href: link(context, 'results', { ...of, result: 'fail' }) }, 'See what fails'),
+      total.fail ? [' \u00b7 ', h('a', { href: link(context, 'question', refused(name, filter)) }, 'Which resources would be refused if it were enforced?')] : null) : null,
     h('section', {}, h('h2', {}, 'Namespaces'), countTable('Results by namespace', 'Namespace', pivot(spaces.groups, 'report.namespace'),
       (namespace) => h('a', { href: inNamespace(namespace) }, namespace || 'outside of namespaces'), spaces.more)),
     h('section', {}, h('h2', {}, 'Rules'), countTable('Results by rule', 'Rule', pivot(rules.groups, 'rule'),
@@ -38,6 +39,11 @@ export async function policy(context) {
     said.more ? h('p', { class: 'more' }, `The ${messages} most frequent messages.`) : null),
   ].filter(Boolean);
 }
+
+/** The question for the resources that fail, which are those that nobody could create or change as they are. */
+const refused = (name, filter) => ({
+  title: `Refused if ${name || 'the policy'} were enforced`, filter: every([filter, 'result == "fail"']), by: ['subject.kind', 'subject.namespace', 'subject.name'], order: 'results', desc: '1',
+});
 
 /**
  * Turns groups by a field and result into one row for each value, the most failures first.
