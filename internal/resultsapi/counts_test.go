@@ -44,6 +44,42 @@ func TestSummaries(t *testing.T) {
 	}
 }
 
+// TestResourceSummaries: resources are counted, and nothing else is; their names are those of objects, and no two have the same.
+func TestResourceSummaries(t *testing.T) {
+	e := example()
+	r := storageOf[*summaryStorage](t, e, "resourcesummaries")
+	list := func(namespace, fields string) []v1alpha1.ResourceSummary {
+		t.Helper()
+		list, err := r.List(inNamespace(t, namespace), options(t, "", fields, 0, ""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return list.(*v1alpha1.ResourceSummaryList).Items
+	}
+	if got := len(list("", "")); got != 3 {
+		t.Errorf("%d resources have results in namespaces, want 3", got)
+	}
+	items := list("shop", "subject.kind=Pod,subject.name=web-1")
+	if len(items) != 1 || items[0].Subject.String() != "Pod/shop/web-1" || items[0].Namespace != "shop" || items[0].Pass != 2 || items[0].Fail != 1 || items[0].Total != 3 ||
+		items[0].Policies != 2 || items[0].FailingPolicies != 1 || items[0].FailBySeverity["high"] != 1 {
+		t.Fatalf("got %+v", items)
+	}
+	if got, err := r.Get(inNamespace(t, "shop"), items[0].Name, nil); err != nil || got.(*v1alpha1.ResourceSummary).Total != 3 {
+		t.Errorf("%s: %+v, %v", items[0].Name, got, err)
+	}
+	seen := map[string]bool{}
+	for _, subject := range []v1alpha1.Subject{
+		{Kind: "Pod", Name: "web"}, {Kind: "Pod", Name: "web", Namespace: "shop"}, {APIVersion: "v1", Kind: "Pod", Name: "web"}, {Kind: "Pod", Name: "Web_1"},
+		{Kind: "Pod"}, {Name: "pod"}, {Kind: "Pod", Name: strings.Repeat("long", 80)}, {Kind: "ClusterRole", Name: "system:node"},
+	} {
+		name := resourceName(&subject)
+		if errs := validation.IsDNS1123Subdomain(name); len(errs) > 0 || seen[name] {
+			t.Errorf("%v has the name %q: %v, or it is another's", subject, name, errs)
+		}
+		seen[name] = true
+	}
+}
+
 // TestSummaryLabels: summaries have no labels, so that a selector gets all or none of them. Labels of results are refused.
 func TestSummaryLabels(t *testing.T) {
 	r := storageOf[*summaryStorage](t, example(), "policysummaries")

@@ -10,6 +10,7 @@ import (
 
 	"github.com/docket-project/docket/api/results/v1alpha1"
 	"github.com/docket-project/docket/internal/kinds"
+	"github.com/docket-project/docket/internal/store/engine"
 )
 
 // served is a resource of the group, and what serves it.
@@ -36,7 +37,7 @@ func storages(s *source) []served {
 			newList:   func() runtime.Object { return &v1alpha1.ClusterPolicyResultList{} },
 			fields:    resultFields(), labels: derivedLabels(), TableConvertor: resultTable("ClusterPolicyResult"),
 		}},
-		policySummaries(s), clusterPolicySummaries(s), namespaceSummaries(s),
+		policySummaries(s), clusterPolicySummaries(s), namespaceSummaries(s), resourceSummaries(s),
 		&queryStorage{source: s, resource: resource{
 			kind: "ResultQuery", plural: "resultqueries", singular: "resultquery",
 			newObject:      func() runtime.Object { return &v1alpha1.ResultQuery{} },
@@ -54,6 +55,8 @@ func storages(s *source) []served {
 type summaryKind[T any] struct {
 	resource
 
+	by    []engine.Field
+	about *engine.Filter
 	group func(counter) (of summary, within string)
 	item  func(summary) T
 	list  func(metav1.ListMeta, []T) runtime.Object
@@ -68,7 +71,7 @@ func newSummaries[T any, P interface {
 	kind.newObject = func() runtime.Object { return P(new(T)) }
 	kind.newList = func() runtime.Object { return kind.list(metav1.ListMeta{}, nil) }
 	return &summaryStorage{
-		source: s, resource: kind.resource, group: kind.group,
+		source: s, resource: kind.resource, by: kind.by, about: kind.about, group: kind.group,
 		item: func(of summary) runtime.Object {
 			made := kind.item(of)
 			return P(&made)
@@ -158,6 +161,35 @@ func namespaceSummaries(s *source) served {
 		},
 		list: func(meta metav1.ListMeta, items []object) runtime.Object {
 			return &v1alpha1.NamespaceSummaryList{ListMeta: meta, Items: items}
+		},
+	})
+}
+
+func resourceSummaries(s *source) served {
+	type object = v1alpha1.ResourceSummary
+	return newSummaries[object](s, summaryKind[object]{
+		resource: resource{
+			kind: "ResourceSummary", plural: "resourcesummaries", singular: "resourcesummary", shortNames: []string{"rsum"}, namespaced: true,
+			fields: selectables(subjectFields()...),
+			TableConvertor: summaryTable("ResourceSummary", []kinds.Column[*object]{
+				textColumn("Resource", "Kind, namespace and name of the resource.", func(r *object) string { return r.Subject.String() }),
+			}, []kinds.Column[*object]{
+				integerColumn("Policies", "Number of policies with results.", func(r *object) int64 { return r.Policies }),
+				integerColumn("Failing", "Number of policies that fail.", func(r *object) int64 { return r.FailingPolicies }),
+			}),
+		},
+		by: subjectFields(), about: aboutSomething(),
+		group: func(c counter) (summary, string) {
+			return summary{namespace: c.namespace, name: resourceName(&c.subject), subject: c.subject}, c.source + "\x00" + c.policy
+		},
+		item: func(of summary) object {
+			return object{
+				ObjectMeta: metav1.ObjectMeta{Namespace: of.namespace, Name: of.name}, Subject: of.subject,
+				Policies: of.groups, FailingPolicies: of.failing, Counts: of.counts,
+			}
+		},
+		list: func(meta metav1.ListMeta, items []object) runtime.Object {
+			return &v1alpha1.ResourceSummaryList{ListMeta: meta, Items: items}
 		},
 	})
 }

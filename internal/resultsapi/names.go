@@ -46,9 +46,13 @@ func subjectPart(subject *engine.Subject) string {
 
 // identityOf hashes what identifies a result among those about the same subject.
 func identityOf(row *engine.ResultRow) int64 {
+	return hashOf(row.Report.Kind, row.Report.Name, row.Verdict.Source, row.Verdict.Policy, row.Verdict.Rule)
+}
+
+func hashOf(parts ...string) int64 {
 	var stack [512]byte
 	input := stack[:0]
-	for _, part := range []string{row.Report.Kind, row.Report.Name, row.Verdict.Source, row.Verdict.Policy, row.Verdict.Rule} {
+	for _, part := range parts {
 		// With its length, so that no two lists of parts are the same input.
 		input = strconv.AppendInt(input, int64(len(part)), 10)
 		input = append(append(input, ':'), part...)

@@ -30,6 +30,8 @@ const maxCounts = 1_000_000
 // summary is one of any kind, before it is an object.
 type summary struct {
 	namespace, name, source, policy string
+	// subject of a summary of a resource.
+	subject v1alpha1.Subject
 	// groups and failing are the numbers of what is counted separately within: namespaces, or policies.
 	groups, failing int64
 	counts          v1alpha1.Counts
@@ -40,6 +42,10 @@ type summaryStorage struct {
 	resource
 
 	source *source
+	// by are the fields whose values are counted separately, beside those that every counter has.
+	by []engine.Field
+	// about selects the results that are counted; nil for all.
+	about *engine.Filter
 	// group says what a counter belongs to: the summary, by its fields, and what is counted separately within.
 	group func(counter) (of summary, within string)
 	// list makes a list of summaries.
@@ -56,7 +62,9 @@ var (
 // counter is a number of results that agree in these fields.
 type counter struct {
 	namespace, source, policy, result, severity string
-	results                                     int64
+	// subject is set where summaries are those of resources.
+	subject v1alpha1.Subject
+	results int64
 }
 
 // NewList implements rest.Lister.
@@ -142,7 +150,7 @@ func (r *summaryStorage) summaries(ctx context.Context, options *metainternalver
 	if choice.nothing || !selected {
 		choice.filter = &engine.Filter{Operator: engine.Any}
 	}
-	counters, state, err := r.source.counters(ctx, in, choice.filter)
+	counters, state, err := r.source.counters(ctx, in, engine.Both(choice.filter, r.about), r.by)
 	if err != nil {
 		return nil, state, store.APIError("list "+r.plural, err)
 	}
@@ -153,21 +161,34 @@ func (r *summaryStorage) summaries(ctx context.Context, options *metainternalver
 	return all, state, nil
 }
 
-// counters reads what summaries are made of.
-func (s *source) counters(ctx context.Context, in scope, filter *engine.Filter) ([]counter, engine.State, error) {
+// subjectFields are those of a resource, whatever UID it has, in the order that counters has them in.
+func subjectFields() []engine.Field {
+	return []engine.Field{engine.FieldSubjectAPIVersion, engine.FieldSubjectKind, engine.FieldSubjectNamespace, engine.FieldSubjectName}
+}
+
+// aboutSomething selects the results that are about a resource.
+func aboutSomething() *engine.Filter {
+	return engine.Negate(engine.Both(engine.Equal(engine.FieldSubjectKind, ""), engine.Equal(engine.FieldSubjectName, "")))
+}
+
+// counters reads what summaries are made of. by are subjectFields, or none.
+func (s *source) counters(ctx context.Context, in scope, filter *engine.Filter, by []engine.Field) ([]counter, engine.State, error) {
 	counts, err := s.questions.Count(ctx, engine.CountQuery{
 		Kinds: in.kinds(s), Namespace: in.only(), Filter: filter, Limit: maxCounts,
-		By: []engine.Field{engine.FieldNamespace, engine.FieldSource, engine.FieldPolicy, engine.FieldResult, engine.FieldSeverity},
+		By: append([]engine.Field{engine.FieldNamespace, engine.FieldSource, engine.FieldPolicy, engine.FieldResult, engine.FieldSeverity}, by...),
 	})
 	if err != nil {
 		return nil, engine.State{}, err
 	}
 	if counts.More {
-		return nil, counts.State, apierrors.NewBadRequest("there are too many policies in too many namespaces to count at once; ask for one namespace")
+		return nil, counts.State, apierrors.NewBadRequest("there are too many policies, namespaces and resources to count at once; ask for one namespace")
 	}
 	counters := make([]counter, len(counts.Counts))
 	for i, c := range counts.Counts {
-		counters[i] = counter{c.Values[0], c.Values[1], c.Values[2], c.Values[3], c.Values[4], c.Results}
+		counters[i] = counter{namespace: c.Values[0], source: c.Values[1], policy: c.Values[2], result: c.Values[3], severity: c.Values[4], results: c.Results}
+		if of := c.Values[5:]; len(of) > 0 {
+			counters[i].subject = v1alpha1.Subject{APIVersion: of[0], Kind: of[1], Namespace: of[2], Name: of[3]}
+		}
 	}
 	return counters, counts.State, nil
 }
@@ -240,6 +261,15 @@ func add(to *v1alpha1.Counts, c counter) {
 	case resultSkip:
 		to.Skip += c.results
 	}
+}
+
+// resourceName returns the name of the summary of a resource: KIND-NAME-HASH where that is a name, else the hash alone.
+func resourceName(of *v1alpha1.Subject) string {
+	hash := encode(hashOf(of.APIVersion, of.Kind, of.Namespace, of.Name))
+	if name := strings.ToLower(of.Kind) + "-" + of.Name + "-" + hash; len(validation.IsDNS1123Subdomain(name)) == 0 {
+		return name
+	}
+	return hash
 }
 
 // policyName returns the name of the summary of a policy: SOURCE.POLICY where that is a name, else one with a hash.

@@ -30,6 +30,8 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		v1alpha1.PolicySummary{}.OpenAPIModelName():            schema_docket_api_results_v1alpha1_PolicySummary(ref),
 		v1alpha1.PolicySummaryList{}.OpenAPIModelName():        schema_docket_api_results_v1alpha1_PolicySummaryList(ref),
 		v1alpha1.ReportReference{}.OpenAPIModelName():          schema_docket_api_results_v1alpha1_ReportReference(ref),
+		v1alpha1.ResourceSummary{}.OpenAPIModelName():          schema_docket_api_results_v1alpha1_ResourceSummary(ref),
+		v1alpha1.ResourceSummaryList{}.OpenAPIModelName():      schema_docket_api_results_v1alpha1_ResourceSummaryList(ref),
 		v1alpha1.Result{}.OpenAPIModelName():                   schema_docket_api_results_v1alpha1_Result(ref),
 		v1alpha1.ResultGroup{}.OpenAPIModelName():              schema_docket_api_results_v1alpha1_ResultGroup(ref),
 		v1alpha1.ResultOrder{}.OpenAPIModelName():              schema_docket_api_results_v1alpha1_ResultOrder(ref),
@@ -1234,6 +1236,181 @@ func schema_docket_api_results_v1alpha1_ReportReference(ref common.ReferenceCall
 				Required: []string{"kind", "name", "index"},
 			},
 		},
+	}
+}
+
+func schema_docket_api_results_v1alpha1_ResourceSummary(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ResourceSummary counts the results about a resource in the reports of a namespace.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Metadata has a name that is made of the resource, and stays the same when a resource of that name is made anew.",
+							Default:     map[string]interface{}{},
+							Ref:         ref("k8s.io/apimachinery/pkg/apis/meta/v1.ObjectMeta"),
+						},
+					},
+					"subject": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Subject is the resource, without its UID.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1alpha1.Subject{}.OpenAPIModelName()),
+						},
+					},
+					"policies": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Policies is the number of policies with results about the resource.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"failingPolicies": {
+						SchemaProps: spec.SchemaProps{
+							Description: "FailingPolicies is the number of policies that the resource fails.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"pass": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Pass is the number of results that are pass.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"fail": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Fail is the number of results that are fail.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"warn": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Warn is the number of results that are warn.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"error": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Error is the number of results that are error.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"skip": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Skip is the number of results that are skip.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"total": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Total is the number of all results, which may be more than the sum of the others.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"failBySeverity": {
+						SchemaProps: spec.SchemaProps{
+							Description: "FailBySeverity are the numbers of failures of each severity; those without one are counted under \"none\".",
+							Type:        []string{"object"},
+							AdditionalProperties: &spec.SchemaOrBool{
+								Allows: true,
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Default: 0,
+										Type:    []string{"integer"},
+										Format:  "int64",
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"subject", "policies", "failingPolicies", "pass", "fail", "warn", "error", "skip", "total"},
+			},
+		},
+		Dependencies: []string{
+			v1alpha1.Subject{}.OpenAPIModelName(), "k8s.io/apimachinery/pkg/apis/meta/v1.ObjectMeta"},
+	}
+}
+
+func schema_docket_api_results_v1alpha1_ResourceSummaryList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ResourceSummaryList is a page of summaries.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Standard metadata.",
+							Default:     map[string]interface{}{},
+							Ref:         ref("k8s.io/apimachinery/pkg/apis/meta/v1.ListMeta"),
+						},
+					},
+					"items": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Items of the page.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Default: map[string]interface{}{},
+										Ref:     ref(v1alpha1.ResourceSummary{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"items"},
+			},
+		},
+		Dependencies: []string{
+			v1alpha1.ResourceSummary{}.OpenAPIModelName(), "k8s.io/apimachinery/pkg/apis/meta/v1.ListMeta"},
 	}
 }
 

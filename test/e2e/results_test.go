@@ -117,6 +117,8 @@ func (b *bootstrapped) testWhoSeesResults(t *testing.T) {
 		"summaries":                    {get("policysummaries", "-n", "team-a"), both[:1], both[:1]},
 		"summaries elsewhere":          {get("policysummaries", "-A"), nil, both},
 		"summaries of the cluster":     {get("clusterpolicysummaries"), nil, all},
+		"summaries of resources":       {get("resourcesummaries", "-n", "team-a"), []string{}, []string{}},
+		"summaries of other resources": {get("resourcesummaries", "-n", "team-b"), nil, []string{}},
 		"summary of a namespace":       {get("namespacesummaries", "-n", "team-a"), []string{}, []string{}},
 		"summary of another":           {get("namespacesummaries", "-n", "team-b"), nil, []string{}},
 		"a query":                      {create("LocalResultQuery", "-n", "team-a"), both[:1], both[:1]},
@@ -177,7 +179,7 @@ func (b *bootstrapped) testResultsDiscovery(t *testing.T) {
 func (b *bootstrapped) undiscovered(t *testing.T) string {
 	t.Helper()
 	got := b.kubectl.Run(t, "api-resources", "--api-group="+resultsGroup, "-o", "wide", "--no-headers")
-	for _, want := range []string{"policyresults", "clusterpolicyresults", "policysummaries", "clusterpolicysummaries", "namespacesummaries", "resultqueries", "localresultqueries"} {
+	for _, want := range []string{"policyresults", "clusterpolicyresults", "policysummaries", "clusterpolicysummaries", "namespacesummaries", "resourcesummaries", "resultqueries", "localresultqueries"} {
 		if !slices.ContainsFunc(strings.Split(got, "\n"), func(line string) bool { return strings.HasPrefix(line, want+" ") }) {
 			return want + " is not in\n" + got
 		}

@@ -34,6 +34,7 @@ func addKnownTypes(scheme *runtime.Scheme) error {
 		&PolicySummary{}, &PolicySummaryList{},
 		&ClusterPolicySummary{}, &ClusterPolicySummaryList{},
 		&NamespaceSummary{}, &NamespaceSummaryList{},
+		&ResourceSummary{}, &ResourceSummaryList{},
 		&ResultQuery{},
 		&LocalResultQuery{},
 	)

@@ -118,3 +118,33 @@ type NamespaceSummaryList struct {
 	// Items of the page.
 	Items []NamespaceSummary `json:"items"`
 }
+
+// ResourceSummary counts the results about a resource in the reports of a namespace.
+//
+// +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
+type ResourceSummary struct {
+	metav1.TypeMeta `json:",inline"`
+	// Metadata has a name that is made of the resource, and stays the same when a resource of that name is made anew.
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+	// Subject is the resource, without its UID.
+	Subject Subject `json:"subject"`
+	// Policies is the number of policies with results about the resource.
+	Policies int64 `json:"policies"`
+	// FailingPolicies is the number of policies that the resource fails.
+	FailingPolicies int64 `json:"failingPolicies"`
+
+	Counts `json:",inline"`
+}
+
+// ResourceSummaryList is a page of summaries.
+//
+// +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
+type ResourceSummaryList struct {
+	metav1.TypeMeta `json:",inline"`
+	// Standard metadata.
+	// +optional
+	metav1.ListMeta `json:"metadata,omitempty"`
+	// Items of the page.
+	Items []ResourceSummary `json:"items"`
+}

@@ -79,6 +79,16 @@ func (in ReportReference) OpenAPIModelName() string {
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
+func (in ResourceSummary) OpenAPIModelName() string {
+	return "dev.docket.results.v1alpha1.ResourceSummary"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in ResourceSummaryList) OpenAPIModelName() string {
+	return "dev.docket.results.v1alpha1.ResourceSummaryList"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
 func (in Result) OpenAPIModelName() string {
 	return "dev.docket.results.v1alpha1.Result"
 }
