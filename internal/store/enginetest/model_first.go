@@ -45,8 +45,10 @@ func (m *Model) First(ctx context.Context, q engine.OrderQuery) (engine.RowPage,
 		return cmp.Or(order, cmp.Compare(sortedTime(a, true), sortedTime(b, true)))
 	})
 	if q.After != nil {
-		at := slices.IndexFunc(rows, func(row engine.ResultRow) bool { return orderPlaceOf(&q, row) == *q.After })
-		rows = rows[at+1:] // Tests continue after rows that there are.
+		rows = slices.DeleteFunc(rows, func(row engine.ResultRow) bool {
+			place := orderPlaceOf(&q, row)
+			return q.Compare(&place, q.After) <= 0
+		})
 	}
 	page := engine.RowPage{State: m.state, More: len(rows) > q.Limit}
 	page.Rows = rows[:min(len(rows), q.Limit)]
