@@ -103,13 +103,13 @@ clean: ## Remove what these targets built
 .PHONY: test
 test: test-root test-nested ## Run all tests: the root module with the race detector, then the nested modules
 
-# The checks of internal/conformance without it: they run against each of 156 broken servers. What runs them
-# side by side is internal/conformance, whose own tests have it.
+# Two packages without it: the checks of internal/conformance, which run against each of 156 broken servers, and are run side by side
+# by internal/conformance, whose own tests have it; and the model of the storage engines, which does one thing at a time.
 .PHONY: test-root
 test-root: deploy-tools $(GOTESTSUM) ## Run the tests of the root module, nearly all with the race detector
 	@hack/need.sh cc gcc libc6-dev
-	CGO_ENABLED=1 $(TEST) -- $(RACE) -timeout 30m $$(go list ./... | grep -v /internal/conformance/checks)
-	$(TEST) -- -timeout 30m ./internal/conformance/checks
+	CGO_ENABLED=1 $(TEST) -- $(RACE) -timeout 30m $$(go list ./... | grep -v -e /internal/conformance/checks -e /internal/store/enginetest)
+	$(TEST) -- -timeout 30m ./internal/conformance/checks ./internal/store/enginetest
 
 .PHONY: deploy-tools
 deploy-tools: ## Build or fetch what the tests of deploy/ run: helm, kustomize, promtool, prometheus
