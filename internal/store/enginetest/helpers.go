@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -143,6 +144,9 @@ func (s session) usage() engine.Usage {
 // have clocks of their own.
 func (s session) same(what string, got, want any) {
 	s.Helper()
+	if reflect.DeepEqual(want, got) { // A tenth of the time, and nearly always so.
+		return
+	}
 	if diff := cmp.Diff(want, got, cmpOptions...); diff != "" {
 		s.Fatalf("%s (-want +got):\n%s", what, diff)
 	}
