@@ -176,6 +176,7 @@ func TestCertificateRotation(t *testing.T) {
 	}
 	f.cluster.RegisterWith(t, f.balancer.Port, rotation.New())
 	ledger.waitFor(t, 100)
+	prober.waitFor(t)
 	stopProber()
 	stopLedger()
 	for _, lost := range availability() {

@@ -107,6 +107,16 @@ func (p *prober) get(ctx context.Context, query string) error {
 	return nil
 }
 
+// waitFor waits until there was a list and a watch: these take seconds, and a test may be over sooner.
+func (p *prober) waitFor(t *testing.T) {
+	t.Helper()
+	waitUntil(t, "the prober has listed and watched", func() bool {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return p.lists > 0 && p.watches > 0
+	})
+}
+
 // check wants no failure at all.
 func (p *prober) check(t testing.TB) {
 	t.Helper()

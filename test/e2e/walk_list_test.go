@@ -63,7 +63,10 @@ func walks() map[string][]walk {
 		"TestWalkReadme": {{readmePage, []string{"Docket", "From policies to reports", "Two commands"}}},
 		"TestWalkUp": {
 			{upPage, []string{"docket up: everything on one machine", "Who may do what", "Several at once"}},
-			{resultsPage, []string{"With kubectl", "With kubectl #2", "With kubectl #3", "With docket results", "Reports with kubectl", "With SQL"}},
+			{resultsPage, []string{
+				"With kubectl", "With kubectl #2", "With kubectl #3", "With kubectl #4", "With kubectl #5", "With docket results", "I want to see …",
+				"Reports with kubectl", "With SQL",
+			}},
 			{consolePage, []string{"Results in a browser"}},
 		},
 		"TestWalkLaptop": {{controllerPage, []string{"On a laptop", "On a laptop #2", "On a laptop #4", "On a laptop #5"}}},
