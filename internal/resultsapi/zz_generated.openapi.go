@@ -1262,7 +1262,7 @@ func schema_docket_api_results_v1alpha1_ResourceSummary(ref common.ReferenceCall
 					},
 					"metadata": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Metadata has a name that is made of the resource, and stays the same when a resource of that name is made anew.",
+							Description: "Metadata has a name that is made of the resource, and stays the same when a resource of that name is made again.",
 							Default:     map[string]interface{}{},
 							Ref:         ref("k8s.io/apimachinery/pkg/apis/meta/v1.ObjectMeta"),
 						},

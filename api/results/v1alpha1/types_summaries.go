@@ -124,7 +124,7 @@ type NamespaceSummaryList struct {
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 type ResourceSummary struct {
 	metav1.TypeMeta `json:",inline"`
-	// Metadata has a name that is made of the resource, and stays the same when a resource of that name is made anew.
+	// Metadata has a name that is made of the resource, and stays the same when a resource of that name is made again.
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 	// Subject is the resource, without its UID.
