@@ -168,7 +168,7 @@ func (q *question) addOrdered(by engine.Part, f *engine.Filter) {
 	FROM docket.report r JOIN docket.result y ON y.cluster = $1 AND y.object = r.object WHERE r.cluster = $1`)
 	q.where(reports, fieldColumns.Of)
 	q.WriteString(`
-) x CROSS JOIN LATERAL (SELECT x.namespace, x.kind, x.name, x.uid) r`)
+) x CROSS JOIN LATERAL (SELECT x.namespace, x.kind, x.name, x.uid, x.created_at) r`)
 	parts := others.Parts() | by
 	if parts&engine.PartVerdict != 0 {
 		q.WriteString(" JOIN docket.verdict v ON v.cluster = $1 AND v.id = x.verdict")
