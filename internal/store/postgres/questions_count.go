@@ -119,26 +119,12 @@ func (q *question) addResults(of *engine.CountQuery, f *engine.Filter) {
 	}
 	q.WriteString("SELECT * FROM (SELECT count(*) AS results" + numbers + columnsOf(of.By, columns) + " FROM ")
 	reports, others := f.Select(func(f *engine.Filter) bool { return f.Parts() == engine.PartReport })
-	// Twice, and not in a join of both: most results are in the rows of their reports.
-	q.WriteString(`(
-	SELECT r.namespace, r.kind, r.name, r.uid, r.created_at, e.verdict, r.scope AS subject, coalesce(r.seconds[e.place], r.result_seconds) AS seconds
-	FROM docket.report r CROSS JOIN LATERAL unnest(r.verdicts) WITH ORDINALITY AS e(verdict, place) WHERE r.cluster = $1 AND e.verdict <> 0`)
-	q.where(reports, fieldColumns.Of)
-	q.WriteString(`
-	UNION ALL
-	SELECT r.namespace, r.kind, r.name, r.uid, r.created_at, y.verdict, y.subject, y.seconds
-	FROM docket.report r JOIN docket.result y ON y.cluster = $1 AND y.object = r.object WHERE r.cluster = $1`)
-	q.where(reports, fieldColumns.Of)
-	q.WriteString(`
-) x CROSS JOIN LATERAL (SELECT x.namespace, x.kind, x.name, x.uid, x.created_at) r`)
+	q.addReportResults(reports)
 	if made {
 		others = q.joinMade(of.By, others)
-	} else if parts&engine.PartVerdict != 0 {
-		q.WriteString(" JOIN docket.verdict v ON v.cluster = $1 AND v.id = x.verdict")
+		parts &^= engine.PartVerdict // Joined with what is made of it.
 	}
-	if parts&engine.PartSubject != 0 {
-		q.WriteString(" LEFT JOIN docket.subject s ON s.cluster = $1 AND s.id = x.subject")
-	}
+	q.joinParts(parts)
 	q.WriteString(" WHERE true")
 	q.where(others, fieldColumns.Of)
 	q.groupBy(names(of.By))

@@ -156,26 +156,8 @@ func (q *question) behind(keys []orderKey) {
 // fields of these.
 func (q *question) addOrdered(by engine.Part, f *engine.Filter) {
 	reports, others := f.Select(func(f *engine.Filter) bool { return f.Parts() == engine.PartReport })
-	// Twice, and not in a join of both: most results are in the rows of their reports.
-	q.WriteString(`(
-	SELECT r.namespace, r.kind, r.name, r.uid, r.created_at, (e.place - 1)::int4 AS idx, e.verdict, r.scope AS subject,
-		coalesce(r.seconds[e.place], r.result_seconds) AS seconds
-	FROM docket.report r CROSS JOIN LATERAL unnest(r.verdicts) WITH ORDINALITY AS e(verdict, place) WHERE r.cluster = $1 AND e.verdict <> 0`)
-	q.where(reports, fieldColumns.Of)
-	q.WriteString(`
-	UNION ALL
-	SELECT r.namespace, r.kind, r.name, r.uid, r.created_at, y.idx, y.verdict, y.subject, y.seconds
-	FROM docket.report r JOIN docket.result y ON y.cluster = $1 AND y.object = r.object WHERE r.cluster = $1`)
-	q.where(reports, fieldColumns.Of)
-	q.WriteString(`
-) x CROSS JOIN LATERAL (SELECT x.namespace, x.kind, x.name, x.uid, x.created_at) r`)
-	parts := others.Parts() | by
-	if parts&engine.PartVerdict != 0 {
-		q.WriteString(" JOIN docket.verdict v ON v.cluster = $1 AND v.id = x.verdict")
-	}
-	if parts&engine.PartSubject != 0 {
-		q.WriteString(" LEFT JOIN docket.subject s ON s.cluster = $1 AND s.id = x.subject")
-	}
+	q.addReportResults(reports)
+	q.joinParts(others.Parts() | by)
 	q.WriteString(" WHERE true")
 	q.where(others, fieldColumns.Of)
 }

@@ -229,3 +229,30 @@ WHERE r.namespace = w.namespace AND r.kind = w.kind`)
 func coalesced(columns string) string {
 	return "coalesce(" + strings.ReplaceAll(columns, ", ", ", ''), coalesce(") + ", '')"
 }
+
+// addReportResults appends the results x of all reports r that meet a condition.
+func (q *question) addReportResults(reports *engine.Filter) {
+	// Twice, and not in a join of both: most results are in the rows of their reports.
+	q.WriteString(`(
+	SELECT r.namespace, r.kind, r.name, r.uid, r.created_at, (e.place - 1)::int4 AS idx, e.verdict, r.scope AS subject,
+		coalesce(r.seconds[e.place], r.result_seconds) AS seconds
+	FROM docket.report r CROSS JOIN LATERAL unnest(r.verdicts) WITH ORDINALITY AS e(verdict, place) WHERE r.cluster = $1 AND e.verdict <> 0`)
+	q.where(reports, fieldColumns.Of)
+	q.WriteString(`
+	UNION ALL
+	SELECT r.namespace, r.kind, r.name, r.uid, r.created_at, y.idx, y.verdict, y.subject, y.seconds
+	FROM docket.report r JOIN docket.result y ON y.cluster = $1 AND y.object = r.object WHERE r.cluster = $1`)
+	q.where(reports, fieldColumns.Of)
+	q.WriteString(`
+) x CROSS JOIN LATERAL (SELECT x.namespace, x.kind, x.name, x.uid, x.created_at) r`)
+}
+
+// joinParts appends the tables v and s that fields of some parts of results x need.
+func (q *question) joinParts(parts engine.Part) {
+	if parts&engine.PartVerdict != 0 {
+		q.WriteString(" JOIN docket.verdict v ON v.cluster = $1 AND v.id = x.verdict")
+	}
+	if parts&engine.PartSubject != 0 {
+		q.WriteString(" LEFT JOIN docket.subject s ON s.cluster = $1 AND s.id = x.subject")
+	}
+}

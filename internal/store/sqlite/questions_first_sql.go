@@ -4,8 +4,9 @@
 package sqlite
 
 import (
+	"cmp"
+
 	"github.com/docket-project/docket/internal/store/engine"
-	"github.com/docket-project/docket/internal/store/questions"
 )
 
 // orderedReportColumns is the number of columns of addOrdered that say which report a row is of. They are null but for
@@ -16,34 +17,15 @@ const orderedReportColumns = 4
 // any case, so that there is a row every now and then: whether it meets the condition, its position, time, index and
 // subject, and the text of a field.
 func (t *sqlText) addOrdered(cluster int64, windows string, filter *engine.Filter, by engine.Field) {
-	t.args = append(t.args, windows, cluster)
-	reports, others := filter.Select(func(f *engine.Filter) bool { return f.Parts() == engine.PartReport })
-	verdicts, mixed := questions.Verdicts(others)
-	meets := sqlText{args: t.args}
-	meets.WriteString("1")
-	if verdicts != nil {
-		meets.WriteString(" AND ")
-		meets.oneOf(verdicts)
-	}
-	meets.where(mixed, fieldColumns.Of)
-	t.args = meets.args
-	field, parts := "''", mixed.Parts()
+	var parts engine.Part
+	field := "''"
 	if by != engine.FieldSeconds {
-		field, parts = fieldColumns.Of(by), parts|by.Part()
+		parts, field = by.Part(), fieldColumns.Of(by)
 	}
-	t.WriteString("SELECT iif(x.position = 0, x.object, NULL), iif(x.position = 0, r.namespace, NULL), iif(x.position = 0, r.kind, NULL), " +
-		"iif(x.position = 0, r.name, NULL), " + meets.String() + ", x.position, x.seconds, x.idx, coalesce(x.subject, r.scope), " + field + " FROM ")
-	if windows == "" {
-		t.WriteString("report AS r CROSS JOIN result AS x ON x.cluster = ?2 AND x.object = r.object")
-	} else {
-		t.WriteString(reportsIn)
-	}
-	t.joins(parts)
-	t.WriteString(" WHERE r.cluster = ?2")
-	t.where(reports, fieldColumns.Of)
-	if others != nil {
-		t.WriteString(" AND (x.position = 0 OR " + meets.String() + ")")
-	}
+	t.addEach(cluster, windows, filter, parts, func(meets string) string {
+		return "iif(x.position = 0, x.object, NULL), iif(x.position = 0, r.namespace, NULL), iif(x.position = 0, r.kind, NULL), " +
+			"iif(x.position = 0, r.name, NULL), " + cmp.Or(meets, "1") + ", x.position, x.seconds, x.idx, coalesce(x.subject, r.scope), " + field
+	})
 }
 
 // addRowsAt selects rows by their objects and positions, a list in JSON, in the order of the list. They have the columns of addRows.

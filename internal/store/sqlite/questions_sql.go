@@ -215,6 +215,30 @@ type resultColumns struct{ verdict, subject, seconds, meets int }
 // addResults selects all results in some windows, "" for everywhere, that meet a condition, and the first one of each report in
 // any case: its first column says what report it is, as JSON, and there is a row every now and then.
 func (t *sqlText) addResults(cluster int64, windows string, filter *engine.Filter, wanted engine.Part) (at resultColumns) {
+	t.addEach(cluster, windows, filter, 0, func(meets string) string {
+		columns := []string{"iif(x.position = 0, json_array(r.namespace, r.kind, r.name, r.uid), NULL)"}
+		column := func(sql string, wanted bool) int {
+			if !wanted {
+				return 0
+			}
+			columns = append(columns, sql)
+			return len(columns) - 1
+		}
+		at = resultColumns{
+			verdict: column("x.verdict", wanted&engine.PartVerdict != 0),
+			subject: column("coalesce(x.subject, r.scope)", wanted&engine.PartSubject != 0),
+			seconds: column("x.seconds", wanted&engine.PartSeconds != 0),
+			meets:   column(meets, meets != ""),
+		}
+		return strings.Join(columns, ", ")
+	})
+	return at
+}
+
+// addEach selects all results in some windows, "" for everywhere, that meet a condition, and the first one of each report in any
+// case, so that there is a row every now and then. parts are what columns need; these get the SQL that says whether a result meets what
+// is not about its report, "" where nothing is.
+func (t *sqlText) addEach(cluster int64, windows string, filter *engine.Filter, parts engine.Part, columns func(meets string) string) {
 	t.args = append(t.args, windows, cluster)
 	from := reportsIn
 	if windows == "" {
@@ -223,35 +247,22 @@ func (t *sqlText) addResults(cluster int64, windows string, filter *engine.Filte
 	reports, others := filter.Select(func(f *engine.Filter) bool { return f.Parts() == engine.PartReport })
 	verdicts, mixed := questions.Verdicts(others)
 	meets := sqlText{args: t.args}
-	meets.WriteString("1")
+	if others != nil {
+		meets.WriteString("1")
+	}
 	if verdicts != nil {
 		meets.WriteString(" AND ")
 		meets.oneOf(verdicts)
 	}
 	meets.where(mixed, fieldColumns.Of)
 	t.args = meets.args
-	columns := []string{"iif(x.position = 0, json_array(r.namespace, r.kind, r.name, r.uid), NULL)"}
-	column := func(sql string, wanted bool) int {
-		if !wanted {
-			return 0
-		}
-		columns = append(columns, sql)
-		return len(columns) - 1
-	}
-	at = resultColumns{
-		verdict: column("x.verdict", wanted&engine.PartVerdict != 0),
-		subject: column("coalesce(x.subject, r.scope)", wanted&engine.PartSubject != 0),
-		seconds: column("x.seconds", wanted&engine.PartSeconds != 0),
-		meets:   column(meets.String(), others != nil),
-	}
-	t.WriteString("SELECT " + strings.Join(columns, ", ") + " FROM " + from)
-	t.joins(mixed.Parts())
+	t.WriteString("SELECT " + columns(meets.String()) + " FROM " + from)
+	t.joins(parts | mixed.Parts())
 	t.WriteString(" WHERE r.cluster = ?2")
 	t.where(reports, fieldColumns.Of)
 	if others != nil {
 		t.WriteString(" AND (x.position = 0 OR " + meets.String() + ")")
 	}
-	return at
 }
 
 // addValues selects some columns of all rows of a table, or of one.
