@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/discovery"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	"github.com/docket-project/docket/internal/statedir"
@@ -79,6 +80,9 @@ func (r *registration) announce(ctx context.Context) error {
 			groups = append(groups, version.Group)
 		}
 	}
+	if err := r.waitDiscovered(ctx); err != nil {
+		return err
+	}
 	fmt.Fprintf(&text, "\nThe server listens at https://%s. Stop it with Ctrl-C. In another terminal:\n\n  export KUBECONFIG=%s\n",
 		r.workspace.address(), statedir.Quote(r.endpoint.kubeconfig))
 	for _, group := range groups {
@@ -104,4 +108,31 @@ func (r *registration) resources(ctx context.Context, version schema.GroupVersio
 		return nil, errors.Join(err, last)
 	}
 	return list, err
+}
+
+// waitDiscovered returns when discovery of the whole endpoint has the resources of all group versions. It is put together
+// from the answers of the servers now and then; kubectl keeps what it has read there for hours.
+func (r *registration) waitDiscovered(ctx context.Context) error {
+	var missing []string
+	var last error
+	err := wait.PollUntilContextCancel(ctx, askInterval, true, func(context.Context) (bool, error) {
+		var lists []*metav1.APIResourceList
+		_, lists, last = r.endpoint.core.Discovery().ServerGroupsAndResources()
+		if last != nil && !discovery.IsGroupDiscoveryFailedError(last) { // Of which others' groups are no concern here.
+			return false, last
+		}
+		missing = nil
+		for _, version := range r.versions {
+			if !slices.ContainsFunc(lists, func(l *metav1.APIResourceList) bool {
+				return l.GroupVersion == version.String() && len(l.APIResources) > 0
+			}) {
+				missing = append(missing, version.String())
+			}
+		}
+		return len(missing) == 0, nil
+	})
+	if err != nil {
+		return fmt.Errorf("discovery of the endpoint does not list %s: %w", strings.Join(missing, ", "), errors.Join(err, last))
+	}
+	return nil
 }
