@@ -58,6 +58,8 @@ func (c *Count) number(of Field) (n int64, ok bool) {
 		return c.Policies, true
 	case OrderSources:
 		return c.Sources, true
+	case OrderClusters:
+		return c.Clusters, true
 	case OrderOldest:
 		return c.Oldest, true
 	case OrderNewest:

@@ -18,6 +18,8 @@ const MaxOrdered = 1000
 // OrderQuery asks for the first rows in an order. Reports know no order of their results' fields, so that all rows that the
 // filter selects are read for each page.
 type OrderQuery struct {
+	// Cluster is that of a CountQuery.
+	Cluster string
 	// Kinds, Namespace and Filter are those of a RowQuery.
 	Kinds     []ReportKind
 	Namespace *string

@@ -32,6 +32,10 @@ type Questions interface {
 
 	// First returns the first rows in an order; RowPage.More says for certain whether there are more.
 	First(ctx context.Context, q OrderQuery) (RowPage, error)
+
+	// Clusters returns the clusters of the database that can be read, in the order of their names. Kinds are those of the reports
+	// that are counted.
+	Clusters(ctx context.Context, kinds []ReportKind) ([]Cluster, error)
 }
 
 // ReportKind is a kind of reports, and the resource that it is stored as. The keys of its objects are "namespace/name", or
@@ -116,6 +120,8 @@ type RowPage struct {
 
 // CountQuery asks for numbers of rows.
 type CountQuery struct {
+	// Cluster is the name of the one that is meant; "" for the engine's own. Counts.State is that of this cluster.
+	Cluster string
 	// Kinds, Namespace and Filter are those of a RowQuery.
 	Kinds     []ReportKind
 	Namespace *string
@@ -145,6 +151,7 @@ const (
 	OrderSources    Field = "sources"
 	OrderOldest     Field = "oldest"
 	OrderNewest     Field = "newest"
+	OrderClusters   Field = "clusters"
 )
 
 // Check returns an error if no engine could answer the query.
@@ -206,6 +213,8 @@ type Count struct {
 	Results int64
 	// The numbers and times, which are in Unix seconds, are 0 where the query doesn't ask for them.
 	Subjects, Namespaces, Policies, Sources, Oldest, Newest int64
+	// Clusters is for those who add up counts of several: engines leave it 0.
+	Clusters int64
 }
 
 // Counts is the answer to a CountQuery.

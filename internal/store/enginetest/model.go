@@ -17,10 +17,12 @@ import (
 type Model struct {
 	now func() time.Time
 
-	mu      sync.Mutex
-	closed  bool
-	state   engine.State
-	objects map[place]object
+	mu sync.Mutex
+	// database are the models of all clusters; nil for none but this one.
+	database map[string]*Model
+	closed   bool
+	state    engine.State
+	objects  map[place]object
 	// events of all time, those that were compacted too, in order.
 	events []engine.Event
 	// highest version that derived rows of a resource, and the one that is being made.

@@ -16,6 +16,14 @@ import (
 
 // First implements engine.Questions: it sorts all rows by keys that it makes of them.
 func (m *Model) First(ctx context.Context, q engine.OrderQuery) (engine.RowPage, error) {
+	if q.Cluster != "" {
+		other, err := m.neighbour(q.Cluster)
+		if err != nil {
+			return engine.RowPage{}, err
+		}
+		q.Cluster = ""
+		return other.First(ctx, q)
+	}
 	unlock, err := m.enter(ctx)
 	if err != nil {
 		return engine.RowPage{}, err

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -55,8 +56,51 @@ func (m *Model) RowsAbout(ctx context.Context, namespace string, kinds []engine.
 	return page, nil
 }
 
+// In makes the model one of several in a database.
+func (m *Model) In(database map[string]*Model) *Model {
+	m.database = database
+	return m
+}
+
+// neighbour returns the model of another cluster.
+func (m *Model) neighbour(cluster string) (*Model, error) {
+	if other := m.database[cluster]; other != nil {
+		return other.Reopened(), nil
+	}
+	return nil, engine.UnknownCluster(cluster)
+}
+
+// Clusters implements engine.Questions.
+func (m *Model) Clusters(_ context.Context, kinds []engine.ReportKind) ([]engine.Cluster, error) {
+	var clusters []engine.Cluster
+	for _, name := range slices.Sorted(maps.Keys(m.database)) {
+		one := engine.Cluster{Name: name, FirstSeen: m.now(), Changed: m.now()}
+		if m.database[name] == m {
+			one.Servers = 1
+		}
+		for at, object := range m.database[name].objects {
+			if slices.ContainsFunc(kinds, func(kind engine.ReportKind) bool { return kind.Resource == at.resource }) {
+				one.Reports++
+			}
+			if object.report != nil {
+				one.Results += int64(len(object.report.Results))
+			}
+		}
+		clusters = append(clusters, one)
+	}
+	return clusters, nil
+}
+
 // Count implements engine.Questions.
 func (m *Model) Count(ctx context.Context, q engine.CountQuery) (engine.Counts, error) {
+	if q.Cluster != "" {
+		other, err := m.neighbour(q.Cluster)
+		if err != nil {
+			return engine.Counts{}, err
+		}
+		q.Cluster = ""
+		return other.Count(ctx, q)
+	}
 	unlock, err := m.enter(ctx)
 	if err != nil {
 		return engine.Counts{}, err

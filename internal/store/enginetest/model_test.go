@@ -18,7 +18,7 @@ func TestModel(t *testing.T) {
 		clusters := map[string]*enginetest.Model{}
 		return func(_ testing.TB, cluster string) engine.Engine {
 			if clusters[cluster] == nil {
-				clusters[cluster] = enginetest.NewModel(time.Now)
+				clusters[cluster] = enginetest.NewModel(time.Now).In(clusters)
 			}
 			return clusters[cluster].Reopened()
 		}

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/docket-project/docket/internal/store/engine"
 )
@@ -269,34 +268,6 @@ func testLargeQuestions(t *testing.T, target Target) {
 	ask()
 	p.commit(remove("ns/large", revision+1))
 	ask()
-}
-
-func testQuestionsOfTwoClusters(t *testing.T, target Target) {
-	open := target.New(t)
-	other := session{t, open(t, "other")}
-	ops := questioned()
-	other.commit(ops...)
-	other.commit(keyed(about(projection(2, 4), reports, "elsewhere/r")))
-	if !target.Shared {
-		if err := other.engine.Close(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	p := pair{session{t, open(t, cluster)}, session{t, NewModel(time.Now)}}
-	p.ask(nil)
-	p.commit(ops[:3]...)
-	p.ask(nil)
-	for _, field := range engine.Fields() {
-		if field.IsNumber() {
-			continue
-		}
-		for _, value := range valuesOf(ops, field) {
-			p.ask(engine.Equal(field, value))
-		}
-		if field.Groups() {
-			p.compareCounts(engine.CountQuery{Kinds: questionKinds, By: []engine.Field{field}, Limit: 100})
-		}
-	}
 }
 
 // testQuestionsAfterChanges compares after each change, with what is counted where it was written and where it is moved to.

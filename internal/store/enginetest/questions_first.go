@@ -27,16 +27,18 @@ var orderCases = []testCase{
 // compareFirst asks both for the first rows in an order.
 func (p pair) compareFirst(q engine.OrderQuery) engine.RowPage {
 	p.Helper()
-	got, err := p.engine.First(p.Context(), q)
-	if err != nil {
-		p.Fatalf("first by %s of %s: %v", q.OrderBy, describe(q.Filter), err)
-	}
-	want, err := p.model.engine.First(p.Context(), q)
-	if err != nil {
-		p.Fatalf("the model: %v", err)
-	}
+	got, want := p.first(q), p.model.first(q)
 	p.same(fmt.Sprintf("first %d by %s of %s, descending %t, after %+v", q.Limit, q.OrderBy, describe(q.Filter), q.Descending, q.After), got, want)
 	return got
+}
+
+func (s session) first(q engine.OrderQuery) engine.RowPage {
+	s.Helper()
+	page, err := s.engine.First(s.Context(), q)
+	if err != nil {
+		s.Fatalf("first by %s of %s: %v", q.OrderBy, describe(q.Filter), err)
+	}
+	return page
 }
 
 // walkOrder reads all pages, and compares each with the model's.

@@ -22,7 +22,7 @@ func (e *Engine) Rows(ctx context.Context, q engine.RowQuery) (engine.RowPage, e
 		return engine.RowPage{}, fmt.Errorf("read results: %w", err)
 	}
 	var page engine.RowPage
-	err := e.ask(ctx, "read results", func(ctx context.Context, s *asked) (err error) {
+	err := e.ask(ctx, "read results", "", func(ctx context.Context, s *asked) (err error) {
 		page, err = questions.Rows(ctx, s, q)
 		page.State = s.state
 		return err
@@ -36,7 +36,7 @@ func (e *Engine) Rows(ctx context.Context, q engine.RowQuery) (engine.RowPage, e
 // RowsAbout implements engine.Questions.
 func (e *Engine) RowsAbout(ctx context.Context, namespace string, kinds []engine.ReportKind, id int64) (engine.RowPage, error) {
 	var page engine.RowPage
-	err := e.ask(ctx, "read results about a subject", func(ctx context.Context, s *asked) (err error) {
+	err := e.ask(ctx, "read results about a subject", "", func(ctx context.Context, s *asked) (err error) {
 		page, err = questions.RowsAbout(ctx, s, namespace, kinds, id)
 		page.State = s.state
 		return err
@@ -53,7 +53,7 @@ func (e *Engine) Count(ctx context.Context, q engine.CountQuery) (engine.Counts,
 		return engine.Counts{}, fmt.Errorf("count results: %w", err)
 	}
 	var counts engine.Counts
-	err := e.ask(ctx, "count results", func(ctx context.Context, s *asked) (err error) {
+	err := e.ask(ctx, "count results", q.Cluster, func(ctx context.Context, s *asked) (err error) {
 		counts, err = s.count(ctx, q)
 		counts.State = s.state
 		return err
@@ -68,7 +68,9 @@ func (e *Engine) Count(ctx context.Context, q engine.CountQuery) (engine.Counts,
 type asked struct {
 	engine *Engine
 	tx     pgx.Tx
-	state  engine.State
+	// cluster is the one that is asked about.
+	cluster int32
+	state   engine.State
 	// tallied says that counters are kept.
 	tallied bool
 	// planning is that of the statements so far.
@@ -86,10 +88,11 @@ const (
 
 var _ questions.Source = (*asked)(nil)
 
-// ask runs work in one snapshot, on a connection for questions.
-func (e *Engine) ask(ctx context.Context, what string, work func(ctx context.Context, s *asked) error) error {
+// ask runs work in one snapshot, on a connection for questions, about a cluster: "" for the engine's own.
+func (e *Engine) ask(ctx context.Context, what, cluster string, work func(ctx context.Context, s *asked) error) error {
 	return e.readFrom(ctx, what, e.questions, func(ctx context.Context, conn *pgx.Conn) (engine.State, error) {
-		s := &asked{engine: e}
+		s := &asked{engine: e, cluster: e.cluster}
+		var own engine.State // By which the database is known again.
 		err := pgx.BeginTxFunc(ctx, conn, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
 			s.tx = tx
 			if e.pooled {
@@ -98,16 +101,29 @@ func (e *Engine) ask(ctx context.Context, what string, work func(ctx context.Con
 					return err
 				}
 			}
-			var tallied int
-			err := tx.QueryRow(ctx, askedSQL, e.cluster).Scan(append(stateFields(&s.state), &tallied)...)
-			if err != nil {
-				return noCounter(err)
+			if err := s.look(ctx); err != nil {
+				return err
 			}
-			s.tallied = tallied == tallyIsKept
+			own = s.state
+			if cluster != "" {
+				if err := s.turn(ctx, cluster); err != nil {
+					return err
+				}
+			}
 			return work(ctx, s)
 		})
-		return s.state, err
+		return own, err
 	})
+}
+
+// look reads the state of the cluster that is asked about.
+func (s *asked) look(ctx context.Context) error {
+	var tallied int
+	if err := s.tx.QueryRow(ctx, askedSQL, s.cluster).Scan(append(stateFields(&s.state), &tallied)...); err != nil {
+		return noCounter(err)
+	}
+	s.tallied = tallied == tallyIsKept
+	return nil
 }
 
 // query runs a statement.
@@ -127,7 +143,7 @@ func (s *asked) Places(ctx context.Context, counted *engine.Filter, from questio
 	if !isText(from.Namespace) || !isText(from.Kind) {
 		from = questions.Place{} // The caller leaves out what is too much.
 	}
-	sql := newQuestion(s.engine.cluster)
+	sql := newQuestion(s.cluster)
 	sql.addPlaces(counted, from, s.tallied)
 	rows, err := s.query(ctx, sql, freePlans)
 	if err != nil {
@@ -150,7 +166,7 @@ func (s *asked) Few(
 	case condition.Subject != nil:
 		ids = []int64{*condition.Subject}
 	case part&(engine.PartVerdict|engine.PartSubject) != 0:
-		sql := newQuestion(s.engine.cluster)
+		sql := newQuestion(s.cluster)
 		sql.addIDs(part, condition.Filter, limit+1)
 		rows, err := s.query(ctx, sql, freePlans)
 		if err != nil {
@@ -160,7 +176,7 @@ func (s *asked) Few(
 			return nil, err == nil && len(ids) == 0, err
 		}
 	}
-	sql := newQuestion(s.engine.cluster)
+	sql := newQuestion(s.cluster)
 	sql.addFew(part, condition.Filter, ids, namespace, limit+1)
 	rows, err := s.query(ctx, sql, plansOf(part, ids))
 	if err != nil {
@@ -192,7 +208,7 @@ func (s *asked) Read(ctx context.Context, windows []questions.Window, condition 
 	if err != nil || len(in.resources) == 0 {
 		return nil, err
 	}
-	sql := newQuestion(s.engine.cluster)
+	sql := newQuestion(s.cluster)
 	sql.addRows(in, condition, limit, !windows[0].IsOne())
 	rows, err := s.query(ctx, sql, fixedPlans)
 	if err != nil {
@@ -294,7 +310,7 @@ func (s *asked) count(ctx context.Context, q engine.CountQuery) (engine.Counts, 
 	if q.Namespace != nil {
 		filter = engine.Both(filter, engine.Equal(engine.FieldNamespace, *q.Namespace))
 	}
-	sql := newQuestion(s.engine.cluster)
+	sql := newQuestion(s.cluster)
 	if q.Counted() && s.tallied {
 		sql.addCounters(&q, filter)
 	} else {

@@ -21,7 +21,7 @@ func (e *Engine) First(ctx context.Context, q engine.OrderQuery) (engine.RowPage
 		return engine.RowPage{}, fmt.Errorf("read results in order: %w", err)
 	}
 	var page engine.RowPage
-	err := e.ask(ctx, "read results in order", func(ctx context.Context, s *asked) (err error) {
+	err := e.ask(ctx, "read results in order", q.Cluster, func(ctx context.Context, s *asked) (err error) {
 		page, err = s.first(ctx, q)
 		page.State = s.state
 		return err
@@ -38,7 +38,7 @@ func (s *asked) first(ctx context.Context, q engine.OrderQuery) (engine.RowPage,
 	if q.Namespace != nil {
 		filter = engine.Both(filter, engine.Equal(engine.FieldNamespace, *q.Namespace))
 	}
-	sql := newQuestion(s.engine.cluster)
+	sql := newQuestion(s.cluster)
 	sql.addFirst(&q, filter)
 	rows, err := s.query(ctx, sql, freePlans)
 	if err != nil {

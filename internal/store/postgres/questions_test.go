@@ -42,7 +42,7 @@ func TestQuestionsEnd(t *testing.T) {
 	t.Parallel()
 	e := openCluster(t, testenv.Postgres(t).Database(t), "main")
 	run := func(ctx context.Context) error {
-		return e.ask(ctx, "sleep", func(ctx context.Context, s *asked) error {
+		return e.ask(ctx, "sleep", "", func(ctx context.Context, s *asked) error {
 			_, err := s.tx.Exec(ctx, "SELECT pg_sleep(3600)")
 			return err
 		})
@@ -76,7 +76,7 @@ func TestQuestionsKeepNobodyWaiting(t *testing.T) {
 	if n := e.questions.Stat().TotalConns(); n > 0 {
 		t.Errorf("%d connections were opened before they were needed", n)
 	}
-	err := e.ask(t.Context(), "look", func(ctx context.Context, s *asked) error {
+	err := e.ask(t.Context(), "look", "", func(ctx context.Context, s *asked) error {
 		var timeout, readOnly, isolation string
 		err := s.tx.QueryRow(ctx, `SELECT current_setting('statement_timeout'), current_setting('transaction_read_only'),
 			current_setting('transaction_isolation')`).Scan(&timeout, &readOnly, &isolation)

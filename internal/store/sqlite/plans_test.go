@@ -46,7 +46,7 @@ func statements(t *testing.T) map[string]string {
 		"selectDerivation": selectDerivation, "beginDerivation": beginDerivation, "finishDerivation": finishDerivation,
 		"selectUnderived": selectUnderived, "raiseDerived": raiseDerived,
 		"mustAdopt": mustAdopt, "selectOlder": selectOlder, "adoptObject": adoptObject, "adoptTotals": adoptTotals, "othersTerms": othersTerms,
-		"selectDemands": selectDemands, "raiseReader": raiseReader,
+		"selectDemands": selectDemands, "selectReadable": selectReadable, "selectKnown": selectKnown, "raiseReader": raiseReader,
 		"addTally": addTally, "selectVerdict": selectVerdict, "insertOutcome": insertOutcome, "selectPlace": selectPlace,
 		"countVerdicts": countVerdicts, "deleteEmpty": deleteEmpty, "deleteOutcomes": deleteOutcomes,
 		"isTallied": isTallied, "markTallied": markTallied,
@@ -123,8 +123,8 @@ var fullScan = regexp.MustCompile(
 	`SCAN (o|t|e|r|object|event|term|term_key|report|result|verdict|subject|first|last|resource|revision|total|cluster|tally|outcome)\b|\(cluster=\?\)`)
 
 // fewRows are statements that read all that a cluster has in a small table, or
-// only the first of it.
-var fewRows = []string{"sumResults", "selectOldest", "selectLowest", "mustAdopt", "adoptTotals", "deleteEmpty", "deleteOutcomes"}
+// only the first or the last of it.
+var fewRows = []string{"sumResults", "selectOldest", "selectLowest", "mustAdopt", "adoptTotals", "deleteEmpty", "deleteOutcomes", "selectKnown"}
 
 // wholeTables are questions that read all verdicts, subjects, reports or results of a cluster, to find which few meet a
 // condition, to count, or to put in order.

@@ -26,7 +26,7 @@ func (e *Engine) Rows(ctx context.Context, q engine.RowQuery) (engine.RowPage, e
 	err := q.Check()
 	var page engine.RowPage
 	if err == nil {
-		err = e.ask(ctx, func(s *asked) (err error) {
+		err = e.ask(ctx, "", func(s *asked) (err error) {
 			page, err = questions.Rows(s.ctx, s, q)
 			page.State = s.state
 			return err
@@ -41,7 +41,7 @@ func (e *Engine) Rows(ctx context.Context, q engine.RowQuery) (engine.RowPage, e
 // RowsAbout implements engine.Questions.
 func (e *Engine) RowsAbout(ctx context.Context, namespace string, kinds []engine.ReportKind, id int64) (engine.RowPage, error) {
 	var page engine.RowPage
-	err := e.ask(ctx, func(s *asked) (err error) {
+	err := e.ask(ctx, "", func(s *asked) (err error) {
 		page, err = questions.RowsAbout(s.ctx, s, namespace, kinds, id)
 		page.State = s.state
 		return err
@@ -57,7 +57,7 @@ func (e *Engine) Count(ctx context.Context, q engine.CountQuery) (engine.Counts,
 	err := q.Check()
 	var counts engine.Counts
 	if err == nil {
-		err = e.ask(ctx, func(s *asked) (err error) {
+		err = e.ask(ctx, q.Cluster, func(s *asked) (err error) {
 			counts, err = s.count(q)
 			counts.State = s.state
 			return err
@@ -73,14 +73,17 @@ func (e *Engine) Count(ctx context.Context, q engine.CountQuery) (engine.Counts,
 type asked struct {
 	*snapshot
 
+	// cluster is the one that is asked about.
+	cluster int64
 	// tallied says that counters are kept.
 	tallied bool
 }
 
 var _ questions.Source = (*asked)(nil)
 
-// ask runs f in a snapshot of its own, on a connection for questions. Its context also ends with the engine.
-func (e *Engine) ask(ctx context.Context, f func(s *asked) error) error {
+// ask runs f in a snapshot of its own, on a connection for questions, about a cluster: "" for the engine's own. Its context also
+// ends with the engine.
+func (e *Engine) ask(ctx context.Context, cluster string, f func(s *asked) error) error {
 	if err := e.usable(ctx); err != nil {
 		return err
 	}
@@ -103,11 +106,18 @@ func (e *Engine) ask(ctx context.Context, f func(s *asked) error) error {
 	own, done := e.untilClosed(ctx)
 	defer done()
 	err := e.readOn(own, c, func(s *snapshot) error {
-		tallied, err := s.number(own, isTallied, e.cluster)
+		about := &asked{snapshot: s, cluster: e.cluster}
+		if cluster != "" {
+			if err := about.turn(cluster); err != nil {
+				return err
+			}
+		}
+		tallied, err := s.number(own, isTallied, about.cluster)
 		if err != nil {
 			return err
 		}
-		return f(&asked{snapshot: s, tallied: tallied == 1})
+		about.tallied = tallied == 1
+		return f(about)
 	})
 	switch cause := e.usable(ctx); {
 	case err == nil:
@@ -138,9 +148,9 @@ func (s *asked) Places(_ context.Context, counted *engine.Filter, from questions
 	var found []questions.Place
 	var sql sqlText
 	if !s.tallied {
-		sql.add("SELECT DISTINCT r.namespace, r.kind FROM report AS r WHERE r.cluster = ", s.engine.cluster, " ORDER BY r.namespace, r.kind")
+		sql.add("SELECT DISTINCT r.namespace, r.kind FROM report AS r WHERE r.cluster = ", s.cluster, " ORDER BY r.namespace, r.kind")
 	} else {
-		sql.addPlaces(s.engine.cluster, counted, from)
+		sql.addPlaces(s.cluster, counted, from)
 	}
 	results := int64(0)
 	err := s.scan(func(row []driver.Value) error {
@@ -163,7 +173,7 @@ func (s *asked) Few(_ context.Context, part engine.Part, condition questions.Con
 	var found []engine.ReportPlace
 	for _, way := range waysTo[part] {
 		var sql sqlText
-		sql.addFew(way, s.engine.cluster, condition, namespace, limit+1-len(found))
+		sql.addFew(way, s.cluster, condition, namespace, limit+1-len(found))
 		err := s.scan(func(row []driver.Value) error {
 			var place engine.ReportPlace
 			scan(row, &place.Namespace, &place.Kind, &place.Name)
@@ -187,7 +197,7 @@ func (s *asked) Read(_ context.Context, windows []questions.Window, condition qu
 		limit = noLimit
 	}
 	var sql sqlText
-	sql.addRows(s.engine.cluster, places, condition, limit, len(windows) > 0 && !windows[0].IsOne())
+	sql.addRows(s.cluster, places, condition, limit, len(windows) > 0 && !windows[0].IsOne())
 	page := pageRows{verdicts: map[int64]*engine.Verdict{}, subjects: map[int64]*engine.Subject{}}
 	err = s.scan(page.add, sql.String(), sql.args...)
 	return page.rows, err

@@ -106,7 +106,7 @@ func (c *census) readCounters(filter *engine.Filter) error {
 		return err
 	}
 	var sql sqlText
-	sql.addCounters(c.engine.cluster, filter, outcomes, c.q.Namespaces || len(c.reports.fields) > 0)
+	sql.addCounters(c.cluster, filter, outcomes, c.q.Namespaces || len(c.reports.fields) > 0)
 	reports := reportValues{fieldValues: &c.reports}
 	return c.scan(func(row []driver.Value) error {
 		var of group
@@ -148,7 +148,7 @@ func (c *census) readResults(filter *engine.Filter) error {
 	}
 	seconds, others := filter.Select(func(f *engine.Filter) bool { return f.Parts() == engine.PartSeconds })
 	var sql sqlText
-	at := sql.addResults(c.engine.cluster, in, others, c.wanted(seconds))
+	at := sql.addResults(c.cluster, in, others, c.wanted(seconds))
 	reports := reportValues{fieldValues: &c.reports}
 	return c.scan(func(row []driver.Value) error {
 		if row[0] != nil {

@@ -22,7 +22,7 @@ func (e *Engine) First(ctx context.Context, q engine.OrderQuery) (engine.RowPage
 	err := q.Check()
 	var page engine.RowPage
 	if err == nil {
-		err = e.ask(ctx, func(s *asked) (err error) {
+		err = e.ask(ctx, q.Cluster, func(s *asked) (err error) {
 			page, err = s.first(q)
 			page.State = s.state
 			return err
@@ -105,7 +105,7 @@ func (s *asked) first(q engine.OrderQuery) (engine.RowPage, error) {
 	}
 	kept := best{q: &q}
 	var sql sqlText
-	sql.addOrdered(s.engine.cluster, in, filter, q.OrderBy)
+	sql.addOrdered(s.cluster, in, filter, q.OrderBy)
 	if err := s.scan(kept.scanner(), sql.String(), sql.args...); err != nil {
 		return engine.RowPage{}, err
 	}
@@ -145,7 +145,7 @@ func (s *asked) rowsAt(rows []orderedRow) ([]engine.ResultRow, error) {
 		return nil, err
 	}
 	var sql sqlText
-	sql.addRowsAt(s.engine.cluster, string(list))
+	sql.addRowsAt(s.cluster, string(list))
 	page := pageRows{verdicts: map[int64]*engine.Verdict{}, subjects: map[int64]*engine.Subject{}}
 	if err := s.scan(page.add, sql.String(), sql.args...); err != nil {
 		return nil, err

@@ -44,7 +44,7 @@ func TestQuestionsEnd(t *testing.T) {
 			t.Parallel()
 			e := openQuestions(t)
 			run := func(ctx context.Context) error {
-				return e.ask(ctx, func(s *asked) error {
+				return e.ask(ctx, "", func(s *asked) error {
 					return s.scan(func([]driver.Value) error { return nil }, statement)
 				})
 			}

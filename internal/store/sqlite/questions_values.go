@@ -51,7 +51,7 @@ func (v *fieldValues) number(texts ...string) int32 {
 // load reads the values of all rows, or of the one with an ID.
 func (v *fieldValues) load(s *asked, id any) error {
 	var sql sqlText
-	sql.addValues(s.engine.cluster, v.table, v.fields, v.column, id)
+	sql.addValues(s.cluster, v.table, v.fields, v.column, id)
 	return s.scan(func(row []driver.Value) error {
 		texts := make([]string, len(v.fields))
 		for i := range texts {
