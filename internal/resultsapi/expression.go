@@ -32,7 +32,7 @@ const nowVariable = "now"
 var expressions = sync.OnceValues(func() (*cel.Env, error) {
 	options := append(limits(), cel.Variable(nowVariable, cel.TimestampType),
 		cel.Variable(propertiesVariable, cel.MapType(cel.StringType, cel.StringType)), cel.CrossTypeNumericComparisons(true))
-	for _, field := range engine.Fields() {
+	for _, field := range append(engine.Fields(), engine.FieldCluster) {
 		options = append(options, cel.Variable(string(field), typeOf(field)))
 	}
 	return cel.NewEnv(options...)
@@ -336,7 +336,8 @@ func anyField(e ast.Expr) (engine.Field, bool) {
 	if e == nil || e.Kind() != ast.IdentKind || e.AsIdent() == nowVariable {
 		return "", false
 	}
-	return engine.Field(e.AsIdent()), slices.Contains(engine.Fields(), engine.Field(e.AsIdent()))
+	field := engine.Field(e.AsIdent())
+	return field, field == engine.FieldCluster || slices.Contains(engine.Fields(), field)
 }
 
 // textField is anyField for those that are texts.

@@ -12,6 +12,7 @@ import (
 
 // First implements engine.Questions.
 func (f *fakeEngine) First(_ context.Context, q engine.OrderQuery) (engine.RowPage, error) {
+	f = f.of(q.Cluster)
 	if err := q.Check(); err != nil {
 		return engine.RowPage{}, err
 	}

@@ -7,6 +7,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/docket-project/docket/internal/store/engine"
 )
@@ -16,6 +18,9 @@ import (
 type fakeEngine struct {
 	rows     []engine.ResultRow
 	revision engine.Revision
+	// others are the other clusters of the database, and own is the name of this one.
+	others map[string]*fakeEngine
+	own    string
 	// before is called at the beginning of each question.
 	before func(*fakeEngine) error
 }
@@ -77,8 +82,30 @@ func (f *fakeEngine) RowsAbout(_ context.Context, namespace string, kinds []engi
 	return page, nil
 }
 
+// Clusters implements engine.Questions.
+func (f *fakeEngine) Clusters(context.Context, []engine.ReportKind) ([]engine.Cluster, error) {
+	if err := f.begin(); err != nil {
+		return nil, err
+	}
+	clusters := []engine.Cluster{{Name: f.own, Servers: 1, Changed: time.Unix(100, 0), FirstSeen: time.Unix(50, 0), Reports: 7}}
+	for name := range f.others {
+		clusters = append(clusters, engine.Cluster{Name: name, Changed: time.Unix(60, 0), FirstSeen: time.Unix(50, 0)})
+	}
+	slices.SortFunc(clusters, func(a, b engine.Cluster) int { return strings.Compare(a.Name, b.Name) })
+	return clusters, nil
+}
+
+// of returns the cluster that a question is about.
+func (f *fakeEngine) of(cluster string) *fakeEngine {
+	if other := f.others[cluster]; other != nil {
+		return other
+	}
+	return f
+}
+
 // Count implements engine.Questions.
 func (f *fakeEngine) Count(_ context.Context, q engine.CountQuery) (engine.Counts, error) {
+	f = f.of(q.Cluster)
 	if err := f.begin(); err != nil {
 		return engine.Counts{}, err
 	}

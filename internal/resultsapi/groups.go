@@ -20,7 +20,7 @@ func groupFields() []string {
 			names = append(names, string(field))
 		}
 	}
-	return append(names, string(engine.FieldMessage), string(engine.FieldDay))
+	return append(names, string(engine.FieldCluster), string(engine.FieldMessage), string(engine.FieldDay))
 }
 
 // groupField returns the field that a name in spec.groupBy or spec.orderBy means: of messages, what they say of every resource.

@@ -18,7 +18,7 @@ import (
 
 // numbers are what spec.having can compare: the number of results, and the aggregates that are numbers.
 func numbers() []string {
-	return []string{string(engine.OrderResults), askSubjects, askNamespaces, askPolicies, askSources}
+	return []string{string(engine.OrderResults), askSubjects, askNamespaces, askPolicies, askSources, askClusters}
 }
 
 // havingRemedy is the remedy in errors.

@@ -4,6 +4,8 @@
 package resultsapi
 
 import (
+	"context"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/registry/rest"
@@ -48,6 +50,12 @@ func storages(s *source) []served {
 			newObject:      func() runtime.Object { return &v1alpha1.LocalResultQuery{} },
 			TableConvertor: queryTable("LocalResultQuery"),
 		}},
+		clusterSummaries(s),
+		&queryStorage{source: s, fleet: true, resource: resource{
+			kind: "FleetQuery", plural: "fleetqueries", singular: "fleetquery",
+			newObject:      func() runtime.Object { return &v1alpha1.FleetQuery{} },
+			TableConvertor: queryTable("FleetQuery"),
+		}},
 	}
 }
 
@@ -57,6 +65,7 @@ type summaryKind[T any] struct {
 
 	by    []engine.Field
 	about *engine.Filter
+	read  func(ctx context.Context, nothing bool) ([]summary, engine.State, error)
 	group func(counter) (of summary, within string)
 	item  func(summary) T
 	list  func(metav1.ListMeta, []T) runtime.Object
@@ -71,7 +80,7 @@ func newSummaries[T any, P interface {
 	kind.newObject = func() runtime.Object { return P(new(T)) }
 	kind.newList = func() runtime.Object { return kind.list(metav1.ListMeta{}, nil) }
 	return &summaryStorage{
-		source: s, resource: kind.resource, by: kind.by, about: kind.about, group: kind.group,
+		source: s, resource: kind.resource, by: kind.by, about: kind.about, read: kind.read, group: kind.group,
 		item: func(of summary) runtime.Object {
 			made := kind.item(of)
 			return P(&made)

@@ -28,12 +28,19 @@ const defaultOrdered = 100
 // first answers a question for results in an order.
 func (r *queryStorage) first(ctx context.Context, spec *v1alpha1.ResultQuerySpec, in scope) (*v1alpha1.ResultQueryStatus, error) {
 	q, errs := orderQuery(spec, time.Now())
+	if r.fleet {
+		errs = append(errs, noPages(spec)...)
+	}
 	if len(errs) > 0 {
 		return nil, apierrors.NewInvalid(v1alpha1.SchemeGroupVersion.WithKind(r.kind).GroupKind(), "", errs)
 	}
 	q.Kinds, q.Namespace = in.kinds(r.source), in.only()
 	ctx, cancel := r.source.bounded(ctx)
 	defer cancel()
+	if r.fleet {
+		return r.firstOfFleet(ctx, q)
+	}
+	q.Filter = q.Filter.Of(r.source.cluster)
 	page, err := r.source.questions.First(ctx, q)
 	if err != nil {
 		return nil, store.APIError("answer the question", err)

@@ -35,19 +35,22 @@ const (
 	askNamespaces = "namespaces"
 	askPolicies   = "policies"
 	askSources    = "sources"
+	askClusters   = "clusters"
 	askOldest     = "oldest"
 	askNewest     = "newest"
 )
 
 func aggregates() []string {
-	return []string{askSubjects, askNamespaces, askPolicies, askSources, askOldest, askNewest}
+	return []string{askSubjects, askNamespaces, askPolicies, askSources, askClusters, askOldest, askNewest}
 }
 
-// queryStorage answers resultqueries, or localresultqueries.
+// queryStorage answers resultqueries, localresultqueries, or fleetqueries.
 type queryStorage struct {
 	resource
 
 	source *source
+	// fleet says that questions are about all clusters of the database.
+	fleet bool
 }
 
 var _ rest.Creater = &queryStorage{}
@@ -68,6 +71,8 @@ func (r *queryStorage) Create(
 	case *v1alpha1.ResultQuery:
 		spec, status = &query.Spec, &query.Status
 	case *v1alpha1.LocalResultQuery:
+		spec, status = &query.Spec, &query.Status
+	case *v1alpha1.FleetQuery:
 		spec, status = &query.Spec, &query.Status
 	default:
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("not a question of this API: %T", object))
@@ -91,6 +96,9 @@ func (r *queryStorage) answer(ctx context.Context, spec *v1alpha1.ResultQuerySpe
 	q.Kinds, q.Namespace = in.kinds(r.source), in.only()
 	ctx, cancel := r.source.bounded(ctx)
 	defer cancel()
+	if r.fleet || asksForClusters(spec, &q) {
+		return r.fleetAnswer(ctx, spec, q)
+	}
 	counts, err := r.source.questions.Count(ctx, q)
 	if err != nil {
 		return nil, store.APIError("answer the question", err)
@@ -168,6 +176,8 @@ func answerOf(spec *v1alpha1.ResultQuerySpec, counts engine.Counts) *v1alpha1.Re
 				group.Policies = &count.Policies
 			case askSources:
 				group.Sources = &count.Sources
+			case askClusters:
+				group.Clusters = &count.Clusters
 			case askOldest:
 				group.Oldest = timeOf(count.Oldest)
 			case askNewest:
@@ -198,6 +208,8 @@ func (kind queryTable) ConvertToTable(ctx context.Context, object, options runti
 	case *v1alpha1.ResultQuery:
 		spec, status = query.Spec, query.Status
 	case *v1alpha1.LocalResultQuery:
+		spec, status = query.Spec, query.Status
+	case *v1alpha1.FleetQuery:
 		spec, status = query.Spec, query.Status
 	default:
 		return nil, fmt.Errorf("print %T: it is not a %s", object, string(kind))
@@ -236,6 +248,8 @@ func cells(spec *v1alpha1.ResultQuerySpec, group *v1alpha1.ResultGroup) []any {
 			out = append(out, number(group.Policies))
 		case askSources:
 			out = append(out, number(group.Sources))
+		case askClusters:
+			out = append(out, number(group.Clusters))
 		case askOldest:
 			out = append(out, age(group.Oldest))
 		case askNewest:

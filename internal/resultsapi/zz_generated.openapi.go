@@ -20,7 +20,10 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		v1alpha1.ClusterPolicyResultList{}.OpenAPIModelName():  schema_docket_api_results_v1alpha1_ClusterPolicyResultList(ref),
 		v1alpha1.ClusterPolicySummary{}.OpenAPIModelName():     schema_docket_api_results_v1alpha1_ClusterPolicySummary(ref),
 		v1alpha1.ClusterPolicySummaryList{}.OpenAPIModelName(): schema_docket_api_results_v1alpha1_ClusterPolicySummaryList(ref),
+		v1alpha1.ClusterSummary{}.OpenAPIModelName():           schema_docket_api_results_v1alpha1_ClusterSummary(ref),
+		v1alpha1.ClusterSummaryList{}.OpenAPIModelName():       schema_docket_api_results_v1alpha1_ClusterSummaryList(ref),
 		v1alpha1.Counts{}.OpenAPIModelName():                   schema_docket_api_results_v1alpha1_Counts(ref),
+		v1alpha1.FleetQuery{}.OpenAPIModelName():               schema_docket_api_results_v1alpha1_FleetQuery(ref),
 		v1alpha1.LocalResultQuery{}.OpenAPIModelName():         schema_docket_api_results_v1alpha1_LocalResultQuery(ref),
 		v1alpha1.NamespaceSummary{}.OpenAPIModelName():         schema_docket_api_results_v1alpha1_NamespaceSummary(ref),
 		v1alpha1.NamespaceSummaryList{}.OpenAPIModelName():     schema_docket_api_results_v1alpha1_NamespaceSummaryList(ref),
@@ -417,6 +420,202 @@ func schema_docket_api_results_v1alpha1_ClusterPolicySummaryList(ref common.Refe
 	}
 }
 
+func schema_docket_api_results_v1alpha1_ClusterSummary(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ClusterSummary counts the results of one of the clusters whose reports are in the database, under the name that it has there. Who may read it sees that cluster's numbers, whatever rights they have in it.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Standard metadata.",
+							Default:     map[string]interface{}{},
+							Ref:         ref("k8s.io/apimachinery/pkg/apis/meta/v1.ObjectMeta"),
+						},
+					},
+					"firstSeen": {
+						SchemaProps: spec.SchemaProps{
+							Description: "FirstSeen is when the cluster was first served from the database.",
+							Ref:         ref("k8s.io/apimachinery/pkg/apis/meta/v1.Time"),
+						},
+					},
+					"changed": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Changed is when a report of the cluster changed last. None where history no longer knows.",
+							Ref:         ref("k8s.io/apimachinery/pkg/apis/meta/v1.Time"),
+						},
+					},
+					"servers": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Servers is the number of servers that serve the cluster now.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"reports": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Reports is the number of reports.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"policies": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Policies is the number of policies with results.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"failingPolicies": {
+						SchemaProps: spec.SchemaProps{
+							Description: "FailingPolicies is the number of policies that fail.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"pass": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Pass is the number of results that are pass.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"fail": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Fail is the number of results that are fail.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"warn": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Warn is the number of results that are warn.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"error": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Error is the number of results that are error.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"skip": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Skip is the number of results that are skip.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"total": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Total is the number of all results, which may be more than the sum of the others.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"failBySeverity": {
+						SchemaProps: spec.SchemaProps{
+							Description: "FailBySeverity are the numbers of failures of each severity; those without one are counted under \"none\".",
+							Type:        []string{"object"},
+							AdditionalProperties: &spec.SchemaOrBool{
+								Allows: true,
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Default: 0,
+										Type:    []string{"integer"},
+										Format:  "int64",
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"servers", "reports", "policies", "failingPolicies", "pass", "fail", "warn", "error", "skip", "total"},
+			},
+		},
+		Dependencies: []string{
+			"k8s.io/apimachinery/pkg/apis/meta/v1.ObjectMeta", "k8s.io/apimachinery/pkg/apis/meta/v1.Time"},
+	}
+}
+
+func schema_docket_api_results_v1alpha1_ClusterSummaryList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ClusterSummaryList is a page of summaries.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Standard metadata.",
+							Default:     map[string]interface{}{},
+							Ref:         ref("k8s.io/apimachinery/pkg/apis/meta/v1.ListMeta"),
+						},
+					},
+					"items": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Items of the page.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Default: map[string]interface{}{},
+										Ref:     ref(v1alpha1.ClusterSummary{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"items"},
+			},
+		},
+		Dependencies: []string{
+			v1alpha1.ClusterSummary{}.OpenAPIModelName(), "k8s.io/apimachinery/pkg/apis/meta/v1.ListMeta"},
+	}
+}
+
 func schema_docket_api_results_v1alpha1_Counts(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
@@ -492,6 +691,56 @@ func schema_docket_api_results_v1alpha1_Counts(ref common.ReferenceCallback) com
 				Required: []string{"pass", "fail", "warn", "error", "skip", "total"},
 			},
 		},
+	}
+}
+
+func schema_docket_api_results_v1alpha1_FleetQuery(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "FleetQuery is a question about the results of all clusters whose reports are in the database. It is answered when it is created, and not stored. Clusters are read one after the other, each at one moment. Who may ask it sees results of all clusters, whatever rights they have in them.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Standard metadata.",
+							Default:     map[string]interface{}{},
+							Ref:         ref("k8s.io/apimachinery/pkg/apis/meta/v1.ObjectMeta"),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Spec is the question. Resources and namespaces of different clusters are different ones, policies and sources of the same name are the same.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1alpha1.ResultQuerySpec{}.OpenAPIModelName()),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Status is the answer.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1alpha1.ResultQueryStatus{}.OpenAPIModelName()),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			v1alpha1.ResultQuerySpec{}.OpenAPIModelName(), v1alpha1.ResultQueryStatus{}.OpenAPIModelName(), "k8s.io/apimachinery/pkg/apis/meta/v1.ObjectMeta"},
 	}
 }
 
@@ -729,8 +978,7 @@ func schema_docket_api_results_v1alpha1_OrderedResult(ref common.ReferenceCallba
 					},
 					"name": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Name of the policyresult, or of the clusterpolicyresult.",
-							Default:     "",
+							Description: "Name of the policyresult, or of the clusterpolicyresult. Results of a fleetquery have none: other clusters have them.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -834,7 +1082,7 @@ func schema_docket_api_results_v1alpha1_OrderedResult(ref common.ReferenceCallba
 						},
 					},
 				},
-				Required: []string{"name", "report"},
+				Required: []string{"report"},
 			},
 		},
 		Dependencies: []string{
@@ -1587,6 +1835,33 @@ func schema_docket_api_results_v1alpha1_ResultGroup(ref common.ReferenceCallback
 							Format:      "int64",
 						},
 					},
+					"clusters": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Clusters is the number of clusters that they are in.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"clusterNames": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "ClusterNames are the first 10 of these, where aggregates have clusters.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Default: "",
+										Type:    []string{"string"},
+										Format:  "",
+									},
+								},
+							},
+						},
+					},
 					"oldest": {
 						SchemaProps: spec.SchemaProps{
 							Description: "Oldest is the first time of results that have one.",
@@ -1720,7 +1995,7 @@ func schema_docket_api_results_v1alpha1_ResultQuerySpec(ref common.ReferenceCall
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "GroupBy are the fields whose values are counted separately: those of filters but for timestamp and report.created, with properties as properties[\"name\"]; message, with {name}, {namespace} and {uid} where it names the resource; and day, that of the timestamp in UTC, such as 2026-11-25. Empty for one count of everything.",
+							Description: "GroupBy are the fields whose values are counted separately: those of filters but for timestamp and report.created, cluster included, with properties as properties[\"name\"]; message, with {name}, {namespace} and {uid} where it names the resource; and day, that of the timestamp in UTC, such as 2026-11-25. Empty for one count of everything.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -1740,7 +2015,7 @@ func schema_docket_api_results_v1alpha1_ResultQuerySpec(ref common.ReferenceCall
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "Aggregates to answer with, beside the number of results: subjects, namespaces, policies, sources, oldest and newest.",
+							Description: "Aggregates to answer with, beside the number of results: subjects, namespaces, policies, sources, clusters, oldest and newest.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -1804,7 +2079,7 @@ func schema_docket_api_results_v1alpha1_ResultQueryStatus(ref common.ReferenceCa
 				Properties: map[string]spec.Schema{
 					"resourceVersion": {
 						SchemaProps: spec.SchemaProps{
-							Description: "ResourceVersion of the state that the answer is from.",
+							Description: "ResourceVersion of the state that the answer is from. None where it is from several clusters.",
 							Type:        []string{"string"},
 							Format:      "",
 						},

@@ -37,6 +37,8 @@ func addKnownTypes(scheme *runtime.Scheme) error {
 		&ResourceSummary{}, &ResourceSummaryList{},
 		&ResultQuery{},
 		&LocalResultQuery{},
+		&ClusterSummary{}, &ClusterSummaryList{},
+		&FleetQuery{},
 	)
 	metav1.AddToGroupVersion(scheme, SchemeGroupVersion)
 	return nil

@@ -27,8 +27,9 @@ type OrderedResult struct {
 	// Namespace of the policyresult, and of its report; empty for a clusterpolicyresult.
 	// +optional
 	Namespace string `json:"namespace,omitempty"`
-	// Name of the policyresult, or of the clusterpolicyresult.
-	Name string `json:"name"`
+	// Name of the policyresult, or of the clusterpolicyresult. Results of a fleetquery have none: other clusters have them.
+	// +optional
+	Name string `json:"name,omitempty"`
 
 	Result `json:",inline"`
 }

@@ -45,13 +45,13 @@ type ResultQuerySpec struct {
 	// result == "fail" && severity in ["critical", "high"]. Empty for all.
 	// +optional
 	Filter string `json:"filter,omitempty"`
-	// GroupBy are the fields whose values are counted separately: those of filters but for timestamp and report.created, with
+	// GroupBy are the fields whose values are counted separately: those of filters but for timestamp and report.created, cluster included, with
 	// properties as properties["name"]; message, with {name}, {namespace} and {uid} where it names the resource; and day, that of
 	// the timestamp in UTC, such as 2026-11-25. Empty for one count of everything.
 	// +optional
 	// +listType=atomic
 	GroupBy []string `json:"groupBy,omitempty"`
-	// Aggregates to answer with, beside the number of results: subjects, namespaces, policies, sources, oldest and newest.
+	// Aggregates to answer with, beside the number of results: subjects, namespaces, policies, sources, clusters, oldest and newest.
 	// +optional
 	// +listType=atomic
 	Aggregates []string `json:"aggregates,omitempty"`
@@ -75,7 +75,7 @@ type ResultQuerySpec struct {
 
 // ResultQueryStatus is the answer to a question.
 type ResultQueryStatus struct {
-	// ResourceVersion of the state that the answer is from.
+	// ResourceVersion of the state that the answer is from. None where it is from several clusters.
 	// +optional
 	ResourceVersion string `json:"resourceVersion,omitempty"`
 	// Groups of results.
@@ -113,6 +113,13 @@ type ResultGroup struct {
 	// Sources is the number of different sources.
 	// +optional
 	Sources *int64 `json:"sources,omitempty"`
+	// Clusters is the number of clusters that they are in.
+	// +optional
+	Clusters *int64 `json:"clusters,omitempty"`
+	// ClusterNames are the first 10 of these, where aggregates have clusters.
+	// +optional
+	// +listType=atomic
+	ClusterNames []string `json:"clusterNames,omitempty"`
 	// Oldest is the first time of results that have one.
 	// +optional
 	Oldest *metav1.Time `json:"oldest,omitempty"`

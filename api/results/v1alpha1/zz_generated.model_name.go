@@ -29,8 +29,23 @@ func (in ClusterPolicySummaryList) OpenAPIModelName() string {
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
+func (in ClusterSummary) OpenAPIModelName() string {
+	return "dev.docket.results.v1alpha1.ClusterSummary"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in ClusterSummaryList) OpenAPIModelName() string {
+	return "dev.docket.results.v1alpha1.ClusterSummaryList"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
 func (in Counts) OpenAPIModelName() string {
 	return "dev.docket.results.v1alpha1.Counts"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in FleetQuery) OpenAPIModelName() string {
+	return "dev.docket.results.v1alpha1.FleetQuery"
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.

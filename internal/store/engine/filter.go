@@ -202,7 +202,7 @@ func (f *Filter) checkComparison() error {
 		if err := CheckProperty(name); err != nil {
 			return err
 		}
-	} else if !slices.Contains(Fields(), f.Field) {
+	} else if f.Field != FieldCluster && !slices.Contains(Fields(), f.Field) {
 		return fmt.Errorf("there is no field %q", f.Field)
 	}
 	if slices.ContainsFunc(f.Values, func(value string) bool { return !utf8.ValidString(value) }) {
