@@ -86,6 +86,9 @@ func TestChartValues(t *testing.T) {
 	if got, want := len(apiServices(all)), 2; got != want || all["APIService v1alpha1.results.docket.dev"] != nil {
 		t.Errorf("%d APIServices without results, want %d", got, want)
 	}
+	if all["ClusterRole docket:fleet-view"] != nil {
+		t.Error("a role for questions that are not answered")
+	}
 	if rules := fmt.Sprint(all["ClusterRole docket:reports-view"].Object["rules"]); strings.Contains(rules, "results.docket.dev") {
 		t.Errorf("a role for results that are not served: %s", rules)
 	}

@@ -192,8 +192,8 @@ func TestRoles(t *testing.T) {
 			t.Errorf("%s: aggregated is %v", role.Name, aggregated)
 		}
 	}
-	if found != 5 {
-		t.Errorf("%d ClusterRoles, want 5", found)
+	if found != 6 {
+		t.Errorf("%d ClusterRoles, want 6", found)
 	}
 }
 
@@ -239,6 +239,7 @@ func checkRule(t *testing.T, name string, rule rbacv1.PolicyRule, writer bool) {
 	// What is written beside reports: two status fields, and queries, which are answered and not stored.
 	harmless := map[string]string{
 		"resourcequotas/status": "update", "flowschemas/status": "patch", "localresultqueries": "create", "resultqueries": "create",
+		"fleetqueries": "create",
 	}
 	for _, list := range [][]string{rule.APIGroups, rule.Resources, rule.Verbs, rule.NonResourceURLs} {
 		for _, item := range list {

@@ -36,6 +36,7 @@ func TestResults(t *testing.T) {
 	b.kubectl.RunInput(t, reportWithResult("ClusterPolicyReport", "of-nobody"), "create", "-f", "-")
 	b.kubectl.Run(t, "create", "rolebinding", "viewer", "--namespace", "team-a", "--clusterrole=view", "--user=viewer")
 	b.kubectl.Run(t, "create", "clusterrolebinding", "auditor", "--clusterrole=view", "--user=auditor")
+	b.kubectl.Run(t, "create", "clusterrolebinding", "steward", "--clusterrole=docket:fleet-view", "--user=steward")
 	waitUntil(t, "the roles are aggregated", func() bool {
 		may := b.kubectl.As("auditor").Try(t, "", "auth", "can-i", "list", "clusterpolicyresults."+resultsGroup)
 		return strings.TrimSpace(may.Stdout) == "yes"
@@ -105,7 +106,7 @@ func (b *bootstrapped) testWhoSeesResults(t *testing.T) {
 	both, all := []string{"of-team-a", "of-team-b"}, []string{"of-nobody", "of-team-a", "of-team-b"}
 	for name, test := range map[string]struct {
 		ask ask
-		// viewer and auditor are the reports that they see; nil is 403.
+		// viewer and auditor are the reports that they see; nil is 403. The steward may see what all clusters have, and nothing else.
 		viewer, auditor []string
 	}{
 		"results":                      {get("policyresults", "-n", "team-a"), both[:1], both[:1]},
@@ -124,8 +125,17 @@ func (b *bootstrapped) testWhoSeesResults(t *testing.T) {
 		"a query":                      {create("LocalResultQuery", "-n", "team-a"), both[:1], both[:1]},
 		"a query elsewhere":            {create("LocalResultQuery", "-n", "team-b"), nil, both[1:]},
 		"a query everywhere":           {create("ResultQuery"), nil, all},
+		"summaries of clusters":        {get("clustersummaries"), nil, nil},
+		"a query to all clusters":      {create("FleetQuery"), nil, nil},
 	} {
-		for user, want := range map[string][]string{"viewer": test.viewer, "auditor": test.auditor, "stranger": nil} {
+		var steward []string
+		switch name {
+		case "summaries of clusters":
+			steward = []string{}
+		case "a query to all clusters":
+			steward = all
+		}
+		for user, want := range map[string][]string{"viewer": test.viewer, "auditor": test.auditor, "stranger": nil, "steward": steward} {
 			got := b.kubectl.As(user).Try(t, test.ask.input, test.ask.arguments...)
 			if want == nil {
 				if got.Code == 0 || !strings.Contains(got.Stderr, "Forbidden") || strings.Contains(got.Stdout, "of-") {
@@ -179,7 +189,7 @@ func (b *bootstrapped) testResultsDiscovery(t *testing.T) {
 func (b *bootstrapped) undiscovered(t *testing.T) string {
 	t.Helper()
 	got := b.kubectl.Run(t, "api-resources", "--api-group="+resultsGroup, "-o", "wide", "--no-headers")
-	for _, want := range []string{"policyresults", "clusterpolicyresults", "policysummaries", "clusterpolicysummaries", "namespacesummaries", "resourcesummaries", "resultqueries", "localresultqueries"} {
+	for _, want := range []string{"policyresults", "clusterpolicyresults", "policysummaries", "clusterpolicysummaries", "namespacesummaries", "resourcesummaries", "resultqueries", "localresultqueries", "clustersummaries", "fleetqueries"} {
 		if !slices.ContainsFunc(strings.Split(got, "\n"), func(line string) bool { return strings.HasPrefix(line, want+" ") }) {
 			return want + " is not in\n" + got
 		}

@@ -15,8 +15,8 @@ func (w *walker) followResults() {
 	root := w.shell.Run(w.t, "pwd")
 	w.shell.Run(w.t, "cd ~") // Files are written there.
 	for _, name := range []string{
-		"With kubectl", "With kubectl #2", "With kubectl #3", "With kubectl #4", "With kubectl #5", "With docket results", "I want to see …",
-		"Reports with kubectl", "With SQL",
+		"With kubectl", "With kubectl #2", "With kubectl #3", "With kubectl #4", "With kubectl #5", "All clusters of a database", "All clusters of a database #2",
+		"With docket results", "I want to see …", "Reports with kubectl", "With SQL",
 	} {
 		block := w.block(resultsPage, name)
 		for i, command := range block.Commands() {
