@@ -132,12 +132,15 @@ func newResultsTop(p cli.Process) *cobra.Command {
 	var sections cliflag.NamedFlagSets
 	f.addServer(sections.FlagSet("server"))
 	f.addSelection(sections.FlagSet("selection"), []string{"fail"})
+	allClusters := false
+	sections.FlagSet("server").BoolVar(&allClusters, "all-clusters", allClusters, "Look at all clusters whose reports are in the database. This needs the ClusterRole docket:fleet-view.")
 	sections.FlagSet("output").IntVar(&limit, "limit", limit, "Largest number of rows.")
 	command := &cobra.Command{
-		Use:       "top [" + strings.Join(resultview.Rankings(), "|") + "] [flags]",
-		Short:     "Rank policies, namespaces, resources, severities, sources or messages by failures",
-		Long:      "Rank what has the most failures; with --result, by other results.",
-		Example:   "  docket results top -A\n  docket results top namespaces -A --severity critical,high\n  docket results top messages -A --result error",
+		Use:   "top [" + strings.Join(resultview.Rankings(), "|") + "] [flags]",
+		Short: "Rank policies, namespaces, resources, severities, sources, messages or clusters by failures",
+		Long:  "Rank what has the most failures; with --result, by other results.",
+		Example: "  docket results top -A\n  docket results top namespaces -A --severity critical,high\n  docket results top messages -A --result error\n" +
+			"  docket results top clusters --all-clusters",
 		ValidArgs: resultview.Rankings(),
 		Args:      cobra.MaximumNArgs(1),
 		RunE: func(command *cobra.Command, args []string) error {
@@ -152,7 +155,14 @@ func newResultsTop(p cli.Process) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return client.Top(command.Context(), p.Out, namespace, resultview.Ranking(ranking), f.by, limit)
+			in := resultview.Extent{Namespace: namespace, AllClusters: allClusters}
+			if allClusters {
+				if f.namespace != "" || f.allNamespaces {
+					return cli.Usage(errors.New("--all-clusters looks at all namespaces: leave --namespace and --all-namespaces out"))
+				}
+				in.Namespace = ""
+			}
+			return client.Top(command.Context(), p.Out, in, resultview.Ranking(ranking), f.by, limit)
 		},
 	}
 	f.complete(command, sections)

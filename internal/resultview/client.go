@@ -104,15 +104,31 @@ func (c *Client) list(ctx context.Context, resource, namespace string, options m
 	return explain("list "+resource, err)
 }
 
-// Query answers a question about the results of a namespace, or of everything where it is "".
-func (c *Client) Query(ctx context.Context, namespace string, spec v1alpha1.ResultQuerySpec) (*v1alpha1.ResultQueryStatus, error) {
-	if namespace == "" {
+// Extent is which results a question is about.
+type Extent struct {
+	// Namespace of the reports; "" for everything.
+	Namespace string
+	// AllClusters says that those of all clusters of the database are meant; Namespace is "" then.
+	AllClusters bool
+}
+
+// Query answers a question.
+func (c *Client) Query(ctx context.Context, in Extent, spec v1alpha1.ResultQuerySpec) (*v1alpha1.ResultQueryStatus, error) {
+	if in.AllClusters {
+		query := &v1alpha1.FleetQuery{Spec: spec}
+		err := c.rest.Post().Resource("fleetqueries").Body(query).Do(ctx).Into(query)
+		if apierrors.IsForbidden(err) {
+			return nil, fmt.Errorf("create fleetqueries: %w; whoever may see the results of all clusters has the ClusterRole docket:fleet-view", err)
+		}
+		return &query.Status, explain("create fleetqueries", err)
+	}
+	if in.Namespace == "" {
 		query := &v1alpha1.ResultQuery{Spec: spec}
 		err := c.rest.Post().Resource("resultqueries").Body(query).Do(ctx).Into(query)
 		return &query.Status, explain("create resultqueries", err)
 	}
 	query := &v1alpha1.LocalResultQuery{Spec: spec}
-	err := c.rest.Post().Namespace(namespace).Resource("localresultqueries").Body(query).Do(ctx).Into(query)
+	err := c.rest.Post().Namespace(in.Namespace).Resource("localresultqueries").Body(query).Do(ctx).Into(query)
 	return &query.Status, explain("create localresultqueries", err)
 }
 

@@ -51,7 +51,7 @@ func ParseOrder(text string) (Order, error) {
 // First calls each for the first results of a namespace in an order, or of everything where that is "", until it returns an error. It
 // returns how many there are behind these.
 func (c *Client) First(ctx context.Context, namespace string, by Selection, order Order, limit int, each func(*v1alpha1.PolicyResult) error) (left int64, err error) {
-	status, err := c.Query(ctx, namespace, v1alpha1.ResultQuerySpec{
+	status, err := c.Query(ctx, Extent{Namespace: namespace}, v1alpha1.ResultQuerySpec{
 		Filter: by.expression(), Results: &v1alpha1.ResultOrder{OrderBy: order.Field, Descending: order.Descending, Limit: int32(limit)},
 	})
 	if err != nil {
@@ -66,7 +66,7 @@ func (c *Client) First(ctx context.Context, namespace string, by Selection, orde
 	if !status.More {
 		return 0, nil
 	}
-	all, err := c.Query(ctx, namespace, v1alpha1.ResultQuerySpec{Filter: by.expression()})
+	all, err := c.Query(ctx, Extent{Namespace: namespace}, v1alpha1.ResultQuerySpec{Filter: by.expression()})
 	if err != nil || len(all.Groups) == 0 {
 		return 0, err
 	}

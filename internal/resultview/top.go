@@ -12,6 +12,8 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"k8s.io/utils/ptr"
+
 	"github.com/docket-project/docket/api/results/v1alpha1"
 )
 
@@ -26,11 +28,12 @@ const (
 	BySeverity  Ranking = "severities"
 	BySource    Ranking = "sources"
 	ByMessage   Ranking = "messages"
+	ByCluster   Ranking = "clusters"
 )
 
 // Rankings returns all of them, the default first.
 func Rankings() []string {
-	return []string{string(ByPolicy), string(ByNamespace), string(BySubject), string(BySeverity), string(BySource), string(ByMessage)}
+	return []string{string(ByPolicy), string(ByNamespace), string(BySubject), string(BySeverity), string(BySource), string(ByMessage), string(ByCluster)}
 }
 
 // fields by which results are grouped for a ranking.
@@ -48,6 +51,8 @@ func (r Ranking) fields() ([]string, error) {
 		return []string{"source"}, nil
 	case ByMessage:
 		return []string{"source", "message"}, nil
+	case ByCluster:
+		return []string{"cluster"}, nil
 	}
 	return nil, fmt.Errorf("%q can't be ranked: choose from %s", string(r), strings.Join(Rankings(), ", "))
 }
@@ -58,15 +63,18 @@ const (
 	cellWidth = 80
 )
 
-// Top prints what has the most results of a selection.
-func (c *Client) Top(ctx context.Context, out io.Writer, namespace string, ranking Ranking, by Selection, limit int) error {
+// Top prints what has the most results of a selection. Of all clusters, it prints in how many of them something has any.
+func (c *Client) Top(ctx context.Context, out io.Writer, in Extent, ranking Ranking, by Selection, limit int) error {
 	fields, err := ranking.fields()
 	if err != nil {
 		return err
 	}
-	status, err := c.Query(ctx, namespace, v1alpha1.ResultQuerySpec{
-		Filter: by.expression(), GroupBy: fields, OrderBy: "results", Descending: true, Limit: int32(limit),
-	})
+	spec := v1alpha1.ResultQuerySpec{Filter: by.expression(), GroupBy: fields, OrderBy: "results", Descending: true, Limit: int32(limit)}
+	spread := in.AllClusters && ranking != ByCluster
+	if spread {
+		spec.Aggregates = []string{"clusters"}
+	}
+	status, err := c.Query(ctx, in, spec)
 	if err != nil {
 		return err
 	}
@@ -82,6 +90,9 @@ func (c *Client) Top(ctx context.Context, out io.Writer, namespace string, ranki
 	for _, field := range fields {
 		heads = append(heads, strings.ToUpper(field[strings.LastIndexByte(field, '.')+1:]))
 	}
+	if spread {
+		heads = append(heads, "CLUSTERS")
+	}
 	if err := row(append(heads, "RESULTS", "")...); err != nil {
 		return err
 	}
@@ -90,6 +101,9 @@ func (c *Client) Top(ctx context.Context, out io.Writer, namespace string, ranki
 		var cells []string
 		for _, field := range fields {
 			cells = append(cells, cmp.Or(group.By[field], "<none>"))
+		}
+		if spread {
+			cells = append(cells, strconv.FormatInt(ptr.Deref(group.Clusters, 0), 10))
 		}
 		bar := strings.Repeat("#", int(max(1, barWidth*group.Results/status.Groups[0].Results)))
 		if err := row(append(cells, strconv.FormatInt(group.Results, 10), bar)...); err != nil {

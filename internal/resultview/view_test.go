@@ -76,8 +76,8 @@ func (c *cluster) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		c.spec, query.Status = query.Spec, c.answer
 		query.APIVersion, query.Kind = v1alpha1.SchemeGroupVersion.String(), "LocalResultQuery"
-		if path == "resultqueries" {
-			query.Kind = "ResultQuery"
+		if kind, ok := map[string]string{"resultqueries": "ResultQuery", "fleetqueries": "FleetQuery"}[path]; ok {
+			query.Kind = kind
 		}
 		c.write(w, query)
 		return
@@ -212,7 +212,7 @@ func TestTop(t *testing.T) {
 		{By: map[string]string{"source": "kyverno", "policy": "labels"}, Results: 30}, {By: map[string]string{"source": "trivy", "policy": "cve"}, Results: 1},
 	}}}
 	var out bytes.Buffer
-	if err := c.client().Top(t.Context(), &out, "", ByPolicy, Selection{Results: []string{"fail"}}, 7); err != nil {
+	if err := c.client().Top(t.Context(), &out, Extent{}, ByPolicy, Selection{Results: []string{"fail"}}, 7); err != nil {
 		t.Fatal(err)
 	}
 	if c.spec.Filter != `result in ["fail"]` || c.spec.OrderBy != "results" || !c.spec.Descending || c.spec.Limit != 7 {
@@ -222,7 +222,7 @@ func TestTop(t *testing.T) {
 	if len(lines) < 3 || !strings.HasSuffix(lines[1], strings.Repeat("#", barWidth)) || !strings.HasSuffix(lines[2], " #") {
 		t.Errorf("got\n%s", &out)
 	}
-	if err := c.client().Top(t.Context(), &out, "", "colours", Selection{}, 7); err == nil || !strings.Contains(err.Error(), "namespaces") {
+	if err := c.client().Top(t.Context(), &out, Extent{}, "colours", Selection{}, 7); err == nil || !strings.Contains(err.Error(), "namespaces") {
 		t.Errorf("got the error %v", err)
 	}
 }
@@ -235,7 +235,7 @@ func TestTopMessages(t *testing.T) {
 		{By: map[string]string{"source": "kyverno"}, Results: 1},
 	}}}
 	var out bytes.Buffer
-	if err := c.client().Top(t.Context(), &out, "shop", ByMessage, Selection{}, 7); err != nil {
+	if err := c.client().Top(t.Context(), &out, Extent{Namespace: "shop"}, ByMessage, Selection{}, 7); err != nil {
 		t.Fatal(err)
 	}
 	if !slices.Equal(c.spec.GroupBy, []string{"source", "message"}) {
