@@ -154,6 +154,18 @@ func (s *asked) Places(ctx context.Context, counted *engine.Filter, from questio
 	})
 }
 
+// Counted implements questions.Source.
+func (s *asked) Counted(ctx context.Context, q engine.CountQuery) (int64, bool, error) {
+	if !s.tallied {
+		return 0, false, nil
+	}
+	counts, err := s.count(ctx, q)
+	if err != nil {
+		return 0, false, err
+	}
+	return counts.Counts[0].Results, true, nil
+}
+
 // Few implements questions.Source.
 func (s *asked) Few(
 	ctx context.Context, part engine.Part, condition questions.Condition, namespace *string, limit int,

@@ -68,6 +68,10 @@ type Source interface {
 	// may stop when those behind the first have enough rows; 0 is never.
 	Places(ctx context.Context, counted *engine.Filter, from Place, enough int) ([]Place, error)
 
+	// Counted returns the number of results that a query is about, whose fields are all counted. It is not known where counters are not
+	// kept.
+	Counted(ctx context.Context, q engine.CountQuery) (results int64, known bool, err error)
+
 	// Few returns the reports that have rows which meet a condition on one part of results, in any order and more than
 	// once or not. It gives up, and returns false, when that is more than limit.
 	Few(ctx context.Context, part engine.Part, condition Condition, namespace *string, limit int) (reports []engine.ReportPlace, few bool, err error)
@@ -255,6 +259,16 @@ func fewReports(ctx context.Context, source Source, q engine.RowQuery) (reports 
 		}
 		if condition == nil || part == engine.PartSubject && MatchesNoSubject(condition) {
 			continue
+		}
+		if part == engine.PartVerdict && condition.Counted() {
+			// Whoever looks for these in an index may have to read all of what it has of them.
+			results, known, err := source.Counted(ctx, engine.CountQuery{Kinds: q.Kinds, Namespace: q.Namespace, Filter: condition, Limit: 1})
+			if err != nil {
+				return nil, false, err
+			}
+			if known && results > most {
+				continue
+			}
 		}
 		reports, few, err = source.Few(ctx, part, Condition{Filter: condition}, q.Namespace, most)
 		if err != nil || few {

@@ -17,7 +17,13 @@ import (
 type fake struct {
 	places []questions.Place
 	few    []engine.ReportPlace
-	read   []string
+	// counted is the number of results; 0 for unknown.
+	counted int64
+	read    []string
+}
+
+func (f *fake) Counted(context.Context, engine.CountQuery) (int64, bool, error) {
+	return f.counted, f.counted > 0, nil
 }
 
 func (f *fake) Places(context.Context, *engine.Filter, questions.Place, int) ([]questions.Place, error) {
@@ -49,6 +55,11 @@ func TestWindows(t *testing.T) {
 		"places": {fake{places: places}, engine.RowQuery{Filter: fail}, []string{
 			`/b/ B ["", "\U0010ffff")`, `/a/ A ["n/", "n0")`, `/b/ B ["o/", "o0")`,
 		}},
+		"many by the counters": {fake{places: places[:1], few: few, counted: 5000}, engine.RowQuery{Filter: fail}, []string{`/b/ B ["", "\U0010ffff")`}},
+		"few by the counters":  {fake{places: places, few: few[:1], counted: 3}, engine.RowQuery{Filter: fail}, []string{`/a/ A ["o/z", "o/z\x01")`}},
+		"many, of which few have a message": {fake{places: places, few: few[:1], counted: 5000}, engine.RowQuery{
+			Filter: engine.Both(fail, &engine.Filter{Operator: engine.Contains, Field: engine.FieldMessage, Values: []string{"x"}}),
+		}, []string{`/a/ A ["o/z", "o/z\x01")`}},
 		"behind a report": {fake{places: places}, engine.RowQuery{After: engine.ReportPlace{Namespace: "n", Kind: "A", Name: "r"}}, []string{
 			`/a/ A ["n/r\x01", "n0")`, `/b/ B ["o/", "o0")`,
 		}},

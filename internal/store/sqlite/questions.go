@@ -168,6 +168,18 @@ func (s *asked) Places(_ context.Context, counted *engine.Filter, from questions
 	return found, err
 }
 
+// Counted implements questions.Source.
+func (s *asked) Counted(_ context.Context, q engine.CountQuery) (int64, bool, error) {
+	if !s.tallied {
+		return 0, false, nil
+	}
+	counts, err := s.count(q)
+	if err != nil {
+		return 0, false, err
+	}
+	return counts.Counts[0].Results, true, nil
+}
+
 // Few implements questions.Source.
 func (s *asked) Few(_ context.Context, part engine.Part, condition questions.Condition, namespace *string, limit int) ([]engine.ReportPlace, bool, error) {
 	var found []engine.ReportPlace
