@@ -343,7 +343,7 @@ func (w *world) register(t testing.TB, b *backend) {
 // available waits until the condition of an APIService is as wanted, and returns its text.
 func (w *world) available(t testing.TB, name string, want apiregistration.ConditionStatus) string {
 	t.Helper()
-	text := ""
+	text, said := "", ""
 	eventually(t, func() string {
 		service, err := w.client.ApiregistrationV1().APIServices().Get(t.Context(), name, metav1.GetOptions{})
 		if err != nil {
@@ -353,14 +353,16 @@ func (w *world) available(t testing.TB, name string, want apiregistration.Condit
 		if c == nil || c.Status != want {
 			return fmt.Sprintf("%s: %v", name, service.Status.Conditions)
 		}
-		text = c.Reason + ": " + c.Message
+		text, said = c.Reason+": "+c.Message, " ok\n"
+		if want != apiregistration.ConditionTrue {
+			said = " failed: " + c.Reason // And not that it doesn't know the APIService.
+		}
 		return ""
 	})
 	// The proxy follows the same watch as everybody.
 	eventually(t, func() string {
-		code, body, _ := w.get(t, "/apiservers/healthz/"+name)
-		if (code == http.StatusOK) != (want == apiregistration.ConditionTrue) {
-			return body
+		if code, body, _ := w.get(t, "/apiservers/healthz/"+name); !strings.Contains(body, said) {
+			return fmt.Sprint(code, body)
 		}
 		return ""
 	})

@@ -93,8 +93,13 @@ func run(ctx context.Context, link string, times int) error {
 		taken["first paint"] = append(taken["first paint"], paint)
 		for name, address := range pages {
 			took, err := chromedp.Run(ctx, chromedp.Evaluate[float64](fmt.Sprintf(view, address), chromedp.EvalAwaitPromise))
-			if err != nil || took < 0 {
-				return fmt.Errorf("%s could not be shown: %w", address, err)
+			if err != nil {
+				return fmt.Errorf("%s: %w", address, err)
+			}
+			if took < 0 {
+				fmt.Fprintf(os.Stderr, "consoletimes: %s: %s shows an error\n", name, address)
+				delete(pages, name)
+				continue
 			}
 			taken[name] = append(taken[name], took)
 		}
