@@ -8,6 +8,7 @@
 package uptest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -34,6 +35,11 @@ const patience = time.Minute
 // Server is the one control plane of a package's tests, which use names of their own, or that of one
 // test. The zero Server is ready to use; give it to [Run], or call [Server.Stop].
 type Server struct {
+	// Cluster is the name of the cluster in the database; empty for the usual one.
+	Cluster string
+	// State is an existing folder for the state, which stays there; empty for one that goes with the server.
+	State string
+
 	once   sync.Once
 	config *rest.Config
 	dir    string
@@ -61,11 +67,17 @@ func (s *Server) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	dir, err := os.MkdirTemp("", "docket-uptest-")
+	if s.Cluster != "" {
+		sections := options.Flags()
+		if err := sections.FlagSet("reports").Set("cluster", s.Cluster); err != nil {
+			return err
+		}
+	}
+	dir, err := os.MkdirTemp(s.State, "docket-uptest-")
 	if err != nil {
 		return err
 	}
-	options.Dir, options.Listen = filepath.Join(dir, "state"), "127.0.0.1:0"
+	options.Dir, options.Listen = filepath.Join(cmp.Or(s.State, dir), "state"), "127.0.0.1:0"
 	s.dir = options.Dir
 	ctx, cancel := context.WithCancel(ctx)
 	out, ended := &output{ready: make(chan struct{})}, make(chan error, 1)
