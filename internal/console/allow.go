@@ -44,7 +44,7 @@ func allowed(r *http.Request) bool {
 
 // isQuery reports whether a path below the version of the group is that of questions.
 func isQuery(parts []string) bool {
-	return len(parts) == 1 && parts[0] == "resultqueries" ||
+	return len(parts) == 1 && (parts[0] == "resultqueries" || parts[0] == "fleetqueries") ||
 		len(parts) == 3 && parts[0] == "namespaces" && parts[2] == "localresultqueries"
 }
 

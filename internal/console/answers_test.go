@@ -83,7 +83,7 @@ func TestTwentyQuestions(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	config, err := own.Config(writeSample)
+	config, err := own.Config(writeSample(sampled))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +94,7 @@ func TestTwentyQuestions(t *testing.T) {
 	statements := statementsOfPage(t)
 	p := visitAt(t, config, nil)
 	p.open("#/questions")
-	links := eval[map[string]string](p, `Object.fromEntries([...document.querySelectorAll('.questions a')].map((a) => [a.textContent, a.hash]))`)
+	links := p.questions()
 	rows := func(number int) []map[string]any {
 		return sqlRows(t, filepath.Join(own.Dir(), "docket.db"), statements[number])
 	}
@@ -120,8 +120,14 @@ func TestTwentyQuestions(t *testing.T) {
 	}
 }
 
-// writeSample fills a server with reports as `docket up --demo` has them.
-func writeSample(ctx context.Context, config *rest.Config) error {
+// writeSample returns what fills a server with reports as `docket up --demo` has them: the first of always the same.
+func writeSample(reports int) func(context.Context, *rest.Config) error {
+	return func(ctx context.Context, config *rest.Config) error {
+		return writeReportsOfSample(ctx, config, reports)
+	}
+}
+
+func writeReportsOfSample(ctx context.Context, config *rest.Config, reports int) error {
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
 		return err
@@ -132,7 +138,7 @@ func writeSample(ctx context.Context, config *rest.Config) error {
 		"ClusterReport": {Group: "openreports.io", Version: "v1alpha1", Resource: "clusterreports"},
 	}
 	made := map[string]bool{"": true}
-	for object := range (sample.Cluster{Seed: 1, Now: time.Now()}).Reports(sampled) {
+	for object := range (sample.Cluster{Seed: 1, Now: time.Now()}).Reports(reports) {
 		resource, ok := resources[object.GetKind()]
 		if !ok {
 			continue // Ephemeral reports have no results of their own.
@@ -209,7 +215,8 @@ func specOf(p *person, hash string) *unstructured.Unstructured {
 
 func answered(t *testing.T, client dynamic.Interface, query *unstructured.Unstructured) v1alpha1.ResultQueryStatus {
 	t.Helper()
-	created, err := client.Resource(v1alpha1.SchemeGroupVersion.WithResource("resultqueries")).Create(t.Context(), query, metav1.CreateOptions{})
+	resource := map[string]string{"ResultQuery": "resultqueries", "FleetQuery": "fleetqueries"}[query.GetKind()]
+	created, err := client.Resource(v1alpha1.SchemeGroupVersion.WithResource(resource)).Create(t.Context(), query, metav1.CreateOptions{})
 	var typed v1alpha1.ResultQuery
 	if err == nil {
 		err = runtime.DefaultUnstructuredConverter.FromUnstructured(created.Object, &typed)
@@ -242,6 +249,7 @@ func (c *comparison) found(groups []v1alpha1.ResultGroup) []string {
 	for i := range groups {
 		group := &groups[i]
 		row := map[string]string{"results": fmt.Sprint(group.Results), "=fail": "0", "=error": "0", "=critical": "0", "=high": "0", "=medium": "0", "=low": "0"}
+		row["clusters"] = strings.Join(group.ClusterNames, ", ")
 		for name, number := range map[string]*int64{"namespaces": group.Namespaces, "policies": group.Policies, "sources": group.Sources} {
 			if number != nil {
 				row[name] = fmt.Sprint(*number)

@@ -33,6 +33,16 @@ var answers = map[string][]string{
 	"Which reports are older than a day?":                            {"There is nothing like that"},
 	"Which have a CVSS score of 8 or more?":                          {"There is nothing like that"},
 	"Which images have the most critical ones?":                      {"There is nothing like that"},
+	"How do the clusters compare?":                                   {"4\t0.7 %\t132\t66\t1\t65\t6\t3", "read at"},
+	"Which resources fail in every cluster?":                         {"Pod\tshop\tbusy\t130\t1\tdefault\t1"},
+	"Which policies fail in one cluster only?":                       {"engine\tmany\t130\t1\tdefault"},
+	"What failed most recently, in all clusters?":                    {"one of many", "default", "The first 100 only"},
+}
+
+// questions are the addresses of those that the page has.
+func (p *person) questions() map[string]string {
+	p.Helper()
+	return eval[map[string]string](p, `Object.fromEntries([...document.querySelectorAll('.questions a')].map((a) => [a.textContent, a.hash]))`)
 }
 
 // TestQuestions: each known question is an address that is answered, and can be changed.
@@ -41,7 +51,7 @@ func TestQuestions(t *testing.T) {
 	p := visit(t, nil)
 	p.open("#/questions")
 	p.sound()
-	links := eval[map[string]string](p, `Object.fromEntries([...document.querySelectorAll('.questions a')].map((a) => [a.textContent, a.hash]))`)
+	links := p.questions()
 	if !slices.Equal(slices.Sorted(maps.Keys(links)), slices.Sorted(maps.Keys(answers))) {
 		t.Errorf("the questions are %q", slices.Sorted(maps.Keys(links)))
 	}
@@ -53,7 +63,9 @@ func TestQuestions(t *testing.T) {
 				t.Errorf("%s: %q is missing in\n%s", question, want, rows)
 			}
 		}
-		p.wants(question)
+		if !strings.HasPrefix(hash, "#/clusters") {
+			p.wants(question)
+		}
 		p.sound()
 	}
 }

@@ -112,8 +112,8 @@ func TestTroubleWhileOpen(t *testing.T) {
 		p.do(chromedp.Click(`nav a[href^="#/heatmap"]`), chromedp.WaitVisible(".problem"))
 		p.wants(test.says...)
 		p.sound()
-		if menu := eval[int](p, "document.querySelectorAll('nav a').length"); menu != 4 {
-			t.Errorf("%s: the menu has %d pages, want 4", name, menu)
+		if menu := eval[int](p, "document.querySelectorAll('nav a').length"); menu != 5 {
+			t.Errorf("%s: the menu has %d pages, want 5", name, menu)
 		}
 		cluster.mood.Store(nil)
 		next := `nav a[href^="#/overview"]`
@@ -134,6 +134,7 @@ func TestTroubleAtFirst(t *testing.T) {
 	cluster.mood.Store(nil)
 	p.do(chromedp.Click("main .problem button"), chromedp.WaitVisible(".cards"))
 	p.wants("failures in all namespaces")
+	p.do(chromedp.WaitVisible(`nav a[href="#/clusters"]`))
 }
 
 // TestFewResults: a cluster without results, and one with 20.

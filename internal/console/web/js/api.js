@@ -33,20 +33,23 @@ export class ApiError extends Error {
    * @param {number} code of HTTP
    * @param {string} message
    * @param {string} signIn how the console wants a browser to sign in: by its link (sign-in), or at its proxy (proxy)
+   * @param {string} right that the request needs, where it is one of its own
    */
-  constructor(code, message, signIn = '') {
+  constructor(code, message, signIn = '', right = '') {
     super(message);
     this.code = code;
     this.signIn = signIn;
+    this.right = right;
   }
 }
 
 /**
  * @param {string} path
  * @param {RequestInit} [options]
+ * @param {string} [right]
  * @returns {Promise<any>}
  */
-async function request(path, options = {}) {
+async function request(path, options = {}, right = '') {
   let response;
   try {
     response = await fetch(path, { ...options, headers: { Accept: 'application/json', 'Content-Type': 'application/json' } });
@@ -60,7 +63,7 @@ async function request(path, options = {}) {
   try {
     message = JSON.parse(text).message || text;
   } catch { /* Not all errors are JSON. */ }
-  throw new ApiError(response.status, message || response.statusText, response.headers.get('Docket-Console') ?? '');
+  throw new ApiError(response.status, message || response.statusText, response.headers.get('Docket-Console') ?? '', right);
 }
 
 /**
@@ -93,6 +96,15 @@ export async function results(where, params, signal) {
   return answer;
 }
 
+/**
+ * A summary of each cluster whose reports are in the database, by name.
+ * @param {AbortSignal} [signal]
+ * @returns {Promise<any[]>}
+ */
+export async function clusterSummaries(signal) {
+  return (await request(`${group}/clustersummaries`, { signal }, 'list clustersummaries.results.docket.dev')).items;
+}
+
 /** @param {string} text @returns {string} a literal of CEL */
 export const literal = (text) => JSON.stringify(text);
 
@@ -105,10 +117,11 @@ export const every = (conditions) => conditions.filter(Boolean).join(' && ');
  * @param {Record<string, any>} spec
  */
 export function queryOf(scope, spec) {
-  const outside = 'report.namespace == ""';
-  const filter = scope.outside ? (spec.filter ? `(${spec.filter}) && ${outside}` : outside) : spec.filter ?? '';
-  const kind = scope.namespace ? 'LocalResultQuery' : 'ResultQuery';
-  const metadata = scope.namespace ? { metadata: { namespace: scope.namespace } } : {};
+  const local = scope.namespace && !scope.fleet;
+  const where = scope.outside || scope.namespace && !local ? `report.namespace == ${literal(scope.outside ? '' : scope.namespace)}` : '';
+  const filter = every([where && spec.filter ? `(${spec.filter})` : spec.filter, where]);
+  const kind = scope.fleet ? 'FleetQuery' : local ? 'LocalResultQuery' : 'ResultQuery';
+  const metadata = local ? { metadata: { namespace: scope.namespace } } : {};
   const asked = Object.fromEntries(Object.entries({ ...spec, filter }).filter(([, value]) => value && value.length !== 0));
   return { apiVersion: 'results.docket.dev/v1alpha1', kind, ...metadata, spec: asked };
 }
@@ -118,20 +131,21 @@ export function queryOf(scope, spec) {
  * @property {{by: Record<string, string>, results: number, [aggregate: string]: any}[]} groups
  * @property {any[]} results like those of lists
  * @property {string} next continues behind the results, "" at their end
- * @property {boolean} more whether there are more groups
+ * @property {boolean} more whether there are more groups, or results without a way to continue
  */
 
 /**
  * Asks a question about the results of a scope.
  * @param {import('./router.js').Scope} scope
  * @param {Record<string, any>} spec
- * @param {AbortSignal} signal
+ * @param {AbortSignal} [signal]
  * @returns {Promise<Answer>}
  */
 export async function ask(scope, spec, signal) {
-  const path = scope.namespace ? `${group}/namespaces/${encodeURIComponent(scope.namespace)}/localresultqueries` : `${group}/resultqueries`;
-  const { status } = await request(path, { method: 'POST', body: JSON.stringify(queryOf(scope, spec)), signal });
-  note(signal, status.resourceVersion);
+  const everywhere = scope.fleet ? 'fleetqueries' : 'resultqueries';
+  const path = scope.namespace && !scope.fleet ? `namespaces/${encodeURIComponent(scope.namespace)}/localresultqueries` : everywhere;
+  const { status } = await request(`${group}/${path}`, { method: 'POST', body: JSON.stringify(queryOf(scope, spec)), signal }, scope.fleet ? 'create fleetqueries.results.docket.dev' : '');
+  if (signal) note(signal, status.resourceVersion);
   return {
     groups: (status.groups ?? []).map((g) => ({ ...g, by: g.by ?? {} })),
     results: (status.results ?? []).map(({ namespace, name, ...result }) => ({ metadata: { namespace, name }, ...result })),

@@ -57,7 +57,7 @@ export function folded(text, ...more) {
   if (short && !more.length) return h('span', { class: 'message' }, text);
   const line = text.slice(0, shown + 1).split('\n')[0];
   const start = short ? text : `${line.length > shown ? line.replace(/\s*\S{1,30}$/, '') : line} \u2026`; // Between words.
-  return h('details', { class: 'message' }, h('summary', {}, h('span', { class: 'clamped' }, start || 'no message')), h('div', { class: 'all' }, text), more);
+  return h('details', { class: 'message' }, h('summary', {}, h('span', { class: 'clamped' }, start || 'no message')), h('div', { class: 'all', tabindex: short ? null : '0' }, text), more); // The keyboard scrolls what has the focus.
 }
 
 const number = new Intl.NumberFormat('en');

@@ -5,7 +5,8 @@
 
 import { ApiError } from './api.js';
 import { h } from './dom.js';
-import { link } from './pieces.js';
+import { quoted } from './filters.js';
+import { copyable, link } from './pieces.js';
 import { namespaceForm } from './picker.js';
 
 /**
@@ -27,6 +28,7 @@ export function explain(error, context, namespaces, retry) {
       ? ['For a new link, run in a terminal: ', h('code', {}, newLink)]
       : ['Stop ', h('code', {}, 'docket console'), ' in its terminal with Ctrl-C, start it again and open the new link.']));
   }
+  if (error.right && (error.code === 403 || error.code === 404)) return ofAllClusters(error, context.info.kubectl, said, again);
   const { namespace } = context.scope;
   switch (error.code) {
     case 403:
@@ -46,6 +48,18 @@ export function explain(error, context, namespaces, retry) {
       if (error.code) return alert('The cluster could not answer', said, again);
       return alert('The console is gone', said, h('p', {}, team ? 'Or your sign-in has ended: reload the page.' : 'Has docket console been stopped?'), team ? reload : again);
   }
+}
+
+/**
+ * Says what it takes to know of all clusters, which is more than rights in one.
+ * @param {ApiError} error
+ * @param {string[]} kubectl
+ * @param {...any} more
+ */
+function ofAllClusters({ code, right }, kubectl, ...more) {
+  if (code === 404) return alert('The cluster does not know of others', h('p', {}, 'Its server of results is of an older version, or has reports in etcd.'), more);
+  return alert('You may not read about all clusters', h('p', {}, 'That is a right of its own, as it shows numbers and results of clusters in which you have no rights. Whether you have it:'),
+    copyable('Copy', [...kubectl, 'auth', 'can-i', ...right.split(' ')].map(quoted).join(' ')), more);
 }
 
 /**

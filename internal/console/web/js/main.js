@@ -6,9 +6,11 @@
 import { get, takeState, whoAmI } from './api.js';
 import { h } from './dom.js';
 import { explain } from './errors.js';
+import { fleetRights } from './fleet.js';
 import { follow } from './live.js';
 import { scopePicker } from './picker.js';
 import { address, here, scopeOf, scopeParams } from './router.js';
+import { clusters } from './clusters.js';
 import { heatmap } from './heatmap.js';
 import { overview } from './overview.js';
 import { policy } from './policy.js';
@@ -18,10 +20,10 @@ import { report } from './report.js';
 import { resource } from './resource.js';
 import { results } from './results.js';
 
-const pages = { overview, results, heatmap, questions, question, resource, policy, report };
-const inMenu = { overview: 'Overview', results: 'Results', heatmap: 'Heat map', questions: 'Questions' };
+const pages = { overview, results, heatmap, questions, clusters, question, resource, policy, report };
+const inMenu = { overview: 'Overview', results: 'Results', heatmap: 'Heat map', questions: 'Questions', clusters: 'Clusters' };
 /** The pages that are about a scope which one chooses. */
-const scoped = [...Object.keys(inMenu), 'question', 'policy'];
+const scoped = ['overview', 'results', 'heatmap', 'questions', 'question', 'policy'];
 
 const main = /** @type {HTMLElement} */ (document.getElementById('main'));
 const status = /** @type {HTMLElement} */ (document.getElementById('status'));
@@ -35,16 +37,16 @@ let leave = new AbortController();
 let shown = '';
 const mark = h('span', { class: 'live', hidden: true, title: 'This page changes when reports do' }, 'Live');
 
-/** The bar shows where one is. */
+/** The bar shows where one is. It does not wait for rights that few people have. */
 function showBar(place) {
   const scope = scopeOf(place);
-  const items = Object.entries(inMenu).map(([page, title]) => h('a', {
-    href: address(page, scopeParams(scope)), 'aria-current': page === place.page ? 'page' : null,
-  }, title));
+  const item = (page) => h('a', { href: address(page, scopeParams(scope)), 'aria-current': page === place.page ? 'page' : null }, inMenu[page]);
+  const menu = h('nav', { 'aria-label': 'Pages' }, Object.keys(inMenu).filter((page) => page !== 'clusters').map(item));
+  fleetRights().then(({ compare }) => compare && menu.append(item('clusters')));
   const cluster = info.context || info.cluster;
   bar.replaceChildren(
     h('a', { class: 'brand', href: address('overview', scopeParams(scope)) }, 'Docket'),
-    h('nav', { 'aria-label': 'Pages' }, items),
+    menu,
     scoped.includes(place.page) ? scopePicker(place, namespaces) : h('span', { class: 'space' }),
     mark, h('span', { class: 'cluster', title: person ? `Signed in as ${person}` : info.cluster }, [person, cluster].filter(Boolean).join(' \u00b7 ')),
   );
@@ -94,7 +96,7 @@ function replace(content, page) {
   const field = main.contains(before) && before.name ? { name: before.name, value: before.value, box: before.type === 'checkbox' } : null;
   main.replaceChildren(...content);
   main.removeAttribute('aria-busy');
-  const same = field && [...main.querySelectorAll('input')].find((e) => e.name === field.name && (!field.box || e.value === field.value));
+  const same = field && [...main.querySelectorAll('input, button')].find((e) => e.name === field.name && (!field.box || e.value === field.value));
   if (same) {
     same.focus({ preventScroll: true });
     if (!field.box) same.value = field.value; // What was typed in the meantime.

@@ -28,8 +28,9 @@ export const link = (context, page, params = {}) => address(page, { ...scopePara
  * @param {import('./router.js').Scope} scope
  */
 export function inScope(scope) {
-  if (scope.outside) return 'outside of namespaces';
-  return scope.namespace ? `in namespace ${scope.namespace}` : 'in all namespaces';
+  const clusters = scope.fleet ? ' of all clusters' : '';
+  if (scope.outside) return `outside of namespaces${clusters}`;
+  return (scope.namespace ? `in namespace ${scope.namespace}` : 'in all namespaces') + clusters;
 }
 
 /**
@@ -77,28 +78,37 @@ export function bars(title, items, options = {}) {
 }
 
 /**
+ * A text that leads somewhere, if it does. Pages are about the cluster of the console: results of others have none.
+ * @param {boolean|undefined} leads
+ * @param {string} href
+ * @param {string} text
+ */
+export const linked = (leads, href, text) => (leads ? h('a', { href }, text) : h('span', {}, text));
+
+/**
  * What a result is about: its name, which leads to its page, and its kind and namespace.
  * @param {any} result
+ * @param {boolean} leads
  */
-export function subjectCell({ subject, metadata }) {
+export function subjectCell({ subject, metadata }, leads) {
   const where = metadata.namespace ?? 'outside of namespaces';
   if (!subject?.kind && !subject?.name) return [h('span', { class: 'muted' }, 'no resource'), h('small', {}, where)];
   const scope = metadata.namespace ? { namespace: metadata.namespace } : { outside: '1' };
   return [
-    h('a', { href: address('resource', { ...scope, kind: subject.kind, name: subject.name }) }, subject.name || 'no name'),
+    linked(leads, address('resource', { ...scope, kind: subject.kind, name: subject.name }), subject.name || 'no name'),
     h('small', {}, [subject.kind, where].filter(Boolean).join(' \u00b7 ')),
   ];
 }
 
 /**
- * The page of the report that has a result.
+ * The report that has a result, which leads to its page.
  * @param {any} result
+ * @param {boolean} leads
  */
-export function reportLink(result) {
+export function reportLink(result, leads) {
   const owner = result.metadata.ownerReferences?.[0];
-  return h('a', {
-    href: address('report', { namespace: result.metadata.namespace, kind: result.report.kind, name: result.report.name, version: owner?.apiVersion }),
-  }, `${result.report.kind}/${result.report.name}`);
+  const href = address('report', { namespace: result.metadata.namespace, kind: result.report.kind, name: result.report.name, version: owner?.apiVersion });
+  return linked(leads, href, `${result.report.kind}/${result.report.name}`);
 }
 
 /**

@@ -3,16 +3,17 @@
 
 // One question and its answer.
 
-import { ApiError, ask } from './api.js';
+import { ApiError, ask, every, literal } from './api.js';
 import { age, count, folded, h } from './dom.js';
 import { question as command } from './filters.js';
-import { copyable, heading, inScope, link, table } from './pieces.js';
+import { fleetRights } from './fleet.js';
+import { copyable, heading, inScope, link, linked, table } from './pieces.js';
 import { resultTable } from './results.js';
-import { outcome, outcomes, severities, severityBadge, severityName } from './terms.js';
+import { outcome, outcomes, passRate, severities, severityBadge, severityName } from './terms.js';
 
 const most = 1000;
 const fields = ['report.namespace', 'source', 'policy', 'rule', 'category', 'severity', 'result', 'subject.kind', 'subject.namespace', 'subject.name', 'message', 'day', 'report.kind', 'report.name'];
-const numbers = ['subjects', 'namespaces', 'policies', 'sources', 'oldest', 'newest'];
+const aggregates = ['subjects', 'namespaces', 'policies', 'sources', 'oldest', 'newest'];
 /** What columns can be made of, and in which order. */
 const columnsOf = { result: outcomes, severity: severities };
 /** The fields that the page of results can be filtered by, and the parameters of that. */
@@ -29,6 +30,7 @@ const parameters = { source: 'source', policy: 'policy', rule: 'rule', category:
  * @property {string} order
  * @property {string} sort orders single results by a field; "" counts them
  * @property {boolean} desc
+ * @property {boolean} fleet asks about the results of all clusters
  */
 
 /** @param {URLSearchParams} params @returns {Question} */
@@ -37,20 +39,23 @@ function questionOf(params) {
   const columns = Object.hasOwn(columnsOf, text('columns')) ? text('columns') : '';
   return {
     filter: text('filter'), by: params.getAll('by'), columns, without: params.getAll('without'), number: params.getAll('number'),
-    having: text('having'), order: text('order'), sort: text('sort'), desc: params.has('desc'),
+    having: text('having'), order: text('order'), sort: text('sort'), desc: params.has('desc'), fleet: params.has('fleet'),
   };
 }
 
 /** @param {import('./pieces.js').Context} context */
-export async function question(context) {
-  const { place: { params }, scope, info } = context;
+export async function question(page) {
+  const { place: { params }, info } = page;
   const asked = questionOf(params);
-  const parts = [heading(params.get('title') || 'Question', inScope(scope)), form(context, asked)];
+  const scope = { ...page.scope, fleet: asked.fleet };
+  const context = { ...page, scope };
+  const parts = [heading(params.get('title') || 'Question', inScope(scope)), form(context, asked, asked.fleet || (await fleetRights()).ask)];
   const spec = specOf(asked, params);
   try {
     parts.push(...await (asked.sort ? single(context, asked, spec) : groups(context, asked, spec)));
   } catch (error) {
-    if (!(error instanceof ApiError) || error.code !== 422) throw error;
+    // All clusters have limits of their own, which are errors of another kind.
+    if (!(error instanceof ApiError) || error.code !== 422 && !(asked.fleet && error.code === 400)) throw error;
     parts.push(h('p', { class: 'problem', role: 'alert' }, error.message));
   }
   parts.push(h('details', { class: 'as' }, h('summary', {}, 'The same with kubectl'), copyable('Copy as kubectl', command(info.kubectl, scope, spec))));
@@ -67,10 +72,11 @@ function specOf(asked, params) {
 
 /** The answer that is single results. */
 async function single(context, asked, spec) {
-  const { results, next } = await ask(context.scope, spec, context.signal);
+  const { results, next, more } = await ask(context.scope, spec, context.signal);
   const others = Object.fromEntries([...new Set(context.place.params.keys())].filter((name) => name !== 'continue').map((name) => [name, context.place.params.getAll(name)]));
   return [
     resultTable(context, results),
+    more && !next && h('p', { class: 'more' }, `The first ${count(results.length)} only. Filter for fewer.`),
     next && h('nav', { class: 'pager', 'aria-label': 'Pages' }, h('a', { class: 'next', href: link(context, 'question', { ...others, continue: next }) }, 'Next page')),
   ];
 }
@@ -85,13 +91,12 @@ async function groups(context, asked, spec) {
     const share = values.includes('pass') && values.includes('fail');
     const columns = [...byColumns, ...values.map((value) => ({ title: value || 'none', number: true })), ...(share ? [{ title: 'Pass rate', number: true }] : [])];
     return [more, table('Answer', columns, rows.map(({ by, numbers: n }) => [
-      ...asked.by.map((name) => cell(context, name, by)), ...values.map((value) => count(n.get(value) ?? 0)), ...(share ? [rate(n)] : []),
+      ...asked.by.map((name) => cell(context, name, by)), ...values.map((value) => count(n.get(value) ?? 0)), ...(share ? [passRate(n.get('pass') ?? 0, n.get('fail') ?? 0)] : []),
     ]), { empty: 'There is nothing like that.' })];
   }
-  const columns = [...byColumns, { title: 'Results', number: true }, ...asked.number.map((name) => ({ title: title(name), number: true }))];
+  const columns = [...byColumns, { title: 'Results', number: true }, ...asked.number.flatMap((name) => [{ title: title(name), number: true }, ...(name === 'clusters' ? [{ title: 'Their names' }] : [])])];
   return [more, table('Answer', columns, answer.groups.map((group) => [
-    ...asked.by.map((name) => cell(context, name, group.by)), resultsLink(context, group),
-    ...asked.number.map((name) => (name === 'oldest' || name === 'newest' ? age(group[name]) : count(group[name] ?? 0))),
+    ...asked.by.map((name) => cell(context, name, group.by)), resultsLink(context, asked, group), ...asked.number.flatMap((name) => numberCells(name, group)),
   ]), { empty: 'There is nothing like that.' })];
 }
 
@@ -100,6 +105,15 @@ const title = (field) => {
   return last[0].toUpperCase() + last.slice(1);
 };
 
+/** A number of a group, and what stands beside it. */
+function numberCells(name, group) {
+  if (name === 'oldest' || name === 'newest') return [age(group[name])];
+  const number = group[name] ?? 0;
+  if (name !== 'clusters') return [count(number)];
+  const names = group.clusterNames ?? [];
+  return [count(number), names.join(', ') + (number > names.length ? ` and ${count(number - names.length)} more` : '')];
+}
+
 /** A value of a group. */
 function cell(context, name, by) {
   const value = by[name] ?? '';
@@ -107,16 +121,21 @@ function cell(context, name, by) {
     case 'result': return outcome(value);
     case 'severity': return severityBadge(value);
     case 'message': return folded(value || 'no message');
-    case 'policy': return h('a', { href: link(context, 'policy', { policy: value, source: by.source }) }, value || 'no policy');
+    case 'policy': return linked(!context.scope.fleet, link(context, 'policy', { policy: value, source: by.source }), value || 'no policy');
     case 'report.namespace': return value || 'outside of namespaces';
     default: return value || h('span', { class: 'muted' }, '\u2013');
   }
 }
 
 /** A number, which leads to its results where they can be filtered like that. */
-function resultsLink(context, { by, results }) {
+function resultsLink(context, asked, { by, results }) {
   const text = count(results);
   const names = Object.keys(by);
+  if (context.scope.fleet) {
+    const filter = every([asked.filter && `(${asked.filter})`, ...names.map((name) => `${name} == ${literal(by[name])}`)]);
+    const comparable = names.every((name) => name !== 'message' && name !== 'day');
+    return linked(comparable, link(context, 'question', { title: Object.values(by).filter(Boolean).join(' \u00b7 '), fleet: '1', filter, sort: 'timestamp', desc: '1' }), text);
+  }
   const texts = names.filter((name) => name !== 'report.namespace');
   if (!names.length || texts.some((name) => !parameters[name] || by[name] === '' && name !== 'severity')) return text;
   const params = { result: 'all', ...Object.fromEntries(texts.map((name) => [parameters[name], name === 'severity' ? severityName(by[name]) : by[name]])) };
@@ -141,21 +160,22 @@ function pivot({ by, columns, without }, groupsOf) {
   return { values, rows: kept };
 }
 
-function rate(n) {
-  const [pass, fail] = [n.get('pass') ?? 0, n.get('fail') ?? 0];
-  return pass + fail ? `${(Math.floor((1000 * pass) / (pass + fail)) / 10).toFixed(1)} %` : '\u2013';
-}
-
-/** The question, to be changed. */
-function form(context, asked) {
-  const own = asked.by.filter((name) => !fields.includes(name));
+/**
+ * The question, to be changed.
+ * @param {import('./pieces.js').Context} context
+ * @param {Question} asked
+ * @param {boolean} fleet it may be about all clusters
+ */
+function form(context, asked, fleet) {
+  const [by, numbers] = fleet ? [['cluster', ...fields], ['clusters', ...aggregates]] : [fields, aggregates];
+  const own = asked.by.filter((name) => !by.includes(name));
   const submit = (event) => {
     event.preventDefault();
     const data = new FormData(element);
     const values = (name) => data.getAll(name).map((value) => String(value).trim()).filter(Boolean);
     location.hash = link(context, 'question', {
       filter: values('filter'), by: [...values('by'), ...values('own')], columns: values('columns'), number: values('number'), having: values('having'),
-      order: values('order'), sort: values('sort'), desc: data.has('desc') ? '1' : '',
+      order: values('order'), sort: values('sort'), desc: data.has('desc') ? '1' : '', fleet: values('fleet'),
     });
   };
   const boxes = (name, all, chosen) => all.map((value) => h('label', { class: 'choice' }, h('input', { type: 'checkbox', name, value, checked: chosen.includes(value) }), title(value)));
@@ -167,7 +187,7 @@ function form(context, asked) {
       name: 'filter', value: asked.filter, placeholder: 'result == "fail" && severity in ["critical", "high"]', autocomplete: 'off', spellcheck: 'false', 'data-search': true,
     })),
     h('details', { class: 'texts', open: !asked.by.length && !asked.sort }, h('summary', {}, 'What to show of them'),
-      h('fieldset', {}, h('legend', {}, 'Count by'), boxes('by', fields, asked.by)),
+      h('fieldset', {}, h('legend', {}, 'Count by'), boxes('by', by, asked.by)),
       h('fieldset', {}, h('legend', {}, 'Count also'), boxes('number', numbers, asked.number)),
       h('div', { class: 'fields' },
         text('own', 'Count by a property', own[0] ?? '', 'properties["score"]'),
@@ -176,6 +196,7 @@ function form(context, asked) {
         choose('order', 'Order', [['', 'as counted by'], ...orders.map((name) => [name, title(name)])], asked.order),
         choose('sort', 'Or single results by', [['', 'none'], ['timestamp', 'time'], ['severity', 'severity'], ['policy', 'policy'], ['report.namespace', 'namespace'], ['subject.name', 'name']], asked.sort),
         h('label', { class: 'choice' }, h('input', { type: 'checkbox', name: 'desc', value: '1', checked: asked.desc }), 'Largest or newest first'))),
-    h('p', { class: 'actions' }, h('button', {}, 'Ask'))));
+    h('p', { class: 'actions' }, h('button', {}, 'Ask'), fleet ? [' ', h('select', { name: 'fleet', 'aria-label': 'Of which clusters' },
+      h('option', { value: '' }, 'of this cluster'), h('option', { value: '1', selected: asked.fleet }, 'of all clusters'))] : null)));
   return element;
 }

@@ -4,6 +4,7 @@
 // Questions that people ask, each of which is an address.
 
 import { h } from './dom.js';
+import { clusterCount, fleetRights } from './fleet.js';
 import { heading, inScope, link } from './pieces.js';
 
 const fails = 'result == "fail"';
@@ -37,11 +38,27 @@ const known = [
   ]],
 ];
 
+/**
+ * The questions about all clusters that somebody may ask.
+ * @param {import('./fleet.js').Rights} rights
+ * @param {number} clusters how many there are; 0 where that is not known
+ */
+function aboutClusters(rights, clusters) {
+  const of = (name, params) => [name, { fleet: '1', filter: fails, ...params }];
+  return ['Clusters', [
+    clusters && ['How do the clusters compare?', {}, 'clusters'],
+    rights.ask && clusters && of('Which resources fail in every cluster?', { filter: `${fails} && subject.name != ""`, by: subject, number: ['clusters', 'policies'], having: `clusters == ${clusters}`, order: 'policies', desc: '1' }),
+    rights.ask && of('Which policies fail in one cluster only?', { by: ['source', 'policy'], number: ['clusters'], having: 'clusters == 1' }),
+    rights.ask && of('What failed most recently, in all clusters?', { sort: 'timestamp', desc: '1' }),
+  ].filter(Boolean)];
+}
+
 /** @param {import('./pieces.js').Context} context */
-export function questions(context) {
+export async function questions(context) {
+  const all = [...known, aboutClusters(await fleetRights(), await clusterCount(context.signal))].filter(([, list]) => list.length);
   return [
     heading('Questions', `About results ${inScope(context.scope)}. Each is a start: change it, or `, h('a', { href: link(context, 'question') }, 'ask your own'), '.'),
-    h('div', { class: 'cards' }, known.map(([title, list]) => h('section', { class: 'card' }, h('h2', {}, title),
-      h('ul', { class: 'questions' }, list.map(([name, params]) => h('li', {}, h('a', { href: link(context, 'question', { title: name, ...params }) }, name))))))),
+    h('div', { class: 'cards' }, all.map(([title, list]) => h('section', { class: 'card' }, h('h2', {}, title),
+      h('ul', { class: 'questions' }, list.map(([name, params, page]) => h('li', {}, h('a', { href: page ? link(context, page) : link(context, 'question', { title: name, ...params }) }, name))))))),
   ];
 }

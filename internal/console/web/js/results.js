@@ -8,7 +8,7 @@ import { age, count, folded, h } from './dom.js';
 import { exporter } from './export.js';
 import { command, expression, filtersOf, sql, texts } from './filters.js';
 import { pageOf } from './lists.js';
-import { copyable, heading, link, reportLink, inScope, subjectCell, table } from './pieces.js';
+import { copyable, heading, link, linked, reportLink, inScope, subjectCell, table } from './pieces.js';
 import { outcome, outcomes, severities, severityBadge, severityName } from './terms.js';
 import { address, scopeParams } from './router.js';
 
@@ -57,11 +57,13 @@ const descends = (filters, field) => (filters.sort === field ? !filters.desc : f
  * @param {(field: string) => string} [options.sortBy] the address where they are sorted by a field
  */
 export function resultTable(context, items, { caption = 'Results', empty = 'No results match.', one = false, sorted, sortBy } = {}) {
+  const leads = !context.scope.fleet;
   const columns = [
+    { title: 'Cluster', of: (r) => r.cluster, left: leads },
     { title: 'Result', sort: 'result', of: (r) => outcome(r.result) }, { title: 'Severity', sort: 'severity', of: (r) => severityBadge(r.severity ?? '') },
-    { title: 'Resource', sort: 'subject.name', name: true, of: subjectCell, left: one },
-    { title: 'Policy and rule', sort: 'policy', name: true, of: (r) => [h('a', { href: link(context, 'policy', { policy: r.policy, source: r.source }) }, r.policy || 'no policy'), r.rule ? h('small', {}, r.rule) : null] },
-    { title: 'Message', wide: true, of: (r) => folded(r.message ?? '', facts(r)) },
+    { title: 'Resource', sort: 'subject.name', name: true, of: (r) => subjectCell(r, leads), left: one },
+    { title: 'Policy and rule', sort: 'policy', name: true, of: (r) => [linked(leads, link(context, 'policy', { policy: r.policy, source: r.source }), r.policy || 'no policy'), r.rule ? h('small', {}, r.rule) : null] },
+    { title: 'Message', wide: true, of: (r) => folded(r.message ?? '', facts(r, leads)) },
     { title: 'Source', sort: 'source', of: (r) => r.source ?? '', left: one }, { title: 'Age', sort: 'timestamp', number: true, of: (r) => age(r.timestamp) },
   ].filter((column) => !column.left).map((column) => ({
     ...column, href: column.sort && sortBy?.(column.sort), sorted: sorted && sorted.sort === column.sort && (sorted.desc ? 'descending' : 'ascending'),
@@ -70,10 +72,10 @@ export function resultTable(context, items, { caption = 'Results', empty = 'No r
 }
 
 /** What else a result says. */
-function facts(r) {
+function facts(r, leads) {
   return h('dl', {}, r.category ? [h('dt', {}, 'category'), h('dd', {}, r.category)] : null,
     Object.entries(r.properties ?? {}).map(([name, value]) => [h('dt', {}, name), h('dd', {}, folded(value))]),
-    r.timestamp ? [h('dt', {}, 'found'), h('dd', {}, r.timestamp)] : null, h('dt', {}, 'report'), h('dd', {}, reportLink(r)));
+    r.timestamp ? [h('dt', {}, 'found'), h('dd', {}, r.timestamp)] : null, h('dt', {}, 'report'), h('dd', {}, reportLink(r, leads)));
 }
 
 /** The addresses of the next page and the first. */

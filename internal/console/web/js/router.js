@@ -5,7 +5,7 @@
 
 /**
  * @typedef {{page: string, params: URLSearchParams}} Place
- * @typedef {{namespace: string, outside: boolean}} Scope of all pages: one namespace, what is outside of namespaces, or everything
+ * @typedef {{namespace: string, outside: boolean, fleet?: boolean}} Scope of all pages: one namespace, what is outside of namespaces, or everything; fleet: of all clusters
  */
 
 /** @returns {Place} */

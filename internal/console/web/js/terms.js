@@ -36,6 +36,13 @@ export function outcome(result) {
   return h('span', { class: `badge ${known}` }, h('span', { 'aria-hidden': 'true', class: 'mark' }, marks[known]), result || 'none');
 }
 
+/**
+ * The share that passes of what passes or fails, rounded down, so that 100 % is all.
+ * @param {number} pass
+ * @param {number} fail
+ */
+export const passRate = (pass, fail) => (pass + fail ? `${(Math.floor((1000 * pass) / (pass + fail)) / 10).toFixed(1)} %` : '\u2013');
+
 /** @param {string} severity */
 export function severityBadge(severity) {
   const known = severities.includes(severity) && severity ? severity : 'none';
