@@ -5,6 +5,7 @@ package console
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"path/filepath"
 	"slices"
@@ -145,6 +146,9 @@ func testFleetQuestions(t *testing.T, config *rest.Config, file string) {
 	p := visitAt(t, config, nil)
 	p.open("#/questions")
 	links := p.questions()
+	if links["How do the clusters compare?"] != "#/clusters" {
+		t.Errorf("the questions are %v", links)
+	}
 	for _, c := range fleetComparisons() {
 		status := answered(t, client, specOf(p, links[c.question]))
 		if diff := cmp.Diff(c.expected(sqlRows(t, file, statements[c.number])), c.found(status.Groups)); diff != "" || status.More {
@@ -162,10 +166,21 @@ func testFleetQuestions(t *testing.T, config *rest.Config, file string) {
 	}
 }
 
+// besideAnother is a cluster that has another one in its database.
+func besideAnother(request *http.Request) (*http.Response, error) {
+	if !strings.HasSuffix(request.URL.Path, "/clustersummaries") {
+		return nil, nil //nolint:nilnil // The cluster answers.
+	}
+	const list = `{"kind":"ClusterSummaryList","apiVersion":"results.docket.dev/v1alpha1","metadata":{},"items":[{"metadata":{"name":"default"}},{"metadata":{"name":"other"}}]}`
+	return &http.Response{
+		StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(list)), Request: request,
+	}, nil
+}
+
 // TestFleetChoice: a question can be turned into one about all clusters, and back. Namespaces count there, too.
 func TestFleetChoice(t *testing.T) {
 	t.Parallel()
-	p, cluster := visitMoody(t, nil)
+	p, cluster := visitMoody(t, besideAnother)
 	p.open("#/question?by=policy&namespace=shop")
 	for _, turn := range []struct{ choice, kind, heading string }{
 		{"1", `"kind":"FleetQuery","spec":{"filter":"report.namespace == \"shop\""`, "in namespace shop of all clusters"}, {"", `"kind":"LocalResultQuery"`, "in namespace shop"},

@@ -261,12 +261,10 @@ func fewReports(ctx context.Context, source Source, q engine.RowQuery) (reports 
 			continue
 		}
 		if part == engine.PartVerdict && condition.Counted() {
-			// Whoever looks for these in an index may have to read all of what it has of them.
-			results, known, err := source.Counted(ctx, engine.CountQuery{Kinds: q.Kinds, Namespace: q.Namespace, Filter: condition, Limit: 1})
-			if err != nil {
-				return nil, false, err
-			}
-			if known && results > most {
+			if many, err := manyCounted(ctx, source, q, condition); err != nil || many {
+				if err != nil {
+					return nil, false, err
+				}
 				continue
 			}
 		}
@@ -276,6 +274,25 @@ func fewReports(ctx context.Context, source Source, q engine.RowQuery) (reports 
 		}
 	}
 	return nil, false, nil
+}
+
+// manyCounted reports whether counters know that it costs less to read reports in their order than to look for those that
+// have verdicts of a kind. Verdicts have an index of all namespaces, of which all entries may have to be read to know that
+// there are many, or which are of one namespace.
+func manyCounted(ctx context.Context, source Source, q engine.RowQuery, condition *engine.Filter) (bool, error) {
+	count := func(namespace *string, filter *engine.Filter) (int64, bool, error) {
+		return source.Counted(ctx, engine.CountQuery{Kinds: q.Kinds, Namespace: namespace, Filter: filter, Limit: 1})
+	}
+	wanted, known, err := count(q.Namespace, condition)
+	if err != nil || !known || wanted > most || q.Namespace == nil {
+		return known && wanted > most, err
+	}
+	entries, _, err := count(nil, condition)
+	if err != nil || entries <= most {
+		return false, err
+	}
+	results, _, err := count(q.Namespace, nil)
+	return entries > results, err
 }
 
 // Verdicts returns what a filter demands of verdicts as they are stored, where FieldMessage is the template of the message, and what

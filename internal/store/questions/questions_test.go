@@ -17,13 +17,20 @@ import (
 type fake struct {
 	places []questions.Place
 	few    []engine.ReportPlace
-	// counted is the number of results; 0 for unknown.
-	counted int64
-	read    []string
+	// counted is the number of results that a filter selects, 0 for unknown; inNamespace that in one, and ofNamespace that of all in it.
+	counted, inNamespace, ofNamespace int64
+	read                              []string
 }
 
-func (f *fake) Counted(context.Context, engine.CountQuery) (int64, bool, error) {
-	return f.counted, f.counted > 0, nil
+func (f *fake) Counted(_ context.Context, q engine.CountQuery) (int64, bool, error) {
+	n := f.counted
+	switch {
+	case q.Filter == nil:
+		n = f.ofNamespace
+	case q.Namespace != nil:
+		n = f.inNamespace
+	}
+	return n, f.counted > 0, nil
 }
 
 func (f *fake) Places(context.Context, *engine.Filter, questions.Place, int) ([]questions.Place, error) {
@@ -57,6 +64,15 @@ func TestWindows(t *testing.T) {
 		}},
 		"many by the counters": {fake{places: places[:1], few: few, counted: 5000}, engine.RowQuery{Filter: fail}, []string{`/b/ B ["", "\U0010ffff")`}},
 		"few by the counters":  {fake{places: places, few: few[:1], counted: 3}, engine.RowQuery{Filter: fail}, []string{`/a/ A ["o/z", "o/z\x01")`}},
+		"many in other namespaces": {fake{few: few[:1], counted: 9000, inNamespace: 10, ofNamespace: 8000}, engine.RowQuery{Namespace: &namespace, Filter: fail}, []string{
+			`/a/ A ["m/", "m0")`, `/b/ B ["m/", "m0")`,
+		}},
+		"few in a large namespace": {fake{few: few[:1], counted: 9000, inNamespace: 10, ofNamespace: 10_000}, engine.RowQuery{Namespace: &namespace, Filter: fail}, []string{
+			`/a/ A ["o/z", "o/z\x01")`,
+		}},
+		"few in all namespaces": {fake{few: few[:1], counted: 4000, inNamespace: 10, ofNamespace: 20}, engine.RowQuery{Namespace: &namespace, Filter: fail}, []string{
+			`/a/ A ["o/z", "o/z\x01")`,
+		}},
 		"many, of which few have a message": {fake{places: places, few: few[:1], counted: 5000}, engine.RowQuery{
 			Filter: engine.Both(fail, &engine.Filter{Operator: engine.Contains, Field: engine.FieldMessage, Values: []string{"x"}}),
 		}, []string{`/a/ A ["o/z", "o/z\x01")`}},

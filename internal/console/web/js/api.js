@@ -54,7 +54,7 @@ async function request(path, options = {}, right = '') {
   try {
     response = await fetch(path, { ...options, headers: { Accept: 'application/json', 'Content-Type': 'application/json' } });
   } catch (error) {
-    if (error.name === 'AbortError') throw error;
+    if (error.name === 'AbortError' || error.name === 'TimeoutError') throw error;
     throw new ApiError(0, 'The console does not answer.');
   }
   const text = await response.text();
@@ -151,4 +151,23 @@ export async function ask(scope, spec, signal) {
     results: (status.results ?? []).map(({ namespace, name, ...result }) => ({ metadata: { namespace, name }, ...result })),
     next: status.continue ?? '', more: Boolean(status.more),
   };
+}
+
+/** How long a page waits for a part that it can be shown without, in milliseconds. */
+const brief = 2000;
+
+/**
+ * Asks like ask, for a part of a page that it can be shown without.
+ * @param {import('./router.js').Scope} scope
+ * @param {Record<string, any>} spec
+ * @param {AbortSignal} signal
+ * @returns {Promise<Answer|null>} null if there is no answer soon
+ */
+export async function askBriefly(scope, spec, signal) {
+  try {
+    return await ask(scope, spec, AbortSignal.any([signal, AbortSignal.timeout(brief)]));
+  } catch (error) {
+    if (error.name === 'TimeoutError') return null;
+    throw error;
+  }
 }

@@ -1,7 +1,8 @@
 // Copyright 2026 The Docket Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// What somebody may know of all clusters whose reports are in the database. Most people may not, and older servers know nothing of it.
+// What somebody may know of all clusters whose reports are in the database. Most people may not, most databases have one, and older
+// servers know nothing of it.
 
 import { ask, clusterSummaries } from './api.js';
 
@@ -10,8 +11,8 @@ const nothing = { filter: 'cluster == ""', limit: 1 };
 
 /**
  * @typedef {Object} Rights
- * @property {boolean} compare to read the summaries of clusters
- * @property {boolean} ask to ask about the results of all
+ * @property {boolean} compare to read the summaries of clusters, of which there are several
+ * @property {boolean} ask to ask about the results of all, unless it is known that there is one
  */
 
 /** @type {Promise<Rights>|null} */
@@ -25,11 +26,12 @@ const refused = (error) => error.code === 403 || error.code === 404;
  * @returns {Promise<Rights>}
  */
 export function fleetRights() {
-  const may = (asked) => asked.then(() => true, (error) => {
+  const answerOf = (asked) => asked.catch((error) => {
     if (!refused(error)) known = null;
-    return false;
+    return null;
   });
-  known ??= Promise.all([may(clusterSummaries()), may(ask({ namespace: '', outside: false, fleet: true }, nothing))]).then(([compare, askAll]) => ({ compare, ask: askAll }));
+  known ??= Promise.all([answerOf(clusterSummaries()), answerOf(ask({ namespace: '', outside: false, fleet: true }, nothing))])
+    .then(([all, answer]) => ({ compare: all !== null && all.length > 1, ask: answer !== null && all?.length !== 1 }));
   return known;
 }
 

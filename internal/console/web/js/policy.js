@@ -3,7 +3,7 @@
 
 // One policy: where it fails, which of its rules, and what it says.
 
-import { ask, every, literal } from './api.js';
+import { ask, askBriefly, every, literal } from './api.js';
 import { count, folded, h } from './dom.js';
 import { heading, link, inScope, table } from './pieces.js';
 import { outcomes } from './terms.js';
@@ -20,7 +20,7 @@ export async function policy(context) {
   const [spaces, rules, said] = await Promise.all([
     ask(scope, { filter, groupBy: ['report.namespace', 'result'], limit: most }, signal),
     ask(scope, { filter, groupBy: ['rule', 'result'], limit: most }, signal),
-    ask(scope, { filter: every([filter, 'result == "fail"']), groupBy: ['message'], orderBy: 'results', descending: true, limit: messages }, signal),
+    askBriefly(scope, { filter: every([filter, 'result == "fail"']), groupBy: ['message'], orderBy: 'results', descending: true, limit: messages }, signal),
   ]);
   const all = pivot(spaces.groups, '');
   const total = all.length ? all[0] : { total: 0, fail: 0, pass: 0 };
@@ -34,11 +34,24 @@ export async function policy(context) {
       (namespace) => h('a', { href: inNamespace(namespace) }, namespace || 'outside of namespaces'), spaces.more)),
     h('section', {}, h('h2', {}, 'Rules'), countTable('Results by rule', 'Rule', pivot(rules.groups, 'rule'),
       (rule) => h('a', { href: link(context, 'results', { ...of, rule, result: 'fail' }) }, rule || 'no rule'), rules.more)),
-    h('section', {}, h('h2', {}, 'What failures say'), table('Messages of failures', [{ title: 'Failures', number: true }, { title: 'Message', rest: true }],
-      said.groups.map(({ by, results }) => [count(results), folded(by.message || 'no message')]), { empty: 'Nothing fails.' }),
-    said.more ? h('p', { class: 'more' }, `The ${messages} most frequent messages.`) : null),
+    h('section', {}, h('h2', {}, 'What failures say'), said ? messageTable(said) : h('p', { class: 'more' }, 'There are too many failures to count their messages at once. ',
+      h('a', { href: link(context, 'question', spoken(name, filter)) }, 'Count them all the same'))),
   ].filter(Boolean);
 }
+
+/** @param {import('./api.js').Answer} said */
+function messageTable({ groups, more }) {
+  return [
+    table('Messages of failures', [{ title: 'Failures', number: true }, { title: 'Message', rest: true }],
+      groups.map(({ by, results }) => [count(results), folded(by.message || 'no message')]), { empty: 'Nothing fails.' }),
+    more ? h('p', { class: 'more' }, `The ${messages} most frequent messages.`) : null,
+  ];
+}
+
+/** The question for what failures say, which may take long. */
+const spoken = (name, filter) => ({
+  title: `What failures of ${name || 'no policy'} say`, filter: every([filter, 'result == "fail"']), by: ['message'], order: 'results', desc: '1',
+});
 
 /** The question for the resources that fail, which are those that nobody could create or change as they are. */
 const refused = (name, filter) => ({
