@@ -31,6 +31,9 @@ TEST = $(GOTESTSUM) --hide-summary=skipped --format-hide-empty-pkg --format-icon
 # runs: here it would read the source of each dependency again, a sixth of a first build.
 RACE := -race -vet=off -gcflags=modernc.org/sqlite/lib=-race=false -gcflags=modernc.org/libc=-race=false
 
+# The part of the suite of the storage engines that asks questions about results.
+QUESTIONS := ^(TestEngine|TestLargeReports|TestSuite|TestSuitePooled)$$/^(Questions|QuestionGroups|Orders)$$
+
 # Options of the targets.
 TIME ?= 30s
 BENCH ?= .
@@ -104,13 +107,15 @@ clean: ## Remove what these targets built
 .PHONY: test
 test: test-root test-nested ## Run all tests: the root module with the race detector, then the nested modules
 
-# Two packages without it: the checks of internal/conformance, which run against each of 156 broken servers, and are run side by side
-# by internal/conformance, whose own tests have it; and the model of the storage engines, which does one thing at a time.
+# Without it: the checks of internal/conformance, which run against each of 156 broken servers, and are run side by side
+# by internal/conformance, whose own tests have it; the model of the storage engines, and the questions that it is compared
+# with them by, one at a time.
 .PHONY: test-root
 test-root: deploy-tools $(GOTESTSUM) ## Run the tests of the root module, nearly all with the race detector
 	@hack/need.sh cc gcc libc6-dev
-	CGO_ENABLED=1 $(TEST) -- $(RACE) -timeout 30m $$(go list ./... | grep -v -e /internal/conformance/checks -e /internal/store/enginetest)
+	CGO_ENABLED=1 $(TEST) -- $(RACE) -timeout 30m -skip '$(QUESTIONS)' $$(go list ./... | grep -v -e /internal/conformance/checks -e /internal/store/enginetest)
 	$(TEST) -- -timeout 30m ./internal/conformance/checks ./internal/store/enginetest
+	$(TEST) -- -timeout 30m -run '$(QUESTIONS)' ./internal/store/sqlite ./internal/store/postgres
 
 .PHONY: deploy-tools
 deploy-tools: ## Build or fetch what the tests of deploy/ run: helm, kustomize, promtool, prometheus
