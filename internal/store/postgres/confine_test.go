@@ -132,6 +132,7 @@ func TestConfinedRoles(t *testing.T) {
 
 	t.Run("server", func(t *testing.T) { checkConfinedServer(t, as("docket_east"), all) })
 	t.Run("reader", func(t *testing.T) { checkConfinedReader(t, as("east_analyst")) })
+	t.Run("questions", func(t *testing.T) { checkConfinedQuestions(t, east) })
 	t.Run("unknown role", func(t *testing.T) {
 		execute(t, owner, `CREATE ROLE stranger LOGIN; GRANT USAGE ON SCHEMA docket TO stranger; GRANT SELECT ON ALL TABLES IN SCHEMA docket TO stranger`)
 		for table, rows := range contents(t, connect(t, as("stranger")), all, "east") {
@@ -145,6 +146,25 @@ func TestConfinedRoles(t *testing.T) {
 	commit(t, west, []engine.Op{create("d")})
 	execute(t, owner, strings.ReplaceAll(confining(t, "east"), "CREATE ROLE", "--")) // Again, as after an update.
 	commit(t, east, []engine.Op{create("d")})
+}
+
+// checkConfinedQuestions: to the server of one cluster, the database has no other.
+func checkConfinedQuestions(t *testing.T, east engine.Engine) {
+	t.Helper()
+	kinds := []engine.ReportKind{{Kind: "Report", Resource: "/reports/"}}
+	clusters, err := east.Clusters(t.Context(), kinds)
+	if err != nil || len(clusters) != 1 || clusters[0].Name != "east" || clusters[0].Servers != 1 {
+		t.Errorf("clusters: %+v, %v", clusters, err)
+	}
+	for _, cluster := range []string{"west", "first"} {
+		_, counted := east.Count(t.Context(), engine.CountQuery{Cluster: cluster, Kinds: kinds, Limit: 1})
+		_, first := east.First(t.Context(), engine.OrderQuery{Cluster: cluster, Kinds: kinds, OrderBy: engine.FieldSeconds, Limit: 1})
+		for _, err := range []error{counted, first} {
+			if err == nil || !strings.Contains(err.Error(), "no cluster") {
+				t.Errorf("results of %s: %v", cluster, err)
+			}
+		}
+	}
 }
 
 func checkConfinedServer(t *testing.T, location string, tables map[string]string) {
