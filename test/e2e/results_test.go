@@ -12,6 +12,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apiresource "k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/docket-project/docket/internal/testenv"
 )
 
 const resultsGroup = "results.docket.dev"
@@ -20,7 +22,9 @@ const resultsGroup = "results.docket.dev"
 // resource of the cluster, are not disturbed by objects that nobody has stored.
 func TestResults(t *testing.T) {
 	t.Parallel()
-	b := newBootstrapped(t)
+	database := testenv.Postgres(t).Database(t)
+	serveOther(t, database)
+	b := newBootstrapped(t, "--database="+database, "--cluster="+ownShare)
 	b.kubectl.RunInput(t, b.list(t, "ca.crt"), "create", "-f", "-")
 	b.serveAsItself(t)
 	waitUntil(t, "the cluster serves all groups, results among them", func() bool {
@@ -43,6 +47,7 @@ func TestResults(t *testing.T) {
 	})
 
 	t.Run("who sees what", b.testWhoSeesResults)
+	t.Run("all clusters", func(t *testing.T) { b.testFleet(t, database) })
 	t.Run("console", b.testConsole)
 	t.Run("discovery", b.testResultsDiscovery)
 	t.Run("quota", b.testResultsQuota)
