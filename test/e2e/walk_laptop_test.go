@@ -37,7 +37,7 @@ func newLaptop(t *testing.T) *walker {
 func (w *walker) start(command, ready string) {
 	w.t.Helper()
 	command, _, _ = strings.Cut(command, " #") // Or the ampersand would be in the comment.
-	w.shell.Run(w.t, ": > ~/log") // Or the words of the command before were still there.
+	w.shell.Run(w.t, ": > ~/log")              // Or the words of the command before were still there.
 	w.shell.Run(w.t, command+" > ~/log 2>&1 & started=$!")
 	w.want("cat ~/log", ready)
 }
