@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -19,7 +20,8 @@ import (
 
 const resultsGroup = "results.docket.dev"
 
-// TestResultsRole: who may read reports may do with results what is served, and what is served is announced.
+// TestResultsRole: who may read reports may do with results what is served, and what is served is announced. Results of other clusters
+// are for a role of their own.
 func TestResultsRole(t *testing.T) {
 	t.Parallel()
 	s := startServer(t, databases()["sqlite"](t))
@@ -40,10 +42,14 @@ func TestResultsRole(t *testing.T) {
 			if !slices.Contains(rule.APIGroups, resultsGroup) {
 				continue
 			}
-			if object.Name != "docket:reports-view" {
-				t.Errorf("%s has a rule about results", object.Name)
-			}
 			for _, resource := range rule.Resources {
+				role := "docket:reports-view"
+				if strings.HasPrefix(resource, "fleet") || resource == "clustersummaries" {
+					role = "docket:fleet-view"
+				}
+				if object.Name != role {
+					t.Errorf("%s has a rule about %s, which is for %s", object.Name, resource, role)
+				}
 				allowed[resource] = rule.Verbs
 			}
 		}
@@ -57,7 +63,7 @@ func TestResultsRole(t *testing.T) {
 		announced[served.APIResources[i].Name] = served.APIResources[i].Verbs
 	}
 	if diff := cmp.Diff(announced, allowed); diff != "" {
-		t.Errorf("verbs of docket:reports-view (-announced +allowed):\n%s", diff)
+		t.Errorf("verbs of the roles (-announced +allowed):\n%s", diff)
 	}
 }
 
