@@ -163,7 +163,7 @@ spec:
 		return c.kubectl.Try(t, widget, "apply", "-n", "shop", "-f", "-").Code == 0
 	})
 	waitUntil(t, "its objects are evaluated", func() bool { return c.results(t, "shop")["widgets a Widget/w"] == "pass" })
-	c.kubectl.Run(t, "delete", "crd", "widgets.example.com")
+	deleteWidgets(t, c.kubectl)
 	waitUntil(t, "its results are gone", func() bool {
 		_, there := c.results(t, "shop")["widgets a Widget/w"]
 		return !there

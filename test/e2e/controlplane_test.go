@@ -105,7 +105,7 @@ func TestUpIsAControlPlane(t *testing.T) {
 	if left := kubectl.Run(t, "get", "apiservices", "-o", "name"); strings.Contains(left, "wardle") {
 		t.Errorf("docket run left its registration: %s", left)
 	}
-	kubectl.Run(t, "delete", "crd", "widgets.example.com")
+	deleteWidgets(t, kubectl)
 	waitUntil(t, "the custom resource leaves discovery", func() bool {
 		return !strings.Contains(kubectl.Run(t, "api-resources", "-o", "name", "--cached=false"), "widgets")
 	})
@@ -142,4 +142,11 @@ func TestUpNamespaceRules(t *testing.T) {
 		}
 	}
 	kubectl.Refused(t, "", []string{"forbidden"}, "delete", "namespace", "kube-system")
+}
+
+// deleteWidgets deletes the definition of widgets, and leaves it to the caller to wait for its end: kube-apiserver may need
+// several attempts to remove the objects, each of which takes up to a minute, as long as a call of kubectl may here.
+func deleteWidgets(t *testing.T, kubectl *harness.Kubectl) {
+	t.Helper()
+	kubectl.Run(t, "delete", "crd", "widgets.example.com", "--wait=false")
 }

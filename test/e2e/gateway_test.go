@@ -138,7 +138,7 @@ func testGatewayExtension(t *testing.T, c *harness.Cluster, kubectl *harness.Kub
 		return strings.Contains(kubectl.Run(t, "api-resources", "-o", "name", "--cached=false"), "widgets")
 	}
 	waitUntil(t, "the gateway knows the custom resource", served)
-	admin.Run(t, "delete", "crd", "widgets.example.com")
+	deleteWidgets(t, admin)
 	waitUntil(t, "the gateway forgets the custom resource", func() bool { return !served() })
 
 	// The cluster doesn't know what is to go with the namespace; the gateway does.
