@@ -5,7 +5,6 @@ package resultsapi
 
 import (
 	"context"
-	"strconv"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -24,7 +23,7 @@ func clusterSummaries(s *source) served {
 			kind: "ClusterSummary", plural: "clustersummaries", singular: "clustersummary", shortNames: []string{"clsum"},
 			TableConvertor: summaryTable("ClusterSummary", []kinds.Column[*object]{
 				kinds.NameColumn[*object]("Name of the cluster in the database."),
-				textColumn("Servers", "Number of servers that serve it now.", func(c *object) string { return strconv.Itoa(int(c.Servers)) }),
+				integerColumn("Servers", "Number of servers that serve it now.", func(c *object) int64 { return int64(c.Servers) }),
 				textColumn("Changed", "Time since a report changed.", func(c *object) string { return age(c.Changed) }),
 				integerColumn("Reports", "Number of reports.", func(c *object) int64 { return c.Reports }),
 			}, []kinds.Column[*object]{
@@ -52,11 +51,9 @@ func moment(at time.Time) *metav1.Time {
 	return &metav1.Time{Time: at}
 }
 
-// everywhere are all reports of a cluster.
-var everywhere = scope{namespaced: true, global: true} //nolint:gochecknoglobals // A constant but for the language.
-
 // clusters returns summaries of all clusters, in the order of their names, and the state of the server's own.
-func (s *source) clusters(ctx context.Context, nothing bool) ([]summary, engine.State, error) {
+func (s *source) clusters(ctx context.Context) ([]summary, engine.State, error) {
+	everywhere := scope{namespaced: true, global: true}
 	all, err := s.questions.Clusters(ctx, everywhere.kinds(s))
 	if err != nil {
 		return nil, engine.State{}, err
@@ -77,9 +74,6 @@ func (s *source) clusters(ctx context.Context, nothing bool) ([]summary, engine.
 		}
 		one.cluster = cluster
 		summaries = append(summaries, one)
-	}
-	if nothing {
-		summaries = nil
 	}
 	return summaries, own, nil
 }

@@ -27,9 +27,7 @@ const (
 
 // asksForClusters reports whether a question says anything of clusters, which engines don't know: theirs is one.
 func asksForClusters(spec *v1alpha1.ResultQuerySpec, q *engine.CountQuery) bool {
-	asks := slices.Contains(spec.GroupBy, string(engine.FieldCluster)) || slices.Contains(spec.Aggregates, askClusters)
-	q.Filter.Uses(func(field engine.Field) { asks = asks || field == engine.FieldCluster })
-	return asks
+	return slices.Contains(spec.GroupBy, string(engine.FieldCluster)) || slices.Contains(spec.Aggregates, askClusters) || q.Filter.Has(engine.FieldCluster)
 }
 
 // ofCluster returns what clients are told of an error with a cluster.

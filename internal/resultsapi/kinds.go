@@ -65,7 +65,7 @@ type summaryKind[T any] struct {
 
 	by    []engine.Field
 	about *engine.Filter
-	read  func(ctx context.Context, nothing bool) ([]summary, engine.State, error)
+	read  func(context.Context) ([]summary, engine.State, error)
 	group func(counter) (of summary, within string)
 	item  func(summary) T
 	list  func(metav1.ListMeta, []T) runtime.Object

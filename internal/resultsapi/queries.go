@@ -65,16 +65,8 @@ func (r *queryStorage) Create(
 		}
 	}
 	in := scope{namespaced: true, global: !r.namespaced, namespace: request.NamespaceValue(ctx)}
-	var spec *v1alpha1.ResultQuerySpec
-	var status *v1alpha1.ResultQueryStatus
-	switch query := object.(type) {
-	case *v1alpha1.ResultQuery:
-		spec, status = &query.Spec, &query.Status
-	case *v1alpha1.LocalResultQuery:
-		spec, status = &query.Spec, &query.Status
-	case *v1alpha1.FleetQuery:
-		spec, status = &query.Spec, &query.Status
-	default:
+	spec, status := questionOf(object)
+	if spec == nil {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("not a question of this API: %T", object))
 	}
 	answer, err := r.answer(ctx, spec, in)
@@ -83,6 +75,19 @@ func (r *queryStorage) Create(
 	}
 	*status = *answer
 	return object, nil
+}
+
+// questionOf returns what all kinds of questions have; nil for anything else.
+func questionOf(object runtime.Object) (*v1alpha1.ResultQuerySpec, *v1alpha1.ResultQueryStatus) {
+	switch query := object.(type) {
+	case *v1alpha1.ResultQuery:
+		return &query.Spec, &query.Status
+	case *v1alpha1.LocalResultQuery:
+		return &query.Spec, &query.Status
+	case *v1alpha1.FleetQuery:
+		return &query.Spec, &query.Status
+	}
+	return nil, nil
 }
 
 func (r *queryStorage) answer(ctx context.Context, spec *v1alpha1.ResultQuerySpec, in scope) (*v1alpha1.ResultQueryStatus, error) {
@@ -202,20 +207,12 @@ type queryTable string
 
 // ConvertToTable implements rest.TableConvertor.
 func (kind queryTable) ConvertToTable(ctx context.Context, object, options runtime.Object) (*metav1.Table, error) {
-	var spec v1alpha1.ResultQuerySpec
-	var status v1alpha1.ResultQueryStatus
-	switch query := object.(type) {
-	case *v1alpha1.ResultQuery:
-		spec, status = query.Spec, query.Status
-	case *v1alpha1.LocalResultQuery:
-		spec, status = query.Spec, query.Status
-	case *v1alpha1.FleetQuery:
-		spec, status = query.Spec, query.Status
-	default:
+	spec, status := questionOf(object)
+	if spec == nil {
 		return nil, fmt.Errorf("print %T: it is not a %s", object, string(kind))
 	}
 	if spec.Results != nil {
-		return orderedTable(ctx, &status, options)
+		return orderedTable(ctx, status, options)
 	}
 	out := &metav1.Table{Rows: []metav1.TableRow{}}
 	out.ResourceVersion = status.ResourceVersion
@@ -227,7 +224,7 @@ func (kind queryTable) ConvertToTable(ctx context.Context, object, options runti
 		}
 	}
 	for i := range status.Groups {
-		out.Rows = append(out.Rows, metav1.TableRow{Cells: cells(&spec, &status.Groups[i]), Object: runtime.RawExtension{Object: &metav1.PartialObjectMetadata{}}})
+		out.Rows = append(out.Rows, metav1.TableRow{Cells: cells(spec, &status.Groups[i]), Object: runtime.RawExtension{Object: &metav1.PartialObjectMetadata{}}})
 	}
 	return out, nil
 }

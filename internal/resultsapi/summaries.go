@@ -48,8 +48,8 @@ type summaryStorage struct {
 	by []engine.Field
 	// about selects the results that are counted; nil for all.
 	about *engine.Filter
-	// read replaces the counters of the server's own cluster; nil for these. nothing says that the selectors select nothing.
-	read func(ctx context.Context, nothing bool) ([]summary, engine.State, error)
+	// read replaces the counters of the server's own cluster; nil for these.
+	read func(context.Context) ([]summary, engine.State, error)
 	// group says what a counter belongs to: the summary, by its fields, and what is counted separately within.
 	group func(counter) (of summary, within string)
 	// list makes a list of summaries.
@@ -166,7 +166,11 @@ func (r *summaryStorage) summaries(ctx context.Context, options *metainternalver
 
 func (r *summaryStorage) count(ctx context.Context, in scope, filter *engine.Filter) ([]summary, engine.State, error) {
 	if r.read != nil {
-		return r.read(ctx, filter.Never())
+		all, state, err := r.read(ctx)
+		if filter.Never() {
+			all = nil
+		}
+		return all, state, err
 	}
 	counters, state, err := r.source.counters(ctx, "", in, engine.Both(filter, r.about), r.by)
 	return sum(counters, r.group), state, err

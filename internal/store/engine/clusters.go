@@ -21,6 +21,15 @@ type Cluster struct {
 	Servers int
 }
 
+// ResourceNames returns the resources of some kinds, as texts.
+func ResourceNames(kinds []ReportKind) []string {
+	names := make([]string, len(kinds))
+	for i, kind := range kinds {
+		names[i] = string(kind.Resource)
+	}
+	return names
+}
+
 // FieldCluster is the name of the cluster that a row is of. A filter with it is for rows of several clusters: Filter.Of makes those of
 // one cluster of it, which engines take.
 const FieldCluster Field = "cluster"
@@ -34,7 +43,7 @@ func UnknownCluster(name string) error {
 // selects none of them, nil one that selects all.
 func (f *Filter) Of(cluster string) *Filter {
 	decided := f.decide(cluster)
-	if decided != nil && decided.Operator == All && len(decided.Operands) == 0 {
+	if decided.always() {
 		return nil
 	}
 	return decided
@@ -66,7 +75,7 @@ func (f *Filter) decide(cluster string) *Filter {
 	return &Filter{Operator: Any}
 }
 
-func (f *Filter) always() bool { return f.Operator == All && len(f.Operands) == 0 }
+func (f *Filter) always() bool { return f != nil && f.Operator == All && len(f.Operands) == 0 }
 
 // decideAll is decide for operators with several operands: one may decide, and others say nothing.
 func (f *Filter) decideAll(cluster string) *Filter {

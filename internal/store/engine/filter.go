@@ -241,6 +241,13 @@ func (f *Filter) Uses(visit func(Field)) {
 	}
 }
 
+// Has reports whether the filter compares a field.
+func (f *Filter) Has(field Field) bool {
+	has := false
+	f.Uses(func(used Field) { has = has || used == field })
+	return has
+}
+
 // Parts returns where the fields are that the filter compares.
 func (f *Filter) Parts() (parts Part) {
 	f.Uses(func(field Field) { parts |= field.Part() })

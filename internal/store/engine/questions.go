@@ -76,9 +76,7 @@ func checkScope(kinds []ReportKind, filter *Filter) error {
 	if len(kinds) == 0 || !slices.IsSortedFunc(kinds, func(a, b ReportKind) int { return strings.Compare(a.Kind, b.Kind) }) {
 		return errors.New("the kinds of reports are missing, or not in order")
 	}
-	clusters := false
-	filter.Uses(func(field Field) { clusters = clusters || field == FieldCluster })
-	if clusters {
+	if filter.Has(FieldCluster) {
 		return fmt.Errorf("an engine can't select by %s: Filter.Of decides it", FieldCluster)
 	}
 	return filter.Check()

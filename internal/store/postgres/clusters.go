@@ -44,13 +44,9 @@ func (s *asked) turn(ctx context.Context, cluster string) error {
 
 // Clusters implements engine.Questions.
 func (e *Engine) Clusters(ctx context.Context, kinds []engine.ReportKind) ([]engine.Cluster, error) {
-	resources := make([]string, len(kinds))
-	for i, kind := range kinds {
-		resources[i] = string(kind.Resource)
-	}
 	var clusters []engine.Cluster
 	err := e.ask(ctx, "list the clusters", "", func(ctx context.Context, s *asked) error {
-		rows, err := s.tx.Query(ctx, clustersSQL, resources)
+		rows, err := s.tx.Query(ctx, clustersSQL, engine.ResourceNames(kinds))
 		if err != nil {
 			return err
 		}

@@ -260,13 +260,11 @@ func fewReports(ctx context.Context, source Source, q engine.RowQuery) (reports 
 		if condition == nil || part == engine.PartSubject && MatchesNoSubject(condition) {
 			continue
 		}
-		if part == engine.PartVerdict && condition.Counted() {
-			if many, err := manyCounted(ctx, source, q, condition); err != nil || many {
-				if err != nil {
-					return nil, false, err
-				}
-				continue
-			}
+		switch many, err := manyCounted(ctx, source, q, part, condition); {
+		case err != nil:
+			return nil, false, err
+		case many:
+			continue
 		}
 		reports, few, err = source.Few(ctx, part, Condition{Filter: condition}, q.Namespace, most)
 		if err != nil || few {
@@ -279,7 +277,10 @@ func fewReports(ctx context.Context, source Source, q engine.RowQuery) (reports 
 // manyCounted reports whether counters know that it costs less to read reports in their order than to look for those that
 // have verdicts of a kind. Verdicts have an index of all namespaces, of which all entries may have to be read to know that
 // there are many, or which are of one namespace.
-func manyCounted(ctx context.Context, source Source, q engine.RowQuery, condition *engine.Filter) (bool, error) {
+func manyCounted(ctx context.Context, source Source, q engine.RowQuery, part engine.Part, condition *engine.Filter) (bool, error) {
+	if part != engine.PartVerdict || !condition.Counted() {
+		return false, nil
+	}
 	count := func(namespace *string, filter *engine.Filter) (int64, bool, error) {
 		return source.Counted(ctx, engine.CountQuery{Kinds: q.Kinds, Namespace: namespace, Filter: filter, Limit: 1})
 	}

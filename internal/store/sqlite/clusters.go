@@ -43,11 +43,7 @@ func (s *asked) turn(cluster string) error {
 
 // Clusters implements engine.Questions. One process has the file, and serves one cluster.
 func (e *Engine) Clusters(ctx context.Context, kinds []engine.ReportKind) ([]engine.Cluster, error) {
-	resources := make([]string, len(kinds))
-	for i, kind := range kinds {
-		resources[i] = string(kind.Resource)
-	}
-	list, err := json.Marshal(resources)
+	list, err := json.Marshal(engine.ResourceNames(kinds))
 	if err != nil {
 		return nil, err
 	}
