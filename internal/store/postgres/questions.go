@@ -318,10 +318,7 @@ func (s *asked) count(ctx context.Context, q engine.CountQuery) (engine.Counts, 
 		q.Filter = engine.Negate(nil)
 		q.Namespace = nil
 	}
-	filter := engine.Both(q.Filter, questions.OfKinds(q.Kinds))
-	if q.Namespace != nil {
-		filter = engine.Both(filter, engine.Equal(engine.FieldNamespace, *q.Namespace))
-	}
+	filter := engine.Both(q.Filter, questions.InScope(q.Kinds, q.Namespace))
 	sql := newQuestion(s.cluster)
 	if q.Counted() && s.tallied {
 		sql.addCounters(&q, filter)

@@ -34,10 +34,7 @@ func (e *Engine) First(ctx context.Context, q engine.OrderQuery) (engine.RowPage
 
 // first answers a query.
 func (s *asked) first(ctx context.Context, q engine.OrderQuery) (engine.RowPage, error) {
-	filter := engine.Both(q.Filter, questions.OfKinds(q.Kinds))
-	if q.Namespace != nil {
-		filter = engine.Both(filter, engine.Equal(engine.FieldNamespace, *q.Namespace))
-	}
+	filter := engine.Both(q.Filter, questions.InScope(q.Kinds, q.Namespace))
 	sql := newQuestion(s.cluster)
 	sql.addFirst(&q, filter)
 	rows, err := s.query(ctx, sql, freePlans)

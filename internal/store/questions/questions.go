@@ -189,7 +189,7 @@ func placesOf(ctx context.Context, source Source, q engine.RowQuery) ([]Place, e
 		found = places(q.Kinds, *q.Namespace)
 	} else {
 		counted, others := q.Filter.Select((*engine.Filter).Counted)
-		counted = engine.Both(counted, OfKinds(q.Kinds))
+		counted = engine.Both(counted, InScope(q.Kinds, nil))
 		enough := 0
 		if others == nil {
 			enough = q.Limit
@@ -202,13 +202,17 @@ func placesOf(ctx context.Context, source Source, q engine.RowQuery) ([]Place, e
 	return slices.DeleteFunc(found, func(p Place) bool { return p.compare(from) < 0 }), nil
 }
 
-// OfKinds returns the filter for some kinds.
-func OfKinds(kinds []engine.ReportKind) *engine.Filter {
+// InScope returns the filter for reports of some kinds, and of a namespace; nil for all.
+func InScope(kinds []engine.ReportKind, namespace *string) *engine.Filter {
 	names := make([]string, len(kinds))
 	for i, kind := range kinds {
 		names[i] = kind.Kind
 	}
-	return engine.OneOf(engine.FieldReportKind, names...)
+	filter := engine.OneOf(engine.FieldReportKind, names...)
+	if namespace != nil {
+		filter = engine.Both(filter, engine.Equal(engine.FieldNamespace, *namespace))
+	}
+	return filter
 }
 
 // places returns those of a namespace.

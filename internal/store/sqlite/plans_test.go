@@ -96,6 +96,9 @@ func questionStatements() map[string]string {
 	add("questionAllResults", func(t *sqlText) { t.addResults(1, "", everything, engine.PartSubject) })
 	add("orderedResults", func(t *sqlText) { t.addOrdered(1, "[]", everything, engine.FieldSeverity) })
 	add("orderedAllResults", func(t *sqlText) { t.addOrdered(1, "", everything, engine.FieldSubjectName) })
+	add("questionMisstated", func(t *sqlText) {
+		t.addMisstated(1, &engine.MisstatedQuery{Filter: engine.Equal(engine.FieldReport, "r"), Namespace: new(string), Limit: 1})
+	})
 	add("orderedRows", func(t *sqlText) { t.addRowsAt(1, "[]") })
 	namespace := "n"
 	for part, ways := range waysTo {
@@ -130,7 +133,7 @@ var fewRows = []string{"sumResults", "selectOldest", "selectLowest", "mustAdopt"
 // condition, to count, or to put in order.
 var wholeTables = []string{
 	"questionPage", "questionResults", "questionAllResults", "questionPlaces", "questionCounters",
-	"orderedResults", "orderedAllResults",
+	"orderedResults", "orderedAllResults", "questionMisstated",
 	"questionFewVerdict0", "questionFewKind0", "questionFewKind1", "questionFewReport0", "questionFewSeconds0",
 }
 

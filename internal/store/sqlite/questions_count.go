@@ -83,10 +83,7 @@ func (c *census) load(tables ...*fieldValues) error {
 // count answers a query.
 func (s *asked) count(q engine.CountQuery) (engine.Counts, error) {
 	c := newCensus(s, q)
-	filter := engine.Both(q.Filter, questions.OfKinds(q.Kinds))
-	if q.Namespace != nil {
-		filter = engine.Both(filter, engine.Equal(engine.FieldNamespace, *q.Namespace))
-	}
+	filter := engine.Both(q.Filter, questions.InScope(q.Kinds, q.Namespace))
 	var err error
 	if q.Counted() && s.tallied {
 		err = c.readCounters(filter)

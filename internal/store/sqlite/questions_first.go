@@ -99,10 +99,7 @@ func (s *asked) first(q engine.OrderQuery) (engine.RowPage, error) {
 			return engine.RowPage{}, err
 		}
 	}
-	filter := engine.Both(q.Filter, questions.OfKinds(q.Kinds))
-	if q.Namespace != nil {
-		filter = engine.Both(filter, engine.Equal(engine.FieldNamespace, *q.Namespace))
-	}
+	filter := engine.Both(q.Filter, questions.InScope(q.Kinds, q.Namespace))
 	kept := best{q: &q}
 	var sql sqlText
 	sql.addOrdered(s.cluster, in, filter, q.OrderBy)
