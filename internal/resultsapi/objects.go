@@ -43,21 +43,24 @@ func (s *source) object(row *namedRow) (v1alpha1.PolicyResult, error) {
 				row.Report.Kind, row.Report.Namespace, row.Report.Name, err)
 		}
 	}
-	return v1alpha1.PolicyResult{ObjectMeta: s.metadata(row, &result), Result: result}, nil
+	metadata := s.metadata(row.Report, row.name)
+	metadata.Labels = labelsOf(&result)
+	return v1alpha1.PolicyResult{ObjectMeta: metadata, Result: result}, nil
 }
 
-func (s *source) metadata(row *namedRow, result *v1alpha1.Result) metav1.ObjectMeta {
+// metadata is that of an object about a report, or about a result of it.
+func (s *source) metadata(report *engine.ReportRow, name string) metav1.ObjectMeta {
 	metadata := metav1.ObjectMeta{
-		Name: row.name, Namespace: row.Report.Namespace, Labels: labelsOf(result),
+		Name: name, Namespace: report.Namespace,
 		// The same in each answer of each server, and another one in each cluster.
-		UID: types.UID(uuid.NewSHA1(uuid.NameSpaceOID, []byte(s.cluster+"\x00"+row.Report.UID+"\x00"+row.name)).String()),
+		UID: types.UID(uuid.NewSHA1(uuid.NameSpaceOID, []byte(s.cluster+"\x00"+report.UID+"\x00"+name)).String()),
 	}
-	if row.Report.CreatedAt != 0 {
-		metadata.CreationTimestamp = metav1.Time{Time: time.Unix(row.Report.CreatedAt, 0)}
+	if report.CreatedAt != 0 {
+		metadata.CreationTimestamp = metav1.Time{Time: time.Unix(report.CreatedAt, 0)}
 	}
-	if version, ok := versions()[row.Report.Kind]; ok && row.Report.UID != "" {
+	if version, ok := versions()[report.Kind]; ok && report.UID != "" {
 		metadata.OwnerReferences = []metav1.OwnerReference{{
-			APIVersion: version, Kind: row.Report.Kind, Name: row.Report.Name, UID: types.UID(row.Report.UID),
+			APIVersion: version, Kind: report.Kind, Name: report.Name, UID: types.UID(report.UID),
 		}}
 	}
 	return metadata

@@ -8,6 +8,9 @@ import (
 	"slices"
 	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/registry/rest"
@@ -69,6 +72,21 @@ func labelNames() []string {
 		names = append(names, label.name)
 	}
 	return names
+}
+
+// selectedWithoutLabels reports whether a selector of labels selects objects that have none, as summaries. Labels that
+// results have are an error: nothing would be a wrong answer to a sensible question.
+func (r *resource) selectedWithoutLabels(options *metainternalversion.ListOptions) (bool, error) {
+	if options == nil || options.LabelSelector == nil {
+		return true, nil
+	}
+	requirements, _ := options.LabelSelector.Requirements()
+	for _, requirement := range requirements {
+		if slices.Contains(labelNames(), requirement.Key()) {
+			return false, apierrors.NewBadRequest(fmt.Sprintf("labelSelector: %s is a label of results; %s have no labels: use field selectors", requirement.Key(), r.plural))
+		}
+	}
+	return options.LabelSelector.Matches(labels.Set{}), nil
 }
 
 // register makes a scheme know the kind, whose one Go type is also the internal version.

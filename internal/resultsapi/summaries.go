@@ -6,14 +6,12 @@ package resultsapi
 import (
 	"context"
 	"encoding/base64"
-	"fmt"
 	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apiserver/pkg/endpoints/request"
@@ -122,21 +120,6 @@ func (r *summaryStorage) List(ctx context.Context, options *metainternalversion.
 
 // key orders summaries.
 func (s summary) key() string { return s.namespace + "\x00" + s.name }
-
-// selectedWithoutLabels reports whether a selector of labels selects objects that have none, as summaries. Labels that
-// results have are an error: nothing would be a wrong answer to a sensible question.
-func (r *summaryStorage) selectedWithoutLabels(options *metainternalversion.ListOptions) (bool, error) {
-	if options == nil || options.LabelSelector == nil {
-		return true, nil
-	}
-	requirements, _ := options.LabelSelector.Requirements()
-	for _, requirement := range requirements {
-		if slices.Contains(labelNames(), requirement.Key()) {
-			return false, apierrors.NewBadRequest(fmt.Sprintf("labelSelector: %s is a label of results; %s have no labels: use field selectors", requirement.Key(), r.plural))
-		}
-	}
-	return options.LabelSelector.Matches(labels.Set{}), nil
-}
 
 // summaries returns those that options select, in the order of their keys.
 func (r *summaryStorage) summaries(ctx context.Context, options *metainternalversion.ListOptions) ([]summary, engine.State, error) {

@@ -37,6 +37,8 @@ func addKnownTypes(scheme *runtime.Scheme) error {
 		&ResourceSummary{}, &ResourceSummaryList{},
 		&ResultQuery{},
 		&LocalResultQuery{},
+		&MisstatedReport{}, &MisstatedReportList{},
+		&ClusterMisstatedReport{}, &ClusterMisstatedReportList{},
 		&ClusterSummary{}, &ClusterSummaryList{},
 		&FleetQuery{},
 	)
