@@ -37,10 +37,7 @@ async function ordered({ scope, signal }, filters, at, size) {
  * list of its own, one after the other.
  */
 async function worstFirst({ scope, signal }, filters, kinds, { from, continue: token }, size) {
-  const wheres = [];
-  if (!scope.outside) wheres.push({ namespace: scope.namespace });
-  if (!scope.namespace) wheres.push({ namespace: '', global: true });
-  const lists = [...kinds].sort(worse).flatMap(({ result, severity }) => wheres.map((where) => ({ result, severity, where, name: [result, severity, where.global ? 'g' : ''].join('/') })));
+  const lists = [...kinds].sort(worse).flatMap(({ result, severity }) => places(scope).map((where) => ({ result, severity, where, name: [result, severity, where.global ? 'g' : ''].join('/') })));
   let at = from === null ? 0 : lists.findIndex(({ name }) => name === from);
   if (at < 0) { // All of that list has gone.
     const [result, severity] = from.split('/');
@@ -48,16 +45,53 @@ async function worstFirst({ scope, signal }, filters, kinds, { from, continue: t
     token = '';
     if (at < 0) return { items: [], next: null };
   }
+  return inTurn(lists.slice(at), token, size, ({ result, severity, where }, params) => api.results(where, {
+    ...params, fieldSelector: fieldSelector({ result, severity, ...textFields(filters) }),
+  }, signal));
+}
+
+/**
+ * The lists that a scope is made of: of what is in namespaces, and of what is outside.
+ * @param {import('./router.js').Scope} scope
+ * @returns {{namespace: string, global?: boolean}[]}
+ */
+function places(scope) {
+  const wheres = [];
+  if (!scope.outside) wheres.push({ namespace: scope.namespace });
+  if (!scope.namespace) wheres.push({ namespace: '', global: true });
+  return wheres;
+}
+
+/**
+ * A page of several lists, one after the other.
+ * @template {{name: string}} List
+ * @param {List[]} lists from the one on where the page begins
+ * @param {string} token where in the first one
+ * @param {number} size
+ * @param {(list: List, params: {limit: number, continue: string}) => Promise<any>} read
+ * @returns {Promise<Page>}
+ */
+async function inTurn(lists, token, size, read) {
   const items = [];
-  for (; at < lists.length; at++) {
-    if (items.length === size) return { items, next: { from: lists[at].name, continue: '' } };
-    const { result, severity, where } = lists[at];
-    const answer = await api.results(where, {
-      limit: size - items.length, continue: token, fieldSelector: fieldSelector({ result, severity, ...textFields(filters) }),
-    }, signal);
+  for (const list of lists) {
+    if (items.length === size) return { items, next: { from: list.name, continue: '' } };
+    const answer = await read(list, { limit: size - items.length, continue: token });
     items.push(...answer.items);
     token = answer.metadata.continue ?? '';
-    if (token) return { items, next: { from: lists[at].name, continue: token } };
+    if (token) return { items, next: { from: list.name, continue: token } };
   }
   return { items, next: null };
+}
+
+/**
+ * A page of reports whose summaries state other numbers than they hold.
+ * @param {import('./pieces.js').Context} context
+ * @param {At} at
+ * @param {number} size
+ * @returns {Promise<Page>}
+ */
+export function misstatedOf({ scope, signal }, at, size) {
+  const lists = places(scope).map((where) => ({ where, name: where.global ? 'g' : 'n' }));
+  const first = Math.max(0, lists.findIndex(({ name }) => name === at.from));
+  return inTurn(lists.slice(first), at.continue, size, ({ where }, params) => api.misstated(where, params, signal));
 }

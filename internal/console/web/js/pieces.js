@@ -112,6 +112,32 @@ export function reportLink(result, leads) {
 }
 
 /**
+ * The parameters of an address but for those of later pages, and with others instead of some.
+ * @param {import('./router.js').Place} place
+ * @param {Record<string, string|string[]>} others
+ */
+export function withParams(place, others) {
+  const kept = [...new Set(place.params.keys())].filter((name) => !['page', 'from', 'continue'].includes(name));
+  return { ...Object.fromEntries(kept.map((name) => [name, place.params.getAll(name)])), ...others };
+}
+
+/**
+ * The addresses of the next page and the first.
+ * @param {Context} context
+ * @param {string} page that has pages
+ * @param {number} number of this one
+ * @param {import('./lists.js').At|null} next
+ */
+export function pager(context, page, number, next) {
+  if (number === 1 && !next) return null;
+  const at = (more) => link(context, page, withParams(context.place, more));
+  return h('nav', { class: 'pager', 'aria-label': 'Pages of the table' },
+    number > 1 ? h('a', { href: at({}) }, 'First page') : null,
+    h('span', { class: 'muted' }, `Page ${number}`),
+    next ? h('a', { class: 'next', href: at({ from: next.from ?? '', continue: next.continue, page: String(number + 1) }) }, 'Next page') : null);
+}
+
+/**
  * A button that copies a text, which is shown, too.
  * @param {string} label
  * @param {string} text

@@ -8,7 +8,7 @@ import { age, count, folded, h } from './dom.js';
 import { exporter } from './export.js';
 import { command, expression, filtersOf, sql, texts } from './filters.js';
 import { pageOf } from './lists.js';
-import { copyable, heading, link, linked, reportLink, inScope, subjectCell, table } from './pieces.js';
+import { copyable, heading, link, linked, pager, reportLink, inScope, subjectCell, table, withParams } from './pieces.js';
 import { outcome, outcomes, severities, severityBadge, severityName } from './terms.js';
 import { address, scopeParams } from './router.js';
 
@@ -25,22 +25,16 @@ export async function results(context) {
   const number = Number(place.params.get('page')) || 1;
   const first = (number - 1) * pageSize;
   const shown = page.items.length ? `${count(first + 1)}\u2013${count(first + page.items.length)} of ` : '';
-  const worst = filters.sort ? [', ', h('a', { href: link(context, 'results', params(place, { sort: '', desc: '' })) }, 'the worst first')] : ', the worst first';
+  const worst = filters.sort ? [', ', h('a', { href: link(context, 'results', withParams(place, { sort: '', desc: '' })) }, 'the worst first')] : ', the worst first';
   return [
     heading('Results', `${shown}${count(total)}${more ? ' or more' : ''} ${inScope(scope)}`, worst),
     form(context, filters),
-    resultTable(context, page.items, { sorted: filters, sortBy: (field) => link(context, 'results', params(place, { sort: field, desc: descends(filters, field) ? '1' : '' })) }),
-    pager(context, number, page.next),
+    resultTable(context, page.items, { sorted: filters, sortBy: (field) => link(context, 'results', withParams(place, { sort: field, desc: descends(filters, field) ? '1' : '' })) }),
+    pager(context, 'results', number, page.next),
     total ? exporter(total, read) : null,
     h('details', { class: 'as' }, h('summary', {}, 'The same with kubectl or SQL'),
       copyable('Copy as kubectl', command(context.info.kubectl, scope, filters)), copyable('Copy as SQL', sql(scope, filters, page.items[0]?.cluster))),
   ];
-}
-
-/** The parameters of the address but for those of later pages, and with others instead of some. */
-function params(place, others) {
-  const kept = [...new Set(place.params.keys())].filter((name) => !['page', 'from', 'continue'].includes(name));
-  return { ...Object.fromEntries(kept.map((name) => [name, place.params.getAll(name)])), ...others };
 }
 
 /** Whether the next click on a column sorts it downwards: ages are sorted by their time, the newest first. */
@@ -76,16 +70,6 @@ function facts(r, leads) {
   return h('dl', {}, r.category ? [h('dt', {}, 'category'), h('dd', {}, r.category)] : null,
     Object.entries(r.properties ?? {}).map(([name, value]) => [h('dt', {}, name), h('dd', {}, folded(value))]),
     r.timestamp ? [h('dt', {}, 'found'), h('dd', {}, r.timestamp)] : null, h('dt', {}, 'report'), h('dd', {}, reportLink(r, leads)));
-}
-
-/** The addresses of the next page and the first. */
-function pager(context, number, next) {
-  if (number === 1 && !next) return null;
-  const at = (more) => link(context, 'results', params(context.place, more));
-  return h('nav', { class: 'pager', 'aria-label': 'Pages of results' },
-    number > 1 ? h('a', { href: at({}) }, 'First page') : null,
-    h('span', { class: 'muted' }, `Page ${number}`),
-    next ? h('a', { class: 'next', href: at({ from: next.from ?? '', continue: next.continue, page: String(number + 1) }) }, 'Next page') : null);
 }
 
 /**
