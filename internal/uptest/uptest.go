@@ -37,6 +37,8 @@ const patience = time.Minute
 type Server struct {
 	// Cluster is the name of the cluster in the database; empty for the usual one.
 	Cluster string
+	// Database is the URL of the database of the reports; empty for one in the state.
+	Database string
 	// State is an existing folder for the state, which stays there; empty for one that goes with the server.
 	State string
 
@@ -67,9 +69,12 @@ func (s *Server) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if s.Cluster != "" {
-		sections := options.Flags()
-		if err := sections.FlagSet("reports").Set("cluster", s.Cluster); err != nil {
+	sections := options.Flags()
+	for name, value := range map[string]string{"cluster": s.Cluster, "database": s.Database} {
+		if value == "" {
+			continue
+		}
+		if err := sections.FlagSet("reports").Set(name, value); err != nil {
 			return err
 		}
 	}
