@@ -150,6 +150,10 @@ producers: ## Run other people's programs with CRDs and with Docket, and write t
 test-postgres-versions: ## Run the suite of the storage engine on every version of PostgreSQL that is supported
 	go test ./internal/store/postgres -count=1 -timeout 30m -run '^TestVersions$$' -postgres-versions=15,16,17,18
 
+.PHONY: test-million
+test-million: ## Look at all pages of the console with a million results, which are written first (some minutes)
+	go test ./internal/console -count=1 -timeout 30m -v -run '^TestManyResults$$' -reports 60000
+
 # Left out are the packages whose tests start and kill servers; run those of what you change.
 .PHONY: test-short
 test-short: ## Run the quick tests, three minutes: no race detector, no nested modules, no server that is killed

@@ -43,7 +43,7 @@ type chromium struct {
 }
 
 // patience is for a slow machine.
-const patience = 2 * time.Minute
+const patience = 5 * time.Minute
 
 // tab opens one with cookies of its own. Chromium is installed where that is possible, as PostgreSQL is for other tests.
 func (c *chromium) tab(t *testing.T) context.Context {
