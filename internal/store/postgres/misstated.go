@@ -42,7 +42,7 @@ func (s *asked) misstated(ctx context.Context, q *engine.MisstatedQuery) ([]engi
 	}
 	sql := newQuestion(s.cluster)
 	sql.addMisstated(q)
-	rows, err := s.query(ctx, sql, freePlans)
+	rows, err := s.query(ctx, sql, fixedPlans)
 	if err != nil {
 		return nil, err
 	}
@@ -57,20 +57,22 @@ func (s *asked) misstated(ctx context.Context, q *engine.MisstatedQuery) ([]engi
 	})
 }
 
-// addMisstated selects reports with what they state and what their entries say. Entries are counted report by report, so that only
-// what is found is sorted.
+// addMisstated selects reports with what they state and what their entries say. Entries are counted report by report, and OFFSET 0 keeps
+// what is right from being sorted.
 func (q *question) addMisstated(of *engine.MisstatedQuery) {
 	var stated, held, counts []string
 	for _, outcome := range new(engine.Outcomes).Counts() {
 		stated = append(stated, "r."+outcome.Outcome)
-		held = append(held, "h."+outcome.Outcome)
-		counts = append(counts, "count(DISTINCT x.idx) FILTER (WHERE v.result = "+q.bind(outcome.Outcome)+") AS "+outcome.Outcome)
+		held = append(held, "h.held_"+outcome.Outcome)
+		counts = append(counts, "count(DISTINCT x.idx) FILTER (WHERE v.result = "+q.bind(outcome.Outcome)+") AS held_"+outcome.Outcome)
 	}
-	q.add(`SELECT r.namespace COLLATE "C", r.kind COLLATE "C", r.name COLLATE "C", r.uid, r.created_at, `+strings.Join(append(stated, held...), ", ")+`
+	q.add(`SELECT * FROM (
+SELECT r.namespace COLLATE "C", r.kind COLLATE "C", r.name COLLATE "C", r.uid, r.created_at, `+strings.Join(append(stated, held...), ", ")+`
 FROM docket.report r CROSS JOIN LATERAL (
-	SELECT `+strings.Join(counts, ", ")+` FROM (`+resultsOfReport+`) x JOIN docket.verdict v ON v.cluster = $1 AND v.id = x.verdict
+	SELECT `+strings.Join(counts, ", ")+` FROM (`+resultsOfReport+`) x
+	CROSS JOIN LATERAL (SELECT y.result FROM docket.verdict y WHERE y.cluster = $1 AND y.id = x.verdict LIMIT 1) v
 ) h
 WHERE (r.namespace COLLATE "C", r.kind COLLATE "C", r.name COLLATE "C") > (`, of.After.Namespace, ", ", of.After.Kind, ", ", of.After.Name, ") AND r.cluster = $1")
 	q.where(engine.Both(of.Filter, questions.InScope(of.Kinds, of.Namespace)), fieldColumns.Of)
-	q.add(" AND ("+strings.Join(stated, ", ")+") <> ("+strings.Join(held, ", ")+") ORDER BY 1, 2, 3 LIMIT ", of.Limit+1)
+	q.add(" AND ("+strings.Join(stated, ", ")+") <> ("+strings.Join(held, ", ")+") OFFSET 0\n) m ORDER BY 1, 2, 3 LIMIT ", of.Limit+1)
 }
