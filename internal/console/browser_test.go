@@ -19,34 +19,38 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 
+	"github.com/docket-project/docket/internal/chromium"
 	"github.com/docket-project/docket/internal/testenv"
 	"github.com/docket-project/docket/internal/uptest"
 )
 
 var (
 	server  uptest.Server
-	browser chromium
+	browser chrome
 )
 
 func TestMain(m *testing.M) {
 	code := uptest.Run(m, &server)
-	browser.stop()
+	if err := browser.end(); err != nil {
+		fmt.Fprintln(os.Stderr, "Chromium:", err)
+		code = 1
+	}
 	os.Exit(code)
 }
 
-// chromium is the one browser of all tests.
-type chromium struct {
-	once   sync.Once
-	ctx    context.Context //nolint:containedctx // It is the handle of the browser.
-	cancel context.CancelFunc
-	err    error
+// chrome is the one browser of all tests.
+type chrome struct {
+	once sync.Once
+	ctx  context.Context //nolint:containedctx // It is the handle of the browser.
+	stop func() error
+	err  error
 }
 
 // patience is for a slow machine.
 const patience = 5 * time.Minute
 
 // tab opens one with cookies of its own. Chromium is installed where that is possible, as PostgreSQL is for other tests.
-func (c *chromium) tab(t *testing.T) context.Context {
+func (c *chrome) tab(t *testing.T) context.Context {
 	t.Helper()
 	c.once.Do(func() {
 		if c.err = testenv.Need(t.Context(), "chromium", "chromium"); c.err != nil {
@@ -57,8 +61,7 @@ func (c *chromium) tab(t *testing.T) context.Context {
 			c.err = err
 			return
 		}
-		c.ctx, c.cancel = chromedp.NewContext(context.Background(), chromedp.WithAllocatorOptions(chromedp.NoSandbox, chromedp.ExecPath(path)))
-		c.err = chromedp.Do(c.ctx)
+		c.ctx, c.stop, c.err = chromium.Start(context.WithoutCancel(t.Context()), chromedp.ExecPath(path))
 	})
 	if c.err != nil {
 		t.Fatalf("Chromium: %v", c.err)
@@ -70,10 +73,11 @@ func (c *chromium) tab(t *testing.T) context.Context {
 	return ctx
 }
 
-func (c *chromium) stop() {
-	if c.cancel != nil {
-		c.cancel()
+func (c *chrome) end() error {
+	if c.stop == nil {
+		return nil
 	}
+	return c.stop()
 }
 
 // person is somebody with a browser at a console.

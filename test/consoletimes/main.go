@@ -11,6 +11,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"maps"
@@ -20,6 +21,8 @@ import (
 	"time"
 
 	"github.com/chromedp/chromedp"
+
+	"github.com/docket-project/docket/internal/chromium"
 )
 
 // patience is for a slow machine.
@@ -67,11 +70,14 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, link string, times int) error {
+func run(ctx context.Context, link string, times int) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	ctx, cancelBrowser := chromedp.NewContext(ctx, chromedp.WithAllocatorOptions(chromedp.NoSandbox))
-	defer cancelBrowser()
+	ctx, stop, err := chromium.Start(ctx)
+	if err != nil {
+		return fmt.Errorf("start Chromium: %w", err)
+	}
+	defer func() { err = errors.Join(err, stop()) }()
 	ready := chromedp.WaitVisible("main:not([aria-busy]) h1")
 	if err := chromedp.Do(ctx, chromedp.Navigate(link), ready); err != nil {
 		return err

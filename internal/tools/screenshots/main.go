@@ -23,6 +23,8 @@ import (
 	"time"
 
 	"github.com/chromedp/chromedp"
+
+	"github.com/docket-project/docket/internal/chromium"
 )
 
 const (
@@ -111,9 +113,12 @@ func start(ctx context.Context, docket, state string) (link string, end func() e
 }
 
 // shoot takes the pictures.
-func shoot(ctx context.Context, link, out string) error {
-	ctx, cancel := chromedp.NewContext(ctx, chromedp.WithAllocatorOptions(chromedp.NoSandbox))
-	defer cancel()
+func shoot(ctx context.Context, link, out string) (err error) {
+	ctx, stop, err := chromium.Start(ctx)
+	if err != nil {
+		return fmt.Errorf("start Chromium: %w", err)
+	}
+	defer func() { err = errors.Join(err, stop()) }()
 	ready := chromedp.WaitVisible("main:not([aria-busy]) h1")
 	if err := chromedp.Do(ctx, chromedp.EmulateViewport(width, pictures[0].height), chromedp.Navigate(link), ready); err != nil {
 		return fmt.Errorf("sign in with Chromium: %w", err)
