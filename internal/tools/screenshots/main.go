@@ -12,6 +12,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"image/png"
 	"io"
 	"os"
 	"os/exec"
@@ -25,6 +26,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/docket-project/docket/internal/chromium"
+	"github.com/docket-project/docket/internal/picture"
 )
 
 const (
@@ -36,13 +38,13 @@ const (
 // follows says that a page hears of changes, as those do that people look at.
 var follows = chromedp.WaitVisible(".live")
 
-// picture is a page, and how much of it is shown.
-type picture struct {
+// page is what a picture shows, and how much of it.
+type page struct {
 	name, address string
 	height        int64
 }
 
-var pictures = []picture{
+var pages = []page{
 	{"overview", "#/overview", 640},
 	{"results", "#/results?namespace=shop", 780},
 	{"resource", "#/resource?namespace=shop&kind=CronJob&name=catalog-00072", 780},
@@ -120,23 +122,23 @@ func shoot(ctx context.Context, link, out string) (err error) {
 	}
 	defer func() { err = errors.Join(err, stop()) }()
 	ready := chromedp.WaitVisible("main:not([aria-busy]) h1")
-	if err := chromedp.Do(ctx, chromedp.EmulateViewport(width, pictures[0].height), chromedp.Navigate(link), ready); err != nil {
+	if err := chromedp.Do(ctx, chromedp.EmulateViewport(width, pages[0].height), chromedp.Navigate(link), ready); err != nil {
 		return fmt.Errorf("sign in with Chromium: %w", err)
 	}
 	base, _, _ := strings.Cut(link, "/sign-in")
-	for _, p := range pictures {
+	for _, p := range pages {
 		if err := chromedp.Do(ctx, chromedp.EmulateViewport(width, p.height), chromedp.Navigate("about:blank"), chromedp.Navigate(base+"/"+p.address), ready, follows); err != nil {
 			return fmt.Errorf("%s: %w", p.address, err)
 		}
-		png, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())
+		data, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())
 		if err != nil {
 			return fmt.Errorf("%s: %w", p.address, err)
 		}
-		small, err := reduce(bytes.NewReader(png))
+		full, err := png.Decode(bytes.NewReader(data))
 		if err != nil {
 			return fmt.Errorf("%s: %w", p.address, err)
 		}
-		if err := os.WriteFile(filepath.Join(out, "console-"+p.name+".png"), small, 0o644); err != nil { //nolint:gosec // Pictures are for everybody.
+		if err := picture.Write(filepath.Join(out, "console-"+p.name+".png"), picture.Indexed(full)); err != nil {
 			return err
 		}
 	}

@@ -1,15 +1,12 @@
 // Copyright 2026 The Docket Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package picture
 
 import (
-	"bytes"
 	"cmp"
 	"image"
 	"image/color"
-	"image/png"
-	"io"
 	"maps"
 	"slices"
 )
@@ -17,13 +14,9 @@ import (
 // colours of a picture: as many as a byte for each pixel can tell apart.
 const colours = 256
 
-// reduce returns a picture as a PNG with the colours that it has most, a third of the size: pages have few but for the edges of
-// letters.
-func reduce(r io.Reader) ([]byte, error) {
-	full, err := png.Decode(r)
-	if err != nil {
-		return nil, err
-	}
+// Indexed returns a picture with the colours that it has most, whose PNG has a third of the size: pages have few but for the
+// edges of letters.
+func Indexed(full image.Image) *image.Paletted {
 	bounds := full.Bounds()
 	numbers := map[color.Color]int{}
 	for y := bounds.Min.Y; y < bounds.Max.Y; y++ {
@@ -45,10 +38,7 @@ func reduce(r io.Reader) ([]byte, error) {
 			small.SetColorIndex(x, y, index)
 		}
 	}
-	var out bytes.Buffer
-	encoder := png.Encoder{CompressionLevel: png.BestCompression}
-	err = encoder.Encode(&out, small)
-	return out.Bytes(), err
+	return small
 }
 
 // rounded is a colour to the nearest of 64 values of each part, or nearly all edges of letters would have colours of their own.
