@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"maps"
 	"os"
 	"os/exec"
@@ -152,12 +153,17 @@ func writeMisstated(ctx context.Context, config *rest.Config) error {
 
 // writeSample returns what fills a server with reports as `docket up --demo` has them: the first of always the same.
 func writeSample(reports int) func(context.Context, *rest.Config) error {
+	return writeSampleOf(reports, time.Now())
+}
+
+// writeSampleOf is writeSample with reports that were written at a time.
+func writeSampleOf(reports int, at time.Time) func(context.Context, *rest.Config) error {
 	return func(ctx context.Context, config *rest.Config) error {
-		return writeReportsOfSample(ctx, config, reports)
+		return writeReportsOfSample(ctx, config, sample.Cluster{Seed: 1, Now: at}.Reports(reports))
 	}
 }
 
-func writeReportsOfSample(ctx context.Context, config *rest.Config, reports int) error {
+func writeReportsOfSample(ctx context.Context, config *rest.Config, objects iter.Seq[*unstructured.Unstructured]) error {
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
 		return err
@@ -168,7 +174,7 @@ func writeReportsOfSample(ctx context.Context, config *rest.Config, reports int)
 		"ClusterReport": {Group: "openreports.io", Version: "v1alpha1", Resource: "clusterreports"},
 	}
 	made := map[string]bool{"": true}
-	for object := range (sample.Cluster{Seed: 1, Now: time.Now()}).Reports(reports) {
+	for object := range objects {
 		resource, ok := resources[object.GetKind()]
 		if !ok {
 			continue // Ephemeral reports have no results of their own.

@@ -95,7 +95,7 @@ function form(context, filters) {
   },
   h('fieldset', {}, h('legend', {}, 'Result'), outcomes.map((name) => choice('result', name, name, filters.results.includes(name)))),
   h('fieldset', {}, h('legend', {}, 'Severity'), severities.map((name) => choice('severity', severityName(name), severityName(name), filters.severities.includes(name)))),
-  h('details', { class: 'texts', open: matchMedia('(min-width: 48rem)').matches || Object.values(filters.texts).some(Boolean) || filters.message }, h('summary', {}, 'More filters'),
+  h('details', { class: 'texts', open: matchMedia('(min-width: 48rem)').matches || Object.values(filters.texts).some(Boolean) || Boolean(filters.message) }, h('summary', {}, 'More filters'),
     h('div', { class: 'fields' }, texts.map((text) => textFilter(context, filters, text, apply)),
       h('label', {}, 'Message has', h('input', { name: 'message', value: filters.message, autocomplete: 'off', spellcheck: 'false', onchange: apply })),
       h('p', { class: 'actions' }, h('button', {}, 'Filter'), ' ', h('a', { href: link(context, 'results') }, 'Clear'))))));
