@@ -18,15 +18,22 @@ const colours = 256
 // edges of letters.
 func Indexed(full image.Image) *image.Paletted {
 	bounds := full.Bounds()
-	numbers := map[color.Color]int{}
+	numbers := map[color.RGBA]int{}
 	for y := bounds.Min.Y; y < bounds.Max.Y; y++ {
 		for x := bounds.Min.X; x < bounds.Max.X; x++ {
 			numbers[rounded(full.At(x, y))]++
 		}
 	}
-	most := slices.SortedFunc(maps.Keys(numbers), func(a, b color.Color) int { return cmp.Compare(numbers[b], numbers[a]) })
-	small := image.NewPaletted(bounds, most[:min(colours, len(most))])
-	nearest := map[color.Color]uint8{}
+	// The same picture gets the same colours each time, hence an order also among those that it has as often.
+	most := slices.SortedFunc(maps.Keys(numbers), func(a, b color.RGBA) int {
+		return cmp.Or(cmp.Compare(numbers[b], numbers[a]), slices.Compare([]uint8{a.R, a.G, a.B}, []uint8{b.R, b.G, b.B}))
+	})
+	palette := make(color.Palette, min(colours, len(most)))
+	for i := range palette {
+		palette[i] = most[i]
+	}
+	small := image.NewPaletted(bounds, palette)
+	nearest := map[color.RGBA]uint8{}
 	for y := bounds.Min.Y; y < bounds.Max.Y; y++ {
 		for x := bounds.Min.X; x < bounds.Max.X; x++ {
 			at := rounded(full.At(x, y))
@@ -42,7 +49,7 @@ func Indexed(full image.Image) *image.Paletted {
 }
 
 // rounded is a colour to the nearest of 64 values of each part, or nearly all edges of letters would have colours of their own.
-func rounded(c color.Color) color.Color {
+func rounded(c color.Color) color.RGBA {
 	r, g, b, _ := c.RGBA()
 	part := func(v uint32) uint8 { return uint8(min(255, (v>>8+2)&^3)) }
 	return color.RGBA{part(r), part(g), part(b), 255}

@@ -6,6 +6,7 @@ package picture
 import (
 	"image"
 	"image/color"
+	"slices"
 	"testing"
 )
 
@@ -24,6 +25,9 @@ func TestIndexed(t *testing.T) {
 		}
 	}
 	after := Indexed(full)
+	if !slices.Equal(after.Palette, Indexed(full).Palette) {
+		t.Error("the same picture has other colours the second time")
+	}
 	if len(after.Palette) > colours || after.Bounds() != full.Bounds() {
 		t.Fatalf("%d colours in %v", len(after.Palette), after.Bounds())
 	}
