@@ -99,6 +99,7 @@ func questionStatements() map[string]string {
 	add("questionMisstated", func(t *sqlText) {
 		t.addMisstated(1, &engine.MisstatedQuery{Filter: engine.Equal(engine.FieldReport, "r"), Namespace: new(string), Limit: 1})
 	})
+	all["reportsByNumber"], all["verdictsByNumber"], all["subjectsByNumber"] = reportsByNumber, verdictsByNumber, subjectsByNumber
 	add("orderedRows", func(t *sqlText) { t.addRowsAt(1, "[]") })
 	namespace := "n"
 	for part, ways := range waysTo {

@@ -7,7 +7,6 @@ import (
 	"context"
 	"database/sql/driver"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
@@ -199,22 +198,6 @@ func (s *asked) Few(_ context.Context, part engine.Part, condition questions.Con
 	return found, true, nil
 }
 
-// Read implements questions.Source.
-func (s *asked) Read(_ context.Context, windows []questions.Window, condition questions.Condition, limit int) ([]questions.Row, error) {
-	places, err := s.windows(windows)
-	if err != nil {
-		return nil, err
-	}
-	if limit == 0 {
-		limit = noLimit
-	}
-	var sql sqlText
-	sql.addRows(s.cluster, places, condition, limit, len(windows) > 0 && !windows[0].IsOne())
-	page := pageRows{verdicts: map[int64]*engine.Verdict{}, subjects: map[int64]*engine.Subject{}}
-	err = s.scan(page.add, sql.String(), sql.args...)
-	return page.rows, err
-}
-
 // windows returns windows as the JSON that statements take: names of Kubernetes and numbers.
 func (s *asked) windows(windows []questions.Window) (string, error) {
 	list := make([][5]any, 0, len(windows))
@@ -227,54 +210,4 @@ func (s *asked) windows(windows []questions.Window) (string, error) {
 	}
 	text, err := json.Marshal(list)
 	return string(text), err
-}
-
-// pageRows gathers rows, in which what they share is there once.
-type pageRows struct {
-	rows     []questions.Row
-	report   *engine.ReportRow
-	verdicts map[int64]*engine.Verdict
-	subjects map[int64]*engine.Subject
-}
-
-// add takes a row of addRows.
-func (p *pageRows) add(row []driver.Value) error {
-	var out questions.Row
-	var report engine.ReportRow
-	var verdict int64
-	var subject any
-	scan(row, &report.Namespace, &report.Kind, &report.Name, &report.UID, &report.CreatedAt,
-		&out.Index, &out.Seconds, &verdict, &subject)
-	if p.report == nil || *p.report != report {
-		p.report = &report
-	}
-	out.Report = p.report
-	row = row[rowColumns:]
-	if out.Verdict = p.verdicts[verdict]; out.Verdict == nil {
-		if row[0] == nil {
-			return errors.New("a result has no verdict")
-		}
-		out.Verdict = &engine.Verdict{}
-		scan(row, fieldsOf(engine.VerdictColumns, out.Verdict)...)
-		p.verdicts[verdict] = out.Verdict
-	}
-	if row = row[len(engine.VerdictColumns):]; row[0] != nil {
-		out.SubjectID, _ = subject.(int64)
-		if out.Subject = p.subjects[out.SubjectID]; out.Subject == nil {
-			out.Subject = &engine.Subject{}
-			scan(row, fieldsOf(engine.SubjectColumns, out.Subject)...)
-			p.subjects[out.SubjectID] = out.Subject
-		}
-	}
-	p.rows = append(p.rows, out)
-	return nil
-}
-
-// fieldsOf returns where the columns of a row go.
-func fieldsOf[T any](columns []engine.Column[T], row *T) []any {
-	fields := make([]any, len(columns))
-	for i := range columns {
-		fields[i] = columns[i].Field(row)
-	}
-	return fields
 }

@@ -143,13 +143,13 @@ func (s *asked) rowsAt(rows []orderedRow) ([]engine.ResultRow, error) {
 	}
 	var sql sqlText
 	sql.addRowsAt(s.cluster, string(list))
-	page := pageRows{verdicts: map[int64]*engine.Verdict{}, subjects: map[int64]*engine.Subject{}}
-	if err := s.scan(page.add, sql.String(), sql.args...); err != nil {
+	page, err := s.readRows(&sql)
+	if err != nil {
 		return nil, err
 	}
-	whole := make([]engine.ResultRow, len(page.rows))
-	for i := range page.rows {
-		whole[i] = page.rows[i].ResultRow
+	whole := make([]engine.ResultRow, len(page))
+	for i := range page {
+		whole[i] = page[i].ResultRow
 	}
 	return whole, nil
 }

@@ -28,12 +28,10 @@ func (t *sqlText) addOrdered(cluster int64, windows string, filter *engine.Filte
 	})
 }
 
-// addRowsAt selects rows by their objects and positions, a list in JSON, in the order of the list. They have the columns of addRows.
+// addRowsAt selects rows by their objects and positions, a list in JSON, in the order of the list. They have pageColumns.
 func (t *sqlText) addRowsAt(cluster int64, keys string) {
 	t.args = append(t.args, keys, cluster)
-	t.WriteString(`SELECT r.namespace, r.kind, r.name, r.uid, r.created_at, x.idx, x.seconds, x.verdict, coalesce(x.subject, r.scope), ` +
-		columnList(engine.VerdictColumns, "v.") + ", " + columnList(engine.SubjectColumns, "s.") + ` FROM json_each(?1) AS w
+	t.WriteString("SELECT " + pageColumns + ` FROM json_each(?1) AS w
 CROSS JOIN result AS x ON x.cluster = ?2 AND x.object = w.value ->> 0 AND x.position = w.value ->> 1
-CROSS JOIN report AS r ON r.cluster = ?2 AND r.object = x.object
-CROSS JOIN verdict AS v ON v.cluster = ?2 AND v.id = x.verdict LEFT JOIN subject AS s ON s.cluster = ?2 AND s.id = coalesce(x.subject, r.scope)`)
+CROSS JOIN report AS r ON r.cluster = ?2 AND r.object = x.object`)
 }

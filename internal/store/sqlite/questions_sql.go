@@ -150,15 +150,24 @@ CROSS JOIN report AS r ON r.cluster = ?2 AND r.namespace = w.value ->> 3 AND r.k
 AND r.object = coalesce((SELECT l.object FROM large AS l INDEXED BY large_created WHERE l.cluster = ?2 AND l.created = o.created), o.created)
 CROSS JOIN result AS x ON x.cluster = ?2 AND x.object = r.object`
 
-// rowColumns is the number of columns of addRows before those of the verdict.
-const rowColumns = 9
+// pageColumns are what is read of each row, of a report r and a result x.
+const pageColumns = "x.object, x.idx, x.seconds, x.verdict, coalesce(x.subject, r.scope)"
+
+// What rows share, by its numbers: ?1 is a list of these in JSON, ?2 the cluster. By primary keys.
+var (
+	reportsByNumber = `SELECT r.object, r.namespace, r.kind, r.name, r.uid, r.created_at
+FROM json_each(?1) AS w CROSS JOIN report AS r ON r.cluster = ?2 AND r.object = w.value`
+	verdictsByNumber = "SELECT v.id, " + columnList(engine.VerdictColumns, "v.") +
+		" FROM json_each(?1) AS w CROSS JOIN verdict AS v ON v.cluster = ?2 AND v.id = w.value"
+	subjectsByNumber = "SELECT s.id, " + columnList(engine.SubjectColumns, "s.") +
+		" FROM json_each(?1) AS w CROSS JOIN subject AS s ON s.cluster = ?2 AND s.id = w.value"
+)
 
 // addRows selects the first rows in some windows. Verdicts that meet their conditions are found first where many reports
 // are read: a look-up among them takes a fifth of one in their table.
 func (t *sqlText) addRows(cluster int64, windows string, condition questions.Condition, limit int, many bool) {
 	t.args = append(t.args, windows, cluster)
-	t.WriteString(`WITH page AS MATERIALIZED (
-SELECT r.namespace, r.kind, r.name, r.uid, r.created_at, x.idx, x.seconds, x.verdict, coalesce(x.subject, r.scope) AS subject FROM ` + reportsIn)
+	t.WriteString("WITH page AS MATERIALIZED (SELECT " + pageColumns + " FROM " + reportsIn)
 	var verdicts *engine.Filter
 	others := condition.Filter
 	if many {
@@ -174,8 +183,7 @@ SELECT r.namespace, r.kind, r.name, r.uid, r.created_at, x.idx, x.seconds, x.ver
 		t.add(" AND coalesce(x.subject, r.scope) = ", *condition.Subject)
 	}
 	t.where(others, fieldColumns.Of)
-	t.add(" LIMIT ", limit, ")\nSELECT p.*, "+columnList(engine.VerdictColumns, "v.")+", "+columnList(engine.SubjectColumns, "s.")+
-		" FROM page AS p CROSS JOIN verdict AS v ON v.cluster = ?2 AND v.id = p.verdict LEFT JOIN subject AS s ON s.cluster = ?2 AND s.id = p.subject")
+	t.add(" LIMIT ", limit, ") SELECT * FROM page")
 }
 
 // joins appends the tables that conditions on some parts need beside r and x.

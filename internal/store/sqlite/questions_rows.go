@@ -1,0 +1,126 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package sqlite
+
+import (
+	"context"
+	"database/sql/driver"
+	"encoding/json"
+	"maps"
+	"slices"
+
+	"github.com/docket-project/docket/internal/store/engine"
+	"github.com/docket-project/docket/internal/store/questions"
+)
+
+// Rows are read as numbers, and the texts that they share once each: a page of 500 results has a few dozen verdicts, and texts are most
+// of what reading a row costs.
+
+// pageRow is a row of table result, with the subject that it has of its report unless it has its own: nil for none.
+type pageRow struct {
+	object, index, seconds, verdict int64
+	subject                         any
+}
+
+// Read implements questions.Source.
+func (s *asked) Read(_ context.Context, windows []questions.Window, condition questions.Condition, limit int) ([]questions.Row, error) {
+	places, err := s.windows(windows)
+	if err != nil {
+		return nil, err
+	}
+	if limit == 0 {
+		limit = noLimit
+	}
+	var sql sqlText
+	sql.addRows(s.cluster, places, condition, limit, len(windows) > 0 && !windows[0].IsOne())
+	return s.readRows(&sql)
+}
+
+// readRows returns the rows that a statement with the columns of pageColumns selects, in its order.
+func (s *asked) readRows(sql *sqlText) ([]questions.Row, error) {
+	var page []pageRow
+	err := s.scan(func(row []driver.Value) error {
+		var r pageRow
+		scan(row, &r.object, &r.index, &r.seconds, &r.verdict, &r.subject)
+		page = append(page, r)
+		return nil
+	}, sql.String(), sql.args...)
+	if err != nil || len(page) == 0 {
+		return nil, err
+	}
+	shared, err := s.share(page)
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]questions.Row, 0, len(page))
+	for _, r := range page {
+		out := questions.Row{ResultRow: engine.ResultRow{
+			Report: shared.reports[r.object], Result: engine.Result{Index: int32(r.index), Seconds: r.seconds, Verdict: shared.verdicts[r.verdict]},
+		}}
+		if out.Verdict == nil {
+			continue // As in the views.
+		}
+		if id, ok := r.subject.(int64); ok {
+			if out.Subject = shared.subjects[id]; out.Subject != nil {
+				out.SubjectID = id
+			}
+		}
+		rows = append(rows, out)
+	}
+	return rows, nil
+}
+
+// sharedTexts are what rows refer to, by its numbers.
+type sharedTexts struct {
+	reports  map[int64]*engine.ReportRow
+	verdicts map[int64]*engine.Verdict
+	subjects map[int64]*engine.Subject
+}
+
+// share reads what some rows refer to.
+func (s *asked) share(page []pageRow) (sharedTexts, error) {
+	shared := sharedTexts{map[int64]*engine.ReportRow{}, map[int64]*engine.Verdict{}, map[int64]*engine.Subject{}}
+	for _, r := range page {
+		shared.reports[r.object], shared.verdicts[r.verdict] = nil, nil
+		if id, ok := r.subject.(int64); ok {
+			shared.subjects[id] = nil
+		}
+	}
+	err := readShared(s, reportsByNumber, shared.reports, func(r *engine.ReportRow) []any {
+		return []any{&r.Namespace, &r.Kind, &r.Name, &r.UID, &r.CreatedAt}
+	})
+	if err == nil {
+		err = readShared(s, verdictsByNumber, shared.verdicts, func(v *engine.Verdict) []any { return fieldsOf(engine.VerdictColumns, v) })
+	}
+	if err == nil {
+		err = readShared(s, subjectsByNumber, shared.subjects, func(v *engine.Subject) []any { return fieldsOf(engine.SubjectColumns, v) })
+	}
+	return shared, err
+}
+
+// readShared fills a map with what its keys are the numbers of; what is missing stays nil. fields are where a row's columns go.
+func readShared[T any](s *asked, query string, all map[int64]*T, fields func(*T) []any) error {
+	if len(all) == 0 {
+		return nil
+	}
+	numbers, err := json.Marshal(slices.Sorted(maps.Keys(all)))
+	if err != nil {
+		return err
+	}
+	return s.scan(func(row []driver.Value) error {
+		out := new(T)
+		scan(row[1:], fields(out)...)
+		all[row[0].(int64)] = out
+		return nil
+	}, query, string(numbers), s.cluster)
+}
+
+// fieldsOf returns where the columns of a row go.
+func fieldsOf[T any](columns []engine.Column[T], row *T) []any {
+	fields := make([]any, len(columns))
+	for i := range columns {
+		fields[i] = columns[i].Field(row)
+	}
+	return fields
+}
