@@ -53,6 +53,9 @@ type Condition struct {
 	*engine.Filter
 	// Subject is the ID of what they are about; nil for anything.
 	Subject *int64
+	// Entries is how many results in all namespaces meet what the filter demands of verdicts, where that was counted and is many. An
+	// engine may find these first, to read no report without them.
+	Entries int64
 }
 
 // Row is a result row with the ID of its subject, 0 for none.
@@ -83,15 +86,16 @@ type Source interface {
 
 // Rows answers a RowQuery, which was checked, but for the State.
 func Rows(ctx context.Context, source Source, q engine.RowQuery) (engine.RowPage, error) {
-	windows, err := windowsOf(ctx, source, q)
+	windows, entries, err := windowsOf(ctx, source, q)
 	if err != nil {
 		return engine.RowPage{}, err
 	}
+	condition := Condition{Filter: q.Filter, Entries: entries}
 	var page engine.RowPage
 	var rows []Row
 	for size := firstWindows; len(windows) > 0 && len(rows) < q.Limit; size *= 4 {
 		n := min(size, len(windows))
-		more, err := source.Read(ctx, windows[:n], Condition{Filter: q.Filter}, q.Limit-len(rows))
+		more, err := source.Read(ctx, windows[:n], condition, q.Limit-len(rows))
 		if err != nil {
 			return engine.RowPage{}, err
 		}
@@ -144,29 +148,30 @@ func inOrder(rows []Row) []engine.ResultRow {
 	return results
 }
 
-// windowsOf returns what has to be read for a query.
-func windowsOf(ctx context.Context, source Source, q engine.RowQuery) ([]Window, error) {
+// windowsOf returns what has to be read for a query, and the entries of the condition on it.
+func windowsOf(ctx context.Context, source Source, q engine.RowQuery) (windows []Window, entries int64, err error) {
 	if values, must := q.Filter.Demands(engine.FieldNamespace); must && len(values) == 1 && q.Namespace == nil {
 		q.Namespace = &values[0]
 	}
-	if reports, few, err := fewReports(ctx, source, q); err != nil || few {
+	reports, few, entries, err := fewReports(ctx, source, q)
+	if err != nil || few {
 		reports = slices.DeleteFunc(inOrderOfPlaces(reports), func(p engine.ReportPlace) bool { return !q.Behind(p) })
-		return namedWindows(q.Kinds, reports), err
+		return namedWindows(q.Kinds, reports), 0, err
 	}
 	found, err := placesOf(ctx, source, q)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	if names, must := q.Filter.Demands(engine.FieldReport); must && len(names)*len(found) < mostNames {
-		return namedWindows(q.Kinds, slices.DeleteFunc(reportsOf(found, names), func(p engine.ReportPlace) bool { return !q.Behind(p) })), nil
+		return namedWindows(q.Kinds, slices.DeleteFunc(reportsOf(found, names), func(p engine.ReportPlace) bool { return !q.Behind(p) })), 0, nil
 	}
-	windows := wholeWindows(q.Kinds, found)
+	windows = wholeWindows(q.Kinds, found)
 	for i := range windows {
 		if w := &windows[i]; w.Namespace == q.After.Namespace && w.Kind == q.After.Kind {
 			w.From = max(w.From, firstKey(q))
 		}
 	}
-	return windows, nil
+	return windows, entries, nil
 }
 
 // firstKey returns the first key that a query wants of the place that it goes on in.
@@ -244,17 +249,18 @@ func Windows(ctx context.Context, source Source, q engine.CountQuery) (windows [
 	}
 	_, named := q.Filter.Demands(engine.FieldReport)
 	if rows.Namespace == nil && !named {
-		reports, few, err := fewReports(ctx, source, rows)
+		reports, few, _, err := fewReports(ctx, source, rows)
 		return namedWindows(q.Kinds, inOrderOfPlaces(reports)), few, err
 	}
-	windows, err = windowsOf(ctx, source, rows)
+	windows, _, err = windowsOf(ctx, source, rows)
 	return windows, true, err
 }
 
-// fewReports looks for a part of results of which the filter demands what few have.
-func fewReports(ctx context.Context, source Source, q engine.RowQuery) (reports []engine.ReportPlace, few bool, err error) {
+// fewReports looks for a part of results of which the filter demands what few have. Where that are verdicts that many have, it returns how
+// many.
+func fewReports(ctx context.Context, source Source, q engine.RowQuery) (reports []engine.ReportPlace, few bool, entries int64, err error) {
 	if _, must := q.Filter.Demands(engine.FieldReport); must {
-		return nil, false, nil // That is fewer.
+		return nil, false, 0, nil // That is fewer.
 	}
 	for _, part := range []engine.Part{engine.PartSubject, engine.PartVerdict, engine.PartReport, engine.PartSeconds} {
 		condition, _ := q.Filter.Select(func(f *engine.Filter) bool { return f.Parts() == part && !onlyPlaces(f) })
@@ -264,40 +270,50 @@ func fewReports(ctx context.Context, source Source, q engine.RowQuery) (reports 
 		if condition == nil || part == engine.PartSubject && MatchesNoSubject(condition) {
 			continue
 		}
-		switch many, err := manyCounted(ctx, source, q, part, condition); {
-		case err != nil:
-			return nil, false, err
-		case many:
-			continue
+		if part == engine.PartVerdict && condition.Counted() {
+			if entries, err = manyCounted(ctx, source, q, condition); err != nil {
+				return nil, false, 0, err
+			}
+			if entries > 0 {
+				continue
+			}
 		}
 		reports, few, err = source.Few(ctx, part, Condition{Filter: condition}, q.Namespace, most)
 		if err != nil || few {
-			return reports, few, err
+			return reports, few, 0, err
 		}
 	}
-	return nil, false, nil
+	return nil, false, entries, nil
 }
 
-// manyCounted reports whether counters know that it costs less to read reports in their order than to look for those that
-// have verdicts of a kind. Verdicts have an index of all namespaces, of which all entries may have to be read to know that
-// there are many, or which are of one namespace.
-func manyCounted(ctx context.Context, source Source, q engine.RowQuery, part engine.Part, condition *engine.Filter) (bool, error) {
-	if part != engine.PartVerdict || !condition.Counted() {
-		return false, nil
-	}
+// manyCounted returns how many results in all namespaces have verdicts of a kind, if counters know that it costs less to read reports in
+// their order than to look for those with such verdicts, and else 0. Verdicts have an index of all namespaces, of which all entries may
+// have to be read to know that there are many, or which are of one namespace.
+func manyCounted(ctx context.Context, source Source, q engine.RowQuery, condition *engine.Filter) (entries int64, err error) {
 	count := func(namespace *string, filter *engine.Filter) (int64, bool, error) {
 		return source.Counted(ctx, engine.CountQuery{Kinds: q.Kinds, Namespace: namespace, Filter: filter, Limit: 1})
 	}
 	wanted, known, err := count(q.Namespace, condition)
-	if err != nil || !known || wanted > most || q.Namespace == nil {
-		return known && wanted > most, err
+	if err != nil || !known {
+		return 0, err
 	}
-	entries, _, err := count(nil, condition)
-	if err != nil || entries <= most {
-		return false, err
+	entries = wanted
+	if q.Namespace != nil {
+		if entries, _, err = count(nil, condition); err != nil {
+			return 0, err
+		}
+	}
+	switch {
+	case entries <= most:
+		return 0, nil
+	case wanted > most:
+		return entries, nil
 	}
 	results, _, err := count(q.Namespace, nil)
-	return entries > results, err
+	if err != nil || entries <= results {
+		return 0, err
+	}
+	return entries, nil
 }
 
 // Verdicts returns what a filter demands of verdicts as they are stored, where FieldMessage is the template of the message, and what

@@ -20,6 +20,8 @@ type fake struct {
 	// counted is the number of results that a filter selects, 0 for unknown; inNamespace that in one, and ofNamespace that of all in it.
 	counted, inNamespace, ofNamespace int64
 	read                              []string
+	// entries are those of the last condition.
+	entries int64
 }
 
 func (f *fake) Counted(_ context.Context, q engine.CountQuery) (int64, bool, error) {
@@ -41,7 +43,8 @@ func (f *fake) Few(context.Context, engine.Part, questions.Condition, *string, i
 	return slices.Clone(f.few), f.few != nil, nil
 }
 
-func (f *fake) Read(_ context.Context, windows []questions.Window, _ questions.Condition, _ int) ([]questions.Row, error) {
+func (f *fake) Read(_ context.Context, windows []questions.Window, condition questions.Condition, _ int) ([]questions.Row, error) {
+	f.entries = condition.Entries
 	for _, w := range windows {
 		f.read = append(f.read, fmt.Sprintf("%s %s [%q, %q)", w.Resource, w.Kind, w.From, w.To))
 	}
@@ -103,6 +106,39 @@ func TestWindows(t *testing.T) {
 			}
 			if !slices.Equal(test.source.read, test.want) {
 				t.Errorf("read\n%q, want\n%q", test.source.read, test.want)
+			}
+		})
+	}
+}
+
+// TestEntries: engines hear how many results in all namespaces have verdicts of a kind, if they are many.
+func TestEntries(t *testing.T) {
+	t.Parallel()
+	namespace, fail := "m", engine.Equal(engine.FieldResult, "fail")
+	places, few := []questions.Place{{Namespace: "m", Kind: "A"}}, []engine.ReportPlace{{Namespace: "m", Kind: "A", Name: "z"}}
+	pods := engine.Equal(engine.FieldSubjectKind, "Pod")
+	for name, test := range map[string]struct {
+		source fake
+		q      engine.RowQuery
+		want   int64
+	}{
+		"many":                     {fake{places: places, counted: 5000}, engine.RowQuery{Filter: fail}, 5000},
+		"many of a namespace":      {fake{counted: 9000, inNamespace: 5000}, engine.RowQuery{Namespace: &namespace, Filter: fail}, 9000},
+		"many in other namespaces": {fake{counted: 9000, inNamespace: 10, ofNamespace: 8000}, engine.RowQuery{Namespace: &namespace, Filter: fail}, 9000},
+		"few":                      {fake{few: few, counted: 3}, engine.RowQuery{Filter: fail}, 0},
+		"few subjects":             {fake{few: few, counted: 5000}, engine.RowQuery{Filter: engine.Both(fail, pods)}, 0},
+		"many subjects":            {fake{places: places, counted: 5000}, engine.RowQuery{Filter: engine.Both(fail, pods)}, 5000},
+		"unknown":                  {fake{places: places}, engine.RowQuery{Filter: fail}, 0},
+		"other conditions":         {fake{places: places, counted: 5000}, engine.RowQuery{Filter: pods}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test.q.Kinds, test.q.Limit = []engine.ReportKind{{Kind: "A", Resource: "/a/"}}, 10
+			if _, err := questions.Rows(t.Context(), &test.source, test.q); err != nil {
+				t.Fatal(err)
+			}
+			if len(test.source.read) == 0 || test.source.entries != test.want {
+				t.Errorf("read %q with %d entries, want %d", test.source.read, test.source.entries, test.want)
 			}
 		})
 	}

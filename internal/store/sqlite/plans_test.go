@@ -90,8 +90,9 @@ func questionStatements() map[string]string {
 	everything := engine.Both(counted, pods, message)
 	add("questionPlaces", func(t *sqlText) { t.addPlaces(1, counted, questions.Place{}) })
 	add("questionCounters", func(t *sqlText) { t.addCounters(1, counted, true, true) })
-	add("questionPage", func(t *sqlText) { t.addRows(1, "[]", questions.Condition{Filter: everything}, 1, true) })
-	add("questionReports", func(t *sqlText) { t.addRows(1, "[]", questions.Condition{Filter: everything}, 1, false) })
+	add("questionPage", func(t *sqlText) { t.addRows(1, "[]", questions.Condition{Filter: everything}, 1, allOfThem) })
+	add("questionPageByEntries", func(t *sqlText) { t.addRows(1, "[]", questions.Condition{Filter: everything}, 1, byEntries) })
+	add("questionReports", func(t *sqlText) { t.addRows(1, "[]", questions.Condition{Filter: everything}, 1, named) })
 	add("questionResults", func(t *sqlText) { t.addResults(1, "[]", everything, engine.PartSubject) })
 	add("questionAllResults", func(t *sqlText) { t.addResults(1, "", everything, engine.PartSubject) })
 	add("orderedResults", func(t *sqlText) { t.addOrdered(1, "[]", everything, engine.FieldSeverity) })
@@ -102,22 +103,19 @@ func questionStatements() map[string]string {
 	all["reportsByNumber"], all["verdictsByNumber"], all["subjectsByNumber"] = reportsByNumber, verdictsByNumber, subjectsByNumber
 	add("orderedRows", func(t *sqlText) { t.addRowsAt(1, "[]") })
 	namespace := "n"
-	for part, ways := range waysTo {
-		for i, way := range ways {
-			for name, f := range map[string]*engine.Filter{
-				"Verdict": fails, "Kind": pods, "Name": engine.Equal(engine.FieldSubjectName, "n"), "UID": engine.Equal(engine.FieldSubjectUID, "n"),
-				"Report": engine.Equal(engine.FieldReportUID, "n"), "Seconds": {Operator: engine.LessThan, Field: engine.FieldSeconds},
-			} {
-				if f.Parts() == part {
-					add(fmt.Sprint("questionFew", name, i), func(t *sqlText) { t.addFew(way, 1, questions.Condition{Filter: f}, &namespace, 1) })
-				}
-			}
-		}
+	for name, f := range map[string]*engine.Filter{
+		"Verdict": fails, "Report": engine.Equal(engine.FieldReportUID, "n"), "Seconds": {Operator: engine.LessThan, Field: engine.FieldSeconds},
+	} {
+		add("questionFew"+name, func(t *sqlText) { t.addFew(waysTo[f.Parts()], 1, f, &namespace, 1) })
 	}
-	id := int64(1)
-	add("questionAbout", func(t *sqlText) {
-		t.addFew(waysTo[engine.PartSubject][0], 1, questions.Condition{Subject: &id}, &namespace, 1)
-	})
+	for name, f := range map[string]*engine.Filter{
+		"Kind": pods, "Name": engine.Equal(engine.FieldSubjectName, "n"), "UID": engine.Equal(engine.FieldSubjectUID, "n"),
+	} {
+		add("questionSubjects"+name, func(t *sqlText) { t.addSubjects(1, f, 1) })
+	}
+	for i, way := range waysToSubjects {
+		add(fmt.Sprint("questionAbout", i), func(t *sqlText) { t.addAbout(way, 1, "[]", &namespace, 1) })
+	}
 	return all
 }
 
@@ -133,9 +131,9 @@ var fewRows = []string{"sumResults", "selectOldest", "selectLowest", "mustAdopt"
 // wholeTables are questions that read all verdicts, subjects, reports or results of a cluster, to find which few meet a
 // condition, to count, or to put in order.
 var wholeTables = []string{
-	"questionPage", "questionResults", "questionAllResults", "questionPlaces", "questionCounters",
+	"questionPage", "questionPageByEntries", "questionResults", "questionAllResults", "questionPlaces", "questionCounters",
 	"orderedResults", "orderedAllResults", "questionMisstated",
-	"questionFewVerdict0", "questionFewKind0", "questionFewKind1", "questionFewReport0", "questionFewSeconds0",
+	"questionFewVerdict", "questionSubjectsKind", "questionFewReport", "questionFewSeconds",
 }
 
 // TestPlans: each statement goes by the index that is named above it. The golden

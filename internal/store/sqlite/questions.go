@@ -179,25 +179,6 @@ func (s *asked) Counted(_ context.Context, q engine.CountQuery) (int64, bool, er
 	return counts.Counts[0].Results, true, nil
 }
 
-// Few implements questions.Source.
-func (s *asked) Few(_ context.Context, part engine.Part, condition questions.Condition, namespace *string, limit int) ([]engine.ReportPlace, bool, error) {
-	var found []engine.ReportPlace
-	for _, way := range waysTo[part] {
-		var sql sqlText
-		sql.addFew(way, s.cluster, condition, namespace, limit+1-len(found))
-		err := s.scan(func(row []driver.Value) error {
-			var place engine.ReportPlace
-			scan(row, &place.Namespace, &place.Kind, &place.Name)
-			found = append(found, place)
-			return nil
-		}, sql.String(), sql.args...)
-		if err != nil || len(found) > limit {
-			return nil, false, err
-		}
-	}
-	return found, true, nil
-}
-
 // windows returns windows as the JSON that statements take: names of Kubernetes and numbers.
 func (s *asked) windows(windows []questions.Window) (string, error) {
 	list := make([][5]any, 0, len(windows))

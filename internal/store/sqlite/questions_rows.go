@@ -32,9 +32,29 @@ func (s *asked) Read(_ context.Context, windows []questions.Window, condition qu
 	if limit == 0 {
 		limit = noLimit
 	}
+	how := named
+	if len(windows) > 0 && !windows[0].IsOne() {
+		if how, err = s.reading(condition, limit); err != nil {
+			return nil, err
+		}
+	}
 	var sql sqlText
-	sql.addRows(s.cluster, places, condition, limit, len(windows) > 0 && !windows[0].IsOne())
+	sql.addRows(s.cluster, places, condition, limit, how)
 	return s.readRows(&sql)
+}
+
+// reading returns how many reports are read to find the first rows that meet a condition. An entry of the index of verdicts costs less than
+// a row of a report, whose pages have to be found; so it pays to read all entries if they are fewer than the rows up to the limit,
+// supposing that each report has its share.
+func (s *asked) reading(condition questions.Condition, limit int) (reading, error) {
+	if condition.Entries == 0 {
+		return allOfThem, nil
+	}
+	results, err := s.number(s.ctx, sumResults, s.cluster)
+	if err == nil && condition.Entries < int64(limit)*results/condition.Entries {
+		return byEntries, nil
+	}
+	return allOfThem, err
 }
 
 // readRows returns the rows that a statement with the columns of pageColumns selects, in its order.

@@ -99,35 +99,50 @@ func (t *sqlText) whereCounted(cluster int64, counted *engine.Filter) {
 }
 
 // Ways to the reports of results, by what is known of these: each table of a way is looked up by an index that has
-// what the table before it has. The first one is read as a whole, but for subjects that have a name or UID.
+// what the table before it has. The first one is read as a whole.
 //
-//nolint:gochecknoglobals // A constant but for the language.
-var waysTo = map[engine.Part][]string{
-	engine.PartVerdict: {"verdict AS v CROSS JOIN result AS x INDEXED BY result_verdict ON x.cluster = v.cluster AND x.verdict = v.id " + reportOfResult +
-		" WHERE v.cluster = "},
-	engine.PartSubject: {
-		"subject AS s%s CROSS JOIN result AS x INDEXED BY result_subject ON x.cluster = s.cluster AND x.subject = s.id " + reportOfResult + " WHERE s.cluster = ",
-		"subject AS s%s CROSS JOIN report AS r INDEXED BY report_scope ON r.cluster = s.cluster AND r.scope = s.id WHERE s.cluster = ",
-	},
-	engine.PartReport:  {"report AS r WHERE r.cluster = "},
-	engine.PartSeconds: {"report AS r CROSS JOIN result AS x ON x.cluster = r.cluster AND x.object = r.object WHERE r.cluster = "},
-}
+//nolint:gochecknoglobals // Constants but for the language.
+var (
+	waysTo = map[engine.Part]string{
+		engine.PartVerdict: "verdict AS v CROSS JOIN result AS x INDEXED BY result_verdict ON x.cluster = v.cluster AND x.verdict = v.id " + reportOfResult +
+			" WHERE v.cluster = ",
+		engine.PartReport:  "report AS r WHERE r.cluster = ",
+		engine.PartSeconds: "report AS r CROSS JOIN result AS x ON x.cluster = r.cluster AND x.object = r.object WHERE r.cluster = ",
+	}
+
+	// Parameter ?1 is a list of the numbers of subjects in JSON, ?2 the cluster.
+	waysToSubjects = []string{
+		"result AS x INDEXED BY result_subject ON x.cluster = ?2 AND x.subject = w.value " + reportOfResult,
+		"report AS r INDEXED BY report_scope ON r.cluster = ?2 AND r.scope = w.value",
+	}
+)
 
 const reportOfResult = "CROSS JOIN report AS r ON r.cluster = x.cluster AND r.object = x.object"
 
 // addFew selects reports by a way.
-func (t *sqlText) addFew(from string, cluster int64, condition questions.Condition, namespace *string, limit int) {
-	if strings.Contains(from, "%s") {
-		from = fmt.Sprintf(from, subjectIndex(condition.Filter))
-	}
+func (t *sqlText) addFew(from string, cluster int64, filter *engine.Filter, namespace *string, limit int) {
 	t.add("WITH few AS MATERIALIZED (SELECT r.namespace, r.kind, r.name FROM "+from, cluster)
-	if condition.Subject != nil {
-		t.add(" AND s.id = ", *condition.Subject)
-	}
 	if namespace != nil {
 		t.add(" AND r.namespace = ", *namespace)
 	}
-	t.where(condition.Filter, fieldColumns.Stored)
+	t.where(filter, fieldColumns.Stored)
+	t.add(" LIMIT ", limit, ") SELECT * FROM few")
+}
+
+// addAbout selects the reports that have results about some subjects, by a way.
+func (t *sqlText) addAbout(way string, cluster int64, subjects string, namespace *string, limit int) {
+	t.args = append(t.args, subjects, cluster)
+	t.WriteString("WITH few AS MATERIALIZED (SELECT r.namespace, r.kind, r.name FROM json_each(?1) AS w CROSS JOIN " + way + " WHERE 1")
+	if namespace != nil {
+		t.add(" AND r.namespace = ", *namespace)
+	}
+	t.add(" LIMIT ", limit, ") SELECT * FROM few")
+}
+
+// addSubjects selects the first subjects that meet a condition. All are read, unless they must have a name or UID.
+func (t *sqlText) addSubjects(cluster int64, filter *engine.Filter, limit int) {
+	t.add("WITH few AS MATERIALIZED (SELECT s.id FROM subject AS s"+subjectIndex(filter)+" WHERE s.cluster = ", cluster)
+	t.where(filter, fieldColumns.Stored)
 	t.add(" LIMIT ", limit, ") SELECT * FROM few")
 }
 
@@ -147,8 +162,20 @@ const reportsIn = `json_each(?1) AS w
 CROSS JOIN object AS o INDEXED BY sqlite_autoindex_object_1
 ON o.cluster = ?2 AND o.resource = w.value ->> 0 AND o.key >= w.value ->> 1 AND o.key < w.value ->> 2
 CROSS JOIN report AS r ON r.cluster = ?2 AND r.namespace = w.value ->> 3 AND r.kind = w.value ->> 4
-AND r.object = coalesce((SELECT l.object FROM large AS l INDEXED BY large_created WHERE l.cluster = ?2 AND l.created = o.created), o.created)
+AND r.object = ` + numberOfRows + `
 CROSS JOIN result AS x ON x.cluster = ?2 AND x.object = r.object`
+
+// numberOfRows is the number under which the rows of the report are that is an object o of cluster ?2.
+const numberOfRows = "coalesce((SELECT l.object FROM large AS l INDEXED BY large_created WHERE l.cluster = ?2 AND l.created = o.created), o.created)"
+
+// reading says how reports are read.
+type reading int
+
+const (
+	named     reading = iota // A few that are named.
+	allOfThem                // Many.
+	byEntries                // Many, but only those of which the index of verdicts has results that are wanted.
+)
 
 // pageColumns are what is read of each row, of a report r and a result x.
 const pageColumns = "x.object, x.idx, x.seconds, x.verdict, coalesce(x.subject, r.scope)"
@@ -165,19 +192,24 @@ FROM json_each(?1) AS w CROSS JOIN report AS r ON r.cluster = ?2 AND r.object = 
 
 // addRows selects the first rows in some windows. Verdicts that meet their conditions are found first where many reports
 // are read: a look-up among them takes a fifth of one in their table.
-func (t *sqlText) addRows(cluster int64, windows string, condition questions.Condition, limit int, many bool) {
+func (t *sqlText) addRows(cluster int64, windows string, condition questions.Condition, limit int, how reading) {
 	t.args = append(t.args, windows, cluster)
 	t.WriteString("WITH page AS MATERIALIZED (SELECT " + pageColumns + " FROM " + reportsIn)
 	var verdicts *engine.Filter
 	others := condition.Filter
-	if many {
+	if how != named {
 		verdicts, others = questions.Verdicts(others)
 	}
 	t.joins(others.Parts())
 	t.WriteString(" WHERE 1")
 	if verdicts != nil {
 		t.WriteString(" AND ")
-		t.oneOf(verdicts)
+		t.oneOf("x", verdicts)
+	}
+	if how == byEntries {
+		t.WriteString(" AND " + numberOfRows + " IN (SELECT y.object FROM result AS y INDEXED BY result_verdict WHERE y.cluster = ?2 AND ")
+		t.oneOf("y", verdicts)
+		t.WriteString(")")
 	}
 	if condition.Subject != nil {
 		t.add(" AND coalesce(x.subject, r.scope) = ", *condition.Subject)
@@ -196,9 +228,9 @@ func (t *sqlText) joins(parts engine.Part) {
 	}
 }
 
-// oneOf appends that the verdict is one of those that meet a condition.
-func (t *sqlText) oneOf(f *engine.Filter) {
-	t.WriteString("x.verdict IN (SELECT v.id FROM verdict AS v WHERE v.cluster = ?2")
+// oneOf appends that the verdict of a result is one of those that meet a condition.
+func (t *sqlText) oneOf(result string, f *engine.Filter) {
+	t.WriteString(result + ".verdict IN (SELECT v.id FROM verdict AS v WHERE v.cluster = ?2")
 	t.where(f, fieldColumns.Stored)
 	t.WriteString(")")
 }
@@ -260,7 +292,7 @@ func (t *sqlText) addEach(cluster int64, windows string, filter *engine.Filter, 
 	}
 	if verdicts != nil {
 		meets.WriteString(" AND ")
-		meets.oneOf(verdicts)
+		meets.oneOf("x", verdicts)
 	}
 	meets.where(mixed, fieldColumns.Of)
 	t.args = meets.args
