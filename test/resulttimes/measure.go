@@ -1,0 +1,94 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/client-go/rest"
+)
+
+// line is a request that is measured.
+type line struct {
+	name string
+	// request makes it.
+	request func() *rest.Request
+	// check returns what an answer has: results, summaries or groups.
+	check func(body []byte) (items int, err error)
+}
+
+// measureAll measures the lines of a table and prints it. It returns how many failed.
+func measureAll(ctx context.Context, title string, lines []line, rounds int, out io.Writer) (failed int, err error) {
+	fmt.Fprintf(out, "\n| %s | items | median | shortest | longest |\n|---|---|---|---|---|\n", title)
+	for _, l := range lines {
+		took, items, err := l.measure(ctx, rounds)
+		if ctx.Err() != nil {
+			return failed, context.Cause(ctx)
+		}
+		if err != nil {
+			failed++
+			fmt.Fprintf(out, "| %s | %s | | | |\n", l.name, strings.ReplaceAll(err.Error(), "|", "\\|"))
+			continue
+		}
+		fmt.Fprintf(out, "| %s | %d | %s | %s | %s |\n", l.name, items, millis(took[len(took)/2]), millis(took[0]), millis(took[len(took)-1]))
+	}
+	return failed, nil
+}
+
+// measure sends a request so often, and returns the times from its start to the end of the answer, in their order.
+func (l *line) measure(ctx context.Context, rounds int) (took []time.Duration, items int, err error) {
+	for range rounds {
+		start := time.Now()
+		body, err := send(ctx, l.request())
+		took = append(took, time.Since(start))
+		if err != nil {
+			return nil, 0, err
+		}
+		if items, err = l.check(body); err != nil {
+			return nil, 0, err
+		}
+	}
+	slices.Sort(took)
+	return took, items, nil
+}
+
+// send returns the body of an answer of success.
+func send(ctx context.Context, request *rest.Request) ([]byte, error) {
+	status := 0
+	result := request.Do(ctx).StatusCode(&status)
+	body, err := result.Raw()
+	if err != nil {
+		return nil, err
+	}
+	if status != http.StatusOK && status != http.StatusCreated {
+		return nil, fmt.Errorf("status %d in place of 200 or 201", status)
+	}
+	return body, nil
+}
+
+func millis(d time.Duration) string {
+	ms := float64(d.Microseconds()) / 1000
+	if ms < 10 {
+		return fmt.Sprintf("%.1f ms", ms)
+	}
+	return fmt.Sprintf("%.0f ms", ms)
+}
+
+// load returns the load of this machine, which the server often shares, of the last minute.
+func load() string {
+	text, err := os.ReadFile("/proc/loadavg")
+	fields := strings.Fields(string(text))
+	if err != nil || len(fields) == 0 {
+		return "unknown on this system"
+	}
+	return fmt.Sprintf("%s on %d cores", fields[0], runtime.NumCPU())
+}
