@@ -67,6 +67,11 @@ func (f *fakeEngine) Rows(_ context.Context, q engine.RowQuery) (engine.RowPage,
 		}
 		page.Rows = append(page.Rows, row)
 	}
+	if q.Whole {
+		page.Whole = slices.DeleteFunc(f.selected(q.Kinds, q.Namespace, nil), func(row engine.ResultRow) bool {
+			return !slices.ContainsFunc(page.Rows, func(r engine.ResultRow) bool { return r.Report.ReportPlace == row.Report.ReportPlace })
+		})
+	}
 	return page, nil
 }
 

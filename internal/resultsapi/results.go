@@ -74,7 +74,7 @@ func (s *source) find(ctx context.Context, in scope, name string) (namedPage, er
 		if err != nil {
 			return namedPage{}, err
 		}
-		return s.withName(ctx, in, rows, name)
+		return withName(rows, name), nil
 	}
 	q := engine.RowQuery{
 		Kinds: in.kinds(s), Namespace: &in.namespace, Limit: MaxPage,
@@ -85,24 +85,23 @@ func (s *source) find(ctx context.Context, in scope, name string) (namedPage, er
 		if err != nil {
 			return namedPage{}, err
 		}
-		found, err := s.withName(ctx, in, rows, name)
-		if err != nil || len(found.rows) > 0 || !rows.More || len(rows.Rows) == 0 {
-			return found, err
+		found := withName(rows, name)
+		if len(found.rows) > 0 || !rows.More || len(rows.Rows) == 0 {
+			return found, nil
 		}
 		q.After = rows.Rows[len(rows.Rows)-1].Report.ReportPlace
 	}
 }
 
 // withName returns the one of some rows that has a name. They are all that have its identity.
-func (s *source) withName(ctx context.Context, in scope, rows engine.RowPage, name string) (namedPage, error) {
-	named, err := s.named(ctx, engine.RowQuery{Kinds: in.kinds(s)}, rows.Rows)
+func withName(rows engine.RowPage, name string) namedPage {
 	page := namedPage{state: rows.State}
-	for _, row := range named {
+	for _, row := range nameReports(rows.Rows, rows.Rows) {
 		if row.name == name {
 			page.rows = []namedRow{row}
 		}
 	}
-	return page, err
+	return page
 }
 
 // NewList implements rest.Lister.

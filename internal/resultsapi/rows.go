@@ -34,7 +34,7 @@ type namedPage struct {
 // page returns at most limit rows behind a place.
 func (s *source) page(ctx context.Context, q engine.RowQuery, after place, limit int) (namedPage, error) {
 	var page namedPage
-	q.After, q.Inclusive = after.report(), after.Name != ""
+	q.After, q.Inclusive, q.Whole = after.report(), after.Name != "", !keepsTwins(q.Filter)
 	for first := true; ; first = false {
 		q.Limit = limit + 1 - len(page.rows)
 		read, err := s.questions.Rows(ctx, q)
@@ -43,11 +43,11 @@ func (s *source) page(ctx context.Context, q engine.RowQuery, after place, limit
 		}
 		page.changed = page.changed || !first && page.state.Revision != read.State.Revision
 		page.state = read.State
-		rows, err := s.named(ctx, q, read.Rows)
-		if err != nil {
-			return page, err
+		all := read.Rows
+		if q.Whole {
+			all = read.Whole
 		}
-		for _, row := range rows {
+		for _, row := range nameReports(read.Rows, all) {
 			if row.Report.ReportPlace != after.report() || row.name > after.Name {
 				page.rows = append(page.rows, row)
 			}
@@ -61,18 +61,6 @@ func (s *source) page(ctx context.Context, q engine.RowQuery, after place, limit
 		}
 		q.After, q.Inclusive = read.Rows[len(read.Rows)-1].Report.ReportPlace, false
 	}
-}
-
-// named names the rows of whole reports, which a query selected, and orders those of each report by name.
-func (s *source) named(ctx context.Context, q engine.RowQuery, rows []engine.ResultRow) ([]namedRow, error) {
-	all := rows
-	if !keepsTwins(q.Filter) {
-		var err error
-		if all, err = s.wholeReports(ctx, q.Kinds, rows); err != nil {
-			return nil, err
-		}
-	}
-	return nameReports(rows, all), nil
 }
 
 // nameReports names rows, of whose reports all are the rows. Both are in the order of reports.

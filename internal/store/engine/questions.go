@@ -62,6 +62,8 @@ type RowQuery struct {
 	// Limit is the number of rows from which on no further report is read: an answer has all rows of a report or none, so
 	// it may have more. Positive.
 	Limit int
+	// Whole asks for all rows of the reports in the answer, too, whatever the filter says of these.
+	Whole bool
 }
 
 // Check returns an error if no engine could answer the query.
@@ -118,6 +120,8 @@ type ResultRow struct {
 // RowPage is the answer to a RowQuery.
 type RowPage struct {
 	Rows []ResultRow
+	// Whole has all rows of the reports that Rows are of, in the same order, if the query asks for them.
+	Whole []ResultRow
 	// More says that reports behind the last one may have further rows. Without rows there are none.
 	More bool
 	// State of the snapshot.

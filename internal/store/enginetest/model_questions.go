@@ -36,6 +36,9 @@ func (m *Model) Rows(ctx context.Context, q engine.RowQuery) (engine.RowPage, er
 			break
 		}
 		page.Rows = append(page.Rows, rows...)
+		if q.Whole {
+			page.Whole = append(page.Whole, selectRows(p, nil)...)
+		}
 	}
 	return page, nil
 }

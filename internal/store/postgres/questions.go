@@ -231,6 +231,11 @@ func (s *asked) Read(ctx context.Context, windows []questions.Window, condition 
 	return page.rows, err
 }
 
+// Whole implements questions.Source.
+func (s *asked) Whole(ctx context.Context, _ []questions.Row, windows []questions.Window) ([]questions.Row, error) {
+	return s.Read(ctx, windows, questions.Condition{}, 0)
+}
+
 // windowArrays are windows as parameters.
 type windowArrays struct {
 	resources                   []int16

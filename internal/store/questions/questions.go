@@ -63,6 +63,8 @@ type Row struct {
 	engine.ResultRow
 
 	SubjectID int64
+	// Object is by what the engine finds the rows of the same report.
+	Object int64
 }
 
 // Source is an engine's tables in one snapshot.
@@ -82,6 +84,9 @@ type Source interface {
 	// Read returns the first rows in some windows that meet a condition, in the order of windows and keys. Those of a report
 	// are in any order. A limit of 0 is none.
 	Read(ctx context.Context, windows []Window, condition Condition, limit int) ([]Row, error)
+
+	// Whole returns all rows of the reports that some rows are of, in any order. The windows are these reports.
+	Whole(ctx context.Context, rows []Row, windows []Window) ([]Row, error)
 }
 
 // Rows answers a RowQuery, which was checked, but for the State.
@@ -107,8 +112,26 @@ func Rows(ctx context.Context, source Source, q engine.RowQuery) (engine.RowPage
 			return engine.RowPage{}, err
 		}
 	}
+	if q.Whole && len(rows) > 0 {
+		whole, err := source.Whole(ctx, rows, windowsWith(q.Kinds, rows))
+		if err != nil {
+			return engine.RowPage{}, err
+		}
+		page.Whole = inOrder(whole)
+	}
 	page.Rows = inOrder(rows)
 	return page, nil
+}
+
+// windowsWith returns the windows with the reports of some rows, one in each.
+func windowsWith(kinds []engine.ReportKind, rows []Row) []Window {
+	var reports []engine.ReportPlace
+	for i := range rows {
+		if at := rows[i].Report.ReportPlace; len(reports) == 0 || reports[len(reports)-1] != at {
+			reports = append(reports, at)
+		}
+	}
+	return namedWindows(kinds, inOrderOfPlaces(reports))
 }
 
 // complete reads the last report as a whole.

@@ -51,6 +51,10 @@ func (f *fake) Read(_ context.Context, windows []questions.Window, condition que
 	return nil, nil
 }
 
+func (f *fake) Whole(ctx context.Context, _ []questions.Row, windows []questions.Window) ([]questions.Row, error) {
+	return f.Read(ctx, windows, questions.Condition{}, 0)
+}
+
 func TestWindows(t *testing.T) {
 	t.Parallel()
 	kinds := []engine.ReportKind{{Kind: "A", Resource: "/a/"}, {Kind: "B", Resource: "/b/"}}

@@ -43,6 +43,22 @@ func (s *asked) Read(_ context.Context, windows []questions.Window, condition qu
 	return s.readRows(&sql)
 }
 
+// Whole implements questions.Source. The numbers of the reports are known, so that these are not looked up by their keys again.
+func (s *asked) Whole(_ context.Context, rows []questions.Row, _ []questions.Window) ([]questions.Row, error) {
+	reports := make([]int64, len(rows))
+	for i := range rows {
+		reports[i] = rows[i].Object
+	}
+	slices.Sort(reports)
+	numbers, err := json.Marshal(slices.Compact(reports))
+	if err != nil {
+		return nil, err
+	}
+	var sql sqlText
+	sql.addReports(s.cluster, string(numbers))
+	return s.readRows(&sql)
+}
+
 // reading returns how many reports are read to find the first rows that meet a condition. An entry of the index of verdicts costs less than
 // a row of a report, whose pages have to be found; so it pays to read all entries if they are fewer than the rows up to the limit,
 // supposing that each report has its share.
@@ -75,7 +91,7 @@ func (s *asked) readRows(sql *sqlText) ([]questions.Row, error) {
 	}
 	rows := make([]questions.Row, 0, len(page))
 	for _, r := range page {
-		out := questions.Row{ResultRow: engine.ResultRow{
+		out := questions.Row{Object: r.object, ResultRow: engine.ResultRow{
 			Report: shared.reports[r.object], Result: engine.Result{Index: int32(r.index), Seconds: r.seconds, Verdict: shared.verdicts[r.verdict]},
 		}}
 		if out.Verdict == nil {

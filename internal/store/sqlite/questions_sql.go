@@ -218,6 +218,13 @@ func (t *sqlText) addRows(cluster int64, windows string, condition questions.Con
 	t.add(" LIMIT ", limit, ") SELECT * FROM page")
 }
 
+// addReports selects all rows of some reports by the numbers of these, a list in JSON. They have pageColumns.
+func (t *sqlText) addReports(cluster int64, reports string) {
+	t.args = append(t.args, reports, cluster)
+	t.WriteString("WITH page AS MATERIALIZED (SELECT " + pageColumns + ` FROM json_each(?1) AS w CROSS JOIN report AS r ON r.cluster = ?2 AND r.object = w.value
+CROSS JOIN result AS x ON x.cluster = ?2 AND x.object = r.object) SELECT * FROM page`)
+}
+
 // joins appends the tables that conditions on some parts need beside r and x.
 func (t *sqlText) joins(parts engine.Part) {
 	if parts&engine.PartVerdict != 0 {
