@@ -85,7 +85,7 @@ type Source interface {
 	// are in any order. A limit of 0 is none.
 	Read(ctx context.Context, windows []Window, condition Condition, limit int) ([]Row, error)
 
-	// Whole returns all rows of the reports that some rows are of, in any order. The windows are these reports.
+	// Whole returns all rows of the reports that some rows are of, which are neighbours, in any order. The windows are these reports.
 	Whole(ctx context.Context, rows []Row, windows []Window) ([]Row, error)
 }
 

@@ -76,6 +76,8 @@ type asked struct {
 	cluster int64
 	// tallied says that counters are kept.
 	tallied bool
+	// shared is what rows that were read so far refer to.
+	shared sharedTexts
 }
 
 var _ questions.Source = (*asked)(nil)

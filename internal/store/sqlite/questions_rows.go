@@ -7,7 +7,6 @@ import (
 	"context"
 	"database/sql/driver"
 	"encoding/json"
-	"maps"
 	"slices"
 
 	"github.com/docket-project/docket/internal/store/engine"
@@ -49,7 +48,7 @@ func (s *asked) Whole(_ context.Context, rows []questions.Row, _ []questions.Win
 	for i := range rows {
 		reports[i] = rows[i].Object
 	}
-	slices.Sort(reports)
+	// Rows of a report are neighbours, and whoever puts the rows in order has little to do.
 	numbers, err := json.Marshal(slices.Compact(reports))
 	if err != nil {
 		return nil, err
@@ -85,10 +84,10 @@ func (s *asked) readRows(sql *sqlText) ([]questions.Row, error) {
 	if err != nil || len(page) == 0 {
 		return nil, err
 	}
-	shared, err := s.share(page)
-	if err != nil {
+	if err := s.share(page); err != nil {
 		return nil, err
 	}
+	shared := &s.shared
 	rows := make([]questions.Row, 0, len(page))
 	for _, r := range page {
 		out := questions.Row{Object: r.object, ResultRow: engine.ResultRow{
@@ -114,33 +113,48 @@ type sharedTexts struct {
 	subjects map[int64]*engine.Subject
 }
 
-// share reads what some rows refer to.
-func (s *asked) share(page []pageRow) (sharedTexts, error) {
-	shared := sharedTexts{map[int64]*engine.ReportRow{}, map[int64]*engine.Verdict{}, map[int64]*engine.Subject{}}
+// share reads what some rows refer to, unless it was read in this snapshot already.
+func (s *asked) share(page []pageRow) error {
+	shared := &s.shared
+	if shared.reports == nil {
+		*shared = sharedTexts{map[int64]*engine.ReportRow{}, map[int64]*engine.Verdict{}, map[int64]*engine.Subject{}}
+	}
+	var reports, verdicts, subjects []int64
 	for _, r := range page {
-		shared.reports[r.object], shared.verdicts[r.verdict] = nil, nil
+		reports = want(shared.reports, r.object, reports)
+		verdicts = want(shared.verdicts, r.verdict, verdicts)
 		if id, ok := r.subject.(int64); ok {
-			shared.subjects[id] = nil
+			subjects = want(shared.subjects, id, subjects)
 		}
 	}
-	err := readShared(s, reportsByNumber, shared.reports, func(r *engine.ReportRow) []any {
+	err := readShared(s, reportsByNumber, reports, shared.reports, func(r *engine.ReportRow) []any {
 		return []any{&r.Namespace, &r.Kind, &r.Name, &r.UID, &r.CreatedAt}
 	})
 	if err == nil {
-		err = readShared(s, verdictsByNumber, shared.verdicts, func(v *engine.Verdict) []any { return fieldsOf(engine.VerdictColumns, v) })
+		err = readShared(s, verdictsByNumber, verdicts, shared.verdicts, func(v *engine.Verdict) []any { return fieldsOf(engine.VerdictColumns, v) })
 	}
 	if err == nil {
-		err = readShared(s, subjectsByNumber, shared.subjects, func(v *engine.Subject) []any { return fieldsOf(engine.SubjectColumns, v) })
+		err = readShared(s, subjectsByNumber, subjects, shared.subjects, func(v *engine.Subject) []any { return fieldsOf(engine.SubjectColumns, v) })
 	}
-	return shared, err
+	return err
 }
 
-// readShared fills a map with what its keys are the numbers of; what is missing stays nil. fields are where a row's columns go.
-func readShared[T any](s *asked, query string, all map[int64]*T, fields func(*T) []any) error {
-	if len(all) == 0 {
+// want appends a number to those that are to be read unless it is known, which it is from then on.
+func want[T any](known map[int64]*T, number int64, missing []int64) []int64 {
+	if _, ok := known[number]; ok {
+		return missing
+	}
+	known[number] = nil
+	return append(missing, number)
+}
+
+// readShared reads what some numbers are of into a map, in which what is missing stays nil. fields are where a row's columns go.
+func readShared[T any](s *asked, query string, missing []int64, all map[int64]*T, fields func(*T) []any) error {
+	if len(missing) == 0 {
 		return nil
 	}
-	numbers, err := json.Marshal(slices.Sorted(maps.Keys(all)))
+	slices.Sort(missing)
+	numbers, err := json.Marshal(missing)
 	if err != nil {
 		return err
 	}
