@@ -148,4 +148,7 @@ func TestRightsRevoked(t *testing.T) {
 	if rows := eval[int](p.person, "document.querySelectorAll('tbody tr').length"); rows > 0 {
 		t.Errorf("%d results are still shown", rows)
 	}
+	if got, want := eval[string](p.person, "document.getElementById('status').textContent"), "You may not read results in namespace shop"; got != want {
+		t.Errorf("who hears the page is told %q, want %q", got, want)
+	}
 }

@@ -6,6 +6,7 @@ package console
 import (
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -28,12 +29,19 @@ func TestTeamPages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// What the proxy sends in place of what the browser does.
+	// What the proxy sends in place of what the browser does; without a session it answers itself.
+	const noSession = "no session"
 	var token atomic.Value
 	token.Store("Bearer " + config.BearerToken)
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.Header.Del("Authorization")
-		if sent, _ := token.Load().(string); sent != "" {
+		sent, _ := token.Load().(string)
+		if sent == noSession {
+			w.WriteHeader(http.StatusUnauthorized)
+			_, _ = w.Write([]byte("{}")) // As oauth2-proxy answers scripts.
+			return
+		}
+		if sent != "" {
 			r.Header.Set("Authorization", sent)
 		}
 		console.ServeHTTP(w, r)
@@ -46,10 +54,13 @@ func TestTeamPages(t *testing.T) {
 		t.Errorf("the header says %q, want who is signed in", got)
 	}
 	p.sound()
-	for sent, want := range map[string]string{"": "You are not signed in", "Bearer of-nobody": "The cluster does not know you"} {
+	for sent, want := range map[string]string{"": "You are not signed in", noSession: "You are not signed in", "Bearer of-nobody": "The cluster does not know you"} {
 		token.Store(sent)
 		p.do(chromedp.Evaluate[chromedp.Void]("location.hash = '#/results?' + Math.random()"), chromedp.WaitVisible(".problem"))
 		p.wants(want, "Reload")
+		if shown := p.text(); strings.Contains(shown, "{") {
+			t.Errorf("the page shows an answer as it came:\n%s", shown)
+		}
 		token.Store("Bearer " + config.BearerToken)
 		p.open("")
 	}

@@ -59,11 +59,13 @@ async function request(path, options = {}, right = '') {
   }
   const text = await response.text();
   if (response.ok) return JSON.parse(text);
-  let message = text;
+  let said = { kind: '', message: text };
   try {
-    message = JSON.parse(text).message || text;
+    said = JSON.parse(text) ?? said;
   } catch { /* Not all errors are JSON. */ }
-  throw new ApiError(response.status, message || response.statusText, response.headers.get('Docket-Console') ?? '', right);
+  // The cluster and the console say it with a Status; proxies of people whose session has ended don't, oauth2-proxy with {}.
+  const signIn = response.headers.get('Docket-Console') ?? (response.status === 401 && said.kind !== 'Status' ? 'proxy' : '');
+  throw new ApiError(response.status, said.message || response.statusText, signIn, right);
 }
 
 /**

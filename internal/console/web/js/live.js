@@ -12,6 +12,7 @@ import { h } from './dom.js';
  * @property {HTMLElement} mark says that changes are heard
  * @property {() => Promise<Reading|null>} read reads the page once more; null when somebody has left it
  * @property {() => void} show shows the page of the address anew
+ * @property {() => void} announce says what the page is to those who don't see it
  *
  * @typedef {Object} Reading
  * @property {Node[]} content
@@ -80,6 +81,7 @@ async function refresh(view, state) {
     const top = scrollY;
     view.main.replaceChildren(...fresh.content);
     scrollTo(0, top);
+    if (fresh.error) view.announce();
   } else if (!news) {
     view.main.querySelector('.news')?.remove();
     if (!same(fresh.content, [...view.main.childNodes])) say(view, 'new', 'Results have changed. ', h('button', { type: 'button', onclick: view.show }, 'Show them'));

@@ -67,7 +67,7 @@ async function show() {
   const first = await read(context);
   if (!first) return;
   replace(first.content, place.page);
-  follow({ context, main, mark, show, read: () => read(context) }, first.state);
+  follow({ context, main, mark, show, announce, read: () => read(context) }, first.state);
 }
 
 /**
@@ -105,6 +105,11 @@ function replace(content, page) {
     main.focus({ preventScroll: true });
   }
   shown = page;
+  announce();
+}
+
+/** Says what the page is to those who don't see it. */
+function announce() {
   status.textContent = main.querySelector('.heading, h1')?.textContent ?? '';
 }
 
