@@ -101,7 +101,8 @@ func (g *headerGate) user(header http.Header) (string, *refusal) {
 		// HTTP/2 keeps spaces around a value that the cluster would remove.
 		user := strings.TrimSpace(given[0])
 		switch {
-		case len(given) > 1:
+		// Proxies may join two headers by a comma, as oauth2-proxy does where it adds to what browsers send.
+		case len(given) > 1 || strings.Contains(user, ","):
 			return "", unauthorized("The request came with several names.", remedy)
 		case user == "":
 			return "", unauthorized("The request came with an empty name.", remedy)

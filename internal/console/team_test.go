@@ -206,6 +206,7 @@ func TestTeamHeaders(t *testing.T) {
 		"only spoofed":        {spoofed, 401},
 		"an empty name":       {with("X-Forwarded-User", " "), 401},
 		"two names":           {with("X-Forwarded-User", "alice", "X-Forwarded-User", "bob"), 401},
+		"two names in one":    {with("X-Forwarded-User", "alice,bob"), 401},
 		"a user of system":    {with("X-Forwarded-User", "system:admin"), 403},
 		"a service account":   {with("X-Forwarded-User", "system:serviceaccount:kube-system:default"), 403},
 		"hidden by a space":   {with("X-Forwarded-User", " \tsystem:admin"), 403},
