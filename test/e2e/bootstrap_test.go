@@ -126,7 +126,13 @@ func (b *bootstrapped) waitForService(t *testing.T, want string) {
 // newBootstrapped starts a cluster and makes a certificate for a server in it, with further flags.
 func newBootstrapped(t *testing.T, flags ...string) *bootstrapped {
 	t.Helper()
-	b := &bootstrapped{Cluster: harness.StartCluster(t), folder: t.TempDir()}
+	return newBootstrappedIn(t, harness.StartCluster(t), flags...)
+}
+
+// newBootstrappedIn makes a certificate for a server in a cluster, with further flags.
+func newBootstrappedIn(t *testing.T, c *harness.Cluster, flags ...string) *bootstrapped {
+	t.Helper()
+	b := &bootstrapped{Cluster: c, folder: t.TempDir()}
 	b.kubectl = b.Kubectl(t, "") // Objects of a List are in several namespaces.
 	// The harness's own certificate stays for its probes; kube-apiserver gets the one
 	// for the name that it asks for.
