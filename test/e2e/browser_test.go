@@ -15,14 +15,15 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"github.com/docket-project/docket/internal/chromium"
 	"github.com/docket-project/docket/internal/testenv"
 )
 
 // browsingPatience is for all that one person does, on a slow machine.
 const browsingPatience = 4 * time.Minute
 
-// chromium starts a browser that finds a host at an address of loopback, and believes its certificate. It ends with the test.
-func chromium(t *testing.T, host, address string) context.Context {
+// startBrowser starts one that finds a host at an address of loopback, and believes its certificate. It ends with the test.
+func startBrowser(t *testing.T, host, address string) context.Context {
 	t.Helper()
 	if err := testenv.Need(t.Context(), "chromium", "chromium"); err != nil {
 		t.Fatal(err)
@@ -31,13 +32,16 @@ func chromium(t *testing.T, host, address string) context.Context {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := chromedp.NewContext(t.Context(), chromedp.WithAllocatorOptions(
-		chromedp.NoSandbox, chromedp.ExecPath(path), chromedp.IgnoreCertErrors, chromedp.Flag("host-resolver-rules", "MAP "+host+":443 "+address)))
-	t.Cleanup(cancel)
-	if err := chromedp.Do(ctx); err != nil {
+	tab, stop, err := chromium.Start(t.Context(), chromedp.ExecPath(path), chromedp.IgnoreCertErrors, chromedp.Flag("host-resolver-rules", "MAP "+host+":443 "+address))
+	if err != nil {
 		t.Fatalf("Chromium: %v", err)
 	}
-	return ctx
+	t.Cleanup(func() {
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return tab
 }
 
 // browsing is somebody with cookies of their own in a browser.

@@ -44,7 +44,7 @@ func TestSignIn(t *testing.T) {
 	}
 	b.kubectl.Run(t, "create", "rolebinding", "doctor", "--namespace", "team-a", "--clusterrole=view", "--user=dwho@badwolf.org")
 	s := &team{b, provider, harness.NewIngress(t, consoleHost), nil}
-	s.browser = chromium(t, consoleHost, s.ingress.Address)
+	s.browser = startBrowser(t, consoleHost, s.ingress.Address)
 
 	t.Run("token", s.testTokens)
 	t.Run("headers", s.testHeaders)

@@ -7,6 +7,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"encoding/json"
+	"fmt"
 	"slices"
 
 	"github.com/docket-project/docket/internal/store/engine"
@@ -94,7 +95,7 @@ func (s *asked) readRows(sql *sqlText) ([]questions.Row, error) {
 			Report: shared.reports[r.object], Result: engine.Result{Index: int32(r.index), Seconds: r.seconds, Verdict: shared.verdicts[r.verdict]},
 		}}
 		if out.Verdict == nil {
-			continue // As in the views.
+			return nil, fmt.Errorf("a result of report %s %s/%s has no verdict", out.Report.Kind, out.Report.Namespace, out.Report.Name)
 		}
 		if id, ok := r.subject.(int64); ok {
 			if out.Subject = shared.subjects[id]; out.Subject != nil {
