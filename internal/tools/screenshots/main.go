@@ -35,6 +35,9 @@ const (
 	patience = 5 * time.Minute
 )
 
+// menu says that the menu has the page of the clusters, which it gets last.
+var menu = chromedp.WaitVisible("nav a[href^='#/clusters']")
+
 // follows says that a page hears of changes, as those do that people look at.
 var follows = chromedp.WaitVisible(".live")
 
@@ -42,15 +45,20 @@ var follows = chromedp.WaitVisible(".live")
 type page struct {
 	name, address string
 	height        int64
+	// waits until what comes after the page is there, too.
+	waits chromedp.Action[chromedp.Void]
 }
 
 var pages = []page{
-	{"overview", "#/overview", 640},
-	{"results", "#/results?namespace=shop", 780},
-	{"resource", "#/resource?namespace=shop&kind=CronJob&name=catalog-00072", 780},
-	{"policy", "#/policy?policy=disallow-privileged-containers", 780},
-	{"heatmap", "#/heatmap", 780},
-	{"question", "#/question?title=Which+namespaces+burn%3F&filter=result+%3D%3D+%22fail%22&by=report.namespace&columns=severity", 640},
+	{"overview", "#/overview", 640, follows},
+	{"results", "#/results?namespace=shop", 780, follows},
+	{"resource", "#/resource?namespace=shop&kind=CronJob&name=catalog-00072", 780, follows},
+	{"policy", "#/policy?policy=disallow-privileged-containers", 780, follows},
+	{"heatmap", "#/heatmap", 780, follows},
+	{"questions", "#/questions", 540, menu},
+	{"clusters", "#/clusters", 380, menu},
+	{"report", "#/report?namespace=shop&kind=PolicyReport&name=trivy-vuln-polr-catalog-00072", 640, menu},
+	{"question", "#/question?title=Which+namespaces+burn%3F&filter=result+%3D%3D+%22fail%22&by=report.namespace&columns=severity", 640, follows},
 }
 
 func main() {
@@ -73,7 +81,16 @@ func run(ctx context.Context, docket, out string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	link, end, err := start(ctx, docket, filepath.Join(dir, "state"))
+	// Two clusters in one file, one after the other: the page of the clusters is there for several only.
+	state := filepath.Join(dir, "state")
+	_, end, err := start(ctx, docket, state, "north")
+	if err == nil {
+		err = end()
+	}
+	if err != nil {
+		return err
+	}
+	link, end, err := start(ctx, docket, state, "east")
 	if err != nil {
 		return err
 	}
@@ -86,9 +103,9 @@ func run(ctx context.Context, docket, out string) (err error) {
 
 var linkOf = regexp.MustCompile(`http://\S+/sign-in\?token=\w+`)
 
-// start starts docket up with the demo, and returns the link once all reports are there, and what ends it.
-func start(ctx context.Context, docket, state string) (link string, end func() error, err error) {
-	command := exec.CommandContext(ctx, docket, "up", "--demo", "--dir", state, "--listen", "127.0.0.1:0")
+// start starts docket up with the demo for a cluster, and returns the link once all reports are there, and what ends it.
+func start(ctx context.Context, docket, state, cluster string) (link string, end func() error, err error) {
+	command := exec.CommandContext(ctx, docket, "up", "--demo", "--cluster", cluster, "--dir", state, "--listen", "127.0.0.1:0")
 	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
 	reader, writer := io.Pipe()
 	command.Stdout, command.Stderr = writer, writer
@@ -127,7 +144,7 @@ func shoot(ctx context.Context, link, out string) (err error) {
 	}
 	base, _, _ := strings.Cut(link, "/sign-in")
 	for _, p := range pages {
-		if err := chromedp.Do(ctx, chromedp.EmulateViewport(width, p.height), chromedp.Navigate("about:blank"), chromedp.Navigate(base+"/"+p.address), ready, follows); err != nil {
+		if err := chromedp.Do(ctx, chromedp.EmulateViewport(width, p.height), chromedp.Navigate("about:blank"), chromedp.Navigate(base+"/"+p.address), ready, menu, p.waits); err != nil {
 			return fmt.Errorf("%s: %w", p.address, err)
 		}
 		data, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())
