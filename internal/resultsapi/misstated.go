@@ -12,9 +12,7 @@ import (
 	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/registry/rest"
-	"k8s.io/apiserver/pkg/warning"
 
 	"github.com/docket-project/docket/api/results/v1alpha1"
 	"github.com/docket-project/docket/internal/kinds"
@@ -76,10 +74,11 @@ func misstatedTable[O misstatedObject](kind string) rest.TableConvertor {
 
 // differingOutcomes returns the numbers of some outcomes, for people, where a summary is wrong: "2 fail, 0 warn".
 func differingOutcomes(report *v1alpha1.Misstatement, of v1alpha1.Outcomes) string {
-	stated, held, counts := engine.Outcomes(report.Stated), engine.Outcomes(report.Held), engine.Outcomes(of)
+	counts := func(of engine.Outcomes) []engine.OutcomeCount { return of.Counts() }
+	stated, held := counts(engine.Outcomes(report.Stated)), counts(engine.Outcomes(report.Held))
 	var texts []string
-	for i, outcome := range counts.Counts() {
-		if *stated.Counts()[i].Count != *held.Counts()[i].Count {
+	for i, outcome := range counts(engine.Outcomes(of)) {
+		if *stated[i].Count != *held[i].Count {
 			texts = append(texts, fmt.Sprint(*outcome.Count, " ", outcome.Outcome))
 		}
 	}
@@ -98,10 +97,6 @@ func misstatedFilter(reports []engine.ReportKind, name string) *engine.Filter {
 		}
 	}
 	return &engine.Filter{Operator: engine.Any}
-}
-
-func (r *misstatedStorage) scope(ctx context.Context) scope {
-	return scope{namespaced: r.namespaced, global: !r.namespaced, namespace: request.NamespaceValue(ctx)}
 }
 
 // Get implements rest.Getter.
@@ -150,9 +145,7 @@ func (r *misstatedStorage) List(ctx context.Context, options *metainternalversio
 		meta.Continue, err = place{
 			Revision: page.State.Revision, Namespace: last.Namespace, Kind: last.Kind, Report: last.Name, Name: misstatedName(last.Kind, last.Name),
 		}.token()
-		if options.Limit == 0 {
-			warning.AddWarning(ctx, "", fmt.Sprintf("these are the first %d reports, there are more: use a limit and go on with the continue token", MaxPage))
-		}
+		warnOfMore(ctx, options, "reports")
 	}
 	return r.list(meta, page.Reports), err
 }
@@ -171,11 +164,7 @@ func (r *misstatedStorage) page(ctx context.Context, options *metainternalversio
 	if err != nil {
 		return engine.MisstatedPage{}, err
 	}
-	limit := int(options.Limit)
-	if limit <= 0 || limit > MaxPage {
-		limit = MaxPage
-	}
-	q := engine.MisstatedQuery{Kinds: in.kinds(r.source), Namespace: in.only(), Filter: choice.filter, After: after.report(), Limit: limit}
+	q := engine.MisstatedQuery{Kinds: in.kinds(r.source), Namespace: in.only(), Filter: choice.filter, After: after.report(), Limit: pageLimit(options)}
 	switch {
 	case choice.nothing, !selected:
 		q.Filter = &engine.Filter{Operator: engine.Any}

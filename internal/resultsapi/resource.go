@@ -4,6 +4,7 @@
 package resultsapi
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/registry/rest"
 
 	"github.com/docket-project/docket/api/results/v1alpha1"
@@ -53,6 +55,11 @@ func (r *resource) ShortNames() []string { return r.shortNames }
 
 // GetSingularName implements rest.SingularNameProvider.
 func (r *resource) GetSingularName() string { return r.singular }
+
+// scope of a request for objects that there are in namespaces or, as another kind, outside of them.
+func (r *resource) scope(ctx context.Context) scope {
+	return scope{namespaced: r.namespaced, global: !r.namespaced, namespace: request.NamespaceValue(ctx)}
+}
 
 // convertField accepts the fields that can be selected. An unknown one is an error that names them all.
 func (r *resource) convertField(name, value string) (string, string, error) {

@@ -11,7 +11,6 @@ import (
 	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/apiserver/pkg/storage"
 	"k8s.io/apiserver/pkg/warning"
@@ -35,11 +34,6 @@ var (
 	_ rest.Getter = &resultStorage{}
 	_ rest.Lister = &resultStorage{}
 )
-
-// scope of a request.
-func (r *resultStorage) scope(ctx context.Context) scope {
-	return scope{namespaced: r.namespaced, global: !r.namespaced, namespace: request.NamespaceValue(ctx)}
-}
 
 // Get implements rest.Getter.
 func (r *resultStorage) Get(ctx context.Context, name string, _ *metav1.GetOptions) (runtime.Object, error) {
@@ -152,10 +146,7 @@ func (r *resultStorage) list(ctx context.Context, options *metainternalversion.L
 	if err != nil {
 		return out, err
 	}
-	limit := min(int(options.Limit), MaxPage)
-	if limit <= 0 {
-		limit = MaxPage
-	}
+	limit := pageLimit(options)
 	if out.namedPage, err = r.read(ctx, choice, in, after, limit); err != nil {
 		return out, err
 	}
@@ -175,9 +166,7 @@ func (r *resultStorage) list(ctx context.Context, options *metainternalversion.L
 	if !out.more {
 		return out, nil
 	}
-	if options.Limit == 0 {
-		warning.AddWarning(ctx, "", fmt.Sprintf("these are the first %d results, there are more: use a limit and go on with the continue token", limit))
-	}
+	warnOfMore(ctx, options, "results")
 	last := out.rows[len(out.rows)-1]
 	out.meta.Continue, err = place{
 		Revision: first, Changed: changed,
@@ -219,6 +208,21 @@ func (s *source) findChosen(ctx context.Context, choice chosen, in scope) (named
 		page.rows = nil
 	}
 	return page, nil
+}
+
+// pageLimit returns how many objects a list may have.
+func pageLimit(options *metainternalversion.ListOptions) int {
+	if options.Limit <= 0 {
+		return MaxPage
+	}
+	return int(min(options.Limit, MaxPage))
+}
+
+// warnOfMore tells clients that give no limit, and may not look for a token, that a list has not all there is.
+func warnOfMore(ctx context.Context, options *metainternalversion.ListOptions, what string) {
+	if options.Limit == 0 {
+		warning.AddWarning(ctx, "", fmt.Sprintf("these are the first %d %s, there are more: use a limit and go on with the continue token", MaxPage, what))
+	}
 }
 
 // checkRevision returns an error if a list is not as new as the client asks for. Only the present can be listed.

@@ -36,12 +36,30 @@ func (q *MisstatedQuery) Check() error {
 	return checkScope(q.Kinds, q.Filter)
 }
 
+// Page returns the answer of which one report more than the limit was found, if there is one.
+func (q *MisstatedQuery) Page(found []Misstated, state State) MisstatedPage {
+	n := min(len(found), q.Limit)
+	return MisstatedPage{Reports: found[:n], More: n < len(found), State: state}
+}
+
 // Misstated is a report whose summary states another number of some outcome than it has entries with.
 type Misstated struct {
 	ReportRow
 
 	// Stated is what the summary says; a report without one states none. Held is what its entries say.
 	Stated, Held Outcomes
+}
+
+// Fields returns where the columns of a report that is found go: those of the report, then what it states and what it holds, in the order of
+// [Outcomes.Counts].
+func (m *Misstated) Fields() []any {
+	fields := []any{&m.Namespace, &m.Kind, &m.Name, &m.UID, &m.CreatedAt}
+	for _, of := range []*Outcomes{&m.Stated, &m.Held} {
+		for _, outcome := range of.Counts() {
+			fields = append(fields, outcome.Count)
+		}
+	}
+	return fields
 }
 
 // Outcomes are numbers of entries of a report by what they say.

@@ -21,16 +21,13 @@ func (e *Engine) Misstated(ctx context.Context, q engine.MisstatedQuery) (engine
 		return engine.MisstatedPage{}, fmt.Errorf("%s: %w", what, err)
 	}
 	var page engine.MisstatedPage
-	err := e.ask(ctx, what, "", func(ctx context.Context, s *asked) (err error) {
-		page.Reports, err = s.misstated(ctx, &q)
-		page.State = s.state
+	err := e.ask(ctx, what, "", func(ctx context.Context, s *asked) error {
+		found, err := s.misstated(ctx, &q)
+		page = q.Page(found, s.state)
 		return err
 	})
 	if err != nil {
 		return engine.MisstatedPage{}, err
-	}
-	if len(page.Reports) > q.Limit {
-		page.Reports, page.More = page.Reports[:q.Limit], true
 	}
 	return page, nil
 }
@@ -47,13 +44,7 @@ func (s *asked) misstated(ctx context.Context, q *engine.MisstatedQuery) ([]engi
 		return nil, err
 	}
 	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (report engine.Misstated, err error) {
-		fields := []any{&report.Namespace, &report.Kind, &report.Name, &report.UID, &report.CreatedAt}
-		for _, of := range []*engine.Outcomes{&report.Stated, &report.Held} {
-			for _, outcome := range of.Counts() {
-				fields = append(fields, outcome.Count)
-			}
-		}
-		return report, row.Scan(fields...)
+		return report, row.Scan(report.Fields()...)
 	})
 }
 

@@ -232,8 +232,8 @@ func (s *asked) Read(ctx context.Context, windows []questions.Window, condition 
 }
 
 // Whole implements questions.Source.
-func (s *asked) Whole(ctx context.Context, _ []questions.Row, windows []questions.Window) ([]questions.Row, error) {
-	return s.Read(ctx, windows, questions.Condition{}, 0)
+func (s *asked) Whole(ctx context.Context, kinds []engine.ReportKind, rows []questions.Row) ([]questions.Row, error) {
+	return s.Read(ctx, questions.WindowsWith(kinds, rows), questions.Condition{}, 0)
 }
 
 // windowArrays are windows as parameters.

@@ -85,8 +85,8 @@ type Source interface {
 	// are in any order. A limit of 0 is none.
 	Read(ctx context.Context, windows []Window, condition Condition, limit int) ([]Row, error)
 
-	// Whole returns all rows of the reports that some rows are of, which are neighbours, in any order. The windows are these reports.
-	Whole(ctx context.Context, rows []Row, windows []Window) ([]Row, error)
+	// Whole returns all rows of the reports that some rows are of, which are neighbours, in any order. Kinds are those that were asked for.
+	Whole(ctx context.Context, kinds []engine.ReportKind, rows []Row) ([]Row, error)
 }
 
 // Rows answers a RowQuery, which was checked, but for the State.
@@ -113,7 +113,7 @@ func Rows(ctx context.Context, source Source, q engine.RowQuery) (engine.RowPage
 		}
 	}
 	if q.Whole && len(rows) > 0 {
-		whole, err := source.Whole(ctx, rows, windowsWith(q.Kinds, rows))
+		whole, err := source.Whole(ctx, q.Kinds, rows)
 		if err != nil {
 			return engine.RowPage{}, err
 		}
@@ -123,8 +123,8 @@ func Rows(ctx context.Context, source Source, q engine.RowQuery) (engine.RowPage
 	return page, nil
 }
 
-// windowsWith returns the windows with the reports of some rows, one in each.
-func windowsWith(kinds []engine.ReportKind, rows []Row) []Window {
+// WindowsWith returns the windows with the reports of some rows, one in each.
+func WindowsWith(kinds []engine.ReportKind, rows []Row) []Window {
 	var reports []engine.ReportPlace
 	for i := range rows {
 		if at := rows[i].Report.ReportPlace; len(reports) == 0 || reports[len(reports)-1] != at {
@@ -279,7 +279,7 @@ func Windows(ctx context.Context, source Source, q engine.CountQuery) (windows [
 	return windows, true, err
 }
 
-// fewReports looks for a part of results of which the filter demands what few have. Where that are verdicts that many have, it returns how
+// fewReports looks for a part of results of which the filter demands what few have. Where those are verdicts that many have, it returns how
 // many.
 func fewReports(ctx context.Context, source Source, q engine.RowQuery) (reports []engine.ReportPlace, few bool, entries int64, err error) {
 	if _, must := q.Filter.Demands(engine.FieldReport); must {

@@ -51,8 +51,8 @@ func (f *fake) Read(_ context.Context, windows []questions.Window, condition que
 	return nil, nil
 }
 
-func (f *fake) Whole(ctx context.Context, _ []questions.Row, windows []questions.Window) ([]questions.Row, error) {
-	return f.Read(ctx, windows, questions.Condition{}, 0)
+func (f *fake) Whole(ctx context.Context, kinds []engine.ReportKind, rows []questions.Row) ([]questions.Row, error) {
+	return f.Read(ctx, questions.WindowsWith(kinds, rows), questions.Condition{}, 0)
 }
 
 func TestWindows(t *testing.T) {

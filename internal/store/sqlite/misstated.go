@@ -17,17 +17,14 @@ func (e *Engine) Misstated(ctx context.Context, q engine.MisstatedQuery) (engine
 	err := q.Check()
 	var page engine.MisstatedPage
 	if err == nil {
-		err = e.ask(ctx, "", func(s *asked) (err error) {
-			page.Reports, err = s.misstated(&q)
-			page.State = s.state
+		err = e.ask(ctx, "", func(s *asked) error {
+			found, err := s.misstated(&q)
+			page = q.Page(found, s.state)
 			return err
 		})
 	}
 	if err != nil {
 		return engine.MisstatedPage{}, classify("compare summaries with results", err)
-	}
-	if len(page.Reports) > q.Limit {
-		page.Reports, page.More = page.Reports[:q.Limit], true
 	}
 	return page, nil
 }
@@ -39,13 +36,7 @@ func (s *asked) misstated(q *engine.MisstatedQuery) ([]engine.Misstated, error) 
 	var found []engine.Misstated
 	err := s.scan(func(row []driver.Value) error {
 		var report engine.Misstated
-		fields := []any{&report.Namespace, &report.Kind, &report.Name, &report.UID, &report.CreatedAt}
-		for _, of := range []*engine.Outcomes{&report.Stated, &report.Held} {
-			for _, outcome := range of.Counts() {
-				fields = append(fields, outcome.Count)
-			}
-		}
-		scan(row, fields...)
+		scan(row, report.Fields()...)
 		found = append(found, report)
 		return nil
 	}, sql.String(), sql.args...)

@@ -44,7 +44,7 @@ func (s *asked) Read(_ context.Context, windows []questions.Window, condition qu
 }
 
 // Whole implements questions.Source. The numbers of the reports are known, so that these are not looked up by their keys again.
-func (s *asked) Whole(_ context.Context, rows []questions.Row, _ []questions.Window) ([]questions.Row, error) {
+func (s *asked) Whole(_ context.Context, _ []engine.ReportKind, rows []questions.Row) ([]questions.Row, error) {
 	reports := make([]int64, len(rows))
 	for i := range rows {
 		reports[i] = rows[i].Object

@@ -88,6 +88,18 @@ function labelSelector(label, chosen, all) {
 export const quoted = (word) => (/^[\w@%+=:,./~-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`);
 
 /**
+ * The words of the command that lists a resource which there is in namespaces and, under another name, outside of them.
+ * @param {string[]} kubectl the first words
+ * @param {import('./router.js').Scope} scope
+ * @param {string} resource in namespaces
+ */
+export function listing(kubectl, scope, resource) {
+  if (scope.outside) return [...kubectl, 'get', `cluster${resource}`];
+  if (scope.namespace) return [...kubectl, 'get', resource, '-n', scope.namespace];
+  return [...kubectl, 'get', `${resource},cluster${resource}`, '-A'];
+}
+
+/**
  * The command that shows the same.
  * @param {string[]} kubectl the first words
  * @param {import('./router.js').Scope} scope
@@ -95,10 +107,7 @@ export const quoted = (word) => (/^[\w@%+=:,./~-]+$/.test(word) ? word : `'${wor
  */
 export function command(kubectl, scope, filters) {
   if (filters.sort || filters.message) return question(kubectl, scope, { filter: expression(filters), results: { orderBy: filters.sort || 'severity', descending: filters.desc } });
-  const words = [...kubectl, 'get'];
-  if (scope.outside) words.push('clusterpolicyresults');
-  else if (scope.namespace) words.push('policyresults', '-n', scope.namespace);
-  else words.push('policyresults,clusterpolicyresults', '-A');
+  const words = listing(kubectl, scope, 'policyresults');
   const labels = [labelSelector('result', filters.results, outcomes), labelSelector('severity', filters.severities, severities)].filter(Boolean);
   if (labels.length) words.push('-l', labels.join(','));
   const fields = fieldSelector(textFields(filters));

@@ -4,7 +4,7 @@
 // Reports whose summaries state other numbers than the reports hold.
 
 import { count, h } from './dom.js';
-import { quoted } from './filters.js';
+import { listing, quoted } from './filters.js';
 import { misstatedOf } from './lists.js';
 import { copyable, heading, inScope, pager, reportLink, table } from './pieces.js';
 import { outcomes } from './terms.js';
@@ -24,21 +24,9 @@ export async function misstated(context) {
     heading('Which reports state other numbers than they hold?', `${inScope(scope)}. kubectl prints the summaries of reports; this console counts results.`),
     table('Reports with wrong summaries', columns, page.items.map((m) => columns.map((column) => column.of(m))), { empty: 'All summaries are right.' }),
     pager(context, 'misstated', number, page.next),
-    h('details', { class: 'as' }, h('summary', {}, 'The same with kubectl'), copyable('Copy as kubectl', command(info.kubectl, scope))),
+    h('details', { class: 'as' }, h('summary', {}, 'The same with kubectl'), copyable('Copy as kubectl', listing(info.kubectl, scope, 'misstatedreports').map(quoted).join(' '))),
   ];
 }
 
 /** Numbers of the outcomes of which the summary states a wrong one. */
 const wrong = ({ stated, held }, numbers) => outcomes.filter((name) => stated[name] !== held[name]).map((name) => `${count(numbers[name])} ${name}`).join(', ');
-
-/**
- * @param {string[]} kubectl the first words
- * @param {import('./router.js').Scope} scope
- */
-function command(kubectl, scope) {
-  const words = [...kubectl, 'get'];
-  if (scope.outside) words.push('clustermisstatedreports');
-  else if (scope.namespace) words.push('misstatedreports', '-n', scope.namespace);
-  else words.push('misstatedreports,clustermisstatedreports', '-A');
-  return words.map(quoted).join(' ');
-}
