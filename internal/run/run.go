@@ -124,6 +124,9 @@ func (o *Options) start(ctx context.Context, r *registration) error {
 	if err := r.waitAvailable(ctx); err != nil {
 		return err
 	}
+	if err := r.waitDocumented(ctx, asker.documented(ctx, r.versions)); err != nil {
+		return err
+	}
 	return r.announce(ctx)
 }
 
