@@ -203,7 +203,9 @@ CROSS JOIN LATERAL (`+resultsOfReport+` OFFSET 0) x`)
 	var verdicts *engine.Filter
 	others := condition.Filter
 	if many {
-		verdicts, others = questions.Verdicts(others)
+		var messages *engine.Filter
+		verdicts, messages, others = questions.Verdicts(others)
+		others = engine.Both(messages, others)
 	}
 	q.WriteString(`
 CROSS JOIN LATERAL (SELECT * FROM docket.verdict WHERE cluster = $1 AND id = x.verdict`)

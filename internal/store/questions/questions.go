@@ -288,7 +288,7 @@ func fewReports(ctx context.Context, source Source, q engine.RowQuery) (reports 
 	for _, part := range []engine.Part{engine.PartSubject, engine.PartVerdict, engine.PartReport, engine.PartSeconds} {
 		condition, _ := q.Filter.Select(func(f *engine.Filter) bool { return f.Parts() == part && !onlyPlaces(f) })
 		if part == engine.PartVerdict {
-			condition, _ = Verdicts(q.Filter)
+			condition, _, _ = Verdicts(q.Filter)
 		}
 		if condition == nil || part == engine.PartSubject && MatchesNoSubject(condition) {
 			continue
@@ -339,25 +339,30 @@ func manyCounted(ctx context.Context, source Source, q engine.RowQuery, conditio
 	return entries, nil
 }
 
-// Verdicts returns what a filter demands of verdicts as they are stored, where FieldMessage is the template of the message, and what
-// else rows have to meet.
-func Verdicts(f *engine.Filter) (verdicts, others *engine.Filter) {
+// Named selects the verdicts as they are stored whose messages name what they are about, in place of placeholders.
+func Named() *engine.Filter {
+	named := &engine.Filter{Operator: engine.Any}
+	for _, placeholder := range []string{"\x01", "\x02", "\x03"} {
+		named.Operands = append(named.Operands,
+			&engine.Filter{Operator: engine.Contains, Field: engine.FieldMessage, Values: []string{placeholder}})
+	}
+	return named
+}
+
+// Verdicts returns what a filter demands of verdicts as they are stored, where FieldMessage is the template of the message, what it
+// demands of messages, and what else rows have to meet. A message that is not Named is its template, and meets what is demanded of it
+// if its verdict does.
+func Verdicts(f *engine.Filter) (verdicts, messages, others *engine.Filter) {
 	verdicts, others = f.Select(func(f *engine.Filter) bool { return f.Parts() == engine.PartVerdict })
-	messages, _ := others.Select(func(f *engine.Filter) bool {
+	messages, others = others.Select(func(f *engine.Filter) bool {
 		ofVerdicts := true
 		f.Uses(func(field engine.Field) { ofVerdicts = ofVerdicts && field.Part()&engine.PartVerdict != 0 })
 		return ofVerdicts && f.Parts() != 0
 	})
-	if messages == nil {
-		return verdicts, others
+	if messages != nil {
+		verdicts = engine.Both(verdicts, &engine.Filter{Operator: engine.Any, Operands: append([]*engine.Filter{messages}, Named().Operands...)})
 	}
-	// A message without a placeholder is its template.
-	either := &engine.Filter{Operator: engine.Any, Operands: []*engine.Filter{messages}}
-	for _, placeholder := range []string{"\x01", "\x02", "\x03"} {
-		either.Operands = append(either.Operands,
-			&engine.Filter{Operator: engine.Contains, Field: engine.FieldMessage, Values: []string{placeholder}})
-	}
-	return engine.Both(verdicts, either), others
+	return verdicts, messages, others
 }
 
 // onlyPlaces reports whether a condition is on places, which are read in their order anyway.

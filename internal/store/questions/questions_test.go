@@ -9,6 +9,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/docket-project/docket/internal/store/engine"
 	"github.com/docket-project/docket/internal/store/questions"
 )
@@ -152,7 +154,7 @@ func TestEntries(t *testing.T) {
 func TestVerdicts(t *testing.T) {
 	t.Parallel()
 	message := &engine.Filter{Operator: engine.Contains, Field: engine.FieldMessage, Values: []string{"web"}}
-	verdicts, others := questions.Verdicts(engine.Both(engine.Equal(engine.FieldResult, "fail"), message, engine.Equal(engine.FieldSubjectKind, "Pod")))
+	verdicts, messages, others := questions.Verdicts(engine.Both(engine.Equal(engine.FieldResult, "fail"), message, engine.Equal(engine.FieldSubjectKind, "Pod")))
 	for template, want := range map[string]bool{"a web": true, "a db": false, "a \x01": true} {
 		got := verdicts.Match(func(field engine.Field) string {
 			return map[engine.Field]string{engine.FieldResult: "fail", engine.FieldMessage: template}[field]
@@ -161,7 +163,7 @@ func TestVerdicts(t *testing.T) {
 			t.Errorf("template %q: got %t", template, got)
 		}
 	}
-	if parts := others.Parts(); parts != engine.PartVerdict|engine.PartSubject {
-		t.Errorf("rows have to meet conditions on the parts %b", parts)
+	if diff := cmp.Diff([]*engine.Filter{message, engine.Equal(engine.FieldSubjectKind, "Pod")}, []*engine.Filter{messages, others}); diff != "" {
+		t.Errorf("rows and their messages have to meet other conditions (-want +got):\n%s", diff)
 	}
 }

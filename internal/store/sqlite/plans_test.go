@@ -95,6 +95,8 @@ func questionStatements() map[string]string {
 	add("questionReports", func(t *sqlText) { t.addRows(1, "[]", questions.Condition{Filter: everything}, 1, named) })
 	add("questionResults", func(t *sqlText) { t.addResults(1, "[]", everything, engine.PartSubject) })
 	add("questionAllResults", func(t *sqlText) { t.addResults(1, "", everything, engine.PartSubject) })
+	add("questionVerdicts", func(t *sqlText) { t.addVerdictCounts(1, fails) })
+	add("questionAllVerdicts", func(t *sqlText) { t.addVerdictCounts(1, nil) })
 	add("orderedResults", func(t *sqlText) { t.addOrdered(1, "[]", everything, engine.FieldSeverity) })
 	add("orderedAllResults", func(t *sqlText) { t.addOrdered(1, "", everything, engine.FieldSubjectName) })
 	add("questionMisstated", func(t *sqlText) {
@@ -132,7 +134,7 @@ var fewRows = []string{"sumResults", "selectOldest", "selectLowest", "mustAdopt"
 // wholeTables are questions that read all verdicts, subjects, reports or results of a cluster, to find which few meet a
 // condition, to count, or to put in order.
 var wholeTables = []string{
-	"questionPage", "questionPageByEntries", "questionResults", "questionAllResults", "questionPlaces", "questionCounters",
+	"questionPage", "questionPageByEntries", "questionResults", "questionAllResults", "questionVerdicts", "questionAllVerdicts", "questionPlaces", "questionCounters",
 	"orderedResults", "orderedAllResults", "questionMisstated",
 	"questionFewVerdict", "questionSubjectsKind", "questionFewReport", "questionFewSeconds",
 }
@@ -151,7 +153,7 @@ func TestPlans(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		fmt.Fprintf(&got, "%s\n", name)
 		err := e.borrow(t.Context(), func(c *conn) error {
-			args := make([]any, 16) // More than any has.
+			args := make([]any, 32) // More than any has.
 			return c.query(context.Background(), func(row []driver.Value) error {
 				step := text(row[3])
 				fmt.Fprintf(&got, "\t%s\n", step)

@@ -41,7 +41,7 @@ type census struct {
 }
 
 func newCensus(s *asked, q engine.CountQuery) *census {
-	ofVerdicts := func(fields ...engine.Field) fieldValues {
+	stored := func(fields ...engine.Field) fieldValues {
 		if q.Counted() && s.tallied {
 			return newValues(fields, "outcome AS o", fieldColumns.Counted, engine.PartVerdict)
 		}
@@ -50,15 +50,15 @@ func newCensus(s *asked, q engine.CountQuery) *census {
 	c := &census{
 		asked: s, q: q, groups: map[group]*groupSums{},
 		reports:  newValues(q.By, "", nil, engine.PartReport),
-		verdicts: ofVerdicts(q.By...),
+		verdicts: stored(q.By...),
 		subjects: newValues(q.By, "subject AS s", fieldColumns.Stored, engine.PartSubject),
 		days:     newValues(q.By, "", nil, engine.PartSeconds),
 	}
 	if q.Policies {
-		c.policies = ofVerdicts(engine.FieldPolicy)
+		c.policies = stored(engine.FieldPolicy)
 	}
 	if q.Sources {
-		c.sources = ofVerdicts(engine.FieldSource)
+		c.sources = stored(engine.FieldSource)
 	}
 	return c
 }
@@ -88,7 +88,7 @@ func (s *asked) count(q engine.CountQuery) (engine.Counts, error) {
 	if q.Counted() && s.tallied {
 		err = c.readCounters(filter)
 	} else {
-		err = c.readResults(filter)
+		err = c.readVerdictsOr(filter)
 	}
 	if err != nil {
 		return engine.Counts{}, err
@@ -123,6 +123,58 @@ func (c *census) readCounters(filter *engine.Filter) error {
 			return nil
 		}
 		return c.distinguish(s, row[1])
+	}, sql.String(), sql.args...)
+}
+
+// ofVerdicts reports whether all that is asked for is in verdicts, and about all results that there are.
+func (c *census) ofVerdicts() (bool, error) {
+	parts := c.q.Filter.Parts()
+	for _, field := range c.q.By {
+		parts |= field.Part()
+	}
+	if parts&^engine.PartVerdict != 0 || c.q.Namespace != nil || c.q.Subjects || c.q.Times || c.q.Namespaces || !c.tallied {
+		return false, nil
+	}
+	others := false
+	var sql sqlText
+	sql.addCounters(c.cluster, engine.Negate(questions.InScope(c.q.Kinds, nil)), false, false)
+	err := c.scan(func(row []driver.Value) error {
+		others = row[0].(int64) > 0
+		return nil
+	}, sql.String(), sql.args...)
+	return !others, err
+}
+
+// readVerdictsOr adds what readVerdicts does where that is all, and else what readResults does.
+func (c *census) readVerdictsOr(filter *engine.Filter) error {
+	all, err := c.ofVerdicts()
+	if err != nil {
+		return err
+	}
+	if all {
+		return c.readVerdicts()
+	}
+	return c.readResults(filter)
+}
+
+// readVerdicts adds the results of each verdict that meets the filter, which the index of verdicts has. No result is read.
+func (c *census) readVerdicts() error {
+	for _, v := range []*fieldValues{&c.verdicts, &c.policies, &c.sources} {
+		v.only = c.q.Filter
+	}
+	if err := c.load(&c.verdicts, &c.policies, &c.sources); err != nil {
+		return err
+	}
+	var sql sqlText
+	sql.addVerdictCounts(c.cluster, c.q.Filter)
+	return c.scan(func(row []driver.Value) error {
+		of, err := c.verdicts.of(c.asked, row[0])
+		if err != nil {
+			return err
+		}
+		s := c.sums(group{verdict: of}, "")
+		s.results += row[1].(int64)
+		return c.distinguish(s, row[0])
 	}, sql.String(), sql.args...)
 }
 

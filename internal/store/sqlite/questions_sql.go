@@ -195,17 +195,14 @@ FROM json_each(?1) AS w CROSS JOIN report AS r ON r.cluster = ?2 AND r.object = 
 func (t *sqlText) addRows(cluster int64, windows string, condition questions.Condition, limit int, how reading) {
 	t.args = append(t.args, windows, cluster)
 	t.WriteString("WITH page AS MATERIALIZED (SELECT " + pageColumns + " FROM " + reportsIn)
-	var verdicts *engine.Filter
+	var verdicts, messages *engine.Filter
 	others := condition.Filter
 	if how != named {
-		verdicts, others = questions.Verdicts(others)
+		verdicts, messages, others = questions.Verdicts(others)
 	}
 	t.joins(others.Parts())
 	t.WriteString(" WHERE 1")
-	if verdicts != nil {
-		t.WriteString(" AND ")
-		t.oneOf("x", verdicts)
-	}
+	t.whereVerdict(verdicts, messages)
 	if how == byEntries {
 		t.WriteString(" AND " + numberOfRows + " IN (SELECT y.object FROM result AS y INDEXED BY result_verdict WHERE y.cluster = ?2 AND ")
 		t.oneOf("y", verdicts)
@@ -233,6 +230,24 @@ func (t *sqlText) joins(parts engine.Part) {
 	if parts&engine.PartSubject != 0 {
 		t.WriteString("\nLEFT JOIN subject AS s ON s.cluster = ?2 AND s.id = coalesce(x.subject, r.scope)")
 	}
+}
+
+// whereVerdict appends conditions on the verdict of a result, and on its message: of questions.Verdicts. Messages are made
+// where they are not their templates.
+func (t *sqlText) whereVerdict(verdicts, messages *engine.Filter) {
+	if verdicts != nil {
+		t.WriteString(" AND ")
+		t.oneOf("x", verdicts)
+	}
+	if messages == nil {
+		return
+	}
+	t.WriteString(" AND (NOT ")
+	t.oneOf("x", questions.Named())
+	t.WriteString(" OR EXISTS (SELECT 1 FROM verdict AS v LEFT JOIN subject AS s ON s.cluster = ?2 AND s.id = coalesce(x.subject, r.scope)" +
+		" WHERE v.cluster = ?2 AND v.id = x.verdict")
+	t.where(messages, fieldColumns.Of)
+	t.WriteString("))")
 }
 
 // oneOf appends that the verdict of a result is one of those that meet a condition.
@@ -292,15 +307,12 @@ func (t *sqlText) addEach(cluster int64, windows string, filter *engine.Filter, 
 		from = "report AS r CROSS JOIN result AS x ON x.cluster = ?2 AND x.object = r.object"
 	}
 	reports, others := filter.Select(func(f *engine.Filter) bool { return f.Parts() == engine.PartReport })
-	verdicts, mixed := questions.Verdicts(others)
+	verdicts, messages, mixed := questions.Verdicts(others)
 	meets := sqlText{args: t.args}
 	if others != nil {
 		meets.WriteString("1")
 	}
-	if verdicts != nil {
-		meets.WriteString(" AND ")
-		meets.oneOf("x", verdicts)
-	}
+	meets.whereVerdict(verdicts, messages)
 	meets.where(mixed, fieldColumns.Of)
 	t.args = meets.args
 	t.WriteString("SELECT " + columns(meets.String()) + " FROM " + from)
@@ -312,14 +324,21 @@ func (t *sqlText) addEach(cluster int64, windows string, filter *engine.Filter, 
 	}
 }
 
-// addValues selects some columns of all rows of a table, or of one.
-func (t *sqlText) addValues(cluster int64, table string, fields []engine.Field, column func(engine.Field) string, id any) {
+// addVerdictCounts selects the numbers of results of the verdicts that meet a condition: of all reports, by the index of verdicts
+// alone. The rows of a large report may be there without it, and have numbers below 0.
+func (t *sqlText) addVerdictCounts(cluster int64, verdicts *engine.Filter) {
+	t.args = append(t.args, "", cluster)
+	t.WriteString("WITH counts AS MATERIALIZED (SELECT x.verdict, count(*) FROM result AS x INDEXED BY result_verdict WHERE x.cluster = ?2")
+	t.whereVerdict(verdicts, nil)
+	t.WriteString(" AND (x.object > 0 OR EXISTS (SELECT 1 FROM report AS r WHERE r.cluster = ?2 AND r.object = x.object))" +
+		" GROUP BY x.verdict) SELECT * FROM counts")
+}
+
+// addValues selects some columns of the rows of a table.
+func (t *sqlText) addValues(cluster int64, table string, fields []engine.Field, column func(engine.Field) string) {
 	t.WriteString("SELECT id")
 	for _, field := range fields {
 		t.WriteString(", " + fieldColumns.Binding(column, t.bind)(field))
 	}
 	t.add(" FROM "+table+" WHERE cluster = ", cluster)
-	if id != nil {
-		t.add(" AND id = ", id)
-	}
 }

@@ -17,6 +17,8 @@ type fieldValues struct {
 	fields []engine.Field
 	table  string
 	column func(engine.Field) string
+	// only is what rows meet that are loaded at once.
+	only *engine.Filter
 	// numbers of values by these, and by the ID of their row; all are the values by their number.
 	numbers map[string]int32
 	byID    map[int64]int32
@@ -48,10 +50,15 @@ func (v *fieldValues) number(texts ...string) int32 {
 	return n
 }
 
-// load reads the values of all rows, or of the one with an ID.
+// load reads the values of all rows that are to be loaded, or of the one with an ID.
 func (v *fieldValues) load(s *asked, id any) error {
 	var sql sqlText
-	sql.addValues(s.cluster, v.table, v.fields, v.column, id)
+	sql.addValues(s.cluster, v.table, v.fields, v.column)
+	if id != nil {
+		sql.add(" AND id = ", id)
+	} else {
+		sql.where(v.only, v.column)
+	}
 	return s.scan(func(row []driver.Value) error {
 		texts := make([]string, len(v.fields))
 		for i := range texts {
