@@ -34,6 +34,15 @@ func newTable[T any](prefix string, columns []engine.Column[T]) *table[T] {
 	return t
 }
 
+// fields returns where the columns of a row go.
+func (t *table[T]) fields(row *T) []any {
+	fields := make([]any, len(t.columns))
+	for i := range t.columns {
+		fields[i] = t.columns[i].Field(row)
+	}
+	return fields
+}
+
 // list returns the columns as SQL lists them, each after a prefix.
 func (t *table[T]) list(prefix string) string {
 	names := make([]string, len(t.columns))

@@ -6,6 +6,7 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 
@@ -75,6 +76,8 @@ type asked struct {
 	tallied bool
 	// planning is that of the statements so far.
 	planning planning
+	// shared is what rows that were read so far refer to.
+	shared *questions.Texts
 }
 
 // planning says how statements of questions are planned.
@@ -83,6 +86,7 @@ type planning int
 const (
 	fixedPlans  planning = iota // By indexes and nested loops, as all statements are that have few rows to read.
 	bitmapPlans                 // The same, by an index that needs bitmaps.
+	countPlans                  // By statistics, without workers: what reads counters, which takes less time than to start one.
 	freePlans                   // By statistics: what reads whole tables.
 )
 
@@ -91,7 +95,7 @@ var _ questions.Source = (*asked)(nil)
 // ask runs work in one snapshot, on a connection for questions, about a cluster: "" for the engine's own.
 func (e *Engine) ask(ctx context.Context, what, cluster string, work func(ctx context.Context, s *asked) error) error {
 	return e.readFrom(ctx, what, e.questions, func(ctx context.Context, conn *pgx.Conn) (engine.State, error) {
-		s := &asked{engine: e, cluster: e.cluster}
+		s := &asked{engine: e, cluster: e.cluster, shared: questions.NewTexts()}
 		var own engine.State // By which the database is known again.
 		err := pgx.BeginTxFunc(ctx, conn, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
 			s.tx = tx
@@ -128,14 +132,23 @@ func (s *asked) look(ctx context.Context) error {
 
 // query runs a statement.
 func (s *asked) query(ctx context.Context, q *question, how planning) (pgx.Rows, error) {
-	if how != s.planning {
-		names, values := how.settings().columns()
-		if _, err := s.tx.Exec(ctx, localSettingsSQL, names, values); err != nil {
-			return nil, err
-		}
-		s.planning = how
+	if err := s.plan(ctx, how); err != nil {
+		return nil, err
 	}
 	return s.tx.Query(ctx, q.String(), q.args...)
+}
+
+// plan says how the next statements are planned.
+func (s *asked) plan(ctx context.Context, how planning) error {
+	if how == s.planning {
+		return nil
+	}
+	names, values := how.settings().columns()
+	_, err := s.tx.Exec(ctx, localSettingsSQL, names, values)
+	if err == nil {
+		s.planning = how
+	}
+	return err
 }
 
 // Places implements questions.Source. What was not moved to the counters yet may be anything.
@@ -144,8 +157,12 @@ func (s *asked) Places(ctx context.Context, counted *engine.Filter, from questio
 		from = questions.Place{} // The caller leaves out what is too much.
 	}
 	sql := newQuestion(s.cluster)
+	how := freePlans
+	if s.tallied {
+		how = countPlans
+	}
 	sql.addPlaces(counted, from, s.tallied)
-	rows, err := s.query(ctx, sql, freePlans)
+	rows, err := s.query(ctx, sql, how)
 	if err != nil {
 		return nil, err
 	}
@@ -222,18 +239,18 @@ func (s *asked) Read(ctx context.Context, windows []questions.Window, condition 
 	}
 	sql := newQuestion(s.cluster)
 	sql.addRows(in, condition, limit, !windows[0].IsOne())
-	rows, err := s.query(ctx, sql, fixedPlans)
-	if err != nil {
-		return nil, err
-	}
-	page := pageRows{verdicts: map[int64]*engine.Verdict{}, subjects: map[int64]*engine.Subject{}}
-	_, err = pgx.ForEachRow(rows, page.fields(), page.add)
-	return page.rows, err
+	return s.readRows(ctx, sql, fixedPlans)
 }
 
-// Whole implements questions.Source.
-func (s *asked) Whole(ctx context.Context, kinds []engine.ReportKind, rows []questions.Row) ([]questions.Row, error) {
-	return s.Read(ctx, questions.WindowsWith(kinds, rows), questions.Condition{}, 0)
+// Whole implements questions.Source. The numbers of the reports are known, so that these are not looked up by their keys again.
+func (s *asked) Whole(ctx context.Context, _ []engine.ReportKind, rows []questions.Row) ([]questions.Row, error) {
+	reports := make([]int64, len(rows))
+	for i := range rows {
+		reports[i] = rows[i].Object
+	}
+	sql := newQuestion(s.cluster)
+	sql.addReports(slices.Compact(reports)) // Rows of a report are neighbours.
+	return s.readRows(ctx, sql, fixedPlans)
 }
 
 // windowArrays are windows as parameters.
@@ -263,60 +280,6 @@ func (s *asked) windows(ctx context.Context, windows []questions.Window) (in win
 	return in, nil
 }
 
-// pageRows gathers rows, in which what they share is there once.
-type pageRows struct {
-	rows     []questions.Row
-	last     *engine.ReportRow
-	verdicts map[int64]*engine.Verdict
-	subjects map[int64]*engine.Subject
-
-	// The row that is read.
-	report             engine.ReportRow
-	index              int32
-	seconds, verdictID int64
-	subjectID          *int64
-	verdict            engine.Verdict
-	hasSubject         bool
-	subject            engine.Subject
-}
-
-// fields are where the columns of addRows go.
-func (p *pageRows) fields() []any {
-	fields := []any{
-		&p.report.Namespace, &p.report.Kind, &p.report.Name, &p.report.UID, &p.report.CreatedAt,
-		&p.index, &p.seconds, &p.verdictID, &p.subjectID, &p.hasSubject,
-	}
-	for _, column := range engine.VerdictColumns {
-		fields = append(fields, column.Field(&p.verdict))
-	}
-	for _, column := range engine.SubjectColumns {
-		fields = append(fields, column.Field(&p.subject))
-	}
-	return fields
-}
-
-// add takes the row.
-func (p *pageRows) add() error {
-	if p.last == nil || *p.last != p.report {
-		report := p.report
-		p.last = &report
-	}
-	out := questions.Row{ResultRow: engine.ResultRow{Report: p.last, Result: engine.Result{Index: p.index, Seconds: p.seconds}}}
-	if out.Verdict = p.verdicts[p.verdictID]; out.Verdict == nil {
-		verdict := p.verdict
-		out.Verdict, p.verdicts[p.verdictID] = &verdict, &verdict
-	}
-	if p.hasSubject {
-		out.SubjectID = *p.subjectID
-		if out.Subject = p.subjects[out.SubjectID]; out.Subject == nil {
-			subject := p.subject
-			out.Subject, p.subjects[out.SubjectID] = &subject, &subject
-		}
-	}
-	p.rows = append(p.rows, out)
-	return nil
-}
-
 // count answers a query.
 func (s *asked) count(ctx context.Context, q engine.CountQuery) (engine.Counts, error) {
 	if q.Namespace != nil && !isText(*q.Namespace) {
@@ -325,12 +288,14 @@ func (s *asked) count(ctx context.Context, q engine.CountQuery) (engine.Counts, 
 	}
 	filter := engine.Both(q.Filter, questions.InScope(q.Kinds, q.Namespace))
 	sql := newQuestion(s.cluster)
+	how := countPlans
 	if q.Counted() && s.tallied {
 		sql.addCounters(&q, filter)
 	} else {
+		how = freePlans
 		sql.addResults(&q, filter)
 	}
-	rows, err := s.query(ctx, sql, freePlans)
+	rows, err := s.query(ctx, sql, how)
 	if err != nil {
 		return engine.Counts{}, err
 	}

@@ -46,9 +46,11 @@ func (q *question) groupBy(columns string) {
 func (q *question) addCounters(of *engine.CountQuery, f *engine.Filter) {
 	inner, keys := columnsOf(of.By, fieldColumns.Counted), names(of.By)
 	numbers := column("subjects", false, "")
+	twice := false // Grouped by what is counted, and then without that.
 	for _, d := range distincts(of) {
 		numbers += column(d.name, d.wanted, "count(DISTINCT counted_"+d.name+")")
 		if d.wanted {
+			twice = true
 			inner += ", " + fieldColumns.Counted(d.field) + " AS counted_" + d.name
 			keys += ", counted_" + d.name
 		}
@@ -57,8 +59,10 @@ func (q *question) addCounters(of *engine.CountQuery, f *engine.Filter) {
 		q.WriteString("SELECT t.results" + inner + " FROM " + from)
 		q.where(f, fieldColumns.Counted)
 	}
-	q.WriteString("SELECT * FROM (SELECT coalesce(sum(results), 0)::int8 AS results" + numbers + column("oldest", false, "") + column("newest", false, "") + names(of.By) +
-		" FROM (SELECT sum(results)::int8 AS results" + keys + " FROM (")
+	q.WriteString("SELECT * FROM (SELECT coalesce(sum(results), 0)::int8 AS results" + numbers + column("oldest", false, "") + column("newest", false, "") + names(of.By) + " FROM (")
+	if twice {
+		q.WriteString("SELECT sum(results)::int8 AS results" + keys + " FROM (")
+	}
 	part("docket.tally t JOIN docket.outcome o ON o.cluster = $1 AND o.id = t.outcome WHERE t.cluster = $1")
 	q.WriteString(" UNION ALL ")
 	part(`(
@@ -70,8 +74,10 @@ func (q *question) addCounters(of *engine.CountQuery, f *engine.Filter) {
 		q.groupBy(keys)
 		q.WriteString(" HAVING sum(results) <> 0")
 	}
-	q.WriteString(") g")
-	q.groupBy(names(of.By))
+	if twice {
+		q.WriteString(") g")
+		q.groupBy(names(of.By))
+	}
 	q.WriteString(") g")
 	q.answer(of)
 }

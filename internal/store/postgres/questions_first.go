@@ -9,8 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/docket-project/docket/internal/store/engine"
 	"github.com/docket-project/docket/internal/store/questions"
 )
@@ -37,17 +35,13 @@ func (s *asked) first(ctx context.Context, q engine.OrderQuery) (engine.RowPage,
 	filter := engine.Both(q.Filter, questions.InScope(q.Kinds, q.Namespace))
 	sql := newQuestion(s.cluster)
 	sql.addFirst(&q, filter)
-	rows, err := s.query(ctx, sql, freePlans)
+	rows, err := s.readRows(ctx, sql, freePlans)
 	if err != nil {
 		return engine.RowPage{}, err
 	}
-	read := pageRows{verdicts: map[int64]*engine.Verdict{}, subjects: map[int64]*engine.Subject{}}
-	if _, err := pgx.ForEachRow(rows, read.fields(), read.add); err != nil {
-		return engine.RowPage{}, err
-	}
-	page := engine.RowPage{More: len(read.rows) > q.Limit}
-	for i := range read.rows[:min(len(read.rows), q.Limit)] {
-		page.Rows = append(page.Rows, read.rows[i].ResultRow)
+	page := engine.RowPage{More: len(rows) > q.Limit}
+	for i := range rows[:min(len(rows), q.Limit)] {
+		page.Rows = append(page.Rows, rows[i].ResultRow)
 	}
 	return page, nil
 }
@@ -100,13 +94,10 @@ func severityRank(column string) string {
 	return sql.String()
 }
 
-// addFirst selects the first rows in an order, one more than the limit. They have the columns of addRows. What is sorted are the columns of
-// results and reports; texts of verdicts and subjects that nothing asks for are read of the selected rows only.
+// addFirst selects the first rows in an order, one more than the limit. They have pageColumns, and the keys behind these.
 func (q *question) addFirst(of *engine.OrderQuery, f *engine.Filter) {
 	keys := orderKeys(of)
-	q.WriteString(`SELECT p.namespace, p.kind, p.name, p.uid, p.created_at, p.idx, p.seconds, p.verdict, p.subject, s.id IS NOT NULL, ` +
-		verdictTable.list("v.") + `, ` + coalesced(subjectTable.list("s.")) + ` FROM (
-SELECT r.namespace, r.kind, r.name, r.uid, x.created_at, x.idx, x.seconds, x.verdict, x.subject`)
+	q.WriteString("SELECT " + pageColumns)
 	for i, key := range keys {
 		q.WriteString(", " + key.sql + " AS key_" + strconv.Itoa(i))
 	}
@@ -118,9 +109,6 @@ SELECT r.namespace, r.kind, r.name, r.uid, x.created_at, x.idx, x.seconds, x.ver
 	}
 	q.sortBy(keys)
 	q.add(" LIMIT ", of.Limit+1)
-	q.WriteString(`) p
-JOIN docket.verdict v ON v.cluster = $1 AND v.id = p.verdict LEFT JOIN docket.subject s ON s.cluster = $1 AND s.id = p.subject`)
-	q.sortBy(keys)
 }
 
 // sortBy appends an order by keys, which are selected.

@@ -186,11 +186,13 @@ const resultsOfReport = `SELECT (e.place - 1)::int4 AS idx, e.verdict, r.scope A
 	FROM unnest(r.verdicts) WITH ORDINALITY AS e(verdict, place) WHERE e.verdict <> 0
 	UNION ALL SELECT y.idx, y.verdict, y.subject, y.seconds FROM docket.result y WHERE y.cluster + 0 = $1 AND y.object = r.object`
 
+// pageColumns are what is read of each row, of a report r and a result x.
+const pageColumns = "r.object, x.idx, x.seconds, x.verdict, x.subject"
+
 // addRows selects the first rows in some windows, in the order of these and of keys: nested loops without a sort, which LIMIT and OFFSET 0 see
 // to. Verdicts that meet their conditions are found first where many reports are read.
 func (q *question) addRows(in windowArrays, condition questions.Condition, limit int, many bool) {
-	q.add(`SELECT r.namespace, r.kind, r.name, r.uid, r.created_at, x.idx, x.seconds, x.verdict, x.subject, s.id IS NOT NULL, `+
-		verdictTable.list("v.")+`, `+coalesced(subjectTable.list("s."))+`
+	q.add(`SELECT `+pageColumns+`
 FROM unnest(`, in.resources, `::int2[], `, in.from, `::text[], `, in.to, `::text[], `, in.namespaces, `::text[], `, in.kinds, `::text[])
 	WITH ORDINALITY AS w(resource, first, behind, namespace, kind, place)
 CROSS JOIN LATERAL (
@@ -207,17 +209,19 @@ CROSS JOIN LATERAL (`+resultsOfReport+` OFFSET 0) x`)
 		verdicts, messages, others = questions.Verdicts(others)
 		others = engine.Both(messages, others)
 	}
-	q.WriteString(`
-CROSS JOIN LATERAL (SELECT * FROM docket.verdict WHERE cluster = $1 AND id = x.verdict`)
+	if others.Parts()&engine.PartVerdict != 0 {
+		q.WriteString("\nCROSS JOIN LATERAL (SELECT * FROM docket.verdict WHERE cluster = $1 AND id = x.verdict LIMIT 1) v")
+	}
+	if others.Parts()&engine.PartSubject != 0 {
+		q.WriteString("\nLEFT JOIN LATERAL (SELECT * FROM docket.subject WHERE cluster = $1 AND id = x.subject LIMIT 1) s ON true")
+	}
+	q.WriteString("\nWHERE r.namespace = w.namespace AND r.kind = w.kind")
 	if verdicts != nil {
 		// CASE keeps it a set that is made once, which a join is not.
-		q.WriteString(` AND CASE WHEN x.verdict IN (SELECT v.id FROM docket.verdict v WHERE v.cluster = $1`)
+		q.WriteString(" AND CASE WHEN x.verdict IN (SELECT v.id FROM docket.verdict v WHERE v.cluster = $1")
 		q.where(verdicts, fieldColumns.Stored)
-		q.WriteString(`) THEN true END`)
+		q.WriteString(") THEN true END")
 	}
-	q.WriteString(` LIMIT 1) v
-LEFT JOIN LATERAL (SELECT * FROM docket.subject WHERE cluster = $1 AND id = x.subject LIMIT 1) s ON true
-WHERE r.namespace = w.namespace AND r.kind = w.kind`)
 	if condition.Subject != nil {
 		q.add(" AND x.subject = ", *condition.Subject)
 	}
@@ -227,26 +231,43 @@ WHERE r.namespace = w.namespace AND r.kind = w.kind`)
 	}
 }
 
-// coalesced makes each of some columns empty where it is null.
-func coalesced(columns string) string {
-	return "coalesce(" + strings.ReplaceAll(columns, ", ", ", ''), coalesce(") + ", '')"
+// addReports selects all rows of some reports, by the numbers of these.
+func (q *question) addReports(reports []int64) {
+	q.add(`SELECT `+pageColumns+` FROM unnest(`, reports, `) AS w(object)
+CROSS JOIN LATERAL (SELECT * FROM docket.report WHERE cluster = $1 AND object = w.object LIMIT 1) r
+CROSS JOIN LATERAL (`+resultsOfReport+` OFFSET 0) x`)
 }
+
+// byNumber selects the rows of a table by their numbers, $2.
+func byNumber(columns, table, number string) string {
+	return "SELECT t." + number + ", " + columns + " FROM unnest($2::int8[]) AS w(number) CROSS JOIN LATERAL (SELECT * FROM docket." + table +
+		" WHERE cluster = $1 AND " + number + " = w.number LIMIT 1) t"
+}
+
+// What rows share, by its numbers.
+//
+//nolint:gochecknoglobals // Constants but for the language.
+var (
+	reportsByNumber  = byNumber("t.namespace, t.kind, t.name, t.uid, t.created_at", "report", "object")
+	verdictsByNumber = byNumber(verdictTable.list("t."), "verdict", "id")
+	subjectsByNumber = byNumber(subjectTable.list("t."), "subject", "id")
+)
 
 // addReportResults appends the results x of all reports r that meet a condition.
 func (q *question) addReportResults(reports *engine.Filter) {
 	// Twice, and not in a join of both: most results are in the rows of their reports.
 	q.WriteString(`(
-	SELECT r.namespace, r.kind, r.name, r.uid, r.created_at, (e.place - 1)::int4 AS idx, e.verdict, r.scope AS subject,
+	SELECT r.object, r.namespace, r.kind, r.name, r.uid, r.created_at, (e.place - 1)::int4 AS idx, e.verdict, r.scope AS subject,
 		coalesce(r.seconds[e.place], r.result_seconds) AS seconds
 	FROM docket.report r CROSS JOIN LATERAL unnest(r.verdicts) WITH ORDINALITY AS e(verdict, place) WHERE r.cluster = $1 AND e.verdict <> 0`)
 	q.where(reports, fieldColumns.Of)
 	q.WriteString(`
 	UNION ALL
-	SELECT r.namespace, r.kind, r.name, r.uid, r.created_at, y.idx, y.verdict, y.subject, y.seconds
+	SELECT r.object, r.namespace, r.kind, r.name, r.uid, r.created_at, y.idx, y.verdict, y.subject, y.seconds
 	FROM docket.report r JOIN docket.result y ON y.cluster = $1 AND y.object = r.object WHERE r.cluster = $1`)
 	q.where(reports, fieldColumns.Of)
 	q.WriteString(`
-) x CROSS JOIN LATERAL (SELECT x.namespace, x.kind, x.name, x.uid, x.created_at) r`)
+) x CROSS JOIN LATERAL (SELECT x.object, x.namespace, x.kind, x.name, x.uid, x.created_at) r`)
 }
 
 // joinParts appends the tables v and s that fields of some parts of results x need.

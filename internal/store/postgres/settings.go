@@ -38,6 +38,8 @@ func (p planning) settings() settings {
 	case fixedPlans:
 	case bitmapPlans:
 		bitmaps = "on"
+	case countPlans:
+		tables, bitmaps = "on", "on"
 	case freePlans:
 		tables, bitmaps, workers = "on", "on", "2"
 	}

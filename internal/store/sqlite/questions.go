@@ -77,7 +77,7 @@ type asked struct {
 	// tallied says that counters are kept.
 	tallied bool
 	// shared is what rows that were read so far refer to.
-	shared sharedTexts
+	shared *questions.Texts
 }
 
 var _ questions.Source = (*asked)(nil)
@@ -107,7 +107,7 @@ func (e *Engine) ask(ctx context.Context, cluster string, f func(s *asked) error
 	own, done := e.untilClosed(ctx)
 	defer done()
 	err := e.readOn(own, c, func(s *snapshot) error {
-		about := &asked{snapshot: s, cluster: e.cluster}
+		about := &asked{snapshot: s, cluster: e.cluster, shared: questions.NewTexts()}
 		if cluster != "" {
 			if err := about.turn(cluster); err != nil {
 				return err

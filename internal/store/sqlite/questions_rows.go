@@ -7,21 +7,11 @@ import (
 	"context"
 	"database/sql/driver"
 	"encoding/json"
-	"fmt"
 	"slices"
 
 	"github.com/docket-project/docket/internal/store/engine"
 	"github.com/docket-project/docket/internal/store/questions"
 )
-
-// Rows are read as numbers, and the texts that they share once each: a page of 500 results has a few dozen verdicts, and texts are most
-// of what reading a row costs.
-
-// pageRow is a row of table result, with the subject that it has of its report unless it has its own: nil for none.
-type pageRow struct {
-	object, index, seconds, verdict int64
-	subject                         any
-}
 
 // Read implements questions.Source.
 func (s *asked) Read(_ context.Context, windows []questions.Window, condition questions.Condition, limit int) ([]questions.Row, error) {
@@ -75,11 +65,13 @@ func (s *asked) reading(condition questions.Condition, limit int) (reading, erro
 
 // readRows returns the rows that a statement with the columns of pageColumns selects, in its order.
 func (s *asked) readRows(sql *sqlText) ([]questions.Row, error) {
-	var page []pageRow
+	var page []questions.Numbers
 	err := s.scan(func(row []driver.Value) error {
-		var r pageRow
-		scan(row, &r.object, &r.index, &r.seconds, &r.verdict, &r.subject)
-		page = append(page, r)
+		var n questions.Numbers
+		var subject any
+		scan(row, &n.Object, &n.Index, &n.Seconds, &n.Verdict, &subject)
+		n.Subject, _ = subject.(int64)
+		page = append(page, n)
 		return nil
 	}, sql.String(), sql.args...)
 	if err != nil || len(page) == 0 {
@@ -88,65 +80,22 @@ func (s *asked) readRows(sql *sqlText) ([]questions.Row, error) {
 	if err := s.share(page); err != nil {
 		return nil, err
 	}
-	shared := &s.shared
-	rows := make([]questions.Row, 0, len(page))
-	for _, r := range page {
-		out := questions.Row{Object: r.object, ResultRow: engine.ResultRow{
-			Report: shared.reports[r.object], Result: engine.Result{Index: int32(r.index), Seconds: r.seconds, Verdict: shared.verdicts[r.verdict]},
-		}}
-		if out.Verdict == nil {
-			return nil, fmt.Errorf("a result of report %s %s/%s has no verdict", out.Report.Kind, out.Report.Namespace, out.Report.Name)
-		}
-		if id, ok := r.subject.(int64); ok {
-			if out.Subject = shared.subjects[id]; out.Subject != nil {
-				out.SubjectID = id
-			}
-		}
-		rows = append(rows, out)
-	}
-	return rows, nil
-}
-
-// sharedTexts are what rows refer to, by its numbers.
-type sharedTexts struct {
-	reports  map[int64]*engine.ReportRow
-	verdicts map[int64]*engine.Verdict
-	subjects map[int64]*engine.Subject
+	return s.shared.Rows(page)
 }
 
 // share reads what some rows refer to, unless it was read in this snapshot already.
-func (s *asked) share(page []pageRow) error {
-	shared := &s.shared
-	if shared.reports == nil {
-		*shared = sharedTexts{map[int64]*engine.ReportRow{}, map[int64]*engine.Verdict{}, map[int64]*engine.Subject{}}
-	}
-	var reports, verdicts, subjects []int64
-	for _, r := range page {
-		reports = want(shared.reports, r.object, reports)
-		verdicts = want(shared.verdicts, r.verdict, verdicts)
-		if id, ok := r.subject.(int64); ok {
-			subjects = want(shared.subjects, id, subjects)
-		}
-	}
-	err := readShared(s, reportsByNumber, reports, shared.reports, func(r *engine.ReportRow) []any {
+func (s *asked) share(page []questions.Numbers) error {
+	reports, verdicts, subjects := s.shared.Want(page)
+	err := readShared(s, reportsByNumber, reports, s.shared.Reports, func(r *engine.ReportRow) []any {
 		return []any{&r.Namespace, &r.Kind, &r.Name, &r.UID, &r.CreatedAt}
 	})
 	if err == nil {
-		err = readShared(s, verdictsByNumber, verdicts, shared.verdicts, func(v *engine.Verdict) []any { return fieldsOf(engine.VerdictColumns, v) })
+		err = readShared(s, verdictsByNumber, verdicts, s.shared.Verdicts, func(v *engine.Verdict) []any { return fieldsOf(engine.VerdictColumns, v) })
 	}
 	if err == nil {
-		err = readShared(s, subjectsByNumber, subjects, shared.subjects, func(v *engine.Subject) []any { return fieldsOf(engine.SubjectColumns, v) })
+		err = readShared(s, subjectsByNumber, subjects, s.shared.Subjects, func(v *engine.Subject) []any { return fieldsOf(engine.SubjectColumns, v) })
 	}
 	return err
-}
-
-// want appends a number to those that are to be read unless it is known, which it is from then on.
-func want[T any](known map[int64]*T, number int64, missing []int64) []int64 {
-	if _, ok := known[number]; ok {
-		return missing
-	}
-	known[number] = nil
-	return append(missing, number)
 }
 
 // readShared reads what some numbers are of into a map, in which what is missing stays nil. fields are where a row's columns go.
