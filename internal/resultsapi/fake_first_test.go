@@ -31,5 +31,9 @@ func (f *fakeEngine) First(_ context.Context, q engine.OrderQuery) (engine.RowPa
 			return q.Compare(&at, q.After) <= 0
 		})
 	}
-	return engine.RowPage{State: f.state(), More: len(rows) > q.Limit, Rows: rows[:min(len(rows), q.Limit)]}, nil
+	page := engine.RowPage{State: f.state(), More: len(rows) > q.Limit, Rows: rows[:min(len(rows), q.Limit)]}
+	if q.Twins {
+		page.Twins = f.twins(q.Kinds, page.Rows)
+	}
+	return page, nil
 }

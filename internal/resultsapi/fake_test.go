@@ -67,12 +67,17 @@ func (f *fakeEngine) Rows(_ context.Context, q engine.RowQuery) (engine.RowPage,
 		}
 		page.Rows = append(page.Rows, row)
 	}
-	if q.Whole {
-		page.Whole = slices.DeleteFunc(f.selected(q.Kinds, q.Namespace, nil), func(row engine.ResultRow) bool {
-			return !slices.ContainsFunc(page.Rows, func(r engine.ResultRow) bool { return r.Report.ReportPlace == row.Report.ReportPlace })
-		})
+	if q.Twins {
+		page.Twins = f.twins(q.Kinds, page.Rows)
 	}
 	return page, nil
+}
+
+// twins returns RowPage.Twins.
+func (f *fakeEngine) twins(kinds []engine.ReportKind, rows []engine.ResultRow) []engine.ResultRow {
+	return slices.DeleteFunc(f.selected(kinds, nil, nil), func(row engine.ResultRow) bool {
+		return !slices.ContainsFunc(rows, func(r engine.ResultRow) bool { return r.Identity() == row.Identity() })
+	})
 }
 
 // RowsAbout implements engine.Questions.

@@ -40,7 +40,7 @@ func (r *queryStorage) first(ctx context.Context, spec *v1alpha1.ResultQuerySpec
 	if r.fleet {
 		return r.firstOfFleet(ctx, q)
 	}
-	q.Filter = q.Filter.Of(r.source.cluster)
+	q.Filter, q.Twins = q.Filter.Of(r.source.cluster), true
 	page, err := r.source.questions.First(ctx, q)
 	if err != nil {
 		return nil, store.APIError("answer the question", err)
@@ -52,7 +52,7 @@ func (r *queryStorage) first(ctx context.Context, spec *v1alpha1.ResultQuerySpec
 			return nil, err
 		}
 	}
-	if status.Results, err = r.source.orderedResults(ctx, q.Kinds, page.Rows); err != nil {
+	if status.Results, err = r.source.orderedResults(&page); err != nil {
 		return nil, store.APIError("name the results", err)
 	}
 	return status, nil
@@ -121,33 +121,21 @@ func compileFilter(at *field.Path, text string, now time.Time) (*engine.Filter, 
 	return filter, nil
 }
 
-// namedAtOnce bounds the reports that are read at once to name results: each is read as a whole.
-const namedAtOnce = 100
-
-// orderedResults returns rows for clients, in their order. Those are left out whose report is gone meanwhile.
-func (s *source) orderedResults(ctx context.Context, kinds []engine.ReportKind, rows []engine.ResultRow) ([]v1alpha1.OrderedResult, error) {
+// orderedResults returns the rows of a page for clients, in their order.
+func (s *source) orderedResults(page *engine.RowPage) ([]v1alpha1.OrderedResult, error) {
 	type key struct {
 		engine.ReportPlace
 		rowKey
 	}
-	names := make(map[key]string, len(rows))
+	names := make(map[key]string, len(page.Rows))
+	rows := page.Rows
 	byReport := slices.SortedFunc(slices.Values(rows), func(a, b engine.ResultRow) int { return a.Report.Compare(b.Report.ReportPlace) })
-	for some := range slices.Chunk(byReport, namedAtOnce) {
-		all, err := s.wholeReports(ctx, kinds, some)
-		if err != nil {
-			return nil, err
-		}
-		for _, row := range nameReports(some, all) {
-			names[key{row.Report.ReportPlace, keyOf(&row.ResultRow)}] = row.name
-		}
+	for _, row := range nameReports(byReport, page.Twins) {
+		names[key{row.Report.ReportPlace, keyOf(&row.ResultRow)}] = row.name
 	}
 	ordered := make([]v1alpha1.OrderedResult, 0, len(rows))
 	for i := range rows {
-		name, ok := names[key{rows[i].Report.ReportPlace, keyOf(&rows[i])}]
-		if !ok {
-			continue
-		}
-		object, err := s.object(&namedRow{rows[i], name})
+		object, err := s.object(&namedRow{rows[i], names[key{rows[i].Report.ReportPlace, keyOf(&rows[i])}]})
 		if err != nil {
 			return nil, err
 		}

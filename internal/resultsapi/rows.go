@@ -5,7 +5,6 @@ package resultsapi
 
 import (
 	"context"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -34,7 +33,7 @@ type namedPage struct {
 // page returns at most limit rows behind a place.
 func (s *source) page(ctx context.Context, q engine.RowQuery, after place, limit int) (namedPage, error) {
 	var page namedPage
-	q.After, q.Inclusive, q.Whole = after.report(), after.Name != "", !keepsTwins(q.Filter)
+	q.After, q.Inclusive, q.Twins = after.report(), after.Name != "", !keepsTwins(q.Filter)
 	for first := true; ; first = false {
 		q.Limit = limit + 1 - len(page.rows)
 		read, err := s.questions.Rows(ctx, q)
@@ -43,11 +42,11 @@ func (s *source) page(ctx context.Context, q engine.RowQuery, after place, limit
 		}
 		page.changed = page.changed || !first && page.state.Revision != read.State.Revision
 		page.state = read.State
-		all := read.Rows
-		if q.Whole {
-			all = read.Whole
+		twins := read.Rows
+		if q.Twins {
+			twins = read.Twins
 		}
-		for _, row := range nameReports(read.Rows, all) {
+		for _, row := range nameReports(read.Rows, twins) {
 			if row.Report.ReportPlace != after.report() || row.name > after.Name {
 				page.rows = append(page.rows, row)
 			}
@@ -63,62 +62,41 @@ func (s *source) page(ctx context.Context, q engine.RowQuery, after place, limit
 	}
 }
 
-// nameReports names rows, of whose reports all are the rows. Both are in the order of reports.
-func nameReports(rows, all []engine.ResultRow) []namedRow {
+// nameReports names rows, given these and all their twins. Both are in the order of reports.
+func nameReports(rows, twins []engine.ResultRow) []namedRow {
 	named := make([]namedRow, 0, len(rows))
 	for len(rows) > 0 {
 		at := rows[0].Report.ReportPlace
-		// A report that is gone meanwhile is left out, as it would be by the next list.
-		all = all[behind(all, at, true):]
-		n, whole := behind(rows, at, false), behind(all, at, false)
-		named = append(named, nameReport(rows[:n], all[:whole])...)
-		rows, all = rows[n:], all[whole:]
+		n, m := ofReport(rows, at), ofReport(twins, at)
+		named = append(named, nameReport(rows[:n], twins[:m])...)
+		rows, twins = rows[n:], twins[m:]
 	}
 	return named
 }
 
-// behind returns how many rows are before a report; or, unless it is exclusive, of it too. Rows are in the order of reports.
-func behind(rows []engine.ResultRow, at engine.ReportPlace, exclusive bool) int {
-	n := slices.IndexFunc(rows, func(r engine.ResultRow) bool {
-		order := r.Report.Compare(at)
-		return order > 0 || order == 0 && exclusive
-	})
+// ofReport returns how many of the first rows are of a report.
+func ofReport(rows []engine.ResultRow, at engine.ReportPlace) int {
+	n := slices.IndexFunc(rows, func(r engine.ResultRow) bool { return r.Report.ReportPlace != at })
 	if n < 0 {
 		return len(rows)
 	}
 	return n
 }
 
-// nameReport names rows of one report, of which all are the rows.
-func nameReport(rows, all []engine.ResultRow) []namedRow {
-	type identity struct {
-		subject              engine.Subject
-		source, policy, rule string
-	}
-	identify := func(row *engine.ResultRow) identity {
-		id := identity{source: row.Verdict.Source, policy: row.Verdict.Policy, rule: row.Verdict.Rule}
-		if row.Subject != nil {
-			id.subject = *row.Subject
-		}
-		return id
-	}
+// nameReport names rows of one report, given these and all their twins.
+func nameReport(rows, twins []engine.ResultRow) []namedRow {
 	wanted := make(map[rowKey]int, len(rows))
-	twins := make(map[identity]int, len(rows))
 	for i := range rows {
 		wanted[keyOf(&rows[i])] = i
-		twins[identify(&rows[i])] = 0
 	}
+	before := make(map[engine.Identity]int, len(rows))
 	named := make([]namedRow, 0, len(rows))
-	for i := range all {
-		id := identify(&all[i])
-		before, known := twins[id]
-		if !known {
-			continue // It has no twin among those that are to be named.
+	for i := range twins {
+		id := twins[i].Identity()
+		if at, ok := wanted[keyOf(&twins[i])]; ok {
+			named = append(named, namedRow{rows[at], nameOf(&twins[i], before[id])})
 		}
-		if at, ok := wanted[keyOf(&all[i])]; ok {
-			named = append(named, namedRow{rows[at], nameOf(&all[i], before)})
-		}
-		twins[id] = before + 1
+		before[id]++
 	}
 	slices.SortFunc(named, func(a, b namedRow) int { return strings.Compare(a.name, b.name) })
 	return named
@@ -151,38 +129,6 @@ func keepsTwins(filter *engine.Filter) bool {
 		}
 	})
 	return keeps
-}
-
-// wholeReports returns all rows of the reports that some rows are of, in their order.
-func (s *source) wholeReports(ctx context.Context, kinds []engine.ReportKind, rows []engine.ResultRow) ([]engine.ResultRow, error) {
-	var whole []engine.ResultRow
-	for len(rows) > 0 {
-		first := rows[0].Report.ReportPlace
-		var names []string
-		n := 0
-		for ; n < len(rows); n++ {
-			at := rows[n].Report.ReportPlace
-			if at.Namespace != first.Namespace || at.Kind != first.Kind {
-				break
-			}
-			if len(names) > 0 && names[len(names)-1] == at.Name {
-				continue
-			}
-			if len(names) == engine.MaxFilterValues {
-				break
-			}
-			names = append(names, at.Name)
-		}
-		page, err := s.questions.Rows(ctx, engine.RowQuery{
-			Kinds:     slices.DeleteFunc(slices.Clone(kinds), func(k engine.ReportKind) bool { return k.Kind != first.Kind }),
-			Namespace: &first.Namespace, Filter: engine.OneOf(engine.FieldReport, names...), Limit: math.MaxInt32,
-		})
-		if err != nil {
-			return nil, err
-		}
-		whole, rows = append(whole, page.Rows...), rows[n:]
-	}
-	return whole, nil
 }
 
 // texts give the texts of a row's fields.

@@ -62,8 +62,8 @@ type RowQuery struct {
 	// Limit is the number of rows from which on no further report is read: an answer has all rows of a report or none, so
 	// it may have more. Positive.
 	Limit int
-	// Whole asks for all rows of the reports in the answer, too, whatever the filter says of these.
-	Whole bool
+	// Twins asks for RowPage.Twins.
+	Twins bool
 }
 
 // Check returns an error if no engine could answer the query.
@@ -117,11 +117,29 @@ type ResultRow struct {
 	Result
 }
 
+// Identity is what a result has in common with its twins, which only their order in the report tells apart.
+type Identity struct {
+	Report ReportPlace
+	// Subject is zero for none.
+	Subject              Subject
+	Source, Policy, Rule string
+}
+
+// Identity returns that of the row.
+func (r *ResultRow) Identity() Identity {
+	id := Identity{Report: r.Report.ReportPlace, Source: r.Verdict.Source, Policy: r.Verdict.Policy, Rule: r.Verdict.Rule}
+	if r.Subject != nil {
+		id.Subject = *r.Subject
+	}
+	return id
+}
+
 // RowPage is the answer to a RowQuery.
 type RowPage struct {
 	Rows []ResultRow
-	// Whole has all rows of the reports that Rows are of, in the same order, if the query asks for them.
-	Whole []ResultRow
+	// Twins has all rows with the Identity of one of Rows, these among them, in the order of Questions.Rows, if the query asks for
+	// them: whatever its filter says of these.
+	Twins []ResultRow
 	// More says that reports behind the last one may have further rows. Without rows there are none.
 	More bool
 	// State of the snapshot.

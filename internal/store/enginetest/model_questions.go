@@ -36,11 +36,28 @@ func (m *Model) Rows(ctx context.Context, q engine.RowQuery) (engine.RowPage, er
 			break
 		}
 		page.Rows = append(page.Rows, rows...)
-		if q.Whole {
-			page.Whole = append(page.Whole, selectRows(p, nil)...)
-		}
+	}
+	if q.Twins {
+		page.Twins = m.twins(q.Kinds, page.Rows)
 	}
 	return page, nil
+}
+
+// twins returns RowPage.Twins.
+func (m *Model) twins(kinds []engine.ReportKind, rows []engine.ResultRow) []engine.ResultRow {
+	known := map[engine.Identity]bool{}
+	for i := range rows {
+		known[rows[i].Identity()] = true
+	}
+	var twins []engine.ResultRow
+	for _, p := range m.reports(kinds, nil) {
+		for _, row := range selectRows(p, nil) {
+			if known[row.Identity()] {
+				twins = append(twins, row)
+			}
+		}
+	}
+	return twins
 }
 
 // RowsAbout implements engine.Questions.

@@ -6,7 +6,6 @@ package postgres
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/jackc/pgx/v5"
 
@@ -239,17 +238,6 @@ func (s *asked) Read(ctx context.Context, windows []questions.Window, condition 
 	}
 	sql := newQuestion(s.cluster)
 	sql.addRows(in, condition, limit, !windows[0].IsOne())
-	return s.readRows(ctx, sql, fixedPlans)
-}
-
-// Whole implements questions.Source. The numbers of the reports are known, so that these are not looked up by their keys again.
-func (s *asked) Whole(ctx context.Context, _ []engine.ReportKind, rows []questions.Row) ([]questions.Row, error) {
-	reports := make([]int64, len(rows))
-	for i := range rows {
-		reports[i] = rows[i].Object
-	}
-	sql := newQuestion(s.cluster)
-	sql.addReports(slices.Compact(reports)) // Rows of a report are neighbours.
 	return s.readRows(ctx, sql, fixedPlans)
 }
 

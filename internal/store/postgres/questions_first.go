@@ -40,10 +40,12 @@ func (s *asked) first(ctx context.Context, q engine.OrderQuery) (engine.RowPage,
 		return engine.RowPage{}, err
 	}
 	page := engine.RowPage{More: len(rows) > q.Limit}
-	for i := range rows[:min(len(rows), q.Limit)] {
-		page.Rows = append(page.Rows, rows[i].ResultRow)
+	rows = rows[:min(len(rows), q.Limit)]
+	if q.Twins {
+		page.Twins, err = questions.TwinsOf(ctx, s, rows)
 	}
-	return page, nil
+	page.Rows = questions.ResultRows(rows)
+	return page, err
 }
 
 // orderKey is an expression that rows are ordered by, and its value in the row that they are to be behind.

@@ -18,17 +18,65 @@ func (s *asked) readRows(ctx context.Context, q *question, how planning) ([]ques
 	if err != nil {
 		return nil, err
 	}
-	page, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (n questions.Numbers, err error) {
-		var subject *int64
-		fields := []any{&n.Object, &n.Index, &n.Seconds, &n.Verdict, &subject}
-		err = row.Scan(append(fields, make([]any, len(row.FieldDescriptions())-len(fields))...)...)
-		if subject != nil {
-			n.Subject = *subject
-		}
-		return n, err
-	})
-	if err != nil || len(page) == 0 {
+	var row pageRow
+	// What is behind pageColumns is for the statement itself.
+	fields := append(row.fields(), make([]any, len(rows.FieldDescriptions())-pageWidth)...)
+	var page []questions.Numbers
+	if _, err := pgx.ForEachRow(rows, fields, func() error {
+		page = append(page, row.numbers())
+		return nil
+	}); err != nil {
 		return nil, err
+	}
+	return s.rowsOf(ctx, page)
+}
+
+// pageRow takes pageColumns.
+type pageRow struct {
+	questions.Numbers
+
+	subject *int64
+}
+
+func (r *pageRow) fields() []any {
+	return []any{&r.Object, &r.Index, &r.Seconds, &r.Verdict, &r.subject}
+}
+
+func (r *pageRow) numbers() questions.Numbers {
+	n := r.Numbers
+	if r.subject != nil {
+		n.Subject = *r.subject
+	}
+	return n
+}
+
+// ReadTwins implements questions.Source. The numbers of the reports are known, so that these are not looked up by their keys again.
+func (s *asked) ReadTwins(ctx context.Context, of *questions.Twins) ([]questions.Row, error) {
+	if err := s.plan(ctx, fixedPlans); err != nil {
+		return nil, err
+	}
+	rows, err := s.tx.Query(ctx, resultsOfTwins, s.cluster, of.Reports, of.Subjects)
+	if err != nil {
+		return nil, err
+	}
+	var row pageRow
+	var source, policy, rule string
+	var page []questions.Numbers
+	if _, err := pgx.ForEachRow(rows, append(row.fields(), &source, &policy, &rule), func() error {
+		if n := row.numbers(); of.Has(&n, source, policy, rule) {
+			page = append(page, n)
+		}
+		return nil
+	}); err != nil {
+		return nil, err
+	}
+	return s.rowsOf(ctx, page)
+}
+
+// rowsOf adds what rows refer to.
+func (s *asked) rowsOf(ctx context.Context, page []questions.Numbers) ([]questions.Row, error) {
+	if len(page) == 0 {
+		return nil, nil
 	}
 	if err := s.share(ctx, page); err != nil {
 		return nil, err

@@ -187,7 +187,10 @@ const resultsOfReport = `SELECT (e.place - 1)::int4 AS idx, e.verdict, r.scope A
 	UNION ALL SELECT y.idx, y.verdict, y.subject, y.seconds FROM docket.result y WHERE y.cluster + 0 = $1 AND y.object = r.object`
 
 // pageColumns are what is read of each row, of a report r and a result x.
-const pageColumns = "r.object, x.idx, x.seconds, x.verdict, x.subject"
+const (
+	pageColumns = "r.object, x.idx, x.seconds, x.verdict, x.subject"
+	pageWidth   = 5 // columns
+)
 
 // addRows selects the first rows in some windows, in the order of these and of keys: nested loops without a sort, which LIMIT and OFFSET 0 see
 // to. Verdicts that meet their conditions are found first where many reports are read.
@@ -231,12 +234,12 @@ CROSS JOIN LATERAL (`+resultsOfReport+` OFFSET 0) x`)
 	}
 }
 
-// addReports selects all rows of some reports, by the numbers of these.
-func (q *question) addReports(reports []int64) {
-	q.add(`SELECT `+pageColumns+` FROM unnest(`, reports, `) AS w(object)
+// resultsOfTwins selects the results of the reports $2 that are about the subjects $3, 0 for none, with what tells twins.
+const resultsOfTwins = "SELECT " + pageColumns + `, v.source, v.policy, v.rule FROM unnest($2::int8[]) AS w(object)
 CROSS JOIN LATERAL (SELECT * FROM docket.report WHERE cluster = $1 AND object = w.object LIMIT 1) r
-CROSS JOIN LATERAL (`+resultsOfReport+` OFFSET 0) x`)
-}
+CROSS JOIN LATERAL (` + resultsOfReport + ` OFFSET 0) x
+CROSS JOIN LATERAL (SELECT * FROM docket.verdict WHERE cluster = $1 AND id = x.verdict LIMIT 1) v
+WHERE coalesce(x.subject, 0) = ANY($3::int8[])`
 
 // byNumber selects the rows of a table by their numbers, $2.
 func byNumber(columns, table, number string) string {

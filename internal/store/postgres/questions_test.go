@@ -32,9 +32,10 @@ func questionStatements() map[string]string {
 	add("page", func(q *question) { q.addRows(in, everything, 500, true) })
 	add("reports", func(q *question) { q.addRows(in, everything, 500, false) })
 	add("page by verdicts alone", func(q *question) { q.addRows(in, questions.Condition{Filter: fails}, 500, true) })
-	add("whole reports", func(q *question) { q.addReports([]int64{1}) })
-	for name, sql := range map[string]string{"reports": reportsByNumber, "verdicts": verdictsByNumber, "subjects": subjectsByNumber} {
-		add(name+" by number", func(q *question) { q.WriteString(sql) })
+	for name, sql := range map[string]string{
+		"reports by number": reportsByNumber, "verdicts by number": verdictsByNumber, "subjects by number": subjectsByNumber, "twins": resultsOfTwins,
+	} {
+		add(name, func(q *question) { q.WriteString(sql) })
 	}
 	add("reports of verdicts", func(q *question) { q.addFew(engine.PartVerdict, nil, []int64{1}, nil, 1) })
 	add("reports about subjects", func(q *question) { q.addFew(engine.PartSubject, nil, []int64{1}, nil, 1) })

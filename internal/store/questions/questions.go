@@ -58,13 +58,11 @@ type Condition struct {
 	Entries int64
 }
 
-// Row is a result row with the ID of its subject, 0 for none.
+// Row is a result row, and where the engine finds it.
 type Row struct {
 	engine.ResultRow
 
-	SubjectID int64
-	// Object is by what the engine finds the rows of the same report.
-	Object int64
+	At Numbers
 }
 
 // Source is an engine's tables in one snapshot.
@@ -85,8 +83,8 @@ type Source interface {
 	// are in any order. A limit of 0 is none.
 	Read(ctx context.Context, windows []Window, condition Condition, limit int) ([]Row, error)
 
-	// Whole returns all rows of the reports that some rows are of, which are neighbours, in any order. Kinds are those that were asked for.
-	Whole(ctx context.Context, kinds []engine.ReportKind, rows []Row) ([]Row, error)
+	// ReadTwins returns all rows that are twins of some rows, and these, in any order.
+	ReadTwins(ctx context.Context, of *Twins) ([]Row, error)
 }
 
 // Rows answers a RowQuery, which was checked, but for the State.
@@ -112,26 +110,13 @@ func Rows(ctx context.Context, source Source, q engine.RowQuery) (engine.RowPage
 			return engine.RowPage{}, err
 		}
 	}
-	if q.Whole && len(rows) > 0 {
-		whole, err := source.Whole(ctx, q.Kinds, rows)
-		if err != nil {
+	if q.Twins {
+		if page.Twins, err = TwinsOf(ctx, source, rows); err != nil {
 			return engine.RowPage{}, err
 		}
-		page.Whole = inOrder(whole)
 	}
 	page.Rows = inOrder(rows)
 	return page, nil
-}
-
-// WindowsWith returns the windows with the reports of some rows, one in each.
-func WindowsWith(kinds []engine.ReportKind, rows []Row) []Window {
-	var reports []engine.ReportPlace
-	for i := range rows {
-		if at := rows[i].Report.ReportPlace; len(reports) == 0 || reports[len(reports)-1] != at {
-			reports = append(reports, at)
-		}
-	}
-	return namedWindows(kinds, inOrderOfPlaces(reports))
 }
 
 // complete reads the last report as a whole.
@@ -162,8 +147,13 @@ func RowsAbout(ctx context.Context, source Source, namespace string, kinds []eng
 // inOrder puts the rows of each report in order.
 func inOrder(rows []Row) []engine.ResultRow {
 	slices.SortStableFunc(rows, func(a, b Row) int {
-		return cmp.Or(a.Report.Compare(b.Report.ReportPlace), cmp.Compare(a.Index, b.Index), cmp.Compare(a.SubjectID, b.SubjectID))
+		return cmp.Or(a.Report.Compare(b.Report.ReportPlace), cmp.Compare(a.Index, b.Index), cmp.Compare(a.At.Subject, b.At.Subject))
 	})
+	return ResultRows(rows)
+}
+
+// ResultRows returns rows without where the engine finds them.
+func ResultRows(rows []Row) []engine.ResultRow {
 	results := make([]engine.ResultRow, len(rows))
 	for i := range rows {
 		results[i] = rows[i].ResultRow

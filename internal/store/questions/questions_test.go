@@ -53,9 +53,7 @@ func (f *fake) Read(_ context.Context, windows []questions.Window, condition que
 	return nil, nil
 }
 
-func (f *fake) Whole(ctx context.Context, kinds []engine.ReportKind, rows []questions.Row) ([]questions.Row, error) {
-	return f.Read(ctx, questions.WindowsWith(kinds, rows), questions.Condition{}, 0)
-}
+func (f *fake) ReadTwins(context.Context, *questions.Twins) ([]questions.Row, error) { return nil, nil }
 
 func TestWindows(t *testing.T) {
 	t.Parallel()

@@ -32,17 +32,17 @@ func NewTexts() *Texts {
 // Want returns what a page needs and was not wanted before, each number once: the engine is to read that into the maps.
 func (t *Texts) Want(page []Numbers) (reports, verdicts, subjects []int64) {
 	for i := range page {
-		reports = want(t.Reports, page[i].Object, reports)
-		verdicts = want(t.Verdicts, page[i].Verdict, verdicts)
+		reports = Want(t.Reports, page[i].Object, reports)
+		verdicts = Want(t.Verdicts, page[i].Verdict, verdicts)
 		if page[i].Subject != 0 {
-			subjects = want(t.Subjects, page[i].Subject, subjects)
+			subjects = Want(t.Subjects, page[i].Subject, subjects)
 		}
 	}
 	return reports, verdicts, subjects
 }
 
-// want appends a number to those that are to be read unless it is known, which it is from then on.
-func want[T any](known map[int64]*T, number int64, missing []int64) []int64 {
+// Want appends a number to those that are to be read unless it is known, which it is from then on: as nil, until it was read.
+func Want[T any](known map[int64]*T, number int64, missing []int64) []int64 {
 	if _, ok := known[number]; ok {
 		return missing
 	}
@@ -55,7 +55,7 @@ func (t *Texts) Rows(page []Numbers) ([]Row, error) {
 	rows := make([]Row, 0, len(page))
 	for i := range page {
 		n := &page[i]
-		row := Row{Object: n.Object, ResultRow: engine.ResultRow{
+		row := Row{At: *n, ResultRow: engine.ResultRow{
 			Report: t.Reports[n.Object], Result: engine.Result{Index: int32(n.Index), Seconds: n.Seconds, Verdict: t.Verdicts[n.Verdict]},
 		}}
 		switch {
@@ -64,9 +64,7 @@ func (t *Texts) Rows(page []Numbers) ([]Row, error) {
 		case row.Verdict == nil:
 			return nil, fmt.Errorf("%w: a result of report %s %s/%s has no verdict", engine.ErrCorrupt, row.Report.Kind, row.Report.Namespace, row.Report.Name)
 		}
-		if row.Subject = t.Subjects[n.Subject]; row.Subject != nil {
-			row.SubjectID = n.Subject
-		}
+		row.Subject = t.Subjects[n.Subject]
 		rows = append(rows, row)
 	}
 	return rows, nil

@@ -36,12 +36,12 @@ func TestTexts(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, row := range rows {
-		if row.Report != texts.Reports[1] || row.Verdict != texts.Verdicts[7] || row.Object != 1 || row.Index != int32(i) || row.Seconds != page[i].Seconds {
+		if row.Report != texts.Reports[1] || row.Verdict != texts.Verdicts[7] || row.At != page[i] || row.Index != int32(i) || row.Seconds != page[i].Seconds {
 			t.Errorf("row %d: %+v", i, row)
 		}
 	}
 	// The last one is about a subject that is gone.
-	if rows[0].Subject != texts.Subjects[5] || rows[0].SubjectID != 5 || rows[1].Subject != nil || rows[2].Subject != nil || rows[2].SubjectID != 0 {
+	if rows[0].Subject != texts.Subjects[5] || rows[1].Subject != nil || rows[2].Subject != nil {
 		t.Errorf("subjects: %+v", rows)
 	}
 }

@@ -103,7 +103,7 @@ func questionStatements() map[string]string {
 		t.addMisstated(1, &engine.MisstatedQuery{Filter: engine.Equal(engine.FieldReport, "r"), Namespace: new(string), Limit: 1})
 	})
 	all["reportsByNumber"], all["verdictsByNumber"], all["subjectsByNumber"] = reportsByNumber, verdictsByNumber, subjectsByNumber
-	add("wholeReports", func(t *sqlText) { t.addReports(1, "[]") })
+	all["resultsOfTwins"], all["identitiesByNumber"] = resultsOfTwins, identitiesByNumber
 	add("orderedRows", func(t *sqlText) { t.addRowsAt(1, "[]") })
 	namespace := "n"
 	for name, f := range map[string]*engine.Filter{

@@ -108,7 +108,11 @@ func (s *asked) first(q engine.OrderQuery) (engine.RowPage, error) {
 	}
 	rows := kept.inOrder()
 	page := engine.RowPage{More: len(rows) > q.Limit}
-	page.Rows, err = s.rowsAt(rows[:min(len(rows), q.Limit)])
+	whole, err := s.rowsAt(rows[:min(len(rows), q.Limit)])
+	if err == nil && q.Twins {
+		page.Twins, err = questions.TwinsOf(s.ctx, s, whole)
+	}
+	page.Rows = questions.ResultRows(whole)
 	return page, err
 }
 
@@ -132,7 +136,7 @@ func (b *best) scanner() func(row []driver.Value) error {
 }
 
 // rowsAt returns rows as a whole, in their order.
-func (s *asked) rowsAt(rows []orderedRow) ([]engine.ResultRow, error) {
+func (s *asked) rowsAt(rows []orderedRow) ([]questions.Row, error) {
 	keys := make([][2]int64, len(rows))
 	for i := range rows {
 		keys[i] = [...]int64{rows[i].object, rows[i].position}
@@ -143,13 +147,5 @@ func (s *asked) rowsAt(rows []orderedRow) ([]engine.ResultRow, error) {
 	}
 	var sql sqlText
 	sql.addRowsAt(s.cluster, string(list))
-	page, err := s.readRows(&sql)
-	if err != nil {
-		return nil, err
-	}
-	whole := make([]engine.ResultRow, len(page))
-	for i := range page {
-		whole[i] = page[i].ResultRow
-	}
-	return whole, nil
+	return s.readRows(&sql)
 }

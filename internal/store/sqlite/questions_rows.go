@@ -33,22 +33,6 @@ func (s *asked) Read(_ context.Context, windows []questions.Window, condition qu
 	return s.readRows(&sql)
 }
 
-// Whole implements questions.Source. The numbers of the reports are known, so that these are not looked up by their keys again.
-func (s *asked) Whole(_ context.Context, _ []engine.ReportKind, rows []questions.Row) ([]questions.Row, error) {
-	reports := make([]int64, len(rows))
-	for i := range rows {
-		reports[i] = rows[i].Object
-	}
-	// Rows of a report are neighbours, and whoever puts the rows in order has little to do.
-	numbers, err := json.Marshal(slices.Compact(reports))
-	if err != nil {
-		return nil, err
-	}
-	var sql sqlText
-	sql.addReports(s.cluster, string(numbers))
-	return s.readRows(&sql)
-}
-
 // reading returns how many reports are read to find the first rows that meet a condition. An entry of the index of verdicts costs less than
 // a row of a report, whose pages have to be found; so it pays to read all entries if they are fewer than the rows up to the limit,
 // supposing that each report has its share.
@@ -67,15 +51,27 @@ func (s *asked) reading(condition questions.Condition, limit int) (reading, erro
 func (s *asked) readRows(sql *sqlText) ([]questions.Row, error) {
 	var page []questions.Numbers
 	err := s.scan(func(row []driver.Value) error {
-		var n questions.Numbers
-		var subject any
-		scan(row, &n.Object, &n.Index, &n.Seconds, &n.Verdict, &subject)
-		n.Subject, _ = subject.(int64)
-		page = append(page, n)
+		page = append(page, numbersOf(row))
 		return nil
 	}, sql.String(), sql.args...)
-	if err != nil || len(page) == 0 {
+	if err != nil {
 		return nil, err
+	}
+	return s.rowsOf(page)
+}
+
+// numbersOf takes pageColumns, the first of a row.
+func numbersOf(row []driver.Value) (n questions.Numbers) {
+	var subject any
+	scan(row, &n.Object, &n.Index, &n.Seconds, &n.Verdict, &subject)
+	n.Subject, _ = subject.(int64)
+	return n
+}
+
+// rowsOf adds what rows refer to.
+func (s *asked) rowsOf(page []questions.Numbers) ([]questions.Row, error) {
+	if len(page) == 0 {
+		return nil, nil
 	}
 	if err := s.share(page); err != nil {
 		return nil, err

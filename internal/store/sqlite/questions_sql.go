@@ -180,13 +180,21 @@ const (
 // pageColumns are what is read of each row, of a report r and a result x.
 const pageColumns = "x.object, x.idx, x.seconds, x.verdict, coalesce(x.subject, r.scope)"
 
+// resultsOfTwins selects the results of some reports that are about some subjects, 0 for none: ?1 and ?3 are lists of the numbers of these
+// in JSON, ?2 the cluster. The first result of each report is there in any case.
+const resultsOfTwins = "SELECT " + pageColumns + ` FROM json_each(?1) AS w
+CROSS JOIN report AS r ON r.cluster = ?2 AND r.object = w.value
+CROSS JOIN result AS x ON x.cluster = ?2 AND x.object = r.object
+WHERE x.position = 0 OR coalesce(x.subject, r.scope, 0) IN (SELECT value FROM json_each(?3))`
+
 // What rows share, by its numbers: ?1 is a list of these in JSON, ?2 the cluster. By primary keys.
 var (
 	reportsByNumber = `SELECT r.object, r.namespace, r.kind, r.name, r.uid, r.created_at
 FROM json_each(?1) AS w CROSS JOIN report AS r ON r.cluster = ?2 AND r.object = w.value`
 	verdictsByNumber = "SELECT v.id, " + columnList(engine.VerdictColumns, "v.") +
 		" FROM json_each(?1) AS w CROSS JOIN verdict AS v ON v.cluster = ?2 AND v.id = w.value"
-	subjectsByNumber = "SELECT s.id, " + columnList(engine.SubjectColumns, "s.") +
+	identitiesByNumber = "SELECT v.id, v.source, v.policy, v.rule FROM json_each(?1) AS w CROSS JOIN verdict AS v ON v.cluster = ?2 AND v.id = w.value"
+	subjectsByNumber   = "SELECT s.id, " + columnList(engine.SubjectColumns, "s.") +
 		" FROM json_each(?1) AS w CROSS JOIN subject AS s ON s.cluster = ?2 AND s.id = w.value"
 )
 
@@ -213,13 +221,6 @@ func (t *sqlText) addRows(cluster int64, windows string, condition questions.Con
 	}
 	t.where(others, fieldColumns.Of)
 	t.add(" LIMIT ", limit, ") SELECT * FROM page")
-}
-
-// addReports selects all rows of some reports by the numbers of these, a list in JSON. They have pageColumns.
-func (t *sqlText) addReports(cluster int64, reports string) {
-	t.args = append(t.args, reports, cluster)
-	t.WriteString("WITH page AS MATERIALIZED (SELECT " + pageColumns + ` FROM json_each(?1) AS w CROSS JOIN report AS r ON r.cluster = ?2 AND r.object = w.value
-CROSS JOIN result AS x ON x.cluster = ?2 AND x.object = r.object) SELECT * FROM page`)
 }
 
 // joins appends the tables that conditions on some parts need beside r and x.
