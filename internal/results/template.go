@@ -10,18 +10,6 @@ import (
 	"github.com/docket-project/docket/internal/store/engine"
 )
 
-// Placeholders stand in messages for the resource that a result is about, so that what a policy says of
-// each of a thousand pods is stored once: "Pod web-1 runs as root" is "Pod \x01 runs as root". The views of the
-// engines put the names back. They are stored: they must not change.
-const (
-	nameHere      = '\x01'
-	namespaceHere = '\x02'
-	uidHere       = '\x03'
-)
-
-// placeholders are all of them. What a message has of these itself is shown as U+FFFD.
-const placeholders = "\x01\x02\x03"
-
 // names are what placeholders stand for in the messages of one result, the longest first.
 type names []name
 
@@ -35,9 +23,9 @@ func namesOf(subject *engine.Subject) names {
 	if subject == nil {
 		return nil
 	}
-	found := make(names, 0, len(placeholders))
-	for _, n := range []name{{subject.Name, nameHere}, {subject.Namespace, namespaceHere}, {subject.UID, uidHere}} {
-		if n.text != "" && !strings.ContainsAny(n.text, placeholders) {
+	found := make(names, 0, len(engine.Placeholders))
+	for _, n := range []name{{subject.Name, engine.NameHere}, {subject.Namespace, engine.NamespaceHere}, {subject.UID, engine.UIDHere}} {
+		if n.text != "" && !strings.ContainsAny(n.text, engine.Placeholders) {
 			found = append(found, n)
 		}
 	}
@@ -48,9 +36,9 @@ func namesOf(subject *engine.Subject) names {
 // template returns a message with placeholders for the names in it. Only whole words are names: otherwise the
 // namespace "a" would make another template of each message.
 func (n names) template(message string) string {
-	if strings.ContainsAny(message, placeholders) {
+	if strings.ContainsAny(message, engine.Placeholders) {
 		message = strings.Map(func(r rune) rune {
-			if strings.ContainsRune(placeholders, r) {
+			if strings.ContainsRune(engine.Placeholders, r) {
 				return '\uFFFD'
 			}
 			return r
@@ -60,18 +48,6 @@ func (n names) template(message string) string {
 		message = replaceWords(message, name.text, name.placeholder)
 	}
 	return message
-}
-
-// Message returns what a stored message says about a resource, which is nil for none: with the names in the places of
-// the placeholders.
-func Message(template string, about *engine.Subject) string {
-	if !strings.ContainsAny(template, placeholders) {
-		return template
-	}
-	if about == nil {
-		about = &engine.Subject{}
-	}
-	return strings.NewReplacer(string(nameHere), about.Name, string(namespaceHere), about.Namespace, string(uidHere), about.UID).Replace(template)
 }
 
 func replaceWords(text, word string, placeholder byte) string {

@@ -51,7 +51,7 @@ func FuzzTemplate(f *testing.F) {
 			got = strings.ReplaceAll(got, c.placeholder, c.text)
 		}
 		want := message
-		for _, c := range placeholders {
+		for _, c := range engine.Placeholders {
 			want = strings.ReplaceAll(want, string(c), "\uFFFD")
 		}
 		if got != want {

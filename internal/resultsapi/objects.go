@@ -15,7 +15,6 @@ import (
 
 	"github.com/docket-project/docket/api/results/v1alpha1"
 	"github.com/docket-project/docket/internal/registry"
-	"github.com/docket-project/docket/internal/results"
 	"github.com/docket-project/docket/internal/store/engine"
 )
 
@@ -25,7 +24,7 @@ func (s *source) object(row *namedRow) (v1alpha1.PolicyResult, error) {
 		Cluster: s.cluster,
 		Result:  row.Verdict.Result, Severity: row.Verdict.Severity, Source: row.Verdict.Source,
 		Policy: row.Verdict.Policy, Rule: row.Verdict.Rule, Category: row.Verdict.Category, Scored: row.Verdict.Scored,
-		Message: results.Message(row.Verdict.Message, row.Subject),
+		Message: engine.Message(row.Verdict.Message, row.Subject),
 		Report:  v1alpha1.ReportReference{Kind: row.Report.Kind, Name: row.Report.Name, Index: row.Index},
 	}
 	if about := row.Subject; about != nil {

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/docket-project/docket/internal/results"
 	"github.com/docket-project/docket/internal/store/engine"
 )
 
@@ -148,7 +147,7 @@ var texts = map[engine.Field]func(row *engine.ResultRow, about *engine.Subject) 
 	engine.FieldResult:     func(r *engine.ResultRow, _ *engine.Subject) string { return r.Verdict.Result },
 	engine.FieldScored:     func(r *engine.ResultRow, _ *engine.Subject) string { return strconv.FormatBool(r.Verdict.Scored) },
 	engine.FieldMessage: func(r *engine.ResultRow, _ *engine.Subject) string {
-		return results.Message(r.Verdict.Message, r.Subject)
+		return engine.Message(r.Verdict.Message, r.Subject)
 	},
 	engine.FieldSubjectAPIVersion: func(_ *engine.ResultRow, s *engine.Subject) string { return s.APIVersion },
 	engine.FieldSubjectKind:       func(_ *engine.ResultRow, s *engine.Subject) string { return s.Kind },

@@ -5,7 +5,6 @@ package engine
 
 import (
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -28,12 +27,6 @@ func (f Field) Groups() bool {
 	}
 	return slices.Contains(Fields(), f) && f != FieldMessage && !f.IsNumber()
 }
-
-//nolint:gochecknoglobals // A constant but for the language.
-var templateNames = strings.NewReplacer("\x01", "{name}", "\x02", "{namespace}", "\x03", "{uid}")
-
-// Template returns FieldTemplate of a message with placeholders, which is how projections have it.
-func Template(message string) string { return templateNames.Replace(message) }
 
 // SecondsOfDay is the length of a day of Unix time.
 const SecondsOfDay = 24 * 60 * 60

@@ -332,9 +332,9 @@ func manyCounted(ctx context.Context, source Source, q engine.RowQuery, conditio
 // Named selects the verdicts as they are stored whose messages name what they are about, in place of placeholders.
 func Named() *engine.Filter {
 	named := &engine.Filter{Operator: engine.Any}
-	for _, placeholder := range []string{"\x01", "\x02", "\x03"} {
+	for _, placeholder := range engine.Placeholders {
 		named.Operands = append(named.Operands,
-			&engine.Filter{Operator: engine.Contains, Field: engine.FieldMessage, Values: []string{placeholder}})
+			&engine.Filter{Operator: engine.Contains, Field: engine.FieldMessage, Values: []string{string(placeholder)}})
 	}
 	return named
 }

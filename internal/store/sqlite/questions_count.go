@@ -196,8 +196,12 @@ func (c *census) readResults(filter *engine.Filter) error {
 		}
 	}
 	seconds, others := filter.Select(func(f *engine.Filter) bool { return f.Parts() == engine.PartSeconds })
+	messages, err := c.messages(others, few)
+	if err != nil {
+		return err
+	}
 	var sql sqlText
-	at := sql.addResults(c.cluster, in, others, c.wanted(seconds))
+	at := sql.addResults(c.cluster, in, others, c.wanted(seconds)|messages.parts())
 	reports := reportValues{fieldValues: &c.reports}
 	return c.scan(func(row []driver.Value) error {
 		if row[0] != nil {
@@ -220,6 +224,9 @@ func (c *census) readResults(filter *engine.Filter) error {
 		}
 		if !seconds.Match(nil, result.seconds) {
 			return nil
+		}
+		if meets, err := messages.meets(result); err != nil || !meets {
+			return err
 		}
 		return c.add(&reports, result)
 	}, sql.String(), sql.args...)

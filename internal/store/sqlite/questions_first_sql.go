@@ -22,7 +22,7 @@ func (t *sqlText) addOrdered(cluster int64, windows string, filter *engine.Filte
 	if by != engine.FieldSeconds {
 		parts, field = by.Part(), fieldColumns.Of(by)
 	}
-	t.addEach(cluster, windows, filter, parts, func(meets string) string {
+	t.addEach(cluster, windows, filter, true, parts, func(meets string) string {
 		return "iif(x.position = 0, x.object, NULL), iif(x.position = 0, r.namespace, NULL), iif(x.position = 0, r.kind, NULL), " +
 			"iif(x.position = 0, r.name, NULL), " + cmp.Or(meets, "1") + ", x.position, x.seconds, x.idx, coalesce(x.subject, r.scope), " + field
 	})

@@ -275,10 +275,10 @@ func (t *sqlText) addCounters(cluster int64, counted *engine.Filter, outcomes, p
 // resultColumns says which columns addResults selects behind the report's, and where: 0 for none.
 type resultColumns struct{ verdict, subject, seconds, meets int }
 
-// addResults selects all results in some windows, "" for everywhere, that meet a condition, and the first one of each report in
-// any case: its first column says what report it is, as JSON, and there is a row every now and then.
+// addResults selects all results in some windows, "" for everywhere, that meet a condition but for that on messages that are made, and the
+// first one of each report in any case: its first column says what report it is, as JSON, and there is a row every now and then.
 func (t *sqlText) addResults(cluster int64, windows string, filter *engine.Filter, wanted engine.Part) (at resultColumns) {
-	t.addEach(cluster, windows, filter, 0, func(meets string) string {
+	t.addEach(cluster, windows, filter, false, 0, func(meets string) string {
 		columns := []string{"iif(x.position = 0, json_array(r.namespace, r.kind, r.name, r.uid), NULL)"}
 		column := func(sql string, wanted bool) int {
 			if !wanted {
@@ -300,8 +300,9 @@ func (t *sqlText) addResults(cluster int64, windows string, filter *engine.Filte
 
 // addEach selects all results in some windows, "" for everywhere, that meet a condition, and the first one of each report in any
 // case, so that there is a row every now and then. parts are what columns need; these get the SQL that says whether a result meets what
-// is not about its report, "" where nothing is.
-func (t *sqlText) addEach(cluster int64, windows string, filter *engine.Filter, parts engine.Part, columns func(meets string) string) {
+// is not about its report, "" where nothing is. Unless messages are made, results whose messages name what they are about meet each condition on
+// messages alone.
+func (t *sqlText) addEach(cluster int64, windows string, filter *engine.Filter, made bool, parts engine.Part, columns func(meets string) string) {
 	t.args = append(t.args, windows, cluster)
 	from := reportsIn
 	if windows == "" {
@@ -309,6 +310,9 @@ func (t *sqlText) addEach(cluster int64, windows string, filter *engine.Filter, 
 	}
 	reports, others := filter.Select(func(f *engine.Filter) bool { return f.Parts() == engine.PartReport })
 	verdicts, messages, mixed := questions.Verdicts(others)
+	if !made && onMessages(messages) {
+		messages = nil // Verdicts that decide it have decided.
+	}
 	meets := sqlText{args: t.args}
 	if others != nil {
 		meets.WriteString("1")
