@@ -21,7 +21,7 @@ import (
 const (
 	openAPIPath = "/openapi/v3"
 	// documentsGrace is how long the endpoint may take to read the OpenAPI of a new server before it is announced
-	// without. A kube-apiserver tries again after a minute what failed once.
+	// without. A kube-apiserver retries after a minute what failed once.
 	documentsGrace = 10 * time.Second
 )
 
