@@ -127,15 +127,19 @@ func (s *source) orderedResults(page *engine.RowPage) ([]v1alpha1.OrderedResult,
 		engine.ReportPlace
 		rowKey
 	}
-	names := make(map[key]string, len(page.Rows))
 	rows := page.Rows
+	names := make(map[key]string, len(rows))
 	byReport := slices.SortedFunc(slices.Values(rows), func(a, b engine.ResultRow) int { return a.Report.Compare(b.Report.ReportPlace) })
 	for _, row := range nameReports(byReport, page.Twins) {
 		names[key{row.Report.ReportPlace, keyOf(&row.ResultRow)}] = row.name
 	}
 	ordered := make([]v1alpha1.OrderedResult, 0, len(rows))
 	for i := range rows {
-		object, err := s.object(&namedRow{rows[i], names[key{rows[i].Report.ReportPlace, keyOf(&rows[i])}]})
+		name, ok := names[key{rows[i].Report.ReportPlace, keyOf(&rows[i])}]
+		if !ok {
+			return nil, fmt.Errorf("%w: a result of report %s is not among its twins", engine.ErrCorrupt, rows[i].Report.Name)
+		}
+		object, err := s.object(&namedRow{rows[i], name})
 		if err != nil {
 			return nil, err
 		}

@@ -103,16 +103,12 @@ func untrusted(err error) bool {
 // groupVersions asks the server what it serves. The error is errRefused if it does not
 // answer unknown clients.
 func (a *asker) groupVersions(ctx context.Context) ([]schema.GroupVersion, error) {
-	client := a.proxy
-	if client == nil {
-		client = a.anonymous
-	}
 	limited, cancel := context.WithTimeout(ctx, refusalGrace)
 	defer cancel()
 	var last error
 	var body []byte
 	err := wait.PollUntilContextCancel(limited, askInterval, true, func(ctx context.Context) (bool, error) {
-		code, answer, err := a.get(ctx, client, "/apis")
+		code, answer, err := a.get(ctx, a.best(), "/apis")
 		switch {
 		case err != nil:
 			last = err
@@ -154,6 +150,14 @@ func parseGroups(body []byte) ([]schema.GroupVersion, error) {
 		return nil, errors.New("/apis of the server lists no group versions; name what it serves with --group-version")
 	}
 	return versions, nil
+}
+
+// best returns the client that is told most.
+func (a *asker) best() *http.Client {
+	if a.proxy == nil {
+		return a.anonymous
+	}
+	return a.proxy
 }
 
 // get asks for a path. The proxy's client is the aggregator itself.

@@ -27,11 +27,7 @@ const (
 
 // documented returns the group versions of which the server has OpenAPI: all of them if it does not say.
 func (a *asker) documented(ctx context.Context, versions []schema.GroupVersion) []schema.GroupVersion {
-	client := a.proxy
-	if client == nil {
-		client = a.anonymous
-	}
-	code, body, err := a.get(ctx, client, openAPIPath)
+	code, body, err := a.get(ctx, a.best(), openAPIPath)
 	switch {
 	case err != nil || code == http.StatusUnauthorized || code == http.StatusForbidden:
 		return versions
