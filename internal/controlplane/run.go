@@ -27,6 +27,12 @@ import (
 // retryInterval is the pause before what every control plane needs is retried.
 const retryInterval = 100 * time.Millisecond
 
+// definitionsRead is the signal with which the server of custom resources says that it has read their definitions.
+const definitionsRead = "CRDInformerHasNotSynced"
+
+// definitionsTimeout is how long a server that is stopped while it starts waits for its definitions of custom resources.
+const definitionsTimeout = 10 * time.Second
+
 // Run serves until ctx ends or something fails, then lets requests under way finish,
 // ends watches in order, and closes the database.
 func (s *Server) Run(ctx context.Context) error {
@@ -53,11 +59,14 @@ func (s *Server) client() *rest.Config {
 	return config
 }
 
-// addHooks creates what has to exist before the server is ready.
+// addHooks creates what has to exist before the server is ready, and lets it be stopped before that.
 func (s *Server) addHooks() error {
 	client, err := kubernetes.NewForConfig(s.client())
 	if err != nil {
 		return fmt.Errorf("client of the server itself: %w", err)
+	}
+	if err := s.addDefinitionsHook(); err != nil {
+		return err
 	}
 	return s.aggregator.Generic.AddPostStartHook("docket-system-objects", func(hook genericapiserver.PostStartHookContext) error {
 		var last error
@@ -69,6 +78,24 @@ func (s *Server) addHooks() error {
 			return errors.Join(err, last)
 		}
 		return nil // ctx has ended.
+	})
+}
+
+// addDefinitionsHook keeps a server that is stopped while it starts from ending as if it had crashed: the server of
+// custom resources makes the end of its hook crd-informer-synced an error, and an error of a hook ends the process.
+func (s *Server) addDefinitionsHook() error {
+	read, ok := s.custom.GenericAPIServer.MuxAndDiscoveryCompleteSignals()[definitionsRead]
+	if !ok {
+		return fmt.Errorf("the server of custom resources has no signal %s", definitionsRead)
+	}
+	return s.aggregator.Generic.AddPreShutdownHook("docket-definitions-read", func() error {
+		ctx, cancel := context.WithTimeout(context.Background(), definitionsTimeout)
+		defer cancel()
+		select {
+		case <-read:
+		case <-ctx.Done():
+		}
+		return nil
 	})
 }
 

@@ -23,6 +23,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -166,6 +167,52 @@ func (r *running) do(t *testing.T, token, method, path, body string) (int, strin
 		t.Fatal(err)
 	}
 	return response.StatusCode, string(data)
+}
+
+// TestStopWhileStarting: a server that is stopped before it is ready ends as any other does.
+func TestStopWhileStarting(t *testing.T) {
+	t.Parallel()
+	options := testOptions(t, filepath.Join(t.TempDir(), "state"))
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	out := &output{lines: make(chan struct{}, 100)}
+	ended := make(chan error, 1)
+	go func() { ended <- options.Run(ctx, out, out, clock.RealClock{}, time.Now()) }()
+	waitUntilServed(t, filepath.Join(options.Dir, statedir.KubeconfigFile))
+	cancel()
+	if err := <-ended; err != nil {
+		t.Errorf("stopped while it starts: %v", err)
+	}
+	if !strings.Contains(out.String(), "Docket has stopped") {
+		t.Errorf("the output is %q", out)
+	}
+}
+
+// waitUntilServed returns at the first answer of the server of a kubeconfig.
+func waitUntilServed(t *testing.T, kubeconfig string) {
+	t.Helper()
+	err := wait.PollUntilContextTimeout(t.Context(), time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
+		config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+		if err != nil {
+			return false, nil //nolint:nilerr // It is not written yet.
+		}
+		client, err := rest.HTTPClientFor(config)
+		if err != nil {
+			return false, err
+		}
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, config.Host+"/livez", nil)
+		if err != nil {
+			return false, err
+		}
+		response, err := client.Do(request)
+		if err != nil {
+			return false, nil //nolint:nilerr // It is not served yet.
+		}
+		return true, response.Body.Close()
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 var policyReports = schema.GroupVersionResource{Group: "wgpolicyk8s.io", Version: "v1alpha2", Resource: "policyreports"}

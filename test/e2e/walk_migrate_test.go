@@ -50,25 +50,18 @@ func TestWalkDatabases(t *testing.T) {
 		"postgres://docket@db:5432/docket?sslmode=verify-full", testenv.Postgres(t).Database(t))
 	port := testenv.FreePort(t)
 	w.shell.Run(t, "mkdir --mode=0700 .docket; export KUBECONFIG="+folder+"/kubeconfig")
-	up := fmt.Sprintf("docket up --listen 127.0.0.1:%d > up.log 2>&1 & up=$!", port)
-	w.up(up)
+	up := fmt.Sprintf("docket up --listen 127.0.0.1:%d", port)
+	w.start(up, "is ready at")
 	w.create("a")
 	w.follow(backupPage, "SQLite on your machine")
 	w.create("lost")
-	w.shell.Run(t, "kill $up; wait $up")
+	w.shell.Run(t, "kill $started; wait $started")
 	w.follow(backupPage, "SQLite on your machine #2")
-	w.up(up)
+	w.start(up, "is ready at")
 	w.wantReports("a")
-	w.shell.Run(t, "kill $up; wait $up")
+	w.shell.Run(t, "kill $started; wait $started")
 	w.follow(backupPage, "Snapshots of volumes")
 	if output := w.follow(migratePage, "From one database to another"); !strings.Contains(output, "1 with the same content") {
 		t.Errorf("the migration says:\n%s", output)
 	}
-}
-
-// up starts a server and waits until it is ready.
-func (w *walker) up(command string) {
-	w.t.Helper()
-	w.shell.Run(w.t, command)
-	w.want("cat up.log", "is ready at")
 }
