@@ -109,7 +109,11 @@ func (s *Store) catchUp(ctx context.Context) error {
 			if state, err = s.engine.State(ctx); err != nil {
 				return err
 			}
-			s.reset(state, "its events were dropped before this process read them")
+			why := "its events were dropped before this process read them"
+			if state.Gap.Has(known.Revision) {
+				why = "a failover lost changes that this process had read"
+			}
+			s.reset(state, why)
 			continue
 		}
 		if err != nil {

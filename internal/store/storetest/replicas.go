@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -19,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/apiserver/pkg/apis/example"
 	"k8s.io/apiserver/pkg/storage"
@@ -53,7 +55,7 @@ const (
 //   - S2: every acknowledged write is there, at the revision it was given, and
 //     nothing that nobody wrote, that was refused, or twice;
 //   - S3: every watcher saw every event that concerns it, once and in order,
-//     over all its reconnects;
+//     over all its reconnects; one that saw what a failover lost was told so;
 //   - S4: a list is the state that the events lead to.
 func Replicas(t *testing.T, chaos Chaos) {
 	c := &checker{t: t, chaos: chaos, slots: make([]*slot, chaos.Replicas), written: map[string]bool{}}
@@ -188,6 +190,14 @@ func (c *checker) anyRevision() engine.Revision {
 	return engine.Revision(revision)
 }
 
+// state asks the database through the first replica.
+func (c *checker) state(ctx context.Context) (engine.State, error) {
+	s := c.slots[0]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.engine.State(ctx)
+}
+
 // disturb kills, disturbs and drops history until ctx ends.
 func (c *checker) disturb(ctx context.Context, watchers []*checkedWatcher) {
 	r := rand.New(rand.NewPCG(c.chaos.Seed, 2))
@@ -308,6 +318,8 @@ type checkedWatcher struct {
 	// safe is last for others to see.
 	safe atomic.Int64
 	seen []seenEvent
+	// forgot is how often a failover was why history was gone.
+	forgot int
 }
 
 type seenEvent struct {
@@ -354,17 +366,11 @@ func (w *checkedWatcher) watch(ctx context.Context, replica *store.Resource) boo
 	defer stream.Stop()
 	for event := range stream.ResultChan() {
 		if status, ok := event.Object.(*metav1.Status); ok {
-			if status.Reason == metav1.StatusReasonExpired {
-				w.checker.t.Errorf("watcher %d: history is gone: %s", w.number, status.Message)
-				return true
-			}
-			return false
+			return status.Reason == metav1.StatusReasonExpired && !w.forget(ctx, status.Message)
 		}
 		object := event.Object.(metav1.Object)
 		w.last = object.GetResourceVersion()
-		if revision, err := strconv.ParseInt(w.last, 10, 64); err == nil {
-			w.safe.Store(revision)
-		}
+		w.safe.Store(int64(revisionOf(w.last)))
 		if event.Type == watch.Bookmark {
 			continue
 		}
@@ -374,4 +380,38 @@ func (w *checkedWatcher) watch(ctx context.Context, replica *store.Resource) boo
 		w.seen = append(w.seen, seenEvent{event.Type, object.GetNamespace() + "/" + object.GetName(), w.last})
 	}
 	return false
+}
+
+// forget goes back to before what a failover lost, and reports whether that explains why history is gone. A primary that
+// is killed, or whose connections are cut, shows commits that its standby may not get, and that nobody was told have
+// happened: PostgreSQL's processes then stop waiting for the standby. Each replica has streams that came that far, with
+// events that their clients may not have read, until it learns of the failover; after that none of them may end so.
+func (w *checkedWatcher) forget(ctx context.Context, message string) bool {
+	var gap engine.Gap
+	err := wait.PollUntilContextCancel(ctx, 10*time.Millisecond, true, func(ctx context.Context) (bool, error) {
+		state, err := w.checker.state(ctx)
+		gap = state.Gap
+		return err == nil, nil
+	})
+	if err != nil {
+		return true // The next stream tells.
+	}
+	if w.forgot++; gap.To == 0 || w.forgot > w.checker.chaos.Replicas {
+		w.checker.t.Errorf("watcher %d: history is gone at %s: %s", w.number, w.last, message)
+		return false
+	}
+	if gap.Has(revisionOf(w.last)) {
+		w.last = fmt.Sprint(gap.After)
+	}
+	w.seen = slices.DeleteFunc(w.seen, func(event seenEvent) bool { return gap.Has(revisionOf(event.Revision)) })
+	return true
+}
+
+// revisionOf returns the revision of an object that a store returned.
+func revisionOf(resourceVersion string) engine.Revision {
+	revision, err := strconv.ParseInt(resourceVersion, 10, 64)
+	if err != nil {
+		panic(err)
+	}
+	return engine.Revision(revision)
 }
