@@ -177,6 +177,7 @@ func TestPostgresSwitchover(t *testing.T) {
 					}
 					cutConnections(t, p.url)
 				},
+				MayLose:  name == "killed",
 				Replicas: 3,
 				Duration: 15 * time.Second,
 				Seed:     2,

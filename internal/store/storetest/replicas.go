@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -35,7 +34,9 @@ type Chaos struct {
 	Open func() (engine.Engine, error)
 	// Disturb breaks something of the database for a moment, for example cuts
 	// all its connections.
-	Disturb  func()
+	Disturb func()
+	// MayLose is whether Disturb may let a database take over that lacks commits which nobody was told of.
+	MayLose  bool
 	Replicas int
 	Duration time.Duration
 	Seed     uint64
@@ -75,8 +76,8 @@ func Replicas(t *testing.T, chaos Chaos) {
 	watchers := make([]*checkedWatcher, chaosWatchers)
 	var watching, writing sync.WaitGroup
 	for i := range watchers {
-		watchers[i] = &checkedWatcher{checker: c, number: i, last: fmt.Sprint(start), selector: chaosSelector(i)}
-		watchers[i].safe.Store(int64(start))
+		watchers[i] = &checkedWatcher{checker: c, number: i, selector: chaosSelector(i)}
+		watchers[i].last.Store(int64(start))
 		watching.Go(func() { watchers[i].run(watchCtx) })
 	}
 	writeCtx, stopWrites := context.WithTimeout(context.Background(), chaos.Duration)
@@ -229,11 +230,11 @@ func (c *checker) compact(ctx context.Context, r *rand.Rand, watchers []*checked
 	}
 	upTo := c.recorded.last
 	for _, w := range watchers {
-		safe := engine.Revision(w.safe.Load())
-		if c.recorded.gap.Has(safe) {
-			safe = c.recorded.gap.After // To which the watcher will go back.
+		last := engine.Revision(w.last.Load())
+		if c.recorded.gap.Has(last) {
+			last = c.recorded.gap.After // To which the watcher will go back.
 		}
-		upTo = min(upTo, safe)
+		upTo = min(upTo, last)
 	}
 	_ = s.engine.Compact(ctx, upTo)
 }
@@ -320,9 +321,8 @@ type checkedWatcher struct {
 	checker  *checker
 	number   int
 	selector string
-	last     string
-	// safe is last for others to see.
-	safe atomic.Int64
+	// last is the revision that it has come to.
+	last atomic.Int64
 	seen []seenEvent
 	// forgot is how often a failover was why history was gone.
 	forgot int
@@ -331,7 +331,7 @@ type checkedWatcher struct {
 type seenEvent struct {
 	Type     watch.EventType
 	Key      string
-	Revision string
+	Revision engine.Revision
 }
 
 func predicateOf(selector string) storage.SelectionPredicate {
@@ -357,14 +357,14 @@ func (w *checkedWatcher) run(ctx context.Context) {
 			return
 		}
 	}
-	w.checker.t.Errorf("watcher %d (%q) never saw the end; its last revision is %s", w.number, w.selector, w.last)
+	w.checker.t.Errorf("watcher %d (%q) never saw the end; its last revision is %d", w.number, w.selector, w.last.Load())
 }
 
 // watch takes events until the stream ends, and reports whether it has seen
 // the last of all.
 func (w *checkedWatcher) watch(ctx context.Context, replica *store.Resource) bool {
 	stream, err := replica.Watch(ctx, podKeyRoot, storage.ListOptions{
-		Recursive: true, ResourceVersion: w.last, Predicate: predicateOf(w.selector),
+		Recursive: true, ResourceVersion: fmt.Sprint(w.last.Load()), Predicate: predicateOf(w.selector),
 	})
 	if err != nil {
 		return false
@@ -375,15 +375,19 @@ func (w *checkedWatcher) watch(ctx context.Context, replica *store.Resource) boo
 			return status.Reason == metav1.StatusReasonExpired && !w.forget(ctx, status.Message)
 		}
 		object := event.Object.(metav1.Object)
-		w.last = object.GetResourceVersion()
-		w.safe.Store(int64(revisionOf(w.last)))
+		revision, err := storage.APIObjectVersioner{}.ParseResourceVersion(object.GetResourceVersion())
+		if err != nil {
+			w.checker.t.Errorf("watcher %d: revision of %s: %v", w.number, object.GetName(), err)
+			return true
+		}
+		w.last.Store(int64(revision))
 		if event.Type == watch.Bookmark {
 			continue
 		}
 		if object.GetNamespace() == endNamespace {
 			return true
 		}
-		w.seen = append(w.seen, seenEvent{event.Type, object.GetNamespace() + "/" + object.GetName(), w.last})
+		w.seen = append(w.seen, seenEvent{event.Type, object.GetNamespace() + "/" + object.GetName(), engine.Revision(revision)})
 	}
 	return false
 }
@@ -402,22 +406,14 @@ func (w *checkedWatcher) forget(ctx context.Context, message string) bool {
 	if err != nil {
 		return true // The next stream tells.
 	}
-	if w.forgot++; gap.To == 0 || w.forgot > w.checker.chaos.Replicas {
-		w.checker.t.Errorf("watcher %d: history is gone at %s: %s", w.number, w.last, message)
+	last := engine.Revision(w.last.Load())
+	if w.forgot++; !w.checker.chaos.MayLose || gap.To == 0 || w.forgot > w.checker.chaos.Replicas {
+		w.checker.t.Errorf("watcher %d: history is gone at %d: %s", w.number, last, message)
 		return false
 	}
-	if gap.Has(revisionOf(w.last)) {
-		w.last = fmt.Sprint(gap.After)
+	if gap.Has(last) {
+		w.last.Store(int64(gap.After))
 	}
-	w.seen = slices.DeleteFunc(w.seen, func(event seenEvent) bool { return gap.Has(revisionOf(event.Revision)) })
+	w.seen = slices.DeleteFunc(w.seen, func(event seenEvent) bool { return gap.Has(event.Revision) })
 	return true
-}
-
-// revisionOf returns the revision of an object that a store returned.
-func revisionOf(resourceVersion string) engine.Revision {
-	revision, err := strconv.ParseInt(resourceVersion, 10, 64)
-	if err != nil {
-		panic(err)
-	}
-	return engine.Revision(revision)
 }

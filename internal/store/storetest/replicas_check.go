@@ -90,7 +90,7 @@ func (c *checker) project(history []engine.Event, selector string) []seenEvent {
 		case !is:
 			continue
 		}
-		events = append(events, seenEvent{kind, event.Key, fmt.Sprint(event.Revision)})
+		events = append(events, seenEvent{kind, event.Key, event.Revision})
 	}
 	return events
 }
