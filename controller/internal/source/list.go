@@ -52,6 +52,11 @@ func (p *prepared) DeepCopyObject() runtime.Object { return p }
 // list reads all objects, page by page, so that no more than a page is in memory as the API server sent it. It
 // ignores the options of the reflector: the list is of the state at that time.
 func (s *Source) list(ctx context.Context, transform cache.TransformFunc) (runtime.Object, error) {
+	s.listing.Lock()
+	defer s.listing.Unlock()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	var err error
 	for range listAttempts {
 		var all *collected

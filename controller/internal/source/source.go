@@ -60,6 +60,9 @@ type Source struct {
 
 	cancel context.CancelFunc
 	ended  sync.WaitGroup
+	// listing is held during a list. A reflector that is stopped doesn't wait for the goroutine that lists for it,
+	// which may even begin after the reflector has ended.
+	listing sync.Mutex
 
 	mu sync.Mutex
 	// listed is true once the store has been complete, also while the API server does not answer later.
@@ -99,10 +102,13 @@ func (s *Source) Start(ctx context.Context, store Store) {
 	s.ended.Go(func() { reflector.RunWithContext(klog.NewContext(ctx, logger)) })
 }
 
-// Stop stops the source. When it returns, the store is not changed any more.
+// Stop stops the source. When it returns, no method of the store runs or will be called any more, nor will its
+// transformer.
 func (s *Source) Stop() {
 	s.cancel()
 	s.ended.Wait()
+	s.listing.Lock() // A list that comes later finds that the context is done.
+	defer s.listing.Unlock()
 }
 
 func (s *Source) watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
