@@ -5,6 +5,7 @@ package scan_test
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -34,9 +35,13 @@ func TestNoMemoryForResources(t *testing.T) {
 	})
 	w.start(t, r, func(c *scan.Config) { c.Memory = 1 })
 	r.want(t, "ClusterPolicy/tight ConfigMap/tight/", "ClusterPolicy/tight ConfigMap/tight/a has-team=pass", "ClusterPolicy/tight ConfigMap/tight/b has-team=fail")
-	if n := gets.Load(); n != 3 {
-		t.Errorf("%d requests for a resource", n)
-	}
+	// Policies of other tests may have it evaluated, too, some of them together.
+	eventually(t, func() string {
+		if n, evaluated := int(gets.Load()), r.compiler.count("", "ConfigMap/tight/b"); n < 3 || n > 2+evaluated {
+			return fmt.Sprintf("%d requests for a resource that was evaluated %d times", n, evaluated)
+		}
+		return ""
+	})
 	w.update(t, configMaps, "tight", "b", func(o *unstructured.Unstructured) { o.SetLabels(map[string]string{"team": "y"}) })
 	r.want(t, "ClusterPolicy/tight ConfigMap/tight/", "ClusterPolicy/tight ConfigMap/tight/a has-team=pass", "ClusterPolicy/tight ConfigMap/tight/b has-team=pass")
 	w.remove(t, configMaps, "tight", "a")
