@@ -102,8 +102,8 @@ func (s *Source) Start(ctx context.Context, store Store) {
 	s.ended.Go(func() { reflector.RunWithContext(klog.NewContext(ctx, logger)) })
 }
 
-// Stop stops the source. When it returns, no method of the store runs or will be called any more, nor will its
-// transformer.
+// Stop stops the source. Once it has returned, nothing of the store, its transformer included, and no function of the
+// [Config] is running or will be called.
 func (s *Source) Stop() {
 	s.cancel()
 	s.ended.Wait()
