@@ -40,13 +40,13 @@ epoch=$(git log -1 --format=%ct)
 
 if command -v zip >/dev/null; then zips=yes; else zips=no; fi
 rm -rf dist
-mkdir -p dist/work
-go build -o dist/work/sbom ./internal/tools/sbom
-go build -C hack/helm -o "${PWD}/dist/work/helm" helm.sh/helm/v4/cmd/helm
+mkdir -p dist/build
+go build -o dist/build/sbom ./internal/tools/sbom
+go build -C hack/helm -o "${PWD}/dist/build/helm" helm.sh/helm/v4/cmd/helm
 
 # pack ARCHIVE FOLDER: owner, order and times say nothing about who packs, or when.
 pack() {
-	tar --create --directory dist/work --sort=name --mtime="@${epoch}" --owner=0 --group=0 --numeric-owner --mode=go=rX,u+rw "$2" |
+	tar --create --directory dist/build --sort=name --mtime="@${epoch}" --owner=0 --group=0 --numeric-owner --mode=go=rX,u+rw "$2" |
 		gzip --no-name --best >"dist/$1.tar.gz"
 }
 
@@ -64,14 +64,14 @@ notices() {
 		done
 }
 
-# archive NAME BINARY FOLDER PACKAGE: the binary is in dist/work/NAME already.
+# archive NAME BINARY FOLDER PACKAGE: the binary is in dist/build/NAME already.
 archive() {
-	cp LICENSE README.md CHANGELOG.md "dist/work/$1/"
-	notices "$3" "$4" >"dist/work/$1/NOTICES"
-	dist/work/sbom "dist/work/$1/$2" >"dist/$1.cdx.json"
+	cp LICENSE README.md CHANGELOG.md "dist/build/$1/"
+	notices "$3" "$4" >"dist/build/$1/NOTICES"
+	dist/build/sbom "dist/build/$1/$2" >"dist/$1.cdx.json"
 	if [ "${GOOS}" = windows ] && [ "${zips}" = yes ]; then
-		find "dist/work/$1" -exec touch --no-dereference --date="@${epoch}" {} +
-		(cd dist/work && find "$1" -type f | sort | zip --quiet -X "../$1.zip" -@)
+		find "dist/build/$1" -exec touch --no-dereference --date="@${epoch}" {} +
+		(cd dist/build && find "$1" -type f | sort | zip --quiet -X "../$1.zip" -@)
 	else
 		pack "$1" "$1"
 	fi
@@ -84,27 +84,27 @@ for platform in ${platforms}; do
 
 	name=docket-${version}-${GOOS}-${GOARCH}
 	echo "building ${name}"
-	go build -buildvcs=true -trimpath -ldflags="-s -w" -o "dist/work/${name}/docket${suffix}" ./cmd/docket
+	go build -buildvcs=true -trimpath -ldflags="-s -w" -o "dist/build/${name}/docket${suffix}" ./cmd/docket
 	archive "${name}" "docket${suffix}" . ./cmd/docket
 
 	name=docket-controller-${version}-${GOOS}-${GOARCH}
 	echo "building ${name}"
-	go -C controller build -buildvcs=true -trimpath -ldflags="-s -w" -o "${PWD}/dist/work/${name}/docket-controller${suffix}" ./cmd/docket-controller
+	go -C controller build -buildvcs=true -trimpath -ldflags="-s -w" -o "${PWD}/dist/build/${name}/docket-controller${suffix}" ./cmd/docket-controller
 	archive "${name}" "docket-controller${suffix}" controller ./cmd/docket-controller
 done
 unset GOOS GOARCH
 
 # The chart with the version of this commit; the manifests as they are.
-cp -R deploy/chart dist/work/docket
-find dist/work/docket -name kustomization.yaml -delete
-sed -i "s/^version: .*/version: ${version#v}/; s/^appVersion: .*/appVersion: ${version}/" dist/work/docket/Chart.yaml
-dist/work/helm lint --quiet --strict dist/work/docket
+cp -R deploy/chart dist/build/docket
+find dist/build/docket -name kustomization.yaml -delete
+sed -i "s/^version: .*/version: ${version#v}/; s/^appVersion: .*/appVersion: ${version}/" dist/build/docket/Chart.yaml
+dist/build/helm lint --quiet --strict dist/build/docket
 pack "docket-chart-${version#v}" docket
-mkdir -p "dist/work/docket-deploy-${version}"
-cp -R deploy/base deploy/chart deploy/components deploy/controller deploy/overlays examples "dist/work/docket-deploy-${version}/"
+mkdir -p "dist/build/docket-deploy-${version}"
+cp -R deploy/base deploy/chart deploy/components deploy/controller deploy/overlays examples "dist/build/docket-deploy-${version}/"
 pack "docket-deploy-${version}" "docket-deploy-${version}"
 
-rm -rf dist/work
+rm -rf dist/build
 provenance=$(go run ./internal/tools/provenance --commit="$(git rev-parse HEAD)" --version="${version}" --platforms="${platforms}" dist/*)
 printf '%s\n' "${provenance}" >dist/provenance.intoto.json
 (cd dist && sha256sum -- * >SHA256SUMS)
