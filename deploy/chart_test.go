@@ -13,6 +13,8 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 	networkingv1 "k8s.io/api/networking/v1"
+
+	"github.com/docket-project/docket/internal/testenv"
 )
 
 // TestChartLint runs helm lint with each variant's values.
@@ -33,10 +35,7 @@ func TestChartLint(t *testing.T) {
 // TestChartRefuses gives values that can't be right; the error names each.
 func TestChartRefuses(t *testing.T) {
 	t.Parallel()
-	path, err := helmTool()
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := testenv.Program(t, helmTool)
 	for values, want := range map[string]string{
 		"database.type=mysql":                          "/database/type",
 		"database.typ=sqlite":                          "typ",

@@ -18,6 +18,8 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/utils/ptr"
+
+	"github.com/docket-project/docket/internal/testenv"
 )
 
 const consoleName = "docket-console"
@@ -193,10 +195,7 @@ func TestConsoleRoles(t *testing.T) {
 // TestConsoleRefuses gives values that would let in whom nobody has signed in, or nobody; the error names what to give.
 func TestConsoleRefuses(t *testing.T) {
 	t.Parallel()
-	path, err := helmTool()
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := testenv.Program(t, helmTool)
 	const hosts, tls = "console.enabled=true,console.hosts={docket.example.com},", "console.tls.secretName=x,"
 	for values, want := range map[string]string{
 		"console.signIn=link":                                                   "/console/signIn",

@@ -33,6 +33,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/docket-project/docket/internal/statedir"
+	"github.com/docket-project/docket/internal/testenv"
 	"github.com/docket-project/docket/internal/testkit"
 	"github.com/docket-project/docket/internal/up"
 )
@@ -341,11 +342,8 @@ func documents(t *testing.T, path string) []*unstructured.Unstructured {
 
 // checkForeignCRDs lets the chart install its definitions where somebody else's are.
 func checkForeignCRDs(t *testing.T, u *upServer) {
-	path, err := helmTool()
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = command(t.Context(), path, "template", "docket", "chart", "--namespace", "default", "--kubeconfig", u.kubeconfig,
+	path := testenv.Program(t, helmTool)
+	_, err := command(t.Context(), path, "template", "docket", "chart", "--namespace", "default", "--kubeconfig", u.kubeconfig,
 		"--dry-run=server", "--set", "controller.enabled=true,controller.crds.install=true")
 	if err == nil || !strings.Contains(err.Error(), "set the value to false") {
 		t.Errorf("%v, want a refusal that says what to do", err)

@@ -19,6 +19,8 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/docket-project/docket/internal/testenv"
 )
 
 const controllerName = "docket-controller"
@@ -215,10 +217,7 @@ func TestControllerChartValues(t *testing.T) {
 // TestControllerChartRefuses gives values that can't be right; the error names each.
 func TestControllerChartRefuses(t *testing.T) {
 	t.Parallel()
-	path, err := helmTool()
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := testenv.Program(t, helmTool)
 	rule := "controller.rbac.extraRules[0].apiGroups={x.io},controller.rbac.extraRules[0].resources={xs},controller.rbac.extraRules[0]."
 	for values, want := range map[string]string{
 		"controller.replicas=0":                                "/controller/replicas",

@@ -63,10 +63,7 @@ type prometheus struct{ url string }
 // startPrometheus starts a Prometheus that scrapes the server each second and has all its rules.
 func startPrometheus(t *testing.T, server *measured) *prometheus {
 	t.Helper()
-	path, err := prometheusTool("prometheus")
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := testenv.Program(t, "prometheus")
 	_, serverFile := alertsOf(t, serverAlerts)
 	_, resultsFile := alertsOf(t, resultsAlerts)
 	config, err := yaml.Marshal(map[string]any{

@@ -13,55 +13,36 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
-)
 
-// toolTimeout is for building Helm with a cold cache on a small machine.
-const toolTimeout = 15 * time.Minute
+	"github.com/docket-project/docket/internal/testenv"
+)
 
 // root of the repository.
 const root = ".."
 
-//nolint:gochecknoglobals // One build a process is the purpose of these.
-var (
-	helmTool      = sync.OnceValues(func() (string, error) { return buildTool("helm", "helm.sh/helm/v4/cmd/helm") })
-	kustomizeTool = sync.OnceValues(func() (string, error) { return buildTool("kustomize", "sigs.k8s.io/kustomize/kustomize/v5") })
-	promTool      = sync.OnceValues(func() (string, error) { return prometheusTool("promtool") })
+// toolTimeout bounds what a program does with manifests.
+const toolTimeout = 5 * time.Minute
+
+// Programs that tests here run.
+const (
+	helmTool      = "helm"
+	kustomizeTool = "kustomize"
+	promTool      = "promtool"
 )
-
-// prometheusTool returns the path of promtool or prometheus.
-func prometheusTool(name string) (string, error) {
-	output, err := command(context.Background(), filepath.Join(root, "hack", "prometheus.sh"), name)
-	return strings.TrimSpace(string(output)), err
-}
-
-// buildTool builds a command of the module hack/helm into bin/, which costs nothing
-// when it is there already.
-func buildTool(name, pkg string) (string, error) {
-	path, err := filepath.Abs(filepath.Join(root, "bin", name))
-	if err != nil {
-		return "", err
-	}
-	_, err = command(context.Background(), "go", "build", "-C", filepath.Join(root, "hack", "helm"), "-o", path, pkg)
-	return path, err
-}
 
 // command runs a program and returns its standard output; the error holds the rest.
 func command(ctx context.Context, name string, arguments ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, toolTimeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, name, arguments...)
-	// The race detector of the tests needs C; tools don't.
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=")
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	output, err := cmd.Output()
@@ -71,14 +52,10 @@ func command(ctx context.Context, name string, arguments ...string) ([]byte, err
 	return output, nil
 }
 
-// run runs one of the tools, and fails the test unless it succeeds.
-func run(t testing.TB, tool func() (string, error), arguments ...string) []byte {
+// run runs a program that hack/build.sh builds, and fails the test unless it succeeds.
+func run(t testing.TB, program string, arguments ...string) []byte {
 	t.Helper()
-	path, err := tool()
-	if err != nil {
-		t.Fatal(err)
-	}
-	output, err := command(t.Context(), path, arguments...)
+	output, err := command(t.Context(), testenv.Program(t, program), arguments...)
 	if err != nil {
 		t.Fatal(err)
 	}

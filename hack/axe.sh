@@ -18,7 +18,11 @@ mkdir -p bin "${cache}"
 exec 9>"${cache}/axe.lock"
 flock 9
 if [ ! -e "${script}" ]; then
-	hack/need.sh npm npm
+	if [ "${DOCKET_TOOLS:-}" = ready ]; then
+		echo "axe-core is missing; make tools brings it" >&2
+		exit 1
+	fi
+	hack/need.sh npm=nodejs,npm
 	work=$(mktemp -d)
 	trap 'rm -rf "${work}"' EXIT
 	(

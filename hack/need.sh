@@ -2,41 +2,71 @@
 # Copyright 2026 The Docket Authors.
 # SPDX-License-Identifier: Apache-2.0
 #
-# Makes sure that a command exists, or a library of the system's Python:
-#   hack/need.sh COMMAND PACKAGE...
-#   hack/need.sh --python LIBRARY PACKAGE...
-# If it does not, the Debian packages are installed where this may do so (root and
-# apt-get); elsewhere it says what is missing and fails.
+# Makes sure that commands exist, or libraries of the system's Python:
+#   hack/need.sh COMMAND[|COMMAND...]=PACKAGE[,PACKAGE...]...
+#   hack/need.sh python:LIBRARY=PACKAGE[,PACKAGE...]
+# Of several commands one is enough. The Debian packages of what is missing are installed where this may
+# do so (root and apt-get); elsewhere it says what is missing and fails. So it does with DOCKET_TOOLS=ready, which
+# says that make tools has run: nothing is installed in the middle of a test.
 
 set -euo pipefail
 
-if [ "$1" = --python ]; then
-	what="$2 for Python"
-	shift
-	found() { /usr/bin/python3 -c "import $1" 2>/dev/null; }
-else
-	what=$1
-	found() { command -v "$1" >/dev/null; }
-fi
-wanted=$1
-if found "${wanted}"; then
+found() {
+	local command
+	case $1 in
+	python:*) /usr/bin/python3 -c "import ${1#python:}" 2>/dev/null ;;
+	*)
+		for command in ${1//|/ }; do
+			if command -v "${command}" >/dev/null; then return 0; fi
+		done
+		return 1
+		;;
+	esac
+}
+
+# look sets missing and packages.
+look() {
+	missing='' packages=()
+	local need
+	for need; do
+		if ! found "${need%%=*}"; then
+			missing+="${missing:+, }${need%%=*}"
+			IFS=, read -ra more <<<"${need#*=}"
+			packages+=("${more[@]}")
+		fi
+	done
+}
+
+look "$@"
+if [ -z "${missing}" ]; then
 	exit 0
 fi
-shift
-
-if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
-	echo "${what} is missing: install it (on Debian or Ubuntu: apt-get install $*)" >&2
+if [ "${DOCKET_TOOLS:-}" = ready ]; then
+	echo "missing: ${missing}; make tools brings what make test needs, make tools-all what make test-all needs" >&2
 	exit 1
 fi
-# Tests run side by side, and apt-get update waits for nobody. internal/testenv takes the same lock.
+if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
+	echo "missing: ${missing}; this installs packages only as root with apt-get (on Debian or Ubuntu: apt-get install ${packages[*]})" >&2
+	exit 1
+fi
+# Tests run side by side, and apt-get update waits for nobody.
 cache=${XDG_CACHE_HOME:-${HOME}/.cache}/docket/testenv
 mkdir -p "${cache}"
 exec 9>"${cache}/apt.lock"
 flock 9
-if found "${wanted}"; then
+look "$@"
+if [ -z "${missing}" ]; then
 	exit 0
 fi
-echo "${what} is missing: installing $* with apt-get" >&2
+echo "missing: ${missing}; installing ${packages[*]} with apt-get" >&2
 export DEBIAN_FRONTEND=noninteractive
-apt-get -q -o DPkg::Lock::Timeout=300 update >&2
-apt-get -q -y -o DPkg::Lock::Timeout=300 --no-install-recommends install "$@" >&2
+log=$(mktemp)
+trap 'rm -f "${log}"' EXIT
+apt() {
+	if ! apt-get -q -y -o DPkg::Lock::Timeout=300 "$@" >"${log}" 2>&1; then
+		cat "${log}" >&2
+		return 1
+	fi
+}
+apt update
+apt --no-install-recommends install "${packages[@]}"

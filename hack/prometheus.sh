@@ -22,6 +22,10 @@ mkdir -p "${cache}"
 exec 9>"${cache}/apt.lock"
 flock 9
 if [ ! -x "${tool}" ]; then
+	if [ "${DOCKET_TOOLS:-}" = ready ]; then
+		echo "${name} is missing; make tools brings it" >&2
+		exit 1
+	fi
 	for command in apt-get dpkg-deb; do
 		if ! command -v "${command}" >/dev/null; then
 			echo "${name} is missing, and so is ${command} to get it: put ${name} of a Prometheus release into PATH" >&2
@@ -33,9 +37,9 @@ if [ ! -x "${tool}" ]; then
 	trap 'rm -rf "${work}"' EXIT
 	(
 		cd "${work}"
-		if ! apt-get -q download prometheus >&2; then
-			apt-get -q update >&2
-			apt-get -q download prometheus >&2
+		if ! apt-get -qq download prometheus 2>/dev/null; then
+			apt-get -qq update >&2
+			apt-get -qq download prometheus >&2
 		fi
 		dpkg-deb -x prometheus_*.deb .
 	)

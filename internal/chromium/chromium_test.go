@@ -16,7 +16,7 @@ import (
 
 // TestNothingStays: no file of a browser is left, whether it was stopped at rest or after what it was started for had ended.
 func TestNothingStays(t *testing.T) {
-	if err := testenv.Need(t.Context(), "chromium", "chromium"); err != nil {
+	if err := testenv.Need(t.Context(), "chromium=chromium"); err != nil {
 		t.Fatal(err)
 	}
 	for name, interrupted := range map[string]bool{"at rest": false, "interrupted": true} {

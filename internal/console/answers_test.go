@@ -75,7 +75,7 @@ func comparisons() []comparison {
 // from the database of the same server.
 func TestTwentyQuestions(t *testing.T) {
 	t.Parallel()
-	if err := testenv.Need(t.Context(), "sqlite3", "sqlite3"); err != nil {
+	if err := testenv.Need(t.Context(), "sqlite3=sqlite3"); err != nil {
 		t.Fatal(err)
 	}
 	var own uptest.Server

@@ -53,7 +53,7 @@ const patience = 5 * time.Minute
 func (c *chrome) tab(t *testing.T) context.Context {
 	t.Helper()
 	c.once.Do(func() {
-		if c.err = testenv.Need(t.Context(), "chromium", "chromium"); c.err != nil {
+		if c.err = testenv.Need(t.Context(), "chromium=chromium"); c.err != nil {
 			return
 		}
 		path, err := exec.LookPath("chromium")

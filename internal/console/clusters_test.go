@@ -28,7 +28,7 @@ const ofNorth, ofSouth = 80, 30
 // twoClusters is a server of the cluster south whose database has north, too, which is served no more, and the file of the database.
 func twoClusters(t *testing.T) (*rest.Config, string) {
 	t.Helper()
-	if err := testenv.Need(t.Context(), "sqlite3", "sqlite3"); err != nil {
+	if err := testenv.Need(t.Context(), "sqlite3=sqlite3"); err != nil {
 		t.Fatal(err)
 	}
 	state := t.TempDir()

@@ -28,7 +28,7 @@ const demoReports = 3000
 // the page says that there are none.
 func TestQuestionsOnDemo(t *testing.T) {
 	t.Parallel()
-	if err := testenv.Need(t.Context(), "sqlite3", "sqlite3"); err != nil {
+	if err := testenv.Need(t.Context(), "sqlite3=sqlite3"); err != nil {
 		t.Fatal(err)
 	}
 	asked := questions(t)

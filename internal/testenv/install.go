@@ -6,7 +6,6 @@
 package testenv
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -47,8 +46,8 @@ func findInstallation() (*installation, error) {
 	}
 	found, seen := newest(binaryFolders())
 	if found == nil {
-		if err := aptInstall(); err != nil {
-			return nil, fmt.Errorf("no PostgreSQL %d or newer in PATH or the usual folders%s, and it can't be installed: %w",
+		if err := Need(context.Background(), "pg_ctlcluster=postgresql"); err != nil {
+			return nil, fmt.Errorf("no PostgreSQL %d or newer in PATH or the usual folders%s: %w",
 				minimumMajor, seen, err)
 		}
 		if found, seen = newest(binaryFolders()); found == nil {
@@ -157,45 +156,6 @@ func serverUser() (*syscall.Credential, error) {
 		return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid), NoSetGroups: true}, nil
 	}
 	return nil, fmt.Errorf("PostgreSQL does not run as root, and there is no user to run it as: %w", errors.Join(errs...))
-}
-
-// aptInstall installs the server. Test binaries run in parallel: the first one
-// installs, the others wait for its lock and find the work done.
-func aptInstall() error {
-	if os.Geteuid() != 0 {
-		return errors.New("this process is not root: install the package postgresql, or put the folder of initdb into PATH")
-	}
-	if _, err := exec.LookPath("apt-get"); err != nil {
-		return errors.New("this machine has no apt-get: install PostgreSQL, or put the folder of initdb into PATH")
-	}
-	cache, err := cacheDir()
-	if err != nil {
-		return err
-	}
-	unlock, err := lockFile(filepath.Join(cache, "apt.lock")) // hack/need.sh takes the same one.
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	if found, _ := newest(binaryFolders()); found != nil {
-		return nil
-	}
-	fmt.Fprintln(os.Stderr, "testenv: this machine has no PostgreSQL server; installing the package postgresql with apt-get")
-	ctx, cancel := context.WithTimeout(context.Background(), installTimeout)
-	defer cancel()
-	for _, arguments := range [][]string{
-		{"-q", "-o", "DPkg::Lock::Timeout=300", "update"},
-		{"-q", "-y", "-o", "DPkg::Lock::Timeout=300", "--no-install-recommends", "install", "postgresql"},
-	} {
-		cmd := exec.CommandContext(ctx, "apt-get", arguments...)
-		cmd.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive")
-		var output bytes.Buffer
-		cmd.Stdout, cmd.Stderr = &output, &output
-		if err := cmd.Run(); err != nil {
-			return fmt.Errorf("apt-get %s: %w\n%s", arguments[len(arguments)-1], err, output.String())
-		}
-	}
-	return nil
 }
 
 // command builds a call of one of the binaries, which ends with ctx. It gets an

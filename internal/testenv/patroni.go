@@ -38,7 +38,7 @@ type Patroni struct {
 // NewPatroni starts one that keeps its state in an etcd, and returns when both servers run. It ends with the test.
 func NewPatroni(t testing.TB, etcd string) *Patroni {
 	t.Helper()
-	if err := Need(t.Context(), "patroni", "patroni", "python3-etcd"); err != nil {
+	if err := Need(t.Context(), "patroni=patroni,python3-etcd"); err != nil {
 		t.Fatal(err)
 	}
 	install, err := findInstallation()

@@ -52,7 +52,7 @@ server_login_retry = 1
 // It knows all databases of the server that databaseURL, as Database made it, is of. It ends with the test.
 func NewBouncer(t testing.TB, databaseURL, mode string, sessions int) *Bouncer {
 	t.Helper()
-	if err := Need(t.Context(), "pgbouncer", "pgbouncer"); err != nil {
+	if err := Need(t.Context(), "pgbouncer=pgbouncer"); err != nil {
 		t.Fatal(err)
 	}
 	b, err := newBouncer(databaseURL, mode, sessions)

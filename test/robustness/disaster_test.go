@@ -148,10 +148,7 @@ func withoutServerSaid(t *testing.T, s *server, url string, putBack func(), _ []
 // replaced tells a database that it was put back.
 func replaced(t *testing.T, url string) {
 	t.Helper()
-	path, err := binary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := testenv.Program(t, currentVersion)
 	if output, err := exec.CommandContext(t.Context(), path, "restore", "--database", url, "--replaced").CombinedOutput(); err != nil {
 		t.Fatalf("docket restore --replaced: %v\n%s", err, output)
 	}

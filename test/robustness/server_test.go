@@ -5,11 +5,10 @@ package robustness_test
 
 import (
 	"bufio"
+	"cmp"
 	"context"
-	"fmt"
 	"math/rand/v2"
 	"net"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -20,29 +19,15 @@ import (
 
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/docket-project/docket/internal/testenv"
 )
 
-// binary is the docket command, built once.
-var binary = sync.OnceValues(func() (string, error) {
-	folder, err := os.MkdirTemp("", "docket-robustness-")
-	if err != nil {
-		return "", err
-	}
-	path := filepath.Join(folder, "docket")
-	build := exec.Command("go", "build", "-trimpath", "-o", path, "github.com/docket-project/docket/cmd/docket")
-	if out, err := build.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build docket: %w\n%s", err, out)
-	}
-	return path, nil
-})
-
-func TestMain(m *testing.M) {
-	code := m.Run()
-	if path, err := binary(); err == nil {
-		_ = os.RemoveAll(filepath.Dir(path))
-	}
-	os.Exit(code)
-}
+// Programs of this tree, and of the version before.
+const (
+	currentVersion  = "docket"
+	previousVersion = "docket-previous"
+)
 
 // server is a `docket up` in a process of its own, at one address for all its
 // lives.
@@ -51,7 +36,7 @@ type server struct {
 	dir      string
 	address  string
 	database string
-	// binary of the server; "" for that of this tree.
+	// binary is the name of the program, "" for that of this tree.
 	binary string
 
 	mu      sync.Mutex
@@ -93,13 +78,7 @@ func newServerOf(t *testing.T, binary, database string) *server {
 // start starts the server and waits until it says that it is ready.
 func (s *server) start() {
 	s.t.Helper()
-	path := s.binary
-	if path == "" {
-		var err error
-		if path, err = binary(); err != nil {
-			s.t.Fatal(err)
-		}
-	}
+	path := testenv.Program(s.t, cmp.Or(s.binary, currentVersion))
 	args := []string{"up", "--dir", s.dir, "--listen", s.address}
 	if s.database != "" {
 		args = append(args, "--database", s.database)

@@ -8,9 +8,6 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
@@ -30,14 +27,13 @@ import (
 // TestUpgrade rolls two replicas on one PostgreSQL forward, back and forward again, under load. Lists with selectors
 // are whole at any time, on servers of both versions, and watches miss nothing. Guarantee S13.
 func TestUpgrade(t *testing.T) {
-	older, current := buildOlder(t), ""
 	url := testenv.Postgres(t).Database(t)
-	servers := []*server{newServerOf(t, older, url), newServerOf(t, older, url)}
+	servers := []*server{newServerOf(t, previousVersion, url), newServerOf(t, previousVersion, url)}
 	ctx, stop := context.WithCancel(t.Context())
 	selectors := &selectorLoad{t: t, servers: servers, of: map[string]string{}}
 	var group sync.WaitGroup
 	group.Go(func() { selectors.run(ctx) })
-	rolls := []string{current, current, older, older, current, current}
+	rolls := []string{currentVersion, currentVersion, previousVersion, previousVersion, currentVersion, currentVersion}
 	run(t, servers, len(rolls), func(*rand.Rand) {
 		s := servers[len(rolls)%len(servers)]
 		s.kill()
@@ -55,32 +51,6 @@ func TestUpgrade(t *testing.T) {
 		t.Errorf("what the replicas list (-one +other):\n%s", diff)
 	}
 	t.Logf("%d lists with selectors, %d objects", selectors.steps, len(selectors.of))
-}
-
-// buildOlder returns a server of the version before: the commit before this one if git has it and it knows of
-// versions, or else this tree. The tag makes it derive less and write the format before.
-func buildOlder(t *testing.T) string {
-	t.Helper()
-	start := time.Now()
-	folder := t.TempDir()
-	source := filepath.Join(folder, "source")
-	const marker = "internal/store/derivation_previous.go"
-	script := `git cat-file -e HEAD~1:` + marker + ` && mkdir "$0" && git archive HEAD~1 | tar -x -C "$0"`
-	unpack := exec.CommandContext(t.Context(), "sh", "-c", script, source)
-	unpack.Dir = "../.."
-	if out, err := unpack.CombinedOutput(); err != nil {
-		t.Logf("the commit before is not there, or knows of no versions: its part is played by this tree (%v: %s)", err, out)
-		source = "../.."
-	}
-	path := filepath.Join(folder, "docket")
-	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-tags", "docket_previous", "-o", path, "./cmd/docket")
-	build.Dir = source // With -trimpath what both versions share is built once, wherever it is.
-	build.Env = append(os.Environ(), "GOWORK=off")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build the version before: %v\n%s", err, out)
-	}
-	t.Logf("built in %s", time.Since(start).Round(time.Second))
-	return path
 }
 
 // scopes is how many subjects the reports of selectorLoad are about.

@@ -96,11 +96,11 @@ func giveRequest(command *exec.Cmd, asked *url.URL) error {
 func need(ctx context.Context, program string) error {
 	switch program {
 	case GnuTLS:
-		return testenv.Need(ctx, program, "gnutls-bin")
+		return testenv.Need(ctx, program+"=gnutls-bin")
 	case Java: // Only who has a compiler runs a source file.
-		return testenv.Need(ctx, "javac", "default-jdk-headless")
+		return testenv.Need(ctx, "javac=default-jdk-headless")
 	default:
-		return testenv.Need(ctx, program, program)
+		return testenv.Need(ctx, program+"="+program)
 	}
 }
 
