@@ -22,24 +22,17 @@ TOOLS := go tool -modfile=$(CURDIR)/go.tools.mod
 GOLANGCI := $(CURDIR)/bin/golangci-lint
 GOTESTSUM := $(CURDIR)/bin/gotestsum
 
-# go test, with the failures, the ten slowest tests, and last the names of those that failed, at the end of all output.
-TEST = $(GOTESTSUM) --hide-summary=skipped --format-hide-empty-pkg --format-icons=text \
-	--jsonfile-timing-events=$(CURDIR)/bin/tests.json --post-run-command=$(CURDIR)/hack/after-tests.sh
-
 # The race detector for everything but SQLite itself, which is C that was made into
 # Go: watched, it is ten times slower, and its races are not ours to find. Without vet, which verify
 # runs: here it would read the source of each dependency again, a sixth of a first build.
 RACE := -race -vet=off -gcflags=modernc.org/sqlite/lib=-race=false -gcflags=modernc.org/libc=-race=false
-
-# The part of the suite of the storage engines that asks questions about results.
-QUESTIONS := ^(TestEngine|TestLargeReports|TestSuite|TestSuitePooled)$$/^(Questions|QuestionGroups|Orders)$$
 
 # Options of the targets.
 TIME ?= 30s
 BENCH ?= .
 COUNT ?= 6
 PKG ?= ./...
-RUN ?= .
+RUN ?=
 ENGINE ?= github.com/google/cel-go@v0.31.0
 ARGS ?=
 
@@ -83,7 +76,7 @@ golden: ## Write the golden files of the tests; look at the difference before yo
 
 .PHONY: screenshots
 screenshots: build ## Take the pictures of the console in docs/start/images, in Chromium; look at them before you commit
-	@hack/need.sh chromium chromium
+	@hack/need.sh chromium=chromium
 	go run ./internal/tools/screenshots
 
 .PHONY: fix
@@ -105,40 +98,24 @@ clean: ## Remove what these targets built
 ##@ Tests
 
 .PHONY: test
-test: test-root test-nested ## Run all tests: the root module with the race detector, then the nested modules
+test: tools ## Run every package and check every promise, in a quarter of an hour (PKG= and RUN= choose)
+	@PKG='$(PKG)' RUN='$(RUN)' hack/test.sh
 
-# Without it: the checks of internal/conformance, which run against each of 156 broken servers, and are run side by side
-# by internal/conformance, whose own tests have it; the model of the storage engines, and the questions that it is compared
-# with them by, one at a time.
-.PHONY: test-root
-test-root: deploy-tools $(GOTESTSUM) ## Run the tests of the root module, nearly all with the race detector
-	@hack/need.sh cc gcc libc6-dev
-	CGO_ENABLED=1 $(TEST) -- $(RACE) -timeout 30m -skip '$(QUESTIONS)' $$(go list ./... | grep -v -e /internal/conformance/checks -e /internal/store/enginetest)
-	$(TEST) -- -timeout 30m ./internal/conformance/checks ./internal/store/enginetest
-	$(TEST) -- -timeout 30m -run '$(QUESTIONS)' ./internal/store/sqlite ./internal/store/postgres
+.PHONY: test-all
+test-all: tools-all ## Run all tests on all engines, versions and programs, nearly all with the race detector
+	@PKG='$(PKG)' RUN='$(RUN)' hack/test.sh all
 
-.PHONY: deploy-tools
-deploy-tools: ## Build or fetch what the tests of deploy/ run: helm, kustomize, promtool, prometheus
-	@echo "building helm and kustomize for the tests of deploy/ (the first time takes minutes)"
-	@go build -C hack/helm -o $(CURDIR)/bin/ helm.sh/helm/v4/cmd/helm sigs.k8s.io/kustomize/kustomize/v5
-	@hack/prometheus.sh promtool >/dev/null
-	@hack/prometheus.sh prometheus >/dev/null
+.PHONY: tools
+tools: $(GOTESTSUM) ## Install and build what make test needs; after it no test installs, downloads or builds
+	@hack/tools.sh
 
-.PHONY: test-nested
-test-nested: e2e test-controller ## Run the tests of the nested modules: end to end, controller
+.PHONY: tools-all
+tools-all: $(GOTESTSUM) ## Install and build what make test-all needs
+	@hack/tools.sh all
 
-# With the race detector what is ours; Kyverno's packages would be built once more for it.
-.PHONY: test-controller
-test-controller: $(GOTESTSUM) ## Run the tests of the controller
-	@hack/need.sh cc gcc libc6-dev
-	cd controller && $(TEST) -- -timeout 30m ./cmd/... ./test/... ./internal/policy/...
-	cd controller && CGO_ENABLED=1 $(TEST) -- $(RACE) -timeout 30m $$(go list ./internal/... | grep -v /internal/policy/)
-
-# Never from the cache: go test does not know what the binaries under test were built from.
-# Three at a time also on two cores: the programs of others mostly wait for their own timers.
 .PHONY: e2e
-e2e: $(GOTESTSUM) ## Run the tests on a real control plane, which is built first (RUN= chooses among them)
-	cd test/e2e && $(TEST) --format=testname -- -count=1 -parallel 3 -timeout 60m -run '$(RUN)' ./...
+e2e: tools-all ## Run all tests on a real control plane (RUN= chooses among them)
+	@PKG=./test/e2e/... RUN='$(RUN)' hack/test.sh all
 
 .PHONY: producers
 producers: ## Run other people's programs with CRDs and with Docket, and write the table of docs/produce/producers.md
@@ -154,15 +131,10 @@ test-postgres-versions: ## Run the suite of the storage engine on every version 
 test-million: ## Look at all pages of the console with a million results, which are written first (some minutes)
 	go test ./internal/console -count=1 -timeout 30m -v -run '^TestManyResults$$' -reports 60000
 
-# Left out are the packages whose tests start and kill servers; run those of what you change.
-.PHONY: test-short
-test-short: ## Run the quick tests, three minutes: no race detector, no nested modules, no server that is killed
-	go test -short $$(go list ./... | grep -vE '/(internal/store|internal/store/postgres|internal/apiserver|internal/gateway|test/robustness)$$')
-
 .PHONY: deflake
 deflake: ## Repeat the tests of PKG= until one fails (RUN= chooses among them)
-	@hack/need.sh cc gcc libc6-dev
-	@for ((i = 1; ; i++)); do echo "round $$i"; CGO_ENABLED=1 go test $(RACE) -count=1 -run '$(RUN)' -shuffle=on $(PKG); done
+	@hack/need.sh cc=gcc,libc6-dev
+	@for ((i = 1; ; i++)); do echo "round $$i"; CGO_ENABLED=1 go test $(RACE) -count=1 $(if $(RUN),-run '$(RUN)') -shuffle=on $(PKG); done
 
 .PHONY: fuzz
 fuzz: ## Fuzz every target for TIME= each (default 30s)

@@ -22,6 +22,8 @@ var (
 	// citation is a comment of a test on what it proves, such as "Guarantees S1 to S4" or "guarantee S3, S8".
 	citation     = regexp.MustCompile(`(?i)\bguarantees? ([A-Z]\d+(?:(?:, | and | to )[A-Z]\d+)*)`)
 	testFunction = regexp.MustCompile(`(?m)^func (?:\(\w+ \*?\w+\) )?(\w+)\(|\.(RunTest\w+)\(`)
+	// waiting is a test that only make test-all runs.
+	waiting = regexp.MustCompile(`(?m)^func (Test\w+)\(t \*testing\.T\) \{\n\ttestkit\.Full\(t\)$`)
 )
 
 // TestGuarantees promises that each guarantee has a number of its own, and tests that there are.
@@ -39,7 +41,7 @@ func TestGuarantees(t *testing.T) {
 		text.Write(content)
 	}
 	found := readTests(t)
-	for _, problem := range problems(text.String(), found.names) {
+	for _, problem := range problems(text.String(), found) {
 		t.Error(problem)
 	}
 	for _, row := range guaranteeRow.FindAllStringSubmatch(text.String(), -1) {
@@ -52,12 +54,14 @@ func TestGuarantees(t *testing.T) {
 // TestGuaranteeProblems promises that the check finds what it is for.
 func TestGuaranteeProblems(t *testing.T) {
 	t.Parallel()
-	known := map[string]bool{"TestA": true}
+	known := tests{names: map[string]bool{"TestA": true, "TestFull": true}, waiting: map[string]bool{"TestFull": true}}
 	for text, want := range map[string]int{
 		"| S1 | a | b | `TestA` |\n| S2 | a | b | `TestA`, more |\n": 0,
 		"| S1 | a | b | `TestA` |\n| S1 | a | b | `TestA` |\n":       1,
 		"| S1 | a | b | `TestB` |\n":                                 1,
 		"| S1 | a | b | by hand |\n":                                 1,
+		"| S1 | a | b | `TestFull` |\n":                              1,
+		"| S1 | a | b | `TestFull`, `TestA` |\n":                     0,
 		"nothing":                                                    1,
 	} {
 		if got := problems(text, known); len(got) != want {
@@ -66,7 +70,7 @@ func TestGuaranteeProblems(t *testing.T) {
 	}
 }
 
-func problems(text string, known map[string]bool) []string {
+func problems(text string, known tests) []string {
 	var out []string
 	seen := map[string]bool{}
 	for _, row := range guaranteeRow.FindAllStringSubmatch(text, -1) {
@@ -78,16 +82,47 @@ func problems(text string, known map[string]bool) []string {
 		if len(names) == 0 {
 			out = append(out, number+" cites no test")
 		}
+		wait := len(names) > 0
 		for _, name := range names {
-			if !known[name[1]] {
+			if !known.names[name[1]] {
 				out = append(out, number+" cites "+name[1]+", which is no test and no package of tests")
 			}
+			wait = wait && known.waiting[name[1]]
+		}
+		if wait {
+			out = append(out, number+" has no test in make test: all that it cites wait for make test-all")
 		}
 	}
 	if len(seen) == 0 {
 		out = append(out, "there are no guarantees")
 	}
 	return out
+}
+
+// TestWaitingTests promises that what only make test-all runs is in the table of such tests, and nothing else is.
+func TestWaitingTests(t *testing.T) {
+	t.Parallel()
+	content, err := os.ReadFile("develop/testing.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := string(content)
+	found := readTests(t)
+	for name := range found.waiting {
+		if !strings.Contains(page, "`"+name+"`") {
+			t.Errorf("testing.md does not say why %s may wait for make test-all", name)
+		}
+	}
+	_, table, _ := strings.Cut(page, "only in `make test-all`")
+	table, _, _ = strings.Cut(table, "Not a test of its own")
+	for row := range strings.Lines(table) {
+		first, _, _ := strings.Cut(strings.TrimPrefix(row, "| "), " |")
+		for _, name := range regexp.MustCompile("`(Test\\w+)`").FindAllStringSubmatch(first, -1) {
+			if !found.waiting[name[1]] {
+				t.Errorf("testing.md says that %s waits for make test-all, which it does not", name[1])
+			}
+		}
+	}
 }
 
 // TestCitations promises that numbers in comments are found.
@@ -136,11 +171,13 @@ type tests struct {
 	names map[string]bool
 	// citations are the numbers of guarantees that they say they are about.
 	citations map[string]bool
+	// waiting are the names of tests that only make test-all runs.
+	waiting map[string]bool
 }
 
 func readTests(t *testing.T) tests {
 	t.Helper()
-	out := tests{map[string]bool{}, map[string]bool{}}
+	out := tests{map[string]bool{}, map[string]bool{}, map[string]bool{}}
 	err := filepath.WalkDir("..", func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -159,6 +196,9 @@ func readTests(t *testing.T) tests {
 		}
 		out.names[folder] = true
 		addCitations(out.citations, string(content))
+		for _, name := range waiting.FindAllStringSubmatch(string(content), -1) {
+			out.waiting[name[1]] = true
+		}
 		for _, name := range testFunction.FindAllStringSubmatch(string(content), -1) {
 			out.names[name[1]+name[2]] = true
 		}

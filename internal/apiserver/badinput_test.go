@@ -219,7 +219,7 @@ func TestProtobuf(t *testing.T) {
 // TestExtremes: what is large or odd but allowed works.
 func TestExtremes(t *testing.T) {
 	t.Parallel()
-	for name, newURL := range databases() {
+	for name, newURL := range enginesFor(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := startServer(t, newURL(t))
@@ -262,7 +262,7 @@ func TestLongSelectors(t *testing.T) {
 		}
 		return strings.Join(all, separator)
 	}
-	for name, newURL := range databases() {
+	for name, newURL := range enginesFor(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			client := startServer(t, newURL(t)).reports("team-a")

@@ -8,11 +8,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -386,6 +389,24 @@ func databases() map[string]func(testing.TB) string {
 		"postgres": func(t testing.TB) string { return testenv.Postgres(t).Database(t) },
 		"etcd":     func(t testing.TB) string { return newEtcd(t).url() },
 	}
+}
+
+// enginesFor returns the named ones of databases that a test runs on, all if none is named: each where everything is tested,
+// and otherwise one, which its name decides, so that all tests together run on all engines.
+func enginesFor(t *testing.T, names ...string) map[string]func(testing.TB) string {
+	t.Helper()
+	all := databases()
+	if len(names) == 0 {
+		names = slices.Sorted(maps.Keys(all))
+	}
+	if testing.Short() {
+		hash := fnv.New32a()
+		_, _ = hash.Write([]byte(t.Name())) // It never fails.
+		chosen := int(hash.Sum32() % uint32(len(names)))
+		names = names[chosen : chosen+1]
+	}
+	maps.DeleteFunc(all, func(name string, _ func(testing.TB) string) bool { return !slices.Contains(names, name) })
+	return all
 }
 
 // asStatus is errors.As for the interface that carries a Status.

@@ -29,7 +29,7 @@ func TestRecordings(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { noteRecording(t, recording) })
-			for engine, database := range databases() {
+			for engine, database := range enginesFor(t) {
 				t.Run(engine, func(t *testing.T) {
 					t.Parallel()
 					replayRecording(t, recording, database(t))

@@ -6,6 +6,8 @@ package apiserver_test
 import (
 	"strconv"
 	"testing"
+
+	"github.com/docket-project/docket/internal/testkit"
 )
 
 // world is what a test of semantics works with.
@@ -51,6 +53,9 @@ func TestSemantics(t *testing.T) {
 	}
 	for engineName, newURL := range databases() {
 		t.Run(engineName, func(t *testing.T) {
+			if engineName == "etcd" {
+				testkit.Full(t)
+			}
 			t.Parallel()
 			url := newURL(t)
 			server := startServer(t, url)

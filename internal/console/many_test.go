@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/docket-project/docket/internal/testenv"
+	"github.com/docket-project/docket/internal/testkit"
 	"github.com/docket-project/docket/internal/uptest"
 )
 
@@ -30,8 +31,9 @@ const (
 // TestManyResults: each page shows the numbers of the database, stays small, and is usable by everybody, at sizes that the other tests
 // don't have.
 func TestManyResults(t *testing.T) {
+	testkit.Full(t)
 	t.Parallel()
-	if err := testenv.Need(t.Context(), "sqlite3", "sqlite3"); err != nil {
+	if err := testenv.Need(t.Context(), "sqlite3=sqlite3"); err != nil {
 		t.Fatal(err)
 	}
 	script, err := axe()
@@ -43,8 +45,7 @@ func TestManyResults(t *testing.T) {
 	if err := os.Mkdir(filepath.Dir(file), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	// With -trimpath, as test/robustness builds the server, so that a first build is done once for both.
-	fill := exec.CommandContext(t.Context(), "go", "run", "-trimpath", "../../test/fill", "--database", "sqlite://"+file, "--objects", strconv.Itoa(*manyReports))
+	fill := exec.CommandContext(t.Context(), testenv.Program(t, "fill"), "--database", "sqlite://"+file, "--objects", strconv.Itoa(*manyReports))
 	if output, err := fill.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %v\n%s", fill, err, output)
 	}

@@ -21,6 +21,15 @@ const (
 	interval = 5 * time.Millisecond
 )
 
+// Full skips a test that only make test-all runs: make test is go test -short. The test has a row in
+// docs/develop/testing.md that says why it may wait; without one, the run fails.
+func Full(t testing.TB) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
+}
+
 // Eventually returns once done does so with true. It fails the test if that takes too long;
 // what says what was expected. Unlike the test's context, it also works in functions that
 // clean up.

@@ -13,6 +13,7 @@ import (
 	"github.com/docket-project/docket/internal/store/engine"
 	"github.com/docket-project/docket/internal/store/enginetest"
 	"github.com/docket-project/docket/internal/testenv"
+	"github.com/docket-project/docket/internal/testkit"
 )
 
 // TestSuite runs on the machine's own server, which is the oldest that is supported where that is Debian's.
@@ -20,6 +21,7 @@ var postgresVersions = flag.String("postgres-versions", "18", "major versions of
 
 // TestVersions runs the suite on other versions of PostgreSQL. make test-postgres-versions names all that are supported.
 func TestVersions(t *testing.T) {
+	testkit.Full(t)
 	t.Parallel()
 	for version := range strings.SplitSeq(*postgresVersions, ",") {
 		major, err := strconv.Atoi(version)

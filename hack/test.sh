@@ -1,0 +1,129 @@
+#!/usr/bin/env bash
+# Copyright 2026 The Docket Authors.
+# SPDX-License-Identifier: Apache-2.0
+#
+# Runs tests, part by part, each to its end; then says how they went, and fails for whatever is wrong:
+#   hack/test.sh         make test: every package and every promise, go test -short
+#   hack/test.sh all     make test-all: the whole product of engines, race detector, versions, programs and disasters
+# PKG= and RUN= choose packages and tests, as those of go test do; packages are named from the root of the repository.
+# docs/develop/testing.md says what is in which.
+
+set -uo pipefail
+set -m # Each part is a group of processes, which can be interrupted as a whole.
+
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+root=${PWD}
+export GOWORK=off
+
+mode=${1:-short}
+PKG=${PKG:-./...} RUN=${RUN:-}
+
+# With the race detector goes what lets goroutines of ours meet, and of engines' suites the cases in which they do. SQLite
+# itself goes without: it is C that was made into Go, ten times slower if it is watched, and its races are not ours to find.
+race=(-race -vet=off -gcflags=modernc.org/sqlite/lib=-race=false -gcflags=modernc.org/libc=-race=false)
+raced='^internal/(aggregator|authtrust|certificate/rotation|cli|controlplane|gateway|imports|migrate|namespaces|registration|resultmetrics|run|store|store/hub|store/writer)$'
+meeting='^(TestEngine|TestSuite)$/^(Concurrent|Reopen|Random)$'
+# What the suite has to say of large reports and of a pooler; it runs whole without them.
+repeated='^(TestLargeReports|TestSuitePooled)$/^(Read|Selectors|History|Advance|Large|Questions|QuestionGroups|Orders)$'
+questions='^(TestEngine|TestLargeReports|TestSuite|TestSuitePooled)$/^(Questions|QuestionGroups|Orders)$|^TestVersions$/^[0-9]+$/^(Questions|QuestionGroups|Orders)$'
+
+# Temporary folders of the run are in one of its own, which has to be empty at the end; so has the list of processes that
+# know of it.
+TMPDIR=$(mktemp -d /tmp/docket-test-XXXXXX)
+chmod 711 "${TMPDIR}"
+export TMPDIR DOCKET_TOOLS=ready
+rm -rf bin/tests
+mkdir -p bin/tests
+failed=()
+child=
+
+left() { # prints processes of this run that are still there
+	local process
+	for process in /proc/[0-9]*; do
+		[ "${process#/proc/}" != $$ ] && [ "${process#/proc/}" != "${BASHPID}" ] || continue
+		if tr '\0' '\n' 2>/dev/null <"${process}/environ" | grep -qxF "TMPDIR=${TMPDIR}" || tr '\0' '\n' 2>/dev/null <"${process}/cmdline" | grep -qF "${TMPDIR}"; then
+			echo "${process#/proc/} $(tr '\0' ' ' 2>/dev/null <"${process}/cmdline")"
+		fi
+	done
+}
+
+interrupted() {
+	trap '' INT TERM
+	if [ -n "${child}" ]; then kill -INT -- "-${child}" 2>/dev/null; wait "${child}"; fi
+	left | while read -r pid _; do kill "${pid}" 2>/dev/null; done
+	rm -rf "${TMPDIR}"
+	echo "interrupted" >&2
+	exit 130
+}
+trap interrupted INT TERM
+
+# part NAME MODULE PATTERN ARGUMENT... tests the packages of PKG that are in a module and match a pattern.
+part() {
+	local name=$1 module=$2 pattern=$3 packages started=${SECONDS}
+	shift 3
+	packages=$(chosen "${module}" | if [ "${pattern:0:1}" = '!' ]; then grep -vE "${pattern:1}"; else grep -E "${pattern}"; fi | sed 's|^|./|')
+	if [ -z "${packages}" ]; then return; fi
+	echo "== ${name}"
+	# shellcheck disable=SC2086 # Names of packages have no spaces.
+	(cd "${module}" && exec "${root}/bin/gotestsum" --hide-summary=skipped,output --format="${format:-pkgname}" --format-hide-empty-pkg --format-icons=text \
+		--jsonfile-timing-events="${root}/bin/tests/${name}.json" -- -timeout 40m ${short} ${RUN:+-run "${RUN}"} "$@" ${packages}) &
+	child=$!
+	wait "${child}" || failed+=("${name}")
+	child=
+	echo "== ${name}: $((SECONDS - started)) s"
+}
+
+# chosen MODULE lists the packages of PKG in a module, as folders in it.
+chosen() {
+	local pattern prefix=
+	[ "$1" = . ] || prefix=$1/
+	for pattern in ${PKG}; do
+		pattern=${pattern#./}
+		if [ "${pattern}" = ... ]; then pattern=${prefix}...; fi
+		case ${pattern} in
+		controller/* | test/e2e/*) [ -n "${prefix}" ] && [ "${pattern#"${prefix}"}" != "${pattern}" ] || continue ;;
+		*) [ -z "${prefix}" ] || continue ;;
+		esac
+		(cd "$1" && go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' "./${pattern#"${prefix}"}")
+	done | sed -E "s|^github.com/docket-project/docket/${prefix}||" | sort -u
+}
+
+suite='^internal/store/(sqlite|postgres)$'
+model='^internal/(conformance/checks|store/enginetest)$' # Too much work to be watched; what runs them is.
+if [ "${mode}" = all ]; then
+	short=
+	CGO_ENABLED=1 part race . "!${model}" "${race[@]}" -skip "${questions}"
+	part checks . "${model}"
+	RUN=${RUN:-${questions}} part questions . "${suite}"
+else
+	short=-short
+	CGO_ENABLED=0 part root . "!${raced}" -skip "${repeated}"
+	CGO_ENABLED=1 part race . "${raced}" "${race[@]}"
+	CGO_ENABLED=1 RUN=${RUN:-${meeting}} part race-engines . "${suite}" "${race[@]}"
+fi
+CGO_ENABLED=0 part controller controller '^(cmd|test|internal/policy)(/|$)'
+CGO_ENABLED=1 part controller-race controller '!^(cmd|test|internal/policy)(/|$)' "${race[@]}"
+# Three at a time also on two cores: servers mostly wait. Never from the cache: go test does not know what the programs
+# were built from.
+format=testname CGO_ENABLED=0 part e2e test/e2e . -count=1 -parallel 3
+
+CGO_ENABLED=0 go run ./internal/tools/testreport ${short:+-budget 60s} bin/tests/*.json || failed+=(report)
+for attempt in 1 2 3 4 5 6 7 8 9 10; do # Watchdogs of databases take a moment.
+	processes=$(left) folders=$(ls -A "${TMPDIR}")
+	[ -n "${processes}${folders}" ] || break
+	sleep 1
+done
+if [ -n "${processes}" ]; then
+	echo "left running:" && echo "${processes}"
+	failed+=(processes)
+fi
+if [ -n "${folders}" ]; then
+	echo "left in TMPDIR:" && echo "${folders}"
+	failed+=(folders)
+fi
+rm -rf "${TMPDIR}"
+if ((${#failed[@]} > 0)); then
+	echo "failed: ${failed[*]} (${SECONDS} s)"
+	exit 1
+fi
+echo "all is well (${SECONDS} s)"
