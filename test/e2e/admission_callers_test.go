@@ -15,12 +15,14 @@ import (
 
 	"github.com/docket-project/docket/internal/certificate"
 	"github.com/docket-project/docket/internal/testenv"
+	"github.com/docket-project/docket/internal/testkit"
 	"github.com/docket-project/docket/test/e2e/harness"
 )
 
 // TestAdmissionOfCallersWithCertificate does what docs/controller/admission.md says of who may ask: kube-apiserver shows a
 // certificate, and nobody else gets in.
 func TestAdmissionOfCallersWithCertificate(t *testing.T) {
+	testkit.Full(t)
 	t.Parallel()
 	folder, port := t.TempDir(), testenv.FreePort(t)
 	authority, err := certificate.NewAuthority("webhook-callers", time.Now(), time.Hour)

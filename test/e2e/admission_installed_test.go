@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/docket-project/docket/internal/testenv"
+	"github.com/docket-project/docket/internal/testkit"
 	"github.com/docket-project/docket/test/e2e/harness"
 )
 
@@ -22,6 +23,7 @@ func (c *controlled) webhooks(t *testing.T) string {
 // fills it in. Upgrades of either kind leave that alone, one that brings it back has it filled in again, and an
 // uninstall takes it away.
 func TestAdmissionInstalledByHelm(t *testing.T) {
+	testkit.Full(t)
 	t.Parallel()
 	const release = "installed"
 	c := startControlledEverywhere(t)

@@ -17,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/docket-project/docket/internal/testkit"
 	"github.com/docket-project/docket/test/e2e/workload"
 )
 
@@ -31,6 +32,7 @@ const (
 // TestAdmissionDuringScan: while thousands of pods are scanned for the first time, requests are answered in time and
 // rightly, the scan ends, and what was found at admission is reported, too.
 func TestAdmissionDuringScan(t *testing.T) {
+	testkit.Full(t)
 	t.Parallel()
 	c := startControlledEverywhere(t)
 	for i := range workload.Namespaces {

@@ -21,6 +21,7 @@ import (
 
 	"github.com/docket-project/docket/internal/sample"
 	"github.com/docket-project/docket/internal/testenv"
+	"github.com/docket-project/docket/internal/testkit"
 	"github.com/docket-project/docket/test/e2e/harness"
 )
 
@@ -36,6 +37,7 @@ type severalServers struct {
 // TestSeveralAPIServers: highly available control planes have several kube-apiservers on one etcd. It makes no
 // difference which of them clients ask, nor which of them Docket asks.
 func TestSeveralAPIServers(t *testing.T) {
+	testkit.Full(t)
 	t.Parallel()
 	s := severalServers{first: harness.StartCluster(t)}
 	s.second = s.first.AddAPIServer(t)

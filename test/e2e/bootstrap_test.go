@@ -23,6 +23,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/docket-project/docket/internal/testenv/tlsclients"
+	"github.com/docket-project/docket/internal/testkit"
 	"github.com/docket-project/docket/test/e2e/harness"
 )
 
@@ -69,6 +70,7 @@ func TestBootstrap(t *testing.T) {
 // made APIServices itself. The List takes them over, and they stay so whatever happens
 // to the CRDs. Without them kube-apiserver serves the group again.
 func TestBootstrapBesideCRDs(t *testing.T) {
+	testkit.Full(t)
 	t.Parallel()
 	b := newBootstrapped(t)
 	b.kubectl.RunInput(t, reportCRD, "create", "-f", "-")

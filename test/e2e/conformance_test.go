@@ -23,6 +23,7 @@ import (
 	"github.com/docket-project/docket/internal/conformance/conformancetest"
 	"github.com/docket-project/docket/internal/sample"
 	"github.com/docket-project/docket/internal/testenv"
+	"github.com/docket-project/docket/internal/testkit"
 	"github.com/docket-project/docket/test/e2e/harness"
 )
 
@@ -54,15 +55,19 @@ const checkTime = 3 * time.Minute
 // through kube-apiserver and directly, on both engines.
 func TestConformance(t *testing.T) {
 	t.Parallel()
-	for engine, arguments := range map[string]func() []string{
-		"sqlite":   func() []string { return nil },
-		"postgres": func() []string { return []string{"--database", testenv.Postgres(t).Database(t)} },
+	for engine, start := range map[string]func(*testing.T) (*harness.Cluster, *harness.Replica){
+		"sqlite": func(t *testing.T) (*harness.Cluster, *harness.Replica) { return harness.SharedDocket(t) },
+		"postgres": func(t *testing.T) (*harness.Cluster, *harness.Replica) {
+			testkit.Full(t)
+			c := harness.StartCluster(t)
+			replica := c.Serve(t, "--database", testenv.Postgres(t).Database(t))
+			c.Register(t, replica.Port)
+			return c, replica
+		},
 	} {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
-			c := harness.StartCluster(t)
-			replica := c.Serve(t, arguments()...)
-			c.Register(t, replica.Port)
+			c, replica := start(t)
 			if engine == "sqlite" { // It is the same cluster otherwise.
 				conformOf(t, "core", c.RESTConfig(t), "v1", "configmaps", "secrets", "services", "pods")
 				conformOf(t, "apps", c.RESTConfig(t), "apps/v1")
@@ -202,6 +207,7 @@ func conformanceInterrupted(t *testing.T, c *harness.Cluster) {
 // TestConformanceExtensions runs the checks on extension servers of others. What they are known to
 // break is listed: a difference is news about them, or a defect of a check.
 func TestConformanceExtensions(t *testing.T) {
+	testkit.Full(t)
 	t.Parallel()
 	t.Run("sample-apiserver", func(t *testing.T) {
 		t.Parallel()
@@ -215,9 +221,7 @@ func TestConformanceExtensions(t *testing.T) {
 	})
 	t.Run("metrics-server", func(t *testing.T) {
 		t.Parallel()
-		gateway := metricsBehindGateway(t, harness.StartCluster(t))
-		kubectl := gateway.Kubectl(t, "apps")
-		waitUntil(t, "there are metrics of the node", func() bool { return kubectl.Try(t, "", "top", "node", "node-1").Code == 0 })
+		gateway, _, _ := metricsBehindGateway(t, harness.SharedCluster(t))
 		// Lists of metrics have no resourceVersion. openapi-v2 is ours, as above.
 		wantFailed(t, gateway.Kubeconfig(), []string{"list-resource-version", "openapi-v2"}, "--group-version=metrics.k8s.io/v1beta1", "--resource=pods,nodes")
 	})

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/docket-project/docket/internal/testkit"
 	"github.com/docket-project/docket/test/e2e/harness"
 )
 
@@ -104,6 +105,7 @@ func (endless) Read(p []byte) (int, error) {
 // TestContextCacheTrouble reads for each kind of trouble what a policy says, what the object
 // says, and what the metrics say.
 func TestContextCacheTrouble(t *testing.T) {
+	testkit.Full(t)
 	t.Parallel()
 	c := startControlledEverywhere(t)
 	c.cluster.EnsureNamespace(t, "maps")
@@ -254,6 +256,7 @@ func (c *controlled) wantError(t *testing.T, policy, text string) {
 // TestContextCacheRecovers: the API server restarts, and entries go on with what has changed
 // meanwhile.
 func TestContextCacheRecovers(t *testing.T) {
+	testkit.Full(t)
 	t.Parallel()
 	c := startControlledEverywhere(t)
 	for _, namespace := range []string{"apps", "maps"} {

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 
+	"github.com/docket-project/docket/internal/testkit"
 	"github.com/docket-project/docket/test/e2e/harness"
 )
 
@@ -77,6 +78,7 @@ spec:
 // TestControllerAdoptsKyverno: with Kyverno's own admission and background controllers, and without its reports
 // controller, their results come into reports, stay over a restart, and go with their subject and policy.
 func TestControllerAdoptsKyverno(t *testing.T) {
+	testkit.Full(t)
 	t.Parallel()
 	cluster := harness.StartCluster(t)
 	cluster.Register(t, cluster.Serve(t).Port)

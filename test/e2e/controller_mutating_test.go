@@ -21,6 +21,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/docket-project/docket/internal/testkit"
 	"github.com/docket-project/docket/test/e2e/harness"
 )
 
@@ -53,6 +54,7 @@ spec:
 // TestControllerMutatingPolicies: a resource that a policy would change fails until it is changed. What
 // kube-apiserver makes of a copy agrees.
 func TestControllerMutatingPolicies(t *testing.T) {
+	testkit.Full(t)
 	t.Parallel()
 	c := startControlledEverywhere(t)
 	c.kubectl.Run(t, "create", "namespace", "shop")
@@ -160,6 +162,7 @@ func asJSON(t *testing.T, value any) []byte {
 
 // TestControllerImages: signatures are verified in a registry, by both kinds of policies.
 func TestControllerImages(t *testing.T) {
+	testkit.Full(t)
 	t.Parallel()
 	c := startControlledEverywhere(t)
 	images := startImages(t)

@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 
+	"github.com/docket-project/docket/internal/testkit"
 	"github.com/docket-project/docket/test/e2e/harness"
 )
 
@@ -32,6 +33,7 @@ const (
 // TestControllerClusterAway: kube-apiserver is away in mid-scan. Afterwards the reports are those of a scan that nobody
 // disturbed.
 func TestControllerClusterAway(t *testing.T) {
+	testkit.Full(t)
 	t.Parallel()
 	for _, how := range []struct {
 		name        string

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/docket-project/docket/internal/testkit"
 	"github.com/docket-project/docket/test/e2e/harness"
 )
 
@@ -89,6 +90,7 @@ func wantMetricsForThoseWhoMay(t *testing.T, c *controlled) {
 
 // TestControllerLaptop is the loop of the README: manifests, examples and no cluster.
 func TestControllerLaptop(t *testing.T) {
+	testkit.Full(t)
 	t.Parallel()
 	up := harness.Up(t)
 	examples := filepath.Join(filepath.Dir(filepath.Dir(filepath.Dir(harness.PolicyCRDs(t)))), "examples")

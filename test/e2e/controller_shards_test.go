@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/docket-project/docket/internal/testkit"
 	"github.com/docket-project/docket/test/e2e/harness"
 )
 
@@ -26,6 +27,7 @@ type sharded struct {
 // TestControllerShards: three replicas share the namespaces, each evaluates its part only, and all reports are there. One that dies is replaced within 15 s, and one that
 // comes back gets its part. No result is ever lost or there twice.
 func TestControllerShards(t *testing.T) {
+	testkit.Full(t)
 	t.Parallel()
 	s := &sharded{controlled: startControlled(t)}
 	s.kubectl.RunInput(t, labelPolicy("", "labels", rule{"a", "ConfigMap", "a"}, rule{"b", "ConfigMap", "b"}), "apply", "-f", "-")

@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/docket-project/docket/internal/testkit"
 	"github.com/docket-project/docket/test/e2e/harness"
 )
 
@@ -249,6 +250,7 @@ func TestControllerLeaderKilled(t *testing.T) {
 
 // TestControllerServerAway: Docket is away for a while; nothing is lost, nothing is removed.
 func TestControllerServerAway(t *testing.T) {
+	testkit.Full(t)
 	t.Parallel()
 	cluster := harness.StartCluster(t)
 	replica := cluster.Serve(t)
@@ -274,6 +276,7 @@ func TestControllerServerAway(t *testing.T) {
 // has installed Docket, then because Docket is away when another replica begins to lead. The process stays, says what it
 // waits for, and writes complete reports once the API is there.
 func TestControllerReportsAPIMissing(t *testing.T) {
+	testkit.Full(t)
 	t.Parallel()
 	cluster := harness.StartCluster(t)
 	c := startControlledOn(t, cluster)

@@ -18,6 +18,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/yaml"
+
+	"github.com/docket-project/docket/internal/testkit"
 )
 
 //nolint:gochecknoglobals // A flag of the test.
@@ -42,6 +44,7 @@ type policySet struct {
 // kube-apiserver says when the object is created, including the words. The policies are those of testdata and of
 // -admission-policies-dir.
 func TestControllerAdmissionVerdicts(t *testing.T) {
+	testkit.Full(t)
 	t.Parallel()
 	sets := readPolicySets(t, filepath.Join("testdata", "admissionpolicies"))
 	if *admissionPoliciesDir != "" {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/docket-project/docket/internal/testkit"
 	"github.com/docket-project/docket/test/e2e/harness"
 )
 
@@ -113,6 +114,7 @@ func TestUpIsAControlPlane(t *testing.T) {
 
 // TestUpKeepsObjects: a crash loses nothing of what is no report either.
 func TestUpKeepsObjects(t *testing.T) {
+	testkit.Full(t)
 	t.Parallel()
 	server := harness.Up(t)
 	kubectl := server.Kubectl(t, "kept")

@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/docket-project/docket/internal/testenv"
+	"github.com/docket-project/docket/internal/testkit"
 	"github.com/docket-project/docket/test/e2e/crddiff"
 	"github.com/docket-project/docket/test/e2e/harness"
 )
@@ -60,6 +61,9 @@ func TestCRDDiff(t *testing.T) {
 		{"postgres", func() []string { return []string{"--database", testenv.Postgres(t).Database(t)} }},
 	} {
 		t.Run(engine.name, func(t *testing.T) {
+			if engine.name == "postgres" {
+				testkit.Full(t)
+			}
 			replica := cluster.Serve(t, engine.arguments()...)
 			cluster.Register(t, replica.Port)
 			right := crddiffTarget(t, "docket", cluster, cluster.RESTConfig(t))

@@ -21,6 +21,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 
+	"github.com/docket-project/docket/internal/testenv"
+	"github.com/docket-project/docket/internal/testkit"
 	"github.com/docket-project/docket/test/e2e/harness"
 )
 
@@ -68,6 +70,7 @@ func installations() []installation {
 // removes each variant, and runs a server with no rights but those of its
 // ServiceAccount. The parts follow each other: all use the same names.
 func TestDeploy(t *testing.T) {
+	testkit.Full(t)
 	t.Parallel()
 	c := harness.StartCluster(t)
 	kubectl := c.Kubectl(t, "default")
@@ -161,29 +164,12 @@ func withSet(values []string) []string {
 	return arguments
 }
 
-// buildHelm builds Helm from the module hack/helm and returns its path.
-func buildHelm(t *testing.T) string {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), helmTimeout)
-	defer cancel()
-	path, err := filepath.Abs("../../bin/helm")
-	if err != nil {
-		t.Fatal(err)
-	}
-	build := exec.CommandContext(ctx, "go", "build", "-C", "../../hack/helm", "-o", path, "helm.sh/helm/v4/cmd/helm")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if output, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build Helm: %v\n%s", err, output)
-	}
-	return path
-}
-
 // helm runs Helm.
 func helm(t *testing.T, kubeconfig string, arguments ...string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), helmTimeout)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, buildHelm(t), arguments...)
+	cmd := exec.CommandContext(ctx, testenv.Program(t, "helm"), arguments...)
 	cmd.Env = []string{"HOME=" + t.TempDir(), "PATH=" + os.Getenv("PATH"), "KUBECONFIG=" + kubeconfig}
 	var stderr strings.Builder
 	cmd.Stderr = &stderr

@@ -22,11 +22,13 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
 
+	"github.com/docket-project/docket/internal/testkit"
 	"github.com/docket-project/docket/test/e2e/harness"
 )
 
 // TestEtcdAway: while etcd, or Kine, is away /readyz says so, and an open watch goes on when it is back.
 func TestEtcdAway(t *testing.T) {
+	testkit.Full(t)
 	t.Parallel()
 	for name, start := range etcdAPIs() {
 		t.Run(name, func(t *testing.T) {
@@ -90,6 +92,7 @@ const (
 // TestEtcdHistory: the server lets etcd and Kine drop history, an open watch doesn't suffer, and who comes with an
 // older version is told to list again. All of them wait for the same minutes.
 func TestEtcdHistory(t *testing.T) {
+	testkit.Full(t)
 	t.Parallel()
 	histories := map[string]*history{}
 	for name, start := range etcdAPIs() {

@@ -28,6 +28,7 @@ import (
 
 	"github.com/docket-project/docket/internal/sample"
 	"github.com/docket-project/docket/internal/testenv"
+	"github.com/docket-project/docket/internal/testkit"
 	"github.com/docket-project/docket/test/e2e/harness"
 )
 
@@ -70,6 +71,7 @@ const (
 // and an informer follows on another. What was acknowledged is there afterwards, for
 // both, and after a restart of the replica.
 func TestEtcdKilled(t *testing.T) {
+	testkit.Full(t)
 	t.Parallel()
 	for name, start := range etcdAPIs() {
 		t.Run(name, func(t *testing.T) {
@@ -128,6 +130,7 @@ func TestEtcdKilled(t *testing.T) {
 // TestKineDatabaseAway: Kine is there and its database is not. Clients are told to
 // come again, and get what they wrote when it is back.
 func TestKineDatabaseAway(t *testing.T) {
+	testkit.Full(t)
 	t.Parallel()
 	database := testenv.NewPostgres(t)
 	server := harness.Up(t, "--database", harness.StartKine(t, database.Database(t)).Database)

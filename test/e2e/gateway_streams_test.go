@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/docket-project/docket/internal/testkit"
 	"github.com/docket-project/docket/test/e2e/harness"
 )
 
@@ -22,11 +23,12 @@ rules: [{apiGroups: [wardle.example.com], resources: [flunders], verbs: ["*"]}]
 // over both protocols; and Kubernetes' sample server behind one that impersonates, which asks the cluster what the
 // caller may do.
 func TestGatewayStreams(t *testing.T) {
+	testkit.Full(t)
 	t.Parallel()
-	c := harness.StartCluster(t)
-	kubelet := c.StartKubelet(t, "node-1")
-	mine := oneNamespace(t, c)
-	kubelet.RunPod(t, "apps", "web")
+	c := harness.SharedCluster(t)
+	mine := newOwner(t, c)
+	kubelet := c.StartKubelet(t, "node-of-"+mine.apps)
+	kubelet.RunPod(t, mine.apps, "web")
 	for profile, arguments := range map[string][]string{
 		"token":       {"--profile=token"},
 		"impersonate": {"--profile=impersonate", "--impersonate-groups=developers"},
@@ -34,15 +36,15 @@ func TestGatewayStreams(t *testing.T) {
 		gateway := harness.Gateway(t, c.Kubeconfig(), arguments...)
 		for protocol, webSocket := range streams {
 			t.Run(profile+" "+protocol, func(t *testing.T) {
-				kubectl := gateway.KubectlOf(t, "apps", mine).WithEnv("KUBECTL_REMOTE_COMMAND_WEBSOCKETS="+webSocket, "KUBECTL_PORT_FORWARD_WEBSOCKETS="+webSocket)
-				wantOutput(t, kubectl.Run(t, "auth", "whoami"), gina)
+				kubectl := gateway.KubectlOf(t, mine.apps, mine.kubeconfig).WithEnv("KUBECTL_REMOTE_COMMAND_WEBSOCKETS="+webSocket, "KUBECTL_PORT_FORWARD_WEBSOCKETS="+webSocket)
+				wantOutput(t, kubectl.Run(t, "auth", "whoami"), mine.gina)
 				testExec(t, kubectl, "web")
 				testAttach(t, kubectl, "web")
 				testPortForward(t, kubectl, "web")
 				pod := strings.Join([]string{"logs", profile, protocol}, "-")
-				kubelet.RunPod(t, "apps", pod)
-				testLogs(t, kubectl, kubelet, pod)
-				kubectl.Refused(t, "", []string{"forbidden", gina}, "exec", "-n", "default", "web", "--", "echo", "hello")
+				kubelet.RunPod(t, mine.apps, pod)
+				testLogs(t, kubectl, kubelet, mine.apps, pod)
+				kubectl.Refused(t, "", []string{"forbidden", mine.gina}, "exec", "-n", "default", "web", "--", "echo", "hello")
 			})
 		}
 		if profile == "impersonate" {
@@ -52,21 +54,21 @@ func TestGatewayStreams(t *testing.T) {
 }
 
 // testSampleBehindGateway: the owner of a namespace may do there what the cluster's RBAC says, and nothing elsewhere.
-func testSampleBehindGateway(t *testing.T, c *harness.Cluster, gateway *harness.Server, mine string) {
+func testSampleBehindGateway(t *testing.T, c *harness.Cluster, gateway *harness.Server, mine owner) {
 	t.Helper()
-	admin := c.Kubectl(t, "apps")
+	admin := c.Kubectl(t, mine.apps)
 	// Not the harness's administrator, who is one by a group that the gateway does not pass on.
-	admin.Run(t, "create", "serviceaccount", "boss", "-n", "others")
-	admin.Run(t, "create", "clusterrolebinding", "boss", "--clusterrole=cluster-admin", "--serviceaccount=others:boss")
-	boss := c.KubeconfigOf(t, "boss", strings.TrimSpace(admin.Run(t, "create", "token", "boss", "-n", "others", "--duration=1h")))
+	admin.Run(t, "create", "serviceaccount", "boss", "-n", mine.others)
+	admin.Run(t, "create", "clusterrolebinding", "boss-of-"+mine.apps, "--clusterrole=cluster-admin", "--serviceaccount="+mine.others+":boss")
+	boss := c.KubeconfigOf(t, "boss", strings.TrimSpace(admin.Run(t, "create", "token", "boss", "-n", mine.others, "--duration=1h")))
 	harness.RunExtension(t, gateway.KubeconfigOf(t, boss), gateway.Dir, harness.SampleAPIServer(t), "--etcd-servers="+harness.StartEtcd(t).URL(),
 		"--requestheader-client-ca-file="+filepath.Join(gateway.Dir, "front-proxy-ca.crt"), "--requestheader-allowed-names=docket-gateway")
-	kubectl := gateway.KubectlOf(t, "apps", mine)
+	kubectl := gateway.KubectlOf(t, mine.apps, mine.kubeconfig)
 	const flunder = "apiVersion: wardle.example.com/v1alpha1\nkind: Flunder\nmetadata: {name: first}\n"
-	kubectl.Refused(t, flunder, []string{"forbidden", gina}, "create", "-f", "-")
+	kubectl.Refused(t, flunder, []string{"forbidden", mine.gina}, "create", "-f", "-")
 	admin.RunInput(t, flunderRole, "create", "-f", "-") // The cluster doesn't know the resource, and need not.
-	admin.Run(t, "create", "rolebinding", "flunders", "--role=flunders", "--serviceaccount=others:gina")
+	admin.Run(t, "create", "rolebinding", "flunders", "--role=flunders", "--serviceaccount="+mine.others+":gina")
 	waitUntil(t, "the role counts", func() bool { return kubectl.Try(t, flunder, "apply", "-f", "-").Code == 0 })
 	wantOutput(t, kubectl.Run(t, "get", "flunders"), "first")
-	kubectl.Refused(t, "", []string{"forbidden", gina}, "get", "flunders", "-n", "default")
+	kubectl.Refused(t, "", []string{"forbidden", mine.gina}, "get", "flunders", "-n", "default")
 }

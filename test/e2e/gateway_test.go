@@ -15,19 +15,20 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/docket-project/docket/internal/testenv"
+	"github.com/docket-project/docket/internal/testkit"
 	"github.com/docket-project/docket/test/e2e/harness"
 )
 
-// rightsInOneNamespace are those of somebody who owns a namespace and nothing else. The
+// rightsInOneNamespace are those of somebody who owns the namespace APPS and nothing else. The
 // rights on reports are for an extension that the cluster doesn't know.
 const rightsInOneNamespace = `
 apiVersion: v1
 kind: Namespace
-metadata: {name: apps}
+metadata: {name: APPS}
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: Role
-metadata: {name: owner, namespace: apps}
+metadata: {name: owner, namespace: APPS}
 rules:
 - {apiGroups: ["", apps, batch], resources: ["*"], verbs: ["*"]}
 - {apiGroups: [wgpolicyk8s.io], resources: [policyreports], verbs: ["*"]}
@@ -35,22 +36,34 @@ rules:
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: RoleBinding
-metadata: {name: owner, namespace: apps}
+metadata: {name: owner, namespace: APPS}
 roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: owner}
-subjects: [{kind: ServiceAccount, name: gina, namespace: others}]
+subjects: [{kind: ServiceAccount, name: gina, namespace: OTHERS}]
 `
 
-const gina = "system:serviceaccount:others:gina"
+// owner owns a namespace of a cluster, and has no rights elsewhere.
+type owner struct {
+	// apps is their namespace; their account is in others, and outlives it.
+	apps, others string
+	// gina is their name, and kubeconfig the path of their file.
+	gina, kubeconfig string
+}
 
-// oneNamespace makes the namespace and returns the kubeconfig of its owner, whose account
-// is in another one and outlives it.
-func oneNamespace(t *testing.T, c *harness.Cluster) string {
+func newOwner(t *testing.T, c *harness.Cluster) owner {
 	t.Helper()
-	others := c.Kubectl(t, "others")
-	others.Run(t, "create", "namespace", "others")
+	n := owner{others: c.Namespace(t, "others")}
+	n.apps = "apps-of-" + n.others
+	n.gina = "system:serviceaccount:" + n.others + ":gina"
+	others := c.Kubectl(t, n.others)
 	others.Run(t, "create", "serviceaccount", "gina")
-	c.Kubectl(t, "apps").RunInput(t, rightsInOneNamespace, "apply", "-f", "-")
-	return c.KubeconfigOf(t, "gina", strings.TrimSpace(others.Run(t, "create", "token", "gina", "--duration=1h")))
+	c.Kubectl(t, n.apps).RunInput(t, n.rights(), "apply", "-f", "-")
+	n.kubeconfig = c.KubeconfigOf(t, "gina", strings.TrimSpace(others.Run(t, "create", "token", "gina", "--duration=1h")))
+	return n
+}
+
+// rights make the namespace and what its owner may do there.
+func (n owner) rights() string {
+	return strings.NewReplacer("APPS", n.apps, "OTHERS", n.others).Replace(rightsInOneNamespace)
 }
 
 // serveReports starts `docket serve` behind a gateway by `docket run`.
@@ -65,14 +78,14 @@ func serveReports(t *testing.T, gateway *harness.Server) {
 // know is there beside it.
 func TestGatewayWithRightsInOneNamespace(t *testing.T) {
 	t.Parallel()
-	c := harness.StartCluster(t)
-	kubelet := c.StartKubelet(t, "node-1")
-	mine := oneNamespace(t, c)
-	gateway := harness.Gateway(t, mine, "--namespace-interval=1s", "--discovery-interval=1s")
-	kubectl := gateway.Kubectl(t, "apps")
-	kubelet.RunPod(t, "apps", "web")
+	c := harness.SharedCluster(t)
+	mine := newOwner(t, c)
+	kubelet := c.StartKubelet(t, "node-of-"+mine.apps)
+	gateway := harness.Gateway(t, mine.kubeconfig, "--namespace-interval=1s", "--discovery-interval=1s")
+	kubectl := gateway.Kubectl(t, mine.apps)
+	kubelet.RunPod(t, mine.apps, "web")
 
-	t.Run("as in the cluster", func(t *testing.T) { testGatewayPassesOn(t, c, kubectl) })
+	t.Run("as in the cluster", func(t *testing.T) { testGatewayPassesOn(t, c, mine, kubectl) })
 	for name, webSocket := range streams {
 		t.Run(name, func(t *testing.T) {
 			kubectl := kubectl.WithEnv("KUBECTL_REMOTE_COMMAND_WEBSOCKETS="+webSocket, "KUBECTL_PORT_FORWARD_WEBSOCKETS="+webSocket)
@@ -80,17 +93,17 @@ func TestGatewayWithRightsInOneNamespace(t *testing.T) {
 			testAttach(t, kubectl, "web")
 			testPortForward(t, kubectl, "web")
 			pod := "logs-" + name
-			kubelet.RunPod(t, "apps", pod)
-			testLogs(t, kubectl, kubelet, pod)
+			kubelet.RunPod(t, mine.apps, pod)
+			testLogs(t, kubectl, kubelet, mine.apps, pod)
 		})
 	}
 	serveReports(t, gateway)
-	t.Run("an extension", func(t *testing.T) { testGatewayExtension(t, c, kubectl) })
+	t.Run("an extension", func(t *testing.T) { testGatewayExtension(t, c, mine, kubectl) })
 }
 
-func testGatewayPassesOn(t *testing.T, c *harness.Cluster, kubectl *harness.Kubectl) {
+func testGatewayPassesOn(t *testing.T, c *harness.Cluster, mine owner, kubectl *harness.Kubectl) {
 	t.Helper()
-	wantOutput(t, kubectl.Run(t, "auth", "whoami"), gina)
+	wantOutput(t, kubectl.Run(t, "auth", "whoami"), mine.gina)
 	kubectl.Run(t, "create", "configmap", "first", "--from-literal=a=b")
 	kubectl.RunInput(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: second}\ndata: {a: c}\n", "apply", "--server-side", "-f", "-")
 	kubectl.RunInput(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: second}\ndata: {a: d}\n", "apply", "--server-side", "-f", "-")
@@ -100,17 +113,17 @@ func testGatewayPassesOn(t *testing.T, c *harness.Cluster, kubectl *harness.Kube
 	}
 	kubectl.Run(t, "patch", "configmap", "first", "--type=merge", "-p", `{"data":{"a":"e"}}`)
 	harness.Next(t, events)
-	wantOutput(t, c.Kubectl(t, "apps").Run(t, "get", "configmap", "first", "second", "-o", "jsonpath={.items[*].data.a}"), "e d")
-	wantOutput(t, kubectl.Run(t, "describe", "pod", "web"), "node-1")
+	wantOutput(t, c.Kubectl(t, mine.apps).Run(t, "get", "configmap", "first", "second", "-o", "jsonpath={.items[*].data.a}"), "e d")
+	wantOutput(t, kubectl.Run(t, "describe", "pod", "web"), "node-of-"+mine.apps)
 	wantOutput(t, kubectl.Run(t, "explain", "deployment.spec.replicas"), "desired pods")
 	wantOutput(t, kubectl.Run(t, "version"), "Server Version: v1.36")
 	wantOutput(t, kubectl.Run(t, "auth", "can-i", "delete", "pods"), "yes")
-	kubectl.Refused(t, "", []string{"forbidden", gina}, "get", "secrets", "-n", "others")
-	kubectl.Refused(t, "", []string{"forbidden", gina}, "get", "nodes")
+	kubectl.Refused(t, "", []string{"forbidden", mine.gina}, "get", "secrets", "-n", mine.others)
+	kubectl.Refused(t, "", []string{"forbidden", mine.gina}, "get", "nodes")
 	kubectl.Run(t, "delete", "configmap", "first")
 }
 
-func testGatewayExtension(t *testing.T, c *harness.Cluster, kubectl *harness.Kubectl) {
+func testGatewayExtension(t *testing.T, c *harness.Cluster, mine owner, kubectl *harness.Kubectl) {
 	t.Helper()
 	wantOutput(t, kubectl.Run(t, "api-resources", "-o", "name"), "policyreports.wgpolicyk8s.io", "deployments.apps", "pods")
 	kubectl.RunInput(t, smallReport, "apply", "-f", "-")
@@ -120,19 +133,19 @@ func testGatewayExtension(t *testing.T, c *harness.Cluster, kubectl *harness.Kub
 	wantOutput(t, kubectl.Run(t, "explain", "policyresults.policy"), "policy")
 	wantOutput(t, kubectl.Run(t, "get", "pres"), "RESULT", "pass")
 	wantOutput(t, kubectl.RunInput(t, query("LocalResultQuery"), "create", "--validate=false", "-o", "yaml", "-f", "-"), "policy: p", "results: 1")
-	kubectl.Refused(t, "", []string{"forbidden", gina}, "get", "pres", "-n", "others")
-	kubectl.Refused(t, "", []string{"forbidden", gina}, "get", "cpres")
+	kubectl.Refused(t, "", []string{"forbidden", mine.gina}, "get", "pres", "-n", mine.others)
+	kubectl.Refused(t, "", []string{"forbidden", mine.gina}, "get", "cpres")
 	wantOutput(t, kubectl.Run(t, "auth", "can-i", "create", "policyreports"), "yes")
-	kubectl.Refused(t, "", []string{"forbidden", gina}, "get", "polr", "-n", "others")
-	kubectl.Refused(t, "", []string{"forbidden", gina}, "get", "cpolr")
+	kubectl.Refused(t, "", []string{"forbidden", mine.gina}, "get", "polr", "-n", mine.others)
+	kubectl.Refused(t, "", []string{"forbidden", mine.gina}, "get", "cpolr")
 	wantOutput(t, kubectl.Run(t, "get", "--raw", "/apiservers/healthz/v1alpha2.wgpolicyk8s.io"), `"available":true`)
 	wantOutput(t, kubectl.Run(t, "get", "--raw", "/bootstrap/wgpolicyk8s.io"), "APIService", "ClusterRole")
-	if direct := c.Kubectl(t, "apps").Run(t, "api-resources", "-o", "name"); strings.Contains(direct, "policyreports") {
+	if direct := c.Kubectl(t, mine.apps).Run(t, "api-resources", "-o", "name"); strings.Contains(direct, "policyreports") {
 		t.Error("the cluster itself knows the extension")
 	}
 
 	// A custom resource comes and goes in the cluster.
-	admin := c.Kubectl(t, "apps")
+	admin := c.Kubectl(t, mine.apps)
 	admin.RunInput(t, widgetDefinition, "apply", "-f", "-")
 	served := func() bool {
 		return strings.Contains(kubectl.Run(t, "api-resources", "-o", "name", "--cached=false"), "widgets")
@@ -143,35 +156,36 @@ func testGatewayExtension(t *testing.T, c *harness.Cluster, kubectl *harness.Kub
 
 	// The cluster doesn't know what is to go with the namespace; the gateway does.
 	admin.Run(t, "delete", "pods", "--all", "--force", "--grace-period=0") // There is no kubelet that ends them.
-	admin.Run(t, "delete", "namespace", "apps")
-	admin.RunInput(t, rightsInOneNamespace, "apply", "-f", "-")
+	admin.Run(t, "delete", "namespace", mine.apps)
+	admin.RunInput(t, mine.rights(), "apply", "-f", "-")
 	waitUntil(t, "the reports of the earlier namespace are gone", func() bool {
 		return kubectl.Run(t, "get", "polr", "-o", "name") == ""
 	})
 }
 
-// metricsBehindGateway returns a gateway with metrics-server, which knows the pod apps/web of node-1.
-func metricsBehindGateway(t *testing.T, c *harness.Cluster) *harness.Server {
+// metricsBehindGateway returns a gateway with metrics-server, which knows the pod web of a namespace, and a node.
+func metricsBehindGateway(t *testing.T, c *harness.Cluster) (gateway *harness.Server, apps, node string) {
 	t.Helper()
-	kubelet := c.StartKubelet(t, "node-1")
-	c.EnsureNamespace(t, "apps")
-	kubelet.RunPod(t, "apps", "web")
-	gateway := harness.Gateway(t, c.Kubeconfig())
+	apps = c.Namespace(t, "apps")
+	node = "node-of-" + apps
+	c.StartKubelet(t, node).RunPod(t, apps, "web")
+	gateway = harness.Gateway(t, c.Kubeconfig())
 	harness.RunExtension(t, gateway.Kubeconfig(), gateway.Dir, harness.MetricsServer(t),
 		"--kubelet-insecure-tls", "--kubelet-use-node-status-port", "--kubelet-preferred-address-types=InternalIP", "--metric-resolution=15s")
-	kubectl := gateway.Kubectl(t, "apps")
+	kubectl := gateway.Kubectl(t, apps)
 	waitUntil(t, "there are metrics of the pod", func() bool { return kubectl.Try(t, "", "top", "pod", "web").Code == 0 })
-	return gateway
+	waitUntil(t, "there are metrics of the node", func() bool { return kubectl.Try(t, "", "top", "node", node).Code == 0 })
+	return gateway, apps, node
 }
 
 // TestGatewayMetricsServer: metrics-server, unmodified, in front of a cluster whose
 // APIServices nobody touched.
 func TestGatewayMetricsServer(t *testing.T) {
+	testkit.Full(t)
 	t.Parallel()
-	c := harness.StartCluster(t)
-	kubectl := metricsBehindGateway(t, c).Kubectl(t, "apps")
-	waitUntil(t, "there are metrics of the node", func() bool { return kubectl.Try(t, "", "top", "node", "node-1").Code == 0 })
-	if direct := c.Kubectl(t, "apps").Try(t, "", "top", "pod", "web"); direct.Code == 0 {
+	c := harness.SharedCluster(t)
+	_, apps, _ := metricsBehindGateway(t, c)
+	if direct := c.Kubectl(t, apps).Try(t, "", "top", "pod", "web"); direct.Code == 0 {
 		t.Error("the cluster itself knows metrics-server")
 	}
 }
@@ -180,33 +194,33 @@ func TestGatewayMetricsServer(t *testing.T) {
 // right of its own that a caller could borrow.
 func TestGatewayToken(t *testing.T) {
 	t.Parallel()
-	c := harness.StartCluster(t)
-	mine := oneNamespace(t, c)
-	nobody := c.KubeconfigOf(t, "gateway", strings.TrimSpace(c.Kubectl(t, "others").Run(t, "create", "token", "default", "--duration=1h")))
+	c := harness.SharedCluster(t)
+	mine := newOwner(t, c)
+	nobody := c.KubeconfigOf(t, "gateway", strings.TrimSpace(c.Kubectl(t, mine.others).Run(t, "create", "token", "default", "--duration=1h")))
 	gateway := harness.Gateway(t, nobody, "--profile=token")
-	asGina, asAdmin := gateway.KubectlOf(t, "apps", mine), gateway.KubectlOf(t, "apps", c.Kubeconfig())
-	wantOutput(t, asGina.Run(t, "auth", "whoami"), gina)
+	asGina, asAdmin := gateway.KubectlOf(t, mine.apps, mine.kubeconfig), gateway.KubectlOf(t, mine.apps, c.Kubeconfig())
+	wantOutput(t, asGina.Run(t, "auth", "whoami"), mine.gina)
 	asGina.Run(t, "create", "configmap", "first")
-	asGina.Refused(t, "", []string{"forbidden", gina}, "get", "configmaps", "-n", "others")
+	asGina.Refused(t, "", []string{"forbidden", mine.gina}, "get", "configmaps", "-n", mine.others)
 	waitUntil(t, "the cluster's own group versions are listed", func() bool {
 		return strings.Contains(asGina.Run(t, "get", "apiservices"), "v1.apps ")
 	})
 	wantOutput(t, asGina.Run(t, "get", "--raw", "/apiservers/healthz"), `"available":true`)
-	asGina.Refused(t, "", []string{"forbidden", gina}, "delete", "apiservice", "v1.apps")
-	wantOutput(t, asAdmin.Run(t, "get", "serviceaccounts", "-n", "others"), "gina")
+	asGina.Refused(t, "", []string{"forbidden", mine.gina}, "delete", "apiservice", "v1.apps")
+	wantOutput(t, asAdmin.Run(t, "get", "serviceaccounts", "-n", mine.others), "gina")
 	wantOutput(t, asAdmin.Run(t, "get", "apiservices"), "v1.apps", "Local")
 	testTeamKubeconfig(t, gateway, mine)
 }
 
 // testTeamKubeconfig follows docs/apiserver/aggregator.md: a caller takes the file of the gateway and adds what
 // they have, a token or a user of their own kubeconfig.
-func testTeamKubeconfig(t *testing.T, gateway *harness.Server, mine string) {
+func testTeamKubeconfig(t *testing.T, gateway *harness.Server, mine owner) {
 	t.Helper()
 	content, err := os.ReadFile(filepath.Join(gateway.Dir, "team.kubeconfig"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	own, err := clientcmd.LoadFromFile(mine)
+	own, err := clientcmd.LoadFromFile(mine.kubeconfig)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -221,9 +235,9 @@ func testTeamKubeconfig(t *testing.T, gateway *harness.Server, mine string) {
 		if err := os.WriteFile(team, content, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		kubectl := harness.KubectlMerged(t, "apps", team, mine)
+		kubectl := harness.KubectlMerged(t, mine.apps, team, mine.kubeconfig)
 		do(kubectl)
-		wantOutput(t, kubectl.Run(t, "auth", "whoami"), gina)
+		wantOutput(t, kubectl.Run(t, "auth", "whoami"), mine.gina)
 		wantOutput(t, kubectl.Run(t, "get", "apiservices"), "v1.apps")
 		if t.Failed() {
 			t.Logf("with %s", name)
@@ -235,24 +249,25 @@ func testTeamKubeconfig(t *testing.T, gateway *harness.Server, mine string) {
 // neither its end nor, for a while, its successor. What was in the earlier one must never be seen in
 // the later one, also when the gateway was away in between.
 func TestGatewayNamespaceMadeAnew(t *testing.T) {
+	testkit.Full(t)
 	t.Parallel()
-	c := harness.StartCluster(t)
-	mine := oneNamespace(t, c)
+	c := harness.SharedCluster(t)
+	mine := newOwner(t, c)
 	// Nothing depends on a look at the right moment.
-	gateway := harness.Gateway(t, mine, "--namespace-interval=1h", "--listen", "127.0.0.1:"+strconv.Itoa(testenv.FreePort(t)))
+	gateway := harness.Gateway(t, mine.kubeconfig, "--namespace-interval=1h", "--listen", "127.0.0.1:"+strconv.Itoa(testenv.FreePort(t)))
 	serveReports(t, gateway)
-	kubectl, admin := gateway.Kubectl(t, "apps"), c.Kubectl(t, "apps")
+	kubectl, admin := gateway.Kubectl(t, mine.apps), c.Kubectl(t, mine.apps)
 	for _, away := range []bool{false, true} {
 		waitUntil(t, "the report is there", func() bool { return kubectl.Try(t, smallReport, "apply", "-f", "-").Code == 0 })
 		wantOutput(t, kubectl.Run(t, "get", "polr", "-o", "name"), "first")
 		if away {
 			gateway.Kill(t)
 		}
-		admin.Run(t, "delete", "namespace", "apps")
+		admin.Run(t, "delete", "namespace", mine.apps)
 		if away {
 			gateway.Start(t)
 		}
-		admin.RunInput(t, rightsInOneNamespace, "apply", "-f", "-")
+		admin.RunInput(t, mine.rights(), "apply", "-f", "-")
 		var seen string
 		waitUntil(t, "the user may read reports again", func() bool {
 			answer := kubectl.Try(t, "", "get", "polr", "-o", "name")

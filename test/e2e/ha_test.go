@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/docket-project/docket/internal/testenv"
+	"github.com/docket-project/docket/internal/testkit"
 	"github.com/docket-project/docket/test/e2e/harness"
 )
 
@@ -118,6 +119,7 @@ func TestReplicaCrash(t *testing.T) {
 // TestDatabaseFailover kills PostgreSQL under load and promotes its synchronous
 // standby. The replicas find the new primary by themselves, and no watch ends.
 func TestDatabaseFailover(t *testing.T) {
+	testkit.Full(t)
 	t.Parallel()
 	primary := testenv.NewPostgres(t)
 	database := primary.Database(t)
@@ -164,6 +166,7 @@ func eitherOf(t *testing.T, database string, servers ...*testenv.Dedicated) stri
 // TestCertificateRotation gives all replicas certificates of another authority under
 // load: first the cluster trusts both, then the files change, then the old one goes.
 func TestCertificateRotation(t *testing.T) {
+	testkit.Full(t)
 	t.Parallel()
 	f := newFleet(t, testenv.Postgres(t).Database(t))
 	ledger, stopLedger := startLedger(t, f.reports, 2, 50*time.Millisecond)

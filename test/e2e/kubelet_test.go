@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/docket-project/docket/internal/testkit"
 	"github.com/docket-project/docket/test/e2e/harness"
 )
 
@@ -22,22 +23,23 @@ var streams = map[string]string{"websocket": "true", "spdy": "false"}
 // is the gateway's fault: commands, logs, attached streams and forwarded ports through
 // the plain control plane.
 func TestKubelet(t *testing.T) {
+	testkit.Full(t)
 	t.Parallel()
-	c := harness.StartCluster(t)
-	kubelet := c.StartKubelet(t, "node-1")
-	c.EnsureNamespace(t, "apps")
-	kubelet.RunPod(t, "apps", "web")
+	c := harness.SharedCluster(t)
+	apps := c.Namespace(t, "apps")
+	kubelet := c.StartKubelet(t, "node-of-"+apps)
+	kubelet.RunPod(t, apps, "web")
 	for name, webSocket := range streams {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			kubectl := c.Kubectl(t, "apps").WithEnv("KUBECTL_REMOTE_COMMAND_WEBSOCKETS="+webSocket, "KUBECTL_PORT_FORWARD_WEBSOCKETS="+webSocket)
+			kubectl := c.Kubectl(t, apps).WithEnv("KUBECTL_REMOTE_COMMAND_WEBSOCKETS="+webSocket, "KUBECTL_PORT_FORWARD_WEBSOCKETS="+webSocket)
 			t.Run("exec", func(t *testing.T) { testExec(t, kubectl, "web") })
 			t.Run("attach", func(t *testing.T) { testAttach(t, kubectl, "web") })
 			t.Run("port-forward", func(t *testing.T) { testPortForward(t, kubectl, "web") })
 			t.Run("logs", func(t *testing.T) {
 				pod := "logs-" + name
-				kubelet.RunPod(t, "apps", pod)
-				testLogs(t, kubectl, kubelet, pod)
+				kubelet.RunPod(t, apps, pod)
+				testLogs(t, kubectl, kubelet, apps, pod)
 			})
 		})
 	}
@@ -95,10 +97,10 @@ func testAttach(t *testing.T, kubectl *harness.Kubectl, pod string) {
 }
 
 // testLogs: what was written before and what is written later arrive in order.
-func testLogs(t *testing.T, kubectl *harness.Kubectl, kubelet *harness.Kubelet, pod string) {
+func testLogs(t *testing.T, kubectl *harness.Kubectl, kubelet *harness.Kubelet, namespace, pod string) {
 	t.Helper()
 	for i := range 3 {
-		kubelet.Log(t, "apps", pod, fmt.Sprintf("line %d", i))
+		kubelet.Log(t, namespace, pod, fmt.Sprintf("line %d", i))
 	}
 	if got := kubectl.Run(t, "logs", pod); got != "line 0\nline 1\nline 2\n" {
 		t.Errorf("logs printed %q", got)
@@ -109,7 +111,7 @@ func testLogs(t *testing.T, kubectl *harness.Kubectl, kubelet *harness.Kubelet, 
 	following := kubectl.Start(t, "logs", "-f", pod)
 	for i := range 5 {
 		if i >= 3 { // After kubectl has seen all before.
-			kubelet.Log(t, "apps", pod, fmt.Sprintf("line %d", i))
+			kubelet.Log(t, namespace, pod, fmt.Sprintf("line %d", i))
 		}
 		if got, want := following.Line(t), fmt.Sprintf("line %d", i); got != want {
 			t.Errorf("logs -f printed %q, want %q", got, want)

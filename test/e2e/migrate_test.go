@@ -26,6 +26,7 @@ import (
 
 	"github.com/docket-project/docket/internal/bootstrap"
 	"github.com/docket-project/docket/internal/sample"
+	"github.com/docket-project/docket/internal/testkit"
 	"github.com/docket-project/docket/test/e2e/harness"
 )
 
@@ -35,6 +36,7 @@ const migrateReportsEnv = "DOCKET_E2E_MIGRATE_REPORTS"
 // TestMigrate moves reports from custom resources into Docket and back while clients
 // write and read, and kills the migration three times in each direction.
 func TestMigrate(t *testing.T) {
+	testkit.Full(t)
 	t.Parallel()
 	m := newMigration(t)
 	before := m.all(t)

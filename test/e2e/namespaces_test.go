@@ -24,6 +24,7 @@ import (
 
 	"github.com/docket-project/docket/internal/sample"
 	"github.com/docket-project/docket/internal/testenv"
+	"github.com/docket-project/docket/internal/testkit"
 	"github.com/docket-project/docket/test/e2e/harness"
 )
 
@@ -55,6 +56,7 @@ func TestGlobalPolicies(t *testing.T) {
 
 // TestServeOnEtcd is the same server on the etcd engine: in the cluster's own etcd, and in Kine.
 func TestServeOnEtcd(t *testing.T) {
+	testkit.Full(t)
 	t.Parallel()
 	for name, database := range map[string]func(*testing.T, *harness.Cluster) string{
 		"etcd": func(_ *testing.T, c *harness.Cluster) string {

@@ -8,12 +8,14 @@ import (
 	"time"
 
 	"github.com/docket-project/docket/internal/testenv"
+	"github.com/docket-project/docket/internal/testkit"
 	"github.com/docket-project/docket/test/e2e/harness"
 )
 
 // TestPatroni switches a PostgreSQL over under load, as an operator does for an update, and kills its primary then.
 // Patroni promotes the synchronous standby both times: nothing that was acknowledged is lost, and no watch ends.
 func TestPatroni(t *testing.T) {
+	testkit.Full(t)
 	t.Parallel()
 	database := testenv.NewPatroni(t, harness.StartEtcd(t).URL())
 	f := newFleet(t, database.Database(t))

@@ -15,6 +15,7 @@ import (
 
 	"github.com/docket-project/docket/internal/producers"
 	"github.com/docket-project/docket/internal/testenv"
+	"github.com/docket-project/docket/internal/testkit"
 	"github.com/docket-project/docket/test/e2e/harness"
 )
 
@@ -55,6 +56,7 @@ type program struct {
 // TestProgramClients runs programs one after the other, on CRDs and on Docket. What they
 // see is the same, line by line.
 func TestProgramClients(t *testing.T) {
+	testkit.Full(t)
 	t.Parallel()
 	backings := []backing{onCRDs(), onPostgres(), onSQLite()}
 	programs := clients(t)
@@ -148,9 +150,12 @@ func onEach[T any](t *testing.T, backings []backing, run func(*testing.T, backin
 	return found
 }
 
-// slowBackings are for programs that take long: the second engine only where the table of
-// programs is written.
+// slowBackings are for programs that take long: CRDs to compare with only where everything is tested, and the second
+// engine only where the table of programs is written.
 func slowBackings() []backing {
+	if testing.Short() {
+		return []backing{onSQLite()}
+	}
 	if producers.Folder() == "" {
 		return []backing{onCRDs(), onPostgres()}
 	}

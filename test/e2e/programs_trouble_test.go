@@ -17,6 +17,7 @@ import (
 
 	"github.com/docket-project/docket/internal/sample"
 	"github.com/docket-project/docket/internal/testenv"
+	"github.com/docket-project/docket/internal/testkit"
 	"github.com/docket-project/docket/test/e2e/harness"
 	"github.com/docket-project/docket/test/e2e/workload"
 )
@@ -48,6 +49,7 @@ type troubled struct {
 // is something for them to do. At the end all have done all of it, none has ended, and
 // their caches are what the server has.
 func TestProgramsInTrouble(t *testing.T) {
+	testkit.Full(t)
 	t.Parallel()
 	p := startTroubled(t)
 	troubles := map[string]func(){"a rolling restart": p.restart, "a sudden end": p.crash, "PostgreSQL away": p.withoutDatabase}

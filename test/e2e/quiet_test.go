@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/docket-project/docket/internal/testenv"
+	"github.com/docket-project/docket/internal/testkit"
 	"github.com/docket-project/docket/test/e2e/harness"
 )
 
@@ -18,6 +19,7 @@ const mostLines = 6
 
 // TestLogOfAnOutage: a database that is away for a while makes a few lines, and one when it is back.
 func TestLogOfAnOutage(t *testing.T) {
+	testkit.Full(t)
 	t.Parallel()
 	database := testenv.NewPostgres(t)
 	up := harness.Up(t, "--database", database.Database(t), "-v", "1")

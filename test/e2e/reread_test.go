@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/docket-project/docket/internal/testenv"
+	"github.com/docket-project/docket/internal/testkit"
 	"github.com/docket-project/docket/test/e2e/crddiff"
 	"github.com/docket-project/docket/test/e2e/harness"
 )
@@ -23,6 +24,7 @@ const rereadCases = 500
 // TestReread: reports that go out as they are stored have the same bytes as those that are decoded first, whatever
 // is written, and however it is read. Requests are random, as those of TestCRDDiff, with the same variables.
 func TestReread(t *testing.T) {
+	testkit.Full(t)
 	t.Parallel()
 	kinds := kindsOf(t, publishedDefinitions(t))
 	work := crddiffWorkOf(t)

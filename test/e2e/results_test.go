@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/docket-project/docket/internal/testenv"
+	"github.com/docket-project/docket/internal/testkit"
 )
 
 const resultsGroup = "results.docket.dev"
@@ -69,6 +70,7 @@ func TestResults(t *testing.T) {
 
 // TestResultsNotServed: a server without result rows says so if results are registered all the same, and until when.
 func TestResultsNotServed(t *testing.T) {
+	testkit.Full(t)
 	t.Parallel()
 	b := newBootstrapped(t, "--result-rows=false", "--registration-check-interval=1s")
 	b.kubectl.RunInput(t, b.list(t, "ca.crt"), "create", "-f", "-")

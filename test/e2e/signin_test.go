@@ -12,6 +12,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"sigs.k8s.io/yaml"
 
+	"github.com/docket-project/docket/internal/testkit"
 	"github.com/docket-project/docket/test/e2e/harness"
 )
 
@@ -33,6 +34,7 @@ type team struct {
 // TestSignIn: people sign in at an OpenID provider, by way of oauth2-proxy with the options that docs/start/console.md has.
 // kube-apiserver checks their tokens, and its RBAC says who sees what.
 func TestSignIn(t *testing.T) {
+	testkit.Full(t)
 	t.Parallel()
 	provider := harness.StartProvider(t, consoleBase+"/oauth2/callback")
 	b := newBootstrappedIn(t, harness.StartCluster(t, provider.Accepted()))

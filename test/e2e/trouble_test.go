@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -20,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/docket-project/docket/internal/testenv"
+	"github.com/docket-project/docket/internal/testkit"
 	"github.com/docket-project/docket/test/e2e/harness"
 )
 
@@ -206,12 +206,10 @@ func TestDocketDown(t *testing.T) {
 // cluster's API server.
 func TestWhoMayDoWhat(t *testing.T) {
 	t.Parallel()
-	c := harness.StartCluster(t)
-	replica := c.Serve(t)
-	c.Register(t, replica.Port)
-	c.EnsureNamespace(t, "a")
-	policyReports(t, c, "a").create(t, "secret-finding")
-	admin := c.Kubectl(t, "a")
+	c, replica := harness.SharedDocket(t)
+	namespace := c.Namespace(t, "secrets")
+	policyReports(t, c, namespace).create(t, "secret-finding")
+	admin := c.Kubectl(t, namespace)
 	t.Run("without rights", func(t *testing.T) {
 		admin.As("mallory").Refused(t, "", []string{"Forbidden", `User "mallory" cannot list resource "policyreports"`}, "get", "polr")
 	})
@@ -271,6 +269,7 @@ func testSpoofedHeaders(t *testing.T, c *harness.Cluster, replica *harness.Repli
 // TestBusyProducer writes as fast as the machine allows, up to 1,000 reports a second,
 // while another client lists, watches and reads.
 func TestBusyProducer(t *testing.T) {
+	testkit.Full(t)
 	t.Parallel()
 	c := harness.StartCluster(t)
 	replica := c.Serve(t, "--database", testenv.Postgres(t).Database(t))
@@ -318,7 +317,7 @@ func TestDatabaseAway(t *testing.T) {
 
 // awayFor is how long the database is away.
 func awayFor() time.Duration {
-	if os.Getenv("DOCKET_E2E_QUICK") != "" {
+	if testing.Short() {
 		return 5 * time.Second
 	}
 	return 30 * time.Second

@@ -18,6 +18,7 @@ import (
 
 	"github.com/docket-project/docket/internal/registry"
 	"github.com/docket-project/docket/internal/sample"
+	"github.com/docket-project/docket/internal/testkit"
 	"github.com/docket-project/docket/test/e2e/harness"
 )
 
@@ -103,6 +104,7 @@ func removeVersions(t *testing.T, c *harness.Cluster) {
 // TestFurtherVersionsBefore: Docket comes to a cluster with CRDs of its groups, the
 // published ones and such with more versions, and stays first whatever becomes of them.
 func TestFurtherVersionsBefore(t *testing.T) {
+	testkit.Full(t)
 	t.Parallel()
 	c := harness.StartCluster(t)
 	c.InstallKyvernoReportCRDs(t)
@@ -124,6 +126,7 @@ func TestFurtherVersionsBefore(t *testing.T) {
 // TestFurtherVersionsLater: the CRDs come after Docket. What the cluster's controllers do
 // for reports goes on.
 func TestFurtherVersionsLater(t *testing.T) {
+	testkit.Full(t)
 	t.Parallel()
 	c := harness.StartCluster(t)
 	replica := c.Serve(t, "--registration-check-interval=500ms")

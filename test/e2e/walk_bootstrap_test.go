@@ -8,11 +8,13 @@ import (
 	"testing"
 
 	"github.com/docket-project/docket/internal/testenv"
+	"github.com/docket-project/docket/internal/testkit"
 )
 
 // TestWalkBootstrap registers a server, renews its certificate, asks the server itself for the objects, and removes
 // everything, as bootstrap.md says. The server is started "with the manifests in deploy/".
 func TestWalkBootstrap(t *testing.T) {
+	testkit.Full(t)
 	t.Parallel()
 	c, w := newInstallation(t)
 	kubectl := c.Kubectl(t, "default")

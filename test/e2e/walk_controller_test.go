@@ -8,11 +8,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/docket-project/docket/internal/testkit"
 )
 
 // TestWalkController installs the controller where reports are custom resources in etcd, lets it scan, answer
 // admission requests and keep an entry of the context cache, as controller.md, admission.md and context-cache.md say.
 func TestWalkController(t *testing.T) {
+	testkit.Full(t)
 	t.Parallel()
 	c, w := newInstallation(t)
 	c.InstallPublishedCRDs(t)

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/docket-project/docket/internal/testenv"
+	"github.com/docket-project/docket/internal/testkit"
 	"github.com/docket-project/docket/test/e2e/harness"
 )
 
@@ -21,7 +23,7 @@ func newInstallation(t *testing.T) (*harness.Cluster, *walker) {
 	t.Helper()
 	c := harness.StartCluster(t, harness.Pods(t))
 	c.StartMachine(t)
-	buildHelm(t)
+	testenv.Program(t, "helm") // It is in the PATH of walks.
 	w := newWalker(t, c.Kubeconfig())
 	w.shell.Replace("REGISTRY", "registry.example", "TAG", "v1")
 	return c, w
@@ -62,6 +64,7 @@ func (w *walker) look(words ...string) {
 // TestWalkSQLite installs with kustomize and SQLite, replaces the certificate, backs up, restores, upgrades, rolls back,
 // and removes everything, as install.md and backup.md say.
 func TestWalkSQLite(t *testing.T) {
+	testkit.Full(t)
 	t.Parallel()
 	c, w := newInstallation(t)
 	kubectl := c.Kubectl(t, "default")
@@ -97,6 +100,7 @@ func TestWalkSQLite(t *testing.T) {
 
 // TestWalkCertificate installs with a certificate that an administrator has made, and goes over to the server's own.
 func TestWalkCertificate(t *testing.T) {
+	testkit.Full(t)
 	t.Parallel()
 	c, w := newInstallation(t)
 	w.overlayOf(variantsPage, "With a certificate of your own")
@@ -113,6 +117,7 @@ func TestWalkCertificate(t *testing.T) {
 
 // TestWalkPostgres installs with kustomize and PostgreSQL, over TLS and with a password, backs up and restores.
 func TestWalkPostgres(t *testing.T) {
+	testkit.Full(t)
 	t.Parallel()
 	c, w := newInstallation(t)
 	database := newTLSDatabase(t, w.dir)
@@ -140,6 +145,7 @@ func TestWalkPostgres(t *testing.T) {
 
 // TestWalkHelm installs with Helm and SQLite, adds the controller, upgrades, and removes everything.
 func TestWalkHelm(t *testing.T) {
+	testkit.Full(t)
 	t.Parallel()
 	c, w := newInstallation(t)
 	kubectl := c.Kubectl(t, "default")

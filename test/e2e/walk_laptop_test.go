@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/docket-project/docket/internal/testenv"
+	"github.com/docket-project/docket/internal/testkit"
 	"github.com/docket-project/docket/test/e2e/harness"
 )
 
@@ -94,6 +95,7 @@ func TestWalkReadme(t *testing.T) {
 
 // TestWalkUp follows up.md, and with what it starts results.md and console.md.
 func TestWalkUp(t *testing.T) {
+	testkit.Full(t)
 	t.Parallel()
 	w := newLaptop(t)
 	commands := w.block(upPage, "docket up: everything on one machine").Commands()
@@ -114,6 +116,7 @@ func TestWalkUp(t *testing.T) {
 
 // TestWalkLaptop follows the part of controller.md that needs no cluster.
 func TestWalkLaptop(t *testing.T) {
+	testkit.Full(t)
 	t.Parallel()
 	harness.ControllerBinary(t)
 	w := newLaptop(t)

@@ -9,10 +9,12 @@ import (
 	"testing"
 
 	"github.com/docket-project/docket/internal/testenv"
+	"github.com/docket-project/docket/internal/testkit"
 )
 
 // TestWalkMigrate moves reports from custom resources into Docket and back, as migrate.md says.
 func TestWalkMigrate(t *testing.T) {
+	testkit.Full(t)
 	t.Parallel()
 	c, w := newInstallation(t)
 	c.InstallCRDs(t)
@@ -43,6 +45,7 @@ func TestWalkMigrate(t *testing.T) {
 // TestWalkDatabases backs up, restores and moves the database of a server on this machine, as backup.md and
 // migrate.md say.
 func TestWalkDatabases(t *testing.T) {
+	testkit.Full(t)
 	t.Parallel()
 	w := newWalker(t, "/dev/null")
 	folder := w.dir + "/.docket"

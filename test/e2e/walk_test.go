@@ -46,10 +46,8 @@ func newWalker(t *testing.T, kubeconfig string) *walker {
 		t.Fatal(err)
 	}
 	harness.Docket(t)
-	for _, program := range []string{"curl", "make", "sqlite3"} {
-		if err := testenv.Need(t.Context(), program, program); err != nil {
-			t.Fatal(err)
-		}
+	if err := testenv.Need(t.Context(), "curl=curl", "make=make", "sqlite3=sqlite3"); err != nil {
+		t.Fatal(err)
 	}
 	for _, folder := range []string{"deploy", "examples"} {
 		if err := os.CopyFS(filepath.Join(w.dir, folder), os.DirFS(filepath.Join(root, folder))); err != nil {

@@ -17,7 +17,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 
@@ -75,7 +74,7 @@ func APIServerArguments(arguments ...string) ClusterOption {
 // StartCluster starts a control plane for one test. It ends with the test.
 func StartCluster(t testing.TB, options ...ClusterOption) *Cluster {
 	t.Helper()
-	c, err := startCluster(t.Context(), built(t), t.TempDir(), options)
+	c, err := startCluster(t.Context(), t, t.TempDir(), options)
 	t.Cleanup(func() {
 		if c == nil {
 			return
@@ -91,45 +90,9 @@ func StartCluster(t testing.TB, options ...ClusterOption) *Cluster {
 	return c
 }
 
-//nolint:gochecknoglobals // One shared control plane a process is the purpose of these.
-var (
-	sharedMutex   sync.Mutex
-	sharedCluster *Cluster
-	sharedDir     string
-)
-
-// SharedCluster returns the control plane that tests share which keep to namespaces
-// of their own, and register nothing. StopShared ends it.
-func SharedCluster(t testing.TB) *Cluster {
-	t.Helper()
-	sharedMutex.Lock()
-	defer sharedMutex.Unlock()
-	if sharedCluster != nil {
-		return sharedCluster
-	}
-	var err error
-	if sharedDir, err = os.MkdirTemp("", "docket-cluster-"); err != nil { //nolint:usetesting // It outlives the test.
-		t.Fatal(err)
-	}
-	if sharedCluster, err = startCluster(context.WithoutCancel(t.Context()), built(t), sharedDir, nil); err != nil {
-		t.Fatalf("start the shared control plane: %v", err)
-	}
-	return sharedCluster
-}
-
-// StopShared ends what SharedCluster started. TestMain calls it.
-func StopShared() error {
-	sharedMutex.Lock()
-	defer sharedMutex.Unlock()
-	if sharedCluster == nil {
-		return nil
-	}
-	return errors.Join(sharedCluster.close(), os.RemoveAll(sharedDir))
-}
-
-func startCluster(ctx context.Context, b binaries, dir string, options []ClusterOption) (*Cluster, error) {
+func startCluster(ctx context.Context, t testing.TB, dir string, options []ClusterOption) (*Cluster, error) {
 	c := &Cluster{dir: dir, adminToken: randomToken()}
-	if err := c.prepare(b); err != nil {
+	if err := c.prepare(t); err != nil {
 		return nil, err
 	}
 	for _, option := range options {
@@ -145,7 +108,7 @@ func startCluster(ctx context.Context, b binaries, dir string, options []Cluster
 }
 
 // prepare makes certificates, files and command lines.
-func (c *Cluster) prepare(b binaries) error {
+func (c *Cluster) prepare(t testing.TB) error {
 	var err error
 	for name, authority := range map[string]**authority{
 		"cluster": &c.authority, "front-proxy": &c.frontProxy, "docket": &c.docket,
@@ -158,9 +121,9 @@ func (c *Cluster) prepare(b binaries) error {
 	if err != nil {
 		return err
 	}
-	c.prepareEtcd(b, ports[0], ports[1])
+	c.prepareEtcd(t, ports[0], ports[1])
 	c.url = "https://" + net.JoinHostPort("127.0.0.1", strconv.Itoa(ports[2]))
-	if err := c.prepareAPIServer(b, ports[2]); err != nil {
+	if err := c.prepareAPIServer(t, ports[2]); err != nil {
 		return err
 	}
 	if err := c.writeKubeconfig(c.Kubeconfig(), adminUser, c.adminToken); err != nil {
@@ -170,7 +133,7 @@ func (c *Cluster) prepare(b binaries) error {
 		return err
 	}
 	c.admin.QPS, c.admin.Burst = 500, 1000
-	c.controllers = process{path: b.controllerManager, arguments: []string{
+	c.controllers = process{path: testenv.Program(t, "kube-controller-manager"), arguments: []string{
 		"--kubeconfig=" + c.Kubeconfig(),
 		"--controllers=" + baseControllers,
 		"--leader-elect=false",
@@ -181,10 +144,11 @@ func (c *Cluster) prepare(b binaries) error {
 	return nil
 }
 
-func (c *Cluster) prepareEtcd(b binaries, clientPort, peerPort int) {
+func (c *Cluster) prepareEtcd(t testing.TB, clientPort, peerPort int) {
+	t.Helper()
 	c.etcdURL = "http://" + net.JoinHostPort("127.0.0.1", strconv.Itoa(clientPort))
 	peer := "http://" + net.JoinHostPort("127.0.0.1", strconv.Itoa(peerPort))
-	c.etcd = process{path: b.etcd, arguments: []string{
+	c.etcd = process{path: testenv.Program(t, "etcd"), arguments: []string{
 		"--data-dir=" + filepath.Join(c.dir, "etcd"),
 		"--listen-client-urls=" + c.etcdURL, "--advertise-client-urls=" + c.etcdURL,
 		"--listen-peer-urls=" + peer, "--initial-advertise-peer-urls=" + peer, "--initial-cluster=default=" + peer,
@@ -193,7 +157,8 @@ func (c *Cluster) prepareEtcd(b binaries, clientPort, peerPort int) {
 	}}
 }
 
-func (c *Cluster) prepareAPIServer(b binaries, port int) error {
+func (c *Cluster) prepareAPIServer(t testing.TB, port int) error {
+	t.Helper()
 	serving, err := c.authority.issue(c.dir, "kube-apiserver", nil,
 		[]string{"127.0.0.1", "localhost", "kubernetes.default.svc", "10.0.0.1"})
 	if err != nil {
@@ -216,7 +181,7 @@ func (c *Cluster) prepareAPIServer(b binaries, port int) error {
 	if err := errors.Join(os.WriteFile(accounts, keyPEM, 0o600), os.WriteFile(tokens, []byte(users), 0o600)); err != nil {
 		return err
 	}
-	c.apiserver = process{path: b.apiserver, arguments: []string{
+	c.apiserver = process{path: testenv.Program(t, "kube-apiserver"), arguments: []string{
 		"--etcd-servers=" + c.etcdURL,
 		"--bind-address=127.0.0.1", "--advertise-address=127.0.0.1", "--secure-port=" + strconv.Itoa(port),
 		"--endpoint-reconciler-type=none", // Endpoints on loopback are refused.

@@ -12,7 +12,6 @@ import (
 	"net/http"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -23,28 +22,10 @@ import (
 	"github.com/docket-project/docket/internal/testenv"
 )
 
-//nolint:gochecknoglobals // One build a process is the purpose of this variable.
-var buildController = sync.OnceValues(func() (string, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), buildTimeout)
-	defer cancel()
-	dirs, err := findFolders(ctx)
-	if err != nil {
-		return "", err
-	}
-	path := filepath.Join(dirs.bin, "docket-controller")
-	// In its own module: Kyverno decides about versions there.
-	return path, goBuild(ctx, filepath.Join(dirs.root, "controller"), path, "./cmd/docket-controller")
-})
-
-// ControllerBinary returns the path of docket-controller, which is built when the first test
-// asks.
+// ControllerBinary returns the path of docket-controller.
 func ControllerBinary(t testing.TB) string {
 	t.Helper()
-	path, err := buildController()
-	if err != nil {
-		t.Fatalf("build docket-controller: %v", err)
-	}
-	return path
+	return testenv.Program(t, "docket-controller")
 }
 
 // PolicyCRDs returns the folder with the definitions of the kinds of policies.

@@ -28,7 +28,7 @@ type EtcdAPI struct {
 func StartEtcd(t testing.TB) *EtcdAPI {
 	t.Helper()
 	client, peer := "127.0.0.1:"+strconv.Itoa(testenv.FreePort(t)), "http://127.0.0.1:"+strconv.Itoa(testenv.FreePort(t))
-	return startEtcdAPI(t, client, "ready to serve client requests", process{path: built(t).etcd, arguments: []string{
+	return startEtcdAPI(t, client, "ready to serve client requests", process{path: testenv.Program(t, "etcd"), arguments: []string{
 		"--data-dir=" + filepath.Join(t.TempDir(), "etcd"),
 		"--listen-client-urls=http://" + client, "--advertise-client-urls=http://" + client,
 		"--listen-peer-urls=" + peer, "--initial-advertise-peer-urls=" + peer, "--initial-cluster=default=" + peer,
@@ -41,7 +41,7 @@ func StartEtcd(t testing.TB) *EtcdAPI {
 func StartKine(t testing.TB, endpoint string) *EtcdAPI {
 	t.Helper()
 	client := "127.0.0.1:" + strconv.Itoa(testenv.FreePort(t))
-	return startEtcdAPI(t, client, "Kine available at", process{path: built(t).kine, arguments: []string{
+	return startEtcdAPI(t, client, "Kine available at", process{path: testenv.Program(t, "kine"), arguments: []string{
 		"--endpoint=" + endpoint, "--listen-address=" + client, "--metrics-bind-address=0",
 	}})
 }

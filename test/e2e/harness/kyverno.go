@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -16,35 +15,19 @@ import (
 	"github.com/docket-project/docket/internal/testenv"
 )
 
-// kyvernoModFile has a version of Kyverno; its modules would raise those of the control plane.
-const kyvernoModFile = "go.kyverno.mod"
-
 const (
 	kyvernoNamespace = "kyverno"
 	// kyvernoLifetime is more than any test takes.
 	kyvernoLifetime = 4 * time.Hour
 )
 
-// kyvernoProgram is one of Kyverno's controllers, by the folder of its main package.
-type kyvernoProgram struct {
-	folder string
-	build  func() (string, error)
-}
+// kyvernoProgram is one of Kyverno's controllers, and its ServiceAccount.
+type kyvernoProgram string
 
-// account is its ServiceAccount.
-func (p kyvernoProgram) account() string { return "kyverno-" + p.folder }
-
-func kyvernoIn(folder, name string) kyvernoProgram {
-	return kyvernoProgram{folder, sync.OnceValues(func() (string, error) {
-		return buildExtension(name, "github.com/kyverno/kyverno/cmd/"+folder, "-modfile="+kyvernoModFile)
-	})}
-}
-
-//nolint:gochecknoglobals // One build a process is the purpose of these variables.
-var (
-	kyvernoReports    = kyvernoIn("reports-controller", "kyverno-reports-controller")
-	kyvernoAdmission  = kyvernoIn("kyverno", "kyverno-admission-controller")
-	kyvernoBackground = kyvernoIn("background-controller", "kyverno-background-controller")
+const (
+	kyvernoReports    kyvernoProgram = "kyverno-reports-controller"
+	kyvernoAdmission  kyvernoProgram = "kyverno-admission-controller"
+	kyvernoBackground kyvernoProgram = "kyverno-background-controller"
 )
 
 // Kyverno is one of Kyverno's own controllers, unmodified.
@@ -80,7 +63,7 @@ func (c *Cluster) NewKyvernoReports(t testing.TB) *Kyverno {
 func (c *Cluster) NewKyvernoAdmission(t testing.TB) *Kyverno {
 	t.Helper()
 	port := strconv.Itoa(testenv.FreePort(t))
-	account := func(p kyvernoProgram) string { return "system:serviceaccount:" + kyvernoNamespace + ":" + p.account() }
+	account := func(p kyvernoProgram) string { return "system:serviceaccount:" + kyvernoNamespace + ":" + string(p) }
 	return c.newKyverno(t, kyvernoAdmission, "--backgroundServiceAccountName", account(kyvernoBackground), "--reportsServiceAccountName", account(kyvernoReports),
 		"--serverIP", "127.0.0.1:"+port, "--webhookServerHost", "127.0.0.1", "--webhookServerPort", port,
 		"--caSecretName", "kyverno-ca", "--tlsSecretName", "kyverno-tls", "--controllerRuntimeMetricsAddress", "0")
@@ -94,8 +77,7 @@ func (c *Cluster) NewKyvernoBackground(t testing.TB) *Kyverno {
 
 func (c *Cluster) newKyverno(t testing.TB, program kyvernoProgram, arguments ...string) *Kyverno {
 	t.Helper()
-	path := extensionServer(t, program.build)
-	account := program.account()
+	account := string(program)
 	k := c.Kubectl(t, kyvernoNamespace)
 	// As a service account with all rights: nobody asks what administrators of system:masters may do,
 	// and the requests of others cost more.
@@ -103,7 +85,7 @@ func (c *Cluster) newKyverno(t testing.TB, program kyvernoProgram, arguments ...
 	k.Run(t, "create", "clusterrolebinding", account, "--clusterrole=cluster-admin", "--serviceaccount="+kyvernoNamespace+":"+account)
 	token := strings.TrimSpace(k.Run(t, "create", "token", account, "--duration="+kyvernoLifetime.String()))
 	p := &Kyverno{process: process{
-		path: path,
+		path: testenv.Program(t, account),
 		arguments: append([]string{
 			"--kubeconfig", c.KubeconfigOf(t, account, token), "--metricsPort", strconv.Itoa(testenv.FreePort(t)), "--loggingFormat", "text",
 			"--clientRateLimitQPS", "300", "--clientRateLimitBurst", "300",

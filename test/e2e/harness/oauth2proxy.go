@@ -8,28 +8,19 @@ import (
 	"net"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 
 	"github.com/docket-project/docket/internal/testenv"
 )
 
-// signInModFile has the version of oauth2-proxy; its modules would raise those of the control plane.
-const signInModFile = "go.signin.mod"
-
-//nolint:gochecknoglobals // One build a process is the purpose of this variable.
-var buildOAuth2Proxy = sync.OnceValues(func() (string, error) {
-	return buildExtension("oauth2-proxy", "github.com/oauth2-proxy/oauth2-proxy/v7", "-modfile="+signInModFile)
-})
-
-// StartOAuth2Proxy starts oauth2-proxy, which is built when the first test asks, as a sidecar of the console with these arguments,
+// StartOAuth2Proxy starts oauth2-proxy as a sidecar of the console with these arguments,
 // but for the addresses in them. It returns where it listens, and ends with the test.
 func StartOAuth2Proxy(t testing.TB, provider *Provider, console *Console, arguments []string) string {
 	t.Helper()
 	address := net.JoinHostPort("127.0.0.1", strconv.Itoa(testenv.FreePort(t)))
 	own := map[string]string{"--http-address": address, "--upstream": "http://" + console.address, "--oidc-issuer-url": provider.Issuer, "--trusted-proxy-ip": "127.0.0.1"}
-	p := &process{path: extensionServer(t, buildOAuth2Proxy), env: []string{
+	p := &process{path: testenv.Program(t, "oauth2-proxy"), env: []string{
 		"OAUTH2_PROXY_CLIENT_ID=" + provider.ClientID, "OAUTH2_PROXY_CLIENT_SECRET=" + provider.ClientSecret,
 		"OAUTH2_PROXY_COOKIE_SECRET=" + randomToken()[:16], "OAUTH2_PROXY_PROVIDER_CA_FILES=" + provider.authority.file,
 	}}

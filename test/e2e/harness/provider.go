@@ -35,9 +35,7 @@ const (
 )
 
 // portalPackages are the portal, and what it loads for OpenID Connect without depending on it.
-func portalPackages() []string {
-	return []string{"liblemonldap-ng-portal-perl", "libgd-securityimage-perl", "libimage-magick-perl", "libio-string-perl", "libstring-random-perl"}
-}
+const portalPackages = "liblemonldap-ng-portal-perl,libgd-securityimage-perl,libimage-magick-perl,libio-string-perl,libstring-random-perl"
 
 // Provider is an OpenID provider: LemonLDAP::NG, as Debian has it. People are those of its demonstrations: their names are
 // their passwords, dwho has the address dwho@badwolf.org and is in the groups timelords and users, rtyler has
@@ -56,7 +54,7 @@ type Provider struct {
 // StartProvider starts a provider with one client, to whose address it sends people back. It ends with the test.
 func StartProvider(t testing.TB, redirect string) *Provider {
 	t.Helper()
-	if err := testenv.Need(t.Context(), append([]string{portalCommand}, portalPackages()...)...); err != nil {
+	if err := testenv.Need(t.Context(), portalCommand+"="+portalPackages); err != nil {
 		t.Fatal(err)
 	}
 	p := &Provider{ClientID: "docket-console", ClientSecret: randomToken(), dir: t.TempDir()}

@@ -15,6 +15,9 @@ import (
 	"github.com/docket-project/docket/internal/sample"
 )
 
+// kyvernoModFile has a version of Kyverno; its modules would raise those of the control plane.
+const kyvernoModFile = "go.kyverno.mod"
+
 // Modules of kyvernoModFile with the CRDs that people install.
 const (
 	kyvernoModule     = "github.com/kyverno/kyverno"

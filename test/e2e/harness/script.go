@@ -7,14 +7,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -22,85 +19,33 @@ import (
 	"github.com/docket-project/docket/internal/testenv"
 )
 
-const (
-	// installTimeout bounds apt-get and npm.
-	installTimeout = 10 * time.Minute
-	// scriptTimeout bounds one run of a script.
-	scriptTimeout = 2 * time.Minute
-)
+// scriptTimeout bounds one run of a script.
+const scriptTimeout = 2 * time.Minute
 
 // Script is a program in another language that uses a client library.
 type Script struct{ command []string }
 
-//nolint:gochecknoglobals // One installation a process is the purpose of these variables.
-var (
-	installPython = sync.OnceValues(func() (Script, error) {
-		// Debian's Python, since the library is Debian's.
-		const python = "/usr/bin/python3"
-		dirs, err := install("--python", "kubernetes", "python3-kubernetes")
-		return Script{[]string{python, filepath.Join(dirs.here, "programs", "python", "reports.py")}}, err
-	})
-	installNode = sync.OnceValues(func() (Script, error) {
-		dirs, err := install("npm", "nodejs", "npm")
-		if err != nil {
-			return Script{}, err
-		}
-		folder := filepath.Join(dirs.bin, "node")
-		source := filepath.Join(dirs.here, "programs", "node")
-		for _, file := range []string{"package.json", "package-lock.json", "reports.js"} {
-			data, err := os.ReadFile(filepath.Join(source, file))
-			if err == nil {
-				err = errors.Join(os.MkdirAll(folder, 0o750), os.WriteFile(filepath.Join(folder, file), data, 0o600))
-			}
-			if err != nil {
-				return Script{}, err
-			}
-		}
-		return Script{[]string{"node", filepath.Join(folder, "reports.js")}}, runIn(folder, "npm", "ci", "--no-audit", "--no-fund", "--ignore-scripts")
-	})
-)
-
-// install lets hack/need.sh look for a command, or a library of Python.
-func install(arguments ...string) (folders, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), installTimeout)
-	defer cancel()
-	dirs, err := findFolders(ctx)
-	if err != nil {
-		return folders{}, err
-	}
-	return dirs, testenv.Need(ctx, arguments...)
-}
-
-func runIn(dir, command string, arguments ...string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), installTimeout)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, command, arguments...)
-	cmd.Dir = dir
-	if output, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("%s %s: %w\n%s", command, strings.Join(arguments, " "), err, output)
-	}
-	return nil
-}
-
-// PythonScript returns programs/python, with Debian's client library of Kubernetes.
+// PythonScript drives Debian's client library for Python.
 func PythonScript(t testing.TB) Script {
 	t.Helper()
-	return installed(t, installPython)
-}
-
-// NodeScript returns programs/node, with the client library of Kubernetes from npm.
-func NodeScript(t testing.TB) Script {
-	t.Helper()
-	return installed(t, installNode)
-}
-
-func installed(t testing.TB, install func() (Script, error)) Script {
-	t.Helper()
-	script, err := install()
+	dirs, err := findFolders(t.Context())
+	if err == nil {
+		err = testenv.Need(t.Context(), "python:kubernetes=python3-kubernetes")
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	return script
+	return Script{[]string{"/usr/bin/python3", filepath.Join(dirs.here, "programs", "python", "reports.py")}}
+}
+
+// NodeScript drives the client library for Node.js.
+func NodeScript(t testing.TB) Script {
+	t.Helper()
+	path, err := testenv.Script(t.Context(), "node.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Script{[]string{"node", path}}
 }
 
 func (s Script) prepare(ctx context.Context, arguments []string) *exec.Cmd {
