@@ -20,12 +20,12 @@ needs=(cc=gcc,libc6-dev make=make curl=curl sqlite3=sqlite3 "initdb|pg_ctlcluste
 	chromium=chromium npm=nodejs,npm python3=python3 gnutls-cli=gnutls-bin javac=default-jdk-headless)
 postgres=(18)
 programs=(docket docket-previous docket-controller fill load helm kustomize promtool prometheus kubectl etcd kine
-	kube-apiserver kube-controller-manager metrics-server kyverno-reports-controller)
+	kube-apiserver kube-controller-manager sample-apiserver kyverno-reports-controller)
 if [ "${1:-}" = all ]; then
 	needs+=(patroni=patroni,python3-etcd python:kubernetes=python3-kubernetes
 		/usr/share/lemonldap-ng/bin/purgeCentralCache=liblemonldap-ng-portal-perl,libgd-securityimage-perl,libimage-magick-perl,libio-string-perl,libstring-random-perl)
 	postgres+=(15 16 17)
-	programs+=(sample-apiserver kyverno-admission-controller kyverno-background-controller oauth2-proxy)
+	programs+=(metrics-server kyverno-admission-controller kyverno-background-controller oauth2-proxy)
 fi
 hack/need.sh "${needs[@]}"
 say "archives of npm"

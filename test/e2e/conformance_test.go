@@ -69,8 +69,11 @@ func TestConformance(t *testing.T) {
 			t.Parallel()
 			c, replica := start(t)
 			if engine == "sqlite" { // It is the same cluster otherwise.
-				conformOf(t, "core", c.RESTConfig(t), "v1", "configmaps", "secrets", "services", "pods")
-				conformOf(t, "apps", c.RESTConfig(t), "apps/v1")
+				t.Run("kubernetes", func(t *testing.T) {
+					testkit.Full(t)
+					conformOf(t, "core", c.RESTConfig(t), "v1", "configmaps", "secrets", "services", "pods")
+					conformOf(t, "apps", c.RESTConfig(t), "apps/v1")
+				})
 				kubectl := c.Kubectl(t, "default")
 				kubectl.RunInput(t, widgetDefinition+"---"+gadgetDefinition, "apply", "-f", "-")
 				kubectl.Run(t, "wait", "--for=condition=Established", "crd/widgets.example.com", "crd/gadgets.example.com", "--timeout=60s")
@@ -84,10 +87,15 @@ func TestConformance(t *testing.T) {
 			}
 			for version, resources := range reportResources() {
 				conformOf(t, version, c.RESTConfig(t), version, resources...)
-				t.Run("direct "+version, func(t *testing.T) {
-					conformance.Run(t, conformance.Options{Config: replica.RESTConfig(), GroupVersion: version, Resources: resources, Namespace: "direct", Timeout: checkTime})
-				})
 			}
+			t.Run("direct", func(t *testing.T) {
+				testkit.Full(t)
+				for version, resources := range reportResources() {
+					t.Run(version, func(t *testing.T) {
+						conformance.Run(t, conformance.Options{Config: replica.RESTConfig(), GroupVersion: version, Resources: resources, Namespace: "direct", Timeout: checkTime})
+					})
+				}
+			})
 		})
 	}
 }

@@ -87,6 +87,9 @@ func questionRuleAdded(t *testing.T, c *controlled) {
 func questionRuleRemoved(t *testing.T, c *controlled) {
 	c.kubectl.RunInput(t, labelPolicy("", "labels", rule{"second", "ConfigMap", "b"}), "apply", "-f", "-")
 	c.wantResults(t, "shop", inShop("labels", map[string]string{"second": "b"}, map[string]string{"one": "a", "two": "a"}))
+	waitUntil(t, "the rule is gone from the other namespace", func() bool {
+		return !strings.Contains(textOf(t, c.reports(t)["other/polr-ns-other-labels"].Object), `"rule":"first"`)
+	})
 }
 
 // questionAnnotation: Kyverno's own controller evaluates and writes everything again
@@ -104,9 +107,9 @@ func questionAnnotation(t *testing.T, c *controlled) {
 	// Severity is part of each result, and evaluates nothing.
 	evaluated = c.evaluations(t)
 	c.kubectl.Run(t, "annotate", "--overwrite", "clusterpolicy/labels", "policies.kyverno.io/severity=high")
-	waitUntil(t, "the severity is new", func() bool {
-		report := c.reports(t)["shop/polr-ns-shop-labels"]
-		return strings.Contains(textOf(t, report.Object), `"severity":"high"`)
+	waitUntil(t, "the severity is new in both namespaces", func() bool {
+		reports := c.reports(t)
+		return !strings.Contains(textOf(t, reports["shop/polr-ns-shop-labels"].Object)+textOf(t, reports["other/polr-ns-other-labels"].Object), `"severity":"medium"`)
 	})
 	if got := c.evaluations(t) - evaluated; got > few {
 		t.Errorf("a severity made %v evaluations", got)

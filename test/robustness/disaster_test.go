@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/docket-project/docket/internal/testenv"
+	"github.com/docket-project/docket/internal/testkit"
 )
 
 // named returns names of reports: kept-3, kept-4 and so on.
@@ -52,6 +53,7 @@ func (s *server) expectSurvivors(t *testing.T, informers ...*informer) {
 // TestStandbyThatLacksCommits: the primary dies, and the standby that is promoted has not got the last commits. Servers
 // that die with it know nothing of what was lost when they start again, but their clients do.
 func TestStandbyThatLacksCommits(t *testing.T) {
+	testkit.Full(t)
 	t.Parallel()
 	for name, survivor := range map[string]bool{"a server survives": true, "no server survives": false} {
 		t.Run(name, func(t *testing.T) {
@@ -89,6 +91,7 @@ func TestStandbyThatLacksCommits(t *testing.T) {
 
 // TestSnapshotOfPostgres: the folder of a PostgreSQL that was stopped is put back later.
 func TestSnapshotOfPostgres(t *testing.T) {
+	testkit.Full(t)
 	t.Parallel()
 	for name, back := range map[string]func(t *testing.T, s *server, url string, putBack func(), informers []*informer){
 		"server runs":          underServer,

@@ -22,7 +22,6 @@ import (
 )
 
 const (
-	kills     = 20
 	writers   = 6
 	watchers  = 3
 	keys      = 10
@@ -31,24 +30,36 @@ const (
 
 var policyReports = schema.GroupVersionResource{Group: "wgpolicyk8s.io", Version: "v1alpha2", Resource: "policyreports"}
 
-// TestKillServer kills the only server of a database 20 times under load.
+// kills is how often something is killed under load.
+func kills() int {
+	if testing.Short() {
+		return 5
+	}
+	return 20
+}
+
+// TestKillServer kills the only server of a database under load.
 func TestKillServer(t *testing.T) {
+	t.Parallel()
 	t.Run("SQLite", func(t *testing.T) {
+		t.Parallel()
 		s := newServer(t, "")
-		run(t, []*server{s}, kills, func(*rand.Rand) { s.kill(); s.start() })
+		run(t, []*server{s}, kills(), func(*rand.Rand) { s.kill(); s.start() })
 	})
 	t.Run("PostgreSQL", func(t *testing.T) {
+		t.Parallel()
 		s := newServer(t, testenv.Postgres(t).Database(t))
-		run(t, []*server{s}, kills, func(*rand.Rand) { s.kill(); s.start() })
+		run(t, []*server{s}, kills(), func(*rand.Rand) { s.kill(); s.start() })
 	})
 }
 
 // TestKillReplicas kills either of two servers on one PostgreSQL; clients
 // write to one and watch the other.
 func TestKillReplicas(t *testing.T) {
+	t.Parallel()
 	url := testenv.Postgres(t).Database(t)
 	servers := []*server{newServer(t, url), newServer(t, url)}
-	run(t, servers, kills, func(r *rand.Rand) {
+	run(t, servers, kills(), func(r *rand.Rand) {
 		s := servers[r.IntN(len(servers))]
 		s.kill()
 		s.start()
@@ -58,9 +69,10 @@ func TestKillReplicas(t *testing.T) {
 // TestKillPostgres kills the database server; the API server stays up and
 // comes back to it.
 func TestKillPostgres(t *testing.T) {
+	t.Parallel()
 	database := testenv.NewPostgres(t)
 	s := newServer(t, database.Database(t))
-	run(t, []*server{s}, kills, func(*rand.Rand) { database.Kill(t); database.Start(t) })
+	run(t, []*server{s}, kills(), func(*rand.Rand) { database.Kill(t); database.Start(t) })
 }
 
 // load writes through servers and watches them, and remembers what it was

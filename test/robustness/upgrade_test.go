@@ -22,11 +22,14 @@ import (
 
 	"github.com/docket-project/docket/internal/store/engine"
 	"github.com/docket-project/docket/internal/testenv"
+	"github.com/docket-project/docket/internal/testkit"
 )
 
 // TestUpgrade rolls two replicas on one PostgreSQL forward, back and forward again, under load. Lists with selectors
 // are whole at any time, on servers of both versions, and watches miss nothing. Guarantee S13.
 func TestUpgrade(t *testing.T) {
+	testkit.Full(t)
+	t.Parallel()
 	url := testenv.Postgres(t).Database(t)
 	servers := []*server{newServerOf(t, previousVersion, url), newServerOf(t, previousVersion, url)}
 	ctx, stop := context.WithCancel(t.Context())
