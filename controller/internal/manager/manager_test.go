@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -126,6 +127,10 @@ func holder(t *testing.T, client *fake.Clientset) string {
 // TestLeaseIsHeldUntilTheLeaderHasEnded: the next one finds all that it wrote.
 func TestLeaseIsHeldUntilTheLeaderHasEnded(t *testing.T) {
 	t.Parallel()
+	synctest.Test(t, testLeaseIsHeld)
+}
+
+func testLeaseIsHeld(t *testing.T) {
 	client := fake.NewClientset()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -165,6 +170,10 @@ func TestLeaderThatFailsEnds(t *testing.T) {
 // TestLostLease: the leader's context ends, and not as if the process did.
 func TestLostLease(t *testing.T) {
 	t.Parallel()
+	synctest.Test(t, testLostLease)
+}
+
+func testLostLease(t *testing.T) {
 	client := fake.NewClientset()
 	var away atomic.Bool
 	client.PrependReactor("update", "leases", func(clienttesting.Action) (bool, runtime.Object, error) {
@@ -186,11 +195,15 @@ func TestLostLease(t *testing.T) {
 // TestStandbyEnds: a replica that never leads ends with its context.
 func TestStandbyEnds(t *testing.T) {
 	t.Parallel()
+	synctest.Test(t, testStandbyEnds)
+}
+
+func testStandbyEnds(t *testing.T) {
 	client := fake.NewClientset()
 	client.PrependReactor("create", "leases", func(clienttesting.Action) (bool, runtime.Object, error) {
 		return true, nil, errors.New("somebody else leads")
 	})
-	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if err := elect(ctx, client, "default", 1, func(context.Context, shard.Set) error {
 		t.Error("leads without a lease")

@@ -9,9 +9,12 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/docket-project/docket/internal/testkit"
 )
 
 // changingDiscovery answers with what it has at the time.
@@ -34,23 +37,14 @@ func (c *changingDiscovery) set(now fakeDiscovery) {
 	c.now = now
 }
 
-func eventually(t *testing.T, what string, done func() bool) {
-	t.Helper()
-	deadline := time.NewTimer(30 * time.Second)
-	defer deadline.Stop()
-	for !done() {
-		select {
-		case <-deadline.C:
-			t.Fatal(what)
-		case <-time.After(5 * time.Millisecond):
-		}
-	}
-}
-
 // TestWatcher: a change is told of, and at once if somebody asks for it; trouble changes nothing,
 // and is counted.
 func TestWatcher(t *testing.T) {
 	t.Parallel()
+	synctest.Test(t, testWatcher)
+}
+
+func testWatcher(t *testing.T) {
 	pods := fakeDiscovery{groups: []*metav1.APIGroup{group("", "v1")}, lists: []*metav1.APIResourceList{serving("v1", "Pod")}}
 	more := fakeDiscovery{groups: pods.groups, lists: []*metav1.APIResourceList{serving("v1", "Pod", "Event")}}
 	api := &changingDiscovery{now: fakeDiscovery{err: errors.New("away")}}
@@ -60,29 +54,29 @@ func TestWatcher(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	running.Go(func() { w.Run(ctx) })
-	eventually(t, "no failure is counted", func() bool { return failures.Load() > 0 })
+	testkit.Eventually(t, "a failure is counted", func() bool { return failures.Load() > 0 })
 	if w.Current() != nil {
 		t.Error("a catalog without an answer")
 	}
 	api.set(pods)
-	eventually(t, "it is not asked again", func() bool { return changes.Load() == 1 })
+	testkit.Eventually(t, "it is asked again", func() bool { return changes.Load() == 1 })
 	if got := len(w.Current().Resources()); got != 1 {
 		t.Errorf("%d resources", got)
 	}
 	api.set(fakeDiscovery{err: errors.New("away")})
 	known, before := w.Current(), failures.Load()
 	w.Refresh()
-	eventually(t, "it is not asked before its time", func() bool { return failures.Load() > before })
+	testkit.Eventually(t, "it is asked before its time", func() bool { return failures.Load() > before })
 	if w.Current() != known {
 		t.Error("trouble has changed the catalog")
 	}
 	api.set(more)
 	w.Refresh()
-	eventually(t, "a change is not told", func() bool { return changes.Load() == 2 })
+	testkit.Eventually(t, "a change is told", func() bool { return changes.Load() == 2 })
 	unsubscribe()
 	api.set(pods)
 	w.Refresh()
-	eventually(t, "a change is not seen", func() bool { return len(w.Current().Resources()) == 1 })
+	testkit.Eventually(t, "a change is seen", func() bool { return len(w.Current().Resources()) == 1 })
 	cancel()
 	running.Wait()
 	if changes.Load() != 2 {
