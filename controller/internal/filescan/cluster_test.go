@@ -24,6 +24,7 @@ import (
 
 	"github.com/docket-project/docket/controller/internal/filescan"
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/internal/testenv"
 )
 
 // server is an API server as far as a scan needs one: discovery and lists.
@@ -318,9 +319,7 @@ func TestDiscoveryOfAGroupFails(t *testing.T) {
 
 func TestNoClusterThere(t *testing.T) {
 	t.Parallel()
-	listener := httptest.NewServer(http.NotFoundHandler())
-	config := &rest.Config{Host: listener.URL}
-	listener.Close()
+	config := &rest.Config{Host: fmt.Sprintf("http://127.0.0.1:%d", testenv.FreePort(t))}
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
 		t.Fatal(err)

@@ -21,6 +21,7 @@ import (
 	"k8s.io/component-base/metrics/legacyregistry"
 
 	"github.com/docket-project/docket/controller/internal/telemetry"
+	"github.com/docket-project/docket/internal/testenv"
 )
 
 // collector is an OpenTelemetry collector that notes the names of what it gets.
@@ -155,14 +156,7 @@ func TestValidate(t *testing.T) {
 
 // TestCollectorAway: a collector that does not answer makes no errors and delays nothing but the end, by a bounded time.
 func TestCollectorAway(t *testing.T) { //nolint:paralleltest // It sets the tracer provider of the process.
-	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := listener.Addr().String()
-	if err := listener.Close(); err != nil {
-		t.Fatal(err)
-	}
+	address := fmt.Sprintf("127.0.0.1:%d", testenv.FreePort(t))
 	sent, err := telemetry.Start(t.Context(), &telemetry.Options{MetricsEndpoint: "http://" + address}, "docket-controller", "one")
 	if err != nil {
 		t.Fatal(err)

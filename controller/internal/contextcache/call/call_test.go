@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"errors"
+	"fmt"
 	"io"
 	"log"
 	"net/http"
@@ -24,6 +25,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/docket-project/docket/controller/internal/contextcache/call"
+	"github.com/docket-project/docket/internal/testenv"
 )
 
 // loopback is where test servers are.
@@ -290,9 +292,7 @@ func TestErrorsHaveNoSecrets(t *testing.T) {
 
 func TestRefusedConnection(t *testing.T) {
 	t.Parallel()
-	server, _ := serve(t, answering(`{}`))
-	server.Close()
-	_, err := do(t, loopback, call.Request{URL: server.URL})
+	_, err := do(t, loopback, call.Request{URL: fmt.Sprintf("https://127.0.0.1:%d", testenv.FreePort(t))})
 	fails(t, err, call.ReasonConnect, "refused")
 }
 
