@@ -124,27 +124,6 @@ func TestOneAsksForMany(t *testing.T) {
 	}
 }
 
-// TestRegistryAway: one that does not answer is not asked for anything for a while, and others are.
-func TestRegistryAway(t *testing.T) {
-	t.Parallel()
-	slow, asked := server(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
-	other, _ := server(t, func(http.ResponseWriter, *http.Request) {})
-	client := registry.NewClient(registry.Config{Timeout: 50 * time.Millisecond})
-	session := client.Session()
-	for i := range 10 {
-		if _, err := ask(t.Context(), session, http.MethodGet, fmt.Sprintf("%s/v2/a/manifests/%d", slow, i)); err == nil || !strings.Contains(err.Error(), "no answer in 50ms") {
-			t.Errorf("%v", err)
-		}
-	}
-	if got := asked.Load(); got != 1 {
-		t.Errorf("asked %d times", got)
-	}
-	wantAnswer(t, session, other+"/v2/a/manifests/v1", "200 ")
-	if err := session.Trouble(); err == nil || !strings.Contains(err.Error(), strings.TrimPrefix(slow, "http://")) {
-		t.Errorf("trouble: %v", err)
-	}
-}
-
 // TestTrouble: what says nothing about an image is told from what does.
 func TestTrouble(t *testing.T) {
 	t.Parallel()
