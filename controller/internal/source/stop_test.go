@@ -53,6 +53,7 @@ func TestStopWaitsForLists(t *testing.T) {
 		s.Stop()
 		close(stopped)
 	}()
+	s.ended.Wait() // From now on, Stop has only the list to wait for.
 	select {
 	case <-stopped:
 		t.Fatal("Stop returned while an object was being prepared")
