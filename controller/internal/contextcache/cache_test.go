@@ -56,9 +56,9 @@ resource:
 		t.Errorf("%+v", status)
 	}
 	for _, name := range []string{"objects", "bytes", "queries_total", "refreshes_total"} {
-		grows(t, 0, name)
+		w.grows(t, 0, name)
 	}
-	grows(t, 0, "age_seconds", id.Name)
+	w.grows(t, 0, "age_seconds", id.Name)
 }
 
 func TestInlineDeclarations(t *testing.T) {
@@ -131,12 +131,12 @@ func TestExpressionThatCannotBeUnderstood(t *testing.T) {
 kubernetesResource: {version: v1, resource: configmaps}
 projections: [{name: keys, jmesPath: "[].data.["}]`)
 	cache := w.cache(t)
-	errorsBefore := metric(t, "queries_total", "error")
+	errorsBefore := w.metric(t, "queries_total", "error")
 	refuses(t, cache, policy.Query{Entry: good, Expression: "items["}, good.Name, "items[")
 	refuses(t, cache, policy.Query{Entry: bad, Expression: "@"}, "spec.projections[0].jmesPath")
 	w.shows(t, cachedEntries, good, contextcache.ReasonLoaded)
 	w.shows(t, globalEntries, bad, contextcache.ReasonInvalid, "spec.projections[0].jmesPath")
-	grows(t, errorsBefore, "queries_total", "error")
+	w.grows(t, errorsBefore, "queries_total", "error")
 }
 
 func TestEntryIsDeletedWhileInUse(t *testing.T) {

@@ -103,8 +103,8 @@ func (p *poller) failed(ctx context.Context, err error) {
 	if p.dataset.state.Load().err == nil {
 		klog.FromContext(ctx).Error(err, "A call of the context cache failed; will retry", "call", p.dataset.title)
 	}
-	failures.WithLabelValues(reasonOf(err)).Inc()
-	refreshes.WithLabelValues(kindCall, resultFailure).Inc()
+	p.dataset.cache.config.Metrics.failures.WithLabelValues(reasonOf(err)).Inc()
+	p.dataset.cache.config.Metrics.refreshes.WithLabelValues(kindCall, resultFailure).Inc()
 	p.dataset.attempted(err)
 }
 
@@ -132,6 +132,6 @@ func (p *poller) once(ctx context.Context, request *call.Call) error {
 }
 
 func (p *poller) succeeded(answer data) {
-	refreshes.WithLabelValues(kindCall, resultSuccess).Inc()
+	p.dataset.cache.config.Metrics.refreshes.WithLabelValues(kindCall, resultSuccess).Inc()
 	p.dataset.refresh(answer)
 }

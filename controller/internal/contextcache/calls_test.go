@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/docket-project/docket/controller/internal/contextcache"
@@ -63,10 +64,10 @@ func apiCall(tb testing.TB, url, bundle string) string {
 	return string(spec)
 }
 
-// local lets calls go to the services of tests, and fail fast.
+// local lets calls go to the services of tests, and take their time.
 func local(c *contextcache.Config) {
 	c.AllowRanges = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
-	c.CallTimeout = 500 * time.Millisecond
+	c.CallTimeout = patience
 	c.MaxResponse = 1 << 20
 }
 
@@ -75,7 +76,7 @@ func TestCallIsRepeatedAndItsAnswerOutlivesFailures(t *testing.T) {
 	w := newWorld(t)
 	s := newService(t, text("application/json", `{"teams":["a"]}`))
 	id := w.entry(t, cachedEntries, "e", apiCall(t, s.URL, s.bundle))
-	cache := w.cache(t, local, func(c *contextcache.Config) { c.MaxStale = 4 * time.Second })
+	cache := w.cache(t, local)
 	teams := policy.Query{Entry: id, Alias: "x", Expression: "x.teams"}
 	gets(t, cache, teams, []any{"a"})
 	isReady(t, cache)
@@ -93,13 +94,25 @@ func TestCallIsRepeatedAndItsAnswerOutlivesFailures(t *testing.T) {
 	broken := code(http.StatusInternalServerError)
 	s.answer.Store(&broken)
 	w.shows(t, cachedEntries, id, contextcache.ReasonFailing, "500 Internal Server Error", "still served")
-	if got, err := query(t, cache, teams); err != nil && !strings.Contains(err.Error(), "too old") {
+	if got, err := query(t, cache, teams); err != nil || !cmp.Equal(got, []any{"b"}) {
 		t.Errorf("%v, %v", got, err)
 	}
+}
+
+func TestAnswerThatIsTooOldIsAnError(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	answer, broken := text("application/json", `{"teams":["a"]}`), code(http.StatusInternalServerError)
+	s := newService(t, answer)
+	id := w.entry(t, cachedEntries, "e", apiCall(t, s.URL, s.bundle))
+	cache := w.cache(t, local, func(c *contextcache.Config) { c.MaxStale = 100 * time.Millisecond })
+	teams := policy.Query{Entry: id, Alias: "x", Expression: "x.teams"}
+	gets(t, cache, teams, []any{"a"})
+	s.answer.Store(&broken)
 	refuses(t, cache, teams, "too old", "500 Internal Server Error")
 	w.shows(t, cachedEntries, id, contextcache.ReasonStale, "500")
-	s.answer.Store(&again)
-	gets(t, cache, teams, []any{"b"})
+	s.answer.Store(&answer)
+	gets(t, cache, teams, []any{"a"})
 	w.shows(t, cachedEntries, id, contextcache.ReasonLoaded)
 }
 
@@ -160,7 +173,7 @@ func TestCallsThatFail(t *testing.T) {
 		reason string
 		words  []string
 	}{
-		"hang":     {answer: func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, reason: "timeout", words: []string{"no answer within 500ms"}},
+		"hang":     {answer: func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, reason: "timeout", words: []string{"no answer within 2s"}},
 		"500":      {answer: code(http.StatusInternalServerError), reason: "status", words: []string{"500 Internal Server Error"}},
 		"html":     {answer: text("text/html", "not JSON"), reason: "content", words: []string{"text/html", "not JSON"}},
 		"1gb":      {answer: gigabyte, reason: "size", words: []string{"more than 1048576 bytes"}},
@@ -174,19 +187,19 @@ func TestCallsThatFail(t *testing.T) {
 			test.bundle = s.bundle
 		}
 		ids[name] = w.entry(t, cachedEntries, name, apiCall(t, s.URL, test.bundle))
-		before[name] = metric(t, "failures_total", test.reason)
+		before[name] = w.metric(t, "failures_total", test.reason)
 	}
-	cache := w.cache(t, local)
+	cache := w.cache(t, local, func(c *contextcache.Config) { c.CallTimeout = 2 * time.Second })
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			refuses(t, cache, policy.Query{Entry: ids[name]}, append(test.words, ids[name].Name, "can't be loaded")...)
 			w.shows(t, cachedEntries, ids[name], contextcache.ReasonFailing, test.words...)
-			grows(t, before[name], "failures_total", test.reason)
-			grows(t, 0, "staleness_seconds", ids[name].Name)
+			w.grows(t, before[name], "failures_total", test.reason)
+			w.grows(t, 0, "staleness_seconds", ids[name].Name)
 		})
 	}
 	isReady(t, cache) // A failure is an answer.
-	grows(t, 0, "entries", "failing")
+	w.grows(t, 0, "entries", "failing")
 }
 
 // newOtherAuthority returns a certificate that signs nothing here.
@@ -231,7 +244,7 @@ func TestDefinitionsThatCannotWork(t *testing.T) {
 	w.shows(t, globalEntries, zero, contextcache.ReasonInvalid, "spec.apiCall.refreshInterval")
 	refuses(t, cache, policy.Query{Entry: bundle}, "spec.apiCall.caBundle", "PEM")
 	w.shows(t, cachedEntries, bundle, contextcache.ReasonInvalid, "spec.apiCall.caBundle")
-	grows(t, 0, "entries", "invalid")
+	w.grows(t, 0, "entries", "invalid")
 	isReady(t, cache)
 
 	// A CachedContextEntry is refused by its schema.

@@ -45,6 +45,8 @@ type Config struct {
 	// AllowRanges are addresses that calls may go to although they are blocked by default;
 	// BlockRanges may not be called, and win.
 	AllowRanges, BlockRanges []netip.Prefix
+	// Metrics are those of the process if nil: see [RegisterMetrics].
+	Metrics *Metrics
 	// Clock is the real one if nil.
 	Clock clock.WithTicker
 }
@@ -62,6 +64,9 @@ func (c *Config) complete() error {
 	}
 	if c.MaxStale == 0 {
 		c.MaxStale = DefaultMaxStale
+	}
+	if c.Metrics == nil {
+		c.Metrics = ofProcess
 	}
 	if c.Clock == nil {
 		c.Clock = clock.RealClock{}

@@ -78,7 +78,7 @@ func (d *declared) follow(ctx context.Context, catalog *served.Catalog) {
 
 func (d *declared) noted(ctx context.Context, err error) {
 	if err != nil {
-		failures.WithLabelValues(reasonOf(err)).Inc()
+		d.cache.config.Metrics.failures.WithLabelValues(reasonOf(err)).Inc()
 		klog.FromContext(ctx).Error(err, "Entries of the context cache can't be read; will retry", "kind", d.kind)
 	}
 	d.cache.replan()

@@ -15,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/component-base/metrics/legacyregistry"
 
 	"github.com/docket-project/docket/controller/internal/contextcache"
 	"github.com/docket-project/docket/controller/internal/policy"
@@ -121,10 +120,10 @@ func (w *world) shows(tb testing.TB, gvr schema.GroupVersionResource, id policy.
 	return result
 }
 
-// metric returns the sum of the samples of a metric whose labels have these values.
-func metric(tb testing.TB, name string, labels ...string) float64 {
+// metric returns the sum of the samples of a metric of the world's caches whose labels have these values.
+func (w *world) metric(tb testing.TB, name string, labels ...string) float64 {
 	tb.Helper()
-	families, err := legacyregistry.DefaultGatherer.Gather()
+	families, err := w.registry.Gather()
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -150,11 +149,11 @@ func metric(tb testing.TB, name string, labels ...string) float64 {
 	return sum
 }
 
-// grows waits until a metric is more than it was. Tests that run beside may raise it, too.
-func grows(tb testing.TB, before float64, name string, labels ...string) {
+// grows waits until a metric of the world's caches is more than it was.
+func (w *world) grows(tb testing.TB, before float64, name string, labels ...string) {
 	tb.Helper()
 	eventually(tb, func() error {
-		if now := metric(tb, name, labels...); now <= before {
+		if now := w.metric(tb, name, labels...); now <= before {
 			return fmt.Errorf("%s%v: %v, and was %v before", name, labels, now, before)
 		}
 		return nil

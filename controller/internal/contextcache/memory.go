@@ -44,7 +44,7 @@ func (c *Cache) enforce(ctx context.Context) {
 			d.retryAt = now.Add(tooLargePause)
 			d.drop(tooLarge, fmt.Errorf("%w: it takes %d bytes or more, and all entries together may take %d: raise --context-cache-memory, or limit the entry; "+
 				"retried after %s", errTooLarge, size, limit, d.retryAt.UTC().Format(time.RFC3339)))
-			failures.WithLabelValues(reasonTooLarge).Inc()
+			c.config.Metrics.failures.WithLabelValues(reasonTooLarge).Inc()
 		}
 	}
 	byUse := slices.SortedFunc(maps.Values(c.datasets), func(a, b *dataset) int { return int(a.used.Load() - b.used.Load()) })
@@ -79,7 +79,7 @@ func (c *Cache) evict(d *dataset, now time.Time) {
 	d.pause = min(max(2*d.pause, minEvictedPause), maxEvictedPause)
 	d.drop(evicted, fmt.Errorf("%w since %s: all entries together may take the %d bytes of --context-cache-memory, of which this one took %d, and it was not used for the longest time; %s",
 		errEvicted, now.UTC().Format(time.RFC3339), c.config.MemoryLimit, size, next))
-	evictions.Inc()
+	c.config.Metrics.evictions.Inc()
 }
 
 // reload loads data again that were asked for, unless that would only drive out others once more.

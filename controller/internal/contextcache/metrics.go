@@ -26,64 +26,83 @@ const (
 	maxLabeled = 100
 )
 
-var (
-	entriesGauge = metrics.NewGaugeVec(&metrics.GaugeOpts{
-		Name: "docket_controller_context_cache_entries", StabilityLevel: metrics.ALPHA,
-		Help: "Entries of the context cache by state: loaded, loading, invalid, forbidden, stale, failing, evicted, toolarge.",
-	}, []string{"state"})
-	objectsGauge = metrics.NewGauge(&metrics.GaugeOpts{
-		Name: "docket_controller_context_cache_objects", StabilityLevel: metrics.ALPHA,
-		Help: "Objects and answers of calls that the context cache holds.",
-	})
-	bytesGauge = metrics.NewGauge(&metrics.GaugeOpts{
-		Name: "docket_controller_context_cache_bytes", StabilityLevel: metrics.ALPHA,
-		Help: "Estimated memory of the data in the context cache, lists that are being loaded included.",
-	})
-	limitGauge = metrics.NewGauge(&metrics.GaugeOpts{
-		Name: "docket_controller_context_cache_limit_bytes", StabilityLevel: metrics.ALPHA,
-		Help: "What the data in the context cache may take; 0 if there is no limit.",
-	})
-	queries = metrics.NewCounterVec(&metrics.CounterOpts{
-		Name: "docket_controller_context_cache_queries_total", StabilityLevel: metrics.ALPHA,
-		Help: "Queries by result: hit if the data were there, miss if they had to be waited for, error.",
-	}, []string{"result"})
-	evictions = metrics.NewCounter(&metrics.CounterOpts{
-		Name: "docket_controller_context_cache_evictions_total", StabilityLevel: metrics.ALPHA,
-		Help: "Evictions of data because of the memory limit.",
-	})
-	refreshes = metrics.NewCounterVec(&metrics.CounterOpts{
-		Name: "docket_controller_context_cache_refreshes_total", StabilityLevel: metrics.ALPHA,
-		Help: "Complete lists and calls by kind of entry (resource, call) and result (success, failure); watches that fail count as failures.",
-	}, []string{"kind", "result"})
-	failures = metrics.NewCounterVec(&metrics.CounterOpts{
-		Name: "docket_controller_context_cache_failures_total", StabilityLevel: metrics.ALPHA,
-		Help: "Failures by reason: timeout, connect, blocked, tls, redirect, status, forbidden, not_found, size, content, too_large, other.",
-	}, []string{"reason"})
-	ageGauge = metrics.NewGaugeVec(&metrics.GaugeOpts{
-		Name: "docket_controller_context_cache_age_seconds", StabilityLevel: metrics.ALPHA,
-		Help: "Time since the data of a named entry were complete last: a list, or an answer. A watch keeps a list right without a new one. At most 100 entries.",
-	}, []string{"kind", "entry"})
-	staleGauge = metrics.NewGaugeVec(&metrics.GaugeOpts{
-		Name: "docket_controller_context_cache_staleness_seconds", StabilityLevel: metrics.ALPHA,
-		Help: "Time since the data of a named entry were known to be right; 0 while they are. At most 100 entries.",
-	}, []string{"kind", "entry"})
-	droppedGauge = metrics.NewGauge(&metrics.GaugeOpts{
-		Name: "docket_controller_context_cache_dropped_fields", StabilityLevel: metrics.ALPHA,
-		Help: "Fields of contexts in a ClusterPolicy that read the context cache, and that the served definition of ClusterPolicy does not have, so that the API server may drop them.",
-	})
-)
+// Metrics are those of a context cache, in no registry yet.
+type Metrics struct {
+	entries, age, stale            *metrics.GaugeVec
+	objects, bytes, limit, dropped *metrics.Gauge
+	queries, refreshes, failures   *metrics.CounterVec
+	evictions                      *metrics.Counter
+}
 
-// RegisterMetrics adds the metrics of context caches to the registry of the process. Further calls
-// do nothing.
+// NewMetrics returns metrics for a cache of which there are several in a process.
+func NewMetrics() *Metrics {
+	return &Metrics{
+		entries: metrics.NewGaugeVec(&metrics.GaugeOpts{
+			Name: "docket_controller_context_cache_entries", StabilityLevel: metrics.ALPHA,
+			Help: "Entries of the context cache by state: loaded, loading, invalid, forbidden, stale, failing, evicted, toolarge.",
+		}, []string{"state"}),
+		objects: metrics.NewGauge(&metrics.GaugeOpts{
+			Name: "docket_controller_context_cache_objects", StabilityLevel: metrics.ALPHA,
+			Help: "Objects and answers of calls that the context cache holds.",
+		}),
+		bytes: metrics.NewGauge(&metrics.GaugeOpts{
+			Name: "docket_controller_context_cache_bytes", StabilityLevel: metrics.ALPHA,
+			Help: "Estimated memory of the data in the context cache, lists that are being loaded included.",
+		}),
+		limit: metrics.NewGauge(&metrics.GaugeOpts{
+			Name: "docket_controller_context_cache_limit_bytes", StabilityLevel: metrics.ALPHA,
+			Help: "What the data in the context cache may take; 0 if there is no limit.",
+		}),
+		queries: metrics.NewCounterVec(&metrics.CounterOpts{
+			Name: "docket_controller_context_cache_queries_total", StabilityLevel: metrics.ALPHA,
+			Help: "Queries by result: hit if the data were there, miss if they had to be waited for, error.",
+		}, []string{"result"}),
+		evictions: metrics.NewCounter(&metrics.CounterOpts{
+			Name: "docket_controller_context_cache_evictions_total", StabilityLevel: metrics.ALPHA,
+			Help: "Evictions of data because of the memory limit.",
+		}),
+		refreshes: metrics.NewCounterVec(&metrics.CounterOpts{
+			Name: "docket_controller_context_cache_refreshes_total", StabilityLevel: metrics.ALPHA,
+			Help: "Complete lists and calls by kind of entry (resource, call) and result (success, failure); watches that fail count as failures.",
+		}, []string{"kind", "result"}),
+		failures: metrics.NewCounterVec(&metrics.CounterOpts{
+			Name: "docket_controller_context_cache_failures_total", StabilityLevel: metrics.ALPHA,
+			Help: "Failures by reason: timeout, connect, blocked, tls, redirect, status, forbidden, not_found, size, content, too_large, other.",
+		}, []string{"reason"}),
+		age: metrics.NewGaugeVec(&metrics.GaugeOpts{
+			Name: "docket_controller_context_cache_age_seconds", StabilityLevel: metrics.ALPHA,
+			Help: "Time since the data of a named entry were complete last: a list, or an answer. A watch keeps a list right without a new one. At most 100 entries.",
+		}, []string{"kind", "entry"}),
+		stale: metrics.NewGaugeVec(&metrics.GaugeOpts{
+			Name: "docket_controller_context_cache_staleness_seconds", StabilityLevel: metrics.ALPHA,
+			Help: "Time since the data of a named entry were known to be right; 0 while they are. At most 100 entries.",
+		}, []string{"kind", "entry"}),
+		dropped: metrics.NewGauge(&metrics.GaugeOpts{
+			Name: "docket_controller_context_cache_dropped_fields", StabilityLevel: metrics.ALPHA,
+			Help: "Fields of contexts in a ClusterPolicy that read the context cache, and that the served definition of ClusterPolicy does not have, so that the API server may drop them.",
+		}),
+	}
+}
+
+// All returns what a registry needs.
+func (m *Metrics) All() []metrics.Registerable {
+	return []metrics.Registerable{
+		m.entries, m.objects, m.bytes, m.limit, m.queries, m.evictions, m.refreshes, m.failures, m.age, m.stale, m.dropped,
+	}
+}
+
+// ofProcess is the default of [Config.Metrics].
+var ofProcess = NewMetrics() //nolint:gochecknoglobals // As in the other packages: the registry is global.
+
+// RegisterMetrics adds the metrics of caches that have none of their own to the registry of the process. Further
+// calls do nothing.
 //
-//nolint:gochecknoglobals // As in the other packages: the registry is global.
-var RegisterMetrics = sync.OnceFunc(func() {
-	legacyregistry.MustRegister(entriesGauge, objectsGauge, bytesGauge, limitGauge, queries, evictions, refreshes, failures, ageGauge, staleGauge, droppedGauge)
-})
+//nolint:gochecknoglobals // As above.
+var RegisterMetrics = sync.OnceFunc(func() { legacyregistry.MustRegister(ofProcess.All()...) })
 
 // observe updates the gauges. The planner calls it.
 func (c *Cache) observe() {
-	index, now := c.index.Load(), c.config.Clock.Now()
+	m, index, now := c.config.Metrics, c.index.Load(), c.config.Clock.Now()
 	counts := map[string]int{}
 	for _, reason := range reasons {
 		counts[stateLabel(reason)] = 0
@@ -106,30 +125,30 @@ func (c *Cache) observe() {
 		if e.data != nil {
 			s := e.data.state.Load()
 			if !s.refreshed.IsZero() {
-				ageGauge.WithLabelValues(id.Kind, id.Name).Set(now.Sub(s.refreshed).Seconds())
+				m.age.WithLabelValues(id.Kind, id.Name).Set(now.Sub(s.refreshed).Seconds())
 			}
 			if s.err != nil {
 				staleness = now.Sub(s.since).Seconds()
 			}
 		}
-		staleGauge.WithLabelValues(id.Kind, id.Name).Set(staleness)
+		m.stale.WithLabelValues(id.Kind, id.Name).Set(staleness)
 	}
 	for id := range c.labeled {
 		if !labeled[id] {
-			ageGauge.DeleteLabelValues(id.Kind, id.Name)
-			staleGauge.DeleteLabelValues(id.Kind, id.Name)
+			m.age.DeleteLabelValues(id.Kind, id.Name)
+			m.stale.DeleteLabelValues(id.Kind, id.Name)
 		}
 	}
 	c.labeled = labeled
 	for state, count := range counts {
-		entriesGauge.WithLabelValues(state).Set(float64(count))
+		m.entries.WithLabelValues(state).Set(float64(count))
 	}
-	objectsGauge.Set(float64(objects))
-	bytesGauge.Set(float64(c.bytes()))
-	limitGauge.Set(float64(c.config.MemoryLimit))
-	queries.WithLabelValues("hit").Add(float64(c.tally.hits.Swap(0)))
-	queries.WithLabelValues("miss").Add(float64(c.tally.misses.Swap(0)))
-	queries.WithLabelValues("error").Add(float64(c.tally.errors.Swap(0)))
+	m.objects.Set(float64(objects))
+	m.bytes.Set(float64(c.bytes()))
+	m.limit.Set(float64(c.config.MemoryLimit))
+	m.queries.WithLabelValues("hit").Add(float64(c.tally.hits.Swap(0)))
+	m.queries.WithLabelValues("miss").Add(float64(c.tally.misses.Swap(0)))
+	m.queries.WithLabelValues("error").Add(float64(c.tally.errors.Swap(0)))
 }
 
 func compareEntries(a, b policy.Entry) int {
@@ -139,12 +158,12 @@ func compareEntries(a, b policy.Entry) int {
 	return strings.Compare(a.Name, b.Name)
 }
 
-// forgetGauges is called when nothing is held any more.
-func forgetGauges() {
-	for _, gauge := range []*metrics.GaugeVec{entriesGauge, ageGauge, staleGauge} {
+// forget is called when nothing is held any more.
+func (m *Metrics) forget() {
+	for _, gauge := range []*metrics.GaugeVec{m.entries, m.age, m.stale} {
 		gauge.Reset()
 	}
-	for _, gauge := range []*metrics.Gauge{objectsGauge, bytesGauge} {
+	for _, gauge := range []*metrics.Gauge{m.objects, m.bytes} {
 		gauge.Set(0)
 	}
 }

@@ -143,7 +143,7 @@ func (c *Cache) stop() {
 	for _, d := range c.datasets {
 		d.stop()
 	}
-	forgetGauges()
+	c.config.Metrics.forget()
 }
 
 // tick does what is due by the clock and not by an event.

@@ -122,7 +122,7 @@ func (c *Cache) checkFields(ctx context.Context) (string, error) {
 	}
 	resource, found := catalog.Lookup(schema.GroupResource{Group: policy.KyvernoGroup, Resource: "clusterpolicies"}, policy.ClusterPolicy)
 	if !found {
-		droppedGauge.Set(0)
+		c.config.Metrics.dropped.Set(0)
 		return "", nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, fieldsTimeout)
@@ -135,7 +135,7 @@ func (c *Cache) checkFields(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", resource.GVK(), err)
 	}
-	droppedGauge.Set(float64(len(dropped)))
+	c.config.Metrics.dropped.Set(float64(len(dropped)))
 	if len(dropped) == 0 {
 		return "", nil
 	}

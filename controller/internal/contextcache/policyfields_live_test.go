@@ -29,7 +29,7 @@ func TestPoliciesWithoutTheFields(t *testing.T) {
 	}
 	w.create(t, crds, kind)
 	eventually(t, func() error {
-		if count := metric(t, "dropped_fields"); count != 3 {
+		if count := w.metric(t, "dropped_fields"); count != 3 {
 			return fmt.Errorf("%v fields are dropped", count)
 		}
 		return nil

@@ -33,11 +33,11 @@ func (r resources) start(ctx context.Context, d *dataset) worker {
 		Client: selecting(d.cache.config.Client, r.selection, d.listing),
 		Changed: func(err error) {
 			if err != nil {
-				failures.WithLabelValues(reasonOf(err)).Inc()
+				d.cache.config.Metrics.failures.WithLabelValues(reasonOf(err)).Inc()
 			}
 			d.attempted(err)
 		},
-		Failed: func(string) { refreshes.WithLabelValues(kindResource, resultFailure).Inc() },
+		Failed: func(string) { d.cache.config.Metrics.refreshes.WithLabelValues(kindResource, resultFailure).Inc() },
 	})
 	base := store{dataset: d, source: s}
 	if r.selection.name != "" {
@@ -64,7 +64,7 @@ type store struct {
 
 // complete is called when the data are complete: the first time, or again.
 func (s *store) complete(data data, change table.Change) {
-	refreshes.WithLabelValues(kindResource, resultSuccess).Inc()
+	s.dataset.cache.config.Metrics.refreshes.WithLabelValues(kindResource, resultSuccess).Inc()
 	first := !s.filled
 	s.filled = true
 	s.dataset.refresh(data)

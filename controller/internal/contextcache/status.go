@@ -145,7 +145,7 @@ func (w *statusWriter) note(ctx context.Context, kind, name string, uid types.UI
 		delete(w.failed, uid)
 		return
 	}
-	failures.WithLabelValues(reasonOf(err)).Inc()
+	w.cache.config.Metrics.failures.WithLabelValues(reasonOf(err)).Inc()
 	if w.failed[uid] != err.Error() {
 		klog.FromContext(ctx).Error(err, "The status of an entry of the context cache can't be written; will retry", "kind", kind, "name", name)
 	}

@@ -44,7 +44,7 @@ func TestKindThatAppearsLaterAndGoes(t *testing.T) {
 	isReady(t, cache)
 	refuses(t, cache, policy.Query{Entry: id}, id.Name, `no kind or plural "gizmos" in the group "later.test"`, "loads once it is there")
 	w.shows(t, cachedEntries, id, contextcache.ReasonInvalid, "loads once it is there")
-	grows(t, 0, "entries", "invalid")
+	w.grows(t, 0, "entries", "invalid")
 
 	w.create(t, crds, customKind("later.test", "Gizmo", plural, "Namespaced", "v1"))
 	gets(t, cache, policy.Query{Entry: id, Expression: "[kind, length(items)]"}, []any{"GizmoList", 0.0})
@@ -117,12 +117,12 @@ func TestForbiddenResource(t *testing.T) {
 	w.configMap(t, "one", nil)
 	id := w.entry(t, cachedEntries, "e", w.maps("configmaps"))
 	w.gate.set("/configmaps", always(forbidden(configMaps)))
-	before := metric(t, "failures_total", "forbidden")
+	before := w.metric(t, "failures_total", "forbidden")
 	cache := w.cache(t)
 	refuses(t, cache, policy.Query{Entry: id}, id.Name, "forbidden", "the test says so")
 	isReady(t, cache)
 	w.shows(t, cachedEntries, id, contextcache.ReasonForbidden, "the test says so")
-	grows(t, before, "failures_total", "forbidden")
+	w.grows(t, before, "failures_total", "forbidden")
 	w.gate.set("", nil)
 	gets(t, cache, policy.Query{Entry: id, Expression: "items[].metadata.name"}, []any{"one"})
 	w.shows(t, cachedEntries, id, contextcache.ReasonLoaded)
@@ -134,11 +134,11 @@ func TestEntryObjectsThatMayNotBeListed(t *testing.T) {
 	w.configMap(t, "one", nil)
 	id := w.entry(t, cachedEntries, "e", w.maps("configmaps"))
 	w.gate.set("/cachedcontextentries", always(forbidden(cachedEntries)))
-	before := metric(t, "failures_total", "forbidden")
+	before := w.metric(t, "failures_total", "forbidden")
 	cache := w.cache(t)
 	isReady(t, cache)
 	refuses(t, cache, policy.Query{Entry: id}, "can't be found", "forbidden")
-	grows(t, before, "failures_total", "forbidden")
+	w.grows(t, before, "failures_total", "forbidden")
 	w.gate.set("", nil)
 	gets(t, cache, policy.Query{Entry: id, Expression: "items[].metadata.name"}, []any{"one"})
 }
@@ -152,7 +152,7 @@ func TestEntryRecoversFromAFailedRelist(t *testing.T) {
 	cache := w.cache(t)
 	names := policy.Query{Entry: id, Expression: "items[].metadata.name"}
 	gets(t, cache, names, []any{"one"})
-	failuresBefore := metric(t, "refreshes_total", "resource", "failure")
+	failuresBefore := w.metric(t, "refreshes_total", "resource", "failure")
 	// The watch has expired, and the list that has to follow fails.
 	var lists atomic.Int64
 	w.gate.set("/"+w.name+"/configmaps", func(r *http.Request) error {
@@ -165,8 +165,8 @@ func TestEntryRecoversFromAFailedRelist(t *testing.T) {
 	w.configMap(t, "two", nil)
 	w.shows(t, cachedEntries, id, contextcache.ReasonFailing, "still served", "etcd is away")
 	gets(t, cache, names, []any{"one"}) // As of before, for as long as MaxStale.
-	grows(t, failuresBefore, "refreshes_total", "resource", "failure")
-	grows(t, 0, "staleness_seconds", id.Name)
+	w.grows(t, failuresBefore, "refreshes_total", "resource", "failure")
+	w.grows(t, 0, "staleness_seconds", id.Name)
 	if lists.Load() == 0 {
 		t.Error("no list has failed")
 	}
@@ -190,7 +190,7 @@ func TestDataThatAreTooOldAreAnError(t *testing.T) {
 	refuses(t, cache, names, "too old", "no success since 20", "etcd is away")
 	w.shows(t, cachedEntries, id, contextcache.ReasonStale, "no success since 20")
 	subscriber.awaits(t, true, id)
-	grows(t, 0, "entries", "stale")
+	w.grows(t, 0, "entries", "stale")
 	subscriber.forget()
 	w.gate.set("", nil)
 	gets(t, cache, names, []any{"one"})

@@ -25,6 +25,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/record"
+	"k8s.io/component-base/metrics"
 	"sigs.k8s.io/yaml"
 
 	"github.com/kyverno/go-jmespath"
@@ -33,11 +34,12 @@ import (
 	"github.com/docket-project/docket/controller/internal/contextcache/table"
 	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/controller/internal/served"
+	"github.com/docket-project/docket/internal/testkit"
 	"github.com/docket-project/docket/internal/uptest"
 )
 
 // patience is for a slow machine; nothing waits that long if all is well.
-const patience = time.Minute
+const patience = testkit.Patience
 
 var (
 	configMaps    = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
@@ -64,7 +66,6 @@ func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", "8"); err != nil {
 		panic(err)
 	}
-	contextcache.RegisterMetrics()
 	os.Exit(uptest.Run(m, shared))
 }
 
@@ -150,6 +151,9 @@ type world struct {
 	gate *gate
 	// events are those about entries.
 	events *record.FakeRecorder
+	// metrics are those of the caches of this test; registry has them.
+	metrics  *contextcache.Metrics
+	registry metrics.KubeRegistry
 }
 
 func newWorld(tb testing.TB) *world {
@@ -164,7 +168,11 @@ func newWorld(tb testing.TB) *world {
 	}
 	name := strings.ToLower(strings.NewReplacer("/", "-", "_", "-").Replace(tb.Name()))
 	name = strings.TrimRight(name[:min(len(name), 60)], "-")
-	w := &world{server: server, name: name, gate: &gate{label: name}, events: record.NewFakeRecorder(100)}
+	w := &world{
+		server: server, name: name, gate: &gate{label: name}, events: record.NewFakeRecorder(100),
+		metrics: contextcache.NewMetrics(), registry: metrics.NewKubeRegistry(),
+	}
+	w.registry.MustRegister(w.metrics.All()...)
 	w.create(tb, namespaces, &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": w.name},
 	}})
@@ -308,7 +316,7 @@ func (w *world) cache(tb testing.TB, change ...func(*contextcache.Config)) *cont
 		tb.Fatal(err)
 	}
 	watcher := served.NewWatcher(served.Config{Discovery: kinds, Interval: 100 * time.Millisecond})
-	settings := contextcache.Config{Client: client, REST: kinds.RESTClient(), Served: watcher, Engine: engine()}
+	settings := contextcache.Config{Client: client, REST: kinds.RESTClient(), Served: watcher, Engine: engine(), Metrics: w.metrics}
 	for _, c := range change {
 		c(&settings)
 	}
