@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"testing"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -110,6 +111,16 @@ func (c *compiler) count(id, subject string) int {
 		}
 	}
 	return sum
+}
+
+// release lets one evaluation by the held policy go on, once there is one.
+func (c *compiler) release(tb testing.TB) {
+	tb.Helper()
+	select {
+	case c.hold <- struct{}{}:
+	case <-time.After(patience):
+		tb.Fatal("nothing is evaluated")
+	}
 }
 
 func (c *compiler) reset() {
