@@ -5,21 +5,48 @@ package admission
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"google.golang.org/grpc/test/bufconn"
 )
 
-// trickle sends the head of a request over a connection of its own, and the beginning of its body.
-func trickle(tb testing.TB, server *httptest.Server, path string, length int, beginning string) net.Conn {
+// origin is the address of what [serve] serves.
+const origin = "http://in-memory"
+
+// serve has a handler answer over connections in memory until the test ends. Unlike those of the network, goroutines
+// that wait for them let the time of a bubble pass.
+func serve(tb testing.TB, handler http.Handler) (*bufconn.Listener, *http.Client) {
 	tb.Helper()
-	conn, err := (&net.Dialer{}).DialContext(tb.Context(), "tcp", server.Listener.Addr().String())
+	listener := bufconn.Listen(64 << 10)
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: patience}
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(listener) }()
+	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return listener.DialContext(ctx) }}
+	tb.Cleanup(func() {
+		transport.CloseIdleConnections()
+		if err := server.Close(); err != nil {
+			tb.Error(err)
+		}
+		if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
+			tb.Error(err)
+		}
+	})
+	return listener, &http.Client{Transport: transport}
+}
+
+// trickle sends the head of a request over a connection of its own, and the beginning of its body.
+func trickle(tb testing.TB, server *bufconn.Listener, path string, length int, beginning string) net.Conn {
+	tb.Helper()
+	conn, err := server.DialContext(tb.Context())
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -58,14 +85,20 @@ func (in *intake) room() int64 {
 // TestSlowBodiesTakeNoSlot: connections that send one byte each keep no request from its slot.
 func TestSlowBodiesTakeNoSlot(t *testing.T) {
 	t.Parallel()
+	synctest.Test(t, testSlowBodiesTakeNoSlot)
+}
+
+func testSlowBodiesTakeNoSlot(t *testing.T) {
 	u := newUnit(t, func(c *Config) { c.Concurrency = 2 }, newPolicy("p", closed))
-	server := httptest.NewServer(u.handler)
-	t.Cleanup(server.Close)
+	server, _ := serve(t, u.handler)
 	in := u.webhooks[PathFail].intake
 	for range 16 {
 		trickle(t, server, PathFail+"?timeout=30s", 1000, "{")
 	}
-	eventually(t, "all bodies arrive", func() bool { return in.arriving() == 16 })
+	synctest.Wait()
+	if n := in.arriving(); n != 16 {
+		t.Fatalf("%d bodies arrive", n)
+	}
 	for range 5 {
 		if answer := u.post(t, PathFail+"?timeout=1s", encodeReview(t, request(pod("default", "a")))); answer.Code != http.StatusOK {
 			t.Errorf("a request beside slow ones: %d %s", answer.Code, answer.Body)
@@ -77,15 +110,18 @@ func TestSlowBodiesTakeNoSlot(t *testing.T) {
 // TestSlowBodyIsToldSo within seconds, whatever time its request asks for.
 func TestSlowBodyIsToldSo(t *testing.T) {
 	t.Parallel()
+	synctest.Test(t, testSlowBodyIsToldSo)
+}
+
+func testSlowBodyIsToldSo(t *testing.T) {
 	u := newUnit(t, nil, newPolicy("p"))
-	server := httptest.NewServer(u.handler)
-	t.Cleanup(server.Close)
+	server, _ := serve(t, u.handler)
 	begin := time.Now()
 	answer := answerOf(t, trickle(t, server, PathIgnore+"?timeout=30s", 1000, "{"))
 	if !strings.HasPrefix(answer, "HTTP/1.1 408 ") || !strings.Contains(answer, errSlowBody.Error()) {
 		t.Errorf("the answer is %q", answer)
 	}
-	if took := time.Since(begin); took < bodyTime/2 {
+	if took := time.Since(begin); took != bodyTime {
 		t.Errorf("it came after %v", took)
 	}
 }
@@ -94,9 +130,12 @@ func TestSlowBodyIsToldSo(t *testing.T) {
 // that arrives slowly gives way to one that doesn't.
 func TestBodiesAreBounded(t *testing.T) {
 	t.Parallel()
+	synctest.Test(t, testBodiesAreBounded)
+}
+
+func testBodiesAreBounded(t *testing.T) {
 	u := newUnit(t, func(c *Config) { c.BodyMemory = 2 * maxBody }, newPolicy("p", closed))
-	server := httptest.NewServer(u.handler)
-	t.Cleanup(server.Close)
+	server, client := serve(t, u.handler)
 	in := u.webhooks[PathFail].intake
 	large := strings.Repeat(" ", maxBody-1)
 	var slow []net.Conn
@@ -105,12 +144,12 @@ func TestBodiesAreBounded(t *testing.T) {
 		eventually(t, "its bytes are counted", func() bool { return in.room() > int64(i+1)*(maxBody-firstRead) })
 	}
 	body := append(encodeReview(t, request(pod("default", "a"))), bytes.Repeat([]byte(" "), maxBody/2)...)
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL+PathFail+"?timeout=2s", bytes.NewReader(body))
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, origin+PathFail+"?timeout=2s", bytes.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.Header.Set("Content-Type", jsonType)
-	answer, err := http.DefaultClient.Do(r)
+	answer, err := client.Do(r)
 	if err != nil {
 		t.Fatal(err)
 	}

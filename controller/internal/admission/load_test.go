@@ -7,11 +7,14 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"os"
+	"os/exec"
 	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/docket-project/docket/controller/internal/policy"
@@ -32,9 +35,26 @@ func slowly(d time.Duration) func(*fakePolicy) {
 	}
 }
 
+// aloneVariable names the test that has a process of its own.
+const aloneVariable = "DOCKET_TEST_ALONE"
+
 // TestFlood: of 2,000 requests a second for a policy that can take 160, those that find no slot are
-// told so at once, and memory does not grow. It can't run beside others, which it measures.
-func TestFlood(t *testing.T) { //nolint:paralleltest // See above.
+// told so at once, and memory does not grow. Its process is its own, because it measures that.
+func TestFlood(t *testing.T) {
+	t.Parallel()
+	if os.Getenv(aloneVariable) == t.Name() {
+		synctest.Test(t, testFlood)
+		return
+	}
+	// The program is this test.
+	command := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
+	command.Env = append(os.Environ(), aloneVariable+"="+t.Name())
+	if output, err := command.CombinedOutput(); err != nil || !strings.Contains(string(output), "--- PASS: "+t.Name()) {
+		t.Errorf("%v:\n%s", err, output)
+	}
+}
+
+func testFlood(t *testing.T) {
 	const slots = 8
 	u := newUnit(t, func(c *Config) { c.Concurrency = slots }, newPolicy("slow", slowly(50*time.Millisecond)))
 	body := encodeReview(t, request(pod("default", "a")))
@@ -47,7 +67,6 @@ func TestFlood(t *testing.T) { //nolint:paralleltest // See above.
 	var requests sync.WaitGroup
 	var answered, refused, other atomic.Int64
 	var most int
-	// By their number, not for a time: a busy machine sends them more slowly.
 	flood := func(n int) {
 		tick := time.NewTicker(time.Millisecond)
 		defer tick.Stop()
@@ -92,6 +111,10 @@ func TestFlood(t *testing.T) { //nolint:paralleltest // See above.
 // goes on, and once it ends all is well.
 func TestPolicyThatNeverEndsKeepsItsSlots(t *testing.T) {
 	t.Parallel()
+	synctest.Test(t, testPolicyThatNeverEnds)
+}
+
+func testPolicyThatNeverEnds(t *testing.T) {
 	release := make(chan struct{})
 	free := sync.OnceFunc(func() { close(release) })
 	defer free()
@@ -159,25 +182,20 @@ func TestGate(t *testing.T) {
 // TestPoliciesAreEvaluatedSideBySide, but not more than a few.
 func TestPoliciesAreEvaluatedSideBySide(t *testing.T) {
 	t.Parallel()
-	var running, most atomic.Int64
-	together := make(chan struct{})
+	synctest.Test(t, testSideBySide)
+}
+
+func testSideBySide(t *testing.T) {
+	var running atomic.Int64
+	release := make(chan struct{})
 	policies := make([]policy.Policy, 0, 3*parallel)
 	for range 3 * parallel {
 		policies = append(policies, newPolicy("p", func(p *fakePolicy) {
 			p.review = func(ctx context.Context, _ *policy.Request) ([]policy.Verdict, error) {
-				now := running.Add(1)
+				running.Add(1)
 				defer running.Add(-1)
-				for m := most.Load(); now > m && !most.CompareAndSwap(m, now); m = most.Load() {
-				}
-				if now == parallel {
-					select {
-					case <-together:
-					default:
-						close(together)
-					}
-				}
 				select {
-				case <-together:
+				case <-release:
 				case <-ctx.Done():
 				}
 				return nil, ctx.Err()
@@ -185,8 +203,15 @@ func TestPoliciesAreEvaluatedSideBySide(t *testing.T) {
 		}))
 	}
 	u := newUnit(t, nil, policies...)
-	if got := u.ask(t, PathIgnore+"?timeout=30s", request(pod("default", "a"))); len(got.Warnings) > 0 || most.Load() != parallel {
-		t.Errorf("%d at a time, warnings: %q", most.Load(), got.Warnings)
+	go func() {
+		synctest.Wait()
+		if n := running.Load(); n != parallel {
+			t.Errorf("%d at a time", n)
+		}
+		close(release)
+	}()
+	if got := u.ask(t, PathIgnore+"?timeout=30s", request(pod("default", "a"))); len(got.Warnings) > 0 {
+		t.Errorf("warnings: %q", got.Warnings)
 	}
 }
 

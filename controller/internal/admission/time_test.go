@@ -6,11 +6,12 @@ package admission
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -24,7 +25,11 @@ import (
 // a policy has no more time than it asks for.
 func TestTimeouts(t *testing.T) {
 	t.Parallel()
-	release := make(chan struct{})
+	synctest.Test(t, testTimeouts)
+}
+
+func testTimeouts(t *testing.T) {
+	release, begin := make(chan struct{}), time.Now()
 	defer close(release)
 	stuck := func(p *fakePolicy) {
 		p.review = func(context.Context, *policy.Request) ([]policy.Verdict, error) {
@@ -36,18 +41,17 @@ func TestTimeouts(t *testing.T) {
 		p.admission.Timeout = 50 * time.Millisecond
 		p.review = func(ctx context.Context, _ *policy.Request) ([]policy.Verdict, error) {
 			<-ctx.Done()
-			return []policy.Verdict{{Result: policy.Result{Rule: "r", Outcome: report.OutcomeError, Message: "in time"}}}, nil
+			return []policy.Verdict{{Result: policy.Result{Rule: "r", Outcome: report.OutcomeError, Message: fmt.Sprint("after ", time.Since(begin))}}}, nil
 		}
 	}
 	u := newUnit(t, nil, newPolicy("stuck", stuck), newPolicy("patient", patient), newPolicy("warns", says(policy.Verdict{Warn: true, Result: policy.Result{Rule: "r"}})),
 		newPolicy("closed", closed, stuck))
-	begin := time.Now()
 	got := u.ask(t, PathIgnore+"?timeout=1s", request(pod("default", "a")))
-	if took := time.Since(begin); took > 10*time.Second || took < 900*time.Millisecond {
+	if took := time.Since(begin); took != 950*time.Millisecond {
 		t.Errorf("the answer took %v", took)
 	}
 	text := strings.Join(got.Warnings, "\n")
-	if !got.Allowed || len(got.Warnings) != 3 || !strings.Contains(text, errLate.Error()) || !strings.Contains(text, "in time") || !strings.Contains(text, "policy warns.r") {
+	if !got.Allowed || len(got.Warnings) != 3 || !strings.Contains(text, errLate.Error()) || !strings.Contains(text, "after 50ms") || !strings.Contains(text, "policy warns.r") {
 		t.Errorf("the answer is %+v", got)
 	}
 	got = u.ask(t, PathFail+"?timeout=200ms", request(pod("default", "a")))
@@ -76,6 +80,10 @@ func TestParseTimeout(t *testing.T) {
 // configuration gives it, which is that of the policy that asks for most, if that is more than usual.
 func TestTimeoutOfCallerNeverExceedsOurs(t *testing.T) {
 	t.Parallel()
+	synctest.Test(t, testTimeoutOfCaller)
+}
+
+func testTimeoutOfCaller(t *testing.T) {
 	var had time.Duration
 	look := func(p *fakePolicy) {
 		p.review = func(ctx context.Context, _ *policy.Request) ([]policy.Verdict, error) {
@@ -87,17 +95,17 @@ func TestTimeoutOfCallerNeverExceedsOurs(t *testing.T) {
 	patient := func(p *fakePolicy) { p.admission.Timeout = 20 * time.Second }
 	for name, test := range map[string]struct {
 		policies []policy.Policy
-		most     time.Duration
+		want     time.Duration
 	}{
-		"usual":             {[]policy.Policy{newPolicy("p", look)}, 3 * time.Second},
-		"patient":           {[]policy.Policy{newPolicy("p", look, patient)}, 20 * time.Second},
-		"patient elsewhere": {[]policy.Policy{newPolicy("p", look), newPolicy("closed", closed, patient)}, 3 * time.Second},
+		"usual":             {[]policy.Policy{newPolicy("p", look)}, 2700 * time.Millisecond},
+		"patient":           {[]policy.Policy{newPolicy("p", look, patient)}, 18 * time.Second},
+		"patient elsewhere": {[]policy.Policy{newPolicy("p", look), newPolicy("closed", closed, patient)}, 2700 * time.Millisecond},
 	} {
 		u := newUnit(t, func(c *Config) { c.Timeout = 3 * time.Second }, test.policies...)
 		for _, query := range []string{"", "?timeout=10h"} {
 			u.ask(t, PathIgnore+query, request(pod("default", "a")))
-			if had >= test.most || had < test.most/2 {
-				t.Errorf("%s: with %q the policy has %v, want less than %v", name, query, had, test.most)
+			if had != test.want {
+				t.Errorf("%s: with %q the policy has %v, want %v", name, query, had, test.want)
 			}
 		}
 	}
@@ -106,9 +114,11 @@ func TestTimeoutOfCallerNeverExceedsOurs(t *testing.T) {
 // TestClientThatGoesAway leaves nothing behind: neither a slot that is taken nor results.
 func TestClientThatGoesAway(t *testing.T) {
 	t.Parallel()
+	var leave context.CancelFunc
 	u := newUnit(t, nil, newPolicy("p", func(p *fakePolicy) {
 		p.review = func(ctx context.Context, r *policy.Request) ([]policy.Verdict, error) {
 			if r.Name == "gone" {
+				leave()
 				<-ctx.Done()
 			}
 			return nil, ctx.Err()
@@ -118,8 +128,8 @@ func TestClientThatGoesAway(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { ended <- u.sender.Run(ctx) }()
 	u.post(t, PathIgnore, encodeReview(t, request(pod("default", "gone"))), func(r *http.Request) {
-		gone, leave := context.WithCancel(r.Context())
-		time.AfterFunc(50*time.Millisecond, leave)
+		var gone context.Context
+		gone, leave = context.WithCancel(r.Context())
 		// Contexts derived from one that the library does not know end each in a goroutine of its own, in
 		// any order: so what depends on their order fails often.
 		*r = *r.WithContext(foreignContext{Context: gone, done: forward(gone.Done())})
@@ -166,18 +176,25 @@ func forward(done <-chan struct{}) <-chan struct{} {
 // request may take.
 func TestSlowBody(t *testing.T) {
 	t.Parallel()
+	synctest.Test(t, testSlowBody)
+}
+
+func testSlowBody(t *testing.T) {
 	u := newUnit(t, nil, newPolicy("p"))
-	server := httptest.NewServer(u.handler)
-	t.Cleanup(server.Close)
+	_, client := serve(t, u.handler)
 	reader, writer := io.Pipe()
 	t.Cleanup(func() { _ = writer.Close() })
 	go func() { _, _ = writer.Write([]byte(`{"apiVersion":`)) }()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL+PathIgnore+"?timeout=500ms", reader)
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, origin+PathIgnore+"?timeout=500ms", reader)
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.Header.Set("Content-Type", "application/json")
-	answer, err := http.DefaultClient.Do(r)
+	begin := time.Now()
+	answer, err := client.Do(r)
+	if took := time.Since(begin); took != 400*time.Millisecond {
+		t.Errorf("it had a slot for %v", took)
+	}
 	if err == nil {
 		if answer.StatusCode != http.StatusRequestTimeout {
 			t.Errorf("the answer is %s", answer.Status)
@@ -188,12 +205,12 @@ func TestSlowBody(t *testing.T) {
 
 	// A connection serves one request after the other.
 	for range 3 {
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL+PathIgnore+"?timeout=30s", bytes.NewReader(encodeReview(t, request(pod("default", "a")))))
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, origin+PathIgnore+"?timeout=30s", bytes.NewReader(encodeReview(t, request(pod("default", "a")))))
 		if err != nil {
 			t.Fatal(err)
 		}
 		r.Header.Set("Content-Type", "application/json")
-		answer, err := http.DefaultClient.Do(r)
+		answer, err := client.Do(r)
 		if err != nil {
 			t.Fatal(err)
 		}
