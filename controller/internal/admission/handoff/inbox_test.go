@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -112,10 +113,14 @@ func (a *api) watched(t *testing.T) {
 // written; after a crash before that they are handed on again.
 func TestInbox(t *testing.T) {
 	t.Parallel()
-	a, first := newAPI(), &sink{}
+	synctest.Test(t, testInbox)
+}
+
+func testInbox(t *testing.T) {
+	a, first, c := newAPI(), &sink{}, testingclock.NewFakeClock(start)
 	a.write(t, item("a", "default", "x", fails("r")), item("b", "default", "x"))
 	a.write(t, item("a", "", "y"))
-	stop := a.inbox(t, first, maxHeld, nil, nil)
+	stop := a.inbox(t, first, maxHeld, nil, c)
 	a.watched(t)
 	a.write(t, item("a", "default", "z"))
 	eventually(t, "all is handed on", func() bool { return first.taken() == 4 })
@@ -135,7 +140,6 @@ func TestInbox(t *testing.T) {
 		}
 		return nil
 	}
-	c := testingclock.NewFakeClock(time.Now())
 	second := &sink{}
 	a.ClearActions()
 	a.inbox(t, second, maxHeld, flushed, c)
@@ -150,6 +154,7 @@ func TestInbox(t *testing.T) {
 		}
 	}
 	eventually(t, "the reports are asked for", asked(1))
+	synctest.Wait()
 	if got := a.reports(t); len(got) != 3 {
 		t.Errorf("with results unwritten, there are %q", got)
 	}
@@ -194,13 +199,20 @@ func TestInboxDeletesOnlyOurs(t *testing.T) { //nolint:paralleltest // It reads 
 // TestInboxHoldsABoundedNumber, and goes on with others when some are decided.
 func TestInboxHoldsABoundedNumber(t *testing.T) {
 	t.Parallel()
+	synctest.Test(t, testBoundedNumber)
+}
+
+func testBoundedNumber(t *testing.T) {
 	a, s := newAPI(), &sink{}
 	for i := range 20 {
 		a.write(t, item("a", "default", fmt.Sprint(i)))
 	}
-	a.inbox(t, s, 5, nil, nil)
+	a.inbox(t, s, 5, nil, testingclock.NewFakeClock(start))
 	for i := range 20 {
-		eventually(t, "there are five more than are decided", func() bool { return s.taken() == min(i+5, 20) })
+		synctest.Wait()
+		if got := s.taken(); got != min(i+5, 20) {
+			t.Fatalf("%d are decided, %d are handed on", i, got)
+		}
 		s.decide()
 	}
 	eventually(t, "all is deleted", func() bool { return len(a.reports(t)) == 0 })
@@ -208,12 +220,17 @@ func TestInboxHoldsABoundedNumber(t *testing.T) {
 
 // TestInboxGivesUp what nothing is decided about.
 func TestInboxGivesUp(t *testing.T) { //nolint:paralleltest // It reads metrics that others count.
-	a, s, c := newAPI(), &sink{}, testingclock.NewFakeClock(time.Now())
+	synctest.Test(t, testInboxGivesUp)
+}
+
+func testInboxGivesUp(t *testing.T) {
+	a, s, c := newAPI(), &sink{}, testingclock.NewFakeClock(start)
 	before := count(t, read.WithLabelValues(readExpired))
 	a.write(t, item("a", "default", "x"))
 	a.inbox(t, s, maxHeld, nil, c)
 	eventually(t, "it is handed on", func() bool { return s.taken() == 1 && c.HasWaiters() })
 	c.Step(holdLimit - tick)
+	synctest.Wait()
 	if got := a.reports(t); len(got) != 1 {
 		t.Errorf("left is %q", got)
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	policiesv1beta1 "github.com/kyverno/api/api/policies.kyverno.io/v1beta1"
@@ -217,6 +218,10 @@ func TestDecodeKyvernoDistrusts(t *testing.T) {
 // it for a minute if there are signs of it.
 func TestInboxLeavesKyvernosReports(t *testing.T) {
 	t.Parallel()
+	synctest.Test(t, testLeavesKyvernosReports)
+}
+
+func testLeavesKyvernosReports(t *testing.T) {
 	clock := testingclock.NewFakeClock(time.Now())
 	scanned := &unstructured.Unstructured{}
 	scanned.SetLabels(map[string]string{hashLabel: "1"})
@@ -264,6 +269,7 @@ func TestInboxLeavesKyvernosReports(t *testing.T) {
 	a.run(t, InboxConfig{Client: a, Sink: to.take, Clock: clock, Kyverno: true}, maxHeld)
 	eventually(t, "it is handed on", func() bool { return to.taken() == 1 })
 	clock.Step(rivalPatience - time.Second)
+	synctest.Wait()
 	if got := a.reports(t); len(got) != 2 {
 		t.Errorf("too early there are %q", got)
 	}

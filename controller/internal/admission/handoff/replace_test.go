@@ -10,6 +10,7 @@ import (
 	"slices"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/kyverno/kyverno/pkg/openreports"
@@ -45,6 +46,10 @@ func kyvernoReport(t *testing.T, name string, scope *corev1.ObjectReference, res
 // of others stay.
 func TestReplace(t *testing.T) {
 	t.Parallel()
+	synctest.Test(t, testReplace)
+}
+
+func testReplace(t *testing.T) {
 	result := func(rule string, subjects ...corev1.ObjectReference) openreportsv1alpha1.ReportResult {
 		return openreportsv1alpha1.ReportResult{Source: "kyverno", Policy: "c", Rule: rule, Result: "fail", Scored: true, Subjects: subjects, Timestamp: metav1.Timestamp{Seconds: 7}}
 	}
@@ -91,7 +96,7 @@ func TestReplace(t *testing.T) {
 		slices.Sort(found)
 		return found
 	}
-	eventually(t, "it waits", clock.HasWaiters)
+	synctest.Wait()
 	if to.taken() != 0 {
 		t.Error("it begins before all is ready")
 	}
@@ -100,6 +105,8 @@ func TestReplace(t *testing.T) {
 		clock.Step(waitTick)
 		return to.taken() == 3
 	})
+	clock.Step(tick)
+	synctest.Wait()
 	if got := names(); len(got) != 3 {
 		t.Errorf("before all is written there are %q", got)
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -24,10 +25,12 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/component-base/metrics"
 	"k8s.io/component-base/metrics/testutil"
+
+	"github.com/docket-project/docket/internal/testkit"
 )
 
 // patience is for a slow machine; nothing waits that long if all is well.
-const patience = time.Minute
+const patience = testkit.Patience
 
 // TestMain registers the metrics, which don't count before.
 func TestMain(m *testing.M) {
@@ -82,7 +85,7 @@ func (a *api) reports(tb testing.TB) []string {
 			tb.Fatal(err)
 		}
 		for i := range list.Items {
-			items, err := decode(&list.Items[i], time.Now())
+			items, err := decode(&list.Items[i], start)
 			if err != nil {
 				found = append(found, "malformed "+list.Items[i].GetName())
 				continue
@@ -239,6 +242,10 @@ func TestOutage(t *testing.T) { //nolint:paralleltest // It reads metrics that o
 // TestEndOfSender: the queue is written at the end; what comes later, or can't be written then, is
 // dropped.
 func TestEndOfSender(t *testing.T) { //nolint:paralleltest // It reads metrics that others count.
+	synctest.Test(t, testEndOfSender)
+}
+
+func testEndOfSender(t *testing.T) {
 	a := newAPI()
 	s, stop := a.sender(t, 0)
 	for i := range 100 {
@@ -261,7 +268,7 @@ func TestEndOfSender(t *testing.T) { //nolint:paralleltest // It reads metrics t
 	s.Send([]Item{item("a", "default", "x")})
 	begin := time.Now()
 	stop()
-	if took := time.Since(begin); took > patience/2 {
+	if took := time.Since(begin); took > lastSend {
 		t.Errorf("the end took %v", took)
 	}
 	if got := count(t, dropped.WithLabelValues(dropShutdown)) - before; got != 2 {
