@@ -7,13 +7,13 @@ import (
 	"context"
 	"strings"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/component-base/metrics/legacyregistry"
 
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/internal/testkit"
 )
 
 // ignoring is a policy that ignores exceptions.
@@ -48,13 +48,8 @@ func TestIgnoredExceptionsSaySo(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { ended <- set.ReportIgnored(ctx, recorder) }()
 	next := func() string {
-		select {
-		case event := <-recorder.Events:
-			return event
-		case <-time.After(time.Minute):
-			t.Fatal("no Event")
-			return ""
-		}
+		event, _ := testkit.Receive(t, "an Event", recorder.Events)
+		return event
 	}
 	if event := next(); !strings.HasPrefix(event, "Warning ExceptionIgnored name it") {
 		t.Error(event)

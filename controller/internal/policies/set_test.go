@@ -32,6 +32,7 @@ import (
 
 	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/controller/internal/served"
+	"github.com/docket-project/docket/internal/testkit"
 )
 
 var (
@@ -223,7 +224,7 @@ func (r *running) want(t *testing.T, want ...string) *Snapshot {
 
 func eventually(t *testing.T, problem func() string) {
 	t.Helper()
-	deadline := time.NewTimer(30 * time.Second)
+	deadline := time.NewTimer(testkit.Patience)
 	defer deadline.Stop()
 	for {
 		text := problem()

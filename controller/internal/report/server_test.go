@@ -21,11 +21,12 @@ import (
 
 	"github.com/docket-project/docket/api/report"
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/internal/testkit"
 	"github.com/docket-project/docket/internal/uptest"
 )
 
 // patience is for what takes a moment on a quick machine.
-const patience = time.Minute
+const patience = testkit.Patience
 
 // server is a real control plane in this process.
 type server struct {

@@ -21,11 +21,12 @@ import (
 
 	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/controller/internal/scan"
+	"github.com/docket-project/docket/internal/testkit"
 	"github.com/docket-project/docket/internal/uptest"
 )
 
 // patience is for a slow machine; nothing waits that long if all is well.
-const patience = time.Minute
+const patience = testkit.Patience
 
 var (
 	pods       = schema.GroupVersionResource{Version: "v1", Resource: "pods"}

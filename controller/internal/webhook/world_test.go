@@ -16,11 +16,12 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/internal/testkit"
 	"github.com/docket-project/docket/internal/uptest"
 )
 
 // patience is for a slow machine; nothing waits that long if all is well.
-const patience = time.Minute
+const patience = testkit.Patience
 
 // controlPlane is the one control plane of all tests, which use names of their own.
 var controlPlane = &uptest.Server{}
