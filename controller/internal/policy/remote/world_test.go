@@ -23,10 +23,11 @@ import (
 	"github.com/docket-project/docket/api/report"
 	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/controller/internal/policy/policytest"
+	"github.com/docket-project/docket/internal/testkit"
 )
 
 // patience is for a slow machine; nothing waits that long if all is well.
-const patience = time.Minute
+const patience = testkit.Patience
 
 // The environment of the test binary when it is an engine.
 const (
