@@ -109,7 +109,7 @@ func resultsOf(t *testing.T, printed []byte) []string {
 // scanKilling returns the results of a scan, during which it kills some processes that it starts.
 func scanKilling(t *testing.T, kills int, args ...string) (results []string, killed int) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*patience)
 	defer cancel()
 	process := controller(ctx, t, args...)
 	var out, errOut bytes.Buffer

@@ -15,7 +15,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"k8s.io/klog/v2"
 
@@ -142,7 +141,7 @@ func TestProcess(t *testing.T) {
 	t.Parallel()
 	dir := writeFiles(t, map[string]string{"policy.yaml": labelPolicy, "bad.yaml": badPod, "good.yaml": goodPod})
 	for resource, want := range map[string]int{"good.yaml": cli.ExitOK, "bad.yaml": exitFindings, "absent.yaml": exitTrouble} {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		output, err := controller(ctx, t, "scan", "--policy="+dir+"/policy.yaml", "--resource="+dir+"/"+resource).CombinedOutput()
 		cancel()
 		code := 0
@@ -160,7 +159,7 @@ func TestProcess(t *testing.T) {
 func TestSignal(t *testing.T) {
 	t.Parallel()
 	dir := writeFiles(t, map[string]string{"policy.yaml": endlessPolicy(), "good.yaml": goodPod})
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	process := controller(ctx, t, "scan", "--policy="+dir+"/policy.yaml", "--resource=-")
 	input, err := process.StdinPipe()

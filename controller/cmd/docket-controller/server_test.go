@@ -27,11 +27,12 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/docket-project/docket/internal/statedir"
+	"github.com/docket-project/docket/internal/testkit"
 	"github.com/docket-project/docket/internal/up"
 )
 
 // patience is for a slow machine; nothing waits that long if all is well.
-const patience = time.Minute
+const patience = testkit.Patience
 
 // shared is the `docket up` of all tests; each uses namespaces and policies of its own names.
 var shared upServer

@@ -77,7 +77,7 @@ func TestBombProcess(t *testing.T) {
 	if text == "" {
 		t.Skip("it is a part of TestBombs")
 	}
-	out, err := NewCompiler(base.Config{Timeout: time.Minute})
+	out, err := NewCompiler(base.Config{Timeout: time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}

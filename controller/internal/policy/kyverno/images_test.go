@@ -36,7 +36,7 @@ func imageCompiler(tb testing.TB, cluster kubernetes.Interface, images base.Imag
 	if images.Registries == nil {
 		images.Registries = registry.NewClient(registry.Config{})
 	}
-	config := base.Config{Images: &images, ExceptionNamespaces: []string{policy.AllNamespaces}, Timeout: 20 * time.Second}
+	config := base.Config{Images: &images, ExceptionNamespaces: []string{policy.AllNamespaces}, Timeout: 5 * time.Minute}
 	if cluster != nil {
 		config.Kubernetes, config.Client, config.Mapper = cluster, dynamicfake.NewSimpleDynamicClient(scheme.Scheme), meta.NewDefaultRESTMapper(nil)
 	}

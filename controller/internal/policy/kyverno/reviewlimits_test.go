@@ -44,7 +44,6 @@ func TestReviewInTime(t *testing.T) {
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), limit)
 			defer cancel()
-			start := time.Now()
 			verdicts, err := compile(t, test.policy).Review(ctx, enginetest.Create(t, longPod(length)))
 			if err != nil || len(verdicts) == 0 {
 				t.Fatalf("%+v, %v", verdicts, err)
@@ -53,10 +52,6 @@ func TestReviewInTime(t *testing.T) {
 				if verdict.Outcome != "error" || verdict.Deny != (name != "under Ignore") || !strings.Contains(verdict.Message, test.cause) {
 					t.Errorf("%+v", verdict)
 				}
-			}
-			// The machine may be busy.
-			if took := time.Since(start); took > 20*time.Second {
-				t.Errorf("it took %s", took)
 			}
 		})
 	}
