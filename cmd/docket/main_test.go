@@ -6,11 +6,11 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/docket-project/docket/internal/cli"
+	"github.com/docket-project/docket/internal/testenv"
 	"github.com/docket-project/docket/internal/uptest"
 )
 
@@ -105,7 +106,7 @@ func docket(ctx context.Context, t *testing.T, args ...string) *exec.Cmd {
 func TestSignals(t *testing.T) {
 	t.Parallel()
 	state := filepath.Join(t.TempDir(), "state with space")
-	address := "127.0.0.1:0"
+	address := fmt.Sprintf("127.0.0.1:%d", testenv.FreePort(t)) // Nobody else gets it between two lives.
 	for range 2 {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		command := docket(ctx, t, "up", "--dir", state, "--listen", address)
@@ -114,8 +115,7 @@ func TestSignals(t *testing.T) {
 		if err := command.Start(); err != nil {
 			t.Fatal(err)
 		}
-		line := out.wait(t, "Docket is ready")
-		address = regexp.MustCompile(`https://(\S+)`).FindStringSubmatch(line)[1]
+		out.wait(t, "Docket is ready")
 		if export := out.wait(t, "export KUBECONFIG="); !strings.Contains(export, "'"+state+"/kubeconfig'") {
 			t.Errorf("the path is not quoted: %s", export)
 		}

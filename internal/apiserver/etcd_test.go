@@ -33,11 +33,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/apiserver/pkg/storage/etcd3/testserver"
 	"k8s.io/client-go/util/cert"
 	"k8s.io/client-go/util/keyutil"
 
 	"github.com/docket-project/docket/internal/apiserver"
+	"github.com/docket-project/docket/internal/etcdstore/etcdtest"
 	"github.com/docket-project/docket/internal/testkit"
 )
 
@@ -50,7 +50,7 @@ type etcdServer struct {
 // newEtcd starts an etcd with nothing in it, until the test ends.
 func newEtcd(t testing.TB, change ...func(*embed.Config)) *etcdServer {
 	t.Helper()
-	config := testserver.NewTestConfig(t)
+	config := etcdtest.NewConfig(t)
 	config.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zap.NewNop())
 	for _, f := range change {
 		f(config)
@@ -290,7 +290,7 @@ func newTLSEtcd(t testing.TB) (etcd *etcdServer, plain, complete string) {
 	writeCertificate(t, certificate, key)
 	etcd = newEtcd(t, func(c *embed.Config) {
 		c.ClientTLSInfo = transport.TLSInfo{CertFile: certificate, KeyFile: key, TrustedCAFile: certificate, ClientCertAuth: true}
-		c.ListenClientUrls[0].Scheme, c.AdvertiseClientUrls[0].Scheme = "https", "https"
+		c.ListenClientUrls[0].Scheme = "https" // Which is what it advertises, too.
 	})
 	plain = "etcds://" + etcd.address() + "/docket?cacert=" + url.QueryEscape(certificate)
 	return etcd, plain, plain + "&cert=" + url.QueryEscape(certificate) + "&key=" + url.QueryEscape(key)

@@ -6,6 +6,7 @@ package console
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -19,6 +20,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/docket-project/docket/internal/testenv"
 )
 
 const host = "127.0.0.1:8001"
@@ -300,14 +303,7 @@ func TestClusterErrors(t *testing.T) {
 			t.Errorf("the cluster says %d: %d, %v; want the same, and not the console's", code, answer.Code, answer.Header())
 		}
 	}
-	closed, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := closed.Close(); err != nil {
-		t.Fatal(err)
-	}
-	away := newConsole(t, "http://"+closed.Addr().String(), f.clock)
+	away := newConsole(t, fmt.Sprintf("http://127.0.0.1:%d", testenv.FreePort(t)), f.clock)
 	answer := request(away, http.MethodGet, "/api/v1/namespaces", "", signIn(t, away))
 	var status metav1.Status
 	if err := json.Unmarshal(answer.Body.Bytes(), &status); err != nil {

@@ -6,6 +6,7 @@ package etcdstore
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"testing"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"k8s.io/apiserver/pkg/server/egressselector"
 	"k8s.io/apiserver/pkg/storage"
 
+	"github.com/docket-project/docket/internal/testenv"
 	"github.com/docket-project/docket/internal/testkit"
 )
 
@@ -85,14 +87,7 @@ func TestRefusedWhileAway(t *testing.T) {
 // search.
 func TestPersistentDialer(t *testing.T) {
 	t.Parallel()
-	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := listener.Addr().String()
-	if err := listener.Close(); err != nil {
-		t.Fatal(err)
-	}
+	address := fmt.Sprintf("127.0.0.1:%d", testenv.FreePort(t))
 	dial, err := persistentDialer(egressselector.Etcd.AsNetworkContext())
 	if err != nil {
 		t.Fatal(err)
@@ -110,7 +105,7 @@ func TestPersistentDialer(t *testing.T) {
 		}
 		connected <- err
 	}()
-	listener, err = (&net.ListenConfig{}).Listen(t.Context(), "tcp", address)
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", address)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,12 +11,13 @@ import (
 	"k8s.io/apiserver/pkg/storage/etcd3/testserver"
 	"k8s.io/apiserver/pkg/storage/storagebackend"
 
+	"github.com/docket-project/docket/internal/etcdstore/etcdtest"
 	"github.com/docket-project/docket/internal/testkit"
 )
 
 func TestOpen(t *testing.T) {
 	t.Parallel()
-	transport := storagebackend.TransportConfig{ServerList: testserver.RunEtcd(t, nil).Endpoints()}
+	transport := storagebackend.TransportConfig{ServerList: testserver.RunEtcd(t, etcdtest.NewConfig(t)).Endpoints()}
 	s, err := Open(t.Context(), Options{Transport: transport, Prefix: "/p", Cluster: "c"})
 	if err != nil {
 		t.Fatal(err)

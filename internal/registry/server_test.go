@@ -21,6 +21,8 @@ import (
 	"k8s.io/apiserver/pkg/storage/storagebackend"
 	"k8s.io/client-go/rest"
 	basecompatibility "k8s.io/component-base/compatibility"
+
+	"github.com/docket-project/docket/internal/etcdstore/etcdtest"
 )
 
 // etcdOptions gives every kind the stock storage on an embedded etcd: what is
@@ -53,7 +55,7 @@ func newTestServer(t *testing.T) *testServer {
 	scheme := newTestScheme(t)
 	codecs := NewCodecs(scheme)
 	options := etcdOptions{codec: NewStorageCodec()}
-	options.transport.ServerList = testserver.RunEtcd(t, nil).Endpoints()
+	options.transport.ServerList = testserver.RunEtcd(t, etcdtest.NewConfig(t)).Endpoints()
 
 	config := genericapiserver.NewConfig(codecs)
 	config.Authorization.Authorizer = authorizerfactory.NewAlwaysAllowAuthorizer()

@@ -7,8 +7,8 @@ import (
 	"bufio"
 	"cmp"
 	"context"
+	"fmt"
 	"math/rand/v2"
-	"net"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -52,14 +52,7 @@ func newServer(t *testing.T, database string) *server {
 // newServerOf starts a server of a binary.
 func newServerOf(t *testing.T, binary, database string) *server {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := listener.Addr().String()
-	if err := listener.Close(); err != nil {
-		t.Fatal(err)
-	}
+	address := fmt.Sprintf("127.0.0.1:%d", testenv.FreePort(t)) // Nobody else gets it between two lives.
 	s := &server{t: t, dir: t.TempDir(), address: address, database: database, binary: binary}
 	s.start()
 	t.Cleanup(s.kill)
