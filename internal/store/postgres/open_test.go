@@ -4,6 +4,7 @@
 package postgres_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/url"
@@ -17,6 +18,7 @@ import (
 	"github.com/docket-project/docket/internal/store/engine"
 	"github.com/docket-project/docket/internal/store/postgres"
 	"github.com/docket-project/docket/internal/testenv"
+	"github.com/docket-project/docket/internal/testkit"
 )
 
 // edit returns a database URL with a change.
@@ -30,21 +32,44 @@ func edit(t *testing.T, databaseURL string, change func(*url.URL)) string {
 	return u.String()
 }
 
-// refused opens what can't be opened, and returns the error. It must be there
-// soon, since waiting would not help.
+// refused opens what can't be opened, and returns the error. There must not be a second
+// attempt, since waiting would not help.
 func refused(t *testing.T, options postgres.Options) error {
 	t.Helper()
-	if options.Cluster == "" {
-		options.Cluster = "main"
+	return gaveUp(t, options, func(cause string) bool {
+		t.Errorf("it waits, because of %q", cause)
+		return true
+	})
+}
+
+// waitsFor opens a database that lets nobody in now, which Open has to take for a reason to wait.
+func waitsFor(t *testing.T, words string, options postgres.Options) {
+	t.Helper()
+	waited := false
+	err := gaveUp(t, options, func(cause string) bool {
+		waited = waited || strings.Contains(cause, words)
+		return waited
+	})
+	if !waited || !errors.Is(err, engine.ErrUnavailable) {
+		t.Errorf("it did not wait because of %q, but got %v", words, err)
 	}
-	start := time.Now()
-	e, err := postgres.Open(t.Context(), options)
+}
+
+// gaveUp returns the error of Open, which is interrupted when enough says so of the cause of an attempt that failed.
+func gaveUp(t *testing.T, options postgres.Options, enough func(cause string) bool) error {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), testkit.Patience)
+	defer cancel()
+	options.Cluster = "main"
+	options.Waiting = func(cause string, _ time.Duration) {
+		if enough(cause) {
+			cancel()
+		}
+	}
+	e, err := postgres.Open(ctx, options)
 	if err == nil {
 		_ = e.Close()
 		t.Fatal("open succeeded")
-	}
-	if took := time.Since(start); took > 20*time.Second {
-		t.Errorf("the error took %s", took)
 	}
 	return err
 }
@@ -180,11 +205,7 @@ func TestOpenAsPlainRole(t *testing.T) {
 	}
 	name := connect(t, admin).Config().Database
 	execute(t, admin, `ALTER DATABASE `+name+` CONNECTION LIMIT 0`)
-	err := refused(t, postgres.Options{URL: plain, ConnectTimeout: 300 * time.Millisecond})
-	if !errors.Is(err, engine.ErrUnavailable) {
-		t.Errorf("no connections: got %v, want %v", err, engine.ErrUnavailable)
-	}
-	wantWords(t, err, "too many connections")
+	waitsFor(t, "too many connections", postgres.Options{URL: plain})
 }
 
 func TestOpenWaitsForTheServer(t *testing.T) {
@@ -192,15 +213,21 @@ func TestOpenWaitsForTheServer(t *testing.T) {
 	server := testenv.NewPostgres(t)
 	databaseURL := testenv.WithAddr(t, server.Database(t), server.Addr())
 	server.Stop(t)
-	err := refused(t, postgres.Options{URL: databaseURL, ConnectTimeout: 300 * time.Millisecond})
+	_, err := postgres.Open(t.Context(), postgres.Options{URL: databaseURL, Cluster: "main", ConnectTimeout: 300 * time.Millisecond})
 	if !errors.Is(err, engine.ErrUnavailable) {
 		t.Errorf("no server: got %v, want %v", err, engine.ErrUnavailable)
 	}
 	wantWords(t, err, server.Addr())
 
+	failed := make(chan string, 1)
 	var group sync.WaitGroup
 	group.Go(func() {
-		e, err := postgres.Open(t.Context(), postgres.Options{URL: databaseURL, Cluster: "main"})
+		e, err := postgres.Open(t.Context(), postgres.Options{URL: databaseURL, Cluster: "main", Waiting: func(cause string, _ time.Duration) {
+			select {
+			case failed <- cause:
+			default:
+			}
+		}})
 		if err != nil {
 			t.Errorf("open while the server starts: %v", err)
 			return
@@ -210,6 +237,7 @@ func TestOpenWaitsForTheServer(t *testing.T) {
 			t.Error(err)
 		}
 	})
+	testkit.Receive(t, "an attempt without a server", failed)
 	server.Start(t)
 	group.Wait()
 }

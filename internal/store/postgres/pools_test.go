@@ -4,15 +4,15 @@
 package postgres_test
 
 import (
-	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/docket-project/docket/internal/store/engine"
 	"github.com/docket-project/docket/internal/store/postgres"
 	"github.com/docket-project/docket/internal/testenv"
+	"github.com/docket-project/docket/internal/testkit"
 )
 
 // TestConnections: a process has few connections whatever it is asked for, and reads and writes that hang keep nobody
@@ -34,30 +34,25 @@ func TestConnections(t *testing.T) {
 	var hanging sync.WaitGroup
 	defer hanging.Wait()
 	defer func() { _, _ = other.Exec(ctx, `ROLLBACK`) }()
+	var ended atomic.Bool
 	for i := range 20 {
-		hanging.Go(func() { _, _, _ = e.Get(ctx, "/reports/", "a") })
+		hanging.Go(func() { _, _, _ = e.Get(ctx, reports, "a"); ended.Store(true) })
 		hanging.Go(func() { _, _, _ = e.Events(ctx, 1, 10) })
 		hanging.Go(func() { _, _ = e.Commit(ctx, []engine.Op{create(fmt.Sprint("b", i))}) })
 		hanging.Go(func() { _ = e.Compact(ctx, 1); _ = e.Tidy(ctx) })
 	}
 	hanging.Go(func() { _, _, _ = e.Events(engine.Urgent(ctx), 1, 10) }) // The one that others depend on.
 	const expected = 8
-	deadline := time.After(20 * time.Second)
-	for waiting := 0; waiting < 5; { // Three reads, a commit and the events.
+	testkit.Eventually(t, "three reads, a commit and the events wait for the table", func() bool {
+		var waiting int
 		err := other.QueryRow(t.Context(), `SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'docket.object'::regclass`).Scan(&waiting)
 		if err != nil {
 			t.Fatal(err)
 		}
-		select {
-		case <-time.After(10 * time.Millisecond):
-		case <-deadline:
-			t.Fatalf("%d calls wait for the table", waiting)
-		}
-	}
-	asked, end := context.WithTimeout(t.Context(), 10*time.Second)
-	defer end()
-	if _, err := e.State(asked); err != nil {
-		t.Errorf("the state, while all others hang: %v", err)
+		return waiting >= 5
+	})
+	if _, err := e.State(t.Context()); err != nil || ended.Load() {
+		t.Errorf("the state, while all others hang (not any more: %v): %v", ended.Load(), err)
 	}
 	var connections int
 	err = other.QueryRow(t.Context(), `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()

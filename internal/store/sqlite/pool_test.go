@@ -7,10 +7,10 @@ import (
 	"context"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/docket-project/docket/internal/store/engine"
 	"github.com/docket-project/docket/internal/store/sqlite"
+	"github.com/docket-project/docket/internal/testkit"
 )
 
 // TestUrgent: readers that take long keep nobody from the state, nor from the events that watches wait for.
@@ -23,7 +23,7 @@ func TestUrgent(t *testing.T) {
 	t.Cleanup(func() { _ = e.Close() })
 	release := e.HoldReaders()
 	defer release()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), testkit.Patience)
 	defer cancel()
 	if _, err := e.State(ctx); err != nil {
 		t.Errorf("the state: %v", err)
