@@ -12,6 +12,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -29,6 +30,7 @@ import (
 	"github.com/docket-project/docket/internal/store"
 	"github.com/docket-project/docket/internal/store/engine"
 	"github.com/docket-project/docket/internal/store/storetest"
+	"github.com/docket-project/docket/internal/testkit"
 )
 
 // faulty is an engine that fails when it is told to.
@@ -263,14 +265,10 @@ func TestRestoreEndsWatches(t *testing.T) {
 
 func expectExpired(t *testing.T, w watch.Interface) {
 	t.Helper()
-	select {
-	case event := <-w.ResultChan():
-		status, ok := event.Object.(*metav1.Status)
-		if !ok || status.Code != http.StatusGone || status.Reason != metav1.StatusReasonExpired {
-			t.Errorf("got %s %v, want 410 Expired", event.Type, event.Object)
-		}
-	case <-time.After(10 * time.Second):
-		t.Error("the watch goes on after the restore")
+	event, _ := testkit.Receive(t, "the watch ends after the restore", w.ResultChan())
+	status, ok := event.Object.(*metav1.Status)
+	if !ok || status.Code != http.StatusGone || status.Reason != metav1.StatusReasonExpired {
+		t.Errorf("got %s %v, want 410 Expired", event.Type, event.Object)
 	}
 }
 
@@ -299,40 +297,40 @@ func TestWatchBeginsBeforeItIsOpen(t *testing.T) {
 	for name, initial := range map[string]*bool{"legacy": nil, "with initial events": new(true), "without": new(false)} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newReports(t)
-			written := make(chan struct{})
-			r.engine.set(func(method string) error {
-				if method == "List" || method == "State" {
-					select {
-					case <-written:
-					case <-time.After(200 * time.Millisecond): // Writes wait for the watch, as they should.
-					}
-				}
-				return nil
-			}, 0)
-			w, err := r.Watch(t.Context(), "/wgpolicyk8s.io/policyreports", storage.ListOptions{
-				Recursive: true, Predicate: everything, SendInitialEvents: initial,
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer w.Stop()
-			r.create(t, "brief")
-			if err := r.Delete(t.Context(), key("brief"), &policyReport{}, nil, storage.ValidateAllObjectFunc, nil, storage.DeleteOptions{}); err != nil {
-				t.Fatal(err)
-			}
-			close(written)
-			for _, want := range []watch.EventType{watch.Added, watch.Deleted} {
-				select {
-				case event := <-w.ResultChan():
-					if event.Type != want {
-						t.Errorf("the watch got %s, want %s", event.Type, want)
-					}
-				case <-time.After(10 * time.Second):
-					t.Fatalf("the watch did not get %s", want)
-				}
-			}
+			synctest.Test(t, func(t *testing.T) { testWatchBeginsBeforeItIsOpen(t, initial) })
 		})
+	}
+}
+
+func testWatchBeginsBeforeItIsOpen(t *testing.T, initial *bool) {
+	t.Helper()
+	r := newReports(t)
+	written := make(chan struct{})
+	r.engine.set(func(method string) error {
+		if method == "List" || method == "State" {
+			select {
+			case <-written:
+			case <-time.After(200 * time.Millisecond): // Over once all else waits for the watch, as it should.
+			}
+		}
+		return nil
+	}, 0)
+	w, err := r.Watch(t.Context(), "/wgpolicyk8s.io/policyreports", storage.ListOptions{
+		Recursive: true, Predicate: everything, SendInitialEvents: initial,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Stop()
+	r.create(t, "brief")
+	if err := r.Delete(t.Context(), key("brief"), &policyReport{}, nil, storage.ValidateAllObjectFunc, nil, storage.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	close(written)
+	for _, want := range []watch.EventType{watch.Added, watch.Deleted} {
+		if event, _ := testkit.Receive(t, "the watch gets "+string(want), w.ResultChan()); event.Type != want {
+			t.Errorf("the watch got %s, want %s", event.Type, want)
+		}
 	}
 }
 

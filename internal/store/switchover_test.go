@@ -21,6 +21,7 @@ import (
 	"github.com/docket-project/docket/internal/store/postgres"
 	"github.com/docket-project/docket/internal/store/storetest"
 	"github.com/docket-project/docket/internal/testenv"
+	"github.com/docket-project/docket/internal/testkit"
 )
 
 // pair is a primary with its synchronous standby, and the URL of a database on whichever of them takes writes.
@@ -50,18 +51,13 @@ func (p pair) replica(t *testing.T) *reports {
 func names(t *testing.T, w watch.Interface, count int) []string {
 	t.Helper()
 	var got []string
-	deadline := time.After(30 * time.Second)
 	for len(got) < count {
-		select {
-		case event := <-w.ResultChan():
-			object, ok := event.Object.(metav1.Object)
-			if !ok || event.Type != watch.Added {
-				t.Fatalf("after %v: %s %v", got, event.Type, event.Object)
-			}
-			got = append(got, object.GetName())
-		case <-deadline:
-			t.Fatalf("got only %v", got)
+		event, _ := testkit.Receive(t, fmt.Sprintf("an object after %v", got), w.ResultChan())
+		object, ok := event.Object.(metav1.Object)
+		if !ok || event.Type != watch.Added {
+			t.Fatalf("after %v: %s %v", got, event.Type, event.Object)
 		}
+		got = append(got, object.GetName())
 	}
 	return got
 }
@@ -69,20 +65,17 @@ func names(t *testing.T, w watch.Interface, count int) []string {
 // awaitBookmark expects nothing but bookmarks, until one has at least a revision.
 func awaitBookmark(t *testing.T, w watch.Interface, atLeast engine.Revision) {
 	t.Helper()
-	deadline := time.After(30 * time.Second)
-	for {
-		select {
-		case event := <-w.ResultChan():
-			object, ok := event.Object.(metav1.Object)
-			if !ok || event.Type != watch.Bookmark {
-				t.Fatalf("a watch of keys that nobody changes got %s %v", event.Type, event.Object)
-			}
-			if got, err := strconv.ParseInt(object.GetResourceVersion(), 10, 64); err == nil && got >= int64(atLeast) {
-				return
-			}
-		case <-deadline:
-			t.Fatalf("no bookmark of revision %d", atLeast)
+	for got := engine.Revision(0); got < atLeast; {
+		event, _ := testkit.Receive(t, fmt.Sprintf("a bookmark of revision %d", atLeast), w.ResultChan())
+		object, ok := event.Object.(metav1.Object)
+		if !ok || event.Type != watch.Bookmark {
+			t.Fatalf("a watch of keys that nobody changes got %s %v", event.Type, event.Object)
 		}
+		revision, err := strconv.ParseInt(object.GetResourceVersion(), 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = engine.Revision(revision)
 	}
 }
 
