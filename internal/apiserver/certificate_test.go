@@ -358,8 +358,7 @@ func certificateErrors(t *testing.T) float64 {
 
 // TestCertificateWhileTheClusterIsAway: it serves until its end, the replica is not ready then, and all
 // is well once the cluster is back, although the authority has ended as well.
-func TestCertificateWhileTheClusterIsAway(t *testing.T) {
-	t.Parallel()
+func TestCertificateWhileTheClusterIsAway(t *testing.T) { //nolint:paralleltest // Errors are counted for the whole process.
 	cluster, now := newTrustingCluster(), clocktesting.NewFakeClock(time.Now())
 	replicas := []*testServer{cluster.startReplica(t, now)}
 	before := cluster.stored()

@@ -42,8 +42,6 @@ const (
 	testToken = "test-token-of-the-in-process-server"
 	// plainToken is of a user who may do everything but import.
 	plainToken = "test-token-of-a-user-without-the-right-to-import"
-	// quiet is how long to listen for what must not come.
-	quiet = 300 * time.Millisecond
 )
 
 var policyReports = schema.GroupVersionResource{Group: "wgpolicyk8s.io", Version: "v1alpha2", Resource: "policyreports"}
@@ -342,7 +340,8 @@ func nextAny(t testing.TB, w watch.Interface) watch.Event {
 	return event
 }
 
-// wantEvents reads as many events as are wanted, each given as "TYPE name".
+// wantEvents reads as many events as are wanted, each given as "TYPE name". The last one shows that nothing else came
+// before it.
 func wantEvents(t testing.TB, w watch.Interface, want ...string) {
 	t.Helper()
 	for i, expected := range want {
@@ -355,26 +354,6 @@ func wantEvents(t testing.TB, w watch.Interface, want ...string) {
 		}
 		if got != expected {
 			t.Fatalf("event %d is %q, want %q", i, got, expected)
-		}
-	}
-}
-
-// wantQuiet fails when an event comes that is no bookmark.
-func wantQuiet(t testing.TB, w watch.Interface) {
-	t.Helper()
-	timer := time.NewTimer(quiet)
-	defer timer.Stop()
-	for {
-		select {
-		case event, open := <-w.ResultChan():
-			if !open {
-				t.Fatal("the watch ended")
-			}
-			if event.Type != watch.Bookmark {
-				t.Fatalf("unexpected event %s %v", event.Type, event.Object)
-			}
-		case <-timer.C:
-			return
 		}
 	}
 }

@@ -46,8 +46,10 @@ func fieldSelectors(t *testing.T, w world) {
 		t.Errorf("list of all namespaces with metadata.namespace: got %v", got)
 	}
 	one := mustWatch(t, client, metav1.ListOptions{FieldSelector: "metadata.name=b"})
-	wantEvents(t, one, "ADDED b")
-	wantQuiet(t, one)
+	for _, name := range []string{"a", "b"} {
+		mustUpdate(t, client, labelled(mustGet(t, client, name), map[string]string{"x": "y"}))
+	}
+	wantEvents(t, one, "ADDED b", "MODIFIED b")
 
 	const unsupported = "summary.fail=1"
 	_, listErr := client.List(t.Context(), metav1.ListOptions{FieldSelector: unsupported})

@@ -54,8 +54,8 @@ func watchOneNamespace(t *testing.T, w world) {
 		})
 	}
 	mustCreate(t, w.reports(w.namespace), report("own", 1))
-	wantEvents(t, mine, "ADDED own")
-	wantQuiet(t, mine)
+	mustDelete(t, w.reports(w.namespace), "own")
+	wantEvents(t, mine, "ADDED own", "DELETED own")
 }
 
 func watchSelector(t *testing.T, w world) {
@@ -78,8 +78,9 @@ func watchSelector(t *testing.T, w world) {
 	if event.Type != watch.Deleted || !ok || left.GetResourceVersion() != object.GetResourceVersion() {
 		t.Fatalf("leaving the selector gave %s %v, want DELETED at version %s", event.Type, event.Object, object.GetResourceVersion())
 	}
-	mustUpdate(t, client, labelled(object, map[string]string{"keep": "never"}))
-	wantQuiet(t, selected)
+	object = mustUpdate(t, client, labelled(object, map[string]string{"keep": "never"}))
+	mustUpdate(t, client, labelled(object, map[string]string{"keep": "yes"}))
+	wantEvents(t, selected, "ADDED a")
 }
 
 func watchResume(t *testing.T, w world) {
@@ -91,8 +92,8 @@ func watchResume(t *testing.T, w world) {
 	mustDelete(t, client, "deleted")
 	mustUpdate(t, client, labelled(kept, map[string]string{"x": "y"}))
 	resumed := mustWatch(t, client, metav1.ListOptions{ResourceVersion: version})
-	wantEvents(t, resumed, "DELETED deleted", "MODIFIED changed")
-	wantQuiet(t, resumed)
+	mustDelete(t, client, "changed")
+	wantEvents(t, resumed, "DELETED deleted", "MODIFIED changed", "DELETED changed")
 }
 
 func versionsRise(t *testing.T, w world) {
