@@ -5,7 +5,7 @@ package aggregator_test
 
 import (
 	"errors"
-	"io"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -107,13 +107,26 @@ func TestOneOwner(t *testing.T) {
 	}
 }
 
+// mirrored waits until an APIService is that of a group version which the cluster serves.
+func (w *world) mirrored(t *testing.T, name string) {
+	t.Helper()
+	eventually(t, func() string {
+		service, err := w.client.ApiregistrationV1().APIServices().Get(t.Context(), name, metav1.GetOptions{})
+		if err != nil || service.Spec.Service != nil {
+			return name + " is not given back"
+		}
+		return ""
+	})
+}
+
 // TestShadowing: in front of a cluster, a registration wins over what is mirrored, says so, and
 // gives it back.
 func TestShadowing(t *testing.T) {
 	t.Parallel()
 	cluster := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList")
-		_, _ = io.WriteString(w, `{"items":[{"metadata":{"name":"wardle.example.com"},"versions":[{"version":"v1"}]}]}`) // A client that left fails the test itself.
+		const group = `{"metadata":{"name":"%s.example.com"},"versions":[{"version":"v1"}]}`
+		_, _ = fmt.Fprintf(w, `{"items":[`+group+`,`+group+`]}`, "wardle", "marker") // A client that left fails the test itself.
 	}))
 	t.Cleanup(cluster.Close)
 	w := newWorld(t, func(c *aggregator.Config) {
@@ -138,20 +151,18 @@ func TestShadowing(t *testing.T) {
 		}
 		return ""
 	})
-	<-time.After(12 * time.Second) // The mirrored one would be back by now.
+	// One that is taken for a moment only is back after a while. The other, which was taken before, would be, too.
+	w.available(t, "v1.marker.example.com", apiregistration.ConditionTrue)
+	w.register(t, newBackend(t, w, "marker.example.com/v1", echoHost))
+	must(t, w.client.ApiregistrationV1().APIServices().Delete(t.Context(), "v1.marker.example.com", metav1.DeleteOptions{}))
+	w.mirrored(t, "v1.marker.example.com")
 	service, err := w.client.ApiregistrationV1().APIServices().Get(t.Context(), "v1.wardle.example.com", metav1.GetOptions{})
 	must(t, err)
 	if service.Spec.Service == nil {
 		t.Fatal("the mirrored group version came back")
 	}
 	must(t, w.client.ApiregistrationV1().APIServices().Delete(t.Context(), service.Name, metav1.DeleteOptions{}))
-	eventually(t, func() string {
-		service, err := w.client.ApiregistrationV1().APIServices().Get(t.Context(), "v1.wardle.example.com", metav1.GetOptions{})
-		if err != nil || service.Spec.Service != nil {
-			return "not given back"
-		}
-		return ""
-	})
+	w.mirrored(t, service.Name)
 	// An update of the mirrored APIService does the same.
 	must(t, func() error {
 		service, err := w.client.ApiregistrationV1().APIServices().Get(t.Context(), "v1.wardle.example.com", metav1.GetOptions{})

@@ -55,10 +55,12 @@ import (
 	"github.com/docket-project/docket/internal/certificate"
 	"github.com/docket-project/docket/internal/database"
 	"github.com/docket-project/docket/internal/store"
+	"github.com/docket-project/docket/internal/testenv"
+	"github.com/docket-project/docket/internal/testkit"
 )
 
 const (
-	patience  = 60 * time.Second
+	patience  = testkit.Patience
 	userToken = "token-of-alice"
 	self      = "docket.example:6443"
 )
@@ -312,8 +314,10 @@ func (b *backend) start(t testing.TB, w *world, host string) {
 	must(t, err)
 	proxies := x509.NewCertPool()
 	proxies.AddCert(w.authority.Certificate)
-	b.Server = httptest.NewUnstartedServer(b.mux)
-	b.Config.ErrorLog = nil
+	// Nobody else gets the port once this server is closed.
+	listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", testenv.FreePort(t)))
+	must(t, err)
+	b.Server = &httptest.Server{Listener: listener, Config: &http.Server{Handler: b.mux}}
 	b.TLS = &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{serving}, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: proxies}
 	b.EnableHTTP2 = true
 	b.StartTLS()

@@ -12,15 +12,15 @@ import (
 )
 
 // TestReadyNeedsAClusterThatAnswers: a cluster that takes connections and never answers, or
-// refuses them, makes the gateway unready soon, however seldom it looks at discovery; and
-// ready again when it goes on.
+// refuses them, makes the gateway unready as soon as it asks, however seldom it looks at discovery;
+// and ready again when it goes on.
 func TestReadyNeedsAClusterThatAnswers(t *testing.T) {
 	t.Parallel()
 	cluster := newCluster(t)
 	g := start(t, cluster.config("alice-token"), func(c *Config) { c.DiscoveryInterval = time.Hour })
 	wantReady := func(want bool) {
 		t.Helper()
-		began := time.Now()
+		asked := len(cluster.requests("/version"))
 		g.eventually(fmt.Sprintf("ready: %v", want), func() error {
 			code, body := g.get("/readyz/cluster", "")
 			if (code == http.StatusOK) != want {
@@ -31,8 +31,9 @@ func TestReadyNeedsAClusterThatAnswers(t *testing.T) {
 			}
 			return nil
 		})
-		if took := time.Since(began); took > 15*time.Second {
-			t.Errorf("it took %s until ready is %v", took, want)
+		// One on a busy machine may have been given up.
+		if asked = len(cluster.requests("/version")) - asked; asked > 3 {
+			t.Errorf("the cluster was asked %d times until ready was %v", asked, want)
 		}
 	}
 	resume := cluster.freeze()
