@@ -38,14 +38,18 @@ type Chaos struct {
 	// MayLose is whether Disturb may let a database take over that lacks commits which nobody was told of.
 	MayLose  bool
 	Replicas int
-	Duration time.Duration
-	Seed     uint64
+	// Duration is how long it goes on, or longer, until Disturb was called as often as Disturbances says.
+	Duration     time.Duration
+	Disturbances int
+	Seed         uint64
 }
 
 const (
 	chaosWriters  = 6
 	chaosWatchers = 6
 	chaosKeys     = 20
+	// watchersPatience is how long watchers may take to see the end.
+	watchersPatience = 2 * time.Minute
 )
 
 // Replicas runs several stores on one database with writers and watchers on
@@ -71,7 +75,7 @@ func Replicas(t *testing.T, chaos Chaos) {
 	})
 	start := c.anyRevision()
 	c.recorded.last = start
-	watchCtx, stopWatches := context.WithTimeout(context.Background(), chaos.Duration+2*time.Minute)
+	watchCtx, stopWatches := context.WithCancel(context.Background())
 	defer stopWatches()
 	watchers := make([]*checkedWatcher, chaosWatchers)
 	var watching, writing sync.WaitGroup
@@ -80,14 +84,16 @@ func Replicas(t *testing.T, chaos Chaos) {
 		watchers[i].last.Store(int64(start))
 		watching.Go(func() { watchers[i].run(watchCtx) })
 	}
-	writeCtx, stopWrites := context.WithTimeout(context.Background(), chaos.Duration)
+	writeCtx, stopWrites := context.WithCancel(context.Background())
 	defer stopWrites()
 	for i := range chaosWriters {
 		writing.Go(func() { c.write(writeCtx, i) })
 	}
-	c.disturb(writeCtx, watchers)
+	c.disturb(watchers)
+	stopWrites()
 	writing.Wait()
 	c.finish()
+	defer time.AfterFunc(watchersPatience, stopWatches).Stop()
 	watching.Wait()
 	c.check(watchers)
 }
@@ -200,18 +206,16 @@ func (c *checker) state(ctx context.Context) (engine.State, error) {
 	return s.engine.State(ctx)
 }
 
-// disturb kills, disturbs and drops history until ctx ends.
-func (c *checker) disturb(ctx context.Context, watchers []*checkedWatcher) {
+// disturb kills, disturbs and drops history until that was enough.
+func (c *checker) disturb(watchers []*checkedWatcher) {
 	r := rand.New(rand.NewPCG(c.chaos.Seed, 2))
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(time.Duration(200+r.IntN(400)) * time.Millisecond):
-		}
-		c.compact(ctx, r, watchers)
+	disturbances := 0
+	for end := time.Now().Add(c.chaos.Duration); time.Now().Before(end) || disturbances < c.chaos.Disturbances; {
+		<-time.After(time.Duration(200+r.IntN(400)) * time.Millisecond)
+		c.compact(r, watchers)
 		if c.chaos.Disturb != nil && r.IntN(2) == 0 {
 			c.chaos.Disturb()
+			disturbances++
 			continue
 		}
 		i := r.IntN(len(c.slots))
@@ -221,7 +225,7 @@ func (c *checker) disturb(ctx context.Context, watchers []*checkedWatcher) {
 }
 
 // compact drops what was recorded and all watchers have seen, through any replica.
-func (c *checker) compact(ctx context.Context, r *rand.Rand, watchers []*checkedWatcher) {
+func (c *checker) compact(r *rand.Rand, watchers []*checkedWatcher) {
 	s := c.slots[r.IntN(len(c.slots))]
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -236,7 +240,7 @@ func (c *checker) compact(ctx context.Context, r *rand.Rand, watchers []*checked
 		}
 		upTo = min(upTo, last)
 	}
-	_ = s.engine.Compact(ctx, upTo)
+	_ = s.engine.Compact(context.Background(), upTo)
 }
 
 // record reads the events that came since the last time, and checks S1.
