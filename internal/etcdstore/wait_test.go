@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"k8s.io/apiserver/pkg/storage/storagebackend"
@@ -19,6 +20,11 @@ import (
 func TestAwayInWords(t *testing.T) {
 	t.Parallel()
 	address := fmt.Sprintf("http://127.0.0.1:%d", testenv.FreePort(t))
+	synctest.Test(t, func(t *testing.T) { testAwayInWords(t, address) }) // Time passes while it only waits.
+}
+
+func testAwayInWords(t *testing.T, address string) {
+	t.Helper()
 	var told []string
 	options := Options{
 		Transport: storagebackend.TransportConfig{ServerList: []string{address}}, Prefix: "/docket", Cluster: "main",
