@@ -30,7 +30,7 @@ import (
 )
 
 // patience is for a slow machine.
-const patience = time.Minute
+const patience = 5 * time.Minute
 
 // Server is the one control plane of a package's tests, which use names of their own, or that of one
 // test. The zero Server is ready to use; give it to [Run], or call [Server.Stop].
