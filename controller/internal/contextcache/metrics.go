@@ -4,6 +4,7 @@
 package contextcache
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -37,51 +38,30 @@ type Metrics struct {
 // NewMetrics returns metrics for a cache of which there are several in a process.
 func NewMetrics() *Metrics {
 	return &Metrics{
-		entries: metrics.NewGaugeVec(&metrics.GaugeOpts{
-			Name: "docket_controller_context_cache_entries", StabilityLevel: metrics.ALPHA,
-			Help: "Entries of the context cache by state: loaded, loading, invalid, forbidden, stale, failing, evicted, toolarge.",
-		}, []string{"state"}),
-		objects: metrics.NewGauge(&metrics.GaugeOpts{
-			Name: "docket_controller_context_cache_objects", StabilityLevel: metrics.ALPHA,
-			Help: "Objects and answers of calls that the context cache holds.",
-		}),
-		bytes: metrics.NewGauge(&metrics.GaugeOpts{
-			Name: "docket_controller_context_cache_bytes", StabilityLevel: metrics.ALPHA,
-			Help: "Estimated memory of the data in the context cache, lists that are being loaded included.",
-		}),
-		limit: metrics.NewGauge(&metrics.GaugeOpts{
-			Name: "docket_controller_context_cache_limit_bytes", StabilityLevel: metrics.ALPHA,
-			Help: "What the data in the context cache may take; 0 if there is no limit.",
-		}),
-		queries: metrics.NewCounterVec(&metrics.CounterOpts{
-			Name: "docket_controller_context_cache_queries_total", StabilityLevel: metrics.ALPHA,
-			Help: "Queries by result: hit if the data were there, miss if they had to be waited for, error.",
-		}, []string{"result"}),
-		evictions: metrics.NewCounter(&metrics.CounterOpts{
-			Name: "docket_controller_context_cache_evictions_total", StabilityLevel: metrics.ALPHA,
-			Help: "Evictions of data because of the memory limit.",
-		}),
-		refreshes: metrics.NewCounterVec(&metrics.CounterOpts{
-			Name: "docket_controller_context_cache_refreshes_total", StabilityLevel: metrics.ALPHA,
-			Help: "Complete lists and calls by kind of entry (resource, call) and result (success, failure); watches that fail count as failures.",
-		}, []string{"kind", "result"}),
-		failures: metrics.NewCounterVec(&metrics.CounterOpts{
-			Name: "docket_controller_context_cache_failures_total", StabilityLevel: metrics.ALPHA,
-			Help: "Failures by reason: timeout, connect, blocked, tls, redirect, status, forbidden, not_found, size, content, too_large, other.",
-		}, []string{"reason"}),
-		age: metrics.NewGaugeVec(&metrics.GaugeOpts{
-			Name: "docket_controller_context_cache_age_seconds", StabilityLevel: metrics.ALPHA,
-			Help: "Time since the data of a named entry were complete last: a list, or an answer. A watch keeps a list right without a new one. At most 100 entries.",
-		}, []string{"kind", "entry"}),
-		stale: metrics.NewGaugeVec(&metrics.GaugeOpts{
-			Name: "docket_controller_context_cache_staleness_seconds", StabilityLevel: metrics.ALPHA,
-			Help: "Time since the data of a named entry were known to be right; 0 while they are. At most 100 entries.",
-		}, []string{"kind", "entry"}),
-		dropped: metrics.NewGauge(&metrics.GaugeOpts{
-			Name: "docket_controller_context_cache_dropped_fields", StabilityLevel: metrics.ALPHA,
-			Help: "Fields of contexts in a ClusterPolicy that read the context cache, and that the served definition of ClusterPolicy does not have, so that the API server may drop them.",
-		}),
+		entries:   newGauges("docket_controller_context_cache_entries", "Entries of the context cache by state: loaded, loading, invalid, forbidden, stale, failing, evicted, toolarge.", "state"),
+		objects:   newGauge("docket_controller_context_cache_objects", "Objects and answers of calls that the context cache holds."),
+		bytes:     newGauge("docket_controller_context_cache_bytes", "Estimated memory of the data in the context cache, lists that are being loaded included."),
+		limit:     newGauge("docket_controller_context_cache_limit_bytes", "What the data in the context cache may take; 0 if there is no limit."),
+		queries:   newCounters("docket_controller_context_cache_queries_total", "Queries by result: hit if the data were there, miss if they had to be waited for, error.", "result"),
+		evictions: metrics.NewCounter(&metrics.CounterOpts{Name: "docket_controller_context_cache_evictions_total", Help: "Evictions of data because of the memory limit.", StabilityLevel: metrics.ALPHA}),
+		refreshes: newCounters("docket_controller_context_cache_refreshes_total", "Complete lists and calls by kind of entry (resource, call) and result (success, failure); watches that fail count as failures.", "kind", "result"),
+		failures:  newCounters("docket_controller_context_cache_failures_total", "Failures by reason: timeout, connect, blocked, tls, redirect, status, forbidden, not_found, size, content, too_large, other.", "reason"),
+		age:       newGauges("docket_controller_context_cache_age_seconds", "Time since the data of a named entry were complete last: a list, or an answer. A watch keeps a list right without a new one. At most 100 entries.", "kind", "entry"),
+		stale:     newGauges("docket_controller_context_cache_staleness_seconds", "Time since the data of a named entry were known to be right; 0 while they are. At most 100 entries.", "kind", "entry"),
+		dropped:   newGauge("docket_controller_context_cache_dropped_fields", "Fields of contexts in a ClusterPolicy that read the context cache, and that the served definition of ClusterPolicy does not have, so that the API server may drop them."),
 	}
+}
+
+func newGauge(name, help string) *metrics.Gauge {
+	return metrics.NewGauge(&metrics.GaugeOpts{Name: name, Help: help, StabilityLevel: metrics.ALPHA})
+}
+
+func newGauges(name, help string, labels ...string) *metrics.GaugeVec {
+	return metrics.NewGaugeVec(&metrics.GaugeOpts{Name: name, Help: help, StabilityLevel: metrics.ALPHA}, labels)
+}
+
+func newCounters(name, help string, labels ...string) *metrics.CounterVec {
+	return metrics.NewCounterVec(&metrics.CounterOpts{Name: name, Help: help, StabilityLevel: metrics.ALPHA}, labels)
 }
 
 // All returns what a registry needs.
@@ -152,18 +132,14 @@ func (c *Cache) observe() {
 }
 
 func compareEntries(a, b policy.Entry) int {
-	if a.Kind != b.Kind {
-		return strings.Compare(a.Kind, b.Kind)
-	}
-	return strings.Compare(a.Name, b.Name)
+	return cmp.Or(strings.Compare(a.Kind, b.Kind), strings.Compare(a.Name, b.Name))
 }
 
 // forget is called when nothing is held any more.
 func (m *Metrics) forget() {
-	for _, gauge := range []*metrics.GaugeVec{m.entries, m.age, m.stale} {
-		gauge.Reset()
-	}
-	for _, gauge := range []*metrics.Gauge{m.objects, m.bytes} {
-		gauge.Set(0)
-	}
+	m.entries.Reset()
+	m.age.Reset()
+	m.stale.Reset()
+	m.objects.Set(0)
+	m.bytes.Set(0)
 }

@@ -16,7 +16,6 @@ type Engine interface {
 	Derivations
 	Questions
 	Replicas
-	Questions
 
 	// Prepare does what of an op takes long and can be done before its turn, and leaves in op.Prepared what
 	// Commit is to know of it. Readers see nothing of that before the commit. release must be called once
