@@ -14,6 +14,8 @@ type fakeServer struct {
 	dropFromLists int    // objects that lists leave out
 	repeatEvents  bool   // each event comes twice
 	failMethod    string // answered 500
+	// disturb is what somebody else does while a list is read.
+	disturb func(*canned, place)
 
 	canned *canned
 }
@@ -32,6 +34,11 @@ func (f *fakeServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method == f.failMethod {
 		http.Error(w, "made to fail", http.StatusInternalServerError)
 		return
+	}
+	if f.disturb != nil && r.URL.Query().Has("labelSelector") {
+		f.canned.mu.Lock()
+		f.disturb(f.canned, f.canned.order[0])
+		f.canned.mu.Unlock()
 	}
 	f.canned.ServeHTTP(w, r)
 }

@@ -55,7 +55,7 @@ func TestAllPhases(t *testing.T) {
 	}
 	want := map[string]int{
 		"create": 40, "update": 40, "rewrite": 40, "get": 40, "list": 2, "pages": 6, "selector": 20,
-		"watch": 60, "idle-watch": 5, "delete": 40,
+		"watch": 60, "idle-watch": 5, "delete": 40, "check": 1,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("operations (-want +got):\n%s", diff)
@@ -151,6 +151,31 @@ func TestWrongAnswersAreFailures(t *testing.T) {
 				t.Errorf("failures (-want +got):\n%s", cmp.Diff(test.want, got))
 			}
 		})
+	}
+}
+
+// TestOthersAreNoticed: a run fails if somebody else has changed, deleted or replaced an object at its end, or between
+// two of its own requests.
+func TestOthersAreNoticed(t *testing.T) {
+	t.Parallel()
+	change := func(c *canned, p place) {
+		data := bytes.Clone(c.objects[p].data)
+		if err := setSent(data, time.Unix(0, 1)); err != nil {
+			t.Error(err)
+		}
+		c.objects[p] = cannedObject{data, c.objects[p].subject}
+	}
+	for name, disturb := range map[string]func(*canned, place){"changed": change, "deleted": (*canned).remove} {
+		for _, test := range []struct{ phases, failed string }{{"create,get", "check"}, {"create,selector,get", "get"}, {"create,selector,update", "update"}} {
+			t.Run(name+" in "+test.failed, func(t *testing.T) {
+				t.Parallel()
+				server := &fakeServer{disturb: disturb}
+				results, err := measure(t, flags(server.start(t), "--phases="+test.phases, "--selector-size=40")...)
+				if err == nil || countFailures([]result{results[test.failed]}) != 1 {
+					t.Errorf("%v: failures %v", err, results[test.failed].Errors)
+				}
+			})
+		}
 	}
 }
 

@@ -59,6 +59,7 @@ func parse(arguments []string, help io.Writer) (*options, error) {
 	flags.Usage = func() {
 		fmt.Fprintf(help, "Usage: go run ./test/load [flags]\n       go run ./test/load serve --help\n\n"+
 			"Measures a server of the reports APIs, or is one that answers from memory: the limit.\n\nPhases, in the order given: %s.\n"+
+			"Last comes check, which reads all objects and compares them with what was written.\n"+
 			"Objects have fixed names: a later run with the same --seed, --kind, --objects and\n"+
 			"--namespaces can work on those that an earlier run with --keep left.\n\nFlags:\n%s",
 			strings.Join(phaseNames(), ", "), flags.FlagUsages())

@@ -30,6 +30,8 @@ type loader struct {
 	watchClient *client
 	bodies      *bodies
 	progressOut io.Writer
+	// states of the objects. Each is changed by one worker at a time.
+	states []state
 }
 
 // phase is a step with its name in --phases.
@@ -68,25 +70,41 @@ func defaultPhases() []string {
 	return slices.DeleteFunc(phaseNames(), func(name string) bool { return name == "idle-watch" || name == "rewrite" })
 }
 
+// checkPhase follows all others.
+const checkPhase = "check"
+
 func (l *loader) runPhases(ctx context.Context) ([]result, error) {
-	var results []result
-	for _, name := range l.options.phases {
-		if name == "delete" && l.options.keep {
-			continue
+	l.states = make([]state, l.options.objects)
+	if len(l.options.phases) > 0 && l.options.phases[0] != "create" {
+		var err error
+		if l.states, err = l.inventory(ctx, newRecorder()); err != nil {
+			return nil, fmt.Errorf("look at what is there: %w", err)
 		}
-		at := slices.IndexFunc(phases(), func(p phase) bool { return p.name == name })
+	}
+	var results []result
+	for _, p := range append(l.chosen(), phase{checkPhase, (*loader).check}) {
 		r := newRecorder()
 		started := time.Now()
-		err := phases()[at].run(l, ctx, r)
-		results = append(results, r.result(name, time.Since(started)))
+		err := p.run(l, ctx, r)
+		results = append(results, r.result(p.name, time.Since(started)))
 		if err == nil {
 			err = ctx.Err()
 		}
 		if err != nil {
-			return results, fmt.Errorf("phase %s: %w; what was created stays: --phases=delete removes it", name, err)
+			return results, fmt.Errorf("phase %s: %w; what was created stays: --phases=delete removes it", p.name, err)
 		}
 	}
 	return results, nil
+}
+
+// chosen are the phases that the flags ask for.
+func (l *loader) chosen() (chosen []phase) {
+	for _, name := range l.options.phases {
+		if name != "delete" || !l.options.keep {
+			chosen = append(chosen, phases()[slices.IndexFunc(phases(), func(p phase) bool { return p.name == name })])
+		}
+	}
+	return chosen
 }
 
 // worker is one of --clients; its buffers are its own.
@@ -134,8 +152,7 @@ func (l *loader) create(ctx context.Context, r *recorder) error {
 	}
 	l.each(ctx, r, "create", l.options.objects, func(w *worker, i int) error {
 		w.body = l.bodies.body(i, time.Now(), w.body[:0])
-		return l.client.do(ctx, w.number, http.MethodPost, l.bodies.collection(l.bodies.namespace(i)),
-			w.body, http.StatusCreated, &w.answer)
+		return l.write(ctx, r, w, i, http.MethodPost, l.bodies.collection(l.bodies.namespace(i)), http.StatusCreated)
 	})
 	r.note("%d bytes a report", len(l.bodies.body(0, time.Now(), nil)))
 	return nil
@@ -156,6 +173,9 @@ func (l *loader) createNamespaces(ctx context.Context, r *recorder) error {
 		switch {
 		case err == nil:
 		case errors.As(err, &status) && status.status == http.StatusConflict:
+			if err := l.stays(ctx, name); err != nil {
+				return err
+			}
 		case errors.As(err, &status) && status.status == http.StatusNotFound:
 			r.note("the server has no namespaces API: none were created")
 			return nil
@@ -166,18 +186,30 @@ func (l *loader) createNamespaces(ctx context.Context, r *recorder) error {
 	return nil
 }
 
+// stays returns an error if a namespace is being deleted, and takes with it what is created there.
+func (l *loader) stays(ctx context.Context, name string) error {
+	var answer bytes.Buffer
+	err := l.client.do(ctx, 0, http.MethodGet, "/api/v1/namespaces/"+name, nil, http.StatusOK, &answer)
+	if err == nil && bytes.Contains(answer.Bytes(), []byte(`"deletionTimestamp"`)) {
+		err = errors.New("it is being deleted")
+	}
+	if err != nil {
+		return fmt.Errorf("namespace %s: %w", name, err)
+	}
+	return nil
+}
+
 func (l *loader) update(ctx context.Context, r *recorder) error {
 	l.each(ctx, r, "update", l.options.objects, func(w *worker, i int) error {
-		_, err := l.touch(ctx, w, i)
+		_, err := l.touch(ctx, r, w, i)
 		return err
 	})
 	return nil
 }
 
 // touch reads object i and writes it back with the time of sending, which it returns.
-func (l *loader) touch(ctx context.Context, w *worker, i int) (sent time.Time, err error) {
-	path := l.bodies.path(i)
-	if err := l.client.do(ctx, w.number, http.MethodGet, path, nil, http.StatusOK, &w.answer); err != nil {
+func (l *loader) touch(ctx context.Context, r *recorder, w *worker, i int) (sent time.Time, err error) {
+	if err := l.read(ctx, w, i); err != nil {
 		return sent, err
 	}
 	w.body = append(w.body[:0], w.answer.Bytes()...)
@@ -185,37 +217,34 @@ func (l *loader) touch(ctx context.Context, w *worker, i int) (sent time.Time, e
 	if err := setSent(w.body, sent); err != nil {
 		return sent, err
 	}
-	return sent, l.client.do(ctx, w.number, http.MethodPut, path, w.body, http.StatusOK, &w.answer)
+	return sent, l.write(ctx, r, w, i, http.MethodPut, l.bodies.path(i), http.StatusOK)
 }
 
 // rewrite replaces each object's results by those of another object, as a policy that changes does. Which other, is chance.
 func (l *loader) rewrite(ctx context.Context, r *recorder) error {
 	shift := 1 + rand.IntN(variants-1)
 	l.each(ctx, r, "rewrite", l.options.objects, func(w *worker, i int) error {
-		path := l.bodies.path(i)
-		if err := l.client.do(ctx, w.number, http.MethodGet, path, nil, http.StatusOK, &w.answer); err != nil {
+		if err := l.read(ctx, w, i); err != nil {
 			return err
 		}
-		revision, err := revisionOf(w.answer.Bytes())
-		if err != nil {
-			return err
-		}
-		w.body = setRevision(l.bodies.bodyLike(i, i+shift, time.Now(), w.body[:0]), revision)
-		return l.client.do(ctx, w.number, http.MethodPut, path, w.body, http.StatusOK, &w.answer)
+		w.body = setRevision(l.bodies.bodyLike(i, i+shift, time.Now(), w.body[:0]), l.states[i].revision)
+		return l.write(ctx, r, w, i, http.MethodPut, l.bodies.path(i), http.StatusOK)
 	})
 	return nil
 }
 
 func (l *loader) get(ctx context.Context, r *recorder) error {
-	l.each(ctx, r, "get", l.options.objects, func(w *worker, i int) error {
-		return l.client.do(ctx, w.number, http.MethodGet, l.bodies.path(i), nil, http.StatusOK, &w.answer)
-	})
+	l.each(ctx, r, "get", l.options.objects, func(w *worker, i int) error { return l.read(ctx, w, i) })
 	return nil
 }
 
 func (l *loader) remove(ctx context.Context, r *recorder) error {
 	l.each(ctx, r, "delete", l.options.objects, func(w *worker, i int) error {
-		return l.client.do(ctx, w.number, http.MethodDelete, l.bodies.path(i), nil, http.StatusOK, &w.answer)
+		err := l.client.do(ctx, w.number, http.MethodDelete, l.bodies.path(i), nil, http.StatusOK, &w.answer)
+		if err == nil {
+			l.states[i] = state{}
+		}
+		return err
 	})
 	if !l.options.kind.Namespaced {
 		return nil

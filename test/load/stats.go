@@ -21,6 +21,7 @@ type recorder struct {
 	errors    map[string]int    // by class
 	examples  map[string]string // the first error of each class
 	bytes     int64
+	writes    int
 	notes     []string
 	busy      time.Duration // of the phase's operations, if shorter than the phase
 }
@@ -35,6 +36,13 @@ func (r *recorder) ok(d time.Duration, n int) {
 	defer r.mu.Unlock()
 	r.latencies = append(r.latencies, d)
 	r.bytes += int64(n)
+}
+
+// wrote counts one write that the server accepted.
+func (r *recorder) wrote() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.writes++
 }
 
 // fail counts one failure. What failed because the run is being ended is none.
@@ -102,6 +110,7 @@ type result struct {
 	P99Millis   float64           `json:"p99Millis"`
 	MaxMillis   float64           `json:"maxMillis"`
 	Bytes       int64             `json:"bytes"`
+	Writes      int               `json:"writes,omitempty"` // That the server accepted.
 	Errors      map[string]int    `json:"errors,omitempty"`
 	FirstErrors map[string]string `json:"firstErrors,omitempty"`
 	Notes       []string          `json:"notes,omitempty"`
@@ -124,6 +133,7 @@ func (r *recorder) result(phase string, elapsed time.Duration) result {
 		P99Millis:   millis(percentile(r.latencies, 99)),
 		MaxMillis:   millis(percentile(r.latencies, 100)),
 		Bytes:       r.bytes,
+		Writes:      r.writes,
 		Errors:      r.errors,
 		FirstErrors: r.examples,
 		Notes:       r.notes,

@@ -99,7 +99,7 @@ func (l *loader) writeForWatchers(ctx context.Context, r *recorder) map[string][
 				if i >= l.options.objects {
 					i = number
 				}
-				sent, err := l.touch(ctx, w, i)
+				sent, err := l.touch(ctx, r, w, i)
 				if err != nil {
 					r.fail(ctx, err)
 				} else {
