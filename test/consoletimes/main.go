@@ -6,7 +6,7 @@
 //	go run ./test/consoletimes 'http://127.0.0.1:35645/sign-in?token=…'
 //
 // The link is that of docket up or docket console. The pages of a policy, a resource and a report are those of the first
-// result that fails.
+// result that fails. A run fails if a page shows an error, or if results have changed meanwhile.
 package main
 
 import (
@@ -38,6 +38,9 @@ const addresses = `fetch('/apis/results.docket.dev/v1alpha1/policyresults?limit=
     report: of('report', { namespace, kind: r.report.kind, name: r.report.name }),
   };
 })`
+
+// summaries change when results do.
+const summaries = `fetch('/apis/results.docket.dev/v1alpha1/policysummaries').then((r) => r.ok ? r.text() : Promise.reject(Error(r.statusText)))`
 
 // view goes to a page, and returns the milliseconds until it is painted with its data.
 const view = `new Promise((resolve) => {
@@ -86,8 +89,12 @@ func run(ctx context.Context, link string, times int) (err error) {
 	if err != nil {
 		return err
 	}
+	before, err := chromedp.Run(ctx, chromedp.Evaluate[string](summaries, chromedp.EvalAwaitPromise))
+	if err != nil {
+		return err
+	}
 	base, _, _ := strings.Cut(link, "/sign-in")
-	taken := map[string][]float64{}
+	taken, failed := map[string][]float64{}, []string{}
 	for range times {
 		if err := chromedp.Do(ctx, chromedp.Navigate("about:blank"), chromedp.Navigate(base+"/#/nothing"), ready); err != nil {
 			return err
@@ -103,7 +110,7 @@ func run(ctx context.Context, link string, times int) (err error) {
 				return fmt.Errorf("%s: %w", address, err)
 			}
 			if took < 0 {
-				fmt.Fprintf(os.Stderr, "consoletimes: %s: %s shows an error\n", name, address)
+				failed = append(failed, name)
 				delete(pages, name)
 				continue
 			}
@@ -115,5 +122,12 @@ func run(ctx context.Context, link string, times int) (err error) {
 		all := slices.Sorted(slices.Values(taken[name]))
 		fmt.Printf("| %s | %.0f ms | %.0f ms |\n", name, all[len(all)/2], all[len(all)-1])
 	}
-	return nil
+	if len(failed) > 0 {
+		return fmt.Errorf("there is an error on the pages: %s", strings.Join(failed, ", "))
+	}
+	after, err := chromedp.Run(ctx, chromedp.Evaluate[string](summaries, chromedp.EvalAwaitPromise))
+	if err == nil && after != before {
+		err = errors.New("somebody else wrote: the summaries of results have changed meanwhile")
+	}
+	return err
 }

@@ -7,7 +7,9 @@
 //	go run ./test/fill --database sqlite:///tmp/big.db --objects 1000000
 //
 // The reports have 17 results, differ like those of real pods, and carry what
-// an API server adds. No server may use an SQLite database meanwhile.
+// an API server adds. No server may use an SQLite database meanwhile. Measure with
+// docket up: the garbage collector of a cluster deletes these reports, because the pods
+// that own them do not exist.
 //
 // Ten million reports in PostgreSQL, by copies that it makes itself, in place of hours:
 //
@@ -104,7 +106,19 @@ func fill(ctx context.Context, url, cluster string, what content) (err error) {
 	if err != nil {
 		return err
 	}
-	return write(ctx, opened.Storage(), kind, what)
+	stored := opened.Storage()[kind.GroupResource()].Storage.Storage
+	before, err := stored.Stats(ctx)
+	if err != nil {
+		return err
+	}
+	if err := write(ctx, opened.Storage(), kind, what); err != nil {
+		return err
+	}
+	after, err := stored.Stats(ctx)
+	if written := after.ObjectCount - before.ObjectCount; err == nil && written != int64(what.objects) {
+		err = fmt.Errorf("the database has %d reports more, not %d: somebody else writes", written, what.objects)
+	}
+	return err
 }
 
 // templates returns the JSON of reports that differ in their contents. With named, each message

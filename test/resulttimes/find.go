@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"strconv"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
 	"github.com/docket-project/docket/api/results/v1alpha1"
@@ -120,14 +121,26 @@ func path(resource string) string {
 
 // get reads a list.
 func get(ctx context.Context, client *rest.RESTClient, resource string, list any) error {
-	body, err := send(ctx, client.Get().AbsPath(path(resource)))
+	return read(ctx, client.Get().AbsPath(path(resource)), resource, list)
+}
+
+func read(ctx context.Context, request *rest.Request, what string, list any) error {
+	body, err := send(ctx, request)
 	if err == nil {
 		err = json.Unmarshal(body, list)
 	}
 	if err != nil {
-		return fmt.Errorf("read %s: %w", resource, err)
+		return fmt.Errorf("read %s: %w", what, err)
 	}
 	return nil
+}
+
+// revision returns the resource version of all reports of the cluster, which each write raises.
+func revision(ctx context.Context, client *rest.RESTClient) (string, error) {
+	var list metav1.PartialObjectMetadataList
+	request := client.Get().AbsPath("/apis/wgpolicyk8s.io/v1alpha2/policyreports").Param("limit", "1")
+	err := read(ctx, request, "policyreports", &list)
+	return list.ResourceVersion, err
 }
 
 // ask asks a question.

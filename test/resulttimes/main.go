@@ -7,8 +7,8 @@
 //
 // It asks a running server, docket up or a cluster, over one connection, one request after the other. What it asks about
 // is what it finds: the namespace with most results, the policy with most results in all namespaces. Answers are checked against the
-// server's own counters, which should not change meanwhile: a wrong number of results or groups is a failure, and a run with failures
-// ends with exit code 1.
+// server's own counters: a wrong number of results or groups is a failure, and a run with failures ends with exit code 1. So does one
+// during which anything was written.
 package main
 
 import (
@@ -110,6 +110,10 @@ func run(ctx context.Context, arguments []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	before, err := revision(ctx, client)
+	if err != nil {
+		return err
+	}
 	about, err := find(ctx, client, o)
 	if err != nil {
 		return fmt.Errorf("find what to ask about: %w", err)
@@ -132,5 +136,9 @@ func run(ctx context.Context, arguments []string, out io.Writer) error {
 	if failed > 0 {
 		return fmt.Errorf("%d of the requests failed", failed)
 	}
-	return nil
+	after, err := revision(ctx, client)
+	if err == nil && after != before {
+		err = fmt.Errorf("somebody else wrote meanwhile: the resource version of reports was %s, and is %s", before, after)
+	}
+	return err
 }

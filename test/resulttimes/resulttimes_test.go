@@ -6,6 +6,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -13,6 +14,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -135,14 +137,8 @@ func TestWrongAnswers(t *testing.T) {
 		_, _ = io.WriteString(w, body)
 	}))
 	t.Cleanup(fake.Close)
-	file := filepath.Join(t.TempDir(), "kubeconfig")
-	config := api.NewConfig()
-	config.Clusters["c"], config.Contexts["c"], config.CurrentContext = &api.Cluster{Server: fake.URL}, &api.Context{Cluster: "c"}, "c"
-	if err := clientcmd.WriteToFile(*config, file); err != nil {
-		t.Fatal(err)
-	}
 	var out bytes.Buffer
-	err := run(t.Context(), []string{"--kubeconfig", file, "--rounds", "1"}, &out)
+	err := run(t.Context(), []string{"--kubeconfig", kubeconfigOf(t, fake), "--rounds", "1"}, &out)
 	if err == nil {
 		t.Error("no request failed")
 	}
@@ -155,6 +151,34 @@ func TestWrongAnswers(t *testing.T) {
 			t.Errorf("there is no row %q:\n%s", row, &out)
 		}
 	}
+}
+
+// TestOthersWrite: a run fails if the server's revision has changed, though all answers are right.
+func TestOthersWrite(t *testing.T) {
+	t.Parallel()
+	var answers atomic.Int64
+	fake := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"metadata": {"resourceVersion": "%d"}, "items": [{"metadata": {"namespace": "n"}, "policy": "p", "total": 3}]}`, answers.Add(1))
+	}))
+	t.Cleanup(fake.Close)
+	var out bytes.Buffer
+	err := run(t.Context(), []string{"--kubeconfig", kubeconfigOf(t, fake), "--rounds", "1", "--only", "summaries"}, &out)
+	if err == nil || !strings.Contains(err.Error(), "somebody else wrote") {
+		t.Errorf("%v\n%s", err, &out)
+	}
+}
+
+// kubeconfigOf returns one for a server that lets everybody in.
+func kubeconfigOf(t *testing.T, server *httptest.Server) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "kubeconfig")
+	config := api.NewConfig()
+	config.Clusters["c"], config.Contexts["c"], config.CurrentContext = &api.Cluster{Server: server.URL}, &api.Context{Cluster: "c"}, "c"
+	if err := clientcmd.WriteToFile(*config, file); err != nil {
+		t.Fatal(err)
+	}
+	return file
 }
 
 func TestFlags(t *testing.T) {
