@@ -62,9 +62,12 @@ func BenchmarkDiscovery(b *testing.B) {
 				if answer.StatusCode != http.StatusOK {
 					b.Fatal(answer.Status)
 				}
-				_, err = io.Copy(io.Discard, answer.Body)
+				body, err := io.ReadAll(answer.Body)
 				must(b, err)
 				_ = answer.Body.Close()
+				if groups := strings.Count(string(body), ".example.com"); groups < 100 {
+					b.Fatalf("%d of 100 groups", groups)
+				}
 			}
 		})
 	}

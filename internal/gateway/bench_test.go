@@ -106,8 +106,8 @@ func BenchmarkWatches(b *testing.B) {
 			} else if response, err := client.Do(request); err != nil {
 				b.Error(err)
 			} else {
-				if _, err := readLine(response.Body); err != nil {
-					b.Error(err)
+				if _, err := readLine(response.Body); err != nil || response.StatusCode != http.StatusOK {
+					b.Errorf("%s, %v", response.Status, err)
 				}
 				open <- struct{}{}
 				<-ctx.Done()

@@ -57,6 +57,7 @@ func BenchmarkFilledQuestions(b *testing.B) {
 // askAll asks each question, and logs how long that took and the plan of the slowest.
 func askAll(b *testing.B, db database, reader *sql.DB) {
 	b.Helper()
+	before := stored(b, reader)
 	var slowest time.Duration
 	var slow question
 	for b.Loop() {
@@ -70,6 +71,19 @@ func askAll(b *testing.B, db database, reader *sql.DB) {
 		}
 	}
 	b.Logf("slowest: %d. %s\n%s", slow.number, slow.title, explain(b, db, reader, slow.statement[db.name]))
+	if after := stored(b, reader); before == "0" || after != before {
+		b.Errorf("the database had %s results, and has %s: somebody else writes, or there is nothing to measure", before, after)
+	}
+}
+
+// stored is the number of results, by the counters.
+func stored(b *testing.B, reader *sql.DB) string {
+	b.Helper()
+	_, rows, err := ask(b.Context(), reader, "SELECT coalesce(sum(results), 0) FROM policy_result_counts")
+	if err != nil {
+		b.Fatal(err)
+	}
+	return rows[0][0]
 }
 
 func benchSize(b *testing.B) int {

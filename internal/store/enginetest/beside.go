@@ -54,8 +54,12 @@ func BenchmarkBeside(b *testing.B, target Target) {
 					if c.prepared {
 						commit = func(ctx context.Context, ops []engine.Op) (engine.Batch, error) { return Commit(ctx, e, ops) }
 					}
-					if _, err := commit(ctx, []engine.Op{op}); err != nil && ctx.Err() == nil {
-						b.Error(err)
+					batch, err := commit(ctx, []engine.Op{op})
+					if ctx.Err() != nil {
+						return
+					}
+					if err != nil || batch.Outcomes[0].Revision == 0 {
+						b.Errorf("%s: %v, %v", op.Key, batch.Outcomes, err)
 						return
 					}
 					written++
@@ -65,8 +69,8 @@ func BenchmarkBeside(b *testing.B, target Target) {
 			for b.Loop() {
 				op := Report(int64(len(took)))
 				start := time.Now()
-				if _, err := e.Commit(b.Context(), []engine.Op{op}); err != nil {
-					b.Fatal(err)
+				if batch, err := e.Commit(b.Context(), []engine.Op{op}); err != nil || batch.Outcomes[0].Revision == 0 {
+					b.Fatal(op.Key, batch.Outcomes, err)
 				}
 				took = append(took, time.Since(start))
 			}

@@ -154,8 +154,8 @@ func BenchmarkRead(b *testing.B) {
 		q.Resource = reports
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
-				if _, err := e.List(ctx, q); err != nil {
-					b.Fatal(err)
+				if page, err := e.List(ctx, q); err != nil || len(page.Rows) == 0 {
+					b.Fatal(len(page.Rows), err)
 				}
 			}
 		})
