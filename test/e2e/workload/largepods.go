@@ -26,7 +26,8 @@ const (
 
 // LargePod returns a pod as it is in a cluster, of about 8 KB of JSON with its status and managed fields:
 // one of a Deployment with a sidecar, that runs on a node. Like those of [NewPod], of four one meets every
-// policy and one breaks many.
+// policy and one breaks many. It has no owner: the garbage collector would delete it, unless there were ReplicaSets,
+// about which policies for pods have results, too.
 func LargePod(i int) *corev1.Pod {
 	// The same pods in each run.
 	random := rand.New(rand.NewPCG(1, uint64(i)))
@@ -36,7 +37,6 @@ func LargePod(i int) *corev1.Pod {
 	hash := text(revision, 10)
 	pod := NewPod(i)
 	created := metav1.NewTime(time.Date(2026, 11, 1, 0, 0, random.IntN(20*24*3600), 0, time.UTC))
-	yes := true
 	pod.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}
 	pod.ObjectMeta = metav1.ObjectMeta{
 		Name: app + "-" + hash + "-" + text(random, 5), GenerateName: app + "-" + hash + "-", Namespace: namespace,
@@ -51,8 +51,7 @@ func LargePod(i int) *corev1.Pod {
 			"cni.projectcalico.org/containerID": digest(random), "cni.projectcalico.org/podIP": address(random) + "/32",
 			"kubectl.kubernetes.io/restartedAt": created.Format(time.RFC3339),
 		},
-		OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: app + "-" + hash, UID: uid(revision), Controller: &yes, BlockOwnerDeletion: &yes}},
-		ManagedFields:   managed(created),
+		ManagedFields: managed(created),
 	}
 	fillSpec(pod, app, random, revision)
 	fillStatus(pod, created, random, revision)
@@ -130,7 +129,7 @@ func fillStatus(pod *corev1.Pod, created metav1.Time, random, revision *rand.Ran
 
 // managed returns entries as those of kube-controller-manager and a kubelet.
 func managed(created metav1.Time) []metav1.ManagedFieldsEntry {
-	const manager = `{"f:metadata":{"f:annotations":{".":{},"f:checksum/config":{},"f:checksum/secret":{},"f:prometheus.io/port":{}},"f:generateName":{},"f:labels":{".":{},"f:app":{},"f:app.kubernetes.io/name":{},"f:helm.sh/chart":{},"f:pod-template-hash":{}},"f:ownerReferences":{".":{},"k:{\"uid\":\"x\"}":{}}},"f:spec":{"f:containers":{"k:{\"name\":\"app\"}":{".":{},"f:env":{".":{},"k:{\"name\":\"LOG_LEVEL\"}":{".":{},"f:name":{},"f:value":{}}},"f:image":{},"f:imagePullPolicy":{},"f:name":{},"f:resources":{},"f:volumeMounts":{}}},"f:dnsPolicy":{},"f:restartPolicy":{},"f:volumes":{".":{},"k:{\"name\":\"config\"}":{".":{},"f:configMap":{},"f:name":{}}}}}`
+	const manager = `{"f:metadata":{"f:annotations":{".":{},"f:checksum/config":{},"f:checksum/secret":{},"f:prometheus.io/port":{}},"f:generateName":{},"f:labels":{".":{},"f:app":{},"f:app.kubernetes.io/name":{},"f:helm.sh/chart":{},"f:pod-template-hash":{}}},"f:spec":{"f:containers":{"k:{\"name\":\"app\"}":{".":{},"f:env":{".":{},"k:{\"name\":\"LOG_LEVEL\"}":{".":{},"f:name":{},"f:value":{}}},"f:image":{},"f:imagePullPolicy":{},"f:name":{},"f:resources":{},"f:volumeMounts":{}}},"f:dnsPolicy":{},"f:restartPolicy":{},"f:volumes":{".":{},"k:{\"name\":\"config\"}":{".":{},"f:configMap":{},"f:name":{}}}}}`
 	const kubelet = `{"f:status":{"f:conditions":{"k:{\"type\":\"Ready\"}":{".":{},"f:lastTransitionTime":{},"f:status":{},"f:type":{}}},"f:containerStatuses":{},"f:hostIP":{},"f:phase":{},"f:podIP":{},"f:startTime":{}}}`
 	return []metav1.ManagedFieldsEntry{
 		{Manager: "kube-controller-manager", Operation: "Update", APIVersion: "v1", Time: &created, FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(manager)},
