@@ -376,6 +376,9 @@ func benchAdmission(b *testing.B) {
 	w := newWebhook(b)
 	w.kubectl.RunInput(b, virtualServices, "apply", "-f", "-")
 	w.fill()
+	w.audit = newAudit(b, w.cluster, w.docket)
+	w.audit.keep(serviceResource, serviceKeys+"app-", services)
+	w.audit.keep(ingressResource, ingressKeys, ingresses)
 	before := status(b, w.controller.PID(), "VmRSS")
 	started := time.Now()
 	w.kubectl.RunInput(b, cachedEntries, "apply", "-f", "-")
@@ -419,4 +422,5 @@ func benchAdmission(b *testing.B) {
 	w.answers(w.host(0))
 	row("destination by API calls, one at a time", "%s", quantiles(w.sequence(w.destination)))
 	row("unique host by API calls, one at a time", "%s", quantiles(w.sequence(w.host)))
+	w.end()
 }

@@ -43,7 +43,6 @@ func BenchmarkBeside(b *testing.B) {
 type beside struct {
 	scanned
 
-	docket  *harness.Replica
 	kyverno *harness.Kyverno
 	reports *followed
 	pods    int
@@ -53,6 +52,8 @@ type beside struct {
 type contestant struct {
 	name  string
 	start func() (pid int)
+	// written returns how many reports it says that it has written; nil if it does not say.
+	written func() int
 }
 
 func benchBeside(b *testing.B, n int) {
@@ -61,16 +62,17 @@ func benchBeside(b *testing.B, n int) {
 	s.kubectl.RunInput(b, workload.PodSecurity(b), "apply", "-f", "-")
 	fmt.Printf("%d pods, made in %.0f s; 17 policies, %d results\n", n, pods.Seconds(), n*workload.RulesPerPod)
 	fmt.Println("| | complete after the start | processor time: controller | kube-apiserver, etcd, Docket | memory, peak | writes: reports | ephemeral reports | Events |\n|---|---|---|---|---|---|---|---|")
-	s.contest(contestant{"docket-controller", func() int {
+	ours := s.contest(contestant{"docket-controller", func() int {
 		s.controller.Launch(b)
 		return s.controller.PID()
-	}})
+	}, func() int { return int(s.work().writes) }})
 	s.controller.Stop(b)
 	s.removeReports()
-	s.contest(contestant{"Kyverno", func() int {
+	theirs := s.contest(contestant{"Kyverno", func() int {
 		s.kyverno.Start(b)
 		return s.kyverno.PID()
-	}})
+	}, nil}, kyvernoErrors()...)
+	fmt.Printf("\nRequests meanwhile: docket-controller: %s. Kyverno: %s.\n", ours, theirs)
 }
 
 // removeReports returns when the reports are gone.
@@ -90,7 +92,8 @@ func (s *beside) removeReports() {
 func newBeside(b *testing.B, pods int) *beside {
 	b.Helper()
 	c := harness.StartCluster(b, harness.Durable)
-	s := &beside{scanned: scanned{b: b, cluster: c, kubectl: c.Kubectl(b, "default")}, docket: registered(b, c), pods: pods}
+	s := &beside{scanned: scanned{b: b, cluster: c, kubectl: c.Kubectl(b, "default")}, pods: pods}
+	s.docket = registered(b, c)
 	s.kyverno = harness.NewKyverno(b, c)
 	s.kubectl.Run(b, "apply", "-k", harness.PolicyCRDs(b))
 	const account = "docket-controller"
@@ -103,9 +106,11 @@ func newBeside(b *testing.B, pods int) *beside {
 	return s
 }
 
-// contest has a controller report on what is there, for ten minutes at most, and prints what that took.
-func (s *beside) contest(c contestant) {
+// contest has a controller report on what is there, for ten minutes at most, prints what that took, and returns what was requested
+// meanwhile.
+func (s *beside) contest(c contestant, tolerated ...call) string {
 	s.b.Helper()
+	s.begin(s.pods, podSecurityPolicies, 0)
 	servers := map[string]int{"kube-apiserver": s.cluster.APIServerPID(), "etcd": s.cluster.EtcdPID(), "Docket": s.docket.PID()}
 	before, written, begun := processorTimes(s.b, servers), s.written(), time.Now()
 	pid := c.start()
@@ -120,6 +125,11 @@ func (s *beside) contest(c contestant) {
 	fmt.Printf("| %s | %s | %.1f s | %.1f s, %.1f s, %.1f s | %s | %.0f | %.0f | %.0f |\n", c.name, took, own.Seconds(),
 		(after["kube-apiserver"] - before["kube-apiserver"]).Seconds(), (after["etcd"] - before["etcd"]).Seconds(), (after["Docket"] - before["Docket"]).Seconds(),
 		megabytes(status(s.b, pid, "VmHWM")), writes.reports-written.reports, writes.ephemeral-written.ephemeral, writes.events-written.events)
+	if c.written != nil {
+		untilQuiet(s.b, settled, c.written)
+		s.audit.expect(reportResource, "POST,PUT", c.written())
+	}
+	return s.audit.end(tolerated...)
 }
 
 // complete waits until all results are reported.

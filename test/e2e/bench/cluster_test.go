@@ -73,7 +73,10 @@ func BenchmarkCluster(b *testing.B) {
 			b.Run(v.name, func(b *testing.B) { measured = append(measured, measure(b, v)) })
 		}
 		if !b.Failed() {
-			fmt.Print(speedTable(measured), "\n", sizeTable(measured))
+			fmt.Print(speedTable(measured), "\n", sizeTable(measured), "\n")
+			for _, m := range measured {
+				row(m.name+": requests", "%s", m.requests)
+			}
 		}
 	}
 }
@@ -86,6 +89,8 @@ type measurement struct {
 	end    size   // after all phases
 	peak   int64  // bytes of kube-apiserver
 	docket int64  // bytes of docket's peak, 0 without
+	// requests are those that kube-apiserver and Docket counted.
+	requests string
 }
 
 // phase is what the load command prints about one.
@@ -95,6 +100,7 @@ type phase struct {
 	P50Millis  float64           `json:"p50Millis"`
 	P99Millis  float64           `json:"p99Millis"`
 	Operations int               `json:"operations"`
+	Writes     int               `json:"writes"`
 	Seconds    float64           `json:"seconds"`
 	Errors     map[string]int    `json:"errors"`
 	First      map[string]string `json:"firstErrors"`
@@ -117,6 +123,7 @@ func measure(b *testing.B, v variant) measurement {
 			k.Run(b, "create", "namespace", fmt.Sprintf("load-%d-%03d", seed+1, n))
 		}
 	}
+	a := newAudit(b, c, replica)
 	m := measurement{name: v.name, phases: map[string]phase{}}
 	m.sizes = append(m.sizes, look(b, c, 0))
 	total := 0
@@ -132,8 +139,16 @@ func measure(b *testing.B, v variant) measurement {
 	if replica != nil {
 		m.docket = status(b, replica.PID(), "VmHWM")
 	}
+	if v.name != limitName { // Which counts nothing.
+		a.expect(reportResource, "POST", m.phases["create"].Writes)
+		a.expect(reportResource, "PUT", m.phases["update"].Writes+m.phases["watch"].Writes)
+	}
+	m.requests = a.end(namespaceExists)
 	return m
 }
+
+// namespaceExists is what the load command is told about namespaces that it would create.
+var namespaceExists = call{"namespaces", "POST", "409"}
 
 // add keeps results; of creates, which come in chunks, the sum.
 func (m *measurement) add(phases []phase) {
@@ -141,6 +156,7 @@ func (m *measurement) add(phases []phase) {
 		have := m.phases[p.Phase]
 		if have.Operations > 0 {
 			p.Operations += have.Operations
+			p.Writes += have.Writes
 			p.Seconds += have.Seconds
 			p.PerSecond = float64(p.Operations) / p.Seconds
 		}

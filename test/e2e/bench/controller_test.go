@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path"
 	"strings"
 	"testing"
 	"time"
@@ -28,6 +29,8 @@ import (
 
 const (
 	podWriters = 16
+	// podSecurityPolicies are those of workload.PodSecurity.
+	podSecurityPolicies = 17
 	// settled is how long a controller must not have written for its work to count as done.
 	settled = 10 * time.Second
 	// patience for one step of a measurement.
@@ -42,6 +45,10 @@ type scanned struct {
 	core       kubernetes.Interface
 	dynamic    dynamic.Interface
 	controller *harness.Controller
+	docket     *harness.Replica
+	audit      *audit
+	// written are the writes of the controller before it was stopped.
+	written float64
 }
 
 // BenchmarkController prints the tables about docket-controller in docs/operate/benchmarks.md.
@@ -57,8 +64,7 @@ func BenchmarkController(b *testing.B) {
 func newScanned(b *testing.B) *scanned {
 	b.Helper()
 	c := harness.StartCluster(b)
-	c.Register(b, c.Serve(b).Port)
-	s := &scanned{b: b, cluster: c, kubectl: c.Kubectl(b, "default"), controller: harness.NewController(b, c.Kubeconfig(), "--leader-elect=false")}
+	s := &scanned{b: b, cluster: c, docket: registered(b, c), kubectl: c.Kubectl(b, "default"), controller: harness.NewController(b, c.Kubeconfig(), "--leader-elect=false")}
 	s.connect()
 	s.kubectl.Run(b, "apply", "-k", harness.PolicyCRDs(b))
 	return s
@@ -89,6 +95,45 @@ func (s *scanned) pods(n int) time.Duration {
 	}
 	return time.Since(started)
 }
+
+// begin has what was made until now stay as it is, and counts from here on.
+func (s *scanned) begin(pods, clusterPolicies, validatingPolicies int) {
+	s.b.Helper()
+	s.audit = newAudit(s.b, s.cluster, s.docket)
+	s.audit.keep(podResource, podKeys, pods)
+	s.audit.keep(policyResource, policyKeys, clusterPolicies)
+	s.audit.keep("validatingpolicies.policies.kyverno.io", "/registry/policies.kyverno.io/validatingpolicies/", validatingPolicies)
+}
+
+// What benchmarks change, and where it is in etcd.
+const (
+	podResource    = "pods"
+	podKeys        = "/registry/pods/"
+	policyResource = "clusterpolicies.kyverno.io"
+	policyKeys     = "/registry/kyverno.io/clusterpolicies/"
+	reportResource = "policyreports.wgpolicyk8s.io"
+)
+
+// stop ends the controller, which forgets what it has written.
+func (s *scanned) stop() {
+	s.b.Helper()
+	s.written += s.work().writes
+	s.controller.Stop(s.b)
+}
+
+// end fails the benchmark unless the reports are what they should be in the end, were written by the controller alone, and are about
+// what was made.
+func (s *scanned) end(results, fail int64) {
+	s.b.Helper()
+	if got := s.look(); got.results != results || got.fail != fail {
+		s.b.Errorf("the reports have %d results, %d of them fail, want %d and %d", got.results, got.fail, results, fail)
+	}
+	s.audit.expect(reportResource, "POST,PUT", int(s.written+s.work().writes))
+	row("requests meanwhile", "%s", s.audit.end(accountLater))
+}
+
+// accountLater is what kube-apiserver itself is told about the service account of a new namespace, for which it waits.
+var accountLater = call{"serviceaccounts", "GET", "404"}
 
 // tally is what the reports say in all, and how many there are.
 type tally struct{ reports, results, fail int64 }
@@ -192,9 +237,12 @@ func benchThousand(b *testing.B) {
 	const n = 1000
 	s := newScanned(b)
 	s.kubectl.RunInput(b, workload.PodSecurity(b), "apply", "-f", "-")
+	s.begin(0, podSecurityPolicies, 0)
 	s.controller.Start(b)
 	before := s.work()
 	creation := s.pods(n)
+	s.audit.expect(podResource, "POST", n)
+	s.audit.keep(podResource, podKeys, n)
 	complete := s.until("first scan", func(t tally) bool { return t.results == n*workload.RulesPerPod })
 	first := s.since(before)
 	all := s.look()
@@ -210,11 +258,11 @@ func benchThousand(b *testing.B) {
 
 	policies := strings.Fields(s.kubectl.Run(b, "get", "clusterpolicies", "-o", "name"))
 	before = s.work()
-	s.kubectl.Run(b, "annotate", policies[0], "example.com/bench=1")
+	s.changePolicy("annotate", policies[0], "example.com/bench=1")
 	row("annotation of a policy", "%v", s.since(before))
 
 	before = s.work()
-	s.kubectl.Run(b, "patch", policies[0], "--type=json", "--patch", workload.AddedRule)
+	s.changePolicy("patch", policies[0], "--type=json", "--patch", workload.AddedRule)
 	took := s.until("rule", func(t tally) bool { return t.results == n*(workload.RulesPerPod+1) })
 	row("rule added: complete after", "%.1f s; %v", took.Seconds(), s.since(before))
 
@@ -223,10 +271,19 @@ func benchThousand(b *testing.B) {
 	took = s.until("flip", func(t tally) bool { return t.fail == all.fail+1 })
 	row("one pod begins to fail that rule: reported after", "%.1f s; %v", took.Seconds(), s.since(before))
 
-	s.controller.Stop(b)
+	s.stop()
 	s.controller.Start(b)
 	row("restart", "%v", s.since(work{}))
 	row("memory", "%s, peak %s", megabytes(status(b, s.controller.PID(), "VmRSS")), megabytes(status(b, s.controller.PID(), "VmHWM")))
+	s.end(n*(workload.RulesPerPod+1), all.fail+1)
+}
+
+// changePolicy changes a policy, TYPE/NAME, by a command of kubectl.
+func (s *scanned) changePolicy(command, policy string, arguments ...string) {
+	s.b.Helper()
+	s.kubectl.Run(s.b, append([]string{command, policy}, arguments...)...)
+	s.audit.expect(policyResource, "PATCH", 1)
+	s.audit.changed(policyKeys + path.Base(policy))
 }
 
 func (s *scanned) patchPod(i int, patch map[string]any) {
@@ -235,10 +292,16 @@ func (s *scanned) patchPod(i int, patch map[string]any) {
 	if err != nil {
 		s.b.Fatal(err)
 	}
-	pod := workload.NewPod(i)
+	s.patch(workload.NewPod(i), data)
+}
+
+func (s *scanned) patch(pod *corev1.Pod, data []byte) {
+	s.b.Helper()
 	if _, err := s.core.CoreV1().Pods(pod.Namespace).Patch(s.b.Context(), pod.Name, types.MergePatchType, data, metav1.PatchOptions{}); err != nil {
 		s.b.Fatal(err)
 	}
+	s.audit.expect(podResource, "PATCH", 1)
+	s.audit.changed(podKeys + pod.Namespace + "/" + pod.Name)
 }
 
 // benchTenThousand starts the controller when the pods are there.
@@ -247,10 +310,13 @@ func benchTenThousand(b *testing.B) {
 	s := newScanned(b)
 	s.kubectl.RunInput(b, workload.PodSecurity(b), "apply", "-f", "-")
 	s.pods(n)
+	s.begin(n, podSecurityPolicies, 0)
 	s.controller.Start(b)
 	took := s.until("first scan", func(t tally) bool { return t.results == n*workload.RulesPerPod })
+	all := s.look()
 	row("10,000 pods: complete after the start", "%.1f s; %v", took.Seconds(), s.since(work{}))
 	row("memory", "%s, peak %s", megabytes(status(b, s.controller.PID(), "VmRSS")), megabytes(status(b, s.controller.PID(), "VmHWM")))
+	s.end(all.results, all.fail)
 }
 
 func benchCEL(b *testing.B) {
@@ -258,10 +324,13 @@ func benchCEL(b *testing.B) {
 	s := newScanned(b)
 	s.kubectl.RunInput(b, celPolicies(policies), "apply", "-f", "-")
 	s.pods(n)
+	s.begin(n, 0, policies)
 	s.controller.Start(b)
 	took := s.until("first scan", func(t tally) bool { return t.results == n*policies })
+	all := s.look()
 	row("20 CEL policies, 10,000 pods: complete after the start", "%.1f s; %v", took.Seconds(), s.since(work{}))
 	row("memory", "%s, peak %s", megabytes(status(b, s.controller.PID(), "VmRSS")), megabytes(status(b, s.controller.PID(), "VmHWM")))
+	s.end(all.results, all.fail)
 }
 
 // benchHundredThousandResults has one policy with ten rules about 10,000 ConfigMaps of one
@@ -284,13 +353,19 @@ func benchHundredThousandResults(b *testing.B) {
 		fmt.Fprintf(&policy, "  - {name: rule-%d, match: {any: [{resources: {kinds: [ConfigMap], selector: {matchLabels: {bench: \"1\"}}}}]}, validate: {message: label, pattern: {metadata: {labels: {l%d: \"?*\"}}}}}\n", i, i)
 	}
 	s.kubectl.RunInput(b, policy.String(), "apply", "-n", "big", "-f", "-")
+	s.begin(0, 0, 0)
+	s.audit.keep("policies.kyverno.io", "/registry/kyverno.io/policies/", 1)
+	s.audit.keep("configmaps", "/registry/configmaps/big/", n)
 	s.controller.Start(b)
 	took := s.until("first scan", func(t tally) bool { return t.results == n*rules })
 	row("100,000 results of one policy in one namespace: complete after the start", "%.1f s; %v", took.Seconds(), s.since(work{}))
 	all, before := s.look(), s.work()
 	s.kubectl.Run(b, "label", "-n", "big", "configmap", "map-05000", "l3=yes")
+	s.audit.expect("configmaps", "PATCH", 1)
+	s.audit.changed("/registry/configmaps/big/map-05000")
 	took = s.until("flip", func(t tally) bool { return t.fail == all.fail-1 })
 	row("one flipped result: right after", "%.1f s; %v", took.Seconds(), s.since(before))
+	s.end(all.results, all.fail-1)
 }
 
 func (s *scanned) configMap(ctx context.Context, i int) error {

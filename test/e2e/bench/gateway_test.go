@@ -32,6 +32,8 @@ func BenchmarkGateway(b *testing.B) {
 	load(b, c, 1, gatewayObjects, "create")
 	gateway := harness.Gateway(b, c.Kubeconfig())
 	objects := strconv.Itoa(gatewayObjects)
+	a := newAudit(b, c, nil)
+	a.keep(reportResource, "/registry/wgpolicyk8s.io/policyreports/", gatewayObjects)
 	for b.Loop() {
 		var direct, through, directCalm, throughCalm []phase
 		for range gatewayRounds {
@@ -54,6 +56,7 @@ func BenchmarkGateway(b *testing.B) {
 			}
 		}
 	}
+	row("requests meanwhile", "%s |", a.end())
 }
 
 func median(phases []phase, value func(phase) float64) float64 {

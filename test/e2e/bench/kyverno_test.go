@@ -4,14 +4,10 @@
 package bench
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/docket-project/docket/test/e2e/harness"
 	"github.com/docket-project/docket/test/e2e/workload"
@@ -39,8 +35,11 @@ func benchKyverno(b *testing.B) {
 	p.kubectl.RunInput(b, workload.PodSecurity(b), "apply", "-f", "-")
 	p.kyverno.Start(b)
 	untilQuiet(b, settled, p.requestsOfReports) // It has no probe.
+	p.begin(0, podSecurityPolicies, 0)
 	before := p.requests()
 	creation := p.pods(n)
+	p.audit.expect(podResource, "POST", n)
+	p.audit.keep(podResource, podKeys, n)
 	complete := p.untilKyverno("first scan", func(t tally) bool { return t.results == n*workload.RulesPerPod })
 	all := p.lookKyverno()
 	row("Kyverno: 1,000 pods made in", "%.1f s", creation.Seconds())
@@ -48,25 +47,18 @@ func benchKyverno(b *testing.B) {
 	row("Kyverno: first scan", "%s; %d reports, %d results, %d fail", p.since(before), all.reports, all.results, all.fail)
 
 	before = p.requests()
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"labels": map[string]any{"bench": "label"}}})
-	if err != nil {
-		b.Fatal(err)
-	}
 	for i := range 50 {
-		pod := workload.NewPod(i)
-		if _, err := p.core.CoreV1().Pods(pod.Namespace).Patch(b.Context(), pod.Name, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
-			b.Fatal(err)
-		}
+		p.patchPod(i, map[string]any{"metadata": map[string]any{"labels": map[string]any{"bench": "label"}}})
 	}
 	row("Kyverno: label on 50 pods", "%s", p.since(before))
 
 	policies := strings.Fields(p.kubectl.Run(b, "get", "clusterpolicies", "-o", "name"))
 	before = p.requests()
-	p.kubectl.Run(b, "annotate", policies[0], "example.com/bench=1")
+	p.changePolicy("annotate", policies[0], "example.com/bench=1")
 	row("Kyverno: annotation of a policy", "%s", p.since(before))
 
 	before = p.requests()
-	p.kubectl.Run(b, "patch", policies[0], "--type=json", "--patch", workload.AddedRule)
+	p.changePolicy("patch", policies[0], "--type=json", "--patch", workload.AddedRule)
 	took := p.untilKyverno("rule", func(t tally) bool { return t.results == n*(workload.RulesPerPod+1) })
 	row("Kyverno: rule added: complete after", "%.1f s; %s", took.Seconds(), p.since(before))
 
@@ -75,6 +67,15 @@ func benchKyverno(b *testing.B) {
 	p.kyverno.Start(b)
 	row("Kyverno: restart", "%s", p.since(before))
 	row("Kyverno: memory", "%s, peak %s", megabytes(status(b, p.kyverno.PID(), "VmRSS")), megabytes(status(b, p.kyverno.PID(), "VmHWM")))
+	if last := p.lookKyverno(); last.results != n*(workload.RulesPerPod+1) || last.reports != all.reports {
+		b.Errorf("in the end there are %d reports with %d results", last.reports, last.results)
+	}
+	row("Kyverno: requests meanwhile", "%s", p.audit.end(kyvernoErrors()...))
+}
+
+// kyvernoErrors are those that Kyverno's controller gets in its usual work.
+func kyvernoErrors() []call {
+	return []call{accountLater}
 }
 
 // lookKyverno is look for reports that Kyverno wrote, in pages since each pod has one.

@@ -26,29 +26,27 @@ import (
 // producerPods are what Kyverno reports on.
 const producerPods = 1000
 
-// home is where a cluster has its reports. start returns the processes beside the control
-// plane that this takes, by what they are.
+// home is where a cluster has its reports. start returns Docket and its database, as far as it takes them.
 type home struct {
 	name  string
-	start func(*testing.B, *harness.Cluster) map[string]int
+	start func(*testing.B, *harness.Cluster) (docket *harness.Replica, database *testenv.Dedicated)
 }
 
 func homes() []home {
 	return []home{
-		{"CRDs in etcd", func(b *testing.B, c *harness.Cluster) map[string]int {
+		{"CRDs in etcd", func(b *testing.B, c *harness.Cluster) (*harness.Replica, *testenv.Dedicated) {
 			b.Helper()
 			c.InstallKyvernoReportCRDs(b)
-			return nil
+			return nil, nil
 		}},
-		{"Docket, SQLite", func(b *testing.B, c *harness.Cluster) map[string]int {
+		{"Docket, SQLite", func(b *testing.B, c *harness.Cluster) (*harness.Replica, *testenv.Dedicated) {
 			b.Helper()
-			return map[string]int{"Docket": registered(b, c).PID()}
+			return registered(b, c), nil
 		}},
-		{"Docket, PostgreSQL", func(b *testing.B, c *harness.Cluster) map[string]int {
+		{"Docket, PostgreSQL", func(b *testing.B, c *harness.Cluster) (*harness.Replica, *testenv.Dedicated) {
 			b.Helper()
 			database := testenv.NewPostgres(b)
-			replica := registered(b, c, "--database", database.Database(b))
-			return map[string]int{"Docket": replica.PID(), "database": database.PID()}
+			return registered(b, c, "--database", database.Database(b)), database
 		}},
 	}
 }
@@ -57,7 +55,7 @@ func homes() []home {
 // plane with each home of reports: processor time, and how soon its reports are complete.
 func BenchmarkProducer(b *testing.B) {
 	for b.Loop() {
-		fmt.Println("| | kube-apiserver | etcd | Docket | database | total | complete after the last pod | after an additional rule |\n|---|---|---|---|---|---|---|---|")
+		fmt.Println("| | kube-apiserver | etcd | Docket | database | total | complete after the last pod | after an additional rule | requests meanwhile |\n|---|---|---|---|---|---|---|---|---|")
 		for _, h := range homes() {
 			b.Run(h.name, func(b *testing.B) { benchProducer(b, h) })
 		}
@@ -68,8 +66,12 @@ func benchProducer(b *testing.B, h home) {
 	c := harness.StartCluster(b, harness.Durable)
 	p := &peer{scanned: scanned{b: b, cluster: c, kubectl: c.Kubectl(b, "default")}, kyverno: harness.NewKyverno(b, c)}
 	processes := map[string]int{"kube-apiserver": c.APIServerPID(), "etcd": c.EtcdPID()}
-	for name, pid := range h.start(b, c) {
-		processes[name] = pid
+	docket, database := h.start(b, c)
+	if p.docket = docket; docket != nil {
+		processes["Docket"] = docket.PID()
+	}
+	if database != nil {
+		processes["database"] = database.PID()
 	}
 	p.connect()
 	p.kubectl.RunInput(b, workload.PodSecurity(b), "apply", "-f", "-")
@@ -78,13 +80,16 @@ func benchProducer(b *testing.B, h home) {
 	p.kyverno.Start(b)
 	events := func() [2]int64 { return [2]int64{reports.events.Load(), ephemeral.events.Load()} }
 	untilQuiet(b, settled, events) // It has no probe.
+	p.begin(0, podSecurityPolicies, 0)
 	before := processorTimes(b, processes)
 
 	p.pods(producerPods)
+	p.audit.expect(podResource, "POST", producerPods)
+	p.audit.keep(podResource, podKeys, producerPods)
 	complete := p.untilLook("first scan", reports.look, func(t tally) bool { return t.results == producerPods*workload.RulesPerPod })
 	untilQuiet(b, settled, events)
 	policy, _, _ := strings.Cut(p.kubectl.Run(b, "get", "clusterpolicies", "-o", "name"), "\n")
-	p.kubectl.Run(b, "patch", policy, "--type=json", "--patch", workload.AddedRule)
+	p.changePolicy("patch", policy, "--type=json", "--patch", workload.AddedRule)
 	rule := p.untilLook("rule", reports.look, func(t tally) bool { return t.results == producerPods*(workload.RulesPerPod+1) })
 	untilQuiet(b, settled, events)
 
@@ -96,7 +101,10 @@ func benchProducer(b *testing.B, h home) {
 		sum += cost
 		cells = append(cells, fmt.Sprintf("%.1f s", cost.Seconds()))
 	}
-	fmt.Printf("| %s | %s | %.1f s | %.1f s | %.1f s |\n", h.name, strings.Join(cells, " | "), sum.Seconds(), complete.Seconds(), rule.Seconds())
+	if last := reports.look(); last.results != producerPods*(workload.RulesPerPod+1) {
+		b.Errorf("in the end there are %d results", last.results)
+	}
+	fmt.Printf("| %s | %s | %.1f s | %.1f s | %.1f s | %s |\n", h.name, strings.Join(cells, " | "), sum.Seconds(), complete.Seconds(), rule.Seconds(), p.audit.end(kyvernoErrors()...))
 }
 
 // followed is what an informer of one resource knows: lists would cost more than what is
