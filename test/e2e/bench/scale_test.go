@@ -19,8 +19,8 @@ import (
 )
 
 const (
-	// scalePods may be changed by the environment variable SCALE_PODS. 100,000 need 12 GB: kube-apiserver takes
-	// 8.4 GB, kube-controller-manager 2.6 GB.
+	// scalePods may be changed by the environment variable SCALE_PODS. 100,000 need more than 10 GB: kube-apiserver
+	// takes 7.7 GB, kube-controller-manager 2.3 GB.
 	scalePods = 100_000
 	// scaleCEL are the policies with one result each, in addition to the 17 with workload.RulesPerPod.
 	scaleCEL = 3
