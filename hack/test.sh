@@ -30,7 +30,7 @@ repeated='^(TestLargeReports|TestSuitePooled)$/^(Read|Selectors|History|Advance|
 model='^internal/(conformance/checks|store/enginetest)$' # Too much work to be watched; what runs them is.
 unraced='^(cmd|test|internal/policy)(/|$)'               # Of the controller: Kyverno's packages would be built once more.
 
-# Tests mostly wait, for disks, timers and servers: more of them at a time than there are cores.
+# Tests mostly wait, for disks, timers and servers: more packages, and more tests of each, at a time than there are cores.
 parallel=4
 budget=60s
 
@@ -93,7 +93,7 @@ part() {
 	echo "== ${name}"
 	# shellcheck disable=SC2086 # Names of packages have no spaces.
 	(cd "${module}" && exec "${root}/bin/gotestsum" --hide-summary=skipped,output --format="${format:-pkgname}" --format-hide-empty-pkg --format-icons=text \
-		--jsonfile-timing-events="${root}/bin/tests/${name}.json" -- -timeout 60m -parallel ${parallel} ${short} ${RUN:+-run "${RUN}"} "$@" ${packages}) &
+		--jsonfile-timing-events="${root}/bin/tests/${name}.json" -- -timeout 60m -p 4 -parallel ${parallel} ${short} ${RUN:+-run "${RUN}"} "$@" ${packages}) &
 	child=$!
 	wait "${child}" || failed+=("${name}")
 	child=
