@@ -25,8 +25,9 @@ raced='^internal/(aggregator|authtrust|certificate/rotation|cli|controlplane|gat
 engines='^internal/store/(sqlite|postgres)$'
 meeting='^(TestEngine|TestSuite)$/^(Concurrent|Reopen|Random)$'
 questions='^(TestEngine|TestLargeReports|TestSuite|TestSuitePooled)$/^(Questions|QuestionGroups|Orders)$|^TestVersions$/^[0-9]+$/^(Questions|QuestionGroups|Orders)$'
-# What the suite has to say of large reports and of a pooler; it runs whole without them.
-repeated='^(TestLargeReports|TestSuitePooled)$/^(Read|Selectors|History|Advance|Large|Questions|QuestionGroups|Orders)$'
+# What the suite has to say of the model, of large reports and of a pooler; it runs nearly whole without them.
+repeated='^(TestModel|TestLargeReports|TestSuitePooled)$/^(Read|Selectors|History|Advance|Large|Questions|QuestionGroups|Orders)$'
+repeated+='|^TestLargeReports$/^(Concurrent|Reopen)$|^(TestEngine|TestSuite)$/^QuestionGroups$/^(Bounds|Properties|NumericProperties)$'
 model='^internal/(conformance/checks|store/enginetest)$' # Too much work to be watched; what runs them is.
 unraced='^(cmd|test|internal/policy)(/|$)'               # Of the controller: Kyverno's packages would be built once more.
 
@@ -35,7 +36,7 @@ parallel=4
 budget=60s
 
 failed=()
-child=
+declare -A running=() started=()
 
 main() {
 	# Temporary folders of the run are in one of its own, which has to be empty at the end; what knows of it has to have ended.
@@ -49,21 +50,21 @@ main() {
 	others
 	before=${other}
 
+	if [ "${mode}" = all ]; then short=; else short=-short; fi
+	# Beside all others, since much of it is waiting. Never from the cache: go test does not know what programs were built from.
+	parallel=3 format=testname CGO_ENABLED=0 start e2e test/e2e . -count=1
 	if [ "${mode}" = all ]; then
-		short=
 		CGO_ENABLED=1 part race . "!${model}" "${race[@]}" -skip "${questions}"
 		CGO_ENABLED=0 part checks . "${model}"
 		CGO_ENABLED=0 RUN=${RUN:-${questions}} part questions . "${engines}"
 	else
-		short=-short
 		CGO_ENABLED=0 part root . "!${raced}" -skip "${repeated}"
 		CGO_ENABLED=1 part race . "${raced}" "${race[@]}"
 		CGO_ENABLED=1 RUN=${RUN:-${meeting}} part race-engines . "${engines}" "${race[@]}"
 	fi
 	CGO_ENABLED=0 part controller controller "${unraced}"
 	CGO_ENABLED=1 part controller-race controller "!${unraced}" "${race[@]}"
-	# Never from the cache: go test does not know what the programs were built from.
-	parallel=3 format=testname CGO_ENABLED=0 part e2e test/e2e . -count=1
+	finish e2e
 
 	if [ "${mode}" = all ]; then
 		budget=0
@@ -86,18 +87,30 @@ main() {
 
 # part NAME MODULE PATTERN ARGUMENT... tests the packages of PKG that are in a module and match a pattern.
 part() {
-	local name=$1 module=$2 pattern=$3 packages started=${SECONDS}
+	start "$@"
+	finish "$1"
+}
+
+# start is part without the wait, which finish does.
+start() {
+	local name=$1 module=$2 pattern=$3 packages
 	shift 3
 	packages=$(chosen "${module}" | if [ "${pattern:0:1}" = '!' ]; then grep -vE "${pattern:1}"; else grep -E "${pattern}"; fi | sed 's|^|./|')
 	if [ -z "${packages}" ]; then return; fi
 	echo "== ${name}"
+	started[${name}]=${SECONDS}
 	# shellcheck disable=SC2086 # Names of packages have no spaces.
 	(cd "${module}" && exec "${root}/bin/gotestsum" --hide-summary=skipped,output --format="${format:-pkgname}" --format-hide-empty-pkg --format-icons=text \
 		--jsonfile-timing-events="${root}/bin/tests/${name}.json" -- -timeout 60m -p 4 -parallel ${parallel} ${short} ${RUN:+-run "${RUN}"} "$@" ${packages}) &
-	child=$!
-	wait "${child}" || failed+=("${name}")
-	child=
-	echo "== ${name}: $((SECONDS - started)) s"
+	running[${name}]=$!
+}
+
+finish() {
+	local name=$1
+	if [ -z "${running[${name}]:-}" ]; then return; fi
+	wait "${running[${name}]}" || failed+=("${name}")
+	unset "running[${name}]"
+	echo "== ${name}: $((SECONDS - started[${name}])) s"
 }
 
 # chosen MODULE lists the packages of PKG in a module, as folders in it.
@@ -155,11 +168,12 @@ leftovers() {
 }
 
 interrupted() {
+	local child
 	trap '' INT TERM
-	if [ -n "${child}" ]; then
+	for child in "${running[@]}"; do
 		kill -INT -- "-${child}" 2>/dev/null
 		wait "${child}"
-	fi
+	done
 	left | while read -r pid _; do kill "${pid}" 2>/dev/null; done
 	rm -rf "${TMPDIR}"
 	echo "interrupted" >&2

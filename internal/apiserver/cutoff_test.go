@@ -14,6 +14,7 @@ import (
 	"github.com/docket-project/docket/internal/apiserver"
 	"github.com/docket-project/docket/internal/registry"
 	"github.com/docket-project/docket/internal/testenv"
+	"github.com/docket-project/docket/internal/testkit"
 )
 
 // TestDatabaseGoesDuringAList: a list of which a part was sent when the database goes does not end well: the client
@@ -22,6 +23,9 @@ func TestDatabaseGoesDuringAList(t *testing.T) {
 	t.Parallel()
 	for name, http2 := range map[string]bool{"HTTP/1.1": false, "HTTP/2": true} {
 		t.Run(name, func(t *testing.T) {
+			if !http2 {
+				testkit.Full(t)
+			}
 			t.Parallel()
 			database := testenv.NewPostgres(t)
 			url := database.Database(t)

@@ -31,6 +31,7 @@ import (
 	"github.com/docket-project/docket/api/results/v1alpha1"
 	"github.com/docket-project/docket/internal/sample"
 	"github.com/docket-project/docket/internal/testenv"
+	"github.com/docket-project/docket/internal/testkit"
 	"github.com/docket-project/docket/internal/uptest"
 )
 
@@ -74,6 +75,7 @@ func comparisons() []comparison {
 // TestTwentyQuestions: what the console asks, and shows as a command of kubectl, has the answers that docs/operate/sql.md gets
 // from the database of the same server.
 func TestTwentyQuestions(t *testing.T) {
+	testkit.Full(t)
 	t.Parallel()
 	if err := testenv.Need(t.Context(), "sqlite3=sqlite3"); err != nil {
 		t.Fatal(err)

@@ -16,6 +16,8 @@ import (
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
+
+	"github.com/docket-project/docket/internal/testkit"
 )
 
 // axe is the text of axe-core.
@@ -37,6 +39,7 @@ const violations = `axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a'
 
 // TestAccessible: everybody can use all pages, by what a program can know of that: light and dark, at a desk and with a phone.
 func TestAccessible(t *testing.T) {
+	testkit.Full(t)
 	t.Parallel()
 	script, err := axe()
 	if err != nil {

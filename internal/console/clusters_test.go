@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/docket-project/docket/internal/testenv"
+	"github.com/docket-project/docket/internal/testkit"
 	"github.com/docket-project/docket/internal/uptest"
 )
 
@@ -60,6 +61,7 @@ FROM clusters AS c JOIN policy_results AS r ON r.cluster = c.name GROUP BY c.nam
 
 // TestTwoClusters is about what the console shows of a database with two clusters.
 func TestTwoClusters(t *testing.T) {
+	testkit.Full(t)
 	t.Parallel()
 	config, file := twoClusters(t)
 	t.Run("page", func(t *testing.T) { testClusters(t, config, file) })
@@ -202,6 +204,7 @@ func TestFleetChoice(t *testing.T) {
 
 // TestWithoutClusters: who may not know of all clusters, or asks an older server, sees no trace of them, and is told why where they are.
 func TestWithoutClusters(t *testing.T) {
+	testkit.Full(t)
 	t.Parallel()
 	for code, says := range map[int][]string{
 		http.StatusForbidden: {"You may not read about all clusters", "kubectl auth can-i"},

@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+
+	"github.com/docket-project/docket/internal/testkit"
 )
 
 // answers are what the known questions answer about the reports of all tests: parts of rows, which have tabs between cells.
@@ -67,6 +69,7 @@ func TestQuestions(t *testing.T) {
 
 // TestOwnQuestion: what somebody asks becomes an address; what can't be asked is explained.
 func TestOwnQuestion(t *testing.T) {
+	testkit.Full(t)
 	t.Parallel()
 	p := visit(t, nil)
 	p.open("#/question?namespace=shop")
@@ -86,6 +89,7 @@ func TestOwnQuestion(t *testing.T) {
 
 // TestSortAndSearch: columns sort all results, not those of a page, and messages can be searched.
 func TestSortAndSearch(t *testing.T) {
+	testkit.Full(t)
 	t.Parallel()
 	p := visit(t, nil)
 	p.open("#/results?namespace=shop&result=all")

@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/docket-project/docket/internal/testenv"
+	"github.com/docket-project/docket/internal/testkit"
 	"github.com/docket-project/docket/internal/uptest"
 )
 
@@ -117,6 +118,7 @@ func startReplica(t *testing.T, database string) *rest.Config {
 // TestReplicaBehind: where the replica that tells of changes hears nothing of its database, what is shown is what was read, pages that
 // are opened show the present, and nothing that happened meanwhile is missed afterwards.
 func TestReplicaBehind(t *testing.T) {
+	testkit.Full(t)
 	t.Parallel()
 	postgres := testenv.Postgres(t)
 	database := postgres.Database(t)

@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
+	"github.com/docket-project/docket/internal/testkit"
 	"github.com/docket-project/docket/internal/uptest"
 )
 
@@ -141,6 +142,7 @@ func TestTroubleAtFirst(t *testing.T) {
 
 // TestFewResults: a cluster without results, and one with 20.
 func TestFewResults(t *testing.T) {
+	testkit.Full(t)
 	t.Parallel()
 	var small uptest.Server
 	t.Cleanup(func() {

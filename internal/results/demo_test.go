@@ -19,6 +19,7 @@ import (
 	wgpolicy "github.com/docket-project/docket/api/wgpolicyk8s/v1alpha2"
 	"github.com/docket-project/docket/internal/sample"
 	"github.com/docket-project/docket/internal/testenv"
+	"github.com/docket-project/docket/internal/testkit"
 )
 
 // demoReports is how many reports `docket up --demo` loads.
@@ -34,6 +35,9 @@ func TestQuestionsOnDemo(t *testing.T) {
 	asked := questions(t)
 	for _, db := range databases(t) {
 		t.Run(db.name, func(t *testing.T) {
+			if db.name == "postgresql" {
+				testkit.Full(t)
+			}
 			t.Parallel()
 			fill(t, db, demo(t))
 			for _, q := range asked {

@@ -13,6 +13,7 @@ import (
 	"github.com/docket-project/docket/internal/store/enginetest"
 	"github.com/docket-project/docket/internal/store/sqlite"
 	"github.com/docket-project/docket/internal/store/storetest"
+	"github.com/docket-project/docket/internal/testkit"
 )
 
 func openModel(testing.TB) engine.Engine { return enginetest.NewModel(clock.RealClock{}.Now) }
@@ -27,13 +28,22 @@ func openSQLite(t testing.TB) engine.Engine {
 	return e
 }
 
-func TestModel(t *testing.T)  { storetest.Run(t, openModel) }
+func TestModel(t *testing.T) {
+	testkit.Full(t)
+	storetest.Run(t, openModel)
+}
+
 func TestSQLite(t *testing.T) { storetest.Run(t, openSQLite) }
 
-func TestModelDifferential(t *testing.T)  { differential(t, openModel) }
+func TestModelDifferential(t *testing.T) {
+	testkit.Full(t)
+	differential(t, openModel)
+}
+
 func TestSQLiteDifferential(t *testing.T) { differential(t, openSQLite) }
 
 func TestModelVersions(t *testing.T) {
+	testkit.Full(t)
 	t.Parallel()
 	storetest.Versions(t, openModel)
 }

@@ -35,6 +35,7 @@ import (
 	"github.com/docket-project/docket/internal/statedir"
 	"github.com/docket-project/docket/internal/store/engine"
 	"github.com/docket-project/docket/internal/testenv"
+	"github.com/docket-project/docket/internal/testkit"
 )
 
 const patience = 3 * time.Minute
@@ -327,6 +328,7 @@ func TestRestart(t *testing.T) {
 
 // TestDemo: all reports are there, once, and the user's changes survive.
 func TestDemo(t *testing.T) {
+	testkit.Full(t)
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "state")
 	options := testOptions(t, dir)

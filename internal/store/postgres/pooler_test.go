@@ -47,6 +47,7 @@ func openPooled(t testing.TB, url, cluster string) *postgres.Engine {
 
 // TestKillPooled kills processes that write through PgBouncer.
 func TestKillPooled(t *testing.T) {
+	testkit.Full(t)
 	t.Parallel()
 	url := testenv.Postgres(t).Database(t)
 	url = testenv.NewBouncer(t, url, "transaction", 6).URL(t, url)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/docket-project/docket/internal/store/engine"
 	"github.com/docket-project/docket/internal/store/sqlite"
+	"github.com/docket-project/docket/internal/testkit"
 )
 
 func walSize(t testing.TB, path string) int64 {
@@ -27,6 +28,7 @@ func walSize(t testing.TB, path string) int64 {
 // TestLogIsBounded writes far more than the limit of the log while readers never
 // leave it alone.
 func TestLogIsBounded(t *testing.T) {
+	testkit.Full(t)
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "docket.db")
 	e := open(t, sqlite.Options{Path: path, Cluster: "main", Synchronous: sqlite.Normal})
@@ -89,6 +91,7 @@ func TestTidyWhenIdle(t *testing.T) {
 // TestTidyGivesBack deletes most of a database: verdicts and subjects that
 // nothing refers to go, the file shrinks, what is left is intact.
 func TestTidyGivesBack(t *testing.T) {
+	testkit.Full(t)
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "docket.db")
 	e := open(t, sqlite.Options{Path: path, Cluster: "main", Synchronous: sqlite.Normal})

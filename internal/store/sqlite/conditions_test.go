@@ -13,6 +13,7 @@ import (
 	"github.com/docket-project/docket/internal/store/engine"
 	"github.com/docket-project/docket/internal/store/enginetest"
 	"github.com/docket-project/docket/internal/store/sqlite"
+	"github.com/docket-project/docket/internal/testkit"
 )
 
 // many is more objects than are sorted for a page.
@@ -21,6 +22,7 @@ const many = 12_000
 // TestManyMatches lists by conditions that more objects meet than are ever sorted, with more values than one
 // statement merges, page by page, now and at a revision of the past.
 func TestManyMatches(t *testing.T) {
+	testkit.Full(t)
 	t.Parallel()
 	e := open(t, sqlite.Options{Path: filepath.Join(t.TempDir(), "docket.db"), Cluster: "main"})
 	terms := map[string][]engine.Term{}
