@@ -158,7 +158,7 @@ bench-cluster: ## Compare with CRDs in etcd through kube-apiserver, and a gatewa
 ##@ Checks; none of them changes a file
 
 .PHONY: verify
-verify: verify-format verify-words vet depcheck verify-headers verify-licences verify-tidy verify-generated lint ## Run all of the following but vuln
+verify: verify-format verify-words depcheck verify-headers verify-licences verify-tidy verify-generated lint ## Run all of the following but vet, which lint has, and vuln
 
 .PHONY: verify-format
 verify-format: ## Fail on Go files that gofmt would change

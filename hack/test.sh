@@ -100,7 +100,7 @@ start() {
 	echo "== ${name}"
 	started[${name}]=${SECONDS}
 	# shellcheck disable=SC2086 # Names of packages have no spaces.
-	(cd "${module}" && exec "${root}/bin/gotestsum" --hide-summary=skipped,output --format="${format:-pkgname}" --format-hide-empty-pkg --format-icons=text \
+	(cd "${module}" && exec "${root}/bin/gotestsum" --hide-summary=skipped --format="${format:-pkgname}" --format-hide-empty-pkg --format-icons=text \
 		--jsonfile-timing-events="${root}/bin/tests/${name}.json" -- -timeout 60m -p 4 -parallel ${parallel} ${short} ${RUN:+-run "${RUN}"} "$@" ${packages}) &
 	running[${name}]=$!
 }
@@ -127,7 +127,7 @@ chosen() {
 		pattern=${pattern}/
 		pattern=${pattern#"${prefix}"}
 		(cd "$1" && go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' "./${pattern%/}")
-	done | sed -E "s|^github.com/docket-project/docket/${prefix}?||" | sort -u
+	done | sed -E "s|^github.com/docket-project/docket/${prefix}?||; s|^$|.|" | sort -u
 }
 
 # others sets other to the seconds of processor time that others than the children of this script have used.

@@ -9,7 +9,10 @@ set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-copy=$(mktemp -d)
+# In the same folder each time, so that only what has changed is compiled again.
+copy=${PWD}/bin/generated
+rm -rf "${copy}"
+mkdir -p "${copy}"
 trap 'rm -rf "${copy}"' EXIT
 
 # Files that Git knows or would add, and that exist.

@@ -106,7 +106,7 @@ func testReplicaThatIsBehind(t *testing.T) {
 	r := &reports{store: behind, Resource: behind.Resource(ahead.config)}
 	before := r.present(t)
 	w := r.from(t, before)
-	time.Sleep(time.Minute) // It is over once everybody has done all that there is to do in a minute.
+	time.Sleep(time.Minute) //nolint:forbidigo // In the time of the bubble, which is over once everybody has done all that there is to do in a minute.
 	select {
 	case event := <-w.ResultChan():
 		t.Errorf("got %s %v", event.Type, event.Object)

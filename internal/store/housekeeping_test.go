@@ -48,7 +48,7 @@ func TestHousekeepingTakesItsTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := &slowCompaction{Engine: openModel(t)}
 		newReportsWith(t, store.Options{Engine: e})
-		time.Sleep(time.Hour)
+		time.Sleep(time.Hour) //nolint:forbidigo // In the time of the bubble.
 		for _, what := range []string{"compact", "expire", "tidy", "measure"} {
 			if _, done := e.did.Load(what); !done {
 				t.Errorf("%s was not done in an hour, in which history was being dropped", what)
