@@ -33,7 +33,7 @@ unraced='^(cmd|test|internal/policy)(/|$)'               # Of the controller: Ky
 
 # Tests mostly wait, for disks, timers and servers: more packages, and more tests of each, at a time than there are cores.
 parallel=4
-budget=60s
+budget=120s # A package takes two to four times as long as alone.
 
 failed=()
 declare -A running=() started=()

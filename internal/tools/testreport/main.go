@@ -124,7 +124,7 @@ func reasons(document string) map[string]bool {
 func report(out io.Writer, all []event, allowed map[string]bool, budget time.Duration) error {
 	slices.SortStableFunc(all, func(a, b event) int { return cmp.Compare(b.Elapsed, a.Elapsed) })
 	var packages, tests, failed, wrong []string
-	count := map[string]int{}
+	count, unexplained := map[string]int{}, map[string]bool{}
 	for _, e := range all {
 		line := fmt.Sprintf("%7.1f s  %s", e.Elapsed, e)
 		name := strings.TrimPrefix(e.Package, module)
@@ -132,7 +132,10 @@ func report(out io.Writer, all []event, allowed map[string]bool, budget time.Dur
 		case e.Action == "fail":
 			failed = append(failed, e.String())
 		case e.Test != "" && e.Action == "skip" && !allows(allowed, e.Test):
-			wrong = append(wrong, fmt.Sprintf("%s was skipped, and no table of %s says why it may be", e, reasonsFile))
+			if whole, _, _ := strings.Cut(e.Test, "/"); !unexplained[whole] { // One of a test is enough.
+				unexplained[whole] = true
+				wrong = append(wrong, fmt.Sprintf("%s was skipped, and no table of %s says why it may be", e, reasonsFile))
+			}
 		case e.Test == "" && budget > 0 && e.took() > budget && !allowed[name]:
 			wrong = append(wrong, fmt.Sprintf("%s took %.0f s, more than %s, and no table of %s says why it may", e, e.Elapsed, budget, reasonsFile))
 		}

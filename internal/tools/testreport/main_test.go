@@ -31,6 +31,7 @@ func TestReport(t *testing.T) {
 		"a failure":             {[]event{{Action: "fail", Package: module + "a", Test: "TestA"}}, "1 tests and packages failed"},
 		"skipped":               {[]event{{Action: "skip", Package: module + "a", Test: "TestA"}}, "a TestA (root) was skipped"},
 		"skipped beside a pair": {[]event{{Action: "skip", Package: module + "a", Test: "TestOther"}}, "TestOther (root) was skipped"},
+		"skipped in parts":      {[]event{{Action: "skip", Package: module + "a", Test: "TestA/1"}, {Action: "skip", Package: module + "a", Test: "TestA/2"}}, "a TestA/1 (root) was skipped"},
 		"slow":                  {[]event{{Action: "pass", Package: module + "a", Elapsed: 61}}, "a (root) took 61 s"},
 		"nothing":               {nil, "no test was run"},
 	} {
