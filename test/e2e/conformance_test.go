@@ -229,7 +229,7 @@ func TestConformanceExtensions(t *testing.T) {
 	})
 	t.Run("metrics-server", func(t *testing.T) {
 		t.Parallel()
-		gateway, _, _ := metricsBehindGateway(t, harness.SharedCluster(t))
+		gateway, _ := metricsBehindGateway(t, harness.SharedCluster(t))
 		// Lists of metrics have no resourceVersion. openapi-v2 is ours, as above.
 		wantFailed(t, gateway.Kubeconfig(), []string{"list-resource-version", "openapi-v2"}, "--group-version=metrics.k8s.io/v1beta1", "--resource=pods,nodes")
 	})

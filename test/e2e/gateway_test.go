@@ -163,11 +163,11 @@ func testGatewayExtension(t *testing.T, c *harness.Cluster, mine owner, kubectl 
 	})
 }
 
-// metricsBehindGateway returns a gateway with metrics-server, which knows the pod web of a namespace, and a node.
-func metricsBehindGateway(t *testing.T, c *harness.Cluster) (gateway *harness.Server, apps, node string) {
+// metricsBehindGateway returns a gateway with metrics-server, which knows a node, and the pod web of a namespace.
+func metricsBehindGateway(t *testing.T, c *harness.Cluster) (gateway *harness.Server, apps string) {
 	t.Helper()
 	apps = c.Namespace(t, "apps")
-	node = "node-of-" + apps
+	node := "node-of-" + apps
 	c.StartKubelet(t, node).RunPod(t, apps, "web")
 	gateway = harness.Gateway(t, c.Kubeconfig())
 	harness.RunExtension(t, gateway.Kubeconfig(), gateway.Dir, harness.MetricsServer(t),
@@ -175,7 +175,7 @@ func metricsBehindGateway(t *testing.T, c *harness.Cluster) (gateway *harness.Se
 	kubectl := gateway.Kubectl(t, apps)
 	waitUntil(t, "there are metrics of the pod", func() bool { return kubectl.Try(t, "", "top", "pod", "web").Code == 0 })
 	waitUntil(t, "there are metrics of the node", func() bool { return kubectl.Try(t, "", "top", "node", node).Code == 0 })
-	return gateway, apps, node
+	return gateway, apps
 }
 
 // TestGatewayMetricsServer: metrics-server, unmodified, in front of a cluster whose
@@ -184,7 +184,7 @@ func TestGatewayMetricsServer(t *testing.T) {
 	testkit.Full(t)
 	t.Parallel()
 	c := harness.SharedCluster(t)
-	_, apps, _ := metricsBehindGateway(t, c)
+	_, apps := metricsBehindGateway(t, c)
 	if direct := c.Kubectl(t, apps).Try(t, "", "top", "pod", "web"); direct.Code == 0 {
 		t.Error("the cluster itself knows metrics-server")
 	}

@@ -202,7 +202,7 @@ func (c *Client) fetch(ctx context.Context, request *http.Request) (*answer, err
 
 // send reads the whole answer. Errors have no address that a redirect has led to: it may have a secret.
 func (c *Client) send(request *http.Request) (*answer, error) {
-	response, err := c.http.Do(request) //nolint:gosec // Policies name the registries; the transport refuses addresses that must not be reached.
+	response, err := c.http.Do(request) // Policies name the registries; the transport refuses addresses that must not be reached.
 	if err != nil {
 		var located *url.Error
 		if errors.As(err, &located) {

@@ -98,7 +98,7 @@ func (o *outliving) Context() context.Context { return context.WithoutCancel(o.T
 
 // TempDir outlives the test.
 func (o *outliving) TempDir() string {
-	dir, err := os.MkdirTemp("", "docket-shared-") //nolint:usetesting // See above.
+	dir, err := os.MkdirTemp("", "docket-shared-")
 	if err != nil {
 		o.Fatal(err)
 	}
