@@ -98,7 +98,7 @@ clean: ## Remove what these targets built
 ##@ Tests
 
 .PHONY: test
-test: tools ## Run every package and check every promise, in a quarter of an hour (PKG= and RUN= choose)
+test: tools ## Run every package and check every promise (PKG= and RUN= choose)
 	@PKG='$(PKG)' RUN='$(RUN)' hack/test.sh
 
 .PHONY: test-all
