@@ -125,7 +125,7 @@ producers: ## Run other people's programs with CRDs and with Docket, and write t
 
 .PHONY: test-postgres-versions
 test-postgres-versions: ## Run the suite of the storage engine on every version of PostgreSQL that is supported
-	go test ./internal/store/postgres -count=1 -timeout 30m -run '^TestVersions$$' -postgres-versions=15,16,17,18
+	go test ./internal/store/postgres -count=1 -timeout 30m -run '^TestVersions$$'
 
 .PHONY: test-million
 test-million: ## Look at all pages of the console with a million results, which are written first (some minutes)

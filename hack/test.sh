@@ -60,7 +60,7 @@ main() {
 	else
 		CGO_ENABLED=0 part root . "!${raced}" -skip "${repeated}"
 		CGO_ENABLED=1 part race . "${raced}" "${race[@]}"
-		CGO_ENABLED=1 RUN=${RUN:-${meeting}} part race-engines . "${engines}" "${race[@]}"
+		if [ -z "${RUN}" ]; then CGO_ENABLED=1 RUN=${meeting} part race-engines . "${engines}" "${race[@]}"; fi
 	fi
 	CGO_ENABLED=0 part controller controller "${unraced}"
 	CGO_ENABLED=1 part controller-race controller "!${unraced}" "${race[@]}"

@@ -23,7 +23,7 @@ import (
 // minimumMajor is the oldest PostgreSQL that Docket supports.
 const minimumMajor = 15
 
-// installTimeout bounds apt-get, the wait for another process's apt-get included.
+// installTimeout bounds the download and the start of a server of another version.
 const installTimeout = 8 * time.Minute
 
 // installation is a set of server binaries and the user to run them as.

@@ -29,7 +29,7 @@ import (
 const (
 	deployFolder    = "../../deploy"
 	deployNamespace = "docket-system"
-	// helmTimeout is for building Helm with a cold cache on a small machine.
+	// helmTimeout bounds one call of Helm, which waits for what it installs.
 	helmTimeout = 15 * time.Minute
 )
 

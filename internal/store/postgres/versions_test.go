@@ -17,9 +17,9 @@ import (
 )
 
 // TestSuite runs on the machine's own server, which is the oldest that is supported where that is Debian's.
-var postgresVersions = flag.String("postgres-versions", "18", "major versions of PostgreSQL that TestVersions runs the suite on")
+var postgresVersions = flag.String("postgres-versions", "15,16,17,18", "major versions of PostgreSQL that TestVersions runs the suite on")
 
-// TestVersions runs the suite on other versions of PostgreSQL. make test-postgres-versions names all that are supported.
+// TestVersions runs the suite on all versions of PostgreSQL that are supported.
 func TestVersions(t *testing.T) {
 	testkit.Full(t)
 	t.Parallel()
