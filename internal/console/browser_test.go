@@ -129,6 +129,11 @@ func (p *person) do(steps ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
+// poll waits until JavaScript says true, as long as the tab has patience.
+func poll(script string) chromedp.Action[chromedp.Void] {
+	return chromedp.Poll[chromedp.Void](script, chromedp.WithPollingTimeout(0))
+}
+
 // open shows an address of the console.
 func (p *person) open(hash string) {
 	p.Helper()

@@ -188,7 +188,7 @@ func TestFleetChoice(t *testing.T) {
 		{"1", `"kind":"FleetQuery","spec":{"filter":"report.namespace == \"shop\""`, "in namespace shop of all clusters"}, {"", `"kind":"LocalResultQuery"`, "in namespace shop"},
 	} {
 		p.do(chromedp.SetValue(`select[name="fleet"]`, turn.choice), chromedp.Click(`.actions button`),
-			chromedp.Poll[chromedp.Void](fmt.Sprintf(`document.querySelector('main:not([aria-busy]) .copy code')?.textContent.includes(%q)`, turn.kind)))
+			poll(fmt.Sprintf(`document.querySelector('main:not([aria-busy]) .copy code')?.textContent.includes(%q)`, turn.kind)))
 		p.wants(turn.heading, "many\t130")
 	}
 	p.open("#/question?fleet=1&by=policy&order=results&desc=1")

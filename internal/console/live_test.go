@@ -97,7 +97,7 @@ func (f *following) remove(name string) {
 // until waits until an element has a text.
 func (f *following) until(selector, text string) {
 	f.Helper()
-	f.do(chromedp.Poll[chromedp.Void](fmt.Sprintf("document.querySelector(%q)?.innerText.includes(%q)", selector, text)))
+	f.do(poll(fmt.Sprintf("document.querySelector(%q)?.innerText.includes(%q)", selector, text)))
 }
 
 // TestLive: pages follow the reports; what has changed since is said, nobody is disturbed, and what can't be read is not taken
@@ -120,7 +120,7 @@ func TestLive(t *testing.T) {
 	p.remove("many")
 	p.until(".news", "Results have changed")
 	p.wants("1–100 of 130")
-	p.do(chromedp.Click(".news button"))
+	p.do(chromedp.WaitVisible(".live"), chromedp.Click(".news button")) // The mark moves what is below it when it appears.
 	p.until("main", "No results match")
 
 	p.open("#/overview?namespace=shop")

@@ -145,7 +145,7 @@ func TestFiltersAndKeys(t *testing.T) {
 	p := visit(t, nil)
 	p.open("#/results?namespace=shop")
 	p.do(chromedp.Click(`input[value="critical"]`), chromedp.WaitVisible(`input[value="critical"]:checked`), ready)
-	p.do(chromedp.Poll[chromedp.Void](`document.querySelector('main:not([aria-busy]) h1 + p')?.textContent.includes('of 65')`))
+	p.do(poll(`document.querySelector('main:not([aria-busy]) h1 + p')?.textContent.includes('of 65')`))
 	if hash := eval[string](p, "location.hash"); hash != "#/results?namespace=shop&result=fail&result=error&result=warn&severity=critical" {
 		t.Errorf("the address is %s", hash)
 	}
@@ -159,8 +159,8 @@ func TestFiltersAndKeys(t *testing.T) {
 	if name := eval[string](p, "document.activeElement.name"); name != "subject" {
 		t.Errorf("the slash key goes to %q, want the filter of names", name)
 	}
-	p.do(chromedp.Poll[chromedp.Void](`document.querySelectorAll('#values-of-subject option').length === 1`))
-	p.do(chromedp.KeyEvent("nobody\r"), chromedp.Poll[chromedp.Void](`document.querySelector('main:not([aria-busy])')?.innerText.includes('No results match')`))
+	p.do(poll(`document.querySelectorAll('#values-of-subject option').length === 1`))
+	p.do(chromedp.KeyEvent("nobody\r"), poll(`document.querySelector('main:not([aria-busy])')?.innerText.includes('No results match')`))
 }
 
 // TestOtherBrowser: the link is spent, and what to do is said; also to a browser that was signed in.

@@ -74,7 +74,7 @@ func TestOwnQuestion(t *testing.T) {
 	p := visit(t, nil)
 	p.open("#/question?namespace=shop")
 	p.do(chromedp.SetValue(`input[name="filter"]`, `result == "warn"`), chromedp.Click(`input[name="by"][value="policy"]`), chromedp.Click(`.actions button`))
-	p.do(chromedp.Poll[chromedp.Void](`location.hash.includes('by=policy') && document.querySelector('main:not([aria-busy]) table')?.innerText.includes('scan')`))
+	p.do(poll(`location.hash.includes('by=policy') && document.querySelector('main:not([aria-busy]) table')?.innerText.includes('scan')`))
 	if command := eval[string](p, "document.querySelector('.copy code').textContent"); !strings.Contains(command, `"groupBy":["policy"]`) || !strings.Contains(command, `"namespace":"shop"`) {
 		t.Errorf("the command is %s", command)
 	}
@@ -104,7 +104,7 @@ func TestSortAndSearch(t *testing.T) {
 	if got := first(); got != "scan" {
 		t.Errorf("sorted by policy the other way round, the first is %q", got)
 	}
-	p.do(chromedp.Click("a.next"), chromedp.Poll[chromedp.Void](`document.querySelector('main:not([aria-busy]) .heading')?.innerText.includes('101–135 of 135')`))
+	p.do(chromedp.Click("a.next"), poll(`document.querySelector('main:not([aria-busy]) .heading')?.innerText.includes('101–135 of 135')`))
 	p.sound()
 	p.open("#/results?message=" + url.QueryEscape("as ROOT"))
 	p.wants("No results match")
@@ -139,5 +139,5 @@ func TestExport(t *testing.T) {
 			t.Errorf("%s: the head is %v; the result with quotes is there: %v", params, rows[0], found)
 		}
 	}
-	p.do(chromedp.Poll[chromedp.Void](fmt.Sprintf(`document.querySelector('.export').innerText.includes('%d results are saved')`, many+5)))
+	p.do(poll(fmt.Sprintf(`document.querySelector('.export').innerText.includes('%d results are saved')`, many+5)))
 }
