@@ -178,7 +178,7 @@ func hanging(match func(*http.Request) bool) func(http.Handler) http.Handler {
 func TestHangs(t *testing.T) {
 	config := bad(t, hanging(func(r *http.Request) bool { return r.URL.Query().Get("limit") == "7" }))
 	report, err := conformance.Run(t.Context(), conformance.Options{
-		Config: config, GroupVersion: reports, Resources: []string{"policyreports"}, Timeout: 2 * time.Second,
+		Config: config, GroupVersion: reports, Resources: []string{"policyreports"}, Timeout: 10 * time.Second,
 		Checks: []conformance.Check{makes("hangs", func(ctx context.Context, p *conformance.Probe) error {
 			_, err := p.Send(ctx, conformance.Get(p.Collection(), "limit", "7"))
 			return err
@@ -188,7 +188,7 @@ func TestHangs(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantOutcomes(t, report, map[string]conformance.Outcome{"hangs": conformance.Undecided, "goes on": conformance.Passed})
-	wantText(t, report.Results[0].Reason, "not finished after 2s", "limit=7")
+	wantText(t, report.Results[0].Reason, "not finished after 10s", "limit=7")
 	if len(report.Troubles) > 0 {
 		t.Errorf("troubles: %v", report.Troubles)
 	}

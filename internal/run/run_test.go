@@ -339,7 +339,7 @@ func TestErrorsTeach(t *testing.T) {
 		"not its own":      {change: func(o *Options) { o.GroupVersions = []string{"foreign.example.com/v1"} }, want: []string{"foreign.example.com/v1", "Service other in namespace theirs", "kubectl delete apiservice"}},
 		"endpoint's own":   {change: func(o *Options) { o.GroupVersions = []string{"apps/v1"} }, want: []string{"apps/v1", "itself", "--shadow"}},
 		"shadows up":       {change: func(o *Options) { o.GroupVersions, o.Shadow = []string{"apps/v1"}, true }, want: []string{"apps/v1 is already served by this server"}},
-		"never available":  {change: func(o *Options) { o.GroupVersions, o.Timeout = []string{"wrong.example.com/v1"}, 5*time.Second }, want: []string{"--timeout 5s", "FailedDiscoveryCheck"}},
+		"never available":  {change: func(o *Options) { o.GroupVersions, o.Timeout = []string{"wrong.example.com/v1"}, 30*time.Second }, want: []string{"--timeout 30s", "FailedDiscoveryCheck"}},
 		"no group version": {change: func(o *Options) { o.GroupVersions = []string{"v1"} }, want: []string{"--group-version", "group/version"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -187,7 +187,7 @@ func TestRecordAndReplay(t *testing.T) {
 	for name, c := range breakages() {
 		broken := copied(t, recording)
 		c.change(t, broken)
-		if found := strings.Join(replayed(t, config, broken, time.Second), "\n"); !strings.Contains(found, c.want) {
+		if found := strings.Join(replayed(t, config, broken, 5*time.Second), "\n"); !strings.Contains(found, c.want) {
 			t.Errorf("%s: found %q, want %s", name, found, c.want)
 		}
 	}

@@ -16,7 +16,7 @@ import (
 )
 
 // replayTime is how long a handler may take for a recorded exchange before it counts as one that changes it.
-const replayTime = 2 * time.Second
+const replayTime = 10 * time.Second
 
 // replay sends a recorded request through a handler, and answers it behind the handler as it was answered.
 type replay struct {
