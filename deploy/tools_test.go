@@ -13,9 +13,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -38,8 +40,17 @@ const (
 	promTool      = "promtool"
 )
 
+// noted opens each folder here: go test takes a result from its cache unless what the test has opened has changed, and does
+// not know what programs read.
+var noted = sync.OnceValue(func() error {
+	return filepath.WalkDir(".", func(_ string, _ fs.DirEntry, err error) error { return err })
+})
+
 // command runs a program and returns its standard output; the error holds the rest.
 func command(ctx context.Context, name string, arguments ...string) ([]byte, error) {
+	if err := noted(); err != nil {
+		return nil, err
+	}
 	ctx, cancel := context.WithTimeout(ctx, toolTimeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, name, arguments...)

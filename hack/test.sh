@@ -6,6 +6,7 @@
 #   hack/test.sh         make test: every package and every promise, go test -short
 #   hack/test.sh all     make test-all: the whole product of engines, race detector, versions, programs and disasters
 # PKG= and RUN= choose packages and tests, as those of go test do; packages are named from the root of the repository.
+# make test takes results of packages without a change from go's cache; GOFLAGS=-count=1 does not.
 # docs/develop/testing.md says what is in which.
 
 set -uo pipefail
@@ -18,18 +19,21 @@ export GOWORK=off
 mode=${1:-short}
 PKG=${PKG:-./...} RUN=${RUN:-}
 
-# With the race detector goes what lets goroutines of ours meet, and of engines' suites the cases in which they do. SQLite
-# itself goes without: it is C that was made into Go, ten times slower if it is watched, and its races are not ours to find.
+# With the race detector, which makes tests five to ten times slower, goes what lets goroutines of ours meet, and of the
+# suites of storages and engines the cases in which they do. SQLite itself goes without: it is C that was made into Go, and
+# its races are not ours to find.
 race=(-race -vet=off -gcflags=modernc.org/sqlite/lib=-race=false -gcflags=modernc.org/libc=-race=false)
-raced='^internal/(aggregator|authtrust|certificate/rotation|cli|controlplane|gateway|imports|migrate|namespaces|registration|resultmetrics|run|store|store/hub|store/writer)$'
+raced='^internal/(aggregator|authtrust|certificate/rotation|controlplane|gateway|imports|registration|resultmetrics|store/hub|store/writer)$'
+suites='^internal/store(/sqlite|/postgres)?$'
+meeting='^(TestEngine|TestSuite)$/^(Concurrent|Reopen|Random)$|^Test(Herd|HerdAfterRestart|ReplicasWriteAtOnce|PostgresReplicas|SwitchoverEndsNoWatch)$'
 engines='^internal/store/(sqlite|postgres)$'
-meeting='^(TestEngine|TestSuite)$/^(Concurrent|Reopen|Random)$'
 questions='^(TestEngine|TestLargeReports|TestSuite|TestSuitePooled)$/^(Questions|QuestionGroups|Orders)$|^TestVersions$/^[0-9]+$/^(Questions|QuestionGroups|Orders)$'
 # What the suite has to say of the model, of large reports and of a pooler; it runs nearly whole without them.
 repeated='^(TestModel|TestLargeReports|TestSuitePooled)$/^(Read|Selectors|History|Advance|Large|Questions|QuestionGroups|Orders)$'
 repeated+='|^TestLargeReports$/^(Concurrent|Reopen)$|^(TestEngine|TestSuite)$/^QuestionGroups$/^(Bounds|Properties|NumericProperties)$'
 model='^internal/(conformance/checks|store/enginetest)$' # Too much work to be watched; what runs them is.
-unraced='^(cmd|test|internal/policy)(/|$)'               # Of the controller: Kyverno's packages would be built once more.
+# Of the controller goes without what only computes, and Kyverno's engines.
+unraced='^(cmd|test|internal/(policy|convert|filescan|policies|reach|served|source|contextcache/table))(/|$)'
 
 # Tests mostly wait, for disks, timers and servers: more packages, and more tests of each, at a time than there are cores.
 parallel=4
@@ -40,9 +44,15 @@ declare -A running=() started=()
 
 main() {
 	# Temporary folders of the run are in one of its own, which has to be empty at the end; what knows of it has to have ended.
-	TMPDIR=$(mktemp -d /tmp/docket-test-XXXXXX)
-	chmod 711 "${TMPDIR}"
+	# It has the same name each time, since results in go's cache count for one environment.
+	TMPDIR=/tmp/docket-test-$(id -u)-$(cksum <<<"${root}" | cut -d' ' -f1)
 	export TMPDIR DOCKET_TOOLS=ready
+	if [ -n "$(left)" ]; then
+		echo "${TMPDIR} is in use: wait for the run that uses it, or end what it has left running:" >&2 && left >&2
+		exit 1
+	fi
+	rm -rf "${TMPDIR}"
+	mkdir -m 711 "${TMPDIR}"
 	trap interrupted INT TERM
 	rm -rf bin/tests
 	mkdir -p bin/tests
@@ -50,20 +60,21 @@ main() {
 	others
 	before=${other}
 
-	if [ "${mode}" = all ]; then short=; else short=-short; fi
+	local fresh=()
+	if [ "${mode}" = all ]; then short= fresh=(-count=1); else short=-short; fi
 	# Beside all others, since much of it is waiting. Never from the cache: go test does not know what programs were built from.
 	parallel=3 format=testname CGO_ENABLED=0 start e2e test/e2e . -count=1
 	if [ "${mode}" = all ]; then
-		CGO_ENABLED=1 part race . "!${model}" "${race[@]}" -skip "${questions}"
-		CGO_ENABLED=0 part checks . "${model}"
-		CGO_ENABLED=0 RUN=${RUN:-${questions}} part questions . "${engines}"
+		CGO_ENABLED=1 part race . "!${model}" "${race[@]}" -skip "${questions}" "${fresh[@]}"
+		CGO_ENABLED=0 part checks . "${model}" "${fresh[@]}"
+		CGO_ENABLED=0 RUN=${RUN:-${questions}} part questions . "${engines}" "${fresh[@]}"
 	else
 		CGO_ENABLED=0 part root . "!${raced}" -skip "${repeated}"
 		CGO_ENABLED=1 part race . "${raced}" "${race[@]}"
-		if [ -z "${RUN}" ]; then CGO_ENABLED=1 RUN=${meeting} part race-engines . "${engines}" "${race[@]}"; fi
+		if [ -z "${RUN}" ]; then CGO_ENABLED=1 RUN=${meeting} part race-suites . "${suites}" "${race[@]}"; fi
 	fi
-	CGO_ENABLED=0 part controller controller "${unraced}"
-	CGO_ENABLED=1 part controller-race controller "!${unraced}" "${race[@]}"
+	CGO_ENABLED=0 part controller controller "${unraced}" "${fresh[@]}"
+	CGO_ENABLED=1 part controller-race controller "!${unraced}" "${race[@]}" "${fresh[@]}"
 	finish e2e
 
 	if [ "${mode}" = all ]; then
@@ -101,7 +112,7 @@ start() {
 	started[${name}]=${SECONDS}
 	# shellcheck disable=SC2086 # Names of packages have no spaces.
 	(cd "${module}" && exec "${root}/bin/gotestsum" --hide-summary=skipped --format="${format:-pkgname}" --format-hide-empty-pkg --format-icons=text \
-		--jsonfile-timing-events="${root}/bin/tests/${name}.json" -- -timeout 60m -p 4 -parallel ${parallel} ${short} ${RUN:+-run "${RUN}"} "$@" ${packages}) &
+		--jsonfile-timing-events="${root}/bin/tests/${name}.json" -- -timeout 60m -p 3 -parallel ${parallel} ${short} ${RUN:+-run "${RUN}"} "$@" ${packages}) &
 	running[${name}]=$!
 }
 

@@ -49,6 +49,9 @@ func Program(t testing.TB, name string) string {
 	}
 	programs.mu.Unlock()
 	path, err := build()
+	if err == nil {
+		_, err = os.Stat(path) // So that the cache of go test knows of it.
+	}
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,10 +30,11 @@ const (
 	crddiffTimeVariable, crddiffSeedVariable = "DOCKET_CRDDIFF_TIME", "DOCKET_CRDDIFF_SEED"
 
 	// Without them so many cases and sequences of one seed are run on each engine, always the
-	// same: some two minutes for both. Chance belongs to the runs by hand.
+	// same: some two minutes for both. Chance belongs to the runs by hand. In make test it is a third of them.
 	crddiffSeed          = 1
 	crddiffCases         = 1500
 	crddiffSequenceCount = 24
+	crddiffShortShare    = 3
 
 	crddiffNamespace = "crddiff"
 	crddiffWorkers   = 3
@@ -140,6 +141,9 @@ type crddiffWork struct {
 func crddiffWorkOf(t *testing.T) crddiffWork {
 	t.Helper()
 	work := crddiffWork{seed: crddiffSeed, caseLimit: crddiffCases, sequenceLimit: crddiffSequenceCount}
+	if testing.Short() {
+		work.caseLimit, work.sequenceLimit = crddiffCases/crddiffShortShare, crddiffSequenceCount/crddiffShortShare
+	}
 	var err error
 	if text := os.Getenv(crddiffTimeVariable); text != "" {
 		work = crddiffWork{seed: rand.Uint64N(1 << 32)}

@@ -47,7 +47,7 @@ func etcdAPIs() map[string]func(testing.TB) *harness.EtcdAPI {
 }
 
 // TestEtcdWithKubectl does what people do with kubectl, to a kind with namespaces and
-// to one without.
+// to one without; in make test to the first.
 func TestEtcdWithKubectl(t *testing.T) {
 	t.Parallel()
 	for name, start := range etcdAPIs() {
@@ -55,7 +55,12 @@ func TestEtcdWithKubectl(t *testing.T) {
 			t.Parallel()
 			server := harness.Up(t, "--database", start(t).Database)
 			for _, kind := range sample.Kinds()[:2] {
-				t.Run(kind.Kind, func(t *testing.T) { testKind(t, server, kind) })
+				t.Run(kind.Kind, func(t *testing.T) {
+					if !kind.Namespaced {
+						testkit.Full(t)
+					}
+					testKind(t, server, kind)
+				})
 			}
 		})
 	}
