@@ -252,11 +252,17 @@ func newCallers(now *clocktesting.FakeClock) *callers {
 	return &callers{now: now, stopped: make(chan struct{})}
 }
 
-// step lets time pass, and all replicas be called thereafter: callers learn of a bundle within
+// step lets time pass, and all replicas be called before and thereafter: callers learn of a bundle within
 // minutes, however fast the clock is moved.
 func (c *callers) step(by time.Duration) {
+	c.pass(3) // The first has begun already, and the next one still calls with what it knew.
 	c.now.Step(by)
-	for begun := c.rounds.Load(); c.rounds.Load() < begun+2; {
+	c.pass(2)
+}
+
+// pass waits for rounds.
+func (c *callers) pass(count int64) {
+	for begun := c.rounds.Load(); c.rounds.Load() < begun+count; {
 		select {
 		case <-c.stopped:
 			return
