@@ -97,7 +97,7 @@ func everyFlag() []string {
 		"controller.excludeKinds={replicasets.apps,jobs.batch}", "controller.policyStatus=true", "controller.leaderElect=false", "controller.logLevel=4", "controller.metricsPolicySeries=500",
 		"controller.extraArgs={--logging-format=json}", "controller.contextCache.memory=1Gi", "controller.contextCache.allowRanges={10.0.0.0/8}",
 		"controller.contextCache.blockRanges={10.1.0.0/16}", "controller.registry.enabled=false", "controller.registry.allowInsecure=true", "controller.registry.pullSecrets={a,b}",
-		"controller.registry.credentialHelpers={amazon,github}", "controller.registry.cacheAge=1h", "controller.admission.enabled=true", "controller.admission.policies=all",
+		"controller.registry.credentialHelpers={amazon,github}", "controller.registry.cacheAge=1h", "controller.registry.namespacedProviders=true", "controller.registry.allowRanges={10.2.0.0/16}", "controller.admission.enabled=true", "controller.admission.policies=all",
 		"controller.admission.excludeNamespaces={a,b}", "controller.admission.excludeUsers={system:node:*}", "controller.admission.timeout=5s",
 		"controller.admission.certManager=true", "controller.admission.clientCASecret=callers", "controller.admission.clientNames={a,b}",
 	}
@@ -116,7 +116,7 @@ func TestControllerFlags(t *testing.T) {
 		"run", "--metrics-bind-address=:8080", "--split-policy-report=false", "--reports-api=openreports.io", "--allowed-results=fail,error", "--instance=blue", "--replace-kyverno-reports", "--adopt-kyverno-results=false", "--report-interval=10s",
 		"--background-scan-interval=0s", "--workers=3", "--events-per-policy=2", "--policy-status", "--exception-namespaces=team-a,team-b", "--exclude-kinds=replicasets.apps,jobs.batch",
 		"--context-cache-memory=1Gi", "--context-cache-allow-ranges=10.0.0.0/8", "--context-cache-block-ranges=10.1.0.0/16",
-		"--registry=false", "--allow-insecure-registry", "--image-pull-secrets=reports/a", "--image-pull-secrets=reports/b", "--registry-credential-helpers=amazon,github", "--registry-cache-age=1h",
+		"--registry=false", "--allow-insecure-registry", "--image-pull-secrets=reports/a", "--image-pull-secrets=reports/b", "--registry-credential-helpers=amazon,github", "--registry-cache-age=1h", "--registry-namespaced-providers", "--registry-allow-ranges=10.2.0.0/16",
 		"--admission", "--admission-policies=all", "--admission-exclude-namespaces=a,b", "--admission-exclude-users=system:node:*", "--webhook-timeout=5s",
 		"--webhook-cert-dir=/etc/docket/webhook", "--webhook-inject-from=reports/docket-controller-webhook",
 		"--webhook-client-ca-file=/etc/docket/webhook-clients/ca.crt", "--webhook-client-names=a,b",

@@ -22,11 +22,14 @@ var credentialHelpers = []string{"default", "google", "amazon", "azure", "github
 // flags have the same names in its own spelling. Make them with [NewRegistryOptions].
 type RegistryOptions struct {
 	// Registry lets registries be asked.
-	Registry          bool
-	AllowInsecure     bool
-	PullSecrets       []string
-	CredentialHelpers []string
-	CacheAge          time.Duration
+	Registry            bool
+	AllowInsecure       bool
+	PullSecrets         []string
+	CredentialHelpers   []string
+	NamespacedProviders bool
+	// AllowRanges are ranges of addresses.
+	AllowRanges []string
+	CacheAge    time.Duration
 }
 
 // NewRegistryOptions returns the defaults.
@@ -40,6 +43,8 @@ func (o *RegistryOptions) AddFlags(fs *pflag.FlagSet) {
 	fs.BoolVar(&o.AllowInsecure, "allow-insecure-registry", o.AllowInsecure, "Ask registries over plain HTTP if they don't speak HTTPS. Not for production")
 	fs.StringSliceVar(&o.PullSecrets, "image-pull-secrets", o.PullSecrets, "Secrets with credentials for registries, as NAMESPACE/NAME, or NAME for one in Kyverno's namespace (KYVERNO_NAMESPACE, or kyverno). Needs the right to get each")
 	fs.StringSliceVar(&o.CredentialHelpers, "registry-credential-helpers", o.CredentialHelpers, "Where else credentials for registries come from: "+strings.Join(credentialHelpers, ", ")+". Without any, and without --image-pull-secrets, from the configuration of Docker")
+	fs.BoolVar(&o.NamespacedProviders, "registry-namespaced-providers", o.NamespacedProviders, "Let namespaced policies name providers of credentials, which give those of the controller")
+	fs.StringSliceVar(&o.AllowRanges, "registry-allow-ranges", o.AllowRanges, "Addresses, as 10.0.0.0/8, where registries may be although they are not public: those that namespaced policies ask, and those to which another registry sends on")
 	fs.DurationVar(&o.CacheAge, "registry-cache-age", o.CacheAge, "How long answers of registries are used")
 }
 
@@ -57,6 +62,9 @@ func (o *RegistryOptions) Validate() []error {
 		if !slices.Contains(credentialHelpers, helper) {
 			errs = append(errs, fmt.Errorf("--registry-credential-helpers: %q is none of %s", helper, strings.Join(credentialHelpers, ", ")))
 		}
+	}
+	if _, err := parseRanges("registry-allow-ranges", o.AllowRanges); err != nil {
+		errs = append(errs, err)
 	}
 	if o.CacheAge < time.Second {
 		errs = append(errs, fmt.Errorf("--registry-cache-age: %v is too short; give 1s or more", o.CacheAge))

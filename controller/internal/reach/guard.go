@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"k8s.io/client-go/rest"
+
+	"github.com/docket-project/docket/controller/internal/bounds"
 )
 
 // Guarded returns a configuration whose clients make no request that [Scope.Check] refuses, and none
@@ -31,7 +33,7 @@ type guard struct {
 	server *url.URL
 }
 
-// RoundTrip implements http.RoundTripper.
+// RoundTrip implements http.RoundTripper. Answers are read as far as policies may read.
 func (g *guard) RoundTrip(request *http.Request) (*http.Response, error) {
 	if err := g.check(request); err != nil {
 		if request.Body != nil {
@@ -39,7 +41,23 @@ func (g *guard) RoundTrip(request *http.Request) (*http.Response, error) {
 		}
 		return nil, err
 	}
-	return g.next.RoundTrip(request)
+	response, err := g.next.RoundTrip(request)
+	scope, ok := Of(request.Context())
+	if err != nil || !ok {
+		return response, err
+	}
+	what, limit := "the answer to "+request.Method+" "+request.URL.Path, scope.MaxAnswer()
+	if response.ContentLength > limit {
+		_ = response.Body.Close() // Nothing of it is used.
+		return nil, bounds.TooLong(what, limit)
+	}
+	answer, err := bounds.Read(request.Context(), response.Body, limit, what)
+	_ = response.Body.Close() // It has been read, or nothing of it is used.
+	if err != nil {
+		return nil, err
+	}
+	response.Body = answer
+	return response, nil
 }
 
 func (g *guard) check(request *http.Request) error {

@@ -11,6 +11,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/docket-project/docket/controller/internal/bounds"
 )
 
 // Scope is what the evaluation of a policy may ask of the cluster's API. The zero Scope is that of a
@@ -31,10 +33,24 @@ func (e *Error) Unwrap() error { return e.cause }
 
 func refuse(format string, args ...any) error { return &Error{fmt.Errorf(format, args...)} }
 
-// Refused reports whether an error is that of a request that may not be made.
+// Refused reports whether an error is that of a request that may not be made, or whose answer may not be read.
 func Refused(err error) bool {
 	var refused *Error
-	return errors.As(err, &refused)
+	return errors.As(err, &refused) || bounds.Exceeded(err)
+}
+
+const (
+	// maxAnswer is how many bytes an answer to a cluster policy may have, and maxNamespacedAnswer one to a namespaced policy.
+	maxAnswer           = 32 << 20
+	maxNamespacedAnswer = 16 << 20
+)
+
+// MaxAnswer returns how many bytes an answer of the API may have.
+func (s Scope) MaxAnswer() int64 {
+	if s.Namespace == "" {
+		return maxAnswer
+	}
+	return maxNamespacedAnswer
 }
 
 type scopeKey struct{}

@@ -28,8 +28,8 @@ func TestRegistryAway(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		client, asked := NewClient(Config{}), network{}
-		client.http.Transport = asked
-		session := client.Session()
+		client.transports.open = asked
+		session := client.Session(true)
 		ask := func(url string) error {
 			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
 			if err != nil {

@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -69,13 +70,13 @@ func TestAnswersAreKept(t *testing.T) {
 		url, asked := server(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(test.status) })
 		client := registry.NewClient(registry.Config{})
 		for range 3 {
-			wantAnswer(t, client.Session(), url+path, fmt.Sprintf("%d ", test.status))
+			wantAnswer(t, client.Session(true), url+path, fmt.Sprintf("%d ", test.status))
 		}
 		if got := asked.Load(); got != test.asked {
 			t.Errorf("%s: asked %d times, want %d", path, got, test.asked)
 		}
 		for _, credentials := range []string{"mine", "yours"} {
-			wantAnswer(t, client.Session().As(credentials), url+path, fmt.Sprintf("%d ", test.status))
+			wantAnswer(t, client.Session(true).As(credentials), url+path, fmt.Sprintf("%d ", test.status))
 		}
 		if got := asked.Load(); got != test.asked+2 {
 			t.Errorf("%s: asked %d times, want %d with two more credentials", path, got, test.asked+2)
@@ -89,7 +90,7 @@ func TestAnswersGetOld(t *testing.T) {
 	url, asked := server(t, func(http.ResponseWriter, *http.Request) {})
 	client := registry.NewClient(registry.Config{Age: time.Millisecond})
 	testkit.Eventually(t, "the registry is asked once more", func() bool {
-		wantAnswer(t, client.Session(), url+"/v2/a/tags/list", "200 ")
+		wantAnswer(t, client.Session(true), url+"/v2/a/tags/list", "200 ")
 		return asked.Load() > 1
 	})
 }
@@ -108,13 +109,13 @@ func TestOneAsksForMany(t *testing.T) {
 	first, leave := context.WithCancel(t.Context())
 	var wait sync.WaitGroup
 	wait.Go(func() {
-		if _, err := ask(first, client.Session(), http.MethodGet, url+"/v2/a/manifests/v1"); !errors.Is(err, context.Canceled) {
+		if _, err := ask(first, client.Session(true), http.MethodGet, url+"/v2/a/manifests/v1"); !errors.Is(err, context.Canceled) {
 			t.Errorf("the first one: %v", err)
 		}
 	})
 	testkit.Receive(t, "the request", arrived)
 	for range 5 {
-		wait.Go(func() { wantAnswer(t, client.Session(), url+"/v2/a/manifests/v1", "200 here") })
+		wait.Go(func() { wantAnswer(t, client.Session(true), url+"/v2/a/manifests/v1", "200 here") })
 	}
 	leave()
 	close(open)
@@ -136,7 +137,7 @@ func TestTrouble(t *testing.T) {
 		{"/v2/a", 401, true}, {"/v2/a", 403, true}, {"/v2/a", 429, true}, {"/v2/a", 500, true}, {"/token", 401, true},
 	} {
 		url, _ := server(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(test.status) })
-		session := registry.NewClient(registry.Config{}).Session()
+		session := registry.NewClient(registry.Config{}).Session(true)
 		session.Note("a remark")
 		wantAnswer(t, session.As("somebody"), url+test.path, fmt.Sprintf("%d ", test.status))
 		trouble := session.Trouble()
@@ -155,7 +156,7 @@ func TestTroubleEnds(t *testing.T) {
 			w.WriteHeader(http.StatusUnauthorized)
 		}
 	})
-	session := registry.NewClient(registry.Config{}).Session()
+	session := registry.NewClient(registry.Config{}).Session(true)
 	wantAnswer(t, session, url+"/v2/a", "401 ")
 	wantAnswer(t, session, url+"/v2/a", "200 ")
 	if err := session.Trouble(); err != nil {
@@ -168,7 +169,7 @@ func TestNothingIsWritten(t *testing.T) {
 	t.Parallel()
 	url, asked := server(t, func(http.ResponseWriter, *http.Request) {})
 	for _, method := range []string{http.MethodPut, http.MethodPost, http.MethodPatch, http.MethodDelete} {
-		if _, err := ask(t.Context(), registry.NewClient(registry.Config{}).Session(), method, url+"/v2/a/manifests/v1"); err == nil {
+		if _, err := ask(t.Context(), registry.NewClient(registry.Config{}).Session(true), method, url+"/v2/a/manifests/v1"); err == nil {
 			t.Errorf("%s is allowed", method)
 		}
 	}
@@ -189,7 +190,7 @@ func TestRedirects(t *testing.T) {
 		}
 		http.Redirect(w, r, elsewhere+"/blob?secret=1", http.StatusTemporaryRedirect)
 	})
-	session := registry.NewClient(registry.Config{}).Session()
+	session := registry.NewClient(registry.Config{}).Session(true)
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+"/v2/a/blobs/b", nil)
 	if err != nil {
 		t.Fatal(err)
@@ -218,15 +219,15 @@ func TestLargeAnswer(t *testing.T) {
 	t.Parallel()
 	url, asked := server(t, func(w http.ResponseWriter, _ *http.Request) {
 		block := make([]byte, 1<<20)
-		for range 33 {
+		for range 9 {
 			if _, err := w.Write(block); err != nil {
 				return
 			}
 		}
 	})
-	session := registry.NewClient(registry.Config{}).Session()
+	session := registry.NewClient(registry.Config{}).Session(true)
 	for range 2 {
-		if _, err := ask(t.Context(), session, http.MethodGet, url+"/v2/a/blobs/b"); err == nil || !strings.Contains(err.Error(), "more than 32 MiB") {
+		if _, err := ask(t.Context(), session, http.MethodGet, url+"/v2/a/blobs/b"); err == nil || !strings.Contains(err.Error(), "more than 8 MiB") {
 			t.Errorf("%v", err)
 		}
 	}
@@ -238,15 +239,15 @@ func TestLargeAnswer(t *testing.T) {
 // TestMemoryIsBounded: what was not used for longest goes.
 func TestMemoryIsBounded(t *testing.T) {
 	t.Parallel()
-	const size = 4 << 20
+	const size = 1 << 20
 	url, asked := server(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, size)) })
-	session := registry.NewClient(registry.Config{}).Session()
+	session := registry.NewClient(registry.Config{}).Session(true)
 	get := func(i int) {
 		if _, err := ask(t.Context(), session, http.MethodGet, fmt.Sprintf("%s/v2/a/blobs/%d", url, i)); err != nil {
 			t.Error(err)
 		}
 	}
-	const kept = 64<<20/size - 1
+	const kept = 32<<20/size - 1
 	for i := range kept + 5 {
 		get(i)
 	}
@@ -267,7 +268,7 @@ func TestAddresses(t *testing.T) {
 	url, asked := server(t, func(http.ResponseWriter, *http.Request) {})
 	blocked := errors.New("blocked")
 	client := registry.NewClient(registry.Config{Control: func(string, string, syscall.RawConn) error { return blocked }})
-	if _, err := ask(t.Context(), client.Session(), http.MethodGet, url+"/v2/a"); !errors.Is(err, blocked) || asked.Load() != 0 {
+	if _, err := ask(t.Context(), client.Session(true), http.MethodGet, url+"/v2/a"); !errors.Is(err, blocked) || asked.Load() != 0 {
 		t.Errorf("%v, asked %d times", err, asked.Load())
 	}
 }
@@ -278,8 +279,81 @@ func TestNoSession(t *testing.T) {
 	if _, err := registry.From(t.Context()); !errors.Is(err, registry.ErrNone) {
 		t.Errorf("%v", err)
 	}
-	session := registry.NewClient(registry.Config{}).Session()
+	session := registry.NewClient(registry.Config{}).Session(true)
 	if found, err := registry.From(registry.With(t.Context(), session)); found != session || err != nil {
 		t.Errorf("%v, %v", found, err)
+	}
+}
+
+// TestRefusalsLoseTheirText: of an answer that is no success, the status and the codes are left, since who names a registry
+// can name any server.
+func TestRefusalsLoseTheirText(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct{ body, want string }{
+		"codes":     {`{"errors":[{"code":"DENIED","message":"hunter2","detail":"hunter2"},{"code":"hunter2"}]}`, `{"errors":[{"code":"DENIED"}]}`},
+		"text":      {"hunter2", ""},
+		"other":     {`{"password":"hunter2"}`, ""},
+		"very long": {`{"errors":[{"code":"DENIED","message":"` + strings.Repeat("x", 1<<17) + `"}]}`, ""},
+	} {
+		url, _ := server(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("X-Secret", "hunter2")
+			w.WriteHeader(http.StatusForbidden)
+			_, _ = io.WriteString(w, test.body)
+		})
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+"/v2/a/manifests/x", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response, err := registry.NewClient(registry.Config{}).Session(true).RoundTrip(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(response.Body)
+		if err != nil || response.StatusCode != http.StatusForbidden || string(body) != test.want || response.Header.Get("X-Secret") != "" {
+			t.Errorf("%s: %d %q %v %v, want %q", name, response.StatusCode, body, response.Header, err, test.want)
+		}
+	}
+}
+
+// elsewhere lets no connection go to this machine that has to go to a public address.
+func elsewhere(address netip.Addr) error {
+	if address.IsLoopback() {
+		return fmt.Errorf("address %s is not public", address)
+	}
+	return nil
+}
+
+// TestRegistriesSendOnInPublicOnly: a registry may be at any address, but where it sends on for tokens and blobs is a public
+// one, and asked over https; all that a namespaced policy asks is.
+func TestRegistriesSendOnInPublicOnly(t *testing.T) {
+	t.Parallel()
+	inside, asked := server(t, func(http.ResponseWriter, *http.Request) {})
+	url, _ := server(t, func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/away") {
+			http.Redirect(w, r, inside+"/v2/a/blobs/b", http.StatusTemporaryRedirect)
+		}
+	})
+	client := registry.NewClient(registry.Config{Public: elsewhere, Age: time.Millisecond})
+	session := client.Session(true)
+	for name, test := range map[string]struct {
+		session *registry.Session
+		url     string
+		want    string
+	}{
+		"the registry":                  {session, url + "/v2/a/manifests/x", ""},
+		"its own realm":                 {session, url + "/token", ""},
+		"a realm elsewhere":             {session, inside + "/token", "is not public"},
+		"a redirect elsewhere":          {session, url + "/v2/a/blobs/away", "is not public"},
+		"a namespaced policy":           {session.Confined(), url + "/v2/a/manifests/y", "is not public"},
+		"a realm over plain HTTP":       {client.Session(false), inside + "/token", "https only"},
+		"a namespaced policy over HTTP": {client.Session(false).Confined(), url + "/v2/a/manifests/z", "https only"},
+	} {
+		_, err := ask(t.Context(), test.session, http.MethodGet, test.url)
+		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %v, want %q", name, err, test.want)
+		}
+	}
+	if got := asked.Load(); got != 0 {
+		t.Errorf("what is inside was asked %d times", got)
 	}
 }

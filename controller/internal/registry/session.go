@@ -12,9 +12,12 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/google/go-containerregistry/pkg/v1/remote"
+
+	"github.com/docket-project/docket/controller/internal/bounds"
 )
 
 // userAgent is what registries see.
@@ -27,25 +30,36 @@ type Session struct {
 	client *Client
 	// scope tells other credentials apart.
 	scope string
+	// way is that of requests to registries, elsewhere that of requests to where they send on.
+	way, elsewhere way
 }
 
 // record is what a session remembers.
 type record struct {
 	mu sync.Mutex
+	// asked has the hosts of registries.
+	asked map[string]bool
 	// troubles are requests without a usable answer, by host and path.
 	troubles map[string]error
 	notes    map[string]bool
 }
 
-// Session returns a session that has no credentials but those of the controller.
-func (c *Client) Session() *Session {
-	return &Session{client: c, record: &record{troubles: map[string]error{}, notes: map[string]bool{}}}
+// Session returns a session that has no credentials but those of the controller. Plain tells that registries may send on to plain
+// HTTP.
+func (c *Client) Session(plain bool) *Session {
+	return &Session{client: c, record: &record{asked: map[string]bool{}, troubles: map[string]error{}, notes: map[string]bool{}}, way: way{plain: true}, elsewhere: way{public: true, plain: plain}}
 }
 
 // As returns the same session for requests with other credentials, which do not get the answers to
 // anybody else's. The text has to say which ones, such as the names of Secrets.
 func (s *Session) As(credentials string) *Session {
-	return &Session{client: s.client, record: s.record, scope: credentials}
+	return &Session{client: s.client, record: s.record, scope: credentials, way: s.way, elsewhere: s.elsewhere}
+}
+
+// Confined returns the same session for the requests of a namespaced policy: registries are asked as others are where they
+// send on.
+func (s *Session) Confined() *Session {
+	return &Session{client: s.client, record: s.record, scope: s.scope, way: s.elsewhere, elsewhere: s.elsewhere}
 }
 
 // Options has all requests of a library made by the session, and ended by the context. They have to
@@ -60,7 +74,10 @@ func (s *Session) Options(ctx context.Context) []remote.Option {
 
 // RoundTrip implements http.RoundTripper.
 func (s *Session) RoundTrip(request *http.Request) (*http.Response, error) {
-	out, err := s.client.ask(s.scope, request)
+	out, err := s.client.ask(s.scope, s.wayOf(request), request)
+	if err == nil {
+		err = bounds.Take(request.Context(), out.cost)
+	}
 	s.note(request, out, err)
 	if err != nil {
 		return nil, err
@@ -70,6 +87,21 @@ func (s *Session) RoundTrip(request *http.Request) (*http.Response, error) {
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: out.header.Clone(),
 		Body: io.NopCloser(bytes.NewReader(out.body)), ContentLength: out.length, Request: request,
 	}, nil
+}
+
+// wayOf returns the way of a request. Tokens are where a registry says: over https, and at a public address unless it is the
+// registry itself that gives them.
+func (s *Session) wayOf(request *http.Request) way {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if strings.HasPrefix(request.URL.Path, apiPrefix) {
+		s.asked[request.URL.Scheme+"://"+request.URL.Host] = true
+		return s.way
+	}
+	if s.asked[request.URL.Scheme+"://"+request.URL.Host] {
+		return s.way
+	}
+	return s.elsewhere
 }
 
 // note remembers a request without an answer until it has one. Registries that may be asked over

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/netip"
 	"slices"
 	"sync"
 	"syscall"
@@ -45,6 +46,11 @@ func (c Config) client(roots *x509.CertPool) *http.Client {
 // a [*BlockedError].
 func (c Config) Control() func(network, address string, connection syscall.RawConn) error {
 	return (&guard{allow: c.Allow, block: c.Block}).control
+}
+
+// Public returns what refuses addresses that are not public, with a [*BlockedError], but those in the ranges.
+func (c Config) Public(allow []netip.Prefix) func(netip.Addr) error {
+	return (&guard{allow: slices.Concat(c.Allow, allow), block: c.Block, beside: private}).check
 }
 
 // redirect is asked before each redirect is followed.

@@ -41,6 +41,11 @@ var embedding = []struct {
 	{netip.MustParsePrefix("::ffff:0:0:0/96"), 12}, // SIIT.
 }
 
+// private are the other addresses that are not public: those of networks of one's own, and of carriers.
+//
+//nolint:gochecknoglobals // A table.
+var private = prefixes("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "198.18.0.0/15", "fc00::/7")
+
 func prefixes(texts ...string) []netip.Prefix {
 	list := make([]netip.Prefix, 0, len(texts))
 	for _, text := range texts {
@@ -59,7 +64,7 @@ func (e *BlockedError) Error() string {
 
 // guard decides to which addresses calls may go. It is asked with the address of each connection,
 // so that no name and no redirect gets around it.
-type guard struct{ allow, block []netip.Prefix }
+type guard struct{ allow, block, beside []netip.Prefix }
 
 // control is that of a dialer.
 func (g *guard) control(_, address string, _ syscall.RawConn) error {
@@ -88,7 +93,7 @@ func (g *guard) check(address netip.Addr) error {
 		return nil
 	}
 	for _, meaning := range meanings {
-		if contains(blockedByDefault, meaning) && !contains(g.allow, meaning) {
+		if (contains(blockedByDefault, meaning) || contains(g.beside, meaning)) && !contains(g.allow, meaning) {
 			return &BlockedError{address}
 		}
 	}

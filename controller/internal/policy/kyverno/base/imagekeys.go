@@ -40,6 +40,10 @@ func confinedKey(name string, value any) error {
 		return fmt.Errorf("%s: a namespaced policy has its keys and certificates in itself, and asks no service for them: use PEM, or a policy of the cluster", name)
 	}
 	switch name {
+	case "allowInsecureRegistry":
+		if value == true {
+			return errInsecure
+		}
 	case "kms", "secret", "tuf":
 		if value != nil && value != "" {
 			return refuse()

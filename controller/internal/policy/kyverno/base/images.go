@@ -5,6 +5,7 @@ package base
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -29,6 +30,8 @@ type Images struct {
 	PullSecrets []string
 	// CredentialHelpers are those of clouds: default, google, amazon, azure, github.
 	CredentialHelpers []string
+	// NamespacedProviders lets namespaced policies name such helpers, which have the identity of the controller.
+	NamespacedProviders bool
 }
 
 // ErrNoImages says why images are not verified, and how they are.
@@ -48,22 +51,49 @@ func newRegistryAccess(c Config) *RegistryAccess {
 	return &RegistryAccess{Images: *c.Images, secrets: newSecretCache(c.Kubernetes)}
 }
 
-// Session returns one for an evaluation; nil if registries are not asked.
-func (a *RegistryAccess) Session() *registry.Session {
+// Session returns one for an evaluation of a policy with a scope; nil if registries are not asked. That of a namespaced policy
+// shares no answers with any that has credentials.
+func (a *RegistryAccess) Session(scope reach.Scope) *registry.Session {
 	if a == nil {
 		return nil
 	}
-	return a.Registries.Session()
+	session := a.Registries.Session(a.AllowInsecure)
+	if scope.Namespace != "" {
+		session = session.As("anonymous").Confined()
+	}
+	return session
 }
+
+// CheckCredentials returns an error for what a namespaced policy may not say of registries.
+func (a *RegistryAccess) CheckCredentials(scope reach.Scope, insecure bool, providers int) error {
+	switch {
+	case scope.Namespace == "":
+		return nil
+	case insecure:
+		return errInsecure
+	case providers > 0 && !a.NamespacedProviders:
+		return errProviders
+	default:
+		return nil
+	}
+}
+
+var (
+	errInsecure  = errors.New("allowInsecureRegistry: a namespaced policy asks registries over https: leave it out")
+	errProviders = errors.New("credentials.providers: a namespaced policy has no credentials but those in Secrets of its namespace, since providers give those of the controller: use secrets, or have it run with --registry-namespaced-providers")
+)
 
 // Lister reads Secrets for the evaluation of a context.
 func (a *RegistryAccess) Lister(ctx context.Context, scope reach.Scope) *SecretLister {
 	return &SecretLister{Context: ctx, scope: scope, cache: a.secrets}
 }
 
-// Keychain has the credentials for policies that have none of their own. They are not the policy's, so
-// that its scope does not matter.
-func (a *RegistryAccess) Keychain(ctx context.Context) authn.Keychain {
+// Keychain has the credentials for policies that have none of their own: those of the controller, and none for a namespaced
+// policy.
+func (a *RegistryAccess) Keychain(ctx context.Context, scope reach.Scope) authn.Keychain {
+	if scope.Namespace != "" {
+		return authn.NewMultiKeychain()
+	}
 	return registryclient.New(
 		registryclient.WithSecretLister(a.Lister(ctx, reach.Scope{}), KyvernoNamespace()),
 		registryclient.WithImagePullSecrets(a.PullSecrets...), registryclient.WithCredentialHelpers(a.CredentialHelpers...),
@@ -79,8 +109,8 @@ func (a *RegistryAccess) NameOptions(insecure bool) []name.Option {
 }
 
 // Options of requests that have the credentials for policies without.
-func (a *RegistryAccess) Options(ctx context.Context, session *registry.Session) []remote.Option {
-	return append([]remote.Option{remote.WithAuthFromKeychain(a.Keychain(ctx))}, session.Options(ctx)...)
+func (a *RegistryAccess) Options(ctx context.Context, scope reach.Scope, session *registry.Session) []remote.Option {
+	return append([]remote.Option{remote.WithAuthFromKeychain(a.Keychain(ctx, scope))}, session.Options(ctx)...)
 }
 
 // Undecided makes errors of failures that may be due to a registry that has not answered: the

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/docket-project/docket/controller/internal/bounds"
 	"github.com/docket-project/docket/controller/internal/policy"
 )
 
@@ -35,7 +36,9 @@ type Evaluation interface {
 type Limits struct {
 	Timeout time.Duration
 	// Runners have the goroutines; nil for new ones.
-	Runners   *Runners
+	Runners *Runners
+	// Answers are what all evaluations of the process may read; nil for no limit but that of each answer.
+	Answers   *bounds.Budget
 	abandoned atomic.Int32
 	// undecided counts the goroutines that still look for what rules are about.
 	undecided atomic.Int32
@@ -52,8 +55,14 @@ func (l *Limits) runFor(ctx context.Context, timeout time.Duration, work Evaluat
 		return FailFrom(work, 0, nil, errBusy), nil
 	}
 	limited, cancel := context.WithTimeout(ctx, timeout)
+	end := cancel
+	if l.Answers != nil {
+		var account *bounds.Account
+		limited, account = l.Answers.Open(limited)
+		end = func() { cancel(); account.Close() }
+	}
 	p := &progress{done: make(chan struct{})}
-	l.Runners.run(func() { l.follow(limited, cancel, work, p) })
+	l.Runners.run(func() { l.follow(limited, end, work, p) })
 	select {
 	case <-p.done:
 		// What was evaluated with a canceled context may be wrong.
@@ -92,8 +101,8 @@ type progress struct {
 }
 
 // follow runs the steps and ends early once nobody waits.
-func (l *Limits) follow(ctx context.Context, cancel context.CancelFunc, work Evaluation, p *progress) {
-	defer cancel()
+func (l *Limits) follow(ctx context.Context, end func(), work Evaluation, p *progress) {
+	defer end()
 	defer p.end()
 	for i := range work.Steps() {
 		var results []policy.Result

@@ -16,6 +16,7 @@ import (
 	"k8s.io/klog/v2"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/docket-project/docket/controller/internal/bounds"
 	"github.com/docket-project/docket/controller/internal/contextcache/call"
 	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/controller/internal/policy/kyverno/meter"
@@ -84,6 +85,8 @@ type Setup struct {
 	Registries *RegistryAccess
 	// Runners have the goroutines of evaluations.
 	Runners Runners
+	// Answers are what evaluations may read at one time.
+	Answers bounds.Budget
 }
 
 // NewSetup checks a configuration. The first one in a process silences the logger of Kyverno's

@@ -80,7 +80,7 @@ func (c *Compiler) compileCEL(object *unstructured.Unstructured, all []*unstruct
 		return described.Broken(targets, err)
 	}
 	out := &celPolicy{
-		Common: described, compiler: c, limits: base.Limits{Timeout: c.Timeout, Runners: &c.Runners}, compiled: compiled,
+		Common: described, compiler: c, limits: base.Limits{Timeout: c.Timeout, Runners: &c.Runners, Answers: &c.Answers}, compiled: compiled,
 		readsRequest: base.Mentions("request", append(referring, object)),
 	}
 	if out.Facts.Identity.Namespace == "" {

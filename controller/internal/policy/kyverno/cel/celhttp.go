@@ -16,7 +16,9 @@ import (
 	celcompiler "github.com/kyverno/kyverno/pkg/cel/compiler"
 	celhttp "github.com/kyverno/sdk/extensions/cel/libs/http"
 
+	"github.com/docket-project/docket/controller/internal/bounds"
 	"github.com/docket-project/docket/controller/internal/contextcache/call"
+	"github.com/docket-project/docket/controller/internal/policy/kyverno/meter"
 	"github.com/docket-project/docket/controller/internal/reach"
 )
 
@@ -26,9 +28,21 @@ type celServices struct {
 	// caBundle has the certificates that sign those of services; empty for those of the system.
 	caBundle string
 	scope    reach.Scope
+	// evaluation is that for which services are called; nil if it is not known.
+	evaluation context.Context //nolint:containedctx // Kyverno's interface passes none.
 }
 
-var _ celhttp.ContextInterface = (*celServices)(nil)
+var (
+	_ celhttp.ContextInterface = (*celServices)(nil)
+	_ meter.During             = (*celServices)(nil)
+)
+
+// During is that of [meter.During].
+func (c *celServices) During(ctx context.Context) any {
+	out := *c
+	out.evaluation = ctx
+	return &out
+}
 
 // Get is that of Kyverno's library, as are the next ones.
 func (c *celServices) Get(url string, headers map[string]string) (any, error) {
@@ -61,8 +75,15 @@ func (c *celServices) ask(request call.Request, headers map[string]string) (any,
 	for key, value := range headers {
 		request.Headers = append(request.Headers, call.Header{Key: key, Value: value})
 	}
-	answer, err := c.services.Ask(context.Background(), request)
+	ctx := c.evaluation
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	answer, err := c.services.Ask(ctx, request)
 	if err != nil {
+		return nil, err
+	}
+	if err := bounds.Take(ctx, new(bounds.Scanner).Cost(answer.Body)); err != nil {
 		return nil, err
 	}
 	var body any

@@ -21,6 +21,7 @@ import (
 	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/controller/internal/policy/kyverno/base"
 	"github.com/docket-project/docket/controller/internal/policy/kyverno/meter"
+	"github.com/docket-project/docket/controller/internal/reach"
 	"github.com/docket-project/docket/controller/internal/registry"
 )
 
@@ -71,7 +72,7 @@ func (c *Compiler) compileImages(object *unstructured.Unstructured, all []*unstr
 	if err != nil {
 		return described.Broken(targets, err)
 	}
-	out := &imagePolicy{Common: described, compiler: c, limits: base.Limits{Timeout: c.Timeout, Runners: &c.Runners}, credentials: credentialsOf(object.GetNamespace(), spec.Credentials)}
+	out := &imagePolicy{Common: described, compiler: c, limits: base.Limits{Timeout: c.Timeout, Runners: &c.Runners, Answers: &c.Answers}, credentials: credentialsOf(object.GetNamespace(), spec.Credentials)}
 	if out.Facts.Identity.Namespace == "" {
 		out.Facts.Entries = globalEntries(append(referring, object))
 	}
@@ -103,6 +104,11 @@ func (c *Compiler) checkImages(object *unstructured.Unstructured, spec *policies
 	}
 	if name := base.UnboundedOf(object); name != "" {
 		return base.UnboundedError(name)
+	}
+	if credentials := spec.Credentials; credentials != nil {
+		if err := c.Registries.CheckCredentials(reach.Scope{Namespace: object.GetNamespace()}, credentials.AllowInsecureRegistry, len(credentials.Providers)); err != nil {
+			return err
+		}
 	}
 	return base.ConfinedKeys(object.Object["spec"])
 }
@@ -167,7 +173,10 @@ func (e *imageEvaluation) Steps() int { return 1 }
 
 // Step evaluates one step.
 func (e *imageEvaluation) Step(ctx context.Context, _ int) ([]policy.Result, error) {
-	session := e.policy.compiler.Registries.Session().As(e.policy.credentials)
+	session := e.policy.compiler.Registries.Session(reach.Scope{Namespace: e.policy.Facts.Identity.Namespace})
+	if e.policy.credentials != "" {
+		session = session.As(e.policy.credentials)
+	}
 	ctx, used := meter.With(registry.With(ctx, session))
 	run := newImageRun(ctx, e.policy, e.subject)
 	var results []policy.Result

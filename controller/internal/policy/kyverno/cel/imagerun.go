@@ -32,6 +32,7 @@ import (
 
 	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/controller/internal/policy/kyverno/base"
+	"github.com/docket-project/docket/controller/internal/reach"
 	"github.com/docket-project/docket/controller/internal/registry"
 )
 
@@ -181,11 +182,11 @@ func (p *imagePolicy) compiled(variant *imageVariant, resource metav1.GroupVersi
 	if program, ok := idle.Get().(*imageProgram); ok {
 		return program, nil
 	}
-	credentials := variant.Policy.Policy.GetSpec().Credentials
+	credentials, scope := variant.Policy.Policy.GetSpec().Credentials, reach.Scope{Namespace: p.Facts.Identity.Namespace}
 	program := &imageProgram{
-		images:   newImageContext(p.compiler.Registries, credentials != nil, credentials != nil && credentials.AllowInsecureRegistry),
+		images:   newImageContext(p.compiler.Registries, scope, credentials != nil, credentials != nil && credentials.AllowInsecureRegistry),
 		verified: imageverify.NewImageVerificationResults(), idle: idle,
-		secrets: p.compiler.Registries.Lister(context.Background(), p.compiler.library.of(p.Facts.Identity.Namespace).scope),
+		secrets: p.compiler.Registries.Lister(context.Background(), scope),
 	}
 	err := p.compiler.withLibrary(p.Facts.Identity.Namespace, func() error {
 		compiler := evaluator.NewCompiler(program.images, program.secrets, &resource, imageverifycache.DisabledImageVerifyCache())
@@ -220,6 +221,8 @@ func (p *imageProgram) release() {
 // imageContext loads the data of images, each once in an evaluation.
 type imageContext struct {
 	access *base.RegistryAccess
+	// scope is that of the policy.
+	scope reach.Scope
 	// own is set for policies with credentials of their own, which may say that plain HTTP will do.
 	own, insecure bool
 
@@ -229,8 +232,8 @@ type imageContext struct {
 
 var _ imagedataloader.ImageContext = (*imageContext)(nil)
 
-func newImageContext(access *base.RegistryAccess, own, insecure bool) *imageContext {
-	return &imageContext{access: access, own: own, insecure: insecure}
+func newImageContext(access *base.RegistryAccess, scope reach.Scope, own, insecure bool) *imageContext {
+	return &imageContext{access: access, scope: scope, own: own, insecure: insecure}
 }
 
 // begin forgets what is known, and asks within another context.
@@ -261,7 +264,7 @@ func (c *imageContext) Get(_ context.Context, image string, options []remote.Opt
 	if c.own {
 		options = append(options, session.Options(c.ctx)...)
 	} else {
-		options = append(options, c.access.Options(c.ctx, session)...)
+		options = append(options, c.access.Options(c.ctx, c.scope, session)...)
 	}
 	names = append(slices.Clone(names), c.access.NameOptions(c.insecure)...)
 	loader, err := imagedataloader.New(nil, nil, nil)

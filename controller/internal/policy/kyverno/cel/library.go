@@ -39,13 +39,18 @@ type library struct {
 	scope reach.Scope
 	// registries is nil if they are not asked.
 	registries *base.RegistryAccess
+	// evaluation is that for which the cluster is asked; nil if it is not known.
+	evaluation context.Context //nolint:containedctx // Kyverno's interface passes none.
 	// images is the evaluation for which images are asked about, by a policy with credentials of its
 	// own or without. It may be nil.
 	images         context.Context //nolint:containedctx // Kyverno's interface passes none.
 	ownCredentials bool
 }
 
-var _ libs.Context = (*library)(nil)
+var (
+	_ libs.Context = (*library)(nil)
+	_ meter.During = (*library)(nil)
+)
 
 // newLibrary returns the library of a cluster, or, with nil, of none.
 func newLibrary(client dynamic.Interface, mapper meta.RESTMapper, entries policy.Entries, registries *base.RegistryAccess) *library {
@@ -85,9 +90,19 @@ func (l *library) resources(method, apiVersion, resource, namespace, name string
 	return client.Namespace(namespace), nil
 }
 
-// limited has no caller's context: CEL's functions don't get one.
+// During is that of [meter.During].
+func (l *library) During(ctx context.Context) any {
+	out := *l
+	out.evaluation = ctx
+	return &out
+}
+
 func (l *library) limited() (context.Context, context.CancelFunc) {
-	return context.WithTimeout(reach.With(context.Background(), l.scope), base.DefaultTimeout)
+	ctx := l.evaluation
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	return context.WithTimeout(reach.With(ctx, l.scope), base.DefaultTimeout)
 }
 
 // ListResources is that of Kyverno's library, as are the next ones.
@@ -191,9 +206,9 @@ func (l *library) GetImageData(image string, options []remote.Option) (map[strin
 	if l.images != nil {
 		ctx = l.images
 	} else {
-		ctx = registry.With(ctx, l.registries.Registries.Session())
+		ctx = registry.With(ctx, l.registries.Session(l.scope))
 	}
-	images := newImageContext(l.registries, l.ownCredentials, false)
+	images := newImageContext(l.registries, l.scope, l.ownCredentials, false)
 	images.begin(ctx)
 	data, err := images.Get(ctx, image, options, nil)
 	if err != nil {

@@ -49,7 +49,7 @@ func (c *Compiler) compileMutating(object *unstructured.Unstructured, all []*uns
 	if err != nil {
 		return described.Broken(targets, err)
 	}
-	out := &mutatingPolicy{Common: described, compiler: c, limits: base.Limits{Timeout: c.Timeout, Runners: &c.Runners}}
+	out := &mutatingPolicy{Common: described, compiler: c, limits: base.Limits{Timeout: c.Timeout, Runners: &c.Runners, Answers: &c.Answers}}
 	err = base.Protect(func() error {
 		return c.withLibrary(object.GetNamespace(), func() error {
 			var err error

@@ -19,6 +19,7 @@ import (
 	"github.com/kyverno/kyverno/pkg/engine/jmespath"
 	"github.com/kyverno/kyverno/pkg/engine/variables"
 
+	"github.com/docket-project/docket/controller/internal/bounds"
 	"github.com/docket-project/docket/controller/internal/contextcache/call"
 	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/controller/internal/policy/kyverno/base"
@@ -127,7 +128,11 @@ func (l *callLoader) service(method string, service *kyvernov1.ServiceCall, body
 	for _, header := range service.Headers {
 		request.Headers = append(request.Headers, call.Header{Key: header.Key, Value: header.Value})
 	}
-	return l.services.JSON(l.ctx, request)
+	answer, err := l.services.JSON(l.ctx, request)
+	if err != nil {
+		return nil, err
+	}
+	return answer, bounds.Take(l.ctx, new(bounds.Scanner).Cost(answer))
 }
 
 // store puts what the expression makes of the answer into the document.

@@ -79,7 +79,7 @@ func (c *Compiler) compileClassic(object *unstructured.Unstructured, all []*unst
 		return described.Broken(named, errors.Join(problem, err))
 	}
 	out := &classicPolicy{
-		Common: described, compiler: c, limits: base.Limits{Timeout: c.Timeout, Runners: &c.Runners}, decoded: decoded,
+		Common: described, compiler: c, limits: base.Limits{Timeout: c.Timeout, Runners: &c.Runners, Answers: &c.Answers}, decoded: decoded,
 		applyOne: decoded.GetSpec().GetApplyRules() == kyvernov1.ApplyOne,
 	}
 	out.Facts.Admission.Roles = readsRoles(append(referring, object))

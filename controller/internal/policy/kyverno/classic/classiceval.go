@@ -96,7 +96,7 @@ func (e *classicEvaluation) Step(ctx context.Context, i int) ([]policy.Result, e
 	}
 	ctx, used := meter.With(ctx)
 	e.document.begin(rule, used)
-	session := e.policy.compiler.Registries.Session()
+	session := e.policy.compiler.Registries.Session(reach.Scope{Namespace: e.policy.Facts.Identity.Namespace})
 	if session != nil {
 		ctx = registry.With(ctx, session)
 	}

@@ -4,6 +4,7 @@
 package classic
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -46,23 +47,25 @@ func (f *clientFactory) GetClient(
 	}
 	out := &registryClient{access: f.access, session: session}
 	if credentials == nil && len(pullSecrets) == 0 {
-		out.keychain = f.access.Keychain(ctx)
+		out.keychain = f.access.Keychain(ctx, f.scope)
 		return adapters.RegistryClient(out), nil
 	}
-	// Secrets of the policy are in Kyverno's namespace, those of a pod beside it.
-	if namespace == "" {
-		namespace = base.KyvernoNamespace()
-	}
+	// Secrets of a policy are in its own namespace, or in Kyverno's, those of a pod beside it.
+	ownNamespace := cmp.Or(f.scope.Namespace, base.KyvernoNamespace())
+	namespace = cmp.Or(namespace, ownNamespace)
 	own := f.access.Lister(ctx, f.scope)
 	out.session = session.As(fmt.Sprintf("%s %v %s %v", f.scope.Namespace, credentials, namespace, pullSecrets))
 	var chains []authn.Keychain
 	if credentials != nil {
+		if err := f.access.CheckCredentials(f.scope, credentials.AllowInsecureRegistry, len(credentials.Providers)); err != nil {
+			return nil, err
+		}
 		out.insecure = credentials.AllowInsecureRegistry
 		helpers := make([]string, 0, len(credentials.Providers))
 		for _, provider := range credentials.Providers {
 			helpers = append(helpers, string(provider))
 		}
-		chains = append(chains, regcreds.NewSecretsKeychain(own, base.KyvernoNamespace(), credentials.Secrets...))
+		chains = append(chains, regcreds.NewSecretsKeychain(own, ownNamespace, credentials.Secrets...))
 		chains = append(chains, regcreds.KeychainsForProviders(helpers...)...)
 	}
 	chains = append(chains, regcreds.NewSecretsKeychain(own, namespace, pullSecrets...))

@@ -59,7 +59,11 @@ type Registries struct {
 	AllowInsecure     bool
 	PullSecrets       []string
 	CredentialHelpers []string
-	CacheAge          time.Duration
+	// NamespacedProviders lets namespaced policies use such helpers.
+	NamespacedProviders bool
+	// AllowRanges are addresses that are not public, to which answers of registries and namespaced policies may lead.
+	AllowRanges []string
+	CacheAge    time.Duration
 }
 
 // CallsOf returns the settings for a configuration.
@@ -119,9 +123,10 @@ func NewClients(config *rest.Config) (*Clients, error) {
 // may ask for; there are none if cluster is nil.
 func (s *Settings) Config(cluster *rest.Config, entries policy.Entries) (base.Config, error) {
 	calls := s.Calls.config()
-	out := base.Config{Entries: entries, Calls: calls, ExceptionNamespaces: s.ExceptionNamespaces, Images: s.Registries.images(calls)}
-	if cluster == nil {
-		return out, nil
+	out := base.Config{Entries: entries, Calls: calls, ExceptionNamespaces: s.ExceptionNamespaces}
+	var err error
+	if out.Images, err = s.Registries.images(calls); err != nil || cluster == nil {
+		return out, err
 	}
 	guarded, err := reach.Guarded(cluster)
 	if err != nil {
@@ -139,12 +144,19 @@ func (s *Settings) Config(cluster *rest.Config, entries policy.Entries) (base.Co
 
 // images returns how images are verified; nil if registries are not to be asked. Connections are made
 // where calls of policies may go: anybody who may create a pod says which registry is asked.
-func (r *Registries) images(calls call.Config) *base.Images {
+func (r *Registries) images(calls call.Config) (*base.Images, error) {
 	if !r.Registry {
-		return nil
+		return nil, nil
+	}
+	allow := make([]netip.Prefix, len(r.AllowRanges))
+	for i, text := range r.AllowRanges {
+		var err error
+		if allow[i], err = netip.ParsePrefix(text); err != nil {
+			return nil, err
+		}
 	}
 	return &base.Images{
-		Registries:    registry.NewClient(registry.Config{Control: calls.Control(), Age: r.CacheAge}),
-		AllowInsecure: r.AllowInsecure, PullSecrets: r.PullSecrets, CredentialHelpers: r.CredentialHelpers,
-	}
+		Registries:    registry.NewClient(registry.Config{Control: calls.Control(), Public: calls.Public(allow), Age: r.CacheAge}),
+		AllowInsecure: r.AllowInsecure, PullSecrets: r.PullSecrets, CredentialHelpers: r.CredentialHelpers, NamespacedProviders: r.NamespacedProviders,
+	}, nil
 }

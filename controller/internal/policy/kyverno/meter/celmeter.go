@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"runtime"
 	"strings"
 
@@ -66,6 +67,9 @@ func (l meterLibrary) decorate(step interpreter.InterpretableV2) (interpreter.In
 				return guardedCall{InterpretableCall: step, guard: known, apply: apply}, nil
 			}
 		}
+		if asks[strings.ToLower(name)] && len(step.Args()) > 0 {
+			step.Args()[0] = receiver{step.Args()[0]} // The call's own.
+		}
 		if strings.EqualFold(name, "get") {
 			return meteredIndex{step}, nil
 		}
@@ -117,6 +121,51 @@ func (c meteredCall) Exec(frame *interpreter.ExecutionFrame) ref.Val {
 // Eval is that of CEL's steps.
 func (c meteredCall) Eval(vars interpreter.Activation) ref.Val {
 	return c.Exec(interpreter.AsFrame(vars))
+}
+
+// asks has functions of Kyverno's libraries that ask somebody else, in small letters.
+var asks = map[string]bool{"list": true, "get": true, "post": true, "getmetadata": true}
+
+// During is what a library asks with: a value that can be bound to the context of an evaluation, which CEL's functions do
+// not get.
+type During interface{ During(ctx context.Context) any }
+
+// receiver is the argument of a function of Kyverno's libraries that has what they ask with.
+type receiver struct{ interpreter.InterpretableV2 }
+
+// Exec is that of CEL's steps.
+func (r receiver) Exec(frame *interpreter.ExecutionFrame) ref.Val {
+	value := r.InterpretableV2.Exec(frame)
+	if !strings.HasSuffix(value.Type().TypeName(), ".Context") { // Of another library's function with that name.
+		return value
+	}
+	return boundValue{value, frame}
+}
+
+// Eval is that of CEL's steps.
+func (r receiver) Eval(vars interpreter.Activation) ref.Val {
+	return r.Exec(interpreter.AsFrame(vars))
+}
+
+// boundValue is the value of such an argument.
+type boundValue struct {
+	ref.Val
+	frame *interpreter.ExecutionFrame
+}
+
+// ConvertToNative binds the one field of Kyverno's types, if it is ours.
+func (v boundValue) ConvertToNative(kind reflect.Type) (any, error) {
+	out, err := v.Val.ConvertToNative(kind)
+	if err != nil || kind.Kind() != reflect.Struct || kind.NumField() != 1 {
+		return out, err
+	}
+	bound := reflect.New(kind).Elem()
+	bound.Set(reflect.ValueOf(out))
+	ours, ok := bound.Field(0).Interface().(During)
+	if ctx := meterOf(v.frame).during; ok && ctx != nil {
+		bound.Field(0).Set(reflect.ValueOf(ours.During(ctx)))
+	}
+	return bound.Interface(), nil
 }
 
 // meteredConstructor counts a list or a map that an expression writes.

@@ -22,6 +22,8 @@ const (
 // too many end; so do those that come after them. It is for one goroutine.
 type Meter struct {
 	used int64
+	// during is the context of the evaluation.
+	during context.Context //nolint:containedctx // It lives as long as the evaluation.
 	// Spent is why there is nothing left.
 	Spent error
 }
@@ -64,7 +66,7 @@ type meterKey struct{}
 
 // With returns a context in which all evaluations of CEL share a meter.
 func With(ctx context.Context) (context.Context, *Meter) {
-	m := &Meter{}
+	m := &Meter{during: ctx}
 	return context.WithValue(ctx, meterKey{}, m), m
 }
 

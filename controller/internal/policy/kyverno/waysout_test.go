@@ -1,0 +1,65 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package kyverno
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/docket-project/docket/controller/internal/contextcache/call"
+	"github.com/docket-project/docket/controller/internal/reach"
+	"github.com/docket-project/docket/controller/internal/registry"
+)
+
+var update = flag.Bool("update", false, "write the table of ways out")
+
+// TestWaysOut: the page on policies says of each way out who may use it, with whose credentials, to which addresses, and what the
+// code bounds.
+func TestWaysOut(t *testing.T) {
+	t.Parallel()
+	const page, begin, end = "../../../../docs/controller/controller.md", "<!-- ways out: written by TestWaysOut -->\n", "<!-- end of ways out -->"
+	content, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, found := strings.Cut(string(content), begin)
+	got, after, also := strings.Cut(rest, end)
+	if !found || !also {
+		t.Fatalf("%s has no place for the table", page)
+	}
+	want := waysOut()
+	if *update {
+		if err := os.WriteFile(page, []byte(before+begin+want+end+after), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	} else if got != want {
+		t.Errorf("%s: go test ./internal/policy/kyverno -run WaysOut -update writes\n%s", page, want)
+	}
+}
+
+func waysOut() string {
+	const publicOnly = "public ones, and `--registry-allow-ranges`; HTTPS"
+	bounds := registry.Bounds()
+	images := fmt.Sprintf("manifest %s, blob %s, token %s", mebibytes(bounds.Manifest), mebibytes(bounds.Blob), mebibytes(bounds.Token))
+	rows := [][]string{
+		{"who reads", "what", "with whose credentials", "at which addresses", "one answer"},
+		{"---", "---", "---", "---", "---"},
+		{"policies of the cluster", "the cluster's API: all that may be read", "the controller's", "the cluster's", mebibytes(reach.Scope{}.MaxAnswer())},
+		{"namespaced policies", "the cluster's API: what is in their namespace", "the controller's", "the cluster's", mebibytes(reach.Scope{Namespace: "team"}.MaxAnswer())},
+		{"policies of the cluster, entries of the context cache", "services", "those in the policy or entry", "all but loopback, link-local and metadata; `--context-cache-allow-ranges`, `--context-cache-block-ranges`", mebibytes(call.DefaultMaxResponse)},
+		{"policies of the cluster", "registries that images name", "the controller's, the pod's, or those in the policy", "the same", images},
+		{"namespaced policies", "registries that images name", "none, the pod's, or those of Secrets in their namespace", publicOnly, images},
+		{"registries", "where they send on", "none on another host", publicOnly, "that of what was asked for"},
+	}
+	var out strings.Builder
+	for _, row := range rows {
+		out.WriteString("| " + strings.Join(row, " | ") + " |\n")
+	}
+	return out.String()
+}
+
+func mebibytes(bytes int64) string { return fmt.Sprintf("%d MiB", bytes>>20) }
