@@ -197,11 +197,11 @@ func (c *conversion) read(ctx context.Context) (int64, error) {
 		return 0, err
 	}
 	c.kinds = filescan.Defined(nil)
-	compiler, err := c.fileCompiler(ctx, nil, nil)
+	compiler, err := c.fileCompiler(nil, nil)
 	if err != nil {
 		return 0, err
 	}
-	return 0, c.compile(ctx, compiler, input)
+	return 0, c.compile(compiler, input)
 }
 
 // convertAll converts policies and exceptions, and returns what came of the exceptions.

@@ -47,7 +47,7 @@ of Kubernetes itself for resources, and write policy reports: one for each polic
 		Version: buildinfo.Get().Version,
 	}
 	cli.PrepareRoot(p, root, versionText())
-	root.AddCommand(newScan(p), newConvert(p), newRun(p), newEngineCommand(), cli.NewVersion(p, "docket-controller", versionText()))
+	root.AddCommand(newScan(p), newConvert(p), newRun(p), cli.NewVersion(p, "docket-controller", versionText()))
 	for _, command := range root.Commands() {
 		run := command.RunE
 		command.RunE = func(command *cobra.Command, args []string) error { return trouble(run(command, args)) }

@@ -17,7 +17,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	cliflag "k8s.io/component-base/cli/flag"
-	"k8s.io/klog/v2"
 
 	apireport "github.com/docket-project/docket/api/report"
 	"github.com/docket-project/docket/controller/internal/contextcache"
@@ -26,8 +25,7 @@ import (
 	"github.com/docket-project/docket/controller/internal/filescan/manifest"
 	"github.com/docket-project/docket/controller/internal/manager"
 	"github.com/docket-project/docket/controller/internal/policy"
-	"github.com/docket-project/docket/controller/internal/policy/kyverno/enginecmd"
-	"github.com/docket-project/docket/controller/internal/policy/remote"
+	"github.com/docket-project/docket/controller/internal/policy/kyverno/base"
 	"github.com/docket-project/docket/controller/internal/report"
 	"github.com/docket-project/docket/internal/cli"
 	"github.com/docket-project/docket/internal/progress"
@@ -42,7 +40,6 @@ type scanFlags struct {
 	kubeconfig, context string
 	namespaces          []string
 	exceptionNamespaces []string
-	engines             []string
 
 	output string
 	all    bool
@@ -162,7 +159,6 @@ func (f *scanFlags) addInput(fs *pflag.FlagSet) {
 	fs.StringVar(&f.context, "context", "", "Context in --kubeconfig; empty for its current one.")
 	fs.StringSliceVar(&f.namespaces, "namespace", nil, "With --kubeconfig, the namespaces to which the scan is limited. With --resource, the namespace of resources that name none.")
 	manager.AddExceptionNamespaces(fs, &f.exceptionNamespaces)
-	manager.AddEngines(fs, &f.engines)
 	fs.IntVar(&f.workers, "workers", 0, "Resources that are evaluated at a time; 0 for one for each core.")
 }
 
@@ -190,7 +186,6 @@ func (f *scanFlags) validate(output string) error {
 	add(f.workers < 0, "--workers: must not be negative")
 	add(f.maxPerRule < 0, "--max-per-rule: must not be negative; 0 shows all")
 	errs = append(errs, manager.ValidateExceptionNamespaces(f.exceptionNamespaces)...)
-	errs = append(errs, manager.ValidateEngines(f.engines)...)
 	errs = append(errs, f.cache.Validate()...)
 	return errors.Join(append(errs, f.registry.Validate()...)...)
 }
@@ -309,9 +304,9 @@ func (s *scan) fromFiles(ctx context.Context) (int64, error) {
 	if wrong != nil {
 		wrong = fmt.Errorf("--resource: %w", wrong)
 	}
-	compiler, err := s.fileCompiler(ctx, entries, set.Objects)
+	compiler, err := s.fileCompiler(entries, set.Objects)
 	if err == nil {
-		err = s.compile(ctx, compiler, input)
+		err = s.compile(compiler, input)
 	}
 	if err := errors.Join(wrong, err); err != nil {
 		return 0, err
@@ -321,9 +316,9 @@ func (s *scan) fromFiles(ctx context.Context) (int64, error) {
 }
 
 // compile sets the policies and their objects.
-func (s *scan) compile(ctx context.Context, compiler policy.Compiler, input filescan.Sorted) error {
+func (s *scan) compile(compiler policy.Compiler, input filescan.Sorted) error {
 	var err error
-	if s.policies, err = filescan.Compile(ctx, compiler, input.Policies, input.Exceptions); err != nil {
+	if s.policies, err = filescan.Compile(compiler, input.Policies, input.Exceptions); err != nil {
 		return err
 	}
 	s.input, s.compiler = input, compiler
@@ -335,7 +330,7 @@ func (s *scan) compile(ctx context.Context, compiler policy.Compiler, input file
 }
 
 // fileCompiler returns a compiler for policies to which the resources are all there is.
-func (s *scan) fileCompiler(ctx context.Context, entries, resources []manifest.Object) (policy.Compiler, error) {
+func (s *scan) fileCompiler(entries, resources []manifest.Object) (policy.Compiler, error) {
 	var config contextcache.Config
 	if err := s.flags.cache.Apply(&config); err != nil {
 		return nil, err
@@ -347,18 +342,12 @@ func (s *scan) fileCompiler(ctx context.Context, entries, resources []manifest.O
 	if err != nil {
 		return nil, err
 	}
-	e := engines{entries: cached, settings: enginecmd.Settings{Calls: enginecmd.CallsOf(cached.Calls()), ExceptionNamespaces: s.flags.exceptionNamespaces, Registries: enginecmd.Registries(s.flags.registry)}}
-	compiler, apart, err := e.compiler(s.flags.engines)
-	s.runEngines(ctx, apart)
-	return compiler, err
+	return compilerOf(base.Config{Entries: cached, Calls: cached.Calls()}, s.flags.compilerOptions())
 }
 
-// runEngines runs engines until ctx is done. What goes wrong is said by the policies that it concerns.
-func (s *scan) runEngines(ctx context.Context, apart []*remote.Engine) {
-	quiet := klog.NewContext(ctx, klog.Logger{})
-	for _, engine := range apart {
-		s.ended.Go(func() { _ = engine.Run(quiet) }) // It returns when ctx is done.
-	}
+// compilerOptions are those of the compiler, whatever the policies are for.
+func (f *scanFlags) compilerOptions() manager.CompilerOptions {
+	return manager.CompilerOptions{ExceptionNamespaces: f.exceptionNamespaces, Registry: f.registry}
 }
 
 func plain(objects []manifest.Object) []*unstructured.Unstructured {

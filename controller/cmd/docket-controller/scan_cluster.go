@@ -22,10 +22,8 @@ import (
 	"github.com/docket-project/docket/controller/internal/contextcache"
 	"github.com/docket-project/docket/controller/internal/contextcache/table"
 	"github.com/docket-project/docket/controller/internal/filescan"
-	"github.com/docket-project/docket/controller/internal/manager"
 	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/controller/internal/policy/kyverno/classic"
-	"github.com/docket-project/docket/controller/internal/policy/kyverno/enginecmd"
 	"github.com/docket-project/docket/controller/internal/report"
 	"github.com/docket-project/docket/controller/internal/served"
 	"github.com/docket-project/docket/internal/cli"
@@ -63,14 +61,14 @@ func (s *scan) fromCluster(ctx context.Context) error {
 	if err != nil {
 		return cli.Usage(err)
 	}
-	access, err := enginecmd.NewClients(config)
+	access, err := newClients(config)
 	if err != nil {
 		return fmt.Errorf("--kubeconfig: %w", err)
 	}
-	if err := reach(ctx, access, s.flags.kubeconfig); err != nil {
+	if err := askVersion(ctx, access, s.flags.kubeconfig); err != nil {
 		return err
 	}
-	cluster, err := filescan.NewCluster(access.Dynamic, access.Discovery, s.flags.namespaces)
+	cluster, err := filescan.NewCluster(access.dynamic, access.discovery, s.flags.namespaces)
 	if err != nil {
 		return err
 	}
@@ -83,14 +81,11 @@ func (s *scan) fromCluster(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	compiler, apart, err := newCompiler(config, cache, manager.CompilerOptions{
-		Kubeconfig: s.flags.kubeconfig, Context: s.flags.context, ExceptionNamespaces: s.flags.exceptionNamespaces, Engines: s.flags.engines, Registry: s.flags.registry,
-	})
+	compiler, err := newCompiler(config, cache, s.flags.compilerOptions())
 	if err != nil {
 		return err
 	}
-	s.runEngines(ctx, apart)
-	if err := s.compile(ctx, compiler, input); err != nil {
+	if err := s.compile(compiler, input); err != nil {
 		return err
 	}
 	if len(s.flags.policies) == 0 {
@@ -128,9 +123,9 @@ func (s *scan) clusterInput(ctx context.Context, cluster *filescan.Cluster) (fil
 }
 
 // cacheOf keeps data of the cluster until ctx is done.
-func (s *scan) cacheOf(ctx context.Context, access *enginecmd.Clients) (*contextcache.Cache, error) {
-	watcher := served.NewWatcher(served.Config{Discovery: access.Kubernetes.Discovery()})
-	config := contextcache.Config{Client: access.Dynamic, REST: access.Kubernetes.Discovery().RESTClient(), Served: watcher, Engine: newEngine()}
+func (s *scan) cacheOf(ctx context.Context, access *clients) (*contextcache.Cache, error) {
+	watcher := served.NewWatcher(served.Config{Discovery: access.kubernetes.Discovery()})
+	config := contextcache.Config{Client: access.dynamic, REST: access.kubernetes.Discovery().RESTClient(), Served: watcher, Engine: newEngine()}
 	if err := s.flags.cache.Apply(&config); err != nil {
 		return nil, err
 	}
@@ -184,10 +179,10 @@ func withHint(err error, kubeconfig string) error {
 	return fmt.Errorf("%w: the server does not accept the credentials of %s; is it an old kubeconfig, or one of another server?", err, kubeconfig)
 }
 
-// reach asks the cluster for its version: what the library says of a cluster that can't be asked goes
+// askVersion asks the cluster for its version: what the library says of a cluster that can't be asked goes
 // to the log.
-func reach(ctx context.Context, access *enginecmd.Clients, kubeconfig string) error {
-	err := access.Kubernetes.Discovery().RESTClient().Get().AbsPath("/version").Do(ctx).Error()
+func askVersion(ctx context.Context, access *clients, kubeconfig string) error {
+	err := access.kubernetes.Discovery().RESTClient().Get().AbsPath("/version").Do(ctx).Error()
 	if err == nil || apierrors.IsForbidden(err) || apierrors.IsNotFound(err) {
 		return nil
 	}

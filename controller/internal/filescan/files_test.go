@@ -30,7 +30,7 @@ func parse(t *testing.T, text string) []manifest.Object {
 func compile(t *testing.T, text string) []policy.Policy {
 	t.Helper()
 	sorted := filescan.Sort(parse(t, text), "")
-	policies, err := filescan.Compile(t.Context(), policytest.Compiler{}, sorted.Policies, sorted.Exceptions)
+	policies, err := filescan.Compile(policytest.Compiler{}, sorted.Policies, sorted.Exceptions)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -220,7 +220,7 @@ func TestDuplicatesAreRefusedWithBothPlaces(t *testing.T) {
 	if _, err := filescan.NewFiles(parse(t, twice), filescan.FilesOptions{AllowDuplicates: true}); err != nil {
 		t.Errorf("allowed duplicates: %v", err)
 	}
-	if _, err := filescan.Compile(t.Context(), policytest.Compiler{}, parse(t, ownerPolicy+"---\n"+ownerPolicy), nil); err == nil || !strings.Contains(err.Error(), "ClusterPolicy owner") {
+	if _, err := filescan.Compile(policytest.Compiler{}, parse(t, ownerPolicy+"---\n"+ownerPolicy), nil); err == nil || !strings.Contains(err.Error(), "ClusterPolicy owner") {
 		t.Errorf("policies: error %v", err)
 	}
 }

@@ -4,7 +4,6 @@
 package filescan
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"runtime"
@@ -58,9 +57,9 @@ func Sort(objects []manifest.Object, namespace string) Sorted {
 }
 
 // Compile compiles all policies with their exceptions. Policies that can't be evaluated are included, and give
-// error results. It fails if an engine stays away. Two policies of the same kind and name are an error, since their results could not be told
+// error results. Two policies of the same kind and name are an error, since their results could not be told
 // apart.
-func Compile(ctx context.Context, compiler policy.Compiler, policies, exceptions []manifest.Object) ([]policy.Policy, error) {
+func Compile(compiler policy.Compiler, policies, exceptions []manifest.Object) ([]policy.Policy, error) {
 	if err := unique(policies); err != nil {
 		return nil, err
 	}
@@ -73,15 +72,8 @@ func Compile(ctx context.Context, compiler policy.Compiler, policies, exceptions
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	for i, object := range policies {
 		group.Go(func() error {
-			for attempt := 1; ; attempt++ {
-				compiled[i] = compiler.Compile(object.Unstructured, plain)
-				if !policy.Outdated(compiled[i]) {
-					return nil
-				}
-				if err := awaitEngine(ctx, compiled[i], attempt, startPatience); err != nil {
-					return fmt.Errorf("%s: compile %s: %w", object.Origin, compiled[i].Identity(), err)
-				}
-			}
+			compiled[i] = compiler.Compile(object.Unstructured, plain)
+			return nil
 		})
 	}
 	return compiled, group.Wait()

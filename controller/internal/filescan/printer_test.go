@@ -40,7 +40,7 @@ func printed(t *testing.T, write func(filescan.Printer, io.Writer) error) (text,
 	}
 	policies := load(t, filepath.Join(folder, "policies.yaml"))
 	sorted := filescan.Sort(policies, "")
-	compiled, err := filescan.Compile(t.Context(), policytest.Compiler{}, sorted.Policies, sorted.Exceptions)
+	compiled, err := filescan.Compile(policytest.Compiler{}, sorted.Policies, sorted.Exceptions)
 	if err != nil {
 		t.Fatal(err)
 	}

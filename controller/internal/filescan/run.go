@@ -5,10 +5,7 @@ package filescan
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"runtime"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 	"k8s.io/utils/clock"
@@ -90,12 +87,10 @@ func Run(ctx context.Context, source Source, policies []policy.Policy, options O
 // evaluate evaluates all policies for one resource.
 func (o Options) evaluate(ctx context.Context, item Item) error {
 	subject := policy.ReferenceTo(item.Subject.Object)
-	batch, end := policy.Batch(ctx, item.Policies, item.Subject, noLimit)
-	defer end()
 	for _, p := range item.Policies {
-		evaluation, err := evaluatePatiently(batch, ctx, p, item.Subject)
-		if err != nil {
-			return err
+		evaluation := policy.Evaluate(ctx, p, item.Subject, noLimit, clock.RealClock{})
+		if evaluation.Canceled {
+			return ctx.Err()
 		}
 		if len(evaluation.Results) == 0 {
 			continue
@@ -109,49 +104,3 @@ func (o Options) evaluate(ctx context.Context, item Item) error {
 	o.Progress.Add(1)
 	return nil
 }
-
-// evaluatePatiently evaluates a policy, once more if its engine goes away meanwhile.
-func evaluatePatiently(batch, alone context.Context, p policy.Policy, subject policy.Subject) (policy.Evaluation, error) {
-	evaluation := policy.Evaluate(batch, p, subject, noLimit, clock.RealClock{})
-	for attempt := 1; evaluation.Away && !evaluation.Canceled; attempt++ {
-		if err := awaitEngine(alone, p, attempt, enginePatience); err != nil {
-			return evaluation, fmt.Errorf("evaluate %s: %w", p.Identity(), err)
-		}
-		evaluation = policy.Evaluate(alone, p, subject, noLimit, clock.RealClock{})
-	}
-	if evaluation.Canceled {
-		return evaluation, alone.Err()
-	}
-	return evaluation, nil
-}
-
-const (
-	// maxAttempts is how often a policy is compiled or evaluated whose engine ends meanwhile. An engine singles out
-	// what ends it before.
-	maxAttempts = 10
-	// enginePatience is how long an engine may be away that was there, startPatience one that may have a mistake.
-	enginePatience = 30 * time.Second
-	startPatience  = 5 * time.Second
-)
-
-// awaitEngine waits until the engine of a policy is there for another attempt, or returns why it is away.
-func awaitEngine(ctx context.Context, p policy.Policy, attempt int, patience time.Duration) error {
-	cause := policy.Away(p)
-	if cause == nil && attempt < maxAttempts {
-		return ctx.Err()
-	}
-	limited, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	if attempt < maxAttempts && policy.Await(limited, p) == nil {
-		return nil
-	}
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	if cause == nil {
-		cause = errKeepsEnding
-	}
-	return cause
-}
-
-var errKeepsEnding = errors.New("its engine ends again and again")

@@ -26,7 +26,6 @@ import (
 	"github.com/docket-project/docket/controller/internal/contextcache/table"
 	"github.com/docket-project/docket/controller/internal/policies"
 	"github.com/docket-project/docket/controller/internal/policy"
-	"github.com/docket-project/docket/controller/internal/policy/remote"
 	"github.com/docket-project/docket/controller/internal/registry"
 	"github.com/docket-project/docket/controller/internal/report"
 	"github.com/docket-project/docket/controller/internal/scan"
@@ -45,21 +44,15 @@ type Engines struct {
 	Version string
 	// Expressions returns the engine for expressions over cached data.
 	Expressions func() *table.Engine
-	// Compiler returns a compiler for policies that may read a cluster and cached data, and the engines that are
-	// processes of their own, which the caller has to run.
-	Compiler func(config *rest.Config, cache *contextcache.Cache, options CompilerOptions) (policy.Compiler, []*remote.Engine, error)
+	// Compiler returns a compiler for policies that may read a cluster and cached data.
+	Compiler func(config *rest.Config, cache *contextcache.Cache, options CompilerOptions) (policy.Compiler, error)
 }
 
 // CompilerOptions are those of [Engines.Compiler].
 type CompilerOptions struct {
-	// Kubeconfig and Context say where the configuration is from, for other processes; without a Kubeconfig it is
-	// the service account of the pod.
-	Kubeconfig, Context string
 	// ExceptionNamespaces are those whose exceptions count.
 	ExceptionNamespaces []string
 	Registry            RegistryOptions
-	// Engines are those that are to be processes of their own, see [AddEngines].
-	Engines []string
 }
 
 // Manager runs the controller.
@@ -151,7 +144,6 @@ func registerMetrics() {
 	report.RegisterMetrics()
 	scan.Register()
 	policies.RegisterMetrics()
-	remote.RegisterMetrics()
 	contextcache.RegisterMetrics()
 	registry.RegisterMetrics()
 	admission.RegisterMetrics()

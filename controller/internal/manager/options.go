@@ -59,8 +59,6 @@ type Options struct {
 	PolicyStatus bool
 	// ExceptionNamespaces are those whose exceptions count.
 	ExceptionNamespaces []string
-	// Engines are those that are processes of their own, see [AddEngines].
-	Engines []string
 
 	CacheOptions
 	RegistryOptions
@@ -127,7 +125,6 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 	fs.StringSliceVar(&o.ExcludeKinds, "exclude-kinds", o.ExcludeKinds, "Kinds that are never evaluated, as RESOURCE.GROUP such as replicasets.apps; for the core group the resource alone")
 	fs.BoolVar(&o.PolicyStatus, "policy-status", o.PolicyStatus, "Write in the status of each policy of Kyverno's kinds whether it is evaluated (condition Ready). For clusters without Kyverno, which writes the same")
 	AddExceptionNamespaces(fs, &o.ExceptionNamespaces)
-	AddEngines(fs, &o.Engines)
 	o.CacheOptions.AddFlags(sections.FlagSet("context cache"))
 	o.RegistryOptions.AddFlags(sections.FlagSet("image registries"))
 	o.AdmissionOptions.addFlags(sections.FlagSet("admission"))
@@ -175,7 +172,6 @@ func (o *Options) Validate() []error {
 		}
 	}
 	errs = append(errs, ValidateExceptionNamespaces(o.ExceptionNamespaces)...)
-	errs = append(errs, ValidateEngines(o.Engines)...)
 	errs = append(errs, o.CacheOptions.Validate()...)
 	errs = append(errs, o.RegistryOptions.Validate()...)
 	errs = append(errs, o.AdmissionOptions.validate()...)

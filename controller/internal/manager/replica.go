@@ -25,7 +25,6 @@ import (
 	"github.com/docket-project/docket/controller/internal/contextcache"
 	"github.com/docket-project/docket/controller/internal/policies"
 	"github.com/docket-project/docket/controller/internal/policy"
-	"github.com/docket-project/docket/controller/internal/policy/remote"
 	"github.com/docket-project/docket/controller/internal/scan"
 	"github.com/docket-project/docket/controller/internal/served"
 	"github.com/docket-project/docket/controller/internal/webhook"
@@ -39,8 +38,6 @@ type replica struct {
 	served     *served.Watcher
 	cache      *contextcache.Cache
 	policies   *policies.Set
-	// engines are those that are processes of their own.
-	engines []*remote.Engine
 	// admission and webhook are nil if admission requests are not answered.
 	admission *admission.Server
 	webhook   *webhook.Server
@@ -80,12 +77,7 @@ func (m *Manager) newReplica(ctx context.Context) (*replica, error) {
 	if r.cache, err = contextcache.New(config); err != nil {
 		return nil, err
 	}
-	options := CompilerOptions{
-		Kubeconfig: m.options.Kubeconfig, ExceptionNamespaces: m.options.ExceptionNamespaces, Engines: m.options.Engines,
-		Registry: m.options.RegistryOptions,
-	}
-	compiler, engines, err := m.engines.Compiler(m.config, r.cache, options)
-	r.engines = engines
+	compiler, err := m.engines.Compiler(m.config, r.cache, CompilerOptions{ExceptionNamespaces: m.options.ExceptionNamespaces, Registry: m.options.RegistryOptions})
 	if err != nil {
 		return nil, err
 	}
@@ -166,9 +158,6 @@ func (r *replica) support(ctx context.Context) error {
 		return nil
 	})
 	group.Go(func() error { return r.cache.Run(ctx) })
-	for _, engine := range r.engines {
-		group.Go(func() error { return engine.Run(ctx) })
-	}
 	group.Go(func() error { return r.policies.Run(ctx) })
 	if r.admission != nil {
 		group.Go(func() error { return r.admission.Run(ctx) })
@@ -206,9 +195,6 @@ func (r *replica) ready() error {
 		return errEntriesUnknown
 	}
 	errs := []error{r.cache.Ready()}
-	for _, engine := range r.engines {
-		errs = append(errs, engine.Ready())
-	}
 	if r.admission != nil {
 		errs = append(errs, r.admission.Ready(), r.webhook.Ready())
 	}

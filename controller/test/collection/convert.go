@@ -113,7 +113,7 @@ func rulesOf(path string, object manifest.Object, result convert.Result, compari
 }
 
 func (o Options) compareConverted(ctx context.Context, f *file, sorted filescan.Sorted, results []convert.Result) (map[policy.Identity][]proof.Comparison, error) {
-	policies, source, err := f.prepare(ctx, o.Compiler, filescan.Sorted{Policies: sorted.Policies}, o.Mutants)
+	policies, source, err := f.prepare(o.Compiler, filescan.Sorted{Policies: sorted.Policies}, o.Mutants)
 	if err != nil {
 		return nil, err
 	}

@@ -134,7 +134,7 @@ func (o Options) runFile(ctx context.Context, path string) (one, error) {
 	if reason := leftOut(f, sorted); reason != "" {
 		return one{leftOut: &LeftOut{f.path, reason, results}}, nil
 	}
-	policies, source, err := f.prepare(ctx, o.Compiler, sorted, 0)
+	policies, source, err := f.prepare(o.Compiler, sorted, 0)
 	if err != nil {
 		return one{broken: fmt.Errorf("%s: %w", f.path, err)}, nil
 	}
@@ -168,8 +168,8 @@ func (f *file) loadPolicies() (filescan.Sorted, error) {
 }
 
 // prepare compiles the policies and loads the resources of a file, with some mutants of each.
-func (f *file) prepare(ctx context.Context, compiler policy.Compiler, sorted filescan.Sorted, mutants int) ([]policy.Policy, *filescan.Files, error) {
-	policies, err := filescan.Compile(ctx, compiler, sorted.Policies, sorted.Exceptions)
+func (f *file) prepare(compiler policy.Compiler, sorted filescan.Sorted, mutants int) ([]policy.Policy, *filescan.Files, error) {
+	policies, err := filescan.Compile(compiler, sorted.Policies, sorted.Exceptions)
 	if err != nil {
 		return nil, nil, fmt.Errorf("policies: %w", err)
 	}

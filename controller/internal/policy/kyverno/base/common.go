@@ -24,7 +24,7 @@ import (
 const kyvernoModule = "github.com/kyverno/kyverno"
 
 // engineVersion names the version of Kyverno in this program. It is part of fingerprints: another engine may give other
-// results, and an engine can be a program that was built with another version.
+// results.
 var engineVersion = sync.OnceValue(func() string {
 	build, _ := debug.ReadBuildInfo()
 	return versionIn(build)
