@@ -22,9 +22,6 @@ import (
 // use up the time of the others.
 const parallel = 4
 
-// maxAttempts is how often a policy is evaluated for a request if its engine ends meanwhile.
-const maxAttempts = 2
-
 // errLate is the error of a policy that has not answered in time, and ignores that its context is done.
 var errLate = errors.New("the evaluation takes longer than the request may")
 
@@ -155,17 +152,11 @@ func ask(ctx context.Context, c *candidate, request *policy.Request, begin time.
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("no time is left to evaluate it: %w", context.Cause(ctx))
 	}
-	for attempt := 1; ; attempt++ {
-		traced, span := policy.StartSpan(ctx, "review request", c.Policy)
-		verdicts, err := c.Review(traced, request)
-		policy.EndSpan(span, err)
-		var away *policy.AwayError
-		if errors.As(err, &away) && attempt < maxAttempts && policy.Await(ctx, c.Policy) == nil {
-			continue // It has ended, and is there once more.
-		}
-		if err != nil {
-			return nil, fmt.Errorf("the evaluation has failed: %w", err)
-		}
-		return verdicts, nil
+	traced, span := policy.StartSpan(ctx, "review request", c.Policy)
+	verdicts, err := c.Review(traced, request)
+	policy.EndSpan(span, err)
+	if err != nil {
+		return nil, fmt.Errorf("the evaluation has failed: %w", err)
 	}
+	return verdicts, nil
 }

@@ -47,17 +47,13 @@ func (s *Set) plan(ctx context.Context) {
 	s.undecided = false
 	// Before compile: a kind that is listed by now has its objects.
 	missing := s.missing(catalog)
-	engineChanged := s.engineChanged.Swap(false)
 	items, ok := s.compile(ctx)
 	if !ok {
 		return
 	}
 	before := s.Current()
-	switch {
-	case before == nil || !slices.Equal(before.Items, items) || !maps.Equal(before.Missing, missing):
+	if before == nil || !slices.Equal(before.Items, items) || !maps.Equal(before.Missing, missing) {
 		s.publish(&Snapshot{Items: items, Missing: missing})
-	case engineChanged:
-		s.tell()
 	}
 	s.work.Handled(fired) // After the subscribers were called.
 }
@@ -142,37 +138,26 @@ func (s *Set) compile(ctx context.Context) ([]*Item, bool) {
 				return nil, false
 			}
 			id := policy.Identity{Kind: k.kind.Kind, Namespace: object.GetNamespace(), Name: object.GetName()}
-			known[id] = s.compileOne(id, object, exceptions)
+			known[id] = s.compileOne(s.known[id], object, exceptions)
 			items = append(items, known[id])
 		}
 	}
 	s.known, s.exceptions = known, exceptions
-	maps.DeleteFunc(s.pending, func(id policy.Identity, _ bool) bool { return known[id] == nil })
 	slices.SortFunc(items, func(a, b *Item) int {
 		return strings.Compare(a.Policy.Identity().String(), b.Policy.Identity().String())
 	})
 	return items, true
 }
 
-// compileOne returns what is known if the object and the results that it gives are the same, or if the engine is
-// away.
-func (s *Set) compileOne(id policy.Identity, object *unstructured.Unstructured, exceptions *exceptionSet) *Item {
-	before := s.known[id]
+// compileOne returns before if the object and the results that it gives are the same.
+func (s *Set) compileOne(before *Item, object *unstructured.Unstructured, exceptions *exceptionSet) *Item {
 	// keep returns the same pointer for an equal object.
 	same := before != nil && before.Object == object
-	if same && exceptions == s.exceptions && !s.pending[id] && !policy.Outdated(before.Policy) {
+	if same && exceptions == s.exceptions {
 		return before
 	}
 	next := &Item{Policy: s.config.Compiler.Compile(object, exceptions.list), Object: object}
-	if policy.Outdated(next.Policy) {
-		s.pending[id] = true
-		if before != nil {
-			return before
-		}
-		return next
-	}
-	delete(s.pending, id)
-	if same && !policy.Outdated(before.Policy) && next.Policy.Fingerprint() == before.Policy.Fingerprint() &&
+	if same && next.Policy.Fingerprint() == before.Policy.Fingerprint() &&
 		slices.Equal(policy.IgnoredExceptions(next.Policy), policy.IgnoredExceptions(before.Policy)) {
 		return before
 	}

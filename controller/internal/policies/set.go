@@ -68,11 +68,8 @@ type Set struct {
 	work *broadcast.Trigger
 
 	// What follows belongs to the planner.
-	kinds []*policyKind
-	known map[policy.Identity]*Item
-	// pending are policies that have changed while their engine was away: until it is back, they stay as they
-	// were compiled last.
-	pending    map[policy.Identity]bool
+	kinds      []*policyKind
+	known      map[policy.Identity]*Item
 	exceptions *exceptionSet
 	// undecided is true while something waits for a time limit.
 	undecided bool
@@ -80,9 +77,6 @@ type Set struct {
 	expiry time.Time
 	// refusals are the resources whose refusal is logged.
 	refusals map[schema.GroupVersionResource]bool
-
-	// engineChanged is true if subscribers have to be told that an engine has gone or come back.
-	engineChanged atomic.Bool
 }
 
 // New returns a set that knows nothing until [Set.Run].
@@ -92,7 +86,7 @@ func New(config Config) (*Set, error) {
 	}
 	s := &Set{
 		config: config, work: broadcast.NewTrigger(), known: map[policy.Identity]*Item{},
-		pending: map[policy.Identity]bool{}, refusals: map[schema.GroupVersionResource]bool{},
+		refusals: map[schema.GroupVersionResource]bool{},
 	}
 	s.kinds = newKinds(config.KyvernoKinds, s.work.Fire)
 	s.sources.Store(&[]*source.Source{})
@@ -105,8 +99,8 @@ func New(config Config) (*Set, error) {
 // listable.
 func (s *Set) Current() *Snapshot { return s.current.Load() }
 
-// Subscribe calls changed after each change of [Set.Current], and after an engine has gone or come back, from one
-// goroutine, until the returned function is called. changed must return quickly.
+// Subscribe calls changed after each change of [Set.Current], from one goroutine, until the returned function
+// is called. changed must return quickly.
 func (s *Set) Subscribe(changed func()) (unsubscribe func()) { return s.changed.Subscribe(changed) }
 
 // Ready returns nil once there is a snapshot; until then, an error that says what it waits for. Once nil, it
@@ -128,10 +122,6 @@ func (s *Set) Sources() []*source.Source { return *s.sources.Load() }
 // returns; the last snapshot stays. It must be called once only.
 func (s *Set) Run(ctx context.Context) error {
 	defer s.config.Served.Subscribe(s.work.Fire)()
-	defer policy.Subscribe(s.config.Compiler, func() {
-		s.engineChanged.Store(true)
-		s.work.Fire()
-	})()
 	ticker := s.config.Clock.NewTicker(tick)
 	defer ticker.Stop()
 	defer s.stop()
@@ -173,11 +163,6 @@ func (s *Set) waitFor(format string, args ...any) {
 func (s *Set) publish(next *Snapshot) {
 	s.current.Store(next)
 	s.waiting.Store(nil)
-	s.tell()
-}
-
-// tell calls the subscribers.
-func (s *Set) tell() {
 	for _, changed := range s.changed.Subscribers() {
 		changed()
 	}

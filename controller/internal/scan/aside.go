@@ -16,7 +16,7 @@ import (
 // evaluateNow evaluates a policy, for at most [Config.EvaluationLimit].
 func (s *Scanner) evaluateNow(ctx context.Context, c *compiled, subject policy.Subject) policy.Evaluation {
 	evaluation := policy.Evaluate(ctx, c.policy, subject, s.config.EvaluationLimit, s.config.Clock)
-	if evaluation.Err != nil && !evaluation.Away {
+	if evaluation.Err != nil {
 		scanErrors.WithLabelValues(operationEvaluate).Inc()
 	}
 	return evaluation
@@ -43,8 +43,6 @@ func (s *Scanner) evaluate(ctx context.Context, evaluator *evaluator, rs *resour
 		})
 	case a.Canceled:
 		return ctx.Err() // The results may be incomplete.
-	case a.Away:
-		s.miss(owner)
 	default:
 		s.found(c, reference, a)
 		owner.set(c, reference, a.Results)
@@ -109,7 +107,7 @@ func (s *Scanner) evaluateAside(ctx context.Context, owner *policyState, twin *r
 		k.setAside(twin.twinOf, c, reference, []policy.Result{{Outcome: report.OutcomeError, Message: text}})
 		return nil
 	}
-	object, _, err := s.load(ctx, k, packed)
+	object, err := s.load(ctx, k, packed)
 	if err != nil || object == nil {
 		return err
 	}
@@ -124,10 +122,6 @@ func (s *Scanner) evaluateAside(ctx context.Context, owner *policyState, twin *r
 // takeAside sets the results of an evaluation aside.
 func (s *Scanner) takeAside(twin *resourceState, c *compiled, reference policy.Reference, a policy.Evaluation) {
 	if a.Canceled {
-		return
-	}
-	if a.Away {
-		s.miss(c.revision.owner)
 		return
 	}
 	c.revision.owner.pace.took(twin.twinOf, a.Duration, s.config.Patience, a.TimedOut)

@@ -55,7 +55,7 @@ func TestKindWithoutStatus(t *testing.T) {
 	u.pods.setDetail((&wantedKind{policies: u.pods.policies}).detail())
 	u.list(t, pod.DeepCopy())
 	u.drain(t)
-	if got, _, err := u.pods.objects["n"]["a"].packed.unpack(); err != nil || got.Object["status"] != nil {
+	if got, err := u.pods.objects["n"]["a"].packed.unpack(); err != nil || got.Object["status"] != nil {
 		t.Errorf("the status is kept: %v, %v", got, err)
 	}
 	u.are(p, reader)
@@ -74,7 +74,7 @@ func TestKindWithoutStatus(t *testing.T) {
 	if got := u.pods.possible(both.policies); len(got) != 2 || u.pods.needsData(both) {
 		t.Errorf("%d policies are possible with the status", len(got))
 	}
-	if got, _, err := u.pods.objects["n"]["a"].packed.unpack(); err != nil || got.Object["status"] == nil {
+	if got, err := u.pods.objects["n"]["a"].packed.unpack(); err != nil || got.Object["status"] == nil {
 		t.Errorf("the status is not kept: %v, %v", got, err)
 	}
 	for name, test := range map[string]struct {

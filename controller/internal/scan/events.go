@@ -24,7 +24,6 @@ const (
 	reasonDoubt        = "PolicyPartlyUnknown"
 	reasonViolation    = "PolicyViolation"
 	reasonTooSlow      = "PolicyTooSlow"
-	reasonEngineAway   = "EngineAway"
 )
 
 const (

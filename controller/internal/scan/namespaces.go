@@ -40,7 +40,7 @@ func (n *namespaces) Object(name string) (*corev1.Namespace, error) {
 	if p == nil {
 		return nil, nil
 	}
-	object, _, err := p.unpack()
+	object, err := p.unpack()
 	if err != nil {
 		return nil, err
 	}

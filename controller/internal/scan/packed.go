@@ -75,18 +75,18 @@ func pack(object *unstructured.Unstructured, d detail, codecs *codecOf) (*packed
 	return p, err
 }
 
-// unpack returns an object of the caller's own, and its JSON, which the caller must not change.
-func (p *packed) unpack() (*unstructured.Unstructured, []byte, error) {
+// unpack returns an object of the caller's own.
+func (p *packed) unpack() (*unstructured.Unstructured, error) {
 	data := p.data
 	if p.codec != nil {
 		var err error
 		if data, err = p.codec.unpack(data); err != nil {
-			return nil, nil, fmt.Errorf("unpack %s/%s: %w", p.namespace, p.name, err)
+			return nil, fmt.Errorf("unpack %s/%s: %w", p.namespace, p.name, err)
 		}
 	}
 	object := &unstructured.Unstructured{}
 	if err := object.UnmarshalJSON(data); err != nil {
-		return nil, nil, fmt.Errorf("unpack %s/%s: %w", p.namespace, p.name, err)
+		return nil, fmt.Errorf("unpack %s/%s: %w", p.namespace, p.name, err)
 	}
-	return object, data, nil
+	return object, nil
 }

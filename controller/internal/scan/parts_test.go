@@ -96,7 +96,7 @@ func TestPackRoundTrip(t *testing.T) {
 			if packs++; packs >= dictionaryAfter != (p.codec != nil) {
 				t.Fatalf("object %d is compressed: %v", packs, p.codec != nil)
 			}
-			got, _, err := p.unpack()
+			got, err := p.unpack()
 			if err != nil {
 				t.Fatal(err)
 			}

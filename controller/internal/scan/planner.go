@@ -43,7 +43,6 @@ func (s *Scanner) plan(ctx context.Context) {
 	changed := s.applySnapshot(snapshot)
 	changed = s.renew() || changed
 	changed = s.renewAdopting() || changed
-	changed = s.catchUp() || changed
 	if namespaces := s.namespacesListed(catalog); changed || s.dataMissing || catalog != s.assigned || namespaces != s.namespacesWere {
 		s.assigned, s.namespacesWere = catalog, namespaces
 		s.assign(ctx, catalog, namespaces)
@@ -97,9 +96,6 @@ func (s *Scanner) applyPolicy(item *policies.Item) (changed bool) {
 		s.policyChanges.changed++
 	}
 	state.item = item
-	if policy.Outdated(item.Policy) {
-		return false // Its engine has not compiled it: nothing is known about it, and results stay.
-	}
 	here, others := s.share(item.Policy)
 	// In this order, so that neither half removes what the other one has set.
 	if !here {

@@ -5,7 +5,6 @@ package scan
 
 import (
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -29,11 +28,6 @@ type policyState struct {
 	failures failures
 	// pace tells slow policies from others.
 	pace *pace
-	// missed is true if the policy was not evaluated for some resource because its engine was away.
-	missed atomic.Bool
-	// awaySince belongs to the planner: it is since when the engine is away, toldAway whether that was told.
-	awaySince time.Time
-	toldAway  bool
 
 	// mu is held for reading while results of the policy are set, so that none are set after the policy has
 	// changed or is deleted. The policy can have results only while current is not nil.

@@ -25,8 +25,6 @@ type unknown struct {
 	// nevertheless.
 	groups map[string]bool
 	known  map[schema.GroupKind]bool
-	// away are policies whose engine is away, or was and has not caught up yet.
-	away map[policy.Identity]bool
 }
 
 // pruneUnseen removes stored results about policies and resources that no longer exist. It does so once
@@ -73,7 +71,7 @@ func (s *Scanner) waitFor(format string, args ...any) {
 }
 
 func (s *Scanner) unknown(catalog *served.Catalog, snapshot *policies.Snapshot) *unknown {
-	rest := &unknown{policyKinds: map[string]bool{}, subjectKinds: map[schema.GroupKind]bool{}, groups: map[string]bool{}, known: map[schema.GroupKind]bool{}, away: s.awayPolicies()}
+	rest := &unknown{policyKinds: map[string]bool{}, subjectKinds: map[schema.GroupKind]bool{}, groups: map[string]bool{}, known: map[schema.GroupKind]bool{}}
 	for version := range catalog.Failed() {
 		rest.groups[version.Group] = true
 	}
@@ -99,7 +97,7 @@ func (s *Scanner) unknown(catalog *served.Catalog, snapshot *policies.Snapshot) 
 // has reports whether results of a policy for a subject can't be told to be obsolete.
 func (u *unknown) has(id policy.Identity, subject policy.Reference) bool {
 	kind := schema.FromAPIVersionAndKind(subject.APIVersion, subject.Kind).GroupKind()
-	return u.away[id] || u.policyKinds[id.Kind] || u.subjectKinds[kind] || (u.groups[kind.Group] && !u.known[kind])
+	return u.policyKinds[id.Kind] || u.subjectKinds[kind] || (u.groups[kind.Group] && !u.known[kind])
 }
 
 // String lists what is unknown, sorted; it is empty if nothing is.
@@ -117,9 +115,6 @@ func (u *unknown) String() string {
 		if len(part.names) > 0 {
 			parts = append(parts, part.what+" "+strings.Join(part.names, ", "))
 		}
-	}
-	if len(u.away) > 0 {
-		parts = append(parts, fmt.Sprintf("%d policies whose engine is away", len(u.away)))
 	}
 	return strings.Join(parts, "; ")
 }

@@ -18,7 +18,6 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/docket-project/docket/controller/internal/policies"
-	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/controller/internal/scan"
 	"github.com/docket-project/docket/controller/internal/served"
 )
@@ -30,8 +29,6 @@ type running struct {
 	compiler *compiler
 	results  *results
 	stop     func()
-	// wrapped, if not nil, compiles instead of compiler.
-	wrapped policy.Compiler
 	// via, if not nil, is how the scanner talks to the control plane.
 	via *rest.Config
 	// discoveryInterval is how often kinds are looked up.
@@ -127,11 +124,7 @@ func (w *world) scanConfig(tb testing.TB, r *running) scan.Config {
 		tb.Fatal(err)
 	}
 	watcher := served.NewWatcher(served.Config{Discovery: kinds, Interval: r.discoveryInterval, Failed: scan.DiscoveryFailed})
-	var using policy.Compiler = r.compiler
-	if r.wrapped != nil {
-		using = r.wrapped
-	}
-	set, err := policies.New(policies.Config{Client: client, Served: watcher, Compiler: using, Failed: scan.RequestFailed})
+	set, err := policies.New(policies.Config{Client: client, Served: watcher, Compiler: r.compiler, Failed: scan.RequestFailed})
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -148,7 +148,6 @@ func (s *Scanner) loop(ctx context.Context) {
 			s.retryAdmitted()
 			s.logPolicyChanges(ctx)
 			s.tendSlow(ctx)
-			s.tendAway(ctx)
 			if !s.undecided && !s.wantsRenewal() {
 				continue
 			}

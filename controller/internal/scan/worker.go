@@ -41,7 +41,7 @@ func (s *Scanner) process(ctx context.Context, evaluator *evaluator, rs *resourc
 	ctx, span := s.startSpan(ctx, reference, len(todo.due))
 	defer span.End()
 	if !allAdmission(todo.due) {
-		object, data, err := s.load(ctx, rs.kind, todo.packed)
+		object, err := s.load(ctx, rs.kind, todo.packed)
 		if err != nil || object == nil {
 			rs.kind.interrupt(rs)
 			return err
@@ -50,14 +50,11 @@ func (s *Scanner) process(ctx context.Context, evaluator *evaluator, rs *resourc
 		if err != nil {
 			return err
 		}
-		subject.JSON = data
-		batch, end := s.prepare(ctx, todo.due, subject)
-		defer end()
 		for _, c := range todo.due {
 			if c.admission {
 				continue // Its results come from requests.
 			}
-			if err := s.evaluate(batch, evaluator, rs, c, subject, reference); err != nil {
+			if err := s.evaluate(ctx, evaluator, rs, c, subject, reference); err != nil {
 				return err
 			}
 		}
@@ -69,11 +66,10 @@ func (s *Scanner) process(ctx context.Context, evaluator *evaluator, rs *resourc
 	return nil
 }
 
-// load returns a resource, from memory, with its JSON, if it is there; nil if it is gone meanwhile.
-func (s *Scanner) load(ctx context.Context, k *kind, p *packed) (*unstructured.Unstructured, []byte, error) {
+// load returns a resource, from memory if it is there; nil if it is gone meanwhile.
+func (s *Scanner) load(ctx context.Context, k *kind, p *packed) (*unstructured.Unstructured, error) {
 	if p.dropped {
-		object, err := fetch(ctx, s.config.Client, s.config.Clock, k, p)
-		return object, nil, err
+		return fetch(ctx, s.config.Client, s.config.Clock, k, p)
 	}
 	return p.unpack()
 }

@@ -51,9 +51,6 @@ type world struct {
 var shared = &uptest.Server{}
 
 func TestMain(m *testing.M) {
-	if os.Getenv(engineVariable) != "" {
-		os.Exit(runEngine())
-	}
 	scan.Register()
 	os.Exit(uptest.Run(m, shared))
 }
