@@ -52,10 +52,8 @@ type Evaluation struct {
 	// TimedOut is true if it reached its limit; Canceled, if its context ended, so that the results may be
 	// incomplete.
 	TimedOut, Canceled bool
-	// Away is true if the engine was away or ended: there are no results, and earlier ones have to stay.
-	Away bool
-	// Err is the error of an engine: an [*AwayError] if Away; otherwise engines promise not to fail, and Results
-	// has one with the outcome error: without it, the policy would seem not to match.
+	// Err is the error of an engine, although engines promise not to fail. Results then has one with the outcome
+	// error: without it, the policy would seem not to match.
 	Err error
 }
 
@@ -73,12 +71,7 @@ func Evaluate(ctx context.Context, p Policy, subject Subject, limit time.Duratio
 	EndSpan(span, err)
 	evaluation := Evaluation{Results: results, Duration: c.Since(start), Canceled: ctx.Err() != nil}
 	evaluation.TimedOut = !evaluation.Canceled && errors.Is(limited.Err(), context.DeadlineExceeded)
-	var away *AwayError
-	switch {
-	case err == nil || evaluation.Canceled:
-	case errors.As(err, &away):
-		evaluation.Results, evaluation.Away, evaluation.Err = nil, true, err
-	default:
+	if err != nil && !evaluation.Canceled {
 		evaluation.Err = err
 		evaluation.Results = []Result{{Outcome: report.OutcomeError, Message: fmt.Sprintf("evaluate: %v", err)}}
 	}

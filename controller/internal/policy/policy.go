@@ -72,11 +72,11 @@ type Policy interface {
 	LeftOut() []string
 	// Evaluate returns the results of all rules that apply to the subject; none if the policy
 	// does not match it. A rule that can't be evaluated gives a result with the outcome error.
-	// It fails only with the error of ctx, or with an [*AwayError].
+	// It fails only with the error of ctx.
 	Evaluate(ctx context.Context, subject Subject) ([]Result, error)
 	// Review evaluates an admission request. A rule that can't be evaluated, or not in time, gives a verdict
 	// with the outcome error, which denies if the policy is closed. For a deletion, only policies that match
-	// deletions give verdicts. It fails only with the error of ctx, or with an [*AwayError].
+	// deletions give verdicts. It fails only with the error of ctx.
 	Review(ctx context.Context, request *Request) ([]Verdict, error)
 }
 
@@ -95,9 +95,7 @@ func (e *UnknownFieldsError) Error() string {
 
 // Subject is a resource under evaluation. An evaluation must not change it.
 type Subject struct {
-	Object *unstructured.Unstructured
-	// JSON is that of Object, if the caller has it; engines that are processes of their own need it.
-	JSON     []byte
+	Object   *unstructured.Unstructured
 	Resource schema.GroupVersionResource
 	// NamespaceLabels are the labels of the namespace of Object or, if Object is a namespace, its own.
 	NamespaceLabels map[string]string
