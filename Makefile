@@ -33,7 +33,6 @@ BENCH ?= .
 COUNT ?= 6
 PKG ?= ./...
 RUN ?=
-ENGINE ?= github.com/google/cel-go@v0.31.0
 ARGS ?=
 
 ##@ Work
@@ -51,14 +50,6 @@ build: ## Build the commands into bin/
 .PHONY: build-controller
 build-controller: ## Build docket-controller into bin/ (the first time takes minutes: Kyverno's engines)
 	go build -C controller -o $(CURDIR)/bin/ ./cmd/docket-controller
-
-.PHONY: build-engine
-build-engine: ## Build the engine for CEL with other versions of modules (ENGINE=MODULE@VERSION) into bin/docket-engine-cel, for --engine kyverno-cel=PATH
-	hack/build-engine.sh $(ENGINE)
-
-.PHONY: test-engines
-test-engines: build-controller build-engine ## Compare results of engines with other versions of modules (ENGINE=MODULE@VERSION), at work together, with those of one process
-	hack/test-engines.sh $(ENGINE)
 
 .PHONY: run
 run: ## Start everything for one person on this machine: docket up (ARGS= adds flags)
