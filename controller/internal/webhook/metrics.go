@@ -28,6 +28,7 @@ const (
 	reasonWaiting = "waiting"
 	reasonAPI     = "api"
 	reasonDropped = "dropped"
+	reasonBundle  = "bundle"
 )
 
 var (
@@ -49,11 +50,15 @@ var (
 	})
 	configurationErrors = metrics.NewCounterVec(&metrics.CounterOpts{
 		Name: "docket_controller_webhook_configuration_errors_total", StabilityLevel: metrics.ALPHA,
-		Help: "Attempts to keep the webhook configuration right that failed: missing if it does not exist, foreign if it is somebody else's, waiting if nobody can answer requests, dropped if the API server does not keep all of it, api for all others.",
+		Help: "Attempts to keep the webhook configuration right that failed: missing if it does not exist, foreign if it is somebody else's, waiting if nobody can answer requests, bundle if cert-manager has not written the bundle, dropped if the API server does not keep all of it, api for all others.",
 	}, []string{"reason"})
 	configurationWrites = metrics.NewCounter(&metrics.CounterOpts{
 		Name: "docket_controller_webhook_configuration_writes_total", StabilityLevel: metrics.ALPHA,
 		Help: "How often the webhook configuration was written.",
+	})
+	bundleMissing = metrics.NewGauge(&metrics.GaugeOpts{
+		Name: "docket_controller_webhook_bundle_missing", StabilityLevel: metrics.ALPHA,
+		Help: "1 while cert-manager has not written the bundle of the webhook configuration, so that nothing is denied.",
 	})
 	ruleCount = metrics.NewGaugeVec(&metrics.GaugeOpts{
 		Name: "docket_controller_webhook_rules", StabilityLevel: metrics.ALPHA,
@@ -66,7 +71,7 @@ var (
 //
 //nolint:gochecknoglobals // As in the other packages: the registry is global.
 var RegisterMetrics = sync.OnceFunc(func() {
-	legacyregistry.MustRegister(certificateExpiry, certificateErrors, handshakeErrors, connectionsClosed, configurationErrors, configurationWrites, ruleCount)
+	legacyregistry.MustRegister(certificateExpiry, certificateErrors, handshakeErrors, connectionsClosed, configurationErrors, configurationWrites, bundleMissing, ruleCount)
 })
 
 func observeCertificates(l *rotation.Certificates) {

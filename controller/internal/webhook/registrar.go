@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -34,14 +35,16 @@ const (
 	retryInterval = 5 * time.Second
 	// requestTime bounds requests for the configuration.
 	requestTime = 15 * time.Second
-	// eventNotRegistered is the reason of Events on the configuration.
+	// eventNotRegistered and eventBundleMissing are reasons of Events on the configuration.
 	eventNotRegistered = "NotRegistered"
+	eventBundleMissing = "BundleMissing"
 )
 
 var (
 	errForeign = errors.New("it exists and is not docket-controller's: it has not the label app.kubernetes.io/name=docket-controller; delete it and apply the manifests again")
 	errMissing = errors.New("it does not exist, so nobody is asked about requests and nothing is denied; the controller may fill it in, not make it: apply the manifests again, with helm upgrade or kubectl apply -k")
 	errWaiting = errors.New("requests can't be answered yet")
+	errBundle  = errors.New("cert-manager has not written its caBundle, so kube-apiserver trusts no replica, and nothing is denied (failurePolicy Ignore)")
 	errDropped = errors.New("the API server does not keep all fields; it is too old for matchConditions")
 )
 
@@ -81,6 +84,7 @@ func (r *Registrar) Run(ctx context.Context) error {
 	defer stop()
 	watching.Go(func() { r.watch(watch) })
 	defer ruleCount.Reset()
+	defer bundleMissing.Set(0)
 
 	for last := ""; ; {
 		err := r.reconcile(ctx)
@@ -114,6 +118,8 @@ func (r *Registrar) report(ctx context.Context, err error, last string) string {
 		reason = reasonMissing
 	case errors.Is(err, errWaiting):
 		reason = reasonWaiting
+	case errors.Is(err, errBundle):
+		reason = reasonBundle
 	case errors.Is(err, errDropped):
 		reason = reasonDropped
 	}
@@ -125,21 +131,20 @@ func (r *Registrar) report(ctx context.Context, err error, last string) string {
 		logger.Info("The ValidatingWebhookConfiguration has to wait", "name", r.config.Name, "for", text)
 	default:
 		logger.Error(err, "The ValidatingWebhookConfiguration is not as it should be", "name", r.config.Name)
-		if reason == reasonMissing || reason == reasonForeign {
-			r.event(text)
-		}
+		r.event(reason, text)
 	}
 	return text
 }
 
 // event emits an Event about a problem that only an administrator can solve.
-func (r *Registrar) event(text string) {
-	if r.config.Recorder == nil {
+func (r *Registrar) event(problem, text string) {
+	reason := map[string]string{reasonMissing: eventNotRegistered, reasonForeign: eventNotRegistered, reasonBundle: eventBundleMissing}[problem]
+	if r.config.Recorder == nil || reason == "" {
 		return
 	}
 	r.config.Recorder.Event(&corev1.ObjectReference{
 		APIVersion: admissionregistrationv1.SchemeGroupVersion.String(), Kind: "ValidatingWebhookConfiguration", Name: r.config.Name,
-	}, corev1.EventTypeWarning, eventNotRegistered, text)
+	}, corev1.EventTypeWarning, reason, text)
 }
 
 // Ready says why policies that deny have no effect although there are some: nil unless the
@@ -226,8 +231,7 @@ func (r *Registrar) once(ctx context.Context, chosen selection) error {
 	}
 	changed := r.config.apply(wanted, hooks, owner)
 	if !changed {
-		observeRules(hooks)
-		return nil
+		return r.observe(hooks)
 	}
 	if r.dropped(have, wanted) {
 		return errDropped
@@ -240,7 +244,7 @@ func (r *Registrar) once(ctx context.Context, chosen selection) error {
 
 // missing returns an error unless there is nothing to register.
 func (r *Registrar) missing(chosen selection) error {
-	observeRules(nil)
+	_ = r.observe(nil) // No webhook lacks a bundle.
 	if len(r.config.webhooks(chosen, nil)) == 0 {
 		r.absent.Store(nil)
 		return nil
@@ -261,10 +265,9 @@ func (r *Registrar) put(ctx context.Context, wanted *admissionregistrationv1.Val
 		return fmt.Errorf("write it: %w", err)
 	}
 	r.written, r.answered = wanted, got
-	observeRules(got.Webhooks)
 	configurationWrites.Inc()
 	klog.FromContext(ctx).Info("Wrote the ValidatingWebhookConfiguration", "name", r.config.Name, "webhooks", len(got.Webhooks), "changedByOthers", r.contested > 0)
-	return nil
+	return r.observe(got.Webhooks)
 }
 
 // dropped reports whether what would be written is what was written last, and what there is is what
@@ -286,14 +289,14 @@ func (r *Registrar) mayServe(ctx context.Context, have, wanted *admissionregistr
 	if r.config.Service == nil || !fails(wanted.Webhooks) || fails(have.Webhooks) {
 		return nil
 	}
-	slices, err := r.config.Client.DiscoveryV1().EndpointSlices(r.config.Service.Namespace).List(ctx, metav1.ListOptions{
+	found, err := r.config.Client.DiscoveryV1().EndpointSlices(r.config.Service.Namespace).List(ctx, metav1.ListOptions{
 		LabelSelector: discoveryv1.LabelServiceName + "=" + r.config.Service.Name,
 	})
 	if err != nil {
 		return fmt.Errorf("look for endpoints of service %s/%s: %w", r.config.Service.Namespace, r.config.Service.Name, err)
 	}
-	for i := range slices.Items {
-		for _, endpoint := range slices.Items[i].Endpoints {
+	for i := range found.Items {
+		for _, endpoint := range found.Items[i].Endpoints {
 			if ptr.Deref(endpoint.Conditions.Ready, true) {
 				return nil
 			}
@@ -319,11 +322,18 @@ func (r *Registrar) owner(ctx context.Context) (*metav1.OwnerReference, error) {
 	return &metav1.OwnerReference{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "ClusterRole", Name: role.Name, UID: role.UID}, nil
 }
 
-func observeRules(hooks []admissionregistrationv1.ValidatingWebhook) {
+// observe shows the webhooks in the metrics. It returns an error while cert-manager has to write their bundle.
+func (r *Registrar) observe(hooks []admissionregistrationv1.ValidatingWebhook) error {
 	counts := map[string]int{FailWebhook: 0, IgnoreWebhook: 0}
 	for i := range hooks {
 		counts[hooks[i].Name] = len(hooks[i].Rules)
 	}
 	ruleCount.WithLabelValues(webhookFail).Set(float64(counts[FailWebhook]))
 	ruleCount.WithLabelValues(webhookIgnore).Set(float64(counts[IgnoreWebhook]))
+	bundleMissing.Set(0)
+	if r.config.InjectFrom == "" || !slices.ContainsFunc(hooks, func(hook admissionregistrationv1.ValidatingWebhook) bool { return len(hook.ClientConfig.CABundle) == 0 }) {
+		return nil
+	}
+	bundleMissing.Set(1)
+	return fmt.Errorf("%w: see that its cainjector runs, and that the Certificate %s is ready", errBundle, r.config.InjectFrom)
 }

@@ -259,9 +259,9 @@ func TestBundleOfOthersStays(t *testing.T) {
 	config := s.config(client, "inject")
 	config.InjectFrom = "docket-system/webhook"
 	r := newTestRegistrar(t, config)
-	reconcile := func(want string) *admissionregistrationv1.ValidatingWebhookConfiguration {
+	reconcile := func(want string, wantErr error) *admissionregistrationv1.ValidatingWebhookConfiguration {
 		t.Helper()
-		if err := r.reconcile(t.Context()); err != nil {
+		if err := r.reconcile(t.Context()); !errors.Is(err, wantErr) {
 			t.Fatal(err)
 		}
 		awaitHooks(t, client, "inject", is(want))
@@ -272,7 +272,7 @@ func TestBundleOfOthersStays(t *testing.T) {
 		return have
 	}
 	const rule = "inject.example.com/v1 gadgets CREATE,UPDATE"
-	have := reconcile("fail Ignore " + rule)
+	have := reconcile("fail Ignore "+rule, errBundle)
 	if have.Annotations[injectAnnotation] != "docket-system/webhook" {
 		t.Error("cert-manager is not asked for a bundle")
 	}
@@ -280,14 +280,48 @@ func TestBundleOfOthersStays(t *testing.T) {
 	if _, err := client.AdmissionregistrationV1().ValidatingWebhookConfigurations().Update(t.Context(), have, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	reconcile("fail Fail " + rule)
+	reconcile("fail Fail "+rule, nil)
 	s.policies = append(s.policies, enforcing(false, gadgets("inject")))
-	have = reconcile("fail Fail " + rule + " | igno Ignore " + rule)
+	have = reconcile("fail Fail "+rule+" | igno Ignore "+rule, nil)
 	for _, hook := range have.Webhooks {
 		if string(hook.ClientConfig.CABundle) != "injected" {
 			t.Errorf("%s has the bundle %q", hook.Name, hook.ClientConfig.CABundle)
 		}
 	}
+}
+
+// TestMissingBundleIsSaid: while cert-manager has not written the bundle, an Event, a gauge and a counter say so. Not parallel: as TestMetrics.
+func TestMissingBundleIsSaid(t *testing.T) { //nolint:paralleltest // See above.
+	RegisterMetrics()
+	client, events := fake.NewClientset(shipped("bundle")), record.NewFakeRecorder(10)
+	s := newSituation(t, enforcing(true, gadgets("bundle")))
+	s.bundle = nil
+	config := s.config(client, "bundle")
+	config.InjectFrom, config.Recorder = "docket-system/webhook", events
+	r := newTestRegistrar(t, config)
+	last := ""
+	for range 2 { // What was written, and what was found.
+		last = r.report(t.Context(), r.reconcile(t.Context()), last)
+		await(t, "docket_controller_webhook_bundle_missing 1\n", `docket_controller_webhook_configuration_errors_total{reason="bundle"} `)
+	}
+	if len(events.Events) != 1 {
+		t.Fatalf("%d Events", len(events.Events))
+	}
+	if got := <-events.Events; !strings.Contains(got, "Warning BundleMissing cert-manager has not written") || !strings.Contains(got, "docket-system/webhook") {
+		t.Errorf("the Event is %q", got)
+	}
+	have, err := read(t.Context(), client, "bundle")
+	if err != nil {
+		t.Fatal(err)
+	}
+	have.Webhooks[0].ClientConfig.CABundle = []byte("injected")
+	if _, err := client.AdmissionregistrationV1().ValidatingWebhookConfigurations().Update(t.Context(), have, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if last = r.report(t.Context(), r.reconcile(t.Context()), last); last != "" || len(events.Events) != 0 {
+		t.Errorf("once it is there: %q, %d Events", last, len(events.Events))
+	}
+	await(t, "docket_controller_webhook_bundle_missing 0\n")
 }
 
 // TestQuarrelIsSlow: with one who changes back all that is put right, the API server is written to

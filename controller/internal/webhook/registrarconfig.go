@@ -37,7 +37,7 @@ type Service struct {
 // Catalog.
 type RegistrarConfig struct {
 	Client kubernetes.Interface
-	// Recorder takes Events on a configuration that is missing; nil for none.
+	// Recorder takes Events on a configuration that is missing, or has no bundle; nil for none.
 	Recorder record.EventRecorder
 	// Name is that of the configuration; [DefaultName] if empty.
 	Name string
