@@ -35,8 +35,9 @@ func consoleValues() map[string][]string {
 		"headers": {
 			"console.enabled=true", hosts, tls, "console.signIn=headers", "console.headers.clientCASecret=proxy-ca", "console.headers.clientNames={ingress}",
 			"console.headers.user={X-Forwarded-Email,X-Forwarded-User}", "console.headers.groups={X-Forwarded-Groups}",
+			"console.headers.impersonateUsers={alice@example.com}",
 		},
-		"headers sidecar": {"console.enabled=true", hosts, sidecar, "console.signIn=headers"},
+		"headers sidecar": {"console.enabled=true", hosts, sidecar, "console.signIn=headers", "console.headers.impersonateAnybody=true"},
 	}
 }
 
@@ -70,8 +71,9 @@ func TestConsole(t *testing.T) {
 			checkConsolePod(t, pod)
 			checkConsoleProbes(t, container, test.scheme)
 			impersonates := strings.HasPrefix(name, "headers")
-			if ptr.Deref(pod.AutomountServiceAccountToken, true) != impersonates || (all["ClusterRole docket:console"] != nil) != impersonates {
-				t.Error("a token or a role for a console that does not impersonate, or none for one that does")
+			checkConsoleToken(t, pod, impersonates)
+			if (all["ClusterRole docket:console"] != nil) != impersonates {
+				t.Error("a role for a console that does not impersonate, or none for one that does")
 			}
 			checkConsoleKubeconfig(t, convert[corev1.ConfigMap](t, all["ConfigMap "+consoleName]).Data["kubeconfig"], impersonates)
 			if got := convert[corev1.Service](t, all["Service "+consoleName]).Spec.Ports[0].TargetPort.String(); got != test.target {
@@ -115,6 +117,26 @@ func checkConsolePod(t *testing.T, pod corev1.PodSpec) {
 	}
 }
 
+// checkConsoleToken: the container of the console has a token if it impersonates, and the proxy beside it never has.
+func checkConsoleToken(t *testing.T, pod corev1.PodSpec, impersonates bool) {
+	t.Helper()
+	if ptr.Deref(pod.AutomountServiceAccountToken, true) {
+		t.Error("each container of the pod gets a token")
+	}
+	var tokens []string
+	for _, volume := range pod.Volumes {
+		if volume.Projected != nil && slices.ContainsFunc(volume.Projected.Sources, func(s corev1.VolumeProjection) bool { return s.ServiceAccountToken != nil }) {
+			tokens = append(tokens, volume.Name)
+		}
+	}
+	for i, container := range pod.Containers {
+		has := slices.ContainsFunc(container.VolumeMounts, func(m corev1.VolumeMount) bool { return slices.Contains(tokens, m.Name) })
+		if want := i == 0 && impersonates; has != want {
+			t.Errorf("container %s has a token: %v, want %v", container.Name, has, want)
+		}
+	}
+}
+
 // checkConsoleProbes: the kubelet can't reach loopback of a pod.
 func checkConsoleProbes(t *testing.T, container corev1.Container, scheme corev1.URIScheme) {
 	t.Helper()
@@ -138,7 +160,7 @@ func checkConsoleKubeconfig(t *testing.T, kubeconfig string, impersonates bool) 
 		t.Errorf("the kubeconfig lacks more than the file of the pod: %v", err)
 	}
 	user := parsed.AuthInfos[parsed.Contexts[parsed.CurrentContext].AuthInfo]
-	if user == nil || (user.TokenFile != "") != impersonates {
+	if user == nil || user.TokenFile != map[bool]string{true: "/etc/docket/cluster/token"}[impersonates] {
 		t.Errorf("the kubeconfig has the user %v", user)
 	}
 }
@@ -165,25 +187,40 @@ func TestConsolePage(t *testing.T) {
 // TestConsoleRoles: the console may be somebody else, within what values name, and may do nothing else.
 func TestConsoleRoles(t *testing.T) {
 	t.Parallel()
-	headers := consoleValues()["headers"]
-	for _, test := range []struct{ users, groups []string }{{nil, nil}, {[]string{"alice@example.com"}, []string{"dev", "ops"}}} {
-		values := headers
-		if test.groups != nil {
-			values = append(values, "console.headers.impersonateUsers={alice@example.com}", "console.headers.impersonateGroups={dev,ops}")
-		}
-		all := helm(t, namespace, values...)
-		want := []rbacv1.PolicyRule{
-			{APIGroups: []string{""}, Resources: []string{"users"}, ResourceNames: test.users, Verbs: []string{"impersonate"}},
-			{APIGroups: []string{""}, Resources: []string{"groups"}, ResourceNames: test.groups, Verbs: []string{"impersonate"}},
-		}
-		if diff := gocmp.Diff(want, convert[rbacv1.ClusterRole](t, all["ClusterRole docket:console"]).Rules); diff != "" {
-			t.Errorf("rules (-want +got):\n%s", diff)
-		}
-		for key := range all {
-			if strings.Contains(key, "Role") && strings.Contains(key, "console") && key != "ClusterRole docket:console" && key != "ClusterRoleBinding docket:console" {
-				t.Errorf("there is %s", key)
+	const group, on = "authentication.k8s.io", "impersonate-on:user-info:"
+	rule := func(group, resource, verbs string, names ...string) rbacv1.PolicyRule {
+		return rbacv1.PolicyRule{APIGroups: []string{group}, Resources: strings.Split(resource, ","), ResourceNames: names, Verbs: strings.Split(verbs, ",")}
+	}
+	const onUsers, onGroups, anybody = "console.headers.impersonateUsers={alice@example.com}", "console.headers.impersonateGroups={dev,ops}", "console.headers.impersonateAnybody=true"
+	for name, test := range map[string]struct {
+		values []string
+		want   []rbacv1.PolicyRule
+	}{
+		"users":             {[]string{onUsers}, []rbacv1.PolicyRule{rule("", "users", "impersonate", "alice@example.com")}},
+		"users and groups":  {[]string{onUsers, onGroups}, []rbacv1.PolicyRule{rule("", "users", "impersonate", "alice@example.com"), rule("", "groups", "impersonate", "dev", "ops")}},
+		"anybody":           {[]string{anybody}, []rbacv1.PolicyRule{rule("", "users", "impersonate"), rule("", "groups", "impersonate")}},
+		"anybody in groups": {[]string{anybody, onGroups}, []rbacv1.PolicyRule{rule("", "users", "impersonate"), rule("", "groups", "impersonate", "dev", "ops")}},
+		"anybody, constrained": {[]string{anybody, "console.headers.constrained=true"}, []rbacv1.PolicyRule{
+			rule(group, "users", "impersonate:user-info"), rule(group, "groups", "impersonate:user-info"),
+			rule("results.docket.dev", "*", on+"get,"+on+"list,"+on+"create"),
+			rule("wgpolicyk8s.io", "policyreports,clusterpolicyreports", on+"get,"+on+"watch"),
+			rule("openreports.io", "reports,clusterreports", on+"get,"+on+"watch"),
+			rule("", "namespaces", on+"list"),
+			rule(group, "selfsubjectreviews", on+"create"),
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			all := helm(t, namespace, append(slices.DeleteFunc(consoleValues()["headers"], func(v string) bool { return v == onUsers }), test.values...)...)
+			if diff := gocmp.Diff(test.want, convert[rbacv1.ClusterRole](t, all["ClusterRole docket:console"]).Rules); diff != "" {
+				t.Errorf("rules (-want +got):\n%s", diff)
 			}
-		}
+			for key := range all {
+				if strings.Contains(key, "Role") && strings.Contains(key, "console") && key != "ClusterRole docket:console" && key != "ClusterRoleBinding docket:console" {
+					t.Errorf("there is %s", key)
+				}
+			}
+		})
 	}
 	for key := range helm(t, namespace) {
 		if strings.Contains(key, "console") {
@@ -197,6 +234,7 @@ func TestConsoleRefuses(t *testing.T) {
 	t.Parallel()
 	path := testenv.Program(t, helmTool)
 	const hosts, tls = "console.enabled=true,console.hosts={docket.example.com},", "console.tls.secretName=x,"
+	const proxied = hosts + tls + "console.signIn=headers,console.headers.clientCASecret=x,console.headers.clientNames={x}"
 	for values, want := range map[string]string{
 		"console.signIn=link":                                                   "/console/signIn",
 		"console.hosts={https://a}":                                             "/console/hosts/0",
@@ -209,6 +247,9 @@ func TestConsoleRefuses(t *testing.T) {
 		hosts + tls + "console.headers.clientCASecret=x":                        "it is for console.signIn=headers",
 		hosts + tls + "console.sidecars[0].name=a":                              "leave console.tls.secretName",
 		hosts + "console.sidecars[0].name=a":                                    "the name proxy",
+		proxied:                                                                 "console.headers.impersonateUsers: name the people",
+		proxied + ",console.headers.impersonateGroups={dev}":                    "impersonateGroups alone",
+		proxied + ",console.headers.constrained=true":                           "console.headers.impersonateUsers: name the people",
 		"console.headers.impersonateGroups={system:masters}":                    "/console/headers/impersonateGroups/0",
 	} {
 		_, err := command(t.Context(), path, "template", "docket", "chart", "--set", values)

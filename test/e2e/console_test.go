@@ -5,6 +5,7 @@ package e2e
 
 import (
 	"net/http"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -13,7 +14,11 @@ import (
 	"github.com/docket-project/docket/test/e2e/harness"
 )
 
-const selfReview = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
+const (
+	selfReview = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
+	// consoleGroup may view team-b.
+	consoleGroup = "team-b-viewers"
+)
 
 // seenPolicy is the policy of a result in an answer; it is called as its report.
 var seenPolicy = regexp.MustCompile(`"policy":\s?"(of-[a-z-]+)"`)
@@ -31,7 +36,15 @@ type visitor struct {
 // testConsole: at a console for a team people see what kubectl shows them, and nothing else.
 func (b *bootstrapped) testConsole(t *testing.T) {
 	t.Run("token", b.testConsoleTokens)
-	t.Run("headers", b.testConsoleHeaders)
+	b.kubectl.Run(t, "create", "serviceaccount", "docket-console", "--namespace", bootstrapNamespace)
+	b.kubectl.Run(t, "create", "rolebinding", consoleGroup, "--namespace", "team-b", "--clusterrole=view", "--group="+consoleGroup)
+	b.kubectl.Run(t, "create", "clusterrolebinding", "boss", "--clusterrole=cluster-admin", "--user=boss")
+	t.Run("headers", func(t *testing.T) {
+		b.testConsoleHeaders(t, "console.headers.impersonateUsers={viewer,member,auditor}", "console.headers.impersonateGroups={other,"+consoleGroup+"}")
+	})
+	t.Run("headers constrained", func(t *testing.T) {
+		b.testConsoleHeaders(t, "console.headers.impersonateAnybody=true", "console.headers.constrained=true")
+	})
 }
 
 // testConsoleTokens gives the console the kubeconfig of an administrator: it must count for nobody.
@@ -58,18 +71,18 @@ func (b *bootstrapped) testConsoleTokens(t *testing.T) {
 	}
 }
 
-// testConsoleHeaders: the console has the right to impersonate, and no other.
-func (b *bootstrapped) testConsoleHeaders(t *testing.T) {
-	const group = "team-b-viewers"
-	b.kubectl.Run(t, "create", "serviceaccount", "console", "--namespace", bootstrapNamespace)
-	b.kubectl.Run(t, "create", "clusterrole", "console", "--verb=impersonate", "--resource=users,groups")
-	b.kubectl.Run(t, "create", "clusterrolebinding", "console", "--clusterrole=console", "--serviceaccount="+bootstrapNamespace+":console")
-	b.kubectl.Run(t, "create", "rolebinding", group, "--namespace", "team-b", "--clusterrole=view", "--group="+group)
-	token := strings.TrimSpace(b.kubectl.Run(t, "create", "token", "console", "--namespace", bootstrapNamespace))
-	console := harness.StartConsole(t, b.KubeconfigOf(t, "console", token), "--sign-in=headers", "--group-headers=X-Forwarded-Groups")
+// testConsoleHeaders: the console has the rights that the chart gives it, and no others.
+func (b *bootstrapped) testConsoleHeaders(t *testing.T, values ...string) {
+	role := helm(t, "", append([]string{"template", "docket", filepath.Join(deployFolder, "chart"), "--namespace", bootstrapNamespace, "--show-only", "templates/console/rbac.yaml"},
+		withSet(append(values, "console.enabled=true", "console.hosts={localhost}", "console.signIn=headers", "console.tls.secretName=tls",
+			"console.headers.clientCASecret=ca", "console.headers.clientNames={proxy}"))...)...)
+	b.kubectl.RunInput(t, role, "apply", "-f", "-")
+	token := strings.TrimSpace(b.kubectl.Run(t, "create", "token", "docket-console", "--namespace", bootstrapNamespace))
+	kubeconfig := b.KubeconfigOf(t, "console", token)
+	console := harness.StartConsole(t, kubeconfig, "--sign-in=headers", "--group-headers=X-Forwarded-Groups")
 	b.visit(t, console, []visitor{
 		{"viewer", http.Header{"X-Forwarded-User": {"viewer"}}, b.kubectl.As("viewer"), []string{"team-a"}},
-		{"member", http.Header{"X-Forwarded-User": {"member"}, "X-Forwarded-Groups": {"other," + group}}, b.kubectl.As("member", "other", group), []string{"team-b"}},
+		{"member", http.Header{"X-Forwarded-User": {"member"}, "X-Forwarded-Groups": {"other," + consoleGroup}}, b.kubectl.As("member", "other", consoleGroup), []string{"team-b"}},
 		{"auditor", http.Header{"X-Forwarded-User": {"auditor"}}, b.kubectl.As("auditor"), []string{"team-a", "team-b", "nobody"}},
 	})
 	for want, header := range map[int]http.Header{
@@ -78,6 +91,50 @@ func (b *bootstrapped) testConsoleHeaders(t *testing.T) {
 	} {
 		if code, text := console.Ask(t, http.MethodGet, "/api/v1/namespaces", "", header); code != want {
 			t.Errorf("%v: %d %s, want %d", header, code, text, want)
+		}
+	}
+	askAsPages(t, console)
+	checkStolenToken(t, harness.KubectlMerged(t, "", kubeconfig))
+}
+
+// askAsPages sends what pages ask besides lists of results, as somebody who may read everything.
+func askAsPages(t *testing.T, console *harness.Console) {
+	t.Helper()
+	const reports = "/apis/wgpolicyk8s.io/v1alpha2/"
+	for path, body := range map[string]string{
+		reports + "namespaces/team-a/policyreports/of-team-a":                      "",
+		reports + "clusterpolicyreports/of-nobody":                                 "",
+		reports + "policyreports?watch=true&timeoutSeconds=1":                      "",
+		reports + "clusterpolicyreports?watch=true&timeoutSeconds=1":               "",
+		"/apis/openreports.io/v1alpha1/reports?watch=true&timeoutSeconds=1":        "",
+		"/apis/" + resultsGroup + "/v1alpha1/namespaces/team-a/localresultqueries": query("LocalResultQuery"),
+		"/apis/" + resultsGroup + "/v1alpha1/resultqueries":                        query("ResultQuery"),
+	} {
+		method, want := http.MethodGet, http.StatusOK
+		if body != "" {
+			method, want = http.MethodPost, http.StatusCreated
+		}
+		if code, text := console.Ask(t, method, path, body, http.Header{"X-Forwarded-User": {"auditor"}}); code != want {
+			t.Errorf("%s: %d %.300s, want %d", path, code, text, want)
+		}
+	}
+}
+
+// checkStolenToken: who has the token of the console doesn't have the cluster.
+func checkStolenToken(t *testing.T, token *harness.Kubectl) {
+	t.Helper()
+	for _, test := range []struct {
+		who *harness.Kubectl
+		ask string
+	}{
+		{token.As("boss"), "/api/v1/namespaces/kube-system/secrets"},
+		{token.As("viewer", "system:masters"), "/api/v1/namespaces/kube-system/secrets"},
+		{token.As("viewer", "system:masters"), "/apis/" + resultsGroup + "/v1alpha1/policyresults"},
+		{token.As("system:serviceaccount:kube-system:generic-garbage-collector"), "/api/v1/namespaces"},
+		{token, "/apis/" + resultsGroup + "/v1alpha1/policyresults"},
+	} {
+		if got := test.who.Try(t, "", "get", "--raw", test.ask); got.Code == 0 || !strings.Contains(got.Stderr, "orbidden") {
+			t.Errorf("%s with the token of the console: %.300s%s", test.ask, got.Stdout, got.Stderr)
 		}
 	}
 }

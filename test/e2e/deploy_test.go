@@ -52,7 +52,7 @@ func installations() []installation {
 		{name: "helm postgres", values: []string{"database.type=postgres"}},
 		{name: "helm console", values: []string{
 			"console.enabled=true", "console.hosts={docket.example.com}", "console.signIn=headers", "console.tls.secretName=tls",
-			"console.headers.clientCASecret=ca", "console.headers.clientNames={proxy}", "console.headers.impersonateGroups={dev}",
+			"console.headers.clientCASecret=ca", "console.headers.clientNames={proxy}", "console.headers.impersonateUsers={alice}", "console.headers.impersonateGroups={dev}",
 		}},
 		{name: "helm console beside its proxy", values: []string{
 			"console.enabled=true", "console.hosts={docket.example.com}", "console.sidecars[0].name=proxy", "console.sidecars[0].image=proxy",

@@ -44,5 +44,8 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- fail "console.headers.clientCASecret: it is for console.signIn=headers" -}}
 {{- end -}}
 {{- end -}}
+{{- if and (eq .signIn "headers") (not (or .headers.impersonateUsers .headers.impersonateAnybody)) -}}
+{{- fail "console.headers.impersonateUsers: name the people whom the console may impersonate; console.headers.impersonateAnybody=true confirms that it may impersonate every user, among them each ServiceAccount, so that whoever has its token has the cluster. impersonateGroups alone doesn't limit that" -}}
+{{- end -}}
 {{- end -}}
 {{- end }}
