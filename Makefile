@@ -82,6 +82,10 @@ workspace: ## Write a go.work for editors (ignored by Git and by all targets her
 release: ## Build archives, bills of materials, chart and checksums into dist/ (PLATFORMS= chooses some, SIGNING_KEY= signs)
 	hack/release.sh
 
+.PHONY: base-images
+base-images: ## Pin the base images of the Dockerfiles by the digests that their tags have now (REGISTRY= is a mirror of Docker Hub)
+	@hack/base-images.sh
+
 .PHONY: clean
 clean: ## Remove what these targets built
 	rm -rf bin dist
@@ -149,7 +153,7 @@ bench-cluster: ## Compare with CRDs in etcd through kube-apiserver, and a gatewa
 ##@ Checks; none of them changes a file
 
 .PHONY: verify
-verify: verify-format verify-words depcheck verify-headers verify-licences verify-tidy verify-generated lint ## Run all of the following but vet, which lint has, and vuln
+verify: verify-format verify-words depcheck verify-headers verify-licences verify-tidy verify-generated verify-base-images lint verify-vuln ## Run all of the following but vet, which lint has
 
 .PHONY: verify-format
 verify-format: ## Fail on Go files that gofmt would change
@@ -189,10 +193,20 @@ verify-tidy: ## Fail if a go.mod is not tidy
 verify-generated: ## Fail if a generated file is out of date
 	hack/verify-generated.sh
 
+.PHONY: verify-base-images
+verify-base-images: ## Name the base images of Dockerfiles that are not pinned by digest
+	@hack/base-images.sh check
+
+.PHONY: verify-vuln
+verify-vuln: ## Run vuln where its database can be reached, and say so where it can't
+	@database="$${GOVULNDB:-https://vuln.go.dev}"; \
+	if curl -sf -m 10 -o /dev/null "$$database/index/db.json"; then $(MAKE) vuln; \
+	else echo "govulncheck: not run, as $$database can't be reached: nothing is known about vulnerabilities (GOVULNDB is another address)"; fi
+
 .PHONY: vuln
-vuln: ## Look for known vulnerabilities in what we call (needs vuln.go.dev, hence not in verify)
+vuln: ## Look for known vulnerabilities in what we call; without https://vuln.go.dev, or another database in GOVULNDB, it fails
 	@for module in $(MODULES); do echo "govulncheck in $$module"; \
-		(cd $$module && $(CURDIR)/bin/govulncheck ./...) || { \
+		(cd $$module && $(CURDIR)/bin/govulncheck -db "$${GOVULNDB:-https://vuln.go.dev}" ./...) || { \
 			status=$$?; \
 			if [ $$status != 3 ]; then \
 				echo "make: govulncheck could not work (status $$status): it needs the database at https://vuln.go.dev" \
