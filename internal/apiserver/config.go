@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	resultsv1alpha1 "github.com/docket-project/docket/api/results/v1alpha1"
+	"github.com/docket-project/docket/internal/connections"
 	"github.com/docket-project/docket/internal/database"
 	"github.com/docket-project/docket/internal/frontproxy"
 	"github.com/docket-project/docket/internal/namespaces"
@@ -201,6 +202,9 @@ func (o CompletedOptions) applyServing(c *Config) error {
 	}
 	if err := o.SecureServing.ApplyToConfig(generic); err != nil {
 		return fmt.Errorf("serve HTTPS on --bind-address and --secure-port: %w", err)
+	}
+	if serving := generic.SecureServing; serving != nil {
+		serving.Listener = connections.Bound(serving.Listener, connections.Most) // All may come from one kube-apiserver.
 	}
 	if err := o.Audit.ApplyTo(generic); err != nil {
 		c.closeListener()

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	genericapiserver "k8s.io/apiserver/pkg/server"
+
+	"github.com/docket-project/docket/internal/connections"
 )
 
 // buildHandlerChain is the library's chain, with connections that a server which is
@@ -24,14 +26,14 @@ func buildHandlerChain(handler http.Handler, c *genericapiserver.Config) http.Ha
 	// that go on all the time make that soon.
 	begins := sync.OnceValue(func() time.Time { return time.Now().Add(after) })
 	// The timeout of requests begins a goroutine of its own within the chain: both get their stack.
-	return handOver(withStack(genericapiserver.DefaultBuildHandlerChain(withStack(handler), c)), func() bool {
+	return connections.Count(handOver(withStack(genericapiserver.DefaultBuildHandlerChain(withStack(handler), c)), func() bool {
 		select {
 		case <-initiated:
 			return !time.Now().Before(begins())
 		default:
 			return false
 		}
-	})
+	}))
 }
 
 // handOver closes connections once ending says so: each after the response that is

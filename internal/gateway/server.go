@@ -33,6 +33,7 @@ import (
 	"github.com/docket-project/docket/internal/bootstrap"
 	"github.com/docket-project/docket/internal/bootstrap/handler"
 	"github.com/docket-project/docket/internal/certificate"
+	"github.com/docket-project/docket/internal/connections"
 	"github.com/docket-project/docket/internal/database"
 	"github.com/docket-project/docket/internal/statedir"
 	"github.com/docket-project/docket/internal/store"
@@ -134,7 +135,7 @@ func (c *Config) generic() (*genericapiserver.RecommendedConfig, error) {
 	}
 	generic.EnableProfiling, generic.EnableIndex = false, false
 	serving := genericoptions.NewSecureServingOptions().WithLoopback()
-	serving.Listener = c.Identity.Listener
+	serving.Listener = connections.Bound(c.Identity.Listener, connections.Most)
 	serving.ServerCert.GeneratedCert = c.Identity.Serving
 	serving.HTTP2MaxStreamsPerConnection = http2Streams
 	if err := serving.ApplyToConfig(&generic.Config); err != nil {
@@ -189,10 +190,10 @@ func (s *Server) build(c Config, generic *genericapiserver.RecommendedConfig) er
 		healthz.NamedCheck("docket-store", func(r *http.Request) error { return s.store.Ready(r.Context()) }),
 	)
 	generic.BuildHandlerChainFunc = func(api http.Handler, config *genericapiserver.Config) http.Handler {
-		return newRouter(router{
+		return connections.Count(newRouter(router{
 			owner: s.owner, profile: who, cluster: cluster, loopback: s.Loopback.BearerToken, loaded: s.loaded,
 			own: genericapiserver.DefaultBuildHandlerChain(s.succession.wrap(api, who, s.owner), config),
-		}, config.RequestInfoResolver)
+		}, config.RequestInfoResolver))
 	}
 	s.front, err = (&aggregator.Config{
 		Generic: generic, Storage: s.store.ObjectsGetter,

@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -15,16 +14,15 @@ import (
 	"time"
 
 	"k8s.io/component-base/metrics/legacyregistry"
+
+	"github.com/docket-project/docket/internal/connections"
 )
 
-const (
-	readHeaderTimeout = 10 * time.Second
-	shutdownTimeout   = 5 * time.Second
-)
+const shutdownTimeout = 5 * time.Second
 
 // health answers probes and serves metrics. Probes reveal almost nothing; only metrics have a guard.
 type health struct {
-	listener net.Listener
+	listener *connections.Listener
 	server   *http.Server
 	// ready is nil until the process stands by or leads.
 	ready atomic.Pointer[func() error]
@@ -48,10 +46,7 @@ func newHealth(ctx context.Context, address string, guard *guard) (*health, erro
 	if err != nil {
 		return nil, fmt.Errorf("--metrics-bind-address: %w", err)
 	}
-	if encrypted != nil {
-		listener = tls.NewListener(listener, encrypted)
-	}
-	h := &health{listener: listener}
+	h := &health{listener: connections.Bound(listener, connections.MostOfPeer)}
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", metrics)
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
@@ -59,7 +54,8 @@ func newHealth(ctx context.Context, address string, guard *guard) (*health, erro
 	mux.HandleFunc("GET /readyz/scan", func(w http.ResponseWriter, _ *http.Request) {
 		answerCheck(w, cmp.Or(h.scanned.Load(), h.ready.Load()))
 	})
-	h.server = &http.Server{Handler: mux, ReadHeaderTimeout: readHeaderTimeout}
+	h.server = connections.NewServer(mux)
+	h.server.TLSConfig = encrypted
 	return h, nil
 }
 
@@ -100,27 +96,8 @@ func (h *health) standBy(check func() error) {
 
 // serve answers requests until ctx is done. It returns when the last one is answered.
 func (h *health) serve(ctx context.Context) error {
-	served := make(chan error, 1)
-	go func() { served <- h.server.Serve(h.listener) }()
-	select {
-	case err := <-served:
+	if err := connections.Serve(ctx, h.server, h.listener, shutdownTimeout); err != nil {
 		return fmt.Errorf("serve metrics: %w", err)
-	case <-ctx.Done():
 	}
-	// With a time of their own: ctx is done.
-	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
-	defer cancel()
-	err := h.server.Shutdown(grace)
-	if errors.Is(err, context.DeadlineExceeded) {
-		err = h.server.Close()
-	}
-	return errors.Join(err, ignoreClosed(<-served))
-}
-
-// ignoreClosed drops the error of a server that was told to end.
-func ignoreClosed(err error) error {
-	if errors.Is(err, http.ErrServerClosed) {
-		return nil
-	}
-	return err
+	return nil
 }

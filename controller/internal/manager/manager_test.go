@@ -7,7 +7,9 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"net/http"
+	"os"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -20,6 +22,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/docket-project/docket/controller/internal/shard"
+	"github.com/docket-project/docket/internal/connections"
 )
 
 func TestOptionsSayWhatIsWrong(t *testing.T) {
@@ -108,6 +111,42 @@ func TestHealth(t *testing.T) {
 	want("/metrics", http.StatusOK, "go_goroutines")
 	if _, err := newHealth(ctx, h.listener.Addr().String(), nil); err == nil || !strings.Contains(err.Error(), "--metrics-bind-address") {
 		t.Errorf("an address in use: %v", err)
+	}
+	cancel()
+	if err := <-served; err != nil {
+		t.Error(err)
+	}
+}
+
+// TestMetricsConnectionsAreBounded: in the process of a webhook that fails closed, nobody can fill the other port.
+func TestMetricsConnectionsAreBounded(t *testing.T) {
+	t.Parallel()
+	h, err := newHealth(t.Context(), "127.0.0.1:0", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := h.server; s.ReadTimeout == 0 || s.WriteTimeout == 0 || s.IdleTimeout == 0 || s.MaxHeaderBytes == 0 {
+		t.Errorf("the server keeps clients without end: %+v", s)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	served := make(chan error, 1)
+	go func() { served <- h.serve(ctx) }()
+	var oldest net.Conn
+	for range connections.MostOfPeer + 1 {
+		conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", h.listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = conn.Close() }()
+		if oldest == nil {
+			oldest = conn
+		}
+	}
+	if err := oldest.SetReadDeadline(time.Now().Add(4 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := oldest.Read(make([]byte, 1)); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("the oldest connection is not closed: %v", err)
 	}
 	cancel()
 	if err := <-served; err != nil {

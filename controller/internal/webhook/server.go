@@ -20,19 +20,10 @@ import (
 
 	"github.com/docket-project/docket/controller/internal/broadcast"
 	"github.com/docket-project/docket/internal/certificate/rotation"
+	"github.com/docket-project/docket/internal/connections"
 )
 
-const (
-	// readHeaderTime bounds the handshake, too.
-	readHeaderTime = 5 * time.Second
-	// requestLimit bounds a request with its answer: kube-apiserver waits for 30 s at most.
-	requestLimit = 35 * time.Second
-	// idleTime is longer than Kubernetes' clients keep connections without requests: the side
-	// that sends should be the one that closes.
-	idleTime      = 2 * time.Minute
-	maxHeader     = 64 << 10
-	shutdownLimit = 10 * time.Second
-)
+const shutdownLimit = 10 * time.Second
 
 // Server is the TLS server of the webhook.
 type Server struct {
@@ -41,7 +32,7 @@ type Server struct {
 	// bundleChanged tells of changes of the bundle.
 	bundleChanged broadcast.Signal[func()]
 	callers       *callers
-	listener      *connections
+	listener      *connections.Listener
 	server        *http.Server
 	ending        atomic.Bool
 }
@@ -61,7 +52,8 @@ func NewServer(ctx context.Context, config Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--webhook-bind-address: %w", err)
 	}
-	s.listener = bound(listener)
+	s.listener = connections.Bound(listener, connections.MostOfPeer)
+	s.listener.Closed = connectionsClosed.Inc
 	s.server = s.newHTTP(ctx)
 	return s, nil
 }
@@ -69,15 +61,9 @@ func NewServer(ctx context.Context, config Config) (*Server, error) {
 func (s *Server) newHTTP(ctx context.Context) *http.Server {
 	secure := &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: s.keeper.GetCertificate, NextProtos: []string{"h2", "http/1.1"}}
 	s.callers.restrict(secure)
-	return &http.Server{
-		Handler: counting(s.config.Handler), TLSConfig: secure, ConnContext: withConnection,
-		ReadHeaderTimeout: readHeaderTime, ReadTimeout: requestLimit, WriteTimeout: requestLimit,
-		IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
-		HTTP2: &http.HTTP2Config{
-			MaxConcurrentStreams: maxStreams, MaxReceiveBufferPerConnection: receiveBuffer, MaxReceiveBufferPerStream: receiveBuffer,
-		},
-		ErrorLog: log.New(errorLog{klog.FromContext(ctx)}, "", 0),
-	}
+	server := connections.NewServer(s.config.Handler)
+	server.TLSConfig, server.ErrorLog = secure, log.New(errorLog{klog.FromContext(ctx)}, "", 0)
+	return server
 }
 
 // Run serves until ctx is done, then for Config.Drain, and then waits for requests that are being
@@ -85,46 +71,38 @@ func (s *Server) newHTTP(ctx context.Context) *http.Server {
 func (s *Server) Run(ctx context.Context) error {
 	// Also while draining: new connections need a certificate that is good.
 	following, stop := context.WithCancel(context.WithoutCancel(ctx))
+	serving, end := context.WithCancel(following)
 	var group sync.WaitGroup
 	defer group.Wait()
 	defer stop()
 	group.Go(func() { s.keeper.Run(following) })
 	group.Go(func() { s.callers.run(following) })
-	served := make(chan error, 1)
-	group.Go(func() { served <- s.server.ServeTLS(s.listener, "", "") })
-	select {
-	case err := <-served:
+	group.Go(func() {
+		defer end()
+		s.drain(ctx, following)
+	})
+	if err := connections.Serve(serving, s.server, s.listener, shutdownLimit); err != nil {
 		return fmt.Errorf("serve the webhook: %w", err)
+	}
+	return nil
+}
+
+// drain waits until ctx is done, and then while requests still come, or until nobody serves any more.
+func (s *Server) drain(ctx, following context.Context) {
+	select {
+	case <-following.Done():
+		return
 	case <-ctx.Done():
 	}
 	s.ending.Store(true)
-	if err := s.drain(served); err != nil {
-		return err
-	}
-	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownLimit)
-	defer cancel()
-	err := s.server.Shutdown(grace)
-	if errors.Is(err, context.DeadlineExceeded) {
-		err = s.server.Close()
-	}
-	if serveErr := <-served; !errors.Is(serveErr, http.ErrServerClosed) {
-		err = errors.Join(err, serveErr)
-	}
-	return err
-}
-
-// drain waits while requests still come.
-func (s *Server) drain(served <-chan error) error {
 	if s.config.Drain < 0 {
-		return nil
+		return
 	}
 	timer := s.config.Clock.NewTimer(s.config.Drain)
 	defer timer.Stop()
 	select {
-	case err := <-served:
-		return fmt.Errorf("serve the webhook: %w", err)
+	case <-following.Done():
 	case <-timer.C():
-		return nil
 	}
 }
 
