@@ -7,6 +7,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
+	"os"
 	"os/exec"
 	"runtime"
 
@@ -89,10 +91,10 @@ func (f *consoleFlags) run(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, place.Listener.Close())
 	}
-	link := server.Link(place.Listener.Addr().String())
-	fmt.Fprintf(f.process.Out, "Open this link, which works once and for %.0f minutes. Stop with Ctrl-C.\n\n  %s\n\n", console.LinkLifetime.Minutes(), link)
+	host := place.Listener.Addr().String()
+	fmt.Fprintf(f.process.Out, "Open this link, which works once and for %.0f minutes. Stop with Ctrl-C.\n\n  %s\n\n", console.LinkLifetime.Minutes(), server.Link(host))
 	if f.open {
-		if err := openBrowser(ctx, link); err != nil {
+		if err := openBrowser(ctx, server, host); err != nil {
 			fmt.Fprintf(f.process.ErrOut, "No browser could be opened: %v. Open the link yourself.\n", err)
 		}
 	}
@@ -123,13 +125,22 @@ func (f *consoleFlags) cluster() (*rest.Config, console.Info, error) {
 	return config, info, nil
 }
 
-// openBrowser starts what opens links on this system.
-func openBrowser(ctx context.Context, link string) error {
+// openBrowser starts what opens pages on this system.
+func openBrowser(ctx context.Context, server *console.Console, host string) error {
+	// Browsers in a sandbox see neither /tmp nor hidden folders.
+	home, err := os.UserHomeDir()
+	if err != nil {
+		home = os.TempDir()
+	}
+	page, err := server.WriteOpening(host, home, os.TempDir())
+	if err != nil {
+		return err
+	}
 	name := "xdg-open"
 	if runtime.GOOS == "darwin" {
 		name = "open"
 	}
-	opener := exec.CommandContext(ctx, name, link)
+	opener := exec.CommandContext(ctx, name, (&url.URL{Scheme: "file", Path: page}).String())
 	if err := opener.Start(); err != nil {
 		return err
 	}

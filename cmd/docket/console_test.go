@@ -8,13 +8,17 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
+	"html"
 	"io"
+	"io/fs"
 	"net/http"
 	"net/http/cookiejar"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -26,6 +30,7 @@ import (
 
 	"github.com/docket-project/docket/internal/cli"
 	"github.com/docket-project/docket/internal/console"
+	"github.com/docket-project/docket/internal/testkit"
 )
 
 func writeKubeconfig(t *testing.T) string {
@@ -70,6 +75,55 @@ func TestConsole(t *testing.T) {
 	}
 }
 
+// TestOpenedLinkIsPrivate: what the list of processes shows of --open has no token, and what has it is for its owner only, until
+// the link is used or the console ends.
+//
+//nolint:paralleltest // It sets variables of the environment.
+func TestOpenedLinkIsPrivate(t *testing.T) {
+	home, tools := t.TempDir(), t.TempDir()
+	const note = "#!/bin/sh\necho \"$@\" > \"$HOME/seen.new\" && mv \"$HOME/seen.new\" \"$HOME/seen\"\n"
+	for _, name := range []string{"xdg-open", "open"} {
+		if err := os.WriteFile(filepath.Join(tools, name), []byte(note), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("HOME", home)
+	t.Setenv("PATH", tools+":"+os.Getenv("PATH"))
+	for _, use := range []bool{true, false} {
+		_ = os.Remove(filepath.Join(home, "seen"))
+		link, end := startConsole(t, "--kubeconfig", writeKubeconfig(t), "--open")
+		var seen string
+		testkit.Succeeds(t, "a browser is started", func() error {
+			data, err := os.ReadFile(filepath.Join(home, "seen"))
+			seen = strings.TrimSpace(string(data))
+			return err
+		})
+		_, token, _ := strings.Cut(link, "token=")
+		page, isFile := strings.CutPrefix(seen, "file://"+home)
+		if strings.Contains(seen, token) || !isFile || strings.Contains(page, "/.") {
+			t.Errorf("the browser is started with %q", seen)
+		}
+		page = home + page
+		for path, want := range map[string]os.FileMode{page: 0o600, filepath.Dir(page): os.ModeDir | 0o700} {
+			if info, err := os.Stat(path); err != nil || info.Mode() != want {
+				t.Errorf("%s: %v, %v; want %s", path, info.Mode(), err, want)
+			}
+		}
+		if text, err := os.ReadFile(page); err != nil || !strings.Contains(string(text), html.EscapeString(link)) {
+			t.Errorf("the page %q does not lead to %s: %v", text, link, err)
+		}
+		if use {
+			fetch(t, http.DefaultClient, link)
+		} else if code := end(); code != cli.ExitOK {
+			t.Errorf("exit code %d", code)
+		}
+		if _, err := os.Stat(filepath.Dir(page)); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("used %t: the folder stays, %v", use, err)
+		}
+		end()
+	}
+}
+
 // startConsole returns the link that the command prints, and what interrupts it and returns the exit code.
 func startConsole(t *testing.T, flags ...string) (string, func() int) {
 	t.Helper()
@@ -85,7 +139,7 @@ func startConsole(t *testing.T, flags ...string) (string, func() int) {
 	for lines.Scan() {
 		if link := strings.TrimSpace(lines.Text()); strings.HasPrefix(link, "http://127.0.0.1:") {
 			go func() { _, _ = io.Copy(io.Discard, reader) }()
-			return link, func() int { cancel(); return <-ended }
+			return link, sync.OnceValue(func() int { cancel(); return <-ended })
 		}
 	}
 	cancel()

@@ -22,24 +22,35 @@ const resultsGroup = "results.docket.dev"
 // whoAmI is where the cluster says whom it takes the asker for.
 const whoAmI = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
 
-// allowed reports whether a request may go to the cluster: those that the pages make, and no others. The path is compared as it
-// was sent, so that the cluster can't read it in another way.
+// allowed reports whether a request of a browser may go to the cluster: those that the pages make, and no others. None of them
+// is a watch, whatever its value: that is for the console itself.
 func allowed(r *http.Request) bool {
-	sent := r.URL.EscapedPath()
-	if !strings.HasPrefix(sent, "/") || path.Clean(sent) != sent || strings.Contains(sent, "%") {
+	parts, ok := partsOf(r)
+	if !ok || r.URL.Query().Has("watch") || len(parts) > 3 && parts[3] == "watch" {
 		return false
-	}
-	parts := strings.Split(sent[1:], "/")
-	if r.URL.Query().Has("watch") {
-		return r.Method == http.MethodGet && parts[0] == "apis" && isCollection(parts)
 	}
 	switch r.Method {
 	case http.MethodGet:
-		return sent == "/api/v1/namespaces" || len(parts) >= 2 && parts[0] == "apis" && (parts[1] == resultsGroup || isReport(parts))
+		return r.URL.Path == "/api/v1/namespaces" || len(parts) >= 2 && parts[0] == "apis" && (parts[1] == resultsGroup || isReport(parts))
 	case http.MethodPost:
-		return sent == whoAmI || len(parts) >= 4 && parts[0] == "apis" && parts[1] == resultsGroup && isQuery(parts[3:])
+		return r.URL.Path == whoAmI || len(parts) >= 4 && parts[0] == "apis" && parts[1] == resultsGroup && isQuery(parts[3:])
 	}
 	return false
+}
+
+// watched reports whether the console itself may watch a path, of which a browser named the namespace.
+func watched(r *http.Request) bool {
+	parts, ok := partsOf(r)
+	return ok && parts[0] == "apis" && isCollection(parts)
+}
+
+// partsOf splits the path of a request as it was sent, so that the cluster can't read it in another way.
+func partsOf(r *http.Request) ([]string, bool) {
+	sent := r.URL.EscapedPath()
+	if !strings.HasPrefix(sent, "/") || path.Clean(sent) != sent || strings.Contains(sent, "%") {
+		return nil, false
+	}
+	return strings.Split(sent[1:], "/"), true
 }
 
 // isQuery reports whether a path below the version of the group is that of questions.

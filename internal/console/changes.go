@@ -27,8 +27,6 @@ import (
 const changesPath = "/changes"
 
 const (
-	// mostStreams bounds the pages that listen at the same time.
-	mostStreams = 200
 	// gathering is how long changes are counted that make one event.
 	gathering = time.Second
 	// keepAlive is the most time without a line: proxies take a connection without any for lost.
@@ -52,13 +50,12 @@ func (s *site) changes(w http.ResponseWriter, r *http.Request) {
 		writeStatus(w, http.StatusBadRequest, metav1.StatusReasonBadRequest, "since: must be a resourceVersion, which is a number")
 		return
 	}
-	select {
-	case s.streams <- struct{}{}:
-		defer func() { <-s.streams }()
-	default:
-		writeStatus(w, http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable, fmt.Sprintf("%d pages listen for changes already", mostStreams))
+	person := s.person(r)
+	if full := s.streams.enter(person); full != "" {
+		writeStatus(w, http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable, full)
 		return
 	}
+	defer s.streams.leave(person)
 	ctx, cancel := context.WithCancel(r.Context())
 	heard := make(chan signal)
 	var watches sync.WaitGroup
@@ -144,7 +141,7 @@ func (s *site) forward(w http.ResponseWriter, request *http.Request) {
 			panic(cause)
 		}
 	}()
-	s.proxy.ServeHTTP(w, request)
+	s.watches.ServeHTTP(w, request)
 }
 
 // answer is an http.ResponseWriter whose body is read at once.

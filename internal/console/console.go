@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"sync/atomic"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
@@ -42,9 +43,11 @@ type Info struct {
 
 // Console is a server for one browser.
 type Console struct {
-	site
+	*site
 
 	session *session
+	// opening is the folder of a page with the link.
+	opening atomic.Pointer[string]
 }
 
 // New returns a console that asks the cluster of config. Besides IP addresses, requests may name the hosts only. The link can be
@@ -54,7 +57,7 @@ func New(config *rest.Config, info Info, hosts []string, c clock.PassiveClock) (
 	if err != nil {
 		return nil, err
 	}
-	return &Console{site: *s, session: newSession(c)}, nil
+	return &Console{site: s, session: newSession(c)}, nil
 }
 
 // Link returns the address that signs a browser in, once.
@@ -65,6 +68,7 @@ func (c *Console) Link(host string) string {
 
 // Serve answers requests until ctx ends. It closes the listener.
 func (c *Console) Serve(ctx context.Context, listener net.Listener) error {
+	defer c.removeOpening()
 	return serve(ctx, listener, c, nil)
 }
 
@@ -97,6 +101,7 @@ func (c *Console) signIn(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if cookie := c.session.signIn(r.URL.Query().Get("token")); cookie != nil {
+		c.removeOpening()
 		http.SetCookie(w, cookie)
 	} else if !c.session.knows(r) {
 		c.refuse(w, r)

@@ -36,8 +36,10 @@ func TestChangesRefused(t *testing.T) {
 	if answer := request(f.Console, http.MethodGet, "/changes?since=12", ""); answer.Code != http.StatusUnauthorized {
 		t.Errorf("a browser that is not signed in: %d; want 401", answer.Code)
 	}
-	for range mostStreams {
-		f.streams <- struct{}{}
+	for i := range mostStreams {
+		if full := f.streams.enter(fmt.Sprint(i)); full != "" {
+			t.Fatal(full)
+		}
 	}
 	if answer := request(f.Console, http.MethodGet, "/changes?since=12", "", signedIn); answer.Code != http.StatusServiceUnavailable {
 		t.Errorf("one page more than may listen: %d; want 503", answer.Code)

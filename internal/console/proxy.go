@@ -11,6 +11,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
 )
 
 // MaxBody bounds the body of a request, in bytes: questions are small.
@@ -22,8 +23,9 @@ var (
 	forwardedResponse = []string{"Content-Type", "Retry-After", "Warning"}
 )
 
-// newProxy returns what sends requests to the cluster, with the credentials of config.
-func newProxy(config *rest.Config) (http.Handler, error) {
+// newProxy returns what sends requests to the cluster, with the credentials of config. Why that failed, which names addresses, is
+// for the browser only if it is that of whoever started the console.
+func newProxy(config *rest.Config, forTeam bool) (http.Handler, error) {
 	transport, err := rest.TransportFor(config)
 	if err != nil {
 		return nil, err
@@ -32,7 +34,7 @@ func newProxy(config *rest.Config) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	proxy := &httputil.ReverseProxy{
+	return &httputil.ReverseProxy{
 		Transport: transport,
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.SetURL(&url.URL{Scheme: server.Scheme, Host: server.Host, Path: server.Path})
@@ -42,12 +44,23 @@ func newProxy(config *rest.Config) (http.Handler, error) {
 			response.Header = pick(response.Header, forwardedResponse)
 			return nil
 		},
-		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
-			writeStatus(w, http.StatusBadGateway, metav1.StatusReasonServiceUnavailable, "the cluster can't be asked: "+err.Error())
+		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
+			cause := err.Error()
+			if forTeam {
+				cause = "the log of the console says why"
+				if r.Context().Err() == nil { // The browser waits.
+					klog.FromContext(r.Context()).Error(err, "The cluster can't be asked")
+				}
+			}
+			writeStatus(w, http.StatusBadGateway, metav1.StatusReasonServiceUnavailable, "the cluster can't be asked: "+cause)
 		},
-	}
+	}, nil
+}
+
+// only passes short requests on that may go to the cluster.
+func only(may func(*http.Request) bool, proxy http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !allowed(r) {
+		if !may(r) {
 			writeStatus(w, http.StatusNotFound, metav1.StatusReasonNotFound, "the console does not forward this request")
 			return
 		}
@@ -57,7 +70,7 @@ func newProxy(config *rest.Config) (http.Handler, error) {
 		}
 		r.Body = http.MaxBytesReader(w, r.Body, MaxBody)
 		proxy.ServeHTTP(w, r)
-	}), nil
+	})
 }
 
 func pick(from http.Header, names []string) http.Header {

@@ -5,9 +5,11 @@ package console
 
 import (
 	"encoding/csv"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -140,4 +142,37 @@ func TestExport(t *testing.T) {
 		}
 	}
 	p.do(poll(fmt.Sprintf(`document.querySelector('.export').innerText.includes('%d results are saved')`, many+5)))
+}
+
+// TestExportedFormulasAreText: by the rule of docket results.
+func TestExportedFormulasAreText(t *testing.T) {
+	t.Parallel()
+	data, err := os.ReadFile("../resultview/testdata/formulas.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cells map[string]string
+	if err := json.Unmarshal(data, &cells); err != nil {
+		t.Fatal(err)
+	}
+	var items []map[string]any
+	given := slices.Sorted(maps.Keys(cells))
+	for _, cell := range given {
+		items = append(items, map[string]any{"metadata": map[string]any{"namespace": cell}, "report": map[string]any{"kind": "PolicyReport"}, "message": cell})
+	}
+	argument, err := json.Marshal(items)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := visit(t, nil)
+	text := eval[string](p, `import('/js/export.js').then((m) => m.csv(JSON.parse(%q)))`, argument)
+	rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()
+	if err != nil || len(rows) != len(given)+1 {
+		t.Fatalf("%d rows, %v: %q", len(rows), err, text)
+	}
+	for i, cell := range given {
+		if row := rows[i+1]; row[1] != cells[cell] || row[15] != cells[cell] {
+			t.Errorf("%q became %q and %q, want %q", cell, row[1], row[15], cells[cell])
+		}
+	}
 }

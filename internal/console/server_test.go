@@ -6,12 +6,14 @@ package console
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -21,6 +23,7 @@ import (
 	"k8s.io/client-go/rest"
 	clocktesting "k8s.io/utils/clock/testing"
 
+	"github.com/docket-project/docket/internal/connections"
 	"github.com/docket-project/docket/internal/testenv"
 )
 
@@ -219,10 +222,11 @@ func TestForwarded(t *testing.T) {
 		"POST " + results + "/clustersummaries":                               false,
 		"POST " + results + "/namespaces/shop/fleetqueries":                   false,
 		"POST " + results + "/namespaces/shop/localresultqueries":             true,
-		"GET " + reports + "/policyreports?watch=true":                        true,
-		"GET " + reports + "/namespaces/shop/policyreports?watch=true":        true,
-		"GET /apis/openreports.io/v1alpha1/clusterreports?watch=true":         true,
+		"GET " + reports + "/policyreports?watch=true":                        false,
+		"GET " + reports + "/namespaces/shop/policyreports?watch=true":        false,
+		"GET /apis/openreports.io/v1alpha1/clusterreports?watch=true":         false,
 		"GET " + results + "/policyresults?watch=true":                        false,
+		"GET " + results + "/watch/policyresults":                             false,
 		"GET " + reports + "/namespaces/shop/secrets?watch=true":              false,
 		"GET " + reports + "/namespaces/shop/policyreports/a?watch=true":      false,
 		"GET " + reports + "/namespaces/shop/clusterpolicyreports?watch=true": false,
@@ -273,6 +277,32 @@ func TestForwarded(t *testing.T) {
 	}
 }
 
+// TestWatchesAreTheConsolesOwn: no request of a browser has the parameter, whatever it says; those of the console have.
+func TestWatchesAreTheConsolesOwn(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	signedIn := signIn(t, f.Console)
+	const reports = "/apis/wgpolicyk8s.io/v1alpha2/policyreports"
+	for _, query := range []string{"", "?watch", "?watch=", "?watch=0", "?watch=false", "?watch=1", "?watch=true", "?%77atch=0", "?limit=1&watch=f", "?watch=0&watch=1"} {
+		for _, target := range []string{reports, "/apis/wgpolicyk8s.io/v1alpha2/namespaces/shop/policyreports", "/apis/openreports.io/v1alpha1/clusterreports"} {
+			if answer := request(f.Console, http.MethodGet, target+query, "", signedIn); answer.Code != http.StatusNotFound || len(f.asked) != 0 {
+				t.Errorf("%s: %d, the cluster was asked %d times", target+query, answer.Code, len(f.asked))
+			}
+		}
+	}
+	request(f.Console, http.MethodGet, "/changes?since=12", "", signedIn)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.asked) == 0 {
+		t.Error("the console watches nothing")
+	}
+	for _, asked := range f.asked {
+		if asked.URL.Query().Get("watch") != "true" {
+			t.Errorf("the console asks for %s", asked.URL)
+		}
+	}
+}
+
 func TestLongQuestion(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -311,6 +341,40 @@ func TestClusterErrors(t *testing.T) {
 	}
 	if answer.Code != http.StatusBadGateway || !strings.Contains(status.Message, "connection refused") {
 		t.Errorf("a cluster that is away: %d %q; want 502 and why", answer.Code, status.Message)
+	}
+}
+
+// TestConnectionsOfConsoleAreBounded: those that send nothing give way, the oldest first.
+func TestConnectionsOfConsoleAreBounded(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() { ended <- f.Serve(ctx, listener) }()
+	var oldest net.Conn
+	for range connections.Most + 1 {
+		conn, err := net.Dial("tcp", listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = conn.Close() }()
+		if oldest == nil {
+			oldest = conn
+		}
+	}
+	if err := oldest.SetReadDeadline(time.Now().Add(4 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := oldest.Read(make([]byte, 1)); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("the oldest connection is not closed: %v", err)
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Errorf("Serve: %v", err)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	authenticationv1client "k8s.io/client-go/kubernetes/typed/authentication/v1"
 	"k8s.io/client-go/rest"
 )
 
@@ -38,14 +39,22 @@ func protect(header http.Header) {
 type site struct {
 	hosts []string
 	info  Info
-	proxy http.Handler
-	files http.Handler
-	// streams has a place taken for each page that listens for changes.
-	streams chan struct{}
+	// proxy sends requests of browsers to the cluster, and watches those of the console itself.
+	proxy, watches http.Handler
+	files          http.Handler
+	// reviews are where the cluster says whom it takes somebody for.
+	reviews authenticationv1client.SelfSubjectReviewsGetter
+	streams streams
 }
 
 func newSite(config *rest.Config, info Info, hosts []string) (*site, error) {
-	proxy, err := newProxy(config)
+	proxy, err := newProxy(config, info.SignIn != "")
+	if err != nil {
+		return nil, err
+	}
+	unlimited := rest.CopyConfig(config)
+	unlimited.QPS = -1
+	reviews, err := authenticationv1client.NewForConfig(unlimited)
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +62,9 @@ func newSite(config *rest.Config, info Info, hosts []string) (*site, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &site{hosts: hosts, info: info, proxy: proxy, files: http.FileServerFS(files), streams: make(chan struct{}, mostStreams)}, nil
+	return &site{
+		hosts: hosts, info: info, proxy: only(allowed, proxy), watches: only(watched, proxy), files: http.FileServerFS(files), reviews: reviews,
+	}, nil
 }
 
 // knownHost reports whether a request names the console by an address, or by a name that is known. Other names may be those of

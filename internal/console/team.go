@@ -24,7 +24,7 @@ import (
 // Team is a server for many browsers, behind a proxy that signs people in. Each request to the cluster is made as the person who
 // sent it; nothing is kept between two requests.
 type Team struct {
-	site
+	*site
 
 	gate gate
 	// origins are those of the pages, besides the host that a request names.
@@ -65,12 +65,9 @@ func NewTeam(ctx context.Context, config *rest.Config, info Info, hosts []string
 	}
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return asPerson{next} })
 	info.SignIn = o.SignIn
-	s, err := newSite(config, info, hosts)
-	if err != nil {
-		return nil, err
-	}
-	t.site = *s
-	return t, nil
+	var err error
+	t.site, err = newSite(config, info, hosts)
+	return t, err
 }
 
 // Serve answers requests until ctx ends. It closes the listener.

@@ -4,6 +4,7 @@
 package console
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"maps"
@@ -16,6 +17,8 @@ import (
 
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
+
+	"github.com/docket-project/docket/internal/testenv"
 )
 
 const (
@@ -45,12 +48,18 @@ func identityOf(header http.Header) string {
 
 func newTeam(t *testing.T, o Options) *team {
 	t.Helper()
+	return newTeamOf(t, o, func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, identityOf(r.Header)) })
+}
+
+// newTeamOf is newTeam with a cluster that answers in its own way.
+func newTeamOf(t *testing.T, o Options, answer http.HandlerFunc) *team {
+	t.Helper()
 	f := &team{}
 	cluster := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		f.mu.Lock()
 		f.asked = append(f.asked, r.Header)
 		f.mu.Unlock()
-		_, _ = io.WriteString(w, identityOf(r.Header))
+		answer(w, r)
 	}))
 	t.Cleanup(cluster.Close)
 	if len(o.Hosts) == 0 {
@@ -300,6 +309,70 @@ func TestNobodyAsks(t *testing.T) {
 	f.answer(w, httptest.NewRequest(http.MethodGet, namespaces, http.NoBody))
 	if w.Code != http.StatusBadGateway || len(f.asked) != 0 {
 		t.Errorf("a request without a person: %d, asked %d", w.Code, len(f.asked))
+	}
+}
+
+// TestStreamsOfOnePersonAreBounded: who takes all places that one person gets, with as many tokens as there are, leaves those of
+// others; pages that go make room.
+func TestStreamsOfOnePersonAreBounded(t *testing.T) {
+	t.Parallel()
+	for signIn, as := range map[string]func(name string, n int) func(*http.Request){
+		SignInHeaders: func(name string, _ int) func(*http.Request) { return with("X-Forwarded-User", name) },
+		SignInToken:   func(name string, n int) func(*http.Request) { return bearer(fmt.Sprintf("%s.%d", name, n)) },
+	} {
+		t.Run(signIn, func(t *testing.T) {
+			t.Parallel()
+			watching := make(chan struct{})
+			f := newTeamOf(t, options(signIn), func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Path == whoAmI {
+					name, _, _ := strings.Cut(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "), ".")
+					w.Header().Set("Content-Type", "application/json")
+					fmt.Fprintf(w, `{"kind":"SelfSubjectReview","apiVersion":"authentication.k8s.io/v1","status":{"userInfo":{"username":%q}}}`, name)
+					return
+				}
+				watching <- struct{}{}
+				<-r.Context().Done()
+			})
+			ctx, cancel := context.WithCancel(t.Context())
+			var all sync.WaitGroup
+			for n := range mostStreamsOfPerson {
+				all.Go(func() {
+					f.ask(http.MethodGet, "/changes?since=1&namespace=shop", as("mallory", n), func(r *http.Request) { *r = *r.WithContext(ctx) })
+				})
+				<-watching // Of both groups of reports.
+				<-watching
+			}
+			answer := f.ask(http.MethodGet, "/changes?since=1&namespace=shop", as("mallory", mostStreamsOfPerson))
+			if answer.Code != http.StatusServiceUnavailable || !strings.Contains(answer.Body.String(), "your pages") {
+				t.Errorf("one page more: %d %s", answer.Code, answer.Body)
+			}
+			all.Go(func() {
+				f.ask(http.MethodGet, "/changes?since=1&namespace=shop", as("alice", 0), func(r *http.Request) { *r = *r.WithContext(ctx) })
+			})
+			<-watching
+			<-watching
+			cancel()
+			all.Wait()
+			if f.streams.all != 0 || len(f.streams.of) != 0 {
+				t.Errorf("%d pages listen after the end, of %v", f.streams.all, f.streams.of)
+			}
+		})
+	}
+}
+
+// TestTeamIsToldNoAddresses: why the cluster can't be asked names addresses, and is for the log.
+func TestTeamIsToldNoAddresses(t *testing.T) {
+	t.Parallel()
+	config := &rest.Config{Host: fmt.Sprintf("http://127.0.0.1:%d", testenv.FreePort(t))}
+	o := options(SignInToken)
+	o.Hosts = []string{teamHost}
+	console, err := NewTeam(t.Context(), config, Info{}, nil, o, clock.RealClock{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer := (&team{Team: console}).ask(http.MethodGet, namespaces, bearer("alice"))
+	if text := answer.Body.String(); answer.Code != http.StatusBadGateway || strings.Contains(text, "127.0.0.1") || !strings.Contains(text, "the log of the console says why") {
+		t.Errorf("a cluster that is away: %d %s", answer.Code, text)
 	}
 }
 

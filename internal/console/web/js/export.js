@@ -18,12 +18,18 @@ const columns = {
 };
 
 /**
+ * A cell that spreadsheets take for text: what begins like a formula gets an apostrophe, as in `docket results`.
+ * @param {string} cell
+ */
+const inert = (cell) => (/^[=+\-@\t\r]/.test(cell) ? `'${cell}` : cell);
+
+/**
  * @param {any[]} items
  * @returns {string} RFC 4180
  */
 export function csv(items) {
   const field = (value) => (/[",\r\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value);
-  const rows = [Object.keys(columns), ...items.map((r) => Object.values(columns).map((of) => of(r) ?? ''))];
+  const rows = [Object.keys(columns), ...items.map((r) => Object.values(columns).map((of) => inert(of(r) ?? '')))];
   return rows.map((row) => `${row.map(field).join(',')}\r\n`).join('');
 }
 

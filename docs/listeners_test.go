@@ -1,0 +1,172 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package docs
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// listens are the words by which a program listens, or makes a server, by the paths of their packages. A word ends where a
+// star stands.
+var listens = map[string][]string{
+	"net":                                 {"Listen*", "FileListener", "FilePacketConn"},
+	"net/http":                            {"Server", "ListenAndServe*", "Serve", "ServeTLS"},
+	"net/http/httptest":                   {"NewServer", "NewTLSServer", "NewUnstartedServer"},
+	"net/http/fcgi":                       {"Serve"},
+	"net/rpc":                             {"Accept", "ServeConn"},
+	"crypto/tls":                          {"Listen"},
+	"golang.org/x/net/http2":              {"Server"},
+	"google.golang.org/grpc":              {"NewServer"},
+	"go.etcd.io/etcd/server/v3/embed":     {"StartEtcd"},
+	"k8s.io/apiserver/pkg/server":         {"SecureServingInfo", "RunServer"},
+	"k8s.io/apiserver/pkg/server/options": {"NewSecureServingOptions", "CreateListener"},
+	"github.com/docket-project/docket/internal/statedir": {"Listen*"},
+}
+
+// listeners are all places that listen, with the tests of their bounds or the reason for none: whoever adds one decides.
+var listeners = map[string]string{
+	"internal/connections/server.go: http.Server": "TestServerHasAllBounds",
+
+	"controller/internal/webhook/server.go: net.ListenConfig": "TestConnectionsOfOnePeerAreBounded",
+	"controller/internal/manager/health.go: net.ListenConfig": "TestMetricsConnectionsAreBounded",
+
+	"internal/apiserver/options.go: options.NewSecureServingOptions": "TestConnectionsOfServerAreBounded",
+	"internal/gateway/server.go: options.NewSecureServingOptions":    "TestConnectionsOfGatewayAreBounded",
+
+	// Listeners of these are bounded where they are served.
+	"internal/statedir/listen.go: net.ListenConfig":   "TestListen",
+	"internal/gateway/run.go: statedir.Listen":        "TestConnectionsOfGatewayAreBounded",
+	"internal/up/run.go: statedir.Listen":             "TestConnectionsOfServerAreBounded",
+	"internal/up/console.go: statedir.ListenLoopback": "TestConnectionsOfConsoleAreBounded",
+	"cmd/docket/console.go: statedir.Listen":          "TestConnectionsOfConsoleAreBounded",
+	"cmd/docket/console_team.go: statedir.Listen":     "TestConnectionsOfConsoleAreBounded",
+
+	"internal/run/workspace.go: net.ListenConfig": "no server: finds a free port",
+}
+
+// tools are folders of programs and helpers that only tests and measurements run, on loopback.
+var tools = []string{"test/", "internal/testenv/", "internal/conformance/conformancetest/", "controller/internal/registry/registrytest/",
+	"internal/etcdstore/etcdtest/", "internal/uptest/", "controller/test/", "hack/", "internal/tools/"}
+
+// TestListeners promises that every place where a program listens is known, with a test of its bounds.
+func TestListeners(t *testing.T) {
+	t.Parallel()
+	known := readTests(t)
+	found := map[string]bool{}
+	err := filepath.WalkDir("..", func(path string, entry fs.DirEntry, err error) error {
+		name, _ := filepath.Rel("..", path)
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && path != ".." && (strings.HasPrefix(entry.Name(), ".") || entry.Name() == "testdata"):
+			return fs.SkipDir
+		case entry.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go"):
+			return nil
+		case slices.ContainsFunc(tools, func(folder string) bool { return strings.HasPrefix(name, folder) }):
+			return nil
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		for _, word := range listensIn(file) {
+			found[name+": "+word] = true
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, place := range slices.Sorted(maps.Keys(found)) {
+		if listeners[place] == "" {
+			t.Errorf("%s is new: serve it by internal/connections, and name the test of its bounds in listeners", place)
+		}
+	}
+	for place, bound := range listeners {
+		if !found[place] {
+			t.Errorf("%s listens no more: remove it from listeners", place)
+		}
+		if strings.HasPrefix(bound, "Test") && !known.names[bound] {
+			t.Errorf("%s cites %s, which is no test", place, bound)
+		}
+	}
+}
+
+// listensIn returns the words of listens that a file uses. What only names a type, such as a parameter, does not count.
+func listensIn(file *ast.File) []string {
+	packages := map[string]string{}
+	for _, spec := range file.Imports {
+		path := strings.Trim(spec.Path.Value, `"`)
+		name := path[strings.LastIndex(path, "/")+1:]
+		if spec.Name != nil {
+			name = spec.Name.Name
+		}
+		packages[name] = path
+	}
+	var out []string
+	add := func(expression ast.Expr) {
+		selector, ok := expression.(*ast.SelectorExpr)
+		if !ok {
+			return
+		}
+		of, ok := selector.X.(*ast.Ident)
+		if !ok {
+			return
+		}
+		path := packages[of.Name]
+		if slices.ContainsFunc(listens[path], func(word string) bool {
+			beginning, open := strings.CutSuffix(word, "*")
+			return word == selector.Sel.Name || open && strings.HasPrefix(selector.Sel.Name, beginning)
+		}) {
+			out = append(out, path[strings.LastIndex(path, "/")+1:]+"."+selector.Sel.Name)
+		}
+	}
+	ast.Inspect(file, func(node ast.Node) bool {
+		switch node := node.(type) {
+		case *ast.CompositeLit:
+			add(node.Type)
+		case *ast.ValueSpec:
+			add(node.Type)
+		case *ast.CallExpr:
+			add(node.Fun)
+			for _, argument := range node.Args { // new(http.Server)
+				add(argument)
+			}
+		}
+		return true
+	})
+	return out
+}
+
+// TestListensIn promises that the check finds what it is for.
+func TestListensIn(t *testing.T) {
+	t.Parallel()
+	const imports = `package x
+import ("net"; "net/http"; web "net/http"; grpc "google.golang.org/grpc"; options "k8s.io/apiserver/pkg/server/options")
+`
+	for text, want := range map[string]string{
+		`var s = &http.Server{}`:                                       "http.Server",
+		`var s http.Server`:                                            "http.Server",
+		`var s = new(web.Server)`:                                      "http.Server",
+		`func f() { web.ListenAndServeTLS("", "", "", nil) }`:          "http.ListenAndServeTLS",
+		`func f() { net.ListenTCP("tcp", nil) }`:                       "net.ListenTCP",
+		`func f() { (&net.ListenConfig{}).Listen(nil, "tcp", "") }`:    "net.ListenConfig",
+		`var s = grpc.NewServer()`:                                     "grpc.NewServer",
+		`var o = options.NewSecureServingOptions()`:                    "options.NewSecureServingOptions",
+		`func f(l net.Listener, s *http.Server) { http.NewRequest() }`: "",
+	} {
+		file, err := parser.ParseFile(token.NewFileSet(), "x.go", imports+text, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(listensIn(file), " "); got != want {
+			t.Errorf("%s: %q, want %q", text, got, want)
+		}
+	}
+}
