@@ -34,6 +34,6 @@ func (c *Console) WriteOpening(host string, parents ...string) (string, error) {
 // removeOpening removes the folder, if there is one.
 func (c *Console) removeOpening() {
 	if folder := c.opening.Swap(nil); folder != nil {
-		_ = os.RemoveAll(*folder) // What stays is for its owner only, and good for nothing.
+		_ = os.RemoveAll(*folder) //nolint:gosec // The name is from os.MkdirTemp. What stays is for its owner only, and good for nothing.
 	}
 }
