@@ -98,7 +98,7 @@ func TestListeners(t *testing.T) {
 	}
 }
 
-// listensIn returns the words of listens that a file uses. What only names a type, such as a parameter, does not count.
+// listensIn returns the words of listens that a file uses. Pointers to servers, and listeners that others made, don't count.
 func listensIn(file *ast.File) []string {
 	packages := map[string]string{}
 	for _, spec := range file.Imports {
@@ -116,7 +116,7 @@ func listensIn(file *ast.File) []string {
 			return
 		}
 		of, ok := selector.X.(*ast.Ident)
-		if !ok {
+		if !ok || selector.Sel.Name == "Listener" {
 			return
 		}
 		path := packages[of.Name]
@@ -127,17 +127,30 @@ func listensIn(file *ast.File) []string {
 			out = append(out, path[strings.LastIndex(path, "/")+1:]+"."+selector.Sel.Name)
 		}
 	}
+	each := func(expressions []ast.Expr) {
+		for _, expression := range expressions {
+			add(expression)
+		}
+	}
 	ast.Inspect(file, func(node ast.Node) bool {
 		switch node := node.(type) {
 		case *ast.CompositeLit:
 			add(node.Type)
+			each(node.Elts)
+		case *ast.KeyValueExpr:
+			add(node.Value)
 		case *ast.ValueSpec:
 			add(node.Type)
+			each(node.Values)
+		case *ast.Field:
+			add(node.Type)
+		case *ast.AssignStmt:
+			each(node.Rhs)
+		case *ast.ReturnStmt:
+			each(node.Results)
 		case *ast.CallExpr:
 			add(node.Fun)
-			for _, argument := range node.Args { // new(http.Server)
-				add(argument)
-			}
+			each(node.Args) // new(http.Server)
 		}
 		return true
 	})
@@ -160,6 +173,10 @@ import ("net"; "net/http"; web "net/http"; grpc "google.golang.org/grpc"; option
 		`var s = grpc.NewServer()`:                                     "grpc.NewServer",
 		`var o = options.NewSecureServingOptions()`:                    "options.NewSecureServingOptions",
 		`func f(l net.Listener, s *http.Server) { http.NewRequest() }`: "",
+		`type s struct { web.Server }`:                                 "http.Server",
+		`var listen = net.Listen`:                                      "net.Listen",
+		`func f() any { listen := net.ListenUDP; return listen }`:      "net.ListenUDP",
+		`func f() any { return s{listen: net.ListenUnix} }`:            "net.ListenUnix",
 	} {
 		file, err := parser.ParseFile(token.NewFileSet(), "x.go", imports+text, parser.SkipObjectResolution)
 		if err != nil {
