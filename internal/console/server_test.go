@@ -6,14 +6,12 @@ package console
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -25,6 +23,7 @@ import (
 
 	"github.com/docket-project/docket/internal/connections"
 	"github.com/docket-project/docket/internal/testenv"
+	"github.com/docket-project/docket/internal/testkit"
 )
 
 const host = "127.0.0.1:8001"
@@ -355,23 +354,7 @@ func TestConnectionsOfConsoleAreBounded(t *testing.T) {
 	ended := make(chan error, 1)
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() { ended <- f.Serve(ctx, listener) }()
-	var oldest net.Conn
-	for range connections.Most + 1 {
-		conn, err := net.Dial("tcp", listener.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = conn.Close() }()
-		if oldest == nil {
-			oldest = conn
-		}
-	}
-	if err := oldest.SetReadDeadline(time.Now().Add(4 * time.Second)); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := oldest.Read(make([]byte, 1)); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Errorf("the oldest connection is not closed: %v", err)
-	}
+	testkit.Crowd(t, listener.Addr().String(), connections.Most+1, 4*time.Second)
 	cancel()
 	if err := <-ended; err != nil {
 		t.Errorf("Serve: %v", err)

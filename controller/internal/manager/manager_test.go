@@ -7,9 +7,7 @@ import (
 	"context"
 	"errors"
 	"io"
-	"net"
 	"net/http"
-	"os"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -23,6 +21,7 @@ import (
 
 	"github.com/docket-project/docket/controller/internal/shard"
 	"github.com/docket-project/docket/internal/connections"
+	"github.com/docket-project/docket/internal/testkit"
 )
 
 func TestOptionsSayWhatIsWrong(t *testing.T) {
@@ -131,23 +130,7 @@ func TestMetricsConnectionsAreBounded(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	served := make(chan error, 1)
 	go func() { served <- h.serve(ctx) }()
-	var oldest net.Conn
-	for range connections.MostOfPeer + 1 {
-		conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", h.listener.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = conn.Close() }()
-		if oldest == nil {
-			oldest = conn
-		}
-	}
-	if err := oldest.SetReadDeadline(time.Now().Add(4 * time.Second)); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := oldest.Read(make([]byte, 1)); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Errorf("the oldest connection is not closed: %v", err)
-	}
+	testkit.Crowd(t, h.listener.Addr().String(), connections.MostOfPeer+1, 4*time.Second)
 	cancel()
 	if err := <-served; err != nil {
 		t.Error(err)
