@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
@@ -330,8 +331,11 @@ func TestStreamsOfOnePersonAreBounded(t *testing.T) {
 					fmt.Fprintf(w, `{"kind":"SelfSubjectReview","apiVersion":"authentication.k8s.io/v1","status":{"userInfo":{"username":%q}}}`, name)
 					return
 				}
-				watching <- struct{}{}
-				<-r.Context().Done()
+				select {
+				case watching <- struct{}{}:
+					<-r.Context().Done()
+				case <-r.Context().Done():
+				}
 			})
 			ctx, cancel := context.WithCancel(t.Context())
 			var all sync.WaitGroup
@@ -342,7 +346,9 @@ func TestStreamsOfOnePersonAreBounded(t *testing.T) {
 				<-watching // Of both groups of reports.
 				<-watching
 			}
-			answer := f.ask(http.MethodGet, "/changes?since=1&namespace=shop", as("mallory", mostStreamsOfPerson))
+			short, giveUp := context.WithTimeout(ctx, 10*time.Second)
+			defer giveUp()
+			answer := f.ask(http.MethodGet, "/changes?since=1&namespace=shop", as("mallory", mostStreamsOfPerson), func(r *http.Request) { *r = *r.WithContext(short) })
 			if answer.Code != http.StatusServiceUnavailable || !strings.Contains(answer.Body.String(), "your pages") {
 				t.Errorf("one page more: %d %s", answer.Code, answer.Body)
 			}
