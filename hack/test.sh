@@ -23,7 +23,7 @@ PKG=${PKG:-./...} RUN=${RUN:-}
 # suites of storages and engines the cases in which they do. SQLite itself goes without: it is C that was made into Go, and
 # its races are not ours to find.
 race=(-race -vet=off -gcflags=modernc.org/sqlite/lib=-race=false -gcflags=modernc.org/libc=-race=false)
-raced='^internal/(aggregator|authtrust|certificate/rotation|controlplane|gateway|imports|registration|resultmetrics|store/hub|store/writer)$'
+raced='^internal/(aggregator|authtrust|certificate/rotation|controlplane|gateway|imports|registration|resultmetrics|store/hub|store/writer|turns)$'
 suites='^internal/store(/sqlite|/postgres)?$'
 meeting='^(TestEngine|TestSuite)$/^(Concurrent|Reopen|Random)$|^Test(Herd|HerdAfterRestart|ReplicasWriteAtOnce|PostgresReplicas|SwitchoverEndsNoWatch)$'
 engines='^internal/store/(sqlite|postgres)$'
