@@ -55,6 +55,8 @@ func apiError(operation string, err error) error {
 		return apierrors.NewInternalError(fmt.Errorf("%s: the database is damaged; see the server's log", operation))
 	case errors.Is(err, engine.ErrUnavailable), errors.Is(err, engine.ErrClosed), errors.Is(err, writer.ErrStopped):
 		return failure(http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable, operation+": the database is not available at present", retryAfterSeconds)
+	case errors.As(err, new(*engine.CostlyError)), errors.As(err, new(*engine.CrowdedError)):
+		return apierrors.NewBadRequest(fmt.Sprintf("%s: %v", operation, err))
 	case errors.Is(err, context.DeadlineExceeded):
 		return apierrors.NewTimeoutError(operation+": the database took too long", 0)
 	}

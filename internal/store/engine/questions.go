@@ -166,7 +166,8 @@ type CountQuery struct {
 	// where it is not "". Equal ones are in the order of By.
 	OrderBy    Field
 	Descending bool
-	// Limit is the largest number of counts. Positive.
+	// Limit is the largest number of counts. Positive. An engine may end with CrowdedError where MaxGroups and Limit are both less than
+	// there is to count.
 	Limit int
 }
 

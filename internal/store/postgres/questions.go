@@ -237,7 +237,7 @@ func (s *asked) Read(ctx context.Context, windows []questions.Window, condition 
 		return nil, err
 	}
 	sql := newQuestion(s.cluster)
-	sql.addRows(in, condition, limit, !windows[0].IsOne())
+	sql.addRows(in, condition, limit, !windows[0].IsOne() && !condition.Apart)
 	return s.readRows(ctx, sql, fixedPlans)
 }
 
@@ -274,14 +274,17 @@ func (s *asked) count(ctx context.Context, q engine.CountQuery) (engine.Counts, 
 		q.Filter = engine.Negate(nil)
 		q.Namespace = nil
 	}
-	filter := engine.Both(q.Filter, questions.InScope(q.Kinds, q.Namespace))
 	sql := newQuestion(s.cluster)
 	how := countPlans
 	if q.Counted() && s.tallied {
-		sql.addCounters(&q, filter)
+		sql.addCounters(&q, engine.Both(q.Filter, questions.InScope(q.Kinds, q.Namespace)))
 	} else {
+		filter, err := questions.Weigh(ctx, s, q.Kinds, q.Namespace, q.Filter)
+		if err != nil {
+			return engine.Counts{}, err
+		}
 		how = freePlans
-		sql.addResults(&q, filter)
+		sql.addResults(&q, engine.Both(filter, questions.InScope(q.Kinds, q.Namespace)))
 	}
 	rows, err := s.query(ctx, sql, how)
 	if err != nil {

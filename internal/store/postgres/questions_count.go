@@ -55,20 +55,26 @@ func (q *question) addCounters(of *engine.CountQuery, f *engine.Filter) {
 			keys += ", counted_" + d.name
 		}
 	}
-	part := func(from string) {
-		q.WriteString("SELECT t.results" + inner + " FROM " + from)
+	part := func(from, table, id, condition string) {
+		q.WriteString("SELECT t.results" + inner + " FROM " + from + " t ")
+		if apart(f) {
+			q.WriteString(ownRow("CROSS", table, "t."+id, "o"))
+		} else {
+			q.WriteString("JOIN docket." + table + " o ON o.cluster = $1 AND o.id = t." + id)
+		}
+		q.WriteString(" WHERE " + condition)
 		q.where(f, fieldColumns.Counted)
 	}
 	q.WriteString("SELECT * FROM (SELECT coalesce(sum(results), 0)::int8 AS results" + numbers + column("oldest", false, "") + column("newest", false, "") + names(of.By) + " FROM (")
 	if twice {
 		q.WriteString("SELECT sum(results)::int8 AS results" + keys + " FROM (")
 	}
-	part("docket.tally t JOIN docket.outcome o ON o.cluster = $1 AND o.id = t.outcome WHERE t.cluster = $1")
+	part("docket.tally", "outcome", "outcome", "t.cluster = $1")
 	q.WriteString(" UNION ALL ")
 	part(`(
 	SELECT c.namespace, c.kind, e.verdict, sum(c.times)::int8 AS results FROM docket.tally_change c CROSS JOIN LATERAL unnest(c.verdicts) AS e(verdict)
 	WHERE c.cluster = $1 GROUP BY c.namespace, c.kind, e.verdict HAVING sum(c.times) <> 0
-) t JOIN docket.verdict o ON o.cluster = $1 AND o.id = t.verdict WHERE true`)
+)`, "verdict", "verdict", "true")
 	q.WriteString(") t")
 	if keys != "" {
 		q.groupBy(keys)
@@ -125,12 +131,12 @@ func (q *question) addResults(of *engine.CountQuery, f *engine.Filter) {
 	}
 	q.WriteString("SELECT * FROM (SELECT count(*) AS results" + numbers + columnsOf(of.By, columns) + " FROM ")
 	reports, others := f.Select(func(f *engine.Filter) bool { return f.Parts() == engine.PartReport })
-	q.addReportResults(reports)
+	q.addReportResults(reports, apart(f))
 	if made {
-		others = q.joinMade(of.By, others)
+		others = q.joinMade(of.By, others, apart(f))
 		parts &^= engine.PartVerdict // Joined with what is made of it.
 	}
-	q.joinParts(parts)
+	q.joinParts(parts, apart(f))
 	q.WriteString(" WHERE true")
 	q.where(others, fieldColumns.Of)
 	q.groupBy(names(of.By))
@@ -145,15 +151,23 @@ func isMade(field engine.Field) bool {
 }
 
 // joinMade joins the verdicts that meet their conditions, with the fields that are made of them: OFFSET 0 has them made once
-// for each verdict, and not for each result. It returns the other conditions.
-func (q *question) joinMade(by []engine.Field, f *engine.Filter) (others *engine.Filter) {
-	q.WriteString(" JOIN (SELECT v.*")
+// for each verdict, and not for each result, unless results are apart. It returns the other conditions.
+func (q *question) joinMade(by []engine.Field, f *engine.Filter, apart bool) (others *engine.Filter) {
+	if apart {
+		q.WriteString(" CROSS JOIN LATERAL (SELECT v.*")
+	} else {
+		q.WriteString(" JOIN (SELECT v.*")
+	}
 	for i, field := range by {
 		if isMade(field) {
 			q.WriteString(", " + fieldColumns.Binding(fieldColumns.Stored, q.bind)(field) + " AS made_" + strconv.Itoa(i))
 		}
 	}
 	q.WriteString(" FROM docket.verdict v WHERE v.cluster = $1")
+	if apart {
+		q.WriteString(" AND v.id = x.verdict LIMIT 1) v")
+		return f
+	}
 	verdicts, others := f.Select(func(f *engine.Filter) bool { return f.Parts() == engine.PartVerdict })
 	q.where(verdicts, fieldColumns.Stored)
 	q.WriteString(" OFFSET 0) v ON v.id = x.verdict")

@@ -32,9 +32,12 @@ func (e *Engine) First(ctx context.Context, q engine.OrderQuery) (engine.RowPage
 
 // first answers a query.
 func (s *asked) first(ctx context.Context, q engine.OrderQuery) (engine.RowPage, error) {
-	filter := engine.Both(q.Filter, questions.InScope(q.Kinds, q.Namespace))
+	filter, err := questions.Weigh(ctx, s, q.Kinds, q.Namespace, q.Filter)
+	if err != nil {
+		return engine.RowPage{}, err
+	}
 	sql := newQuestion(s.cluster)
-	sql.addFirst(&q, filter)
+	sql.addFirst(&q, engine.Both(filter, questions.InScope(q.Kinds, q.Namespace)))
 	rows, err := s.readRows(ctx, sql, freePlans)
 	if err != nil {
 		return engine.RowPage{}, err
@@ -143,8 +146,8 @@ func (q *question) behind(keys []orderKey) {
 // fields of these.
 func (q *question) addOrdered(by engine.Part, f *engine.Filter) {
 	reports, others := f.Select(func(f *engine.Filter) bool { return f.Parts() == engine.PartReport })
-	q.addReportResults(reports)
-	q.joinParts(others.Parts() | by)
+	q.addReportResults(reports, apart(f))
+	q.joinParts(others.Parts()|by, apart(f))
 	q.WriteString(" WHERE true")
 	q.where(others, fieldColumns.Of)
 }

@@ -171,11 +171,9 @@ func (q *question) addFew(part engine.Part, f *engine.Filter, ids []int64, names
 		reports()
 	case engine.PartReport:
 		q.WriteString(selected + "docket.report r WHERE r.cluster = $1")
-		reports()
 		q.where(f, fieldColumns.Of)
 	default:
 		q.WriteString(selected + "docket.report r CROSS JOIN LATERAL (" + timesOf + ") x WHERE r.cluster = $1")
-		reports()
 		q.where(f, fieldColumns.Of)
 	}
 	q.add(" LIMIT ", limit)
@@ -212,12 +210,7 @@ CROSS JOIN LATERAL (`+resultsOfReport+` OFFSET 0) x`)
 		verdicts, messages, others = questions.Verdicts(others)
 		others = engine.Both(messages, others)
 	}
-	if others.Parts()&engine.PartVerdict != 0 {
-		q.WriteString("\nCROSS JOIN LATERAL (SELECT * FROM docket.verdict WHERE cluster = $1 AND id = x.verdict LIMIT 1) v")
-	}
-	if others.Parts()&engine.PartSubject != 0 {
-		q.WriteString("\nLEFT JOIN LATERAL (SELECT * FROM docket.subject WHERE cluster = $1 AND id = x.subject LIMIT 1) s ON true")
-	}
+	q.joinParts(others.Parts(), true)
 	q.WriteString("\nWHERE r.namespace = w.namespace AND r.kind = w.kind")
 	if verdicts != nil {
 		// CASE keeps it a set that is made once, which a join is not.
@@ -256,8 +249,12 @@ var (
 	subjectsByNumber = byNumber(subjectTable.list("t."), "subject", "id")
 )
 
-// addReportResults appends the results x of all reports r that meet a condition.
-func (q *question) addReportResults(reports *engine.Filter) {
+// addReportResults appends the results x of all reports r that meet a condition. If results are apart, they are looked up for each report.
+func (q *question) addReportResults(reports *engine.Filter, apart bool) {
+	own := "JOIN docket.result y ON y.cluster = $1 AND y.object = r.object"
+	if apart {
+		own = "CROSS JOIN LATERAL (SELECT * FROM docket.result WHERE cluster + 0 = $1 AND object = r.object OFFSET 0) y"
+	}
 	// Twice, and not in a join of both: most results are in the rows of their reports.
 	q.WriteString(`(
 	SELECT r.object, r.namespace, r.kind, r.name, r.uid, r.created_at, (e.place - 1)::int4 AS idx, e.verdict, r.scope AS subject,
@@ -267,14 +264,36 @@ func (q *question) addReportResults(reports *engine.Filter) {
 	q.WriteString(`
 	UNION ALL
 	SELECT r.object, r.namespace, r.kind, r.name, r.uid, r.created_at, y.idx, y.verdict, y.subject, y.seconds
-	FROM docket.report r JOIN docket.result y ON y.cluster = $1 AND y.object = r.object WHERE r.cluster = $1`)
+	FROM docket.report r ` + own + ` WHERE r.cluster = $1`)
 	q.where(reports, fieldColumns.Of)
 	q.WriteString(`
 ) x CROSS JOIN LATERAL (SELECT x.object, x.namespace, x.kind, x.name, x.uid, x.created_at) r`)
 }
 
-// joinParts appends the tables v and s that fields of some parts of results x need.
-func (q *question) joinParts(parts engine.Part) {
+// apart reports whether a condition is on results of some namespaces only. Then nothing is looked at that others refer to, whatever
+// statistics say: how long that takes would tell what the others have.
+func apart(f *engine.Filter) bool {
+	_, apart := f.Demands(engine.FieldNamespace)
+	return apart
+}
+
+// ownRow joins the one row of a table that has a number, looked up for each row before it.
+func ownRow(join, table, number, name string) string {
+	return join + " JOIN LATERAL (SELECT * FROM docket." + table + " WHERE cluster = $1 AND id = " + number + " LIMIT 1) " + name
+}
+
+// joinParts appends the tables v and s that fields of some parts of results x need. Their rows are looked up for each result if results are
+// apart.
+func (q *question) joinParts(parts engine.Part, apart bool) {
+	if apart {
+		if parts&engine.PartVerdict != 0 {
+			q.WriteString("\n" + ownRow("CROSS", "verdict", "x.verdict", "v"))
+		}
+		if parts&engine.PartSubject != 0 {
+			q.WriteString("\n" + ownRow("LEFT", "subject", "x.subject", "s") + " ON true")
+		}
+		return
+	}
 	if parts&engine.PartVerdict != 0 {
 		q.WriteString(" JOIN docket.verdict v ON v.cluster = $1 AND v.id = x.verdict")
 	}

@@ -32,6 +32,9 @@ func questionStatements() map[string]string {
 	add("page", func(q *question) { q.addRows(in, everything, 500, true) })
 	add("reports", func(q *question) { q.addRows(in, everything, 500, false) })
 	add("page by verdicts alone", func(q *question) { q.addRows(in, questions.Condition{Filter: fails}, 500, true) })
+	templates, apart := engine.CountQuery{By: []engine.Field{engine.FieldTemplate}, Limit: 1}, engine.Both(everything.Filter, engine.Equal(engine.FieldNamespace, "n"))
+	add("results of a namespace", func(q *question) { q.addResults(&templates, apart) })
+	add("first of a namespace", func(q *question) { q.addFirst(&engine.OrderQuery{OrderBy: engine.FieldSeverity, Limit: 1}, apart) })
 	for name, sql := range map[string]string{
 		"reports by number": reportsByNumber, "verdicts by number": verdictsByNumber, "subjects by number": subjectsByNumber, "twins": resultsOfTwins,
 	} {

@@ -53,9 +53,12 @@ type Condition struct {
 	*engine.Filter
 	// Subject is the ID of what they are about; nil for anything.
 	Subject *int64
-	// Entries is how many results in all namespaces meet what the filter demands of verdicts, where that was counted and is many. An
-	// engine may find these first, to read no report without them.
+	// Entries is how many results meet what the filter demands of verdicts, where that was counted and is many. An engine may find
+	// these first, to read no report without them.
 	Entries int64
+	// Apart says that no verdicts are looked at but those of the results that are read: nobody learns from the time that an answer
+	// takes what there is in other namespaces.
+	Apart bool
 }
 
 // Row is a result row, and where the engine finds it.
@@ -76,7 +79,7 @@ type Source interface {
 	Counted(ctx context.Context, q engine.CountQuery) (results int64, known bool, err error)
 
 	// Few returns the reports that have rows which meet a condition on one part of results, in any order and more than
-	// once or not. It gives up, and returns false, when that is more than limit.
+	// once or not. It gives up, and returns false, when that is more than limit. It may be asked about a namespace for subjects only.
 	Few(ctx context.Context, part engine.Part, condition Condition, namespace *string, limit int) (reports []engine.ReportPlace, few bool, err error)
 
 	// Read returns the first rows in some windows that meet a condition, in the order of windows and keys. Those of a report
@@ -89,11 +92,16 @@ type Source interface {
 
 // Rows answers a RowQuery, which was checked, but for the State.
 func Rows(ctx context.Context, source Source, q engine.RowQuery) (engine.RowPage, error) {
+	var err error
+	if q.Filter, err = Weigh(ctx, source, q.Kinds, q.Namespace, q.Filter); err != nil {
+		return engine.RowPage{}, err
+	}
+	q.Namespace = namespaceOf(q.Namespace, q.Filter)
 	windows, entries, err := windowsOf(ctx, source, q)
 	if err != nil {
 		return engine.RowPage{}, err
 	}
-	condition := Condition{Filter: q.Filter, Entries: entries}
+	condition := Condition{Filter: q.Filter, Entries: entries, Apart: q.Namespace != nil}
 	var page engine.RowPage
 	var rows []Row
 	for size := firstWindows; len(windows) > 0 && len(rows) < q.Limit; size *= 4 {
@@ -163,9 +171,6 @@ func ResultRows(rows []Row) []engine.ResultRow {
 
 // windowsOf returns what has to be read for a query, and the entries of the condition on it.
 func windowsOf(ctx context.Context, source Source, q engine.RowQuery) (windows []Window, entries int64, err error) {
-	if values, must := q.Filter.Demands(engine.FieldNamespace); must && len(values) == 1 && q.Namespace == nil {
-		q.Namespace = &values[0]
-	}
 	reports, few, entries, err := fewReports(ctx, source, q)
 	if err != nil || few {
 		reports = slices.DeleteFunc(inOrderOfPlaces(reports), func(p engine.ReportPlace) bool { return !q.Behind(p) })
@@ -185,6 +190,14 @@ func windowsOf(ctx context.Context, source Source, q engine.RowQuery) (windows [
 		}
 	}
 	return windows, entries, nil
+}
+
+// namespaceOf returns the one namespace whose reports a query is about; nil for several.
+func namespaceOf(namespace *string, filter *engine.Filter) *string {
+	if values, must := filter.Demands(engine.FieldNamespace); must && len(values) == 1 && namespace == nil {
+		return &values[0]
+	}
+	return namespace
 }
 
 // firstKey returns the first key that a query wants of the place that it goes on in.
@@ -256,10 +269,7 @@ func reportsOf(places []Place, names []string) []engine.ReportPlace {
 
 // Windows returns what has to be read to count rows: few is false where that is everything.
 func Windows(ctx context.Context, source Source, q engine.CountQuery) (windows []Window, few bool, err error) {
-	rows := engine.RowQuery{Kinds: q.Kinds, Namespace: q.Namespace, Filter: q.Filter}
-	if values, must := q.Filter.Demands(engine.FieldNamespace); must && len(values) == 1 && q.Namespace == nil {
-		rows.Namespace = &values[0]
-	}
+	rows := engine.RowQuery{Kinds: q.Kinds, Namespace: namespaceOf(q.Namespace, q.Filter), Filter: q.Filter}
 	_, named := q.Filter.Demands(engine.FieldReport)
 	if rows.Namespace == nil && !named {
 		reports, few, _, err := fewReports(ctx, source, rows)
@@ -274,6 +284,10 @@ func Windows(ctx context.Context, source Source, q engine.CountQuery) (windows [
 func fewReports(ctx context.Context, source Source, q engine.RowQuery) (reports []engine.ReportPlace, few bool, entries int64, err error) {
 	if _, must := q.Filter.Demands(engine.FieldReport); must {
 		return nil, false, 0, nil // That is fewer.
+	}
+	if q.Namespace != nil {
+		reports, few, err = fewOfNamespace(ctx, source, q)
+		return reports, few, 0, err
 	}
 	for _, part := range []engine.Part{engine.PartSubject, engine.PartVerdict, engine.PartReport, engine.PartSeconds} {
 		condition, _ := q.Filter.Select(func(f *engine.Filter) bool { return f.Parts() == part && !onlyPlaces(f) })
@@ -299,34 +313,30 @@ func fewReports(ctx context.Context, source Source, q engine.RowQuery) (reports 
 	return nil, false, entries, nil
 }
 
-// manyCounted returns how many results in all namespaces have verdicts of a kind, if counters know that it costs less to read reports in
-// their order than to look for those with such verdicts, and else 0. Verdicts have an index of all namespaces, of which all entries may
-// have to be read to know that there are many, or which are of one namespace.
+// manyCounted returns how many results have verdicts of a kind, if counters know that it costs less to read reports in their order than to
+// look for those with such verdicts, and else 0: all entries of the index of verdicts may have to be read to know that there are many.
 func manyCounted(ctx context.Context, source Source, q engine.RowQuery, condition *engine.Filter) (entries int64, err error) {
-	count := func(namespace *string, filter *engine.Filter) (int64, bool, error) {
-		return source.Counted(ctx, engine.CountQuery{Kinds: q.Kinds, Namespace: namespace, Filter: filter, Limit: 1})
-	}
-	wanted, known, err := count(q.Namespace, condition)
-	if err != nil || !known {
+	entries, _, err = source.Counted(ctx, engine.CountQuery{Kinds: q.Kinds, Filter: condition, Limit: 1})
+	if entries <= most {
 		return 0, err
 	}
-	entries = wanted
-	if q.Namespace != nil {
-		if entries, _, err = count(nil, condition); err != nil {
-			return 0, err
-		}
+	return entries, err
+}
+
+// fewOfNamespace is fewReports in a namespace. It is read as a whole, because all indexes are of all namespaces: how long they take tells
+// what the others have. Only in one with many results are those looked up that are about something of a name.
+func fewOfNamespace(ctx context.Context, source Source, q engine.RowQuery) (reports []engine.ReportPlace, few bool, err error) {
+	condition, _ := q.Filter.Select(func(f *engine.Filter) bool { return f.Parts() == engine.PartSubject })
+	_, named := condition.Demands(engine.FieldSubjectName)
+	_, known := condition.Demands(engine.FieldSubjectUID)
+	if !named && !known || MatchesNoSubject(condition) {
+		return nil, false, nil
 	}
-	switch {
-	case entries <= most:
-		return 0, nil
-	case wanted > most:
-		return entries, nil
+	results, _, err := source.Counted(ctx, engine.CountQuery{Kinds: q.Kinds, Namespace: q.Namespace, Limit: 1})
+	if err != nil || results <= most {
+		return nil, false, err
 	}
-	results, _, err := count(q.Namespace, nil)
-	if err != nil || entries <= results {
-		return 0, err
-	}
-	return entries, nil
+	return source.Few(ctx, engine.PartSubject, Condition{Filter: condition}, q.Namespace, most)
 }
 
 // Named selects the verdicts as they are stored whose messages name what they are about, in place of placeholders.

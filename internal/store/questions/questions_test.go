@@ -5,8 +5,10 @@ package questions_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -19,34 +21,34 @@ import (
 type fake struct {
 	places []questions.Place
 	few    []engine.ReportPlace
-	// counted is the number of results that a filter selects, 0 for unknown; inNamespace that in one, and ofNamespace that of all in it.
-	counted, inNamespace, ofNamespace int64
-	read                              []string
-	// entries are those of the last condition.
-	entries int64
+	// counted is the number of results that a filter selects, 0 for unknown, and ofNamespace that of all in one.
+	counted, ofNamespace int64
+	read                 []string
+	// asked are the parts of results of which few were looked for, and what was counted in all namespaces.
+	asked []string
+	// condition is the last one.
+	condition questions.Condition
 }
 
 func (f *fake) Counted(_ context.Context, q engine.CountQuery) (int64, bool, error) {
-	n := f.counted
-	switch {
-	case q.Filter == nil:
-		n = f.ofNamespace
-	case q.Namespace != nil:
-		n = f.inNamespace
+	if q.Namespace != nil {
+		return f.ofNamespace, f.ofNamespace > 0, nil
 	}
-	return n, f.counted > 0, nil
+	f.asked = append(f.asked, "count")
+	return f.counted, f.counted > 0, nil
 }
 
 func (f *fake) Places(context.Context, *engine.Filter, questions.Place, int) ([]questions.Place, error) {
 	return slices.Clone(f.places), nil
 }
 
-func (f *fake) Few(context.Context, engine.Part, questions.Condition, *string, int) ([]engine.ReportPlace, bool, error) {
+func (f *fake) Few(_ context.Context, part engine.Part, _ questions.Condition, _ *string, _ int) ([]engine.ReportPlace, bool, error) {
+	f.asked = append(f.asked, fmt.Sprint("part ", part))
 	return slices.Clone(f.few), f.few != nil, nil
 }
 
 func (f *fake) Read(_ context.Context, windows []questions.Window, condition questions.Condition, _ int) ([]questions.Row, error) {
-	f.entries = condition.Entries
+	f.condition = condition
 	for _, w := range windows {
 		f.read = append(f.read, fmt.Sprintf("%s %s [%q, %q)", w.Resource, w.Kind, w.From, w.To))
 	}
@@ -60,7 +62,7 @@ func TestWindows(t *testing.T) {
 	kinds := []engine.ReportKind{{Kind: "A", Resource: "/a/"}, {Kind: "B", Resource: "/b/"}}
 	places := []questions.Place{{Namespace: "", Kind: "B"}, {Namespace: "n", Kind: "A"}, {Namespace: "n", Kind: "C"}, {Namespace: "o", Kind: "B"}}
 	few := []engine.ReportPlace{{Namespace: "o", Kind: "A", Name: "z"}, {Namespace: "n", Kind: "B", Name: "y"}, {Namespace: "o", Kind: "A", Name: "z"}}
-	namespace, fail := "m", engine.Equal(engine.FieldResult, "fail")
+	namespace, fail, web := "m", engine.Equal(engine.FieldResult, "fail"), engine.Equal(engine.FieldSubjectName, "web")
 	for name, test := range map[string]struct {
 		source fake
 		q      engine.RowQuery
@@ -71,13 +73,7 @@ func TestWindows(t *testing.T) {
 		}},
 		"many by the counters": {fake{places: places[:1], few: few, counted: 5000}, engine.RowQuery{Filter: fail}, []string{`/b/ B ["", "\U0010ffff")`}},
 		"few by the counters":  {fake{places: places, few: few[:1], counted: 3}, engine.RowQuery{Filter: fail}, []string{`/a/ A ["o/z", "o/z\x01")`}},
-		"many in other namespaces": {fake{few: few[:1], counted: 9000, inNamespace: 10, ofNamespace: 8000}, engine.RowQuery{Namespace: &namespace, Filter: fail}, []string{
-			`/a/ A ["m/", "m0")`, `/b/ B ["m/", "m0")`,
-		}},
-		"few in a large namespace": {fake{few: few[:1], counted: 9000, inNamespace: 10, ofNamespace: 10_000}, engine.RowQuery{Namespace: &namespace, Filter: fail}, []string{
-			`/a/ A ["o/z", "o/z\x01")`,
-		}},
-		"few in all namespaces": {fake{few: few[:1], counted: 4000, inNamespace: 10, ofNamespace: 20}, engine.RowQuery{Namespace: &namespace, Filter: fail}, []string{
+		"a subject in a large namespace": {fake{few: few[:1], ofNamespace: 4001}, engine.RowQuery{Namespace: &namespace, Filter: web}, []string{
 			`/a/ A ["o/z", "o/z\x01")`,
 		}},
 		"many, of which few have a message": {fake{places: places, few: few[:1], counted: 5000}, engine.RowQuery{
@@ -115,10 +111,90 @@ func TestWindows(t *testing.T) {
 	}
 }
 
+// TestNamespaceIsApart: a question about a namespace asks nothing that other namespaces make quicker or slower, unless the namespace
+// itself has much to read.
+func TestNamespaceIsApart(t *testing.T) {
+	t.Parallel()
+	namespace, fail, web := "m", engine.Equal(engine.FieldResult, "fail"), engine.Equal(engine.FieldSubjectName, "web")
+	in := engine.Equal(engine.FieldNamespace, namespace)
+	many := &engine.Filter{Operator: engine.Any}
+	for range 20 {
+		many.Operands = append(many.Operands, fail)
+	}
+	for name, test := range map[string]struct {
+		results int64
+		q       engine.RowQuery
+		asked   []string
+	}{
+		"verdicts":                       {9000, engine.RowQuery{Namespace: &namespace, Filter: fail}, nil},
+		"verdicts, by a filter":          {9000, engine.RowQuery{Filter: engine.Both(fail, in)}, nil},
+		"kinds of subjects":              {9000, engine.RowQuery{Namespace: &namespace, Filter: engine.Equal(engine.FieldSubjectKind, "Pod")}, nil},
+		"reports":                        {9000, engine.RowQuery{Namespace: &namespace, Filter: engine.Equal(engine.FieldReportUID, "u")}, nil},
+		"a subject, of few":              {4000, engine.RowQuery{Namespace: &namespace, Filter: web}, nil},
+		"a subject, of many":             {4001, engine.RowQuery{Namespace: &namespace, Filter: engine.Both(fail, web)}, []string{"part 4"}},
+		"what nobody counted":            {0, engine.RowQuery{Namespace: &namespace, Filter: web}, nil},
+		"more conditions than are light": {3, engine.RowQuery{Namespace: &namespace, Filter: many}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			source := fake{few: []engine.ReportPlace{{Namespace: "m", Kind: "A", Name: "z"}}, counted: 5000, ofNamespace: test.results}
+			test.q.Kinds, test.q.Limit = []engine.ReportKind{{Kind: "A", Resource: "/a/"}}, 10
+			if _, err := questions.Rows(t.Context(), &source, test.q); err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(source.asked, test.asked) || !source.condition.Apart || source.condition.Entries != 0 {
+				t.Errorf("asked %q, not %q; condition %+v", source.asked, test.asked, source.condition)
+			}
+		})
+	}
+}
+
+// TestWeigh: what is compared is bounded by the results that there are to compare, and what counters know comes first.
+func TestWeigh(t *testing.T) {
+	t.Parallel()
+	namespace, kinds := "m", []engine.ReportKind{{Kind: "A", Resource: "/a/"}}
+	messages := func(n int) *engine.Filter {
+		any := &engine.Filter{Operator: engine.Any}
+		for range n {
+			any.Operands = append(any.Operands, &engine.Filter{Operator: engine.Contains, Field: engine.FieldMessage, Values: []string{"x"}})
+		}
+		return any
+	}
+	fail := engine.Equal(engine.FieldResult, "fail")
+	for name, test := range map[string]struct {
+		source    fake
+		namespace *string
+		filter    *engine.Filter
+		refused   string
+	}{
+		"few conditions, whatever there is": {fake{counted: 1 << 40}, nil, messages(10), ""},
+		"within the budget":                 {fake{counted: 1_000_000}, nil, messages(20), ""},
+		"beyond it":                         {fake{counted: 1_000_000}, nil, engine.Both(messages(20), fail), "about 21000000 comparisons with results, most of them with message"},
+		"in a small namespace":              {fake{counted: 1_000_000, ofNamespace: 3}, &namespace, messages(400), ""},
+		"nobody counted":                    {fake{}, nil, messages(400), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, err := questions.Weigh(t.Context(), &test.source, kinds, test.namespace, test.filter)
+			var costly *engine.CostlyError
+			if errors.As(err, &costly) != (test.refused != "") || err != nil && !strings.Contains(err.Error(), test.refused) {
+				t.Errorf("got %v", err)
+			}
+			if err == nil && got == nil {
+				t.Error("the filter is gone")
+			}
+		})
+	}
+	got, err := questions.Weigh(t.Context(), &fake{}, kinds, nil, engine.Both(messages(1), fail))
+	if diff := cmp.Diff(engine.Both(fail, messages(1)), got); err != nil || diff != "" {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+}
+
 // TestEntries: engines hear how many results in all namespaces have verdicts of a kind, if they are many.
 func TestEntries(t *testing.T) {
 	t.Parallel()
-	namespace, fail := "m", engine.Equal(engine.FieldResult, "fail")
+	fail := engine.Equal(engine.FieldResult, "fail")
 	places, few := []questions.Place{{Namespace: "m", Kind: "A"}}, []engine.ReportPlace{{Namespace: "m", Kind: "A", Name: "z"}}
 	pods := engine.Equal(engine.FieldSubjectKind, "Pod")
 	for name, test := range map[string]struct {
@@ -126,14 +202,12 @@ func TestEntries(t *testing.T) {
 		q      engine.RowQuery
 		want   int64
 	}{
-		"many":                     {fake{places: places, counted: 5000}, engine.RowQuery{Filter: fail}, 5000},
-		"many of a namespace":      {fake{counted: 9000, inNamespace: 5000}, engine.RowQuery{Namespace: &namespace, Filter: fail}, 9000},
-		"many in other namespaces": {fake{counted: 9000, inNamespace: 10, ofNamespace: 8000}, engine.RowQuery{Namespace: &namespace, Filter: fail}, 9000},
-		"few":                      {fake{few: few, counted: 3}, engine.RowQuery{Filter: fail}, 0},
-		"few subjects":             {fake{few: few, counted: 5000}, engine.RowQuery{Filter: engine.Both(fail, pods)}, 0},
-		"many subjects":            {fake{places: places, counted: 5000}, engine.RowQuery{Filter: engine.Both(fail, pods)}, 5000},
-		"unknown":                  {fake{places: places}, engine.RowQuery{Filter: fail}, 0},
-		"other conditions":         {fake{places: places, counted: 5000}, engine.RowQuery{Filter: pods}, 0},
+		"many":             {fake{places: places, counted: 5000}, engine.RowQuery{Filter: fail}, 5000},
+		"few":              {fake{few: few, counted: 3}, engine.RowQuery{Filter: fail}, 0},
+		"few subjects":     {fake{few: few, counted: 5000}, engine.RowQuery{Filter: engine.Both(fail, pods)}, 0},
+		"many subjects":    {fake{places: places, counted: 5000}, engine.RowQuery{Filter: engine.Both(fail, pods)}, 5000},
+		"unknown":          {fake{places: places}, engine.RowQuery{Filter: fail}, 0},
+		"other conditions": {fake{places: places, counted: 5000}, engine.RowQuery{Filter: pods}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -141,8 +215,8 @@ func TestEntries(t *testing.T) {
 			if _, err := questions.Rows(t.Context(), &test.source, test.q); err != nil {
 				t.Fatal(err)
 			}
-			if len(test.source.read) == 0 || test.source.entries != test.want {
-				t.Errorf("read %q with %d entries, want %d", test.source.read, test.source.entries, test.want)
+			if entries := test.source.condition.Entries; len(test.source.read) == 0 || entries != test.want {
+				t.Errorf("read %q with %d entries, want %d", test.source.read, entries, test.want)
 			}
 		})
 	}

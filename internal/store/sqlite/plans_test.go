@@ -90,6 +90,9 @@ func questionStatements() map[string]string {
 	everything := engine.Both(counted, pods, message)
 	add("questionPlaces", func(t *sqlText) { t.addPlaces(1, counted, questions.Place{}) })
 	add("questionCounters", func(t *sqlText) { t.addCounters(1, counted, true, true) })
+	add("questionCountersApart", func(t *sqlText) {
+		t.addCounters(1, engine.Both(counted, engine.Equal(engine.FieldNamespace, "n")), true, true)
+	})
 	add("questionPage", func(t *sqlText) { t.addRows(1, "[]", questions.Condition{Filter: everything}, 1, allOfThem) })
 	add("questionPageByEntries", func(t *sqlText) { t.addRows(1, "[]", questions.Condition{Filter: everything}, 1, byEntries) })
 	add("questionReports", func(t *sqlText) { t.addRows(1, "[]", questions.Condition{Filter: everything}, 1, named) })
@@ -109,7 +112,7 @@ func questionStatements() map[string]string {
 	for name, f := range map[string]*engine.Filter{
 		"Verdict": fails, "Report": engine.Equal(engine.FieldReportUID, "n"), "Seconds": {Operator: engine.LessThan, Field: engine.FieldSeconds},
 	} {
-		add("questionFew"+name, func(t *sqlText) { t.addFew(waysTo[f.Parts()], 1, f, &namespace, 1) })
+		add("questionFew"+name, func(t *sqlText) { t.addFew(waysTo[f.Parts()], 1, f, 1) })
 	}
 	for name, f := range map[string]*engine.Filter{
 		"Kind": pods, "Name": engine.Equal(engine.FieldSubjectName, "n"), "UID": engine.Equal(engine.FieldSubjectUID, "n"),
@@ -134,8 +137,8 @@ var fewRows = []string{"sumResults", "selectOldest", "selectLowest", "mustAdopt"
 // wholeTables are questions that read all verdicts, subjects, reports or results of a cluster, to find which few meet a
 // condition, to count, or to put in order.
 var wholeTables = []string{
-	"questionPage", "questionPageByEntries", "questionResults", "questionAllResults", "questionVerdicts", "questionAllVerdicts", "questionPlaces", "questionCounters",
-	"orderedResults", "orderedAllResults", "questionMisstated",
+	"questionPage", "questionPageByEntries", "questionAllResults", "questionVerdicts", "questionAllVerdicts", "questionPlaces", "questionCounters",
+	"orderedAllResults", "questionMisstated",
 	"questionFewVerdict", "questionSubjectsKind", "questionFewReport", "questionFewSeconds",
 }
 

@@ -68,8 +68,11 @@ func (c *census) needsVerdicts() bool {
 	return len(c.verdicts.fields) > 0 || c.q.Policies || c.q.Sources
 }
 
-// load reads the values of all rows of some tables, as far as they are asked for.
+// load reads the values of all rows of some tables, as far as they are asked for. Those of a namespace are read when they come.
 func (c *census) load(tables ...*fieldValues) error {
+	if c.q.Namespace != nil {
+		return nil
+	}
 	for _, v := range tables {
 		if len(v.fields) > 0 {
 			if err := v.load(c.asked, nil); err != nil {
@@ -82,10 +85,16 @@ func (c *census) load(tables ...*fieldValues) error {
 
 // count answers a query.
 func (s *asked) count(q engine.CountQuery) (engine.Counts, error) {
+	var err error
+	counted := q.Counted() && s.tallied
+	if !counted {
+		if q.Filter, err = questions.Weigh(s.ctx, s, q.Kinds, q.Namespace, q.Filter); err != nil {
+			return engine.Counts{}, err
+		}
+	}
 	c := newCensus(s, q)
 	filter := engine.Both(q.Filter, questions.InScope(q.Kinds, q.Namespace))
-	var err error
-	if q.Counted() && s.tallied {
+	if counted {
 		err = c.readCounters(filter)
 	} else {
 		err = c.readVerdictsOr(filter)
@@ -117,7 +126,10 @@ func (c *census) readCounters(filter *engine.Filter) error {
 				return err
 			}
 		}
-		s := c.sums(of, reports.row.Namespace)
+		s, err := c.sums(of, reports.row.Namespace)
+		if err != nil {
+			return err
+		}
 		s.results += row[0].(int64)
 		if !outcomes {
 			return nil
@@ -172,7 +184,10 @@ func (c *census) readVerdicts() error {
 		if err != nil {
 			return err
 		}
-		s := c.sums(group{verdict: of}, "")
+		s, err := c.sums(group{verdict: of}, "")
+		if err != nil {
+			return err
+		}
 		s.results += row[1].(int64)
 		return c.distinguish(s, row[0])
 	}, sql.String(), sql.args...)
@@ -196,9 +211,11 @@ func (c *census) readResults(filter *engine.Filter) error {
 		}
 	}
 	seconds, others := filter.Select(func(f *engine.Filter) bool { return f.Parts() == engine.PartSeconds })
-	messages, err := c.messages(others, few)
-	if err != nil {
-		return err
+	messages := &madeMessages{}
+	if !few {
+		if messages, err = c.messages(others); err != nil {
+			return err
+		}
 	}
 	var sql sqlText
 	at := sql.addResults(c.cluster, in, others, c.wanted(seconds)|messages.parts())
@@ -225,8 +242,8 @@ func (c *census) readResults(filter *engine.Filter) error {
 		if !seconds.Match(nil, result.seconds) {
 			return nil
 		}
-		if meets, err := messages.meets(result); err != nil || !meets {
-			return err
+		if !messages.meets(result) {
+			return nil
 		}
 		return c.add(&reports, result)
 	}, sql.String(), sql.args...)
@@ -261,7 +278,10 @@ func (c *census) add(reports *reportValues, result rowOf) error {
 	if err != nil {
 		return err
 	}
-	s := c.sums(group{reports.number, verdict, subject, c.day(result.seconds)}, reports.row.Namespace)
+	s, err := c.sums(group{reports.number, verdict, subject, c.day(result.seconds)}, reports.row.Namespace)
+	if err != nil {
+		return err
+	}
 	s.results++
 	if id, ok := result.subject.(int64); ok && c.q.Subjects {
 		s.subjects[id] = struct{}{}
@@ -318,9 +338,12 @@ func (c *census) day(seconds int64) int32 {
 }
 
 // sums returns those of a group, and notes that it has results in a namespace.
-func (c *census) sums(of group, namespace string) *groupSums {
+func (c *census) sums(of group, namespace string) (*groupSums, error) {
 	s := c.groups[of]
 	if s == nil {
+		if allowed := max(engine.MaxGroups, c.q.Limit); len(c.groups) == allowed {
+			return nil, &engine.CrowdedError{Allowed: allowed}
+		}
 		s = c.newSums()
 		c.groups[of] = s
 	}
@@ -328,7 +351,7 @@ func (c *census) sums(of group, namespace string) *groupSums {
 		s.namespace = namespace
 		s.namespaces[namespace] = struct{}{}
 	}
-	return s
+	return s, nil
 }
 
 // newSums returns those of a group without results, with sets of what is counted: nil for what is not.
@@ -349,12 +372,18 @@ func (c *census) newSums() *groupSums {
 	return s
 }
 
+// answer returns the counts, of which no more are made at a time than twice what is answered.
 func (c *census) answer() engine.Counts {
 	if len(c.q.By) == 0 && len(c.groups) == 0 {
 		c.groups[group{}] = &groupSums{}
 	}
-	counts := make([]engine.Count, 0, len(c.groups))
+	var counts []engine.Count
+	more := false
 	for of, s := range c.groups {
+		if len(counts) == 2*c.q.Limit {
+			answer := c.q.Answer(counts)
+			counts, more = answer.Counts, more || answer.More
+		}
 		count := engine.Count{
 			Results: s.results, Oldest: s.oldest, Newest: s.newest, Subjects: int64(len(s.subjects)), Namespaces: int64(len(s.namespaces)),
 			Policies: int64(len(s.policies)), Sources: int64(len(s.sources)),
@@ -364,7 +393,9 @@ func (c *census) answer() engine.Counts {
 		}
 		counts = append(counts, count)
 	}
-	return c.q.Answer(counts)
+	answer := c.q.Answer(counts)
+	answer.More = answer.More || more
+	return answer
 }
 
 // value returns that of a field in a group.

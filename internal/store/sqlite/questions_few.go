@@ -18,7 +18,7 @@ func (s *asked) Few(_ context.Context, part engine.Part, condition questions.Con
 		return s.fewAbout(condition, namespace, limit)
 	}
 	var sql sqlText
-	sql.addFew(waysTo[part], s.cluster, condition.Filter, namespace, limit+1)
+	sql.addFew(waysTo[part], s.cluster, condition.Filter, limit+1)
 	found, err := s.reportPlaces(&sql)
 	if err != nil || len(found) > limit {
 		return nil, false, err

@@ -89,6 +89,10 @@ func (b *best) inOrder() []orderedRow {
 
 // first answers a query.
 func (s *asked) first(q engine.OrderQuery) (engine.RowPage, error) {
+	var err error
+	if q.Filter, err = questions.Weigh(s.ctx, s, q.Kinds, q.Namespace, q.Filter); err != nil {
+		return engine.RowPage{}, err
+	}
 	windows, few, err := questions.Windows(s.ctx, s, engine.CountQuery{Kinds: q.Kinds, Namespace: q.Namespace, Filter: q.Filter})
 	if err != nil {
 		return engine.RowPage{}, err

@@ -23,7 +23,7 @@ func (s *asked) Read(_ context.Context, windows []questions.Window, condition qu
 		limit = noLimit
 	}
 	how := named
-	if len(windows) > 0 && !windows[0].IsOne() {
+	if len(windows) > 0 && !windows[0].IsOne() && !condition.Apart {
 		if how, err = s.reading(condition, limit); err != nil {
 			return nil, err
 		}

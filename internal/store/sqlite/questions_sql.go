@@ -81,11 +81,13 @@ func (t *sqlText) addPlaces(cluster int64, counted *engine.Filter, from question
 	t.WriteString(" GROUP BY t.namespace, t.kind")
 }
 
-// whereCounted appends conditions on a counter. Its outcome is looked up among those that meet theirs.
+// whereCounted appends conditions on a counter. Its outcome is looked up among those that meet theirs; in a namespace they are held
+// against the outcomes there, and no others.
 func (t *sqlText) whereCounted(cluster int64, counted *engine.Filter) {
 	places, others := counted.Select(func(f *engine.Filter) bool { return f.Parts() == engine.PartReport })
 	t.where(places, fieldColumns.Counted)
-	outcomes, mixed := others.Select(func(f *engine.Filter) bool { return f.Parts()&engine.PartReport == 0 })
+	_, apart := counted.Demands(engine.FieldNamespace)
+	outcomes, mixed := others.Select(func(f *engine.Filter) bool { return !apart && f.Parts()&engine.PartReport == 0 })
 	if outcomes != nil {
 		t.add(" AND t.outcome IN (SELECT o.id FROM outcome AS o WHERE o.cluster = ", cluster)
 		t.where(outcomes, fieldColumns.Counted)
@@ -120,11 +122,8 @@ var (
 const reportOfResult = "CROSS JOIN report AS r ON r.cluster = x.cluster AND r.object = x.object"
 
 // addFew selects reports by a way.
-func (t *sqlText) addFew(from string, cluster int64, filter *engine.Filter, namespace *string, limit int) {
+func (t *sqlText) addFew(from string, cluster int64, filter *engine.Filter, limit int) {
 	t.add("WITH few AS MATERIALIZED (SELECT r.namespace, r.kind, r.name FROM "+from, cluster)
-	if namespace != nil {
-		t.add(" AND r.namespace = ", *namespace)
-	}
 	t.where(filter, fieldColumns.Stored)
 	t.add(" LIMIT ", limit, ") SELECT * FROM few")
 }
@@ -172,7 +171,7 @@ const numberOfRows = "coalesce((SELECT l.object FROM large AS l INDEXED BY large
 type reading int
 
 const (
-	named     reading = iota // A few that are named.
+	named     reading = iota // A few that are named, or those of a namespace.
 	allOfThem                // Many.
 	byEntries                // Many, but only those of which the index of verdicts has results that are wanted.
 )
@@ -300,8 +299,8 @@ func (t *sqlText) addResults(cluster int64, windows string, filter *engine.Filte
 
 // addEach selects all results in some windows, "" for everywhere, that meet a condition, and the first one of each report in any
 // case, so that there is a row every now and then. parts are what columns need; these get the SQL that says whether a result meets what
-// is not about its report, "" where nothing is. Unless messages are made, results whose messages name what they are about meet each condition on
-// messages alone.
+// is not about its report, "" where nothing is. Everywhere, verdicts that meet their conditions are found first, and unless messages are made,
+// results whose messages name what they are about meet each condition on messages alone. In windows, no verdicts but theirs are looked at.
 func (t *sqlText) addEach(cluster int64, windows string, filter *engine.Filter, made bool, parts engine.Part, columns func(meets string) string) {
 	t.args = append(t.args, windows, cluster)
 	from := reportsIn
@@ -310,14 +309,20 @@ func (t *sqlText) addEach(cluster int64, windows string, filter *engine.Filter, 
 	}
 	reports, others := filter.Select(func(f *engine.Filter) bool { return f.Parts() == engine.PartReport })
 	verdicts, messages, mixed := questions.Verdicts(others)
-	if !made && onMessages(messages) {
-		messages = nil // Verdicts that decide it have decided.
-	}
 	meets := sqlText{args: t.args}
 	if others != nil {
 		meets.WriteString("1")
 	}
-	meets.whereVerdict(verdicts, messages)
+	switch {
+	case windows != "":
+		parts |= verdicts.Parts()
+		meets.where(verdicts, fieldColumns.Stored)
+		mixed = engine.Both(messages, mixed)
+	case !made && onMessages(messages):
+		meets.whereVerdict(verdicts, nil) // Verdicts that decide it have decided.
+	default:
+		meets.whereVerdict(verdicts, messages)
+	}
 	meets.where(mixed, fieldColumns.Of)
 	t.args = meets.args
 	t.WriteString("SELECT " + columns(meets.String()) + " FROM " + from)
