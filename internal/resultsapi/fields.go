@@ -131,7 +131,10 @@ func (s *source) choose(ctx context.Context, options *metainternalversion.ListOp
 				out.nothing = out.nothing || out.name != "" && out.name != r.Value
 				out.name = r.Value
 			case r.Field == namespaceField && in.namespaced:
-				out.nothing = out.nothing || in.namespace != "" && in.namespace != r.Value
+				if in.namespace != "" && in.namespace != r.Value {
+					out.nothing = true // And nothing of the other namespace is looked at.
+					continue
+				}
 				in.namespace = r.Value
 			}
 		}

@@ -6,11 +6,9 @@ package resultsapi
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/docket-project/docket/api/results/v1alpha1"
@@ -20,7 +18,7 @@ import (
 
 const (
 	// maxClusterGroups bounds the groups of one cluster, which are all read to be added up.
-	maxClusterGroups = 100_000
+	maxClusterGroups = engine.MaxGroups
 	// maxClusterNames bounds the names of clusters that a group has in an answer.
 	maxClusterNames = 10
 )
@@ -138,7 +136,7 @@ func (t *fleetTotal) each(ctx context.Context, questions engine.Questions, q *en
 		return err
 	}
 	if counts.More {
-		return apierrors.NewBadRequest(fmt.Sprintf("there are more than %d groups: group by less, or select fewer results", maxClusterGroups))
+		return &engine.CrowdedError{Allowed: maxClusterGroups}
 	}
 	for i := range counts.Counts {
 		count := &counts.Counts[i]

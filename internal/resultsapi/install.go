@@ -52,7 +52,7 @@ func HasResults(groups []string) bool {
 
 // APIGroup returns the group, ready for InstallAPIGroup of a generic API server.
 func APIGroup(options Options) (*genericapiserver.APIGroupInfo, error) {
-	s := &source{questions: options.Questions, cluster: options.Cluster, timeout: questionTimeout}
+	s := &source{questions: newFair(options.Questions), cluster: options.Cluster, timeout: questionTimeout}
 	s.namespaced, s.global = projected(options.Groups)
 	scheme := runtime.NewScheme()
 	if err := kinds.AddUnversionedTypes(scheme); err != nil {
