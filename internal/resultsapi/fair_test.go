@@ -176,11 +176,11 @@ var reportKinds = []engine.ReportKind{{Kind: "PolicyReport", Resource: "/wgpolic
 
 // costly is a question with some conditions on each result.
 func costly(conditions int) engine.CountQuery {
-	any := &engine.Filter{Operator: engine.Any}
+	filter := &engine.Filter{Operator: engine.Any}
 	for range conditions {
-		any.Operands = append(any.Operands, &engine.Filter{Operator: engine.Contains, Field: engine.FieldSubjectName, Values: []string{"nowhere"}})
+		filter.Operands = append(filter.Operands, &engine.Filter{Operator: engine.Contains, Field: engine.FieldSubjectName, Values: []string{"nowhere"}})
 	}
-	return engine.CountQuery{Kinds: reportKinds, Filter: any, By: []engine.Field{engine.FieldSubjectName}, Subjects: true, Limit: 1}
+	return engine.CountQuery{Kinds: reportKinds, Filter: filter, By: []engine.Field{engine.FieldSubjectName}, Subjects: true, Limit: 1}
 }
 
 func fill(t *testing.T, e engine.Engine, reports int64) {

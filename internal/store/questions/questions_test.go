@@ -154,11 +154,11 @@ func TestWeigh(t *testing.T) {
 	t.Parallel()
 	namespace, kinds := "m", []engine.ReportKind{{Kind: "A", Resource: "/a/"}}
 	messages := func(n int) *engine.Filter {
-		any := &engine.Filter{Operator: engine.Any}
+		filter := &engine.Filter{Operator: engine.Any}
 		for range n {
-			any.Operands = append(any.Operands, &engine.Filter{Operator: engine.Contains, Field: engine.FieldMessage, Values: []string{"x"}})
+			filter.Operands = append(filter.Operands, &engine.Filter{Operator: engine.Contains, Field: engine.FieldMessage, Values: []string{"x"}})
 		}
-		return any
+		return filter
 	}
 	fail := engine.Equal(engine.FieldResult, "fail")
 	for name, test := range map[string]struct {

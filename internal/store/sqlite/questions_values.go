@@ -7,7 +7,7 @@ import (
 	"database/sql/driver"
 	"encoding/json"
 	"fmt"
-	"strings"
+	"strconv"
 
 	"github.com/docket-project/docket/internal/store/engine"
 )
@@ -23,6 +23,8 @@ type fieldValues struct {
 	numbers map[string]int32
 	byID    map[int64]int32
 	all     [][]string
+	// key is where keys of numbers are made.
+	key []byte
 }
 
 func newValues(by []engine.Field, table string, column func(engine.Field) string, part engine.Part) fieldValues {
@@ -35,18 +37,24 @@ func newValues(by []engine.Field, table string, column func(engine.Field) string
 	return v
 }
 
-// number returns that of some values.
+// number returns that of some values. Those that are kept are parts of their key.
 func (v *fieldValues) number(texts ...string) int32 {
-	var key strings.Builder
+	v.key = v.key[:0]
 	for _, text := range texts {
-		fmt.Fprintf(&key, "%d %s", len(text), text)
+		v.key = append(strconv.AppendInt(v.key, int64(len(text)), 10), ' ')
+		v.key = append(v.key, text...)
 	}
-	n, ok := v.numbers[key.String()]
-	if !ok {
-		n = int32(len(v.all))
-		v.numbers[key.String()] = n
-		v.all = append(v.all, texts)
+	if n, ok := v.numbers[string(v.key)]; ok {
+		return n
 	}
+	n, key := int32(len(v.all)), string(v.key)
+	v.numbers[key] = n
+	own := make([]string, len(texts))
+	for i, text := range texts {
+		from := len(strconv.Itoa(len(text))) + 1
+		own[i], key = key[from:from+len(text)], key[from+len(text):]
+	}
+	v.all = append(v.all, own)
 	return n
 }
 
@@ -59,8 +67,8 @@ func (v *fieldValues) load(s *asked, id any) error {
 	} else {
 		sql.where(v.only, v.column)
 	}
+	texts := make([]string, len(v.fields))
 	return s.scan(func(row []driver.Value) error {
-		texts := make([]string, len(v.fields))
 		for i := range texts {
 			texts[i] = text(row[i+1])
 		}
