@@ -144,8 +144,14 @@ func TestSimpleQuestionBesideMany(t *testing.T) {
 			const reports, simple = 2500, 1000
 			fill(t, e, reports)
 			f := newFair(e)
-			if _, err := f.Count(t.Context(), costly(490)); !errors.As(err, new(*engine.CostlyError)) {
-				t.Errorf("490 conditions on each of %d results: %v", 17*reports, err)
+			many := costly(490)
+			_, counts := f.Count(t.Context(), many)
+			_, first := f.First(t.Context(), engine.OrderQuery{Kinds: reportKinds, Filter: many.Filter, OrderBy: engine.FieldSeconds, Limit: 1})
+			_, rows := f.Rows(t.Context(), engine.RowQuery{Kinds: reportKinds, Filter: many.Filter, Limit: 1})
+			for _, err := range []error{counts, first, rows} {
+				if !errors.As(err, new(*engine.CostlyError)) {
+					t.Errorf("490 conditions on each of %d results: %v", 17*reports, err)
+				}
 			}
 			stop := askAllTheTime(t, f, 50, costly(10))
 			defer stop()
