@@ -116,7 +116,7 @@ func TestControllerFlags(t *testing.T) {
 		"run", "--metrics-bind-address=:8080", "--split-policy-report=false", "--reports-api=openreports.io", "--allowed-results=fail,error", "--instance=blue", "--replace-kyverno-reports", "--adopt-kyverno-results=false", "--report-interval=10s",
 		"--background-scan-interval=0s", "--workers=3", "--events-per-policy=2", "--policy-status", "--exception-namespaces=team-a,team-b", "--exclude-kinds=replicasets.apps,jobs.batch",
 		"--context-cache-memory=1Gi", "--context-cache-allow-ranges=10.0.0.0/8", "--context-cache-block-ranges=10.1.0.0/16",
-		"--registry=false", "--allow-insecure-registry", "--image-pull-secrets=reports/a", "--image-pull-secrets=reports/b", "--registry-credential-helpers=amazon,github", "--registry-cache-age=1h", "--registry-namespaced-providers", "--registry-allow-ranges=10.2.0.0/16",
+		"--registry=false", "--allow-insecure-registry", "--image-pull-secrets=reports/a", "--image-pull-secrets=reports/b", "--registry-credential-helpers=amazon,github", "--registry-namespaced-providers", "--registry-allow-ranges=10.2.0.0/16", "--registry-cache-age=1h",
 		"--admission", "--admission-policies=all", "--admission-exclude-namespaces=a,b", "--admission-exclude-users=system:node:*", "--webhook-timeout=5s",
 		"--webhook-cert-dir=/etc/docket/webhook", "--webhook-inject-from=reports/docket-controller-webhook",
 		"--webhook-client-ca-file=/etc/docket/webhook-clients/ca.crt", "--webhook-client-names=a,b",
