@@ -309,6 +309,7 @@ func TestRefusalsLoseTheirText(t *testing.T) {
 			t.Fatal(err)
 		}
 		body, err := io.ReadAll(response.Body)
+		_ = response.Body.Close()
 		if err != nil || response.StatusCode != http.StatusForbidden || string(body) != test.want || response.Header.Get("X-Secret") != "" {
 			t.Errorf("%s: %d %q %v %v, want %q", name, response.StatusCode, body, response.Header, err, test.want)
 		}

@@ -32,7 +32,11 @@ func TestProxy(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := ways.send(request, true); (err == nil) != want || (asked[host] > 0) != want {
+		response, err := ways.send(request, true)
+		if err == nil {
+			_ = response.Body.Close()
+		}
+		if (err == nil) != want || (asked[host] > 0) != want {
 			t.Errorf("%s: %v, want sent %v", host, err, want)
 		}
 	}
