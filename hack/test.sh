@@ -35,6 +35,9 @@ model='^internal/(conformance/checks|store/enginetest)$' # Too much work to be w
 # Of the controller goes without what only computes, and Kyverno's engines.
 unraced='^(cmd|test|internal/(policy|convert|filescan|policies|reach|served|source|contextcache/table))(/|$)'
 
+# Packages that wait long, for disks above all, begin first, so that others work meanwhile.
+longest='^\./internal/(store|store/postgres|store/sqlite|apiserver|console|scan|report)$'
+
 # Tests mostly wait, for disks, timers and servers: more packages, and more tests of each, at a time than there are cores.
 parallel=4
 budget=120s # A package takes two to four times as long as alone.
@@ -108,11 +111,12 @@ start() {
 	shift 3
 	packages=$(chosen "${module}" | if [ "${pattern:0:1}" = '!' ]; then grep -vE "${pattern:1}"; else grep -E "${pattern}"; fi | sed 's|^|./|')
 	if [ -z "${packages}" ]; then return; fi
+	packages=$(grep -E "${longest}" <<<"${packages}"; grep -vE "${longest}" <<<"${packages}")
 	echo "== ${name}"
 	started[${name}]=${SECONDS}
 	# shellcheck disable=SC2086 # Names of packages have no spaces.
 	(cd "${module}" && exec "${root}/bin/gotestsum" --hide-summary=skipped --format="${format:-pkgname}" --format-hide-empty-pkg --format-icons=text \
-		--jsonfile-timing-events="${root}/bin/tests/${name}.json" -- -timeout 60m -p 3 -parallel ${parallel} ${short} ${RUN:+-run "${RUN}"} "$@" ${packages}) &
+		--jsonfile-timing-events="${root}/bin/tests/${name}.json" -- -timeout 60m -p 4 -parallel ${parallel} ${short} ${RUN:+-run "${RUN}"} "$@" ${packages}) &
 	running[${name}]=$!
 }
 
