@@ -6,27 +6,20 @@ package kyverno
 import (
 	"encoding/base64"
 	"fmt"
-	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	dynamicfake "k8s.io/client-go/dynamic/fake"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
-	"k8s.io/client-go/kubernetes/scheme"
 	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/docket-project/docket/api/report"
 	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/controller/internal/policy/kyverno/base"
 	"github.com/docket-project/docket/controller/internal/policy/kyverno/enginetest"
-	"github.com/docket-project/docket/controller/internal/registry"
 	"github.com/docket-project/docket/controller/internal/registry/registrytest"
 )
 
