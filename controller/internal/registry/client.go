@@ -118,13 +118,13 @@ func (c *Client) ask(scope string, w way, request *http.Request) (*answer, error
 	reads := request.Method == http.MethodGet || request.Method == http.MethodHead
 	if !strings.HasPrefix(request.URL.Path, apiPrefix) {
 		// A token: it is not kept, since it expires.
-		return c.fetch(request.Context(), request, w)
+		return c.unkept(request, w)
 	}
 	if !reads {
 		return nil, errWrites
 	}
 	if request.Header.Get("Range") != "" {
-		return c.fetch(request.Context(), request, w)
+		return c.unkept(request, w)
 	}
 	key := strings.Join([]string{scope, fmt.Sprint(w), request.Method, request.URL.String(), strings.Join(request.Header.Values("Accept"), ",")}, "\x00")
 	if item := c.answers.Get(key); item != nil {
@@ -149,6 +149,15 @@ func (c *Client) ask(scope string, w way, request *http.Request) (*answer, error
 		}
 		return out, result.Err
 	}
+}
+
+// unkept asks for what nobody else gets.
+func (c *Client) unkept(request *http.Request, w way) (*answer, error) {
+	out, err := c.fetch(request.Context(), request, w)
+	if err == nil {
+		err = out.err
+	}
+	return out, err
 }
 
 // keep keeps an answer as long as it is good.
@@ -183,11 +192,11 @@ func (c *Client) fetch(ctx context.Context, request *http.Request, w way) (*answ
 	case err == nil:
 		requests.WithLabelValues(resultOf(out)).Inc()
 		return out, nil
-	case errors.Is(err, errRedirect):
-		requests.WithLabelValues(resultFailed).Inc()
-		return &answer{err: err}, nil
 	case ctx.Err() != nil: // The one who asks has gone: that says nothing about the registry.
 		return nil, err
+	case errors.Is(err, errRedirect), errors.Is(err, errElsewhere):
+		requests.WithLabelValues(resultFailed).Inc()
+		return &answer{err: fmt.Errorf("registry %s: %w", request.URL.Host, err)}, nil
 	case limited.Err() != nil:
 		err = context.Cause(limited)
 	}

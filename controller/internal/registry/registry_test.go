@@ -234,6 +234,9 @@ func TestLargeAnswer(t *testing.T) {
 	if got := asked.Load(); got != 1 {
 		t.Errorf("asked %d times", got)
 	}
+	if _, err := ask(t.Context(), session, http.MethodGet, url+"/token"); err == nil || !strings.Contains(err.Error(), "more than 1 MiB") {
+		t.Errorf("a token: %v", err)
+	}
 }
 
 // TestMemoryIsBounded: what was not used for longest goes.

@@ -27,6 +27,8 @@ type way struct {
 
 var (
 	errRedirect = errors.New("it redirects too often, or not to https")
+	// errElsewhere says nothing about the registry itself.
+	errElsewhere = errors.New("where it redirects to")
 	errWrites   = errors.New("policies write nothing to registries")
 	errPlain    = errors.New("it is asked over https only")
 )
@@ -114,6 +116,9 @@ func (c *Client) follow(ctx context.Context, request *http.Request, w way) (*htt
 	public := w.public
 	for hop := 0; ; hop++ {
 		response, err := c.transports.send(request, public)
+		if err != nil && hop > 0 {
+			return nil, fmt.Errorf("%w: %w", errElsewhere, err)
+		}
 		if err != nil {
 			return nil, err
 		}
