@@ -339,6 +339,7 @@ func TestRegistriesSendOnInPublicOnly(t *testing.T) {
 	})
 	client := registry.NewClient(registry.Config{Public: elsewhere, Age: time.Millisecond})
 	session := client.Session(true)
+	wantAnswer(t, session, url+"/v2/", "200 ") // It is known as a registry from now on.
 	for name, test := range map[string]struct {
 		session *registry.Session
 		url     string

@@ -29,8 +29,8 @@ var (
 	errRedirect = errors.New("it redirects too often, or not to https")
 	// errElsewhere says nothing about the registry itself.
 	errElsewhere = errors.New("where it redirects to")
-	errWrites   = errors.New("policies write nothing to registries")
-	errPlain    = errors.New("it is asked over https only")
+	errWrites    = errors.New("policies write nothing to registries")
+	errPlain     = errors.New("it is asked over https only")
 )
 
 // transports are the ways out of the process.
