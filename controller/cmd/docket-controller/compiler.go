@@ -5,7 +5,6 @@ package main
 
 import (
 	"errors"
-	"net/netip"
 
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/discovery/cached/memory"
@@ -93,12 +92,9 @@ func imagesOf(options *manager.RegistryOptions, calls call.Config) (*base.Images
 	if !options.Registry {
 		return nil, nil
 	}
-	allow := make([]netip.Prefix, len(options.AllowRanges))
-	for i, text := range options.AllowRanges {
-		var err error
-		if allow[i], err = netip.ParsePrefix(text); err != nil {
-			return nil, err
-		}
+	allow, err := options.Ranges()
+	if err != nil {
+		return nil, err
 	}
 	return &base.Images{
 		Registries:    registry.NewClient(registry.Config{Control: calls.Control(), Public: calls.Public(allow), Age: options.CacheAge}),

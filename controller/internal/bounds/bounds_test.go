@@ -106,7 +106,7 @@ func TestBudget(t *testing.T) {
 		ctx, third := budget.Open(ended)
 		defer third.Close()
 		cancel()
-		if err := bounds.Take(ctx, 40<<20); !bounds.Exceeded(err) || !strings.Contains(err.Error(), "no time left") {
+		if err := bounds.Take(ctx, 40<<20); !bounds.Exceeded(err) || !bounds.Busy(err) {
 			t.Errorf("who has no time: %v", err)
 		}
 		first.Close()
@@ -114,6 +114,14 @@ func TestBudget(t *testing.T) {
 			t.Error(err)
 		}
 		account.Close()
+		if err := bounds.Take(second, 40<<20); err == nil {
+			t.Error("an evaluation that has ended has a turn")
+		}
+		last, other := open()
+		if err := bounds.Take(last, 40<<20); err != nil {
+			t.Error(err)
+		}
+		other.Close()
 	})
 	if err := bounds.Take(t.Context(), 1<<40); err != nil {
 		t.Errorf("without an evaluation: %v", err)

@@ -25,6 +25,12 @@ type Error struct{ text string }
 // Error implements error.
 func (e *Error) Error() string { return e.text }
 
+// errBusy is the bound of all evaluations together.
+var errBusy = &Error{"there was no time left after other evaluations that read as much: let it ask for less"}
+
+// Busy reports whether an error is about other evaluations: later there may be room.
+func Busy(err error) bool { return errors.Is(err, errBusy) }
+
 // Exceeded reports whether an error is that of a bound.
 func Exceeded(err error) bool {
 	var bound *Error
@@ -44,6 +50,8 @@ func (b *Budget) Open(ctx context.Context) (context.Context, *Account) {
 	return context.WithValue(ctx, accountKey{}, a), a
 }
 
+var errEnded = errors.New("the evaluation has ended")
+
 type accountKey struct{}
 
 // accountOf returns the account of a context, or nil.
@@ -61,6 +69,8 @@ type Account struct {
 	// hasMedium and hasOnly tell which turns it has. They are taken in this order, so that no two evaluations wait for each
 	// other.
 	hasMedium, hasOnly bool
+	// closed lets nobody take a turn that would never be given back.
+	closed bool
 }
 
 // Close gives back the turns.
@@ -73,7 +83,7 @@ func (a *Account) Close() {
 	if a.hasOnly {
 		<-a.budget.only
 	}
-	a.hasMedium, a.hasOnly = false, false
+	a.hasMedium, a.hasOnly, a.closed = false, false, true
 }
 
 // Take counts bytes for the evaluation of a context, if it has an account, and waits for its turn where they are many.
@@ -84,6 +94,9 @@ func Take(ctx context.Context, bytes int64) error {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if a.closed {
+		return errEnded
+	}
 	if a.used+bytes > Largest {
 		return &Error{fmt.Sprintf("all that the evaluation has read takes more than %d MiB once it is decoded: let it ask for less", Largest>>20)}
 	}
@@ -108,6 +121,6 @@ func turn(ctx context.Context, turns chan struct{}) error {
 	case turns <- struct{}{}:
 		return nil
 	case <-ctx.Done():
-		return &Error{"there was no time left after other evaluations that read as much: let it ask for less"}
+		return errBusy
 	}
 }

@@ -5,6 +5,7 @@ package manager
 
 import (
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 	"time"
@@ -48,6 +49,11 @@ func (o *RegistryOptions) AddFlags(fs *pflag.FlagSet) {
 	fs.DurationVar(&o.CacheAge, "registry-cache-age", o.CacheAge, "How long answers of registries are used")
 }
 
+// Ranges returns what AllowRanges says.
+func (o *RegistryOptions) Ranges() ([]netip.Prefix, error) {
+	return parseRanges("registry-allow-ranges", o.AllowRanges)
+}
+
 // Validate returns one error for each flag that is wrong.
 func (o *RegistryOptions) Validate() []error {
 	var errs []error
@@ -63,7 +69,7 @@ func (o *RegistryOptions) Validate() []error {
 			errs = append(errs, fmt.Errorf("--registry-credential-helpers: %q is none of %s", helper, strings.Join(credentialHelpers, ", ")))
 		}
 	}
-	if _, err := parseRanges("registry-allow-ranges", o.AllowRanges); err != nil {
+	if _, err := o.Ranges(); err != nil {
 		errs = append(errs, err)
 	}
 	if o.CacheAge < time.Second {

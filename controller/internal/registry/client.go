@@ -28,16 +28,18 @@ const (
 	// DefaultTimeout is how long an answer may take.
 	DefaultTimeout = 10 * time.Second
 
+	// MaxManifest, MaxBlob and MaxToken are how many bytes an answer may have, by its kind.
+	MaxManifest = 4 << 20
+	MaxBlob     = 8 << 20
+	MaxToken    = 1 << 20
+
 	// missingAge is how long it counts that something is not there: signatures follow their image.
 	missingAge = time.Minute
 	// failureAge is how long a registry that fails is not asked for the same; for anything, if it
 	// does not answer at all.
 	failureAge = 30 * time.Second
-	// maxManifest, maxBlob and maxToken are how many bytes an answer may have, by its kind; maxHeaders its headers.
-	maxManifest = 4 << 20
-	maxBlob     = 8 << 20
-	maxToken    = 1 << 20
-	maxHeaders  = 64 << 10
+	// maxHeaders is how many bytes the headers of an answer may have.
+	maxHeaders = 64 << 10
 	// maxRefusal is how many bytes of an answer that is no success are looked at.
 	maxRefusal = 64 << 10
 	// decodings is how often the libraries decode an answer.
@@ -164,6 +166,8 @@ func (c *Client) unkept(request *http.Request, w way) (*answer, error) {
 func (c *Client) keep(key, path string, out *answer) {
 	var age time.Duration
 	switch {
+	case bounds.Busy(out.err):
+		return
 	case out.err != nil || out.status >= http.StatusInternalServerError || out.status == http.StatusTooManyRequests:
 		age = failureAge
 	case out.status == http.StatusNotFound:
@@ -240,11 +244,11 @@ func (c *Client) send(ctx context.Context, request *http.Request, w way) (*answe
 func boundOf(path string) (what string, limit int64) {
 	switch {
 	case !strings.HasPrefix(path, apiPrefix):
-		return "the answer with a token", maxToken
+		return "the answer with a token", MaxToken
 	case strings.Contains(path, "/blobs/"):
-		return "a configuration or an attestation", maxBlob
+		return "a configuration or an attestation", MaxBlob
 	default:
-		return "a manifest", maxManifest
+		return "a manifest", MaxManifest
 	}
 }
 
@@ -280,9 +284,3 @@ var codes = []string{
 	"BLOB_UNKNOWN", "BLOB_UPLOAD_INVALID", "BLOB_UPLOAD_UNKNOWN", "DIGEST_INVALID", "MANIFEST_BLOB_UNKNOWN", "MANIFEST_INVALID", "MANIFEST_UNKNOWN",
 	"NAME_INVALID", "NAME_UNKNOWN", "SIZE_INVALID", "UNAUTHORIZED", "DENIED", "UNSUPPORTED", "TOOMANYREQUESTS", "UNKNOWN", "UNAVAILABLE",
 }
-
-// Limits are how many bytes an answer may have, by what it is.
-type Limits struct{ Manifest, Blob, Token int64 }
-
-// Bounds returns the limits of all clients.
-func Bounds() Limits { return Limits{Manifest: maxManifest, Blob: maxBlob, Token: maxToken} }

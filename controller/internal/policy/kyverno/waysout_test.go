@@ -43,8 +43,7 @@ func TestWaysOut(t *testing.T) {
 
 func waysOut() string {
 	const publicOnly = "public ones, and `--registry-allow-ranges`; HTTPS"
-	bounds := registry.Bounds()
-	images := fmt.Sprintf("manifest %s, blob %s, token %s", mebibytes(bounds.Manifest), mebibytes(bounds.Blob), mebibytes(bounds.Token))
+	images := fmt.Sprintf("manifest %s, blob %s, token %s", mebibytes(registry.MaxManifest), mebibytes(registry.MaxBlob), mebibytes(registry.MaxToken))
 	rows := [][]string{
 		{"who reads", "what", "with whose credentials", "at which addresses", "one answer"},
 		{"---", "---", "---", "---", "---"},

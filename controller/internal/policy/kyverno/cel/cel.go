@@ -150,7 +150,7 @@ func (c *Compiler) withLibrary(namespace string, compile func() error) error {
 	library := c.library.of(namespace)
 	libs.LibraryContext = library
 	defer func() { libs.LibraryContext = before }()
-	return withHTTP(&celServices{services: c.Services, scope: library.scope}, compile)
+	return withHTTP(&celServices{services: c.Services, scope: library.scope, evaluation: context.Background()}, compile)
 }
 
 func compiledTargets(policies []vpolengine.Policy) []policy.Target {

@@ -28,7 +28,7 @@ type celServices struct {
 	// caBundle has the certificates that sign those of services; empty for those of the system.
 	caBundle string
 	scope    reach.Scope
-	// evaluation is that for which services are called; nil if it is not known.
+	// evaluation is that for which services are called, once During is called.
 	evaluation context.Context //nolint:containedctx // Kyverno's interface passes none.
 }
 
@@ -75,15 +75,11 @@ func (c *celServices) ask(request call.Request, headers map[string]string) (any,
 	for key, value := range headers {
 		request.Headers = append(request.Headers, call.Header{Key: key, Value: value})
 	}
-	ctx := c.evaluation
-	if ctx == nil {
-		ctx = context.Background()
-	}
-	answer, err := c.services.Ask(ctx, request)
+	answer, err := c.services.Ask(c.evaluation, request)
 	if err != nil {
 		return nil, err
 	}
-	if err := bounds.Take(ctx, new(bounds.Scanner).Cost(answer.Body)); err != nil {
+	if err := bounds.Take(c.evaluation, new(bounds.Scanner).Cost(answer.Body)); err != nil {
 		return nil, err
 	}
 	var body any

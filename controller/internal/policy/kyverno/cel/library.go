@@ -39,7 +39,7 @@ type library struct {
 	scope reach.Scope
 	// registries is nil if they are not asked.
 	registries *base.RegistryAccess
-	// evaluation is that for which the cluster is asked; nil if it is not known.
+	// evaluation is that for which the cluster is asked, once [library.During] is called.
 	evaluation context.Context //nolint:containedctx // Kyverno's interface passes none.
 	// images is the evaluation for which images are asked about, by a policy with credentials of its
 	// own or without. It may be nil.
@@ -54,7 +54,7 @@ var (
 
 // newLibrary returns the library of a cluster, or, with nil, of none.
 func newLibrary(client dynamic.Interface, mapper meta.RESTMapper, entries policy.Entries, registries *base.RegistryAccess) *library {
-	return &library{client: client, mapper: mapper, entries: entries, registries: registries}
+	return &library{evaluation: context.Background(), client: client, mapper: mapper, entries: entries, registries: registries}
 }
 
 // during returns the library for the evaluation of a policy that verifies images.
@@ -98,11 +98,7 @@ func (l *library) During(ctx context.Context) any {
 }
 
 func (l *library) limited() (context.Context, context.CancelFunc) {
-	ctx := l.evaluation
-	if ctx == nil {
-		ctx = context.Background()
-	}
-	return context.WithTimeout(reach.With(ctx, l.scope), base.DefaultTimeout)
+	return context.WithTimeout(reach.With(l.evaluation, l.scope), base.DefaultTimeout)
 }
 
 // ListResources is that of Kyverno's library, as are the next ones.
