@@ -343,35 +343,39 @@ func TestClusterErrors(t *testing.T) {
 	}
 }
 
-// TestConnectionsOfConsoleAreBounded: those that send nothing give way, the oldest first.
-func TestConnectionsOfConsoleAreBounded(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t)
+// serving has requests to a console answered until end is called.
+func serving(t *testing.T, c *Console) (address string, end func()) {
+	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	ended := make(chan error, 1)
 	ctx, cancel := context.WithCancel(t.Context())
-	go func() { ended <- f.Serve(ctx, listener) }()
-	testkit.Crowd(t, listener.Addr().String(), connections.Most+1, 4*time.Second)
-	cancel()
-	if err := <-ended; err != nil {
-		t.Errorf("Serve: %v", err)
+	go func() { ended <- c.Serve(ctx, listener) }()
+	return listener.Addr().String(), func() {
+		t.Helper()
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("Serve: %v", err)
+		}
 	}
+}
+
+// TestConnectionsOfConsoleAreBounded: those that send nothing give way, the oldest first.
+func TestConnectionsOfConsoleAreBounded(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	address, end := serving(t, f.Console)
+	testkit.Crowd(t, address, connections.Most+1, 4*time.Second)
+	end()
 }
 
 func TestServeEnds(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ended := make(chan error, 1)
-	ctx, cancel := context.WithCancel(t.Context())
-	go func() { ended <- f.Serve(ctx, listener) }()
-	response, err := http.Get("http://" + listener.Addr().String() + "/")
+	address, end := serving(t, f.Console)
+	response, err := http.Get("http://" + address + "/")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -379,13 +383,10 @@ func TestServeEnds(t *testing.T) {
 		t.Errorf("the page without a cookie: %s, %v; want 401", response.Status, err)
 	}
 	// As browsers do, ahead of their requests.
-	silent, err := net.Dial("tcp", listener.Addr().String())
+	silent, err := net.Dial("tcp", address)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = silent.Close() }()
-	cancel()
-	if err := <-ended; err != nil {
-		t.Errorf("Serve: %v", err)
-	}
+	end()
 }

@@ -50,16 +50,7 @@ func TestBombs(t *testing.T) {
 			if len(text) > maxBombSize {
 				t.Fatalf("the policy has %d bytes", len(text))
 			}
-			// The program is this test.
-			command := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestBombProcess$", "-test.v")
-			command.Env = append(os.Environ(), bombVariable+"="+text)
-			output, err := command.CombinedOutput()
-			_, told, found := strings.Cut(string(output), "burst ")
-			told, _, _ = strings.Cut(told, "\n")
-			var got burst
-			if !found || err != nil || json.Unmarshal([]byte(told), &got) != nil {
-				t.Fatalf("%v: %.2000s", err, output)
-			}
+			got := burstOf(t, "TestBombProcess", bombVariable+"="+text)
 			if got.Bytes > maxBombBytes {
 				t.Errorf("it takes %d MiB", got.Bytes>>20)
 			}
@@ -69,6 +60,31 @@ func TestBombs(t *testing.T) {
 			t.Logf("%d bytes of policy, %d MiB", len(text), got.Bytes>>20)
 		})
 	}
+}
+
+// burstOf returns what another process of this program tells, which runs one test with a variable.
+func burstOf(t *testing.T, test, variable string) burst {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+test+"$", "-test.v")
+	command.Env = append(os.Environ(), variable)
+	output, err := command.CombinedOutput()
+	_, told, found := strings.Cut(string(output), "burst ")
+	told, _, _ = strings.Cut(told, "\n")
+	var got burst
+	if !found || err != nil || json.Unmarshal([]byte(told), &got) != nil {
+		t.Fatalf("%v: %.2000s", err, output)
+	}
+	return got
+}
+
+// idle returns the most memory that the process has from now on, before it does anything.
+func idle(t *testing.T) int64 {
+	t.Helper()
+	debug.FreeOSMemory()
+	if err := os.WriteFile("/proc/self/clear_refs", []byte("5"), 0); err != nil {
+		t.Fatal(err)
+	}
+	return peak(t)
 }
 
 // TestBombProcess is no test by itself: see [TestBombs].
@@ -82,11 +98,7 @@ func TestBombProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	p, s := out.Compile(enginetest.Object(t, text), nil), enginetest.Subject(t, enginetest.BadPod)
-	debug.FreeOSMemory()
-	if err := os.WriteFile("/proc/self/clear_refs", []byte("5"), 0); err != nil {
-		t.Fatal(err)
-	}
-	before := peak(t)
+	before := idle(t)
 	go func() { // Not all of the machine.
 		for peak(t)-before < 1<<30 {
 			<-time.After(10 * time.Millisecond)

@@ -99,18 +99,23 @@ func cluster(t *testing.T) *Compiler {
 // compilerOf returns a compiler for an API server that knows pods.
 func compilerOf(t *testing.T, address string, calls call.Config) *Compiler {
 	t.Helper()
-	config := &rest.Config{Host: address, QPS: -1}
-	client, err := dynamic.NewForConfig(config)
-	if err != nil {
+	return compilerWith(t, &rest.Config{Host: address, QPS: -1}, base.Config{Calls: calls})
+}
+
+// compilerWith returns one whose policies ask a cluster that has pods.
+func compilerWith(t *testing.T, cluster *rest.Config, config base.Config) *Compiler {
+	t.Helper()
+	var err error
+	if config.Client, err = dynamic.NewForConfig(cluster); err != nil {
 		t.Fatal(err)
 	}
-	typed, err := kubernetes.NewForConfig(config)
-	if err != nil {
+	if config.Kubernetes, err = kubernetes.NewForConfig(cluster); err != nil {
 		t.Fatal(err)
 	}
 	mapper := meta.NewDefaultRESTMapper(nil)
 	mapper.Add(schema.GroupVersionKind{Version: "v1", Kind: "Pod"}, meta.RESTScopeNamespace)
-	out, err := NewCompiler(base.Config{Client: client, Kubernetes: typed, Mapper: mapper, Calls: calls})
+	config.Mapper = mapper
+	out, err := NewCompiler(config)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,23 +8,16 @@ import (
 	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
-	"runtime/debug"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
 	"github.com/docket-project/docket/api/report"
@@ -62,15 +55,7 @@ func TestOutside(t *testing.T) {
 				continue
 			}
 			t.Run(fmt.Sprint(name, "/", count), func(t *testing.T) {
-				command := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestOutsideProcess$", "-test.v")
-				command.Env = append(os.Environ(), fmt.Sprintf("%s=%d %s", outsideVariable, count, name))
-				output, err := command.CombinedOutput()
-				_, told, found := strings.Cut(string(output), "burst ")
-				told, _, _ = strings.Cut(told, "\n")
-				var got burst
-				if !found || err != nil || json.Unmarshal([]byte(told), &got) != nil {
-					t.Fatalf("%v: %.2000s", err, output)
-				}
+				got := burstOf(t, "TestOutsideProcess", fmt.Sprintf("%s=%d %s", outsideVariable, count, name))
 				if got.Bytes > maxOutsideBytes {
 					t.Errorf("it takes %d MiB", got.Bytes>>20)
 				}
@@ -108,11 +93,7 @@ func TestOutsideProcess(t *testing.T) {
 	for i := range count {
 		subjects = append(subjects, podOf(t, strings.NewReplacer("HOST", host, "NUMBER", strconv.Itoa(i)).Replace(test.image)))
 	}
-	debug.FreeOSMemory()
-	if err := os.WriteFile("/proc/self/clear_refs", []byte("5"), 0); err != nil {
-		t.Fatal(err)
-	}
-	before := peak(t)
+	before := idle(t)
 	answers := make(chan []policy.Result)
 	for _, subject := range subjects {
 		go func() {
@@ -137,22 +118,10 @@ func outsideCompiler(t *testing.T, address string) *Compiler {
 	if err != nil {
 		t.Fatal(err)
 	}
-	client, err := dynamic.NewForConfig(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	typed, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	mapper := meta.NewDefaultRESTMapper(nil)
-	mapper.Add(schema.GroupVersionKind{Version: "v1", Kind: "Pod"}, meta.RESTScopeNamespace)
-	images := &base.Images{Registries: registry.NewClient(registry.Config{Timeout: time.Minute}), AllowInsecure: true}
-	out, err := NewCompiler(base.Config{Client: client, Kubernetes: typed, Mapper: mapper, Images: images, Timeout: 5 * time.Minute})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
+	return compilerWith(t, config, base.Config{
+		Images:  &base.Images{Registries: registry.NewClient(registry.Config{Timeout: time.Minute}), AllowInsecure: true},
+		Timeout: 5 * time.Minute,
+	})
 }
 
 func outsideCases(t *testing.T) map[string]outsideCase {
