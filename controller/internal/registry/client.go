@@ -28,10 +28,12 @@ const (
 	// DefaultTimeout is how long an answer may take.
 	DefaultTimeout = 10 * time.Second
 
-	// MaxManifest, MaxBlob and MaxToken are how many bytes an answer may have, by its kind.
+	// MaxManifest is how many bytes a manifest may have.
 	MaxManifest = 4 << 20
-	MaxBlob     = 8 << 20
-	MaxToken    = 1 << 20
+	// MaxBlob is how many bytes a blob may have: a configuration, a layer with a signature.
+	MaxBlob = 8 << 20
+	// MaxToken is how many bytes the answer of a token server may have.
+	MaxToken = 1 << 20
 
 	// missingAge is how long it counts that something is not there: signatures follow their image.
 	missingAge = time.Minute
