@@ -115,7 +115,7 @@ e2e: tools-all ## Run all tests on a real control plane (RUN= chooses among them
 .PHONY: producers
 producers: ## Run other people's programs with CRDs and with Docket, and write the table of docs/produce/producers.md
 	DOCKET_PRODUCERS=$(CURDIR)/docs/produce/producers $(MAKE) e2e RUN='^TestProgram'
-	DOCKET_PRODUCERS=$(CURDIR)/docs/produce/producers go test ./internal/apiserver -run '^TestRecordings$$' -count=1
+	DOCKET_PRODUCERS=$(CURDIR)/docs/produce/producers go test ./internal/server/apiserver -run '^TestRecordings$$' -count=1
 	go run ./internal/tools/producertable
 
 .PHONY: test-postgres-versions
@@ -124,7 +124,7 @@ test-postgres-versions: ## Run the suite of the storage engine on every version 
 
 .PHONY: test-million
 test-million: ## Look at all pages of the console with a million results, which are written first (some minutes)
-	go test ./internal/console -count=1 -timeout 30m -v -run '^TestManyResults$$' -reports 60000
+	go test ./internal/results/console -count=1 -timeout 30m -v -run '^TestManyResults$$' -reports 60000
 
 .PHONY: deflake
 deflake: ## Repeat the tests of PKG= until one fails (RUN= chooses among them)

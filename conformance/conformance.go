@@ -12,9 +12,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
-	"github.com/docket-project/docket/internal/conformance"
-	"github.com/docket-project/docket/internal/conformance/checks"
-	"github.com/docket-project/docket/internal/conformance/object"
+	"github.com/docket-project/docket/conformance/checks"
+	"github.com/docket-project/docket/conformance/object"
+	"github.com/docket-project/docket/conformance/runner"
 )
 
 // Options say what to check. Config and GroupVersion are required.
@@ -52,7 +52,7 @@ func Run(t *testing.T, options Options) {
 			t.Fatalf("conformance: Samples: %v", err)
 		}
 	}
-	report, err := conformance.Run(t.Context(), conformance.Options{
+	report, err := runner.Run(t.Context(), runner.Options{
 		Config: options.Config, GroupVersion: version, Resources: options.Resources, Samples: samples,
 		Checks: checks.All(), Skip: options.Skip, Namespace: options.Namespace, Timeout: options.Timeout,
 		UserAgent: "docket-conformance",
@@ -72,7 +72,7 @@ func Run(t *testing.T, options Options) {
 }
 
 // tell reports a result as a subtest.
-func tell(t *testing.T, result *conformance.Result) {
+func tell(t *testing.T, result *runner.Result) {
 	t.Helper()
 	name := result.Check.ID
 	if result.Resource != "" {
@@ -80,10 +80,10 @@ func tell(t *testing.T, result *conformance.Result) {
 	}
 	t.Run(name, func(t *testing.T) {
 		switch result.Outcome {
-		case conformance.Passed:
-		case conformance.Skipped:
+		case runner.Passed:
+		case runner.Skipped:
 			t.Skip(result.Reason)
-		case conformance.Failed:
+		case runner.Failed:
 			t.Errorf("%s\nsee %s\nexpected: %s\n%s%s", result.Check.Rule, result.Check.Reference, result.Failure.Expected, result.Failure.Found, text(result.Failure.Exchange))
 		default:
 			t.Errorf("undecided: %s%s", result.Reason, text(result.Exchange))
@@ -92,7 +92,7 @@ func tell(t *testing.T, result *conformance.Result) {
 }
 
 // text returns what was sent and what came back.
-func text(exchange *conformance.Exchange) string {
+func text(exchange *runner.Exchange) string {
 	if exchange == nil {
 		return ""
 	}

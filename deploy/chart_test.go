@@ -14,7 +14,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	networkingv1 "k8s.io/api/networking/v1"
 
-	"github.com/docket-project/docket/internal/testenv"
+	"github.com/docket-project/docket/internal/kit/testenv"
 )
 
 // TestChartLint runs helm lint with each variant's values.

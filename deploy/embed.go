@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package deploy holds the manifests with which Docket is installed. Go code gets those
-// that register a server in a cluster: internal/bootstrap prints them.
+// that register a server in a cluster: internal/server/bootstrap prints them.
 package deploy
 
 import (

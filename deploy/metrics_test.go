@@ -22,9 +22,9 @@ import (
 	"k8s.io/client-go/rest"
 	clocktesting "k8s.io/utils/clock/testing"
 
-	"github.com/docket-project/docket/internal/apiserver"
-	"github.com/docket-project/docket/internal/resultmetrics"
-	"github.com/docket-project/docket/internal/testkit"
+	"github.com/docket-project/docket/internal/kit/testkit"
+	"github.com/docket-project/docket/internal/results/resultmetrics"
+	"github.com/docket-project/docket/internal/server/apiserver"
 )
 
 // reports is a path of the API, and what is posted to it.

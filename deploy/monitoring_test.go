@@ -263,7 +263,7 @@ func elsewhere() []string {
 	return []string{
 		"up",                                // Prometheus itself
 		"aggregator_unavailable_apiservice", // kube-apiserver; test/e2e
-		"docket_apiserver_certificate_expiry_timestamp_seconds", // a server that renews its certificate; internal/apiserver
+		"docket_apiserver_certificate_expiry_timestamp_seconds", // a server that renews its certificate; internal/server/apiserver
 		"docket_apiserver_registration_problem",                 // a server with a cluster; test/e2e
 		"docket_apiserver_unmet_requirement",                    // a server whose cluster lacks something; test/e2e
 		"kubelet_volume_stats_available_bytes",                  // kubelet

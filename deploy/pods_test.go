@@ -20,7 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/ptr"
 
-	"github.com/docket-project/docket/internal/apiserver"
+	"github.com/docket-project/docket/internal/server/apiserver"
 )
 
 // TestPods checks the pod of each variant.

@@ -24,7 +24,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 
-	"github.com/docket-project/docket/internal/testenv"
+	"github.com/docket-project/docket/internal/kit/testenv"
 )
 
 // root of the repository.

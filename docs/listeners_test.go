@@ -29,33 +29,33 @@ var listens = map[string][]string{
 	"go.etcd.io/etcd/server/v3/embed":     {"StartEtcd"},
 	"k8s.io/apiserver/pkg/server":         {"SecureServingInfo", "RunServer"},
 	"k8s.io/apiserver/pkg/server/options": {"NewSecureServingOptions", "CreateListener"},
-	"github.com/docket-project/docket/internal/statedir": {"Listen*"},
+	"github.com/docket-project/docket/internal/plane/statedir": {"Listen*"},
 }
 
 // listeners are all places that listen, with the tests of their bounds or the reason for none: whoever adds one decides.
 var listeners = map[string]string{
-	"internal/connections/server.go: http.Server": "TestServerHasAllBounds",
+	"internal/kit/connections/server.go: http.Server": "TestServerHasAllBounds",
 
-	"controller/internal/webhook/server.go: net.ListenConfig": "TestConnectionsOfOnePeerAreBounded",
-	"controller/internal/manager/health.go: net.ListenConfig": "TestMetricsConnectionsAreBounded",
+	"controller/internal/admission/webhook/server.go: net.ListenConfig": "TestConnectionsOfOnePeerAreBounded",
+	"controller/internal/manager/health.go: net.ListenConfig":           "TestMetricsConnectionsAreBounded",
 
-	"internal/apiserver/options.go: options.NewSecureServingOptions": "TestConnectionsOfServerAreBounded",
-	"internal/gateway/server.go: options.NewSecureServingOptions":    "TestConnectionsOfGatewayAreBounded",
+	"internal/server/apiserver/options.go: options.NewSecureServingOptions": "TestConnectionsOfServerAreBounded",
+	"internal/plane/gateway/server.go: options.NewSecureServingOptions":     "TestConnectionsOfGatewayAreBounded",
 
 	// Listeners of these are bounded where they are served.
-	"internal/statedir/listen.go: net.ListenConfig":   "TestListen",
-	"internal/gateway/run.go: statedir.Listen":        "TestConnectionsOfGatewayAreBounded",
-	"internal/up/run.go: statedir.Listen":             "TestConnectionsOfServerAreBounded",
-	"internal/up/console.go: statedir.ListenLoopback": "TestConnectionsOfConsoleAreBounded",
-	"cmd/docket/console.go: statedir.Listen":          "TestConnectionsOfConsoleAreBounded",
-	"cmd/docket/console_team.go: statedir.Listen":     "TestConnectionsOfConsoleAreBounded",
+	"internal/plane/statedir/listen.go: net.ListenConfig":   "TestListen",
+	"internal/plane/gateway/run.go: statedir.Listen":        "TestConnectionsOfGatewayAreBounded",
+	"internal/plane/up/run.go: statedir.Listen":             "TestConnectionsOfServerAreBounded",
+	"internal/plane/up/console.go: statedir.ListenLoopback": "TestConnectionsOfConsoleAreBounded",
+	"cmd/docket/console.go: statedir.Listen":                "TestConnectionsOfConsoleAreBounded",
+	"cmd/docket/console_team.go: statedir.Listen":           "TestConnectionsOfConsoleAreBounded",
 
-	"internal/run/workspace.go: net.ListenConfig": "no server: finds a free port",
+	"internal/plane/run/workspace.go: net.ListenConfig": "no server: finds a free port",
 }
 
 // tools are folders of programs and helpers that only tests and measurements run, on loopback.
-var tools = []string{"test/", "internal/testenv/", "internal/conformance/conformancetest/", "controller/internal/registry/registrytest/",
-	"internal/etcdstore/etcdtest/", "internal/uptest/", "controller/test/", "hack/", "internal/tools/"}
+var tools = []string{"test/", "internal/kit/testenv/", "conformance/conformancetest/", "controller/internal/policy/registry/registrytest/",
+	"internal/store/etcdstore/etcdtest/", "internal/plane/uptest/", "controller/test/", "hack/", "internal/tools/"}
 
 // TestListeners promises that every place where a program listens is known, with a test of its bounds.
 func TestListeners(t *testing.T) {
@@ -85,7 +85,7 @@ func TestListeners(t *testing.T) {
 	}
 	for _, place := range slices.Sorted(maps.Keys(found)) {
 		if listeners[place] == "" {
-			t.Errorf("%s is new: serve it by internal/connections, and name the test of its bounds in listeners", place)
+			t.Errorf("%s is new: serve it by internal/kit/connections, and name the test of its bounds in listeners", place)
 		}
 	}
 	for place, bound := range listeners {

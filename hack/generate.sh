@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Writes the generated files: under api/ deep copies, and the OpenAPI models of results, to be run after every
-# change of the types there; under internal/core/openapi the OpenAPI models of Kubernetes' types,
+# change of the types there; under internal/plane/core/openapi the OpenAPI models of Kubernetes' types,
 # to be run after every change of the version of k8s.io/api. And the page
 # docs/reference/conformance-checks.md, to be run after every change of the checks of `docket
 # conformance`, and the table of programs in docs/produce/producers.md. Running it twice changes
@@ -33,8 +33,8 @@ tool deepcopy-gen \
 # The OpenAPI models of the group that has kinds of our own. The API linter's remarks are about Kubernetes' types.
 tool openapi-gen \
 	--go-header-file "${header}" \
-	--output-dir internal/resultsapi \
-	--output-pkg "${module}/internal/resultsapi" \
+	--output-dir internal/results/resultsapi \
+	--output-pkg "${module}/internal/results/resultsapi" \
 	--output-file zz_generated.openapi.go \
 	--output-model-name-file zz_generated.model_name.go \
 	--report-filename /dev/null \
@@ -46,7 +46,7 @@ tool openapi-gen \
 # embedded document of it. Names of Kubernetes' types are there already, and the module
 # cache can't be written. The API linter's remarks are about upstream names, which are
 # not ours to change.
-models=internal/core/openapi
+models=internal/plane/core/openapi
 trap 'rm -rf "${models}/generated"' EXIT
 inputs=()
 for package in \

@@ -23,7 +23,7 @@ PKG=${PKG:-./...} RUN=${RUN:-}
 # suites of storages and engines the cases in which they do. SQLite itself goes without: it is C that was made into Go, and
 # its races are not ours to find.
 race=(-race -vet=off -gcflags=modernc.org/sqlite/lib=-race=false -gcflags=modernc.org/libc=-race=false)
-raced='^internal/(aggregator|authtrust|certificate/rotation|controlplane|gateway|imports|registration|resultmetrics|store/hub|store/writer|turns)$'
+raced='^internal/(kit/certificate/rotation|plane/(aggregator|authtrust|controlplane|gateway)|results/(resultmetrics|turns)|server/(imports|registration)|store/(hub|writer))$'
 suites='^internal/store(/sqlite|/postgres)?$'
 meeting='^(TestEngine|TestSuite)$/^(Concurrent|Reopen|Random)$|^Test(Herd|HerdAfterRestart|ReplicasWriteAtOnce|PostgresReplicas|SwitchoverEndsNoWatch)$'
 engines='^internal/store/(sqlite|postgres)$'
@@ -31,12 +31,12 @@ questions='^(TestEngine|TestLargeReports|TestSuite|TestSuitePooled)$/^(Questions
 # What the suite has to say of the model, of large reports and of a pooler; it runs nearly whole without them.
 repeated='^(TestModel|TestLargeReports|TestSuitePooled)$/^(Read|Selectors|History|Advance|Large|Questions|QuestionGroups|Orders)$'
 repeated+='|^TestLargeReports$/^(Concurrent|Reopen)$|^(TestEngine|TestSuite)$/^QuestionGroups$/^(Bounds|Properties|NumericProperties)$'
-model='^internal/(conformance/checks|store/enginetest)$' # Too much work to be watched; what runs them is.
+model='^(conformance/checks|internal/store/enginetest)$' # Too much work to be watched; what runs them is.
 # Of the controller goes without what only computes, and Kyverno's engines.
-unraced='^(cmd|test|internal/(policy|convert|filescan|policies|reach|served|source|contextcache/table))(/|$)'
+unraced='^(cmd|test|internal/(policy|files|cache/table|cluster/(policies|served|source)))(/|$)'
 
 # Packages that wait long, for disks above all, begin first, so that others work meanwhile.
-longest='^\./internal/(store|store/postgres|store/sqlite|apiserver|console|scan|report)$'
+longest='^\./internal/(store|store/postgres|store/sqlite|server/apiserver|results/console|scan|report)$'
 
 # Tests mostly wait, for disks, timers and servers: more packages, and more tests of each, at a time than there are cores.
 parallel=4

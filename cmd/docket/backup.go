@@ -14,8 +14,8 @@ import (
 
 	cliflag "k8s.io/component-base/cli/flag"
 
-	"github.com/docket-project/docket/internal/cli"
-	"github.com/docket-project/docket/internal/database"
+	"github.com/docket-project/docket/internal/kit/cli"
+	"github.com/docket-project/docket/internal/store/database"
 	"github.com/docket-project/docket/internal/store/engine"
 )
 

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/docket-project/docket/internal/cli"
+	"github.com/docket-project/docket/internal/kit/cli"
 	"github.com/docket-project/docket/internal/store/sqlite"
 )
 

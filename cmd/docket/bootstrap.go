@@ -17,10 +17,10 @@ import (
 
 	cliflag "k8s.io/component-base/cli/flag"
 
-	"github.com/docket-project/docket/internal/atomicfile"
-	"github.com/docket-project/docket/internal/bootstrap"
-	"github.com/docket-project/docket/internal/certificate"
-	"github.com/docket-project/docket/internal/cli"
+	"github.com/docket-project/docket/internal/kit/atomicfile"
+	"github.com/docket-project/docket/internal/kit/certificate"
+	"github.com/docket-project/docket/internal/kit/cli"
+	"github.com/docket-project/docket/internal/server/bootstrap"
 )
 
 // caFileFlag names the file of authorities, in both commands.

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/docket-project/docket/internal/cli"
+	"github.com/docket-project/docket/internal/kit/cli"
 )
 
 // called runs the command in this process, at the given time.

@@ -18,12 +18,12 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	cliflag "k8s.io/component-base/cli/flag"
 
-	"github.com/docket-project/docket/internal/apiserver/buildinfo"
-	"github.com/docket-project/docket/internal/cli"
-	"github.com/docket-project/docket/internal/conformance"
-	"github.com/docket-project/docket/internal/conformance/checks"
-	"github.com/docket-project/docket/internal/conformance/object"
-	"github.com/docket-project/docket/internal/conformance/output"
+	"github.com/docket-project/docket/conformance/checks"
+	"github.com/docket-project/docket/conformance/object"
+	"github.com/docket-project/docket/conformance/output"
+	"github.com/docket-project/docket/conformance/runner"
+	"github.com/docket-project/docket/internal/kit/buildinfo"
+	"github.com/docket-project/docket/internal/kit/cli"
 )
 
 // The exit codes of `docket conformance`.
@@ -43,13 +43,13 @@ type conformanceFlags struct {
 
 	kubeconfig, context, groupVersion, output string
 	samples                                   []string
-	options                                   conformance.Options
+	options                                   runner.Options
 }
 
 func newConformance(p cli.Process) *cobra.Command {
-	f := conformanceFlags{process: p, output: output.Formats()[0], options: conformance.Options{
+	f := conformanceFlags{process: p, output: output.Formats()[0], options: runner.Options{
 		Checks: checks.All(), UserAgent: "docket-conformance/" + buildinfo.Get().Version,
-		Timeout: conformance.DefaultTimeout, Parallel: conformance.DefaultParallel,
+		Timeout: runner.DefaultTimeout, Parallel: runner.DefaultParallel,
 	}}
 	var sections cliflag.NamedFlagSets
 	f.addServer(sections.FlagSet("server"))
@@ -161,7 +161,7 @@ func (f *conformanceFlags) run(ctx context.Context) error {
 	}
 	shown := output.NewProgress(f.process.ErrOut)
 	f.options.Planned, f.options.Finished = shown.Planned, func() { shown.Finished(ctx.Err() != nil) }
-	report, err := conformance.Run(ctx, f.options)
+	report, err := runner.Run(ctx, f.options)
 	shown.Done()
 	if err != nil {
 		return undecidedError{err}
@@ -170,9 +170,9 @@ func (f *conformanceFlags) run(ctx context.Context) error {
 		return undecidedError{fmt.Errorf("print the report: %w", err)}
 	}
 	switch outcome, text := report.Verdict(); outcome {
-	case conformance.Passed:
+	case runner.Passed:
 		return nil
-	case conformance.Failed:
+	case runner.Failed:
 		return &cli.FindingError{Text: text, Code: exitBroken}
 	default:
 		return &cli.FindingError{Text: text, Code: exitUndecided}
@@ -199,7 +199,7 @@ func (f *conformanceFlags) read() error {
 	if f.options.Parallel <= 0 {
 		errs = append(errs, errors.New("--parallel: must be at least 1"))
 	}
-	if f.options.GroupVersion, err = conformance.ParseGroupVersion(f.groupVersion); err != nil {
+	if f.options.GroupVersion, err = runner.ParseGroupVersion(f.groupVersion); err != nil {
 		errs = append(errs, fmt.Errorf("--%s: %w", groupVersionFlag, err))
 	}
 	if f.options.Samples, err = object.ReadSampleFiles(f.samples); err != nil {

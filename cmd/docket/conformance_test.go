@@ -27,11 +27,11 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
-	"github.com/docket-project/docket/internal/cli"
-	"github.com/docket-project/docket/internal/conformance"
-	"github.com/docket-project/docket/internal/conformance/checks"
-	"github.com/docket-project/docket/internal/conformance/conformancetest"
-	"github.com/docket-project/docket/internal/uptest"
+	"github.com/docket-project/docket/conformance/checks"
+	"github.com/docket-project/docket/conformance/conformancetest"
+	"github.com/docket-project/docket/conformance/runner"
+	"github.com/docket-project/docket/internal/kit/cli"
+	"github.com/docket-project/docket/internal/plane/uptest"
 )
 
 // oneCheck is a check that needs no objects.
@@ -249,7 +249,7 @@ func TestConformanceTeachesWhatThereIs(t *testing.T) {
 	}
 	_, offered, _ := called(t, time.Now(), "__complete", "conformance", "--skip", "")
 	for _, example := range examples {
-		if !slices.ContainsFunc(checks.All(), func(c conformance.Check) bool { return c.ID == example[1] }) {
+		if !slices.ContainsFunc(checks.All(), func(c runner.Check) bool { return c.ID == example[1] }) {
 			t.Errorf("the help has the check %s, which does not exist", example[1])
 		}
 		if !strings.Contains(offered, example[1]+"\t") {

@@ -18,9 +18,9 @@ import (
 	cliflag "k8s.io/component-base/cli/flag"
 	"k8s.io/utils/clock"
 
-	"github.com/docket-project/docket/internal/cli"
-	"github.com/docket-project/docket/internal/console"
-	"github.com/docket-project/docket/internal/statedir"
+	"github.com/docket-project/docket/internal/kit/cli"
+	"github.com/docket-project/docket/internal/plane/statedir"
+	"github.com/docket-project/docket/internal/results/console"
 )
 
 // consoleFlags are those of docket console.

@@ -13,9 +13,9 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 
-	"github.com/docket-project/docket/internal/cli"
-	"github.com/docket-project/docket/internal/console"
-	"github.com/docket-project/docket/internal/statedir"
+	"github.com/docket-project/docket/internal/kit/cli"
+	"github.com/docket-project/docket/internal/plane/statedir"
+	"github.com/docket-project/docket/internal/results/console"
 )
 
 // addTeamFlags adds those of a console behind a proxy that signs people in.

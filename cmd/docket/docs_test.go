@@ -17,8 +17,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/docket-project/docket/internal/cli"
-	"github.com/docket-project/docket/internal/settings"
+	"github.com/docket-project/docket/internal/kit/cli"
+	"github.com/docket-project/docket/internal/kit/settings"
 )
 
 var update = flag.Bool("update", false, "write golden files anew")
@@ -30,7 +30,7 @@ func testRoot() *cobra.Command {
 
 // TestFlagReference keeps docs/reference/flags.md equal to the flags. A flag that
 // comes with a new version of the Kubernetes library fails it, and is then looked at:
-// it is wired up and documented, or dropped (options_flags.go in internal/apiserver).
+// it is wired up and documented, or dropped (options_flags.go in internal/server/apiserver).
 func TestFlagReference(t *testing.T) {
 	t.Parallel()
 	var doc strings.Builder

@@ -8,8 +8,8 @@ import (
 
 	"k8s.io/utils/clock"
 
-	"github.com/docket-project/docket/internal/cli"
-	"github.com/docket-project/docket/internal/gateway"
+	"github.com/docket-project/docket/internal/kit/cli"
+	"github.com/docket-project/docket/internal/plane/gateway"
 )
 
 func newGateway(p cli.Process) *cobra.Command {

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/docket-project/docket/internal/cli"
+	"github.com/docket-project/docket/internal/kit/cli"
 )
 
 // TestGatewayCommand: mistakes are told with their flag and the exit code of wrong use, and

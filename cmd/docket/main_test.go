@@ -19,9 +19,9 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"github.com/docket-project/docket/internal/cli"
-	"github.com/docket-project/docket/internal/testenv"
-	"github.com/docket-project/docket/internal/uptest"
+	"github.com/docket-project/docket/internal/kit/cli"
+	"github.com/docket-project/docket/internal/kit/testenv"
+	"github.com/docket-project/docket/internal/plane/uptest"
 )
 
 // TestMain lets the test binary stand in for the command, for what needs a process:

@@ -10,10 +10,10 @@ import (
 
 	cliflag "k8s.io/component-base/cli/flag"
 
-	"github.com/docket-project/docket/internal/apiserver"
-	"github.com/docket-project/docket/internal/cli"
+	"github.com/docket-project/docket/internal/kit/cli"
+	"github.com/docket-project/docket/internal/kit/progress"
 	"github.com/docket-project/docket/internal/migrate"
-	"github.com/docket-project/docket/internal/progress"
+	"github.com/docket-project/docket/internal/server/apiserver"
 )
 
 func newMigrate(p cli.Process) *cobra.Command {

@@ -13,10 +13,10 @@ import (
 
 	cliflag "k8s.io/component-base/cli/flag"
 
-	"github.com/docket-project/docket/internal/apiserver"
-	"github.com/docket-project/docket/internal/cli"
+	"github.com/docket-project/docket/internal/kit/cli"
 	"github.com/docket-project/docket/internal/migrate"
-	"github.com/docket-project/docket/internal/registry"
+	"github.com/docket-project/docket/internal/reports/registry"
+	"github.com/docket-project/docket/internal/server/apiserver"
 	"github.com/docket-project/docket/internal/store/engine"
 )
 

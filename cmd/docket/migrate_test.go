@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/docket-project/docket/internal/apiserver"
-	"github.com/docket-project/docket/internal/cli"
+	"github.com/docket-project/docket/internal/kit/cli"
+	"github.com/docket-project/docket/internal/server/apiserver"
 )
 
 // TestMigrateNothing: a source that is missing or empty is an error, and nothing is made in its place.

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/docket-project/docket/internal/database"
-	"github.com/docket-project/docket/internal/settings"
+	"github.com/docket-project/docket/internal/kit/settings"
+	"github.com/docket-project/docket/internal/store/database"
 )
 
 // warnOfPasswords names the flags of a command line that hold a password. Settings from elsewhere have not been

@@ -17,8 +17,8 @@ import (
 
 	cliflag "k8s.io/component-base/cli/flag"
 
-	"github.com/docket-project/docket/internal/cli"
-	"github.com/docket-project/docket/internal/resultview"
+	"github.com/docket-project/docket/internal/kit/cli"
+	"github.com/docket-project/docket/internal/results/resultview"
 )
 
 // everything as a value of --result chooses all results, also those that pass.

@@ -8,8 +8,8 @@ import (
 	"fmt"
 
 	"github.com/docket-project/docket/api/results/v1alpha1"
-	"github.com/docket-project/docket/internal/cli"
-	"github.com/docket-project/docket/internal/resultview"
+	"github.com/docket-project/docket/internal/kit/cli"
+	"github.com/docket-project/docket/internal/results/resultview"
 )
 
 func (f *resultsFlags) list(ctx context.Context, format resultview.Format, sorted string, limit int) error {

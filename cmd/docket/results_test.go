@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/docket-project/docket/api/results/v1alpha1"
-	"github.com/docket-project/docket/internal/cli"
+	"github.com/docket-project/docket/internal/kit/cli"
 )
 
 func TestSortedResults(t *testing.T) {

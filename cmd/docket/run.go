@@ -8,8 +8,8 @@ import (
 
 	"k8s.io/utils/clock"
 
-	"github.com/docket-project/docket/internal/cli"
-	"github.com/docket-project/docket/internal/run"
+	"github.com/docket-project/docket/internal/kit/cli"
+	"github.com/docket-project/docket/internal/plane/run"
 )
 
 func newRun(p cli.Process) *cobra.Command {

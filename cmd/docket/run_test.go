@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/docket-project/docket/internal/cli"
+	"github.com/docket-project/docket/internal/kit/cli"
 )
 
 // TestRunCommandLine: what follows the command's name is the command's own, and a

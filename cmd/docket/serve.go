@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/docket-project/docket/internal/apiserver"
-	"github.com/docket-project/docket/internal/cli"
+	"github.com/docket-project/docket/internal/kit/cli"
+	"github.com/docket-project/docket/internal/server/apiserver"
 )
 
 func newServe(p cli.Process) *cobra.Command {

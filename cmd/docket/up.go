@@ -10,10 +10,10 @@ import (
 
 	"k8s.io/utils/clock"
 
-	"github.com/docket-project/docket/internal/cli"
-	"github.com/docket-project/docket/internal/console"
-	"github.com/docket-project/docket/internal/statedir"
-	"github.com/docket-project/docket/internal/up"
+	"github.com/docket-project/docket/internal/kit/cli"
+	"github.com/docket-project/docket/internal/plane/statedir"
+	"github.com/docket-project/docket/internal/plane/up"
+	"github.com/docket-project/docket/internal/results/console"
 )
 
 func newUp(p cli.Process) *cobra.Command {

@@ -6,7 +6,7 @@ package main
 import (
 	"fmt"
 
-	"github.com/docket-project/docket/internal/apiserver/buildinfo"
+	"github.com/docket-project/docket/internal/kit/buildinfo"
 )
 
 func versionText() string {

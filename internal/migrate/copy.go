@@ -11,9 +11,9 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 
-	"github.com/docket-project/docket/internal/imports"
-	"github.com/docket-project/docket/internal/progress"
-	"github.com/docket-project/docket/internal/registry"
+	"github.com/docket-project/docket/internal/kit/progress"
+	"github.com/docket-project/docket/internal/reports/registry"
+	"github.com/docket-project/docket/internal/server/imports"
 )
 
 // Copy copies reports from a source that can't be watched.

@@ -14,7 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/docket-project/docket/internal/imports"
+	"github.com/docket-project/docket/internal/server/imports"
 )
 
 // TestDatabase copies between the engines, both ways, interrupted at random moments. Guarantee M1.

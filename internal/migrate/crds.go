@@ -21,9 +21,9 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 
-	"github.com/docket-project/docket/internal/imports"
-	"github.com/docket-project/docket/internal/progress"
-	"github.com/docket-project/docket/internal/registry"
+	"github.com/docket-project/docket/internal/kit/progress"
+	"github.com/docket-project/docket/internal/reports/registry"
+	"github.com/docket-project/docket/internal/server/imports"
 )
 
 // Options of a migration between the custom resources of a cluster and Docket.

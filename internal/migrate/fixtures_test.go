@@ -16,11 +16,11 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/docket-project/docket/api/report"
-	"github.com/docket-project/docket/internal/apiserver"
-	"github.com/docket-project/docket/internal/imports"
-	"github.com/docket-project/docket/internal/registry"
-	"github.com/docket-project/docket/internal/sample"
-	"github.com/docket-project/docket/internal/testenv"
+	"github.com/docket-project/docket/internal/kit/testenv"
+	"github.com/docket-project/docket/internal/plane/sample"
+	"github.com/docket-project/docket/internal/reports/registry"
+	"github.com/docket-project/docket/internal/server/apiserver"
+	"github.com/docket-project/docket/internal/server/imports"
 )
 
 // databases returns an empty database of each engine.

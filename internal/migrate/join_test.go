@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/storage"
 
-	"github.com/docket-project/docket/internal/imports"
+	"github.com/docket-project/docket/internal/server/imports"
 )
 
 func TestJoin(t *testing.T) {

@@ -15,8 +15,8 @@ import (
 	"k8s.io/apiserver/pkg/storage"
 
 	"github.com/docket-project/docket/api/report"
-	"github.com/docket-project/docket/internal/imports"
-	"github.com/docket-project/docket/internal/registry"
+	"github.com/docket-project/docket/internal/reports/registry"
+	"github.com/docket-project/docket/internal/server/imports"
 	"github.com/docket-project/docket/internal/store"
 )
 

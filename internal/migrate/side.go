@@ -9,8 +9,8 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/docket-project/docket/internal/imports"
-	"github.com/docket-project/docket/internal/registry"
+	"github.com/docket-project/docket/internal/reports/registry"
+	"github.com/docket-project/docket/internal/server/imports"
 )
 
 // reader reads the reports of one side.

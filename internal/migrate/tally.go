@@ -10,9 +10,9 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/docket-project/docket/internal/imports"
-	"github.com/docket-project/docket/internal/progress"
-	"github.com/docket-project/docket/internal/registry"
+	"github.com/docket-project/docket/internal/kit/progress"
+	"github.com/docket-project/docket/internal/reports/registry"
+	"github.com/docket-project/docket/internal/server/imports"
 )
 
 // listed is the number of reports that a message names; it counts the rest.

@@ -8,8 +8,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/docket-project/docket/internal/imports"
-	"github.com/docket-project/docket/internal/registry"
+	"github.com/docket-project/docket/internal/reports/registry"
+	"github.com/docket-project/docket/internal/server/imports"
 )
 
 // ToCluster migrates the reports from Docket back into custom resources: it makes these equal

@@ -15,8 +15,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/docket-project/docket/internal/imports"
-	"github.com/docket-project/docket/internal/registry"
+	"github.com/docket-project/docket/internal/reports/registry"
+	"github.com/docket-project/docket/internal/server/imports"
 )
 
 // ToDocket migrates the custom resources into Docket: it copies and follows them, waits for

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/docket-project/docket/internal/registry"
+	"github.com/docket-project/docket/internal/reports/registry"
 )
 
 // Difference says how a report differs between the two sides.

@@ -9,8 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/docket-project/docket/internal/imports"
-	"github.com/docket-project/docket/internal/registry"
+	"github.com/docket-project/docket/internal/reports/registry"
+	"github.com/docket-project/docket/internal/server/imports"
 )
 
 // TestVerifier finds each kind of difference, and which of them clients made.

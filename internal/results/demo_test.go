@@ -17,9 +17,9 @@ import (
 	openreports "github.com/docket-project/docket/api/openreports/v1alpha1"
 	"github.com/docket-project/docket/api/report"
 	wgpolicy "github.com/docket-project/docket/api/wgpolicyk8s/v1alpha2"
-	"github.com/docket-project/docket/internal/sample"
-	"github.com/docket-project/docket/internal/testenv"
-	"github.com/docket-project/docket/internal/testkit"
+	"github.com/docket-project/docket/internal/kit/testenv"
+	"github.com/docket-project/docket/internal/kit/testkit"
+	"github.com/docket-project/docket/internal/plane/sample"
 )
 
 // demoReports is how many reports `docket up --demo` loads.

@@ -12,9 +12,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/docket-project/docket/internal/kit/testenv"
 	"github.com/docket-project/docket/internal/store/postgres"
 	"github.com/docket-project/docket/internal/store/sqlite"
-	"github.com/docket-project/docket/internal/testenv"
 )
 
 // TestSchemaPage: docs/develop/formats/schema.md has the tables and columns of both engines.

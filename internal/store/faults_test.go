@@ -25,12 +25,12 @@ import (
 	"k8s.io/apiserver/pkg/storage"
 
 	wgpolicy "github.com/docket-project/docket/api/wgpolicyk8s/v1alpha2"
-	"github.com/docket-project/docket/internal/document"
-	"github.com/docket-project/docket/internal/registry"
+	"github.com/docket-project/docket/internal/kit/testkit"
+	"github.com/docket-project/docket/internal/reports/document"
+	"github.com/docket-project/docket/internal/reports/registry"
 	"github.com/docket-project/docket/internal/store"
 	"github.com/docket-project/docket/internal/store/engine"
 	"github.com/docket-project/docket/internal/store/storetest"
-	"github.com/docket-project/docket/internal/testkit"
 )
 
 // faulty is an engine that fails when it is told to.

@@ -10,8 +10,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/docket-project/docket/internal/kit/testenv"
 	"github.com/docket-project/docket/internal/store"
-	"github.com/docket-project/docket/internal/testenv"
 )
 
 // TestReplicasWriteAtOnce: of two replicas that write at the same time, watchers of each see every change once, also

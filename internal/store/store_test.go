@@ -9,11 +9,11 @@ import (
 
 	"k8s.io/utils/clock"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/store/engine"
 	"github.com/docket-project/docket/internal/store/enginetest"
 	"github.com/docket-project/docket/internal/store/sqlite"
 	"github.com/docket-project/docket/internal/store/storetest"
-	"github.com/docket-project/docket/internal/testkit"
 )
 
 func openModel(testing.TB) engine.Engine { return enginetest.NewModel(clock.RealClock{}.Now) }

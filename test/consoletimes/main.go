@@ -22,7 +22,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"github.com/docket-project/docket/internal/chromium"
+	"github.com/docket-project/docket/internal/tools/chromium"
 )
 
 // patience is for a slow machine.

@@ -19,9 +19,9 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/rest"
 
-	"github.com/docket-project/docket/internal/sample"
-	"github.com/docket-project/docket/internal/testenv"
-	"github.com/docket-project/docket/internal/testkit"
+	"github.com/docket-project/docket/internal/kit/testenv"
+	"github.com/docket-project/docket/internal/kit/testkit"
+	"github.com/docket-project/docket/internal/plane/sample"
 	"github.com/docket-project/docket/test/e2e/harness"
 )
 

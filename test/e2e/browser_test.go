@@ -15,8 +15,8 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"github.com/docket-project/docket/internal/chromium"
-	"github.com/docket-project/docket/internal/testenv"
+	"github.com/docket-project/docket/internal/kit/testenv"
+	"github.com/docket-project/docket/internal/tools/chromium"
 )
 
 // browsingPatience is for all that one person does, on a slow machine.

@@ -18,12 +18,12 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/docket-project/docket/conformance"
-	checker "github.com/docket-project/docket/internal/conformance"
-	"github.com/docket-project/docket/internal/conformance/checks"
-	"github.com/docket-project/docket/internal/conformance/conformancetest"
-	"github.com/docket-project/docket/internal/sample"
-	"github.com/docket-project/docket/internal/testenv"
-	"github.com/docket-project/docket/internal/testkit"
+	"github.com/docket-project/docket/conformance/checks"
+	"github.com/docket-project/docket/conformance/conformancetest"
+	checker "github.com/docket-project/docket/conformance/runner"
+	"github.com/docket-project/docket/internal/kit/testenv"
+	"github.com/docket-project/docket/internal/kit/testkit"
+	"github.com/docket-project/docket/internal/plane/sample"
 	"github.com/docket-project/docket/test/e2e/harness"
 )
 

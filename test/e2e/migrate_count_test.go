@@ -17,7 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/wait"
 
-	"github.com/docket-project/docket/internal/sample"
+	"github.com/docket-project/docket/internal/plane/sample"
 )
 
 // all returns the reports that nobody changes, as clients see them: by kind and key,

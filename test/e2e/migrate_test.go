@@ -24,9 +24,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 
-	"github.com/docket-project/docket/internal/bootstrap"
-	"github.com/docket-project/docket/internal/sample"
-	"github.com/docket-project/docket/internal/testkit"
+	"github.com/docket-project/docket/internal/kit/testkit"
+	"github.com/docket-project/docket/internal/plane/sample"
+	"github.com/docket-project/docket/internal/server/bootstrap"
 	"github.com/docket-project/docket/test/e2e/harness"
 )
 

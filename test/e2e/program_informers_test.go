@@ -31,7 +31,7 @@ import (
 	openreports "github.com/docket-project/docket/api/openreports/v1alpha1"
 	reportskyverno "github.com/docket-project/docket/api/reportskyverno/v1"
 	wgpolicy "github.com/docket-project/docket/api/wgpolicyk8s/v1alpha2"
-	"github.com/docket-project/docket/internal/sample"
+	"github.com/docket-project/docket/internal/plane/sample"
 )
 
 // informerPatience bounds what a watch needs to show a change.

@@ -6,7 +6,7 @@ package e2e
 import (
 	"testing"
 
-	"github.com/docket-project/docket/internal/producers"
+	"github.com/docket-project/docket/internal/tools/producers"
 	"github.com/docket-project/docket/test/e2e/harness"
 )
 

@@ -12,8 +12,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"github.com/docket-project/docket/internal/testenv"
-	"github.com/docket-project/docket/internal/testkit"
+	"github.com/docket-project/docket/internal/kit/testenv"
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/test/e2e/crddiff"
 	"github.com/docket-project/docket/test/e2e/harness"
 )

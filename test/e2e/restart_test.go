@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/docket-project/docket/internal/sample"
-	"github.com/docket-project/docket/internal/testenv"
+	"github.com/docket-project/docket/internal/kit/testenv"
+	"github.com/docket-project/docket/internal/plane/sample"
 	"github.com/docket-project/docket/test/e2e/harness"
 )
 

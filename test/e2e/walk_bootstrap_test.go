@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/docket-project/docket/internal/testenv"
-	"github.com/docket-project/docket/internal/testkit"
+	"github.com/docket-project/docket/internal/kit/testenv"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // TestWalkBootstrap registers a server, renews its certificate, asks the server itself for the objects, and removes

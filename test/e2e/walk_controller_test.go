@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/docket-project/docket/internal/testkit"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // TestWalkController installs the controller where reports are custom resources in etcd, lets it scan, answer

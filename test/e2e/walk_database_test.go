@@ -14,8 +14,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/docket-project/docket/internal/certificate"
-	"github.com/docket-project/docket/internal/testenv"
+	"github.com/docket-project/docket/internal/kit/certificate"
+	"github.com/docket-project/docket/internal/kit/testenv"
 )
 
 // tlsDatabase is a PostgreSQL that is reached over TLS and with a password.

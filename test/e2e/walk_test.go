@@ -14,7 +14,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/wait"
 
-	"github.com/docket-project/docket/internal/testenv"
+	"github.com/docket-project/docket/internal/kit/testenv"
 	"github.com/docket-project/docket/test/e2e/harness"
 	"github.com/docket-project/docket/test/e2e/walkthrough"
 )

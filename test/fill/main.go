@@ -33,11 +33,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	wgpolicy "github.com/docket-project/docket/api/wgpolicyk8s/v1alpha2"
-	"github.com/docket-project/docket/internal/apiserver"
-	"github.com/docket-project/docket/internal/imports"
-	"github.com/docket-project/docket/internal/progress"
-	"github.com/docket-project/docket/internal/registry"
-	"github.com/docket-project/docket/internal/sample"
+	"github.com/docket-project/docket/internal/kit/progress"
+	"github.com/docket-project/docket/internal/plane/sample"
+	"github.com/docket-project/docket/internal/reports/registry"
+	"github.com/docket-project/docket/internal/server/apiserver"
+	"github.com/docket-project/docket/internal/server/imports"
 )
 
 // writers at once: enough for the store to make full batches while the last one is written.

@@ -12,7 +12,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/docket-project/docket/internal/sample"
+	"github.com/docket-project/docket/internal/plane/sample"
 )
 
 const (

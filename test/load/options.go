@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/docket-project/docket/internal/sample"
+	"github.com/docket-project/docket/internal/plane/sample"
 )
 
 // options is what the flags say.

@@ -19,7 +19,7 @@ import (
 
 	"golang.org/x/time/rate"
 
-	"github.com/docket-project/docket/internal/progress"
+	"github.com/docket-project/docket/internal/kit/progress"
 )
 
 // loader runs phases against one server.

@@ -17,7 +17,7 @@ import (
 
 	"golang.org/x/time/rate"
 
-	"github.com/docket-project/docket/internal/progress"
+	"github.com/docket-project/docket/internal/kit/progress"
 )
 
 const (

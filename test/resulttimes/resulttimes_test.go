@@ -28,9 +28,9 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/clientcmd/api"
 
-	"github.com/docket-project/docket/internal/sample"
-	"github.com/docket-project/docket/internal/statedir"
-	"github.com/docket-project/docket/internal/uptest"
+	"github.com/docket-project/docket/internal/plane/sample"
+	"github.com/docket-project/docket/internal/plane/statedir"
+	"github.com/docket-project/docket/internal/plane/uptest"
 )
 
 var server uptest.Server

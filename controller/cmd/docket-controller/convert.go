@@ -21,15 +21,15 @@ import (
 	cliflag "k8s.io/component-base/cli/flag"
 
 	apireport "github.com/docket-project/docket/api/report"
-	"github.com/docket-project/docket/controller/internal/convert"
-	"github.com/docket-project/docket/controller/internal/convert/proof"
-	"github.com/docket-project/docket/controller/internal/filescan"
-	"github.com/docket-project/docket/controller/internal/filescan/manifest"
+	"github.com/docket-project/docket/controller/internal/files/convert"
+	"github.com/docket-project/docket/controller/internal/files/convert/proof"
+	"github.com/docket-project/docket/controller/internal/files/filescan"
+	"github.com/docket-project/docket/controller/internal/files/manifest"
 	"github.com/docket-project/docket/controller/internal/manager"
 	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/controller/internal/report"
-	"github.com/docket-project/docket/internal/cli"
-	"github.com/docket-project/docket/internal/progress"
+	"github.com/docket-project/docket/internal/kit/cli"
+	"github.com/docket-project/docket/internal/kit/progress"
 )
 
 // exitPartly is the code of a conversion that left something out, where nothing differs.

@@ -15,9 +15,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/docket-project/docket/internal/apiserver/buildinfo"
-	"github.com/docket-project/docket/internal/cli"
-	"github.com/docket-project/docket/internal/logs"
+	"github.com/docket-project/docket/internal/kit/buildinfo"
+	"github.com/docket-project/docket/internal/kit/cli"
+	"github.com/docket-project/docket/internal/kit/logs"
 )
 
 // exitFindings is the code of a command that did its work and found what should not be; exitTrouble

@@ -12,8 +12,8 @@ import (
 	logsapi "k8s.io/component-base/logs/api/v1"
 
 	"github.com/docket-project/docket/controller/internal/manager"
-	"github.com/docket-project/docket/internal/apiserver/buildinfo"
-	"github.com/docket-project/docket/internal/cli"
+	"github.com/docket-project/docket/internal/kit/buildinfo"
+	"github.com/docket-project/docket/internal/kit/cli"
 )
 
 func newRun(p cli.Process) *cobra.Command {

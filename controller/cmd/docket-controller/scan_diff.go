@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/docket-project/docket/controller/internal/filescan"
+	"github.com/docket-project/docket/controller/internal/files/filescan"
 	"github.com/docket-project/docket/controller/internal/report"
 )
 

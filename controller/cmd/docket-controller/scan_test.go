@@ -16,7 +16,7 @@ import (
 	openreports "github.com/docket-project/docket/api/openreports/v1alpha1"
 	"github.com/docket-project/docket/api/report"
 	wgpolicy "github.com/docket-project/docket/api/wgpolicyk8s/v1alpha2"
-	"github.com/docket-project/docket/internal/cli"
+	"github.com/docket-project/docket/internal/kit/cli"
 )
 
 const (

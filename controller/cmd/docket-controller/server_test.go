@@ -26,9 +26,9 @@ import (
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/yaml"
 
-	"github.com/docket-project/docket/internal/statedir"
-	"github.com/docket-project/docket/internal/testkit"
-	"github.com/docket-project/docket/internal/up"
+	"github.com/docket-project/docket/internal/kit/testkit"
+	"github.com/docket-project/docket/internal/plane/statedir"
+	"github.com/docket-project/docket/internal/plane/up"
 )
 
 // patience is for a slow machine; nothing waits that long if all is well.

@@ -18,9 +18,9 @@ import (
 
 	"golang.org/x/sync/singleflight"
 
+	"github.com/docket-project/docket/controller/internal/cluster/served"
+	"github.com/docket-project/docket/controller/internal/cluster/source"
 	"github.com/docket-project/docket/controller/internal/policy"
-	"github.com/docket-project/docket/controller/internal/served"
-	"github.com/docket-project/docket/controller/internal/source"
 )
 
 //nolint:gochecknoglobals // A constant.

@@ -15,8 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/docket-project/docket/controller/internal/served"
-	"github.com/docket-project/docket/controller/internal/source"
+	"github.com/docket-project/docket/controller/internal/cluster/served"
+	"github.com/docket-project/docket/controller/internal/cluster/source"
 )
 
 const (

@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/docket-project/docket/controller/internal/policy"
-	"github.com/docket-project/docket/internal/uptest"
+	"github.com/docket-project/docket/internal/plane/uptest"
 )
 
 // shared is the one control plane of all tests: each has namespaces of its own names.

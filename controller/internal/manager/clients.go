@@ -12,9 +12,9 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/record"
 
+	"github.com/docket-project/docket/controller/internal/cluster/shard"
 	"github.com/docket-project/docket/controller/internal/report"
 	"github.com/docket-project/docket/controller/internal/scan"
-	"github.com/docket-project/docket/controller/internal/shard"
 )
 
 // discoveryTimeout bounds a discovery request, and with it how long a scanner may take to end.

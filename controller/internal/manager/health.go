@@ -15,7 +15,7 @@ import (
 
 	"k8s.io/component-base/metrics/legacyregistry"
 
-	"github.com/docket-project/docket/internal/connections"
+	"github.com/docket-project/docket/internal/kit/connections"
 )
 
 const shutdownTimeout = 5 * time.Second

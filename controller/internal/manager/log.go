@@ -10,7 +10,7 @@ import (
 
 	"k8s.io/klog/v2"
 
-	"github.com/docket-project/docket/controller/internal/shard"
+	"github.com/docket-project/docket/controller/internal/cluster/shard"
 )
 
 // logStart logs the version, the cluster and the main options.

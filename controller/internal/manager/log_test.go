@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 
-	"github.com/docket-project/docket/controller/internal/shard"
+	"github.com/docket-project/docket/controller/internal/cluster/shard"
 )
 
 // TestLogOfARun: the first line says what this is and where it works, the last why it stopped.

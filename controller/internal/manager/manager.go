@@ -22,16 +22,16 @@ import (
 
 	"github.com/docket-project/docket/controller/internal/admission"
 	"github.com/docket-project/docket/controller/internal/admission/handoff"
-	"github.com/docket-project/docket/controller/internal/contextcache"
-	"github.com/docket-project/docket/controller/internal/contextcache/table"
-	"github.com/docket-project/docket/controller/internal/policies"
+	"github.com/docket-project/docket/controller/internal/admission/webhook"
+	"github.com/docket-project/docket/controller/internal/cache/contextcache"
+	"github.com/docket-project/docket/controller/internal/cache/table"
+	"github.com/docket-project/docket/controller/internal/cluster/policies"
+	"github.com/docket-project/docket/controller/internal/cluster/shard"
+	"github.com/docket-project/docket/controller/internal/manager/telemetry"
 	"github.com/docket-project/docket/controller/internal/policy"
-	"github.com/docket-project/docket/controller/internal/registry"
+	"github.com/docket-project/docket/controller/internal/policy/registry"
 	"github.com/docket-project/docket/controller/internal/report"
 	"github.com/docket-project/docket/controller/internal/scan"
-	"github.com/docket-project/docket/controller/internal/shard"
-	"github.com/docket-project/docket/controller/internal/telemetry"
-	"github.com/docket-project/docket/controller/internal/webhook"
 )
 
 // lastFlush bounds how long reports are written when the process ends.

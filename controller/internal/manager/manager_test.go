@@ -19,9 +19,9 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 
-	"github.com/docket-project/docket/controller/internal/shard"
-	"github.com/docket-project/docket/internal/connections"
-	"github.com/docket-project/docket/internal/testkit"
+	"github.com/docket-project/docket/controller/internal/cluster/shard"
+	"github.com/docket-project/docket/internal/kit/connections"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 func TestOptionsSayWhatIsWrong(t *testing.T) {

@@ -17,10 +17,10 @@ import (
 	logsapi "k8s.io/component-base/logs/api/v1"
 	_ "k8s.io/component-base/logs/json/register" // --logging-format=json.
 
+	"github.com/docket-project/docket/controller/internal/cluster/shard"
+	"github.com/docket-project/docket/controller/internal/manager/telemetry"
 	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/controller/internal/report"
-	"github.com/docket-project/docket/controller/internal/shard"
-	"github.com/docket-project/docket/controller/internal/telemetry"
 )
 
 const (

@@ -22,12 +22,12 @@ import (
 	"k8s.io/component-base/tracing"
 
 	"github.com/docket-project/docket/controller/internal/admission"
-	"github.com/docket-project/docket/controller/internal/contextcache"
-	"github.com/docket-project/docket/controller/internal/policies"
+	"github.com/docket-project/docket/controller/internal/admission/webhook"
+	"github.com/docket-project/docket/controller/internal/cache/contextcache"
+	"github.com/docket-project/docket/controller/internal/cluster/policies"
+	"github.com/docket-project/docket/controller/internal/cluster/served"
 	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/controller/internal/scan"
-	"github.com/docket-project/docket/controller/internal/served"
-	"github.com/docket-project/docket/controller/internal/webhook"
 )
 
 // replica has the parts that every replica runs, whether it leads or not: the policies, the data that they read,

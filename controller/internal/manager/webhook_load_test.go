@@ -29,10 +29,10 @@ import (
 	"k8s.io/client-go/dynamic/fake"
 
 	"github.com/docket-project/docket/controller/internal/admission"
+	"github.com/docket-project/docket/controller/internal/admission/webhook"
+	"github.com/docket-project/docket/controller/internal/cluster/served"
 	"github.com/docket-project/docket/controller/internal/policy"
-	"github.com/docket-project/docket/controller/internal/served"
-	"github.com/docket-project/docket/controller/internal/webhook"
-	"github.com/docket-project/docket/internal/certificate"
+	"github.com/docket-project/docket/internal/kit/certificate"
 )
 
 const (

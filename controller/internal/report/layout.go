@@ -13,7 +13,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/docket-project/docket/api/report"
-	"github.com/docket-project/docket/controller/internal/broadcast"
+	"github.com/docket-project/docket/controller/internal/cluster/broadcast"
 	"github.com/docket-project/docket/controller/internal/policy"
 )
 

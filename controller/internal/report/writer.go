@@ -22,7 +22,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/docket-project/docket/api/report"
-	"github.com/docket-project/docket/controller/internal/shard"
+	"github.com/docket-project/docket/controller/internal/cluster/shard"
 )
 
 const (

@@ -14,10 +14,10 @@ import (
 	"k8s.io/client-go/tools/record"
 	"k8s.io/utils/clock"
 
-	"github.com/docket-project/docket/controller/internal/policies"
+	"github.com/docket-project/docket/controller/internal/cluster/policies"
+	"github.com/docket-project/docket/controller/internal/cluster/served"
+	"github.com/docket-project/docket/controller/internal/cluster/shard"
 	"github.com/docket-project/docket/controller/internal/policy"
-	"github.com/docket-project/docket/controller/internal/served"
-	"github.com/docket-project/docket/controller/internal/shard"
 )
 
 const (

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/docket-project/docket/api/report"
-	"github.com/docket-project/docket/controller/internal/served"
+	"github.com/docket-project/docket/controller/internal/cluster/served"
 )
 
 // TestKindWithoutData: resources that are never evaluated are kept without their data, and evaluated only

@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	dynamicfake "k8s.io/client-go/dynamic/fake"
 
-	"github.com/docket-project/docket/controller/internal/policies"
-	"github.com/docket-project/docket/controller/internal/served"
+	"github.com/docket-project/docket/controller/internal/cluster/policies"
+	"github.com/docket-project/docket/controller/internal/cluster/served"
 )
 
 // podsAndNamespaces is an API with two kinds.

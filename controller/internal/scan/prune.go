@@ -12,9 +12,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/docket-project/docket/controller/internal/policies"
+	"github.com/docket-project/docket/controller/internal/cluster/policies"
+	"github.com/docket-project/docket/controller/internal/cluster/served"
 	"github.com/docket-project/docket/controller/internal/policy"
-	"github.com/docket-project/docket/controller/internal/served"
 )
 
 // unknown is what could not be listed. Stored results about it have to stay.

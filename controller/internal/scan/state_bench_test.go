@@ -14,10 +14,10 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/docket-project/docket/api/report"
+	"github.com/docket-project/docket/controller/internal/cluster/served"
+	"github.com/docket-project/docket/controller/internal/cluster/shard"
+	"github.com/docket-project/docket/controller/internal/cluster/source"
 	"github.com/docket-project/docket/controller/internal/policy"
-	"github.com/docket-project/docket/controller/internal/served"
-	"github.com/docket-project/docket/controller/internal/shard"
-	"github.com/docket-project/docket/controller/internal/source"
 )
 
 const benchPod = `{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web-%[1]d", "namespace": "team-%[2]d", "uid": "7f1c8a0e-0000-4000-8000-%012[1]d",

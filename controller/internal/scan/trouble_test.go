@@ -20,7 +20,7 @@ import (
 
 	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/controller/internal/scan"
-	"github.com/docket-project/docket/internal/testkit"
+	"github.com/docket-project/docket/internal/kit/testkit"
 )
 
 // TestForbiddenKind: what is known of it stays, other kinds are evaluated, and an Event says what

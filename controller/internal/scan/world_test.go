@@ -21,8 +21,8 @@ import (
 
 	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/controller/internal/scan"
-	"github.com/docket-project/docket/internal/testkit"
-	"github.com/docket-project/docket/internal/uptest"
+	"github.com/docket-project/docket/internal/kit/testkit"
+	"github.com/docket-project/docket/internal/plane/uptest"
 )
 
 // patience is for a slow machine; nothing waits that long if all is well.

@@ -15,10 +15,10 @@ import (
 	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/docket-project/docket/controller/internal/convert"
-	"github.com/docket-project/docket/controller/internal/convert/proof"
-	"github.com/docket-project/docket/controller/internal/filescan"
-	"github.com/docket-project/docket/controller/internal/filescan/manifest"
+	"github.com/docket-project/docket/controller/internal/files/convert"
+	"github.com/docket-project/docket/controller/internal/files/convert/proof"
+	"github.com/docket-project/docket/controller/internal/files/filescan"
+	"github.com/docket-project/docket/controller/internal/files/manifest"
 	"github.com/docket-project/docket/controller/internal/policy"
 )
 

@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"github.com/docket-project/docket/api/report"
-	"github.com/docket-project/docket/controller/internal/convert"
-	"github.com/docket-project/docket/controller/internal/filescan"
+	"github.com/docket-project/docket/controller/internal/files/convert"
+	"github.com/docket-project/docket/controller/internal/files/filescan"
 	"github.com/docket-project/docket/controller/test/collection"
 )
 

@@ -10,8 +10,8 @@ import (
 	"iter"
 
 	"github.com/docket-project/docket/api/report"
-	"github.com/docket-project/docket/controller/internal/filescan"
-	"github.com/docket-project/docket/controller/internal/filescan/manifest"
+	"github.com/docket-project/docket/controller/internal/files/filescan"
+	"github.com/docket-project/docket/controller/internal/files/manifest"
 	"github.com/docket-project/docket/controller/internal/policy"
 	reports "github.com/docket-project/docket/controller/internal/report"
 )

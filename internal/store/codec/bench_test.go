@@ -14,8 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/docket-project/docket/internal/registry"
-	"github.com/docket-project/docket/internal/sample"
+	"github.com/docket-project/docket/internal/plane/sample"
+	"github.com/docket-project/docket/internal/reports/registry"
 )
 
 // BenchmarkPack packs reports as they are stored.

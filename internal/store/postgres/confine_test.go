@@ -15,9 +15,9 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/docket-project/docket/internal/kit/testenv"
 	"github.com/docket-project/docket/internal/store/engine"
 	"github.com/docket-project/docket/internal/store/postgres"
-	"github.com/docket-project/docket/internal/testenv"
 )
 
 // insufficientPrivilege is PostgreSQL's code for what a role may not do, by rights or by

@@ -18,9 +18,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/docket-project/docket/internal/kit/testenv"
 	"github.com/docket-project/docket/internal/store/engine"
 	"github.com/docket-project/docket/internal/store/enginetest"
-	"github.com/docket-project/docket/internal/testenv"
 )
 
 var (

@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/docket-project/docket/internal/kit/testenv"
 	"github.com/docket-project/docket/internal/store/engine"
 	"github.com/docket-project/docket/internal/store/postgres"
-	"github.com/docket-project/docket/internal/testenv"
 )
 
 // leapt checks that the state of e is far ahead of before and of a new

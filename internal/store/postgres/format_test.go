@@ -7,8 +7,8 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/docket-project/docket/internal/kit/testenv"
 	"github.com/docket-project/docket/internal/store/engine"
-	"github.com/docket-project/docket/internal/testenv"
 )
 
 // TestFormatWaitsForOldReplicas: a format is allowed when no living replica is left that can't read it. Guarantee S13.

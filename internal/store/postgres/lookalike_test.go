@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/docket-project/docket/internal/kit/testenv"
 	"github.com/docket-project/docket/internal/store/engine"
 	"github.com/docket-project/docket/internal/store/postgres"
-	"github.com/docket-project/docket/internal/testenv"
 )
 
 // TestLookAlikes: what talks like PostgreSQL and lacks what Docket needs is refused, by name, or by what it lacks. It is

@@ -10,8 +10,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/docket-project/docket/internal/kit/testenv"
 	"github.com/docket-project/docket/internal/store/enginetest"
-	"github.com/docket-project/docket/internal/testenv"
 )
 
 // TestLongTransaction: while another session keeps a snapshot, what is read for the counter and the sums does not

@@ -14,11 +14,11 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/docket-project/docket/internal/kit/testenv"
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/store/engine"
 	"github.com/docket-project/docket/internal/store/enginetest"
 	"github.com/docket-project/docket/internal/store/postgres"
-	"github.com/docket-project/docket/internal/testenv"
-	"github.com/docket-project/docket/internal/testkit"
 )
 
 // TestSuitePooled runs the suite through a PgBouncer that hands each transaction to any session, of which there are

@@ -10,8 +10,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/docket-project/docket/internal/kit/testenv"
 	"github.com/docket-project/docket/internal/store/engine"
-	"github.com/docket-project/docket/internal/testenv"
 )
 
 // A replica's transaction, held open where it has written everything and only

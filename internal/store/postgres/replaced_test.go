@@ -7,9 +7,9 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/docket-project/docket/internal/kit/testenv"
 	"github.com/docket-project/docket/internal/store/engine"
 	"github.com/docket-project/docket/internal/store/postgres"
-	"github.com/docket-project/docket/internal/testenv"
 )
 
 // TestReplaced: a server whose folder was put back from a snapshot while it was stopped can't be told from one that

@@ -12,8 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/docket-project/docket/internal/kit/testenv"
 	"github.com/docket-project/docket/internal/store/engine"
-	"github.com/docket-project/docket/internal/testenv"
 )
 
 // either is the URL of a database on whichever of two servers takes writes.

@@ -15,8 +15,8 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib" // The driver that goose uses.
 	"github.com/pressly/goose/v3"
 
+	"github.com/docket-project/docket/internal/kit/testenv"
 	"github.com/docket-project/docket/internal/store/engine"
-	"github.com/docket-project/docket/internal/testenv"
 )
 
 // termKeys returns the keys in the terms of all objects: name=value object key, the last of which is - for none.

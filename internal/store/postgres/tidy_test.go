@@ -9,9 +9,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/docket-project/docket/internal/kit/testenv"
 	"github.com/docket-project/docket/internal/store/engine"
 	"github.com/docket-project/docket/internal/store/enginetest"
-	"github.com/docket-project/docket/internal/testenv"
 )
 
 func openCluster(t *testing.T, url, cluster string) *Engine {

@@ -11,9 +11,9 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/store/engine"
 	"github.com/docket-project/docket/internal/store/sqlite"
-	"github.com/docket-project/docket/internal/testkit"
 )
 
 func walSize(t testing.TB, path string) int64 {

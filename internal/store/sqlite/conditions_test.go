@@ -10,10 +10,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/store/engine"
 	"github.com/docket-project/docket/internal/store/enginetest"
 	"github.com/docket-project/docket/internal/store/sqlite"
-	"github.com/docket-project/docket/internal/testkit"
 )
 
 // many is more objects than are sorted for a page.

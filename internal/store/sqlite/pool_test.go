@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/docket-project/docket/internal/kit/testkit"
 	"github.com/docket-project/docket/internal/store/engine"
 	"github.com/docket-project/docket/internal/store/sqlite"
-	"github.com/docket-project/docket/internal/testkit"
 )
 
 // TestUrgent: readers that take long keep nobody from the state, nor from the events that watches wait for.

@@ -21,8 +21,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/docket-project/docket/internal/registry"
-	"github.com/docket-project/docket/internal/sample"
+	"github.com/docket-project/docket/internal/plane/sample"
+	"github.com/docket-project/docket/internal/reports/registry"
 )
 
 // identity matches what differs from one report to the next and would only

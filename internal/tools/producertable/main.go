@@ -9,7 +9,7 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/docket-project/docket/internal/producers"
+	"github.com/docket-project/docket/internal/tools/producers"
 )
 
 func main() {

@@ -25,8 +25,8 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"github.com/docket-project/docket/internal/chromium"
-	"github.com/docket-project/docket/internal/picture"
+	"github.com/docket-project/docket/internal/tools/chromium"
+	"github.com/docket-project/docket/internal/tools/picture"
 )
 
 const (

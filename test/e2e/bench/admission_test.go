@@ -27,7 +27,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 
-	"github.com/docket-project/docket/internal/testenv"
+	"github.com/docket-project/docket/internal/kit/testenv"
 )
 
 // The scale of the motivation of the resource cache's design document.

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/docket-project/docket/internal/testenv"
+	"github.com/docket-project/docket/internal/kit/testenv"
 	"github.com/docket-project/docket/test/e2e/harness"
 )
 

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/docket-project/docket/internal/testenv"
+	"github.com/docket-project/docket/internal/kit/testenv"
 )
 
 // Docket returns the path of the docket binary, built from this work tree.

@@ -16,7 +16,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/docket-project/docket/internal/testenv"
+	"github.com/docket-project/docket/internal/kit/testenv"
 )
 
 // dialer returns the address on loopback behind an address of the cluster.

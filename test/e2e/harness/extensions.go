@@ -6,7 +6,7 @@ package harness
 import (
 	"testing"
 
-	"github.com/docket-project/docket/internal/testenv"
+	"github.com/docket-project/docket/internal/kit/testenv"
 )
 
 // SampleAPIServer returns the path of Kubernetes' sample server: an unmodified server on RecommendedOptions. It needs

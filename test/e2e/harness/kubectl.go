@@ -19,7 +19,7 @@ import (
 
 	"k8s.io/client-go/tools/clientcmd"
 
-	"github.com/docket-project/docket/internal/testenv"
+	"github.com/docket-project/docket/internal/kit/testenv"
 )
 
 // kubectlTimeout bounds one call.

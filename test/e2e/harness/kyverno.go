@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/docket-project/docket/internal/testenv"
+	"github.com/docket-project/docket/internal/kit/testenv"
 )
 
 const (

@@ -23,7 +23,7 @@ import (
 
 	"k8s.io/client-go/util/keyutil"
 
-	"github.com/docket-project/docket/internal/testenv"
+	"github.com/docket-project/docket/internal/kit/testenv"
 )
 
 // Where Debian's package has the portal of LemonLDAP::NG, and the scripts and styles of its pages.

@@ -12,7 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/docket-project/docket/internal/sample"
+	"github.com/docket-project/docket/internal/plane/sample"
 )
 
 // kyvernoModFile has a version of Kyverno; its modules would raise those of the control plane.

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/docket-project/docket/internal/producers"
+	"github.com/docket-project/docket/internal/tools/producers"
 )
 
 // Record notes at the end of a test that has not failed what it did with a program, if

@@ -17,7 +17,7 @@ import (
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 	aggregator "k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset"
 
-	"github.com/docket-project/docket/internal/bootstrap"
+	"github.com/docket-project/docket/internal/server/bootstrap"
 )
 
 // registerTimeout bounds the time in which the aggregator notices a change.

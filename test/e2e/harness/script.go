@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/docket-project/docket/internal/testenv"
+	"github.com/docket-project/docket/internal/kit/testenv"
 )
 
 // scriptTimeout bounds one run of a script.

@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/klog/v2"
 
-	"github.com/docket-project/docket/controller/internal/source"
+	"github.com/docket-project/docket/controller/internal/cluster/source"
 )
 
 const (

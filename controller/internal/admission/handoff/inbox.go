@@ -19,9 +19,9 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
-	"github.com/docket-project/docket/controller/internal/broadcast"
+	"github.com/docket-project/docket/controller/internal/cluster/broadcast"
+	"github.com/docket-project/docket/controller/internal/cluster/shard"
 	"github.com/docket-project/docket/controller/internal/policy"
-	"github.com/docket-project/docket/controller/internal/shard"
 )
 
 const (

@@ -13,7 +13,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/docket-project/docket/controller/internal/broadcast"
+	"github.com/docket-project/docket/controller/internal/cluster/broadcast"
 	"github.com/docket-project/docket/controller/internal/policy"
 )
 

@@ -20,8 +20,8 @@ import (
 	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/controller/internal/policy/kyverno/base"
 	"github.com/docket-project/docket/controller/internal/policy/kyverno/enginetest"
-	"github.com/docket-project/docket/controller/internal/registry"
-	"github.com/docket-project/docket/controller/internal/registry/registrytest"
+	"github.com/docket-project/docket/controller/internal/policy/registry"
+	"github.com/docket-project/docket/controller/internal/policy/registry/registrytest"
 )
 
 // imageCompiler asks registries, and reads Secrets of the cluster if there is one.

@@ -20,7 +20,7 @@ import (
 	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/controller/internal/policy/kyverno/base"
 	"github.com/docket-project/docket/controller/internal/policy/kyverno/enginetest"
-	"github.com/docket-project/docket/controller/internal/registry/registrytest"
+	"github.com/docket-project/docket/controller/internal/policy/registry/registrytest"
 )
 
 // TestNamespacedPoliciesHaveNoCredentials: what the controller may pull, or has just read for a policy of the cluster, a namespaced

@@ -12,7 +12,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/docket-project/docket/controller/internal/contextcache/call"
+	"github.com/docket-project/docket/controller/internal/policy/call"
 	"github.com/docket-project/docket/controller/internal/policy/kyverno/enginetest"
 )
 

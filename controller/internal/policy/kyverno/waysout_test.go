@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/docket-project/docket/controller/internal/contextcache/call"
-	"github.com/docket-project/docket/controller/internal/reach"
-	"github.com/docket-project/docket/controller/internal/registry"
+	"github.com/docket-project/docket/controller/internal/policy/call"
+	"github.com/docket-project/docket/controller/internal/policy/reach"
+	"github.com/docket-project/docket/controller/internal/policy/registry"
 )
 
 var update = flag.Bool("update", false, "write the table of ways out")

@@ -11,8 +11,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/docket-project/docket/controller/internal/bounds"
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/controller/internal/policy/bounds"
 )
 
 // maxAbandoned is how many evaluations a policy may leave behind. A few tell a bad subject from a

@@ -17,8 +17,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 	corev1listers "k8s.io/client-go/listers/core/v1"
 
-	"github.com/docket-project/docket/controller/internal/reach"
-	"github.com/docket-project/docket/controller/internal/registry"
+	"github.com/docket-project/docket/controller/internal/policy/reach"
+	"github.com/docket-project/docket/controller/internal/policy/registry"
 )
 
 const (

@@ -16,10 +16,10 @@ import (
 	celcompiler "github.com/kyverno/kyverno/pkg/cel/compiler"
 	celhttp "github.com/kyverno/sdk/extensions/cel/libs/http"
 
-	"github.com/docket-project/docket/controller/internal/bounds"
-	"github.com/docket-project/docket/controller/internal/contextcache/call"
+	"github.com/docket-project/docket/controller/internal/policy/bounds"
+	"github.com/docket-project/docket/controller/internal/policy/call"
 	"github.com/docket-project/docket/controller/internal/policy/kyverno/meter"
-	"github.com/docket-project/docket/controller/internal/reach"
+	"github.com/docket-project/docket/controller/internal/policy/reach"
 )
 
 // celServices is the variable http of CEL expressions: our client for services.

@@ -21,8 +21,8 @@ import (
 	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/controller/internal/policy/kyverno/base"
 	"github.com/docket-project/docket/controller/internal/policy/kyverno/meter"
-	"github.com/docket-project/docket/controller/internal/reach"
-	"github.com/docket-project/docket/controller/internal/registry"
+	"github.com/docket-project/docket/controller/internal/policy/reach"
+	"github.com/docket-project/docket/controller/internal/policy/registry"
 )
 
 // imagePolicy is an ImageValidatingPolicy or a NamespacedImageValidatingPolicy.

@@ -32,8 +32,8 @@ import (
 
 	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/controller/internal/policy/kyverno/base"
-	"github.com/docket-project/docket/controller/internal/reach"
-	"github.com/docket-project/docket/controller/internal/registry"
+	"github.com/docket-project/docket/controller/internal/policy/reach"
+	"github.com/docket-project/docket/controller/internal/policy/registry"
 )
 
 // imageRun is the evaluation of a policy for a subject. It does what Kyverno's engine for these

@@ -15,7 +15,7 @@ import (
 
 	"github.com/docket-project/docket/controller/internal/policy"
 	"github.com/docket-project/docket/controller/internal/policy/kyverno/enginetest"
-	"github.com/docket-project/docket/controller/internal/reach"
+	"github.com/docket-project/docket/controller/internal/policy/reach"
 )
 
 const settingsPath = "/api/v1/namespaces/team/configmaps/settings"

@@ -16,11 +16,11 @@ import (
 	"github.com/kyverno/kyverno/pkg/engine/jmespath"
 	"k8s.io/client-go/kubernetes"
 
-	"github.com/docket-project/docket/controller/internal/contextcache/call"
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/controller/internal/policy/call"
 	"github.com/docket-project/docket/controller/internal/policy/kyverno/base"
-	"github.com/docket-project/docket/controller/internal/reach"
-	"github.com/docket-project/docket/controller/internal/registry"
+	"github.com/docket-project/docket/controller/internal/policy/reach"
+	"github.com/docket-project/docket/controller/internal/policy/registry"
 )
 
 // clusterContexts loads the contexts of rules from a cluster.

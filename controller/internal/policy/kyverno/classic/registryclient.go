@@ -18,8 +18,8 @@ import (
 	"github.com/kyverno/sdk/extensions/registryclient"
 
 	"github.com/docket-project/docket/controller/internal/policy/kyverno/base"
-	"github.com/docket-project/docket/controller/internal/reach"
-	"github.com/docket-project/docket/controller/internal/registry"
+	"github.com/docket-project/docket/controller/internal/policy/reach"
+	"github.com/docket-project/docket/controller/internal/policy/registry"
 )
 
 // newClientFactory returns what makes the clients of rules; nil if registries are not asked.

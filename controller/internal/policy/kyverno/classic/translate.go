@@ -16,8 +16,8 @@ import (
 	"github.com/kyverno/kyverno/pkg/engine/variables/regex"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/docket-project/docket/controller/internal/contextcache/call"
 	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/controller/internal/policy/call"
 )
 
 // sources are the fields of which a context entry has one.

@@ -1,0 +1,384 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package checks
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"sync/atomic"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/docket-project/docket/conformance/broken"
+	"github.com/docket-project/docket/conformance/runner"
+)
+
+const (
+	areaAccess = "Access"
+	// nobody is a user who has the rights of everybody only.
+	nobody = "docket-conformance-nobody"
+	// strangers is the header of a request with a token that nobody has.
+	strangers = "Bearer docket-conformance-no-such-token"
+)
+
+// asNobody returns a request in the name of the user without rights.
+func asNobody(r runner.Request) runner.Request {
+	return r.With("Impersonate-User", nobody).MayBeRefused()
+}
+
+// withoutUser returns a request without credentials.
+func withoutUser(r runner.Request) runner.Request {
+	r.Anonymous = true
+	return r
+}
+
+// noRights reports whether the answer is that somebody may not do this.
+func noRights(response *runner.Response) bool {
+	return response.Code == http.StatusUnauthorized || response.Code == http.StatusForbidden
+}
+
+// refusedNobody reports whether the user without rights was refused, not we who asked in that name.
+func refusedNobody(response *runner.Response) bool {
+	return response.Code == http.StatusForbidden && !bytes.Contains(response.Body, []byte("impersonat"))
+}
+
+// someObject is the path of an object of any resource that does not exist.
+func someObject(p *runner.Probe) (string, error) {
+	for _, resource := range p.Resources {
+		if resource.Has("get") {
+			return resource.ObjectPath(p.Namespace, p.Name()), nil
+		}
+	}
+	return "", runner.Leave("no resource has the verb get")
+}
+
+func access() []rule {
+	return []rule{accessAnonymous{}, accessBadToken{}, accessSpoofedHeaders{}, accessImpersonation{}, accessReview{}, forbiddenAnswer{}}
+}
+
+type accessAnonymous struct{}
+
+func (r accessAnonymous) check() runner.Check {
+	return runner.Check{
+		ID: "access-anonymous", Area: areaAccess,
+		Rule:        "Requests for objects without credentials get 401 or 403.",
+		Detail:      "Lists objects and deletes one that does not exist, without credentials. Skipped if a SubjectAccessReview says that everybody may do so.",
+		Reference:   "https://kubernetes.io/docs/reference/access-authn-authz/authentication/" + "#anonymous-requests",
+		PerResource: true, Verbs: []string{"list"}, Run: r.run,
+	}
+}
+
+func (accessAnonymous) run(ctx context.Context, p *runner.Probe) error {
+	if !p.HasCredentials {
+		return runner.Leave("the kubeconfig has no credentials, so that every request is without them")
+	}
+	name := p.Name()
+	for _, try := range []struct {
+		verb, name string
+		request    runner.Request
+	}{
+		{"list", "", runner.Get(p.Collection(), "limit", "1")},
+		{"delete", name, runner.Delete(p.Path(name), runner.DeleteNow())},
+	} {
+		if !p.Resource.Has(try.verb) {
+			continue
+		}
+		response, err := p.Send(ctx, withoutUser(try.request))
+		if err != nil {
+			return err
+		}
+		if noRights(response) {
+			continue
+		}
+		review, err := askFor(ctx, p, "system:anonymous", "system:unauthenticated", try.verb, try.name)
+		if err != nil {
+			return err
+		}
+		if review != nil && review.allowed {
+			return runner.Leave("the server says that everybody has the right to %s objects", try.verb)
+		}
+		return response.Want(http.StatusUnauthorized, http.StatusForbidden)
+	}
+	return nil
+}
+
+func (accessAnonymous) broken() broken.Server {
+	return broken.That("lets everybody read lists", asOwner(broken.And(broken.Listing, func(r *http.Request) bool { return r.Header.Get("Authorization") == "" })))
+}
+
+// asOwner gives requests the rights of the owner.
+func asOwner(match broken.Match) func(http.Handler) http.Handler {
+	return knowingOwner(func(r *http.Request, owner string) {
+		if match(r) {
+			r.Header.Set("Authorization", owner)
+			r.Header.Del("Impersonate-User")
+		}
+	})
+}
+
+// knowingOwner has edit change requests. The owner's credentials are those of the first request.
+func knowingOwner(edit func(r *http.Request, owner string)) func(http.Handler) http.Handler {
+	return func(next http.Handler) http.Handler {
+		var owner atomic.Pointer[string]
+		return broken.OnRequest(func(*http.Request) bool { return true }, func(r *http.Request) {
+			if credentials := r.Header.Get("Authorization"); credentials != "" {
+				owner.CompareAndSwap(nil, &credentials)
+			}
+			if known := owner.Load(); known != nil {
+				edit(r, *known)
+			}
+		})(next)
+	}
+}
+
+type accessBadToken struct{}
+
+func (r accessBadToken) check() runner.Check {
+	return runner.Check{
+		ID: "access-bad-token", Area: areaAccess,
+		Rule:      "A request with an invalid bearer token gets 401 and a Status with reason Unauthorized.",
+		Detail:    "Gets an object that does not exist, with a made-up token.",
+		Reference: "https://kubernetes.io/docs/reference/access-authn-authz/authentication/" + "#authentication-strategies",
+		Run:       r.run,
+	}
+}
+
+func (accessBadToken) run(ctx context.Context, p *runner.Probe) error {
+	path, err := someObject(p)
+	if err != nil {
+		return err
+	}
+	_, err = send(ctx, p, withoutUser(runner.Get(path).With("Authorization", strangers)), status(metav1.StatusReasonUnauthorized, http.StatusUnauthorized))
+	return err
+}
+
+func (accessBadToken) broken() broken.Server {
+	return broken.That("takes who has a wrong token for somebody without one", knowingOwner(func(r *http.Request, owner string) {
+		if r.Header.Get("Authorization") != owner {
+			r.Header.Del("Authorization")
+		}
+	}))
+}
+
+type accessSpoofedHeaders struct{}
+
+func (r accessSpoofedHeaders) check() runner.Check {
+	return runner.Check{
+		ID: "access-spoofed-headers", Area: areaAccess,
+		Rule:      "The server trusts the headers X-Remote-User and X-Remote-Group only from a proxy that presents its client certificate.",
+		Detail:    "Gets an object with these headers, once without credentials and, if the server allows impersonation, once as a user without rights. Both are refused without the headers.",
+		Reference: "https://kubernetes.io/docs/reference/access-authn-authz/authentication/" + "#authenticating-proxy",
+		Run:       r.run,
+	}
+}
+
+func (accessSpoofedHeaders) run(ctx context.Context, p *runner.Probe) error {
+	path, err := someObject(p)
+	if err != nil {
+		return err
+	}
+	tried := false
+	for _, request := range []runner.Request{withoutUser(runner.Get(path)), asNobody(runner.Get(path))} {
+		response, err := p.Send(ctx, request)
+		if err != nil {
+			return err
+		}
+		if !noRights(response) {
+			continue // There is nothing to win.
+		}
+		tried = true
+		request = request.With("X-Remote-User", "admin").With("X-Remote-Group", "system:masters")
+		if response, err = p.Send(ctx, request); err != nil {
+			return err
+		}
+		if !noRights(response) {
+			return response.Fail("401 Unauthorized or 403 Forbidden, as without the headers X-Remote-User and X-Remote-Group")
+		}
+	}
+	if !tried {
+		return runner.Leave("the server lets everybody get objects")
+	}
+	return nil
+}
+
+func (accessSpoofedHeaders) broken() broken.Server {
+	return broken.That("believes X-Remote-User whoever sends it", asOwner(func(r *http.Request) bool { return r.Header.Get("X-Remote-User") == "admin" }))
+}
+
+type accessImpersonation struct{}
+
+func (r accessImpersonation) check() runner.Check {
+	return runner.Check{
+		ID: "access-impersonation", Area: areaAccess,
+		Rule:        "A request with the header Impersonate-User has the rights of that user. If the user may not do it, the answer is 403 with a message that names the user and the resource.",
+		Detail:      "Gets an object as a user who does not exist. Skipped if the user of the kubeconfig may not impersonate, or if a SubjectAccessReview says that everybody may get the object.",
+		Reference:   "https://kubernetes.io/docs/reference/access-authn-authz/user-impersonation/",
+		PerResource: true, Verbs: []string{"get"}, Run: r.run,
+	}
+}
+
+func (accessImpersonation) run(ctx context.Context, p *runner.Probe) error {
+	if !p.HasCore {
+		return runner.Leave("the server has no core API: users come from the server in front of it")
+	}
+	name := p.Name()
+	response, err := p.Send(ctx, asNobody(runner.Get(p.Path(name))))
+	switch {
+	case err != nil:
+		return err
+	case response.Code == http.StatusForbidden && !refusedNobody(response):
+		return runner.Leave("not allowed: impersonate users")
+	case response.Code != http.StatusForbidden:
+		review, err := askFor(ctx, p, nobody, "system:authenticated", "get", name)
+		switch {
+		case err != nil:
+			return err
+		case review == nil:
+			return runner.Leave("the server does not say whether everybody may get objects")
+		case review.allowed:
+			return runner.Leave("the server says that everybody has the right to get objects")
+		}
+		return response.Fail("403 Forbidden: the user %s has no right to get objects", nobody)
+	}
+	for _, word := range []string{nobody, p.Resource.Name} {
+		if !bytes.Contains(response.Body, []byte(word)) {
+			return response.Fail("a message that names the user %s and the resource %s", nobody, p.Resource.Name)
+		}
+	}
+	return nil
+}
+
+func (accessImpersonation) broken() broken.Server {
+	return broken.That("ignores Impersonate-User", broken.OnRequest(broken.Single, func(r *http.Request) { r.Header.Del("Impersonate-User") }))
+}
+
+type accessReview struct{}
+
+func (r accessReview) check() runner.Check {
+	return runner.Check{
+		ID: "access-review", Area: areaAccess,
+		Rule:        "The server enforces what its SelfSubjectAccessReview and SubjectAccessReview say: it refuses what they deny, and nothing else.",
+		Detail:      "Asks whether an object may be read and reads it: as the user of the kubeconfig and, if the server allows impersonation, as a user without rights.",
+		Reference:   "https://kubernetes.io/docs/reference/access-authn-authz/authorization/",
+		PerResource: true, Verbs: []string{"get"}, Run: r.run,
+	}
+}
+
+func (accessReview) run(ctx context.Context, p *runner.Probe) error {
+	name := p.Name()
+	request := runner.Get(p.Path(name)).MayBeRefused()
+	review, err := askFor(ctx, p, "", "", "get", name)
+	if err != nil {
+		return err
+	}
+	if review == nil {
+		return runner.Leave("the server does not answer a SelfSubjectAccessReview")
+	}
+	response, err := p.Send(ctx, request)
+	if err != nil {
+		return err
+	}
+	if review.allowed == (response.Code == http.StatusForbidden) {
+		return review.wrong(response)
+	}
+	// If nobody is not refused, that may be because the header is ignored, which is another rule.
+	response, err = p.Send(ctx, asNobody(request))
+	if err != nil || !refusedNobody(response) {
+		return err
+	}
+	review, err = askFor(ctx, p, nobody, "system:authenticated", "get", name)
+	if err == nil && review != nil && review.allowed {
+		err = review.wrong(response)
+	}
+	return err
+}
+
+func (accessReview) broken() broken.Server {
+	return broken.That("says in reviews that everybody may do everything", broken.OnAnswered(broken.Method(http.MethodPost, broken.Path("accessreviews")), func(review map[string]any) {
+		broken.FieldsOf(review, "status")["allowed"] = true
+	}))
+}
+
+// verdict is what a server says about rights.
+type verdict struct {
+	*runner.Response
+
+	allowed bool
+}
+
+// wrong returns the failure of a server that does something else.
+func (v *verdict) wrong(done *runner.Response) error {
+	return v.FailBecause(fmt.Sprintf("%s is answered with %d", done.Sent.Method+" "+done.Sent.URL, done.Code), "status.allowed to be %t", !v.allowed)
+}
+
+// askFor asks the server whether a user of a group, or we if the user is empty, may do something to
+// an object of the resource. It returns nil if the server does not say.
+func askFor(ctx context.Context, p *runner.Probe, user, group, verb, name string) (*verdict, error) {
+	attributes := map[string]any{"verb": verb, "group": p.GroupVersion.Group, "version": p.GroupVersion.Version, "resource": p.Resource.Name, "namespace": p.Namespace, "name": name}
+	kind, resource, spec := "SelfSubjectAccessReview", "selfsubjectaccessreviews", map[string]any{"resourceAttributes": attributes}
+	if user != "" {
+		kind, resource = "SubjectAccessReview", "subjectaccessreviews"
+		spec["user"], spec["groups"] = user, []string{group}
+	}
+	review := map[string]any{"apiVersion": "authorization.k8s.io/v1", "kind": kind, "spec": spec}
+	response, err := p.Send(ctx, runner.Post("/apis/authorization.k8s.io/v1/"+resource, review).MayBeRefused())
+	if err != nil || !response.OK() {
+		return nil, err
+	}
+	answer, err := response.JSON()
+	if err != nil {
+		return nil, nil //nolint:nilerr,nilnil // It does not say.
+	}
+	allowed, _, err := unstructured.NestedBool(answer, "status", "allowed")
+	if err != nil {
+		return nil, nil //nolint:nilerr,nilnil // It does not say.
+	}
+	return &verdict{response, allowed}, nil
+}
+
+type forbiddenAnswer struct{}
+
+func (r forbiddenAnswer) check() runner.Check {
+	return runner.Check{
+		ID: "forbidden-answer", Area: areaAccess,
+		Rule:        "A request that the user may not make gets 403 and a Status with reason Forbidden, code 403, and details that name the resource.",
+		Detail:      "Gets an object as a user without rights, or without credentials.",
+		Reference:   "https://kubernetes.io/docs/reference/access-authn-authz/authorization/",
+		PerResource: true, Verbs: []string{"get"}, Run: r.run,
+	}
+}
+
+func (forbiddenAnswer) run(ctx context.Context, p *runner.Probe) error {
+	request := runner.Get(p.Path(p.Name()))
+	response, err := p.Send(ctx, asNobody(request))
+	if err == nil && !refusedNobody(response) {
+		response, err = p.Send(ctx, withoutUser(request))
+	}
+	if err != nil {
+		return err
+	}
+	if response.Code != http.StatusForbidden {
+		return runner.Leave("there is no user known to lack the right to get objects")
+	}
+	if err := response.WantStatus(metav1.StatusReasonForbidden, http.StatusForbidden); err != nil {
+		return err
+	}
+	status, _ := response.Status()
+	if d := status.Details; d == nil || d.Kind != p.Resource.Name || d.Group != p.GroupVersion.Group {
+		return response.Fail("a Status whose details.kind is %q and whose details.group is %q", p.Resource.Name, p.GroupVersion.Group)
+	}
+	return nil
+}
+
+func (forbiddenAnswer) broken() broken.Server {
+	return broken.That("refuses with a text instead of a Status", broken.OnAnswer(broken.Method(http.MethodGet, broken.Single), func(_ *http.Request, a *broken.Answer) {
+		if message, ok := a.Object()["message"].(string); ok && a.Code == http.StatusForbidden {
+			a.Header.Set("Content-Type", "text/plain")
+			a.Body = []byte("Forbidden: " + message + "\n")
+		}
+	}))
+}

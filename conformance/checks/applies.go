@@ -1,0 +1,180 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package checks
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/docket-project/docket/conformance/broken"
+	"github.com/docket-project/docket/conformance/runner"
+)
+
+const (
+	areaApplies = "Server-side apply"
+
+	applyDoc = "https://kubernetes.io/docs/reference/using-api/server-side-apply/"
+
+	// applyTick is longer than a second, the unit of the times in managedFields.
+	applyTick = 1100 * time.Millisecond
+)
+
+func applies() []rule {
+	return slices.Concat([]rule{applyCreates{}, applyManagedFields{}, updateManagedFields{}}, appliesConflictsRules())
+}
+
+type applyCreates struct{}
+
+func (r applyCreates) check() runner.Check {
+	return runner.Check{
+		ID: "apply-creates", Area: areaApplies,
+		Rule:        "Server-side apply creates an object that does not exist.",
+		Detail:      "Applies a complete object and reads it. Any success code will do.",
+		Reference:   patchDoc,
+		PerResource: true, Verbs: []string{"create", "get", "patch"}, Run: r.run,
+	}
+}
+
+func (applyCreates) run(ctx context.Context, p *runner.Probe) error {
+	object := p.New()
+	name := object.GetName()
+	response, err := send(ctx, p, runner.Patch(p.Path(name), types.ApplyYAMLPatchType, object, "fieldManager", firstManager), ok)
+	if err != nil {
+		return err
+	}
+	return wantExists(ctx, p, response, name, "that the object exists afterwards")
+}
+
+func (applyCreates) broken() broken.Server {
+	return broken.That("answers 404 to an apply of what does not exist", broken.Instead(applying, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		if before := broken.Also(next, r, http.MethodGet, "", "", nil); before.Code == http.StatusNotFound {
+			before.Send(w)
+			return
+		}
+		next.ServeHTTP(w, r)
+	}))
+}
+
+// readManaged reads an object and returns the answer, too.
+func readManaged(ctx context.Context, p *runner.Probe, name string) (*unstructured.Unstructured, *runner.Response, error) {
+	response, err := p.Prepare(ctx, "read the object", runner.Get(p.Path(name)))
+	if err != nil {
+		return nil, nil, err
+	}
+	object, err := response.Object()
+	if err != nil {
+		return nil, nil, &runner.SetupError{Wanted: "read the object", Exchange: response.Exchange}
+	}
+	return object, response, nil
+}
+
+// wantManaged returns a failure unless metadata.managedFields has an entry, with an annotation if one
+// is named.
+func wantManaged(p *runner.Probe, object *unstructured.Unstructured, response *runner.Response, manager string, operation metav1.ManagedFieldsOperationType, note string) error {
+	entry := managedBy(object, manager, operation)
+	expected := fmt.Sprintf("an entry in metadata.managedFields with the manager %s, the operation %s, the apiVersion %s and the fieldsType FieldsV1", manager, operation, p.GroupVersion)
+	switch {
+	case entry == nil:
+		return response.FailBecause("there is no entry with the manager and the operation", "%s", expected)
+	case entry.apiVersion != p.GroupVersion.String():
+		return response.FailBecause(fmt.Sprintf("its apiVersion is %v", entry.apiVersion), "%s", expected)
+	case entry.fieldsType != "FieldsV1":
+		return response.FailBecause(fmt.Sprintf("its fieldsType is %v", entry.fieldsType), "%s", expected)
+	case note != "" && !entry.hasNote(note):
+		return response.FailBecause(fmt.Sprintf("its fieldsV1 is %v", entry.fields), "%s, with f:metadata.f:annotations.f:%s in its fieldsV1", expected, note)
+	}
+	return nil
+}
+
+// applying matches server-side applies.
+func applying(r *http.Request) bool {
+	return r.Method == http.MethodPatch && broken.Single(r) && broken.Sends(broken.ApplyPatch)(r)
+}
+
+type applyManagedFields struct{}
+
+func (r applyManagedFields) check() runner.Check {
+	return runner.Check{
+		ID: "apply-managed-fields", Area: areaApplies,
+		Rule:        "After an apply, metadata.managedFields has an entry for the manager with the operation Apply, the version, and the fields that were applied.",
+		Detail:      "Applies an annotation to an object, then reads the object.",
+		Reference:   applyDoc + "#field-management",
+		PerResource: true, Verbs: []string{"create", "get", "patch"}, Run: r.run,
+	}
+}
+
+func (applyManagedFields) run(ctx context.Context, p *runner.Probe) error {
+	name, err := makeNoted(ctx, p)
+	if err != nil {
+		return err
+	}
+	if _, err := applyFirst(ctx, p, name, noteOne, "first"); err != nil {
+		return err
+	}
+	object, response, err := readManaged(ctx, p, name)
+	if err != nil {
+		return err
+	}
+	return wantManaged(p, object, response, firstManager, metav1.ManagedFieldsOperationApply, noteOne)
+}
+
+func (applyManagedFields) broken() broken.Server {
+	return broken.That("shows applied fields as updated ones", broken.OnAnswered(broken.Method(http.MethodGet, broken.Single), func(object map[string]any) {
+		entries, _ := broken.FieldsOf(object, "metadata")["managedFields"].([]any)
+		for _, one := range entries {
+			if entry, ok := one.(map[string]any); ok && entry["operation"] == "Apply" {
+				entry["operation"] = "Update"
+			}
+		}
+	}))
+}
+
+type updateManagedFields struct{}
+
+func (r updateManagedFields) check() runner.Check {
+	return runner.Check{
+		ID: "update-managed-fields", Area: areaApplies,
+		Rule:        "Fields written with POST and PUT are recorded in metadata.managedFields under the manager named by fieldManager, with the operation Update.",
+		Detail:      "Creates an object as one manager, adds an annotation with PUT as another, then reads the object.",
+		Reference:   applyDoc + "#apply-and-update",
+		PerResource: true, Verbs: []string{"create", "get", "update"}, Run: r.run,
+	}
+}
+
+func (updateManagedFields) run(ctx context.Context, p *runner.Probe) error {
+	object := p.New()
+	name := object.GetName()
+	if _, err := p.Prepare(ctx, "create an object", runner.Post(p.Collection(), object, "fieldManager", firstManager)); err != nil {
+		return err
+	}
+	put, err := putNoted(ctx, p, name, noteOne, "second", "fieldManager", secondManager)
+	if err != nil {
+		return err
+	}
+	if !put.OK() {
+		return &runner.SetupError{Wanted: "change the object", Exchange: put.Exchange}
+	}
+	object, response, err := readManaged(ctx, p, name)
+	if err != nil {
+		return err
+	}
+	// The first manager has the labels at least.
+	if err := wantManaged(p, object, response, firstManager, metav1.ManagedFieldsOperationUpdate, ""); err != nil {
+		return err
+	}
+	return wantManaged(p, object, response, secondManager, metav1.ManagedFieldsOperationUpdate, noteOne)
+}
+
+func (updateManagedFields) broken() broken.Server {
+	return broken.That("does not look at the fieldManager of POST and PUT", broken.WithoutQuery(func(r *http.Request) bool {
+		return r.Method == http.MethodPost || r.Method == http.MethodPut
+	}, "fieldManager"))
+}

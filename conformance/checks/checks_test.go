@@ -1,0 +1,181 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package checks
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/docket-project/docket/conformance/broken"
+	"github.com/docket-project/docket/conformance/conformancetest"
+	"github.com/docket-project/docket/conformance/runner"
+)
+
+// TestGoodServers: all checks pass that apply.
+func TestGoodServers(t *testing.T) {
+	if testing.Short() {
+		t.Parallel()
+	}
+	for _, test := range []struct {
+		version   schema.GroupVersion
+		resources []string
+	}{
+		{examples, []string{"widgets", "gadgets"}},
+		{schema.GroupVersion{Version: "v1"}, []string{"configmaps"}},
+		{schema.GroupVersion{Group: "wgpolicyk8s.io", Version: "v1alpha2"}, []string{"policyreports", "clusterpolicyreports"}},
+		{schema.GroupVersion{Group: "openreports.io", Version: "v1alpha1"}, []string{"reports", "clusterreports"}},
+		{schema.GroupVersion{Group: "reports.kyverno.io", Version: "v1"}, []string{"ephemeralreports", "clusterephemeralreports"}},
+		{results, nil},
+	} {
+		t.Run(test.version.String(), func(t *testing.T) {
+			t.Parallel()
+			if testing.Short() && test.version != examples {
+				t.Skip("-short: the kinds of the examples have all the features")
+			}
+			options := options(t, test.version, test.resources...)
+			if testing.Short() {
+				options.Checks = conformancetest.Hurry(options.Checks)
+			}
+			report, err := runner.Run(t.Context(), options)
+			if err != nil {
+				t.Fatal(err)
+			}
+			wantAllPassed(t, report)
+			t.Logf("%d passed in %v", report.Count(runner.Passed), report.Duration)
+		})
+	}
+}
+
+// wantAllPassed fails unless all checks have passed that apply, and everything was removed.
+func wantAllPassed(t *testing.T, report *runner.Report) {
+	t.Helper()
+	for i := range report.Results {
+		switch result := &report.Results[i]; result.Outcome {
+		case runner.Passed:
+		case runner.Failed:
+			t.Errorf("%s (%s): %v", result.Check.ID, result.Resource, result.Failure)
+		case runner.Undecided:
+			t.Errorf("%s (%s) is undecided: %s %v", result.Check.ID, result.Resource, result.Reason, result.Exchange)
+		default:
+			t.Logf("%s (%s) is skipped: %s", result.Check.ID, result.Resource, result.Reason)
+		}
+	}
+	for _, trouble := range report.Troubles {
+		t.Errorf("%s: %s %v", trouble.Resource, trouble.Reason, trouble.Exchange)
+	}
+	if len(report.Left) > 0 {
+		t.Errorf("not removed: %q", report.Left)
+	}
+}
+
+// results are shown only, but for questions, which are created only.
+var results = schema.GroupVersion{Group: "results.docket.dev", Version: "v1alpha1"} //nolint:gochecknoglobals // A constant.
+
+// TestShownOnly: what is checked of objects that clients don't create is found wrong in servers that break the rules,
+// and what can't be checked is left out with a reason.
+func TestShownOnly(t *testing.T) {
+	t.Parallel()
+	shown := []string{"list-kind", "list-resource-version", "list-complete", "list-items", "list-pages", "table-list", "metadata-list", "list-field-selector-unknown", "table-fallback"}
+	options := options(t, results, "policyresults", "resultqueries")
+	report, err := runner.Run(t.Context(), options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var passed []string
+	for i := range report.Results {
+		switch result := &report.Results[i]; {
+		case result.Outcome == runner.Passed && result.Resource == "policyresults":
+			passed = append(passed, result.Check.ID)
+		case result.Outcome == runner.Skipped && result.Reason == "":
+			t.Errorf("%s (%s) is left out without a reason", result.Check.ID, result.Resource)
+		}
+	}
+	for _, id := range shown {
+		if !slices.Contains(passed, id) {
+			t.Errorf("%s is not checked, or not passed: %v", id, passed)
+		}
+	}
+	// In place of servers that break what results don't have: a spec, and objects that are newer than all.
+	others := map[string]broken.Server{
+		"list-complete":         broken.That("lists results without their policy", onItems(func(item map[string]any) { delete(item, "policy") })),
+		"list-resource-version": broken.That("has lists without a resourceVersion", onLists(broken.And(), func(list map[string]any, _ []any) { delete(broken.FieldsOf(list, "metadata"), "resourceVersion") })),
+	}
+	for _, proof := range Proofs() {
+		if !slices.Contains(shown, proof.Check.ID) {
+			continue
+		}
+		if other, ok := others[proof.Check.ID]; ok {
+			proof.Server = other
+		}
+		t.Run(proof.Check.ID, func(t *testing.T) {
+			t.Parallel()
+			options := options
+			options.Only, options.Resources = []string{proof.Check.ID}, []string{"policyresults"}
+			if err := conformancetest.Prove(t.Context(), options, proof.Check.ID, proof.Server); err != nil {
+				t.Errorf("the server %s:\n%v", proof.Server.What, err)
+			}
+		})
+	}
+}
+
+// TestBrokenServers: each check fails on a server that breaks its rule, and no other check does. Those
+// that need the controllers of a cluster are proven in test/e2e. With -short, only the first half is proven: no
+// check runs but the server's own.
+func TestBrokenServers(t *testing.T) {
+	if testing.Short() {
+		t.Parallel()
+	}
+	var skip []string
+	var own []Proof
+	for _, proof := range Proofs() {
+		if proof.Server.NeedsControllers {
+			skip = append(skip, proof.Check.ID)
+		} else {
+			own = append(own, proof)
+		}
+	}
+	options := options(t, examples, "widgets")
+	options.Skip = skip
+	options.Samples = []*unstructured.Unstructured{widget()} // Some servers have no schema.
+	prove := func(ctx context.Context, id string, server broken.Server) error {
+		options := options
+		options.Only, options.Checks = []string{id}, conformancetest.Hurry(options.Checks, id)
+		return conformancetest.Prove(ctx, options, id, server)
+	}
+	if !testing.Short() {
+		baseline, report, err := conformancetest.Record(t.Context(), options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantAllPassed(t, report)
+		prove = func(ctx context.Context, id string, server broken.Server) error {
+			return baseline.Prove(ctx, options, id, server)
+		}
+	}
+	if !testing.Short() {
+		t.Run("two rules", func(t *testing.T) {
+			t.Parallel()
+			err := prove(t.Context(), "get-not-found", broken.That("breaks the rule of another check, too", func(next http.Handler) http.Handler {
+				return getNotFound{}.broken().Break(createStatusCode{}.broken().Break(next))
+			}))
+			if err == nil || !strings.Contains(err.Error(), "create-status-code (widgets) fails, too") {
+				t.Errorf("it is not noticed: %v", err)
+			}
+		})
+	}
+	for _, proof := range own {
+		t.Run(proof.Check.ID, func(t *testing.T) {
+			t.Parallel()
+			if err := prove(t.Context(), proof.Check.ID, proof.Server); err != nil {
+				t.Errorf("the server %s:\n%v", proof.Server.What, err)
+			}
+		})
+	}
+}

@@ -1,0 +1,283 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package checks
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/docket-project/docket/conformance/broken"
+	"github.com/docket-project/docket/conformance/runner"
+)
+
+const (
+	areaCreates = "Creating"
+
+	// clockSlack is how far the clock of a server may be off: the rule is not about clocks.
+	clockSlack = 24 * time.Hour
+)
+
+func hasNamespaces(resource *runner.Resource) string {
+	if !resource.Namespaced {
+		return "the resource has no namespaces"
+	}
+	return ""
+}
+
+func creates() []rule {
+	return slices.Concat([]rule{
+		createStatusCode{},
+		createAnswer{},
+		createMetadata{},
+		createReadOnlyMetadata{},
+		createGenerateName{},
+		createWithoutNamespace{},
+	}, createsRefusedRules())
+}
+
+type createStatusCode struct{}
+
+func (r createStatusCode) check() runner.Check {
+	return runner.Check{
+		ID: "create-status-code", Area: areaCreates,
+		Rule:        "POST that creates an object returns 201.",
+		Detail:      "Creates an object. Only the code is checked.",
+		Reference:   apiConventions + "#success-codes",
+		PerResource: true, Verbs: []string{"create", "get"}, Run: r.run,
+	}
+}
+
+func (createStatusCode) run(ctx context.Context, p *runner.Probe) error {
+	_, err := send(ctx, p, runner.Post(p.Collection(), p.New()), code(http.StatusCreated))
+	return err
+}
+
+func (createStatusCode) broken() broken.Server {
+	return broken.That("answers 200 to objects that it creates", broken.OnAnswer(posts, func(_ *http.Request, a *broken.Answer) {
+		if a.Code == http.StatusCreated {
+			a.Code = http.StatusOK
+		}
+	}))
+}
+
+// posts matches requests that create objects.
+func posts(r *http.Request) bool { return broken.Storing(http.MethodPost, broken.Collection)(r) }
+
+type createAnswer struct{}
+
+func (r createAnswer) check() runner.Check {
+	return runner.Check{
+		ID: "create-answer", Area: areaCreates,
+		Rule:        "POST returns the object that was created.",
+		Detail:      "Creates an object. The answer must have its kind, apiVersion, name, and namespace.",
+		Reference:   apiConventions + "#resources",
+		PerResource: true, Verbs: []string{"create", "get"}, Run: r.run,
+	}
+}
+
+func (createAnswer) run(ctx context.Context, p *runner.Probe) error {
+	object := p.New()
+	response, err := p.Prepare(ctx, "create an object", runner.Post(p.Collection(), object))
+	if err != nil {
+		return err
+	}
+	return wantIdentity(p, response, object.GetName())
+}
+
+func (createAnswer) broken() broken.Server {
+	return broken.That("answers new objects without their kind and apiVersion", broken.OnAnswered(posts, withoutKind))
+}
+
+func withoutKind(object map[string]any) {
+	delete(object, "kind")
+	delete(object, "apiVersion")
+}
+
+type createMetadata struct{}
+
+func (r createMetadata) check() runner.Check {
+	return runner.Check{
+		ID: "create-metadata", Area: areaCreates,
+		Rule:        "The server gives a new object a uid, a creationTimestamp, and a resourceVersion.",
+		Detail:      "Creates an object and reads it. The time must be in RFC 3339 format and at most a day off. There must be no selfLink, which Kubernetes has removed.",
+		Reference:   apiConventions + "#metadata",
+		PerResource: true, Verbs: []string{"create", "get"}, Run: r.run,
+	}
+}
+
+func (createMetadata) run(ctx context.Context, p *runner.Probe) error {
+	object, response, err := makeAndGet(ctx, p, p.New())
+	if err != nil {
+		return err
+	}
+	for _, field := range []string{"uid", "creationTimestamp", "resourceVersion"} {
+		if value := metadataOf(object, field); len(value) <= len(`""`) || value[0] != '"' {
+			return response.Fail("an object with a metadata.%s", field)
+		}
+	}
+	text, _, _ := unstructured.NestedString(object, "metadata", "creationTimestamp")
+	created, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return response.FailBecause(err.Error(), "a metadata.creationTimestamp in RFC 3339 format")
+	}
+	if age := time.Since(created); age.Abs() > clockSlack {
+		return response.FailBecause(fmt.Sprintf("it is %s off", age.Round(time.Second)), "a metadata.creationTimestamp of now")
+	}
+	if link := metadataOf(object, "selfLink"); link != "" {
+		return response.Fail("an object without metadata.selfLink")
+	}
+	return nil
+}
+
+func (createMetadata) broken() broken.Server {
+	return broken.That("gives all objects the same creationTimestamp", broken.InAnswers(`creationTimestamp("?: ?)"[^"]*"`, `creationTimestamp${1}"1970-01-01T00:00:00Z"`))
+}
+
+// makeAndGet creates an object and returns it as the answer to a GET has it.
+func makeAndGet(ctx context.Context, p *runner.Probe, object *unstructured.Unstructured) (map[string]any, *runner.Response, error) {
+	if _, err := p.Prepare(ctx, "create an object", runner.Post(p.Collection(), object)); err != nil {
+		return nil, nil, err
+	}
+	response, err := p.Prepare(ctx, "read the object", runner.Get(p.Path(object.GetName())))
+	if err != nil {
+		return nil, nil, err
+	}
+	read, err := response.JSON()
+	return read, response, err
+}
+
+type createReadOnlyMetadata struct{}
+
+func (r createReadOnlyMetadata) check() runner.Check {
+	return runner.Check{
+		ID: "create-read-only-metadata", Area: areaCreates,
+		Rule:        "The server sets the uid and the creationTimestamp of a new object itself, whatever the client sends.",
+		Detail:      "Creates an object with both and reads it. The server may also refuse it.",
+		Reference:   apiConventions + "#metadata",
+		PerResource: true, Verbs: []string{"create", "get"}, Run: r.run,
+	}
+}
+
+func (createReadOnlyMetadata) run(ctx context.Context, p *runner.Probe) error {
+	sent := map[string]string{"uid": "11111111-2222-4333-8444-555555555555", "creationTimestamp": "2001-02-03T04:05:06Z"}
+	object := p.New()
+	for field, value := range sent {
+		if err := unstructured.SetNestedField(object.Object, value, "metadata", field); err != nil {
+			return fmt.Errorf("set metadata.%s: %w", field, err)
+		}
+	}
+	response, err := p.Send(ctx, runner.Post(p.Collection(), object))
+	if err != nil || declined(response) {
+		return err
+	}
+	if err := response.WantOK(); err != nil {
+		return err
+	}
+	read, err := p.Read(ctx, object.GetName())
+	if err != nil {
+		return err
+	}
+	for field, value := range sent {
+		if metadataOf(read.Object, field) == fmt.Sprintf("%q", value) {
+			return response.FailBecause("the object has the value of the client", "that the server sets metadata.%s itself", field)
+		}
+	}
+	return nil
+}
+
+func (createReadOnlyMetadata) broken() broken.Server {
+	return broken.That("takes the creationTimestamps of new objects from clients", broken.TakeOver(posts, "creationTimestamp"))
+}
+
+type createGenerateName struct{}
+
+func (r createGenerateName) check() runner.Check {
+	return runner.Check{
+		ID: "create-generate-name", Area: areaCreates,
+		Rule:        "An object with metadata.generateName and no name gets a unique name that begins with it.",
+		Detail:      "Creates two objects with the same generateName. Both must exist under the names in the answers, which must differ.",
+		Reference:   "https://kubernetes.io/docs/reference/using-api/api-concepts/#generated-values",
+		PerResource: true, Verbs: []string{"create", "get"}, Run: r.run,
+	}
+}
+
+func (createGenerateName) run(ctx context.Context, p *runner.Probe) error {
+	prefix, first := p.Name()+"-", ""
+	for range 2 {
+		object := p.New()
+		object.SetName("")
+		object.SetGenerateName(prefix)
+		response, err := send(ctx, p, runner.Post(p.Collection(), object), ok)
+		if err != nil {
+			return err
+		}
+		answer, err := response.JSON()
+		if err != nil {
+			return err
+		}
+		name := (&unstructured.Unstructured{Object: answer}).GetName()
+		if !strings.HasPrefix(name, prefix) || name == prefix {
+			return response.Fail("an object whose name begins with %s and is longer", prefix)
+		}
+		if name == first {
+			return response.Fail("a name other than the first object's")
+		}
+		first = name
+		if err := wantExists(ctx, p, response, name, "the name that the object has"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (createGenerateName) broken() broken.Server {
+	return broken.That("does not know metadata.generateName", broken.OnBody(posts, func(r *http.Request, object map[string]any) bool {
+		metadata := broken.FieldsOf(object, "metadata")
+		known := metadata["generateName"] == nil
+		delete(metadata, "generateName")
+		return !known
+	}))
+}
+
+type createWithoutNamespace struct{}
+
+func (r createWithoutNamespace) check() runner.Check {
+	return runner.Check{
+		ID: "create-without-namespace", Area: areaCreates,
+		Rule:        "An object without a namespace gets the one in the URL.",
+		Detail:      "Posts an object without a namespace. It must exist in the namespace in the URL.",
+		Reference:   apiConventions + "#resources",
+		PerResource: true, Verbs: []string{"create", "get"}, Applies: hasNamespaces, Run: r.run,
+	}
+}
+
+func (createWithoutNamespace) run(ctx context.Context, p *runner.Probe) error {
+	object := p.New()
+	object.SetNamespace("")
+	response, err := send(ctx, p, runner.Post(p.Collection(), object), ok)
+	if err != nil {
+		return err
+	}
+	return wantExists(ctx, p, response, object.GetName(), "an object in the namespace in the URL")
+}
+
+func (createWithoutNamespace) broken() broken.Server {
+	return broken.That("wants new objects to have a namespace", broken.Instead(posts, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		var object map[string]any
+		if json.Unmarshal(broken.BodyOf(r), &object) != nil || broken.FieldsOf(object, "metadata")["namespace"] != nil {
+			next.ServeHTTP(w, r)
+			return
+		}
+		a := &broken.Answer{Header: http.Header{}}
+		a.Status(http.StatusBadRequest, "BadRequest", "metadata.namespace is required")
+		a.Send(w)
+	}))
+}

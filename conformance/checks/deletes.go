@@ -1,0 +1,363 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package checks
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/uuid"
+
+	"github.com/docket-project/docket/conformance/broken"
+	"github.com/docket-project/docket/conformance/runner"
+)
+
+const (
+	areaDeletes = "Deleting"
+
+	deleteOptionsPage = "https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/delete-options/"
+
+	// deletePatience is how long what was deleted may still be shown.
+	deletePatience = 10 * time.Second
+	deletePoll     = 50 * time.Millisecond
+)
+
+// deleteWith returns options that do not give pods and their like time to end, with one more.
+func deleteWith(option string, value any) map[string]any {
+	options := runner.DeleteNow()
+	options[option] = value
+	return options
+}
+
+func deletes() []rule {
+	return slices.Concat([]rule{
+		deleteRemoves{},
+		deleteMissing{},
+		deleteAnswer{},
+		deleteUIDPrecondition{},
+		deleteVersionPrecondition{},
+		deletePropagationUnknown{},
+	}, deletesHeldRules(), deletesPropagationRules(), deletesManyRules())
+}
+
+type deleteRemoves struct{}
+
+func (r deleteRemoves) check() runner.Check {
+	return runner.Check{
+		ID: "delete-removes", Area: areaDeletes,
+		Rule:        "An object that nothing holds is gone within seconds of a successful DELETE.",
+		Detail:      "Deletes one object with options and one without, and waits until GET returns 404. Finalizers and grace periods may hold objects longer.",
+		Reference:   apiConcepts + "#resource-deletion",
+		PerResource: true, Verbs: []string{"create", "get", "delete"}, Run: r.run,
+	}
+}
+
+func (deleteRemoves) run(ctx context.Context, p *runner.Probe) error {
+	for _, options := range []any{runner.DeleteNow(), nil} {
+		object, err := p.Make(ctx)
+		if err != nil {
+			return err
+		}
+		name := object.GetName()
+		if _, err := p.Prepare(ctx, "delete the object", runner.Delete(p.Path(name), options)); err != nil {
+			return err
+		}
+		last, err := outlives(ctx, p, name)
+		if err != nil {
+			return err
+		}
+		if last == nil || holder(last) == graceHolder {
+			continue // Whoever runs it may take its time.
+		}
+		if by := holder(last); by != "" {
+			return runner.Leave("objects of the resource are held when they are deleted: %s", by)
+		}
+		return last.Fail("404 Not Found within %s, because the object was deleted and nothing holds it", deletePatience)
+	}
+	return nil
+}
+
+func (deleteRemoves) broken() broken.Server {
+	return broken.That("does nothing when an object is deleted without options, and says that it has", broken.Instead(broken.Method(http.MethodDelete, broken.Single), func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		if len(broken.BodyOf(r)) > 0 || r.URL.RawQuery != "" {
+			next.ServeHTTP(w, r)
+			return
+		}
+		a := &broken.Answer{Code: http.StatusOK, Header: http.Header{"Content-Type": {broken.JSONType}}}
+		a.Set(map[string]any{"kind": "Status", "apiVersion": "v1", "metadata": map[string]any{}, "status": "Success"})
+		a.Send(w)
+	}))
+}
+
+// outlives waits for an object to go. It returns what GET answers at last if the object stays or is
+// in a grace period, and nil if it is gone.
+func outlives(ctx context.Context, p *runner.Probe, name string) (*runner.Response, error) {
+	patience, cancel := runner.Within(ctx, deletePatience)
+	defer cancel()
+	for {
+		response, object, err := look(ctx, p, name)
+		if err != nil || object == nil {
+			return nil, err
+		}
+		if holder(response) == graceHolder {
+			return response, nil
+		}
+		if p.Pause(patience, deletePoll) != nil {
+			return response, ctx.Err()
+		}
+	}
+}
+
+const graceHolder = "a grace period"
+
+// holder says what keeps an object that is being deleted; empty if nothing does.
+func holder(response *runner.Response) string {
+	object, err := response.Object()
+	if err != nil || object.GetDeletionTimestamp() == nil {
+		return ""
+	}
+	ofNamespace, _, _ := unstructured.NestedSlice(object.Object, "spec", "finalizers")
+	if len(object.GetFinalizers()) > 0 || len(ofNamespace) > 0 {
+		return "finalizers"
+	}
+	period, _, _ := unstructured.NestedFieldNoCopy(object.Object, "metadata", "deletionGracePeriodSeconds")
+	if number, _ := numberIn(period); number > 0 {
+		return graceHolder
+	}
+	return ""
+}
+
+type deleteMissing struct{}
+
+func (r deleteMissing) check() runner.Check {
+	return runner.Check{
+		ID: "delete-missing", Area: areaDeletes,
+		Rule:        "DELETE of an object that does not exist gets 404 and a Status with reason NotFound.",
+		Detail:      "Deletes a name that does not exist.",
+		Reference:   apiConventions + "#http-status-codes",
+		PerResource: true, Verbs: []string{"delete"}, Run: r.run,
+	}
+}
+
+func (deleteMissing) run(ctx context.Context, p *runner.Probe) error {
+	_, err := send(ctx, p, runner.Delete(p.Path(p.Name()), runner.DeleteNow()), status(metav1.StatusReasonNotFound, http.StatusNotFound))
+	return err
+}
+
+func (deleteMissing) broken() broken.Server {
+	return broken.That("answers 200 when what does not exist is deleted", broken.OnAnswer(broken.Method(http.MethodDelete, broken.Single), func(_ *http.Request, a *broken.Answer) {
+		if a.Code == http.StatusNotFound {
+			a.Code = http.StatusOK
+			a.Set(map[string]any{"kind": "Status", "apiVersion": "v1", "metadata": map[string]any{}, "status": "Success"})
+		}
+	}))
+}
+
+type deleteAnswer struct{}
+
+func (r deleteAnswer) check() runner.Check {
+	return runner.Check{
+		ID: "delete-answer", Area: areaDeletes,
+		Rule:        "DELETE returns a Status of success or the object.",
+		Detail:      "Deletes an object. Whether it is gone afterwards is not checked.",
+		Reference:   apiConventions + "#response-status-kind",
+		PerResource: true, Verbs: []string{"create", "get", "delete"}, Run: r.run,
+	}
+}
+
+func (deleteAnswer) run(ctx context.Context, p *runner.Probe) error {
+	made, err := p.Make(ctx)
+	if err != nil {
+		return err
+	}
+	response, err := p.Prepare(ctx, "delete the object", runner.Delete(p.Path(made.GetName()), runner.DeleteNow()))
+	if err != nil {
+		return err
+	}
+	const expected = "a Status whose status is Success, or the object that was deleted"
+	if status, _ := response.Status(); status != nil {
+		if status.Status != metav1.StatusSuccess {
+			return response.Fail(expected)
+		}
+		return nil
+	}
+	value, err := response.JSON()
+	if err != nil {
+		return response.Fail(expected)
+	}
+	answered := &unstructured.Unstructured{Object: value}
+	if answered.GroupVersionKind() != p.Resource.GVK() || answered.GetName() != made.GetName() || answered.GetUID() != made.GetUID() {
+		return response.Fail(expected)
+	}
+	return nil
+}
+
+func (deleteAnswer) broken() broken.Server {
+	return broken.That("answers DELETE with an object that has no kind", broken.OnAnswered(broken.And(broken.Method(http.MethodDelete), broken.Single, isReal), func(object map[string]any) { clear(object) }))
+}
+
+// keeps returns a failure unless an object is there and not being deleted.
+func keeps(ctx context.Context, p *runner.Probe, name, because string) error {
+	response, object, err := look(ctx, p, name)
+	switch {
+	case err != nil:
+		return err
+	case object == nil:
+		return response.Fail("the object, %s", because)
+	case object.GetDeletionTimestamp() != nil:
+		return response.Fail("the object without metadata.deletionTimestamp, %s", because)
+	}
+	return nil
+}
+
+const afterRefusal = "because its deletion was refused"
+
+// isReal matches requests that are no dry runs.
+func isReal(r *http.Request) bool {
+	var options map[string]any
+	return !r.URL.Query().Has("dryRun") && (json.Unmarshal(broken.BodyOf(r), &options) != nil || options["dryRun"] == nil)
+}
+
+type deleteUIDPrecondition struct{}
+
+func (r deleteUIDPrecondition) check() runner.Check {
+	return runner.Check{
+		ID: "delete-uid-precondition", Area: areaDeletes,
+		Rule:        "DELETE with the uid of another object as a precondition gets 409 and changes nothing.",
+		Detail:      "Deletes an object with an unknown uid in preconditions.uid, then with its own, which must succeed.",
+		Reference:   deleteOptionsPage,
+		PerResource: true, Verbs: []string{"create", "get", "delete"}, Run: r.run,
+	}
+}
+
+func (deleteUIDPrecondition) run(ctx context.Context, p *runner.Probe) error {
+	object, err := p.Make(ctx)
+	if err != nil {
+		return err
+	}
+	name := object.GetName()
+	if err := deleteConflicts(ctx, p, name, map[string]any{"uid": uuid.NewUUID()}); err != nil {
+		return err
+	}
+	if object.GetUID() == "" {
+		return nil
+	}
+	own := map[string]any{"uid": object.GetUID()}
+	response, err := p.Send(ctx, runner.Delete(p.Path(name), deleteWith("preconditions", own)))
+	if err != nil {
+		return err
+	}
+	if !response.OK() {
+		return response.Fail("success, because the precondition has the uid of the object")
+	}
+	return nil
+}
+
+func (deleteUIDPrecondition) broken() broken.Server {
+	return broken.That("ignores preconditions.uid", broken.OnSentObject(broken.Method(http.MethodDelete, broken.Single), withoutPrecondition("uid")))
+}
+
+// deleteConflicts deletes an object with preconditions that do not hold.
+func deleteConflicts(ctx context.Context, p *runner.Probe, name string, preconditions map[string]any) error {
+	if _, err := send(ctx, p, runner.Delete(p.Path(name), deleteWith("preconditions", preconditions)), status(metav1.StatusReasonConflict, http.StatusConflict)); err != nil {
+		return err
+	}
+	return keeps(ctx, p, name, afterRefusal)
+}
+
+func withoutPrecondition(name string) func(options map[string]any) {
+	return func(options map[string]any) {
+		if preconditions, ok := options["preconditions"].(map[string]any); ok {
+			delete(preconditions, name)
+		}
+	}
+}
+
+type deleteVersionPrecondition struct{}
+
+func (r deleteVersionPrecondition) check() runner.Check {
+	return runner.Check{
+		ID: "delete-version-precondition", Area: areaDeletes,
+		Rule:        "DELETE with an old resourceVersion as a precondition gets 409 and changes nothing.",
+		Detail:      "Changes a label, deletes with the previous resourceVersion in preconditions.resourceVersion, then with the current one, which must succeed.",
+		Reference:   deleteOptionsPage,
+		PerResource: true, Verbs: []string{"create", "get", "update", "delete"}, Run: r.run,
+	}
+}
+
+func (deleteVersionPrecondition) run(ctx context.Context, p *runner.Probe) error {
+	object, err := p.Make(ctx)
+	if err != nil {
+		return err
+	}
+	name, old := object.GetName(), object.GetResourceVersion()
+	changed, err := p.Label(ctx, name, colorLabel, "red")
+	if err != nil {
+		return err
+	}
+	if old == "" || changed.GetResourceVersion() == old {
+		return runner.Leave("the resourceVersion of an object does not tell whether it was changed")
+	}
+	if err := deleteConflicts(ctx, p, name, map[string]any{"resourceVersion": old}); err != nil {
+		return err
+	}
+	for try := 1; ; try++ {
+		present, err := p.Read(ctx, name)
+		if err != nil {
+			return err
+		}
+		version := map[string]any{"resourceVersion": present.GetResourceVersion()}
+		response, err := p.Send(ctx, runner.Delete(p.Path(name), deleteWith("preconditions", version)))
+		if err != nil || response.OK() {
+			return err
+		}
+		after, err := p.Read(ctx, name)
+		if err != nil {
+			return err
+		}
+		if after.GetResourceVersion() == present.GetResourceVersion() || try == attempts {
+			return response.Fail("success, because the precondition has the resourceVersion of the object")
+		}
+	}
+}
+
+func (deleteVersionPrecondition) broken() broken.Server {
+	return broken.That("ignores preconditions.resourceVersion", broken.OnSentObject(broken.Method(http.MethodDelete, broken.Single), withoutPrecondition("resourceVersion")))
+}
+
+type deletePropagationUnknown struct{}
+
+func (r deletePropagationUnknown) check() runner.Check {
+	return runner.Check{
+		ID: "delete-propagation-unknown", Area: areaDeletes,
+		Rule:        "DELETE with an unknown propagationPolicy gets 400 or 422, and changes nothing.",
+		Detail:      "Sends propagationPolicy: Sideways. A server that falls back to its default deletes what should have been kept.",
+		Reference:   deleteOptionsPage,
+		PerResource: true, Verbs: []string{"create", "get", "delete"}, Run: r.run,
+	}
+}
+
+func (deletePropagationUnknown) run(ctx context.Context, p *runner.Probe) error {
+	name, err := makeName(ctx, p)
+	if err != nil {
+		return err
+	}
+	if _, err := send(ctx, p, runner.Delete(p.Path(name), deleteWith("propagationPolicy", "Sideways")), status("", http.StatusBadRequest, http.StatusUnprocessableEntity)); err != nil {
+		return err
+	}
+	return keeps(ctx, p, name, afterRefusal)
+}
+
+func (deletePropagationUnknown) broken() broken.Server {
+	return broken.That("takes a propagationPolicy that it does not know for the default", broken.OnSentObject(broken.Method(http.MethodDelete, broken.Single), func(options map[string]any) {
+		if !slices.Contains([]any{nil, "Orphan", "Background", "Foreground"}, options["propagationPolicy"]) {
+			delete(options, "propagationPolicy")
+		}
+	}))
+}

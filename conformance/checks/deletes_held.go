@@ -1,0 +1,236 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package checks
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/docket-project/docket/conformance/broken"
+	"github.com/docket-project/docket/conformance/runner"
+)
+
+const (
+	finalizersPage = "https://kubernetes.io/docs/concepts/overview/working-with-objects/finalizers/#how-finalizers-work"
+	// lateFinalizer is one that must not get onto an object.
+	lateFinalizer = runner.Finalizer + "-longer"
+	// nextSecond is more than the least that times in objects differ by.
+	nextSecond = 1100 * time.Millisecond
+)
+
+// makeHeld makes an object that a finalizer holds.
+func makeHeld(ctx context.Context, p *runner.Probe) (*unstructured.Unstructured, error) {
+	object := p.New()
+	object.SetFinalizers(append(object.GetFinalizers(), runner.Finalizer))
+	return p.Create(ctx, object)
+}
+
+// makeDoomed makes an object that a finalizer holds, deletes it, and returns it as it is then. The
+// check is left out if the server does it otherwise: another one says so.
+func makeDoomed(ctx context.Context, p *runner.Probe) (*unstructured.Unstructured, error) {
+	held, err := makeHeld(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := p.Prepare(ctx, "delete the object", runner.Delete(p.Path(held.GetName()), runner.DeleteNow())); err != nil {
+		return nil, err
+	}
+	_, doomed, err := look(ctx, p, held.GetName())
+	if err == nil && (doomed == nil || deletionOf(doomed) == "") {
+		err = runner.Leave("no object is being deleted for long: the server ignores finalizers")
+	}
+	return doomed, err
+}
+
+// deletionOf returns the time of an object's deletion as it is written; empty if there is none.
+func deletionOf(object *unstructured.Unstructured) string {
+	deletion, _, _ := unstructured.NestedString(object.Object, "metadata", "deletionTimestamp")
+	return deletion
+}
+
+func deletesHeldRules() []rule {
+	return []rule{deleteFinalizers{}, deleteFinal{}}
+}
+
+type deleteFinalizers struct{}
+
+func (r deleteFinalizers) check() runner.Check {
+	return runner.Check{
+		ID: "delete-finalizers", Area: areaDeletes,
+		Rule:        "An object with a finalizer stays when it is deleted, with metadata.deletionTimestamp set, and is removed with its last finalizer.",
+		Detail:      "Creates objects with a finalizer, deletes and reads them, and removes the finalizer with PUT and with PATCH.",
+		Reference:   finalizersPage,
+		PerResource: true, Verbs: []string{"create", "get", "update", "delete"}, Run: r.run,
+	}
+}
+
+func (deleteFinalizers) run(ctx context.Context, p *runner.Probe) error {
+	if err := deleteHeld(ctx, p, removeByPut); err != nil || !p.Resource.Has("patch") {
+		return err
+	}
+	return deleteHeld(ctx, p, removeByPatch)
+}
+
+func (deleteFinalizers) broken() broken.Server {
+	return broken.That("deletes objects at once, whatever finalizers they have", onAsked(broken.And(broken.Method(http.MethodDelete), broken.Single, isReal), func(next http.Handler, r *http.Request) { takeFinalizers(next, r) }))
+}
+
+// deleteHeld deletes an object with a finalizer, which remove removes.
+func deleteHeld(ctx context.Context, p *runner.Probe, remove func(context.Context, *runner.Probe, string) (*runner.Response, error)) error {
+	held, err := makeHeld(ctx, p)
+	if err != nil {
+		return err
+	}
+	name := held.GetName()
+	response, err := p.Send(ctx, runner.Delete(p.Path(name), runner.DeleteNow()))
+	if err != nil {
+		return err
+	}
+	if !response.OK() {
+		return response.Fail("success: the object is to be deleted once its finalizer is removed")
+	}
+	response, object, err := look(ctx, p, name)
+	switch {
+	case err != nil:
+		return err
+	case object == nil:
+		return response.Fail("the object, which had the finalizer %s when it was deleted", runner.Finalizer)
+	case deletionOf(object) == "":
+		return response.Fail("the object with metadata.deletionTimestamp, because it was deleted")
+	case !slices.Contains(object.GetFinalizers(), runner.Finalizer):
+		return response.Fail("the object with its finalizer %s, which nobody has removed", runner.Finalizer)
+	}
+	response, err = remove(ctx, p, name)
+	if err != nil {
+		return err
+	}
+	if !response.OK() {
+		return response.Fail("success: the finalizer %s may be removed", runner.Finalizer)
+	}
+	last, err := outlives(ctx, p, name)
+	if err != nil || last == nil || holder(last) != "" {
+		return err // Others may have added finalizers of theirs.
+	}
+	return last.Fail("404 Not Found, because the object was deleted and has no finalizers any more")
+}
+
+// removeByPut removes the finalizer of checks. The answer is the last one.
+func removeByPut(ctx context.Context, p *runner.Probe, name string) (*runner.Response, error) {
+	_, response, err := sendChanged(ctx, p, name, func(object *unstructured.Unstructured) { object.SetFinalizers(withoutOurs(object)) })
+	return response, err
+}
+
+func removeByPatch(ctx context.Context, p *runner.Probe, name string) (*runner.Response, error) {
+	object, err := p.Read(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	metadata := map[string]any{"finalizers": nil}
+	if others := withoutOurs(object); len(others) > 0 {
+		metadata["finalizers"] = others
+	}
+	return p.Send(ctx, runner.Patch(p.Path(name), types.MergePatchType, map[string]any{"metadata": metadata}))
+}
+
+func withoutOurs(object *unstructured.Unstructured) []string {
+	return slices.DeleteFunc(slices.Clone(object.GetFinalizers()), func(finalizer string) bool { return finalizer == runner.Finalizer })
+}
+
+// onAsked has do send requests of its own before one is passed on.
+func onAsked(match broken.Match, do func(next http.Handler, r *http.Request)) func(http.Handler) http.Handler {
+	return broken.Instead(match, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		do(next, r)
+		next.ServeHTTP(w, r)
+	})
+}
+
+// takeFinalizers takes all finalizers from the object that a request is about.
+func takeFinalizers(next http.Handler, r *http.Request) {
+	if object := present(next, r); object != nil && broken.FieldsOf(object, "metadata")["finalizers"] != nil {
+		broken.Also(next, r, http.MethodPatch, "", broken.MergePatch, map[string]any{"metadata": map[string]any{"finalizers": nil}})
+	}
+}
+
+// present returns the object that a request is about; nil if there is none.
+func present(next http.Handler, r *http.Request) map[string]any {
+	if a := broken.Also(next, r, http.MethodGet, "", "", nil); a.OK() {
+		return a.Object()
+	}
+	return nil
+}
+
+type deleteFinal struct{}
+
+func (r deleteFinal) check() runner.Check {
+	return runner.Check{
+		ID: "delete-final", Area: areaDeletes,
+		Rule:        "An object that is being deleted can't be restored, and can't get further finalizers.",
+		Detail:      "Clears metadata.deletionTimestamp and adds a finalizer with PUT, which the server may refuse or ignore.",
+		Reference:   finalizersPage,
+		PerResource: true, Verbs: []string{"create", "get", "update", "delete"}, Run: r.run,
+	}
+}
+
+func (deleteFinal) run(ctx context.Context, p *runner.Probe) error {
+	doomed, err := makeDoomed(ctx, p)
+	if err != nil {
+		return err
+	}
+	name := doomed.GetName()
+	if _, _, err := sendChanged(ctx, p, name, func(object *unstructured.Unstructured) {
+		object.SetDeletionTimestamp(nil)
+		object.SetDeletionGracePeriodSeconds(nil)
+	}); err != nil {
+		return err
+	}
+	response, object, err := look(ctx, p, name)
+	if err != nil || object == nil {
+		return err
+	}
+	if deletionOf(object) == "" {
+		return response.Fail("the object with metadata.deletionTimestamp: a PUT without it does not bring back what is being deleted")
+	}
+	if _, _, err := sendChanged(ctx, p, name, func(object *unstructured.Unstructured) {
+		object.SetFinalizers(append(object.GetFinalizers(), lateFinalizer))
+	}); err != nil {
+		return err
+	}
+	response, object, err = look(ctx, p, name)
+	if err != nil || object == nil {
+		return err
+	}
+	if slices.Contains(object.GetFinalizers(), lateFinalizer) {
+		return response.Fail("the object without the finalizer %s, which was added when it was already being deleted", lateFinalizer)
+	}
+	return nil
+}
+
+func (deleteFinal) broken() broken.Server {
+	return broken.That("brings back what is being deleted if a PUT has no deletionTimestamp", onAsked(broken.Method(http.MethodPut, broken.Single), resurrect))
+}
+
+// resurrect recreates what is being deleted, as it was before, if that is what a PUT wants.
+func resurrect(next http.Handler, r *http.Request) {
+	var sent map[string]any
+	if json.Unmarshal(broken.BodyOf(r), &sent) != nil || broken.FieldsOf(sent, "metadata")["deletionTimestamp"] != nil {
+		return
+	}
+	object := present(next, r)
+	if object == nil || broken.FieldsOf(object, "metadata")["deletionTimestamp"] == nil {
+		return
+	}
+	takeFinalizers(next, r)
+	metadata := broken.FieldsOf(object, "metadata")
+	for _, field := range []string{"uid", "resourceVersion", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "managedFields"} {
+		delete(metadata, field)
+	}
+	broken.Also(next, r, http.MethodPost, strings.TrimSuffix(r.URL.Path, "/"+broken.PlaceOf(r).Name), broken.JSONType, object)
+}

@@ -1,0 +1,204 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package checks
+
+import (
+	"context"
+	"net/http"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/docket-project/docket/conformance/broken"
+	"github.com/docket-project/docket/conformance/runner"
+)
+
+// deleteOurs deletes what is selected of what the probe has made.
+func deleteOurs(ctx context.Context, p *runner.Probe, options any, query ...string) (*runner.Response, error) {
+	return p.Send(ctx, runner.Delete(p.Collection(), options, ours(p, query...)...))
+}
+
+func deletesManyRules() []rule {
+	return []rule{deleteCollectionSelector{}, deleteCollectionSelectorInvalid{}, deleteCollectionDryRun{}, deleteCollectionAnswer{}}
+}
+
+type deleteCollectionSelector struct{}
+
+func (r deleteCollectionSelector) check() runner.Check {
+	return runner.Check{
+		ID: "deletecollection-selector", Area: areaDeletes,
+		Rule:        "DELETE of a collection deletes what labelSelector and fieldSelector select, and nothing else.",
+		Detail:      "Deletes by label, then by metadata.name, and checks what is left.",
+		Reference:   apiConventions + "#verbs-on-resources",
+		PerResource: true, Verbs: []string{"create", "get", "delete", "deletecollection"}, Isolated: true, Run: r.run,
+	}
+}
+
+func (deleteCollectionSelector) run(ctx context.Context, p *runner.Probe) error {
+	red, err := makeLabelled(ctx, p, map[string]string{colorLabel: "red"})
+	if err != nil {
+		return err
+	}
+	blue, err := makeLabelled(ctx, p, map[string]string{colorLabel: "blue"})
+	if err != nil {
+		return err
+	}
+	plain, err := makeSome(ctx, p, 2)
+	if err != nil {
+		return err
+	}
+	byLabel := p.Selector() + "," + colorLabel + "=red"
+	if _, err := p.Prepare(ctx, "delete by label", runner.Delete(p.Collection(), runner.DeleteNow(), "labelSelector", byLabel)); err != nil {
+		return err
+	}
+	if err := goesAlone(ctx, p, red, blue, plain[0], plain[1]); err != nil {
+		return err
+	}
+	byName := ours(p, "fieldSelector", "metadata.name="+plain[0])
+	if _, err := p.Prepare(ctx, "delete by name", runner.Delete(p.Collection(), runner.DeleteNow(), byName...)); err != nil {
+		return err
+	}
+	return goesAlone(ctx, p, plain[0], blue, plain[1])
+}
+
+func (deleteCollectionSelector) broken() broken.Server {
+	return broken.That("ignores the fieldSelector when it deletes a collection", broken.OnRequest(broken.Method(http.MethodDelete, broken.Collection), func(r *http.Request) {
+		if strings.HasPrefix(r.URL.Query().Get("fieldSelector"), "metadata.name=") {
+			broken.SetQuery(r, "fieldSelector", "")
+		}
+	}))
+}
+
+// goesAlone returns a failure unless one object goes and the others stay.
+func goesAlone(ctx context.Context, p *runner.Probe, one string, others ...string) error {
+	for _, other := range others {
+		if err := keeps(ctx, p, other, "because the selector does not select it"); err != nil {
+			return err
+		}
+	}
+	last, err := outlives(ctx, p, one)
+	if err != nil || last == nil || holder(last) != "" {
+		return err
+	}
+	return last.Fail("404 Not Found, because the selector selects the object")
+}
+
+type deleteCollectionSelectorInvalid struct{}
+
+func (r deleteCollectionSelectorInvalid) check() runner.Check {
+	return runner.Check{
+		ID: "deletecollection-selector-invalid", Area: areaDeletes,
+		Rule:        "DELETE of a collection with a selector that the server does not understand gets 400 or 422, and deletes nothing.",
+		Detail:      "Sends a fieldSelector for a field that does not exist, and a malformed labelSelector. A server that ignores them deletes everything.",
+		Reference:   "https://kubernetes.io/docs/concepts/overview/working-with-objects/field-selectors/#supported-fields",
+		PerResource: true, Verbs: []string{"create", "get", "delete", "deletecollection"}, Isolated: true, Run: r.run,
+	}
+}
+
+func (deleteCollectionSelectorInvalid) run(ctx context.Context, p *runner.Probe) error {
+	object, err := p.Make(ctx)
+	if err != nil {
+		return err
+	}
+	for _, query := range [][]string{ours(p, "fieldSelector", noSuchField+"=1"), {"labelSelector", p.Selector() + "," + malformedSelectors[0]}} {
+		if _, err := send(ctx, p, runner.Delete(p.Collection(), runner.DeleteNow(), query...), status("", http.StatusBadRequest, http.StatusUnprocessableEntity)); err != nil {
+			return err
+		}
+		if err := keeps(ctx, p, object.GetName(), afterRefusal); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (deleteCollectionSelectorInvalid) broken() broken.Server {
+	return broken.That("deletes everything if it does not know the field of the fieldSelector", broken.AgainIf(broken.Method(http.MethodDelete, broken.Collection), broken.IsBadRequest, "fieldSelector"))
+}
+
+type deleteCollectionDryRun struct{}
+
+func (r deleteCollectionDryRun) check() runner.Check {
+	return runner.Check{
+		ID: "deletecollection-dry-run", Area: areaDeletes,
+		Rule:        "DELETE of a collection with dryRun=All deletes nothing.",
+		Detail:      "Sends dryRun in the body, then as a parameter. The server may refuse dry runs.",
+		Reference:   apiConcepts + "#dry-run",
+		PerResource: true, Verbs: []string{"create", "get", "delete", "deletecollection"}, Isolated: true, Run: r.run,
+	}
+}
+
+func (deleteCollectionDryRun) run(ctx context.Context, p *runner.Probe) error {
+	names, err := makeSome(ctx, p, 2)
+	if err != nil {
+		return err
+	}
+	dry := []string{metav1.DryRunAll}
+	for _, send := range []func() (*runner.Response, error){
+		func() (*runner.Response, error) { return deleteOurs(ctx, p, deleteWith("dryRun", dry)) },
+		func() (*runner.Response, error) { return deleteOurs(ctx, p, nil, "dryRun", metav1.DryRunAll) },
+	} {
+		if _, err := send(); err != nil {
+			return err
+		}
+		for _, name := range names {
+			if err := keeps(ctx, p, name, "because it was deleted in a dry run only"); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (deleteCollectionDryRun) broken() broken.Server {
+	return broken.That("ignores dryRun in the body when it deletes a collection", broken.OnSentObject(broken.Method(http.MethodDelete, broken.Collection), func(options map[string]any) { delete(options, "dryRun") }))
+}
+
+type deleteCollectionAnswer struct{}
+
+func (r deleteCollectionAnswer) check() runner.Check {
+	return runner.Check{
+		ID: "deletecollection-answer", Area: areaDeletes,
+		Rule:        "DELETE of a collection returns a Status of success or a list.",
+		Detail:      "Deletes two objects at once. What the list contains is not checked.",
+		Reference:   apiConventions + "#response-status-kind",
+		PerResource: true, Verbs: []string{"create", "get", "delete", "deletecollection"}, Isolated: true, Run: r.run,
+	}
+}
+
+func (deleteCollectionAnswer) run(ctx context.Context, p *runner.Probe) error {
+	if _, err := makeSome(ctx, p, 2); err != nil {
+		return err
+	}
+	response, err := deleteOurs(ctx, p, runner.DeleteNow())
+	if err != nil {
+		return err
+	}
+	if !response.OK() {
+		return &runner.SetupError{Wanted: "delete two objects", Exchange: response.Exchange}
+	}
+	const expected = "a Status whose status is Success, or a list"
+	if status, _ := response.Status(); status != nil {
+		if status.Status != metav1.StatusSuccess {
+			return response.Fail(expected)
+		}
+		return nil
+	}
+	value, err := response.JSON()
+	if err != nil {
+		return response.Fail(expected)
+	}
+	kind, _ := value["kind"].(string)
+	if _, isList := value["items"].([]any); !isList || !strings.HasSuffix(kind, "List") {
+		return response.Fail(expected)
+	}
+	return nil
+}
+
+func (deleteCollectionAnswer) broken() broken.Server {
+	return broken.That("answers DELETE of a collection with a number", broken.OnAnswered(broken.And(broken.Method(http.MethodDelete), broken.Collection, isReal), func(object map[string]any) {
+		items, _ := object["items"].([]any)
+		clear(object)
+		object["deleted"] = len(items)
+	}))
+}

@@ -1,0 +1,242 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package checks
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	apidiscovery "k8s.io/api/apidiscovery/v2"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/docket-project/docket/conformance/broken"
+	"github.com/docket-project/docket/conformance/runner"
+)
+
+// etagTries is how often the document may change between two requests: other kinds of a cluster come
+// and go.
+const etagTries = 5
+
+// aggregatedRequest asks for the aggregated document as clients do: one of the other sort will do.
+func aggregatedRequest(p *runner.Probe) runner.Request {
+	path := "/apis"
+	if p.GroupVersion.Group == "" {
+		path = "/api"
+	}
+	return runner.Get(path).With("Accept", "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,"+runner.JSON)
+}
+
+// aggregatedDocument returns the aggregated document. The check is left out if the server has none.
+func aggregatedDocument(ctx context.Context, p *runner.Probe) (*runner.Response, *apidiscovery.APIGroupDiscoveryList, error) {
+	response, err := p.Prepare(ctx, "read the discovery document", aggregatedRequest(p))
+	if err != nil {
+		return nil, nil, err
+	}
+	var kind metav1.TypeMeta
+	if json.Unmarshal(response.Body, &kind) != nil || kind.Kind != "APIGroupDiscoveryList" || kind.APIVersion != apidiscovery.SchemeGroupVersion.String() {
+		return nil, nil, runner.Leave("the server has no aggregated discovery of the version apidiscovery.k8s.io/v2")
+	}
+	list := &apidiscovery.APIGroupDiscoveryList{}
+	if err := json.Unmarshal(response.Body, list); err != nil {
+		return nil, nil, response.FailBecause("it can't be read: "+err.Error(), "an APIGroupDiscoveryList")
+	}
+	return response, list, nil
+}
+
+func discoveryAggregatedRules() []rule {
+	return []rule{discoveryAggregated{}, discoveryETag{}}
+}
+
+type discoveryAggregated struct{}
+
+func (r discoveryAggregated) check() runner.Check {
+	return runner.Check{
+		ID: "discovery-aggregated", Area: areaDiscovery,
+		Rule:      "The aggregated discovery document has the same resources, with the same properties, as the document of the group version.",
+		Detail:    "Compares kinds, scopes, verbs, singular and short names, categories, and subresources. Skipped if the server has no aggregated discovery, or says that it is stale.",
+		Reference: aggregatedText,
+		Run:       r.run,
+	}
+}
+
+func (discoveryAggregated) run(ctx context.Context, p *runner.Probe) error {
+	return whenSettled(ctx, p, func(ctx context.Context) error {
+		response, list, err := aggregatedDocument(ctx, p)
+		if err != nil {
+			return err
+		}
+		version := versionOf(list, p.GroupVersion)
+		if version == nil {
+			return response.Fail("the group version %s in the aggregated document", p.GroupVersion)
+		}
+		if version.Freshness == apidiscovery.DiscoveryFreshnessStale {
+			return errStale
+		}
+		_, resources, err := resourcesOf(ctx, p)
+		if err != nil {
+			return err
+		}
+		wrong := differencesOf(propertiesOf(p.GroupVersion, resources), aggregatedPropertiesOf(p.GroupVersion, version.Resources))
+		return failIfAny(response, wrong, "the same resources of "+p.GroupVersion.String()+" as "+runner.GroupVersionPath(p.GroupVersion)+" has")
+	})
+}
+
+func (discoveryAggregated) broken() broken.Server {
+	return broken.That("forgets subresources in the aggregated document", broken.OnAnswered(broken.Method(http.MethodGet, groupDocument), func(object map[string]any) {
+		eachAggregated(object, func(resource map[string]any) { delete(resource, "subresources") })
+	}))
+}
+
+func versionOf(list *apidiscovery.APIGroupDiscoveryList, gv schema.GroupVersion) *apidiscovery.APIVersionDiscovery {
+	for _, group := range list.Items {
+		if group.Name != gv.Group {
+			continue
+		}
+		for i := range group.Versions {
+			if group.Versions[i].Version == gv.Version {
+				return &group.Versions[i]
+			}
+		}
+	}
+	return nil
+}
+
+// properties are those of resources and subresources that both sorts of documents have, as texts, by
+// the names of the resources.
+type properties map[string]map[string]string
+
+func propertiesOf(gv schema.GroupVersion, resources []metav1.APIResource) properties {
+	found := properties{}
+	for _, one := range resources {
+		found[one.Name] = map[string]string{"kind": kindText(gv, one.Group, one.Version, one.Kind), "verbs": setText(one.Verbs)}
+		if strings.Contains(one.Name, "/") {
+			continue
+		}
+		scope := apidiscovery.ScopeCluster
+		if one.Namespaced {
+			scope = apidiscovery.ScopeNamespace
+		}
+		found[one.Name]["scope"] = string(scope)
+		found[one.Name]["singular name"] = one.SingularName
+		found[one.Name]["short names"] = setText(one.ShortNames)
+		found[one.Name]["categories"] = setText(one.Categories)
+	}
+	return found
+}
+
+func aggregatedPropertiesOf(gv schema.GroupVersion, resources []apidiscovery.APIResourceDiscovery) properties {
+	found := properties{}
+	text := func(kind *metav1.GroupVersionKind) string {
+		if kind == nil {
+			return ""
+		}
+		return kindText(gv, kind.Group, kind.Version, kind.Kind)
+	}
+	for _, one := range resources {
+		for _, sub := range one.Subresources {
+			found[one.Resource+"/"+sub.Subresource] = map[string]string{"kind": text(sub.ResponseKind), "verbs": setText(sub.Verbs)}
+		}
+		if len(one.Verbs) == 0 && text(one.ResponseKind) == "" {
+			continue // It is only there for its subresources.
+		}
+		found[one.Resource] = map[string]string{
+			"kind": text(one.ResponseKind), "verbs": setText(one.Verbs), "scope": string(one.Scope), "singular name": one.SingularResource,
+			"short names": setText(one.ShortNames), "categories": setText(one.Categories),
+		}
+	}
+	return found
+}
+
+// kindText names a kind in full: without group and version it is of the resource's.
+func kindText(gv schema.GroupVersion, group, version, kind string) string {
+	if kind == "" {
+		return ""
+	}
+	if group == "" && version == "" {
+		group, version = gv.Group, gv.Version
+	}
+	return schema.GroupVersion{Group: group, Version: version}.String() + " " + kind
+}
+
+func setText(list []string) string {
+	list = slices.Clone(list)
+	slices.Sort(list)
+	return strings.Join(slices.Compact(list), ",")
+}
+
+// differencesOf says where the aggregated document is not like the other one.
+func differencesOf(own, merged properties) []string {
+	var wrong []string
+	for _, name := range slices.Sorted(maps.Keys(own)) {
+		if merged[name] == nil {
+			wrong = append(wrong, name+" is missing")
+			continue
+		}
+		for _, property := range slices.Sorted(maps.Keys(own[name])) {
+			if a, b := own[name][property], merged[name][property]; a != b {
+				wrong = append(wrong, fmt.Sprintf("%s: %s: %q instead of %q", name, property, b, a))
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(merged)) {
+		if own[name] == nil {
+			wrong = append(wrong, name+" is only in the aggregated document")
+		}
+	}
+	return wrong
+}
+
+// eachAggregated has visit see the resources of an aggregated document; there are none in others.
+func eachAggregated(object map[string]any, visit func(resource map[string]any)) {
+	for _, group := range objectsOf(object, "items") {
+		for _, version := range objectsOf(group, "versions") {
+			for _, resource := range objectsOf(version, "resources") {
+				visit(resource)
+			}
+		}
+	}
+}
+
+type discoveryETag struct{}
+
+func (r discoveryETag) check() runner.Check {
+	return runner.Check{
+		ID: "discovery-etag", Area: areaDiscovery,
+		Rule:      "The aggregated discovery document has an ETag; a client that already has the document gets 304.",
+		Detail:    "Asks again with If-None-Match, several times if the document has changed in between. Skipped if the server has no aggregated discovery.",
+		Reference: aggregatedText,
+		Run:       r.run,
+	}
+}
+
+func (discoveryETag) run(ctx context.Context, p *runner.Probe) error {
+	for range etagTries {
+		response, _, err := aggregatedDocument(ctx, p)
+		if err != nil {
+			return err
+		}
+		etag := response.Header.Get("ETag")
+		if etag == "" {
+			return response.Fail("an ETag")
+		}
+		again, err := p.Send(ctx, aggregatedRequest(p).With("If-None-Match", etag))
+		if err != nil || again.Code == http.StatusNotModified {
+			return err
+		}
+		if again.Code != http.StatusOK || again.Header.Get("ETag") == etag || string(again.Body) == string(response.Body) {
+			return again.Fail("304 Not Modified: the document is the one whose ETag was sent")
+		}
+	}
+	return runner.Leave("the document has changed each of %d times between two requests", etagTries)
+}
+
+func (discoveryETag) broken() broken.Server {
+	return broken.That("always sends the whole aggregated document", broken.OnRequest(broken.Method(http.MethodGet, groupDocument), func(r *http.Request) { r.Header.Del("If-None-Match") }))
+}

@@ -1,0 +1,228 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package checks
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/docket-project/docket/conformance/broken"
+	"github.com/docket-project/docket/conformance/runner"
+)
+
+const (
+	areaDryRuns    = "Dry runs"
+	areaValidation = "Validation of fields"
+
+	dryRunDoc     = "https://kubernetes.io/docs/reference/using-api/api-concepts/#dry-run"
+	validationDoc = "https://kubernetes.io/docs/reference/using-api/api-concepts/#setting-the-field-validation-level"
+
+	// unknownField is in the metadata of no object. Kinds may have any field elsewhere.
+	unknownField = "docketConformance"
+	// warnCode is that of warnings for people.
+	warnCode = 299
+)
+
+// sendDry sends a request that is a dry run, which has to succeed. The check is left out if the server
+// may not do dry runs.
+func sendDry(ctx context.Context, p *runner.Probe, request runner.Request) (*runner.Response, error) {
+	response, err := p.Send(ctx, request)
+	if err == nil && !response.OK() {
+		err = dryRunLeft(response)
+		if err == nil {
+			err = response.WantOK()
+		}
+	}
+	return response, err
+}
+
+func dryRuns() []rule {
+	return slices.Concat([]rule{dryRunCreate{}, dryRunUpdate{}, dryRunPatch{}, dryRunDelete{}, dryRunInvalid{}}, dryrunsValidationRules())
+}
+
+type dryRunCreate struct{}
+
+func (r dryRunCreate) check() runner.Check {
+	return runner.Check{
+		ID: "dry-run-create", Area: areaDryRuns,
+		Rule:        "A POST with dryRun=All succeeds like one without it, and creates nothing.",
+		Detail:      "The content of the answer is not checked.",
+		Reference:   dryRunDoc,
+		PerResource: true, Verbs: []string{"create", "get"}, Run: r.run,
+	}
+}
+
+func (dryRunCreate) run(ctx context.Context, p *runner.Probe) error {
+	object := p.New()
+	response, err := sendDry(ctx, p, runner.Post(p.Collection(), object, "dryRun", metav1.DryRunAll))
+	if err != nil {
+		return err
+	}
+	return wantNotStored(ctx, p, response, object.GetName())
+}
+
+func (dryRunCreate) broken() broken.Server {
+	return broken.That("does not look at dryRun=All when it creates", withoutDryRun(http.MethodPost))
+}
+
+// withoutDryRun has requests of a method that are a dry run do what they say.
+func withoutDryRun(name string) func(http.Handler) http.Handler {
+	return broken.WithoutQuery(broken.Method(name, broken.QueryIs("dryRun", "All")), "dryRun")
+}
+
+type dryRunUpdate struct{}
+
+func (r dryRunUpdate) check() runner.Check {
+	return runner.Check{
+		ID: "dry-run-update", Area: areaDryRuns,
+		Rule:        "A PUT with dryRun=All succeeds like one without it, and changes nothing.",
+		Detail:      "Adds an annotation to an object. The content of the answer is not checked.",
+		Reference:   dryRunDoc,
+		PerResource: true, Verbs: []string{"create", "get", "update"}, Run: r.run,
+	}
+}
+
+func (dryRunUpdate) run(ctx context.Context, p *runner.Probe) error {
+	name, err := makeNoted(ctx, p)
+	if err != nil {
+		return err
+	}
+	response, err := putNoted(ctx, p, name, noteOne, "new", "dryRun", metav1.DryRunAll)
+	if err != nil {
+		return err
+	}
+	if err := dryRunLeft(response); err != nil {
+		return err
+	}
+	if err := response.WantOK(); err != nil {
+		return err
+	}
+	return wantNotes(ctx, p, response, name, noteOne, "")
+}
+
+func (dryRunUpdate) broken() broken.Server {
+	return broken.That("does not look at dryRun=All when it updates", withoutDryRun(http.MethodPut))
+}
+
+type dryRunPatch struct{}
+
+func (r dryRunPatch) check() runner.Check {
+	return runner.Check{
+		ID: "dry-run-patch", Area: areaDryRuns,
+		Rule:        "A PATCH with dryRun=All succeeds like one without it, and changes nothing.",
+		Detail:      "Adds an annotation to an object with a merge patch. The content of the answer is not checked.",
+		Reference:   dryRunDoc,
+		PerResource: true, Verbs: []string{"create", "get", "patch"}, Run: r.run,
+	}
+}
+
+func (dryRunPatch) run(ctx context.Context, p *runner.Probe) error {
+	name, err := makeNoted(ctx, p)
+	if err != nil {
+		return err
+	}
+	response, err := sendDry(ctx, p, runner.Patch(p.Path(name), types.MergePatchType, notesPatch(noteOne, "new"), "dryRun", metav1.DryRunAll))
+	if err != nil {
+		return err
+	}
+	return wantNotes(ctx, p, response, name, noteOne, "")
+}
+
+func (dryRunPatch) broken() broken.Server {
+	return broken.That("does not look at dryRun=All when it patches", withoutDryRun(http.MethodPatch))
+}
+
+type dryRunDelete struct{}
+
+func (r dryRunDelete) check() runner.Check {
+	return runner.Check{
+		ID: "dry-run-delete", Area: areaDryRuns,
+		Rule:        "A DELETE with dryRun=All succeeds like one without it, and deletes nothing.",
+		Detail:      "Sends dryRun in the query, then in the body, as clients do. The object must not be marked as being deleted either.",
+		Reference:   dryRunDoc,
+		PerResource: true, Verbs: []string{"create", "get", "delete"}, Run: r.run,
+	}
+}
+
+func (dryRunDelete) run(ctx context.Context, p *runner.Probe) error {
+	name, err := makeNoted(ctx, p)
+	if err != nil {
+		return err
+	}
+	options := runner.DeleteNow()
+	options["dryRun"] = []string{metav1.DryRunAll}
+	for _, request := range []runner.Request{
+		runner.Delete(p.Path(name), nil, "dryRun", metav1.DryRunAll),
+		runner.Delete(p.Path(name), options),
+	} {
+		response, err := sendDry(ctx, p, request)
+		if err != nil {
+			return err
+		}
+		after, err := p.Send(ctx, runner.Get(p.Path(name)))
+		if err != nil {
+			return err
+		}
+		object, err := after.Object()
+		switch {
+		case after.Code == http.StatusNotFound:
+			return response.FailBecause("it is gone", "that the object exists afterwards")
+		case err != nil:
+			return &runner.SetupError{Wanted: "read the object", Exchange: after.Exchange}
+		case object.GetDeletionTimestamp() != nil:
+			return response.FailBecause("it has a deletionTimestamp", "that the object is as before")
+		}
+	}
+	return nil
+}
+
+func (dryRunDelete) broken() broken.Server {
+	return broken.That("does not look for dryRun in the body of a DELETE", broken.OnSentObject(broken.Method(http.MethodDelete, broken.Single), func(options map[string]any) { delete(options, "dryRun") }))
+}
+
+type dryRunInvalid struct{}
+
+func (r dryRunInvalid) check() runner.Check {
+	return runner.Check{
+		ID: "dry-run-invalid", Area: areaDryRuns,
+		Rule:        "A value of dryRun other than All gets 422 and a Status, and nothing is done.",
+		Detail:      "Sends a POST with dryRun=Unknown: a client that asks for a dry run must never get a real one. 400 is accepted, too.",
+		Reference:   dryRunDoc,
+		PerResource: true, Verbs: []string{"create", "get"}, Run: r.run,
+	}
+}
+
+func (dryRunInvalid) run(ctx context.Context, p *runner.Probe) error {
+	object := p.New()
+	response, err := send(ctx, p, runner.Post(p.Collection(), object, "dryRun", "Unknown"), status("", http.StatusUnprocessableEntity, http.StatusBadRequest))
+	if err != nil {
+		return err
+	}
+	return wantNotStored(ctx, p, response, object.GetName())
+}
+
+func (dryRunInvalid) broken() broken.Server {
+	return broken.That("takes unknown values of dryRun for none", broken.WithoutQuery(func(r *http.Request) bool { return broken.HasQuery("dryRun")(r) && !broken.QueryIs("dryRun", "All")(r) }, "dryRun"))
+}
+
+// withUnknownField returns an object that has one.
+func withUnknownField(p *runner.Probe) (*unstructured.Unstructured, error) {
+	object := p.New()
+	return object, unstructured.SetNestedField(object.Object, "x", "metadata", unknownField)
+}
+
+// withFieldTwice returns the JSON of an object that has an annotation twice.
+func withFieldTwice(object *unstructured.Unstructured) ([]byte, error) {
+	addNotes(object, noteOne, "1")
+	data, err := json.Marshal(object)
+	once := []byte(`"` + noteOne + `":"1"`)
+	return bytes.Replace(data, once, []byte(string(once)+`,"`+noteOne+`":"2"`), 1), err
+}

@@ -1,0 +1,143 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package checks
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+
+	"github.com/docket-project/docket/conformance/broken"
+	"github.com/docket-project/docket/conformance/runner"
+)
+
+func dryrunsValidationRules() []rule {
+	return []rule{fieldValidationStrict{}, fieldValidationWarn{}, fieldValidationIgnore{}}
+}
+
+type fieldValidationStrict struct{}
+
+func (r fieldValidationStrict) check() runner.Check {
+	return runner.Check{
+		ID: "field-validation-strict", Area: areaValidation,
+		Rule:        "With fieldValidation=Strict, an object with an unknown or a duplicate field gets 400 and a Status that names the field.",
+		Detail:      "Creates an object with an unknown field in its metadata, and one with a duplicate annotation. kubectl asks for this.",
+		Reference:   validationDoc,
+		PerResource: true, Verbs: []string{"create", "get"}, Run: r.run,
+	}
+}
+
+func (fieldValidationStrict) run(ctx context.Context, p *runner.Probe) error {
+	unknown, err := withUnknownField(p)
+	if err != nil {
+		return err
+	}
+	other := p.New()
+	twice, err := withFieldTwice(other)
+	if err != nil {
+		return err
+	}
+	for _, one := range []struct {
+		name, field string
+		body        any
+	}{
+		{unknown.GetName(), unknownField, unknown},
+		{other.GetName(), noteOne, twice},
+	} {
+		response, err := send(ctx, p, runner.Post(p.Collection(), one.body, "fieldValidation", metav1.FieldValidationStrict), status("", http.StatusBadRequest))
+		if err != nil {
+			return err
+		}
+		if status, _ := response.Status(); !strings.Contains(status.Message, one.field) {
+			return response.Fail("a Status whose message has the name of the field, %s", one.field)
+		}
+		if err := wantNotStored(ctx, p, response, one.name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (fieldValidationStrict) broken() broken.Server {
+	return broken.That("takes fieldValidation=Strict for Warn", broken.WithoutQuery(broken.Method(http.MethodPost, broken.QueryIs("fieldValidation", "Strict")), "fieldValidation"))
+}
+
+// storeUnknown creates an object with an unknown field, which has to succeed. It returns the answer and
+// whether it has a warning with the code 299 that names the field.
+func storeUnknown(ctx context.Context, p *runner.Probe, validation string) (response *runner.Response, warned bool, err error) {
+	object, err := withUnknownField(p)
+	if err != nil {
+		return nil, false, err
+	}
+	response, err = p.Send(ctx, runner.Post(p.Collection(), object, "fieldValidation", validation))
+	if err != nil {
+		return nil, false, err
+	}
+	if err := response.WantOK(); err != nil {
+		return nil, false, err
+	}
+	exists, err := p.Exists(ctx, object.GetName())
+	if err == nil && !exists {
+		err = response.FailBecause("there is no object "+object.GetName(), "that the object exists afterwards")
+	}
+	warnings, _ := utilnet.ParseWarningHeaders(response.Header.Values("Warning"))
+	warned = slices.ContainsFunc(warnings, func(warning utilnet.WarningHeader) bool {
+		return warning.Code == warnCode && strings.Contains(warning.Text, unknownField)
+	})
+	return response, warned, err
+}
+
+type fieldValidationWarn struct{}
+
+func (r fieldValidationWarn) check() runner.Check {
+	return runner.Check{
+		ID: "field-validation-warn", Area: areaValidation,
+		Rule:        "With fieldValidation=Warn, an object with an unknown field is stored, and the answer has a Warning with code 299 that names the field.",
+		Detail:      "Creates an object with an unknown field in its metadata.",
+		Reference:   validationDoc,
+		PerResource: true, Verbs: []string{"create", "get"}, Run: r.run,
+	}
+}
+
+func (fieldValidationWarn) run(ctx context.Context, p *runner.Probe) error {
+	response, warned, err := storeUnknown(ctx, p, metav1.FieldValidationWarn)
+	if err == nil && !warned {
+		err = response.Fail("a Warning with the code 299 and the name of the field, %s", unknownField)
+	}
+	return err
+}
+
+func (fieldValidationWarn) broken() broken.Server {
+	return broken.That("does not warn about unknown fields", broken.OnAnswer(broken.Method(http.MethodPost, broken.Collection), func(_ *http.Request, a *broken.Answer) {
+		a.Header["Warning"] = slices.DeleteFunc(a.Header["Warning"], func(warning string) bool { return strings.Contains(warning, "unknown field") })
+	}))
+}
+
+type fieldValidationIgnore struct{}
+
+func (r fieldValidationIgnore) check() runner.Check {
+	return runner.Check{
+		ID: "field-validation-ignore", Area: areaValidation,
+		Rule:        "With fieldValidation=Ignore, an object with an unknown field is stored without a warning.",
+		Detail:      "Creates an object with an unknown field in its metadata. Warnings about anything else are fine.",
+		Reference:   validationDoc,
+		PerResource: true, Verbs: []string{"create", "get"}, Run: r.run,
+	}
+}
+
+func (fieldValidationIgnore) run(ctx context.Context, p *runner.Probe) error {
+	response, warned, err := storeUnknown(ctx, p, metav1.FieldValidationIgnore)
+	if err == nil && warned {
+		err = response.Fail("no Warning about the field %s", unknownField)
+	}
+	return err
+}
+
+func (fieldValidationIgnore) broken() broken.Server {
+	return broken.That("takes fieldValidation=Ignore for Warn", broken.WithoutQuery(broken.Method(http.MethodPost, broken.QueryIs("fieldValidation", "Ignore")), "fieldValidation"))
+}

@@ -1,0 +1,247 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package checks
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"reflect"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/docket-project/docket/conformance/broken"
+	"github.com/docket-project/docket/conformance/runner"
+)
+
+const (
+	asMetadata     = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"
+	asMetadataList = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
+	// metadataTries is how often an object is read again because somebody has changed it meanwhile.
+	metadataTries = 5
+)
+
+// annotated returns a new object whose metadata is not only labels.
+func annotated(p *runner.Probe) *unstructured.Unstructured {
+	object := p.New()
+	annotations := object.GetAnnotations()
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[stepLabel] = "first"
+	object.SetAnnotations(annotations)
+	return object
+}
+
+// getMetadata sends a GET for metadata. The check is left out if the server refuses that.
+func getMetadata(ctx context.Context, p *runner.Probe, accept, kind, path string, query ...string) (map[string]any, *runner.Response, error) {
+	response, err := p.Send(ctx, runner.Get(path, query...).With("Accept", accept))
+	if err != nil {
+		return nil, nil, err
+	}
+	if response.Code == http.StatusNotAcceptable {
+		return nil, nil, runner.Leave("the server does not answer with metadata only: it answers 406")
+	}
+	if !response.OK() {
+		return nil, nil, response.Fail("a %s, or 406 Not Acceptable from a server that has none", kind)
+	}
+	value, err := response.JSON()
+	if err != nil {
+		return nil, nil, err
+	}
+	if value["kind"] != kind || value["apiVersion"] != metav1.SchemeGroupVersion.String() {
+		return nil, nil, response.Fail("the kind %s of meta.k8s.io/v1", kind)
+	}
+	return value, response, nil
+}
+
+// besidesMetadata says what an object has that is not metadata.
+func besidesMetadata(value map[string]any) string {
+	for name := range value {
+		if name != "kind" && name != "apiVersion" && name != "metadata" {
+			return fmt.Sprintf("there is %s, too", name)
+		}
+	}
+	return ""
+}
+
+// sameMetadata compares the metadata of two objects. Of their annotations, it looks at that of annotated
+// only: there are servers that add others when they convert an object, which metadata is not.
+func sameMetadata(a, b map[string]any) bool {
+	fieldsA, okA := a["metadata"].(map[string]any)
+	fieldsB, okB := b["metadata"].(map[string]any)
+	if !okA || !okB {
+		return false
+	}
+	fieldsA, fieldsB = maps.Clone(fieldsA), maps.Clone(fieldsB)
+	for _, fields := range []map[string]any{fieldsA, fieldsB} {
+		value, _, _ := unstructured.NestedFieldNoCopy(fields, "annotations", stepLabel)
+		fields["annotations"] = value
+	}
+	return reflect.DeepEqual(fieldsA, fieldsB)
+}
+
+func formatsMetadataRules() []rule {
+	return []rule{metadataObject{}, metadataList{}, metadataWatch{}}
+}
+
+type metadataObject struct{}
+
+func (r metadataObject) check() runner.Check {
+	return runner.Check{
+		ID: "metadata-object", Area: areaFormats,
+		Rule:        "An object as PartialObjectMetadata has all of its metadata and nothing else.",
+		Detail:      "Gets an object both ways. Of its annotations, only the one it was created with is compared. Servers that don't support this must return 406.",
+		Reference:   aboutMetadata,
+		PerResource: true, Verbs: []string{"create", "get"}, Run: r.run,
+	}
+}
+
+func (metadataObject) run(ctx context.Context, p *runner.Probe) error {
+	made, err := p.Create(ctx, annotated(p))
+	if err != nil {
+		return err
+	}
+	for try := 1; ; try++ {
+		value, response, err := getMetadata(ctx, p, asMetadata, "PartialObjectMetadata", p.Path(made.GetName()))
+		if err != nil {
+			return err
+		}
+		if found := besidesMetadata(value); found != "" {
+			return response.FailBecause(found, "metadata only")
+		}
+		if sameMetadata(value, made.Object) {
+			return nil
+		}
+		partial := &unstructured.Unstructured{Object: value}
+		if partial.GetResourceVersion() == made.GetResourceVersion() || try == metadataTries {
+			return response.FailBecause("the metadata differs", "the metadata of the object: %v", made.Object["metadata"])
+		}
+		if made, err = p.Read(ctx, made.GetName()); err != nil {
+			return err
+		}
+	}
+}
+
+func (metadataObject) broken() broken.Server {
+	return broken.That("leaves the annotations out of PartialObjectMetadata", broken.OnAnswered(broken.Method(http.MethodGet, broken.Single, broken.Accepts("as=PartialObjectMetadata;")), func(object map[string]any) {
+		delete(broken.FieldsOf(object, "metadata"), "annotations")
+	}))
+}
+
+type metadataList struct{}
+
+func (r metadataList) check() runner.Check {
+	return runner.Check{
+		ID: "metadata-list", Area: areaFormats,
+		Rule:        "A list as PartialObjectMetadataList has the metadata of the objects and nothing else.",
+		Detail:      "Lists two objects; those that are there where clients don't create any. Servers that don't support this must return 406.",
+		Reference:   aboutMetadata,
+		PerResource: true, Verbs: []string{"get", "list"}, Run: r.run,
+	}
+}
+
+func (metadataList) run(ctx context.Context, p *runner.Probe) error {
+	missing := map[string]*unstructured.Unstructured{}
+	if p.Resource.ShownOnly() {
+		names, err := some(ctx, p, 1)
+		if err != nil {
+			return err
+		}
+		if missing[names[0]], err = p.Read(ctx, names[0]); err != nil {
+			return err
+		}
+	} else {
+		for range 2 {
+			made, err := p.Create(ctx, annotated(p))
+			if err != nil {
+				return err
+			}
+			missing[made.GetName()] = made
+		}
+	}
+	value, response, err := getMetadata(ctx, p, asMetadataList, "PartialObjectMetadataList", p.Collection(), ours(p)...)
+	if err != nil {
+		return err
+	}
+	items, _ := value["items"].([]any)
+	for _, item := range items {
+		fields, _ := item.(map[string]any)
+		if found := besidesMetadata(fields); found != "" {
+			return response.FailBecause(found, "items with metadata only")
+		}
+		partial := &unstructured.Unstructured{Object: fields}
+		made := missing[partial.GetName()]
+		// Without a resourceVersion nobody can say that it is still the same object: metrics have the time of the request.
+		unchanged := made != nil && made.GetResourceVersion() != "" && partial.GetResourceVersion() == made.GetResourceVersion()
+		if unchanged && !sameMetadata(fields, made.Object) {
+			return response.FailBecause("the metadata of "+made.GetName()+" is another", "the metadata of the object: %v", made.Object["metadata"])
+		}
+		delete(missing, partial.GetName())
+	}
+	for name := range missing {
+		return response.FailBecause("there is no item for "+name, "an item for each object")
+	}
+	return nil
+}
+
+func (metadataList) broken() broken.Server {
+	return broken.That("answers the whole objects in PartialObjectMetadataLists", broken.Instead(broken.And(broken.Listing, broken.Accepts("as=PartialObjectMetadataList;")), func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		acceptJSON(r)
+		a := broken.Ask(next, r)
+		a.Edit(func(list map[string]any) {
+			if a.OK() {
+				list["kind"], list["apiVersion"] = "PartialObjectMetadataList", "meta.k8s.io/v1"
+			}
+		})
+		a.Send(w)
+	}))
+}
+
+type metadataWatch struct{}
+
+func (r metadataWatch) check() runner.Check {
+	return runner.Check{
+		ID: "metadata-watch", Area: areaFormats,
+		Rule:        "The events of a watch as PartialObjectMetadata have the metadata of the objects and nothing else.",
+		Detail:      "Creates an object, changes it twice, deletes it, and creates another one. Servers that don't support this must return 406.",
+		Reference:   aboutMetadata,
+		PerResource: true, Verbs: []string{"create", "get", "list", "watch", "update", "delete"}, Run: steadily(r.run),
+	}
+}
+
+func (metadataWatch) run(ctx context.Context, p *runner.Probe) error {
+	stream, err := watchAs(ctx, p, asMetadata)
+	if err != nil {
+		return err
+	}
+	defer stream.Close()
+	states, end, err := livesAndEnds(ctx, p)
+	if err != nil {
+		return err
+	}
+	for {
+		event, err := nextAbout(ctx, stream, "events about two objects, up to that of "+end.GetName(), states[0].GetName(), end.GetName())
+		if err != nil {
+			return err
+		}
+		object := event.Object
+		found := besidesMetadata(object.Object)
+		if object.GetKind() != "PartialObjectMetadata" || object.GetAPIVersion() != metav1.SchemeGroupVersion.String() {
+			found = fmt.Sprintf("an event has apiVersion %q and kind %q", object.GetAPIVersion(), object.GetKind())
+		}
+		if found != "" {
+			return stream.Fail(found, "events with PartialObjectMetadata of meta.k8s.io/v1, which has metadata only")
+		}
+		if object.GetName() == end.GetName() {
+			return nil
+		}
+	}
+}
+
+func (metadataWatch) broken() broken.Server {
+	return broken.That("sends watches that ask for metadata whole objects", broken.OnRequest(broken.And(broken.Collection, broken.Watching, broken.Accepts("as=PartialObjectMetadata;")), acceptJSON))
+}

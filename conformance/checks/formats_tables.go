@@ -1,0 +1,386 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package checks
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/docket-project/docket/conformance/broken"
+	"github.com/docket-project/docket/conformance/runner"
+)
+
+const (
+	asTable = "application/json;as=Table;v=v1;g=meta.k8s.io"
+	// asNoTable asks for a Table of a version that does not exist, or else for plain JSON.
+	asNoTable = "application/json;as=Table;v=v9;g=meta.k8s.io,application/json"
+)
+
+// table is a Table as servers send it.
+type table struct {
+	metav1.TypeMeta   `json:",inline"`
+	ColumnDefinitions []metav1.TableColumnDefinition `json:"columnDefinitions"`
+	Rows              []row                          `json:"rows"`
+}
+
+type row struct {
+	Cells  []any          `json:"cells"`
+	Object map[string]any `json:"object"`
+}
+
+func (r *row) object() *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: r.Object}
+}
+
+// readTable returns the Table that a document is, or what it is instead.
+func readTable(document []byte) (t *table, found string) {
+	t = &table{}
+	if err := json.Unmarshal(document, t); err != nil {
+		return nil, fmt.Sprintf("it can't be read as a Table: %v", err)
+	}
+	if t.Kind != "Table" || t.APIVersion != metav1.SchemeGroupVersion.String() {
+		return nil, fmt.Sprintf("it has apiVersion %q and kind %q", t.APIVersion, t.Kind)
+	}
+	return t, ""
+}
+
+// getTable sends a GET for a Table. The check is left out if the server refuses tables.
+func getTable(ctx context.Context, p *runner.Probe, path string, query ...string) (*table, *runner.Response, error) {
+	response, err := p.Send(ctx, runner.Get(path, query...).With("Accept", asTable))
+	if err != nil {
+		return nil, nil, err
+	}
+	if response.Code == http.StatusNotAcceptable {
+		return nil, nil, runner.Leave("the server has no tables for the resource: it answers 406")
+	}
+	const expected = "a Table of meta.k8s.io/v1, or 406 Not Acceptable from a server without tables"
+	if !response.OK() {
+		return nil, nil, response.Fail(expected)
+	}
+	t, found := readTable(response.Body)
+	if t == nil {
+		return nil, nil, response.FailBecause(found, expected)
+	}
+	return t, response, nil
+}
+
+// wrongRow says what is wrong with a row of a Table with so many columns.
+func wrongRow(r *row, columns int) string {
+	if len(r.Cells) != columns {
+		return fmt.Sprintf("a row has %d cells, and there are %d columns", len(r.Cells), columns)
+	}
+	if object := r.object(); object.GetKind() != "PartialObjectMetadata" || object.GetName() == "" {
+		return fmt.Sprintf("the object of a row has the kind %q and the name %q", object.GetKind(), object.GetName())
+	}
+	return ""
+}
+
+const rowsExpected = "rows with a cell for each column, and with the PartialObjectMetadata of their objects"
+
+func formatsTablesRules() []rule {
+	return []rule{tableList{}, tableObject{}, tableIncludeObject{}, tableWatch{}, tableFallback{}}
+}
+
+type tableList struct{}
+
+func (r tableList) check() runner.Check {
+	return runner.Check{
+		ID: "table-list", Area: areaFormats,
+		Rule:        "A list as a Table has a row for each object, with a cell for each column and the metadata of the object.",
+		Detail:      "There must be a column Name of type string and format name with the names of the objects, unless clients create none of them. Servers without tables must return 406.",
+		Reference:   aboutTables,
+		PerResource: true, Verbs: []string{"get", "list"}, Run: r.run,
+	}
+}
+
+func (tableList) run(ctx context.Context, p *runner.Probe) error {
+	wanted, err := some(ctx, p, 2)
+	if err != nil {
+		return err
+	}
+	if p.Resource.ShownOnly() {
+		wanted = wanted[:1] // Others may be on further pages.
+	}
+	missing := map[string]bool{}
+	for _, name := range wanted {
+		missing[name] = true
+	}
+	list, response, err := getTable(ctx, p, p.Collection(), ours(p)...)
+	if err != nil {
+		return err
+	}
+	names := -1
+	for i, column := range list.ColumnDefinitions {
+		if strings.EqualFold(column.Name, "Name") && column.Type == "string" && column.Format == "name" {
+			names = i
+		}
+	}
+	if names < 0 && !p.Resource.ShownOnly() {
+		return response.Fail(`a column Name of the type "string" and the format "name"`)
+	}
+	for i := range list.Rows {
+		one := &list.Rows[i]
+		if found := wrongRow(one, len(list.ColumnDefinitions)); found != "" {
+			return response.FailBecause(found, rowsExpected)
+		}
+		name := one.object().GetName()
+		if names >= 0 && one.Cells[names] != name {
+			return response.FailBecause(fmt.Sprintf("the row of %s has %v", name, one.Cells[names]), "the names of the objects in the column Name")
+		}
+		delete(missing, name)
+	}
+	for name := range missing {
+		return response.FailBecause("there is no row for "+name, "a row for each object")
+	}
+	return nil
+}
+
+func (tableList) broken() broken.Server {
+	return broken.That("leaves the last column without cells in lists", broken.OnAnswered(broken.And(broken.Listing, broken.Accepts("as=Table;")), func(table map[string]any) {
+		eachOf(table, "rows", func(row map[string]any) {
+			if cells, _ := row["cells"].([]any); len(cells) > 0 {
+				row["cells"] = cells[:len(cells)-1]
+			}
+		})
+	}))
+}
+
+// eachOf has edit change the objects in a list of an object.
+func eachOf(object map[string]any, name string, edit func(map[string]any)) {
+	items, _ := object[name].([]any)
+	for _, item := range items {
+		if fields, ok := item.(map[string]any); ok {
+			edit(fields)
+		}
+	}
+}
+
+type tableObject struct{}
+
+func (r tableObject) check() runner.Check {
+	return runner.Check{
+		ID: "table-object", Area: areaFormats,
+		Rule:        "An object as a Table has one row.",
+		Detail:      "Gets an object as a Table. The row must have a cell for each column and the metadata of the object. Servers without tables must return 406.",
+		Reference:   aboutTables,
+		PerResource: true, Verbs: []string{"create", "get"}, Run: r.run,
+	}
+}
+
+func (tableObject) run(ctx context.Context, p *runner.Probe) error {
+	made, err := p.Make(ctx)
+	if err != nil {
+		return err
+	}
+	single, response, err := getTable(ctx, p, p.Path(made.GetName()))
+	if err != nil {
+		return err
+	}
+	if len(single.Rows) != 1 {
+		return response.FailBecause(fmt.Sprintf("it has %d rows", len(single.Rows)), "a Table with one row for the object")
+	}
+	if found := wrongRow(&single.Rows[0], len(single.ColumnDefinitions)); found != "" {
+		return response.FailBecause(found, rowsExpected)
+	}
+	if name := single.Rows[0].object().GetName(); name != made.GetName() {
+		return response.FailBecause("the row is that of "+name, "the row of %s", made.GetName())
+	}
+	return nil
+}
+
+func (tableObject) broken() broken.Server {
+	return broken.That("answers with an empty Table when one object is asked for", broken.OnAnswered(broken.Method(http.MethodGet, broken.Single, broken.Accepts("as=Table;")), func(table map[string]any) { table["rows"] = []any{} }))
+}
+
+type tableIncludeObject struct{}
+
+func (r tableIncludeObject) check() runner.Check {
+	return runner.Check{
+		ID: "table-include-object", Area: areaFormats,
+		Rule:        "The rows of a Table have no object with includeObject=None, and the complete one with includeObject=Object.",
+		Detail:      "Lists as a Table both ways. Servers without tables must return 406.",
+		Reference:   aboutBoth,
+		PerResource: true, Verbs: []string{"create", "get", "list"}, Run: r.run,
+	}
+}
+
+func (tableIncludeObject) run(ctx context.Context, p *runner.Probe) error {
+	made, err := p.Make(ctx)
+	if err != nil {
+		return err
+	}
+	none, response, err := getTable(ctx, p, p.Collection(), "labelSelector", p.Selector(), "includeObject", string(metav1.IncludeNone))
+	if err != nil {
+		return err
+	}
+	for i := range none.Rows {
+		if none.Rows[i].Object != nil {
+			return response.Fail("rows without objects")
+		}
+	}
+	whole, response, err := getTable(ctx, p, p.Collection(), "labelSelector", p.Selector(), "includeObject", string(metav1.IncludeObject))
+	if err != nil {
+		return err
+	}
+	for i := range whole.Rows {
+		object := whole.Rows[i].object()
+		if object.GetName() != made.GetName() {
+			continue
+		}
+		gvk := object.GroupVersionKind()
+		unchanged := object.GetResourceVersion() == made.GetResourceVersion()
+		if gvk != p.Resource.GVK() || unchanged && !sameContent(object, made) {
+			return response.FailBecause("the object of the row differs", "a row with the whole %s, as GET returns it", p.Resource.Kind)
+		}
+		return nil
+	}
+	return response.FailBecause("no row has its object", "a row with the whole object %s", made.GetName())
+}
+
+func (tableIncludeObject) broken() broken.Server {
+	return broken.That("ignores includeObject", broken.WithoutQuery(broken.Collection, "includeObject"))
+}
+
+type tableWatch struct{}
+
+func (r tableWatch) check() runner.Check {
+	return runner.Check{
+		ID: "table-watch", Area: areaFormats,
+		Rule:        "Each event of a watch as Tables has a Table with one row; the first one has the columns.",
+		Detail:      "Creates an object, deletes it, and creates another one. Later Tables may omit the columns. Servers without tables must return 406.",
+		Reference:   aboutBoth,
+		PerResource: true, Verbs: []string{"create", "get", "list", "watch", "delete"}, Run: steadily(r.run),
+	}
+}
+
+func (tableWatch) run(ctx context.Context, p *runner.Probe) error {
+	stream, err := watchAs(ctx, p, asTable)
+	if err != nil {
+		return err
+	}
+	defer stream.Close()
+	made, err := p.Make(ctx)
+	if err != nil {
+		return err
+	}
+	if err := p.Remove(ctx, made.GetName()); err != nil {
+		return err
+	}
+	end, err := p.Make(ctx)
+	if err != nil {
+		return err
+	}
+	columns := 0
+	for {
+		event, err := nextThat(ctx, stream, func(event *runner.Event) bool {
+			return event.Type != eventBookmark && event.Type != eventError
+		}, "events with Tables, up to that of "+end.GetName())
+		if err != nil {
+			return err
+		}
+		one, found := rowOfEvent(event, &columns)
+		if found != "" {
+			return stream.Fail(found, "events with a Table each, which has one row with a cell for each column; the first one has the columns")
+		}
+		if one.object().GetName() == end.GetName() {
+			return nil
+		}
+	}
+}
+
+func (tableWatch) broken() broken.Server {
+	return broken.That("sends watches that ask for Tables plain objects", broken.OnRequest(broken.And(broken.Collection, broken.Watching, broken.Accepts("as=Table;")), acceptJSON))
+}
+
+// rowOfEvent returns the row of the Table of an event, or what is wrong with it. The number of columns
+// is that of the last Table that had any.
+func rowOfEvent(event *runner.Event, columns *int) (r *row, found string) {
+	document, err := json.Marshal(event.Object.Object)
+	if err != nil {
+		return nil, err.Error()
+	}
+	t, found := readTable(document)
+	if t == nil {
+		return nil, "the object of an event is another: " + found
+	}
+	if n := len(t.ColumnDefinitions); n > 0 {
+		*columns = n
+	}
+	if *columns == 0 {
+		return nil, "the first Table has no columns"
+	}
+	if len(t.Rows) != 1 {
+		return nil, fmt.Sprintf("a Table has %d rows", len(t.Rows))
+	}
+	return &t.Rows[0], wrongRow(&t.Rows[0], *columns)
+}
+
+// watchAs starts a watch of what the probe makes from now on, in a format. The check is left out if
+// the server refuses it.
+func watchAs(ctx context.Context, p *runner.Probe, format string) (*runner.Stream, error) {
+	version, err := listVersion(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	request := runner.Get(p.Collection(), "labelSelector", p.Selector(), "resourceVersion", version)
+	stream, response, err := p.WatchWith(ctx, request.With("Accept", format))
+	switch {
+	case err != nil:
+		return nil, err
+	case stream != nil:
+		return stream, nil
+	case response.Code == http.StatusNotAcceptable:
+		return nil, runner.Leave("the server has no watches of the resource in this format: it answers 406")
+	}
+	return nil, response.Fail("a watch with %s, or 406 Not Acceptable from a server without this format", format)
+}
+
+func acceptJSON(r *http.Request) { r.Header.Set("Accept", broken.JSONType) }
+
+type tableFallback struct{}
+
+func (r tableFallback) check() runner.Check {
+	return runner.Check{
+		ID: "table-fallback", Area: areaFormats,
+		Rule:        "A client that accepts a Table or else plain JSON gets the one that the server supports.",
+		Detail:      "Lists with an Accept header like kubectl's, and with one whose version of Table does not exist.",
+		Reference:   aboutTables,
+		PerResource: true, Verbs: []string{"list"}, Run: r.run,
+	}
+}
+
+func (tableFallback) run(ctx context.Context, p *runner.Probe) error {
+	for _, accept := range []string{asTable + ",application/json", asNoTable} {
+		response, err := p.Send(ctx, runner.Get(p.Collection(), "labelSelector", p.Selector()).With("Accept", accept))
+		if err != nil {
+			return err
+		}
+		const expected = "a list in plain JSON, or a Table"
+		if !response.OK() {
+			return response.Fail(expected)
+		}
+		var value struct {
+			Items []any `json:"items"`
+		}
+		t, _ := readTable(response.Body)
+		if err := json.Unmarshal(response.Body, &value); t == nil && (err != nil || value.Items == nil) {
+			return response.Fail(expected)
+		}
+	}
+	return nil
+}
+
+func (tableFallback) broken() broken.Server {
+	return broken.That("refuses Accept headers with more than one format", broken.Instead(broken.And(broken.Collection, broken.Accepts("as="), broken.Accepts(",")), func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
+		a := &broken.Answer{Header: http.Header{}}
+		a.Status(http.StatusNotAcceptable, "NotAcceptable", "only the following media types are accepted: application/json")
+		a.Send(w)
+	}))
+}

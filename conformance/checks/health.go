@@ -1,0 +1,211 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package checks
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	utilversion "k8s.io/apimachinery/pkg/util/version"
+
+	"github.com/docket-project/docket/conformance/broken"
+	"github.com/docket-project/docket/conformance/runner"
+)
+
+const areaHealth = "Health"
+
+func health() []rule {
+	return []rule{healthEndpoints{}, healthVersion{}, healthMetrics{}}
+}
+
+type healthEndpoints struct{}
+
+func (r healthEndpoints) check() runner.Check {
+	return runner.Check{
+		ID: "health-livez-readyz", Area: areaHealth,
+		Rule:      "A healthy server returns 200 at /livez and /readyz, or at the older /healthz.",
+		Detail:    "Tries for a few seconds. The text of the answer is for people and is not checked. Skipped if the user of the kubeconfig has no access.",
+		Reference: "https://kubernetes.io/docs/reference/using-api/health-checks/#api-endpoints-for-health",
+		Run:       r.run,
+	}
+}
+
+func (healthEndpoints) run(ctx context.Context, p *runner.Probe) error {
+	// A server may be busy with something for a moment.
+	return whenSettled(ctx, p, func(ctx context.Context) error {
+		live, err := p.Send(ctx, runner.Get("/livez"))
+		if err != nil {
+			return err
+		}
+		ready, err := p.Send(ctx, runner.Get("/readyz"))
+		if err != nil {
+			return err
+		}
+		if live.Code == http.StatusNotFound && ready.Code == http.StatusNotFound {
+			healthy, err := p.Send(ctx, runner.Get("/healthz"))
+			if err != nil {
+				return err
+			}
+			return healthy.Want(http.StatusOK)
+		}
+		if err := live.Want(http.StatusOK); err != nil {
+			return err
+		}
+		return ready.Want(http.StatusOK)
+	})
+}
+
+func (healthEndpoints) broken() broken.Server {
+	return broken.That("has no /readyz", broken.Instead(broken.Path("/readyz"), func(w http.ResponseWriter, r *http.Request, _ http.Handler) { http.NotFound(w, r) }))
+}
+
+type healthVersion struct{}
+
+func (r healthVersion) check() runner.Check {
+	return runner.Check{
+		ID: "health-version", Area: areaHealth,
+		Rule:      "/version returns the version of the server as JSON.",
+		Detail:    "gitVersion must be a version, and major and minor must be set. Skipped if the user of the kubeconfig has no access.",
+		Reference: "https://pkg.go.dev/k8s.io/apimachinery/pkg/version#Info",
+		Run:       r.run,
+	}
+}
+
+func (healthVersion) run(ctx context.Context, p *runner.Probe) error {
+	const expected = "a version of the server, in JSON with gitVersion, major and minor"
+	response, err := p.Send(ctx, runner.Get("/version"))
+	if err != nil {
+		return err
+	}
+	var info struct {
+		Major      *string `json:"major"`
+		Minor      *string `json:"minor"`
+		GitVersion string  `json:"gitVersion"`
+	}
+	if !response.OK() {
+		return response.Fail("%s", expected)
+	}
+	if err := json.Unmarshal(response.Body, &info); err != nil {
+		return response.FailBecause("it can't be read: "+err.Error(), "%s", expected)
+	}
+	if info.Major == nil || info.Minor == nil {
+		return response.FailBecause("major or minor is missing", "%s", expected)
+	}
+	if _, err := utilversion.ParseGeneric(info.GitVersion); err != nil {
+		return response.FailBecause(fmt.Sprintf("gitVersion is %q", info.GitVersion), "%s", expected)
+	}
+	return nil
+}
+
+func (healthVersion) broken() broken.Server {
+	return broken.That("does not say which version it has", broken.OnAnswered(broken.Path("/version"), func(object map[string]any) { delete(object, "gitVersion") }))
+}
+
+type healthMetrics struct{}
+
+func (r healthMetrics) check() runner.Check {
+	return runner.Check{
+		ID: "health-metrics", Area: areaHealth,
+		Rule:      "/metrics returns metrics in the text format of Prometheus.",
+		Detail:    "Each line must be a comment or a sample, and at least one sample must have a TYPE. Skipped if the user of the kubeconfig has no access.",
+		Reference: "https://kubernetes.io/docs/concepts/cluster-administration/system-metrics/#metrics-in-kubernetes",
+		Run:       r.run,
+	}
+}
+
+func (healthMetrics) run(ctx context.Context, p *runner.Probe) error {
+	response, err := p.Send(ctx, runner.Get("/metrics").With("Accept", "text/plain"))
+	if err != nil {
+		return err
+	}
+	if !response.OK() {
+		return response.Fail("metrics")
+	}
+	types, typed := map[string]bool{}, 0
+	for line := range strings.Lines(string(response.Body)) {
+		line = strings.TrimSpace(line)
+		if line == "" {
+			continue
+		}
+		if strings.HasPrefix(line, "#") {
+			if name := typedMetric(line); name != "" {
+				types[name] = true
+			}
+			continue
+		}
+		name, ok := sampledMetric(line)
+		if !ok {
+			return response.FailBecause(fmt.Sprintf("the line %q is neither a comment nor a sample", line), "metrics in the text format of Prometheus")
+		}
+		if isTyped(types, name) {
+			typed++
+		}
+	}
+	if typed == 0 {
+		return response.Fail("metrics in the text format of Prometheus, with at least one that has a TYPE")
+	}
+	return nil
+}
+
+func (healthMetrics) broken() broken.Server {
+	return broken.That("has metrics in JSON", broken.OnAnswer(broken.Path("/metrics"), func(_ *http.Request, a *broken.Answer) {
+		a.Header.Set("Content-Type", broken.JSONType)
+		a.Set(map[string]any{"requests_total": 1})
+	}))
+}
+
+// typedMetric returns the metric of which a comment says the type; empty if it says nothing.
+func typedMetric(line string) string {
+	words := strings.Fields(line)
+	kinds := []string{"counter", "gauge", "histogram", "summary", "untyped"}
+	if len(words) == 4 && words[0] == "#" && words[1] == "TYPE" && slices.Contains(kinds, words[3]) {
+		return words[2]
+	}
+	return ""
+}
+
+// sampledMetric returns the metric of a line: name{labels} value time. There may be very many.
+func sampledMetric(line string) (string, bool) {
+	end := strings.IndexFunc(line, func(r rune) bool { return !isMetricRune(r) })
+	if end <= 0 || line[0] >= '0' && line[0] <= '9' {
+		return "", false
+	}
+	name, rest := line[:end], strings.TrimLeft(line[end:], " \t")
+	if strings.HasPrefix(rest, "{") {
+		closing := strings.LastIndexByte(rest, '}')
+		if closing < 0 {
+			return "", false
+		}
+		rest = rest[closing+1:]
+	}
+	values := strings.Fields(rest)
+	if len(values) == 0 || len(values) > 2 {
+		return "", false
+	}
+	for _, value := range values {
+		if _, err := strconv.ParseFloat(value, 64); err != nil {
+			return "", false
+		}
+	}
+	return name, true
+}
+
+func isMetricRune(r rune) bool {
+	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == ':'
+}
+
+// isTyped reports whether the type of a sample was said; histograms and summaries have several samples.
+func isTyped(types map[string]bool, name string) bool {
+	for _, suffix := range []string{"", "_bucket", "_sum", "_count"} {
+		if base, ok := strings.CutSuffix(name, suffix); ok && types[base] {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,311 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package checks
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"github.com/docket-project/docket/conformance/broken"
+	"github.com/docket-project/docket/conformance/runner"
+)
+
+const (
+	pagedObjects = 5
+	pageSize     = 2
+	// mostPages is more than a server needs that has empty pages, too.
+	mostPages = 20
+)
+
+// errNoPages is why checks of pages are left out.
+var errNoPages = runner.Leave("the server shows everything at once, whatever limit says")
+
+// firstPage asks for the first page of what the probe has made, with at most so many objects.
+func firstPage(ctx context.Context, p *runner.Probe, limit int) (*listed, error) {
+	return readOurs(ctx, p, "limit", fmt.Sprint(limit))
+}
+
+// pageAfter returns the next page. It is nil if the server has the state of the list no more.
+func pageAfter(ctx context.Context, p *runner.Probe, page *listed, limit int) (*listed, error) {
+	response, err := p.Send(ctx, runner.Get(p.Collection(), ours(p, "limit", fmt.Sprint(limit), "continue", page.token())...))
+	switch {
+	case err != nil:
+		return nil, err
+	case response.Code == http.StatusGone:
+		return nil, nil //nolint:nilnil // None.
+	case !response.OK():
+		return nil, response.Fail("the next page, or 410 Gone")
+	}
+	return listOf(response)
+}
+
+func listsPagesRules() []rule {
+	return []rule{listPages{}, listSnapshot{}, listRemaining{}, listContinueInvalid{}}
+}
+
+type listPages struct{}
+
+func (r listPages) check() runner.Check {
+	return runner.Check{
+		ID: "list-pages", Area: areaLists,
+		Rule:        "A page of a list has at most limit items, all pages together have each object once, and the last one has no continue token.",
+		Detail:      "Lists five objects with limit=2; those that are there where clients don't create any. The server may ignore limit if it then returns everything.",
+		Reference:   apiConcepts + chunksAnchor,
+		PerResource: true, Verbs: []string{"get", "list"}, Run: r.run,
+	}
+}
+
+func (listPages) run(ctx context.Context, p *runner.Probe) error {
+	names, err := some(ctx, p, pagedObjects)
+	if err != nil {
+		return err
+	}
+	seen, last, err := readPages(ctx, p, names)
+	if err != nil {
+		return err
+	}
+	if p.Resource.ShownOnly() {
+		// What has gone meanwhile need not be on any page.
+		if names, err = stillShown(ctx, p, names); err != nil {
+			return err
+		}
+	}
+	for _, name := range names {
+		if !seen[name] {
+			return last.Fail("%s on one of the pages; this is the last one", name)
+		}
+	}
+	return nil
+}
+
+// readPages returns the names on all pages, of which none is on two, and the last page. There are some objects.
+func readPages(ctx context.Context, p *runner.Probe, names []string) (seen map[string]bool, last *listed, err error) {
+	limit := max(pageSize, len(names)/pagedObjects)
+	page, err := firstPage(ctx, p, limit)
+	if err != nil {
+		return nil, nil, err
+	}
+	if page.token() == "" && len(page.items) == len(names) {
+		return nil, nil, errNoPages
+	}
+	seen = map[string]bool{}
+	for count := 1; ; count++ {
+		if len(page.items) > limit {
+			return nil, nil, page.FailBecause(fmt.Sprintf("it has %d", len(page.items)), "a page of at most %d items", limit)
+		}
+		for _, name := range page.names() {
+			if seen[name] {
+				return nil, nil, page.Fail("a page without %s, which was on a page before", name)
+			}
+			seen[name] = true
+		}
+		if page.token() == "" {
+			return seen, page, nil
+		}
+		if count == mostPages {
+			return nil, nil, page.Fail("a page without metadata.continue: %d pages have shown %d objects", count, len(seen))
+		}
+		if page, err = pageAfter(ctx, p, page, limit); err != nil {
+			return nil, nil, err
+		}
+		if page == nil {
+			return nil, nil, runner.Leave("the continue token has expired")
+		}
+	}
+}
+
+// stillShown returns those of names that are still shown.
+func stillShown(ctx context.Context, p *runner.Probe, names []string) ([]string, error) {
+	now, err := shown(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	there := map[string]bool{}
+	for _, name := range now {
+		there[name] = true
+	}
+	return slices.DeleteFunc(names, func(name string) bool { return !there[name] }), nil
+}
+
+func (listPages) broken() broken.Server {
+	return broken.That("shows one item more on a page than limit allows", broken.OnRequest(broken.And(broken.Listing, broken.HasQuery("limit")), func(r *http.Request) {
+		if limit, err := strconv.Atoi(r.URL.Query().Get("limit")); err == nil && limit > 0 {
+			broken.SetQuery(r, "limit", strconv.Itoa(limit+1))
+		}
+	}))
+}
+
+type listSnapshot struct{}
+
+func (r listSnapshot) check() runner.Check {
+	return runner.Check{
+		ID: "list-snapshot", Area: areaLists,
+		Rule:        "All pages of a list show the same state, whatever is created or deleted in the meantime.",
+		Detail:      "Creates and deletes an object after the first page. All pages must have the same resourceVersion, unless the server returns 410 because it no longer has that state.",
+		Reference:   apiConcepts + chunksAnchor,
+		PerResource: true, Verbs: []string{"create", "get", "list", "delete"}, Run: r.run,
+	}
+}
+
+func (listSnapshot) run(ctx context.Context, p *runner.Probe) error {
+	names, err := makeSome(ctx, p, pagedObjects)
+	if err != nil {
+		return err
+	}
+	first, err := firstPage(ctx, p, pageSize)
+	if err != nil {
+		return err
+	}
+	later := slices.DeleteFunc(names, func(name string) bool { return first.item(name) != nil })
+	if first.token() == "" || len(later) == 0 {
+		return errNoPages
+	}
+	deleted := later[len(later)-1]
+	if _, err := p.Prepare(ctx, "delete the object", runner.Delete(p.Path(deleted), runner.DeleteNow())); err != nil {
+		return err
+	}
+	created, err := p.Make(ctx)
+	if err != nil {
+		return err
+	}
+	shown := false
+	page := first
+	for count := 1; page.token() != "" && count < mostPages; count++ {
+		if page, err = pageAfter(ctx, p, page, pageSize); err != nil || page == nil {
+			return snapshotError(err)
+		}
+		if page.version() != first.version() {
+			return page.FailBecause(fmt.Sprintf("it is %q", page.version()), "a page with the metadata.resourceVersion of the first one, %s", first.version())
+		}
+		if page.item(created.GetName()) != nil {
+			return page.Fail("a page without %s, which was created after the first page was shown", created.GetName())
+		}
+		shown = shown || page.item(deleted) != nil
+	}
+	if !shown && page.token() == "" {
+		return page.Fail("%s on one of the pages, because it was deleted after the first page was shown; this is the last one", deleted)
+	}
+	return nil
+}
+
+func (listSnapshot) broken() broken.Server {
+	return broken.That("shows on further pages what is there by then", broken.OnRequest(broken.And(broken.Listing, broken.HasQuery("continue")), func(r *http.Request) {
+		broken.SetQuery(r, "continue", tokenOfNow(r.URL.Query().Get("continue")))
+	}))
+}
+
+// snapshotError leaves out what another check finds wrong with pages.
+func snapshotError(err error) error {
+	var failure *runner.Failure
+	if errors.As(err, &failure) {
+		return runner.Leave("there is no further page: %s", failure)
+	}
+	return err
+}
+
+// tokenOfNow returns a continue token of the library of API servers without its resourceVersion.
+func tokenOfNow(token string) string {
+	var content map[string]any
+	data, err := base64.RawURLEncoding.DecodeString(token)
+	if err != nil || json.Unmarshal(data, &content) != nil || content["rv"] == nil {
+		return token
+	}
+	content["rv"] = -1
+	if data, err = json.Marshal(content); err != nil {
+		return token
+	}
+	return base64.RawURLEncoding.EncodeToString(data)
+}
+
+type listRemaining struct{}
+
+func (r listRemaining) check() runner.Check {
+	return runner.Check{
+		ID: "list-remaining", Area: areaLists,
+		Rule:        "A list has remainingItemCount only if there are more pages and no selector.",
+		Detail:      "Lists with and without limit and selector. The server may omit the count, and it may be an estimate.",
+		Reference:   listMetaPage,
+		PerResource: true, Verbs: []string{"create", "get", "list"}, Run: r.run,
+	}
+}
+
+func (listRemaining) run(ctx context.Context, p *runner.Probe) error {
+	if _, err := makeSome(ctx, p, 2); err != nil {
+		return err
+	}
+	for _, query := range [][]string{nil, {"limit", "1"}} {
+		selected, err := readOurs(ctx, p, query...)
+		if err != nil {
+			return err
+		}
+		if count, ok := selected.metadata["remainingItemCount"]; ok && count != nil {
+			return selected.FailBecause(fmt.Sprintf("it is %v", count), "a list without metadata.remainingItemCount, because it has selected objects only")
+		}
+	}
+	all, err := readList(ctx, p, p.Collection(), "limit", "1")
+	if err != nil {
+		return err
+	}
+	count, ok := all.metadata["remainingItemCount"]
+	if !ok || count == nil {
+		return nil
+	}
+	if all.token() == "" {
+		return all.FailBecause(fmt.Sprintf("it is %v", count), "a list without metadata.remainingItemCount, because there is no metadata.continue")
+	}
+	if number, isNumber := numberIn(count); !isNumber || number < 1 {
+		return all.FailBecause(fmt.Sprintf("it is %v", count), "a list whose metadata.remainingItemCount is a number of at least 1, because there is metadata.continue")
+	}
+	return nil
+}
+
+func (listRemaining) broken() broken.Server {
+	return broken.That("counts what the selector does not select as remaining", onLists(broken.And(broken.HasQuery("limit"), broken.HasQuery("labelSelector")), func(list map[string]any, _ []any) {
+		if metadata := broken.FieldsOf(list, "metadata"); metadata["continue"] != nil {
+			metadata["remainingItemCount"] = 1000
+		}
+	}))
+}
+
+type listContinueInvalid struct{}
+
+func (r listContinueInvalid) check() runner.Check {
+	return runner.Check{
+		ID: "list-continue-invalid", Area: areaLists,
+		Rule:        "A continue token that the server did not issue gets 400, 410, or 422, never a list.",
+		Detail:      "Sends malformed tokens. Does not apply to servers without pages.",
+		Reference:   apiConcepts + chunksAnchor,
+		PerResource: true, Verbs: []string{"create", "get", "list"}, Run: r.run,
+	}
+}
+
+func (listContinueInvalid) run(ctx context.Context, p *runner.Probe) error {
+	if _, err := makeSome(ctx, p, pageSize+1); err != nil {
+		return err
+	}
+	first, err := firstPage(ctx, p, pageSize)
+	if err != nil {
+		return err
+	}
+	if first.token() == "" {
+		return errNoPages
+	}
+	// The second one is {} in base64.
+	for _, token := range []string{"conformance", "e30"} {
+		if _, err := send(ctx, p, runner.Get(p.Collection(), ours(p, "limit", fmt.Sprint(pageSize), "continue", token)...), status("", http.StatusBadRequest, http.StatusGone, http.StatusUnprocessableEntity)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (listContinueInvalid) broken() broken.Server {
+	return broken.That("begins again when a continue token makes no sense", broken.AgainIf(broken.And(broken.Listing, broken.HasQuery("continue")), broken.IsBadRequest, "continue"))
+}

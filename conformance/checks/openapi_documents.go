@@ -1,0 +1,233 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package checks
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/docket-project/docket/conformance/broken"
+	"github.com/docket-project/docket/conformance/runner"
+)
+
+// openAPIAddress returns where /openapi/v3 says that the document of the group version is; empty if
+// it does not list it.
+func openAPIAddress(ctx context.Context, p *runner.Probe) (*runner.Response, string, error) {
+	var index struct {
+		Paths map[string]struct {
+			ServerRelativeURL string `json:"serverRelativeURL"`
+		} `json:"paths"`
+	}
+	response, err := wantDocument(ctx, p, "/openapi/v3", "the list of documents", &index)
+	return response, index.Paths[openAPIPath(p)].ServerRelativeURL, err
+}
+
+func openAPIPath(p *runner.Probe) string {
+	return strings.TrimPrefix(runner.GroupVersionPath(p.GroupVersion), "/")
+}
+
+func openAPIDocumentsRules() []rule {
+	return []rule{openAPIV3Index{}, openAPIV3Hash{}, openAPIV2{}}
+}
+
+type openAPIV3Index struct{}
+
+func (r openAPIV3Index) check() runner.Check {
+	return runner.Check{
+		ID: "openapi-v3-index", Area: areaOpenAPI,
+		Rule:      "/openapi/v3 lists the group version and the address of its document.",
+		Detail:    "Looks for the path apis/GROUP/VERSION, or api/v1 for the core group, with a serverRelativeURL. A group that was just registered may be missing for a few seconds.",
+		Reference: openAPIV3Text,
+		Run:       r.run,
+	}
+}
+
+func (openAPIV3Index) run(ctx context.Context, p *runner.Probe) error {
+	return whenSettled(ctx, p, func(ctx context.Context) error {
+		response, address, err := openAPIAddress(ctx, p)
+		if err == nil && address == "" {
+			err = response.Fail("the path %s with a serverRelativeURL", openAPIPath(p))
+		}
+		return err
+	})
+}
+
+func (openAPIV3Index) broken() broken.Server {
+	return broken.That("does not list its groups in /openapi/v3", broken.OnAnswered(openAPIIndex, func(object map[string]any) {
+		paths := broken.FieldsOf(object, "paths")
+		for path := range paths {
+			if strings.HasPrefix(path, "apis/") {
+				delete(paths, path)
+			}
+		}
+	}))
+}
+
+func openAPIIndex(r *http.Request) bool { return r.URL.Path == "/openapi/v3" }
+
+type openAPIV3Hash struct{}
+
+func (r openAPIV3Hash) check() runner.Check {
+	return runner.Check{
+		ID: "openapi-v3-hash", Area: areaOpenAPI,
+		Rule:      "The address of an OpenAPI v3 document contains its hash: clients may cache the document, and one that already has it gets 304.",
+		Detail:    "Gets the document at the address in /openapi/v3. It must have an ETag, and a Cache-Control or Expires header that allows caching.",
+		Reference: openAPIV3Text,
+		Run:       r.run,
+	}
+}
+
+func (openAPIV3Hash) run(ctx context.Context, p *runner.Probe) error {
+	// Between two requests the document may change: other versions of its kinds do that, too.
+	return whenSettled(ctx, p, func(ctx context.Context) error {
+		index, address, err := openAPIAddress(ctx, p)
+		var failure *runner.Failure
+		if err != nil && !errors.As(err, &failure) {
+			return err
+		}
+		if address == "" {
+			return runner.Leave("/openapi/v3 does not list the group version, which another check reports")
+		}
+		target, err := url.Parse(address)
+		if err != nil || !strings.HasPrefix(target.Path, "/") || target.Query().Get("hash") == "" {
+			return index.FailBecause(fmt.Sprintf("it is %q", address), "the serverRelativeURL of %s to be an absolute path with the parameter hash", openAPIPath(p))
+		}
+		return openAPIKept(ctx, p, runner.Request{Method: http.MethodGet, Path: target.Path, Query: target.Query(), Header: http.Header{}}.With("Accept", runner.JSON))
+	})
+}
+
+func (openAPIV3Hash) broken() broken.Server {
+	return broken.That("forbids to keep OpenAPI documents", broken.OnAnswer(publishedSchemas, func(_ *http.Request, a *broken.Answer) {
+		a.Header.Set("Cache-Control", "no-store")
+		a.Header.Del("Expires")
+	}))
+}
+
+// openAPIKept gets a document twice.
+func openAPIKept(ctx context.Context, p *runner.Probe, request runner.Request) error {
+	response, err := p.Send(ctx, request)
+	if err != nil {
+		return err
+	}
+	var document struct {
+		OpenAPI string `json:"openapi"`
+	}
+	err = json.Unmarshal(response.Body, &document)
+	switch {
+	case response.Code != http.StatusOK || err != nil || !strings.HasPrefix(document.OpenAPI, "3."):
+		return response.Fail("an OpenAPI document of version 3 at the address that /openapi/v3 has for it")
+	case !mayBeKept(response.Header):
+		return response.FailBecause(fmt.Sprintf("Cache-Control is %q, Expires %q", response.Header.Values("Cache-Control"), response.Header.Get("Expires")),
+			"a document that clients may keep: Cache-Control with immutable or max-age, or Expires in the future")
+	case response.Header.Get("ETag") == "":
+		return response.Fail("an ETag")
+	}
+	again, err := p.Send(ctx, request.With("If-None-Match", response.Header.Get("ETag")))
+	if err != nil {
+		return err
+	}
+	return again.Want(http.StatusNotModified)
+}
+
+// mayBeKept looks for what allows a client to keep an answer. An aggregator may add headers of its own
+// to those of the server behind it.
+func mayBeKept(header http.Header) bool {
+	for directive := range strings.SplitSeq(strings.ToLower(strings.Join(header.Values("Cache-Control"), ",")), ",") {
+		name, value, _ := strings.Cut(strings.TrimSpace(directive), "=")
+		seconds, err := strconv.Atoi(strings.Trim(value, `"`))
+		if name == "immutable" || name == "max-age" && err == nil && seconds > 0 {
+			return true
+		}
+	}
+	for _, layout := range []string{http.TimeFormat, time.RFC1123} {
+		if end, err := time.Parse(layout, header.Get("Expires")); err == nil && end.After(time.Now()) {
+			return true
+		}
+	}
+	return false
+}
+
+// publishedSchemas matches requests for the document of a group version.
+func publishedSchemas(r *http.Request) bool {
+	return strings.HasPrefix(r.URL.Path, "/openapi/v3/apis/")
+}
+
+type openAPIV2 struct{}
+
+func (r openAPIV2) check() runner.Check {
+	return runner.Check{
+		ID: "openapi-v2", Area: areaOpenAPI,
+		Rule:      "/openapi/v2 has a definition for each kind.",
+		Detail:    "Reads the document and looks for the kinds in x-kubernetes-group-version-kind. A kind that was just registered may be missing for a few seconds.",
+		Reference: "https://kubernetes.io/docs/concepts/overview/kubernetes-api/#openapi-v2",
+		Run:       r.run,
+	}
+}
+
+func (openAPIV2) run(ctx context.Context, p *runner.Probe) error {
+	return whenSettled(ctx, p, func(ctx context.Context) error {
+		var document struct {
+			Swagger     string                     `json:"swagger"`
+			Definitions map[string]json.RawMessage `json:"definitions"`
+		}
+		response, err := wantDocument(ctx, p, "/openapi/v2", "the OpenAPI v2 document", &document)
+		if err != nil {
+			return err
+		}
+		if document.Swagger != "2.0" {
+			return response.FailBecause(fmt.Sprintf("swagger is %q", document.Swagger), "an OpenAPI document of version 2.0")
+		}
+		found := map[schema.GroupVersionKind]bool{}
+		for _, definition := range document.Definitions {
+			if !isOfKind(definition) {
+				continue
+			}
+			for _, kind := range readSchema(definition).kinds() {
+				found[kind] = true
+			}
+		}
+		return failIfAny(response, missingKinds(p, found), "a definition with x-kubernetes-group-version-kind for each kind of "+p.GroupVersion.String())
+	})
+}
+
+func (openAPIV2) broken() broken.Server {
+	return broken.That("does not say in /openapi/v2 which definitions are those of kinds", broken.OnAnswered(broken.Path("/openapi/v2"), func(object map[string]any) { withoutKinds(broken.FieldsOf(object, "definitions")) }))
+}
+
+// missingKinds names the kinds of the resources that are not found.
+func missingKinds(p *runner.Probe, found map[schema.GroupVersionKind]bool) []string {
+	var missing []string
+	for _, resource := range p.Resources {
+		if kind := kindOf(resource); !found[kind] {
+			missing = append(missing, kind.Kind+" is missing")
+		}
+	}
+	return missing
+}
+
+// kindOf returns the kind of a resource, which discovery may say to be of another group version.
+func kindOf(resource *runner.Resource) schema.GroupVersionKind {
+	if resource.APIResource.Group == "" && resource.Version == "" {
+		return resource.GVK()
+	}
+	return schema.GroupVersionKind{Group: resource.APIResource.Group, Version: resource.Version, Kind: resource.Kind}
+}
+
+// withoutKinds takes away what tells schemas of kinds from others.
+func withoutKinds(schemas map[string]any) {
+	for _, one := range schemas {
+		if schema, ok := one.(map[string]any); ok {
+			delete(schema, "x-kubernetes-group-version-kind")
+		}
+	}
+}

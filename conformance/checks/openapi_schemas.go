@@ -1,0 +1,280 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package checks
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/docket-project/docket/conformance/broken"
+	"github.com/docket-project/docket/conformance/object"
+	"github.com/docket-project/docket/conformance/runner"
+)
+
+// metadataFields are those that metadata has in all versions of Kubernetes.
+var metadataFields = []string{
+	"annotations", "creationTimestamp", "deletionGracePeriodSeconds", "deletionTimestamp", "finalizers", "generateName", "generation",
+	"labels", "name", "namespace", "ownerReferences", "resourceVersion", "uid",
+}
+
+func openAPISchemasRules() []rule {
+	return []rule{openAPIMetadata{}, openAPIDescriptions{}, openAPINoFloats{}, openAPIListKeys{}, openAPILiveObject{}}
+}
+
+type openAPIMetadata struct{}
+
+func (r openAPIMetadata) check() runner.Check {
+	return runner.Check{
+		ID: "openapi-metadata", Area: areaOpenAPI,
+		Rule:      "The schema of each kind has the strings apiVersion and kind, and metadata with the fields of all objects.",
+		Detail:    "The schema of metadata need not be called ObjectMeta, but must have the same fields. A schema without any fields passes.",
+		Reference: apiConventions + "#metadata",
+		Run:       r.run,
+	}
+}
+
+func (openAPIMetadata) run(ctx context.Context, p *runner.Probe) error {
+	const expected = "each kind to have the strings apiVersion and kind, and the metadata of all objects"
+	return judgeKinds(ctx, p, expected, func(document *openAPIDocument, kind string, s openAPISchema) (wrong []string) {
+		fields := document.fields(s)
+		if len(fields) == 0 {
+			return nil
+		}
+		for _, name := range []string{"apiVersion", "kind"} {
+			if types := document.types(fields[name]); !slices.Equal(types, []string{"string"}) {
+				wrong = append(wrong, fmt.Sprintf("%s.%s is not a string", kind, name))
+			}
+		}
+		have := document.fields(fields["metadata"])
+		for _, name := range metadataFields {
+			if have[name] == nil {
+				return append(wrong, fmt.Sprintf("%s.metadata has no field %s", kind, name))
+			}
+		}
+		return wrong
+	})
+}
+
+func (openAPIMetadata) broken() broken.Server {
+	return broken.That("says of metadata only that it is an object", onKindSchemas(func(fields map[string]any) { fields["metadata"] = map[string]any{"type": "object"} }))
+}
+
+// onKindSchemas has edit change the fields of each kind that has a spec, in OpenAPI v3 documents.
+func onKindSchemas(edit func(fields map[string]any)) func(http.Handler) http.Handler {
+	return broken.OnAnswered(publishedSchemas, func(object map[string]any) {
+		for _, one := range broken.FieldsOf(broken.FieldsOf(object, "components"), "schemas") {
+			schema, _ := one.(map[string]any)
+			fields, _ := schema["properties"].(map[string]any)
+			if schema["x-kubernetes-group-version-kind"] != nil && fields["spec"] != nil {
+				edit(fields)
+			}
+		}
+	})
+}
+
+type openAPIDescriptions struct{}
+
+func (r openAPIDescriptions) check() runner.Check {
+	return runner.Check{
+		ID: "openapi-descriptions", Area: areaOpenAPI,
+		Rule:      "The schema of each kind describes the kind and its top-level fields.",
+		Detail:    "kubectl explain shows the descriptions. apiVersion, kind, and metadata need none, and deeper fields are not checked.",
+		Reference: openAPIText,
+		Run:       r.run,
+	}
+}
+
+func (openAPIDescriptions) run(ctx context.Context, p *runner.Probe) error {
+	const expected = "descriptions of each kind and its top-level fields"
+	return judgeKinds(ctx, p, expected, func(document *openAPIDocument, kind string, s openAPISchema) (wrong []string) {
+		if document.description(s) == "" {
+			wrong = append(wrong, kind+" has none")
+		}
+		fields := document.fields(s)
+		for _, name := range slices.Sorted(maps.Keys(fields)) {
+			if !slices.Contains([]string{"apiVersion", "kind", "metadata"}, name) && document.description(fields[name]) == "" {
+				wrong = append(wrong, kind+"."+name+" has none")
+			}
+		}
+		return wrong
+	})
+}
+
+func (openAPIDescriptions) broken() broken.Server {
+	return broken.That("does not describe what a spec is", onKindSchemas(func(fields map[string]any) { delete(broken.FieldsOf(fields, "spec"), "description") }))
+}
+
+type openAPINoFloats struct{}
+
+func (r openAPINoFloats) check() runner.Check {
+	return runner.Check{
+		ID: "openapi-no-floats", Area: areaOpenAPI,
+		Rule:      "No field of a spec is a floating-point number.",
+		Detail:    "Looks for the type number everywhere below spec. Numbers that may be written as strings, such as quantities, are fine, and so are JSON schemas in a spec.",
+		Reference: apiConventions + "#primitive-types",
+		Run:       r.run,
+	}
+}
+
+func (openAPINoFloats) run(ctx context.Context, p *runner.Probe) error {
+	hasSpec := false
+	err := judgeKinds(ctx, p, "no floating-point numbers in a spec", func(document *openAPIDocument, kind string, s openAPISchema) (wrong []string) {
+		spec := document.fields(s)["spec"]
+		hasSpec = hasSpec || spec != nil
+		document.walk(kind+".spec", spec, func(path string, s openAPISchema) bool {
+			if slices.Equal(s.types(), []string{"number"}) {
+				wrong = append(wrong, path+" is a number")
+			}
+			return !mayBeText(document, s) && !isOfSchemas(s)
+		})
+		return wrong
+	})
+	if err == nil && !hasSpec {
+		return runner.Leave("no kind has a spec")
+	}
+	return err
+}
+
+func (openAPINoFloats) broken() broken.Server {
+	return broken.That("has a floating-point number in a spec", onKindSchemas(func(fields map[string]any) {
+		ratio := map[string]any{"type": "number", "format": "double", "description": "A ratio."}
+		broken.FieldsOf(broken.FieldsOf(fields, "spec"), "properties")["tuning"] = map[string]any{
+			"type": "object", "description": "How it is tuned.", "properties": map[string]any{"ratio": ratio},
+		}
+	}))
+}
+
+// mayBeText reports whether a string is among the types of a value: quantities may be numbers, too.
+func mayBeText(document *openAPIDocument, s openAPISchema) bool {
+	for _, branch := range append(s.schemas("oneOf"), s.schemas("anyOf")...) {
+		if slices.Contains(document.types(branch), "string") {
+			return true
+		}
+	}
+	return false
+}
+
+// isOfSchemas reports whether values are JSON schemas, as in the definitions of custom resources: those
+// have numbers.
+func isOfSchemas(s openAPISchema) bool {
+	fields := s.properties()
+	return fields["multipleOf"] != nil && fields["exclusiveMaximum"] != nil
+}
+
+type openAPIListKeys struct{}
+
+func (r openAPIListKeys) check() runner.Check {
+	return runner.Check{
+		ID: "openapi-list-keys", Area: areaOpenAPI,
+		Rule:      "x-kubernetes-list-type is atomic, set, or map; the keys of a map are scalar fields of its items.",
+		Detail:    "Looks at all lists in the schemas of the kinds. Server-side apply can't merge lists whose items have no keys.",
+		Reference: "https://kubernetes.io/docs/reference/using-api/server-side-apply/#merge-strategy",
+		Run:       r.run,
+	}
+}
+
+func (openAPIListKeys) run(ctx context.Context, p *runner.Probe) error {
+	const expected = "lists of the type atomic, set or map, and of map the keys among the scalar fields of the items"
+	return judgeKinds(ctx, p, expected, func(document *openAPIDocument, kind string, s openAPISchema) (wrong []string) {
+		document.walk(kind, s, func(path string, s openAPISchema) bool {
+			if problem := listProblem(document, s); problem != "" {
+				wrong = append(wrong, path+": "+problem)
+			}
+			return true
+		})
+		return wrong
+	})
+}
+
+func (openAPIListKeys) broken() broken.Server {
+	return broken.That("has lists with a key that their items do not have", onKindSchemas(func(fields map[string]any) {
+		status := broken.FieldsOf(broken.FieldsOf(fields, "status"), "properties")
+		broken.FieldsOf(status, "conditions")["x-kubernetes-list-map-keys"] = []any{"name"}
+	}))
+}
+
+// listProblem says what is wrong with how a list is merged; empty if nothing.
+func listProblem(document *openAPIDocument, s openAPISchema) string {
+	value, marked := s["x-kubernetes-list-type"]
+	switch value {
+	case "atomic", "set":
+		return ""
+	case "map":
+	default:
+		if marked {
+			return fmt.Sprintf("the type is %v", value)
+		}
+		return ""
+	}
+	keys := s.list("x-kubernetes-list-map-keys")
+	if len(keys) == 0 {
+		return "the map has no keys"
+	}
+	fields := document.fields(s.schema("items"))
+	var wrong []string
+	for _, key := range keys {
+		name, _ := key.(string)
+		field, known := fields[name]
+		types := document.types(field)
+		switch {
+		case !known:
+			wrong = append(wrong, fmt.Sprintf("the items have no field %v", key))
+		case slices.Contains(types, "object") || slices.Contains(types, "array"):
+			wrong = append(wrong, fmt.Sprintf("the field %s of the items is not a scalar", name))
+		}
+	}
+	return strings.Join(wrong, ", ")
+}
+
+type openAPILiveObject struct{}
+
+func (r openAPILiveObject) check() runner.Check {
+	return runner.Check{
+		ID: "openapi-live-object", Area: areaOpenAPI,
+		Rule:        "Objects have only fields in the published schema, with the types given there.",
+		Detail:      "Creates an object and compares what the server returns with the OpenAPI v3 schema of its kind. Fields without a type may have any value.",
+		Reference:   openAPIText,
+		PerResource: true, Verbs: []string{"create", "get"}, Run: r.run,
+	}
+}
+
+func (openAPILiveObject) run(ctx context.Context, p *runner.Probe) error {
+	document, err := readOpenAPI(ctx, p)
+	if err != nil {
+		return err
+	}
+	if document.kind(p.Resource.GVK()) == nil {
+		return errNoSchemas
+	}
+	schemas, err := object.ReadSchemas(document.Body)
+	if err != nil {
+		return document.FailBecause(err.Error(), "an OpenAPI document whose schemas can be read")
+	}
+	made, err := p.Make(ctx)
+	if err != nil {
+		return err
+	}
+	response, err := p.Send(ctx, runner.Get(p.Path(made.GetName())))
+	if err != nil {
+		return err
+	}
+	live, err := response.Object()
+	if err != nil {
+		return &runner.SetupError{Wanted: "read the object", Exchange: response.Exchange}
+	}
+	live.SetGroupVersionKind(p.Resource.GVK()) // Another check looks at those.
+	return failIfAny(response, schemas.Differences(live), "an object as the schema of its kind in /openapi/v3"+runner.GroupVersionPath(p.GroupVersion)+" has it")
+}
+
+func (openAPILiveObject) broken() broken.Server {
+	return broken.That("has fields in a spec that the schema does not have", onKindSchemas(func(fields map[string]any) {
+		spec := broken.FieldsOf(fields, "spec")
+		delete(broken.FieldsOf(spec, "properties"), "color")
+		delete(spec, "required")
+	}))
+}

@@ -1,0 +1,319 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package checks
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/docket-project/docket/conformance/broken"
+	"github.com/docket-project/docket/conformance/runner"
+)
+
+func watchesStartRules() []rule {
+	return []rule{watchFromAny{}, watchInitialEvents{}, watchTooOld{}, watchVersionMalformed{}}
+}
+
+type watchFromAny struct{}
+
+func (r watchFromAny) check() runner.Check {
+	return runner.Check{
+		ID: "watch-from-any", Area: areaWatches,
+		Rule:        "A watch without a resourceVersion, or with 0, begins with an ADDED event for each existing object.",
+		Detail:      "Creates an object and starts both watches.",
+		Reference:   apiConcepts + "#semantics-for-watch",
+		PerResource: true, Verbs: []string{"create", "get", "watch"}, Run: steadily(r.run),
+	}
+}
+
+func (watchFromAny) run(ctx context.Context, p *runner.Probe) error {
+	made, err := p.Make(ctx)
+	if err != nil {
+		return err
+	}
+	if err := wantInitialState(ctx, p, made, "resourceVersion", "0"); err != nil {
+		return err
+	}
+	return wantInitialState(ctx, p, made)
+}
+
+func (watchFromAny) broken() broken.Server {
+	return broken.That("begins watches without a resourceVersion with the next change", beginNow)
+}
+
+// wantInitialState looks whether a watch begins with an object that exists.
+func wantInitialState(ctx context.Context, p *runner.Probe, made *unstructured.Unstructured, query ...string) error {
+	stream, err := p.MustWatch(ctx, p.Collection(), append([]string{"labelSelector", p.Selector()}, query...)...)
+	if err != nil {
+		return err
+	}
+	defer stream.Close()
+	if p.Resource.Has("update") {
+		// A watch that does not begin with the object has this as its first event.
+		if _, err := p.Label(ctx, made.GetName(), stepLabel, strconv.Itoa(len(query))); err != nil {
+			return err
+		}
+	}
+	expected := "ADDED for " + made.GetName() + ", which exists when the watch begins"
+	event, err := nextAbout(ctx, stream, expected, made.GetName())
+	if err != nil {
+		return err
+	}
+	if event.Type != eventAdded {
+		return stream.Fail("the first event about it is "+event.Type, "%s", expected)
+	}
+	return nil
+}
+
+// beginNow has watches that should begin with what there is begin after it.
+func beginNow(next http.Handler) http.Handler {
+	fromAny := func(r *http.Request) bool {
+		query := r.URL.Query()
+		version := query.Get("resourceVersion")
+		return broken.Collection(r) && broken.Watching(r) && (version == "" || version == "0") && !query.Has("sendInitialEvents")
+	}
+	return broken.OnRequest(fromAny, func(r *http.Request) {
+		query := r.URL.Query()
+		query.Set("resourceVersion", currentVersion(next, r))
+		r.URL.RawQuery = query.Encode()
+	})(next)
+}
+
+// currentVersion returns the resourceVersion of a list of what a watch is about.
+func currentVersion(next http.Handler, watch *http.Request) string {
+	r := watch.Clone(watch.Context())
+	r.URL.RawQuery = url.Values{"limit": {"1"}}.Encode()
+	var list struct {
+		Metadata struct {
+			ResourceVersion string `json:"resourceVersion"`
+		} `json:"metadata"`
+	}
+	if json.Unmarshal(broken.Ask(next, r).Body, &list) != nil {
+		return ""
+	}
+	return list.Metadata.ResourceVersion
+}
+
+type watchInitialEvents struct{}
+
+func (r watchInitialEvents) check() runner.Check {
+	return runner.Check{
+		ID: "watch-initial-events", Area: areaWatches,
+		Rule:        "A watch with sendInitialEvents=true sends ADDED for each existing object, then a BOOKMARK that marks the end of these events; servers that don't support this refuse it.",
+		Detail:      "Watches with sendInitialEvents=true, resourceVersionMatch=NotOlderThan, and allowWatchBookmarks=true. The BOOKMARK must have the annotation k8s.io/initial-events-end=true, and later changes must follow. Refusing with 4xx or an ERROR event is accepted.",
+		Reference:   apiConcepts + "#streaming-lists",
+		PerResource: true, Verbs: []string{"create", "get", "watch"}, Run: steadily(r.run),
+	}
+}
+
+func (watchInitialEvents) run(ctx context.Context, p *runner.Probe) error {
+	one, err := p.Make(ctx)
+	if err != nil {
+		return err
+	}
+	two, err := p.Make(ctx)
+	if err != nil {
+		return err
+	}
+	stream, response, err := p.Watch(ctx, p.Collection(), "labelSelector", p.Selector(),
+		"sendInitialEvents", "true", "resourceVersionMatch", string(metav1.ResourceVersionMatchNotOlderThan), "allowWatchBookmarks", "true")
+	switch {
+	case err != nil:
+		return err
+	case stream == nil && response.Code >= 400 && response.Code < 500:
+		return runner.Leave("the server refuses sendInitialEvents: %s", response.Exchange)
+	case stream == nil:
+		return response.Fail("a watch, or a 4xx answer that says that the server does not send initial events")
+	}
+	defer stream.Close()
+	if err := wantEndOfInitial(ctx, stream, one.GetName(), two.GetName()); err != nil {
+		return err
+	}
+	later, err := p.Make(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = nextAbout(ctx, stream, "ADDED for an object made after the initial events", later.GetName())
+	return err
+}
+
+func (watchInitialEvents) broken() broken.Server {
+	return broken.That("does not mark the BOOKMARK after the initial events", broken.OnEvents(broken.Collection, func(*http.Request) func(map[string]any) []map[string]any { return unmarked }))
+}
+
+// wantEndOfInitial looks whether objects come before the bookmark after the initial events.
+func wantEndOfInitial(ctx context.Context, stream *runner.Stream, names ...string) error {
+	expected := fmt.Sprintf("ADDED for each of %q, then a BOOKMARK whose object has a resourceVersion and the annotation %s=true", names, metav1.InitialEventsAnnotationKey)
+	seen := map[string]bool{}
+	for {
+		event, err := nextThat(ctx, stream, func(event *runner.Event) bool {
+			if event.Type == eventBookmark { // Others are not asked for, and not forbidden.
+				return event.Object.GetAnnotations()[metav1.InitialEventsAnnotationKey] == "true"
+			}
+			return event.Type == eventError || slices.Contains(names, event.Object.GetName())
+		}, expected)
+		if err != nil {
+			return err
+		}
+		name := event.Object.GetName()
+		switch {
+		case event.Type == eventError:
+			return runner.Leave("the server refuses sendInitialEvents: %v", event.Object.Object["message"])
+		case event.Type == eventBookmark && len(seen) < len(names):
+			return stream.Fail(fmt.Sprintf("the BOOKMARK has come after %d of %d objects", len(seen), len(names)), "%s", expected)
+		case event.Type == eventBookmark && event.Object.GetResourceVersion() == "":
+			return stream.Fail("the BOOKMARK has no resourceVersion", "%s", expected)
+		case event.Type == eventBookmark:
+			return nil
+		case event.Type != eventAdded && !seen[name]:
+			return stream.Fail("the first event about "+name+" is "+event.Type, "%s", expected)
+		}
+		seen[name] = true
+	}
+}
+
+const tooOldExpected = "all changes since the resourceVersion 1, or 410 Gone with the reason Expired or Gone, as the answer or as a Status in an ERROR event"
+
+// unmarked takes the annotation away that tells the end of the initial events.
+func unmarked(event map[string]any) []map[string]any {
+	if object, _ := objectOf(event); object != nil && event["type"] == "BOOKMARK" {
+		delete(broken.FieldsOf(object, "metadata"), "annotations")
+	}
+	return []map[string]any{event}
+}
+
+type watchTooOld struct{}
+
+func (r watchTooOld) check() runner.Check {
+	return runner.Check{
+		ID: "watch-too-old", Area: areaWatches,
+		Rule:        "A watch from a resourceVersion that is too old fails with 410 Gone; it never silently begins later.",
+		Detail:      "Watches from resourceVersion 1. A server that still has all changes since then may deliver them. 410 may be the code of the answer or of the Status in an ERROR event.",
+		Reference:   apiConcepts + "#410-gone-responses",
+		PerResource: true, Verbs: []string{"create", "get", "watch", "delete"}, Run: r.run,
+	}
+}
+
+// run takes a watch that ends without a word for a failure only if it does so again and again.
+func (watchTooOld) run(ctx context.Context, p *runner.Probe) error {
+	err := steadily(watchTooOldOnce)(ctx, p)
+	var ended *endedError
+	if errors.As(err, &ended) {
+		return &runner.Failure{Expected: tooOldExpected, Found: "the watch has just ended", Exchange: ended.cause.Exchange}
+	}
+	return err
+}
+
+func (watchTooOld) broken() broken.Server {
+	return broken.That("begins watches from a resourceVersion that is too old with what there is now", onWatchQuery(func(query url.Values) {
+		if query.Get("resourceVersion") == "1" {
+			query.Set("resourceVersion", "0")
+		}
+	}))
+}
+
+func watchTooOldOnce(ctx context.Context, p *runner.Probe) error {
+	gone, err := p.Make(ctx)
+	if err != nil {
+		return err
+	}
+	if _, known := compareVersions(gone.GetResourceVersion(), "1"); !known {
+		return runner.Leave("the resourceVersions of the server are not numbers (%q)", gone.GetResourceVersion())
+	}
+	if err := p.Remove(ctx, gone.GetName()); err != nil {
+		return err
+	}
+	there, err := p.Make(ctx)
+	if err != nil {
+		return err
+	}
+	stream, response, err := p.Watch(ctx, p.Collection(), "labelSelector", p.Selector(), "resourceVersion", "1")
+	if err != nil {
+		return err
+	}
+	if stream == nil {
+		status, _ := response.Status()
+		if status == nil || response.Code != http.StatusGone || !isExpiry(string(status.Reason)) {
+			return response.Fail(tooOldExpected)
+		}
+		return nil
+	}
+	defer stream.Close()
+	event, err := nextThat(ctx, stream, func(event *runner.Event) bool {
+		return event.Type == eventError || event.Type != eventBookmark && slices.Contains([]string{gone.GetName(), there.GetName()}, event.Object.GetName())
+	}, tooOldExpected)
+	switch {
+	case err != nil:
+		return err
+	case event.Type == eventError:
+		return wantExpiry(stream, event)
+	case event.Object.GetName() == there.GetName():
+		return stream.Fail("the watch begins with "+there.GetName()+": that "+gone.GetName()+" was there before, and was deleted, is missing", tooOldExpected)
+	}
+	return nil
+}
+
+func wantExpiry(stream *runner.Stream, event *runner.Event) error {
+	reason, _, _ := unstructured.NestedString(event.Object.Object, "reason")
+	code, _, _ := unstructured.NestedFieldNoCopy(event.Object.Object, "code")
+	if event.Object.GetKind() != "Status" || fmt.Sprint(code) != "410" || !isExpiry(reason) {
+		return stream.Fail("the ERROR event has another object", tooOldExpected)
+	}
+	return nil
+}
+
+func isExpiry(reason string) bool {
+	return reason == string(metav1.StatusReasonExpired) || reason == string(metav1.StatusReasonGone)
+}
+
+type watchVersionMalformed struct{}
+
+func (r watchVersionMalformed) check() runner.Check {
+	return runner.Check{
+		ID: "watch-version-malformed", Area: areaWatches,
+		Rule:        "A watch from a malformed resourceVersion is refused.",
+		Detail:      "Watches from the resourceVersion abc and expects an error, whatever its code. Skipped for servers whose resourceVersions are not numbers.",
+		Reference:   apiConcepts + "#semantics-for-watch",
+		PerResource: true, Verbs: []string{"create", "get", "watch"}, Run: r.run,
+	}
+}
+
+func (watchVersionMalformed) run(ctx context.Context, p *runner.Probe) error {
+	made, err := p.Make(ctx)
+	if err != nil {
+		return err
+	}
+	if _, known := compareVersions(made.GetResourceVersion(), "0"); !known {
+		return runner.Leave("the resourceVersions of the server are not numbers (%q)", made.GetResourceVersion())
+	}
+	stream, response, err := p.Watch(ctx, p.Collection(), "labelSelector", p.Selector(), "resourceVersion", "abc")
+	if err != nil {
+		return err
+	}
+	if stream != nil {
+		defer stream.Close()
+		return stream.Fail("the watch was started", "an error: abc is not a resourceVersion")
+	}
+	if response.Code < http.StatusBadRequest {
+		return response.Fail("an error: abc is not a resourceVersion")
+	}
+	return nil // kube-apiserver answers 500, so the code can't be looked at.
+}
+
+func (watchVersionMalformed) broken() broken.Server {
+	return broken.That("takes a resourceVersion that can't be read for none", onWatchQuery(func(query url.Values) {
+		if _, err := strconv.ParseUint(query.Get("resourceVersion"), 10, 64); err != nil {
+			query.Del("resourceVersion")
+		}
+	}))
+}

@@ -1,0 +1,159 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package output
+
+import (
+	_ "embed"
+	"fmt"
+	"io"
+	"strings"
+	"text/template"
+
+	"github.com/docket-project/docket/conformance/runner"
+)
+
+//go:embed checks.md.tmpl
+var page string
+
+// The formats of [List].
+const (
+	ListText     = "text"
+	ListJSON     = "json"
+	ListMarkdown = "markdown"
+)
+
+// ListFormats returns them.
+func ListFormats() []string { return []string{ListText, ListJSON, ListMarkdown} }
+
+// List writes what the checks are, in a format.
+func List(w io.Writer, checks []runner.Check, format string) error {
+	switch format {
+	case ListJSON:
+		return writeJSON(w, checkDocuments(checks))
+	case ListMarkdown:
+		return Markdown(w, checks)
+	default:
+		return listText(w, checks)
+	}
+}
+
+// listText writes a table of identifiers and rules for each area.
+func listText(w io.Writer, checks []runner.Check) error {
+	width := 0
+	for i := range checks {
+		width = max(width, len(checks[i].ID))
+	}
+	var out strings.Builder
+	for i, area := range areasOf(checks) {
+		if i > 0 {
+			out.WriteString("\n")
+		}
+		out.WriteString(area.Name + "\n")
+		for _, check := range area.Checks {
+			fmt.Fprintf(&out, "  %-*s  %s\n", width, check.ID, check.Rule)
+		}
+	}
+	_, err := io.WriteString(w, out.String())
+	return err
+}
+
+// checkDocument is a check as JSON.
+type checkDocument struct {
+	ID          string   `json:"id"`
+	Area        string   `json:"area"`
+	Rule        string   `json:"rule"`
+	Detail      string   `json:"detail"`
+	Reference   string   `json:"reference"`
+	PerResource bool     `json:"perResource"`
+	Verbs       []string `json:"verbs"`
+	Isolated    bool     `json:"isolated"`
+	Slow        bool     `json:"slow"`
+}
+
+func checkDocuments(checks []runner.Check) []checkDocument {
+	documents := []checkDocument{}
+	for i := range checks {
+		check := &checks[i]
+		documents = append(documents, checkDocument{
+			check.ID, check.Area, check.Rule, check.Detail, check.Reference,
+			check.PerResource, append([]string{}, check.Verbs...), check.Isolated, check.Slow,
+		})
+	}
+	return documents
+}
+
+// area is a title, and the checks below it.
+type area struct {
+	Name   string
+	Checks []*runner.Check
+}
+
+// areasOf returns the areas in the order in which they come first.
+func areasOf(checks []runner.Check) []*area {
+	var areas []*area
+	known := map[string]*area{}
+	for i := range checks {
+		name := checks[i].Area
+		if known[name] == nil {
+			known[name] = &area{Name: name}
+			areas = append(areas, known[name])
+		}
+		known[name].Checks = append(known[name].Checks, &checks[i])
+	}
+	return areas
+}
+
+// Markdown writes the page docs/reference/conformance-checks.md.
+func Markdown(w io.Writer, checks []runner.Check) error {
+	functions := template.FuncMap{"needs": needs, "anchor": anchor, "plain": plain}
+	parsed, err := template.New("checks.md").Funcs(functions).Parse(page)
+	if err != nil {
+		return fmt.Errorf("read the template of the page: %w", err)
+	}
+	return parsed.Execute(w, map[string]any{"Count": len(checks), "Areas": areasOf(checks)})
+}
+
+// needs says for whom a check is.
+func needs(check *runner.Check) string {
+	var parts []string
+	switch {
+	case !check.PerResource:
+		parts = append(parts, "once for the group version")
+	case len(check.Verbs) > 0:
+		parts = append(parts, "resources with "+strings.Join(check.Verbs, ", "))
+	default:
+		parts = append(parts, "all resources")
+	}
+	if check.Isolated {
+		parts = append(parts, "in a namespace of its own")
+	}
+	if check.Slow {
+		parts = append(parts, "takes some seconds")
+	}
+	return strings.Join(parts, "; ")
+}
+
+// anchor is the one that Markdown viewers give a heading.
+func anchor(heading string) string {
+	keep := func(r rune) rune {
+		switch {
+		case r == ' ':
+			return '-'
+		case r == '-' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z':
+			return r
+		default:
+			return -1
+		}
+	}
+	return strings.Map(keep, strings.ToLower(heading))
+}
+
+// plain keeps text from being taken for Markdown, but for what is between backquotes.
+func plain(text string) string {
+	parts := strings.Split(text, "`")
+	for i := 0; i < len(parts); i += 2 {
+		parts[i] = strings.NewReplacer("<", "&lt;", "*", `\*`, "[", `\[`).Replace(parts[i])
+	}
+	return strings.Join(parts, "`")
+}

@@ -1,0 +1,112 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// Check is a rule, and how to find out whether a server follows it.
+type Check struct {
+	// ID never changes: people skip checks by it.
+	ID string
+	// Area is the title under which the check is listed.
+	Area string
+	// Rule says in one sentence what servers do.
+	Rule string
+	// Detail says in a sentence or two what the check does, and what is none of its business.
+	Detail string
+	// Reference is the address of the documentation of the rule.
+	Reference string
+
+	// PerResource checks run once for each resource, others once.
+	PerResource bool
+	// Verbs are those that the resource has to have.
+	Verbs []string
+	// Applies, if not nil, returns why there is nothing to check; empty if there is.
+	Applies func(*Resource) string
+	// Isolated checks have a namespace in which nobody else makes or deletes objects of their
+	// resource while they run. What they delete is more than they made if the server is wrong.
+	Isolated bool
+	// Slow checks begin first: they mostly wait.
+	Slow bool
+
+	// Run returns nil if the server follows the rule, a [*Failure] if it doesn't, a [*LeftOut] if
+	// there was nothing to check, and any other error if it could not be found out.
+	Run func(context.Context, *Probe) error
+}
+
+// Outcome is how a check ended.
+type Outcome string
+
+// The outcomes.
+const (
+	// Passed: the server follows the rule.
+	Passed Outcome = "passed"
+	// Failed: it doesn't.
+	Failed Outcome = "failed"
+	// Skipped: the check does not apply, was not wanted, or needs rights that are missing.
+	Skipped Outcome = "skipped"
+	// Undecided: something went wrong that is none of the check's business.
+	Undecided Outcome = "undecided"
+)
+
+// Failure is the error of a check whose rule the server breaks.
+type Failure struct { //nolint:errname // An outcome of a check; nothing went wrong in this process.
+	// Expected is what the server should have done.
+	Expected string `json:"expected"`
+	// Found is what is wrong with what it did, if the exchange does not show it at once.
+	Found string `json:"found,omitempty"`
+	// Exchange is the request and its answer.
+	Exchange *Exchange `json:"exchange,omitempty"`
+}
+
+// Error returns all of it in a line.
+func (f *Failure) Error() string {
+	text := "expected " + f.Expected
+	if f.Found != "" {
+		text += "; " + f.Found
+	}
+	if f.Exchange != nil {
+		text += "; " + f.Exchange.String()
+	}
+	return text
+}
+
+// LeftOut is the error of a check that could not be run, without anything being wrong.
+type LeftOut struct{ Reason string } //nolint:errname // As Failure.
+
+// Error returns the reason.
+func (l *LeftOut) Error() string { return l.Reason }
+
+// Leave returns a [*LeftOut].
+func Leave(format string, args ...any) error { return &LeftOut{fmt.Sprintf(format, args...)} }
+
+// SetupError is that of a request by which a check only prepares what it looks at.
+type SetupError struct {
+	// Wanted is what the request was for.
+	Wanted   string
+	Exchange *Exchange
+}
+
+// Error returns what was answered, too.
+func (e *SetupError) Error() string { return e.Wanted + ": " + e.Exchange.String() }
+
+// outcomeOf sorts the error of a check.
+func outcomeOf(err error) Outcome {
+	var failure *Failure
+	var left *LeftOut
+	switch {
+	case err == nil:
+		return Passed
+	case errors.As(err, &failure):
+		return Failed
+	case errors.As(err, &left):
+		return Skipped
+	default:
+		return Undecided
+	}
+}

@@ -1,0 +1,12 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package runner checks from outside whether a server follows the conventions of Kubernetes
+// APIs: it runs checks, keeps what they make apart from what is there, and removes it again.
+//
+// A check looks at one rule only, and takes for granted as little as it can of all others: it fails
+// on a server that breaks its rule and on no other. Package checks has them, each beside a server
+// that breaks its rule.
+//
+// Goroutines: those of [Run], which have ended when it returns.
+package runner

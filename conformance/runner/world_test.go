@@ -1,0 +1,115 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package runner_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+
+	"github.com/docket-project/docket/conformance/conformancetest"
+	"github.com/docket-project/docket/conformance/runner"
+	"github.com/docket-project/docket/internal/plane/uptest"
+)
+
+// server is the good one of all tests.
+var server uptest.Server //nolint:gochecknoglobals // Shared by the tests of the package.
+
+func TestMain(m *testing.M) { os.Exit(uptest.Run(m, &server)) }
+
+var (
+	reports = schema.GroupVersion{Group: "wgpolicyk8s.io", Version: "v1alpha2"} //nolint:gochecknoglobals // A constant.
+	core    = schema.GroupVersion{Version: "v1"}                                //nolint:gochecknoglobals // A constant.
+)
+
+func good(t *testing.T) *rest.Config {
+	t.Helper()
+	config, err := server.Config(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return config
+}
+
+// bad returns the way to the good server through a handler.
+func bad(t *testing.T, breakage func(next http.Handler) http.Handler) *rest.Config {
+	t.Helper()
+	proxy, err := conformancetest.NewProxy(good(t), breakage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(proxy.Close)
+	return proxy.Config
+}
+
+// makes is a check that makes an object, and then does more.
+func makes(id string, more func(context.Context, *runner.Probe) error) runner.Check {
+	return runner.Check{
+		ID: id, Rule: "Objects can be made.", PerResource: true, Verbs: []string{"create", "get"},
+		Run: func(ctx context.Context, p *runner.Probe) error {
+			if _, err := p.Make(ctx); err != nil {
+				return err
+			}
+			if more == nil {
+				return nil
+			}
+			return more(ctx, p)
+		},
+	}
+}
+
+// run runs checks on policyreports.
+func run(ctx context.Context, config *rest.Config, checks ...runner.Check) (*runner.Report, error) {
+	return runner.Run(ctx, runner.Options{Config: config, GroupVersion: reports, Resources: []string{"policyreports"}, Checks: checks, UserAgent: "docket-test"})
+}
+
+// wantNothingLeft looks for what the runs of the package have made.
+func wantNothingLeft(t *testing.T) {
+	t.Helper()
+	client, err := dynamic.NewForConfig(good(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, resource := range []schema.GroupVersionResource{core.WithResource("namespaces"), reports.WithResource("policyreports"), reports.WithResource("clusterpolicyreports")} {
+		list, err := client.Resource(resource).List(context.WithoutCancel(t.Context()), metav1.ListOptions{LabelSelector: runner.RunLabel})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, item := range list.Items {
+			t.Errorf("%s %s/%s is left", resource.Resource, item.GetNamespace(), item.GetName())
+		}
+	}
+}
+
+func wantOutcomes(t *testing.T, report *runner.Report, want map[string]runner.Outcome) {
+	t.Helper()
+	for i := range report.Results {
+		result := &report.Results[i]
+		if result.Outcome != want[result.Check.ID] {
+			t.Errorf("%s is %s, want %s: %s %v %v", result.Check.ID, result.Outcome, want[result.Check.ID], result.Reason, result.Failure, result.Exchange)
+		}
+	}
+	if len(report.Results) != len(want) {
+		t.Errorf("%d results, want %d", len(report.Results), len(want))
+	}
+}
+
+func wantText(t *testing.T, text string, wanted ...string) {
+	t.Helper()
+	for _, want := range wanted {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in %q", want, text)
+		}
+	}
+}
+
+var errTest = errors.New("of this test")

@@ -1,0 +1,138 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package contextcache
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/docket-project/docket/controller/internal/cluster/broadcast"
+	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/controller/internal/policy/call"
+)
+
+// Cache is the context cache of a cluster. It implements [policy.Entries].
+type Cache struct {
+	config Config
+	calls  call.Config
+	index  atomic.Pointer[index]
+	// uses counts queries: the last one of a dataset tells how long ago it was used.
+	uses    atomic.Int64
+	tally   tally
+	changes *changes
+	kinds   map[string]*declared
+
+	// planning, enforcing and reporting wake the planner and the writer of status.
+	planning, enforcing, reporting *broadcast.Trigger
+
+	mu sync.Mutex
+	// wants are the entries that policies declare, asked those that a query asked for.
+	wants map[policy.Entry]bool
+	asked map[policy.Entry]*asked
+	// revision counts changes of wants and asked.
+	revision uint64
+	// began is when the cache was started, ready whether it was ready once.
+	began time.Time
+	ready bool
+
+	// datasets by what they are made from, when they were trimmed last, and which entries have
+	// metrics of their own. Only the planner uses them.
+	datasets map[any]*dataset
+	trimmed  time.Time
+	labeled  map[policy.Entry]bool
+}
+
+var _ policy.Entries = (*Cache)(nil)
+
+// New returns a cache that does nothing until [Cache.Run].
+func New(config Config) (*Cache, error) {
+	if err := config.complete(); err != nil {
+		return nil, err
+	}
+	c := &Cache{
+		config: config,
+		calls: call.Config{
+			REST: config.REST, Timeout: config.CallTimeout, MaxResponse: config.MaxResponse,
+			Allow: config.AllowRanges, Block: config.BlockRanges,
+		},
+		planning: broadcast.NewTrigger(), enforcing: broadcast.NewTrigger(), reporting: broadcast.NewTrigger(),
+		wants: map[policy.Entry]bool{}, asked: map[policy.Entry]*asked{}, datasets: map[any]*dataset{},
+		kinds: map[string]*declared{},
+	}
+	for _, kind := range entryKinds {
+		c.kinds[kind] = newDeclared(c, kind)
+	}
+	c.index.Store(&index{changed: make(chan struct{})})
+	c.changes = newChanges(config.Clock, func(d *dataset) []policy.Entry { return c.index.Load().names[d] })
+	return c, nil
+}
+
+// Run keeps the data until ctx is done, and returns nil then. It is called once.
+func (c *Cache) Run(ctx context.Context) error {
+	c.mu.Lock()
+	c.began = c.config.Clock.Now()
+	c.mu.Unlock()
+	var beside sync.WaitGroup
+	beside.Go(func() { c.changes.run(ctx) })
+	beside.Go(func() { c.watchFields(ctx) })
+	defer beside.Wait()
+	unsubscribe := c.config.Served.Subscribe(c.replan)
+	defer unsubscribe()
+	defer c.stop()
+	ticker := c.config.Clock.NewTicker(tickInterval)
+	defer ticker.Stop()
+	c.replan()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-c.planning.C():
+			c.plan(ctx)
+		case <-c.enforcing.C():
+			c.enforce(ctx)
+		case <-ticker.C():
+			c.tick(ctx)
+		}
+	}
+}
+
+// Want says which entries the current policies use. Those with a name may be among them; only what
+// policies declare themselves is kept for their sake. It returns at once.
+func (c *Cache) Want(entries []policy.Entry) {
+	wants := make(map[policy.Entry]bool, len(entries))
+	for _, id := range entries {
+		if id.Kind == "" {
+			wants[id] = true
+		}
+	}
+	c.mu.Lock()
+	c.wants = wants
+	c.revision++
+	c.mu.Unlock()
+	c.replan()
+}
+
+// Subscribe has changed called when data have changed, or an entry has become valid or invalid. The
+// entries are named in all ways in which policies may refer to them, [policy.AnyName] included.
+// Changes are gathered for some 200 ms. It is urgent unless just the status of resources changed.
+// One goroutine calls; it must return quickly. It ends when the returned function is called.
+func (c *Cache) Subscribe(changed func(entries []policy.Entry, urgent bool)) (unsubscribe func()) {
+	return c.changes.listeners.Subscribe(changed)
+}
+
+// replan wakes the planner, which makes a new index.
+func (c *Cache) replan() { c.planning.Fire() }
+
+// enforceSoon wakes the planner to enforce the memory limit, and to load evicted data that were asked
+// for.
+func (c *Cache) enforceSoon() {
+	if c.config.MemoryLimit > 0 {
+		c.enforcing.Fire()
+	}
+}
+
+// statusChanged wakes the writer of status.
+func (c *Cache) statusChanged() { c.reporting.Fire() }

@@ -1,0 +1,65 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package contextcache
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"sigs.k8s.io/yaml"
+)
+
+// TestFieldsThatAnAPIDrops promises the fields that a schema does not have, as Kyverno's has none of them.
+func TestFieldsThatAnAPIDrops(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		context string
+		want    []string
+	}{
+		{`{"items":{"properties":{"name":{},"apiCall":{"properties":{"urlPath":{}}},"globalReference":{}}}}`, []string{"apiCall.cache", "cachedContextEntry", "resourceCache"}},
+		{`{"items":{"properties":{"apiCall":{"properties":{"cache":{}}},"cachedContextEntry":{}}}}`, []string{"resourceCache"}},
+		{`{"items":{"properties":{"apiCall":{"x-kubernetes-preserve-unknown-fields":true}}}}`, []string{"cachedContextEntry", "resourceCache"}},
+		{`{"items":{"x-kubernetes-preserve-unknown-fields":true}}`, nil},
+		{`{"items":{"properties":{"apiCall":{"properties":{"urlPath":{}}}},"x-kubernetes-preserve-unknown-fields":true}}`, []string{"apiCall.cache"}},
+	} {
+		got, err := droppedFields(fmt.Appendf(nil, `{"components":{"schemas":{"io.kyverno.v1.ClusterPolicyList":{},"io.kyverno.v1.ClusterPolicy":
+			{"properties":{"spec":{"properties":{"rules":{"items":{"properties":{"context":%s}}}}}}}}}}`, test.context))
+		if err != nil {
+			t.Errorf("%s: %v", test.context, err)
+		}
+		if diff := cmp.Diff(test.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", test.context, diff)
+		}
+	}
+	got, err := droppedFields([]byte(`{"components":{"schemas":{"io.kyverno.v1.ClusterPolicy":{"properties":{"spec":{"x-kubernetes-preserve-unknown-fields":true}}}}}}`))
+	if err != nil || len(got) != 0 {
+		t.Errorf("a schema that keeps all: %v, %v", got, err)
+	}
+	text, err := os.ReadFile("../../../../deploy/chart/controller/crds/clusterpolicies.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ours apiextensionsv1.CustomResourceDefinition
+	if err := yaml.Unmarshal(text, &ours); err != nil {
+		t.Fatal(err)
+	}
+	document, err := json.Marshal(map[string]any{"components": map[string]any{"schemas": map[string]any{
+		"io.kyverno.v1.ClusterPolicy": ours.Spec.Versions[0].Schema.OpenAPIV3Schema,
+	}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := droppedFields(document); err != nil || len(got) != 0 {
+		t.Errorf("our own definition: %v, %v", got, err)
+	}
+	for _, document := range []string{`{}`, `<html>`} {
+		if _, err := droppedFields([]byte(document)); err == nil {
+			t.Errorf("%s: no error", document)
+		}
+	}
+}

@@ -1,0 +1,268 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package filescan_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/docket-project/docket/controller/internal/files/filescan"
+	"github.com/docket-project/docket/controller/internal/files/manifest"
+	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/controller/internal/policy/policytest"
+)
+
+// parse reads objects from YAML.
+func parse(t *testing.T, text string) []manifest.Object {
+	t.Helper()
+	set, err := (&manifest.Loader{Stdin: strings.NewReader(text)}).Load(manifest.Stdin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return set.Objects
+}
+
+// compile compiles the policies and exceptions in YAML.
+func compile(t *testing.T, text string) []policy.Policy {
+	t.Helper()
+	sorted := filescan.Sort(parse(t, text), "")
+	policies, err := filescan.Compile(policytest.Compiler{}, sorted.Policies, sorted.Exceptions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return policies
+}
+
+// lines describes what was found.
+func lines(findings *filescan.Findings) []string {
+	var all []string
+	for _, f := range findings.Kept() {
+		all = append(all, strings.Join([]string{f.Policy.ResultName(), f.Rule, f.Subject.Kind, f.Subject.Namespace + "/" + f.Subject.Name, string(f.Outcome)}, " "))
+	}
+	return all
+}
+
+// scanFiles evaluates policies for objects and returns all results.
+func scanFiles(t *testing.T, policies, objects string, options filescan.FilesOptions) *filescan.Findings {
+	t.Helper()
+	source, err := filescan.NewFiles(parse(t, objects), options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	findings := filescan.NewFindings(true)
+	if err := filescan.Run(t.Context(), source, compile(t, policies), filescan.Options{Findings: findings}); err != nil {
+		t.Fatal(err)
+	}
+	return findings
+}
+
+const ownerPolicy = "apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata: {name: owner}\nspec: {kinds: ['*'], label: owner}\n"
+
+func TestObjectsAreAsInACluster(t *testing.T) {
+	t.Parallel()
+	const objects = `
+{apiVersion: v1, kind: Pod, metadata: {name: without}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: with, namespace: shop, labels: {owner: me}}}
+---
+{apiVersion: v1, kind: Namespace, metadata: {name: shop}}
+---
+{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: reader}}
+---
+{apiVersion: example.com/v1, kind: Fleet, metadata: {name: a}}
+---
+{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: fleets.example.com}, spec: {group: example.com, scope: Cluster, names: {kind: Fleet, plural: fleets}}}
+---
+{apiVersion: example.com/v1, kind: Unknown, metadata: {name: a}}
+`
+	for namespace, in := range map[string]string{"": "default", "team": "team"} {
+		got := lines(scanFiles(t, ownerPolicy, objects, filescan.FilesOptions{Namespace: namespace}))
+		want := []string{
+			"owner r ClusterRole /reader fail", "owner r CustomResourceDefinition /fleets.example.com fail",
+			"owner r Fleet /a fail", "owner r Namespace /shop fail",
+		}
+		there := []string{"owner r Pod " + in + "/without fail", "owner r Unknown " + in + "/a fail"}
+		shop := []string{"owner r Pod shop/with pass"}
+		if in > "shop" {
+			want = append(append(want, shop...), there...)
+		} else {
+			want = append(append(want, there...), shop...)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("namespace %q (-want +got):\n%s", namespace, diff)
+		}
+	}
+}
+
+// TestNamespaceLabels: they come from Namespaces among the objects, those from the API server are
+// added, and a Namespace has its own.
+func TestNamespaceLabels(t *testing.T) {
+	t.Parallel()
+	const objects = `
+{apiVersion: v1, kind: Namespace, metadata: {name: shop, labels: {env: prod}}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: a, namespace: shop}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: b, namespace: other}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: c, namespace: given}}
+---
+{apiVersion: v1, kind: Node, metadata: {name: d}}
+`
+	options := filescan.FilesOptions{NamespaceLabels: map[string]map[string]string{"given": {"env": "x"}, "shop": {"env": "hidden"}}}
+	for label, want := range map[string][]string{
+		"env":                         {"owner r Namespace /shop fail", "owner r Pod given/c fail", "owner r Pod shop/a fail"},
+		"kubernetes.io/metadata.name": {"owner r Namespace /shop fail", "owner r Pod given/c fail", "owner r Pod other/b fail", "owner r Pod shop/a fail"},
+	} {
+		policies := strings.Replace(ownerPolicy, "label: owner", "label: owner, namespaceLabel: "+label, 1)
+		if diff := cmp.Diff(want, lines(scanFiles(t, policies, objects, options))); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", label, diff)
+		}
+	}
+}
+
+// TestNamespaceObjects: policies see the Namespace among the objects as it is.
+func TestNamespaceObjects(t *testing.T) {
+	t.Parallel()
+	files, err := filescan.NewFiles(parse(t, `
+{apiVersion: v1, kind: Pod, metadata: {name: a, namespace: shop}}
+---
+{apiVersion: v1, kind: Namespace, metadata: {name: shop, annotations: {owner: a}}, status: {phase: Active}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: b, namespace: other}}
+`), filescan.FilesOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]string{}
+	err = files.Each(t.Context(), nil, func(item filescan.Item) error {
+		if space := item.Subject.NamespaceObject; space != nil {
+			seen[item.Subject.Object.GetName()] = space.Name + " " + space.Annotations["owner"] + " " + string(space.Status.Phase)
+		}
+		return nil
+	})
+	if diff := cmp.Diff(map[string]string{"a": "shop a Active"}, seen); err != nil || diff != "" {
+		t.Error(err, diff)
+	}
+}
+
+// TestAllWrongObjectsAreNamed: one error for all of them, also if they are wrong in different ways.
+func TestAllWrongObjectsAreNamed(t *testing.T) {
+	t.Parallel()
+	_, err := filescan.NewFiles(parse(t, `
+{apiVersion: v1, kind: Namespace, metadata: {name: a}, status: 1}
+---
+{apiVersion: v1, kind: Namespace, metadata: {name: b}, status: 1}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: p}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: p}}
+`), filescan.FilesOptions{})
+	for _, part := range []string{"document 1: ", "document 2: ", "document 4: the Pod default/p is also in"} {
+		if err == nil || !strings.Contains(err.Error(), part) {
+			t.Errorf("error %v, want %q in it", err, part)
+		}
+	}
+}
+
+// plurals shows the resource under which policies see each kind.
+type plurals struct {
+	policy.Policy
+
+	seen map[string]string
+}
+
+func (p *plurals) Evaluate(_ context.Context, subject policy.Subject) ([]policy.Result, error) {
+	p.seen[subject.Object.GetKind()] = subject.Resource.String()
+	return nil, nil
+}
+
+func TestPlurals(t *testing.T) {
+	t.Parallel()
+	want := map[string]string{
+		"Pod": "/v1, Resource=pods", "Endpoints": "/v1, Resource=endpoints", "Ingress": "networking.k8s.io/v1, Resource=ingresses",
+		"NetworkPolicy": "networking.k8s.io/v1, Resource=networkpolicies", "Gateway": "gateway.networking.k8s.io/v1, Resource=gateways",
+		"StorageClass": "storage.k8s.io/v1, Resource=storageclasses", "Mouse": "example.com/v1, Resource=mice", "Patch": "example.com/v1, Resource=patches",
+		"CustomResourceDefinition": "apiextensions.k8s.io/v1, Resource=customresourcedefinitions",
+	}
+	text := "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: x}, spec: {group: example.com, scope: Namespaced, names: {kind: Mouse, plural: mice}}}\n"
+	for kind, resource := range want {
+		if group, _, _ := strings.Cut(resource, ","); kind != "CustomResourceDefinition" {
+			text += "---\n{apiVersion: " + strings.TrimPrefix(group, "/") + ", kind: " + kind + ", metadata: {name: x}}\n"
+		}
+	}
+	source, err := filescan.NewFiles(parse(t, text), filescan.FilesOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	recorder := &plurals{Policy: compile(t, ownerPolicy)[0], seen: map[string]string{}}
+	if err := filescan.Run(t.Context(), source, []policy.Policy{recorder}, filescan.Options{Workers: 1}); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, recorder.seen); diff != "" {
+		t.Errorf("resources (-want +got):\n%s", diff)
+	}
+}
+
+func TestDuplicatesAreRefusedWithBothPlaces(t *testing.T) {
+	t.Parallel()
+	const twice = "{apiVersion: v1, kind: Pod, metadata: {name: a}}\n---\n{apiVersion: v1, kind: Pod, metadata: {name: a, namespace: default}}\n"
+	_, err := filescan.NewFiles(parse(t, twice), filescan.FilesOptions{})
+	for _, part := range []string{"document 1", "document 2", "Pod default/a"} {
+		if err == nil || !strings.Contains(err.Error(), part) {
+			t.Errorf("resources: error %v, want %q in it", err, part)
+		}
+	}
+	if _, err := filescan.NewFiles(parse(t, twice), filescan.FilesOptions{AllowDuplicates: true}); err != nil {
+		t.Errorf("allowed duplicates: %v", err)
+	}
+	if _, err := filescan.Compile(policytest.Compiler{}, parse(t, ownerPolicy+"---\n"+ownerPolicy), nil); err == nil || !strings.Contains(err.Error(), "ClusterPolicy owner") {
+		t.Errorf("policies: error %v", err)
+	}
+}
+
+// TestSort: policies and exceptions of both groups; those that need a namespace get one; a kind
+// of the same name in another group is neither.
+func TestSort(t *testing.T) {
+	t.Parallel()
+	sorted := filescan.Sort(parse(t, `
+{apiVersion: kyverno.io/v1, kind: ClusterPolicy, metadata: {name: a}}
+---
+{apiVersion: kyverno.io/v1, kind: Policy, metadata: {name: b}}
+---
+{apiVersion: policies.kyverno.io/v1beta1, kind: ValidatingPolicy, metadata: {name: c}}
+---
+{apiVersion: policies.kyverno.io/v1, kind: NamespacedValidatingPolicy, metadata: {name: d, namespace: own}}
+---
+{apiVersion: kyverno.io/v2, kind: PolicyException, metadata: {name: e}}
+---
+{apiVersion: policies.kyverno.io/v1, kind: PolicyException, metadata: {name: f}}
+---
+{apiVersion: policies.kyverno.io/v1, kind: GeneratingPolicy, metadata: {name: g}}
+---
+{apiVersion: policy.example.com/v1, kind: Policy, metadata: {name: h}}
+`), "team")
+	var got []string
+	for prefix, list := range map[string][]manifest.Object{"p": sorted.Policies, "e": sorted.Exceptions, "o": sorted.Others} {
+		for _, o := range list {
+			got = append(got, prefix+" "+o.GetKind()+" "+o.GetNamespace()+"/"+o.GetName())
+		}
+	}
+	want := map[string]bool{
+		"p ClusterPolicy /a": true, "p Policy team/b": true, "p ValidatingPolicy /c": true, "p NamespacedValidatingPolicy own/d": true,
+		"e PolicyException team/e": true, "e PolicyException team/f": true, "o GeneratingPolicy /g": true, "o Policy /h": true,
+	}
+	for _, line := range got {
+		if !want[line] {
+			t.Errorf("unexpected %q", line)
+		}
+		delete(want, line)
+	}
+	if len(want) > 0 {
+		t.Errorf("not there: %v", want)
+	}
+}

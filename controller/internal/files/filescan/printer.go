@@ -1,0 +1,80 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package filescan
+
+import (
+	"cmp"
+	"net/url"
+	"path/filepath"
+	"strings"
+
+	"github.com/docket-project/docket/api/report"
+	"github.com/docket-project/docket/controller/internal/files/manifest"
+	"github.com/docket-project/docket/controller/internal/policy"
+)
+
+// Printer writes findings in the formats of tools that show them beside the files.
+type Printer struct {
+	Findings *Findings
+	// Policies are the objects of those policies that come from files.
+	Policies map[policy.Identity]manifest.Object
+	// Folder is the absolute path that paths in the output are relative to.
+	Folder string
+	// Version is that of the program.
+	Version string
+	// FailOn is the lowest severity at which a failure is one for GitHub, and not a warning; empty for info.
+	FailOn report.Severity
+}
+
+// relative returns a path relative to the folder, with forward slashes; a path outside of the folder becomes
+// absolute. It returns "" for "".
+func (p Printer) relative(path string) string {
+	if path == "" {
+		return ""
+	}
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(p.Folder, path)
+	}
+	if inside, err := filepath.Rel(p.Folder, path); err == nil && filepath.IsLocal(inside) {
+		path = inside
+	}
+	return filepath.ToSlash(path)
+}
+
+// uri returns a path as a URI: relative to the folder, or a file URI.
+func (p Printer) uri(path string) string {
+	path = p.relative(path)
+	if path == "" || !filepath.IsAbs(filepath.FromSlash(path)) {
+		return (&url.URL{Path: path}).String()
+	}
+	// The path of a volume, such as C:/x, has no slash in front.
+	return (&url.URL{Scheme: "file", Path: "/" + strings.TrimPrefix(path, "/")}).String()
+}
+
+// ruleName is the policy and, if it has one, the rule.
+func (f Finding) ruleName() string {
+	if f.Rule == "" {
+		return f.Policy.String()
+	}
+	return f.Policy.String() + "/" + f.Rule
+}
+
+// subjectName is kind/name or kind/namespace/name.
+func (f Finding) subjectName() string {
+	return policy.Identity{Kind: f.Subject.Kind, Namespace: f.Subject.Namespace, Name: f.Subject.Name}.String()
+}
+
+// isProblem is false for what passes or was not evaluated.
+func (f Finding) isProblem() bool {
+	return f.Outcome != report.OutcomePass && f.Outcome != report.OutcomeSkip
+}
+
+// text is the message without control characters; its line breaks stay.
+func (f Finding) text() string {
+	lines := strings.Split(strings.TrimSpace(f.Message), "\n")
+	for i, line := range lines {
+		lines[i] = oneLine(line)
+	}
+	return cmp.Or(strings.Join(lines, "\n"), string(f.Outcome))
+}

@@ -1,0 +1,106 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package filescan
+
+import (
+	"context"
+	"runtime"
+
+	"golang.org/x/sync/errgroup"
+	"k8s.io/utils/clock"
+
+	"github.com/docket-project/docket/controller/internal/policy"
+	"github.com/docket-project/docket/internal/kit/progress"
+)
+
+// noLimit lets an evaluation take as long as it needs: the user who waits for it can interrupt the scan.
+const noLimit = 0
+
+// Reports receives results that are to be in reports. It is safe for concurrent use.
+type Reports interface {
+	// Present sets what the results of a policy say in addition to their outcome.
+	Present(id policy.Identity, p policy.Presentation)
+	// Set replaces the results of a policy for a subject.
+	Set(id policy.Identity, subject policy.Reference, results []policy.Result)
+}
+
+// Options of a scan.
+type Options struct {
+	// Workers is the number of concurrent evaluations; 0 means one per core.
+	Workers int
+	// Findings and Reports receive the results; either may be nil.
+	Findings *Findings
+	Reports  Reports
+	// Progress counts resources; nil shows nothing.
+	Progress *progress.Bar
+}
+
+// Run evaluates the policies for all resources of the source. If the source returns an [*IncompleteError], Run
+// evaluates what it has before it returns the error.
+func Run(ctx context.Context, source Source, policies []policy.Policy, options Options) error {
+	if options.Workers <= 0 {
+		options.Workers = runtime.GOMAXPROCS(0)
+	}
+	for _, p := range policies {
+		options.Findings.present(p.Identity(), p.Presentation())
+		if options.Reports != nil {
+			options.Reports.Present(p.Identity(), p.Presentation())
+		}
+	}
+	// A page of resources is buffered, so that workers are busy while the next one is read.
+	items := make(chan Item, pageSize)
+	workers, ctx := errgroup.WithContext(ctx)
+	for range options.Workers {
+		workers.Go(func() error {
+			for item := range items {
+				if err := options.evaluate(ctx, item); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	var incomplete error
+	workers.Go(func() error {
+		defer close(items)
+		err := source.Each(ctx, policies, func(item Item) error {
+			select {
+			case items <- item:
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		})
+		if isIncomplete(err) {
+			incomplete = err
+			return nil
+		}
+		return err
+	})
+	if err := workers.Wait(); err != nil {
+		return err
+	}
+	return incomplete
+}
+
+// evaluate evaluates all policies for one resource.
+func (o Options) evaluate(ctx context.Context, item Item) error {
+	subject := policy.ReferenceTo(item.Subject.Object)
+	for _, p := range item.Policies {
+		evaluation := policy.Evaluate(ctx, p, item.Subject, noLimit, clock.RealClock{})
+		if evaluation.Canceled {
+			return ctx.Err()
+		}
+		if len(evaluation.Results) == 0 {
+			continue
+		}
+		o.Findings.add(p.Identity(), subject, item.Place, evaluation.Results)
+		if o.Reports != nil && p.Reported() {
+			o.Reports.Set(p.Identity(), subject, evaluation.Results)
+		}
+	}
+	o.Findings.countResource()
+	o.Progress.Add(1)
+	return nil
+}

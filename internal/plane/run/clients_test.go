@@ -1,0 +1,38 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/docket-project/docket/internal/kit/testenv/tlsclients"
+)
+
+// TestOtherClients: OpenSSL, GnuTLS and Java accept the certificate that the server gets, by its name and by its
+// address.
+func TestOtherClients(t *testing.T) {
+	t.Parallel()
+	dir := startUp(t)
+	s := run(t, dir)
+	s.wait(t, "serving things.example.com/v1")
+	_, services, _ := clients(t, dir)
+	registered, err := services.ApiregistrationV1().APIServices().Get(t.Context(), apiServiceName, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	caFile := filepath.Join(t.TempDir(), "ca.crt")
+	if err := os.WriteFile(caFile, registered.Spec.CABundle, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	address := registered.Annotations[endpointAnnotation]
+	named := strings.Replace(address, "127.0.0.1", "fake.docket-run.svc", 1)
+	for _, url := range []string{address, named} {
+		tlsclients.Check(t, tlsclients.Server{URL: url + "/healthz", CAFile: caFile}, "ok")
+	}
+}

@@ -1,0 +1,93 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package up
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
+
+	"github.com/docket-project/docket/internal/plane/statedir"
+	"github.com/docket-project/docket/internal/reports/registry"
+	"github.com/docket-project/docket/internal/store/database"
+)
+
+// greeting is what `docket up` prints when it is ready.
+type greeting struct {
+	url, kubeconfig, database string
+	took                      time.Duration
+	// console is the line with the link to the console; "" for none.
+	console string
+	// reports is "" if it is not known how many there are.
+	reports string
+}
+
+// print prints it. Errors of out are ignored: if it was closed, no one wants to read it,
+// and the server works.
+func (g greeting) print(out io.Writer) {
+	_, _ = fmt.Fprintf(out, `Docket is ready at %s after %s. Stop it with Ctrl-C. In another terminal:
+
+  export KUBECONFIG=%s
+  kubectl api-resources
+  kubectl get policyreports -A
+`, g.url, g.took.Round(10*time.Millisecond), statedir.Quote(g.kubeconfig))
+	if g.console != "" {
+		_, _ = fmt.Fprintf(out, "\n%s\n", g.console)
+	}
+	place, query := sqlOf(g.database)
+	_, _ = fmt.Fprintf(out, "\nIt keeps %s in %s.", strings.TrimSpace(g.reports+" reports"), place)
+	if query != "" {
+		_, _ = fmt.Fprintf(out, " With SQL:\n\n  %s", query)
+	}
+	_, _ = fmt.Fprint(out, "\n\n")
+}
+
+// sqlOf returns where a database is, and a command that asks it something; "" for one that has
+// no SQL.
+func sqlOf(databaseURL string) (place, query string) {
+	place = database.Redacted(databaseURL)
+	u, err := url.Parse(place)
+	switch {
+	case err != nil || database.IsEtcd(databaseURL):
+		return place, ""
+	case strings.HasPrefix(u.Scheme, "postgres"):
+		return place, fmt.Sprintf("psql %s -c 'SELECT * FROM docket.clusters'", statedir.Quote(place))
+	default:
+		return u.Path, fmt.Sprintf("sqlite3 -readonly %s 'SELECT * FROM clusters'", statedir.Quote(u.Path))
+	}
+}
+
+// countReports counts the reports of some groups, for people to read. It returns "" if it
+// can't: the cause shows in other ways.
+func countReports(ctx context.Context, config *rest.Config, groups []string) string {
+	client, err := metadata.NewForConfig(config)
+	if err != nil {
+		return ""
+	}
+	var count int64
+	for _, kind := range registry.Kinds() {
+		resource := kind.GroupVersionResource()
+		if !slices.Contains(groups, resource.Group) {
+			continue
+		}
+		list, err := client.Resource(resource).List(ctx, metav1.ListOptions{Limit: 1})
+		if err != nil {
+			return ""
+		}
+		count += int64(len(list.Items))
+		if list.RemainingItemCount != nil {
+			count += *list.RemainingItemCount
+		}
+	}
+	return strconv.FormatInt(count, 10)
+}

@@ -1,0 +1,445 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package up
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/utils/clock"
+
+	"github.com/docket-project/docket/api/report"
+	"github.com/docket-project/docket/internal/kit/testenv"
+	"github.com/docket-project/docket/internal/kit/testkit"
+	"github.com/docket-project/docket/internal/plane/statedir"
+	"github.com/docket-project/docket/internal/reports/registry"
+	"github.com/docket-project/docket/internal/server/apiserver"
+	"github.com/docket-project/docket/internal/store/engine"
+)
+
+const patience = 3 * time.Minute
+
+// running is a `docket up` in this process.
+type running struct {
+	config *rest.Config
+	output *output
+	stop   func() error
+}
+
+// output can be read while it is written.
+type output struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+	// lines has an element for each write.
+	lines chan struct{}
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	select {
+	case o.lines <- struct{}{}:
+	default:
+	}
+	return o.text.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
+}
+
+// waitFor returns when the output has the text, or the command ended.
+func (o *output) waitFor(t *testing.T, text string, ended <-chan error) error {
+	t.Helper()
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	for !strings.Contains(o.String(), text) {
+		select {
+		case <-o.lines:
+		case err := <-ended:
+			return errors.Join(errors.New("ended"), err)
+		case <-timer.C:
+			t.Fatalf("%q does not come; the output is %q", text, o)
+		}
+	}
+	return nil
+}
+
+func testOptions(t *testing.T, dir string) *Options {
+	t.Helper()
+	options, err := NewOptions()
+	if err != nil {
+		t.Fatal(err)
+	}
+	options.Dir, options.Listen = dir, "127.0.0.1:0"
+	return options
+}
+
+func start(t *testing.T, options *Options) *running {
+	t.Helper()
+	up, err := tryStart(t, options, "Docket is ready at")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return up
+}
+
+// tryStart runs until the output has the text.
+func tryStart(t *testing.T, options *Options, text string) (*running, error) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	out := &output{lines: make(chan struct{}, 100)}
+	ended := make(chan error, 1)
+	go func() { ended <- options.Run(ctx, out, out, clock.RealClock{}, time.Now()) }()
+	if err := out.waitFor(t, text, ended); err != nil {
+		cancel()
+		return nil, err
+	}
+	stop := sync.OnceValue(func() error {
+		cancel()
+		return <-ended
+	})
+	t.Cleanup(func() {
+		if err := stop(); err != nil {
+			t.Errorf("docket up: %v", err)
+		}
+	})
+	config, err := clientcmd.BuildConfigFromFlags("", filepath.Join(options.Dir, statedir.KubeconfigFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.QPS = -1
+	return &running{config: config, output: out, stop: stop}, nil
+}
+
+func (r *running) client(t *testing.T) dynamic.Interface {
+	t.Helper()
+	client, err := dynamic.NewForConfig(r.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client
+}
+
+// do sends a request with the token and returns code and body.
+func (r *running) do(t *testing.T, token, method, path, body string) (int, string) {
+	t.Helper()
+	config := rest.AnonymousClientConfig(r.config)
+	config.BearerToken = token
+	client, err := rest.HTTPClientFor(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.CloseIdleConnections()
+	request, err := http.NewRequestWithContext(t.Context(), method, r.config.Host+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Content-Type", "application/json")
+	response, err := client.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := io.ReadAll(response.Body)
+	if err = errors.Join(err, response.Body.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return response.StatusCode, string(data)
+}
+
+// TestStopWhileStarting: a server that is stopped before it is ready ends as any other does.
+func TestStopWhileStarting(t *testing.T) {
+	t.Parallel()
+	options := testOptions(t, filepath.Join(t.TempDir(), "state"))
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	out := &output{lines: make(chan struct{}, 100)}
+	ended := make(chan error, 1)
+	go func() { ended <- options.Run(ctx, out, out, clock.RealClock{}, time.Now()) }()
+	waitUntilServed(t, filepath.Join(options.Dir, statedir.KubeconfigFile))
+	cancel()
+	if err := <-ended; err != nil {
+		t.Errorf("stopped while it starts: %v", err)
+	}
+	if !strings.Contains(out.String(), "Docket has stopped") {
+		t.Errorf("the output is %q", out)
+	}
+}
+
+// waitUntilServed returns at the first answer of the server of a kubeconfig.
+func waitUntilServed(t *testing.T, kubeconfig string) {
+	t.Helper()
+	err := wait.PollUntilContextTimeout(t.Context(), time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
+		config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+		if err != nil {
+			return false, nil //nolint:nilerr // It is not written yet.
+		}
+		client, err := rest.HTTPClientFor(config)
+		if err != nil {
+			return false, err
+		}
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, config.Host+"/livez", nil)
+		if err != nil {
+			return false, err
+		}
+		response, err := client.Do(request)
+		if err != nil {
+			return false, nil //nolint:nilerr // It is not served yet.
+		}
+		return true, response.Body.Close()
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+var policyReports = schema.GroupVersionResource{Group: "wgpolicyk8s.io", Version: "v1alpha2", Resource: "policyreports"}
+
+func testReport(name string) *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "wgpolicyk8s.io/v1alpha2", "kind": "PolicyReport", "metadata": map[string]any{"name": name},
+	}}
+}
+
+// TestWhoMayWhat: the owner everything, everybody else health and version.
+func TestWhoMayWhat(t *testing.T) {
+	t.Parallel()
+	up := start(t, testOptions(t, filepath.Join(t.TempDir(), "state")))
+	owner := up.config.BearerToken
+	const reports = "/apis/wgpolicyk8s.io/v1alpha2/policyreports"
+	for path, want := range map[string]struct{ owner, anonymous, stranger int }{
+		reports:                        {200, 403, 401},
+		"/apis":                        {200, 403, 401},
+		"/openapi/v2":                  {200, 403, 401},
+		"/openapi/v3":                  {200, 403, 401},
+		"/metrics":                     {200, 403, 401},
+		"/debug/pprof/":                {200, 403, 401},
+		"/readyz":                      {200, 200, 401},
+		"/readyz/docket-store":         {200, 200, 401},
+		"/livez":                       {200, 200, 401},
+		"/healthz":                     {200, 200, 401},
+		"/version":                     {200, 200, 401},
+		"/versionx":                    {404, 403, 401},
+		"/api/v1/namespaces/a/secrets": {200, 403, 401},
+	} {
+		for token, code := range map[string]int{owner: want.owner, "": want.anonymous, "wrong": want.stranger} {
+			if got, body := up.do(t, token, http.MethodGet, path, ""); got != code {
+				t.Errorf("GET %s as %.5q…: got %d, want %d: %.200s", path, token, got, code, body)
+			}
+		}
+	}
+	if got, _ := up.do(t, "", http.MethodPost, "/version", "{}"); got != http.StatusForbidden {
+		t.Errorf("an anonymous POST to a public path: got %d, want 403", got)
+	}
+}
+
+// TestReviews is what kubectl auth can-i, can-i --list and whoami ask.
+func TestReviews(t *testing.T) {
+	t.Parallel()
+	up := start(t, testOptions(t, filepath.Join(t.TempDir(), "state")))
+	ask := func(path, body string, into any) int {
+		t.Helper()
+		code, answer := up.do(t, up.config.BearerToken, http.MethodPost, path, body)
+		if err := json.Unmarshal([]byte(answer), into); err != nil {
+			t.Fatalf("%s: %v: %s", path, err, answer)
+		}
+		return code
+	}
+	const authorization = "/apis/authorization.k8s.io/v1/"
+	var access struct{ Status struct{ Allowed bool } }
+	code := ask(authorization+"selfsubjectaccessreviews",
+		`{"spec":{"resourceAttributes":{"verb":"delete","group":"wgpolicyk8s.io","resource":"policyreports","namespace":"a"}}}`, &access)
+	if code != http.StatusCreated || !access.Status.Allowed {
+		t.Errorf("can-i: %d, allowed %v", code, access.Status.Allowed)
+	}
+	var refused metav1.Status
+	if code := ask(authorization+"selfsubjectaccessreviews", `{"spec":{}}`, &refused); code != http.StatusBadRequest || !strings.Contains(refused.Message, "resourceAttributes") {
+		t.Errorf("can-i without a question: %d %s", code, refused.Message)
+	}
+	var rules struct {
+		Status struct{ ResourceRules []struct{ Verbs []string } }
+	}
+	code = ask(authorization+"selfsubjectrulesreviews", `{"spec":{"namespace":"default"}}`, &rules)
+	if code != http.StatusCreated || len(rules.Status.ResourceRules) != 1 || !cmp.Equal([]string{"*"}, rules.Status.ResourceRules[0].Verbs) {
+		t.Errorf("can-i --list: %d %+v", code, rules)
+	}
+	var self struct {
+		Status struct{ UserInfo struct{ Username string } }
+	}
+	code = ask("/apis/authentication.k8s.io/v1/selfsubjectreviews", `{}`, &self)
+	if code != http.StatusCreated || self.Status.UserInfo.Username != ownerName {
+		t.Errorf("whoami: %d %+v", code, self)
+	}
+}
+
+// TestRestart: data, token and authority stay; the address may change.
+func TestRestart(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "state")
+	first := start(t, testOptions(t, dir))
+	if _, err := first.client(t).Resource(policyReports).Namespace("default").Create(t.Context(), testReport("kept"), metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tryStart(t, testOptions(t, dir), "Docket is ready"); !errors.Is(err, statedir.ErrInUse) {
+		t.Errorf("a second process on the folder: got %v", err)
+	}
+	beside := testOptions(t, dir+"2")
+	beside.server.Storage.Database = "sqlite://" + filepath.ToSlash(filepath.Join(dir, statedir.DatabaseFile))
+	if _, err := tryStart(t, beside, "Docket is ready"); !errors.Is(err, engine.ErrLocked) || !strings.Contains(err.Error(), "--database") {
+		t.Errorf("a second process on the database: got %v", err)
+	}
+	if err := first.stop(); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(first.output.String(), "Docket has stopped") {
+		t.Errorf("the output does not say that it stopped: %s", first.output)
+	}
+	second := start(t, testOptions(t, dir))
+	if second.config.BearerToken != first.config.BearerToken || !bytes.Equal(second.config.CAData, first.config.CAData) {
+		t.Error("a restart changed token or authority")
+	}
+	if _, err := second.client(t).Resource(policyReports).Namespace("default").Get(t.Context(), "kept", metav1.GetOptions{}); err != nil {
+		t.Errorf("a restart lost a report: %v", err)
+	}
+}
+
+// TestDemo: all reports are there, once, and the user's changes survive.
+func TestDemo(t *testing.T) {
+	testkit.Full(t)
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "state")
+	options := testOptions(t, dir)
+	options.Demo = true
+	up, err := tryStart(t, options, "demo reports  3000/3000")
+	if err != nil {
+		t.Fatal(err)
+	}
+	reports := up.client(t).Resource(policyReports)
+	before, err := reports.List(t.Context(), metav1.ListOptions{})
+	if err != nil || len(before.Items) < 1000 {
+		t.Fatalf("%d policy reports, error %v", len(before.Items), err)
+	}
+	changed := before.Items[0].DeepCopy()
+	changed.SetLabels(map[string]string{"mine": "yes"})
+	if _, err := reports.Namespace(changed.GetNamespace()).Update(t.Context(), changed, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	gone := before.Items[1]
+	if err := reports.Namespace(gone.GetNamespace()).Delete(t.Context(), gone.GetName(), metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := up.stop(); err != nil {
+		t.Fatal(err)
+	}
+	again := testOptions(t, dir)
+	again.Demo = true
+	up, err = tryStart(t, again, "demo reports  1/1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	after, err := up.client(t).Resource(policyReports).List(t.Context(), metav1.ListOptions{})
+	if err != nil || len(after.Items) != len(before.Items) {
+		t.Fatalf("%d policy reports after a restart, want %d; error %v", len(after.Items), len(before.Items), err)
+	}
+	if after.Items[0].GetLabels()["mine"] != "yes" {
+		t.Error("the demo took a change of the user back")
+	}
+}
+
+// TestTwoOnOnePostgreSQL: two folders, one database: two replicas.
+func TestTwoOnOnePostgreSQL(t *testing.T) {
+	t.Parallel()
+	database := testenv.Postgres(t).Database(t)
+	var clients []dynamic.NamespaceableResourceInterface
+	for _, name := range []string{"one", "two"} {
+		options := testOptions(t, filepath.Join(t.TempDir(), name))
+		options.server.Storage.Database = database
+		clients = append(clients, start(t, options).client(t).Resource(policyReports))
+	}
+	watched, err := clients[1].Namespace("default").Watch(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer watched.Stop()
+	if _, err := clients[0].Namespace("default").Create(t.Context(), testReport("shared"), metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	select {
+	case event := <-watched.ResultChan():
+		if report, ok := event.Object.(*unstructured.Unstructured); !ok || report.GetName() != "shared" {
+			t.Errorf("the other replica saw %s %v", event.Type, event.Object)
+		}
+	case <-timer.C:
+		t.Error("the other replica saw nothing")
+	}
+}
+
+// TestEarlierReports: a folder of a version that knew no namespaces has reports in some,
+// which are there from the first moment.
+func TestEarlierReports(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "state")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	options := testOptions(t, dir)
+	if err := options.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	reports, err := apiserver.OpenReports(t.Context(), options.server.Storage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kind, err := registry.KindOf(policyReports.GroupResource())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, namespace := range []string{"earlier", "team-a"} {
+		object, ok := report.Of(kind.New())
+		if !ok {
+			t.Fatal("no report")
+		}
+		object.SetNamespace(namespace)
+		object.SetName("kept")
+		if err := reports.Storage().Create(t.Context(), kind, object); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := reports.Close(); err != nil {
+		t.Fatal(err)
+	}
+	client := start(t, options).client(t)
+	for _, namespace := range []string{"earlier", "team-a"} {
+		if _, err := client.Resource(corev1.SchemeGroupVersion.WithResource("namespaces")).Get(t.Context(), namespace, metav1.GetOptions{}); err != nil {
+			t.Error(err)
+		}
+		if _, err := client.Resource(policyReports).Namespace(namespace).Get(t.Context(), "kept", metav1.GetOptions{}); err != nil {
+			t.Error(err)
+		}
+	}
+}

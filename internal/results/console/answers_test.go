@@ -1,0 +1,353 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package console
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+
+	"github.com/docket-project/docket/api/results/v1alpha1"
+	"github.com/docket-project/docket/internal/kit/testenv"
+	"github.com/docket-project/docket/internal/kit/testkit"
+	"github.com/docket-project/docket/internal/plane/sample"
+	"github.com/docket-project/docket/internal/plane/uptest"
+)
+
+// sampled is how many reports the questions are about: each has an answer then.
+const sampled = 250
+
+// comparison says how the answer to a known question is that of a statement in docs/operate/sql.md.
+type comparison struct {
+	// number of the statement.
+	number   int
+	question string
+	// columns of the statement that are compared, and what they are in a group: a field of groupBy or an aggregate. "sum"
+	// and "pass %" are of all groups that differ only in the field of which the page makes columns, and "=VALUE" is
+	// that of one of them.
+	columns map[string]string
+	// of the groups, those that the statement is about; nil for all.
+	of func(row map[string]string) bool
+}
+
+func comparisons() []comparison {
+	const namespace, kind, name = "report.namespace", "subject.kind", "subject.name"
+	of := func(field, value string) func(map[string]string) bool {
+		return func(row map[string]string) bool { return row[field] == value }
+	}
+	return []comparison{
+		{1, "Where are the failures, by namespace and severity?", map[string]string{"namespace": namespace, "severity": "severity", "failures": "results"}, nil},
+		{2, "Which have a CVSS score of 8 or more?", map[string]string{"subject_kind": kind, "subject_name": name, "vulnerability": "policy", "score": `properties["score"]`}, nil},
+		{3, "Which policies fail most, and in how many namespaces?", map[string]string{"source": "source", "policy": "policy", "failures": "results", "namespaces": "namespaces"}, nil},
+		{9, "What share of the checks does each policy pass?", map[string]string{"policy": "policy", "results": "sum", "pass_percent": "pass %"}, of("source", "kyverno")},
+		{11, "Who produces the results?", map[string]string{"source": "source", "results": "sum", "failures": "=fail"}, nil},
+		{12, "Which namespaces burn?", map[string]string{"namespace": namespace, "critical": "=critical", "high": "=high", "medium": "=medium", "low": "=low"}, nil},
+		{13, "Which messages do people read most often?", map[string]string{"source": "source", "message": "message", "results": "results"}, nil},
+		{14, "Which policies never fail?", map[string]string{"source": "source", "policy": "policy", "results": "sum"}, func(row map[string]string) bool { return row["=fail"] == "0" && row["=error"] == "0" }},
+		{15, "Which resources have critical findings of two sources or more?", map[string]string{"subject_kind": kind, "subject_name": name, "sources": "sources", "findings": "results"}, nil},
+		{18, "Which rules can’t be evaluated, and why?", map[string]string{"source": "source", "policy": "policy", "rule": "rule", "message": "message", "errors": "results"}, nil},
+		{19, "How many failures were found each day?", map[string]string{"day": "day", "source": "source", "failures": "results"}, func(row map[string]string) bool { return row["day"] != "" }},
+		{20, "Which images have the most critical ones?", map[string]string{"image": `properties["artifact.repository"]`, "findings": "results", "vulnerabilities": "policies"}, nil},
+	}
+}
+
+// TestTwentyQuestions: what the console asks, and shows as a command of kubectl, has the answers that docs/operate/sql.md gets
+// from the database of the same server.
+func TestTwentyQuestions(t *testing.T) {
+	testkit.Full(t)
+	t.Parallel()
+	if err := testenv.Need(t.Context(), "sqlite3=sqlite3"); err != nil {
+		t.Fatal(err)
+	}
+	var own uptest.Server
+	t.Cleanup(func() {
+		if err := own.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	config, err := own.Config(writeSample(sampled))
+	if err == nil {
+		err = writeMisstated(t.Context(), config)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	statements := statementsOfPage(t)
+	p := visitAt(t, config, nil)
+	p.open("#/questions")
+	links := p.questions()
+	rows := func(number int) []map[string]any {
+		return sqlRows(t, filepath.Join(own.Dir(), "docket.db"), statements[number])
+	}
+	for _, c := range comparisons() {
+		status := answered(t, client, specOf(p, links[c.question]))
+		if status.More {
+			t.Fatalf("%s: not all groups are answered", c.question)
+		}
+		if diff := cmp.Diff(c.expected(rows(c.number)), c.found(status.Groups)); diff != "" {
+			t.Errorf("%d. %s (-SQL +API):\n%s", c.number, c.question, diff)
+		}
+	}
+	newest := answered(t, client, specOf(p, links["What failed most recently?"]))
+	var got, want []string
+	for _, row := range rows(8) {
+		want = append(want, fmt.Sprint(row["timestamp"]))
+	}
+	for i := range min(len(want), len(newest.Results)) {
+		got = append(got, newest.Results[i].Timestamp.UTC().Format(time.RFC3339))
+	}
+	if len(want) == 0 || !slices.Equal(got, want) {
+		t.Errorf("the newest failures are of %v, in SQL of %v", got, want)
+	}
+	want = nil
+	for _, row := range rows(16) {
+		want = append(want, fmt.Sprintf("%v/%v outside of namespaces\t%v fail\t%v fail", row["report_kind"], row["report"], row["stated"], row["counted"]))
+	}
+	p.open(links["Which reports state other numbers than they hold?"])
+	if got := eval[[]string](p, `[...document.querySelectorAll('main tbody tr')].map((tr) => [...tr.cells].map((c) => c.innerText.replace('\n', ' ').trim()).join('\t'))`); !slices.Equal(got, want) {
+		t.Errorf("misstated reports are %q, in SQL %q", got, want)
+	}
+}
+
+// writeMisstated writes reports that state other failures than they hold, which those of the sample don't.
+func writeMisstated(ctx context.Context, config *rest.Config) error {
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+	for name, stated := range map[string]int64{"too-few": 1, "too-many": 3, "right": 2} {
+		fails := map[string]any{"policy": "p", "source": "s", "result": "fail"}
+		report := &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "wgpolicyk8s.io/v1alpha2", "kind": "ClusterPolicyReport", "metadata": map[string]any{"name": name},
+			"summary": map[string]any{"fail": stated}, "results": []any{fails, fails},
+		}}
+		if _, err := client.Resource(reportsResource("clusterpolicyreports")).Create(ctx, report, metav1.CreateOptions{}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeSample returns what fills a server with reports as `docket up --demo` has them: the first of always the same.
+func writeSample(reports int) func(context.Context, *rest.Config) error {
+	return writeSampleOf(reports, time.Now())
+}
+
+// writeSampleOf is writeSample with reports that were written at a time.
+func writeSampleOf(reports int, at time.Time) func(context.Context, *rest.Config) error {
+	return func(ctx context.Context, config *rest.Config) error {
+		return writeReportsOfSample(ctx, config, sample.Cluster{Seed: 1, Now: at}.Reports(reports))
+	}
+}
+
+func writeReportsOfSample(ctx context.Context, config *rest.Config, objects iter.Seq[*unstructured.Unstructured]) error {
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+	resources := map[string]schema.GroupVersionResource{
+		"PolicyReport": reportsResource("policyreports"), "ClusterPolicyReport": reportsResource("clusterpolicyreports"),
+		"Report":        {Group: "openreports.io", Version: "v1alpha1", Resource: "reports"},
+		"ClusterReport": {Group: "openreports.io", Version: "v1alpha1", Resource: "clusterreports"},
+	}
+	made := map[string]bool{"": true}
+	for object := range objects {
+		resource, ok := resources[object.GetKind()]
+		if !ok {
+			continue // Ephemeral reports have no results of their own.
+		}
+		if name := object.GetNamespace(); !made[name] {
+			made[name] = true
+			namespace := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": name}}}
+			_, err := client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}).Create(ctx, namespace, metav1.CreateOptions{})
+			if err != nil && !apierrors.IsAlreadyExists(err) {
+				return err
+			}
+		}
+		if _, err := client.Resource(resource).Namespace(object.GetNamespace()).Create(ctx, object, metav1.CreateOptions{}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+var (
+	statementPattern = regexp.MustCompile("(?s)\n### ([0-9]+)\\. [^\n]*\n.*?```sql(?: sqlite)?\n(.*?)```")
+	limitPattern     = regexp.MustCompile(`\nLIMIT [0-9]+`)
+)
+
+// statementsOfPage returns the statements of docs/operate/sql.md for SQLite by their numbers, without the limits of all but that of
+// single results.
+func statementsOfPage(t *testing.T) map[int]string {
+	t.Helper()
+	page, err := os.ReadFile("../../../docs/operate/sql.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[int]string{}
+	for _, match := range statementPattern.FindAllStringSubmatch(string(page), -1) {
+		number, err := strconv.Atoi(match[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if found[number] = match[2]; number != 8 {
+			found[number] = limitPattern.ReplaceAllString(match[2], "")
+		}
+	}
+	if len(found) != 20 {
+		t.Fatalf("docs/operate/sql.md has %d statements, want 20", len(found))
+	}
+	return found
+}
+
+func sqlRows(t *testing.T, file, statement string) []map[string]any {
+	t.Helper()
+	output, err := exec.CommandContext(t.Context(), "sqlite3", "-readonly", "-json", file, statement).CombinedOutput()
+	var rows []map[string]any
+	if err == nil {
+		err = json.Unmarshal(output, &rows)
+	}
+	if err != nil || len(rows) == 0 {
+		t.Fatalf("%v, %d rows; want some of\n%s\n%.500s", err, len(rows), statement, output)
+	}
+	return rows
+}
+
+// specOf returns the question that a page shows as a command.
+func specOf(p *person, hash string) *unstructured.Unstructured {
+	p.Helper()
+	p.open(hash)
+	command := eval[string](p, "document.querySelector('.copy code').textContent")
+	text, _, _ := strings.Cut(strings.TrimPrefix(command, "echo '"), "' | kubectl create --validate=false -f -")
+	object := &unstructured.Unstructured{}
+	if err := json.Unmarshal([]byte(strings.ReplaceAll(text, `'\''`, "'")), &object.Object); err != nil {
+		p.Fatalf("%s: %v", command, err)
+	}
+	return object
+}
+
+func answered(t *testing.T, client dynamic.Interface, query *unstructured.Unstructured) v1alpha1.ResultQueryStatus {
+	t.Helper()
+	resource := map[string]string{"ResultQuery": "resultqueries", "FleetQuery": "fleetqueries"}[query.GetKind()]
+	created, err := client.Resource(v1alpha1.SchemeGroupVersion.WithResource(resource)).Create(t.Context(), query, metav1.CreateOptions{})
+	var typed v1alpha1.ResultQuery
+	if err == nil {
+		err = runtime.DefaultUnstructuredConverter.FromUnstructured(created.Object, &typed)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return typed.Status
+}
+
+// expected returns the rows of a statement.
+func (c *comparison) expected(rows []map[string]any) []string {
+	var lines []string
+	for _, row := range rows {
+		values := map[string]string{}
+		for column := range c.columns {
+			if row[column] != nil {
+				values[column] = fmt.Sprint(row[column])
+			}
+		}
+		lines = append(lines, line(values))
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+// found returns the rows that groups make.
+func (c *comparison) found(groups []v1alpha1.ResultGroup) []string {
+	rows := map[string]map[string]string{}
+	for i := range groups {
+		group := &groups[i]
+		row := map[string]string{"results": fmt.Sprint(group.Results), "=fail": "0", "=error": "0", "=critical": "0", "=high": "0", "=medium": "0", "=low": "0"}
+		row["clusters"] = strings.Join(group.ClusterNames, ", ")
+		for name, number := range map[string]*int64{"namespaces": group.Namespaces, "policies": group.Policies, "sources": group.Sources} {
+			if number != nil {
+				row[name] = fmt.Sprint(*number)
+			}
+		}
+		key := ""
+		for _, field := range sortedKeys(group.By) {
+			if !c.pivots() || field != "result" && field != "severity" {
+				row[field] = group.By[field]
+				key += field + "=" + group.By[field] + "\n"
+			}
+		}
+		if rows[key] == nil {
+			rows[key] = row
+		}
+		for _, value := range []string{group.By["result"], group.By["severity"]} {
+			rows[key]["="+value] = fmt.Sprint(group.Results)
+		}
+		sum, _ := strconv.ParseInt(rows[key]["sum"], 10, 64)
+		rows[key]["sum"] = fmt.Sprint(sum + group.Results)
+	}
+	var lines []string
+	for _, row := range rows {
+		if c.of != nil && !c.of(row) {
+			continue
+		}
+		pass, _ := strconv.ParseFloat(row["=pass"], 64)
+		all, _ := strconv.ParseFloat(row["sum"], 64)
+		row["pass %"] = fmt.Sprintf("%.1f", 100*pass/all)
+		values := map[string]string{}
+		for column, of := range c.columns {
+			values[column] = row[of]
+		}
+		lines = append(lines, line(values))
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+// pivots reports whether the page makes columns of the values of a field.
+func (c *comparison) pivots() bool {
+	for _, of := range c.columns {
+		if of == "sum" || strings.HasPrefix(of, "=") {
+			return true
+		}
+	}
+	return false
+}
+
+// line is a row as text. Numbers are the same however they are written.
+func line(values map[string]string) string {
+	var text []string
+	for _, column := range sortedKeys(values) {
+		value := values[column]
+		if number, err := strconv.ParseFloat(value, 64); err == nil {
+			value = fmt.Sprint(number)
+		}
+		text = append(text, column+"="+value)
+	}
+	return strings.Join(text, "; ")
+}
+
+func sortedKeys(of map[string]string) []string { return slices.Sorted(maps.Keys(of)) }

@@ -1,0 +1,344 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package resultview
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/docket-project/docket/api/results/v1alpha1"
+	"github.com/docket-project/docket/internal/kit/sarif"
+)
+
+func result(namespace, policy, outcome, severity, subject string) v1alpha1.PolicyResult {
+	r := v1alpha1.PolicyResult{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: policy + "-" + strings.ToLower(strings.ReplaceAll(subject, "/", "-"))}}
+	r.Source, r.Policy, r.Rule, r.Result.Result, r.Severity, r.Message = "kyverno", policy, "check", outcome, severity, "because of "+policy
+	r.Report = v1alpha1.ReportReference{Kind: "PolicyReport", Name: "r"}
+	if subject != "" {
+		kind, name, _ := strings.Cut(subject, "/")
+		r.Subject = &v1alpha1.Subject{Kind: kind, Namespace: namespace, Name: name}
+	}
+	return r
+}
+
+// cluster answers lists with these results, those outside of namespaces where they have none, in pages.
+type cluster struct {
+	t       *testing.T
+	results []v1alpha1.PolicyResult
+	// refused are the paths that are forbidden.
+	refused []string
+	// queries are those that were asked for.
+	queries []url.Values
+	// answer is what questions get; spec is the last one.
+	answer v1alpha1.ResultQueryStatus
+	spec   v1alpha1.ResultQuerySpec
+}
+
+func (c *cluster) client() *Client {
+	c.t.Helper()
+	server := httptest.NewServer(c)
+	c.t.Cleanup(server.Close)
+	client, err := NewClient(&rest.Config{Host: server.URL})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return client
+}
+
+// ServeHTTP implements http.Handler.
+func (c *cluster) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	path := strings.TrimPrefix(r.URL.Path, "/apis/results.docket.dev/v1alpha1/")
+	if slices.Contains(c.refused, path) {
+		status := apierrors.NewForbidden(v1alpha1.Resource("x"), "", nil).Status()
+		w.WriteHeader(http.StatusForbidden)
+		c.write(w, status)
+		return
+	}
+	if r.Method == http.MethodPost {
+		var query v1alpha1.LocalResultQuery
+		if err := json.NewDecoder(r.Body).Decode(&query); err != nil {
+			c.t.Error(err)
+		}
+		c.spec, query.Status = query.Spec, c.answer
+		query.APIVersion, query.Kind = v1alpha1.SchemeGroupVersion.String(), "LocalResultQuery"
+		if kind, ok := map[string]string{"resultqueries": "ResultQuery", "fleetqueries": "FleetQuery"}[path]; ok {
+			query.Kind = kind
+		}
+		c.write(w, query)
+		return
+	}
+	c.queries = append(c.queries, r.URL.Query())
+	namespace, kind := "", "PolicyResultList"
+	if rest, ok := strings.CutPrefix(path, "namespaces/"); ok {
+		namespace, _, _ = strings.Cut(rest, "/")
+	}
+	if path == "clusterpolicyresults" {
+		kind = "ClusterPolicyResultList"
+	}
+	list := v1alpha1.PolicyResultList{TypeMeta: metav1.TypeMeta{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: kind}}
+	for _, one := range c.results {
+		if (one.Namespace == "") == (path == "clusterpolicyresults") && (namespace == "" || namespace == one.Namespace) {
+			list.Items = append(list.Items, one)
+		}
+	}
+	from, _ := strconv.Atoi(r.URL.Query().Get("continue"))
+	limit, err := strconv.Atoi(r.URL.Query().Get("limit"))
+	if err != nil {
+		c.t.Errorf("%s has no limit", r.URL)
+	}
+	if list.Items = list.Items[from:]; len(list.Items) > limit {
+		list.Items, list.Continue = list.Items[:limit], strconv.Itoa(from+limit)
+	}
+	c.write(w, list)
+}
+
+func (c *cluster) write(w http.ResponseWriter, object any) {
+	if err := json.NewEncoder(w).Encode(object); err != nil {
+		c.t.Error(err)
+	}
+}
+
+func TestPagesAndLimit(t *testing.T) {
+	c := &cluster{t: t}
+	for range pageSize + 3 {
+		c.results = append(c.results, result("shop", "p", "fail", "high", "Pod/web"))
+	}
+	client := c.client()
+	for _, test := range []struct {
+		limit, want int
+		more        bool
+	}{{0, pageSize + 3, false}, {2, 2, true}, {pageSize + 1, pageSize + 1, true}, {pageSize + 3, pageSize + 3, false}, {pageSize + 9, pageSize + 3, false}} {
+		seen := 0
+		more, err := client.Results(t.Context(), Place{Namespace: "shop"}, Selection{}, test.limit, func(*v1alpha1.PolicyResult) error { seen++; return nil })
+		if err != nil || seen != test.want || more != test.more {
+			t.Errorf("limit %d: saw %d, more %v, error %v; want %d, %v", test.limit, seen, more, err, test.want, test.more)
+		}
+	}
+}
+
+func TestSelectors(t *testing.T) {
+	c := &cluster{t: t}
+	by := Selection{Results: []string{"fail", "warn"}, Policies: []string{"Pod Security"}, Rule: "r", Subject: "Pod/web"}
+	if _, err := c.client().Results(t.Context(), Place{}, by, 0, nil); err != nil {
+		t.Fatal(err)
+	}
+	want := url.Values{
+		"limit":         {strconv.Itoa(pageSize)},
+		"labelSelector": {v1alpha1.LabelResult + " in (fail,warn)," + v1alpha1.LabelPolicy + " in (" + v1alpha1.LabelValue("Pod Security") + ")"},
+		"fieldSelector": {"rule=r,subject.kind=Pod,subject.name=web"},
+	}
+	if got := c.queries[0]; got.Encode() != want.Encode() {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	const expression = `result in ["fail", "warn"] && policy in ["Pod Security"] && rule == "r" && subject.kind == "Pod" && subject.name == "web"`
+	if got := by.expression(); got != expression {
+		t.Errorf("got %s, want %s", got, expression)
+	}
+	for text, want := range map[string][2]string{"Pod/web": {"Pod", "web"}, "Pod": {"Pod", ""}, "web": {"", "web"}, "pod/web": {"pod", "web"}, "": {"", ""}} {
+		if kind, name := subjectOf(text); kind != want[0] || name != want[1] {
+			t.Errorf("%q is the kind %q and the name %q", text, kind, name)
+		}
+	}
+	if err := (Selection{Severities: []string{"hihg"}}).Check(); err == nil || !strings.Contains(err.Error(), "--severity") {
+		t.Errorf("got the error %v", err)
+	}
+}
+
+func TestWhy(t *testing.T) {
+	remedy := result("shop", "cve", "fail", "critical", "Deployment/web")
+	remedy.Properties = map[string]string{"fixedVersion": "1.2.3", "score": "9"}
+	older := result("shop", "probes", "fail", "low", "Deployment/web")
+	newer := older
+	newer.Message = "newer"
+	older.Timestamp, newer.Timestamp = &metav1.Time{Time: time.Unix(1, 0)}, &metav1.Time{Time: time.Unix(2, 0)}
+	c := &cluster{t: t, results: []v1alpha1.PolicyResult{
+		result("shop", "labels", "pass", "", "Deployment/web"), older, newer, remedy,
+		result("", "cluster", "warn", "", "Deployment/web"),
+	}}
+	var out bytes.Buffer
+	if err := c.client().Why(t.Context(), &out, Style{Width: 40}, "shop", "Deployment/web", false); err != nil {
+		t.Fatal(err)
+	}
+	const want = `Deployment/web: 3 fail, 1 warn, 1 pass
+
+FAIL cve / check  (critical, kyverno)
+    because of cve
+    fixedVersion: 1.2.3
+
+FAIL probes / check  (low, kyverno)
+    newer
+    and 1 more of this rule
+
+WARN cluster / check  (kyverno)
+    because of cluster
+`
+	if out.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", &out, want)
+	}
+	// What is outside of namespaces is left out where it may not be read.
+	c.refused = []string{"clusterpolicyresults"}
+	out.Reset()
+	if err := c.client().Why(t.Context(), &out, Style{Width: 40}, "shop", "Deployment/web", true); err != nil || strings.Contains(out.String(), "cluster") || !strings.Contains(out.String(), "PASS") {
+		t.Errorf("got the error %v and\n%s", err, &out)
+	}
+	c.refused = []string{"namespaces/shop/policyresults"}
+	if err := c.client().Why(t.Context(), &out, Style{}, "shop", "Deployment/web", true); !apierrors.IsForbidden(err) {
+		t.Errorf("a namespace that may not be read: got the error %v", err)
+	}
+	for _, subject := range []string{"web", "Deployment", "Deployment/"} {
+		if err := c.client().Why(t.Context(), &out, Style{}, "shop", subject, true); err == nil || !strings.Contains(err.Error(), "KIND/NAME") {
+			t.Errorf("%s: got the error %v", subject, err)
+		}
+	}
+}
+
+func TestTop(t *testing.T) {
+	c := &cluster{t: t, answer: v1alpha1.ResultQueryStatus{Groups: []v1alpha1.ResultGroup{
+		{By: map[string]string{"source": "kyverno", "policy": "labels"}, Results: 30}, {By: map[string]string{"source": "trivy", "policy": "cve"}, Results: 1},
+	}}}
+	var out bytes.Buffer
+	if err := c.client().Top(t.Context(), &out, Extent{}, ByPolicy, Selection{Results: []string{"fail"}}, 7); err != nil {
+		t.Fatal(err)
+	}
+	if c.spec.Filter != `result in ["fail"]` || c.spec.OrderBy != "results" || !c.spec.Descending || c.spec.Limit != 7 {
+		t.Errorf("asked for %+v", c.spec)
+	}
+	lines := strings.Split(out.String(), "\n")
+	if len(lines) < 3 || !strings.HasSuffix(lines[1], strings.Repeat("#", barWidth)) || !strings.HasSuffix(lines[2], " #") {
+		t.Errorf("got\n%s", &out)
+	}
+	if err := c.client().Top(t.Context(), &out, Extent{}, "colours", Selection{}, 7); err == nil || !strings.Contains(err.Error(), "namespaces") {
+		t.Errorf("got the error %v", err)
+	}
+}
+
+// TestTopMessages: messages may be long and have line breaks, and there is one line for each.
+func TestTopMessages(t *testing.T) {
+	long := strings.Repeat("é", cellWidth+1)
+	c := &cluster{t: t, answer: v1alpha1.ResultQueryStatus{Groups: []v1alpha1.ResultGroup{
+		{By: map[string]string{"source": "kyverno", "message": "{name} has\nno label"}, Results: 3}, {By: map[string]string{"source": "kyverno", "message": long}, Results: 2},
+		{By: map[string]string{"source": "kyverno"}, Results: 1},
+	}}}
+	var out bytes.Buffer
+	if err := c.client().Top(t.Context(), &out, Extent{Namespace: "shop"}, ByMessage, Selection{}, 7); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(c.spec.GroupBy, []string{"source", "message"}) {
+		t.Errorf("asked for %+v", c.spec)
+	}
+	lines := strings.Split(out.String(), "\n")
+	if len(lines) != 5 || !strings.Contains(lines[1], "{name} has no label ") || !strings.Contains(lines[2], " "+strings.Repeat("é", cellWidth-1)+"… ") ||
+		!strings.Contains(lines[3], "<none>") {
+		t.Errorf("got\n%s", &out)
+	}
+}
+
+func TestDiff(t *testing.T) {
+	c := &cluster{t: t, results: []v1alpha1.PolicyResult{
+		result("staging", "labels", "pass", "", "Pod/web"), result("staging", "probes", "fail", "", "Pod/web"), result("staging", "old", "fail", "", "Pod/web"),
+		result("shop", "labels", "fail", "", "Pod/web"), result("shop", "probes", "fail", "", "Pod/web"), result("shop", "new", "fail", "", "Pod/db"),
+	}}
+	client := c.client()
+	var out bytes.Buffer
+	sides := [2]Side{{client, Place{Namespace: "staging"}, "staging"}, {client, Place{Namespace: "shop"}, "shop"}}
+	differ, err := Diff(t.Context(), &out, Style{}, sides[0], sides[1], Selection{})
+	const want = `--- staging
++++ shop
+Pod/db  new / check: NONE -> FAIL
+Pod/web  labels / check: PASS -> FAIL
+Pod/web  old / check: FAIL -> NONE
+`
+	if err != nil || differ != 3 || out.String() != want {
+		t.Errorf("%d differ, error %v, got\n%s", differ, err, &out)
+	}
+}
+
+// hostile is what a report may hold.
+const hostile = "=cmd|' /C calc'!A0\x1b[31m\n\u202eevil\t<script>"
+
+func TestFormats(t *testing.T) {
+	bad := result("shop", "p", "fail", "high", "Pod/web")
+	bad.Message = hostile
+	results := []v1alpha1.PolicyResult{bad, result("shop", "q", "pass", "", ""), result("", "c", "warn", "low", "Namespace/shop")}
+	outputs := map[Format]string{}
+	for _, name := range Formats() {
+		var out bytes.Buffer
+		w, err := NewWriter(&out, Format(name), true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range results {
+			if err := w.Write(results[i].DeepCopy()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		outputs[Format(name)] = out.String()
+	}
+	for _, name := range []Format{Table, Wide} {
+		lines := strings.Split(strings.TrimSpace(outputs[name]), "\n")
+		if len(lines) != 4 || strings.ContainsAny(outputs[name], "\x1b\u202e\t") || !strings.HasPrefix(lines[0], "NAMESPACE") {
+			t.Errorf("%s:\n%s", name, outputs[name])
+		}
+	}
+	rows, err := csv.NewReader(strings.NewReader(outputs[CSV])).ReadAll()
+	if err != nil || len(rows) != 4 || rows[1][15] != "'"+hostile {
+		t.Errorf("csv: %v\n%s", err, outputs[CSV])
+	}
+	var list struct{ Items []v1alpha1.PolicyResult }
+	if err := json.Unmarshal([]byte(outputs[JSON]), &list); err != nil || len(list.Items) != 3 || list.Items[0].Message != hostile || list.Items[2].Kind != "ClusterPolicyResult" {
+		t.Errorf("json: %v\n%s", err, outputs[JSON])
+	}
+	var log struct{ Runs []sarif.Run }
+	if err := json.Unmarshal([]byte(outputs[SARIF]), &log); err != nil || len(log.Runs[0].Results) != 2 || log.Runs[0].Results[1].Level != "warning" {
+		t.Errorf("sarif: %v\n%s", err, outputs[SARIF])
+	}
+	if _, err := NewWriter(&bytes.Buffer{}, "xml", false); err == nil {
+		t.Error("xml is a format")
+	}
+}
+
+func TestEmptyLists(t *testing.T) {
+	for _, name := range Formats() {
+		var out bytes.Buffer
+		w, err := NewWriter(&out, Format(name), false)
+		if err == nil {
+			err = w.Close()
+		}
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if strings.Contains(out.String(), "null") {
+			t.Errorf("%s: %s", name, &out)
+		}
+	}
+}
+
+func TestMissingGroup(t *testing.T) {
+	server := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(server.Close)
+	client, err := NewClient(&rest.Config{Host: server.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.Results(t.Context(), Place{}, Selection{}, 0, nil); err == nil || !strings.Contains(err.Error(), "docket bootstrap") {
+		t.Errorf("got the error %v", err)
+	}
+}

@@ -1,0 +1,41 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package apiserver_test
+
+import (
+	"testing"
+
+	"github.com/docket-project/docket/internal/kit/testkit"
+)
+
+// TestObjectsAreCounted: priority and fairness knows how many reports a list reads, and how large they are:
+// from the start with these databases, from the second minute on with etcd.
+func TestObjectsAreCounted(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"sqlite", "postgres"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			url := databases()[name](t)
+			first := startServer(t, url)
+			for _, name := range []string{"a", "b", "c"} {
+				mustCreate(t, first.reports("ns"), report(name, 17))
+			}
+			first.stop()
+
+			config, err := configure(t.Context(), url)
+			if err != nil {
+				t.Fatal(err)
+			}
+			server, err := config.New(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			runServer(t, server)
+			testkit.Eventually(t, "the reports are counted", func() bool {
+				stats, err := config.Generic.StorageObjectCountTracker.Get(policyReports.GroupResource().String())
+				return err == nil && stats.ObjectCount == 3 && stats.EstimatedAverageObjectSizeBytes > 1_000
+			})
+		})
+	}
+}

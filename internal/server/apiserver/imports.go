@@ -1,0 +1,117 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package apiserver
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	genericapiserver "k8s.io/apiserver/pkg/server"
+	"k8s.io/apiserver/pkg/server/mux"
+	"k8s.io/utils/clock"
+
+	"github.com/docket-project/docket/internal/reports/registry"
+	"github.com/docket-project/docket/internal/server/imports"
+	"github.com/docket-project/docket/internal/store"
+	"github.com/docket-project/docket/internal/store/engine"
+)
+
+// importer serves what `docket migrate` asks for. Who may post to a path below
+// /import is decided like for any other path that is no resource.
+type importer struct {
+	importer *imports.Importer
+	// holds and reports are nil when the database knows neither.
+	holds   *holds
+	reports *store.Store
+}
+
+// installImports adds the paths of imports to a server.
+func installImports(
+	paths *mux.PathRecorderMux, groups []*genericapiserver.APIGroupInfo, held *holds, reports *store.Store,
+) {
+	i := &importer{
+		importer: imports.New(imports.StorageOf(groups), imports.Exact, clock.RealClock{}),
+		holds:    held, reports: reports,
+	}
+	paths.HandleFunc(imports.Path, handlePost(i.importBatch))
+	paths.HandleFunc(imports.HoldPath, handlePost(i.hold))
+	paths.HandleFunc(imports.FloorPath, handlePost(i.floor))
+}
+
+// handlePost reads a request as JSON and writes the answer as JSON.
+func handlePost[Request, Response any](answer func(*http.Request, Request) (Response, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		var request Request
+		var response Response
+		err := decodeBody(w, r, &request)
+		if err == nil {
+			response, err = answer(r, request)
+		}
+		if err != nil {
+			writeError(w, err)
+			return
+		}
+		writeJSON(w, http.StatusOK, response)
+	}
+}
+
+func decodeBody(w http.ResponseWriter, r *http.Request, request any) error {
+	if r.Method != http.MethodPost {
+		w.Header().Set("Allow", http.MethodPost)
+		return &apierrors.StatusError{ErrStatus: metav1.Status{
+			Status: metav1.StatusFailure, Code: http.StatusMethodNotAllowed, Reason: metav1.StatusReasonMethodNotAllowed,
+			Message: r.URL.Path + " is for `docket migrate`, which posts to it",
+		}}
+	}
+	err := json.NewDecoder(r.Body).Decode(request)
+	var refused *apierrors.StatusError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &refused):
+		return refused
+	}
+	return apierrors.NewBadRequest(fmt.Sprintf("the body is not what %s takes: %v", r.URL.Path, err))
+}
+
+func (i *importer) importBatch(r *http.Request, request imports.Request) (imports.Response, error) {
+	return i.importer.Import(r.Context(), request), nil
+}
+
+func (i *importer) hold(r *http.Request, request imports.HoldRequest) (imports.HoldRequest, error) {
+	if i.holds == nil {
+		return request, notSupported("requests can't be held back")
+	}
+	if !request.Hold.Valid() {
+		return request, apierrors.NewBadRequest(fmt.Sprintf("hold: %q is not known", request.Hold))
+	}
+	if err := registry.ValidateGroups(request.Groups); err != nil {
+		return request, apierrors.NewBadRequest("groups: " + err.Error())
+	}
+	return request, i.holds.set(r.Context(), request)
+}
+
+func (i *importer) floor(r *http.Request, request imports.FloorRequest) (imports.FloorResponse, error) {
+	if i.reports == nil {
+		return imports.FloorResponse{}, notSupported("resource versions can't be moved")
+	}
+	const most = 1 << 62
+	if request.Above < 0 || request.Above > most {
+		return imports.FloorResponse{}, apierrors.NewBadRequest(fmt.Sprintf("above: %d is no resource version", request.Above))
+	}
+	state, raised, err := i.reports.RaiseFloor(r.Context(), engine.Revision(request.Above), request.Force)
+	return imports.FloorResponse{Floor: int64(state.Compacted), Revision: int64(state.Revision), Raised: raised}, err
+}
+
+// notSupported is the answer of databases without a feature.
+func notSupported(what string) error {
+	return &apierrors.StatusError{ErrStatus: metav1.Status{
+		Status: metav1.StatusFailure, Code: http.StatusNotImplemented, Reason: metav1.StatusReasonUnknown,
+		Message: what + " in this database: it is for PostgreSQL and SQLite",
+	}}
+}

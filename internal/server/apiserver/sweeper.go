@@ -1,0 +1,42 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package apiserver
+
+import (
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/admission/plugin/namespace/lifecycle"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
+
+	"github.com/docket-project/docket/internal/reports/registry"
+	"github.com/docket-project/docket/internal/server/namespaces"
+)
+
+// applySweeper makes what deletes the reports of ended namespaces, if namespaces can be
+// watched: admission has asked for that.
+func (o CompletedOptions) applySweeper(c *Config, client kubernetes.Interface) error {
+	unmet := slices.ContainsFunc(c.Unmet, func(u Unmet) bool { return u.Part == lifecycle.PluginName })
+	if unmet || !o.wants(lifecycle.PluginName) {
+		return nil
+	}
+	own, err := metadata.NewForConfig(c.Generic.LoopbackClientConfig)
+	if err != nil {
+		return fmt.Errorf("client of this server: %w", err)
+	}
+	var resources []schema.GroupVersionResource
+	for _, kind := range registry.Kinds() {
+		if kind.Namespaced && slices.Contains(c.APIGroups, kind.GroupVersionKind.Group) {
+			resources = append(resources, kind.GroupVersion().WithResource(kind.Resource))
+		}
+	}
+	c.Sweeper, err = namespaces.NewSweeper(namespaces.SweeperConfig{
+		Cluster: client, Namespaces: c.Generic.SharedInformerFactory.Core().V1().Namespaces(),
+		Objects: own, Resources: resources,
+		Swept: func(objects int) { sweptReports.Add(float64(objects)) },
+	})
+	return err
+}
