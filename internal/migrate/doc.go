@@ -19,4 +19,6 @@
 // switch until the last event of the source is imported: imports.Hold.
 //
 // The goroutines of a call end before it returns.
+//
+// Imports: reports, store, kit, server/imports. Begin at copy.go.
 package migrate

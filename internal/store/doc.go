@@ -14,4 +14,8 @@
 // What is read from the database is read whole before it is decoded: no
 // connection is held while transformers or codecs run, since those may call
 // back into the store.
+//
+// Below it: engine is the contract of engines, sqlite and postgres fulfil it, enginetest and storetest prove it; hub
+// wakes watchers, writer gathers writes, codec packs objects; database opens engines by URL, etcdstore is the library's
+// storage for etcd and Kine. Imports: kit. Begin at store.go.
 package store

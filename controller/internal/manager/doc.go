@@ -6,4 +6,6 @@
 // holds shards also runs the scanner and the report writer for their namespaces and takes the results of all replicas about them, until the process is
 // told to end, its shards change or a lease is lost; that with the first shard writes the status of entries and registers the webhook, too. What requests and the leader need
 // ends after them. All goroutines have ended when [Manager.Run] returns.
+//
+// Below it: telemetry sends traces and metrics to a collector. Imports: everything here. Begin at manager.go.
 package manager

@@ -17,4 +17,6 @@
 // what others have added goes with it.
 //
 // The policy of a report is in its labels and annotations. Names are for people; no code reads them.
+//
+// Imports: policy, cluster. Begin at layout.go.
 package report

@@ -67,4 +67,6 @@
 // decides what is watched, and retries results of requests that wait; the workers, each with an evaluator;
 // those that evaluate slow policies; the periodic scan; and one per reflector, started and stopped by the
 // planner. The state of resources is in kind and resourceState, that of policies in policyState.
+//
+// Imports: policy, cluster. Begin at resourcestate.go, the life of one resource as a table.
 package scan

@@ -1,0 +1,8 @@
+// Copyright 2026 The Docket Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package cache has no code: the packages below it keep data that policies read from elsewhere in memory.
+// contextcache has the entries, their memory and freshness; table holds objects and evaluates JMESPath over them.
+//
+// Imports: policy, cluster. Begin at contextcache/cache.go; docs/controller/context-cache.md is the user's view.
+package cache
