@@ -14,7 +14,6 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	genericapiserver "k8s.io/apiserver/pkg/server"
 
 	"github.com/docket-project/docket/internal/server/imports"
 )
@@ -62,16 +61,7 @@ func newBodyLimits(most, inFlight int64) *bodyLimits {
 	}
 }
 
-// limitBodies makes the server bound bodies. Requests come here after they were
-// authenticated and authorized: strangers can't take the place of users.
-func (c CompletedConfig) limitBodies() {
-	limits := newBodyLimits(c.Generic.MaxRequestBodyBytes, c.RequestBytesInFlight)
-	build := c.Generic.BuildHandlerChainFunc
-	c.Generic.BuildHandlerChainFunc = func(handler http.Handler, config *genericapiserver.Config) http.Handler {
-		return withReadDeadline(build(limits.wrap(handler), config))
-	}
-}
-
+// wrap bounds the bodies of requests.
 func (l *bodyLimits) wrap(inner http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !hasBody(r) {

@@ -138,7 +138,6 @@ func (o CompletedOptions) newConfig() (*Config, error) {
 		return nil, fmt.Errorf("server options: %w", err)
 	}
 	generic.EffectiveVersion = servedVersion{generic.EffectiveVersion}
-	generic.BuildHandlerChainFunc = buildHandlerChain
 	// Both versions: v3 is what server-side apply works with, v2 is what older
 	// clients and the cluster's aggregator read.
 	namer, err := registry.NewDefinitionNamer(resultsv1alpha1.AddToScheme)

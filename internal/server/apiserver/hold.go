@@ -20,7 +20,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/apiserver/pkg/endpoints/request"
-	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/apiserver/pkg/storage"
 	"k8s.io/klog/v2"
 
@@ -75,19 +74,12 @@ func newHolds(reports *store.Store, who authorizer.Authorizer) *holds {
 	}
 }
 
-// obeyHolds makes the server obey the holds in the database. It returns nil for a
-// database that has none. Requests come here after they were authenticated and
-// authorized: strangers can't wait in the place of users.
+// obeyHolds returns what makes the server obey the holds in the database; nil for a database that has none.
 func (c CompletedConfig) obeyHolds(reports *store.Store) *holds {
 	if reports == nil {
 		return nil
 	}
-	held := newHolds(reports, c.Generic.Authorization.Authorizer)
-	build := c.Generic.BuildHandlerChainFunc
-	c.Generic.BuildHandlerChainFunc = func(handler http.Handler, config *genericapiserver.Config) http.Handler {
-		return build(held.wrap(handler), config)
-	}
-	return held
+	return newHolds(reports, c.Generic.Authorization.Authorizer)
 }
 
 // run follows the holds until ctx ends. The nil holds have nothing to follow.

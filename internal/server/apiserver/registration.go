@@ -5,14 +5,10 @@ package apiserver
 
 import (
 	"fmt"
-	"net/http"
 	"slices"
 	"time"
 
 	"github.com/spf13/pflag"
-
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/utils/clock"
 
 	"github.com/docket-project/docket/api/results/v1alpha1"
@@ -95,16 +91,4 @@ func (c *Config) groups() []string {
 		groups = append(groups, s.Group)
 	}
 	return groups
-}
-
-// markDiscovery lets the checks of all replicas know our answers.
-func (c CompletedConfig) markDiscovery() {
-	var versions []schema.GroupVersion
-	for _, s := range c.served() {
-		versions = append(versions, s.GroupVersion)
-	}
-	build := c.Generic.BuildHandlerChainFunc
-	c.Generic.BuildHandlerChainFunc = func(handler http.Handler, config *genericapiserver.Config) http.Handler {
-		return registration.Mark(build(handler, config), versions)
-	}
 }

@@ -83,9 +83,8 @@ func (c CompletedConfig) newOn(opened backend, delegate genericapiserver.Delegat
 	if c.Certificate != nil {
 		c.Generic.AddReadyzChecks(c.Certificate.check())
 	}
-	c.limitBodies()
 	held := c.obeyHolds(storeOf(opened))
-	c.markDiscovery()
+	c.buildChain(held)
 	generic, err := c.Generic.Complete().New("docket", delegate)
 	if err != nil {
 		return nil, err
