@@ -13,7 +13,7 @@ import (
 )
 
 // TestWalkController installs the controller where reports are custom resources in etcd, lets it scan, answer
-// admission requests and keep an entry of the context cache, as controller.md, admission.md and context-cache.md say.
+// admission requests and keep an entry of the context cache, as the pages in docs/controller say.
 func TestWalkController(t *testing.T) {
 	testkit.Full(t)
 	t.Parallel()
@@ -27,8 +27,8 @@ func TestWalkController(t *testing.T) {
 	w.shell.Run(t, "kubectl -n docket-system rollout status deployment docket-controller --timeout=4m")
 	w.shell.Run(t, "kubectl apply -f examples/policies -f examples/app")
 	w.want("kubectl get polr -n shop", "polr-ns-shop-")
-	wantOutput(t, w.follow(controllerPage, "Reports"), "polr-ns-shop-pinned-images")
-	wantOutput(t, w.follow(controllerPage, "When something is wrong"), "docket-controller-")
+	wantOutput(t, w.follow(reportsPage, "Names and labels"), "polr-ns-shop-pinned-images")
+	wantOutput(t, w.follow(operatePage, "When something is wrong"), "docket-controller-")
 
 	w.put("entry.yaml", readBlock(t, contextPage, "Declare what is cached").Text)
 	w.put("policy.yaml", readBlock(t, contextPage, "Use it").Text)
@@ -50,7 +50,7 @@ func TestWalkController(t *testing.T) {
 	w.follow(admissionPage, "Events")
 	wantOutput(t, w.follow(admissionPage, "What kube-apiserver is told"), "fail.validate.docket.dev")
 	w.follow(admissionPage, "Switch it off")
-	wantOutput(t, w.follow(controllerPage, "Beside Kyverno #2"), "polr-ns-shop-pinned-images")
+	wantOutput(t, w.follow(replacePage, "Beside Kyverno #2"), "polr-ns-shop-pinned-images")
 	wantOutput(t, w.follow(controllerPage, "Several installations"), `"polr-ns-shop-pinned-images" deleted`)
 }
 

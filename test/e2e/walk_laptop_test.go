@@ -114,13 +114,13 @@ func TestWalkUp(t *testing.T) {
 	w.end()
 }
 
-// TestWalkLaptop follows the part of controller.md that needs no cluster.
+// TestWalkLaptop follows scan.md, which needs no cluster.
 func TestWalkLaptop(t *testing.T) {
 	testkit.Full(t)
 	t.Parallel()
 	harness.ControllerBinary(t)
 	w := newLaptop(t)
-	build := w.block(controllerPage, "On a laptop").Commands()
+	build := w.block(scanPage, "On a laptop").Commands()
 	w.shell.Run(t, build[0])
 	if output, code := w.shell.Try(t, build[1]); code != 1 || !strings.Contains(output, "pinned-images") {
 		t.Errorf("$ %s\n%sexit code %d, want 1 and the policy pinned-images", build[1], output, code)
@@ -131,24 +131,24 @@ func TestWalkLaptop(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.shell.Replace("overlays/prod", overlay, "--policy policies/", "--policy examples/policies/")
-	pipe := w.block(controllerPage, "On a laptop #2").Commands()[0]
+	pipe := w.block(scanPage, "On a laptop #2").Commands()[0]
 	if output, code := w.shell.Try(t, pipe); code != 1 || !strings.Contains(output, "shop") {
 		t.Errorf("$ %s\n%sexit code %d, want 1", pipe, output, code)
 	}
 
-	up := w.block(controllerPage, "On a laptop #4").Commands()
+	up := w.block(scanPage, "Keep the reports").Commands()
 	w.start(up[0], "is ready at")
 	for _, command := range up[1:] {
 		if output := w.scanned(command); strings.Contains(command, "pinned-images") {
 			wantOutput(t, output, "polr-ns-shop-pinned-images")
 		}
 	}
-	run := w.block(controllerPage, "On a laptop #5").Commands()
+	run := w.block(scanPage, "Keep the reports #2").Commands()
 	for _, command := range run {
 		command, _, _ = strings.Cut(command, " #")
 		switch {
 		case strings.Contains(command, "docket-controller run"):
-			w.shell.Run(t, "DOCKET_METRICS_BIND_ADDRESS=0 "+command+" > ~/run.log 2>&1 &")
+			w.shell.Run(t, command+" > ~/run.log 2>&1 &")
 		case strings.HasSuffix(command, " -w"):
 			w.shell.Run(t, command+" > ~/watch.log 2>&1 &")
 		default:

@@ -19,9 +19,13 @@ const (
 	installPage    = "docs/start/install.md"
 	migratePage    = "docs/operate/migrate.md"
 	operationsPage = "docs/operate/operations.md"
+	operatePage    = "docs/controller/operate.md"
 	postgresPage   = "docs/start/postgresql.md"
 	readmePage     = "README.md"
+	replacePage    = "docs/controller/replace-kyverno.md"
+	reportsPage    = "docs/controller/reports.md"
 	resultsPage    = "docs/start/results.md"
+	scanPage       = "docs/controller/scan.md"
 	upPage         = "docs/start/up.md"
 	variantsPage   = "docs/start/install-variants.md"
 )
@@ -29,8 +33,8 @@ const (
 // walkedPages are those of which every command is run, or listed as one that can't be.
 func walkedPages() []string {
 	return []string{
-		admissionPage, backupPage, bootstrapPage, consolePage, contextPage, controllerPage, installPage, migratePage, postgresPage, readmePage,
-		resultsPage, upPage, variantsPage,
+		admissionPage, backupPage, bootstrapPage, consolePage, contextPage, controllerPage, installPage, migratePage, operatePage, postgresPage,
+		readmePage, replacePage, reportsPage, resultsPage, scanPage, upPage, variantsPage,
 	}
 }
 
@@ -56,7 +60,10 @@ func walks() map[string][]walk {
 			{variantsPage, []string{"With a certificate of your own #2", "With a certificate of your own #3"}},
 		},
 		"TestWalkController": {
-			{controllerPage, []string{"In a cluster #5", "In a cluster #4", "Reports", "When something is wrong", "Beside Kyverno #2", "Several installations"}},
+			{controllerPage, []string{"In a cluster #5", "In a cluster #4", "Several installations"}},
+			{reportsPage, []string{"Names and labels"}},
+			{operatePage, []string{"When something is wrong"}},
+			{replacePage, []string{"Beside Kyverno #2"}},
 			{contextPage, []string{"How fresh it is", "In files"}},
 			{admissionPage, []string{"What is reported", "Events", "What kube-apiserver is told", "Switch it off"}},
 		},
@@ -69,7 +76,7 @@ func walks() map[string][]walk {
 			}},
 			{consolePage, []string{"Results in a browser"}},
 		},
-		"TestWalkLaptop": {{controllerPage, []string{"On a laptop", "On a laptop #2", "On a laptop #4", "On a laptop #5"}}},
+		"TestWalkLaptop": {{scanPage, []string{"On a laptop", "On a laptop #2", "Keep the reports", "Keep the reports #2"}}},
 		"TestWalkMigrate": {
 			{installPage, []string{"Everything but the APIServices"}},
 			{migratePage, []string{

@@ -17,11 +17,11 @@ import (
 
 var update = flag.Bool("update", false, "write the table of ways out")
 
-// TestWaysOut: the page on policies says of each way out who may use it, with whose credentials, to which addresses, and what the
+// TestWaysOut: the page on images says of each way out who may use it, with whose credentials, to which addresses, and what the
 // code bounds.
 func TestWaysOut(t *testing.T) {
 	t.Parallel()
-	const page, begin, end = "../../../../docs/controller/controller.md", "<!-- ways out: written by TestWaysOut -->\n", "<!-- end of ways out -->"
+	const page, begin, end = "../../../../docs/controller/images.md", "<!-- ways out: written by TestWaysOut -->\n", "<!-- end of ways out -->"
 	content, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
