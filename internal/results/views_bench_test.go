@@ -19,9 +19,9 @@ import (
 const benchWorkloads = 41_500
 
 // BenchmarkQuestions loads a million results into each engine, asks the questions
-// of docs/operate/sql.md, and logs the table and the plan that stand there. Loading takes
-// minutes, so that it needs DOCKET_BENCH_WORKLOADS: the number of workloads, or
-// "million".
+// of docs/operate/sql.md, and logs the numbers of its table, and the plan of the slowest.
+// Loading takes minutes, so that it needs DOCKET_BENCH_WORKLOADS: the number of workloads,
+// or "million".
 //
 //	DOCKET_BENCH_WORKLOADS=million go test ./internal/results -v -run '^$' -bench Questions -benchtime 1x -timeout 1h
 func BenchmarkQuestions(b *testing.B) {

@@ -65,7 +65,7 @@ func registered(b *testing.B, c *harness.Cluster, arguments ...string) *harness.
 	return replica
 }
 
-// BenchmarkCluster prints both tables of docs/operate/benchmarks.md.
+// BenchmarkCluster prints the table about CRDs in docs/operate/benchmarks.md, and what reports cost the control plane.
 func BenchmarkCluster(b *testing.B) {
 	for b.Loop() {
 		var measured []measurement
