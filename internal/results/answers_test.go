@@ -277,9 +277,18 @@ func criticalFromTwo(f *facts) (rows [][]string) {
 	return table(rows, 20, -5, -6, 1, 3, 4, 2)
 }
 
-func wrongSummaries(f *facts) (rows [][]string) {
+func wrongSummaries(f *facts) [][]string { return wrongSummariesOf(f, report.OutcomeFail) }
+
+// wrongSummariesOf are the reports that state another number of an outcome than they hold.
+func wrongSummariesOf(f *facts, outcome report.Outcome) (rows [][]string) {
+	number := func(counts report.Counts) int64 {
+		return map[report.Outcome]int64{
+			report.OutcomePass: counts.Pass, report.OutcomeFail: counts.Fail, report.OutcomeWarn: counts.Warn,
+			report.OutcomeError: counts.Error, report.OutcomeSkip: counts.Skip,
+		}[outcome]
+	}
 	for _, it := range f.reports {
-		stated, held := it.report.GetSummary().Counts().Fail, report.Count(it.report.GetResults()).Fail
+		stated, held := number(it.report.GetSummary().Counts()), number(report.Count(it.report.GetResults()))
 		if stated != held {
 			rows = append(rows, []string{
 				it.cluster, it.report.GetNamespace(), kindOf(it), it.report.GetName(), fmt.Sprint(stated), fmt.Sprint(held),

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/docket-project/docket/api/report"
 )
 
 // question is one of docs/operate/sql.md, with its statement for each engine.
@@ -119,9 +121,26 @@ func TestQuestions(t *testing.T) {
 					}
 				})
 			}
+			testOtherOutcomes(t, db, facts, asked[15].statement[db.name])
 			testWholeViews(t, db, facts)
 			testSmallViews(t, db, facts)
 		})
+	}
+}
+
+// testOtherOutcomes asks question 16 about the other outcomes, as the page says.
+func testOtherOutcomes(t *testing.T, db database, facts *facts, statement string) {
+	fail := regexp.MustCompile(`\bfail\b`)
+	reader := db.connect(t)
+	for _, outcome := range []report.Outcome{report.OutcomePass, report.OutcomeWarn, report.OutcomeError, report.OutcomeSkip} {
+		if places := len(fail.FindAllString(statement, -1)); places != 2 {
+			t.Fatalf("question 16 has fail in %d places; the page says both", places)
+		}
+		_, got, err := ask(t.Context(), reader, fail.ReplaceAllString(statement, string(outcome)))
+		want := wrongSummariesOf(facts, outcome)
+		if diff := cmp.Diff(want, got); err != nil || len(want) == 0 || diff != "" {
+			t.Errorf("reports that state other numbers of %s (%d expected): %v (-want +got):\n%s", outcome, len(want), err, diff)
+		}
 	}
 }
 

@@ -129,9 +129,6 @@ func (b *bootstrapped) testWhoSeesResults(t *testing.T) {
 		"summaries of other resources": {get("resourcesummaries", "-n", "team-b"), nil, []string{}},
 		"summary of a namespace":       {get("namespacesummaries", "-n", "team-a"), []string{}, []string{}},
 		"summary of another":           {get("namespacesummaries", "-n", "team-b"), nil, []string{}},
-		"wrong summaries":              {get("misstatedreports", "-n", "team-a"), []string{}, []string{}},
-		"wrong summaries elsewhere":    {get("misstatedreports", "-n", "team-b"), nil, []string{}},
-		"wrong summaries outside":      {get("clustermisstatedreports"), nil, []string{}},
 		"a query":                      {create("LocalResultQuery", "-n", "team-a"), both[:1], both[:1]},
 		"a query elsewhere":            {create("LocalResultQuery", "-n", "team-b"), nil, both[1:]},
 		"a query everywhere":           {create("ResultQuery"), nil, all},
@@ -199,7 +196,7 @@ func (b *bootstrapped) testResultsDiscovery(t *testing.T) {
 func (b *bootstrapped) undiscovered(t *testing.T) string {
 	t.Helper()
 	got := b.kubectl.Run(t, "api-resources", "--api-group="+resultsGroup, "-o", "wide", "--no-headers")
-	for _, want := range []string{"policyresults", "clusterpolicyresults", "policysummaries", "clusterpolicysummaries", "namespacesummaries", "resourcesummaries", "misstatedreports", "clustermisstatedreports", "resultqueries", "localresultqueries", "clustersummaries", "fleetqueries"} {
+	for _, want := range []string{"policyresults", "clusterpolicyresults", "policysummaries", "clusterpolicysummaries", "namespacesummaries", "resourcesummaries", "resultqueries", "localresultqueries", "clustersummaries", "fleetqueries"} {
 		if !slices.ContainsFunc(strings.Split(got, "\n"), func(line string) bool { return strings.HasPrefix(line, want+" ") }) {
 			return want + " is not in\n" + got
 		}

@@ -37,8 +37,6 @@ func addKnownTypes(scheme *runtime.Scheme) error {
 		&ResourceSummary{}, &ResourceSummaryList{},
 		&ResultQuery{},
 		&LocalResultQuery{},
-		&MisstatedReport{}, &MisstatedReportList{},
-		&ClusterMisstatedReport{}, &ClusterMisstatedReportList{},
 		&ClusterSummary{}, &ClusterSummaryList{},
 		&FleetQuery{},
 	)

@@ -9,16 +9,6 @@
 package v1alpha1
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
-func (in ClusterMisstatedReport) OpenAPIModelName() string {
-	return "dev.docket.results.v1alpha1.ClusterMisstatedReport"
-}
-
-// OpenAPIModelName returns the OpenAPI model name for this type.
-func (in ClusterMisstatedReportList) OpenAPIModelName() string {
-	return "dev.docket.results.v1alpha1.ClusterMisstatedReportList"
-}
-
-// OpenAPIModelName returns the OpenAPI model name for this type.
 func (in ClusterPolicyResult) OpenAPIModelName() string {
 	return "dev.docket.results.v1alpha1.ClusterPolicyResult"
 }
@@ -64,21 +54,6 @@ func (in LocalResultQuery) OpenAPIModelName() string {
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
-func (in MisstatedReport) OpenAPIModelName() string {
-	return "dev.docket.results.v1alpha1.MisstatedReport"
-}
-
-// OpenAPIModelName returns the OpenAPI model name for this type.
-func (in MisstatedReportList) OpenAPIModelName() string {
-	return "dev.docket.results.v1alpha1.MisstatedReportList"
-}
-
-// OpenAPIModelName returns the OpenAPI model name for this type.
-func (in Misstatement) OpenAPIModelName() string {
-	return "dev.docket.results.v1alpha1.Misstatement"
-}
-
-// OpenAPIModelName returns the OpenAPI model name for this type.
 func (in NamespaceSummary) OpenAPIModelName() string {
 	return "dev.docket.results.v1alpha1.NamespaceSummary"
 }
@@ -91,11 +66,6 @@ func (in NamespaceSummaryList) OpenAPIModelName() string {
 // OpenAPIModelName returns the OpenAPI model name for this type.
 func (in OrderedResult) OpenAPIModelName() string {
 	return "dev.docket.results.v1alpha1.OrderedResult"
-}
-
-// OpenAPIModelName returns the OpenAPI model name for this type.
-func (in Outcomes) OpenAPIModelName() string {
-	return "dev.docket.results.v1alpha1.Outcomes"
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
@@ -116,11 +86,6 @@ func (in PolicySummary) OpenAPIModelName() string {
 // OpenAPIModelName returns the OpenAPI model name for this type.
 func (in PolicySummaryList) OpenAPIModelName() string {
 	return "dev.docket.results.v1alpha1.PolicySummaryList"
-}
-
-// OpenAPIModelName returns the OpenAPI model name for this type.
-func (in ReportName) OpenAPIModelName() string {
-	return "dev.docket.results.v1alpha1.ReportName"
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.

@@ -34,7 +34,6 @@ var answers = map[string][]string{
 	"Who produces the results?":                                      {"engine\t132\t1\t0\t1\t0.7 %"},
 	"Which messages do people read most often?":                      {"engine\tone of many\t130", "engine\tab‹U+202E›dc\t1"},
 	"Which rules can’t be evaluated, and why?":                       {quotes, "ab‹U+202E›dc"},
-	"Which reports state other numbers than they hold?":              {"PolicyReport/many", "0 fail\t130 fail", "ClusterPolicyReport/nodes"},
 	"Which reports are older than a day?":                            {"There is nothing like that"},
 	"Which have a CVSS score of 8 or more?":                          {"There is nothing like that"},
 	"Which images have the most critical ones?":                      {"There is nothing like that"},

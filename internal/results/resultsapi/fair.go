@@ -74,11 +74,6 @@ func (f *fair) First(ctx context.Context, q engine.OrderQuery) (engine.RowPage, 
 	return inTurn(ctx, f, func() (engine.RowPage, error) { return f.Questions.First(ctx, q) })
 }
 
-// Misstated implements engine.Questions.
-func (f *fair) Misstated(ctx context.Context, q engine.MisstatedQuery) (engine.MisstatedPage, error) {
-	return inTurn(ctx, f, func() (engine.MisstatedPage, error) { return f.Questions.Misstated(ctx, q) })
-}
-
 // Clusters implements engine.Questions.
 func (f *fair) Clusters(ctx context.Context, kinds []engine.ReportKind) ([]engine.Cluster, error) {
 	return inTurn(ctx, f, func() ([]engine.Cluster, error) { return f.Questions.Clusters(ctx, kinds) })

@@ -18,8 +18,6 @@ import (
 type fakeEngine struct {
 	rows     []engine.ResultRow
 	revision engine.Revision
-	// wrong are the reports whose summaries are.
-	wrong []engine.Misstated
 	// others are the other clusters of the database, and own is the name of this one.
 	others map[string]*fakeEngine
 	own    string
@@ -90,26 +88,6 @@ func (f *fakeEngine) RowsAbout(_ context.Context, namespace string, kinds []engi
 		if row.Subject != nil && row.Subject.ID() == id {
 			page.Rows = append(page.Rows, row)
 		}
-	}
-	return page, nil
-}
-
-// Misstated implements engine.Questions.
-func (f *fakeEngine) Misstated(_ context.Context, q engine.MisstatedQuery) (engine.MisstatedPage, error) {
-	if err := f.begin(); err != nil {
-		return engine.MisstatedPage{}, err
-	}
-	page := engine.MisstatedPage{State: f.state()}
-	for _, report := range f.wrong {
-		row := engine.ResultRow{Report: &report.ReportRow, Result: engine.Result{Verdict: &engine.Verdict{}}}
-		known := slices.ContainsFunc(q.Kinds, func(k engine.ReportKind) bool { return k.Kind == report.Kind })
-		if !known || q.Namespace != nil && *q.Namespace != report.Namespace || !q.Filter.Match(textOf(&row), 0) || report.Compare(q.After) <= 0 {
-			continue
-		}
-		if page.More = len(page.Reports) == q.Limit; page.More {
-			break
-		}
-		page.Reports = append(page.Reports, report)
 	}
 	return page, nil
 }

@@ -39,7 +39,7 @@ func storages(s *source) []served {
 			newList:   func() runtime.Object { return &v1alpha1.ClusterPolicyResultList{} },
 			fields:    resultFields(), labels: derivedLabels(), TableConvertor: resultTable("ClusterPolicyResult"),
 		}},
-		policySummaries(s), clusterPolicySummaries(s), namespaceSummaries(s), resourceSummaries(s), misstatedReports(s), clusterMisstatedReports(s),
+		policySummaries(s), clusterPolicySummaries(s), namespaceSummaries(s), resourceSummaries(s),
 		&queryStorage{source: s, resource: resource{
 			kind: "ResultQuery", plural: "resultqueries", singular: "resultquery",
 			newObject:      func() runtime.Object { return &v1alpha1.ResultQuery{} },

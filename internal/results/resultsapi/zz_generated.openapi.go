@@ -16,148 +16,32 @@ import (
 
 func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenAPIDefinition {
 	return map[string]common.OpenAPIDefinition{
-		v1alpha1.ClusterMisstatedReport{}.OpenAPIModelName():     schema_docket_api_results_v1alpha1_ClusterMisstatedReport(ref),
-		v1alpha1.ClusterMisstatedReportList{}.OpenAPIModelName(): schema_docket_api_results_v1alpha1_ClusterMisstatedReportList(ref),
-		v1alpha1.ClusterPolicyResult{}.OpenAPIModelName():        schema_docket_api_results_v1alpha1_ClusterPolicyResult(ref),
-		v1alpha1.ClusterPolicyResultList{}.OpenAPIModelName():    schema_docket_api_results_v1alpha1_ClusterPolicyResultList(ref),
-		v1alpha1.ClusterPolicySummary{}.OpenAPIModelName():       schema_docket_api_results_v1alpha1_ClusterPolicySummary(ref),
-		v1alpha1.ClusterPolicySummaryList{}.OpenAPIModelName():   schema_docket_api_results_v1alpha1_ClusterPolicySummaryList(ref),
-		v1alpha1.ClusterSummary{}.OpenAPIModelName():             schema_docket_api_results_v1alpha1_ClusterSummary(ref),
-		v1alpha1.ClusterSummaryList{}.OpenAPIModelName():         schema_docket_api_results_v1alpha1_ClusterSummaryList(ref),
-		v1alpha1.Counts{}.OpenAPIModelName():                     schema_docket_api_results_v1alpha1_Counts(ref),
-		v1alpha1.FleetQuery{}.OpenAPIModelName():                 schema_docket_api_results_v1alpha1_FleetQuery(ref),
-		v1alpha1.LocalResultQuery{}.OpenAPIModelName():           schema_docket_api_results_v1alpha1_LocalResultQuery(ref),
-		v1alpha1.MisstatedReport{}.OpenAPIModelName():            schema_docket_api_results_v1alpha1_MisstatedReport(ref),
-		v1alpha1.MisstatedReportList{}.OpenAPIModelName():        schema_docket_api_results_v1alpha1_MisstatedReportList(ref),
-		v1alpha1.Misstatement{}.OpenAPIModelName():               schema_docket_api_results_v1alpha1_Misstatement(ref),
-		v1alpha1.NamespaceSummary{}.OpenAPIModelName():           schema_docket_api_results_v1alpha1_NamespaceSummary(ref),
-		v1alpha1.NamespaceSummaryList{}.OpenAPIModelName():       schema_docket_api_results_v1alpha1_NamespaceSummaryList(ref),
-		v1alpha1.OrderedResult{}.OpenAPIModelName():              schema_docket_api_results_v1alpha1_OrderedResult(ref),
-		v1alpha1.Outcomes{}.OpenAPIModelName():                   schema_docket_api_results_v1alpha1_Outcomes(ref),
-		v1alpha1.PolicyResult{}.OpenAPIModelName():               schema_docket_api_results_v1alpha1_PolicyResult(ref),
-		v1alpha1.PolicyResultList{}.OpenAPIModelName():           schema_docket_api_results_v1alpha1_PolicyResultList(ref),
-		v1alpha1.PolicySummary{}.OpenAPIModelName():              schema_docket_api_results_v1alpha1_PolicySummary(ref),
-		v1alpha1.PolicySummaryList{}.OpenAPIModelName():          schema_docket_api_results_v1alpha1_PolicySummaryList(ref),
-		v1alpha1.ReportName{}.OpenAPIModelName():                 schema_docket_api_results_v1alpha1_ReportName(ref),
-		v1alpha1.ReportReference{}.OpenAPIModelName():            schema_docket_api_results_v1alpha1_ReportReference(ref),
-		v1alpha1.ResourceSummary{}.OpenAPIModelName():            schema_docket_api_results_v1alpha1_ResourceSummary(ref),
-		v1alpha1.ResourceSummaryList{}.OpenAPIModelName():        schema_docket_api_results_v1alpha1_ResourceSummaryList(ref),
-		v1alpha1.Result{}.OpenAPIModelName():                     schema_docket_api_results_v1alpha1_Result(ref),
-		v1alpha1.ResultGroup{}.OpenAPIModelName():                schema_docket_api_results_v1alpha1_ResultGroup(ref),
-		v1alpha1.ResultOrder{}.OpenAPIModelName():                schema_docket_api_results_v1alpha1_ResultOrder(ref),
-		v1alpha1.ResultQuery{}.OpenAPIModelName():                schema_docket_api_results_v1alpha1_ResultQuery(ref),
-		v1alpha1.ResultQuerySpec{}.OpenAPIModelName():            schema_docket_api_results_v1alpha1_ResultQuerySpec(ref),
-		v1alpha1.ResultQueryStatus{}.OpenAPIModelName():          schema_docket_api_results_v1alpha1_ResultQueryStatus(ref),
-		v1alpha1.Subject{}.OpenAPIModelName():                    schema_docket_api_results_v1alpha1_Subject(ref),
-	}
-}
-
-func schema_docket_api_results_v1alpha1_ClusterMisstatedReport(ref common.ReferenceCallback) common.OpenAPIDefinition {
-	return common.OpenAPIDefinition{
-		Schema: spec.Schema{
-			SchemaProps: spec.SchemaProps{
-				Description: "ClusterMisstatedReport is a misstated report outside of namespaces.",
-				Type:        []string{"object"},
-				Properties: map[string]spec.Schema{
-					"kind": {
-						SchemaProps: spec.SchemaProps{
-							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
-							Type:        []string{"string"},
-							Format:      "",
-						},
-					},
-					"apiVersion": {
-						SchemaProps: spec.SchemaProps{
-							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
-							Type:        []string{"string"},
-							Format:      "",
-						},
-					},
-					"metadata": {
-						SchemaProps: spec.SchemaProps{
-							Description: "Metadata has a name that is made of the kind and the name of the report, and the report as its owner.",
-							Default:     map[string]interface{}{},
-							Ref:         ref("k8s.io/apimachinery/pkg/apis/meta/v1.ObjectMeta"),
-						},
-					},
-					"report": {
-						SchemaProps: spec.SchemaProps{
-							Description: "Report whose summary is wrong.",
-							Default:     map[string]interface{}{},
-							Ref:         ref(v1alpha1.ReportName{}.OpenAPIModelName()),
-						},
-					},
-					"stated": {
-						SchemaProps: spec.SchemaProps{
-							Description: "Stated is what the summary says. A report without a summary states none of any outcome.",
-							Default:     map[string]interface{}{},
-							Ref:         ref(v1alpha1.Outcomes{}.OpenAPIModelName()),
-						},
-					},
-					"held": {
-						SchemaProps: spec.SchemaProps{
-							Description: "Held is what the results of the report say, each counted once however many resources it is about.",
-							Default:     map[string]interface{}{},
-							Ref:         ref(v1alpha1.Outcomes{}.OpenAPIModelName()),
-						},
-					},
-				},
-				Required: []string{"report", "stated", "held"},
-			},
-		},
-		Dependencies: []string{
-			v1alpha1.Outcomes{}.OpenAPIModelName(), v1alpha1.ReportName{}.OpenAPIModelName(), "k8s.io/apimachinery/pkg/apis/meta/v1.ObjectMeta"},
-	}
-}
-
-func schema_docket_api_results_v1alpha1_ClusterMisstatedReportList(ref common.ReferenceCallback) common.OpenAPIDefinition {
-	return common.OpenAPIDefinition{
-		Schema: spec.Schema{
-			SchemaProps: spec.SchemaProps{
-				Description: "ClusterMisstatedReportList is a page of misstated reports outside of namespaces.",
-				Type:        []string{"object"},
-				Properties: map[string]spec.Schema{
-					"kind": {
-						SchemaProps: spec.SchemaProps{
-							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
-							Type:        []string{"string"},
-							Format:      "",
-						},
-					},
-					"apiVersion": {
-						SchemaProps: spec.SchemaProps{
-							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
-							Type:        []string{"string"},
-							Format:      "",
-						},
-					},
-					"metadata": {
-						SchemaProps: spec.SchemaProps{
-							Description: "Standard metadata.",
-							Default:     map[string]interface{}{},
-							Ref:         ref("k8s.io/apimachinery/pkg/apis/meta/v1.ListMeta"),
-						},
-					},
-					"items": {
-						SchemaProps: spec.SchemaProps{
-							Description: "Items of the page.",
-							Type:        []string{"array"},
-							Items: &spec.SchemaOrArray{
-								Schema: &spec.Schema{
-									SchemaProps: spec.SchemaProps{
-										Default: map[string]interface{}{},
-										Ref:     ref(v1alpha1.ClusterMisstatedReport{}.OpenAPIModelName()),
-									},
-								},
-							},
-						},
-					},
-				},
-				Required: []string{"items"},
-			},
-		},
-		Dependencies: []string{
-			v1alpha1.ClusterMisstatedReport{}.OpenAPIModelName(), "k8s.io/apimachinery/pkg/apis/meta/v1.ListMeta"},
+		v1alpha1.ClusterPolicyResult{}.OpenAPIModelName():      schema_docket_api_results_v1alpha1_ClusterPolicyResult(ref),
+		v1alpha1.ClusterPolicyResultList{}.OpenAPIModelName():  schema_docket_api_results_v1alpha1_ClusterPolicyResultList(ref),
+		v1alpha1.ClusterPolicySummary{}.OpenAPIModelName():     schema_docket_api_results_v1alpha1_ClusterPolicySummary(ref),
+		v1alpha1.ClusterPolicySummaryList{}.OpenAPIModelName(): schema_docket_api_results_v1alpha1_ClusterPolicySummaryList(ref),
+		v1alpha1.ClusterSummary{}.OpenAPIModelName():           schema_docket_api_results_v1alpha1_ClusterSummary(ref),
+		v1alpha1.ClusterSummaryList{}.OpenAPIModelName():       schema_docket_api_results_v1alpha1_ClusterSummaryList(ref),
+		v1alpha1.Counts{}.OpenAPIModelName():                   schema_docket_api_results_v1alpha1_Counts(ref),
+		v1alpha1.FleetQuery{}.OpenAPIModelName():               schema_docket_api_results_v1alpha1_FleetQuery(ref),
+		v1alpha1.LocalResultQuery{}.OpenAPIModelName():         schema_docket_api_results_v1alpha1_LocalResultQuery(ref),
+		v1alpha1.NamespaceSummary{}.OpenAPIModelName():         schema_docket_api_results_v1alpha1_NamespaceSummary(ref),
+		v1alpha1.NamespaceSummaryList{}.OpenAPIModelName():     schema_docket_api_results_v1alpha1_NamespaceSummaryList(ref),
+		v1alpha1.OrderedResult{}.OpenAPIModelName():            schema_docket_api_results_v1alpha1_OrderedResult(ref),
+		v1alpha1.PolicyResult{}.OpenAPIModelName():             schema_docket_api_results_v1alpha1_PolicyResult(ref),
+		v1alpha1.PolicyResultList{}.OpenAPIModelName():         schema_docket_api_results_v1alpha1_PolicyResultList(ref),
+		v1alpha1.PolicySummary{}.OpenAPIModelName():            schema_docket_api_results_v1alpha1_PolicySummary(ref),
+		v1alpha1.PolicySummaryList{}.OpenAPIModelName():        schema_docket_api_results_v1alpha1_PolicySummaryList(ref),
+		v1alpha1.ReportReference{}.OpenAPIModelName():          schema_docket_api_results_v1alpha1_ReportReference(ref),
+		v1alpha1.ResourceSummary{}.OpenAPIModelName():          schema_docket_api_results_v1alpha1_ResourceSummary(ref),
+		v1alpha1.ResourceSummaryList{}.OpenAPIModelName():      schema_docket_api_results_v1alpha1_ResourceSummaryList(ref),
+		v1alpha1.Result{}.OpenAPIModelName():                   schema_docket_api_results_v1alpha1_Result(ref),
+		v1alpha1.ResultGroup{}.OpenAPIModelName():              schema_docket_api_results_v1alpha1_ResultGroup(ref),
+		v1alpha1.ResultOrder{}.OpenAPIModelName():              schema_docket_api_results_v1alpha1_ResultOrder(ref),
+		v1alpha1.ResultQuery{}.OpenAPIModelName():              schema_docket_api_results_v1alpha1_ResultQuery(ref),
+		v1alpha1.ResultQuerySpec{}.OpenAPIModelName():          schema_docket_api_results_v1alpha1_ResultQuerySpec(ref),
+		v1alpha1.ResultQueryStatus{}.OpenAPIModelName():        schema_docket_api_results_v1alpha1_ResultQueryStatus(ref),
+		v1alpha1.Subject{}.OpenAPIModelName():                  schema_docket_api_results_v1alpha1_Subject(ref),
 	}
 }
 
@@ -910,152 +794,6 @@ func schema_docket_api_results_v1alpha1_LocalResultQuery(ref common.ReferenceCal
 	}
 }
 
-func schema_docket_api_results_v1alpha1_MisstatedReport(ref common.ReferenceCallback) common.OpenAPIDefinition {
-	return common.OpenAPIDefinition{
-		Schema: spec.Schema{
-			SchemaProps: spec.SchemaProps{
-				Description: "MisstatedReport is a report of a namespace whose summary states another number of some outcome than the report has results with. There is one only as long as that is so.",
-				Type:        []string{"object"},
-				Properties: map[string]spec.Schema{
-					"kind": {
-						SchemaProps: spec.SchemaProps{
-							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
-							Type:        []string{"string"},
-							Format:      "",
-						},
-					},
-					"apiVersion": {
-						SchemaProps: spec.SchemaProps{
-							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
-							Type:        []string{"string"},
-							Format:      "",
-						},
-					},
-					"metadata": {
-						SchemaProps: spec.SchemaProps{
-							Description: "Metadata has a name that is made of the kind and the name of the report, and the report as its owner.",
-							Default:     map[string]interface{}{},
-							Ref:         ref("k8s.io/apimachinery/pkg/apis/meta/v1.ObjectMeta"),
-						},
-					},
-					"report": {
-						SchemaProps: spec.SchemaProps{
-							Description: "Report whose summary is wrong.",
-							Default:     map[string]interface{}{},
-							Ref:         ref(v1alpha1.ReportName{}.OpenAPIModelName()),
-						},
-					},
-					"stated": {
-						SchemaProps: spec.SchemaProps{
-							Description: "Stated is what the summary says. A report without a summary states none of any outcome.",
-							Default:     map[string]interface{}{},
-							Ref:         ref(v1alpha1.Outcomes{}.OpenAPIModelName()),
-						},
-					},
-					"held": {
-						SchemaProps: spec.SchemaProps{
-							Description: "Held is what the results of the report say, each counted once however many resources it is about.",
-							Default:     map[string]interface{}{},
-							Ref:         ref(v1alpha1.Outcomes{}.OpenAPIModelName()),
-						},
-					},
-				},
-				Required: []string{"report", "stated", "held"},
-			},
-		},
-		Dependencies: []string{
-			v1alpha1.Outcomes{}.OpenAPIModelName(), v1alpha1.ReportName{}.OpenAPIModelName(), "k8s.io/apimachinery/pkg/apis/meta/v1.ObjectMeta"},
-	}
-}
-
-func schema_docket_api_results_v1alpha1_MisstatedReportList(ref common.ReferenceCallback) common.OpenAPIDefinition {
-	return common.OpenAPIDefinition{
-		Schema: spec.Schema{
-			SchemaProps: spec.SchemaProps{
-				Description: "MisstatedReportList is a page of misstated reports.",
-				Type:        []string{"object"},
-				Properties: map[string]spec.Schema{
-					"kind": {
-						SchemaProps: spec.SchemaProps{
-							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
-							Type:        []string{"string"},
-							Format:      "",
-						},
-					},
-					"apiVersion": {
-						SchemaProps: spec.SchemaProps{
-							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
-							Type:        []string{"string"},
-							Format:      "",
-						},
-					},
-					"metadata": {
-						SchemaProps: spec.SchemaProps{
-							Description: "Standard metadata.",
-							Default:     map[string]interface{}{},
-							Ref:         ref("k8s.io/apimachinery/pkg/apis/meta/v1.ListMeta"),
-						},
-					},
-					"items": {
-						SchemaProps: spec.SchemaProps{
-							Description: "Items of the page.",
-							Type:        []string{"array"},
-							Items: &spec.SchemaOrArray{
-								Schema: &spec.Schema{
-									SchemaProps: spec.SchemaProps{
-										Default: map[string]interface{}{},
-										Ref:     ref(v1alpha1.MisstatedReport{}.OpenAPIModelName()),
-									},
-								},
-							},
-						},
-					},
-				},
-				Required: []string{"items"},
-			},
-		},
-		Dependencies: []string{
-			v1alpha1.MisstatedReport{}.OpenAPIModelName(), "k8s.io/apimachinery/pkg/apis/meta/v1.ListMeta"},
-	}
-}
-
-func schema_docket_api_results_v1alpha1_Misstatement(ref common.ReferenceCallback) common.OpenAPIDefinition {
-	return common.OpenAPIDefinition{
-		Schema: spec.Schema{
-			SchemaProps: spec.SchemaProps{
-				Description: "Misstatement is what is wrong in the summary of a report.",
-				Type:        []string{"object"},
-				Properties: map[string]spec.Schema{
-					"report": {
-						SchemaProps: spec.SchemaProps{
-							Description: "Report whose summary is wrong.",
-							Default:     map[string]interface{}{},
-							Ref:         ref(v1alpha1.ReportName{}.OpenAPIModelName()),
-						},
-					},
-					"stated": {
-						SchemaProps: spec.SchemaProps{
-							Description: "Stated is what the summary says. A report without a summary states none of any outcome.",
-							Default:     map[string]interface{}{},
-							Ref:         ref(v1alpha1.Outcomes{}.OpenAPIModelName()),
-						},
-					},
-					"held": {
-						SchemaProps: spec.SchemaProps{
-							Description: "Held is what the results of the report say, each counted once however many resources it is about.",
-							Default:     map[string]interface{}{},
-							Ref:         ref(v1alpha1.Outcomes{}.OpenAPIModelName()),
-						},
-					},
-				},
-				Required: []string{"report", "stated", "held"},
-			},
-		},
-		Dependencies: []string{
-			v1alpha1.Outcomes{}.OpenAPIModelName(), v1alpha1.ReportName{}.OpenAPIModelName()},
-	}
-}
-
 func schema_docket_api_results_v1alpha1_NamespaceSummary(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
@@ -1349,60 +1087,6 @@ func schema_docket_api_results_v1alpha1_OrderedResult(ref common.ReferenceCallba
 		},
 		Dependencies: []string{
 			v1alpha1.ReportReference{}.OpenAPIModelName(), v1alpha1.Subject{}.OpenAPIModelName(), "k8s.io/apimachinery/pkg/apis/meta/v1.Time"},
-	}
-}
-
-func schema_docket_api_results_v1alpha1_Outcomes(ref common.ReferenceCallback) common.OpenAPIDefinition {
-	return common.OpenAPIDefinition{
-		Schema: spec.Schema{
-			SchemaProps: spec.SchemaProps{
-				Description: "Outcomes are numbers of results of a report by what they say.",
-				Type:        []string{"object"},
-				Properties: map[string]spec.Schema{
-					"pass": {
-						SchemaProps: spec.SchemaProps{
-							Description: "Pass is the number of results that are pass.",
-							Default:     0,
-							Type:        []string{"integer"},
-							Format:      "int64",
-						},
-					},
-					"fail": {
-						SchemaProps: spec.SchemaProps{
-							Description: "Fail is the number of results that are fail.",
-							Default:     0,
-							Type:        []string{"integer"},
-							Format:      "int64",
-						},
-					},
-					"warn": {
-						SchemaProps: spec.SchemaProps{
-							Description: "Warn is the number of results that are warn.",
-							Default:     0,
-							Type:        []string{"integer"},
-							Format:      "int64",
-						},
-					},
-					"error": {
-						SchemaProps: spec.SchemaProps{
-							Description: "Error is the number of results that are error.",
-							Default:     0,
-							Type:        []string{"integer"},
-							Format:      "int64",
-						},
-					},
-					"skip": {
-						SchemaProps: spec.SchemaProps{
-							Description: "Skip is the number of results that are skip.",
-							Default:     0,
-							Type:        []string{"integer"},
-							Format:      "int64",
-						},
-					},
-				},
-				Required: []string{"pass", "fail", "warn", "error", "skip"},
-			},
-		},
 	}
 }
 
@@ -1762,36 +1446,6 @@ func schema_docket_api_results_v1alpha1_PolicySummaryList(ref common.ReferenceCa
 		},
 		Dependencies: []string{
 			v1alpha1.PolicySummary{}.OpenAPIModelName(), "k8s.io/apimachinery/pkg/apis/meta/v1.ListMeta"},
-	}
-}
-
-func schema_docket_api_results_v1alpha1_ReportName(ref common.ReferenceCallback) common.OpenAPIDefinition {
-	return common.OpenAPIDefinition{
-		Schema: spec.Schema{
-			SchemaProps: spec.SchemaProps{
-				Description: "ReportName names a report in its namespace.",
-				Type:        []string{"object"},
-				Properties: map[string]spec.Schema{
-					"kind": {
-						SchemaProps: spec.SchemaProps{
-							Description: "Kind of the report.",
-							Default:     "",
-							Type:        []string{"string"},
-							Format:      "",
-						},
-					},
-					"name": {
-						SchemaProps: spec.SchemaProps{
-							Description: "Name of the report.",
-							Default:     "",
-							Type:        []string{"string"},
-							Format:      "",
-						},
-					},
-				},
-				Required: []string{"kind", "name"},
-			},
-		},
 	}
 }
 

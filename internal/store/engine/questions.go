@@ -33,9 +33,6 @@ type Questions interface {
 	// First returns the first rows in an order; RowPage.More says for certain whether there are more.
 	First(ctx context.Context, q OrderQuery) (RowPage, error)
 
-	// Misstated returns the reports whose summaries state other numbers than they have entries, in the order of Rows.
-	Misstated(ctx context.Context, q MisstatedQuery) (MisstatedPage, error)
-
 	// Clusters returns the clusters of the database that can be read, in the order of their names. Kinds are those of the reports
 	// that are counted.
 	Clusters(ctx context.Context, kinds []ReportKind) ([]Cluster, error)

@@ -24,8 +24,6 @@ var questionCases = []testCase{
 	{"PlacesAndKinds", testQuestionPlaces},
 	{"About", testRowsAbout},
 	{"Counts", testCounts},
-	{"Misstated", testMisstated},
-	{"RefusedMisstated", testRefusedMisstated},
 	{"LargeReports", testLargeQuestions},
 	{"TwoClusters", testQuestionsOfTwoClusters},
 	{"AfterChanges", testQuestionsAfterChanges},

@@ -102,9 +102,6 @@ func questionStatements() map[string]string {
 	add("questionAllVerdicts", func(t *sqlText) { t.addVerdictCounts(1, nil) })
 	add("orderedResults", func(t *sqlText) { t.addOrdered(1, "[]", everything, engine.FieldSeverity) })
 	add("orderedAllResults", func(t *sqlText) { t.addOrdered(1, "", everything, engine.FieldSubjectName) })
-	add("questionMisstated", func(t *sqlText) {
-		t.addMisstated(1, &engine.MisstatedQuery{Filter: engine.Equal(engine.FieldReport, "r"), Namespace: new(string), Limit: 1})
-	})
 	all["reportsByNumber"], all["verdictsByNumber"], all["subjectsByNumber"] = reportsByNumber, verdictsByNumber, subjectsByNumber
 	all["resultsOfTwins"], all["identitiesByNumber"] = resultsOfTwins, identitiesByNumber
 	add("orderedRows", func(t *sqlText) { t.addRowsAt(1, "[]") })
@@ -138,7 +135,7 @@ var fewRows = []string{"sumResults", "selectOldest", "selectLowest", "mustAdopt"
 // condition, to count, or to put in order.
 var wholeTables = []string{
 	"questionPage", "questionPageByEntries", "questionAllResults", "questionVerdicts", "questionAllVerdicts", "questionPlaces", "questionCounters",
-	"orderedAllResults", "questionMisstated",
+	"orderedAllResults",
 	"questionFewVerdict", "questionSubjectsKind", "questionFewReport", "questionFewSeconds",
 }
 

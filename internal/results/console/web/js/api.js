@@ -108,14 +108,6 @@ async function list(resource, where, params, signal) {
 export const results = (where, params, signal) => list('policyresults', where, params, signal);
 
 /**
- * A page of reports whose summaries are wrong.
- * @param {{namespace: string, global?: boolean}} where
- * @param {Record<string, string|number>} params
- * @param {AbortSignal} signal
- */
-export const misstated = (where, params, signal) => list('misstatedreports', where, params, signal);
-
-/**
  * A summary of each cluster whose reports are in the database, by name.
  * @param {AbortSignal} [signal]
  * @returns {Promise<any[]>}

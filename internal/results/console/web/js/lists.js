@@ -82,16 +82,3 @@ async function inTurn(lists, token, size, read) {
   }
   return { items, next: null };
 }
-
-/**
- * A page of reports whose summaries state other numbers than they hold.
- * @param {import('./pieces.js').Context} context
- * @param {At} at
- * @param {number} size
- * @returns {Promise<Page>}
- */
-export function misstatedOf({ scope, signal }, at, size) {
-  const lists = places(scope).map((where) => ({ where, name: where.global ? 'g' : 'n' }));
-  const first = Math.max(0, lists.findIndex(({ name }) => name === at.from));
-  return inTurn(lists.slice(first), at.continue, size, ({ where }, params) => api.misstated(where, params, signal));
-}

@@ -12,7 +12,6 @@ import { scopePicker } from './picker.js';
 import { address, here, scopeOf, scopeParams } from './router.js';
 import { clusters } from './clusters.js';
 import { heatmap } from './heatmap.js';
-import { misstated } from './misstated.js';
 import { overview } from './overview.js';
 import { policy } from './policy.js';
 import { question } from './question.js';
@@ -21,10 +20,10 @@ import { report } from './report.js';
 import { resource } from './resource.js';
 import { results } from './results.js';
 
-const pages = { overview, results, heatmap, questions, clusters, question, misstated, resource, policy, report };
+const pages = { overview, results, heatmap, questions, clusters, question, resource, policy, report };
 const inMenu = { overview: 'Overview', results: 'Results', heatmap: 'Heat map', questions: 'Questions', clusters: 'Clusters' };
 /** The pages that are about a scope which one chooses. */
-const scoped = ['overview', 'results', 'heatmap', 'questions', 'question', 'misstated', 'policy'];
+const scoped = ['overview', 'results', 'heatmap', 'questions', 'question', 'policy'];
 
 const main = /** @type {HTMLElement} */ (document.getElementById('main'));
 const status = /** @type {HTMLElement} */ (document.getElementById('status'));
