@@ -30,7 +30,7 @@ engines='^internal/store/(sqlite|postgres)$'
 questions='^(TestEngine|TestLargeReports|TestSuite|TestSuitePooled)$/^(Questions|QuestionGroups|Orders)$|^TestVersions$/^[0-9]+$/^(Questions|QuestionGroups|Orders)$'
 # What the suite has to say of the model, of large reports and of a pooler; it runs nearly whole without them.
 repeated='^(TestModel|TestLargeReports|TestSuitePooled)$/^(Read|Selectors|History|Advance|Large|Questions|QuestionGroups|Orders)$'
-repeated+='|^TestLargeReports$/^(Concurrent|Reopen)$|^(TestEngine|TestSuite)$/^QuestionGroups$/^(Bounds|Properties|NumericProperties)$'
+repeated+='|^TestLargeReports$/^(Concurrent|Reopen)$|^(TestEngine|TestSuite)$/^QuestionGroups$/^(Bounds|Properties)$'
 model='^(conformance/checks|internal/store/enginetest)$' # Too much work to be watched; what runs them is.
 # Of the controller goes without what only computes, and Kyverno's engines.
 unraced='^(cmd|test|internal/(policy|files|cache/table|cluster/(policies|served|source)))(/|$)'

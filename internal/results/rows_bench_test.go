@@ -65,7 +65,6 @@ func benchCounts() map[string]engine.CountQuery {
 		"message":                        {By: []engine.Field{engine.FieldTemplate}},
 		"day":                            {By: []engine.Field{engine.FieldDay}},
 		"property":                       {By: []engine.Field{engine.Property("artifact.repository")}},
-		"score":                          {Filter: &engine.Filter{Operator: engine.GreaterThan, Field: engine.Property("score"), Decimal: 8}},
 		"subject with sources, bounded": {
 			By: []engine.Field{engine.FieldSubjectName}, Sources: true, Having: []engine.Bound{{Of: engine.OrderSources, Operator: engine.AtLeast, Number: 2}},
 		},

@@ -111,9 +111,6 @@ func (s *subjects) counted(client *rest.RESTClient) []line {
 		s.question(client, "in reports older than a day", groupsOf(all.results, false), v1alpha1.ResultQuerySpec{
 			Filter: `report.created < now - duration("24h")`, GroupBy: []string{"report.namespace"}, Limit: 1000,
 		}),
-		s.question(client, "scores of 8 or more", groupsOf(all.results, false), v1alpha1.ResultQuerySpec{
-			Filter: `double(properties["score"]) >= 8`, GroupBy: append([]string{"policy"}, resource...),
-		}),
 		{"the resources of namespace " + s.namespace + " with most failures", func() *rest.Request {
 			return question(client, "namespaces/"+s.namespace+"/localresultqueries", &local)
 		}, groupsOf(s.inNamespace.fail, true)},

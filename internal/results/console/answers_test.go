@@ -58,7 +58,6 @@ func comparisons() []comparison {
 	}
 	return []comparison{
 		{1, "Where are the failures, by namespace and severity?", map[string]string{"namespace": namespace, "severity": "severity", "failures": "results"}, nil},
-		{2, "Which have a CVSS score of 8 or more?", map[string]string{"subject_kind": kind, "subject_name": name, "vulnerability": "policy", "score": `properties["score"]`}, nil},
 		{3, "Which policies fail most, and in how many namespaces?", map[string]string{"source": "source", "policy": "policy", "failures": "results", "namespaces": "namespaces"}, nil},
 		{9, "What share of the checks does each policy pass?", map[string]string{"policy": "policy", "results": "sum", "pass_percent": "pass %"}, of("source", "kyverno")},
 		{11, "Who produces the results?", map[string]string{"source": "source", "results": "sum", "failures": "=fail"}, nil},

@@ -35,7 +35,6 @@ var answers = map[string][]string{
 	"Which messages do people read most often?":                      {"engine\tone of many\t130", "engine\tab‹U+202E›dc\t1"},
 	"Which rules can’t be evaluated, and why?":                       {quotes, "ab‹U+202E›dc"},
 	"Which reports are older than a day?":                            {"There is nothing like that"},
-	"Which have a CVSS score of 8 or more?":                          {"There is nothing like that"},
 	"Which images have the most critical ones?":                      {"There is nothing like that"},
 }
 

@@ -31,7 +31,7 @@ const nowVariable = "now"
 //nolint:gochecknoglobals // Made once is the purpose of this variable.
 var expressions = sync.OnceValues(func() (*cel.Env, error) {
 	options := append(limits(), cel.Variable(nowVariable, cel.TimestampType),
-		cel.Variable(propertiesVariable, cel.MapType(cel.StringType, cel.StringType)), cel.CrossTypeNumericComparisons(true))
+		cel.Variable(propertiesVariable, cel.MapType(cel.StringType, cel.StringType)))
 	for _, field := range append(engine.Fields(), engine.FieldCluster) {
 		options = append(options, cel.Variable(string(field), typeOf(field)))
 	}
@@ -85,8 +85,8 @@ type compiler struct {
 }
 
 // supported is the remedy in errors.
-const supported = "use fields, &&, ||, !, ==, != and in with texts, startsWith, endsWith, contains, <, <=, >, >= of timestamp and report.created with " +
-	`timestamp("…") or now - duration("…"), and of double(properties["…"]) with numbers`
+const supported = "use fields, &&, ||, !, ==, != and in with texts, startsWith, endsWith, contains, " +
+	`and <, <=, >, >= of timestamp and report.created with timestamp("…") or now - duration("…")`
 
 func (c *compiler) refuse(e ast.Expr, what string) error {
 	at := c.source.GetStartLocation(e.ID())
@@ -187,14 +187,9 @@ func (c *compiler) part(e ast.Expr, name string, target ast.Expr, args []ast.Exp
 }
 
 func (c *compiler) compare(e ast.Expr, name string, left, right ast.Expr) (*engine.Filter, error) {
-	_, isField := anyField(left)
-	_, isDecimal := decimalField(left)
-	if !isField && !isDecimal {
+	if _, isField := anyField(left); !isField {
 		left, right = right, left
 		name = mirrored(name)
-	}
-	if field, ok := decimalField(left); ok {
-		return c.compareDecimal(e, field, name, right)
 	}
 	field, isField := anyField(left)
 	switch {

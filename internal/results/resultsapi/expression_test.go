@@ -61,8 +61,6 @@ func TestExpressionsMeanWhatCELSays(t *testing.T) {
 		`properties["score"] == "8.5"`, `properties["score"] != "8.5"`, `"10" == properties["score"]`, `properties.score == "10"`,
 		`properties["artifact.repository"].startsWith("library/")`, `properties["artifact.repository"].endsWith("nginx")`,
 		`properties["artifact.repository"].contains("'")`, `properties["artifact.repository"] in ["it's", ""]`,
-		`double(properties["score"]) >= 8.5`, `double(properties["score"]) > 8.5`, `double(properties["score"]) < 8.5`, `double(properties.score) <= -3.0`,
-		`8 < double(properties["score"])`, `10.0 <= double(properties["score"])`, `double(properties["score"]) > -4`, `!(double(properties["score"]) > 8)`,
 		`timestamp("2026-11-24T12:00:00Z") < timestamp`, `now - duration("1h") >= timestamp`, `timestamp < now + duration("1s")`,
 	} {
 		t.Run(text, func(t *testing.T) {
@@ -127,11 +125,10 @@ func TestExpressionsOfResultsWithoutTime(t *testing.T) {
 	}
 }
 
-// TestExpressionsOfMissingProperties: a property that is missing is empty, and what is no number is neither above nor below one.
+// TestExpressionsOfMissingProperties: a property that is missing is empty.
 func TestExpressionsOfMissingProperties(t *testing.T) {
 	for text, want := range map[string]bool{
 		`properties["a"] == ""`: true, `properties["a"] != ""`: false, `properties.a.startsWith("")`: true, `properties["a"] in ["b"]`: false,
-		`double(properties["a"]) > -1e300`: false, `double(properties["a"]) <= 1e300`: false, `!(double(properties["a"]) <= 1e300)`: true,
 	} {
 		filter, err := compileExpression(text, questionTime)
 		if err != nil {
@@ -169,11 +166,7 @@ func TestExpressionErrors(t *testing.T) {
 		`properties == {"a": "b"}`:                             "without a field",
 		`"a" in properties`:                                    "without a field and a list",
 		`size(properties) > 0`:                                 "without a field",
-		`double(properties["a"]) == 8.0`:                       "whether numbers are equal",
-		`double(properties["a"]) > double(properties["b"])`:    "with what is none",
-		`double(policy) > 8.0`:                                 "without a field",
-		`double(properties["a"]) > 8u`:                         "with what is none",
-		`double(properties["a\"b"]) > 8.0`:                     `"a\"b", has a quote`,
+		`double(properties["a"]) > 8.0`:                        "without a field",
 		`report.created == "2026"`:                             "no matching overload",
 		`report.created < timestamp`:                           "a time that is not known",
 		`timestamp < timestamp("tomorrow")`:                    `the time "tomorrow"`,
@@ -192,7 +185,7 @@ func TestExpressionErrors(t *testing.T) {
 // FuzzExpressions looks for expressions whose filter can't be used, or means something else than CEL says.
 func FuzzExpressions(f *testing.F) {
 	f.Add(`result == "fail" && (severity in ["high"] || !scored)`)
-	f.Add(`double(properties["score"]) >= 8.0 || properties["artifact.repository"].startsWith("library/")`)
+	f.Add(`properties["score"] == "8.0" || properties["artifact.repository"].startsWith("library/")`)
 	f.Add(`timestamp >= now - duration("24h") && subject.name.contains("web")`)
 	env, err := expressions()
 	if err != nil {

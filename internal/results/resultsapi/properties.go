@@ -8,7 +8,6 @@ import (
 
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
-	"github.com/google/cel-go/common/overloads"
 
 	"github.com/docket-project/docket/internal/store/engine"
 )
@@ -42,48 +41,4 @@ func propertyField(e ast.Expr) (engine.Field, bool) {
 		return engine.Property(name), ok
 	}
 	return "", false
-}
-
-// decimalField returns the field of the property whose number an expression is.
-func decimalField(e ast.Expr) (engine.Field, bool) {
-	if e.Kind() != ast.CallKind || e.AsCall().FunctionName() != overloads.TypeConvertDouble {
-		return "", false
-	}
-	return propertyField(e.AsCall().Args()[0])
-}
-
-// compareDecimal compares the number of a property with another. A property without a number is neither below nor above one.
-func (c *compiler) compareDecimal(e ast.Expr, field engine.Field, name string, value ast.Expr) (*engine.Filter, error) {
-	number, ok := decimal(value)
-	if !ok {
-		return nil, c.refuse(e, "the comparison of a number with what is none")
-	}
-	is := func(operator engine.Operator) *engine.Filter {
-		return &engine.Filter{Operator: operator, Field: field, Decimal: number}
-	}
-	switch name {
-	case operators.Less:
-		return is(engine.LessThan), nil
-	case operators.LessEquals:
-		return join(engine.Any, is(engine.LessThan), is(engine.EqualTo)), nil
-	case operators.Greater:
-		return is(engine.GreaterThan), nil
-	case operators.GreaterEquals:
-		return join(engine.Any, is(engine.GreaterThan), is(engine.EqualTo)), nil
-	}
-	return nil, c.refuse(e, "whether numbers are equal")
-}
-
-// decimal returns the number that an expression is.
-func decimal(e ast.Expr) (float64, bool) {
-	if e.Kind() != ast.LiteralKind {
-		return 0, false
-	}
-	switch number := e.AsLiteral().Value().(type) {
-	case float64:
-		return number, true
-	case int64:
-		return float64(number), true
-	}
-	return 0, false
 }

@@ -3,32 +3,23 @@
 
 package engine
 
-import (
-	"cmp"
-	"strconv"
-)
+import "strconv"
 
 // compares is Match for comparisons of numbers.
 func (f *Filter) compares(text func(Field) string, seconds int64) bool {
-	switch f.Field {
-	case FieldSeconds:
-		return holds(seconds, f.Operator, f.Number)
-	case FieldCreated:
-		created, err := strconv.ParseInt(text(f.Field), 10, 64)
-		return err == nil && holds(created, f.Operator, f.Number)
-	default:
-		number, ok := Decimal(text(f.Field))
-		return ok && holds(number, f.Operator, f.Decimal)
+	number := seconds
+	if f.Field == FieldCreated {
+		var err error
+		if number, err = strconv.ParseInt(text(f.Field), 10, 64); err != nil {
+			return false
+		}
 	}
-}
-
-func holds[N cmp.Ordered](left N, operator Operator, right N) bool {
-	switch operator {
+	switch f.Operator {
 	case LessThan:
-		return left < right
+		return number < f.Number
 	case GreaterThan:
-		return left > right
+		return number > f.Number
 	default:
-		return left == right
+		return number == f.Number
 	}
 }

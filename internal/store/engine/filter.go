@@ -5,7 +5,6 @@ package engine
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -100,7 +99,7 @@ const (
 	StartsWith  Operator = "startsWith"
 	EndsWith    Operator = "endsWith"
 	Contains    Operator = "contains"
-	LessThan    Operator = "<" // Number is on the right, or Decimal.
+	LessThan    Operator = "<" // Number is on the right.
 	GreaterThan Operator = ">"
 	EqualTo     Operator = "="
 )
@@ -115,9 +114,6 @@ type Filter struct {
 	Values []string
 	// Number is what fields that are numbers are compared with.
 	Number int64
-	// Decimal is what LessThan, GreaterThan and EqualTo compare a property with. Texts that are no number, as the function
-	// Decimal says, are none of these.
-	Decimal float64
 }
 
 // Bounds of a Filter: a statement of SQLite has 32,766 parameters and expressions of depth 1,000 at most, and one of
@@ -197,8 +193,7 @@ func (f *Filter) check(nodes, values *int, depth int) error {
 }
 
 func (f *Filter) checkComparison() error {
-	name, isProperty := f.Field.Property()
-	if isProperty {
+	if name, ok := f.Field.Property(); ok {
 		if err := CheckProperty(name); err != nil {
 			return err
 		}
@@ -219,8 +214,8 @@ func (f *Filter) checkComparison() error {
 			return fmt.Errorf("%s of %s needs one text", f.Operator, f.Field)
 		}
 	case LessThan, GreaterThan, EqualTo:
-		if !numeric && !isProperty || math.IsNaN(f.Decimal) || math.IsInf(f.Decimal, 0) {
-			return fmt.Errorf("%s is a text, or not compared with a number: %s compares numbers", f.Field, f.Operator)
+		if !numeric {
+			return fmt.Errorf("%s is a text: %s compares numbers", f.Field, f.Operator)
 		}
 	default:
 		return fmt.Errorf("there is no operator %q", f.Operator)
@@ -332,15 +327,12 @@ func (f *Filter) Match(text func(Field) string, seconds int64) bool {
 type Dialect struct {
 	// Column returns the SQL of a field: never null.
 	Column func(Field) string
-	// Bind takes a parameter, a string, an int64 or a float64, and returns its placeholder.
+	// Bind takes a parameter, a string or an int64, and returns its placeholder.
 	Bind func(value any) string
 	// Position is the function that returns where a text is in another, from 1, and 0 for nowhere: byte for byte.
 	Position func(text, in string) string
 	// Ends returns the SQL that says whether a text ends with another.
 	Ends func(text, with string) string
-	// Compare returns the SQL that says how the number that a text is stands to another: false, and not null, for texts that are
-	// no number. Decimal says which are.
-	Compare func(text, operator, number string) string
 }
 
 // SQL returns the filter as a condition; "" for nil. Check must have found nothing.
@@ -371,9 +363,6 @@ func (f *Filter) SQL(d Dialect) string {
 	case EndsWith:
 		return d.Ends(d.Column(f.Field), d.Bind(f.Values[0]))
 	default:
-		if _, ok := f.Field.Property(); ok {
-			return d.Compare(d.Column(f.Field), string(f.Operator), d.Bind(f.Decimal))
-		}
 		return d.Column(f.Field) + " " + string(f.Operator) + " " + d.Bind(f.Number)
 	}
 }

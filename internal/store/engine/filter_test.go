@@ -4,7 +4,6 @@
 package engine_test
 
 import (
-	"math"
 	"strconv"
 	"strings"
 	"testing"
@@ -34,9 +33,7 @@ func TestFilterCheck(t *testing.T) {
 		"no text":            {&engine.Filter{Operator: engine.Contains, Field: engine.FieldPolicy}, "needs one text"},
 		"not of nothing":     {&engine.Filter{Operator: engine.Not}, "negates 0"},
 		"missing operand":    {&engine.Filter{Operator: engine.Any, Operands: []*engine.Filter{nil}}, "missing"},
-		"property":           {&engine.Filter{Operator: engine.LessThan, Field: engine.Property("a"), Decimal: 1}, ""},
-		"no property":        {&engine.Filter{Operator: engine.LessThan, Field: engine.Property(`"`), Decimal: 1}, "has a quote"},
-		"no number":          {&engine.Filter{Operator: engine.LessThan, Field: engine.Property("a"), Decimal: math.NaN()}, "compares numbers"},
+		"number of property": {&engine.Filter{Operator: engine.LessThan, Field: engine.Property("a")}, "is a text"},
 		"text of creation":   {engine.Equal(engine.FieldCreated, "1"), "is a number"},
 		"not UTF-8":          {engine.Equal(engine.FieldPolicy, "\xff"), "not UTF-8"},
 		"too deep":           {deep, "nested deeper"},
@@ -59,17 +56,10 @@ func TestFilterSQL(t *testing.T) {
 		&engine.Filter{Operator: engine.Any, Operands: []*engine.Filter{
 			{Operator: engine.EndsWith, Field: engine.FieldRule, Values: []string{"x"}},
 			{Operator: engine.GreaterThan, Field: engine.FieldSeconds, Number: 7},
-			{Operator: engine.GreaterThan, Field: engine.Property("' OR"), Decimal: 7.5},
 		}})
 	var bound []any
 	got := filter.SQL(engine.Dialect{
-		Column: func(f engine.Field) string {
-			if _, ok := f.Property(); ok {
-				return "p"
-			}
-			return "c." + string(f)
-		},
-		Compare: func(text, operator, number string) string { return "number(" + text + ") " + operator + " " + number },
+		Column: func(f engine.Field) string { return "c." + string(f) },
 		Bind: func(value any) string {
 			bound = append(bound, value)
 			return "?" + strconv.Itoa(len(bound))
@@ -77,11 +67,11 @@ func TestFilterSQL(t *testing.T) {
 		Position: func(text, in string) string { return "at(" + text + ", " + in + ")" },
 		Ends:     func(text, with string) string { return "ends(" + text + ", " + with + ")" },
 	})
-	want := "(c.result IN (?1, ?2) AND NOT (at(?3, c.policy) = 1) AND (ends(c.rule, ?4) OR c.timestamp > ?5 OR number(p) > ?6))"
+	want := "(c.result IN (?1, ?2) AND NOT (at(?3, c.policy) = 1) AND (ends(c.rule, ?4) OR c.timestamp > ?5))"
 	if got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	if len(bound) != 6 || bound[5] != 7.5 || bound[2] != "' OR 1" || bound[4] != int64(7) {
+	if len(bound) != 5 || bound[2] != "' OR 1" || bound[4] != int64(7) {
 		t.Errorf("bound are %v", bound)
 	}
 }
@@ -109,9 +99,6 @@ func TestFilterMatch(t *testing.T) {
 		"made":       {&engine.Filter{Operator: engine.EqualTo, Field: engine.FieldCreated, Number: 7}, true},
 		"made after": {&engine.Filter{Operator: engine.GreaterThan, Field: engine.FieldCreated, Number: 7}, false},
 		"property":   {engine.Equal(engine.Property("score"), "8.5"), true},
-		"above":      {&engine.Filter{Operator: engine.GreaterThan, Field: engine.Property("score"), Decimal: 8.25}, true},
-		"not above":  {&engine.Filter{Operator: engine.GreaterThan, Field: engine.Property("score"), Decimal: 8.5}, false},
-		"no number":  {&engine.Filter{Operator: engine.LessThan, Field: engine.Property("other"), Decimal: 8.5}, false},
 	} {
 		if got := test.filter.Match(row, 10); got != test.want {
 			t.Errorf("%s: got %v, want %v", name, got, test.want)

@@ -7,8 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
-	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -50,18 +48,4 @@ func (v *Verdict) Property(name string) string {
 		return ""
 	}
 	return properties[name]
-}
-
-// maxDecimal is the largest length of a decimal number: as many digits as mean the same number to all engines.
-const maxDecimal = 16
-
-var decimalPattern = regexp.MustCompile(`^-?[0-9]+([.][0-9]+)?$`)
-
-// Decimal returns the number that a text is: digits, perhaps with a sign before and a fraction behind them, in at most 16 characters.
-func Decimal(text string) (number float64, ok bool) {
-	if len(text) > maxDecimal || !decimalPattern.MatchString(text) {
-		return 0, false
-	}
-	number, err := strconv.ParseFloat(text, 64)
-	return number, err == nil
 }

@@ -36,21 +36,6 @@ func TestPropertyNames(t *testing.T) {
 	}
 }
 
-func TestDecimal(t *testing.T) {
-	for text, want := range map[string]float64{
-		"8": 8, "8.0": 8, "-1.5": -1.5, "08": 8, "-0": 0, "0.1": 0.1, "9999999999999999": 9999999999999999, "-99999999999.25": -99999999999.25,
-	} {
-		if got, ok := engine.Decimal(text); !ok || got != want {
-			t.Errorf("%q: got %v, %t", text, got, ok)
-		}
-	}
-	for _, text := range []string{"", "-", ".", ".5", "5.", "+5", " 5", "5 ", "5\n", "1e3", "0x10", "1_000", "NaN", "inf", "--1", "1-1", "1.2.3", "٣", "12345678901234567"} {
-		if got, ok := engine.Decimal(text); ok {
-			t.Errorf("%q: got %v", text, got)
-		}
-	}
-}
-
 func TestPropertyOfVerdict(t *testing.T) {
 	for properties, want := range map[engine.JSON]string{"": "", `{"b":"c"}`: "", `{"a.b":"é","b":"c"}`: "é"} {
 		if got := (&engine.Verdict{Properties: properties}).Property("a.b"); got != want {

@@ -18,7 +18,6 @@ var groupCases = []testCase{
 	{"Aggregates", testAggregates},
 	{"Bounds", testBounds},
 	{"Properties", testProperties},
-	{"NumericProperties", testNumericProperties},
 }
 
 // groupable are all fields that results can be counted by.

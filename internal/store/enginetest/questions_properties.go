@@ -21,12 +21,9 @@ func propertyNames() []string {
 	}
 }
 
-// scores are texts that are numbers, and such that look like it.
+// scores are texts that differ, of which some are the same number.
 func scores() []string {
-	return []string{
-		"8", "8.0", "-1.5", "08", "-0", "0", "9.8", "7.999999", "9999999999999999", "99999999999999999", "0.1", "1e3", "NaN", "inf", "8.", ".5", "+5", " 9", "9 ", "9\n",
-		"--9", "9-1", "1.2.3", "٣", "0x10", "9,5", "-", "", "critical",
-	}
+	return []string{"8", "8.0", "-1.5", "9.8", "1e3", "9\n", "٣", "", "critical"}
 }
 
 // propertied are reports whose results have odd properties: some, all, and none.
@@ -89,35 +86,10 @@ func testProperties(t *testing.T, target Target) {
 	}
 }
 
-// testNumericProperties compares properties with numbers: what is no number is neither above nor below.
-func testNumericProperties(t *testing.T, target Target) {
-	p := target.pair(t)
-	p.commit(propertied(t)...)
-	found := 0
-	for _, number := range []float64{8, -1.5, 0, 9.8, 0.1, 7.999999, 9999999999999999, -1e300, 1e300, 1000, 0.30000000000000004} {
-		for _, operator := range []engine.Operator{engine.LessThan, engine.GreaterThan, engine.EqualTo} {
-			for _, name := range []string{"score", "a", "none"} {
-				f := &engine.Filter{Operator: operator, Field: engine.Property(name), Decimal: number}
-				p.ask(f)
-				p.ask(engine.Negate(f))
-				p.ask(engine.Both(f, engine.Equal(engine.FieldSubjectName, "web")))
-				p.ask(either(f, engine.Equal(engine.FieldSubjectName, "web")))
-				found += len(p.rows(engine.RowQuery{Kinds: questionKinds, Filter: f, Limit: 1000}).Rows)
-			}
-		}
-	}
-	if found == 0 {
-		t.Error("no result has such a score")
-	}
-}
-
 // randomProperty returns a condition on a property that results of tests have, or don't.
 func randomProperty(random *rand.Rand) *engine.Filter {
 	field := engine.Property([]string{"a", "b"}[random.IntN(2)])
-	switch random.IntN(3) {
-	case 0:
-		return &engine.Filter{Operator: engine.GreaterThan, Field: field, Decimal: 1}
-	case 1:
+	if random.IntN(2) == 0 {
 		return textual(engine.Contains, field, "")
 	}
 	return engine.OneOf(field, "b", "another")

@@ -47,8 +47,6 @@ func (q *question) bind(value any) string {
 		kind = "::text"
 	case int, int64:
 		kind = "::int8"
-	case float64:
-		kind = "::float8"
 	case []int64:
 		kind = "::int8[]"
 	}
@@ -65,9 +63,6 @@ func (q *question) where(f *engine.Filter, column func(engine.Field) string) {
 		Column: fieldColumns.Binding(column, q.bind), Bind: q.bind,
 		Position: func(text, in string) string { return "strpos(" + in + ", " + text + ")" },
 		Ends:     func(text, with string) string { return "right(" + text + ", length(" + with + ")) = " + with },
-		Compare: func(text, operator, number string) string {
-			return "CASE WHEN length(" + text + ") <= 16 AND " + text + " ~ '^-?[0-9]+([.][0-9]+)?$' THEN (" + text + ")::float8 " + operator + " " + number + " ELSE false END"
-		},
 	}) + ")")
 }
 

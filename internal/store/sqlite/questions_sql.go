@@ -53,10 +53,6 @@ func (t *sqlText) where(f *engine.Filter, column func(engine.Field) string) {
 			// What substr takes of no bytes is null.
 			return fmt.Sprintf("coalesce(substr(CAST(%[1]s AS BLOB), max(1, length(CAST(%[1]s AS BLOB)) - length(CAST(%[2]s AS BLOB)) + 1)), x'') = CAST(%[2]s AS BLOB)", text, with)
 		},
-		Compare: func(text, operator, number string) string {
-			return "(SELECT length(d) <= 16 AND d NOT GLOB '*[^0-9.-]*' AND ltrim(d, '-') GLOB '[0-9]*' AND d NOT GLOB '?*-*' AND d NOT GLOB '*.*.*' AND d NOT GLOB '*.'" +
-				" AND CAST(d AS REAL) " + operator + " " + number + " FROM (SELECT " + text + " AS d))"
-		},
 	}) + ")")
 }
 

@@ -33,7 +33,6 @@ const known = [
     ['Which reports are older than a day?', { filter: 'report.created < now - duration("24h")', by: ['report.namespace', 'report.kind', 'report.name'] }],
   ]],
   ['Vulnerabilities', [
-    ['Which have a CVSS score of 8 or more?', { filter: 'double(properties["score"]) >= 8.0', by: [...subject, 'policy', 'properties["score"]'], order: 'properties["score"]', desc: '1' }],
     ['Which images have the most critical ones?', { filter: `${fails} && severity == "critical" && properties["artifact.repository"] != ""`, by: ['properties["artifact.repository"]'], number: ['policies'], ...most }],
   ]],
 ];
