@@ -5,6 +5,7 @@ package console
 
 import (
 	"net/http"
+	"net/url"
 	"path"
 	"slices"
 	"strings"
@@ -25,7 +26,7 @@ const whoAmI = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
 // allowed reports whether a request of a browser may go to the cluster: those that the pages make, and no others. None of them
 // is a watch, whatever its value: that is for the console itself.
 func allowed(r *http.Request) bool {
-	parts, ok := partsOf(r)
+	parts, ok := partsOf(r.URL)
 	if !ok || r.URL.Query().Has("watch") || len(parts) > 3 && parts[3] == "watch" {
 		return false
 	}
@@ -39,14 +40,14 @@ func allowed(r *http.Request) bool {
 }
 
 // watched reports whether the console itself may watch a path, of which a browser named the namespace.
-func watched(r *http.Request) bool {
-	parts, ok := partsOf(r)
+func watched(u *url.URL) bool {
+	parts, ok := partsOf(u)
 	return ok && parts[0] == "apis" && isCollection(parts)
 }
 
-// partsOf splits the path of a request as it was sent, so that the cluster can't read it in another way.
-func partsOf(r *http.Request) ([]string, bool) {
-	sent := r.URL.EscapedPath()
+// partsOf splits a path as it is sent, so that the cluster can't read it in another way.
+func partsOf(u *url.URL) ([]string, bool) {
+	sent := u.EscapedPath()
 	if !strings.HasPrefix(sent, "/") || path.Clean(sent) != sent || strings.Contains(sent, "%") {
 		return nil, false
 	}

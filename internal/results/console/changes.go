@@ -63,11 +63,7 @@ func (s *site) changes(w http.ResponseWriter, r *http.Request) {
 	defer cancel()
 	paths := collections(query.Get("namespace"), query.Has("outside"))
 	for _, path := range paths {
-		request := r.Clone(ctx)
-		request.URL = &url.URL{Path: path, RawQuery: url.Values{"watch": {"true"}, "resourceVersion": {since}}.Encode()}
-		request.Body = http.NoBody
-		request.Header.Set("Accept", metadataOnly)
-		watches.Go(func() { s.watch(request, heard) })
+		watches.Go(func() { s.watch(ctx, path, since, heard) })
 	}
 	tell(ctx, w, heard, len(paths))
 }
@@ -101,73 +97,52 @@ const (
 	refused               // It was not answered.
 )
 
-// watch asks for the changes of a collection and passes them on until the request's context ends.
-func (s *site) watch(request *http.Request, heard chan<- signal) {
+// watch asks for the changes of a collection, and passes them on until the context ends.
+func (s *site) watch(ctx context.Context, path, since string, heard chan<- signal) {
 	say := func(what signal) {
 		select {
 		case heard <- what:
-		case <-request.Context().Done():
+		case <-ctx.Done():
 		}
 	}
-	read, write := io.Pipe()
-	answer := &answer{header: http.Header{}, body: write, begun: func() { say(begun) }}
-	var reading sync.WaitGroup
-	reading.Go(func() {
-		defer func() { _ = read.Close() }() // It has no error.
-		decoder := json.NewDecoder(read)
-		for {
+	response, err := s.askForChanges(ctx, path, since)
+	if err != nil {
+		say(refused) // The page asks for itself, and hears why.
+		return
+	}
+	defer func() { _ = response.Body.Close() }() // Nothing is left to read.
+	switch response.StatusCode {
+	case http.StatusOK:
+		say(begun)
+		for decoder := json.NewDecoder(response.Body); ; {
 			var event struct{ Type watch.EventType }
 			if decoder.Decode(&event) != nil || event.Type == watch.Error {
-				return
+				break
 			}
 			say(changed)
 		}
-	})
-	s.forward(answer, request)
-	_ = write.Close() // It has no error.
-	reading.Wait()
-	if answer.code == http.StatusOK || answer.code == http.StatusGone {
 		say(ended)
-	} else {
+	case http.StatusGone:
+		say(ended)
+	default:
 		say(refused)
 	}
 }
 
-// forward sends a request to the cluster. The proxy panics where an answer breaks off, so that a server ends the connection.
-func (s *site) forward(w http.ResponseWriter, request *http.Request) {
-	defer func() {
-		cause := recover()
-		if err, _ := cause.(error); cause != nil && !errors.Is(err, http.ErrAbortHandler) {
-			panic(cause)
-		}
-	}()
-	s.watches.ServeHTTP(w, request)
-}
-
-// answer is an http.ResponseWriter whose body is read at once.
-type answer struct {
-	header http.Header
-	code   int
-	body   *io.PipeWriter
-	begun  func()
-}
-
-func (a *answer) Header() http.Header { return a.header }
-
-func (a *answer) WriteHeader(code int) {
-	if a.code == 0 {
-		a.code = code
-		if code == http.StatusOK {
-			a.begun()
-		}
+// askForChanges sends the request of a watch, as the person who asks.
+func (s *site) askForChanges(ctx context.Context, path, since string) (*http.Response, error) {
+	if !watched(&url.URL{Path: path}) {
+		return nil, errors.New("the console does not watch this")
 	}
-}
-
-func (a *answer) Write(data []byte) (int, error) {
-	if a.code != http.StatusOK {
-		return len(data), nil // Says why; the page asks for itself.
+	address := s.server.JoinPath(path)
+	address.RawQuery = url.Values{"watch": {"true"}, "resourceVersion": {since}}.Encode()
+	//nolint:gosec // The address is the cluster's own, and watched knows the path.
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address.String(), http.NoBody)
+	if err != nil {
+		return nil, err
 	}
-	return a.body.Write(data)
+	request.Header.Set("Accept", metadataOnly)
+	return s.transport.RoundTrip(request)
 }
 
 // tell writes what watches say as events, until one ends or all were refused.

@@ -12,7 +12,7 @@
 // person who made it, by their token or by impersonation ([adr/0051]).
 //
 // Goroutines: those of [http.Server] while [Console.Serve] or [Team.Serve] runs, and with a certificate in files one that reads
-// them again, which Team.Serve ends. A page that listens for changes has two for each of its watches, which end with its
+// them again, which Team.Serve ends. A page that listens for changes has one for each of its watches, which end with its
 // request.
 //
 // [adr/0050]: ../../docs/adr/0050-console.md

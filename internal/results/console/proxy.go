@@ -10,7 +10,6 @@ import (
 	"net/url"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 )
 
@@ -23,17 +22,9 @@ var (
 	forwardedResponse = []string{"Content-Type", "Retry-After", "Warning"}
 )
 
-// newProxy returns what sends requests to the cluster, with the credentials of config. Why that failed, which names addresses, is
-// for the browser only if it is that of whoever started the console.
-func newProxy(config *rest.Config, forTeam bool) (http.Handler, error) {
-	transport, err := rest.TransportFor(config)
-	if err != nil {
-		return nil, err
-	}
-	server, _, err := rest.DefaultServerUrlFor(config)
-	if err != nil {
-		return nil, err
-	}
+// newProxy returns what sends requests to the server of the cluster. Why that failed, which names addresses, is for the browser
+// only if it is that of whoever started the console.
+func newProxy(transport http.RoundTripper, server *url.URL, forTeam bool) http.Handler {
 	return &httputil.ReverseProxy{
 		Transport: transport,
 		Rewrite: func(r *httputil.ProxyRequest) {
@@ -54,13 +45,13 @@ func newProxy(config *rest.Config, forTeam bool) (http.Handler, error) {
 			}
 			writeStatus(w, http.StatusBadGateway, metav1.StatusReasonServiceUnavailable, "the cluster can't be asked: "+cause)
 		},
-	}, nil
+	}
 }
 
-// only passes short requests on that may go to the cluster.
-func only(may func(*http.Request) bool, proxy http.Handler) http.Handler {
+// onlyAllowed passes short requests on that may go to the cluster.
+func onlyAllowed(proxy http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !may(r) {
+		if !allowed(r) {
 			writeStatus(w, http.StatusNotFound, metav1.StatusReasonNotFound, "the console does not forward this request")
 			return
 		}

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -39,16 +40,22 @@ func protect(header http.Header) {
 type site struct {
 	hosts []string
 	info  Info
-	// proxy sends requests of browsers to the cluster, and watches those of the console itself.
-	proxy, watches http.Handler
-	files          http.Handler
+	// proxy sends requests of browsers to the cluster.
+	proxy, files http.Handler
+	// server is the address of the cluster, and transport sends requests there with the credentials of the console.
+	server    *url.URL
+	transport http.RoundTripper
 	// reviews are where the cluster says whom it takes somebody for.
 	reviews authenticationv1client.SelfSubjectReviewsGetter
 	streams streams
 }
 
 func newSite(config *rest.Config, info Info, hosts []string) (*site, error) {
-	proxy, err := newProxy(config, info.SignIn != "")
+	transport, err := rest.TransportFor(config)
+	if err != nil {
+		return nil, err
+	}
+	server, _, err := rest.DefaultServerUrlFor(config)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +70,8 @@ func newSite(config *rest.Config, info Info, hosts []string) (*site, error) {
 		return nil, err
 	}
 	return &site{
-		hosts: hosts, info: info, proxy: only(allowed, proxy), watches: only(watched, proxy), files: http.FileServerFS(files), reviews: reviews,
+		hosts: hosts, info: info, proxy: onlyAllowed(newProxy(transport, server, info.SignIn != "")), server: server, transport: transport,
+		files: http.FileServerFS(files), reviews: reviews,
 	}, nil
 }
 
