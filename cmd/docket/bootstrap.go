@@ -87,7 +87,6 @@ func newBootstrapCertificate(p cli.Process) *cobra.Command {
 	var sections cliflag.NamedFlagSets
 	flags := sections.FlagSet("certificate")
 	addServiceFlags(flags, &parameters.Namespace, &parameters.Service, &output)
-	flags.StringVar(&parameters.Secret, bootstrap.SecretParameter, parameters.Secret, "Name of the Secret.")
 	flags.DurationVar(&parameters.Lifetime, bootstrap.LifetimeParameter, parameters.Lifetime, "How long the certificate is valid.")
 	flags.StringVar(&caFile, caFileFlag, "", "File to which the certificate of the new authority is added; it is made if there is none. "+
 		"Others in it are kept until their end, so that a running server stays trusted.")

@@ -25,7 +25,7 @@ func TestRunCommandLine(t *testing.T) {
 		"bad name":        {[]string{"--name=A", "--", "x"}, cli.ExitUsage, "--name"},
 		"with dashes":     {[]string{"--dir=/nonexistent", "--", "x", "--help"}, cli.ExitFailure, "/nonexistent/kubeconfig"},
 		"without dashes":  {[]string{"--dir=/nonexistent", "x", "--help"}, cli.ExitFailure, "/nonexistent/kubeconfig"},
-		"several at once": {[]string{"--server-port=-1", "--flags=x", "x"}, cli.ExitUsage, "--flags"},
+		"several at once": {[]string{"--name=A", "--timeout=-1s", "x"}, cli.ExitUsage, "--timeout"},
 	} {
 		var out bytes.Buffer
 		command := newRun(cli.Process{Out: &out, ErrOut: &out, LookupEnv: func(string) (string, bool) { return "", false }})

@@ -77,7 +77,7 @@ func (a *asker) waitUntilAnswers(ctx context.Context) error {
 		code, body, err := a.get(ctx, a.anonymous, "/healthz")
 		switch {
 		case untrusted(err):
-			return false, fmt.Errorf("the server does not present the certificate that was created for it: %w; pass it with {cert} and {key}, or with --flags=recommended", err)
+			return false, fmt.Errorf("the server does not present the certificate that was created for it: %w; pass it with {cert} and {key}", err)
 		case err != nil:
 			last = err
 		case code >= http.StatusInternalServerError:

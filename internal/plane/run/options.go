@@ -15,13 +15,6 @@ import (
 	cliflag "k8s.io/component-base/cli/flag"
 )
 
-// Values of --flags.
-const (
-	flagsAuto        = "auto"
-	flagsRecommended = "recommended"
-	flagsNone        = "none"
-)
-
 // Options of `docket run`.
 type Options struct {
 	// Kubeconfig of the endpoint; empty for that of KUBECONFIG or Dir.
@@ -30,12 +23,8 @@ type Options struct {
 	Dir string
 	// Name and Namespace of the Service. An empty name is made from the command.
 	Name, Namespace string
-	// Port of the server; 0 for a free one.
-	Port int
 	// GroupVersions to register, as group/version; empty to ask the server.
 	GroupVersions []string
-	// AddFlags says which flags the command gets: auto, recommended or none.
-	AddFlags string
 	// Keep keeps the registration at the end.
 	Keep bool
 	// Timeout bounds the time from the start of the command until it is available.
@@ -49,7 +38,7 @@ type Options struct {
 
 // NewOptions returns the defaults.
 func NewOptions() *Options {
-	return &Options{Namespace: "docket-run", AddFlags: flagsAuto, Timeout: 2 * time.Minute}
+	return &Options{Namespace: "docket-run", Timeout: 2 * time.Minute}
 }
 
 // Flags returns the flags by section.
@@ -59,11 +48,8 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 	server := sections.FlagSet("server")
 	server.StringVar(&o.Name, "name", o.Name, "Name of the server's Service. When empty, the command's own name, with a number if a server of that name is already running.")
 	server.StringVar(&o.Namespace, "namespace", o.Namespace, "Namespace of the Service. Created if it does not exist, and kept.")
-	server.IntVar(&o.Port, "server-port", o.Port, "Port of the server on 127.0.0.1; 0 picks a free one.")
 	server.StringSliceVar(&o.GroupVersions, "group-version", o.GroupVersions,
 		"What the server serves, as group/version; can be repeated. When omitted, the server is asked.")
-	server.StringVar(&o.AddFlags, "flags", o.AddFlags,
-		"Flags to append to the command: recommended (those of servers built on Kubernetes' RecommendedOptions), none, or auto: recommended unless the command has a placeholder.")
 	server.BoolVar(&o.Shadow, "shadow", o.Shadow,
 		"Take over group versions that the cluster behind a docket gateway serves, for clients of the gateway, while the server runs.")
 	server.BoolVar(&o.Keep, "keep", o.Keep, "Keep the registration when the server ends.")
@@ -94,14 +80,6 @@ func (o *Options) Validate(command []string) error {
 	}
 	for _, problem := range validation.IsDNS1123Label(o.Namespace) {
 		errs = append(errs, fmt.Errorf("--namespace: %q: %s", o.Namespace, problem))
-	}
-	if o.Port < 0 || o.Port > 65535 {
-		errs = append(errs, fmt.Errorf("--server-port: %d: must be 0 for a free one, or from 1 to 65535", o.Port))
-	}
-	switch o.AddFlags {
-	case flagsAuto, flagsRecommended, flagsNone:
-	default:
-		errs = append(errs, fmt.Errorf("--flags: %q: must be %s, %s or %s", o.AddFlags, flagsAuto, flagsRecommended, flagsNone))
 	}
 	if o.Timeout <= 0 {
 		errs = append(errs, fmt.Errorf("--timeout: %v: must be more than 0", o.Timeout))

@@ -57,7 +57,7 @@ func (o *Options) Run(ctx context.Context, command []string, out, errOut io.Writ
 			return fmt.Errorf("write the file for {proxy-ca}: %w", err)
 		}
 	}
-	return o.runAt(ctx, e, p, p.expand(command, o.AddFlags), out, errOut)
+	return o.runAt(ctx, e, p, p.expand(command), out, errOut)
 }
 
 func (o *Options) runAt(ctx context.Context, e *endpoint, p *workspace, command []string, out, errOut io.Writer) (err error) {

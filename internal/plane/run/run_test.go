@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -308,11 +307,6 @@ func TestErrorsTeach(t *testing.T) {
 	if err := errors.Join(err, os.WriteFile(alone, data, 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	taken, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = taken.Close() }) // Nobody has connected.
 	_, services, _ := clients(t, dir)
 	port := int32(443)
 	_, err = services.ApiregistrationV1().APIServices().Create(t.Context(), &apiregistrationv1.APIService{
@@ -331,7 +325,6 @@ func TestErrorsTeach(t *testing.T) {
 		want    []string
 	}{
 		"no such command":  {command: []string{"nonesuch"}, want: []string{`"nonesuch"`, "$PATH"}},
-		"port in use":      {change: func(o *Options) { o.Port = taken.Addr().(*net.TCPAddr).Port }, want: []string{"--server-port", "in use"}},
 		"nothing there":    {change: func(o *Options) { o.Dir = "/nonexistent" }, want: []string{"docket up", "/nonexistent/kubeconfig"}},
 		"ends early":       {command: command("broken"), want: []string{"before it was ready", "exit status 3", "the database is gone"}},
 		"own certificate":  {command: command("own certificate"), want: []string{"{cert}", "certificate"}},
@@ -379,16 +372,13 @@ func TestExpand(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		command []string
-		flags   string
 		want    []string
 	}{
-		"auto without placeholders": {[]string{"s", "--x"}, flagsAuto, append([]string{"s", "--x"}, recommended...)},
-		"auto with placeholders":    {[]string{"s", "{port},{cert},{key}", "--k={kubeconfig}", "{proxy-ca}{dir}"}, flagsAuto, []string{"s", "8443,/d/c,/d/k", "--k=/kc", "/d/p/d"}},
-		"both":                      {[]string{"s", "{port}"}, flagsRecommended, append([]string{"s", "8443"}, recommended...)},
-		"none":                      {[]string{"s"}, flagsNone, []string{"s"}},
-		"other braces":              {[]string{"s", "{x}"}, flagsNone, []string{"s", "{x}"}},
+		"without placeholders": {[]string{"s", "--x"}, append([]string{"s", "--x"}, recommended...)},
+		"with placeholders":    {[]string{"s", "{port},{cert},{key}", "--k={kubeconfig}", "{proxy-ca}{dir}"}, []string{"s", "8443,/d/c,/d/k", "--k=/kc", "/d/p/d"}},
+		"other braces":         {[]string{"s", "{x}"}, append([]string{"s", "{x}"}, recommended...)},
 	} {
-		if got := p.expand(test.command, test.flags); !slices.Equal(got, test.want) {
+		if got := p.expand(test.command); !slices.Equal(got, test.want) {
 			t.Errorf("%s: got %q, want %q", name, got, test.want)
 		}
 	}

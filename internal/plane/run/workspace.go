@@ -33,7 +33,7 @@ type workspace struct {
 
 // prepare creates the workspace; remove deletes its folder.
 func (o *Options) prepare(ctx context.Context, e *endpoint, now time.Time) (*workspace, error) {
-	port, err := choosePort(ctx, o.Port)
+	port, err := freePort(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -70,12 +70,11 @@ func (p *workspace) makeCertificate(now time.Time) error {
 	)
 }
 
-// choosePort returns an unused port of 127.0.0.1: the wanted one, or any if that is 0.
-// Another process may still take it before the server does; the server then says so.
-func choosePort(ctx context.Context, wanted int) (int, error) {
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(wanted)))
+// freePort returns an unused port of 127.0.0.1. Another process may still take it before the server does; the server then says so.
+func freePort(ctx context.Context) (int, error) {
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
-		return 0, fmt.Errorf("--server-port: %d can't be used: %w; stop what listens there, or omit --server-port to get a free one", wanted, err)
+		return 0, fmt.Errorf("find a free port for the server: %w", err)
 	}
 	_, text, err := net.SplitHostPort(listener.Addr().String())
 	if err != nil {
@@ -95,9 +94,9 @@ const (
 	dirPlaceholder        = "{dir}"
 )
 
-// expand returns the command with its placeholders replaced, or with the recommended
-// flags.
-func (p *workspace) expand(command []string, flags string) []string {
+// expand returns the command with its placeholders replaced. One without placeholders gets the flags of servers built on
+// Kubernetes' RecommendedOptions.
+func (p *workspace) expand(command []string) []string {
 	values := []string{
 		portPlaceholder, strconv.Itoa(p.port), certPlaceholder, p.certificate, keyPlaceholder, p.key,
 		kubeconfigPlaceholder, p.kubeconfig, proxyCAPlaceholder, p.proxyCA, dirPlaceholder, p.dir,
@@ -109,7 +108,7 @@ func (p *workspace) expand(command []string, flags string) []string {
 		expanded[i] = replacer.Replace(argument)
 		changed = changed || expanded[i] != argument
 	}
-	if flags == flagsRecommended || flags == flagsAuto && !changed {
+	if !changed {
 		expanded = append(expanded,
 			"--secure-port="+strconv.Itoa(p.port), "--bind-address=127.0.0.1",
 			"--tls-cert-file="+p.certificate, "--tls-private-key-file="+p.key,

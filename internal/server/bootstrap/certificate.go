@@ -7,31 +7,26 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/docket-project/docket/internal/kit/certificate"
 )
 
-// Defaults of the serving certificate. The name is what deploy/base mounts.
-const (
-	DefaultSecret   = "docket-tls"
-	DefaultLifetime = 365 * 24 * time.Hour
-)
+// secretName is what deploy/base mounts.
+const secretName = "docket-tls"
+
+// DefaultLifetime of the serving certificate.
+const DefaultLifetime = 365 * 24 * time.Hour
 
 // MinLifetime leaves time to notice that a certificate ends soon.
 const MinLifetime = 24 * time.Hour
 
-// Names of the parameters of a certificate.
-const (
-	SecretParameter   = "secret"
-	LifetimeParameter = "valid-for"
-)
+// LifetimeParameter is the name of the parameter Lifetime.
+const LifetimeParameter = "valid-for"
 
 // authorityKey is where the bundle is in the Secret, as cert-manager has it.
 const authorityKey = "ca.crt"
@@ -40,23 +35,18 @@ const authorityKey = "ca.crt"
 type CertificateParameters struct {
 	// Namespace and Service make the name of the server.
 	Namespace, Service string
-	// Secret is the name of the printed object.
-	Secret string
 	// Lifetime of certificate and authority.
 	Lifetime time.Duration
 }
 
 // NewCertificateParameters returns the defaults.
 func NewCertificateParameters() CertificateParameters {
-	return CertificateParameters{Namespace: DefaultNamespace, Service: DefaultService, Secret: DefaultSecret, Lifetime: DefaultLifetime}
+	return CertificateParameters{Namespace: DefaultNamespace, Service: DefaultService, Lifetime: DefaultLifetime}
 }
 
 // Validate returns all that is wrong, as ParameterErrors.
 func (p CertificateParameters) Validate() []error {
 	errs := Parameters{Groups: NewParameters().Groups, Namespace: p.Namespace, Service: p.Service, HTTPSPort: DefaultHTTPSPort}.Validate()
-	if problems := validation.IsDNS1123Subdomain(p.Secret); len(problems) > 0 {
-		errs = append(errs, &ParameterError{SecretParameter, fmt.Sprintf("%q can't be used: %s", p.Secret, strings.Join(problems, "; "))})
-	}
 	if p.Lifetime < MinLifetime {
 		errs = append(errs, &ParameterError{LifetimeParameter, fmt.Sprintf("%s is too short; give at least %s", p.Lifetime, MinLifetime)})
 	}
@@ -95,7 +85,7 @@ func Certificate(p CertificateParameters, trusted certificate.Bundle, now time.T
 	}
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&corev1.Secret{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
-		ObjectMeta: metav1.ObjectMeta{Name: p.Secret, Namespace: p.Namespace, Labels: map[string]string{"app.kubernetes.io/name": "docket"}},
+		ObjectMeta: metav1.ObjectMeta{Name: secretName, Namespace: p.Namespace, Labels: map[string]string{"app.kubernetes.io/name": "docket"}},
 		Type:       corev1.SecretTypeTLS,
 		Data: map[string][]byte{
 			corev1.TLSCertKey: serving.CertificatePEM, corev1.TLSPrivateKeyKey: serving.KeyPEM, authorityKey: bundlePEM,

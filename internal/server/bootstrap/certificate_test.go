@@ -112,7 +112,6 @@ func TestCertificateParameters(t *testing.T) {
 	}{
 		"namespace": {func(p *bootstrap.CertificateParameters) { p.Namespace = "A" }, "namespace: "},
 		"service":   {func(p *bootstrap.CertificateParameters) { p.Service = "*" }, "service: "},
-		"secret":    {func(p *bootstrap.CertificateParameters) { p.Secret = "" }, "secret: "},
 		"lifetime":  {func(p *bootstrap.CertificateParameters) { p.Lifetime = time.Hour }, "valid-for: 1h0m0s is too short"},
 	} {
 		p := bootstrap.NewCertificateParameters()
