@@ -13,7 +13,6 @@ import (
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/kube-openapi/pkg/validation/spec"
 	"sigs.k8s.io/yaml"
 )
 
@@ -100,9 +99,6 @@ func build(kind schema.GroupVersionKind, published apiextensionsv1.JSONSchemaPro
 // Published returns the schema as a custom resource definition states it. The caller
 // may change it.
 func (s *Schema) Published() *apiextensionsv1.JSONSchemaProps { return s.published.DeepCopy() }
-
-// OpenAPI returns the schema for OpenAPI documents. The caller may change it.
-func (s *Schema) OpenAPI() *spec.Schema { return s.structural.ToKubeOpenAPI() }
 
 // isReserved says whether a member of a report is not part of its body.
 func isReserved(name string) bool {
