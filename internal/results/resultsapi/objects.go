@@ -47,7 +47,7 @@ func (s *source) object(row *namedRow) (v1alpha1.PolicyResult, error) {
 	return v1alpha1.PolicyResult{ObjectMeta: metadata, Result: result}, nil
 }
 
-// metadata is that of an object about a report, or about a result of it.
+// metadata is that of an object about a result of a report.
 func (s *source) metadata(report *engine.ReportRow, name string) metav1.ObjectMeta {
 	metadata := metav1.ObjectMeta{
 		Name: name, Namespace: report.Namespace,

@@ -166,7 +166,7 @@ func (r *resultStorage) list(ctx context.Context, options *metainternalversion.L
 	if !out.more {
 		return out, nil
 	}
-	warnOfMore(ctx, options, "results")
+	warnOfMore(ctx, options)
 	last := out.rows[len(out.rows)-1]
 	out.meta.Continue, err = place{
 		Revision: first, Changed: changed,
@@ -219,9 +219,9 @@ func pageLimit(options *metainternalversion.ListOptions) int {
 }
 
 // warnOfMore tells clients that give no limit, and may not look for a token, that a list has not all there is.
-func warnOfMore(ctx context.Context, options *metainternalversion.ListOptions, what string) {
+func warnOfMore(ctx context.Context, options *metainternalversion.ListOptions) {
 	if options.Limit == 0 {
-		warning.AddWarning(ctx, "", fmt.Sprintf("these are the first %d %s, there are more: use a limit and go on with the continue token", MaxPage, what))
+		warning.AddWarning(ctx, "", fmt.Sprintf("these are the first %d results, there are more: use a limit and go on with the continue token", MaxPage))
 	}
 }
 

@@ -86,26 +86,17 @@ export async function whoAmI() {
 }
 
 /**
- * A page of a resource that there is in namespaces and, under another name, outside of them.
- * @param {string} resource in namespaces
- * @param {{namespace: string, global?: boolean}} where global: those outside of namespaces
+ * A page of results.
+ * @param {{namespace: string, global?: boolean}} where global: those in reports outside of namespaces
  * @param {Record<string, string|number>} params
  * @param {AbortSignal} signal
  */
-async function list(resource, where, params, signal) {
+export async function results(where, params, signal) {
   const scope = where.namespace ? `/namespaces/${encodeURIComponent(where.namespace)}` : '';
-  const answer = await get(`${group}${scope}/${where.global ? 'cluster' : ''}${resource}`, params, signal);
+  const answer = await get(`${group}${scope}/${where.global ? 'clusterpolicyresults' : 'policyresults'}`, params, signal);
   note(signal, answer.metadata.resourceVersion);
   return answer;
 }
-
-/**
- * A page of results.
- * @param {{namespace: string, global?: boolean}} where
- * @param {Record<string, string|number>} params
- * @param {AbortSignal} signal
- */
-export const results = (where, params, signal) => list('policyresults', where, params, signal);
 
 /**
  * A summary of each cluster whose reports are in the database, by name.

@@ -88,15 +88,14 @@ function labelSelector(label, chosen, all) {
 export const quoted = (word) => (/^[\w@%+=:,./~-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`);
 
 /**
- * The words of the command that lists a resource which there is in namespaces and, under another name, outside of them.
+ * The words of the command that lists results.
  * @param {string[]} kubectl the first words
  * @param {import('./router.js').Scope} scope
- * @param {string} resource in namespaces
  */
-export function listing(kubectl, scope, resource) {
-  if (scope.outside) return [...kubectl, 'get', `cluster${resource}`];
-  if (scope.namespace) return [...kubectl, 'get', resource, '-n', scope.namespace];
-  return [...kubectl, 'get', `${resource},cluster${resource}`, '-A'];
+function listing(kubectl, scope) {
+  if (scope.outside) return [...kubectl, 'get', 'clusterpolicyresults'];
+  if (scope.namespace) return [...kubectl, 'get', 'policyresults', '-n', scope.namespace];
+  return [...kubectl, 'get', 'policyresults,clusterpolicyresults', '-A'];
 }
 
 /**
@@ -107,7 +106,7 @@ export function listing(kubectl, scope, resource) {
  */
 export function command(kubectl, scope, filters) {
   if (filters.sort || filters.message) return question(kubectl, scope, { filter: expression(filters), results: { orderBy: filters.sort || 'severity', descending: filters.desc } });
-  const words = listing(kubectl, scope, 'policyresults');
+  const words = listing(kubectl, scope);
   const labels = [labelSelector('result', filters.results, outcomes), labelSelector('severity', filters.severities, severities)].filter(Boolean);
   if (labels.length) words.push('-l', labels.join(','));
   const fields = fieldSelector(textFields(filters));

@@ -45,9 +45,16 @@ async function worstFirst({ scope, signal }, filters, kinds, { from, continue: t
     token = '';
     if (at < 0) return { items: [], next: null };
   }
-  return inTurn(lists.slice(at), token, size, ({ result, severity, where }, params) => api.results(where, {
-    ...params, fieldSelector: fieldSelector({ result, severity, ...textFields(filters) }),
-  }, signal));
+  const items = [];
+  for (const { result, severity, where, name } of lists.slice(at)) {
+    if (items.length === size) return { items, next: { from: name, continue: '' } };
+    const selector = fieldSelector({ result, severity, ...textFields(filters) });
+    const answer = await api.results(where, { limit: size - items.length, continue: token, fieldSelector: selector }, signal);
+    items.push(...answer.items);
+    token = answer.metadata.continue ?? '';
+    if (token) return { items, next: { from: name, continue: token } };
+  }
+  return { items, next: null };
 }
 
 /**
@@ -60,25 +67,4 @@ function places(scope) {
   if (!scope.outside) wheres.push({ namespace: scope.namespace });
   if (!scope.namespace) wheres.push({ namespace: '', global: true });
   return wheres;
-}
-
-/**
- * A page of several lists, one after the other.
- * @template {{name: string}} List
- * @param {List[]} lists from the one on where the page begins
- * @param {string} token where in the first one
- * @param {number} size
- * @param {(list: List, params: {limit: number, continue: string}) => Promise<any>} read
- * @returns {Promise<Page>}
- */
-async function inTurn(lists, token, size, read) {
-  const items = [];
-  for (const list of lists) {
-    if (items.length === size) return { items, next: { from: list.name, continue: '' } };
-    const answer = await read(list, { limit: size - items.length, continue: token });
-    items.push(...answer.items);
-    token = answer.metadata.continue ?? '';
-    if (token) return { items, next: { from: list.name, continue: token } };
-  }
-  return { items, next: null };
 }
