@@ -5,9 +5,9 @@ package checks
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"sync/atomic"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -47,13 +47,12 @@ func refusedNobody(response *runner.Response) bool {
 }
 
 // someObject is the path of an object of any resource that does not exist.
-func someObject(p *runner.Probe) (string, error) {
-	for _, resource := range p.Resources {
-		if resource.Has("get") {
-			return resource.ObjectPath(p.Namespace, p.Name()), nil
-		}
+func someObject(p *runner.Probe) string {
+	at := slices.IndexFunc(p.Resources, func(resource *runner.Resource) bool { return resource.Has("get") })
+	if at < 0 {
+		runner.Leave("no resource has the verb get")
 	}
-	return "", runner.Leave("no resource has the verb get")
+	return p.Resources[at].ObjectPath(p.Namespace, p.Name())
 }
 
 func access() []rule {
@@ -72,9 +71,9 @@ func (r accessAnonymous) check() runner.Check {
 	}
 }
 
-func (accessAnonymous) run(ctx context.Context, p *runner.Probe) error {
+func (accessAnonymous) run(p *runner.Probe) {
 	if !p.HasCredentials {
-		return runner.Leave("the kubeconfig has no credentials, so that every request is without them")
+		runner.Leave("the kubeconfig has no credentials, so that every request is without them")
 	}
 	name := p.Name()
 	for _, try := range []struct {
@@ -87,23 +86,17 @@ func (accessAnonymous) run(ctx context.Context, p *runner.Probe) error {
 		if !p.Resource.Has(try.verb) {
 			continue
 		}
-		response, err := p.Send(ctx, withoutUser(try.request))
-		if err != nil {
-			return err
-		}
+		response := p.Send(withoutUser(try.request))
 		if noRights(response) {
 			continue
 		}
-		review, err := askFor(ctx, p, "system:anonymous", "system:unauthenticated", try.verb, try.name)
-		if err != nil {
-			return err
-		}
+		review := askFor(p, "system:anonymous", "system:unauthenticated", try.verb, try.name)
 		if review != nil && review.allowed {
-			return runner.Leave("the server says that everybody has the right to %s objects", try.verb)
+			runner.Leave("the server says that everybody has the right to %s objects", try.verb)
 		}
-		return response.Want(http.StatusUnauthorized, http.StatusForbidden)
+		response.Want(http.StatusUnauthorized, http.StatusForbidden)
+		return
 	}
-	return nil
 }
 
 func (accessAnonymous) broken() broken.Server {
@@ -147,13 +140,9 @@ func (r accessBadToken) check() runner.Check {
 	}
 }
 
-func (accessBadToken) run(ctx context.Context, p *runner.Probe) error {
-	path, err := someObject(p)
-	if err != nil {
-		return err
-	}
-	_, err = send(ctx, p, withoutUser(runner.Get(path).With("Authorization", strangers)), status(metav1.StatusReasonUnauthorized, http.StatusUnauthorized))
-	return err
+func (accessBadToken) run(p *runner.Probe) {
+	path := someObject(p)
+	send(p, withoutUser(runner.Get(path).With("Authorization", strangers)), status(metav1.StatusReasonUnauthorized, http.StatusUnauthorized))
 }
 
 func (accessBadToken) broken() broken.Server {
@@ -176,33 +165,24 @@ func (r accessSpoofedHeaders) check() runner.Check {
 	}
 }
 
-func (accessSpoofedHeaders) run(ctx context.Context, p *runner.Probe) error {
-	path, err := someObject(p)
-	if err != nil {
-		return err
-	}
+func (accessSpoofedHeaders) run(p *runner.Probe) {
+	path := someObject(p)
 	tried := false
 	for _, request := range []runner.Request{withoutUser(runner.Get(path)), asNobody(runner.Get(path))} {
-		response, err := p.Send(ctx, request)
-		if err != nil {
-			return err
-		}
+		response := p.Send(request)
 		if !noRights(response) {
 			continue // There is nothing to win.
 		}
 		tried = true
 		request = request.With("X-Remote-User", "admin").With("X-Remote-Group", "system:masters")
-		if response, err = p.Send(ctx, request); err != nil {
-			return err
-		}
+		response = p.Send(request)
 		if !noRights(response) {
-			return response.Fail("401 Unauthorized or 403 Forbidden, as without the headers X-Remote-User and X-Remote-Group")
+			response.Fail("401 Unauthorized or 403 Forbidden, as without the headers X-Remote-User and X-Remote-Group")
 		}
 	}
 	if !tried {
-		return runner.Leave("the server lets everybody get objects")
+		runner.Leave("the server lets everybody get objects")
 	}
-	return nil
 }
 
 func (accessSpoofedHeaders) broken() broken.Server {
@@ -221,35 +201,30 @@ func (r accessImpersonation) check() runner.Check {
 	}
 }
 
-func (accessImpersonation) run(ctx context.Context, p *runner.Probe) error {
+func (accessImpersonation) run(p *runner.Probe) {
 	if !p.HasCore {
-		return runner.Leave("the server has no core API: users come from the server in front of it")
+		runner.Leave("the server has no core API: users come from the server in front of it")
 	}
 	name := p.Name()
-	response, err := p.Send(ctx, asNobody(runner.Get(p.Path(name))))
+	response := p.Send(asNobody(runner.Get(p.Path(name))))
 	switch {
-	case err != nil:
-		return err
 	case response.Code == http.StatusForbidden && !refusedNobody(response):
-		return runner.Leave("not allowed: impersonate users")
+		runner.Leave("not allowed: impersonate users")
 	case response.Code != http.StatusForbidden:
-		review, err := askFor(ctx, p, nobody, "system:authenticated", "get", name)
+		review := askFor(p, nobody, "system:authenticated", "get", name)
 		switch {
-		case err != nil:
-			return err
 		case review == nil:
-			return runner.Leave("the server does not say whether everybody may get objects")
+			runner.Leave("the server does not say whether everybody may get objects")
 		case review.allowed:
-			return runner.Leave("the server says that everybody has the right to get objects")
+			runner.Leave("the server says that everybody has the right to get objects")
 		}
-		return response.Fail("403 Forbidden: the user %s has no right to get objects", nobody)
+		response.Fail("403 Forbidden: the user %s has no right to get objects", nobody)
 	}
 	for _, word := range []string{nobody, p.Resource.Name} {
 		if !bytes.Contains(response.Body, []byte(word)) {
-			return response.Fail("a message that names the user %s and the resource %s", nobody, p.Resource.Name)
+			response.Fail("a message that names the user %s and the resource %s", nobody, p.Resource.Name)
 		}
 	}
-	return nil
 }
 
 func (accessImpersonation) broken() broken.Server {
@@ -268,33 +243,27 @@ func (r accessReview) check() runner.Check {
 	}
 }
 
-func (accessReview) run(ctx context.Context, p *runner.Probe) error {
+func (accessReview) run(p *runner.Probe) {
 	name := p.Name()
 	request := runner.Get(p.Path(name)).MayBeRefused()
-	review, err := askFor(ctx, p, "", "", "get", name)
-	if err != nil {
-		return err
-	}
+	review := askFor(p, "", "", "get", name)
 	if review == nil {
-		return runner.Leave("the server does not answer a SelfSubjectAccessReview")
+		runner.Leave("the server does not answer a SelfSubjectAccessReview")
 	}
-	response, err := p.Send(ctx, request)
-	if err != nil {
-		return err
-	}
+	response := p.Send(request)
 	if review.allowed == (response.Code == http.StatusForbidden) {
-		return review.wrong(response)
+		review.wrong(response)
+		return
 	}
 	// If nobody is not refused, that may be because the header is ignored, which is another rule.
-	response, err = p.Send(ctx, asNobody(request))
-	if err != nil || !refusedNobody(response) {
-		return err
+	response = p.Send(asNobody(request))
+	if !refusedNobody(response) {
+		return
 	}
-	review, err = askFor(ctx, p, nobody, "system:authenticated", "get", name)
-	if err == nil && review != nil && review.allowed {
-		err = review.wrong(response)
+	review = askFor(p, nobody, "system:authenticated", "get", name)
+	if review != nil && review.allowed {
+		review.wrong(response)
 	}
-	return err
 }
 
 func (accessReview) broken() broken.Server {
@@ -311,13 +280,13 @@ type verdict struct {
 }
 
 // wrong returns the failure of a server that does something else.
-func (v *verdict) wrong(done *runner.Response) error {
-	return v.FailBecause(fmt.Sprintf("%s is answered with %d", done.Sent.Method+" "+done.Sent.URL, done.Code), "status.allowed to be %t", !v.allowed)
+func (v *verdict) wrong(done *runner.Response) {
+	v.FailBecause(fmt.Sprintf("%s is answered with %d", done.Sent.Method+" "+done.Sent.URL, done.Code), "status.allowed to be %t", !v.allowed)
 }
 
 // askFor asks the server whether a user of a group, or we if the user is empty, may do something to
 // an object of the resource. It returns nil if the server does not say.
-func askFor(ctx context.Context, p *runner.Probe, user, group, verb, name string) (*verdict, error) {
+func askFor(p *runner.Probe, user, group, verb, name string) *verdict {
 	attributes := map[string]any{"verb": verb, "group": p.GroupVersion.Group, "version": p.GroupVersion.Version, "resource": p.Resource.Name, "namespace": p.Namespace, "name": name}
 	kind, resource, spec := "SelfSubjectAccessReview", "selfsubjectaccessreviews", map[string]any{"resourceAttributes": attributes}
 	if user != "" {
@@ -325,19 +294,16 @@ func askFor(ctx context.Context, p *runner.Probe, user, group, verb, name string
 		spec["user"], spec["groups"] = user, []string{group}
 	}
 	review := map[string]any{"apiVersion": "authorization.k8s.io/v1", "kind": kind, "spec": spec}
-	response, err := p.Send(ctx, runner.Post("/apis/authorization.k8s.io/v1/"+resource, review).MayBeRefused())
-	if err != nil || !response.OK() {
-		return nil, err
+	response := p.Send(runner.Post("/apis/authorization.k8s.io/v1/"+resource, review).MayBeRefused())
+	if !response.OK() {
+		return nil
 	}
-	answer, err := response.JSON()
-	if err != nil {
-		return nil, nil //nolint:nilerr,nilnil // It does not say.
-	}
+	answer := response.Fields()
 	allowed, _, err := unstructured.NestedBool(answer, "status", "allowed")
-	if err != nil {
-		return nil, nil //nolint:nilerr,nilnil // It does not say.
+	if answer == nil || err != nil {
+		return nil // It does not say.
 	}
-	return &verdict{response, allowed}, nil
+	return &verdict{response, allowed}
 }
 
 type forbiddenAnswer struct{}
@@ -352,26 +318,20 @@ func (r forbiddenAnswer) check() runner.Check {
 	}
 }
 
-func (forbiddenAnswer) run(ctx context.Context, p *runner.Probe) error {
+func (forbiddenAnswer) run(p *runner.Probe) {
 	request := runner.Get(p.Path(p.Name()))
-	response, err := p.Send(ctx, asNobody(request))
-	if err == nil && !refusedNobody(response) {
-		response, err = p.Send(ctx, withoutUser(request))
-	}
-	if err != nil {
-		return err
+	response := p.Send(asNobody(request))
+	if !refusedNobody(response) {
+		response = p.Send(withoutUser(request))
 	}
 	if response.Code != http.StatusForbidden {
-		return runner.Leave("there is no user known to lack the right to get objects")
+		runner.Leave("there is no user known to lack the right to get objects")
 	}
-	if err := response.WantStatus(metav1.StatusReasonForbidden, http.StatusForbidden); err != nil {
-		return err
-	}
+	response.WantStatus(metav1.StatusReasonForbidden, http.StatusForbidden)
 	status, _ := response.Status()
 	if d := status.Details; d == nil || d.Kind != p.Resource.Name || d.Group != p.GroupVersion.Group {
-		return response.Fail("a Status whose details.kind is %q and whose details.group is %q", p.Resource.Name, p.GroupVersion.Group)
+		response.Fail("a Status whose details.kind is %q and whose details.group is %q", p.Resource.Name, p.GroupVersion.Group)
 	}
-	return nil
 }
 
 func (forbiddenAnswer) broken() broken.Server {

@@ -4,7 +4,6 @@
 package checks
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"slices"
@@ -43,14 +42,11 @@ func (r applyCreates) check() runner.Check {
 	}
 }
 
-func (applyCreates) run(ctx context.Context, p *runner.Probe) error {
+func (applyCreates) run(p *runner.Probe) {
 	object := p.New()
 	name := object.GetName()
-	response, err := send(ctx, p, runner.Patch(p.Path(name), types.ApplyYAMLPatchType, object, "fieldManager", firstManager), ok)
-	if err != nil {
-		return err
-	}
-	return wantExists(ctx, p, response, name, "that the object exists afterwards")
+	response := send(p, runner.Patch(p.Path(name), types.ApplyYAMLPatchType, object, "fieldManager", firstManager), ok)
+	wantExists(p, response, name, "that the object exists afterwards")
 }
 
 func (applyCreates) broken() broken.Server {
@@ -64,34 +60,27 @@ func (applyCreates) broken() broken.Server {
 }
 
 // readManaged reads an object and returns the answer, too.
-func readManaged(ctx context.Context, p *runner.Probe, name string) (*unstructured.Unstructured, *runner.Response, error) {
-	response, err := p.Prepare(ctx, "read the object", runner.Get(p.Path(name)))
-	if err != nil {
-		return nil, nil, err
-	}
-	object, err := response.Object()
-	if err != nil {
-		return nil, nil, &runner.SetupError{Wanted: "read the object", Exchange: response.Exchange}
-	}
-	return object, response, nil
+func readManaged(p *runner.Probe, name string) (*unstructured.Unstructured, *runner.Response) {
+	response := p.Prepare("read the object", runner.Get(p.Path(name)))
+	object := response.Object()
+	return object, response
 }
 
 // wantManaged returns a failure unless metadata.managedFields has an entry, with an annotation if one
 // is named.
-func wantManaged(p *runner.Probe, object *unstructured.Unstructured, response *runner.Response, manager string, operation metav1.ManagedFieldsOperationType, note string) error {
+func wantManaged(p *runner.Probe, object *unstructured.Unstructured, response *runner.Response, manager string, operation metav1.ManagedFieldsOperationType, note string) {
 	entry := managedBy(object, manager, operation)
 	expected := fmt.Sprintf("an entry in metadata.managedFields with the manager %s, the operation %s, the apiVersion %s and the fieldsType FieldsV1", manager, operation, p.GroupVersion)
 	switch {
 	case entry == nil:
-		return response.FailBecause("there is no entry with the manager and the operation", "%s", expected)
+		response.FailBecause("there is no entry with the manager and the operation", "%s", expected)
 	case entry.apiVersion != p.GroupVersion.String():
-		return response.FailBecause(fmt.Sprintf("its apiVersion is %v", entry.apiVersion), "%s", expected)
+		response.FailBecause(fmt.Sprintf("its apiVersion is %v", entry.apiVersion), "%s", expected)
 	case entry.fieldsType != "FieldsV1":
-		return response.FailBecause(fmt.Sprintf("its fieldsType is %v", entry.fieldsType), "%s", expected)
+		response.FailBecause(fmt.Sprintf("its fieldsType is %v", entry.fieldsType), "%s", expected)
 	case note != "" && !entry.hasNote(note):
-		return response.FailBecause(fmt.Sprintf("its fieldsV1 is %v", entry.fields), "%s, with f:metadata.f:annotations.f:%s in its fieldsV1", expected, note)
+		response.FailBecause(fmt.Sprintf("its fieldsV1 is %v", entry.fields), "%s, with f:metadata.f:annotations.f:%s in its fieldsV1", expected, note)
 	}
-	return nil
 }
 
 // applying matches server-side applies.
@@ -111,19 +100,11 @@ func (r applyManagedFields) check() runner.Check {
 	}
 }
 
-func (applyManagedFields) run(ctx context.Context, p *runner.Probe) error {
-	name, err := makeNoted(ctx, p)
-	if err != nil {
-		return err
-	}
-	if _, err := applyFirst(ctx, p, name, noteOne, "first"); err != nil {
-		return err
-	}
-	object, response, err := readManaged(ctx, p, name)
-	if err != nil {
-		return err
-	}
-	return wantManaged(p, object, response, firstManager, metav1.ManagedFieldsOperationApply, noteOne)
+func (applyManagedFields) run(p *runner.Probe) {
+	name := makeNoted(p)
+	applyFirst(p, name, noteOne, "first")
+	object, response := readManaged(p, name)
+	wantManaged(p, object, response, firstManager, metav1.ManagedFieldsOperationApply, noteOne)
 }
 
 func (applyManagedFields) broken() broken.Server {
@@ -149,28 +130,18 @@ func (r updateManagedFields) check() runner.Check {
 	}
 }
 
-func (updateManagedFields) run(ctx context.Context, p *runner.Probe) error {
+func (updateManagedFields) run(p *runner.Probe) {
 	object := p.New()
 	name := object.GetName()
-	if _, err := p.Prepare(ctx, "create an object", runner.Post(p.Collection(), object, "fieldManager", firstManager)); err != nil {
-		return err
-	}
-	put, err := putNoted(ctx, p, name, noteOne, "second", "fieldManager", secondManager)
-	if err != nil {
-		return err
-	}
+	p.Prepare("create an object", runner.Post(p.Collection(), object, "fieldManager", firstManager))
+	put := putNoted(p, name, noteOne, "second", "fieldManager", secondManager)
 	if !put.OK() {
-		return &runner.SetupError{Wanted: "change the object", Exchange: put.Exchange}
+		put.Unprepared("change the object")
 	}
-	object, response, err := readManaged(ctx, p, name)
-	if err != nil {
-		return err
-	}
+	object, response := readManaged(p, name)
 	// The first manager has the labels at least.
-	if err := wantManaged(p, object, response, firstManager, metav1.ManagedFieldsOperationUpdate, ""); err != nil {
-		return err
-	}
-	return wantManaged(p, object, response, secondManager, metav1.ManagedFieldsOperationUpdate, noteOne)
+	wantManaged(p, object, response, firstManager, metav1.ManagedFieldsOperationUpdate, "")
+	wantManaged(p, object, response, secondManager, metav1.ManagedFieldsOperationUpdate, noteOne)
 }
 
 func (updateManagedFields) broken() broken.Server {

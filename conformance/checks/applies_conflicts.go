@@ -4,7 +4,6 @@
 package checks
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"slices"
@@ -34,26 +33,18 @@ func (r applyConflict) check() runner.Check {
 	}
 }
 
-func (applyConflict) run(ctx context.Context, p *runner.Probe) error {
-	name, err := makeNoted(ctx, p)
-	if err != nil {
-		return err
-	}
-	if _, err := applyFirst(ctx, p, name, noteOne, "first"); err != nil {
-		return err
-	}
-	response, err := send(ctx, p, apply(p, secondManager, name, noteOne, "second"), status(metav1.StatusReasonConflict, http.StatusConflict))
-	if err != nil {
-		return err
-	}
+func (applyConflict) run(p *runner.Probe) {
+	name := makeNoted(p)
+	applyFirst(p, name, noteOne, "first")
+	response := send(p, apply(p, secondManager, name, noteOne, "second"), status(metav1.StatusReasonConflict, http.StatusConflict))
 	status, _ := response.Status()
 	names := func(cause metav1.StatusCause) bool {
 		return cause.Type == metav1.CauseTypeFieldManagerConflict && strings.Contains(cause.Field, noteOne)
 	}
 	if status.Details == nil || !slices.ContainsFunc(status.Details.Causes, names) {
-		return response.Fail("a Status that has a cause in details.causes whose reason is FieldManagerConflict and whose field is .metadata.annotations.%s", noteOne)
+		response.Fail("a Status that has a cause in details.causes whose reason is FieldManagerConflict and whose field is .metadata.annotations.%s", noteOne)
 	}
-	return wantNotes(ctx, p, response, name, noteOne, "first")
+	wantNotes(p, response, name, noteOne, "first")
 }
 
 func (applyConflict) broken() broken.Server {
@@ -72,29 +63,16 @@ func (r applyForce) check() runner.Check {
 	}
 }
 
-func (applyForce) run(ctx context.Context, p *runner.Probe) error {
-	name, err := makeNoted(ctx, p)
-	if err != nil {
-		return err
-	}
-	if _, err := applyFirst(ctx, p, name, noteOne, "first"); err != nil {
-		return err
-	}
+func (applyForce) run(p *runner.Probe) {
+	name := makeNoted(p)
+	applyFirst(p, name, noteOne, "first")
 	request := apply(p, secondManager, name, noteOne, "second")
 	request.Query.Set("force", "true")
-	response, err := send(ctx, p, request, ok)
-	if err != nil {
-		return err
-	}
-	if err := wantNotes(ctx, p, response, name, noteOne, "second"); err != nil {
-		return err
-	}
+	response := send(p, request, ok)
+	wantNotes(p, response, name, noteOne, "second")
 	// What the first manager gives up now is not its own any more.
-	response, err = applyFirst(ctx, p, name)
-	if err != nil {
-		return err
-	}
-	return wantNotes(ctx, p, response, name, noteOne, "second")
+	response = applyFirst(p, name)
+	wantNotes(p, response, name, noteOne, "second")
 }
 
 func (applyForce) broken() broken.Server {
@@ -113,19 +91,11 @@ func (r applyRemoves) check() runner.Check {
 	}
 }
 
-func (applyRemoves) run(ctx context.Context, p *runner.Probe) error {
-	name, err := makeNoted(ctx, p)
-	if err != nil {
-		return err
-	}
-	if _, err := applyFirst(ctx, p, name, noteOne, "first", noteTwo, "first"); err != nil {
-		return err
-	}
-	response, err := applyFirst(ctx, p, name, noteOne, "first")
-	if err != nil {
-		return err
-	}
-	return wantNotes(ctx, p, response, name, noteOne, "first", noteTwo, "")
+func (applyRemoves) run(p *runner.Probe) {
+	name := makeNoted(p)
+	applyFirst(p, name, noteOne, "first", noteTwo, "first")
+	response := applyFirst(p, name, noteOne, "first")
+	wantNotes(p, response, name, noteOne, "first", noteTwo, "")
 }
 
 func (applyRemoves) broken() broken.Server {
@@ -167,18 +137,12 @@ func (r applyNeedsManager) check() runner.Check {
 	}
 }
 
-func (applyNeedsManager) run(ctx context.Context, p *runner.Probe) error {
-	name, err := makeNoted(ctx, p)
-	if err != nil {
-		return err
-	}
+func (applyNeedsManager) run(p *runner.Probe) {
+	name := makeNoted(p)
 	request := apply(p, "", name, noteOne, "nobody")
 	request.Query.Del("fieldManager")
-	response, err := send(ctx, p, request, status("", http.StatusUnprocessableEntity, http.StatusBadRequest))
-	if err != nil {
-		return err
-	}
-	return wantNotes(ctx, p, response, name, noteOne, "")
+	response := send(p, request, status("", http.StatusUnprocessableEntity, http.StatusBadRequest))
+	wantNotes(p, response, name, noteOne, "")
 }
 
 func (applyNeedsManager) broken() broken.Server {
@@ -197,35 +161,21 @@ func (r applyNoChange) check() runner.Check {
 	}
 }
 
-func (applyNoChange) run(ctx context.Context, p *runner.Probe) error {
-	name, err := makeNoted(ctx, p)
-	if err != nil {
-		return err
-	}
-	if _, err := applyFirst(ctx, p, name, noteOne, "first"); err != nil {
-		return err
-	}
+func (applyNoChange) run(p *runner.Probe) {
+	name := makeNoted(p)
+	applyFirst(p, name, noteOne, "first")
 	for try := 1; ; try++ {
-		before, err := p.Read(ctx, name)
-		if err != nil {
-			return err
+		before := p.Read(name)
+		if err := p.Pause(p.Context, applyTick); err != nil {
+			runner.Stop(err)
 		}
-		if err := p.Pause(ctx, applyTick); err != nil {
-			return err
-		}
-		response, err := applyFirst(ctx, p, name, noteOne, "first")
-		if err != nil {
-			return err
-		}
-		after, err := p.Read(ctx, name)
-		if err != nil {
-			return err
-		}
+		response := applyFirst(p, name, noteOne, "first")
+		after := p.Read(name)
 		switch is, was := after.GetResourceVersion(), before.GetResourceVersion(); {
 		case is == was:
-			return nil
+			return
 		case try == attempts:
-			return response.FailBecause(fmt.Sprintf("it was %s and is now %s, each of %d times", was, is, try), "that the resourceVersion of the object stays")
+			response.FailBecause(fmt.Sprintf("it was %s and is now %s, each of %d times", was, is, try), "that the resourceVersion of the object stays")
 		}
 	}
 }

@@ -4,7 +4,6 @@
 package checks
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -42,13 +41,9 @@ func (r bodyMalformed) check() runner.Check {
 	}
 }
 
-func (bodyMalformed) run(ctx context.Context, p *runner.Probe) error {
-	data, err := json.Marshal(p.New())
-	if err != nil {
-		return err
-	}
-	_, err = send(ctx, p, runner.Post(p.Collection(), data[:len(data)/2]), status(metav1.StatusReasonBadRequest, http.StatusBadRequest))
-	return err
+func (bodyMalformed) run(p *runner.Probe) {
+	data := runner.Must(json.Marshal(p.New()))
+	send(p, runner.Post(p.Collection(), data[:len(data)/2]), status(metav1.StatusReasonBadRequest, http.StatusBadRequest))
 }
 
 func (bodyMalformed) broken() broken.Server {
@@ -73,9 +68,8 @@ func (r bodyEmpty) check() runner.Check {
 	}
 }
 
-func (bodyEmpty) run(ctx context.Context, p *runner.Probe) error {
-	_, err := send(ctx, p, runner.Post(p.Collection(), []byte{}), status("", http.StatusBadRequest, http.StatusUnprocessableEntity))
-	return err
+func (bodyEmpty) run(p *runner.Probe) {
+	send(p, runner.Post(p.Collection(), []byte{}), status("", http.StatusBadRequest, http.StatusUnprocessableEntity))
 }
 
 func (bodyEmpty) broken() broken.Server {
@@ -100,7 +94,7 @@ func (r bodyWrongKind) check() runner.Check {
 	}
 }
 
-func (bodyWrongKind) run(ctx context.Context, p *runner.Probe) error {
+func (bodyWrongKind) run(p *runner.Probe) {
 	kind, group := p.New(), p.New()
 	kind.SetKind("Not" + p.Resource.Kind)
 	group.SetAPIVersion("other.conformance.docket.dev/" + p.GroupVersion.Version)
@@ -108,15 +102,9 @@ func (bodyWrongKind) run(ctx context.Context, p *runner.Probe) error {
 		json.Marshaler
 		GetName() string
 	}{kind, group} {
-		response, err := send(ctx, p, runner.Post(p.Collection(), object), status("", http.StatusBadRequest, http.StatusUnprocessableEntity))
-		if err != nil {
-			return err
-		}
-		if err := wantNotStored(ctx, p, response, object.GetName()); err != nil {
-			return err
-		}
+		response := send(p, runner.Post(p.Collection(), object), status("", http.StatusBadRequest, http.StatusUnprocessableEntity))
+		wantNotStored(p, response, object.GetName())
 	}
-	return nil
 }
 
 func (bodyWrongKind) broken() broken.Server {
@@ -172,24 +160,19 @@ func (r bodyTooLarge) check() runner.Check {
 	}
 }
 
-func (bodyTooLarge) run(ctx context.Context, p *runner.Probe) error {
+func (bodyTooLarge) run(p *runner.Probe) {
 	object := p.New()
 	addNotes(object, noteOne, strings.Repeat("x", hugeBytes))
-	response, err := sendRefusable(ctx, p, runner.Post(p.Collection(), object))
-	if err != nil {
-		return err
-	}
+	response := sendRefusable(p, runner.Post(p.Collection(), object))
 	if response == nil {
-		exists, err := p.Exists(ctx, object.GetName())
-		if err == nil && exists {
-			err = &runner.Failure{Expected: "that nothing is stored of a body that is too large", Found: "the connection broke, and there is an object " + object.GetName()}
+		exists := p.Exists(object.GetName())
+		if exists {
+			runner.Stop(&runner.Failure{Expected: "that nothing is stored of a body that is too large", Found: "the connection broke, and there is an object " + object.GetName()})
 		}
-		return err
+		return
 	}
-	if err := response.WantStatus("", http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity, http.StatusBadRequest); err != nil {
-		return err
-	}
-	return wantNotStored(ctx, p, response, object.GetName())
+	response.WantStatus("", http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity, http.StatusBadRequest)
+	wantNotStored(p, response, object.GetName())
 }
 
 func (bodyTooLarge) broken() broken.Server {
@@ -214,13 +197,10 @@ func (r contentTypeUnknown) check() runner.Check {
 	}
 }
 
-func (contentTypeUnknown) run(ctx context.Context, p *runner.Probe) error {
+func (contentTypeUnknown) run(p *runner.Probe) {
 	object := p.New()
-	response, err := send(ctx, p, runner.Post(p.Collection(), object).With("Content-Type", "text/plain"), status(metav1.StatusReasonUnsupportedMediaType, http.StatusUnsupportedMediaType))
-	if err != nil {
-		return err
-	}
-	return wantNotStored(ctx, p, response, object.GetName())
+	response := send(p, runner.Post(p.Collection(), object).With("Content-Type", "text/plain"), status(metav1.StatusReasonUnsupportedMediaType, http.StatusUnsupportedMediaType))
+	wantNotStored(p, response, object.GetName())
 }
 
 func (contentTypeUnknown) broken() broken.Server {

@@ -4,7 +4,6 @@
 package checks
 
 import (
-	"context"
 	"net/http"
 	"slices"
 	"strings"
@@ -31,13 +30,9 @@ func (r acceptUnknown) check() runner.Check {
 	}
 }
 
-func (acceptUnknown) run(ctx context.Context, p *runner.Probe) error {
-	name, err := makeNoted(ctx, p)
-	if err != nil {
-		return err
-	}
-	_, err = send(ctx, p, accepting(p, name, "text/unknown"), status(metav1.StatusReasonNotAcceptable, http.StatusNotAcceptable))
-	return err
+func (acceptUnknown) run(p *runner.Probe) {
+	name := makeNoted(p)
+	send(p, accepting(p, name, "text/unknown"), status(metav1.StatusReasonNotAcceptable, http.StatusNotAcceptable))
 }
 
 func (acceptUnknown) broken() broken.Server {
@@ -61,22 +56,16 @@ func (r acceptProtobuf) check() runner.Check {
 	}
 }
 
-func (acceptProtobuf) run(ctx context.Context, p *runner.Probe) error {
-	name, err := makeNoted(ctx, p)
-	if err != nil {
-		return err
-	}
-	response, err := p.Send(ctx, accepting(p, name, protobufType+", "+runner.JSON))
-	if err != nil {
-		return err
-	}
+func (acceptProtobuf) run(p *runner.Probe) {
+	name := makeNoted(p)
+	response := p.Send(accepting(p, name, protobufType+", "+runner.JSON))
 	if !response.OK() || mediaTypeOf(response) != protobufType {
-		return wantJSON(response)
+		wantJSON(response)
+		return
 	}
 	if !strings.HasPrefix(string(response.Body), protobufStart) {
-		return response.Fail("a body of the type %s begins with the bytes 6b 38 73 00", protobufType)
+		response.Fail("a body of the type %s begins with the bytes 6b 38 73 00", protobufType)
 	}
-	return nil
 }
 
 func (acceptProtobuf) broken() broken.Server {
@@ -91,12 +80,9 @@ func (acceptProtobuf) broken() broken.Server {
 }
 
 // wantJSON returns a failure unless the answer is a success in JSON.
-func wantJSON(response *runner.Response) error {
-	if err := wantMediaType(response, runner.JSON); err != nil {
-		return err
-	}
-	_, err := response.JSON()
-	return err
+func wantJSON(response *runner.Response) {
+	wantMediaType(response, runner.JSON)
+	response.JSON()
 }
 
 type jsonDefault struct{}
@@ -111,21 +97,12 @@ func (r jsonDefault) check() runner.Check {
 	}
 }
 
-func (jsonDefault) run(ctx context.Context, p *runner.Probe) error {
-	name, err := makeNoted(ctx, p)
-	if err != nil {
-		return err
-	}
+func (jsonDefault) run(p *runner.Probe) {
+	name := makeNoted(p)
 	for _, accept := range []string{"", "*/*"} {
-		response, err := p.Send(ctx, accepting(p, name, accept))
-		if err != nil {
-			return err
-		}
-		if err := wantJSON(response); err != nil {
-			return err
-		}
+		response := p.Send(accepting(p, name, accept))
+		wantJSON(response)
 	}
-	return nil
 }
 
 func (jsonDefault) broken() broken.Server {
@@ -148,21 +125,13 @@ func (r yamlIn) check() runner.Check {
 	}
 }
 
-func (yamlIn) run(ctx context.Context, p *runner.Probe) error {
+func (yamlIn) run(p *runner.Probe) {
 	object := p.New()
 	addNotes(object, noteOne, "yes")
-	data, err := yamlOf(object)
-	if err != nil {
-		return err
-	}
-	response, err := send(ctx, p, runner.Post(p.Collection(), data).With("Content-Type", runner.YAML), ok)
-	if err != nil {
-		return err
-	}
-	if err := wantExists(ctx, p, response, object.GetName(), "that the object exists afterwards"); err != nil {
-		return err
-	}
-	return wantNotes(ctx, p, response, object.GetName(), noteOne, "yes")
+	data := yamlOf(object)
+	response := send(p, runner.Post(p.Collection(), data).With("Content-Type", runner.YAML), ok)
+	wantExists(p, response, object.GetName(), "that the object exists afterwards")
+	wantNotes(p, response, object.GetName(), noteOne, "yes")
 }
 
 func (yamlIn) broken() broken.Server {
@@ -183,32 +152,18 @@ func (r yamlOut) check() runner.Check {
 	}
 }
 
-func (yamlOut) run(ctx context.Context, p *runner.Probe) error {
-	name, err := makeNoted(ctx, p, noteOne, "yes", noteTwo, "1")
-	if err != nil {
-		return err
-	}
+func (yamlOut) run(p *runner.Probe) {
+	name := makeNoted(p, noteOne, "yes", noteTwo, "1")
 	for try := 1; ; try++ {
-		object, err := p.Read(ctx, name)
-		if err != nil {
-			return err
-		}
-		response, err := p.Send(ctx, accepting(p, name, runner.YAML))
-		if err != nil {
-			return err
-		}
-		if err := wantMediaType(response, runner.YAML); err != nil {
-			return err
-		}
-		fields, err := readYAML(response)
-		if err != nil {
-			return err
-		}
+		object := p.Read(name)
+		response := p.Send(accepting(p, name, runner.YAML))
+		wantMediaType(response, runner.YAML)
+		fields := readYAML(response)
 		if sameFields(object.Object, fields) {
-			return nil
+			return
 		}
 		if try == attempts {
-			return response.FailBecause("it differs each of several times", "the object that is answered as JSON")
+			response.FailBecause("it differs each of several times", "the object that is answered as JSON")
 		}
 	}
 }

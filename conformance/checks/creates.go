@@ -4,7 +4,6 @@
 package checks
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -55,9 +54,8 @@ func (r createStatusCode) check() runner.Check {
 	}
 }
 
-func (createStatusCode) run(ctx context.Context, p *runner.Probe) error {
-	_, err := send(ctx, p, runner.Post(p.Collection(), p.New()), code(http.StatusCreated))
-	return err
+func (createStatusCode) run(p *runner.Probe) {
+	send(p, runner.Post(p.Collection(), p.New()), code(http.StatusCreated))
 }
 
 func (createStatusCode) broken() broken.Server {
@@ -83,13 +81,10 @@ func (r createAnswer) check() runner.Check {
 	}
 }
 
-func (createAnswer) run(ctx context.Context, p *runner.Probe) error {
+func (createAnswer) run(p *runner.Probe) {
 	object := p.New()
-	response, err := p.Prepare(ctx, "create an object", runner.Post(p.Collection(), object))
-	if err != nil {
-		return err
-	}
-	return wantIdentity(p, response, object.GetName())
+	response := p.Prepare("create an object", runner.Post(p.Collection(), object))
+	wantIdentity(p, response, object.GetName())
 }
 
 func (createAnswer) broken() broken.Server {
@@ -113,28 +108,24 @@ func (r createMetadata) check() runner.Check {
 	}
 }
 
-func (createMetadata) run(ctx context.Context, p *runner.Probe) error {
-	object, response, err := makeAndGet(ctx, p, p.New())
-	if err != nil {
-		return err
-	}
+func (createMetadata) run(p *runner.Probe) {
+	object, response := makeAndGet(p, p.New())
 	for _, field := range []string{"uid", "creationTimestamp", "resourceVersion"} {
 		if value := metadataOf(object, field); len(value) <= len(`""`) || value[0] != '"' {
-			return response.Fail("an object with a metadata.%s", field)
+			response.Fail("an object with a metadata.%s", field)
 		}
 	}
 	text, _, _ := unstructured.NestedString(object, "metadata", "creationTimestamp")
 	created, err := time.Parse(time.RFC3339, text)
 	if err != nil {
-		return response.FailBecause(err.Error(), "a metadata.creationTimestamp in RFC 3339 format")
+		response.FailBecause(err.Error(), "a metadata.creationTimestamp in RFC 3339 format")
 	}
 	if age := time.Since(created); age.Abs() > clockSlack {
-		return response.FailBecause(fmt.Sprintf("it is %s off", age.Round(time.Second)), "a metadata.creationTimestamp of now")
+		response.FailBecause(fmt.Sprintf("it is %s off", age.Round(time.Second)), "a metadata.creationTimestamp of now")
 	}
 	if link := metadataOf(object, "selfLink"); link != "" {
-		return response.Fail("an object without metadata.selfLink")
+		response.Fail("an object without metadata.selfLink")
 	}
-	return nil
 }
 
 func (createMetadata) broken() broken.Server {
@@ -142,16 +133,11 @@ func (createMetadata) broken() broken.Server {
 }
 
 // makeAndGet creates an object and returns it as the answer to a GET has it.
-func makeAndGet(ctx context.Context, p *runner.Probe, object *unstructured.Unstructured) (map[string]any, *runner.Response, error) {
-	if _, err := p.Prepare(ctx, "create an object", runner.Post(p.Collection(), object)); err != nil {
-		return nil, nil, err
-	}
-	response, err := p.Prepare(ctx, "read the object", runner.Get(p.Path(object.GetName())))
-	if err != nil {
-		return nil, nil, err
-	}
-	read, err := response.JSON()
-	return read, response, err
+func makeAndGet(p *runner.Probe, object *unstructured.Unstructured) (map[string]any, *runner.Response) {
+	p.Prepare("create an object", runner.Post(p.Collection(), object))
+	response := p.Prepare("read the object", runner.Get(p.Path(object.GetName())))
+	read := response.JSON()
+	return read, response
 }
 
 type createReadOnlyMetadata struct{}
@@ -166,31 +152,25 @@ func (r createReadOnlyMetadata) check() runner.Check {
 	}
 }
 
-func (createReadOnlyMetadata) run(ctx context.Context, p *runner.Probe) error {
+func (createReadOnlyMetadata) run(p *runner.Probe) {
 	sent := map[string]string{"uid": "11111111-2222-4333-8444-555555555555", "creationTimestamp": "2001-02-03T04:05:06Z"}
 	object := p.New()
 	for field, value := range sent {
 		if err := unstructured.SetNestedField(object.Object, value, "metadata", field); err != nil {
-			return fmt.Errorf("set metadata.%s: %w", field, err)
+			runner.Stop(fmt.Errorf("set metadata.%s: %w", field, err))
 		}
 	}
-	response, err := p.Send(ctx, runner.Post(p.Collection(), object))
-	if err != nil || declined(response) {
-		return err
+	response := p.Send(runner.Post(p.Collection(), object))
+	if declined(response) {
+		return
 	}
-	if err := response.WantOK(); err != nil {
-		return err
-	}
-	read, err := p.Read(ctx, object.GetName())
-	if err != nil {
-		return err
-	}
+	response.WantOK()
+	read := p.Read(object.GetName())
 	for field, value := range sent {
 		if metadataOf(read.Object, field) == fmt.Sprintf("%q", value) {
-			return response.FailBecause("the object has the value of the client", "that the server sets metadata.%s itself", field)
+			response.FailBecause("the object has the value of the client", "that the server sets metadata.%s itself", field)
 		}
 	}
-	return nil
 }
 
 func (createReadOnlyMetadata) broken() broken.Server {
@@ -209,33 +189,24 @@ func (r createGenerateName) check() runner.Check {
 	}
 }
 
-func (createGenerateName) run(ctx context.Context, p *runner.Probe) error {
+func (createGenerateName) run(p *runner.Probe) {
 	prefix, first := p.Name()+"-", ""
 	for range 2 {
 		object := p.New()
 		object.SetName("")
 		object.SetGenerateName(prefix)
-		response, err := send(ctx, p, runner.Post(p.Collection(), object), ok)
-		if err != nil {
-			return err
-		}
-		answer, err := response.JSON()
-		if err != nil {
-			return err
-		}
+		response := send(p, runner.Post(p.Collection(), object), ok)
+		answer := response.JSON()
 		name := (&unstructured.Unstructured{Object: answer}).GetName()
 		if !strings.HasPrefix(name, prefix) || name == prefix {
-			return response.Fail("an object whose name begins with %s and is longer", prefix)
+			response.Fail("an object whose name begins with %s and is longer", prefix)
 		}
 		if name == first {
-			return response.Fail("a name other than the first object's")
+			response.Fail("a name other than the first object's")
 		}
 		first = name
-		if err := wantExists(ctx, p, response, name, "the name that the object has"); err != nil {
-			return err
-		}
+		wantExists(p, response, name, "the name that the object has")
 	}
-	return nil
 }
 
 func (createGenerateName) broken() broken.Server {
@@ -259,14 +230,11 @@ func (r createWithoutNamespace) check() runner.Check {
 	}
 }
 
-func (createWithoutNamespace) run(ctx context.Context, p *runner.Probe) error {
+func (createWithoutNamespace) run(p *runner.Probe) {
 	object := p.New()
 	object.SetNamespace("")
-	response, err := send(ctx, p, runner.Post(p.Collection(), object), ok)
-	if err != nil {
-		return err
-	}
-	return wantExists(ctx, p, response, object.GetName(), "an object in the namespace in the URL")
+	response := send(p, runner.Post(p.Collection(), object), ok)
+	wantExists(p, response, object.GetName(), "an object in the namespace in the URL")
 }
 
 func (createWithoutNamespace) broken() broken.Server {

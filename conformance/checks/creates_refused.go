@@ -5,7 +5,6 @@ package checks
 
 import (
 	"bytes"
-	"context"
 	"net/http"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -32,19 +31,13 @@ func (r createAlreadyExists) check() runner.Check {
 	}
 }
 
-func (createAlreadyExists) run(ctx context.Context, p *runner.Probe) error {
+func (createAlreadyExists) run(p *runner.Probe) {
 	object := p.New()
-	if _, err := p.Prepare(ctx, "create an object", runner.Post(p.Collection(), object)); err != nil {
-		return err
-	}
-	response, err := send(ctx, p, runner.Post(p.Collection(), object), status(metav1.StatusReasonAlreadyExists, http.StatusConflict))
-	if err != nil {
-		return err
-	}
+	p.Prepare("create an object", runner.Post(p.Collection(), object))
+	response := send(p, runner.Post(p.Collection(), object), status(metav1.StatusReasonAlreadyExists, http.StatusConflict))
 	if status, _ := response.Status(); status.Details == nil || status.Details.Name != object.GetName() {
-		return response.Fail("a Status whose details.name is %q", object.GetName())
+		response.Fail("a Status whose details.name is %q", object.GetName())
 	}
-	return nil
 }
 
 func (createAlreadyExists) broken() broken.Server {
@@ -67,19 +60,16 @@ func (r createInvalidName) check() runner.Check {
 	}
 }
 
-func (createInvalidName) run(ctx context.Context, p *runner.Probe) error {
+func (createInvalidName) run(p *runner.Probe) {
 	for _, suffix := range []string{"-Not_DNS", "%"} {
 		object := p.New()
 		object.SetName(object.GetName() + suffix)
-		response, err := p.Send(ctx, runner.Post(p.Collection(), object))
-		if err != nil {
-			return err
-		}
+		response := p.Send(runner.Post(p.Collection(), object))
 		if !response.OK() || suffix == "%" {
-			return wantInvalid(response, "metadata.name")
+			wantInvalid(response, "metadata.name")
+			return
 		}
 	}
-	return nil
 }
 
 func (createInvalidName) broken() broken.Server {
@@ -91,20 +81,14 @@ func (createInvalidName) broken() broken.Server {
 }
 
 // invalid returns a check that sends objects with mistakes in a field, one each.
-func invalid(field string, mistakes ...func(*unstructured.Unstructured)) func(context.Context, *runner.Probe) error {
-	return func(ctx context.Context, p *runner.Probe) error {
+func invalid(field string, mistakes ...func(*unstructured.Unstructured)) func(*runner.Probe) {
+	return func(p *runner.Probe) {
 		for _, mistake := range mistakes {
 			object := p.New()
 			mistake(object)
-			response, err := p.Send(ctx, runner.Post(p.Collection(), object))
-			if err != nil {
-				return err
-			}
-			if err := wantInvalid(response, field); err != nil {
-				return err
-			}
+			response := p.Send(runner.Post(p.Collection(), object))
+			wantInvalid(response, field)
 		}
-		return nil
 	}
 }
 
@@ -181,11 +165,10 @@ func (r createNamespaceMismatch) check() runner.Check {
 	}
 }
 
-func (createNamespaceMismatch) run(ctx context.Context, p *runner.Probe) error {
+func (createNamespaceMismatch) run(p *runner.Probe) {
 	object := p.New()
 	object.SetNamespace(p.Name())
-	_, err := send(ctx, p, runner.Post(p.Collection(), object), status(metav1.StatusReasonBadRequest, http.StatusBadRequest))
-	return err
+	send(p, runner.Post(p.Collection(), object), status(metav1.StatusReasonBadRequest, http.StatusBadRequest))
 }
 
 func (createNamespaceMismatch) broken() broken.Server {

@@ -4,7 +4,6 @@
 package checks
 
 import (
-	"context"
 	"encoding/json"
 	"net/http"
 	"slices"
@@ -58,29 +57,20 @@ func (r deleteRemoves) check() runner.Check {
 	}
 }
 
-func (deleteRemoves) run(ctx context.Context, p *runner.Probe) error {
+func (deleteRemoves) run(p *runner.Probe) {
 	for _, options := range []any{runner.DeleteNow(), nil} {
-		object, err := p.Make(ctx)
-		if err != nil {
-			return err
-		}
+		object := p.Make()
 		name := object.GetName()
-		if _, err := p.Prepare(ctx, "delete the object", runner.Delete(p.Path(name), options)); err != nil {
-			return err
-		}
-		last, err := outlives(ctx, p, name)
-		if err != nil {
-			return err
-		}
+		p.Prepare("delete the object", runner.Delete(p.Path(name), options))
+		last := outlives(p, name)
 		if last == nil || holder(last) == graceHolder {
 			continue // Whoever runs it may take its time.
 		}
 		if by := holder(last); by != "" {
-			return runner.Leave("objects of the resource are held when they are deleted: %s", by)
+			runner.Leave("objects of the resource are held when they are deleted: %s", by)
 		}
-		return last.Fail("404 Not Found within %s, because the object was deleted and nothing holds it", deletePatience)
+		last.Fail("404 Not Found within %s, because the object was deleted and nothing holds it", deletePatience)
 	}
-	return nil
 }
 
 func (deleteRemoves) broken() broken.Server {
@@ -97,19 +87,20 @@ func (deleteRemoves) broken() broken.Server {
 
 // outlives waits for an object to go. It returns what GET answers at last if the object stays or is
 // in a grace period, and nil if it is gone.
-func outlives(ctx context.Context, p *runner.Probe, name string) (*runner.Response, error) {
-	patience, cancel := runner.Within(ctx, deletePatience)
+func outlives(p *runner.Probe, name string) *runner.Response {
+	patience, cancel := runner.Within(p.Context, deletePatience)
 	defer cancel()
 	for {
-		response, object, err := look(ctx, p, name)
-		if err != nil || object == nil {
-			return nil, err
+		response, object := p.Look(name)
+		if object == nil {
+			return nil
 		}
 		if holder(response) == graceHolder {
-			return response, nil
+			return response
 		}
 		if p.Pause(patience, deletePoll) != nil {
-			return response, ctx.Err()
+			runner.StopOn(p.Context.Err())
+			return response
 		}
 	}
 }
@@ -118,8 +109,8 @@ const graceHolder = "a grace period"
 
 // holder says what keeps an object that is being deleted; empty if nothing does.
 func holder(response *runner.Response) string {
-	object, err := response.Object()
-	if err != nil || object.GetDeletionTimestamp() == nil {
+	object := response.ObjectOrNil()
+	if object == nil || object.GetDeletionTimestamp() == nil {
 		return ""
 	}
 	ofNamespace, _, _ := unstructured.NestedSlice(object.Object, "spec", "finalizers")
@@ -145,9 +136,8 @@ func (r deleteMissing) check() runner.Check {
 	}
 }
 
-func (deleteMissing) run(ctx context.Context, p *runner.Probe) error {
-	_, err := send(ctx, p, runner.Delete(p.Path(p.Name()), runner.DeleteNow()), status(metav1.StatusReasonNotFound, http.StatusNotFound))
-	return err
+func (deleteMissing) run(p *runner.Probe) {
+	send(p, runner.Delete(p.Path(p.Name()), runner.DeleteNow()), status(metav1.StatusReasonNotFound, http.StatusNotFound))
 }
 
 func (deleteMissing) broken() broken.Server {
@@ -171,31 +161,21 @@ func (r deleteAnswer) check() runner.Check {
 	}
 }
 
-func (deleteAnswer) run(ctx context.Context, p *runner.Probe) error {
-	made, err := p.Make(ctx)
-	if err != nil {
-		return err
-	}
-	response, err := p.Prepare(ctx, "delete the object", runner.Delete(p.Path(made.GetName()), runner.DeleteNow()))
-	if err != nil {
-		return err
-	}
+func (deleteAnswer) run(p *runner.Probe) {
+	made := p.Make()
+	response := p.Prepare("delete the object", runner.Delete(p.Path(made.GetName()), runner.DeleteNow()))
 	const expected = "a Status whose status is Success, or the object that was deleted"
 	if status, _ := response.Status(); status != nil {
 		if status.Status != metav1.StatusSuccess {
-			return response.Fail(expected)
+			response.Fail(expected)
 		}
-		return nil
+		return
 	}
-	value, err := response.JSON()
-	if err != nil {
-		return response.Fail(expected)
-	}
+	value := response.Fields()
 	answered := &unstructured.Unstructured{Object: value}
 	if answered.GroupVersionKind() != p.Resource.GVK() || answered.GetName() != made.GetName() || answered.GetUID() != made.GetUID() {
-		return response.Fail(expected)
+		response.Fail(expected)
 	}
-	return nil
 }
 
 func (deleteAnswer) broken() broken.Server {
@@ -203,17 +183,14 @@ func (deleteAnswer) broken() broken.Server {
 }
 
 // keeps returns a failure unless an object is there and not being deleted.
-func keeps(ctx context.Context, p *runner.Probe, name, because string) error {
-	response, object, err := look(ctx, p, name)
+func keeps(p *runner.Probe, name, because string) {
+	response, object := p.Look(name)
 	switch {
-	case err != nil:
-		return err
 	case object == nil:
-		return response.Fail("the object, %s", because)
+		response.Fail("the object, %s", because)
 	case object.GetDeletionTimestamp() != nil:
-		return response.Fail("the object without metadata.deletionTimestamp, %s", because)
+		response.Fail("the object without metadata.deletionTimestamp, %s", because)
 	}
-	return nil
 }
 
 const afterRefusal = "because its deletion was refused"
@@ -236,27 +213,18 @@ func (r deleteUIDPrecondition) check() runner.Check {
 	}
 }
 
-func (deleteUIDPrecondition) run(ctx context.Context, p *runner.Probe) error {
-	object, err := p.Make(ctx)
-	if err != nil {
-		return err
-	}
+func (deleteUIDPrecondition) run(p *runner.Probe) {
+	object := p.Make()
 	name := object.GetName()
-	if err := deleteConflicts(ctx, p, name, map[string]any{"uid": uuid.NewUUID()}); err != nil {
-		return err
-	}
+	deleteConflicts(p, name, map[string]any{"uid": uuid.NewUUID()})
 	if object.GetUID() == "" {
-		return nil
+		return
 	}
 	own := map[string]any{"uid": object.GetUID()}
-	response, err := p.Send(ctx, runner.Delete(p.Path(name), deleteWith("preconditions", own)))
-	if err != nil {
-		return err
-	}
+	response := p.Send(runner.Delete(p.Path(name), deleteWith("preconditions", own)))
 	if !response.OK() {
-		return response.Fail("success, because the precondition has the uid of the object")
+		response.Fail("success, because the precondition has the uid of the object")
 	}
-	return nil
 }
 
 func (deleteUIDPrecondition) broken() broken.Server {
@@ -264,11 +232,9 @@ func (deleteUIDPrecondition) broken() broken.Server {
 }
 
 // deleteConflicts deletes an object with preconditions that do not hold.
-func deleteConflicts(ctx context.Context, p *runner.Probe, name string, preconditions map[string]any) error {
-	if _, err := send(ctx, p, runner.Delete(p.Path(name), deleteWith("preconditions", preconditions)), status(metav1.StatusReasonConflict, http.StatusConflict)); err != nil {
-		return err
-	}
-	return keeps(ctx, p, name, afterRefusal)
+func deleteConflicts(p *runner.Probe, name string, preconditions map[string]any) {
+	send(p, runner.Delete(p.Path(name), deleteWith("preconditions", preconditions)), status(metav1.StatusReasonConflict, http.StatusConflict))
+	keeps(p, name, afterRefusal)
 }
 
 func withoutPrecondition(name string) func(options map[string]any) {
@@ -291,38 +257,24 @@ func (r deleteVersionPrecondition) check() runner.Check {
 	}
 }
 
-func (deleteVersionPrecondition) run(ctx context.Context, p *runner.Probe) error {
-	object, err := p.Make(ctx)
-	if err != nil {
-		return err
-	}
+func (deleteVersionPrecondition) run(p *runner.Probe) {
+	object := p.Make()
 	name, old := object.GetName(), object.GetResourceVersion()
-	changed, err := p.Label(ctx, name, colorLabel, "red")
-	if err != nil {
-		return err
-	}
+	changed := p.Label(name, colorLabel, "red")
 	if old == "" || changed.GetResourceVersion() == old {
-		return runner.Leave("the resourceVersion of an object does not tell whether it was changed")
+		runner.Leave("the resourceVersion of an object does not tell whether it was changed")
 	}
-	if err := deleteConflicts(ctx, p, name, map[string]any{"resourceVersion": old}); err != nil {
-		return err
-	}
+	deleteConflicts(p, name, map[string]any{"resourceVersion": old})
 	for try := 1; ; try++ {
-		present, err := p.Read(ctx, name)
-		if err != nil {
-			return err
-		}
+		present := p.Read(name)
 		version := map[string]any{"resourceVersion": present.GetResourceVersion()}
-		response, err := p.Send(ctx, runner.Delete(p.Path(name), deleteWith("preconditions", version)))
-		if err != nil || response.OK() {
-			return err
+		response := p.Send(runner.Delete(p.Path(name), deleteWith("preconditions", version)))
+		if response.OK() {
+			return
 		}
-		after, err := p.Read(ctx, name)
-		if err != nil {
-			return err
-		}
+		after := p.Read(name)
 		if after.GetResourceVersion() == present.GetResourceVersion() || try == attempts {
-			return response.Fail("success, because the precondition has the resourceVersion of the object")
+			response.Fail("success, because the precondition has the resourceVersion of the object")
 		}
 	}
 }
@@ -343,15 +295,10 @@ func (r deletePropagationUnknown) check() runner.Check {
 	}
 }
 
-func (deletePropagationUnknown) run(ctx context.Context, p *runner.Probe) error {
-	name, err := makeName(ctx, p)
-	if err != nil {
-		return err
-	}
-	if _, err := send(ctx, p, runner.Delete(p.Path(name), deleteWith("propagationPolicy", "Sideways")), status("", http.StatusBadRequest, http.StatusUnprocessableEntity)); err != nil {
-		return err
-	}
-	return keeps(ctx, p, name, afterRefusal)
+func (deletePropagationUnknown) run(p *runner.Probe) {
+	name := makeName(p)
+	send(p, runner.Delete(p.Path(name), deleteWith("propagationPolicy", "Sideways")), status("", http.StatusBadRequest, http.StatusUnprocessableEntity))
+	keeps(p, name, afterRefusal)
 }
 
 func (deletePropagationUnknown) broken() broken.Server {

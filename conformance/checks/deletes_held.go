@@ -4,7 +4,6 @@
 package checks
 
 import (
-	"context"
 	"encoding/json"
 	"net/http"
 	"slices"
@@ -27,27 +26,22 @@ const (
 )
 
 // makeHeld makes an object that a finalizer holds.
-func makeHeld(ctx context.Context, p *runner.Probe) (*unstructured.Unstructured, error) {
+func makeHeld(p *runner.Probe) *unstructured.Unstructured {
 	object := p.New()
 	object.SetFinalizers(append(object.GetFinalizers(), runner.Finalizer))
-	return p.Create(ctx, object)
+	return p.Create(object)
 }
 
 // makeDoomed makes an object that a finalizer holds, deletes it, and returns it as it is then. The
 // check is left out if the server does it otherwise: another one says so.
-func makeDoomed(ctx context.Context, p *runner.Probe) (*unstructured.Unstructured, error) {
-	held, err := makeHeld(ctx, p)
-	if err != nil {
-		return nil, err
+func makeDoomed(p *runner.Probe) *unstructured.Unstructured {
+	held := makeHeld(p)
+	p.Prepare("delete the object", runner.Delete(p.Path(held.GetName()), runner.DeleteNow()))
+	_, doomed := p.Look(held.GetName())
+	if doomed == nil || deletionOf(doomed) == "" {
+		runner.Leave("no object is being deleted for long: the server ignores finalizers")
 	}
-	if _, err := p.Prepare(ctx, "delete the object", runner.Delete(p.Path(held.GetName()), runner.DeleteNow())); err != nil {
-		return nil, err
-	}
-	_, doomed, err := look(ctx, p, held.GetName())
-	if err == nil && (doomed == nil || deletionOf(doomed) == "") {
-		err = runner.Leave("no object is being deleted for long: the server ignores finalizers")
-	}
-	return doomed, err
+	return doomed
 }
 
 // deletionOf returns the time of an object's deletion as it is written; empty if there is none.
@@ -72,11 +66,12 @@ func (r deleteFinalizers) check() runner.Check {
 	}
 }
 
-func (deleteFinalizers) run(ctx context.Context, p *runner.Probe) error {
-	if err := deleteHeld(ctx, p, removeByPut); err != nil || !p.Resource.Has("patch") {
-		return err
+func (deleteFinalizers) run(p *runner.Probe) {
+	deleteHeld(p, removeByPut)
+	if !p.Resource.Has("patch") {
+		return
 	}
-	return deleteHeld(ctx, p, removeByPatch)
+	deleteHeld(p, removeByPatch)
 }
 
 func (deleteFinalizers) broken() broken.Server {
@@ -84,60 +79,46 @@ func (deleteFinalizers) broken() broken.Server {
 }
 
 // deleteHeld deletes an object with a finalizer, which remove removes.
-func deleteHeld(ctx context.Context, p *runner.Probe, remove func(context.Context, *runner.Probe, string) (*runner.Response, error)) error {
-	held, err := makeHeld(ctx, p)
-	if err != nil {
-		return err
-	}
+func deleteHeld(p *runner.Probe, remove func(*runner.Probe, string) *runner.Response) {
+	held := makeHeld(p)
 	name := held.GetName()
-	response, err := p.Send(ctx, runner.Delete(p.Path(name), runner.DeleteNow()))
-	if err != nil {
-		return err
-	}
+	response := p.Send(runner.Delete(p.Path(name), runner.DeleteNow()))
 	if !response.OK() {
-		return response.Fail("success: the object is to be deleted once its finalizer is removed")
+		response.Fail("success: the object is to be deleted once its finalizer is removed")
 	}
-	response, object, err := look(ctx, p, name)
+	response, object := p.Look(name)
 	switch {
-	case err != nil:
-		return err
 	case object == nil:
-		return response.Fail("the object, which had the finalizer %s when it was deleted", runner.Finalizer)
+		response.Fail("the object, which had the finalizer %s when it was deleted", runner.Finalizer)
 	case deletionOf(object) == "":
-		return response.Fail("the object with metadata.deletionTimestamp, because it was deleted")
+		response.Fail("the object with metadata.deletionTimestamp, because it was deleted")
 	case !slices.Contains(object.GetFinalizers(), runner.Finalizer):
-		return response.Fail("the object with its finalizer %s, which nobody has removed", runner.Finalizer)
+		response.Fail("the object with its finalizer %s, which nobody has removed", runner.Finalizer)
 	}
-	response, err = remove(ctx, p, name)
-	if err != nil {
-		return err
-	}
+	response = remove(p, name)
 	if !response.OK() {
-		return response.Fail("success: the finalizer %s may be removed", runner.Finalizer)
+		response.Fail("success: the finalizer %s may be removed", runner.Finalizer)
 	}
-	last, err := outlives(ctx, p, name)
-	if err != nil || last == nil || holder(last) != "" {
-		return err // Others may have added finalizers of theirs.
+	last := outlives(p, name)
+	if last == nil || holder(last) != "" {
+		return // Others may have added finalizers of theirs.
 	}
-	return last.Fail("404 Not Found, because the object was deleted and has no finalizers any more")
+	last.Fail("404 Not Found, because the object was deleted and has no finalizers any more")
 }
 
 // removeByPut removes the finalizer of checks. The answer is the last one.
-func removeByPut(ctx context.Context, p *runner.Probe, name string) (*runner.Response, error) {
-	_, response, err := sendChanged(ctx, p, name, func(object *unstructured.Unstructured) { object.SetFinalizers(withoutOurs(object)) })
-	return response, err
+func removeByPut(p *runner.Probe, name string) *runner.Response {
+	_, response := sendChanged(p, name, func(object *unstructured.Unstructured) { object.SetFinalizers(withoutOurs(object)) })
+	return response
 }
 
-func removeByPatch(ctx context.Context, p *runner.Probe, name string) (*runner.Response, error) {
-	object, err := p.Read(ctx, name)
-	if err != nil {
-		return nil, err
-	}
+func removeByPatch(p *runner.Probe, name string) *runner.Response {
+	object := p.Read(name)
 	metadata := map[string]any{"finalizers": nil}
 	if others := withoutOurs(object); len(others) > 0 {
 		metadata["finalizers"] = others
 	}
-	return p.Send(ctx, runner.Patch(p.Path(name), types.MergePatchType, map[string]any{"metadata": metadata}))
+	return p.Send(runner.Patch(p.Path(name), types.MergePatchType, map[string]any{"metadata": metadata}))
 }
 
 func withoutOurs(object *unstructured.Unstructured) []string {
@@ -179,38 +160,30 @@ func (r deleteFinal) check() runner.Check {
 	}
 }
 
-func (deleteFinal) run(ctx context.Context, p *runner.Probe) error {
-	doomed, err := makeDoomed(ctx, p)
-	if err != nil {
-		return err
-	}
+func (deleteFinal) run(p *runner.Probe) {
+	doomed := makeDoomed(p)
 	name := doomed.GetName()
-	if _, _, err := sendChanged(ctx, p, name, func(object *unstructured.Unstructured) {
+	sendChanged(p, name, func(object *unstructured.Unstructured) {
 		object.SetDeletionTimestamp(nil)
 		object.SetDeletionGracePeriodSeconds(nil)
-	}); err != nil {
-		return err
-	}
-	response, object, err := look(ctx, p, name)
-	if err != nil || object == nil {
-		return err
+	})
+	response, object := p.Look(name)
+	if object == nil {
+		return
 	}
 	if deletionOf(object) == "" {
-		return response.Fail("the object with metadata.deletionTimestamp: a PUT without it does not bring back what is being deleted")
+		response.Fail("the object with metadata.deletionTimestamp: a PUT without it does not bring back what is being deleted")
 	}
-	if _, _, err := sendChanged(ctx, p, name, func(object *unstructured.Unstructured) {
+	sendChanged(p, name, func(object *unstructured.Unstructured) {
 		object.SetFinalizers(append(object.GetFinalizers(), lateFinalizer))
-	}); err != nil {
-		return err
-	}
-	response, object, err = look(ctx, p, name)
-	if err != nil || object == nil {
-		return err
+	})
+	response, object = p.Look(name)
+	if object == nil {
+		return
 	}
 	if slices.Contains(object.GetFinalizers(), lateFinalizer) {
-		return response.Fail("the object without the finalizer %s, which was added when it was already being deleted", lateFinalizer)
+		response.Fail("the object without the finalizer %s, which was added when it was already being deleted", lateFinalizer)
 	}
-	return nil
 }
 
 func (deleteFinal) broken() broken.Server {

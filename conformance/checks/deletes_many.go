@@ -4,7 +4,6 @@
 package checks
 
 import (
-	"context"
 	"net/http"
 	"strings"
 
@@ -15,8 +14,8 @@ import (
 )
 
 // deleteOurs deletes what is selected of what the probe has made.
-func deleteOurs(ctx context.Context, p *runner.Probe, options any, query ...string) (*runner.Response, error) {
-	return p.Send(ctx, runner.Delete(p.Collection(), options, ours(p, query...)...))
+func deleteOurs(p *runner.Probe, options any, query ...string) *runner.Response {
+	return p.Send(runner.Delete(p.Collection(), options, ours(p, query...)...))
 }
 
 func deletesManyRules() []rule {
@@ -35,31 +34,16 @@ func (r deleteCollectionSelector) check() runner.Check {
 	}
 }
 
-func (deleteCollectionSelector) run(ctx context.Context, p *runner.Probe) error {
-	red, err := makeLabelled(ctx, p, map[string]string{colorLabel: "red"})
-	if err != nil {
-		return err
-	}
-	blue, err := makeLabelled(ctx, p, map[string]string{colorLabel: "blue"})
-	if err != nil {
-		return err
-	}
-	plain, err := makeSome(ctx, p, 2)
-	if err != nil {
-		return err
-	}
+func (deleteCollectionSelector) run(p *runner.Probe) {
+	red := makeLabelled(p, map[string]string{colorLabel: "red"})
+	blue := makeLabelled(p, map[string]string{colorLabel: "blue"})
+	plain := makeSome(p, 2)
 	byLabel := p.Selector() + "," + colorLabel + "=red"
-	if _, err := p.Prepare(ctx, "delete by label", runner.Delete(p.Collection(), runner.DeleteNow(), "labelSelector", byLabel)); err != nil {
-		return err
-	}
-	if err := goesAlone(ctx, p, red, blue, plain[0], plain[1]); err != nil {
-		return err
-	}
+	p.Prepare("delete by label", runner.Delete(p.Collection(), runner.DeleteNow(), "labelSelector", byLabel))
+	goesAlone(p, red, blue, plain[0], plain[1])
 	byName := ours(p, "fieldSelector", "metadata.name="+plain[0])
-	if _, err := p.Prepare(ctx, "delete by name", runner.Delete(p.Collection(), runner.DeleteNow(), byName...)); err != nil {
-		return err
-	}
-	return goesAlone(ctx, p, plain[0], blue, plain[1])
+	p.Prepare("delete by name", runner.Delete(p.Collection(), runner.DeleteNow(), byName...))
+	goesAlone(p, plain[0], blue, plain[1])
 }
 
 func (deleteCollectionSelector) broken() broken.Server {
@@ -71,17 +55,15 @@ func (deleteCollectionSelector) broken() broken.Server {
 }
 
 // goesAlone returns a failure unless one object goes and the others stay.
-func goesAlone(ctx context.Context, p *runner.Probe, one string, others ...string) error {
+func goesAlone(p *runner.Probe, one string, others ...string) {
 	for _, other := range others {
-		if err := keeps(ctx, p, other, "because the selector does not select it"); err != nil {
-			return err
-		}
+		keeps(p, other, "because the selector does not select it")
 	}
-	last, err := outlives(ctx, p, one)
-	if err != nil || last == nil || holder(last) != "" {
-		return err
+	last := outlives(p, one)
+	if last == nil || holder(last) != "" {
+		return
 	}
-	return last.Fail("404 Not Found, because the selector selects the object")
+	last.Fail("404 Not Found, because the selector selects the object")
 }
 
 type deleteCollectionSelectorInvalid struct{}
@@ -96,20 +78,12 @@ func (r deleteCollectionSelectorInvalid) check() runner.Check {
 	}
 }
 
-func (deleteCollectionSelectorInvalid) run(ctx context.Context, p *runner.Probe) error {
-	object, err := p.Make(ctx)
-	if err != nil {
-		return err
-	}
+func (deleteCollectionSelectorInvalid) run(p *runner.Probe) {
+	object := p.Make()
 	for _, query := range [][]string{ours(p, "fieldSelector", noSuchField+"=1"), {"labelSelector", p.Selector() + "," + malformedSelectors[0]}} {
-		if _, err := send(ctx, p, runner.Delete(p.Collection(), runner.DeleteNow(), query...), status("", http.StatusBadRequest, http.StatusUnprocessableEntity)); err != nil {
-			return err
-		}
-		if err := keeps(ctx, p, object.GetName(), afterRefusal); err != nil {
-			return err
-		}
+		send(p, runner.Delete(p.Collection(), runner.DeleteNow(), query...), status("", http.StatusBadRequest, http.StatusUnprocessableEntity))
+		keeps(p, object.GetName(), afterRefusal)
 	}
-	return nil
 }
 
 func (deleteCollectionSelectorInvalid) broken() broken.Server {
@@ -128,26 +102,18 @@ func (r deleteCollectionDryRun) check() runner.Check {
 	}
 }
 
-func (deleteCollectionDryRun) run(ctx context.Context, p *runner.Probe) error {
-	names, err := makeSome(ctx, p, 2)
-	if err != nil {
-		return err
-	}
+func (deleteCollectionDryRun) run(p *runner.Probe) {
+	names := makeSome(p, 2)
 	dry := []string{metav1.DryRunAll}
-	for _, send := range []func() (*runner.Response, error){
-		func() (*runner.Response, error) { return deleteOurs(ctx, p, deleteWith("dryRun", dry)) },
-		func() (*runner.Response, error) { return deleteOurs(ctx, p, nil, "dryRun", metav1.DryRunAll) },
+	for _, send := range []func() *runner.Response{
+		func() *runner.Response { return deleteOurs(p, deleteWith("dryRun", dry)) },
+		func() *runner.Response { return deleteOurs(p, nil, "dryRun", metav1.DryRunAll) },
 	} {
-		if _, err := send(); err != nil {
-			return err
-		}
+		send()
 		for _, name := range names {
-			if err := keeps(ctx, p, name, "because it was deleted in a dry run only"); err != nil {
-				return err
-			}
+			keeps(p, name, "because it was deleted in a dry run only")
 		}
 	}
-	return nil
 }
 
 func (deleteCollectionDryRun) broken() broken.Server {
@@ -166,33 +132,24 @@ func (r deleteCollectionAnswer) check() runner.Check {
 	}
 }
 
-func (deleteCollectionAnswer) run(ctx context.Context, p *runner.Probe) error {
-	if _, err := makeSome(ctx, p, 2); err != nil {
-		return err
-	}
-	response, err := deleteOurs(ctx, p, runner.DeleteNow())
-	if err != nil {
-		return err
-	}
+func (deleteCollectionAnswer) run(p *runner.Probe) {
+	makeSome(p, 2)
+	response := deleteOurs(p, runner.DeleteNow())
 	if !response.OK() {
-		return &runner.SetupError{Wanted: "delete two objects", Exchange: response.Exchange}
+		response.Unprepared("delete two objects")
 	}
 	const expected = "a Status whose status is Success, or a list"
 	if status, _ := response.Status(); status != nil {
 		if status.Status != metav1.StatusSuccess {
-			return response.Fail(expected)
+			response.Fail(expected)
 		}
-		return nil
+		return
 	}
-	value, err := response.JSON()
-	if err != nil {
-		return response.Fail(expected)
-	}
+	value := response.Fields()
 	kind, _ := value["kind"].(string)
 	if _, isList := value["items"].([]any); !isList || !strings.HasSuffix(kind, "List") {
-		return response.Fail(expected)
+		response.Fail(expected)
 	}
-	return nil
 }
 
 func (deleteCollectionAnswer) broken() broken.Server {

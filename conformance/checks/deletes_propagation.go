@@ -4,7 +4,6 @@
 package checks
 
 import (
-	"context"
 	"encoding/json"
 	"net/http"
 	"slices"
@@ -33,32 +32,23 @@ func (r deleteAgain) check() runner.Check {
 	}
 }
 
-func (deleteAgain) run(ctx context.Context, p *runner.Probe) error {
-	doomed, err := makeDoomed(ctx, p)
-	if err != nil {
-		return err
-	}
+func (deleteAgain) run(p *runner.Probe) {
+	doomed := makeDoomed(p)
 	name := doomed.GetName()
-	if err := p.Pause(ctx, nextSecond); err != nil {
-		return err
+	if err := p.Pause(p.Context, nextSecond); err != nil {
+		runner.Stop(err)
 	}
-	response, err := p.Send(ctx, runner.Delete(p.Path(name), runner.DeleteNow()))
-	if err != nil {
-		return err
-	}
+	response := p.Send(runner.Delete(p.Path(name), runner.DeleteNow()))
 	if !response.OK() && response.Code != http.StatusConflict {
-		return response.Fail("success or 409 Conflict, because the object is still there and being deleted")
+		response.Fail("success or 409 Conflict, because the object is still there and being deleted")
 	}
-	response, object, err := look(ctx, p, name)
+	response, object := p.Look(name)
 	switch {
-	case err != nil:
-		return err
 	case object == nil:
-		return response.Fail("the object, which still has the finalizer %s", runner.Finalizer)
+		response.Fail("the object, which still has the finalizer %s", runner.Finalizer)
 	case deletionOf(object) != deletionOf(doomed):
-		return response.Fail("metadata.deletionTimestamp to stay %s", deletionOf(doomed))
+		response.Fail("metadata.deletionTimestamp to stay %s", deletionOf(doomed))
 	}
-	return nil
 }
 
 func (deleteAgain) broken() broken.Server {
@@ -130,20 +120,17 @@ func (r deletePropagation) check() runner.Check {
 	}
 }
 
-func (deletePropagation) run(ctx context.Context, p *runner.Probe) error {
+func (deletePropagation) run(p *runner.Probe) {
 	if p.Resource.Kind == "Event" {
-		return runner.Leave("nothing belongs to Events")
+		runner.Leave("nothing belongs to Events")
 	}
 	var results []*marked
 	for _, policy := range []metav1.DeletionPropagation{metav1.DeletePropagationOrphan, metav1.DeletePropagationForeground, metav1.DeletePropagationBackground} {
-		result, err := deleteMarked(ctx, p, policy)
-		if err != nil {
-			return err
-		}
+		result := deleteMarked(p, policy)
 		for _, finalizer := range result.finalizers {
 			for other, mark := range marks {
 				if finalizer == mark && other != policy {
-					return result.Fail("the finalizers of the object to be without %s: it was deleted with the propagationPolicy %s", mark, policy)
+					result.Fail("the finalizers of the object to be without %s: it was deleted with the propagationPolicy %s", mark, policy)
 				}
 			}
 		}
@@ -152,13 +139,12 @@ func (deletePropagation) run(ctx context.Context, p *runner.Probe) error {
 	orphan, foreground := results[0], results[1]
 	switch {
 	case !orphan.done() && !foreground.done():
-		return runner.Leave("the server has no garbage collector, or ignores the propagationPolicy: neither Orphan nor Foreground is marked by a finalizer")
+		runner.Leave("the server has no garbage collector, or ignores the propagationPolicy: neither Orphan nor Foreground is marked by a finalizer")
 	case !orphan.done() && orphan.shown:
-		return orphan.Fail("the object with the finalizer %s, because Foreground is marked by a finalizer, too", marks[orphan.policy])
+		orphan.Fail("the object with the finalizer %s, because Foreground is marked by a finalizer, too", marks[orphan.policy])
 	case !foreground.done() && foreground.shown:
-		return foreground.Fail("the object with the finalizer %s, because Orphan is marked by a finalizer, too", marks[foreground.policy])
+		foreground.Fail("the object with the finalizer %s, because Orphan is marked by a finalizer, too", marks[foreground.policy])
 	}
-	return nil
 }
 
 func (deletePropagation) broken() broken.Server {
@@ -166,24 +152,18 @@ func (deletePropagation) broken() broken.Server {
 }
 
 // deleteMarked deletes an object with a policy.
-func deleteMarked(ctx context.Context, p *runner.Probe, policy metav1.DeletionPropagation) (*marked, error) {
-	held, err := makeHeld(ctx, p)
-	if err != nil {
-		return nil, err
-	}
-	response, err := p.Prepare(ctx, "delete the object", runner.Delete(p.Path(held.GetName()), deleteWith("propagationPolicy", policy)))
-	if err != nil {
-		return nil, err
-	}
+func deleteMarked(p *runner.Probe, policy metav1.DeletionPropagation) *marked {
+	held := makeHeld(p)
+	response := p.Prepare("delete the object", runner.Delete(p.Path(held.GetName()), deleteWith("propagationPolicy", policy)))
 	result := &marked{Response: response, policy: policy}
-	if answered, err := response.Object(); err == nil && answered.GetName() == held.GetName() {
+	if answered := response.ObjectOrNil(); answered != nil && answered.GetName() == held.GetName() {
 		result.shown, result.finalizers = true, answered.GetFinalizers()
 	}
-	_, object, err := look(ctx, p, held.GetName())
+	_, object := p.Look(held.GetName())
 	if object != nil {
 		result.finalizers = append(result.finalizers, object.GetFinalizers()...)
 	}
-	return result, err
+	return result
 }
 
 // onDeletedWith adds a finalizer to the object that DELETE with a propagation policy answers.

@@ -4,7 +4,6 @@
 package checks
 
 import (
-	"context"
 	"encoding/json"
 	"net/http"
 	"sync"
@@ -41,48 +40,32 @@ func (r dependentsCollected) check() runner.Check {
 	}
 }
 
-func (dependentsCollected) run(ctx context.Context, p *runner.Probe) error {
-	if err := needsCluster(p); err != nil {
-		return err
-	}
-	owner, err := makeProp(ctx, p)
-	if err != nil {
-		return err
-	}
-	defer owner.remove(ctx, p)
-	control, err := makeProp(ctx, p, owner.reference)
-	if err != nil {
-		return err
-	}
-	defer control.remove(ctx, p)
+func (dependentsCollected) run(p *runner.Probe) {
+	needsCluster(p)
+	owner := makeProp(p)
+	defer owner.remove(p)
+	control := makeProp(p, owner.reference)
+	defer control.remove(p)
 	dependent := p.New()
 	dependent.SetOwnerReferences([]metav1.OwnerReference{owner.reference})
-	if _, err := p.Create(ctx, dependent); err != nil {
-		return err
-	}
-	if err := namesOwner(ctx, p, dependent.GetName(), owner.reference); err != nil {
-		return err
-	}
-	if _, err := p.Prepare(ctx, "delete the owner", runner.Delete(owner.path, runner.DeleteNow())); err != nil {
-		return err
-	}
-	if err := awaitController(ctx, p, collectorName, func() (bool, error) { return isGone(ctx, p, control.path) }); err != nil {
-		return err
-	}
+	p.Create(dependent)
+	namesOwner(p, dependent.GetName(), owner.reference)
+	p.Prepare("delete the owner", runner.Delete(owner.path, runner.DeleteNow()))
+	awaitController(p, collectorName, func() bool { return !p.ExistsAt(control.path) })
 	begin := time.Now()
-	gone, err := await(ctx, p, learning, func() (bool, error) { return isGone(ctx, p, p.Path(dependent.GetName())) })
-	if gone || err != nil {
-		return err
+	gone := await(p, learning, func() bool { return !p.ExistsAt(p.Path(dependent.GetName())) })
+	if gone {
+		return
 	}
 	waited := time.Since(begin)
-	response, err := p.Send(ctx, runner.Get(p.Path(dependent.GetName())))
+	response := p.Send(runner.Get(p.Path(dependent.GetName())))
 	switch {
-	case err != nil || !response.OK():
-		return err
+	case !response.OK():
+		return
 	case waited < learning-lookAgain:
-		return runner.Leave("the garbage collector is slow: no time was left to wait until it knows the resource")
+		runner.Leave("the garbage collector is slow: no time was left to wait until it knows the resource")
 	}
-	return response.FailBecause("a ConfigMap with the same owner is gone for "+seconds(waited), "404 Not Found: the owner of the object is deleted")
+	response.FailBecause("a ConfigMap with the same owner is gone for "+seconds(waited), "404 Not Found: the owner of the object is deleted")
 }
 
 func (dependentsCollected) broken() broken.Server {
@@ -92,19 +75,12 @@ func (dependentsCollected) broken() broken.Server {
 }
 
 // namesOwner looks whether an object has kept its owner, without which it will never be removed.
-func namesOwner(ctx context.Context, p *runner.Probe, name string, owner metav1.OwnerReference) error {
-	response, err := p.Send(ctx, runner.Get(p.Path(name)))
-	if err != nil {
-		return err
-	}
-	object, err := response.Object()
-	if err != nil {
-		return &runner.SetupError{Wanted: "read the object", Exchange: response.Exchange}
-	}
+func namesOwner(p *runner.Probe, name string, owner metav1.OwnerReference) {
+	response := p.Send(runner.Get(p.Path(name)))
+	object := response.Object()
 	if !refersTo(object, owner) {
-		return response.Fail("the object with the owner in metadata.ownerReferences with which it was created: %s %s", owner.Kind, owner.Name)
+		response.Fail("the object with the owner in metadata.ownerReferences with which it was created: %s %s", owner.Kind, owner.Name)
 	}
-	return nil
 }
 
 type ownersCollected struct{}
@@ -119,32 +95,23 @@ func (r ownersCollected) check() runner.Check {
 	}
 }
 
-func (ownersCollected) run(ctx context.Context, p *runner.Probe) error {
-	owner, dependent, err := ownedProp(ctx, p)
-	if dependent != nil {
-		defer dependent.remove(ctx, p)
-	}
-	if err != nil {
-		return err
-	}
-	response, err := p.Send(ctx, runner.Get(dependent.path))
-	if err != nil {
-		return err
-	}
+func (ownersCollected) run(p *runner.Probe) {
+	owner, dependent := ownedProp(p)
+	defer dependent.remove(p)
+	awaitCollector(p)
+	response := p.Send(runner.Get(dependent.path))
 	if !response.OK() {
-		return response.Fail("the ConfigMap that was created with %s %s as its owner: the owner is there", owner.GetKind(), owner.GetName())
+		response.Fail("the ConfigMap that was created with %s %s as its owner: the owner is there", owner.GetKind(), owner.GetName())
 	}
-	if err := p.Remove(ctx, owner.GetName()); err != nil {
-		return err
+	p.Remove(owner.GetName())
+	gone := await(p, learning, func() bool { return !p.ExistsAt(dependent.path) })
+	if gone {
+		return
 	}
-	gone, err := await(ctx, p, learning, func() (bool, error) { return isGone(ctx, p, dependent.path) })
-	if gone || err != nil {
-		return err
+	if response = p.Send(runner.Get(dependent.path)); !response.OK() {
+		return
 	}
-	if response, err = p.Send(ctx, runner.Get(dependent.path)); err != nil || !response.OK() {
-		return err
-	}
-	return response.Fail("404 Not Found: %s %s, which owned it, is deleted", owner.GetKind(), owner.GetName())
+	response.Fail("404 Not Found: %s %s, which owned it, is deleted", owner.GetKind(), owner.GetName())
 }
 
 func (ownersCollected) broken() broken.Server {
@@ -198,88 +165,54 @@ func (r dependentsKept) check() runner.Check {
 	}
 }
 
-func (dependentsKept) run(ctx context.Context, p *runner.Probe) error {
-	owner, dependent, err := ownedProp(ctx, p)
-	if dependent != nil {
-		defer dependent.remove(ctx, p)
-	}
-	if err != nil {
-		return err
-	}
+func (dependentsKept) run(p *runner.Probe) {
+	owner, dependent := ownedProp(p)
+	defer dependent.remove(p)
+	awaitCollector(p)
 	options := runner.DeleteNow()
 	options["propagationPolicy"] = metav1.DeletePropagationOrphan
-	if _, err := p.Prepare(ctx, "delete the owner", runner.Delete(p.Path(owner.GetName()), options)); err != nil {
-		return err
-	}
-	gone, err := await(ctx, p, learning, func() (bool, error) { return isGone(ctx, p, p.Path(owner.GetName())) })
-	if err != nil {
-		return err
-	}
+	p.Prepare("delete the owner", runner.Delete(p.Path(owner.GetName()), options))
+	gone := await(p, learning, func() bool { return !p.ExistsAt(p.Path(owner.GetName())) })
 	if !gone {
-		response, err := p.Send(ctx, runner.Get(p.Path(owner.GetName())))
-		if err != nil {
-			return err
-		}
+		response := p.Send(runner.Get(p.Path(owner.GetName())))
 		if response.OK() {
-			return response.Fail("404 Not Found: the object was deleted, and there was time to remove the reference to it")
+			response.Fail("404 Not Found: the object was deleted, and there was time to remove the reference to it")
 		}
 	}
-	response, err := p.Send(ctx, runner.Get(dependent.path))
-	if err != nil {
-		return err
-	}
-	kept, err := response.Object()
-	if err != nil {
-		return response.Fail("the ConfigMap: %s %s, which owned it, was deleted with the propagationPolicy Orphan", owner.GetKind(), owner.GetName())
+	response := p.Send(runner.Get(dependent.path))
+	kept := response.ObjectOrNil()
+	if kept == nil {
+		response.Fail("the ConfigMap: %s %s, which owned it, was deleted with the propagationPolicy Orphan", owner.GetKind(), owner.GetName())
 	}
 	if refersTo(kept, referenceTo(owner)) {
-		return response.Fail("the ConfigMap without the reference to %s %s, which is gone", owner.GetKind(), owner.GetName())
+		response.Fail("the ConfigMap without the reference to %s %s, which is gone", owner.GetKind(), owner.GetName())
 	}
-	return nil
 }
 
 func (dependentsKept) broken() broken.Server {
 	return broken.That("lets what an object owned be removed although Orphan is asked for", ownersGo(metav1.DeletePropagationOrphan, metav1.DeletePropagationBackground)).WithControllers()
 }
 
-// ownedProp makes an object and a ConfigMap that it owns, which may be returned even if there is an
-// error. The garbage collector has seen the ConfigMap and knows the resource then: otherwise it might
-// not know what to do when the owner goes.
-func ownedProp(ctx context.Context, p *runner.Probe) (*unstructured.Unstructured, *prop, error) {
-	if err := needsCluster(p); err != nil {
-		return nil, nil, err
-	}
-	owner, err := p.Make(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	dependent, err := makeProp(ctx, p, referenceTo(owner))
-	if err != nil {
-		return nil, nil, err
-	}
-	return owner, dependent, awaitCollector(ctx, p)
+// ownedProp makes an object and a ConfigMap that it owns. Until [awaitCollector] returns, the garbage
+// collector may not have seen the ConfigMap, and not know what to do when the owner goes.
+func ownedProp(p *runner.Probe) (*unstructured.Unstructured, *prop) {
+	needsCluster(p)
+	owner := p.Make()
+	return owner, makeProp(p, referenceTo(owner))
 }
 
 // awaitCollector returns when a garbage collector has removed a ConfigMap and an object of the
 // resource whose owners do not exist. The check is left out if that does not happen.
-func awaitCollector(ctx context.Context, p *runner.Probe) error {
+func awaitCollector(p *runner.Probe) {
 	absent := metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: p.Name(), UID: uuid.NewUUID()}
 	lost := p.New()
 	lost.SetOwnerReferences([]metav1.OwnerReference{absent})
-	if _, err := p.Prepare(ctx, "create an object", runner.Post(p.Collection(), lost)); err != nil {
-		return err
+	p.Prepare("create an object", runner.Post(p.Collection(), lost))
+	control := makeProp(p, absent)
+	defer control.remove(p)
+	awaitController(p, collectorName, func() bool { return !p.ExistsAt(control.path) })
+	gone := await(p, timeLeft(p)-collecting, func() bool { return !p.ExistsAt(p.Path(lost.GetName())) })
+	if !gone {
+		runner.Leave("the garbage collector does not remove objects of the resource, or not fast enough; see dependents-collected")
 	}
-	control, err := makeProp(ctx, p, absent)
-	if err != nil {
-		return err
-	}
-	defer control.remove(ctx, p)
-	if err := awaitController(ctx, p, collectorName, func() (bool, error) { return isGone(ctx, p, control.path) }); err != nil {
-		return err
-	}
-	gone, err := await(ctx, p, timeLeft(ctx)-collecting, func() (bool, error) { return isGone(ctx, p, p.Path(lost.GetName())) })
-	if err == nil && !gone {
-		err = runner.Leave("the garbage collector does not remove objects of the resource, or not fast enough; see dependents-collected")
-	}
-	return err
 }

@@ -4,7 +4,6 @@
 package checks
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"slices"
@@ -40,28 +39,25 @@ func (r discoveryGroup) check() runner.Check {
 	}
 }
 
-func (discoveryGroup) run(ctx context.Context, p *runner.Probe) error {
-	return whenSettled(ctx, p, func(ctx context.Context) error {
+func (discoveryGroup) run(p *runner.Probe) {
+	whenSettled(p, func() {
 		if p.GroupVersion.Group == "" {
-			return coreVersionListed(ctx, p)
+			coreVersionListed(p)
+			return
 		}
-		response, group, err := groupOfList(ctx, p)
-		if err != nil {
-			return err
-		}
+		response, group := groupOfList(p)
 		if group == nil {
-			return response.Fail("the group %s among the groups", p.GroupVersion.Group)
+			response.Fail("the group %s among the groups", p.GroupVersion.Group)
 		}
 		wanted := metav1.GroupVersionForDiscovery{GroupVersion: p.GroupVersion.String(), Version: p.GroupVersion.Version}
 		if !slices.Contains(group.Versions, wanted) {
-			return response.FailBecause(fmt.Sprintf("it has %s", versionsText(group.Versions)),
+			response.FailBecause(fmt.Sprintf("it has %s", versionsText(group.Versions)),
 				"the group %s to have the version %s with the groupVersion %s", group.Name, wanted.Version, wanted.GroupVersion)
 		}
 		if !slices.Contains(group.Versions, group.PreferredVersion) {
-			return response.FailBecause(fmt.Sprintf("preferredVersion is %s", versionsText([]metav1.GroupVersionForDiscovery{group.PreferredVersion})),
+			response.FailBecause(fmt.Sprintf("preferredVersion is %s", versionsText([]metav1.GroupVersionForDiscovery{group.PreferredVersion})),
 				"the preferredVersion of the group %s to be one of its versions: %s", group.Name, versionsText(group.Versions))
 		}
-		return nil
 	})
 }
 
@@ -75,16 +71,12 @@ func (discoveryGroup) broken() broken.Server {
 }
 
 // coreVersionListed is for the group that has no name.
-func coreVersionListed(ctx context.Context, p *runner.Probe) error {
+func coreVersionListed(p *runner.Probe) {
 	var list metav1.APIVersions
-	response, err := wantDocument(ctx, p, "/api", "the versions of the core group", &list)
-	if err != nil {
-		return err
-	}
+	response := wantDocument(p, "/api", "the versions of the core group", &list)
 	if !slices.Contains(list.Versions, p.GroupVersion.Version) {
-		return response.FailBecause(fmt.Sprintf("versions are %q", list.Versions), "%s among the versions", p.GroupVersion.Version)
+		response.FailBecause(fmt.Sprintf("versions are %q", list.Versions), "%s among the versions", p.GroupVersion.Version)
 	}
-	return nil
 }
 
 // groupDocument matches requests for the list of groups, which is also the aggregated document, or for
@@ -118,21 +110,18 @@ func (r discoveryDocumentsAgree) check() runner.Check {
 	}
 }
 
-func (discoveryDocumentsAgree) run(ctx context.Context, p *runner.Probe) error {
-	return whenSettled(ctx, p, func(ctx context.Context) error {
+func (discoveryDocumentsAgree) run(p *runner.Probe) {
+	whenSettled(p, func() {
 		var list metav1.APIResourceList
-		response, err := wantDocument(ctx, p, runner.GroupVersionPath(p.GroupVersion), "the resources of the group version", &list)
-		if err != nil {
-			return err
-		}
+		response := wantDocument(p, runner.GroupVersionPath(p.GroupVersion), "the resources of the group version", &list)
 		if list.Kind != "APIResourceList" || list.GroupVersion != p.GroupVersion.String() {
-			return response.FailBecause(fmt.Sprintf("its kind is %q and its groupVersion %q", list.Kind, list.GroupVersion),
+			response.FailBecause(fmt.Sprintf("its kind is %q and its groupVersion %q", list.Kind, list.GroupVersion),
 				"an APIResourceList whose groupVersion is %s", p.GroupVersion)
 		}
 		if p.GroupVersion.Group == "" {
-			return nil
+			return
 		}
-		return groupDocumentsAgree(ctx, p)
+		groupDocumentsAgree(p)
 	})
 }
 
@@ -144,21 +133,17 @@ func (discoveryDocumentsAgree) broken() broken.Server {
 	}))
 }
 
-func groupDocumentsAgree(ctx context.Context, p *runner.Probe) error {
-	_, listed, err := groupOfList(ctx, p)
-	if err != nil || listed == nil {
-		return err // It has a check of its own that the group is listed.
+func groupDocumentsAgree(p *runner.Probe) {
+	_, listed := groupOfList(p)
+	if listed == nil {
+		return // It has a check of its own that the group is listed.
 	}
 	var group metav1.APIGroup
-	response, err := wantDocument(ctx, p, "/apis/"+p.GroupVersion.Group, "the group", &group)
-	if err != nil {
-		return err
-	}
+	response := wantDocument(p, "/apis/"+p.GroupVersion.Group, "the group", &group)
 	if group.Kind != "APIGroup" || group.Name != p.GroupVersion.Group {
-		return response.FailBecause(fmt.Sprintf("its kind is %q and its name %q", group.Kind, group.Name), "the APIGroup %s", p.GroupVersion.Group)
+		response.FailBecause(fmt.Sprintf("its kind is %q and its name %q", group.Kind, group.Name), "the APIGroup %s", p.GroupVersion.Group)
 	}
 	if !sameSet(group.Versions, listed.Versions) || group.PreferredVersion != listed.PreferredVersion {
-		return response.FailBecause(fmt.Sprintf("/apis has %s", groupText(listed)), "the same versions and preferredVersion as /apis has of the group; this is %s", groupText(&group))
+		response.FailBecause(fmt.Sprintf("/apis has %s", groupText(listed)), "the same versions and preferredVersion as /apis has of the group; this is %s", groupText(&group))
 	}
-	return nil
 }

@@ -4,7 +4,6 @@
 package checks
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -34,20 +33,17 @@ func aggregatedRequest(p *runner.Probe) runner.Request {
 }
 
 // aggregatedDocument returns the aggregated document. The check is left out if the server has none.
-func aggregatedDocument(ctx context.Context, p *runner.Probe) (*runner.Response, *apidiscovery.APIGroupDiscoveryList, error) {
-	response, err := p.Prepare(ctx, "read the discovery document", aggregatedRequest(p))
-	if err != nil {
-		return nil, nil, err
-	}
+func aggregatedDocument(p *runner.Probe) (*runner.Response, *apidiscovery.APIGroupDiscoveryList) {
+	response := p.Prepare("read the discovery document", aggregatedRequest(p))
 	var kind metav1.TypeMeta
 	if json.Unmarshal(response.Body, &kind) != nil || kind.Kind != "APIGroupDiscoveryList" || kind.APIVersion != apidiscovery.SchemeGroupVersion.String() {
-		return nil, nil, runner.Leave("the server has no aggregated discovery of the version apidiscovery.k8s.io/v2")
+		runner.Leave("the server has no aggregated discovery of the version apidiscovery.k8s.io/v2")
 	}
 	list := &apidiscovery.APIGroupDiscoveryList{}
 	if err := json.Unmarshal(response.Body, list); err != nil {
-		return nil, nil, response.FailBecause("it can't be read: "+err.Error(), "an APIGroupDiscoveryList")
+		response.FailBecause("it can't be read: "+err.Error(), "an APIGroupDiscoveryList")
 	}
-	return response, list, nil
+	return response, list
 }
 
 func discoveryAggregatedRules() []rule {
@@ -66,25 +62,19 @@ func (r discoveryAggregated) check() runner.Check {
 	}
 }
 
-func (discoveryAggregated) run(ctx context.Context, p *runner.Probe) error {
-	return whenSettled(ctx, p, func(ctx context.Context) error {
-		response, list, err := aggregatedDocument(ctx, p)
-		if err != nil {
-			return err
-		}
+func (discoveryAggregated) run(p *runner.Probe) {
+	whenSettled(p, func() {
+		response, list := aggregatedDocument(p)
 		version := versionOf(list, p.GroupVersion)
 		if version == nil {
-			return response.Fail("the group version %s in the aggregated document", p.GroupVersion)
+			response.Fail("the group version %s in the aggregated document", p.GroupVersion)
 		}
 		if version.Freshness == apidiscovery.DiscoveryFreshnessStale {
-			return errStale
+			runner.Stop(errStale)
 		}
-		_, resources, err := resourcesOf(ctx, p)
-		if err != nil {
-			return err
-		}
+		_, resources := resourcesOf(p)
 		wrong := differencesOf(propertiesOf(p.GroupVersion, resources), aggregatedPropertiesOf(p.GroupVersion, version.Resources))
-		return failIfAny(response, wrong, "the same resources of "+p.GroupVersion.String()+" as "+runner.GroupVersionPath(p.GroupVersion)+" has")
+		failIfAny(response, wrong, "the same resources of "+p.GroupVersion.String()+" as "+runner.GroupVersionPath(p.GroupVersion)+" has")
 	})
 }
 
@@ -216,25 +206,22 @@ func (r discoveryETag) check() runner.Check {
 	}
 }
 
-func (discoveryETag) run(ctx context.Context, p *runner.Probe) error {
+func (discoveryETag) run(p *runner.Probe) {
 	for range etagTries {
-		response, _, err := aggregatedDocument(ctx, p)
-		if err != nil {
-			return err
-		}
+		response, _ := aggregatedDocument(p)
 		etag := response.Header.Get("ETag")
 		if etag == "" {
-			return response.Fail("an ETag")
+			response.Fail("an ETag")
 		}
-		again, err := p.Send(ctx, aggregatedRequest(p).With("If-None-Match", etag))
-		if err != nil || again.Code == http.StatusNotModified {
-			return err
+		again := p.Send(aggregatedRequest(p).With("If-None-Match", etag))
+		if again.Code == http.StatusNotModified {
+			return
 		}
 		if again.Code != http.StatusOK || again.Header.Get("ETag") == etag || string(again.Body) == string(response.Body) {
-			return again.Fail("304 Not Modified: the document is the one whose ETag was sent")
+			again.Fail("304 Not Modified: the document is the one whose ETag was sent")
 		}
 	}
-	return runner.Leave("the document has changed each of %d times between two requests", etagTries)
+	runner.Leave("the document has changed each of %d times between two requests", etagTries)
 }
 
 func (discoveryETag) broken() broken.Server {

@@ -4,7 +4,6 @@
 package checks
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -39,9 +38,9 @@ func (r discoveryNames) check() runner.Check {
 	}
 }
 
-func (discoveryNames) run(ctx context.Context, p *runner.Probe) error {
+func (discoveryNames) run(p *runner.Probe) {
 	const expected = "names of resources that are lower-case DNS labels, and kinds in CamelCase"
-	return judgeResources(ctx, p, expected, func(one metav1.APIResource) (wrong []string) {
+	judgeResources(p, expected, func(one metav1.APIResource) (wrong []string) {
 		label := func(what, name string) {
 			if len(validation.IsDNS1123Label(name)) > 0 {
 				wrong = append(wrong, fmt.Sprintf("the %s %q is not a lower-case DNS label", what, name))
@@ -147,9 +146,9 @@ func (r discoveryVerbs) check() runner.Check {
 	}
 }
 
-func (discoveryVerbs) run(ctx context.Context, p *runner.Probe) error {
+func (discoveryVerbs) run(p *runner.Probe) {
 	expected := "verbs of each resource, all of them among " + strings.Join(discoveryVerbNames, ", ")
-	return judgeResources(ctx, p, expected, func(one metav1.APIResource) (wrong []string) {
+	judgeResources(p, expected, func(one metav1.APIResource) (wrong []string) {
 		if len(one.Verbs) == 0 {
 			wrong = append(wrong, "no verbs")
 		}
@@ -181,11 +180,8 @@ func (r discoverySubresources) check() runner.Check {
 	}
 }
 
-func (discoverySubresources) run(ctx context.Context, p *runner.Probe) error {
-	response, resources, err := resourcesOf(ctx, p)
-	if err != nil {
-		return err
-	}
+func (discoverySubresources) run(p *runner.Probe) {
+	response, resources := resourcesOf(p)
 	parents := map[string]metav1.APIResource{}
 	for _, one := range resources {
 		parents[one.Name] = one
@@ -208,7 +204,7 @@ func (discoverySubresources) run(ctx context.Context, p *runner.Probe) error {
 			wrong = append(wrong, fmt.Sprintf("%s: its kind is %s", one.Name, kind))
 		}
 	}
-	return failIfAny(response, wrong, "subresources of resources that are listed, status of the resource's kind, and scale of the kind autoscaling/v1 Scale")
+	failIfAny(response, wrong, "subresources of resources that are listed, status of the resource's kind, and scale of the kind autoscaling/v1 Scale")
 }
 
 func (discoverySubresources) broken() broken.Server {
@@ -231,11 +227,8 @@ func (r discoveryUnique) check() runner.Check {
 	}
 }
 
-func (discoveryUnique) run(ctx context.Context, p *runner.Probe) error {
-	response, resources, err := resourcesOf(ctx, p)
-	if err != nil {
-		return err
-	}
+func (discoveryUnique) run(p *runner.Probe) {
+	response, resources := resourcesOf(p)
 	entries, names, kinds := map[string]bool{}, map[string]string{}, map[string]string{}
 	var wrong []string
 	claim := func(taken map[string]string, what, name, resource string) {
@@ -261,7 +254,7 @@ func (discoveryUnique) run(ctx context.Context, p *runner.Probe) error {
 			claim(names, "short name", name, one.Name)
 		}
 	}
-	return failIfAny(response, wrong, "each name and kind to be that of one resource only")
+	failIfAny(response, wrong, "each name and kind to be that of one resource only")
 }
 
 func (discoveryUnique) broken() broken.Server {

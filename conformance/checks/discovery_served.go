@@ -4,7 +4,6 @@
 package checks
 
 import (
-	"context"
 	"errors"
 	"io"
 	"net/http"
@@ -45,28 +44,23 @@ func (r discoveryVerbsServed) check() runner.Check {
 	}
 }
 
-func (discoveryVerbsServed) run(ctx context.Context, p *runner.Probe) error {
+func (discoveryVerbsServed) run(p *runner.Probe) {
 	t := &verbTrials{Probe: p}
-	if err := t.makeOwn(ctx); err != nil {
-		return err
-	}
+	t.makeOwn()
 	for _, verb := range []string{"get", "list", "create", "update", "patch", "delete"} {
 		request, ok := t.request(verb)
 		if !ok {
 			continue
 		}
-		response, err := p.Send(ctx, request.MayBeRefused())
-		if err != nil {
-			return err
-		}
+		response := p.Send(request.MayBeRefused())
 		switch {
 		case p.Resource.Has(verb) && response.Code == http.StatusMethodNotAllowed:
-			return response.Fail("another answer than 405: discovery lists the verb %s", verb)
+			response.Fail("another answer than 405: discovery lists the verb %s", verb)
 		case !p.Resource.Has(verb) && response.OK():
-			return response.Fail("no success: discovery does not list the verb %s", verb)
+			response.Fail("no success: discovery does not list the verb %s", verb)
 		}
 	}
-	return t.watch(ctx)
+	t.watch()
 }
 
 func (discoveryVerbsServed) broken() broken.Server {
@@ -78,21 +72,16 @@ func (discoveryVerbsServed) broken() broken.Server {
 }
 
 // makeOwn makes an object if that of a name that does not exist would tell nothing.
-func (t *verbTrials) makeOwn(ctx context.Context) error {
+func (t *verbTrials) makeOwn() {
 	if t.Namespace == "" || !t.Resource.Has("create", "get") || t.Resource.Has("update", "patch", "delete") {
-		return nil
+		return
 	}
-	own, err := t.Make(ctx)
+	err := runner.Try(func() { t.own = t.Make() })
 	var setup *runner.SetupError
 	var left *runner.LeftOut
-	switch {
-	case errors.As(err, &setup) || errors.As(err, &left):
-		return nil // There are names that do not exist.
-	case err != nil:
-		return err
+	if !errors.As(err, &setup) && !errors.As(err, &left) { // There are names that do not exist.
+		runner.StopOn(err)
 	}
-	t.own = own
-	return nil
 }
 
 // request returns one that does no harm whatever the server does with it.
@@ -126,29 +115,25 @@ func (t *verbTrials) request(verb string) (runner.Request, bool) {
 }
 
 // watch tries the verb watch. A server that does not know it may well answer with a list.
-func (t *verbTrials) watch(ctx context.Context) error {
+func (t *verbTrials) watch() {
 	listed := t.Resource.Has("watch")
 	request := runner.Get(t.Collection(), "timeoutSeconds", "1", "labelSelector", t.Selector())
-	stream, response, err := t.WatchWith(ctx, request.MayBeRefused())
-	if err != nil {
-		return err
-	}
+	stream, response := t.WatchWith(request.MayBeRefused())
 	if stream == nil {
 		if listed && response.Code == http.StatusMethodNotAllowed {
-			return response.Fail("another answer than 405: discovery lists the verb watch")
+			response.Fail("another answer than 405: discovery lists the verb watch")
 		}
-		return nil
+		return
 	}
 	defer stream.Close()
 	if listed {
-		return nil
+		return
 	}
-	limited, cancel := runner.Within(ctx, watchLook)
+	limited, cancel := runner.Within(t.Context, watchLook)
 	defer cancel()
 	event, err := stream.Next(limited)
 	none := errors.Is(err, io.EOF) || errors.Is(err, runner.ErrNoEvent)
 	if none || err == nil && slices.Contains([]string{"ADDED", "MODIFIED", "DELETED", "BOOKMARK"}, event.Type) {
-		return stream.Fail("it is a watch", "no success: discovery does not list the verb watch")
+		stream.Fail("it is a watch", "no success: discovery does not list the verb watch")
 	}
-	return nil
 }

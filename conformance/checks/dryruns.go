@@ -5,7 +5,6 @@ package checks
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"net/http"
 	"slices"
@@ -33,15 +32,12 @@ const (
 
 // sendDry sends a request that is a dry run, which has to succeed. The check is left out if the server
 // may not do dry runs.
-func sendDry(ctx context.Context, p *runner.Probe, request runner.Request) (*runner.Response, error) {
-	response, err := p.Send(ctx, request)
-	if err == nil && !response.OK() {
-		err = dryRunLeft(response)
-		if err == nil {
-			err = response.WantOK()
-		}
+func sendDry(p *runner.Probe, request runner.Request) *runner.Response {
+	response := p.Send(request)
+	if !response.OK() {
+		dryRunLeft(response)
 	}
-	return response, err
+	return response.WantOK()
 }
 
 func dryRuns() []rule {
@@ -60,13 +56,10 @@ func (r dryRunCreate) check() runner.Check {
 	}
 }
 
-func (dryRunCreate) run(ctx context.Context, p *runner.Probe) error {
+func (dryRunCreate) run(p *runner.Probe) {
 	object := p.New()
-	response, err := sendDry(ctx, p, runner.Post(p.Collection(), object, "dryRun", metav1.DryRunAll))
-	if err != nil {
-		return err
-	}
-	return wantNotStored(ctx, p, response, object.GetName())
+	response := sendDry(p, runner.Post(p.Collection(), object, "dryRun", metav1.DryRunAll))
+	wantNotStored(p, response, object.GetName())
 }
 
 func (dryRunCreate) broken() broken.Server {
@@ -90,22 +83,12 @@ func (r dryRunUpdate) check() runner.Check {
 	}
 }
 
-func (dryRunUpdate) run(ctx context.Context, p *runner.Probe) error {
-	name, err := makeNoted(ctx, p)
-	if err != nil {
-		return err
-	}
-	response, err := putNoted(ctx, p, name, noteOne, "new", "dryRun", metav1.DryRunAll)
-	if err != nil {
-		return err
-	}
-	if err := dryRunLeft(response); err != nil {
-		return err
-	}
-	if err := response.WantOK(); err != nil {
-		return err
-	}
-	return wantNotes(ctx, p, response, name, noteOne, "")
+func (dryRunUpdate) run(p *runner.Probe) {
+	name := makeNoted(p)
+	response := putNoted(p, name, noteOne, "new", "dryRun", metav1.DryRunAll)
+	dryRunLeft(response)
+	response.WantOK()
+	wantNotes(p, response, name, noteOne, "")
 }
 
 func (dryRunUpdate) broken() broken.Server {
@@ -124,16 +107,10 @@ func (r dryRunPatch) check() runner.Check {
 	}
 }
 
-func (dryRunPatch) run(ctx context.Context, p *runner.Probe) error {
-	name, err := makeNoted(ctx, p)
-	if err != nil {
-		return err
-	}
-	response, err := sendDry(ctx, p, runner.Patch(p.Path(name), types.MergePatchType, notesPatch(noteOne, "new"), "dryRun", metav1.DryRunAll))
-	if err != nil {
-		return err
-	}
-	return wantNotes(ctx, p, response, name, noteOne, "")
+func (dryRunPatch) run(p *runner.Probe) {
+	name := makeNoted(p)
+	response := sendDry(p, runner.Patch(p.Path(name), types.MergePatchType, notesPatch(noteOne, "new"), "dryRun", metav1.DryRunAll))
+	wantNotes(p, response, name, noteOne, "")
 }
 
 func (dryRunPatch) broken() broken.Server {
@@ -152,36 +129,23 @@ func (r dryRunDelete) check() runner.Check {
 	}
 }
 
-func (dryRunDelete) run(ctx context.Context, p *runner.Probe) error {
-	name, err := makeNoted(ctx, p)
-	if err != nil {
-		return err
-	}
+func (dryRunDelete) run(p *runner.Probe) {
+	name := makeNoted(p)
 	options := runner.DeleteNow()
 	options["dryRun"] = []string{metav1.DryRunAll}
 	for _, request := range []runner.Request{
 		runner.Delete(p.Path(name), nil, "dryRun", metav1.DryRunAll),
 		runner.Delete(p.Path(name), options),
 	} {
-		response, err := sendDry(ctx, p, request)
-		if err != nil {
-			return err
+		response := sendDry(p, request)
+		after := p.Send(runner.Get(p.Path(name)))
+		if after.Code == http.StatusNotFound {
+			response.FailBecause("it is gone", "that the object exists afterwards")
 		}
-		after, err := p.Send(ctx, runner.Get(p.Path(name)))
-		if err != nil {
-			return err
-		}
-		object, err := after.Object()
-		switch {
-		case after.Code == http.StatusNotFound:
-			return response.FailBecause("it is gone", "that the object exists afterwards")
-		case err != nil:
-			return &runner.SetupError{Wanted: "read the object", Exchange: after.Exchange}
-		case object.GetDeletionTimestamp() != nil:
-			return response.FailBecause("it has a deletionTimestamp", "that the object is as before")
+		if after.Object().GetDeletionTimestamp() != nil {
+			response.FailBecause("it has a deletionTimestamp", "that the object is as before")
 		}
 	}
-	return nil
 }
 
 func (dryRunDelete) broken() broken.Server {
@@ -200,13 +164,10 @@ func (r dryRunInvalid) check() runner.Check {
 	}
 }
 
-func (dryRunInvalid) run(ctx context.Context, p *runner.Probe) error {
+func (dryRunInvalid) run(p *runner.Probe) {
 	object := p.New()
-	response, err := send(ctx, p, runner.Post(p.Collection(), object, "dryRun", "Unknown"), status("", http.StatusUnprocessableEntity, http.StatusBadRequest))
-	if err != nil {
-		return err
-	}
-	return wantNotStored(ctx, p, response, object.GetName())
+	response := send(p, runner.Post(p.Collection(), object, "dryRun", "Unknown"), status("", http.StatusUnprocessableEntity, http.StatusBadRequest))
+	wantNotStored(p, response, object.GetName())
 }
 
 func (dryRunInvalid) broken() broken.Server {
@@ -214,15 +175,16 @@ func (dryRunInvalid) broken() broken.Server {
 }
 
 // withUnknownField returns an object that has one.
-func withUnknownField(p *runner.Probe) (*unstructured.Unstructured, error) {
+func withUnknownField(p *runner.Probe) *unstructured.Unstructured {
 	object := p.New()
-	return object, unstructured.SetNestedField(object.Object, "x", "metadata", unknownField)
+	runner.StopOn(unstructured.SetNestedField(object.Object, "x", "metadata", unknownField))
+	return object
 }
 
 // withFieldTwice returns the JSON of an object that has an annotation twice.
-func withFieldTwice(object *unstructured.Unstructured) ([]byte, error) {
+func withFieldTwice(object *unstructured.Unstructured) []byte {
 	addNotes(object, noteOne, "1")
-	data, err := json.Marshal(object)
+	data := runner.Must(json.Marshal(object))
 	once := []byte(`"` + noteOne + `":"1"`)
-	return bytes.Replace(data, once, []byte(string(once)+`,"`+noteOne+`":"2"`), 1), err
+	return bytes.Replace(data, once, []byte(string(once)+`,"`+noteOne+`":"2"`), 1)
 }

@@ -4,7 +4,6 @@
 package checks
 
 import (
-	"context"
 	"net/http"
 	"slices"
 	"strings"
@@ -32,16 +31,10 @@ func (r fieldValidationStrict) check() runner.Check {
 	}
 }
 
-func (fieldValidationStrict) run(ctx context.Context, p *runner.Probe) error {
-	unknown, err := withUnknownField(p)
-	if err != nil {
-		return err
-	}
+func (fieldValidationStrict) run(p *runner.Probe) {
+	unknown := withUnknownField(p)
 	other := p.New()
-	twice, err := withFieldTwice(other)
-	if err != nil {
-		return err
-	}
+	twice := withFieldTwice(other)
 	for _, one := range []struct {
 		name, field string
 		body        any
@@ -49,18 +42,12 @@ func (fieldValidationStrict) run(ctx context.Context, p *runner.Probe) error {
 		{unknown.GetName(), unknownField, unknown},
 		{other.GetName(), noteOne, twice},
 	} {
-		response, err := send(ctx, p, runner.Post(p.Collection(), one.body, "fieldValidation", metav1.FieldValidationStrict), status("", http.StatusBadRequest))
-		if err != nil {
-			return err
-		}
+		response := send(p, runner.Post(p.Collection(), one.body, "fieldValidation", metav1.FieldValidationStrict), status("", http.StatusBadRequest))
 		if status, _ := response.Status(); !strings.Contains(status.Message, one.field) {
-			return response.Fail("a Status whose message has the name of the field, %s", one.field)
+			response.Fail("a Status whose message has the name of the field, %s", one.field)
 		}
-		if err := wantNotStored(ctx, p, response, one.name); err != nil {
-			return err
-		}
+		wantNotStored(p, response, one.name)
 	}
-	return nil
 }
 
 func (fieldValidationStrict) broken() broken.Server {
@@ -69,27 +56,19 @@ func (fieldValidationStrict) broken() broken.Server {
 
 // storeUnknown creates an object with an unknown field, which has to succeed. It returns the answer and
 // whether it has a warning with the code 299 that names the field.
-func storeUnknown(ctx context.Context, p *runner.Probe, validation string) (response *runner.Response, warned bool, err error) {
-	object, err := withUnknownField(p)
-	if err != nil {
-		return nil, false, err
-	}
-	response, err = p.Send(ctx, runner.Post(p.Collection(), object, "fieldValidation", validation))
-	if err != nil {
-		return nil, false, err
-	}
-	if err := response.WantOK(); err != nil {
-		return nil, false, err
-	}
-	exists, err := p.Exists(ctx, object.GetName())
-	if err == nil && !exists {
-		err = response.FailBecause("there is no object "+object.GetName(), "that the object exists afterwards")
+func storeUnknown(p *runner.Probe, validation string) (response *runner.Response, warned bool) {
+	object := withUnknownField(p)
+	response = p.Send(runner.Post(p.Collection(), object, "fieldValidation", validation))
+	response.WantOK()
+	exists := p.Exists(object.GetName())
+	if !exists {
+		response.FailBecause("there is no object "+object.GetName(), "that the object exists afterwards")
 	}
 	warnings, _ := utilnet.ParseWarningHeaders(response.Header.Values("Warning"))
 	warned = slices.ContainsFunc(warnings, func(warning utilnet.WarningHeader) bool {
 		return warning.Code == warnCode && strings.Contains(warning.Text, unknownField)
 	})
-	return response, warned, err
+	return response, warned
 }
 
 type fieldValidationWarn struct{}
@@ -104,12 +83,11 @@ func (r fieldValidationWarn) check() runner.Check {
 	}
 }
 
-func (fieldValidationWarn) run(ctx context.Context, p *runner.Probe) error {
-	response, warned, err := storeUnknown(ctx, p, metav1.FieldValidationWarn)
-	if err == nil && !warned {
-		err = response.Fail("a Warning with the code 299 and the name of the field, %s", unknownField)
+func (fieldValidationWarn) run(p *runner.Probe) {
+	response, warned := storeUnknown(p, metav1.FieldValidationWarn)
+	if !warned {
+		response.Fail("a Warning with the code 299 and the name of the field, %s", unknownField)
 	}
-	return err
 }
 
 func (fieldValidationWarn) broken() broken.Server {
@@ -130,12 +108,11 @@ func (r fieldValidationIgnore) check() runner.Check {
 	}
 }
 
-func (fieldValidationIgnore) run(ctx context.Context, p *runner.Probe) error {
-	response, warned, err := storeUnknown(ctx, p, metav1.FieldValidationIgnore)
-	if err == nil && warned {
-		err = response.Fail("no Warning about the field %s", unknownField)
+func (fieldValidationIgnore) run(p *runner.Probe) {
+	response, warned := storeUnknown(p, metav1.FieldValidationIgnore)
+	if warned {
+		response.Fail("no Warning about the field %s", unknownField)
 	}
-	return err
 }
 
 func (fieldValidationIgnore) broken() broken.Server {

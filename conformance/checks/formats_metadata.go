@@ -4,7 +4,6 @@
 package checks
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"net/http"
@@ -37,25 +36,19 @@ func annotated(p *runner.Probe) *unstructured.Unstructured {
 }
 
 // getMetadata sends a GET for metadata. The check is left out if the server refuses that.
-func getMetadata(ctx context.Context, p *runner.Probe, accept, kind, path string, query ...string) (map[string]any, *runner.Response, error) {
-	response, err := p.Send(ctx, runner.Get(path, query...).With("Accept", accept))
-	if err != nil {
-		return nil, nil, err
-	}
+func getMetadata(p *runner.Probe, accept, kind, path string, query ...string) (map[string]any, *runner.Response) {
+	response := p.Send(runner.Get(path, query...).With("Accept", accept))
 	if response.Code == http.StatusNotAcceptable {
-		return nil, nil, runner.Leave("the server does not answer with metadata only: it answers 406")
+		runner.Leave("the server does not answer with metadata only: it answers 406")
 	}
 	if !response.OK() {
-		return nil, nil, response.Fail("a %s, or 406 Not Acceptable from a server that has none", kind)
+		response.Fail("a %s, or 406 Not Acceptable from a server that has none", kind)
 	}
-	value, err := response.JSON()
-	if err != nil {
-		return nil, nil, err
-	}
+	value := response.JSON()
 	if value["kind"] != kind || value["apiVersion"] != metav1.SchemeGroupVersion.String() {
-		return nil, nil, response.Fail("the kind %s of meta.k8s.io/v1", kind)
+		response.Fail("the kind %s of meta.k8s.io/v1", kind)
 	}
-	return value, response, nil
+	return value, response
 }
 
 // besidesMetadata says what an object has that is not metadata.
@@ -100,29 +93,21 @@ func (r metadataObject) check() runner.Check {
 	}
 }
 
-func (metadataObject) run(ctx context.Context, p *runner.Probe) error {
-	made, err := p.Create(ctx, annotated(p))
-	if err != nil {
-		return err
-	}
+func (metadataObject) run(p *runner.Probe) {
+	made := p.Create(annotated(p))
 	for try := 1; ; try++ {
-		value, response, err := getMetadata(ctx, p, asMetadata, "PartialObjectMetadata", p.Path(made.GetName()))
-		if err != nil {
-			return err
-		}
+		value, response := getMetadata(p, asMetadata, "PartialObjectMetadata", p.Path(made.GetName()))
 		if found := besidesMetadata(value); found != "" {
-			return response.FailBecause(found, "metadata only")
+			response.FailBecause(found, "metadata only")
 		}
 		if sameMetadata(value, made.Object) {
-			return nil
+			return
 		}
 		partial := &unstructured.Unstructured{Object: value}
 		if partial.GetResourceVersion() == made.GetResourceVersion() || try == metadataTries {
-			return response.FailBecause("the metadata differs", "the metadata of the object: %v", made.Object["metadata"])
+			response.FailBecause("the metadata differs", "the metadata of the object: %v", made.Object["metadata"])
 		}
-		if made, err = p.Read(ctx, made.GetName()); err != nil {
-			return err
-		}
+		made = p.Read(made.GetName())
 	}
 }
 
@@ -144,48 +129,36 @@ func (r metadataList) check() runner.Check {
 	}
 }
 
-func (metadataList) run(ctx context.Context, p *runner.Probe) error {
+func (metadataList) run(p *runner.Probe) {
 	missing := map[string]*unstructured.Unstructured{}
 	if p.Resource.ShownOnly() {
-		names, err := some(ctx, p, 1)
-		if err != nil {
-			return err
-		}
-		if missing[names[0]], err = p.Read(ctx, names[0]); err != nil {
-			return err
-		}
+		names := some(p, 1)
+		missing[names[0]] = p.Read(names[0])
 	} else {
 		for range 2 {
-			made, err := p.Create(ctx, annotated(p))
-			if err != nil {
-				return err
-			}
+			made := p.Create(annotated(p))
 			missing[made.GetName()] = made
 		}
 	}
-	value, response, err := getMetadata(ctx, p, asMetadataList, "PartialObjectMetadataList", p.Collection(), ours(p)...)
-	if err != nil {
-		return err
-	}
+	value, response := getMetadata(p, asMetadataList, "PartialObjectMetadataList", p.Collection(), ours(p)...)
 	items, _ := value["items"].([]any)
 	for _, item := range items {
 		fields, _ := item.(map[string]any)
 		if found := besidesMetadata(fields); found != "" {
-			return response.FailBecause(found, "items with metadata only")
+			response.FailBecause(found, "items with metadata only")
 		}
 		partial := &unstructured.Unstructured{Object: fields}
 		made := missing[partial.GetName()]
 		// Without a resourceVersion nobody can say that it is still the same object: metrics have the time of the request.
 		unchanged := made != nil && made.GetResourceVersion() != "" && partial.GetResourceVersion() == made.GetResourceVersion()
 		if unchanged && !sameMetadata(fields, made.Object) {
-			return response.FailBecause("the metadata of "+made.GetName()+" is another", "the metadata of the object: %v", made.Object["metadata"])
+			response.FailBecause("the metadata of "+made.GetName()+" is another", "the metadata of the object: %v", made.Object["metadata"])
 		}
 		delete(missing, partial.GetName())
 	}
 	for name := range missing {
-		return response.FailBecause("there is no item for "+name, "an item for each object")
+		response.FailBecause("there is no item for "+name, "an item for each object")
 	}
-	return nil
 }
 
 func (metadataList) broken() broken.Server {
@@ -213,31 +186,22 @@ func (r metadataWatch) check() runner.Check {
 	}
 }
 
-func (metadataWatch) run(ctx context.Context, p *runner.Probe) error {
-	stream, err := watchAs(ctx, p, asMetadata)
-	if err != nil {
-		return err
-	}
+func (metadataWatch) run(p *runner.Probe) {
+	stream := watchAs(p, asMetadata)
 	defer stream.Close()
-	states, end, err := livesAndEnds(ctx, p)
-	if err != nil {
-		return err
-	}
+	states, end := livesAndEnds(p)
 	for {
-		event, err := nextAbout(ctx, stream, "events about two objects, up to that of "+end.GetName(), states[0].GetName(), end.GetName())
-		if err != nil {
-			return err
-		}
+		event := nextAbout(stream, "events about two objects, up to that of "+end.GetName(), states[0].GetName(), end.GetName())
 		object := event.Object
 		found := besidesMetadata(object.Object)
 		if object.GetKind() != "PartialObjectMetadata" || object.GetAPIVersion() != metav1.SchemeGroupVersion.String() {
 			found = fmt.Sprintf("an event has apiVersion %q and kind %q", object.GetAPIVersion(), object.GetKind())
 		}
 		if found != "" {
-			return stream.Fail(found, "events with PartialObjectMetadata of meta.k8s.io/v1, which has metadata only")
+			stream.Fail(found, "events with PartialObjectMetadata of meta.k8s.io/v1, which has metadata only")
 		}
 		if object.GetName() == end.GetName() {
-			return nil
+			return
 		}
 	}
 }

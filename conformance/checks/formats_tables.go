@@ -4,7 +4,6 @@
 package checks
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -52,23 +51,20 @@ func readTable(document []byte) (t *table, found string) {
 }
 
 // getTable sends a GET for a Table. The check is left out if the server refuses tables.
-func getTable(ctx context.Context, p *runner.Probe, path string, query ...string) (*table, *runner.Response, error) {
-	response, err := p.Send(ctx, runner.Get(path, query...).With("Accept", asTable))
-	if err != nil {
-		return nil, nil, err
-	}
+func getTable(p *runner.Probe, path string, query ...string) (*table, *runner.Response) {
+	response := p.Send(runner.Get(path, query...).With("Accept", asTable))
 	if response.Code == http.StatusNotAcceptable {
-		return nil, nil, runner.Leave("the server has no tables for the resource: it answers 406")
+		runner.Leave("the server has no tables for the resource: it answers 406")
 	}
 	const expected = "a Table of meta.k8s.io/v1, or 406 Not Acceptable from a server without tables"
 	if !response.OK() {
-		return nil, nil, response.Fail(expected)
+		response.Fail(expected)
 	}
 	t, found := readTable(response.Body)
 	if t == nil {
-		return nil, nil, response.FailBecause(found, expected)
+		response.FailBecause(found, expected)
 	}
-	return t, response, nil
+	return t, response
 }
 
 // wrongRow says what is wrong with a row of a Table with so many columns.
@@ -100,11 +96,8 @@ func (r tableList) check() runner.Check {
 	}
 }
 
-func (tableList) run(ctx context.Context, p *runner.Probe) error {
-	wanted, err := some(ctx, p, 2)
-	if err != nil {
-		return err
-	}
+func (tableList) run(p *runner.Probe) {
+	wanted := some(p, 2)
 	if p.Resource.ShownOnly() {
 		wanted = wanted[:1] // Others may be on further pages.
 	}
@@ -112,10 +105,7 @@ func (tableList) run(ctx context.Context, p *runner.Probe) error {
 	for _, name := range wanted {
 		missing[name] = true
 	}
-	list, response, err := getTable(ctx, p, p.Collection(), ours(p)...)
-	if err != nil {
-		return err
-	}
+	list, response := getTable(p, p.Collection(), ours(p)...)
 	names := -1
 	for i, column := range list.ColumnDefinitions {
 		if strings.EqualFold(column.Name, "Name") && column.Type == "string" && column.Format == "name" {
@@ -123,23 +113,22 @@ func (tableList) run(ctx context.Context, p *runner.Probe) error {
 		}
 	}
 	if names < 0 && !p.Resource.ShownOnly() {
-		return response.Fail(`a column Name of the type "string" and the format "name"`)
+		response.Fail(`a column Name of the type "string" and the format "name"`)
 	}
 	for i := range list.Rows {
 		one := &list.Rows[i]
 		if found := wrongRow(one, len(list.ColumnDefinitions)); found != "" {
-			return response.FailBecause(found, rowsExpected)
+			response.FailBecause(found, rowsExpected)
 		}
 		name := one.object().GetName()
 		if names >= 0 && one.Cells[names] != name {
-			return response.FailBecause(fmt.Sprintf("the row of %s has %v", name, one.Cells[names]), "the names of the objects in the column Name")
+			response.FailBecause(fmt.Sprintf("the row of %s has %v", name, one.Cells[names]), "the names of the objects in the column Name")
 		}
 		delete(missing, name)
 	}
 	for name := range missing {
-		return response.FailBecause("there is no row for "+name, "a row for each object")
+		response.FailBecause("there is no row for "+name, "a row for each object")
 	}
-	return nil
 }
 
 func (tableList) broken() broken.Server {
@@ -174,25 +163,18 @@ func (r tableObject) check() runner.Check {
 	}
 }
 
-func (tableObject) run(ctx context.Context, p *runner.Probe) error {
-	made, err := p.Make(ctx)
-	if err != nil {
-		return err
-	}
-	single, response, err := getTable(ctx, p, p.Path(made.GetName()))
-	if err != nil {
-		return err
-	}
+func (tableObject) run(p *runner.Probe) {
+	made := p.Make()
+	single, response := getTable(p, p.Path(made.GetName()))
 	if len(single.Rows) != 1 {
-		return response.FailBecause(fmt.Sprintf("it has %d rows", len(single.Rows)), "a Table with one row for the object")
+		response.FailBecause(fmt.Sprintf("it has %d rows", len(single.Rows)), "a Table with one row for the object")
 	}
 	if found := wrongRow(&single.Rows[0], len(single.ColumnDefinitions)); found != "" {
-		return response.FailBecause(found, rowsExpected)
+		response.FailBecause(found, rowsExpected)
 	}
 	if name := single.Rows[0].object().GetName(); name != made.GetName() {
-		return response.FailBecause("the row is that of "+name, "the row of %s", made.GetName())
+		response.FailBecause("the row is that of "+name, "the row of %s", made.GetName())
 	}
-	return nil
 }
 
 func (tableObject) broken() broken.Server {
@@ -211,24 +193,15 @@ func (r tableIncludeObject) check() runner.Check {
 	}
 }
 
-func (tableIncludeObject) run(ctx context.Context, p *runner.Probe) error {
-	made, err := p.Make(ctx)
-	if err != nil {
-		return err
-	}
-	none, response, err := getTable(ctx, p, p.Collection(), "labelSelector", p.Selector(), "includeObject", string(metav1.IncludeNone))
-	if err != nil {
-		return err
-	}
+func (tableIncludeObject) run(p *runner.Probe) {
+	made := p.Make()
+	none, response := getTable(p, p.Collection(), "labelSelector", p.Selector(), "includeObject", string(metav1.IncludeNone))
 	for i := range none.Rows {
 		if none.Rows[i].Object != nil {
-			return response.Fail("rows without objects")
+			response.Fail("rows without objects")
 		}
 	}
-	whole, response, err := getTable(ctx, p, p.Collection(), "labelSelector", p.Selector(), "includeObject", string(metav1.IncludeObject))
-	if err != nil {
-		return err
-	}
+	whole, response := getTable(p, p.Collection(), "labelSelector", p.Selector(), "includeObject", string(metav1.IncludeObject))
 	for i := range whole.Rows {
 		object := whole.Rows[i].object()
 		if object.GetName() != made.GetName() {
@@ -237,11 +210,11 @@ func (tableIncludeObject) run(ctx context.Context, p *runner.Probe) error {
 		gvk := object.GroupVersionKind()
 		unchanged := object.GetResourceVersion() == made.GetResourceVersion()
 		if gvk != p.Resource.GVK() || unchanged && !sameContent(object, made) {
-			return response.FailBecause("the object of the row differs", "a row with the whole %s, as GET returns it", p.Resource.Kind)
+			response.FailBecause("the object of the row differs", "a row with the whole %s, as GET returns it", p.Resource.Kind)
 		}
-		return nil
+		return
 	}
-	return response.FailBecause("no row has its object", "a row with the whole object %s", made.GetName())
+	response.FailBecause("no row has its object", "a row with the whole object %s", made.GetName())
 }
 
 func (tableIncludeObject) broken() broken.Server {
@@ -260,37 +233,23 @@ func (r tableWatch) check() runner.Check {
 	}
 }
 
-func (tableWatch) run(ctx context.Context, p *runner.Probe) error {
-	stream, err := watchAs(ctx, p, asTable)
-	if err != nil {
-		return err
-	}
+func (tableWatch) run(p *runner.Probe) {
+	stream := watchAs(p, asTable)
 	defer stream.Close()
-	made, err := p.Make(ctx)
-	if err != nil {
-		return err
-	}
-	if err := p.Remove(ctx, made.GetName()); err != nil {
-		return err
-	}
-	end, err := p.Make(ctx)
-	if err != nil {
-		return err
-	}
+	made := p.Make()
+	p.Remove(made.GetName())
+	end := p.Make()
 	columns := 0
 	for {
-		event, err := nextThat(ctx, stream, func(event *runner.Event) bool {
+		event := nextThat(stream, func(event *runner.Event) bool {
 			return event.Type != eventBookmark && event.Type != eventError
 		}, "events with Tables, up to that of "+end.GetName())
-		if err != nil {
-			return err
-		}
 		one, found := rowOfEvent(event, &columns)
 		if found != "" {
-			return stream.Fail(found, "events with a Table each, which has one row with a cell for each column; the first one has the columns")
+			stream.Fail(found, "events with a Table each, which has one row with a cell for each column; the first one has the columns")
 		}
 		if one.object().GetName() == end.GetName() {
-			return nil
+			return
 		}
 	}
 }
@@ -324,22 +283,18 @@ func rowOfEvent(event *runner.Event, columns *int) (r *row, found string) {
 
 // watchAs starts a watch of what the probe makes from now on, in a format. The check is left out if
 // the server refuses it.
-func watchAs(ctx context.Context, p *runner.Probe, format string) (*runner.Stream, error) {
-	version, err := listVersion(ctx, p)
-	if err != nil {
-		return nil, err
-	}
+func watchAs(p *runner.Probe, format string) *runner.Stream {
+	version := listVersion(p)
 	request := runner.Get(p.Collection(), "labelSelector", p.Selector(), "resourceVersion", version)
-	stream, response, err := p.WatchWith(ctx, request.With("Accept", format))
+	stream, response := p.WatchWith(request.With("Accept", format))
 	switch {
-	case err != nil:
-		return nil, err
 	case stream != nil:
-		return stream, nil
 	case response.Code == http.StatusNotAcceptable:
-		return nil, runner.Leave("the server has no watches of the resource in this format: it answers 406")
+		runner.Leave("the server has no watches of the resource in this format: it answers 406")
+	default:
+		response.Fail("a watch with %s, or 406 Not Acceptable from a server without this format", format)
 	}
-	return nil, response.Fail("a watch with %s, or 406 Not Acceptable from a server without this format", format)
+	return stream
 }
 
 func acceptJSON(r *http.Request) { r.Header.Set("Accept", broken.JSONType) }
@@ -356,25 +311,21 @@ func (r tableFallback) check() runner.Check {
 	}
 }
 
-func (tableFallback) run(ctx context.Context, p *runner.Probe) error {
+func (tableFallback) run(p *runner.Probe) {
 	for _, accept := range []string{asTable + ",application/json", asNoTable} {
-		response, err := p.Send(ctx, runner.Get(p.Collection(), "labelSelector", p.Selector()).With("Accept", accept))
-		if err != nil {
-			return err
-		}
+		response := p.Send(runner.Get(p.Collection(), "labelSelector", p.Selector()).With("Accept", accept))
 		const expected = "a list in plain JSON, or a Table"
 		if !response.OK() {
-			return response.Fail(expected)
+			response.Fail(expected)
 		}
 		var value struct {
 			Items []any `json:"items"`
 		}
 		t, _ := readTable(response.Body)
 		if err := json.Unmarshal(response.Body, &value); t == nil && (err != nil || value.Items == nil) {
-			return response.Fail(expected)
+			response.Fail(expected)
 		}
 	}
-	return nil
 }
 
 func (tableFallback) broken() broken.Server {

@@ -4,7 +4,6 @@
 package checks
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -36,28 +35,18 @@ func (r healthEndpoints) check() runner.Check {
 	}
 }
 
-func (healthEndpoints) run(ctx context.Context, p *runner.Probe) error {
+func (healthEndpoints) run(p *runner.Probe) {
 	// A server may be busy with something for a moment.
-	return whenSettled(ctx, p, func(ctx context.Context) error {
-		live, err := p.Send(ctx, runner.Get("/livez"))
-		if err != nil {
-			return err
-		}
-		ready, err := p.Send(ctx, runner.Get("/readyz"))
-		if err != nil {
-			return err
-		}
+	whenSettled(p, func() {
+		live := p.Send(runner.Get("/livez"))
+		ready := p.Send(runner.Get("/readyz"))
 		if live.Code == http.StatusNotFound && ready.Code == http.StatusNotFound {
-			healthy, err := p.Send(ctx, runner.Get("/healthz"))
-			if err != nil {
-				return err
-			}
-			return healthy.Want(http.StatusOK)
+			healthy := p.Send(runner.Get("/healthz"))
+			healthy.Want(http.StatusOK)
+			return
 		}
-		if err := live.Want(http.StatusOK); err != nil {
-			return err
-		}
-		return ready.Want(http.StatusOK)
+		live.Want(http.StatusOK)
+		ready.Want(http.StatusOK)
 	})
 }
 
@@ -77,30 +66,26 @@ func (r healthVersion) check() runner.Check {
 	}
 }
 
-func (healthVersion) run(ctx context.Context, p *runner.Probe) error {
+func (healthVersion) run(p *runner.Probe) {
 	const expected = "a version of the server, in JSON with gitVersion, major and minor"
-	response, err := p.Send(ctx, runner.Get("/version"))
-	if err != nil {
-		return err
-	}
+	response := p.Send(runner.Get("/version"))
 	var info struct {
 		Major      *string `json:"major"`
 		Minor      *string `json:"minor"`
 		GitVersion string  `json:"gitVersion"`
 	}
 	if !response.OK() {
-		return response.Fail("%s", expected)
+		response.Fail("%s", expected)
 	}
 	if err := json.Unmarshal(response.Body, &info); err != nil {
-		return response.FailBecause("it can't be read: "+err.Error(), "%s", expected)
+		response.FailBecause("it can't be read: "+err.Error(), "%s", expected)
 	}
 	if info.Major == nil || info.Minor == nil {
-		return response.FailBecause("major or minor is missing", "%s", expected)
+		response.FailBecause("major or minor is missing", "%s", expected)
 	}
 	if _, err := utilversion.ParseGeneric(info.GitVersion); err != nil {
-		return response.FailBecause(fmt.Sprintf("gitVersion is %q", info.GitVersion), "%s", expected)
+		response.FailBecause(fmt.Sprintf("gitVersion is %q", info.GitVersion), "%s", expected)
 	}
-	return nil
 }
 
 func (healthVersion) broken() broken.Server {
@@ -119,13 +104,10 @@ func (r healthMetrics) check() runner.Check {
 	}
 }
 
-func (healthMetrics) run(ctx context.Context, p *runner.Probe) error {
-	response, err := p.Send(ctx, runner.Get("/metrics").With("Accept", "text/plain"))
-	if err != nil {
-		return err
-	}
+func (healthMetrics) run(p *runner.Probe) {
+	response := p.Send(runner.Get("/metrics").With("Accept", "text/plain"))
 	if !response.OK() {
-		return response.Fail("metrics")
+		response.Fail("metrics")
 	}
 	types, typed := map[string]bool{}, 0
 	for line := range strings.Lines(string(response.Body)) {
@@ -141,16 +123,15 @@ func (healthMetrics) run(ctx context.Context, p *runner.Probe) error {
 		}
 		name, ok := sampledMetric(line)
 		if !ok {
-			return response.FailBecause(fmt.Sprintf("the line %q is neither a comment nor a sample", line), "metrics in the text format of Prometheus")
+			response.FailBecause(fmt.Sprintf("the line %q is neither a comment nor a sample", line), "metrics in the text format of Prometheus")
 		}
 		if isTyped(types, name) {
 			typed++
 		}
 	}
 	if typed == 0 {
-		return response.Fail("metrics in the text format of Prometheus, with at least one that has a TYPE")
+		response.Fail("metrics in the text format of Prometheus, with at least one that has a TYPE")
 	}
-	return nil
 }
 
 func (healthMetrics) broken() broken.Server {

@@ -4,8 +4,8 @@
 package checks
 
 import (
-	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"mime"
 	"reflect"
@@ -34,14 +34,11 @@ func mediaTypeOf(response *runner.Response) string {
 }
 
 // wantMediaType returns a failure unless the answer is a success of that media type.
-func wantMediaType(response *runner.Response, wanted string) error {
-	if err := response.WantOK(); err != nil {
-		return err
-	}
+func wantMediaType(response *runner.Response, wanted string) {
+	response.WantOK()
 	if is := mediaTypeOf(response); is != wanted {
-		return response.FailBecause(fmt.Sprintf("its Content-Type is %q", response.Header.Get("Content-Type")), "an answer of the type %s", wanted)
+		response.FailBecause(fmt.Sprintf("its Content-Type is %q", response.Header.Get("Content-Type")), "an answer of the type %s", wanted)
 	}
-	return nil
 }
 
 // accepting is a GET of an object with an Accept; without one if it is empty.
@@ -54,21 +51,18 @@ func accepting(p *runner.Probe, name, accept string) runner.Request {
 }
 
 // yamlOf returns an object as YAML.
-func yamlOf(object *unstructured.Unstructured) ([]byte, error) {
-	data, err := json.Marshal(object)
-	if err != nil {
-		return nil, err
-	}
-	return yaml.JSONToYAML(data)
+func yamlOf(object *unstructured.Unstructured) []byte {
+	data := runner.Must(json.Marshal(object))
+	return runner.Must(yaml.JSONToYAML(data))
 }
 
 // readYAML returns the fields of a YAML body that is an object.
-func readYAML(response *runner.Response) (map[string]any, error) {
+func readYAML(response *runner.Response) map[string]any {
 	var fields map[string]any
 	if err := yaml.Unmarshal(response.Body, &fields); err != nil || fields == nil {
-		return nil, response.FailBecause(fmt.Sprintf("it can't be read: %v", err), "an object in YAML")
+		response.FailBecause(fmt.Sprintf("it can't be read: %v", err), "an object in YAML")
 	}
-	return fields, nil
+	return fields
 }
 
 // sameFields reports whether two objects are the same, whatever types numbers have.
@@ -86,10 +80,13 @@ func sameFields(a, b map[string]any) bool {
 
 // sendRefusable sends a request whose body the server may stop reading: it has an answer then, or only
 // a broken connection, for which the response is nil.
-func sendRefusable(ctx context.Context, p *runner.Probe, request runner.Request) (*runner.Response, error) {
-	response, err := p.Send(ctx, request)
-	if response == nil && err != nil && ctx.Err() == nil {
-		return nil, nil //nolint:nilnil // As documented.
+func sendRefusable(p *runner.Probe, request runner.Request) *runner.Response {
+	var response *runner.Response
+	err := runner.Try(func() { response = p.Send(request) })
+	var left *runner.LeftOut
+	var setup *runner.SetupError
+	if errors.As(err, &left) || errors.As(err, &setup) || p.Context.Err() != nil {
+		runner.StopOn(err)
 	}
-	return response, err
+	return response
 }

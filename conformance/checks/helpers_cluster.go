@@ -4,7 +4,6 @@
 package checks
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"time"
@@ -25,28 +24,26 @@ const (
 	// learning is how long the controllers of a cluster may take to notice a new resource: they look
 	// every 30 seconds.
 	learning = 35 * time.Second
-	// tidyTime limits the removal of what the engine does not remove.
-	tidyTime = 5 * time.Second
 )
 
 // await asks until the answer is yes, or the time is over. It leaves some time to the check.
-func await(ctx context.Context, p *runner.Probe, limit time.Duration, answer func() (bool, error)) (bool, error) {
-	limited, cancel := runner.Within(ctx, min(limit, timeLeft(ctx)))
+func await(p *runner.Probe, limit time.Duration, answer func() bool) bool {
+	limited, cancel := runner.Within(p.Context, min(limit, timeLeft(p)))
 	defer cancel()
 	for {
-		yes, err := answer()
-		if yes || err != nil {
-			return yes, err
+		if answer() {
+			return true
 		}
 		if p.Pause(limited, lookAgain) != nil {
-			return false, ctx.Err()
+			runner.StopOn(p.Context.Err())
+			return false
 		}
 	}
 }
 
 // timeLeft returns how long a check may still wait.
-func timeLeft(ctx context.Context) time.Duration {
-	deadline, ok := ctx.Deadline()
+func timeLeft(p *runner.Probe) time.Duration {
+	deadline, ok := p.Context.Deadline()
 	if !ok {
 		return time.Hour
 	}
@@ -55,22 +52,17 @@ func timeLeft(ctx context.Context) time.Duration {
 
 // awaitController is [await] for the first work of a controller that not every control plane has. The
 // check is left out if there is no sign of it.
-func awaitController(ctx context.Context, p *runner.Probe, name string, answer func() (bool, error)) error {
-	yes, err := await(ctx, p, briefly, answer)
-	if !yes && err == nil && hasControllers(ctx, p) {
-		yes, err = await(ctx, p, patiently, answer)
+func awaitController(p *runner.Probe, name string, answer func() bool) {
+	if !await(p, briefly, answer) && !(hasControllers(p) && await(p, patiently, answer)) {
+		runner.Leave("no %s seems to run", name)
 	}
-	if !yes && err == nil {
-		err = runner.Leave("no %s seems to run", name)
-	}
-	return err
 }
 
 // hasControllers reports whether the controllers of a cluster run, as far as can be seen: each
 // namespace gets a service account.
-func hasControllers(ctx context.Context, p *runner.Probe) bool {
-	response, err := p.Send(ctx, runner.Get(corePath(p.Namespace, "serviceaccounts")+"/default").MayBeRefused())
-	return err == nil && response.Code != http.StatusNotFound
+func hasControllers(p *runner.Probe) bool {
+	response := p.Send(runner.Get(corePath(p.Namespace, "serviceaccounts") + "/default").MayBeRefused())
+	return response.Code != http.StatusNotFound
 }
 
 // corePath is the path of the objects of a resource of the core API.
@@ -81,12 +73,6 @@ func corePath(namespace, resource string) string {
 // namespacePath is the path of a namespace.
 func namespacePath(name string) string { return "/api/v1/namespaces/" + name }
 
-// isGone reports whether an object is not there any more.
-func isGone(ctx context.Context, p *runner.Probe, path string) (bool, error) {
-	exists, err := p.ExistsAt(ctx, path)
-	return err == nil && !exists, err
-}
-
 // prop is an object of the core API that a check makes besides those of its resource. The check has
 // to remove it.
 type prop struct {
@@ -95,7 +81,7 @@ type prop struct {
 }
 
 // makeProp makes a ConfigMap with these owners; a Secret if ConfigMaps are what is checked.
-func makeProp(ctx context.Context, p *runner.Probe, owners ...metav1.OwnerReference) (*prop, error) {
+func makeProp(p *runner.Probe, owners ...metav1.OwnerReference) *prop {
 	kind, resource := "ConfigMap", "configmaps"
 	if p.Resource.GroupVersion.Group == "" && p.Resource.Name == resource {
 		kind, resource = "Secret", "secrets"
@@ -105,25 +91,20 @@ func makeProp(ctx context.Context, p *runner.Probe, owners ...metav1.OwnerRefere
 	object.SetNamespace(p.Namespace)
 	object.SetOwnerReferences(owners)
 	p.Mark(object)
-	response, err := p.Send(ctx, runner.Post(corePath(p.Namespace, resource), object))
-	if err != nil {
-		return nil, err
+	response := p.Send(runner.Post(corePath(p.Namespace, resource), object))
+	if response.Code == http.StatusNotFound {
+		runner.Leave("the server has no %s", resource)
 	}
-	made, err := response.Object()
-	switch {
-	case response.Code == http.StatusNotFound:
-		return nil, runner.Leave("the server has no %s", resource)
-	case err != nil:
-		return nil, &runner.SetupError{Wanted: "create a " + kind, Exchange: response.Exchange}
+	made := response.ObjectOrNil()
+	if made == nil {
+		response.Unprepared("create a " + kind)
 	}
-	return &prop{corePath(p.Namespace, resource) + "/" + object.GetName(), referenceTo(made)}, nil
+	return &prop{corePath(p.Namespace, resource) + "/" + object.GetName(), referenceTo(made)}
 }
 
 // remove deletes it if it is still there, also if the time of the check is over.
-func (o *prop) remove(ctx context.Context, p *runner.Probe) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tidyTime)
-	defer cancel()
-	p.Send(ctx, runner.Delete(o.path, runner.DeleteNow())) //nolint:errcheck // Nobody can do more.
+func (o *prop) remove(p *runner.Probe) {
+	p.Tidy(runner.Delete(o.path, runner.DeleteNow()))
 }
 
 // referenceTo names an object as the owner of others.
@@ -142,31 +123,24 @@ func refersTo(object *unstructured.Unstructured, owner metav1.OwnerReference) bo
 }
 
 // ownNamespace makes the namespace of the probe one that belongs to the check alone.
-func ownNamespace(ctx context.Context, p *runner.Probe) (err error) {
-	if err := needsNamespaces(p); err != nil {
-		return err
-	}
-	p.Namespace, err = p.NewNamespace(ctx)
-	return err
+func ownNamespace(p *runner.Probe) {
+	needsNamespaces(p)
+	p.Namespace = p.NewNamespace()
 }
 
 // needsNamespaces leaves a check out whose resource has no namespaces.
-func needsNamespaces(p *runner.Probe) error {
+func needsNamespaces(p *runner.Probe) {
 	if !p.Resource.Namespaced {
-		return runner.Leave("the resource has no namespaces")
+		runner.Leave("the resource has no namespaces")
 	}
-	return nil
 }
 
 // needsCluster leaves a check out that needs namespaces and the core API.
-func needsCluster(p *runner.Probe) error {
-	if err := needsNamespaces(p); err != nil {
-		return err
-	}
+func needsCluster(p *runner.Probe) {
+	needsNamespaces(p)
 	if !p.HasCore {
-		return runner.Leave("the server has no core API")
+		runner.Leave("the server has no core API")
 	}
-	return nil
 }
 
 // notEvents is for checks of what the controllers of a cluster do with all resources but this.

@@ -4,7 +4,6 @@
 package checks
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -25,63 +24,59 @@ const (
 )
 
 // errStale is why a document of an aggregator tells nothing.
-var errStale = runner.Leave("the aggregated discovery document says that it is stale for this group version")
+var errStale = &runner.LeftOut{Reason: "the aggregated discovery document says that it is stale for this group version"}
 
 // whenSettled repeats what fails for a few seconds.
-func whenSettled(ctx context.Context, p *runner.Probe, look func(context.Context) error) error {
-	limited, cancel := runner.Within(ctx, settleTime)
+func whenSettled(p *runner.Probe, look func()) {
+	limited, cancel := runner.Within(p.Context, settleTime)
 	defer cancel()
 	for {
-		err := look(ctx)
+		err := runner.Try(look)
 		var failure *runner.Failure
 		again := errors.As(err, &failure) || errors.Is(err, errStale)
 		if !again || p.Pause(limited, settlePause) != nil {
-			return err
+			runner.StopOn(err)
+			return
 		}
 	}
 }
 
 // wantDocument reads a document into value; a failure if there is none.
-func wantDocument(ctx context.Context, p *runner.Probe, path, what string, value any) (*runner.Response, error) {
-	response, err := p.Send(ctx, runner.Get(path))
-	if err != nil {
-		return nil, err
-	}
+func wantDocument(p *runner.Probe, path, what string, value any) *runner.Response {
+	response := p.Send(runner.Get(path))
+	readDocument(response, what, value)
+	return response
+}
+
+func readDocument(response *runner.Response, what string, value any) {
 	if !response.OK() {
-		return nil, response.Fail("%s", what)
+		response.Fail("%s", what)
 	}
 	if err := json.Unmarshal(response.Body, value); err != nil {
-		return nil, response.FailBecause("it can't be read: "+err.Error(), "%s", what)
+		response.FailBecause("it can't be read: "+err.Error(), "%s", what)
+	}
+}
+
+// groupOfList returns what /apis says of the group; nil if it does not have it.
+func groupOfList(p *runner.Probe) (*runner.Response, *metav1.APIGroup) {
+	var list metav1.APIGroupList
+	response := wantDocument(p, "/apis", "the list of groups", &list)
+	for i := range list.Groups {
+		if list.Groups[i].Name == p.GroupVersion.Group {
+			return response, &list.Groups[i]
+		}
 	}
 	return response, nil
 }
 
-// groupOfList returns what /apis says of the group; nil if it does not have it.
-func groupOfList(ctx context.Context, p *runner.Probe) (*runner.Response, *metav1.APIGroup, error) {
-	var list metav1.APIGroupList
-	response, err := wantDocument(ctx, p, "/apis", "the list of groups", &list)
-	if err != nil {
-		return nil, nil, err
-	}
-	for i := range list.Groups {
-		if list.Groups[i].Name == p.GroupVersion.Group {
-			return response, &list.Groups[i], nil
-		}
-	}
-	return response, nil, nil
-}
-
 // resourcesOf returns what the group version's own document has.
-func resourcesOf(ctx context.Context, p *runner.Probe) (*runner.Response, []metav1.APIResource, error) {
-	response, err := p.Prepare(ctx, "read the resources of the group version", runner.Get(runner.GroupVersionPath(p.GroupVersion)))
-	if err != nil {
-		return nil, nil, err
-	}
+func resourcesOf(p *runner.Probe) (*runner.Response, []metav1.APIResource) {
+	response := p.Prepare("read the resources of the group version", runner.Get(runner.GroupVersionPath(p.GroupVersion)))
 	var list metav1.APIResourceList
 	if err := json.Unmarshal(response.Body, &list); err != nil {
-		return nil, nil, &runner.SetupError{Wanted: "read the resources of the group version", Exchange: response.Exchange}
+		response.Unprepared("read the resources of the group version")
 	}
-	return response, list.APIResources, nil
+	return response, list.APIResources
 }
 
 // isChecked reports whether a resource, or that of a subresource, is among those that are checked.
@@ -91,11 +86,8 @@ func isChecked(p *runner.Probe, name string) bool {
 }
 
 // judgeResources has judge say what is wrong with each resource and subresource that is checked.
-func judgeResources(ctx context.Context, p *runner.Probe, expected string, judge func(metav1.APIResource) []string) error {
-	response, resources, err := resourcesOf(ctx, p)
-	if err != nil {
-		return err
-	}
+func judgeResources(p *runner.Probe, expected string, judge func(metav1.APIResource) []string) {
+	response, resources := resourcesOf(p)
 	var wrong []string
 	for _, resource := range resources {
 		if !isChecked(p, resource.Name) {
@@ -105,19 +97,19 @@ func judgeResources(ctx context.Context, p *runner.Probe, expected string, judge
 			wrong = append(wrong, resource.Name+": "+problem)
 		}
 	}
-	return failIfAny(response, wrong, expected)
+	failIfAny(response, wrong, expected)
 }
 
 // failIfAny returns a failure if something is wrong.
-func failIfAny(response *runner.Response, wrong []string, expected string) error {
+func failIfAny(response *runner.Response, wrong []string, expected string) {
 	const most = 20
 	if len(wrong) == 0 {
-		return nil
+		return
 	}
 	if len(wrong) > most {
 		wrong = append(wrong[:most:most], "…")
 	}
-	return response.FailBecause(strings.Join(wrong, "; "), "%s", expected)
+	response.FailBecause(strings.Join(wrong, "; "), "%s", expected)
 }
 
 // sameSet compares without order.

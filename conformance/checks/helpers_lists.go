@@ -4,8 +4,6 @@
 package checks
 
 import (
-	"context"
-	"net/http"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -29,17 +27,14 @@ type listed struct {
 }
 
 // readList asks for a list, which a check needs to go on.
-func readList(ctx context.Context, p *runner.Probe, path string, query ...string) (*listed, error) {
-	response, err := p.Prepare(ctx, "list objects", runner.Get(path, query...))
-	if err != nil {
-		return nil, err
-	}
+func readList(p *runner.Probe, path string, query ...string) *listed {
+	response := p.Prepare("list objects", runner.Get(path, query...))
 	return listOf(response)
 }
 
 // readOurs asks for a list of what the probe has made.
-func readOurs(ctx context.Context, p *runner.Probe, query ...string) (*listed, error) {
-	return readList(ctx, p, p.Collection(), ours(p, query...)...)
+func readOurs(p *runner.Probe, query ...string) *listed {
+	return readList(p, p.Collection(), ours(p, query...)...)
 }
 
 // ours adds the selector of what the probe has made to a query; nothing where objects are only shown.
@@ -50,26 +45,23 @@ func ours(p *runner.Probe, query ...string) []string {
 	return append([]string{"labelSelector", p.Selector()}, query...)
 }
 
-func listOf(response *runner.Response) (*listed, error) {
-	value, err := response.JSON()
-	if err != nil {
-		return nil, err
-	}
+func listOf(response *runner.Response) *listed {
+	value := response.JSON()
 	list := &listed{Response: response}
 	list.metadata, _ = value["metadata"].(map[string]any)
 	given, has := value["items"]
 	items, isArray := given.([]any)
 	if !isArray && given != nil || !has {
-		return nil, response.Fail("a list of objects")
+		response.Fail("a list of objects")
 	}
 	for _, one := range items {
 		item, ok := one.(map[string]any)
 		if !ok {
-			return nil, response.Fail("a list of objects")
+			response.Fail("a list of objects")
 		}
 		list.items = append(list.items, &unstructured.Unstructured{Object: item})
 	}
-	return list, nil
+	return list
 }
 
 // version is the list's own.
@@ -116,17 +108,14 @@ func numberIn(value any) (number float64, ok bool) {
 }
 
 // makeSome makes objects and returns their names, sorted.
-func makeSome(ctx context.Context, p *runner.Probe, count int) ([]string, error) {
+func makeSome(p *runner.Probe, count int) []string {
 	var names []string
 	for range count {
-		object, err := p.Make(ctx)
-		if err != nil {
-			return nil, err
-		}
+		object := p.Make()
 		names = append(names, object.GetName())
 	}
 	slices.Sort(names)
-	return names, nil
+	return names
 }
 
 // mostShown bounds the objects that are compared where nobody can make few of them.
@@ -134,67 +123,48 @@ const mostShown = 10_000
 
 // some returns the names of objects of the resource: of new ones or, where objects are only shown, of those that
 // are there. Then the probe is in their namespace from now on. That others change them meanwhile is possible.
-func some(ctx context.Context, p *runner.Probe, count int) ([]string, error) {
+func some(p *runner.Probe, count int) []string {
 	if !p.Resource.ShownOnly() {
-		return makeSome(ctx, p, count)
+		return makeSome(p, count)
 	}
 	if p.Resource.Namespaced {
-		anywhere, err := readList(ctx, p, p.Resource.CollectionPath(""), "limit", "1")
-		if err != nil {
-			return nil, err
-		}
+		anywhere := readList(p, p.Resource.CollectionPath(""), "limit", "1")
 		if len(anywhere.items) > 0 {
 			p.Namespace = anywhere.items[0].GetNamespace()
 		}
 	}
-	return shown(ctx, p)
+	return shown(p)
 }
 
 // shown returns the names of all objects that are only shown, in their order.
-func shown(ctx context.Context, p *runner.Probe) ([]string, error) {
+func shown(p *runner.Probe) []string {
 	var names []string
 	for token := ""; ; {
 		var query []string
 		if token != "" {
 			query = []string{"continue", token}
 		}
-		list, err := readList(ctx, p, p.Collection(), query...)
-		if err != nil {
-			return nil, err
-		}
+		list := readList(p, p.Collection(), query...)
 		for _, item := range list.items {
 			names = append(names, item.GetName())
 		}
 		switch token = list.token(); {
 		case len(names) > mostShown:
-			return nil, runner.Leave("there are more than %d objects, and no few can be made", mostShown)
+			runner.Leave("there are more than %d objects, and no few can be made", mostShown)
 		case token == "" && len(names) == 0:
-			return nil, runner.Leave("there is no object, and clients don't create any")
+			runner.Leave("there is no object, and clients don't create any")
 		case token == "":
-			return names, nil
+			return names
 		}
 	}
 }
 
 // makeLabelled makes an object that has these labels, too, and returns its name.
-func makeLabelled(ctx context.Context, p *runner.Probe, labels map[string]string) (string, error) {
+func makeLabelled(p *runner.Probe, labels map[string]string) string {
 	object := p.New()
 	for name, value := range labels {
 		runner.SetLabel(object, name, value)
 	}
-	_, err := p.Create(ctx, object)
-	return object.GetName(), err
-}
-
-// look reads an object that may be gone: then it is nil.
-func look(ctx context.Context, p *runner.Probe, name string) (*runner.Response, *unstructured.Unstructured, error) {
-	response, err := p.Send(ctx, runner.Get(p.Path(name)))
-	if err != nil || response.Code == http.StatusNotFound {
-		return response, nil, err
-	}
-	object, err := response.Object()
-	if err != nil {
-		return nil, nil, &runner.SetupError{Wanted: "read the object", Exchange: response.Exchange}
-	}
-	return response, object, nil
+	p.Create(object)
+	return object.GetName()
 }

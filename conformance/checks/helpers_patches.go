@@ -4,7 +4,6 @@
 package checks
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"strings"
@@ -59,56 +58,48 @@ func addNotes(object *unstructured.Unstructured, pairs ...string) {
 }
 
 // makeNoted creates an object with annotations and returns its name.
-func makeNoted(ctx context.Context, p *runner.Probe, pairs ...string) (string, error) {
+func makeNoted(p *runner.Probe, pairs ...string) string {
 	object := p.New()
 	addNotes(object, pairs...)
-	_, err := p.Create(ctx, object)
-	return object.GetName(), err
+	p.Create(object)
+	return object.GetName()
 }
 
 // wantNotes returns a failure unless an object has these annotations after what response answers: name
 // and value in turn. The value "" stands for none.
-func wantNotes(ctx context.Context, p *runner.Probe, response *runner.Response, name string, pairs ...string) error {
-	object, err := p.Read(ctx, name)
-	if err != nil {
-		return err
-	}
+func wantNotes(p *runner.Probe, response *runner.Response, name string, pairs ...string) {
+	object := p.Read(name)
 	annotations := object.GetAnnotations()
 	for i := 0; i+1 < len(pairs); i += 2 {
 		value, has := annotations[pairs[i]]
 		switch wanted := pairs[i+1]; {
 		case wanted == "" && has:
-			return response.FailBecause(fmt.Sprintf("its value is %q", value), "that the object does not have the annotation %s afterwards", pairs[i])
+			response.FailBecause(fmt.Sprintf("its value is %q", value), "that the object does not have the annotation %s afterwards", pairs[i])
 		case wanted != "" && !has:
-			return response.FailBecause("it has no annotation of that name", "that the annotation %s of the object is %q afterwards", pairs[i], wanted)
+			response.FailBecause("it has no annotation of that name", "that the annotation %s of the object is %q afterwards", pairs[i], wanted)
 		case wanted != "" && value != wanted:
-			return response.FailBecause(fmt.Sprintf("it is %q", value), "that the annotation %s of the object is %q afterwards", pairs[i], wanted)
+			response.FailBecause(fmt.Sprintf("it is %q", value), "that the annotation %s of the object is %q afterwards", pairs[i], wanted)
 		}
 	}
-	return nil
 }
 
 // wantNotStored returns a failure if there is an object of that name after what response answers.
-func wantNotStored(ctx context.Context, p *runner.Probe, response *runner.Response, name string) error {
-	exists, err := p.Exists(ctx, name)
-	if err == nil && exists {
-		err = response.FailBecause("there is an object "+name+" afterwards", "that nothing is stored")
+func wantNotStored(p *runner.Probe, response *runner.Response, name string) {
+	exists := p.Exists(name)
+	if exists {
+		response.FailBecause("there is an object "+name+" afterwards", "that nothing is stored")
 	}
-	return err
 }
 
 // putNoted adds an annotation to an object with a PUT, again and again if somebody else is faster. It
 // returns the last answer.
-func putNoted(ctx context.Context, p *runner.Probe, name, note, value string, query ...string) (*runner.Response, error) {
+func putNoted(p *runner.Probe, name, note, value string, query ...string) *runner.Response {
 	for try := 1; ; try++ {
-		object, err := p.Read(ctx, name)
-		if err != nil {
-			return nil, err
-		}
+		object := p.Read(name)
 		addNotes(object, note, value)
-		response, err := p.Send(ctx, runner.Put(p.Path(name), object, query...))
-		if err != nil || response.Code != http.StatusConflict || try == attempts {
-			return response, err
+		response := p.Send(runner.Put(p.Path(name), object, query...))
+		if response.Code != http.StatusConflict || try == attempts {
+			return response
 		}
 	}
 }
@@ -131,8 +122,8 @@ func apply(p *runner.Probe, manager, name string, pairs ...any) runner.Request {
 }
 
 // applyFirst is an apply of the first manager that has to succeed for the check to go on.
-func applyFirst(ctx context.Context, p *runner.Probe, name string, pairs ...any) (*runner.Response, error) {
-	return p.Prepare(ctx, "apply a configuration", apply(p, firstManager, name, pairs...))
+func applyFirst(p *runner.Probe, name string, pairs ...any) *runner.Response {
+	return p.Prepare("apply a configuration", apply(p, firstManager, name, pairs...))
 }
 
 // managedFields is an entry of metadata.managedFields.
@@ -166,10 +157,9 @@ func (m *managedFields) hasNote(name string) bool {
 
 // dryRunLeft leaves a check out if an admission webhook of the server does not allow dry runs, which
 // is right of it.
-func dryRunLeft(response *runner.Response) error {
+func dryRunLeft(response *runner.Response) {
 	status, _ := response.Status()
 	if status != nil && response.Code == http.StatusBadRequest && strings.Contains(status.Message, "does not support dry run") {
-		return runner.Leave("an admission webhook of the server has side effects: %s", status.Message)
+		runner.Leave("an admission webhook of the server has side effects: %s", status.Message)
 	}
-	return nil
 }

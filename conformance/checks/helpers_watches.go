@@ -4,7 +4,6 @@
 package checks
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -47,72 +46,67 @@ func (e *endedError) Error() string { return e.cause.Error() }
 func (e *endedError) Unwrap() error { return e.cause }
 
 // steadily runs a check again whose watch has ended before its time.
-func steadily(check func(context.Context, *runner.Probe) error) func(context.Context, *runner.Probe) error {
-	return func(ctx context.Context, p *runner.Probe) error {
+func steadily(check func(*runner.Probe)) func(*runner.Probe) {
+	return func(p *runner.Probe) {
 		for try := 1; ; try++ {
-			err := check(ctx, p)
+			err := runner.Try(func() { check(p) })
 			var ended *endedError
 			if try == watchTries || !errors.As(err, &ended) {
-				return err
+				runner.StopOn(err)
+				return
 			}
 		}
 	}
 }
 
 // listVersion returns the resourceVersion of a list of what the probe has made.
-func listVersion(ctx context.Context, p *runner.Probe) (string, error) {
-	response, err := p.Prepare(ctx, "list the objects", runner.Get(p.Collection(), "labelSelector", p.Selector()))
-	if err != nil {
-		return "", err
-	}
-	value, err := response.JSON()
-	if err != nil {
-		return "", &runner.SetupError{Wanted: "read the list", Exchange: response.Exchange}
+func listVersion(p *runner.Probe) string {
+	response := p.Prepare("list the objects", runner.Get(p.Collection(), "labelSelector", p.Selector()))
+	value := response.Fields()
+	if value == nil {
+		response.Unprepared("read the list")
 	}
 	version, _, _ := unstructured.NestedString(value, "metadata", "resourceVersion")
-	return version, nil
+	return version
 }
 
 // watchFromNow starts a watch of what the probe makes from now on. There should be nothing yet: the
 // check does not depend on the resourceVersion of the list then.
-func watchFromNow(ctx context.Context, p *runner.Probe) (*runner.Stream, error) {
-	version, err := listVersion(ctx, p)
-	if err != nil {
-		return nil, err
-	}
-	return p.MustWatch(ctx, p.Collection(), "labelSelector", p.Selector(), "resourceVersion", version)
+func watchFromNow(p *runner.Probe) *runner.Stream {
+	version := listVersion(p)
+	return p.MustWatch(p.Collection(), "labelSelector", p.Selector(), "resourceVersion", version)
 }
 
 // nextThat returns the next event that matches. It is a failure if none comes in time, and what has
 // been expected is the event.
-func nextThat(ctx context.Context, stream *runner.Stream, match func(*runner.Event) bool, expected string) (*runner.Event, error) {
-	limited, cancel := runner.Within(ctx, eventPatience)
+func nextThat(stream *runner.Stream, match func(*runner.Event) bool, expected string) *runner.Event {
+	limited, cancel := runner.Within(stream.Context, eventPatience)
 	defer cancel()
 	for {
 		event, err := stream.Next(limited)
 		switch {
 		case err == nil && match(event):
-			return event, nil
+			return event
 		case err == nil && event.Type == eventError:
-			return nil, &runner.SetupError{Wanted: "go on with the watch, which has brought an error", Exchange: stream.Exchange()}
+			stream.Unprepared("go on with the watch, which has brought an error")
 		case err == nil:
 			continue
-		case ctx.Err() != nil:
-			return nil, ctx.Err()
+		case stream.Context.Err() != nil:
+			runner.Stop(stream.Context.Err())
 		case errors.Is(err, runner.ErrNoEvent):
-			return nil, stream.Fail(fmt.Sprintf("it has not come within %s", eventPatience), "%s", expected)
+			stream.Fail(fmt.Sprintf("it has not come within %s", eventPatience), "%s", expected)
 		case errors.Is(err, io.EOF):
-			return nil, &endedError{&runner.SetupError{Wanted: "go on with the watch, which has ended", Exchange: stream.Exchange()}}
+			runner.Stop(&endedError{&runner.SetupError{Wanted: "go on with the watch, which has ended", Exchange: stream.Exchange()}})
 		default:
-			return nil, fmt.Errorf("read the events of a watch: %w", err)
+			runner.Stop(fmt.Errorf("read the events of a watch: %w", err))
 		}
 	}
 }
 
 // nextAbout returns the next event about one of these objects, see nextThat. Others are no business
 // of a check that has not made them.
-func nextAbout(ctx context.Context, stream *runner.Stream, expected string, names ...string) (*runner.Event, error) {
-	return nextThat(ctx, stream, func(event *runner.Event) bool {
+func nextAbout(stream *runner.Stream, expected string, names ...string) *runner.Event {
+	return nextThat(stream, func(event *runner.Event) bool {
 		return event.Type != eventBookmark && event.Type != eventError && slices.Contains(names, event.Object.GetName())
 	}, expected)
 }

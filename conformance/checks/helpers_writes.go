@@ -4,7 +4,6 @@
 package checks
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -40,19 +39,17 @@ func setLabel(value string) func(*unstructured.Unstructured) {
 // sendChanged changes an object with the PUT that a check is about: one of the object or, if it is
 // named, of a subresource. It returns the object as it was before, too. If somebody else was faster
 // it is done again.
-func sendChanged(ctx context.Context, p *runner.Probe, name string, change func(*unstructured.Unstructured), subresource ...string) (before *unstructured.Unstructured, response *runner.Response, err error) {
+func sendChanged(p *runner.Probe, name string, change func(*unstructured.Unstructured), subresource ...string) (before *unstructured.Unstructured, response *runner.Response) {
 	for range attempts {
-		if before, err = p.Read(ctx, name); err != nil {
-			return nil, nil, err
-		}
+		before = p.Read(name)
 		object := before.DeepCopy()
 		change(object)
-		response, err = p.Send(ctx, runner.Put(p.Path(name, subresource...), object))
-		if err != nil || response.Code != http.StatusConflict {
-			return before, response, err
+		response = p.Send(runner.Put(p.Path(name, subresource...), object))
+		if response.Code != http.StatusConflict {
+			return before, response
 		}
 	}
-	return before, response, nil
+	return before, response
 }
 
 // choices makes changes of an object that a server may allow, as those of a Maker do.
@@ -60,18 +57,18 @@ type choices func(*unstructured.Unstructured) []*unstructured.Unstructured
 
 // sendChoice is sendChanged with one of the choices. It returns what the change is; the response is
 // nil if there are not so many choices.
-func sendChoice(ctx context.Context, p *runner.Probe, name string, of choices, index int, subresource ...string) (changes map[string]string, response *runner.Response, err error) {
-	object, err := p.Read(ctx, name)
-	if err != nil || index >= len(of(object)) {
-		return nil, nil, err
+func sendChoice(p *runner.Probe, name string, of choices, index int, subresource ...string) (changes map[string]string, response *runner.Response) {
+	object := p.Read(name)
+	if index >= len(of(object)) {
+		return nil, nil
 	}
-	_, response, err = sendChanged(ctx, p, name, func(object *unstructured.Unstructured) {
+	_, response = sendChanged(p, name, func(object *unstructured.Unstructured) {
 		if all := of(object); index < len(all) {
 			changes = changesBetween(object.Object, all[index].Object)
 			object.Object = all[index].Object
 		}
 	}, subresource...)
-	return changes, response, err
+	return changes, response
 }
 
 // changesBetween returns the values that differ, by their paths, as JSON in after; empty if they
@@ -165,14 +162,14 @@ func declined(response *runner.Response) bool {
 }
 
 // wantIdentity returns a failure unless the answer is the object of that name.
-func wantIdentity(p *runner.Probe, response *runner.Response, name string) error {
+func wantIdentity(p *runner.Probe, response *runner.Response, name string) {
 	expected := fmt.Sprintf("the object: kind %s, apiVersion %s, metadata.name %s", p.Resource.Kind, p.GroupVersion, name)
 	if p.Namespace != "" {
 		expected += ", metadata.namespace " + p.Namespace
 	}
 	var object metav1.PartialObjectMetadata
 	if err := json.Unmarshal(response.Body, &object); err != nil {
-		return response.FailBecause(fmt.Sprintf("it can't be read: %v", err), "%s", expected)
+		response.FailBecause(fmt.Sprintf("it can't be read: %v", err), "%s", expected)
 	}
 	for _, field := range []struct{ name, is, wanted string }{
 		{"kind", object.Kind, p.Resource.Kind},
@@ -181,24 +178,21 @@ func wantIdentity(p *runner.Probe, response *runner.Response, name string) error
 		{"metadata.namespace", object.Namespace, p.Namespace},
 	} {
 		if field.is != field.wanted {
-			return response.FailBecause(fmt.Sprintf("its %s is %q", field.name, field.is), "%s", expected)
+			response.FailBecause(fmt.Sprintf("its %s is %q", field.name, field.is), "%s", expected)
 		}
 	}
-	return nil
 }
 
 // wantInvalid returns a failure unless the answer is a Status that tells that a field is invalid.
-func wantInvalid(response *runner.Response, field string) error {
-	if err := response.WantStatus(metav1.StatusReasonInvalid, http.StatusUnprocessableEntity); err != nil {
-		return err
-	}
+func wantInvalid(response *runner.Response, field string) {
+	response.WantStatus(metav1.StatusReasonInvalid, http.StatusUnprocessableEntity)
 	status, _ := response.Status()
 	if status.Details != nil {
 		for _, cause := range status.Details.Causes {
 			if rest, ok := strings.CutPrefix(cause.Field, field); ok && (rest == "" || rest[0] == '[' || rest[0] == '.') {
-				return nil
+				return
 			}
 		}
 	}
-	return response.Fail("a Status with one of details.causes whose field is %s", field)
+	response.Fail("a Status with one of details.causes whose field is %s", field)
 }

@@ -4,7 +4,6 @@
 package checks
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"reflect"
@@ -33,40 +32,29 @@ func (r listKind) check() runner.Check {
 	}
 }
 
-func (listKind) run(ctx context.Context, p *runner.Probe) error {
-	if err := wantListKind(ctx, p); err != nil {
-		return err
-	}
-	if _, err := some(ctx, p, 1); err != nil {
-		return err
-	}
-	return wantListKind(ctx, p)
+func (listKind) run(p *runner.Probe) {
+	wantListKind(p)
+	some(p, 1)
+	wantListKind(p)
 }
 
 func (listKind) broken() broken.Server {
 	return broken.That("answers with lists of the kind List", onLists(broken.And(), func(list map[string]any, _ []any) { list["kind"] = "List" }))
 }
 
-func wantListKind(ctx context.Context, p *runner.Probe) error {
-	response, err := p.Prepare(ctx, "list objects", runner.Get(p.Collection(), ours(p)...))
-	if err != nil {
-		return err
-	}
-	value, err := response.JSON()
-	if err != nil {
-		return err
-	}
+func wantListKind(p *runner.Probe) {
+	response := p.Prepare("list objects", runner.Get(p.Collection(), ours(p)...))
+	value := response.JSON()
 	kind, _ := value["kind"].(string)
 	if name, isList := strings.CutSuffix(kind, "List"); !isList || name == "" {
-		return response.FailBecause(fmt.Sprintf("the kind is %q", kind), "a list whose kind is %sList", p.Resource.Kind)
+		response.FailBecause(fmt.Sprintf("the kind is %q", kind), "a list whose kind is %sList", p.Resource.Kind)
 	}
 	if version, _ := value["apiVersion"].(string); version != p.GroupVersion.String() {
-		return response.FailBecause(fmt.Sprintf("the apiVersion is %q", version), "a list whose apiVersion is %s", p.GroupVersion)
+		response.FailBecause(fmt.Sprintf("the apiVersion is %q", version), "a list whose apiVersion is %s", p.GroupVersion)
 	}
 	if _, isArray := value["items"].([]any); !isArray {
-		return response.Fail("a list whose items are an array, [] if there are none")
+		response.Fail("a list whose items are an array, [] if there are none")
 	}
-	return nil
 }
 
 // onLists has edit change lists, if nothing but lists of whole objects is accepted.
@@ -91,36 +79,31 @@ func (r listResourceVersion) check() runner.Check {
 	}
 }
 
-func (listResourceVersion) run(ctx context.Context, p *runner.Probe) error {
-	if _, err := some(ctx, p, 2); err != nil {
-		return err
+func (listResourceVersion) run(p *runner.Probe) {
+	some(p, 2)
+	wantListVersion(p, p.Collection())
+	if p.Namespace == "" {
+		return
 	}
-	if err := wantListVersion(ctx, p, p.Collection()); err != nil || p.Namespace == "" {
-		return err
-	}
-	return wantListVersion(ctx, p, p.Resource.CollectionPath(""))
+	wantListVersion(p, p.Resource.CollectionPath(""))
 }
 
 func (listResourceVersion) broken() broken.Server {
 	return broken.That("has an old resourceVersion for lists over all namespaces", onLists(everywhere, func(list map[string]any, _ []any) { broken.FieldsOf(list, "metadata")["resourceVersion"] = "1" }))
 }
 
-func wantListVersion(ctx context.Context, p *runner.Probe, path string) error {
-	list, err := readList(ctx, p, path, ours(p)...)
-	if err != nil {
-		return err
-	}
+func wantListVersion(p *runner.Probe, path string) {
+	list := readList(p, path, ours(p)...)
 	version := list.version()
 	if version == "" || version == "0" {
-		return list.FailBecause(fmt.Sprintf("it is %q", version), "a list with a metadata.resourceVersion that is not 0")
+		list.FailBecause(fmt.Sprintf("it is %q", version), "a list with a metadata.resourceVersion that is not 0")
 	}
 	for _, item := range list.items {
 		if newer, known := compareVersions(item.GetResourceVersion(), version); known && newer {
-			return list.FailBecause(fmt.Sprintf("%s has the resourceVersion %s, the list %s", item.GetName(), item.GetResourceVersion(), version),
+			list.FailBecause(fmt.Sprintf("%s has the resourceVersion %s, the list %s", item.GetName(), item.GetResourceVersion(), version),
 				"a list whose metadata.resourceVersion is not older than that of its items")
 		}
 	}
-	return nil
 }
 
 // everywhere matches requests about the objects of all namespaces.
@@ -141,33 +124,23 @@ func (r listComplete) check() runner.Check {
 	}
 }
 
-func (listComplete) run(ctx context.Context, p *runner.Probe) error {
-	names, err := some(ctx, p, 1)
-	if err != nil {
-		return err
-	}
+func (listComplete) run(p *runner.Probe) {
+	names := some(p, 1)
 	name := names[0]
-	list, err := readOurs(ctx, p)
-	if err != nil {
-		return err
-	}
+	list := readOurs(p)
 	if list.item(name) == nil {
-		return list.Fail("a list with %s, which was there before", name)
+		list.Fail("a list with %s, which was there before", name)
 	}
-	object, list, err := readSteady(ctx, p, name)
-	if err != nil {
-		return err
-	}
+	object, list := readSteady(p, name)
 	item := list.item(name)
 	if item == nil {
-		return list.Fail("a list with %s, which is there", name)
+		list.Fail("a list with %s, which is there", name)
 	}
 	for _, field := range fieldsOfContent(object, item) {
 		if !reflect.DeepEqual(object.Object[field], item.Object[field]) {
-			return list.Fail("%s in the list with the same %s as GET returns", name, field)
+			list.Fail("%s in the list with the same %s as GET returns", name, field)
 		}
 	}
-	return nil
 }
 
 func (listComplete) broken() broken.Server {
@@ -189,25 +162,15 @@ func fieldsOfContent(objects ...*unstructured.Unstructured) []string {
 }
 
 // readSteady reads an object, and the list that it is in, at a time when nobody changes it.
-func readSteady(ctx context.Context, p *runner.Probe, name string) (*unstructured.Unstructured, *listed, error) {
+func readSteady(p *runner.Probe, name string) (*unstructured.Unstructured, *listed) {
 	for range attempts {
-		before, err := p.Read(ctx, name)
-		if err != nil {
-			return nil, nil, err
-		}
-		list, err := readOurs(ctx, p)
-		if err != nil {
-			return nil, nil, err
-		}
-		after, err := p.Read(ctx, name)
-		if err != nil {
-			return nil, nil, err
-		}
+		before, list, after := p.Read(name), readOurs(p), p.Read(name)
 		if reflect.DeepEqual(before.Object, after.Object) {
-			return after, list, nil
+			return after, list
 		}
 	}
-	return nil, nil, runner.Leave("others change the objects of the resource all the time")
+	runner.Leave("others change the objects of the resource all the time")
+	return nil, nil
 }
 
 // onItems has edit change the items of lists of whole objects.
@@ -233,18 +196,12 @@ func (r listItems) check() runner.Check {
 	}
 }
 
-func (listItems) run(ctx context.Context, p *runner.Probe) error {
-	name, err := annotatedOrShown(ctx, p)
-	if err != nil {
-		return err
-	}
-	object, list, err := readSteady(ctx, p, name)
-	if err != nil {
-		return err
-	}
+func (listItems) run(p *runner.Probe) {
+	name := annotatedOrShown(p)
+	object, list := readSteady(p, name)
 	item := list.item(name)
 	if item == nil {
-		return runner.Leave("the object is not in the list")
+		runner.Leave("the object is not in the list")
 	}
 	metadata, _ := object.Object["metadata"].(map[string]any)
 	listed, _ := item.Object["metadata"].(map[string]any)
@@ -252,28 +209,21 @@ func (listItems) run(ctx context.Context, p *runner.Probe) error {
 		"name", "namespace", "uid", "resourceVersion", "generation", "creationTimestamp", "labels", "annotations", "finalizers", "ownerReferences",
 	} {
 		if !reflect.DeepEqual(metadata[field], listed[field]) {
-			return list.FailBecause(fmt.Sprintf("it is %v", listed[field]), "%s in the list with the metadata.%s %v, as GET returns it", name, field, metadata[field])
+			list.FailBecause(fmt.Sprintf("it is %v", listed[field]), "%s in the list with the metadata.%s %v, as GET returns it", name, field, metadata[field])
 		}
 	}
-	return nil
 }
 
 // annotatedOrShown returns the name of a new object with an annotation, or of one that is only shown.
-func annotatedOrShown(ctx context.Context, p *runner.Probe) (string, error) {
+func annotatedOrShown(p *runner.Probe) string {
 	if p.Resource.ShownOnly() {
-		names, err := some(ctx, p, 1)
-		if err != nil {
-			return "", err
-		}
-		return names[0], nil
+		names := some(p, 1)
+		return names[0]
 	}
 	object := p.New()
 	object.SetAnnotations(map[string]string{sizeLabel: "large"})
-	made, err := p.Create(ctx, object)
-	if err != nil {
-		return "", err
-	}
-	return made.GetName(), nil
+	made := p.Create(object)
+	return made.GetName()
 }
 
 func (listItems) broken() broken.Server {
@@ -292,37 +242,24 @@ func (r listAllNamespaces) check() runner.Check {
 	}
 }
 
-func (listAllNamespaces) run(ctx context.Context, p *runner.Probe) error {
+func (listAllNamespaces) run(p *runner.Probe) {
 	if p.Namespace == "" {
-		return runner.Leave("the resource has no namespaces")
+		runner.Leave("the resource has no namespaces")
 	}
-	made, err := p.Make(ctx)
-	if err != nil {
-		return err
-	}
+	made := p.Make()
 	own, everywhere := made.GetName(), p.Resource.CollectionPath("")
-	if err := wantNames(ctx, p, everywhere, ours(p), own); err != nil {
-		return err
-	}
-	namespace, err := p.OtherNamespace(ctx)
-	if err != nil {
-		return err
-	}
+	wantNames(p, everywhere, ours(p), own)
+	namespace := p.OtherNamespace()
 	object := p.New()
 	p.Resource.Maker.Place(object, namespace)
-	if _, err := p.Create(ctx, object); err != nil {
-		return err
-	}
+	p.Create(object)
 	other := object.GetName()
 	for _, list := range []struct {
 		path  string
 		names []string
 	}{{everywhere, []string{own, other}}, {p.Collection(), []string{own}}, {p.Resource.CollectionPath(namespace), []string{other}}} {
-		if err := wantNames(ctx, p, list.path, ours(p), list.names...); err != nil {
-			return err
-		}
+		wantNames(p, list.path, ours(p), list.names...)
 	}
-	return nil
 }
 
 func (listAllNamespaces) broken() broken.Server {
@@ -336,16 +273,13 @@ func (listAllNamespaces) broken() broken.Server {
 }
 
 // wantNames returns a failure unless a list has just the objects with these names.
-func wantNames(ctx context.Context, p *runner.Probe, path string, query []string, names ...string) error {
-	list, err := readList(ctx, p, path, query...)
-	if err != nil {
-		return err
-	}
+func wantNames(p *runner.Probe, path string, query []string, names ...string) {
+	list := readList(p, path, query...)
 	wanted := slices.Sorted(slices.Values(names))
 	if slices.Equal(list.names(), wanted) {
-		return nil
+		return
 	}
-	return list.FailBecause("it has "+namesText(list.names()), "a list of %s", namesText(wanted))
+	list.FailBecause("it has "+namesText(list.names()), "a list of %s", namesText(wanted))
 }
 
 func namesText(names []string) string {

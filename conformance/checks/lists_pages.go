@@ -4,7 +4,6 @@
 package checks
 
 import (
-	"context"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -24,24 +23,22 @@ const (
 	mostPages = 20
 )
 
-// errNoPages is why checks of pages are left out.
-var errNoPages = runner.Leave("the server shows everything at once, whatever limit says")
+// noPages is why checks of pages are left out.
+const noPages = "the server shows everything at once, whatever limit says"
 
 // firstPage asks for the first page of what the probe has made, with at most so many objects.
-func firstPage(ctx context.Context, p *runner.Probe, limit int) (*listed, error) {
-	return readOurs(ctx, p, "limit", fmt.Sprint(limit))
+func firstPage(p *runner.Probe, limit int) *listed {
+	return readOurs(p, "limit", fmt.Sprint(limit))
 }
 
 // pageAfter returns the next page. It is nil if the server has the state of the list no more.
-func pageAfter(ctx context.Context, p *runner.Probe, page *listed, limit int) (*listed, error) {
-	response, err := p.Send(ctx, runner.Get(p.Collection(), ours(p, "limit", fmt.Sprint(limit), "continue", page.token())...))
+func pageAfter(p *runner.Probe, page *listed, limit int) *listed {
+	response := p.Send(runner.Get(p.Collection(), ours(p, "limit", fmt.Sprint(limit), "continue", page.token())...))
 	switch {
-	case err != nil:
-		return nil, err
 	case response.Code == http.StatusGone:
-		return nil, nil //nolint:nilnil // None.
+		return nil
 	case !response.OK():
-		return nil, response.Fail("the next page, or 410 Gone")
+		response.Fail("the next page, or 410 Gone")
 	}
 	return listOf(response)
 }
@@ -62,76 +59,59 @@ func (r listPages) check() runner.Check {
 	}
 }
 
-func (listPages) run(ctx context.Context, p *runner.Probe) error {
-	names, err := some(ctx, p, pagedObjects)
-	if err != nil {
-		return err
-	}
-	seen, last, err := readPages(ctx, p, names)
-	if err != nil {
-		return err
-	}
+func (listPages) run(p *runner.Probe) {
+	names := some(p, pagedObjects)
+	seen, last := readPages(p, names)
 	if p.Resource.ShownOnly() {
 		// What has gone meanwhile need not be on any page.
-		if names, err = stillShown(ctx, p, names); err != nil {
-			return err
-		}
+		names = stillShown(p, names)
 	}
 	for _, name := range names {
 		if !seen[name] {
-			return last.Fail("%s on one of the pages; this is the last one", name)
+			last.Fail("%s on one of the pages; this is the last one", name)
 		}
 	}
-	return nil
 }
 
 // readPages returns the names on all pages, of which none is on two, and the last page. There are some objects.
-func readPages(ctx context.Context, p *runner.Probe, names []string) (seen map[string]bool, last *listed, err error) {
+func readPages(p *runner.Probe, names []string) (seen map[string]bool, last *listed) {
 	limit := max(pageSize, len(names)/pagedObjects)
-	page, err := firstPage(ctx, p, limit)
-	if err != nil {
-		return nil, nil, err
-	}
+	page := firstPage(p, limit)
 	if page.token() == "" && len(page.items) == len(names) {
-		return nil, nil, errNoPages
+		runner.Leave(noPages)
 	}
 	seen = map[string]bool{}
 	for count := 1; ; count++ {
 		if len(page.items) > limit {
-			return nil, nil, page.FailBecause(fmt.Sprintf("it has %d", len(page.items)), "a page of at most %d items", limit)
+			page.FailBecause(fmt.Sprintf("it has %d", len(page.items)), "a page of at most %d items", limit)
 		}
 		for _, name := range page.names() {
 			if seen[name] {
-				return nil, nil, page.Fail("a page without %s, which was on a page before", name)
+				page.Fail("a page without %s, which was on a page before", name)
 			}
 			seen[name] = true
 		}
 		if page.token() == "" {
-			return seen, page, nil
+			return seen, page
 		}
 		if count == mostPages {
-			return nil, nil, page.Fail("a page without metadata.continue: %d pages have shown %d objects", count, len(seen))
+			page.Fail("a page without metadata.continue: %d pages have shown %d objects", count, len(seen))
 		}
-		if page, err = pageAfter(ctx, p, page, limit); err != nil {
-			return nil, nil, err
-		}
+		page = pageAfter(p, page, limit)
 		if page == nil {
-			return nil, nil, runner.Leave("the continue token has expired")
+			runner.Leave("the continue token has expired")
 		}
 	}
 }
 
 // stillShown returns those of names that are still shown.
-func stillShown(ctx context.Context, p *runner.Probe, names []string) ([]string, error) {
-	now, err := shown(ctx, p)
-	if err != nil {
-		return nil, err
-	}
+func stillShown(p *runner.Probe, names []string) []string {
+	now := shown(p)
 	there := map[string]bool{}
 	for _, name := range now {
 		there[name] = true
 	}
-	return slices.DeleteFunc(names, func(name string) bool { return !there[name] }), nil
+	return slices.DeleteFunc(names, func(name string) bool { return !there[name] })
 }
 
 func (listPages) broken() broken.Server {
@@ -154,45 +134,33 @@ func (r listSnapshot) check() runner.Check {
 	}
 }
 
-func (listSnapshot) run(ctx context.Context, p *runner.Probe) error {
-	names, err := makeSome(ctx, p, pagedObjects)
-	if err != nil {
-		return err
-	}
-	first, err := firstPage(ctx, p, pageSize)
-	if err != nil {
-		return err
-	}
+func (listSnapshot) run(p *runner.Probe) {
+	names := makeSome(p, pagedObjects)
+	first := firstPage(p, pageSize)
 	later := slices.DeleteFunc(names, func(name string) bool { return first.item(name) != nil })
 	if first.token() == "" || len(later) == 0 {
-		return errNoPages
+		runner.Leave(noPages)
 	}
 	deleted := later[len(later)-1]
-	if _, err := p.Prepare(ctx, "delete the object", runner.Delete(p.Path(deleted), runner.DeleteNow())); err != nil {
-		return err
-	}
-	created, err := p.Make(ctx)
-	if err != nil {
-		return err
-	}
+	p.Prepare("delete the object", runner.Delete(p.Path(deleted), runner.DeleteNow()))
+	created := p.Make()
 	shown := false
 	page := first
 	for count := 1; page.token() != "" && count < mostPages; count++ {
-		if page, err = pageAfter(ctx, p, page, pageSize); err != nil || page == nil {
-			return snapshotError(err)
+		if page = snapshotPage(p, page); page == nil {
+			return
 		}
 		if page.version() != first.version() {
-			return page.FailBecause(fmt.Sprintf("it is %q", page.version()), "a page with the metadata.resourceVersion of the first one, %s", first.version())
+			page.FailBecause(fmt.Sprintf("it is %q", page.version()), "a page with the metadata.resourceVersion of the first one, %s", first.version())
 		}
 		if page.item(created.GetName()) != nil {
-			return page.Fail("a page without %s, which was created after the first page was shown", created.GetName())
+			page.Fail("a page without %s, which was created after the first page was shown", created.GetName())
 		}
 		shown = shown || page.item(deleted) != nil
 	}
 	if !shown && page.token() == "" {
-		return page.Fail("%s on one of the pages, because it was deleted after the first page was shown; this is the last one", deleted)
+		page.Fail("%s on one of the pages, because it was deleted after the first page was shown; this is the last one", deleted)
 	}
-	return nil
 }
 
 func (listSnapshot) broken() broken.Server {
@@ -201,13 +169,15 @@ func (listSnapshot) broken() broken.Server {
 	}))
 }
 
-// snapshotError leaves out what another check finds wrong with pages.
-func snapshotError(err error) error {
+// snapshotPage is pageAfter, but leaves out what another check finds wrong with pages.
+func snapshotPage(p *runner.Probe, page *listed) (next *listed) {
+	err := runner.Try(func() { next = pageAfter(p, page, pageSize) })
 	var failure *runner.Failure
 	if errors.As(err, &failure) {
-		return runner.Leave("there is no further page: %s", failure)
+		runner.Leave("there is no further page: %s", failure)
 	}
-	return err
+	runner.StopOn(err)
+	return next
 }
 
 // tokenOfNow returns a continue token of the library of API servers without its resourceVersion.
@@ -236,34 +206,25 @@ func (r listRemaining) check() runner.Check {
 	}
 }
 
-func (listRemaining) run(ctx context.Context, p *runner.Probe) error {
-	if _, err := makeSome(ctx, p, 2); err != nil {
-		return err
-	}
+func (listRemaining) run(p *runner.Probe) {
+	makeSome(p, 2)
 	for _, query := range [][]string{nil, {"limit", "1"}} {
-		selected, err := readOurs(ctx, p, query...)
-		if err != nil {
-			return err
-		}
+		selected := readOurs(p, query...)
 		if count, ok := selected.metadata["remainingItemCount"]; ok && count != nil {
-			return selected.FailBecause(fmt.Sprintf("it is %v", count), "a list without metadata.remainingItemCount, because it has selected objects only")
+			selected.FailBecause(fmt.Sprintf("it is %v", count), "a list without metadata.remainingItemCount, because it has selected objects only")
 		}
 	}
-	all, err := readList(ctx, p, p.Collection(), "limit", "1")
-	if err != nil {
-		return err
-	}
+	all := readList(p, p.Collection(), "limit", "1")
 	count, ok := all.metadata["remainingItemCount"]
 	if !ok || count == nil {
-		return nil
+		return
 	}
 	if all.token() == "" {
-		return all.FailBecause(fmt.Sprintf("it is %v", count), "a list without metadata.remainingItemCount, because there is no metadata.continue")
+		all.FailBecause(fmt.Sprintf("it is %v", count), "a list without metadata.remainingItemCount, because there is no metadata.continue")
 	}
 	if number, isNumber := numberIn(count); !isNumber || number < 1 {
-		return all.FailBecause(fmt.Sprintf("it is %v", count), "a list whose metadata.remainingItemCount is a number of at least 1, because there is metadata.continue")
+		all.FailBecause(fmt.Sprintf("it is %v", count), "a list whose metadata.remainingItemCount is a number of at least 1, because there is metadata.continue")
 	}
-	return nil
 }
 
 func (listRemaining) broken() broken.Server {
@@ -286,24 +247,16 @@ func (r listContinueInvalid) check() runner.Check {
 	}
 }
 
-func (listContinueInvalid) run(ctx context.Context, p *runner.Probe) error {
-	if _, err := makeSome(ctx, p, pageSize+1); err != nil {
-		return err
-	}
-	first, err := firstPage(ctx, p, pageSize)
-	if err != nil {
-		return err
-	}
+func (listContinueInvalid) run(p *runner.Probe) {
+	makeSome(p, pageSize+1)
+	first := firstPage(p, pageSize)
 	if first.token() == "" {
-		return errNoPages
+		runner.Leave(noPages)
 	}
 	// The second one is {} in base64.
 	for _, token := range []string{"conformance", "e30"} {
-		if _, err := send(ctx, p, runner.Get(p.Collection(), ours(p, "limit", fmt.Sprint(pageSize), "continue", token)...), status("", http.StatusBadRequest, http.StatusGone, http.StatusUnprocessableEntity)); err != nil {
-			return err
-		}
+		send(p, runner.Get(p.Collection(), ours(p, "limit", fmt.Sprint(pageSize), "continue", token)...), status("", http.StatusBadRequest, http.StatusGone, http.StatusUnprocessableEntity))
 	}
-	return nil
 }
 
 func (listContinueInvalid) broken() broken.Server {

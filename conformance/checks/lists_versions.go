@@ -4,7 +4,6 @@
 package checks
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"net/http"
@@ -42,20 +41,14 @@ func (r listVersionAny) check() runner.Check {
 	}
 }
 
-func (listVersionAny) run(ctx context.Context, p *runner.Probe) error {
+func (listVersionAny) run(p *runner.Probe) {
 	for _, query := range [][]string{{"resourceVersion", "0"}, {"resourceVersion", "0", "resourceVersionMatch", string(metav1.ResourceVersionMatchNotOlderThan)}} {
-		response, err := p.Send(ctx, runner.Get(p.Collection(), ours(p, query...)...))
-		if err != nil {
-			return err
-		}
+		response := p.Send(runner.Get(p.Collection(), ours(p, query...)...))
 		if !response.OK() {
-			return response.Fail("a list")
+			response.Fail("a list")
 		}
-		if _, err := listOf(response); err != nil {
-			return err
-		}
+		listOf(response)
 	}
-	return nil
 }
 
 func (listVersionAny) broken() broken.Server {
@@ -78,52 +71,37 @@ func (r listVersionExact) check() runner.Check {
 	}
 }
 
-func (listVersionExact) run(ctx context.Context, p *runner.Probe) error {
-	made, err := p.Make(ctx)
-	if err != nil {
-		return err
-	}
-	before, err := readOurs(ctx, p)
-	if err != nil {
-		return err
-	}
+func (listVersionExact) run(p *runner.Probe) {
+	made := p.Make()
+	before := readOurs(p)
 	old := before.item(made.GetName())
 	if version := before.version(); old == nil || version == "" || version == "0" {
-		return runner.Leave("there is no list with a resourceVersion and the object that was made before")
+		runner.Leave("there is no list with a resourceVersion and the object that was made before")
 	}
-	if _, err := p.Label(ctx, made.GetName(), colorLabel, "red"); err != nil {
-		return err
-	}
-	later, err := p.Make(ctx)
-	if err != nil {
-		return err
-	}
+	p.Label(made.GetName(), colorLabel, "red")
+	later := p.Make()
 	query := ours(p, "resourceVersion", before.version(), "resourceVersionMatch", string(metav1.ResourceVersionMatchExact))
-	response, err := p.Send(ctx, runner.Get(p.Collection(), query...))
-	if err != nil || response.Code == http.StatusGone {
-		return err
+	response := p.Send(runner.Get(p.Collection(), query...))
+	if response.Code == http.StatusGone {
+		return
 	}
 	if !response.OK() {
-		return response.Fail("a list, or 410 Gone")
+		response.Fail("a list, or 410 Gone")
 	}
-	list, err := listOf(response)
-	if err != nil {
-		return err
-	}
+	list := listOf(response)
 	if list.version() != before.version() {
-		return list.FailBecause(fmt.Sprintf("it is %q", list.version()), "a list whose metadata.resourceVersion is %s, as asked for", before.version())
+		list.FailBecause(fmt.Sprintf("it is %q", list.version()), "a list whose metadata.resourceVersion is %s, as asked for", before.version())
 	}
 	if list.item(later.GetName()) != nil {
-		return list.Fail("a list without %s, which was created later", later.GetName())
+		list.Fail("a list without %s, which was created later", later.GetName())
 	}
 	item := list.item(made.GetName())
 	if item == nil {
-		return list.Fail("a list with %s, which existed at that resourceVersion", made.GetName())
+		list.Fail("a list with %s, which existed at that resourceVersion", made.GetName())
 	}
 	if item.GetLabels()[colorLabel] != "" {
-		return list.Fail("%s without the label %s, which it got later", made.GetName(), colorLabel)
+		list.Fail("%s without the label %s, which it got later", made.GetName(), colorLabel)
 	}
-	return nil
 }
 
 func (listVersionExact) broken() broken.Server {
@@ -142,35 +120,22 @@ func (r listVersionNotOlder) check() runner.Check {
 	}
 }
 
-func (listVersionNotOlder) run(ctx context.Context, p *runner.Probe) error {
-	made, err := p.Make(ctx)
-	if err != nil {
-		return err
-	}
-	changed, err := p.Label(ctx, made.GetName(), colorLabel, "red")
-	if err != nil {
-		return err
-	}
+func (listVersionNotOlder) run(p *runner.Probe) {
+	made := p.Make()
+	changed := p.Label(made.GetName(), colorLabel, "red")
 	if changed.GetResourceVersion() == "" {
-		return runner.Leave("objects have no resourceVersion")
+		runner.Leave("objects have no resourceVersion")
 	}
 	query := ours(p, "resourceVersion", changed.GetResourceVersion(), "resourceVersionMatch", string(metav1.ResourceVersionMatchNotOlderThan))
-	response, err := askWhenThere(ctx, p, query...)
-	if err != nil {
-		return err
-	}
+	response := askWhenThere(p, query...)
 	if !response.OK() {
-		return response.Fail("a list: the resourceVersion is from an object that was just read")
+		response.Fail("a list: the resourceVersion is from an object that was just read")
 	}
-	list, err := listOf(response)
-	if err != nil {
-		return err
-	}
+	list := listOf(response)
 	item := list.item(made.GetName())
 	if item == nil || item.GetLabels()[colorLabel] != "red" {
-		return list.Fail("a list with %s, and its label %s, which was written at that resourceVersion", made.GetName(), colorLabel)
+		list.Fail("a list with %s, and its label %s, which was written at that resourceVersion", made.GetName(), colorLabel)
 	}
-	return nil
 }
 
 func (listVersionNotOlder) broken() broken.Server {
@@ -178,11 +143,11 @@ func (listVersionNotOlder) broken() broken.Server {
 }
 
 // askWhenThere asks for a list again while a server that is behind says so.
-func askWhenThere(ctx context.Context, p *runner.Probe, query ...string) (*runner.Response, error) {
+func askWhenThere(p *runner.Probe, query ...string) *runner.Response {
 	for try := 1; ; try++ {
-		response, err := p.Send(ctx, runner.Get(p.Collection(), query...))
-		if err != nil || response.Code != http.StatusGatewayTimeout || try == attempts {
-			return response, err
+		response := p.Send(runner.Get(p.Collection(), query...))
+		if response.Code != http.StatusGatewayTimeout || try == attempts {
+			return response
 		}
 	}
 }
@@ -218,20 +183,14 @@ func (r listVersionFuture) check() runner.Check {
 	}
 }
 
-func (listVersionFuture) run(ctx context.Context, p *runner.Probe) error {
-	present, err := presentVersion(ctx, p)
-	if err != nil {
-		return err
-	}
+func (listVersionFuture) run(p *runner.Probe) {
+	present := presentVersion(p)
 	query := ours(p, "resourceVersion", strconv.FormatUint(present+farFuture, 10), "resourceVersionMatch", string(metav1.ResourceVersionMatchNotOlderThan))
-	response, err := p.Send(ctx, runner.Get(p.Collection(), query...))
-	if err != nil {
-		return err
-	}
+	response := p.Send(runner.Get(p.Collection(), query...))
 	if status, _ := response.Status(); response.Code >= http.StatusBadRequest && status != nil && status.Status == metav1.StatusFailure {
-		return nil
+		return
 	}
-	return response.Fail("an error, as 504 Gateway Timeout with a Status, because the resourceVersion is far ahead of %d", present)
+	response.Fail("an error, as 504 Gateway Timeout with a Status, because the resourceVersion is far ahead of %d", present)
 }
 
 func (listVersionFuture) broken() broken.Server {
@@ -240,16 +199,13 @@ func (listVersionFuture) broken() broken.Server {
 
 // presentVersion returns the resourceVersion of a list. Checks are left out if it is no number that
 // can still grow.
-func presentVersion(ctx context.Context, p *runner.Probe) (uint64, error) {
-	list, err := readOurs(ctx, p)
-	if err != nil {
-		return 0, err
-	}
+func presentVersion(p *runner.Probe) uint64 {
+	list := readOurs(p)
 	number, err := strconv.ParseUint(list.version(), 10, 64)
 	if err != nil || number > math.MaxInt64-farFuture {
-		return 0, runner.Leave("the resourceVersions of the server are not increasing numbers (%q)", list.version())
+		runner.Leave("the resourceVersions of the server are not increasing numbers (%q)", list.version())
 	}
-	return number, nil
+	return number
 }
 
 type listVersionMalformed struct{}
@@ -264,11 +220,9 @@ func (r listVersionMalformed) check() runner.Check {
 	}
 }
 
-func (listVersionMalformed) run(ctx context.Context, p *runner.Probe) error {
-	if _, err := presentVersion(ctx, p); err != nil {
-		return err
-	}
-	return wantNoList(ctx, p, ours(p, "resourceVersion", "abc")...)
+func (listVersionMalformed) run(p *runner.Probe) {
+	presentVersion(p)
+	wantNoList(p, ours(p, "resourceVersion", "abc")...)
 }
 
 func (listVersionMalformed) broken() broken.Server {
@@ -290,17 +244,14 @@ func (r listMatchWithoutVersion) check() runner.Check {
 	}
 }
 
-func (listMatchWithoutVersion) run(ctx context.Context, p *runner.Probe) error {
+func (listMatchWithoutVersion) run(p *runner.Probe) {
 	for _, query := range [][]string{
 		{"resourceVersionMatch", string(metav1.ResourceVersionMatchNotOlderThan)},
 		{"resourceVersionMatch", string(metav1.ResourceVersionMatchExact)},
 		{"resourceVersionMatch", "Roughly", "resourceVersion", "0"},
 	} {
-		if err := wantNoList(ctx, p, ours(p, query...)...); err != nil {
-			return err
-		}
+		wantNoList(p, ours(p, query...)...)
 	}
-	return nil
 }
 
 func (listMatchWithoutVersion) broken() broken.Server {

@@ -4,7 +4,6 @@
 package checks
 
 import (
-	"context"
 	"encoding/json"
 	"net/http"
 	"slices"
@@ -48,39 +47,26 @@ func (r namespaceMissing) check() runner.Check {
 	}
 }
 
-func (namespaceMissing) run(ctx context.Context, p *runner.Probe) error {
-	if err := needsNamespaces(p); err != nil {
-		return err
-	}
+func (namespaceMissing) run(p *runner.Probe) {
+	needsNamespaces(p)
 	namespace, object := p.Name(), p.New()
 	p.Resource.Maker.Place(object, namespace)
-	response, err := p.Send(ctx, runner.Post(p.Resource.CollectionPath(namespace), object))
-	if err != nil {
-		return err
-	}
+	response := p.Send(runner.Post(p.Resource.CollectionPath(namespace), object))
 	path := p.Resource.ObjectPath(namespace, object.GetName())
-	stored, err := p.Send(ctx, runner.Get(path))
-	if err != nil {
-		return err
-	}
+	stored := p.Send(runner.Get(path))
 	if response.OK() || stored.OK() {
-		if _, err := p.Send(ctx, runner.Delete(path, runner.DeleteNow())); err != nil {
-			return err
-		}
+		p.Send(runner.Delete(path, runner.DeleteNow()))
 	}
 	if response.OK() && !p.HasCore {
-		return runner.Leave("the server knows no namespaces: it has no core API")
+		runner.Leave("the server knows no namespaces: it has no core API")
 	}
-	if err := response.WantStatus(metav1.StatusReasonNotFound, http.StatusNotFound); err != nil {
-		return err
-	}
+	response.WantStatus(metav1.StatusReasonNotFound, http.StatusNotFound)
 	if status, _ := response.Status(); status.Details == nil || status.Details.Name != namespace {
-		return response.Fail("a Status whose details.name is the namespace, %q", namespace)
+		response.Fail("a Status whose details.name is the namespace, %q", namespace)
 	}
 	if stored.OK() {
-		return stored.Fail("404 Not Found: the POST of the object was refused")
+		stored.Fail("404 Not Found: the POST of the object was refused")
 	}
-	return nil
 }
 
 func (namespaceMissing) broken() broken.Server {
@@ -104,40 +90,27 @@ func (r namespaceTerminating) check() runner.Check {
 	}
 }
 
-func (namespaceTerminating) run(ctx context.Context, p *runner.Probe) error {
-	if err := ownNamespace(ctx, p); err != nil {
-		return err
-	}
+func (namespaceTerminating) run(p *runner.Probe) {
+	ownNamespace(p)
 	held := p.New()
 	held.SetFinalizers([]string{runner.Finalizer})
-	if _, err := p.Create(ctx, held); err != nil {
-		return err
-	}
-	defer release(ctx, p, held.GetName())
-	if _, err := p.Prepare(ctx, "delete the namespace", runner.Delete(namespacePath(p.Namespace), nil)); err != nil {
-		return err
-	}
+	p.Create(held)
+	defer release(p, held.GetName())
+	p.Prepare("delete the namespace", runner.Delete(namespacePath(p.Namespace), nil))
 	var response *runner.Response
-	_, err := await(ctx, p, noticing, func() (bool, error) {
-		var err error
-		response, err = p.Send(ctx, runner.Post(p.Collection(), p.New()))
-		return err == nil && !response.OK(), err
+	await(p, noticing, func() bool {
+		response = p.Send(runner.Post(p.Collection(), p.New()))
+		return !response.OK()
 	})
-	if err != nil {
-		return err
-	}
 	if response.Code == http.StatusNotFound {
-		return runner.Leave("the namespace was gone at once: nothing kept the object that has a finalizer")
+		runner.Leave("the namespace was gone at once: nothing kept the object that has a finalizer")
 	}
-	if err := response.WantStatus(metav1.StatusReasonForbidden, http.StatusForbidden); err != nil {
-		return err
-	}
+	response.WantStatus(metav1.StatusReasonForbidden, http.StatusForbidden)
 	status, _ := response.Status()
 	isCause := func(cause metav1.StatusCause) bool { return cause.Type == corev1.NamespaceTerminatingCause }
 	if status.Details == nil || !slices.ContainsFunc(status.Details.Causes, isCause) {
-		return response.Fail("a Status with a cause in details.causes whose type is %q", corev1.NamespaceTerminatingCause)
+		response.Fail("a Status with a cause in details.causes whose type is %q", corev1.NamespaceTerminatingCause)
 	}
-	return nil
 }
 
 func (namespaceTerminating) broken() broken.Server {
@@ -149,11 +122,9 @@ func (namespaceTerminating) broken() broken.Server {
 }
 
 // release lets a namespace end early whose objects a finalizer holds. The end of the run does so, too.
-func release(ctx context.Context, p *runner.Probe, name string) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tidyTime)
-	defer cancel()
+func release(p *runner.Probe, name string) {
 	none := map[string]any{"metadata": map[string]any{"finalizers": nil}}
-	p.Send(ctx, runner.Patch(p.Path(name), types.MergePatchType, none)) //nolint:errcheck // As above.
+	p.Tidy(runner.Patch(p.Path(name), types.MergePatchType, none))
 }
 
 type namespaceDeletion struct{}
@@ -168,35 +139,25 @@ func (r namespaceDeletion) check() runner.Check {
 	}
 }
 
-func (namespaceDeletion) run(ctx context.Context, p *runner.Probe) error {
-	if err := ownNamespace(ctx, p); err != nil {
-		return err
-	}
-	control, err := makeProp(ctx, p)
-	if err != nil {
-		return err
-	}
-	object, err := p.Make(ctx)
-	if err != nil {
-		return err
-	}
-	if _, err := p.Prepare(ctx, "delete the namespace", runner.Delete(namespacePath(p.Namespace), nil)); err != nil {
-		return err
-	}
+func (namespaceDeletion) run(p *runner.Probe) {
+	ownNamespace(p)
+	control := makeProp(p)
+	object := p.Make()
+	p.Prepare("delete the namespace", runner.Delete(namespacePath(p.Namespace), nil))
 	ended := false
-	empty, err := await(ctx, p, emptying, func() (bool, error) {
-		exists, err := p.Exists(ctx, object.GetName())
-		if !exists || err != nil || ended {
-			return true, err
+	empty := await(p, emptying, func() bool {
+		exists := p.Exists(object.GetName())
+		if !exists || ended {
+			return true
 		}
 		// Objects go first. What is there after their namespace will stay.
-		ended, err = isGone(ctx, p, namespacePath(p.Namespace))
-		return false, err
+		ended = !p.ExistsAt(namespacePath(p.Namespace))
+		return false
 	})
-	if err != nil || empty && !ended {
-		return err
+	if empty && !ended {
+		return
 	}
-	return stillThere(ctx, p, object.GetName(), control, ended)
+	stillThere(p, object.GetName(), control, ended)
 }
 
 func (namespaceDeletion) broken() broken.Server {
@@ -204,23 +165,18 @@ func (namespaceDeletion) broken() broken.Server {
 }
 
 // stillThere tells why an object outlives its namespace, or whether it has gone at last.
-func stillThere(ctx context.Context, p *runner.Probe, name string, control *prop, ended bool) error {
-	gone, err := isGone(ctx, p, control.path)
-	if err != nil {
-		return err
-	}
-	response, err := p.Send(ctx, runner.Get(p.Path(name)))
+func stillThere(p *runner.Probe, name string, control *prop, ended bool) {
+	gone := !p.ExistsAt(control.path)
+	response := p.Send(runner.Get(p.Path(name)))
 	switch {
-	case err != nil:
-		return err
 	case !response.OK():
-		return nil
+		return
 	case ended:
-		return response.FailBecause("the namespace is gone", "404 Not Found: the namespace was deleted")
+		response.FailBecause("the namespace is gone", "404 Not Found: the namespace was deleted")
 	case !gone:
-		return runner.Leave("no namespace controller seems to run: a ConfigMap is not removed, either")
+		runner.Leave("no namespace controller seems to run: a ConfigMap is not removed, either")
 	}
-	return response.FailBecause("a ConfigMap of the same namespace is gone", "404 Not Found within %s: the namespace is being deleted", seconds(emptying))
+	response.FailBecause("a ConfigMap of the same namespace is gone", "404 Not Found within %s: the namespace is being deleted", seconds(emptying))
 }
 
 // outlive goes on to show objects as they were last seen when their namespace is being deleted.

@@ -4,7 +4,6 @@
 package checks
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"strings"
@@ -35,23 +34,17 @@ func (r quotaCounted) check() runner.Check {
 	}
 }
 
-func (quotaCounted) run(ctx context.Context, p *runner.Probe) error {
-	if err := ownNamespace(ctx, p); err != nil {
-		return err
-	}
+func (quotaCounted) run(p *runner.Probe) {
+	ownNamespace(p)
 	for range 2 { // Before there is a quota that could refuse them.
-		if _, err := p.Make(ctx); err != nil {
-			return err
-		}
+		p.Make()
 	}
-	if err := makeQuota(ctx, p, 100); err != nil {
-		return err
+	makeQuota(p, 100)
+	response := awaitCount(p, 100, 2)
+	if response == nil {
+		return
 	}
-	response, err := awaitCount(ctx, p, 100, 2)
-	if response == nil || err != nil {
-		return err
-	}
-	return response.Fail("%q in status.used to become 2 or more: there are two objects", quotaKey(p))
+	response.Fail("%q in status.used to become 2 or more: there are two objects", quotaKey(p))
 }
 
 func (quotaCounted) broken() broken.Server {
@@ -83,46 +76,33 @@ func (r quotaEnforced) check() runner.Check {
 	}
 }
 
-func (quotaEnforced) run(ctx context.Context, p *runner.Probe) error {
-	if err := ownNamespace(ctx, p); err != nil {
-		return err
-	}
-	if err := makeQuota(ctx, p, 1); err != nil {
-		return err
-	}
-	uncounted, err := awaitCount(ctx, p, 1, 0)
-	if err != nil {
-		return err
-	}
+func (quotaEnforced) run(p *runner.Probe) {
+	ownNamespace(p)
+	makeQuota(p, 1)
+	uncounted := awaitCount(p, 1, 0)
 	if uncounted != nil {
-		return runner.Leave("no controller counts the objects; see quota-counted")
+		runner.Leave("no controller counts the objects; see quota-counted")
 	}
 	var response *runner.Response
 	made := 0
-	_, err = await(ctx, p, noticing, func() (bool, error) {
-		var err error
-		if response, err = p.Send(ctx, runner.Post(p.Collection(), p.New())); err != nil {
-			return false, err
-		}
+	await(p, noticing, func() bool {
+		response = p.Send(runner.Post(p.Collection(), p.New()))
 		if response.OK() {
 			made++
 		}
 		unknown := response.Code == http.StatusForbidden && strings.Contains(string(response.Body), "status unknown for quota")
-		return !response.OK() && !unknown, nil
+		return !response.OK() && !unknown
 	})
-	if err != nil {
-		return err
-	}
 	refusal := fmt.Sprintf("403 Forbidden with a Status whose reason is Forbidden and whose message says %q", exceeded)
 	switch status, _ := response.Status(); {
 	case response.OK():
-		return response.FailBecause(fmt.Sprintf("%d objects were created", made), "%s: the ResourceQuota allows one object", refusal)
+		response.FailBecause(fmt.Sprintf("%d objects were created", made), "%s: the ResourceQuota allows one object", refusal)
 	case strings.Contains(string(response.Body), exceeded) && status != nil && status.Reason == metav1.StatusReasonForbidden && response.Code == http.StatusForbidden:
-		return nil
+		return
 	case made == 0:
-		return &runner.SetupError{Wanted: "create an object", Exchange: response.Exchange}
+		response.Unprepared("create an object")
 	}
-	return response.Fail("%s: the ResourceQuota allows one object", refusal)
+	response.Fail("%s: the ResourceQuota allows one object", refusal)
 }
 
 func (quotaEnforced) broken() broken.Server {
@@ -156,24 +136,22 @@ func hardLimits(p *runner.Probe, limit, turn int) map[string]any {
 }
 
 // makeQuota makes a quota. The check is left out if there is no controller for it.
-func makeQuota(ctx context.Context, p *runner.Probe, limit int) error {
-	response, err := p.Send(ctx, runner.Post(corePath(p.Namespace, "resourcequotas"), map[string]any{
+func makeQuota(p *runner.Probe, limit int) {
+	response := p.Send(runner.Post(corePath(p.Namespace, "resourcequotas"), map[string]any{
 		"apiVersion": "v1", "kind": "ResourceQuota", "metadata": map[string]any{"name": quotaName},
 		"spec": map[string]any{"hard": hardLimits(p, limit, 0)},
 	}))
 	switch {
-	case err != nil:
-		return err
 	case response.Code == http.StatusNotFound:
-		return runner.Leave("the server has no ResourceQuotas")
+		runner.Leave("the server has no ResourceQuotas")
 	case response.Code == http.StatusUnprocessableEntity:
-		return runner.Leave("the server allows no ResourceQuota for %s", quotaKey(p))
+		runner.Leave("the server allows no ResourceQuota for %s", quotaKey(p))
 	case !response.OK():
-		return &runner.SetupError{Wanted: "create a ResourceQuota", Exchange: response.Exchange}
+		response.Unprepared("create a ResourceQuota")
 	}
-	return awaitController(ctx, p, "quota controller", func() (bool, error) {
-		number, _, err := readQuota(ctx, p, "hard")
-		return number >= 0, err
+	awaitController(p, "quota controller", func() bool {
+		number, _ := readQuota(p, "hard")
+		return number >= 0
 	})
 }
 
@@ -183,43 +161,41 @@ func quotaPath(p *runner.Probe) string {
 
 // readQuota returns the number that a part of the status of the quota has for the resource; -1 if it
 // has none.
-func readQuota(ctx context.Context, p *runner.Probe, part string) (int64, *runner.Response, error) {
-	response, err := p.Send(ctx, runner.Get(quotaPath(p)))
-	if err != nil {
-		return 0, nil, err
-	}
-	quota, err := response.Object()
-	if err != nil {
-		return 0, nil, &runner.SetupError{Wanted: "read the ResourceQuota", Exchange: response.Exchange}
+func readQuota(p *runner.Probe, part string) (int64, *runner.Response) {
+	response := p.Send(runner.Get(quotaPath(p)))
+	quota := response.ObjectOrNil()
+	if quota == nil {
+		response.Unprepared("read the ResourceQuota")
 	}
 	text, found, err := unstructured.NestedString(quota.Object, "status", part, quotaKey(p))
 	if !found || err != nil {
-		return -1, response, nil //nolint:nilerr // It has none.
+		return -1, response // It has none.
 	}
 	number, err := resource.ParseQuantity(text)
 	if err != nil {
-		return -1, response, nil //nolint:nilerr // It has none.
+		return -1, response // It has none.
 	}
-	return number.Value(), response, nil
+	return number.Value(), response
 }
 
 // awaitCount returns nil when the quota has counted as many objects, and the quota as it is if that
 // does not happen.
-func awaitCount(ctx context.Context, p *runner.Probe, limit int, least int64) (*runner.Response, error) {
+func awaitCount(p *runner.Probe, limit int, least int64) *runner.Response {
 	var quota *runner.Response
 	turn, last := 0, time.Now()
-	counted, err := await(ctx, p, counting, func() (bool, error) {
-		number, response, err := readQuota(ctx, p, "used")
-		if quota = response; err != nil || number >= least || time.Since(last) < recount {
-			return number >= least, err
+	counted := await(p, counting, func() bool {
+		number, response := readQuota(p, "used")
+		quota = response
+		if number >= least || time.Since(last) < recount {
+			return number >= least
 		}
 		turn, last = turn+1, time.Now()
 		change := map[string]any{"spec": map[string]any{"hard": hardLimits(p, limit, turn)}}
-		_, err = p.Prepare(ctx, "change the ResourceQuota", runner.Patch(quotaPath(p), types.MergePatchType, change))
-		return false, err
+		p.Prepare("change the ResourceQuota", runner.Patch(quotaPath(p), types.MergePatchType, change))
+		return false
 	})
-	if counted || err != nil {
-		return nil, err
+	if counted {
+		return nil
 	}
-	return quota, nil
+	return quota
 }

@@ -4,9 +4,7 @@
 package checks
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -22,14 +20,15 @@ import (
 
 // openAPIAddress returns where /openapi/v3 says that the document of the group version is; empty if
 // it does not list it.
-func openAPIAddress(ctx context.Context, p *runner.Probe) (*runner.Response, string, error) {
+func openAPIAddress(p *runner.Probe) (*runner.Response, string) {
 	var index struct {
 		Paths map[string]struct {
 			ServerRelativeURL string `json:"serverRelativeURL"`
 		} `json:"paths"`
 	}
-	response, err := wantDocument(ctx, p, "/openapi/v3", "the list of documents", &index)
-	return response, index.Paths[openAPIPath(p)].ServerRelativeURL, err
+	response := p.Send(runner.Get("/openapi/v3"))
+	json.Unmarshal(response.Body, &index) //nolint:errcheck // There is no address then.
+	return response, index.Paths[openAPIPath(p)].ServerRelativeURL
 }
 
 func openAPIPath(p *runner.Probe) string {
@@ -52,13 +51,13 @@ func (r openAPIV3Index) check() runner.Check {
 	}
 }
 
-func (openAPIV3Index) run(ctx context.Context, p *runner.Probe) error {
-	return whenSettled(ctx, p, func(ctx context.Context) error {
-		response, address, err := openAPIAddress(ctx, p)
-		if err == nil && address == "" {
-			err = response.Fail("the path %s with a serverRelativeURL", openAPIPath(p))
+func (openAPIV3Index) run(p *runner.Probe) {
+	whenSettled(p, func() {
+		response, address := openAPIAddress(p)
+		readDocument(response, "the list of documents", &map[string]any{})
+		if address == "" {
+			response.Fail("the path %s with a serverRelativeURL", openAPIPath(p))
 		}
-		return err
 	})
 }
 
@@ -87,22 +86,18 @@ func (r openAPIV3Hash) check() runner.Check {
 	}
 }
 
-func (openAPIV3Hash) run(ctx context.Context, p *runner.Probe) error {
+func (openAPIV3Hash) run(p *runner.Probe) {
 	// Between two requests the document may change: other versions of its kinds do that, too.
-	return whenSettled(ctx, p, func(ctx context.Context) error {
-		index, address, err := openAPIAddress(ctx, p)
-		var failure *runner.Failure
-		if err != nil && !errors.As(err, &failure) {
-			return err
-		}
+	whenSettled(p, func() {
+		index, address := openAPIAddress(p)
 		if address == "" {
-			return runner.Leave("/openapi/v3 does not list the group version, which another check reports")
+			runner.Leave("/openapi/v3 does not list the group version, which another check reports")
 		}
 		target, err := url.Parse(address)
 		if err != nil || !strings.HasPrefix(target.Path, "/") || target.Query().Get("hash") == "" {
-			return index.FailBecause(fmt.Sprintf("it is %q", address), "the serverRelativeURL of %s to be an absolute path with the parameter hash", openAPIPath(p))
+			index.FailBecause(fmt.Sprintf("it is %q", address), "the serverRelativeURL of %s to be an absolute path with the parameter hash", openAPIPath(p))
 		}
-		return openAPIKept(ctx, p, runner.Request{Method: http.MethodGet, Path: target.Path, Query: target.Query(), Header: http.Header{}}.With("Accept", runner.JSON))
+		openAPIKept(p, runner.Request{Method: http.MethodGet, Path: target.Path, Query: target.Query(), Header: http.Header{}}.With("Accept", runner.JSON))
 	})
 }
 
@@ -114,29 +109,23 @@ func (openAPIV3Hash) broken() broken.Server {
 }
 
 // openAPIKept gets a document twice.
-func openAPIKept(ctx context.Context, p *runner.Probe, request runner.Request) error {
-	response, err := p.Send(ctx, request)
-	if err != nil {
-		return err
-	}
+func openAPIKept(p *runner.Probe, request runner.Request) {
+	response := p.Send(request)
 	var document struct {
 		OpenAPI string `json:"openapi"`
 	}
-	err = json.Unmarshal(response.Body, &document)
+	err := json.Unmarshal(response.Body, &document)
 	switch {
 	case response.Code != http.StatusOK || err != nil || !strings.HasPrefix(document.OpenAPI, "3."):
-		return response.Fail("an OpenAPI document of version 3 at the address that /openapi/v3 has for it")
+		response.Fail("an OpenAPI document of version 3 at the address that /openapi/v3 has for it")
 	case !mayBeKept(response.Header):
-		return response.FailBecause(fmt.Sprintf("Cache-Control is %q, Expires %q", response.Header.Values("Cache-Control"), response.Header.Get("Expires")),
+		response.FailBecause(fmt.Sprintf("Cache-Control is %q, Expires %q", response.Header.Values("Cache-Control"), response.Header.Get("Expires")),
 			"a document that clients may keep: Cache-Control with immutable or max-age, or Expires in the future")
 	case response.Header.Get("ETag") == "":
-		return response.Fail("an ETag")
+		response.Fail("an ETag")
 	}
-	again, err := p.Send(ctx, request.With("If-None-Match", response.Header.Get("ETag")))
-	if err != nil {
-		return err
-	}
-	return again.Want(http.StatusNotModified)
+	again := p.Send(request.With("If-None-Match", response.Header.Get("ETag")))
+	again.Want(http.StatusNotModified)
 }
 
 // mayBeKept looks for what allows a client to keep an answer. An aggregator may add headers of its own
@@ -174,18 +163,15 @@ func (r openAPIV2) check() runner.Check {
 	}
 }
 
-func (openAPIV2) run(ctx context.Context, p *runner.Probe) error {
-	return whenSettled(ctx, p, func(ctx context.Context) error {
+func (openAPIV2) run(p *runner.Probe) {
+	whenSettled(p, func() {
 		var document struct {
 			Swagger     string                     `json:"swagger"`
 			Definitions map[string]json.RawMessage `json:"definitions"`
 		}
-		response, err := wantDocument(ctx, p, "/openapi/v2", "the OpenAPI v2 document", &document)
-		if err != nil {
-			return err
-		}
+		response := wantDocument(p, "/openapi/v2", "the OpenAPI v2 document", &document)
 		if document.Swagger != "2.0" {
-			return response.FailBecause(fmt.Sprintf("swagger is %q", document.Swagger), "an OpenAPI document of version 2.0")
+			response.FailBecause(fmt.Sprintf("swagger is %q", document.Swagger), "an OpenAPI document of version 2.0")
 		}
 		found := map[schema.GroupVersionKind]bool{}
 		for _, definition := range document.Definitions {
@@ -196,7 +182,7 @@ func (openAPIV2) run(ctx context.Context, p *runner.Probe) error {
 				found[kind] = true
 			}
 		}
-		return failIfAny(response, missingKinds(p, found), "a definition with x-kubernetes-group-version-kind for each kind of "+p.GroupVersion.String())
+		failIfAny(response, missingKinds(p, found), "a definition with x-kubernetes-group-version-kind for each kind of "+p.GroupVersion.String())
 	})
 }
 

@@ -4,7 +4,6 @@
 package checks
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -53,21 +52,18 @@ func (r openAPIKinds) check() runner.Check {
 	}
 }
 
-func (openAPIKinds) run(ctx context.Context, p *runner.Probe) error {
-	return whenSettled(ctx, p, func(ctx context.Context) error {
-		document, err := readOpenAPI(ctx, p)
-		if err != nil {
-			return err
-		}
+func (openAPIKinds) run(p *runner.Probe) {
+	whenSettled(p, func() {
+		document := readOpenAPI(p)
 		if document == nil {
-			return errNoSchemas
+			runner.Leave(noSchemas)
 		}
 		found := map[schema.GroupVersionKind]bool{}
 		for _, resource := range p.Resources {
 			kind := kindOf(resource)
 			found[kind] = document.kind(kind) != nil
 		}
-		return failIfAny(document.Response, missingKinds(p, found), "a schema with x-kubernetes-group-version-kind for each kind of "+p.GroupVersion.String())
+		failIfAny(document.Response, missingKinds(p, found), "a schema with x-kubernetes-group-version-kind for each kind of "+p.GroupVersion.String())
 	})
 }
 
@@ -89,13 +85,10 @@ func (r openAPIPaths) check() runner.Check {
 	}
 }
 
-func (openAPIPaths) run(ctx context.Context, p *runner.Probe) error {
-	document, err := readOpenAPI(ctx, p)
-	if err != nil {
-		return err
-	}
+func (openAPIPaths) run(p *runner.Probe) {
+	document := readOpenAPI(p)
 	if document == nil {
-		return errNoSchemas
+		runner.Leave(noSchemas)
 	}
 	paths := map[string]openAPISchema{}
 	for path, item := range document.paths {
@@ -112,7 +105,7 @@ func (openAPIPaths) run(ctx context.Context, p *runner.Probe) error {
 			}
 		}
 	}
-	return failIfAny(document.Response, wrong, "an operation for each verb of each resource, with its x-kubernetes-action and x-kubernetes-group-version-kind")
+	failIfAny(document.Response, wrong, "an operation for each verb of each resource, with its x-kubernetes-action and x-kubernetes-group-version-kind")
 }
 
 func (openAPIPaths) broken() broken.Server {

@@ -4,7 +4,6 @@
 package checks
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"net/http"
@@ -38,9 +37,9 @@ func (r openAPIMetadata) check() runner.Check {
 	}
 }
 
-func (openAPIMetadata) run(ctx context.Context, p *runner.Probe) error {
+func (openAPIMetadata) run(p *runner.Probe) {
 	const expected = "each kind to have the strings apiVersion and kind, and the metadata of all objects"
-	return judgeKinds(ctx, p, expected, func(document *openAPIDocument, kind string, s openAPISchema) (wrong []string) {
+	judgeKinds(p, expected, func(document *openAPIDocument, kind string, s openAPISchema) (wrong []string) {
 		fields := document.fields(s)
 		if len(fields) == 0 {
 			return nil
@@ -89,9 +88,9 @@ func (r openAPIDescriptions) check() runner.Check {
 	}
 }
 
-func (openAPIDescriptions) run(ctx context.Context, p *runner.Probe) error {
+func (openAPIDescriptions) run(p *runner.Probe) {
 	const expected = "descriptions of each kind and its top-level fields"
-	return judgeKinds(ctx, p, expected, func(document *openAPIDocument, kind string, s openAPISchema) (wrong []string) {
+	judgeKinds(p, expected, func(document *openAPIDocument, kind string, s openAPISchema) (wrong []string) {
 		if document.description(s) == "" {
 			wrong = append(wrong, kind+" has none")
 		}
@@ -121,9 +120,9 @@ func (r openAPINoFloats) check() runner.Check {
 	}
 }
 
-func (openAPINoFloats) run(ctx context.Context, p *runner.Probe) error {
+func (openAPINoFloats) run(p *runner.Probe) {
 	hasSpec := false
-	err := judgeKinds(ctx, p, "no floating-point numbers in a spec", func(document *openAPIDocument, kind string, s openAPISchema) (wrong []string) {
+	judgeKinds(p, "no floating-point numbers in a spec", func(document *openAPIDocument, kind string, s openAPISchema) (wrong []string) {
 		spec := document.fields(s)["spec"]
 		hasSpec = hasSpec || spec != nil
 		document.walk(kind+".spec", spec, func(path string, s openAPISchema) bool {
@@ -134,10 +133,9 @@ func (openAPINoFloats) run(ctx context.Context, p *runner.Probe) error {
 		})
 		return wrong
 	})
-	if err == nil && !hasSpec {
-		return runner.Leave("no kind has a spec")
+	if !hasSpec {
+		runner.Leave("no kind has a spec")
 	}
-	return err
 }
 
 func (openAPINoFloats) broken() broken.Server {
@@ -178,9 +176,9 @@ func (r openAPIListKeys) check() runner.Check {
 	}
 }
 
-func (openAPIListKeys) run(ctx context.Context, p *runner.Probe) error {
+func (openAPIListKeys) run(p *runner.Probe) {
 	const expected = "lists of the type atomic, set or map, and of map the keys among the scalar fields of the items"
-	return judgeKinds(ctx, p, expected, func(document *openAPIDocument, kind string, s openAPISchema) (wrong []string) {
+	judgeKinds(p, expected, func(document *openAPIDocument, kind string, s openAPISchema) (wrong []string) {
 		document.walk(kind, s, func(path string, s openAPISchema) bool {
 			if problem := listProblem(document, s); problem != "" {
 				wrong = append(wrong, path+": "+problem)
@@ -243,32 +241,20 @@ func (r openAPILiveObject) check() runner.Check {
 	}
 }
 
-func (openAPILiveObject) run(ctx context.Context, p *runner.Probe) error {
-	document, err := readOpenAPI(ctx, p)
-	if err != nil {
-		return err
-	}
+func (openAPILiveObject) run(p *runner.Probe) {
+	document := readOpenAPI(p)
 	if document.kind(p.Resource.GVK()) == nil {
-		return errNoSchemas
+		runner.Leave(noSchemas)
 	}
 	schemas, err := object.ReadSchemas(document.Body)
 	if err != nil {
-		return document.FailBecause(err.Error(), "an OpenAPI document whose schemas can be read")
+		document.FailBecause(err.Error(), "an OpenAPI document whose schemas can be read")
 	}
-	made, err := p.Make(ctx)
-	if err != nil {
-		return err
-	}
-	response, err := p.Send(ctx, runner.Get(p.Path(made.GetName())))
-	if err != nil {
-		return err
-	}
-	live, err := response.Object()
-	if err != nil {
-		return &runner.SetupError{Wanted: "read the object", Exchange: response.Exchange}
-	}
+	made := p.Make()
+	response := p.Send(runner.Get(p.Path(made.GetName())))
+	live := response.Object()
 	live.SetGroupVersionKind(p.Resource.GVK()) // Another check looks at those.
-	return failIfAny(response, schemas.Differences(live), "an object as the schema of its kind in /openapi/v3"+runner.GroupVersionPath(p.GroupVersion)+" has it")
+	failIfAny(response, schemas.Differences(live), "an object as the schema of its kind in /openapi/v3"+runner.GroupVersionPath(p.GroupVersion)+" has it")
 }
 
 func (openAPILiveObject) broken() broken.Server {

@@ -4,7 +4,6 @@
 package checks
 
 import (
-	"context"
 	"encoding/json"
 	"net/http"
 	"slices"
@@ -59,21 +58,13 @@ func (r patchJSON) check() runner.Check {
 	}
 }
 
-func (patchJSON) run(ctx context.Context, p *runner.Probe) error {
-	name, err := makeNoted(ctx, p, noteOne, "old", noteTwo, "old")
-	if err != nil {
-		return err
-	}
-	response, err := p.Send(ctx, runner.Patch(p.Path(name), types.JSONPatchType, []any{
+func (patchJSON) run(p *runner.Probe) {
+	name := makeNoted(p, noteOne, "old", noteTwo, "old")
+	response := p.Send(runner.Patch(p.Path(name), types.JSONPatchType, []any{
 		operation("test", noteOne, "old"), operation("replace", noteOne, "new"), operation("remove", noteTwo, nil), operation("add", noteThree, "new"),
 	}))
-	if err != nil {
-		return err
-	}
-	if err := response.WantOK(); err != nil {
-		return err
-	}
-	return wantNotes(ctx, p, response, name, noteOne, "new", noteTwo, "", noteThree, "new")
+	response.WantOK()
+	wantNotes(p, response, name, noteOne, "new", noteTwo, "", noteThree, "new")
 }
 
 func (patchJSON) broken() broken.Server {
@@ -109,16 +100,10 @@ func (r patchMerge) check() runner.Check {
 	}
 }
 
-func (patchMerge) run(ctx context.Context, p *runner.Probe) error {
-	name, err := makeNoted(ctx, p, noteOne, "old", noteTwo, "old", noteThree, "old")
-	if err != nil {
-		return err
-	}
-	response, err := send(ctx, p, runner.Patch(p.Path(name), types.MergePatchType, notesPatch(noteOne, "new", noteTwo, nil)), ok)
-	if err != nil {
-		return err
-	}
-	return wantNotes(ctx, p, response, name, noteOne, "new", noteTwo, "", noteThree, "old")
+func (patchMerge) run(p *runner.Probe) {
+	name := makeNoted(p, noteOne, "old", noteTwo, "old", noteThree, "old")
+	response := send(p, runner.Patch(p.Path(name), types.MergePatchType, notesPatch(noteOne, "new", noteTwo, nil)), ok)
+	wantNotes(p, response, name, noteOne, "new", noteTwo, "", noteThree, "old")
 }
 
 func (patchMerge) broken() broken.Server {
@@ -157,22 +142,17 @@ func (r patchStrategic) check() runner.Check {
 	}
 }
 
-func (patchStrategic) run(ctx context.Context, p *runner.Probe) error {
-	name, err := makeNoted(ctx, p, noteOne, "old")
-	if err != nil {
-		return err
-	}
-	response, err := p.Send(ctx, runner.Patch(p.Path(name), types.StrategicMergePatchType, notesPatch("$patch", "replace", noteTwo, "new")))
-	if err != nil {
-		return err
-	}
+func (patchStrategic) run(p *runner.Probe) {
+	name := makeNoted(p, noteOne, "old")
+	response := p.Send(runner.Patch(p.Path(name), types.StrategicMergePatchType, notesPatch("$patch", "replace", noteTwo, "new")))
 	if response.Code == http.StatusUnsupportedMediaType {
-		return response.WantStatus(metav1.StatusReasonUnsupportedMediaType, http.StatusUnsupportedMediaType)
+		response.WantStatus(metav1.StatusReasonUnsupportedMediaType, http.StatusUnsupportedMediaType)
+		return
 	}
 	if !response.OK() {
-		return response.Fail("success, or 415 Unsupported Media Type")
+		response.Fail("success, or 415 Unsupported Media Type")
 	}
-	return wantNotes(ctx, p, response, name, noteOne, "", noteTwo, "new")
+	wantNotes(p, response, name, noteOne, "", noteTwo, "new")
 }
 
 func (patchStrategic) broken() broken.Server {
@@ -191,21 +171,13 @@ func (r patchFailedTest) check() runner.Check {
 	}
 }
 
-func (patchFailedTest) run(ctx context.Context, p *runner.Probe) error {
-	name, err := makeNoted(ctx, p, noteOne, "old")
-	if err != nil {
-		return err
-	}
-	response, err := p.Send(ctx, runner.Patch(p.Path(name), types.JSONPatchType, []any{
+func (patchFailedTest) run(p *runner.Probe) {
+	name := makeNoted(p, noteOne, "old")
+	response := p.Send(runner.Patch(p.Path(name), types.JSONPatchType, []any{
 		operation("add", noteTwo, "new"), operation("test", noteOne, "something else"),
 	}))
-	if err != nil {
-		return err
-	}
-	if err := response.WantStatus("", http.StatusUnprocessableEntity, http.StatusBadRequest, http.StatusConflict); err != nil {
-		return err
-	}
-	return wantNotes(ctx, p, response, name, noteOne, "old", noteTwo, "")
+	response.WantStatus("", http.StatusUnprocessableEntity, http.StatusBadRequest, http.StatusConflict)
+	wantNotes(p, response, name, noteOne, "old", noteTwo, "")
 }
 
 func (patchFailedTest) broken() broken.Server {
@@ -224,12 +196,9 @@ func (r patchMalformed) check() runner.Check {
 	}
 }
 
-func (patchMalformed) run(ctx context.Context, p *runner.Probe) error {
-	name, err := makeNoted(ctx, p)
-	if err != nil {
-		return err
-	}
-	return sendEach(ctx, p, status("", http.StatusBadRequest, http.StatusUnprocessableEntity),
+func (patchMalformed) run(p *runner.Probe) {
+	name := makeNoted(p)
+	sendEach(p, status("", http.StatusBadRequest, http.StatusUnprocessableEntity),
 		runner.Patch(p.Path(name), types.MergePatchType, []byte(`{"metadata":{"annotations":`)),
 		runner.Patch(p.Path(name), types.JSONPatchType, []byte(`[{"op":"add","path":`)),
 	)
@@ -257,13 +226,9 @@ func (r patchMediaType) check() runner.Check {
 	}
 }
 
-func (patchMediaType) run(ctx context.Context, p *runner.Probe) error {
-	name, err := makeNoted(ctx, p)
-	if err != nil {
-		return err
-	}
-	_, err = send(ctx, p, runner.Patch(p.Path(name), "application/unknown-patch+json", notesPatch(noteOne, "new")), status(metav1.StatusReasonUnsupportedMediaType, http.StatusUnsupportedMediaType))
-	return err
+func (patchMediaType) run(p *runner.Probe) {
+	name := makeNoted(p)
+	send(p, runner.Patch(p.Path(name), "application/unknown-patch+json", notesPatch(noteOne, "new")), status(metav1.StatusReasonUnsupportedMediaType, http.StatusUnsupportedMediaType))
 }
 
 func (patchMediaType) broken() broken.Server {
@@ -286,9 +251,9 @@ func (r patchMissing) check() runner.Check {
 	}
 }
 
-func (patchMissing) run(ctx context.Context, p *runner.Probe) error {
+func (patchMissing) run(p *runner.Probe) {
 	path := p.Path(p.Name())
-	return sendEach(ctx, p, status(metav1.StatusReasonNotFound, http.StatusNotFound),
+	sendEach(p, status(metav1.StatusReasonNotFound, http.StatusNotFound),
 		runner.Patch(path, types.MergePatchType, notesPatch(noteOne, "new")),
 		runner.Patch(path, types.JSONPatchType, []any{operation("add", noteOne, "new")}),
 	)
@@ -314,25 +279,15 @@ func (r patchConflict) check() runner.Check {
 	}
 }
 
-func (patchConflict) run(ctx context.Context, p *runner.Probe) error {
-	object, err := p.Make(ctx)
-	if err != nil {
-		return err
-	}
+func (patchConflict) run(p *runner.Probe) {
+	object := p.Make()
 	name := object.GetName()
-	if _, err := p.Label(ctx, name, noteOne, "changed"); err != nil {
-		return err
-	}
-	response, err := p.Send(ctx, runner.Patch(p.Path(name), types.MergePatchType, map[string]any{
+	p.Label(name, noteOne, "changed")
+	response := p.Send(runner.Patch(p.Path(name), types.MergePatchType, map[string]any{
 		"metadata": map[string]any{"resourceVersion": object.GetResourceVersion(), "annotations": notes(noteOne, "new")},
 	}))
-	if err != nil {
-		return err
-	}
-	if err := response.WantStatus(metav1.StatusReasonConflict, http.StatusConflict); err != nil {
-		return err
-	}
-	return wantNotes(ctx, p, response, name, noteOne, "")
+	response.WantStatus(metav1.StatusReasonConflict, http.StatusConflict)
+	wantNotes(p, response, name, noteOne, "")
 }
 
 func (patchConflict) broken() broken.Server {

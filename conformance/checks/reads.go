@@ -4,7 +4,6 @@
 package checks
 
 import (
-	"context"
 	"net/http"
 	"regexp"
 	"strings"
@@ -33,16 +32,11 @@ func (r getObject) check() runner.Check {
 	}
 }
 
-func (getObject) run(ctx context.Context, p *runner.Probe) error {
+func (getObject) run(p *runner.Probe) {
 	object := p.New()
-	if _, err := p.Prepare(ctx, "create an object", runner.Post(p.Collection(), object)); err != nil {
-		return err
-	}
-	response, err := send(ctx, p, runner.Get(p.Path(object.GetName())), code(http.StatusOK))
-	if err != nil {
-		return err
-	}
-	return wantIdentity(p, response, object.GetName())
+	p.Prepare("create an object", runner.Post(p.Collection(), object))
+	response := send(p, runner.Get(p.Path(object.GetName())), code(http.StatusOK))
+	wantIdentity(p, response, object.GetName())
 }
 
 func (getObject) broken() broken.Server {
@@ -89,16 +83,12 @@ func (r getNotFound) check() runner.Check {
 	}
 }
 
-func (getNotFound) run(ctx context.Context, p *runner.Probe) error {
+func (getNotFound) run(p *runner.Probe) {
 	name := p.Name()
-	response, err := send(ctx, p, runner.Get(p.Path(name)), status(metav1.StatusReasonNotFound, http.StatusNotFound))
-	if err != nil {
-		return err
-	}
+	response := send(p, runner.Get(p.Path(name)), status(metav1.StatusReasonNotFound, http.StatusNotFound))
 	if status, _ := response.Status(); status.Details == nil || status.Details.Name != name {
-		return response.Fail("a Status whose details.name is %q", name)
+		response.Fail("a Status whose details.name is %q", name)
 	}
-	return nil
 }
 
 func (getNotFound) broken() broken.Server {

@@ -4,7 +4,6 @@
 package checks
 
 import (
-	"context"
 	"encoding/json"
 	"net/http"
 	"slices"
@@ -44,30 +43,21 @@ func (r statusIgnoredByCreate) check() runner.Check {
 	}
 }
 
-func (statusIgnoredByCreate) run(ctx context.Context, p *runner.Probe) error {
-	model, err := p.Make(ctx)
-	if err != nil {
-		return err
-	}
-	var failure error
+func (statusIgnoredByCreate) run(p *runner.Probe) {
+	model := p.Make()
+	fail := func() { runner.Leave(noStatusChange) }
 	for _, choice := range p.Resource.Maker.StatusChanges(model) {
 		changes, object := changesBetween(model.Object, choice.Object), p.New()
 		object.Object["status"] = choice.Object["status"]
-		response, err := p.Send(ctx, runner.Post(p.Collection(), object))
-		if err != nil {
-			return err
-		}
+		response := p.Send(runner.Post(p.Collection(), object))
 		if !response.OK() || len(changes) == 0 {
 			continue
 		}
-		if failure, err = ignoredOr(ctx, p, response, object.GetName(), changes); failure == nil {
-			return err
+		if fail = notIgnored(p, response, object.GetName(), changes); fail == nil {
+			return
 		}
 	}
-	if failure == nil {
-		failure = runner.Leave(noStatusChange)
-	}
-	return failure
+	fail()
 }
 
 func (statusIgnoredByCreate) broken() broken.Server {
@@ -107,8 +97,8 @@ func (r statusIgnoredByUpdate) check() runner.Check {
 	}
 }
 
-func (statusIgnoredByUpdate) run(ctx context.Context, p *runner.Probe) error {
-	return wantIgnored(ctx, p, p.Resource.Maker.StatusChanges, noStatusChange)
+func (statusIgnoredByUpdate) run(p *runner.Probe) {
+	wantIgnored(p, p.Resource.Maker.StatusChanges, noStatusChange)
 }
 
 func (statusIgnoredByUpdate) broken() broken.Server {
@@ -127,43 +117,34 @@ func (r statusUpdate) check() runner.Check {
 	}
 }
 
-func (statusUpdate) run(ctx context.Context, p *runner.Probe) error {
-	object, err := p.Make(ctx)
-	if err != nil {
-		return err
-	}
-	var failure error
+func (statusUpdate) run(p *runner.Probe) {
+	object := p.Make()
+	fail := func() { runner.Leave(noStatusChange) }
 	for range attempts {
 		disturbed := false
 		for i := 0; ; i++ {
-			changes, response, err := sendChoice(ctx, p, object.GetName(), p.Resource.Maker.StatusChanges, i, "status")
-			if err != nil {
-				return err
-			}
+			changes, response := sendChoice(p, object.GetName(), p.Resource.Maker.StatusChanges, i, "status")
 			if response == nil {
 				break
 			}
 			if !response.OK() || len(changes) == 0 || strings.Contains(response.Header.Get("Warning"), "unknown field") {
 				continue // The schema does not have it.
 			}
-			if err := response.Want(http.StatusOK); err != nil {
-				return err
+			response.Want(http.StatusOK)
+			after := p.Read(object.GetName())
+			if hasChanges(after, changes) {
+				return
 			}
-			after, err := p.Read(ctx, object.GetName())
-			if err != nil || hasChanges(after, changes) {
-				return err
+			fail = func() {
+				response.FailBecause("GET of the object does not show it", "that the status is stored: %s", shownChanges(changes))
 			}
-			failure = response.FailBecause("GET of the object does not show it", "that the status is stored: %s", shownChanges(changes))
 			disturbed = disturbed || answeredVersion(response) != after.GetResourceVersion()
 		}
-		switch {
-		case failure == nil:
-			return runner.Leave(noStatusChange)
-		case !disturbed:
-			return failure
+		if !disturbed {
+			fail()
 		}
 	}
-	return runner.Leave("others change the status at once")
+	runner.Leave("others change the status at once")
 }
 
 func (statusUpdate) broken() broken.Server {
@@ -202,8 +183,8 @@ func (r statusIgnoresRest) check() runner.Check {
 	}
 }
 
-func (statusIgnoresRest) run(ctx context.Context, p *runner.Probe) error {
-	return wantIgnored(ctx, p, p.Resource.Maker.ContentChanges, noContentChange, "status")
+func (statusIgnoresRest) run(p *runner.Probe) {
+	wantIgnored(p, p.Resource.Maker.ContentChanges, noContentChange, "status")
 }
 
 func (statusIgnoresRest) broken() broken.Server {
@@ -212,37 +193,31 @@ func (statusIgnoresRest) broken() broken.Server {
 
 // wantIgnored returns a failure if PUT of an object or a subresource does all of these changes. It
 // takes one that is ignored for enough: controllers may have done the others.
-func wantIgnored(ctx context.Context, p *runner.Probe, of choices, none string, subresource ...string) error {
-	object, err := p.Make(ctx)
-	if err != nil {
-		return err
-	}
-	var failure error
+func wantIgnored(p *runner.Probe, of choices, none string, subresource ...string) {
+	object := p.Make()
+	fail := func() { runner.Leave("%s", none) }
 	for i := 0; ; i++ {
-		changes, response, err := sendChoice(ctx, p, object.GetName(), of, i, subresource...)
-		switch {
-		case err != nil:
-			return err
-		case response == nil && failure == nil:
-			return runner.Leave("%s", none)
-		case response == nil:
-			return failure
-		case !response.OK() || len(changes) == 0:
+		changes, response := sendChoice(p, object.GetName(), of, i, subresource...)
+		if response == nil {
+			fail()
+		}
+		if !response.OK() || len(changes) == 0 {
 			continue
 		}
-		if failure, err = ignoredOr(ctx, p, response, object.GetName(), changes); failure == nil {
-			return err
+		if fail = notIgnored(p, response, object.GetName(), changes); fail == nil {
+			return
 		}
 	}
 }
 
-// ignoredOr returns nil if an object does not have changes that were to be ignored, else the failure.
-func ignoredOr(ctx context.Context, p *runner.Probe, response *runner.Response, name string, changes map[string]string) (failure, err error) {
-	after, err := p.Read(ctx, name)
-	if err == nil && hasChanges(after, changes) {
-		failure = response.FailBecause("the object has it then", "that this is ignored: %s", shownChanges(changes))
+// notIgnored returns nil if an object does not have changes that were to be ignored, else what fails the check.
+func notIgnored(p *runner.Probe, response *runner.Response, name string, changes map[string]string) func() {
+	if !hasChanges(p.Read(name), changes) {
+		return nil
 	}
-	return failure, err
+	return func() {
+		response.FailBecause("the object has it then", "that this is ignored: %s", shownChanges(changes))
+	}
 }
 
 type statusConflict struct{}
@@ -257,16 +232,10 @@ func (r statusConflict) check() runner.Check {
 	}
 }
 
-func (statusConflict) run(ctx context.Context, p *runner.Probe) error {
-	stale, err := p.Make(ctx)
-	if err != nil {
-		return err
-	}
-	if _, err := p.Label(ctx, stale.GetName(), testLabel, "changed"); err != nil {
-		return err
-	}
-	_, err = send(ctx, p, runner.Put(p.Path(stale.GetName(), "status"), stale), status(metav1.StatusReasonConflict, http.StatusConflict))
-	return err
+func (statusConflict) run(p *runner.Probe) {
+	stale := p.Make()
+	p.Label(stale.GetName(), testLabel, "changed")
+	send(p, runner.Put(p.Path(stale.GetName(), "status"), stale), status(metav1.StatusReasonConflict, http.StatusConflict))
 }
 
 func (statusConflict) broken() broken.Server {
@@ -275,16 +244,16 @@ func (statusConflict) broken() broken.Server {
 
 // scaleOf gets the scale of an object. A server may have none before it is set if the object does
 // not say how many replicas it wants.
-func scaleOf(ctx context.Context, p *runner.Probe, name string) (*runner.Response, error) {
+func scaleOf(p *runner.Probe, name string) *runner.Response {
 	path := p.Path(name, "scale")
-	response, err := p.Send(ctx, runner.Get(path))
-	if err != nil || response.OK() {
-		return response, err
+	response := p.Send(runner.Get(path))
+	if response.OK() {
+		return response
 	}
-	if set, err := p.Send(ctx, runner.Put(path, newScale(p, name, "", 1))); err != nil || !set.OK() {
-		return response, err
+	if set := p.Send(runner.Put(path, newScale(p, name, "", 1))); !set.OK() {
+		return response
 	}
-	return p.Send(ctx, runner.Get(path))
+	return p.Send(runner.Get(path))
 }
 
 func newScale(p *runner.Probe, name, version string, replicas int32) *autoscalingv1.Scale {

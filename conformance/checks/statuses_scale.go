@@ -4,7 +4,6 @@
 package checks
 
 import (
-	"context"
 	"encoding/json"
 	"net/http"
 	"strconv"
@@ -32,27 +31,18 @@ func (r scaleGet) check() runner.Check {
 	}
 }
 
-func (scaleGet) run(ctx context.Context, p *runner.Probe) error {
-	object, err := p.Make(ctx)
-	if err != nil {
-		return err
-	}
-	response, err := scaleOf(ctx, p, object.GetName())
-	if err != nil {
-		return err
-	}
-	if err := response.Want(http.StatusOK); err != nil {
-		return err
-	}
+func (scaleGet) run(p *runner.Probe) {
+	object := p.Make()
+	response := scaleOf(p, object.GetName())
+	response.Want(http.StatusOK)
 	expected := "a Scale of autoscaling/v1 with the name and the namespace of the object"
 	var scale autoscalingv1.Scale
 	if err := json.Unmarshal(response.Body, &scale); err != nil {
-		return response.FailBecause(err.Error(), "%s", expected)
+		response.FailBecause(err.Error(), "%s", expected)
 	}
 	if scale.Kind != "Scale" || scale.APIVersion != "autoscaling/v1" || scale.Name != object.GetName() || scale.Namespace != p.Namespace {
-		return response.Fail("%s", expected)
+		response.Fail("%s", expected)
 	}
-	return nil
 }
 
 func (scaleGet) broken() broken.Server {
@@ -71,39 +61,27 @@ func (r scaleUpdate) check() runner.Check {
 	}
 }
 
-func (scaleUpdate) run(ctx context.Context, p *runner.Probe) error {
-	name, err := makeName(ctx, p)
-	if err != nil {
-		return err
-	}
-	var failure error
+func (scaleUpdate) run(p *runner.Probe) {
+	name := makeName(p)
+	var response *runner.Response
 	for range attempts {
-		now, err := scaleOf(ctx, p, name)
-		if err != nil {
-			return err
-		}
+		now := scaleOf(p, name)
 		var scale autoscalingv1.Scale
 		if json.Unmarshal(now.Body, &scale) != nil || !now.OK() {
-			return &runner.SetupError{Wanted: "read the scale", Exchange: now.Exchange}
+			now.Unprepared("read the scale")
 		}
 		wanted := int32(1)
 		if scale.Spec.Replicas > 0 {
 			wanted = scale.Spec.Replicas - 1 // Fewer, so as not to start more than the sample does.
 		}
-		before, err := p.Read(ctx, name)
-		if err != nil {
-			return err
-		}
-		response, err := p.Send(ctx, runner.Put(p.Path(name, "scale"), newScale(p, name, scale.ResourceVersion, wanted)))
-		if err != nil {
-			return err
-		}
+		before := p.Read(name)
+		response = p.Send(runner.Put(p.Path(name, "scale"), newScale(p, name, scale.ResourceVersion, wanted)))
 		if response.Code != http.StatusConflict {
-			return wantScaled(ctx, p, response, before, wanted)
+			wantScaled(p, response, before, wanted)
+			return
 		}
-		failure = response.WantOK() // Somebody else was faster?
 	}
-	return failure
+	response.WantOK() // Is somebody else always faster?
 }
 
 func (scaleUpdate) broken() broken.Server {
@@ -120,18 +98,13 @@ func (scaleUpdate) broken() broken.Server {
 
 // wantScaled returns a failure unless a number of the content of an object has changed to this. Where
 // it is, only the server knows.
-func wantScaled(ctx context.Context, p *runner.Probe, response *runner.Response, before *unstructured.Unstructured, wanted int32) error {
-	if err := response.WantOK(); err != nil {
-		return err
-	}
-	after, err := p.Read(ctx, before.GetName())
-	if err != nil {
-		return err
-	}
+func wantScaled(p *runner.Probe, response *runner.Response, before *unstructured.Unstructured, wanted int32) {
+	response.WantOK()
+	after := p.Read(before.GetName())
 	for _, value := range changesBetween(contentFields(before), contentFields(after)) {
 		if value == strconv.Itoa(int(wanted)) || value == "" && wanted == 0 {
-			return nil
+			return
 		}
 	}
-	return response.FailBecause("GET of the object does not show it", "that the object wants %d replicas", wanted)
+	response.FailBecause("GET of the object does not show it", "that the object wants %d replicas", wanted)
 }

@@ -4,7 +4,6 @@
 package checks
 
 import (
-	"context"
 	"encoding/json"
 	"net/http"
 	"slices"
@@ -26,12 +25,9 @@ const (
 
 // makeAndLabel makes an object and sets a label with the PUT that a check is about. It returns the
 // object as it was before.
-func makeAndLabel(ctx context.Context, p *runner.Probe) (*unstructured.Unstructured, *runner.Response, error) {
-	object, err := p.Make(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	return sendChanged(ctx, p, object.GetName(), setLabel("changed"))
+func makeAndLabel(p *runner.Probe) (*unstructured.Unstructured, *runner.Response) {
+	object := p.Make()
+	return sendChanged(p, object.GetName(), setLabel("changed"))
 }
 
 func updates() []rule {
@@ -58,12 +54,9 @@ func (r updateStatusCode) check() runner.Check {
 	}
 }
 
-func (updateStatusCode) run(ctx context.Context, p *runner.Probe) error {
-	_, response, err := makeAndLabel(ctx, p)
-	if err != nil {
-		return err
-	}
-	return response.Want(http.StatusOK)
+func (updateStatusCode) run(p *runner.Probe) {
+	_, response := makeAndLabel(p)
+	response.Want(http.StatusOK)
 }
 
 func (updateStatusCode) broken() broken.Server {
@@ -89,25 +82,14 @@ func (r updateAnswer) check() runner.Check {
 	}
 }
 
-func (updateAnswer) run(ctx context.Context, p *runner.Probe) error {
-	before, response, err := makeAndLabel(ctx, p)
-	if err != nil {
-		return err
-	}
-	if err := response.WantOK(); err != nil {
-		return err
-	}
-	if err := wantIdentity(p, response, before.GetName()); err != nil {
-		return err
-	}
-	answer, err := response.JSON()
-	if err != nil {
-		return err
-	}
+func (updateAnswer) run(p *runner.Probe) {
+	before, response := makeAndLabel(p)
+	response.WantOK()
+	wantIdentity(p, response, before.GetName())
+	answer := response.JSON()
 	if (&unstructured.Unstructured{Object: answer}).GetLabels()[testLabel] != "changed" {
-		return response.Fail("the object with the label %s=changed", testLabel)
+		response.Fail("the object with the label %s=changed", testLabel)
 	}
-	return nil
 }
 
 func (updateAnswer) broken() broken.Server {
@@ -126,24 +108,15 @@ func (r updateConflict) check() runner.Check {
 	}
 }
 
-func (updateConflict) run(ctx context.Context, p *runner.Probe) error {
-	stale, err := p.Make(ctx)
-	if err != nil {
-		return err
-	}
-	if _, err := p.Label(ctx, stale.GetName(), testLabel, "first"); err != nil {
-		return err
-	}
+func (updateConflict) run(p *runner.Probe) {
+	stale := p.Make()
+	p.Label(stale.GetName(), testLabel, "first")
 	setLabel("second")(stale)
-	response, err := send(ctx, p, runner.Put(p.Path(stale.GetName()), stale), status(metav1.StatusReasonConflict, http.StatusConflict))
-	if err != nil {
-		return err
+	response := send(p, runner.Put(p.Path(stale.GetName()), stale), status(metav1.StatusReasonConflict, http.StatusConflict))
+	after := p.Read(stale.GetName())
+	if after.GetLabels()[testLabel] == "second" {
+		response.FailBecause("the object has been changed", "that the object stays as it is")
 	}
-	after, err := p.Read(ctx, stale.GetName())
-	if err == nil && after.GetLabels()[testLabel] == "second" {
-		err = response.FailBecause("the object has been changed", "that the object stays as it is")
-	}
-	return err
 }
 
 func (updateConflict) broken() broken.Server {
@@ -162,18 +135,12 @@ func (r updateMissing) check() runner.Check {
 	}
 }
 
-func (updateMissing) run(ctx context.Context, p *runner.Probe) error {
-	object, err := p.Make(ctx)
-	if err != nil {
-		return err
-	}
+func (updateMissing) run(p *runner.Probe) {
+	object := p.Make()
 	name := p.Name()
 	object.SetName(name)
-	response, err := send(ctx, p, runner.Put(p.Path(name), object), status("", http.StatusNotFound, http.StatusConflict))
-	if err != nil {
-		return err
-	}
-	return wantNotStored(ctx, p, response, name)
+	response := send(p, runner.Put(p.Path(name), object), status("", http.StatusNotFound, http.StatusConflict))
+	wantNotStored(p, response, name)
 }
 
 func (updateMissing) broken() broken.Server {
@@ -207,16 +174,12 @@ func (r updateNameMismatch) check() runner.Check {
 	}
 }
 
-func (updateNameMismatch) run(ctx context.Context, p *runner.Probe) error {
-	object, err := p.Make(ctx)
-	if err != nil {
-		return err
-	}
+func (updateNameMismatch) run(p *runner.Probe) {
+	object := p.Make()
 	path := p.Path(object.GetName())
 	object.SetName(p.Name())
 	setLabel("changed")(object)
-	_, err = send(ctx, p, runner.Put(path, object), status(metav1.StatusReasonBadRequest, http.StatusBadRequest))
-	return err
+	send(p, runner.Put(path, object), status(metav1.StatusReasonBadRequest, http.StatusBadRequest))
 }
 
 func (updateNameMismatch) broken() broken.Server {
@@ -240,23 +203,16 @@ func (r updateUID) check() runner.Check {
 	}
 }
 
-func (updateUID) run(ctx context.Context, p *runner.Probe) error {
-	object, err := p.Make(ctx)
-	if err != nil {
-		return err
-	}
+func (updateUID) run(p *runner.Probe) {
+	object := p.Make()
 	name := object.GetName()
 	object.SetUID(otherUID)
 	setLabel("changed")(object)
-	response, err := send(ctx, p, runner.Put(p.Path(name), object), status("", http.StatusConflict, http.StatusUnprocessableEntity))
-	if err != nil {
-		return err
+	response := send(p, runner.Put(p.Path(name), object), status("", http.StatusConflict, http.StatusUnprocessableEntity))
+	after := p.Read(name)
+	if after.GetUID() == otherUID {
+		response.FailBecause("the object has the uid of the client", "that the object keeps its uid")
 	}
-	after, err := p.Read(ctx, name)
-	if err == nil && after.GetUID() == otherUID {
-		err = response.FailBecause("the object has the uid of the client", "that the object keeps its uid")
-	}
-	return err
 }
 
 func (updateUID) broken() broken.Server {
@@ -275,41 +231,28 @@ func (r updateImmutableMetadata) check() runner.Check {
 	}
 }
 
-func (updateImmutableMetadata) run(ctx context.Context, p *runner.Probe) error {
-	object, err := p.Make(ctx)
-	if err != nil {
-		return err
-	}
+func (updateImmutableMetadata) run(p *runner.Probe) {
+	object := p.Make()
 	past := "2001-02-03T04:05:06Z"
 	for _, set := range []struct {
 		field string
 		value any
 	}{{"creationTimestamp", past}, {"generation", int64(1 << 20)}, {"deletionTimestamp", past}} {
-		_, response, err := sendChanged(ctx, p, object.GetName(), func(object *unstructured.Unstructured) {
+		_, response := sendChanged(p, object.GetName(), func(object *unstructured.Unstructured) {
 			unstructured.SetNestedField(object.Object, set.value, "metadata", set.field) //nolint:errcheck // Objects have metadata.
 		})
-		if err != nil {
-			return err
-		}
 		if !declined(response) && !response.OK() {
-			return response.Fail("that metadata.%s is refused or ignored", set.field)
+			response.Fail("that metadata.%s is refused or ignored", set.field)
 		}
-		after, err := p.Send(ctx, runner.Get(p.Path(object.GetName())))
-		if err != nil {
-			return err
-		}
+		after := p.Send(runner.Get(p.Path(object.GetName())))
 		if after.Code == http.StatusNotFound {
-			return response.FailBecause("the object is gone", "that metadata.%s is refused or ignored", set.field)
+			response.FailBecause("the object is gone", "that metadata.%s is refused or ignored", set.field)
 		}
-		read, err := after.JSON()
-		if err != nil {
-			return err
-		}
+		read := after.JSON()
 		if metadataOf(read, set.field) == jsonOf(set.value) {
-			return response.FailBecause("the object has the value of the client", "that metadata.%s is refused or ignored", set.field)
+			response.FailBecause("the object has the value of the client", "that metadata.%s is refused or ignored", set.field)
 		}
 	}
-	return nil
 }
 
 func (updateImmutableMetadata) broken() broken.Server {

@@ -4,7 +4,6 @@
 package checks
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -35,28 +34,22 @@ func (r updateNoChange) check() runner.Check {
 	}
 }
 
-func (updateNoChange) run(ctx context.Context, p *runner.Probe) error {
-	object, err := p.Make(ctx)
-	if err != nil {
-		return err
-	}
-	var failure error
+func (updateNoChange) run(p *runner.Probe) {
+	object := p.Make()
+	fail := func() {}
 	for range attempts {
-		before, response, err := sendChanged(ctx, p, object.GetName(), func(*unstructured.Unstructured) {})
-		if err != nil {
-			return err
+		before, response := sendChanged(p, object.GetName(), func(*unstructured.Unstructured) {})
+		response.WantOK()
+		after := p.Read(object.GetName())
+		if after.GetResourceVersion() == before.GetResourceVersion() {
+			return
 		}
-		if err := response.WantOK(); err != nil {
-			return err
+		fail = func() {
+			response.FailBecause("it is "+strconv.Quote(after.GetResourceVersion())+" then",
+				"that the resourceVersion stays %q", before.GetResourceVersion())
 		}
-		after, err := p.Read(ctx, object.GetName())
-		if err != nil || after.GetResourceVersion() == before.GetResourceVersion() {
-			return err
-		}
-		failure = response.FailBecause("it is "+strconv.Quote(after.GetResourceVersion())+" then",
-			"that the resourceVersion stays %q", before.GetResourceVersion())
 	}
-	return failure
+	fail()
 }
 
 func (updateNoChange) broken() broken.Server {
@@ -91,42 +84,28 @@ func (r updateResourceVersion) check() runner.Check {
 	}
 }
 
-func (updateResourceVersion) run(ctx context.Context, p *runner.Probe) error {
-	object, err := p.Make(ctx)
-	if err != nil {
-		return err
-	}
+func (updateResourceVersion) run(p *runner.Probe) {
+	object := p.Make()
 	seen, confirmed := []string{}, 0
-	var failure error
+	fail := func() {}
 	for i := range attempts {
-		before, response, err := sendChanged(ctx, p, object.GetName(), setLabel(strconv.Itoa(i)))
-		if err != nil {
-			return err
-		}
-		if err := response.WantOK(); err != nil {
-			return err
-		}
-		answer, err := response.JSON()
-		if err != nil {
-			return err
-		}
+		before, response := sendChanged(p, object.GetName(), setLabel(strconv.Itoa(i)))
+		response.WantOK()
+		answer := response.JSON()
 		version := (&unstructured.Unstructured{Object: answer}).GetResourceVersion()
 		if seen = append(seen, before.GetResourceVersion()); slices.Contains(seen, version) {
-			return response.FailBecause(fmt.Sprintf("the object had %q before the change", version), "another resourceVersion")
+			response.FailBecause(fmt.Sprintf("the object had %q before the change", version), "another resourceVersion")
 		}
-		after, err := p.Read(ctx, object.GetName())
-		if err != nil {
-			return err
-		}
+		after := p.Read(object.GetName())
 		if after.GetResourceVersion() == version {
 			if confirmed++; confirmed == 2 {
-				return nil
+				return
 			}
 			continue
 		}
-		failure = response.Fail("the resourceVersion that GET shows then, %q", after.GetResourceVersion())
+		fail = func() { response.Fail("the resourceVersion that GET shows then, %q", after.GetResourceVersion()) }
 	}
-	return failure
+	fail()
 }
 
 func (updateResourceVersion) broken() broken.Server {
@@ -157,45 +136,31 @@ func (r updateGeneration) check() runner.Check {
 	}
 }
 
-func (updateGeneration) run(ctx context.Context, p *runner.Probe) error {
-	object, err := p.Make(ctx)
-	if err != nil {
-		return err
-	}
+func (updateGeneration) run(p *runner.Probe) {
+	object := p.Make()
 	if generationOf(object) == 0 {
-		return runner.Leave("the objects have no metadata.generation")
+		runner.Leave("the objects have no metadata.generation")
 	}
 	// What the generation of a kind without a spec counts is laid down only for custom resources.
 	group := p.GroupVersion.Group
 	if builtIn := !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io"); builtIn && object.Object["spec"] == nil {
-		return runner.Leave("the objects have no spec")
+		runner.Leave("the objects have no spec")
 	}
-	if err := labelsKeepGeneration(ctx, p, object.GetName()); err != nil {
-		return err
-	}
+	labelsKeepGeneration(p, object.GetName())
 	for i := 0; ; i++ {
-		before, err := p.Read(ctx, object.GetName())
-		if err != nil {
-			return err
-		}
-		_, response, err := sendChoice(ctx, p, object.GetName(), p.Resource.Maker.ContentChanges, i)
-		if err != nil {
-			return err
-		}
+		before := p.Read(object.GetName())
+		_, response := sendChoice(p, object.GetName(), p.Resource.Maker.ContentChanges, i)
 		if response == nil {
-			return runner.Leave(noContentChange)
+			runner.Leave(noContentChange)
 		}
-		after, err := p.Read(ctx, object.GetName())
-		if err != nil {
-			return err
-		}
+		after := p.Read(object.GetName())
 		if maps.Equal(leavesOf(contentFields(before)), leavesOf(contentFields(after))) {
 			continue // Refused or without effect.
 		}
 		if generationOf(after) <= generationOf(before) {
-			return response.FailBecause(fmt.Sprintf("it is %d then", generationOf(after)), "that metadata.generation increases from %d", generationOf(before))
+			response.FailBecause(fmt.Sprintf("it is %d then", generationOf(after)), "that metadata.generation increases from %d", generationOf(before))
 		}
-		return nil
+		return
 	}
 }
 
@@ -205,19 +170,19 @@ func (updateGeneration) broken() broken.Server {
 
 // labelsKeepGeneration returns a failure if each change of a label raises the generation: others may
 // change the object at the same time.
-func labelsKeepGeneration(ctx context.Context, p *runner.Probe, name string) (failure error) {
+func labelsKeepGeneration(p *runner.Probe, name string) {
+	fail := func() {}
 	for i := range attempts {
-		before, response, err := sendChanged(ctx, p, name, setLabel(strconv.Itoa(i)))
-		if err != nil {
-			return err
+		before, response := sendChanged(p, name, setLabel(strconv.Itoa(i)))
+		after := p.Read(name)
+		if generationOf(after) == generationOf(before) {
+			return
 		}
-		after, err := p.Read(ctx, name)
-		if err != nil || generationOf(after) == generationOf(before) {
-			return err
+		fail = func() {
+			response.FailBecause(fmt.Sprintf("it is %d then", generationOf(after)), "that metadata.generation stays %d", generationOf(before))
 		}
-		failure = response.FailBecause(fmt.Sprintf("it is %d then", generationOf(after)), "that metadata.generation stays %d", generationOf(before))
 	}
-	return failure
+	fail()
 }
 
 // generationOf returns 0 if there is none. Numbers may be of any type.

@@ -4,7 +4,6 @@
 package checks
 
 import (
-	"context"
 	"net/http"
 	"regexp"
 	"strings"
@@ -28,14 +27,14 @@ func decidedBySchema(resource *runner.Resource) string {
 }
 
 // sendShaped sends an object with a value of a shape. It returns the field with it.
-func sendShaped(ctx context.Context, p *runner.Probe, shape object.Shape) (made *unstructured.Unstructured, field string, response *runner.Response, err error) {
+func sendShaped(p *runner.Probe, shape object.Shape) (made *unstructured.Unstructured, field string, response *runner.Response) {
 	made, field = p.Resource.Maker.Shaped(shape)
 	if made == nil {
-		return nil, "", nil, runner.Leave("the schema has no field for it")
+		runner.Leave("the schema has no field for it")
 	}
 	made.Object["metadata"] = p.New().Object["metadata"]
-	response, err = p.Send(ctx, runner.Post(p.Collection(), made))
-	return made, field, response, err
+	response = p.Send(runner.Post(p.Collection(), made))
+	return made, field, response
 }
 
 func values() []rule {
@@ -54,22 +53,13 @@ func (r valueEmptyRequired) check() runner.Check {
 	}
 }
 
-func (valueEmptyRequired) run(ctx context.Context, p *runner.Probe) error {
-	made, field, response, err := sendShaped(ctx, p, object.EmptyText)
-	if err != nil {
-		return err
-	}
-	if err := response.WantOK(); err != nil {
-		return err
-	}
-	stored, err := p.Read(ctx, made.GetName())
-	if err != nil {
-		return err
-	}
+func (valueEmptyRequired) run(p *runner.Probe) {
+	made, field, response := sendShaped(p, object.EmptyText)
+	response.WantOK()
+	stored := p.Read(made.GetName())
 	if value, there := leavesOf(stored.Object)["."+field]; !there || value != `""` {
-		return response.FailBecause("what is stored has not", "an object whose %s is empty", field)
+		response.FailBecause("what is stored has not", "an object whose %s is empty", field)
 	}
-	return nil
 }
 
 func (valueEmptyRequired) broken() broken.Server {
@@ -95,12 +85,9 @@ func (r valueWholeNumber) check() runner.Check {
 	}
 }
 
-func (valueWholeNumber) run(ctx context.Context, p *runner.Probe) error {
-	_, _, response, err := sendShaped(ctx, p, object.WholeNumber)
-	if err != nil {
-		return err
-	}
-	return response.WantOK()
+func (valueWholeNumber) run(p *runner.Probe) {
+	_, _, response := sendShaped(p, object.WholeNumber)
+	response.WantOK()
 }
 
 func (valueWholeNumber) broken() broken.Server {
@@ -128,15 +115,10 @@ func (r valueNullItem) check() runner.Check {
 	}
 }
 
-func (valueNullItem) run(ctx context.Context, p *runner.Probe) error {
-	made, _, response, err := sendShaped(ctx, p, object.NullItem)
-	if err != nil {
-		return err
-	}
-	if err := response.WantStatus("", http.StatusUnprocessableEntity, http.StatusBadRequest); err != nil {
-		return err
-	}
-	return wantNotStored(ctx, p, response, made.GetName())
+func (valueNullItem) run(p *runner.Probe) {
+	made, _, response := sendShaped(p, object.NullItem)
+	response.WantStatus("", http.StatusUnprocessableEntity, http.StatusBadRequest)
+	wantNotStored(p, response, made.GetName())
 }
 
 func (valueNullItem) broken() broken.Server {
@@ -165,12 +147,9 @@ func (r valueTypeCause) check() runner.Check {
 	}
 }
 
-func (valueTypeCause) run(ctx context.Context, p *runner.Probe) error {
-	_, field, response, err := sendShaped(ctx, p, object.WrongType)
-	if err != nil {
-		return err
-	}
-	return wantInvalid(response, field)
+func (valueTypeCause) run(p *runner.Probe) {
+	_, field, response := sendShaped(p, object.WrongType)
+	wantInvalid(response, field)
 }
 
 func (valueTypeCause) broken() broken.Server {

@@ -4,7 +4,6 @@
 package checks
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -42,32 +41,19 @@ func (r versionsReadable) check() runner.Check {
 	}
 }
 
-func (versionsReadable) run(ctx context.Context, p *runner.Probe) error {
-	others, err := otherVersions(ctx, p, "get")
-	if err != nil {
-		return err
-	}
-	object, err := p.Make(ctx)
-	if err != nil {
-		return err
-	}
+func (versionsReadable) run(p *runner.Probe) {
+	others := otherVersions(p, "get")
+	object := p.Make()
 	for _, other := range others {
-		response, err := p.Send(ctx, runner.Get(other.ObjectPath(p.Namespace, object.GetName())))
-		if err != nil {
-			return err
-		}
-		found, err := response.Object()
-		if err != nil {
-			return err
-		}
+		response := p.Send(runner.Get(other.ObjectPath(p.Namespace, object.GetName())))
+		found := &unstructured.Unstructured{Object: response.WantOK().JSON()}
 		if version := other.GroupVersion.String(); found.GetAPIVersion() != version {
-			return response.Fail("an object whose apiVersion is %q", version)
+			response.Fail("an object whose apiVersion is %q", version)
 		}
 		if found.GetUID() != object.GetUID() {
-			return response.FailBecause(fmt.Sprintf("its UID is %q", found.GetUID()), "the object whose UID is %q", object.GetUID())
+			response.FailBecause(fmt.Sprintf("its UID is %q", found.GetUID()), "the object whose UID is %q", object.GetUID())
 		}
 	}
-	return nil
 }
 
 func (versionsReadable) broken() broken.Server {
@@ -97,17 +83,11 @@ func (r versionsRoundTrip) check() runner.Check {
 	}
 }
 
-func (versionsRoundTrip) run(ctx context.Context, p *runner.Probe) error {
-	others, err := otherVersions(ctx, p, "get", "update")
-	if err != nil {
-		return err
-	}
+func (versionsRoundTrip) run(p *runner.Probe) {
+	others := otherVersions(p, "get", "update")
 	for _, other := range others {
-		if err := roundTrip(ctx, p, other); err != nil {
-			return err
-		}
+		roundTrip(p, other)
 	}
-	return nil
 }
 
 func (versionsRoundTrip) broken() broken.Server {
@@ -118,57 +98,45 @@ func (versionsRoundTrip) broken() broken.Server {
 
 // roundTrip writes an object back in a version. What others have changed meanwhile is no loss: it
 // counts only if the object is, before and after, in the state that was written.
-func roundTrip(ctx context.Context, p *runner.Probe, other *runner.Resource) error {
+func roundTrip(p *runner.Probe, other *runner.Resource) {
 	for range roundTrips {
 		object := p.New()
 		object.SetAnnotations(map[string]string{runner.RunLabel: "an annotation to keep"})
-		before, err := p.Create(ctx, object)
-		if err != nil {
-			return err
-		}
+		before := p.Create(object)
 		path := other.ObjectPath(p.Namespace, object.GetName())
-		response, err := p.Send(ctx, runner.Get(path))
-		if err != nil {
-			return err
-		}
-		read, err := response.Object()
-		if err != nil || read.GetAPIVersion() != other.GroupVersion.String() {
-			return runner.Leave("the object can't be read in %s", other.GroupVersion)
+		response := p.Send(runner.Get(path))
+		read := response.ObjectOrNil()
+		if read == nil || read.GetAPIVersion() != other.GroupVersion.String() {
+			runner.Leave("the object can't be read in %s", other.GroupVersion)
 		}
 		if read.GetResourceVersion() != before.GetResourceVersion() {
 			continue
 		}
-		response, err = p.Send(ctx, runner.Put(path, read))
-		if err != nil {
-			return err
-		}
+		response = p.Send(runner.Put(path, read))
 		if response.Code == http.StatusConflict {
 			continue
 		}
-		written, err := response.Object()
-		if err != nil {
-			return response.Fail("success: the object is as %s has it", other.GroupVersion)
+		written := response.ObjectOrNil()
+		if written == nil {
+			response.Fail("success: the object is as %s has it", other.GroupVersion)
 		}
-		after, err := p.Read(ctx, object.GetName())
-		if err != nil {
-			return err
-		}
+		after := p.Read(object.GetName())
 		if after.GetResourceVersion() == written.GetResourceVersion() {
-			return compareRoundTrip(response, before, after)
+			compareRoundTrip(response, before, after)
+			return
 		}
 	}
-	return runner.Leave("others change the objects all the time")
+	runner.Leave("others change the objects all the time")
 }
 
-func compareRoundTrip(response *runner.Response, before, after *unstructured.Unstructured) error {
+func compareRoundTrip(response *runner.Response, before, after *unstructured.Unstructured) {
 	before = before.DeepCopy()
 	for _, field := range []string{"resourceVersion", "generation", "managedFields"} {
 		unstructured.RemoveNestedField(before.Object, "metadata", field)
 	}
 	if lost := lostField("", before.Object, after.Object); lost != "" {
-		return response.FailBecause("after it, "+lost+" in "+before.GetAPIVersion()+" is gone or has changed", "a PUT of what was read that changes nothing in %s", before.GetAPIVersion())
+		response.FailBecause("after it, "+lost+" in "+before.GetAPIVersion()+" is gone or has changed", "a PUT of what was read that changes nothing in %s", before.GetAPIVersion())
 	}
-	return nil
 }
 
 // lostField returns the path of a value that is not in another object; empty if all are.
@@ -204,15 +172,14 @@ func lostField(path string, before, after any) string {
 
 // otherVersions returns the resource as the other versions of the group have it, if with these verbs.
 // The check is left out if none does.
-func otherVersions(ctx context.Context, p *runner.Probe, verbs ...string) ([]*runner.Resource, error) {
-	checked, none := p.GroupVersion, runner.Leave("no other version of the group has the resource")
+func otherVersions(p *runner.Probe, verbs ...string) []*runner.Resource {
+	const none = "no other version of the group has the resource"
+	checked := p.GroupVersion
 	if checked.Group == "" {
-		return nil, none
+		runner.Leave(none)
 	}
 	var group metav1.APIGroup
-	if err := readInto(ctx, p, "/apis/"+checked.Group, &group); err != nil {
-		return nil, err
-	}
+	readInto(p, "/apis/"+checked.Group, &group)
 	var others []*runner.Resource
 	for _, version := range group.Versions {
 		gv := schema.GroupVersion{Group: checked.Group, Version: version.Version}
@@ -220,9 +187,7 @@ func otherVersions(ctx context.Context, p *runner.Probe, verbs ...string) ([]*ru
 			continue
 		}
 		var list metav1.APIResourceList
-		if err := readInto(ctx, p, runner.GroupVersionPath(gv), &list); err != nil {
-			return nil, err
-		}
+		readInto(p, runner.GroupVersionPath(gv), &list)
 		i := slices.IndexFunc(list.APIResources, func(one metav1.APIResource) bool { return one.Name == p.Resource.Name })
 		if i < 0 {
 			continue
@@ -233,19 +198,15 @@ func otherVersions(ctx context.Context, p *runner.Probe, verbs ...string) ([]*ru
 		}
 	}
 	if len(others) == 0 {
-		return nil, none
+		runner.Leave(none)
 	}
-	return others, nil
+	return others
 }
 
 // readInto reads what discovery says. The check is left out if that can't be: others look at it.
-func readInto(ctx context.Context, p *runner.Probe, path string, into any) error {
-	response, err := p.Send(ctx, runner.Get(path))
-	if err != nil {
-		return err
-	}
+func readInto(p *runner.Probe, path string, into any) {
+	response := p.Send(runner.Get(path))
 	if !response.OK() || json.Unmarshal(response.Body, into) != nil {
-		return runner.Leave("%s can't be read", path)
+		runner.Leave("%s can't be read", path)
 	}
-	return nil
 }

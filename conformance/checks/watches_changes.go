@@ -4,7 +4,6 @@
 package checks
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"net/http"
@@ -17,33 +16,23 @@ import (
 )
 
 // changed makes an object and changes it twice. It returns the states that GET showed.
-func changed(ctx context.Context, p *runner.Probe) ([]*unstructured.Unstructured, error) {
-	made, err := p.Make(ctx)
-	if err != nil {
-		return nil, err
-	}
+func changed(p *runner.Probe) []*unstructured.Unstructured {
+	made := p.Make()
 	states := []*unstructured.Unstructured{made}
 	for _, step := range []string{"1", "2"} {
-		state, err := p.Label(ctx, made.GetName(), stepLabel, step)
-		if err != nil {
-			return nil, err
-		}
+		state := p.Label(made.GetName(), stepLabel, step)
 		states = append(states, state)
 	}
-	return states, nil
+	return states
 }
 
 // livesAndEnds makes, changes and deletes an object, and then makes another one, whose event shows that
 // all others have come.
-func livesAndEnds(ctx context.Context, p *runner.Probe) (states []*unstructured.Unstructured, end *unstructured.Unstructured, err error) {
-	if states, err = changed(ctx, p); err != nil {
-		return nil, nil, err
-	}
-	if err := p.Remove(ctx, states[0].GetName()); err != nil {
-		return nil, nil, err
-	}
-	end, err = p.Make(ctx)
-	return states, end, err
+func livesAndEnds(p *runner.Probe) (states []*unstructured.Unstructured, end *unstructured.Unstructured) {
+	states = changed(p)
+	p.Remove(states[0].GetName())
+	end = p.Make()
+	return states, end
 }
 
 func watchesChangesRules() []rule {
@@ -62,38 +51,29 @@ func (r watchEvents) check() runner.Check {
 	}
 }
 
-func (watchEvents) run(ctx context.Context, p *runner.Probe) error {
-	stream, err := watchFromNow(ctx, p)
-	if err != nil {
-		return err
-	}
+func (watchEvents) run(p *runner.Probe) {
+	stream := watchFromNow(p)
 	defer stream.Close()
-	states, end, err := livesAndEnds(ctx, p)
-	if err != nil {
-		return err
-	}
+	states, end := livesAndEnds(p)
 	const expected = "ADDED for the new object, MODIFIED for each of its two changes (label " + stepLabel + "=1, then =2), then DELETED"
 	for at := -1; ; {
-		event, err := nextAbout(ctx, stream, expected, states[0].GetName(), end.GetName())
-		if err != nil {
-			return err
-		}
+		event := nextAbout(stream, expected, states[0].GetName(), end.GetName())
 		step := stepOf(event.Object)
 		switch {
 		case event.Object.GetName() == end.GetName():
-			return stream.Fail("an object that was made later comes before", expected)
+			stream.Fail("an object that was made later comes before", expected)
 		case event.Type == eventAdded && at == -1 && step == 0:
 			at = 0
 		case event.Type == eventModified && at >= 0 && step >= at && step <= min(at+1, len(states)-1):
 			at = step // Somebody else may have changed it, too.
 		case event.Type == eventDeleted && at == len(states)-1:
-			return nil
+			return
 		default:
-			return stream.Fail(fmt.Sprintf("the last event, %s with %s=%q, does not follow", event.Type, stepLabel, event.Object.GetLabels()[stepLabel]), expected)
+			stream.Fail(fmt.Sprintf("the last event, %s with %s=%q, does not follow", event.Type, stepLabel, event.Object.GetLabels()[stepLabel]), expected)
 		}
 		state := states[at]
 		if event.Object.GetResourceVersion() == state.GetResourceVersion() && !sameContent(event.Object, state) {
-			return stream.Fail("the object of the last event differs from what GET showed for this resourceVersion", "events with the objects as they are after the changes")
+			stream.Fail("the object of the last event differs from what GET showed for this resourceVersion", "events with the objects as they are after the changes")
 		}
 	}
 }
@@ -147,26 +127,14 @@ func (r watchVersions) check() runner.Check {
 	}
 }
 
-func (watchVersions) run(ctx context.Context, p *runner.Probe) error {
-	stream, err := watchFromNow(ctx, p)
-	if err != nil {
-		return err
-	}
+func (watchVersions) run(p *runner.Probe) {
+	stream := watchFromNow(p)
 	defer stream.Close()
-	states, err := changed(ctx, p)
-	if err != nil {
-		return err
-	}
-	end, err := p.Make(ctx)
-	if err != nil {
-		return err
-	}
+	states := changed(p)
+	end := p.Make()
 	var versions []string
 	for {
-		event, err := nextAbout(ctx, stream, "events about the object, then one about another that was made later", states[0].GetName(), end.GetName())
-		if err != nil {
-			return err
-		}
+		event := nextAbout(stream, "events about the object, then one about another that was made later", states[0].GetName(), end.GetName())
 		if event.Object.GetName() == end.GetName() {
 			break
 		}
@@ -174,15 +142,14 @@ func (watchVersions) run(ctx context.Context, p *runner.Probe) error {
 	}
 	for _, state := range states {
 		if version := state.GetResourceVersion(); !slices.Contains(versions, version) {
-			return stream.Fail(fmt.Sprintf("the events had %q", versions), "an event whose object has the resourceVersion %q: GET has shown it after the change", version)
+			stream.Fail(fmt.Sprintf("the events had %q", versions), "an event whose object has the resourceVersion %q: GET has shown it after the change", version)
 		}
 	}
 	for i := 1; i < len(versions); i++ {
 		if earlier, known := compareVersions(versions[i-1], versions[i]); known && earlier {
-			return stream.Fail(fmt.Sprintf("%s came after %s", versions[i], versions[i-1]), "events of an object whose resourceVersions increase")
+			stream.Fail(fmt.Sprintf("%s came after %s", versions[i], versions[i-1]), "events of an object whose resourceVersions increase")
 		}
 	}
-	return nil
 }
 
 func (watchVersions) broken() broken.Server {
@@ -219,35 +186,18 @@ func (r watchDeletedState) check() runner.Check {
 	}
 }
 
-func (watchDeletedState) run(ctx context.Context, p *runner.Probe) error {
-	stream, err := watchFromNow(ctx, p)
-	if err != nil {
-		return err
-	}
+func (watchDeletedState) run(p *runner.Probe) {
+	stream := watchFromNow(p)
 	defer stream.Close()
-	made, err := p.Create(ctx, labelled(p, "1"))
-	if err != nil {
-		return err
-	}
+	made := p.Create(labelled(p, "1"))
 	name := made.GetName()
-	last, err := p.Label(ctx, name, stepLabel, "2")
-	if err != nil {
-		return err
-	}
-	if err := p.Remove(ctx, name); err != nil {
-		return err
-	}
-	end, err := p.Make(ctx)
-	if err != nil {
-		return err
-	}
+	last := p.Label(name, stepLabel, "2")
+	p.Remove(name)
+	end := p.Make()
 	for {
-		event, err := nextAbout(ctx, stream, "DELETED for the object, then ADDED for one that was made later", name, end.GetName())
-		if err != nil {
-			return err
-		}
+		event := nextAbout(stream, "DELETED for the object, then ADDED for one that was made later", name, end.GetName())
 		if event.Object.GetName() == end.GetName() {
-			return runner.Leave("the watch has no DELETED event")
+			runner.Leave("the watch has no DELETED event")
 		}
 		later, known := compareVersions(event.Object.GetResourceVersion(), last.GetResourceVersion())
 		switch {
@@ -255,11 +205,11 @@ func (watchDeletedState) run(ctx context.Context, p *runner.Probe) error {
 			last = event.Object // Somebody else has changed it.
 		case event.Type != eventDeleted:
 		case !sameContent(event.Object, last):
-			return stream.Fail(fmt.Sprintf("the last state had the labels %v", last.GetLabels()), "DELETED with the last state of the object: all that it had before it was deleted")
+			stream.Fail(fmt.Sprintf("the last state had the labels %v", last.GetLabels()), "DELETED with the last state of the object: all that it had before it was deleted")
 		case known && !later || event.Object.GetResourceVersion() == last.GetResourceVersion():
-			return stream.Fail(fmt.Sprintf("the last state had %q", last.GetResourceVersion()), "DELETED with the resourceVersion of the deletion, later than that of the last state")
+			stream.Fail(fmt.Sprintf("the last state had %q", last.GetResourceVersion()), "DELETED with the resourceVersion of the deletion, later than that of the last state")
 		default:
-			return nil
+			return
 		}
 	}
 }

@@ -4,7 +4,6 @@
 package checks
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -32,33 +31,19 @@ func (r watchResume) check() runner.Check {
 	}
 }
 
-func (watchResume) run(ctx context.Context, p *runner.Probe) error {
-	stream, err := watchFromNow(ctx, p)
-	if err != nil {
-		return err
-	}
+func (watchResume) run(p *runner.Probe) {
+	stream := watchFromNow(p)
 	defer stream.Close()
-	kept, err := p.Make(ctx)
-	if err != nil {
-		return err
-	}
-	if _, err := p.Label(ctx, kept.GetName(), stepLabel, "1"); err != nil {
-		return err
-	}
-	lost, err := p.Make(ctx)
-	if err != nil {
-		return err
-	}
-	seen, err := eventsUntilAdded(ctx, stream, lost.GetName(), kept.GetName())
-	if err != nil {
-		return err
-	}
+	kept := p.Make()
+	p.Label(kept.GetName(), stepLabel, "1")
+	lost := p.Make()
+	seen := eventsUntilAdded(stream, lost.GetName(), kept.GetName())
 	stream.Close()
 	from := seen[len(seen)-1].Object.GetResourceVersion()
 	if from == "" {
-		return runner.Leave("the objects of events have no resourceVersion")
+		runner.Leave("the objects of events have no resourceVersion")
 	}
-	return resume(ctx, p, from, seen, kept.GetName(), lost.GetName())
+	resume(p, from, seen, kept.GetName(), lost.GetName())
 }
 
 func (watchResume) broken() broken.Server {
@@ -70,57 +55,41 @@ func (watchResume) broken() broken.Server {
 }
 
 // eventsUntilAdded returns the events about two objects until one of them has been added.
-func eventsUntilAdded(ctx context.Context, stream *runner.Stream, last, other string) (events []*runner.Event, err error) {
+func eventsUntilAdded(stream *runner.Stream, last, other string) (events []*runner.Event) {
 	for {
-		event, err := nextAbout(ctx, stream, "ADDED for the second object", last, other)
-		if err != nil {
-			return nil, err
-		}
+		event := nextAbout(stream, "ADDED for the second object", last, other)
 		events = append(events, event)
 		if event.Type == eventAdded && event.Object.GetName() == last {
-			return events, nil
+			return events
 		}
 	}
 }
 
 // resume makes changes while nobody watches, and looks whether a watch from the last event that was
 // seen has them and nothing else.
-func resume(ctx context.Context, p *runner.Probe, from string, seen []*runner.Event, kept, lost string) error {
-	if _, err := p.Label(ctx, kept, stepLabel, "2"); err != nil {
-		return err
-	}
-	if err := p.Remove(ctx, lost); err != nil {
-		return err
-	}
-	end, err := p.Make(ctx)
-	if err != nil {
-		return err
-	}
-	stream, err := p.MustWatch(ctx, p.Collection(), "labelSelector", p.Selector(), "resourceVersion", from)
-	if err != nil {
-		return err
-	}
+func resume(p *runner.Probe, from string, seen []*runner.Event, kept, lost string) {
+	p.Label(kept, stepLabel, "2")
+	p.Remove(lost)
+	end := p.Make()
+	stream := p.MustWatch(p.Collection(), "labelSelector", p.Selector(), "resourceVersion", from)
 	defer stream.Close()
 	expected := fmt.Sprintf("just what came after the event with the resourceVersion %s: MODIFIED for %s (label %s=2), DELETED for %s, ADDED for %s", from, kept, stepLabel, lost, end.GetName())
 	missing := map[string]bool{kept: true, lost: true}
 	for {
-		event, err := nextAbout(ctx, stream, expected, kept, lost, end.GetName())
-		if err != nil {
-			return err
-		}
+		event := nextAbout(stream, expected, kept, lost, end.GetName())
 		again := func(one *runner.Event) bool {
 			return one.Type == event.Type && reflect.DeepEqual(one.Object, event.Object)
 		}
 		name := event.Object.GetName()
 		switch {
 		case name == end.GetName() && len(missing) > 0:
-			return stream.Fail(fmt.Sprintf("before the new object, %d of the two other changes are missing", len(missing)), "%s", expected)
+			stream.Fail(fmt.Sprintf("before the new object, %d of the two other changes are missing", len(missing)), "%s", expected)
 		case name == end.GetName():
-			return nil
+			return
 		case name == kept && stepOf(event.Object) == 2, name == lost && event.Type == eventDeleted:
 			delete(missing, name)
 		case event.Type == eventAdded || slices.ContainsFunc(seen, again):
-			return stream.Fail("the last event is about what was seen before", "%s", expected)
+			stream.Fail("the last event is about what was seen before", "%s", expected)
 		}
 	}
 }

@@ -4,7 +4,6 @@
 package checks
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"strings"
@@ -34,34 +33,20 @@ func (r watchLabelSelector) check() runner.Check {
 	}
 }
 
-func (watchLabelSelector) run(ctx context.Context, p *runner.Probe) error {
-	version, err := listVersion(ctx, p)
-	if err != nil {
-		return err
-	}
-	stream, err := p.MustWatch(ctx, p.Collection(), "labelSelector", p.Selector()+","+stepLabel+"=in", "resourceVersion", version)
-	if err != nil {
-		return err
-	}
+func (watchLabelSelector) run(p *runner.Probe) {
+	version := listVersion(p)
+	stream := p.MustWatch(p.Collection(), "labelSelector", p.Selector()+","+stepLabel+"=in", "resourceVersion", version)
 	defer stream.Close()
 	leaves, enters, last := labelled(p, "in"), labelled(p, "out"), labelled(p, "in")
-	if _, err := p.Create(ctx, leaves); err != nil {
-		return err
-	}
-	if _, err := p.Create(ctx, enters); err != nil {
-		return err
-	}
+	p.Create(leaves)
+	p.Create(enters)
 	for _, change := range []struct{ name, step string }{
 		{leaves.GetName(), "out"}, {leaves.GetName(), "further-out"}, {enters.GetName(), "in"},
 	} {
-		if _, err := p.Label(ctx, change.name, stepLabel, change.step); err != nil {
-			return err
-		}
+		p.Label(change.name, stepLabel, change.step)
 	}
-	if _, err := p.Create(ctx, last); err != nil {
-		return err
-	}
-	return wantTransitions(ctx, stream,
+	p.Create(last)
+	wantTransitions(stream,
 		transition{eventAdded, leaves.GetName()}, transition{eventDeleted, leaves.GetName()}, transition{eventAdded, enters.GetName()}, transition{eventAdded, last.GetName()})
 }
 
@@ -70,7 +55,7 @@ func (watchLabelSelector) broken() broken.Server {
 }
 
 // wantTransitions looks whether objects come and go for a watch in this order.
-func wantTransitions(ctx context.Context, stream *runner.Stream, wanted ...transition) error {
+func wantTransitions(stream *runner.Stream, wanted ...transition) {
 	var names []string
 	expected := "just these events, for the object that stops to match and the one that starts to:"
 	for _, one := range wanted {
@@ -79,10 +64,7 @@ func wantTransitions(ctx context.Context, stream *runner.Stream, wanted ...trans
 	}
 	visible := map[string]bool{}
 	for len(wanted) > 0 {
-		event, err := nextAbout(ctx, stream, expected, names...)
-		if err != nil {
-			return err
-		}
+		event := nextAbout(stream, expected, names...)
 		name := event.Object.GetName()
 		switch {
 		case event.Type != eventDeleted && visible[name]: // Somebody else may have changed it.
@@ -90,10 +72,9 @@ func wantTransitions(ctx context.Context, stream *runner.Stream, wanted ...trans
 			visible[name] = event.Type == eventAdded
 			wanted = wanted[1:]
 		default:
-			return stream.Fail(fmt.Sprintf("%s %s comes instead of %s %s", event.Type, name, wanted[0].kind, wanted[0].name), "%s", expected)
+			stream.Fail(fmt.Sprintf("%s %s comes instead of %s %s", event.Type, name, wanted[0].kind, wanted[0].name), "%s", expected)
 		}
 	}
-	return nil
 }
 
 // selectEvents asks for all events and leaves out those whose objects do not match, without a look at
@@ -134,39 +115,23 @@ func (r watchFieldSelector) check() runner.Check {
 	}
 }
 
-func (watchFieldSelector) run(ctx context.Context, p *runner.Probe) error {
-	version, err := listVersion(ctx, p)
-	if err != nil {
-		return err
-	}
+func (watchFieldSelector) run(p *runner.Probe) {
+	version := listVersion(p)
 	wanted, other := p.New(), p.New()
-	stream, response, err := p.Watch(ctx, p.Collection(),
+	stream, response := p.Watch(p.Collection(),
 		"labelSelector", p.Selector(), "fieldSelector", "metadata.name="+wanted.GetName(), "resourceVersion", version)
-	if err != nil {
-		return err
-	}
 	if stream == nil {
-		return response.Fail("a watch: by the field metadata.name, objects of all resources can be selected")
+		response.Fail("a watch: by the field metadata.name, objects of all resources can be selected")
 	}
 	defer stream.Close()
-	if _, err := p.Create(ctx, other); err != nil {
-		return err
-	}
-	if err := p.Remove(ctx, other.GetName()); err != nil {
-		return err
-	}
-	if _, err := p.Create(ctx, wanted); err != nil {
-		return err
-	}
+	p.Create(other)
+	p.Remove(other.GetName())
+	p.Create(wanted)
 	expected := "an event about " + wanted.GetName() + ", and nothing about " + other.GetName() + ", which was made and deleted before"
-	event, err := nextAbout(ctx, stream, expected, wanted.GetName(), other.GetName())
-	if err != nil {
-		return err
-	}
+	event := nextAbout(stream, expected, wanted.GetName(), other.GetName())
 	if event.Object.GetName() != wanted.GetName() {
-		return stream.Fail(event.Type+" has come for "+other.GetName(), "%s", expected)
+		stream.Fail(event.Type+" has come for "+other.GetName(), "%s", expected)
 	}
-	return nil
 }
 
 func (watchFieldSelector) broken() broken.Server {
@@ -185,34 +150,19 @@ func (r watchNamespace) check() runner.Check {
 	}
 }
 
-func (watchNamespace) run(ctx context.Context, p *runner.Probe) error {
-	elsewhere, err := p.OtherNamespace(ctx)
-	if err != nil {
-		return err
-	}
-	stream, err := watchFromNow(ctx, p)
-	if err != nil {
-		return err
-	}
+func (watchNamespace) run(p *runner.Probe) {
+	elsewhere := p.OtherNamespace()
+	stream := watchFromNow(p)
 	defer stream.Close()
 	other := p.New()
 	p.Resource.Maker.Place(other, elsewhere)
-	if _, err := p.Create(ctx, other); err != nil {
-		return err
-	}
-	own, err := p.Make(ctx)
-	if err != nil {
-		return err
-	}
+	p.Create(other)
+	own := p.Make()
 	expected := fmt.Sprintf("ADDED for %s, and nothing about %s, which is in the namespace %s", own.GetName(), other.GetName(), elsewhere)
-	event, err := nextAbout(ctx, stream, expected, own.GetName(), other.GetName())
-	if err != nil {
-		return err
-	}
+	event := nextAbout(stream, expected, own.GetName(), other.GetName())
 	if event.Object.GetName() != own.GetName() {
-		return stream.Fail(event.Type+" has come for "+other.GetName(), "%s", expected)
+		stream.Fail(event.Type+" has come for "+other.GetName(), "%s", expected)
 	}
-	return nil
 }
 
 func (watchNamespace) broken() broken.Server {

@@ -4,7 +4,6 @@
 package checks
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -36,15 +35,10 @@ func (r watchFromAny) check() runner.Check {
 	}
 }
 
-func (watchFromAny) run(ctx context.Context, p *runner.Probe) error {
-	made, err := p.Make(ctx)
-	if err != nil {
-		return err
-	}
-	if err := wantInitialState(ctx, p, made, "resourceVersion", "0"); err != nil {
-		return err
-	}
-	return wantInitialState(ctx, p, made)
+func (watchFromAny) run(p *runner.Probe) {
+	made := p.Make()
+	wantInitialState(p, made, "resourceVersion", "0")
+	wantInitialState(p, made)
 }
 
 func (watchFromAny) broken() broken.Server {
@@ -52,27 +46,18 @@ func (watchFromAny) broken() broken.Server {
 }
 
 // wantInitialState looks whether a watch begins with an object that exists.
-func wantInitialState(ctx context.Context, p *runner.Probe, made *unstructured.Unstructured, query ...string) error {
-	stream, err := p.MustWatch(ctx, p.Collection(), append([]string{"labelSelector", p.Selector()}, query...)...)
-	if err != nil {
-		return err
-	}
+func wantInitialState(p *runner.Probe, made *unstructured.Unstructured, query ...string) {
+	stream := p.MustWatch(p.Collection(), append([]string{"labelSelector", p.Selector()}, query...)...)
 	defer stream.Close()
 	if p.Resource.Has("update") {
 		// A watch that does not begin with the object has this as its first event.
-		if _, err := p.Label(ctx, made.GetName(), stepLabel, strconv.Itoa(len(query))); err != nil {
-			return err
-		}
+		p.Label(made.GetName(), stepLabel, strconv.Itoa(len(query)))
 	}
 	expected := "ADDED for " + made.GetName() + ", which exists when the watch begins"
-	event, err := nextAbout(ctx, stream, expected, made.GetName())
-	if err != nil {
-		return err
-	}
+	event := nextAbout(stream, expected, made.GetName())
 	if event.Type != eventAdded {
-		return stream.Fail("the first event about it is "+event.Type, "%s", expected)
+		stream.Fail("the first event about it is "+event.Type, "%s", expected)
 	}
-	return nil
 }
 
 // beginNow has watches that should begin with what there is begin after it.
@@ -116,35 +101,21 @@ func (r watchInitialEvents) check() runner.Check {
 	}
 }
 
-func (watchInitialEvents) run(ctx context.Context, p *runner.Probe) error {
-	one, err := p.Make(ctx)
-	if err != nil {
-		return err
-	}
-	two, err := p.Make(ctx)
-	if err != nil {
-		return err
-	}
-	stream, response, err := p.Watch(ctx, p.Collection(), "labelSelector", p.Selector(),
+func (watchInitialEvents) run(p *runner.Probe) {
+	one := p.Make()
+	two := p.Make()
+	stream, response := p.Watch(p.Collection(), "labelSelector", p.Selector(),
 		"sendInitialEvents", "true", "resourceVersionMatch", string(metav1.ResourceVersionMatchNotOlderThan), "allowWatchBookmarks", "true")
 	switch {
-	case err != nil:
-		return err
 	case stream == nil && response.Code >= 400 && response.Code < 500:
-		return runner.Leave("the server refuses sendInitialEvents: %s", response.Exchange)
+		runner.Leave("the server refuses sendInitialEvents: %s", response.Exchange)
 	case stream == nil:
-		return response.Fail("a watch, or a 4xx answer that says that the server does not send initial events")
+		response.Fail("a watch, or a 4xx answer that says that the server does not send initial events")
 	}
 	defer stream.Close()
-	if err := wantEndOfInitial(ctx, stream, one.GetName(), two.GetName()); err != nil {
-		return err
-	}
-	later, err := p.Make(ctx)
-	if err != nil {
-		return err
-	}
-	_, err = nextAbout(ctx, stream, "ADDED for an object made after the initial events", later.GetName())
-	return err
+	wantEndOfInitial(stream, one.GetName(), two.GetName())
+	later := p.Make()
+	nextAbout(stream, "ADDED for an object made after the initial events", later.GetName())
 }
 
 func (watchInitialEvents) broken() broken.Server {
@@ -152,31 +123,28 @@ func (watchInitialEvents) broken() broken.Server {
 }
 
 // wantEndOfInitial looks whether objects come before the bookmark after the initial events.
-func wantEndOfInitial(ctx context.Context, stream *runner.Stream, names ...string) error {
+func wantEndOfInitial(stream *runner.Stream, names ...string) {
 	expected := fmt.Sprintf("ADDED for each of %q, then a BOOKMARK whose object has a resourceVersion and the annotation %s=true", names, metav1.InitialEventsAnnotationKey)
 	seen := map[string]bool{}
 	for {
-		event, err := nextThat(ctx, stream, func(event *runner.Event) bool {
+		event := nextThat(stream, func(event *runner.Event) bool {
 			if event.Type == eventBookmark { // Others are not asked for, and not forbidden.
 				return event.Object.GetAnnotations()[metav1.InitialEventsAnnotationKey] == "true"
 			}
 			return event.Type == eventError || slices.Contains(names, event.Object.GetName())
 		}, expected)
-		if err != nil {
-			return err
-		}
 		name := event.Object.GetName()
 		switch {
 		case event.Type == eventError:
-			return runner.Leave("the server refuses sendInitialEvents: %v", event.Object.Object["message"])
+			runner.Leave("the server refuses sendInitialEvents: %v", event.Object.Object["message"])
 		case event.Type == eventBookmark && len(seen) < len(names):
-			return stream.Fail(fmt.Sprintf("the BOOKMARK has come after %d of %d objects", len(seen), len(names)), "%s", expected)
+			stream.Fail(fmt.Sprintf("the BOOKMARK has come after %d of %d objects", len(seen), len(names)), "%s", expected)
 		case event.Type == eventBookmark && event.Object.GetResourceVersion() == "":
-			return stream.Fail("the BOOKMARK has no resourceVersion", "%s", expected)
+			stream.Fail("the BOOKMARK has no resourceVersion", "%s", expected)
 		case event.Type == eventBookmark:
-			return nil
+			return
 		case event.Type != eventAdded && !seen[name]:
-			return stream.Fail("the first event about "+name+" is "+event.Type, "%s", expected)
+			stream.Fail("the first event about "+name+" is "+event.Type, "%s", expected)
 		}
 		seen[name] = true
 	}
@@ -205,13 +173,13 @@ func (r watchTooOld) check() runner.Check {
 }
 
 // run takes a watch that ends without a word for a failure only if it does so again and again.
-func (watchTooOld) run(ctx context.Context, p *runner.Probe) error {
-	err := steadily(watchTooOldOnce)(ctx, p)
+func (watchTooOld) run(p *runner.Probe) {
+	err := runner.Try(func() { steadily(watchTooOldOnce)(p) })
 	var ended *endedError
 	if errors.As(err, &ended) {
-		return &runner.Failure{Expected: tooOldExpected, Found: "the watch has just ended", Exchange: ended.cause.Exchange}
+		runner.Stop(&runner.Failure{Expected: tooOldExpected, Found: "the watch has just ended", Exchange: ended.cause.Exchange})
 	}
-	return err
+	runner.StopOn(err)
 }
 
 func (watchTooOld) broken() broken.Server {
@@ -222,54 +190,40 @@ func (watchTooOld) broken() broken.Server {
 	}))
 }
 
-func watchTooOldOnce(ctx context.Context, p *runner.Probe) error {
-	gone, err := p.Make(ctx)
-	if err != nil {
-		return err
-	}
+func watchTooOldOnce(p *runner.Probe) {
+	gone := p.Make()
 	if _, known := compareVersions(gone.GetResourceVersion(), "1"); !known {
-		return runner.Leave("the resourceVersions of the server are not numbers (%q)", gone.GetResourceVersion())
+		runner.Leave("the resourceVersions of the server are not numbers (%q)", gone.GetResourceVersion())
 	}
-	if err := p.Remove(ctx, gone.GetName()); err != nil {
-		return err
-	}
-	there, err := p.Make(ctx)
-	if err != nil {
-		return err
-	}
-	stream, response, err := p.Watch(ctx, p.Collection(), "labelSelector", p.Selector(), "resourceVersion", "1")
-	if err != nil {
-		return err
-	}
+	p.Remove(gone.GetName())
+	there := p.Make()
+	stream, response := p.Watch(p.Collection(), "labelSelector", p.Selector(), "resourceVersion", "1")
 	if stream == nil {
 		status, _ := response.Status()
 		if status == nil || response.Code != http.StatusGone || !isExpiry(string(status.Reason)) {
-			return response.Fail(tooOldExpected)
+			response.Fail(tooOldExpected)
 		}
-		return nil
+		return
 	}
 	defer stream.Close()
-	event, err := nextThat(ctx, stream, func(event *runner.Event) bool {
+	event := nextThat(stream, func(event *runner.Event) bool {
 		return event.Type == eventError || event.Type != eventBookmark && slices.Contains([]string{gone.GetName(), there.GetName()}, event.Object.GetName())
 	}, tooOldExpected)
 	switch {
-	case err != nil:
-		return err
 	case event.Type == eventError:
-		return wantExpiry(stream, event)
+		wantExpiry(stream, event)
+		return
 	case event.Object.GetName() == there.GetName():
-		return stream.Fail("the watch begins with "+there.GetName()+": that "+gone.GetName()+" was there before, and was deleted, is missing", tooOldExpected)
+		stream.Fail("the watch begins with "+there.GetName()+": that "+gone.GetName()+" was there before, and was deleted, is missing", tooOldExpected)
 	}
-	return nil
 }
 
-func wantExpiry(stream *runner.Stream, event *runner.Event) error {
+func wantExpiry(stream *runner.Stream, event *runner.Event) {
 	reason, _, _ := unstructured.NestedString(event.Object.Object, "reason")
 	code, _, _ := unstructured.NestedFieldNoCopy(event.Object.Object, "code")
 	if event.Object.GetKind() != "Status" || fmt.Sprint(code) != "410" || !isExpiry(reason) {
-		return stream.Fail("the ERROR event has another object", tooOldExpected)
+		stream.Fail("the ERROR event has another object", tooOldExpected)
 	}
-	return nil
 }
 
 func isExpiry(reason string) bool {
@@ -288,26 +242,19 @@ func (r watchVersionMalformed) check() runner.Check {
 	}
 }
 
-func (watchVersionMalformed) run(ctx context.Context, p *runner.Probe) error {
-	made, err := p.Make(ctx)
-	if err != nil {
-		return err
-	}
+func (watchVersionMalformed) run(p *runner.Probe) {
+	made := p.Make()
 	if _, known := compareVersions(made.GetResourceVersion(), "0"); !known {
-		return runner.Leave("the resourceVersions of the server are not numbers (%q)", made.GetResourceVersion())
+		runner.Leave("the resourceVersions of the server are not numbers (%q)", made.GetResourceVersion())
 	}
-	stream, response, err := p.Watch(ctx, p.Collection(), "labelSelector", p.Selector(), "resourceVersion", "abc")
-	if err != nil {
-		return err
-	}
+	stream, response := p.Watch(p.Collection(), "labelSelector", p.Selector(), "resourceVersion", "abc")
 	if stream != nil {
 		defer stream.Close()
-		return stream.Fail("the watch was started", "an error: abc is not a resourceVersion")
+		stream.Fail("the watch was started", "an error: abc is not a resourceVersion")
 	}
 	if response.Code < http.StatusBadRequest {
-		return response.Fail("an error: abc is not a resourceVersion")
-	}
-	return nil // kube-apiserver answers 500, so the code can't be looked at.
+		response.Fail("an error: abc is not a resourceVersion")
+	} // kube-apiserver answers 500, so the code can't be looked at.
 }
 
 func (watchVersionMalformed) broken() broken.Server {

@@ -48,31 +48,18 @@ func (r watchBookmarks) check() runner.Check {
 	}
 }
 
-func (watchBookmarks) run(ctx context.Context, p *runner.Probe) error {
-	version, err := listVersion(ctx, p)
-	if err != nil {
-		return err
-	}
+func (watchBookmarks) run(p *runner.Probe) {
+	version := listVersion(p)
 	query := []string{"labelSelector", p.Selector(), "resourceVersion", version, "timeoutSeconds", bookmarkTime}
-	with, err := p.MustWatch(ctx, p.Collection(), append(query, "allowWatchBookmarks", "true")...)
-	if err != nil {
-		return err
-	}
+	with := p.MustWatch(p.Collection(), append(query, "allowWatchBookmarks", "true")...)
 	defer with.Close()
-	without, err := p.MustWatch(ctx, p.Collection(), query...)
-	if err != nil {
-		return err
-	}
+	without := p.MustWatch(p.Collection(), query...)
 	defer without.Close()
-	if _, err := p.Make(ctx); err != nil {
-		return err
-	}
-	limited, cancel := context.WithTimeout(ctx, bookmarkLookout)
+	p.Make()
+	limited, cancel := context.WithTimeout(p.Context, bookmarkLookout)
 	defer cancel()
-	if err := eachBookmark(ctx, limited, with, checkBookmark); err != nil {
-		return err
-	}
-	return eachBookmark(ctx, limited, without, func(*runner.Event) string { return "the watch has not asked for any" })
+	eachBookmark(limited, with, checkBookmark)
+	eachBookmark(limited, without, func(*runner.Event) string { return "the watch has not asked for any" })
 }
 
 func (watchBookmarks) broken() broken.Server {
@@ -80,17 +67,18 @@ func (watchBookmarks) broken() broken.Server {
 }
 
 // eachBookmark says what is wrong with the bookmarks of a watch, until it ends or the time is over.
-func eachBookmark(ctx, limited context.Context, stream *runner.Stream, wrong func(*runner.Event) string) error {
+func eachBookmark(limited context.Context, stream *runner.Stream, wrong func(*runner.Event) string) {
 	for {
 		event, err := stream.Next(limited)
 		if err != nil {
-			return ctx.Err() // How it ends is not looked at here.
+			runner.StopOn(stream.Context.Err())
+			return // How it ends is not looked at here.
 		}
 		if event.Type != eventBookmark {
 			continue
 		}
 		if found := wrong(event); found != "" {
-			return stream.Fail(found, "BOOKMARK events only in watches with allowWatchBookmarks=true, and in their objects nothing but apiVersion, kind and metadata.resourceVersion")
+			stream.Fail(found, "BOOKMARK events only in watches with allowWatchBookmarks=true, and in their objects nothing but apiVersion, kind and metadata.resourceVersion")
 		}
 	}
 }
@@ -150,18 +138,12 @@ func (r watchTimeout) check() runner.Check {
 	}
 }
 
-func (watchTimeout) run(ctx context.Context, p *runner.Probe) error {
-	version, err := listVersion(ctx, p)
-	if err != nil {
-		return err
-	}
+func (watchTimeout) run(p *runner.Probe) {
+	version := listVersion(p)
 	began := time.Now()
-	limited, cancel := runner.Within(ctx, longest)
+	limited, cancel := runner.Within(p.Context, longest)
 	defer cancel()
-	stream, err := p.MustWatch(ctx, p.Collection(), "labelSelector", p.Selector(), "resourceVersion", version, "timeoutSeconds", shortWatch)
-	if err != nil {
-		return err
-	}
+	stream := p.MustWatch(p.Collection(), "labelSelector", p.Selector(), "resourceVersion", version, "timeoutSeconds", shortWatch)
 	defer stream.Close()
 	const expected = "a watch with timeoutSeconds=" + shortWatch + " that ends by itself about then, without an error"
 	for {
@@ -169,20 +151,20 @@ func (watchTimeout) run(ctx context.Context, p *runner.Probe) error {
 		lasted := time.Since(began).Round(time.Millisecond)
 		switch {
 		case err == nil && event.Type == eventError:
-			return stream.Fail("an ERROR event has come", expected)
+			stream.Fail("an ERROR event has come", expected)
 		case err == nil:
-		case ctx.Err() != nil:
-			return ctx.Err()
+		case p.Context.Err() != nil:
+			runner.Stop(p.Context.Err())
 		case errors.Is(err, runner.ErrNoEvent):
-			return stream.Fail(fmt.Sprintf("it goes on after %s", lasted), expected)
+			stream.Fail(fmt.Sprintf("it goes on after %s", lasted), expected)
 		case isUnreadable(err):
-			return fmt.Errorf("read the events of a watch: %w", err)
+			runner.Stop(fmt.Errorf("read the events of a watch: %w", err))
 		case !errors.Is(err, io.EOF):
-			return stream.Fail(fmt.Sprintf("it was broken off after %s: %v", lasted, err), expected)
+			stream.Fail(fmt.Sprintf("it was broken off after %s: %v", lasted, err), expected)
 		case lasted < shortest:
-			return stream.Fail(fmt.Sprintf("it ended after %s", lasted), expected)
+			stream.Fail(fmt.Sprintf("it ended after %s", lasted), expected)
 		default:
-			return nil
+			return
 		}
 	}
 }
@@ -203,28 +185,19 @@ func (r watchStream) check() runner.Check {
 	}
 }
 
-func (watchStream) run(ctx context.Context, p *runner.Probe) error {
-	stream, err := watchFromNow(ctx, p)
-	if err != nil {
-		return err
-	}
+func (watchStream) run(p *runner.Probe) {
+	stream := watchFromNow(p)
 	defer stream.Close()
 	contentType := stream.Exchange().Received.Headers["Content-Type"]
 	if mediaType, _, err := mime.ParseMediaType(contentType); err != nil || mediaType != runner.JSON {
-		return stream.Fail(fmt.Sprintf("it is %q", contentType), "the Content-Type application/json, which may have parameters")
+		stream.Fail(fmt.Sprintf("it is %q", contentType), "the Content-Type application/json, which may have parameters")
 	}
 	object := p.New()
 	for range 2 {
-		made, err := p.Create(ctx, object)
-		if err != nil {
-			return err
-		}
-		if err := wantAtOnce(ctx, stream, made.GetName()); err != nil {
-			return err
-		}
+		made := p.Create(object)
+		wantAtOnce(stream, made.GetName())
 		object = p.New()
 	}
-	return nil
 }
 
 func (watchStream) broken() broken.Server {
@@ -234,28 +207,28 @@ func (watchStream) broken() broken.Server {
 }
 
 // wantAtOnce looks whether an event about an object comes without a later one that pushes it.
-func wantAtOnce(ctx context.Context, stream *runner.Stream, name string) error {
-	limited, cancel := runner.Within(ctx, streamPatience)
+func wantAtOnce(stream *runner.Stream, name string) {
+	limited, cancel := runner.Within(stream.Context, streamPatience)
 	defer cancel()
 	for {
 		event, err := stream.Next(limited)
 		switch {
 		case isUnreadable(err):
-			return stream.Fail(err.Error(), streamEventsExpected)
-		case ctx.Err() != nil:
-			return ctx.Err()
+			stream.Fail(err.Error(), streamEventsExpected)
+		case stream.Context.Err() != nil:
+			runner.Stop(stream.Context.Err())
 		case errors.Is(err, runner.ErrNoEvent):
-			return stream.Fail(fmt.Sprintf("nothing has come for %s", streamPatience), "an event about the object %s as soon as it is made", name)
+			stream.Fail(fmt.Sprintf("nothing has come for %s", streamPatience), "an event about the object %s as soon as it is made", name)
 		case errors.Is(err, io.EOF):
-			return &endedError{&runner.SetupError{Wanted: "go on with the watch, which has ended", Exchange: stream.Exchange()}}
+			runner.Stop(&endedError{&runner.SetupError{Wanted: "go on with the watch, which has ended", Exchange: stream.Exchange()}})
 		case err != nil:
-			return fmt.Errorf("read the events of a watch: %w", err)
+			runner.Stop(fmt.Errorf("read the events of a watch: %w", err))
 		case !slices.Contains([]string{eventAdded, eventModified, eventDeleted, eventBookmark, eventError}, event.Type):
-			return stream.Fail(fmt.Sprintf("an event has the type %q", event.Type), streamEventsExpected)
+			stream.Fail(fmt.Sprintf("an event has the type %q", event.Type), streamEventsExpected)
 		case len(event.Object.Object) == 0:
-			return stream.Fail("an event has no object", streamEventsExpected)
+			stream.Fail("an event has no object", streamEventsExpected)
 		case event.Object.GetName() == name:
-			return nil
+			return
 		}
 	}
 }

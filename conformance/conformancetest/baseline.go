@@ -39,8 +39,9 @@ func Record(ctx context.Context, options runner.Options) (*Baseline, *runner.Rep
 	for i := range options.Checks {
 		check := &options.Checks[i]
 		run := check.Run
-		check.Run = func(ctx context.Context, p *runner.Probe) error {
-			return run(context.WithValue(ctx, checkKey{}, check.ID), p)
+		check.Run = func(p *runner.Probe) {
+			p.Context = context.WithValue(p.Context, checkKey{}, check.ID)
+			run(p)
 		}
 	}
 	options.Wrap = func(next http.RoundTripper) http.RoundTripper { return &recorder{b, next} }
@@ -85,14 +86,13 @@ var timePattern = regexp.MustCompile(`[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]+Z`)
 
 // noteResources returns a check that notes what a run has found out about the resources.
 func noteResources(to *[]string) runner.Check {
-	return runner.Check{ID: resourcesID, PerResource: true, Run: func(_ context.Context, p *runner.Probe) error {
+	return runner.Check{ID: resourcesID, PerResource: true, Run: func(p *runner.Probe) {
 		object := p.Resource.Maker.New()
-		text, err := json.Marshal([]any{
+		text := runner.Must(json.Marshal([]any{
 			p.HasCore, p.HasCredentials, p.Resource.APIResource, p.Resource.Subresources, p.Resource.Maker.Origin(),
 			object, p.Resource.Maker.ContentChanges(object), p.Resource.Maker.StatusChanges(object),
-		})
+		}))
 		*to = append(*to, timePattern.ReplaceAllString(string(text), "now"))
-		return err
 	}}
 }
 

@@ -32,8 +32,9 @@ func withPatience(checks []runner.Check, patience float64, of func(id string) bo
 	for i := range checks {
 		if of(checks[i].ID) {
 			run := checks[i].Run
-			checks[i].Run = func(ctx context.Context, p *runner.Probe) error {
-				return run(runner.WithPatience(ctx, patience), p)
+			checks[i].Run = func(p *runner.Probe) {
+				p.Context = runner.WithPatience(p.Context, patience)
+				run(p)
 			}
 		}
 	}

@@ -4,7 +4,6 @@
 package runner
 
 import (
-	"context"
 	"errors"
 	"fmt"
 )
@@ -34,9 +33,10 @@ type Check struct {
 	// Slow checks begin first: they mostly wait.
 	Slow bool
 
-	// Run returns nil if the server follows the rule, a [*Failure] if it doesn't, a [*LeftOut] if
-	// there was nothing to check, and any other error if it could not be found out.
-	Run func(context.Context, *Probe) error
+	// Run returns if the server follows the rule, and otherwise ends the check, as [testing.T.Fatal] ends a
+	// test: with [Response.Fail] and its like if the server breaks the rule, with [Leave] if there was nothing
+	// to check, and with [Stop] if it could not be found out.
+	Run func(*Probe)
 }
 
 // Outcome is how a check ended.
@@ -82,8 +82,44 @@ type LeftOut struct{ Reason string } //nolint:errname // As Failure.
 // Error returns the reason.
 func (l *LeftOut) Error() string { return l.Reason }
 
-// Leave returns a [*LeftOut].
-func Leave(format string, args ...any) error { return &LeftOut{fmt.Sprintf(format, args...)} }
+func leftOut(format string, args ...any) error { return &LeftOut{fmt.Sprintf(format, args...)} }
+
+// Leave ends a check that has nothing to check.
+func Leave(format string, args ...any) { Stop(leftOut(format, args...)) }
+
+// stopped is what a check that ends early panics with.
+type stopped struct{ err error }
+
+// Stop ends a check with an error that tells its outcome. What a check defers still runs.
+func Stop(err error) { panic(stopped{err}) }
+
+// StopOn is Stop if the error is not nil.
+func StopOn(err error) {
+	if err != nil {
+		Stop(err)
+	}
+}
+
+// Must returns a value unless there is an error, which ends the check.
+func Must[T any](value T, err error) T {
+	StopOn(err)
+	return value
+}
+
+// Try returns the error with which do ends; nil if it returns.
+func Try(do func()) (err error) {
+	defer func() {
+		switch end := recover().(type) {
+		case nil:
+		case stopped:
+			err = end.err
+		default:
+			panic(end)
+		}
+	}()
+	do()
+	return nil
+}
 
 // SetupError is that of a request by which a check only prepares what it looks at.
 type SetupError struct {

@@ -45,7 +45,7 @@ func (r *run) sweep(ctx context.Context, resource *Resource, namespace string) (
 	if err != nil || !response.OK() {
 		return r.leftOf(resource, namespace, "-l "+RunLabel+"="+r.id)
 	}
-	list, err := response.List()
+	list, err := response.list()
 	if err != nil {
 		return r.leftOf(resource, namespace, "-l "+RunLabel+"="+r.id)
 	}

@@ -163,7 +163,7 @@ func (r *Response) rightsError(request Request) error {
 	case http.StatusForbidden:
 		status, _ := r.Status()
 		if status != nil && status.Reason == metav1.StatusReasonForbidden && deniedByAuthorizer(status.Message) {
-			return Leave("not allowed: %s", status.Message)
+			return leftOut("not allowed: %s", status.Message)
 		}
 	}
 	return nil

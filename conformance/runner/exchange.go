@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -141,65 +142,66 @@ type Response struct {
 // OK reports whether the code is one of success.
 func (r *Response) OK() bool { return r.Code >= 200 && r.Code < 300 }
 
-// Fail returns the failure whose cause is this answer.
-func (r *Response) Fail(format string, args ...any) error {
-	return &Failure{Expected: fmt.Sprintf(format, args...), Exchange: r.Exchange}
-}
+// Fail ends the check: this answer is not what the server should send.
+func (r *Response) Fail(format string, args ...any) { r.FailBecause("", format, args...) }
 
 // FailBecause is Fail that says what is wrong with the answer, too.
-func (r *Response) FailBecause(found, format string, args ...any) error {
+func (r *Response) FailBecause(found, format string, args ...any) {
+	Stop(r.failure(found, format, args...))
+}
+
+func (r *Response) failure(found, format string, args ...any) error {
 	return &Failure{Expected: fmt.Sprintf(format, args...), Found: found, Exchange: r.Exchange}
 }
 
-// Want returns a failure unless the code is one of these.
-func (r *Response) Want(codes ...int) error {
-	if slices.Contains(codes, r.Code) {
-		return nil
+// Unprepared ends the check: the request only prepared something, which has not worked.
+func (r *Response) Unprepared(wanted string) { Stop(&SetupError{wanted, r.Exchange}) }
+
+// Want fails the check unless the code is one of these.
+func (r *Response) Want(codes ...int) *Response {
+	if !slices.Contains(codes, r.Code) {
+		r.Fail("%s", codesText(codes))
 	}
-	return r.Fail("%s", codesText(codes))
+	return r
 }
 
-// WantOK returns a failure unless the code is one of success.
-func (r *Response) WantOK() error {
-	if r.OK() {
-		return nil
+// WantOK fails the check unless the code is one of success.
+func (r *Response) WantOK() *Response {
+	if !r.OK() {
+		r.Fail("success")
 	}
-	return r.Fail("success")
+	return r
 }
 
 func codesText(codes []int) string {
-	text := ""
-	for i, code := range codes {
-		if i > 0 {
-			text += " or "
-		}
-		text += strconv.Itoa(code) + " " + http.StatusText(code)
+	var texts []string
+	for _, code := range codes {
+		texts = append(texts, strconv.Itoa(code)+" "+http.StatusText(code))
 	}
-	return text
+	return strings.Join(texts, " or ")
 }
 
-// WantStatus returns a failure unless the answer is a Status of failure with one of these codes,
-// which the code of HTTP and that in the body have to be, and that reason; an empty reason is any.
-func (r *Response) WantStatus(reason metav1.StatusReason, codes ...int) error {
+// WantStatus fails the check unless the answer is a Status of failure with one of these codes, which the
+// code of HTTP and that in the body have to be, and that reason; an empty reason is any.
+func (r *Response) WantStatus(reason metav1.StatusReason, codes ...int) *Response {
 	expected := codesText(codes) + " with a Status"
 	if reason != "" {
 		expected += " whose reason is " + string(reason)
 	}
 	if !slices.Contains(codes, r.Code) {
-		return r.Fail("%s", expected)
+		r.Fail("%s", expected)
 	}
-	status, found := r.Status()
-	switch {
+	switch status, found := r.Status(); {
 	case status == nil:
-		return r.FailBecause(found, "%s", expected)
+		r.FailBecause(found, "%s", expected)
 	case status.Status != metav1.StatusFailure:
-		return r.FailBecause(fmt.Sprintf("its status is %q", status.Status), "%s", expected)
+		r.FailBecause(fmt.Sprintf("its status is %q", status.Status), "%s", expected)
 	case status.Code != int32(r.Code):
-		return r.FailBecause(fmt.Sprintf("its code is %d", status.Code), "%s", expected)
+		r.FailBecause(fmt.Sprintf("its code is %d", status.Code), "%s", expected)
 	case reason != "" && status.Reason != reason:
-		return r.FailBecause(fmt.Sprintf("its reason is %q", status.Reason), "%s", expected)
+		r.FailBecause(fmt.Sprintf("its reason is %q", status.Reason), "%s", expected)
 	}
-	return nil
+	return r
 }
 
 // Status returns the Status that the answer is; nil, and what it is instead, if it is none.
@@ -214,39 +216,45 @@ func (r *Response) Status() (status *metav1.Status, found string) {
 	return status, ""
 }
 
-// JSON returns the answer; a failure if it is not a JSON object.
-func (r *Response) JSON() (map[string]any, error) {
-	var value map[string]any
-	if err := utiljson.Unmarshal(r.Body, &value); err != nil || value == nil { // Integers stay integers.
-		return nil, r.FailBecause(fmt.Sprintf("it can't be read: %v", err), "a JSON object")
+// Fields returns the JSON object that the answer is; nil if it is none.
+func (r *Response) Fields() map[string]any {
+	var fields map[string]any
+	if utiljson.Unmarshal(r.Body, &fields) != nil { // Integers stay integers.
+		return nil
 	}
-	return value, nil
+	return fields
 }
 
-// Object returns the answer; a failure if it is no success or not an object of an API.
-func (r *Response) Object() (*unstructured.Unstructured, error) {
-	if err := r.WantOK(); err != nil {
-		return nil, err
+// JSON returns the answer; it fails the check if that is not a JSON object.
+func (r *Response) JSON() map[string]any {
+	fields := r.Fields()
+	if fields == nil {
+		err := utiljson.Unmarshal(r.Body, &fields)
+		r.FailBecause(fmt.Sprintf("it can't be read: %v", err), "a JSON object")
 	}
-	value, err := r.JSON()
-	if err != nil {
-		return nil, err
-	}
-	object := &unstructured.Unstructured{Object: value}
-	if object.GetKind() == "" || object.GetAPIVersion() == "" {
-		return nil, r.FailBecause("it has no kind or no apiVersion", "an object")
-	}
-	return object, nil
+	return fields
 }
 
-// List returns the items of the list that the answer is; a failure if it is no success or no list.
-func (r *Response) List() (*unstructured.UnstructuredList, error) {
-	if err := r.WantOK(); err != nil {
-		return nil, err
+// ObjectOrNil returns the answer; nil if it is no success or not an object of an API.
+func (r *Response) ObjectOrNil() *unstructured.Unstructured {
+	object := &unstructured.Unstructured{Object: r.Fields()}
+	if !r.OK() || object.GetKind() == "" || object.GetAPIVersion() == "" {
+		return nil
 	}
+	return object
+}
+
+// Object returns the answer, without which a check can't go on.
+func (r *Response) Object() *unstructured.Unstructured {
+	object := r.ObjectOrNil()
+	if object == nil {
+		r.Unprepared("read the object")
+	}
+	return object
+}
+
+// list returns the items of the list that the answer is.
+func (r *Response) list() (*unstructured.UnstructuredList, error) {
 	list := &unstructured.UnstructuredList{}
-	if err := list.UnmarshalJSON(r.Body); err != nil {
-		return nil, r.FailBecause(err.Error(), "a list of objects")
-	}
-	return list, nil
+	return list, list.UnmarshalJSON(r.Body)
 }

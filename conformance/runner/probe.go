@@ -5,7 +5,6 @@ package runner
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -34,6 +33,8 @@ const (
 // Probe is what a check works with. Requests that prepare or clean up are its methods; what the check
 // is about it sends with [Probe.Send]. A probe is for one goroutine.
 type Probe struct {
+	// Context ends with the time of the check.
+	Context context.Context //nolint:containedctx // A probe lives as long as its check, as a testing.T does.
 	// GroupVersion is the one that is checked.
 	GroupVersion schema.GroupVersion
 	// Resources are those that are checked, whatever the check is about.
@@ -53,31 +54,43 @@ type Probe struct {
 	made int
 }
 
-// Send sends a request. The error is not nil if there is no answer, or if the user of the kubeconfig
-// may not do it.
-func (p *Probe) Send(ctx context.Context, r Request) (*Response, error) {
-	return p.run.client.do(ctx, r)
+// Send sends a request. It ends the check if there is no answer, or if the user of the kubeconfig may not
+// do it.
+func (p *Probe) Send(r Request) *Response {
+	return Must(p.run.client.do(p.Context, r))
+}
+
+// tidyTime limits the removal of what the end of a run does not remove.
+const tidyTime = 5 * time.Second
+
+// Tidy sends a request also if the time of the check is over. Nobody can do more if it does not work.
+func (p *Probe) Tidy(r Request) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(p.Context), tidyTime)
+	defer cancel()
+	p.run.client.do(ctx, r) //nolint:errcheck // As documented.
 }
 
 // Watch starts a watch; the caller closes the stream. If the server doesn't start it, the answer is
 // returned instead of a stream.
-func (p *Probe) Watch(ctx context.Context, path string, query ...string) (*Stream, *Response, error) {
-	return p.WatchWith(ctx, Get(path, query...))
+func (p *Probe) Watch(path string, query ...string) (*Stream, *Response) {
+	return p.WatchWith(Get(path, query...))
 }
 
 // WatchWith is Watch with a request that Get made.
-func (p *Probe) WatchWith(ctx context.Context, r Request) (*Stream, *Response, error) {
+func (p *Probe) WatchWith(r Request) (*Stream, *Response) {
 	r.Query.Set("watch", "true")
-	return p.run.client.openStream(ctx, r)
+	stream, response, err := p.run.client.openStream(p.Context, r)
+	StopOn(err)
+	return stream, response
 }
 
 // MustWatch is Watch for checks that take for granted that the server starts it.
-func (p *Probe) MustWatch(ctx context.Context, path string, query ...string) (*Stream, error) {
-	stream, response, err := p.Watch(ctx, path, query...)
-	if err == nil && stream == nil {
-		err = &SetupError{"start a watch", response.Exchange}
+func (p *Probe) MustWatch(path string, query ...string) *Stream {
+	stream, response := p.Watch(path, query...)
+	if stream == nil {
+		response.Unprepared("start a watch")
 	}
-	return stream, err
+	return stream
 }
 
 // Collection is the path of the resource in the namespace of the probe.
@@ -123,106 +136,80 @@ func SetLabel(object *unstructured.Unstructured, label, value string) {
 }
 
 // Make creates an object and returns it as the server has it then.
-func (p *Probe) Make(ctx context.Context) (*unstructured.Unstructured, error) {
-	return p.Create(ctx, p.New())
-}
+func (p *Probe) Make() *unstructured.Unstructured { return p.Create(p.New()) }
 
 // Create creates an object of the resource and returns it as the server has it then.
-func (p *Probe) Create(ctx context.Context, object *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	if err := p.prepare(ctx, "create an object", Post(p.Resource.CollectionPath(object.GetNamespace()), object)); err != nil {
-		return nil, err
-	}
-	return p.readIn(ctx, object.GetNamespace(), object.GetName())
+func (p *Probe) Create(object *unstructured.Unstructured) *unstructured.Unstructured {
+	p.Prepare("create an object", Post(p.Resource.CollectionPath(object.GetNamespace()), object))
+	return p.Send(Get(p.Resource.ObjectPath(object.GetNamespace(), object.GetName()))).Object()
 }
 
 // Read returns an object as the server has it.
-func (p *Probe) Read(ctx context.Context, name string) (*unstructured.Unstructured, error) {
-	return p.readIn(ctx, p.Namespace, name)
+func (p *Probe) Read(name string) *unstructured.Unstructured {
+	return p.Send(Get(p.Path(name))).Object()
 }
 
-func (p *Probe) readIn(ctx context.Context, namespace, name string) (*unstructured.Unstructured, error) {
-	response, err := p.Send(ctx, Get(p.Resource.ObjectPath(namespace, name)))
-	if err != nil {
-		return nil, err
+// Look is Read of an object that may be gone: then it is nil.
+func (p *Probe) Look(name string) (*Response, *unstructured.Unstructured) {
+	response := p.Send(Get(p.Path(name)))
+	if response.Code == http.StatusNotFound {
+		return response, nil
 	}
-	object, err := response.Object()
-	if err != nil {
-		return nil, &SetupError{"read the object", response.Exchange}
-	}
-	return object, nil
+	return response, response.Object()
 }
 
 // Exists reports whether the server has an object of the resource.
-func (p *Probe) Exists(ctx context.Context, name string) (bool, error) {
-	return p.ExistsAt(ctx, p.Path(name))
-}
+func (p *Probe) Exists(name string) bool { return p.ExistsAt(p.Path(name)) }
 
 // ExistsAt reports whether the server has an object at a path.
-func (p *Probe) ExistsAt(ctx context.Context, path string) (bool, error) {
-	response, err := p.Send(ctx, Get(path))
-	switch {
-	case err != nil:
-		return false, err
-	case response.Code == http.StatusNotFound:
-		return false, nil
-	case response.OK():
-		return true, nil
-	default:
-		return false, &SetupError{"look whether an object exists", response.Exchange}
+func (p *Probe) ExistsAt(path string) bool {
+	response := p.Send(Get(path))
+	if !response.OK() && response.Code != http.StatusNotFound {
+		response.Unprepared("look whether an object exists")
 	}
+	return response.OK()
 }
 
 // Edit changes an object and returns it as the server has it then.
-func (p *Probe) Edit(ctx context.Context, name string, change func(*unstructured.Unstructured)) (*unstructured.Unstructured, error) {
+func (p *Probe) Edit(name string, change func(*unstructured.Unstructured)) *unstructured.Unstructured {
 	for try := 1; ; try++ {
-		object, err := p.Read(ctx, name)
-		if err != nil {
-			return nil, err
-		}
+		object := p.Read(name)
 		change(object)
-		err = p.prepare(ctx, "change the object", Put(p.Path(name), object))
-		var setup *SetupError
-		if errors.As(err, &setup) && setup.Exchange.Received.Code == http.StatusConflict && try < editTries {
-			continue // Controllers change objects, too.
+		response := p.Send(Put(p.Path(name), object))
+		switch {
+		case response.OK():
+			return p.Read(name)
+		case response.Code != http.StatusConflict || try == editTries: // Controllers change objects, too.
+			response.Unprepared("change the object")
 		}
-		if err != nil {
-			return nil, err
-		}
-		return p.Read(ctx, name)
 	}
 }
 
 // Label sets a label of an object and returns the object as the server has it then.
-func (p *Probe) Label(ctx context.Context, name, label, value string) (*unstructured.Unstructured, error) {
-	return p.Edit(ctx, name, func(object *unstructured.Unstructured) { SetLabel(object, label, value) })
+func (p *Probe) Label(name, label, value string) *unstructured.Unstructured {
+	return p.Edit(name, func(object *unstructured.Unstructured) { SetLabel(object, label, value) })
 }
 
 // Remove deletes an object and returns when it is gone.
-func (p *Probe) Remove(ctx context.Context, name string) error {
-	if err := p.prepare(ctx, "delete the object", Delete(p.Path(name), DeleteNow())); err != nil {
-		return err
-	}
-	return p.Gone(ctx, name)
+func (p *Probe) Remove(name string) {
+	p.Prepare("delete the object", Delete(p.Path(name), DeleteNow()))
+	p.Gone(name)
 }
 
 // Gone returns when an object is gone, or the time is over. The check is left out if somebody else
 // holds the object: in a cluster without the controllers of all kinds nobody lets it go.
-func (p *Probe) Gone(ctx context.Context, name string) error {
+func (p *Probe) Gone(name string) {
 	begin := time.Now()
 	for {
-		response, err := p.Send(ctx, Get(p.Path(name)))
-		if err != nil || response.Code == http.StatusNotFound {
-			return err
-		}
-		object, err := response.Object()
-		if err != nil {
-			return &SetupError{"read the object", response.Exchange}
+		_, object := p.Look(name)
+		if object == nil {
+			return
 		}
 		if holder := holderOf(object); holder != "" && time.Since(begin) > holdPatience {
-			return Leave("objects of the resource are held when they are deleted: nobody removes the finalizer %s", holder)
+			Leave("objects of the resource are held when they are deleted: nobody removes the finalizer %s", holder)
 		}
-		if err := p.Pause(ctx, poll); err != nil {
-			return fmt.Errorf("%s is not deleted: %w", name, err)
+		if err := pause(p.Context, poll); err != nil {
+			Stop(fmt.Errorf("%s is not deleted: %w", name, err))
 		}
 	}
 }
@@ -262,26 +249,18 @@ func DeleteNow() map[string]any {
 	return map[string]any{"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": 0, "propagationPolicy": metav1.DeletePropagationBackground}
 }
 
-// prepare is [Probe.Prepare] without the answer.
-func (p *Probe) prepare(ctx context.Context, wanted string, r Request) error {
-	_, err := p.Prepare(ctx, wanted, r)
-	return err
-}
-
 // Prepare sends a request that has to succeed for the check to go on, and returns the answer.
-func (p *Probe) Prepare(ctx context.Context, wanted string, r Request) (*Response, error) {
-	response, err := p.Send(ctx, r)
-	if err == nil && !response.OK() {
-		err = &SetupError{wanted, response.Exchange}
+func (p *Probe) Prepare(wanted string, r Request) *Response {
+	response := p.Send(r)
+	if !response.OK() {
+		response.Unprepared(wanted)
 	}
-	return response, err
+	return response
 }
 
 // NewNamespace makes a namespace for this check alone. The check is left out if that can't be.
-func (p *Probe) NewNamespace(ctx context.Context) (string, error) { return p.run.rooms.more(ctx) }
+func (p *Probe) NewNamespace() string { return Must(p.run.rooms.more(p.Context)) }
 
 // OtherNamespace returns a namespace that is not [Probe.Namespace]; other checks may use it, too. The
 // check is left out if there is none.
-func (p *Probe) OtherNamespace(ctx context.Context) (string, error) {
-	return p.run.rooms.other(ctx, p.Resource)
-}
+func (p *Probe) OtherNamespace() string { return Must(p.run.rooms.other(p.Context, p.Resource)) }

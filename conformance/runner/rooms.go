@@ -67,7 +67,7 @@ func (r *rooms) open(ctx context.Context) error {
 func (r *rooms) of(ctx context.Context, check *Check, resource *Resource) (string, error) {
 	if resource != nil && !resource.Namespaced {
 		if check.Isolated {
-			return "", Leave("it could delete what others have made: the resource has no namespaces")
+			return "", leftOut("it could delete what others have made: the resource has no namespaces")
 		}
 		return "", nil
 	}
@@ -79,7 +79,7 @@ func (r *rooms) of(ctx context.Context, check *Check, resource *Resource) (strin
 
 func (r *rooms) other(ctx context.Context, resource *Resource) (string, error) {
 	if resource != nil && !resource.Namespaced {
-		return "", Leave("the resource has no namespaces")
+		return "", leftOut("the resource has no namespaces")
 	}
 	return r.lazily(ctx, &r.second)
 }

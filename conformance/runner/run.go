@@ -219,12 +219,12 @@ func (r *run) refusal(resource *Resource, setup *SetupError) string {
 }
 
 func (r *run) tryObject(ctx context.Context, resource *Resource) error {
-	p := r.probe(resource)
+	p := r.probe(ctx, resource)
 	if resource.Namespaced {
 		p.Namespace = r.rooms.shared
 	}
 	object := p.New()
-	err := p.prepare(ctx, "create an object", Post(p.Collection(), object))
+	err := Try(func() { p.Prepare("create an object", Post(p.Collection(), object)) })
 	var left *LeftOut
 	var setup *SetupError
 	if errors.As(err, &left) || errors.As(err, &setup) {
@@ -234,12 +234,13 @@ func (r *run) tryObject(ctx context.Context, resource *Resource) error {
 	if err != nil {
 		return err
 	}
-	return p.prepare(ctx, "delete the object", Delete(p.Path(object.GetName()), DeleteNow()))
+	return Try(func() { p.Prepare("delete the object", Delete(p.Path(object.GetName()), DeleteNow())) })
 }
 
 // probe returns one whose id no other probe of the run has: ids that are drawn meet sooner or later.
-func (r *run) probe(resource *Resource) *Probe {
+func (r *run) probe(ctx context.Context, resource *Resource) *Probe {
 	return &Probe{
+		Context:      ctx,
 		GroupVersion: r.options.GroupVersion, Resources: r.resources, Resource: resource,
 		HasCore: r.hasCore, HasCredentials: hasCredentials(r.options.Config),
 		run: r, id: r.id + "-" + strconv.FormatInt(r.probes.Add(1), 10),
@@ -341,25 +342,25 @@ func (r *run) one(ctx context.Context, j job) Result {
 // reasonAgainst returns why a check is not run.
 func (r *run) reasonAgainst(j job) error {
 	if slices.Contains(r.options.Skip, j.check.ID) || len(r.options.Only) > 0 && !slices.Contains(r.options.Only, j.check.ID) {
-		return Leave("not wanted")
+		return leftOut("not wanted")
 	}
 	if j.resource == nil {
 		return nil
 	}
 	if len(j.check.Verbs) > 1 && slices.Contains(j.check.Verbs, "create") && j.resource.Has("create", "get") && !j.resource.Has("list", "delete") {
-		return Leave("what is made could not be removed: the resource has no verbs list and delete")
+		return leftOut("what is made could not be removed: the resource has no verbs list and delete")
 	}
 	for _, verb := range j.check.Verbs {
 		if !j.resource.Has(verb) {
-			return Leave("the resource has no verb %s", verb)
+			return leftOut("the resource has no verb %s", verb)
 		}
 		if j.resource.readOnly != "" && slices.Contains([]string{"create", "update", "patch", "delete", "deletecollection"}, verb) {
-			return Leave("%s", j.resource.readOnly)
+			return leftOut("%s", j.resource.readOnly)
 		}
 	}
 	if j.check.Applies != nil {
 		if reason := j.check.Applies(j.resource); reason != "" {
-			return Leave("%s", reason)
+			return leftOut("%s", reason)
 		}
 	}
 	return nil
@@ -372,9 +373,9 @@ func (r *run) checkNow(ctx context.Context, j job) (err error) {
 	}
 	limited, cancel := context.WithTimeout(ctx, r.options.Timeout)
 	defer cancel()
-	p := r.probe(j.resource)
+	p := r.probe(limited, j.resource)
 	if p.Namespace, err = r.rooms.of(limited, j.check, j.resource); err == nil {
-		err = j.check.Run(limited, p)
+		err = Try(func() { j.check.Run(p) })
 	}
 	if j.check.Isolated && ctx.Err() == nil {
 		r.empty(limited, p)
@@ -433,7 +434,7 @@ func (r *run) empty(ctx context.Context, p *Probe) {
 		if err != nil || !response.OK() {
 			return
 		}
-		list, err := response.List()
+		list, err := response.list()
 		ours := func(object unstructured.Unstructured) bool { return strings.HasPrefix(object.GetName(), r.id+"-") }
 		if err != nil || !slices.ContainsFunc(list.Items, ours) || pause(ctx, poll) != nil {
 			return

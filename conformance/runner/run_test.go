@@ -6,6 +6,7 @@ package runner_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"strconv"
@@ -23,23 +24,18 @@ import (
 )
 
 func TestOutcomes(t *testing.T) {
-	get := func(ctx context.Context, p *runner.Probe) (*runner.Response, error) {
-		return p.Send(ctx, runner.Get(p.Collection()))
+	get := func(p *runner.Probe) *runner.Response {
+		return p.Send(runner.Get(p.Collection()))
 	}
 	report, err := run(t.Context(), good(t),
 		makes("passes", nil),
-		makes("fails", func(ctx context.Context, p *runner.Probe) error {
-			response, err := get(ctx, p)
-			if err != nil {
-				return err
-			}
-			return response.WantStatus(metav1.StatusReasonGone, http.StatusGone)
+		makes("fails", func(p *runner.Probe) {
+			get(p).WantStatus(metav1.StatusReasonGone, http.StatusGone)
 		}),
-		makes("leaves", func(context.Context, *runner.Probe) error { return runner.Leave("nothing to see") }),
-		makes("undecided", func(context.Context, *runner.Probe) error { return errTest }),
-		makes("setup", func(ctx context.Context, p *runner.Probe) error {
-			_, err := p.Read(ctx, "missing")
-			return err
+		makes("leaves", func(*runner.Probe) { runner.Leave("nothing to see") }),
+		makes("undecided", func(*runner.Probe) { runner.Stop(errTest) }),
+		makes("setup", func(p *runner.Probe) {
+			p.Read("missing")
 		}),
 		runner.Check{ID: "without verb", PerResource: true, Verbs: []string{"impersonate"}},
 		runner.Check{ID: "does not apply", PerResource: true, Applies: func(*runner.Resource) string { return "no reason" }},
@@ -96,11 +92,10 @@ func TestNamesDiffer(t *testing.T) {
 	const many = 20_000
 	var mu sync.Mutex
 	names := map[string]struct{}{}
-	check := runner.Check{PerResource: true, Run: func(_ context.Context, p *runner.Probe) error {
+	check := runner.Check{PerResource: true, Run: func(p *runner.Probe) {
 		mu.Lock()
 		defer mu.Unlock()
 		names[p.Name()] = struct{}{}
-		return nil
 	}}
 	checks := make([]runner.Check, many)
 	for i := range checks {
@@ -119,23 +114,16 @@ func TestNamesDiffer(t *testing.T) {
 func TestIsolated(t *testing.T) {
 	var running atomic.Int32
 	isolated := func(id string) runner.Check {
-		check := makes(id, func(ctx context.Context, p *runner.Probe) error {
+		check := makes(id, func(p *runner.Probe) {
 			if running.Add(1) > 1 {
-				return errTest
+				runner.Stop(errTest)
 			}
 			defer running.Add(-1)
-			if _, err := p.Create(ctx, withFinalizer(p.New())); err != nil {
-				return err
+			p.Create(withFinalizer(p.New()))
+			response := p.Send(runner.Get(p.Collection()))
+			if items, _ := response.JSON()["items"].([]any); len(items) != 2 {
+				response.Fail("two objects")
 			}
-			response, err := p.Send(ctx, runner.Get(p.Collection()))
-			if err != nil {
-				return err
-			}
-			list, err := response.List()
-			if err == nil && len(list.Items) != 2 {
-				return response.Fail("two objects")
-			}
-			return err
 		})
 		check.Isolated = true
 		return check
@@ -160,9 +148,8 @@ func TestWithoutNamespace(t *testing.T) {
 	isolated := makes("isolated", nil)
 	isolated.Isolated = true
 	for resources, want := range map[string]runner.Outcome{"": runner.Skipped, "clusterpolicyreports": runner.Passed} {
-		options := runner.Options{Config: good(t), GroupVersion: reports, Checks: []runner.Check{makes("makes", func(ctx context.Context, p *runner.Probe) error {
-			_, err := p.Create(ctx, withFinalizer(p.New()))
-			return err
+		options := runner.Options{Config: good(t), GroupVersion: reports, Checks: []runner.Check{makes("makes", func(p *runner.Probe) {
+			p.Create(withFinalizer(p.New()))
 		}), isolated}}
 		if resources != "" {
 			options.Resources, options.Namespace = []string{resources}, "default" // Which does not matter to them.
@@ -209,9 +196,8 @@ func TestGivenNamespace(t *testing.T) {
 	isolated.Isolated = true
 	report, err := runner.Run(t.Context(), runner.Options{
 		Config: good(t), GroupVersion: reports, Resources: []string{"policyreports"}, Namespace: "given",
-		Checks: []runner.Check{makes("shared", nil), isolated, makes("other", func(ctx context.Context, p *runner.Probe) error {
-			_, err := p.OtherNamespace(ctx)
-			return err
+		Checks: []runner.Check{makes("shared", nil), isolated, makes("other", func(p *runner.Probe) {
+			p.OtherNamespace()
 		})},
 	})
 	if err != nil {
@@ -232,12 +218,10 @@ func TestGivenNamespace(t *testing.T) {
 // TestInterrupted: what was made is removed when somebody ends the run.
 func TestInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	report, err := run(ctx, good(t), makes("ends", func(ctx context.Context, p *runner.Probe) error {
-		if _, err := p.Create(ctx, withFinalizer(p.New())); err != nil {
-			return err
-		}
+	report, err := run(ctx, good(t), makes("ends", func(p *runner.Probe) {
+		p.Create(withFinalizer(p.New()))
 		cancel()
-		return p.Pause(ctx, time.Minute)
+		runner.Stop(p.Pause(p.Context, time.Minute))
 	}), makes("before or after", nil))
 	if err != nil {
 		t.Fatal(err)
@@ -286,4 +270,21 @@ func TestInterruptedWhileMaking(t *testing.T) {
 			wantNothingLeft(t)
 		})
 	}
+}
+
+// TestTry: only what ends a check is an error; a mistake in one is not taken for a server's.
+func TestTry(t *testing.T) {
+	if err := runner.Try(func() {}); err != nil {
+		t.Error(err)
+	}
+	if err := runner.Try(func() { runner.Stop(errTest) }); !errors.Is(err, errTest) {
+		t.Errorf("got %v, want %v", err, errTest)
+	}
+	defer func() {
+		if got := recover(); got != "a mistake" {
+			t.Errorf("recovered %v", got)
+		}
+	}()
+	err := runner.Try(func() { panic("a mistake") })
+	t.Errorf("the mistake is swallowed: %v", err)
 }

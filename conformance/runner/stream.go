@@ -7,7 +7,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -29,6 +28,9 @@ type Event struct {
 
 // Stream is a watch.
 type Stream struct {
+	// Context is that of the check.
+	Context context.Context //nolint:containedctx // As that of a probe.
+
 	exchange *Exchange
 	cancel   context.CancelFunc
 	items    chan item
@@ -42,8 +44,8 @@ type item struct {
 
 // openStream starts a watch. If the server does not, the answer is returned instead.
 func (c *client) openStream(ctx context.Context, r Request) (*Stream, *Response, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	answer, exchange, err := c.open(ctx, r)
+	reading, cancel := context.WithCancel(ctx)
+	answer, exchange, err := c.open(reading, r)
 	if err != nil {
 		cancel()
 		return nil, nil, err
@@ -56,8 +58,8 @@ func (c *client) openStream(ctx context.Context, r Request) (*Stream, *Response,
 		response := &Response{Exchange: exchange, Code: answer.StatusCode, Header: answer.Header, Body: body}
 		return nil, response, errors.Join(err, response.rightsError(r))
 	}
-	s := &Stream{exchange: exchange, cancel: cancel, items: make(chan item)}
-	go s.read(ctx, answer.Body)
+	s := &Stream{Context: ctx, exchange: exchange, cancel: cancel, items: make(chan item)}
+	go s.read(reading, answer.Body)
 	return s, nil, nil
 }
 
@@ -122,7 +124,10 @@ func (s *Stream) Close() { s.cancel() }
 // Exchange is the request and the events that were read, as they are shown to people.
 func (s *Stream) Exchange() *Exchange { return s.exchange }
 
-// Fail returns the failure whose cause is what this watch has sent.
-func (s *Stream) Fail(found, format string, args ...any) error {
-	return &Failure{Expected: fmt.Sprintf(format, args...), Found: found, Exchange: s.exchange}
+// Fail ends the check: what this watch has sent is not what the server should send.
+func (s *Stream) Fail(found, format string, args ...any) {
+	(&Response{Exchange: s.exchange}).FailBecause(found, format, args...)
 }
+
+// Unprepared ends the check: the watch does not bring what the check needs to go on.
+func (s *Stream) Unprepared(wanted string) { Stop(&SetupError{wanted, s.exchange}) }

@@ -4,7 +4,6 @@
 package runner_test
 
 import (
-	"context"
 	"encoding/json"
 	"net/http"
 	"slices"
@@ -80,9 +79,8 @@ func TestCantBegin(t *testing.T) {
 // TestNotAllowed: checks are left out, and say why.
 func TestNotAllowed(t *testing.T) {
 	config := bad(t, refuse(http.StatusForbidden, "Forbidden", `policyreports is forbidden: User "x" cannot create resource "policyreports"`, isPost("policyreports")))
-	report, err := run(t.Context(), config, makes("makes", nil), runner.Check{ID: "reads", PerResource: true, Verbs: []string{"list"}, Run: func(ctx context.Context, p *runner.Probe) error {
-		_, err := p.Send(ctx, runner.Get(p.Collection()))
-		return err
+	report, err := run(t.Context(), config, makes("makes", nil), runner.Check{ID: "reads", PerResource: true, Verbs: []string{"list"}, Run: func(p *runner.Probe) {
+		p.Send(runner.Get(p.Collection()))
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -179,9 +177,8 @@ func TestHangs(t *testing.T) {
 	config := bad(t, hanging(func(r *http.Request) bool { return r.URL.Query().Get("limit") == "7" }))
 	report, err := runner.Run(t.Context(), runner.Options{
 		Config: config, GroupVersion: reports, Resources: []string{"policyreports"}, Timeout: 10 * time.Second,
-		Checks: []runner.Check{makes("hangs", func(ctx context.Context, p *runner.Probe) error {
-			_, err := p.Send(ctx, runner.Get(p.Collection(), "limit", "7"))
-			return err
+		Checks: []runner.Check{makes("hangs", func(p *runner.Probe) {
+			p.Send(runner.Get(p.Collection(), "limit", "7"))
 		}), makes("goes on", nil)},
 	})
 	if err != nil {
@@ -208,13 +205,13 @@ func TestDies(t *testing.T) {
 	})
 	checks := make([]runner.Check, 0, 100)
 	for i := range 100 {
-		checks = append(checks, makes("check"+string(rune('A'+i)), func(ctx context.Context, p *runner.Probe) error {
+		checks = append(checks, makes("check"+string(rune('A'+i)), func(p *runner.Probe) {
 			dead.Store(i == 50 || dead.Load())
-			_, err := p.Make(ctx)
+			err := runner.Try(func() { p.Make() })
 			if i == 50 { // What a check may make of a connection that ends.
-				return &runner.Failure{Expected: "an end that is none"}
+				runner.Stop(&runner.Failure{Expected: "an end that is none"})
 			}
-			return err
+			runner.StopOn(err)
 		}))
 	}
 	report, err := runner.Run(t.Context(), runner.Options{Config: config, GroupVersion: reports, Resources: []string{"policyreports"}, Checks: checks, Parallel: 4})
@@ -265,12 +262,8 @@ func TestBusy(t *testing.T) {
 			next.ServeHTTP(w, r)
 		})
 	})
-	report, err := run(t.Context(), config, makes("busy", func(ctx context.Context, p *runner.Probe) error {
-		response, err := p.Send(ctx, runner.Get(p.Collection(), "limit", "7"))
-		if err != nil {
-			return err
-		}
-		return response.WantOK()
+	report, err := run(t.Context(), config, makes("busy", func(p *runner.Probe) {
+		p.Send(runner.Get(p.Collection(), "limit", "7")).WantOK()
 	}))
 	if err != nil {
 		t.Fatal(err)
@@ -283,43 +276,27 @@ func TestShown(t *testing.T) {
 	const content = "c2VjcmV0LW9mLXRoaXMtdGVzdA=="
 	report, err := runner.Run(t.Context(), runner.Options{
 		Config: good(t), GroupVersion: core, Resources: []string{"secrets"},
-		Checks: []runner.Check{makes("shows", func(ctx context.Context, p *runner.Probe) error {
+		Checks: []runner.Check{makes("shows", func(p *runner.Probe) {
 			object := p.New()
 			object.Object["data"] = map[string]any{"key": content}
-			if _, err := p.Create(ctx, object); err != nil {
-				return err
-			}
-			response, err := p.Send(ctx, runner.Get(p.Collection()))
-			if err != nil {
-				return err
-			}
-			return response.Fail("nothing")
-		}), makes("sends", func(ctx context.Context, p *runner.Probe) error {
+			p.Create(object)
+			response := p.Send(runner.Get(p.Collection()))
+			response.Fail("nothing")
+		}), makes("sends", func(p *runner.Probe) {
 			object := p.New()
 			object.Object["data"], object.Object["unknown"] = map[string]any{"key": content}, "field"
-			response, err := p.Send(ctx, runner.Post(p.Collection(), object, "fieldValidation", "Ignore"))
-			if err != nil {
-				return err
-			}
-			return response.Fail("nothing")
-		}), makes("watches", func(ctx context.Context, p *runner.Probe) error {
-			stream, err := p.MustWatch(ctx, p.Collection())
-			if err != nil {
-				return err
-			}
+			response := p.Send(runner.Post(p.Collection(), object, "fieldValidation", "Ignore"))
+			response.Fail("nothing")
+		}), makes("watches", func(p *runner.Probe) {
+			stream := p.MustWatch(p.Collection())
 			defer stream.Close()
 			object := p.New()
 			object.Object["data"] = map[string]any{"key": content}
-			if _, err := p.Create(ctx, object); err != nil {
-				return err
-			}
+			p.Create(object)
 			for {
-				event, err := stream.Next(ctx)
-				if err != nil {
-					return err
-				}
+				event := runner.Must(stream.Next(p.Context))
 				if event.Object.GetName() == object.GetName() {
-					return stream.Fail("nothing", "nothing")
+					stream.Fail("nothing", "nothing")
 				}
 			}
 		})},
