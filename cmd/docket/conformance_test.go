@@ -27,6 +27,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
+	"github.com/docket-project/docket/conformance/broken"
 	"github.com/docket-project/docket/conformance/checks"
 	"github.com/docket-project/docket/conformance/conformancetest"
 	"github.com/docket-project/docket/conformance/runner"
@@ -85,9 +86,12 @@ func unbroken(next http.Handler) http.Handler { return next }
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	config := upConfig(t)
-	proofs := checks.Proofs()
-	at := slices.IndexFunc(proofs, func(proof checks.Proof) bool { return proof.Check.ID == oneCheck })
-	good, bad := behind(t, config, unbroken), behind(t, config, proofs[at].Server.Break)
+	wrong := broken.OnAnswer(broken.Method(http.MethodGet, broken.Single), func(_ *http.Request, a *broken.Answer) {
+		if a.Code == http.StatusNotFound {
+			a.Body = []byte("404 page not found\n")
+		}
+	})
+	good, bad := behind(t, config, unbroken), behind(t, config, wrong)
 	for name, test := range map[string]struct {
 		kubeconfig string
 		args       []string

@@ -12,18 +12,9 @@ type Server struct {
 	// Break returns the handler that breaks what next answers. State that requests share must be
 	// safe for concurrent use.
 	Break func(next http.Handler) http.Handler
-	// NeedsControllers is set if the rule applies only where the garbage collector and the quota
-	// controller of Kubernetes run.
-	NeedsControllers bool
 }
 
 // That returns a server that does this wrong.
 func That(what string, breaks func(next http.Handler) http.Handler) Server {
 	return Server{What: what, Break: breaks}
-}
-
-// WithControllers sets NeedsControllers.
-func (s Server) WithControllers() Server {
-	s.NeedsControllers = true
-	return s
 }

@@ -8,12 +8,10 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"sync/atomic"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/docket-project/docket/conformance/broken"
 	"github.com/docket-project/docket/conformance/runner"
 )
 
@@ -55,221 +53,153 @@ func someObject(p *runner.Probe) string {
 	return p.Resources[at].ObjectPath(p.Namespace, p.Name())
 }
 
-func access() []rule {
-	return []rule{accessAnonymous{}, accessBadToken{}, accessSpoofedHeaders{}, accessImpersonation{}, accessReview{}, forbiddenAnswer{}}
+func access() []runner.Check {
+	return []runner.Check{accessAnonymous(), accessBadToken(), accessSpoofedHeaders(), accessImpersonation(), accessReview(), forbiddenAnswer()}
 }
 
-type accessAnonymous struct{}
-
-func (r accessAnonymous) check() runner.Check {
+func accessAnonymous() runner.Check {
 	return runner.Check{
 		ID: "access-anonymous", Area: areaAccess,
 		Rule:        "Requests for objects without credentials get 401 or 403.",
 		Detail:      "Lists objects and deletes one that does not exist, without credentials. Skipped if a SubjectAccessReview says that everybody may do so.",
 		Reference:   "https://kubernetes.io/docs/reference/access-authn-authz/authentication/" + "#anonymous-requests",
-		PerResource: true, Verbs: []string{"list"}, Run: r.run,
-	}
-}
-
-func (accessAnonymous) run(p *runner.Probe) {
-	if !p.HasCredentials {
-		runner.Leave("the kubeconfig has no credentials, so that every request is without them")
-	}
-	name := p.Name()
-	for _, try := range []struct {
-		verb, name string
-		request    runner.Request
-	}{
-		{"list", "", runner.Get(p.Collection(), "limit", "1")},
-		{"delete", name, runner.Delete(p.Path(name), runner.DeleteNow())},
-	} {
-		if !p.Resource.Has(try.verb) {
-			continue
-		}
-		response := p.Send(withoutUser(try.request))
-		if noRights(response) {
-			continue
-		}
-		review := askFor(p, "system:anonymous", "system:unauthenticated", try.verb, try.name)
-		if review != nil && review.allowed {
-			runner.Leave("the server says that everybody has the right to %s objects", try.verb)
-		}
-		response.Want(http.StatusUnauthorized, http.StatusForbidden)
-		return
-	}
-}
-
-func (accessAnonymous) broken() broken.Server {
-	return broken.That("lets everybody read lists", asOwner(broken.And(broken.Listing, func(r *http.Request) bool { return r.Header.Get("Authorization") == "" })))
-}
-
-// asOwner gives requests the rights of the owner.
-func asOwner(match broken.Match) func(http.Handler) http.Handler {
-	return knowingOwner(func(r *http.Request, owner string) {
-		if match(r) {
-			r.Header.Set("Authorization", owner)
-			r.Header.Del("Impersonate-User")
-		}
-	})
-}
-
-// knowingOwner has edit change requests. The owner's credentials are those of the first request.
-func knowingOwner(edit func(r *http.Request, owner string)) func(http.Handler) http.Handler {
-	return func(next http.Handler) http.Handler {
-		var owner atomic.Pointer[string]
-		return broken.OnRequest(func(*http.Request) bool { return true }, func(r *http.Request) {
-			if credentials := r.Header.Get("Authorization"); credentials != "" {
-				owner.CompareAndSwap(nil, &credentials)
+		PerResource: true, Verbs: []string{"list"},
+		Run: func(p *runner.Probe) {
+			if !p.HasCredentials {
+				runner.Leave("the kubeconfig has no credentials, so that every request is without them")
 			}
-			if known := owner.Load(); known != nil {
-				edit(r, *known)
+			name := p.Name()
+			for _, try := range []struct {
+				verb, name string
+				request    runner.Request
+			}{
+				{"list", "", runner.Get(p.Collection(), "limit", "1")},
+				{"delete", name, runner.Delete(p.Path(name), runner.DeleteNow())},
+			} {
+				if !p.Resource.Has(try.verb) {
+					continue
+				}
+				response := p.Send(withoutUser(try.request))
+				if noRights(response) {
+					continue
+				}
+				review := askFor(p, "system:anonymous", "system:unauthenticated", try.verb, try.name)
+				if review != nil && review.allowed {
+					runner.Leave("the server says that everybody has the right to %s objects", try.verb)
+				}
+				response.Want(http.StatusUnauthorized, http.StatusForbidden)
+				return
 			}
-		})(next)
+		},
 	}
 }
 
-type accessBadToken struct{}
-
-func (r accessBadToken) check() runner.Check {
+func accessBadToken() runner.Check {
 	return runner.Check{
 		ID: "access-bad-token", Area: areaAccess,
 		Rule:      "A request with an invalid bearer token gets 401 and a Status with reason Unauthorized.",
 		Detail:    "Gets an object that does not exist, with a made-up token.",
 		Reference: "https://kubernetes.io/docs/reference/access-authn-authz/authentication/" + "#authentication-strategies",
-		Run:       r.run,
+		Run: func(p *runner.Probe) {
+			path := someObject(p)
+			p.Send(withoutUser(runner.Get(path).With("Authorization", strangers))).WantStatus(metav1.StatusReasonUnauthorized, http.StatusUnauthorized)
+		},
 	}
 }
 
-func (accessBadToken) run(p *runner.Probe) {
-	path := someObject(p)
-	send(p, withoutUser(runner.Get(path).With("Authorization", strangers)), status(metav1.StatusReasonUnauthorized, http.StatusUnauthorized))
-}
-
-func (accessBadToken) broken() broken.Server {
-	return broken.That("takes who has a wrong token for somebody without one", knowingOwner(func(r *http.Request, owner string) {
-		if r.Header.Get("Authorization") != owner {
-			r.Header.Del("Authorization")
-		}
-	}))
-}
-
-type accessSpoofedHeaders struct{}
-
-func (r accessSpoofedHeaders) check() runner.Check {
+func accessSpoofedHeaders() runner.Check {
 	return runner.Check{
 		ID: "access-spoofed-headers", Area: areaAccess,
 		Rule:      "The server trusts the headers X-Remote-User and X-Remote-Group only from a proxy that presents its client certificate.",
 		Detail:    "Gets an object with these headers, once without credentials and, if the server allows impersonation, once as a user without rights. Both are refused without the headers.",
 		Reference: "https://kubernetes.io/docs/reference/access-authn-authz/authentication/" + "#authenticating-proxy",
-		Run:       r.run,
+		Run: func(p *runner.Probe) {
+			path := someObject(p)
+			tried := false
+			for _, request := range []runner.Request{withoutUser(runner.Get(path)), asNobody(runner.Get(path))} {
+				response := p.Send(request)
+				if !noRights(response) {
+					continue // There is nothing to win.
+				}
+				tried = true
+				request = request.With("X-Remote-User", "admin").With("X-Remote-Group", "system:masters")
+				response = p.Send(request)
+				if !noRights(response) {
+					response.Fail("401 Unauthorized or 403 Forbidden, as without the headers X-Remote-User and X-Remote-Group")
+				}
+			}
+			if !tried {
+				runner.Leave("the server lets everybody get objects")
+			}
+		},
 	}
 }
 
-func (accessSpoofedHeaders) run(p *runner.Probe) {
-	path := someObject(p)
-	tried := false
-	for _, request := range []runner.Request{withoutUser(runner.Get(path)), asNobody(runner.Get(path))} {
-		response := p.Send(request)
-		if !noRights(response) {
-			continue // There is nothing to win.
-		}
-		tried = true
-		request = request.With("X-Remote-User", "admin").With("X-Remote-Group", "system:masters")
-		response = p.Send(request)
-		if !noRights(response) {
-			response.Fail("401 Unauthorized or 403 Forbidden, as without the headers X-Remote-User and X-Remote-Group")
-		}
-	}
-	if !tried {
-		runner.Leave("the server lets everybody get objects")
-	}
-}
-
-func (accessSpoofedHeaders) broken() broken.Server {
-	return broken.That("believes X-Remote-User whoever sends it", asOwner(func(r *http.Request) bool { return r.Header.Get("X-Remote-User") == "admin" }))
-}
-
-type accessImpersonation struct{}
-
-func (r accessImpersonation) check() runner.Check {
+func accessImpersonation() runner.Check {
 	return runner.Check{
 		ID: "access-impersonation", Area: areaAccess,
 		Rule:        "A request with the header Impersonate-User has the rights of that user. If the user may not do it, the answer is 403 with a message that names the user and the resource.",
 		Detail:      "Gets an object as a user who does not exist. Skipped if the user of the kubeconfig may not impersonate, or if a SubjectAccessReview says that everybody may get the object.",
 		Reference:   "https://kubernetes.io/docs/reference/access-authn-authz/user-impersonation/",
-		PerResource: true, Verbs: []string{"get"}, Run: r.run,
+		PerResource: true, Verbs: []string{"get"},
+		Run: func(p *runner.Probe) {
+			if !p.HasCore {
+				runner.Leave("the server has no core API: users come from the server in front of it")
+			}
+			name := p.Name()
+			response := p.Send(asNobody(runner.Get(p.Path(name))))
+			switch {
+			case response.Code == http.StatusForbidden && !refusedNobody(response):
+				runner.Leave("not allowed: impersonate users")
+			case response.Code != http.StatusForbidden:
+				review := askFor(p, nobody, "system:authenticated", "get", name)
+				switch {
+				case review == nil:
+					runner.Leave("the server does not say whether everybody may get objects")
+				case review.allowed:
+					runner.Leave("the server says that everybody has the right to get objects")
+				}
+				response.Fail("403 Forbidden: the user %s has no right to get objects", nobody)
+			}
+			for _, word := range []string{nobody, p.Resource.Name} {
+				if !bytes.Contains(response.Body, []byte(word)) {
+					response.Fail("a message that names the user %s and the resource %s", nobody, p.Resource.Name)
+				}
+			}
+		},
 	}
 }
 
-func (accessImpersonation) run(p *runner.Probe) {
-	if !p.HasCore {
-		runner.Leave("the server has no core API: users come from the server in front of it")
-	}
-	name := p.Name()
-	response := p.Send(asNobody(runner.Get(p.Path(name))))
-	switch {
-	case response.Code == http.StatusForbidden && !refusedNobody(response):
-		runner.Leave("not allowed: impersonate users")
-	case response.Code != http.StatusForbidden:
-		review := askFor(p, nobody, "system:authenticated", "get", name)
-		switch {
-		case review == nil:
-			runner.Leave("the server does not say whether everybody may get objects")
-		case review.allowed:
-			runner.Leave("the server says that everybody has the right to get objects")
-		}
-		response.Fail("403 Forbidden: the user %s has no right to get objects", nobody)
-	}
-	for _, word := range []string{nobody, p.Resource.Name} {
-		if !bytes.Contains(response.Body, []byte(word)) {
-			response.Fail("a message that names the user %s and the resource %s", nobody, p.Resource.Name)
-		}
-	}
-}
-
-func (accessImpersonation) broken() broken.Server {
-	return broken.That("ignores Impersonate-User", broken.OnRequest(broken.Single, func(r *http.Request) { r.Header.Del("Impersonate-User") }))
-}
-
-type accessReview struct{}
-
-func (r accessReview) check() runner.Check {
+func accessReview() runner.Check {
 	return runner.Check{
 		ID: "access-review", Area: areaAccess,
 		Rule:        "The server enforces what its SelfSubjectAccessReview and SubjectAccessReview say: it refuses what they deny, and nothing else.",
 		Detail:      "Asks whether an object may be read and reads it: as the user of the kubeconfig and, if the server allows impersonation, as a user without rights.",
 		Reference:   "https://kubernetes.io/docs/reference/access-authn-authz/authorization/",
-		PerResource: true, Verbs: []string{"get"}, Run: r.run,
+		PerResource: true, Verbs: []string{"get"},
+		Run: func(p *runner.Probe) {
+			name := p.Name()
+			request := runner.Get(p.Path(name)).MayBeRefused()
+			review := askFor(p, "", "", "get", name)
+			if review == nil {
+				runner.Leave("the server does not answer a SelfSubjectAccessReview")
+			}
+			response := p.Send(request)
+			if review.allowed == (response.Code == http.StatusForbidden) {
+				review.wrong(response)
+				return
+			}
+			// If nobody is not refused, that may be because the header is ignored, which is another rule.
+			response = p.Send(asNobody(request))
+			if !refusedNobody(response) {
+				return
+			}
+			review = askFor(p, nobody, "system:authenticated", "get", name)
+			if review != nil && review.allowed {
+				review.wrong(response)
+			}
+		},
 	}
-}
-
-func (accessReview) run(p *runner.Probe) {
-	name := p.Name()
-	request := runner.Get(p.Path(name)).MayBeRefused()
-	review := askFor(p, "", "", "get", name)
-	if review == nil {
-		runner.Leave("the server does not answer a SelfSubjectAccessReview")
-	}
-	response := p.Send(request)
-	if review.allowed == (response.Code == http.StatusForbidden) {
-		review.wrong(response)
-		return
-	}
-	// If nobody is not refused, that may be because the header is ignored, which is another rule.
-	response = p.Send(asNobody(request))
-	if !refusedNobody(response) {
-		return
-	}
-	review = askFor(p, nobody, "system:authenticated", "get", name)
-	if review != nil && review.allowed {
-		review.wrong(response)
-	}
-}
-
-func (accessReview) broken() broken.Server {
-	return broken.That("says in reviews that everybody may do everything", broken.OnAnswered(broken.Method(http.MethodPost, broken.Path("accessreviews")), func(review map[string]any) {
-		broken.FieldsOf(review, "status")["allowed"] = true
-	}))
 }
 
 // verdict is what a server says about rights.
@@ -306,39 +236,27 @@ func askFor(p *runner.Probe, user, group, verb, name string) *verdict {
 	return &verdict{response, allowed}
 }
 
-type forbiddenAnswer struct{}
-
-func (r forbiddenAnswer) check() runner.Check {
+func forbiddenAnswer() runner.Check {
 	return runner.Check{
 		ID: "forbidden-answer", Area: areaAccess,
 		Rule:        "A request that the user may not make gets 403 and a Status with reason Forbidden, code 403, and details that name the resource.",
 		Detail:      "Gets an object as a user without rights, or without credentials.",
 		Reference:   "https://kubernetes.io/docs/reference/access-authn-authz/authorization/",
-		PerResource: true, Verbs: []string{"get"}, Run: r.run,
+		PerResource: true, Verbs: []string{"get"},
+		Run: func(p *runner.Probe) {
+			request := runner.Get(p.Path(p.Name()))
+			response := p.Send(asNobody(request))
+			if !refusedNobody(response) {
+				response = p.Send(withoutUser(request))
+			}
+			if response.Code != http.StatusForbidden {
+				runner.Leave("there is no user known to lack the right to get objects")
+			}
+			response.WantStatus(metav1.StatusReasonForbidden, http.StatusForbidden)
+			status, _ := response.Status()
+			if d := status.Details; d == nil || d.Kind != p.Resource.Name || d.Group != p.GroupVersion.Group {
+				response.Fail("a Status whose details.kind is %q and whose details.group is %q", p.Resource.Name, p.GroupVersion.Group)
+			}
+		},
 	}
-}
-
-func (forbiddenAnswer) run(p *runner.Probe) {
-	request := runner.Get(p.Path(p.Name()))
-	response := p.Send(asNobody(request))
-	if !refusedNobody(response) {
-		response = p.Send(withoutUser(request))
-	}
-	if response.Code != http.StatusForbidden {
-		runner.Leave("there is no user known to lack the right to get objects")
-	}
-	response.WantStatus(metav1.StatusReasonForbidden, http.StatusForbidden)
-	status, _ := response.Status()
-	if d := status.Details; d == nil || d.Kind != p.Resource.Name || d.Group != p.GroupVersion.Group {
-		response.Fail("a Status whose details.kind is %q and whose details.group is %q", p.Resource.Name, p.GroupVersion.Group)
-	}
-}
-
-func (forbiddenAnswer) broken() broken.Server {
-	return broken.That("refuses with a text instead of a Status", broken.OnAnswer(broken.Method(http.MethodGet, broken.Single), func(_ *http.Request, a *broken.Answer) {
-		if message, ok := a.Object()["message"].(string); ok && a.Code == http.StatusForbidden {
-			a.Header.Set("Content-Type", "text/plain")
-			a.Body = []byte("Forbidden: " + message + "\n")
-		}
-	}))
 }

@@ -5,7 +5,6 @@ package checks
 
 import (
 	"fmt"
-	"net/http"
 	"slices"
 	"time"
 
@@ -13,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/docket-project/docket/conformance/broken"
 	"github.com/docket-project/docket/conformance/runner"
 )
 
@@ -26,37 +24,24 @@ const (
 	applyTick = 1100 * time.Millisecond
 )
 
-func applies() []rule {
-	return slices.Concat([]rule{applyCreates{}, applyManagedFields{}, updateManagedFields{}}, appliesConflictsRules())
+func applies() []runner.Check {
+	return slices.Concat([]runner.Check{applyCreates(), applyManagedFields(), updateManagedFields()}, appliesConflictsRules())
 }
 
-type applyCreates struct{}
-
-func (r applyCreates) check() runner.Check {
+func applyCreates() runner.Check {
 	return runner.Check{
 		ID: "apply-creates", Area: areaApplies,
 		Rule:        "Server-side apply creates an object that does not exist.",
 		Detail:      "Applies a complete object and reads it. Any success code will do.",
 		Reference:   patchDoc,
-		PerResource: true, Verbs: []string{"create", "get", "patch"}, Run: r.run,
+		PerResource: true, Verbs: []string{"create", "get", "patch"},
+		Run: func(p *runner.Probe) {
+			object := p.New()
+			name := object.GetName()
+			response := p.Send(runner.Patch(p.Path(name), types.ApplyYAMLPatchType, object, "fieldManager", firstManager)).WantOK()
+			wantExists(p, response, name, "that the object exists afterwards")
+		},
 	}
-}
-
-func (applyCreates) run(p *runner.Probe) {
-	object := p.New()
-	name := object.GetName()
-	response := send(p, runner.Patch(p.Path(name), types.ApplyYAMLPatchType, object, "fieldManager", firstManager), ok)
-	wantExists(p, response, name, "that the object exists afterwards")
-}
-
-func (applyCreates) broken() broken.Server {
-	return broken.That("answers 404 to an apply of what does not exist", broken.Instead(applying, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-		if before := broken.Also(next, r, http.MethodGet, "", "", nil); before.Code == http.StatusNotFound {
-			before.Send(w)
-			return
-		}
-		next.ServeHTTP(w, r)
-	}))
 }
 
 // readManaged reads an object and returns the answer, too.
@@ -83,69 +68,41 @@ func wantManaged(p *runner.Probe, object *unstructured.Unstructured, response *r
 	}
 }
 
-// applying matches server-side applies.
-func applying(r *http.Request) bool {
-	return r.Method == http.MethodPatch && broken.Single(r) && broken.Sends(broken.ApplyPatch)(r)
-}
-
-type applyManagedFields struct{}
-
-func (r applyManagedFields) check() runner.Check {
+func applyManagedFields() runner.Check {
 	return runner.Check{
 		ID: "apply-managed-fields", Area: areaApplies,
 		Rule:        "After an apply, metadata.managedFields has an entry for the manager with the operation Apply, the version, and the fields that were applied.",
 		Detail:      "Applies an annotation to an object, then reads the object.",
 		Reference:   applyDoc + "#field-management",
-		PerResource: true, Verbs: []string{"create", "get", "patch"}, Run: r.run,
+		PerResource: true, Verbs: []string{"create", "get", "patch"},
+		Run: func(p *runner.Probe) {
+			name := makeNoted(p)
+			applyFirst(p, name, noteOne, "first")
+			object, response := readManaged(p, name)
+			wantManaged(p, object, response, firstManager, metav1.ManagedFieldsOperationApply, noteOne)
+		},
 	}
 }
 
-func (applyManagedFields) run(p *runner.Probe) {
-	name := makeNoted(p)
-	applyFirst(p, name, noteOne, "first")
-	object, response := readManaged(p, name)
-	wantManaged(p, object, response, firstManager, metav1.ManagedFieldsOperationApply, noteOne)
-}
-
-func (applyManagedFields) broken() broken.Server {
-	return broken.That("shows applied fields as updated ones", broken.OnAnswered(broken.Method(http.MethodGet, broken.Single), func(object map[string]any) {
-		entries, _ := broken.FieldsOf(object, "metadata")["managedFields"].([]any)
-		for _, one := range entries {
-			if entry, ok := one.(map[string]any); ok && entry["operation"] == "Apply" {
-				entry["operation"] = "Update"
-			}
-		}
-	}))
-}
-
-type updateManagedFields struct{}
-
-func (r updateManagedFields) check() runner.Check {
+func updateManagedFields() runner.Check {
 	return runner.Check{
 		ID: "update-managed-fields", Area: areaApplies,
 		Rule:        "Fields written with POST and PUT are recorded in metadata.managedFields under the manager named by fieldManager, with the operation Update.",
 		Detail:      "Creates an object as one manager, adds an annotation with PUT as another, then reads the object.",
 		Reference:   applyDoc + "#apply-and-update",
-		PerResource: true, Verbs: []string{"create", "get", "update"}, Run: r.run,
+		PerResource: true, Verbs: []string{"create", "get", "update"},
+		Run: func(p *runner.Probe) {
+			object := p.New()
+			name := object.GetName()
+			p.Prepare("create an object", runner.Post(p.Collection(), object, "fieldManager", firstManager))
+			put := putNoted(p, name, noteOne, "second", "fieldManager", secondManager)
+			if !put.OK() {
+				put.Unprepared("change the object")
+			}
+			object, response := readManaged(p, name)
+			// The first manager has the labels at least.
+			wantManaged(p, object, response, firstManager, metav1.ManagedFieldsOperationUpdate, "")
+			wantManaged(p, object, response, secondManager, metav1.ManagedFieldsOperationUpdate, noteOne)
+		},
 	}
-}
-
-func (updateManagedFields) run(p *runner.Probe) {
-	object := p.New()
-	name := object.GetName()
-	p.Prepare("create an object", runner.Post(p.Collection(), object, "fieldManager", firstManager))
-	put := putNoted(p, name, noteOne, "second", "fieldManager", secondManager)
-	if !put.OK() {
-		put.Unprepared("change the object")
-	}
-	object, response := readManaged(p, name)
-	// The first manager has the labels at least.
-	wantManaged(p, object, response, firstManager, metav1.ManagedFieldsOperationUpdate, "")
-	wantManaged(p, object, response, secondManager, metav1.ManagedFieldsOperationUpdate, noteOne)
-}
-
-func (updateManagedFields) broken() broken.Server {
-	return broken.That("does not look at the fieldManager of POST and PUT", broken.WithoutQuery(func(r *http.Request) bool {
-		return r.Method == http.MethodPost || r.Method == http.MethodPut
-	}, "fieldManager"))
 }

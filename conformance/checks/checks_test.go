@@ -5,6 +5,7 @@ package checks
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -107,21 +108,44 @@ func TestShownOnly(t *testing.T) {
 		"list-complete":         broken.That("lists results without their policy", onItems(func(item map[string]any) { delete(item, "policy") })),
 		"list-resource-version": broken.That("has lists without a resourceVersion", onLists(broken.And(), func(list map[string]any, _ []any) { delete(broken.FieldsOf(list, "metadata"), "resourceVersion") })),
 	}
-	for _, proof := range Proofs() {
-		if !slices.Contains(shown, proof.Check.ID) {
-			continue
-		}
-		if other, ok := others[proof.Check.ID]; ok {
-			proof.Server = other
-		}
-		t.Run(proof.Check.ID, func(t *testing.T) {
+	servers := brokenServers()
+	maps.Copy(servers, others)
+	for _, id := range shown {
+		t.Run(id, func(t *testing.T) {
 			t.Parallel()
 			options := options
-			options.Only, options.Resources = []string{proof.Check.ID}, []string{"policyresults"}
-			if err := conformancetest.Prove(t.Context(), options, proof.Check.ID, proof.Server); err != nil {
-				t.Errorf("the server %s:\n%v", proof.Server.What, err)
+			options.Only, options.Resources = []string{id}, []string{"policyresults"}
+			if err := conformancetest.Prove(t.Context(), options, id, servers[id]); err != nil {
+				t.Errorf("the server %s:\n%v", servers[id].What, err)
 			}
 		})
+	}
+}
+
+// brokenServers returns the servers that break a rule, by the identifiers of the checks that fail there.
+func brokenServers() map[string]broken.Server {
+	servers := map[string]broken.Server{}
+	for _, area := range []func() map[string]broken.Server{
+		brokenAccess, brokenApplies, brokenBodies, brokenCreates, brokenDeletes, brokenDiscovery, brokenDryruns, brokenFormats, brokenHealth, brokenLists, brokenNamespaces,
+		brokenOpenapi, brokenPatches, brokenReads, brokenStatuses, brokenUpdates, brokenValues, brokenVersions, brokenWatches,
+	} {
+		maps.Copy(servers, area())
+	}
+	return servers
+}
+
+// TestEachRule: each rule has a server that breaks it, and each server a rule.
+func TestEachRule(t *testing.T) {
+	servers := brokenServers()
+	maps.Copy(servers, conformancetest.NeedControllers())
+	for _, check := range All() {
+		if servers[check.ID].Break == nil {
+			t.Errorf("no server breaks the rule of %s: the check could be one that never fails", check.ID)
+		}
+		delete(servers, check.ID)
+	}
+	for id := range servers {
+		t.Errorf("there is no check %s for the server that breaks its rule", id)
 	}
 }
 
@@ -132,17 +156,9 @@ func TestBrokenServers(t *testing.T) {
 	if testing.Short() {
 		t.Parallel()
 	}
-	var skip []string
-	var own []Proof
-	for _, proof := range Proofs() {
-		if proof.Server.NeedsControllers {
-			skip = append(skip, proof.Check.ID)
-		} else {
-			own = append(own, proof)
-		}
-	}
+	servers := brokenServers()
 	options := options(t, examples, "widgets")
-	options.Skip = skip
+	options.Skip = slices.Collect(maps.Keys(conformancetest.NeedControllers()))
 	options.Samples = []*unstructured.Unstructured{widget()} // Some servers have no schema.
 	prove := func(ctx context.Context, id string, server broken.Server) error {
 		options := options
@@ -163,18 +179,18 @@ func TestBrokenServers(t *testing.T) {
 		t.Run("two rules", func(t *testing.T) {
 			t.Parallel()
 			err := prove(t.Context(), "get-not-found", broken.That("breaks the rule of another check, too", func(next http.Handler) http.Handler {
-				return getNotFound{}.broken().Break(createStatusCode{}.broken().Break(next))
+				return servers["get-not-found"].Break(servers["create-status-code"].Break(next))
 			}))
 			if err == nil || !strings.Contains(err.Error(), "create-status-code (widgets) fails, too") {
 				t.Errorf("it is not noticed: %v", err)
 			}
 		})
 	}
-	for _, proof := range own {
-		t.Run(proof.Check.ID, func(t *testing.T) {
+	for id, server := range servers {
+		t.Run(id, func(t *testing.T) {
 			t.Parallel()
-			if err := prove(t.Context(), proof.Check.ID, proof.Server); err != nil {
-				t.Errorf("the server %s:\n%v", proof.Server.What, err)
+			if err := prove(t.Context(), id, server); err != nil {
+				t.Errorf("the server %s:\n%v", server.What, err)
 			}
 		})
 	}

@@ -4,7 +4,6 @@
 package checks
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -13,7 +12,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/docket-project/docket/conformance/broken"
 	"github.com/docket-project/docket/conformance/runner"
 )
 
@@ -31,105 +29,71 @@ func hasNamespaces(resource *runner.Resource) string {
 	return ""
 }
 
-func creates() []rule {
-	return slices.Concat([]rule{
-		createStatusCode{},
-		createAnswer{},
-		createMetadata{},
-		createReadOnlyMetadata{},
-		createGenerateName{},
-		createWithoutNamespace{},
+func creates() []runner.Check {
+	return slices.Concat([]runner.Check{
+		createStatusCode(),
+		createAnswer(),
+		createMetadata(),
+		createReadOnlyMetadata(),
+		createGenerateName(),
+		createWithoutNamespace(),
 	}, createsRefusedRules())
 }
 
-type createStatusCode struct{}
-
-func (r createStatusCode) check() runner.Check {
+func createStatusCode() runner.Check {
 	return runner.Check{
 		ID: "create-status-code", Area: areaCreates,
 		Rule:        "POST that creates an object returns 201.",
 		Detail:      "Creates an object. Only the code is checked.",
 		Reference:   apiConventions + "#success-codes",
-		PerResource: true, Verbs: []string{"create", "get"}, Run: r.run,
+		PerResource: true, Verbs: []string{"create", "get"},
+		Run: func(p *runner.Probe) {
+			p.Send(runner.Post(p.Collection(), p.New())).Want(http.StatusCreated)
+		},
 	}
 }
 
-func (createStatusCode) run(p *runner.Probe) {
-	send(p, runner.Post(p.Collection(), p.New()), code(http.StatusCreated))
-}
-
-func (createStatusCode) broken() broken.Server {
-	return broken.That("answers 200 to objects that it creates", broken.OnAnswer(posts, func(_ *http.Request, a *broken.Answer) {
-		if a.Code == http.StatusCreated {
-			a.Code = http.StatusOK
-		}
-	}))
-}
-
-// posts matches requests that create objects.
-func posts(r *http.Request) bool { return broken.Storing(http.MethodPost, broken.Collection)(r) }
-
-type createAnswer struct{}
-
-func (r createAnswer) check() runner.Check {
+func createAnswer() runner.Check {
 	return runner.Check{
 		ID: "create-answer", Area: areaCreates,
 		Rule:        "POST returns the object that was created.",
 		Detail:      "Creates an object. The answer must have its kind, apiVersion, name, and namespace.",
 		Reference:   apiConventions + "#resources",
-		PerResource: true, Verbs: []string{"create", "get"}, Run: r.run,
+		PerResource: true, Verbs: []string{"create", "get"},
+		Run: func(p *runner.Probe) {
+			object := p.New()
+			wantIdentity(p, p.Prepare("create an object", runner.Post(p.Collection(), object)), object.GetName())
+		},
 	}
 }
 
-func (createAnswer) run(p *runner.Probe) {
-	object := p.New()
-	response := p.Prepare("create an object", runner.Post(p.Collection(), object))
-	wantIdentity(p, response, object.GetName())
-}
-
-func (createAnswer) broken() broken.Server {
-	return broken.That("answers new objects without their kind and apiVersion", broken.OnAnswered(posts, withoutKind))
-}
-
-func withoutKind(object map[string]any) {
-	delete(object, "kind")
-	delete(object, "apiVersion")
-}
-
-type createMetadata struct{}
-
-func (r createMetadata) check() runner.Check {
+func createMetadata() runner.Check {
 	return runner.Check{
 		ID: "create-metadata", Area: areaCreates,
 		Rule:        "The server gives a new object a uid, a creationTimestamp, and a resourceVersion.",
 		Detail:      "Creates an object and reads it. The time must be in RFC 3339 format and at most a day off. There must be no selfLink, which Kubernetes has removed.",
 		Reference:   apiConventions + "#metadata",
-		PerResource: true, Verbs: []string{"create", "get"}, Run: r.run,
+		PerResource: true, Verbs: []string{"create", "get"},
+		Run: func(p *runner.Probe) {
+			object, response := makeAndGet(p, p.New())
+			for _, field := range []string{"uid", "creationTimestamp", "resourceVersion"} {
+				if value := metadataOf(object, field); len(value) <= len(`""`) || value[0] != '"' {
+					response.Fail("an object with a metadata.%s", field)
+				}
+			}
+			text, _, _ := unstructured.NestedString(object, "metadata", "creationTimestamp")
+			created, err := time.Parse(time.RFC3339, text)
+			if err != nil {
+				response.FailBecause(err.Error(), "a metadata.creationTimestamp in RFC 3339 format")
+			}
+			if age := time.Since(created); age.Abs() > clockSlack {
+				response.FailBecause(fmt.Sprintf("it is %s off", age.Round(time.Second)), "a metadata.creationTimestamp of now")
+			}
+			if link := metadataOf(object, "selfLink"); link != "" {
+				response.Fail("an object without metadata.selfLink")
+			}
+		},
 	}
-}
-
-func (createMetadata) run(p *runner.Probe) {
-	object, response := makeAndGet(p, p.New())
-	for _, field := range []string{"uid", "creationTimestamp", "resourceVersion"} {
-		if value := metadataOf(object, field); len(value) <= len(`""`) || value[0] != '"' {
-			response.Fail("an object with a metadata.%s", field)
-		}
-	}
-	text, _, _ := unstructured.NestedString(object, "metadata", "creationTimestamp")
-	created, err := time.Parse(time.RFC3339, text)
-	if err != nil {
-		response.FailBecause(err.Error(), "a metadata.creationTimestamp in RFC 3339 format")
-	}
-	if age := time.Since(created); age.Abs() > clockSlack {
-		response.FailBecause(fmt.Sprintf("it is %s off", age.Round(time.Second)), "a metadata.creationTimestamp of now")
-	}
-	if link := metadataOf(object, "selfLink"); link != "" {
-		response.Fail("an object without metadata.selfLink")
-	}
-}
-
-func (createMetadata) broken() broken.Server {
-	return broken.That("gives all objects the same creationTimestamp", broken.InAnswers(`creationTimestamp("?: ?)"[^"]*"`, `creationTimestamp${1}"1970-01-01T00:00:00Z"`))
 }
 
 // makeAndGet creates an object and returns it as the answer to a GET has it.
@@ -140,112 +104,77 @@ func makeAndGet(p *runner.Probe, object *unstructured.Unstructured) (map[string]
 	return read, response
 }
 
-type createReadOnlyMetadata struct{}
-
-func (r createReadOnlyMetadata) check() runner.Check {
+func createReadOnlyMetadata() runner.Check {
 	return runner.Check{
 		ID: "create-read-only-metadata", Area: areaCreates,
 		Rule:        "The server sets the uid and the creationTimestamp of a new object itself, whatever the client sends.",
 		Detail:      "Creates an object with both and reads it. The server may also refuse it.",
 		Reference:   apiConventions + "#metadata",
-		PerResource: true, Verbs: []string{"create", "get"}, Run: r.run,
+		PerResource: true, Verbs: []string{"create", "get"},
+		Run: func(p *runner.Probe) {
+			sent := map[string]string{"uid": "11111111-2222-4333-8444-555555555555", "creationTimestamp": "2001-02-03T04:05:06Z"}
+			object := p.New()
+			for field, value := range sent {
+				if err := unstructured.SetNestedField(object.Object, value, "metadata", field); err != nil {
+					runner.Stop(fmt.Errorf("set metadata.%s: %w", field, err))
+				}
+			}
+			response := p.Send(runner.Post(p.Collection(), object))
+			if declined(response) {
+				return
+			}
+			response.WantOK()
+			read := p.Read(object.GetName())
+			for field, value := range sent {
+				if metadataOf(read.Object, field) == fmt.Sprintf("%q", value) {
+					response.FailBecause("the object has the value of the client", "that the server sets metadata.%s itself", field)
+				}
+			}
+		},
 	}
 }
 
-func (createReadOnlyMetadata) run(p *runner.Probe) {
-	sent := map[string]string{"uid": "11111111-2222-4333-8444-555555555555", "creationTimestamp": "2001-02-03T04:05:06Z"}
-	object := p.New()
-	for field, value := range sent {
-		if err := unstructured.SetNestedField(object.Object, value, "metadata", field); err != nil {
-			runner.Stop(fmt.Errorf("set metadata.%s: %w", field, err))
-		}
-	}
-	response := p.Send(runner.Post(p.Collection(), object))
-	if declined(response) {
-		return
-	}
-	response.WantOK()
-	read := p.Read(object.GetName())
-	for field, value := range sent {
-		if metadataOf(read.Object, field) == fmt.Sprintf("%q", value) {
-			response.FailBecause("the object has the value of the client", "that the server sets metadata.%s itself", field)
-		}
-	}
-}
-
-func (createReadOnlyMetadata) broken() broken.Server {
-	return broken.That("takes the creationTimestamps of new objects from clients", broken.TakeOver(posts, "creationTimestamp"))
-}
-
-type createGenerateName struct{}
-
-func (r createGenerateName) check() runner.Check {
+func createGenerateName() runner.Check {
 	return runner.Check{
 		ID: "create-generate-name", Area: areaCreates,
 		Rule:        "An object with metadata.generateName and no name gets a unique name that begins with it.",
 		Detail:      "Creates two objects with the same generateName. Both must exist under the names in the answers, which must differ.",
 		Reference:   "https://kubernetes.io/docs/reference/using-api/api-concepts/#generated-values",
-		PerResource: true, Verbs: []string{"create", "get"}, Run: r.run,
+		PerResource: true, Verbs: []string{"create", "get"},
+		Run: func(p *runner.Probe) {
+			prefix, first := p.Name()+"-", ""
+			for range 2 {
+				object := p.New()
+				object.SetName("")
+				object.SetGenerateName(prefix)
+				response := p.Send(runner.Post(p.Collection(), object)).WantOK()
+				answer := response.JSON()
+				name := (&unstructured.Unstructured{Object: answer}).GetName()
+				if !strings.HasPrefix(name, prefix) || name == prefix {
+					response.Fail("an object whose name begins with %s and is longer", prefix)
+				}
+				if name == first {
+					response.Fail("a name other than the first object's")
+				}
+				first = name
+				wantExists(p, response, name, "the name that the object has")
+			}
+		},
 	}
 }
 
-func (createGenerateName) run(p *runner.Probe) {
-	prefix, first := p.Name()+"-", ""
-	for range 2 {
-		object := p.New()
-		object.SetName("")
-		object.SetGenerateName(prefix)
-		response := send(p, runner.Post(p.Collection(), object), ok)
-		answer := response.JSON()
-		name := (&unstructured.Unstructured{Object: answer}).GetName()
-		if !strings.HasPrefix(name, prefix) || name == prefix {
-			response.Fail("an object whose name begins with %s and is longer", prefix)
-		}
-		if name == first {
-			response.Fail("a name other than the first object's")
-		}
-		first = name
-		wantExists(p, response, name, "the name that the object has")
-	}
-}
-
-func (createGenerateName) broken() broken.Server {
-	return broken.That("does not know metadata.generateName", broken.OnBody(posts, func(r *http.Request, object map[string]any) bool {
-		metadata := broken.FieldsOf(object, "metadata")
-		known := metadata["generateName"] == nil
-		delete(metadata, "generateName")
-		return !known
-	}))
-}
-
-type createWithoutNamespace struct{}
-
-func (r createWithoutNamespace) check() runner.Check {
+func createWithoutNamespace() runner.Check {
 	return runner.Check{
 		ID: "create-without-namespace", Area: areaCreates,
 		Rule:        "An object without a namespace gets the one in the URL.",
 		Detail:      "Posts an object without a namespace. It must exist in the namespace in the URL.",
 		Reference:   apiConventions + "#resources",
-		PerResource: true, Verbs: []string{"create", "get"}, Applies: hasNamespaces, Run: r.run,
+		PerResource: true, Verbs: []string{"create", "get"}, Applies: hasNamespaces,
+		Run: func(p *runner.Probe) {
+			object := p.New()
+			object.SetNamespace("")
+			response := p.Send(runner.Post(p.Collection(), object)).WantOK()
+			wantExists(p, response, object.GetName(), "an object in the namespace in the URL")
+		},
 	}
-}
-
-func (createWithoutNamespace) run(p *runner.Probe) {
-	object := p.New()
-	object.SetNamespace("")
-	response := send(p, runner.Post(p.Collection(), object), ok)
-	wantExists(p, response, object.GetName(), "an object in the namespace in the URL")
-}
-
-func (createWithoutNamespace) broken() broken.Server {
-	return broken.That("wants new objects to have a namespace", broken.Instead(posts, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-		var object map[string]any
-		if json.Unmarshal(broken.BodyOf(r), &object) != nil || broken.FieldsOf(object, "metadata")["namespace"] != nil {
-			next.ServeHTTP(w, r)
-			return
-		}
-		a := &broken.Answer{Header: http.Header{}}
-		a.Status(http.StatusBadRequest, "BadRequest", "metadata.namespace is required")
-		a.Send(w)
-	}))
 }

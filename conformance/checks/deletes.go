@@ -4,7 +4,6 @@
 package checks
 
 import (
-	"encoding/json"
 	"net/http"
 	"slices"
 	"time"
@@ -13,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/uuid"
 
-	"github.com/docket-project/docket/conformance/broken"
 	"github.com/docket-project/docket/conformance/runner"
 )
 
@@ -34,55 +32,40 @@ func deleteWith(option string, value any) map[string]any {
 	return options
 }
 
-func deletes() []rule {
-	return slices.Concat([]rule{
-		deleteRemoves{},
-		deleteMissing{},
-		deleteAnswer{},
-		deleteUIDPrecondition{},
-		deleteVersionPrecondition{},
-		deletePropagationUnknown{},
+func deletes() []runner.Check {
+	return slices.Concat([]runner.Check{
+		deleteRemoves(),
+		deleteMissing(),
+		deleteAnswer(),
+		deleteUIDPrecondition(),
+		deleteVersionPrecondition(),
+		deletePropagationUnknown(),
 	}, deletesHeldRules(), deletesPropagationRules(), deletesManyRules())
 }
 
-type deleteRemoves struct{}
-
-func (r deleteRemoves) check() runner.Check {
+func deleteRemoves() runner.Check {
 	return runner.Check{
 		ID: "delete-removes", Area: areaDeletes,
 		Rule:        "An object that nothing holds is gone within seconds of a successful DELETE.",
 		Detail:      "Deletes one object with options and one without, and waits until GET returns 404. Finalizers and grace periods may hold objects longer.",
 		Reference:   apiConcepts + "#resource-deletion",
-		PerResource: true, Verbs: []string{"create", "get", "delete"}, Run: r.run,
+		PerResource: true, Verbs: []string{"create", "get", "delete"},
+		Run: func(p *runner.Probe) {
+			for _, options := range []any{runner.DeleteNow(), nil} {
+				object := p.Make()
+				name := object.GetName()
+				p.Prepare("delete the object", runner.Delete(p.Path(name), options))
+				last := outlives(p, name)
+				if last == nil || holder(last) == graceHolder {
+					continue // Whoever runs it may take its time.
+				}
+				if by := holder(last); by != "" {
+					runner.Leave("objects of the resource are held when they are deleted: %s", by)
+				}
+				last.Fail("404 Not Found within %s, because the object was deleted and nothing holds it", deletePatience)
+			}
+		},
 	}
-}
-
-func (deleteRemoves) run(p *runner.Probe) {
-	for _, options := range []any{runner.DeleteNow(), nil} {
-		object := p.Make()
-		name := object.GetName()
-		p.Prepare("delete the object", runner.Delete(p.Path(name), options))
-		last := outlives(p, name)
-		if last == nil || holder(last) == graceHolder {
-			continue // Whoever runs it may take its time.
-		}
-		if by := holder(last); by != "" {
-			runner.Leave("objects of the resource are held when they are deleted: %s", by)
-		}
-		last.Fail("404 Not Found within %s, because the object was deleted and nothing holds it", deletePatience)
-	}
-}
-
-func (deleteRemoves) broken() broken.Server {
-	return broken.That("does nothing when an object is deleted without options, and says that it has", broken.Instead(broken.Method(http.MethodDelete, broken.Single), func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-		if len(broken.BodyOf(r)) > 0 || r.URL.RawQuery != "" {
-			next.ServeHTTP(w, r)
-			return
-		}
-		a := &broken.Answer{Code: http.StatusOK, Header: http.Header{"Content-Type": {broken.JSONType}}}
-		a.Set(map[string]any{"kind": "Status", "apiVersion": "v1", "metadata": map[string]any{}, "status": "Success"})
-		a.Send(w)
-	}))
 }
 
 // outlives waits for an object to go. It returns what GET answers at last if the object stays or is
@@ -124,62 +107,43 @@ func holder(response *runner.Response) string {
 	return ""
 }
 
-type deleteMissing struct{}
-
-func (r deleteMissing) check() runner.Check {
+func deleteMissing() runner.Check {
 	return runner.Check{
 		ID: "delete-missing", Area: areaDeletes,
 		Rule:        "DELETE of an object that does not exist gets 404 and a Status with reason NotFound.",
 		Detail:      "Deletes a name that does not exist.",
 		Reference:   apiConventions + "#http-status-codes",
-		PerResource: true, Verbs: []string{"delete"}, Run: r.run,
+		PerResource: true, Verbs: []string{"delete"},
+		Run: func(p *runner.Probe) {
+			p.Send(runner.Delete(p.Path(p.Name()), runner.DeleteNow())).WantStatus(metav1.StatusReasonNotFound, http.StatusNotFound)
+		},
 	}
 }
 
-func (deleteMissing) run(p *runner.Probe) {
-	send(p, runner.Delete(p.Path(p.Name()), runner.DeleteNow()), status(metav1.StatusReasonNotFound, http.StatusNotFound))
-}
-
-func (deleteMissing) broken() broken.Server {
-	return broken.That("answers 200 when what does not exist is deleted", broken.OnAnswer(broken.Method(http.MethodDelete, broken.Single), func(_ *http.Request, a *broken.Answer) {
-		if a.Code == http.StatusNotFound {
-			a.Code = http.StatusOK
-			a.Set(map[string]any{"kind": "Status", "apiVersion": "v1", "metadata": map[string]any{}, "status": "Success"})
-		}
-	}))
-}
-
-type deleteAnswer struct{}
-
-func (r deleteAnswer) check() runner.Check {
+func deleteAnswer() runner.Check {
 	return runner.Check{
 		ID: "delete-answer", Area: areaDeletes,
 		Rule:        "DELETE returns a Status of success or the object.",
 		Detail:      "Deletes an object. Whether it is gone afterwards is not checked.",
 		Reference:   apiConventions + "#response-status-kind",
-		PerResource: true, Verbs: []string{"create", "get", "delete"}, Run: r.run,
+		PerResource: true, Verbs: []string{"create", "get", "delete"},
+		Run: func(p *runner.Probe) {
+			made := p.Make()
+			response := p.Prepare("delete the object", runner.Delete(p.Path(made.GetName()), runner.DeleteNow()))
+			const expected = "a Status whose status is Success, or the object that was deleted"
+			if status, _ := response.Status(); status != nil {
+				if status.Status != metav1.StatusSuccess {
+					response.Fail(expected)
+				}
+				return
+			}
+			value := response.Fields()
+			answered := &unstructured.Unstructured{Object: value}
+			if answered.GroupVersionKind() != p.Resource.GVK() || answered.GetName() != made.GetName() || answered.GetUID() != made.GetUID() {
+				response.Fail(expected)
+			}
+		},
 	}
-}
-
-func (deleteAnswer) run(p *runner.Probe) {
-	made := p.Make()
-	response := p.Prepare("delete the object", runner.Delete(p.Path(made.GetName()), runner.DeleteNow()))
-	const expected = "a Status whose status is Success, or the object that was deleted"
-	if status, _ := response.Status(); status != nil {
-		if status.Status != metav1.StatusSuccess {
-			response.Fail(expected)
-		}
-		return
-	}
-	value := response.Fields()
-	answered := &unstructured.Unstructured{Object: value}
-	if answered.GroupVersionKind() != p.Resource.GVK() || answered.GetName() != made.GetName() || answered.GetUID() != made.GetUID() {
-		response.Fail(expected)
-	}
-}
-
-func (deleteAnswer) broken() broken.Server {
-	return broken.That("answers DELETE with an object that has no kind", broken.OnAnswered(broken.And(broken.Method(http.MethodDelete), broken.Single, isReal), func(object map[string]any) { clear(object) }))
 }
 
 // keeps returns a failure unless an object is there and not being deleted.
@@ -195,116 +159,77 @@ func keeps(p *runner.Probe, name, because string) {
 
 const afterRefusal = "because its deletion was refused"
 
-// isReal matches requests that are no dry runs.
-func isReal(r *http.Request) bool {
-	var options map[string]any
-	return !r.URL.Query().Has("dryRun") && (json.Unmarshal(broken.BodyOf(r), &options) != nil || options["dryRun"] == nil)
-}
-
-type deleteUIDPrecondition struct{}
-
-func (r deleteUIDPrecondition) check() runner.Check {
+func deleteUIDPrecondition() runner.Check {
 	return runner.Check{
 		ID: "delete-uid-precondition", Area: areaDeletes,
 		Rule:        "DELETE with the uid of another object as a precondition gets 409 and changes nothing.",
 		Detail:      "Deletes an object with an unknown uid in preconditions.uid, then with its own, which must succeed.",
 		Reference:   deleteOptionsPage,
-		PerResource: true, Verbs: []string{"create", "get", "delete"}, Run: r.run,
+		PerResource: true, Verbs: []string{"create", "get", "delete"},
+		Run: func(p *runner.Probe) {
+			object := p.Make()
+			name := object.GetName()
+			deleteConflicts(p, name, map[string]any{"uid": uuid.NewUUID()})
+			if object.GetUID() == "" {
+				return
+			}
+			own := map[string]any{"uid": object.GetUID()}
+			response := p.Send(runner.Delete(p.Path(name), deleteWith("preconditions", own)))
+			if !response.OK() {
+				response.Fail("success, because the precondition has the uid of the object")
+			}
+		},
 	}
-}
-
-func (deleteUIDPrecondition) run(p *runner.Probe) {
-	object := p.Make()
-	name := object.GetName()
-	deleteConflicts(p, name, map[string]any{"uid": uuid.NewUUID()})
-	if object.GetUID() == "" {
-		return
-	}
-	own := map[string]any{"uid": object.GetUID()}
-	response := p.Send(runner.Delete(p.Path(name), deleteWith("preconditions", own)))
-	if !response.OK() {
-		response.Fail("success, because the precondition has the uid of the object")
-	}
-}
-
-func (deleteUIDPrecondition) broken() broken.Server {
-	return broken.That("ignores preconditions.uid", broken.OnSentObject(broken.Method(http.MethodDelete, broken.Single), withoutPrecondition("uid")))
 }
 
 // deleteConflicts deletes an object with preconditions that do not hold.
 func deleteConflicts(p *runner.Probe, name string, preconditions map[string]any) {
-	send(p, runner.Delete(p.Path(name), deleteWith("preconditions", preconditions)), status(metav1.StatusReasonConflict, http.StatusConflict))
+	p.Send(runner.Delete(p.Path(name), deleteWith("preconditions", preconditions))).WantStatus(metav1.StatusReasonConflict, http.StatusConflict)
 	keeps(p, name, afterRefusal)
 }
 
-func withoutPrecondition(name string) func(options map[string]any) {
-	return func(options map[string]any) {
-		if preconditions, ok := options["preconditions"].(map[string]any); ok {
-			delete(preconditions, name)
-		}
-	}
-}
-
-type deleteVersionPrecondition struct{}
-
-func (r deleteVersionPrecondition) check() runner.Check {
+func deleteVersionPrecondition() runner.Check {
 	return runner.Check{
 		ID: "delete-version-precondition", Area: areaDeletes,
 		Rule:        "DELETE with an old resourceVersion as a precondition gets 409 and changes nothing.",
 		Detail:      "Changes a label, deletes with the previous resourceVersion in preconditions.resourceVersion, then with the current one, which must succeed.",
 		Reference:   deleteOptionsPage,
-		PerResource: true, Verbs: []string{"create", "get", "update", "delete"}, Run: r.run,
+		PerResource: true, Verbs: []string{"create", "get", "update", "delete"},
+		Run: func(p *runner.Probe) {
+			object := p.Make()
+			name, old := object.GetName(), object.GetResourceVersion()
+			changed := p.Label(name, colorLabel, "red")
+			if old == "" || changed.GetResourceVersion() == old {
+				runner.Leave("the resourceVersion of an object does not tell whether it was changed")
+			}
+			deleteConflicts(p, name, map[string]any{"resourceVersion": old})
+			for try := 1; ; try++ {
+				present := p.Read(name)
+				version := map[string]any{"resourceVersion": present.GetResourceVersion()}
+				response := p.Send(runner.Delete(p.Path(name), deleteWith("preconditions", version)))
+				if response.OK() {
+					return
+				}
+				after := p.Read(name)
+				if after.GetResourceVersion() == present.GetResourceVersion() || try == attempts {
+					response.Fail("success, because the precondition has the resourceVersion of the object")
+				}
+			}
+		},
 	}
 }
 
-func (deleteVersionPrecondition) run(p *runner.Probe) {
-	object := p.Make()
-	name, old := object.GetName(), object.GetResourceVersion()
-	changed := p.Label(name, colorLabel, "red")
-	if old == "" || changed.GetResourceVersion() == old {
-		runner.Leave("the resourceVersion of an object does not tell whether it was changed")
-	}
-	deleteConflicts(p, name, map[string]any{"resourceVersion": old})
-	for try := 1; ; try++ {
-		present := p.Read(name)
-		version := map[string]any{"resourceVersion": present.GetResourceVersion()}
-		response := p.Send(runner.Delete(p.Path(name), deleteWith("preconditions", version)))
-		if response.OK() {
-			return
-		}
-		after := p.Read(name)
-		if after.GetResourceVersion() == present.GetResourceVersion() || try == attempts {
-			response.Fail("success, because the precondition has the resourceVersion of the object")
-		}
-	}
-}
-
-func (deleteVersionPrecondition) broken() broken.Server {
-	return broken.That("ignores preconditions.resourceVersion", broken.OnSentObject(broken.Method(http.MethodDelete, broken.Single), withoutPrecondition("resourceVersion")))
-}
-
-type deletePropagationUnknown struct{}
-
-func (r deletePropagationUnknown) check() runner.Check {
+func deletePropagationUnknown() runner.Check {
 	return runner.Check{
 		ID: "delete-propagation-unknown", Area: areaDeletes,
 		Rule:        "DELETE with an unknown propagationPolicy gets 400 or 422, and changes nothing.",
 		Detail:      "Sends propagationPolicy: Sideways. A server that falls back to its default deletes what should have been kept.",
 		Reference:   deleteOptionsPage,
-		PerResource: true, Verbs: []string{"create", "get", "delete"}, Run: r.run,
+		PerResource: true, Verbs: []string{"create", "get", "delete"},
+		Run: func(p *runner.Probe) {
+			name := makeName(p)
+			p.Send(runner.Delete(p.Path(name), deleteWith("propagationPolicy", "Sideways"))).WantStatus("", http.StatusBadRequest, http.StatusUnprocessableEntity)
+			keeps(p, name, afterRefusal)
+		},
 	}
-}
-
-func (deletePropagationUnknown) run(p *runner.Probe) {
-	name := makeName(p)
-	send(p, runner.Delete(p.Path(name), deleteWith("propagationPolicy", "Sideways")), status("", http.StatusBadRequest, http.StatusUnprocessableEntity))
-	keeps(p, name, afterRefusal)
-}
-
-func (deletePropagationUnknown) broken() broken.Server {
-	return broken.That("takes a propagationPolicy that it does not know for the default", broken.OnSentObject(broken.Method(http.MethodDelete, broken.Single), func(options map[string]any) {
-		if !slices.Contains([]any{nil, "Orphan", "Background", "Foreground"}, options["propagationPolicy"]) {
-			delete(options, "propagationPolicy")
-		}
-	}))
 }

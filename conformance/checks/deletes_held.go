@@ -4,16 +4,12 @@
 package checks
 
 import (
-	"encoding/json"
-	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/docket-project/docket/conformance/broken"
 	"github.com/docket-project/docket/conformance/runner"
 )
 
@@ -50,32 +46,25 @@ func deletionOf(object *unstructured.Unstructured) string {
 	return deletion
 }
 
-func deletesHeldRules() []rule {
-	return []rule{deleteFinalizers{}, deleteFinal{}}
+func deletesHeldRules() []runner.Check {
+	return []runner.Check{deleteFinalizers(), deleteFinal()}
 }
 
-type deleteFinalizers struct{}
-
-func (r deleteFinalizers) check() runner.Check {
+func deleteFinalizers() runner.Check {
 	return runner.Check{
 		ID: "delete-finalizers", Area: areaDeletes,
 		Rule:        "An object with a finalizer stays when it is deleted, with metadata.deletionTimestamp set, and is removed with its last finalizer.",
 		Detail:      "Creates objects with a finalizer, deletes and reads them, and removes the finalizer with PUT and with PATCH.",
 		Reference:   finalizersPage,
-		PerResource: true, Verbs: []string{"create", "get", "update", "delete"}, Run: r.run,
+		PerResource: true, Verbs: []string{"create", "get", "update", "delete"},
+		Run: func(p *runner.Probe) {
+			deleteHeld(p, removeByPut)
+			if !p.Resource.Has("patch") {
+				return
+			}
+			deleteHeld(p, removeByPatch)
+		},
 	}
-}
-
-func (deleteFinalizers) run(p *runner.Probe) {
-	deleteHeld(p, removeByPut)
-	if !p.Resource.Has("patch") {
-		return
-	}
-	deleteHeld(p, removeByPatch)
-}
-
-func (deleteFinalizers) broken() broken.Server {
-	return broken.That("deletes objects at once, whatever finalizers they have", onAsked(broken.And(broken.Method(http.MethodDelete), broken.Single, isReal), func(next http.Handler, r *http.Request) { takeFinalizers(next, r) }))
 }
 
 // deleteHeld deletes an object with a finalizer, which remove removes.
@@ -125,85 +114,37 @@ func withoutOurs(object *unstructured.Unstructured) []string {
 	return slices.DeleteFunc(slices.Clone(object.GetFinalizers()), func(finalizer string) bool { return finalizer == runner.Finalizer })
 }
 
-// onAsked has do send requests of its own before one is passed on.
-func onAsked(match broken.Match, do func(next http.Handler, r *http.Request)) func(http.Handler) http.Handler {
-	return broken.Instead(match, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-		do(next, r)
-		next.ServeHTTP(w, r)
-	})
-}
-
-// takeFinalizers takes all finalizers from the object that a request is about.
-func takeFinalizers(next http.Handler, r *http.Request) {
-	if object := present(next, r); object != nil && broken.FieldsOf(object, "metadata")["finalizers"] != nil {
-		broken.Also(next, r, http.MethodPatch, "", broken.MergePatch, map[string]any{"metadata": map[string]any{"finalizers": nil}})
-	}
-}
-
-// present returns the object that a request is about; nil if there is none.
-func present(next http.Handler, r *http.Request) map[string]any {
-	if a := broken.Also(next, r, http.MethodGet, "", "", nil); a.OK() {
-		return a.Object()
-	}
-	return nil
-}
-
-type deleteFinal struct{}
-
-func (r deleteFinal) check() runner.Check {
+func deleteFinal() runner.Check {
 	return runner.Check{
 		ID: "delete-final", Area: areaDeletes,
 		Rule:        "An object that is being deleted can't be restored, and can't get further finalizers.",
 		Detail:      "Clears metadata.deletionTimestamp and adds a finalizer with PUT, which the server may refuse or ignore.",
 		Reference:   finalizersPage,
-		PerResource: true, Verbs: []string{"create", "get", "update", "delete"}, Run: r.run,
+		PerResource: true, Verbs: []string{"create", "get", "update", "delete"},
+		Run: func(p *runner.Probe) {
+			doomed := makeDoomed(p)
+			name := doomed.GetName()
+			sendChanged(p, name, func(object *unstructured.Unstructured) {
+				object.SetDeletionTimestamp(nil)
+				object.SetDeletionGracePeriodSeconds(nil)
+			})
+			response, object := p.Look(name)
+			if object == nil {
+				return
+			}
+			if deletionOf(object) == "" {
+				response.Fail("the object with metadata.deletionTimestamp: a PUT without it does not bring back what is being deleted")
+			}
+			sendChanged(p, name, func(object *unstructured.Unstructured) {
+				object.SetFinalizers(append(object.GetFinalizers(), lateFinalizer))
+			})
+			response, object = p.Look(name)
+			if object == nil {
+				return
+			}
+			if slices.Contains(object.GetFinalizers(), lateFinalizer) {
+				response.Fail("the object without the finalizer %s, which was added when it was already being deleted", lateFinalizer)
+			}
+		},
 	}
-}
-
-func (deleteFinal) run(p *runner.Probe) {
-	doomed := makeDoomed(p)
-	name := doomed.GetName()
-	sendChanged(p, name, func(object *unstructured.Unstructured) {
-		object.SetDeletionTimestamp(nil)
-		object.SetDeletionGracePeriodSeconds(nil)
-	})
-	response, object := p.Look(name)
-	if object == nil {
-		return
-	}
-	if deletionOf(object) == "" {
-		response.Fail("the object with metadata.deletionTimestamp: a PUT without it does not bring back what is being deleted")
-	}
-	sendChanged(p, name, func(object *unstructured.Unstructured) {
-		object.SetFinalizers(append(object.GetFinalizers(), lateFinalizer))
-	})
-	response, object = p.Look(name)
-	if object == nil {
-		return
-	}
-	if slices.Contains(object.GetFinalizers(), lateFinalizer) {
-		response.Fail("the object without the finalizer %s, which was added when it was already being deleted", lateFinalizer)
-	}
-}
-
-func (deleteFinal) broken() broken.Server {
-	return broken.That("brings back what is being deleted if a PUT has no deletionTimestamp", onAsked(broken.Method(http.MethodPut, broken.Single), resurrect))
-}
-
-// resurrect recreates what is being deleted, as it was before, if that is what a PUT wants.
-func resurrect(next http.Handler, r *http.Request) {
-	var sent map[string]any
-	if json.Unmarshal(broken.BodyOf(r), &sent) != nil || broken.FieldsOf(sent, "metadata")["deletionTimestamp"] != nil {
-		return
-	}
-	object := present(next, r)
-	if object == nil || broken.FieldsOf(object, "metadata")["deletionTimestamp"] == nil {
-		return
-	}
-	takeFinalizers(next, r)
-	metadata := broken.FieldsOf(object, "metadata")
-	for _, field := range []string{"uid", "resourceVersion", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "managedFields"} {
-		delete(metadata, field)
-	}
-	broken.Also(next, r, http.MethodPost, strings.TrimSuffix(r.URL.Path, "/"+broken.PlaceOf(r).Name), broken.JSONType, object)
 }

@@ -9,7 +9,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/docket-project/docket/conformance/broken"
 	"github.com/docket-project/docket/conformance/runner"
 )
 
@@ -18,40 +17,29 @@ func deleteOurs(p *runner.Probe, options any, query ...string) *runner.Response 
 	return p.Send(runner.Delete(p.Collection(), options, ours(p, query...)...))
 }
 
-func deletesManyRules() []rule {
-	return []rule{deleteCollectionSelector{}, deleteCollectionSelectorInvalid{}, deleteCollectionDryRun{}, deleteCollectionAnswer{}}
+func deletesManyRules() []runner.Check {
+	return []runner.Check{deleteCollectionSelector(), deleteCollectionSelectorInvalid(), deleteCollectionDryRun(), deleteCollectionAnswer()}
 }
 
-type deleteCollectionSelector struct{}
-
-func (r deleteCollectionSelector) check() runner.Check {
+func deleteCollectionSelector() runner.Check {
 	return runner.Check{
 		ID: "deletecollection-selector", Area: areaDeletes,
 		Rule:        "DELETE of a collection deletes what labelSelector and fieldSelector select, and nothing else.",
 		Detail:      "Deletes by label, then by metadata.name, and checks what is left.",
 		Reference:   apiConventions + "#verbs-on-resources",
-		PerResource: true, Verbs: []string{"create", "get", "delete", "deletecollection"}, Isolated: true, Run: r.run,
+		PerResource: true, Verbs: []string{"create", "get", "delete", "deletecollection"}, Isolated: true,
+		Run: func(p *runner.Probe) {
+			red := makeLabelled(p, map[string]string{colorLabel: "red"})
+			blue := makeLabelled(p, map[string]string{colorLabel: "blue"})
+			plain := makeSome(p, 2)
+			byLabel := p.Selector() + "," + colorLabel + "=red"
+			p.Prepare("delete by label", runner.Delete(p.Collection(), runner.DeleteNow(), "labelSelector", byLabel))
+			goesAlone(p, red, blue, plain[0], plain[1])
+			byName := ours(p, "fieldSelector", "metadata.name="+plain[0])
+			p.Prepare("delete by name", runner.Delete(p.Collection(), runner.DeleteNow(), byName...))
+			goesAlone(p, plain[0], blue, plain[1])
+		},
 	}
-}
-
-func (deleteCollectionSelector) run(p *runner.Probe) {
-	red := makeLabelled(p, map[string]string{colorLabel: "red"})
-	blue := makeLabelled(p, map[string]string{colorLabel: "blue"})
-	plain := makeSome(p, 2)
-	byLabel := p.Selector() + "," + colorLabel + "=red"
-	p.Prepare("delete by label", runner.Delete(p.Collection(), runner.DeleteNow(), "labelSelector", byLabel))
-	goesAlone(p, red, blue, plain[0], plain[1])
-	byName := ours(p, "fieldSelector", "metadata.name="+plain[0])
-	p.Prepare("delete by name", runner.Delete(p.Collection(), runner.DeleteNow(), byName...))
-	goesAlone(p, plain[0], blue, plain[1])
-}
-
-func (deleteCollectionSelector) broken() broken.Server {
-	return broken.That("ignores the fieldSelector when it deletes a collection", broken.OnRequest(broken.Method(http.MethodDelete, broken.Collection), func(r *http.Request) {
-		if strings.HasPrefix(r.URL.Query().Get("fieldSelector"), "metadata.name=") {
-			broken.SetQuery(r, "fieldSelector", "")
-		}
-	}))
 }
 
 // goesAlone returns a failure unless one object goes and the others stay.
@@ -66,96 +54,71 @@ func goesAlone(p *runner.Probe, one string, others ...string) {
 	last.Fail("404 Not Found, because the selector selects the object")
 }
 
-type deleteCollectionSelectorInvalid struct{}
-
-func (r deleteCollectionSelectorInvalid) check() runner.Check {
+func deleteCollectionSelectorInvalid() runner.Check {
 	return runner.Check{
 		ID: "deletecollection-selector-invalid", Area: areaDeletes,
 		Rule:        "DELETE of a collection with a selector that the server does not understand gets 400 or 422, and deletes nothing.",
 		Detail:      "Sends a fieldSelector for a field that does not exist, and a malformed labelSelector. A server that ignores them deletes everything.",
 		Reference:   "https://kubernetes.io/docs/concepts/overview/working-with-objects/field-selectors/#supported-fields",
-		PerResource: true, Verbs: []string{"create", "get", "delete", "deletecollection"}, Isolated: true, Run: r.run,
+		PerResource: true, Verbs: []string{"create", "get", "delete", "deletecollection"}, Isolated: true,
+		Run: func(p *runner.Probe) {
+			object := p.Make()
+			for _, query := range [][]string{ours(p, "fieldSelector", noSuchField+"=1"), {"labelSelector", p.Selector() + "," + malformedSelectors[0]}} {
+				p.Send(runner.Delete(p.Collection(), runner.DeleteNow(), query...)).WantStatus("", http.StatusBadRequest, http.StatusUnprocessableEntity)
+				keeps(p, object.GetName(), afterRefusal)
+			}
+		},
 	}
 }
 
-func (deleteCollectionSelectorInvalid) run(p *runner.Probe) {
-	object := p.Make()
-	for _, query := range [][]string{ours(p, "fieldSelector", noSuchField+"=1"), {"labelSelector", p.Selector() + "," + malformedSelectors[0]}} {
-		send(p, runner.Delete(p.Collection(), runner.DeleteNow(), query...), status("", http.StatusBadRequest, http.StatusUnprocessableEntity))
-		keeps(p, object.GetName(), afterRefusal)
-	}
-}
-
-func (deleteCollectionSelectorInvalid) broken() broken.Server {
-	return broken.That("deletes everything if it does not know the field of the fieldSelector", broken.AgainIf(broken.Method(http.MethodDelete, broken.Collection), broken.IsBadRequest, "fieldSelector"))
-}
-
-type deleteCollectionDryRun struct{}
-
-func (r deleteCollectionDryRun) check() runner.Check {
+func deleteCollectionDryRun() runner.Check {
 	return runner.Check{
 		ID: "deletecollection-dry-run", Area: areaDeletes,
 		Rule:        "DELETE of a collection with dryRun=All deletes nothing.",
 		Detail:      "Sends dryRun in the body, then as a parameter. The server may refuse dry runs.",
 		Reference:   apiConcepts + "#dry-run",
-		PerResource: true, Verbs: []string{"create", "get", "delete", "deletecollection"}, Isolated: true, Run: r.run,
+		PerResource: true, Verbs: []string{"create", "get", "delete", "deletecollection"}, Isolated: true,
+		Run: func(p *runner.Probe) {
+			names := makeSome(p, 2)
+			dry := []string{metav1.DryRunAll}
+			for _, send := range []func() *runner.Response{
+				func() *runner.Response { return deleteOurs(p, deleteWith("dryRun", dry)) },
+				func() *runner.Response { return deleteOurs(p, nil, "dryRun", metav1.DryRunAll) },
+			} {
+				send()
+				for _, name := range names {
+					keeps(p, name, "because it was deleted in a dry run only")
+				}
+			}
+		},
 	}
 }
 
-func (deleteCollectionDryRun) run(p *runner.Probe) {
-	names := makeSome(p, 2)
-	dry := []string{metav1.DryRunAll}
-	for _, send := range []func() *runner.Response{
-		func() *runner.Response { return deleteOurs(p, deleteWith("dryRun", dry)) },
-		func() *runner.Response { return deleteOurs(p, nil, "dryRun", metav1.DryRunAll) },
-	} {
-		send()
-		for _, name := range names {
-			keeps(p, name, "because it was deleted in a dry run only")
-		}
-	}
-}
-
-func (deleteCollectionDryRun) broken() broken.Server {
-	return broken.That("ignores dryRun in the body when it deletes a collection", broken.OnSentObject(broken.Method(http.MethodDelete, broken.Collection), func(options map[string]any) { delete(options, "dryRun") }))
-}
-
-type deleteCollectionAnswer struct{}
-
-func (r deleteCollectionAnswer) check() runner.Check {
+func deleteCollectionAnswer() runner.Check {
 	return runner.Check{
 		ID: "deletecollection-answer", Area: areaDeletes,
 		Rule:        "DELETE of a collection returns a Status of success or a list.",
 		Detail:      "Deletes two objects at once. What the list contains is not checked.",
 		Reference:   apiConventions + "#response-status-kind",
-		PerResource: true, Verbs: []string{"create", "get", "delete", "deletecollection"}, Isolated: true, Run: r.run,
+		PerResource: true, Verbs: []string{"create", "get", "delete", "deletecollection"}, Isolated: true,
+		Run: func(p *runner.Probe) {
+			makeSome(p, 2)
+			response := deleteOurs(p, runner.DeleteNow())
+			if !response.OK() {
+				response.Unprepared("delete two objects")
+			}
+			const expected = "a Status whose status is Success, or a list"
+			if status, _ := response.Status(); status != nil {
+				if status.Status != metav1.StatusSuccess {
+					response.Fail(expected)
+				}
+				return
+			}
+			value := response.Fields()
+			kind, _ := value["kind"].(string)
+			if _, isList := value["items"].([]any); !isList || !strings.HasSuffix(kind, "List") {
+				response.Fail(expected)
+			}
+		},
 	}
-}
-
-func (deleteCollectionAnswer) run(p *runner.Probe) {
-	makeSome(p, 2)
-	response := deleteOurs(p, runner.DeleteNow())
-	if !response.OK() {
-		response.Unprepared("delete two objects")
-	}
-	const expected = "a Status whose status is Success, or a list"
-	if status, _ := response.Status(); status != nil {
-		if status.Status != metav1.StatusSuccess {
-			response.Fail(expected)
-		}
-		return
-	}
-	value := response.Fields()
-	kind, _ := value["kind"].(string)
-	if _, isList := value["items"].([]any); !isList || !strings.HasSuffix(kind, "List") {
-		response.Fail(expected)
-	}
-}
-
-func (deleteCollectionAnswer) broken() broken.Server {
-	return broken.That("answers DELETE of a collection with a number", broken.OnAnswered(broken.And(broken.Method(http.MethodDelete), broken.Collection, isReal), func(object map[string]any) {
-		items, _ := object["items"].([]any)
-		clear(object)
-		object["deleted"] = len(items)
-	}))
 }

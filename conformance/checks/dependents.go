@@ -4,16 +4,12 @@
 package checks
 
 import (
-	"encoding/json"
-	"net/http"
-	"sync"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/uuid"
 
-	"github.com/docket-project/docket/conformance/broken"
 	"github.com/docket-project/docket/conformance/runner"
 )
 
@@ -24,54 +20,44 @@ const (
 	collecting = 10 * time.Second
 )
 
-func dependents() []rule {
-	return []rule{dependentsCollected{}, ownersCollected{}, dependentsKept{}}
+func dependents() []runner.Check {
+	return []runner.Check{dependentsCollected(), ownersCollected(), dependentsKept()}
 }
 
-type dependentsCollected struct{}
-
-func (r dependentsCollected) check() runner.Check {
+func dependentsCollected() runner.Check {
 	return runner.Check{
 		ID: "dependents-collected", Area: areaDependents,
 		Rule:        "An object is removed when the owner named in its ownerReferences is deleted.",
 		Detail:      "Creates an object owned by a ConfigMap and deletes the ConfigMap. Skipped if another ConfigMap with that owner is not removed either.",
 		Reference:   "https://kubernetes.io/docs/concepts/architecture/garbage-collection/#owners-dependents",
-		PerResource: true, Verbs: []string{"create", "get", "list", "watch", "delete"}, Applies: notEvents, Slow: true, Run: r.run,
+		PerResource: true, Verbs: []string{"create", "get", "list", "watch", "delete"}, Applies: notEvents, Slow: true,
+		Run: func(p *runner.Probe) {
+			needsCluster(p)
+			owner := makeProp(p)
+			defer owner.remove(p)
+			control := makeProp(p, owner.reference)
+			defer control.remove(p)
+			dependent := p.New()
+			dependent.SetOwnerReferences([]metav1.OwnerReference{owner.reference})
+			p.Create(dependent)
+			namesOwner(p, dependent.GetName(), owner.reference)
+			p.Prepare("delete the owner", runner.Delete(owner.path, runner.DeleteNow()))
+			awaitController(p, collectorName, func() bool { return !p.ExistsAt(control.path) })
+			begin := time.Now()
+			if await(p, learning, func() bool { return !p.ExistsAt(p.Path(dependent.GetName())) }) {
+				return
+			}
+			waited := time.Since(begin)
+			response := p.Send(runner.Get(p.Path(dependent.GetName())))
+			switch {
+			case !response.OK():
+				return
+			case waited < learning-lookAgain:
+				runner.Leave("the garbage collector is slow: no time was left to wait until it knows the resource")
+			}
+			response.FailBecause("a ConfigMap with the same owner is gone for "+seconds(waited), "404 Not Found: the owner of the object is deleted")
+		},
 	}
-}
-
-func (dependentsCollected) run(p *runner.Probe) {
-	needsCluster(p)
-	owner := makeProp(p)
-	defer owner.remove(p)
-	control := makeProp(p, owner.reference)
-	defer control.remove(p)
-	dependent := p.New()
-	dependent.SetOwnerReferences([]metav1.OwnerReference{owner.reference})
-	p.Create(dependent)
-	namesOwner(p, dependent.GetName(), owner.reference)
-	p.Prepare("delete the owner", runner.Delete(owner.path, runner.DeleteNow()))
-	awaitController(p, collectorName, func() bool { return !p.ExistsAt(control.path) })
-	begin := time.Now()
-	gone := await(p, learning, func() bool { return !p.ExistsAt(p.Path(dependent.GetName())) })
-	if gone {
-		return
-	}
-	waited := time.Since(begin)
-	response := p.Send(runner.Get(p.Path(dependent.GetName())))
-	switch {
-	case !response.OK():
-		return
-	case waited < learning-lookAgain:
-		runner.Leave("the garbage collector is slow: no time was left to wait until it knows the resource")
-	}
-	response.FailBecause("a ConfigMap with the same owner is gone for "+seconds(waited), "404 Not Found: the owner of the object is deleted")
-}
-
-func (dependentsCollected) broken() broken.Server {
-	return broken.That("does not keep the owners of objects that are created", broken.OnSentObject(broken.Method(http.MethodPost, broken.Collection), func(object map[string]any) {
-		delete(broken.FieldsOf(object, "metadata"), "ownerReferences")
-	})).WithControllers()
 }
 
 // namesOwner looks whether an object has kept its owner, without which it will never be removed.
@@ -83,114 +69,63 @@ func namesOwner(p *runner.Probe, name string, owner metav1.OwnerReference) {
 	}
 }
 
-type ownersCollected struct{}
-
-func (r ownersCollected) check() runner.Check {
+func ownersCollected() runner.Check {
 	return runner.Check{
 		ID: "owners-collected", Area: areaDependents,
 		Rule:        "An object stays while an owner in its ownerReferences exists, and is removed when that owner is deleted.",
 		Detail:      "Creates a ConfigMap owned by an object and deletes the object once it is clear that a garbage collector runs and knows the resource; otherwise it is skipped.",
 		Reference:   "https://kubernetes.io/docs/concepts/architecture/garbage-collection/#owners-dependents",
-		PerResource: true, Verbs: []string{"create", "get", "list", "watch", "delete"}, Applies: notEvents, Slow: true, Run: r.run,
-	}
-}
-
-func (ownersCollected) run(p *runner.Probe) {
-	owner, dependent := ownedProp(p)
-	defer dependent.remove(p)
-	awaitCollector(p)
-	response := p.Send(runner.Get(dependent.path))
-	if !response.OK() {
-		response.Fail("the ConfigMap that was created with %s %s as its owner: the owner is there", owner.GetKind(), owner.GetName())
-	}
-	p.Remove(owner.GetName())
-	gone := await(p, learning, func() bool { return !p.ExistsAt(dependent.path) })
-	if gone {
-		return
-	}
-	if response = p.Send(runner.Get(dependent.path)); !response.OK() {
-		return
-	}
-	response.Fail("404 Not Found: %s %s, which owned it, is deleted", owner.GetKind(), owner.GetName())
-}
-
-func (ownersCollected) broken() broken.Server {
-	return broken.That("keeps what an object owned although its deletion in the background is asked for", ownersGo(metav1.DeletePropagationBackground, metav1.DeletePropagationOrphan)).WithControllers()
-}
-
-// ownersGo deletes owners with another propagation policy than the one that is asked for. Owners are
-// what an object of the core API names as such.
-func ownersGo(asked, done metav1.DeletionPropagation) func(http.Handler) http.Handler {
-	return func(next http.Handler) http.Handler {
-		var owners sync.Map // has the UIDs of owners
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			switch {
-			case r.Method == http.MethodPost && broken.IsCore(r):
-				var object metav1.PartialObjectMetadata
-				if json.Unmarshal(broken.BodyOf(r), &object) == nil {
-					for _, reference := range object.OwnerReferences {
-						owners.Store(reference.UID, nil)
-					}
-				}
-			case r.Method == http.MethodDelete && broken.Single(r):
-				if _, isOwner := owners.Load(broken.MetadataOf(broken.Also(next, r, http.MethodGet, "", "", nil)).UID); isOwner {
-					changePolicy(r, asked, done)
-				}
+		PerResource: true, Verbs: []string{"create", "get", "list", "watch", "delete"}, Applies: notEvents, Slow: true,
+		Run: func(p *runner.Probe) {
+			owner, dependent := ownedProp(p)
+			defer dependent.remove(p)
+			awaitCollector(p)
+			response := p.Send(runner.Get(dependent.path))
+			if !response.OK() {
+				response.Fail("the ConfigMap that was created with %s %s as its owner: the owner is there", owner.GetKind(), owner.GetName())
 			}
-			next.ServeHTTP(w, r)
-		})
+			p.Remove(owner.GetName())
+			if await(p, learning, func() bool { return !p.ExistsAt(dependent.path) }) {
+				return
+			}
+			if response = p.Send(runner.Get(dependent.path)); !response.OK() {
+				return
+			}
+			response.Fail("404 Not Found: %s %s, which owned it, is deleted", owner.GetKind(), owner.GetName())
+		},
 	}
 }
 
-func changePolicy(r *http.Request, asked, done metav1.DeletionPropagation) {
-	var options map[string]any
-	if json.Unmarshal(broken.BodyOf(r), &options) != nil || options["propagationPolicy"] != string(asked) {
-		return
-	}
-	options["propagationPolicy"] = done
-	if data, err := json.Marshal(options); err == nil {
-		broken.SetBody(r, data)
-	}
-}
-
-type dependentsKept struct{}
-
-func (r dependentsKept) check() runner.Check {
+func dependentsKept() runner.Check {
 	return runner.Check{
 		ID: "dependents-kept", Area: areaDependents,
 		Rule:        "Deleting an object with the propagationPolicy Orphan keeps its dependents, and removes their references to it.",
 		Detail:      "Like owners-collected, with that policy.",
 		Reference:   "https://kubernetes.io/docs/concepts/architecture/garbage-collection/#orphaned-dependents",
-		PerResource: true, Verbs: []string{"create", "get", "list", "watch", "patch", "delete"}, Applies: notEvents, Slow: true, Run: r.run,
+		PerResource: true, Verbs: []string{"create", "get", "list", "watch", "patch", "delete"}, Applies: notEvents, Slow: true,
+		Run: func(p *runner.Probe) {
+			owner, dependent := ownedProp(p)
+			defer dependent.remove(p)
+			awaitCollector(p)
+			options := runner.DeleteNow()
+			options["propagationPolicy"] = metav1.DeletePropagationOrphan
+			p.Prepare("delete the owner", runner.Delete(p.Path(owner.GetName()), options))
+			if !await(p, learning, func() bool { return !p.ExistsAt(p.Path(owner.GetName())) }) {
+				response := p.Send(runner.Get(p.Path(owner.GetName())))
+				if response.OK() {
+					response.Fail("404 Not Found: the object was deleted, and there was time to remove the reference to it")
+				}
+			}
+			response := p.Send(runner.Get(dependent.path))
+			kept := response.ObjectOrNil()
+			if kept == nil {
+				response.Fail("the ConfigMap: %s %s, which owned it, was deleted with the propagationPolicy Orphan", owner.GetKind(), owner.GetName())
+			}
+			if refersTo(kept, referenceTo(owner)) {
+				response.Fail("the ConfigMap without the reference to %s %s, which is gone", owner.GetKind(), owner.GetName())
+			}
+		},
 	}
-}
-
-func (dependentsKept) run(p *runner.Probe) {
-	owner, dependent := ownedProp(p)
-	defer dependent.remove(p)
-	awaitCollector(p)
-	options := runner.DeleteNow()
-	options["propagationPolicy"] = metav1.DeletePropagationOrphan
-	p.Prepare("delete the owner", runner.Delete(p.Path(owner.GetName()), options))
-	gone := await(p, learning, func() bool { return !p.ExistsAt(p.Path(owner.GetName())) })
-	if !gone {
-		response := p.Send(runner.Get(p.Path(owner.GetName())))
-		if response.OK() {
-			response.Fail("404 Not Found: the object was deleted, and there was time to remove the reference to it")
-		}
-	}
-	response := p.Send(runner.Get(dependent.path))
-	kept := response.ObjectOrNil()
-	if kept == nil {
-		response.Fail("the ConfigMap: %s %s, which owned it, was deleted with the propagationPolicy Orphan", owner.GetKind(), owner.GetName())
-	}
-	if refersTo(kept, referenceTo(owner)) {
-		response.Fail("the ConfigMap without the reference to %s %s, which is gone", owner.GetKind(), owner.GetName())
-	}
-}
-
-func (dependentsKept) broken() broken.Server {
-	return broken.That("lets what an object owned be removed although Orphan is asked for", ownersGo(metav1.DeletePropagationOrphan, metav1.DeletePropagationBackground)).WithControllers()
 }
 
 // ownedProp makes an object and a ConfigMap that it owns. Until [awaitCollector] returns, the garbage
@@ -211,8 +146,7 @@ func awaitCollector(p *runner.Probe) {
 	control := makeProp(p, absent)
 	defer control.remove(p)
 	awaitController(p, collectorName, func() bool { return !p.ExistsAt(control.path) })
-	gone := await(p, timeLeft(p)-collecting, func() bool { return !p.ExistsAt(p.Path(lost.GetName())) })
-	if !gone {
+	if !await(p, timeLeft(p)-collecting, func() bool { return !p.ExistsAt(p.Path(lost.GetName())) }) {
 		runner.Leave("the garbage collector does not remove objects of the resource, or not fast enough; see dependents-collected")
 	}
 }

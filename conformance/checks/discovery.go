@@ -5,13 +5,10 @@ package checks
 
 import (
 	"fmt"
-	"net/http"
 	"slices"
-	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/docket-project/docket/conformance/broken"
 	"github.com/docket-project/docket/conformance/runner"
 )
 
@@ -23,51 +20,38 @@ const (
 	aggregatedText   = "https://kubernetes.io/docs/concepts/overview/kubernetes-api/#aggregated-discovery"
 )
 
-func discovery() []rule {
-	return slices.Concat([]rule{discoveryGroup{}, discoveryDocumentsAgree{}}, discoveryAggregatedRules(), discoveryResourcesRules(), discoveryServedRules())
+func discovery() []runner.Check {
+	return slices.Concat([]runner.Check{discoveryGroup(), discoveryDocumentsAgree()}, discoveryAggregatedRules(), discoveryResourcesRules(), discoveryServedRules())
 }
 
-type discoveryGroup struct{}
-
-func (r discoveryGroup) check() runner.Check {
+func discoveryGroup() runner.Check {
 	return runner.Check{
 		ID: "discovery-group", Area: areaDiscovery,
 		Rule:      "The group is listed at /apis with all its versions, and its preferred version is one of them; the core group's version is listed at /api.",
 		Detail:    "Reads the list. The version must be there with its groupVersion. A group that was just registered may be missing for a few seconds.",
 		Reference: unaggregatedText,
-		Run:       r.run,
+		Run: func(p *runner.Probe) {
+			whenSettled(p, func() {
+				if p.GroupVersion.Group == "" {
+					coreVersionListed(p)
+					return
+				}
+				response, group := groupOfList(p)
+				if group == nil {
+					response.Fail("the group %s among the groups", p.GroupVersion.Group)
+				}
+				wanted := metav1.GroupVersionForDiscovery{GroupVersion: p.GroupVersion.String(), Version: p.GroupVersion.Version}
+				if !slices.Contains(group.Versions, wanted) {
+					response.FailBecause(fmt.Sprintf("it has %s", versionsText(group.Versions)),
+						"the group %s to have the version %s with the groupVersion %s", group.Name, wanted.Version, wanted.GroupVersion)
+				}
+				if !slices.Contains(group.Versions, group.PreferredVersion) {
+					response.FailBecause(fmt.Sprintf("preferredVersion is %s", versionsText([]metav1.GroupVersionForDiscovery{group.PreferredVersion})),
+						"the preferredVersion of the group %s to be one of its versions: %s", group.Name, versionsText(group.Versions))
+				}
+			})
+		},
 	}
-}
-
-func (discoveryGroup) run(p *runner.Probe) {
-	whenSettled(p, func() {
-		if p.GroupVersion.Group == "" {
-			coreVersionListed(p)
-			return
-		}
-		response, group := groupOfList(p)
-		if group == nil {
-			response.Fail("the group %s among the groups", p.GroupVersion.Group)
-		}
-		wanted := metav1.GroupVersionForDiscovery{GroupVersion: p.GroupVersion.String(), Version: p.GroupVersion.Version}
-		if !slices.Contains(group.Versions, wanted) {
-			response.FailBecause(fmt.Sprintf("it has %s", versionsText(group.Versions)),
-				"the group %s to have the version %s with the groupVersion %s", group.Name, wanted.Version, wanted.GroupVersion)
-		}
-		if !slices.Contains(group.Versions, group.PreferredVersion) {
-			response.FailBecause(fmt.Sprintf("preferredVersion is %s", versionsText([]metav1.GroupVersionForDiscovery{group.PreferredVersion})),
-				"the preferredVersion of the group %s to be one of its versions: %s", group.Name, versionsText(group.Versions))
-		}
-	})
-}
-
-func (discoveryGroup) broken() broken.Server {
-	return broken.That("lists groups without the version that they prefer", broken.OnAnswered(broken.Method(http.MethodGet, groupDocument), func(object map[string]any) {
-		delete(object, "preferredVersion")
-		for _, group := range objectsOf(object, "groups") {
-			delete(group, "preferredVersion")
-		}
-	}))
 }
 
 // coreVersionListed is for the group that has no name.
@@ -79,58 +63,27 @@ func coreVersionListed(p *runner.Probe) {
 	}
 }
 
-// groupDocument matches requests for the list of groups, which is also the aggregated document, or for
-// a single group.
-func groupDocument(r *http.Request) bool {
-	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
-	return len(parts) < 3 && parts[0] == "apis"
-}
-
-// objectsOf returns the objects in a list of an object.
-func objectsOf(object map[string]any, name string) []map[string]any {
-	list, _ := object[name].([]any)
-	var objects []map[string]any
-	for _, one := range list {
-		if fields, ok := one.(map[string]any); ok {
-			objects = append(objects, fields)
-		}
-	}
-	return objects
-}
-
-type discoveryDocumentsAgree struct{}
-
-func (r discoveryDocumentsAgree) check() runner.Check {
+func discoveryDocumentsAgree() runner.Check {
 	return runner.Check{
 		ID: "discovery-documents-agree", Area: areaDiscovery,
 		Rule:      "/apis/GROUP agrees with what /apis says of the group, and /apis/GROUP/VERSION is the APIResourceList of that group version.",
 		Detail:    "Compares names, versions, and the preferred version, in any order. The core group has only the last document.",
 		Reference: unaggregatedText,
-		Run:       r.run,
+		Run: func(p *runner.Probe) {
+			whenSettled(p, func() {
+				var list metav1.APIResourceList
+				response := wantDocument(p, runner.GroupVersionPath(p.GroupVersion), "the resources of the group version", &list)
+				if list.Kind != "APIResourceList" || list.GroupVersion != p.GroupVersion.String() {
+					response.FailBecause(fmt.Sprintf("its kind is %q and its groupVersion %q", list.Kind, list.GroupVersion),
+						"an APIResourceList whose groupVersion is %s", p.GroupVersion)
+				}
+				if p.GroupVersion.Group == "" {
+					return
+				}
+				groupDocumentsAgree(p)
+			})
+		},
 	}
-}
-
-func (discoveryDocumentsAgree) run(p *runner.Probe) {
-	whenSettled(p, func() {
-		var list metav1.APIResourceList
-		response := wantDocument(p, runner.GroupVersionPath(p.GroupVersion), "the resources of the group version", &list)
-		if list.Kind != "APIResourceList" || list.GroupVersion != p.GroupVersion.String() {
-			response.FailBecause(fmt.Sprintf("its kind is %q and its groupVersion %q", list.Kind, list.GroupVersion),
-				"an APIResourceList whose groupVersion is %s", p.GroupVersion)
-		}
-		if p.GroupVersion.Group == "" {
-			return
-		}
-		groupDocumentsAgree(p)
-	})
-}
-
-func (discoveryDocumentsAgree) broken() broken.Server {
-	return broken.That("forgets versions in the document of a single group", broken.OnAnswered(broken.Method(http.MethodGet, groupDocument), func(object map[string]any) {
-		if versions, ok := object["versions"].([]any); ok && len(versions) > 0 {
-			object["versions"] = versions[:1]
-		}
-	}))
 }
 
 func groupDocumentsAgree(p *runner.Probe) {

@@ -15,7 +15,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/docket-project/docket/conformance/broken"
 	"github.com/docket-project/docket/conformance/runner"
 )
 
@@ -46,42 +45,32 @@ func aggregatedDocument(p *runner.Probe) (*runner.Response, *apidiscovery.APIGro
 	return response, list
 }
 
-func discoveryAggregatedRules() []rule {
-	return []rule{discoveryAggregated{}, discoveryETag{}}
+func discoveryAggregatedRules() []runner.Check {
+	return []runner.Check{discoveryAggregated(), discoveryETag()}
 }
 
-type discoveryAggregated struct{}
-
-func (r discoveryAggregated) check() runner.Check {
+func discoveryAggregated() runner.Check {
 	return runner.Check{
 		ID: "discovery-aggregated", Area: areaDiscovery,
 		Rule:      "The aggregated discovery document has the same resources, with the same properties, as the document of the group version.",
 		Detail:    "Compares kinds, scopes, verbs, singular and short names, categories, and subresources. Skipped if the server has no aggregated discovery, or says that it is stale.",
 		Reference: aggregatedText,
-		Run:       r.run,
+		Run: func(p *runner.Probe) {
+			whenSettled(p, func() {
+				response, list := aggregatedDocument(p)
+				version := versionOf(list, p.GroupVersion)
+				if version == nil {
+					response.Fail("the group version %s in the aggregated document", p.GroupVersion)
+				}
+				if version.Freshness == apidiscovery.DiscoveryFreshnessStale {
+					runner.Stop(errStale)
+				}
+				_, resources := resourcesOf(p)
+				wrong := differencesOf(propertiesOf(p.GroupVersion, resources), aggregatedPropertiesOf(p.GroupVersion, version.Resources))
+				failIfAny(response, wrong, "the same resources of "+p.GroupVersion.String()+" as "+runner.GroupVersionPath(p.GroupVersion)+" has")
+			})
+		},
 	}
-}
-
-func (discoveryAggregated) run(p *runner.Probe) {
-	whenSettled(p, func() {
-		response, list := aggregatedDocument(p)
-		version := versionOf(list, p.GroupVersion)
-		if version == nil {
-			response.Fail("the group version %s in the aggregated document", p.GroupVersion)
-		}
-		if version.Freshness == apidiscovery.DiscoveryFreshnessStale {
-			runner.Stop(errStale)
-		}
-		_, resources := resourcesOf(p)
-		wrong := differencesOf(propertiesOf(p.GroupVersion, resources), aggregatedPropertiesOf(p.GroupVersion, version.Resources))
-		failIfAny(response, wrong, "the same resources of "+p.GroupVersion.String()+" as "+runner.GroupVersionPath(p.GroupVersion)+" has")
-	})
-}
-
-func (discoveryAggregated) broken() broken.Server {
-	return broken.That("forgets subresources in the aggregated document", broken.OnAnswered(broken.Method(http.MethodGet, groupDocument), func(object map[string]any) {
-		eachAggregated(object, func(resource map[string]any) { delete(resource, "subresources") })
-	}))
 }
 
 func versionOf(list *apidiscovery.APIGroupDiscoveryList, gv schema.GroupVersion) *apidiscovery.APIVersionDiscovery {
@@ -183,47 +172,28 @@ func differencesOf(own, merged properties) []string {
 	return wrong
 }
 
-// eachAggregated has visit see the resources of an aggregated document; there are none in others.
-func eachAggregated(object map[string]any, visit func(resource map[string]any)) {
-	for _, group := range objectsOf(object, "items") {
-		for _, version := range objectsOf(group, "versions") {
-			for _, resource := range objectsOf(version, "resources") {
-				visit(resource)
-			}
-		}
-	}
-}
-
-type discoveryETag struct{}
-
-func (r discoveryETag) check() runner.Check {
+func discoveryETag() runner.Check {
 	return runner.Check{
 		ID: "discovery-etag", Area: areaDiscovery,
 		Rule:      "The aggregated discovery document has an ETag; a client that already has the document gets 304.",
 		Detail:    "Asks again with If-None-Match, several times if the document has changed in between. Skipped if the server has no aggregated discovery.",
 		Reference: aggregatedText,
-		Run:       r.run,
+		Run: func(p *runner.Probe) {
+			for range etagTries {
+				response, _ := aggregatedDocument(p)
+				etag := response.Header.Get("ETag")
+				if etag == "" {
+					response.Fail("an ETag")
+				}
+				again := p.Send(aggregatedRequest(p).With("If-None-Match", etag))
+				if again.Code == http.StatusNotModified {
+					return
+				}
+				if again.Code != http.StatusOK || again.Header.Get("ETag") == etag || string(again.Body) == string(response.Body) {
+					again.Fail("304 Not Modified: the document is the one whose ETag was sent")
+				}
+			}
+			runner.Leave("the document has changed each of %d times between two requests", etagTries)
+		},
 	}
-}
-
-func (discoveryETag) run(p *runner.Probe) {
-	for range etagTries {
-		response, _ := aggregatedDocument(p)
-		etag := response.Header.Get("ETag")
-		if etag == "" {
-			response.Fail("an ETag")
-		}
-		again := p.Send(aggregatedRequest(p).With("If-None-Match", etag))
-		if again.Code == http.StatusNotModified {
-			return
-		}
-		if again.Code != http.StatusOK || again.Header.Get("ETag") == etag || string(again.Body) == string(response.Body) {
-			again.Fail("304 Not Modified: the document is the one whose ETag was sent")
-		}
-	}
-	runner.Leave("the document has changed each of %d times between two requests", etagTries)
-}
-
-func (discoveryETag) broken() broken.Server {
-	return broken.That("always sends the whole aggregated document", broken.OnRequest(broken.Method(http.MethodGet, groupDocument), func(r *http.Request) { r.Header.Del("If-None-Match") }))
 }

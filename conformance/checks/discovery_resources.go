@@ -5,7 +5,6 @@ package checks
 
 import (
 	"fmt"
-	"net/http"
 	"regexp"
 	"slices"
 	"strings"
@@ -13,7 +12,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/docket-project/docket/conformance/broken"
 	"github.com/docket-project/docket/conformance/runner"
 )
 
@@ -22,246 +20,135 @@ var discoveryVerbNames = []string{"get", "list", "watch", "create", "update", "p
 
 var camelCase = regexp.MustCompile(`^[A-Z][A-Za-z0-9]*$`)
 
-func discoveryResourcesRules() []rule {
-	return []rule{discoveryNames{}, discoveryVerbs{}, discoverySubresources{}, discoveryUnique{}}
+func discoveryResourcesRules() []runner.Check {
+	return []runner.Check{discoveryNames(), discoveryVerbs(), discoverySubresources(), discoveryUnique()}
 }
 
-type discoveryNames struct{}
-
-func (r discoveryNames) check() runner.Check {
+func discoveryNames() runner.Check {
 	return runner.Check{
 		ID: "discovery-names", Area: areaDiscovery,
 		Rule:      "Resource names, singular names, and short names are in lower case; kinds are in CamelCase.",
 		Detail:    "Names must be DNS labels. Whether a name is a plural can't be checked. If the singular name is missing, the kind in lower case stands for it, as in clients.",
 		Reference: apiConventions + "#types-kinds",
-		Run:       r.run,
+		Run: func(p *runner.Probe) {
+			const expected = "names of resources that are lower-case DNS labels, and kinds in CamelCase"
+			judgeResources(p, expected, func(one metav1.APIResource) (wrong []string) {
+				label := func(what, name string) {
+					if len(validation.IsDNS1123Label(name)) > 0 {
+						wrong = append(wrong, fmt.Sprintf("the %s %q is not a lower-case DNS label", what, name))
+					}
+				}
+				if strings.Contains(one.Name, "/") {
+					return nil
+				}
+				label("name", one.Name)
+				if one.SingularName != "" {
+					label("singular name", one.SingularName)
+				}
+				for _, name := range one.ShortNames {
+					label("short name", name)
+				}
+				if !camelCase.MatchString(one.Kind) {
+					wrong = append(wrong, fmt.Sprintf("the kind %q is not in CamelCase", one.Kind))
+				}
+				return wrong
+			})
+		},
 	}
 }
 
-func (discoveryNames) run(p *runner.Probe) {
-	const expected = "names of resources that are lower-case DNS labels, and kinds in CamelCase"
-	judgeResources(p, expected, func(one metav1.APIResource) (wrong []string) {
-		label := func(what, name string) {
-			if len(validation.IsDNS1123Label(name)) > 0 {
-				wrong = append(wrong, fmt.Sprintf("the %s %q is not a lower-case DNS label", what, name))
-			}
-		}
-		if strings.Contains(one.Name, "/") {
-			return nil
-		}
-		label("name", one.Name)
-		if one.SingularName != "" {
-			label("singular name", one.SingularName)
-		}
-		for _, name := range one.ShortNames {
-			label("short name", name)
-		}
-		if !camelCase.MatchString(one.Kind) {
-			wrong = append(wrong, fmt.Sprintf("the kind %q is not in CamelCase", one.Kind))
-		}
-		return wrong
-	})
-}
-
-func (discoveryNames) broken() broken.Server {
-	return broken.That("has short names in capitals", onResources(func(l *discovered) {
-		names, _ := l.fields["shortNames"].([]any)
-		for i := range names {
-			name, _ := names[i].(string)
-			names[i] = strings.ToUpper(name)
-		}
-	}))
-}
-
-// discovered is a resource or subresource as discovery lists it, in one of the two sorts of documents. In
-// both, verbs and shortNames are fields.
-type discovered struct {
-	fields map[string]any
-	// name is widgets, or widgets/scale.
-	name       string
-	aggregated bool
-}
-
-func (l *discovered) subresource() string {
-	_, sub, _ := strings.Cut(l.name, "/")
-	return sub
-}
-
-// setKind makes it a kind of the group version of the resource.
-func (l *discovered) setKind(kind string) {
-	if l.aggregated {
-		l.fields["responseKind"] = map[string]any{"group": "", "version": "", "kind": kind}
-		return
-	}
-	l.fields["kind"] = kind
-	delete(l.fields, "group")
-	delete(l.fields, "version")
-}
-
-func (l *discovered) withoutVerb(verb string) {
-	verbs, _ := l.fields["verbs"].([]any)
-	var others []any
-	for _, one := range verbs {
-		if one != verb {
-			others = append(others, one)
-		}
-	}
-	l.fields["verbs"] = others
-}
-
-// onResources has edit change resources and subresources alike in all documents of discovery.
-func onResources(edit func(*discovered)) func(http.Handler) http.Handler {
-	match := func(r *http.Request) bool { return versionDocument(r) || groupDocument(r) }
-	return broken.OnAnswered(broken.Method(http.MethodGet, match), func(object map[string]any) {
-		for _, resource := range objectsOf(object, "resources") {
-			name, _ := resource["name"].(string)
-			edit(&discovered{resource, name, false})
-		}
-		eachAggregated(object, func(resource map[string]any) {
-			name, _ := resource["resource"].(string)
-			edit(&discovered{resource, name, true})
-			for _, sub := range objectsOf(resource, "subresources") {
-				subName, _ := sub["subresource"].(string)
-				edit(&discovered{sub, name + "/" + subName, true})
-			}
-		})
-	})
-}
-
-// versionDocument matches requests for the resources of a group version.
-func versionDocument(r *http.Request) bool {
-	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
-	return len(parts) == 3 && parts[0] == "apis"
-}
-
-type discoveryVerbs struct{}
-
-func (r discoveryVerbs) check() runner.Check {
+func discoveryVerbs() runner.Check {
 	return runner.Check{
 		ID: "discovery-verbs", Area: areaDiscovery,
 		Rule:      "Each resource and subresource has verbs, all of them verbs of Kubernetes.",
 		Detail:    "These are get, list, watch, create, update, patch, delete, deletecollection, and proxy.",
 		Reference: apiConventions + "#verbs-on-resources",
-		Run:       r.run,
+		Run: func(p *runner.Probe) {
+			expected := "verbs of each resource, all of them among " + strings.Join(discoveryVerbNames, ", ")
+			judgeResources(p, expected, func(one metav1.APIResource) (wrong []string) {
+				if len(one.Verbs) == 0 {
+					wrong = append(wrong, "no verbs")
+				}
+				for _, verb := range one.Verbs {
+					if !slices.Contains(discoveryVerbNames, verb) {
+						wrong = append(wrong, fmt.Sprintf("the verb %q", verb))
+					}
+				}
+				return wrong
+			})
+		},
 	}
 }
 
-func (discoveryVerbs) run(p *runner.Probe) {
-	expected := "verbs of each resource, all of them among " + strings.Join(discoveryVerbNames, ", ")
-	judgeResources(p, expected, func(one metav1.APIResource) (wrong []string) {
-		if len(one.Verbs) == 0 {
-			wrong = append(wrong, "no verbs")
-		}
-		for _, verb := range one.Verbs {
-			if !slices.Contains(discoveryVerbNames, verb) {
-				wrong = append(wrong, fmt.Sprintf("the verb %q", verb))
-			}
-		}
-		return wrong
-	})
-}
-
-func (discoveryVerbs) broken() broken.Server {
-	return broken.That("lists a verb that Kubernetes does not know", onResources(func(l *discovered) {
-		verbs, _ := l.fields["verbs"].([]any)
-		l.fields["verbs"] = append(verbs, "replace")
-	}))
-}
-
-type discoverySubresources struct{}
-
-func (r discoverySubresources) check() runner.Check {
+func discoverySubresources() runner.Check {
 	return runner.Check{
 		ID: "discovery-subresources", Area: areaDiscovery,
 		Rule:      "A subresource belongs to a listed resource; status has the kind of its resource, and scale is the Scale of autoscaling/v1.",
 		Detail:    "Other subresources may be of any kind.",
 		Reference: "https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#subresources",
-		Run:       r.run,
+		Run: func(p *runner.Probe) {
+			response, resources := resourcesOf(p)
+			parents := map[string]metav1.APIResource{}
+			for _, one := range resources {
+				parents[one.Name] = one
+			}
+			var wrong []string
+			for _, one := range resources {
+				name, sub, isSub := strings.Cut(one.Name, "/")
+				if !isSub {
+					continue
+				}
+				parent, known := parents[name]
+				kind := kindText(p.GroupVersion, one.Group, one.Version, one.Kind)
+				switch {
+				case !known:
+					wrong = append(wrong, fmt.Sprintf("%s: there is no resource %q", one.Name, name))
+				case !isChecked(p, name):
+				case sub == "status" && kind != kindText(p.GroupVersion, parent.Group, parent.Version, parent.Kind):
+					wrong = append(wrong, fmt.Sprintf("%s: its kind is %s, but the kind of the resource is %s", one.Name, kind, parent.Kind))
+				case sub == "scale" && kind != "autoscaling/v1 Scale":
+					wrong = append(wrong, fmt.Sprintf("%s: its kind is %s", one.Name, kind))
+				}
+			}
+			failIfAny(response, wrong, "subresources of resources that are listed, status of the resource's kind, and scale of the kind autoscaling/v1 Scale")
+		},
 	}
 }
 
-func (discoverySubresources) run(p *runner.Probe) {
-	response, resources := resourcesOf(p)
-	parents := map[string]metav1.APIResource{}
-	for _, one := range resources {
-		parents[one.Name] = one
-	}
-	var wrong []string
-	for _, one := range resources {
-		name, sub, isSub := strings.Cut(one.Name, "/")
-		if !isSub {
-			continue
-		}
-		parent, known := parents[name]
-		kind := kindText(p.GroupVersion, one.Group, one.Version, one.Kind)
-		switch {
-		case !known:
-			wrong = append(wrong, fmt.Sprintf("%s: there is no resource %q", one.Name, name))
-		case !isChecked(p, name):
-		case sub == "status" && kind != kindText(p.GroupVersion, parent.Group, parent.Version, parent.Kind):
-			wrong = append(wrong, fmt.Sprintf("%s: its kind is %s, but the kind of the resource is %s", one.Name, kind, parent.Kind))
-		case sub == "scale" && kind != "autoscaling/v1 Scale":
-			wrong = append(wrong, fmt.Sprintf("%s: its kind is %s", one.Name, kind))
-		}
-	}
-	failIfAny(response, wrong, "subresources of resources that are listed, status of the resource's kind, and scale of the kind autoscaling/v1 Scale")
-}
-
-func (discoverySubresources) broken() broken.Server {
-	return broken.That("says that scale has a kind of the resource's own group", onResources(func(l *discovered) {
-		if l.subresource() == "scale" {
-			l.setKind("Scale")
-		}
-	}))
-}
-
-type discoveryUnique struct{}
-
-func (r discoveryUnique) check() runner.Check {
+func discoveryUnique() runner.Check {
 	return runner.Check{
 		ID: "discovery-unique", Area: areaDiscovery,
 		Rule:      "No two resources of the group version share a name, a short name, or a kind.",
 		Detail:    "Names, singular names, and short names must all differ, because clients look for each of them. Checks all resources of the group version.",
 		Reference: apiConventions + "#short-names",
-		Run:       r.run,
+		Run: func(p *runner.Probe) {
+			response, resources := resourcesOf(p)
+			entries, names, kinds := map[string]bool{}, map[string]string{}, map[string]string{}
+			var wrong []string
+			claim := func(taken map[string]string, what, name, resource string) {
+				if other, found := taken[name]; found && other != resource {
+					wrong = append(wrong, fmt.Sprintf("the %s %q of %s is taken by %s", what, name, resource, other))
+				}
+				taken[name] = resource
+			}
+			for _, one := range resources {
+				if entries[one.Name] {
+					wrong = append(wrong, fmt.Sprintf("%q is listed twice", one.Name))
+				}
+				entries[one.Name] = true
+				if strings.Contains(one.Name, "/") {
+					continue
+				}
+				claim(kinds, "kind", one.Kind, one.Name)
+				claim(names, "name", one.Name, one.Name)
+				if one.SingularName != "" {
+					claim(names, "singular name", one.SingularName, one.Name)
+				}
+				for _, name := range one.ShortNames {
+					claim(names, "short name", name, one.Name)
+				}
+			}
+			failIfAny(response, wrong, "each name and kind to be that of one resource only")
+		},
 	}
-}
-
-func (discoveryUnique) run(p *runner.Probe) {
-	response, resources := resourcesOf(p)
-	entries, names, kinds := map[string]bool{}, map[string]string{}, map[string]string{}
-	var wrong []string
-	claim := func(taken map[string]string, what, name, resource string) {
-		if other, found := taken[name]; found && other != resource {
-			wrong = append(wrong, fmt.Sprintf("the %s %q of %s is taken by %s", what, name, resource, other))
-		}
-		taken[name] = resource
-	}
-	for _, one := range resources {
-		if entries[one.Name] {
-			wrong = append(wrong, fmt.Sprintf("%q is listed twice", one.Name))
-		}
-		entries[one.Name] = true
-		if strings.Contains(one.Name, "/") {
-			continue
-		}
-		claim(kinds, "kind", one.Kind, one.Name)
-		claim(names, "name", one.Name, one.Name)
-		if one.SingularName != "" {
-			claim(names, "singular name", one.SingularName, one.Name)
-		}
-		for _, name := range one.ShortNames {
-			claim(names, "short name", name, one.Name)
-		}
-	}
-	failIfAny(response, wrong, "each name and kind to be that of one resource only")
-}
-
-func (discoveryUnique) broken() broken.Server {
-	return broken.That("has the same short name for all resources", onResources(func(l *discovered) {
-		if l.subresource() == "" {
-			names, _ := l.fields["shortNames"].([]any)
-			l.fields["shortNames"] = append(names, "thing")
-		}
-	}))
 }

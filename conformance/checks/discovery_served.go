@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/docket-project/docket/conformance/broken"
 	"github.com/docket-project/docket/conformance/runner"
 )
 
@@ -28,47 +27,36 @@ type verbTrials struct {
 	own *unstructured.Unstructured
 }
 
-func discoveryServedRules() []rule {
-	return []rule{discoveryVerbsServed{}}
+func discoveryServedRules() []runner.Check {
+	return []runner.Check{discoveryVerbsServed()}
 }
 
-type discoveryVerbsServed struct{}
-
-func (r discoveryVerbsServed) check() runner.Check {
+func discoveryVerbsServed() runner.Check {
 	return runner.Check{
 		ID: "discovery-verbs-served", Area: areaDiscovery,
 		Rule:        "A verb that discovery lists does not get 405; one that it does not list does not succeed.",
 		Detail:      "Tries get, list, and watch, and the other verbs with dryRun, on names that do not exist or on an object of its own. Does not try deletecollection.",
 		Reference:   discoveryText,
-		PerResource: true, Run: r.run,
+		PerResource: true,
+		Run: func(p *runner.Probe) {
+			t := &verbTrials{Probe: p}
+			t.makeOwn()
+			for _, verb := range []string{"get", "list", "create", "update", "patch", "delete"} {
+				request, ok := t.request(verb)
+				if !ok {
+					continue
+				}
+				response := p.Send(request.MayBeRefused())
+				switch {
+				case p.Resource.Has(verb) && response.Code == http.StatusMethodNotAllowed:
+					response.Fail("another answer than 405: discovery lists the verb %s", verb)
+				case !p.Resource.Has(verb) && response.OK():
+					response.Fail("no success: discovery does not list the verb %s", verb)
+				}
+			}
+			t.watch()
+		},
 	}
-}
-
-func (discoveryVerbsServed) run(p *runner.Probe) {
-	t := &verbTrials{Probe: p}
-	t.makeOwn()
-	for _, verb := range []string{"get", "list", "create", "update", "patch", "delete"} {
-		request, ok := t.request(verb)
-		if !ok {
-			continue
-		}
-		response := p.Send(request.MayBeRefused())
-		switch {
-		case p.Resource.Has(verb) && response.Code == http.StatusMethodNotAllowed:
-			response.Fail("another answer than 405: discovery lists the verb %s", verb)
-		case !p.Resource.Has(verb) && response.OK():
-			response.Fail("no success: discovery does not list the verb %s", verb)
-		}
-	}
-	t.watch()
-}
-
-func (discoveryVerbsServed) broken() broken.Server {
-	return broken.That("serves patches that it does not list", onResources(func(l *discovered) {
-		if l.subresource() == "" {
-			l.withoutVerb("patch")
-		}
-	}))
 }
 
 // makeOwn makes an object if that of a name that does not exist would tell nothing.

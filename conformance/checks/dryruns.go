@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/docket-project/docket/conformance/broken"
 	"github.com/docket-project/docket/conformance/runner"
 )
 
@@ -40,138 +39,97 @@ func sendDry(p *runner.Probe, request runner.Request) *runner.Response {
 	return response.WantOK()
 }
 
-func dryRuns() []rule {
-	return slices.Concat([]rule{dryRunCreate{}, dryRunUpdate{}, dryRunPatch{}, dryRunDelete{}, dryRunInvalid{}}, dryrunsValidationRules())
+func dryRuns() []runner.Check {
+	return slices.Concat([]runner.Check{dryRunCreate(), dryRunUpdate(), dryRunPatch(), dryRunDelete(), dryRunInvalid()}, dryrunsValidationRules())
 }
 
-type dryRunCreate struct{}
-
-func (r dryRunCreate) check() runner.Check {
+func dryRunCreate() runner.Check {
 	return runner.Check{
 		ID: "dry-run-create", Area: areaDryRuns,
 		Rule:        "A POST with dryRun=All succeeds like one without it, and creates nothing.",
 		Detail:      "The content of the answer is not checked.",
 		Reference:   dryRunDoc,
-		PerResource: true, Verbs: []string{"create", "get"}, Run: r.run,
+		PerResource: true, Verbs: []string{"create", "get"},
+		Run: func(p *runner.Probe) {
+			object := p.New()
+			wantNotStored(p, sendDry(p, runner.Post(p.Collection(), object, "dryRun", metav1.DryRunAll)), object.GetName())
+		},
 	}
 }
 
-func (dryRunCreate) run(p *runner.Probe) {
-	object := p.New()
-	response := sendDry(p, runner.Post(p.Collection(), object, "dryRun", metav1.DryRunAll))
-	wantNotStored(p, response, object.GetName())
-}
-
-func (dryRunCreate) broken() broken.Server {
-	return broken.That("does not look at dryRun=All when it creates", withoutDryRun(http.MethodPost))
-}
-
-// withoutDryRun has requests of a method that are a dry run do what they say.
-func withoutDryRun(name string) func(http.Handler) http.Handler {
-	return broken.WithoutQuery(broken.Method(name, broken.QueryIs("dryRun", "All")), "dryRun")
-}
-
-type dryRunUpdate struct{}
-
-func (r dryRunUpdate) check() runner.Check {
+func dryRunUpdate() runner.Check {
 	return runner.Check{
 		ID: "dry-run-update", Area: areaDryRuns,
 		Rule:        "A PUT with dryRun=All succeeds like one without it, and changes nothing.",
 		Detail:      "Adds an annotation to an object. The content of the answer is not checked.",
 		Reference:   dryRunDoc,
-		PerResource: true, Verbs: []string{"create", "get", "update"}, Run: r.run,
+		PerResource: true, Verbs: []string{"create", "get", "update"},
+		Run: func(p *runner.Probe) {
+			name := makeNoted(p)
+			response := putNoted(p, name, noteOne, "new", "dryRun", metav1.DryRunAll)
+			dryRunLeft(response)
+			response.WantOK()
+			wantNotes(p, response, name, noteOne, "")
+		},
 	}
 }
 
-func (dryRunUpdate) run(p *runner.Probe) {
-	name := makeNoted(p)
-	response := putNoted(p, name, noteOne, "new", "dryRun", metav1.DryRunAll)
-	dryRunLeft(response)
-	response.WantOK()
-	wantNotes(p, response, name, noteOne, "")
-}
-
-func (dryRunUpdate) broken() broken.Server {
-	return broken.That("does not look at dryRun=All when it updates", withoutDryRun(http.MethodPut))
-}
-
-type dryRunPatch struct{}
-
-func (r dryRunPatch) check() runner.Check {
+func dryRunPatch() runner.Check {
 	return runner.Check{
 		ID: "dry-run-patch", Area: areaDryRuns,
 		Rule:        "A PATCH with dryRun=All succeeds like one without it, and changes nothing.",
 		Detail:      "Adds an annotation to an object with a merge patch. The content of the answer is not checked.",
 		Reference:   dryRunDoc,
-		PerResource: true, Verbs: []string{"create", "get", "patch"}, Run: r.run,
+		PerResource: true, Verbs: []string{"create", "get", "patch"},
+		Run: func(p *runner.Probe) {
+			name := makeNoted(p)
+			response := sendDry(p, runner.Patch(p.Path(name), types.MergePatchType, notesPatch(noteOne, "new"), "dryRun", metav1.DryRunAll))
+			wantNotes(p, response, name, noteOne, "")
+		},
 	}
 }
 
-func (dryRunPatch) run(p *runner.Probe) {
-	name := makeNoted(p)
-	response := sendDry(p, runner.Patch(p.Path(name), types.MergePatchType, notesPatch(noteOne, "new"), "dryRun", metav1.DryRunAll))
-	wantNotes(p, response, name, noteOne, "")
-}
-
-func (dryRunPatch) broken() broken.Server {
-	return broken.That("does not look at dryRun=All when it patches", withoutDryRun(http.MethodPatch))
-}
-
-type dryRunDelete struct{}
-
-func (r dryRunDelete) check() runner.Check {
+func dryRunDelete() runner.Check {
 	return runner.Check{
 		ID: "dry-run-delete", Area: areaDryRuns,
 		Rule:        "A DELETE with dryRun=All succeeds like one without it, and deletes nothing.",
 		Detail:      "Sends dryRun in the query, then in the body, as clients do. The object must not be marked as being deleted either.",
 		Reference:   dryRunDoc,
-		PerResource: true, Verbs: []string{"create", "get", "delete"}, Run: r.run,
+		PerResource: true, Verbs: []string{"create", "get", "delete"},
+		Run: func(p *runner.Probe) {
+			name := makeNoted(p)
+			options := runner.DeleteNow()
+			options["dryRun"] = []string{metav1.DryRunAll}
+			for _, request := range []runner.Request{
+				runner.Delete(p.Path(name), nil, "dryRun", metav1.DryRunAll),
+				runner.Delete(p.Path(name), options),
+			} {
+				response := sendDry(p, request)
+				after := p.Send(runner.Get(p.Path(name)))
+				if after.Code == http.StatusNotFound {
+					response.FailBecause("it is gone", "that the object exists afterwards")
+				}
+				if after.Object().GetDeletionTimestamp() != nil {
+					response.FailBecause("it has a deletionTimestamp", "that the object is as before")
+				}
+			}
+		},
 	}
 }
 
-func (dryRunDelete) run(p *runner.Probe) {
-	name := makeNoted(p)
-	options := runner.DeleteNow()
-	options["dryRun"] = []string{metav1.DryRunAll}
-	for _, request := range []runner.Request{
-		runner.Delete(p.Path(name), nil, "dryRun", metav1.DryRunAll),
-		runner.Delete(p.Path(name), options),
-	} {
-		response := sendDry(p, request)
-		after := p.Send(runner.Get(p.Path(name)))
-		if after.Code == http.StatusNotFound {
-			response.FailBecause("it is gone", "that the object exists afterwards")
-		}
-		if after.Object().GetDeletionTimestamp() != nil {
-			response.FailBecause("it has a deletionTimestamp", "that the object is as before")
-		}
-	}
-}
-
-func (dryRunDelete) broken() broken.Server {
-	return broken.That("does not look for dryRun in the body of a DELETE", broken.OnSentObject(broken.Method(http.MethodDelete, broken.Single), func(options map[string]any) { delete(options, "dryRun") }))
-}
-
-type dryRunInvalid struct{}
-
-func (r dryRunInvalid) check() runner.Check {
+func dryRunInvalid() runner.Check {
 	return runner.Check{
 		ID: "dry-run-invalid", Area: areaDryRuns,
 		Rule:        "A value of dryRun other than All gets 422 and a Status, and nothing is done.",
 		Detail:      "Sends a POST with dryRun=Unknown: a client that asks for a dry run must never get a real one. 400 is accepted, too.",
 		Reference:   dryRunDoc,
-		PerResource: true, Verbs: []string{"create", "get"}, Run: r.run,
+		PerResource: true, Verbs: []string{"create", "get"},
+		Run: func(p *runner.Probe) {
+			object := p.New()
+			response := p.Send(runner.Post(p.Collection(), object, "dryRun", "Unknown")).WantStatus("", http.StatusUnprocessableEntity, http.StatusBadRequest)
+			wantNotStored(p, response, object.GetName())
+		},
 	}
-}
-
-func (dryRunInvalid) run(p *runner.Probe) {
-	object := p.New()
-	response := send(p, runner.Post(p.Collection(), object, "dryRun", "Unknown"), status("", http.StatusUnprocessableEntity, http.StatusBadRequest))
-	wantNotStored(p, response, object.GetName())
-}
-
-func (dryRunInvalid) broken() broken.Server {
-	return broken.That("takes unknown values of dryRun for none", broken.WithoutQuery(func(r *http.Request) bool { return broken.HasQuery("dryRun")(r) && !broken.QueryIs("dryRun", "All")(r) }, "dryRun"))
 }
 
 // withUnknownField returns an object that has one.

@@ -11,57 +11,47 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 
-	"github.com/docket-project/docket/conformance/broken"
 	"github.com/docket-project/docket/conformance/runner"
 )
 
-func dryrunsValidationRules() []rule {
-	return []rule{fieldValidationStrict{}, fieldValidationWarn{}, fieldValidationIgnore{}}
+func dryrunsValidationRules() []runner.Check {
+	return []runner.Check{fieldValidationStrict(), fieldValidationWarn(), fieldValidationIgnore()}
 }
 
-type fieldValidationStrict struct{}
-
-func (r fieldValidationStrict) check() runner.Check {
+func fieldValidationStrict() runner.Check {
 	return runner.Check{
 		ID: "field-validation-strict", Area: areaValidation,
 		Rule:        "With fieldValidation=Strict, an object with an unknown or a duplicate field gets 400 and a Status that names the field.",
 		Detail:      "Creates an object with an unknown field in its metadata, and one with a duplicate annotation. kubectl asks for this.",
 		Reference:   validationDoc,
-		PerResource: true, Verbs: []string{"create", "get"}, Run: r.run,
+		PerResource: true, Verbs: []string{"create", "get"},
+		Run: func(p *runner.Probe) {
+			unknown := withUnknownField(p)
+			other := p.New()
+			twice := withFieldTwice(other)
+			for _, one := range []struct {
+				name, field string
+				body        any
+			}{
+				{unknown.GetName(), unknownField, unknown},
+				{other.GetName(), noteOne, twice},
+			} {
+				response := p.Send(runner.Post(p.Collection(), one.body, "fieldValidation", metav1.FieldValidationStrict)).WantStatus("", http.StatusBadRequest)
+				if status, _ := response.Status(); !strings.Contains(status.Message, one.field) {
+					response.Fail("a Status whose message has the name of the field, %s", one.field)
+				}
+				wantNotStored(p, response, one.name)
+			}
+		},
 	}
-}
-
-func (fieldValidationStrict) run(p *runner.Probe) {
-	unknown := withUnknownField(p)
-	other := p.New()
-	twice := withFieldTwice(other)
-	for _, one := range []struct {
-		name, field string
-		body        any
-	}{
-		{unknown.GetName(), unknownField, unknown},
-		{other.GetName(), noteOne, twice},
-	} {
-		response := send(p, runner.Post(p.Collection(), one.body, "fieldValidation", metav1.FieldValidationStrict), status("", http.StatusBadRequest))
-		if status, _ := response.Status(); !strings.Contains(status.Message, one.field) {
-			response.Fail("a Status whose message has the name of the field, %s", one.field)
-		}
-		wantNotStored(p, response, one.name)
-	}
-}
-
-func (fieldValidationStrict) broken() broken.Server {
-	return broken.That("takes fieldValidation=Strict for Warn", broken.WithoutQuery(broken.Method(http.MethodPost, broken.QueryIs("fieldValidation", "Strict")), "fieldValidation"))
 }
 
 // storeUnknown creates an object with an unknown field, which has to succeed. It returns the answer and
 // whether it has a warning with the code 299 that names the field.
 func storeUnknown(p *runner.Probe, validation string) (response *runner.Response, warned bool) {
 	object := withUnknownField(p)
-	response = p.Send(runner.Post(p.Collection(), object, "fieldValidation", validation))
-	response.WantOK()
-	exists := p.Exists(object.GetName())
-	if !exists {
+	response = p.Send(runner.Post(p.Collection(), object, "fieldValidation", validation)).WantOK()
+	if !p.Exists(object.GetName()) {
 		response.FailBecause("there is no object "+object.GetName(), "that the object exists afterwards")
 	}
 	warnings, _ := utilnet.ParseWarningHeaders(response.Header.Values("Warning"))
@@ -71,50 +61,34 @@ func storeUnknown(p *runner.Probe, validation string) (response *runner.Response
 	return response, warned
 }
 
-type fieldValidationWarn struct{}
-
-func (r fieldValidationWarn) check() runner.Check {
+func fieldValidationWarn() runner.Check {
 	return runner.Check{
 		ID: "field-validation-warn", Area: areaValidation,
 		Rule:        "With fieldValidation=Warn, an object with an unknown field is stored, and the answer has a Warning with code 299 that names the field.",
 		Detail:      "Creates an object with an unknown field in its metadata.",
 		Reference:   validationDoc,
-		PerResource: true, Verbs: []string{"create", "get"}, Run: r.run,
+		PerResource: true, Verbs: []string{"create", "get"},
+		Run: func(p *runner.Probe) {
+			response, warned := storeUnknown(p, metav1.FieldValidationWarn)
+			if !warned {
+				response.Fail("a Warning with the code 299 and the name of the field, %s", unknownField)
+			}
+		},
 	}
 }
 
-func (fieldValidationWarn) run(p *runner.Probe) {
-	response, warned := storeUnknown(p, metav1.FieldValidationWarn)
-	if !warned {
-		response.Fail("a Warning with the code 299 and the name of the field, %s", unknownField)
-	}
-}
-
-func (fieldValidationWarn) broken() broken.Server {
-	return broken.That("does not warn about unknown fields", broken.OnAnswer(broken.Method(http.MethodPost, broken.Collection), func(_ *http.Request, a *broken.Answer) {
-		a.Header["Warning"] = slices.DeleteFunc(a.Header["Warning"], func(warning string) bool { return strings.Contains(warning, "unknown field") })
-	}))
-}
-
-type fieldValidationIgnore struct{}
-
-func (r fieldValidationIgnore) check() runner.Check {
+func fieldValidationIgnore() runner.Check {
 	return runner.Check{
 		ID: "field-validation-ignore", Area: areaValidation,
 		Rule:        "With fieldValidation=Ignore, an object with an unknown field is stored without a warning.",
 		Detail:      "Creates an object with an unknown field in its metadata. Warnings about anything else are fine.",
 		Reference:   validationDoc,
-		PerResource: true, Verbs: []string{"create", "get"}, Run: r.run,
+		PerResource: true, Verbs: []string{"create", "get"},
+		Run: func(p *runner.Probe) {
+			response, warned := storeUnknown(p, metav1.FieldValidationIgnore)
+			if warned {
+				response.Fail("no Warning about the field %s", unknownField)
+			}
+		},
 	}
-}
-
-func (fieldValidationIgnore) run(p *runner.Probe) {
-	response, warned := storeUnknown(p, metav1.FieldValidationIgnore)
-	if warned {
-		response.Fail("no Warning about the field %s", unknownField)
-	}
-}
-
-func (fieldValidationIgnore) broken() broken.Server {
-	return broken.That("takes fieldValidation=Ignore for Warn", broken.WithoutQuery(broken.Method(http.MethodPost, broken.QueryIs("fieldValidation", "Ignore")), "fieldValidation"))
 }

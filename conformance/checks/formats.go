@@ -3,7 +3,11 @@
 
 package checks
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/docket-project/docket/conformance/runner"
+)
 
 const (
 	areaFormats = "Tables and metadata"
@@ -14,6 +18,6 @@ const (
 	aboutBoth = "https://github.com/kubernetes/enhancements/tree/master/keps/sig-api-machinery/2334-graduate-server-side-get-and-partial-objects-to-GA"
 )
 
-func formats() []rule {
+func formats() []runner.Check {
 	return slices.Concat(formatsTablesRules(), formatsMetadataRules())
 }

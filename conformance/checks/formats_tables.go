@@ -12,7 +12,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/docket-project/docket/conformance/broken"
 	"github.com/docket-project/docket/conformance/runner"
 )
 
@@ -80,182 +79,138 @@ func wrongRow(r *row, columns int) string {
 
 const rowsExpected = "rows with a cell for each column, and with the PartialObjectMetadata of their objects"
 
-func formatsTablesRules() []rule {
-	return []rule{tableList{}, tableObject{}, tableIncludeObject{}, tableWatch{}, tableFallback{}}
+func formatsTablesRules() []runner.Check {
+	return []runner.Check{tableList(), tableObject(), tableIncludeObject(), tableWatch(), tableFallback()}
 }
 
-type tableList struct{}
-
-func (r tableList) check() runner.Check {
+func tableList() runner.Check {
 	return runner.Check{
 		ID: "table-list", Area: areaFormats,
 		Rule:        "A list as a Table has a row for each object, with a cell for each column and the metadata of the object.",
 		Detail:      "There must be a column Name of type string and format name with the names of the objects, unless clients create none of them. Servers without tables must return 406.",
 		Reference:   aboutTables,
-		PerResource: true, Verbs: []string{"get", "list"}, Run: r.run,
-	}
-}
-
-func (tableList) run(p *runner.Probe) {
-	wanted := some(p, 2)
-	if p.Resource.ShownOnly() {
-		wanted = wanted[:1] // Others may be on further pages.
-	}
-	missing := map[string]bool{}
-	for _, name := range wanted {
-		missing[name] = true
-	}
-	list, response := getTable(p, p.Collection(), ours(p)...)
-	names := -1
-	for i, column := range list.ColumnDefinitions {
-		if strings.EqualFold(column.Name, "Name") && column.Type == "string" && column.Format == "name" {
-			names = i
-		}
-	}
-	if names < 0 && !p.Resource.ShownOnly() {
-		response.Fail(`a column Name of the type "string" and the format "name"`)
-	}
-	for i := range list.Rows {
-		one := &list.Rows[i]
-		if found := wrongRow(one, len(list.ColumnDefinitions)); found != "" {
-			response.FailBecause(found, rowsExpected)
-		}
-		name := one.object().GetName()
-		if names >= 0 && one.Cells[names] != name {
-			response.FailBecause(fmt.Sprintf("the row of %s has %v", name, one.Cells[names]), "the names of the objects in the column Name")
-		}
-		delete(missing, name)
-	}
-	for name := range missing {
-		response.FailBecause("there is no row for "+name, "a row for each object")
-	}
-}
-
-func (tableList) broken() broken.Server {
-	return broken.That("leaves the last column without cells in lists", broken.OnAnswered(broken.And(broken.Listing, broken.Accepts("as=Table;")), func(table map[string]any) {
-		eachOf(table, "rows", func(row map[string]any) {
-			if cells, _ := row["cells"].([]any); len(cells) > 0 {
-				row["cells"] = cells[:len(cells)-1]
+		PerResource: true, Verbs: []string{"get", "list"},
+		Run: func(p *runner.Probe) {
+			wanted := some(p, 2)
+			if p.Resource.ShownOnly() {
+				wanted = wanted[:1] // Others may be on further pages.
 			}
-		})
-	}))
-}
-
-// eachOf has edit change the objects in a list of an object.
-func eachOf(object map[string]any, name string, edit func(map[string]any)) {
-	items, _ := object[name].([]any)
-	for _, item := range items {
-		if fields, ok := item.(map[string]any); ok {
-			edit(fields)
-		}
+			missing := map[string]bool{}
+			for _, name := range wanted {
+				missing[name] = true
+			}
+			list, response := getTable(p, p.Collection(), ours(p)...)
+			names := -1
+			for i, column := range list.ColumnDefinitions {
+				if strings.EqualFold(column.Name, "Name") && column.Type == "string" && column.Format == "name" {
+					names = i
+				}
+			}
+			if names < 0 && !p.Resource.ShownOnly() {
+				response.Fail(`a column Name of the type "string" and the format "name"`)
+			}
+			for i := range list.Rows {
+				one := &list.Rows[i]
+				if found := wrongRow(one, len(list.ColumnDefinitions)); found != "" {
+					response.FailBecause(found, rowsExpected)
+				}
+				name := one.object().GetName()
+				if names >= 0 && one.Cells[names] != name {
+					response.FailBecause(fmt.Sprintf("the row of %s has %v", name, one.Cells[names]), "the names of the objects in the column Name")
+				}
+				delete(missing, name)
+			}
+			for name := range missing {
+				response.FailBecause("there is no row for "+name, "a row for each object")
+			}
+		},
 	}
 }
 
-type tableObject struct{}
-
-func (r tableObject) check() runner.Check {
+func tableObject() runner.Check {
 	return runner.Check{
 		ID: "table-object", Area: areaFormats,
 		Rule:        "An object as a Table has one row.",
 		Detail:      "Gets an object as a Table. The row must have a cell for each column and the metadata of the object. Servers without tables must return 406.",
 		Reference:   aboutTables,
-		PerResource: true, Verbs: []string{"create", "get"}, Run: r.run,
+		PerResource: true, Verbs: []string{"create", "get"},
+		Run: func(p *runner.Probe) {
+			made := p.Make()
+			single, response := getTable(p, p.Path(made.GetName()))
+			if len(single.Rows) != 1 {
+				response.FailBecause(fmt.Sprintf("it has %d rows", len(single.Rows)), "a Table with one row for the object")
+			}
+			if found := wrongRow(&single.Rows[0], len(single.ColumnDefinitions)); found != "" {
+				response.FailBecause(found, rowsExpected)
+			}
+			if name := single.Rows[0].object().GetName(); name != made.GetName() {
+				response.FailBecause("the row is that of "+name, "the row of %s", made.GetName())
+			}
+		},
 	}
 }
 
-func (tableObject) run(p *runner.Probe) {
-	made := p.Make()
-	single, response := getTable(p, p.Path(made.GetName()))
-	if len(single.Rows) != 1 {
-		response.FailBecause(fmt.Sprintf("it has %d rows", len(single.Rows)), "a Table with one row for the object")
-	}
-	if found := wrongRow(&single.Rows[0], len(single.ColumnDefinitions)); found != "" {
-		response.FailBecause(found, rowsExpected)
-	}
-	if name := single.Rows[0].object().GetName(); name != made.GetName() {
-		response.FailBecause("the row is that of "+name, "the row of %s", made.GetName())
-	}
-}
-
-func (tableObject) broken() broken.Server {
-	return broken.That("answers with an empty Table when one object is asked for", broken.OnAnswered(broken.Method(http.MethodGet, broken.Single, broken.Accepts("as=Table;")), func(table map[string]any) { table["rows"] = []any{} }))
-}
-
-type tableIncludeObject struct{}
-
-func (r tableIncludeObject) check() runner.Check {
+func tableIncludeObject() runner.Check {
 	return runner.Check{
 		ID: "table-include-object", Area: areaFormats,
 		Rule:        "The rows of a Table have no object with includeObject=None, and the complete one with includeObject=Object.",
 		Detail:      "Lists as a Table both ways. Servers without tables must return 406.",
 		Reference:   aboutBoth,
-		PerResource: true, Verbs: []string{"create", "get", "list"}, Run: r.run,
+		PerResource: true, Verbs: []string{"create", "get", "list"},
+		Run: func(p *runner.Probe) {
+			made := p.Make()
+			none, response := getTable(p, p.Collection(), "labelSelector", p.Selector(), "includeObject", string(metav1.IncludeNone))
+			for i := range none.Rows {
+				if none.Rows[i].Object != nil {
+					response.Fail("rows without objects")
+				}
+			}
+			whole, response := getTable(p, p.Collection(), "labelSelector", p.Selector(), "includeObject", string(metav1.IncludeObject))
+			for i := range whole.Rows {
+				object := whole.Rows[i].object()
+				if object.GetName() != made.GetName() {
+					continue
+				}
+				gvk := object.GroupVersionKind()
+				unchanged := object.GetResourceVersion() == made.GetResourceVersion()
+				if gvk != p.Resource.GVK() || unchanged && !sameContent(object, made) {
+					response.FailBecause("the object of the row differs", "a row with the whole %s, as GET returns it", p.Resource.Kind)
+				}
+				return
+			}
+			response.FailBecause("no row has its object", "a row with the whole object %s", made.GetName())
+		},
 	}
 }
 
-func (tableIncludeObject) run(p *runner.Probe) {
-	made := p.Make()
-	none, response := getTable(p, p.Collection(), "labelSelector", p.Selector(), "includeObject", string(metav1.IncludeNone))
-	for i := range none.Rows {
-		if none.Rows[i].Object != nil {
-			response.Fail("rows without objects")
-		}
-	}
-	whole, response := getTable(p, p.Collection(), "labelSelector", p.Selector(), "includeObject", string(metav1.IncludeObject))
-	for i := range whole.Rows {
-		object := whole.Rows[i].object()
-		if object.GetName() != made.GetName() {
-			continue
-		}
-		gvk := object.GroupVersionKind()
-		unchanged := object.GetResourceVersion() == made.GetResourceVersion()
-		if gvk != p.Resource.GVK() || unchanged && !sameContent(object, made) {
-			response.FailBecause("the object of the row differs", "a row with the whole %s, as GET returns it", p.Resource.Kind)
-		}
-		return
-	}
-	response.FailBecause("no row has its object", "a row with the whole object %s", made.GetName())
-}
-
-func (tableIncludeObject) broken() broken.Server {
-	return broken.That("ignores includeObject", broken.WithoutQuery(broken.Collection, "includeObject"))
-}
-
-type tableWatch struct{}
-
-func (r tableWatch) check() runner.Check {
+func tableWatch() runner.Check {
 	return runner.Check{
 		ID: "table-watch", Area: areaFormats,
 		Rule:        "Each event of a watch as Tables has a Table with one row; the first one has the columns.",
 		Detail:      "Creates an object, deletes it, and creates another one. Later Tables may omit the columns. Servers without tables must return 406.",
 		Reference:   aboutBoth,
-		PerResource: true, Verbs: []string{"create", "get", "list", "watch", "delete"}, Run: steadily(r.run),
+		PerResource: true, Verbs: []string{"create", "get", "list", "watch", "delete"},
+		Run: steadily(func(p *runner.Probe) {
+			stream := watchAs(p, asTable)
+			defer stream.Close()
+			made := p.Make()
+			p.Remove(made.GetName())
+			end := p.Make()
+			columns := 0
+			for {
+				event := nextThat(stream, func(event *runner.Event) bool {
+					return event.Type != eventBookmark && event.Type != eventError
+				}, "events with Tables, up to that of "+end.GetName())
+				one, found := rowOfEvent(event, &columns)
+				if found != "" {
+					stream.Fail(found, "events with a Table each, which has one row with a cell for each column; the first one has the columns")
+				}
+				if one.object().GetName() == end.GetName() {
+					return
+				}
+			}
+		}),
 	}
-}
-
-func (tableWatch) run(p *runner.Probe) {
-	stream := watchAs(p, asTable)
-	defer stream.Close()
-	made := p.Make()
-	p.Remove(made.GetName())
-	end := p.Make()
-	columns := 0
-	for {
-		event := nextThat(stream, func(event *runner.Event) bool {
-			return event.Type != eventBookmark && event.Type != eventError
-		}, "events with Tables, up to that of "+end.GetName())
-		one, found := rowOfEvent(event, &columns)
-		if found != "" {
-			stream.Fail(found, "events with a Table each, which has one row with a cell for each column; the first one has the columns")
-		}
-		if one.object().GetName() == end.GetName() {
-			return
-		}
-	}
-}
-
-func (tableWatch) broken() broken.Server {
-	return broken.That("sends watches that ask for Tables plain objects", broken.OnRequest(broken.And(broken.Collection, broken.Watching, broken.Accepts("as=Table;")), acceptJSON))
 }
 
 // rowOfEvent returns the row of the Table of an event, or what is wrong with it. The number of columns
@@ -297,41 +252,28 @@ func watchAs(p *runner.Probe, format string) *runner.Stream {
 	return stream
 }
 
-func acceptJSON(r *http.Request) { r.Header.Set("Accept", broken.JSONType) }
-
-type tableFallback struct{}
-
-func (r tableFallback) check() runner.Check {
+func tableFallback() runner.Check {
 	return runner.Check{
 		ID: "table-fallback", Area: areaFormats,
 		Rule:        "A client that accepts a Table or else plain JSON gets the one that the server supports.",
 		Detail:      "Lists with an Accept header like kubectl's, and with one whose version of Table does not exist.",
 		Reference:   aboutTables,
-		PerResource: true, Verbs: []string{"list"}, Run: r.run,
+		PerResource: true, Verbs: []string{"list"},
+		Run: func(p *runner.Probe) {
+			for _, accept := range []string{asTable + ",application/json", asNoTable} {
+				response := p.Send(runner.Get(p.Collection(), "labelSelector", p.Selector()).With("Accept", accept))
+				const expected = "a list in plain JSON, or a Table"
+				if !response.OK() {
+					response.Fail(expected)
+				}
+				var value struct {
+					Items []any `json:"items"`
+				}
+				t, _ := readTable(response.Body)
+				if err := json.Unmarshal(response.Body, &value); t == nil && (err != nil || value.Items == nil) {
+					response.Fail(expected)
+				}
+			}
+		},
 	}
-}
-
-func (tableFallback) run(p *runner.Probe) {
-	for _, accept := range []string{asTable + ",application/json", asNoTable} {
-		response := p.Send(runner.Get(p.Collection(), "labelSelector", p.Selector()).With("Accept", accept))
-		const expected = "a list in plain JSON, or a Table"
-		if !response.OK() {
-			response.Fail(expected)
-		}
-		var value struct {
-			Items []any `json:"items"`
-		}
-		t, _ := readTable(response.Body)
-		if err := json.Unmarshal(response.Body, &value); t == nil && (err != nil || value.Items == nil) {
-			response.Fail(expected)
-		}
-	}
-}
-
-func (tableFallback) broken() broken.Server {
-	return broken.That("refuses Accept headers with more than one format", broken.Instead(broken.And(broken.Collection, broken.Accepts("as="), broken.Accepts(",")), func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
-		a := &broken.Answer{Header: http.Header{}}
-		a.Status(http.StatusNotAcceptable, "NotAcceptable", "only the following media types are accepted: application/json")
-		a.Send(w)
-	}))
 }

@@ -13,132 +13,103 @@ import (
 
 	utilversion "k8s.io/apimachinery/pkg/util/version"
 
-	"github.com/docket-project/docket/conformance/broken"
 	"github.com/docket-project/docket/conformance/runner"
 )
 
 const areaHealth = "Health"
 
-func health() []rule {
-	return []rule{healthEndpoints{}, healthVersion{}, healthMetrics{}}
+func health() []runner.Check {
+	return []runner.Check{healthEndpoints(), healthVersion(), healthMetrics()}
 }
 
-type healthEndpoints struct{}
-
-func (r healthEndpoints) check() runner.Check {
+func healthEndpoints() runner.Check {
 	return runner.Check{
 		ID: "health-livez-readyz", Area: areaHealth,
 		Rule:      "A healthy server returns 200 at /livez and /readyz, or at the older /healthz.",
 		Detail:    "Tries for a few seconds. The text of the answer is for people and is not checked. Skipped if the user of the kubeconfig has no access.",
 		Reference: "https://kubernetes.io/docs/reference/using-api/health-checks/#api-endpoints-for-health",
-		Run:       r.run,
+		Run: func(p *runner.Probe) {
+			// A server may be busy with something for a moment.
+			whenSettled(p, func() {
+				live := p.Send(runner.Get("/livez"))
+				ready := p.Send(runner.Get("/readyz"))
+				if live.Code == http.StatusNotFound && ready.Code == http.StatusNotFound {
+					p.Send(runner.Get("/healthz")).Want(http.StatusOK)
+					return
+				}
+				live.Want(http.StatusOK)
+				ready.Want(http.StatusOK)
+			})
+		},
 	}
 }
 
-func (healthEndpoints) run(p *runner.Probe) {
-	// A server may be busy with something for a moment.
-	whenSettled(p, func() {
-		live := p.Send(runner.Get("/livez"))
-		ready := p.Send(runner.Get("/readyz"))
-		if live.Code == http.StatusNotFound && ready.Code == http.StatusNotFound {
-			healthy := p.Send(runner.Get("/healthz"))
-			healthy.Want(http.StatusOK)
-			return
-		}
-		live.Want(http.StatusOK)
-		ready.Want(http.StatusOK)
-	})
-}
-
-func (healthEndpoints) broken() broken.Server {
-	return broken.That("has no /readyz", broken.Instead(broken.Path("/readyz"), func(w http.ResponseWriter, r *http.Request, _ http.Handler) { http.NotFound(w, r) }))
-}
-
-type healthVersion struct{}
-
-func (r healthVersion) check() runner.Check {
+func healthVersion() runner.Check {
 	return runner.Check{
 		ID: "health-version", Area: areaHealth,
 		Rule:      "/version returns the version of the server as JSON.",
 		Detail:    "gitVersion must be a version, and major and minor must be set. Skipped if the user of the kubeconfig has no access.",
 		Reference: "https://pkg.go.dev/k8s.io/apimachinery/pkg/version#Info",
-		Run:       r.run,
+		Run: func(p *runner.Probe) {
+			const expected = "a version of the server, in JSON with gitVersion, major and minor"
+			response := p.Send(runner.Get("/version"))
+			var info struct {
+				Major      *string `json:"major"`
+				Minor      *string `json:"minor"`
+				GitVersion string  `json:"gitVersion"`
+			}
+			if !response.OK() {
+				response.Fail("%s", expected)
+			}
+			if err := json.Unmarshal(response.Body, &info); err != nil {
+				response.FailBecause("it can't be read: "+err.Error(), "%s", expected)
+			}
+			if info.Major == nil || info.Minor == nil {
+				response.FailBecause("major or minor is missing", "%s", expected)
+			}
+			if _, err := utilversion.ParseGeneric(info.GitVersion); err != nil {
+				response.FailBecause(fmt.Sprintf("gitVersion is %q", info.GitVersion), "%s", expected)
+			}
+		},
 	}
 }
 
-func (healthVersion) run(p *runner.Probe) {
-	const expected = "a version of the server, in JSON with gitVersion, major and minor"
-	response := p.Send(runner.Get("/version"))
-	var info struct {
-		Major      *string `json:"major"`
-		Minor      *string `json:"minor"`
-		GitVersion string  `json:"gitVersion"`
-	}
-	if !response.OK() {
-		response.Fail("%s", expected)
-	}
-	if err := json.Unmarshal(response.Body, &info); err != nil {
-		response.FailBecause("it can't be read: "+err.Error(), "%s", expected)
-	}
-	if info.Major == nil || info.Minor == nil {
-		response.FailBecause("major or minor is missing", "%s", expected)
-	}
-	if _, err := utilversion.ParseGeneric(info.GitVersion); err != nil {
-		response.FailBecause(fmt.Sprintf("gitVersion is %q", info.GitVersion), "%s", expected)
-	}
-}
-
-func (healthVersion) broken() broken.Server {
-	return broken.That("does not say which version it has", broken.OnAnswered(broken.Path("/version"), func(object map[string]any) { delete(object, "gitVersion") }))
-}
-
-type healthMetrics struct{}
-
-func (r healthMetrics) check() runner.Check {
+func healthMetrics() runner.Check {
 	return runner.Check{
 		ID: "health-metrics", Area: areaHealth,
 		Rule:      "/metrics returns metrics in the text format of Prometheus.",
 		Detail:    "Each line must be a comment or a sample, and at least one sample must have a TYPE. Skipped if the user of the kubeconfig has no access.",
 		Reference: "https://kubernetes.io/docs/concepts/cluster-administration/system-metrics/#metrics-in-kubernetes",
-		Run:       r.run,
-	}
-}
-
-func (healthMetrics) run(p *runner.Probe) {
-	response := p.Send(runner.Get("/metrics").With("Accept", "text/plain"))
-	if !response.OK() {
-		response.Fail("metrics")
-	}
-	types, typed := map[string]bool{}, 0
-	for line := range strings.Lines(string(response.Body)) {
-		line = strings.TrimSpace(line)
-		if line == "" {
-			continue
-		}
-		if strings.HasPrefix(line, "#") {
-			if name := typedMetric(line); name != "" {
-				types[name] = true
+		Run: func(p *runner.Probe) {
+			response := p.Send(runner.Get("/metrics").With("Accept", "text/plain"))
+			if !response.OK() {
+				response.Fail("metrics")
 			}
-			continue
-		}
-		name, ok := sampledMetric(line)
-		if !ok {
-			response.FailBecause(fmt.Sprintf("the line %q is neither a comment nor a sample", line), "metrics in the text format of Prometheus")
-		}
-		if isTyped(types, name) {
-			typed++
-		}
+			types, typed := map[string]bool{}, 0
+			for line := range strings.Lines(string(response.Body)) {
+				line = strings.TrimSpace(line)
+				if line == "" {
+					continue
+				}
+				if strings.HasPrefix(line, "#") {
+					if name := typedMetric(line); name != "" {
+						types[name] = true
+					}
+					continue
+				}
+				name, ok := sampledMetric(line)
+				if !ok {
+					response.FailBecause(fmt.Sprintf("the line %q is neither a comment nor a sample", line), "metrics in the text format of Prometheus")
+				}
+				if isTyped(types, name) {
+					typed++
+				}
+			}
+			if typed == 0 {
+				response.Fail("metrics in the text format of Prometheus, with at least one that has a TYPE")
+			}
+		},
 	}
-	if typed == 0 {
-		response.Fail("metrics in the text format of Prometheus, with at least one that has a TYPE")
-	}
-}
-
-func (healthMetrics) broken() broken.Server {
-	return broken.That("has metrics in JSON", broken.OnAnswer(broken.Path("/metrics"), func(_ *http.Request, a *broken.Answer) {
-		a.Header.Set("Content-Type", broken.JSONType)
-		a.Set(map[string]any{"requests_total": 1})
-	}))
 }
 
 // typedMetric returns the metric of which a comment says the type; empty if it says nothing.

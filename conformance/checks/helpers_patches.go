@@ -85,8 +85,7 @@ func wantNotes(p *runner.Probe, response *runner.Response, name string, pairs ..
 
 // wantNotStored returns a failure if there is an object of that name after what response answers.
 func wantNotStored(p *runner.Probe, response *runner.Response, name string) {
-	exists := p.Exists(name)
-	if exists {
+	if p.Exists(name) {
 		response.FailBecause("there is an object "+name+" afterwards", "that nothing is stored")
 	}
 }

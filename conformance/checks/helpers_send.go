@@ -47,8 +47,7 @@ func makeName(p *runner.Probe) string {
 
 // wantExists returns a failure unless there is an object of that name after what response answers.
 func wantExists(p *runner.Probe, response *runner.Response, name, expected string) {
-	exists := p.Exists(name)
-	if !exists {
+	if !p.Exists(name) {
 		response.FailBecause("there is no object "+name+" afterwards", "%s", expected)
 	}
 }

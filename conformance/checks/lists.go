@@ -3,7 +3,11 @@
 
 package checks
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/docket-project/docket/conformance/runner"
+)
 
 const (
 	areaLists = "Listing"
@@ -15,6 +19,6 @@ const (
 	listVersionsAnchor = "#semantics-for-get-and-list"
 )
 
-func lists() []rule {
+func lists() []runner.Check {
 	return slices.Concat(listsContentRules(), listsPagesRules(), listsSelectorsRules(), listsVersionsRules())
 }

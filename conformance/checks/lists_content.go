@@ -5,41 +5,32 @@ package checks
 
 import (
 	"fmt"
-	"net/http"
 	"reflect"
 	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/docket-project/docket/conformance/broken"
 	"github.com/docket-project/docket/conformance/runner"
 )
 
-func listsContentRules() []rule {
-	return []rule{listKind{}, listResourceVersion{}, listComplete{}, listItems{}, listAllNamespaces{}}
+func listsContentRules() []runner.Check {
+	return []runner.Check{listKind(), listResourceVersion(), listComplete(), listItems(), listAllNamespaces()}
 }
 
-type listKind struct{}
-
-func (r listKind) check() runner.Check {
+func listKind() runner.Check {
 	return runner.Check{
 		ID: "list-kind", Area: areaLists,
 		Rule:        "A list has a kind that ends with List, the apiVersion of the group version, and an array as items, even if it is empty.",
 		Detail:      "Lists no objects, then one. Where clients don't create any: those that are there.",
 		Reference:   apiConventions + "#types-kinds",
-		PerResource: true, Verbs: []string{"get", "list"}, Run: r.run,
+		PerResource: true, Verbs: []string{"get", "list"},
+		Run: func(p *runner.Probe) {
+			wantListKind(p)
+			some(p, 1)
+			wantListKind(p)
+		},
 	}
-}
-
-func (listKind) run(p *runner.Probe) {
-	wantListKind(p)
-	some(p, 1)
-	wantListKind(p)
-}
-
-func (listKind) broken() broken.Server {
-	return broken.That("answers with lists of the kind List", onLists(broken.And(), func(list map[string]any, _ []any) { list["kind"] = "List" }))
 }
 
 func wantListKind(p *runner.Probe) {
@@ -57,39 +48,22 @@ func wantListKind(p *runner.Probe) {
 	}
 }
 
-// onLists has edit change lists, if nothing but lists of whole objects is accepted.
-func onLists(match broken.Match, edit func(list map[string]any, items []any)) func(http.Handler) http.Handler {
-	whole := func(r *http.Request) bool { return !strings.Contains(r.Header.Get("Accept"), "as=") }
-	return broken.OnAnswered(broken.And(broken.Listing, whole, match), func(list map[string]any) {
-		if items, ok := list["items"].([]any); ok {
-			edit(list, items)
-		}
-	})
-}
-
-type listResourceVersion struct{}
-
-func (r listResourceVersion) check() runner.Check {
+func listResourceVersion() runner.Check {
 	return runner.Check{
 		ID: "list-resource-version", Area: areaLists,
 		Rule:        "A list has a metadata.resourceVersion, which is not 0 and not older than its items.",
 		Detail:      "Lists the objects of one namespace and of all. Ages are compared only if the resourceVersions are numbers.",
 		Reference:   apiConcepts + "#efficient-detection-of-changes",
-		PerResource: true, Verbs: []string{"get", "list"}, Run: r.run,
+		PerResource: true, Verbs: []string{"get", "list"},
+		Run: func(p *runner.Probe) {
+			some(p, 2)
+			wantListVersion(p, p.Collection())
+			if p.Namespace == "" {
+				return
+			}
+			wantListVersion(p, p.Resource.CollectionPath(""))
+		},
 	}
-}
-
-func (listResourceVersion) run(p *runner.Probe) {
-	some(p, 2)
-	wantListVersion(p, p.Collection())
-	if p.Namespace == "" {
-		return
-	}
-	wantListVersion(p, p.Resource.CollectionPath(""))
-}
-
-func (listResourceVersion) broken() broken.Server {
-	return broken.That("has an old resourceVersion for lists over all namespaces", onLists(everywhere, func(list map[string]any, _ []any) { broken.FieldsOf(list, "metadata")["resourceVersion"] = "1" }))
 }
 
 func wantListVersion(p *runner.Probe, path string) {
@@ -106,45 +80,32 @@ func wantListVersion(p *runner.Probe, path string) {
 	}
 }
 
-// everywhere matches requests about the objects of all namespaces.
-func everywhere(r *http.Request) bool {
-	p := broken.PlaceOf(r)
-	return p != nil && p.Namespace == ""
-}
-
-type listComplete struct{}
-
-func (r listComplete) check() runner.Check {
+func listComplete() runner.Check {
 	return runner.Check{
 		ID: "list-complete", Area: areaLists,
 		Rule:        "A list shows an object completely as soon as its creation was answered.",
 		Detail:      "Lists right after creating an object, and compares all but metadata and status with what GET returns. Where clients don't create any: one that is there.",
 		Reference:   apiConcepts + listVersionsAnchor,
-		PerResource: true, Verbs: []string{"get", "list"}, Run: r.run,
+		PerResource: true, Verbs: []string{"get", "list"},
+		Run: func(p *runner.Probe) {
+			names := some(p, 1)
+			name := names[0]
+			list := readOurs(p)
+			if list.item(name) == nil {
+				list.Fail("a list with %s, which was there before", name)
+			}
+			object, list := readSteady(p, name)
+			item := list.item(name)
+			if item == nil {
+				list.Fail("a list with %s, which is there", name)
+			}
+			for _, field := range fieldsOfContent(object, item) {
+				if !reflect.DeepEqual(object.Object[field], item.Object[field]) {
+					list.Fail("%s in the list with the same %s as GET returns", name, field)
+				}
+			}
+		},
 	}
-}
-
-func (listComplete) run(p *runner.Probe) {
-	names := some(p, 1)
-	name := names[0]
-	list := readOurs(p)
-	if list.item(name) == nil {
-		list.Fail("a list with %s, which was there before", name)
-	}
-	object, list := readSteady(p, name)
-	item := list.item(name)
-	if item == nil {
-		list.Fail("a list with %s, which is there", name)
-	}
-	for _, field := range fieldsOfContent(object, item) {
-		if !reflect.DeepEqual(object.Object[field], item.Object[field]) {
-			list.Fail("%s in the list with the same %s as GET returns", name, field)
-		}
-	}
-}
-
-func (listComplete) broken() broken.Server {
-	return broken.That("lists objects without their spec", onItems(func(item map[string]any) { delete(item, "spec") }))
 }
 
 // fieldsOfContent returns the names of what objects have besides metadata and status.
@@ -173,44 +134,30 @@ func readSteady(p *runner.Probe, name string) (*unstructured.Unstructured, *list
 	return nil, nil
 }
 
-// onItems has edit change the items of lists of whole objects.
-func onItems(edit func(item map[string]any)) func(http.Handler) http.Handler {
-	return onLists(broken.And(), func(_ map[string]any, items []any) {
-		for _, one := range items {
-			if item, ok := one.(map[string]any); ok {
-				edit(item)
-			}
-		}
-	})
-}
-
-type listItems struct{}
-
-func (r listItems) check() runner.Check {
+func listItems() runner.Check {
 	return runner.Check{
 		ID: "list-items", Area: areaLists,
 		Rule:        "The items of a list have the same metadata as GET returns.",
 		Detail:      "Compares name, namespace, uid, resourceVersion, generation, labels, annotations, and the like of a new object; of one that is there where clients don't create any.",
 		Reference:   apiConventions + "#metadata",
-		PerResource: true, Verbs: []string{"get", "list"}, Run: r.run,
-	}
-}
-
-func (listItems) run(p *runner.Probe) {
-	name := annotatedOrShown(p)
-	object, list := readSteady(p, name)
-	item := list.item(name)
-	if item == nil {
-		runner.Leave("the object is not in the list")
-	}
-	metadata, _ := object.Object["metadata"].(map[string]any)
-	listed, _ := item.Object["metadata"].(map[string]any)
-	for _, field := range []string{
-		"name", "namespace", "uid", "resourceVersion", "generation", "creationTimestamp", "labels", "annotations", "finalizers", "ownerReferences",
-	} {
-		if !reflect.DeepEqual(metadata[field], listed[field]) {
-			list.FailBecause(fmt.Sprintf("it is %v", listed[field]), "%s in the list with the metadata.%s %v, as GET returns it", name, field, metadata[field])
-		}
+		PerResource: true, Verbs: []string{"get", "list"},
+		Run: func(p *runner.Probe) {
+			name := annotatedOrShown(p)
+			object, list := readSteady(p, name)
+			item := list.item(name)
+			if item == nil {
+				runner.Leave("the object is not in the list")
+			}
+			metadata, _ := object.Object["metadata"].(map[string]any)
+			listed, _ := item.Object["metadata"].(map[string]any)
+			for _, field := range []string{
+				"name", "namespace", "uid", "resourceVersion", "generation", "creationTimestamp", "labels", "annotations", "finalizers", "ownerReferences",
+			} {
+				if !reflect.DeepEqual(metadata[field], listed[field]) {
+					list.FailBecause(fmt.Sprintf("it is %v", listed[field]), "%s in the list with the metadata.%s %v, as GET returns it", name, field, metadata[field])
+				}
+			}
+		},
 	}
 }
 
@@ -226,50 +173,33 @@ func annotatedOrShown(p *runner.Probe) string {
 	return made.GetName()
 }
 
-func (listItems) broken() broken.Server {
-	return broken.That("lists objects without their uid", onItems(func(item map[string]any) { delete(broken.FieldsOf(item, "metadata"), "uid") }))
-}
-
-type listAllNamespaces struct{}
-
-func (r listAllNamespaces) check() runner.Check {
+func listAllNamespaces() runner.Check {
 	return runner.Check{
 		ID: "list-all-namespaces", Area: areaLists,
 		Rule:        "A list without a namespace has the objects of all namespaces; a list of one namespace has only its own.",
 		Detail:      "Creates objects in two namespaces, and lists all namespaces and each of the two.",
 		Reference:   apiConcepts + "#resource-uris",
-		PerResource: true, Verbs: []string{"create", "get", "list"}, Run: r.run,
+		PerResource: true, Verbs: []string{"create", "get", "list"},
+		Run: func(p *runner.Probe) {
+			if p.Namespace == "" {
+				runner.Leave("the resource has no namespaces")
+			}
+			made := p.Make()
+			own, everywhere := made.GetName(), p.Resource.CollectionPath("")
+			wantNames(p, everywhere, ours(p), own)
+			namespace := p.OtherNamespace()
+			object := p.New()
+			p.Resource.Maker.Place(object, namespace)
+			p.Create(object)
+			other := object.GetName()
+			for _, list := range []struct {
+				path  string
+				names []string
+			}{{everywhere, []string{own, other}}, {p.Collection(), []string{own}}, {p.Resource.CollectionPath(namespace), []string{other}}} {
+				wantNames(p, list.path, ours(p), list.names...)
+			}
+		},
 	}
-}
-
-func (listAllNamespaces) run(p *runner.Probe) {
-	if p.Namespace == "" {
-		runner.Leave("the resource has no namespaces")
-	}
-	made := p.Make()
-	own, everywhere := made.GetName(), p.Resource.CollectionPath("")
-	wantNames(p, everywhere, ours(p), own)
-	namespace := p.OtherNamespace()
-	object := p.New()
-	p.Resource.Maker.Place(object, namespace)
-	p.Create(object)
-	other := object.GetName()
-	for _, list := range []struct {
-		path  string
-		names []string
-	}{{everywhere, []string{own, other}}, {p.Collection(), []string{own}}, {p.Resource.CollectionPath(namespace), []string{other}}} {
-		wantNames(p, list.path, ours(p), list.names...)
-	}
-}
-
-func (listAllNamespaces) broken() broken.Server {
-	return broken.That("lists the objects of one namespace where those of all are wanted", onLists(everywhere, func(list map[string]any, items []any) {
-		namespace := func(item any) any {
-			object, _ := item.(map[string]any)
-			return broken.FieldsOf(object, "metadata")["namespace"]
-		}
-		list["items"] = slices.DeleteFunc(items, func(item any) bool { return namespace(item) != namespace(items[0]) })
-	}))
 }
 
 // wantNames returns a failure unless a list has just the objects with these names.

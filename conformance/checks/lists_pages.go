@@ -4,15 +4,11 @@
 package checks
 
 import (
-	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"slices"
-	"strconv"
 
-	"github.com/docket-project/docket/conformance/broken"
 	"github.com/docket-project/docket/conformance/runner"
 )
 
@@ -43,33 +39,30 @@ func pageAfter(p *runner.Probe, page *listed, limit int) *listed {
 	return listOf(response)
 }
 
-func listsPagesRules() []rule {
-	return []rule{listPages{}, listSnapshot{}, listRemaining{}, listContinueInvalid{}}
+func listsPagesRules() []runner.Check {
+	return []runner.Check{listPages(), listSnapshot(), listRemaining(), listContinueInvalid()}
 }
 
-type listPages struct{}
-
-func (r listPages) check() runner.Check {
+func listPages() runner.Check {
 	return runner.Check{
 		ID: "list-pages", Area: areaLists,
 		Rule:        "A page of a list has at most limit items, all pages together have each object once, and the last one has no continue token.",
 		Detail:      "Lists five objects with limit=2; those that are there where clients don't create any. The server may ignore limit if it then returns everything.",
 		Reference:   apiConcepts + chunksAnchor,
-		PerResource: true, Verbs: []string{"get", "list"}, Run: r.run,
-	}
-}
-
-func (listPages) run(p *runner.Probe) {
-	names := some(p, pagedObjects)
-	seen, last := readPages(p, names)
-	if p.Resource.ShownOnly() {
-		// What has gone meanwhile need not be on any page.
-		names = stillShown(p, names)
-	}
-	for _, name := range names {
-		if !seen[name] {
-			last.Fail("%s on one of the pages; this is the last one", name)
-		}
+		PerResource: true, Verbs: []string{"get", "list"},
+		Run: func(p *runner.Probe) {
+			names := some(p, pagedObjects)
+			seen, last := readPages(p, names)
+			if p.Resource.ShownOnly() {
+				// What has gone meanwhile need not be on any page.
+				names = stillShown(p, names)
+			}
+			for _, name := range names {
+				if !seen[name] {
+					last.Fail("%s on one of the pages; this is the last one", name)
+				}
+			}
+		},
 	}
 }
 
@@ -114,59 +107,42 @@ func stillShown(p *runner.Probe, names []string) []string {
 	return slices.DeleteFunc(names, func(name string) bool { return !there[name] })
 }
 
-func (listPages) broken() broken.Server {
-	return broken.That("shows one item more on a page than limit allows", broken.OnRequest(broken.And(broken.Listing, broken.HasQuery("limit")), func(r *http.Request) {
-		if limit, err := strconv.Atoi(r.URL.Query().Get("limit")); err == nil && limit > 0 {
-			broken.SetQuery(r, "limit", strconv.Itoa(limit+1))
-		}
-	}))
-}
-
-type listSnapshot struct{}
-
-func (r listSnapshot) check() runner.Check {
+func listSnapshot() runner.Check {
 	return runner.Check{
 		ID: "list-snapshot", Area: areaLists,
 		Rule:        "All pages of a list show the same state, whatever is created or deleted in the meantime.",
 		Detail:      "Creates and deletes an object after the first page. All pages must have the same resourceVersion, unless the server returns 410 because it no longer has that state.",
 		Reference:   apiConcepts + chunksAnchor,
-		PerResource: true, Verbs: []string{"create", "get", "list", "delete"}, Run: r.run,
+		PerResource: true, Verbs: []string{"create", "get", "list", "delete"},
+		Run: func(p *runner.Probe) {
+			names := makeSome(p, pagedObjects)
+			first := firstPage(p, pageSize)
+			later := slices.DeleteFunc(names, func(name string) bool { return first.item(name) != nil })
+			if first.token() == "" || len(later) == 0 {
+				runner.Leave(noPages)
+			}
+			deleted := later[len(later)-1]
+			p.Prepare("delete the object", runner.Delete(p.Path(deleted), runner.DeleteNow()))
+			created := p.Make()
+			shown := false
+			page := first
+			for count := 1; page.token() != "" && count < mostPages; count++ {
+				if page = snapshotPage(p, page); page == nil {
+					return
+				}
+				if page.version() != first.version() {
+					page.FailBecause(fmt.Sprintf("it is %q", page.version()), "a page with the metadata.resourceVersion of the first one, %s", first.version())
+				}
+				if page.item(created.GetName()) != nil {
+					page.Fail("a page without %s, which was created after the first page was shown", created.GetName())
+				}
+				shown = shown || page.item(deleted) != nil
+			}
+			if !shown && page.token() == "" {
+				page.Fail("%s on one of the pages, because it was deleted after the first page was shown; this is the last one", deleted)
+			}
+		},
 	}
-}
-
-func (listSnapshot) run(p *runner.Probe) {
-	names := makeSome(p, pagedObjects)
-	first := firstPage(p, pageSize)
-	later := slices.DeleteFunc(names, func(name string) bool { return first.item(name) != nil })
-	if first.token() == "" || len(later) == 0 {
-		runner.Leave(noPages)
-	}
-	deleted := later[len(later)-1]
-	p.Prepare("delete the object", runner.Delete(p.Path(deleted), runner.DeleteNow()))
-	created := p.Make()
-	shown := false
-	page := first
-	for count := 1; page.token() != "" && count < mostPages; count++ {
-		if page = snapshotPage(p, page); page == nil {
-			return
-		}
-		if page.version() != first.version() {
-			page.FailBecause(fmt.Sprintf("it is %q", page.version()), "a page with the metadata.resourceVersion of the first one, %s", first.version())
-		}
-		if page.item(created.GetName()) != nil {
-			page.Fail("a page without %s, which was created after the first page was shown", created.GetName())
-		}
-		shown = shown || page.item(deleted) != nil
-	}
-	if !shown && page.token() == "" {
-		page.Fail("%s on one of the pages, because it was deleted after the first page was shown; this is the last one", deleted)
-	}
-}
-
-func (listSnapshot) broken() broken.Server {
-	return broken.That("shows on further pages what is there by then", broken.OnRequest(broken.And(broken.Listing, broken.HasQuery("continue")), func(r *http.Request) {
-		broken.SetQuery(r, "continue", tokenOfNow(r.URL.Query().Get("continue")))
-	}))
 }
 
 // snapshotPage is pageAfter, but leaves out what another check finds wrong with pages.
@@ -180,85 +156,53 @@ func snapshotPage(p *runner.Probe, page *listed) (next *listed) {
 	return next
 }
 
-// tokenOfNow returns a continue token of the library of API servers without its resourceVersion.
-func tokenOfNow(token string) string {
-	var content map[string]any
-	data, err := base64.RawURLEncoding.DecodeString(token)
-	if err != nil || json.Unmarshal(data, &content) != nil || content["rv"] == nil {
-		return token
-	}
-	content["rv"] = -1
-	if data, err = json.Marshal(content); err != nil {
-		return token
-	}
-	return base64.RawURLEncoding.EncodeToString(data)
-}
-
-type listRemaining struct{}
-
-func (r listRemaining) check() runner.Check {
+func listRemaining() runner.Check {
 	return runner.Check{
 		ID: "list-remaining", Area: areaLists,
 		Rule:        "A list has remainingItemCount only if there are more pages and no selector.",
 		Detail:      "Lists with and without limit and selector. The server may omit the count, and it may be an estimate.",
 		Reference:   listMetaPage,
-		PerResource: true, Verbs: []string{"create", "get", "list"}, Run: r.run,
+		PerResource: true, Verbs: []string{"create", "get", "list"},
+		Run: func(p *runner.Probe) {
+			makeSome(p, 2)
+			for _, query := range [][]string{nil, {"limit", "1"}} {
+				selected := readOurs(p, query...)
+				if count, ok := selected.metadata["remainingItemCount"]; ok && count != nil {
+					selected.FailBecause(fmt.Sprintf("it is %v", count), "a list without metadata.remainingItemCount, because it has selected objects only")
+				}
+			}
+			all := readList(p, p.Collection(), "limit", "1")
+			count, ok := all.metadata["remainingItemCount"]
+			if !ok || count == nil {
+				return
+			}
+			if all.token() == "" {
+				all.FailBecause(fmt.Sprintf("it is %v", count), "a list without metadata.remainingItemCount, because there is no metadata.continue")
+			}
+			if number, isNumber := numberIn(count); !isNumber || number < 1 {
+				all.FailBecause(fmt.Sprintf("it is %v", count), "a list whose metadata.remainingItemCount is a number of at least 1, because there is metadata.continue")
+			}
+		},
 	}
 }
 
-func (listRemaining) run(p *runner.Probe) {
-	makeSome(p, 2)
-	for _, query := range [][]string{nil, {"limit", "1"}} {
-		selected := readOurs(p, query...)
-		if count, ok := selected.metadata["remainingItemCount"]; ok && count != nil {
-			selected.FailBecause(fmt.Sprintf("it is %v", count), "a list without metadata.remainingItemCount, because it has selected objects only")
-		}
-	}
-	all := readList(p, p.Collection(), "limit", "1")
-	count, ok := all.metadata["remainingItemCount"]
-	if !ok || count == nil {
-		return
-	}
-	if all.token() == "" {
-		all.FailBecause(fmt.Sprintf("it is %v", count), "a list without metadata.remainingItemCount, because there is no metadata.continue")
-	}
-	if number, isNumber := numberIn(count); !isNumber || number < 1 {
-		all.FailBecause(fmt.Sprintf("it is %v", count), "a list whose metadata.remainingItemCount is a number of at least 1, because there is metadata.continue")
-	}
-}
-
-func (listRemaining) broken() broken.Server {
-	return broken.That("counts what the selector does not select as remaining", onLists(broken.And(broken.HasQuery("limit"), broken.HasQuery("labelSelector")), func(list map[string]any, _ []any) {
-		if metadata := broken.FieldsOf(list, "metadata"); metadata["continue"] != nil {
-			metadata["remainingItemCount"] = 1000
-		}
-	}))
-}
-
-type listContinueInvalid struct{}
-
-func (r listContinueInvalid) check() runner.Check {
+func listContinueInvalid() runner.Check {
 	return runner.Check{
 		ID: "list-continue-invalid", Area: areaLists,
 		Rule:        "A continue token that the server did not issue gets 400, 410, or 422, never a list.",
 		Detail:      "Sends malformed tokens. Does not apply to servers without pages.",
 		Reference:   apiConcepts + chunksAnchor,
-		PerResource: true, Verbs: []string{"create", "get", "list"}, Run: r.run,
+		PerResource: true, Verbs: []string{"create", "get", "list"},
+		Run: func(p *runner.Probe) {
+			makeSome(p, pageSize+1)
+			first := firstPage(p, pageSize)
+			if first.token() == "" {
+				runner.Leave(noPages)
+			}
+			// The second one is {} in base64.
+			for _, token := range []string{"conformance", "e30"} {
+				p.Send(runner.Get(p.Collection(), ours(p, "limit", fmt.Sprint(pageSize), "continue", token)...)).WantStatus("", http.StatusBadRequest, http.StatusGone, http.StatusUnprocessableEntity)
+			}
+		},
 	}
-}
-
-func (listContinueInvalid) run(p *runner.Probe) {
-	makeSome(p, pageSize+1)
-	first := firstPage(p, pageSize)
-	if first.token() == "" {
-		runner.Leave(noPages)
-	}
-	// The second one is {} in base64.
-	for _, token := range []string{"conformance", "e30"} {
-		send(p, runner.Get(p.Collection(), ours(p, "limit", fmt.Sprint(pageSize), "continue", token)...), status("", http.StatusBadRequest, http.StatusGone, http.StatusUnprocessableEntity))
-	}
-}
-
-func (listContinueInvalid) broken() broken.Server {
-	return broken.That("begins again when a continue token makes no sense", broken.AgainIf(broken.And(broken.Listing, broken.HasQuery("continue")), broken.IsBadRequest, "continue"))
 }

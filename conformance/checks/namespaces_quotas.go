@@ -14,106 +14,71 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/docket-project/docket/conformance/broken"
 	"github.com/docket-project/docket/conformance/runner"
 )
 
-func namespacesQuotasRules() []rule {
-	return []rule{quotaCounted{}, quotaEnforced{}}
+func namespacesQuotasRules() []runner.Check {
+	return []runner.Check{quotaCounted(), quotaEnforced()}
 }
 
-type quotaCounted struct{}
-
-func (r quotaCounted) check() runner.Check {
+func quotaCounted() runner.Check {
 	return runner.Check{
 		ID: "quota-counted", Area: areaNamespaces,
 		Rule:        "A ResourceQuota counts the objects of a namespace.",
 		Detail:      "Creates two objects and a ResourceQuota for count/<resource>.<group>, and waits until its status.used counts them. Skipped if no controller sets the status.",
 		Reference:   "https://kubernetes.io/docs/concepts/policy/resource-quotas/",
-		PerResource: true, Verbs: []string{"create", "get", "list", "watch", "delete"}, Applies: notEvents, Slow: true, Run: r.run,
-	}
-}
-
-func (quotaCounted) run(p *runner.Probe) {
-	ownNamespace(p)
-	for range 2 { // Before there is a quota that could refuse them.
-		p.Make()
-	}
-	makeQuota(p, 100)
-	response := awaitCount(p, 100, 2)
-	if response == nil {
-		return
-	}
-	response.Fail("%q in status.used to become 2 or more: there are two objects", quotaKey(p))
-}
-
-func (quotaCounted) broken() broken.Server {
-	return broken.That("has objects that the controller of quotas does not see", broken.OnAnswered(broken.Method(http.MethodGet, isQuota), func(quota map[string]any) {
-		used := broken.FieldsOf(broken.FieldsOf(quota, "status"), "used")
-		for key := range used {
-			if strings.HasPrefix(key, "count/") && strings.Contains(key, ".") {
-				used[key] = "0"
+		PerResource: true, Verbs: []string{"create", "get", "list", "watch", "delete"}, Applies: notEvents, Slow: true,
+		Run: func(p *runner.Probe) {
+			ownNamespace(p)
+			for range 2 { // Before there is a quota that could refuse them.
+				p.Make()
 			}
-		}
-	})).WithControllers()
+			makeQuota(p, 100)
+			response := awaitCount(p, 100, 2)
+			if response == nil {
+				return
+			}
+			response.Fail("%q in status.used to become 2 or more: there are two objects", quotaKey(p))
+		},
+	}
 }
 
-// isQuota matches requests about a ResourceQuota.
-func isQuota(r *http.Request) bool {
-	p := broken.PlaceOf(r)
-	return p != nil && broken.IsCore(r) && p.Resource == "resourcequotas" && p.Name != ""
-}
-
-type quotaEnforced struct{}
-
-func (r quotaEnforced) check() runner.Check {
+func quotaEnforced() runner.Check {
 	return runner.Check{
 		ID: "quota-enforced", Area: areaNamespaces,
 		Rule:        "Creating more objects than a ResourceQuota of the namespace allows gets 403 and a Status that says so.",
 		Detail:      "Creates a ResourceQuota that allows one object, waits until its status.used has a number, and creates more. The server has ten seconds to notice the quota. Skipped if the objects are not counted.",
 		Reference:   "https://kubernetes.io/docs/concepts/policy/resource-quotas/",
-		PerResource: true, Verbs: []string{"create", "get", "list", "watch", "delete"}, Applies: notEvents, Slow: true, Run: r.run,
+		PerResource: true, Verbs: []string{"create", "get", "list", "watch", "delete"}, Applies: notEvents, Slow: true,
+		Run: func(p *runner.Probe) {
+			ownNamespace(p)
+			makeQuota(p, 1)
+			uncounted := awaitCount(p, 1, 0)
+			if uncounted != nil {
+				runner.Leave("no controller counts the objects; see quota-counted")
+			}
+			var response *runner.Response
+			made := 0
+			await(p, noticing, func() bool {
+				response = p.Send(runner.Post(p.Collection(), p.New()))
+				if response.OK() {
+					made++
+				}
+				unknown := response.Code == http.StatusForbidden && strings.Contains(string(response.Body), "status unknown for quota")
+				return !response.OK() && !unknown
+			})
+			refusal := fmt.Sprintf("403 Forbidden with a Status whose reason is Forbidden and whose message says %q", exceeded)
+			switch status, _ := response.Status(); {
+			case response.OK():
+				response.FailBecause(fmt.Sprintf("%d objects were created", made), "%s: the ResourceQuota allows one object", refusal)
+			case strings.Contains(string(response.Body), exceeded) && status != nil && status.Reason == metav1.StatusReasonForbidden && response.Code == http.StatusForbidden:
+				return
+			case made == 0:
+				response.Unprepared("create an object")
+			}
+			response.Fail("%s: the ResourceQuota allows one object", refusal)
+		},
 	}
-}
-
-func (quotaEnforced) run(p *runner.Probe) {
-	ownNamespace(p)
-	makeQuota(p, 1)
-	uncounted := awaitCount(p, 1, 0)
-	if uncounted != nil {
-		runner.Leave("no controller counts the objects; see quota-counted")
-	}
-	var response *runner.Response
-	made := 0
-	await(p, noticing, func() bool {
-		response = p.Send(runner.Post(p.Collection(), p.New()))
-		if response.OK() {
-			made++
-		}
-		unknown := response.Code == http.StatusForbidden && strings.Contains(string(response.Body), "status unknown for quota")
-		return !response.OK() && !unknown
-	})
-	refusal := fmt.Sprintf("403 Forbidden with a Status whose reason is Forbidden and whose message says %q", exceeded)
-	switch status, _ := response.Status(); {
-	case response.OK():
-		response.FailBecause(fmt.Sprintf("%d objects were created", made), "%s: the ResourceQuota allows one object", refusal)
-	case strings.Contains(string(response.Body), exceeded) && status != nil && status.Reason == metav1.StatusReasonForbidden && response.Code == http.StatusForbidden:
-		return
-	case made == 0:
-		response.Unprepared("create an object")
-	}
-	response.Fail("%s: the ResourceQuota allows one object", refusal)
-}
-
-func (quotaEnforced) broken() broken.Server {
-	return broken.That("creates objects that a quota does not allow", broken.Instead(broken.Method(http.MethodPost, broken.Collection), func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-		sent := broken.BodyOf(r)
-		a := broken.Ask(next, r)
-		if a.Code == http.StatusForbidden && strings.Contains(string(a.Body), "exceeded quota") {
-			a.Code, a.Body = http.StatusCreated, sent
-		}
-		a.Send(w)
-	})).WithControllers()
 }
 
 // quotaKey is what quotas call the number of objects of the resource.

@@ -3,7 +3,11 @@
 
 package checks
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/docket-project/docket/conformance/runner"
+)
 
 const (
 	areaOpenAPI = "OpenAPI"
@@ -12,6 +16,6 @@ const (
 	openAPIText   = "https://kubernetes.io/docs/concepts/overview/kubernetes-api/#openapi-interface-definition"
 )
 
-func openapi() []rule {
+func openapi() []runner.Check {
 	return slices.Concat(openAPIDocumentsRules(), openAPIPathsRules(), openAPISchemasRules())
 }

@@ -14,7 +14,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/docket-project/docket/conformance/broken"
 	"github.com/docket-project/docket/conformance/runner"
 )
 
@@ -35,77 +34,49 @@ func openAPIPath(p *runner.Probe) string {
 	return strings.TrimPrefix(runner.GroupVersionPath(p.GroupVersion), "/")
 }
 
-func openAPIDocumentsRules() []rule {
-	return []rule{openAPIV3Index{}, openAPIV3Hash{}, openAPIV2{}}
+func openAPIDocumentsRules() []runner.Check {
+	return []runner.Check{openAPIV3Index(), openAPIV3Hash(), openAPIV2()}
 }
 
-type openAPIV3Index struct{}
-
-func (r openAPIV3Index) check() runner.Check {
+func openAPIV3Index() runner.Check {
 	return runner.Check{
 		ID: "openapi-v3-index", Area: areaOpenAPI,
 		Rule:      "/openapi/v3 lists the group version and the address of its document.",
 		Detail:    "Looks for the path apis/GROUP/VERSION, or api/v1 for the core group, with a serverRelativeURL. A group that was just registered may be missing for a few seconds.",
 		Reference: openAPIV3Text,
-		Run:       r.run,
+		Run: func(p *runner.Probe) {
+			whenSettled(p, func() {
+				response, address := openAPIAddress(p)
+				readDocument(response, "the list of documents", &map[string]any{})
+				if address == "" {
+					response.Fail("the path %s with a serverRelativeURL", openAPIPath(p))
+				}
+			})
+		},
 	}
 }
 
-func (openAPIV3Index) run(p *runner.Probe) {
-	whenSettled(p, func() {
-		response, address := openAPIAddress(p)
-		readDocument(response, "the list of documents", &map[string]any{})
-		if address == "" {
-			response.Fail("the path %s with a serverRelativeURL", openAPIPath(p))
-		}
-	})
-}
-
-func (openAPIV3Index) broken() broken.Server {
-	return broken.That("does not list its groups in /openapi/v3", broken.OnAnswered(openAPIIndex, func(object map[string]any) {
-		paths := broken.FieldsOf(object, "paths")
-		for path := range paths {
-			if strings.HasPrefix(path, "apis/") {
-				delete(paths, path)
-			}
-		}
-	}))
-}
-
-func openAPIIndex(r *http.Request) bool { return r.URL.Path == "/openapi/v3" }
-
-type openAPIV3Hash struct{}
-
-func (r openAPIV3Hash) check() runner.Check {
+func openAPIV3Hash() runner.Check {
 	return runner.Check{
 		ID: "openapi-v3-hash", Area: areaOpenAPI,
 		Rule:      "The address of an OpenAPI v3 document contains its hash: clients may cache the document, and one that already has it gets 304.",
 		Detail:    "Gets the document at the address in /openapi/v3. It must have an ETag, and a Cache-Control or Expires header that allows caching.",
 		Reference: openAPIV3Text,
-		Run:       r.run,
+		Run: func(p *runner.Probe) {
+			// Between two requests the document may change: other versions of its kinds do that, too.
+			whenSettled(p, func() {
+				index, address := openAPIAddress(p)
+				if address == "" {
+					runner.Leave("/openapi/v3 does not list the group version, which another check reports")
+				}
+				target, err := url.Parse(address)
+				if err != nil || !strings.HasPrefix(target.Path, "/") || target.Query().Get("hash") == "" {
+					index.FailBecause(fmt.Sprintf("it is %q", address), "the serverRelativeURL of %s to be an absolute path with the parameter hash", openAPIPath(p))
+				}
+				openAPIKept(p, runner.Request{Method: http.MethodGet, Path: target.Path, Query: target.Query(), Header: http.Header{}}.With("Accept", runner.JSON))
+			})
+		},
 	}
-}
-
-func (openAPIV3Hash) run(p *runner.Probe) {
-	// Between two requests the document may change: other versions of its kinds do that, too.
-	whenSettled(p, func() {
-		index, address := openAPIAddress(p)
-		if address == "" {
-			runner.Leave("/openapi/v3 does not list the group version, which another check reports")
-		}
-		target, err := url.Parse(address)
-		if err != nil || !strings.HasPrefix(target.Path, "/") || target.Query().Get("hash") == "" {
-			index.FailBecause(fmt.Sprintf("it is %q", address), "the serverRelativeURL of %s to be an absolute path with the parameter hash", openAPIPath(p))
-		}
-		openAPIKept(p, runner.Request{Method: http.MethodGet, Path: target.Path, Query: target.Query(), Header: http.Header{}}.With("Accept", runner.JSON))
-	})
-}
-
-func (openAPIV3Hash) broken() broken.Server {
-	return broken.That("forbids to keep OpenAPI documents", broken.OnAnswer(publishedSchemas, func(_ *http.Request, a *broken.Answer) {
-		a.Header.Set("Cache-Control", "no-store")
-		a.Header.Del("Expires")
-	}))
 }
 
 // openAPIKept gets a document twice.
@@ -124,8 +95,7 @@ func openAPIKept(p *runner.Probe, request runner.Request) {
 	case response.Header.Get("ETag") == "":
 		response.Fail("an ETag")
 	}
-	again := p.Send(request.With("If-None-Match", response.Header.Get("ETag")))
-	again.Want(http.StatusNotModified)
+	p.Send(request.With("If-None-Match", response.Header.Get("ETag"))).Want(http.StatusNotModified)
 }
 
 // mayBeKept looks for what allows a client to keep an answer. An aggregator may add headers of its own
@@ -146,48 +116,35 @@ func mayBeKept(header http.Header) bool {
 	return false
 }
 
-// publishedSchemas matches requests for the document of a group version.
-func publishedSchemas(r *http.Request) bool {
-	return strings.HasPrefix(r.URL.Path, "/openapi/v3/apis/")
-}
-
-type openAPIV2 struct{}
-
-func (r openAPIV2) check() runner.Check {
+func openAPIV2() runner.Check {
 	return runner.Check{
 		ID: "openapi-v2", Area: areaOpenAPI,
 		Rule:      "/openapi/v2 has a definition for each kind.",
 		Detail:    "Reads the document and looks for the kinds in x-kubernetes-group-version-kind. A kind that was just registered may be missing for a few seconds.",
 		Reference: "https://kubernetes.io/docs/concepts/overview/kubernetes-api/#openapi-v2",
-		Run:       r.run,
+		Run: func(p *runner.Probe) {
+			whenSettled(p, func() {
+				var document struct {
+					Swagger     string                     `json:"swagger"`
+					Definitions map[string]json.RawMessage `json:"definitions"`
+				}
+				response := wantDocument(p, "/openapi/v2", "the OpenAPI v2 document", &document)
+				if document.Swagger != "2.0" {
+					response.FailBecause(fmt.Sprintf("swagger is %q", document.Swagger), "an OpenAPI document of version 2.0")
+				}
+				found := map[schema.GroupVersionKind]bool{}
+				for _, definition := range document.Definitions {
+					if !isOfKind(definition) {
+						continue
+					}
+					for _, kind := range readSchema(definition).kinds() {
+						found[kind] = true
+					}
+				}
+				failIfAny(response, missingKinds(p, found), "a definition with x-kubernetes-group-version-kind for each kind of "+p.GroupVersion.String())
+			})
+		},
 	}
-}
-
-func (openAPIV2) run(p *runner.Probe) {
-	whenSettled(p, func() {
-		var document struct {
-			Swagger     string                     `json:"swagger"`
-			Definitions map[string]json.RawMessage `json:"definitions"`
-		}
-		response := wantDocument(p, "/openapi/v2", "the OpenAPI v2 document", &document)
-		if document.Swagger != "2.0" {
-			response.FailBecause(fmt.Sprintf("swagger is %q", document.Swagger), "an OpenAPI document of version 2.0")
-		}
-		found := map[schema.GroupVersionKind]bool{}
-		for _, definition := range document.Definitions {
-			if !isOfKind(definition) {
-				continue
-			}
-			for _, kind := range readSchema(definition).kinds() {
-				found[kind] = true
-			}
-		}
-		failIfAny(response, missingKinds(p, found), "a definition with x-kubernetes-group-version-kind for each kind of "+p.GroupVersion.String())
-	})
-}
-
-func (openAPIV2) broken() broken.Server {
-	return broken.That("does not say in /openapi/v2 which definitions are those of kinds", broken.OnAnswered(broken.Path("/openapi/v2"), func(object map[string]any) { withoutKinds(broken.FieldsOf(object, "definitions")) }))
 }
 
 // missingKinds names the kinds of the resources that are not found.
@@ -207,13 +164,4 @@ func kindOf(resource *runner.Resource) schema.GroupVersionKind {
 		return resource.GVK()
 	}
 	return schema.GroupVersionKind{Group: resource.APIResource.Group, Version: resource.Version, Kind: resource.Kind}
-}
-
-// withoutKinds takes away what tells schemas of kinds from others.
-func withoutKinds(schemas map[string]any) {
-	for _, one := range schemas {
-		if schema, ok := one.(map[string]any); ok {
-			delete(schema, "x-kubernetes-group-version-kind")
-		}
-	}
 }

@@ -11,7 +11,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/docket-project/docket/conformance/broken"
 	"github.com/docket-project/docket/conformance/runner"
 )
 
@@ -36,86 +35,62 @@ func verbOperations() []verbOperation {
 	}
 }
 
-func openAPIPathsRules() []rule {
-	return []rule{openAPIKinds{}, openAPIPaths{}}
+func openAPIPathsRules() []runner.Check {
+	return []runner.Check{openAPIKinds(), openAPIPaths()}
 }
 
-type openAPIKinds struct{}
-
-func (r openAPIKinds) check() runner.Check {
+func openAPIKinds() runner.Check {
 	return runner.Check{
 		ID: "openapi-kinds", Area: areaOpenAPI,
 		Rule:      "The OpenAPI v3 document of the group version has a schema for each kind in discovery.",
 		Detail:    "Looks for the kinds in x-kubernetes-group-version-kind. All other checks of schemas skip kinds without one.",
 		Reference: openAPIV3Text,
-		Run:       r.run,
+		Run: func(p *runner.Probe) {
+			whenSettled(p, func() {
+				document := readOpenAPI(p)
+				if document == nil {
+					runner.Leave(noSchemas)
+				}
+				found := map[schema.GroupVersionKind]bool{}
+				for _, resource := range p.Resources {
+					kind := kindOf(resource)
+					found[kind] = document.kind(kind) != nil
+				}
+				failIfAny(document.Response, missingKinds(p, found), "a schema with x-kubernetes-group-version-kind for each kind of "+p.GroupVersion.String())
+			})
+		},
 	}
 }
 
-func (openAPIKinds) run(p *runner.Probe) {
-	whenSettled(p, func() {
-		document := readOpenAPI(p)
-		if document == nil {
-			runner.Leave(noSchemas)
-		}
-		found := map[schema.GroupVersionKind]bool{}
-		for _, resource := range p.Resources {
-			kind := kindOf(resource)
-			found[kind] = document.kind(kind) != nil
-		}
-		failIfAny(document.Response, missingKinds(p, found), "a schema with x-kubernetes-group-version-kind for each kind of "+p.GroupVersion.String())
-	})
-}
-
-func (openAPIKinds) broken() broken.Server {
-	return broken.That("does not say in OpenAPI v3 documents which schemas are those of kinds", broken.OnAnswered(publishedSchemas, func(object map[string]any) {
-		withoutKinds(broken.FieldsOf(broken.FieldsOf(object, "components"), "schemas"))
-	}))
-}
-
-type openAPIPaths struct{}
-
-func (r openAPIPaths) check() runner.Check {
+func openAPIPaths() runner.Check {
 	return runner.Check{
 		ID: "openapi-paths", Area: areaOpenAPI,
 		Rule:      "The OpenAPI v3 document of the group version has an operation for each verb of each resource, with its action and its kind.",
 		Detail:    "Looks for get, list, create, update, patch, delete, and deletecollection where discovery lists them, with x-kubernetes-action and x-kubernetes-group-version-kind. Subresources are not checked.",
 		Reference: openAPIV3Text,
-		Run:       r.run,
-	}
-}
-
-func (openAPIPaths) run(p *runner.Probe) {
-	document := readOpenAPI(p)
-	if document == nil {
-		runner.Leave(noSchemas)
-	}
-	paths := map[string]openAPISchema{}
-	for path, item := range document.paths {
-		paths[pathParameter.ReplaceAllString(path, "{}")] = readSchema(item)
-	}
-	var wrong []string
-	for _, resource := range p.Resources {
-		for _, operation := range verbOperations() {
-			if !resource.Has(operation.verb) {
-				continue
+		Run: func(p *runner.Probe) {
+			document := readOpenAPI(p)
+			if document == nil {
+				runner.Leave(noSchemas)
 			}
-			if problem := operation.problem(resource, paths); problem != "" {
-				wrong = append(wrong, problem)
+			paths := map[string]openAPISchema{}
+			for path, item := range document.paths {
+				paths[pathParameter.ReplaceAllString(path, "{}")] = readSchema(item)
 			}
-		}
+			var wrong []string
+			for _, resource := range p.Resources {
+				for _, operation := range verbOperations() {
+					if !resource.Has(operation.verb) {
+						continue
+					}
+					if problem := operation.problem(resource, paths); problem != "" {
+						wrong = append(wrong, problem)
+					}
+				}
+			}
+			failIfAny(document.Response, wrong, "an operation for each verb of each resource, with its x-kubernetes-action and x-kubernetes-group-version-kind")
+		},
 	}
-	failIfAny(document.Response, wrong, "an operation for each verb of each resource, with its x-kubernetes-action and x-kubernetes-group-version-kind")
-}
-
-func (openAPIPaths) broken() broken.Server {
-	return broken.That("does not document patches", broken.OnAnswered(publishedSchemas, func(object map[string]any) {
-		for _, one := range broken.FieldsOf(object, "paths") {
-			if item, ok := one.(map[string]any); ok {
-				delete(item, "patch")
-			}
-		}
-	}))
 }
 
 // problem says what is wrong with the operation of a resource; empty if nothing.

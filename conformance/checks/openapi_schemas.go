@@ -6,11 +6,9 @@ package checks
 import (
 	"fmt"
 	"maps"
-	"net/http"
 	"slices"
 	"strings"
 
-	"github.com/docket-project/docket/conformance/broken"
 	"github.com/docket-project/docket/conformance/object"
 	"github.com/docket-project/docket/conformance/runner"
 )
@@ -21,130 +19,88 @@ var metadataFields = []string{
 	"labels", "name", "namespace", "ownerReferences", "resourceVersion", "uid",
 }
 
-func openAPISchemasRules() []rule {
-	return []rule{openAPIMetadata{}, openAPIDescriptions{}, openAPINoFloats{}, openAPIListKeys{}, openAPILiveObject{}}
+func openAPISchemasRules() []runner.Check {
+	return []runner.Check{openAPIMetadata(), openAPIDescriptions(), openAPINoFloats(), openAPIListKeys(), openAPILiveObject()}
 }
 
-type openAPIMetadata struct{}
-
-func (r openAPIMetadata) check() runner.Check {
+func openAPIMetadata() runner.Check {
 	return runner.Check{
 		ID: "openapi-metadata", Area: areaOpenAPI,
 		Rule:      "The schema of each kind has the strings apiVersion and kind, and metadata with the fields of all objects.",
 		Detail:    "The schema of metadata need not be called ObjectMeta, but must have the same fields. A schema without any fields passes.",
 		Reference: apiConventions + "#metadata",
-		Run:       r.run,
+		Run: func(p *runner.Probe) {
+			const expected = "each kind to have the strings apiVersion and kind, and the metadata of all objects"
+			judgeKinds(p, expected, func(document *openAPIDocument, kind string, s openAPISchema) (wrong []string) {
+				fields := document.fields(s)
+				if len(fields) == 0 {
+					return nil
+				}
+				for _, name := range []string{"apiVersion", "kind"} {
+					if types := document.types(fields[name]); !slices.Equal(types, []string{"string"}) {
+						wrong = append(wrong, fmt.Sprintf("%s.%s is not a string", kind, name))
+					}
+				}
+				have := document.fields(fields["metadata"])
+				for _, name := range metadataFields {
+					if have[name] == nil {
+						return append(wrong, fmt.Sprintf("%s.metadata has no field %s", kind, name))
+					}
+				}
+				return wrong
+			})
+		},
 	}
 }
 
-func (openAPIMetadata) run(p *runner.Probe) {
-	const expected = "each kind to have the strings apiVersion and kind, and the metadata of all objects"
-	judgeKinds(p, expected, func(document *openAPIDocument, kind string, s openAPISchema) (wrong []string) {
-		fields := document.fields(s)
-		if len(fields) == 0 {
-			return nil
-		}
-		for _, name := range []string{"apiVersion", "kind"} {
-			if types := document.types(fields[name]); !slices.Equal(types, []string{"string"}) {
-				wrong = append(wrong, fmt.Sprintf("%s.%s is not a string", kind, name))
-			}
-		}
-		have := document.fields(fields["metadata"])
-		for _, name := range metadataFields {
-			if have[name] == nil {
-				return append(wrong, fmt.Sprintf("%s.metadata has no field %s", kind, name))
-			}
-		}
-		return wrong
-	})
-}
-
-func (openAPIMetadata) broken() broken.Server {
-	return broken.That("says of metadata only that it is an object", onKindSchemas(func(fields map[string]any) { fields["metadata"] = map[string]any{"type": "object"} }))
-}
-
-// onKindSchemas has edit change the fields of each kind that has a spec, in OpenAPI v3 documents.
-func onKindSchemas(edit func(fields map[string]any)) func(http.Handler) http.Handler {
-	return broken.OnAnswered(publishedSchemas, func(object map[string]any) {
-		for _, one := range broken.FieldsOf(broken.FieldsOf(object, "components"), "schemas") {
-			schema, _ := one.(map[string]any)
-			fields, _ := schema["properties"].(map[string]any)
-			if schema["x-kubernetes-group-version-kind"] != nil && fields["spec"] != nil {
-				edit(fields)
-			}
-		}
-	})
-}
-
-type openAPIDescriptions struct{}
-
-func (r openAPIDescriptions) check() runner.Check {
+func openAPIDescriptions() runner.Check {
 	return runner.Check{
 		ID: "openapi-descriptions", Area: areaOpenAPI,
 		Rule:      "The schema of each kind describes the kind and its top-level fields.",
 		Detail:    "kubectl explain shows the descriptions. apiVersion, kind, and metadata need none, and deeper fields are not checked.",
 		Reference: openAPIText,
-		Run:       r.run,
+		Run: func(p *runner.Probe) {
+			const expected = "descriptions of each kind and its top-level fields"
+			judgeKinds(p, expected, func(document *openAPIDocument, kind string, s openAPISchema) (wrong []string) {
+				if document.description(s) == "" {
+					wrong = append(wrong, kind+" has none")
+				}
+				fields := document.fields(s)
+				for _, name := range slices.Sorted(maps.Keys(fields)) {
+					if !slices.Contains([]string{"apiVersion", "kind", "metadata"}, name) && document.description(fields[name]) == "" {
+						wrong = append(wrong, kind+"."+name+" has none")
+					}
+				}
+				return wrong
+			})
+		},
 	}
 }
 
-func (openAPIDescriptions) run(p *runner.Probe) {
-	const expected = "descriptions of each kind and its top-level fields"
-	judgeKinds(p, expected, func(document *openAPIDocument, kind string, s openAPISchema) (wrong []string) {
-		if document.description(s) == "" {
-			wrong = append(wrong, kind+" has none")
-		}
-		fields := document.fields(s)
-		for _, name := range slices.Sorted(maps.Keys(fields)) {
-			if !slices.Contains([]string{"apiVersion", "kind", "metadata"}, name) && document.description(fields[name]) == "" {
-				wrong = append(wrong, kind+"."+name+" has none")
-			}
-		}
-		return wrong
-	})
-}
-
-func (openAPIDescriptions) broken() broken.Server {
-	return broken.That("does not describe what a spec is", onKindSchemas(func(fields map[string]any) { delete(broken.FieldsOf(fields, "spec"), "description") }))
-}
-
-type openAPINoFloats struct{}
-
-func (r openAPINoFloats) check() runner.Check {
+func openAPINoFloats() runner.Check {
 	return runner.Check{
 		ID: "openapi-no-floats", Area: areaOpenAPI,
 		Rule:      "No field of a spec is a floating-point number.",
 		Detail:    "Looks for the type number everywhere below spec. Numbers that may be written as strings, such as quantities, are fine, and so are JSON schemas in a spec.",
 		Reference: apiConventions + "#primitive-types",
-		Run:       r.run,
-	}
-}
-
-func (openAPINoFloats) run(p *runner.Probe) {
-	hasSpec := false
-	judgeKinds(p, "no floating-point numbers in a spec", func(document *openAPIDocument, kind string, s openAPISchema) (wrong []string) {
-		spec := document.fields(s)["spec"]
-		hasSpec = hasSpec || spec != nil
-		document.walk(kind+".spec", spec, func(path string, s openAPISchema) bool {
-			if slices.Equal(s.types(), []string{"number"}) {
-				wrong = append(wrong, path+" is a number")
+		Run: func(p *runner.Probe) {
+			hasSpec := false
+			judgeKinds(p, "no floating-point numbers in a spec", func(document *openAPIDocument, kind string, s openAPISchema) (wrong []string) {
+				spec := document.fields(s)["spec"]
+				hasSpec = hasSpec || spec != nil
+				document.walk(kind+".spec", spec, func(path string, s openAPISchema) bool {
+					if slices.Equal(s.types(), []string{"number"}) {
+						wrong = append(wrong, path+" is a number")
+					}
+					return !mayBeText(document, s) && !isOfSchemas(s)
+				})
+				return wrong
+			})
+			if !hasSpec {
+				runner.Leave("no kind has a spec")
 			}
-			return !mayBeText(document, s) && !isOfSchemas(s)
-		})
-		return wrong
-	})
-	if !hasSpec {
-		runner.Leave("no kind has a spec")
+		},
 	}
-}
-
-func (openAPINoFloats) broken() broken.Server {
-	return broken.That("has a floating-point number in a spec", onKindSchemas(func(fields map[string]any) {
-		ratio := map[string]any{"type": "number", "format": "double", "description": "A ratio."}
-		broken.FieldsOf(broken.FieldsOf(fields, "spec"), "properties")["tuning"] = map[string]any{
-			"type": "object", "description": "How it is tuned.", "properties": map[string]any{"ratio": ratio},
-		}
-	}))
 }
 
 // mayBeText reports whether a string is among the types of a value: quantities may be numbers, too.
@@ -164,36 +120,25 @@ func isOfSchemas(s openAPISchema) bool {
 	return fields["multipleOf"] != nil && fields["exclusiveMaximum"] != nil
 }
 
-type openAPIListKeys struct{}
-
-func (r openAPIListKeys) check() runner.Check {
+func openAPIListKeys() runner.Check {
 	return runner.Check{
 		ID: "openapi-list-keys", Area: areaOpenAPI,
 		Rule:      "x-kubernetes-list-type is atomic, set, or map; the keys of a map are scalar fields of its items.",
 		Detail:    "Looks at all lists in the schemas of the kinds. Server-side apply can't merge lists whose items have no keys.",
 		Reference: "https://kubernetes.io/docs/reference/using-api/server-side-apply/#merge-strategy",
-		Run:       r.run,
+		Run: func(p *runner.Probe) {
+			const expected = "lists of the type atomic, set or map, and of map the keys among the scalar fields of the items"
+			judgeKinds(p, expected, func(document *openAPIDocument, kind string, s openAPISchema) (wrong []string) {
+				document.walk(kind, s, func(path string, s openAPISchema) bool {
+					if problem := listProblem(document, s); problem != "" {
+						wrong = append(wrong, path+": "+problem)
+					}
+					return true
+				})
+				return wrong
+			})
+		},
 	}
-}
-
-func (openAPIListKeys) run(p *runner.Probe) {
-	const expected = "lists of the type atomic, set or map, and of map the keys among the scalar fields of the items"
-	judgeKinds(p, expected, func(document *openAPIDocument, kind string, s openAPISchema) (wrong []string) {
-		document.walk(kind, s, func(path string, s openAPISchema) bool {
-			if problem := listProblem(document, s); problem != "" {
-				wrong = append(wrong, path+": "+problem)
-			}
-			return true
-		})
-		return wrong
-	})
-}
-
-func (openAPIListKeys) broken() broken.Server {
-	return broken.That("has lists with a key that their items do not have", onKindSchemas(func(fields map[string]any) {
-		status := broken.FieldsOf(broken.FieldsOf(fields, "status"), "properties")
-		broken.FieldsOf(status, "conditions")["x-kubernetes-list-map-keys"] = []any{"name"}
-	}))
 }
 
 // listProblem says what is wrong with how a list is merged; empty if nothing.
@@ -229,38 +174,27 @@ func listProblem(document *openAPIDocument, s openAPISchema) string {
 	return strings.Join(wrong, ", ")
 }
 
-type openAPILiveObject struct{}
-
-func (r openAPILiveObject) check() runner.Check {
+func openAPILiveObject() runner.Check {
 	return runner.Check{
 		ID: "openapi-live-object", Area: areaOpenAPI,
 		Rule:        "Objects have only fields in the published schema, with the types given there.",
 		Detail:      "Creates an object and compares what the server returns with the OpenAPI v3 schema of its kind. Fields without a type may have any value.",
 		Reference:   openAPIText,
-		PerResource: true, Verbs: []string{"create", "get"}, Run: r.run,
+		PerResource: true, Verbs: []string{"create", "get"},
+		Run: func(p *runner.Probe) {
+			document := readOpenAPI(p)
+			if document.kind(p.Resource.GVK()) == nil {
+				runner.Leave(noSchemas)
+			}
+			schemas, err := object.ReadSchemas(document.Body)
+			if err != nil {
+				document.FailBecause(err.Error(), "an OpenAPI document whose schemas can be read")
+			}
+			made := p.Make()
+			response := p.Send(runner.Get(p.Path(made.GetName())))
+			live := response.Object()
+			live.SetGroupVersionKind(p.Resource.GVK()) // Another check looks at those.
+			failIfAny(response, schemas.Differences(live), "an object as the schema of its kind in /openapi/v3"+runner.GroupVersionPath(p.GroupVersion)+" has it")
+		},
 	}
-}
-
-func (openAPILiveObject) run(p *runner.Probe) {
-	document := readOpenAPI(p)
-	if document.kind(p.Resource.GVK()) == nil {
-		runner.Leave(noSchemas)
-	}
-	schemas, err := object.ReadSchemas(document.Body)
-	if err != nil {
-		document.FailBecause(err.Error(), "an OpenAPI document whose schemas can be read")
-	}
-	made := p.Make()
-	response := p.Send(runner.Get(p.Path(made.GetName())))
-	live := response.Object()
-	live.SetGroupVersionKind(p.Resource.GVK()) // Another check looks at those.
-	failIfAny(response, schemas.Differences(live), "an object as the schema of its kind in /openapi/v3"+runner.GroupVersionPath(p.GroupVersion)+" has it")
-}
-
-func (openAPILiveObject) broken() broken.Server {
-	return broken.That("has fields in a spec that the schema does not have", onKindSchemas(func(fields map[string]any) {
-		spec := broken.FieldsOf(fields, "spec")
-		delete(broken.FieldsOf(spec, "properties"), "color")
-		delete(spec, "required")
-	}))
 }

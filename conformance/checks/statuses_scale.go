@@ -11,89 +11,65 @@ import (
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/docket-project/docket/conformance/broken"
 	"github.com/docket-project/docket/conformance/runner"
 )
 
-func statusesScaleRules() []rule {
-	return []rule{scaleGet{}, scaleUpdate{}}
+func statusesScaleRules() []runner.Check {
+	return []runner.Check{scaleGet(), scaleUpdate()}
 }
 
-type scaleGet struct{}
-
-func (r scaleGet) check() runner.Check {
+func scaleGet() runner.Check {
 	return runner.Check{
 		ID: "scale-get", Area: areaStatuses,
 		Rule:        "The scale subresource returns a Scale of autoscaling/v1.",
 		Detail:      "Gets it. It must have the name and the namespace of the object.",
 		Reference:   customResources + "#scale-subresource",
-		PerResource: true, Verbs: []string{"create", "get"}, Applies: hasSubresource("scale", "get", "update"), Run: r.run,
+		PerResource: true, Verbs: []string{"create", "get"}, Applies: hasSubresource("scale", "get", "update"),
+		Run: func(p *runner.Probe) {
+			object := p.Make()
+			response := scaleOf(p, object.GetName()).Want(http.StatusOK)
+			expected := "a Scale of autoscaling/v1 with the name and the namespace of the object"
+			var scale autoscalingv1.Scale
+			if err := json.Unmarshal(response.Body, &scale); err != nil {
+				response.FailBecause(err.Error(), "%s", expected)
+			}
+			if scale.Kind != "Scale" || scale.APIVersion != "autoscaling/v1" || scale.Name != object.GetName() || scale.Namespace != p.Namespace {
+				response.Fail("%s", expected)
+			}
+		},
 	}
 }
 
-func (scaleGet) run(p *runner.Probe) {
-	object := p.Make()
-	response := scaleOf(p, object.GetName())
-	response.Want(http.StatusOK)
-	expected := "a Scale of autoscaling/v1 with the name and the namespace of the object"
-	var scale autoscalingv1.Scale
-	if err := json.Unmarshal(response.Body, &scale); err != nil {
-		response.FailBecause(err.Error(), "%s", expected)
-	}
-	if scale.Kind != "Scale" || scale.APIVersion != "autoscaling/v1" || scale.Name != object.GetName() || scale.Namespace != p.Namespace {
-		response.Fail("%s", expected)
-	}
-}
-
-func (scaleGet) broken() broken.Server {
-	return broken.That("has Scales of extensions/v1beta1", broken.OnAnswered(broken.AsObject(broken.Subresource("scale")), func(object map[string]any) { object["apiVersion"] = "extensions/v1beta1" }))
-}
-
-type scaleUpdate struct{}
-
-func (r scaleUpdate) check() runner.Check {
+func scaleUpdate() runner.Check {
 	return runner.Check{
 		ID: "scale-update", Area: areaStatuses,
 		Rule:        "PUT of the scale subresource sets the number of replicas of the object.",
 		Detail:      "Sends a different spec.replicas. The object must have that number afterwards.",
 		Reference:   customResources + "#scale-subresource",
-		PerResource: true, Verbs: []string{"create", "get"}, Applies: hasSubresource("scale", "get", "update"), Run: r.run,
+		PerResource: true, Verbs: []string{"create", "get"}, Applies: hasSubresource("scale", "get", "update"),
+		Run: func(p *runner.Probe) {
+			name := makeName(p)
+			var response *runner.Response
+			for range attempts {
+				now := scaleOf(p, name)
+				var scale autoscalingv1.Scale
+				if json.Unmarshal(now.Body, &scale) != nil || !now.OK() {
+					now.Unprepared("read the scale")
+				}
+				wanted := int32(1)
+				if scale.Spec.Replicas > 0 {
+					wanted = scale.Spec.Replicas - 1 // Fewer, so as not to start more than the sample does.
+				}
+				before := p.Read(name)
+				response = p.Send(runner.Put(p.Path(name, "scale"), newScale(p, name, scale.ResourceVersion, wanted)))
+				if response.Code != http.StatusConflict {
+					wantScaled(p, response, before, wanted)
+					return
+				}
+			}
+			response.WantOK() // Is somebody else always faster?
+		},
 	}
-}
-
-func (scaleUpdate) run(p *runner.Probe) {
-	name := makeName(p)
-	var response *runner.Response
-	for range attempts {
-		now := scaleOf(p, name)
-		var scale autoscalingv1.Scale
-		if json.Unmarshal(now.Body, &scale) != nil || !now.OK() {
-			now.Unprepared("read the scale")
-		}
-		wanted := int32(1)
-		if scale.Spec.Replicas > 0 {
-			wanted = scale.Spec.Replicas - 1 // Fewer, so as not to start more than the sample does.
-		}
-		before := p.Read(name)
-		response = p.Send(runner.Put(p.Path(name, "scale"), newScale(p, name, scale.ResourceVersion, wanted)))
-		if response.Code != http.StatusConflict {
-			wantScaled(p, response, before, wanted)
-			return
-		}
-	}
-	response.WantOK() // Is somebody else always faster?
-}
-
-func (scaleUpdate) broken() broken.Server {
-	return broken.That("answers Scales that are sent and does not store them", broken.Instead(broken.Storing(http.MethodPut, broken.Subresource("scale")), func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-		var sent map[string]any
-		json.Unmarshal(broken.BodyOf(r), &sent) //nolint:errcheck // There is no number then.
-		a := broken.Also(next, r, http.MethodGet, r.URL.Path, "", nil)
-		if spec := sent["spec"]; a.OK() && spec != nil {
-			a.Edit(func(object map[string]any) { object["spec"] = spec })
-		}
-		a.Send(w)
-	}))
 }
 
 // wantScaled returns a failure unless a number of the content of an object has changed to this. Where

@@ -9,13 +9,11 @@ import (
 	"net/http"
 	"reflect"
 	"slices"
-	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/docket-project/docket/conformance/broken"
 	"github.com/docket-project/docket/conformance/runner"
 )
 
@@ -25,75 +23,48 @@ const (
 	roundTrips = 5
 )
 
-func versions() []rule {
-	return []rule{versionsReadable{}, versionsRoundTrip{}}
+func versions() []runner.Check {
+	return []runner.Check{versionsReadable(), versionsRoundTrip()}
 }
 
-type versionsReadable struct{}
-
-func (r versionsReadable) check() runner.Check {
+func versionsReadable() runner.Check {
 	return runner.Check{
 		ID: "versions-readable", Area: areaVersions,
 		Rule:        "An object can be read in every version of its group that has the resource.",
 		Detail:      "Creates an object in the checked version and gets it in each other version. It must have that apiVersion and the same uid there.",
 		Reference:   "https://kubernetes.io/docs/concepts/overview/kubernetes-api/#api-groups-and-versioning",
-		PerResource: true, Verbs: []string{"create", "get"}, Run: r.run,
+		PerResource: true, Verbs: []string{"create", "get"},
+		Run: func(p *runner.Probe) {
+			others := otherVersions(p, "get")
+			object := p.Make()
+			for _, other := range others {
+				response := p.Send(runner.Get(other.ObjectPath(p.Namespace, object.GetName())))
+				found := &unstructured.Unstructured{Object: response.WantOK().JSON()}
+				if version := other.GroupVersion.String(); found.GetAPIVersion() != version {
+					response.Fail("an object whose apiVersion is %q", version)
+				}
+				if found.GetUID() != object.GetUID() {
+					response.FailBecause(fmt.Sprintf("its UID is %q", found.GetUID()), "the object whose UID is %q", object.GetUID())
+				}
+			}
+		},
 	}
 }
 
-func (versionsReadable) run(p *runner.Probe) {
-	others := otherVersions(p, "get")
-	object := p.Make()
-	for _, other := range others {
-		response := p.Send(runner.Get(other.ObjectPath(p.Namespace, object.GetName())))
-		found := &unstructured.Unstructured{Object: response.WantOK().JSON()}
-		if version := other.GroupVersion.String(); found.GetAPIVersion() != version {
-			response.Fail("an object whose apiVersion is %q", version)
-		}
-		if found.GetUID() != object.GetUID() {
-			response.FailBecause(fmt.Sprintf("its UID is %q", found.GetUID()), "the object whose UID is %q", object.GetUID())
-		}
-	}
-}
-
-func (versionsReadable) broken() broken.Server {
-	return broken.That("reads an object in its older version as it is in the newer one", broken.OnAnswered(broken.Method(http.MethodGet, broken.Single, olderVersion), func(object map[string]any) {
-		if version, ok := object["apiVersion"].(string); ok {
-			newer, _, _ := strings.Cut(version, "beta")
-			object["apiVersion"] = newer
-		}
-	}))
-}
-
-// olderVersion matches requests in a version like v1beta1.
-func olderVersion(r *http.Request) bool {
-	p := broken.PlaceOf(r)
-	return p != nil && strings.Contains(p.Version, "beta")
-}
-
-type versionsRoundTrip struct{}
-
-func (r versionsRoundTrip) check() runner.Check {
+func versionsRoundTrip() runner.Check {
 	return runner.Check{
 		ID: "versions-round-trip", Area: areaVersions,
 		Rule:        "Reading an object in another version and writing it back there loses nothing.",
 		Detail:      "Gets an object in each other version and puts it back unchanged. In the checked version it must be as before, except for resourceVersion, generation, and managedFields.",
 		Reference:   "https://kubernetes.io/docs/reference/using-api/deprecation-policy/#deprecating-parts-of-the-api",
-		PerResource: true, Verbs: []string{"create", "get", "update"}, Run: r.run,
+		PerResource: true, Verbs: []string{"create", "get", "update"},
+		Run: func(p *runner.Probe) {
+			others := otherVersions(p, "get", "update")
+			for _, other := range others {
+				roundTrip(p, other)
+			}
+		},
 	}
-}
-
-func (versionsRoundTrip) run(p *runner.Probe) {
-	others := otherVersions(p, "get", "update")
-	for _, other := range others {
-		roundTrip(p, other)
-	}
-}
-
-func (versionsRoundTrip) broken() broken.Server {
-	return broken.That("forgets annotations that are written in its older version", broken.OnSentObject(broken.Method(http.MethodPut, broken.Single, olderVersion), func(object map[string]any) {
-		delete(broken.FieldsOf(object, "metadata"), "annotations")
-	}))
 }
 
 // roundTrip writes an object back in a version. What others have changed meanwhile is no loss: it

@@ -3,7 +3,11 @@
 
 package checks
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/docket-project/docket/conformance/runner"
+)
 
 const (
 	areaWatches = "Watching"
@@ -11,6 +15,6 @@ const (
 	apiConcepts = "https://kubernetes.io/docs/reference/using-api/api-concepts/"
 )
 
-func watches() []rule {
+func watches() []runner.Check {
 	return slices.Concat(watchesChangesRules(), watchesResumeRules(), watchesSelectedRules(), watchesStartRules(), watchesStreamRules())
 }

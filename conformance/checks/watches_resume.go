@@ -5,53 +5,38 @@ package checks
 
 import (
 	"fmt"
-	"net/http"
-	"net/url"
 	"reflect"
 	"slices"
-	"strconv"
 
-	"github.com/docket-project/docket/conformance/broken"
 	"github.com/docket-project/docket/conformance/runner"
 )
 
-func watchesResumeRules() []rule {
-	return []rule{watchResume{}}
+func watchesResumeRules() []runner.Check {
+	return []runner.Check{watchResume()}
 }
 
-type watchResume struct{}
-
-func (r watchResume) check() runner.Check {
+func watchResume() runner.Check {
 	return runner.Check{
 		ID: "watch-resume", Area: areaWatches,
 		Rule:        "A watch from the resourceVersion of an event delivers every later change, and nothing twice.",
 		Detail:      "With no watch open, changes one object, deletes a second and creates a third; then resumes from an earlier event.",
 		Reference:   apiConcepts + "#efficient-detection-of-changes",
-		PerResource: true, Verbs: []string{"create", "get", "list", "watch", "update", "delete"}, Run: steadily(r.run),
+		PerResource: true, Verbs: []string{"create", "get", "list", "watch", "update", "delete"},
+		Run: steadily(func(p *runner.Probe) {
+			stream := watchFromNow(p)
+			defer stream.Close()
+			kept := p.Make()
+			p.Label(kept.GetName(), stepLabel, "1")
+			lost := p.Make()
+			seen := eventsUntilAdded(stream, lost.GetName(), kept.GetName())
+			stream.Close()
+			from := seen[len(seen)-1].Object.GetResourceVersion()
+			if from == "" {
+				runner.Leave("the objects of events have no resourceVersion")
+			}
+			resume(p, from, seen, kept.GetName(), lost.GetName())
+		}),
 	}
-}
-
-func (watchResume) run(p *runner.Probe) {
-	stream := watchFromNow(p)
-	defer stream.Close()
-	kept := p.Make()
-	p.Label(kept.GetName(), stepLabel, "1")
-	lost := p.Make()
-	seen := eventsUntilAdded(stream, lost.GetName(), kept.GetName())
-	stream.Close()
-	from := seen[len(seen)-1].Object.GetResourceVersion()
-	if from == "" {
-		runner.Leave("the objects of events have no resourceVersion")
-	}
-	resume(p, from, seen, kept.GetName(), lost.GetName())
-}
-
-func (watchResume) broken() broken.Server {
-	return broken.That("begins watches with the event whose resourceVersion was given, not with the next one", onWatchQuery(func(query url.Values) {
-		if version, err := strconv.ParseUint(query.Get("resourceVersion"), 10, 64); err == nil && version > 1 {
-			query.Set("resourceVersion", strconv.FormatUint(version-1, 10))
-		}
-	}))
 }
 
 // eventsUntilAdded returns the events about two objects until one of them has been added.
@@ -92,13 +77,4 @@ func resume(p *runner.Probe, from string, seen []*runner.Event, kept, lost strin
 			stream.Fail("the last event is about what was seen before", "%s", expected)
 		}
 	}
-}
-
-// onWatchQuery has edit change the parameters of watches.
-func onWatchQuery(edit func(url.Values)) func(http.Handler) http.Handler {
-	return broken.OnRequest(broken.And(broken.Collection, broken.Watching), func(r *http.Request) {
-		query := r.URL.Query()
-		edit(query)
-		r.URL.RawQuery = query.Encode()
-	})
 }

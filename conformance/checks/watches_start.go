@@ -4,45 +4,35 @@
 package checks
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/docket-project/docket/conformance/broken"
 	"github.com/docket-project/docket/conformance/runner"
 )
 
-func watchesStartRules() []rule {
-	return []rule{watchFromAny{}, watchInitialEvents{}, watchTooOld{}, watchVersionMalformed{}}
+func watchesStartRules() []runner.Check {
+	return []runner.Check{watchFromAny(), watchInitialEvents(), watchTooOld(), watchVersionMalformed()}
 }
 
-type watchFromAny struct{}
-
-func (r watchFromAny) check() runner.Check {
+func watchFromAny() runner.Check {
 	return runner.Check{
 		ID: "watch-from-any", Area: areaWatches,
 		Rule:        "A watch without a resourceVersion, or with 0, begins with an ADDED event for each existing object.",
 		Detail:      "Creates an object and starts both watches.",
 		Reference:   apiConcepts + "#semantics-for-watch",
-		PerResource: true, Verbs: []string{"create", "get", "watch"}, Run: steadily(r.run),
+		PerResource: true, Verbs: []string{"create", "get", "watch"},
+		Run: steadily(func(p *runner.Probe) {
+			made := p.Make()
+			wantInitialState(p, made, "resourceVersion", "0")
+			wantInitialState(p, made)
+		}),
 	}
-}
-
-func (watchFromAny) run(p *runner.Probe) {
-	made := p.Make()
-	wantInitialState(p, made, "resourceVersion", "0")
-	wantInitialState(p, made)
-}
-
-func (watchFromAny) broken() broken.Server {
-	return broken.That("begins watches without a resourceVersion with the next change", beginNow)
 }
 
 // wantInitialState looks whether a watch begins with an object that exists.
@@ -60,66 +50,30 @@ func wantInitialState(p *runner.Probe, made *unstructured.Unstructured, query ..
 	}
 }
 
-// beginNow has watches that should begin with what there is begin after it.
-func beginNow(next http.Handler) http.Handler {
-	fromAny := func(r *http.Request) bool {
-		query := r.URL.Query()
-		version := query.Get("resourceVersion")
-		return broken.Collection(r) && broken.Watching(r) && (version == "" || version == "0") && !query.Has("sendInitialEvents")
-	}
-	return broken.OnRequest(fromAny, func(r *http.Request) {
-		query := r.URL.Query()
-		query.Set("resourceVersion", currentVersion(next, r))
-		r.URL.RawQuery = query.Encode()
-	})(next)
-}
-
-// currentVersion returns the resourceVersion of a list of what a watch is about.
-func currentVersion(next http.Handler, watch *http.Request) string {
-	r := watch.Clone(watch.Context())
-	r.URL.RawQuery = url.Values{"limit": {"1"}}.Encode()
-	var list struct {
-		Metadata struct {
-			ResourceVersion string `json:"resourceVersion"`
-		} `json:"metadata"`
-	}
-	if json.Unmarshal(broken.Ask(next, r).Body, &list) != nil {
-		return ""
-	}
-	return list.Metadata.ResourceVersion
-}
-
-type watchInitialEvents struct{}
-
-func (r watchInitialEvents) check() runner.Check {
+func watchInitialEvents() runner.Check {
 	return runner.Check{
 		ID: "watch-initial-events", Area: areaWatches,
 		Rule:        "A watch with sendInitialEvents=true sends ADDED for each existing object, then a BOOKMARK that marks the end of these events; servers that don't support this refuse it.",
 		Detail:      "Watches with sendInitialEvents=true, resourceVersionMatch=NotOlderThan, and allowWatchBookmarks=true. The BOOKMARK must have the annotation k8s.io/initial-events-end=true, and later changes must follow. Refusing with 4xx or an ERROR event is accepted.",
 		Reference:   apiConcepts + "#streaming-lists",
-		PerResource: true, Verbs: []string{"create", "get", "watch"}, Run: steadily(r.run),
+		PerResource: true, Verbs: []string{"create", "get", "watch"},
+		Run: steadily(func(p *runner.Probe) {
+			one := p.Make()
+			two := p.Make()
+			stream, response := p.Watch(p.Collection(), "labelSelector", p.Selector(),
+				"sendInitialEvents", "true", "resourceVersionMatch", string(metav1.ResourceVersionMatchNotOlderThan), "allowWatchBookmarks", "true")
+			switch {
+			case stream == nil && response.Code >= 400 && response.Code < 500:
+				runner.Leave("the server refuses sendInitialEvents: %s", response.Exchange)
+			case stream == nil:
+				response.Fail("a watch, or a 4xx answer that says that the server does not send initial events")
+			}
+			defer stream.Close()
+			wantEndOfInitial(stream, one.GetName(), two.GetName())
+			later := p.Make()
+			nextAbout(stream, "ADDED for an object made after the initial events", later.GetName())
+		}),
 	}
-}
-
-func (watchInitialEvents) run(p *runner.Probe) {
-	one := p.Make()
-	two := p.Make()
-	stream, response := p.Watch(p.Collection(), "labelSelector", p.Selector(),
-		"sendInitialEvents", "true", "resourceVersionMatch", string(metav1.ResourceVersionMatchNotOlderThan), "allowWatchBookmarks", "true")
-	switch {
-	case stream == nil && response.Code >= 400 && response.Code < 500:
-		runner.Leave("the server refuses sendInitialEvents: %s", response.Exchange)
-	case stream == nil:
-		response.Fail("a watch, or a 4xx answer that says that the server does not send initial events")
-	}
-	defer stream.Close()
-	wantEndOfInitial(stream, one.GetName(), two.GetName())
-	later := p.Make()
-	nextAbout(stream, "ADDED for an object made after the initial events", later.GetName())
-}
-
-func (watchInitialEvents) broken() broken.Server {
-	return broken.That("does not mark the BOOKMARK after the initial events", broken.OnEvents(broken.Collection, func(*http.Request) func(map[string]any) []map[string]any { return unmarked }))
 }
 
 // wantEndOfInitial looks whether objects come before the bookmark after the initial events.
@@ -152,42 +106,23 @@ func wantEndOfInitial(stream *runner.Stream, names ...string) {
 
 const tooOldExpected = "all changes since the resourceVersion 1, or 410 Gone with the reason Expired or Gone, as the answer or as a Status in an ERROR event"
 
-// unmarked takes the annotation away that tells the end of the initial events.
-func unmarked(event map[string]any) []map[string]any {
-	if object, _ := objectOf(event); object != nil && event["type"] == "BOOKMARK" {
-		delete(broken.FieldsOf(object, "metadata"), "annotations")
-	}
-	return []map[string]any{event}
-}
-
-type watchTooOld struct{}
-
-func (r watchTooOld) check() runner.Check {
+func watchTooOld() runner.Check {
 	return runner.Check{
 		ID: "watch-too-old", Area: areaWatches,
 		Rule:        "A watch from a resourceVersion that is too old fails with 410 Gone; it never silently begins later.",
 		Detail:      "Watches from resourceVersion 1. A server that still has all changes since then may deliver them. 410 may be the code of the answer or of the Status in an ERROR event.",
 		Reference:   apiConcepts + "#410-gone-responses",
-		PerResource: true, Verbs: []string{"create", "get", "watch", "delete"}, Run: r.run,
+		PerResource: true, Verbs: []string{"create", "get", "watch", "delete"},
+		// run takes a watch that ends without a word for a failure only if it does so again and again.
+		Run: func(p *runner.Probe) {
+			err := runner.Try(func() { steadily(watchTooOldOnce)(p) })
+			var ended *endedError
+			if errors.As(err, &ended) {
+				runner.Stop(&runner.Failure{Expected: tooOldExpected, Found: "the watch has just ended", Exchange: ended.cause.Exchange})
+			}
+			runner.StopOn(err)
+		},
 	}
-}
-
-// run takes a watch that ends without a word for a failure only if it does so again and again.
-func (watchTooOld) run(p *runner.Probe) {
-	err := runner.Try(func() { steadily(watchTooOldOnce)(p) })
-	var ended *endedError
-	if errors.As(err, &ended) {
-		runner.Stop(&runner.Failure{Expected: tooOldExpected, Found: "the watch has just ended", Exchange: ended.cause.Exchange})
-	}
-	runner.StopOn(err)
-}
-
-func (watchTooOld) broken() broken.Server {
-	return broken.That("begins watches from a resourceVersion that is too old with what there is now", onWatchQuery(func(query url.Values) {
-		if query.Get("resourceVersion") == "1" {
-			query.Set("resourceVersion", "0")
-		}
-	}))
 }
 
 func watchTooOldOnce(p *runner.Probe) {
@@ -230,37 +165,26 @@ func isExpiry(reason string) bool {
 	return reason == string(metav1.StatusReasonExpired) || reason == string(metav1.StatusReasonGone)
 }
 
-type watchVersionMalformed struct{}
-
-func (r watchVersionMalformed) check() runner.Check {
+func watchVersionMalformed() runner.Check {
 	return runner.Check{
 		ID: "watch-version-malformed", Area: areaWatches,
 		Rule:        "A watch from a malformed resourceVersion is refused.",
 		Detail:      "Watches from the resourceVersion abc and expects an error, whatever its code. Skipped for servers whose resourceVersions are not numbers.",
 		Reference:   apiConcepts + "#semantics-for-watch",
-		PerResource: true, Verbs: []string{"create", "get", "watch"}, Run: r.run,
+		PerResource: true, Verbs: []string{"create", "get", "watch"},
+		Run: func(p *runner.Probe) {
+			made := p.Make()
+			if _, known := compareVersions(made.GetResourceVersion(), "0"); !known {
+				runner.Leave("the resourceVersions of the server are not numbers (%q)", made.GetResourceVersion())
+			}
+			stream, response := p.Watch(p.Collection(), "labelSelector", p.Selector(), "resourceVersion", "abc")
+			if stream != nil {
+				defer stream.Close()
+				stream.Fail("the watch was started", "an error: abc is not a resourceVersion")
+			}
+			if response.Code < http.StatusBadRequest {
+				response.Fail("an error: abc is not a resourceVersion")
+			} // kube-apiserver answers 500, so the code can't be looked at.
+		},
 	}
-}
-
-func (watchVersionMalformed) run(p *runner.Probe) {
-	made := p.Make()
-	if _, known := compareVersions(made.GetResourceVersion(), "0"); !known {
-		runner.Leave("the resourceVersions of the server are not numbers (%q)", made.GetResourceVersion())
-	}
-	stream, response := p.Watch(p.Collection(), "labelSelector", p.Selector(), "resourceVersion", "abc")
-	if stream != nil {
-		defer stream.Close()
-		stream.Fail("the watch was started", "an error: abc is not a resourceVersion")
-	}
-	if response.Code < http.StatusBadRequest {
-		response.Fail("an error: abc is not a resourceVersion")
-	} // kube-apiserver answers 500, so the code can't be looked at.
-}
-
-func (watchVersionMalformed) broken() broken.Server {
-	return broken.That("takes a resourceVersion that can't be read for none", onWatchQuery(func(query url.Values) {
-		if _, err := strconv.ParseUint(query.Get("resourceVersion"), 10, 64); err != nil {
-			query.Del("resourceVersion")
-		}
-	}))
 }

@@ -10,11 +10,9 @@ import (
 	"fmt"
 	"io"
 	"mime"
-	"net/http"
 	"slices"
 	"time"
 
-	"github.com/docket-project/docket/conformance/broken"
 	"github.com/docket-project/docket/conformance/runner"
 )
 
@@ -32,38 +30,31 @@ const (
 	streamEventsExpected = "JSON objects, one after another, each with a type (" + streamTypes + ") and an object"
 )
 
-func watchesStreamRules() []rule {
-	return []rule{watchBookmarks{}, watchTimeout{}, watchStream{}}
+func watchesStreamRules() []runner.Check {
+	return []runner.Check{watchBookmarks(), watchTimeout(), watchStream()}
 }
 
-type watchBookmarks struct{}
-
-func (r watchBookmarks) check() runner.Check {
+func watchBookmarks() runner.Check {
 	return runner.Check{
 		ID: "watch-bookmarks", Area: areaWatches,
 		Rule:        "BOOKMARK events come only with allowWatchBookmarks=true, and their objects have only a resourceVersion.",
 		Detail:      "Watches with and without allowWatchBookmarks for some seconds. Whether and when bookmarks come is the server's choice. Their objects may have annotations, and empty fields.",
 		Reference:   apiConcepts + "#watch-bookmarks",
-		PerResource: true, Verbs: []string{"create", "get", "list", "watch"}, Slow: true, Run: r.run,
+		PerResource: true, Verbs: []string{"create", "get", "list", "watch"}, Slow: true,
+		Run: func(p *runner.Probe) {
+			version := listVersion(p)
+			query := []string{"labelSelector", p.Selector(), "resourceVersion", version, "timeoutSeconds", bookmarkTime}
+			with := p.MustWatch(p.Collection(), append(query, "allowWatchBookmarks", "true")...)
+			defer with.Close()
+			without := p.MustWatch(p.Collection(), query...)
+			defer without.Close()
+			p.Make()
+			limited, cancel := context.WithTimeout(p.Context, bookmarkLookout)
+			defer cancel()
+			eachBookmark(limited, with, checkBookmark)
+			eachBookmark(limited, without, func(*runner.Event) string { return "the watch has not asked for any" })
+		},
 	}
-}
-
-func (watchBookmarks) run(p *runner.Probe) {
-	version := listVersion(p)
-	query := []string{"labelSelector", p.Selector(), "resourceVersion", version, "timeoutSeconds", bookmarkTime}
-	with := p.MustWatch(p.Collection(), append(query, "allowWatchBookmarks", "true")...)
-	defer with.Close()
-	without := p.MustWatch(p.Collection(), query...)
-	defer without.Close()
-	p.Make()
-	limited, cancel := context.WithTimeout(p.Context, bookmarkLookout)
-	defer cancel()
-	eachBookmark(limited, with, checkBookmark)
-	eachBookmark(limited, without, func(*runner.Event) string { return "the watch has not asked for any" })
-}
-
-func (watchBookmarks) broken() broken.Server {
-	return broken.That("sends the whole last object as a bookmark", broken.OnEvents(broken.And(plain, broken.HasQuery("allowWatchBookmarks")), func(*http.Request) func(map[string]any) []map[string]any { return bookmarkEach }))
 }
 
 // eachBookmark says what is wrong with the bookmarks of a watch, until it ends or the time is over.
@@ -118,92 +109,68 @@ func isEmpty(value any) bool {
 	}
 }
 
-// bookmarkEach sends a bookmark after each new object.
-func bookmarkEach(event map[string]any) []map[string]any {
-	if event["type"] != "ADDED" {
-		return []map[string]any{event}
-	}
-	return []map[string]any{event, {"type": "BOOKMARK", "object": event["object"]}}
-}
-
-type watchTimeout struct{}
-
-func (r watchTimeout) check() runner.Check {
+func watchTimeout() runner.Check {
 	return runner.Check{
 		ID: "watch-timeout", Area: areaWatches,
 		Rule:        "A watch with timeoutSeconds ends after that time, without an error.",
 		Detail:      "Waits for the end of a watch with timeoutSeconds=2, which may take 1.5 to 12 seconds.",
 		Reference:   apiConcepts + "#efficient-detection-of-changes",
-		PerResource: true, Verbs: []string{"list", "watch"}, Slow: true, Run: r.run,
+		PerResource: true, Verbs: []string{"list", "watch"}, Slow: true,
+		Run: func(p *runner.Probe) {
+			version := listVersion(p)
+			began := time.Now()
+			limited, cancel := runner.Within(p.Context, longest)
+			defer cancel()
+			stream := p.MustWatch(p.Collection(), "labelSelector", p.Selector(), "resourceVersion", version, "timeoutSeconds", shortWatch)
+			defer stream.Close()
+			const expected = "a watch with timeoutSeconds=" + shortWatch + " that ends by itself about then, without an error"
+			for {
+				event, err := stream.Next(limited)
+				lasted := time.Since(began).Round(time.Millisecond)
+				switch {
+				case err == nil && event.Type == eventError:
+					stream.Fail("an ERROR event has come", expected)
+				case err == nil:
+				case p.Context.Err() != nil:
+					runner.Stop(p.Context.Err())
+				case errors.Is(err, runner.ErrNoEvent):
+					stream.Fail(fmt.Sprintf("it goes on after %s", lasted), expected)
+				case isUnreadable(err):
+					runner.Stop(fmt.Errorf("read the events of a watch: %w", err))
+				case !errors.Is(err, io.EOF):
+					stream.Fail(fmt.Sprintf("it was broken off after %s: %v", lasted, err), expected)
+				case lasted < shortest:
+					stream.Fail(fmt.Sprintf("it ended after %s", lasted), expected)
+				default:
+					return
+				}
+			}
+		},
 	}
 }
 
-func (watchTimeout) run(p *runner.Probe) {
-	version := listVersion(p)
-	began := time.Now()
-	limited, cancel := runner.Within(p.Context, longest)
-	defer cancel()
-	stream := p.MustWatch(p.Collection(), "labelSelector", p.Selector(), "resourceVersion", version, "timeoutSeconds", shortWatch)
-	defer stream.Close()
-	const expected = "a watch with timeoutSeconds=" + shortWatch + " that ends by itself about then, without an error"
-	for {
-		event, err := stream.Next(limited)
-		lasted := time.Since(began).Round(time.Millisecond)
-		switch {
-		case err == nil && event.Type == eventError:
-			stream.Fail("an ERROR event has come", expected)
-		case err == nil:
-		case p.Context.Err() != nil:
-			runner.Stop(p.Context.Err())
-		case errors.Is(err, runner.ErrNoEvent):
-			stream.Fail(fmt.Sprintf("it goes on after %s", lasted), expected)
-		case isUnreadable(err):
-			runner.Stop(fmt.Errorf("read the events of a watch: %w", err))
-		case !errors.Is(err, io.EOF):
-			stream.Fail(fmt.Sprintf("it was broken off after %s: %v", lasted, err), expected)
-		case lasted < shortest:
-			stream.Fail(fmt.Sprintf("it ended after %s", lasted), expected)
-		default:
-			return
-		}
-	}
-}
-
-func (watchTimeout) broken() broken.Server {
-	return broken.That("ignores timeoutSeconds", broken.WithoutQuery(broken.And(broken.Collection, broken.Watching), "timeoutSeconds"))
-}
-
-type watchStream struct{}
-
-func (r watchStream) check() runner.Check {
+func watchStream() runner.Check {
 	return runner.Check{
 		ID: "watch-stream", Area: areaWatches,
 		Rule:        "A watch is a stream of JSON objects of the media type application/json, each of which is sent at once.",
 		Detail:      "Creates two objects, and expects the event of the first before it creates the second. Events must have a known type and an object.",
 		Reference:   apiConcepts + "#efficient-detection-of-changes",
-		PerResource: true, Verbs: []string{"create", "get", "list", "watch"}, Run: steadily(r.run),
+		PerResource: true, Verbs: []string{"create", "get", "list", "watch"},
+		Run: steadily(func(p *runner.Probe) {
+			stream := watchFromNow(p)
+			defer stream.Close()
+			contentType := stream.Exchange().Received.Headers["Content-Type"]
+			if mediaType, _, err := mime.ParseMediaType(contentType); err != nil || mediaType != runner.JSON {
+				stream.Fail(fmt.Sprintf("it is %q", contentType), "the Content-Type application/json, which may have parameters")
+			}
+			object := p.New()
+			for range 2 {
+				made := p.Create(object)
+				wantAtOnce(stream, made.GetName())
+				object = p.New()
+			}
+		}),
 	}
-}
-
-func (watchStream) run(p *runner.Probe) {
-	stream := watchFromNow(p)
-	defer stream.Close()
-	contentType := stream.Exchange().Received.Headers["Content-Type"]
-	if mediaType, _, err := mime.ParseMediaType(contentType); err != nil || mediaType != runner.JSON {
-		stream.Fail(fmt.Sprintf("it is %q", contentType), "the Content-Type application/json, which may have parameters")
-	}
-	object := p.New()
-	for range 2 {
-		made := p.Create(object)
-		wantAtOnce(stream, made.GetName())
-		object = p.New()
-	}
-}
-
-func (watchStream) broken() broken.Server {
-	return broken.That("sends watches as text", broken.Instead(broken.And(broken.Collection, broken.Watching), func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-		next.ServeHTTP(&textStream{w}, r)
-	}))
 }
 
 // wantAtOnce looks whether an event about an object comes without a later one that pushes it.
@@ -239,17 +206,3 @@ func isUnreadable(err error) bool {
 	var badType *json.UnmarshalTypeError
 	return errors.As(err, &badJSON) || errors.As(err, &badType)
 }
-
-// textStream is an answer whose media type is wrong.
-type textStream struct{ http.ResponseWriter }
-
-// WriteHeader sets the media type that net/http gives answers without one.
-func (t *textStream) WriteHeader(code int) {
-	if code == http.StatusOK {
-		t.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	}
-	t.ResponseWriter.WriteHeader(code)
-}
-
-// Unwrap is for [http.ResponseController].
-func (t *textStream) Unwrap() http.ResponseWriter { return t.ResponseWriter }

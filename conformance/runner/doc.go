@@ -5,8 +5,8 @@
 // APIs: it runs checks, keeps what they make apart from what is there, and removes it again.
 //
 // A check looks at one rule only, and takes for granted as little as it can of all others: it fails
-// on a server that breaks its rule and on no other. Package checks has them, each beside a server
-// that breaks its rule.
+// on a server that breaks its rule and on no other. Package checks has them, and in its tests a server
+// that breaks the rule of each.
 //
 // Goroutines: those of [Run], which have ended when it returns.
 package runner

@@ -122,18 +122,15 @@ func reportResources() map[string][]string {
 // conformanceBroken proves the checks that need the controllers of a cluster, on reports, as
 // TestBrokenServers of the checks proves the others.
 func conformanceBroken(t *testing.T, config *rest.Config) {
-	for _, proof := range checks.Proofs() {
-		if !proof.Server.NeedsControllers {
-			continue
-		}
-		t.Run(proof.Check.ID, func(t *testing.T) {
+	for id, server := range conformancetest.NeedControllers() {
+		t.Run(id, func(t *testing.T) {
 			t.Parallel()
 			err := conformancetest.Prove(t.Context(), checker.Options{
 				Config: config, GroupVersion: schema.GroupVersion{Group: "wgpolicyk8s.io", Version: "v1alpha2"},
 				Resources: []string{"policyreports"}, Checks: checks.All(), UserAgent: "docket-e2e",
-			}, proof.Check.ID, proof.Server)
+			}, id, server)
 			if err != nil {
-				t.Errorf("the server %s:\n%v", proof.Server.What, err)
+				t.Errorf("the server %s:\n%v", server.What, err)
 			}
 		})
 	}
