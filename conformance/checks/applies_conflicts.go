@@ -97,7 +97,7 @@ func applyNoChange() runner.Check {
 	return runner.Check{
 		ID: "apply-no-change", Area: areaApplies,
 		Rule:        "Applying the same configuration again does not change the object: its resourceVersion stays the same.",
-		Detail:      "Applies the same annotation again a second later; the times in managedFields must not change either. Tries several times, because others may change the object.",
+		Detail:      "Applies an annotation again a second later; the times in managedFields must not change either. Tries several times.",
 		Reference:   applyDoc,
 		PerResource: true, Verbs: []string{"create", "get", "patch"}, Slow: true,
 		Run: func(p *runner.Probe) {

@@ -59,7 +59,7 @@ func bodyWrongKind() runner.Check {
 	return runner.Check{
 		ID: "body-wrong-kind", Area: areaBodies,
 		Rule:        "An object whose kind or group is not the resource's gets 400 and a Status, and is not stored.",
-		Detail:      "Posts an object with another kind, and one with another apiVersion. 422 is accepted, too. Objects without kind or apiVersion are not tried: some servers accept them.",
+		Detail:      "422 is accepted, too. Objects without kind or apiVersion are not tried: some servers accept them.",
 		Reference:   codesDoc,
 		PerResource: true, Verbs: []string{"create", "get"},
 		Run: func(p *runner.Probe) {

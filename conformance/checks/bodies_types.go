@@ -95,7 +95,7 @@ func yamlOut() runner.Check {
 	return runner.Check{
 		ID: "yaml-out", Area: areaBodies,
 		Rule:        "A client that accepts application/yaml gets the object as YAML, with the same content.",
-		Detail:      "Gets an object as JSON and as YAML. Tries several times, because others may change the object.",
+		Detail:      "Gets an object as JSON and as YAML. Tries several times.",
 		Reference:   mediaTypesDoc,
 		PerResource: true, Verbs: []string{"create", "get"},
 		Run: func(p *runner.Probe) {

@@ -71,7 +71,7 @@ func createMetadata() runner.Check {
 	return runner.Check{
 		ID: "create-metadata", Area: areaCreates,
 		Rule:        "The server gives a new object a uid, a creationTimestamp, and a resourceVersion.",
-		Detail:      "Creates an object and reads it. The time must be in RFC 3339 format and at most a day off. There must be no selfLink, which Kubernetes has removed.",
+		Detail:      "The time must be in RFC 3339 format and at most a day off. There must be no selfLink, which Kubernetes has removed.",
 		Reference:   apiConventions + "#metadata",
 		PerResource: true, Verbs: []string{"create", "get"},
 		Run: func(p *runner.Probe) {
@@ -138,7 +138,7 @@ func createGenerateName() runner.Check {
 	return runner.Check{
 		ID: "create-generate-name", Area: areaCreates,
 		Rule:        "An object with metadata.generateName and no name gets a unique name that begins with it.",
-		Detail:      "Creates two objects with the same generateName. Both must exist under the names in the answers, which must differ.",
+		Detail:      "Creates two objects. Both must exist under the names in the answers, which must differ.",
 		Reference:   "https://kubernetes.io/docs/reference/using-api/api-concepts/#generated-values",
 		PerResource: true, Verbs: []string{"create", "get"},
 		Run: func(p *runner.Probe) {
@@ -167,7 +167,7 @@ func createWithoutNamespace() runner.Check {
 	return runner.Check{
 		ID: "create-without-namespace", Area: areaCreates,
 		Rule:        "An object without a namespace gets the one in the URL.",
-		Detail:      "Posts an object without a namespace. It must exist in the namespace in the URL.",
+		Detail:      "The object must exist there.",
 		Reference:   apiConventions + "#resources",
 		PerResource: true, Verbs: []string{"create", "get"}, Applies: hasNamespaces,
 		Run: func(p *runner.Probe) {

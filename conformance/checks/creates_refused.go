@@ -38,7 +38,7 @@ func createInvalidName() runner.Check {
 	return runner.Check{
 		ID: "create-invalid-name", Area: areaCreates,
 		Rule:        "An invalid name gets 422 and a Status that names the field metadata.name.",
-		Detail:      "Posts an object whose name is not a DNS name. If the kind allows that, as some do, posts one with a % in its name, which no kind allows.",
+		Detail:      "Posts a name that is not a DNS name. If the kind allows that, posts one with a %, which no kind allows.",
 		Reference:   "https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#names",
 		PerResource: true, Verbs: []string{"create", "get"},
 		Run: func(p *runner.Probe) {
@@ -70,7 +70,7 @@ func createInvalidLabel() runner.Check {
 	return runner.Check{
 		ID: "create-invalid-label", Area: areaCreates,
 		Rule:        "Malformed labels get 422 and a Status that names the field metadata.labels.",
-		Detail:      "Posts an object with a malformed label value, and one with a malformed label key.",
+		Detail:      "Posts a malformed label value and a malformed label key.",
 		Reference:   "https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#syntax-and-character-set",
 		PerResource: true, Verbs: []string{"create", "get"},
 		Run: invalid("metadata.labels", setLabel("not a value!"), func(object *unstructured.Unstructured) {

@@ -47,7 +47,7 @@ func deleteRemoves() runner.Check {
 	return runner.Check{
 		ID: "delete-removes", Area: areaDeletes,
 		Rule:        "An object that nothing holds is gone within seconds of a successful DELETE.",
-		Detail:      "Deletes one object with options and one without, and waits until GET returns 404. Finalizers and grace periods may hold objects longer.",
+		Detail:      "Deletes one object with options and one without. Finalizers and grace periods may hold objects longer.",
 		Reference:   apiConcepts + "#resource-deletion",
 		PerResource: true, Verbs: []string{"create", "get", "delete"},
 		Run: func(p *runner.Probe) {

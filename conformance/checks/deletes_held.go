@@ -54,7 +54,7 @@ func deleteFinalizers() runner.Check {
 	return runner.Check{
 		ID: "delete-finalizers", Area: areaDeletes,
 		Rule:        "An object with a finalizer stays when it is deleted, with metadata.deletionTimestamp set, and is removed with its last finalizer.",
-		Detail:      "Creates objects with a finalizer, deletes and reads them, and removes the finalizer with PUT and with PATCH.",
+		Detail:      "Removes the finalizer with PUT and with PATCH.",
 		Reference:   finalizersPage,
 		PerResource: true, Verbs: []string{"create", "get", "update", "delete"},
 		Run: func(p *runner.Probe) {

@@ -58,7 +58,7 @@ func deleteCollectionSelectorInvalid() runner.Check {
 	return runner.Check{
 		ID: "deletecollection-selector-invalid", Area: areaDeletes,
 		Rule:        "DELETE of a collection with a selector that the server does not understand gets 400 or 422, and deletes nothing.",
-		Detail:      "Sends a fieldSelector for a field that does not exist, and a malformed labelSelector. A server that ignores them deletes everything.",
+		Detail:      "Sends a fieldSelector for an unknown field, and a malformed labelSelector. A server that ignores them deletes everything.",
 		Reference:   "https://kubernetes.io/docs/concepts/overview/working-with-objects/field-selectors/#supported-fields",
 		PerResource: true, Verbs: []string{"create", "get", "delete", "deletecollection"}, Isolated: true,
 		Run: func(p *runner.Probe) {

@@ -20,7 +20,7 @@ func deleteAgain() runner.Check {
 	return runner.Check{
 		ID: "delete-again", Area: areaDeletes,
 		Rule:        "Deleting an object that is already being deleted changes nothing: the object and its metadata.deletionTimestamp stay.",
-		Detail:      "Deletes an object that has a finalizer twice, more than a second apart. The second DELETE may succeed or conflict.",
+		Detail:      "Deletes an object with a finalizer twice, a second apart. The second DELETE may succeed or conflict.",
 		Reference:   finalizersPage,
 		PerResource: true, Verbs: []string{"create", "get", "delete"}, Slow: true,
 		Run: func(p *runner.Probe) {

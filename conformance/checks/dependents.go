@@ -28,7 +28,7 @@ func dependentsCollected() runner.Check {
 	return runner.Check{
 		ID: "dependents-collected", Area: areaDependents,
 		Rule:        "An object is removed when the owner named in its ownerReferences is deleted.",
-		Detail:      "Creates an object owned by a ConfigMap and deletes the ConfigMap. Skipped if another ConfigMap with that owner is not removed either.",
+		Detail:      "Deletes a ConfigMap that owns the object. Skipped if another ConfigMap with that owner is not removed either.",
 		Reference:   "https://kubernetes.io/docs/concepts/architecture/garbage-collection/#owners-dependents",
 		PerResource: true, Verbs: []string{"create", "get", "list", "watch", "delete"}, Applies: notEvents, Slow: true,
 		Run: func(p *runner.Probe) {

@@ -28,7 +28,7 @@ func discoveryGroup() runner.Check {
 	return runner.Check{
 		ID: "discovery-group", Area: areaDiscovery,
 		Rule:      "The group is listed at /apis with all its versions, and its preferred version is one of them; the core group's version is listed at /api.",
-		Detail:    "Reads the list. The version must be there with its groupVersion. A group that was just registered may be missing for a few seconds.",
+		Detail:    "The version must be there with its groupVersion. A new group may be missing for a few seconds.",
 		Reference: unaggregatedText,
 		Run: func(p *runner.Probe) {
 			whenSettled(p, func() {
@@ -67,7 +67,7 @@ func discoveryDocumentsAgree() runner.Check {
 	return runner.Check{
 		ID: "discovery-documents-agree", Area: areaDiscovery,
 		Rule:      "/apis/GROUP agrees with what /apis says of the group, and /apis/GROUP/VERSION is the APIResourceList of that group version.",
-		Detail:    "Compares names, versions, and the preferred version, in any order. The core group has only the last document.",
+		Detail:    "Compares names and versions, in any order. The core group has only the last document.",
 		Reference: unaggregatedText,
 		Run: func(p *runner.Probe) {
 			whenSettled(p, func() {

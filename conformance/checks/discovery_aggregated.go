@@ -176,7 +176,7 @@ func discoveryETag() runner.Check {
 	return runner.Check{
 		ID: "discovery-etag", Area: areaDiscovery,
 		Rule:      "The aggregated discovery document has an ETag; a client that already has the document gets 304.",
-		Detail:    "Asks again with If-None-Match, several times if the document has changed in between. Skipped if the server has no aggregated discovery.",
+		Detail:    "Asks again with If-None-Match. Skipped if the server has no aggregated discovery.",
 		Reference: aggregatedText,
 		Run: func(p *runner.Probe) {
 			for range etagTries {

@@ -119,7 +119,7 @@ func discoveryUnique() runner.Check {
 	return runner.Check{
 		ID: "discovery-unique", Area: areaDiscovery,
 		Rule:      "No two resources of the group version share a name, a short name, or a kind.",
-		Detail:    "Names, singular names, and short names must all differ, because clients look for each of them. Checks all resources of the group version.",
+		Detail:    "All names must differ, because clients look for each. Checks all resources of the group version.",
 		Reference: apiConventions + "#short-names",
 		Run: func(p *runner.Probe) {
 			response, resources := resourcesOf(p)

@@ -78,7 +78,7 @@ func dryRunPatch() runner.Check {
 	return runner.Check{
 		ID: "dry-run-patch", Area: areaDryRuns,
 		Rule:        "A PATCH with dryRun=All succeeds like one without it, and changes nothing.",
-		Detail:      "Adds an annotation to an object with a merge patch. The content of the answer is not checked.",
+		Detail:      "Sends a merge patch. The content of the answer is not checked.",
 		Reference:   dryRunDoc,
 		PerResource: true, Verbs: []string{"create", "get", "patch"},
 		Run: func(p *runner.Probe) {
@@ -93,7 +93,7 @@ func dryRunDelete() runner.Check {
 	return runner.Check{
 		ID: "dry-run-delete", Area: areaDryRuns,
 		Rule:        "A DELETE with dryRun=All succeeds like one without it, and deletes nothing.",
-		Detail:      "Sends dryRun in the query, then in the body, as clients do. The object must not be marked as being deleted either.",
+		Detail:      "Sends dryRun in the query, then in the body. The object must not be marked as being deleted either.",
 		Reference:   dryRunDoc,
 		PerResource: true, Verbs: []string{"create", "get", "delete"},
 		Run: func(p *runner.Probe) {

@@ -22,7 +22,7 @@ func fieldValidationStrict() runner.Check {
 	return runner.Check{
 		ID: "field-validation-strict", Area: areaValidation,
 		Rule:        "With fieldValidation=Strict, an object with an unknown or a duplicate field gets 400 and a Status that names the field.",
-		Detail:      "Creates an object with an unknown field in its metadata, and one with a duplicate annotation. kubectl asks for this.",
+		Detail:      "Sends an unknown field in metadata, and a duplicate annotation.",
 		Reference:   validationDoc,
 		PerResource: true, Verbs: []string{"create", "get"},
 		Run: func(p *runner.Probe) {

@@ -152,7 +152,7 @@ func metadataWatch() runner.Check {
 	return runner.Check{
 		ID: "metadata-watch", Area: areaFormats,
 		Rule:        "The events of a watch as PartialObjectMetadata have the metadata of the objects and nothing else.",
-		Detail:      "Creates an object, changes it twice, deletes it, and creates another one. Servers that don't support this must return 406.",
+		Detail:      "Servers that don't support this must return 406.",
 		Reference:   aboutMetadata,
 		PerResource: true, Verbs: []string{"create", "get", "list", "watch", "update", "delete"},
 		Run: steadily(func(p *runner.Probe) {

@@ -131,7 +131,7 @@ func tableObject() runner.Check {
 	return runner.Check{
 		ID: "table-object", Area: areaFormats,
 		Rule:        "An object as a Table has one row.",
-		Detail:      "Gets an object as a Table. The row must have a cell for each column and the metadata of the object. Servers without tables must return 406.",
+		Detail:      "The row must have a cell for each column and the metadata of the object. Servers without tables must return 406.",
 		Reference:   aboutTables,
 		PerResource: true, Verbs: []string{"create", "get"},
 		Run: func(p *runner.Probe) {
@@ -187,7 +187,7 @@ func tableWatch() runner.Check {
 	return runner.Check{
 		ID: "table-watch", Area: areaFormats,
 		Rule:        "Each event of a watch as Tables has a Table with one row; the first one has the columns.",
-		Detail:      "Creates an object, deletes it, and creates another one. Later Tables may omit the columns. Servers without tables must return 406.",
+		Detail:      "Later Tables may omit the columns. Servers without tables must return 406.",
 		Reference:   aboutBoth,
 		PerResource: true, Verbs: []string{"create", "get", "list", "watch", "delete"},
 		Run: steadily(func(p *runner.Probe) {

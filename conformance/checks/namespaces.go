@@ -36,7 +36,7 @@ func namespaceMissing() runner.Check {
 	return runner.Check{
 		ID: "namespace-missing", Area: areaNamespaces,
 		Rule:        "Creating an object in a namespace that does not exist gets 404 and a Status that names the namespace.",
-		Detail:      "Posts an object to a namespace that does not exist. The object must not exist afterwards.",
+		Detail:      "The object must not exist afterwards.",
 		Reference:   "https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/#namespacelifecycle",
 		PerResource: true, Verbs: []string{"create", "get", "delete"},
 		Run: func(p *runner.Probe) {
@@ -67,7 +67,7 @@ func namespaceTerminating() runner.Check {
 	return runner.Check{
 		ID: "namespace-terminating", Area: areaNamespaces,
 		Rule:        "Creating an object in a namespace that is being deleted gets 403 and a Status with a cause of type NamespaceTerminating.",
-		Detail:      "Deletes a namespace in which an object has a finalizer, and posts another object to it. The server has ten seconds to notice.",
+		Detail:      "A finalizer holds an object in the namespace. The server has ten seconds to notice.",
 		Reference:   "https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/#namespacelifecycle",
 		PerResource: true, Verbs: []string{"create", "get", "patch", "delete"},
 		Run: func(p *runner.Probe) {
@@ -105,7 +105,7 @@ func namespaceDeletion() runner.Check {
 	return runner.Check{
 		ID: "namespace-deletion", Area: areaNamespaces,
 		Rule:        "Deleting a namespace removes the objects in it.",
-		Detail:      "Creates an object in a namespace, deletes the namespace, and waits until the object is gone. Skipped if a ConfigMap is not removed either.",
+		Detail:      "Skipped if a ConfigMap is not removed either.",
 		Reference:   "https://kubernetes.io/docs/tasks/administer-cluster/namespaces/#deleting-a-namespace",
 		PerResource: true, Verbs: []string{"create", "get", "list", "delete"}, Slow: true,
 		Run: func(p *runner.Probe) {

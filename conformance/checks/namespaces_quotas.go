@@ -47,7 +47,7 @@ func quotaEnforced() runner.Check {
 	return runner.Check{
 		ID: "quota-enforced", Area: areaNamespaces,
 		Rule:        "Creating more objects than a ResourceQuota of the namespace allows gets 403 and a Status that says so.",
-		Detail:      "Creates a ResourceQuota that allows one object, waits until its status.used has a number, and creates more. The server has ten seconds to notice the quota. Skipped if the objects are not counted.",
+		Detail:      "The server has ten seconds to notice the quota. Skipped if the objects are not counted.",
 		Reference:   "https://kubernetes.io/docs/concepts/policy/resource-quotas/",
 		PerResource: true, Verbs: []string{"create", "get", "list", "watch", "delete"}, Applies: notEvents, Slow: true,
 		Run: func(p *runner.Probe) {

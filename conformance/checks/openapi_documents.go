@@ -42,7 +42,7 @@ func openAPIV3Index() runner.Check {
 	return runner.Check{
 		ID: "openapi-v3-index", Area: areaOpenAPI,
 		Rule:      "/openapi/v3 lists the group version and the address of its document.",
-		Detail:    "Looks for the path apis/GROUP/VERSION, or api/v1 for the core group, with a serverRelativeURL. A group that was just registered may be missing for a few seconds.",
+		Detail:    "Looks for apis/GROUP/VERSION, or api/v1, with a serverRelativeURL. A new group may be missing for a few seconds.",
 		Reference: openAPIV3Text,
 		Run: func(p *runner.Probe) {
 			whenSettled(p, func() {
@@ -120,7 +120,7 @@ func openAPIV2() runner.Check {
 	return runner.Check{
 		ID: "openapi-v2", Area: areaOpenAPI,
 		Rule:      "/openapi/v2 has a definition for each kind.",
-		Detail:    "Reads the document and looks for the kinds in x-kubernetes-group-version-kind. A kind that was just registered may be missing for a few seconds.",
+		Detail:    "Looks for the kinds in x-kubernetes-group-version-kind. A new kind may be missing for a few seconds.",
 		Reference: "https://kubernetes.io/docs/concepts/overview/kubernetes-api/#openapi-v2",
 		Run: func(p *runner.Probe) {
 			whenSettled(p, func() {

@@ -57,7 +57,7 @@ func openAPIDescriptions() runner.Check {
 	return runner.Check{
 		ID: "openapi-descriptions", Area: areaOpenAPI,
 		Rule:      "The schema of each kind describes the kind and its top-level fields.",
-		Detail:    "kubectl explain shows the descriptions. apiVersion, kind, and metadata need none, and deeper fields are not checked.",
+		Detail:    "kubectl explain shows them. apiVersion, kind, metadata, and deeper fields need none.",
 		Reference: openAPIText,
 		Run: func(p *runner.Probe) {
 			const expected = "descriptions of each kind and its top-level fields"
@@ -178,7 +178,7 @@ func openAPILiveObject() runner.Check {
 	return runner.Check{
 		ID: "openapi-live-object", Area: areaOpenAPI,
 		Rule:        "Objects have only fields in the published schema, with the types given there.",
-		Detail:      "Creates an object and compares what the server returns with the OpenAPI v3 schema of its kind. Fields without a type may have any value.",
+		Detail:      "Creates an object and compares it with the OpenAPI v3 schema. Fields without a type may have any value.",
 		Reference:   openAPIText,
 		PerResource: true, Verbs: []string{"create", "get"},
 		Run: func(p *runner.Probe) {

@@ -64,7 +64,7 @@ func patchMerge() runner.Check {
 	return runner.Check{
 		ID: "patch-merge", Area: areaPatches,
 		Rule:        "A JSON merge patch sets its fields, removes those that it sets to null, and keeps the others.",
-		Detail:      "Patches an object with three annotations: replaces one, removes one, and does not mention one.",
+		Detail:      "Patches three annotations: replaces one, removes one, and does not mention one.",
 		Reference:   patchDoc,
 		PerResource: true, Verbs: []string{"create", "get", "patch"},
 		Run: func(p *runner.Probe) {
@@ -118,7 +118,7 @@ func patchMalformed() runner.Check {
 	return runner.Check{
 		ID: "patch-malformed", Area: areaPatches,
 		Rule:        "A malformed patch gets 400 and a Status.",
-		Detail:      "Sends a truncated merge patch and a truncated JSON patch. 422 is accepted, too; 5xx would make clients retry.",
+		Detail:      "Sends truncated patches. 422 is accepted, too; 5xx would make clients retry.",
 		Reference:   codesDoc,
 		PerResource: true, Verbs: []string{"create", "get", "patch"},
 		Run: func(p *runner.Probe) {

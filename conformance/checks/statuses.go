@@ -73,7 +73,7 @@ func statusUpdate() runner.Check {
 	return runner.Check{
 		ID: "status-update", Area: areaStatuses,
 		Rule:        "PUT of the status subresource returns 200 and stores the status.",
-		Detail:      "Sends an object with a different status and reads it. Tries again if the status is changed by others at once.",
+		Detail:      "Sends a different status and reads it; tries again if others change it.",
 		Reference:   customResources + "#status-subresource",
 		PerResource: true, Verbs: []string{"create", "get"}, Applies: hasSubresource("status", "get", "update"),
 		Run: func(p *runner.Probe) {
@@ -121,7 +121,7 @@ func statusIgnoresRest() runner.Check {
 	return runner.Check{
 		ID: "status-ignores-rest", Area: areaStatuses,
 		Rule:        "PUT of the status subresource does not change the content of the object.",
-		Detail:      "Sends an object with different content and reads it. Kinds differ in which metadata may be changed this way; that is not checked.",
+		Detail:      "Which metadata may be changed this way is not checked: kinds differ.",
 		Reference:   customResources + "#status-subresource",
 		PerResource: true, Verbs: []string{"create", "get"}, Applies: hasSubresource("status", "get", "update"),
 		Run: func(p *runner.Probe) {

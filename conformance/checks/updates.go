@@ -57,7 +57,7 @@ func updateAnswer() runner.Check {
 	return runner.Check{
 		ID: "update-answer", Area: areaUpdates,
 		Rule:        "PUT returns the updated object.",
-		Detail:      "Changes a label. The answer must have the label, and the kind, apiVersion, name, and namespace of the object.",
+		Detail:      "The answer must have the changed label, and the kind, apiVersion, name, and namespace.",
 		Reference:   apiConventions + "#resources",
 		PerResource: true, Verbs: []string{"create", "get", "update"},
 		Run: func(p *runner.Probe) {
@@ -96,7 +96,7 @@ func updateMissing() runner.Check {
 	return runner.Check{
 		ID: "update-missing", Area: areaUpdates,
 		Rule:        "PUT with the uid and the resourceVersion of an object that does not exist does not create one.",
-		Detail:      "Sends an object to a name that does not exist. The answer must be 404, or 409 because of the uid. Whether PUT without uid and resourceVersion may create objects is not checked.",
+		Detail:      "The answer must be 404, or 409 because of the uid. Whether PUT without them may create objects is not checked.",
 		Reference:   apiConventions + "#verbs-on-resources",
 		PerResource: true, Verbs: []string{"create", "get", "update"},
 		Run: func(p *runner.Probe) {
@@ -130,7 +130,7 @@ func updateUID() runner.Check {
 	return runner.Check{
 		ID: "update-uid", Area: areaUpdates,
 		Rule:        "PUT with the uid of another object is refused, and the object keeps its own.",
-		Detail:      "Changes a label of an object and sends it with a different uid. The answer must be 409 or 422.",
+		Detail:      "The answer must be 409 or 422.",
 		Reference:   "https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#uids",
 		PerResource: true, Verbs: []string{"create", "get", "update"},
 		Run: func(p *runner.Probe) {

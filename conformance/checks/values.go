@@ -43,7 +43,7 @@ func valueEmptyRequired() runner.Check {
 	return runner.Check{
 		ID: "value-empty-required", Area: "Values and schemas",
 		Rule:        "A required field must be present: a string may be empty unless its schema restricts it, and is stored as such.",
-		Detail:      "Posts an object with an empty string in a required field whose schema has no minLength, pattern, enum, or format.",
+		Detail:      "Posts an empty string in a required field without minLength, pattern, enum, or format.",
 		Reference:   schemasDoc,
 		PerResource: true, Verbs: []string{"create", "get"}, Applies: decidedBySchema,
 		Run: func(p *runner.Probe) {

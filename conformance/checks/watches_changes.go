@@ -110,7 +110,7 @@ func watchDeletedState() runner.Check {
 	return runner.Check{
 		ID: "watch-deleted-state", Area: areaWatches,
 		Rule:        "A DELETED event has the last state of the object, with a later resourceVersion.",
-		Detail:      "Changes a label of an object and deletes it. The event must have all labels, annotations, and content of the object.",
+		Detail:      "The event must have all labels, annotations, and content of the object.",
 		Reference:   apiConcepts + "#efficient-detection-of-changes",
 		PerResource: true, Verbs: []string{"create", "get", "list", "watch", "update", "delete"},
 		Run: steadily(func(p *runner.Probe) {

@@ -20,7 +20,7 @@ func watchLabelSelector() runner.Check {
 	return runner.Check{
 		ID: "watch-label-selector", Area: areaWatches,
 		Rule:        "In a watch with a labelSelector, an object that stops matching is DELETED, one that starts matching is ADDED, and others do not appear.",
-		Detail:      "Changes the label of an object that matches and of one that doesn't. Checks the types of the events, not their objects.",
+		Detail:      "Checks the types of the events, not their objects.",
 		Reference:   "https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#list-and-watch-filtering",
 		PerResource: true, Verbs: []string{"create", "get", "list", "watch", "update"},
 		Run: steadily(func(p *runner.Probe) {

@@ -106,32 +106,12 @@ func areasOf(checks []runner.Check) []*area {
 
 // Markdown writes the page docs/reference/conformance-checks.md.
 func Markdown(w io.Writer, checks []runner.Check) error {
-	functions := template.FuncMap{"needs": needs, "anchor": anchor, "plain": plain}
+	functions := template.FuncMap{"anchor": anchor, "plain": plain}
 	parsed, err := template.New("checks.md").Funcs(functions).Parse(page)
 	if err != nil {
 		return fmt.Errorf("read the template of the page: %w", err)
 	}
 	return parsed.Execute(w, map[string]any{"Count": len(checks), "Areas": areasOf(checks)})
-}
-
-// needs says for whom a check is.
-func needs(check *runner.Check) string {
-	var parts []string
-	switch {
-	case !check.PerResource:
-		parts = append(parts, "once for the group version")
-	case len(check.Verbs) > 0:
-		parts = append(parts, "resources with "+strings.Join(check.Verbs, ", "))
-	default:
-		parts = append(parts, "all resources")
-	}
-	if check.Isolated {
-		parts = append(parts, "in a namespace of its own")
-	}
-	if check.Slow {
-		parts = append(parts, "takes some seconds")
-	}
-	return strings.Join(parts, "; ")
 }
 
 // anchor is the one that Markdown viewers give a heading.
