@@ -209,7 +209,7 @@ type verdict struct {
 	allowed bool
 }
 
-// wrong returns the failure of a server that does something else.
+// wrong fails the check: the server does something else.
 func (v *verdict) wrong(done *runner.Response) {
 	v.FailBecause(fmt.Sprintf("%s is answered with %d", done.Sent.Method+" "+done.Sent.URL, done.Code), "status.allowed to be %t", !v.allowed)
 }

@@ -45,10 +45,6 @@ func aggregatedDocument(p *runner.Probe) (*runner.Response, *apidiscovery.APIGro
 	return response, list
 }
 
-func discoveryAggregatedRules() []runner.Check {
-	return []runner.Check{discoveryAggregated(), discoveryETag()}
-}
-
 func discoveryAggregated() runner.Check {
 	return runner.Check{
 		ID: "discovery-aggregated", Area: areaDiscovery,

@@ -79,10 +79,6 @@ func wrongRow(r *row, columns int) string {
 
 const rowsExpected = "rows with a cell for each column, and with the PartialObjectMetadata of their objects"
 
-func formatsTablesRules() []runner.Check {
-	return []runner.Check{tableList(), tableObject(), tableIncludeObject(), tableWatch(), tableFallback()}
-}
-
 func tableList() runner.Check {
 	return runner.Check{
 		ID: "table-list", Area: areaFormats,

@@ -4,9 +4,16 @@
 package checks
 
 import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
 	"slices"
+	"strconv"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/docket-project/docket/conformance/runner"
 )
@@ -167,4 +174,130 @@ func makeLabelled(p *runner.Probe, labels map[string]string) string {
 	}
 	p.Create(object)
 	return object.GetName()
+}
+
+const (
+	// eventPatience is how long an event may take that has to come.
+	eventPatience = 20 * time.Second
+	// watchTries is how often a check begins again whose watch has ended: servers may end one.
+	watchTries = 3
+	// stepLabel tells which of its changes an object has seen.
+	stepLabel = "conformance.docket.dev/step"
+)
+
+// The types of events.
+const (
+	eventAdded    = string(watch.Added)
+	eventModified = string(watch.Modified)
+	eventDeleted  = string(watch.Deleted)
+	eventBookmark = string(watch.Bookmark)
+	eventError    = string(watch.Error)
+)
+
+// endedError is that of a check whose watch has ended before its time.
+type endedError struct{ cause *runner.SetupError }
+
+// Error is that of the cause.
+func (e *endedError) Error() string { return e.cause.Error() }
+
+// Unwrap returns the cause.
+func (e *endedError) Unwrap() error { return e.cause }
+
+// steadily runs a check again whose watch has ended before its time.
+func steadily(check func(*runner.Probe)) func(*runner.Probe) {
+	return func(p *runner.Probe) {
+		for try := 1; ; try++ {
+			err := runner.Try(func() { check(p) })
+			var ended *endedError
+			if try == watchTries || !errors.As(err, &ended) {
+				runner.StopOn(err)
+				return
+			}
+		}
+	}
+}
+
+// listVersion returns the resourceVersion of a list of what the probe has made.
+func listVersion(p *runner.Probe) string {
+	response := p.Prepare("list the objects", runner.Get(p.Collection(), "labelSelector", p.Selector()))
+	value := response.Fields()
+	if value == nil {
+		response.Unprepared("read the list")
+	}
+	version, _, _ := unstructured.NestedString(value, "metadata", "resourceVersion")
+	return version
+}
+
+// watchFromNow starts a watch of what the probe makes from now on. There should be nothing yet: the
+// check does not depend on the resourceVersion of the list then.
+func watchFromNow(p *runner.Probe) *runner.Stream {
+	version := listVersion(p)
+	return p.MustWatch(p.Collection(), "labelSelector", p.Selector(), "resourceVersion", version)
+}
+
+// nextThat returns the next event that matches. It fails the check if none comes in time, and what has
+// been expected is the event.
+func nextThat(stream *runner.Stream, match func(*runner.Event) bool, expected string) *runner.Event {
+	limited, cancel := runner.Within(stream.Context, eventPatience)
+	defer cancel()
+	for {
+		event, err := stream.Next(limited)
+		switch {
+		case err == nil && match(event):
+			return event
+		case err == nil && event.Type == eventError:
+			stream.Unprepared("go on with the watch, which has brought an error")
+		case err == nil:
+			continue
+		case stream.Context.Err() != nil:
+			runner.Stop(stream.Context.Err())
+		case errors.Is(err, runner.ErrNoEvent):
+			stream.Fail(fmt.Sprintf("it has not come within %s", eventPatience), "%s", expected)
+		case errors.Is(err, io.EOF):
+			runner.Stop(&endedError{&runner.SetupError{Wanted: "go on with the watch, which has ended", Exchange: stream.Exchange()}})
+		default:
+			runner.Stop(fmt.Errorf("read the events of a watch: %w", err))
+		}
+	}
+}
+
+// nextAbout returns the next event about one of these objects, see nextThat. Others are no business
+// of a check that has not made them.
+func nextAbout(stream *runner.Stream, expected string, names ...string) *runner.Event {
+	return nextThat(stream, func(event *runner.Event) bool {
+		return event.Type != eventBookmark && event.Type != eventError && slices.Contains(names, event.Object.GetName())
+	}, expected)
+}
+
+// stepOf returns how many changes an object has seen; -1 if that can't be told.
+func stepOf(object *unstructured.Unstructured) int {
+	text := object.GetLabels()[stepLabel]
+	if text == "" {
+		return 0
+	}
+	step, err := strconv.Atoi(text)
+	if err != nil {
+		return -1
+	}
+	return step
+}
+
+// labelled returns a new object with a value of stepLabel.
+func labelled(p *runner.Probe, step string) *unstructured.Unstructured {
+	object := p.New()
+	runner.SetLabel(object, stepLabel, step)
+	return object
+}
+
+// sameContent compares what people write into two states of an object.
+func sameContent(a, b *unstructured.Unstructured) bool {
+	return maps.Equal(a.GetLabels(), b.GetLabels()) && maps.Equal(a.GetAnnotations(), b.GetAnnotations()) &&
+		jsonOf(contentFields(a)) == jsonOf(contentFields(b))
+}
+
+// compareVersions returns whether a resourceVersion is later than another one, if both are numbers.
+func compareVersions(version, than string) (later, known bool) {
+	a, errA := strconv.ParseUint(version, 10, 64)
+	b, errB := strconv.ParseUint(than, 10, 64)
+	return a > b, errA == nil && errB == nil
 }

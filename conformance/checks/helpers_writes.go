@@ -5,13 +5,18 @@ package checks
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"mime"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/yaml"
 
 	"github.com/docket-project/docket/conformance/runner"
 )
@@ -161,7 +166,7 @@ func declined(response *runner.Response) bool {
 	return response.Code >= 400 && response.Code < 500
 }
 
-// wantIdentity returns a failure unless the answer is the object of that name.
+// wantIdentity fails the check unless the answer is the object of that name.
 func wantIdentity(p *runner.Probe, response *runner.Response, name string) {
 	expected := fmt.Sprintf("the object: kind %s, apiVersion %s, metadata.name %s", p.Resource.Kind, p.GroupVersion, name)
 	if p.Namespace != "" {
@@ -183,7 +188,7 @@ func wantIdentity(p *runner.Probe, response *runner.Response, name string) {
 	}
 }
 
-// wantInvalid returns a failure unless the answer is a Status that tells that a field is invalid.
+// wantInvalid fails the check unless the answer is a Status that tells that a field is invalid.
 func wantInvalid(response *runner.Response, field string) {
 	response.WantStatus(metav1.StatusReasonInvalid, http.StatusUnprocessableEntity)
 	status, _ := response.Status()
@@ -195,4 +200,238 @@ func wantInvalid(response *runner.Response, field string) {
 		}
 	}
 	response.Fail("a Status with one of details.causes whose field is %s", field)
+}
+
+// Annotations that checks change: all kinds have them, and they mean nothing to controllers.
+const (
+	noteOne   = "conformance.docket.dev/one"
+	noteTwo   = "conformance.docket.dev/two"
+	noteThree = "conformance.docket.dev/three"
+)
+
+// Managers of fields.
+const (
+	firstManager  = "docket-conformance-first"
+	secondManager = "docket-conformance-second"
+)
+
+// notes are annotations: name and value in turn. Nil is a value in patches.
+func notes(pairs ...any) map[string]any {
+	annotations := map[string]any{}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		name, ok := pairs[i].(string)
+		if ok {
+			annotations[name] = pairs[i+1]
+		}
+	}
+	return annotations
+}
+
+// notesPatch is the merge patch of annotations.
+func notesPatch(pairs ...any) map[string]any {
+	return map[string]any{"metadata": map[string]any{"annotations": notes(pairs...)}}
+}
+
+// addNotes gives an object annotations: name and value in turn.
+func addNotes(object *unstructured.Unstructured, pairs ...string) {
+	annotations := object.GetAnnotations()
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		annotations[pairs[i]] = pairs[i+1]
+	}
+	object.SetAnnotations(annotations)
+}
+
+// makeNoted creates an object with annotations and returns its name.
+func makeNoted(p *runner.Probe, pairs ...string) string {
+	object := p.New()
+	addNotes(object, pairs...)
+	p.Create(object)
+	return object.GetName()
+}
+
+// wantNotes fails the check unless an object has these annotations after what response answers: name
+// and value in turn. The value "" stands for none.
+func wantNotes(p *runner.Probe, response *runner.Response, name string, pairs ...string) {
+	object := p.Read(name)
+	annotations := object.GetAnnotations()
+	for i := 0; i+1 < len(pairs); i += 2 {
+		value, has := annotations[pairs[i]]
+		switch wanted := pairs[i+1]; {
+		case wanted == "" && has:
+			response.FailBecause(fmt.Sprintf("its value is %q", value), "that the object does not have the annotation %s afterwards", pairs[i])
+		case wanted != "" && !has:
+			response.FailBecause("it has no annotation of that name", "that the annotation %s of the object is %q afterwards", pairs[i], wanted)
+		case wanted != "" && value != wanted:
+			response.FailBecause(fmt.Sprintf("it is %q", value), "that the annotation %s of the object is %q afterwards", pairs[i], wanted)
+		}
+	}
+}
+
+// wantNotStored fails the check if there is an object of that name after what response answers.
+func wantNotStored(p *runner.Probe, response *runner.Response, name string) {
+	if p.Exists(name) {
+		response.FailBecause("there is an object "+name+" afterwards", "that nothing is stored")
+	}
+}
+
+// putNoted adds an annotation to an object with a PUT, again and again if somebody else is faster. It
+// returns the last answer.
+func putNoted(p *runner.Probe, name, note, value string, query ...string) *runner.Response {
+	for try := 1; ; try++ {
+		object := p.Read(name)
+		addNotes(object, note, value)
+		response := p.Send(runner.Put(p.Path(name), object, query...))
+		if response.Code != http.StatusConflict || try == attempts {
+			return response
+		}
+	}
+}
+
+// configuration is what a manager applies: an object that has only annotations.
+func configuration(p *runner.Probe, name string, pairs ...any) map[string]any {
+	metadata := map[string]any{"name": name}
+	if p.Namespace != "" {
+		metadata["namespace"] = p.Namespace
+	}
+	if len(pairs) > 0 {
+		metadata["annotations"] = notes(pairs...)
+	}
+	return map[string]any{"apiVersion": p.GroupVersion.String(), "kind": p.Resource.Kind, "metadata": metadata}
+}
+
+// apply is the request by which a manager applies annotations to an object.
+func apply(p *runner.Probe, manager, name string, pairs ...any) runner.Request {
+	return runner.Patch(p.Path(name), types.ApplyYAMLPatchType, configuration(p, name, pairs...), "fieldManager", manager)
+}
+
+// applyFirst is an apply of the first manager that has to succeed for the check to go on.
+func applyFirst(p *runner.Probe, name string, pairs ...any) *runner.Response {
+	return p.Prepare("apply a configuration", apply(p, firstManager, name, pairs...))
+}
+
+// managedFields is an entry of metadata.managedFields.
+type managedFields struct{ apiVersion, fieldsType, fields any }
+
+// managedBy returns the entry of a manager and an operation for the object itself; nil if there is none.
+func managedBy(object *unstructured.Unstructured, manager string, operation metav1.ManagedFieldsOperationType) *managedFields {
+	entries, _, _ := unstructured.NestedSlice(object.Object, "metadata", "managedFields")
+	for _, one := range entries {
+		entry, ok := one.(map[string]any)
+		if !ok || entry["manager"] != manager || entry["operation"] != string(operation) {
+			continue
+		}
+		if sub, has := entry["subresource"]; has && sub != "" {
+			continue
+		}
+		return &managedFields{entry["apiVersion"], entry["fieldsType"], entry["fieldsV1"]}
+	}
+	return nil
+}
+
+// hasNote reports whether an annotation is among the fields.
+func (m *managedFields) hasNote(name string) bool {
+	fields, ok := m.fields.(map[string]any)
+	if !ok {
+		return false
+	}
+	_, found, err := unstructured.NestedFieldNoCopy(fields, "f:metadata", "f:annotations", "f:"+name)
+	return found && err == nil
+}
+
+// dryRunLeft leaves a check out if an admission webhook of the server does not allow dry runs, which
+// is right of it.
+func dryRunLeft(response *runner.Response) {
+	status, _ := response.Status()
+	if status != nil && response.Code == http.StatusBadRequest && strings.Contains(status.Message, "does not support dry run") {
+		runner.Leave("an admission webhook of the server has side effects: %s", status.Message)
+	}
+}
+
+// protobufType is the media type of Kubernetes for its encoding of protocol buffers, and protobufStart
+// what such bodies begin with.
+const (
+	protobufType  = "application/vnd.kubernetes.protobuf"
+	protobufStart = "k8s\x00"
+)
+
+// mediaTypeOf returns the media type of an answer without its parameters.
+func mediaTypeOf(response *runner.Response) string {
+	kind, _, err := mime.ParseMediaType(response.Header.Get("Content-Type"))
+	if err != nil {
+		return ""
+	}
+	return kind
+}
+
+// wantMediaType fails the check unless the answer is a success of that media type.
+func wantMediaType(response *runner.Response, wanted string) {
+	response.WantOK()
+	if is := mediaTypeOf(response); is != wanted {
+		response.FailBecause(fmt.Sprintf("its Content-Type is %q", response.Header.Get("Content-Type")), "an answer of the type %s", wanted)
+	}
+}
+
+// accepting is a GET of an object with an Accept; without one if it is empty.
+func accepting(p *runner.Probe, name, accept string) runner.Request {
+	request := runner.Get(p.Path(name)).With("Accept", accept)
+	if accept == "" {
+		request.Header.Del("Accept")
+	}
+	return request
+}
+
+// yamlOf returns an object as YAML.
+func yamlOf(object *unstructured.Unstructured) []byte {
+	data := runner.Must(json.Marshal(object))
+	return runner.Must(yaml.JSONToYAML(data))
+}
+
+// readYAML returns the fields of a YAML body that is an object.
+func readYAML(response *runner.Response) map[string]any {
+	var fields map[string]any
+	if err := yaml.Unmarshal(response.Body, &fields); err != nil || fields == nil {
+		response.FailBecause(fmt.Sprintf("it can't be read: %v", err), "an object in YAML")
+	}
+	return fields
+}
+
+// sameFields reports whether two objects are the same, whatever types numbers have.
+func sameFields(a, b map[string]any) bool {
+	plain := func(fields map[string]any) (value any) {
+		data, err := json.Marshal(fields)
+		if err != nil || json.Unmarshal(data, &value) != nil {
+			return nil
+		}
+		return value
+	}
+	first := plain(a)
+	return first != nil && reflect.DeepEqual(first, plain(b))
+}
+
+// sendRefusable sends a request whose body the server may stop reading: it has an answer then, or only
+// a broken connection, for which the response is nil.
+func sendRefusable(p *runner.Probe, request runner.Request) *runner.Response {
+	var response *runner.Response
+	err := runner.Try(func() { response = p.Send(request) })
+	var left *runner.LeftOut
+	var setup *runner.SetupError
+	if errors.As(err, &left) || errors.As(err, &setup) || p.Context.Err() != nil {
+		runner.StopOn(err)
+	}
+	return response
+}
+
+// makeName creates an object and returns its name.
+func makeName(p *runner.Probe) string {
+	return p.Make().GetName()
+}
+
+// wantExists fails the check unless there is an object of that name after what response answers.
+func wantExists(p *runner.Probe, response *runner.Response, name, expected string) {
+	if !p.Exists(name) {
+		response.FailBecause("there is no object "+name+" afterwards", "%s", expected)
+	}
 }

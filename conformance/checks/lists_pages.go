@@ -39,10 +39,6 @@ func pageAfter(p *runner.Probe, page *listed, limit int) *listed {
 	return listOf(response)
 }
 
-func listsPagesRules() []runner.Check {
-	return []runner.Check{listPages(), listSnapshot(), listRemaining(), listContinueInvalid()}
-}
-
 func listPages() runner.Check {
 	return runner.Check{
 		ID: "list-pages", Area: areaLists,

@@ -19,10 +19,6 @@ var metadataFields = []string{
 	"labels", "name", "namespace", "ownerReferences", "resourceVersion", "uid",
 }
 
-func openAPISchemasRules() []runner.Check {
-	return []runner.Check{openAPIMetadata(), openAPIDescriptions(), openAPINoFloats(), openAPIListKeys(), openAPILiveObject()}
-}
-
 func openAPIMetadata() runner.Check {
 	return runner.Check{
 		ID: "openapi-metadata", Area: areaOpenAPI,

@@ -32,14 +32,7 @@ func operation(op, note string, value any) map[string]any {
 
 func patches() []runner.Check {
 	return []runner.Check{
-		patchJSON(),
-		patchMerge(),
-		patchStrategic(),
-		patchFailedTest(),
-		patchMalformed(),
-		patchMediaType(),
-		patchMissing(),
-		patchConflict(),
+		patchJSON(), patchMerge(), patchStrategic(), patchFailedTest(), patchMalformed(), patchMediaType(), patchMissing(), patchConflict(),
 	}
 }
 
@@ -123,10 +116,9 @@ func patchMalformed() runner.Check {
 		PerResource: true, Verbs: []string{"create", "get", "patch"},
 		Run: func(p *runner.Probe) {
 			name := makeNoted(p)
-			sendEach(p, status("", http.StatusBadRequest, http.StatusUnprocessableEntity),
-				runner.Patch(p.Path(name), types.MergePatchType, []byte(`{"metadata":{"annotations":`)),
-				runner.Patch(p.Path(name), types.JSONPatchType, []byte(`[{"op":"add","path":`)),
-			)
+			for kind, body := range map[types.PatchType]string{types.MergePatchType: `{"metadata":{"annotations":`, types.JSONPatchType: `[{"op":"add","path":`} {
+				p.Send(runner.Patch(p.Path(name), kind, []byte(body))).WantStatus("", http.StatusBadRequest, http.StatusUnprocessableEntity)
+			}
 		},
 	}
 }
@@ -154,10 +146,9 @@ func patchMissing() runner.Check {
 		PerResource: true, Verbs: []string{"patch"},
 		Run: func(p *runner.Probe) {
 			path := p.Path(p.Name())
-			sendEach(p, status(metav1.StatusReasonNotFound, http.StatusNotFound),
-				runner.Patch(path, types.MergePatchType, notesPatch(noteOne, "new")),
-				runner.Patch(path, types.JSONPatchType, []any{operation("add", noteOne, "new")}),
-			)
+			for kind, body := range map[types.PatchType]any{types.MergePatchType: notesPatch(noteOne, "new"), types.JSONPatchType: []any{operation("add", noteOne, "new")}} {
+				p.Send(runner.Patch(path, kind, body)).WantStatus(metav1.StatusReasonNotFound, http.StatusNotFound)
+			}
 		},
 	}
 }
